@@ -1,0 +1,117 @@
+/*
+ * The step manager's decisions, as a pure core: events and time in, effects out.  One object per job
+ * step (mpiexec), driven from Hydra's event loop or from a test that owns a clock and fake daemons.
+ * No input, output, clock, thread or randomness of its own (the seed is given).  SPEC six steps,
+ * P3, P4, P7, P8, C7, E3, E4.
+ *
+ * Times are milliseconds of a monotonic clock whose zero the caller chooses (launch is a good one).
+ * Every function may call effects before it returns; effects must not call back into the core.
+ */
+
+#ifndef STEP_CORE_H_INCLUDED
+#define STEP_CORE_H_INCLUDED
+
+#include <stddef.h>
+#include <stdint.h>
+#include "pmi_adapt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Messages between step manager and node daemons.  Payload in brackets. */
+enum step_command {             /* step manager -> daemon */
+    STEP_PLAN = 1,              /* [struct pmi_adapt_plan ...] place it; joining processes go on */
+    STEP_FREEZE,                /* [u64 margin] step 4: freeze the board, answer with the ceiling */
+    STEP_TARGET,                /* [u64 target] answer TRUE at this probe number */
+    STEP_THAW,                  /* withdrawn before agreement */
+    STEP_RELEASE,               /* committed everywhere */
+    STEP_COUNTS                 /* report the slots */
+};
+enum step_report {              /* daemon -> step manager */
+    REPORT_INIT = 1,            /* [u32 rank, u32 adaptive, card bytes ...] adapt_init */
+    REPORT_READY,               /* [u32 rank, struct pmi_adapt_host] adapt_ready */
+    REPORT_FROZEN,              /* [u64 ceiling] */
+    REPORT_COMMITTED,           /* [] all participants of this daemon's board have committed */
+    REPORT_COUNTS,              /* [{u32 rank, u32 phase, u64 count} ...] */
+    REPORT_EXITED               /* [u32 rank, u32 wait status] one process has ended */
+};
+/* On the wire (control connection, both ways) a message is a Hydra header with command ADAPT and
+ * then: u32 kind, u32 epoch, u64 payload bytes, payload. */
+
+struct step_config {
+    const char *step_id;        /* unique on the machine, e.g. "4711" */
+    const char *program;        /* argv[0] of the application, for listings */
+    const char *user;
+    const char *schedule;       /* text of --adapt-schedule (an @FILE already read), or NULL */
+    const char *policy;         /* text of --adapt-policy, or NULL */
+    int range_min, range_max;   /* --adapt-range; 0: not given */
+    int64_t interval_ms;        /* --adapt-interval */
+    uint64_t margin;            /* probes added to the ceiling, at least 1 */
+    int64_t behind_ms;          /* P8: report who is behind after this time; 0: never */
+    uint64_t seed;
+    int64_t unix_ms_at_zero;    /* wall clock at time 0, for logs */
+};
+
+struct step_process {           /* one process of a group */
+    int proxy;                  /* node daemon within the group */
+    const char *host;
+};
+
+/* What the core asks for.  `context` is the caller's.  Strings and payloads are copied if kept. */
+struct step_effects {
+    void *context;
+    /* Step 2: start `count` processes as a new process group numbered `group` for `epoch`; `hosts`
+     * (n_hosts names, may be 0) is where.  pre: size of the world now; uids are first_uid + rank.
+     * local_pre(host) is asked back through step_core_local_pre.  0 or -1 with a message in error. */
+    int (*launch) (void *context, uint32_t epoch, int count, int pre, uint32_t first_uid,
+                   const char *const *hosts, int n_hosts, int *group, char *error, size_t error_bytes);
+    void (*kill_group) (void *context, int group);      /* remove an expansion that failed */
+    void (*abort_step) (void *context, const char *reason);     /* E4: end the whole job */
+    void (*send) (void *context, int group, int proxy, enum step_command command, uint32_t epoch,
+                  const void *payload, size_t bytes);
+    void (*reply) (void *context, int client, const char *line);        /* one JSON line, no newline */
+    void (*log) (void *context, const char *line);      /* --adapt-log, one JSON line, no newline */
+    void (*tell_user) (void *context, const char *text);        /* one line for standard error */
+    void (*wake_at) (void *context, int64_t time_ms);   /* call step_core_time then; replaces; <0 none */
+};
+
+struct step_core;
+
+/* Returns NULL and a message (what is wrong, where in the text, what is allowed) on bad options. */
+struct step_core *step_core_create(const struct step_config *config,
+                                   const struct step_effects *effects,
+                                   char *error, size_t error_bytes);
+void step_core_destroy(struct step_core *core);
+
+/* A process group is being started: 0 is the launch, others come from effects.launch (called by the
+ * glue after launch() returned the group number, when placement is known). */
+void step_core_group(struct step_core *core, int64_t now_ms, int group, int count,
+                     const struct step_process *processes);
+void step_core_report(struct step_core *core, int64_t now_ms, int group, int proxy,
+                      enum step_report report, uint32_t epoch, const void *payload, size_t bytes);
+/* A daemon's connection broke or all of its processes have ended. */
+void step_core_proxy_gone(struct step_core *core, int64_t now_ms, int group, int proxy);
+void step_core_time(struct step_core *core, int64_t now_ms);
+
+/* How many processes of the present world are on `host`. */
+int step_core_local_pre(const struct step_core *core, const char *host);
+/* Whether the death of this process is the core's business alone (an expansion before agreement:
+ * 1, do not clean up the job) or Hydra's usual (0). */
+int step_core_owns_failure(const struct step_core *core, int group);
+/* World rank of a process now (-1: not a member), for messages. */
+int step_core_world_rank(const struct step_core *core, int group, int rank);
+
+/* Step protocol: one client of the socket, one line at a time (without newline, at most
+ * STEP_LINE_MAX bytes; the glue bounds it). */
+#define STEP_LINE_MAX 65536
+void step_core_client_line(struct step_core *core, int64_t now_ms, int client, const char *line);
+void step_core_client_gone(struct step_core *core, int client);
+
+/* One line for mpiexec -v at the end of the job; empty if nothing was adapted. */
+size_t step_core_summary(const struct step_core *core, char *text, size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* STEP_CORE_H_INCLUDED */

@@ -1,0 +1,142 @@
+/*
+ * The extended PMI: what a node daemon (hydra_pmi_proxy), the step manager (mpiexec) and an MPI
+ * process agree on.  SPEC P1-P8, I1-I3; the wire commands are described in doc/pmi.md.
+ *
+ * Three things are defined here, each once:
+ *   - the environment variable PMI_ADAPT, by which a daemon tells a process that it has the extension;
+ *   - the adapt board, memory that one daemon shares with the processes it started (control words are
+ *     written by the daemon only, each slot by one process only);
+ *   - the plan, a table of everything that begin needs, built by the step manager and placed on every
+ *     board before the application hears of the adaptation.
+ *
+ * Plain C11/C++20, no other header of the project: it is compiled into libmpi, Hydra and the tests.
+ * All integers are in the byte order of the machine (one job, one architecture).
+ */
+
+#ifndef PMI_ADAPT_H_INCLUDED
+#define PMI_ADAPT_H_INCLUDED
+
+#include <stdint.h>
+
+/* ---- environment ---------------------------------------------------------------------------- */
+
+/* PMI_ADAPT="version=1 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2"
+ *   version    of this interface
+ *   fd         descriptor of the board (a memfd inherited from the daemon)
+ *   slot       index of this process' slot on that board
+ *   uid        number of this process, unique in the job for ever; processes of the launch have
+ *              uid == rank
+ *   epoch      0 for a process of the launch (status NEW); else the epoch that it joins in (JOINING)
+ *   pre        number of pre-existing processes (joining only, else 0)
+ *   local_pre  how many of those are on this host (joining only, else 0)
+ * Processes made by MPI_Comm_spawn do not get it.  A process checks that the board's group name is
+ * the name of its own PMI key-value space, so that a variable inherited by accident is ignored. */
+#define PMI_ADAPT_ENV "PMI_ADAPT"
+#define PMI_ADAPT_VERSION 1
+
+/* ---- wire commands, process to daemon (PMI-1 lines) ------------------------------------------ */
+/* None of them is answered: the answer, where there is one, appears on the board.
+ *   cmd=adapt_init mode=rigid
+ *   cmd=adapt_init mode=adaptive card=<hex>      network addresses of this process
+ *   cmd=adapt_ready epoch=E [segment=<pid>:<fd>:<bytes>]
+ *                                      a joining process waits in begin; the lowest joining rank of
+ *                                      each host names the shared segment that it made for the host's
+ *                                      future membership (open /proc/<pid>/fd/<fd>)
+ *   cmd=adapt_committed epoch=E        sent by the process that was the last of its board to commit
+ */
+
+/* ---- board ------------------------------------------------------------------------------------ */
+
+#define PMI_ADAPT_MAGIC 0x3154504144414d50ull   /* "PMADAPT1" */
+#define PMI_ADAPT_LINE 64
+#define PMI_ADAPT_GROUP_MAX 256
+#define PMI_ADAPT_REASON_MAX 64
+
+#define PMI_ADAPT_GATE_OPEN UINT64_MAX  /* nothing pending: every probe says FALSE at once */
+#define PMI_ADAPT_GATE_SHUT 0           /* counts are being read: a probe waits for the ceiling */
+
+/* A probe with number n (1, 2, ... since start or last commit) is, on the process' side:
+ *   store n in my slot; full fence; load gate; n < gate: answer FALSE.
+ *   Otherwise, if agreed == (my last committed epoch) + 1 and n >= gate: answer TRUE;
+ *   if gate == OPEN meanwhile, or agreed == my last committed epoch: answer FALSE;
+ *   else wait on `wake` and look again.
+ * On the daemon's side (step 4):
+ *   freeze:   gate = SHUT; full fence; read counts; gate = ceiling = max + margin; wake all
+ *   target T: gate = T; agreed = epoch; wake all          (T >= ceiling of every board, same T for all)
+ *   thaw:     gate = OPEN; plan_epoch = 0; wake all       (withdrawn before agreement)
+ *   release:  gate = OPEN; epoch = E; released = E; plan_epoch = 0; wake all  (committed everywhere)
+ * `wake` is a futex word, incremented after every change. */
+struct pmi_adapt_control {
+    /* read by each probe; changes only in an adaptation */
+    uint64_t gate;
+    uint32_t agreed;            /* epoch whose target `gate` is, or of the last one */
+    uint32_t wake;
+    uint32_t epoch;             /* last epoch that is committed everywhere */
+    uint32_t plan_epoch;        /* epoch of the plan on the board, 0: none */
+    uint64_t plan_bytes;
+    uint32_t released;          /* leaving processes of this epoch may go (C7) */
+    uint32_t participants;      /* processes of this board that take part in plan_epoch */
+    char pad0[PMI_ADAPT_LINE - 40];
+
+    /* written by processes */
+    uint32_t committed;         /* processes of this board that have committed plan_epoch */
+    char pad1[PMI_ADAPT_LINE - 4];
+
+    /* constant after creation */
+    uint64_t magic;
+    uint32_t version;
+    uint32_t slots;             /* number of slots */
+    uint64_t slots_offset;      /* bytes from the start of the board */
+    uint64_t plan_offset;       /* page aligned; the daemon extends the file before it sets plan_epoch */
+    char group[PMI_ADAPT_GROUP_MAX];    /* PMI key-value space name of the process group */
+};
+
+enum pmi_adapt_phase {
+    PMI_ADAPT_PHASE_NONE = 0,   /* not (yet) an adaptive MPI process, or ended */
+    PMI_ADAPT_PHASE_RUNNING = 1,
+    PMI_ADAPT_PHASE_WAITING = 2,        /* in a probe, at the ceiling */
+    PMI_ADAPT_PHASE_TOLD = 3,   /* got TRUE, has not called begin */
+    PMI_ADAPT_PHASE_WINDOW = 4, /* between begin and commit */
+    PMI_ADAPT_PHASE_JOINING = 5 /* joining, waits in begin */
+};
+
+struct pmi_adapt_slot {
+    uint64_t count;             /* probes since start or last commit */
+    uint32_t phase;             /* enum pmi_adapt_phase */
+    uint32_t pid;
+    char pad[PMI_ADAPT_LINE - 16];
+};
+
+/* ---- plan ------------------------------------------------------------------------------------- */
+
+#define PMI_ADAPT_MEMBER_LEAVING 1u
+#define PMI_ADAPT_MEMBER_JOINING 2u
+
+/* Layout: header, members[pre + joining] (old world order, then joining in their own order),
+ * hosts[n_hosts], then cards.  Offsets are bytes from the start of the header. */
+struct pmi_adapt_plan {
+    uint64_t magic;             /* PMI_ADAPT_MAGIC */
+    uint64_t bytes;             /* of the whole plan */
+    uint32_t epoch;
+    uint32_t pre, joining, leaving;     /* staying = pre - leaving; new size = staying + joining */
+    uint32_t n_hosts;
+    uint32_t universe_size;     /* of the new world; 0: not set */
+    uint64_t deadline_ms;       /* Unix time by which the resource manager wants it done; 0: none */
+    char reason[PMI_ADAPT_REASON_MAX];
+    uint64_t members_offset, hosts_offset;
+};
+
+struct pmi_adapt_member {
+    uint32_t uid;
+    uint32_t host;              /* index in hosts */
+    uint32_t flags;             /* PMI_ADAPT_MEMBER_* */
+    uint32_t card_bytes;
+    uint64_t card_offset;       /* raw bytes, as given (in hex) by adapt_init */
+};
+
+struct pmi_adapt_host {
+    uint32_t segment_pid, segment_fd;   /* pid 0: nobody joins on this host, no new segment */
+    uint64_t segment_bytes;
+};
+
+#endif /* PMI_ADAPT_H_INCLUDED */
