@@ -18,6 +18,8 @@ int MPIR_Probe_adapt_impl(int *pending_adaptation, int *local_status, MPI_Info *
 int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
                                int *staying_count, int *leaving_count, int *joining_count);
 int MPIR_Comm_adapt_commit_impl(void);
+/* Called at the end of MPI_Init: a program that did not call MPI_Init_adapt is rigid (I3). */
+void MPIR_Adapt_init_completed(void);
 /* Called by MPI_Finalize before anything else: an error in a window (E1). */
 int MPIR_Adapt_check_finalize(void);
 /* Epoch of the last commit, 0 before the first. */
@@ -31,6 +33,9 @@ void MPIR_Adapt_comm_freed(struct MPIR_Comm *comm);     /* MPIR_Comm_delete_inte
 void MPIR_Adapt_foreach_comm(void (*function) (struct MPIR_Comm *, void *), void *context);
 void MPIR_Adapt_foreach_group(void (*function) (struct MPIR_Group *, void *), void *context);
 
+/* W8: set while this process is in a window that it leaves with. */
+extern int MPIR_Adapt_leaving;
+
 /* C6: an error that tells what is pending (kind, communicator, peer, tag), or MPI_SUCCESS. */
 int MPIR_Adapt_check_pending(void);
 /* C5: deletes the attributes cached on MPI_COMM_WORLD and on all communicators that end with the
@@ -43,5 +48,22 @@ int MPIR_Adapt_release_handles(unsigned epoch);
 
 /* Whether a communicator object is what is left of one that ended with an adaptation. */
 int MPIR_Adapt_comm_is_stale(const struct MPIR_Comm *comm);
+
+/* ---- device (ch4_adapt.c) ---- */
+/* Addresses of this process, as the other processes need them: allocated, to be freed by caller. */
+int MPID_Adapt_card(void **card, int *bytes);
+/* Unique number of this process in the job, before MPI is initialised. */
+void MPID_Adapt_set_uid(unsigned uid);
+/* Lowest joining process of a host: makes the segment for local_size processes. */
+int MPID_Adapt_make_segment(int local_size, int *fd, size_t * bytes);
+/* Address tables and maps for the union of all processes; index is this process' place in it. */
+int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index);
+/* The window's communicators; new_world is NULL on a leaving process, intercomm where none join. */
+int MPID_Adapt_begin(const struct pmi_adapt_plan *plan, int index,
+                     struct MPIR_Comm ** intercomm, struct MPIR_Comm ** new_world);
+/* Waits until all processes of the window are here. */
+int MPID_Adapt_barrier(void);
+/* Makes the new world of members (indices in the plan, by new rank), or of this process alone. */
+int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index);
 
 #endif /* MPIR_ADAPT_H_INCLUDED */

@@ -57,14 +57,17 @@
 
 /* A probe with number n (1, 2, ... since start or last commit) is, on the process' side:
  *   store n in my slot; full fence; load gate; n < gate: answer FALSE.
- *   Otherwise, if agreed == (my last committed epoch) + 1 and n >= gate: answer TRUE;
- *   if gate == OPEN meanwhile, or agreed == my last committed epoch: answer FALSE;
- *   else wait on `wake` and look again.
+ * Otherwise, again and again until there is an answer, each load with acquire order:
+ *   epoch < my last committed epoch: FALSE  (committed here, the gate is still the last target);
+ *   load agreed, then gate; n < gate: FALSE;  agreed == my last committed epoch + 1: TRUE;
+ *   else wait on `wake`.
  * On the daemon's side (step 4):
  *   freeze:   gate = SHUT; full fence; read counts; gate = ceiling = max + margin; wake all
- *   target T: gate = T; agreed = epoch; wake all          (T >= ceiling of every board, same T for all)
+ *   target T: gate = T; then agreed = epoch; wake all     (T >= ceiling of every board, same T for all)
  *   thaw:     gate = OPEN; plan_epoch = 0; wake all       (withdrawn before agreement)
- *   release:  gate = OPEN; epoch = E; released = E; plan_epoch = 0; wake all  (committed everywhere)
+ *   release:  gate = OPEN; then epoch = E; released = E; plan_epoch = 0; wake all  (committed
+ *             everywhere)
+ * The daemon stores with release order.
  * `wake` is a futex word, incremented after every change. */
 struct pmi_adapt_control {
     /* read by each probe; changes only in an adaptation */

@@ -1,0 +1,23 @@
+# Adaptations of MPI_COMM_WORLD: the MPI layer here, the device's parts where they belong.
+
+AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/adapt
+
+noinst_HEADERS += \
+    src/include/mpir_adapt.h \
+    src/mpi/adapt/adapt.h \
+    src/mpid/ch4/src/ch4_adapt.h \
+    src/mpid/ch4/netmod/ofi/ofi_adapt.h \
+    src/mpid/common/shm/mpidu_init_shm_adapt.h \
+    src/mpid/common/shm/mpidu_init_shm_adapt_inc.h \
+    src/pmi/include/pmi_adapt.h \
+    src/pmi/simple/simple_pmi_adapt.h
+
+mpi_core_sources += \
+    src/mpi/adapt/adapt_board.c \
+    src/mpi/adapt/adapt_handles.c \
+    src/mpi/adapt/adapt_init.c \
+    src/mpi/adapt/adapt_probe.c \
+    src/mpi/adapt/adapt_window.c \
+    src/mpid/ch4/src/ch4_adapt.c \
+    src/mpid/ch4/netmod/ofi/ofi_adapt.c \
+    src/mpid/ch4/shm/posix/posix_adapt.c

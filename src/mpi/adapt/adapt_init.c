@@ -1,0 +1,103 @@
+/*
+ * Initialisation of adaptive and of rigid programs, and what MPI_Finalize has to know.
+ * SPEC I1-I3, E1.
+ */
+
+#include "adapt.h"
+
+/* The card in hexadecimal, for the daemon and, through it, for joining processes. */
+static int register_adaptive(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    unsigned char *card = NULL;
+    char *hex = NULL;
+    int bytes;
+
+    mpi_errno = MPID_Adapt_card((void **) &card, &bytes);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    hex = MPL_malloc(2 * bytes + 1, MPL_MEM_OTHER);
+    MPIR_ERR_CHKANDJUMP(!hex, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (int i = 0; i < bytes; i++)
+        snprintf(hex + 2 * i, 3, "%02x", card[i]);
+
+    mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_init mode=adaptive card=%s", hex);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPL_free(hex);
+    MPL_free(card);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, int *local_status)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    /* before MPI_Init, because the device marks its messages with the number from the start */
+    MPIR_Adapt_board_open();
+    if (MPIR_Adapt.control)
+        MPID_Adapt_set_uid(MPIR_Adapt.uid);
+    MPIR_Adapt.state = MPIR_ADAPT_STATE__ALONE;
+
+    mpi_errno = provided ? MPIR_Init_thread_impl(argc, argv, required, provided) :
+        MPIR_Init_impl(argc, argv);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    *local_status = MPI_ADAPT_STATUS_NEW;
+    if (!MPIR_Adapt_board_is_ours()) {
+        MPIR_Adapt_board_close();
+        goto fn_exit;
+    }
+
+    if (MPIR_Adapt.join_epoch) {
+        *local_status = MPI_ADAPT_STATUS_JOINING;
+        MPIR_Adapt.state = MPIR_ADAPT_STATE__JOINING;
+        MPIR_Adapt.epoch = MPIR_Adapt.join_epoch - 1;
+        MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_JOINING);
+    } else {
+        MPIR_Adapt.state = MPIR_ADAPT_STATE__RUNNING;
+        MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_RUNNING);
+    }
+    mpi_errno = register_adaptive();
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPIR_Adapt.state = MPIR_ADAPT_STATE__OFF;
+    goto fn_exit;
+}
+
+void MPIR_Adapt_init_completed(void)
+{
+    if (MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF || !getenv(PMI_ADAPT_ENV))
+        return;
+
+    /* A rigid program: the resource manager learns of it, nothing else happens. */
+    MPIR_Adapt_board_open();
+    if (MPIR_Adapt_board_is_ours())
+        MPIR_Adapt_tell_daemon("cmd=adapt_init mode=rigid");
+    MPIR_Adapt_board_close();
+}
+
+int MPIR_Adapt_check_finalize(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_CHKANDJUMP1(MPIR_Adapt.state == MPIR_ADAPT_STATE__WINDOW, mpi_errno, MPI_ERR_OTHER,
+                         "**adaptfinalize", "**adaptfinalize %d", (int) MPIR_Adapt.epoch + 1);
+    MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_NONE);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+unsigned MPIR_Adapt_epoch(void)
+{
+    return MPIR_Adapt.epoch;
+}

@@ -1,0 +1,226 @@
+/*
+ * MPI_Comm_adapt_begin and MPI_Comm_adapt_commit.  What the window does to the address tables, the
+ * shared memory and MPI_COMM_WORLD is the device's (ch4_adapt.c); the order of the steps is here.
+ * SPEC W1-W8, C1-C9, E1, P4.
+ */
+
+#include "adapt.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+categories:
+    - name        : ADAPT
+      description : control variables of adaptations of MPI_COMM_WORLD
+
+cvars:
+    - name        : MPIR_CVAR_ADAPT_LEAVERS_RETURN
+      category    : ADAPT
+      type        : boolean
+      default     : false
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        If true, MPI_Comm_adapt_commit returns on a leaving process, whose MPI_COMM_WORLD then holds
+        the process itself alone and which calls MPI_Finalize when it likes. If false, MPI is
+        finalized there and the process ends by exit(0).
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+static int my_index(void)
+{
+    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__JOINING)
+        return MPIR_Adapt.pre + MPIR_Process.rank;
+    return MPIR_Process.rank;
+}
+
+/* Steps 2 and 3: a joining process makes itself known and waits for the others.  The lowest joining
+ * process of each host brings the shared memory of the host's future processes. */
+static int wait_for_window(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct pmi_adapt_control *control = MPIR_Adapt.control;
+    int index = my_index(), fd = -1;
+    size_t bytes;
+
+    if (MPIR_Process.local_rank == 0) {
+        mpi_errno = MPID_Adapt_make_segment(MPIR_Adapt.local_pre + MPIR_Process.local_size,
+                                            &fd, &bytes);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_ready epoch=%u segment=%d:%d:%zu",
+                                           MPIR_Adapt.join_epoch, (int) getpid(), fd, bytes);
+    } else {
+        mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_ready epoch=%u", MPIR_Adapt.join_epoch);
+    }
+    MPIR_ERR_CHECK(mpi_errno);
+
+    /* The plan comes when all joining processes are ready, the agreement some time later: the
+     * addresses are inserted in between, while nobody waits for this process. */
+    bool prepared = false;
+    while (true) {
+        uint32_t wake = __atomic_load_n(&control->wake, __ATOMIC_ACQUIRE);
+        if (!prepared &&
+            __atomic_load_n(&control->plan_epoch, __ATOMIC_ACQUIRE) == MPIR_Adapt.join_epoch) {
+            mpi_errno = MPIR_Adapt_map_plan();
+            MPIR_ERR_CHECK(mpi_errno);
+            mpi_errno = MPID_Adapt_prepare(MPIR_Adapt.plan, index);
+            MPIR_ERR_CHECK(mpi_errno);
+            prepared = true;
+        }
+        if (prepared &&
+            __atomic_load_n(&control->agreed, __ATOMIC_ACQUIRE) == MPIR_Adapt.join_epoch)
+            break;
+        mpi_errno = MPIR_Adapt_board_wait(wake);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int check_begin(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF, mpi_errno, MPI_ERR_OTHER,
+                        "**adaptrigid");
+    MPIR_ERR_CHKANDJUMP1(MPIR_Adapt.state == MPIR_ADAPT_STATE__WINDOW, mpi_errno, MPI_ERR_OTHER,
+                         "**adaptinwindow", "**adaptinwindow %d", (int) MPIR_Adapt.epoch + 1);
+    MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state != MPIR_ADAPT_STATE__TOLD &&
+                        MPIR_Adapt.state != MPIR_ADAPT_STATE__JOINING, mpi_errno, MPI_ERR_OTHER,
+                        "**adaptnopending");
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
+                               int *staying_count, int *leaving_count, int *joining_count)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Comm *intercomm_ptr = NULL, *new_world_ptr = NULL;
+
+    mpi_errno = check_begin();
+    MPIR_ERR_CHECK(mpi_errno);
+
+    int index = my_index();
+    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__JOINING)
+        mpi_errno = wait_for_window();
+    else
+        mpi_errno = MPID_Adapt_prepare(MPIR_Adapt.plan, index);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    mpi_errno = MPID_Adapt_begin(MPIR_Adapt.plan, index, &intercomm_ptr, &new_world_ptr);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    *intercomm = intercomm_ptr ? intercomm_ptr->handle : MPI_COMM_NULL;
+    *new_comm_world = new_world_ptr ? new_world_ptr->handle : MPI_COMM_NULL;
+    *staying_count = MPIR_Adapt.plan->pre - MPIR_Adapt.plan->leaving;
+    *leaving_count = MPIR_Adapt.plan->leaving;
+    *joining_count = MPIR_Adapt.plan->joining;
+    MPIR_Adapt.state = MPIR_ADAPT_STATE__WINDOW;
+    MPIR_Adapt_leaving = MPIR_Adapt.leaving;
+    MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_WINDOW);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The last of the board's processes tells the daemon. */
+static int report_committed(unsigned epoch)
+{
+    struct pmi_adapt_control *control = MPIR_Adapt.control;
+
+    if (__atomic_add_fetch(&control->committed, 1, __ATOMIC_ACQ_REL) != control->participants)
+        return MPI_SUCCESS;
+    return MPIR_Adapt_tell_daemon("cmd=adapt_committed epoch=%u", epoch);
+}
+
+/* C3, C7: the processes that stay may still be receiving this one's last messages. */
+static int wait_for_release(unsigned epoch)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct pmi_adapt_control *control = MPIR_Adapt.control;
+
+    while (__atomic_load_n(&control->released, __ATOMIC_ACQUIRE) < epoch) {
+        uint32_t wake = __atomic_load_n(&control->wake, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&control->released, __ATOMIC_ACQUIRE) >= epoch)
+            break;
+        mpi_errno = MPIR_Adapt_board_wait(wake);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int leave(unsigned epoch)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    mpi_errno = wait_for_release(epoch);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Adapt.state = MPIR_ADAPT_STATE__LEFT;
+    MPIR_Adapt_leaving = 0;
+    if (MPIR_CVAR_ADAPT_LEAVERS_RETURN)
+        goto fn_exit;
+
+    /* Exit handlers may ask MPI whether it is finalized, so the lock must be free then. */
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    PMPI_Finalize();
+    exit(0);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Comm_adapt_commit_impl(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    unsigned epoch = MPIR_Adapt.epoch + 1;
+
+    MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state != MPIR_ADAPT_STATE__WINDOW, mpi_errno, MPI_ERR_OTHER,
+                        "**adaptnowindow");
+    mpi_errno = MPIR_Adapt_check_pending();
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Adapt_delete_attributes();
+    MPIR_ERR_CHECK(mpi_errno);
+
+    mpi_errno = MPID_Adapt_barrier();
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Adapt_release_handles(epoch);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPID_Adapt_commit(MPIR_Adapt.plan, my_index());
+    MPIR_ERR_CHECK(mpi_errno);
+
+    /* The counter restarts before the daemon can learn of the commit and freeze anew. */
+    MPIR_Adapt.count = 0;
+    __atomic_store_n(&MPIR_Adapt.slot->count, 0, __ATOMIC_RELEASE);
+    MPIR_Adapt_unmap_plan();
+    MPIR_Adapt.epoch = epoch;
+    MPIR_Adapt_set_phase(MPIR_Adapt.leaving ? PMI_ADAPT_PHASE_NONE : PMI_ADAPT_PHASE_RUNNING);
+    mpi_errno = report_committed(epoch);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    if (MPIR_Adapt.leaving) {
+        mpi_errno = leave(epoch);
+        MPIR_ERR_CHECK(mpi_errno);
+    } else {
+        MPIR_Adapt.state = MPIR_ADAPT_STATE__RUNNING;
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,135 @@
+/*
+ * Addresses of processes that join and leave, in libfabric's address vectors.  All vectors of a
+ * process (one for each context) get the same insertions and removals in the same order, because
+ * MPICH keeps one table for all of them.
+ *
+ * A card is: uint32_t name_len, uint16_t num_nics, uint16_t num_vnis, then the names, those of one vni
+ * after the other, each of name_len bytes.
+ */
+
+#include "mpidimpl.h"
+#include "ofi_impl.h"
+#include "ch4_adapt.h"
+
+struct card_header {
+    uint32_t name_len;
+    uint16_t num_nics, num_vnis;
+};
+
+#define AM_SOURCE_BIT (1ULL << 62)
+
+uint64_t MPIDI_OFI_adapt_am_source(unsigned uid)
+{
+    return AM_SOURCE_BIT | ((uint64_t) uid << 16);
+}
+
+static const char *card_name(const struct card_header *card, int nic, int vni)
+{
+    return (const char *) (card + 1) + (size_t) (vni * card->num_nics + nic) * card->name_len;
+}
+
+int MPIDI_OFI_adapt_card(void **card, int *bytes)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct card_header header = {
+        .name_len = (uint32_t) MPIDI_OFI_global.addrnamelen,
+        .num_nics = (uint16_t) MPIDI_OFI_global.num_nics,
+        .num_vnis = (uint16_t) MPIDI_OFI_global.num_vnis
+    };
+    struct card_header *result;
+
+    *bytes = (int) (sizeof(header) + header.name_len * header.num_nics * header.num_vnis);
+    result = MPL_calloc(1, *bytes, MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(!result, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    *result = header;
+    for (int vni = 0; vni < header.num_vnis; vni++) {
+        for (int nic = 0; nic < header.num_nics; nic++) {
+            size_t length = header.name_len;
+            int ctx_idx = MPIDI_OFI_get_ctx_index(NULL, vni, nic);
+            MPIDI_OFI_CALL(fi_getname((fid_t) MPIDI_OFI_global.ctx[ctx_idx].ep,
+                                      (char *) card_name(result, nic, vni), &length), getname);
+        }
+    }
+    *card = result;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(result);
+    goto fn_exit;
+}
+
+int MPIDI_OFI_adapt_insert(const void *data, int bytes, MPIDI_av_entry_t * entry)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct card_header *card = data;
+    int num_nics = MPIDI_OFI_global.num_nics, num_vnis = MPIDI_OFI_global.num_vnis;
+
+    MPIR_ERR_CHKANDJUMP((size_t) bytes < sizeof(*card) || card->num_nics != num_nics ||
+                        card->num_vnis != num_vnis ||
+                        card->name_len != MPIDI_OFI_global.addrnamelen, mpi_errno, MPI_ERR_OTHER,
+                        "**adaptcard");
+
+    for (int ctx_nic = 0; ctx_nic < num_nics; ctx_nic++) {
+        for (int ctx_vni = 0; ctx_vni < num_vnis; ctx_vni++) {
+            struct fid_av *av = MPIDI_OFI_global.ctx[MPIDI_OFI_get_ctx_index(NULL, ctx_vni,
+                                                                             ctx_nic)].av;
+            for (int nic = 0; nic < num_nics; nic++) {
+                for (int vni = 0; vni < num_vnis; vni++) {
+                    fi_addr_t addr;
+                    MPIDI_OFI_CALL(fi_av_insert(av, card_name(card, nic, vni), 1, &addr, 0ULL,
+                                                NULL), avmap);
+                    MPIR_Assert(addr != FI_ADDR_NOTAVAIL);
+                    if (ctx_nic == 0 && ctx_vni == 0)
+                        MPIDI_OFI_AV(entry).dest[nic][vni] = addr;
+                    else
+                        MPIR_Assert(MPIDI_OFI_AV(entry).dest[nic][vni] == addr);
+                }
+            }
+        }
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void forget(void *map, uint64_t key)
+{
+    if (MPIDIU_map_lookup(map, key) != MPIDIU_MAP_NOT_FOUND)
+        MPIDIU_map_erase(map, key);
+}
+
+int MPIDI_OFI_adapt_remove(MPIDI_av_entry_t * entry, uint64_t am_source)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int num_nics = MPIDI_OFI_global.num_nics, num_vnis = MPIDI_OFI_global.num_vnis;
+
+    for (int ctx_vni = 0; ctx_vni < num_vnis; ctx_vni++) {
+        for (int ctx_nic = 0; ctx_nic < num_nics; ctx_nic++) {
+            struct fid_av *av = MPIDI_OFI_global.ctx[MPIDI_OFI_get_ctx_index(NULL, ctx_vni,
+                                                                             ctx_nic)].av;
+            for (int nic = 0; nic < num_nics; nic++) {
+                for (int vni = 0; vni < num_vnis; vni++) {
+                    fi_addr_t addr = MPIDI_OFI_AV(entry).dest[nic][vni];
+                    MPIDI_OFI_CALL(fi_av_remove(av, &addr, 1, 0ULL), avmap);
+                }
+            }
+        }
+        /* The address may be given to another process, whose messages start at number 0 again. */
+        for (int nic = 0; nic < num_nics; nic++) {
+            for (int vni = 0; vni < num_vnis; vni++) {
+                forget(MPIDI_OFI_global.per_vni[ctx_vni].am_recv_seq_tracker,
+                       am_source + vni * MPIDI_OFI_MAX_NICS + nic);
+                forget(MPIDI_OFI_global.per_vni[ctx_vni].am_send_seq_tracker,
+                       MPIDI_OFI_AV(entry).dest[nic][vni]);
+            }
+        }
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

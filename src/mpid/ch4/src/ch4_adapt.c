@@ -1,0 +1,737 @@
+/*
+ * The device's part of an adaptation: address tables and maps of the union in begin, the communicators
+ * of the window, and the new MPI_COMM_WORLD in commit (doc/design/world.md).  Everything but the local
+ * barriers of begin and the barrier of commit is local work.  SPEC W1-W7, C1-C5, C8, C9.
+ */
+
+#include "mpidimpl.h"
+#include "mpidu_init_shm_adapt.h"
+#include "ch4_adapt.h"
+#include "mpir_adapt.h"
+#include "pmi_adapt.h"
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+uint64_t MPIDI_Adapt_am_source;
+
+/* Addresses of those who left with the last commit.  They are removed only when the next adaptation is
+ * prepared, because libfabric may still be sending the last messages to them. */
+static struct {
+    MPIDI_av_entry_t *entries;
+    uint64_t *am_sources;
+    int n;
+} gone;
+
+/* The window of this process; all of it is valid from prepare to commit. */
+static struct {
+    int pre, joining, size;     /* size of the union */
+    int index;                  /* of this process in the union */
+    int shift;                  /* index - rank in the world that this process had before */
+    MPIDI_av_table_t *old_table;        /* kept for operations in flight that point into it */
+    MPIR_Comm *union_comm;
+    int segment_fd;             /* of the process that made the segment; else -1 */
+
+    /* the communicator being made by make_comm, with its maps */
+    MPIR_Comm *making;
+    MPIDI_rank_map_t map, local_map;
+} window = {.segment_fd = -1 };
+
+static const struct pmi_adapt_member *plan_members(const struct pmi_adapt_plan *plan)
+{
+    return (const struct pmi_adapt_member *) ((const char *) plan + plan->members_offset);
+}
+
+static const struct pmi_adapt_host *plan_hosts(const struct pmi_adapt_plan *plan)
+{
+    return (const struct pmi_adapt_host *) ((const char *) plan + plan->hosts_offset);
+}
+
+int MPID_Adapt_card(void **card, int *bytes)
+{
+    return MPIDI_OFI_adapt_card(card, bytes);
+}
+
+void MPID_Adapt_set_uid(unsigned uid)
+{
+    MPIDI_Adapt_am_source = MPIDI_OFI_adapt_am_source(uid);
+}
+
+int MPID_Adapt_make_segment(int local_size, int *fd, size_t * bytes)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    *bytes = MPIDI_POSIX_adapt_segment_bytes(local_size);
+    *fd = memfd_create("mpich-adapt", MFD_CLOEXEC);
+    MPIR_ERR_CHKANDJUMP(*fd < 0 || ftruncate(*fd, (off_t) * bytes) != 0, mpi_errno, MPI_ERR_OTHER,
+                        "**alloc_shar_mem");
+    window.segment_fd = *fd;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- renumbering ------------------------------------------------------------------------------ */
+
+/* new_index[i]: new index in table 0 of the process that has index i; -1: gone. */
+struct renumbering {
+    const int *new_index;
+    int size;
+    const struct pmi_adapt_plan *plan;
+};
+
+static void renumber_map(MPIDI_rank_map_t * map, const struct renumbering *r)
+{
+    switch (map->mode) {
+        case MPIDI_RANK_MAP_NONE:
+            break;
+        case MPIDI_RANK_MAP_MLUT:
+            for (int i = 0; i < map->size; i++) {
+                if (map->irreg.mlut.gpid[i].avtid == 0)
+                    map->irreg.mlut.gpid[i].lpid = r->new_index[map->irreg.mlut.gpid[i].lpid];
+            }
+            break;
+        case MPIDI_RANK_MAP_LUT:
+        case MPIDI_RANK_MAP_LUT_INTRA:
+            if (map->avtid == 0) {
+                for (int i = 0; i < map->size; i++)
+                    map->irreg.lut.lpid[i] = r->new_index[map->irreg.lut.lpid[i]];
+            }
+            break;
+        default:
+            /* The regular modes are renumbered by a constant: a shift, or one process. */
+            if (map->avtid != 0)
+                break;
+            if (map->mode == MPIDI_RANK_MAP_DIRECT || map->mode == MPIDI_RANK_MAP_DIRECT_INTRA) {
+                map->mode = (map->mode == MPIDI_RANK_MAP_DIRECT) ? MPIDI_RANK_MAP_OFFSET :
+                    MPIDI_RANK_MAP_OFFSET_INTRA;
+                map->reg.offset = r->new_index[0];
+            } else {
+                map->reg.offset = r->new_index[map->reg.offset];
+            }
+            break;
+    }
+}
+
+/* Look-up tables are shared between communicators (a dup refers to its parent's): each once. */
+static bool is_seen(void *const *seen, int n, const void *table)
+{
+    for (int i = 0; i < n; i++) {
+        if (seen[i] == table)
+            return true;
+    }
+    return false;
+}
+
+struct renumber_comms {
+    struct renumbering r;
+    void **seen;
+    int n_seen, max_seen;
+};
+
+static void renumber_once(MPIDI_rank_map_t * map, struct renumber_comms *all)
+{
+    void *table = NULL;
+
+    if (map->mode == MPIDI_RANK_MAP_MLUT)
+        table = map->irreg.mlut.t;
+    else if (map->mode == MPIDI_RANK_MAP_LUT || map->mode == MPIDI_RANK_MAP_LUT_INTRA)
+        table = map->irreg.lut.t;
+    if (table) {
+        if (is_seen(all->seen, all->n_seen, table))
+            return;
+        if (all->n_seen == all->max_seen) {
+            all->max_seen = 2 * all->max_seen + 16;
+            all->seen = MPL_realloc(all->seen, all->max_seen * sizeof(void *), MPL_MEM_ADDRESS);
+            MPIR_Assert(all->seen);
+        }
+        all->seen[all->n_seen++] = table;
+    }
+    renumber_map(map, &all->r);
+}
+
+static void renumber_comm(MPIR_Comm * comm, void *context)
+{
+    struct renumber_comms *all = context;
+
+    renumber_once(&MPIDI_COMM(comm, map), all);
+    renumber_once(&MPIDI_COMM(comm, local_map), all);
+    if (comm->node_comm)
+        renumber_comm(comm->node_comm, context);
+    if (comm->node_roots_comm)
+        renumber_comm(comm->node_roots_comm, context);
+    /* the local communicator of an intercommunicator has maps of its own */
+    if (comm->comm_kind == MPIR_COMM_KIND__INTERCOMM && comm->local_comm)
+        renumber_comm(comm->local_comm, context);
+}
+
+/* Groups outlive the world they were taken from; processes that are gone get numbers that no process
+ * has, so that such a group translates and compares as it should. */
+#define GONE_AVTID 0x7ffffffeu
+
+static void renumber_group(MPIR_Group * group, void *context)
+{
+    const struct renumbering *r = context;
+
+    for (int i = 0; i < group->size; i++) {
+        uint64_t gpid = group->lrank_to_lpid[i].lpid;
+        uint64_t lpid = MPIDIU_GPID_GET_LPID(gpid);
+        if (MPIDIU_GPID_GET_AVTID(gpid) != 0 || lpid >= (uint64_t) r->size)
+            continue;
+        if (r->new_index[lpid] >= 0)
+            group->lrank_to_lpid[i].lpid = MPIDIU_GPID_CREATE(0, r->new_index[lpid]);
+        else
+            group->lrank_to_lpid[i].lpid = MPIDIU_GPID_CREATE(GONE_AVTID,
+                                                              plan_members(r->plan)[lpid].uid);
+    }
+    group->idx_of_first_lpid = -1;
+    group->is_local_dense_monotonic = FALSE;
+}
+
+/* Windows on a communicator that numbered the table directly remember that in a flag. */
+static void renumber_windows(void)
+{
+    MPIDIU_map_entry_t *entry, *next;
+
+    HASH_ITER(hh, MPIDI_global.win_map->head, entry, next) {
+        MPIR_Win *win = entry->value;
+        MPIDI_WIN(win, winattr) &= ~((unsigned) MPIDI_WINATTR_DIRECT_INTRA_COMM);
+    }
+}
+
+/* All communicators (world only if given), groups and windows of this process. */
+static void renumber_all(MPIR_Comm * world, const int *new_index, int size,
+                         const struct pmi_adapt_plan *plan)
+{
+    struct renumber_comms all = {.r = {new_index, size, plan} };
+
+    if (world)
+        renumber_comm(world, &all);
+    renumber_comm(MPIR_Process.comm_self, &all);
+    MPIR_Adapt_foreach_comm(renumber_comm, &all);
+    MPIR_Adapt_foreach_group(renumber_group, &all.r);
+    renumber_windows();
+    MPL_free(all.seen);
+}
+
+/* ---- begin ------------------------------------------------------------------------------------ */
+
+static MPIDI_av_table_t *new_table(int size)
+{
+    MPIDI_av_table_t *table = MPL_calloc(1, sizeof(MPIDI_av_table_t) +
+                                         size * sizeof(MPIDI_av_entry_t), MPL_MEM_ADDRESS);
+    if (table) {
+        table->size = size;
+        MPIR_Object_set_ref(table, MPIR_Object_get_ref(MPIDI_global.avt_mgr.av_table0));
+    }
+    return table;
+}
+
+static void set_table(MPIDI_av_table_t * table)
+{
+    MPIDI_global.avt_mgr.av_table0 = table;
+    MPIDI_global.avt_mgr.av_tables[0] = table;
+}
+
+static int remove_gone(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    for (int i = 0; i < gone.n; i++) {
+        mpi_errno = MPIDI_OFI_adapt_remove(&gone.entries[i], gone.am_sources[i]);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    MPL_free(gone.entries);
+    MPL_free(gone.am_sources);
+    memset(&gone, 0, sizeof(gone));
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The union's table: own old world at shift, the other side's addresses inserted. */
+static int make_union_table(const struct pmi_adapt_plan *plan)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct pmi_adapt_member *members = plan_members(plan);
+    MPIDI_av_table_t *old = MPIDI_global.avt_mgr.av_table0;
+    MPIDI_av_table_t *table = new_table(window.size);
+
+    MPIR_ERR_CHKANDJUMP(!table, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (int i = 0; i < window.size; i++) {
+        int before = i - window.shift;
+        if (before >= 0 && before < old->size) {
+            table->table[i] = old->table[before];
+        } else {
+            mpi_errno = MPIDI_OFI_adapt_insert((const char *) plan + members[i].card_offset,
+                                               (int) members[i].card_bytes, &table->table[i]);
+            MPIR_ERR_CHECK(mpi_errno);
+#ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
+            table->table[i].is_local = (members[i].host == members[window.index].host);
+#endif
+        }
+    }
+    window.old_table = old;
+    set_table(table);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(table);
+    goto fn_exit;
+}
+
+/* Node ids of a list of union indices, numbered by first appearance, as at a launch. */
+static int make_node_map(const struct pmi_adapt_plan *plan, const int *list, int n)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct pmi_adapt_member *members = plan_members(plan);
+    int *node_of_host = NULL, *node_map = NULL, num_nodes = 0;
+    MPIR_CHKLMEM_DECL(1);
+
+    MPIR_CHKLMEM_MALLOC(node_of_host, int *, plan->n_hosts * sizeof(int), mpi_errno, "hosts",
+                        MPL_MEM_ADDRESS);
+    node_map = MPL_malloc(n * sizeof(int), MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(!node_map, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (unsigned i = 0; i < plan->n_hosts; i++)
+        node_of_host[i] = -1;
+    for (int i = 0; i < n; i++) {
+        int host = (int) members[list ? list[i] : i].host;
+        if (node_of_host[host] < 0)
+            node_of_host[host] = num_nodes++;
+        node_map[i] = node_of_host[host];
+    }
+    MPL_free(MPIR_Process.node_map);
+    MPIR_Process.node_map = node_map;
+    MPIR_Process.num_nodes = num_nodes;
+
+  fn_exit:
+    MPIR_CHKLMEM_FREEALL();
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int *shifted = NULL, old_size = MPIR_Process.size;
+    MPIR_CHKLMEM_DECL(1);
+
+    window.pre = (int) plan->pre;
+    window.joining = (int) plan->joining;
+    window.size = window.pre + window.joining;
+    window.index = index;
+    window.shift = index - MPIR_Process.rank;
+
+    mpi_errno = remove_gone();
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = make_union_table(plan);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = make_node_map(plan, NULL, window.size);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Process.rank = index;
+    MPIR_Process.size = window.size;
+
+    if (window.shift) {
+        MPIR_CHKLMEM_MALLOC(shifted, int *, old_size * sizeof(int), mpi_errno, "shift",
+                            MPL_MEM_ADDRESS);
+        for (int i = 0; i < old_size; i++)
+            shifted[i] = i + window.shift;
+        renumber_all(MPIR_Process.comm_world, shifted, old_size, plan);
+    }
+    mpi_errno = MPIDI_POSIX_adapt_renumber(window.size, window.shift);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPIR_CHKLMEM_FREEALL();
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* On a host that processes join all of its processes move to the segment that one of these made. */
+static int move_to_segment(const struct pmi_adapt_plan *plan)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct pmi_adapt_member *members = plan_members(plan);
+    unsigned here = members[window.index].host;
+    const struct pmi_adapt_host *host = plan_hosts(plan) + here;
+    int *local_index = NULL, n_local = 0, my_slot = -1, fd = -1;
+    char path[64];
+    MPIR_CHKLMEM_DECL(1);
+
+    if (host->segment_pid == 0)
+        goto fn_exit;
+
+    MPIR_CHKLMEM_MALLOC(local_index, int *, window.size * sizeof(int), mpi_errno, "local",
+                        MPL_MEM_ADDRESS);
+    for (int i = 0; i < window.size; i++) {
+        if (members[i].host == here) {
+            if (i == window.index)
+                my_slot = n_local;
+            local_index[n_local++] = i;
+        }
+    }
+
+    snprintf(path, sizeof(path), "/proc/%u/fd/%u", host->segment_pid, host->segment_fd);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    MPIR_ERR_CHKANDJUMP2(fd < 0, mpi_errno, MPI_ERR_OTHER, "**adaptsegment",
+                         "**adaptsegment %s %d", path, errno);
+    void *segment = mmap(NULL, host->segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    MPIR_ERR_CHKANDJUMP2(segment == MAP_FAILED, mpi_errno, MPI_ERR_OTHER, "**adaptsegment",
+                         "**adaptsegment %s %d", path, errno);
+    mpi_errno = MPIDI_POSIX_adapt_move(segment, host->segment_bytes, local_index, n_local, my_slot);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    if (fd >= 0)
+        close(fd);
+    /* everybody has mapped it by now: move ends with a barrier */
+    if (window.segment_fd >= 0)
+        close(window.segment_fd);
+    window.segment_fd = -1;
+    MPIR_CHKLMEM_FREEALL();
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- communicators ---------------------------------------------------------------------------- */
+
+int MPIDI_Adapt_comm_map(MPIR_Comm * comm)
+{
+    if (comm != window.making)
+        return 0;
+
+    MPIDI_COMM(comm, map) = window.map;
+    MPIDI_COMM(comm, local_map) = window.local_map;
+    /* upstream leaves it alone on the context ids used here */
+    MPIDIG_COMM(comm, window_instance) = 0;
+    MPIDIU_avt_add_ref(0);
+    if (window.local_map.mode != MPIDI_RANK_MAP_NONE)
+        MPIDIU_avt_add_ref(0);
+    return 1;
+}
+
+static MPIDI_rank_map_t range_map(int first, int size)
+{
+    MPIDI_rank_map_t map = {.mode = MPIDI_RANK_MAP_OFFSET_INTRA,.avtid = 0,.size = size };
+    map.reg.offset = first;
+    if (first == 0)
+        map.mode = MPIDI_RANK_MAP_DIRECT_INTRA;
+    return map;
+}
+
+static const MPIDI_rank_map_t no_map = {.mode = MPIDI_RANK_MAP_NONE };
+
+static MPIR_Context_id_t context_of(MPIDI_Adapt_context_t kind, unsigned epoch)
+{
+    return (MPIR_Context_id_t) (MPIR_CONTEXT_DYNAMIC_PROC_MASK |
+                                ((kind + epoch % 2) << MPIR_CONTEXT_PREFIX_SHIFT));
+}
+
+static int commit_comm(MPIR_Comm * comm, MPIDI_rank_map_t map, MPIDI_rank_map_t local_map)
+{
+    window.making = comm;
+    window.map = map;
+    window.local_map = local_map;
+    int mpi_errno = MPIR_Comm_commit(comm);
+    window.making = NULL;
+    return mpi_errno;
+}
+
+static int make_comm(MPIR_Comm_kind_t kind, MPIDI_Adapt_context_t context, unsigned epoch, int rank,
+                     MPIDI_rank_map_t map, MPIDI_rank_map_t local_map, const char *name,
+                     MPIR_Comm ** result)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Comm *comm, *world = MPIR_Process.comm_world;
+
+    mpi_errno = MPIR_Comm_create(&comm);
+    MPIR_ERR_CHECK(mpi_errno);
+    comm->context_id = context_of(context, epoch);
+    comm->recvcontext_id = comm->context_id;
+    comm->comm_kind = kind;
+    comm->rank = rank;
+    comm->remote_size = map.size;
+    comm->local_size = kind == MPIR_COMM_KIND__INTERCOMM ? local_map.size : map.size;
+    comm->local_comm = NULL;
+    comm->is_low_group = window.index < window.pre;
+    /* no collective agreement on a sequence number while others may still compute */
+    comm->tainted = 1;
+    comm->errhandler = world->errhandler;
+    if (comm->errhandler)
+        MPIR_Errhandler_add_ref(comm->errhandler);
+    MPL_strncpy(comm->name, name, MPI_MAX_OBJECT_NAME);
+
+    mpi_errno = commit_comm(comm, map, local_map);
+    MPIR_ERR_CHECK(mpi_errno);
+    *result = comm;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Union indices of the new world's members by new rank (W2). */
+static int new_members(const struct pmi_adapt_plan *plan, int *list)
+{
+    const struct pmi_adapt_member *members = plan_members(plan);
+    int n = 0;
+
+    for (int i = 0; i < window.size; i++) {
+        if (!(members[i].flags & PMI_ADAPT_MEMBER_LEAVING))
+            list[n++] = i;
+    }
+    return n;
+}
+
+static int make_new_world(const struct pmi_adapt_plan *plan, MPIR_Comm ** new_world)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int n = window.size - (int) plan->leaving, rank = -1;
+    MPIDI_rank_map_t map = range_map(0, n);
+
+    if (plan->leaving == 0) {
+        rank = window.index;
+    } else {
+        MPIDI_rank_map_lut_t *lut;
+        mpi_errno = MPIDIU_alloc_lut(&lut, window.size);
+        MPIR_ERR_CHECK(mpi_errno);
+        new_members(plan, lut->lpid);
+        for (int i = 0; i < n; i++) {
+            if (lut->lpid[i] == window.index)
+                rank = i;
+        }
+        map.mode = MPIDI_RANK_MAP_LUT_INTRA;
+        map.irreg.lut.t = lut;
+        map.irreg.lut.lpid = lut->lpid;
+    }
+    MPIR_Assert(rank >= 0);
+    mpi_errno = make_comm(MPIR_COMM_KIND__INTRACOMM, MPIDI_ADAPT_CONTEXT__NEW_WORLD, plan->epoch,
+                          rank, map, no_map, "MPI_ADAPT_NEW_WORLD", new_world);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int make_intercomm(const struct pmi_adapt_plan *plan, MPIR_Comm ** intercomm)
+{
+    MPIDI_rank_map_t pre = range_map(0, window.pre);
+    MPIDI_rank_map_t joining = range_map(window.pre, window.joining);
+    bool is_pre = window.index < window.pre;
+
+    return make_comm(MPIR_COMM_KIND__INTERCOMM, MPIDI_ADAPT_CONTEXT__INTERCOMM, plan->epoch,
+                     is_pre ? window.index : window.index - window.pre, is_pre ? joining : pre,
+                     is_pre ? pre : joining, "MPI_ADAPT_INTERCOMM", intercomm);
+}
+
+int MPID_Adapt_begin(const struct pmi_adapt_plan *plan, int index,
+                     MPIR_Comm ** intercomm, MPIR_Comm ** new_world)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    mpi_errno = move_to_segment(plan);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    mpi_errno = make_comm(MPIR_COMM_KIND__INTRACOMM, MPIDI_ADAPT_CONTEXT__UNION, plan->epoch, index,
+                          range_map(0, window.size), no_map, "MPI_ADAPT_UNION",
+                          &window.union_comm);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!(plan_members(plan)[index].flags & PMI_ADAPT_MEMBER_LEAVING)) {
+        mpi_errno = make_new_world(plan, new_world);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (window.joining) {
+        mpi_errno = make_intercomm(plan, intercomm);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- commit ----------------------------------------------------------------------------------- */
+
+int MPID_Adapt_barrier(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+
+    mpi_errno = MPIR_Barrier(window.union_comm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Comm_release(window.union_comm);
+    MPIR_ERR_CHECK(mpi_errno);
+    window.union_comm = NULL;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Takes out what MPI_COMM_WORLD was, keeping handle, name, error handler and hints (C5). */
+static int take_down_world(MPIR_Comm * world)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    mpi_errno = MPII_Coll_comm_cleanup(world);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPID_Comm_free_hook(world);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (world->local_group)
+        MPIR_Group_release(world->local_group);
+    if (world->remote_group)
+        MPIR_Group_release(world->remote_group);
+    if (world->node_comm)
+        MPIR_Comm_release(world->node_comm);
+    if (world->node_roots_comm)
+        MPIR_Comm_release(world->node_roots_comm);
+    MPL_free(world->intranode_table);
+    MPL_free(world->internode_table);
+    world->local_group = world->remote_group = NULL;
+    world->node_comm = world->node_roots_comm = NULL;
+    world->intranode_table = world->internode_table = NULL;
+    world->hierarchy_kind = MPIR_COMM_HIERARCHY_KIND__FLAT;
+    world->next_sched_tag = MPIR_FIRST_NBC_TAG;
+    world->topo_fns = NULL;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int build_world(MPIR_Comm * world, unsigned epoch)
+{
+    world->context_id = context_of(MPIDI_ADAPT_CONTEXT__WORLD, epoch);
+    world->recvcontext_id = world->context_id;
+    world->rank = MPIR_Process.rank;
+    world->local_size = MPIR_Process.size;
+    world->remote_size = MPIR_Process.size;
+    return commit_comm(world, range_map(0, MPIR_Process.size), no_map);
+}
+
+/* An index is a new rank again. */
+static int compact_table(const struct pmi_adapt_plan *plan, const int *new_index, int n)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct pmi_adapt_member *members = plan_members(plan);
+    MPIDI_av_table_t *union_table = MPIDI_global.avt_mgr.av_table0;
+    MPIDI_av_table_t *table = new_table(n);
+
+    MPIR_ERR_CHKANDJUMP(!table, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    gone.entries = MPL_malloc((window.size - n) * sizeof(MPIDI_av_entry_t), MPL_MEM_ADDRESS);
+    gone.am_sources = MPL_malloc((window.size - n) * sizeof(uint64_t), MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(n < window.size && (!gone.entries || !gone.am_sources), mpi_errno,
+                        MPI_ERR_OTHER, "**nomem");
+    for (int i = 0; i < window.size; i++) {
+        if (new_index[i] >= 0) {
+            table->table[new_index[i]] = union_table->table[i];
+        } else {
+            gone.entries[gone.n] = union_table->table[i];
+            gone.am_sources[gone.n++] = MPIDI_OFI_adapt_am_source(members[i].uid);
+        }
+    }
+    set_table(table);
+    MPL_free(union_table);
+    MPL_free(window.old_table);
+    window.old_table = NULL;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* MPIR_Process as MPIR_pmi_init leaves it at a launch of this size. */
+static int set_process(const struct pmi_adapt_plan *plan, const int *list, int n, int rank)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int *local_map = NULL, *root_map = NULL, n_local = 0;
+
+    mpi_errno = make_node_map(plan, list, n);
+    MPIR_ERR_CHECK(mpi_errno);
+    const int *node_map = MPIR_Process.node_map;
+
+    local_map = MPL_malloc(n * sizeof(int), MPL_MEM_ADDRESS);
+    root_map = MPL_malloc(MPIR_Process.num_nodes * sizeof(int), MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(!local_map || !root_map, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (int i = n - 1; i >= 0; i--)
+        root_map[node_map[i]] = i;
+    for (int i = 0; i < n; i++) {
+        if (node_map[i] == node_map[rank]) {
+            if (i == rank)
+                MPIR_Process.local_rank = n_local;
+            local_map[n_local++] = i;
+        }
+    }
+    MPL_free(MPIR_Process.node_local_map);
+    MPL_free(MPIR_Process.node_root_map);
+    MPIR_Process.node_local_map = local_map;
+    MPIR_Process.node_root_map = root_map;
+    MPIR_Process.local_size = n_local;
+    MPIR_Process.rank = rank;
+    MPIR_Process.size = n;
+    MPIR_Process.attrs.universe = plan->universe_size ? (int) plan->universe_size :
+        MPIR_UNIVERSE_SIZE_NOT_SET;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(local_map);
+    MPL_free(root_map);
+    goto fn_exit;
+}
+
+int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int *list = NULL, *new_index = NULL, n = 1;
+    MPIR_Comm *world = MPIR_Process.comm_world;
+    MPIR_CHKLMEM_DECL(2);
+
+    MPIR_CHKLMEM_MALLOC(list, int *, window.size * sizeof(int), mpi_errno, "list",
+                        MPL_MEM_ADDRESS);
+    MPIR_CHKLMEM_MALLOC(new_index, int *, window.size * sizeof(int), mpi_errno, "index",
+                        MPL_MEM_ADDRESS);
+    /* a leaving process is a world of its own from now on */
+    if (plan_members(plan)[index].flags & PMI_ADAPT_MEMBER_LEAVING)
+        list[0] = index;
+    else
+        n = new_members(plan, list);
+    for (int i = 0; i < window.size; i++)
+        new_index[i] = -1;
+    for (int rank = 0; rank < n; rank++)
+        new_index[list[rank]] = rank;
+
+    mpi_errno = take_down_world(world);
+    MPIR_ERR_CHECK(mpi_errno);
+    renumber_all(NULL, new_index, window.size, plan);
+    mpi_errno = compact_table(plan, new_index, n);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDI_POSIX_adapt_commit(new_index, window.size, n);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = set_process(plan, list, n, new_index[index]);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDU_Init_shm_adapt_resize(MPIR_Process.local_size, MPIR_Process.local_rank);
+    mpi_errno = build_world(world, plan->epoch);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPIR_CHKLMEM_FREEALL();
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

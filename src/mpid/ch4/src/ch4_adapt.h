@@ -1,0 +1,51 @@
+/*
+ * Adaptations of MPI_COMM_WORLD in ch4: what its parts (ch4_adapt.c, posix_adapt.c, ofi_adapt.c) offer
+ * each other, and the hooks in upstream functions.  doc/design/world.md has the whole picture.
+ *
+ * The *union* is the table of all processes of an adaptation: the pre-existing ones at their ranks in
+ * the old world, then the joining ones in the order of their own.  In the window av_table0 is the union;
+ * commit compacts it, so that an index is a world rank again.
+ */
+
+#ifndef CH4_ADAPT_H_INCLUDED
+#define CH4_ADAPT_H_INCLUDED
+
+struct pmi_adapt_plan;
+
+/* Context ids of the window and of the world, by parity of the epoch, so that a message of one epoch
+ * never matches in the next.  They lie in the half that MPICH keeps out of its allocation mask. */
+typedef enum {
+    MPIDI_ADAPT_CONTEXT__UNION = 0,
+    MPIDI_ADAPT_CONTEXT__NEW_WORLD = 2,
+    MPIDI_ADAPT_CONTEXT__INTERCOMM = 4,
+    MPIDI_ADAPT_CONTEXT__WORLD = 6
+} MPIDI_Adapt_context_t;
+
+/* Source mark of this process' active messages, unique in the job; 0: not part of an elastic job. */
+extern uint64_t MPIDI_Adapt_am_source;
+
+/* Hook of MPID_Comm_commit_pre_hook: nonzero if comm belongs to an adaptation and has its maps now. */
+int MPIDI_Adapt_comm_map(MPIR_Comm * comm);
+
+/* ---- ofi_adapt.c ---- */
+int MPIDI_OFI_adapt_card(void **card, int *bytes);
+/* Inserts the addresses of a card and fills the table entry. */
+int MPIDI_OFI_adapt_insert(const void *card, int bytes, MPIDI_av_entry_t * entry);
+/* Forgets a process that left with the number that it marked its active messages with. */
+int MPIDI_OFI_adapt_remove(MPIDI_av_entry_t * entry, uint64_t am_source);
+/* Mark that a process with this number uses. */
+uint64_t MPIDI_OFI_adapt_am_source(unsigned uid);
+
+/* ---- posix_adapt.c ---- */
+/* Bytes of a segment for so many processes of a host. */
+size_t MPIDI_POSIX_adapt_segment_bytes(int local_size);
+/* Prepare: the table of slots goes by union index; what was index i is i + shift. */
+int MPIDI_POSIX_adapt_renumber(int union_size, int shift);
+/* Begin on a host that processes join: moves to the new segment.  local_index[slot] is the union index
+ * of the process that gets that slot. */
+int MPIDI_POSIX_adapt_move(void *segment, size_t bytes, const int *local_index, int n_local,
+                           int my_slot);
+/* Commit: new_index[i] is the world rank of union index i, or -1. */
+int MPIDI_POSIX_adapt_commit(const int *new_index, int union_size, int new_size);
+
+#endif /* CH4_ADAPT_H_INCLUDED */

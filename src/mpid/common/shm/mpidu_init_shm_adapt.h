@@ -1,0 +1,37 @@
+/*
+ * Shared memory of a host's processes over adaptations, for mpidu_init_shm.c (the local barrier) and
+ * mpidu_init_shm_alloc.c (segments).  At start both share memory among the processes of the launch;
+ * from the first adaptation that brings processes to this host on, everything lies in one segment
+ * made for that adaptation, from which the same functions then allocate.
+ *
+ * A *generation* is such a segment.  At most two exist: the present one and, in the window, the one
+ * before, which the requests in flight may still need.  Single-threaded: begin, commit, finalize.
+ */
+
+#ifndef MPIDU_INIT_SHM_ADAPT_H_INCLUDED
+#define MPIDU_INIT_SHM_ADAPT_H_INCLUDED
+
+/* Value of init_shm_initialized, which is 1 otherwise. */
+#define INIT_SHM_LAUNCHED_ALONE 2
+
+/* Whether the memory of the launch is private (one process on the host then). */
+int MPIDU_Init_shm_launched_alone(void);
+
+/* Moves the local barrier to a segment of `bytes` (zeroed when it was made) that all local_size
+ * processes map; from here on MPIDU_Init_shm_alloc allocates from it, in the same order everywhere. */
+void MPIDU_Init_shm_adapt_move(void *segment, size_t bytes, int local_size, int local_rank);
+/* Commit: how many processes of the host there are now. */
+void MPIDU_Init_shm_adapt_resize(int local_size, int local_rank);
+/* Ends the generation before; nothing allocated from it is used any more. */
+int MPIDU_Init_shm_adapt_drop_old(void);
+
+/* The local barrier with a function to call while waiting. */
+int MPIDU_Init_shm_adapt_barrier(int (*while_waiting) (void));
+
+/* Hooks of mpidu_init_shm_alloc.c: nonzero if it was done here. */
+int MPIDU_Init_shm_adapt_alloc(size_t bytes, void **ptr);
+int MPIDU_Init_shm_adapt_free(void *ptr);
+/* Hook of MPIDU_Init_shm_finalize: nonzero if the present memory is a generation's; ends it. */
+int MPIDU_Init_shm_adapt_finalize(void);
+
+#endif /* MPIDU_INIT_SHM_ADAPT_H_INCLUDED */
