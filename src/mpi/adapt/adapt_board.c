@@ -161,7 +161,7 @@ int MPIR_Adapt_map_plan(void)
                          "**adaptplan %d %d", (int) control->plan_epoch, errno);
     MPIR_Adapt.plan = base;
     MPIR_Adapt.plan_bytes = bytes;
-    MPIR_Assert(MPIR_Adapt.plan->magic == PMI_ADAPT_MAGIC && MPIR_Adapt.plan->bytes <= bytes);
+    MPIR_Assertp(MPIR_Adapt.plan->magic == PMI_ADAPT_MAGIC && MPIR_Adapt.plan->bytes <= bytes);
 
   fn_exit:
     return mpi_errno;

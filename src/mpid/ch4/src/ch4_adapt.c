@@ -145,7 +145,7 @@ static void renumber_once(MPIDI_rank_map_t * map, struct renumber_comms *all)
         if (all->n_seen == all->max_seen) {
             all->max_seen = 2 * all->max_seen + 16;
             all->seen = MPL_realloc(all->seen, all->max_seen * sizeof(void *), MPL_MEM_ADDRESS);
-            MPIR_Assert(all->seen);
+            MPIR_Assertp(all->seen);
         }
         all->seen[all->n_seen++] = table;
     }
@@ -513,7 +513,7 @@ static int make_new_world(const struct pmi_adapt_plan *plan, MPIR_Comm ** new_wo
         map.irreg.lut.t = lut;
         map.irreg.lut.lpid = lut->lpid;
     }
-    MPIR_Assert(rank >= 0);
+    MPIR_Assertp(rank >= 0);
     mpi_errno = make_comm(MPIR_COMM_KIND__INTRACOMM, MPIDI_ADAPT_CONTEXT__NEW_WORLD, plan->epoch,
                           rank, map, no_map, "MPI_ADAPT_NEW_WORLD", new_world);
     MPIR_ERR_CHECK(mpi_errno);

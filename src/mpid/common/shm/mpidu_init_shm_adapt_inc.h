@@ -23,7 +23,7 @@ int MPIDU_Init_shm_launched_alone(void)
 
 void MPIDU_Init_shm_adapt_move(void *segment, size_t bytes, int new_local_size, int new_local_rank)
 {
-    MPIR_Assert(!old_generation.base && !launch_memory_is_old);
+    MPIR_Assertp(!old_generation.base && !launch_memory_is_old);
     if (generation.base) {
         old_generation = generation;
     } else {
@@ -109,7 +109,7 @@ int MPIDU_Init_shm_adapt_alloc(size_t bytes, void **ptr)
         return 0;
 
     size_t start = (generation.used + GENERATION_ALIGN - 1) & ~((size_t) GENERATION_ALIGN - 1);
-    MPIR_Assert(start + bytes <= generation.bytes);
+    MPIR_Assertp(start + bytes <= generation.bytes);
     *ptr = generation.base + start;
     generation.used = start + bytes;
     return 1;

@@ -127,7 +127,7 @@ static void receive_cell(MPIDI_POSIX_eager_iqueue_cell_t * cell, int from, int s
             MPIDIG_global.target_msg_cbs[header->handler_id] (am_hdr, payload, left, attr, NULL);
             return;
         }
-        MPIR_Assert(*active == NULL);
+        MPIR_Assertp(*active == NULL);
         MPIDIG_global.target_msg_cbs[header->handler_id] (am_hdr, NULL, left,
                                                           attr | MPIDIG_AM_ATTR__IS_ASYNC,
                                                           active);
