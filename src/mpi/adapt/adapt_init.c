@@ -90,6 +90,13 @@ int MPIR_Adapt_check_finalize(void)
     MPIR_ERR_CHKANDJUMP1(MPIR_Adapt.state == MPIR_ADAPT_STATE__WINDOW, mpi_errno, MPI_ERR_OTHER,
                          "**adaptfinalize", "**adaptfinalize %d", (int) MPIR_Adapt.epoch + 1);
     MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_NONE);
+    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__RUNNING && MPIR_Adapt.epoch > 0) {
+        /* Some providers lose last messages when an endpoint closes early.  At a launch the PMI
+         * separates the two; it does not know the adapted world. */
+        MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+        mpi_errno = MPIR_Barrier(MPIR_Process.comm_world, &errflag);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
 
   fn_exit:
     return mpi_errno;
