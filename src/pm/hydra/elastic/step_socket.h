@@ -21,6 +21,8 @@
 
 /* What fits into sockaddr_un.sun_path on Linux, with the zero byte. */
 #define STEP_SOCKET_PATH_MAX 108
+/* Enough for every message below. */
+#define STEP_SOCKET_ERROR_MAX 1024
 #define STEP_SOCKET_PREFIX "step-"
 #define STEP_SOCKET_SUFFIX ".sock"
 
