@@ -148,7 +148,8 @@ static void redistribute(struct plate *plate, const struct window *window)
                       plate, plate->temperature, requests, count);
     count = move_rows(window, staying, TAG_MATERIAL, row, &old, old.material,
                       plate, plate->material, requests, count);
-    MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < count; i++)
+        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
     MPI_Type_free(&row);
     free(requests);
     free(staying);
