@@ -1,7 +1,8 @@
 /*
  * Computes until the file "stop" exists, adapting as told: for the tests that drive a job from outside
  * (elastic resize, policies).  The world agrees on the end by a reduction every few iterations.
- * --epochs is the least number of adaptations that must have happened by then.
+ * --epochs is the least number of adaptations that must have happened by then; with --joiner-waits a joining
+ * process stays away from begin until the file "join" exists.
  */
 
 #include "elastic_test.h"
@@ -31,8 +32,13 @@ int main(int argc, char **argv)
     pause = (int) et_number(argc, argv, "stop-probing-at", -1);
     if (et.status == MPI_ADAPT_STATUS_NEW && et.rank == 0)
         et_say("READY");
-    if (et.status == MPI_ADAPT_STATUS_JOINING)
+    if (et.status == MPI_ADAPT_STATUS_JOINING) {
+        if (et_argument(argc, argv, "joiner-waits", NULL)) {
+            et_say("JOINER WAITS");
+            et_await_file("join");
+        }
         et_adapt();
+    }
     /* everybody is at the same step here, so the broadcast pairs up; the probe may wait */
     for (et.step = 0;; et.step++) {
         et_sleep_ms(1);
