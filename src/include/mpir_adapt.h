@@ -26,28 +26,89 @@ int MPIR_Adapt_check_finalize(void);
 unsigned MPIR_Adapt_epoch(void);
 
 /* ---- adapt_handles.c: handles over an adaptation (C4, C5, C6, W8) ----------------------------- */
+/* Lineage of a communicator: derived from MPI_COMM_SELF alone (survives), or not (ends). */
+enum MPIR_Adapt_lineage {
+    MPIR_ADAPT_LINEAGE_UNKNOWN = 0,     /* not yet committed; counts as world */
+    MPIR_ADAPT_LINEAGE_SELF,
+    MPIR_ADAPT_LINEAGE_WORLD
+};
+
+/* Part of each communicator object. */
+#define MPIR_ADAPT_COMM_DECL                                            \
+    struct {                                                            \
+        struct MPIR_Comm *next, *prev;  /* list of live ones; prev NULL: not listed */ \
+        int lineage;                    /* enum MPIR_Adapt_lineage */   \
+        int by_begin;                   /* made by begin, not by the application */ \
+    } adapt;
+
 /* Live communicators in the order of creation (builtin ones, node_comm and node_roots_comm
  * excluded).  The functions called may not create or free communicators. */
+void MPIR_Adapt_comm_inherit(struct MPIR_Comm *comm);   /* start of MPIR_Comm_commit */
 void MPIR_Adapt_comm_created(struct MPIR_Comm *comm);   /* end of MPIR_Comm_commit */
-void MPIR_Adapt_comm_freed(struct MPIR_Comm *comm);     /* MPIR_Comm_delete_internal */
+void MPIR_Adapt_comm_freed(struct MPIR_Comm *comm);     /* end of MPIR_Comm_delete_internal */
 void MPIR_Adapt_foreach_comm(void (*function) (struct MPIR_Comm *, void *), void *context);
 void MPIR_Adapt_foreach_group(void (*function) (struct MPIR_Group *, void *), void *context);
 
-/* W8: set while this process is in a window that it leaves with. */
-extern int MPIR_Adapt_leaving;
+/* Sets the lineage of a communicator under construction where its rank mappers do not tell it:
+ * it survives if both `from` and `also` (may be NULL) do. */
+void MPIR_Adapt_comm_derive(struct MPIR_Comm *comm, const struct MPIR_Comm *from,
+                            const struct MPIR_Comm *also);
+/* Whether a communicator, given by handle, outlives adaptations (used by ROMIO). */
+int MPIR_Adapt_comm_survives(MPI_Comm comm);
 
 /* C6: an error that tells what is pending (kind, communicator, peer, tag), or MPI_SUCCESS. */
 int MPIR_Adapt_check_pending(void);
-/* C5: deletes the attributes cached on MPI_COMM_WORLD and on all communicators that end with the
- * commit, through their callbacks; the old world still works. */
+/* C5: deletes the attributes cached on MPI_COMM_WORLD and on all communicators and windows that
+ * end with the commit, through their callbacks; the old world still works. */
 int MPIR_Adapt_delete_attributes(void);
 /* C4: closes files, frees windows, releases communicators that do not derive from MPI_COMM_SELF
  * alone, all without communication; their handles become stale.  Nobody communicates on them any
- * more (every process has entered commit). */
+ * more (every process has entered commit).  Does not fail: MPI_File_close tells of files that could
+ * not be closed properly. */
 int MPIR_Adapt_release_handles(unsigned epoch);
 
-/* Whether a communicator object is what is left of one that ended with an adaptation. */
+/* Set by begin on a leaving process and cleared by commit: a null communicator there is most likely
+ * `new_comm_world`, and the error message says so (W8). */
+extern int MPIR_Adapt_leaving;
+
+/* The error code for MPI_COMM_NULL. */
+int MPIR_Adapt_null_comm_error(const char *function, int line);
+
+/* Stale handles.  The object of an ended communicator or window keeps its slot, with a reference
+ * count of -epoch, so that the usual tests of validity fail, at no cost. */
 int MPIR_Adapt_comm_is_stale(const struct MPIR_Comm *comm);
+int MPIR_Adapt_win_is_stale(const struct MPIR_Win *win);
+/* The error code for an object whose reference count is not positive. */
+int MPIR_Adapt_comm_error(const struct MPIR_Comm *comm, const char *function, int line);
+int MPIR_Adapt_win_error(const struct MPIR_Win *win, const char *function, int line);
+/* MPI_Comm_free, MPI_Comm_disconnect and MPI_Win_free: give the slot back; 0 if it is not stale. */
+int MPIR_Adapt_comm_forget(struct MPIR_Comm *comm);
+int MPIR_Adapt_win_forget(struct MPIR_Win *win);
+/* The error for a file that ended with an adaptation, else MPI_SUCCESS. */
+int MPIR_Adapt_file_check(MPI_File file, const char *function, int line);
+/* The device is done with a window object. */
+void MPIR_Adapt_win_freed(struct MPIR_Win *win);
+
+/* ---- ch4_adapt_handles.c: what the device knows ------------------------------------------------ */
+struct MPIR_Request;
+/* Why a window may not end now (an open epoch, operations under way), or NULL. */
+const char *MPIDI_Adapt_win_pending(struct MPIR_Win *win);
+/* Frees a window as MPI_Win_free does, but without synchronisation. */
+int MPIDI_Adapt_win_release(struct MPIR_Win *win);
+/* Peer and tag of a request, MPI_UNDEFINED where the device has not kept them. */
+void MPIDI_Adapt_request_peer(struct MPIR_Request *req, int *peer, int *tag);
+/* An inactive persistent collective request whose schedule is gone: makes it safe to free. */
+void MPIDI_Adapt_request_disarm(struct MPIR_Request *req);
+/* One round of progress, so that what is about to complete does. */
+int MPIDI_Adapt_progress(void);
+
+/* ---- ROMIO, glue/mpich/adapt_file.c ------------------------------------------------------------- */
+/* Puts a text into `why` and returns 1 if an ending file has operations under way. */
+int MPIR_ROMIO_Adapt_pending(char *why, int size);
+/* Closes all files that end, locally; their handles become stale. */
+void MPIR_ROMIO_Adapt_close_all(unsigned epoch);
+int MPIR_ROMIO_Adapt_is_stale(MPI_File file);
+int MPIR_ROMIO_Adapt_file_error(MPI_File file, const char *function, int line);
 
 /* ---- device (ch4_adapt.c) ---- */
 /* Addresses of this process, as the other processes need them: allocated, to be freed by caller. */

@@ -19,5 +19,6 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_probe.c \
     src/mpi/adapt/adapt_window.c \
     src/mpid/ch4/src/ch4_adapt.c \
+    src/mpid/ch4/src/ch4_adapt_handles.c \
     src/mpid/ch4/netmod/ofi/ofi_adapt.c \
     src/mpid/ch4/shm/posix/posix_adapt.c

@@ -1,0 +1,195 @@
+/*
+ * What happens to files over an adaptation.  SPEC C4, C6.
+ *
+ * This file owns the table of open files and the queue of stale ones.  A file that was opened over a
+ * communicator of the old world is closed by the commit, on each process for itself: it gets a
+ * communicator of its own in place of the old one, so that the barriers of a collective close are
+ * local.  The structure behind the handle remains, with a cookie that the usual check of handles
+ * refuses, until MPI_File_close or until so many have ended that the oldest must go.
+ *
+ * ROMIO's own descriptors for shared file pointers are opened over MPI_COMM_SELF: they are in the
+ * table and go with the file that they belong to.
+ *
+ * Called inside ROMIO's critical section, or by a commit, which no other thread may accompany with
+ * operations on ending files.
+ */
+
+#include "mpioimpl.h"
+#include "adio_extern.h"
+
+#define STALE_FILES_MAX 1024
+#define STALE_COOKIE 6001959
+
+static MPI_File *open_files;
+static int num_open, max_open;
+
+/* the oldest first */
+static MPI_File stale_files[STALE_FILES_MAX];
+static int num_stale;
+
+void MPIR_ROMIO_Adapt_created(MPI_File file)
+{
+    if (num_open == max_open) {
+        max_open = max_open ? 2 * max_open : 16;
+        open_files = ADIOI_Realloc(open_files, max_open * sizeof(open_files[0]));
+    }
+    open_files[num_open++] = file;
+}
+
+void MPIR_ROMIO_Adapt_freed(MPI_File file)
+{
+    for (int i = num_open - 1; i >= 0; i--) {
+        if (open_files[i] == file) {
+            open_files[i] = open_files[--num_open];
+            break;
+        }
+    }
+    if (num_open == 0) {
+        ADIOI_Free(open_files);
+        open_files = NULL;
+        max_open = 0;
+    }
+}
+
+/* An ending file, NULL if there is none (any more). */
+static ADIO_File find_ending(void)
+{
+    for (int i = 0; i < num_open; i++) {
+        ADIO_File fd = MPIO_File_resolve(open_files[i]);
+        if (fd->comm != MPI_COMM_NULL && !MPIR_Adapt_comm_survives(fd->comm))
+            return fd;
+    }
+    return NULL;
+}
+
+int MPIR_ROMIO_Adapt_pending(char *why, int size)
+{
+    for (int i = 0; i < num_open; i++) {
+        ADIO_File fd = MPIO_File_resolve(open_files[i]);
+        if (fd->comm != MPI_COMM_NULL && !MPIR_Adapt_comm_survives(fd->comm) &&
+            (fd->split_coll_count || fd->async_count)) {
+            snprintf(why, size, "%s on file %s",
+                     fd->split_coll_count ? "split collective operation" : "nonblocking operation",
+                     fd->filename ? fd->filename : "");
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Exchanges the communicator for one of this process alone.  Who deletes the file on close is told
+ * by rank; this must remain one process. */
+static int localise(ADIO_File fd)
+{
+    int rank, error_code;
+    MPI_Comm alone;
+
+    MPI_Comm_rank(fd->comm, &rank);
+    if (fd->hints && fd->hints->ranklist)
+        fd->hints->ranklist[0] = (fd->hints->ranklist[0] == rank) ? 0 : -1;
+    error_code = PMPI_Comm_dup(MPI_COMM_SELF, &alone);
+    if (error_code != MPI_SUCCESS)
+        return error_code;
+    PMPI_Comm_free(&fd->comm);
+    fd->comm = alone;
+    /* windows of one-sided aggregation end with all others */
+    fd->io_buf_window = MPI_WIN_NULL;
+    fd->io_buf_put_amounts_window = MPI_WIN_NULL;
+    return MPI_SUCCESS;
+}
+
+static void free_stale(int index)
+{
+    MPI_File file = stale_files[index];
+
+    num_stale--;
+    memmove(stale_files + index, stale_files + index + 1,
+            (num_stale - index) * sizeof(stale_files[0]));
+    if (file->fortran_handle != -1)
+        ADIOI_Ftable[file->fortran_handle] = MPI_FILE_NULL;
+    file->cookie = 0;
+    ADIOI_Free(file);
+}
+
+/* From here on the structure serves only to recognise the handle.  async_count has the epoch,
+ * split_coll_count whether closing failed. */
+static void make_stale(MPI_File file, unsigned epoch, int failed)
+{
+    MPIR_ROMIO_Adapt_freed(file);
+    if (num_stale == STALE_FILES_MAX)
+        free_stale(0);
+    file->cookie = STALE_COOKIE;
+    file->async_count = (int) epoch;
+    file->split_coll_count = failed;
+    file->comm = MPI_COMM_NULL;
+    if (file->fortran_handle != -1)
+        ADIOI_Ftable[file->fortran_handle] = file;
+    stale_files[num_stale++] = file;
+}
+
+static void close_one(ADIO_File fd, unsigned epoch)
+{
+    int error_code, shared_error = MPI_SUCCESS;
+
+    if (ADIO_Feature(fd, ADIO_SHARED_FP)) {
+        ADIOI_Free(fd->shared_fp_fname);
+        if (fd->shared_fp_fd != ADIO_FILE_NULL) {
+            ADIO_Close(fd->shared_fp_fd, &shared_error);
+            MPIO_File_free(&fd->shared_fp_fd);
+        }
+    }
+    /* gives the reference to the error handler back */
+    PMPI_File_set_errhandler(fd, MPI_ERRORS_RETURN);
+    ADIO_Close(fd, &error_code);
+    make_stale(fd, epoch, error_code != MPI_SUCCESS || shared_error != MPI_SUCCESS);
+}
+
+void MPIR_ROMIO_Adapt_close_all(unsigned epoch)
+{
+    ADIO_File fd;
+
+    /* without memory for a communicator nothing can be closed */
+    while ((fd = find_ending()) && localise(fd) == MPI_SUCCESS)
+        close_one(fd, epoch);
+}
+
+int MPIR_ROMIO_Adapt_is_stale(MPI_File file)
+{
+    for (int i = num_stale - 1; i >= 0; i--) {
+        if (stale_files[i] == file)
+            return 1;
+    }
+    return 0;
+}
+
+/* MPI_File_close: frees what is left of a stale file; 0 if it is not one.  What went wrong when the
+ * adaptation closed it is told here. */
+int MPIR_ROMIO_Adapt_forget(MPI_File * file, const char *function, int *error_code)
+{
+    for (int i = num_stale - 1; i >= 0; i--) {
+        if (stale_files[i] == *file) {
+            *error_code = MPI_SUCCESS;
+            if ((*file)->split_coll_count) {
+                *error_code = MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function,
+                                                   __LINE__, MPI_ERR_IO, "**adaptfileclose",
+                                                   "**adaptfileclose %d", (*file)->async_count);
+                *error_code = MPIO_Err_return_file(MPI_FILE_NULL, *error_code);
+            }
+            free_stale(i);
+            *file = MPI_FILE_NULL;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The error code for a handle that is not that of an open file. */
+int MPIR_ROMIO_Adapt_file_error(MPI_File file, const char *function, int line)
+{
+    if (MPIR_ROMIO_Adapt_is_stale(file))
+        return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line,
+                                    MPI_ERR_FILE, "**adaptfile", "**adaptfile %d",
+                                    file->async_count);
+    return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, MPI_ERR_FILE,
+                                "**iobadfh", 0);
+}
