@@ -41,8 +41,8 @@ enum MPIR_Adapt_lineage {
         int by_begin;                   /* made by begin, not by the application */ \
     } adapt;
 
-/* Live communicators in the order of creation (builtin ones, node_comm and node_roots_comm
- * excluded).  The functions called may not create or free communicators. */
+/* Live communicators in the order of creation (without builtin ones, node_comm, node_roots_comm, and
+ * the local_comm of intercommunicators, which live with another).  The functions called may not create or free communicators. */
 void MPIR_Adapt_comm_inherit(struct MPIR_Comm *comm);   /* start of MPIR_Comm_commit */
 void MPIR_Adapt_comm_created(struct MPIR_Comm *comm);   /* end of MPIR_Comm_commit */
 void MPIR_Adapt_comm_freed(struct MPIR_Comm *comm);     /* end of MPIR_Comm_delete_internal */

@@ -213,7 +213,8 @@ int MPIR_Adapt_comm_survives(MPI_Comm handle)
 
 void MPIR_Adapt_comm_created(MPIR_Comm * comm)
 {
-    if (HANDLE_IS_BUILTIN(comm->handle) || comm->adapt.prev)
+    /* the local communicator of an intercommunicator lives and ends with it */
+    if (HANDLE_IS_BUILTIN(comm->handle) || MPIR_CONTEXT_READ_FIELD(IS_LOCALCOMM, comm->context_id))
         return;
 
     MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_HANDLE_MUTEX);
@@ -570,11 +571,6 @@ static void end_comms(void)
 {
     MPIR_Comm *comm, *next, *ending = NULL;
 
-    /* the local communicator of an intercommunicator goes with it */
-    DL_FOREACH_NP(live_comms, comm, adapt.next, adapt.prev) {
-        if (comm->local_comm)
-            unlist(comm->local_comm);
-    }
     DL_FOREACH_SAFE_NP(live_comms, comm, next, adapt.next, adapt.prev) {
         if (ends(comm)) {
             unlist(comm);
@@ -585,11 +581,6 @@ static void end_comms(void)
     for (comm = ending; comm; comm = next) {
         next = comm->adapt.next;
         end_comm(comm);
-    }
-    /* those of surviving intercommunicators are live still */
-    DL_FOREACH_NP(live_comms, comm, adapt.next, adapt.prev) {
-        if (comm->local_comm)
-            MPIR_Adapt_comm_created(comm->local_comm);
     }
 }
 
