@@ -216,6 +216,7 @@ void MPIR_Adapt_comm_created(MPIR_Comm * comm)
     /* the local communicator of an intercommunicator lives and ends with it */
     if (HANDLE_IS_BUILTIN(comm->handle) || MPIR_CONTEXT_READ_FIELD(IS_LOCALCOMM, comm->context_id))
         return;
+    MPIR_Assert(!comm->adapt.prev);
 
     MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_HANDLE_MUTEX);
     if (!cleanup_registered) {
