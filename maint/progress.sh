@@ -1,16 +1,16 @@
 # shellcheck shell=bash
 # Long commands with visible progress.  Sourced by run, maint/build and test/mpich/run.
 #
-# The caller sets LOG (a file; everything that a phase prints goes there).  `phase TITLE COMMAND...` runs the command and
-# shows elapsed time and what is going on: one line, rewritten, on a terminal; else a line now and then.  If the command
-# fails, its last lines, the name of the log and ADVICE (if set) are printed, and `phase` returns its code.
+# The caller sets LOG (a file; everything that a phase prints goes there).  `phase TITLE COMMAND...` runs the command
+# and shows elapsed time and what is going on: one line, rewritten, on a terminal; else a line now and then.  If the
+# command fails, its last lines, the name of the log and ADVICE (if set) are printed, and `phase` returns its code.
 
 progress_interval_s=30   # between two lines when the output is not a terminal
 progress_tail_lines=25   # of the log, after a failure
 progress_child=
 
 progress_stop() {
-    trap - INT TERM
+    trap - INT TERM HUP PIPE
     [ -z "$progress_child" ] || kill -TERM -- "-$progress_child" 2>/dev/null
     [ ! -t 1 ] || printf '\r\033[K'
     echo "stopped; the log is $LOG.  The same command continues where this one ended." >&2
@@ -38,7 +38,7 @@ phase() {
     mkdir -p "$(dirname "$LOG")"
     printf '\n=== %s: %s\n=== %s\n' "$(date '+%F %T')" "$title" "$*" >>"$LOG"
     offset=$(stat -c %s "$LOG")
-    trap progress_stop INT TERM
+    trap progress_stop INT TERM HUP PIPE
     set -m
     "$@" >>"$LOG" 2>&1 </dev/null 9>&- &
     progress_child=$!
@@ -60,7 +60,7 @@ phase() {
     wait "$progress_child"
     status=$?
     progress_child=
-    trap - INT TERM
+    trap - INT TERM HUP PIPE
     [ ! -t 1 ] || printf '\r\033[K'
     if [ $status -eq 0 ]; then
         echo "[$(progress_clock $((SECONDS - start)))] $title: done"

@@ -34,7 +34,7 @@ static int make_info(MPI_Info * info)
             {"leaving", plan->leaving},
             {"joining", plan->joining},
             {"new_size", plan->pre - plan->leaving + plan->joining},
-            {"deadline", plan->deadline_ms},
+            {"deadline", plan->deadline_ms / 1000},
         };
         for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
             mpi_errno = set_number(info_ptr, numbers[i].key, numbers[i].value);

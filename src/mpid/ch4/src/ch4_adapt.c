@@ -469,6 +469,8 @@ static int make_comm(MPIR_Comm_kind_t kind, MPIDI_Adapt_context_t context, unsig
         MPIR_Errhandler_add_ref(comm->errhandler);
     MPL_strncpy(comm->name, name, MPI_MAX_OBJECT_NAME);
 
+    if (context != MPIDI_ADAPT_CONTEXT__UNION)
+        MPIR_Adapt_comm_by_begin(comm);
     mpi_errno = commit_comm(comm, map, local_map);
     MPIR_ERR_CHECK(mpi_errno);
     *result = comm;
@@ -655,6 +657,29 @@ static int compact_table(const struct pmi_adapt_plan *plan, const int *new_index
     goto fn_exit;
 }
 
+/* Messages that nobody received in the worlds that ended.  Those of the new world stay: other processes
+ * may be ahead of this one.  What libfabric holds back cannot match, since no later communicator has the
+ * same context id before the epoch after next. */
+static void discard_unexpected(MPIR_Context_id_t new_world)
+{
+    for (int vci = 0; vci < MPIDI_global.n_vcis; vci++) {
+        MPIR_Request *request, *next;
+        DL_FOREACH_SAFE(MPIDI_global.per_vci[vci].unexp_list, request, next) {
+            MPIR_Context_id_t id = MPIDIG_REQUEST(request, u.recv.context_id);
+            int in_transfer = MPIDIG_REQ_BUSY | MPIDIG_REQ_RTS;
+            const MPIR_Context_id_t world_bits = MPIR_CONTEXT_DYNAMIC_PROC_MASK |
+                MPIR_CONTEXT_PREFIX_MASK;
+            if (((id ^ new_world) & world_bits) == 0 ||
+                (MPIDIG_REQUEST(request, req->status) & in_transfer))
+                continue;
+            DL_DELETE(MPIDI_global.per_vci[vci].unexp_list, request);
+            MPIDU_genq_private_pool_free_cell(MPIDI_global.per_vci[vci].unexp_pack_buf_pool,
+                                              MPIDIG_REQUEST(request, buffer));
+            MPIDI_CH4_REQUEST_FREE(request);
+        }
+    }
+}
+
 /* MPIR_Process as MPIR_pmi_init leaves it at a launch of this size. */
 static int set_process(const struct pmi_adapt_plan *plan, const int *list, int n, int rank)
 {
@@ -716,6 +741,7 @@ int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index)
     for (int rank = 0; rank < n; rank++)
         new_index[list[rank]] = rank;
 
+    discard_unexpected(context_of(MPIDI_ADAPT_CONTEXT__WORLD, plan->epoch));
     mpi_errno = take_down_world(world);
     MPIR_ERR_CHECK(mpi_errno);
     renumber_all(NULL, new_index, window.size, plan);

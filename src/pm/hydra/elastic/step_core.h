@@ -51,6 +51,8 @@ struct step_config {
     int64_t behind_ms;          /* P8: report who is behind after this time; 0: never */
     uint64_t seed;
     int64_t unix_ms_at_zero;    /* wall clock at time 0, for logs */
+    int size;                   /* of the launch, so that the first entry of a schedule is checked
+                                 * by step_core_create; 0: not known yet */
 };
 
 struct step_process {           /* one process of a group */
@@ -74,9 +76,16 @@ struct step_effects {
     void (*log) (void *context, const char *line);      /* --adapt-log, one JSON line, no newline */
     void (*tell_user) (void *context, const char *text);        /* one line for standard error */
     void (*wake_at) (void *context, int64_t time_ms);   /* call step_core_time then; replaces; <0 none */
+    /* The same clock in microseconds, for the times in log lines alone; NULL: whole ms are logged. */
+    int64_t (*clock_us) (void *context);
 };
 
 struct step_core;
+
+/* Texts of --adapt-interval ("1s", "250ms", "0") and --adapt-range ("1:8").  0, or -1 with a
+ * message. */
+int step_core_parse_time(const char *text, int64_t *ms, char *error, size_t error_bytes);
+int step_core_parse_range(const char *text, int *min, int *max, char *error, size_t error_bytes);
 
 /* Returns NULL and a message (what is wrong, where in the text, what is allowed) on bad options. */
 struct step_core *step_core_create(const struct step_config *config,

@@ -1,0 +1,61 @@
+# shellcheck shell=bash
+# The Debian packages that each step needs, and their installation.  Sourced by run.
+
+packages_for() {
+    case $1 in
+        build)
+            echo gcc g++ gfortran make autoconf automake libtool m4 patch perl python3 pkg-config xz-utils ccache \
+                ca-certificates libc6-dev libfabric-dev libhwloc-dev librdmacm-dev libibverbs-dev nlohmann-json3-dev
+            # libfabric's own needs at link time; these exist for x86 only.
+            [ "$(dpkg --print-architecture)" != amd64 ] || echo libpsm2-dev libpsm-infinipath1-dev
+            ;;
+        test) echo libgtest-dev procps shellcheck man-db ;;
+        full) echo clang libclang-rt-dev llvm ;;
+        demo) echo procps ;;
+    esac
+}
+
+# Names of packages that are not installed.
+packages_missing() {
+    local name
+    for name in "$@"; do
+        [ "$(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || echo "$name"
+    done
+}
+
+packages_apt() {
+    local as_root=()
+    [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@"
+}
+
+# Install what the steps named in $1 (separated by spaces) need; does nothing if all is there.
+install_packages() {
+    local step wanted=() missing
+    if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+        return 0 # another system: configure says what is missing
+    fi
+    for step in $1; do
+        mapfile -t missing < <(packages_for "$step" | tr ' ' '\n')
+        wanted+=("${missing[@]}")
+    done
+    mapfile -t missing < <(packages_missing "${wanted[@]}")
+    [ ${#missing[@]} -gt 0 ] || return 0
+    local advice="Install these yourself and repeat: apt-get install ${missing[*]}"
+    if [ "$(id -u)" -ne 0 ] && ! sudo -n true 2>/dev/null; then
+        echo "run: packages are missing, and this user may not install them.  $advice" >&2
+        return 1
+    fi
+    # A fresh machine has no package lists, an old one has stale lists: in both cases refresh them and try again.
+    ADVICE='' packages_try "${missing[@]}" || {
+        ADVICE="Is the network there?  $advice" phase "refreshing the package lists" packages_apt update &&
+            ADVICE=$advice phase "installing ${#missing[@]} Debian packages" \
+                packages_apt install -y --no-install-recommends "${missing[@]}"
+    }
+}
+
+# The first try is allowed to fail: all versions must be known before anything is downloaded.
+packages_try() {
+    packages_apt install -y --no-install-recommends --simulate "$@" >/dev/null 2>&1 || return
+    phase "installing $# Debian packages" packages_apt install -y --no-install-recommends "$@"
+}

@@ -1,0 +1,66 @@
+/*
+ * What is known of the adaptation under way: what was asked for, by whom, who still owes an answer.
+ * Data only; step.h owns it and adaptation_table.h says how it moves.
+ */
+
+#ifndef ELASTIC_ADAPTATION_H_INCLUDED
+#define ELASTIC_ADAPTATION_H_INCLUDED
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "adaptation_table.h"
+#include "change.h"
+#include "journal.h"
+#include "payload.h"
+#include "world.h"
+
+namespace elastic {
+
+enum class Source { SCHEDULE, POLICY, CLIENT };
+
+struct Waiter {
+    int client = -1;
+    Json id;
+};
+
+struct RankCount {
+    const Process *process = nullptr;
+    CountReport report;
+};
+
+struct Adaptation {
+    uint64_t request = 0;       /* number of the request, 1, 2, ... per step */
+    Source source = Source::CLIENT;
+    std::string origin;         /* for messages: "schedule entry 3" */
+    std::optional<Waiter> waiter;       /* gets a second answer at the end */
+
+    ChangeRequest asked;
+    Change change;
+    int old_size = 0;
+    uint32_t epoch = 0;
+    std::string reason;         /* told to the application */
+    uint64_t deadline_unix_ms = 0;      /* 0: none */
+
+    AdaptState state = AdaptState::ACCEPTED;
+    std::string end_reason;     /* of withdrawal or failure */
+
+    int group = -1;             /* of the joining processes, -1: none (yet) */
+    uint32_t first_uid = 0;
+    std::set<Agent> pre_agents; /* hold pre-existing processes */
+    std::set<Agent> agents;     /* and those of joining ones */
+    std::set<Agent> freeze_owed, commit_owed, counts_owed;
+    uint64_t target = 0;
+    std::vector<RankCount> counts;      /* of the round of STEP_COUNTS under way */
+
+    int64_t requested_ms = 0, ready_ms = 0, agreed_ms = 0;
+    int64_t behind_at_ms = -1, behind_wait_ms = 0;      /* P8; -1: no report planned */
+    int64_t ending_until_ms = -1;
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_ADAPTATION_H_INCLUDED */

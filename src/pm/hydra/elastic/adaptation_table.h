@@ -1,0 +1,71 @@
+/*
+ * One adaptation as a table: state and event give the next state and what is done.  A pair that is
+ * not listed is not an error of the job: it is logged and counted by the caller, and nothing else
+ * happens.  SPEC six steps, P4, P7, E3, E4, C7.
+ */
+
+#ifndef ELASTIC_ADAPTATION_TABLE_H_INCLUDED
+#define ELASTIC_ADAPTATION_TABLE_H_INCLUDED
+
+namespace elastic {
+
+enum class AdaptState {
+    ACCEPTED,           /* nothing has been done yet */
+    LAUNCHING,          /* step 2: the joining group is being started, placement not known */
+    JOINING,            /* step 3: its processes initialise */
+    FREEZING,           /* step 4: plan and freeze are sent, ceilings are awaited */
+    AGREED,             /* step 5: the target is sent; it can no longer be withdrawn */
+    ENDING,             /* AGREED, but a process has ended by itself: is anybody in the window? */
+    COMMITTED,          /* step 6 */
+    WITHDRAWN,
+    FAILED
+};
+
+enum class AdaptEvent {
+    NOBODY_JOINS,       /* accepted, and there is nothing to launch */
+    LAUNCHED,           /* accepted, and the launch was taken on */
+    LAUNCH_REFUSED,
+    PLACED,             /* the joining group's placement is known */
+    ALL_READY,
+    ALL_FROZEN,
+    ALL_COMMITTED,
+    WITHDRAW,           /* by the client, or the deadline passed */
+    JOB_ENDED,          /* before agreement: a member has ended by itself */
+    JOINER_LOST,        /* a joining process or its daemon has died */
+    MEMBER_LOST,        /* a pre-existing process or its daemon has died */
+    PARTICIPANT_ENDED,  /* after agreement: a process has ended by itself */
+    NOBODY_IN_WINDOW,   /* of those who still live */
+    SOMEBODY_IN_WINDOW
+};
+
+enum class AdaptAction {
+    NONE,
+    SEND_PLAN,          /* and freeze */
+    SEND_TARGET,
+    RELEASE,            /* the world is the new one */
+    REMOVE_JOINERS,     /* boards are untouched so far */
+    THAW,               /* and remove the joiners */
+    ASK_COUNTS,
+    ABORT_STEP
+};
+
+struct AdaptTransition {
+    AdaptState state;
+    AdaptEvent event;
+    AdaptState next;
+    AdaptAction action;
+};
+
+/* nullptr if the pair is not listed. */
+const AdaptTransition *find_transition(AdaptState state, AdaptEvent event);
+
+bool is_end(AdaptState state);
+/* Whether the application knows nothing yet, so that the adaptation can be undone (P7, E3). */
+bool before_agreement(AdaptState state);
+
+const char *to_string(AdaptState state);
+const char *to_string(AdaptEvent event);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_ADAPTATION_TABLE_H_INCLUDED */

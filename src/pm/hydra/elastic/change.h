@@ -1,0 +1,52 @@
+/*
+ * A change of the world: what is asked for (a size, perhaps who leaves and where the new processes
+ * go) and what it comes to when the present size is known.  Pure; used by schedules, policies and
+ * the step protocol alike, so that they agree on what is valid.  SPEC W6, W7.
+ */
+
+#ifndef ELASTIC_CHANGE_H_INCLUDED
+#define ELASTIC_CHANGE_H_INCLUDED
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "result.h"
+
+namespace elastic {
+
+inline constexpr int SIZE_MAX_PROCESSES = 1 << 20;      /* of a world; bounds every list of ranks */
+inline constexpr size_t HOSTS_MAX = 4096;       /* names in one change */
+inline constexpr size_t HOST_NAME_MAX_BYTES = 255;
+
+struct ChangeRequest {
+    int size = 0;               /* after the change */
+    std::optional<std::vector<int>> leave;      /* ranks before the change; none: the highest */
+    std::vector<std::string> hosts;     /* for joining processes; empty: wherever there is room */
+};
+
+struct Change {
+    std::vector<int> leaving;   /* ascending */
+    int joining = 0;
+    int new_size = 0;
+};
+
+/* What `request` means for a world of `present` processes, or why it is impossible. */
+Result<Change> resolve_change(int present, const ChangeRequest &request);
+
+/* "0+2", "0,2" or "0-3,7" (separator given): ranks in the order given, duplicates refused. */
+Result<std::vector<int>> parse_ranks(std::string_view text, char separator);
+/* "a+b" or "a,b": letters, digits, '.', '-', '_'. */
+Result<std::vector<std::string>> parse_hosts(std::string_view text, char separator);
+bool valid_host_name(std::string_view name);
+
+/* Whole number within [low, high]; nothing else in the text. */
+std::optional<long long> parse_number(std::string_view text, long long low, long long high);
+
+/* "0-3,7" from ascending ranks. */
+std::string format_ranks(const std::vector<int> &ranks);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_CHANGE_H_INCLUDED */

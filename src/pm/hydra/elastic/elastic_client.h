@@ -1,0 +1,82 @@
+/*
+ * The client's side of the step protocol: finds the sockets of the user's steps, connects, sends
+ * requests, reads answers and events.  No output.  Used by the `elastic` command.
+ */
+
+#ifndef ELASTIC_ELASTIC_CLIENT_H_INCLUDED
+#define ELASTIC_ELASTIC_CLIENT_H_INCLUDED
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "result.h"
+
+namespace elastic {
+
+using Json = nlohmann::ordered_json;
+
+/* A descriptor with one owner. */
+class Descriptor {
+  public:
+    explicit Descriptor(int fd = -1) : fd_(fd) {}
+    ~Descriptor();
+    Descriptor(Descriptor &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    Descriptor &operator=(Descriptor &&other) noexcept
+    {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    int get() const { return fd_; }
+
+  private:
+    int fd_;
+};
+
+enum class ReadStatus { LINE, CLOSED, TIMEOUT, BROKEN };
+
+class StepConnection {
+  public:
+    static constexpr std::chrono::milliseconds ANSWER_TIMEOUT{10000};
+    static constexpr size_t ANSWER_MAX_BYTES = size_t{64} << 20;
+
+    static Result<StepConnection> connect(const std::string &socket_path);
+
+    /* Sends one request and returns the answer to it; events in between are dropped. */
+    Result<Json> ask(const Json &request);
+
+    /* The next object; no timeout given: waits for ever. */
+    ReadStatus read(Json &object, std::optional<std::chrono::milliseconds> timeout);
+
+  private:
+    explicit StepConnection(Descriptor socket) : socket_(std::move(socket)) {}
+    bool send_line(const std::string &line);
+    ReadStatus read_line(std::string &line, std::optional<std::chrono::milliseconds> timeout);
+
+    Descriptor socket_;
+    std::string received_;
+    size_t searched_ = 0;       /* this much of received_ holds no newline */
+};
+
+struct StepSocket {
+    long pid = 0;
+    std::string path;
+};
+
+/* Sockets in the user's directory, by pid; those that a dead mpiexec left are removed.  An error if
+ * the directory is there and not ours alone. */
+Result<std::vector<StepSocket>> list_step_sockets();
+
+/* The step with this id, connected. */
+struct FoundStep {
+    StepConnection connection;
+    Json status;
+};
+enum class FindError { NONE, NOT_FOUND, UNREACHABLE };
+std::optional<FoundStep> find_step(const std::string &id, FindError &kind, std::string &error);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_ELASTIC_CLIENT_H_INCLUDED */

@@ -1,0 +1,86 @@
+/* See offers.h. */
+
+#include "offers.h"
+
+#include <algorithm>
+
+namespace elastic {
+
+Result<Offers> Offers::create(const step_config &config)
+{
+    Offers offers;
+    offers.interval_ms_ = std::max<int64_t>(config.interval_ms, 0);
+    bool range_given = config.range_min != 0 || config.range_max != 0;
+    if (config.schedule && config.policy)
+        return Error{"--adapt-schedule and --adapt-policy exclude each other: give one of them"};
+    if (range_given && !config.policy)
+        return Error{"--adapt-range is for --adapt-policy: give a policy, or leave the range out"};
+    if (config.schedule) {
+        auto schedule = parse_schedule(config.schedule, config.size);
+        if (!schedule)
+            return Error{schedule.error()};
+        offers.schedule_ = std::move(schedule.value());
+    }
+    if (config.policy) {
+        auto policy =
+            Policy::parse(config.policy, Range{config.range_min, config.range_max}, config.seed);
+        if (!policy)
+            return Error{policy.error()};
+        offers.policy_ = policy.value();
+    }
+    return offers;
+}
+
+void Offers::launched(int64_t launch_ms)
+{
+    launch_ms_ = launch_ms;
+}
+
+void Offers::adaptive(int64_t now_ms)
+{
+    not_before_ms_ = policy_ ? now_ms + interval_ms_ : now_ms;
+}
+
+std::optional<int64_t> Offers::due() const
+{
+    if (policy_)
+        return not_before_ms_;
+    if (next_entry_ == schedule_.size())
+        return std::nullopt;
+    const ScheduleEntry &entry = schedule_[next_entry_];
+    return entry.at_ms ? std::max(launch_ms_ + *entry.at_ms, not_before_ms_) : not_before_ms_;
+}
+
+std::optional<Offer> Offers::take(int64_t now_ms, int present)
+{
+    auto when = due();
+    if (!when || *when > now_ms)
+        return std::nullopt;
+    if (!policy_) {
+        next_entry_++;
+        return Offer{schedule_[next_entry_ - 1].change,
+                     "schedule entry " + std::to_string(next_entry_)};
+    }
+    auto size = policy_->next_size(present);
+    if (!size) {
+        policy_.reset();        /* the range holds the present size alone: never anything to do */
+        return std::nullopt;
+    }
+    return Offer{ChangeRequest{*size, {}, {}}, "policy"};
+}
+
+bool Offers::ended(int64_t now_ms, bool committed)
+{
+    if (!policy_) {
+        not_before_ms_ = now_ms;
+        return false;
+    }
+    failures_ = committed ? 0 : failures_ + 1;
+    not_before_ms_ = now_ms + (committed ? interval_ms_ : std::max(interval_ms_, RETRY_MS));
+    if (failures_ < FAILURES_MAX)
+        return false;
+    policy_.reset();
+    return true;
+}
+
+}  // namespace elastic

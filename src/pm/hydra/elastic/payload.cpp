@@ -1,0 +1,168 @@
+/* See payload.h. */
+
+#include "payload.h"
+
+#include <sys/wait.h>
+#include <cstring>
+
+namespace elastic {
+
+namespace {
+
+/* Takes fixed-size values from the front; once too little is left, ok() is false for good. */
+class Reader {
+  public:
+    explicit Reader(Bytes bytes) : bytes_(bytes) {}
+
+    template <class Value> Value take()
+    {
+        Value value = {};
+        ok_ = ok_ && bytes_.size() >= sizeof value;
+        if (ok_) {
+            std::memcpy(&value, bytes_.data(), sizeof value);
+            bytes_ = bytes_.subspan(sizeof value);
+        }
+        return value;
+    }
+    std::string rest()
+    {
+        std::string text(bytes_.begin(), bytes_.end());
+        bytes_ = {};
+        return text;
+    }
+    size_t left() const { return bytes_.size(); }
+    bool complete() const { return ok_ && bytes_.empty(); }
+
+  private:
+    Bytes bytes_;
+    bool ok_ = true;
+};
+
+template <class Value> void append(std::string &text, Value value)
+{
+    char raw[sizeof value];
+    std::memcpy(raw, &value, sizeof value);
+    text.append(raw, sizeof value);
+}
+
+constexpr size_t COUNT_BYTES = 4 + 4 + 8;
+
+}  // namespace
+
+std::optional<InitReport> parse_init(Bytes payload)
+{
+    Reader reader(payload);
+    InitReport report;
+    report.rank = reader.take<uint32_t>();
+    auto adaptive = reader.take<uint32_t>();
+    report.adaptive = adaptive == 1;
+    if (adaptive > 1 || reader.left() > CARD_MAX_BYTES)
+        return std::nullopt;
+    report.card = reader.rest();
+    return reader.complete() ? std::optional(std::move(report)) : std::nullopt;
+}
+
+std::optional<ReadyReport> parse_ready(Bytes payload)
+{
+    Reader reader(payload);
+    ReadyReport report;
+    report.rank = reader.take<uint32_t>();
+    report.segment = reader.take<pmi_adapt_host>();
+    return reader.complete() ? std::optional(report) : std::nullopt;
+}
+
+std::optional<uint64_t> parse_frozen(Bytes payload)
+{
+    Reader reader(payload);
+    auto ceiling = reader.take<uint64_t>();
+    bool sane = ceiling != PMI_ADAPT_GATE_OPEN && ceiling != PMI_ADAPT_GATE_SHUT;
+    return reader.complete() && sane ? std::optional(ceiling) : std::nullopt;
+}
+
+std::optional<std::vector<CountReport>> parse_counts(Bytes payload)
+{
+    if (payload.size() % COUNT_BYTES != 0)
+        return std::nullopt;
+    Reader reader(payload);
+    std::vector<CountReport> reports(payload.size() / COUNT_BYTES);
+    for (CountReport &report : reports) {
+        report.rank = reader.take<uint32_t>();
+        report.phase = reader.take<uint32_t>();
+        report.count = reader.take<uint64_t>();
+    }
+    return reports;
+}
+
+std::optional<ExitReport> parse_exited(Bytes payload)
+{
+    Reader reader(payload);
+    ExitReport report;
+    report.rank = reader.take<uint32_t>();
+    report.wait_status = reader.take<uint32_t>();
+    return reader.complete() ? std::optional(report) : std::nullopt;
+}
+
+std::string write_init(const InitReport &report)
+{
+    std::string text;
+    append(text, report.rank);
+    append(text, uint32_t{report.adaptive});
+    return text + report.card;
+}
+
+std::string write_ready(const ReadyReport &report)
+{
+    std::string text;
+    append(text, report.rank);
+    append(text, report.segment);
+    return text;
+}
+
+std::string write_number(uint64_t number)
+{
+    std::string text;
+    append(text, number);
+    return text;
+}
+
+std::string write_counts(std::span<const CountReport> reports)
+{
+    std::string text;
+    for (const CountReport &report : reports) {
+        append(text, report.rank);
+        append(text, report.phase);
+        append(text, report.count);
+    }
+    return text;
+}
+
+std::string write_exited(const ExitReport &report)
+{
+    std::string text;
+    append(text, report.rank);
+    append(text, report.wait_status);
+    return text;
+}
+
+std::string describe_wait_status(uint32_t wait_status)
+{
+    int status = static_cast<int>(wait_status);
+    if (WIFSIGNALED(status)) {
+        const char *name = sigdescr_np(WTERMSIG(status));
+        return "was killed by signal " + std::to_string(WTERMSIG(status)) +
+               (name ? " (" + std::string(name) + ")" : "");
+    }
+    return "ended with exit code " + std::to_string(WEXITSTATUS(status));
+}
+
+bool exited_by_itself(uint32_t wait_status)
+{
+    return WIFEXITED(static_cast<int>(wait_status));
+}
+
+bool exited_cleanly(uint32_t wait_status)
+{
+    return wait_status == 0;
+}
+
+}  // namespace elastic

@@ -1,0 +1,60 @@
+/*
+ * Payloads of the messages between step manager and node daemons (step_core.h), read and written
+ * with their length checked first: what a daemon sends is never trusted to be whole.
+ */
+
+#ifndef ELASTIC_PAYLOAD_H_INCLUDED
+#define ELASTIC_PAYLOAD_H_INCLUDED
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "step_core.h"
+
+namespace elastic {
+
+using Bytes = std::span<const unsigned char>;
+
+inline constexpr size_t CARD_MAX_BYTES = 64 * 1024;
+
+struct InitReport {
+    uint32_t rank = 0;
+    bool adaptive = false;
+    std::string card;
+};
+struct ReadyReport {
+    uint32_t rank = 0;
+    pmi_adapt_host segment = {};        /* segment_pid 0: none */
+};
+struct CountReport {
+    uint32_t rank = 0, phase = 0;
+    uint64_t count = 0;
+};
+struct ExitReport {
+    uint32_t rank = 0, wait_status = 0;
+};
+
+std::optional<InitReport> parse_init(Bytes payload);
+std::optional<ReadyReport> parse_ready(Bytes payload);
+std::optional<uint64_t> parse_frozen(Bytes payload);
+std::optional<std::vector<CountReport>> parse_counts(Bytes payload);
+std::optional<ExitReport> parse_exited(Bytes payload);
+
+/* The reverse, for the fake daemons of the tests. */
+std::string write_init(const InitReport &report);
+std::string write_ready(const ReadyReport &report);
+std::string write_number(uint64_t number);
+std::string write_counts(std::span<const CountReport> reports);
+std::string write_exited(const ExitReport &report);
+
+/* "ended with exit code 3", "was killed by signal 9 (Killed)". */
+std::string describe_wait_status(uint32_t wait_status);
+bool exited_by_itself(uint32_t wait_status);    /* with whatever code, not by a signal */
+bool exited_cleanly(uint32_t wait_status);      /* with code 0 */
+
+}  // namespace elastic
+
+#endif /* ELASTIC_PAYLOAD_H_INCLUDED */

@@ -1,0 +1,31 @@
+/*
+ * The plan: everything that begin needs, laid out as pmi_adapt.h says, ready to be placed on a
+ * board.  SPEC P2, W2-W4, W6.
+ */
+
+#ifndef ELASTIC_PLAN_H_INCLUDED
+#define ELASTIC_PLAN_H_INCLUDED
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "change.h"
+#include "world.h"
+
+namespace elastic {
+
+struct PlanFacts {
+    uint32_t epoch = 0;
+    uint64_t deadline_ms = 0;   /* Unix time, 0: none */
+    std::string reason;         /* cut to what the plan holds */
+};
+
+/* `joining` in the order of their own world; its processes must have reported cards and segments. */
+std::string build_plan(const PlanFacts &facts, const Change &change,
+                       const std::vector<Process *> &members, std::span<const Process> joining);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_PLAN_H_INCLUDED */

@@ -1,0 +1,81 @@
+/* See policy.h. */
+
+#include "policy.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numbers>
+
+namespace elastic {
+
+Result<Policy> Policy::parse(std::string_view text, Range range, uint64_t seed)
+{
+    if (range.min < 1 || range.max < range.min)
+        return Error{"--adapt-policy needs --adapt-range MIN:MAX with 1 <= MIN <= MAX, such as 1:8"};
+    if (text == "increase-decrease")
+        return Policy(Kind::INCREASE_DECREASE, range, seed);
+    if (text == "random")
+        return Policy(Kind::RANDOM, range, seed);
+    if (text.starts_with("random:")) {
+        std::string_view digits = text.substr(7);
+        uint64_t given = 0;
+        auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), given);
+        if (digits.empty() || status != std::errc() || end != digits.data() + digits.size())
+            return Error{"'" + std::string(digits.substr(0, 60)) +
+                         "' is not a seed: give a whole number, as in random:7"};
+        return Policy(Kind::RANDOM, range, given);
+    }
+    return Error{"adaptation policy '" + std::string(text.substr(0, 60)) +
+                 "' is not known: give increase-decrease or random[:SEED]"};
+}
+
+std::optional<int> Policy::next_size(int present)
+{
+    if (range_.min == range_.max && present == range_.min)
+        return std::nullopt;
+    if (present < range_.min || present > range_.max)
+        return std::clamp(present, range_.min, range_.max);
+    return kind_ == Kind::RANDOM ? next_random(present) : next_stair(present);
+}
+
+int Policy::next_stair(int present)
+{
+    if (present >= range_.max)
+        rising_ = false;
+    else if (present <= range_.min)
+        rising_ = true;
+    return present + (rising_ ? 1 : -1);
+}
+
+int Policy::next_random(int present)
+{
+    constexpr int DRAWS_MAX = 64;       /* a difference of zero is drawn again, not for ever */
+    double deviation = std::max(1.0, (range_.max - range_.min) / 3.0);
+    for (int draw = 0; draw < DRAWS_MAX; draw++) {
+        auto difference = static_cast<int>(std::lround(normal() * deviation));
+        int size = std::clamp(present + difference, range_.min, range_.max);
+        if (size != present)
+            return size;
+    }
+    return next_stair(present);
+}
+
+/* splitmix64: a full-period generator whose whole state is one number. */
+double Policy::uniform()
+{
+    state_ += 0x9e3779b97f4a7c15u;
+    uint64_t bits = state_;
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+    bits ^= bits >> 31;
+    return static_cast<double>((bits >> 11) + 1) * 0x1p-53;
+}
+
+double Policy::normal()
+{
+    double radius = std::sqrt(-2.0 * std::log(uniform()));
+    return radius * std::cos(2.0 * std::numbers::pi * uniform());
+}
+
+}  // namespace elastic

@@ -1,0 +1,45 @@
+/*
+ * --adapt-policy: sizes without end, within --adapt-range.
+ *   increase-decrease   one more each time up to the maximum, then one fewer down to the minimum
+ *   random[:SEED]       normally distributed differences, clamped to the range, never zero
+ * Pure and reproducible: the same seed gives the same sizes on every machine.
+ */
+
+#ifndef ELASTIC_POLICY_H_INCLUDED
+#define ELASTIC_POLICY_H_INCLUDED
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "result.h"
+#include "schedule.h"
+
+namespace elastic {
+
+class Policy {
+  public:
+    static Result<Policy> parse(std::string_view text, Range range, uint64_t seed);
+
+    /* The size to offer to a world of `present` processes; nothing when the range holds it alone. */
+    std::optional<int> next_size(int present);
+
+  private:
+    enum class Kind { INCREASE_DECREASE, RANDOM };
+
+    Policy(Kind kind, Range range, uint64_t seed) : kind_(kind), range_(range), state_(seed) {}
+
+    int next_stair(int present);
+    int next_random(int present);
+    double uniform();           /* in (0, 1] */
+    double normal();            /* mean 0, deviation 1 */
+
+    Kind kind_;
+    Range range_;
+    uint64_t state_;
+    bool rising_ = true;
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_POLICY_H_INCLUDED */

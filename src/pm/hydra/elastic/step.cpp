@@ -1,0 +1,430 @@
+/* See step.h: groups, daemons, processes and time. */
+
+#include "step.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace elastic {
+
+Result<std::unique_ptr<Step>> Step::create(const step_config &config, const step_effects &effects)
+{
+    auto offers = Offers::create(config);
+    if (!offers)
+        return Error{offers.error()};
+    return std::unique_ptr<Step>(new Step(config, effects, std::move(offers.value())));
+}
+
+Step::Step(const step_config &config, const step_effects &effects, Offers offers)
+    : step_id_(config.step_id ? config.step_id : ""),
+      program_(config.program ? config.program : ""), user_(config.user ? config.user : ""),
+      margin_(std::max<uint64_t>(config.margin, 1)), behind_ms_(config.behind_ms),
+      unix_ms_at_zero_(config.unix_ms_at_zero), effects_(effects), offers_(std::move(offers)),
+      journal_(step_id_, config, effects_)
+{
+}
+
+/* ---- what the glue tells ------------------------------------------------------------------------ */
+
+void Step::group(int64_t now_ms, int group, std::span<const step_process> processes)
+{
+    now_ms_ = now_ms;
+    if (group == 0 && world_.size() == 0 && !over_)
+        launch_placed(processes);
+    else if (adaptation_ && adaptation_->group == group &&
+             adaptation_->state == AdaptState::LAUNCHING)
+        joiners_placed(group, processes);
+    else if (!killed_groups_.contains(group))
+        unexpected("placement of group " + std::to_string(group));
+    settle();
+}
+
+void Step::launch_placed(std::span<const step_process> processes)
+{
+    world_.add_group(0, 0, processes);
+    next_uid_ = static_cast<uint32_t>(processes.size());
+    launch_unreported_ = processes.size();
+    statistics_.sizes.push_back(world_.size());
+    offers_.launched(now_ms_);
+    log("started", {{"program", program_}, {"size", world_.size()}});
+}
+
+void Step::joiners_placed(int group, std::span<const step_process> processes)
+{
+    if (processes.size() != static_cast<size_t>(adaptation_->change.joining)) {
+        raise(AdaptEvent::JOINER_LOST, std::to_string(processes.size()) +
+                                           " processes were started instead of " +
+                                           std::to_string(adaptation_->change.joining));
+        return;
+    }
+    world_.add_group(group, adaptation_->first_uid, processes);
+    Json hosts = Json::array();
+    for (const Process &process : world_.processes(group))
+        hosts.push_back(process.host);
+    log("placed", {{"group", group}, {"hosts", hosts}});
+    raise(AdaptEvent::PLACED);
+}
+
+void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32_t epoch,
+                  Bytes payload)
+{
+    now_ms_ = now_ms;
+    auto process_of = [&](uint32_t rank) -> Process * {
+        Process *process = rank > INT32_MAX ? nullptr
+                                            : world_.find(agent.group, static_cast<int>(rank));
+        return process && process->proxy == agent.proxy ? process : nullptr;
+    };
+    bool understood = false;
+    switch (report) {
+        case REPORT_INIT:
+            if (auto init = parse_init(payload); init && process_of(init->rank))
+                understood = true, on_init(*process_of(init->rank), *init);
+            break;
+        case REPORT_READY:
+            if (auto ready = parse_ready(payload); ready && process_of(ready->rank))
+                understood = true, on_ready(*process_of(ready->rank), epoch, *ready);
+            break;
+        case REPORT_FROZEN:
+            if (auto ceiling = parse_frozen(payload); ceiling && world_.known(agent))
+                understood = true, on_frozen(agent, epoch, *ceiling);
+            break;
+        case REPORT_COMMITTED:
+            if (payload.empty() && world_.known(agent))
+                understood = true, on_committed(agent, epoch);
+            break;
+        case REPORT_COUNTS:
+            if (auto counts = parse_counts(payload); counts && world_.known(agent))
+                understood = true, on_counts(agent, epoch, *counts);
+            break;
+        case REPORT_EXITED:
+            if (auto exited = parse_exited(payload); exited && process_of(exited->rank))
+                understood = true, on_exited(*process_of(exited->rank), exited->wait_status);
+            break;
+    }
+    if (!understood && !killed_groups_.contains(agent.group))
+        unexpected("report " + std::to_string(static_cast<int>(report)) + " of " +
+                   std::to_string(payload.size()) + " bytes from daemon " +
+                   std::to_string(agent.proxy) + " of group " + std::to_string(agent.group));
+    settle();
+}
+
+void Step::proxy_gone(int64_t now_ms, const Agent &agent)
+{
+    now_ms_ = now_ms;
+    bool unplaced = adaptation_ && adaptation_->group == agent.group && !world_.known(agent);
+    if (unplaced)
+        raise(AdaptEvent::JOINER_LOST, "the node daemon for the joining processes has ended");
+    else if (!world_.known(agent) && !killed_groups_.contains(agent.group))
+        unexpected("end of unknown daemon " + std::to_string(agent.proxy) + " of group " +
+                   std::to_string(agent.group));
+    freezes_unanswered_.erase(agent);
+    for (Process *process : world_.mark_gone(agent)) {
+        process->ended = true;
+        process_over(*process, false, "was lost with its node daemon");
+    }
+    if (adaptation_ && adaptation_->counts_owed.erase(agent) > 0 &&
+        adaptation_->counts_owed.empty())
+        counts_complete();
+    settle();
+}
+
+void Step::time(int64_t now_ms)
+{
+    now_ms_ = now_ms;
+    if (wake_ms_ >= 0 && now_ms >= wake_ms_)
+        wake_ms_ = -1;          /* the caller's timer is used up */
+    if (adaptation_ && adaptation_->deadline_unix_ms != 0 &&
+        before_agreement(adaptation_->state) && unix_now_ms() >= adaptation_->deadline_unix_ms)
+        raise(AdaptEvent::WITHDRAW, "the deadline passed before the joining processes were ready");
+    if (adaptation_ && adaptation_->behind_at_ms >= 0 && now_ms >= adaptation_->behind_at_ms)
+        behind();
+    if (adaptation_ && adaptation_->state == AdaptState::ENDING &&
+        now_ms >= adaptation_->ending_until_ms)
+        counts_complete();
+    settle();
+}
+
+/* ---- what processes do --------------------------------------------------------------------------- */
+
+void Step::on_init(Process &process, const InitReport &report)
+{
+    if (process.init != InitMode::UNKNOWN) {
+        unexpected("second initialisation of " + describe(process));
+        return;
+    }
+    process.init = report.adaptive ? InitMode::ADAPTIVE : InitMode::RIGID;
+    process.card = report.card;
+    if (process.group == 0) {
+        launch_unreported_--;
+        if (!report.adaptive)
+            become_rigid(process);
+        else if (launch_unreported_ == 0 && mode_ == InitMode::UNKNOWN)
+            become_adaptive();
+    } else if (is_joiner(process) && !report.adaptive && before_agreement(adaptation_->state)) {
+        raise(AdaptEvent::JOINER_LOST, describe(process) + " called MPI_Init, not MPI_Init_adapt");
+    }
+}
+
+void Step::become_rigid(const Process &process)
+{
+    if (mode_ == InitMode::RIGID)
+        return;
+    mode_ = InitMode::RIGID;
+    log("rigid", {{"rank", process.world_rank}});
+    std::string why = "rank " + std::to_string(process.world_rank) +
+                      " called MPI_Init, not MPI_Init_adapt, so that the job is rigid";
+    if (offers_.any())
+        effects_.tell_user(effects_.context,
+                           ("the adaptation " +
+                            std::string(offers_.is_schedule() ? "schedule" : "policy") +
+                            " is not used: " + why).c_str());
+    if (adaptation_)
+        raise(AdaptEvent::WITHDRAW, why);
+}
+
+void Step::become_adaptive()
+{
+    mode_ = InitMode::ADAPTIVE;
+    log("adaptive", {{"size", world_.size()}});
+    offers_.adaptive(now_ms_);
+    if (adaptation_ && !ending_)
+        begin();
+}
+
+void Step::on_ready(Process &process, uint32_t epoch, const ReadyReport &report)
+{
+    bool awaited = is_joiner(process) && adaptation_->state == AdaptState::JOINING &&
+                   epoch == adaptation_->epoch && process.init == InitMode::ADAPTIVE &&
+                   !process.ready;
+    if (!awaited) {
+        if (!killed_groups_.contains(process.group))
+            unexpected("readiness of " + describe(process));
+        return;
+    }
+    process.ready = true;
+    process.segment = report.segment;
+    log("ready", {{"rank", process.rank}, {"host", process.host}, {"uid", process.uid}});
+    auto joining = world_.processes(process.group);
+    if (std::all_of(joining.begin(), joining.end(), [](const Process &p) { return p.ready; }))
+        raise(AdaptEvent::ALL_READY);
+}
+
+void Step::on_frozen(const Agent &agent, uint32_t epoch, uint64_t ceiling)
+{
+    auto unanswered = freezes_unanswered_.find(agent);
+    if (unanswered == freezes_unanswered_.end()) {
+        unexpected("ceiling that nobody asked for");
+        return;
+    }
+    if (--unanswered->second > 0)
+        return;                 /* the answer to a freeze that has been withdrawn meanwhile */
+    freezes_unanswered_.erase(unanswered);
+    bool awaited = adaptation_ && adaptation_->state == AdaptState::FREEZING &&
+                   epoch == adaptation_->epoch && adaptation_->freeze_owed.erase(agent) > 0;
+    if (!awaited)
+        return;
+    adaptation_->target = std::max(adaptation_->target, ceiling);
+    log("frozen", {{"group", agent.group}, {"proxy", agent.proxy}, {"ceiling", ceiling}});
+    if (adaptation_->freeze_owed.empty())
+        raise(AdaptEvent::ALL_FROZEN);
+}
+
+void Step::on_committed(const Agent &agent, uint32_t epoch)
+{
+    bool awaited = adaptation_ && epoch == adaptation_->epoch &&
+                   (adaptation_->state == AdaptState::AGREED ||
+                    adaptation_->state == AdaptState::ENDING) &&
+                   adaptation_->commit_owed.erase(agent) > 0;
+    if (!awaited) {
+        unexpected("commit that is not awaited");
+        return;
+    }
+    log("agent_committed", {{"group", agent.group}, {"proxy", agent.proxy}});
+    if (adaptation_->commit_owed.empty())
+        raise(AdaptEvent::ALL_COMMITTED);
+}
+
+/* ---- ends ----------------------------------------------------------------------------------------- */
+
+void Step::on_exited(Process &process, uint32_t wait_status)
+{
+    if (process.ended) {
+        unexpected("second end of " + describe(process));
+        return;
+    }
+    process.ended = true;
+    process_over(process, exited_by_itself(wait_status), describe_wait_status(wait_status));
+}
+
+void Step::process_over(Process &process, bool by_itself, const std::string &cause)
+{
+    log("exited", {{"rank", process.world_rank},
+                   {"uid", process.uid},
+                   {"host", process.host},
+                   {"cause", cause}});
+    if (killed_groups_.contains(process.group))
+        return;
+    if (is_joiner(process))
+        joiner_over(process, by_itself, describe(process) + " " + cause);
+    else if (process.world_rank >= 0)
+        member_over(process, by_itself, describe(process) + " " + cause);
+    else
+        leaver_over(process);
+}
+
+void Step::joiner_over(const Process &process, bool by_itself, const std::string &cause)
+{
+    bool has_committed = !before_agreement(adaptation_->state) &&
+                         !adaptation_->commit_owed.contains(process.agent());
+    if (has_committed && by_itself)
+        ending_ = true;         /* quick: the commit of others is still to be reported */
+    else if (!before_agreement(adaptation_->state) && by_itself)
+        raise(AdaptEvent::PARTICIPANT_ENDED, cause);
+    else
+        raise(AdaptEvent::JOINER_LOST, cause);
+}
+
+void Step::member_over(const Process &process, bool by_itself, const std::string &cause)
+{
+    bool leaving = is_leaving(process);
+    bool agreed = adaptation_ && !before_agreement(adaptation_->state);
+    bool has_committed = agreed && !adaptation_->commit_owed.contains(process.agent());
+    ending_ = ending_ || !(leaving && agreed);
+    if (adaptation_ && !agreed)
+        raise(by_itself ? AdaptEvent::JOB_ENDED : AdaptEvent::MEMBER_LOST,
+              by_itself ? "the job ended (" + cause + ")" : cause);
+    else if (agreed && !by_itself)
+        raise(AdaptEvent::MEMBER_LOST, cause);
+    else if (agreed && !has_committed)
+        raise(AdaptEvent::PARTICIPANT_ENDED, "the job ended (" + cause + ")");
+    const auto &members = world_.members();
+    if (std::all_of(members.begin(), members.end(), [](const Process *p) { return p->ended; }))
+        job_over();
+}
+
+void Step::leaver_over(const Process &process)
+{
+    auto found = departures_.find(process.left_epoch);
+    if (process.left_epoch == 0 || found == departures_.end())
+        return;
+    Departure &departure = found->second;
+    if (--departure.remaining > 0)
+        return;
+    journal_.add(now_ms_, "freed", {{"request", departure.request},
+                                    {"epoch", found->first},
+                                    {"hosts", departure.hosts},
+                                    {"uids", departure.uids}});
+    departures_.erase(found);
+}
+
+void Step::job_over()
+{
+    if (over_)
+        return;
+    over_ = true;
+    log("ended", {{"size", world_.size()}, {"adaptations", statistics_.committed}});
+    if (mode_ == InitMode::UNKNOWN && offers_.any())
+        effects_.tell_user(effects_.context,
+                           "no adaptation was offered: the program ended without MPI_Init_adapt");
+}
+
+/* ---- common ---------------------------------------------------------------------------------------- */
+
+/* After every event: offers that are due, memory that is free, the next time to be woken. */
+void Step::settle()
+{
+    while (mode_ == InitMode::ADAPTIVE && !adaptation_ && !ending_) {
+        auto due = offers_.take(now_ms_, world_.size());
+        if (!due)
+            break;
+        offer(*due);
+    }
+    if (!adaptation_)
+        world_.forget_empty_groups();
+    update_wake();
+}
+
+void Step::update_wake()
+{
+    int64_t wake = -1;
+    auto consider = [&](int64_t time_ms) {
+        if (time_ms >= 0 && (wake < 0 || time_ms < wake))
+            wake = std::max(time_ms, now_ms_);
+    };
+    if (mode_ == InitMode::ADAPTIVE && !adaptation_ && !ending_ && offers_.due())
+        consider(*offers_.due());
+    if (adaptation_) {
+        consider(adaptation_->behind_at_ms);
+        consider(adaptation_->ending_until_ms);
+        if (adaptation_->deadline_unix_ms != 0 && before_agreement(adaptation_->state))
+            consider(std::max<int64_t>(
+                static_cast<int64_t>(adaptation_->deadline_unix_ms) - unix_ms_at_zero_, 0));
+    }
+    if (wake != wake_ms_)
+        effects_.wake_at(effects_.context, wake);
+    wake_ms_ = wake;
+}
+
+void Step::unexpected(const std::string &what)
+{
+    statistics_.unexpected++;
+    log("unexpected", {{"what", what}});
+}
+
+bool Step::owns_failure(int group) const
+{
+    return killed_groups_.contains(group) || (adaptation_ && adaptation_->group == group &&
+                                              before_agreement(adaptation_->state));
+}
+
+int Step::world_rank(int group, int rank) const
+{
+    const Process *process = world_.find(group, rank);
+    return process ? process->world_rank : -1;
+}
+
+bool Step::is_joiner(const Process &process) const
+{
+    return adaptation_ && adaptation_->group == process.group && process.world_rank < 0;
+}
+
+bool Step::is_leaving(const Process &process) const
+{
+    return adaptation_ && std::binary_search(adaptation_->change.leaving.begin(),
+                                             adaptation_->change.leaving.end(),
+                                             process.world_rank);
+}
+
+std::string Step::describe(const Process &process) const
+{
+    std::string where = " on node " + process.host;
+    if (process.world_rank >= 0)
+        return "rank " + std::to_string(process.world_rank) + where;
+    if (is_joiner(process))
+        return "joining rank " + std::to_string(process.rank) + where;
+    return "former process " + std::to_string(process.uid) + where;
+}
+
+std::string Step::summary() const
+{
+    const Statistics &s = statistics_;
+    if (s.committed + s.withdrawn + s.failed == 0)
+        return "";
+    std::string text = "adaptations: " + std::to_string(s.committed) + " committed, " +
+                       std::to_string(s.withdrawn) + " withdrawn, " + std::to_string(s.failed) +
+                       " failed; world size";
+    for (size_t i = 0; i < s.sizes.size(); i++)
+        text += (i == 0 ? " " : " -> ") + std::to_string(s.sizes[i]);
+    if (s.committed + 1 > s.sizes.size())
+        text += " -> ... -> " + std::to_string(world_.size());
+    if (s.committed > 0) {
+        auto mean = [&](int64_t sum) {
+            return std::to_string(sum / static_cast<int64_t>(s.committed)) + " ms";
+        };
+        text += "; mean time to be ready " + mean(s.launch_ms) + ", to agree " + mean(s.agree_ms) +
+                ", from agreement to commit " + mean(s.window_ms);
+    }
+    return text;
+}
+
+}  // namespace elastic

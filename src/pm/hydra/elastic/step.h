@@ -1,0 +1,171 @@
+/*
+ * One job step's adaptations, from the wish to the freed node: events and time in, effects out.
+ * Owns the world, the adaptation under way, the offers and the journal; called from one loop.
+ * The C interface and its contract are in step_core.h.  SPEC six steps, P3, P4, P7, P8, C7, E3, E4.
+ *
+ *   step.cpp           groups, daemons, processes and time
+ *   step_adapt.cpp     what the rows of adaptation_table.h do
+ *   step_behind.cpp    P8, and who is in the window when the program ends
+ *   step_client.cpp    the step protocol
+ *
+ * Invariants: at most one adaptation at a time (there is no queue: a request that arrives meanwhile
+ * is refused); every accepted request gets exactly one of the events committed, withdrawn, failed;
+ * epochs of committed adaptations are 1, 2, 3, ...; nothing is sent to an agent that is gone.
+ */
+
+#ifndef ELASTIC_STEP_H_INCLUDED
+#define ELASTIC_STEP_H_INCLUDED
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "adaptation.h"
+#include "journal.h"
+#include "offers.h"
+#include "plan.h"
+#include "protocol.h"
+#include "world.h"
+
+namespace elastic {
+
+class Step {
+  public:
+    static Result<std::unique_ptr<Step>> create(const step_config &config,
+                                                const step_effects &effects);
+
+    void group(int64_t now_ms, int group, std::span<const step_process> processes);
+    void report(int64_t now_ms, const Agent &agent, step_report report, uint32_t epoch,
+                Bytes payload);
+    void proxy_gone(int64_t now_ms, const Agent &agent);
+    void time(int64_t now_ms);
+    void client_line(int64_t now_ms, int client, std::string_view line);
+    void client_gone(int client);
+
+    int local_pre(const std::string &host) const { return world_.members_on(host); }
+    bool owns_failure(int group) const;
+    int world_rank(int group, int rank) const;
+    std::string summary() const;
+
+  private:
+    /* A daemon that does not answer must not keep a finished job from ending. */
+    static constexpr int64_t ENDING_WAIT_MS = 5000;
+    static constexpr int64_t BEHIND_WAIT_MAX_MS = 600 * 1000;
+    static constexpr size_t BEHIND_TEXT_RANKS_MAX = 8;
+    static constexpr size_t BEHIND_EVENT_RANKS_MAX = 64;
+    static constexpr size_t SUMMARY_SIZES_MAX = 16;
+
+    /* Processes that left and have not ended yet, by epoch (C7). */
+    struct Departure {
+        uint64_t request = 0;
+        int remaining = 0;
+        std::vector<uint32_t> uids;
+        std::map<std::string, int> hosts;
+    };
+    struct Statistics {
+        uint64_t committed = 0, withdrawn = 0, failed = 0, unexpected = 0;
+        int64_t launch_ms = 0, agree_ms = 0, window_ms = 0;     /* sums over committed ones */
+        std::vector<int> sizes; /* the first few */
+    };
+    struct LastEnd {
+        uint64_t request = 0;
+        AdaptState state = AdaptState::ACCEPTED;
+        std::string reason;
+    };
+
+    Step(const step_config &config, const step_effects &effects, Offers offers);
+
+    /* step.cpp */
+    void launch_placed(std::span<const step_process> processes);
+    void joiners_placed(int group, std::span<const step_process> processes);
+    void on_init(Process &process, const InitReport &report);
+    void on_ready(Process &process, uint32_t epoch, const ReadyReport &report);
+    void on_frozen(const Agent &agent, uint32_t epoch, uint64_t ceiling);
+    void on_committed(const Agent &agent, uint32_t epoch);
+    void on_exited(Process &process, uint32_t wait_status);
+    void process_over(Process &process, bool by_itself, const std::string &cause);
+    void joiner_over(const Process &process, bool by_itself, const std::string &cause);
+    void member_over(const Process &process, bool by_itself, const std::string &cause);
+    void leaver_over(const Process &process);
+    void job_over();
+    void become_rigid(const Process &process);
+    void become_adaptive();
+    void settle();
+    void update_wake();
+    void unexpected(const std::string &what);
+    std::string describe(const Process &process) const;
+    bool is_joiner(const Process &process) const;
+    bool is_leaving(const Process &process) const;
+
+    /* step_adapt.cpp */
+    Adaptation &accept(Source source, const std::string &origin, const ChangeRequest &asked,
+                       const Change &change);
+    void offer(const Offer &offer);
+    void begin();
+    void launch();
+    void raise(AdaptEvent event, const std::string &why = "");
+    void perform(AdaptAction action);
+    void send_plan();
+    void send_target();
+    void release();
+    void thaw();
+    void remove_joiners();
+    void abort_step();
+    void finish();
+    void depart(const std::vector<Process *> &left);
+    void send(const Agent &agent, step_command command, std::string_view payload);
+    void log(const char *event, Json fields);
+
+    /* step_behind.cpp */
+    void plan_behind();
+    void behind();
+    void joiners_behind();
+    void ask_counts(const std::set<Agent> &agents);
+    void on_counts(const Agent &agent, uint32_t epoch, const std::vector<CountReport> &reports);
+    void counts_complete();
+    void members_behind();
+    void tell_behind(const std::string &what, const std::vector<RankCount> &late);
+
+    /* step_client.cpp */
+    std::string answer(int client, const ClientRequest &request);
+    std::string answer_status(const Json &id) const;
+    std::string answer_resize(int client, const Json &id, const ResizeRequest &resize);
+    std::string answer_cancel(const Json &id, const CancelRequest &cancel);
+    std::string answer_events(int client, const Json &id, const EventsRequest &events);
+    std::optional<ProtocolError> check_resize(const Json &id, const ResizeRequest &resize) const;
+    std::string status_name() const;
+    Json hosts_status() const;
+
+    uint64_t unix_now_ms() const { return static_cast<uint64_t>(unix_ms_at_zero_ + now_ms_); }
+
+    std::string step_id_, program_, user_;
+    uint64_t margin_ = 1;
+    int64_t behind_ms_ = 0, unix_ms_at_zero_ = 0;
+    step_effects effects_;
+    Offers offers_;
+    Journal journal_;
+
+    int64_t now_ms_ = 0, wake_ms_ = -1;
+    World world_;
+    InitMode mode_ = InitMode::UNKNOWN;
+    size_t launch_unreported_ = 0;      /* processes of the launch that have not said adapt_init */
+    bool ending_ = false;       /* a member has ended: nothing is offered any more */
+    bool over_ = false;         /* all members have ended */
+    uint32_t next_uid_ = 0;
+    uint32_t epoch_ = 0;        /* last committed */
+    uint64_t next_request_ = 1;
+    std::optional<Adaptation> adaptation_;
+    LastEnd last_end_;
+    std::set<int> killed_groups_;
+    std::map<Agent, int> freezes_unanswered_;   /* a daemon answers each, withdrawn or not */
+    std::map<uint32_t, Departure> departures_;
+    Statistics statistics_;
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_STEP_H_INCLUDED */

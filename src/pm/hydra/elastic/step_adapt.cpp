@@ -1,0 +1,295 @@
+/* See step.h: what the rows of adaptation_table.h do. */
+
+#include <algorithm>
+#include <cassert>
+
+#include "step.h"
+
+namespace elastic {
+
+namespace {
+
+constexpr size_t LAUNCH_ERROR_BYTES = 1024;
+
+const char *to_string(Source source)
+{
+    switch (source) {
+        case Source::SCHEDULE: return "schedule";
+        case Source::POLICY: return "policy";
+        case Source::CLIENT: return "client";
+    }
+    return "?";
+}
+
+std::string sizes_of(const Adaptation &adaptation)
+{
+    return std::to_string(adaptation.old_size) + " -> " +
+           std::to_string(adaptation.change.new_size) + " processes";
+}
+
+}  // namespace
+
+/* An event of the adaptation under way, or of the step when there is none. */
+void Step::log(const char *event, Json fields)
+{
+    Json all = Json::object();
+    if (adaptation_) {
+        all["request"] = adaptation_->request;
+        all["epoch"] = adaptation_->epoch;
+    }
+    all.update(fields);
+    journal_.add(now_ms_, event, all);
+}
+
+Adaptation &Step::accept(Source source, const std::string &origin, const ChangeRequest &asked,
+                         const Change &change)
+{
+    assert(!adaptation_);
+    Adaptation &a = adaptation_.emplace();
+    a.request = next_request_++;
+    a.source = source;
+    a.origin = origin;
+    a.asked = asked;
+    a.change = change;
+    a.old_size = world_.size();
+    a.epoch = epoch_ + 1;       /* a withdrawn adaptation's number is used again: boards count on it */
+    a.reason = origin;
+    a.requested_ms = now_ms_;
+    log("requested", {{"source", to_string(source)},
+                      {"old_size", a.old_size},
+                      {"size", change.new_size},
+                      {"joining", change.joining},
+                      {"leaving", change.leaving}});
+    return a;
+}
+
+/* What a schedule or policy wants.  An entry that cannot be applied is skipped, with a line. */
+void Step::offer(const Offer &offer)
+{
+    auto change = resolve_change(world_.size(), offer.change);
+    if (!change) {
+        journal_.add(now_ms_, "skipped", {{"origin", offer.origin}, {"reason", change.error()}});
+        bool same_size = offer.change.size == world_.size() && !offer.change.leave;
+        if (!same_size)
+            effects_.tell_user(effects_.context,
+                               (offer.origin + " is skipped: " + change.error()).c_str());
+        return;
+    }
+    accept(offers_.is_schedule() ? Source::SCHEDULE : Source::POLICY, offer.origin, offer.change,
+           change.value());
+    begin();
+}
+
+void Step::begin()
+{
+    plan_behind();
+    if (adaptation_->change.joining > 0)
+        launch();
+    else
+        raise(AdaptEvent::NOBODY_JOINS);
+}
+
+void Step::launch()
+{
+    Adaptation &a = *adaptation_;
+    a.first_uid = next_uid_;
+    next_uid_ += static_cast<uint32_t>(a.change.joining);       /* never used again, even if it fails */
+    log("launching", {{"joining", a.change.joining}, {"hosts", a.asked.hosts}});
+    std::vector<const char *> hosts;
+    for (const std::string &host : a.asked.hosts)
+        hosts.push_back(host.c_str());
+    char error[LAUNCH_ERROR_BYTES] = "";
+    int group = -1;
+    int status = effects_.launch(effects_.context, a.epoch, a.change.joining, a.old_size,
+                                 a.first_uid, hosts.data(), static_cast<int>(hosts.size()), &group,
+                                 error, sizeof error);
+    if (status != 0) {
+        raise(AdaptEvent::LAUNCH_REFUSED,
+              error[0] ? error : "the joining processes could not be started");
+        return;
+    }
+    a.group = group;
+    raise(AdaptEvent::LAUNCHED);
+}
+
+void Step::raise(AdaptEvent event, const std::string &why)
+{
+    const AdaptTransition *row = find_transition(adaptation_->state, event);
+    if (!row) {
+        unexpected(std::string(to_string(event)) + " while " + to_string(adaptation_->state));
+        return;
+    }
+    adaptation_->state = row->next;
+    if (adaptation_->end_reason.empty())
+        adaptation_->end_reason = why;  /* the first cause; others follow from it */
+    perform(row->action);
+    if (adaptation_ && is_end(adaptation_->state))
+        finish();
+}
+
+void Step::perform(AdaptAction action)
+{
+    switch (action) {
+        case AdaptAction::NONE:
+            return;
+        case AdaptAction::SEND_PLAN:
+            return send_plan();
+        case AdaptAction::SEND_TARGET:
+            return send_target();
+        case AdaptAction::RELEASE:
+            return release();
+        case AdaptAction::REMOVE_JOINERS:
+            return remove_joiners();
+        case AdaptAction::THAW:
+            return thaw();
+        case AdaptAction::ASK_COUNTS:
+            adaptation_->ending_until_ms = now_ms_ + ENDING_WAIT_MS;
+            adaptation_->behind_at_ms = -1;
+            return ask_counts(adaptation_->agents);
+        case AdaptAction::ABORT_STEP:
+            return abort_step();
+    }
+}
+
+/* Step 4 begins: from here on boards know.  The plan goes first on each connection, so that it is
+ * in place before anybody can be told. */
+void Step::send_plan()
+{
+    Adaptation &a = *adaptation_;
+    a.ready_ms = now_ms_;
+    a.behind_at_ms = -1;
+    a.pre_agents = World::agents_of(world_.members());
+    a.agents = a.pre_agents;
+    std::span<const Process> joining;
+    if (a.group >= 0) {
+        joining = world_.processes(a.group);
+        for (const Process &process : joining)
+            a.agents.insert(process.agent());
+    }
+    std::string plan = build_plan({a.epoch, a.deadline_unix_ms, a.reason}, a.change,
+                                  world_.members(), joining);
+    log("plan", {{"bytes", plan.size()}, {"daemons", a.agents.size()}});
+    a.freeze_owed = a.pre_agents;
+    a.commit_owed = a.agents;
+    for (const Agent &agent : a.agents)
+        send(agent, STEP_PLAN, plan);
+    for (const Agent &agent : a.pre_agents) {
+        freezes_unanswered_[agent]++;
+        send(agent, STEP_FREEZE, write_number(margin_));
+    }
+}
+
+void Step::send_target()
+{
+    Adaptation &a = *adaptation_;
+    a.agreed_ms = now_ms_;
+    plan_behind();
+    log("target", {{"target", a.target}});
+    for (const Agent &agent : a.pre_agents)
+        send(agent, STEP_TARGET, write_number(a.target));
+}
+
+/* Step 6: the new world is the world. */
+void Step::release()
+{
+    Adaptation &a = *adaptation_;
+    epoch_ = a.epoch;
+    std::vector<Process *> left = world_.commit(a.change, a.group);
+    if (statistics_.sizes.size() < SUMMARY_SIZES_MAX)
+        statistics_.sizes.push_back(world_.size());
+    statistics_.launch_ms += a.ready_ms - a.requested_ms;
+    statistics_.agree_ms += a.agreed_ms - a.ready_ms;
+    statistics_.window_ms += now_ms_ - a.agreed_ms;
+    for (const Agent &agent : a.agents)
+        send(agent, STEP_RELEASE, {});
+    finish();
+    depart(left);
+    const auto &members = world_.members();
+    if (std::all_of(members.begin(), members.end(), [](const Process *p) { return p->ended; }))
+        job_over();
+}
+
+void Step::depart(const std::vector<Process *> &left)
+{
+    if (left.empty())
+        return;
+    Departure departure{last_end_.request, static_cast<int>(left.size()), {}, {}};
+    for (Process *process : left) {
+        process->left_epoch = epoch_;
+        departure.uids.push_back(process->uid);
+        departure.hosts[process->host]++;
+    }
+    departures_[epoch_] = std::move(departure);
+    for (Process *process : left) {
+        if (process->ended)     /* it did not wait to be released */
+            leaver_over(*process);
+    }
+}
+
+void Step::thaw()
+{
+    for (const Agent &agent : adaptation_->pre_agents)
+        send(agent, STEP_THAW, {});
+    remove_joiners();
+}
+
+void Step::remove_joiners()
+{
+    if (adaptation_->group < 0)
+        return;
+    killed_groups_.insert(adaptation_->group);
+    effects_.kill_group(effects_.context, adaptation_->group);
+}
+
+void Step::abort_step()
+{
+    ending_ = true;
+    adaptation_->end_reason = adaptation_->end_reason + ", after adaptation " +
+                              std::to_string(adaptation_->epoch) + " (" + sizes_of(*adaptation_) +
+                              ") was agreed on and before all processes had committed it";
+    effects_.abort_step(effects_.context, adaptation_->end_reason.c_str());
+}
+
+/* The one end of the request. */
+void Step::finish()
+{
+    Adaptation &a = *adaptation_;
+    const char *result = to_string(a.state);
+    bool committed = a.state == AdaptState::COMMITTED;
+    Json fields = {{"source", to_string(a.source)},
+                   {"old_size", a.old_size},
+                   {"size", committed ? a.change.new_size : a.old_size},
+                   {"joining", a.change.joining},
+                   {"leaving", a.change.leaving},
+                   {"duration_ms", now_ms_ - a.requested_ms}};
+    if (!committed)
+        fields["reason"] = a.end_reason;
+    log(result, fields);
+
+    (committed                              ? statistics_.committed
+     : a.state == AdaptState::WITHDRAWN ? statistics_.withdrawn
+                                            : statistics_.failed)++;
+    if (a.state == AdaptState::FAILED && !ending_)
+        effects_.tell_user(effects_.context, ("adaptation " + std::to_string(a.epoch) + " (" +
+                                              sizes_of(a) + ", " + a.origin + ") failed: " +
+                                              a.end_reason + "; the job goes on as it was").c_str());
+    if (a.waiter) {
+        fields.update({{"request", a.request}, {"epoch", a.epoch}, {"result", result}});
+        effects_.reply(effects_.context, a.waiter->client,
+                       write_answer(a.waiter->id, {{"end", fields}}).c_str());
+    }
+    last_end_ = {a.request, a.state, committed ? "" : a.end_reason};
+    adaptation_.reset();
+    if (offers_.ended(now_ms_, committed) && !ending_)
+        effects_.tell_user(effects_.context, "the adaptation policy stops: too many adaptations in "
+                                             "a row were not committed");
+}
+
+void Step::send(const Agent &agent, step_command command, std::string_view payload)
+{
+    if (!world_.gone(agent))
+        effects_.send(effects_.context, agent.group, agent.proxy, command, adaptation_->epoch,
+                      payload.data(), payload.size());
+}
+
+}  // namespace elastic

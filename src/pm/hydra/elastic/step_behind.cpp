@@ -1,0 +1,142 @@
+/* See step.h: P8, who is late; and who is in the window when the program ends. */
+
+#include <algorithm>
+
+#include "step.h"
+
+namespace elastic {
+
+/* From now on, report after behind_ms, then after twice that, and so on. */
+void Step::plan_behind()
+{
+    adaptation_->behind_wait_ms = behind_ms_;
+    adaptation_->behind_at_ms = behind_ms_ > 0 ? now_ms_ + behind_ms_ : -1;
+}
+
+void Step::behind()
+{
+    Adaptation &a = *adaptation_;
+    a.behind_wait_ms = std::min(a.behind_wait_ms * 2, std::max(BEHIND_WAIT_MAX_MS, behind_ms_));
+    a.behind_at_ms = now_ms_ + a.behind_wait_ms;
+    if (a.state == AdaptState::AGREED)
+        ask_counts(a.pre_agents);
+    else if (a.state == AdaptState::JOINING)
+        joiners_behind();
+}
+
+void Step::joiners_behind()
+{
+    std::vector<RankCount> late;
+    for (const Process &process : world_.processes(adaptation_->group)) {
+        if (!process.ready)
+            late.push_back({&process, {}});
+    }
+    tell_behind("these joining processes do not wait in MPI_Comm_adapt_begin yet", late);
+}
+
+void Step::ask_counts(const std::set<Agent> &agents)
+{
+    Adaptation &a = *adaptation_;
+    a.counts.clear();
+    a.counts_owed.clear();
+    for (const Agent &agent : agents) {
+        if (!world_.gone(agent))
+            a.counts_owed.insert(agent);
+    }
+    std::set<Agent> asked = a.counts_owed;
+    for (const Agent &agent : asked)
+        send(agent, STEP_COUNTS, {});
+    if (asked.empty())
+        counts_complete();
+}
+
+void Step::on_counts(const Agent &agent, uint32_t epoch, const std::vector<CountReport> &reports)
+{
+    bool awaited = adaptation_ && epoch == adaptation_->epoch &&
+                   adaptation_->counts_owed.erase(agent) > 0;
+    if (!awaited)
+        return;                 /* of an adaptation that has ended meanwhile */
+    for (const CountReport &report : reports) {
+        const Process *process =
+            report.rank > INT32_MAX ? nullptr
+                                    : world_.find(agent.group, static_cast<int>(report.rank));
+        if (process && process->proxy == agent.proxy)
+            adaptation_->counts.push_back({process, report});
+    }
+    if (adaptation_->counts_owed.empty())
+        counts_complete();
+}
+
+void Step::counts_complete()
+{
+    Adaptation &a = *adaptation_;
+    if (a.state == AdaptState::AGREED) {
+        members_behind();
+        return;
+    }
+    if (a.state != AdaptState::ENDING)
+        return;
+    bool in_window = std::any_of(a.counts.begin(), a.counts.end(), [&](const RankCount &c) {
+        return c.report.phase == PMI_ADAPT_PHASE_WINDOW && !c.process->ended &&
+               c.process->world_rank >= 0 && a.commit_owed.contains(c.process->agent());
+    });
+    raise(in_window ? AdaptEvent::SOMEBODY_IN_WINDOW : AdaptEvent::NOBODY_IN_WINDOW);
+}
+
+void Step::members_behind()
+{
+    const Adaptation &a = *adaptation_;
+    std::vector<RankCount> late, idle;
+    for (const RankCount &c : a.counts) {
+        bool committed = !a.commit_owed.contains(c.process->agent());
+        if (c.process->world_rank < 0 || c.process->ended || committed)
+            continue;
+        if (c.report.phase == PMI_ADAPT_PHASE_TOLD)
+            idle.push_back(c);
+        else if (c.report.phase != PMI_ADAPT_PHASE_WINDOW && c.report.count < a.target)
+            late.push_back(c);
+    }
+    auto by_rank = [](const RankCount &x, const RankCount &y) {
+        return x.process->world_rank < y.process->world_rank;
+    };
+    std::sort(late.begin(), late.end(), by_rank);
+    std::sort(idle.begin(), idle.end(), by_rank);
+    if (!late.empty())
+        tell_behind("probe number " + std::to_string(a.target) + " is agreed on and not reached by",
+                    late);
+    else if (!idle.empty())
+        tell_behind("these have been told and have not called MPI_Comm_adapt_begin", idle);
+}
+
+void Step::tell_behind(const std::string &what, const std::vector<RankCount> &late)
+{
+    const Adaptation &a = *adaptation_;
+    std::string text;
+    Json ranks = Json::array();
+    for (const RankCount &c : late) {
+        bool joining = c.process->world_rank < 0;
+        if (ranks.size() < BEHIND_TEXT_RANKS_MAX)
+            text += (text.empty() ? " " : ", ") + describe(*c.process) +
+                    (joining ? "" : " (" + std::to_string(c.report.count) + " probes)");
+        if (ranks.size() < BEHIND_EVENT_RANKS_MAX)
+            ranks.push_back({{"rank", joining ? c.process->rank : c.process->world_rank},
+                             {"joining", joining},
+                             {"host", c.process->host},
+                             {"count", c.report.count},
+                             {"phase", c.report.phase}});
+    }
+    if (late.size() > BEHIND_TEXT_RANKS_MAX)
+        text += " and " + std::to_string(late.size() - BEHIND_TEXT_RANKS_MAX) + " more";
+    int64_t waited_ms = now_ms_ - (a.state == AdaptState::AGREED ? a.agreed_ms : a.requested_ms);
+    log("behind", {{"target", a.target},
+                   {"waited_ms", waited_ms},
+                   {"total", late.size()},
+                   {"ranks", ranks}});
+    effects_.tell_user(effects_.context,
+                       ("adaptation " + std::to_string(a.epoch) + " (" +
+                        std::to_string(a.old_size) + " -> " + std::to_string(a.change.new_size) +
+                        " processes) waits for " + std::to_string(waited_ms) + " ms: " + what +
+                        ":" + text + "; nothing is ended because of this").c_str());
+}
+
+}  // namespace elastic

@@ -1,0 +1,181 @@
+/*
+ * The C interface of step_core.h over class Step.  No exception leaves this file.  A call that
+ * arrives while another one runs (an effect that failed and told the core so at once) is put off
+ * until that one is done, so that Step never sees a change under its feet.
+ */
+
+#include "step_core.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <vector>
+
+#include "schedule.h"
+#include "step.h"
+
+struct step_core {
+    std::unique_ptr<elastic::Step> step;
+    step_effects effects;
+    bool busy = false;
+    std::deque<std::function<void()>> put_off;
+};
+
+namespace {
+
+void copy_text(const std::string &text, char *buffer, size_t bytes)
+{
+    if (bytes == 0)
+        return;
+    size_t length = std::min(text.size(), bytes - 1);
+    std::memcpy(buffer, text.data(), length);
+    buffer[length] = '\0';
+}
+
+void guarded(step_core *core, const std::function<void()> &call)
+{
+    try {
+        call();
+    } catch (const std::exception &exception) {
+        std::string text = std::string("internal error of the adaptation core: ") + exception.what();
+        core->effects.tell_user(core->effects.context, text.c_str());
+    }
+}
+
+/* `call` must own what it needs. */
+void run(step_core *core, std::function<void()> call)
+{
+    if (core->busy) {
+        core->put_off.push_back(std::move(call));
+        return;
+    }
+    core->busy = true;
+    guarded(core, call);
+    while (!core->put_off.empty()) {
+        auto next = std::move(core->put_off.front());
+        core->put_off.pop_front();
+        guarded(core, next);
+    }
+    core->busy = false;
+}
+
+}  // namespace
+
+extern "C" {
+
+int step_core_parse_time(const char *text, int64_t *ms, char *error, size_t error_bytes)
+{
+    auto time = elastic::parse_time_ms(text);
+    if (!time) {
+        copy_text(time.error(), error, error_bytes);
+        return -1;
+    }
+    *ms = time.value();
+    return 0;
+}
+
+int step_core_parse_range(const char *text, int *min, int *max, char *error, size_t error_bytes)
+{
+    auto range = elastic::parse_range(text);
+    if (!range) {
+        copy_text(range.error(), error, error_bytes);
+        return -1;
+    }
+    *min = range.value().min;
+    *max = range.value().max;
+    return 0;
+}
+
+struct step_core *step_core_create(const struct step_config *config,
+                                   const struct step_effects *effects, char *error,
+                                   size_t error_bytes)
+{
+    try {
+        auto step = elastic::Step::create(*config, *effects);
+        if (step)
+            return new step_core{std::move(step.value()), *effects, false, {}};
+        copy_text(step.error(), error, error_bytes);
+    } catch (const std::exception &exception) {
+        copy_text(exception.what(), error, error_bytes);
+    }
+    return nullptr;
+}
+
+void step_core_destroy(struct step_core *core)
+{
+    delete core;
+}
+
+void step_core_group(struct step_core *core, int64_t now_ms, int group, int count,
+                     const struct step_process *processes)
+{
+    std::vector<std::string> hosts;
+    std::vector<int> proxies;
+    for (int i = 0; i < count; i++) {
+        hosts.emplace_back(processes[i].host ? processes[i].host : "");
+        proxies.push_back(processes[i].proxy);
+    }
+    run(core, [=] {
+        std::vector<step_process> copies;
+        for (size_t i = 0; i < hosts.size(); i++)
+            copies.push_back({proxies[i], hosts[i].c_str()});
+        core->step->group(now_ms, group, copies);
+    });
+}
+
+void step_core_report(struct step_core *core, int64_t now_ms, int group, int proxy,
+                      enum step_report report, uint32_t epoch, const void *payload, size_t bytes)
+{
+    const auto *first = static_cast<const unsigned char *>(payload);
+    std::vector<unsigned char> copy(first, first + bytes);
+    run(core, [=] { core->step->report(now_ms, {group, proxy}, report, epoch, copy); });
+}
+
+void step_core_proxy_gone(struct step_core *core, int64_t now_ms, int group, int proxy)
+{
+    run(core, [=] { core->step->proxy_gone(now_ms, {group, proxy}); });
+}
+
+void step_core_time(struct step_core *core, int64_t now_ms)
+{
+    run(core, [=] { core->step->time(now_ms); });
+}
+
+int step_core_local_pre(const struct step_core *core, const char *host)
+{
+    return core->step->local_pre(host ? host : "");
+}
+
+int step_core_owns_failure(const struct step_core *core, int group)
+{
+    return core->step->owns_failure(group) ? 1 : 0;
+}
+
+int step_core_world_rank(const struct step_core *core, int group, int rank)
+{
+    return core->step->world_rank(group, rank);
+}
+
+void step_core_client_line(struct step_core *core, int64_t now_ms, int client, const char *line)
+{
+    run(core, [core, now_ms, client, text = std::string(line)] {
+        core->step->client_line(now_ms, client, text);
+    });
+}
+
+void step_core_client_gone(struct step_core *core, int client)
+{
+    run(core, [=] { core->step->client_gone(client); });
+}
+
+size_t step_core_summary(const struct step_core *core, char *text, size_t bytes)
+{
+    std::string summary;
+    guarded(const_cast<step_core *>(core), [&] { summary = core->step->summary(); });
+    copy_text(summary, text, bytes);
+    return summary.size();
+}
+
+}  // extern "C"

@@ -1,0 +1,90 @@
+/*
+ * Who is in the job: groups of processes as they were started, the node daemons that hold them, and
+ * the world, the ordered list of members.  Owns uids and world ranks.  No decisions.  SPEC W2, W6.
+ *
+ * Invariants: a member's world_rank is its index in members(), everybody else's is -1; an agent
+ * (one daemon of one group) that is gone stays gone; a group is forgotten when all of its agents
+ * are gone, so that a thousand adaptations leave nothing behind.
+ */
+
+#ifndef ELASTIC_WORLD_H_INCLUDED
+#define ELASTIC_WORLD_H_INCLUDED
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "change.h"
+#include "step_core.h"
+
+namespace elastic {
+
+enum class InitMode { UNKNOWN, RIGID, ADAPTIVE };
+
+struct Agent {
+    int group = 0, proxy = 0;
+    auto operator<=>(const Agent &) const = default;
+};
+
+struct Process {
+    int group = 0, rank = 0, proxy = 0;
+    std::string host;
+    uint32_t uid = 0;
+    int world_rank = -1;
+    InitMode init = InitMode::UNKNOWN;
+    std::string card;           /* network addresses, raw */
+    bool ready = false;         /* joining: waits in begin */
+    pmi_adapt_host segment = {};
+    uint32_t left_epoch = 0;    /* the epoch in which it left the world */
+    bool ended = false;
+
+    Agent agent() const { return {group, proxy}; }
+};
+
+class World {
+  public:
+    /* A group that has been placed; the launch (group 0) becomes the world. */
+    void add_group(int group, uint32_t first_uid, std::span<const step_process> processes);
+    bool has_group(int group) const { return groups_.contains(group); }
+
+    /* nullptr where there is none. */
+    Process *find(int group, int rank);
+    const Process *find(int group, int rank) const;
+    std::span<Process> processes(int group);
+
+    const std::vector<Process *> &members() const { return members_; }
+    int size() const { return static_cast<int>(members_.size()); }
+    int members_on(const std::string &host) const;
+
+    /* Commit: staying in their old order, then the joining group in its own (W2).  Returns the
+     * processes that left. */
+    std::vector<Process *> commit(const Change &change, int joining_group);
+
+    bool gone(const Agent &agent) const;
+    /* The agent's processes that had not been reported as ended. */
+    std::vector<Process *> mark_gone(const Agent &agent);
+    bool known(const Agent &agent) const;
+    void forget_empty_groups();
+
+    /* Agents, not gone, that hold at least one of these processes. */
+    static std::set<Agent> agents_of(const std::vector<Process *> &processes);
+
+  private:
+    struct Group {
+        std::vector<Process> processes;
+        std::map<int, bool> gone;       /* by proxy */
+    };
+
+    std::map<int, Group> groups_;
+    std::vector<Process *> members_;
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_WORLD_H_INCLUDED */

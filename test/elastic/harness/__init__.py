@@ -1,0 +1,1 @@
+"""The conformance suite's harness: reads the test list, builds, runs, checks and reports."""

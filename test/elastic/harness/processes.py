@@ -1,0 +1,150 @@
+"""Finds what a test left behind: processes by an environment variable of the test's own, files by name.
+
+The harness makes itself the reaper of orphans, so that whatever outlives its launcher is still seen, and
+collected at the end.  Processes are ended by their number only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+MARKER = "ELASTIC_TEST_MARKER"
+PR_SET_CHILD_SUBREAPER = 36
+SHARED_MEMORY = Path("/dev/shm")
+TEMPORARY = Path("/tmp")
+OURS_IN_TEMPORARY = re.compile(r"^(mpich|MPICH|mpi_|hydra|pmi|romio|adapt|elastic_shm)")
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process as /proc shows it."""
+
+    pid: int
+    parent: int
+    state: str
+    command: str
+
+    def __str__(self) -> str:
+        return f"process {self.pid} (state {self.state}): {self.command[:200]}"
+
+
+def become_reaper() -> None:
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _look_up(pid: int) -> Process | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
+    except OSError:
+        return None
+    state, parent = text[text.rindex(")") + 2 :].split()[:2]
+    return Process(pid, int(parent), state, command.decode(errors="replace").strip())
+
+
+def _all_pids() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def marked(marker: str) -> list[Process]:
+    """Living processes of a test.  (Ended ones that nobody collected have no environment.)"""
+    wanted = f"{MARKER}={marker}".encode()
+    found = []
+    for pid in _all_pids():
+        try:
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            continue
+        if wanted in environment.split(b"\0"):
+            process = _look_up(pid)
+            if process and process.state != "Z":
+                found.append(process)
+    return found
+
+
+def collect_orphans(keep: set[int]) -> None:
+    """Reaps ended processes that became children of the harness; `keep` are its own."""
+    me = os.getpid()
+    for pid in _all_pids():
+        process = _look_up(pid)
+        if process and process.parent == me and process.state == "Z" and pid not in keep:
+            try:
+                os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                pass
+
+
+def await_gone(marker: str, grace_s: float) -> list[Process]:
+    """Waits for a test's processes to end; what is still there then."""
+    deadline = time.monotonic() + grace_s
+    while True:
+        left = marked(marker)
+        if not left or time.monotonic() > deadline:
+            return left
+        time.sleep(0.02)
+
+
+def kill(processes: list[Process]) -> None:
+    for process in processes:
+        try:
+            os.kill(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def stacks(marker: str) -> str:
+    """Where a test's processes are, if there is a debugger."""
+    text = ""
+    debugger = shutil.which("gdb")
+    for process in marked(marker):
+        text += f"--- {process}\n"
+        if debugger is None:
+            continue
+        command = [debugger, "-batch", "-p", str(process.pid), "-ex", "thread apply all bt 25"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        except subprocess.TimeoutExpired:
+            continue
+        text += "".join(line + "\n" for line in done.stdout.splitlines() if line[:1] in "#T")
+    return text
+
+
+def _in_use(path: Path) -> bool:
+    """Whether any living process has the file mapped."""
+    for pid in _all_pids():
+        try:
+            if str(path) in Path(f"/proc/{pid}/maps").read_text(errors="replace"):
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def shared_names() -> set[Path]:
+    """Files that a job could leave in places shared by all users."""
+    names: set[Path] = set()
+    if SHARED_MEMORY.is_dir():
+        names.update(SHARED_MEMORY.iterdir())
+    names.update(path for path in TEMPORARY.iterdir() if OURS_IN_TEMPORARY.match(path.name))
+    return names
+
+
+def new_files(before: set[Path]) -> list[Path]:
+    """New shared files of this user that nobody uses (others may run jobs at the same time)."""
+    found = []
+    for path in shared_names() - before:
+        try:
+            mine = path.lstat().st_uid == os.getuid()
+        except OSError:
+            continue
+        if mine and not _in_use(path) and path.exists():
+            found.append(path)
+    return found

@@ -1,0 +1,508 @@
+"""Tests that need a hand from outside while the job runs: each function drives one.
+
+`scenario=NAME:ARGUMENT` in the test list calls the function NAME; the argument's parts, separated by
+colons, are its further parameters.  Everything is waited for; nothing counts on time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import stat
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from . import checks, schedule
+from .job import Job, Skip, TestRun
+
+Scenario = Callable[..., None]
+SCENARIOS: dict[str, Scenario] = {}
+
+
+def scenario(function: Scenario) -> Scenario:
+    SCENARIOS[function.__name__] = function
+    return function
+
+
+def _stop(run: TestRun, job: Job, epoch: int, size: int) -> None:
+    """Ends a `serve` job and checks its last word."""
+    (run.work / "stop").touch()
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    checks.pass_line(run, job, epoch, size)
+
+
+def _serve(run: TestRun, n: int, *options: str, arguments: tuple[str, ...] = ()) -> Job:
+    job = run.mpiexec([*options, "--adapt-log", str(run.log_path)], arguments, n, "serve")
+    job.await_line("^READY$")
+    run.await_event("adaptive")
+    return job
+
+
+# ---- without the extended process manager ------------------------------------------------------
+
+
+@scenario
+def singleton(run: TestRun) -> None:
+    """I3: started by hand, without mpiexec."""
+    job = run.start([run.program(), *run.test.arguments])
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    run.check("PASS alone size=1" in job.lines, "no 'PASS alone size=1'")
+
+
+@scenario
+def under_stock(run: TestRun) -> None:
+    """I3: started by an mpiexec that lacks the extension."""
+    stock = run.setting.stock_mpiexec
+    if stock is None:
+        raise Skip("no --stock-mpiexec given")
+    job = run.start([str(stock), "-n", str(run.test.processes), run.program()])
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    said = f"PASS alone size={run.test.processes}"
+    run.check(said in job.lines, f"no '{said}'")
+
+
+@scenario
+def rigid_job(run: TestRun) -> None:
+    """I3: the resource manager is told that the job is rigid; a resize is refused with a message."""
+    job = run.mpiexec(arguments=["--work-ms", "4000"])
+    run.await_value(lambda: run.step()["mode"] == "rigid", "rigid step in 'elastic ps'")
+    step = run.step()
+    done = run.elastic("resize", str(step["step"]), "4")
+    run.check(done.returncode != 0, "a rigid job was resized")
+    run.check("rigid" in done.stderr, "the refusal does not say that the job is rigid")
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    run.check(f"PASS rigid size={run.test.processes}" in job.lines, "no PASS line")
+
+
+# ---- surroundings, output, input ----------------------------------------------------------------
+
+
+@scenario
+def surroundings(run: TestRun) -> None:
+    """I5: same arguments, environment, directory; output and errors arrive."""
+    odd = "two words", "$HOME;*", "ümlaut"
+    arguments = ["--epochs", "1", *odd]
+    options = ["-genv", "ET_WORD", "a word and=more", "--adapt-schedule", "5"]
+    job = run.mpiexec(options, arguments, 2)
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    said = Counter(job.lines)
+    words = "".join(f"[{word}]" for word in arguments)
+    expected = {
+        "HERE NEW": 2,
+        "HERE JOINING": 3,
+        f"ARGUMENTS {words}": 5,
+        "WORD a word and=more": 5,
+        f"DIRECTORY {os.path.realpath(run.work)}": 5,
+        f"PROGRAM {os.path.realpath(run.program())}": 5,
+    }
+    for line, count in expected.items():
+        run.check(said[line] == count, f"'{line}' came {said[line]} times, expected {count}")
+    errors = Counter(job.err.splitlines())
+    run.check(errors["TO-STDERR NEW"] == 2, "standard error of the launched ones is missing")
+    run.check(errors["TO-STDERR JOINING"] == 3, "standard error of the joining ones is missing")
+    checks.pass_line(run, job, 1, 5)
+
+
+@scenario
+def other_directory(run: TestRun) -> None:
+    """I5: -wdir counts for joining processes."""
+    place = run.work / "place"
+    place.mkdir()
+    job = run.mpiexec(["-wdir", str(place), "--adapt-schedule", "3"], ["--epochs", "1"], 1)
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    line = f"DIRECTORY {os.path.realpath(place)}"
+    run.check(job.lines.count(line) == 3, f"'{line}' came {job.lines.count(line)} times")
+
+
+@scenario
+def whole_output(run: TestRun) -> None:
+    """I5: no line of a long output is lost, torn or doubled."""
+    job = run.mpiexec()
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    bulk = [line for line in job.lines if "BULK" in line]
+    members = sum(c.joining + c.before for c in run.test.changes)
+    whole = re.compile(r"^BULK epoch=\d+ from=[0-9a-f]+ line=\d+ 0*7$")
+    torn = [line for line in bulk if not whole.match(line)]
+    run.check(not torn, f"torn: {torn[:2]}")
+    run.check(len(bulk) == 400 * members, f"{len(bulk)} lines, expected {400 * members}")
+    run.check(len(set(bulk)) == len(bulk), "some lines came twice")
+
+
+@scenario
+def labels(run: TestRun, option: str) -> None:
+    """-l and -prepend-rank label the lines of joining processes as well."""
+    job = run.mpiexec([option, "--adapt-schedule", "4"], ["--epochs", "1"], 2)
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    bare = [line for line in job.lines if not re.match(r"^\[\d+\] ", line)]
+    run.check(not bare, f"without a label: {bare[:3]}")
+    joined = [line for line in job.lines if "JOINED epoch=1" in line]
+    run.check(len(joined) == 2, f"{len(joined)} joining processes were heard")
+    run.check(any("PASS epoch=1 size=4" in line for line in job.lines), "no PASS line")
+
+
+@scenario
+def standard_input(run: TestRun) -> None:
+    """Standard input goes to rank 0 and to nobody else."""
+    text = "".join(f"line {i}\n" for i in range(2000))
+    job = run.mpiexec(stdin=text)
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    read = [line.split(" ", 2)[2] for line in job.lines if line.startswith("READ ")]
+    run.check(read == text.splitlines(), f"{len(read)} lines were read, expected 2000 in order")
+    epochs = {line.split()[1] for line in job.lines if line.startswith("READ ")}
+    run.check(len(epochs) > 1, "nothing was read after an adaptation")
+    checks.pass_line(run, job, len(run.test.changes), run.test.final_size)
+
+
+@scenario
+def left_files(run: TestRun) -> None:
+    """C3: what leaving processes had in their stdio buffers is in their files."""
+    job = run.mpiexec()
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    checks.pass_line(run, job, len(run.test.changes), run.test.final_size)
+    checks.member_lines(run, job, run.test.changes)
+    for change in run.test.changes:
+        for rank in change.leaving:
+            path = run.work / f"left_{change.epoch}_{rank}"
+            run.check(path.exists(), f"{path.name} is missing")
+            run.check(path.read_text() == f"goodbye from rank {rank}\n", f"{path.name} is empty")
+            first = f"HANDLER 1 finalized epoch={change.epoch} rank={rank}"
+            second = f"HANDLER 2 finalized epoch={change.epoch} rank={rank}"
+            run.check(first in job.lines and second in job.lines, f"no '{first}' or its second")
+            order = job.lines.index(first) < job.lines.index(second)
+            run.check(order, "exit handlers ran in the wrong order")
+    leaving = sum(len(change.leaving) for change in run.test.changes)
+    ran = job.lines.count("DESTRUCTOR")
+    run.check(ran == leaving, f"{ran} destructors ran, {leaving} processes left")
+
+
+# ---- signals -------------------------------------------------------------------------------------
+
+
+@scenario
+def end_by_signal(run: TestRun, name: str, phase: str) -> None:
+    """Ctrl-C or SIGTERM in a phase of an adaptation ends everything."""
+    job = run.mpiexec(arguments=["--epochs", "2", "--hold", phase])
+    job.await_line(f"^HOLD {phase} ")
+    if phase == "slow":
+        run.await_event("target")
+    job.signal(signal.Signals[name])
+    code = job.wait()
+    run.check(code != 0, "exit code 0 after a signal")
+    run.check("PASS" not in job.out, "the program came to its end")
+
+
+# ---- bad input -----------------------------------------------------------------------------------
+
+BAD_OPTIONS: tuple[tuple[str, ...], ...] = (
+    ("--adapt-schedule", "0"),
+    ("--adapt-schedule", "-1"),
+    ("--adapt-schedule", "x"),
+    ("--adapt-schedule", ""),
+    ("--adapt-schedule", "4,,2"),
+    ("--adapt-schedule", "4;2"),
+    ("--adapt-schedule", "3/leave=9"),
+    ("--adapt-schedule", "3/leave=x"),
+    ("--adapt-schedule", "3/leave=0+0"),
+    ("--adapt-schedule", "1/leave="),
+    ("--adapt-schedule", "2/stay=1"),
+    ("--adapt-schedule", "5q:3"),
+    ("--adapt-schedule", "99999999999999999999"),
+    ("--adapt-schedule", "@no-such-file"),
+    ("--adapt-schedule",),
+    ("--adapt-policy", "no-such-policy"),
+    ("--adapt-policy", "random:x"),
+    ("--adapt-policy", "increase-decrease", "--adapt-range", "5:2"),
+    ("--adapt-policy", "increase-decrease", "--adapt-range", "0:2"),
+    ("--adapt-policy", "increase-decrease", "--adapt-range", "a:b"),
+    ("--adapt-policy", "increase-decrease", "--adapt-range", "1:4", "--adapt-interval", "soon"),
+    ("--adapt-policy", "increase-decrease", "--adapt-range", "1:4", "--adapt-interval", "-1s"),
+    ("--adapt-policy", "increase-decrease", "--adapt-schedule", "4"),
+    ("--adapt-log", "no-such-folder/log", "--adapt-schedule", "4"),
+)
+
+
+@scenario
+def bad_options(run: TestRun) -> None:
+    """Each gets one clear message, a non-zero exit code, and nothing is launched."""
+    for options in BAD_OPTIONS:
+        shown = " ".join(options)
+        marker = run.work / "launched"
+        command = [str(run.setting.prefix / "bin" / "mpiexec"), "-n", "2", *options]
+        job = run.start([*command, "touch", str(marker)])
+        run.check(job.wait() != 0, f"{shown}: exit code 0")
+        run.check(not marker.exists(), f"{shown}: the program was launched")
+        said = [line for line in (job.err + job.out).splitlines() if line.strip()]
+        run.check(said, f"{shown}: no message")
+        named = any("adapt" in line for line in said)
+        run.check(named, f"{shown}: the message does not name the option: {said[:2]}")
+        crash = re.search(r"Assert|Segmentation|HYD\w+ \(", job.err)
+        run.check(not crash, f"{shown}: internal messages: {said[:2]}")
+        run.jobs.pop()
+
+
+# ---- the elastic command -------------------------------------------------------------------------
+
+
+@scenario
+def resize(run: TestRun) -> None:
+    """ps, resize with and without --leave and --wait, events; what cannot be done is refused."""
+    job = _serve(run, 2)
+    step = run.step()
+    run.check(step["size"] == 2 and step["epoch"] == 0, f"ps says {step}")
+    name = str(step["step"])
+    table = run.elastic("ps")
+    run.check(name in table.stdout and "serve" in table.stdout, "ps does not list the step")
+    for arguments, size in ((["4"], 4), (["3", "--leave", "0,2"], 3), (["1"], 1), (["2"], 2)):
+        done = run.elastic("resize", name, *arguments, "--wait")
+        run.check(done.returncode == 0, f"resize {arguments}: {done.stdout}{done.stderr}")
+        run.check(run.step()["size"] == size, f"after resize {arguments} ps says {run.step()}")
+    for arguments in (
+        ["0"],
+        ["-3"],
+        ["x"],
+        ["2"],
+        ["3", "--leave", "7"],
+        ["1", "--leave", "0,1,2"],
+    ):
+        done = run.elastic("resize", name, *arguments)
+        run.check(done.returncode != 0, f"resize {arguments} was accepted")
+        run.check(done.stderr.strip(), f"resize {arguments}: no message")
+    run.check(run.step()["epoch"] == 4, "a refused resize changed something")
+    _stop(run, job, 4, 2)
+    done = run.elastic("resize", name, "3")
+    run.check(done.returncode != 0 and done.stderr.strip(), "a step that is gone was resized")
+
+
+@scenario
+def events(run: TestRun) -> None:
+    """events, --follow and --json tell what the adapt log tells."""
+    job = _serve(run, 1)
+    name = str(run.step()["step"])
+    command = [str(run.setting.prefix / "bin" / "elastic"), "events", name, "--follow", "--json"]
+    follower = run.start(command)
+    for size in (3, 2):
+        done = run.elastic("resize", name, str(size), "--wait")
+        run.check(done.returncode == 0, f"resize {size}: {done.stderr}")
+    once = run.elastic("events", name, "--json")
+    run.check(once.returncode == 0, "events failed")
+    seen = [json.loads(line)["event"] for line in once.stdout.splitlines()]
+    run.check(seen.count("committed") == 2, f"events tells {seen}")
+    plain = run.elastic("events", name)
+    run.check(plain.stdout.count("committed") >= 2, "events without --json tells less")
+    _stop(run, job, 2, 2)
+    run.check(follower.wait() == 0, "events --follow did not end well with the job")
+    followed = [json.loads(line)["event"] for line in follower.lines]
+    logged = [event["event"] for event in run.events()]
+    run.check(followed == logged, f"--follow tells {followed}, the log {logged}")
+
+
+@scenario
+def second_resize(run: TestRun) -> None:
+    """A second resize while one is under way is refused; the first goes on."""
+    job = run.mpiexec(["--adapt-log", str(run.log_path)], ["--stop-probing-at", "43"], 2, "serve")
+    job.await_line("^READY$")
+    run.await_event("adaptive")
+    name = str(run.step()["step"])
+    done = run.elastic("resize", name, "3")
+    run.check(done.returncode == 0, f"resize: {done.stderr}")
+    again = run.elastic("resize", name, "4")
+    run.check(again.returncode != 0, "a second resize was accepted")
+    run.check(again.stderr.strip(), "the refusal has no message")
+    (run.work / "go").touch()
+    run.await_event("committed")
+    _stop(run, job, 1, 3)
+
+
+@scenario
+def cancelled(run: TestRun) -> None:
+    """P7: an adaptation withdrawn before agreement is never seen; the next one is."""
+    options = ["--adapt-log", str(run.log_path)]
+    job = run.mpiexec(options, ["--joiner-waits"], 2, "serve")
+    run.await_event("adaptive")
+    name = str(run.step()["step"])
+    done = run.elastic("resize", name, "4")
+    run.check(done.returncode == 0, f"resize: {done.stderr}")
+    job.await_line("^JOINER WAITS$")
+    done = run.elastic("cancel", name)
+    run.check(done.returncode == 0, f"cancel: {done.stderr}")
+    run.await_event("withdrawn")
+    (run.work / "join").touch()
+    done = run.elastic("resize", name, "3", "--wait")
+    run.check(done.returncode == 0, f"the resize after a cancelled one: {done.stderr}")
+    _stop(run, job, 1, 3)
+
+
+@scenario
+def missing_executable(run: TestRun) -> None:
+    """The executable is gone when processes shall join: the adaptation fails, the job goes on."""
+    copy = run.work / "program"
+    shutil.copy(run.program("serve"), copy)
+    options = ["--adapt-log", str(run.log_path)]
+    job = run.mpiexec(options, [], 2, str(copy))
+    job.await_line("^READY$")
+    run.await_event("adaptive")
+    name = str(run.step()["step"])
+    copy.rename(run.work / "elsewhere")
+    done = run.elastic("resize", name, "4", "--wait")
+    run.check(done.returncode != 0, "processes joined without an executable")
+    run.check(done.stderr.strip(), "no message")
+    (run.work / "elsewhere").rename(copy)
+    done = run.elastic("resize", name, "3", "--wait")
+    run.check(done.returncode == 0, f"the resize after the failed one: {done.stderr}")
+    _stop(run, job, 1, 3)
+
+
+@scenario
+def step_socket(run: TestRun) -> None:
+    """The socket lies in a directory of mode 0700 and goes with the job; garbage is answered."""
+    job = _serve(run, 1)
+    name = str(run.step()["step"])
+    sockets = list(run.runtime.glob("elastic-mpich-*/*.sock"))
+    run.check(len(sockets) == 1, f"sockets: {sockets}")
+    mode = stat.S_IMODE(sockets[0].parent.stat().st_mode)
+    run.check(mode == 0o700, f"the directory has mode {mode:o}")
+    for line in (b"garbage\n", b"{}\n", b'{"op":"dance"}\n', b"[" * 5000 + b"\n", b"\0\xff\n"):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(run.time_left())
+            client.connect(str(sockets[0]))
+            client.sendall(line)
+            answer = client.recv(65536)
+        run.check(b'"ok":false' in answer.replace(b" ", b""), f"{line[:20]!r} gets {answer!r}")
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(run.time_left())
+        client.connect(str(sockets[0]))
+        try:
+            for _ in range(64):
+                client.sendall(b"x" * 65536)  # a line without an end is not kept for ever
+        except OSError:
+            pass
+    done = run.elastic("resize", name, "2", "--wait")
+    run.check(done.returncode == 0, f"after garbage, resize: {done.stderr}")
+    _stop(run, job, 1, 2)
+    run.check(not sockets[0].exists(), "the socket is still there")
+
+
+@scenario
+def two_jobs(run: TestRun) -> None:
+    """Several jobs may adapt at once; they do not know of each other."""
+    places = [run.work / "a", run.work / "b"]
+    jobs = []
+    for place, sizes in zip(places, ("4,1,3", "1,3/leave=0,2")):
+        place.mkdir()
+        options = ["-wdir", str(place), "--adapt-schedule", sizes]
+        jobs.append(run.mpiexec(options, ["--epochs", "3"], 2, "cycle"))
+    for job, sizes in zip(jobs, ("4,1,3", "1,3/leave=0,2")):
+        run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+        changes = schedule.parse(sizes, 2)
+        checks.pass_line(run, job, 3, changes[-1].size)
+        checks.member_lines(run, job, changes)
+
+
+# ---- the step manager's own offers ---------------------------------------------------------------
+
+
+@scenario
+def policy(run: TestRun, sizes: str) -> None:
+    """A policy makes its offers; `sizes` (if given) are the ones that must come, in order."""
+    job = run.mpiexec()
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    epochs = int(run.test.arguments[run.test.arguments.index("--epochs") + 1])
+    said = [line for line in job.lines if line.startswith("PASS")]
+    run.check(len(said) == 1 and said[0].startswith(f"PASS epoch={epochs} "), f"got {said}")
+    got = [event["size"] for event in run.events() if event["event"] == "committed"]
+    run.check(len(got) == epochs, f"{len(got)} adaptations were committed, not {epochs}")
+    run.check(said[0].endswith(f"size={got[-1]}"), f"the log ends with size {got[-1]}: {said[0]}")
+    if sizes:
+        run.check(got == [int(size) for size in sizes.split("+")], f"the sizes were {got}")
+    low, high = (int(part) for part in _option(run, "--adapt-range").split(":"))
+    run.check(all(low <= size <= high for size in got), f"sizes out of range: {got}")
+
+
+def _option(run: TestRun, name: str) -> str:
+    return run.test.options[run.test.options.index(name) + 1]
+
+
+@scenario
+def phases(run: TestRun) -> None:
+    """C7 and the six steps: the log shows every phase of every adaptation in order, never two at once."""
+    job = run.mpiexec()
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    checks.pass_line(run, job, len(run.test.changes), run.test.final_size)
+    log = run.events()
+    checks.ends(run, ["committed"] * len(run.test.changes))
+    times = [event["time_ms"] for event in log]
+    run.check(times == sorted(times), "times go backwards")
+    run.check([event["seq"] for event in log] == sorted(e["seq"] for e in log), "numbers jump")
+    open_epoch = 0
+    for event in log:
+        if event["event"] == "requested":
+            run.check(not open_epoch, f"epoch {event['epoch']} in the midst of {open_epoch}")
+            open_epoch = event["epoch"]
+        elif event["event"] == "committed":
+            open_epoch = 0
+    for change in run.test.changes:
+        mine = [event for event in log if event.get("epoch") == change.epoch]
+        names = [event["event"] for event in mine]
+        run.check(names.count("ready") == change.joining, f"epoch {change.epoch}: {names}")
+        wanted = ["requested", *["launching"] * (change.joining > 0), "plan", "target", "committed"]
+        places = [names.index(name) for name in wanted if name in names]
+        run.check(
+            len(places) == len(wanted) and places == sorted(places),
+            f"epoch {change.epoch}: phases {names}, expected {wanted} in this order",
+        )
+        freed = "freed" in names
+        run.check(freed == bool(change.leaving), f"epoch {change.epoch}: freed is {freed}")
+        if freed:
+            run.check(names.index("freed") > names.index("committed"), "freed before committed")
+
+
+@scenario
+def behind(run: TestRun) -> None:
+    """P8: ranks that do not come to the agreed probe are named; nothing is ended."""
+    run.environment["MPIEXEC_ADAPT_BEHIND"] = "500"
+    options = ["--adapt-schedule", "3", "--adapt-log", str(run.log_path)]
+    job = run.mpiexec(options, ["--stop-probing-at", "43"], 2, "serve")
+    job.await_line("^READY$")
+    report = run.await_event("behind")
+    ranks = [entry["rank"] for entry in report["ranks"]]
+    run.check(1 in ranks, f"rank 1 is behind, reported are {ranks}")
+    count = next(entry["count"] for entry in report["ranks"] if entry["rank"] == 1)
+    run.check(0 < count < report["target"], f"rank 1 has {count} of {report['target']} probes")
+    run.await_value(
+        lambda: re.search(rf"rank 1 .*\({count} probes\)", job.err), "report on standard error"
+    )
+    run.check(job.process.poll() is None, "the job was ended")
+    (run.work / "go").touch()
+    run.await_event("committed")
+    _stop(run, job, 1, 3)
+
+
+@scenario
+def verbose_summary(run: TestRun) -> None:
+    """-v closes with a summary; without it mpiexec says nothing of its own."""
+    quiet = run.mpiexec(["--adapt-schedule", "3,1"], ["--epochs", "2"], 1, "cycle")
+    run.check(quiet.wait() == 0, f"exit code {quiet.process.returncode}")
+    run.check(quiet.err == "", f"standard error: {quiet.err[:200]}")
+    job = run.mpiexec(["-v", "--adapt-schedule", "3,1"], ["--epochs", "2"], 1, "cycle")
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    text = job.out + job.err
+    run.check(re.search(r"2 committed", text), "no summary with -v")
+
+
+@scenario
+def no_host(run: TestRun) -> None:
+    """Joining processes on a host that does not exist: the adaptation fails, the job goes on."""
+    run.environment["HYDRA_LAUNCHER_EXEC"] = str(Path("/bin/false"))
+    job = _serve(run, 2)
+    name = str(run.step()["step"])
+    done = run.elastic("resize", name, "4", "--hosts", "no-such-host.invalid", "--wait")
+    run.check(done.returncode != 0, "processes joined on a host that does not exist")
+    run.check(job.process.poll() is None, "the job was ended")
+    done = run.elastic("resize", name, "3", "--wait")
+    run.check(done.returncode == 0, f"the resize after the failed one: {done.stderr}")
+    _stop(run, job, 1, 3)

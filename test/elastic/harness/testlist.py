@@ -1,0 +1,157 @@
+"""The test list: one line for each test.
+
+    name | clauses | processes | mpiexec options | limits | program arguments
+
+`limits` are words: `full` (only with --full), `deadline=SECONDS`, `exit=CODE` (or nonzero),
+`expect=REGEX` and `error=REGEX` (a line of standard output or error must match; may be repeated,
+`expect` replaces the PASS line that follows from the schedule), `lines=none` (the program does not report
+JOINED and LEFT), `events=WORDS` (how the adaptations end, in order, from the adapt log), `file=NAME[:TEXT]`
+(put into the working directory), `env=NAME:VALUE`, `needs=stock`, `scenario=NAME[:ARGUMENTS]` (a
+function of scenarios.py drives the test).
+In options and arguments {epochs}, {seed}, {draw:LENGTH:LOW:HIGH} (a drawn schedule) and
+{repeat:COUNT:ENTRY} (the same entry again and again) are replaced.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import schedule
+
+CLAUSES: tuple[str, ...] = tuple(
+    f"{letter}{number}"
+    for letter, count in (("I", 5), ("P", 8), ("W", 8), ("C", 9), ("E", 4))
+    for number in range(1, count + 1)
+)
+DEADLINE_S = 120.0
+
+
+class ListError(Exception):
+    """A line of the test list that cannot be understood."""
+
+
+@dataclass
+class Test:
+    """One line of the list, with the seed applied."""
+
+    name: str
+    clauses: list[str]
+    processes: int
+    options: list[str]
+    program: str
+    arguments: list[str]
+    full: bool = False
+    deadline_s: float = DEADLINE_S
+    exit_code: str = "0"
+    expect: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    lines: bool = True
+    events: list[str] | None = None
+    files: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    needs: set[str] = field(default_factory=set)
+    scenario: str = ""
+    changes: list[schedule.Change] = field(default_factory=list)
+
+    @property
+    def final_size(self) -> int:
+        return self.changes[-1].size if self.changes else self.processes
+
+
+def _limit(test: Test, word: str) -> None:
+    key, _, value = word.partition("=")
+    if key == "full":
+        test.full = True
+    elif key == "deadline":
+        test.deadline_s = float(value)
+    elif key == "exit":
+        test.exit_code = value
+    elif key == "expect":
+        test.expect.append(value)
+    elif key == "error":
+        test.errors.append(value)
+    elif key == "lines" and value == "none":
+        test.lines = False
+    elif key == "events":
+        test.events = value.split()
+    elif key == "file":
+        name, _, text = value.partition(":")
+        test.files[name] = text.replace("\\n", "\n")
+    elif key == "env":
+        name, _, text = value.partition(":")
+        test.environment[name] = text
+    elif key == "needs":
+        test.needs.add(value)
+    elif key == "scenario":
+        test.scenario = value
+    else:
+        raise ListError(f"'{word}' is not a limit")
+
+
+def _drawn(text: str, test: Test, seed: int) -> str:
+    def draw(match: re.Match[str]) -> str:
+        length, low, high = (int(part) for part in match.group(1).split(":"))
+        return schedule.draw(seed, test.processes, length, low, high)
+
+    def repeat(match: re.Match[str]) -> str:
+        return ",".join([match.group(2)] * int(match.group(1)))
+
+    text = re.sub(r"\{draw:([0-9:]+)\}", draw, text)
+    text = re.sub(r"\{repeat:(\d+):([^}]*)\}", repeat, text)
+    return text.replace("{seed}", str(seed))
+
+
+def _apply_schedule(test: Test) -> None:
+    for option, value in zip(test.options, test.options[1:]):
+        if option.lstrip("-") != "adapt-schedule":
+            continue
+        text = test.files[value[1:]] if value.startswith("@") else value
+        test.changes = schedule.parse(text, test.processes)
+
+
+def _parse_line(line: str, seed: int) -> Test:
+    columns = [column.strip() for column in re.split(r"(?<=\s)\|(?=\s)", line)]
+    if len(columns) != 6:
+        raise ListError(f"{len(columns)} columns, not 6")
+    name, clauses, processes, options, limits, command = columns
+    words = shlex.split(command)
+    test = Test(name, clauses.split(), int(processes), [], words[0], words[1:])
+    unknown = [clause for clause in test.clauses if clause not in CLAUSES]
+    if unknown:
+        raise ListError(f"no clause {unknown[0]}")
+    for word in shlex.split(limits):
+        _limit(test, word)
+    test.options = [_drawn(word, test, seed) for word in shlex.split(options)]
+    _apply_schedule(test)
+    epochs = str(len(test.changes))
+    test.arguments = [
+        _drawn(word, test, seed).replace("{epochs}", epochs) for word in test.arguments
+    ]
+    return test
+
+
+def read(path: Path, seed: int) -> list[Test]:
+    """All tests, in the order of the list."""
+    tests: list[Test] = []
+    names: set[str] = set()
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        try:
+            test = _parse_line(line, seed)
+            if test.name in names:
+                raise ListError(f"a second test {test.name}")
+        except (ListError, ValueError, IndexError, KeyError) as error:
+            raise ListError(f"{path.name}, line {number}: {error}") from error
+        names.add(test.name)
+        tests.append(test)
+    return tests
+
+
+def uncovered(tests: list[Test]) -> list[str]:
+    """The clauses that no test names."""
+    covered = {clause for test in tests for clause in test.clauses}
+    return [clause for clause in CLAUSES if clause not in covered]

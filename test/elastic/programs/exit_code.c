@@ -1,0 +1,34 @@
+/*
+ * Exit codes after an adaptation: the process --who (old: rank 0 of the launch; joined: the last rank)
+ * ends with --code, after MPI_Finalize (--how finalize), without it (exit), by MPI_Abort (abort) or by a
+ * signal (kill).
+ */
+
+#include "elastic_test.h"
+#include <signal.h>
+
+int main(int argc, char **argv)
+{
+    const char *who = et_argument(argc, argv, "who", "joined");
+    const char *how = et_argument(argc, argv, "how", "finalize");
+    int code = (int) et_number(argc, argv, "code", 7), mine;
+
+    et_init(&argc, &argv);
+    et_loop();
+    mine = et.rank == (strcmp(who, "joined") == 0 ? et.size - 1 : 0);
+    et_exercise(MPI_COMM_WORLD, "the last world");
+    if (et.rank == 0)
+        et_say("PASS epoch=%d size=%d", et.epoch, et.size);
+    if (strcmp(how, "finalize") == 0) {
+        ET_MPI(MPI_Finalize());
+        return mine ? code : 0;
+    }
+    if (mine && strcmp(how, "abort") == 0)
+        MPI_Abort(MPI_COMM_WORLD, code);
+    if (mine && strcmp(how, "kill") == 0)
+        raise(SIGKILL);
+    if (mine)
+        exit(code);
+    et_sleep_ms(1000 * et.patience_s);  /* the launcher ends the others */
+    return 0;
+}

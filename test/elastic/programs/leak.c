@@ -1,0 +1,239 @@
+/*
+ * C9, nothing leaks: over many adaptations descriptors, memory, mappings, shared segments, threads and
+ * the processes below mpiexec (zombies included) are counted.  The first --warm adaptations
+ * fill caches; after that the world is measured each time that it has its smallest size, and the last
+ * measurement must not exceed the first by more than a few pages and nothing else at all.
+ * Each new world also makes communicators, a window and a datatype and leaves the communicators to
+ * the commit, so that context ids run out if they are lost (there are 2048 of them).
+ */
+
+#include "elastic_test.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <malloc.h>
+#include <unistd.h>
+
+/* What an adaptation may cost for ever: allocator noise, no object of ours. */
+#define GROWTH_PER_EPOCH 2048
+#define GROWTH_ONCE (1l << 20)
+
+static struct usage {
+    long descriptors, mappings, threads, segments, heap, resident;
+    long processes, zombies;
+} first, last;
+static int measured, first_epoch, smallest = 1 << 30, every_rank_old;
+
+static int entries(const char *path, const char *prefix)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    int n = 0;
+
+    ET_CHECK(folder, "cannot read %s", path);
+    while ((entry = readdir(folder)))
+        n += entry->d_name[0] != '.' && strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
+    closedir(folder);
+    return n;
+}
+
+static void mappings(struct usage *usage)
+{
+    FILE *file = fopen("/proc/self/maps", "r");
+    char line[1024];
+
+    ET_CHECK(file, "cannot read /proc/self/maps");
+    while (fgets(line, sizeof(line), file)) {
+        usage->mappings++;
+        usage->segments += strstr(line, "/memfd:") || strstr(line, "/dev/shm") || strstr(line, "SYSV");
+    }
+    fclose(file);
+}
+
+/* Parent, name and state of a process; 0 if it is gone. */
+static int look_up(long pid, long *parent, char *name, size_t bytes, char *state)
+{
+    char path[64], text[512], *open, *close;
+    FILE *file;
+    size_t n;
+
+    snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
+    if (!(file = fopen(path, "r")))
+        return 0;
+    n = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[n] = '\0';
+    open = strchr(text, '(');
+    close = strrchr(text, ')');
+    if (!open || !close || sscanf(close + 1, " %c %ld", state, parent) != 2)
+        return 0;
+    snprintf(name, bytes, "%.*s", (int) (close - open - 1), open + 1);
+    return 1;
+}
+
+static long launcher(void)
+{
+    long pid = getpid(), parent;
+    char name[64], state;
+
+    while (pid > 1 && look_up(pid, &parent, name, sizeof(name), &state)) {
+        if (strncmp(name, "mpiexec", 7) == 0)
+            return pid;
+        pid = parent;
+    }
+    et_fail(__FILE__, __LINE__, "mpiexec", "is not above me");
+}
+
+static int is_below(long pid, long top)
+{
+    long parent;
+    char name[64], state;
+
+    for (int depth = 0; depth < 16 && pid > 1; depth++) {
+        if (!look_up(pid, &parent, name, sizeof(name), &state))
+            return 0;
+        if (parent == top)
+            return 1;
+        pid = parent;
+    }
+    return 0;
+}
+
+static void processes(struct usage *usage)
+{
+    long top = launcher(), pid, parent;
+    struct dirent *entry;
+    DIR *folder = opendir("/proc");
+    char name[64], state;
+
+    ET_CHECK(folder, "cannot read /proc");
+    usage->processes = usage->zombies = 0;
+    while ((entry = readdir(folder))) {
+        if (!isdigit((unsigned char) entry->d_name[0]))
+            continue;
+        pid = atol(entry->d_name);
+        if (!is_below(pid, top) || !look_up(pid, &parent, name, sizeof(name), &state))
+            continue;
+        usage->processes++;
+        usage->zombies += state == 'Z';
+    }
+    closedir(folder);
+}
+
+static struct usage measure(void)
+{
+    struct usage usage = { 0 };
+    FILE *file = fopen("/proc/self/statm", "r");
+    long total;
+
+    malloc_trim(0);
+    ET_CHECK(file && fscanf(file, "%ld %ld", &total, &usage.resident) == 2, "no /proc/self/statm");
+    fclose(file);
+    usage.resident *= sysconf(_SC_PAGESIZE);
+    usage.heap = (long) mallinfo2().uordblks + (long) mallinfo2().hblkhd;
+    usage.descriptors = entries("/proc/self/fd", "");
+    usage.threads = entries("/proc/self/task", "");
+    mappings(&usage);
+    return usage;
+}
+
+/* The proxies of processes that left end a moment after the commit: wait for the count to fall. */
+static void settle(struct usage *usage, long want)
+{
+    double end = et_seconds() + et.patience_s;
+
+    do {
+        processes(usage);
+        if (usage->processes <= want && usage->zombies == 0)
+            return;
+        et_sleep_ms(5);
+    } while (et_seconds() < end);
+}
+
+static void tell(const char *when, const struct usage *u)
+{
+    et_say("USAGE %s epoch=%d rank=%d descriptors=%ld mappings=%ld threads=%ld segments=%ld "
+           "heap=%ld resident=%ld processes=%ld zombies=%ld", when, et.epoch, et.rank,
+           u->descriptors, u->mappings, u->threads, u->segments, u->heap, u->resident,
+           u->processes, u->zombies);
+}
+
+static void compare(void)
+{
+    long allowed = GROWTH_ONCE + (long) (et.epoch - first_epoch) * GROWTH_PER_EPOCH;
+
+    ET_CHECK(last.descriptors <= first.descriptors, "%ld descriptors, before %ld",
+             last.descriptors, first.descriptors);
+    ET_CHECK(last.threads <= first.threads, "%ld threads, before %ld", last.threads,
+             first.threads);
+    ET_CHECK(last.segments <= first.segments, "%ld shared segments, before %ld", last.segments,
+             first.segments);
+    ET_CHECK(last.mappings <= first.mappings + 8, "%ld mappings, before %ld", last.mappings,
+             first.mappings);
+    ET_CHECK(last.heap <= first.heap + allowed, "%ld bytes on the heap, before %ld", last.heap,
+             first.heap);
+    ET_CHECK(last.resident <= first.resident + 4 * allowed, "%ld bytes resident, before %ld",
+             last.resident, first.resident);
+    ET_CHECK(last.zombies == 0, "%ld zombies", last.zombies);
+    ET_CHECK(last.processes <= first.processes, "%ld processes below mpiexec, before %ld",
+             last.processes, first.processes);
+}
+
+static void use_world(void)
+{
+    MPI_Comm left_alone[3];
+    MPI_Win win;
+    MPI_Datatype type;
+    int *cells;
+
+    for (int i = 0; i < 3; i++)
+        ET_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &left_alone[i]));
+    ET_MPI(MPI_Win_allocate(64, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &cells, &win));
+    ET_MPI(MPI_Win_fence(0, win));
+    ET_MPI(MPI_Win_free(&win));
+    ET_MPI(MPI_Type_vector(3, 2, 5, MPI_INT, &type));
+    ET_MPI(MPI_Type_commit(&type));
+    ET_MPI(MPI_Type_free(&type));
+}
+
+static int warm;
+
+static void after(void)
+{
+    long want = 0;
+
+    use_world();
+    if (et.size > smallest || et.epoch < warm)
+        return;
+    /* only a process that was measured at the start compares itself; rank 0 never leaves here */
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (!every_rank_old)
+        return;
+    last = measure();
+    if (et.rank == 0) {
+        want = measured ? first.processes : 2 * et.size + 1;
+        settle(&last, want);
+    }
+    if (!measured) {
+        first = last;
+        first_epoch = et.epoch;
+        tell("first", &first);
+    }
+    measured++;
+}
+
+int main(int argc, char **argv)
+{
+    et_init(&argc, &argv);
+    smallest = (int) et_number(argc, argv, "smallest", 2);
+    warm = (int) et_number(argc, argv, "warm", 20);
+    every_rank_old = et.status == MPI_ADAPT_STATUS_NEW;
+    et.report = 0;
+    et.after = after;
+    et_loop();
+    if (every_rank_old) {
+        ET_CHECK(measured >= 2, "measured %d times", measured);
+        tell("last", &last);
+        compare();
+    }
+    return et_finish();
+}

@@ -1,0 +1,59 @@
+/*
+ * C3: a leaving process ends inside commit, by exit(0): handlers run in reverse order with MPI
+ * finalised, stdio is flushed, temporary files are removed.  The harness counts the lines and
+ * checks the files.
+ */
+
+#include "elastic_test.h"
+#include <unistd.h>
+
+static FILE *notes;
+
+static void last_handler(void)
+{
+    if (et.status == MPI_ADAPT_STATUS_LEAVING)
+        printf("HANDLER 2 finalized epoch=%d rank=%d\n", et.epoch + 1, et.rank);
+}
+
+static void first_handler(void)
+{
+    int finalized = 0;
+
+    if (et.status != MPI_ADAPT_STATUS_LEAVING)
+        return;
+    MPI_Finalized(&finalized);
+    printf("HANDLER 1 %sfinalized epoch=%d rank=%d\n", finalized ? "" : "not ", et.epoch + 1,
+           et.rank);
+}
+
+__attribute__ ((destructor))
+static void destructor(void)
+{
+    if (et.status == MPI_ADAPT_STATUS_LEAVING && write(STDOUT_FILENO, "DESTRUCTOR\n", 11) != 11)
+        _exit(ET_FAILED);
+}
+
+static void window(void)
+{
+    char name[64];
+
+    if (et.status != MPI_ADAPT_STATUS_LEAVING)
+        return;
+    /* what stdio holds back until exit */
+    snprintf(name, sizeof(name), "left_%d_%d", et.epoch + 1, et.rank);
+    notes = fopen(name, "w");
+    ET_CHECK(notes, "cannot write %s", name);
+    fprintf(notes, "goodbye from rank %d\n", et.rank);
+}
+
+int main(int argc, char **argv)
+{
+    static char held[1 << 16];
+
+    setvbuf(stdout, held, _IOFBF, sizeof(held));
+    atexit(last_handler);
+    atexit(first_handler);
+    et_init(&argc, &argv);
+    et.window = window;
+    return et_run();
+}

@@ -1,0 +1,87 @@
+/*
+ * P1: with nothing pending a probe is FALSE, STAYING, MPI_INFO_NULL; info may be NULL; and it makes
+ * no system call: a thread whose every system call traps probes a hundred thousand times.
+ */
+
+#include "elastic_test.h"
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PROBES 100000
+
+static volatile sig_atomic_t trapped, first_call = -1;
+static int filtered, wrong;
+static double per_probe_s;
+
+static void on_trap(int signal, siginfo_t * info, void *context)
+{
+    (void) signal;
+    (void) context;
+    if (trapped++ == 0)
+        first_call = info->si_syscall;
+}
+
+/* Everything traps but the return from the handler and the end of this thread. */
+static int trap_system_calls(void)
+{
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog all = {.len = sizeof(program) / sizeof(program[0]),.filter = program };
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) == 0;
+}
+
+static void *prober(void *unused)
+{
+    double start;
+
+    filtered = trap_system_calls();
+    start = et_seconds();
+    for (int i = 0; i < PROBES; i++) {
+        int pending = -1, status = -1;
+        MPI_Info info = MPI_INFO_ENV;
+        int error = MPI_Probe_adapt(&pending, &status, &info);
+        wrong += error != MPI_SUCCESS || pending != MPI_ADAPT_FALSE ||
+            status != MPI_ADAPT_STATUS_STAYING || info != MPI_INFO_NULL;
+        error = MPI_Probe_adapt(&pending, &status, NULL);
+        wrong += error != MPI_SUCCESS || pending != MPI_ADAPT_FALSE;
+    }
+    per_probe_s = (et_seconds() - start) / (2 * PROBES);
+    if (filtered)
+        syscall(SYS_exit, 0);   /* the thread library's own end makes more system calls */
+    return unused;
+}
+
+int main(int argc, char **argv)
+{
+    struct sigaction action = {.sa_sigaction = on_trap,.sa_flags = SA_SIGINFO };
+    pthread_t thread;
+
+    et_init_thread(&argc, &argv, MPI_THREAD_SERIALIZED);
+    et_probe();
+    sigaction(SIGSYS, &action, NULL);
+    ET_CHECK(pthread_create(&thread, NULL, prober, NULL) == 0, "no thread");
+    pthread_join(thread, NULL);
+    ET_CHECK(wrong == 0, "%d probes with a wrong answer", wrong);
+    ET_CHECK(trapped == 0, "%d system calls in %d probes, the first is number %d", (int) trapped,
+             2 * PROBES, (int) first_call);
+    if (!filtered)
+        et_say("NOTE system calls were not counted: no seccomp here");
+    if (et.rank == 0)
+        et_say("NOTE %.0f ns a probe", per_probe_s * 1e9);
+    return et_finish();
+}

@@ -1,0 +1,57 @@
+/*
+ * Computes until the file "stop" exists, adapting as told: for the tests that drive a job from outside
+ * (elastic resize, policies).  The world agrees on the end by a reduction every few iterations.
+ * --epochs is the least number of adaptations that must have happened by then; with --joiner-waits a joining
+ * process stays away from begin until the file "join" exists.
+ */
+
+#include "elastic_test.h"
+#include <unistd.h>
+
+static int shall_stop(void)
+{
+    int stop = et.rank == 0 && access("stop", F_OK) == 0;
+
+    ET_MPI(MPI_Bcast(&stop, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    return stop;
+}
+
+static void window(void)
+{
+    et_exercise(MPI_COMM_WORLD, "the world in the window");
+    if (et.next != MPI_COMM_NULL)
+        et_exercise(et.next, "new_comm_world");
+}
+
+int main(int argc, char **argv)
+{
+    int pause = 0;
+
+    et_init(&argc, &argv);
+    et.window = window;
+    pause = (int) et_number(argc, argv, "stop-probing-at", -1);
+    if (et.status == MPI_ADAPT_STATUS_NEW && et.rank == 0)
+        et_say("READY");
+    if (et.status == MPI_ADAPT_STATUS_JOINING) {
+        if (et_argument(argc, argv, "joiner-waits", NULL)) {
+            et_say("JOINER WAITS");
+            et_await_file("join");
+        }
+        et_adapt();
+    }
+    /* everybody is at the same step here, so the broadcast pairs up; the probe may wait */
+    for (et.step = 0;; et.step++) {
+        et_sleep_ms(1);
+        if (et.step % 8 == 0 && shall_stop())
+            break;
+        /* --stop-probing-at N: the last rank goes slow there until the file "go" exists (P8) */
+        if (et.epoch == 0 && et.step == pause && et.rank == et.size - 1)
+            et_await_file("go");
+        if (et_probe()) {
+            et_adapt();
+            et.step = -1;
+        }
+    }
+    ET_CHECK(et.epoch >= et.epochs, "only %d adaptations of %d", et.epoch, et.epochs);
+    return et_finish();
+}

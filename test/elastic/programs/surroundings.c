@@ -1,0 +1,34 @@
+/*
+ * I5: a joining process has the executable, arguments, environment and working directory of the
+ * launch, and its output and errors reach the launcher.  The harness compares the lines.
+ */
+
+#include "elastic_test.h"
+#include <unistd.h>
+
+static void tell(int argc, char **argv)
+{
+    char text[4096], directory[1024] = "?", program[1024] = "?";
+    const char *value = getenv("ET_WORD");
+    size_t n = 0;
+    ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+    if (length > 0)
+        program[length] = '\0';
+    ET_CHECK(getcwd(directory, sizeof(directory)) != NULL, "no working directory");
+    for (int i = 1; i < argc; i++)
+        n += (size_t) snprintf(text + n, sizeof(text) - n, "[%s]", argv[i]);
+    et_say("HERE %s", et.status == MPI_ADAPT_STATUS_NEW ? "NEW" : "JOINING");
+    et_say("ARGUMENTS %s", text);
+    et_say("WORD %s", value ? value : "(none)");
+    et_say("DIRECTORY %s", directory);
+    et_say("PROGRAM %s", program);
+    fprintf(stderr, "TO-STDERR %s\n", et.status == MPI_ADAPT_STATUS_NEW ? "NEW" : "JOINING");
+}
+
+int main(int argc, char **argv)
+{
+    et_init(&argc, &argv);
+    tell(argc, argv);
+    return et_run();
+}
