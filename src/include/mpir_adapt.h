@@ -41,8 +41,9 @@ enum MPIR_Adapt_lineage {
         int by_begin;                   /* made by begin, not by the application */ \
     } adapt;
 
-/* Live communicators in the order of creation (without builtin ones, node_comm, node_roots_comm, and
- * the local_comm of intercommunicators, which live with another).  The functions called may not create or free communicators. */
+/* Live communicators in the order of creation, without builtin ones and without those that live with
+ * another one: node_comm, node_roots_comm, and the local_comm of intercommunicators.  The functions
+ * called may not create or free communicators. */
 void MPIR_Adapt_comm_inherit(struct MPIR_Comm *comm);   /* start of MPIR_Comm_commit */
 void MPIR_Adapt_comm_created(struct MPIR_Comm *comm);   /* end of MPIR_Comm_commit */
 void MPIR_Adapt_comm_freed(struct MPIR_Comm *comm);     /* end of MPIR_Comm_delete_internal */
@@ -53,6 +54,9 @@ void MPIR_Adapt_foreach_group(void (*function) (struct MPIR_Group *, void *), vo
  * it survives if both `from` and `also` (may be NULL) do. */
 void MPIR_Adapt_comm_derive(struct MPIR_Comm *comm, const struct MPIR_Comm *from,
                             const struct MPIR_Comm *also);
+/* Begin calls this for `intercomm` and `new_comm_world` before it commits them: they end with the
+ * adaptation, and few of their stale objects are kept. */
+void MPIR_Adapt_comm_by_begin(struct MPIR_Comm *comm);
 /* Whether a communicator, given by handle, outlives adaptations (used by ROMIO). */
 int MPIR_Adapt_comm_survives(MPI_Comm comm);
 

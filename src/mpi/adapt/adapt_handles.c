@@ -188,8 +188,6 @@ void MPIR_Adapt_comm_inherit(MPIR_Comm * comm)
     if (comm->adapt.lineage != MPIR_ADAPT_LINEAGE_UNKNOWN)
         return;
 
-    /* begin numbers the processes of its communicators itself, others are mapped from somewhere */
-    comm->adapt.by_begin = !comm->mapper_head && !HANDLE_IS_BUILTIN(comm->handle);
     bool self_only = (comm->handle == MPI_COMM_SELF) || (comm->mapper_head != NULL);
     for (MPIR_Comm_map_t * mapper = comm->mapper_head; mapper; mapper = mapper->next) {
         if (ends(mapper->src_comm))
@@ -202,6 +200,12 @@ void MPIR_Adapt_comm_derive(MPIR_Comm * comm, const MPIR_Comm * from, const MPIR
 {
     bool survives = !ends(from) && !(also && ends(also));
     comm->adapt.lineage = survives ? MPIR_ADAPT_LINEAGE_SELF : MPIR_ADAPT_LINEAGE_WORLD;
+}
+
+void MPIR_Adapt_comm_by_begin(MPIR_Comm * comm)
+{
+    comm->adapt.lineage = MPIR_ADAPT_LINEAGE_WORLD;
+    comm->adapt.by_begin = 1;
 }
 
 int MPIR_Adapt_comm_survives(MPI_Comm handle)

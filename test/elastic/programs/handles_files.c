@@ -162,7 +162,7 @@ static void after(void)
 int main(int argc, char **argv)
 {
     et_init(&argc, &argv);
-    dir = et_argument(argc, argv, "dir", "/tmp");
+    dir = et_argument(argc, argv, "dir", ".");
     snprintf(own_name, sizeof(own_name), "%s/own.%llx", dir, (unsigned long long) et_who());
     ET_MPI(MPI_File_open(MPI_COMM_SELF, own_name,
                          MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
