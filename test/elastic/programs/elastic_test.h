@@ -51,7 +51,7 @@ struct et_state {
 };
 extern struct et_state et;
 
-/* ---- checks ------------------------------------------------------------------------------------ */
+/* ---- checks ---------------------------------------------------------------- */
 void et_fail(const char *file, int line, const char *what, const char *format, ...)
     __attribute__ ((noreturn, format(printf, 4, 5)));
 void et_fail_mpi(const char *file, int line, const char *call, int error) __attribute__ ((noreturn));
@@ -72,7 +72,7 @@ void et_fail_mpi(const char *file, int line, const char *call, int error) __attr
 void et_expect_error(const char *file, int line, const char *call, int error, int class,
                      const char *word);
 
-/* ---- the life of an elastic program ------------------------------------------------------------ */
+/* ---- the life of an elastic program ---------------------------------------------------------------- */
 void et_options(int *argc, char ***argv);
 void et_init(int *argc, char ***argv);  /* MPI_Init_adapt; et.status tells which */
 void et_init_thread(int *argc, char ***argv, int required);
@@ -85,7 +85,7 @@ int et_finish(void);            /* last world: reports PASS, finalises; returns 
 int et_run(void);               /* et_loop and et_finish */
 void et_world_changed(void);    /* reads rank and size anew */
 
-/* ---- helpers ----------------------------------------------------------------------------------- */
+/* ---- helpers ---------------------------------------------------------------- */
 et_identity et_who(void);
 double et_seconds(void);        /* monotonic */
 void et_sleep_ms(double ms);

@@ -1,8 +1,8 @@
 /*
- * C9, nothing leaks: over many adaptations descriptors, memory, mappings, shared segments, threads and
- * the processes below mpiexec (zombies included) are counted.  The first --warm adaptations
- * fill caches; after that the world is measured each time that it has its smallest size, and the last
- * measurement must not exceed the first by more than a few pages and nothing else at all.
+ * C9, nothing leaks: over many adaptations descriptors, memory, mappings, shared segments, threads
+ * and the processes below mpiexec (zombies included) are counted.  The first --warm adaptations
+ * fill caches; after that the world is measured each time that it has its smallest size, and the
+ * last measurement must not exceed the first by more than a few pages and nothing else at all.
  * Each new world also makes communicators, a window and a datatype and leaves the communicators to
  * the commit, so that context ids run out if they are lost (there are 2048 of them).
  */
@@ -17,6 +17,7 @@
 #define GROWTH_PER_EPOCH 2048
 #define GROWTH_ONCE (1l << 20)
 /* The next expansion may be there already: its daemon and process, its connections to mpiexec; so may
+
  * the last leaving process and its daemon. */
 #define PROCESSES_IN_FLIGHT 4
 #define DESCRIPTORS_IN_FLIGHT 12
@@ -159,6 +160,7 @@ static struct usage measure(void)
 }
 
 /* What the launcher and this process' daemon use; processes that left end a moment after the commit, and
+
  * so do their daemons: wait for the count to fall. */
 static void measure_launcher(struct usage *usage)
 {
