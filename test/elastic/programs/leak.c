@@ -16,7 +16,7 @@
 /* What an adaptation may cost for ever: allocator noise, no object of ours. */
 #define GROWTH_PER_EPOCH 2048
 #define GROWTH_ONCE (1l << 20)
-/* The next expansion may be there already: its daemon and process, its connections to mpiexec; so may
+/* The next expansion may be there already (daemon, process, connections to mpiexec); so may
 
  * the last leaving process and its daemon. */
 #define PROCESSES_IN_FLIGHT 4
@@ -50,7 +50,7 @@ static void mappings(struct usage *usage)
     ET_CHECK(file, "cannot read /proc/self/maps");
     while (fgets(line, sizeof(line), file)) {
         usage->mappings++;
-        usage->segments += strstr(line, "/memfd:") || strstr(line, "/dev/shm") || strstr(line, "SYSV");
+        usage->segments += strstr(line, "/memfd:") || strstr(line, "/dev/shm");
     }
     fclose(file);
 }
@@ -159,7 +159,7 @@ static struct usage measure(void)
     return usage;
 }
 
-/* What the launcher and this process' daemon use; processes that left end a moment after the commit, and
+/* What launcher and daemon use; processes that left end a moment after the commit, and
 
  * so do their daemons: wait for the count to fall. */
 static void measure_launcher(struct usage *usage)
