@@ -8,9 +8,9 @@
  * For each adaptation rank 0 of the new world prints a line
  *   {"epoch":E,"from":P,"to":Q,"standstill_us":[...],"barrier_us":[...],"spawn_us":X}
  * standstill_us: for each survivor, from the call of the probe that said TRUE to the return of commit
- * (the window is empty: what the application does there is its own).  barrier_us: MPI_Barrier on the new
- * world, the mean of its processes.  spawn_us: MPI_Comm_spawn of as many processes as joined and MPI_Intercomm_merge,
- * on a communicator of as many processes as were there before, the longest of them; absent when
+ * (the window is empty: what the application does there is its own).  barrier_us: for each process,
+ * MPI_Barrier on the new world, mean of many.  spawn_us: MPI_Comm_spawn of as many processes as
+ * joined and MPI_Intercomm_merge, by as many processes as survived, the longest of them; absent when
  * nobody joined.  Not counted in spawn_us: freeing and disconnecting.
  * The processes meet in a barrier before each probe, so that they come to the window together.
  */

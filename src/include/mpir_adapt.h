@@ -38,11 +38,12 @@ enum MPIR_Adapt_lineage {
     struct {                                                            \
         struct MPIR_Comm *next, *prev;  /* list of live ones; prev NULL: not listed */ \
         int lineage;                    /* enum MPIR_Adapt_lineage */   \
-        int by_begin;                   /* made by begin, context id is reserved */ \
+        int by_begin;                   /* made by begin, not by the application */ \
     } adapt;
 
-/* Live communicators in the order of creation (builtin ones, node_comm and node_roots_comm
- * excluded).  The functions called may not create or free communicators. */
+/* Live communicators in the order of creation, without builtin ones and without those that live with
+ * another one: node_comm, node_roots_comm, and the local_comm of intercommunicators.  The functions
+ * called may not create or free communicators. */
 void MPIR_Adapt_comm_inherit(struct MPIR_Comm *comm);   /* start of MPIR_Comm_commit */
 void MPIR_Adapt_comm_created(struct MPIR_Comm *comm);   /* end of MPIR_Comm_commit */
 void MPIR_Adapt_comm_freed(struct MPIR_Comm *comm);     /* end of MPIR_Comm_delete_internal */
@@ -54,7 +55,7 @@ void MPIR_Adapt_foreach_group(void (*function) (struct MPIR_Group *, void *), vo
 void MPIR_Adapt_comm_derive(struct MPIR_Comm *comm, const struct MPIR_Comm *from,
                             const struct MPIR_Comm *also);
 /* Begin calls this for `intercomm` and `new_comm_world` before it commits them: they end with the
- * adaptation, their context ids are not the mask's, and few of their stale objects are kept. */
+ * adaptation, and few of their stale objects are kept. */
 void MPIR_Adapt_comm_by_begin(struct MPIR_Comm *comm);
 /* Whether a communicator, given by handle, outlives adaptations (used by ROMIO). */
 int MPIR_Adapt_comm_survives(MPI_Comm comm);
@@ -66,8 +67,8 @@ int MPIR_Adapt_check_pending(void);
 int MPIR_Adapt_delete_attributes(void);
 /* C4: closes files, frees windows, releases communicators that do not derive from MPI_COMM_SELF
  * alone, all without communication; their handles become stale.  Nobody communicates on them any
- * more (every process has entered commit).  Everything is released even if an error is returned,
- * which is then that of a file that could not be closed properly. */
+ * more (every process has entered commit).  Does not fail: MPI_File_close tells of files that could
+ * not be closed properly. */
 int MPIR_Adapt_release_handles(unsigned epoch);
 
 /* Set by begin on a leaving process and cleared by commit: a null communicator there is most likely
@@ -109,7 +110,7 @@ int MPIDI_Adapt_progress(void);
 /* Puts a text into `why` and returns 1 if an ending file has operations under way. */
 int MPIR_ROMIO_Adapt_pending(char *why, int size);
 /* Closes all files that end, locally; their handles become stale. */
-int MPIR_ROMIO_Adapt_close_all(unsigned epoch);
+void MPIR_ROMIO_Adapt_close_all(unsigned epoch);
 int MPIR_ROMIO_Adapt_is_stale(MPI_File file);
 int MPIR_ROMIO_Adapt_file_error(MPI_File file, const char *function, int line);
 

@@ -217,8 +217,10 @@ int MPIR_Adapt_comm_survives(MPI_Comm handle)
 
 void MPIR_Adapt_comm_created(MPIR_Comm * comm)
 {
-    if (HANDLE_IS_BUILTIN(comm->handle) || comm->adapt.prev)
+    /* the local communicator of an intercommunicator lives and ends with it */
+    if (HANDLE_IS_BUILTIN(comm->handle) || MPIR_CONTEXT_READ_FIELD(IS_LOCALCOMM, comm->context_id))
         return;
+    MPIR_Assert(!comm->adapt.prev);
 
     MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_HANDLE_MUTEX);
     if (!cleanup_registered) {
@@ -574,11 +576,6 @@ static void end_comms(void)
 {
     MPIR_Comm *comm, *next, *ending = NULL;
 
-    /* the local communicator of an intercommunicator goes with it */
-    DL_FOREACH_NP(live_comms, comm, adapt.next, adapt.prev) {
-        if (comm->local_comm)
-            unlist(comm->local_comm);
-    }
     DL_FOREACH_SAFE_NP(live_comms, comm, next, adapt.next, adapt.prev) {
         if (ends(comm)) {
             unlist(comm);
@@ -590,27 +587,20 @@ static void end_comms(void)
         next = comm->adapt.next;
         end_comm(comm);
     }
-    /* those of surviving intercommunicators are live still */
-    DL_FOREACH_NP(live_comms, comm, adapt.next, adapt.prev) {
-        if (comm->local_comm)
-            MPIR_Adapt_comm_created(comm->local_comm);
-    }
 }
 
 int MPIR_Adapt_release_handles(unsigned epoch)
 {
-    int mpi_errno = MPI_SUCCESS;
-
     ending_epoch = epoch;
     foreach_request(detach_request, NULL);
 #ifdef HAVE_ROMIO
     /* ROMIO calls MPI functions */
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    mpi_errno = MPIR_ROMIO_Adapt_close_all(epoch);
+    MPIR_ROMIO_Adapt_close_all(epoch);
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 #endif
     foreach_win(end_win, NULL);
     end_comms();
 
-    return mpi_errno;
+    return MPI_SUCCESS;
 }

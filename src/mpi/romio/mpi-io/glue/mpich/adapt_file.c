@@ -7,8 +7,8 @@
  * local.  The structure behind the handle remains, with a cookie that the usual check of handles
  * refuses, until MPI_File_close or until so many have ended that the oldest must go.
  *
- * ROMIO's own descriptors for shared file pointers are opened over MPI_COMM_SELF: they are in the
- * table and go with the file that they belong to.
+ * ROMIO's own descriptors for shared file pointers are not in the table: they are opened over
+ * MPI_COMM_SELF, and go with the file that they belong to.
  *
  * Called inside ROMIO's critical section, or by a commit, which no other thread may accompany with
  * operations on ending files.
@@ -27,7 +27,7 @@ static int num_open, max_open;
 static MPI_File stale_files[STALE_FILES_MAX];
 static int num_stale;
 
-void MPIR_ROMIO_Adapt_created(MPI_File file)
+void MPIR_ROMIO_Adapt_opened(MPI_File file)
 {
     if (num_open == max_open) {
         max_open = max_open ? 2 * max_open : 16;
@@ -36,7 +36,7 @@ void MPIR_ROMIO_Adapt_created(MPI_File file)
     open_files[num_open++] = file;
 }
 
-void MPIR_ROMIO_Adapt_freed(MPI_File file)
+void MPIR_ROMIO_Adapt_closed(MPI_File file)
 {
     for (int i = num_open - 1; i >= 0; i--) {
         if (open_files[i] == file) {
@@ -56,7 +56,7 @@ static ADIO_File find_ending(void)
 {
     for (int i = 0; i < num_open; i++) {
         ADIO_File fd = MPIO_File_resolve(open_files[i]);
-        if (fd->comm != MPI_COMM_NULL && !MPIR_Adapt_comm_survives(fd->comm))
+        if (!MPIR_Adapt_comm_survives(fd->comm))
             return fd;
     }
     return NULL;
@@ -66,7 +66,7 @@ int MPIR_ROMIO_Adapt_pending(char *why, int size)
 {
     for (int i = 0; i < num_open; i++) {
         ADIO_File fd = MPIO_File_resolve(open_files[i]);
-        if (fd->comm != MPI_COMM_NULL && !MPIR_Adapt_comm_survives(fd->comm) &&
+        if (!MPIR_Adapt_comm_survives(fd->comm) &&
             (fd->split_coll_count || fd->async_count)) {
             snprintf(why, size, "%s on file %s",
                      fd->split_coll_count ? "split collective operation" : "nonblocking operation",
@@ -87,7 +87,8 @@ static int localise(ADIO_File fd)
     MPI_Comm_rank(fd->comm, &rank);
     if (fd->hints && fd->hints->ranklist)
         fd->hints->ranklist[0] = (fd->hints->ranklist[0] == rank) ? 0 : -1;
-    error_code = PMPI_Comm_dup(MPI_COMM_SELF, &alone);
+    /* not a duplicate, which would have the application's attributes */
+    error_code = PMPI_Comm_split(MPI_COMM_SELF, 0, 0, &alone);
     if (error_code != MPI_SUCCESS)
         return error_code;
     PMPI_Comm_free(&fd->comm);
@@ -111,27 +112,26 @@ static void free_stale(int index)
     ADIOI_Free(file);
 }
 
-/* From here on the structure serves only to recognise the handle; async_count has the epoch. */
-static void make_stale(MPI_File file, unsigned epoch)
+/* From here on the structure serves only to recognise the handle.  async_count has the epoch,
+ * split_coll_count whether closing failed. */
+static void make_stale(MPI_File file, unsigned epoch, int failed)
 {
-    MPIR_ROMIO_Adapt_freed(file);
+    MPIR_ROMIO_Adapt_closed(file);
     if (num_stale == STALE_FILES_MAX)
         free_stale(0);
     file->cookie = STALE_COOKIE;
     file->async_count = (int) epoch;
+    file->split_coll_count = failed;
     file->comm = MPI_COMM_NULL;
     if (file->fortran_handle != -1)
         ADIOI_Ftable[file->fortran_handle] = file;
     stale_files[num_stale++] = file;
 }
 
-static int close_one(ADIO_File fd, unsigned epoch)
+static void close_one(ADIO_File fd, unsigned epoch)
 {
     int error_code, shared_error = MPI_SUCCESS;
 
-    error_code = localise(fd);
-    if (error_code != MPI_SUCCESS)
-        return error_code;
     if (ADIO_Feature(fd, ADIO_SHARED_FP)) {
         ADIOI_Free(fd->shared_fp_fname);
         if (fd->shared_fp_fd != ADIO_FILE_NULL) {
@@ -142,23 +142,16 @@ static int close_one(ADIO_File fd, unsigned epoch)
     /* gives the reference to the error handler back */
     PMPI_File_set_errhandler(fd, MPI_ERRORS_RETURN);
     ADIO_Close(fd, &error_code);
-    make_stale(fd, epoch);
-    return error_code != MPI_SUCCESS ? error_code : shared_error;
+    make_stale(fd, epoch, error_code != MPI_SUCCESS || shared_error != MPI_SUCCESS);
 }
 
-int MPIR_ROMIO_Adapt_close_all(unsigned epoch)
+void MPIR_ROMIO_Adapt_close_all(unsigned epoch)
 {
-    int first_error = MPI_SUCCESS;
     ADIO_File fd;
 
-    while ((fd = find_ending())) {
-        int error_code = close_one(fd, epoch);
-        if (first_error == MPI_SUCCESS)
-            first_error = error_code;
-        if (fd->cookie != STALE_COOKIE)
-            break;      /* no communicator to close it with */
-    }
-    return first_error;
+    /* without memory for a communicator nothing can be closed */
+    while ((fd = find_ending()) && localise(fd) == MPI_SUCCESS)
+        close_one(fd, epoch);
 }
 
 int MPIR_ROMIO_Adapt_is_stale(MPI_File file)
@@ -170,11 +163,19 @@ int MPIR_ROMIO_Adapt_is_stale(MPI_File file)
     return 0;
 }
 
-/* MPI_File_close: frees what is left of a stale file; 0 if it is not one. */
-int MPIR_ROMIO_Adapt_forget(MPI_File * file)
+/* MPI_File_close: frees what is left of a stale file; 0 if it is not one.  What went wrong when the
+ * adaptation closed it is told here. */
+int MPIR_ROMIO_Adapt_forget(MPI_File * file, const char *function, int *error_code)
 {
     for (int i = num_stale - 1; i >= 0; i--) {
         if (stale_files[i] == *file) {
+            *error_code = MPI_SUCCESS;
+            if ((*file)->split_coll_count) {
+                *error_code = MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function,
+                                                   __LINE__, MPI_ERR_IO, "**adaptfileclose",
+                                                   "**adaptfileclose %d", (*file)->async_count);
+                *error_code = MPIO_Err_return_file(MPI_FILE_NULL, *error_code);
+            }
             free_stale(i);
             *file = MPI_FILE_NULL;
             return 1;
