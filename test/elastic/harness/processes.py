@@ -1,7 +1,7 @@
-"""Finds what a test left behind: processes by an environment variable of the test's own, files by name.
+"""Finds what a test left behind: processes by a variable of the test's own, files by name.
 
-The harness makes itself the reaper of orphans, so that whatever outlives its launcher is still seen, and
-collected at the end.  Processes are ended by their number only.
+The harness makes itself the reaper of orphans, so that whatever outlives its launcher is still
+seen, and collected at the end.  Processes are ended by their number only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tests that need a hand from outside while the job runs: each function drives one.
 
-`scenario=NAME:ARGUMENT` in the test list calls the function NAME; the argument's parts, separated by
-colons, are its further parameters.  Everything is waited for; nothing counts on time.
+`scenario=NAME:ARGUMENT` in the test list calls the function NAME; the argument's parts, separated
+by colons, are its further parameters.  Everything is waited for; nothing counts on time.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def under_stock(run: TestRun) -> None:
 
 @scenario
 def rigid_job(run: TestRun) -> None:
-    """I3: the resource manager is told that the job is rigid; a resize is refused with a message."""
+    """I3: the resource manager is told that the job is rigid; a resize is refused."""
     job = run.mpiexec(arguments=["--work-ms", "4000"])
     run.await_value(lambda: run.step()["mode"] == "rigid", "rigid step in 'elastic ps'")
     step = run.step()
@@ -428,7 +428,7 @@ def _option(run: TestRun, name: str) -> str:
 
 @scenario
 def phases(run: TestRun) -> None:
-    """C7 and the six steps: the log shows every phase of every adaptation in order, never two at once."""
+    """C7 and the six steps: the log has every phase in order, never two adaptations at once."""
     job = run.mpiexec()
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
     checks.pass_line(run, job, len(run.test.changes), run.test.final_size)

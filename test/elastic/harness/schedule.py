@@ -1,7 +1,7 @@
 """What an adaptation schedule must lead to: sizes, and who joins and leaves in which epoch.
 
-Only what the tests need: the grammar of --adapt-schedule is mpiexec's business, and the harness works
-out the expected result on its own, so that a run in which nothing was adapted fails.
+Only what the tests need: the grammar of --adapt-schedule is mpiexec's business, and the harness
+works out the expected result on its own, so that a run in which nothing was adapted fails.
 """
 
 from __future__ import annotations

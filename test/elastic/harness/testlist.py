@@ -4,9 +4,9 @@
 
 `limits` are words: `full` (only with --full), `deadline=SECONDS`, `exit=CODE` (or nonzero),
 `expect=REGEX` and `error=REGEX` (a line of standard output or error must match; may be repeated,
-`expect` replaces the PASS line that follows from the schedule), `lines=none` (the program does not report
-JOINED and LEFT), `events=WORDS` (how the adaptations end, in order, from the adapt log), `file=NAME[:TEXT]`
-(put into the working directory), `env=NAME:VALUE`, `needs=stock`, `scenario=NAME[:ARGUMENTS]` (a
+`expect` replaces the PASS line that follows from the schedule), `lines=none` (the program does
+not report JOINED and LEFT), `events=WORDS` (how the adaptations end, in order, from the adapt
+log), `file=NAME[:TEXT]` (put into the working directory), `env=NAME:VALUE`, `needs=stock`, `scenario=NAME[:ARGUMENTS]` (a
 function of scenarios.py drives the test).
 In options and arguments {epochs}, {seed}, {draw:LENGTH:LOW:HIGH} (a drawn schedule) and
 {repeat:COUNT:ENTRY} (the same entry again and again) are replaced.

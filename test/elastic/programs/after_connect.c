@@ -1,6 +1,6 @@
 /*
- * C9, connect and accept after adaptations: the first rank of each new world opens a port, the last one
- * connects to it from MPI_COMM_SELF, they talk and disconnect; with names published too.
+ * C9, connect and accept after adaptations: the first rank of each new world opens a port, the
+ * last one connects to it from MPI_COMM_SELF, they talk and disconnect; with names published too.
  */
 
 #include "elastic_test.h"

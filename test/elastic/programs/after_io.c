@@ -1,6 +1,6 @@
 /*
- * C9, MPI-IO: in every new world, and in the window on the old and on the new one, a file is written by
- * all, collectively and with a view, read back by others and removed.
+ * C9, MPI-IO: in every new world, and in the window on the old and on the new one, a file is
+ * written by all, collectively and with a view, read back by others and removed.
  */
 
 #include "elastic_test.h"

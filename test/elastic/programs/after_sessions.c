@@ -1,7 +1,7 @@
 /*
  * C9, Sessions: a session opened before the first adaptation and one opened in each new world give
- * mpi://SELF and mpi://WORLD as they are now; communicators made from them work; C5: what was made from
- * mpi://SELF alone survives.
+ * mpi://SELF and mpi://WORLD as they are now; communicators made from them work; C5: what was made
+ * from mpi://SELF alone survives.
  */
 
 #include "elastic_test.h"

@@ -1,6 +1,6 @@
 /*
- * C2 and C9, shared memory after adaptations: MPI_Win_allocate_shared on the node's communicator, old
- * and joining processes together; everybody reads everybody's part by load; and no trace of it
+ * C2 and C9, shared memory after adaptations: MPI_Win_allocate_shared on the node's communicator,
+ * old and joining processes together; everybody reads everybody's part by load; and no trace of it
  * remains when the window is freed.
  */
 

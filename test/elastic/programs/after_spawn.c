@@ -1,6 +1,7 @@
 /*
- * C9, process creation: MPI_Comm_spawn in every new world (all processes take part, the children are
- * rigid, compute with their parents and are disconnected), and from MPI_COMM_SELF of the last rank.
+ * C9, process creation: MPI_Comm_spawn in every new world (all processes take part, the children
+ * are rigid, compute with their parents and are disconnected), and from MPI_COMM_SELF of the last
+ * rank.
  */
 
 #include "elastic_test.h"

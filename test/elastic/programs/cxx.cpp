@@ -1,6 +1,6 @@
 /*
- * The operations in a C++ program, compiled by mpicxx: declarations have C linkage and all types fit.
- * Argument: the number of adaptations.
+ * The operations in a C++ program, compiled by mpicxx: declarations have C linkage and all types
+ * fit. Argument: the number of adaptations.
  */
 
 #include <mpi.h>

@@ -1,6 +1,7 @@
 /*
- * E4: a process (--who joining, staying or leaving; the highest rank of that kind) is killed in the
- * window.  The job ends with a report; the harness checks the report, the exit code and the leftovers.
+ * E4: a process (--who joining, staying or leaving; the highest rank of that kind) is killed in
+ * the window.  The job ends with a report; the harness checks the report, the exit code and the
+ * leftovers.
  */
 
 #include "elastic_test.h"

@@ -1,7 +1,8 @@
 /*
- * W5, messages on the way: sent on the old world before begin (some eager, some rendezvous), received
- * in the window; a receive posted before begin and met in the window; messages on new_comm_world and
- * intercomm sent as the first thing after begin, while slow receivers are not there yet.
+ * W5, messages on the way: sent on the old world before begin (some eager, some rendezvous),
+ * received in the window; a receive posted before begin and met in the window; messages on
+ * new_comm_world and intercomm sent as the first thing after begin, while slow receivers are not
+ * there yet.
  */
 
 #include "elastic_test.h"

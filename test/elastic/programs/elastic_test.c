@@ -14,7 +14,7 @@
 
 struct et_state et = {.patience_s = 90,.report = 1 };
 
-/* ---- checks ------------------------------------------------------------------------------------ */
+/* ---- checks ---------------------------------------------------------------- */
 
 static void stop(void) __attribute__ ((noreturn));
 static void stop(void)
@@ -79,7 +79,7 @@ void et_expect_error(const char *file, int line, const char *call, int error, in
         et_fail(file, line, call, "the message does not say '%s': %s", word, text);
 }
 
-/* ---- helpers ----------------------------------------------------------------------------------- */
+/* ---- helpers ---------------------------------------------------------------- */
 
 et_identity et_who(void)
 {
@@ -258,7 +258,7 @@ void et_exercise_inter(MPI_Comm inter, int in_first_group, const char *name)
     }
 }
 
-/* ---- start ------------------------------------------------------------------------------------- */
+/* ---- start ---------------------------------------------------------------- */
 
 void et_options(int *argc, char ***argv)
 {
@@ -268,7 +268,7 @@ void et_options(int *argc, char ***argv)
     et.patience_s = (double) et_number(*argc, *argv, "patience", (long) et.patience_s);
 }
 
-/* C3: a leaving process ends by exit(), so that this runs; buffered, so that stdio must be flushed */
+/* C3: a leaving process ends by exit(), which runs this and flushes stdio. */
 static void said_on_leaving(void)
 {
     if (et.report && et.status == MPI_ADAPT_STATUS_LEAVING)
@@ -307,7 +307,7 @@ void et_init_thread(int *argc, char ***argv, int required)
     started();
 }
 
-/* ---- probe ------------------------------------------------------------------------------------- */
+/* ---- probe ---------------------------------------------------------------- */
 
 int et_probe(void)
 {
@@ -330,7 +330,7 @@ int et_probe(void)
     return 1;
 }
 
-/* ---- window ------------------------------------------------------------------------------------ */
+/* ---- window ---------------------------------------------------------------- */
 
 struct member {
     et_identity who;
@@ -494,7 +494,7 @@ void et_adapt(void)
         et.after();
 }
 
-/* ---- loop and end ------------------------------------------------------------------------------ */
+/* ---- loop and end ---------------------------------------------------------------- */
 
 void et_loop(void)
 {

@@ -51,10 +51,11 @@ struct et_state {
 };
 extern struct et_state et;
 
-/* ---- checks ------------------------------------------------------------------------------------ */
+/* ---- checks ---------------------------------------------------------------- */
 void et_fail(const char *file, int line, const char *what, const char *format, ...)
     __attribute__ ((noreturn, format(printf, 4, 5)));
-void et_fail_mpi(const char *file, int line, const char *call, int error) __attribute__ ((noreturn));
+void et_fail_mpi(const char *file, int line, const char *call, int error)
+    __attribute__ ((noreturn));
 
 #define ET_CHECK(condition, ...) \
     do { \
@@ -72,12 +73,12 @@ void et_fail_mpi(const char *file, int line, const char *call, int error) __attr
 void et_expect_error(const char *file, int line, const char *call, int error, int class,
                      const char *word);
 
-/* ---- the life of an elastic program ------------------------------------------------------------ */
+/* ---- the life of an elastic program ---------------------------------------------------------------- */
 void et_options(int *argc, char ***argv);
 void et_init(int *argc, char ***argv);  /* MPI_Init_adapt; et.status tells which */
 void et_init_thread(int *argc, char ***argv, int required);
 int et_probe(void);             /* 1: an adaptation is agreed */
-void et_begin(void);            /* begin, counts and orders checked, state brought to joining ones */
+void et_begin(void);            /* begin, with all general checks; joining ones get the state */
 void et_commit(void);           /* does not return on leaving processes */
 void et_adapt(void);            /* begin, et.window, commit, et.after */
 void et_loop(void);             /* until et.epoch == et.epochs */
@@ -85,7 +86,7 @@ int et_finish(void);            /* last world: reports PASS, finalises; returns 
 int et_run(void);               /* et_loop and et_finish */
 void et_world_changed(void);    /* reads rank and size anew */
 
-/* ---- helpers ----------------------------------------------------------------------------------- */
+/* ---- helpers ---------------------------------------------------------------- */
 et_identity et_who(void);
 double et_seconds(void);        /* monotonic */
 void et_sleep_ms(double ms);

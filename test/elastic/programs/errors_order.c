@@ -1,6 +1,7 @@
 /*
  * E1: operations out of order are errors with a message, and change nothing: begin with nothing
- * pending, commit without begin, begin and probe and MPI_Finalize in a window, the initialisation twice.
+ * pending, commit without begin, begin and probe and MPI_Finalize in a window, the initialisation
+ * twice.
  */
 
 #include "elastic_test.h"

@@ -1,7 +1,7 @@
 /*
- * Exit codes after an adaptation: the process --who (old: rank 0 of the launch; joined: the last rank)
- * ends with --code, after MPI_Finalize (--how finalize), without it (exit), by MPI_Abort (abort) or by a
- * signal (kill).
+ * Exit codes after an adaptation: the process --who (old: rank 0 of the launch; joined: the last
+ * rank) ends with --code, after MPI_Finalize (--how finalize), without it (exit), by MPI_Abort
+ * (abort) or by a signal (kill).
  */
 
 #include "elastic_test.h"

@@ -1,8 +1,8 @@
 /*
- * C9, nothing leaks: over many adaptations descriptors, memory, mappings, shared segments, threads and
- * the processes below mpiexec (zombies included) are counted.  The first --warm adaptations
- * fill caches; after that the world is measured each time that it has its smallest size, and the last
- * measurement must not exceed the first by more than a few pages and nothing else at all.
+ * C9, nothing leaks: over many adaptations descriptors, memory, mappings, shared segments, threads
+ * and the processes below mpiexec (zombies included) are counted.  The first --warm adaptations
+ * fill caches; after that the world is measured each time that it has its smallest size, and the
+ * last measurement must not exceed the first by more than a few pages and nothing else at all.
  * Each new world also makes communicators, a window and a datatype and leaves the communicators to
  * the commit, so that context ids run out if they are lost (there are 2048 of them).
  */
@@ -16,7 +16,8 @@
 /* What an adaptation may cost for ever: allocator noise, no object of ours. */
 #define GROWTH_PER_EPOCH 2048
 #define GROWTH_ONCE (1l << 20)
-/* The next expansion may be there already: its daemon and process, its connections to mpiexec; so may
+/* The next expansion may be there already (daemon, process, connections to mpiexec); so may
+
  * the last leaving process and its daemon. */
 #define PROCESSES_IN_FLIGHT 4
 #define DESCRIPTORS_IN_FLIGHT 12
@@ -49,7 +50,7 @@ static void mappings(struct usage *usage)
     ET_CHECK(file, "cannot read /proc/self/maps");
     while (fgets(line, sizeof(line), file)) {
         usage->mappings++;
-        usage->segments += strstr(line, "/memfd:") || strstr(line, "/dev/shm") || strstr(line, "SYSV");
+        usage->segments += strstr(line, "/memfd:") || strstr(line, "/dev/shm");
     }
     fclose(file);
 }
@@ -158,7 +159,8 @@ static struct usage measure(void)
     return usage;
 }
 
-/* What the launcher and this process' daemon use; processes that left end a moment after the commit, and
+/* What launcher and daemon use; processes that left end a moment after the commit, and
+
  * so do their daemons: wait for the count to fall. */
 static void measure_launcher(struct usage *usage)
 {

@@ -1,6 +1,7 @@
 /*
- * The application that never probes (P4, P7, E3): an expansion is launched and waits for it; it ends as
- * if nothing had been, and the expansion is removed.  With --probes N it makes N probes first.
+ * The application that never probes (P4, P7, E3): an expansion is launched and waits for it; it
+ * ends as if nothing had been, and the expansion is removed.  With --probes N it makes N probes
+ * first.
  */
 
 #include "elastic_test.h"

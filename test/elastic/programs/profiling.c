@@ -1,5 +1,6 @@
 /*
- * Each operation has its PMPI_ name: a tool inside this program counts the MPI_ calls and passes them on.
+ * Each operation has its PMPI_ name: a tool inside this program counts the MPI_ calls and passes
+ * them on.
  */
 
 #include "elastic_test.h"

@@ -1,7 +1,7 @@
 /*
- * The way that published elastic programs are written: two phases, plain calls, no check of anything
- * but MPI_ADAPT_TRUE; joining processes go to the phase that the world is in, state comes by broadcast
- * after the commit; info is never freed, helper communicators neither.
+ * The way that published elastic programs are written: two phases, plain calls, no check of
+ * anything but MPI_ADAPT_TRUE; joining processes go to the phase that the world is in, state comes
+ * by broadcast after the commit; info is never freed, helper communicators neither.
  */
 
 #include "elastic_test.h"

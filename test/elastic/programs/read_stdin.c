@@ -1,6 +1,6 @@
 /*
- * Standard input goes to rank 0 of the launch, before and after adaptations; the joining processes have
- * an empty one and do not take anything away.
+ * Standard input goes to rank 0 of the launch, before and after adaptations; the joining processes
+ * have an empty one and do not take anything away.
  */
 
 #include "elastic_test.h"

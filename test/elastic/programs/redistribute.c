@@ -1,9 +1,10 @@
 /*
- * Stress with checked data: an array of --cells numbers lies in blocks over the world.  In every window
- * it moves to the new blocks by a way drawn from the seed (messages on the old world and intercomm, gets
- * from the old world's window memory via merged communicators, alltoallv on a merged communicator,
- * broadcast over intercomm for the migrated), in between each cell changes by a rule that a serial run
- * knows, so that the last world can check every cell and the checksum.  W5, W6, W7, C2, C9.
+ * Stress with checked data: an array of --cells numbers lies in blocks over the world.  In every
+ * window it moves to the new blocks by a way drawn from the seed (messages on the old world and
+ * intercomm, gets from the old world's window memory via merged communicators, alltoallv on a
+ * merged communicator, broadcast over intercomm for the migrated), in between each cell changes by
+ * a rule that a serial run knows, so that the last world can check every cell and the checksum.
+ * W5, W6, W7, C2, C9.
  */
 
 #include "elastic_test.h"

@@ -1,7 +1,7 @@
 /*
  * C4: communicators of the old world and of the window, kept over the commit: using them is
- * MPI_ERR_COMM with a message that names the adaptation, freeing them is allowed.  Many of them are left
- * alone: the commit has to release them.
+ * MPI_ERR_COMM with a message that names the adaptation, freeing them is allowed.  Many of them
+ * are left alone: the commit has to release them.
  */
 
 #include "elastic_test.h"

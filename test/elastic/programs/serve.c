@@ -1,8 +1,8 @@
 /*
- * Computes until the file "stop" exists, adapting as told: for the tests that drive a job from outside
- * (elastic resize, policies).  The world agrees on the end by a reduction every few iterations.
- * --epochs is the least number of adaptations that must have happened by then; with --joiner-waits a joining
- * process stays away from begin until the file "join" exists.
+ * Computes until the file "stop" exists, adapting as told: for the tests that drive a job from
+ * outside (elastic resize, policies).  The world agrees on the end by a reduction every few
+ * iterations. --epochs is the least number of adaptations that must have happened by then; with
+ * --joiner-waits a joining process stays away from begin until the file "join" exists.
  */
 
 #include "elastic_test.h"

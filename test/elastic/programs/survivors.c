@@ -1,7 +1,8 @@
 /*
- * C5: what survives the commit: MPI_COMM_SELF and what derives from it alone, datatypes, operations,
- * info objects, keyvals, error handlers, the error handler and the name of MPI_COMM_WORLD.  What does
- * not: attributes cached on MPI_COMM_WORLD, deleted through their callbacks, once.
+ * C5: what survives the commit: MPI_COMM_SELF and what derives from it alone, datatypes,
+ * operations, info objects, keyvals, error handlers, the error handler and the name of
+ * MPI_COMM_WORLD.  What does not: attributes cached on MPI_COMM_WORLD, deleted through their
+ * callbacks, once.
  */
 
 #include "elastic_test.h"

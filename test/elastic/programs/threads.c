@@ -1,7 +1,8 @@
 /*
- * MPI_THREAD_MULTIPLE (W5, C2, C5): in each iteration three threads exchange messages on copies of the world
- * that are made anew after each commit; another thread talks to itself on a copy of MPI_COMM_SELF
- * all the time, through begin, window and commit.  The probe is made by the main thread.
+ * MPI_THREAD_MULTIPLE (W5, C2, C5): in each iteration three threads exchange messages on copies of
+ * the world that are made anew after each commit; another thread talks to itself on a copy of
+ * MPI_COMM_SELF all the time, through begin, window and commit.  The probe is made by the main
+ * thread.
  */
 
 #include "elastic_test.h"

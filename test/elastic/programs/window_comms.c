@@ -1,8 +1,9 @@
 /*
  * W5, communicator creation in the window: dup, idup, split, split_type, create_group, cartesian
  * and graph topologies on the old world, the joining world and new_comm_world; merging, splitting
- * and duplicating intercomm; a second intercommunicator between two halves of new_comm_world.  All of
- * them are used, half of them are freed, the rest is left to the commit (C4).  C9: the same after it.
+ * and duplicating intercomm; a second intercommunicator between two halves of new_comm_world.  All
+ * of them are used, half of them are freed, the rest is left to the commit (C4).  C9: the same
+ * after it.
  */
 
 #include "elastic_test.h"

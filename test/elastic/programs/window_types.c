@@ -1,7 +1,7 @@
 /*
  * W5 and C5, derived datatypes: a vector, an indexed block and a structure that were made before
- * the first adaptation are used in the window (old world, intercomm, new_comm_world) and after every
- * commit; joining processes make their own.
+ * the first adaptation are used in the window (old world, intercomm, new_comm_world) and after
+ * every commit; joining processes make their own.
  */
 
 #include "elastic_test.h"
