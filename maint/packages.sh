@@ -17,10 +17,10 @@ packages_for() {
 
 # Names of packages that are not installed.
 packages_missing() {
-    local name
-    for name in "$@"; do
-        [ "$(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || echo "$name"
-    done
+    local installed
+    # Of several architectures of a package one is enough: the native one is what apt-get gives.
+    installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p')
+    printf '%s\n' "$@" | grep -v -x -F -f <(printf '%s\n' "$installed" | grep .)
 }
 
 packages_apt() {
