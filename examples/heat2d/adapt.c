@@ -51,15 +51,19 @@ static int new_size(const struct window *window)
     return window->staying + window->joining;
 }
 
-/* Width, height, iteration and epoch, from rank 0 of the old world to the joining processes. */
+/* What everybody knows, from rank 0 of the old world to the joining processes. */
 static void tell_joining(struct plate *plate, struct window *window)
 {
     int state[] = { plate->width, plate->height, plate->iteration, window->epoch };
     int root = window->joining_here ? 0 : window->old_rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+    double age = MPI_Wtime() - plate->start;    /* clocks may differ between hosts */
 
     if (window->joining == 0)
         return;
     MPI_Bcast(state, 4, MPI_INT, root, window->intercomm);
+    MPI_Bcast(&age, 1, MPI_DOUBLE, root, window->intercomm);
+    if (window->joining_here)
+        plate->start = MPI_Wtime() - age;
     plate->width = state[0];
     plate->height = state[1];
     plate->iteration = state[2];

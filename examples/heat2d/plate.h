@@ -19,6 +19,7 @@ struct plate {
     /* the same on all processes */
     int width, height;
     int iteration;              /* sweeps done */
+    double start;               /* MPI_Wtime of this process when the first one began */
     /* the block of this process: rows first .. end-1 of the plate; may be empty */
     int first, end;
     /* arrays of (end - first + 2) rows of width + 2: a row or column of neighbours all around.  Row

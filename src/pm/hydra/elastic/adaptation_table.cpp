@@ -46,8 +46,8 @@ constexpr AdaptTransition TABLE[] = {
     /* The program may simply be over without having probed again, which is its right; or somebody
      * is in the window and now waits for a process that is no more. */
     {S::ENDING, E::ALL_COMMITTED, S::COMMITTED, A::RELEASE},
-    {S::ENDING, E::NOBODY_IN_WINDOW, S::WITHDRAWN, A::THAW},
-    {S::ENDING, E::SOMEBODY_IN_WINDOW, S::FAILED, A::ABORT_STEP},
+    {S::ENDING, E::PROGRAM_OVER, S::WITHDRAWN, A::THAW},
+    {S::ENDING, E::WINDOW_BROKEN, S::FAILED, A::ABORT_STEP},
     {S::ENDING, E::JOINER_LOST, S::FAILED, A::ABORT_STEP},
     {S::ENDING, E::MEMBER_LOST, S::FAILED, A::ABORT_STEP},
     {S::ENDING, E::PARTICIPANT_ENDED, S::ENDING, A::NONE},
@@ -106,8 +106,8 @@ const char *to_string(AdaptEvent event)
         case E::JOINER_LOST: return "joiner lost";
         case E::MEMBER_LOST: return "member lost";
         case E::PARTICIPANT_ENDED: return "participant ended";
-        case E::NOBODY_IN_WINDOW: return "nobody in the window";
-        case E::SOMEBODY_IN_WINDOW: return "somebody in the window";
+        case E::PROGRAM_OVER: return "program over";
+        case E::WINDOW_BROKEN: return "window broken";
     }
     return "?";
 }

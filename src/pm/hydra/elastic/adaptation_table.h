@@ -34,8 +34,8 @@ enum class AdaptEvent {
     JOINER_LOST,        /* a joining process or its daemon has died */
     MEMBER_LOST,        /* a pre-existing process or its daemon has died */
     PARTICIPANT_ENDED,  /* after agreement: a process has ended by itself */
-    NOBODY_IN_WINDOW,   /* of those who still live */
-    SOMEBODY_IN_WINDOW
+    PROGRAM_OVER,       /* ... because the program is over, and nobody is in the window */
+    WINDOW_BROKEN       /* ... and others wait for it */
 };
 
 enum class AdaptAction {

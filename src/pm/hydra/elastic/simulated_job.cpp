@@ -34,7 +34,8 @@ struct SimulatedJob::Actor {
 struct SimulatedJob::Daemon {
     Agent agent;
     std::vector<Actor *> actors;
-    bool lost = false, over = false;
+    bool lost = false, over = false, busy = false;
+    std::vector<std::function<void()>> held;
     int64_t last_up_us = 0, last_down_us = 0;   /* connections keep their order */
     /* the board */
     uint64_t gate = PMI_ADAPT_GATE_OPEN;
@@ -116,7 +117,6 @@ void SimulatedJob::choose_options()
     margin_ = static_cast<uint64_t>(between(1, 4));
     delay_max_us_ = between(10, 20000);
     rigid_ = chance(0.03);
-    barrier_in_finalise_ = chance(0.8);
     launch_may_fail_ = chance(0.2);
     for (int64_t i = between(1, 4); i > 0; i--)
         host_names_.push_back(std::string(1, static_cast<char>('a' + i)));
@@ -244,16 +244,22 @@ void SimulatedJob::report(const Agent &agent, step_report kind, uint32_t epoch,
 }
 
 void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
-                           const std::string &payload)
+                           uint64_t request, const std::string &payload)
 {
     if (daemon.lost || daemon.over)
         return;
+    if (daemon.busy) {          /* with a freeze; commands keep their order */
+        daemon.held.push_back([=, this, &daemon] {
+            receive(daemon, command, epoch, request, payload);
+        });
+        return;
+    }
     uint64_t number = 0;
     if (payload.size() == sizeof number)
         std::memcpy(&number, payload.data(), sizeof number);
     switch (command) {
         case STEP_PLAN:
-            return place_plan(daemon, payload);
+            return place_plan(daemon, request, payload);
         case STEP_FREEZE:
             return freeze(daemon, epoch, number);
         case STEP_TARGET:
@@ -275,13 +281,13 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
     }
 }
 
-void SimulatedJob::place_plan(Daemon &daemon, const std::string &payload)
+void SimulatedJob::place_plan(Daemon &daemon, uint64_t request, const std::string &payload)
 {
     pmi_adapt_plan header;
     if (payload.size() < sizeof header)
         return broken("plan is too short");
     std::memcpy(&header, payload.data(), sizeof header);
-    Plan plan{header.epoch, header.pre, header.joining, {}, {}};
+    Plan plan{request, header.epoch, header.pre, header.joining, {}, {}};
     for (uint32_t i = 0; i < header.pre + header.joining; i++) {
         pmi_adapt_member member;
         std::memcpy(&member, payload.data() + header.members_offset + i * sizeof member,
@@ -298,10 +304,9 @@ void SimulatedJob::place_plan(Daemon &daemon, const std::string &payload)
     for (const Actor *actor : daemon.actors)
         daemon.participants += static_cast<size_t>(
             std::count(plan.uids.begin(), plan.uids.end(), actor->uid));
-    windows_[header.epoch].participants = plan.uids.size();
     for (Actor *actor : daemon.actors) {
         if (actor->alive && actor->phase == PMI_ADAPT_PHASE_JOINING)
-            enter_window(*actor, header.epoch);
+            enter_window(*actor);
     }
 }
 
@@ -309,9 +314,8 @@ void SimulatedJob::place_plan(Daemon &daemon, const std::string &payload)
 void SimulatedJob::freeze(Daemon &daemon, uint32_t epoch, uint64_t margin)
 {
     daemon.gate = PMI_ADAPT_GATE_SHUT;
-    int64_t until = now_us_ + between(0, 20);
-    daemon.last_down_us = std::max(daemon.last_down_us, until);        /* one thing at a time */
-    at(until, [this, &daemon, epoch, margin] {
+    daemon.busy = true;
+    after(between(0, 20), [this, &daemon, epoch, margin] {
         if (daemon.lost)
             return;
         uint64_t highest = 0;
@@ -320,6 +324,10 @@ void SimulatedJob::freeze(Daemon &daemon, uint32_t epoch, uint64_t margin)
         daemon.gate = highest + margin;
         wake(daemon);
         report(daemon.agent, REPORT_FROZEN, epoch, write_number(highest + margin));
+        daemon.busy = false;
+        auto held = std::exchange(daemon.held, {});
+        for (auto &command : held)
+            command();
     });
 }
 
@@ -439,7 +447,7 @@ void SimulatedJob::told(Actor &actor)
     uint32_t epoch = actor.epoch + 1;
     note("process " + std::to_string(actor.uid) + " is told TRUE at " +
          std::to_string(actor.count));
-    Window &window = windows_[epoch];
+    Window &window = windows_[daemon(actor.agent).plan.request];
     if (target_epoch_ != epoch)
         broken("process " + std::to_string(actor.uid) + " is told of an epoch not agreed on");
     if (window.work_left >= 0 &&
@@ -449,25 +457,25 @@ void SimulatedJob::told(Actor &actor)
     window.told_at = actor.count;
     window.work_left = actor.work_left;
     actor.phase = PMI_ADAPT_PHASE_TOLD;
-    after(delay_us(), [this, &actor, epoch] { enter_window(actor, epoch); });
+    after(delay_us(), [this, &actor] { enter_window(actor); });
 }
 
-void SimulatedJob::enter_window(Actor &actor, uint32_t epoch)
+void SimulatedJob::enter_window(Actor &actor)
 {
     if (!actor.alive)
         return;
     actor.phase = PMI_ADAPT_PHASE_WINDOW;
-    after(delay_us(), [this, &actor, epoch] { arrive_at_commit(actor, epoch); });
+    const Plan plan = daemon(actor.agent).plan;
+    after(delay_us(), [this, &actor, plan] { arrive_at_commit(actor, plan); });
 }
 
 /* Collective over all participants; they return from it one by one. */
-void SimulatedJob::arrive_at_commit(Actor &actor, uint32_t epoch)
+void SimulatedJob::arrive_at_commit(Actor &actor, const Plan &plan)
 {
     if (!actor.alive)
         return;
-    Window &window = windows_[epoch];
+    Window &window = windows_[plan.request];
     window.arrived.insert(actor.uid);
-    const Plan plan = daemon(actor.agent).plan;
     if (window.arrived.size() < plan.uids.size())
         return;
     for (uint32_t uid : plan.uids) {
@@ -494,7 +502,7 @@ void SimulatedJob::commit(Actor &actor, const Plan &plan)
     actor.epoch = plan.epoch;
     actor.joining = false;
     actor.count = 0;
-    actor.work_left = windows_[plan.epoch].work_left;
+    actor.work_left = windows_[plan.request].work_left;
     actor.phase = PMI_ADAPT_PHASE_RUNNING;
     if (++board.committed == board.participants)
         report(actor.agent, REPORT_COMMITTED, plan.epoch, "");
@@ -514,6 +522,7 @@ void SimulatedJob::leave(Actor &actor)
     });
 }
 
+/* MPI_Finalize is collective over the world. */
 void SimulatedJob::finalise(Actor &actor)
 {
     actor.phase = PMI_ADAPT_PHASE_NONE;
@@ -525,8 +534,6 @@ void SimulatedJob::finalise(Actor &actor)
                 end(each, 0);
         });
     };
-    if (!barrier_in_finalise_)
-        return end_later(actor);
     if (arrived.size() == worlds_.at(actor.epoch).size()) {
         for (uint32_t uid : arrived)
             end_later(*actors_.at(uid));
@@ -678,12 +685,9 @@ void SimulatedJob::send(void *context, int group, int proxy, step_command comman
     Daemon &to = job.daemon(agent);
     to.last_down_us = std::max(to.last_down_us, job.now_us_ + job.delay_us());
     std::string copy(static_cast<const char *>(payload), bytes);
-    /* A freeze takes a moment; what follows on the connection waits for it. */
-    auto deliver = std::make_shared<std::function<void()>>();
-    *deliver = [&job, &to, command, epoch, copy] { job.receive(to, command, epoch, copy); };
-    job.at(to.last_down_us, [deliver] { (*deliver)(); });
-    if (command == STEP_FREEZE)
-        to.last_down_us += 20;
+    job.at(to.last_down_us, [&job, &to, command, epoch, request = job.open_request_, copy] {
+        job.receive(to, command, epoch, request, copy);
+    });
 }
 
 void SimulatedJob::reply(void *context, int client, const char *line)

@@ -57,14 +57,14 @@ class SimulatedJob {
     static constexpr uint64_t EVENTS_MAX = 2000000;
 
     struct Plan {               /* read back from the blob */
+        uint64_t request = 0;   /* an epoch's number may be tried more than once */
         uint32_t epoch = 0, pre = 0, joining = 0;
         std::vector<uint32_t> uids, flags;
     };
     struct Actor;               /* an MPI process */
     struct Daemon;
-    struct Window {             /* of one epoch, as its participants see it */
+    struct Window {             /* of one request, as its participants see it */
         std::set<uint32_t> arrived;
-        size_t participants = 0;
         uint64_t told_at = 0;
         int work_left = -1;
     };
@@ -101,8 +101,9 @@ class SimulatedJob {
     Daemon &daemon(const Agent &agent) { return *daemons_.at(agent); }
     void to_core(const Agent &agent, std::function<void()> deliver);
     void report(const Agent &agent, step_report kind, uint32_t epoch, const std::string &payload);
-    void receive(Daemon &daemon, step_command command, uint32_t epoch, const std::string &payload);
-    void place_plan(Daemon &daemon, const std::string &payload);
+    void receive(Daemon &daemon, step_command command, uint32_t epoch, uint64_t request,
+                 const std::string &payload);
+    void place_plan(Daemon &daemon, uint64_t request, const std::string &payload);
     void freeze(Daemon &daemon, uint32_t epoch, uint64_t margin);
     void count(Daemon &daemon, uint32_t epoch);
     void wake(Daemon &daemon);
@@ -115,8 +116,8 @@ class SimulatedJob {
     void probe(Actor &actor);
     void look(Actor &actor);
     void told(Actor &actor);
-    void enter_window(Actor &actor, uint32_t epoch);
-    void arrive_at_commit(Actor &actor, uint32_t epoch);
+    void enter_window(Actor &actor);
+    void arrive_at_commit(Actor &actor, const Plan &plan);
     void commit(Actor &actor, const Plan &plan);
     void finalise(Actor &actor);
     void leave(Actor &actor);
@@ -158,13 +159,13 @@ class SimulatedJob {
     std::string schedule_, policy_;
     uint64_t margin_ = 1;
     int64_t delay_max_us_ = 1000;
-    bool rigid_ = false, barrier_in_finalise_ = true, launch_may_fail_ = false;
+    bool rigid_ = false, launch_may_fail_ = false;
     std::vector<std::string> host_names_;
 
     step_core *core_ = nullptr;
     std::map<Agent, std::unique_ptr<Daemon>> daemons_;
     std::map<uint32_t, std::unique_ptr<Actor>> actors_;        /* by uid */
-    std::map<uint32_t, Window> windows_;        /* by epoch */
+    std::map<uint64_t, Window> windows_;        /* by request */
     std::map<uint32_t, std::set<uint32_t>> finalised_;  /* by epoch, uids */
     std::map<uint32_t, std::vector<uint32_t>> worlds_;  /* by epoch, uids, as the members see it */
     std::set<Agent> gone_;      /* what the core has been told */

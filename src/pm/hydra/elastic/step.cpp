@@ -289,7 +289,7 @@ void Step::member_over(const Process &process, bool by_itself, const std::string
     bool leaving = is_leaving(process);
     bool agreed = adaptation_ && !before_agreement(adaptation_->state);
     bool has_committed = agreed && !adaptation_->commit_owed.contains(process.agent());
-    ending_ = ending_ || !(leaving && agreed);
+    ending_ = ending_ || !(leaving && has_committed);
     if (adaptation_ && !agreed)
         raise(by_itself ? AdaptEvent::JOB_ENDED : AdaptEvent::MEMBER_LOST,
               by_itself ? "the job ended (" + cause + ")" : cause);

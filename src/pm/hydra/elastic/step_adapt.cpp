@@ -185,7 +185,7 @@ void Step::send_target()
     a.agreed_ms = now_ms_;
     plan_behind();
     log("target", {{"target", a.target}});
-    for (const Agent &agent : a.pre_agents)
+    for (const Agent &agent : a.agents)
         send(agent, STEP_TARGET, write_number(a.target));
 }
 

@@ -80,7 +80,9 @@ void Step::counts_complete()
         return c.report.phase == PMI_ADAPT_PHASE_WINDOW && !c.process->ended &&
                c.process->world_rank >= 0 && a.commit_owed.contains(c.process->agent());
     });
-    raise(in_window ? AdaptEvent::SOMEBODY_IN_WINDOW : AdaptEvent::NOBODY_IN_WINDOW);
+    /* Without a member among those who ended the program goes on, towards a window that cannot be
+     * completed any more. */
+    raise(in_window || !ending_ ? AdaptEvent::WINDOW_BROKEN : AdaptEvent::PROGRAM_OVER);
 }
 
 void Step::members_behind()

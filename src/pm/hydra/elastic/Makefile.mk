@@ -1,0 +1,76 @@
+##
+## The step manager's core and glue in mpiexec, the board in hydra_pmi_proxy, the command elastic.
+##
+
+AM_CPPFLAGS += -I$(top_srcdir)/elastic -I$(top_srcdir)/pm/pmiserv
+AM_CXXFLAGS = -std=c++20
+
+# nlohmann-json and CLI11 are headers alone; the C++ runtime is linked in, so that mpiexec starts
+# wherever it did before.
+elastic_ldflags = -static-libstdc++ -static-libgcc
+
+elastic_core_sources =         \
+    elastic/adaptation_table.cpp \
+    elastic/change.cpp         \
+    elastic/journal.cpp        \
+    elastic/offers.cpp         \
+    elastic/payload.cpp        \
+    elastic/plan.cpp           \
+    elastic/policy.cpp         \
+    elastic/protocol.cpp       \
+    elastic/schedule.cpp       \
+    elastic/step.cpp           \
+    elastic/step_adapt.cpp     \
+    elastic/step_behind.cpp    \
+    elastic/step_client.cpp    \
+    elastic/step_core.cpp      \
+    elastic/world.cpp
+
+noinst_HEADERS +=              \
+    elastic/adapt_message.h    \
+    elastic/adapt_pmip.h       \
+    elastic/adaptation.h       \
+    elastic/adaptation_table.h \
+    elastic/board.h            \
+    elastic/change.h           \
+    elastic/elastic_client.h   \
+    elastic/journal.h          \
+    elastic/offers.h           \
+    elastic/payload.h          \
+    elastic/plan.h             \
+    elastic/pmi_adapt.h        \
+    elastic/policy.h           \
+    elastic/protocol.h         \
+    elastic/result.h           \
+    elastic/schedule.h         \
+    elastic/step.h             \
+    elastic/step_core.h        \
+    elastic/step_glue.h        \
+    elastic/step_socket.h      \
+    elastic/step_state.h       \
+    elastic/world.h
+
+# In the folder, because the build folder already has a folder of this name.
+bin_PROGRAMS += elastic/elastic
+elastic_elastic_SOURCES =              \
+    elastic/elastic_main.cpp   \
+    elastic/elastic_client.cpp \
+    elastic/change.cpp
+elastic_elastic_LDFLAGS = $(elastic_ldflags)
+
+if hydra_ui_mpich
+mpiexec_hydra_SOURCES +=       \
+    elastic/step_glue.c        \
+    elastic/step_launch.c      \
+    elastic/step_loop.c        \
+    elastic/step_options.c     \
+    elastic/step_socket.c      \
+    $(elastic_core_sources)
+mpiexec_hydra_LDFLAGS += $(elastic_ldflags)
+endif
+
+if hydra_pm_pmiserv
+hydra_pmi_proxy_SOURCES +=     \
+    elastic/adapt_pmip.c       \
+    elastic/board.c
+endif

@@ -1,0 +1,547 @@
+/*
+ * The node daemon's part in adaptations: it makes the board, tells its processes of it, forwards what
+ * they say to mpiexec as REPORT_* messages and carries out mpiexec's STEP_* commands on the board.
+ * It decides nothing.  See adapt_pmip.h for the contract and pmi_adapt.h for the protocol.
+ *
+ * Exits: stock reports the exit codes of a proxy when all of its processes have ended.  Adaptations
+ * need each at once, and processes that leave must not stay behind as zombies, so every adaptive
+ * process is watched by a pidfd.  The pidfd only wakes the loop; it is the stock waitpid that reaps.
+ */
+
+#include "pmip.h"
+#include <sys/syscall.h>
+#include "demux.h"
+#include "board.h"
+#include "adapt_message.h"
+#include "adapt_pmip.h"
+#include "step_core.h"
+
+#define CARD_BYTES_MAX 8192     /* addresses of one process */
+#define REPORT_BYTES_MAX (CARD_BYTES_MAX + 64)
+
+/* What is known of one local process. */
+struct process {
+    int stdin_fd;               /* write end, or < 0 */
+    int watch_fd;               /* pidfd, or -1 */
+    int ended;
+    int held_status;            /* wait status that is to be reported after the culprit's */
+    int held;
+};
+
+static struct HYD_board board = {.fd = -1 };
+static struct process *processes = NULL;
+static int reader = -1;         /* process whose stdin_fd is downstream.in */
+static int culprit = -1;        /* process whose broken PMI connection made us kill the others */
+static uint32_t last_epoch = 0; /* of the last command, for reports that belong to none */
+
+/* --adapt of a joining group */
+static struct {
+    int given;
+    unsigned first_uid, epoch, pre, local_pre;
+} join;
+
+static int process_count(void)
+{
+    return HYD_pmcd_pmip.local.proxy_process_count;
+}
+
+static int process_of_rank(int rank)
+{
+    for (int i = 0; i < process_count(); i++)
+        if (HYD_pmcd_pmip.downstream.pmi_rank[i] == rank)
+            return i;
+    return -1;
+}
+
+static int process_of_fd(int fd)
+{
+    for (int i = 0; i < process_count(); i++)
+        if (HYD_pmcd_pmip.downstream.pmi_fd[i] == fd)
+            return i;
+    return -1;
+}
+
+static HYD_status report(enum step_report kind, uint32_t epoch, const void *payload, size_t bytes)
+{
+    struct HYD_pmcd_hdr hdr;
+    struct HYD_adapt_message message = {.kind = kind,.epoch = epoch,.bytes = bytes };
+    char *buf = NULL;
+    int sent, closed;
+    HYD_status status = HYD_SUCCESS;
+
+    HYD_pmcd_init_header(&hdr);
+    hdr.cmd = ADAPT;
+    hdr.buflen = (int) (sizeof(message) + bytes);
+    HYDU_MALLOC_OR_JUMP(buf, char *, sizeof(hdr) + sizeof(message) + bytes, status);
+    memcpy(buf, &hdr, sizeof(hdr));
+    memcpy(buf + sizeof(hdr), &message, sizeof(message));
+    if (bytes)
+        memcpy(buf + sizeof(hdr) + sizeof(message), payload, bytes);
+    status = HYDU_sock_write(HYD_pmcd_pmip.upstream.control, buf,
+                             (int) (sizeof(hdr) + sizeof(message) + bytes), &sent, &closed,
+                             HYDU_SOCK_COMM_MSGWAIT);
+    HYDU_ERR_POP(status, "unable to send an adaptation report upstream\n");
+    HYDU_ASSERT(!closed, status);
+
+  fn_exit:
+    MPL_free(buf);
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- start ------------------------------------------------------------------------------------ */
+
+HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    int n = sscanf(**argv, "first_uid=%u,epoch=%u,pre=%u,local_pre=%u", &join.first_uid,
+                   &join.epoch, &join.pre, &join.local_pre);
+    HYDU_ERR_CHKANDJUMP(status, n != 4, HYD_INTERNAL_ERROR, "bad value of --%s: %s\n", arg, **argv);
+    join.given = 1;
+    last_epoch = join.epoch;
+    (*argv)++;
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_pmcd_pmip_adapt_start(void)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    if (HYD_pmcd_pmip.local.pgid != 0 && !join.given)
+        goto fn_exit;
+
+    /* mpiexec must see our end even if a process of ours outlives us. */
+    status = HYDU_sock_cloexec(HYD_pmcd_pmip.upstream.control);
+    HYDU_ERR_POP(status, "unable to set the control connection to close on exec\n");
+
+    int error = HYD_board_create(&board, HYD_pmcd_pmip.local.kvs->kvsname, process_count());
+    if (error && !join.given) {
+        /* The job can run without: its processes stay as they are launched. */
+        HYDU_dump(stderr, "no adaptations: unable to create the adapt board (%s)\n",
+                  MPL_strerror(error));
+        goto fn_exit;
+    }
+    HYDU_ERR_CHKANDJUMP(status, error, HYD_INTERNAL_ERROR,
+                        "unable to create the adapt board (%s)\n", MPL_strerror(error));
+
+    HYDU_MALLOC_OR_JUMP(processes, struct process *, process_count() * sizeof(struct process),
+                        status);
+    for (int i = 0; i < process_count(); i++)
+        processes[i] = (struct process) {.stdin_fd = HYD_FD_UNSET,.watch_fd = -1 };
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env)
+{
+    char text[256];
+
+    if (board.fd < 0)
+        return HYD_SUCCESS;
+    MPL_snprintf(text, sizeof(text), "version=%d fd=%d slot=%d uid=%u epoch=%u pre=%u local_pre=%u",
+                 PMI_ADAPT_VERSION, board.fd, process_id,
+                 join.first_uid + (unsigned) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
+                 join.epoch, join.pre, join.local_pre);
+    return HYDU_append_env_to_list(PMI_ADAPT_ENV, text, env);
+}
+
+int *HYD_pmcd_pmip_adapt_stdin(int process_id, int *otherwise)
+{
+    return processes ? &processes[process_id].stdin_fd : otherwise;
+}
+
+/* Nothing to do: stock's main loop waits for the process once it is awake.  The descriptor stays
+ * readable, so we are called again until HYD_pmcd_pmip_adapt_exited closes it. */
+static HYD_status watch_cb(int fd, HYD_event_t events, void *userp)
+{
+    return HYD_SUCCESS;
+}
+
+static HYD_status watch_processes(void)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    for (int i = 0; i < process_count(); i++) {
+        struct process *p = &processes[i];
+        if (p->ended || p->watch_fd >= 0)
+            continue;
+        p->watch_fd = (int) syscall(SYS_pidfd_open, HYD_pmcd_pmip.downstream.pid[i], 0);
+        if (p->watch_fd < 0)
+            continue;   /* an old kernel: noticed when its output closes */
+        status = HYDU_sock_cloexec(p->watch_fd);
+        HYDU_ERR_POP(status, "unable to set a descriptor to close on exec\n");
+        status = HYDT_dmx_register_fd(1, &p->watch_fd, HYD_POLLIN, NULL, watch_cb);
+        HYDU_ERR_POP(status, "unable to register fd\n");
+    }
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_pmcd_pmip_adapt_started(void)
+{
+    if (board.fd < 0)
+        return HYD_SUCCESS;
+
+    /* Rank 0's is where stock keeps it. */
+    reader = process_of_rank(0);
+    if (reader >= 0)
+        processes[reader].stdin_fd = HYD_pmcd_pmip.downstream.in;
+
+    /* A joining process that cannot even be executed must be noticed (E3).  For a launch, this
+     * waits for the first process that says it is adaptive: stock runs pay nothing. */
+    return join.given ? watch_processes() : HYD_SUCCESS;
+}
+
+/* ---- commands of mpiexec ---------------------------------------------------------------------- */
+
+/* Number of local processes that the plan names, or -1 if the plan is not well formed. */
+static int count_participants(const struct pmi_adapt_plan *plan, size_t bytes)
+{
+    int participants = 0;
+
+    if (bytes < sizeof(*plan) || plan->magic != PMI_ADAPT_MAGIC || plan->bytes != bytes)
+        return -1;
+    uint64_t members = (uint64_t) plan->pre + plan->joining;
+    if (plan->members_offset > bytes ||
+        members > (bytes - plan->members_offset) / sizeof(struct pmi_adapt_member))
+        return -1;
+    const struct pmi_adapt_member *m =
+        (const struct pmi_adapt_member *) ((const char *) plan + plan->members_offset);
+    for (uint64_t k = 0; k < members; k++) {
+        int rank = (int) (m[k].uid - join.first_uid);
+        if (m[k].uid >= join.first_uid && process_of_rank(rank) >= 0)
+            participants++;
+    }
+    return participants;
+}
+
+static HYD_status place_plan(const void *payload, size_t bytes)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    int participants = count_participants(payload, bytes);
+    HYDU_ERR_CHKANDJUMP(status, participants < 0, HYD_INTERNAL_ERROR, "malformed plan\n");
+    int error = HYD_board_place(&board, payload, bytes, (uint32_t) participants);
+    HYDU_ERR_CHKANDJUMP(status, error, HYD_INTERNAL_ERROR, "unable to place the plan (%s)\n",
+                        MPL_strerror(error));
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+static HYD_status report_counts(uint32_t epoch)
+{
+    struct counts {
+        uint32_t rank, phase;
+        uint64_t count;
+    } *counts = NULL;
+    HYD_status status = HYD_SUCCESS;
+    int n = 0;
+
+    HYDU_MALLOC_OR_JUMP(counts, struct counts *, process_count() * sizeof(*counts), status);
+    for (int i = 0; i < process_count(); i++) {
+        if (processes[i].ended)
+            continue;
+        counts[n].rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
+        counts[n].phase = __atomic_load_n(&board.slots[i].phase, __ATOMIC_ACQUIRE);
+        counts[n].count = __atomic_load_n(&board.slots[i].count, __ATOMIC_ACQUIRE);
+        n++;
+    }
+    status = report(REPORT_COUNTS, epoch, counts, n * sizeof(*counts));
+
+  fn_exit:
+    MPL_free(counts);
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+static HYD_status execute(const struct HYD_adapt_message *message, const char *payload)
+{
+    uint64_t value = 0;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ERR_CHKANDJUMP(status, board.fd < 0, HYD_INTERNAL_ERROR, "this proxy has no board\n");
+    if (message->kind == STEP_FREEZE || message->kind == STEP_TARGET) {
+        HYDU_ERR_CHKANDJUMP(status, message->bytes != sizeof(value), HYD_INTERNAL_ERROR,
+                            "adaptation command %u has a wrong length\n", message->kind);
+        memcpy(&value, payload, sizeof(value));
+    }
+    last_epoch = message->epoch;
+
+    switch ((enum step_command) message->kind) {
+        case STEP_PLAN:
+            status = place_plan(payload, message->bytes);
+            break;
+        case STEP_FREEZE:
+            value = HYD_board_freeze(&board, value);
+            status = report(REPORT_FROZEN, message->epoch, &value, sizeof(value));
+            break;
+        case STEP_TARGET:
+            HYD_board_target(&board, message->epoch, value);
+            break;
+        case STEP_THAW:
+            HYD_board_thaw(&board);
+            break;
+        case STEP_RELEASE:
+            HYD_board_release(&board, message->epoch);
+            break;
+        case STEP_COUNTS:
+            status = report_counts(message->epoch);
+            break;
+        default:
+            HYDU_ERR_SETANDJUMP(status, HYD_INTERNAL_ERROR, "unknown adaptation command %u\n",
+                                message->kind);
+    }
+    HYDU_ERR_POP(status, "unable to carry out adaptation command %u\n", message->kind);
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_pmcd_pmip_adapt_command(int fd, const struct HYD_pmcd_hdr *hdr)
+{
+    struct HYD_adapt_message message;
+    char *buf = NULL;
+    int count, closed;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ERR_CHKANDJUMP(status, hdr->buflen < (int) sizeof(message), HYD_INTERNAL_ERROR,
+                        "adaptation message of %d bytes\n", hdr->buflen);
+    HYDU_MALLOC_OR_JUMP(buf, char *, hdr->buflen, status);
+    status = HYDU_sock_read(fd, buf, hdr->buflen, &count, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    HYDU_ERR_POP(status, "unable to read an adaptation message\n");
+    HYDU_ASSERT(!closed, status);
+
+    memcpy(&message, buf, sizeof(message));
+    HYDU_ERR_CHKANDJUMP(status, message.bytes != (uint64_t) hdr->buflen - sizeof(message),
+                        HYD_INTERNAL_ERROR, "adaptation message with a wrong length\n");
+    status = execute(&message, buf + sizeof(message));
+
+  fn_exit:
+    MPL_free(buf);
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Stock closes downstream.in at the end of the input: then the reader has none either. */
+static void note_closed_stdin(void)
+{
+    if (reader >= 0 && HYD_pmcd_pmip.downstream.in == HYD_FD_CLOSED)
+        processes[reader].stdin_fd = HYD_FD_CLOSED;
+}
+
+void HYD_pmcd_pmip_adapt_stdin_to(int rank)
+{
+    int i = processes && rank >= 0 ? process_of_rank(rank) : -1;
+
+    if (i < 0 || i == reader)
+        return;
+    note_closed_stdin();
+    reader = i;
+    if (processes[i].stdin_fd >= 0 && HYDU_sock_set_nonblock(processes[i].stdin_fd) == HYD_SUCCESS)
+        HYD_pmcd_pmip.downstream.in = processes[i].stdin_fd;
+    else
+        HYD_pmcd_pmip.downstream.in = HYD_FD_CLOSED;
+}
+
+/* ---- ends of processes ------------------------------------------------------------------------ */
+
+void HYD_pmcd_pmip_adapt_lost(int process_id)
+{
+    if (processes && culprit < 0 && !processes[process_id].ended)
+        culprit = process_id;
+}
+
+int HYD_pmcd_pmip_adapt_busy(void)
+{
+    for (int i = 0; processes && i < process_count(); i++) {
+        siginfo_t info = {.si_pid = 0 };
+        if (processes[i].ended || processes[i].watch_fd < 0)
+            continue;
+        if (waitid(P_PID, (id_t) HYD_pmcd_pmip.downstream.pid[i], &info,
+                   WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void report_exit(int process_id, int wait_status)
+{
+    uint32_t payload[2] = { (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
+        (uint32_t) wait_status
+    };
+
+    /* If mpiexec is gone, the main loop finds out by itself. */
+    report(REPORT_EXITED, last_epoch, payload, sizeof(payload));
+}
+
+void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
+{
+    if (!processes || processes[process_id].ended)
+        return;
+    struct process *p = &processes[process_id];
+    int watched = p->watch_fd >= 0;
+
+    p->ended = 1;
+    HYD_board_ended(&board, process_id);
+    note_closed_stdin();
+    if (p->stdin_fd >= 0)
+        close(p->stdin_fd);
+    p->stdin_fd = HYD_FD_CLOSED;
+    if (process_id == reader)
+        HYD_pmcd_pmip.downstream.in = HYD_FD_CLOSED;    /* writing there would be SIGPIPE */
+    if (!watched)
+        return;
+    if (HYDT_dmx_deregister_fd(p->watch_fd) == HYD_SUCCESS)
+        close(p->watch_fd);
+    p->watch_fd = -1;
+    /* The number may soon be somebody else's: no signal of ours may go there. */
+    HYD_pmcd_pmip.downstream.pid[process_id] = -1;
+
+    /* Who broke off is named before those that we killed for it, in whatever order they are
+     * waited for. */
+    if (culprit >= 0 && process_id != culprit && !processes[culprit].ended) {
+        p->held = 1;
+        p->held_status = wait_status;
+        return;
+    }
+    report_exit(process_id, wait_status);
+    for (int i = 0; process_id == culprit && i < process_count(); i++) {
+        if (processes[i].held)
+            report_exit(i, processes[i].held_status);
+        processes[i].held = 0;
+    }
+}
+
+/* ---- PMI commands of the processes ------------------------------------------------------------ */
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+/* Bytes written, or -1 if the text is no even number of hexadecimal digits or too long. */
+static int decode_card(const char *hex, unsigned char *card)
+{
+    size_t length = strlen(hex);
+
+    if (length % 2 || length / 2 > CARD_BYTES_MAX)
+        return -1;
+    for (size_t i = 0; i < length / 2; i++) {
+        int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return -1;
+        card[i] = (unsigned char) (high * 16 + low);
+    }
+    return (int) (length / 2);
+}
+
+/* Token `key` of a PMI command: its text lives as long as args. */
+static const char *argument(char *args[], const char *key)
+{
+    size_t length = strlen(key);
+
+    for (int i = 0; args[i]; i++)
+        if (!strncmp(args[i], key, length) && args[i][length] == '=')
+            return args[i] + length + 1;
+    return NULL;
+}
+
+HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
+{
+    unsigned char payload[REPORT_BYTES_MAX];
+    const char *mode = argument(args, "mode"), *hex = argument(args, "card");
+    uint32_t head[2] = { 0, 0 };
+    int bytes = 0;
+    HYD_status status = HYD_SUCCESS;
+
+    int i = process_of_fd(fd);
+    if (board.fd < 0 || i < 0)
+        goto fn_exit;
+    head[0] = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
+    if (mode && !strcmp(mode, "adaptive")) {
+        bytes = decode_card(hex ? hex : "", payload + sizeof(head));
+        if (bytes < 0) {
+            HYDU_dump(stderr, "rank %u gave a malformed address card; taken for rigid\n", head[0]);
+            bytes = 0;
+        } else
+            head[1] = 1;
+    }
+    if (head[1]) {
+        status = watch_processes();
+        HYDU_ERR_POP(status, "unable to watch the processes\n");
+    }
+    memcpy(payload, head, sizeof(head));
+    status = report(REPORT_INIT, join.epoch, payload, sizeof(head) + (size_t) bytes);
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[])
+{
+    unsigned char payload[sizeof(uint32_t) + sizeof(struct pmi_adapt_host)];
+    struct pmi_adapt_host host = { 0, 0, 0 };
+    const char *epoch = argument(args, "epoch"), *segment = argument(args, "segment");
+
+    int i = process_of_fd(fd);
+    if (board.fd < 0 || i < 0 || !epoch)
+        return HYD_SUCCESS;
+    if (segment) {
+        unsigned pid, segment_fd;
+        unsigned long long bytes;
+        if (sscanf(segment, "%u:%u:%llu", &pid, &segment_fd, &bytes) == 3) {
+            host.segment_pid = pid;
+            host.segment_fd = segment_fd;
+            host.segment_bytes = bytes;
+        }
+    }
+    uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
+    memcpy(payload, &rank, sizeof(rank));
+    memcpy(payload + sizeof(rank), &host, sizeof(host));
+    return report(REPORT_READY, (uint32_t) strtoul(epoch, NULL, 10), payload, sizeof(payload));
+}
+
+HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[])
+{
+    const char *epoch = argument(args, "epoch");
+
+    if (board.fd < 0 || process_of_fd(fd) < 0 || !epoch)
+        return HYD_SUCCESS;
+    return report(REPORT_COMMITTED, (uint32_t) strtoul(epoch, NULL, 10), NULL, 0);
+}

@@ -1,0 +1,43 @@
+/*
+ * What hydra_pmi_proxy does for adaptations, as its own files call it.  State (the board, the
+ * descriptors that watch processes) is owned by adapt_pmip.c; all calls come from the proxy's event
+ * loop.  A proxy whose processes were made by MPI_Comm_spawn has no board, and every function here
+ * does nothing for it.  SPEC I1-I3, P3, P4, P7, E3, E4.
+ */
+
+#ifndef ADAPT_PMIP_H_INCLUDED
+#define ADAPT_PMIP_H_INCLUDED
+
+#include "hydra.h"
+#include "common.h"
+
+/* Handler of the proxy parameter --adapt: what mpiexec says of a joining group. */
+HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv);
+
+/* Before the first process is started: makes the board. */
+HYD_status HYD_pmcd_pmip_adapt_start(void);
+/* Adds PMI_ADAPT to the environment of a process that is about to be started. */
+HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env);
+/* Where the write end of a process' standard input is kept (stock forgets all but rank 0's). */
+int *HYD_pmcd_pmip_adapt_stdin(int process_id, int *otherwise);
+/* All processes run. */
+HYD_status HYD_pmcd_pmip_adapt_started(void);
+
+/* A message with command ADAPT has come from mpiexec. */
+HYD_status HYD_pmcd_pmip_adapt_command(int fd, const struct HYD_pmcd_hdr *hdr);
+/* Standard input goes to the process of this rank from now on (-1: no change). */
+void HYD_pmcd_pmip_adapt_stdin_to(int rank);
+
+/* The PMI connection of a process broke; the others are about to be killed for it. */
+void HYD_pmcd_pmip_adapt_lost(int process_id);
+/* A process has been waited for. */
+void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status);
+/* Some watched process still runs although its output is closed. */
+int HYD_pmcd_pmip_adapt_busy(void);
+
+/* PMI commands of the processes (PMI-1 table). */
+HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[]);
+HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[]);
+HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[]);
+
+#endif /* ADAPT_PMIP_H_INCLUDED */

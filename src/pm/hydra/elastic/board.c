@@ -1,0 +1,157 @@
+/*
+ * Daemon's side of the adapt board (see board.h and pmi_adapt.h).
+ *
+ * Why the order of the stores matters: a process publishes its count, then looks at the gate; the
+ * daemon shuts the gate, then looks at the counts.  With a full fence between the two on both sides,
+ * one of them sees the other: either the count is included in the ceiling, or the process waits.
+ */
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE             /* memfd_create */
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "board.h"
+
+#define FIRST_FD 3
+
+static size_t round_up(size_t bytes, size_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
+static void wake_all(struct pmi_adapt_control *control)
+{
+    __atomic_fetch_add(&control->wake, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &control->wake, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+int HYD_board_create(struct HYD_board *board, const char *group, int slots)
+{
+    size_t page = (size_t) sysconf(_SC_PAGESIZE);
+    size_t offset = round_up(sizeof(struct pmi_adapt_control), PMI_ADAPT_LINE);
+    size_t bytes = round_up(offset + (size_t) slots * sizeof(struct pmi_adapt_slot), page);
+    int error;
+
+    /* Proxies run with standard descriptors closed; ours must not be taken for one of those. */
+    int low = memfd_create("elastic-board", MFD_CLOEXEC);
+    if (low < 0)
+        return errno;
+    board->fd = fcntl(low, F_DUPFD, FIRST_FD);
+    error = errno;
+    close(low);
+    if (board->fd < 0)
+        return error;
+    if (ftruncate(board->fd, (off_t) bytes) < 0)
+        goto fn_fail;
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, board->fd, 0);
+    if (base == MAP_FAILED)
+        goto fn_fail;
+
+    board->bytes = bytes;
+    board->control = base;
+    board->slots = (struct pmi_adapt_slot *) ((char *) base + offset);
+    board->control->gate = PMI_ADAPT_GATE_OPEN;
+    board->control->version = PMI_ADAPT_VERSION;
+    board->control->slots = (uint32_t) slots;
+    board->control->slots_offset = offset;
+    board->control->plan_offset = bytes;
+    snprintf(board->control->group, sizeof(board->control->group), "%s", group);
+    board->control->magic = PMI_ADAPT_MAGIC;
+    return 0;
+
+  fn_fail:
+    error = errno;
+    close(board->fd);
+    board->fd = -1;
+    return error;
+}
+
+void HYD_board_destroy(struct HYD_board *board)
+{
+    if (board->fd < 0)
+        return;
+    munmap(board->control, board->bytes);
+    close(board->fd);
+    board->fd = -1;
+}
+
+int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, size_t bytes,
+                    uint32_t participants)
+{
+    struct pmi_adapt_control *control = board->control;
+    size_t done = 0;
+
+    /* The file only grows: a process may still map an earlier, longer plan. */
+    while (done < bytes) {
+        ssize_t n = pwrite(board->fd, (const char *) plan + done, bytes - done,
+                           (off_t) (control->plan_offset + done));
+        if (n < 0 && errno != EINTR)
+            return errno;
+        if (n > 0)
+            done += (size_t) n;
+    }
+    control->plan_bytes = bytes;
+    control->participants = participants;
+    __atomic_store_n(&control->committed, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&control->plan_epoch, plan->epoch, __ATOMIC_RELEASE);
+    wake_all(control);
+    return 0;
+}
+
+uint64_t HYD_board_freeze(struct HYD_board *board, uint64_t margin)
+{
+    struct pmi_adapt_control *control = board->control;
+    uint64_t ceiling = 0;
+
+    __atomic_store_n(&control->gate, PMI_ADAPT_GATE_SHUT, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (uint32_t i = 0; i < control->slots; i++) {
+        if (__atomic_load_n(&board->slots[i].phase, __ATOMIC_ACQUIRE) == PMI_ADAPT_PHASE_NONE)
+            continue;
+        uint64_t count = __atomic_load_n(&board->slots[i].count, __ATOMIC_ACQUIRE);
+        if (count > ceiling)
+            ceiling = count;
+    }
+    ceiling += margin;
+    __atomic_store_n(&control->gate, ceiling, __ATOMIC_SEQ_CST);
+    wake_all(control);
+    return ceiling;
+}
+
+void HYD_board_target(struct HYD_board *board, uint32_t epoch, uint64_t target)
+{
+    /* The gate first: who sees `agreed` looks at the gate once more. */
+    __atomic_store_n(&board->control->gate, target, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&board->control->agreed, epoch, __ATOMIC_SEQ_CST);
+    wake_all(board->control);
+}
+
+void HYD_board_thaw(struct HYD_board *board)
+{
+    __atomic_store_n(&board->control->gate, PMI_ADAPT_GATE_OPEN, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&board->control->plan_epoch, 0, __ATOMIC_SEQ_CST);
+    wake_all(board->control);
+}
+
+void HYD_board_release(struct HYD_board *board, uint32_t epoch)
+{
+    __atomic_store_n(&board->control->gate, PMI_ADAPT_GATE_OPEN, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&board->control->epoch, epoch, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&board->control->released, epoch, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&board->control->plan_epoch, 0, __ATOMIC_SEQ_CST);
+    wake_all(board->control);
+}
+
+void HYD_board_ended(struct HYD_board *board, int slot)
+{
+    __atomic_store_n(&board->slots[slot].phase, PMI_ADAPT_PHASE_NONE, __ATOMIC_RELEASE);
+    __atomic_store_n(&board->slots[slot].count, 0, __ATOMIC_RELEASE);
+}

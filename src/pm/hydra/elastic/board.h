@@ -1,0 +1,38 @@
+/*
+ * The adapt board: memory that one node daemon shares with the processes it started.  Layout and
+ * protocol are those of pmi_adapt.h; this file is the daemon's side of them.  The daemon is the only
+ * writer of the control words; a slot is written by its process alone while that lives, and cleared
+ * here when it has ended.  Owner: one struct HYD_board per hydra_pmi_proxy, used from its event loop
+ * only.  Nothing here waits.  SPEC P1, P3, P4, P7, C7.
+ */
+
+#ifndef BOARD_H_INCLUDED
+#define BOARD_H_INCLUDED
+
+#include <stddef.h>
+#include <stdint.h>
+#include "pmi_adapt.h"
+
+struct HYD_board {
+    int fd;                     /* memfd, inherited by the processes; -1: no board */
+    struct pmi_adapt_control *control;
+    struct pmi_adapt_slot *slots;
+    size_t bytes;               /* mapped: control and slots, not the plan */
+};
+
+/* 0, or an errno value with nothing left behind. */
+int HYD_board_create(struct HYD_board *board, const char *group, int slots);
+void HYD_board_destroy(struct HYD_board *board);
+
+/* Puts the plan on the board; `participants` of the local processes take part in it.  0 or errno. */
+int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, size_t bytes,
+                    uint32_t participants);
+/* Step 4.  Returns the ceiling: no process passes that probe before target or thaw. */
+uint64_t HYD_board_freeze(struct HYD_board *board, uint64_t margin);
+void HYD_board_target(struct HYD_board *board, uint32_t epoch, uint64_t target);
+void HYD_board_thaw(struct HYD_board *board);
+void HYD_board_release(struct HYD_board *board, uint32_t epoch);
+/* The process of this slot has ended: it takes part in no later freeze. */
+void HYD_board_ended(struct HYD_board *board, int slot);
+
+#endif /* BOARD_H_INCLUDED */

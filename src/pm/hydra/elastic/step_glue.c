@@ -1,0 +1,561 @@
+/*
+ * The step manager inside mpiexec: brings what happens in Hydra to the core (step_core.h) and does
+ * what the core asks for.  See step_glue.h for the contract, step_state.h for the shared state,
+ * step_launch.c for process groups, step_socket.c for the step protocol.
+ */
+
+#include "step_state.h"
+#include "pmci.h"
+#include "pmiserv.h"
+#include "pmiserv_utils.h"
+#include "adapt_message.h"
+
+#define ABORT_GRACE_MS 500      /* for a proxy to tell how its process died, before we clean up */
+#define BEHIND_DEFAULT_MS 30000
+#define MARGIN_DEFAULT 1
+
+struct HYD_step HYD_step = {.wake_ms = -1,.abort_ms = -1,.log_fd = -1 };
+
+/* ---- clock ------------------------------------------------------------------------------------- */
+
+static int64_t monotonic_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t) t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static int64_t unix_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int64_t clock_us(void *context)
+{
+    return monotonic_us() - HYD_step.zero_us;
+}
+
+int64_t HYD_step_now_ms(void)
+{
+    return clock_us(NULL) / 1000;
+}
+
+/* ---- calls into the core, and those that have to wait until it has returned -------------------- */
+
+struct deferred {
+    int group;
+    int proxy;                  /* gone; -1: the group has been placed */
+    struct deferred *next;
+};
+static struct deferred *deferred_first = NULL, **deferred_last = &deferred_first;
+static int inside = 0;
+
+static void follow_first(void);
+
+static void place_group(const struct HYD_step_group *g)
+{
+    struct step_process *processes = MPL_calloc((size_t) g->count, sizeof(*processes), MPL_MEM_PM);
+
+    if (!processes) {
+        HYDU_error_printf("no memory for a process group\n");
+        return;
+    }
+    for (int rank = 0; rank < g->count; rank++) {
+        processes[rank].proxy = g->processes[rank].proxy;
+        processes[rank].host = g->proxies[g->processes[rank].proxy].node->hostname;
+    }
+    step_core_group(HYD_step.core, HYD_step_now_ms(), g->group, g->count, processes);
+    MPL_free(processes);
+}
+
+static void drain(void)
+{
+    while (deferred_first) {
+        struct deferred *d = deferred_first;
+        struct HYD_step_group *g = HYD_step_find_group(d->group);
+
+        deferred_first = d->next;
+        if (!deferred_first)
+            deferred_last = &deferred_first;
+        if (g && d->proxy >= 0)
+            step_core_proxy_gone(HYD_step.core, HYD_step_now_ms(), d->group, d->proxy);
+        else if (g)
+            place_group(g);
+        MPL_free(d);
+    }
+}
+
+void HYD_step_enter(void)
+{
+    inside++;
+}
+
+void HYD_step_leave(void)
+{
+    if (inside == 1) {
+        drain();
+        follow_first();
+    }
+    inside--;
+}
+
+static void defer(int group, int proxy)
+{
+    struct deferred *d = MPL_malloc(sizeof(*d), MPL_MEM_PM);
+
+    if (!d) {
+        HYDU_error_printf("no memory to note an event\n");
+        return;
+    }
+    *d = (struct deferred) {.group = group,.proxy = proxy };
+    *deferred_last = d;
+    deferred_last = &d->next;
+    HYD_step_enter();
+    HYD_step_leave();
+}
+
+void HYD_step_defer_placed(struct HYD_step_group *group)
+{
+    defer(group->group, -1);
+}
+
+void HYD_step_defer_proxy_gone(struct HYD_step_group *group, int proxy)
+{
+    if (group->proxies[proxy].ended)
+        return;
+    group->proxies[proxy].ended = 1;
+    if (HYD_step.core)
+        defer(group->group, proxy);
+}
+
+struct HYD_step_group *HYD_step_find_group(int group)
+{
+    struct HYD_step_group *g;
+
+    for (g = HYD_step.groups; g && g->group != group; g = g->next);
+    return g;
+}
+
+/* ---- effects of the core ----------------------------------------------------------------------- */
+
+static void effect_send(void *context, int group, int proxy, enum step_command command,
+                        uint32_t epoch, const void *payload, size_t bytes)
+{
+    struct HYD_step_group *g = HYD_step_find_group(group);
+    struct HYD_adapt_message message = {.kind = command,.epoch = epoch,.bytes = bytes };
+    struct HYD_pmcd_hdr hdr;
+    size_t total = sizeof(hdr) + sizeof(message) + bytes;
+    int sent, closed;
+
+    if (!g || proxy < 0 || proxy >= g->proxy_count || bytes > HYD_ADAPT_MESSAGE_MAX)
+        return;
+    int fd = g->proxies[proxy].proxy->control_fd;
+    if (fd == HYD_FD_UNSET || fd == HYD_FD_CLOSED)
+        return;                 /* the core hears of its end in a moment */
+
+    char *buf = MPL_malloc(total, MPL_MEM_PM);
+    if (!buf) {
+        HYDU_error_printf("no memory for an adaptation message\n");
+        return;
+    }
+    HYD_pmcd_init_header(&hdr);
+    hdr.cmd = ADAPT;
+    hdr.buflen = (int) (sizeof(message) + bytes);
+    memcpy(buf, &hdr, sizeof(hdr));
+    memcpy(buf + sizeof(hdr), &message, sizeof(message));
+    if (bytes)
+        memcpy(buf + sizeof(hdr) + sizeof(message), payload, bytes);
+    /* One write, so that small messages are one packet; it fits the socket's buffer unless the
+     * world is of many thousands. */
+    HYDU_sock_write(fd, buf, (int) total, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    MPL_free(buf);
+}
+
+static void effect_tell_user(void *context, const char *text)
+{
+    fflush(stdout);
+    fprintf(stderr, "%s\n", text);
+    fflush(stderr);
+}
+
+static void effect_abort_step(void *context, const char *reason)
+{
+    effect_tell_user(NULL, reason);
+    HYD_step.exit_status |= 1 << 8;
+    if (HYD_step.abort_ms < 0)
+        HYD_step.abort_ms = HYD_step_now_ms() + ABORT_GRACE_MS;
+}
+
+static void effect_log(void *context, const char *line)
+{
+    if (HYD_step.log_fd < 0)
+        return;
+    size_t length = strlen(line);
+    char *text = MPL_malloc(length + 1, MPL_MEM_PM);
+    if (!text)
+        return;
+    memcpy(text, line, length);
+    text[length] = '\n';
+    ssize_t n = write(HYD_step.log_fd, text, length + 1);
+    if (n != (ssize_t) length + 1) {
+        fprintf(stderr, "mpiexec: --adapt-log: unable to write (%s); the log ends here\n",
+                n < 0 ? MPL_strerror(errno) : "disk full");
+        close(HYD_step.log_fd);
+        HYD_step.log_fd = -1;
+    }
+    MPL_free(text);
+}
+
+static void effect_wake_at(void *context, int64_t time_ms)
+{
+    HYD_step.wake_ms = time_ms;
+}
+
+int64_t HYD_step_next_wake(void)
+{
+    if (HYD_step.abort_ms >= 0 && (HYD_step.wake_ms < 0 || HYD_step.abort_ms < HYD_step.wake_ms))
+        return HYD_step.abort_ms;
+    return HYD_step.wake_ms;
+}
+
+void HYD_step_tick(void)
+{
+    int64_t now = HYD_step_now_ms();
+
+    if (HYD_step.abort_ms >= 0 && HYD_step.abort_ms <= now) {
+        HYD_step.abort_ms = -1;
+        HYD_step.wake_ms = -1;
+        HYD_pmcd_pmiserv_cleanup_all_pgs();
+        return;
+    }
+    if (HYD_step.core && HYD_step.wake_ms >= 0 && HYD_step.wake_ms <= now) {
+        HYD_step.wake_ms = -1;
+        HYD_step_enter();
+        step_core_time(HYD_step.core, now);
+        HYD_step_leave();
+    }
+}
+
+/* ---- start and end ----------------------------------------------------------------------------- */
+
+static int64_t env_ms(const char *name, int64_t otherwise)
+{
+    const char *text;
+    char error[256];
+    int64_t ms;
+
+    if (!MPL_env2str(name, &text))
+        return otherwise;
+    if (step_core_parse_time(text, &ms, error, sizeof(error)) < 0)
+        HYD_step_option_error(name, error);
+    return ms;
+}
+
+static uint64_t env_margin(void)
+{
+    int margin;
+
+    if (MPL_env2int("MPIEXEC_ADAPT_MARGIN", &margin) <= 0)
+        return MARGIN_DEFAULT;
+    if (margin < 1)
+        HYD_step_option_error("MPIEXEC_ADAPT_MARGIN", "must be a number of probes, at least 1");
+    return (uint64_t) margin;
+}
+
+static void open_log(void)
+{
+    const char *name = HYD_step_options.log;
+
+    if (!name)
+        return;
+    HYD_step.log_fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+    if (HYD_step.log_fd < 0) {
+        char error[HYDRA_MAX_PATH];
+        MPL_snprintf(error, sizeof(error), "unable to open %s (%s)", name, MPL_strerror(errno));
+        HYD_step_option_error("--adapt-log", error);
+    }
+}
+
+/* Which option a message of the core is about: it says so itself, except for what it does not
+ * know by that name. */
+static void create_core(void)
+{
+    static char step_id[32];
+    const char *user = getenv("USER");
+    char error[1024] = "";
+    struct step_config config = {
+        .step_id = step_id,
+        .program = HYD_server_info.pg_list.proxy_list->exec_list->exec[0],
+        .user = user ? user : "",
+        .schedule = HYD_step_options.schedule,
+        .policy = HYD_step_options.policy,
+        .interval_ms = 1000,
+        .margin = env_margin(),
+        .behind_ms = env_ms("MPIEXEC_ADAPT_BEHIND", BEHIND_DEFAULT_MS),
+        .seed = (uint64_t) unix_ms() ^ ((uint64_t) getpid() << 32),
+        .unix_ms_at_zero = unix_ms() - HYD_step_now_ms(),
+        .size = HYD_server_info.pg_list.pg_process_count
+    };
+    const struct step_effects effects = {
+        .launch = HYD_step_launch,
+        .kill_group = HYD_step_kill_group,
+        .abort_step = effect_abort_step,
+        .send = effect_send,
+        .reply = HYD_step_reply,
+        .log = effect_log,
+        .tell_user = effect_tell_user,
+        .wake_at = effect_wake_at,
+        .clock_us = clock_us
+    };
+
+    MPL_snprintf(step_id, sizeof(step_id), "%d", (int) getpid());
+    if (HYD_step_options.range &&
+        step_core_parse_range(HYD_step_options.range, &config.range_min, &config.range_max, error,
+                              sizeof(error)) < 0)
+        HYD_step_option_error("--adapt-range", error);
+    if (HYD_step_options.interval &&
+        step_core_parse_time(HYD_step_options.interval, &config.interval_ms, error,
+                             sizeof(error)) < 0)
+        HYD_step_option_error("--adapt-interval", error);
+
+    HYD_step_enter();
+    HYD_step.core = step_core_create(&config, &effects, error, sizeof(error));
+    if (!HYD_step.core)
+        HYD_step_option_error(HYD_step_options.schedule ? "--adapt-schedule" :
+                              HYD_step_options.policy ? "--adapt-policy" : "adaptation", error);
+    HYD_step_use_loop();
+    if (HYD_step_adopt_launch() == HYD_SUCCESS)
+        place_group(HYD_step_find_group(0));
+    HYD_step_leave();
+}
+
+void HYD_step_start(void)
+{
+    const struct HYD_step_options *o = &HYD_step_options;
+
+    HYD_step.zero_us = monotonic_us();
+    if (!o->schedule && !o->policy && !o->range && !o->interval && !o->log)
+        return;
+    open_log();
+    create_core();
+}
+
+void HYD_step_finish(void)
+{
+    char summary[1024];
+
+    HYD_step_socket_close();
+    if (!HYD_step.core)
+        return;
+    if (HYD_server_info.user_global.debug &&
+        step_core_summary(HYD_step.core, summary, sizeof(summary)) > 0)
+        HYDU_dump_noprefix(stdout, "%s\n", summary);
+    step_core_destroy(HYD_step.core);
+    HYD_step.core = NULL;
+    while (HYD_step.groups)
+        HYD_step_free_group(HYD_step.groups);
+    if (HYD_step.log_fd >= 0)
+        close(HYD_step.log_fd);
+    HYD_step.log_fd = -1;
+}
+
+/* ---- messages of the proxies ------------------------------------------------------------------- */
+
+static void note_exit(struct HYD_step_proxy *p)
+{
+    if (p->freed < p->processes) {
+        p->freed++;
+        p->node->active_processes--;
+    }
+}
+
+static void take_report(struct HYD_proxy *proxy, const struct HYD_adapt_message *message,
+                        const char *payload)
+{
+    uint32_t adaptive = 0;
+
+    if (message->kind == REPORT_INIT && message->bytes >= 2 * sizeof(uint32_t))
+        memcpy(&adaptive, payload + sizeof(uint32_t), sizeof(adaptive));
+    if (!HYD_step.core)
+        create_core();
+    struct HYD_step_group *g = HYD_step_find_group(proxy->pg->pgid);
+    if (!g)
+        return;
+    if (adaptive)
+        HYD_step_socket_open();
+    if (message->kind == REPORT_EXITED)
+        note_exit(&g->proxies[proxy->proxy_id]);
+    HYD_step_enter();
+    step_core_report(HYD_step.core, HYD_step_now_ms(), g->group, proxy->proxy_id,
+                     (enum step_report) message->kind, message->epoch, payload,
+                     (size_t) message->bytes);
+    HYD_step_leave();
+}
+
+HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pmcd_hdr *hdr)
+{
+    struct HYD_adapt_message message;
+    char *buf = NULL;
+    int count, closed;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ERR_CHKANDJUMP(status, hdr->buflen < (int) sizeof(message) ||
+                        hdr->buflen > HYD_ADAPT_MESSAGE_MAX, HYD_INTERNAL_ERROR,
+                        "adaptation message of %d bytes\n", hdr->buflen);
+    HYDU_MALLOC_OR_JUMP(buf, char *, hdr->buflen, status);
+    status = HYDU_sock_read(fd, buf, hdr->buflen, &count, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    HYDU_ERR_POP(status, "unable to read an adaptation message\n");
+    HYDU_ASSERT(!closed, status);
+
+    memcpy(&message, buf, sizeof(message));
+    HYDU_ERR_CHKANDJUMP(status, message.bytes != (uint64_t) hdr->buflen - sizeof(message),
+                        HYD_INTERNAL_ERROR, "adaptation message with a wrong length\n");
+    take_report(proxy, &message, buf + sizeof(message));
+
+  fn_exit:
+    MPL_free(buf);
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- ends of proxies, exit codes --------------------------------------------------------------- */
+
+static int rules_apply(const struct HYD_step_group *g)
+{
+    return !g->removed && !step_core_owns_failure(HYD_step.core, g->group);
+}
+
+static void collect_exit_statuses(const struct HYD_proxy *proxy)
+{
+    for (int i = 0; i < proxy->proxy_process_count; i++)
+        HYD_step.exit_status |= proxy->exit_status[i];
+}
+
+int HYD_step_proxy_ended(struct HYD_proxy *proxy)
+{
+    struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
+
+    if (!g)
+        return 1;
+    int rules = rules_apply(g);
+    struct HYD_step_proxy *p = &g->proxies[proxy->proxy_id];
+    while (g->group != 0 && p->freed < p->processes)
+        note_exit(p);
+    if (rules && g->group != 0)
+        collect_exit_statuses(proxy);
+    HYD_step_defer_proxy_gone(g, proxy->proxy_id);
+    return rules;
+}
+
+int HYD_step_proxy_lost(struct HYD_proxy *proxy)
+{
+    struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
+
+    if (!g)
+        return 0;
+    int rules = rules_apply(g);
+    /* The core names what was lost before stock's error ends the job, and withdraws an expansion. */
+    HYD_step_defer_proxy_gone(g, proxy->proxy_id);
+    if (rules)
+        return 0;
+    struct HYD_step_proxy *p = &g->proxies[proxy->proxy_id];
+    while (p->freed < p->processes)
+        note_exit(p);
+    HYD_step_cleanup_proxy(proxy);
+    return 1;
+}
+
+int HYD_step_counted_processes(const struct HYD_proxy *proxy)
+{
+    struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
+
+    /* The nodes of an expansion are copies: stock's count on them is of no interest. */
+    return proxy->proxy_process_count -
+        (g && g->group == 0 ? g->proxies[proxy->proxy_id].freed : 0);
+}
+
+int HYD_step_exit_status(int print)
+{
+    return HYD_step.exit_status;
+}
+
+int HYD_step_skip_signal(const struct HYD_proxy *proxy)
+{
+    return proxy->control_fd == HYD_FD_CLOSED ||
+        (proxy->control_fd == HYD_FD_UNSET && proxy->pg->pgid != 0);
+}
+
+/* ---- standard input and output ----------------------------------------------------------------- */
+
+int HYD_step_label(const struct HYD_proxy *proxy, int rank)
+{
+    struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
+
+    if (!g || rank < 0 || rank >= g->count)
+        return rank;
+    int world_rank = step_core_world_rank(HYD_step.core, g->group, rank);
+    if (world_rank >= 0)
+        g->processes[rank].label = world_rank;
+    return g->processes[rank].label >= 0 ? g->processes[rank].label : rank;
+}
+
+/* The process that is rank 0 of the world: who reads standard input.  At first the launch's. */
+static int first_group = 0, first_rank = 0;
+
+static struct HYD_proxy *first_proxy(void)
+{
+    struct HYD_step_group *g = HYD_step_find_group(first_group);
+
+    if (!g)
+        return NULL;
+    struct HYD_proxy *proxy = g->proxies[g->processes[first_rank].proxy].proxy;
+    return proxy->control_fd == HYD_FD_UNSET || proxy->control_fd == HYD_FD_CLOSED ? NULL : proxy;
+}
+
+/* Looks after each event whether rank 0 is somebody else now.  Input that the former one has got
+ * already is its own; a new one that comes after the end of the input is told of that. */
+static void follow_first(void)
+{
+    struct HYD_pmcd_hdr hdr;
+    int sent, closed;
+
+    if (!HYD_step.core || step_core_world_rank(HYD_step.core, first_group, first_rank) == 0)
+        return;
+    for (struct HYD_step_group * g = HYD_step.groups; g; g = g->next) {
+        for (int rank = 0; rank < g->count; rank++) {
+            if (step_core_world_rank(HYD_step.core, g->group, rank) != 0)
+                continue;
+            first_group = g->group;
+            first_rank = rank;
+            if (HYDT_dmx_query_fd_registration(STDIN_FILENO) || !first_proxy())
+                return;
+            HYD_pmcd_init_header(&hdr);
+            hdr.cmd = STDIN;
+            hdr.rank = rank;
+            hdr.buflen = 0;
+            HYDU_sock_write(first_proxy()->control_fd, &hdr, sizeof(hdr), &sent, &closed,
+                            HYDU_SOCK_COMM_MSGWAIT);
+            return;
+        }
+    }
+}
+
+int HYD_step_stdin(struct HYD_proxy **proxy, struct HYD_pmcd_hdr *hdr)
+{
+    if (!HYD_step.core)
+        return 1;
+    struct HYD_proxy *first = first_proxy();
+    if (!first) {
+        HYDT_dmx_deregister_fd(STDIN_FILENO);   /* nobody is left to read it */
+        return 0;
+    }
+    *proxy = first;
+    hdr->rank = first_rank;
+    return 1;
+}

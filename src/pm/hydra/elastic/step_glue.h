@@ -1,0 +1,63 @@
+/*
+ * What mpiexec does for adaptations, as Hydra's own files call it: the core of the step manager
+ * (step_core.h) is driven from Hydra's event loop, and what it asks for is done with Hydra's means.
+ * All state is owned by the step_*.c files of this folder; every call comes from the event loop,
+ * nothing blocks.  Until an adaptive process has registered, and without --adapt options, none of
+ * this does anything.  SPEC I5, P7, P8, C3, C7, E3, E4.
+ */
+
+#ifndef STEP_GLUE_H_INCLUDED
+#define STEP_GLUE_H_INCLUDED
+
+#include "hydra.h"
+#include "hydra_server.h"
+#include "common.h"
+
+/* ---- called by stock files --------------------------------------------------------------------- */
+
+/* Before anything is launched.  Ends mpiexec with one message if an --adapt option is wrong. */
+void HYD_step_start(void);
+/* The job is over; `HYD_step_exit_status` may still be asked. */
+void HYD_step_finish(void);
+/* Wait statuses of the processes that joined and of an aborted adaptation, or-ed together; prints
+ * them like stock does for the launch if asked to. */
+int HYD_step_exit_status(int print);
+
+/* A message with command ADAPT has come from a proxy. */
+HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pmcd_hdr *hdr);
+/* A proxy has sent its exit statuses and is cleaned up.  Whether stock's rules for processes that
+ * died apply to it (0: an expansion that failed, the job goes on). */
+int HYD_step_proxy_ended(struct HYD_proxy *proxy);
+/* The control connection of a proxy broke.  Whether that concerns its group alone and has been
+ * dealt with (0: stock's error). */
+int HYD_step_proxy_lost(struct HYD_proxy *proxy);
+/* Processes of this proxy that are still counted on its node: stock counts them off all at once. */
+int HYD_step_counted_processes(const struct HYD_proxy *proxy);
+/* A signal cannot reach this proxy: it is gone, or has not come up yet. */
+int HYD_step_skip_signal(const struct HYD_proxy *proxy);
+/* The rank that labels the output of a process. */
+int HYD_step_label(const struct HYD_proxy *proxy, int rank);
+/* Standard input has something: sets the proxy and the rank that it goes to; 0: drop it. */
+int HYD_step_stdin(struct HYD_proxy **proxy, struct HYD_pmcd_hdr *hdr);
+/* Frees process groups that have ended; `current` is the one that the caller waits for. */
+void HYD_step_reap(struct HYD_pg *current);
+
+/* Stock's clean-up of one proxy, which is not public (pmiserv_cb.c). */
+HYD_status HYD_step_cleanup_proxy(struct HYD_proxy *proxy);
+
+/* ---- options (step_options.c) ------------------------------------------------------------------ */
+
+struct HYD_step_options {
+    char *schedule;             /* text; an @FILE is read */
+    char *policy, *range, *interval, *log;
+};
+extern struct HYD_step_options HYD_step_options;
+/* Set while the configuration file is parsed: the command line has precedence over it. */
+extern int HYD_step_reading_config;
+HYD_status HYD_step_option_fn(char *arg, char ***argv);
+void HYD_step_option_help_fn(void);
+void HYD_step_options_usage(void);
+/* One message that names the option, and the end of mpiexec. */
+void HYD_step_option_error(const char *option, const char *error) ATTRIBUTE((noreturn));
+
+#endif /* STEP_GLUE_H_INCLUDED */

@@ -1,0 +1,735 @@
+/*
+ * Process groups that come and go while the job runs.  An expansion is started like MPI_Comm_spawn
+ * does it, but by mpiexec itself: the launch's executable, arguments, environment and directory
+ * (I5), a key-value space of its own, no parent.  Where several programs were launched together,
+ * joining processes run the first.
+ *
+ * Placement: Hydra's own rule over the known nodes (free cores first, in the order of the host
+ * list, then round robin), or over the hosts that are given.  A group works on copies of the nodes,
+ * numbered from 0, because node numbers are told to its processes; what is occupied is counted on
+ * the originals in HYD_server_info.node_list, and for hosts that were never listed in `guests`.
+ *
+ * A record of a launched proxy has three ends, in any order: its control connection, its output
+ * (both are stock's), and the process that launched it, which is waited for here.  When all have
+ * come for all proxies of a group, HYD_step_reap frees it.
+ */
+
+#include "step_state.h"
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include "bsci.h"
+#include "bscu.h"
+#include "demux_internal.h"
+#include "pmci.h"
+#include "pmiserv.h"
+#include "pmiserv_utils.h"
+
+/* Descriptors that a proxy needs: for each process, and for itself. */
+#define FDS_PER_PROCESS 6
+#define FDS_PER_PROXY 32
+
+static struct HYD_node *guests = NULL;  /* hosts that only expansions have named */
+
+static void say(char *error, size_t error_bytes, const char *format, ...)
+    ATTRIBUTE((format(printf, 3, 4)));
+static void say(char *error, size_t error_bytes, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(error, error_bytes, format, list);
+    va_end(list);
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------- */
+
+static struct HYD_node *find_node(struct HYD_node *list, const char *hostname)
+{
+    struct HYD_node *node;
+
+    for (node = list; node && strcmp(node->hostname, hostname); node = node->next);
+    return node;
+}
+
+/* The node of this name on which processes are counted; hosts that are new are taken in. */
+static struct HYD_node *known_node(const char *hostname)
+{
+    struct HYD_node *node = find_node(HYD_server_info.node_list, hostname);
+
+    if (!node)
+        node = find_node(guests, hostname);
+    if (node || HYDU_alloc_node(&node) != HYD_SUCCESS)
+        return node;
+    node->hostname = MPL_strdup(hostname);
+    /* As many slots as the first of the known hosts: usually all are alike. */
+    node->core_count = HYD_server_info.node_list->core_count;
+    node->next = guests;
+    guests = node;
+    return node;
+}
+
+static HYD_status copy_node(const struct HYD_node *node, struct HYD_node **copy)
+{
+    HYD_status status = HYDU_alloc_node(copy);
+
+    HYDU_ERR_POP(status, "unable to allocate a node\n");
+    (*copy)->hostname = MPL_strdup(node->hostname);
+    (*copy)->core_count = node->core_count;
+    (*copy)->active_processes = node->active_processes;
+    (*copy)->user = node->user ? MPL_strdup(node->user) : NULL;
+    (*copy)->local_binding = node->local_binding ? MPL_strdup(node->local_binding) : NULL;
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Copies of the nodes that a group may use, in order. */
+static HYD_status candidate_nodes(const char *const *hosts, int n_hosts, struct HYD_node **list)
+{
+    struct HYD_node **end = list;
+    HYD_status status = HYD_SUCCESS;
+
+    *list = NULL;
+    for (int i = 0; i < n_hosts; i++) {
+        struct HYD_node *node = known_node(hosts[i]);
+        HYDU_ERR_CHKANDJUMP(status, !node, HYD_NO_MEM, "no memory for a node\n");
+        if (find_node(*list, hosts[i]))
+            continue;
+        status = copy_node(node, end);
+        HYDU_ERR_POP(status, "unable to copy a node\n");
+        end = &(*end)->next;
+    }
+    for (struct HYD_node * node = n_hosts ? NULL : HYD_server_info.node_list; node;
+         node = node->next) {
+        status = copy_node(node, end);
+        HYDU_ERR_POP(status, "unable to copy a node\n");
+        end = &(*end)->next;
+    }
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* What one proxy can serve is bounded by the descriptors that it may open (for the launch too, but
+ * there Hydra fails with the whole job). */
+static int check_capacity(const struct HYD_pg *pg, char *error, size_t error_bytes)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return 0;
+    for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
+        rlim_t need = FDS_PER_PROXY + (rlim_t) p->proxy_process_count * FDS_PER_PROCESS;
+        if (need <= limit.rlim_cur)
+            continue;
+        say(error, error_bytes, "host %s cannot take %d more processes at once: they need %llu open"
+            " files and the limit is %llu (ulimit -n); grow in smaller steps, name more hosts or"
+            " raise the limit", p->node->hostname, p->proxy_process_count,
+            (unsigned long long) need, (unsigned long long) limit.rlim_cur);
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- records ----------------------------------------------------------------------------------- */
+
+void HYD_step_free_group(struct HYD_step_group *group)
+{
+    struct HYD_step_group **link;
+
+    for (link = &HYD_step.groups; *link && *link != group; link = &(*link)->next);
+    if (*link)
+        *link = group->next;
+    MPL_free(group->processes);
+    MPL_free(group->proxies);
+    MPL_free(group);
+}
+
+/* Rank of the k-th process of a proxy, by Hydra's rule: ranks go to the filler processes of all
+ * proxies first, then round robin over their cores. */
+struct rank_rule {
+    int filler, filler_start, cores, cores_start, all_cores;
+};
+
+static int rank_of(const struct rank_rule *r, int k)
+{
+    if (k < r->filler)
+        return r->filler_start + k;
+    int layer = (k - r->filler) / r->cores;
+    return r->cores_start + layer * r->all_cores + (k - r->filler) % r->cores;
+}
+
+static void place_ranks(struct HYD_step_group *g)
+{
+    int fillers = 0, cores = 0, filler_start = 0, cores_start;
+
+    for (int i = 0; i < g->proxy_count; i++) {
+        fillers += g->proxies[i].proxy->filler_processes;
+        cores += g->proxies[i].proxy->node->core_count;
+    }
+    cores_start = fillers;
+    for (int i = 0; i < g->proxy_count; i++) {
+        const struct HYD_proxy *p = g->proxies[i].proxy;
+        struct rank_rule rule = { p->filler_processes, filler_start, p->node->core_count,
+            cores_start, cores
+        };
+        for (int k = 0; k < p->proxy_process_count; k++) {
+            int rank = rank_of(&rule, k);
+            if (rank < g->count)
+                g->processes[rank].proxy = i;
+        }
+        filler_start += p->filler_processes;
+        cores_start += p->node->core_count;
+    }
+}
+
+static HYD_status new_group(struct HYD_pg *pg, struct HYD_step_group **group)
+{
+    struct HYD_step_group *g = NULL, **end;
+    int i;
+    HYD_status status = HYD_SUCCESS;
+
+    g = MPL_calloc(1, sizeof(*g), MPL_MEM_PM);
+    HYDU_ERR_CHKANDJUMP(status, !g, HYD_NO_MEM, "no memory for a process group\n");
+    g->group = pg->pgid;
+    g->pg = pg;
+    g->count = pg->pg_process_count;
+    g->proxy_count = pg->proxy_count;
+    g->listen_fd = -1;
+    g->processes = MPL_calloc((size_t) g->count, sizeof(*g->processes), MPL_MEM_PM);
+    g->proxies = MPL_calloc((size_t) g->proxy_count, sizeof(*g->proxies), MPL_MEM_PM);
+    HYDU_ERR_CHKANDJUMP(status, !g->processes || !g->proxies, HYD_NO_MEM,
+                        "no memory for a process group\n");
+    i = 0;
+    for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next, i++)
+        g->proxies[i] = (struct HYD_step_proxy) {
+            .proxy = p,.node = p->node,.processes = p->proxy_process_count,.launch_fd = -1,
+            .launcher_pid = -1,.launcher_watch = -1
+        };
+    for (i = 0; i < g->count; i++)
+        g->processes[i].label = -1;
+    place_ranks(g);
+
+    for (end = &HYD_step.groups; *end; end = &(*end)->next);
+    *end = g;
+    *group = g;
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    if (g) {
+        MPL_free(g->processes);
+        MPL_free(g->proxies);
+        MPL_free(g);
+    }
+    goto fn_exit;
+}
+
+HYD_status HYD_step_adopt_launch(void)
+{
+    struct HYD_step_group *g;
+
+    return new_group(&HYD_server_info.pg_list, &g);
+}
+
+/* ---- proxies that come up ---------------------------------------------------------------------- */
+
+static void close_fd(int *fd)
+{
+    if (*fd < 0)
+        return;
+    if (HYDT_dmx_query_fd_registration(*fd))
+        HYDT_dmx_deregister_fd(*fd);
+    close(*fd);
+    *fd = -1;
+}
+
+static int connected(const struct HYD_proxy *proxy)
+{
+    return proxy->control_fd != HYD_FD_UNSET && proxy->control_fd != HYD_FD_CLOSED;
+}
+
+static void forget_launch_fd(struct HYD_step_group *g, int fd)
+{
+    for (int i = 0; i < g->proxy_count; i++)
+        if (g->proxies[i].launch_fd == fd)
+            g->proxies[i].launch_fd = -1;
+}
+
+static void stop_listening(struct HYD_step_group *g)
+{
+    struct HYD_pmcd_pmi_pg_scratch *scratch = g->pg->pg_scratch;
+
+    close_fd(&g->listen_fd);
+    if (scratch && scratch->control_listen_fd != HYD_FD_CLOSED)
+        scratch->control_listen_fd = HYD_FD_UNSET;
+}
+
+/* A proxy will not come up. */
+static void proxy_failed(struct HYD_step_group *g, int i)
+{
+    struct HYD_step_proxy *p = &g->proxies[i];
+
+    close_fd(&p->launch_fd);
+    p->node->active_processes -= p->processes - p->freed;
+    p->freed = p->processes;
+    p->proxy->control_fd = HYD_FD_CLOSED;
+    HYD_step_cleanup_proxy(p->proxy);
+    HYD_step_defer_proxy_gone(g, i);
+}
+
+/* First message on a new control connection: the proxy's id.  Stock's handler takes it from
+ * there, unless nothing comes. */
+static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
+{
+    struct HYD_step_group *g = HYD_step_find_group((int) (size_t) userp);
+    struct HYD_step_proxy *p = NULL;
+    int id, open, mine = -1;
+    HYD_status status = HYD_SUCCESS;
+
+    ssize_t n = recv(fd, &id, sizeof(id), MSG_PEEK | MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        goto fn_exit;
+    if (n > 0 && n < (ssize_t) sizeof(id))
+        goto fn_exit;
+    open = n > 0 && g && ((struct HYD_pmcd_pmi_pg_scratch *) g->pg->pg_scratch)
+        && ((struct HYD_pmcd_pmi_pg_scratch *) g->pg->pg_scratch)->control_listen_fd !=
+        HYD_FD_CLOSED;
+    for (int i = 0; g && i < g->proxy_count; i++)
+        if (g->proxies[i].launch_fd == fd)
+            mine = i;
+    if (open && id >= 0 && id < g->proxy_count && (mine < 0 || mine == id))
+        p = &g->proxies[id];
+    if (!p || p->proxy->control_fd != HYD_FD_UNSET) {
+        /* Gone before it said anything, too late, or not one of ours. */
+        HYDT_dmx_deregister_fd(fd);
+        close(fd);
+        if (mine >= 0)
+            g->proxies[mine].launch_fd = -1;
+        if (mine >= 0 && g->proxies[mine].proxy->control_fd == HYD_FD_UNSET)
+            proxy_failed(g, mine);
+        goto fn_exit;
+    }
+
+    forget_launch_fd(g, fd);
+    status = HYD_pmcd_pmiserv_proxy_init_cb(fd, events, userp);
+    HYDU_ERR_POP(status, "unable to take in a proxy\n");
+    if (g->removed) {
+        status = HYD_pmcd_pmiserv_send_signal(p->proxy, SIGKILL);
+        HYDU_ERR_POP(status, "unable to remove a process group\n");
+    }
+    for (int i = 0; i < g->proxy_count; i++)
+        if (g->proxies[i].proxy->control_fd == HYD_FD_UNSET)
+            goto fn_exit;
+    stop_listening(g);
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+static HYD_status accept_cb(int fd, HYD_event_t events, void *userp)
+{
+    int proxy_fd = -1;
+    HYD_status status = HYDU_sock_accept(fd, &proxy_fd);
+
+    HYDU_ERR_POP(status, "accept error\n");
+    status = HYDU_sock_cloexec(proxy_fd);
+    HYDU_ERR_POP(status, "unable to set a socket to close on exec\n");
+    status = HYDT_dmx_register_fd(1, &proxy_fd, HYD_POLLIN, userp, hello_cb);
+    HYDU_ERR_POP(status, "unable to register fd\n");
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    if (proxy_fd >= 0)
+        close(proxy_fd);
+    goto fn_exit;
+}
+
+/* ---- the processes that launch proxies ---------------------------------------------------------- */
+
+/* Hydra's lists of launcher processes and of their output only grow; take out what has ended. */
+static void compact_launcher_lists(void)
+{
+    int n = 0;
+
+    for (int i = 0; i < HYD_bscu_pid_count; i++)
+        if (HYD_bscu_pid_list[i] != -1)
+            HYD_bscu_pid_list[n++] = HYD_bscu_pid_list[i];
+    for (int i = n; i < HYD_bscu_pid_count; i++)
+        HYD_bscu_pid_list[i] = -1;
+    HYD_bscu_pid_count = n;
+
+    n = 0;
+    for (int i = 0; i < HYD_bscu_fd_count; i++)
+        if (HYD_bscu_fd_list[i] != HYD_FD_CLOSED)
+            HYD_bscu_fd_list[n++] = HYD_bscu_fd_list[i];
+    HYD_bscu_fd_count = n;
+}
+
+static void launcher_ended(struct HYD_step_group *g, int i)
+{
+    struct HYD_step_proxy *p = &g->proxies[i];
+    int ignored;
+
+    waitpid(p->launcher_pid, &ignored, WNOHANG);        /* or Hydra has, at its end */
+    for (int k = 0; k < HYD_bscu_pid_count; k++)
+        if (HYD_bscu_pid_list[k] == p->launcher_pid)
+            HYD_bscu_pid_list[k] = -1;
+    p->launcher_pid = -1;
+    close_fd(&p->launcher_watch);
+    compact_launcher_lists();
+    /* A proxy that said nothing yet may have left a last word in the socket: hello_cb sees it. */
+    if (p->proxy->control_fd == HYD_FD_UNSET && p->launch_fd < 0)
+        proxy_failed(g, i);
+}
+
+static HYD_status launcher_cb(int fd, HYD_event_t events, void *userp)
+{
+    struct HYD_step_group *g = HYD_step_find_group((int) (size_t) userp);
+
+    for (int i = 0; g && i < g->proxy_count; i++)
+        if (g->proxies[i].launcher_watch == fd) {
+            launcher_ended(g, i);
+            break;
+        }
+    return HYD_SUCCESS;
+}
+
+/* Hydra has appended one process for each proxy of the group (a launcher of its own kind, like
+ * srun, may have started one for all: it is then watched for the first). */
+static HYD_status watch_launchers(struct HYD_step_group *g, int first)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    for (int i = 0; i < g->proxy_count && first + i < HYD_bscu_pid_count; i++) {
+        struct HYD_step_proxy *p = &g->proxies[i];
+        p->launcher_pid = HYD_bscu_pid_list[first + i];
+        p->launcher_watch = (int) syscall(SYS_pidfd_open, p->launcher_pid, 0);
+        if (p->launcher_watch < 0) {
+            p->launcher_pid = -1;       /* Hydra waits for it at the end of the job */
+            continue;
+        }
+        status = HYDU_sock_cloexec(p->launcher_watch);
+        HYDU_ERR_POP(status, "unable to set a descriptor to close on exec\n");
+        status = HYDT_dmx_register_fd(1, &p->launcher_watch, HYD_POLLIN,
+                                      (void *) (size_t) g->group, launcher_cb);
+        HYDU_ERR_POP(status, "unable to register fd\n");
+    }
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- launch ------------------------------------------------------------------------------------ */
+
+static HYD_status joining_exec(int count, struct HYD_exec **exec)
+{
+    const struct HYD_exec *launched = HYD_server_info.pg_list.proxy_list->exec_list;
+    int i;
+    HYD_status status = HYDU_alloc_exec(exec);
+
+    HYDU_ERR_POP(status, "unable to allocate exec\n");
+    for (i = 0; launched->exec[i]; i++)
+        (*exec)->exec[i] = MPL_strdup(launched->exec[i]);
+    (*exec)->exec[i] = NULL;
+    (*exec)->wdir = launched->wdir ? MPL_strdup(launched->wdir) : NULL;
+    (*exec)->env_prop = launched->env_prop ? MPL_strdup(launched->env_prop) : NULL;
+    (*exec)->user_env = HYDU_env_list_dup(launched->user_env);
+    (*exec)->appnum = launched->appnum;
+    (*exec)->proc_count = count;
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* A pg at the end of Hydra's list, with its proxies placed. */
+static HYD_status make_pg(int count, const char *const *hosts, int n_hosts, struct HYD_pg **new_pg)
+{
+    struct HYD_pg *last, *pg;
+    struct HYD_exec *exec = NULL;
+    int i = 0;
+    HYD_status status = HYD_SUCCESS;
+
+    for (last = &HYD_server_info.pg_list; last->next; last = last->next);
+    status = HYDU_alloc_pg(&pg, last->pgid + 1);
+    HYDU_ERR_POP(status, "unable to allocate process group\n");
+    last->next = pg;
+    *new_pg = pg;
+    pg->pg_process_count = count;
+
+    status = joining_exec(count, &exec);
+    HYDU_ERR_POP(status, "unable to copy the program's description\n");
+    status = HYD_pmcd_pmi_alloc_pg_scratch(pg);
+    HYDU_ERR_POP(status, "unable to allocate pg scratch space\n");
+    status = candidate_nodes(hosts, n_hosts, &pg->user_node_list);
+    HYDU_ERR_POP(status, "unable to make the node list\n");
+    status = HYDU_create_proxy_list(exec, pg->user_node_list, pg);
+    HYDU_ERR_POP(status, "error creating proxy list\n");
+    for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
+        p->node->node_id = i++;
+        pg->pg_core_count += p->node->core_count;
+    }
+
+  fn_exit:
+    HYDU_free_exec_list(exec);
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Undo of make_pg: the pg is the last of the list. */
+static void drop_pg(struct HYD_pg *pg)
+{
+    struct HYD_pg *last;
+
+    for (last = &HYD_server_info.pg_list; last->next && last->next != pg; last = last->next);
+    last->next = NULL;
+    HYD_pmcd_pmi_free_pg_scratch(pg);
+    HYDU_free_pg_list(pg);
+}
+
+static HYD_status listen_for(struct HYD_step_group *g, char **port_string)
+{
+    struct HYD_pmcd_pmi_pg_scratch *scratch = g->pg->pg_scratch;
+    char *ip = NULL, *range = NULL;
+    uint16_t port = 0;
+    HYD_status status = HYD_SUCCESS;
+
+    if (HYD_server_info.port_range)
+        range = MPL_strdup(HYD_server_info.port_range);
+    status = HYDU_sock_listen(&g->listen_fd, range, &port);
+    HYDU_ERR_POP(status, "unable to listen on port\n");
+    status = HYDU_sock_cloexec(g->listen_fd);
+    HYDU_ERR_POP(status, "unable to set a socket to close on exec\n");
+    status = HYDT_dmx_register_fd(1, &g->listen_fd, HYD_POLLIN, (void *) (size_t) g->group,
+                                  accept_cb);
+    HYDU_ERR_POP(status, "unable to register fd\n");
+    if (HYD_server_info.user_global.iface) {
+        status = HYDU_sock_get_iface_ip(HYD_server_info.user_global.iface, &ip);
+        HYDU_ERR_POP(status, "unable to get network interface IP\n");
+    } else
+        ip = MPL_strdup(HYD_server_info.localhost);
+    HYDU_MALLOC_OR_JUMP(*port_string, char *, strlen(ip) + 16, status);
+    MPL_snprintf(*port_string, strlen(ip) + 16, "%s:%u", ip, (unsigned) port);
+    scratch->control_listen_fd = HYD_FD_UNSET;
+
+  fn_exit:
+    MPL_free(range);
+    MPL_free(ip);
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Adds --adapt to what the proxy is told. */
+static HYD_status tell_proxy(struct HYD_proxy *proxy, uint32_t epoch, int pre, uint32_t first_uid)
+{
+    char **list = proxy->exec_launch_info, text[128];
+    int n;
+    HYD_status status = HYD_SUCCESS;
+
+    n = HYDU_strlist_lastidx(list);
+    HYDU_REALLOC_OR_JUMP(list, char **, (n + 3) * sizeof(char *), status);
+    MPL_snprintf(text, sizeof(text), "first_uid=%u,epoch=%u,pre=%d,local_pre=%d", first_uid, epoch,
+                 pre, step_core_local_pre(HYD_step.core, proxy->node->hostname));
+    list[n] = MPL_strdup("--adapt");
+    list[n + 1] = MPL_strdup(text);
+    list[n + 2] = NULL;
+    proxy->exec_launch_info = list;
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Nothing of ours may live on in the proxies that are started from here: a copied control
+ * connection would hide our own end from the other proxies. */
+static void close_all_on_exec(void)
+{
+    for (struct HYDT_dmxu_callback * c = HYDT_dmxu_cb_list; c; c = c->next)
+        for (int j = 0; j < c->num_fds; j++)
+            if (c->fd[j] > STDERR_FILENO)
+                HYDU_sock_cloexec(c->fd[j]);
+    HYDU_sock_cloexec(HYD_server_info.cmd_pipe[0]);
+    HYDU_sock_cloexec(HYD_server_info.cmd_pipe[1]);
+}
+
+static HYD_status start_proxies(struct HYD_step_group *g, char **arguments)
+{
+    int *control_fd = NULL, first = HYD_bscu_pid_count;
+    HYD_status status = HYD_SUCCESS;
+
+    close_all_on_exec();
+    HYDU_MALLOC_OR_JUMP(control_fd, int *, g->proxy_count * sizeof(int), status);
+    for (int i = 0; i < g->proxy_count; i++)
+        control_fd[i] = HYD_FD_UNSET;
+    status = HYDT_bsci_launch_procs(arguments, g->pg->proxy_list, HYD_FALSE, control_fd);
+    HYDU_ERR_POP(status, "launcher cannot launch processes\n");
+    for (int i = 0; i < g->proxy_count; i++) {
+        if (control_fd[i] == HYD_FD_UNSET)
+            continue;
+        g->proxies[i].launch_fd = control_fd[i];
+        status = HYDT_dmx_register_fd(1, &control_fd[i], HYD_POLLIN, (void *) (size_t) g->group,
+                                      hello_cb);
+        HYDU_ERR_POP(status, "unable to register fd\n");
+    }
+    status = watch_launchers(g, first);
+    HYDU_ERR_POP(status, "unable to watch the launchers\n");
+
+  fn_exit:
+    MPL_free(control_fd);
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* From here on the processes are counted on the known nodes. */
+static HYD_status count_on_nodes(struct HYD_step_group *g)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    for (int i = 0; i < g->proxy_count; i++) {
+        g->proxies[i].node = known_node(g->proxies[i].proxy->node->hostname);
+        HYDU_ERR_CHKANDJUMP(status, !g->proxies[i].node, HYD_NO_MEM, "no memory for a node\n");
+        g->proxies[i].node->active_processes += g->proxies[i].processes;
+    }
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+int HYD_step_launch(void *context, uint32_t epoch, int count, int pre, uint32_t first_uid,
+                    const char *const *hosts, int n_hosts, int *group, char *error,
+                    size_t error_bytes)
+{
+    struct HYD_pg *pg = NULL;
+    struct HYD_step_group *g = NULL;
+    struct HYD_string_stash stash;
+    char *port = NULL;
+    HYD_status status = HYD_SUCCESS;
+
+    HYD_STRING_STASH_INIT(stash);
+    say(error, error_bytes, "mpiexec was unable to start the processes (see the messages above)");
+    status = make_pg(count, hosts, n_hosts, &pg);
+    HYDU_ERR_POP(status, "unable to make a process group\n");
+    if (check_capacity(pg, error, error_bytes) < 0) {
+        drop_pg(pg);
+        return -1;
+    }
+    status = new_group(pg, &g);
+    HYDU_ERR_POP(status, "unable to note a process group\n");
+    status = listen_for(g, &port);
+    HYDU_ERR_POP(status, "unable to listen for proxies\n");
+    status = HYD_pmcd_pmi_fill_in_proxy_args(&stash, port, pg->pgid);
+    HYDU_ERR_POP(status, "unable to fill in proxy arguments\n");
+    status = HYD_pmcd_pmi_fill_in_exec_launch_info(pg);
+    HYDU_ERR_POP(status, "unable to fill in executable arguments\n");
+    for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
+        status = tell_proxy(p, epoch, pre, first_uid);
+        HYDU_ERR_POP(status, "unable to fill in adaptation arguments\n");
+    }
+    status = count_on_nodes(g);
+    HYDU_ERR_POP(status, "unable to count the processes\n");
+    status = start_proxies(g, stash.strlist);
+    HYDU_ERR_POP(status, "unable to start proxies\n");
+    *group = g->group;
+    HYD_step_defer_placed(g);
+
+  fn_exit:
+    HYD_STRING_STASH_FREE(stash);
+    MPL_free(port);
+    return status == HYD_SUCCESS ? 0 : -1;
+
+  fn_fail:
+    if (g) {
+        /* Some proxies may be on their way; they find nobody listening and give up. */
+        for (int i = 0; i < g->proxy_count; i++) {
+            close_fd(&g->proxies[i].launch_fd);
+            close_fd(&g->proxies[i].launcher_watch);
+            if (g->proxies[i].node != g->proxies[i].proxy->node)
+                g->proxies[i].node->active_processes -= g->proxies[i].processes;
+        }
+        close_fd(&g->listen_fd);
+        HYD_step_free_group(g);
+    }
+    if (pg)
+        drop_pg(pg);
+    goto fn_exit;
+}
+
+/* ---- removal ----------------------------------------------------------------------------------- */
+
+void HYD_step_kill_group(void *context, int group)
+{
+    struct HYD_step_group *g = HYD_step_find_group(group);
+
+    if (!g || g->group == 0)
+        return;
+    g->removed = 1;
+    /* Proxies that have not come up yet are dealt with when they do (hello_cb). */
+    for (int i = 0; i < g->proxy_count; i++)
+        if (connected(g->proxies[i].proxy))
+            HYD_pmcd_pmiserv_send_signal(g->proxies[i].proxy, SIGKILL);
+}
+
+static int finished(const struct HYD_pg *pg, const struct HYD_step_group *g)
+{
+    for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
+        if (p->control_fd != HYD_FD_CLOSED)
+            return 0;
+    for (int i = 0; i < g->proxy_count; i++)
+        if (g->proxies[i].launcher_pid != -1 || !g->proxies[i].ended)
+            return 0;
+    return 1;
+}
+
+void HYD_step_reap(struct HYD_pg *current)
+{
+    struct HYD_pg *before = &HYD_server_info.pg_list, *pg;
+
+    if (!HYD_step.core)
+        return;
+    /* The last one stays, so that no later group gets its number. */
+    while ((pg = before->next) && pg->next) {
+        struct HYD_step_group *g = pg == current ? NULL : HYD_step_find_group(pg->pgid);
+        if (!g || !finished(pg, g)) {
+            before = pg;
+            continue;
+        }
+        stop_listening(g);
+        HYD_step_free_group(g);
+        before->next = pg->next;
+        pg->next = NULL;
+        for (struct HYD_pg * p = &HYD_server_info.pg_list; p; p = p->next)
+            if (p->spawner_pg == pg)
+                p->spawner_pg = NULL;
+        HYD_pmcd_pmi_free_pg_scratch(pg);
+        HYDU_free_pg_list(pg);
+    }
+}

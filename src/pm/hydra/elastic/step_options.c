@@ -1,0 +1,113 @@
+/*
+ * The --adapt options of mpiexec.  Texts are only kept here; what they mean, and what is wrong with
+ * them, is the core's business (step_core.h), asked before anything is launched.
+ */
+
+#include "step_glue.h"
+
+#define SCHEDULE_BYTES_MAX (1024 * 1024)
+
+struct HYD_step_options HYD_step_options;
+int HYD_step_reading_config = 0;
+
+void HYD_step_option_error(const char *option, const char *error)
+{
+    fflush(stdout);
+    /* The core's messages may already begin with the option's name. */
+    if (!strncmp(error, option, strlen(option)))
+        fprintf(stderr, "mpiexec: %s\n", error);
+    else
+        fprintf(stderr, "mpiexec: %s: %s\n", option, error);
+    exit(1);
+}
+
+static char *read_schedule(const char *name)
+{
+    char error[HYDRA_MAX_PATH + 128];
+    FILE *file = fopen(name, "r");
+
+    if (!file) {
+        MPL_snprintf(error, sizeof(error), "unable to read %s (%s)", name, MPL_strerror(errno));
+        HYD_step_option_error("--adapt-schedule", error);
+    }
+    char *text = MPL_malloc(SCHEDULE_BYTES_MAX + 1, MPL_MEM_PM);
+    size_t length = text ? fread(text, 1, SCHEDULE_BYTES_MAX + 1, file) : 0;
+    if (!text || ferror(file) || length > SCHEDULE_BYTES_MAX) {
+        MPL_snprintf(error, sizeof(error), "%s: %s", name, length > SCHEDULE_BYTES_MAX ?
+                     "longer than 1 MiB" : "unable to read it");
+        HYD_step_option_error("--adapt-schedule", error);
+    }
+    fclose(file);
+    text[length] = '\0';
+    return text;
+}
+
+static char **variable_of(const char *arg)
+{
+    static const struct {
+        const char *name;
+        char **variable;
+    } options[] = {
+        {"adapt-schedule", &HYD_step_options.schedule},
+        {"adapt-policy", &HYD_step_options.policy},
+        {"adapt-range", &HYD_step_options.range},
+        {"adapt-interval", &HYD_step_options.interval},
+        {"adapt-log", &HYD_step_options.log}
+    };
+
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+        if (!strcasecmp(arg, options[i].name))
+            return options[i].variable;
+    return NULL;
+}
+
+HYD_status HYD_step_option_fn(char *arg, char ***argv)
+{
+    char **variable = variable_of(arg), option[64];
+    const char *value = **argv;
+
+    MPL_snprintf(option, sizeof(option), "--%s", arg);
+    if (!value)
+        HYD_step_option_error(option, "a value is missing");
+    if (*variable && !HYD_step_reading_config)
+        HYD_step_option_error(option, "given twice");
+    if (!*variable)
+        *variable = variable == &HYD_step_options.schedule && value[0] == '@' ?
+            read_schedule(value + 1) : MPL_strdup(value);
+    (*argv)++;
+    return HYD_SUCCESS;
+}
+
+void HYD_step_options_usage(void)
+{
+    printf("\n");
+    printf("  Adaptation options (programs that use MPI_Init_adapt):\n");
+    printf("    -adapt-schedule {list|@file}     world sizes to go through, for example 4,2,6\n");
+    printf("    -adapt-policy {policy}           increase-decrease or random[:seed]\n");
+    printf("    -adapt-range {min:max}           world sizes that a policy may choose\n");
+    printf("    -adapt-interval {time}           time between its offers (default 1s)\n");
+    printf("    -adapt-log {file}                one JSON line for each event\n");
+}
+
+void HYD_step_option_help_fn(void)
+{
+    printf("\n");
+    printf("-adapt-schedule: World sizes, each offered as soon as the one before is committed\n");
+    printf("   4,2,6            three sizes\n");
+    printf("   2s:4,5s:1        not before these times after launch\n");
+    printf("   3/leave=0+2      size 3; of the ranks before the change, 0 and 2 leave\n");
+    printf("   8/hosts=a+b      joining processes are started on these hosts\n");
+    printf("   @FILE            the list is in a file\n");
+    printf("-adapt-policy: Sizes are chosen by mpiexec\n");
+    printf("   increase-decrease   one more each time up to the maximum, then one fewer\n");
+    printf("   random[:SEED]       normally distributed differences\n");
+    printf("-adapt-range MIN:MAX, -adapt-interval TIME: What a policy keeps to (default 1s;\n");
+    printf("   0: the next one at once)\n");
+    printf("-adapt-log FILE: One JSON line for each event, with times\n\n");
+    printf("Notes:\n");
+    printf("  * A running step can be resized at any time: see the command elastic\n");
+    printf("  * MPIEXEC_ADAPT_BEHIND=TIME: report which ranks have not reached the agreed\n");
+    printf("    probe after this time (default 30s, 0: never)\n");
+    printf("  * MPIEXEC_ADAPT_MARGIN=N: probes between the farthest process and the agreed\n");
+    printf("    probe (default 1)\n\n");
+}

@@ -1,0 +1,321 @@
+/*
+ * The step protocol's socket: lines of JSON between clients of the same user (the command elastic, a
+ * resource manager) and the core.  This file moves lines; what they mean is the core's business.
+ *
+ * The socket (its place is defined in step_socket.h) is made when the first adaptive process has
+ * registered, so that other jobs leave no trace.  It is removed at exit; what a killed mpiexec
+ * leaves behind is removed by the next one.
+ *
+ * Bounds: CLIENTS_MAX clients, STEP_LINE_MAX bytes of a line, OUTPUT_MAX bytes that a client has not
+ * read; who goes beyond is cut off.  Nothing waits: what a client does not take at once is sent when
+ * it can.
+ */
+
+#include "step_state.h"
+#include <dirent.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include "demux.h"
+#include "step_socket.h"
+
+#define CLIENTS_MAX 64
+#define OUTPUT_MAX (4 * 1024 * 1024)
+#define READ_MAX 16384          /* of one client at a time, so that nobody else starves */
+
+struct client {
+    int id;
+    int fd;
+    int waits_to_write;         /* registered for POLLOUT too */
+    char *in;                   /* STEP_LINE_MAX + 1 bytes */
+    size_t in_bytes;
+    char *out;
+    size_t out_bytes, out_room;
+    struct client *next;
+};
+
+static struct client *clients = NULL;
+static int next_client = 1;
+static int listen_fd = -1;
+static struct sockaddr_un address = {.sun_family = AF_UNIX };
+static pid_t owner = 0;         /* children that exit by exit() do not remove the socket */
+
+static HYD_status client_cb(int fd, HYD_event_t events, void *userp);
+
+/* ---- clients ----------------------------------------------------------------------------------- */
+
+static struct client *find_client(int id)
+{
+    struct client *c;
+
+    for (c = clients; c && c->id != id; c = c->next);
+    return c;
+}
+
+static void drop(struct client *c)
+{
+    struct client **link;
+
+    for (link = &clients; *link != c; link = &(*link)->next);
+    *link = c->next;
+    HYDT_dmx_deregister_fd(c->fd);
+    close(c->fd);
+    MPL_free(c->in);
+    MPL_free(c->out);
+    MPL_free(c);
+}
+
+static HYD_status watch(struct client *c, int write_too)
+{
+    HYD_event_t events = write_too ? HYD_POLLIN | HYD_POLLOUT : HYD_POLLIN;
+
+    c->waits_to_write = write_too;
+    return HYDT_dmx_register_fd(1, &c->fd, events, (void *) (size_t) c->id, client_cb);
+}
+
+/* Sends what can be sent.  0, or -1 if the client is gone. */
+static int flush_output(struct client *c)
+{
+    size_t done = 0;
+
+    while (done < c->out_bytes) {
+        ssize_t n = send(c->fd, c->out + done, c->out_bytes - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno != EAGAIN)
+            return -1;
+        if (n < 0)
+            break;
+        done += (size_t) n;
+    }
+    memmove(c->out, c->out + done, c->out_bytes - done);
+    c->out_bytes -= done;
+    if ((c->out_bytes > 0) != c->waits_to_write) {
+        HYDT_dmx_deregister_fd(c->fd);
+        if (watch(c, c->out_bytes > 0) != HYD_SUCCESS)
+            return -1;
+    }
+    return 0;
+}
+
+static int append_line(struct client *c, const char *line)
+{
+    size_t length = strlen(line), need = c->out_bytes + length + 1;
+
+    if (need > OUTPUT_MAX)
+        return -1;
+    if (need > c->out_room) {
+        char *out = MPL_realloc(c->out, need * 2, MPL_MEM_PM);
+        if (!out)
+            return -1;
+        c->out = out;
+        c->out_room = need * 2;
+    }
+    memcpy(c->out + c->out_bytes, line, length);
+    c->out[c->out_bytes + length] = '\n';
+    c->out_bytes = need;
+    return 0;
+}
+
+/* A client that is gone is noticed by its next event; here nothing may call the core. */
+void HYD_step_reply(void *context, int client, const char *line)
+{
+    struct client *c = find_client(client);
+
+    if (c && (append_line(c, line) < 0 || flush_output(c) < 0))
+        shutdown(c->fd, SHUT_RDWR);
+}
+
+static void gone(int id)
+{
+    struct client *c = find_client(id);
+
+    if (c)
+        drop(c);
+    HYD_step_enter();
+    step_core_client_gone(HYD_step.core, id);
+    HYD_step_leave();
+}
+
+/* Gives complete lines to the core.  The client may be gone after any of them. */
+static void take_lines(int id)
+{
+    struct client *c;
+    char *end;
+
+    while ((c = find_client(id)) && (end = memchr(c->in, '\n', c->in_bytes))) {
+        char *line = MPL_malloc((size_t) (end - c->in) + 1, MPL_MEM_PM);
+        if (!line)
+            return;
+        memcpy(line, c->in, (size_t) (end - c->in));
+        line[end - c->in] = '\0';
+        c->in_bytes -= (size_t) (end + 1 - c->in);
+        memmove(c->in, end + 1, c->in_bytes);
+        HYD_step_enter();
+        step_core_client_line(HYD_step.core, HYD_step_now_ms(), id, line);
+        HYD_step_leave();
+        MPL_free(line);
+    }
+}
+
+static HYD_status client_cb(int fd, HYD_event_t events, void *userp)
+{
+    int id = (int) (size_t) userp;
+    struct client *c = find_client(id);
+    size_t room;
+    ssize_t n;
+
+    if (!c)
+        return HYD_SUCCESS;
+    if ((events & HYD_POLLOUT) && flush_output(c) < 0)
+        goto fn_gone;
+    if (!(events & (HYD_POLLIN | HYD_POLLHUP)))
+        return HYD_SUCCESS;
+    room = STEP_LINE_MAX + 1 - c->in_bytes;
+    n = recv(c->fd, c->in + c->in_bytes, room < READ_MAX ? room : READ_MAX, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return HYD_SUCCESS;
+    if (n <= 0)
+        goto fn_gone;
+    c->in_bytes += (size_t) n;
+    take_lines(id);
+    c = find_client(id);
+    if (c && c->in_bytes > STEP_LINE_MAX) {
+        HYD_step_reply(NULL, id, "{\"type\":\"error\",\"error\":\"line is longer than 65536 bytes\"}");
+        goto fn_gone;
+    }
+    return HYD_SUCCESS;
+
+  fn_gone:
+    gone(id);
+    return HYD_SUCCESS;
+}
+
+static int count_clients(void)
+{
+    int n = 0;
+
+    for (struct client * c = clients; c; c = c->next)
+        n++;
+    return n;
+}
+
+static HYD_status listen_cb(int fd, HYD_event_t events, void *userp)
+{
+    struct ucred peer;
+    socklen_t length = sizeof(peer);
+    int client_fd = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+    if (client_fd < 0)
+        return HYD_SUCCESS;
+    struct client *c = MPL_calloc(1, sizeof(*c), MPL_MEM_PM);
+    if (!c || count_clients() >= CLIENTS_MAX ||
+        getsockopt(client_fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0 ||
+        (peer.uid != geteuid() && peer.uid != 0) ||
+        !(c->in = MPL_malloc(STEP_LINE_MAX + 1, MPL_MEM_PM))) {
+        close(client_fd);
+        MPL_free(c);
+        return HYD_SUCCESS;
+    }
+    c->id = next_client++;
+    c->fd = client_fd;
+    c->next = clients;
+    clients = c;
+    if (watch(c, 0) != HYD_SUCCESS)
+        drop(c);
+    return HYD_SUCCESS;
+}
+
+/* ---- the folder and the socket ------------------------------------------------------------------ */
+
+static int is_stale(const struct sockaddr_un *other)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return 0;
+    int stale = connect(fd, (const struct sockaddr *) other, sizeof(*other)) < 0 &&
+        errno == ECONNREFUSED;
+    close(fd);
+    return stale;
+}
+
+static void remove_stale(const char *folder)
+{
+    struct sockaddr_un other = {.sun_family = AF_UNIX };
+    struct dirent *entry;
+    DIR *dir = opendir(folder);
+    int pid, end;
+
+    while (dir && (entry = readdir(dir))) {
+        end = 0;
+        if (sscanf(entry->d_name, STEP_SOCKET_PREFIX "%d" STEP_SOCKET_SUFFIX "%n", &pid,
+                   &end) != 1 || !end || entry->d_name[end])
+            continue;
+        int n = snprintf(other.sun_path, sizeof(other.sun_path), "%s/%s", folder, entry->d_name);
+        if (n < (int) sizeof(other.sun_path) && is_stale(&other))
+            unlink(other.sun_path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+static void remove_socket(void)
+{
+    if (owner && owner == getpid())
+        unlink(address.sun_path);
+    owner = 0;
+}
+
+static int open_socket(char *error, size_t error_bytes)
+{
+    char folder[STEP_SOCKET_PATH_MAX];
+
+    if (step_socket_directory(folder, sizeof(folder), error, error_bytes) < 0 ||
+        step_socket_path(folder, getpid(), address.sun_path, sizeof(address.sun_path), error,
+                         error_bytes) < 0 ||
+        step_socket_make_directory(folder, error, error_bytes) < 0)
+        return -1;
+    remove_stale(folder);
+    unlink(address.sun_path);   /* of a dead mpiexec that had our pid */
+    listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (listen_fd < 0 ||
+        bind(listen_fd, (const struct sockaddr *) &address, sizeof(address)) < 0 ||
+        listen(listen_fd, CLIENTS_MAX) < 0) {
+        MPL_snprintf(error, error_bytes, "unable to listen on %s (%s)", address.sun_path,
+                     MPL_strerror(errno));
+        return -1;
+    }
+    owner = getpid();
+    atexit(remove_socket);
+    return 0;
+}
+
+void HYD_step_socket_open(void)
+{
+    static int tried = 0;
+    char error[STEP_SOCKET_ERROR_MAX] = "";
+
+    if (tried)
+        return;
+    tried = 1;
+    if (open_socket(error, sizeof(error)) < 0 ||
+        HYDT_dmx_register_fd(1, &listen_fd, HYD_POLLIN, NULL, listen_cb) != HYD_SUCCESS) {
+        fprintf(stderr, "mpiexec: this step cannot be resized from outside: %s\n", error);
+        if (listen_fd >= 0)
+            close(listen_fd);
+        listen_fd = -1;
+        remove_socket();
+    }
+}
+
+void HYD_step_socket_close(void)
+{
+    while (clients)
+        drop(clients);
+    if (listen_fd >= 0) {
+        HYDT_dmx_deregister_fd(listen_fd);
+        close(listen_fd);
+        listen_fd = -1;
+    }
+    remove_socket();
+}

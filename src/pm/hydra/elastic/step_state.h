@@ -1,0 +1,86 @@
+/*
+ * State that the step_*.c files of mpiexec share; nobody else includes this.  One job step per
+ * mpiexec, so the state is one object, HYD_step, used from the event loop only.
+ *
+ * Groups: a process group of the launch (number 0) or of an expansion (its pgid, never used twice).
+ * A group's record lives as long as its struct HYD_pg.  Groups of MPI_Comm_spawn have none.
+ *
+ * The core must not be called from one of its own effects: such calls are deferred and made when the
+ * core has returned (step_glue.c, HYD_step_drain).
+ */
+
+#ifndef STEP_STATE_H_INCLUDED
+#define STEP_STATE_H_INCLUDED
+
+#include "step_glue.h"
+#include "step_core.h"
+
+struct HYD_step_process {
+    int proxy;                  /* index of its proxy in the group */
+    int label;                  /* last world rank seen, -1: none yet */
+};
+
+struct HYD_step_proxy {
+    struct HYD_proxy *proxy;
+    struct HYD_node *node;      /* where its processes are counted */
+    int processes;              /* started on it */
+    int freed;                  /* of those, ended and no longer counted on the node */
+    int ended;                  /* reported to the core as gone */
+    int launch_fd;              /* socket pair to a proxy that has not yet said its id, or -1 */
+    int launcher_pid;           /* process that started the proxy (or is it), -1: waited for */
+    int launcher_watch;         /* pidfd of it, or -1 */
+};
+
+struct HYD_step_group {
+    int group;
+    struct HYD_pg *pg;
+    int count;
+    int removed;                /* an expansion that failed: Hydra's rules do not apply */
+    struct HYD_step_process *processes; /* by rank */
+    struct HYD_step_proxy *proxies;     /* by proxy id */
+    int proxy_count;
+    int listen_fd;              /* for proxies that connect over the network, or -1 */
+    struct HYD_step_group *next;
+};
+
+struct HYD_step {
+    struct step_core *core;     /* NULL: not needed so far */
+    struct HYD_step_group *groups;
+    int64_t zero_us;            /* monotonic clock at time 0 */
+    int64_t wake_ms;            /* when the core wants to be called, <0: never */
+    int64_t abort_ms;           /* when the job is cleaned up after abort_step, <0: not asked */
+    int exit_status;            /* see HYD_step_exit_status */
+    int log_fd;
+};
+extern struct HYD_step HYD_step;
+
+int64_t HYD_step_now_ms(void);
+struct HYD_step_group *HYD_step_find_group(int group);
+/* Calls into the core are made between these two; drain makes the deferred ones. */
+void HYD_step_enter(void);
+void HYD_step_leave(void);
+/* Deferred calls. */
+void HYD_step_defer_placed(struct HYD_step_group *group);
+void HYD_step_defer_proxy_gone(struct HYD_step_group *group, int proxy);
+
+/* step_launch.c */
+int HYD_step_launch(void *context, uint32_t epoch, int count, int pre, uint32_t first_uid,
+                    const char *const *hosts, int n_hosts, int *group, char *error,
+                    size_t error_bytes);
+void HYD_step_kill_group(void *context, int group);
+/* The record of the launch itself. */
+HYD_status HYD_step_adopt_launch(void);
+void HYD_step_free_group(struct HYD_step_group *group);
+
+/* step_loop.c: the event loop with a clock */
+void HYD_step_use_loop(void);
+/* Work that is due by the clock (step_glue.c). */
+int64_t HYD_step_next_wake(void);
+void HYD_step_tick(void);
+
+/* step_socket.c */
+void HYD_step_socket_open(void);
+void HYD_step_socket_close(void);
+void HYD_step_reply(void *context, int client, const char *line);
+
+#endif /* STEP_STATE_H_INCLUDED */

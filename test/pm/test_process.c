@@ -1,0 +1,482 @@
+/*
+ * Plays an adaptive MPI process by raw PMI and the adapt board, without libmpi, so that mpiexec, the
+ * node daemons and the board can be tested alone.  SPEC I1, I2 (less communication), P1, P3, P4, P6,
+ * W1-W4, C1, C3 as far as they are the process manager's.
+ *
+ *   test_process [key=value ...]
+ *     probes=N       end after N adaptations (0: none, run for `seconds`); the world then ends
+ *                    together, by a count of commits that all members share
+ *     seconds=S      end S seconds after start at the latest, default 20
+ *     probe_us=U     computing time between two probes, default 200
+ *     slow=F         ranks with an odd uid compute F times longer
+ *     mode=rigid     says that it is rigid and never probes
+ *     fail=WHERE     the joining process with the lowest uid ends in a bad way: start (before PMI
+ *                    init), ready (instead of waiting), window (between plan and commit); it ends
+ *                    by SIGKILL, or by exit code with code=N
+ *     fail_epoch=E   in which epoch it fails, default 1
+ *     verbose=1      a line for each event
+ *     stdin=1        rank 0 of the world echoes a line of standard input per commit
+ *
+ * Its world is what the plans say.  In the window all processes meet (through a file in /dev/shm that
+ * is named after mpiexec's pid, so all must be on one machine); real communication is libmpi's
+ * business.  Exit code 0, or 2 with a message if the protocol is broken: a target passed,
+ * a TRUE at another count than the gate's, a plan that does not hold us, an epoch out of order.
+ */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "pmi_adapt.h"
+
+static struct {
+    long probes;
+    double seconds, slow;
+    long probe_us, code, fail_epoch, verbose, echo;
+    int rigid;
+    const char *fail;
+} options = {.seconds = 20,.slow = 1,.probe_us = 200,.fail_epoch = 1 };
+
+static int pmi = -1, pmi_rank, pmi_size;
+static int board_fd = -1;
+static unsigned slot, uid, join_epoch, pre;
+static struct pmi_adapt_control *board;
+static struct pmi_adapt_slot *me;
+static unsigned last_epoch;     /* committed */
+static int world_rank, world_size;
+static double start;
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
+}
+
+static void die(const char *format, ...) __attribute__ ((noreturn, format(printf, 1, 2)));
+static void die(const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    fprintf(stderr, "test_process uid %u: ", uid);
+    vfprintf(stderr, format, list);
+    fprintf(stderr, "\n");
+    exit(2);
+}
+
+static void note(const char *format, ...) __attribute__ ((format(printf, 1, 2)));
+static void note(const char *format, ...)
+{
+    char text[512];
+    va_list list;
+
+    if (!options.verbose)
+        return;
+    va_start(list, format);
+    vsnprintf(text, sizeof(text), format, list);
+    printf("uid %u: %s\n", uid, text);
+    fflush(stdout);
+}
+
+/* ---- PMI --------------------------------------------------------------------------------------- */
+
+static void say(const char *format, ...) __attribute__ ((format(printf, 1, 2)));
+static void say(const char *format, ...)
+{
+    char line[4096];
+    va_list list;
+
+    va_start(list, format);
+    int n = vsnprintf(line, sizeof(line), format, list);
+    if (n < 0 || n >= (int) sizeof(line) || write(pmi, line, (size_t) n) != n)
+        die("unable to write a PMI command");
+}
+
+/* One line, which must begin with `expected`. */
+static void hear(const char *expected, char *line, size_t bytes)
+{
+    size_t n = 0;
+
+    while (n + 1 < bytes && read(pmi, line + n, 1) == 1 && line[n] != '\n')
+        n++;
+    line[n] = '\0';
+    if (strncmp(line, expected, strlen(expected)))
+        die("expected %s, got %s", expected, line);
+}
+
+static void ask(const char *command, const char *expected)
+{
+    char line[2048];
+
+    say("%s\n", command);
+    hear(expected, line, sizeof(line));
+}
+
+static int environment(const char *name)
+{
+    const char *text = getenv(name);
+
+    if (!text)
+        die("no %s in the environment", name);
+    return atoi(text);
+}
+
+static void pmi_init(void)
+{
+    char line[2048], group[PMI_ADAPT_GROUP_MAX];
+
+    pmi = environment("PMI_FD");
+    pmi_rank = environment("PMI_RANK");
+    pmi_size = environment("PMI_SIZE");
+    ask("cmd=init pmi_version=1 pmi_subversion=1", "cmd=response_to_init");
+    say("cmd=get_my_kvsname\n");
+    hear("cmd=my_kvsname", line, sizeof(line));
+    if (sscanf(line, "cmd=my_kvsname kvsname=%255s", group) != 1)
+        die("no key-value space in %s", line);
+    if (board && strcmp(group, board->group))
+        die("the board belongs to group %s, we to %s", board->group, group);
+    ask("cmd=get key=PMI_process_mapping", "cmd=get_result rc=0");
+    ask("cmd=barrier_in", "cmd=barrier_out");
+}
+
+static void pmi_finalize(void)
+{
+    ask("cmd=finalize", "cmd=finalize_ack");
+    close(pmi);
+}
+
+/* ---- board ------------------------------------------------------------------------------------- */
+
+static void open_board(void)
+{
+    const char *text = getenv(PMI_ADAPT_ENV);
+    int version;
+    unsigned local_pre;
+    struct stat found;
+
+    if (!text)
+        die("no %s in the environment", PMI_ADAPT_ENV);
+    if (sscanf(text, "version=%d fd=%d slot=%u uid=%u epoch=%u pre=%u local_pre=%u", &version,
+               &board_fd, &slot, &uid, &join_epoch, &pre, &local_pre) != 7 ||
+        version != PMI_ADAPT_VERSION)
+        die("%s=%s", PMI_ADAPT_ENV, text);
+    if (fstat(board_fd, &found) < 0)
+        die("no board: %s", strerror(errno));
+    board = mmap(NULL, (size_t) found.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, board_fd, 0);
+    if (board == MAP_FAILED || board->magic != PMI_ADAPT_MAGIC || slot >= board->slots)
+        die("bad board");
+    me = (struct pmi_adapt_slot *) ((char *) board + board->slots_offset) + slot;
+    last_epoch = join_epoch;
+}
+
+static void set_phase(enum pmi_adapt_phase phase)
+{
+    __atomic_store_n(&me->phase, (uint32_t) phase, __ATOMIC_SEQ_CST);
+}
+
+static void wait_wake(uint32_t seen)
+{
+    struct timespec second = { 1, 0 };
+
+    syscall(SYS_futex, &board->wake, FUTEX_WAIT, seen, &second, NULL, 0);
+    if (now() - start > options.seconds + 60)
+        die("waited too long on the board");
+}
+
+static uint32_t load32(const uint32_t * word)
+{
+    return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+}
+
+static int probe(void)
+{
+    uint64_t n = me->count + 1, gate;
+
+    __atomic_store_n(&me->count, n, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    gate = __atomic_load_n(&board->gate, __ATOMIC_SEQ_CST);
+    if (n < gate)
+        return 0;
+    for (;;) {
+        uint32_t seen = load32(&board->wake);
+        if (load32(&board->epoch) < last_epoch)
+            break;
+        uint32_t agreed = load32(&board->agreed);
+        gate = __atomic_load_n(&board->gate, __ATOMIC_SEQ_CST);
+        if (n < gate)
+            break;
+        if (agreed == last_epoch + 1) {
+            if (n != gate)
+                die("TRUE at probe %llu, agreed on %llu", (unsigned long long) n,
+                    (unsigned long long) gate);
+            set_phase(PMI_ADAPT_PHASE_TOLD);
+            return 1;
+        }
+        set_phase(PMI_ADAPT_PHASE_WAITING);
+        wait_wake(seen);
+    }
+    set_phase(PMI_ADAPT_PHASE_RUNNING);
+    return 0;
+}
+
+static struct pmi_adapt_plan *map_plan(size_t * bytes)
+{
+    *bytes = (size_t) board->plan_bytes;
+    struct pmi_adapt_plan *plan = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, board_fd,
+                                       (off_t) board->plan_offset);
+    if (plan == MAP_FAILED || plan->magic != PMI_ADAPT_MAGIC || plan->bytes != *bytes)
+        die("bad plan");
+    if (plan->epoch != (join_epoch > last_epoch ? join_epoch : last_epoch + 1) &&
+        plan->epoch != last_epoch)
+        die("plan of epoch %u after %u", plan->epoch, last_epoch);
+    return plan;
+}
+
+static void check_card(const struct pmi_adapt_plan *plan, const struct pmi_adapt_member *m)
+{
+    char expected[32];
+
+    snprintf(expected, sizeof(expected), "card-of-%u", m->uid);
+    if (m->card_bytes != strlen(expected) ||
+        memcmp((const char *) plan + m->card_offset, expected, m->card_bytes))
+        die("wrong card of uid %u in the plan", m->uid);
+}
+
+/* ---- meeting in the window, for want of communication ------------------------------------------- */
+
+#define EPOCHS_MAX 65536
+
+static char meeting_name[64];
+static uint32_t *meeting;       /* processes that have arrived, by epoch */
+
+static void open_meeting(void)
+{
+    int mpiexec;
+    size_t bytes = EPOCHS_MAX * sizeof(*meeting);
+
+    if (sscanf(board->group, "kvs_%d_", &mpiexec) != 1)
+        die("group %s does not tell the pid of mpiexec", board->group);
+    snprintf(meeting_name, sizeof(meeting_name), "/dev/shm/test_process-%d", mpiexec);
+    int fd = open(meeting_name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || ftruncate(fd, (off_t) bytes) < 0)
+        die("unable to open %s: %s", meeting_name, strerror(errno));
+    meeting = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (meeting == MAP_FAILED)
+        die("unable to map %s: %s", meeting_name, strerror(errno));
+    close(fd);
+}
+
+static void meet(unsigned epoch, unsigned members)
+{
+    double limit = now() + 60;
+
+    if (epoch >= EPOCHS_MAX)
+        die("too many epochs");
+    __atomic_add_fetch(&meeting[epoch], 1, __ATOMIC_SEQ_CST);
+    while (load32(&meeting[epoch]) < members) {
+        if (now() > limit)
+            die("alone in the window of epoch %u", epoch);
+        usleep(200);
+    }
+}
+
+static void fail_here(const char *where, unsigned epoch)
+{
+    if (!options.fail || strcmp(options.fail, where) || epoch != (unsigned) options.fail_epoch ||
+        join_epoch != epoch || environment("PMI_RANK") != 0)
+        return;
+    note("failing at %s", where);
+    if (options.code)
+        _exit((int) options.code);
+    raise(SIGKILL);
+}
+
+/* Begin and commit.  Returns whether we stay. */
+static int window(void)
+{
+    size_t bytes;
+    struct pmi_adapt_plan *plan = map_plan(&bytes);
+    const struct pmi_adapt_member *m =
+        (const struct pmi_adapt_member *) ((char *) plan + plan->members_offset);
+    unsigned epoch = plan->epoch, members = plan->pre + plan->joining, rank = 0;
+    int mine = -1, new_rank = -1;
+
+    set_phase(PMI_ADAPT_PHASE_WINDOW);
+    for (unsigned k = 0; k < members; k++) {
+        check_card(plan, &m[k]);
+        if (((m[k].flags & PMI_ADAPT_MEMBER_JOINING) != 0) != (k >= plan->pre))
+            die("member %u of %u is misplaced in the plan", k, members);
+        if (m[k].uid == uid) {
+            mine = (int) k;
+            new_rank = m[k].flags & PMI_ADAPT_MEMBER_LEAVING ? -1 : (int) rank;
+        }
+        if (!(m[k].flags & PMI_ADAPT_MEMBER_LEAVING))
+            rank++;
+    }
+    if (mine < 0)
+        die("the plan of epoch %u does not name us", epoch);
+    if (rank != plan->pre + plan->joining - plan->leaving)
+        die("counts of the plan do not add up");
+    fail_here("window", epoch);
+    meet(epoch, members);
+
+    uint32_t committed = __atomic_add_fetch(&board->committed, 1, __ATOMIC_SEQ_CST);
+    uint32_t participants = load32(&board->participants);
+    if (committed > participants)
+        die("%u of %u have committed", committed, participants);
+    __atomic_store_n(&me->count, 0, __ATOMIC_SEQ_CST);
+    last_epoch = epoch;
+    set_phase(PMI_ADAPT_PHASE_RUNNING);
+    if (committed == participants)
+        say("cmd=adapt_committed epoch=%u\n", epoch);
+    note("epoch %u: rank %d of %d becomes %d of %u", epoch, world_rank, world_size, new_rank, rank);
+    world_rank = new_rank;
+    world_size = (int) rank;
+    munmap(plan, bytes);
+    if (new_rank >= 0)
+        return 1;
+    for (;;) {
+        uint32_t seen = load32(&board->wake);
+        if (load32(&board->released) >= epoch)
+            return 0;
+        wait_wake(seen);
+    }
+}
+
+static void join_world(void)
+{
+    set_phase(PMI_ADAPT_PHASE_JOINING);
+    fail_here("ready", join_epoch);
+    say("cmd=adapt_ready epoch=%u segment=%d:%d:%d\n", join_epoch, (int) getpid(), 77, 4096);
+    last_epoch = join_epoch - 1;
+    for (;;) {
+        uint32_t seen = load32(&board->wake);
+        if (load32(&board->plan_epoch) == join_epoch)
+            break;
+        wait_wake(seen);
+    }
+    window();
+}
+
+static void compute(void)
+{
+    long us = options.probe_us;
+
+    if (uid % 2)
+        us = (long) ((double) us * options.slow);
+    if (us > 0)
+        usleep((useconds_t) us);
+}
+
+static void echo_line(void)
+{
+    char line[256];
+
+    if (options.echo && world_rank == 0 && fgets(line, sizeof(line), stdin)) {
+        printf("uid %u read %s", uid, line);
+        fflush(stdout);
+    }
+}
+
+static void run(void)
+{
+    long done = join_epoch ? (long) join_epoch : 0;
+
+    while (now() - start < options.seconds) {
+        if (options.probes && done >= options.probes)
+            break;
+        compute();
+        if (!probe())
+            continue;
+        if (!window())
+            return;
+        done++;
+        echo_line();
+    }
+    /* As MPI_Finalize: who ends while the daemons have yet to hear of the last commit would be taken
+     * for one that fails in the window. */
+    for (;;) {
+        uint32_t seen = load32(&board->wake);
+        if (load32(&board->epoch) >= last_epoch)
+            break;
+        wait_wake(seen);
+    }
+    unlink(meeting_name);
+}
+
+/* ---- start ------------------------------------------------------------------------------------- */
+
+static void read_option(const char *text)
+{
+    if (sscanf(text, "probes=%ld", &options.probes) == 1 ||
+        sscanf(text, "seconds=%lf", &options.seconds) == 1 ||
+        sscanf(text, "probe_us=%ld", &options.probe_us) == 1 ||
+        sscanf(text, "slow=%lf", &options.slow) == 1 ||
+        sscanf(text, "code=%ld", &options.code) == 1 ||
+        sscanf(text, "fail_epoch=%ld", &options.fail_epoch) == 1 ||
+        sscanf(text, "verbose=%ld", &options.verbose) == 1 ||
+        sscanf(text, "stdin=%ld", &options.echo) == 1)
+        return;
+    if (!strncmp(text, "fail=", 5))
+        options.fail = text + 5;
+    else if (!strcmp(text, "mode=rigid"))
+        options.rigid = 1;
+    else
+        die("unknown option %s", text);
+}
+
+static void introduce(void)
+{
+    char card[64], hex[160] = "";
+
+    if (options.rigid) {
+        say("cmd=adapt_init mode=rigid\n");
+        return;
+    }
+    snprintf(card, sizeof(card), "card-of-%u", uid);
+    for (size_t i = 0; card[i]; i++)
+        sprintf(hex + 2 * i, "%02x", (unsigned) card[i]);
+    me->pid = (uint32_t) getpid();
+    set_phase(PMI_ADAPT_PHASE_RUNNING);
+    say("cmd=adapt_init mode=adaptive card=%s\n", hex);
+}
+
+int main(int argc, char **argv)
+{
+    start = now();
+    for (int i = 1; i < argc; i++)
+        read_option(argv[i]);
+    open_board();
+    fail_here("start", join_epoch);
+    open_meeting();
+    pmi_init();
+    introduce();
+    world_rank = pmi_rank;
+    world_size = pmi_size;
+    note("started as rank %d of %d, epoch %u", pmi_rank, pmi_size, join_epoch);
+    if (join_epoch) {
+        world_rank = -1;
+        join_world();
+    }
+    if (options.rigid)
+        sleep((unsigned) options.seconds);
+    else
+        run();
+    note("ends as rank %d of %d", world_rank, world_size);
+    pmi_finalize();
+    return 0;
+}
