@@ -1,14 +1,12 @@
 /*
  * The way that published elastic programs are written: two phases, plain calls, no check of
  * anything but MPI_ADAPT_TRUE; joining processes go to the phase that the world is in, state comes
- * by broadcast after the commit; info is never freed, helper communicators neither.  The one
- * change: a joining process enters the loop behind its probe, where the others are after their
- * commit, so that all make the same number of probes from there on (P3).
+ * by broadcast after the commit; info is never freed, helper communicators neither.
  */
 
 #include "elastic_test.h"
 
-static int phase, count, limit, joined;
+static int phase, count, limit = 0;
 
 static void bring_state(void)
 {
@@ -30,19 +28,19 @@ static void adapt(void)
     bring_state();
 }
 
-static void run_phase(int until_epoch, int behind_probe)
+static void run_phase(int until_epoch)
 {
     double end = et_seconds() + et.patience_s;
 
-    while (behind_probe || et.epoch < until_epoch) {
+    while (et.epoch < until_epoch) {
         int pending, status, sum;
         MPI_Info info;
 
-        if (!behind_probe)
-            MPI_Probe_adapt(&pending, &status, &info);
-        if (!behind_probe && pending == MPI_ADAPT_TRUE)
+        MPI_Probe_adapt(&pending, &status, &info);
+        if (pending == MPI_ADAPT_TRUE) {
             adapt();
-        behind_probe = 0;
+            continue;           /* joining processes start with a probe, so the others do, too (P3) */
+        }
         et_sleep_ms(1);
         MPI_Allreduce(&et.rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         ET_CHECK(sum == et.size * (et.size - 1) / 2, "the sum is %d in a world of %d", sum,
@@ -61,13 +59,11 @@ int main(int argc, char **argv)
     limit = et.epochs / 2;
     if (et.status == MPI_ADAPT_STATUS_JOINING)
         adapt();
-    joined = et.status == MPI_ADAPT_STATUS_JOINING;
     if (phase == 0) {
-        run_phase(limit, joined);
-        joined = 0;
+        run_phase(limit);
         phase++;
     }
-    run_phase(et.epochs, joined);
+    run_phase(et.epochs);
     if (et.rank == 0)
         et_say("PASS epoch=%d size=%d", et.epoch, et.size);
     MPI_Finalize();
