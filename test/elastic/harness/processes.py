@@ -20,7 +20,7 @@ MARKER = "ELASTIC_TEST_MARKER"
 PR_SET_CHILD_SUBREAPER = 36
 SHARED_MEMORY = Path("/dev/shm")
 TEMPORARY = Path("/tmp")
-OURS_IN_TEMPORARY = re.compile(r"^(mpich|MPICH|mpi_|hydra|pmi|romio|adapt|elastic_shm)")
+OURS = re.compile(r"^(mpich|MPICH|mpi_|MPI_|hydra|pmi|PMI|romio|adapt|elastic_|fi_|ofi|psm|sem\.)")
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ def _in_use(path: Path) -> bool:
 def shared_names() -> set[Path]:
     """Files that a job could leave in places shared by all users."""
     names: set[Path] = set()
-    if SHARED_MEMORY.is_dir():
-        names.update(SHARED_MEMORY.iterdir())
-    names.update(path for path in TEMPORARY.iterdir() if OURS_IN_TEMPORARY.match(path.name))
+    for folder in (SHARED_MEMORY, TEMPORARY):
+        if folder.is_dir():
+            names.update(path for path in folder.iterdir() if OURS.match(path.name))
     return names
 
 

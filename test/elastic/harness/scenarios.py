@@ -68,13 +68,15 @@ def under_stock(run: TestRun) -> None:
 
 @scenario
 def rigid_job(run: TestRun) -> None:
-    """I3: the resource manager is told that the job is rigid; a resize is refused."""
-    job = run.mpiexec(arguments=["--work-ms", "4000"])
-    run.await_value(lambda: run.step()["mode"] == "rigid", "rigid step in 'elastic ps'")
-    step = run.step()
-    done = run.elastic("resize", str(step["step"]), "4")
+    """I3: the resource manager is told that the job is rigid, and nobody can resize it."""
+    options = ["--adapt-log", str(run.log_path)]
+    job = run.mpiexec(options, ["--work-ms", "4000"])
+    run.await_event("rigid")
+    listed = run.elastic("ps", "--json").stdout.splitlines()
+    run.check(all(json.loads(row)["mode"] == "rigid" for row in listed), f"ps says {listed}")
+    done = run.elastic("resize", str(job.process.pid), "4")
     run.check(done.returncode != 0, "a rigid job was resized")
-    run.check("rigid" in done.stderr, "the refusal does not say that the job is rigid")
+    run.check(done.stderr.strip(), "the refusal has no message")
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
     run.check(f"PASS rigid size={run.test.processes}" in job.lines, "no PASS line")
 

@@ -1,12 +1,15 @@
 /*
  * P3: all pre-existing processes see TRUE at the same probe call, counted from the start or the
  * last commit, however different their speeds.  --speed says how they differ:
- *   sleep    rank r sleeps 3*r milliseconds between two probes
+ *   sleep    rank r sleeps 2 * r milliseconds between two probes
  *   compute  the same, computing
  *   burst    rank 0 probes without a pause, the others sleep
  *   random   each pause is drawn anew, sometimes long
  *   coupled  neighbours exchange a message between two probes (nobody may wait for ever)
  *   start    rank 0 starts to probe much later than the others
+ *   free     rank r sleeps 1 + r milliseconds, and nothing but the probes keeps them together
+ * In all but the last a barrier after every 32 probes bounds how far the fast ones get ahead, as in
+ * any real program: the slow ones have to make up for it before the agreed probe.
  */
 
 #include "elastic_test.h"
@@ -16,18 +19,18 @@ static unsigned draw;
 
 static void pause_sleep(void)
 {
-    et_sleep_ms(0.2 + 3 * et.rank);
+    et_sleep_ms(0.2 + 2 * et.rank);
 }
 
 static void pause_compute(void)
 {
-    et_spin_ms(0.2 + 2 * et.rank);
+    et_spin_ms(0.1 + 0.5 * et.rank);
 }
 
 static void pause_burst(void)
 {
     if (et.rank > 0)
-        et_sleep_ms(4 * et.rank);
+        et_sleep_ms(et.rank);
 }
 
 static void pause_random(void)
@@ -35,7 +38,7 @@ static void pause_random(void)
     unsigned n = et_random(&draw) % 1000;
 
     if (n < 10)
-        et_sleep_ms(60);
+        et_sleep_ms(30);
     else if (n < 300)
         et_sleep_ms(1 + n % 4);
     else if (n < 600)
@@ -60,6 +63,20 @@ static void pause_start(void)
     et_sleep_ms(0.5);
 }
 
+static void pause_free(void)
+{
+    et_sleep_ms(1 + et.rank);
+}
+
+static void (*pause_of_mode) (void);
+
+static void compute(void)
+{
+    pause_of_mode();
+    if (pause_of_mode != pause_free && et.probes % 32 == 31)
+        ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 static void choose(void)
 {
     static const struct {
@@ -68,12 +85,14 @@ static void choose(void)
     } table[] = {
         {"sleep", pause_sleep}, {"compute", pause_compute}, {"burst", pause_burst},
         {"random", pause_random}, {"coupled", pause_coupled}, {"start", pause_start},
+        {"free", pause_free},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (strcmp(speed, table[i].name) == 0)
-            et.compute = table[i].pause;
-    ET_CHECK(et.compute, "no speed %s", speed);
+            pause_of_mode = table[i].pause;
+    ET_CHECK(pause_of_mode, "no speed %s", speed);
+    et.compute = compute;
 }
 
 static void before(void)

@@ -72,7 +72,7 @@ int main(int argc, char **argv)
     double last = et_seconds();
     while (et.epoch < et.epochs) {
         int joiner = et.status == MPI_ADAPT_STATUS_JOINING, state[1] = { et.epoch };
-        et_sleep_ms(1);
+        et_idle();
         ET_CHECK(et_seconds() < last + et.patience_s, "no adaptation");
         if (!joiner && !et_probe())
             continue;

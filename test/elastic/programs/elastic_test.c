@@ -109,6 +109,14 @@ void et_sleep_ms(double ms)
     nanosleep(&wait, NULL);
 }
 
+void et_idle(void)
+{
+    int flag;
+
+    et_sleep_ms(1);
+    ET_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+}
+
 void et_spin_ms(double ms)
 {
     double end = et_seconds() + ms / 1000;
@@ -506,7 +514,7 @@ void et_loop(void)
         if (et.compute)
             et.compute();
         else
-            et_sleep_ms(1);
+            et_idle();
         et.step++;
         if (et_probe()) {
             et_adapt();

@@ -44,7 +44,7 @@ struct et_state {
     int *old_leaves;            /* which of them leave */
 
     /* what the program does, each may be NULL */
-    void (*compute) (void);     /* one iteration; default: sleep for a millisecond */
+    void (*compute) (void);     /* one iteration; default: et_idle */
     void (*before) (void);      /* TRUE was seen, begin not yet called (not on joining ones) */
     void (*window) (void);      /* between begin and commit */
     void (*after) (void);       /* committed; not on leaving processes */
@@ -91,6 +91,9 @@ et_identity et_who(void);
 double et_seconds(void);        /* monotonic */
 void et_sleep_ms(double ms);
 void et_spin_ms(double ms);     /* computes */
+/* An iteration without communication of its own.  It calls MPI once, since MPICH carries messages
+ * (and a slow process' MPI_Init) on in MPI calls only, and a probe is none of those. */
+void et_idle(void);
 /* Waits for a file to exist; fails after et.patience_s. */
 void et_await_file(const char *path);
 void et_make_file(const char *path);

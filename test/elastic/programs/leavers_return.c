@@ -13,7 +13,7 @@ int main(int argc, char **argv)
     double last = et_seconds();
     while (et.epoch < et.epochs) {
         int leaving;
-        et_sleep_ms(1);
+        et_idle();
         ET_CHECK(et_seconds() < last + et.patience_s, "no adaptation");
         if (et.status != MPI_ADAPT_STATUS_JOINING && !et_probe())
             continue;

@@ -29,6 +29,7 @@ int main(int argc, char **argv)
 
     et_init(&argc, &argv);
     et.window = window;
+    et.epochs = (int) et_number(argc, argv, "epochs", 0);
     pause = (int) et_number(argc, argv, "stop-probing-at", -1);
     if (et.status == MPI_ADAPT_STATUS_NEW && et.rank == 0)
         et_say("READY");
