@@ -5,13 +5,14 @@ packages_for() {
     case $1 in
         build)
             echo gcc g++ gfortran make autoconf automake libtool m4 patch perl python3 pkg-config xz-utils file ccache \
-                ca-certificates libc6-dev libfabric-dev libhwloc-dev librdmacm-dev libibverbs-dev nlohmann-json3-dev
+                ca-certificates libc6-dev libfabric-dev libhwloc-dev librdmacm-dev libibverbs-dev nlohmann-json3-dev \
+                libcli11-dev
             # libfabric's own needs at link time; these exist for x86 only.
             [ "$(dpkg --print-architecture)" != amd64 ] || echo libpsm2-dev libpsm-infinipath1-dev
             ;;
-        test) echo libgtest-dev procps shellcheck man-db ;;
+        test) echo libgtest-dev libpng-dev procps shellcheck man-db ;;
         full) echo clang libclang-rt-dev llvm ;;
-        demo) echo procps ;;
+        demo) echo procps libpng-dev zlib1g-dev ;;
     esac
 }
 
