@@ -227,8 +227,9 @@ TEST_F(ElasticCommandTest, lists_and_resizes)
     Server server(socket_of(getpid()));
     CommandResult ps = run("ps");
     EXPECT_EQ(ps.code, 0);
-    EXPECT_NE(ps.output.find("77         ./app                         2 running"), ps.output.npos)
-        << ps.output;
+    EXPECT_NE(ps.output.find("\n77 "), ps.output.npos) << ps.output;
+    EXPECT_NE(ps.output.find(" ./app "), ps.output.npos);
+    EXPECT_NE(ps.output.find(" 2 running "), ps.output.npos);
     CommandResult grown = run("resize 77 4 --wait");
     EXPECT_EQ(grown.code, 0) << grown.output;
     EXPECT_NE(grown.output.find("2 -> 4 processes, 2 join, 0 leave"), grown.output.npos);
