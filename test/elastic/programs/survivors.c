@@ -83,8 +83,6 @@ static void put_on_world(void)
 static void window(void)
 {
     deleted = 0;
-    if (et.status == MPI_ADAPT_STATUS_JOINING)
-        put_on_world();
 }
 
 static void self_lives(void)
