@@ -69,4 +69,8 @@ void MPIR_Adapt_set_phase(enum pmi_adapt_phase phase);
 int MPIR_Adapt_map_plan(void);
 void MPIR_Adapt_unmap_plan(void);
 
+/* ---- mpir_init.c ---- */
+/* A leaving process ends, whatever sessions it still has: the next MPI_Finalize is the last one. */
+void MPIR_Adapt_end_sessions(void);
+
 #endif /* ADAPT_H_INCLUDED */

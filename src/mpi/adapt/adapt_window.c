@@ -175,6 +175,7 @@ static int leave(unsigned epoch)
 
     /* Exit handlers may ask MPI whether it is finalized, so the lock must be free then. */
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPIR_Adapt_end_sessions();
     PMPI_Finalize();
     exit(0);
 

@@ -335,7 +335,8 @@ int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index)
     mpi_errno = make_node_map(plan, NULL, window.size);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Process.rank = index;
-    MPIR_Process.size = window.size;
+    if (window.shift)
+        MPIR_Process.size = window.size;
 
     if (window.shift) {
         MPIR_CHKLMEM_MALLOC(shifted, int *, old_size * sizeof(int), mpi_errno, "shift",
