@@ -35,6 +35,9 @@ static int reader = -1;         /* process whose stdin_fd is downstream.in */
 static int culprit = -1;        /* process whose broken PMI connection made us kill the others */
 static uint32_t last_epoch = 0; /* of the last command, for reports that belong to none */
 
+extern int HYDU_child_death_signal;     /* launch.c */
+static char *bind_places = NULL;        /* --adapt-bind: numbers with commas */
+
 /* --adapt of a joining group */
 static struct {
     int given;
@@ -112,12 +115,33 @@ HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv)
     goto fn_exit;
 }
 
+HYD_status HYD_pmcd_pmip_adapt_bind_param(char *arg, char ***argv)
+{
+    bind_places = MPL_strdup(**argv);
+    (*argv)++;
+    return HYD_SUCCESS;
+}
+
+int HYD_pmcd_pmip_adapt_bind_index(int process_id)
+{
+    const char *place = bind_places;
+
+    for (int i = 0; place && i < process_id; i++) {
+        place = strchr(place, ',');
+        place = place ? place + 1 : NULL;
+    }
+    return place ? atoi(place) : process_id;
+}
+
 HYD_status HYD_pmcd_pmip_adapt_start(void)
 {
     HYD_status status = HYD_SUCCESS;
 
     if (HYD_pmcd_pmip.local.pgid != 0 && !join.given)
         goto fn_exit;
+
+    /* Nobody is left behind if we are killed: a process that waits in begin would wait for ever. */
+    HYDU_child_death_signal = SIGKILL;
 
     /* mpiexec must see our end even if a process of ours outlives us. */
     status = HYDU_sock_cloexec(HYD_pmcd_pmip.upstream.control);

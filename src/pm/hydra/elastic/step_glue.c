@@ -411,7 +411,7 @@ static void note_exit(struct HYD_step_proxy *p)
 static void take_report(struct HYD_proxy *proxy, const struct HYD_adapt_message *message,
                         const char *payload)
 {
-    uint32_t adaptive = 0;
+    uint32_t adaptive = 0, rank = UINT32_MAX;
 
     if (message->kind == REPORT_INIT && message->bytes >= 2 * sizeof(uint32_t))
         memcpy(&adaptive, payload + sizeof(uint32_t), sizeof(adaptive));
@@ -422,8 +422,12 @@ static void take_report(struct HYD_proxy *proxy, const struct HYD_adapt_message 
         return;
     if (adaptive)
         HYD_step_socket_open();
-    if (message->kind == REPORT_EXITED)
+    if (message->kind == REPORT_EXITED) {
         note_exit(&g->proxies[proxy->proxy_id]);
+        memcpy(&rank, payload, message->bytes < sizeof(rank) ? 0 : sizeof(rank));
+        if (rank < (uint32_t) g->count)
+            g->processes[rank].ended = 1;
+    }
     HYD_step_enter();
     step_core_report(HYD_step.core, HYD_step_now_ms(), g->group, proxy->proxy_id,
                      (enum step_report) message->kind, message->epoch, payload,
@@ -549,10 +553,12 @@ static const struct HYD_step_group *expansion_of(const struct HYD_proxy *proxy)
     return HYD_step.core && proxy->pg->pgid != 0 ? HYD_step_find_group(proxy->pg->pgid) : NULL;
 }
 
+static void (*former_sigpipe) (int) = SIG_DFL;
+
 void HYD_step_pmi_begin(const struct HYD_proxy *proxy)
 {
     if (expansion_of(proxy))
-        signal(SIGPIPE, SIG_IGN);
+        former_sigpipe = signal(SIGPIPE, SIG_IGN);
 }
 
 HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status)
@@ -561,7 +567,7 @@ HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status)
 
     if (!g)
         return status;
-    signal(SIGPIPE, SIG_DFL);
+    signal(SIGPIPE, former_sigpipe);
     return rules_apply(g) ? status : HYD_SUCCESS;
 }
 

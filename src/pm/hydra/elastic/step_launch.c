@@ -139,6 +139,15 @@ static int check_capacity(const struct HYD_pg *pg, char *error, size_t error_byt
 
 /* ---- records ----------------------------------------------------------------------------------- */
 
+static void free_record(struct HYD_step_group *g)
+{
+    for (int i = 0; g->proxies && i < g->proxy_count; i++)
+        MPL_free(g->proxies[i].ranks);
+    MPL_free(g->processes);
+    MPL_free(g->proxies);
+    MPL_free(g);
+}
+
 void HYD_step_free_group(struct HYD_step_group *group)
 {
     struct HYD_step_group **link;
@@ -146,9 +155,7 @@ void HYD_step_free_group(struct HYD_step_group *group)
     for (link = &HYD_step.groups; *link && *link != group; link = &(*link)->next);
     if (*link)
         *link = group->next;
-    MPL_free(group->processes);
-    MPL_free(group->proxies);
-    MPL_free(group);
+    free_record(group);
 }
 
 /* Rank of the k-th process of a proxy, by Hydra's rule: ranks go to the filler processes of all
@@ -181,6 +188,7 @@ static void place_ranks(struct HYD_step_group *g)
         };
         for (int k = 0; k < p->proxy_process_count; k++) {
             int rank = rank_of(&rule, k);
+            g->proxies[i].ranks[k] = rank;
             if (rank < g->count)
                 g->processes[rank].proxy = i;
         }
@@ -207,11 +215,14 @@ static HYD_status new_group(struct HYD_pg *pg, struct HYD_step_group **group)
     HYDU_ERR_CHKANDJUMP(status, !g->processes || !g->proxies, HYD_NO_MEM,
                         "no memory for a process group\n");
     i = 0;
-    for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next, i++)
+    for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next, i++) {
         g->proxies[i] = (struct HYD_step_proxy) {
             .proxy = p,.node = p->node,.processes = p->proxy_process_count,.launch_fd = -1,
             .launcher_pid = -1,.launcher_watch = -1
         };
+        HYDU_MALLOC_OR_JUMP(g->proxies[i].ranks, int *, p->proxy_process_count * sizeof(int),
+                            status);
+    }
     for (i = 0; i < g->count; i++)
         g->processes[i].label = -1;
     place_ranks(g);
@@ -224,19 +235,67 @@ static HYD_status new_group(struct HYD_pg *pg, struct HYD_step_group **group)
     return status;
 
   fn_fail:
-    if (g) {
-        MPL_free(g->processes);
-        MPL_free(g->proxies);
-        MPL_free(g);
-    }
+    if (g)
+        free_record(g);
     goto fn_exit;
 }
 
 HYD_status HYD_step_adopt_launch(void)
 {
     struct HYD_step_group *g;
+    HYD_status status = new_group(&HYD_server_info.pg_list, &g);
 
-    return new_group(&HYD_server_info.pg_list, &g);
+    for (int i = 0; status == HYD_SUCCESS && i < g->proxy_count; i++)
+        for (int k = 0; k < g->proxies[i].processes; k++)
+            if (g->proxies[i].ranks[k] < g->count)
+                g->processes[g->proxies[i].ranks[k]].place = k;
+    return status;
+}
+
+/* ---- binding ----------------------------------------------------------------------------------- */
+
+/* Marks the places of living processes on a node. */
+static void mark_places(const struct HYD_node *node, unsigned char *taken, int places)
+{
+    for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
+        for (int rank = 0; rank < g->count; rank++) {
+            const struct HYD_step_process *p = &g->processes[rank];
+            if (g->proxies[p->proxy].node == node && !p->ended && p->place >= 0 &&
+                p->place < places)
+                taken[p->place] = 1;
+        }
+}
+
+/* The processes of a new proxy take the lowest free places of its node, as a launch of the whole
+ * world would: without this, each group would be bound to the first cores again. */
+static HYD_status choose_places(struct HYD_step_group *g, int i)
+{
+    struct HYD_step_proxy *p = &g->proxies[i];
+    int places = p->node->active_processes, place = 0;
+    unsigned char *taken = NULL;
+    HYD_status status = HYD_SUCCESS;
+
+    /* As many may be taken as there are processes: the lowest free ones lie within the sum. */
+    for (int rank = 0; rank < g->count; rank++)
+        if (g->processes[rank].proxy == i)
+            g->processes[rank].place = -1;
+    taken = MPL_calloc((size_t) places + 1, 1, MPL_MEM_PM);
+    HYDU_ERR_CHKANDJUMP(status, !taken, HYD_NO_MEM, "no memory for the places of a node\n");
+    mark_places(p->node, taken, places);
+    for (int k = 0; k < p->processes; k++) {
+        while (place < places && taken[place])
+            place++;
+        if (p->ranks[k] < g->count)
+            g->processes[p->ranks[k]].place = place;
+        place++;
+    }
+
+  fn_exit:
+    MPL_free(taken);
+    return status;
+
+  fn_fail:
+    goto fn_exit;
 }
 
 /* ---- proxies that come up ---------------------------------------------------------------------- */
@@ -535,20 +594,29 @@ static HYD_status listen_for(struct HYD_step_group *g, char **port_string)
     goto fn_exit;
 }
 
-/* Adds --adapt to what the proxy is told. */
-static HYD_status tell_proxy(struct HYD_proxy *proxy, uint32_t epoch, int pre, uint32_t first_uid)
+/* Adds --adapt and --adapt-bind to what a proxy is told. */
+static HYD_status tell_proxy(struct HYD_step_group *g, int i, uint32_t epoch, int pre,
+                             uint32_t first_uid)
 {
-    char **list = proxy->exec_launch_info, text[128];
+    struct HYD_proxy *proxy = g->proxies[i].proxy;
+    char **list = proxy->exec_launch_info, text[128], *places = NULL;
+    size_t room = (size_t) g->proxies[i].processes * 12 + 1, used = 0;
     int n;
     HYD_status status = HYD_SUCCESS;
 
+    HYDU_MALLOC_OR_JUMP(places, char *, room, status);
+    for (int k = 0; k < g->proxies[i].processes; k++)
+        used += (size_t) snprintf(places + used, room - used, k ? ",%d" : "%d",
+                                  g->processes[g->proxies[i].ranks[k]].place);
     n = HYDU_strlist_lastidx(list);
-    HYDU_REALLOC_OR_JUMP(list, char **, (n + 3) * sizeof(char *), status);
+    HYDU_REALLOC_OR_JUMP(list, char **, (n + 5) * sizeof(char *), status);
     MPL_snprintf(text, sizeof(text), "first_uid=%u,epoch=%u,pre=%d,local_pre=%d", first_uid, epoch,
                  pre, step_core_local_pre(HYD_step.core, proxy->node->hostname));
     list[n] = MPL_strdup("--adapt");
     list[n + 1] = MPL_strdup(text);
-    list[n + 2] = NULL;
+    list[n + 2] = MPL_strdup("--adapt-bind");
+    list[n + 3] = places;
+    list[n + 4] = NULL;
     proxy->exec_launch_info = list;
 
   fn_exit:
@@ -644,12 +712,14 @@ int HYD_step_launch(void *context, uint32_t epoch, int count, int pre, uint32_t 
     HYDU_ERR_POP(status, "unable to fill in proxy arguments\n");
     status = HYD_pmcd_pmi_fill_in_exec_launch_info(pg);
     HYDU_ERR_POP(status, "unable to fill in executable arguments\n");
-    for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
-        status = tell_proxy(p, epoch, pre, first_uid);
-        HYDU_ERR_POP(status, "unable to fill in adaptation arguments\n");
-    }
     status = count_on_nodes(g);
     HYDU_ERR_POP(status, "unable to count the processes\n");
+    for (int i = 0; i < g->proxy_count; i++) {
+        status = choose_places(g, i);
+        HYDU_ERR_POP(status, "unable to choose the processes' places\n");
+        status = tell_proxy(g, i, epoch, pre, first_uid);
+        HYDU_ERR_POP(status, "unable to fill in adaptation arguments\n");
+    }
     status = start_proxies(g, stash.strlist);
     HYDU_ERR_POP(status, "unable to start proxies\n");
     *group = g->group;

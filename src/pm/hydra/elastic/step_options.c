@@ -106,6 +106,7 @@ void HYD_step_option_help_fn(void)
     printf("-adapt-log FILE: One JSON line for each event, with times\n\n");
     printf("Notes:\n");
     printf("  * A running step can be resized at any time: see the command elastic\n");
+    printf("  * If several programs are launched together, joining processes run the first\n");
     printf("  * MPIEXEC_ADAPT_BEHIND=TIME: report which ranks have not reached the agreed\n");
     printf("    probe after this time (default 30s, 0: never)\n");
     printf("  * MPIEXEC_ADAPT_MARGIN=N: probes between the farthest process and the agreed\n");

@@ -18,6 +18,8 @@
 struct HYD_step_process {
     int proxy;                  /* index of its proxy in the group */
     int label;                  /* last world rank seen, -1: none yet */
+    int place;                  /* on its node, for binding: 0, 1, ... */
+    int ended;
 };
 
 struct HYD_step_proxy {
@@ -25,6 +27,7 @@ struct HYD_step_proxy {
     struct HYD_node *node;      /* where its processes are counted */
     int processes;              /* started on it */
     int freed;                  /* of those, ended and no longer counted on the node */
+    int *ranks;                 /* of its processes, in the order in which it starts them */
     int ended;                  /* reported to the core as gone */
     int launch_fd;              /* socket pair to a proxy that has not yet said its id, or -1 */
     int launcher_pid;           /* process that started the proxy (or is it), -1: waited for */
