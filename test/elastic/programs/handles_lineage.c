@@ -84,8 +84,14 @@ static void make_ending(void)
 static void window(void)
 {
     deleted = 0;
-    if (et.next != MPI_COMM_NULL)
+    if (et.next != MPI_COMM_NULL) {
         ET_MPI(MPI_Comm_group(et.next, &staying_group));
+    } else {
+        /* a process must not end with a session */
+        finishing = 1;
+        ET_MPI(MPI_Comm_free(&surviving[FROM_PSET]));
+        ET_MPI(MPI_Session_finalize(&session));
+    }
 }
 
 static void check_surviving(void)
