@@ -4,23 +4,24 @@
 packages_for() {
     case $1 in
         build)
-            echo gcc g++ gfortran make autoconf automake libtool m4 patch perl python3 pkg-config xz-utils ccache \
-                ca-certificates libc6-dev libfabric-dev libhwloc-dev librdmacm-dev libibverbs-dev nlohmann-json3-dev
+            echo gcc g++ gfortran make autoconf automake libtool m4 patch perl python3 pkg-config xz-utils file ccache \
+                ca-certificates libc6-dev libfabric-dev libhwloc-dev librdmacm-dev libibverbs-dev nlohmann-json3-dev \
+                libcli11-dev
             # libfabric's own needs at link time; these exist for x86 only.
             [ "$(dpkg --print-architecture)" != amd64 ] || echo libpsm2-dev libpsm-infinipath1-dev
             ;;
-        test) echo libgtest-dev procps shellcheck man-db ;;
+        test) echo libgtest-dev libpng-dev procps shellcheck man-db ;;
         full) echo clang libclang-rt-dev llvm ;;
-        demo) echo procps ;;
+        demo) echo procps libpng-dev zlib1g-dev ;;
     esac
 }
 
 # Names of packages that are not installed.
 packages_missing() {
-    local name
-    for name in "$@"; do
-        [ "$(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || echo "$name"
-    done
+    local installed
+    # Of several architectures of a package one is enough: the native one is what apt-get gives.
+    installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p')
+    printf '%s\n' "$@" | grep -v -x -F -f <(printf '%s\n' "$installed" | grep .)
 }
 
 packages_apt() {

@@ -102,7 +102,10 @@ class PrivateApt:
             "Dir::Etc::SourceParts": str(self.folder / "parts"),
             "Dir::State::Lists": str(self.folder / "lists"),
             "Dir::Cache": str(self.folder / "cache"),
-            "Acquire::Retries": "3",
+            "Acquire::Retries": "1",
+            "Acquire::http::Timeout": "30",
+            "Acquire::https::Timeout": "30",
+            "APT::Update::Error-Mode": "any",  # else `update` succeeds without a network
             "Acquire::Languages": "none",
             "APT::Sandbox::User": "root" if os.geteuid() == 0 else "",
         }

@@ -45,7 +45,7 @@ phase() {
     set +m
     [ -t 1 ] || echo "[0:00] $title"
     while kill -0 "$progress_child" 2>/dev/null; do
-        sleep 0.5
+        if [ $((SECONDS - start)) -lt 2 ]; then sleep 0.1; else sleep 1; fi
         elapsed=$((SECONDS - start))
         if [ -t 1 ]; then
             columns=$(tput cols 2>/dev/null || echo 80)

@@ -16,6 +16,9 @@
  *     fail_epoch=E   in which epoch it fails, default 1
  *     verbose=1      a line for each event
  *     stdin=1        rank 0 of the world echoes a line of standard input per commit
+ *     end=N          processes that joined and are still members at the end exit with code N
+ *     usr1=1         prints a line when SIGUSR1 comes
+ *     delay=S        joining processes wait S seconds before they do anything
  *
  * Its world is what the plans say.  In the window all processes meet (through a file in /dev/shm that
  * is named after mpiexec's pid, so all must be on one machine); real communication is libmpi's
@@ -44,7 +47,7 @@
 static struct {
     long probes;
     double seconds, slow;
-    long probe_us, code, fail_epoch, verbose, echo;
+    long probe_us, code, fail_epoch, verbose, echo, end, usr1, delay;
     int rigid;
     const char *fail;
 } options = {.seconds = 20,.slow = 1,.probe_us = 200,.fail_epoch = 1 };
@@ -357,6 +360,16 @@ static int window(void)
     }
 }
 
+static void echo_line(void)
+{
+    char line[256];
+
+    if (options.echo && world_rank == 0 && fgets(line, sizeof(line), stdin)) {
+        printf("uid %u read %s", uid, line);
+        fflush(stdout);
+    }
+}
+
 static void join_world(void)
 {
     set_phase(PMI_ADAPT_PHASE_JOINING);
@@ -365,11 +378,12 @@ static void join_world(void)
     last_epoch = join_epoch - 1;
     for (;;) {
         uint32_t seen = load32(&board->wake);
-        if (load32(&board->plan_epoch) == join_epoch)
+        if (load32(&board->agreed) == join_epoch && load32(&board->plan_epoch) == join_epoch)
             break;
         wait_wake(seen);
     }
     window();
+    echo_line();
 }
 
 static void compute(void)
@@ -380,16 +394,6 @@ static void compute(void)
         us = (long) ((double) us * options.slow);
     if (us > 0)
         usleep((useconds_t) us);
-}
-
-static void echo_line(void)
-{
-    char line[256];
-
-    if (options.echo && world_rank == 0 && fgets(line, sizeof(line), stdin)) {
-        printf("uid %u read %s", uid, line);
-        fflush(stdout);
-    }
 }
 
 static void run(void)
@@ -429,6 +433,9 @@ static void read_option(const char *text)
         sscanf(text, "code=%ld", &options.code) == 1 ||
         sscanf(text, "fail_epoch=%ld", &options.fail_epoch) == 1 ||
         sscanf(text, "verbose=%ld", &options.verbose) == 1 ||
+        sscanf(text, "end=%ld", &options.end) == 1 ||
+        sscanf(text, "usr1=%ld", &options.usr1) == 1 ||
+        sscanf(text, "delay=%ld", &options.delay) == 1 ||
         sscanf(text, "stdin=%ld", &options.echo) == 1)
         return;
     if (!strncmp(text, "fail=", 5))
@@ -455,13 +462,26 @@ static void introduce(void)
     say("cmd=adapt_init mode=adaptive card=%s\n", hex);
 }
 
+static void on_usr1(int signum)
+{
+    char text[64];
+    int n = snprintf(text, sizeof(text), "uid %u got signal %d\n", uid, signum);
+
+    if (write(STDOUT_FILENO, text, (size_t) n) != n)
+        _exit(2);
+}
+
 int main(int argc, char **argv)
 {
     start = now();
     for (int i = 1; i < argc; i++)
         read_option(argv[i]);
     open_board();
+    if (options.usr1)
+        signal(SIGUSR1, on_usr1);
     fail_here("start", join_epoch);
+    if (join_epoch)
+        sleep((unsigned) options.delay);
     open_meeting();
     pmi_init();
     introduce();
@@ -478,5 +498,5 @@ int main(int argc, char **argv)
         run();
     note("ends as rank %d of %d", world_rank, world_size);
     pmi_finalize();
-    return 0;
+    return join_epoch && world_rank >= 0 ? (int) options.end : 0;
 }

@@ -178,9 +178,12 @@ int MPIR_Adapt_win_forget(MPIR_Win * win)
 
 /* ---- live communicators and their lineage ----------------------------------------------------- */
 
+/* Set while commit releases what a process has that will not return from it: all of it (C3). */
+static bool everything_ends;
+
 static bool ends(const MPIR_Comm * comm)
 {
-    return comm->adapt.lineage != MPIR_ADAPT_LINEAGE_SELF;
+    return everything_ends || comm->adapt.lineage != MPIR_ADAPT_LINEAGE_SELF;
 }
 
 void MPIR_Adapt_comm_inherit(MPIR_Comm * comm)
@@ -547,6 +550,9 @@ static void end_win(void *object, void *unused)
 
     if (!ends(win->comm_ptr))
         return;
+    /* already done, unless the window is one over MPI_COMM_SELF of a process that ends */
+    if (MPIR_Process.attr_free && win->attributes)
+        MPIR_Process.attr_free(win->handle, &win->attributes);
     if (win->errhandler && !HANDLE_IS_BUILTIN(win->errhandler->handle)) {
         int in_use;
         MPIR_Errhandler_release_ref(win->errhandler, &in_use);
@@ -593,6 +599,9 @@ int MPIR_Adapt_release_handles(unsigned epoch)
 {
     ending_epoch = epoch;
     foreach_request(detach_request, NULL);
+    /* MPI_Finalize, which follows at once, wants windows freed and files closed; communicators and
+     * requests on MPI_COMM_SELF are its own business */
+    everything_ends = MPIR_Adapt_leaving && !MPIR_CVAR_ADAPT_LEAVERS_RETURN;
 #ifdef HAVE_ROMIO
     /* ROMIO calls MPI functions */
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
@@ -600,6 +609,7 @@ int MPIR_Adapt_release_handles(unsigned epoch)
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 #endif
     foreach_win(end_win, NULL);
+    everything_ends = false;
     end_comms();
 
     return MPI_SUCCESS;

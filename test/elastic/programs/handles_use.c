@@ -32,7 +32,7 @@ static void inquiries(MPI_Comm comm)
     GONE(MPI_Comm_get_name(comm, name, &length));
     GONE(MPI_Comm_set_name(comm, "name"));
     GONE(MPI_Comm_get_info(comm, &info));
-    GONE(MPI_Comm_set_info(comm, MPI_INFO_NULL));
+    GONE(MPI_Comm_set_info(comm, MPI_INFO_ENV));
     GONE(MPI_Comm_get_errhandler(comm, &handler));
     GONE(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
     GONE(MPI_Comm_call_errhandler(comm, MPI_ERR_OTHER));

@@ -113,7 +113,7 @@ static void is_stale(MPI_Win win)
     GONE(MPI_Win_set_attr(win, keyval, &value));
     GONE(MPI_Win_get_group(win, &group));
     GONE(MPI_Win_get_info(win, &info));
-    GONE(MPI_Win_set_info(win, MPI_INFO_NULL));
+    GONE(MPI_Win_set_info(win, MPI_INFO_ENV));
     GONE(MPI_Win_get_name(win, name, &flag));
     GONE(MPI_Win_set_name(win, "name"));
     GONE(MPI_Win_get_errhandler(win, &handler));

@@ -9,6 +9,7 @@
  */
 
 #include "pmip.h"
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include "demux.h"
 #include "board.h"
@@ -258,9 +259,8 @@ static HYD_status report_counts(uint32_t epoch)
     int n = 0;
 
     HYDU_MALLOC_OR_JUMP(counts, struct counts *, process_count() * sizeof(*counts), status);
+    /* Those that have ended too: how far they came tells what their end means. */
     for (int i = 0; i < process_count(); i++) {
-        if (processes[i].ended)
-            continue;
         counts[n].rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
         counts[n].phase = __atomic_load_n(&board.slots[i].phase, __ATOMIC_ACQUIRE);
         counts[n].count = __atomic_load_n(&board.slots[i].count, __ATOMIC_ACQUIRE);
@@ -378,17 +378,57 @@ void HYD_pmcd_pmip_adapt_lost(int process_id)
         culprit = process_id;
 }
 
+/* When all processes have ended by themselves in a window, mpiexec may want to know how far they
+ * came (STEP_COUNTS) before it decides: we stay until it has.  After a death by signal there is
+ * nothing to decide, and stock's report must not wait. */
+static int awaits_decision(void)
+{
+    if (!HYD_board_in_window(&board))
+        return 0;
+    for (int i = 0; i < process_count(); i++)
+        if (!processes[i].ended || !WIFEXITED(HYD_pmcd_pmip.downstream.exit_status[i]))
+            return 0;
+    return 1;
+}
+
 int HYD_pmcd_pmip_adapt_busy(void)
 {
     for (int i = 0; processes && i < process_count(); i++) {
         siginfo_t info = {.si_pid = 0 };
         if (processes[i].ended || processes[i].watch_fd < 0)
             continue;
+        if (HYD_board_in_window(&board))
+            return 1;   /* how it ended decides whether we stay: the main loop waits for it first */
         if (waitid(P_PID, (id_t) HYD_pmcd_pmip.downstream.pid[i], &info,
                    WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0)
             return 1;
     }
-    return 0;
+    return processes && awaits_decision();
+}
+
+static HYD_status wake_cb(int fd, HYD_event_t events, void *userp)
+{
+    eventfd_t ignored;
+
+    eventfd_read(fd, &ignored);
+    return HYD_SUCCESS;
+}
+
+/* Lets the main loop look once more although nothing else may happen. */
+static void wake_main_loop(void)
+{
+    int fd = eventfd(1, EFD_CLOEXEC);
+
+    if (fd >= 0)
+        HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, NULL, wake_cb);
+}
+
+static int all_ended(void)
+{
+    for (int i = 0; i < process_count(); i++)
+        if (!processes[i].ended)
+            return 0;
+    return 1;
 }
 
 static void report_exit(int process_id, int wait_status)
@@ -432,6 +472,8 @@ void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
         return;
     }
     report_exit(process_id, wait_status);
+    if (HYD_board_in_window(&board) && all_ended())
+        wake_main_loop();
     for (int i = 0; process_id == culprit && i < process_count(); i++) {
         if (processes[i].held)
             report_exit(i, processes[i].held_status);

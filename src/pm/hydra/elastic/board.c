@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -40,15 +41,19 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     size_t bytes = round_up(offset + (size_t) slots * sizeof(struct pmi_adapt_slot), page);
     int error;
 
+    board->ended = calloc((size_t) slots, 1);
+    if (!board->ended)
+        return ENOMEM;
     /* Proxies run with standard descriptors closed; ours must not be taken for one of those. */
     int low = memfd_create("elastic-board", MFD_CLOEXEC);
-    if (low < 0)
-        return errno;
-    board->fd = fcntl(low, F_DUPFD, FIRST_FD);
+    board->fd = low < 0 ? -1 : fcntl(low, F_DUPFD, FIRST_FD);
     error = errno;
-    close(low);
-    if (board->fd < 0)
+    if (low >= 0)
+        close(low);
+    if (board->fd < 0) {
+        free(board->ended);
         return error;
+    }
     if (ftruncate(board->fd, (off_t) bytes) < 0)
         goto fn_fail;
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, board->fd, 0);
@@ -71,6 +76,7 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     error = errno;
     close(board->fd);
     board->fd = -1;
+    free(board->ended);
     return error;
 }
 
@@ -79,6 +85,7 @@ void HYD_board_destroy(struct HYD_board *board)
     if (board->fd < 0)
         return;
     munmap(board->control, board->bytes);
+    free(board->ended);
     close(board->fd);
     board->fd = -1;
 }
@@ -114,7 +121,8 @@ uint64_t HYD_board_freeze(struct HYD_board *board, uint64_t margin)
     __atomic_store_n(&control->gate, PMI_ADAPT_GATE_SHUT, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (uint32_t i = 0; i < control->slots; i++) {
-        if (__atomic_load_n(&board->slots[i].phase, __ATOMIC_ACQUIRE) == PMI_ADAPT_PHASE_NONE)
+        if (board->ended[i] ||
+            __atomic_load_n(&board->slots[i].phase, __ATOMIC_ACQUIRE) == PMI_ADAPT_PHASE_NONE)
             continue;
         uint64_t count = __atomic_load_n(&board->slots[i].count, __ATOMIC_ACQUIRE);
         if (count > ceiling)
@@ -150,8 +158,12 @@ void HYD_board_release(struct HYD_board *board, uint32_t epoch)
     wake_all(board->control);
 }
 
+int HYD_board_in_window(const struct HYD_board *board)
+{
+    return board->control->plan_epoch && board->control->agreed == board->control->plan_epoch;
+}
+
 void HYD_board_ended(struct HYD_board *board, int slot)
 {
-    __atomic_store_n(&board->slots[slot].phase, PMI_ADAPT_PHASE_NONE, __ATOMIC_RELEASE);
-    __atomic_store_n(&board->slots[slot].count, 0, __ATOMIC_RELEASE);
+    board->ended[slot] = 1;
 }

@@ -1,9 +1,9 @@
 /*
  * The adapt board: memory that one node daemon shares with the processes it started.  Layout and
  * protocol are those of pmi_adapt.h; this file is the daemon's side of them.  The daemon is the only
- * writer of the control words; a slot is written by its process alone while that lives, and cleared
- * here when it has ended.  Owner: one struct HYD_board per hydra_pmi_proxy, used from its event loop
- * only.  Nothing here waits.  SPEC P1, P3, P4, P7, C7.
+ * writer of the control words; a slot is written by its process alone, and tells after its end how
+ * far it came.  Owner: one struct HYD_board per hydra_pmi_proxy, used from its event loop only.
+ * Nothing here waits.  SPEC P1, P3, P4, P7, C7.
  */
 
 #ifndef BOARD_H_INCLUDED
@@ -18,6 +18,7 @@ struct HYD_board {
     struct pmi_adapt_control *control;
     struct pmi_adapt_slot *slots;
     size_t bytes;               /* mapped: control and slots, not the plan */
+    unsigned char *ended;       /* by slot: its process has ended */
 };
 
 /* 0, or an errno value with nothing left behind. */
@@ -32,6 +33,8 @@ uint64_t HYD_board_freeze(struct HYD_board *board, uint64_t margin);
 void HYD_board_target(struct HYD_board *board, uint32_t epoch, uint64_t target);
 void HYD_board_thaw(struct HYD_board *board);
 void HYD_board_release(struct HYD_board *board, uint32_t epoch);
+/* Whether an adaptation has been agreed on that is neither released nor thawed. */
+int HYD_board_in_window(const struct HYD_board *board);
 /* The process of this slot has ended: it takes part in no later freeze. */
 void HYD_board_ended(struct HYD_board *board, int slot);
 

@@ -81,10 +81,11 @@ class EntryReader {
             size_t end = text_.find_first_of(",\n#", position_);
             std::string_view part = trim(text_.substr(position_, end - position_));
             bool at_comma = end != std::string_view::npos && text_[end] == ',';
-            bool wanted = after_comma_ || at_comma || !part.empty();
+            bool at_end = end == std::string_view::npos;
+            bool wanted = !part.empty() || at_comma || (after_comma_ && at_end);
             place_ = position_;
             advance(end);
-            after_comma_ = at_comma;
+            after_comma_ = at_comma || (after_comma_ && part.empty());
             if (wanted)
                 return part;
         }

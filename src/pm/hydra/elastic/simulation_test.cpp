@@ -47,13 +47,13 @@ TEST(SimulationTest, seeds)
     if (seeds < 100)
         return;
     /* The seeds reach what they are meant to reach. */
-    EXPECT_GT(sum.committed, 100);
+    EXPECT_GT(sum.committed, 50);
     EXPECT_GT(sum.withdrawn, 10);
-    EXPECT_GT(sum.failed, 5);
-    EXPECT_GT(sum.aborts, 1);
+    EXPECT_GT(sum.failed, 3);
+    EXPECT_GT(sum.aborts, 0);
     EXPECT_GT(sum.refused, 10);
-    EXPECT_GT(sum.freed, 50);
-    EXPECT_GT(sum.behind, 1);
+    EXPECT_GT(sum.freed, 20);
+    EXPECT_GT(sum.behind, 0);
 }
 
 TEST(SimulationTest, same_seed_gives_same_history)

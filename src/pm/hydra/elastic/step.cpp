@@ -138,9 +138,8 @@ void Step::time(int64_t now_ms)
         raise(AdaptEvent::WITHDRAW, "the deadline passed before the joining processes were ready");
     if (adaptation_ && adaptation_->behind_at_ms >= 0 && now_ms >= adaptation_->behind_at_ms)
         behind();
-    if (adaptation_ && adaptation_->state == AdaptState::ENDING &&
-        now_ms >= adaptation_->ending_until_ms)
-        counts_complete();
+    if (adaptation_ && adaptation_->state == AdaptState::ENDING)
+        ending_time();
     settle();
 }
 
@@ -355,6 +354,7 @@ void Step::update_wake()
         consider(*offers_.due());
     if (adaptation_) {
         consider(adaptation_->behind_at_ms);
+        consider(adaptation_->ending_ask_ms);
         consider(adaptation_->ending_until_ms);
         if (adaptation_->deadline_unix_ms != 0 && before_agreement(adaptation_->state))
             consider(std::max<int64_t>(

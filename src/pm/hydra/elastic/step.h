@@ -52,7 +52,9 @@ class Step {
     std::string summary() const;
 
   private:
-    /* A daemon that does not answer must not keep a finished job from ending. */
+    /* A process has ended while an adaptation is agreed on: how often to look whether the program
+     * is over, and how long an answer may take. */
+    static constexpr int64_t ENDING_ASK_MS = 100;
     static constexpr int64_t ENDING_WAIT_MS = 5000;
     static constexpr int64_t BEHIND_WAIT_MAX_MS = 600 * 1000;
     static constexpr size_t BEHIND_TEXT_RANKS_MAX = 8;
@@ -127,6 +129,9 @@ class Step {
     void ask_counts(const std::set<Agent> &agents);
     void on_counts(const Agent &agent, uint32_t epoch, const std::vector<CountReport> &reports);
     void counts_complete();
+    void start_ending();
+    void look_at_ending();
+    void ending_time();
     void members_behind();
     void tell_behind(const std::string &what, const std::vector<RankCount> &late);
 

@@ -143,9 +143,7 @@ void Step::perform(AdaptAction action)
         case AdaptAction::THAW:
             return thaw();
         case AdaptAction::ASK_COUNTS:
-            adaptation_->ending_until_ms = now_ms_ + ENDING_WAIT_MS;
-            adaptation_->behind_at_ms = -1;
-            return ask_counts(adaptation_->agents);
+            return start_ending();
         case AdaptAction::ABORT_STEP:
             return abort_step();
     }

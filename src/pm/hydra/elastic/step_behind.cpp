@@ -1,4 +1,4 @@
-/* See step.h: P8, who is late; and who is in the window when the program ends. */
+/* See step.h: P8, who is late; and who is in the window when processes end. */
 
 #include <algorithm>
 
@@ -74,15 +74,57 @@ void Step::counts_complete()
         members_behind();
         return;
     }
-    if (a.state != AdaptState::ENDING)
-        return;
-    bool in_window = std::any_of(a.counts.begin(), a.counts.end(), [&](const RankCount &c) {
-        return c.report.phase == PMI_ADAPT_PHASE_WINDOW && !c.process->ended &&
-               c.process->world_rank >= 0 && a.commit_owed.contains(c.process->agent());
-    });
-    /* Without a member among those who ended the program goes on, towards a window that cannot be
-     * completed any more. */
-    raise(in_window || !ending_ ? AdaptEvent::WINDOW_BROKEN : AdaptEvent::PROGRAM_OVER);
+    if (a.state == AdaptState::ENDING)
+        look_at_ending();
+}
+
+void Step::start_ending()
+{
+    adaptation_->behind_at_ms = -1;
+    adaptation_->ending_until_ms = now_ms_ + ENDING_WAIT_MS;
+    ask_counts(adaptation_->agents);
+}
+
+void Step::ending_time()
+{
+    Adaptation &a = *adaptation_;
+    if (a.ending_until_ms >= 0 && now_ms_ >= a.ending_until_ms) {
+        raise(ending_ ? AdaptEvent::PROGRAM_OVER : AdaptEvent::WINDOW_BROKEN);
+    } else if (a.ending_ask_ms >= 0 && now_ms_ >= a.ending_ask_ms) {
+        a.ending_ask_ms = -1;
+        ask_counts(a.agents);
+    }
+}
+
+/* What the boards say about those who ended and those who live.  One who ended with its slot still
+ * in the window died there.  One who ended otherwise has either committed (others are on their way
+ * out of commit: wait for them) or never was told (the program is over; asked twice, because a
+ * commit may just be on its way here). */
+void Step::look_at_ending()
+{
+    Adaptation &a = *adaptation_;
+    bool died_inside = false, told_died = false, inside = false, living = false;
+    for (const RankCount &c : a.counts) {
+        if (!a.commit_owed.contains(c.process->agent()))
+            continue;
+        bool joining = is_joiner(*c.process), ended = c.process->ended;
+        uint32_t phase = c.report.phase;
+        bool in_window = phase == PMI_ADAPT_PHASE_WINDOW;
+        died_inside |= ended && (in_window || phase == PMI_ADAPT_PHASE_JOINING);
+        told_died |= ended && phase == PMI_ADAPT_PHASE_TOLD;
+        inside |= !ended && !joining && (in_window || phase == PMI_ADAPT_PHASE_TOLD);
+        living |= !ended && !joining;
+    }
+    if (died_inside || (told_died && inside)) {
+        raise(AdaptEvent::WINDOW_BROKEN);
+    } else if (!inside && ending_ && (a.ending_confirmed || !living)) {
+        raise(AdaptEvent::PROGRAM_OVER);
+    } else {
+        a.ending_confirmed = !inside && ending_;
+        a.ending_ask_ms = now_ms_ + ENDING_ASK_MS;
+        if (inside)             /* all answer, and somebody is yet to commit */
+            a.ending_until_ms = now_ms_ + ENDING_WAIT_MS;
+    }
 }
 
 void Step::members_behind()

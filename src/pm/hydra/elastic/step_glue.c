@@ -5,14 +5,20 @@
  */
 
 #include "step_state.h"
+#include <pwd.h>
+#include <sys/uio.h>
 #include "pmci.h"
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
 #include "adapt_message.h"
+#include "../ui/mpich/mpiexec.h"
 
 #define ABORT_GRACE_MS 500      /* for a proxy to tell how its process died, before we clean up */
 #define BEHIND_DEFAULT_MS 30000
 #define MARGIN_DEFAULT 1
+
+/* Lines for -print-all-exitcodes, kept because a group that has ended is freed. */
+static char *exit_lines = NULL;
 
 struct HYD_step HYD_step = {.wake_ms = -1,.abort_ms = -1,.log_fd = -1 };
 
@@ -142,37 +148,65 @@ struct HYD_step_group *HYD_step_find_group(int group)
 
 /* ---- effects of the core ----------------------------------------------------------------------- */
 
+void HYD_step_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr, const void *payload,
+                   size_t bytes)
+{
+    struct iovec parts[2] = { {hdr, sizeof(*hdr)}, {(void *) payload, bytes} };
+    struct msghdr message = {.msg_iov = parts,.msg_iovlen = 2 };
+    size_t left = sizeof(*hdr) + bytes;
+
+    if (proxy->control_fd == HYD_FD_UNSET || proxy->control_fd == HYD_FD_CLOSED)
+        return;
+    /* Small messages are one packet; it fits the socket's buffer unless the world is of many
+     * thousands. */
+    while (left > 0) {
+        ssize_t n = sendmsg(proxy->control_fd, &message, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return;
+        left -= (size_t) n;
+        for (int i = 0; i < 2; i++) {
+            size_t part = parts[i].iov_len < (size_t) n ? parts[i].iov_len : (size_t) n;
+            parts[i].iov_base = (char *) parts[i].iov_base + part;
+            parts[i].iov_len -= part;
+            n -= (ssize_t) part;
+        }
+    }
+}
+
+void HYD_step_send_signal(const struct HYD_proxy *proxy, int signum)
+{
+    struct HYD_pmcd_hdr hdr;
+
+    HYD_pmcd_init_header(&hdr);
+    hdr.cmd = SIGNAL;
+    hdr.signum = signum;
+    HYD_step_send(proxy, &hdr, NULL, 0);
+}
+
 static void effect_send(void *context, int group, int proxy, enum step_command command,
                         uint32_t epoch, const void *payload, size_t bytes)
 {
     struct HYD_step_group *g = HYD_step_find_group(group);
     struct HYD_adapt_message message = {.kind = command,.epoch = epoch,.bytes = bytes };
     struct HYD_pmcd_hdr hdr;
-    size_t total = sizeof(hdr) + sizeof(message) + bytes;
-    int sent, closed;
 
     if (!g || proxy < 0 || proxy >= g->proxy_count || bytes > HYD_ADAPT_MESSAGE_MAX)
         return;
-    int fd = g->proxies[proxy].proxy->control_fd;
-    if (fd == HYD_FD_UNSET || fd == HYD_FD_CLOSED)
-        return;                 /* the core hears of its end in a moment */
-
-    char *buf = MPL_malloc(total, MPL_MEM_PM);
-    if (!buf) {
+    char *body = MPL_malloc(sizeof(message) + bytes, MPL_MEM_PM);
+    if (!body) {
         HYDU_error_printf("no memory for an adaptation message\n");
         return;
     }
+    memcpy(body, &message, sizeof(message));
+    if (bytes)
+        memcpy(body + sizeof(message), payload, bytes);
     HYD_pmcd_init_header(&hdr);
     hdr.cmd = ADAPT;
     hdr.buflen = (int) (sizeof(message) + bytes);
-    memcpy(buf, &hdr, sizeof(hdr));
-    memcpy(buf + sizeof(hdr), &message, sizeof(message));
-    if (bytes)
-        memcpy(buf + sizeof(hdr) + sizeof(message), payload, bytes);
-    /* One write, so that small messages are one packet; it fits the socket's buffer unless the
-     * world is of many thousands. */
-    HYDU_sock_write(fd, buf, (int) total, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
-    MPL_free(buf);
+    HYD_step_send(g->proxies[proxy].proxy, &hdr, body, sizeof(message) + bytes);
+    MPL_free(body);
 }
 
 static void effect_tell_user(void *context, const char *text)
@@ -285,12 +319,12 @@ static void open_log(void)
 static void create_core(void)
 {
     static char step_id[32];
-    const char *user = getenv("USER");
+    const struct passwd *user = getpwuid(geteuid());
     char error[1024] = "";
     struct step_config config = {
         .step_id = step_id,
         .program = HYD_server_info.pg_list.proxy_list->exec_list->exec[0],
-        .user = user ? user : "",
+        .user = user ? user->pw_name : "",
         .schedule = HYD_step_options.schedule,
         .policy = HYD_step_options.policy,
         .interval_ms = 1000,
@@ -361,6 +395,7 @@ void HYD_step_finish(void)
     if (HYD_step.log_fd >= 0)
         close(HYD_step.log_fd);
     HYD_step.log_fd = -1;
+    MPL_free(exit_lines);
 }
 
 /* ---- messages of the proxies ------------------------------------------------------------------- */
@@ -433,8 +468,21 @@ static int rules_apply(const struct HYD_step_group *g)
 
 static void collect_exit_statuses(const struct HYD_proxy *proxy)
 {
+    size_t used = exit_lines ? strlen(exit_lines) : 0;
+    size_t room = used + strlen(proxy->node->hostname) + 8 + (size_t) proxy->proxy_process_count * 12;
+    char *lines = NULL;
+
     for (int i = 0; i < proxy->proxy_process_count; i++)
         HYD_step.exit_status |= proxy->exit_status[i];
+    if (HYD_ui_mpich_info.print_all_exitcodes)
+        lines = MPL_realloc(exit_lines, room, MPL_MEM_PM);
+    if (!lines)
+        return;
+    exit_lines = lines;
+    used += (size_t) snprintf(lines + used, room - used, "[%s] ", proxy->node->hostname);
+    for (int i = 0; i < proxy->proxy_process_count; i++)
+        used += (size_t) snprintf(lines + used, room - used, "%d%c", proxy->exit_status[i],
+                                  i < proxy->proxy_process_count - 1 ? ',' : '\n');
 }
 
 int HYD_step_proxy_ended(struct HYD_proxy *proxy)
@@ -480,15 +528,41 @@ int HYD_step_counted_processes(const struct HYD_proxy *proxy)
         (g && g->group == 0 ? g->proxies[proxy->proxy_id].freed : 0);
 }
 
-int HYD_step_exit_status(int print)
+int HYD_step_exit_status(void)
 {
+    if (exit_lines)
+        HYDU_dump_noprefix(stdout, "%s", exit_lines);
     return HYD_step.exit_status;
 }
 
-int HYD_step_skip_signal(const struct HYD_proxy *proxy)
+int HYD_step_signal(const struct HYD_proxy *proxy, int signum)
 {
-    return proxy->control_fd == HYD_FD_CLOSED ||
-        (proxy->control_fd == HYD_FD_UNSET && proxy->pg->pgid != 0);
+    if (proxy->control_fd != HYD_FD_CLOSED &&
+        !(HYD_step.core && HYD_step_find_group(proxy->pg->pgid)))
+        return 0;
+    HYD_step_send_signal(proxy, signum);
+    return 1;
+}
+
+static const struct HYD_step_group *expansion_of(const struct HYD_proxy *proxy)
+{
+    return HYD_step.core && proxy->pg->pgid != 0 ? HYD_step_find_group(proxy->pg->pgid) : NULL;
+}
+
+void HYD_step_pmi_begin(const struct HYD_proxy *proxy)
+{
+    if (expansion_of(proxy))
+        signal(SIGPIPE, SIG_IGN);
+}
+
+HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status)
+{
+    const struct HYD_step_group *g = expansion_of(proxy);
+
+    if (!g)
+        return status;
+    signal(SIGPIPE, SIG_DFL);
+    return rules_apply(g) ? status : HYD_SUCCESS;
 }
 
 /* ---- standard input and output ----------------------------------------------------------------- */
@@ -523,7 +597,6 @@ static struct HYD_proxy *first_proxy(void)
 static void follow_first(void)
 {
     struct HYD_pmcd_hdr hdr;
-    int sent, closed;
 
     if (!HYD_step.core || step_core_world_rank(HYD_step.core, first_group, first_rank) == 0)
         return;
@@ -539,8 +612,7 @@ static void follow_first(void)
             hdr.cmd = STDIN;
             hdr.rank = rank;
             hdr.buflen = 0;
-            HYDU_sock_write(first_proxy()->control_fd, &hdr, sizeof(hdr), &sent, &closed,
-                            HYDU_SOCK_COMM_MSGWAIT);
+            HYD_step_send(first_proxy(), &hdr, NULL, 0);
             return;
         }
     }

@@ -20,8 +20,8 @@ void HYD_step_start(void);
 /* The job is over; `HYD_step_exit_status` may still be asked. */
 void HYD_step_finish(void);
 /* Wait statuses of the processes that joined and of an aborted adaptation, or-ed together; prints
- * them like stock does for the launch if asked to. */
-int HYD_step_exit_status(int print);
+ * them like stock does for the launch if -print-all-exitcodes is given. */
+int HYD_step_exit_status(void);
 
 /* A message with command ADAPT has come from a proxy. */
 HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pmcd_hdr *hdr);
@@ -33,8 +33,12 @@ int HYD_step_proxy_ended(struct HYD_proxy *proxy);
 int HYD_step_proxy_lost(struct HYD_proxy *proxy);
 /* Processes of this proxy that are still counted on its node: stock counts them off all at once. */
 int HYD_step_counted_processes(const struct HYD_proxy *proxy);
-/* A signal cannot reach this proxy: it is gone, or has not come up yet. */
-int HYD_step_skip_signal(const struct HYD_proxy *proxy);
+/* Passes a signal on.  Whether that is done (0: stock's way; 1 also if there is nobody to get it). */
+int HYD_step_signal(const struct HYD_proxy *proxy, int signum);
+/* Around stock's answer to a PMI command: if one proxy of an expansion has died, writing to it is no
+ * error of the job (E3). */
+void HYD_step_pmi_begin(const struct HYD_proxy *proxy);
+HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status);
 /* The rank that labels the output of a process. */
 int HYD_step_label(const struct HYD_proxy *proxy, int rank);
 /* Standard input has something: sets the proxy and the rank that it goes to; 0: drop it. */

@@ -251,11 +251,6 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-static int connected(const struct HYD_proxy *proxy)
-{
-    return proxy->control_fd != HYD_FD_UNSET && proxy->control_fd != HYD_FD_CLOSED;
-}
-
 static void forget_launch_fd(struct HYD_step_group *g, int fd)
 {
     for (int i = 0; i < g->proxy_count; i++)
@@ -319,12 +314,11 @@ static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
     }
 
     forget_launch_fd(g, fd);
-    status = HYD_pmcd_pmiserv_proxy_init_cb(fd, events, userp);
+    HYD_step_pmi_begin(p->proxy);
+    status = HYD_step_pmi_end(p->proxy, HYD_pmcd_pmiserv_proxy_init_cb(fd, events, userp));
     HYDU_ERR_POP(status, "unable to take in a proxy\n");
-    if (g->removed) {
-        status = HYD_pmcd_pmiserv_send_signal(p->proxy, SIGKILL);
-        HYDU_ERR_POP(status, "unable to remove a process group\n");
-    }
+    if (g->removed)
+        HYD_step_send_signal(p->proxy, SIGKILL);
     for (int i = 0; i < g->proxy_count; i++)
         if (g->proxies[i].proxy->control_fd == HYD_FD_UNSET)
             goto fn_exit;
@@ -694,8 +688,7 @@ void HYD_step_kill_group(void *context, int group)
     g->removed = 1;
     /* Proxies that have not come up yet are dealt with when they do (hello_cb). */
     for (int i = 0; i < g->proxy_count; i++)
-        if (connected(g->proxies[i].proxy))
-            HYD_pmcd_pmiserv_send_signal(g->proxies[i].proxy, SIGKILL);
+        HYD_step_send_signal(g->proxies[i].proxy, SIGKILL);
 }
 
 static int finished(const struct HYD_pg *pg, const struct HYD_step_group *g)

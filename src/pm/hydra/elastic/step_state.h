@@ -59,6 +59,11 @@ struct HYD_step_group *HYD_step_find_group(int group);
 /* Calls into the core are made between these two; drain makes the deferred ones. */
 void HYD_step_enter(void);
 void HYD_step_leave(void);
+/* Sends to a proxy's control connection if it is there; if it breaks, its end is an event of its own
+ * and neither an error nor a signal here. */
+void HYD_step_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr, const void *payload,
+                   size_t bytes);
+void HYD_step_send_signal(const struct HYD_proxy *proxy, int signum);
 /* Deferred calls. */
 void HYD_step_defer_placed(struct HYD_step_group *group);
 void HYD_step_defer_proxy_gone(struct HYD_step_group *group, int proxy);

@@ -57,7 +57,7 @@ TEST_F(StepTest, schedule_grows_and_shrinks)
     EXPECT_EQ(glue.sent[3].payload, write_number(2));
     size_t seen = glue.sent.size();
     freeze(1);
-    EXPECT_EQ(glue.sent_text(seen), "target:0.0 target:0.1");
+    EXPECT_EQ(glue.sent_text(seen), "target:0.0 target:0.1 target:1.0");
     EXPECT_EQ(glue.sent.back().payload, write_number(17));
     seen = glue.sent.size();
     glue.committed(0, 0, 1);
@@ -86,6 +86,368 @@ TEST_F(StepTest, schedule_grows_and_shrinks)
     EXPECT_EQ(glue.count_events("unexpected"), 0);
     EXPECT_TRUE(glue.killed.empty());
     EXPECT_TRUE(glue.told.empty());
+}
+
+/* ---- undoing before agreement (P7, E3) --------------------------------------------------------- */
+
+TEST_F(StepTest, a_joining_process_that_dies_cancels_the_adaptation)
+{
+    start("4,3");
+    glue.place(1, {"b", "b"});
+    glue.init(1, 0, 0);
+    EXPECT_EQ(step_core_owns_failure(glue.core, 1), 1);
+    glue.exited(1, 0, 1, KILLED);
+    EXPECT_EQ(glue.killed, std::vector{1});
+    EXPECT_EQ(glue.sent_text(), "") << "survivors never notice";
+    EXPECT_EQ(glue.last_event("failed").at("reason"),
+              "joining rank 1 on node b was killed by signal 9 (Killed)");
+    EXPECT_EQ(glue.told.size(), 1u);
+    EXPECT_EQ(step_core_owns_failure(glue.core, 1), 1);
+    ASSERT_EQ(glue.launches.size(), 2u) << "the schedule goes on with its next entry";
+    EXPECT_EQ(glue.launches[1].first_uid, 4u) << "numbers are never used again";
+    EXPECT_EQ(glue.launches[1].epoch, 1u) << "the epoch was not committed";
+    glue.exited(1, 0, 0, KILLED);
+    glue.gone(1, 0);
+    EXPECT_EQ(glue.count_events("unexpected"), 0);
+    EXPECT_TRUE(glue.aborts.empty());
+}
+
+TEST_F(StepTest, joiners_lost_while_boards_are_frozen_thaw_them)
+{
+    start("4");
+    join_two(1, 1);
+    size_t seen = glue.sent.size();
+    glue.frozen(0, 0, 1, 12);
+    glue.gone(1, 0);
+    EXPECT_EQ(glue.sent_text(seen), "thaw:0.0 thaw:0.1");
+    EXPECT_EQ(glue.killed, std::vector{1});
+    EXPECT_EQ(glue.status().at("state"), "running");
+}
+
+TEST_F(StepTest, a_ceiling_of_a_withdrawn_freeze_is_not_taken_for_the_next)
+{
+    start(nullptr);
+    resize(R"("size":1)");
+    glue.ask(1, R"({"id":2,"op":"cancel"})");
+    resize(R"("size":1,"leave":[0])");
+    size_t seen = glue.sent.size();
+    glue.frozen(0, 0, 1, 5);
+    glue.frozen(0, 1, 1, 5);
+    EXPECT_EQ(glue.sent.size(), seen) << "these answered the first freeze";
+    glue.frozen(0, 0, 1, 9);
+    glue.frozen(0, 1, 1, 8);
+    EXPECT_EQ(glue.sent_text(seen), "target:0.0 target:0.1");
+    EXPECT_EQ(glue.sent.back().payload, write_number(9));
+}
+
+TEST_F(StepTest, a_rigid_joining_process_fails_the_adaptation)
+{
+    start("3");
+    glue.place(1, {"b"});
+    glue.init(1, 0, 0, false);
+    EXPECT_EQ(glue.killed, std::vector{1});
+    EXPECT_EQ(glue.count_events("failed"), 1);
+}
+
+TEST_F(StepTest, a_refused_launch_leaves_the_job_as_it_was)
+{
+    glue.refuse_launch = "no room on b";
+    start(nullptr);
+    Json answer = glue.ask(1, R"({"id":1,"op":"resize","size":4,"wait":true})").at(0);
+    EXPECT_EQ(answer.at("error").at("code"), "launch");
+    EXPECT_EQ(answer.at("error").at("message"), "no room on b");
+    EXPECT_EQ(glue.replies[1].size(), 1u);
+    EXPECT_EQ(glue.events(), "started adaptive requested launching failed");
+    EXPECT_TRUE(glue.killed.empty());
+}
+
+/* ---- the end of the job ------------------------------------------------------------------------- */
+
+TEST_F(StepTest, the_end_of_the_job_withdraws_what_is_pending)
+{
+    start("4");
+    glue.place(1, {"b", "b"});
+    glue.exited(0, 0, 0);
+    EXPECT_EQ(glue.killed, std::vector{1});
+    EXPECT_EQ(glue.last_event("withdrawn").at("reason"),
+              "the job ended (rank 0 on node a ended with exit code 0)");
+    glue.exited(0, 1, 1);
+    EXPECT_EQ(glue.count_events("ended"), 1);
+    EXPECT_TRUE(glue.aborts.empty());
+}
+
+TEST_F(StepTest, a_program_that_never_probes_again_ends_cleanly)
+{
+    start("4");
+    join_two(1, 1);
+    freeze(1);
+    size_t seen = glue.sent.size();
+    glue.exited(0, 0, 0);
+    EXPECT_EQ(glue.sent_text(seen), "counts:0.0 counts:0.1 counts:1.0");
+    CountReport over[] = {{0, PMI_ADAPT_PHASE_NONE, 10}}, over_too[] = {{1, PMI_ADAPT_PHASE_NONE, 10}};
+    CountReport joining[] = {{0, PMI_ADAPT_PHASE_WINDOW, 0}, {1, PMI_ADAPT_PHASE_WINDOW, 0}};
+    glue.report(0, 0, REPORT_COUNTS, 1, write_counts(over));
+    glue.exited(0, 1, 1);
+    glue.report(0, 1, REPORT_COUNTS, 1, write_counts(over_too));
+    glue.report(1, 0, REPORT_COUNTS, 1, write_counts(joining));
+    EXPECT_EQ(glue.killed, std::vector{1});
+    EXPECT_EQ(glue.count_events("withdrawn"), 1);
+    EXPECT_TRUE(glue.aborts.empty());
+}
+
+/* The last adaptation shrinks to one process, which then ends before the others on its board are
+ * out of commit. */
+TEST_F(StepTest, one_that_committed_and_ended_did_not_die_in_the_window)
+{
+    glue.config.schedule = "1";
+    ASSERT_EQ(glue.create(), "");
+    glue.place(0, {"a", "a"});
+    glue.init(0, 0, 0);
+    glue.init(0, 0, 1);
+    glue.frozen(0, 0, 1, 12);
+    glue.exited(0, 0, 0);
+    CountReport counts[] = {{0, PMI_ADAPT_PHASE_NONE, 1}, {1, PMI_ADAPT_PHASE_WINDOW, 12}};
+    glue.report(0, 0, REPORT_COUNTS, 1, write_counts(counts));
+    EXPECT_TRUE(glue.aborts.empty());
+    EXPECT_EQ(glue.count_events("withdrawn"), 0);
+    glue.committed(0, 0, 1);
+    EXPECT_EQ(glue.count_events("committed"), 1);
+    EXPECT_EQ(glue.count_events("ended"), 1);
+}
+
+/* ---- after agreement (E4) ------------------------------------------------------------------------ */
+
+TEST_F(StepTest, a_death_in_the_window_ends_the_job_with_a_report)
+{
+    start("4");
+    join_two(1, 1);
+    freeze(1);
+    EXPECT_EQ(step_core_owns_failure(glue.core, 1), 0);
+    glue.exited(1, 0, 1, 11);
+    ASSERT_EQ(glue.aborts.size(), 1u);
+    EXPECT_EQ(glue.aborts[0],
+              "joining rank 1 on node b was killed by signal 11 (Segmentation fault), after "
+              "adaptation 1 (2 -> 4 processes) was agreed on and before all processes had "
+              "committed it");
+    EXPECT_EQ(glue.count_events("failed"), 1);
+    glue.exited(0, 0, 0, KILLED);
+    EXPECT_EQ(glue.aborts.size(), 1u);
+}
+
+TEST_F(StepTest, a_process_that_exits_inside_the_window_breaks_it)
+{
+    start("1");
+    freeze(1);
+    glue.exited(0, 1, 1, 3 << 8);
+    CountReport alive[] = {{0, PMI_ADAPT_PHASE_WINDOW, 17}}, dead[] = {{1, PMI_ADAPT_PHASE_WINDOW, 17}};
+    glue.report(0, 0, REPORT_COUNTS, 1, write_counts(alive));
+    glue.report(0, 1, REPORT_COUNTS, 1, write_counts(dead));
+    ASSERT_EQ(glue.aborts.size(), 1u);
+    EXPECT_NE(glue.aborts[0].find("rank 1 on node b ended with exit code 3"), std::string::npos);
+}
+
+TEST_F(StepTest, a_daemon_that_is_lost_in_the_window_ends_the_job)
+{
+    start("1");
+    freeze(1);
+    glue.gone(0, 1);
+    ASSERT_EQ(glue.aborts.size(), 1u);
+    EXPECT_NE(glue.aborts[0].find("node b was lost with its node daemon"), std::string::npos);
+}
+
+/* ---- rigid and half-initialised jobs (I3) --------------------------------------------------------- */
+
+TEST_F(StepTest, a_rigid_job_is_never_offered_anything)
+{
+    glue.config.schedule = "4";
+    ASSERT_EQ(glue.create(), "");
+    glue.place(0, {"a", "b"});
+    glue.init(0, 0, 0, false);
+    glue.init(0, 1, 1, true);
+    EXPECT_TRUE(glue.launches.empty());
+    ASSERT_EQ(glue.told.size(), 1u);
+    EXPECT_EQ(glue.told[0], "the adaptation schedule is not used: rank 0 called MPI_Init, not "
+                            "MPI_Init_adapt, so that the job is rigid");
+    Json answer = glue.ask(1, R"({"id":1,"op":"resize","size":4})").at(0);
+    EXPECT_EQ(answer.at("error").at("code"), "rigid");
+}
+
+TEST_F(StepTest, nothing_is_offered_before_all_processes_have_initialised)
+{
+    glue.config.schedule = "4";
+    ASSERT_EQ(glue.create(), "");
+    glue.place(0, {"a", "b"});
+    glue.init(0, 0, 0);
+    EXPECT_TRUE(glue.launches.empty());
+    glue.init(0, 1, 1);
+    EXPECT_EQ(glue.launches.size(), 1u);
+}
+
+TEST_F(StepTest, an_early_request_waits_and_a_rigid_job_withdraws_it)
+{
+    ASSERT_EQ(glue.create(), "");
+    glue.place(0, {"a", "b"});
+    resize(R"("size":4,"wait":true)");
+    EXPECT_TRUE(glue.launches.empty());
+    EXPECT_EQ(glue.status().at("state"), "starting");
+    glue.init(0, 0, 0, false);
+    EXPECT_EQ(glue.replies[1].back().at("end").at("result"), "withdrawn");
+}
+
+/* ---- time (P8, schedules, deadlines) --------------------------------------------------------------- */
+
+TEST_F(StepTest, who_is_behind_is_told_ever_more_rarely)
+{
+    glue.config.behind_ms = 1000;
+    start("1");
+    freeze(1);
+    EXPECT_EQ(glue.wake_ms, 1000);
+    size_t seen = glue.sent.size();
+    glue.time(1000);
+    EXPECT_EQ(glue.sent_text(seen), "counts:0.0 counts:0.1");
+    CountReport first[] = {{0, PMI_ADAPT_PHASE_WAITING, 17}}, second[] = {{1, PMI_ADAPT_PHASE_RUNNING, 4}};
+    glue.report(0, 0, REPORT_COUNTS, 1, write_counts(first));
+    glue.report(0, 1, REPORT_COUNTS, 1, write_counts(second));
+    ASSERT_EQ(glue.told.size(), 1u);
+    EXPECT_EQ(glue.told[0], "adaptation 1 (2 -> 1 processes) waits for 1000 ms: probe number 17 is "
+                            "agreed on and not reached by: rank 1 on node b (4 probes); nothing is "
+                            "ended because of this");
+    EXPECT_EQ(glue.last_event("behind").at("ranks").at(0).at("count"), 4);
+    EXPECT_EQ(glue.wake_ms, 3000);
+    glue.time(3000);
+    EXPECT_EQ(glue.wake_ms, 7000);
+    EXPECT_TRUE(glue.aborts.empty());
+}
+
+TEST_F(StepTest, a_deadline_withdraws_before_agreement)
+{
+    start(nullptr);
+    resize(R"("size":4,"deadline_ms":1700000000500)");
+    EXPECT_EQ(glue.wake_ms, 500);
+    glue.time(500);
+    EXPECT_EQ(glue.count_events("withdrawn"), 1);
+    EXPECT_EQ(glue.killed, std::vector{1});
+}
+
+TEST_F(StepTest, an_entry_that_cannot_be_applied_is_skipped_with_a_line)
+{
+    start("3/leave=5,2,1");
+    ASSERT_EQ(glue.told.size(), 1u);
+    EXPECT_EQ(glue.told[0],
+              "schedule entry 1 is skipped: rank 5 cannot leave: there are 2 processes, ranks 0 to 1");
+    EXPECT_EQ(glue.count_events("skipped"), 2) << "the second is the present size: nothing to say";
+    EXPECT_EQ(glue.last_event("requested").at("size"), 1);
+}
+
+/* ---- clients ------------------------------------------------------------------------------------ */
+
+TEST_F(StepTest, one_request_at_a_time)
+{
+    start(nullptr);
+    resize(R"("size":4)");
+    Json busy = glue.ask(2, R"({"id":1,"op":"resize","size":3})").at(0);
+    EXPECT_EQ(busy.at("error").at("code"), "busy");
+    EXPECT_EQ(glue.launches.size(), 1u);
+    EXPECT_EQ(glue.ask(2, R"({"id":2,"op":"cancel","request":9})").at(0).at("error").at("code"),
+              "nothing");
+    EXPECT_TRUE(glue.ask(2, R"({"id":3,"op":"cancel","request":1})").at(0).at("ok"));
+    EXPECT_EQ(glue.killed, std::vector{1});
+    EXPECT_EQ(glue.status().at("withdrawn"), 1);
+}
+
+TEST_F(StepTest, too_late_to_cancel)
+{
+    start(nullptr);
+    resize(R"("size":1)");
+    freeze(1);
+    EXPECT_EQ(glue.ask(1, R"({"id":2,"op":"cancel"})").at(0).at("error").at("code"), "agreed");
+}
+
+TEST_F(StepTest, requests_about_another_world_are_stale)
+{
+    start(nullptr);
+    EXPECT_EQ(glue.ask(1, R"({"id":1,"op":"resize","size":3,"if_epoch":1})").at(0).at("error").at("code"),
+              "stale");
+    resize(R"("size":1,"if_epoch":0)");
+}
+
+TEST_F(StepTest, hosts_leaving_ranks_reason_and_waiting)
+{
+    start(nullptr);
+    resize(R"("size":2,"leave":[0],"hosts":["c"],"reason":"maintenance","wait":true)");
+    EXPECT_EQ(glue.launches.at(0).hosts, std::vector<std::string>{"c"});
+    glue.place(1, {"c"});
+    glue.init(1, 0, 0);
+    glue.ready(1, 0, 0, 1);
+    const auto *plan = reinterpret_cast<const pmi_adapt_plan *>(glue.sent.at(0).payload.data());
+    EXPECT_STREQ(plan->reason, "maintenance");
+    freeze(1);
+    for (auto [group, proxy] : {std::pair{0, 0}, {0, 1}, {1, 0}})
+        glue.committed(group, proxy, 1);
+    Json end = glue.replies[1].back();
+    EXPECT_EQ(end.at("id"), 1);
+    EXPECT_EQ(end.at("end").at("result"), "committed");
+    EXPECT_EQ(step_core_world_rank(glue.core, 0, 1), 0);
+    EXPECT_EQ(step_core_world_rank(glue.core, 0, 0), -1);
+    EXPECT_EQ(glue.status().at("hosts").at(1).at("ranks"), "1");
+    EXPECT_EQ(step_core_local_pre(glue.core, "c"), 1);
+}
+
+TEST_F(StepTest, events_are_kept_and_followed)
+{
+    start(nullptr);
+    auto lines = glue.ask(5, R"({"id":1,"op":"events","since":2,"follow":true})");
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_EQ(lines[0].at("next"), 3);
+    EXPECT_EQ(lines[1].at("event"), "adaptive");
+    resize(R"("size":4)");
+    EXPECT_EQ(glue.replies[5].back().at("event"), "launching");
+    step_core_client_gone(glue.core, 5);
+    size_t seen = glue.replies[5].size();
+    glue.ask(1, R"({"id":2,"op":"cancel"})");
+    EXPECT_EQ(glue.replies[5].size(), seen);
+}
+
+TEST_F(StepTest, reports_that_make_no_sense_change_nothing)
+{
+    start("4");
+    glue.place(1, {"b", "b"});
+    glue.report(0, 0, REPORT_INIT, 0, "short");
+    glue.report(0, 1, REPORT_EXITED, 0, write_exited({0, 0}));  /* rank 0 is not this daemon's */
+    glue.report(7, 0, REPORT_COMMITTED, 1, "");
+    glue.report(0, 0, REPORT_COMMITTED, 1, "");
+    glue.frozen(0, 0, 1, 3);
+    glue.ready(1, 0, 0, 1);     /* before its initialisation */
+    glue.init(0, 0, 0);
+    glue.report(0, 0, static_cast<step_report>(7), 0, "");
+    EXPECT_EQ(glue.count_events("unexpected"), 8);
+    EXPECT_EQ(glue.sent_text(), "");
+    EXPECT_EQ(glue.status().at("adaptation").at("state"), "joining");
+}
+
+TEST_F(StepTest, options_are_checked_when_the_step_is_made)
+{
+    glue.config.schedule = "9/leave=7";
+    glue.config.size = 2;
+    EXPECT_NE(glue.create().find("rank 7 cannot leave"), std::string::npos);
+    EXPECT_EQ(glue.core, nullptr);
+}
+
+TEST_F(StepTest, summary)
+{
+    start("1");
+    char text[512];
+    EXPECT_EQ(step_core_summary(glue.core, text, sizeof text), 0u);
+    freeze(1);
+    glue.committed(0, 0, 1);
+    glue.committed(0, 1, 1);
+    step_core_summary(glue.core, text, sizeof text);
+    EXPECT_EQ(std::string(text),
+              "adaptations: 1 committed, 0 withdrawn, 0 failed; world size 2 -> 1; mean time to be "
+              "ready 0 ms, to agree 0 ms, from agreement to commit 0 ms");
+    char little[8];
+    EXPECT_GT(step_core_summary(glue.core, little, sizeof little), sizeof little);
+    EXPECT_STREQ(little, "adaptat");
 }
 
 }  // namespace

@@ -1,0 +1,111 @@
+/* The plan, read back the way libmpi reads it; and the world that it describes. */
+
+#include "plan.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace elastic {
+namespace {
+
+class PlanTest : public testing::Test {
+  protected:
+    PlanTest()
+    {
+        step_process launch[] = {{0, "a"}, {0, "a"}, {1, "b"}, {1, "b"}};
+        world.add_group(0, 0, launch);
+        for (Process *process : world.members())
+            process->card = std::string(process->uid + 1, 'x');
+    }
+    std::span<const Process> join()
+    {
+        step_process joining[] = {{0, "b"}, {0, "b"}, {1, "c"}};
+        world.add_group(1, 4, joining);
+        for (Process &process : world.processes(1)) {
+            process.card = "joining" + std::to_string(process.rank);
+            process.segment = {static_cast<uint32_t>(100 + process.rank), 7, 4096};
+        }
+        world.processes(1)[1].segment = {};     /* only the lowest of a host names one */
+        return world.processes(1);
+    }
+
+    World world;
+};
+
+const pmi_adapt_member &member(const std::string &plan, size_t index)
+{
+    const auto *header = reinterpret_cast<const pmi_adapt_plan *>(plan.data());
+    return reinterpret_cast<const pmi_adapt_member *>(plan.data() + header->members_offset)[index];
+}
+
+TEST_F(PlanTest, header_members_hosts_and_cards)
+{
+    Change change{{0, 3}, 3, 5};
+    std::string plan = build_plan({9, 1234, "because"}, change, world.members(), join());
+    const auto *header = reinterpret_cast<const pmi_adapt_plan *>(plan.data());
+    EXPECT_EQ(header->magic, PMI_ADAPT_MAGIC);
+    EXPECT_EQ(header->bytes, plan.size());
+    EXPECT_EQ(header->epoch, 9u);
+    EXPECT_EQ(header->pre, 4u);
+    EXPECT_EQ(header->joining, 3u);
+    EXPECT_EQ(header->leaving, 2u);
+    EXPECT_EQ(header->n_hosts, 3u);
+    EXPECT_EQ(header->deadline_ms, 1234u);
+    EXPECT_STREQ(header->reason, "because");
+    const uint32_t flags[] = {1, 0, 0, 1, 2, 2, 2}, hosts[] = {0, 0, 1, 1, 1, 1, 2};
+    for (size_t i = 0; i < 7; i++) {
+        const pmi_adapt_member &m = member(plan, i);
+        EXPECT_EQ(m.uid, i);
+        EXPECT_EQ(m.flags, flags[i]) << i;
+        EXPECT_EQ(m.host, hosts[i]) << i;
+        ASSERT_LE(m.card_offset + m.card_bytes, plan.size());
+        std::string expected = i < 4 ? std::string(i + 1, 'x') : "joining" + std::to_string(i - 4);
+        EXPECT_EQ(plan.substr(m.card_offset, m.card_bytes), expected);
+    }
+    const auto *host = reinterpret_cast<const pmi_adapt_host *>(plan.data() + header->hosts_offset);
+    EXPECT_EQ(host[0].segment_pid, 0u) << "nobody joins on a";
+    EXPECT_EQ(host[1].segment_pid, 100u);
+    EXPECT_EQ(host[2].segment_pid, 102u);
+    EXPECT_EQ(host[2].segment_bytes, 4096u);
+}
+
+TEST_F(PlanTest, a_long_reason_is_cut)
+{
+    std::string plan = build_plan({1, 0, std::string(200, 'r')}, Change{{3}, 0, 3},
+                                  world.members(), {});
+    const auto *header = reinterpret_cast<const pmi_adapt_plan *>(plan.data());
+    EXPECT_EQ(strnlen(header->reason, PMI_ADAPT_REASON_MAX), PMI_ADAPT_REASON_MAX - 1u);
+}
+
+TEST_F(PlanTest, commit_keeps_the_old_order_and_appends)
+{
+    join();
+    auto left = world.commit(Change{{0, 3}, 3, 5}, 1);
+    ASSERT_EQ(left.size(), 2u);
+    EXPECT_EQ(left[0]->uid, 0u);
+    EXPECT_EQ(left[1]->world_rank, -1);
+    std::vector<uint32_t> uids;
+    for (const Process *process : world.members())
+        uids.push_back(process->uid);
+    EXPECT_EQ(uids, (std::vector<uint32_t>{1, 2, 4, 5, 6}));
+    EXPECT_EQ(world.find(1, 2)->world_rank, 4);
+    EXPECT_EQ(world.members_on("b"), 3);
+}
+
+TEST_F(PlanTest, groups_are_forgotten_when_all_is_gone)
+{
+    join();
+    world.commit(Change{{0, 1, 2, 3}, 3, 3}, 1);
+    world.forget_empty_groups();
+    EXPECT_TRUE(world.has_group(0)) << "its daemons still run";
+    EXPECT_EQ(world.mark_gone({0, 0}).size(), 2u);
+    world.mark_gone({0, 1});
+    world.forget_empty_groups();
+    EXPECT_FALSE(world.has_group(0));
+    EXPECT_TRUE(world.has_group(1));
+    EXPECT_TRUE(world.gone({0, 0})) << "also when nothing is known of it any more";
+}
+
+}  // namespace
+}  // namespace elastic
