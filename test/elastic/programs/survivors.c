@@ -83,6 +83,8 @@ static void put_on_world(void)
 static void window(void)
 {
     deleted = 0;
+    if (et.status == MPI_ADAPT_STATUS_LEAVING)
+        ET_MPI(MPI_Win_free(&self_win));        /* MPI is finalised in commit */
 }
 
 static void self_lives(void)

@@ -14,6 +14,7 @@
 static MPI_Comm copies[THREADS], self_copy;
 static volatile int stop_chatter;
 static long chatter_rounds;
+static pthread_t chatter_thread;
 
 static void *chatter(void *unused)
 {
@@ -27,6 +28,13 @@ static void *chatter(void *unused)
         et_sleep_ms(0.2);
     }
     return unused;
+}
+
+static void end_chatter(void)
+{
+    stop_chatter = 1;
+    pthread_join(chatter_thread, NULL);
+    ET_CHECK(chatter_rounds > 0, "the thread on MPI_COMM_SELF did nothing");
 }
 
 static void *exchange(void *argument)
@@ -60,6 +68,13 @@ static void make_copies(void)
         ET_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &copies[i]));
 }
 
+/* MPI ends for a leaving process in commit: its threads have to be done with it by then. */
+static void window(void)
+{
+    if (et.status == MPI_ADAPT_STATUS_LEAVING)
+        end_chatter();
+}
+
 static void after(void)
 {
     make_copies();
@@ -68,18 +83,15 @@ static void after(void)
 
 int main(int argc, char **argv)
 {
-    pthread_t self_thread;
-
     et_init_thread(&argc, &argv, MPI_THREAD_MULTIPLE);
     ET_MPI(MPI_Comm_dup(MPI_COMM_SELF, &self_copy));
-    ET_CHECK(!pthread_create(&self_thread, NULL, chatter, NULL), "no thread");
+    ET_CHECK(!pthread_create(&chatter_thread, NULL, chatter, NULL), "no thread");
     if (et.status == MPI_ADAPT_STATUS_NEW)
         make_copies();
     et.compute = all_threads;
+    et.window = window;
     et.after = after;
     et_loop();
-    stop_chatter = 1;
-    pthread_join(self_thread, NULL);
-    ET_CHECK(chatter_rounds > 0, "the thread on MPI_COMM_SELF did nothing");
+    end_chatter();
     return et_finish();
 }
