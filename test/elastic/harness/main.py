@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -134,6 +135,9 @@ class Runner:
             outcome, why = "not ok", str(failure)
         except Exception as error:  # a bug of the harness must not hide the other tests
             outcome, why = "not ok", f"harness: {type(error).__name__}: {error}"
+        except BaseException:  # the run is being ended: leave nothing behind
+            run.leftovers()
+            raise
         left = run.leftovers()
         if left:
             outcome = "not ok"
@@ -193,6 +197,7 @@ def main(words: list[str] | None = None) -> int:
             print(f"test/elastic/run: no {tool} in {prefix / 'bin'}", file=sys.stderr)
             return 2
     processes.become_reaper()
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     folder = Path(tempfile.mkdtemp(prefix="et-"))
     try:
         return _run(options, tests, seed, prefix, folder)

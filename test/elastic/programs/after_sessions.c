@@ -8,6 +8,7 @@
 
 static MPI_Session first;
 static MPI_Comm alone;
+static int leave_open;
 
 static void use(MPI_Session session, const char *name)
 {
@@ -32,6 +33,19 @@ static void use(MPI_Session session, const char *name)
     ET_MPI(MPI_Group_free(&group));
 }
 
+static void end_session(void)
+{
+    ET_MPI(MPI_Comm_free(&alone));
+    ET_MPI(MPI_Session_finalize(&first));
+}
+
+/* C3: with --leave-open a leaving process leaves that to the commit, which finalises MPI. */
+static void window(void)
+{
+    if (et.status == MPI_ADAPT_STATUS_LEAVING && !leave_open)
+        end_session();
+}
+
 static void after(void)
 {
     MPI_Session session;
@@ -52,9 +66,10 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Group_from_session_pset(first, "mpi://SELF", &group));
     ET_MPI(MPI_Comm_create_from_group(group, "alone", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &alone));
     ET_MPI(MPI_Group_free(&group));
+    leave_open = et_argument(argc, argv, "leave-open", NULL) != NULL;
+    et.window = window;
     et.after = after;
     et_loop();
-    ET_MPI(MPI_Comm_free(&alone));
-    ET_MPI(MPI_Session_finalize(&first));
+    end_session();
     return et_finish();
 }
