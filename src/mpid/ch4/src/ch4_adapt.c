@@ -383,10 +383,16 @@ static int move_to_segment(const struct pmi_adapt_plan *plan)
     fd = open(path, O_RDWR | O_CLOEXEC);
     MPIR_ERR_CHKANDJUMP2(fd < 0, mpi_errno, MPI_ERR_OTHER, "**adaptsegment",
                          "**adaptsegment %s %d", path, errno);
-    void *segment = mmap(NULL, host->segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    /* The process that made it knew how many would share it from its own daemon; the plan decides.
+     * Growing it is harmless, whoever does it and how often. */
+    size_t bytes = MPL_MAX(MPIDI_POSIX_adapt_segment_bytes(n_local), host->segment_bytes);
+    MPIR_ERR_CHKANDJUMP2(bytes > host->segment_bytes && ftruncate(fd, (off_t) bytes) != 0,
+                         mpi_errno, MPI_ERR_OTHER, "**adaptsegment", "**adaptsegment %s %d", path,
+                         errno);
+    void *segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     MPIR_ERR_CHKANDJUMP2(segment == MAP_FAILED, mpi_errno, MPI_ERR_OTHER, "**adaptsegment",
                          "**adaptsegment %s %d", path, errno);
-    mpi_errno = MPIDI_POSIX_adapt_move(segment, host->segment_bytes, local_index, n_local, my_slot);
+    mpi_errno = MPIDI_POSIX_adapt_move(segment, bytes, local_index, n_local, my_slot);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -538,6 +544,49 @@ static int make_intercomm(const struct pmi_adapt_plan *plan, MPIR_Comm ** interc
                      is_pre ? pre : joining, "MPI_ADAPT_INTERCOMM", intercomm);
 }
 
+static bool is_on_one_host(const struct pmi_adapt_plan *plan)
+{
+    const struct pmi_adapt_member *members = plan_members(plan);
+
+    for (int i = 1; i < window.size; i++) {
+        if (members[i].host != members[0].host)
+            return false;
+    }
+    return true;
+}
+
+/* A message that reaches a process before the address of its sender is known there never matches a
+ * receive from that sender (libfabric's directed receive).  Joining processes know all addresses before
+ * they come here; the others learn theirs in begin.  So the joining ones must not speak over the network
+ * before all others are in begin: each of these sends an empty message to one of them and goes on. */
+static int wait_for_addresses(const struct pmi_adapt_plan *plan)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    const int tag = 0;
+
+    if (window.joining == 0 || is_on_one_host(plan))
+        goto fn_exit;
+    if (window.index < window.pre) {
+        mpi_errno = MPIC_Send(NULL, 0, MPI_BYTE, window.pre + window.index % window.joining, tag,
+                              window.union_comm, &errflag);
+        MPIR_ERR_CHECK(mpi_errno);
+        goto fn_exit;
+    }
+    for (int i = window.index - window.pre; i < window.pre; i += window.joining) {
+        mpi_errno = MPIC_Recv(NULL, 0, MPI_BYTE, i, tag, window.union_comm, MPI_STATUS_IGNORE,
+                              &errflag);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    mpi_errno = MPIR_Barrier(MPIR_Process.comm_world, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPID_Adapt_begin(const struct pmi_adapt_plan *plan, int index,
                      MPIR_Comm ** intercomm, MPIR_Comm ** new_world)
 {
@@ -549,6 +598,8 @@ int MPID_Adapt_begin(const struct pmi_adapt_plan *plan, int index,
     mpi_errno = make_comm(MPIR_COMM_KIND__INTRACOMM, MPIDI_ADAPT_CONTEXT__UNION, plan->epoch, index,
                           range_map(0, window.size), no_map, "MPI_ADAPT_UNION",
                           &window.union_comm);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = wait_for_addresses(plan);
     MPIR_ERR_CHECK(mpi_errno);
     if (!(plan_members(plan)[index].flags & PMI_ADAPT_MEMBER_LEAVING)) {
         mpi_errno = make_new_world(plan, new_world);

@@ -536,8 +536,12 @@ static HYD_status make_pg(int count, const char *const *hosts, int n_hosts, stru
     HYDU_ERR_POP(status, "unable to make the node list\n");
     status = HYDU_create_proxy_list(exec, pg->user_node_list, pg);
     HYDU_ERR_POP(status, "error creating proxy list\n");
+    /* One block of ranks on each host: PMI_process_mapping, from which the processes take who is local,
+     * repeats one pattern of cores and cannot say that a host got more or fewer than its share. */
     for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
         p->node->node_id = i++;
+        p->node->core_count = p->proxy_process_count;
+        p->filler_processes = 0;
         pg->pg_core_count += p->node->core_count;
     }
 
