@@ -16,6 +16,10 @@ struct HYD_adapt_message {
     uint64_t bytes;
 };
 
+/* A report for mpiexec itself, not for the core: [u32 rank] a process has ended, or is about to, with
+ * its PMI connection open.  Stock kills the processes of that proxy; the whole job has to end. */
+#define HYD_ADAPT_BROKE 1000
+
 #define HYD_ADAPT_MESSAGE_MAX (64 * 1024 * 1024)        /* of a payload */
 
 #endif /* ADAPT_MESSAGE_H_INCLUDED */

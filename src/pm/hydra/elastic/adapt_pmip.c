@@ -25,14 +25,15 @@ struct process {
     int stdin_fd;               /* write end, or < 0 */
     int watch_fd;               /* pidfd, or -1 */
     int ended;
-    int held_status;            /* wait status that is to be reported after the culprit's */
-    int held;
+    int wait_status;            /* when ended */
+    int held;                   /* its end is to be reported after the culprit's */
 };
 
 static struct HYD_board board = {.fd = -1 };
 static struct process *processes = NULL;
 static int reader = -1;         /* process whose stdin_fd is downstream.in */
-static int culprit = -1;        /* process whose broken PMI connection made us kill the others */
+static int culprit = -1;        /* process for whose end we kill the others */
+static int killing = 0;         /* all processes have been killed, or are in a moment */
 static uint32_t last_epoch = 0; /* of the last command, for reports that belong to none */
 
 extern int HYDU_child_death_signal;     /* launch.c */
@@ -396,10 +397,37 @@ void HYD_pmcd_pmip_adapt_stdin_to(int rank)
 
 /* ---- ends of processes ------------------------------------------------------------------------ */
 
+/* As stock wants it, in whatever order processes are waited for: the exit status of the job is that
+ * of the process that broke off, an error at least, and not that of those we killed for it. */
+static void adjust_exit_status(int process_id, int wait_status)
+{
+    int *status = &HYD_pmcd_pmip.downstream.exit_status[process_id];
+
+    if (process_id == culprit)
+        *status = wait_status ? wait_status : 1 << 8;
+    else if (killing && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL)
+        *status = 0;
+}
+
+void HYD_pmcd_pmip_adapt_signalled(int signum)
+{
+    killing |= processes && signum == SIGKILL;
+}
+
 void HYD_pmcd_pmip_adapt_lost(int process_id)
 {
-    if (processes && culprit < 0 && !processes[process_id].ended)
+    if (!processes)
+        return;
+    uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id];
+    if (culprit < 0 && !killing)
         culprit = process_id;
+    /* Stock has just put a makeshift in the place of the status of one that was waited for before. */
+    if (processes[process_id].ended)
+        adjust_exit_status(process_id, processes[process_id].wait_status);
+    if (HYD_pmcd_pmip.user_global.auto_cleanup && !killing) {
+        killing = 1;
+        report((enum step_report) HYD_ADAPT_BROKE, last_epoch, &rank, sizeof(rank));
+    }
 }
 
 /* When all processes have ended by themselves in a window, mpiexec may want to know how far they
@@ -407,7 +435,7 @@ void HYD_pmcd_pmip_adapt_lost(int process_id)
  * nothing to decide, and stock's report must not wait. */
 static int awaits_decision(void)
 {
-    if (!HYD_board_in_window(&board))
+    if (!HYD_board_in_window(&board) || HYD_pmcd_pmip.downstream.forced_cleanup)
         return 0;
     for (int i = 0; i < process_count(); i++)
         if (!processes[i].ended || !WIFEXITED(HYD_pmcd_pmip.downstream.exit_status[i]))
@@ -473,6 +501,7 @@ void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
     int watched = p->watch_fd >= 0;
 
     p->ended = 1;
+    p->wait_status = wait_status;
     HYD_board_ended(&board, process_id);
     note_closed_stdin();
     if (p->stdin_fd >= 0)
@@ -485,6 +514,11 @@ void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
     if (HYDT_dmx_deregister_fd(p->watch_fd) == HYD_SUCCESS)
         close(p->watch_fd);
     p->watch_fd = -1;
+    if (WIFSIGNALED(wait_status) && !killing) {
+        culprit = process_id;   /* stock kills the others for it */
+        killing = 1;
+    }
+    adjust_exit_status(process_id, wait_status);
     /* The number may soon be somebody else's: no signal of ours may go there. */
     HYD_pmcd_pmip.downstream.pid[process_id] = -1;
 
@@ -492,7 +526,6 @@ void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
      * waited for. */
     if (culprit >= 0 && process_id != culprit && !processes[culprit].ended) {
         p->held = 1;
-        p->held_status = wait_status;
         return;
     }
     report_exit(process_id, wait_status);
@@ -500,7 +533,7 @@ void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
         wake_main_loop();
     for (int i = 0; process_id == culprit && i < process_count(); i++) {
         if (processes[i].held)
-            report_exit(i, processes[i].held_status);
+            report_exit(i, processes[i].wait_status);
         processes[i].held = 0;
     }
 }

@@ -31,6 +31,8 @@ HYD_status HYD_pmcd_pmip_adapt_command(int fd, const struct HYD_pmcd_hdr *hdr);
 /* Standard input goes to the process of this rank from now on (-1: no change). */
 void HYD_pmcd_pmip_adapt_stdin_to(int rank);
 
+/* mpiexec wants a signal to be passed on. */
+void HYD_pmcd_pmip_adapt_signalled(int signum);
 /* The PMI connection of a process broke; the others are about to be killed for it. */
 void HYD_pmcd_pmip_adapt_lost(int process_id);
 /* A process has been waited for. */

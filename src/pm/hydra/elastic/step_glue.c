@@ -13,7 +13,8 @@
 #include "adapt_message.h"
 #include "../ui/mpich/mpiexec.h"
 
-#define ABORT_GRACE_MS 500      /* for a proxy to tell how its process died, before we clean up */
+#define ABORT_GRACE_MS 500      /* for a proxy to tell how its process died, before we end the others */
+#define END_GRACE_MS 5000       /* for proxies to end, before they are cut off */
 #define BEHIND_DEFAULT_MS 30000
 #define MARGIN_DEFAULT 1
 
@@ -216,12 +217,42 @@ static void effect_tell_user(void *context, const char *text)
     fflush(stderr);
 }
 
+static void end_job_soon(void)
+{
+    HYD_step.failed = 1;
+    if (HYD_step.abort_ms < 0)
+        HYD_step.abort_ms = HYD_step_now_ms() + ABORT_GRACE_MS;
+}
+
+/* Stock closes the connections, and each proxy then ends with errors of its own.  In a job of one
+ * group nobody sees that, so it must not show here either: proxies are told to kill their processes
+ * and end in order. */
+int HYD_step_end_job(void)
+{
+    if (!HYD_step.core)
+        return 0;
+    if (HYD_step.ending)
+        return 1;
+    HYD_step.ending = 1;
+    HYD_step.abort_ms = HYD_step_now_ms() + END_GRACE_MS;
+    for (struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next) {
+        struct HYD_step_group *g = HYD_step_find_group(pg->pgid);
+        if (g && !g->removed)
+            g->removed = HYD_STEP_JOB_ENDS;     /* also those that come up later */
+        for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
+            if (g)
+                HYD_step_send_signal(p, SIGKILL);
+            else
+                HYD_step_cleanup_proxy(p);
+        }
+    }
+    return 1;
+}
+
 static void effect_abort_step(void *context, const char *reason)
 {
     effect_tell_user(NULL, reason);
-    HYD_step.exit_status |= 1 << 8;
-    if (HYD_step.abort_ms < 0)
-        HYD_step.abort_ms = HYD_step_now_ms() + ABORT_GRACE_MS;
+    end_job_soon();
 }
 
 static void effect_log(void *context, const char *line)
@@ -262,8 +293,10 @@ void HYD_step_tick(void)
 
     if (HYD_step.abort_ms >= 0 && HYD_step.abort_ms <= now) {
         HYD_step.abort_ms = -1;
-        HYD_step.wake_ms = -1;
-        HYD_pmcd_pmiserv_cleanup_all_pgs();
+        if (HYD_step.ending)
+            HYD_pmcd_pmiserv_cleanup_all_pgs();
+        else
+            HYD_step_end_job();
         return;
     }
     if (HYD_step.core && HYD_step.wake_ms >= 0 && HYD_step.wake_ms <= now) {
@@ -400,6 +433,11 @@ void HYD_step_finish(void)
 
 /* ---- messages of the proxies ------------------------------------------------------------------- */
 
+static int rules_apply(const struct HYD_step_group *g)
+{
+    return !g->removed && !step_core_owns_failure(HYD_step.core, g->group);
+}
+
 static void note_exit(struct HYD_step_proxy *p)
 {
     if (p->freed < p->processes) {
@@ -422,6 +460,11 @@ static void take_report(struct HYD_proxy *proxy, const struct HYD_adapt_message 
         return;
     if (adaptive)
         HYD_step_socket_open();
+    if (message->kind == HYD_ADAPT_BROKE) {
+        if (rules_apply(g))
+            end_job_soon();
+        return;
+    }
     if (message->kind == REPORT_EXITED) {
         note_exit(&g->proxies[proxy->proxy_id]);
         memcpy(&rank, payload, message->bytes < sizeof(rank) ? 0 : sizeof(rank));
@@ -465,11 +508,6 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
 
 /* ---- ends of proxies, exit codes --------------------------------------------------------------- */
 
-static int rules_apply(const struct HYD_step_group *g)
-{
-    return !g->removed && !step_core_owns_failure(HYD_step.core, g->group);
-}
-
 static void collect_exit_statuses(const struct HYD_proxy *proxy)
 {
     size_t used = exit_lines ? strlen(exit_lines) : 0;
@@ -499,7 +537,7 @@ int HYD_step_proxy_ended(struct HYD_proxy *proxy)
     struct HYD_step_proxy *p = &g->proxies[proxy->proxy_id];
     while (g->group != 0 && p->freed < p->processes)
         note_exit(p);
-    if (rules && g->group != 0)
+    if ((rules || g->removed == HYD_STEP_JOB_ENDS) && g->group != 0)
         collect_exit_statuses(proxy);
     HYD_step_defer_proxy_gone(g, proxy->proxy_id);
     return rules;
@@ -534,9 +572,14 @@ int HYD_step_counted_processes(const struct HYD_proxy *proxy)
 
 int HYD_step_exit_status(void)
 {
+    int status = HYD_step.exit_status;
+
     if (exit_lines)
         HYDU_dump_noprefix(stdout, "%s", exit_lines);
-    return HYD_step.exit_status;
+    for (struct HYD_proxy * p = HYD_server_info.pg_list.proxy_list; p; p = p->next)
+        for (int i = 0; p->exit_status && i < p->proxy_process_count; i++)
+            status |= p->exit_status[i];
+    return status || !HYD_step.failed ? status : 1 << 8;
 }
 
 int HYD_step_signal(const struct HYD_proxy *proxy, int signum)

@@ -28,6 +28,8 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
 /* A proxy has sent its exit statuses and is cleaned up.  Whether stock's rules for processes that
  * died apply to it (0: an expansion that failed, the job goes on). */
 int HYD_step_proxy_ended(struct HYD_proxy *proxy);
+/* A process has died and all others have to end.  Whether that is on its way (0: stock's way). */
+int HYD_step_end_job(void);
 /* The control connection of a proxy broke.  Whether that concerns its group alone and has been
  * dealt with (0: stock's error). */
 int HYD_step_proxy_lost(struct HYD_proxy *proxy);

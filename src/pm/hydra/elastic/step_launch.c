@@ -759,7 +759,7 @@ void HYD_step_kill_group(void *context, int group)
 
     if (!g || g->group == 0)
         return;
-    g->removed = 1;
+    g->removed = HYD_STEP_FAILED;
     /* Proxies that have not come up yet are dealt with when they do (hello_cb). */
     for (int i = 0; i < g->proxy_count; i++)
         HYD_step_send_signal(g->proxies[i].proxy, SIGKILL);

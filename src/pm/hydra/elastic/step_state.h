@@ -38,7 +38,9 @@ struct HYD_step_group {
     int group;
     struct HYD_pg *pg;
     int count;
-    int removed;                /* an expansion that failed: Hydra's rules do not apply */
+    int removed;                /* Hydra's rules for processes that died do not apply any more: */
+#define HYD_STEP_FAILED 1       /*   an expansion that failed, of which nothing counts */
+#define HYD_STEP_JOB_ENDS 2     /*   the job is being ended */
     struct HYD_step_process *processes; /* by rank */
     struct HYD_step_proxy *proxies;     /* by proxy id */
     int proxy_count;
@@ -51,8 +53,10 @@ struct HYD_step {
     struct HYD_step_group *groups;
     int64_t zero_us;            /* monotonic clock at time 0 */
     int64_t wake_ms;            /* when the core wants to be called, <0: never */
-    int64_t abort_ms;           /* when the job is cleaned up after abort_step, <0: not asked */
+    int64_t abort_ms;           /* when the job is ended, or what is left is cut off; <0: not asked */
     int exit_status;            /* see HYD_step_exit_status */
+    int failed;                 /* the job may not end with exit code 0 */
+    int ending;                 /* all proxies have been told to kill their processes */
     int log_fd;
 };
 extern struct HYD_step HYD_step;
