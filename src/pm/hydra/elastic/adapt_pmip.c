@@ -188,11 +188,20 @@ int *HYD_pmcd_pmip_adapt_stdin(int process_id, int *otherwise)
     return processes ? &processes[process_id].stdin_fd : otherwise;
 }
 
-/* Nothing to do: stock's main loop waits for the process once it is awake.  The descriptor stays
- * readable, so we are called again until HYD_pmcd_pmip_adapt_exited closes it. */
+/* Stock's main loop waits for the process once it is awake.  The descriptor stays readable, so we are
+ * called again; it is closed only in the round after, because that loop decides whether all is over
+ * before it waits for a process, and then needs one more event to decide again. */
 static HYD_status watch_cb(int fd, HYD_event_t events, void *userp)
 {
-    return HYD_SUCCESS;
+    struct process *p = &processes[(size_t) userp];
+    HYD_status status = HYD_SUCCESS;
+
+    if (p->ended) {
+        p->watch_fd = -1;
+        status = HYDT_dmx_deregister_fd(fd);
+        close(fd);
+    }
+    return status;
 }
 
 static HYD_status watch_processes(void)
@@ -208,7 +217,8 @@ static HYD_status watch_processes(void)
             continue;   /* an old kernel: noticed when its output closes */
         status = HYDU_sock_cloexec(p->watch_fd);
         HYDU_ERR_POP(status, "unable to set a descriptor to close on exec\n");
-        status = HYDT_dmx_register_fd(1, &p->watch_fd, HYD_POLLIN, NULL, watch_cb);
+        status = HYDT_dmx_register_fd(1, &p->watch_fd, HYD_POLLIN, (void *) (size_t) i,
+                                      watch_cb);
         HYDU_ERR_POP(status, "unable to register fd\n");
     }
 
@@ -511,9 +521,6 @@ void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
         HYD_pmcd_pmip.downstream.in = HYD_FD_CLOSED;    /* writing there would be SIGPIPE */
     if (!watched)
         return;
-    if (HYDT_dmx_deregister_fd(p->watch_fd) == HYD_SUCCESS)
-        close(p->watch_fd);
-    p->watch_fd = -1;
     if (WIFSIGNALED(wait_status) && !killing) {
         culprit = process_id;   /* stock kills the others for it */
         killing = 1;
