@@ -43,7 +43,8 @@ struct Config {
     ELASTIC_FIELDS(policy, asynchronous_nodes, check_capacity, default_time_limit_ms,
                    priority_weight_ms, kill_grace_ms, answer_timeout_ms, answer_tries_max,
                    adapt_patience_ms, offer_pause_ms, refusal_pause_ms, refusal_pause_max_ms,
-                   look_interval_ms, start_pause_ms, start_attempts_max, backfill_depth, jobs_max, finished_max)
+                   look_interval_ms, start_pause_ms, start_attempts_max,
+                   backfill_depth, jobs_max, finished_max)
 };
 
 /* Empty, or what is wrong with it. */

@@ -126,7 +126,7 @@ struct Job {
     bool acquiring = false;     /* STARTING, and a back end is asked for the nodes: no step yet */
     std::string reason;         /* why it waits, or why it ended as it did; for people */
     JobState verdict = JobState::DONE;  /* COMPLETING: what it will be; PENDING: it waits again */
-    bool releasing = false;     /* COMPLETING, the step has ended, a back end gives the nodes back */
+    bool releasing = false;     /* COMPLETING, the step is over, its nodes are given back */
     uint32_t step = 0;          /* 1, 2, 3, ... each start has its own; 0: never started */
     StepMode mode = StepMode::UNKNOWN;
     uint64_t epoch = 0;         /* of the step, last committed; 0 at its launch */
@@ -153,8 +153,8 @@ struct Job {
 
     int size() const { return count_processes(blocks); }
     ELASTIC_FIELDS(id, request, spec, state, held, acquiring, reason, verdict, releasing, step,
-                   mode, epoch, blocks, adaptation, departures, submitted_ms, started_ms, ended_ms, exit_code,
-                   requests, committed, withdrawn, failed, standstill_ms, last_adapted_ms,
+                   mode, epoch, blocks, adaptation, departures, submitted_ms, started_ms, ended_ms,
+                   exit_code, requests, committed, withdrawn, failed, standstill_ms, last_adapted_ms,
                    deadline_ms, limit_at_ms, tries, start_failures, refusals, offer_after_ms,
                    wished_size)
 };
