@@ -60,8 +60,9 @@ Actions Core::Impl::handle(const Event &event)
     return std::exchange(out_, {});
 }
 
-/* Until the policy has nothing to add: what it has decided may open possibilities (a reservation is for another
- * time now).  It comes to an end, since each decision takes a waiting or running job out of its hands. */
+/* Until the policy has nothing to add: what it has decided may open possibilities (a reservation
+ * is for another time now).  It comes to an end, since each decision takes a waiting or running
+ * job out of its hands. */
 void Core::Impl::schedule()
 {
     Decisions decisions;

@@ -158,6 +158,13 @@ void Core::Impl::on(const StepEnded &event)
     if (!job)
         return;
     job->exit_code = event.exit_code;
+    /* It has come to its end before it could be stopped (perhaps while nobody looked: elasticd
+     * was down). */
+    if (job->state == JobState::COMPLETING && event.exit_code == 0 &&
+        job->verdict != JobState::CANCELLED) {
+        job->verdict = JobState::DONE;
+        job->reason.clear();
+    }
     std::string reason = event.reason;
     if (reason.empty() && event.exit_code != 0)
         reason = "exit code " + std::to_string(event.exit_code);

@@ -146,6 +146,18 @@ TEST(CoreTest, the_time_limit_counts_from_the_start_of_the_step)
     EXPECT_EQ(driver.job(id).reason, "the time limit of 60 s is reached");
 }
 
+TEST(CoreTest, a_job_that_ended_well_while_nobody_looked_is_done)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    JobId id = driver.submit(rigid(4, 60000));
+    driver.run(id);
+    driver.wait(3600000);       /* elasticd was down; the first it does is to end the step */
+    EXPECT_EQ(driver.job(id).state, JobState::COMPLETING);
+    driver.end(id, 0);
+    EXPECT_EQ(driver.job(id).state, JobState::DONE);
+    EXPECT_EQ(driver.job(id).reason, "");
+}
+
 /* ---- starts that go wrong
  * --------------------------------------------------------------------------- */
 

@@ -53,7 +53,8 @@ class Policy {
 
 const Policy &policy(PolicyKind kind);
 
-/* The size that fcfs and easy start it with, as far as the nodes that are up allow; 0: they do not. */
+/* The size that fcfs and easy start it with, as far as the nodes that are up allow; 0: they do
+ * not. */
 int fixed_size(const State &state, const JobSpec &spec);
 /* Whether it could run if it were alone on the nodes that are up. */
 bool runnable(const State &state, const JobSpec &spec, int size);

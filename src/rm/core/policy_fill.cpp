@@ -105,7 +105,8 @@ void Pass::expect_settling()
     }
 }
 
-/* ---- draining nodes -------------------------------------------------------------------------------- */
+/* ---- draining nodes
+ * -------------------------------------------------------------------------------- */
 
 void Pass::leave_draining_nodes()
 {
@@ -131,7 +132,8 @@ void Pass::leave_draining_nodes()
     }
 }
 
-/* ---- waiting jobs ---------------------------------------------------------------------------------------- */
+/* ---- waiting jobs
+ * ---------------------------------------------------------------------------------------- */
 
 void Pass::look_at_waiting()
 {
@@ -228,8 +230,8 @@ std::vector<const Job *> Pass::may_shrink() const
     return jobs;
 }
 
-/* Takes as little as possible, from the largest first; several rounds, since what is given need not be what the
- * waiting job can use (whole nodes, several cores per process). */
+/* Takes as little as possible, from the largest first; several rounds, since what is given need
+ * not be what the waiting job can use (whole nodes, several cores per process). */
 bool Pass::shrink_for(const Job &job, int want, bool below_share)
 {
     Space trial = soon_;
@@ -287,7 +289,9 @@ bool Pass::go_ahead(const Job &job)
     return true;
 }
 
-/* ---- what idles ---------------------------------------------------------------------------------------------- */
+/* ---- what idles
+ * ----------------------------------------------------------------------------------------------
+ * */
 
 int Pass::cap(const Job &job) const
 {

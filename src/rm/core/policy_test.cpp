@@ -17,7 +17,8 @@ JobState state_of(const CoreDriver &driver, JobId id)
     return driver.job(id).state;
 }
 
-/* ---- placement ---------------------------------------------------------------------------------------- */
+/* ---- placement
+ * ---------------------------------------------------------------------------------------- */
 
 TEST(PlacementTest, the_node_that_fits_best_then_as_few_as_possible)
 {
@@ -80,7 +81,8 @@ TEST(PlacementTest, names_are_in_natural_order)
     EXPECT_TRUE(less("a", "ab") && less("a1b2", "a1b10") && less("a", "b"));
 }
 
-/* ---- first come first served ----------------------------------------------------------------------------- */
+/* ---- first come first served
+ * ----------------------------------------------------------------------------- */
 
 TEST(FcfsTest, the_first_that_does_not_fit_holds_up_the_others)
 {
@@ -110,7 +112,8 @@ TEST(FcfsTest, priority_goes_first_and_waiting_makes_up_for_it)
     EXPECT_EQ(state_of(driver, third), JobState::PENDING);
 }
 
-/* ---- EASY backfilling ------------------------------------------------------------------------------------------ */
+/* ---- EASY backfilling
+ * ------------------------------------------------------------------------------------------ */
 
 TEST(EasyTest, short_jobs_go_ahead_and_long_ones_beside)
 {
@@ -154,7 +157,8 @@ TEST(EasyTest, who_cannot_run_at_present_holds_up_nobody)
     EXPECT_EQ(state_of(driver, small), JobState::STARTING);
 }
 
-/* ---- filling ------------------------------------------------------------------------------------------------------ */
+/* ---- filling ----------------------------------------------------------------------------------
+ * -------------------- */
 
 TEST(FillTest, a_job_alone_takes_the_machine_and_gives_way)
 {
@@ -306,7 +310,9 @@ TEST(FillTest, no_oscillation)
     }
 }
 
-/* ---- what it is for -------------------------------------------------------------------------------------------------- */
+/* ---- what it is for
+ * -----------------------------------------------------------------------------------------------
+ * --- */
 
 /* Elastic and rigid jobs in turn, more than fit at a time. */
 std::vector<MixJob> mix()
@@ -342,6 +348,40 @@ TEST(MixTest, filling_beats_rigid_easy_on_an_elastic_mix)
     EXPECT_LT(elastic.makespan_ms, rigid_easy.makespan_ms);
     EXPECT_LT(elastic.mean_wait_ms, rigid_easy.mean_wait_ms);
     EXPECT_GT(elastic.utilisation, rigid_easy.utilisation);
+}
+
+/* A job that needs the whole machine, in a stream of small ones that would keep it busy for ever.
+ * */
+TEST(MixTest, nobody_starves)
+{
+    constexpr int64_t SMALL_MS = 40000;
+    for (PolicyKind policy : {PolicyKind::FCFS, PolicyKind::EASY, PolicyKind::FILL}) {
+        for (int64_t limit_ms : {int64_t{0}, MINUTE}) {
+            for (bool elastic : {false, true}) {
+                ClusterOptions options;
+                options.config.policy = policy;
+                options.nodes = 2;
+                options.check = false;
+                for (int i = 0; i < 300; i++) {
+                    MixJob job;
+                    job.submit_ms = i * 2000;
+                    job.spec = elastic ? malleable(2, 4, limit_ms) : rigid(2, limit_ms);
+                    job.work_ms = 2 * SMALL_MS;
+                    options.jobs.push_back(job);
+                }
+                options.jobs[10].spec = rigid(8, MINUTE);
+                SimulatedCluster cluster(options);
+                cluster.run();
+                EXPECT_TRUE(cluster.broken().empty()) << cluster.broken().front();
+                const Job *whole = cluster.core().state().job(11);
+                ASSERT_TRUE(whole);
+                ASSERT_EQ(whole->spec.minimum, 8);
+                /* Those before it, those that run, and those that went ahead: each at most once. */
+                EXPECT_LT(whole->started_ms - whole->submitted_ms, 5 * SMALL_MS)
+                    << to_string(policy) << " " << limit_ms << " " << elastic;
+            }
+        }
+    }
 }
 
 TEST(MixTest, metrics_are_those_of_the_run)

@@ -1,22 +1,24 @@
 /*
- * 10,000 waiting jobs and 1,000 nodes: how many events a second the core takes (`make bench`).  Without
+ * 10,000 waiting jobs and 1,000 nodes: how many events the core takes in a second of
+ * processor time (`make bench`).  Without
  * optimisation or with sanitizers the wanted number means nothing, so that it is only checked with
  * ELASTIC_SCALE_EVENTS_PER_S.
  */
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdlib>
+#include <ctime>
 
 #include "core/simulated_cluster.h"
 
 namespace elastic::rm {
 namespace {
 
+/* Processor time: the machine may be busy with other things. */
 double seconds_now()
 {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
 /* All are there at once: a machine of 1,000 nodes runs 10,000 jobs off. */

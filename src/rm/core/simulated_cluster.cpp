@@ -35,7 +35,8 @@ SimulatedCluster::SimulatedCluster(const ClusterOptions &options)
 
 SimulatedCluster::~SimulatedCluster() = default;
 
-/* ---- chance and time ------------------------------------------------------------------------------------ */
+/* ---- chance and time
+ * ------------------------------------------------------------------------------------ */
 
 bool SimulatedCluster::chance(double probability)
 {
@@ -95,7 +96,9 @@ bool SimulatedCluster::all_over() const
            state.finished.size() == state.jobs.size();
 }
 
-/* ---- the daemon ---------------------------------------------------------------------------------------------- */
+/* ---- the daemon
+ * ----------------------------------------------------------------------------------------------
+ * */
 
 void SimulatedCluster::tell(EventContent content)
 {
@@ -127,7 +130,8 @@ void SimulatedCluster::tell(EventContent content)
         carry_out(action);
 }
 
-/* The event is stored, some of its actions were carried out, and the daemon is killed and starts again. */
+/* The event is stored, some of its actions were carried out, and the daemon is killed and starts
+ * again. */
 void SimulatedCluster::crash()
 {
     counts.crashes++;
@@ -192,7 +196,8 @@ void SimulatedCluster::set_timer(int64_t at_ms)
     });
 }
 
-/* ---- nodes that are asked for ---------------------------------------------------------------------------------- */
+/* ---- nodes that are asked for
+ * ---------------------------------------------------------------------------------- */
 
 void SimulatedCluster::perform(const AcquireNodes &action)
 {
@@ -212,7 +217,8 @@ void SimulatedCluster::perform(const ReleaseNodes &action)
     say(NodesReleased{action.job, action.step, action.request, action.all});
 }
 
-/* ---- steps -------------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------------------------------
+ * -------------------- */
 
 void SimulatedCluster::say(EventContent content)
 {
@@ -349,7 +355,8 @@ void SimulatedCluster::perform(const QueryStep &action)
         say_all(*step);
 }
 
-/* ---- changes of size -------------------------------------------------------------------------------------------- */
+/* ---- changes of size
+ * -------------------------------------------------------------------------------------------- */
 
 void SimulatedCluster::end_request(Step &step, EventContent outcome)
 {
@@ -469,7 +476,8 @@ void SimulatedCluster::perform(const CancelRequest &action)
         say_all(*step);
 }
 
-/* ---- people and accidents --------------------------------------------------------------------------------------- */
+/* ---- people and accidents
+ * --------------------------------------------------------------------------------------- */
 
 void SimulatedCluster::plan()
 {
@@ -557,7 +565,8 @@ void SimulatedCluster::node_fails()
     });
 }
 
-/* ---- mixes ----------------------------------------------------------------------------------------------------------- */
+/* ---- mixes ------------------------------------------------------------------------------------
+ * ----------------------- */
 
 RunMetrics simulate_mix(const std::vector<MixJob> &mix, int nodes, int cores, PolicyKind policy,
                         bool as_rigid)
