@@ -16,13 +16,13 @@ struct RunMetrics {
     int64_t makespan_ms = 0;            /* from the first submission to the last end */
     int64_t mean_wait_ms = 0, p95_wait_ms = 0;  /* from submission to the first start */
     int64_t mean_turnaround_ms = 0;     /* from submission to the end */
-    double utilisation = 0;             /* cores of jobs' processes over cores of nodes that are up, in
-                                           the makespan */
+    double utilisation = 0;             /* of the nodes that are up, in the makespan: cores of jobs'
+                                           processes over cores */
     int adaptations = 0, withdrawn = 0, failed_adaptations = 0;
     int64_t standstill_ms = 0;          /* of all jobs, for committed adaptations */
-    ELASTIC_FIELDS(jobs, done, failed, cancelled, unfinished, makespan_ms, mean_wait_ms, p95_wait_ms,
-                   mean_turnaround_ms, utilisation, adaptations, withdrawn, failed_adaptations,
-                   standstill_ms)
+    ELASTIC_FIELDS(jobs, done, failed, cancelled, unfinished, makespan_ms, mean_wait_ms,
+                   p95_wait_ms, mean_turnaround_ms, utilisation, adaptations, withdrawn,
+                   failed_adaptations, standstill_ms)
 };
 
 class MetricsCollector {

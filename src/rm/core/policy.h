@@ -4,8 +4,8 @@
  *
  *   fcfs   in the queue's order; the first that does not fit holds up the others
  *   easy   as fcfs, and others go ahead where they do not delay the first (EASY backfilling)
- *   fill   as easy, with the sizes that jobs leave open: starts small, shrinks malleable jobs for those that wait, and
- *          grows them into what nobody can use
+ *   fill   as easy, with the sizes that jobs leave open: starts small, shrinks malleable jobs for
+ *          those that wait, and grows them into what nobody can use
  *
  * fcfs and easy start each job at its preferred size (maximum, if it has none) and never change
  * it.  A job that the nodes that are up could not run even without other jobs holds up nobody.

@@ -70,7 +70,8 @@ Decisions Pass::run()
     size_t sharers = indices.placed.size() +
                      std::min(indices.queue.size(),
                               static_cast<size_t>(state_.config.backfill_depth) + 1);
-    fair_cores_ = static_cast<int>(indices.up_cores / static_cast<int64_t>(std::max<size_t>(sharers, 1)));
+    fair_cores_ =
+        static_cast<int>(indices.up_cores / static_cast<int64_t>(std::max<size_t>(sharers, 1)));
     if (indices.draining_nodes > 0)
         leave_draining_nodes();
     expect_settling();
@@ -182,7 +183,8 @@ bool Pass::wait_for_cores(const Job &job)
     int64_t cores = int64_t{least} * job.spec.cores_per_process;
     if (state_.indices().spare_cores == 0 || soon_.total() + state_.indices().spare_cores < cores)
         return false;
-    int share = size_at_most(job.spec, std::min(fair_cores_ / job.spec.cores_per_process, cap(job)));
+    int fair = fair_cores_ / job.spec.cores_per_process;
+    int share = size_at_most(job.spec, std::min(fair, cap(job)));
     int want = std::max(least, share);
     if (shrink_for(job, want, false)) {
         claim(job.spec, want);

@@ -61,7 +61,8 @@ TEST(PlacementTest, who_leaves_and_who_stays)
     EXPECT_EQ(left, (Blocks{{"a", 1}, {"b", 3}}));
     EXPECT_EQ(without(blocks, {}), blocks);
     EXPECT_EQ(without(blocks, {0, 1, 2, 3, 4, 5}), Blocks());
-    EXPECT_EQ(append(blocks, {{"a", 2}, {"c", 1}}), (Blocks{{"a", 2}, {"b", 3}, {"a", 3}, {"c", 1}}));
+    EXPECT_EQ(append(blocks, {{"a", 2}, {"c", 1}}),
+              (Blocks{{"a", 2}, {"b", 3}, {"a", 3}, {"c", 1}}));
     State state;
     for (const char *name : {"a", "b"})
         state.nodes[name].name = name;
@@ -120,7 +121,7 @@ TEST(EasyTest, short_jobs_go_ahead_and_long_ones_beside)
     CoreDriver driver(PolicyKind::EASY, 2, 4);
     JobId runs = driver.submit(rigid(5, 10 * MINUTE));          /* 3 cores are free */
     driver.run(runs);
-    JobId first = driver.submit(rigid(7, MINUTE));      /* in 10 minutes; 1 core will be beside it */
+    JobId first = driver.submit(rigid(7, MINUTE));      /* in 10 minutes, beside 1 core */
     JobId too_long = driver.submit(rigid(2, 11 * MINUTE));
     JobId short_one = driver.submit(rigid(1, 9 * MINUTE));
     JobId beside = driver.submit(rigid(1));

@@ -20,7 +20,7 @@ struct SimulatedCluster::Step {
     double work_left_ms = 0;
     int64_t worked_until_ms = 0;
     bool in_window = false;
-    uint64_t life = 0;                  /* counts changes of speed: plans for an older one are void */
+    uint64_t life = 0;                  /* counts changes of speed: older plans are void */
     std::optional<ResizeStep> request;  /* under way */
     bool joined = false, ready = false;
     uint64_t last_request = 0;

@@ -57,7 +57,7 @@ struct ClusterOptions {
     std::vector<MixJob> jobs;
     Faults faults;
     int64_t delay_max_ms = 0;   /* of every message */
-    bool check = true;          /* invariants after each event, and at a crash that the replay is the same */
+    bool check = true;          /* invariants after each event; keeps the log */
     bool trace = false;
 };
 

@@ -41,7 +41,8 @@ JobSpec random_spec(Chance &chance, int cores_of_machine)
         chance.one_in(2) ? Elasticity::MALLEABLE : static_cast<Elasticity>(chance.between(0, 2));
     spec.cores_per_process = chance.one_in(6) ? 2 : 1;
     int most = std::max(cores_of_machine / spec.cores_per_process / (chance.one_in(3) ? 1 : 2), 1);
-    spec.minimum = static_cast<int>(chance.between(1, chance.one_in(4) ? most : std::max(most / 4, 1)));
+    int least_most = chance.one_in(4) ? most : std::max(most / 4, 1);
+    spec.minimum = static_cast<int>(chance.between(1, least_most));
     spec.maximum = spec.elasticity == Elasticity::RIGID
                        ? spec.minimum
                        : static_cast<int>(chance.between(spec.minimum, most * 2));
@@ -49,7 +50,8 @@ JobSpec random_spec(Chance &chance, int cores_of_machine)
         spec.size_rule = static_cast<SizeRule>(chance.between(0, 4));
     spec.size_multiple = static_cast<int>(chance.between(1, 3));
     if (chance.one_in(3))
-        spec.preferred = size_at_most(spec, static_cast<int>(chance.between(spec.minimum, spec.maximum)));
+        spec.preferred =
+            size_at_most(spec, static_cast<int>(chance.between(spec.minimum, spec.maximum)));
     if (chance.one_in(8))
         spec.processes_per_node = static_cast<int>(chance.between(1, 4));
     spec.whole_nodes = chance.one_in(8);
