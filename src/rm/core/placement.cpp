@@ -87,7 +87,9 @@ bool Space::fits(const JobSpec &spec, int processes, const Blocks &own) const
     bool own_nodes = spec.whole_nodes && !own.empty();
     if (!own_nodes && int64_t{processes} * spec.cores_per_process > total_)
         return false;
-    return room(spec, own) >= processes;
+    bool any_core_will_do = spec.cores_per_process == 1 && spec.processes_per_node == 0 &&
+                            !spec.whole_nodes;
+    return any_core_will_do || room(spec, own) >= processes;
 }
 
 Blocks Space::place(const JobSpec &spec, int processes, const Blocks &own)

@@ -38,11 +38,13 @@ bool Reservation::ends_before(const JobSpec &spec) const
     return limit > 0 && (time_ms_ == NEVER || state_.now_ms + limit <= time_ms_);
 }
 
-Space Reservation::beside(const Space &now) const
+const Space &Reservation::beside(const Space &now) const
 {
-    Space both = now;
-    both.limit(then_);
-    return both;
+    if (!beside_) {
+        beside_ = now;
+        beside_->limit(then_);
+    }
+    return *beside_;
 }
 
 bool Reservation::allows(const Space &now, const JobSpec &spec, int size) const
@@ -54,9 +56,12 @@ bool Reservation::allows(const Space &now, const JobSpec &spec, int size) const
 
 Blocks Reservation::place(Space &now, const JobSpec &spec, int size)
 {
-    if (ends_before(spec))
+    if (ends_before(spec)) {
+        beside_.reset();
         return now.place(spec, size);
-    Blocks blocks = beside(now).place(spec, size);
+    }
+    Blocks blocks = Space(beside(now)).place(spec, size);
+    beside_.reset();
     now.take(state_.shares(spec, blocks));
     then_.take(state_.shares(spec, blocks));
     return blocks;

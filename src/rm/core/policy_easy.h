@@ -22,7 +22,8 @@ class Reservation {
     /* `now` is what may be booked at present. */
     Reservation(const State &state, const Space &now, const JobSpec &spec, int size);
 
-    /* Whether such a job may start now, in `now`, without delaying the promised start. */
+    /* Whether such a job may start now, in `now`, without delaying the promised start.  `now` is
+     * always the one of the construction, and changes by place() alone. */
     bool allows(const Space &now, const JobSpec &spec, int size) const;
     /* Places it there. */
     Blocks place(Space &now, const JobSpec &spec, int size);
@@ -30,11 +31,12 @@ class Reservation {
 
   private:
     bool ends_before(const JobSpec &spec) const;
-    Space beside(const Space &now) const;
+    const Space &beside(const Space &now) const;
 
     const State &state_;
     int64_t time_ms_ = NEVER;   /* of the promised start; NEVER: unknown */
     Space then_;                /* what is free at that time beside it */
+    mutable std::optional<Space> beside_;       /* now and then; kept until something is placed */
 };
 
 class Easy : public Policy {
