@@ -35,6 +35,7 @@ struct HttpRequest {
     std::string body;
     std::string authorization, origin, host;
     std::optional<uint32_t> peer_uid;   /* who is on the other side of a Unix socket */
+    size_t peer_connections = 0;        /* open ones of that user */
     bool too_large = false;             /* the body was longer and is not here */
 };
 
