@@ -48,15 +48,17 @@ struct AcquireNodes {
     ELASTIC_FIELDS(job, step, request, blocks)
 };
 
-/* Only with asynchronous_nodes.  Heard of by NodesReleased with the same epoch and all. */
+/* Only with asynchronous_nodes.  Heard of by NodesReleased with the same request and all.
+ * `request` is the one with which they left, or whose joining processes came to nothing; `all`:
+ * everything that the step has, its acquisition under way included. */
 struct ReleaseNodes {
     static constexpr const char *NAME = "release_nodes";
     JobId job = 0;
     uint32_t step = 0;
-    uint64_t epoch = 0;
+    uint64_t request = 0;
     bool all = false;
     Blocks blocks;
-    ELASTIC_FIELDS(job, step, epoch, all, blocks)
+    ELASTIC_FIELDS(job, step, request, all, blocks)
 };
 
 /* Heard of by StepStarted or StepStartFailed (or StepEnded, StepLost, if it was quick). */
@@ -106,6 +108,16 @@ struct SignalStep {
     ELASTIC_FIELDS(job, step, signal)
 };
 
+/* Say (again) all that is the case: that the step was started, its mode, what became of its
+ * requests, what is freed, its end.  After a restart every step is asked; otherwise now and then,
+ * when something is overdue. */
+struct QueryStep {
+    static constexpr const char *NAME = "query_step";
+    JobId job = 0;
+    uint32_t step = 0;
+    ELASTIC_FIELDS(job, step)
+};
+
 /* The one timer of the core: replaces the former one.  A Timer event is wanted at that time or
  * soon after; NEVER: none. */
 struct SetTimer {
@@ -135,7 +147,7 @@ struct ForgetJob {
 };
 
 using Action = std::variant<Answer, AcquireNodes, ReleaseNodes, StartStep, ResizeStep,
-                            CancelRequest, SignalStep, SetTimer, Record, ForgetJob>;
+                            CancelRequest, SignalStep, QueryStep, SetTimer, Record, ForgetJob>;
 using Actions = std::vector<Action>;
 
 /* {"action": NAME, ...}; both directions. */

@@ -32,6 +32,8 @@ struct Config {
     int64_t offer_pause_ms = 5000;      /* between two changes of one job that nobody waits for */
     int64_t refusal_pause_ms = 30000;   /* after a change that came to nothing; doubles up to: */
     int64_t refusal_pause_max_ms = 3600000;
+    int64_t look_interval_ms = 600000;  /* all running steps are asked how they are */
+    int64_t start_pause_ms = 5000;      /* after a start that failed, times the failures in a row */
     int start_attempts_max = 3;
     int backfill_depth = 100;           /* waiting jobs that are looked at behind the first */
     int jobs_max = 100000;              /* waiting and running; more are refused */
@@ -41,7 +43,8 @@ struct Config {
     ELASTIC_FIELDS(policy, asynchronous_nodes, check_capacity, default_time_limit_ms,
                    priority_weight_ms, kill_grace_ms, answer_timeout_ms, answer_tries_max,
                    adapt_patience_ms, offer_pause_ms, refusal_pause_ms, refusal_pause_max_ms,
-                   start_attempts_max, backfill_depth, jobs_max, finished_max)
+                   look_interval_ms, start_pause_ms, start_attempts_max,
+                   backfill_depth, jobs_max, finished_max)
 };
 
 /* Empty, or what is wrong with it. */

@@ -125,14 +125,15 @@ struct NodesRefused {
     ELASTIC_FIELDS(job, step, request, reason)
 };
 
-/* Answer to ReleaseNodes: what left with `epoch` is free; `all`: everything that the step held. */
+/* Answer to ReleaseNodes: what left with `request` is free; `all`: everything that the step held.
+ * */
 struct NodesReleased {
     static constexpr const char *NAME = "nodes_released";
     JobId job = 0;
     uint32_t step = 0;
-    uint64_t epoch = 0;
+    uint64_t request = 0;
     bool all = false;
-    ELASTIC_FIELDS(job, step, epoch, all)
+    ELASTIC_FIELDS(job, step, request, all)
 };
 
 /* ---- steps

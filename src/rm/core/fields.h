@@ -3,19 +3,18 @@
  *
  *     ELASTIC_FIELDS(job, size)
  *
- * and write() and read() follow.  Reading is strict: a field that is unknown, missing, of the
- * wrong type or out of its type's bounds is an error that names it.  Enumerations
- * specialise NamesOf.  Pure; no state.
+ * and write() and read() follow.  Reading refuses, by name, a field that is unknown, of the wrong
+ * type or out of its type's bounds; one that is missing keeps its default, so that what an older
+ * version has stored can still be read.  Enumerations specialise NamesOf.  Pure; no state.
  */
 
 #ifndef ELASTIC_RM_CORE_FIELDS_H_INCLUDED
 #define ELASTIC_RM_CORE_FIELDS_H_INCLUDED
 
-#include <cstdint>
 #include <algorithm>
-#include <optional>
+#include <cstdint>
 #include <nlohmann/json.hpp>
-#include <span>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -75,11 +74,10 @@ struct ReadVisit {
     template <class T> void operator()(const char *name, T &value)
     {
         auto found = json.find(name);
-        std::string path = where.empty() ? name : where + "." + name;
         if (found == json.end())
-            throw FieldError("field " + path + " is missing");
+            return;
         known++;
-        read(*found, value, path);
+        read(*found, value, where.empty() ? name : where + "." + name);
     }
 };
 

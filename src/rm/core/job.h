@@ -106,13 +106,15 @@ struct Adaptation {
                    withdrawing, asked_ms)
 };
 
-/* Ranks that left with a committed epoch and whose cores are not free yet. */
+/* Processes that left with a committed request, or joining ones of a request that came to
+ * nothing, whose cores are not free yet. */
 struct Departure {
-    uint64_t epoch = 0;
+    uint64_t request = 0;
+    uint64_t epoch = 0;         /* 0: came to nothing */
     Blocks blocks;
     bool releasing = false;     /* the processes have ended; a back end gives the nodes back */
 
-    ELASTIC_FIELDS(epoch, blocks, releasing)
+    ELASTIC_FIELDS(request, epoch, blocks, releasing)
 };
 
 struct Job {
@@ -123,7 +125,8 @@ struct Job {
     bool held = false;
     bool acquiring = false;     /* STARTING, and a back end is asked for the nodes: no step yet */
     std::string reason;         /* why it waits, or why it ended as it did; for people */
-    JobState verdict = JobState::DONE;  /* COMPLETING: what it will be */
+    JobState verdict = JobState::DONE;  /* COMPLETING: what it will be; PENDING: it waits again */
+    bool releasing = false;     /* COMPLETING, the step is over, its nodes are given back */
     uint32_t step = 0;          /* 1, 2, 3, ... each start has its own; 0: never started */
     StepMode mode = StepMode::UNKNOWN;
     uint64_t epoch = 0;         /* of the step, last committed; 0 at its launch */
@@ -141,16 +144,19 @@ struct Job {
     int64_t last_adapted_ms = NEVER;
     /* resending and patience; see core.cpp */
     int64_t deadline_ms = NEVER;        /* what the job waits for is looked at again at this time */
-    int64_t limit_at_ms = NEVER;        /* time limit */
-    int tries = 0;
-    int refusals = 0;           /* in a row: offers pause longer and longer */
-    int64_t offer_after_ms = 0; /* no change is offered before */
+    int64_t limit_at_ms = NEVER;        /* the step's time limit; while it starts, expected */
+    int tries = 0;              /* of the action whose answer is awaited */
+    int start_failures = 0;     /* in a row */
+    int refusals = 0;           /* of changes, in a row: offers pause longer and longer */
+    int64_t offer_after_ms = 0; /* no start, no change is tried before */
+    int wished_size = 0;        /* a user has resized it: it is not grown beyond; 0: none */
 
     int size() const { return count_processes(blocks); }
-    ELASTIC_FIELDS(id, request, spec, state, held, acquiring, reason, verdict, step, mode, epoch,
-                   blocks, adaptation, departures, submitted_ms, started_ms, ended_ms, exit_code,
-                   requests, committed, withdrawn, failed, standstill_ms, last_adapted_ms,
-                   deadline_ms, limit_at_ms, tries, refusals, offer_after_ms)
+    ELASTIC_FIELDS(id, request, spec, state, held, acquiring, reason, verdict, releasing, step,
+                   mode, epoch, blocks, adaptation, departures, submitted_ms, started_ms, ended_ms,
+                   exit_code, requests, committed, withdrawn, failed, standstill_ms, last_adapted_ms,
+                   deadline_ms, limit_at_ms, tries, start_failures, refusals, offer_after_ms,
+                   wished_size)
 };
 
 bool is_end(JobState state);
