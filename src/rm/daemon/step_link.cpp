@@ -161,7 +161,9 @@ void StepLink::caught_up()
 {
     caught_up_ = true;
     for (auto &[number, request] : requests_)
-        if (request.phase == Phase::WAITING)
+        if (request.phase == Phase::WAITING && request.cancelled)
+            end(request, StepRefused{{job_, step_, number, "withdrawn before the step heard of it"}});
+        else if (request.phase == Phase::WAITING)
             send_resize(request);
 }
 
