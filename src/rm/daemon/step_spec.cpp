@@ -20,7 +20,7 @@ constexpr size_t FILE_BYTES_MAX = size_t{64} << 20;
 bool write_all(int fd, const std::string &text)
 {
     for (size_t done = 0; done < text.size();) {
-        ssize_t bytes = write(fd, text.data() + done, text.size() - done);
+        ssize_t bytes = ::write(fd, text.data() + done, text.size() - done);
         if (bytes < 0 && errno != EINTR)
             return false;
         done += bytes > 0 ? static_cast<size_t>(bytes) : 0;
@@ -53,7 +53,7 @@ Result<std::optional<std::string>> read_file(const std::string &folder, const ch
     char block[65536];
     ssize_t bytes = file.is_open() ? 1 : -1;
     while (bytes > 0 && text.size() <= FILE_BYTES_MAX) {
-        bytes = read(file.get(), block, sizeof block);
+        bytes = ::read(file.get(), block, sizeof block);
         if (bytes < 0 && errno == EINTR)
             bytes = 1;
         else if (bytes > 0)

@@ -35,7 +35,7 @@ constexpr int PIPE_MESSAGE_MAX = 512;
 {
     char text[PIPE_MESSAGE_MAX];
     int length = snprintf(text, sizeof text, "%s %s: %s", what, name, strerror(errno));
-    [[maybe_unused]] ssize_t n = write(report, text, std::min<size_t>(static_cast<size_t>(length), sizeof text - 1));
+    [[maybe_unused]] ssize_t n = ::write(report, text, std::min<size_t>(static_cast<size_t>(length), sizeof text - 1));
     _exit(127);
 }
 
@@ -177,7 +177,7 @@ std::string Stepd::launch()
         become_program(writing.get(), spec_, parent);
     writing.reset();
     char text[PIPE_MESSAGE_MAX];
-    ssize_t bytes = read(reading.get(), text, sizeof text);
+    ssize_t bytes = ::read(reading.get(), text, sizeof text);
     if (bytes > 0)
         return std::string(text, static_cast<size_t>(bytes));
     return "";
