@@ -163,9 +163,9 @@ template <class T> void read(const Json &json, T &value, const std::string &wher
     } else if constexpr (IsVector<T>::value) {
         if (!json.is_array())
             throw FieldError("field " + where + " must be a list");
-        value.clear();
-        for (const Json &item : json)
-            read(item, value.emplace_back(), where + "[" + std::to_string(value.size() - 1) + "]");
+        value.assign(json.size(), {});
+        for (size_t i = 0; i < json.size(); i++)
+            read(json[i], value[i], where + "[" + std::to_string(i) + "]");
     } else if constexpr (IsOptional<T>::value) {
         value.reset();
         if (!json.is_null())

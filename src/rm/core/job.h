@@ -154,7 +154,8 @@ struct Job {
     int size() const { return count_processes(blocks); }
     ELASTIC_FIELDS(id, request, spec, state, held, acquiring, reason, verdict, releasing, step,
                    mode, epoch, blocks, adaptation, departures, submitted_ms, started_ms, ended_ms,
-                   exit_code, requests, committed, withdrawn, failed, standstill_ms, last_adapted_ms,
+                   exit_code, requests, committed, withdrawn, failed, standstill_ms,
+                   last_adapted_ms,
                    deadline_ms, limit_at_ms, tries, start_failures, refusals, offer_after_ms,
                    wished_size)
 };
