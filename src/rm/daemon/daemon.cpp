@@ -159,6 +159,7 @@ std::string Daemon::start_parts()
         return error;
     loop_.watch_signals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [this](int number) { on_signal(number); });
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);    /* a limit is an error like a full disk */
     if (!commit())
         return storage_error_;
     for (const Action &action : core_.pending())
