@@ -3,8 +3,8 @@
  * requests, reads answers and events.  No output.  Used by the `elastic` command.
  */
 
-#ifndef ELASTIC_ELASTIC_CLIENT_H_INCLUDED
-#define ELASTIC_ELASTIC_CLIENT_H_INCLUDED
+#ifndef ELASTIC_CLI_STEP_CONNECTION_H_INCLUDED
+#define ELASTIC_CLI_STEP_CONNECTION_H_INCLUDED
 
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@
 
 namespace elastic {
 
-using Json = nlohmann::ordered_json;
+
 
 /* A descriptor with one owner. */
 class Descriptor {
@@ -79,4 +79,4 @@ std::optional<FoundStep> find_step(const std::string &id, FindError &kind, std::
 
 }  // namespace elastic
 
-#endif /* ELASTIC_ELASTIC_CLIENT_H_INCLUDED */
+#endif /* ELASTIC_CLI_STEP_CONNECTION_H_INCLUDED */
