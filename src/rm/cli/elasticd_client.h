@@ -68,6 +68,9 @@ class Exchange {
 class Elasticd {
   public:
     static constexpr std::chrono::milliseconds PATIENCE{30000};
+    /* How long a request that waits for something (wait_ms) waits, and then our patience with it. */
+    static constexpr int WAIT_MS = 30000;
+    static constexpr std::chrono::milliseconds WAIT_PATIENCE = std::chrono::milliseconds(WAIT_MS) + PATIENCE;
 
     Elasticd();
     /* A GET has no body (nullptr).  Keeps to the address that answered first. */

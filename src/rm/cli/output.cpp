@@ -1,6 +1,6 @@
 /* See output.h. */
 
-#include "output.h"
+#include "cli/output.h"
 
 #include <algorithm>
 #include <ctime>

@@ -1,14 +1,14 @@
 /* See step_commands.h. */
 
-#include "step_commands.h"
+#include "cli/step_commands.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "change.h"
-#include "output.h"
-#include "step_connection.h"
+#include "cli/output.h"
+#include "cli/step_connection.h"
 
 namespace elastic {
 namespace {

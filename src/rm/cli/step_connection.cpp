@@ -1,6 +1,6 @@
 /* See step_connection.h. */
 
-#include "step_connection.h"
+#include "cli/step_connection.h"
 
 #include <dirent.h>
 #include <poll.h>

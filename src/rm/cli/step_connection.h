@@ -7,16 +7,14 @@
 #define ELASTIC_CLI_STEP_CONNECTION_H_INCLUDED
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/output.h"
 #include "result.h"
 
 namespace elastic {
-
-
 
 /* A descriptor with one owner. */
 class Descriptor {

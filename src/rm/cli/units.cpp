@@ -1,6 +1,6 @@
 /* See units.h. */
 
-#include "units.h"
+#include "cli/units.h"
 
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-#include "units.h"
+#include "cli/units.h"
 
 #include <gtest/gtest.h>
 
