@@ -76,9 +76,14 @@ std::string HttpAnswer::error_code() const
     return string_or(object_of(body, "error"), "code", "");
 }
 
-std::string HttpAnswer::error_message() const
+std::string HttpAnswer::complaint() const
 {
-    return string_or(object_of(body, "error"), "message", "");
+    std::string message = string_or(object_of(body, "error"), "message", "");
+    if (status == 0)
+        return problem;
+    return message.empty() ? "elasticd's answer is not understood (HTTP status " + std::to_string(status) +
+                                 "): is it another version, or no elasticd?"
+                           : message;
 }
 
 Exchange::Exchange(const Address &address, const std::string &method, const std::string &path,
@@ -169,14 +174,9 @@ HttpAnswer Elasticd::request(const std::string &method, const std::string &path,
 
 int complain_about(const HttpAnswer &answer)
 {
-    if (answer.status == 0)
-        return complain(UNREACHABLE, answer.problem);
-    std::string message = answer.error_message();
-    if (message.empty())
-        return complain(UNREACHABLE, "elasticd's answer is not understood (HTTP status " +
-                                         std::to_string(answer.status) +
-                                         "): is it another version, or no elasticd?");
-    return complain(answer.status == 404 ? NOT_FOUND : REFUSED, message);
+    bool understood = !answer.error_code().empty();
+    ExitCode code = !understood ? UNREACHABLE : answer.status == 404 ? NOT_FOUND : REFUSED;
+    return complain(code, answer.complaint());
 }
 
 int Elasticd::get(const std::string &path, Json &answer, std::chrono::milliseconds patience)

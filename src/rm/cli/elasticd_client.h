@@ -27,7 +27,8 @@ struct HttpAnswer {
     bool ok() const { return status >= 200 && status < 300; }
     /* "range" of {"error": {"code": "range", ...}}; empty if there is none. */
     std::string error_code() const;
-    std::string error_message() const;
+    /* What is to be told of an answer that is not ok(). */
+    std::string complaint() const;
 };
 
 /* Where elasticd listens. */

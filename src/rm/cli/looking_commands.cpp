@@ -326,7 +326,7 @@ int run_version(Looking &options)
                    text_of(daemon, "cluster") + ", policy " + text_of(daemon, "policy") + ", back end " +
                    text_of(daemon, "backend"));
     else
-        print_line("elasticd: " + (answer.status == 0 ? answer.problem : answer.error_message()));
+        print_line("elasticd: " + answer.complaint());
     return DONE;
 }
 

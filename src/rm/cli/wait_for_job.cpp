@@ -133,7 +133,7 @@ void Waiter::take(const HttpAnswer &answer)
         return;
     }
     if (!is_away_)
-        say((answer.status == 0 ? answer.problem : answer.error_message()) + "; job " + id_ +
+        say(answer.complaint() + "; job " + id_ +
             " goes on, waiting for elasticd");
     is_away_ = true;
     next_question_ = Clock::now() + RETRY_PAUSE;
@@ -160,7 +160,7 @@ void Waiter::cancel(const std::string &reason)
     HttpAnswer result = elasticd_.request("POST", path("/cancel"), &body, SIGNAL_PATIENCE);
     cancelled_ = cancelled_ || result.ok();
     if (!result.ok() && result.error_code() != "state")
-        say("job " + id_ + " cannot be cancelled: " + (result.status == 0 ? result.problem : result.error_message()));
+        say("job " + id_ + " cannot be cancelled: " + result.complaint());
 }
 
 void Waiter::pass_signal(const PassedSignal &one)
@@ -175,7 +175,7 @@ void Waiter::pass_signal(const PassedSignal &one)
         return;
     }
     say(std::string("SIG") + one.name + " cannot be passed to job " + id_ + ": " +
-        (result.status == 0 ? result.problem : result.error_message()));
+        result.complaint());
     if (one.number == SIGINT && interrupts_ >= INTERRUPTS_TO_CANCEL)
         code_ = complain(UNREACHABLE, "job " + id_ + " is left alone: it goes on");
 }
