@@ -200,7 +200,8 @@ void add_drain(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Changing>();
     CLI::App *command =
-        add_command(app, "drain", "place nothing new on nodes; elastic jobs leave them, others end there", options->json);
+        add_command(app, "drain", "place nothing new on nodes; elastic jobs leave them, others end there",
+                    options->json);
     command->add_option("NODE", options->names, "nodes, as 'elastic nodes' lists them")->required();
     command->add_option("--reason", options->reason, "why (kept with the node)")->required();
     command->callback([options, &code] {

@@ -40,7 +40,8 @@ ProgramLine split_program_line(const CLI::App &command, const std::vector<std::s
     }
     end = std::min(end, words.size());
     size_t program = end + (end < words.size() && words[end] == "--");
-    return {{words.begin(), words.begin() + static_cast<long>(end)}, {words.begin() + static_cast<long>(program), words.end()}};
+    return {{words.begin(), words.begin() + static_cast<long>(end)},
+            {words.begin() + static_cast<long>(program), words.end()}};
 }
 
 namespace {

@@ -209,7 +209,8 @@ void add_history(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Looking>();
     options->limit = 100;
-    CLI::App *command = add_command(app, "history", "list jobs that have ended, or all that happened to one", options->json);
+    CLI::App *command =
+        add_command(app, "history", "list jobs that have ended, or all that happened to one", options->json);
     command->add_option("JOB", options->id, "one job");
     add_filters(command, *options);
     command->add_option("-t,--states", options->states, "only in these states, such as F,CA");
@@ -296,7 +297,8 @@ int run_events(Looking &options)
 void add_events(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Looking>();
-    CLI::App *command = add_command(app, "events", "show what happened: in elasticd, in a job, in a step", options->json);
+    CLI::App *command =
+        add_command(app, "events", "show what happened: in elasticd, in a job, in a step", options->json);
     command->add_option("ID", options->id, "a job ('elastic queue') or a step ('elastic ps'); default: everything");
     command->add_flag("--follow,-f", options->follow, "go on until the job or step ends");
     command->add_option("--since", options->since, "from this event number on")->check(CLI::NonNegativeNumber);

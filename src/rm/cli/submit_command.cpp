@@ -51,7 +51,8 @@ Result<std::string> read_script(const std::string &path)
 }
 
 /* The options of the script's own lines, and over them those of the command line. */
-Result<Submit> with_script_options(const Submit &given, const std::vector<std::string> &words, const std::string &script)
+Result<Submit> with_script_options(const Submit &given, const std::vector<std::string> &words,
+                                   const std::string &script)
 {
     auto own = script_options(script);
     if (!own)

@@ -146,7 +146,8 @@ void Waiter::announce(const Json &now)
     if (waits && !told_waiting_)
         say("job " + id_ + " waits" + (now.value("reason", Json()).is_string() ? ": " + text_of(now, "reason") : ""));
     if (!waits && !has_started_ && told_waiting_ && !has_ended(now))
-        say("job " + id_ + " starts with " + text_of(now, "size") + " processes on " + node_list(list_of(now, "nodes")));
+        say("job " + id_ + " starts with " + text_of(now, "size") + " processes on " +
+            node_list(list_of(now, "nodes")));
     told_waiting_ = told_waiting_ || waits;
     std::string state = string_or(now, "state", "");
     has_started_ = has_started_ || !(waits || state == "STARTING");
@@ -282,7 +283,8 @@ int exit_code_of(const Json &job)
     return done ? DONE : REFUSED;
 }
 
-int wait_for_job(Elasticd &elasticd, const Json &job, SignalDescriptor &signals, JobPipes &pipes, bool quiet, bool json)
+int wait_for_job(Elasticd &elasticd, const Json &job, SignalDescriptor &signals, JobPipes &pipes, bool quiet,
+                 bool json)
 {
     Waiter waiter(elasticd, job, signals, pipes, quiet);
     int code = waiter.wait();

@@ -32,7 +32,8 @@ class SignalDescriptor {
     Descriptor fd_;
 };
 
-int wait_for_job(Elasticd &elasticd, const Json &job, SignalDescriptor &signals, JobPipes &pipes, bool quiet, bool json);
+int wait_for_job(Elasticd &elasticd, const Json &job, SignalDescriptor &signals, JobPipes &pipes, bool quiet,
+                 bool json);
 
 /* What a command that waited for this job returns: its code, or 1 if it has none and did not succeed.  Complains
  * about an end that the code does not explain. */
