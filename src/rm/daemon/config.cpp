@@ -88,7 +88,7 @@ const std::vector<Setting> &table()
         {"limits", "connections", &Settings::connections_max, "Open connections.", 8, 10000},
         {"limits", "connections_per_user", &Settings::connections_per_user_max, "The same of one user.", 1, 10000},
         {"limits", "rate_per_s", &Settings::rate_per_s, "Requests of one user in a second; twice as many in a burst.", 1, 1000000},
-        {"history", "in_memory", &Settings::finished_in_memory, "Ended jobs that are kept in memory; older ones are in the store alone.", 0, 100000},
+        {"history", "in_memory", &Settings::finished_in_memory, "Ended jobs that are kept in memory; older ones are in the store alone.", 10, 100000},
         {"history", "keep", &Settings::history_keep_ms, "Ended jobs and records in the store.", HOUR_MS, 100 * YEAR_MS, true},
         {"history", "snapshot_events", &Settings::snapshot_events,
          "So many events between two snapshots: fewer make a restart faster, and the daemon slower.", 10, 1000000},
