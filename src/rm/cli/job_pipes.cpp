@@ -112,8 +112,10 @@ Result<bool> JobPipes::make_input(Json &request)
     auto path = make("input");
     if (!path)
         return Error{path.error()};
-    request["input"] = input_.path = path.value();
-    input_.state = Input::WAITING;
+    input_.to = Descriptor(open(path.value().c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    if (input_.to.get() < 0)
+        return Error{"cannot open the pipe " + path.value() + ": " + strerror(errno)};
+    request["input"] = path.value();
     return true;
 }
 
@@ -122,7 +124,7 @@ Result<bool> JobPipes::make_input(Json &request)
 /* A terminal whose foreground is somebody else's must not be read: that would stop us. */
 bool JobPipes::may_read_input() const
 {
-    bool wanted = input_.state != Input::NONE && !input_.ended && input_.pending.empty();
+    bool wanted = input_.to.get() >= 0 && !input_.ended && input_.pending.empty();
     return wanted && (!isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) == getpgrp());
 }
 
@@ -137,7 +139,7 @@ std::vector<pollfd> JobPipes::waits() const
     }
     if (may_read_input())
         waits.push_back({STDIN_FILENO, POLLIN, 0});
-    if (input_.state == Input::OPEN && !input_.pending.empty())
+    if (input_.to.get() >= 0 && !input_.pending.empty())
         waits.push_back({input_.to.get(), POLLOUT, 0});
     return waits;
 }
@@ -161,16 +163,8 @@ void JobPipes::pass_output(Output &output, bool can_read, bool can_write)
     }
 }
 
-void JobPipes::pass_input(bool can_read, bool can_write)
+void JobPipes::pass_input(bool can_read)
 {
-    if (input_.state == Input::WAITING) {
-        /* Succeeds as soon as the step has opened its side. */
-        Descriptor to(open(input_.path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-        if (to.get() >= 0) {
-            input_.to = std::move(to);
-            input_.state = Input::OPEN;
-        }
-    }
     char block[BLOCK];
     if (can_read && may_read_input()) {
         ssize_t bytes = read(STDIN_FILENO, block, sizeof block);
@@ -179,32 +173,25 @@ void JobPipes::pass_input(bool can_read, bool can_write)
         else if (bytes == 0 || (errno != EINTR && errno != EAGAIN))
             input_.ended = true;
     }
-    if (input_.state == Input::OPEN && !input_.pending.empty() && can_write) {
+    if (!input_.pending.empty()) {
         ssize_t written = write(input_.to.get(), input_.pending.data(), input_.pending.size());
-        if (written > 0)
-            input_.pending.erase(0, static_cast<size_t>(written));
-        else if (written < 0 && errno != EINTR && errno != EAGAIN) {
-            input_.pending.clear();     /* nobody reads it any more */
-            input_.ended = true;
-        }
+        input_.pending.erase(0, written > 0 ? static_cast<size_t>(written) : 0);
     }
-    if (input_.state == Input::OPEN && input_.ended && input_.pending.empty()) {
+    if (input_.ended && input_.may_close && input_.pending.empty())
         input_.to = Descriptor();
-        input_.state = Input::NONE;
-    }
 }
 
 void JobPipes::pump(const std::vector<pollfd> &found)
 {
     for (Output &output : outputs_)
         pass_output(output, has(found, output.from.get(), POLLIN), has(found, output.to, POLLOUT));
-    if (input_.state != Input::NONE)
-        pass_input(has(found, STDIN_FILENO, POLLIN), true);
+    if (input_.to.get() >= 0)
+        pass_input(has(found, STDIN_FILENO, POLLIN));
 }
 
 bool JobPipes::drained()
 {
-    input_.state = Input::NONE;         /* nobody is there to read */
+    input_.to = Descriptor();   /* nobody is there to read */
     for (Output &output : outputs_) {
         if (output.pending.empty())
             pass_output(output, true, false);

@@ -3,8 +3,8 @@
  * input, output and error (doc/elasticd-api.md, POST /v1/jobs).  Owns folder, pipes and descriptors.
  *
  * Nothing here blocks: bytes are taken from a pipe only when the last ones could be passed on, and written only where
- * poll says that there is room.  Output pipes are held open for writing, too, so that they have no end of their
- * own: the job's end is what ends them, after which all that they hold is passed on (drained()).
+ * poll says that there is room.  All pipes are open on both sides from the start, so that the step's opening and closing
+ * loses nothing: the job's end is what ends the output, after which all that it holds is passed on (drained()).
  */
 
 #ifndef ELASTIC_CLI_JOB_PIPES_H_INCLUDED
@@ -33,8 +33,8 @@ class JobPipes {
     /* What to wait for; then pump() with what poll found. */
     std::vector<pollfd> waits() const;
     void pump(const std::vector<pollfd> &found);
-    /* Whether the step's side of the input is still to be waited for: call pump() now and then. */
-    bool is_waiting_for_reader() const { return input_.state == Input::WAITING; }
+    /* The step has opened its side of the input: from now on that may be closed without losing what is in it. */
+    void job_has_started() { input_.may_close = true; }
     /* Nothing is left to pass on. */
     bool drained();
     /* Our own output is no longer wanted (a closed pipe): the job should end. */
@@ -49,10 +49,10 @@ class JobPipes {
         std::string pending;
     };
     struct Input {
-        enum State { NONE, WAITING, OPEN } state = NONE;
-        Descriptor to;
-        std::string path, pending;
+        Descriptor to;          /* -1: there is none, or it is closed */
+        std::string pending;
         bool ended = false;     /* ours has: close when pending is out */
+        bool may_close = false;
     };
 
     explicit JobPipes(std::string folder) : folder_(std::move(folder)) {}
@@ -60,7 +60,7 @@ class JobPipes {
     Result<bool> make_output(Json &request, const char *name, int to);
     Result<bool> make_input(Json &request);
     void pass_output(Output &output, bool can_read, bool can_write);
-    void pass_input(bool can_read, bool can_write);
+    void pass_input(bool can_read);
     bool may_read_input() const;
 
     std::string folder_;

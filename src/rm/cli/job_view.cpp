@@ -168,7 +168,7 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"Step", shown(job, "step")},
         {"Epoch", shown(job, "epoch")},
         {"Adaptations", adaptations_text(job)},
-        {"StandstillMs", shown(object_of(job, "counts"), "standstill_ms")},
+        {"StandstillMs", shown(job, "standstill_ms")},
         {"Command", command_line(job)},
         {"WorkDir", shown(job, "directory")},
         {"StdIn", shown(job, "input")},
@@ -207,7 +207,9 @@ std::string record_detail(const std::string &event, const Json &data)
 {
     if (event == "submitted") {
         const Json &spec = object_of(data, "spec");
-        return size_range(spec) + " processes" + after(", ", spec, "kind") + after(": ", spec, "name");
+        std::string minimum = shown(spec, "minimum"), maximum = shown(spec, "maximum");
+        return (minimum == maximum ? minimum : minimum + ":" + maximum) + " processes" +
+               after(", ", spec, "elasticity") + after(": ", spec, "name");
     }
     if (event == "placed")
         return shown(data, "size") + " processes on " + node_list(list_of(data, "blocks")) +

@@ -28,7 +28,6 @@ constexpr PassedSignal PASSED_SIGNALS[] = {
 constexpr int INTERRUPTS_TO_CANCEL = 3;
 constexpr std::chrono::milliseconds SIGNAL_PATIENCE{5000};      /* output waits for so long */
 constexpr std::chrono::milliseconds RETRY_PAUSE{500};
-constexpr int READER_LOOK_MS = 100;     /* how often the input's other side is looked for */
 constexpr int IDLE_MS = 1000;   /* a terminal may have become ours again */
 
 const PassedSignal *passed_signal(int number)
@@ -151,6 +150,8 @@ void Waiter::announce(const Json &now)
     told_waiting_ = told_waiting_ || waits;
     std::string state = string_or(now, "state", "");
     has_started_ = has_started_ || !(waits || state == "STARTING");
+    if (has_started_)
+        pipes_.job_has_started();
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -204,7 +205,7 @@ void Waiter::poll_once()
     std::vector<curl_waitfd> extra = {{signals_.get(), CURL_WAIT_POLLIN, 0}};
     for (const pollfd &one : waits)
         extra.push_back({one.fd, static_cast<short>(one.events == POLLIN ? CURL_WAIT_POLLIN : CURL_WAIT_POLLOUT), 0});
-    int timeout_ms = pipes_.is_waiting_for_reader() ? READER_LOOK_MS : IDLE_MS;
+    int timeout_ms = IDLE_MS;
     if (!question_)
         timeout_ms = std::min<int>(timeout_ms, RETRY_PAUSE.count());
     curl_multi_poll(multi_.get(), extra.data(), static_cast<unsigned>(extra.size()), timeout_ms, nullptr);

@@ -62,7 +62,7 @@ function recordText(record) {
   const data = record.data || {}, sizes = `${data.old_size} → ${data.size} processes`;
   const reason = data.reason ? `: ${data.reason}` : "";
   switch (record.event) {
-    case "submitted": return data.spec ? `${range(data.spec)} processes, ${shown(data.spec.kind)}` : "";
+    case "submitted": return data.spec ? `${range({ min: data.spec.minimum, max: data.spec.maximum })} processes, ${shown(data.spec.elasticity)}` : "";
     case "placed": return `${data.size} processes on ${places(data.blocks || [])} after ${duration(data.waited_ms)}`;
     case "started": return `${data.size} processes`;
     case "mode": return shown(data.mode);

@@ -224,7 +224,7 @@ class FakeElasticd:
             "requeue": body.get("requeue", False), "size": 0, "nodes": [], "priority": body.get("priority", 0),
             "held": body.get("held", False), "time_limit_ms": body.get("time_limit_ms"), "submit_ms": now_ms(),
             "start_ms": None, "end_ms": None, "exit_code": None, "step": 0, "epoch": 0, "adaptation": None,
-            "counts": {"committed": 0, "withdrawn": 0, "failed": 0, "standstill_ms": 0}, "command": body["command"],
+            "counts": {"committed": 0, "withdrawn": 0, "failed": 0}, "standstill_ms": 0, "command": body["command"],
             "script": "script" in body, "directory": body["directory"], "output": output,
             "error": self.path(body, body["error"], number) if "error" in body else output,
             "input": self.path(body, body.get("input", "/dev/null"), number), "step_socket": None, "_request": body,
@@ -234,7 +234,7 @@ class FakeElasticd:
         self.jobs[number] = job
         if "key" in body:
             self.keys[body["key"]] = number
-        self.record("submitted", number, spec={"name": job["name"], "min": low, "max": high, "kind": job["kind"]})
+        self.record("submitted", number, spec={"name": job["name"], "minimum": low, "maximum": high, "elasticity": job["kind"]})
         if not job["held"]:
             self.start(job)
         return {"job": self.public(job)}
