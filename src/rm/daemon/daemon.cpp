@@ -151,7 +151,11 @@ std::string Daemon::start_parts()
         tell(Configure{config});
     steps_ = std::make_unique<Steps>(
         loop_, StepsConfig{settings_.state_dir + "/steps", settings_.stepd, geteuid() == 0},
-        [this](EventContent content) { tell(std::move(content)); });
+        [this](EventContent content) { tell(std::move(content)); },
+        [this](JobId id) {
+            const Job *job = state().job(id);
+            return job ? job->epoch : 0;
+        });
     error = steps_->open(state());
     if (error.empty())
         error = backend_->start(state(), [this](EventContent content) { tell(std::move(content)); });
