@@ -643,6 +643,15 @@ HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[])
     return report(REPORT_READY, (uint32_t) strtoul(epoch, NULL, 10), payload, sizeof(payload));
 }
 
+HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[])
+{
+    const char *epoch = argument(args, "epoch");
+
+    if (board.fd < 0 || process_of_fd(fd) < 0 || !epoch)
+        return HYD_SUCCESS;
+    return report(REPORT_PREPARED, (uint32_t) strtoul(epoch, NULL, 10), NULL, 0);
+}
+
 HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[])
 {
     const char *epoch = argument(args, "epoch");
