@@ -402,10 +402,9 @@ static void create_core(void)
 
 void HYD_step_start(void)
 {
-    const struct HYD_step_options *o = &HYD_step_options;
-
     HYD_step.zero_us = monotonic_us();
-    if (!o->schedule && !o->policy && !o->range && !o->interval && !o->log)
+    HYD_step_use_launcher();
+    if (!HYD_step_options_given())
         return;
     open_log();
     create_core();
