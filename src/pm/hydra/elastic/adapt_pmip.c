@@ -606,6 +606,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
             head[1] = 1;
     }
     if (head[1]) {
+        HYD_adapt_notice_silence(HYD_pmcd_pmip.upstream.control);
         status = watch_processes();
         HYDU_ERR_POP(status, "unable to watch the processes\n");
     }
