@@ -402,10 +402,9 @@ static void create_core(void)
 
 void HYD_step_start(void)
 {
-    const struct HYD_step_options *o = &HYD_step_options;
-
     HYD_step.zero_us = monotonic_us();
-    if (!o->schedule && !o->policy && !o->range && !o->interval && !o->log)
+    HYD_step_use_launcher();
+    if (!HYD_step_options_given())
         return;
     open_log();
     create_core();
@@ -496,6 +495,8 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
     memcpy(&message, buf, sizeof(message));
     HYDU_ERR_CHKANDJUMP(status, message.bytes != (uint64_t) hdr->buflen - sizeof(message),
                         HYD_INTERNAL_ERROR, "adaptation message with a wrong length\n");
+    if (message.kind == REPORT_INIT)
+        HYD_adapt_notice_silence(fd);
     take_report(proxy, &message, buf + sizeof(message));
 
   fn_exit:
