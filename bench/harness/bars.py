@@ -33,7 +33,9 @@ class Bar:
         return value / self.limit if self.at_least else self.limit / value
 
     def limit_text(self) -> str:
-        return f"{'≥' if self.at_least else '≤'} {self.limit:g}{' ' + self.unit if self.unit else ''}"
+        return (
+            f"{'≥' if self.at_least else '≤'} {self.limit:g}{' ' + self.unit if self.unit else ''}"
+        )
 
 
 _BARS = (

@@ -22,7 +22,7 @@ from .result import Case
 from .windows import host_cases
 
 SUBNET = "10.213.77"
-PORT = 22
+SSHD = "/usr/sbin/sshd"
 
 
 def _sh(*words: object) -> str:
@@ -31,6 +31,12 @@ def _sh(*words: object) -> str:
     if done.returncode != 0:
         raise RunFailure(f"{' '.join(command)}: {done.stderr.strip()}")
     return done.stdout
+
+
+def inside(name: str) -> tuple[str, ...]:
+    """What a command has to be run under to be on that host, with its name."""
+    naming = 'hostname "$0" && exec "$@"'
+    return ("ip", "netns", "exec", name, "unshare", "--uts", "sh", "-c", naming, name)
 
 
 class TwoHosts:
@@ -50,7 +56,21 @@ class TwoHosts:
             (etc / "hostname").write_text(name + "\n")
             _sh("ip", "netns", "add", name)
         first, second = self.names
-        _sh("ip", "link", "add", "eth0", "netns", first, "type", "veth", "peer", "name", "eth0", "netns", second)
+        _sh(
+            "ip",
+            "link",
+            "add",
+            "eth0",
+            "netns",
+            first,
+            "type",
+            "veth",
+            "peer",
+            "name",
+            "eth0",
+            "netns",
+            second,
+        )
         for number, name in enumerate(self.names, 1):
             for words in (
                 f"addr add {SUBNET}.{number}/24 dev eth0", "link set eth0 up", "link set lo up",
@@ -79,15 +99,17 @@ class TwoHosts:
 
     def _start_sshd(self, name: str, address: str) -> None:
         Path("/run/sshd").mkdir(exist_ok=True)
-        words = ["ip", "netns", "exec", name, shutil.which("sshd") or "/usr/sbin/sshd"]
         log = self.folder / f"sshd-{name}"
+        config = self.folder / "sshd_config"
         with log.open("wb") as file:
             self.sshd.append(
                 subprocess.Popen(
-                    [*words, "-D", "-e", "-f", str(self.folder / "sshd_config"), "-p", str(PORT)],
-                    stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                    [*inside(name), shutil.which("sshd") or SSHD, "-D", "-e", "-f", str(config)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=file,
+                    stderr=file,
                 )
-            )  # fmt: skip
+            )
         wait_for(f"sshd at {address}", lambda: "listening" in log.read_text(errors="replace"))
 
     def down(self) -> None:
@@ -109,17 +131,27 @@ class TwoHosts:
 
     def options(self) -> list[str]:
         """For an mpiexec in the first namespace: a process on each host by turns."""
-        return ["-launcher", "ssh", "-launcher-exec", str(self.folder / "ssh"), "-hosts", ",".join(self.names), "-ppn", "1"]
-
-    def inside(self) -> tuple[str, ...]:
-        return ("ip", "netns", "exec", self.names[0])
+        return [
+            "-launcher",
+            "ssh",
+            "-launcher-exec",
+            str(self.folder / "ssh"),
+            "-hosts",
+            ",".join(self.names),
+            "-ppn",
+            "1",
+        ]
 
 
 @contextlib.contextmanager
 def two_hosts() -> Iterator[TwoHosts]:
     if os.geteuid() != 0:
         raise Skipped("network namespaces need root")
-    for program, package in (("ip", "iproute2"), ("/usr/sbin/sshd", "openssh-server"), ("ssh", "openssh-client")):
+    for program, package in (
+        ("ip", "iproute2"),
+        (SSHD, "openssh-server"),
+        ("ssh", "openssh-client"),
+    ):
         if not shutil.which(program):
             raise Skipped(f"{program} is missing (apt-get install {package})")
     with tempfile.TemporaryDirectory(prefix="bench-hosts-") as folder:
@@ -134,5 +166,8 @@ def two_hosts() -> Iterator[TwoHosts]:
 def standstill(bench: Bench) -> list[Case]:
     with two_hosts() as hosts:
         return host_cases(
-            bench, options=hosts.options(), before=hosts.inside(), environment={"FI_PROVIDER": "tcp"}
+            bench,
+            options=hosts.options(),
+            before=inside(hosts.names[0]),
+            environment={"FI_PROVIDER": "tcp"},
         )

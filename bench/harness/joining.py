@@ -86,9 +86,7 @@ class Step:
 def steady_step(bench: Bench, *arguments: object, before: tuple[str, ...] = ()) -> Iterator[Step]:
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         environment = {"XDG_RUNTIME_DIR": folder}
-        with bench.ours.job(
-            1, PROGRAM, *arguments, environment=environment, before=before
-        ) as job:
+        with bench.ours.job(1, PROGRAM, *arguments, environment=environment, before=before) as job:
             step = Step(bench, job, environment)
             step.find()
             yield step
@@ -159,7 +157,5 @@ def offered(bench: Bench) -> list[Case]:
                 step.resize(1)
                 begin, end = _plain(bench, joining)
                 plain.append([1e3 * (end - begin)])
-        cases.append(
-            ratio_case("offered", f"{joining} joining", mine, plain, "ms", load.share())
-        )
+        cases.append(ratio_case("offered", f"{joining} joining", mine, plain, "ms", load.share()))
     return cases

@@ -112,7 +112,13 @@ class Mpi:
 
     def compile(self) -> None:
         for source in sorted(SOURCES.glob("*.c")):
-            words = [str(self.bin / "mpicc"), *FLAGS, str(source), "-o", str(self.folder / source.stem)]
+            words = [
+                str(self.bin / "mpicc"),
+                *FLAGS,
+                str(source),
+                "-o",
+                str(self.folder / source.stem),
+            ]
             done = subprocess.run(words, capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 raise RunFailure(f"{' '.join(words)}\n{done.stderr[-2000:]}")
@@ -170,7 +176,9 @@ def _machine_busy_s() -> float:
 def _own_s() -> float:
     return sum(
         usage.ru_utime + usage.ru_stime
-        for usage in (resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        for usage in (
+            resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        )
     )
 
 

@@ -37,7 +37,9 @@ SECTIONS = (
     Section("endurance", "many adaptations", ("endurance", "flat"), windows.endurance),
     Section("hosts", "two hosts", ("hosts",), hosts.standstill),
     Section("crowded", "crowded nodes", ("crowded",), worlds.crowded),
-    Section("crowded_launch", "launch on a crowded node", ("crowded_launch",), worlds.crowded_launch),
+    Section(
+        "crowded_launch", "launch on a crowded node", ("crowded_launch",), worlds.crowded_launch
+    ),
     Section("model", "model of the cost", (), _model),
 )
 NOT_QUICK = {"model"}
@@ -53,14 +55,20 @@ def arguments() -> argparse.Namespace:
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument("--quick", action="store_true", help="less of everything, under 5 minutes")
     amount.add_argument("--full", action="store_true", help="everything, an hour or more")
-    parser.add_argument("--stock", type=Path, metavar="PREFIX", help="an installed stock MPICH 4.0.2")
+    parser.add_argument(
+        "--stock", type=Path, metavar="PREFIX", help="an installed stock MPICH 4.0.2"
+    )
     parser.add_argument("--no-stock", action="store_true", help="leave out what needs stock MPICH")
-    parser.add_argument("--output", type=Path, default=Path("bench-output"), help="folder for what is made")
+    parser.add_argument(
+        "--output", type=Path, default=Path("bench-output"), help="folder for what is made"
+    )
     parser.add_argument(
         "--only", action="append", choices=[s.key for s in SECTIONS], metavar="SECTION",
         help="only this section (may be repeated): " + ", ".join(s.key for s in SECTIONS),
     )  # fmt: skip
-    parser.add_argument("--list", action="store_true", help="show the bars and sections, measure nothing")
+    parser.add_argument(
+        "--list", action="store_true", help="show the bars and sections, measure nothing"
+    )
     return parser.parse_args()
 
 
@@ -68,7 +76,9 @@ def list_bars() -> None:
     for section in SECTIONS:
         print(f"{section.key}: {section.title}")
         for bar in (BARS[key] for key in section.bars):
-            print(f"    {bar.title}: {bar.limit_text()}\n        {bar.measured}\n        against: {bar.reference}")
+            print(
+                f"    {bar.title}: {bar.limit_text()}\n        {bar.measured}\n        against: {bar.reference}"
+            )
 
 
 def stock_prefix(options: argparse.Namespace) -> Path | None:
@@ -79,7 +89,14 @@ def stock_prefix(options: argparse.Namespace) -> Path | None:
         return Path(options.stock).resolve()
     build = Path(os.environ.get("ELASTIC_BUILD") or REPOSITORY / "build").resolve()
     prefix = build / "stock-install"
-    command = [str(REPOSITORY / "maint" / "build"), "--stock", "--build-dir", str(build), "--prefix", str(prefix)]
+    command = [
+        str(REPOSITORY / "maint" / "build"),
+        "--stock",
+        "--build-dir",
+        str(build),
+        "--prefix",
+        str(prefix),
+    ]
     # Quick if it is there already; it says so itself if it is not.
     if subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode != 0:
         print("bench: no stock MPICH; leaving out what needs it", file=sys.stderr)
@@ -96,7 +113,13 @@ def measure_all(bench: Bench, chosen: list[Section], result: Report) -> None:
             result.cases += section.measure(bench)
         except Skipped as why:
             result.skipped[section.title] = str(why)
-        except (RunFailure, OSError, ValueError, LookupError, subprocess.SubprocessError) as failure:
+        except (
+            RunFailure,
+            OSError,
+            ValueError,
+            LookupError,
+            subprocess.SubprocessError,
+        ) as failure:
             result.failed[section.title] = f"{type(failure).__name__}: {failure}"
         result.seconds = time.monotonic() - begin
         write(result)  # what there is so far
@@ -118,7 +141,10 @@ def main() -> int:
     folder = options.output.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     if not os.access(options.prefix / "bin" / "mpiexec", os.X_OK):
-        print(f"bench: {options.prefix}/bin/mpiexec is not there: is that an installed MPI?", file=sys.stderr)
+        print(
+            f"bench: {options.prefix}/bin/mpiexec is not there: is that an installed MPI?",
+            file=sys.stderr,
+        )
         return 2
     stock = stock_prefix(options)
     bench = Bench(
@@ -142,5 +168,7 @@ def main() -> int:
         print("bench: interrupted", file=sys.stderr)
         return 130
     report.print_report(result)
-    print(f"\nall samples: {os.path.relpath(folder / 'bench.json')}; plots: {os.path.relpath(folder / 'bench.html')}")
+    print(
+        f"\nall samples: {os.path.relpath(folder / 'bench.json')}; plots: {os.path.relpath(folder / 'bench.html')}"
+    )
     return 1 if result.failed else 0

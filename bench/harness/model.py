@@ -50,7 +50,13 @@ def node_options(plan: Plan) -> list[str]:
 
 
 def row(line: Line, nodes: int) -> list[float]:
-    return [1.0, float(line["staying"]), float(line["joining"]), float(line["leaving"]), float(nodes)]
+    return [
+        1.0,
+        float(line["staying"]),
+        float(line["joining"]),
+        float(line["leaving"]),
+        float(nodes),
+    ]
 
 
 def _points(lines: Sequence[Line], plan: Plan) -> list[dict[str, Any]]:

@@ -140,9 +140,13 @@ def curve_plot(
     for i, (name, stroke, some) in enumerate(curves):
         drawn = [(across(x), up(y)) for x, y in some if x > 0 and y > 0]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in drawn)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{stroke}" stroke-width="1.5"/>')
+        parts.append(
+            f'<polyline points="{path}" fill="none" stroke="{stroke}" stroke-width="1.5"/>'
+        )
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5" fill="{stroke}"/>' for x, y in drawn]
-        parts.append(f'<rect x="{left + 10}" y="{20 + 16 * i}" width="10" height="10" fill="{stroke}"/>')
+        parts.append(
+            f'<rect x="{left + 10}" y="{20 + 16 * i}" width="10" height="10" fill="{stroke}"/>'
+        )
         parts.append(text(left + 26, 29 + 16 * i, name))
     parts.append(text((left + width) / 2, height - 6, x_name, "middle"))
     parts.append(text(left - 60, 11, y_name))
@@ -163,14 +167,20 @@ def distribution_plot(case: Case) -> str:
 
     parts = [line(left, y(s), width - 14, y(s), 'class="grid"') for s in (0, 0.5, 1)]
     parts += [text(left - 5, y(s) + 4, f"{100 * s:.0f}%", "end", "soft") for s in (0, 0.5, 1)]
-    parts += [text(across(t), height - bottom + 15, number(t), "middle", "soft") for t in across.ticks()[:7]]
+    parts += [
+        text(across(t), height - bottom + 15, number(t), "middle", "soft")
+        for t in across.ticks()[:7]
+    ]
     for name, stroke, samples in sides:
         ordered = sorted(samples)
         step = max(1, len(ordered) // 200)
         path = " ".join(
-            f"{across(v):.1f},{y((i * step + 1) / len(ordered)):.1f}" for i, v in enumerate(ordered[::step])
+            f"{across(v):.1f},{y((i * step + 1) / len(ordered)):.1f}"
+            for i, v in enumerate(ordered[::step])
         )
-        parts.append(f'<polyline points="{path}" fill="none" stroke="{stroke}" stroke-width="1.5"/>')
+        parts.append(
+            f'<polyline points="{path}" fill="none" stroke="{stroke}" stroke-width="1.5"/>'
+        )
     parts.append(text(left, 12, f"{case.name}, {case.unit or case.bar.unit}"))
     return svg(width, height, parts, f"distribution of {case.name}")
 
@@ -191,7 +201,9 @@ def case_table(cases: Sequence[Case]) -> str:
 def speed_curves(report: Report, point: str) -> str:
     """Latency or time per message over the size, ours and stock."""
     prefix = point + ":"
-    cases = [c for c in report.of(BARS["stock"]) if c.name.startswith(prefix) and c.name != prefix + "0"]
+    cases = [
+        c for c in report.of(BARS["stock"]) if c.name.startswith(prefix) and c.name != prefix + "0"
+    ]
     if len(cases) < 3:
         return ""
     sides: list[tuple[str, str, Callable[[Case], list[float]]]] = [
@@ -199,7 +211,11 @@ def speed_curves(report: Report, point: str) -> str:
         ("stock", "var(--other)", lambda c: c.reference),
     ]
     curves = [
-        (name, stroke, [(float(c.name.split(":")[1]), stats.summary(samples(c))["p50"]) for c in cases])
+        (
+            name,
+            stroke,
+            [(float(c.name.split(":")[1]), stats.summary(samples(c))["p50"]) for c in cases],
+        )
         for name, stroke, samples in sides
     ]
     return curve_plot(curves, "bytes", f"{point}, µs (medians)")
@@ -212,14 +228,19 @@ def endurance_curve(report: Report) -> str:
     block = max(1, len(values) // 50)
     blocks = [values[i : i + block] for i in range(0, len(values) - block + 1, block)]
     points = [((i + 1.0) * block, stats.summary(b)["p50"]) for i, b in enumerate(blocks)]
-    return curve_plot([("median of a block", "var(--ours)", points)], "adaptations", "standstill, µs")
+    return curve_plot(
+        [("median of a block", "var(--ours)", points)], "adaptations", "standstill, µs"
+    )
 
 
 def model_section(model: dict[str, Any]) -> str:
     head = "".join(f"<th>{escape(h)}</th>" for h in ("µs", *model["terms"], "R²", "median error"))
     rows = []
     for part, fitted in model["fits"].items():
-        cells = [part.removesuffix("_us"), *(number(fitted["coefficients_us"][t]) for t in model["terms"])]
+        cells = [
+            part.removesuffix("_us"),
+            *(number(fitted["coefficients_us"][t]) for t in model["terms"]),
+        ]
         cells += [f"{fitted['r_squared']:.3f}", f"{100 * fitted['median_relative_error']:.0f} %"]
         rows.append("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in cells) + "</tr>")
 
@@ -263,7 +284,13 @@ def bar_section(report: Report, bar: Bar) -> str:
 
 
 def _statement_item(words: str) -> str:
-    kind = "good" if words.startswith("holds") else "unsure" if words.startswith("not measured") else "bad"
+    kind = (
+        "good"
+        if words.startswith("holds")
+        else "unsure"
+        if words.startswith("not measured")
+        else "bad"
+    )
     return f'<li class="{kind}">{escape(words)}</li>'
 
 
@@ -277,7 +304,8 @@ def html(report: Report) -> str:
     if "model" in report.bench.extra:
         sections.append(model_section(report.bench.extra["model"]))
     failures = "".join(
-        f"<h2>{escape(title)}: failed to run</h2><pre>{escape(why)}</pre>" for title, why in report.failed.items()
+        f"<h2>{escape(title)}: failed to run</h2><pre>{escape(why)}</pre>"
+        for title, why in report.failed.items()
     )
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '

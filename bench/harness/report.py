@@ -34,10 +34,16 @@ class Report:
 
 def machine() -> dict[str, Any]:
     model = next(
-        (line.split(":", 1)[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")),
+        (
+            line.split(":", 1)[1].strip()
+            for line in _lines("/proc/cpuinfo")
+            if line.startswith("model name")
+        ),
         platform.machine(),
     )
-    memory = next((line.split()[1] for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), "0")
+    memory = next(
+        (line.split()[1] for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), "0"
+    )
     return {
         "processor": model,
         "cores": len(os.sched_getaffinity(0)),
@@ -63,7 +69,19 @@ def number(value: float) -> str:
     return f"{value:.4g}" if abs(value) >= 100 or abs(value) < 1 else f"{value:.3f}"
 
 
-HEADINGS = ("case", "value", "90 % interval", "bar", "", "p50", "p90", "p99", "reference p50", "unit", "n")
+HEADINGS = (
+    "case",
+    "value",
+    "90 % interval",
+    "bar",
+    "",
+    "p50",
+    "p90",
+    "p99",
+    "reference p50",
+    "unit",
+    "n",
+)
 
 
 def row(case: Case) -> list[str]:
@@ -84,7 +102,10 @@ def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     widths = [max(len(r[i]) for r in (headings, *rows)) for i in range(len(headings))]
     lines = []
     for r in (headings, *rows):
-        cells = [c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(r, widths, strict=True))]
+        cells = [
+            c.ljust(w) if i == 0 else c.rjust(w)
+            for i, (c, w) in enumerate(zip(r, widths, strict=True))
+        ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
 
@@ -116,7 +137,9 @@ def print_report(report: Report) -> None:
     for bar in BARS.values():
         cases = report.of(bar)
         if cases:
-            print(f"\n{bar.title} ({bar.limit_text()})\n  measured: {bar.measured}\n  against: {bar.reference}")
+            print(
+                f"\n{bar.title} ({bar.limit_text()})\n  measured: {bar.measured}\n  against: {bar.reference}"
+            )
             print(text_table(HEADINGS, [row(case) for case in cases]))
     if "model" in report.bench.extra:
         print("\nstandstill as a function of processes (least squares on relative errors)")
@@ -133,7 +156,12 @@ def print_report(report: Report) -> None:
 
 
 def model_table(model: dict[str, Any]) -> str:
-    headings = ["microseconds", *(f"per {t}" if t != "constant" else t for t in model["terms"]), "R²", "median error"]
+    headings = [
+        "microseconds",
+        *(f"per {t}" if t != "constant" else t for t in model["terms"]),
+        "R²",
+        "median error",
+    ]
     rows = []
     for part, fitted in model["fits"].items():
         rows.append(

@@ -75,7 +75,9 @@ def ratio_case(
     mine = [median(samples) for samples in ours]
     theirs = [median(samples) for samples in reference]
     value, low, high = stats.ratio_interval(mine, theirs)
-    rounds = [a / b for a, b in zip(mine, theirs, strict=False) if b] if len(mine) == len(theirs) else []
+    rounds = (
+        [a / b for a, b in zip(mine, theirs, strict=False) if b] if len(mine) == len(theirs) else []
+    )
     return Case(
         BARS[key], name, unit, [x for s in ours for x in s], [x for s in reference for x in s],
         value, low, high, rounds, others, note,

@@ -45,7 +45,7 @@ def kind_of(line: Line) -> str:
 
 def standstill(line: Line) -> float:
     """Of the survivor that stood still longest."""
-    return max(us for us, stayed in zip(line["standstill_us"], line["stayed"], strict=True) if stayed)
+    return max(survivors(line, "standstill_us"))
 
 
 def survivors(line: Line, part: str) -> list[float]:
