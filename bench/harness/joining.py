@@ -58,7 +58,7 @@ class Step:
         def running() -> str:
             if self.job.process.poll() is not None:
                 self.job.fail("ended early")
-            for line in parse_lines(self.elastic("--json", "ps")):
+            for line in parse_lines(self.elastic("ps", "--json")):
                 if line["state"] == "running" and line["mode"] == "adaptive":
                     return str(line["step"])
             return ""

@@ -313,8 +313,8 @@ def html(report: Report) -> str:
         f"<style>{STYLE}</style><h1>Elastic MPICH: measurements</h1><p>{escape(about)}</p>"
         f'<p class="soft">{escape(report.command)}</p><ul class="bars">'
         + "".join(map(_statement_item, statements(report)))
-        + "</ul><p class=soft>In the plots a grey point is the ratio in one round, the coloured point the ratio "
-        "of the medians, the thick line its 90 % interval, the dashed line the limit.</p>"
+        + "</ul><p class=soft>In the plots a grey point is the ratio in one round, the coloured point "
+        "their median, the thick line its 90 % interval, the dashed line the limit.</p>"
         + "".join(sections)
         + failures
         + "</html>\n"

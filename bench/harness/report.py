@@ -66,7 +66,7 @@ def number(value: float) -> str:
         return "∞"
     if abs(value) >= 1000:
         return f"{value:.0f}"
-    return f"{value:.4g}" if abs(value) >= 100 or abs(value) < 1 else f"{value:.3f}"
+    return f"{value:.4g}"
 
 
 HEADINGS = (
@@ -150,8 +150,8 @@ def print_report(report: Report) -> None:
     for line in statements(report):
         print(line)
     print(
-        "\nValues are ratios of medians unless they have a unit.  (uncertain): the interval of the ratio reaches"
-        "\nover the limit.  n counts batches or adaptations."
+        "\nValues are medians of the ratios of rounds unless they have a unit.  (uncertain): the interval"
+        "\nreaches over the limit.  n counts batches or adaptations."
     )
 
 

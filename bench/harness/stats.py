@@ -1,4 +1,4 @@
-"""Statistics of samples: percentiles, ratios of medians with an interval, least squares."""
+"""Statistics of samples: percentiles, ratios with an interval, least squares."""
 
 from __future__ import annotations
 
@@ -31,23 +31,33 @@ def summary(samples: Sequence[float]) -> dict[str, float | int]:
 def ratio_interval(
     ours: Sequence[float], reference: Sequence[float], seed: int = 1
 ) -> tuple[float, float, float]:
-    """Ratio of the medians, and the interval in which it lies when rounds are drawn again.
+    """The ratio, and the interval in which it lies when rounds are drawn again.
 
-    `ours[i]` and `reference[i]` come from round i and are drawn together if there are as many of
-    both; else each side is drawn on its own.
+    If there are as many of both, `ours[i]` and `reference[i]` were measured one after the other, and
+    the ratio is the median of the rounds' ratios: on a virtual machine whose processors are now
+    neighbours and now far apart, times have two modes, and a ratio of the medians would tell which
+    side met which mode more often.  Else it is the ratio of the medians.
     """
     draw = random.Random(seed)
-    paired = len(ours) == len(reference)
-    ratios = []
-    for _ in range(RESAMPLES):
-        some = draw.choices(range(len(ours)), k=len(ours))
-        others = some if paired else draw.choices(range(len(reference)), k=len(reference))
-        below = median(reference[i] for i in others)
-        ratios.append(median(ours[i] for i in some) / below if below else math.inf)
+    if len(ours) == len(reference):
+        each = [_quotient(a, b) for a, b in zip(ours, reference, strict=True)]
+        value = median(each)
+        again = [median(draw.choices(each, k=len(each))) for _ in range(RESAMPLES)]
+    else:
+        value = _quotient(median(ours), median(reference))
+        again = [
+            _quotient(
+                median(draw.choices(ours, k=len(ours))),
+                median(draw.choices(reference, k=len(reference))),
+            )
+            for _ in range(RESAMPLES)
+        ]
     rest = (100 - INTERVAL_PERCENT) / 2
-    below = median(reference)
-    value = median(ours) / below if below else math.inf
-    return value, percentile(ratios, rest), percentile(ratios, 100 - rest)
+    return value, percentile(again, rest), percentile(again, 100 - rest)
+
+
+def _quotient(a: float, b: float) -> float:
+    return a / b if b else 1.0 if a == b else math.inf
 
 
 def solve(matrix: list[list[float]], right: list[float]) -> list[float]:
