@@ -23,6 +23,7 @@
 #include <dirent.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #ifndef MPI_ADAPT_TRUE
@@ -45,8 +46,9 @@ static struct {
     long bytes;
 } options = { .counted = 20, .warm = 2 };
 
-/* One process' times of one adaptation, in microseconds; STAYED is 0 on one that joined. */
-enum part { STAYED, STANDSTILL, BEGIN, MOVE, COMMIT, CPU, BARRIER, PARTS };
+/* One process' times of one adaptation, in microseconds, and page faults; STAYED is 0 on one that
+ * joined.  PROBE is a part of STANDSTILL, too: near the agreed probe it may wait for the decision. */
+enum part { STAYED, STANDSTILL, PROBE, BEGIN, MOVE, COMMIT, CPU, FAULTS, BARRIER, PARTS };
 
 struct window {
     int epoch, staying, leaving, joining;
@@ -226,29 +228,51 @@ static void tell_results(MPI_Comm intercomm, int joined)
     MPI_Bcast(&results, sizeof(results), MPI_BYTE, root, intercomm);
 }
 
-/* `called` and `cpu`: when the probe was called; unused on a joining process. */
-static void take_part(struct window *w, double called, double cpu, int joined)
+/* What this process has used so far. */
+struct clocks {
+    double now, cpu;
+    long faults;
+};
+
+static struct clocks read_clocks(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (struct clocks) { now_us(), cpu_us(), usage.ru_minflt + usage.ru_majflt };
+}
+
+/* Adds to the parts what passed since `from`; `part` gets the time. */
+static void add_part(double *parts, enum part part, struct clocks from)
+{
+    struct clocks to = read_clocks();
+
+    parts[part] = to.now - from.now;
+    parts[STANDSTILL] += to.now - from.now;
+    parts[CPU] += to.cpu - from.cpu;
+    parts[FAULTS] += (double) (to.faults - from.faults);
+}
+
+/* What the application does in the window is not part of the standstill. */
+static void take_part(struct window *w, int joined)
 {
     MPI_Comm intercomm, new_world;
-    double *parts = w->parts, begun, cpu_begun, moved, cpu_moved;
-    double start = now_us();
+    double *parts = w->parts, moved;
+    struct clocks start = read_clocks();
 
     MPI_Comm_adapt_begin(&intercomm, &new_world, &w->staying, &w->leaving, &w->joining);
-    begun = now_us();
-    cpu_begun = cpu_us();
+    add_part(parts, BEGIN, start);
     tell_results(intercomm, joined);
     moved = now_us();
     if (options.bytes > 0)
         move_state(w, intercomm, new_world, joined);
     parts[MOVE] = now_us() - moved;
-    moved = now_us();
-    cpu_moved = cpu_us();
+    start = read_clocks();
     MPI_Comm_adapt_commit();
-    parts[COMMIT] = now_us() - moved;
-    parts[BEGIN] = begun - start;
+    add_part(parts, COMMIT, start);
     parts[STAYED] = !joined;
-    parts[STANDSTILL] = joined ? 0 : begun - called + parts[COMMIT];
-    parts[CPU] = joined ? 0 : cpu_begun - cpu + cpu_us() - cpu_moved;
+    if (joined)
+        parts[STANDSTILL] = parts[CPU] = parts[FAULTS] = 0;
 }
 
 /* Mean time of a barrier on the world, on this process. */
@@ -343,8 +367,10 @@ static void print_usage(void)
 
 static void print_line(const struct window *w)
 {
-    static const char *const names[PARTS] =
-        { "stayed", "standstill_us", "begin_us", "move_us", "commit_us", "cpu_us", "barrier_us" };
+    static const char *const names[PARTS] = {
+        "stayed", "standstill_us", "probe_us", "begin_us", "move_us", "commit_us", "cpu_us",
+        "page_faults", "barrier_us"
+    };
     int rank, size;
     double *all, *column;
 
@@ -422,20 +448,17 @@ static void probe(void)
     struct window w = { 0 };
     int pending, local_status;
     MPI_Info info;
-    double called, cpu, told, cpu_told;
+    struct clocks called;
 
     usleep(PAUSE_US);
     MPI_Barrier(MPI_COMM_WORLD);
-    called = now_us();
-    cpu = cpu_us();
+    called = read_clocks();
     MPI_Probe_adapt(&pending, &local_status, &info);
     if (pending != MPI_ADAPT_TRUE)
         return;
-    told = now_us();
-    cpu_told = cpu_us();
+    add_part(w.parts, PROBE, called);
     w.epoch = epoch_of(info);
-    /* reading the info is this program's, not the library's */
-    take_part(&w, called + now_us() - told, cpu + cpu_us() - cpu_told, 0);
+    take_part(&w, 0);
     finish(&w);
 }
 
@@ -447,7 +470,7 @@ static void join(void)
 
     MPI_Probe_adapt(&pending, &local_status, &info);
     w.epoch = epoch_of(info);
-    take_part(&w, 0, 0, 1);
+    take_part(&w, 1);
     finish(&w);
 }
 
