@@ -129,6 +129,10 @@ std::string Step::answer_resize(int client, const Json &id, const ResizeRequest 
     auto change = resolve_change(world_.size(), resize.change);
     if (!change)
         return write_error({id, ErrorCode::CHANGE, change.error()});
+    if (auto range = offers_.requests_range(); range && !range->holds(change.value().new_size))
+        return write_error({id, ErrorCode::CHANGE,
+                            "mpiexec was started with --adapt-range " + std::to_string(range->min) +
+                                ":" + std::to_string(range->max) + ": ask for a size in that range"});
 
     Adaptation &a = accept(Source::CLIENT, "resize request", resize.change, change.value());
     a.deadline_unix_ms = resize.deadline_ms;

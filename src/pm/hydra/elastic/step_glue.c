@@ -403,13 +403,14 @@ static void create_core(void)
 
 void HYD_step_start(void)
 {
+    HYD_step.zero_us = monotonic_us();
     const struct HYD_step_options *o = &HYD_step_options;
 
-    HYD_step.zero_us = monotonic_us();
+    HYD_step_use_launcher();
     if (HYD_step_managed() && (o->schedule || o->policy))
         HYD_step_option_error(o->schedule ? "--adapt-schedule" : "--adapt-policy",
                               "the resource manager of this job decides on its size");
-    if (!o->schedule && !o->policy && !o->range && !o->interval && !o->log && !HYD_step_managed())
+    if (!HYD_step_options_given() && !HYD_step_managed())
         return;
     open_log();
     create_core();
@@ -502,6 +503,8 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
     memcpy(&message, buf, sizeof(message));
     HYDU_ERR_CHKANDJUMP(status, message.bytes != (uint64_t) hdr->buflen - sizeof(message),
                         HYD_INTERNAL_ERROR, "adaptation message with a wrong length\n");
+    if (message.kind == REPORT_INIT)
+        HYD_adapt_notice_silence(fd);
     take_report(proxy, &message, buf + sizeof(message));
 
   fn_exit:

@@ -84,6 +84,9 @@ void HYD_step_kill_group(void *context, int group);
 HYD_status HYD_step_adopt_launch(void);
 void HYD_step_free_group(struct HYD_step_group *group);
 
+/* step_launchers.c: what the stock launchers lack */
+void HYD_step_use_launcher(void);
+
 /* step_loop.c: the event loop with a clock */
 void HYD_step_use_loop(void);
 /* Work that is due by the clock (step_glue.c). */
