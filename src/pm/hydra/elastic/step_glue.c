@@ -403,8 +403,9 @@ static void create_core(void)
 
 void HYD_step_start(void)
 {
-    HYD_step.zero_us = monotonic_us();
     const struct HYD_step_options *o = &HYD_step_options;
+
+    HYD_step.zero_us = monotonic_us();
 
     HYD_step_use_launcher();
     if (HYD_step_managed() && (o->schedule || o->policy))
