@@ -330,7 +330,7 @@ def metrics_summary_timeline_and_report(bench: Bench) -> None:
 def submissions_are_fast(bench: Bench) -> None:
     """200 submissions in a second, each durable when it is answered; p99 of their times below 100 ms."""
     count, workers = (2000, 8) if bench.full else (400, 8)
-    daemon = bench.start(config="[scheduling]\nbackfill_depth = 10\n")
+    daemon = bench.start(config="[limits]\nrate_per_s = 100000\n")
     spec = json.dumps(daemon.spec("true", held=True)).encode()
     times: list[float] = []
 

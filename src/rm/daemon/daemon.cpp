@@ -312,7 +312,11 @@ void Daemon::storage_failed(const std::string &error)
     if (!retry_timer_)
         retry_timer_ = loop_.after(STORAGE_RETRY_MS, [this] {
             retry_timer_ = 0;
-            commit();
+            std::string still = store_.probe();
+            if (still.empty())
+                commit();
+            else
+                storage_failed(still);
         });
 }
 

@@ -289,6 +289,12 @@ std::string Store::write(const Batch &batch)
     return error;
 }
 
+std::string Store::probe()
+{
+    std::string error = execute(database_, "PRAGMA user_version = " + std::to_string(STORE_VERSION));
+    return error.empty() ? "" : problem("write");
+}
+
 std::string Store::write_snapshot(uint64_t seq, int64_t time_ms, const Json &snapshot)
 {
     std::vector<uint8_t> bytes = Json::to_cbor(snapshot);
