@@ -33,7 +33,7 @@ def check_work(daemon: Daemon, number: int) -> dict:
     job = daemon.wait_end(number)
     text = Path(job["output"]).read_text() if Path(job["output"]).exists() else "(no output)"
     expect(job["state"] == "DONE", f"job {number}: {json.dumps(job)}\n{text[-2000:]}")
-    expect("correct" in text, f"the result of job {number} is wrong: {text[-500:]}")
+    expect("which is right" in text, f"the result of job {number} is wrong: {text[-500:]}")
     return job
 
 
