@@ -72,13 +72,14 @@ def an_elastic_job_gives_way_and_grows_back(bench: Bench) -> None:
 def a_user_resizes_his_job(bench: Bench) -> None:
     program = work_program(bench)
     daemon = bench.start(config=CONFIG, nodes=2, cores=2)
-    number = submit_work(daemon, program, 100, 1, 4)
+    number = submit_work(daemon, program, 300, 1, 4)
     wait_size(daemon, number, 4, 4)
     wait_for("the program to be known as adaptive", lambda: daemon.job(number)["adaptive"])
     reply = daemon.post(f"/v1/jobs/{number}/resize", size=5)
     expect(reply.error() in ("range", "field"), f"5 of at most 4: {reply.body}")
-    wait_for("the resize to be accepted", lambda: daemon.post(f"/v1/jobs/{number}/resize", size=2).status == 200)
-    wait_size(daemon, number, 2, 2)
+    for size in (2, 4):
+        wait_for("the resize to be accepted", lambda: daemon.post(f"/v1/jobs/{number}/resize", size=size).status == 200)
+        wait_size(daemon, number, size, size)
     step = daemon.job(number)["step_socket"]
     expect(step and Path(step).exists(), f"the step's socket: {step}")
     check_work(daemon, number)
@@ -87,10 +88,10 @@ def a_user_resizes_his_job(bench: Bench) -> None:
 def elasticd_is_killed_while_a_job_adapts(bench: Bench) -> None:
     program = work_program(bench)
     daemon = bench.start(config=CONFIG, nodes=2, cores=2)
-    number = submit_work(daemon, program, 200, 1, 4)
+    number = submit_work(daemon, program, 400, 1, 4)
     wait_size(daemon, number, 4, 4)
     wait_for("the program to be known as adaptive", lambda: daemon.job(number)["adaptive"])
-    for size in (1, 3, 2):
+    for size in (1, 3, 4):
         wait_for("the resize to be accepted", lambda: daemon.post(f"/v1/jobs/{number}/resize", size=size).status == 200)
         daemon.kill()
         daemon.start()
