@@ -73,7 +73,7 @@ def a_job_runs_and_its_output_is_there(bench: Bench) -> None:
 
 
 def exit_codes_and_signals_are_told(bench: Bench) -> None:
-    daemon = bench.start()
+    daemon = bench.start(config='[scheduling]\nstart_pause = "100ms"\n')
     failing = daemon.submit("sh", "-c", "exit 7")
     killed = daemon.submit("sh", "-c", "kill -KILL $$")
     missing = daemon.submit("sh", "-c", "true", directory="/nowhere/at/all")

@@ -64,8 +64,8 @@ class HttpServer {
   public:
     using Handler = std::function<void(const HttpRequest &, Responder)>;
 
-    static Result<std::unique_ptr<HttpServer>> start(Loop &loop, Descriptor listening, bool is_unix, size_t connections_max,
-                                                     Handler handler);
+    static Result<std::unique_ptr<HttpServer>> start(Loop &loop, Descriptor listening, bool is_unix,
+                                                     size_t connections_max, Handler handler);
     ~HttpServer();
     HttpServer(const HttpServer &) = delete;
     HttpServer &operator=(const HttpServer &) = delete;
