@@ -222,7 +222,7 @@ def bad_input_is_refused_with_a_reason(bench: Bench) -> None:
 
 
 def raw(daemon: Daemon, text: bytes) -> bytes:
-    connection = UnixConnection(daemon.socket, timeout=20)
+    connection = UnixConnection(daemon.socket, timeout=3)
     connection.connect()
     try:
         connection.sock.sendall(text)

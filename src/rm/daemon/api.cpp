@@ -305,9 +305,10 @@ void Api::change_job(Call &call, EventContent content, JobId id)
 void Api::cancel(Call &call)
 {
     BodyReader body(call.request.body);
-    body.text("reason", TEXT_MAX);      /* for the log of requests; the record says who */
+    std::string reason = body.text("reason", TEXT_MAX);
     body.finish();
     JobId id = job_of(call, true).id;
+    log_line(LogLevel::INFO, "cancel", {{"job", id}, {"by", call.caller.name}, {"reason", reason}});
     change_job(call, Cancel{{daemon_.next_request_id(), id}}, id);
 }
 

@@ -23,6 +23,7 @@ namespace {
 constexpr int64_t FLUSH_MS = 200;               /* derived rows wait so long for an event to go with */
 constexpr int64_t STORAGE_RETRY_MS = 1000;
 constexpr int64_t FORGET_MS = 3600 * 1000;
+constexpr uint64_t TIMELINE_RECORDS = 200000;   /* the newest, that are read at the start */
 constexpr size_t EVENTS_PER_TURN = 1000;        /* of one commit: others are served in between */
 constexpr size_t INBOX_MAX = 10000;             /* people's requests that wait; beyond it they are refused */
 
@@ -112,7 +113,8 @@ std::string Daemon::recover()
         core_ = std::move(restored.value());
         snapshot_seq_ = snapshot.value()->seq;
     }
-    for (uint64_t since = 1;;) {
+    uint64_t last = store_.last_record();
+    for (uint64_t since = last > TIMELINE_RECORDS ? last - TIMELINE_RECORDS : 1;;) {
         auto records = store_.records({since, 10000, 0, ""});
         for (const Json &row : records) {
             Record record{row["seq"], row["time_ms"], row["event"], row["job"].is_null() ? 0 : row["job"].get<JobId>(),
@@ -123,12 +125,11 @@ std::string Daemon::recover()
         if (records.empty())
             break;
     }
-    uint64_t written = store_.last_record();
     std::string error = store_.each_event(snapshot_seq_, [&](const Event &event) -> std::string {
         JobId last_job = state().last_job;
         for (const Action &action : core_.handle(event)) {
             derive(action);
-            if (auto record = std::get_if<Record>(&action); record && record->number > written)
+            if (auto record = std::get_if<Record>(&action); record && record->number > last)
                 timeline_.add(*record);
             if (auto answer = std::get_if<Answer>(&action))
                 bind_launch(event, *answer, last_job);
