@@ -275,17 +275,6 @@ void Responder::operator()(HttpResponse response) const
     exchange_->server->run_soon();
 }
 
-/* A sleeping connection reads nothing: whether the other side has closed it can only be asked for. */
-bool Responder::is_gone() const
-{
-    if (!exchange_->server)
-        return true;
-    const MHD_ConnectionInfo *info = MHD_get_connection_info(exchange_->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    char byte;
-    ssize_t bytes = recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return bytes == 0 || (bytes < 0 && errno != EAGAIN && errno != EINTR);
-}
-
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::~HttpServer() = default;
 
