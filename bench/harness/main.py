@@ -43,6 +43,7 @@ SECTIONS = (
     Section("model", "model of the cost", (), _model),
 )
 NOT_QUICK = {"model"}
+QUICK_S = 240.0  # no section begins later with --quick
 
 
 def arguments() -> argparse.Namespace:
@@ -110,6 +111,8 @@ def measure_all(bench: Bench, chosen: list[Section], result: Report) -> None:
         bench.progress.section = section.title
         bench.progress.say("begins", force=True)
         try:
+            if bench.amount is Amount.QUICK and time.monotonic() - begin > QUICK_S:
+                raise Skipped("the time of --quick is used up; the machine is busy")
             result.cases += section.measure(bench)
         except Skipped as why:
             result.skipped[section.title] = str(why)
