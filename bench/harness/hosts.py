@@ -170,4 +170,5 @@ def standstill(bench: Bench) -> list[Case]:
             options=hosts.options(),
             before=inside(hosts.names[0]),
             environment={"FI_PROVIDER": "tcp"},
+            deadline_s=90,
         )
