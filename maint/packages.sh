@@ -12,6 +12,8 @@ packages_for() {
             ;;
         test) echo libgtest-dev libpng-dev procps shellcheck man-db ;;
         full) echo clang libclang-rt-dev llvm chromium chromium-driver ;;
+        cluster) echo iproute2 util-linux openssh-client openssh-server procps ;;
+        slurm) echo slurmctld slurmd slurm-client munge ;;
         demo) echo procps libpng-dev zlib1g-dev ;;
     esac
 }

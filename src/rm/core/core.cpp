@@ -60,13 +60,18 @@ Actions Core::Impl::handle(const Event &event)
     return std::exchange(out_, {});
 }
 
+/* Until the policy has nothing to add: what it has decided may open possibilities (a reservation is for another
+ * time now).  It comes to an end, since each decision takes a waiting or running job out of its hands. */
 void Core::Impl::schedule()
 {
-    Decisions decisions = policy(state.config.policy).decide(state);
-    for (const Start &each : decisions.starts)
-        start(state.jobs.at(each.job), each.blocks);
-    for (const Change &each : decisions.changes)
-        adapt(state.jobs.at(each.job), each, false);
+    Decisions decisions;
+    do {
+        decisions = policy(state.config.policy).decide(state);
+        for (const Start &each : decisions.starts)
+            start(state.jobs.at(each.job), each.blocks);
+        for (const Change &each : decisions.changes)
+            adapt(state.jobs.at(each.job), each, false);
+    } while (!decisions.starts.empty() || !decisions.changes.empty());
     state.policy_at_ms = decisions.look_again_ms;
 }
 
@@ -228,7 +233,8 @@ void Core::Impl::on(const Resize &event)
                       name + " is changing its size already; try again when it has ended");
     if (job->state != JobState::RUNNING)
         return refuse(event.request, AnswerCode::STATE,
-                      name + " is " + to_string(job->state) + "; only a running job can be resized");
+                      name + " is " + to_string(job->state) +
+                          "; only a running job can be resized");
     if (job->spec.elasticity != Elasticity::MALLEABLE)
         return refuse(event.request, AnswerCode::RIGID,
                       name + " was not submitted as malleable: its size cannot change");

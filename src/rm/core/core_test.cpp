@@ -459,7 +459,8 @@ TEST(CoreTest, what_is_awaited_can_be_asked_for_again)
     CoreDriver driver(PolicyKind::FCFS, 2, 4);
     JobSpec spec = malleable(1, 8);
     spec.preferred = 2;
-    JobId adapts = driver.submit(spec), ends = driver.submit(rigid(1)), starts = driver.submit(rigid(1));
+    JobId adapts = driver.submit(spec), ends = driver.submit(rigid(1));
+    JobId starts = driver.submit(rigid(1));
     driver.run(adapts);
     driver.run(ends);
     driver.send(Resize{"r1", adapts, 1});

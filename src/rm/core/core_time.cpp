@@ -168,7 +168,8 @@ void Core::Impl::pending_of_running(const Job &job, Actions &actions)
 {
     actions.push_back(QueryStep{job.id, job.step});
     if (job.state == JobState::COMPLETING)
-        actions.push_back(SignalStep{job.id, job.step, job.tries > 0 ? SIGNAL_KILL : SIGNAL_TERMINATE});
+        actions.push_back(
+            SignalStep{job.id, job.step, job.tries > 0 ? SIGNAL_KILL : SIGNAL_TERMINATE});
     else if (job.adaptation && job.adaptation->phase == AdaptPhase::ACQUIRING)
         actions.push_back(acquire(job));
     else if (job.adaptation && job.adaptation->withdrawing)

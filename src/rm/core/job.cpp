@@ -104,8 +104,8 @@ std::string check(const JobSpec &spec)
     if (spec.maximum < spec.minimum || spec.maximum > SIZE_MAX_PROCESSES)
         return outside("the maximum", spec.maximum, spec.minimum, SIZE_MAX_PROCESSES);
     if (spec.elasticity == Elasticity::RIGID && spec.minimum != spec.maximum)
-        return "a rigid job has one size: give the same minimum and maximum, or make it moldable or "
-               "malleable";
+        return "a rigid job has one size: give the same minimum and maximum, or make it moldable "
+               "or malleable";
     if (spec.size_multiple < 1 || spec.size_multiple > SIZE_MAX_PROCESSES)
         return outside("the multiple", spec.size_multiple, 1, SIZE_MAX_PROCESSES);
     if (size_at_least(spec, 1) == 0)

@@ -2,10 +2,11 @@
  * The life of a job as a table: state and event give the next state.  A pair that is not listed
  * is a programmer error of the core, which asks allowed() where the outside decides.
  *
- *   PENDING ── PLACE ──> STARTING ── START ──> RUNNING <── ADAPT, ADAPT_END ──> ADAPTING
- *      ^                        └───── STOP, OVER ─────┴──────────┬──────────────┘
- *      └── REQUEUE ──────────────────────── COMPLETING <──────────┘
- *                                               └── END_* ──> DONE, FAILED, CANCELLED
+ *   PENDING -PLACE-> STARTING -START-> RUNNING <-ADAPT, ADAPT_END-> ADAPTING
+ *      ^                |                 |                           |
+ *      |                +------- STOP, OVER -------> COMPLETING <-----+
+ *      +-- REQUEUE ------------------------------------+
+ *                                                      +-- END_* --> DONE, FAILED, CANCELLED
  */
 
 #ifndef ELASTIC_RM_CORE_JOB_TABLE_H_INCLUDED

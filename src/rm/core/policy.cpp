@@ -4,12 +4,16 @@
 
 #include "core/placement.h"
 #include "core/policy_easy.h"
+#include "core/policy_fill.h"
 
 namespace elastic::rm {
 
-int fixed_size(const JobSpec &spec)
+int fixed_size(const State &state, const JobSpec &spec)
 {
-    return spec.preferred > 0 ? spec.preferred : size_at_most(spec, spec.maximum);
+    int wish = size_at_most(spec, spec.preferred > 0 ? spec.preferred : spec.maximum);
+    if (runnable(state, spec, wish))
+        return wish;
+    return size_at_most(spec, std::min(wish, Space::empty(state, true).room(spec)));
 }
 
 bool runnable(const State &state, const JobSpec &spec, int size)
@@ -31,8 +35,8 @@ class Fcfs : public Policy {
         std::optional<Space> space;
         for (const QueueKey &key : state.indices().queue) {
             const Job &job = state.jobs.at(key.job);
-            int size = fixed_size(job.spec);
-            if (job.offer_after_ms > state.now_ms || !runnable(state, job.spec, size))
+            int size = fixed_size(state, job.spec);
+            if (job.offer_after_ms > state.now_ms || size == 0)
                 continue;
             if (int64_t{size} * job.spec.cores_per_process > state.indices().free_cores)
                 break;
@@ -52,10 +56,11 @@ const Policy &policy(PolicyKind kind)
 {
     static const Fcfs fcfs;
     static const Easy easy;
+    static const Fill fill;
     switch (kind) {
         case PolicyKind::FCFS: return fcfs;
         case PolicyKind::EASY: return easy;
-        case PolicyKind::FILL: return easy;
+        case PolicyKind::FILL: return fill;
     }
     return fcfs;
 }

@@ -1,7 +1,6 @@
 /*
  * Who starts, who grows, who shrinks.  A policy is a function of the state alone: asked twice
- * about the same state it says the same, and asked again after its decisions were carried out it
- * has nothing to add.
+ * about the same state it says the same.  It is asked until it has nothing to add.
  *
  *   fcfs   in the queue's order; the first that does not fit holds up the others
  *   easy   as fcfs, and others go ahead where they do not delay the first (EASY backfilling)
@@ -54,8 +53,8 @@ class Policy {
 
 const Policy &policy(PolicyKind kind);
 
-/* The size that fcfs and easy start it with. */
-int fixed_size(const JobSpec &spec);
+/* The size that fcfs and easy start it with, as far as the nodes that are up allow; 0: they do not. */
+int fixed_size(const State &state, const JobSpec &spec);
 /* Whether it could run if it were alone on the nodes that are up. */
 bool runnable(const State &state, const JobSpec &spec, int size);
 

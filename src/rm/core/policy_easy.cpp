@@ -73,20 +73,19 @@ Decisions Easy::decide(const State &state) const
     int looked_at = 0;
     for (const QueueKey &key : state.indices().queue) {
         const Job &job = state.jobs.at(key.job);
-        int size = fixed_size(job.spec);
         if (first && ++looked_at > state.config.backfill_depth)
             break;
-        if (job.offer_after_ms > state.now_ms)
+        int size = fixed_size(state, job.spec);
+        if (job.offer_after_ms > state.now_ms || size == 0)
             continue;
         bool fits = now.fits(job.spec, size);
         if (!first && fits) {
             decisions.starts.push_back({job.id, now.place(job.spec, size)});
         } else if (!first) {
-            if (runnable(state, job.spec, size))
-                first = &job;
+            first = &job;
         } else if (fits) {
             if (!reservation)
-                reservation.emplace(state, now, first->spec, fixed_size(first->spec));
+                reservation.emplace(state, now, first->spec, fixed_size(state, first->spec));
             if (reservation->allows(now, job.spec, size))
                 decisions.starts.push_back({job.id, reservation->place(now, job.spec, size)});
         }

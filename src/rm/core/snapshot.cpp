@@ -20,8 +20,8 @@ struct Stored {
     uint64_t records = 0, unexpected = 0;
     int64_t timer_ms = NEVER, look_at_ms = NEVER, policy_at_ms = NEVER;
     std::vector<JobId> finished;
-    ELASTIC_FIELDS(version, config, now_ms, seq, jobs, nodes, last_job, records, unexpected, timer_ms,
-                   look_at_ms, policy_at_ms, finished)
+    ELASTIC_FIELDS(version, config, now_ms, seq, jobs, nodes, last_job, records, unexpected,
+                   timer_ms, look_at_ms, policy_at_ms, finished)
 };
 
 /* Empty, or what the rest of the core could not bear. */
@@ -86,7 +86,8 @@ std::string Core::Impl::restore(const Json &snapshot)
         return "this is not a snapshot of elasticd's core";
     if (snapshot["version"] != SNAPSHOT_VERSION)
         return "the snapshot has version " + snapshot["version"].dump() + ", this elasticd knows " +
-               std::to_string(SNAPSHOT_VERSION) + ": start the elasticd that has written it, or a newer one";
+               std::to_string(SNAPSHOT_VERSION) + ": start the elasticd that has written it, or a "
+               "newer one";
     Result<Stored> parsed = parse<Stored>(snapshot);
     if (!parsed)
         return "the snapshot is broken: " + parsed.error();

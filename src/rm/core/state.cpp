@@ -170,6 +170,8 @@ void State::reindex(const Node &node, int sign)
     indices_.free_cores += sign * node.free();
     if (node.state() == NodeState::UP)
         indices_.up_cores += sign * node.cores;
+    if (node.state() == NodeState::DRAINING)
+        indices_.draining_nodes += sign;
     if (node.removed)
         indices_.removed_nodes += sign;
 }

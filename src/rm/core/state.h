@@ -63,6 +63,7 @@ class State {
         std::set<std::pair<int64_t, JobId>> limits;     /* Job::limit_at_ms */
         int64_t free_cores = 0;         /* sum of Node::free */
         int64_t up_cores = 0;           /* of nodes that are up and not draining */
+        int draining_nodes = 0;
         int removed_nodes = 0;          /* that are still to be forgotten */
         int64_t spare_cores = 0;        /* what elastic jobs have above their minimum */
         bool operator==(const Indices &) const = default;

@@ -303,7 +303,7 @@ void Api::get_job_records(Call &call)
 Json Api::node_json(const Caller &caller, const Node &node) const
 {
     Json jobs = Json::array();
-    for (JobId id : daemon_.state().placed) {
+    for (JobId id : daemon_.state().indices().placed) {
         const Job *job = daemon_.state().job(id);
         int processes = 0;
         for (const Block &block : job ? job->blocks : Blocks())

@@ -173,12 +173,11 @@ std::string take_number(const Setting &setting, const toml::node &node, int64_t 
 {
     if (setting.duration) {
         auto text = node.value_exact<std::string>();
+        bool is_zero = node.value_exact<int64_t>() == 0;
         auto ms = text ? parse_duration(*text) : std::nullopt;
-        if (node.value_exact<int64_t>() == 0)
-            ms = 0;
-        if (!ms)
+        if (!is_zero && !ms)
             return "must be a time such as \"500ms\", \"30s\", \"5m\", \"2h\" or \"7d\"";
-        value = *ms;
+        value = is_zero ? 0 : ms.value_or(0);
     } else {
         auto number = node.value_exact<int64_t>();
         if (!number)

@@ -151,7 +151,11 @@ std::string Daemon::start_parts()
         tell(Configure{config});
     steps_ = std::make_unique<Steps>(
         loop_, StepsConfig{settings_.state_dir + "/steps", settings_.stepd, geteuid() == 0},
-        [this](EventContent content) { tell(std::move(content)); });
+        [this](EventContent content) { tell(std::move(content)); },
+        [this](JobId id) {
+            const Job *job = state().job(id);
+            return job ? job->epoch : 0;
+        });
     error = steps_->open(state());
     if (error.empty())
         error = backend_->start(state(), [this](EventContent content) { tell(std::move(content)); });
@@ -159,6 +163,7 @@ std::string Daemon::start_parts()
         return error;
     loop_.watch_signals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [this](int number) { on_signal(number); });
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);    /* a limit is an error like a full disk */
     if (!commit())
         return storage_error_;
     for (const Action &action : core_.pending())
@@ -307,7 +312,11 @@ void Daemon::storage_failed(const std::string &error)
     if (!retry_timer_)
         retry_timer_ = loop_.after(STORAGE_RETRY_MS, [this] {
             retry_timer_ = 0;
-            commit();
+            std::string still = store_.probe();
+            if (still.empty())
+                commit();
+            else
+                storage_failed(still);
         });
 }
 

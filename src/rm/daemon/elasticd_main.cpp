@@ -9,6 +9,7 @@
 
 #include "daemon/daemon.h"
 #include "daemon/log.h"
+#include "daemon/replay.h"
 
 namespace elastic::rm {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 struct Options {
     std::string config, state_dir, socket, policy, mpiexec, stepd;
     int64_t nodes = 0, cores = 0;
-    bool check = false, print = false;
+    bool check = false, print = false, replay = false;
 };
 
 int complain(const std::string &message)
@@ -81,6 +82,20 @@ int check_config(const Settings &settings)
     return 0;
 }
 
+int run_replay(const Settings &settings)
+{
+    auto store = Store::open(settings.state_dir);
+    if (!store)
+        return complain(store.error());
+    auto result = replay(store.value());
+    if (!result)
+        return complain(result.error());
+    if (!result.value().difference.empty())
+        return complain(result.value().difference);
+    std::cout << result.value().events << " events give the same " << result.value().records << " records\n";
+    return 0;
+}
+
 int run(int argc, char **argv)
 {
     Options options;
@@ -90,6 +105,7 @@ int run(int argc, char **argv)
                                                   "~/.config/elastic-mpich/elasticd.toml, or none");
     app.add_flag("--check-config", options.check, "say whether the configuration is good, and end");
     app.add_flag("--print-config", options.print, "print all settings with their documentation and the values in force, and end");
+    app.add_flag("--replay", options.replay, "run the stored events through the core again, compare, and end");
     app.add_option("--state-dir", options.state_dir, "instead of state_dir");
     app.add_option("--socket", options.socket, "instead of listen.socket");
     app.add_option("--policy", options.policy, "instead of scheduling.policy");
@@ -111,6 +127,8 @@ int run(int argc, char **argv)
     }
     if (options.check)
         return check_config(settings.value());
+    if (options.replay)
+        return run_replay(settings.value());
     set_log_level(parse_log_level(settings.value().log_level).value_or(LogLevel::INFO));
     auto daemon = Daemon::start(settings.value());
     if (!daemon)

@@ -62,17 +62,21 @@ struct StepExitFile {
     ELASTIC_FIELDS(started, exit_code, reason)
 };
 
-/* elastic-stepd's lines: {"started": true} once the program runs, {"step_socket": path} for each mpiexec. */
+/* elastic-stepd's lines, on each connection and when something changes. */
 struct StepdLine {
-    bool started = false;
-    std::string step_socket;
-    ELASTIC_FIELDS(started, step_socket)
+    bool started = false;       /* the program runs */
+    std::string step_socket;    /* of the mpiexec that runs now; empty: none has registered */
+    int64_t epoch_offset = -1;  /* what elasticd has said about it; -1: nothing yet */
+    ELASTIC_FIELDS(started, step_socket, epoch_offset)
 };
 
 /* elasticd's lines. */
 struct StepdOrder {
-    int signal = 0;
-    ELASTIC_FIELDS(signal)
+    int signal = 0;             /* 0: none */
+    /* To be kept for after a restart of elasticd: so many epochs were committed by earlier mpiexecs of
+     * the step.  -1: nothing to be kept. */
+    int64_t epoch_offset = -1;
+    ELASTIC_FIELDS(signal, epoch_offset)
 };
 
 /* Files in a folder.  Empty, or what went wrong. */

@@ -245,7 +245,7 @@ void Stepd::accept_client()
     int fd = socket.get();
     clients_[fd].socket = std::move(socket);
     loop_.watch(fd, EPOLLIN, [this, fd](uint32_t) { client_ready(fd); });
-    send(clients_[fd], {true, step_socket_});
+    send(clients_[fd], {true, step_socket_, epoch_offset_});
 }
 
 void Stepd::client_ready(int fd)
@@ -272,6 +272,8 @@ void Stepd::client_ready(int fd)
 void Stepd::take_order(const std::string &line)
 {
     auto order = parse<StepdOrder>(Json::parse(line, nullptr, false));
+    if (order && order.value().epoch_offset >= 0)
+        epoch_offset_ = order.value().epoch_offset;
     if (order && order.value().signal > 0 && order.value().signal < NSIG)
         signal_step(order.value().signal);
 }
@@ -311,7 +313,8 @@ void Stepd::registered()
     if (sender.uid != spec_.uid)
         return;
     step_socket_ = std::string(path, static_cast<size_t>(bytes));
-    send_all({true, step_socket_});
+    epoch_offset_ = -1;
+    send_all({true, step_socket_, epoch_offset_});
 }
 
 /* To a script's whole group, since a shell acts on a signal only after its command has ended; of mpiexec to it

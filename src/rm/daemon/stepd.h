@@ -59,6 +59,7 @@ class Stepd {
     std::string register_name_;
     std::map<int, Client> clients_;
     std::string step_socket_;
+    int64_t epoch_offset_ = -1;
     pid_t program_ = 0;
     bool ended_ = false, killing_ = false, written_ = false;
     int exit_code_ = 0;

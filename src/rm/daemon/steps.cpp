@@ -64,7 +64,10 @@ struct Steps::Step {
     Loop::TimerId rest_timer = 0;
 };
 
-Steps::Steps(Loop &loop, StepsConfig config, Tell tell) : loop_(loop), config_(std::move(config)), tell_(std::move(tell)) {}
+Steps::Steps(Loop &loop, StepsConfig config, Tell tell, EpochOf epoch_of)
+    : loop_(loop), config_(std::move(config)), tell_(std::move(tell)), epoch_of_(std::move(epoch_of))
+{
+}
 
 Steps::~Steps()
 {
@@ -85,7 +88,7 @@ std::string Steps::open(const State &state)
         /* Nobody waits for it: if it runs all the same, it must not. */
         Descriptor stepd(connect_unix(entry.path().string() + "/" + STEP_SOCKET_FILE));
         if (stepd.is_open()) {
-            std::string order = write(StepdOrder{SIGKILL}).dump() + "\n";
+            std::string order = write(StepdOrder{SIGKILL, -1}).dump() + "\n";
             log_line(LogLevel::WARNING, "a step that belongs to no job is ended", {{"folder", entry.path().string()}});
             [[maybe_unused]] ssize_t bytes = ::write(stepd.get(), order.data(), order.size());
         } else {
@@ -263,8 +266,12 @@ void Steps::stepd_line(Step &step, const Json &line)
     const std::string &socket = parsed.value().step_socket;
     if (socket.empty() || (step.link && step.link->socket() == socket))
         return;
-    uint64_t offset = step.link ? step.link->epoch() : 0;
-    step.link = std::make_unique<StepLink>(loop_, job, number, socket, step.uid, offset, tell_);
+    int64_t offset = parsed.value().epoch_offset;
+    if (offset < 0) {           /* a new mpiexec: nothing of it has been told to the core */
+        offset = static_cast<int64_t>(step.link ? step.link->epoch() : epoch_of_(job));
+        step.stepd->send(write(StepdOrder{0, offset}));
+    }
+    step.link = std::make_unique<StepLink>(loop_, job, number, socket, step.uid, static_cast<uint64_t>(offset), tell_);
 }
 
 /* It writes exit.json before it goes. */
@@ -361,7 +368,7 @@ bool Steps::signal(JobId job, uint32_t number, int signal)
 {
     Step *step = find_or_adopt(job, number);
     if (step && step->stepd)
-        step->stepd->send(write(StepdOrder{signal}));
+        step->stepd->send(write(StepdOrder{signal, -1}));
     else if (step && step->end)
         tell_(*step->end);
     return step != nullptr;

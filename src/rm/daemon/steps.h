@@ -35,8 +35,9 @@ struct StepsConfig {
 class Steps {
   public:
     using Tell = std::function<void(EventContent)>;
+    using EpochOf = std::function<uint64_t(JobId)>;     /* as the core knows it */
 
-    Steps(Loop &loop, StepsConfig config, Tell tell);
+    Steps(Loop &loop, StepsConfig config, Tell tell, EpochOf epoch_of);
     ~Steps();
 
     /* Makes the folder, removes what belongs to no step that the core has placed.  Empty, or why it cannot. */
@@ -86,6 +87,7 @@ class Steps {
     Loop &loop_;
     StepsConfig config_;
     Tell tell_;
+    EpochOf epoch_of_;
     std::map<Key, std::unique_ptr<Step>> steps_;
 };
 

@@ -91,14 +91,15 @@ std::string make_folder(const std::string &folder)
     std::error_code code;
     auto parent = std::filesystem::path(folder).parent_path();
     std::filesystem::create_directories(parent, code);
-    if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+    /* Jobs of others run scripts that lie below; they cannot list what is there. */
+    if (mkdir(folder.c_str(), geteuid() == 0 ? 0711 : 0700) != 0 && errno != EEXIST)
         return "cannot make the state directory " + folder + ": " + strerror(errno);
     struct stat status = {};
     if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
         return folder + " is not a directory: choose another state_dir";
     if (status.st_uid != geteuid() || (status.st_mode & 022) != 0)
         return "the state directory " + folder + " belongs to somebody else or can be written by others: "
-               "choose another state_dir, or repair its owner and mode (0700)";
+               "choose another state_dir, or repair its owner and mode (0700, of root 0711)";
     return "";
 }
 
@@ -286,6 +287,12 @@ std::string Store::write(const Batch &batch)
     if (!error.empty() && sqlite3_get_autocommit(database_) == 0)
         run("ROLLBACK");
     return error;
+}
+
+std::string Store::probe()
+{
+    std::string error = execute(database_, "PRAGMA user_version = " + std::to_string(STORE_VERSION));
+    return error.empty() ? "" : problem("write");
 }
 
 std::string Store::write_snapshot(uint64_t seq, int64_t time_ms, const Json &snapshot)

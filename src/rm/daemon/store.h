@@ -88,6 +88,8 @@ class Store {
 
     /* Empty, or why nothing was written. */
     std::string write(const Batch &batch);
+    /* The same for something that changes nothing: whether it can be written again. */
+    std::string probe();
     std::string write_snapshot(uint64_t seq, int64_t time_ms, const Json &snapshot);
     /* Deletes what ended or happened before; never what a restart needs. */
     std::string forget_before(int64_t time_ms);

@@ -53,6 +53,7 @@ if hydra_ui_mpich
 mpiexec_hydra_SOURCES +=       \
     elastic/step_glue.c        \
     elastic/step_launch.c      \
+    elastic/step_launchers.c   \
     elastic/step_loop.c        \
     elastic/step_options.c     \
     elastic/step_socket.c      \

@@ -1,0 +1,135 @@
+"""A stock Slurm on the hosts of a playground: munge, slurmctld on the head, slurmd on each host.
+
+The configuration is the smallest that lets jobs be resized; doc/cluster.md says what each setting is for.  It appears
+as /etc/slurm on every host.  One munged serves all hosts: its socket is a file, and files are shared.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from . import hosts
+from .state import Cluster, Host, PlaygroundError
+
+TOOLS = ("munged", "slurmctld", "slurmd", "sinfo")
+START_LIMIT_S = 60.0
+
+SLURM_CONF = """\
+ClusterName=playground
+SlurmctldHost=head
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+CredType=cred/munge
+StateSaveLocation={folder}/slurm/state
+SlurmdSpoolDir={folder}/slurm/spool-%n
+SlurmctldPidFile=/run/slurmctld.pid
+SlurmdPidFile=/run/slurmd.pid
+SlurmctldLogFile={folder}/log/slurmctld
+SlurmdLogFile={folder}/log/slurmd-%n
+ReturnToService=2
+MpiDefault=none
+SwitchType=switch/none
+
+# no control groups and no binding: the hosts share one machine
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SlurmdParameters=config_overrides
+
+# whole nodes, and jobs that may be resized
+SchedulerType=sched/backfill
+SchedulerParameters=permit_job_expansion,bf_interval=1
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+PriorityType=priority/basic
+KillWait=5
+SlurmdTimeout=20
+{accounting}
+NodeName={nodes} CPUs={cpus} RealMemory=1000 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=EXCLUSIVE
+"""
+
+CGROUP_CONF = """\
+CgroupPlugin=cgroup/v1
+CgroupAutomount=no
+"""
+
+
+def impossible() -> str:
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if missing:
+        return f"missing for --slurm: {' '.join(missing)} (Debian: slurmctld slurmd slurm-client munge)"
+    if not Path("/etc/slurm").is_dir():
+        return "there is no /etc/slurm to put the playground's configuration over; is Slurm installed from packages?"
+    return ""
+
+
+def write(folder: Path, names: list[str], cpus: int) -> None:
+    """Makes the files; before the hosts start, since these put them in their place."""
+    for part in ("etc", "munge", "state"):
+        (folder / "slurm" / part).mkdir(mode=0o755, parents=True)
+    nodes = f"h[1-{len(names)}]" if len(names) > 1 else names[0]
+    text = SLURM_CONF.format(folder=folder, nodes=nodes, cpus=cpus, accounting="")
+    (folder / "slurm" / "etc" / "slurm.conf").write_text(text, encoding="utf-8")
+    (folder / "slurm" / "etc" / "cgroup.conf").write_text(CGROUP_CONF, encoding="utf-8")
+    key = folder / "slurm" / "munge.key"
+    key.touch(mode=0o600)
+    key.write_bytes(secrets.token_bytes(128))
+
+
+def _daemon(cluster: Cluster, host: Host, *command: str) -> None:
+    done = hosts.run(cluster, host, *command)
+    if done.returncode != 0:
+        said = (done.stderr + done.stdout).strip()
+        raise PlaygroundError(f"{command[0]} does not start on {host.name}: {said or 'see ' + cluster.folder + '/log'}")
+
+
+def start_munge(cluster: Cluster) -> None:
+    folder = cluster.folder
+    _daemon(
+        cluster,
+        cluster.head,
+        "munged",
+        "--force",
+        f"--key-file={folder}/slurm/munge.key",
+        f"--log-file={folder}/log/munged",
+        f"--seed-file={folder}/slurm/munge.seed",
+        "--pid-file=/run/munged.pid",
+        "--socket=/run/munge/munge.socket.2",
+    )
+
+
+def start_controller(cluster: Cluster) -> None:
+    _daemon(cluster, cluster.head, "slurmctld")
+
+
+def start_node(cluster: Cluster, host: Host) -> None:
+    _daemon(cluster, host, "slurmd", "-N", host.name)
+
+
+def node_states(cluster: Cluster) -> dict[str, str]:
+    """What Slurm says of each node; empty while the controller does not answer."""
+    try:
+        done = hosts.run(cluster, cluster.head, "sinfo", "-h", "-N", "-o", "%N %T", limit_s=20)
+    except subprocess.TimeoutExpired:
+        return {}
+    return dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if done.returncode == 0)
+
+
+def start(cluster: Cluster) -> None:
+    """Starts everything and waits until all nodes can be used."""
+    start_munge(cluster)
+    start_controller(cluster)
+    for host in cluster.hosts:
+        start_node(cluster, host)
+    end = time.monotonic() + START_LIMIT_S
+    while not all(state == "idle" for state in (node_states(cluster) or {"": ""}).values()):
+        if time.monotonic() > end:
+            raise PlaygroundError(f"Slurm's nodes are not ready: {node_states(cluster)}; see {cluster.folder}/log")
+        time.sleep(0.1)
+    cluster.daemons = ["munged", "slurmctld", "slurmd"]
