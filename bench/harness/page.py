@@ -284,13 +284,8 @@ def bar_section(report: Report, bar: Bar) -> str:
 
 
 def _statement_item(words: str) -> str:
-    kind = (
-        "good"
-        if words.startswith("holds")
-        else "unsure"
-        if words.startswith("not measured")
-        else "bad"
-    )
+    first = words.split()[0]
+    kind = {"holds": "good", "UNDECIDED": "unsure", "not": "unsure"}.get(first, "bad")
     return f'<li class="{kind}">{escape(words)}</li>'
 
 
