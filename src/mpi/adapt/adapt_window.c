@@ -36,6 +36,18 @@ static int my_index(void)
     return MPIR_Process.rank;
 }
 
+/* Nobody is told of the adaptation before all joining processes have said this.  A message from a
+ * process whose address becomes known while its connection is made matches no receive that is posted
+ * already: libfabric takes the sender of such a connection for unknown (directed receive). */
+static int report_prepared(unsigned epoch)
+{
+    struct pmi_adapt_control *control = MPIR_Adapt.control;
+
+    if (__atomic_add_fetch(&control->prepared, 1, __ATOMIC_ACQ_REL) != control->participants)
+        return MPI_SUCCESS;
+    return MPIR_Adapt_tell_daemon("cmd=adapt_prepared epoch=%u", epoch);
+}
+
 /* Steps 2 and 3: a joining process makes itself known and waits for the others.  The lowest joining
  * process of each host brings the shared memory of the host's future processes. */
 static int wait_for_window(void)
@@ -66,6 +78,8 @@ static int wait_for_window(void)
             mpi_errno = MPIR_Adapt_map_plan();
             MPIR_ERR_CHECK(mpi_errno);
             mpi_errno = MPID_Adapt_prepare(MPIR_Adapt.plan, index);
+            MPIR_ERR_CHECK(mpi_errno);
+            mpi_errno = report_prepared(MPIR_Adapt.join_epoch);
             MPIR_ERR_CHECK(mpi_errno);
             prepared = true;
         }

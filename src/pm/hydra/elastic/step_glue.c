@@ -365,7 +365,8 @@ static void create_core(void)
         .behind_ms = env_ms("MPIEXEC_ADAPT_BEHIND", BEHIND_DEFAULT_MS),
         .seed = (uint64_t) unix_ms() ^ ((uint64_t) getpid() << 32),
         .unix_ms_at_zero = unix_ms() - HYD_step_now_ms(),
-        .size = HYD_server_info.pg_list.pg_process_count
+        .size = HYD_server_info.pg_list.pg_process_count,
+        .managed = HYD_step_managed()
     };
     const struct step_effects effects = {
         .launch = HYD_step_launch,
@@ -405,10 +406,17 @@ void HYD_step_start(void)
     const struct HYD_step_options *o = &HYD_step_options;
 
     HYD_step.zero_us = monotonic_us();
-    if (!o->schedule && !o->policy && !o->range && !o->interval && !o->log)
+
+    HYD_step_use_launcher();
+    if (HYD_step_managed() && (o->schedule || o->policy))
+        HYD_step_option_error(o->schedule ? "--adapt-schedule" : "--adapt-policy",
+                              "the resource manager of this job decides on its size");
+    if (!HYD_step_options_given() && !HYD_step_managed())
         return;
     open_log();
     create_core();
+    if (HYD_step_managed())
+        HYD_step_socket_open();
 }
 
 void HYD_step_finish(void)
@@ -496,6 +504,8 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
     memcpy(&message, buf, sizeof(message));
     HYDU_ERR_CHKANDJUMP(status, message.bytes != (uint64_t) hdr->buflen - sizeof(message),
                         HYD_INTERNAL_ERROR, "adaptation message with a wrong length\n");
+    if (message.kind == REPORT_INIT)
+        HYD_adapt_notice_silence(fd);
     take_report(proxy, &message, buf + sizeof(message));
 
   fn_exit:
