@@ -164,7 +164,7 @@ def print_report(report: Report) -> None:
 def model_table(model: dict[str, Any]) -> str:
     headings = [
         "microseconds",
-        *(f"per {t}" if t != "constant" else t for t in model["terms"]),
+        *model["terms"],
         "R²",
         "median error",
     ]
