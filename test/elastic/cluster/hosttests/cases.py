@@ -364,7 +364,7 @@ def host_lost_in_the_window(run: HostRun) -> None:
     """The host of a staying process dies between begin and commit: the job ends and says why."""
     words = ["-hosts", "h1,h2,h3", "--adapt-schedule", "3", "--adapt-log", str(run.log_path)]
     job = run.mpiexec(words, ["--hold", "window", "--epochs", "1"], 2, "hold")
-    job.await_line("^HOLD window", 3)
+    job.await_line("^HOLD window", 2)
     run.crash("h2")
     ends_within(run, job, FAULT_S)
     run.check("h2" in job.err, f"the message does not name the host: {job.err[-400:]}")
@@ -396,7 +396,8 @@ def host_of_mpiexec_lost(run: HostRun) -> None:
 
 @case("E4", full=True, deadline_s=300)
 def cable_pulled(run: HostRun) -> None:
-    """The network of a host is cut: on both sides everything ends."""
+    """The network of a host is cut: on both sides everything ends, also if ssh itself never notices."""
+    run.environment["HYDRA_LAUNCHER_EXTRA_ARGS"] = "-o ServerAliveInterval=0"
     job = serve(run, 2, "h1,h2")
     resize(run, "3", "--hosts", "h3")
     hosts.set_link(run.cluster, run.host("h3"), "down")
@@ -435,8 +436,8 @@ def slurm_batch_job(run: HostRun) -> None:
     run.check(len(re.findall("^PASS epoch=10 size=2$", text, re.M)) == 1, f"no PASS line: {text[-400:]}")
     sizes = [event["size"] for event in run.events() if event["event"] == "committed"]
     run.check(sizes == [5, 6, 7, 8, 7, 6, 5, 4, 3, 2], f"sizes {sizes}")
-    hosts_used = {host for event in run.events() if event["event"] == "placed" for host in event["hosts"]}
-    run.check(hosts_used == {"h2"}, f"4 more processes on nodes of 4 cores went to {hosts_used}")
+    placed = [event["hosts"] for event in run.events() if event["event"] == "placed"]
+    run.check(placed[:4] == [["h2"]] * 4, f"4 more processes than a node's 4 cores went to {placed[:4]}")
 
 
 @case("W6 W7", nodes=3, with_slurm=True)
