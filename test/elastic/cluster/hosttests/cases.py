@@ -409,15 +409,22 @@ def cable_pulled(run: HostRun) -> None:
 # ---- mpiexec alone under Slurm --------------------------------------------------------------------------------
 
 
+def submit(run: HostRun, nodes: int, script: Path, *options: str) -> str:
+    """The number of the Slurm job; its output is job.out in the working folder."""
+    words = ["sbatch", "--parsable", "-N", str(nodes), *options, "-o", str(run.work / "job.out"), str(script)]
+    done = run.on("head", *words)
+    run.check(done.returncode == 0, f"sbatch: {done.stderr}")
+    return done.stdout.strip()
+
+
 def batch(run: HostRun, nodes: int, line: str, *options: str) -> str:
     """Submits a script with one command, waits for it and returns its output."""
     script = run.work / "job.sh"
     script.write_text(f"#!/bin/sh\n{line}\necho code=$?\n", encoding="utf-8")
-    words = ["sbatch", "--wait", "-N", str(nodes), *options, "-o", str(run.work / "job.out"), str(script)]
-    done = run.on("head", *words, limit_s=run.time_left())
+    job = submit(run, nodes, script, *options)
+    run.await_value(lambda: not run.on("head", "squeue", "-h", "-j", job).stdout.strip(), "end of the Slurm job")
     text = (run.work / "job.out").read_text(encoding="utf-8", errors="replace")
     run.notes += text.splitlines()
-    run.check(done.returncode == 0, f"sbatch: {done.stderr}")
     return text
 
 
@@ -457,8 +464,7 @@ def slurm_resize_by_command(run: HostRun) -> None:
     line = f"{run.setting.prefix}/bin/mpiexec -n 4 --adapt-range 2:8 --adapt-log {run.log_path} {run.program('serve')}"
     script = run.work / "job.sh"
     script.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
-    done = run.on("head", "sbatch", "--parsable", "-N", "3", "-o", str(run.work / "job.out"), str(script))
-    job = done.stdout.strip()
+    job = submit(run, 3, script)
     run.await_event("adaptive")
     resize(run, "8")
     over = run.elastic("resize", step_name(run), "9")
