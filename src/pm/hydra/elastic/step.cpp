@@ -19,7 +19,7 @@ Step::Step(const step_config &config, const step_effects &effects, Offers offers
     : step_id_(config.step_id ? config.step_id : ""),
       program_(config.program ? config.program : ""), user_(config.user ? config.user : ""),
       margin_(std::max<uint64_t>(config.margin, 1)), behind_ms_(config.behind_ms),
-      unix_ms_at_zero_(config.unix_ms_at_zero), effects_(effects), offers_(std::move(offers)),
+      unix_ms_at_zero_(config.unix_ms_at_zero), managed_(config.managed), effects_(effects), offers_(std::move(offers)),
       journal_(step_id_, config, effects_)
 {
 }

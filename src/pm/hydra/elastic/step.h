@@ -152,6 +152,7 @@ class Step {
     std::string step_id_, program_, user_;
     uint64_t margin_ = 1;
     int64_t behind_ms_ = 0, unix_ms_at_zero_ = 0;
+    bool managed_ = false;
     step_effects effects_;
     Offers offers_;
     Journal journal_;

@@ -55,11 +55,14 @@ Adaptation &Step::accept(Source source, const std::string &origin, const ChangeR
     a.epoch = epoch_ + 1;       /* a withdrawn adaptation's number is used again: boards count on it */
     a.reason = origin;
     a.requested_ms = now_ms_;
-    log("requested", {{"source", to_string(source)},
-                      {"old_size", a.old_size},
-                      {"size", change.new_size},
-                      {"joining", change.joining},
-                      {"leaving", change.leaving}});
+    Json fields = {{"source", to_string(source)},
+                   {"old_size", a.old_size},
+                   {"size", change.new_size},
+                   {"joining", change.joining},
+                   {"leaving", change.leaving}};
+    if (!asked.tag.empty())
+        fields["tag"] = asked.tag;
+    log("requested", fields);
     return a;
 }
 

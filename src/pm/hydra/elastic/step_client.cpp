@@ -94,6 +94,10 @@ std::optional<ProtocolError> Step::check_resize(const Json &id, const ResizeRequ
 {
     if (ending_ || over_)
         return ProtocolError{id, ErrorCode::ENDED, "the job is ending: its size stays as it is"};
+    if (managed_ && resize.change.tag.empty())
+        return ProtocolError{id, ErrorCode::MANAGED,
+                             "this step belongs to a job of a resource manager, which decides on "
+                             "its size: ask there, with 'elastic resize JOB SIZE'"};
     if (mode_ == InitMode::RIGID)
         return ProtocolError{id, ErrorCode::RIGID,
                              "the job is rigid: its program calls MPI_Init, not MPI_Init_adapt, "

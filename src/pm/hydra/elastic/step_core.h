@@ -54,6 +54,7 @@ struct step_config {
     int64_t unix_ms_at_zero;    /* wall clock at time 0, for logs */
     int size;                   /* of the launch, so that the first entry of a schedule is checked
                                  * by step_core_create; 0: not known yet */
+    int managed;                /* a resource manager decides: resizes without a tag are refused */
 };
 
 struct step_process {           /* one process of a group */

@@ -375,7 +375,8 @@ static void create_core(void)
         .behind_ms = env_ms("MPIEXEC_ADAPT_BEHIND", BEHIND_DEFAULT_MS),
         .seed = (uint64_t) unix_ms() ^ ((uint64_t) getpid() << 32),
         .unix_ms_at_zero = unix_ms() - HYD_step_now_ms(),
-        .size = HYD_server_info.pg_list.pg_process_count
+        .size = HYD_server_info.pg_list.pg_process_count,
+        .managed = HYD_step_managed()
     };
     const struct step_effects effects = {
         .launch = HYD_step_launch,
@@ -412,12 +413,20 @@ static void create_core(void)
 
 void HYD_step_start(void)
 {
+    const struct HYD_step_options *o = &HYD_step_options;
+
     HYD_step.zero_us = monotonic_us();
+
     HYD_step_use_launcher();
-    if (!HYD_step_options_given())
+    if (HYD_step_managed() && (o->schedule || o->policy))
+        HYD_step_option_error(o->schedule ? "--adapt-schedule" : "--adapt-policy",
+                              "the resource manager of this job decides on its size");
+    if (!HYD_step_options_given() && !HYD_step_managed())
         return;
     open_log();
     create_core();
+    if (HYD_step_managed())
+        HYD_step_socket_open();
 }
 
 void HYD_step_finish(void)

@@ -94,6 +94,8 @@ int64_t HYD_step_next_wake(void);
 void HYD_step_tick(void);
 
 /* step_socket.c */
+/* Whether this step belongs to a job of a resource manager. */
+int HYD_step_managed(void);
 void HYD_step_socket_open(void);
 void HYD_step_socket_close(void);
 void HYD_step_reply(void *context, int client, const char *line);

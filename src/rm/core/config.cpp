@@ -1,0 +1,39 @@
+/* See config.h. */
+
+#include "core/config.h"
+
+namespace elastic::rm {
+
+std::string check(const Config &config)
+{
+    struct Bound {
+        const char *name;
+        int64_t value, low;
+    };
+    const Bound bounds[] = {
+        {"default_time_limit_ms", config.default_time_limit_ms, 0},
+        {"priority_weight_ms", config.priority_weight_ms, 0},
+        {"kill_grace_ms", config.kill_grace_ms, 0},
+        {"answer_timeout_ms", config.answer_timeout_ms, 1},
+        {"answer_tries_max", config.answer_tries_max, 1},
+        {"adapt_patience_ms", config.adapt_patience_ms, 1},
+        {"offer_pause_ms", config.offer_pause_ms, 0},
+        {"refusal_pause_ms", config.refusal_pause_ms, 1},
+        {"refusal_pause_max_ms", config.refusal_pause_max_ms, config.refusal_pause_ms},
+        {"look_interval_ms", config.look_interval_ms, 1},
+        {"start_pause_ms", config.start_pause_ms, 1},
+        {"start_attempts_max", config.start_attempts_max, 1},
+        {"backfill_depth", config.backfill_depth, 0},
+        {"jobs_max", config.jobs_max, 1},
+        {"finished_max", config.finished_max, 0},
+    };
+    constexpr int64_t HIGH = int64_t{1} << 40;
+    for (const Bound &bound : bounds) {
+        if (bound.value < bound.low || bound.value > HIGH)
+            return std::string(bound.name) + " is " + std::to_string(bound.value) +
+                   "; it must be from " + std::to_string(bound.low) + " to " + std::to_string(HIGH);
+    }
+    return "";
+}
+
+}  // namespace elastic::rm

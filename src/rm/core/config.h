@@ -1,0 +1,55 @@
+/*
+ * What the core is told once: an event like all others (Configure), so that a recorded log is
+ * complete.
+ */
+
+#ifndef ELASTIC_RM_CORE_CONFIG_H_INCLUDED
+#define ELASTIC_RM_CORE_CONFIG_H_INCLUDED
+
+#include "core/fields.h"
+
+namespace elastic::rm {
+
+enum class PolicyKind { FCFS, EASY, FILL };
+template <> struct NamesOf<PolicyKind> {
+    static constexpr const char *names[] = {"fcfs", "easy", "fill"};
+};
+
+struct Config {
+    PolicyKind policy = PolicyKind::FILL;
+    /* A back end that must ask somebody for nodes (Slurm): AcquireNodes and ReleaseNodes are sent
+     * and their answers awaited.  Without it (local, hosts) a node is the core's to use as soon
+     * as it is free. */
+    bool asynchronous_nodes = false;
+    /* Refuse a job that is larger than all known nodes together. */
+    bool check_capacity = true;
+    int64_t default_time_limit_ms = 0;  /* 0: none */
+    int64_t priority_weight_ms = 60000; /* one point of priority is worth this much waiting */
+    int64_t kill_grace_ms = 10000;      /* between SIGTERM and SIGKILL */
+    int64_t answer_timeout_ms = 30000;  /* an action that nothing is heard of is sent again */
+    int answer_tries_max = 5;
+    int64_t adapt_patience_ms = 300000; /* a change that is not agreed by then is withdrawn */
+    int64_t offer_pause_ms = 5000;      /* between two changes of one job that nobody waits for */
+    int64_t refusal_pause_ms = 30000;   /* after a change that came to nothing; doubles up to: */
+    int64_t refusal_pause_max_ms = 3600000;
+    int64_t look_interval_ms = 600000;  /* all running steps are asked how they are */
+    int64_t start_pause_ms = 5000;      /* after a start that failed, times the failures in a row */
+    int start_attempts_max = 3;
+    int backfill_depth = 100;           /* waiting jobs that are looked at behind the first */
+    int jobs_max = 100000;              /* waiting and running; more are refused */
+    int finished_max = 1000;            /* kept in memory; older ones are forgotten (ForgetJob) */
+
+    bool operator==(const Config &) const = default;
+    ELASTIC_FIELDS(policy, asynchronous_nodes, check_capacity, default_time_limit_ms,
+                   priority_weight_ms, kill_grace_ms, answer_timeout_ms, answer_tries_max,
+                   adapt_patience_ms, offer_pause_ms, refusal_pause_ms, refusal_pause_max_ms,
+                   look_interval_ms, start_pause_ms, start_attempts_max,
+                   backfill_depth, jobs_max, finished_max)
+};
+
+/* Empty, or what is wrong with it. */
+std::string check(const Config &config);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_CONFIG_H_INCLUDED */

@@ -1,0 +1,307 @@
+/* See core.h and core_impl.h. */
+
+#include "core/core.h"
+
+#include <cassert>
+
+#include "core/core_impl.h"
+#include "core/placement.h"
+#include "core/record.h"
+
+namespace elastic::rm {
+
+Core::Core() : impl_(std::make_unique<Impl>()) {}
+Core::~Core() = default;
+Core::Core(Core &&) noexcept = default;
+Core &Core::operator=(Core &&) noexcept = default;
+
+Actions Core::handle(const Event &event)
+{
+    return impl_->handle(event);
+}
+
+Actions Core::pending() const
+{
+    return impl_->pending();
+}
+
+const State &Core::state() const
+{
+    return impl_->state;
+}
+
+Json Core::snapshot() const
+{
+    return impl_->snapshot();
+}
+
+Result<Core> Core::restore(const Json &snapshot)
+{
+    Core core;
+    std::string error = core.impl_->restore(snapshot);
+    if (!error.empty())
+        return Error{error};
+    return core;
+}
+
+Actions Core::Impl::handle(const Event &event)
+{
+    if (event.seq <= state.seq)
+        return {};
+    state.seq = event.seq;
+    state.now_ms = std::max(state.now_ms, event.time_ms);
+    if (std::holds_alternative<Timer>(event.content))
+        state.timer_ms = NEVER;
+    due();
+    std::visit([this](const auto &content) { on(content); }, event.content);
+    schedule();
+    forget_removed_nodes();
+    update_timer();
+    return std::exchange(out_, {});
+}
+
+/* Until the policy has nothing to add: what it has decided may open possibilities (a reservation is for another
+ * time now).  It comes to an end, since each decision takes a waiting or running job out of its hands. */
+void Core::Impl::schedule()
+{
+    Decisions decisions;
+    do {
+        decisions = policy(state.config.policy).decide(state);
+        for (const Start &each : decisions.starts)
+            start(state.jobs.at(each.job), each.blocks);
+        for (const Change &each : decisions.changes)
+            adapt(state.jobs.at(each.job), each, false);
+    } while (!decisions.starts.empty() || !decisions.changes.empty());
+    state.policy_at_ms = decisions.look_again_ms;
+}
+
+/* ---- answers and records
+ * -------------------------------------------------------------------------- */
+
+void Core::Impl::answer(const std::string &request, JobId job)
+{
+    out_.push_back(Answer{request, AnswerCode::OK, "", job});
+}
+
+void Core::Impl::refuse(const std::string &request, AnswerCode code, const std::string &message)
+{
+    out_.push_back(Answer{request, code, message, 0});
+}
+
+void Core::Impl::record(const char *event, JobId job, const std::string &node, Json data)
+{
+    out_.push_back(Record{++state.records, state.now_ms, event, job, node, std::move(data)});
+}
+
+void Core::Impl::unexpected(const std::string &what, JobId job)
+{
+    state.unexpected++;
+    record(record::UNEXPECTED, job, "", {{"what", what}});
+}
+
+Job *Core::Impl::job_of_request(const std::string &request, JobId id)
+{
+    auto found = state.jobs.find(id);
+    if (found != state.jobs.end())
+        return &found->second;
+    refuse(request, AnswerCode::UNKNOWN, "there is no job " + std::to_string(id));
+    return nullptr;
+}
+
+/* ---- requests of people
+ * ----------------------------------------------------------------------------- */
+
+void Core::Impl::on(const Configure &event)
+{
+    if (std::string wrong = check(event.config); !wrong.empty())
+        return unexpected("configuration: " + wrong);
+    if (event.config == state.config && state.seq > 1)
+        return;
+    /* The queue's order depends on it. */
+    for (const auto &[id, job] : state.jobs)
+        state.unindex(job);
+    state.config = event.config;
+    for (const auto &[id, job] : state.jobs)
+        state.index(job);
+    record(record::CONFIGURED, 0, "", {{"config", write(event.config)}});
+}
+
+/* Empty, or why the job is not accepted. */
+std::string Core::Impl::refusal(const JobSpec &spec, AnswerCode &code) const
+{
+    code = AnswerCode::FIELD;
+    if (std::string wrong = check(spec); !wrong.empty())
+        return wrong;
+    code = AnswerCode::LIMIT;
+    if (state.jobs.size() - state.finished.size() >= static_cast<size_t>(state.config.jobs_max))
+        return "there are " + std::to_string(state.config.jobs_max) +
+               " jobs already; submit again when some have ended";
+    code = AnswerCode::CAPACITY;
+    int size = size_at_least(spec, 1);
+    if (!state.config.check_capacity)
+        return "";
+    int room = Space::empty(state, false).room(spec);
+    if (room >= size)
+        return "";
+    return "the job needs at least " + std::to_string(size) + " processes, and all " +
+           std::to_string(state.nodes.size()) + " nodes together can hold " + std::to_string(room) +
+           " such processes; ask for less";
+}
+
+void Core::Impl::on(const Submit &event)
+{
+    if (event.request.empty() || event.request.size() > REQUEST_MAX_BYTES)
+        return refuse(event.request, AnswerCode::FIELD,
+                      "a request's name must have 1 to " + std::to_string(REQUEST_MAX_BYTES) +
+                          " bytes");
+    auto known = state.requests.find(event.request);
+    if (known != state.requests.end())
+        return answer(event.request, known->second);
+    AnswerCode code;
+    if (std::string why = refusal(event.spec, code); !why.empty())
+        return refuse(event.request, code, why);
+    Job &job = state.jobs[++state.last_job];
+    job.id = state.last_job;
+    job.request = event.request;
+    job.spec = event.spec;
+    job.held = event.spec.held;
+    job.submitted_ms = state.now_ms;
+    state.requests[job.request] = job.id;
+    state.index(job);
+    record(record::SUBMITTED, job, {{"spec", write(event.spec)}});
+    answer(event.request, job.id);
+}
+
+void Core::Impl::on(const Cancel &event)
+{
+    Job *job = job_of_request(event.request, event.job);
+    if (!job)
+        return;
+    if (is_end(job->state))
+        return refuse(event.request, AnswerCode::STATE,
+                      "job " + std::to_string(job->id) + " has ended already (" +
+                          to_string(job->state) + ")");
+    answer(event.request, job->id);
+    if (job->state == JobState::PENDING) {
+        update(*job, [&] { job->reason = "cancelled while it waited"; });
+        end(*job, JobEvent::END_CANCELLED);
+    } else if (job->state != JobState::COMPLETING) {
+        stop(*job, JobState::CANCELLED, "cancelled");
+    } else if (job->verdict == JobState::PENDING) {
+        job->verdict = JobState::CANCELLED;
+        job->reason = "cancelled";
+    }
+}
+
+void Core::Impl::on(const Hold &event)
+{
+    Job *job = job_of_request(event.request, event.job);
+    if (!job)
+        return;
+    if (job->state != JobState::PENDING)
+        return refuse(event.request, AnswerCode::STATE,
+                      "job " + std::to_string(job->id) + " is " + to_string(job->state) +
+                          "; only a waiting job can be held");
+    answer(event.request, job->id);
+    if (job->held)
+        return;
+    update(*job, [&] { job->held = true; });
+    record(record::HELD, *job, Json::object());
+}
+
+void Core::Impl::on(const Release &event)
+{
+    Job *job = job_of_request(event.request, event.job);
+    if (!job)
+        return;
+    if (job->state != JobState::PENDING || !job->held)
+        return refuse(event.request, AnswerCode::STATE,
+                      "job " + std::to_string(job->id) + " is not on hold");
+    update(*job, [&] { job->held = false; });
+    record(record::RELEASED, *job, Json::object());
+    answer(event.request, job->id);
+}
+
+void Core::Impl::on(const Resize &event)
+{
+    Job *job = job_of_request(event.request, event.job);
+    if (!job)
+        return;
+    std::string name = "job " + std::to_string(job->id);
+    if (job->state == JobState::ADAPTING)
+        return refuse(event.request, AnswerCode::BUSY,
+                      name + " is changing its size already; try again when it has ended");
+    if (job->state != JobState::RUNNING)
+        return refuse(event.request, AnswerCode::STATE,
+                      name + " is " + to_string(job->state) +
+                          "; only a running job can be resized");
+    if (job->spec.elasticity != Elasticity::MALLEABLE)
+        return refuse(event.request, AnswerCode::RIGID,
+                      name + " was not submitted as malleable: its size cannot change");
+    if (job->mode != StepMode::ADAPTIVE)
+        return refuse(event.request, AnswerCode::RIGID,
+                      job->mode == StepMode::RIGID
+                          ? name + "'s program calls MPI_Init, not MPI_Init_adapt: its size cannot "
+                                   "change"
+                          : name + "'s processes have not initialised MPI yet; try again later");
+    int old_size = job->size();
+    if (event.size == old_size || size_at_most(job->spec, event.size) != event.size)
+        return refuse(event.request, AnswerCode::FIELD,
+                      event.size == old_size
+                          ? name + " has that size already"
+                          : name + " cannot have that size: it was submitted for " +
+                                std::to_string(job->spec.minimum) + " to " +
+                                std::to_string(job->spec.maximum) + ", rule " +
+                                to_string(job->spec.size_rule));
+    Change change{job->id, event.size, {}, {}, "asked for by the user"};
+    if (event.size < old_size) {
+        change.leave = choose_leaving(state, job->blocks, old_size - event.size);
+    } else {
+        Space space(state);
+        if (!space.fits(job->spec, event.size - old_size, job->blocks))
+            return refuse(event.request, AnswerCode::CAPACITY,
+                          "there is room for " +
+                              std::to_string(space.room(job->spec, job->blocks)) +
+                              " more processes of " + name + " now");
+        change.joining = space.place(job->spec, event.size - old_size, job->blocks);
+    }
+    answer(event.request, job->id);
+    job->wished_size = event.size;
+    adapt(*job, change, true);
+}
+
+void Core::Impl::on(const Drain &event)
+{
+    auto found = state.nodes.find(event.node);
+    if (found == state.nodes.end())
+        return refuse(event.request, AnswerCode::UNKNOWN, "there is no node " + event.node);
+    Node &node = found->second;
+    answer(event.request, 0);
+    if (node.draining)
+        return;
+    update(node, [&] {
+        node.draining = true;
+        node.reason = event.reason;
+    });
+    record(record::NODE_DRAINING, 0, node.name, {{"reason", event.reason}});
+}
+
+void Core::Impl::on(const Resume &event)
+{
+    auto found = state.nodes.find(event.node);
+    if (found == state.nodes.end())
+        return refuse(event.request, AnswerCode::UNKNOWN, "there is no node " + event.node);
+    Node &node = found->second;
+    if (!node.draining)
+        return refuse(event.request, AnswerCode::STATE,
+                      "node " + node.name + " is not draining" +
+                          (node.up ? "" : "; it is down, and comes back by itself"));
+    answer(event.request, 0);
+    update(node, [&] {
+        node.draining = false;
+        node.reason = node.up ? "" : node.reason;
+    });
+    record(record::NODE_RESUMED, 0, node.name, Json::object());
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,143 @@
+/*
+ * The core's own parts.  handle() does, for each event: what is due by its time, the event
+ * itself, the policy's decisions, the timer.  Owns the state; called by Core alone.
+ *
+ *   core.cpp           the order of things, requests of people
+ *   core_nodes.cpp     nodes going up and down, acquired and released
+ *   core_jobs.cpp      a job's way through its states
+ *   core_steps.cpp     what steps report
+ *   core_time.cpp      what is overdue: sending again, limits; all that is awaited
+ *   snapshot.cpp       the state as JSON
+ */
+
+#ifndef ELASTIC_RM_CORE_CORE_IMPL_H_INCLUDED
+#define ELASTIC_RM_CORE_CORE_IMPL_H_INCLUDED
+
+#include "core/core.h"
+#include "core/job_table.h"
+#include "core/policy.h"
+
+namespace elastic::rm {
+
+class Core::Impl {
+  public:
+    Actions handle(const Event &event);
+    Actions pending() const;
+    Json snapshot() const;
+    std::string restore(const Json &snapshot);
+
+    State state;
+
+  private:
+    static constexpr size_t REQUEST_MAX_BYTES = 64;
+    static constexpr int SIGNAL_TERMINATE = 15, SIGNAL_KILL = 9;
+    static constexpr int BACKOFF_DOUBLINGS_MAX = 6;
+
+    /* core.cpp */
+    void on(const Configure &event);
+    void on(const Submit &event);
+    void on(const Cancel &event);
+    void on(const Hold &event);
+    void on(const Release &event);
+    void on(const Resize &event);
+    void on(const Drain &event);
+    void on(const Resume &event);
+    void on(const Timer &) {}
+    std::string refusal(const JobSpec &spec, AnswerCode &code) const;
+    void answer(const std::string &request, JobId job);
+    void refuse(const std::string &request, AnswerCode code, const std::string &message);
+    Job *job_of_request(const std::string &request, JobId id);
+    void record(const char *event, JobId job, const std::string &node, Json data);
+    void record(const char *event, const Job &job, Json data) { record(event, job.id, "", data); }
+    void unexpected(const std::string &what, JobId job = 0);
+    void schedule();
+
+    /* core_nodes.cpp */
+    void on(const NodeUp &event);
+    void on(const NodeDown &event);
+    void on(const NodeRemoved &event);
+    void on(const NodesAcquired &event);
+    void on(const NodesRefused &event);
+    void on(const NodesReleased &event);
+    void down(Node &node, const std::string &reason);
+    void forget_removed_nodes();
+    bool can_have(const Job &job, const Blocks &instead_of, const Blocks &blocks) const;
+
+    /* core_jobs.cpp */
+    /* Every change of a job or node goes through these, which keep the indices. */
+    template <class Change> void update(Job &job, Change change)
+    {
+        state.unindex(job);
+        change();
+        state.index(job);
+    }
+    template <class Change> void update(Node &node, Change change)
+    {
+        state.unindex(node);
+        change();
+        state.index(node);
+    }
+    static void move(Job &job, JobEvent event);
+    void start(Job &job, const Blocks &blocks);
+    void started(Job &job);
+    void stop(Job &job, JobState verdict, const std::string &reason);
+    void over(Job &job, JobState verdict, const std::string &reason);
+    void finish(Job &job);
+    void wait_again(Job &job);
+    void end(Job &job, JobEvent event);
+    void adapt(Job &job, const Change &change, bool by_user);
+    void commit(Job &job, const StepCommitted &event);
+    void come_to_nothing(Job &job, bool failed, const std::string &reason);
+    bool keep_joining(Job &job);
+    void adaptation_over(Job &job, const char *outcome, const std::string &reason);
+    void wait_for_departures(Job &job);
+    void freed(Job &job, uint64_t request);
+    void withdraw(Job &job);
+    static StartStep start_step(const Job &job);
+    static AcquireNodes acquire(const Job &job);
+    static ResizeStep resize(const Job &job);
+    static ReleaseNodes release_all(const Job &job);
+    static ReleaseNodes release(const Job &job, const Departure &departure);
+
+    /* core_steps.cpp */
+    void on(const StepStarted &event);
+    void on(const StepAdaptive &event);
+    void on(const StepRigid &event);
+    void on(const StepStartFailed &event);
+    void on(const StepAccepted &event);
+    void on(const StepReady &event);
+    void on(const StepCommitted &event);
+    void on(const StepRefused &event);
+    void on(const StepWithdrawn &event);
+    void on(const StepFailed &event);
+    void on(const StepFreed &event);
+    void on(const StepEnded &event);
+    void on(const StepLost &event);
+    /* The job, if it is about its present step and that is not over; else nullptr. */
+    Job *find_step(const char *event, JobId id, uint32_t step);
+    template <class StepEvent> Job *job_of_step(const StepEvent &event)
+    {
+        return find_step(event.NAME, event.job, event.step);
+    }
+    template <class StepEvent> Job *job_of_running(const StepEvent &event);
+    template <class StepEvent> Job *job_of_adaptation(const StepEvent &event);
+    void set_mode(Job *job, StepMode mode);
+
+    /* core_time.cpp */
+    void due();
+    void overdue(Job &job);
+    void overdue_start(Job &job);
+    void overdue_adaptation(Job &job);
+    void overdue_end(Job &job);
+    int wait_longer(Job &job);
+    void ask_for_departures(const Job &job);
+    void look();
+    static void pending_of_running(const Job &job, Actions &actions);
+    void update_timer();
+
+    Actions out_;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_CORE_IMPL_H_INCLUDED */

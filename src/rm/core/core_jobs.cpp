@@ -1,0 +1,334 @@
+/* See core_impl.h: a job's way through its states (job_table.h). */
+
+#include <cassert>
+
+#include "core/core_impl.h"
+#include "core/placement.h"
+#include "core/policy_easy.h"
+#include "core/record.h"
+
+namespace elastic::rm {
+
+void Core::Impl::move(Job &job, JobEvent event)
+{
+    const JobTransition *row = find_transition(job.state, event);
+    assert(row);
+    job.state = row->next;
+}
+
+/* ---- from the queue to the end
+ * ------------------------------------------------------------------- */
+
+void Core::Impl::start(Job &job, const Blocks &blocks)
+{
+    update(job, [&] {
+        move(job, JobEvent::PLACE);
+        job.step++;
+        job.blocks = blocks;
+        job.reason.clear();
+        job.acquiring = state.config.asynchronous_nodes;
+        job.started_ms = state.now_ms;
+        job.tries = 0;
+        job.deadline_ms = state.now_ms + state.config.answer_timeout_ms;
+        int64_t limit = time_limit(state, job.spec);
+        job.limit_at_ms = limit > 0 ? state.now_ms + limit : NEVER;
+    });
+    record(record::PLACED, job,
+           {{"step", job.step},
+            {"size", job.size()},
+            {"blocks", write(blocks)},
+            {"waited_ms", state.now_ms - job.submitted_ms}});
+    if (job.acquiring)
+        out_.push_back(acquire(job));
+    else
+        out_.push_back(start_step(job));
+}
+
+void Core::Impl::started(Job &job)
+{
+    update(job, [&] {
+        move(job, JobEvent::START);
+        job.started_ms = state.now_ms;
+        job.deadline_ms = NEVER;
+        job.start_failures = 0;
+        int64_t limit = time_limit(state, job.spec);
+        job.limit_at_ms = limit > 0 ? state.now_ms + limit : NEVER;
+    });
+    record(record::STARTED, job, {{"step", job.step}, {"size", job.size()}});
+}
+
+/* Ends the step; the verdict is what the job will be (PENDING: it waits again). */
+void Core::Impl::stop(Job &job, JobState verdict, const std::string &reason)
+{
+    if (job.acquiring)
+        return over(job, verdict, reason);
+    update(job, [&] {
+        move(job, JobEvent::STOP);
+        job.verdict = verdict;
+        job.reason = reason;
+        job.limit_at_ms = NEVER;
+        job.tries = 0;
+        job.deadline_ms = state.now_ms + state.config.kill_grace_ms;
+    });
+    record(record::COMPLETING, job,
+           {{"step", job.step}, {"verdict", to_string(verdict)}, {"reason", reason}});
+    out_.push_back(SignalStep{job.id, job.step, SIGNAL_TERMINATE});
+}
+
+/* Nothing of the step runs any more.  If its end was decided before (stop), that decision holds. */
+void Core::Impl::over(Job &job, JobState verdict, const std::string &reason)
+{
+    if (job.adaptation) {
+        keep_joining(job);
+        adaptation_over(job, record::WITHDRAWN, "the job ended");
+    }
+    bool was_stopped = job.state == JobState::COMPLETING;
+    update(job, [&] {
+        move(job, JobEvent::OVER);
+        job.verdict = was_stopped ? job.verdict : verdict;
+        job.reason = was_stopped ? job.reason : reason;
+        job.limit_at_ms = NEVER;
+        job.acquiring = false;
+        job.releasing = state.config.asynchronous_nodes;
+        job.tries = 0;
+        job.deadline_ms = job.releasing ? state.now_ms + state.config.answer_timeout_ms : NEVER;
+    });
+    if (job.releasing)
+        out_.push_back(release_all(job));
+    else
+        finish(job);
+}
+
+/* All is given back. */
+void Core::Impl::finish(Job &job)
+{
+    switch (job.verdict) {
+        case JobState::PENDING: return wait_again(job);
+        case JobState::DONE: return end(job, JobEvent::END_DONE);
+        case JobState::CANCELLED: return end(job, JobEvent::END_CANCELLED);
+        default: return end(job, JobEvent::END_FAILED);
+    }
+}
+
+void Core::Impl::wait_again(Job &job)
+{
+    update(job, [&] {
+        move(job, JobEvent::REQUEUE);
+        job.departures.clear();
+        job.releasing = false;
+        job.verdict = JobState::DONE;
+        job.mode = StepMode::UNKNOWN;
+        job.epoch = 0;
+        job.blocks.clear();
+        job.refusals = 0;
+        job.wished_size = 0;
+        job.offer_after_ms =
+            state.now_ms + state.config.start_pause_ms * std::max(1, job.start_failures);
+        job.deadline_ms = job.offer_after_ms;
+    });
+    record(record::REQUEUED, job, {{"step", job.step}, {"reason", job.reason}});
+}
+
+void Core::Impl::end(Job &job, JobEvent event)
+{
+    update(job, [&] {
+        move(job, event);
+        job.departures.clear();
+        job.releasing = false;
+        job.ended_ms = state.now_ms;
+        job.deadline_ms = NEVER;
+    });
+    record(record::ENDED, job,
+           {{"state", to_string(job.state)},
+            {"reason", job.reason},
+            {"exit_code", job.exit_code},
+            {"step", job.step}});
+    state.finished.push_back(job.id);
+    while (state.finished.size() > static_cast<size_t>(state.config.finished_max)) {
+        JobId oldest = state.finished.front();
+        state.finished.pop_front();
+        state.requests.erase(state.jobs.at(oldest).request);
+        state.jobs.erase(oldest);
+        out_.push_back(ForgetJob{oldest});
+    }
+}
+
+/* ---- changes of size
+ * --------------------------------------------------------------------------------- */
+
+void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
+{
+    bool must_acquire = state.config.asynchronous_nodes && !change.joining.empty();
+    update(job, [&] {
+        move(job, JobEvent::ADAPT);
+        Adaptation &adaptation = job.adaptation.emplace();
+        adaptation.request = ++job.requests;
+        adaptation.phase = must_acquire ? AdaptPhase::ACQUIRING : AdaptPhase::ASKED;
+        adaptation.by_user = by_user;
+        adaptation.reason = change.reason;
+        adaptation.old_size = job.size();
+        adaptation.size = change.size;
+        adaptation.leave = change.leave;
+        adaptation.joining = change.joining;
+        adaptation.asked_ms = state.now_ms;
+        job.tries = 0;
+        job.deadline_ms = state.now_ms + state.config.answer_timeout_ms;
+    });
+    record(record::REQUESTED, job,
+           {{"step", job.step},
+            {"request", job.requests},
+            {"by_user", by_user},
+            {"old_size", job.size()},
+            {"size", change.size},
+            {"leave", change.leave},
+            {"joining", write(change.joining)},
+            {"reason", change.reason}});
+    if (must_acquire)
+        out_.push_back(acquire(job));
+    else
+        out_.push_back(resize(job));
+}
+
+void Core::Impl::commit(Job &job, const StepCommitted &event)
+{
+    const Adaptation adaptation = *job.adaptation;
+    Blocks left;
+    Blocks world = append(without(job.blocks, adaptation.leave, &left), adaptation.joining);
+    update(job, [&] {
+        move(job, JobEvent::ADAPT_END);
+        job.blocks = world;
+        job.epoch = event.epoch;
+        job.adaptation.reset();
+        if (!left.empty())
+            job.departures.push_back({adaptation.request, event.epoch, left, false});
+        job.committed++;
+        job.standstill_ms += std::max<int64_t>(event.standstill_ms, 0);
+        job.refusals = 0;
+        job.last_adapted_ms = state.now_ms;
+        wait_for_departures(job);
+    });
+    record(record::COMMITTED, job,
+           {{"step", job.step},
+            {"request", adaptation.request},
+            {"epoch", event.epoch},
+            {"old_size", adaptation.old_size},
+            {"size", job.size()},
+            {"blocks", write(world)},
+            {"duration_ms", state.now_ms - adaptation.asked_ms},
+            {"standstill_ms", event.standstill_ms}});
+}
+
+/* The world is as it was; joining processes are gone. */
+void Core::Impl::come_to_nothing(Job &job, bool failed, const std::string &reason)
+{
+    bool must_release = keep_joining(job);
+    adaptation_over(job, failed ? record::FAILED : record::WITHDRAWN, reason);
+    if (must_release)
+        out_.push_back(release(job, job.departures.back()));
+}
+
+/* What a back end gave for joining processes stays booked until it has taken it back. */
+bool Core::Impl::keep_joining(Job &job)
+{
+    if (!state.config.asynchronous_nodes || job.adaptation->joining.empty())
+        return false;
+    update(job, [&] {
+        job.departures.push_back({job.adaptation->request, 0, job.adaptation->joining, true});
+        job.adaptation->joining.clear();
+    });
+    return true;
+}
+
+/* Its one end, other than a commit. */
+void Core::Impl::adaptation_over(Job &job, const char *outcome, const std::string &reason)
+{
+    const Adaptation adaptation = *job.adaptation;
+    bool failed = outcome == record::FAILED;
+    update(job, [&] {
+        move(job, JobEvent::ADAPT_END);
+        job.adaptation.reset();
+        (failed ? job.failed : job.withdrawn)++;
+        job.refusals++;
+        int doublings = std::min(job.refusals - 1, BACKOFF_DOUBLINGS_MAX);
+        job.offer_after_ms = state.now_ms + std::min(state.config.refusal_pause_ms << doublings,
+                                                     state.config.refusal_pause_max_ms);
+        wait_for_departures(job);
+    });
+    record(outcome, job,
+           {{"step", job.step},
+            {"request", adaptation.request},
+            {"old_size", adaptation.old_size},
+            {"size", adaptation.size},
+            {"reason", reason}});
+}
+
+/* If there are any; within an update.  A step that is being ended has its own deadline. */
+void Core::Impl::wait_for_departures(Job &job)
+{
+    if (job.state != JobState::RUNNING)
+        return;
+    job.tries = 0;
+    job.deadline_ms =
+        job.departures.empty() ? NEVER : state.now_ms + state.config.answer_timeout_ms;
+}
+
+void Core::Impl::freed(Job &job, uint64_t request)
+{
+    auto departure = std::find_if(job.departures.begin(), job.departures.end(),
+                                  [&](const Departure &each) { return each.request == request; });
+    const Departure gone = *departure;
+    update(job, [&] {
+        job.departures.erase(departure);
+        wait_for_departures(job);
+    });
+    record(record::FREED, job,
+           {{"step", job.step}, {"epoch", gone.epoch}, {"blocks", write(gone.blocks)}});
+}
+
+/* Asks the step to give up the change; its answer is the request's end. */
+void Core::Impl::withdraw(Job &job)
+{
+    Adaptation &adaptation = *job.adaptation;
+    if (adaptation.phase == AdaptPhase::ACQUIRING)
+        return come_to_nothing(job, false, "the nodes did not come in time");
+    adaptation.withdrawing = true;
+    out_.push_back(
+        CancelRequest{job.id, job.step, adaptation.request, adaptation.step_request});
+}
+
+/* ---- actions that may be sent again
+ * -------------------------------------------------------------------- */
+
+StartStep Core::Impl::start_step(const Job &job)
+{
+    return {job.id, job.step, job.size(), job.blocks};
+}
+
+AcquireNodes Core::Impl::acquire(const Job &job)
+{
+    if (job.adaptation)
+        return {job.id, job.step, job.adaptation->request, job.adaptation->joining};
+    return {job.id, job.step, 0, job.blocks};
+}
+
+ResizeStep Core::Impl::resize(const Job &job)
+{
+    const Adaptation &adaptation = *job.adaptation;
+    return {job.id,          job.step,         adaptation.request, job.epoch,
+            adaptation.size, adaptation.leave, adaptation.joining, adaptation.reason};
+}
+
+ReleaseNodes Core::Impl::release_all(const Job &job)
+{
+    Blocks all = job.blocks;
+    for (const Departure &departure : job.departures)
+        all = append(std::move(all), departure.blocks);
+    return {job.id, job.step, 0, true, all};
+}
+
+ReleaseNodes Core::Impl::release(const Job &job, const Departure &departure)
+{
+    return {job.id, job.step, departure.request, false, departure.blocks};
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,173 @@
+/* See core_impl.h: nodes going up and down, acquired and released. */
+
+#include "core/core_impl.h"
+#include "core/record.h"
+
+namespace elastic::rm {
+
+void Core::Impl::on(const NodeUp &event)
+{
+    if (event.node.empty() || event.cores < 1)
+        return unexpected("node '" + event.node + "' with " + std::to_string(event.cores) +
+                          " cores");
+    auto [found, is_new] = state.nodes.try_emplace(event.node);
+    Node &node = found->second;
+    if (is_new) {
+        node.name = event.node;
+        node.cores = event.cores;
+        state.index(node);
+    } else if (node.up && !node.removed && node.cores == event.cores) {
+        return;
+    } else if (node.used > 0 && node.cores != event.cores) {
+        return unexpected("node " + node.name + " says it has " + std::to_string(event.cores) +
+                          " cores instead of " + std::to_string(node.cores) +
+                          " while jobs are on it; that counts once it is empty and says so again");
+    } else {
+        update(node, [&] {
+            node.cores = event.cores;
+            node.up = true;
+            node.removed = false;
+            node.reason = node.draining ? node.reason : "";
+        });
+    }
+    record(record::NODE_UP, 0, node.name, {{"cores", node.cores}});
+}
+
+void Core::Impl::on(const NodeDown &event)
+{
+    auto found = state.nodes.find(event.node);
+    if (found == state.nodes.end())
+        return unexpected("node " + event.node + " that is down is not known");
+    if (!found->second.up)
+        return;
+    down(found->second, event.reason);
+    record(record::NODE_DOWN, 0, event.node, {{"reason", event.reason}});
+}
+
+void Core::Impl::on(const NodeRemoved &event)
+{
+    auto found = state.nodes.find(event.node);
+    if (found == state.nodes.end() || found->second.removed)
+        return;
+    if (found->second.up)
+        down(found->second, "removed");
+    update(found->second, [&] { found->second.removed = true; });
+    record(record::NODE_REMOVED, 0, event.node, Json::object());
+}
+
+/* The steps whose world reaches to it cannot go on (SPEC E4); one that only grows to it or shrinks
+ * from it reports by itself what becomes of that. */
+void Core::Impl::down(Node &node, const std::string &reason)
+{
+    update(node, [&] {
+        node.up = false;
+        node.reason = reason;
+    });
+    auto on_it = [&](const Blocks &blocks) {
+        return std::any_of(blocks.begin(), blocks.end(),
+                           [&](const Block &block) { return block.node == node.name; });
+    };
+    std::vector<JobId> placed(state.indices().placed.begin(), state.indices().placed.end());
+    for (JobId id : placed) {
+        Job &job = state.jobs.at(id);
+        if (job.state != JobState::COMPLETING && on_it(job.blocks))
+            stop(job, job.spec.requeue ? JobState::PENDING : JobState::FAILED,
+                 "node " + node.name + " is down (" + reason + ")");
+        else if (job.adaptation && on_it(job.adaptation->joining))
+            withdraw(job);
+    }
+}
+
+void Core::Impl::forget_removed_nodes()
+{
+    if (state.indices().removed_nodes == 0)
+        return;
+    std::erase_if(state.nodes, [this](const auto &entry) {
+        const Node &node = entry.second;
+        if (!node.removed || node.used > 0)
+            return false;
+        state.unindex(node);
+        return true;
+    });
+}
+
+/* ---- nodes that a back end gives and takes
+ * ------------------------------------------------------- */
+
+/* Whether the job may book `blocks` instead of what it has booked for that. */
+bool Core::Impl::can_have(const Job &job, const Blocks &instead_of, const Blocks &blocks) const
+{
+    if (count_processes(instead_of) != count_processes(blocks))
+        return false;
+    std::map<std::string, int> more;
+    for (const Block &block : blocks) {
+        if (block.processes < 1 || !state.node(block.node))
+            return false;
+        more[block.node] = 0;
+    }
+    for (const Share &share : state.shares(job.spec, blocks))
+        more[*share.node] += share.cores;
+    for (const Share &share : state.shares(job.spec, instead_of))
+        more[*share.node] -= share.cores;
+    return std::all_of(more.begin(), more.end(), [&](const auto &entry) {
+        const Node &node = state.nodes.at(entry.first);
+        return entry.second <= 0 || entry.second <= node.free();
+    });
+}
+
+void Core::Impl::on(const NodesAcquired &event)
+{
+    Job *job = job_of_step(event);
+    if (!job)
+        return;
+    if (event.request == 0 && job->state == JobState::STARTING && job->acquiring) {
+        if (!can_have(*job, job->blocks, event.blocks))
+            return over(*job, JobState::PENDING, "the back end gave nodes that cannot be used");
+        update(*job, [&] {
+            job->acquiring = false;
+            job->blocks = event.blocks;
+            job->tries = 0;
+            job->deadline_ms = state.now_ms + state.config.answer_timeout_ms;
+        });
+        out_.push_back(start_step(*job));
+    } else if (job->adaptation && job->adaptation->request == event.request &&
+               job->adaptation->phase == AdaptPhase::ACQUIRING) {
+        if (!can_have(*job, job->adaptation->joining, event.blocks))
+            return come_to_nothing(*job, false, "the back end gave nodes that cannot be used");
+        update(*job, [&] {
+            job->adaptation->phase = AdaptPhase::ASKED;
+            job->adaptation->joining = event.blocks;
+            job->tries = 0;
+            job->deadline_ms = state.now_ms + state.config.answer_timeout_ms;
+        });
+        out_.push_back(resize(*job));
+    }
+}
+
+void Core::Impl::on(const NodesRefused &event)
+{
+    Job *job = job_of_step(event);
+    if (!job)
+        return;
+    if (event.request == 0 && job->state == JobState::STARTING && job->acquiring)
+        over(*job, JobState::PENDING, event.reason);
+    else if (job->adaptation && job->adaptation->request == event.request &&
+             job->adaptation->phase == AdaptPhase::ACQUIRING)
+        come_to_nothing(*job, false, event.reason);
+}
+
+void Core::Impl::on(const NodesReleased &event)
+{
+    Job *job = job_of_step(event);
+    if (!job)
+        return;
+    if (event.all && job->releasing)
+        return finish(*job);
+    auto departure = std::find_if(
+        job->departures.begin(), job->departures.end(),
+        [&](const Departure &each) { return each.request == event.request && each.releasing; });
+    if (!event.all && departure != job->departures.end())
+        freed(*job, event.request);
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,175 @@
+/* See core_impl.h: what steps report. */
+
+#include "core/core_impl.h"
+#include "core/record.h"
+
+namespace elastic::rm {
+
+/* Late and repeated reports are ordinary: they are no longer about the present step or have been
+ * heard of, and change nothing. */
+Job *Core::Impl::find_step(const char *event, JobId id, uint32_t step)
+{
+    auto found = state.jobs.find(id);
+    if (found == state.jobs.end()) {
+        if (id == 0 || id > state.last_job)
+            unexpected(std::string(event) + " of unknown job " + std::to_string(id));
+        return nullptr;
+    }
+    Job &job = found->second;
+    if (step == 0 || step > job.step) {
+        unexpected(std::string(event) + " of step " + std::to_string(step) +
+                       ", which does not exist",
+                   id);
+        return nullptr;
+    }
+    return is_placed(job.state) && step == job.step ? &job : nullptr;
+}
+
+/* Something is heard of the running step: then it has been started, even if that was not said. */
+template <class StepEvent> Job *Core::Impl::job_of_running(const StepEvent &event)
+{
+    Job *job = job_of_step(event);
+    if (!job || job->acquiring || job->releasing)
+        return nullptr;
+    if (job->state == JobState::STARTING)
+        started(*job);
+    return job;
+}
+
+template <class StepEvent> Job *Core::Impl::job_of_adaptation(const StepEvent &event)
+{
+    Job *job = job_of_running(event);
+    bool fits = job && job->adaptation && job->adaptation->request == event.request &&
+                job->adaptation->phase != AdaptPhase::ACQUIRING;
+    return fits ? job : nullptr;
+}
+
+void Core::Impl::on(const StepStarted &event)
+{
+    job_of_running(event);
+}
+
+void Core::Impl::on(const StepAdaptive &event)
+{
+    set_mode(job_of_running(event), StepMode::ADAPTIVE);
+}
+
+void Core::Impl::on(const StepRigid &event)
+{
+    set_mode(job_of_running(event), StepMode::RIGID);
+}
+
+void Core::Impl::set_mode(Job *job, StepMode mode)
+{
+    if (!job || job->mode != StepMode::UNKNOWN)
+        return;
+    update(*job, [&] { job->mode = mode; });
+    record(record::MODE, *job, {{"step", job->step}, {"mode", to_string(mode)}});
+}
+
+void Core::Impl::on(const StepStartFailed &event)
+{
+    Job *job = job_of_step(event);
+    if (!job || job->acquiring || job->releasing)
+        return;
+    if (job->state != JobState::STARTING && job->state != JobState::COMPLETING)
+        return unexpected("step_start_failed of a step that runs", job->id);
+    if (job->state == JobState::STARTING)
+        job->start_failures++;
+    bool again = job->start_failures < state.config.start_attempts_max;
+    over(*job, again ? JobState::PENDING : JobState::FAILED,
+         "the step could not be started: " + event.reason);
+}
+
+void Core::Impl::on(const StepAccepted &event)
+{
+    Job *job = job_of_adaptation(event);
+    if (!job || job->adaptation->phase != AdaptPhase::ASKED)
+        return;
+    update(*job, [&] {
+        job->adaptation->phase = AdaptPhase::ACCEPTED;
+        job->adaptation->step_request = event.step_request;
+        if (job->state == JobState::ADAPTING && !job->adaptation->withdrawing) {
+            job->tries = 0;
+            job->deadline_ms = job->adaptation->asked_ms + state.config.adapt_patience_ms;
+        }
+    });
+}
+
+void Core::Impl::on(const StepReady &event)
+{
+    Job *job = job_of_adaptation(event);
+    if (job && job->adaptation->phase == AdaptPhase::ACCEPTED)
+        job->adaptation->phase = AdaptPhase::READY;
+}
+
+void Core::Impl::on(const StepCommitted &event)
+{
+    Job *job = job_of_running(event);
+    if (!job || event.epoch <= job->epoch)
+        return;
+    bool fits = job->adaptation && job->adaptation->request == event.request &&
+                job->adaptation->phase != AdaptPhase::ACQUIRING && event.epoch == job->epoch + 1;
+    if (!fits)
+        return unexpected("step_committed of request " + std::to_string(event.request) +
+                              ", epoch " + std::to_string(event.epoch) + ", after epoch " +
+                              std::to_string(job->epoch),
+                          job->id);
+    commit(*job, event);
+}
+
+void Core::Impl::on(const StepRefused &event)
+{
+    if (Job *job = job_of_adaptation(event))
+        come_to_nothing(*job, false, event.reason);
+}
+
+void Core::Impl::on(const StepWithdrawn &event)
+{
+    if (Job *job = job_of_adaptation(event))
+        come_to_nothing(*job, false, event.reason);
+}
+
+void Core::Impl::on(const StepFailed &event)
+{
+    if (Job *job = job_of_adaptation(event))
+        come_to_nothing(*job, true, event.reason);
+}
+
+void Core::Impl::on(const StepFreed &event)
+{
+    Job *job = job_of_running(event);
+    if (!job || event.epoch == 0)
+        return;
+    auto departure = std::find_if(
+        job->departures.begin(), job->departures.end(),
+        [&](const Departure &each) { return each.epoch == event.epoch && !each.releasing; });
+    if (departure == job->departures.end())
+        return;
+    if (!state.config.asynchronous_nodes)
+        return freed(*job, departure->request);
+    departure->releasing = true;
+    out_.push_back(release(*job, *departure));
+}
+
+void Core::Impl::on(const StepEnded &event)
+{
+    Job *job = job_of_running(event);
+    if (!job)
+        return;
+    job->exit_code = event.exit_code;
+    std::string reason = event.reason;
+    if (reason.empty() && event.exit_code != 0)
+        reason = "exit code " + std::to_string(event.exit_code);
+    over(*job, event.exit_code == 0 ? JobState::DONE : JobState::FAILED, reason);
+}
+
+void Core::Impl::on(const StepLost &event)
+{
+    Job *job = job_of_step(event);
+    if (job && !job->acquiring && !job->releasing)
+        over(*job, job->spec.requeue ? JobState::PENDING : JobState::FAILED,
+             "the step is lost: " + event.reason);
+}
+
+}  // namespace elastic::rm

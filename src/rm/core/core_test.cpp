@@ -1,0 +1,510 @@
+/* The core, event by event: requests of people, steps, nodes, time, and restarts. */
+
+#include "core/core.h"
+
+#include "core/core_driver.h"
+#include "core/record.h"
+
+namespace elastic::rm {
+namespace {
+
+/* ---- from submission to the end
+ * --------------------------------------------------------------------- */
+
+TEST(CoreTest, a_job_runs_and_ends)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    JobId id = driver.submit(rigid(6));
+    const StartStep *start = driver.last<StartStep>();
+    ASSERT_TRUE(start);
+    EXPECT_EQ(start->job, id);
+    EXPECT_EQ(start->step, 1u);
+    EXPECT_EQ(start->blocks, (Blocks{{"n0", 4}, {"n1", 2}}));
+    EXPECT_EQ(driver.job(id).state, JobState::STARTING);
+    EXPECT_EQ(driver.node("n1").used, 2);
+    driver.run(id);
+    EXPECT_EQ(driver.job(id).state, JobState::RUNNING);
+    driver.end(id);
+    EXPECT_EQ(driver.job(id).state, JobState::DONE);
+    EXPECT_EQ(driver.node("n0").used, 0);
+    EXPECT_TRUE(driver.recorded(record::ENDED));
+}
+
+TEST(CoreTest, an_exit_code_makes_it_fail)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    JobId id = driver.submit(rigid(2));
+    driver.end(id, 3);          /* so quick that nothing else was heard */
+    EXPECT_EQ(driver.job(id).state, JobState::FAILED);
+    EXPECT_EQ(driver.job(id).exit_code, 3);
+    EXPECT_EQ(driver.job(id).reason, "exit code 3");
+}
+
+TEST(CoreTest, a_submission_that_is_repeated_is_one_job)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    driver.send(Submit{"same", rigid(1)});
+    driver.send(Submit{"same", rigid(1)});
+    EXPECT_EQ(driver.last<Answer>()->job, 1u);
+    EXPECT_FALSE(driver.last<StartStep>());
+    EXPECT_EQ(driver.core.state().jobs.size(), 1u);
+}
+
+TEST(CoreTest, what_cannot_be_is_refused_and_changes_nothing)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    auto refused = [&](EventContent content) {
+        driver.send(std::move(content));
+        return driver.last<Answer>()->code;
+    };
+    EXPECT_EQ(refused(Submit{"a", rigid(9)}), AnswerCode::CAPACITY);
+    EXPECT_EQ(refused(Submit{"b", rigid(0)}), AnswerCode::FIELD);
+    EXPECT_EQ(refused(Submit{"", rigid(1)}), AnswerCode::FIELD);
+    EXPECT_EQ(refused(Submit{std::string(65, 'x'), rigid(1)}), AnswerCode::FIELD);
+    JobSpec wide = rigid(4);
+    wide.processes_per_node = 1;
+    EXPECT_EQ(refused(Submit{"c", wide}), AnswerCode::CAPACITY);
+    EXPECT_EQ(refused(Cancel{{"d", 1}}), AnswerCode::UNKNOWN);
+    EXPECT_EQ(refused(Drain{"e", "n7", ""}), AnswerCode::UNKNOWN);
+    EXPECT_EQ(refused(Resume{"f", "n0"}), AnswerCode::STATE);
+    EXPECT_TRUE(driver.core.state().jobs.empty());
+    JobId id = driver.submit(rigid(1));
+    driver.run(id);
+    EXPECT_EQ(refused(Hold{{"g", id}}), AnswerCode::STATE);
+    EXPECT_EQ(refused(Release{{"h", id}}), AnswerCode::STATE);
+    EXPECT_EQ(refused(Resize{"i", id, 2}), AnswerCode::RIGID);
+    driver.end(id);
+    EXPECT_EQ(refused(Cancel{{"j", id}}), AnswerCode::STATE);
+}
+
+TEST(CoreTest, jobs_are_limited)
+{
+    Config config = CoreDriver::config_of(PolicyKind::FCFS);
+    config.jobs_max = 2;
+    config.finished_max = 1;
+    CoreDriver driver(config);
+    driver.send(NodeUp{"n0", 1});
+    JobId first = driver.submit(rigid(1)), second = driver.submit(rigid(1));
+    driver.send(Submit{"x", rigid(1)});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::LIMIT);
+    driver.end(first);
+    EXPECT_EQ(driver.submit(rigid(1)), 3u);
+    driver.end(second);
+    EXPECT_TRUE(driver.last<ForgetJob>());
+    EXPECT_FALSE(driver.core.state().job(first));
+    driver.send(StepEnded{first, 1, 0, ""});    /* repeated, of a job that is forgotten */
+    EXPECT_EQ(driver.core.state().unexpected, 0u);
+}
+
+TEST(CoreTest, waiting_jobs_are_held_released_and_cancelled)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    JobSpec held = rigid(1);
+    held.held = true;
+    JobId id = driver.submit(held);
+    EXPECT_FALSE(driver.last<StartStep>());
+    EXPECT_EQ(why_waiting(driver.core.state(), driver.job(id)), "held");
+    driver.send(Release{{"r", id}});
+    EXPECT_TRUE(driver.last<StartStep>());
+    JobId other = driver.submit(rigid(4));
+    driver.send(Hold{{"h", other}});
+    driver.end(id);
+    EXPECT_EQ(driver.job(other).state, JobState::PENDING);
+    driver.send(Cancel{{"c", other}});
+    EXPECT_EQ(driver.job(other).state, JobState::CANCELLED);
+}
+
+TEST(CoreTest, a_running_job_is_cancelled_and_its_cores_are_free_when_it_has_ended)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    JobId id = driver.submit(rigid(4));
+    driver.run(id);
+    driver.send(Cancel{{"c", id}});
+    EXPECT_EQ(driver.last<SignalStep>()->signal, 15);
+    EXPECT_EQ(driver.job(id).state, JobState::COMPLETING);
+    JobId next = driver.submit(rigid(1));
+    EXPECT_EQ(driver.job(next).state, JobState::PENDING);
+    driver.wait(driver.core.state().config.kill_grace_ms);
+    EXPECT_EQ(driver.last<SignalStep>()->signal, 9);
+    driver.send(StepEnded{id, 1, 0, ""});
+    EXPECT_EQ(driver.job(id).state, JobState::CANCELLED);
+    EXPECT_EQ(driver.job(next).state, JobState::STARTING);
+}
+
+TEST(CoreTest, the_time_limit_counts_from_the_start_of_the_step)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    JobId id = driver.submit(rigid(4, 60000));
+    driver.wait(20000);
+    driver.run(id);
+    driver.wait(59999);
+    EXPECT_EQ(driver.job(id).state, JobState::RUNNING);
+    driver.wait(1);
+    EXPECT_EQ(driver.job(id).state, JobState::COMPLETING);
+    driver.end(id, 143);
+    EXPECT_EQ(driver.job(id).state, JobState::FAILED);
+    EXPECT_EQ(driver.job(id).reason, "the time limit of 60 s is reached");
+}
+
+/* ---- starts that go wrong
+ * --------------------------------------------------------------------------- */
+
+TEST(CoreTest, a_start_that_fails_is_tried_again_and_given_up)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    JobId id = driver.submit(rigid(4));
+    for (uint32_t step = 1; step <= 3; step++) {
+        EXPECT_EQ(driver.job(id).step, step);
+        driver.send(StepStartFailed{id, step, "no such file"});
+        driver.wait(step * driver.core.state().config.start_pause_ms);
+    }
+    EXPECT_EQ(driver.job(id).state, JobState::FAILED);
+    EXPECT_EQ(driver.job(id).reason, "the step could not be started: no such file");
+}
+
+TEST(CoreTest, a_start_that_nobody_answers_is_sent_again_with_the_same_key)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    JobId id = driver.submit(rigid(4));
+    int sent = 0, killed = 0;
+    for (int i = 0; i < 40 && killed == 0; i++) {
+        driver.wait(30000);
+        if (const StartStep *start = driver.last<StartStep>()) {
+            EXPECT_EQ(start->step, 1u);
+            sent++;
+        }
+        killed += driver.last<SignalStep>() != nullptr;
+    }
+    EXPECT_EQ(sent, driver.core.state().config.answer_tries_max - 1);
+    EXPECT_EQ(killed, 1);
+    EXPECT_EQ(driver.job(id).state, JobState::COMPLETING);
+    driver.send(StepLost{id, 1, "never seen"});
+    EXPECT_EQ(driver.job(id).state, JobState::FAILED);
+}
+
+/* ---- nodes
+ * -----------------------------------------------------------------------------------------------
+ * - */
+
+TEST(CoreTest, a_node_that_goes_down_ends_its_jobs)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    JobSpec again = rigid(4);
+    again.requeue = true;
+    JobId fails = driver.submit(rigid(4)), waits = driver.submit(again);
+    driver.run(fails);
+    driver.run(waits);
+    driver.send(NodeDown{"n0", "no heartbeat"});
+    EXPECT_EQ(driver.job(fails).state, JobState::COMPLETING);
+    EXPECT_EQ(driver.job(waits).state, JobState::RUNNING);
+    driver.end(fails, 137);
+    EXPECT_EQ(driver.job(fails).reason, "node n0 is down (no heartbeat)");
+    driver.send(NodeDown{"n1", "power"});
+    driver.end(waits, 137);
+    EXPECT_EQ(driver.job(waits).state, JobState::PENDING);
+    EXPECT_EQ(driver.core.state().indices().free_cores, 0);
+    driver.send(NodeUp{"n0", 4});
+    driver.wait(driver.core.state().config.start_pause_ms);
+    EXPECT_EQ(driver.job(waits).state, JobState::STARTING);
+    EXPECT_EQ(driver.job(waits).step, 2u);
+    driver.send(StepEnded{waits, 1, 0, ""});    /* late, of the first step */
+    EXPECT_EQ(driver.job(waits).state, JobState::STARTING);
+}
+
+TEST(CoreTest, nothing_is_placed_on_a_draining_node)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    JobId id = driver.submit(rigid(2));
+    driver.run(id);
+    driver.send(Drain{"d", "n0", "repair"});
+    EXPECT_EQ(driver.job(id).state, JobState::RUNNING);
+    JobId big = driver.submit(rigid(5)), small = driver.submit(rigid(4));
+    EXPECT_EQ(driver.job(big).state, JobState::PENDING);
+    EXPECT_EQ(why_waiting(driver.core.state(), driver.job(big)), "nodes are down or draining");
+    EXPECT_EQ(driver.job(small).blocks, (Blocks{{"n1", 4}}));
+    driver.end(id);
+    driver.end(small);
+    driver.send(Resume{"r", "n0"});
+    EXPECT_EQ(driver.job(big).state, JobState::STARTING);
+}
+
+TEST(CoreTest, a_removed_node_is_forgotten_when_it_is_empty)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    JobId id = driver.submit(rigid(2));
+    driver.run(id);
+    driver.send(NodeRemoved{"n0"});
+    driver.send(NodeRemoved{"n1"});
+    EXPECT_EQ(driver.core.state().nodes.size(), 1u);
+    driver.end(id, 1);
+    EXPECT_TRUE(driver.core.state().nodes.empty());
+    driver.send(NodeUp{"n0", 8});
+    EXPECT_EQ(driver.node("n0").cores, 8);
+}
+
+/* ---- changes of size
+ * ---------------------------------------------------------------------------------------- */
+
+TEST(CoreTest, a_user_shrinks_and_grows_a_job)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    JobSpec spec = malleable(2, 8);
+    spec.preferred = 6;
+    JobId id = driver.submit(spec);
+    driver.send(Resize{"early", id, 4});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::STATE);
+    driver.run(id);
+    driver.send(Resize{"r1", id, 3});
+    const ResizeStep *resize = driver.last<ResizeStep>();
+    ASSERT_TRUE(resize);
+    EXPECT_EQ(resize->leave, (std::vector<int>{3, 4, 5}));
+    EXPECT_EQ(resize->epoch, 0u);
+    EXPECT_EQ(driver.job(id).state, JobState::ADAPTING);
+    driver.send(Resize{"r2", id, 4});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::BUSY);
+    driver.commit(id, false);
+    EXPECT_EQ(driver.job(id).blocks, (Blocks{{"n0", 3}}));
+    EXPECT_EQ(driver.node("n1").used, 2);       /* until they have really ended */
+    driver.send(StepFreed{id, 1, 1});
+    EXPECT_EQ(driver.node("n1").used, 0);
+    EXPECT_EQ(driver.node("n0").used, 3);
+    driver.send(Resize{"r3", id, 8});
+    EXPECT_EQ(driver.last<ResizeStep>()->joining, (Blocks{{"n0", 1}, {"n1", 4}}));
+    driver.commit(id);
+    EXPECT_EQ(driver.job(id).blocks, (Blocks{{"n0", 4}, {"n1", 4}}));
+    EXPECT_EQ(driver.job(id).epoch, 2u);
+    driver.send(Resize{"r4", id, 9});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::FIELD);
+}
+
+TEST(CoreTest, a_change_that_comes_to_nothing_leaves_all_as_it_was)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    JobSpec spec = malleable(1, 8);
+    spec.preferred = 2;
+    JobId id = driver.submit(spec);
+    driver.run(id);
+    driver.send(Resize{"r1", id, 5});
+    EXPECT_EQ(driver.core.state().indices().free_cores, 3);
+    driver.send(StepWithdrawn{id, 1, 1, "a joining process died"});
+    EXPECT_EQ(driver.job(id).state, JobState::RUNNING);
+    EXPECT_EQ(driver.job(id).size(), 2);
+    EXPECT_EQ(driver.core.state().indices().free_cores, 6);
+    driver.send(StepWithdrawn{id, 1, 1, "again"});      /* repeated */
+    driver.send(StepCommitted{id, 1, 1, 1, 0});         /* and contradicted */
+    EXPECT_EQ(driver.core.state().unexpected, 1u);
+    EXPECT_EQ(driver.job(id).epoch, 0u);
+}
+
+TEST(CoreTest, a_job_that_ends_while_it_adapts_ends_the_request_too)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    JobSpec spec = malleable(1, 8);
+    spec.preferred = 2;
+    JobId id = driver.submit(spec);
+    driver.run(id);
+    driver.send(Resize{"r1", id, 5});
+    driver.end(id);
+    EXPECT_TRUE(driver.recorded(record::WITHDRAWN));
+    EXPECT_EQ(driver.job(id).state, JobState::DONE);
+    EXPECT_EQ(driver.core.state().indices().free_cores, 8);
+}
+
+TEST(CoreTest, a_slow_program_is_not_waited_for_for_ever)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    JobSpec spec = malleable(1, 8);
+    spec.preferred = 2;
+    JobId id = driver.submit(spec);
+    driver.run(id);
+    driver.send(Resize{"r1", id, 5});
+    driver.wait(driver.core.state().config.answer_timeout_ms);
+    ASSERT_TRUE(driver.last<ResizeStep>());     /* the answer may have been lost */
+    EXPECT_EQ(driver.last<ResizeStep>()->request, 1u);
+    driver.send(StepAccepted{id, 1, 1, 77});
+    driver.wait(driver.core.state().config.adapt_patience_ms);
+    ASSERT_TRUE(driver.last<CancelRequest>());
+    EXPECT_EQ(driver.last<CancelRequest>()->step_request, 77u);
+    EXPECT_TRUE(driver.last<QueryStep>());
+    driver.send(StepCommitted{id, 1, 1, 1, 0}); /* it was agreed already */
+    EXPECT_EQ(driver.job(id).state, JobState::RUNNING);
+    EXPECT_EQ(driver.job(id).size(), 5);
+}
+
+/* ---- a back end that must ask for nodes
+ * ---------------------------------------------------------------- */
+
+class AsynchronousTest : public testing::Test {
+  protected:
+    static Config config()
+    {
+        Config config = CoreDriver::config_of(PolicyKind::FCFS);
+        config.asynchronous_nodes = true;
+        return config;
+    }
+    AsynchronousTest() : driver(config())
+    {
+        for (const char *node : {"n0", "n1", "n2"})
+            driver.send(NodeUp{node, 4});
+    }
+    CoreDriver driver;
+};
+
+TEST_F(AsynchronousTest, nodes_are_asked_for_and_given_back)
+{
+    JobSpec spec = malleable(1, 8);
+    spec.preferred = 4;
+    JobId id = driver.submit(spec);
+    ASSERT_TRUE(driver.last<AcquireNodes>());
+    EXPECT_FALSE(driver.last<StartStep>());
+    driver.send(NodesAcquired{id, 1, 0, {{"n2", 4}}});          /* others than asked for */
+    EXPECT_EQ(driver.last<StartStep>()->blocks, (Blocks{{"n2", 4}}));
+    EXPECT_EQ(driver.node("n0").used, 0);
+    driver.run(id);
+    driver.send(Resize{"r1", id, 8});
+    EXPECT_EQ(driver.last<AcquireNodes>()->request, 1u);
+    EXPECT_FALSE(driver.last<ResizeStep>());
+    driver.send(NodesAcquired{id, 1, 1, {{"n1", 4}}});
+    EXPECT_EQ(driver.last<ResizeStep>()->joining, (Blocks{{"n1", 4}}));
+    driver.commit(id);
+    driver.send(Resize{"r2", id, 4});
+    driver.commit(id);
+    ASSERT_TRUE(driver.last<ReleaseNodes>());
+    EXPECT_EQ(driver.last<ReleaseNodes>()->request, 2u);
+    EXPECT_EQ(driver.node("n1").used, 4);
+    driver.send(NodesReleased{id, 1, 2, false});
+    EXPECT_EQ(driver.node("n1").used, 0);
+    driver.end(id);
+    EXPECT_TRUE(driver.last<ReleaseNodes>()->all);
+    EXPECT_EQ(driver.job(id).state, JobState::COMPLETING);
+    driver.send(NodesReleased{id, 1, 0, true});
+    EXPECT_EQ(driver.job(id).state, JobState::DONE);
+}
+
+TEST_F(AsynchronousTest, nodes_of_a_change_that_comes_to_nothing_are_given_back)
+{
+    JobSpec spec = malleable(1, 8);
+    spec.preferred = 4;
+    JobId id = driver.submit(spec);
+    driver.send(NodesAcquired{id, 1, 0, {{"n0", 4}}});
+    driver.run(id);
+    driver.send(Resize{"r1", id, 8});
+    Blocks blocks = driver.last<AcquireNodes>()->blocks;
+    driver.send(NodesAcquired{id, 1, 1, blocks});
+    driver.send(StepFailed{id, 1, 1, "a joining process died"});
+    ASSERT_TRUE(driver.last<ReleaseNodes>());
+    EXPECT_EQ(driver.last<ReleaseNodes>()->blocks, blocks);
+    EXPECT_EQ(driver.core.state().indices().free_cores, 4);
+    driver.send(NodesReleased{id, 1, 1, false});
+    EXPECT_EQ(driver.core.state().indices().free_cores, 8);
+}
+
+TEST_F(AsynchronousTest, a_job_is_cancelled_while_nodes_are_asked_for)
+{
+    JobId id = driver.submit(rigid(4));
+    driver.send(Cancel{{"c", id}});
+    EXPECT_TRUE(driver.last<ReleaseNodes>()->all);
+    EXPECT_FALSE(driver.last<SignalStep>());
+    driver.send(NodesAcquired{id, 1, 0, {{"n0", 4}}});  /* crossed */
+    EXPECT_FALSE(driver.last<StartStep>());
+    driver.send(NodesReleased{id, 1, 0, true});
+    EXPECT_EQ(driver.job(id).state, JobState::CANCELLED);
+}
+
+TEST_F(AsynchronousTest, nodes_that_cannot_be_used_are_given_back)
+{
+    JobId first = driver.submit(rigid(4));
+    driver.send(NodesAcquired{first, 1, 0, {{"n0", 4}}});
+    JobId id = driver.submit(rigid(4));
+    driver.send(NodesAcquired{id, 1, 0, {{"n0", 4}}});  /* somebody else's */
+    EXPECT_TRUE(driver.last<ReleaseNodes>()->all);
+    driver.send(NodesReleased{id, 1, 0, true});
+    EXPECT_EQ(driver.job(id).state, JobState::PENDING);
+    driver.wait(driver.core.state().config.start_pause_ms);
+    EXPECT_EQ(driver.last<AcquireNodes>()->step, 2u);
+    driver.send(NodesRefused{id, 2, 0, "the partition is closed"});
+    driver.send(NodesReleased{id, 2, 0, true});
+    EXPECT_EQ(driver.job(id).state, JobState::PENDING);
+    EXPECT_EQ(driver.job(id).reason, "the partition is closed");
+}
+
+/* ---- restarts
+ * -----------------------------------------------------------------------------------------------
+ * -- */
+
+TEST(CoreTest, a_restored_core_goes_on_as_the_first_would_have)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    JobSpec spec = malleable(1, 8);
+    spec.preferred = 3;
+    JobId id = driver.submit(spec);
+    driver.run(id);
+    driver.submit(rigid(4, 60000));
+    driver.send(Resize{"r1", id, 2});
+    Json snapshot = driver.core.snapshot();
+    Result<Core> again = Core::restore(Json::parse(snapshot.dump()));
+    ASSERT_TRUE(again.ok()) << again.error();
+    EXPECT_EQ(again.value().snapshot(), snapshot);
+    Event event{driver.core.state().seq + 1, driver.now_ms + 5, StepCommitted{id, 1, 1, 1, 0}};
+    Actions first = driver.core.handle(event), second = again.value().handle(event);
+    ASSERT_EQ(first.size(), second.size());
+    for (size_t i = 0; i < first.size(); i++)
+        EXPECT_EQ(to_json(first[i]), to_json(second[i]));
+    EXPECT_EQ(again.value().snapshot(), driver.core.snapshot());
+    EXPECT_TRUE(driver.core.handle(event).empty());     /* handled already */
+}
+
+TEST(CoreTest, what_is_awaited_can_be_asked_for_again)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    JobSpec spec = malleable(1, 8);
+    spec.preferred = 2;
+    JobId adapts = driver.submit(spec), ends = driver.submit(rigid(1));
+    JobId starts = driver.submit(rigid(1));
+    driver.run(adapts);
+    driver.run(ends);
+    driver.send(Resize{"r1", adapts, 1});
+    driver.send(Cancel{{"c", ends}});
+    std::map<std::string, JobId> found;
+    for (const Action &action : driver.core.pending())
+        found[name_of(action)] = to_json(action).value("job", JobId{0});
+    EXPECT_EQ(found["resize_step"], adapts);
+    EXPECT_EQ(found["signal_step"], ends);
+    EXPECT_EQ(found["start_step"], starts);
+    EXPECT_TRUE(found.contains("query_step"));
+    EXPECT_TRUE(found.contains("set_timer"));
+}
+
+TEST(CoreTest, broken_snapshots_are_refused)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    driver.submit(rigid(2));
+    auto refused = [&](auto change) {
+        Json snapshot = driver.core.snapshot();
+        change(snapshot);
+        return !Core::restore(snapshot).ok();
+    };
+    EXPECT_FALSE(refused([](Json &) {}));
+    EXPECT_TRUE(refused([](Json &snapshot) { snapshot = 7; }));
+    EXPECT_TRUE(refused([](Json &snapshot) { snapshot["version"] = 2; }));
+    EXPECT_TRUE(refused([](Json &snapshot) { snapshot["nodes"].clear(); }));
+    EXPECT_TRUE(refused([](Json &snapshot) { snapshot["jobs"][0]["state"] = "ASLEEP"; }));
+    EXPECT_TRUE(refused([](Json &snapshot) { snapshot["jobs"][0]["blocks"] = 1; }));
+    EXPECT_TRUE(refused([](Json &snapshot) { snapshot["last_job"] = 0; }));
+    EXPECT_TRUE(refused([](Json &snapshot) { snapshot["jobs"][0]["state"] = "DONE"; }));
+    EXPECT_TRUE(refused([](Json &snapshot) { snapshot["jobs"].push_back(snapshot["jobs"][0]); }));
+}
+
+TEST(CoreTest, steps_are_asked_now_and_then)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    JobId id = driver.submit(rigid(2));
+    driver.run(id);
+    driver.wait(driver.core.state().config.look_interval_ms);
+    ASSERT_TRUE(driver.last<QueryStep>());
+    EXPECT_EQ(driver.last<QueryStep>()->job, id);
+    EXPECT_TRUE(driver.last<SetTimer>());
+}
+
+}  // namespace
+}  // namespace elastic::rm

@@ -1,0 +1,186 @@
+/*
+ * See core_impl.h: what is overdue, and all that is awaited.
+ *
+ * Each job has one deadline, for what it waits for at present.  An action that nothing is heard
+ * of is sent again, more and more rarely: after answer_tries_max times a start is given up and a
+ * change withdrawn; what ends a step or gives nodes back is sent for ever, since cores are only
+ * free when that is certain.
+ */
+
+#include "core/core_impl.h"
+#include "core/policy_easy.h"
+
+namespace elastic::rm {
+
+void Core::Impl::due()
+{
+    const State::Indices &indices = state.indices();
+    while (!indices.limits.empty() && indices.limits.begin()->first <= state.now_ms) {
+        Job &job = state.jobs.at(indices.limits.begin()->second);
+        if (job.state == JobState::STARTING)    /* the limit counts from when it runs */
+            update(job, [&] {
+                job.limit_at_ms = state.now_ms + std::max<int64_t>(time_limit(state, job.spec), 1);
+            });
+        else
+            stop(job, JobState::FAILED,
+                 "the time limit of " + std::to_string(time_limit(state, job.spec) / 1000) +
+                     " s is reached");
+    }
+    while (!indices.deadlines.empty() && indices.deadlines.begin()->first <= state.now_ms)
+        overdue(state.jobs.at(indices.deadlines.begin()->second));
+    if (state.look_at_ms != NEVER && state.look_at_ms <= state.now_ms)
+        look();
+}
+
+/* Waits once more for an answer, longer each time.  Says how often it has been waited for. */
+int Core::Impl::wait_longer(Job &job)
+{
+    update(job, [&] {
+        job.tries++;
+        job.deadline_ms = state.now_ms + (state.config.answer_timeout_ms
+                                          << std::min(job.tries, BACKOFF_DOUBLINGS_MAX));
+    });
+    return job.tries;
+}
+
+void Core::Impl::overdue(Job &job)
+{
+    switch (job.state) {
+        case JobState::STARTING: return overdue_start(job);
+        case JobState::RUNNING:
+            wait_longer(job);
+            return ask_for_departures(job);
+        case JobState::ADAPTING:
+            overdue_adaptation(job);
+            return ask_for_departures(job);
+        case JobState::COMPLETING: return overdue_end(job);
+        default:                /* it waits, and its pause is over */
+            return update(job, [&] { job.deadline_ms = NEVER; });
+    }
+}
+
+void Core::Impl::overdue_start(Job &job)
+{
+    int tries = wait_longer(job);
+    if (job.acquiring)          /* may take as long as it takes */
+        out_.push_back(acquire(job));
+    else if (tries < state.config.answer_tries_max)
+        out_.push_back(start_step(job));
+    else
+        stop(job, job.spec.requeue ? JobState::PENDING : JobState::FAILED,
+             "the step was not started in time: nothing was heard of it");
+}
+
+void Core::Impl::overdue_adaptation(Job &job)
+{
+    int64_t patience_at_ms = job.adaptation->asked_ms + state.config.adapt_patience_ms;
+    int tries = wait_longer(job);
+    AdaptPhase phase = job.adaptation->phase;
+    bool hopeless = phase == AdaptPhase::ASKED && tries >= state.config.answer_tries_max;
+    if (job.adaptation->withdrawing || hopeless || state.now_ms >= patience_at_ms) {
+        withdraw(job);
+        if (job.adaptation)
+            out_.push_back(QueryStep{job.id, job.step});
+    } else if (phase == AdaptPhase::ACQUIRING) {
+        out_.push_back(acquire(job));
+    } else if (phase == AdaptPhase::ASKED) {
+        out_.push_back(resize(job));
+    }
+}
+
+void Core::Impl::overdue_end(Job &job)
+{
+    wait_longer(job);
+    if (job.releasing)
+        out_.push_back(release_all(job));
+    else
+        out_.push_back(SignalStep{job.id, job.step, SIGNAL_KILL});
+}
+
+void Core::Impl::ask_for_departures(const Job &job)
+{
+    bool running = false;
+    for (const Departure &departure : job.departures) {
+        running = running || !departure.releasing;
+        if (departure.releasing)
+            out_.push_back(release(job, departure));
+    }
+    if (running)
+        out_.push_back(QueryStep{job.id, job.step});
+}
+
+/* Now and then every step is asked, so that whatever was missed is made up for. */
+void Core::Impl::look()
+{
+    for (JobId id : state.indices().placed) {
+        const Job &job = state.jobs.at(id);
+        if (job.state == JobState::RUNNING || job.state == JobState::ADAPTING)
+            out_.push_back(QueryStep{job.id, job.step});
+    }
+    state.look_at_ms = NEVER;
+}
+
+/* A timer that is early is harmless: it is only replaced by an earlier one. */
+void Core::Impl::update_timer()
+{
+    const State::Indices &indices = state.indices();
+    if (indices.placed.empty())
+        state.look_at_ms = NEVER;
+    else if (state.look_at_ms == NEVER)
+        state.look_at_ms = state.now_ms + state.config.look_interval_ms;
+    int64_t wake_ms = NEVER;
+    auto consider = [&wake_ms](int64_t time_ms) {
+        if (time_ms != NEVER && (wake_ms == NEVER || time_ms < wake_ms))
+            wake_ms = time_ms;
+    };
+    if (!indices.deadlines.empty())
+        consider(indices.deadlines.begin()->first);
+    if (!indices.limits.empty())
+        consider(indices.limits.begin()->first);
+    consider(state.look_at_ms);
+    consider(state.policy_at_ms);
+    if (wake_ms == NEVER || (state.timer_ms != NEVER && state.timer_ms <= wake_ms))
+        return;
+    state.timer_ms = wake_ms;
+    out_.push_back(SetTimer{wake_ms});
+}
+
+Actions Core::Impl::pending() const
+{
+    Actions actions;
+    for (JobId id : state.indices().placed) {
+        const Job &job = state.jobs.at(id);
+        if (job.acquiring)
+            actions.push_back(acquire(job));
+        else if (job.state == JobState::STARTING)
+            actions.push_back(start_step(job));
+        else if (job.releasing)
+            actions.push_back(release_all(job));
+        else
+            pending_of_running(job, actions);
+    }
+    if (state.timer_ms != NEVER)
+        actions.push_back(SetTimer{state.timer_ms});
+    return actions;
+}
+
+void Core::Impl::pending_of_running(const Job &job, Actions &actions)
+{
+    actions.push_back(QueryStep{job.id, job.step});
+    if (job.state == JobState::COMPLETING)
+        actions.push_back(
+            SignalStep{job.id, job.step, job.tries > 0 ? SIGNAL_KILL : SIGNAL_TERMINATE});
+    else if (job.adaptation && job.adaptation->phase == AdaptPhase::ACQUIRING)
+        actions.push_back(acquire(job));
+    else if (job.adaptation && job.adaptation->withdrawing)
+        actions.push_back(CancelRequest{job.id, job.step, job.adaptation->request,
+                                        job.adaptation->step_request});
+    else if (job.adaptation && job.adaptation->phase == AdaptPhase::ASKED)
+        actions.push_back(resize(job));
+    for (const Departure &departure : job.departures) {
+        if (departure.releasing)
+            actions.push_back(release(job, departure));
+    }
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,264 @@
+/*
+ * What the core is told.  The ordered log of events is the only truth: the same events give the
+ * same core and the same actions.  Whoever sends them numbers them (seq 1, 2, 3, ...) and stamps
+ * the time, which never goes back.
+ *
+ * Requests of people carry `request`, a text of at most 64 bytes chosen by the daemon (or by the
+ * client, so that it may safely repeat a Submit); each is answered by exactly one Answer.
+ * Whether the asker may do this is the daemon's to check before.
+ *
+ * Step events carry the job and the number of its step.  One that does not fit (an older step, a
+ * request that has ended, a repetition) is counted and has no other effect: they may be repeated
+ * freely.
+ */
+
+#ifndef ELASTIC_RM_CORE_EVENT_H_INCLUDED
+#define ELASTIC_RM_CORE_EVENT_H_INCLUDED
+
+#include "core/config.h"
+#include "core/job.h"
+
+namespace elastic::rm {
+
+/* The first event of a log, and again whenever the configuration has changed. */
+struct Configure {
+    static constexpr const char *NAME = "configure";
+    Config config;
+    ELASTIC_FIELDS(config)
+};
+
+/* ---- requests of people
+ * ------------------------------------------------------------------------- */
+
+/* What is to be run (program, environment, files) stays with the daemon, under the job's id,
+ * which the Answer gives.  A request that has been seen already (while its job is known) is
+ * answered with that job. */
+struct Submit {
+    static constexpr const char *NAME = "submit";
+    std::string request;
+    JobSpec spec;
+    ELASTIC_FIELDS(request, spec)
+};
+
+struct JobRequest {
+    std::string request;
+    JobId job = 0;
+    ELASTIC_FIELDS(request, job)
+};
+struct Cancel : JobRequest {
+    static constexpr const char *NAME = "cancel";
+};
+struct Hold : JobRequest {      /* only a waiting job */
+    static constexpr const char *NAME = "hold";
+};
+struct Release : JobRequest {
+    static constexpr const char *NAME = "release";
+};
+
+/* Accepted or refused by the Answer; an accepted one ends in one Record committed, withdrawn or
+ * failed. */
+struct Resize {
+    static constexpr const char *NAME = "resize";
+    std::string request;
+    JobId job = 0;
+    int size = 0;
+    ELASTIC_FIELDS(request, job, size)
+};
+
+struct Drain {                  /* nothing new is placed on the node */
+    static constexpr const char *NAME = "drain";
+    std::string request;
+    std::string node;
+    std::string reason;
+    ELASTIC_FIELDS(request, node, reason)
+};
+
+struct Resume {                 /* ends Drain; a node that is down stays down until NodeUp */
+    static constexpr const char *NAME = "resume";
+    std::string request;
+    std::string node;
+    ELASTIC_FIELDS(request, node)
+};
+
+/* ---- the back end
+ * -------------------------------------------------------------------------------- */
+
+/* A new node, or a known one that is well again; a drained one stays drained. */
+struct NodeUp {
+    static constexpr const char *NAME = "node_up";
+    std::string node;
+    int cores = 0;
+    ELASTIC_FIELDS(node, cores)
+};
+
+struct NodeDown {               /* its processes are gone: steps on it are ended */
+    static constexpr const char *NAME = "node_down";
+    std::string node;
+    std::string reason;
+    ELASTIC_FIELDS(node, reason)
+};
+
+struct NodeRemoved {            /* as down, and forgotten once nothing is booked on it */
+    static constexpr const char *NAME = "node_removed";
+    std::string node;
+    ELASTIC_FIELDS(node)
+};
+
+/* Answers to AcquireNodes (only with asynchronous_nodes).  `request` 0 is the job's start.  The
+ * blocks are those that were asked for, or others for as many processes: a back end may have its
+ * own will (new nodes are announced by NodeUp before). */
+struct NodesAcquired {
+    static constexpr const char *NAME = "nodes_acquired";
+    JobId job = 0;
+    uint32_t step = 0;
+    uint64_t request = 0;
+    Blocks blocks;
+    ELASTIC_FIELDS(job, step, request, blocks)
+};
+
+struct NodesRefused {
+    static constexpr const char *NAME = "nodes_refused";
+    JobId job = 0;
+    uint32_t step = 0;
+    uint64_t request = 0;
+    std::string reason;
+    ELASTIC_FIELDS(job, step, request, reason)
+};
+
+/* Answer to ReleaseNodes: what left with `request` is free; `all`: everything that the step held.
+ * */
+struct NodesReleased {
+    static constexpr const char *NAME = "nodes_released";
+    JobId job = 0;
+    uint32_t step = 0;
+    uint64_t request = 0;
+    bool all = false;
+    ELASTIC_FIELDS(job, step, request, all)
+};
+
+/* ---- steps
+ * ----------------------------------------------------------------------------------------- */
+
+struct StepEvent {
+    JobId job = 0;
+    uint32_t step = 0;
+    ELASTIC_FIELDS(job, step)
+};
+struct StepStarted : StepEvent {        /* mpiexec runs */
+    static constexpr const char *NAME = "step_started";
+};
+struct StepAdaptive : StepEvent {       /* the program takes adaptations */
+    static constexpr const char *NAME = "step_adaptive";
+};
+struct StepRigid : StepEvent {          /* it called plain MPI_Init (SPEC I3) */
+    static constexpr const char *NAME = "step_rigid";
+};
+
+struct StepStartFailed {                /* nothing runs and nothing is left of the try */
+    static constexpr const char *NAME = "step_start_failed";
+    JobId job = 0;
+    uint32_t step = 0;
+    std::string reason;
+    ELASTIC_FIELDS(job, step, reason)
+};
+
+/* ResizeStep `request` was accepted, as the step's own `step_request`. */
+struct StepAccepted {
+    static constexpr const char *NAME = "step_accepted";
+    JobId job = 0;
+    uint32_t step = 0;
+    uint64_t request = 0;
+    uint64_t step_request = 0;
+    ELASTIC_FIELDS(job, step, request, step_request)
+};
+
+struct StepReady {                      /* all joining processes wait in begin */
+    static constexpr const char *NAME = "step_ready";
+    JobId job = 0;
+    uint32_t step = 0;
+    uint64_t request = 0;
+    ELASTIC_FIELDS(job, step, request)
+};
+
+/* The new world.  `epoch` is the last committed one plus 1.  `standstill_ms`: how long the
+ * program stood still for it (from agreement to commit; 0: unknown). */
+struct StepCommitted {
+    static constexpr const char *NAME = "step_committed";
+    JobId job = 0;
+    uint32_t step = 0;
+    uint64_t request = 0;
+    uint64_t epoch = 0;
+    int64_t standstill_ms = 0;
+    ELASTIC_FIELDS(job, step, request, epoch, standstill_ms)
+};
+
+/* The other ends of a ResizeStep: refused by the step (error answer), withdrawn, failed.  The
+ * world is as it was, and joining processes have ended or are being removed by the step. */
+struct RequestEnded {
+    JobId job = 0;
+    uint32_t step = 0;
+    uint64_t request = 0;
+    std::string reason;
+    ELASTIC_FIELDS(job, step, request, reason)
+};
+struct StepRefused : RequestEnded {
+    static constexpr const char *NAME = "step_refused";
+};
+struct StepWithdrawn : RequestEnded {
+    static constexpr const char *NAME = "step_withdrawn";
+};
+struct StepFailed : RequestEnded {
+    static constexpr const char *NAME = "step_failed";
+};
+
+struct StepFreed {                      /* the processes that left with `epoch` have really ended */
+    static constexpr const char *NAME = "step_freed";
+    JobId job = 0;
+    uint32_t step = 0;
+    uint64_t epoch = 0;
+    ELASTIC_FIELDS(job, step, epoch)
+};
+
+struct StepEnded {                      /* mpiexec and all its processes have ended */
+    static constexpr const char *NAME = "step_ended";
+    JobId job = 0;
+    uint32_t step = 0;
+    int exit_code = 0;                  /* 128 + signal if a signal ended it */
+    std::string reason;                 /* may be empty */
+    ELASTIC_FIELDS(job, step, exit_code, reason)
+};
+
+/* It is certain that nothing of it runs, and nobody knows how it ended. */
+struct StepLost {
+    static constexpr const char *NAME = "step_lost";
+    JobId job = 0;
+    uint32_t step = 0;
+    std::string reason;
+    ELASTIC_FIELDS(job, step, reason)
+};
+
+struct Timer {                          /* the time that SetTimer asked for has come */
+    static constexpr const char *NAME = "timer";
+    template <class Self, class Visit> static void fields(Self &, Visit &) {}
+};
+
+using EventContent =
+    std::variant<Configure, Submit, Cancel, Hold, Release, Resize, Drain, Resume, NodeUp, NodeDown,
+                 NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, StepStarted, StepAdaptive,
+                 StepRigid, StepStartFailed, StepAccepted, StepReady, StepCommitted, StepRefused,
+                 StepWithdrawn, StepFailed, StepFreed, StepEnded, StepLost, Timer>;
+
+struct Event {
+    uint64_t seq = 0;
+    int64_t time_ms = 0;
+    EventContent content;
+};
+
+/* {"event": NAME, "seq": 7, "time_ms": 1700000000000, ...}; both directions. */
+Json to_json(const Event &event);
+Result<Event> event_from_json(const Json &json);
+const char *name_of(const EventContent &content);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_EVENT_H_INCLUDED */

@@ -1,0 +1,263 @@
+/* See invariants.h. */
+
+#include "core/invariants.h"
+
+#include "core/policy.h"
+#include "core/record.h"
+
+namespace elastic::rm {
+
+namespace {
+
+using Violations = std::vector<std::string>;
+
+void check_job(const State &state, const Job &job, Violations &wrong)
+{
+    std::string name = "job " + std::to_string(job.id) + " (" + to_string(job.state) + ") ";
+    bool placed = is_placed(job.state);
+    if (placed && size_at_most(job.spec, job.size()) != job.size())
+        wrong.push_back(name + "has size " + std::to_string(job.size()));
+    if (job.state == JobState::ADAPTING && !job.adaptation)
+        wrong.push_back(name + "adapts to nothing");
+    if (job.adaptation && job.state != JobState::ADAPTING && job.state != JobState::COMPLETING)
+        wrong.push_back(name + "has an adaptation");
+    if (job.adaptation) {
+        const Adaptation &change = *job.adaptation;
+        int size = job.size() - static_cast<int>(change.leave.size()) +
+                   count_processes(change.joining);
+        if (size != change.size || size_at_most(job.spec, size) != size)
+            wrong.push_back(name + "is to get size " + std::to_string(change.size) + ", really " +
+                            std::to_string(size));
+        if (job.spec.elasticity != Elasticity::MALLEABLE || job.mode != StepMode::ADAPTIVE)
+            wrong.push_back(name + "adapts and is not malleable");
+    }
+    if (!placed && !job.departures.empty())
+        wrong.push_back(name + "has departures");
+    if (job.state == JobState::PENDING && !job.blocks.empty())
+        wrong.push_back(name + "is on nodes");
+    if (job.acquiring && job.state != JobState::STARTING)
+        wrong.push_back(name + "acquires nodes");
+    if (job.releasing && job.state != JobState::COMPLETING)
+        wrong.push_back(name + "releases nodes");
+    bool waits = job.state == JobState::STARTING || job.state == JobState::ADAPTING ||
+                 job.state == JobState::COMPLETING || !job.departures.empty();
+    if (waits && job.deadline_ms == NEVER)
+        wrong.push_back(name + "waits without a deadline");
+    if (is_end(job.state) != (job.ended_ms != NEVER))
+        wrong.push_back(name + "has a wrong time of its end");
+    for (const Block &block : job.blocks) {
+        if (block.processes < 1 || (placed && !state.node(block.node)))
+            wrong.push_back(name + "has a wrong block on " + block.node);
+    }
+}
+
+/* Each job's processes on a node, counted anew; whole nodes belong to one job. */
+void check_nodes(const State &state, Violations &wrong)
+{
+    std::map<std::string, int> used, jobs;
+    std::map<std::string, bool> exclusive;
+    for (const auto &[id, job] : state.jobs) {
+        std::map<std::string, int> own;
+        for (const Share &share : state.shares(job))
+            own[*share.node] += share.cores;
+        for (const auto &[node, cores] : own) {
+            used[node] += cores;
+            jobs[node]++;
+            exclusive[node] = exclusive[node] || job.spec.whole_nodes;
+        }
+    }
+    for (const auto &[name, node] : state.nodes) {
+        if (node.used != used[name] || node.used > node.cores || node.used < 0)
+            wrong.push_back("node " + name + " of " + std::to_string(node.cores) + " cores: " +
+                            std::to_string(node.used) + " are booked, jobs have " +
+                            std::to_string(used[name]));
+        if (exclusive[name] && jobs[name] > 1)
+            wrong.push_back("node " + name + " is shared and belongs to a whole-node job");
+        if (node.removed && node.used == 0)
+            wrong.push_back("node " + name + " is not forgotten");
+    }
+}
+
+void check_indices(const State &state, Violations &wrong)
+{
+    State again;
+    again.config = state.config;
+    for (const auto &[name, node] : state.nodes) {
+        Node &copy = again.nodes.emplace(name, node).first->second;
+        copy.used = 0;
+        again.index(copy);
+    }
+    for (const auto &[id, job] : state.jobs)
+        again.index(job);
+    if (again.indices() != state.indices())
+        wrong.push_back("the indices are not those of the jobs and nodes");
+    size_t ends = 0, requests = 0;
+    for (const auto &[id, job] : state.jobs) {
+        ends += is_end(job.state);
+        auto found = state.requests.find(job.request);
+        requests += found != state.requests.end() && found->second == id;
+    }
+    if (ends != state.finished.size())
+        wrong.push_back("the list of finished jobs has a wrong length");
+    if (requests != state.jobs.size() || requests != state.requests.size())
+        wrong.push_back("the list of submit requests is not that of the jobs");
+}
+
+}  // namespace
+
+std::vector<std::string> violations(const State &state)
+{
+    Violations wrong;
+    for (const auto &[id, job] : state.jobs)
+        check_job(state, job, wrong);
+    check_nodes(state, wrong);
+    check_indices(state, wrong);
+    Decisions decisions = policy(state.config.policy).decide(state);
+    if (!decisions.starts.empty() || !decisions.changes.empty())
+        wrong.push_back("the policy, asked again, wants something else");
+    return wrong;
+}
+
+/* ---- histories
+ * -------------------------------------------------------------------------------------- */
+
+namespace {
+
+/* The request that wants an answer. */
+struct Asker {
+    const std::string *request = nullptr;
+    template <class Content> void operator()(const Content &content)
+    {
+        if constexpr (requires { std::string(content.request); })
+            request = &content.request;
+    }
+};
+
+}  // namespace
+
+std::vector<std::string> Monitor::watch(const Event &event, const Actions &actions,
+                                        const State &state)
+{
+    Asker asker;
+    std::visit(asker, event.content);
+    unanswered_.clear();
+    if (asker.request)
+        unanswered_[*asker.request] = 1;
+    for (const Action &action : actions) {
+        if (const auto *answer = std::get_if<Answer>(&action))
+            see(*answer);
+        if (const auto *record = std::get_if<Record>(&action))
+            see(*record, state);
+        if (const auto *resize = std::get_if<ResizeStep>(&action))
+            see(*resize, state);
+    }
+    for (const auto &[request, count] : unanswered_) {
+        if (count != 0)
+            wrong("request " + request + " is not answered");
+    }
+    return std::exchange(wrong_, {});
+}
+
+void Monitor::see(const Answer &answer)
+{
+    if (--unanswered_[answer.request] < 0)
+        wrong("an answer that nobody asked for: " + answer.request);
+    if ((answer.code == AnswerCode::OK) != answer.message.empty())
+        wrong("an answer with a wrong message: " + answer.message);
+}
+
+void Monitor::see(const Record &record, const State &state)
+{
+    if (record.number <= last_record_) {        /* after a restart */
+        if (to_json(Action(record)) != to_json(Action(records_.at(record.number))))
+            wrong("record " + std::to_string(record.number) + " is another one now");
+        return;
+    }
+    if (record.number != ++last_record_)
+        wrong("record " + std::to_string(record.number) + " follows " +
+              std::to_string(last_record_ - 1));
+    records_[record.number] = record;
+    if (record.event == record::PLACED)
+        placed(record, record.data["blocks"], state);
+    else if (record.event == record::REQUESTED)
+        begin_change(record), placed(record, record.data["joining"], state);
+    else if (record.event == record::COMMITTED || record.event == record::WITHDRAWN ||
+             record.event == record::FAILED)
+        end_change(record);
+    else if (record.event == record::ENDED && std::exchange(jobs_[record.job].ended, true))
+        wrong("job " + std::to_string(record.job) + " ends twice");
+}
+
+/* Whether what is placed now is placed where it may. */
+void Monitor::placed(const Record &record, const Json &blocks, const State &state)
+{
+    for (const Json &block : blocks) {
+        const Node *node = state.node(block["node"].get<std::string>());
+        if (!node || node->state() != NodeState::UP)
+            wrong("job " + std::to_string(record.job) + " is placed on " + block["node"].dump() +
+                  ", which is not up");
+    }
+    History &job = jobs_[record.job];
+    if (record.event != record::PLACED)
+        return;
+    if (record.data["step"] != job.step + 1)
+        wrong("steps of job " + std::to_string(record.job) + " do not follow each other");
+    if (job.ended || job.open)
+        wrong("job " + std::to_string(record.job) + " starts after its end, or while it adapts");
+    job.step++;
+    job.epoch = 0;
+}
+
+void Monitor::begin_change(const Record &record)
+{
+    History &job = jobs_[record.job];
+    if (job.open)
+        wrong("changes of job " + std::to_string(record.job) + " nest");
+    if (record.data["request"] != job.request + 1)
+        wrong("requests of job " + std::to_string(record.job) + " do not follow each other");
+    job.request++;
+    job.open = true;
+}
+
+void Monitor::end_change(const Record &record)
+{
+    History &job = jobs_[record.job];
+    if (!job.open || record.data["request"] != job.request)
+        wrong("a request of job " + std::to_string(record.job) +
+              " ends twice, or without having begun");
+    job.open = false;
+    if (record.event == record::COMMITTED && record.data["epoch"] != ++job.epoch)
+        wrong("epochs of job " + std::to_string(record.job) + " do not follow each other");
+}
+
+void Monitor::see(const ResizeStep &resize, const State &state)
+{
+    const Job *job = state.job(resize.job);
+    if (!job || !job->adaptation)
+        return wrong("a resize without an adaptation");
+    int before = -1;
+    for (int rank : resize.leave) {
+        if (rank <= before || rank >= job->size())
+            wrong("job " + std::to_string(resize.job) + ": rank " + std::to_string(rank) +
+                  " is to leave");
+        before = rank;
+    }
+}
+
+std::vector<std::string> Monitor::finish(const State &state) const
+{
+    std::vector<std::string> open;
+    for (const auto &[id, job] : state.jobs) {
+        if (!is_end(job.state))
+            open.push_back("job " + std::to_string(id) + " has no end: " + to_string(job.state) +
+                           ", " + why_waiting(state, job));
+    }
+    for (const auto &[id, job] : jobs_) {
+        if (job.open)
+            open.push_back("request " + std::to_string(job.request) + " of job " +
+                           std::to_string(id) + " has no end");
+    }
+    return open;
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,57 @@
+/*
+ * What is always true, checked: of a state (violations) and of a history (Monitor).  For tests
+ * and simulations; too slow for every event of a large machine.
+ */
+
+#ifndef ELASTIC_RM_CORE_INVARIANTS_H_INCLUDED
+#define ELASTIC_RM_CORE_INVARIANTS_H_INCLUDED
+
+#include "core/core.h"
+
+namespace elastic::rm {
+
+/* What is wrong with the state; empty if nothing: no core is booked twice, sizes keep the jobs'
+ * bounds and rules, a job's data fits its state, the indices are those that follow from jobs and
+ * nodes, and the policy has nothing to add. */
+std::vector<std::string> violations(const State &state);
+
+/*
+ * Watches a core's events and actions: each request of a person has one answer, each accepted
+ * change of size one end, each accepted job one end; changes of a job never nest; epochs are 1,
+ * 2, 3, ... per step; nothing is placed on a node that is not up; only ranks that exist leave;
+ * records are numbered without gaps.  A restart that hands the same event to a restored core
+ * again is watched by the same monitor: what comes again must be the same.
+ */
+class Monitor {
+  public:
+    /* After each handle(); gives what is wrong. */
+    std::vector<std::string> watch(const Event &event, const Actions &actions, const State &state);
+    /* When nothing more will come: what has no end. */
+    std::vector<std::string> finish(const State &state) const;
+
+  private:
+    void see(const Answer &answer);
+    void see(const Record &record, const State &state);
+    void see(const ResizeStep &resize, const State &state);
+    void begin_change(const Record &record);
+    void end_change(const Record &record);
+    void placed(const Record &record, const Json &blocks, const State &state);
+    void wrong(const std::string &what) { wrong_.push_back(what); }
+
+    struct History {
+        uint32_t step = 0;
+        uint64_t epoch = 0;
+        uint64_t request = 0;   /* last one */
+        bool open = false;      /* it has no end yet */
+        bool ended = false;
+    };
+    std::map<JobId, History> jobs_;
+    std::map<std::string, int> unanswered_;
+    std::map<uint64_t, Record> records_;
+    uint64_t last_record_ = 0;
+    std::vector<std::string> wrong_;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_INVARIANTS_H_INCLUDED */

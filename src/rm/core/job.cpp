@@ -1,0 +1,130 @@
+/* See job.h. */
+
+#include "core/job.h"
+
+#include <bit>
+#include <cmath>
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr int SIZE_MAX_PROCESSES = 1 << 20;     /* as in the step protocol */
+constexpr int CORES_PER_PROCESS_MAX = 4096;
+constexpr int PRIORITY_MAX = 1000000;
+constexpr int64_t TIME_LIMIT_MAX_MS = int64_t{366} * 86400 * 1000;
+constexpr size_t NAME_MAX_BYTES = 255;
+
+/* The greatest n with n^power <= size. */
+int root(int size, int power)
+{
+    int n = static_cast<int>(std::lround(std::pow(size, 1.0 / power)));
+    auto raised = [power](int64_t base) { return power == 2 ? base * base : base * base * base; };
+    while (raised(n) > size)
+        n--;
+    return n;
+}
+
+/* The greatest size of the rule that is at most this positive one, bounds aside; may be 0. */
+int rule_at_most(const JobSpec &spec, int size)
+{
+    switch (spec.size_rule) {
+        case SizeRule::ANY: return size;
+        case SizeRule::MULTIPLE: return size - size % spec.size_multiple;
+        case SizeRule::POWER_OF_TWO:
+            return static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
+        case SizeRule::SQUARE: return root(size, 2) * root(size, 2);
+        case SizeRule::CUBE: return root(size, 3) * root(size, 3) * root(size, 3);
+    }
+    return 0;
+}
+
+/* The smallest size of the rule that is greater than this one of the rule (or 0). */
+int64_t rule_next(const JobSpec &spec, int64_t size)
+{
+    int n = static_cast<int>(size);
+    switch (spec.size_rule) {
+        case SizeRule::ANY: return size + 1;
+        case SizeRule::MULTIPLE: return size + spec.size_multiple;
+        case SizeRule::POWER_OF_TWO: return size == 0 ? 1 : size * 2;
+        case SizeRule::SQUARE: return int64_t{root(n, 2) + 1} * (root(n, 2) + 1);
+        case SizeRule::CUBE: return int64_t{root(n, 3) + 1} * (root(n, 3) + 1) * (root(n, 3) + 1);
+    }
+    return 0;
+}
+
+}  // namespace
+
+int count_processes(const Blocks &blocks)
+{
+    int count = 0;
+    for (const Block &block : blocks)
+        count += block.processes;
+    return count;
+}
+
+bool is_end(JobState state)
+{
+    return state == JobState::DONE || state == JobState::FAILED || state == JobState::CANCELLED;
+}
+
+bool is_placed(JobState state)
+{
+    return state != JobState::PENDING && !is_end(state);
+}
+
+int size_at_most(const JobSpec &spec, int size)
+{
+    size = std::min(size, spec.maximum);
+    if (size < spec.minimum)
+        return 0;
+    int allowed = rule_at_most(spec, size);
+    return allowed < spec.minimum ? 0 : allowed;
+}
+
+int size_at_least(const JobSpec &spec, int size)
+{
+    size = std::max(size, spec.minimum);
+    if (size > spec.maximum)
+        return 0;
+    int64_t allowed = rule_at_most(spec, size);
+    if (allowed < size)
+        allowed = rule_next(spec, allowed);
+    return allowed > spec.maximum ? 0 : static_cast<int>(allowed);
+}
+
+std::string check(const JobSpec &spec)
+{
+    auto outside = [](const char *what, int64_t value, int64_t low, int64_t high) {
+        return std::string(what) + " is " + std::to_string(value) + "; it must be from " +
+               std::to_string(low) + " to " + std::to_string(high);
+    };
+    if (spec.minimum < 1 || spec.minimum > SIZE_MAX_PROCESSES)
+        return outside("the minimum", spec.minimum, 1, SIZE_MAX_PROCESSES);
+    if (spec.maximum < spec.minimum || spec.maximum > SIZE_MAX_PROCESSES)
+        return outside("the maximum", spec.maximum, spec.minimum, SIZE_MAX_PROCESSES);
+    if (spec.elasticity == Elasticity::RIGID && spec.minimum != spec.maximum)
+        return "a rigid job has one size: give the same minimum and maximum, or make it moldable "
+               "or malleable";
+    if (spec.size_multiple < 1 || spec.size_multiple > SIZE_MAX_PROCESSES)
+        return outside("the multiple", spec.size_multiple, 1, SIZE_MAX_PROCESSES);
+    if (size_at_least(spec, 1) == 0)
+        return "no size from " + std::to_string(spec.minimum) + " to " +
+               std::to_string(spec.maximum) + " is one of the rule " + to_string(spec.size_rule);
+    if (spec.preferred != 0 && size_at_most(spec, spec.preferred) != spec.preferred)
+        return "the preferred size " + std::to_string(spec.preferred) +
+               " is not one that the job can have";
+    if (spec.cores_per_process < 1 || spec.cores_per_process > CORES_PER_PROCESS_MAX)
+        return outside("cores per process", spec.cores_per_process, 1, CORES_PER_PROCESS_MAX);
+    if (spec.processes_per_node < 0 || spec.processes_per_node > SIZE_MAX_PROCESSES)
+        return outside("processes per node", spec.processes_per_node, 0, SIZE_MAX_PROCESSES);
+    if (spec.time_limit_ms < 0 || spec.time_limit_ms > TIME_LIMIT_MAX_MS)
+        return outside("the time limit in ms", spec.time_limit_ms, 0, TIME_LIMIT_MAX_MS);
+    if (spec.priority < -PRIORITY_MAX || spec.priority > PRIORITY_MAX)
+        return outside("the priority", spec.priority, -PRIORITY_MAX, PRIORITY_MAX);
+    if (spec.name.size() > NAME_MAX_BYTES || spec.user.size() > NAME_MAX_BYTES)
+        return "a name has more than " + std::to_string(NAME_MAX_BYTES) + " bytes";
+    return "";
+}
+
+}  // namespace elastic::rm

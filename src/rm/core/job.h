@@ -1,0 +1,177 @@
+/*
+ * What a job is: the wish (JobSpec), and what the core knows about it (Job).  Plain data with its
+ * JSON; the core alone changes a Job, everybody may read it (Core::state).
+ *
+ * Sizes are numbers of processes.  A process occupies `cores_per_process` cores of one node.
+ * Times are milliseconds, of whatever clock the events carry (elasticd: Unix time).
+ */
+
+#ifndef ELASTIC_RM_CORE_JOB_H_INCLUDED
+#define ELASTIC_RM_CORE_JOB_H_INCLUDED
+
+#include <optional>
+
+#include "core/fields.h"
+
+namespace elastic::rm {
+
+using JobId = uint64_t;         /* 1, 2, 3, ... */
+constexpr int64_t NEVER = -1;
+
+enum class JobState { PENDING, STARTING, RUNNING, ADAPTING, COMPLETING, DONE, FAILED, CANCELLED };
+template <> struct NamesOf<JobState> {
+    static constexpr const char *names[] = {"PENDING",    "STARTING", "RUNNING", "ADAPTING",
+                                            "COMPLETING", "DONE",     "FAILED",  "CANCELLED"};
+};
+
+/* RIGID: the size is fixed.  MOLDABLE: chosen between minimum and maximum when the job starts.
+ * MALLEABLE: changes while it runs (if the program turns out to be adaptive). */
+enum class Elasticity { RIGID, MOLDABLE, MALLEABLE };
+template <> struct NamesOf<Elasticity> {
+    static constexpr const char *names[] = {"rigid", "moldable", "malleable"};
+};
+
+/* Which sizes between minimum and maximum the program can use. */
+enum class SizeRule { ANY, MULTIPLE, POWER_OF_TWO, SQUARE, CUBE };
+template <> struct NamesOf<SizeRule> {
+    static constexpr const char *names[] = {"any", "multiple", "power_of_two", "square", "cube"};
+};
+
+/* What the running program has said of itself: UNKNOWN until all processes have initialised MPI. */
+enum class StepMode { UNKNOWN, RIGID, ADAPTIVE };
+template <> struct NamesOf<StepMode> {
+    static constexpr const char *names[] = {"unknown", "rigid", "adaptive"};
+};
+
+struct JobSpec {
+    std::string name;
+    std::string user;
+    uint32_t uid = 0;
+    Elasticity elasticity = Elasticity::RIGID;
+    int minimum = 1, maximum = 1;
+    int preferred = 0;          /* start and grow up to this while others wait; 0: the maximum */
+    SizeRule size_rule = SizeRule::ANY;
+    int size_multiple = 1;      /* with MULTIPLE */
+    int cores_per_process = 1;
+    int processes_per_node = 0; /* at most; 0: what fits */
+    bool whole_nodes = false;   /* shares its nodes with nobody */
+    int64_t time_limit_ms = 0;  /* of one step; 0: the configuration's default */
+    int priority = 0;           /* greater is sooner */
+    bool held = false;          /* submitted on hold */
+    bool requeue = false;       /* wait again when a node or the step is lost, instead of failing */
+
+    ELASTIC_FIELDS(name, user, uid, elasticity, minimum, maximum, preferred, size_rule,
+                   size_multiple, cores_per_process, processes_per_node, whole_nodes,
+                   time_limit_ms, priority, held, requeue)
+};
+
+/* `processes` consecutive ranks on one node.  A list of blocks is in rank order; a node may occur
+ * in more than one, since joining ranks follow the staying ones. */
+struct Block {
+    std::string node;
+    int processes = 0;
+
+    bool operator==(const Block &) const = default;
+    ELASTIC_FIELDS(node, processes)
+};
+using Blocks = std::vector<Block>;
+
+int count_processes(const Blocks &blocks);
+
+/* How far a change of size is. */
+enum class AdaptPhase {
+    ACQUIRING,  /* a back end is asked for the nodes */
+    ASKED,      /* ResizeStep is sent, nothing heard */
+    ACCEPTED,   /* by the step: joining processes start */
+    READY       /* they wait in begin: the program is told at a probe */
+};
+template <> struct NamesOf<AdaptPhase> {
+    static constexpr const char *names[] = {"acquiring", "asked", "accepted", "ready"};
+};
+
+/* A change of size that has been decided and has not ended. */
+struct Adaptation {
+    uint64_t request = 0;       /* 1, 2, 3, ... over all steps of the job; has exactly one end */
+    AdaptPhase phase = AdaptPhase::ASKED;
+    bool by_user = false;
+    std::string reason;
+    int old_size = 0, size = 0;
+    std::vector<int> leave;     /* ranks, before the change, rising */
+    Blocks joining;             /* booked for the joining ranks */
+    uint64_t step_request = 0;  /* the step's own number of it, 0 until accepted */
+    bool withdrawing = false;   /* CancelRequest has been sent */
+    int64_t asked_ms = 0;
+
+    ELASTIC_FIELDS(request, phase, by_user, reason, old_size, size, leave, joining, step_request,
+                   withdrawing, asked_ms)
+};
+
+/* Processes that left with a committed request, or joining ones of a request that came to
+ * nothing, whose cores are not free yet. */
+struct Departure {
+    uint64_t request = 0;
+    uint64_t epoch = 0;         /* 0: came to nothing */
+    Blocks blocks;
+    bool releasing = false;     /* the processes have ended; a back end gives the nodes back */
+
+    ELASTIC_FIELDS(request, epoch, blocks, releasing)
+};
+
+struct Job {
+    JobId id = 0;
+    std::string request;        /* of its Submit: repeated, it finds the job */
+    JobSpec spec;
+    JobState state = JobState::PENDING;
+    bool held = false;
+    bool acquiring = false;     /* STARTING, and a back end is asked for the nodes: no step yet */
+    std::string reason;         /* why it waits, or why it ended as it did; for people */
+    JobState verdict = JobState::DONE;  /* COMPLETING: what it will be; PENDING: it waits again */
+    bool releasing = false;     /* COMPLETING, the step is over, its nodes are given back */
+    uint32_t step = 0;          /* 1, 2, 3, ... each start has its own; 0: never started */
+    StepMode mode = StepMode::UNKNOWN;
+    uint64_t epoch = 0;         /* of the step, last committed; 0 at its launch */
+    Blocks blocks;              /* the present world, in rank order; its processes are the size */
+    std::optional<Adaptation> adaptation;
+    std::vector<Departure> departures;
+    int64_t submitted_ms = NEVER;
+    int64_t started_ms = NEVER; /* of the present or last step */
+    int64_t ended_ms = NEVER;
+    int exit_code = 0;          /* of the step; 128 + signal if a signal ended it */
+    /* what happened so far */
+    uint64_t requests = 0;      /* number of the last adaptation request */
+    uint64_t committed = 0, withdrawn = 0, failed = 0;
+    int64_t standstill_ms = 0;  /* sum over committed adaptations */
+    int64_t last_adapted_ms = NEVER;
+    /* resending and patience; see core.cpp */
+    int64_t deadline_ms = NEVER;        /* what the job waits for is looked at again at this time */
+    int64_t limit_at_ms = NEVER;        /* the step's time limit; while it starts, expected */
+    int tries = 0;              /* of the action whose answer is awaited */
+    int start_failures = 0;     /* in a row */
+    int refusals = 0;           /* of changes, in a row: offers pause longer and longer */
+    int64_t offer_after_ms = 0; /* no start, no change is tried before */
+    int wished_size = 0;        /* a user has resized it: it is not grown beyond; 0: none */
+
+    int size() const { return count_processes(blocks); }
+    ELASTIC_FIELDS(id, request, spec, state, held, acquiring, reason, verdict, releasing, step,
+                   mode, epoch, blocks, adaptation, departures, submitted_ms, started_ms, ended_ms,
+                   exit_code, requests, committed, withdrawn, failed, standstill_ms,
+                   last_adapted_ms,
+                   deadline_ms, limit_at_ms, tries, start_failures, refusals, offer_after_ms,
+                   wished_size)
+};
+
+bool is_end(JobState state);
+/* Whether it occupies nodes. */
+bool is_placed(JobState state);
+
+/* The sizes that the program can use: the greatest allowed one that is at most `size` (0: none),
+ * and the smallest that is at least `size` (0: none). */
+int size_at_most(const JobSpec &spec, int size);
+int size_at_least(const JobSpec &spec, int size);
+
+/* Empty, or what is wrong with the wish by itself. */
+std::string check(const JobSpec &spec);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_JOB_H_INCLUDED */

@@ -1,0 +1,35 @@
+/* A node as the core sees it: cores that jobs book, and whether it may be used. */
+
+#ifndef ELASTIC_RM_CORE_NODE_H_INCLUDED
+#define ELASTIC_RM_CORE_NODE_H_INCLUDED
+
+#include "core/fields.h"
+
+namespace elastic::rm {
+
+enum class NodeState { UP, DRAINING, DOWN };
+template <> struct NamesOf<NodeState> {
+    static constexpr const char *names[] = {"up", "draining", "down"};
+};
+
+struct Node {
+    std::string name;
+    int cores = 0;
+    int used = 0;               /* booked by jobs, for processes to come and to go too */
+    bool up = true;
+    bool draining = false;      /* by an administrator; outlives going down */
+    bool removed = false;       /* forgotten as soon as used is 0 */
+    std::string reason;         /* why it is not up */
+
+    NodeState state() const
+    {
+        return !up ? NodeState::DOWN : draining ? NodeState::DRAINING : NodeState::UP;
+    }
+    /* What may be booked now. */
+    int free() const { return up && !draining ? cores - used : 0; }
+    ELASTIC_FIELDS(name, cores, used, up, draining, removed, reason)
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_NODE_H_INCLUDED */

@@ -1,0 +1,62 @@
+/*
+ * Which nodes: a scratch copy of the free cores on which placements are tried, and the ranks that
+ * leave. Pure.  Preference: the job's own nodes, then the one node that fits best, then as few
+ * nodes as possible; in the order of the nodes' names where nothing else decides.
+ */
+
+#ifndef ELASTIC_RM_CORE_PLACEMENT_H_INCLUDED
+#define ELASTIC_RM_CORE_PLACEMENT_H_INCLUDED
+
+#include "core/state.h"
+
+namespace elastic::rm {
+
+class Space {
+  public:
+    /* What is free now. */
+    explicit Space(const State &state);
+    /* The machine without jobs: all nodes that are up, or all that are known. */
+    static Space empty(const State &state, bool up_only);
+
+    /* How many processes of such a job could be placed, beside those in `own`. */
+    int room(const JobSpec &spec, const Blocks &own = {}) const;
+    bool fits(const JobSpec &spec, int processes, const Blocks &own = {}) const;
+    /* Books `processes` and says where; they must fit. */
+    Blocks place(const JobSpec &spec, int processes, const Blocks &own = {});
+
+    /* Booked and unbooked cores.  Those of nodes that are not up are not counted. */
+    void take(const std::vector<Share> &shares);
+    void give(const std::vector<Share> &shares);
+    /* As give, and by how much room(spec) grows. */
+    int give(const std::vector<Share> &shares, const JobSpec &spec);
+    /* No node has more than in the other (of the same nodes). */
+    void limit(const Space &other);
+
+    int64_t total() const { return total_; }
+
+  private:
+    struct Slot {
+        const Node *node;
+        int free;
+        bool usable;
+    };
+    Space() = default;
+    Slot *find(const std::string &node);
+    std::vector<int> processes_on(const Blocks &own) const;
+    int room(const Slot &slot, const JobSpec &spec, int own) const;
+    int cores_for(const Slot &slot, const JobSpec &spec, int processes, int own) const;
+
+    std::vector<Slot> slots_;
+    int64_t total_ = 0;
+};
+
+/* The ranks that remain if these (rising) leave; `left` gets the others' places. */
+Blocks without(const Blocks &blocks, const std::vector<int> &leave, Blocks *left = nullptr);
+/* Ranks after ranks. */
+Blocks append(Blocks first, const Blocks &second);
+/* Which `count` ranks leave: first those on nodes that are not up, then the highest; rising. */
+std::vector<int> choose_leaving(const State &state, const Blocks &blocks, int count);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_PLACEMENT_H_INCLUDED */

@@ -1,0 +1,63 @@
+/*
+ * Who starts, who grows, who shrinks.  A policy is a function of the state alone: asked twice
+ * about the same state it says the same.  It is asked until it has nothing to add.
+ *
+ *   fcfs   in the queue's order; the first that does not fit holds up the others
+ *   easy   as fcfs, and others go ahead where they do not delay the first (EASY backfilling)
+ *   fill   as easy, with the sizes that jobs leave open: starts small, shrinks malleable jobs for those that wait, and
+ *          grows them into what nobody can use
+ *
+ * fcfs and easy start each job at its preferred size (maximum, if it has none) and never change
+ * it.  A job that the nodes that are up could not run even without other jobs holds up nobody.
+ */
+
+#ifndef ELASTIC_RM_CORE_POLICY_H_INCLUDED
+#define ELASTIC_RM_CORE_POLICY_H_INCLUDED
+
+#include <memory>
+
+#include "core/state.h"
+
+namespace elastic::rm {
+
+struct Start {
+    JobId job = 0;
+    Blocks blocks;
+};
+
+struct Change {
+    JobId job = 0;
+    int size = 0;
+    std::vector<int> leave;
+    Blocks joining;
+    std::string reason;
+};
+
+struct Decisions {
+    std::vector<Start> starts;
+    std::vector<Change> changes;
+    int64_t look_again_ms = NEVER;      /* ask again then, whatever happens before */
+
+    void look_again_at(int64_t time_ms)
+    {
+        if (look_again_ms == NEVER || time_ms < look_again_ms)
+            look_again_ms = time_ms;
+    }
+};
+
+class Policy {
+  public:
+    virtual ~Policy() = default;
+    virtual Decisions decide(const State &state) const = 0;
+};
+
+const Policy &policy(PolicyKind kind);
+
+/* The size that fcfs and easy start it with, as far as the nodes that are up allow; 0: they do not. */
+int fixed_size(const State &state, const JobSpec &spec);
+/* Whether it could run if it were alone on the nodes that are up. */
+bool runnable(const State &state, const JobSpec &spec, int size);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_POLICY_H_INCLUDED */

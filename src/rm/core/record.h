@@ -1,0 +1,40 @@
+/*
+ * The history's events (Record): their names have this one definition.  Data beside job, node and
+ * time in brackets.
+ */
+
+#ifndef ELASTIC_RM_CORE_RECORD_H_INCLUDED
+#define ELASTIC_RM_CORE_RECORD_H_INCLUDED
+
+namespace elastic::rm::record {
+
+/* jobs */
+constexpr const char *SUBMITTED = "submitted";  /* spec */
+constexpr const char *HELD = "held";
+constexpr const char *RELEASED = "released";
+constexpr const char *PLACED = "placed";        /* step, size, blocks, waited_ms */
+constexpr const char *STARTED = "started";      /* step, size: it runs */
+constexpr const char *REQUEUED = "requeued";    /* step, reason */
+constexpr const char *MODE = "mode";            /* step, mode: adaptive or rigid */
+/* step, request, by_user, old_size, size, leave, joining, reason */
+constexpr const char *REQUESTED = "requested";
+/* step, request, epoch, old_size, size, blocks, duration_ms, standstill_ms */
+constexpr const char *COMMITTED = "committed";
+constexpr const char *WITHDRAWN = "withdrawn";  /* step, request, old_size, size, reason */
+constexpr const char *FAILED = "failed";        /* the same; of a request, not of the job */
+constexpr const char *FREED = "freed";          /* step, epoch, blocks */
+constexpr const char *COMPLETING = "completing";        /* step, verdict, reason */
+constexpr const char *ENDED = "ended";          /* state, reason, exit_code, step */
+/* nodes */
+constexpr const char *NODE_UP = "node_up";      /* cores */
+constexpr const char *NODE_DOWN = "node_down";  /* reason */
+constexpr const char *NODE_DRAINING = "node_draining";  /* reason */
+constexpr const char *NODE_RESUMED = "node_resumed";
+constexpr const char *NODE_REMOVED = "node_removed";
+/* neither */
+constexpr const char *CONFIGURED = "configured";        /* config */
+constexpr const char *UNEXPECTED = "unexpected";        /* what: an event that did not fit */
+
+}  // namespace elastic::rm::record
+
+#endif /* ELASTIC_RM_CORE_RECORD_H_INCLUDED */

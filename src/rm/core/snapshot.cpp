@@ -1,0 +1,119 @@
+/* See core.h: the state as JSON and back.  Indices are not stored: they follow from the rest. */
+
+#include "core/core_impl.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr int SNAPSHOT_VERSION = 1;
+
+/* The stored form of State. */
+struct Stored {
+    int version = SNAPSHOT_VERSION;
+    Config config;
+    int64_t now_ms = 0;
+    uint64_t seq = 0;
+    std::vector<Job> jobs;
+    std::vector<Node> nodes;
+    JobId last_job = 0;
+    uint64_t records = 0, unexpected = 0;
+    int64_t timer_ms = NEVER, look_at_ms = NEVER, policy_at_ms = NEVER;
+    std::vector<JobId> finished;
+    ELASTIC_FIELDS(version, config, now_ms, seq, jobs, nodes, last_job, records, unexpected,
+                   timer_ms, look_at_ms, policy_at_ms, finished)
+};
+
+/* Empty, or what the rest of the core could not bear. */
+std::string contradiction(const Stored &stored)
+{
+    if (std::string wrong = check(stored.config); !wrong.empty())
+        return wrong;
+    std::set<std::string> nodes;
+    for (const Node &node : stored.nodes)
+        nodes.insert(node.name);
+    std::set<JobId> ids, ends;
+    for (const Job &job : stored.jobs) {
+        std::string name = "job " + std::to_string(job.id);
+        if (std::string wrong = check(job.spec); !wrong.empty())
+            return name + ": " + wrong;
+        if (job.id == 0 || job.id > stored.last_job || !ids.insert(job.id).second)
+            return name + " is there twice, or later than the last one";
+        if (is_end(job.state))
+            ends.insert(job.id);
+        Blocks all = job.blocks;
+        if (job.adaptation)
+            all.insert(all.end(), job.adaptation->joining.begin(), job.adaptation->joining.end());
+        for (const Departure &departure : job.departures)
+            all.insert(all.end(), departure.blocks.begin(), departure.blocks.end());
+        for (const Block &block : all) {
+            if (is_placed(job.state) && !nodes.contains(block.node))
+                return name + " is on node " + block.node + ", which is not known";
+        }
+        if ((job.state == JobState::ADAPTING) && !job.adaptation)
+            return name + " adapts to nothing";
+    }
+    if (std::set<JobId>(stored.finished.begin(), stored.finished.end()) != ends)
+        return "the list of finished jobs is not theirs";
+    return "";
+}
+
+}  // namespace
+
+Json Core::Impl::snapshot() const
+{
+    Stored stored;
+    stored.config = state.config;
+    stored.now_ms = state.now_ms;
+    stored.seq = state.seq;
+    for (const auto &[id, job] : state.jobs)
+        stored.jobs.push_back(job);
+    for (const auto &[name, node] : state.nodes)
+        stored.nodes.push_back(node);
+    stored.last_job = state.last_job;
+    stored.records = state.records;
+    stored.unexpected = state.unexpected;
+    stored.timer_ms = state.timer_ms;
+    stored.look_at_ms = state.look_at_ms;
+    stored.policy_at_ms = state.policy_at_ms;
+    stored.finished.assign(state.finished.begin(), state.finished.end());
+    return write(stored);
+}
+
+std::string Core::Impl::restore(const Json &snapshot)
+{
+    if (!snapshot.is_object() || !snapshot.contains("version"))
+        return "this is not a snapshot of elasticd's core";
+    if (snapshot["version"] != SNAPSHOT_VERSION)
+        return "the snapshot has version " + snapshot["version"].dump() + ", this elasticd knows " +
+               std::to_string(SNAPSHOT_VERSION) + ": start the elasticd that has written it, or a "
+               "newer one";
+    Result<Stored> parsed = parse<Stored>(snapshot);
+    if (!parsed)
+        return "the snapshot is broken: " + parsed.error();
+    Stored &stored = parsed.value();
+    if (std::string wrong = contradiction(stored); !wrong.empty())
+        return "the snapshot is broken: " + wrong;
+    state = State();
+    state.config = stored.config;
+    state.now_ms = stored.now_ms;
+    state.seq = stored.seq;
+    state.last_job = stored.last_job;
+    state.records = stored.records;
+    state.unexpected = stored.unexpected;
+    state.timer_ms = stored.timer_ms;
+    state.look_at_ms = stored.look_at_ms;
+    state.policy_at_ms = stored.policy_at_ms;
+    state.finished.assign(stored.finished.begin(), stored.finished.end());
+    for (Node &node : stored.nodes) {
+        node.used = 0;          /* follows from the jobs */
+        state.index(state.nodes.emplace(node.name, node).first->second);
+    }
+    for (Job &job : stored.jobs) {
+        state.requests[job.request] = job.id;
+        state.index(state.jobs.emplace(job.id, std::move(job)).first->second);
+    }
+    return "";
+}
+
+}  // namespace elastic::rm
