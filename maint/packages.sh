@@ -6,12 +6,15 @@ packages_for() {
         build)
             echo gcc g++ gfortran make autoconf automake libtool m4 patch perl python3 pkg-config xz-utils file ccache \
                 ca-certificates libc6-dev libfabric-dev libhwloc-dev librdmacm-dev libibverbs-dev nlohmann-json3-dev \
-                libcli11-dev
+                libcli11-dev libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libtomlplusplus-dev
             # libfabric's own needs at link time; these exist for x86 only.
             [ "$(dpkg --print-architecture)" != amd64 ] || echo libpsm2-dev libpsm-infinipath1-dev
             ;;
         test) echo libgtest-dev libpng-dev procps shellcheck man-db ;;
-        full) echo clang libclang-rt-dev llvm ;;
+        full) echo clang libclang-rt-dev llvm chromium chromium-driver ;;
+        cluster) echo iproute2 util-linux openssh-client openssh-server procps ;;
+        slurm) echo slurmctld slurmd slurm-client munge ;;
+        accounting) echo slurmdbd mariadb-server ;;
         demo) echo procps libpng-dev zlib1g-dev ;;
     esac
 }

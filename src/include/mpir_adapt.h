@@ -25,6 +25,10 @@ int MPIR_Adapt_check_finalize(void);
 /* Epoch of the last commit, 0 before the first. */
 unsigned MPIR_Adapt_epoch(void);
 
+/* ---- adapt_pvars.c: performance variables ------------------------------------------------------ */
+/* Called whenever MPI_T sets its tables up. */
+void MPIR_Adapt_register_pvars(void);
+
 /* ---- adapt_handles.c: handles over an adaptation (C4, C5, C6, W8) ----------------------------- */
 /* Lineage of a communicator: derived from MPI_COMM_SELF alone (survives), or not (ends). */
 enum MPIR_Adapt_lineage {
@@ -63,7 +67,8 @@ int MPIR_Adapt_comm_survives(MPI_Comm comm);
 /* C6: an error that tells what is pending (kind, communicator, peer, tag), or MPI_SUCCESS. */
 int MPIR_Adapt_check_pending(void);
 /* C5: deletes the attributes cached on MPI_COMM_WORLD and on all communicators and windows that
- * end with the commit, through their callbacks; the old world still works. */
+ * end with the commit, through their callbacks; the old world still works.  Returns the first error
+ * that a callback returned; the attributes are gone nevertheless. */
 int MPIR_Adapt_delete_attributes(void);
 /* C4: closes files, frees windows, releases communicators that do not derive from MPI_COMM_SELF
  * alone, all without communication; their handles become stale.  Nobody communicates on them any
@@ -126,8 +131,9 @@ int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index);
 /* The window's communicators; new_world is NULL on a leaving process, intercomm where none join. */
 int MPID_Adapt_begin(const struct pmi_adapt_plan *plan, int index,
                      struct MPIR_Comm ** intercomm, struct MPIR_Comm ** new_world);
-/* Waits until all processes of the window are here. */
-int MPID_Adapt_barrier(void);
+/* Waits until all processes of the window are here and tells each of them the greatest `value` (0 or
+ * more).  With 0 the window has ended for communication, otherwise everything is as it was. */
+int MPID_Adapt_agree(int value, int *greatest);
 /* Makes the new world of members (indices in the plan, by new rank), or of this process alone. */
 int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index);
 

@@ -376,9 +376,15 @@ static void join_world(void)
     fail_here("ready", join_epoch);
     say("cmd=adapt_ready epoch=%u segment=%d:%d:%d\n", join_epoch, (int) getpid(), 77, 4096);
     last_epoch = join_epoch - 1;
-    for (;;) {
+    for (int prepared = 0;;) {
         uint32_t seen = load32(&board->wake);
-        if (load32(&board->agreed) == join_epoch && load32(&board->plan_epoch) == join_epoch)
+        int placed = load32(&board->plan_epoch) == join_epoch;
+        if (placed && !prepared) {
+            prepared = 1;
+            if (__atomic_add_fetch(&board->prepared, 1, __ATOMIC_ACQ_REL) == board->participants)
+                say("cmd=adapt_prepared epoch=%u\n", join_epoch);
+        }
+        if (placed && load32(&board->agreed) == join_epoch)
             break;
         wait_wake(seen);
     }

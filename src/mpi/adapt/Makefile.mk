@@ -7,6 +7,7 @@ noinst_HEADERS += \
     src/mpi/adapt/adapt.h \
     src/mpid/ch4/src/ch4_adapt.h \
     src/mpid/ch4/netmod/ofi/ofi_adapt.h \
+    src/mpid/common/shm/mpidu_crowded.h \
     src/mpid/common/shm/mpidu_init_shm_adapt.h \
     src/mpid/common/shm/mpidu_init_shm_adapt_inc.h \
     src/pmi/include/pmi_adapt.h \
@@ -17,8 +18,10 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_handles.c \
     src/mpi/adapt/adapt_init.c \
     src/mpi/adapt/adapt_probe.c \
+    src/mpi/adapt/adapt_pvars.c \
     src/mpi/adapt/adapt_window.c \
     src/mpid/ch4/src/ch4_adapt.c \
     src/mpid/ch4/src/ch4_adapt_handles.c \
     src/mpid/ch4/netmod/ofi/ofi_adapt.c \
-    src/mpid/ch4/shm/posix/posix_adapt.c
+    src/mpid/ch4/shm/posix/posix_adapt.c \
+    src/mpid/common/shm/mpidu_crowded.c

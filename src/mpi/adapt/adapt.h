@@ -69,6 +69,14 @@ void MPIR_Adapt_set_phase(enum pmi_adapt_phase phase);
 int MPIR_Adapt_map_plan(void);
 void MPIR_Adapt_unmap_plan(void);
 
+/* ---- adapt_pvars.c ---- */
+/* A survivor spent so many seconds in the library because of the adaptation under way. */
+void MPIR_Adapt_count_standstill(double seconds);
+void MPIR_Adapt_count_joining_wait(double seconds);
+double MPIR_Adapt_seconds_since(MPL_time_t start);
+/* The adaptation under way has been committed. */
+void MPIR_Adapt_count_commit(void);
+
 /* ---- mpir_init.c ---- */
 /* A leaving process ends, whatever sessions it still has: the next MPI_Finalize is the last one. */
 void MPIR_Adapt_end_sessions(void);

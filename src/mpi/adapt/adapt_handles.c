@@ -494,6 +494,12 @@ static void find_attributed_win(void *object, void *context)
         *found = win;
 }
 
+static void keep_first(int *mpi_errno, int err)
+{
+    if (*mpi_errno == MPI_SUCCESS)
+        *mpi_errno = err;
+}
+
 int MPIR_Adapt_delete_attributes(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -501,27 +507,17 @@ int MPIR_Adapt_delete_attributes(void)
     MPIR_Win *win;
 
     if (!MPIR_Process.attr_free)
-        goto fn_exit;
+        return MPI_SUCCESS;
 
-    if (comm->attributes) {
-        mpi_errno = MPIR_Process.attr_free(comm->handle, &comm->attributes);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
+    if (comm->attributes)
+        keep_first(&mpi_errno, MPIR_Process.attr_free(comm->handle, &comm->attributes));
     /* Look anew each time: callbacks may create and free communicators and windows.  attr_free
      * empties the list in any case, so this ends. */
-    while ((comm = find_attributed_comm())) {
-        mpi_errno = MPIR_Process.attr_free(comm->handle, &comm->attributes);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-    while (win = NULL, foreach_win(find_attributed_win, &win), win) {
-        mpi_errno = MPIR_Process.attr_free(win->handle, &win->attributes);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-
-  fn_exit:
+    while ((comm = find_attributed_comm()))
+        keep_first(&mpi_errno, MPIR_Process.attr_free(comm->handle, &comm->attributes));
+    while (win = NULL, foreach_win(find_attributed_win, &win), win)
+        keep_first(&mpi_errno, MPIR_Process.attr_free(win->handle, &win->attributes));
     return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 /* ---- C4: release -------------------------------------------------------------------------------------- */

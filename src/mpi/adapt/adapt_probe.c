@@ -133,6 +133,8 @@ int MPIR_Probe_adapt_impl(int *pending_adaptation, int *local_status, MPI_Info *
         if (likely(number < __atomic_load_n(&control->gate, __ATOMIC_ACQUIRE)))
             goto fn_exit;
 
+        MPL_time_t start;
+        MPL_wtime(&start);
         mpi_errno = wait_for_decision(&agreed);
         MPIR_ERR_CHECK(mpi_errno);
         if (!agreed)
@@ -142,6 +144,7 @@ int MPIR_Probe_adapt_impl(int *pending_adaptation, int *local_status, MPI_Info *
         MPIR_Adapt.state = MPIR_ADAPT_STATE__TOLD;
         mpi_errno = answer_true(pending_adaptation, local_status, info);
         MPIR_ERR_CHECK(mpi_errno);
+        MPIR_Adapt_count_standstill(MPIR_Adapt_seconds_since(start));
     } else if (MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD ||
                MPIR_Adapt.state == MPIR_ADAPT_STATE__JOINING) {
         mpi_errno = answer_true(pending_adaptation, local_status, info);

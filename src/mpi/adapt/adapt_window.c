@@ -36,6 +36,18 @@ static int my_index(void)
     return MPIR_Process.rank;
 }
 
+/* Nobody is told of the adaptation before all joining processes have said this.  A message from a
+ * process whose address becomes known while its connection is made matches no receive that is posted
+ * already: libfabric takes the sender of such a connection for unknown (directed receive). */
+static int report_prepared(unsigned epoch)
+{
+    struct pmi_adapt_control *control = MPIR_Adapt.control;
+
+    if (__atomic_add_fetch(&control->prepared, 1, __ATOMIC_ACQ_REL) != control->participants)
+        return MPI_SUCCESS;
+    return MPIR_Adapt_tell_daemon("cmd=adapt_prepared epoch=%u", epoch);
+}
+
 /* Steps 2 and 3: a joining process makes itself known and waits for the others.  The lowest joining
  * process of each host brings the shared memory of the host's future processes. */
 static int wait_for_window(void)
@@ -66,6 +78,8 @@ static int wait_for_window(void)
             mpi_errno = MPIR_Adapt_map_plan();
             MPIR_ERR_CHECK(mpi_errno);
             mpi_errno = MPID_Adapt_prepare(MPIR_Adapt.plan, index);
+            MPIR_ERR_CHECK(mpi_errno);
+            mpi_errno = report_prepared(MPIR_Adapt.join_epoch);
             MPIR_ERR_CHECK(mpi_errno);
             prepared = true;
         }
@@ -104,15 +118,20 @@ int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Comm *intercomm_ptr = NULL, *new_world_ptr = NULL;
+    MPL_time_t start;
 
     mpi_errno = check_begin();
     MPIR_ERR_CHECK(mpi_errno);
 
     int index = my_index();
-    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__JOINING)
+    MPL_wtime(&start);
+    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__JOINING) {
         mpi_errno = wait_for_window();
-    else
+        MPIR_Adapt_count_joining_wait(MPIR_Adapt_seconds_since(start));
+        MPL_wtime(&start);
+    } else {
         mpi_errno = MPID_Adapt_prepare(MPIR_Adapt.plan, index);
+    }
     MPIR_ERR_CHECK(mpi_errno);
 
     mpi_errno = MPID_Adapt_begin(MPIR_Adapt.plan, index, &intercomm_ptr, &new_world_ptr);
@@ -126,6 +145,7 @@ int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
     MPIR_Adapt.state = MPIR_ADAPT_STATE__WINDOW;
     MPIR_Adapt_leaving = MPIR_Adapt.leaving;
     MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_WINDOW);
+    MPIR_Adapt_count_standstill(MPIR_Adapt_seconds_since(start));
 
   fn_exit:
     return mpi_errno;
@@ -185,20 +205,39 @@ static int leave(unsigned epoch)
     goto fn_exit;
 }
 
+/* Everybody is here, and nobody has requests pending; otherwise all learn of it, and the window stays
+ * open (C6). */
+static int close_window(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int pending = MPIR_Adapt_check_pending(), with_pending = 0;
+
+    mpi_errno = MPID_Adapt_agree(pending ? my_index() + 1 : 0, &with_pending);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = pending;
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP1(with_pending, mpi_errno, MPI_ERR_PENDING, "**adaptpendingother",
+                         "**adaptpendingother %d", with_pending - 1);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPIR_Comm_adapt_commit_impl(void)
 {
     int mpi_errno = MPI_SUCCESS;
     unsigned epoch = MPIR_Adapt.epoch + 1;
+    MPL_time_t start;
 
     MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state != MPIR_ADAPT_STATE__WINDOW, mpi_errno, MPI_ERR_OTHER,
                         "**adaptnowindow");
-    mpi_errno = MPIR_Adapt_check_pending();
+    MPL_wtime(&start);
+    mpi_errno = close_window();
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Adapt_delete_attributes();
-    MPIR_ERR_CHECK(mpi_errno);
-
-    mpi_errno = MPID_Adapt_barrier();
-    MPIR_ERR_CHECK(mpi_errno);
+    /* Too late to stay in the window: the commit goes on, and the callback's error is returned. */
+    int callback_errno = MPIR_Adapt_delete_attributes();
     mpi_errno = MPIR_Adapt_release_handles(epoch);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Adapt_commit(MPIR_Adapt.plan, my_index());
@@ -213,12 +252,17 @@ int MPIR_Comm_adapt_commit_impl(void)
     mpi_errno = report_committed(epoch);
     MPIR_ERR_CHECK(mpi_errno);
 
+    MPIR_Adapt_count_standstill(MPIR_Adapt_seconds_since(start));
+    MPIR_Adapt_count_commit();
+
     if (MPIR_Adapt.leaving) {
         mpi_errno = leave(epoch);
         MPIR_ERR_CHECK(mpi_errno);
     } else {
         MPIR_Adapt.state = MPIR_ADAPT_STATE__RUNNING;
     }
+    mpi_errno = callback_errno;
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;

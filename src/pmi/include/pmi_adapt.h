@@ -42,6 +42,8 @@
  *                                      a joining process waits in begin; the lowest joining rank of
  *                                      each host names the shared segment that it made for the host's
  *                                      future membership (open /proc/<pid>/fd/<fd>)
+ *   cmd=adapt_prepared epoch=E         sent by the joining process that was the last of its board to
+ *                                      take the plan's addresses in: others may talk to all of them now
  *   cmd=adapt_committed epoch=E        sent by the process that was the last of its board to commit
  */
 
@@ -83,7 +85,8 @@ struct pmi_adapt_control {
 
     /* written by processes */
     uint32_t committed;         /* processes of this board that have committed plan_epoch */
-    char pad1[PMI_ADAPT_LINE - 4];
+    uint32_t prepared;          /* joining processes of this board that know all addresses of the plan */
+    char pad1[PMI_ADAPT_LINE - 8];
 
     /* constant after creation */
     uint64_t magic;

@@ -618,13 +618,15 @@ int MPID_Adapt_begin(const struct pmi_adapt_plan *plan, int index,
 
 /* ---- commit ----------------------------------------------------------------------------------- */
 
-int MPID_Adapt_barrier(void)
+int MPID_Adapt_agree(int value, int *greatest)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
 
-    mpi_errno = MPIR_Barrier(window.union_comm, &errflag);
+    mpi_errno = MPIR_Allreduce(&value, greatest, 1, MPI_INT, MPI_MAX, window.union_comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
+    if (*greatest != 0)
+        goto fn_exit;
     mpi_errno = MPIR_Comm_release(window.union_comm);
     MPIR_ERR_CHECK(mpi_errno);
     window.union_comm = NULL;

@@ -11,6 +11,8 @@
 #ifndef MPIDU_INIT_SHM_ADAPT_H_INCLUDED
 #define MPIDU_INIT_SHM_ADAPT_H_INCLUDED
 
+#include "mpidu_crowded.h"
+
 /* Value of init_shm_initialized, which is 1 otherwise. */
 #define INIT_SHM_LAUNCHED_ALONE 2
 
@@ -27,6 +29,16 @@ int MPIDU_Init_shm_adapt_drop_old(void);
 
 /* The local barrier with a function to call while waiting. */
 int MPIDU_Init_shm_adapt_barrier(int (*while_waiting) (void));
+
+/* Bytes that the local barrier, the blocks for exchanges and the process ids take. */
+#define MPIDU_INIT_SHM_ADAPT_BYTES(local_size)                                      \
+    (MPIDU_SHM_CACHE_LINE_LEN +                                                     \
+     (local_size) * (sizeof(MPIDU_Init_shm_block_t) + sizeof(int)))
+
+/* Puts the id of this process into its slot; the others see it after the next local barrier. */
+void MPIDU_Init_shm_adapt_enlist(void);
+/* Tells mpidu_crowded.h who shares the node: the processes of n slots, or of the first n (NULL). */
+void MPIDU_Init_shm_adapt_crowd(const int *slots, int n);
 
 /* Hooks of mpidu_init_shm_alloc.c: nonzero if it was done here. */
 int MPIDU_Init_shm_adapt_alloc(size_t bytes, void **ptr);

@@ -4,6 +4,7 @@
  */
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define GENERATION_ALIGN 4096
 
@@ -15,6 +16,7 @@ struct generation {
 static struct generation generation, old_generation;
 static MPIDU_shm_seg_t launch_memory;   /* while old_generation is the launch's */
 static int launch_memory_is_old;
+static int *pids;               /* in the segment, by slot */
 
 int MPIDU_Init_shm_launched_alone(void)
 {
@@ -39,7 +41,26 @@ void MPIDU_Init_shm_adapt_move(void *segment, size_t bytes, int new_local_size, 
     barrier = (Init_shm_barrier_t *) segment;
     sense = 0;
     baseaddr = (char *) segment + MPIDU_SHM_CACHE_LINE_LEN;
-    generation.used = MPIDU_SHM_CACHE_LINE_LEN + sizeof(MPIDU_Init_shm_block_t) * local_size;
+    generation.used = MPIDU_INIT_SHM_ADAPT_BYTES(local_size);
+    MPIDU_Init_shm_adapt_enlist();
+}
+
+void MPIDU_Init_shm_adapt_enlist(void)
+{
+    pids = (int *) ((char *) baseaddr + local_size * sizeof(MPIDU_Init_shm_block_t));
+    pids[my_local_rank] = (int) getpid();
+}
+
+void MPIDU_Init_shm_adapt_crowd(const int *slots, int n)
+{
+    int *list = MPL_malloc(n * sizeof(int), MPL_MEM_SHM);
+
+    if (!list)
+        return;         /* stays as it was */
+    for (int i = 0; i < n; i++)
+        list[i] = n == 1 ? (int) getpid() : pids[slots ? slots[i] : i];
+    MPIDU_Crowded_set(list, n);
+    MPL_free(list);
 }
 
 void MPIDU_Init_shm_adapt_resize(int new_local_size, int new_local_rank)
@@ -92,7 +113,7 @@ int MPIDU_Init_shm_adapt_barrier(int (*while_waiting) (void))
         while (MPL_atomic_load_int(&barrier->wait) == sense) {
             mpi_errno = while_waiting();
             MPIR_ERR_CHECK(mpi_errno);
-            MPL_sched_yield();
+            sched_yield();
         }
         sense = 1 - sense;
     }

@@ -1,11 +1,11 @@
 ##
-## The step manager's core and glue in mpiexec, the board in hydra_pmi_proxy, the command elastic.
+## The step manager's core and glue in mpiexec, the board in hydra_pmi_proxy.
 ##
 
 AM_CPPFLAGS += -I$(top_srcdir)/elastic -I$(top_srcdir)/pm/pmiserv
 AM_CXXFLAGS = -std=c++20
 
-# nlohmann-json and CLI11 are headers alone; the C++ runtime is linked in, so that mpiexec starts
+# nlohmann-json is headers alone; the C++ runtime is linked in, so that mpiexec starts
 # wherever it did before.
 elastic_ldflags = -static-libstdc++ -static-libgcc
 
@@ -33,7 +33,6 @@ noinst_HEADERS +=              \
     elastic/adaptation_table.h \
     elastic/board.h            \
     elastic/change.h           \
-    elastic/elastic_client.h   \
     elastic/journal.h          \
     elastic/offers.h           \
     elastic/payload.h          \
@@ -50,18 +49,11 @@ noinst_HEADERS +=              \
     elastic/step_state.h       \
     elastic/world.h
 
-# In the folder, because the build folder already has a folder of this name.
-bin_PROGRAMS += elastic/elastic
-elastic_elastic_SOURCES =              \
-    elastic/elastic_main.cpp   \
-    elastic/elastic_client.cpp \
-    elastic/change.cpp
-elastic_elastic_LDFLAGS = $(elastic_ldflags)
-
 if hydra_ui_mpich
 mpiexec_hydra_SOURCES +=       \
     elastic/step_glue.c        \
     elastic/step_launch.c      \
+    elastic/step_launchers.c   \
     elastic/step_loop.c        \
     elastic/step_options.c     \
     elastic/step_socket.c      \

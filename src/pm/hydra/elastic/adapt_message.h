@@ -8,7 +8,10 @@
 #ifndef ADAPT_MESSAGE_H_INCLUDED
 #define ADAPT_MESSAGE_H_INCLUDED
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 struct HYD_adapt_message {
     uint32_t kind;
@@ -21,5 +24,23 @@ struct HYD_adapt_message {
 #define HYD_ADAPT_BROKE 1000
 
 #define HYD_ADAPT_MESSAGE_MAX (64 * 1024 * 1024)        /* of a payload */
+
+/* A host that loses its power or its network says nothing.  Both ends of a control connection ask
+ * whether the other one is there, and take it for closed after SILENCE_S without an answer (the kernel
+ * answers, however busy or stopped the process is). */
+#define HYD_ADAPT_SILENCE_S 30
+
+static inline void HYD_adapt_notice_silence(int fd)
+{
+    const int on = 1, idle_s = HYD_ADAPT_SILENCE_S / 3, every_s = HYD_ADAPT_SILENCE_S / 6, count = 4;
+    const unsigned unacknowledged_ms = HYD_ADAPT_SILENCE_S * 1000;
+
+    /* not for local sockets, where the calls fail and nothing can be silent */
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof(unacknowledged_ms));
+}
 
 #endif /* ADAPT_MESSAGE_H_INCLUDED */

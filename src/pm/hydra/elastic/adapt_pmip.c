@@ -606,6 +606,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
             head[1] = 1;
     }
     if (head[1]) {
+        HYD_adapt_notice_silence(HYD_pmcd_pmip.upstream.control);
         status = watch_processes();
         HYDU_ERR_POP(status, "unable to watch the processes\n");
     }
@@ -641,6 +642,15 @@ HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[])
     memcpy(payload, &rank, sizeof(rank));
     memcpy(payload + sizeof(rank), &host, sizeof(host));
     return report(REPORT_READY, (uint32_t) strtoul(epoch, NULL, 10), payload, sizeof(payload));
+}
+
+HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[])
+{
+    const char *epoch = argument(args, "epoch");
+
+    if (board.fd < 0 || process_of_fd(fd) < 0 || !epoch)
+        return HYD_SUCCESS;
+    return report(REPORT_PREPARED, (uint32_t) strtoul(epoch, NULL, 10), NULL, 0);
 }
 
 HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[])

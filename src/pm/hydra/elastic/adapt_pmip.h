@@ -43,6 +43,7 @@ int HYD_pmcd_pmip_adapt_busy(void);
 /* PMI commands of the processes (PMI-1 table). */
 HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[]);
+HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[]);
 
 #endif /* ADAPT_PMIP_H_INCLUDED */

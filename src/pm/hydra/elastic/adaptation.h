@@ -52,7 +52,7 @@ struct Adaptation {
     uint32_t first_uid = 0;
     std::set<Agent> pre_agents; /* hold pre-existing processes */
     std::set<Agent> agents;     /* and those of joining ones */
-    std::set<Agent> freeze_owed, commit_owed, counts_owed;
+    std::set<Agent> prepare_owed, freeze_owed, commit_owed, counts_owed;
     uint64_t target = 0;
     std::vector<RankCount> counts;      /* of the round of STEP_COUNTS under way */
 

@@ -131,6 +131,14 @@ bool valid_host_name(std::string_view name)
            std::all_of(name.begin(), name.end(), allowed);
 }
 
+bool valid_host_place(std::string_view place)
+{
+    size_t colon = place.find(':');
+    return valid_host_name(place.substr(0, colon)) &&
+           (colon == std::string_view::npos ||
+            parse_number(place.substr(colon + 1), 1, SIZE_MAX_PROCESSES));
+}
+
 Result<std::vector<std::string>> parse_hosts(std::string_view text, char separator)
 {
     std::vector<std::string> hosts;

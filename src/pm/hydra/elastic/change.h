@@ -24,6 +24,7 @@ struct ChangeRequest {
     int size = 0;               /* after the change */
     std::optional<std::vector<int>> leave;      /* ranks before the change; none: the highest */
     std::vector<std::string> hosts;     /* for joining processes; empty: wherever there is room */
+    std::string tag;            /* the client's own mark, repeated in the event "requested" */
 };
 
 struct Change {
@@ -40,6 +41,8 @@ Result<std::vector<int>> parse_ranks(std::string_view text, char separator);
 /* "a+b" or "a,b": letters, digits, '.', '-', '_'. */
 Result<std::vector<std::string>> parse_hosts(std::string_view text, char separator);
 bool valid_host_name(std::string_view name);
+/* A host name, or NAME:COUNT: exactly so many joining processes there. */
+bool valid_host_place(std::string_view place);
 
 /* Whole number within [low, high]; nothing else in the text. */
 std::optional<long long> parse_number(std::string_view text, long long low, long long high);

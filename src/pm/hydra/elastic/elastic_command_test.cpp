@@ -112,6 +112,10 @@ class Server {
         Server &server = self(context);
         if (command == STEP_PLAN)
             server.participants_.push_back(group);
+        if (command == STEP_PLAN && group == server.next_group_ - 1 && group > 0)
+            server.todo_.push_back([&server, group, epoch] {
+                server.report(group, REPORT_PREPARED, epoch, "");
+            });
         if (command == STEP_FREEZE)
             server.todo_.push_back([&server, group, epoch] {
                 server.report(group, REPORT_FROZEN, epoch, write_number(3));

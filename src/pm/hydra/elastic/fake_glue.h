@@ -83,6 +83,10 @@ class FakeGlue {
     {
         report(group, proxy, REPORT_READY, epoch, write_ready({rank, {100 + rank, 7, 4096}}));
     }
+    void prepared(int group, int proxy, uint32_t epoch)
+    {
+        report(group, proxy, REPORT_PREPARED, epoch, "");
+    }
     void frozen(int group, int proxy, uint32_t epoch, uint64_t ceiling)
     {
         report(group, proxy, REPORT_FROZEN, epoch, write_number(ceiling));

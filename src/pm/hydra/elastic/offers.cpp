@@ -13,8 +13,13 @@ Result<Offers> Offers::create(const step_config &config)
     bool range_given = config.range_min != 0 || config.range_max != 0;
     if (config.schedule && config.policy)
         return Error{"--adapt-schedule and --adapt-policy exclude each other: give one of them"};
+    if (range_given && config.schedule)
+        return Error{"--adapt-range is for a policy or for requests, not for --adapt-schedule: leave "
+                     "it out"};
+    if (range_given && (config.range_min < 1 || config.range_max < config.range_min))
+        return Error{"--adapt-range must be MIN:MAX with 1 <= MIN <= MAX, such as 1:8"};
     if (range_given && !config.policy)
-        return Error{"--adapt-range is for --adapt-policy: give a policy, or leave the range out"};
+        offers.requests_range_ = Range{config.range_min, config.range_max};
     if (config.schedule) {
         auto schedule = parse_schedule(config.schedule, config.size);
         if (!schedule)

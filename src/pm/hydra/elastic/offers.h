@@ -34,6 +34,8 @@ class Offers {
     static Result<Offers> create(const step_config &config);
 
     bool any() const { return policy_ || !schedule_.empty(); }
+    /* --adapt-range without a policy: what requests are accepted for. */
+    const std::optional<Range> &requests_range() const { return requests_range_; }
     bool is_schedule() const { return !schedule_.empty(); }
 
     /* The processes are there: `launch_ms` is the zero of schedule times. */
@@ -53,6 +55,7 @@ class Offers {
     std::vector<ScheduleEntry> schedule_;
     size_t next_entry_ = 0;
     std::optional<Policy> policy_;
+    std::optional<Range> requests_range_;
     int64_t interval_ms_ = 0, launch_ms_ = 0, not_before_ms_ = 0;
     int failures_ = 0;
 };

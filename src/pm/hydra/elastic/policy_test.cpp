@@ -130,6 +130,8 @@ TEST(OffersTest, options_that_exclude_each_other)
     EXPECT_NE(Offers::create(no_range).error().find("--adapt-range"), std::string::npos);
     step_config only_range = policy_config(0);
     only_range.policy = nullptr;
+    EXPECT_EQ(Offers::create(only_range).value().requests_range()->max, 4);
+    only_range.schedule = "4";
     EXPECT_FALSE(Offers::create(only_range));
 }
 

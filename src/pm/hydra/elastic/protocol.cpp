@@ -72,10 +72,10 @@ class FieldReader {
     {
         std::vector<std::string> hosts;
         for (const Json &item : list(name, HOSTS_MAX)) {
-            bool fits = item.is_string() && valid_host_name(item.get_ref<const std::string &>());
+            bool fits = item.is_string() && valid_host_place(item.get_ref<const std::string &>());
             if (!fits)
                 fail(std::string("'") + name +
-                     "' must hold host names of letters, digits, '.', '-' and '_'");
+                     "' must hold host names of letters, digits, '.', '-' and '_', or NAME:COUNT");
             hosts.push_back(fits ? item.get<std::string>() : "");
         }
         return hosts;
@@ -106,7 +106,8 @@ class FieldReader {
 
 ResizeRequest read_resize(FieldReader &fields)
 {
-    fields.allow("resize", {"size", "leave", "hosts", "if_epoch", "deadline_ms", "reason", "wait"});
+    fields.allow("resize", {"size", "leave", "hosts", "if_epoch", "deadline_ms", "reason", "tag",
+                            "wait"});
     ResizeRequest resize;
     if (!fields.has("size"))
         fields.fail("'size' is missing: give the number of processes wanted");
@@ -120,6 +121,7 @@ ResizeRequest read_resize(FieldReader &fields)
     if (fields.has("deadline_ms"))
         resize.deadline_ms = fields.number("deadline_ms", 1, COUNTER_MAX);
     resize.reason = fields.text("reason", REASON_MAX_BYTES);
+    resize.change.tag = fields.text("tag", TAG_MAX_BYTES);
     resize.wait = fields.flag("wait");
     return resize;
 }
@@ -200,6 +202,7 @@ const char *to_string(ErrorCode code)
         case ErrorCode::LAUNCH: return "launch";
         case ErrorCode::NOTHING: return "nothing";
         case ErrorCode::AGREED: return "agreed";
+        case ErrorCode::MANAGED: return "managed";
     }
     return "?";
 }

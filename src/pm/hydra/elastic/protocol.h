@@ -20,6 +20,7 @@ namespace elastic {
 
 inline constexpr int PROTOCOL_VERSION = 1;
 inline constexpr size_t REQUEST_ID_MAX_BYTES = 64;
+inline constexpr size_t TAG_MAX_BYTES = 64;
 inline constexpr size_t REASON_MAX_BYTES = PMI_ADAPT_REASON_MAX - 1;
 
 struct HelloRequest {};
@@ -46,7 +47,7 @@ struct ClientRequest {
 
 /* One definition of each error code; what they mean to a client is in doc/step-protocol.md. */
 enum class ErrorCode { SYNTAX, VERSION, OPERATION, FIELD, CHANGE, RIGID, BUSY, ENDED, STALE, LAUNCH,
-                       NOTHING, AGREED };
+                       NOTHING, AGREED, MANAGED };
 const char *to_string(ErrorCode code);
 
 struct ProtocolError {

@@ -42,6 +42,7 @@ Result<int64_t> parse_time_ms(std::string_view text);
 /* "MIN:MAX", 1 <= MIN <= MAX. */
 struct Range {
     int min = 0, max = 0;
+    bool holds(int size) const { return min <= size && size <= max; }
 };
 Result<Range> parse_range(std::string_view text);
 

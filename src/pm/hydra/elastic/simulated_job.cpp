@@ -22,6 +22,7 @@ struct SimulatedJob::Actor {
     std::string host;
     bool alive = true;
     bool joining = false;       /* until its first commit */
+    bool prepared = false;      /* joining: knows the addresses of all others */
     uint32_t epoch = 0;         /* last committed */
     uint64_t count = 0;         /* its slot on the board */
     uint32_t phase = PMI_ADAPT_PHASE_NONE;
@@ -306,8 +307,20 @@ void SimulatedJob::place_plan(Daemon &daemon, uint64_t request, const std::strin
             std::count(plan.uids.begin(), plan.uids.end(), actor->uid));
     for (Actor *actor : daemon.actors) {
         if (actor->alive && actor->phase == PMI_ADAPT_PHASE_JOINING)
-            enter_window(*actor);
+            after(delay_us(), [this, &daemon, actor] { prepare(daemon, *actor); });
     }
+}
+
+void SimulatedJob::prepare(Daemon &daemon, Actor &actor)
+{
+    if (!actor.alive)
+        return;
+    actor.prepared = true;
+    bool all = std::all_of(daemon.actors.begin(), daemon.actors.end(),
+                           [](const Actor *other) { return other->prepared; });
+    if (all)
+        report(daemon.agent, REPORT_PREPARED, daemon.plan.epoch, "");
+    enter_window(actor);
 }
 
 /* Shutting the gate and reading the counts are two moments. */
@@ -447,7 +460,13 @@ void SimulatedJob::told(Actor &actor)
     uint32_t epoch = actor.epoch + 1;
     note("process " + std::to_string(actor.uid) + " is told TRUE at " +
          std::to_string(actor.count));
-    Window &window = windows_[daemon(actor.agent).plan.request];
+    const Plan &plan = daemon(actor.agent).plan;
+    Window &window = windows_[plan.request];
+    for (uint32_t i = plan.pre; i < plan.uids.size(); i++) {
+        if (!actors_.at(plan.uids[i])->prepared)
+            broken("process " + std::to_string(actor.uid) + " is told before joining process " +
+                   std::to_string(plan.uids[i]) + " knows all addresses");
+    }
     if (target_epoch_ != epoch)
         broken("process " + std::to_string(actor.uid) + " is told of an epoch not agreed on");
     if (window.work_left >= 0 &&

@@ -104,6 +104,7 @@ class SimulatedJob {
     void receive(Daemon &daemon, step_command command, uint32_t epoch, uint64_t request,
                  const std::string &payload);
     void place_plan(Daemon &daemon, uint64_t request, const std::string &payload);
+    void prepare(Daemon &daemon, Actor &actor);
     void freeze(Daemon &daemon, uint32_t epoch, uint64_t margin);
     void count(Daemon &daemon, uint32_t epoch);
     void wake(Daemon &daemon);

@@ -19,7 +19,7 @@ Step::Step(const step_config &config, const step_effects &effects, Offers offers
     : step_id_(config.step_id ? config.step_id : ""),
       program_(config.program ? config.program : ""), user_(config.user ? config.user : ""),
       margin_(std::max<uint64_t>(config.margin, 1)), behind_ms_(config.behind_ms),
-      unix_ms_at_zero_(config.unix_ms_at_zero), effects_(effects), offers_(std::move(offers)),
+      unix_ms_at_zero_(config.unix_ms_at_zero), managed_(config.managed), effects_(effects), offers_(std::move(offers)),
       journal_(step_id_, config, effects_)
 {
 }
@@ -83,6 +83,10 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
         case REPORT_READY:
             if (auto ready = parse_ready(payload); ready && process_of(ready->rank))
                 understood = true, on_ready(*process_of(ready->rank), epoch, *ready);
+            break;
+        case REPORT_PREPARED:
+            if (payload.empty() && world_.known(agent))
+                understood = true, on_prepared(agent, epoch);
             break;
         case REPORT_FROZEN:
             if (auto ceiling = parse_frozen(payload); ceiling && world_.known(agent))
@@ -206,6 +210,20 @@ void Step::on_ready(Process &process, uint32_t epoch, const ReadyReport &report)
     auto joining = world_.processes(process.group);
     if (std::all_of(joining.begin(), joining.end(), [](const Process &p) { return p.ready; }))
         raise(AdaptEvent::ALL_READY);
+}
+
+void Step::on_prepared(const Agent &agent, uint32_t epoch)
+{
+    bool awaited = adaptation_ && adaptation_->state == AdaptState::FREEZING &&
+                   epoch == adaptation_->epoch && adaptation_->prepare_owed.erase(agent) > 0;
+    if (!awaited) {
+        if (!killed_groups_.contains(agent.group))
+            unexpected("preparation that is not awaited");
+        return;
+    }
+    log("prepared", {{"group", agent.group}, {"proxy", agent.proxy}});
+    if (adaptation_->prepare_owed.empty())
+        send_freeze();
 }
 
 void Step::on_frozen(const Agent &agent, uint32_t epoch, uint64_t ceiling)

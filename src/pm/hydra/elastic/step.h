@@ -86,6 +86,7 @@ class Step {
     void joiners_placed(int group, std::span<const step_process> processes);
     void on_init(Process &process, const InitReport &report);
     void on_ready(Process &process, uint32_t epoch, const ReadyReport &report);
+    void on_prepared(const Agent &agent, uint32_t epoch);
     void on_frozen(const Agent &agent, uint32_t epoch, uint64_t ceiling);
     void on_committed(const Agent &agent, uint32_t epoch);
     void on_exited(Process &process, uint32_t wait_status);
@@ -112,6 +113,7 @@ class Step {
     void raise(AdaptEvent event, const std::string &why = "");
     void perform(AdaptAction action);
     void send_plan();
+    void send_freeze();
     void send_target();
     void release();
     void thaw();
@@ -150,6 +152,7 @@ class Step {
     std::string step_id_, program_, user_;
     uint64_t margin_ = 1;
     int64_t behind_ms_ = 0, unix_ms_at_zero_ = 0;
+    bool managed_ = false;
     step_effects effects_;
     Offers offers_;
     Journal journal_;

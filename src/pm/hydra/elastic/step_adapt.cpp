@@ -55,11 +55,14 @@ Adaptation &Step::accept(Source source, const std::string &origin, const ChangeR
     a.epoch = epoch_ + 1;       /* a withdrawn adaptation's number is used again: boards count on it */
     a.reason = origin;
     a.requested_ms = now_ms_;
-    log("requested", {{"source", to_string(source)},
-                      {"old_size", a.old_size},
-                      {"size", change.new_size},
-                      {"joining", change.joining},
-                      {"leaving", change.leaving}});
+    Json fields = {{"source", to_string(source)},
+                   {"old_size", a.old_size},
+                   {"size", change.new_size},
+                   {"joining", change.joining},
+                   {"leaving", change.leaving}};
+    if (!asked.tag.empty())
+        fields["tag"] = asked.tag;
+    log("requested", fields);
     return a;
 }
 
@@ -150,7 +153,8 @@ void Step::perform(AdaptAction action)
 }
 
 /* Step 4 begins: from here on boards know.  The plan goes first on each connection, so that it is
- * in place before anybody can be told. */
+ * in place before anybody can be told.  Boards are frozen when the joining processes have it too: a
+ * message that reaches one of them while it learns its sender's address would never be received. */
 void Step::send_plan()
 {
     Adaptation &a = *adaptation_;
@@ -162,7 +166,8 @@ void Step::send_plan()
     if (a.group >= 0) {
         joining = world_.processes(a.group);
         for (const Process &process : joining)
-            a.agents.insert(process.agent());
+            a.prepare_owed.insert(process.agent());
+        a.agents.insert(a.prepare_owed.begin(), a.prepare_owed.end());
     }
     std::string plan = build_plan({a.epoch, a.deadline_unix_ms, a.reason}, a.change,
                                   world_.members(), joining);
@@ -171,7 +176,13 @@ void Step::send_plan()
     a.commit_owed = a.agents;
     for (const Agent &agent : a.agents)
         send(agent, STEP_PLAN, plan);
-    for (const Agent &agent : a.pre_agents) {
+    if (a.prepare_owed.empty())
+        send_freeze();
+}
+
+void Step::send_freeze()
+{
+    for (const Agent &agent : adaptation_->pre_agents) {
         freezes_unanswered_[agent]++;
         send(agent, STEP_FREEZE, write_number(margin_));
     }

@@ -94,6 +94,10 @@ std::optional<ProtocolError> Step::check_resize(const Json &id, const ResizeRequ
 {
     if (ending_ || over_)
         return ProtocolError{id, ErrorCode::ENDED, "the job is ending: its size stays as it is"};
+    if (managed_ && resize.change.tag.empty())
+        return ProtocolError{id, ErrorCode::MANAGED,
+                             "this step belongs to a job of a resource manager, which decides on "
+                             "its size: ask there, with 'elastic resize JOB SIZE'"};
     if (mode_ == InitMode::RIGID)
         return ProtocolError{id, ErrorCode::RIGID,
                              "the job is rigid: its program calls MPI_Init, not MPI_Init_adapt, "
@@ -125,6 +129,10 @@ std::string Step::answer_resize(int client, const Json &id, const ResizeRequest 
     auto change = resolve_change(world_.size(), resize.change);
     if (!change)
         return write_error({id, ErrorCode::CHANGE, change.error()});
+    if (auto range = offers_.requests_range(); range && !range->holds(change.value().new_size))
+        return write_error({id, ErrorCode::CHANGE,
+                            "mpiexec was started with --adapt-range " + std::to_string(range->min) +
+                                ":" + std::to_string(range->max) + ": ask for a size in that range"});
 
     Adaptation &a = accept(Source::CLIENT, "resize request", resize.change, change.value());
     a.deadline_unix_ms = resize.deadline_ms;

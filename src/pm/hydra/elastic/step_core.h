@@ -34,7 +34,8 @@ enum step_report {              /* daemon -> step manager */
     REPORT_FROZEN,              /* [u64 ceiling] */
     REPORT_COMMITTED,           /* [] all participants of this daemon's board have committed */
     REPORT_COUNTS,              /* [{u32 rank, u32 phase, u64 count} ...] */
-    REPORT_EXITED               /* [u32 rank, u32 wait status] one process has ended */
+    REPORT_EXITED,              /* [u32 rank, u32 wait status] one process has ended */
+    REPORT_PREPARED             /* [] all joining processes of this daemon know all addresses */
 };
 /* On the wire (control connection, both ways) a message is a Hydra header with command ADAPT and
  * then: u32 kind, u32 epoch, u64 payload bytes, payload. */
@@ -53,6 +54,7 @@ struct step_config {
     int64_t unix_ms_at_zero;    /* wall clock at time 0, for logs */
     int size;                   /* of the launch, so that the first entry of a schedule is checked
                                  * by step_core_create; 0: not known yet */
+    int managed;                /* a resource manager decides: resizes without a tag are refused */
 };
 
 struct step_process {           /* one process of a group */

@@ -60,6 +60,8 @@ struct HYD_step_options {
 extern struct HYD_step_options HYD_step_options;
 /* Set while the configuration file is parsed: the command line has precedence over it. */
 extern int HYD_step_reading_config;
+/* Whether one of them was given: the step is meant to be elastic. */
+int HYD_step_options_given(void);
 HYD_status HYD_step_option_fn(char *arg, char ***argv);
 void HYD_step_option_help_fn(void);
 void HYD_step_options_usage(void);

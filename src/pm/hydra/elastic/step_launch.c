@@ -27,6 +27,7 @@
 /* Descriptors that a proxy needs: for each process, and for itself. */
 #define FDS_PER_PROCESS 6
 #define FDS_PER_PROXY 32
+#define HOST_NAME_BYTES 256     /* HOST_NAME_MAX_BYTES of change.h, and the end */
 
 static struct HYD_node *guests = NULL;  /* hosts that only expansions have named */
 
@@ -51,9 +52,13 @@ static struct HYD_node *find_node(struct HYD_node *list, const char *hostname)
     return node;
 }
 
-/* The node of this name on which processes are counted; hosts that are new are taken in. */
-static struct HYD_node *known_node(const char *hostname)
+/* The node of this name, which may be followed by :COUNT, on which processes are counted; hosts
+ * that are new are taken in. */
+static struct HYD_node *known_node(const char *place)
 {
+    char hostname[HOST_NAME_BYTES];
+
+    MPL_snprintf(hostname, sizeof(hostname), "%.*s", (int) strcspn(place, ":"), place);
     struct HYD_node *node = find_node(HYD_server_info.node_list, hostname);
 
     if (!node)
@@ -96,10 +101,15 @@ static HYD_status candidate_nodes(const char *const *hosts, int n_hosts, struct 
     for (int i = 0; i < n_hosts; i++) {
         struct HYD_node *node = known_node(hosts[i]);
         HYDU_ERR_CHKANDJUMP(status, !node, HYD_NO_MEM, "no memory for a node\n");
-        if (find_node(*list, hosts[i]))
+        if (find_node(*list, node->hostname))
             continue;
         status = copy_node(node, end);
         HYDU_ERR_POP(status, "unable to copy a node\n");
+        if (strchr(hosts[i], ':')) {
+            /* Whoever says how many knows what is free there. */
+            (*end)->core_count = atoi(strchr(hosts[i], ':') + 1);
+            (*end)->active_processes = 0;
+        }
         end = &(*end)->next;
     }
     for (struct HYD_node * node = n_hosts ? NULL : HYD_server_info.node_list; node;

@@ -61,6 +61,13 @@ static char **variable_of(const char *arg)
     return NULL;
 }
 
+int HYD_step_options_given(void)
+{
+    const struct HYD_step_options *o = &HYD_step_options;
+
+    return o->schedule || o->policy || o->range || o->interval || o->log;
+}
+
 HYD_status HYD_step_option_fn(char *arg, char ***argv)
 {
     char **variable = variable_of(arg), option[64];
@@ -84,7 +91,7 @@ void HYD_step_options_usage(void)
     printf("  Adaptation options (programs that use MPI_Init_adapt):\n");
     printf("    -adapt-schedule {list|@file}     world sizes to go through, for example 4,2,6\n");
     printf("    -adapt-policy {policy}           increase-decrease or random[:seed]\n");
-    printf("    -adapt-range {min:max}           world sizes that a policy may choose\n");
+    printf("    -adapt-range {min:max}           world sizes that a policy or a request may choose\n");
     printf("    -adapt-interval {time}           time between its offers (default 1s)\n");
     printf("    -adapt-log {file}                one JSON line for each event\n");
 }
@@ -101,7 +108,9 @@ void HYD_step_option_help_fn(void)
     printf("-adapt-policy: Sizes are chosen by mpiexec\n");
     printf("   increase-decrease   one more each time up to the maximum, then one fewer\n");
     printf("   random[:SEED]       normally distributed differences\n");
-    printf("-adapt-range MIN:MAX, -adapt-interval TIME: What a policy keeps to (default 1s;\n");
+    printf("-adapt-range MIN:MAX: Sizes that a policy chooses from; without a policy, those that\n");
+    printf("   requests (elastic resize) are accepted for\n");
+    printf("-adapt-interval TIME: How long a policy waits between two offers (default 1s;\n");
     printf("   0: the next one at once)\n");
     printf("-adapt-log FILE: One JSON line for each event, with times\n\n");
     printf("Notes:\n");

@@ -6,6 +6,9 @@
  * registered, so that other jobs leave no trace.  It is removed at exit; what a killed mpiexec
  * leaves behind is removed by the next one.
  *
+ * In a step of a resource manager it is made at once, and its path is told to whom the variable
+ * ELASTIC_STEP_REGISTER names: an abstract Unix datagram socket, its name in hexadecimal.
+ *
  * Bounds: CLIENTS_MAX clients, STEP_LINE_MAX bytes of a line, OUTPUT_MAX bytes that a client has not
  * read; who goes beyond is cut off.  Nothing waits: what a client does not take at once is sent when
  * it can.
@@ -13,6 +16,7 @@
 
 #include "step_state.h"
 #include <dirent.h>
+#include <stddef.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include "demux.h"
@@ -20,6 +24,7 @@
 
 #define CLIENTS_MAX 64
 #define OUTPUT_MAX (4 * 1024 * 1024)
+#define REGISTER_VARIABLE "ELASTIC_STEP_REGISTER"
 #define READ_MAX 16384          /* of one client at a time, so that nobody else starves */
 
 struct client {
@@ -290,6 +295,47 @@ static int open_socket(char *error, size_t error_bytes)
     return 0;
 }
 
+int HYD_step_managed(void)
+{
+    const char *name;
+
+    return MPL_env2str(REGISTER_VARIABLE, &name) && name[0];
+}
+
+static int hexadecimal(char digit)
+{
+    const char *digits = "0123456789abcdef", *found = digit ? strchr(digits, digit) : NULL;
+
+    return found ? (int) (found - digits) : -1;
+}
+
+/* Who waits for it may be gone: then nobody will resize this step, and nothing is wrong with it. */
+static void tell_supervisor(void)
+{
+    struct sockaddr_un supervisor = {.sun_family = AF_UNIX };
+    size_t bytes = 1;           /* the zero byte that makes it abstract */
+    const char *name;
+
+    if (!HYD_step_managed())
+        return;
+    MPL_env2str(REGISTER_VARIABLE, &name);
+    for (; name[0] && name[1] && bytes < sizeof(supervisor.sun_path); name += 2) {
+        int high = hexadecimal(name[0]), low = hexadecimal(name[1]);
+        if (high < 0 || low < 0)
+            return;
+        supervisor.sun_path[bytes++] = (char) (high << 4 | low);
+    }
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return;
+    if (sendto(fd, address.sun_path, strlen(address.sun_path), MSG_NOSIGNAL,
+               (const struct sockaddr *) &supervisor,
+               (socklen_t) (offsetof(struct sockaddr_un, sun_path) + bytes)) < 0 &&
+        HYD_server_info.user_global.debug)
+        HYDU_dump_noprefix(stdout, "no supervisor to register with: %s\n", MPL_strerror(errno));
+    close(fd);
+}
+
 void HYD_step_socket_open(void)
 {
     static int tried = 0;
@@ -305,7 +351,9 @@ void HYD_step_socket_open(void)
             close(listen_fd);
         listen_fd = -1;
         remove_socket();
+        return;
     }
+    tell_supervisor();
 }
 
 void HYD_step_socket_close(void)

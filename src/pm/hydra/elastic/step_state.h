@@ -84,6 +84,9 @@ void HYD_step_kill_group(void *context, int group);
 HYD_status HYD_step_adopt_launch(void);
 void HYD_step_free_group(struct HYD_step_group *group);
 
+/* step_launchers.c: what the stock launchers lack */
+void HYD_step_use_launcher(void);
+
 /* step_loop.c: the event loop with a clock */
 void HYD_step_use_loop(void);
 /* Work that is due by the clock (step_glue.c). */
@@ -91,6 +94,8 @@ int64_t HYD_step_next_wake(void);
 void HYD_step_tick(void);
 
 /* step_socket.c */
+/* Whether this step belongs to a job of a resource manager. */
+int HYD_step_managed(void);
 void HYD_step_socket_open(void);
 void HYD_step_socket_close(void);
 void HYD_step_reply(void *context, int client, const char *line);

@@ -33,6 +33,7 @@ class StepTest : public testing::Test {
             glue.init(group, 0, rank);
             glue.ready(group, 0, rank, epoch);
         }
+        glue.prepared(group, 0, epoch);
     }
     void freeze(uint32_t epoch)
     {
@@ -86,6 +87,25 @@ TEST_F(StepTest, schedule_grows_and_shrinks)
     EXPECT_EQ(glue.count_events("unexpected"), 0);
     EXPECT_TRUE(glue.killed.empty());
     EXPECT_TRUE(glue.told.empty());
+}
+
+TEST_F(StepTest, boards_are_frozen_when_the_joining_processes_know_all_addresses)
+{
+    start("4");
+    glue.place(1, {"b", "c"});
+    for (int rank = 0; rank < 2; rank++) {
+        glue.init(1, rank, static_cast<uint32_t>(rank));
+        glue.ready(1, rank, static_cast<uint32_t>(rank), 1);
+    }
+    EXPECT_EQ(glue.sent_text(), "plan:0.0 plan:0.1 plan:1.0 plan:1.1");
+    size_t seen = glue.sent.size();
+    glue.prepared(1, 1, 1);
+    EXPECT_EQ(glue.sent_text(seen), "");
+    glue.prepared(1, 1, 1);
+    EXPECT_EQ(glue.count_events("unexpected"), 1) << "each says so once";
+    EXPECT_EQ(glue.sent_text(seen), "");
+    glue.prepared(1, 0, 1);
+    EXPECT_EQ(glue.sent_text(seen), "freeze:0.0 freeze:0.1");
 }
 
 /* ---- undoing before agreement (P7, E3) --------------------------------------------------------- */
@@ -355,6 +375,19 @@ TEST_F(StepTest, one_request_at_a_time)
     EXPECT_EQ(glue.status().at("withdrawn"), 1);
 }
 
+TEST_F(StepTest, requests_keep_to_a_range_without_a_policy)
+{
+    glue.config.range_min = 2;
+    glue.config.range_max = 3;
+    start(nullptr);
+    Json refused = glue.ask(1, R"({"id":1,"op":"resize","size":4})").at(0);
+    EXPECT_EQ(refused.at("error").at("code"), "change");
+    EXPECT_EQ(refused.at("error").at("message"),
+              "mpiexec was started with --adapt-range 2:3: ask for a size in that range");
+    EXPECT_EQ(glue.ask(1, R"({"id":2,"op":"resize","size":1})").at(0).at("ok"), false);
+    resize(R"("size":3)");
+}
+
 TEST_F(StepTest, too_late_to_cancel)
 {
     start(nullptr);
@@ -379,6 +412,7 @@ TEST_F(StepTest, hosts_leaving_ranks_reason_and_waiting)
     glue.place(1, {"c"});
     glue.init(1, 0, 0);
     glue.ready(1, 0, 0, 1);
+    glue.prepared(1, 0, 1);
     const auto *plan = reinterpret_cast<const pmi_adapt_plan *>(glue.sent.at(0).payload.data());
     EXPECT_STREQ(plan->reason, "maintenance");
     freeze(1);

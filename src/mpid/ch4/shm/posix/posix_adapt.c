@@ -41,7 +41,7 @@ size_t MPIDI_POSIX_adapt_segment_bytes(int local_size)
     size_t per_process = MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS * cell + queues;
 
     return transports * (local_size * per_process + slack) + 2 * 4096 +
-        (local_size + 1) * sizeof(MPIDU_Init_shm_block_t);
+        MPIDU_INIT_SHM_ADAPT_BYTES(local_size);
 }
 
 static int progress(void)
@@ -183,6 +183,7 @@ int MPIDI_POSIX_adapt_move(void *segment, size_t bytes, const int *local_index, 
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDU_Init_shm_adapt_barrier(nothing);
     MPIR_ERR_CHECK(mpi_errno);
+    MPIDU_Init_shm_adapt_crowd(NULL, n_local);
 
     memcpy(window.old, MPIDI_POSIX_eager_iqueue_global.transports, sizeof(window.old));
     window.old_counter = MPIDI_POSIX_global.shm_ptr;
@@ -225,6 +226,27 @@ static int free_old_queues(void)
     goto fn_exit;
 }
 
+/* Which slots of this host go on. */
+static int find_crowd(int new_size)
+{
+    int mpi_errno = MPI_SUCCESS, n = 0;
+    int *slots = NULL;
+    MPIR_CHKLMEM_DECL(1);
+
+    MPIR_CHKLMEM_MALLOC(slots, int *, new_size * sizeof(int), mpi_errno, "slots", MPL_MEM_SHM);
+    for (int rank = 0; rank < new_size; rank++) {
+        if (MPIDI_POSIX_global.local_ranks[rank] >= 0)
+            slots[n++] = MPIDI_POSIX_global.local_ranks[rank];
+    }
+    MPIDU_Init_shm_adapt_crowd(slots, n);
+
+  fn_exit:
+    MPIR_CHKLMEM_FREEALL();
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPIDI_POSIX_adapt_commit(const int *new_index, int union_size, int new_size)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -237,6 +259,8 @@ int MPIDI_POSIX_adapt_commit(const int *new_index, int union_size, int new_size)
     }
     MPL_free(MPIDI_POSIX_global.local_ranks);
     MPIDI_POSIX_global.local_ranks = slots;
+    mpi_errno = find_crowd(new_size);
+    MPIR_ERR_CHECK(mpi_errno);
 
     if (window.moved) {
         /* The old world's communicators have given back what they had of the old counter. */

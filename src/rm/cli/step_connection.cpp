@@ -1,6 +1,6 @@
-/* See elastic_client.h. */
+/* See step_connection.h. */
 
-#include "elastic_client.h"
+#include "cli/step_connection.h"
 
 #include <dirent.h>
 #include <poll.h>

@@ -3,20 +3,18 @@
  * requests, reads answers and events.  No output.  Used by the `elastic` command.
  */
 
-#ifndef ELASTIC_ELASTIC_CLIENT_H_INCLUDED
-#define ELASTIC_ELASTIC_CLIENT_H_INCLUDED
+#ifndef ELASTIC_CLI_STEP_CONNECTION_H_INCLUDED
+#define ELASTIC_CLI_STEP_CONNECTION_H_INCLUDED
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/output.h"
 #include "result.h"
 
 namespace elastic {
-
-using Json = nlohmann::ordered_json;
 
 /* A descriptor with one owner. */
 class Descriptor {
@@ -79,4 +77,4 @@ std::optional<FoundStep> find_step(const std::string &id, FindError &kind, std::
 
 }  // namespace elastic
 
-#endif /* ELASTIC_ELASTIC_CLIENT_H_INCLUDED */
+#endif /* ELASTIC_CLI_STEP_CONNECTION_H_INCLUDED */

@@ -1,0 +1,141 @@
+"""The bars: what was promised, as numbers.  Each is defined here and nowhere else.
+
+A bar limits a value: a ratio of two medians that were measured side by side, or a time.  `measured`
+and `reference` say of what.  A bar has many cases (message sizes, kinds of adaptation); it holds if
+each of them does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A limit and what it is about."""
+
+    key: str
+    title: str
+    limit: float
+    measured: str
+    reference: str
+    at_least: bool = False  # the limit is a lower one
+    unit: str = ""  # of the value; empty: a ratio
+    elsewhere: str = ""  # what others reach, with its source
+
+    def holds(self, value: float) -> bool:
+        return value >= self.limit if self.at_least else value <= self.limit
+
+    def margin(self, value: float) -> float:
+        """How far the value lies on the good side: 2 is twice as good as asked for, below 1 fails."""
+        if value <= 0 or self.limit <= 0:
+            return float("inf") if self.holds(value) else 0.0
+        return value / self.limit if self.at_least else self.limit / value
+
+    def limit_text(self) -> str:
+        return (
+            f"{'≥' if self.at_least else '≤'} {self.limit:g}{' ' + self.unit if self.unit else ''}"
+        )
+
+
+_BARS = (
+    Bar(
+        "stock",
+        "without adaptation, as fast as stock MPICH 4.0.2",
+        1.02,
+        "two processes on a core each: time of a message, a collective, of initialisation",
+        "the same program with stock MPICH 4.0.2, built with the same options",
+    ),
+    Bar(
+        "adapted",
+        "an adapted world is as fast as one launched so",
+        1.05,
+        "a world of two that came to be by adaptations, one core each: messages, collectives, windows",
+        "the same program, launched with two processes",
+        elsewhere="7.2 for a spawned process in MPICH 4.0.2 (pmodels/mpich issue 6089, 64 KiB)",
+    ),
+    Bar(
+        "probe",
+        "a probe with nothing pending",
+        50,
+        "mean over 2000 probes, the median of 201 of these, on each process",
+        "none: a time",
+        unit="ns",
+        elsewhere="5 to 110 µs on a small system; 0.53 ms median at 16 to 448 ranks (published iMPI logs)",
+    ),
+    Bar(
+        "standstill",
+        "survivors' standstill",
+        4,
+        "from the probe that says TRUE to the end of commit, of the slowest survivor",
+        "MPI_Barrier on the new world in the same run (to 1 process: on the old world)",
+        elsewhere="0.14 to 6.0 s at 16 to 448 ranks (published iMPI logs)",
+    ),
+    Bar(
+        "spawn",
+        "survivors' standstill against MPI_Comm_spawn",
+        1 / 20,
+        "the same",
+        "MPI_Comm_spawn and MPI_Intercomm_merge for the same growth in stock MPICH",
+    ),
+    Bar(
+        "hosts",
+        "survivors' standstill over two hosts",
+        6,
+        "the same, on two hosts (network namespaces, ssh launch, tcp provider)",
+        "MPI_Barrier on the new world in the same run",
+    ),
+    Bar(
+        "undisturbed",
+        "survivors compute on while joining processes start",
+        0.95,
+        "units of work per second on a core of its own, from the request to the offer",
+        "the same loop while a plain mpiexec starts as many processes on the same other cores",
+        at_least=True,
+    ),
+    Bar(
+        "offered",
+        "time from `elastic resize` to the offer",
+        1.2,
+        "from the start of `elastic resize` to the probe that says TRUE; the survivor sleeps",
+        "from the start of a plain mpiexec to the last process' end of initialisation",
+    ),
+    Bar(
+        "endurance",
+        "many adaptations: standstill",
+        1.1,
+        "standstill of the last tenth of the adaptations",
+        "standstill of the first tenth",
+    ),
+    Bar(
+        "flat",
+        "many adaptations: nothing grows",
+        1.02,
+        "memory, descriptors, mappings, shared segments of rank 0, the launcher's too, at the end",
+        "the same after a tenth of the adaptations",
+    ),
+    Bar(
+        "window",
+        "redistribution bandwidth in the window",
+        0.9,
+        "64 messages in flight from a staying to a joining process, in the window",
+        "the same between two processes of a launched world",
+        at_least=True,
+    ),
+    Bar(
+        "crowded",
+        "collectives of more processes than cores",
+        1 / 20,
+        "barrier and allreduce of 8, 16 and 32 processes, free to move among the cores",
+        "the same program with stock MPICH 4.0.2",
+    ),
+    Bar(
+        "crowded_launch",
+        "launch of more processes than cores",
+        1 / 3,
+        "mpiexec of 16 processes that initialise and finalise",
+        "the same program with stock MPICH 4.0.2",
+    ),
+)
+
+BARS = {bar.key: bar for bar in _BARS}

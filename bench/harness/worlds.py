@@ -1,0 +1,158 @@
+"""Speed of worlds, by bench/world_speed.c: ours against stock, adapted against launched, the window's
+bandwidth against a launched world's, crowded nodes against stock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .bench import Bench
+from .launch import Mpi
+from .result import Case, Rounds, Variant, ratio_case
+
+PROGRAM = "world_speed"
+
+SMALL_POINTS = (
+    "latency:0", "latency:8", "latency:4096", "latency:65536", "latency:1048576",
+    "flood:8", "flood:65536", "flood:1048576",
+    "allreduce:8", "allreduce:65536", "alltoall:8", "alltoall:65536",
+)  # fmt: skip
+POINTS = (
+    *("latency:0", "latency:1", "latency:8", "latency:64", "latency:512", "latency:4096"),
+    *("latency:16384", "latency:65536", "latency:262144", "latency:1048576"),
+    *("flood:8", "flood:4096", "flood:65536", "flood:1048576"),
+    *("allreduce:8", "allreduce:1024", "allreduce:65536", "allreduce:1048576"),
+    *("alltoall:8", "alltoall:1024", "alltoall:65536", "alltoall:1048576"),
+    "barrier",
+)
+WINDOWS = ("win_shared", "put:8", "get:8", "put:65536", "get:65536")
+BANDWIDTH = ("flood:65536", "flood:1048576")
+
+# How a world of two can come to be: launched size, schedule, adaptations.
+HISTORIES = {
+    "grow": (1, "2", 1),
+    "shrink": (3, "2", 1),
+    "grow after shrink": (2, "1,2", 2),
+    "migration": (2, "2/leave=0+1", 1),
+    "ten in a row": (2, "1,2,1,2,1,2,1,2,1,2", 10),
+}
+
+
+def _points(bench: Bench) -> tuple[str, ...]:
+    return bench.amount.pick(SMALL_POINTS, POINTS, POINTS)
+
+
+def _variant(
+    mpi: Mpi,
+    processes: int,
+    points: Sequence[str],
+    *,
+    schedule: str = "",
+    arguments: Sequence[object] = (),
+    deadline_s: float = 120,
+) -> Variant:
+    def run() -> dict[str, list[float]]:
+        options = ("--adapt-schedule", schedule) if schedule else ()
+        return mpi.run(
+            processes, PROGRAM, *arguments, *points, options=options, deadline_s=deadline_s
+        ).samples()
+
+    return run
+
+
+def _start_variant(mpi: Mpi, processes: int, deadline_s: float = 120) -> Variant:
+    """Only initialisation: of the slowest process, and the launch from beginning to end."""
+
+    def run() -> dict[str, list[float]]:
+        done = mpi.run(processes, PROGRAM, deadline_s=deadline_s)
+        return {**done.samples(), "launch": [1e6 * done.seconds]}
+
+    return run
+
+
+def against_stock(bench: Bench) -> list[Case]:
+    stock = bench.need_stock()
+    points = _points(bench)
+    speed = Rounds.measure(
+        {"ours": _variant(bench.ours, 2, points), "stock": _variant(stock, 2, points)},
+        bench.amount.pick(40, 150, 400), bench.progress, least=5,
+    )  # fmt: skip
+    starts = Rounds.measure(
+        {"ours": _start_variant(bench.ours, 2), "stock": _start_variant(stock, 2)},
+        bench.amount.pick(10, 30, 60), bench.progress, least=10,
+    )  # fmt: skip
+    cases = speed.compare("stock", "ours", "stock")
+    return [c for c in cases if c.name != "init"] + starts.compare("stock", "ours", "stock")
+
+
+def adapted(bench: Bench) -> list[Case]:
+    points = (*_points(bench), *WINDOWS)
+    variants = {"launched": _variant(bench.ours, 2, points, arguments=("--adapt", 0))}
+    for name, (processes, schedule, adaptations) in HISTORIES.items():
+        variants[name] = _variant(
+            bench.ours, processes, points, schedule=schedule, arguments=("--adapt", adaptations)
+        )
+    rounds = Rounds.measure(variants, bench.amount.pick(55, 240, 600), bench.progress)
+    return [
+        case
+        for name in HISTORIES
+        for case in rounds.compare("adapted", name, "launched", f"{name}, ")
+    ]
+
+
+def _bandwidth(point: str, times_us: Sequence[Sequence[float]]) -> list[list[float]]:
+    size = int(point.partition(":")[2])
+    return [[size / us for us in samples] for samples in times_us]
+
+
+def window(bench: Bench) -> list[Case]:
+    """Between a staying and a joining process, on both communicators that connect them."""
+    ways = {"new_comm_world": "new", "intercomm": "inter"}
+    variants = {"launched": _variant(bench.ours, 2, BANDWIDTH, arguments=("--adapt", 0))}
+    for name, way in ways.items():
+        variants[name] = _variant(
+            bench.ours, 1, BANDWIDTH, schedule="2", arguments=("--adapt", 1, "--window", way)
+        )
+    rounds = Rounds.measure(variants, bench.amount.pick(10, 40, 90), bench.progress, least=5)
+    return [
+        ratio_case(
+            "window", f"{name}, {point}", _bandwidth(point, rounds.of(name, point)),
+            _bandwidth(point, rounds.of("launched", point)), "MB/s", rounds.others, rounds.note(),
+        )
+        for name in ways
+        for point in BANDWIDTH
+    ]  # fmt: skip
+
+
+def crowded(bench: Bench) -> list[Case]:
+    """Few rounds: stock needs seconds to launch, and a fifth of a second for a barrier of 32."""
+    stock = bench.need_stock()
+    points = ("barrier", "allreduce:8")
+    cases = []
+    for processes in bench.amount.pick((8,), (8, 16), (8, 16, 32)):
+        arguments = ("--spread", "--ms", 50)
+        rounds = Rounds.measure(
+            {
+                "ours": _variant(bench.ours, processes, points, arguments=arguments, deadline_s=300),
+                "stock": _variant(stock, processes, points, arguments=arguments, deadline_s=300),
+            },
+            bench.amount.pick(15, 30, 60), bench.progress, least=2, most=10,
+        )  # fmt: skip
+        cases += [
+            case
+            for case in rounds.compare("crowded", "ours", "stock", f"{processes} processes, ")
+            if not case.name.endswith("init")
+        ]
+    return cases
+
+
+def crowded_launch(bench: Bench) -> list[Case]:
+    stock = bench.need_stock()
+    processes = 16
+    rounds = Rounds.measure(
+        {
+            "ours": _start_variant(bench.ours, processes, 300),
+            "stock": _start_variant(stock, processes, 300),
+        },
+        bench.amount.pick(20, 40, 90), bench.progress, least=2, most=10,
+    )  # fmt: skip
+    return rounds.compare("crowded_launch", "ours", "stock", f"{processes} processes, ")

@@ -1,0 +1,77 @@
+/*
+ * Performance variables of adaptations, for any MPI_T tool.  All of them are of this process, not bound
+ * to an object, read-only and always counting; times are in seconds.  doc/api.md lists them.
+ *
+ * Standstill is what the library takes of a surviving process: the time in the probe that says TRUE, in
+ * begin and in commit.  What the application does in between is its own.
+ */
+
+#include "adapt.h"
+#include "mpidu_crowded.h"
+
+static struct {
+    unsigned long long adaptations;
+    double standstill_last, standstill_total, standstill_max;
+    double joining_wait;
+} pvars;
+
+static double standstill_now;   /* of the adaptation under way */
+
+void MPIR_Adapt_count_standstill(double seconds)
+{
+    standstill_now += seconds;
+}
+
+double MPIR_Adapt_seconds_since(MPL_time_t start)
+{
+    MPL_time_t now;
+    double seconds;
+
+    MPL_wtime(&now);
+    MPL_wtime_diff(&start, &now, &seconds);
+    return seconds;
+}
+
+void MPIR_Adapt_count_joining_wait(double seconds)
+{
+    pvars.joining_wait = seconds;
+}
+
+void MPIR_Adapt_count_commit(void)
+{
+    pvars.adaptations++;
+    pvars.standstill_last = standstill_now;
+    pvars.standstill_total += standstill_now;
+    pvars.standstill_max = MPL_MAX(pvars.standstill_max, standstill_now);
+    standstill_now = 0;
+}
+
+static void add(MPIR_T_pvar_class_t class, MPI_Datatype type, const char *name, void *address,
+                const char *description)
+{
+    MPIR_T_PVAR_REGISTER_impl(class, type, name, address, 1, MPI_T_ENUM_NULL,
+                              MPI_T_VERBOSITY_USER_BASIC, MPI_T_BIND_NO_OBJECT,
+                              MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS |
+                              (class == MPI_T_PVAR_CLASS_LEVEL ? 0 : MPIR_T_PVAR_FLAG_SUM),
+                              NULL, NULL, "ADAPT", description);
+}
+
+void MPIR_Adapt_register_pvars(void)
+{
+    MPL_COMPILE_TIME_ASSERT(sizeof(MPIR_Adapt.count) == sizeof(unsigned long long));
+
+    add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "adapt_adaptations", &pvars.adaptations,
+        "Adaptations of MPI_COMM_WORLD that this process has committed");
+    add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED_LONG_LONG, "adapt_probe_count", &MPIR_Adapt.count,
+        "Calls of MPI_Probe_adapt since the start or the last commit");
+    add(MPI_T_PVAR_CLASS_LEVEL, MPI_DOUBLE, "adapt_standstill_last", &pvars.standstill_last,
+        "Seconds that the library took for the last adaptation: in the probe that said TRUE, begin and commit");
+    add(MPI_T_PVAR_CLASS_LEVEL, MPI_DOUBLE, "adapt_standstill_max", &pvars.standstill_max,
+        "The longest standstill so far, in seconds");
+    add(MPI_T_PVAR_CLASS_AGGREGATE, MPI_DOUBLE, "adapt_standstill_total", &pvars.standstill_total,
+        "Seconds of standstill of all adaptations");
+    add(MPI_T_PVAR_CLASS_LEVEL, MPI_DOUBLE, "adapt_joining_wait", &pvars.joining_wait,
+        "Seconds that this process, when it joined, waited in begin for the others");
+    add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED, "progress_yield", &MPIDU_crowded,
+        "1 while waiting gives way to other processes (MPIR_CVAR_PROGRESS_YIELD), else 0");
+}

@@ -1,0 +1,97 @@
+/*
+ * See mpidu_crowded.h.  The state is set by initialisation, begin and commit; it is only read elsewhere.
+ */
+
+#include "mpidimpl.h"
+#include "mpidu_crowded.h"
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_PROGRESS_YIELD
+      category    : CH4
+      type        : enum
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : |-
+        Whether a process that waits gives way to others (sched_yield) between two looks for work.
+        auto   - when the node holds more processes of MPI_COMM_WORLD than cores that they may run on;
+                 adaptations of MPI_COMM_WORLD are followed
+        always - even if there seem to be cores enough, say because other jobs share the node
+        never  - as MPICH does
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+#define WORD_BITS (8 * (int) sizeof(unsigned long))
+#define MASK_WORDS (8192 / WORD_BITS)
+
+typedef struct {
+    unsigned long word[MASK_WORDS];
+} mask_t;
+
+unsigned MPIDU_crowded = 0;
+
+/* The processors that a process may run on, 0 for the calling one; false if the kernel does not tell. */
+static bool get_mask(int pid, mask_t * mask)
+{
+    memset(mask, 0, sizeof(*mask));
+    return syscall(SYS_sched_getaffinity, pid, sizeof(*mask), mask) > 0;
+}
+
+static int count_bits(const mask_t * mask)
+{
+    int n = 0;
+    for (int i = 0; i < MASK_WORDS; i++)
+        n += __builtin_popcountl(mask->word[i]);
+    return n;
+}
+
+/* Adds `mask` to `all`; whether it lies inside `outer`. */
+static bool merge_mask(const mask_t * mask, const mask_t * outer, mask_t * all)
+{
+    unsigned long outside = 0;
+
+    for (int i = 0; i < MASK_WORDS; i++) {
+        outside |= mask->word[i] & ~outer->word[i];
+        all->word[i] |= mask->word[i];
+    }
+    return outside == 0;
+}
+
+/* Too many processes for all processors together, or for those of this process. */
+static bool is_crowded(const int *pids, int n)
+{
+    mask_t mine, all, other;
+    int inside = 0;
+
+    if (!get_mask(0, &mine))
+        return false;
+    all = mine;
+    for (int i = 0; i < n; i++) {
+        /* one that is out of sight (another pid namespace) most likely has what this one has */
+        const mask_t *mask = get_mask(pids[i], &other) ? &other : &mine;
+        inside += merge_mask(mask, &mine, &all);
+    }
+    return n > count_bits(&all) || inside > count_bits(&mine);
+}
+
+void MPIDU_Crowded_set(const int *pids, int n)
+{
+    switch (MPIR_CVAR_PROGRESS_YIELD) {
+        case MPIR_CVAR_PROGRESS_YIELD_always:
+            MPIDU_crowded = 1;
+            break;
+        case MPIR_CVAR_PROGRESS_YIELD_never:
+            MPIDU_crowded = 0;
+            break;
+        default:
+            MPIDU_crowded = is_crowded(pids, n);
+            break;
+    }
+}

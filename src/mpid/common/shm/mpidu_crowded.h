@@ -1,0 +1,27 @@
+/*
+ * Crowded nodes: a process that waits gives way when its node holds more processes of the world than
+ * cores that they may run on.  Stock MPICH's waiting processes spin through their time slices while the
+ * process that they wait for gets none.  The decision is made at launch and again by each adaptation,
+ * which may crowd or relieve the node (mpidu_init_shm.c and its adaptations call MPIDU_Crowded_set);
+ * MPIR_CVAR_PROGRESS_YIELD overrides it.
+ */
+
+#ifndef MPIDU_CROWDED_H_INCLUDED
+#define MPIDU_CROWDED_H_INCLUDED
+
+#include <sched.h>
+
+/* Whether waiting gives way.  Read in loops that have found nothing to do. */
+extern unsigned MPIDU_crowded;
+
+/* Decides anew for the processes pids[0 ... n-1], this one among them, that share the node. */
+void MPIDU_Crowded_set(const int *pids, int n);
+
+/* Lets another process run, where it matters.  (MPL_sched_yield does nothing in most configurations.) */
+#define MPIDU_CROWDED_WAIT()                    \
+    do {                                        \
+        if (unlikely(MPIDU_crowded))            \
+            sched_yield();                  \
+    } while (0)
+
+#endif /* MPIDU_CROWDED_H_INCLUDED */

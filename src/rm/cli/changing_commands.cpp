@@ -1,0 +1,238 @@
+/* Commands that change a job, a step or a node: resize, cancel, hold, release, drain, resume. */
+
+#include <CLI/CLI.hpp>
+
+#include "change.h"
+#include "cli/commands.h"
+#include "cli/job_view.h"
+#include "cli/step_commands.h"
+#include "cli/target.h"
+
+namespace elastic {
+
+namespace {
+
+struct Changing {
+    bool json = false;
+    std::string id, reason, signal;
+    std::vector<std::string> names;
+    ResizeWish resize;
+    Elasticd elasticd;
+};
+
+/* One request about one job or node; prints the job or node, or `done`. */
+int post(Changing &options, const std::string &path, const Json &body, const std::string &done)
+{
+    Json answer;
+    if (int code = options.elasticd.post(path, body, answer))
+        return code;
+    if (options.json)
+        print_line(object_of(answer, answer.contains("node") ? "node" : "job").dump());
+    else
+        print_line(done);
+    return DONE;
+}
+
+/* The first code that is not DONE decides; the others are done all the same. */
+template <class One> int for_each_name(const Changing &options, One one)
+{
+    int code = DONE;
+    for (const std::string &name : options.names) {
+        int result = one(name);
+        code = code == DONE ? result : code;
+    }
+    return code;
+}
+
+/* ---- resize ---------------------------------------------------------------------------------- */
+
+int print_resize_end(const Changing &options, const Json &record)
+{
+    bool committed = string_or(record, "event", "") == "committed";
+    if (options.json)
+        print_line(record.dump());
+    else if (committed)
+        print_line(record_line(record));
+    else
+        complain(REFUSED, record_line(record));
+    return committed ? DONE : REFUSED;
+}
+
+/* Follows the job's records until the request has its end. */
+int wait_for_resize(Changing &options, const std::string &job, int64_t request, int64_t since)
+{
+    while (true) {
+        Json answer;
+        std::string path = "/v1/jobs/" + job + "/records?since=" + std::to_string(since) +
+                           "&wait_ms=" + std::to_string(Elasticd::WAIT_MS);
+        if (int code = options.elasticd.get(path, answer, Elasticd::WAIT_PATIENCE))
+            return code;
+        for (const Json &record : list_of(answer, "records")) {
+            std::string event = string_or(record, "event", "");
+            bool of_request = integer_or(object_of(record, "data"), "request", -1) == request;
+            if (of_request && (event == "committed" || event == "withdrawn" || event == "failed"))
+                return print_resize_end(options, record);
+            if (event == "ended")
+                return complain(NOT_FOUND, "job " + job + " ended before the adaptation");
+        }
+        since = integer_or(answer, "next", since);
+    }
+}
+
+/* The number that the next record will have. */
+int next_record(Changing &options, const std::string &job, int64_t &next)
+{
+    Json answer;
+    int code = options.elasticd.get("/v1/jobs/" + job + "/records?since=-1", answer);
+    next = integer_or(answer, "next", 1);
+    return code;
+}
+
+int resize_job(Changing &options, const std::string &job)
+{
+    const ResizeWish &wish = options.resize;
+    if (!wish.leave.empty() || !wish.hosts.empty())
+        return complain(USAGE, "--leave and --hosts are for steps without elasticd: it chooses ranks and nodes itself");
+    Json body = {{"size", wish.size}}, answer;
+    if (!wish.reason.empty())
+        body["reason"] = wish.reason;
+    int64_t since = 1;
+    if (wish.wait) {
+        if (int code = next_record(options, job, since))
+            return code;
+    }
+    if (int code = options.elasticd.post("/v1/jobs/" + job + "/resize", body, answer))
+        return code;
+    const Json &accepted = object_of(answer, "job");
+    const Json &adaptation = object_of(accepted, "adaptation");
+    if (options.json && !wish.wait)
+        print_line(accepted.dump());
+    else if (!options.json)
+        print_line("job " + job + " accepts request " + text_of(adaptation, "request") + ": " +
+                   text_of(accepted, "size") + " -> " + std::to_string(wish.size) + " processes");
+    return wish.wait ? wait_for_resize(options, job, integer_or(adaptation, "request", -1), since) : DONE;
+}
+
+int run_resize(Changing &options)
+{
+    int code = DONE;
+    auto target = find_target(options.elasticd, options.id, code);
+    if (!target)
+        return code;
+    return target->kind == Target::STEP ? step_resize(target->id, options.resize, options.json)
+                                        : resize_job(options, target->id);
+}
+
+void add_resize(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Changing>();
+    CLI::App *command = add_command(app, "resize", "change the size of a job or a step", options->json);
+    command->add_option("ID", options->id, "a job ('elastic queue') or a step ('elastic ps')")->required();
+    command->add_option("SIZE", options->resize.size, "number of processes wanted")
+        ->required()
+        ->check(CLI::Range(1, SIZE_MAX_PROCESSES));
+    command->add_option("--leave", options->resize.leave,
+                        "of a step: ranks that leave, such as 0,2 or 4-7 (default: the highest)");
+    command->add_option("--hosts", options->resize.hosts, "of a step: hosts for the joining processes, such as a,b");
+    command->add_option("--reason", options->resize.reason, "told to the application (at most 63 bytes)");
+    command->add_flag("--wait", options->resize.wait, "wait until the adaptation has ended");
+    command->callback([options, &code] { code = run_resize(*options); });
+}
+
+/* ---- cancel ---------------------------------------------------------------------------------- */
+
+int cancel_one(Changing &options, const std::string &text)
+{
+    int code = DONE;
+    auto target = find_target(options.elasticd, text, code);
+    if (!target)
+        return code;
+    if (target->kind == Target::STEP && !options.signal.empty())
+        return complain(USAGE, "--signal is for jobs of elasticd: to signal a step, signal its mpiexec");
+    if (target->kind == Target::STEP)
+        return step_cancel(target->id, options.json);
+    if (!options.signal.empty())
+        return post(options, "/v1/jobs/" + target->id + "/signal", {{"signal", options.signal}},
+                    "job " + target->id + " gets " + options.signal);
+    Json body = Json::object();
+    if (!options.reason.empty())
+        body["reason"] = options.reason;
+    return post(options, "/v1/jobs/" + target->id + "/cancel", body, "job " + target->id + " is cancelled");
+}
+
+void add_cancel(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Changing>();
+    CLI::App *command = add_command(
+        app, "cancel", "end jobs; of a step: withdraw the adaptation under way, if it is not agreed on yet",
+        options->json);
+    command->add_option("ID", options->names, "jobs ('elastic queue') or steps ('elastic ps')")->required();
+    command->add_option("--reason", options->reason, "kept with the job");
+    command->add_option("-s,--signal", options->signal, "do not end it, send it this signal, such as USR1");
+    command->callback([options, &code] {
+        code = for_each_name(*options, [&](const std::string &name) { return cancel_one(*options, name); });
+    });
+}
+
+/* ---- hold, release, drain, resume ------------------------------------------------------------ */
+
+void add_hold_or_release(CLI::App &app, const char *verb, const char *what, const char *done, int &code)
+{
+    auto options = std::make_shared<Changing>();
+    CLI::App *command = add_command(app, verb, what, options->json);
+    command->add_option("JOB", options->names, "jobs, as 'elastic queue' lists them")->required();
+    command->callback([=, &code] {
+        code = for_each_name(*options, [&](const std::string &name) {
+            int wrong = DONE;
+            auto id = job_number(name, wrong);
+            return id ? post(*options, "/v1/jobs/" + *id + "/" + verb, Json::object(), "job " + *id + " " + done)
+                      : wrong;
+        });
+    });
+}
+
+int change_node(Changing &options, const char *verb, const std::string &node, const Json &body, const char *done)
+{
+    return post(options, "/v1/nodes/" + Elasticd::escaped(node) + "/" + verb, body, "node " + node + " " + done);
+}
+
+void add_drain(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Changing>();
+    CLI::App *command =
+        add_command(app, "drain", "place nothing new on nodes; elastic jobs leave them, others end there",
+                    options->json);
+    command->add_option("NODE", options->names, "nodes, as 'elastic nodes' lists them")->required();
+    command->add_option("--reason", options->reason, "why (kept with the node)")->required();
+    command->callback([options, &code] {
+        code = for_each_name(*options, [&](const std::string &node) {
+            return change_node(*options, "drain", node, {{"reason", options->reason}}, "is being drained");
+        });
+    });
+}
+
+void add_resume(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Changing>();
+    CLI::App *command = add_command(app, "resume", "use nodes again", options->json);
+    command->add_option("NODE", options->names, "nodes, as 'elastic nodes' lists them")->required();
+    command->callback([options, &code] {
+        code = for_each_name(*options, [&](const std::string &node) {
+            return change_node(*options, "resume", node, Json::object(), "is used again");
+        });
+    });
+}
+
+}  // namespace
+
+void add_changing(CLI::App &app, int &code)
+{
+    add_resize(app, code);
+    add_cancel(app, code);
+    add_hold_or_release(app, "hold", "keep waiting jobs from starting", "is held", code);
+    add_hold_or_release(app, "release", "let held jobs start", "is released", code);
+    add_drain(app, code);
+    add_resume(app, code);
+}
+
+}  // namespace elastic

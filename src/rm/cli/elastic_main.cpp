@@ -1,0 +1,68 @@
+/*
+ * The `elastic` command: submits and follows jobs of elasticd, looks at running steps and changes their size.
+ *
+ * It talks to elasticd (doc/elasticd-api.md) and, for steps that run without it, to mpiexec itself
+ * (doc/step-protocol.md).  Exit codes: 0 done; 1 refused, or (--wait) not committed; 2 wrong usage; 3 no such job,
+ * step or node, or it ended meanwhile; 4 elasticd or the step cannot be reached or understood.
+ * `elastic run` and `elastic submit --wait` return their job's code.
+ */
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+
+#ifndef ELASTIC_VERSION
+#define ELASTIC_VERSION "development"
+#endif
+
+namespace elastic {
+
+namespace {
+
+int run(int argc, char **argv)
+{
+    int code = DONE;
+    CLI::App app("Runs elastic jobs, and looks at running MPI job steps and changes their size.", "elastic");
+    app.set_version_flag("--version", "elastic " ELASTIC_VERSION ", step protocol 1, elasticd interface 1");
+    app.require_subcommand(1);
+    app.footer("Exit codes: 0 done; 1 refused, or not committed (--wait); 2 wrong usage;\n"
+               "3 no such job, step or node; 4 elasticd or the step cannot be reached.\n"
+               "'elastic run' returns the code of its job.");
+    ProgramLine line;
+    std::vector<CLI::App *> starting = {add_run(app, line, code), add_submit(app, line, code)};
+    add_looking(app, code);
+    add_changing(app, code);
+    add_top(app, code);
+    add_report(app, code);
+    std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    for (const CLI::App *command : starting) {
+        if (!words.empty() && words.front() == command->get_name()) {
+            line = split_program_line(*command, {words.begin() + 1, words.end()});
+            words.resize(1);
+            words.insert(words.end(), line.options.begin(), line.options.end());
+        }
+    }
+    std::reverse(words.begin(), words.end());   /* as CLI11 wants it */
+    try {
+        app.parse(words);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) == 0 ? DONE : USAGE;
+    }
+    return code;
+}
+
+}  // namespace
+}  // namespace elastic
+
+int main(int argc, char **argv)
+{
+    try {
+        return elastic::run(argc, argv);
+    } catch (const std::exception &exception) {
+        std::cerr << "elastic: " << exception.what() << "\n";
+        return elastic::UNREACHABLE;
+    }
+}

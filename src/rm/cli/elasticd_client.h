@@ -1,0 +1,100 @@
+/*
+ * The client's side of doc/elasticd-api.md: finds elasticd, sends requests, reads answers (libcurl).
+ * One thread.  Nothing is printed but by call(), which is what most commands want.
+ */
+
+#ifndef ELASTIC_CLI_ELASTICD_CLIENT_H_INCLUDED
+#define ELASTIC_CLI_ELASTICD_CLIENT_H_INCLUDED
+
+#include <curl/curl.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/output.h"
+
+namespace elastic {
+
+struct HttpAnswer {
+    long status = 0;            /* 0: no answer; `problem` says why */
+    Json body = Json::object();
+    std::string text;           /* as it came */
+    std::string problem;        /* for people: what failed and what to do */
+    bool refused_connection = false;    /* nothing listens there: nothing can have been done */
+
+    bool ok() const { return status >= 200 && status < 300; }
+    /* "range" of {"error": {"code": "range", ...}}; empty if there is none. */
+    std::string error_code() const;
+    /* What is to be told of an answer that is not ok(). */
+    std::string complaint() const;
+};
+
+/* Where elasticd listens. */
+struct Address {
+    std::string socket;         /* a Unix socket; else: */
+    std::string url;            /* http://host:port */
+    std::string token;          /* for a URL */
+    std::string name() const { return socket.empty() ? url : socket; }
+};
+
+/* ELASTICD_SOCKET, else ELASTICD_URL, else the user's socket and then root's; an error if the token's file cannot be
+ * read or the URL is none. */
+std::vector<Address> elasticd_addresses(std::string &error);
+
+/* One exchange, for a loop of the caller's own (curl_multi). */
+class Exchange {
+  public:
+    static constexpr size_t ANSWER_MAX_BYTES = size_t{256} << 20;
+
+    Exchange(const Address &address, const std::string &method, const std::string &path,
+             const Json *body, std::chrono::milliseconds patience);
+    Exchange(const Exchange &) = delete;
+    Exchange &operator=(const Exchange &) = delete;
+    CURL *handle() { return curl_.get(); }
+    /* Once curl has finished with this result. */
+    HttpAnswer finish(CURLcode result);
+
+  private:
+    static size_t receive(char *data, size_t size, size_t count, void *context);
+
+    std::unique_ptr<CURL, void (*)(CURL *)> curl_;
+    std::unique_ptr<curl_slist, void (*)(curl_slist *)> headers_;
+    std::string address_name_, sent_, received_;
+    std::chrono::milliseconds patience_;
+    char problem_[CURL_ERROR_SIZE] = "";
+};
+
+class Elasticd {
+  public:
+    static constexpr std::chrono::milliseconds PATIENCE{30000};
+    /* How long a request that waits for something (wait_ms) waits, and then our patience with it. */
+    static constexpr int WAIT_MS = 30000;
+    static constexpr std::chrono::milliseconds WAIT_PATIENCE = std::chrono::milliseconds(WAIT_MS) + PATIENCE;
+
+    Elasticd();
+    /* A GET has no body (nullptr).  Keeps to the address that answered first. */
+    HttpAnswer request(const std::string &method, const std::string &path,
+                       const Json *body = nullptr, std::chrono::milliseconds patience = PATIENCE);
+
+    /* The same; complains about everything but success, and returns the exit code. */
+    int get(const std::string &path, Json &answer, std::chrono::milliseconds patience = PATIENCE);
+    int post(const std::string &path, const Json &body, Json &answer);
+
+    /* For Exchange; known after the first answered request. */
+    const Address &address() const { return addresses_.at(0); }
+
+    static std::string escaped(const std::string &text);
+
+  private:
+    std::vector<Address> addresses_;
+    std::string error_;         /* why there are none */
+};
+
+/* Prints what went wrong and returns the exit code for it. */
+int complain_about(const HttpAnswer &answer);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_CLI_ELASTICD_CLIENT_H_INCLUDED */

@@ -1,0 +1,241 @@
+/* See job_options.h. */
+
+#include "cli/job_options.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+
+#include "change.h"
+#include "cli/units.h"
+
+namespace elastic {
+
+namespace {
+
+constexpr const char *DIRECTIVE = "#ELASTIC";
+constexpr int PRIORITY_MAX = 1000000;
+constexpr int CORES_PER_PROCESS_MAX = 4096;
+
+Result<Json> sizes_rule(const std::string &text)
+{
+    if (text == "any" || text == "square" || text == "cube")
+        return Json{{"rule", text}};
+    if (text == "power_of_two" || text == "pow2")
+        return Json{{"rule", "power_of_two"}};
+    if (text.starts_with("multiple:")) {
+        if (auto number = parse_number(text.substr(9), 1, SIZE_MAX_PROCESSES))
+            return Json{{"rule", "multiple"}, {"of", *number}};
+    }
+    return Error{"--sizes: '" + text + "' is none of any, multiple:N, power_of_two, square, cube"};
+}
+
+/* Adds min, max, preferred, kind, sizes, nodes, ...; a message if something is wrong. */
+std::optional<Error> add_sizes(const JobOptions &options, Json &request)
+{
+    if (!options.size.empty()) {
+        auto range = parse_size_range(options.size);
+        if (!range)
+            return Error{"-n: " + range.error()};
+        request["min"] = range.value().minimum;
+        request["max"] = range.value().maximum;
+    }
+    if (!options.sizes.empty()) {
+        auto rule = sizes_rule(options.sizes);
+        if (!rule)
+            return Error{rule.error()};
+        request["sizes"] = rule.value();
+    }
+    if (options.preferred > 0)
+        request["preferred"] = options.preferred;
+    if (!options.kind.empty())
+        request["kind"] = options.kind;
+    if (options.nodes > 0)
+        request["nodes"] = options.nodes;
+    if (options.cores_per_process > 0)
+        request["cores_per_process"] = options.cores_per_process;
+    if (options.processes_per_node > 0)
+        request["processes_per_node"] = options.processes_per_node;
+    if (options.exclusive)
+        request["exclusive"] = true;
+    return std::nullopt;
+}
+
+/* The part of `all` that the job gets. */
+Json chosen_environment(const std::string &choice, const Environment &all)
+{
+    Json chosen = Json::object();
+    if (choice == "ALL") {
+        for (const auto &[name, value] : all)
+            chosen[name] = value;
+        return chosen;
+    }
+    /* Without PATH no program is found, so that it is always there. */
+    std::istringstream names(choice == "NONE" ? "PATH" : "PATH," + choice);
+    for (std::string name; std::getline(names, name, ',');) {
+        size_t equals = name.find('=');
+        auto found = all.find(name.substr(0, equals));
+        if (equals != std::string::npos)
+            chosen[name.substr(0, equals)] = name.substr(equals + 1);
+        else if (found != all.end())
+            chosen[name] = found->second;
+    }
+    return chosen;
+}
+
+std::string absolute(const std::string &path, const std::string &working_directory)
+{
+    if (path.empty())
+        return working_directory;
+    return path.front() == '/' ? path : working_directory + "/" + path;
+}
+
+}  // namespace
+
+void add_job_options(CLI::App &command, JobOptions &options)
+{
+    auto last = [](CLI::Option *option) { return option->take_last(); };
+    last(command.add_option("-n,--ntasks", options.size,
+                            "processes: 4 (rigid), or MIN:MAX such as 2:8 (changes while the job runs)"));
+    last(command.add_option("-t,--time", options.time_limit,
+                            "time limit: minutes, M:S, H:M:S, D-H:M:S, or 90s, 10m, 2h"));
+    last(command.add_option("-J,--job-name", options.name, "name (default: the program's)"));
+    last(command.add_option("-N,--nodes", options.nodes, "whole nodes")->check(CLI::Range(1, 1 << 20)));
+    last(command.add_option("-c,--cpus-per-task", options.cores_per_process, "cores of one process")
+             ->check(CLI::Range(1, CORES_PER_PROCESS_MAX)));
+    last(command.add_option("--ntasks-per-node", options.processes_per_node, "processes of one node at most")
+             ->check(CLI::Range(1, CORES_PER_PROCESS_MAX)));
+    last(command.add_option("--sizes", options.sizes,
+                            "sizes that the program can use: any, multiple:N, power_of_two, square, cube"));
+    last(command.add_option("--preferred", options.preferred, "size aimed at (default: as many as can be had)")
+             ->check(CLI::Range(1, SIZE_MAX_PROCESSES)));
+    last(command.add_option("--kind", options.kind,
+                            "rigid, moldable (size chosen at the start) or malleable (default by -n)")
+             ->check(CLI::IsMember({"rigid", "moldable", "malleable"})));
+    command.add_flag("--exclusive", options.exclusive, "its nodes serve nobody else");
+    last(command.add_option("--priority", options.priority, "higher goes first; above 0 for administrators")
+             ->check(CLI::Range(-PRIORITY_MAX, PRIORITY_MAX)));
+    command.add_flag("-H,--hold", options.held, "wait for 'elastic release'");
+    command.add_flag("--requeue", options.requeue, "wait again, instead of failing, when a node or the step is lost");
+    last(command.add_option("-D,--chdir", options.directory, "working directory (default: the present one)"));
+    last(command.add_option("-o,--output", options.output,
+                            "file for standard output: %j is the job's number, %x its name"));
+    last(command.add_option("-e,--error", options.error, "file for standard error (default: as --output)"));
+    last(command.add_option("-i,--input", options.input, "file for standard input"));
+    last(command.add_option("--export", options.environment,
+                            "environment of the job: ALL, NONE, or names and NAME=VALUE with commas"));
+    command.add_flag("-l,--label", options.label, "write the rank before each line of output");
+    command.add_option("--mpiexec", options.mpiexec, "a further option for mpiexec (may be repeated)")
+        ->expected(1)
+        ->take_all();
+}
+
+Result<Json> job_request(const JobOptions &options, const std::string &working_directory,
+                         const Environment &environment)
+{
+    Json request = Json::object();
+    if (auto error = add_sizes(options, request))
+        return *error;
+    if (!options.time_limit.empty()) {
+        auto seconds = parse_time_limit(options.time_limit);
+        if (!seconds)
+            return Error{"-t: " + seconds.error()};
+        if (seconds.value() > 0)
+            request["time_limit_ms"] = seconds.value() * 1000;
+    }
+    if (options.priority)
+        request["priority"] = *options.priority;
+    if (options.held)
+        request["held"] = true;
+    if (options.requeue)
+        request["requeue"] = true;
+    const std::pair<const char *, const std::string &> texts[] = {
+        {"name", options.name}, {"output", options.output}, {"error", options.error}, {"input", options.input}};
+    for (const auto &[name, value] : texts) {
+        if (!value.empty())
+            request[name] = value;
+    }
+    request["directory"] = absolute(options.directory, working_directory);
+    request["environment"] = chosen_environment(options.environment, environment);
+    std::vector<std::string> mpiexec = options.mpiexec;
+    if (options.label)
+        mpiexec.push_back("-l");
+    if (!mpiexec.empty())
+        request["mpiexec"] = mpiexec;
+    return request;
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+Result<std::vector<std::string>> split_words(const std::string &line)
+{
+    std::vector<std::string> words;
+    std::string word;
+    bool in_word = false;
+    char quote = 0;
+    for (size_t i = 0; i < line.size(); i++) {
+        char c = line[i];
+        bool escapes = c == '\\' && quote != '\'';
+        if (escapes && i + 1 == line.size())
+            return Error{"a backslash at the end of a line: " + line};
+        if (escapes) {
+            word += line[++i];
+        } else if (quote) {
+            if (c == quote)
+                quote = 0;
+            else
+                word += c;
+        } else if (c == '\'' || c == '"') {
+            quote = c;
+        } else if (c == ' ' || c == '\t' || c == '\r') {
+            if (in_word)
+                words.push_back(std::exchange(word, ""));
+            in_word = false;
+            continue;
+        } else if (c == '#' && !in_word) {
+            break;
+        } else {
+            word += c;
+        }
+        in_word = true;
+    }
+    if (quote)
+        return Error{"a quote is not closed: " + line};
+    if (in_word)
+        words.push_back(word);
+    return words;
+}
+
+Result<std::vector<std::string>> script_options(const std::string &script)
+{
+    std::vector<std::string> words;
+    std::istringstream lines(script);
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.empty() && line.front() != '#' && line.find_first_not_of(" \t\r") != line.npos)
+            break;
+        bool directive = line.starts_with(DIRECTIVE) && line.size() > strlen(DIRECTIVE) &&
+                         isspace(static_cast<unsigned char>(line[strlen(DIRECTIVE)]));
+        if (!directive)
+            continue;
+        auto more = split_words(line.substr(strlen(DIRECTIVE)));
+        if (!more)
+            return Error{more.error()};
+        words.insert(words.end(), more.value().begin(), more.value().end());
+    }
+    return words;
+}
+
+Environment present_environment()
+{
+    Environment environment;
+    for (char **entry = environ; *entry; entry++) {
+        std::string text = *entry;
+        size_t equals = text.find('=');
+        if (equals != std::string::npos && equals > 0)
+            environment[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+    return environment;
+}
+
+}  // namespace elastic

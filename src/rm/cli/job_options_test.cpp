@@ -1,0 +1,88 @@
+#include "cli/job_options.h"
+
+#include <gtest/gtest.h>
+
+namespace elastic {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Json request_of(const JobOptions &options)
+{
+    auto request = job_request(options, "/here", {{"PATH", "/bin"}, {"HOME", "/root"}, {"X", "1"}});
+    EXPECT_TRUE(request) << request.error();
+    return request ? request.value() : Json::object();
+}
+
+TEST(JobOptionsTest, what_is_not_given_is_not_sent)
+{
+    Json request = request_of({});
+    EXPECT_EQ(request.size(), 2U) << request;
+    EXPECT_EQ(request["directory"], "/here");
+    EXPECT_EQ(request["environment"].size(), 3U);
+}
+
+TEST(JobOptionsTest, sizes_times_and_folders)
+{
+    JobOptions options;
+    options.size = "2:8";
+    options.sizes = "multiple:2";
+    options.time_limit = "1:30";
+    options.directory = "sub";
+    options.label = true;
+    options.mpiexec = {"-prepend-rank"};
+    Json request = request_of(options);
+    EXPECT_EQ(request["min"], 2);
+    EXPECT_EQ(request["max"], 8);
+    EXPECT_EQ(request["sizes"], (Json{{"rule", "multiple"}, {"of", 2}}));
+    EXPECT_EQ(request["time_limit_ms"], 90000);
+    EXPECT_EQ(request["directory"], "/here/sub");
+    EXPECT_EQ(request["mpiexec"], Json({"-prepend-rank", "-l"}));
+    options.time_limit = "unlimited";
+    EXPECT_FALSE(request_of(options).contains("time_limit_ms"));
+}
+
+TEST(JobOptionsTest, environment)
+{
+    JobOptions options;
+    options.environment = "NONE";
+    EXPECT_EQ(request_of(options)["environment"], (Json{{"PATH", "/bin"}}));
+    options.environment = "X,MISSING,NEW=a=b";
+    EXPECT_EQ(request_of(options)["environment"], (Json{{"PATH", "/bin"}, {"X", "1"}, {"NEW", "a=b"}}));
+}
+
+TEST(JobOptionsTest, messages_name_the_option)
+{
+    JobOptions options;
+    options.size = "8:2";
+    EXPECT_TRUE(job_request(options, "/", {}).error().starts_with("-n: "));
+    options = {};
+    options.time_limit = "soon";
+    EXPECT_TRUE(job_request(options, "/", {}).error().starts_with("-t: "));
+    for (const char *bad : {"odd", "multiple:", "multiple:0", "multiple:x"}) {
+        options = {};
+        options.sizes = bad;
+        EXPECT_TRUE(job_request(options, "/", {}).error().starts_with("--sizes: ")) << bad;
+    }
+}
+
+TEST(JobOptionsTest, words_as_a_shell_splits_them)
+{
+    EXPECT_EQ(split_words("  -n 2:8\t-J 'my job' ").value(), (Words{"-n", "2:8", "-J", "my job"}));
+    EXPECT_EQ(split_words(R"(a\ b "c \"d\"" 'e\f' '' g#h # rest)").value(),
+              (Words{"a b", "c \"d\"", "e\\f", "", "g#h"}));
+    EXPECT_EQ(split_words("").value(), Words());
+    for (const char *bad : {"'open", "\"open", "end\\"})
+        EXPECT_FALSE(split_words(bad)) << bad;
+}
+
+TEST(JobOptionsTest, only_lines_at_the_head_of_a_script_are_options)
+{
+    EXPECT_EQ(script_options("#!/bin/sh\n#ELASTIC -n 2\n# text\n\n#ELASTIC\t-J x\r\necho\n#ELASTIC --late\n").value(),
+              (Words{"-n", "2", "-J", "x"}));
+    EXPECT_EQ(script_options("#!/bin/sh\n#ELASTICITY\n#ELASTIC").value(), Words());
+    EXPECT_FALSE(script_options("#ELASTIC 'open\n"));
+}
+
+}  // namespace
+}  // namespace elastic

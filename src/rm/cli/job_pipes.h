@@ -1,0 +1,76 @@
+/*
+ * The standard streams of a job at this terminal: named pipes in a private folder, which the job's step opens as its
+ * input, output and error (doc/elasticd-api.md, POST /v1/jobs).  Owns folder, pipes and descriptors.
+ *
+ * Nothing here blocks: bytes are taken from a pipe only when the last ones could be passed on, and written only
+ * where poll says that there is room.  All pipes are open on both sides from the start, so that the step's opening
+ * and closing loses nothing: the job's end is what ends the output, after which all that it holds is passed on
+ * (drained()).
+ */
+
+#ifndef ELASTIC_CLI_JOB_PIPES_H_INCLUDED
+#define ELASTIC_CLI_JOB_PIPES_H_INCLUDED
+
+#include <poll.h>
+
+#include <string>
+#include <vector>
+
+#include "cli/output.h"
+#include "cli/step_connection.h"
+#include "result.h"
+
+namespace elastic {
+
+class JobPipes {
+  public:
+    /* Makes pipes for those of input, output and error that the request does not name, and names them in it.  Standard
+     * input that is /dev/null or closed needs no pipe. */
+    static Result<JobPipes> create(Json &request);
+    ~JobPipes();
+    JobPipes(JobPipes &&other) noexcept;
+    JobPipes &operator=(JobPipes &&) = delete;
+
+    /* What to wait for; then pump() with what poll found. */
+    std::vector<pollfd> waits() const;
+    void pump(const std::vector<pollfd> &found);
+    /* The step has opened its side of the input: from now on that may be closed without losing what is in it. */
+    void job_has_started() { input_.may_close = true; }
+    /* Nothing is left to pass on. */
+    bool drained();
+    /* Our own output is no longer wanted (a closed pipe): the job should end. */
+    bool is_broken() const { return broken_; }
+
+  private:
+    static constexpr size_t BLOCK = 4096;       /* PIPE_BUF: poll promises that so much can be written */
+
+    struct Output {
+        Descriptor from;
+        int to = -1;
+        std::string pending;
+    };
+    struct Input {
+        Descriptor to;          /* -1: there is none, or it is closed */
+        std::string pending;
+        bool ended = false;     /* ours has: close when pending is out */
+        bool may_close = false;
+    };
+
+    explicit JobPipes(std::string folder) : folder_(std::move(folder)) {}
+    Result<std::string> make(const char *name);
+    Result<bool> make_output(Json &request, const char *name, int to);
+    Result<bool> make_input(Json &request);
+    void pass_output(Output &output, bool can_read, bool can_write);
+    void pass_input(bool can_read);
+    bool may_read_input() const;
+
+    std::string folder_;
+    std::vector<std::string> files_;
+    std::vector<Output> outputs_;
+    Input input_;
+    bool broken_ = false;
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_CLI_JOB_PIPES_H_INCLUDED */

@@ -1,0 +1,261 @@
+/* See job_view.h. */
+
+#include "cli/job_view.h"
+
+#include <ctime>
+
+namespace elastic {
+
+namespace {
+
+/* A member as a person reads it. */
+std::string shown(const Json &object, const char *name)
+{
+    if (!object.is_object() || !object.contains(name) || object[name].is_null())
+        return "-";
+    const Json &value = object[name];
+    return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string limit_of(const Json &job)
+{
+    int64_t limit = integer_or(job, "time_limit_ms", -1);
+    return limit < 0 ? "UNLIMITED" : format_duration(limit);
+}
+
+std::string command_line(const Json &job)
+{
+    std::string line;
+    for (const Json &word : list_of(job, "command"))
+        line += (line.empty() ? "" : " ") + (word.is_string() ? word.get<std::string>() : word.dump());
+    return line.empty() ? "-" : line;
+}
+
+std::string sizes_text(const Json &job)
+{
+    const Json &sizes = object_of(job, "sizes");
+    std::string rule = string_or(sizes, "rule", "any");
+    return sizes.contains("of") ? rule + ":" + shown(sizes, "of") : rule;
+}
+
+std::string adaptations_text(const Json &job)
+{
+    const Json &counts = object_of(job, "counts");
+    return std::to_string(integer_or(counts, "committed", 0)) + " committed, " +
+           std::to_string(integer_or(counts, "withdrawn", 0)) + " withdrawn, " +
+           std::to_string(integer_or(counts, "failed", 0)) + " failed";
+}
+
+}  // namespace
+
+std::string state_code(const Json &job)
+{
+    return shown(job, "code");
+}
+
+bool has_ended(const Json &job)
+{
+    std::string state = string_or(job, "state", "");
+    return state == "DONE" || state == "FAILED" || state == "CANCELLED";
+}
+
+int64_t run_time_ms(const Json &job, int64_t now_ms)
+{
+    int64_t start = integer_or(job, "start_ms", -1);
+    return start < 0 ? -1 : std::max<int64_t>(0, integer_or(job, "end_ms", now_ms) - start);
+}
+
+std::string node_list(const Json &nodes)
+{
+    std::string text;
+    for (const Json &node : nodes) {
+        const char *name = node.contains("node") ? "node" : "name";
+        text += (text.empty() ? "" : ",") + shown(node, name) + ":" + shown(node, "processes");
+    }
+    return text.empty() ? "-" : text;
+}
+
+std::string size_range(const Json &job)
+{
+    std::string minimum = shown(job, "min"), maximum = shown(job, "max");
+    return minimum == maximum ? minimum : minimum + ":" + maximum;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+Table queue_table()
+{
+    return Table({{"JOBID", Table::RIGHT}, {"NAME"}, {"USER"}, {"ST"}, {"TIME", Table::RIGHT},
+                  {"TIME_LIMIT", Table::RIGHT}, {"SIZE", Table::RIGHT}, {"RANGE", Table::RIGHT},
+                  {"ADAPT", Table::RIGHT}, {"NODELIST(REASON)"}});
+}
+
+std::vector<std::string> queue_row(const Json &job, int64_t now_ms)
+{
+    int64_t run_time = run_time_ms(job, now_ms), size = integer_or(job, "size", 0);
+    const Json &nodes = list_of(job, "nodes");
+    std::string reason = shown(job, "reason");
+    std::string where = !nodes.empty() ? node_list(nodes) : reason == "-" ? reason : "(" + reason + ")";
+    const Json &adaptation = object_of(job, "adaptation");
+    std::string size_text = size > 0 ? std::to_string(size) : "-";
+    if (adaptation.contains("size"))
+        size_text += ">" + shown(adaptation, "size");
+    return {shown(job, "id"), shown(job, "name"), shown(job, "user"), state_code(job),
+            format_duration(std::max<int64_t>(0, run_time)), limit_of(job), size_text, size_range(job),
+            shown(object_of(job, "counts"), "committed"), where};
+}
+
+Table history_table()
+{
+    return Table({{"JOBID", Table::RIGHT}, {"NAME"}, {"USER"}, {"STATE"}, {"SUBMITTED"},
+                  {"WAITED", Table::RIGHT}, {"ELAPSED", Table::RIGHT}, {"RANGE", Table::RIGHT},
+                  {"ADAPT", Table::RIGHT}, {"EXIT", Table::RIGHT}, {"REASON"}});
+}
+
+std::vector<std::string> history_row(const Json &job)
+{
+    int64_t submitted = integer_or(job, "submit_ms", 0), ended = integer_or(job, "end_ms", 0);
+    int64_t waited = integer_or(job, "start_ms", ended) - submitted;
+    return {shown(job, "id"), shown(job, "name"), shown(job, "user"), shown(job, "state"),
+            format_time(submitted), format_duration(waited), format_duration(run_time_ms(job, ended)),
+            size_range(job), shown(object_of(job, "counts"), "committed"), shown(job, "exit_code"),
+            shown(job, "reason")};
+}
+
+Table node_table()
+{
+    return Table({{"NODE"}, {"STATE"}, {"CORES", Table::RIGHT}, {"USED", Table::RIGHT}, {"JOBS"}, {"REASON"}});
+}
+
+std::vector<std::string> node_row(const Json &node)
+{
+    std::string jobs;
+    for (const Json &use : list_of(node, "jobs"))
+        jobs += (jobs.empty() ? "" : ",") + shown(use, "job") + ":" + shown(use, "cores");
+    return {shown(node, "name"), shown(node, "state"), shown(node, "cores"), shown(node, "cores_used"),
+            jobs.empty() ? "-" : jobs, shown(node, "reason")};
+}
+
+/* ---- one job --------------------------------------------------------------------------------- */
+
+std::vector<std::string> job_description(const Json &job, int64_t now_ms)
+{
+    const std::pair<const char *, std::string> fields[] = {
+        {"JobId", shown(job, "id")},
+        {"JobName", shown(job, "name")},
+        {"UserId", shown(job, "user") + "(" + shown(job, "uid") + ")"},
+        {"JobState", shown(job, "state")},
+        {"Reason", shown(job, "reason")},
+        {"Kind", shown(job, "kind")},
+        {"Adaptive", shown(job, "adaptive")},
+        {"Size", shown(job, "size")},
+        {"Range", size_range(job)},
+        {"Preferred", shown(job, "preferred")},
+        {"Sizes", sizes_text(job)},
+        {"CoresPerProcess", shown(job, "cores_per_process")},
+        {"ProcessesPerNode", shown(job, "processes_per_node")},
+        {"Exclusive", shown(job, "exclusive")},
+        {"Requeue", shown(job, "requeue")},
+        {"Nodes", node_list(list_of(job, "nodes"))},
+        {"Priority", shown(job, "priority")},
+        {"Held", shown(job, "held")},
+        {"SubmitTime", format_time(integer_or(job, "submit_ms", 0))},
+        {"StartTime", format_time(integer_or(job, "start_ms", 0))},
+        {"EndTime", format_time(integer_or(job, "end_ms", 0))},
+        {"RunTime", format_duration(run_time_ms(job, now_ms))},
+        {"TimeLimit", limit_of(job)},
+        {"ExitCode", shown(job, "exit_code")},
+        {"Step", shown(job, "step")},
+        {"Epoch", shown(job, "epoch")},
+        {"Adaptations", adaptations_text(job)},
+        {"StandstillMs", shown(job, "standstill_ms")},
+        {"Command", command_line(job)},
+        {"WorkDir", shown(job, "directory")},
+        {"StdIn", shown(job, "input")},
+        {"StdOut", shown(job, "output")},
+        {"StdErr", shown(job, "error")},
+        {"StepSocket", shown(job, "step_socket")},
+    };
+    std::vector<std::string> lines;
+    for (const auto &[name, value] : fields)
+        lines.push_back((lines.empty() ? "" : "   ") + std::string(name) + "=" + printable(value));
+    return lines;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+namespace {
+
+std::string resize_text(const Json &data)
+{
+    return shown(data, "old_size") + " -> " + shown(data, "size") + " processes";
+}
+
+std::string after(const char *words, const Json &data, const char *name)
+{
+    std::string value = string_or(data, name, "");
+    return value.empty() ? "" : words + value;
+}
+
+std::string milliseconds_after(const char *words, const Json &data, const char *name)
+{
+    return data.contains(name) && data[name].is_number() ? words + shown(data, name) + " ms" : "";
+}
+
+/* What is worth saying beyond the event's name. */
+std::string record_detail(const std::string &event, const Json &data)
+{
+    if (event == "submitted") {
+        const Json &spec = object_of(data, "spec");
+        std::string minimum = shown(spec, "minimum"), maximum = shown(spec, "maximum");
+        return (minimum == maximum ? minimum : minimum + ":" + maximum) + " processes" +
+               after(", ", spec, "elasticity") + after(": ", spec, "name");
+    }
+    if (event == "placed")
+        return shown(data, "size") + " processes on " + node_list(list_of(data, "blocks")) +
+               milliseconds_after(" after ", data, "waited_ms");
+    if (event == "started")
+        return shown(data, "size") + " processes";
+    if (event == "mode")
+        return shown(data, "mode");
+    if (event == "requested")
+        return "request " + shown(data, "request") + ": " + resize_text(data) +
+               (bool_or(data, "by_user", false) ? " (by a user)" : "") + after(": ", data, "reason");
+    if (event == "committed")
+        return "epoch " + shown(data, "epoch") + ": " + resize_text(data) + " on " +
+               node_list(list_of(data, "blocks")) + milliseconds_after(", stood still ", data, "standstill_ms");
+    if (event == "withdrawn" || event == "failed")
+        return "request " + shown(data, "request") + ": " + resize_text(data) + after(": ", data, "reason");
+    if (event == "freed")
+        return node_list(list_of(data, "blocks"));
+    if (event == "ended")
+        return shown(data, "state") + ", exit code " + shown(data, "exit_code") + after(": ", data, "reason");
+    if (event == "completing")
+        return shown(data, "verdict") + after(": ", data, "reason");
+    std::string rest;           /* one that we do not know, or that needs no words */
+    for (const auto &[name, value] : data.items())
+        rest += (rest.empty() ? "" : " ") + name + "=" + shown(data, name.c_str());
+    return rest;
+}
+
+}  // namespace
+
+std::string record_line(const Json &record)
+{
+    int64_t time_ms = integer_or(record, "time_ms", 0);
+    std::string event = string_or(record, "event", "?");
+    std::string subject = shown(record, "job") != "-"    ? "job " + shown(record, "job")
+                          : shown(record, "node") != "-" ? "node " + shown(record, "node")
+                                                         : "elasticd";
+    char head[160];
+    snprintf(head, sizeof head, "%s.%03d  %-10s  %-13s", format_time(time_ms).c_str(),
+             static_cast<int>(time_ms % 1000), subject.c_str(), event.c_str());
+    std::string line = head;
+    std::string detail = record_detail(event, object_of(record, "data"));
+    if (!detail.empty())
+        line += "  " + detail;
+    line.erase(line.find_last_not_of(' ') + 1);
+    return printable(line);
+}
+
+}  // namespace elastic

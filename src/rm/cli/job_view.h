@@ -1,0 +1,42 @@
+/*
+ * How jobs, nodes and records of elasticd are shown: as rows, as lists of fields, as sentences.  Pure: JSON as in
+ * doc/elasticd-api.md in, text out.  What is missing in the JSON shows as "-".
+ */
+
+#ifndef ELASTIC_CLI_JOB_VIEW_H_INCLUDED
+#define ELASTIC_CLI_JOB_VIEW_H_INCLUDED
+
+#include "cli/output.h"
+
+namespace elastic {
+
+/* The columns of `elastic queue`, as squeue's users know them. */
+Table queue_table();
+std::vector<std::string> queue_row(const Json &job, int64_t now_ms);
+
+/* The columns of `elastic history`: what has ended. */
+Table history_table();
+std::vector<std::string> history_row(const Json &job);
+
+Table node_table();
+std::vector<std::string> node_row(const Json &node);
+
+/* "Name=value" lines about one job, as scontrol shows it. */
+std::vector<std::string> job_description(const Json &job, int64_t now_ms);
+
+/* "2026-11-21T14:03:07.123  job 3  committed  epoch 2: 2 -> 4 processes on n0:2,n1:2, stood still 3 ms". */
+std::string record_line(const Json &record);
+
+/* "n0:4,n1:2"; "-" of none. */
+std::string node_list(const Json &nodes);
+/* "2:8", "4". */
+std::string size_range(const Json &job);
+/* Two letters. */
+std::string state_code(const Json &job);
+bool has_ended(const Json &job);
+/* How long it has run: until now, or its end; negative before the start. */
+int64_t run_time_ms(const Json &job, int64_t now_ms);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_CLI_JOB_VIEW_H_INCLUDED */

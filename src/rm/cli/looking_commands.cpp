@@ -1,0 +1,362 @@
+/* Commands that look: ps, queue, show, history, nodes, events, version. */
+
+#include <CLI/CLI.hpp>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "cli/job_view.h"
+#include "cli/step_commands.h"
+#include "cli/target.h"
+
+#ifndef ELASTIC_VERSION
+#define ELASTIC_VERSION "development"
+#endif
+
+namespace elastic {
+
+namespace {
+
+constexpr int LIST_MAX = 10000;         /* what the interface gives at once */
+struct Looking {
+    bool json = false, all = false, mine = false, no_header = false, follow = false;
+    std::string id, user, name, states, ids;
+    std::vector<std::string> names;
+    int64_t since = 0;
+    int limit = 0;
+    Elasticd elasticd;
+};
+
+int64_t present_ms()
+{
+    timespec now = {};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1000000;
+}
+
+/* "?a=1&b=x%20y" of what is not empty. */
+std::string query(const std::vector<std::pair<const char *, std::string>> &parameters)
+{
+    std::string text;
+    for (const auto &[name, value] : parameters) {
+        if (!value.empty())
+            text += (text.empty() ? "?" : "&") + std::string(name) + "=" + Elasticd::escaped(value);
+    }
+    return text;
+}
+
+std::string my_name()
+{
+    const passwd *user = getpwuid(getuid());
+    return user ? user->pw_name : std::to_string(getuid());
+}
+
+/* ---- queue ----------------------------------------------------------------------------------- */
+
+/* All pages of a list of jobs; DONE and the jobs, or an exit code. */
+int get_jobs(Looking &options, const std::string &order, std::vector<Json> &jobs)
+{
+    std::string user = options.mine ? my_name() : options.user;
+    std::string last;
+    while (true) {
+        Json answer;
+        size_t missing = options.limit > 0 ? static_cast<size_t>(options.limit) - jobs.size() : LIST_MAX;
+        const char *page = order == "-id" ? "before" : "after";
+        std::string path = "/v1/jobs" + query({{"order", order}, {"user", user}, {"name", options.name},
+                                               {"state", options.states}, {"ids", options.ids},
+                                               {"all", options.all ? "true" : ""}, {page, last},
+                                               {"limit", std::to_string(std::min<size_t>(missing, LIST_MAX))}});
+        if (int code = options.elasticd.get(path, answer))
+            return code;
+        for (const Json &job : list_of(answer, "jobs"))
+            jobs.push_back(job);
+        bool more = bool_or(answer, "more", false) && !list_of(answer, "jobs").empty() && order != "queue";
+        if (!more || (options.limit > 0 && jobs.size() >= static_cast<size_t>(options.limit)))
+            return DONE;
+        last = text_of(jobs.back(), "id");
+    }
+}
+
+int run_queue(Looking &options)
+{
+    std::vector<Json> jobs;
+    if (int code = get_jobs(options, options.all ? "id" : "queue", jobs))
+        return code;
+    Table table = queue_table();
+    int64_t now_ms = present_ms();
+    for (const Json &job : jobs) {
+        if (options.json)
+            print_line(job.dump());
+        else
+            table.add(queue_row(job, now_ms));
+    }
+    if (!options.json)
+        table.print(!options.no_header);
+    return DONE;
+}
+
+void add_filters(CLI::App *command, Looking &options)
+{
+    command->add_option("-u,--user", options.user, "only this user's");
+    command->add_flag("--me", options.mine, "only mine");
+    command->add_option("-n,--name", options.name, "only of this name");
+    command->add_option("-j,--jobs", options.ids, "only these, such as 3,5,8");
+    command->add_flag("--noheader", options.no_header, "no headings");
+}
+
+void add_queue(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Looking>();
+    CLI::App *command = add_command(app, "queue", "list jobs that run or wait", options->json);
+    add_filters(command, *options);
+    command->add_option("-t,--states", options->states, "only in these states, such as R,PD");
+    command->add_flag("-a,--all", options->all, "jobs that have ended, too");
+    command->callback([options, &code] { code = run_queue(*options); });
+}
+
+/* ---- show ------------------------------------------------------------------------------------ */
+
+int show_job(Looking &options, const std::string &text)
+{
+    Json answer;
+    int wrong = DONE;
+    auto id = job_number(text, wrong);
+    if (!id)
+        return wrong;
+    if (int code = options.elasticd.get("/v1/jobs/" + *id, answer))
+        return code;
+    const Json &job = object_of(answer, "job");
+    if (options.json) {
+        print_line(job.dump());
+        return DONE;
+    }
+    for (const std::string &line : job_description(job, present_ms()))
+        print_line(line);
+    return DONE;
+}
+
+int show_script(Looking &options, const std::string &text)
+{
+    int wrong = DONE;
+    auto id = job_number(text, wrong);
+    if (!id)
+        return wrong;
+    HttpAnswer answer = options.elasticd.request("GET", "/v1/jobs/" + *id + "/script");
+    if (!answer.ok())
+        return complain_about(answer);
+    std::cout << answer.text << std::flush;
+    return DONE;
+}
+
+void add_show(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Looking>();
+    auto script = std::make_shared<bool>(false);
+    CLI::App *command = add_command(app, "show", "show all about jobs", options->json);
+    command->add_option("JOB", options->names, "jobs, as 'elastic queue' lists them")->required();
+    command->add_flag("--script", *script, "print the submitted script instead");
+    command->callback([options, script, &code] {
+        for (const std::string &name : options->names) {
+            int result = *script ? show_script(*options, name) : show_job(*options, name);
+            code = code == DONE ? result : code;
+        }
+    });
+}
+
+/* ---- history --------------------------------------------------------------------------------- */
+
+/* One job's life: its records, one a line. */
+int job_history(Looking &options, const std::string &text)
+{
+    int wrong = DONE;
+    auto id = job_number(text, wrong);
+    if (!id)
+        return wrong;
+    int64_t since = 1;
+    while (true) {
+        Json answer;
+        std::string path = "/v1/jobs/" + *id + "/records?limit=" + std::to_string(LIST_MAX) +
+                           "&since=" + std::to_string(since);
+        if (int code = options.elasticd.get(path, answer))
+            return code;
+        for (const Json &record : list_of(answer, "records"))
+            print_line(options.json ? record.dump() : record_line(record));
+        int64_t next = integer_or(answer, "next", since);
+        if (list_of(answer, "records").empty() || next <= since)
+            return DONE;
+        since = next;
+    }
+}
+
+int run_history(Looking &options)
+{
+    if (!options.id.empty())
+        return job_history(options, options.id);
+    std::vector<Json> jobs;
+    if (options.states.empty())
+        options.states = "DONE,FAILED,CANCELLED";
+    if (int code = get_jobs(options, "-id", jobs))
+        return code;
+    Table table = history_table();
+    for (auto job = jobs.rbegin(); job != jobs.rend(); ++job) {
+        if (options.json)
+            print_line(job->dump());
+        else
+            table.add(history_row(*job));
+    }
+    if (!options.json)
+        table.print(!options.no_header);
+    return DONE;
+}
+
+void add_history(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Looking>();
+    options->limit = 100;
+    CLI::App *command =
+        add_command(app, "history", "list jobs that have ended, or all that happened to one", options->json);
+    command->add_option("JOB", options->id, "one job");
+    add_filters(command, *options);
+    command->add_option("-t,--states", options->states, "only in these states, such as F,CA");
+    command->add_option("--limit", options->limit, "only the last N (default 100)")->check(CLI::Range(1, 10000000));
+    command->callback([options, &code] { code = run_history(*options); });
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+int run_nodes(Looking &options)
+{
+    Json answer;
+    Table table = node_table();
+    if (int code = options.elasticd.get("/v1/nodes", answer))
+        return code;
+    for (const std::string &name : options.names) {
+        bool known = false;
+        for (const Json &node : list_of(answer, "nodes"))
+            known = known || text_of(node, "name") == name;
+        if (!known)
+            return complain(NOT_FOUND, "there is no node " + name + ": 'elastic nodes' lists them");
+    }
+    for (const Json &node : list_of(answer, "nodes")) {
+        bool wanted = options.names.empty() || std::find(options.names.begin(), options.names.end(),
+                                                         text_of(node, "name")) != options.names.end();
+        if (wanted && options.json)
+            print_line(node.dump());
+        else if (wanted)
+            table.add(node_row(node));
+    }
+    if (!options.json)
+        table.print(!options.no_header);
+    return DONE;
+}
+
+void add_nodes(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Looking>();
+    CLI::App *command = add_command(app, "nodes", "list nodes and who is on them (JOB:CORES)", options->json);
+    command->add_option("NODE", options->names, "only these");
+    command->add_flag("--noheader", options->no_header, "no headings");
+    command->callback([options, &code] { code = run_nodes(*options); });
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* `path` is that of records, of all or of one job.  Follows until a job has ended. */
+int print_records(Looking &options, const std::string &path, bool one_job)
+{
+    int64_t since = options.since > 0 ? options.since : 1;
+    while (true) {
+        Json answer;
+        std::string wait = options.follow ? std::to_string(Elasticd::WAIT_MS) : "";
+        std::string whole = path + query({{"since", std::to_string(since)}, {"wait_ms", wait},
+                                          {"limit", std::to_string(LIST_MAX)}});
+        if (int code = options.elasticd.get(whole, answer, Elasticd::WAIT_PATIENCE))
+            return code;
+        bool ended = false;
+        for (const Json &record : list_of(answer, "records")) {
+            print_line(options.json ? record.dump() : record_line(record));
+            ended = ended || (one_job && string_or(record, "event", "") == "ended");
+        }
+        int64_t next = integer_or(answer, "next", since);
+        bool all_seen = list_of(answer, "records").empty() || next <= since;
+        if (ended || (all_seen && !options.follow))
+            return DONE;
+        since = next;
+    }
+}
+
+int run_events(Looking &options)
+{
+    if (options.id.empty())
+        return print_records(options, "/v1/records", false);
+    int code = DONE;
+    auto target = find_target(options.elasticd, options.id, code);
+    if (!target)
+        return code;
+    if (target->kind == Target::STEP)
+        return step_events(target->id, static_cast<uint64_t>(options.since), options.follow, options.json);
+    return print_records(options, "/v1/jobs/" + target->id + "/records", true);
+}
+
+void add_events(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Looking>();
+    CLI::App *command =
+        add_command(app, "events", "show what happened: in elasticd, in a job, in a step", options->json);
+    command->add_option("ID", options->id, "a job ('elastic queue') or a step ('elastic ps'); default: everything");
+    command->add_flag("--follow,-f", options->follow, "go on until the job or step ends");
+    command->add_option("--since", options->since, "from this event number on")->check(CLI::NonNegativeNumber);
+    command->callback([options, &code] { code = run_events(*options); });
+}
+
+/* ---- ps, version ----------------------------------------------------------------------------- */
+
+void add_ps(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Looking>();
+    CLI::App *command = add_command(app, "ps", "list your running steps on this machine", options->json);
+    command->callback([options, &code] { code = step_ps(options->json); });
+}
+
+int run_version(Looking &options)
+{
+    HttpAnswer answer = options.elasticd.request("GET", "/v1/version");
+    Json daemon = answer.ok() ? answer.body : Json();
+    if (options.json) {
+        print_line(Json{{"elastic", ELASTIC_VERSION}, {"step_protocol", 1}, {"api", 1}, {"elasticd", daemon}}.dump());
+        return DONE;
+    }
+    print_line("elastic " ELASTIC_VERSION ", step protocol 1, elasticd interface 1");
+    if (answer.ok())
+        print_line("elasticd " + text_of(daemon, "version") + ", interface " + text_of(daemon, "api") + ", cluster " +
+                   text_of(daemon, "cluster") + ", policy " + text_of(daemon, "policy") + ", back end " +
+                   text_of(daemon, "backend"));
+    else
+        print_line("elasticd: " + answer.complaint());
+    return DONE;
+}
+
+void add_version(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Looking>();
+    CLI::App *command = add_command(app, "version", "tell the versions of this command and of elasticd", options->json);
+    command->callback([options, &code] { code = run_version(*options); });
+}
+
+}  // namespace
+
+void add_looking(CLI::App &app, int &code)
+{
+    add_queue(app, code);
+    add_show(app, code);
+    add_history(app, code);
+    add_nodes(app, code);
+    add_ps(app, code);
+    add_events(app, code);
+    add_version(app, code);
+}
+
+}  // namespace elastic

@@ -1,0 +1,177 @@
+/* See output.h. */
+
+#include "cli/output.h"
+
+#include <algorithm>
+#include <ctime>
+#include <iostream>
+
+namespace elastic {
+
+int complain(ExitCode code, const std::string &message)
+{
+    std::cerr << "elastic: " << message << "\n";
+    return code;
+}
+
+void print_line(const std::string &line)
+{
+    std::cout << line << std::endl;
+}
+
+std::string text_of(const Json &object, const char *name)
+{
+    Json value = object.value(name, Json());
+    return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+namespace {
+
+/* The member, or null. */
+const Json &member(const Json &object, const char *name)
+{
+    static const Json NOTHING;
+    if (!object.is_object())
+        return NOTHING;
+    auto found = object.find(name);
+    return found == object.end() ? NOTHING : *found;
+}
+
+}  // namespace
+
+std::string string_or(const Json &object, const char *name, const std::string &otherwise)
+{
+    const Json &value = member(object, name);
+    return value.is_string() ? value.get<std::string>() : otherwise;
+}
+
+double number_or(const Json &object, const char *name, double otherwise)
+{
+    const Json &value = member(object, name);
+    return value.is_number() ? value.get<double>() : otherwise;
+}
+
+int64_t integer_or(const Json &object, const char *name, int64_t otherwise)
+{
+    const Json &value = member(object, name);
+    return value.is_number() ? value.get<int64_t>() : otherwise;
+}
+
+bool bool_or(const Json &object, const char *name, bool otherwise)
+{
+    const Json &value = member(object, name);
+    return value.is_boolean() ? value.get<bool>() : otherwise;
+}
+
+const Json &list_of(const Json &object, const char *name)
+{
+    static const Json EMPTY = Json::array();
+    const Json &value = member(object, name);
+    return value.is_array() ? value : EMPTY;
+}
+
+const Json &object_of(const Json &object, const char *name)
+{
+    static const Json EMPTY = Json::object();
+    const Json &value = member(object, name);
+    return value.is_object() ? value : EMPTY;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+std::string printable(const std::string &text)
+{
+    std::string clean = text;
+    for (char &character : clean) {
+        auto byte = static_cast<unsigned char>(character);
+        if (byte < 0x20 || byte == 0x7f)
+            character = '?';
+    }
+    return clean;
+}
+
+size_t columns_of(const std::string &text)
+{
+    return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char character) {
+        return (static_cast<unsigned char>(character) & 0xc0) != 0x80;  /* not a continuation */
+    }));
+}
+
+void Table::add(std::vector<std::string> cells)
+{
+    cells.resize(columns_.size());
+    for (std::string &cell : cells) {
+        cell = printable(cell);
+        if (cell.size() > CELL_MAX)
+            cell = cell.substr(0, CELL_MAX - 3) + "...";
+    }
+    rows_.push_back(std::move(cells));
+}
+
+std::vector<std::string> Table::lines(bool with_header) const
+{
+    std::vector<std::vector<std::string>> rows;
+    if (with_header) {
+        rows.emplace_back();
+        for (const Column &column : columns_)
+            rows.back().push_back(column.title);
+    }
+    rows.insert(rows.end(), rows_.begin(), rows_.end());
+    std::vector<size_t> widths(columns_.size());
+    for (const auto &row : rows) {
+        for (size_t i = 0; i < row.size(); i++)
+            widths[i] = std::max(widths[i], columns_of(row[i]));
+    }
+    std::vector<std::string> result;
+    for (const auto &row : rows) {
+        std::string line;
+        for (size_t i = 0; i < row.size(); i++) {
+            std::string padding(widths[i] - columns_of(row[i]), ' ');
+            line += i == 0 ? "" : "  ";
+            line += columns_[i].align == RIGHT ? padding + row[i] : row[i] + padding;
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        result.push_back(line);
+    }
+    return result;
+}
+
+void Table::print(bool with_header) const
+{
+    for (const std::string &line : lines(with_header))
+        std::cout << line << "\n";
+    std::cout << std::flush;
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+std::string format_duration(int64_t milliseconds)
+{
+    if (milliseconds < 0)
+        return "-";
+    auto seconds = static_cast<long long>(milliseconds / 1000);
+    long long minutes = seconds / 60, hours = minutes / 60, days = hours / 24;
+    char text[64];
+    if (days > 0)
+        snprintf(text, sizeof text, "%lld-%02lld:%02lld:%02lld", days, hours % 24, minutes % 60,
+                 seconds % 60);
+    else if (hours > 0)
+        snprintf(text, sizeof text, "%lld:%02lld:%02lld", hours, minutes % 60, seconds % 60);
+    else
+        snprintf(text, sizeof text, "%lld:%02lld", minutes, seconds % 60);
+    return text;
+}
+
+std::string format_time(int64_t unix_ms)
+{
+    if (unix_ms <= 0)
+        return "-";
+    auto seconds = static_cast<time_t>(unix_ms / 1000);
+    tm local = {};
+    char text[64];
+    if (!localtime_r(&seconds, &local) || !strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &local))
+        return "-";
+    return text;
+}
+
+}  // namespace elastic

@@ -1,0 +1,71 @@
+/*
+ * What all commands of `elastic` share when they speak to a person or a program: exit codes, lines,
+ * tables, times.  Standard output is the answer, standard error the complaint.  No state.
+ */
+
+#ifndef ELASTIC_CLI_OUTPUT_H_INCLUDED
+#define ELASTIC_CLI_OUTPUT_H_INCLUDED
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace elastic {
+
+using Json = nlohmann::ordered_json;
+
+/* One definition for every command; `elastic run` alone returns its job's code instead. */
+enum ExitCode { DONE = 0, REFUSED = 1, USAGE = 2, NOT_FOUND = 3, UNREACHABLE = 4 };
+
+/* Prints "elastic: MESSAGE" to standard error and returns the code. */
+int complain(ExitCode code, const std::string &message);
+/* Flushed: somebody may read it through a pipe. */
+void print_line(const std::string &line);
+
+/* A member as text: strings bare, everything else as JSON; "null" if it is missing. */
+std::string text_of(const Json &object, const char *name);
+/* A member, or what is given if it is missing, null or of another type.  Never throws: answers come
+ * from a program that may be newer than this one. */
+std::string string_or(const Json &object, const char *name, const std::string &otherwise);
+double number_or(const Json &object, const char *name, double otherwise);
+int64_t integer_or(const Json &object, const char *name, int64_t otherwise);
+bool bool_or(const Json &object, const char *name, bool otherwise);
+/* A member that is a list or object; an empty one of that kind if it is not there. */
+const Json &list_of(const Json &object, const char *name);
+const Json &object_of(const Json &object, const char *name);
+
+/* Columns as wide as their widest cell, the last one open. */
+class Table {
+  public:
+    enum Align { LEFT, RIGHT };
+    struct Column {
+        std::string title;
+        Align align = LEFT;
+    };
+    explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+    void add(std::vector<std::string> cells);
+    /* The lines, without newlines; cells lose control characters, and are cut at CELL_MAX. */
+    std::vector<std::string> lines(bool with_header = true) const;
+    void print(bool with_header = true) const;
+
+    static constexpr size_t CELL_MAX = 160;
+
+  private:
+    std::vector<Column> columns_;
+    std::vector<std::vector<std::string>> rows_;
+};
+
+/* Text that came from somewhere else, fit for a terminal: control characters become '?'. */
+std::string printable(const std::string &text);
+/* Columns that `text` takes on a terminal, if it is UTF-8 of narrow characters. */
+size_t columns_of(const std::string &text);
+
+/* Slurm's way: "0:07", "12:30", "3:00:00", "2-00:00:00"; negative: "-". */
+std::string format_duration(int64_t milliseconds);
+/* "2026-11-21T14:03:07" in local time; 0 or less: "-". */
+std::string format_time(int64_t unix_ms);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_CLI_OUTPUT_H_INCLUDED */

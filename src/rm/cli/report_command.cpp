@@ -1,0 +1,224 @@
+/* `elastic report`: the metrics of a run, alone or beside another's, and a chart of who was where. */
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "cli/commands.h"
+#include "cli/elasticd_client.h"
+#include "cli/timeline_chart.h"
+#include "cli/units.h"
+
+namespace elastic {
+
+namespace {
+
+struct Report {
+    bool json = false, no_chart = false;
+    std::string ids, last, svg, compare, title = "Jobs on nodes";
+    Elasticd elasticd;
+};
+
+/* ---- metrics --------------------------------------------------------------------------------- */
+
+enum class Unit { COUNT, DURATION, PART, CORE_HOURS };
+
+struct Metric {
+    const char *title;
+    std::vector<const char *> path;     /* in the answer of GET /v1/report */
+    Unit unit;
+};
+
+const std::vector<Metric> METRICS = {
+    {"Jobs", {"jobs"}, Unit::COUNT},
+    {"Done", {"done"}, Unit::COUNT},
+    {"Failed", {"failed"}, Unit::COUNT},
+    {"Cancelled", {"cancelled"}, Unit::COUNT},
+    {"Makespan", {"makespan_ms"}, Unit::DURATION},
+    {"Wait, mean", {"wait_ms", "mean"}, Unit::DURATION},
+    {"Wait, p95", {"wait_ms", "p95"}, Unit::DURATION},
+    {"Wait, longest", {"wait_ms", "max"}, Unit::DURATION},
+    {"Turnaround, mean", {"turnaround_ms", "mean"}, Unit::DURATION},
+    {"Turnaround, p95", {"turnaround_ms", "p95"}, Unit::DURATION},
+    {"Utilisation", {"utilisation"}, Unit::PART},
+    {"Core hours", {"core_ms"}, Unit::CORE_HOURS},
+    {"Adaptations", {"adaptations", "committed"}, Unit::COUNT},
+    {"Withdrawn", {"adaptations", "withdrawn"}, Unit::COUNT},
+    {"Failed adaptations", {"adaptations", "failed"}, Unit::COUNT},
+    {"Stood still", {"standstill_ms"}, Unit::DURATION},
+};
+
+double value_of(const Json &report, const Metric &metric)
+{
+    const Json *object = &report;
+    for (size_t i = 0; i + 1 < metric.path.size(); i++)
+        object = &object_of(*object, metric.path[i]);
+    return number_or(*object, metric.path.back(), std::nan(""));
+}
+
+std::string shown(double value, Unit unit)
+{
+    if (std::isnan(value))
+        return "-";
+    char text[64];
+    switch (unit) {
+        case Unit::COUNT:
+            snprintf(text, sizeof text, "%.0f", value);
+            return text;
+        case Unit::DURATION: {
+            auto tenths = static_cast<int64_t>(std::llround(value / 100));
+            return format_duration(tenths * 100) + "." + std::to_string(tenths % 10);
+        }
+        case Unit::PART:
+            snprintf(text, sizeof text, "%.1f %%", value * 100);
+            return text;
+        case Unit::CORE_HOURS:
+            snprintf(text, sizeof text, "%.3f", value / 3.6e6);
+            return text;
+    }
+    return "-";
+}
+
+/* How much more or less the first is. */
+std::string difference(double ours, double theirs, Unit unit)
+{
+    char text[64];
+    if (std::isnan(ours) || std::isnan(theirs))
+        return "-";
+    if (unit == Unit::PART)
+        snprintf(text, sizeof text, "%+.1f points", (ours - theirs) * 100);
+    else if (unit == Unit::COUNT)
+        snprintf(text, sizeof text, "%+.0f", ours - theirs);
+    else if (theirs == 0)
+        return "-";
+    else
+        snprintf(text, sizeof text, "%+.1f %%", (ours / theirs - 1) * 100);
+    return text;
+}
+
+void print_metrics(const Json &report, const Json *other, const std::string &other_name)
+{
+    std::vector<Table::Column> columns = {{""}, {"THIS", Table::RIGHT}};
+    if (other)
+        columns.insert(columns.end(), {{other_name, Table::RIGHT}, {"DIFFERENCE", Table::RIGHT}});
+    Table table(columns);
+    for (const Metric &metric : METRICS) {
+        double ours = value_of(report, metric);
+        std::vector<std::string> row = {metric.title, shown(ours, metric.unit)};
+        if (other) {
+            double theirs = value_of(*other, metric);
+            row.insert(row.end(), {shown(theirs, metric.unit), difference(ours, theirs, metric.unit)});
+        }
+        table.add(row);
+    }
+    table.print(other != nullptr);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+size_t terminal_columns()
+{
+    winsize size = {};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+        return size.ws_col;
+    return 100;
+}
+
+/* Of a file that `elastic report --json` wrote. */
+std::optional<Json> read_report(const std::string &path)
+{
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    Json report = Json::parse(text.str(), nullptr, false);
+    if (!file || !report.is_object() || !report.contains("makespan_ms"))
+        return std::nullopt;
+    return report;
+}
+
+/* DONE, and "?from_ms=..." of --last; else complains. */
+int period(const Report &options, std::string &query)
+{
+    int64_t from_ms = 0;
+    if (!options.last.empty()) {
+        auto seconds = parse_time_limit(options.last);
+        if (!seconds)
+            return complain(USAGE, "--last: " + seconds.error());
+        from_ms = (int64_t{time(nullptr)} - seconds.value()) * 1000;
+    }
+    query = "?from_ms=" + std::to_string(from_ms);
+    return DONE;
+}
+
+int write_svg(const Report &options, const Timeline &timeline)
+{
+    std::ofstream file(options.svg);
+    file << draw_svg(timeline, options.title) << std::flush;
+    return file ? DONE : complain(UNREACHABLE, "cannot write " + options.svg + ": " + strerror(errno));
+}
+
+int run_report(Report &options)
+{
+    std::optional<Json> other;
+    if (!options.compare.empty() && !(other = read_report(options.compare)))
+        return complain(USAGE, "--compare: " + options.compare + " is no file of 'elastic report --json'");
+    std::string query;
+    Json report, timeline_json;
+    std::set<int64_t> ids;
+    std::istringstream list(options.ids);
+    for (std::string id; std::getline(list, id, ',');)
+        ids.insert(strtoll(id.c_str(), nullptr, 10));
+    if (int code = period(options, query))
+        return code;
+    if (int code = options.elasticd.get("/v1/report" + query + (ids.empty() ? "" : "&ids=" + options.ids), report))
+        return code;
+    if (int code = options.elasticd.get("/v1/timeline" + query, timeline_json))
+        return code;
+    Timeline timeline = read_timeline(timeline_json, ids);
+    if (!options.svg.empty()) {
+        if (int code = write_svg(options, timeline))
+            return code;
+    }
+    if (options.json) {
+        report["timeline"] = timeline_json;
+        print_line(report.dump());
+        return DONE;
+    }
+    print_metrics(report, other ? &*other : nullptr, "OTHER");
+    if (options.no_chart)
+        return DONE;
+    std::cout << "\n";
+    for (const std::string &line : draw_text(timeline, terminal_columns()))
+        std::cout << line << "\n";
+    if (!timeline.is_complete)
+        std::cout << "(the oldest parts are left out: --last shortens the period)\n";
+    std::cout << std::flush;
+    return DONE;
+}
+
+}  // namespace
+
+void add_report(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Report>();
+    CLI::App *command = add_command(app, "report", "print and plot the metrics of all jobs, or some", options->json);
+    command->add_option("-j,--jobs", options->ids, "only these, such as 3,5,8")
+        ->type_name("LIST")
+        ->check([](const std::string &text) {
+            return text.find_first_not_of("0123456789,") == text.npos ? "" : "numbers with commas are expected";
+        });
+    command->add_option("--last", options->last, "only what was submitted in the last, such as 2h")->type_name("TIME");
+    command->add_option("--compare", options->compare, "beside the metrics in this file (of elastic report --json)")
+        ->type_name("FILE");
+    command->add_option("--svg", options->svg, "draw the chart into this file, too")->type_name("FILE");
+    command->add_option("--title", options->title, "of the drawn chart")->type_name("TEXT");
+    command->add_flag("--no-chart", options->no_chart, "no chart on the terminal");
+    command->callback([options, &code] { code = run_report(*options); });
+}
+
+}  // namespace elastic

@@ -1,0 +1,63 @@
+/* `elastic run`: submits a job and stands for it at the terminal until it has ended. */
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/job_options.h"
+#include "cli/job_pipes.h"
+#include "cli/submission.h"
+#include "cli/wait_for_job.h"
+
+namespace elastic {
+
+namespace {
+
+struct Run {
+    bool json = false, quiet = false;
+    JobOptions job;
+};
+
+std::string working_directory()
+{
+    std::unique_ptr<char, void (*)(void *)> path(get_current_dir_name(), free);
+    return path ? path.get() : "";
+}
+
+int run_job(Run &options, const std::vector<std::string> &program)
+{
+    if (program.empty())
+        return complain(USAGE, "a program is missing: elastic run -n 2:8 ./app");
+    auto request = job_request(options.job, working_directory(), present_environment());
+    if (!request)
+        return complain(USAGE, request.error());
+    request.value()["command"] = program;
+
+    /* Before anything is submitted: signals from now on are the job's business, and nobody's output is lost. */
+    SignalDescriptor signals;
+    auto pipes = JobPipes::create(request.value());
+    if (!pipes)
+        return complain(UNREACHABLE, pipes.error());
+    Elasticd elasticd;
+    Json job;
+    if (int code = submit_job(elasticd, request.value(), job))
+        return code;
+    return wait_for_job(elasticd, job, signals, pipes.value(), options.quiet, options.json);
+}
+
+}  // namespace
+
+CLI::App *add_run(CLI::App &app, const ProgramLine &line, int &code)
+{
+    auto options = std::make_shared<Run>();
+    CLI::App *command = add_command(app, "run", "run a program as a job and wait for it", options->json);
+    add_job_options(*command, options->job);
+    command->add_flag("-q,--quiet", options->quiet, "no messages of its own while all goes well");
+    command->footer("What follows the options is the program with its arguments:\n"
+                    "elastic run -n 2:8 ./app --its-option\n"
+                    "Signals are passed on; the exit code is the job's (128 + number after a signal).");
+    command->callback([options, &line, &code] { code = run_job(*options, line.program); });
+    return command;
+}
+
+}  // namespace elastic

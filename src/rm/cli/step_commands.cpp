@@ -1,0 +1,234 @@
+/* See step_commands.h. */
+
+#include "cli/step_commands.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "change.h"
+#include "cli/output.h"
+#include "cli/step_connection.h"
+
+namespace elastic {
+namespace {
+
+/* The step, or an exit code after a message. */
+std::optional<FoundStep> open_step(const std::string &id, int &code)
+{
+    FindError kind = FindError::NONE;
+    std::string error;
+    auto step = find_step(id, kind, error);
+    if (!step)
+        code = complain(kind == FindError::NOT_FOUND ? NOT_FOUND : UNREACHABLE, error);
+    return step;
+}
+
+int complain_refused(const std::string &step, const Json &answer)
+{
+    Json error = answer.value("error", Json::object());
+    return complain(REFUSED, "step " + step + " refuses: " + text_of(error, "message"));
+}
+
+/* ---- ps -------------------------------------------------------------------------------------- */
+
+void print_row(const std::string &id, const std::string &program, const std::string &size,
+               const std::string &state, const std::string &epoch, const std::string &adaptations)
+{
+    char row[1024];
+    snprintf(row, sizeof row, "%-10s %-24s %6s %-9s %6s %11s", id.c_str(), program.c_str(),
+             size.c_str(), state.c_str(), epoch.c_str(), adaptations.c_str());
+    print_line(row);
+}
+
+}  // namespace
+
+int step_ps(bool json)
+{
+    auto sockets = list_step_sockets();
+    if (!sockets)
+        return complain(UNREACHABLE, sockets.error());
+    if (!json)
+        print_row("STEP", "PROGRAM", "SIZE", "STATE", "EPOCH", "ADAPTATIONS");
+    int code = DONE;
+    for (const StepSocket &socket : sockets.value()) {
+        auto connection = StepConnection::connect(socket.path);
+        auto status = connection ? connection.value().ask({{"op", "status"}})
+                                 : Result<Json>(Error{connection.error()});
+        if (!status && access(socket.path.c_str(), F_OK) != 0)
+            continue;           /* it ended while we looked */
+        if (!status) {
+            code = complain(UNREACHABLE,
+                            "step of mpiexec " + std::to_string(socket.pid) + ": " + status.error());
+            continue;
+        }
+        Json step = status.value();
+        step.erase("id");
+        step.erase("ok");
+        std::string state = text_of(step, "state");
+        if (text_of(step, "mode") == "rigid" && state == "running")
+            state = "rigid";
+        if (json)
+            print_line(step.dump());
+        else
+            print_row(text_of(step, "step"), text_of(step, "program"), text_of(step, "size"), state,
+                      text_of(step, "epoch"), text_of(step, "adaptations"));
+    }
+    return code;
+}
+
+/* ---- resize ---------------------------------------------------------------------------------- */
+
+namespace {
+
+/* The request, or a message about the options. */
+Result<Json> resize_request(const ResizeWish &wish)
+{
+    Json request = {{"op", "resize"}, {"size", wish.size}, {"wait", wish.wait}};
+    if (!wish.leave.empty()) {
+        auto ranks = parse_ranks(wish.leave, ',');
+        if (!ranks)
+            return Error{"--leave: " + ranks.error()};
+        request["leave"] = ranks.value();
+    }
+    if (!wish.hosts.empty()) {
+        auto hosts = parse_hosts(wish.hosts, ',');
+        if (!hosts)
+            return Error{"--hosts: " + hosts.error()};
+        request["hosts"] = hosts.value();
+    }
+    if (!wish.reason.empty())
+        request["reason"] = wish.reason;
+    return request;
+}
+
+int wait_for_end(const std::string &step, StepConnection &connection, bool json)
+{
+    Json answer;
+    while (true) {
+        switch (connection.read(answer, std::nullopt)) {
+            case ReadStatus::CLOSED:
+                return complain(NOT_FOUND, "step " + step + " ended before the adaptation");
+            case ReadStatus::TIMEOUT:
+            case ReadStatus::BROKEN:
+                return complain(UNREACHABLE, "the answer of step " + step +
+                                                 " is not understood");
+            case ReadStatus::LINE:
+                break;
+        }
+        if (answer.contains("end"))
+            break;
+    }
+    const Json &end = answer.at("end");
+    bool committed = text_of(end, "result") == "committed";
+    if (json)
+        print_line(end.dump());
+    else if (committed)
+        print_line("committed as epoch " + text_of(end, "epoch") + " after " +
+                   text_of(end, "duration_ms") + " ms: " + text_of(end, "size") + " processes");
+    if (!committed && !json)
+        complain(REFUSED, text_of(end, "result") + ": " + text_of(end, "reason"));
+    return committed ? DONE : REFUSED;
+}
+
+}  // namespace
+
+int step_resize(const std::string &step, const ResizeWish &wish, bool json)
+{
+    auto request = resize_request(wish);
+    if (!request)
+        return complain(USAGE, request.error());
+    int code = DONE;
+    auto found = open_step(step, code);
+    if (!found)
+        return code;
+    auto answer = found->connection.ask(request.value());
+    if (!answer)
+        return complain(NOT_FOUND, "step " + step + ": " + answer.error());
+    const Json &accepted = answer.value();
+    if (!accepted.value("ok", false))
+        return complain_refused(step, accepted);
+    if (json && !wish.wait)
+        print_line(accepted.dump());
+    else if (!json)
+        print_line("step " + step + " accepts request " + text_of(accepted, "request") +
+                   ": " + text_of(accepted, "old_size") + " -> " + text_of(accepted, "size") +
+                   " processes, " + text_of(accepted, "joining") + " join, " +
+                   std::to_string(accepted.value("leaving", Json::array()).size()) + " leave");
+    return wish.wait ? wait_for_end(step, found->connection, json) : DONE;
+}
+
+/* ---- cancel ---------------------------------------------------------------------------------- */
+
+int step_cancel(const std::string &step, bool json)
+{
+    int code = DONE;
+    auto found = open_step(step, code);
+    if (!found)
+        return code;
+    auto answer = found->connection.ask({{"op", "cancel"}});
+    if (!answer)
+        return complain(NOT_FOUND, "step " + step + ": " + answer.error());
+    if (!answer.value().value("ok", false))
+        return complain_refused(step, answer.value());
+    print_line(json ? answer.value().dump()
+                            : "step " + step + " withdraws request " +
+                                  text_of(answer.value(), "request"));
+    return DONE;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+namespace {
+
+void print_event(const Json &event, bool json)
+{
+    if (json) {
+        print_line(event.dump());
+        return;
+    }
+    char head[128];
+    snprintf(head, sizeof head, "%14.3f ms  %-15s", event.value("time_ms", 0.0),
+             text_of(event, "event").c_str());
+    std::string line = head;
+    for (const auto &[name, value] : event.items()) {
+        bool shown = name == "event" || name == "seq" || name == "time_ms" || name == "wall" ||
+                     name == "step";
+        if (!shown)
+            line += " " + name + "=" + text_of(event, name.c_str());
+    }
+    print_line(line);
+}
+
+}  // namespace
+
+int step_events(const std::string &step, uint64_t since, bool follow, bool json)
+{
+    int code = DONE;
+    auto found = open_step(step, code);
+    if (!found)
+        return code;
+    auto answer = found->connection.ask(
+        {{"op", "events"}, {"since", since}, {"follow", follow}});
+    if (!answer)
+        return complain(NOT_FOUND, "step " + step + ": " + answer.error());
+    if (!answer.value().value("ok", false))
+        return complain_refused(step, answer.value());
+    uint64_t first = std::max(answer.value().value("oldest", uint64_t{0}), since);
+    uint64_t next = answer.value().value("next", uint64_t{0});
+    Json event;
+    while (follow || first < next) {
+        auto timeout = follow ? std::optional<std::chrono::milliseconds>()
+                                      : StepConnection::ANSWER_TIMEOUT;
+        ReadStatus status = found->connection.read(event, timeout);
+        if (status == ReadStatus::CLOSED && follow)
+            return DONE;        /* the step has ended */
+        if (status != ReadStatus::LINE)
+            return complain(UNREACHABLE, "step " + step + " broke off its events");
+        print_event(event, json);
+        first = event.value("seq", first) + 1;
+    }
+    return DONE;
+}
+
+}  // namespace elastic

@@ -1,0 +1,28 @@
+/*
+ * The commands that talk to a running step itself (its mpiexec), over the step protocol
+ * (doc/step-protocol.md); they need no elasticd.  Each prints its answer and returns an exit code.
+ */
+
+#ifndef ELASTIC_CLI_STEP_COMMANDS_H_INCLUDED
+#define ELASTIC_CLI_STEP_COMMANDS_H_INCLUDED
+
+#include <cstdint>
+#include <string>
+
+namespace elastic {
+
+struct ResizeWish {
+    int size = 0;
+    std::string leave, hosts;   /* as on the command line: "0,2-3", "a,b" */
+    std::string reason;
+    bool wait = false;
+};
+
+int step_ps(bool json);
+int step_resize(const std::string &step, const ResizeWish &wish, bool json);
+int step_cancel(const std::string &step, bool json);
+int step_events(const std::string &step, uint64_t since, bool follow, bool json);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_CLI_STEP_COMMANDS_H_INCLUDED */

@@ -1,0 +1,60 @@
+/* See submission.h. */
+
+#include "cli/submission.h"
+
+#include <sys/random.h>
+
+#include <cstdio>
+#include <thread>
+
+namespace elastic {
+
+namespace {
+
+constexpr int TRIES = 5;
+constexpr std::chrono::milliseconds PAUSE{400};
+
+std::string random_key()
+{
+    unsigned char bytes[16] = {};
+    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+        return "";              /* without a key nothing is tried twice */
+    std::string key = "cli-";
+    for (unsigned char byte : bytes) {
+        char text[3];
+        snprintf(text, sizeof text, "%02x", byte);
+        key += text;
+    }
+    return key;
+}
+
+/* Worth another try: the answer was lost, or the daemon cannot take it just now. */
+bool is_passing(const HttpAnswer &answer)
+{
+    return answer.status == 429 || (answer.status == 0 && !answer.refused_connection) ||
+           (answer.status == 503 && answer.error_code() == "storage");
+}
+
+}  // namespace
+
+int submit_job(Elasticd &elasticd, Json request, Json &job)
+{
+    std::string key = random_key();
+    if (!key.empty())
+        request["key"] = key;
+    HttpAnswer answer = elasticd.request("POST", "/v1/jobs", &request);
+    bool answered_once = !answer.refused_connection;
+    for (int i = 1; i < TRIES && !key.empty(); i++) {
+        /* Once it has listened, a refused connection means that it is being restarted. */
+        if (!is_passing(answer) && !(answered_once && answer.refused_connection))
+            break;
+        std::this_thread::sleep_for(PAUSE * i);
+        answer = elasticd.request("POST", "/v1/jobs", &request);
+    }
+    if (!answer.ok())
+        return complain_about(answer);
+    job = object_of(answer.body, "job");
+    return job.contains("id") ? DONE : complain(UNREACHABLE, "elasticd's answer holds no job: is it another version?");
+}
+
+}  // namespace elastic

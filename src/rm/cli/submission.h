@@ -1,0 +1,18 @@
+/*
+ * Sends a job to elasticd, so that an answer that got lost never makes a second one (the request carries a key).
+ * Used by `elastic submit` and `elastic run`.
+ */
+
+#ifndef ELASTIC_CLI_SUBMISSION_H_INCLUDED
+#define ELASTIC_CLI_SUBMISSION_H_INCLUDED
+
+#include "cli/elasticd_client.h"
+
+namespace elastic {
+
+/* DONE and the job; else complains and returns the exit code. */
+int submit_job(Elasticd &elasticd, Json request, Json &job);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_CLI_SUBMISSION_H_INCLUDED */

@@ -1,0 +1,143 @@
+/* `elastic submit`: hands a script or a program to elasticd and returns, or waits for its end (--wait). */
+
+#include <CLI/CLI.hpp>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "cli/commands.h"
+#include "cli/job_options.h"
+#include "cli/job_view.h"
+#include "cli/submission.h"
+#include "cli/wait_for_job.h"
+
+namespace elastic {
+
+namespace {
+
+constexpr size_t SCRIPT_MAX_BYTES = size_t{4} << 20;
+
+struct Submit {
+    bool json = false, wait = false, parsable = false, program = false;
+    std::string wrapped;
+    JobOptions job;
+};
+
+void add_submit_options(CLI::App &command, Submit &options)
+{
+    command.add_flag("--json", options.json, "print JSON, one object per line");
+    add_job_options(command, options.job);
+    command.add_flag("-W,--wait", options.wait, "wait for the job's end and return its exit code");
+    command.add_flag("--parsable", options.parsable, "print the job's number alone");
+    command.add_option("--wrap", options.wrapped, "a shell command instead of a script");
+    command.add_flag("--program", options.program, "a program for mpiexec, even if it is a script");
+}
+
+/* The text of a script: a file that begins with "#!".  Empty: it is none. */
+Result<std::string> read_script(const std::string &path)
+{
+    std::ifstream file(path, std::ios::binary);
+    char head[2] = {};
+    if (!file.read(head, 2) || head[0] != '#' || head[1] != '!')
+        return std::string();
+    std::ostringstream text;
+    text << "#!" << file.rdbuf();
+    if (text.str().size() > SCRIPT_MAX_BYTES)
+        return Error{path + " is longer than " + std::to_string(SCRIPT_MAX_BYTES) + " bytes: is it a script?"};
+    if (text.str().find('\0') != std::string::npos)
+        return Error{path + " begins with #!, but holds zero bytes: is it a script?"};
+    return text.str();
+}
+
+/* The options of the script's own lines, and over them those of the command line. */
+Result<Submit> with_script_options(const Submit &given, const std::vector<std::string> &words,
+                                   const std::string &script)
+{
+    auto own = script_options(script);
+    if (!own)
+        return Error{"#ELASTIC: " + own.error()};
+    if (own.value().empty())
+        return given;
+    CLI::App command("", "elastic submit");
+    Submit options;
+    add_submit_options(command, options);
+    std::vector<std::string> all = own.value();
+    all.insert(all.end(), words.begin(), words.end());
+    std::reverse(all.begin(), all.end());       /* as CLI11 wants it */
+    try {
+        command.parse(all);
+    } catch (const CLI::ParseError &error) {
+        return Error{std::string("the script's #ELASTIC lines: ") + error.what()};
+    }
+    return options;
+}
+
+int print_job(const Submit &options, const Json &job)
+{
+    std::string id = text_of(job, "id");
+    if (options.json)
+        print_line(job.dump());
+    else
+        print_line(options.parsable ? id : "Submitted job " + id);
+    return DONE;
+}
+
+int wait_for_end(Elasticd &elasticd, Json job)
+{
+    std::string path = "/v1/jobs/" + text_of(job, "id") + "?until=ended&wait_ms=" + std::to_string(Elasticd::WAIT_MS);
+    while (!has_ended(job)) {
+        Json answer;
+        if (int code = elasticd.get(path, answer, Elasticd::WAIT_PATIENCE))
+            return code;
+        job = object_of(answer, "job");
+    }
+    return exit_code_of(job);
+}
+
+int submit(const Submit &options, const std::vector<std::string> &program, const std::string &script)
+{
+    std::unique_ptr<char, void (*)(void *)> directory(get_current_dir_name(), free);
+    auto request = job_request(options.job, directory ? directory.get() : "", present_environment());
+    if (!request)
+        return complain(USAGE, request.error());
+    request.value()["command"] = program;
+    if (!script.empty())
+        request.value()["script"] = script;
+    Elasticd elasticd;
+    Json job;
+    if (int code = submit_job(elasticd, request.value(), job))
+        return code;
+    print_job(options, job);
+    return options.wait ? wait_for_end(elasticd, job) : DONE;
+}
+
+int run_submit(const Submit &given, const ProgramLine &line)
+{
+    if (!given.wrapped.empty())
+        return submit(given, {"wrap"}, "#!/bin/sh\n" + given.wrapped + "\n");
+    if (line.program.empty())
+        return complain(USAGE, "a script or a program is missing: elastic submit -n 2:8 ./app");
+    auto script = given.program ? Result<std::string>(std::string()) : read_script(line.program.front());
+    if (!script)
+        return complain(USAGE, script.error());
+    if (script.value().empty())
+        return submit(given, line.program, "");
+    auto options = with_script_options(given, line.options, script.value());
+    return options ? submit(options.value(), line.program, script.value()) : complain(USAGE, options.error());
+}
+
+}  // namespace
+
+CLI::App *add_submit(CLI::App &app, const ProgramLine &line, int &code)
+{
+    auto options = std::make_shared<Submit>();
+    CLI::App *command = app.add_subcommand("submit", "hand a script or a program to elasticd");
+    add_submit_options(*command, *options);
+    command->footer("What follows the options is a script (a file that begins with #!; its lines #ELASTIC OPTIONS are\n"
+                    "options, too) or a program, with its arguments.");
+    command->callback([options, &line, &code] { code = run_submit(*options, line); });
+    return command;
+}
+
+}  // namespace elastic

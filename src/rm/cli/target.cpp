@@ -1,0 +1,62 @@
+/* See target.h. */
+
+#include "cli/target.h"
+
+#include "change.h"
+#include "cli/step_connection.h"
+
+namespace elastic {
+
+namespace {
+
+bool is_job_number(const std::string &text)
+{
+    return parse_number(text, 1, INT64_MAX).has_value();
+}
+
+}  // namespace
+
+std::optional<std::string> job_number(const std::string &text, int &code)
+{
+    std::string number = text.starts_with("job:") ? text.substr(4) : text;
+    if (is_job_number(number))
+        return number;
+    code = complain(USAGE, "'" + text + "' is no job's number: 'elastic queue' lists them");
+    return std::nullopt;
+}
+
+std::optional<Target> find_target(Elasticd &elasticd, const std::string &text, int &code)
+{
+    if (text.starts_with("step:"))
+        return Target{Target::STEP, text.substr(5)};
+    if (text.starts_with("job:") && is_job_number(text.substr(4)))
+        return Target{Target::JOB, text.substr(4)};
+    FindError kind = FindError::NONE;
+    std::string error;
+    bool is_step = find_step(text, kind, error).has_value();
+    if (!is_step && kind == FindError::UNREACHABLE) {
+        code = complain(UNREACHABLE, error);
+        return std::nullopt;
+    }
+    HttpAnswer answer;
+    if (is_job_number(text))
+        answer = elasticd.request("GET", "/v1/jobs/" + text);
+    if (is_step && answer.ok()) {
+        code = complain(USAGE, text + " is a job of elasticd and a step that runs without it: say job:" + text +
+                                   " or step:" + text);
+        return std::nullopt;
+    }
+    if (is_step)
+        return Target{Target::STEP, text};
+    if (answer.status != 0 && answer.status != 404) {
+        if (answer.ok())
+            return Target{Target::JOB, text};
+        code = complain_about(answer);
+        return std::nullopt;
+    }
+    bool no_daemon = answer.status == 0;
+    code = complain(NOT_FOUND, no_daemon ? error : "there is no job " + text + " of yours, and " + error);
+    return std::nullopt;
+}
+
+}  // namespace elastic

@@ -1,0 +1,30 @@
+/*
+ * What the ID of `elastic resize`, `cancel` and `events` means: a job of elasticd, or a step that runs without it.
+ *
+ * "job:ID" and "step:ID" say it; a bare ID is the one that exists.  If both do, nothing is guessed.
+ */
+
+#ifndef ELASTIC_CLI_TARGET_H_INCLUDED
+#define ELASTIC_CLI_TARGET_H_INCLUDED
+
+#include <optional>
+#include <string>
+
+#include "cli/elasticd_client.h"
+
+namespace elastic {
+
+struct Target {
+    enum Kind { JOB, STEP } kind = STEP;
+    std::string id;
+};
+
+/* Nothing: it has complained, and `code` is the exit code. */
+std::optional<Target> find_target(Elasticd &elasticd, const std::string &text, int &code);
+
+/* "7" of "7" or "job:7"; nothing: it has complained, and `code` is the exit code. */
+std::optional<std::string> job_number(const std::string &text, int &code);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_CLI_TARGET_H_INCLUDED */

@@ -1,0 +1,368 @@
+/* See timeline_chart.h. */
+
+#include "cli/timeline_chart.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace elastic {
+
+namespace {
+
+constexpr size_t TEXT_ROWS_MAX = 40;    /* more cores: a line for each node */
+constexpr int CORES_MAX = 1 << 16;      /* of a node; a timeline comes from elsewhere */
+
+/* ---- layout ---------------------------------------------------------------------------------- */
+
+/* Gives lanes to the segments of one node, in the order of their beginnings. */
+class Lanes {
+  public:
+    explicit Lanes(int cores) : free_at_(static_cast<size_t>(cores), INT64_MIN) {}
+
+    std::vector<int> take(const Segment &segment, int cores)
+    {
+        std::vector<int> lanes;
+        auto is_free = [&](int lane) {
+            return free_at_[static_cast<size_t>(lane)] <= segment.from_ms &&
+                   std::find(lanes.begin(), lanes.end(), lane) == lanes.end();
+        };
+        auto take_if = [&](int lane) {
+            if (static_cast<int>(lanes.size()) < cores && is_free(lane))
+                lanes.push_back(lane);
+        };
+        for (int lane : had_[segment.job.value_or(-1)])
+            take_if(lane);
+        for (int lane = 0; lane < static_cast<int>(free_at_.size()); lane++)
+            take_if(lane);
+        std::sort(lanes.begin(), lanes.end());
+        for (int lane : lanes)
+            free_at_[static_cast<size_t>(lane)] = segment.to_ms;
+        had_[segment.job.value_or(-1)] = lanes;
+        return lanes;
+    }
+
+  private:
+    std::vector<int64_t> free_at_;
+    std::map<int64_t, std::vector<int>> had_;   /* lanes that a job had last */
+};
+
+void lay_out(Timeline &timeline, const std::vector<int> &cores)
+{
+    std::vector<Lanes> lanes;
+    for (const TimelineNode &node : timeline.nodes)
+        lanes.emplace_back(node.cores);
+    for (size_t i = 0; i < timeline.segments.size(); i++) {
+        Segment &segment = timeline.segments[i];
+        segment.lanes = lanes[segment.node].take(segment, cores[i]);
+    }
+}
+
+}  // namespace
+
+int Timeline::cores() const
+{
+    int sum = 0;
+    for (const TimelineNode &node : nodes)
+        sum += node.cores;
+    return sum;
+}
+
+double Timeline::utilisation_at(int64_t time_ms) const
+{
+    size_t used = 0;
+    for (const Segment &segment : segments) {
+        if (segment.from_ms <= time_ms && time_ms < segment.to_ms)
+            used += segment.lanes.size();
+    }
+    return cores() > 0 ? static_cast<double>(used) / cores() : 0;
+}
+
+Timeline read_timeline(const Json &json, const std::set<int64_t> &jobs)
+{
+    Timeline timeline;
+    std::map<std::string, size_t> index;
+    for (const Json &node : list_of(json, "nodes")) {
+        int cores = static_cast<int>(std::clamp<int64_t>(integer_or(node, "cores", 0), 0, CORES_MAX));
+        index[string_or(node, "name", "")] = timeline.nodes.size();
+        timeline.nodes.push_back({printable(string_or(node, "name", "?")), cores});
+    }
+    int64_t end_ms = integer_or(json, "to_ms", 0);
+    std::vector<std::pair<Segment, int>> found;
+    for (const Json &entry : list_of(json, "segments")) {
+        auto node = index.find(string_or(entry, "node", ""));
+        Segment segment;
+        if (entry.contains("job") && entry["job"].is_number())
+            segment.job = integer_or(entry, "job", 0);
+        segment.name = printable(string_or(entry, "name", ""));
+        segment.from_ms = integer_or(entry, "from_ms", 0);
+        segment.to_ms = integer_or(entry, "to_ms", end_ms);
+        bool wanted = jobs.empty() || (segment.job && jobs.contains(*segment.job));
+        if (node == index.end() || segment.to_ms <= segment.from_ms || !wanted)
+            continue;
+        segment.node = node->second;
+        found.emplace_back(segment, static_cast<int>(std::clamp<int64_t>(integer_or(entry, "cores", 0), 0, CORES_MAX)));
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto &x, const auto &y) { return x.first.from_ms < y.first.from_ms; });
+    std::vector<int> cores;
+    for (auto &[segment, wanted] : found) {
+        timeline.from_ms = timeline.segments.empty() ? segment.from_ms : timeline.from_ms;
+        timeline.to_ms = std::max(timeline.to_ms, segment.to_ms);
+        timeline.segments.push_back(segment);
+        cores.push_back(wanted);
+    }
+    timeline.is_complete = !bool_or(json, "more", false);
+    lay_out(timeline, cores);
+    return timeline;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+namespace {
+
+/* A sign for each job, in the order in which they appear. */
+std::map<int64_t, char> signs_of(const Timeline &timeline)
+{
+    static const std::string SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    std::map<int64_t, char> signs;
+    for (const Segment &segment : timeline.segments) {
+        if (segment.job && !signs.contains(*segment.job))
+            signs.emplace(*segment.job, SIGNS[signs.size() % SIGNS.size()]);
+    }
+    return signs;
+}
+
+/* The middle of a column, in time. */
+int64_t time_of(const Timeline &timeline, size_t column, size_t columns)
+{
+    double part = (static_cast<double>(column) + 0.5) / static_cast<double>(columns);
+    return timeline.from_ms + static_cast<int64_t>(part * static_cast<double>(timeline.to_ms - timeline.from_ms));
+}
+
+size_t column_of(const Timeline &timeline, int64_t time_ms, size_t columns)
+{
+    double span = std::max<double>(1, static_cast<double>(timeline.to_ms - timeline.from_ms));
+    double part = static_cast<double>(time_ms - timeline.from_ms) / span;
+    return static_cast<size_t>(std::llround(std::clamp(part, 0.0, 1.0) * static_cast<double>(columns)));
+}
+
+std::string utilisation_line(const Timeline &timeline, size_t columns)
+{
+    static const char *const LEVELS[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    std::string line;
+    for (size_t column = 0; column < columns; column++) {
+        double part = timeline.utilisation_at(time_of(timeline, column, columns));
+        line += LEVELS[static_cast<size_t>(std::clamp(std::lround(part * 8), 0L, 8L))];
+    }
+    return line;
+}
+
+/* The rows of one node: for each core, or one in which the last that began shows. */
+std::vector<std::string> node_rows(const Timeline &timeline, size_t node, size_t columns, bool by_core,
+                                   const std::map<int64_t, char> &signs)
+{
+    size_t cores = static_cast<size_t>(timeline.nodes[node].cores);
+    std::vector<std::string> rows(by_core ? cores : 1, std::string(columns, '.'));
+    for (const Segment &segment : timeline.segments) {
+        if (segment.node != node)
+            continue;
+        size_t from = column_of(timeline, segment.from_ms, columns), to = column_of(timeline, segment.to_ms, columns);
+        char sign = segment.job ? signs.at(*segment.job) : '#';
+        for (int lane : segment.lanes) {
+            std::string &row = rows[by_core ? static_cast<size_t>(lane) : 0];
+            std::fill(row.begin() + static_cast<long>(from), row.begin() + static_cast<long>(to), sign);
+        }
+    }
+    return rows;
+}
+
+}  // namespace
+
+std::vector<std::string> draw_text(const Timeline &timeline, size_t columns)
+{
+    if (timeline.segments.empty())
+        return {"(nothing has run)"};
+    size_t label = 4;
+    for (const TimelineNode &node : timeline.nodes)
+        label = std::max(label, columns_of(node.name));
+    columns = std::max<size_t>(columns, label + 20) - label - 2;
+    auto signs = signs_of(timeline);
+    bool by_core = static_cast<size_t>(timeline.cores()) <= TEXT_ROWS_MAX;
+    std::vector<std::string> lines;
+    auto add = [&](const std::string &head, const std::string &row) {
+        lines.push_back(head + std::string(label - columns_of(head), ' ') + " |" + row);
+    };
+    for (size_t node = 0; node < timeline.nodes.size(); node++) {
+        std::string head = timeline.nodes[node].name;
+        for (const std::string &row : node_rows(timeline, node, columns, by_core, signs))
+            add(std::exchange(head, ""), row);
+    }
+    add("used", utilisation_line(timeline, columns));
+    add("", "0:00" + std::string(columns - 4 - format_duration(timeline.to_ms - timeline.from_ms).size(), ' ') +
+                format_duration(timeline.to_ms - timeline.from_ms));
+    std::string legend;
+    std::set<int64_t> told;
+    for (const Segment &segment : timeline.segments) {
+        if (segment.job && told.insert(*segment.job).second)
+            legend += std::string(legend.empty() ? "" : "  ") + signs.at(*segment.job) + "=" +
+                      std::to_string(*segment.job) + ":" + segment.name;
+    }
+    lines.push_back(legend);
+    return lines;
+}
+
+/* ---- SVG ------------------------------------------------------------------------------------- */
+
+namespace {
+
+constexpr int WIDTH = 960, LEFT = 70, RIGHT = 20, TOP = 44, GAP = 6, USED_HEIGHT = 60, FONT = 12;
+
+std::string escaped(const std::string &text)
+{
+    std::string result;
+    for (char c : text) {
+        switch (c) {
+            case '&': result += "&amp;"; break;
+            case '<': result += "&lt;"; break;
+            case '>': result += "&gt;"; break;
+            case '"': result += "&quot;"; break;
+            default: result += c;
+        }
+    }
+    return result;
+}
+
+std::string number(double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.2f", value);
+    return text;
+}
+
+/* Neighbouring numbers get distant hues: steps of the golden angle.  The web page does the same. */
+std::string colour_of(const std::optional<int64_t> &job)
+{
+    if (!job)
+        return "#b0b0b0";
+    return "hsl(" + std::to_string((*job * 137) % 360) + ",60%,62%)";
+}
+
+class Svg {
+  public:
+    explicit Svg(const Timeline &timeline) : timeline_(timeline)
+    {
+        int y = TOP;
+        for (const TimelineNode &node : timeline.nodes) {
+            tops_.push_back(y);
+            y += node.cores * lane_height() + GAP;
+        }
+        bottom_ = y;
+    }
+    std::string draw(const std::string &title);
+
+  private:
+    int lane_height() const { return std::clamp(480 / std::max(1, timeline_.cores()), 1, 14); }
+    double x(int64_t time_ms) const
+    {
+        double span = std::max<double>(1, static_cast<double>(timeline_.to_ms - timeline_.from_ms));
+        return LEFT + static_cast<double>(time_ms - timeline_.from_ms) / span * (WIDTH - LEFT - RIGHT);
+    }
+    void rectangle(double left, double top, double width, double height, const std::string &fill,
+                   const std::string &tip = "")
+    {
+        text_ += "<rect x=\"" + number(left) + "\" y=\"" + number(top) + "\" width=\"" + number(width) +
+                 "\" height=\"" + number(height) + "\" fill=\"" + fill + "\"";
+        text_ += tip.empty() ? "/>\n" : "><title>" + escaped(tip) + "</title></rect>\n";
+    }
+    void write(double left, double top, const std::string &text, const char *attributes = "")
+    {
+        text_ += "<text x=\"" + number(left) + "\" y=\"" + number(top) + "\" " + attributes + ">" + escaped(text) +
+                 "</text>\n";
+    }
+    void segment(const Segment &one);
+    void utilisation();
+    void axis();
+
+    const Timeline &timeline_;
+    std::vector<int> tops_;
+    int bottom_ = 0;
+    std::string text_;
+};
+
+/* Neighbouring lanes are one rectangle. */
+void Svg::segment(const Segment &one)
+{
+    std::string tip = one.job ? "job " + std::to_string(*one.job) + " " + one.name : "somebody else's";
+    tip += ", " + std::to_string(one.lanes.size()) + " cores, " + format_duration(one.to_ms - one.from_ms);
+    double width = std::max(0.5, x(one.to_ms) - x(one.from_ms) - 1);
+    for (size_t i = 0; i < one.lanes.size();) {
+        size_t end = i + 1;
+        while (end < one.lanes.size() && one.lanes[end] == one.lanes[end - 1] + 1)
+            end++;
+        double top = tops_[one.node] + one.lanes[i] * lane_height();
+        double height = static_cast<double>(end - i) * lane_height();
+        rectangle(x(one.from_ms), top, width, height - 0.5, colour_of(one.job), tip);
+        std::string label = one.job ? std::to_string(*one.job) + " " + one.name : "";
+        if (i == 0 && height >= FONT - 2 && width > static_cast<double>(label.size()) * FONT * 0.6)
+            write(x(one.from_ms) + 3, top + std::min(height, FONT + 2.0) - 3, label);
+        i = end;
+    }
+}
+
+void Svg::utilisation()
+{
+    std::set<int64_t> times = {timeline_.from_ms, timeline_.to_ms};
+    for (const Segment &one : timeline_.segments)
+        times.insert({one.from_ms, one.to_ms});
+    double floor = bottom_ + USED_HEIGHT, before = floor;
+    std::string path = "M" + number(LEFT) + "," + number(floor);
+    for (int64_t time : times) {
+        double y = floor - timeline_.utilisation_at(time) * USED_HEIGHT;
+        path += "L" + number(x(time)) + "," + number(before) + "L" + number(x(time)) + "," + number(y);
+        before = y;
+    }
+    path += "L" + number(x(timeline_.to_ms)) + "," + number(floor) + "Z";
+    rectangle(LEFT, bottom_, WIDTH - LEFT - RIGHT, USED_HEIGHT, "#f4f4f4");
+    text_ += "<path d=\"" + path + "\" fill=\"#7a9cc6\"/>\n";
+    write(LEFT - 6, bottom_ + FONT, "used", "text-anchor=\"end\"");
+}
+
+void Svg::axis()
+{
+    constexpr int TICKS = 6;
+    for (int i = 0; i <= TICKS; i++) {
+        int64_t after = (timeline_.to_ms - timeline_.from_ms) * i / TICKS;
+        write(x(timeline_.from_ms + after), bottom_ + USED_HEIGHT + 16, format_duration(after),
+              "text-anchor=\"middle\" fill=\"#555\"");
+    }
+}
+
+std::string Svg::draw(const std::string &title)
+{
+    int height = bottom_ + USED_HEIGHT + 28;
+    text_ = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(WIDTH) + "\" height=\"" +
+            std::to_string(height) + "\" font-family=\"sans-serif\" font-size=\"" + std::to_string(FONT) + "\">\n";
+    rectangle(0, 0, WIDTH, height, "#ffffff");
+    write(LEFT, 24, title, "font-size=\"16\"");
+    for (size_t node = 0; node < timeline_.nodes.size(); node++) {
+        int node_height = timeline_.nodes[node].cores * lane_height();
+        rectangle(LEFT, tops_[node], WIDTH - LEFT - RIGHT, node_height, "#f4f4f4");
+        write(LEFT - 6, tops_[node] + std::min(node_height, FONT + 2), timeline_.nodes[node].name,
+              "text-anchor=\"end\"");
+    }
+    for (const Segment &one : timeline_.segments)
+        segment(one);
+    utilisation();
+    axis();
+    return text_ + "</svg>\n";
+}
+
+}  // namespace
+
+std::string draw_svg(const Timeline &timeline, const std::string &title)
+{
+    return Svg(timeline).draw(title);
+}
+
+}  // namespace elastic

@@ -1,0 +1,51 @@
+/*
+ * Who held which cores when (GET /v1/timeline), laid out and drawn: as text, and as SVG.  Pure.
+ *
+ * Every node has one lane for each core.  A segment gets as many lanes of its node as it has cores; a job that goes on
+ * after an adaptation keeps the lanes that it had, as far as it can.
+ */
+
+#ifndef ELASTIC_CLI_TIMELINE_CHART_H_INCLUDED
+#define ELASTIC_CLI_TIMELINE_CHART_H_INCLUDED
+
+#include <optional>
+#include <set>
+
+#include "cli/output.h"
+
+namespace elastic {
+
+struct Segment {
+    std::optional<int64_t> job; /* none: somebody else's */
+    std::string name;
+    size_t node = 0;            /* index into Timeline::nodes */
+    int64_t from_ms = 0, to_ms = 0;
+    std::vector<int> lanes;     /* of the node, ascending */
+};
+
+struct TimelineNode {
+    std::string name;
+    int cores = 0;
+};
+
+struct Timeline {
+    std::vector<TimelineNode> nodes;
+    std::vector<Segment> segments;      /* by beginning */
+    int64_t from_ms = 0, to_ms = 0;     /* what the segments span */
+    bool is_complete = true;
+
+    int cores() const;
+    /* Part of all cores in use at this time. */
+    double utilisation_at(int64_t time_ms) const;
+};
+
+/* `jobs`: only these (empty: all).  What is not understood is left out. */
+Timeline read_timeline(const Json &timeline, const std::set<int64_t> &jobs);
+
+/* One line for each core, or for each node if there are many; then the utilisation, and who is who. */
+std::vector<std::string> draw_text(const Timeline &timeline, size_t columns);
+std::string draw_svg(const Timeline &timeline, const std::string &title);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_CLI_TIMELINE_CHART_H_INCLUDED */

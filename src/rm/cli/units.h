@@ -1,0 +1,32 @@
+/*
+ * How people write sizes, times and constraints on the command line, as Slurm's users know them.
+ * Pure parsers: a value, or a message that says what is accepted.
+ */
+
+#ifndef ELASTIC_CLI_UNITS_H_INCLUDED
+#define ELASTIC_CLI_UNITS_H_INCLUDED
+
+#include <cstdint>
+#include <string_view>
+
+#include "result.h"
+
+namespace elastic {
+
+struct SizeRange {
+    int minimum = 1, maximum = 1;
+};
+
+/* "4" or "2:8" (also "2-8"): processes, 1 to SIZE_MAX_PROCESSES, minimum not above maximum. */
+Result<SizeRange> parse_size_range(std::string_view text);
+
+/* Slurm's forms: "minutes", "minutes:seconds", "hours:minutes:seconds", "days-hours",
+ * "days-hours:minutes", "days-hours:minutes:seconds"; also "90s", "10m", "2h", "1d".
+ * Seconds, at least 1; "unlimited" and "infinite" give 0. */
+Result<int64_t> parse_time_limit(std::string_view text);
+
+inline constexpr int64_t TIME_LIMIT_MAX_SECONDS = int64_t{366} * 86400;
+
+}  // namespace elastic
+
+#endif /* ELASTIC_CLI_UNITS_H_INCLUDED */

@@ -1,0 +1,74 @@
+/*
+ * Reads the fields of a request, strictly: what is unknown, missing, of the wrong type or out of
+ * bounds is an ApiError that names the field and says what would be right.  Pure.
+ */
+
+#ifndef ELASTIC_RM_BODY_READER_H_INCLUDED
+#define ELASTIC_RM_BODY_READER_H_INCLUDED
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/fields.h"
+
+namespace elastic::rm {
+
+/* An answer that is an error, thrown by what reads a request and caught in Api::handle. */
+struct ApiError {
+    int status = 400;
+    std::string code, message, field = {};
+    std::map<std::string, std::string> headers = {};
+};
+
+class BodyReader {
+  public:
+    /* Throws if `text` is not one object.  No text at all is an empty one. */
+    explicit BodyReader(const std::string &text);
+    explicit BodyReader(Json object, std::string where);
+
+    bool has(const char *name);
+    /* A bound of 0 for `bytes_max`: none. */
+    std::string text(const char *name, size_t bytes_max, const std::string &otherwise = "");
+    std::string required_text(const char *name, size_t bytes_max);
+    int64_t number(const char *name, int64_t lowest, int64_t highest, int64_t otherwise);
+    bool flag(const char *name, bool otherwise);
+    std::vector<std::string> texts(const char *name, size_t count_max, size_t bytes_max);
+    std::map<std::string, std::string> map_of_texts(const char *name, size_t bytes_max);
+    BodyReader object(const char *name);
+    /* At the end: whatever has not been asked for is unknown. */
+    void finish() const;
+
+    [[noreturn]] void fail(const std::string &name, const std::string &message) const;
+
+  private:
+    const Json *find(const char *name);
+
+    Json object_;
+    std::string where_;
+    std::set<std::string> known_;
+};
+
+/* Query parameters, in the same manner. */
+class QueryReader {
+  public:
+    explicit QueryReader(const std::map<std::string, std::string> &query) : query_(query) {}
+    std::string text(const char *name);
+    int64_t number(const char *name, int64_t lowest, int64_t highest, int64_t otherwise);
+    bool flag(const char *name);
+    std::vector<std::string> list(const char *name);
+    std::vector<uint64_t> numbers(const char *name);
+    void finish() const;
+
+  private:
+    const std::map<std::string, std::string> &query_;
+    std::set<std::string> known_;
+};
+
+/* Digits alone, from 1; 0: it is none. */
+uint64_t parse_id(const std::string &text);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_BODY_READER_H_INCLUDED */

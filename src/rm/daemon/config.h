@@ -1,0 +1,71 @@
+/*
+ * The configuration of elasticd: one TOML file, and a default for everything, so that none is needed.
+ *
+ * The table of settings in config.cpp is the one definition of names, bounds, defaults and documentation: reading,
+ * checking, `elasticd --print-config` and the list in doc/elasticd.md come from it.
+ * Settings are read once, at start.  No state; any thread.
+ */
+
+#ifndef ELASTIC_RM_DAEMON_CONFIG_H_INCLUDED
+#define ELASTIC_RM_DAEMON_CONFIG_H_INCLUDED
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+#include "daemon/log.h"
+#include "result.h"
+
+namespace elastic::rm {
+
+struct Settings {
+    std::string cluster;
+    std::string state_dir;
+    std::string log_level;
+
+    std::string socket;
+    int64_t socket_mode = 0;
+    std::string tcp;            /* empty: none */
+    std::string tokens_file;
+
+    std::vector<std::string> administrators;
+    bool private_jobs = true;
+    bool allow_web_changes = false;
+
+    std::string policy;
+    int64_t priority_weight_ms = 0, adapt_patience_ms = 0, offer_pause_ms = 0, refusal_pause_ms = 0;
+    int64_t refusal_pause_max_ms = 0, backfill_depth = 0, start_attempts = 0, start_pause_ms = 0;
+
+    int64_t default_time_limit_ms = 0, max_time_limit_ms = 0, kill_grace_ms = 0;
+    int64_t answer_timeout_ms = 0, answer_tries = 0;
+    std::string mpiexec, stepd;
+
+    std::string backend;
+    int64_t local_nodes = 0, local_cores_per_node = 0;
+    std::string local_node_prefix;
+
+    int64_t jobs_max = 0, jobs_per_user_max = 0, connections_max = 0, connections_per_user_max = 0;
+    int64_t rate_per_s = 0;
+    int64_t finished_in_memory = 0, history_keep_ms = 0, snapshot_events = 0;
+
+    /* What of it the core is told. */
+    Config core() const;
+};
+
+/* The defaults on this machine for this user. */
+Settings default_settings();
+/* `name` is for messages.  An error says which line or setting, and what would be right. */
+Result<Settings> parse_settings(std::string_view toml, const std::string &name);
+Result<Settings> read_settings(const std::string &path);
+/* Where a file is looked for if none is given: empty if there is none. */
+std::string default_settings_path();
+/* A complete file with comments. */
+std::string print_settings(const Settings &settings);
+
+/* The base folder of sockets of this user, as in doc/step-protocol.md. */
+std::string runtime_directory();
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_DAEMON_CONFIG_H_INCLUDED */

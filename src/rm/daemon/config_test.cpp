@@ -1,0 +1,67 @@
+#include "daemon/config.h"
+
+#include <gtest/gtest.h>
+
+namespace elastic::rm {
+namespace {
+
+std::string error_of(std::string_view text)
+{
+    auto settings = parse_settings(text, "test.toml");
+    return settings ? "" : settings.error();
+}
+
+TEST(ConfigTest, EverythingHasADefault)
+{
+    auto settings = parse_settings("", "test.toml");
+    ASSERT_TRUE(settings) << settings.error();
+    EXPECT_EQ(settings.value().policy, "fill");
+    EXPECT_EQ(settings.value().local_nodes, 4);
+    EXPECT_EQ(check(settings.value().core()), "");
+}
+
+TEST(ConfigTest, WhatIsPrintedIsReadAgain)
+{
+    Settings settings = default_settings();
+    settings.administrators = {"ann", "a \"quoted\" one"};
+    settings.kill_grace_ms = 90000;
+    settings.private_jobs = false;
+    settings.socket_mode = 0660;
+    std::string printed = print_settings(settings);
+    auto again = parse_settings(printed, "printed");
+    ASSERT_TRUE(again) << again.error();
+    EXPECT_EQ(again.value().administrators, settings.administrators);
+    EXPECT_EQ(again.value().kill_grace_ms, 90000);
+    EXPECT_EQ(again.value().socket_mode, 0660);
+    EXPECT_EQ(print_settings(again.value()), printed);
+}
+
+TEST(ConfigTest, Durations)
+{
+    auto grace = [](const std::string &text) {
+        auto settings = parse_settings("[job]\nkill_grace = " + text, "test.toml");
+        return settings ? settings.value().kill_grace_ms : -1;
+    };
+    EXPECT_EQ(grace("\"500ms\""), 500);
+    EXPECT_EQ(grace("\"2m\""), 120000);
+    EXPECT_EQ(grace("0"), 0);
+    EXPECT_EQ(grace("5"), -1);
+    EXPECT_EQ(grace("\"5\""), -1);
+    EXPECT_EQ(grace("\"-5s\""), -1);
+    EXPECT_EQ(grace("\"5 s\""), -1);
+    EXPECT_EQ(grace("\"99999999999999s\""), -1);
+}
+
+TEST(ConfigTest, ErrorsSayWhereAndWhat)
+{
+    EXPECT_NE(error_of("\nwrong = 1").find("test.toml:2: there is no setting wrong"), std::string::npos);
+    EXPECT_NE(error_of("[scheduling]\npolicy = \"best\"").find("must be one of fcfs, easy, fill"), std::string::npos);
+    EXPECT_NE(error_of("[limits]\njobs = \"many\"").find("must be a whole number"), std::string::npos);
+    EXPECT_NE(error_of("listen = 3").find("is a section"), std::string::npos);
+    EXPECT_NE(error_of("[access]\nadministrators = [1]").find("list of texts"), std::string::npos);
+    EXPECT_NE(error_of("state_dir = \"here\"").find("absolute"), std::string::npos);
+    EXPECT_NE(error_of("[listen]\ntcp = \"127.0.0.1:1\"").find("tokens_file"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace elastic::rm

@@ -1,0 +1,546 @@
+/* See daemon.h. */
+
+#include "daemon/daemon.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "core/record.h"
+#include "daemon/api.h"
+#include "daemon/log.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr int64_t FLUSH_MS = 200;               /* derived rows wait so long for an event to go with */
+constexpr int64_t STORAGE_RETRY_MS = 1000;
+constexpr int64_t FORGET_MS = 3600 * 1000;
+constexpr uint64_t TIMELINE_RECORDS = 200000;   /* the newest, that are read at the start */
+constexpr size_t EVENTS_PER_TURN = 1000;        /* of one commit: others are served in between */
+constexpr size_t INBOX_MAX = 10000;             /* people's requests that wait; beyond it they are refused */
+
+/* Tells systemd how we are, if it has started us. */
+void notify_systemd(const char *text)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    if (!path || !*path || strlen(path) >= sizeof address.sun_path)
+        return;
+    memcpy(address.sun_path, path, strlen(path));
+    if (address.sun_path[0] == '@')
+        address.sun_path[0] = '\0';
+    Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + strlen(path));
+    sendto(socket.get(), text, strlen(text), MSG_NOSIGNAL, reinterpret_cast<const sockaddr *>(&address), length);
+}
+
+bool is_of_people(const EventContent &content)
+{
+    return std::holds_alternative<Submit>(content) || std::holds_alternative<Cancel>(content) ||
+           std::holds_alternative<Hold>(content) || std::holds_alternative<Release>(content) ||
+           std::holds_alternative<Resize>(content) || std::holds_alternative<Drain>(content) ||
+           std::holds_alternative<Resume>(content);
+}
+
+void log_record(const Record &record)
+{
+    static const char *const NOTABLE[] = {record::SUBMITTED, record::STARTED, record::COMMITTED, record::WITHDRAWN,
+                                          record::FAILED, record::ENDED, record::REQUEUED, record::NODE_DOWN,
+                                          record::NODE_DRAINING, record::NODE_RESUMED, record::UNEXPECTED};
+    bool notable = std::any_of(std::begin(NOTABLE), std::end(NOTABLE),
+                               [&](const char *name) { return record.event == name; });
+    nlohmann::ordered_json fields;
+    if (record.job)
+        fields["job"] = record.job;
+    if (!record.node.empty())
+        fields["node"] = record.node;
+    for (const char *name : {"size", "old_size", "request", "state", "exit_code", "reason", "what"})
+        if (record.data.contains(name))
+            fields[name] = record.data[name];
+    log_line(notable ? LogLevel::INFO : LogLevel::DEBUG, record.event, fields);
+}
+
+}  // namespace
+
+Daemon::Daemon(const Settings &settings, Store store)
+    : settings_(settings), store_(std::move(store)), access_(settings_)
+{
+    started_ms_ = unix_ms();
+    /* Unlike those of an earlier life. */
+    request_prefix_ = "r" + std::to_string(started_ms_) + "-";
+}
+
+Daemon::~Daemon()
+{
+    servers_.clear();           /* they call the interface */
+}
+
+Result<std::unique_ptr<Daemon>> Daemon::start(const Settings &settings)
+{
+    auto store = Store::open(settings.state_dir);
+    if (!store)
+        return Error{store.error()};
+    std::unique_ptr<Daemon> daemon(new Daemon(settings, std::move(store.value())));
+    std::string error = daemon->recover();
+    if (error.empty())
+        error = daemon->start_parts();
+    if (!error.empty())
+        return Error{error};
+    return daemon;
+}
+
+/* ---- start ---------------------------------------------------------------------------------------------- */
+
+/* The core as it was, and the rows that may not have been written before the death. */
+std::string Daemon::recover()
+{
+    auto snapshot = store_.last_snapshot();
+    if (!snapshot)
+        return snapshot.error();
+    if (snapshot.value()) {
+        auto restored = Core::restore(snapshot.value()->body);
+        if (!restored)
+            return "the snapshot in " + settings_.state_dir + "/store.sqlite: " + restored.error();
+        core_ = std::move(restored.value());
+        snapshot_seq_ = snapshot.value()->seq;
+    }
+    uint64_t last = store_.last_record();
+    for (uint64_t since = last > TIMELINE_RECORDS ? last - TIMELINE_RECORDS : 1;;) {
+        auto records = store_.records({since, 10000, 0, ""});
+        for (const Json &row : records) {
+            Record record{row["seq"], row["time_ms"], row["event"], row["job"].is_null() ? 0 : row["job"].get<JobId>(),
+                          row["node"].is_null() ? "" : row["node"].get<std::string>(), row["data"]};
+            timeline_.add(record);
+            since = record.number + 1;
+        }
+        if (records.empty())
+            break;
+    }
+    std::string error = store_.each_event(snapshot_seq_, [&](const Event &event) -> std::string {
+        JobId last_job = state().last_job;
+        for (const Action &action : core_.handle(event)) {
+            derive(action);
+            if (auto record = std::get_if<Record>(&action); record && record->number > last)
+                timeline_.add(*record);
+            if (auto answer = std::get_if<Answer>(&action))
+                bind_launch(event, *answer, last_job);
+        }
+        return state().seq == event.seq ? "" : "the core is at event " + std::to_string(state().seq);
+    });
+    if (error.empty())
+        error = store_.write(derived_);
+    derived_ = {};
+    return error;
+}
+
+std::string Daemon::start_parts()
+{
+    std::string error = access_.read_tokens();
+    if (!error.empty())
+        return error;
+    backend_ = make_backend(settings_, loop_);
+    Config config = settings_.core();
+    config.asynchronous_nodes = backend_->asynchronous_nodes();
+    if (state().seq == 0 || !(state().config == config))
+        tell(Configure{config});
+    steps_ = std::make_unique<Steps>(
+        loop_, StepsConfig{settings_.state_dir + "/steps", settings_.stepd, geteuid() == 0},
+        [this](EventContent content) { tell(std::move(content)); },
+        [this](JobId id) {
+            const Job *job = state().job(id);
+            return job ? job->epoch : 0;
+        });
+    error = steps_->open(state());
+    if (error.empty())
+        error = backend_->start(state(), [this](EventContent content) { tell(std::move(content)); });
+    if (!error.empty())
+        return error;
+    loop_.watch_signals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [this](int number) { on_signal(number); });
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);    /* a limit is an error like a full disk */
+    if (!commit())
+        return storage_error_;
+    for (const Action &action : core_.pending())
+        perform(action);
+    return listen();
+}
+
+std::string Daemon::listen()
+{
+    api_ = std::make_unique<Api>(*this);
+    auto handler = [this](const HttpRequest &request, Responder responder) {
+        api_->handle(request, std::move(responder));
+    };
+    auto connections = static_cast<size_t>(settings_.connections_max);
+    auto add = [&](Result<Descriptor> listening, bool is_unix) -> std::string {
+        if (!listening)
+            return listening.error();
+        auto server = HttpServer::start(loop_, std::move(listening.value()), is_unix, connections, handler);
+        if (!server)
+            return server.error();
+        servers_.push_back(std::move(server.value()));
+        return "";
+    };
+    std::string error = add(listen_unix(settings_.socket, static_cast<unsigned>(settings_.socket_mode)), true);
+    if (error.empty() && !settings_.tcp.empty())
+        error = add(listen_tcp(settings_.tcp), false);
+    return error;
+}
+
+void Daemon::run()
+{
+    log_line(LogLevel::INFO, "elasticd is ready",
+             {{"version", ELASTIC_VERSION},
+              {"socket", settings_.socket},
+              {"tcp", settings_.tcp},
+              {"state_dir", settings_.state_dir},
+              {"policy", settings_.policy},
+              {"jobs", state().jobs.size()},
+              {"seq", state().seq}});
+    notify_systemd("READY=1");
+    forget_old();
+    loop_.run([this] { end_of_turn(); });
+    notify_systemd("STOPPING=1");
+    write_derived();
+    snapshot();
+    servers_.clear();
+    unlink(settings_.socket.c_str());
+    log_line(LogLevel::INFO, "elasticd has stopped; running steps go on", {{"seq", state().seq}});
+}
+
+void Daemon::on_signal(int number)
+{
+    if (number == SIGCHLD) {
+        steps_->reap();
+    } else if (number == SIGHUP) {
+        std::string error = access_.read_tokens();
+        log_line(error.empty() ? LogLevel::INFO : LogLevel::ERROR, error.empty() ? "tokens read again" : error);
+    } else {
+        loop_.stop();
+    }
+}
+
+/* ---- turns ---------------------------------------------------------------------------------------------- */
+
+void Daemon::tell(EventContent content)
+{
+    inbox_.push_back({std::move(content), std::nullopt, nullptr});
+    loop_.turn_again();
+}
+
+void Daemon::request(EventContent content, std::optional<LaunchRow> launch, Done done)
+{
+    if (inbox_.size() >= INBOX_MAX) {
+        done(nullptr, false);
+        return;
+    }
+    inbox_.push_back({std::move(content), std::move(launch), std::move(done)});
+    loop_.turn_again();
+}
+
+std::string Daemon::next_request_id()
+{
+    return request_prefix_ + std::to_string(next_request_++);
+}
+
+void Daemon::end_of_turn()
+{
+    if (!inbox_.empty() && storage_error_.empty())
+        commit();
+    else if (!inbox_.empty())
+        storage_failed(storage_error_);         /* people are told at once; the rest waits for the retry */
+    if (state().seq != woken_seq_)
+        wake_waiters();
+}
+
+/* Makes durable what has come in, then lets the core see it. */
+bool Daemon::commit()
+{
+    Batch batch = derived_;
+    size_t count = std::min(inbox_.size(), EVENTS_PER_TURN);
+    int64_t now_ms = std::max(unix_ms(), state().now_ms);
+    for (size_t i = 0; i < count; i++) {
+        Pending &pending = inbox_[i];
+        batch.events.push_back({state().seq + 1 + i, now_ms, pending.content});
+        if (pending.launch) {
+            pending.launch->seq = state().seq + 1 + i;
+            batch.launches.push_back(*pending.launch);
+        }
+    }
+    auto begin = std::chrono::steady_clock::now();
+    std::string error = batch.empty() ? "" : store_.write(batch);
+    metrics_.time_commit(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    if (!error.empty()) {
+        storage_failed(error);
+        return false;
+    }
+    if (!storage_error_.empty())
+        log_line(LogLevel::INFO, "the store can be written again");
+    storage_error_.clear();
+    derived_ = {};
+    std::vector<Pending> taken(std::make_move_iterator(inbox_.begin()),
+                               std::make_move_iterator(inbox_.begin() + static_cast<ptrdiff_t>(count)));
+    inbox_.erase(inbox_.begin(), inbox_.begin() + static_cast<ptrdiff_t>(count));
+    for (size_t i = 0; i < count; i++)
+        handle(batch.events[i], taken[i]);
+    if (!inbox_.empty())
+        loop_.turn_again();
+    if (state().seq - snapshot_seq_ >= static_cast<uint64_t>(settings_.snapshot_events))
+        snapshot();
+    if (!derived_.empty() && !flush_timer_)
+        flush_timer_ = loop_.after(FLUSH_MS, [this] {
+            flush_timer_ = 0;
+            write_derived();
+        });
+    return true;
+}
+
+/* People try again themselves; what came from steps and the back end must not be lost. */
+void Daemon::storage_failed(const std::string &error)
+{
+    if (storage_error_.empty())
+        log_line(LogLevel::ERROR, error,
+                 {{"advice", "free some space on that file system; elasticd tries again by itself"}});
+    metrics_.count_storage_error();
+    storage_error_ = error;
+    std::deque<Pending> kept;
+    for (Pending &pending : inbox_) {
+        if (is_of_people(pending.content) && pending.done)
+            pending.done(nullptr, false);
+        else
+            kept.push_back(std::move(pending));
+    }
+    inbox_ = std::move(kept);
+    if (!retry_timer_)
+        retry_timer_ = loop_.after(STORAGE_RETRY_MS, [this] {
+            retry_timer_ = 0;
+            std::string still = store_.probe();
+            if (still.empty())
+                commit();
+            else
+                storage_failed(still);
+        });
+}
+
+void Daemon::handle(const Event &event, Pending &pending)
+{
+    JobId last_job = state().last_job;
+    metrics_.count_event(name_of(event.content));
+    Actions actions = core_.handle(event);
+    for (const Action &action : actions) {
+        derive(action);
+        if (auto record = std::get_if<Record>(&action)) {
+            timeline_.add(*record);
+            metrics_.count_record(*record);
+            log_record(*record);
+        } else if (auto answer = std::get_if<Answer>(&action)) {
+            bind_launch(event, *answer, last_job);
+            if (pending.done)
+                pending.done(answer, answer->job > last_job);
+            pending.done = nullptr;
+        } else {
+            perform(action);
+        }
+    }
+    if (pending.done) {         /* cannot be: each request is answered */
+        log_line(LogLevel::ERROR, "the core has not answered a request", {{"seq", event.seq}});
+        pending.done(nullptr, false);
+    }
+    after_event(event.content);
+}
+
+/* The rows that follow from an event. */
+void Daemon::derive(const Action &action)
+{
+    auto record = std::get_if<Record>(&action);
+    if (!record)
+        return;
+    derived_.records.push_back(*record);
+    const Job *job = record->event == record::ENDED ? state().job(record->job) : nullptr;
+    if (job)
+        derived_.ended.push_back({job->id, job->spec.uid, job->submitted_ms, job->ended_ms, write(*job)});
+}
+
+/* The launch of a submission belongs to the job that it made; of a repeated or refused one to none. */
+void Daemon::bind_launch(const Event &event, const Answer &answer, JobId last_job)
+{
+    if (std::holds_alternative<Submit>(event.content))
+        derived_.bound.emplace_back(event.seq, answer.code == AnswerCode::OK && answer.job > last_job ? answer.job : 0);
+}
+
+void Daemon::after_event(const EventContent &content)
+{
+    if (auto ended = std::get_if<StepEnded>(&content))
+        steps_->forget(ended->job, ended->step);
+    else if (auto lost = std::get_if<StepLost>(&content))
+        steps_->forget(lost->job, lost->step);
+    else if (auto failed = std::get_if<StepStartFailed>(&content))
+        steps_->forget(failed->job, failed->step);
+    else if (auto committed = std::get_if<StepCommitted>(&content)) {
+        if (const Job *job = state().job(committed->job))
+            steps_->set_hosts(*job);
+    }
+}
+
+void Daemon::write_derived()
+{
+    if (derived_.empty())
+        return;
+    std::string error = store_.write(derived_);
+    if (error.empty())
+        derived_ = {};
+    else
+        storage_failed(error);
+}
+
+Store &Daemon::store()
+{
+    write_derived();
+    return store_;
+}
+
+/* What is derived from earlier events must be there before: a restart would not derive it again. */
+void Daemon::snapshot()
+{
+    if (state().seq == snapshot_seq_)
+        return;
+    write_derived();
+    if (!derived_.empty())
+        return;
+    std::string error = store_.write_snapshot(state().seq, unix_ms(), core_.snapshot());
+    if (error.empty())
+        snapshot_seq_ = state().seq;
+    else
+        log_line(LogLevel::WARNING, error);
+}
+
+void Daemon::forget_old()
+{
+    std::string error = store_.forget_before(unix_ms() - settings_.history_keep_ms);
+    if (!error.empty())
+        log_line(LogLevel::WARNING, error);
+    loop_.after(FORGET_MS, [this] { forget_old(); });
+}
+
+/* ---- actions -------------------------------------------------------------------------------------------- */
+
+void Daemon::perform(const Action &action)
+{
+    if (auto start = std::get_if<StartStep>(&action))
+        start_step(*start);
+    else if (auto resize = std::get_if<ResizeStep>(&action))
+        steps_->resize(*resize);
+    else if (auto cancel = std::get_if<CancelRequest>(&action))
+        steps_->cancel(*cancel);
+    else if (auto signal = std::get_if<SignalStep>(&action))
+        steps_->signal(signal->job, signal->step, signal->signal);
+    else if (auto query = std::get_if<QueryStep>(&action))
+        steps_->query(query->job, query->step);
+    else if (auto acquire = std::get_if<AcquireNodes>(&action))
+        backend_->acquire(*acquire);
+    else if (auto release = std::get_if<ReleaseNodes>(&action))
+        backend_->release(*release);
+    else if (auto timer = std::get_if<SetTimer>(&action))
+        set_timer(timer->at_ms);
+    else if (auto forget = std::get_if<ForgetJob>(&action))
+        launches_.erase(forget->job);
+}
+
+void Daemon::start_step(const StartStep &start)
+{
+    steps_->start(start.job, start.step, [&](const std::string &folder) -> Result<Steps::Program> {
+        const Job *job = state().job(start.job);
+        auto row = store().launch(start.job);
+        auto launch = row ? parse<Launch>(row->body)
+                          : Result<Launch>(Error{"the store does not know what is to be run"});
+        if (!launch || !job)
+            return Error{launch ? "the job is gone" : launch.error()};
+        LaunchPlace place{settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(),
+                          folder, settings_.socket};
+        return Steps::Program{make_step(launch.value(), *job, start, place), row->script,
+                              format_host_lines(start.blocks)};
+    });
+}
+
+/* The clock may be set: it is looked at again now and then. */
+void Daemon::set_timer(int64_t at_ms)
+{
+    constexpr int64_t LOOK_AGAIN_MS = 60000;
+    loop_.cancel(core_timer_);
+    core_timer_ = 0;
+    if (at_ms == NEVER)
+        return;
+    int64_t left_ms = at_ms - unix_ms();
+    core_timer_ = loop_.after(std::min(left_ms, LOOK_AGAIN_MS), [this, at_ms] {
+        core_timer_ = 0;
+        if (unix_ms() >= at_ms)
+            tell(Timer{});
+        else
+            set_timer(at_ms);
+    });
+}
+
+/* ---- for the interface ------------------------------------------------------------------------------------ */
+
+void Daemon::wait(int64_t for_ms, Waiter waiter)
+{
+    if (for_ms <= 0 || waiter(false)) {
+        if (for_ms <= 0)
+            waiter(true);
+        return;
+    }
+    auto entry = waiters_.insert(waiters_.end(), {std::move(waiter), 0});
+    entry->timer = loop_.after(for_ms, [this, entry] {
+        Waiter late = std::move(entry->waiter);
+        waiters_.erase(entry);
+        late(true);
+    });
+}
+
+void Daemon::wake_waiters()
+{
+    woken_seq_ = state().seq;
+    for (auto entry = waiters_.begin(); entry != waiters_.end();) {
+        if (entry->waiter(false)) {
+            loop_.cancel(entry->timer);
+            entry = waiters_.erase(entry);
+        } else {
+            ++entry;
+        }
+    }
+}
+
+std::shared_ptr<const Launch> Daemon::launch(JobId job)
+{
+    auto found = launches_.find(job);
+    if (found != launches_.end())
+        return found->second;
+    auto row = store().launch(job);
+    auto parsed = row ? parse<Launch>(row->body) : Result<Launch>(Error{""});
+    if (!parsed)
+        return nullptr;
+    auto launch = std::make_shared<Launch>(std::move(parsed.value()));
+    launch->environment.clear();
+    if (state().job(job))
+        launches_[job] = launch;
+    return launch;
+}
+
+size_t Daemon::connections() const
+{
+    size_t count = 0;
+    for (const auto &server : servers_)
+        count += server->connections();
+    return count;
+}
+
+}  // namespace elastic::rm

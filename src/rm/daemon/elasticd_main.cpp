@@ -1,0 +1,159 @@
+/*
+ * elasticd: the elastic resource manager (daemon.h; doc/elasticd.md).  Stays in the foreground;
+ * systemd or a shell's & does the rest.  Exit codes: 0 stopped by a signal, or checked; 1 cannot
+ * start (the message says why); 2 wrong usage.
+ */
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+
+#include "daemon/daemon.h"
+#include "daemon/log.h"
+#include "daemon/replay.h"
+
+namespace elastic::rm {
+namespace {
+
+struct Options {
+    std::string config, state_dir, socket, policy, mpiexec, stepd;
+    int64_t nodes = 0, cores = 0;
+    bool check = false, print = false, replay = false;
+};
+
+int complain(const std::string &message)
+{
+    std::cerr << "elasticd: " << message << "\n";
+    return 1;
+}
+
+/* Beside elasticd itself, wherever it has been moved to, unless the configuration says another. */
+void find_programs(Settings &settings)
+{
+    const Settings defaults = default_settings();
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    std::string folder(path, length > 0 ? static_cast<size_t>(length) : 0);
+    folder = folder.substr(0, folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
+    auto find = [&](std::string &setting, const std::string &preset, const std::vector<std::string> &candidates) {
+        if (setting != preset || access(preset.c_str(), X_OK) == 0)
+            return;
+        for (const std::string &candidate : candidates)
+            if (access(candidate.c_str(), X_OK) == 0) {
+                setting = candidate;
+                return;
+            }
+    };
+    find(settings.mpiexec, defaults.mpiexec, {folder + "/mpiexec"});
+    find(settings.stepd, defaults.stepd,
+         {folder + "/../libexec/elastic-mpich/elastic-stepd", folder + "/elastic-stepd"});
+}
+
+Result<Settings> gather(const Options &options)
+{
+    std::string path = options.config.empty() ? default_settings_path() : options.config;
+    auto settings = path.empty() ? Result<Settings>(default_settings()) : read_settings(path);
+    if (!settings)
+        return settings;
+    Settings &s = settings.value();
+    for (auto [given, setting] : {std::pair(&options.state_dir, &s.state_dir),
+                                  {&options.socket, &s.socket},
+                                  {&options.policy, &s.policy},
+                                  {&options.mpiexec, &s.mpiexec},
+                                  {&options.stepd, &s.stepd}})
+        if (!given->empty())
+            *setting = *given;
+    if (options.nodes)
+        s.local_nodes = options.nodes;
+    if (options.cores)
+        s.local_cores_per_node = options.cores;
+    /* What was given on the command line keeps to the same rules. */
+    auto checked = parse_settings(print_settings(s), "command line");
+    if (checked)
+        find_programs(checked.value());
+    return checked;
+}
+
+int check_config(const Settings &settings)
+{
+    Access access(settings);
+    std::string error = access.read_tokens();
+    if (!error.empty())
+        return complain(error);
+    for (const std::string &program : {settings.mpiexec, settings.stepd})
+        if (::access(program.c_str(), X_OK) != 0)
+            return complain(program + " cannot be run: is Elastic MPICH installed?  See job.mpiexec and "
+                                      "job.stepd in the configuration");
+    std::cout << "the configuration is good\n";
+    return 0;
+}
+
+int run_replay(const Settings &settings)
+{
+    auto store = Store::open(settings.state_dir);
+    if (!store)
+        return complain(store.error());
+    auto result = replay(store.value());
+    if (!result)
+        return complain(result.error());
+    if (!result.value().difference.empty())
+        return complain(result.value().difference);
+    std::cout << result.value().events << " events give the same " << result.value().records << " records\n";
+    return 0;
+}
+
+int run(int argc, char **argv)
+{
+    Options options;
+    CLI::App app("The elastic resource manager: queue, allocations, elastic decisions.", "elasticd");
+    app.set_version_flag("--version", "elasticd " ELASTIC_VERSION);
+    app.add_option("--config,-c", options.config,
+                   "configuration (TOML); default: /etc/elasticd/elasticd.toml for root, "
+                   "~/.config/elastic-mpich/elasticd.toml, or none");
+    app.add_flag("--check-config", options.check, "say whether the configuration is good, and end");
+    app.add_flag("--print-config", options.print,
+                 "print all settings with their documentation and the values in force, and end");
+    app.add_flag("--replay", options.replay, "run the stored events through the core again, compare, and end");
+    app.add_option("--state-dir", options.state_dir, "instead of state_dir");
+    app.add_option("--socket", options.socket, "instead of listen.socket");
+    app.add_option("--policy", options.policy, "instead of scheduling.policy");
+    app.add_option("--nodes", options.nodes, "instead of backend.nodes")->check(CLI::PositiveNumber);
+    app.add_option("--cores", options.cores, "instead of backend.cores_per_node")->check(CLI::PositiveNumber);
+    app.add_option("--mpiexec", options.mpiexec, "instead of job.mpiexec");
+    app.add_option("--stepd", options.stepd, "instead of job.stepd");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    auto settings = gather(options);
+    if (!settings)
+        return complain(settings.error());
+    if (options.print) {
+        std::cout << print_settings(settings.value());
+        return 0;
+    }
+    if (options.check)
+        return check_config(settings.value());
+    if (options.replay)
+        return run_replay(settings.value());
+    set_log_level(parse_log_level(settings.value().log_level).value_or(LogLevel::INFO));
+    auto daemon = Daemon::start(settings.value());
+    if (!daemon)
+        return complain(daemon.error());
+    daemon.value()->run();
+    return 0;
+}
+
+}  // namespace
+}  // namespace elastic::rm
+
+int main(int argc, char **argv)
+{
+    try {
+        return elastic::rm::run(argc, argv);
+    } catch (const std::exception &exception) {
+        std::cerr << "elasticd: " << exception.what() << "\n";
+        return 1;
+    }
+}

@@ -1,0 +1,29 @@
+/*
+ * The daemon's log: one JSON object per line on standard error, where systemd's journal or a file takes
+ * it.  Fields: time (UTC, ISO 8601), level, message, and what the caller adds (job, node, uid ...).
+ * The level is a global that is set once at start.  A line is written with one call, so that processes
+ * which share standard error do not mix theirs.
+ */
+
+#ifndef ELASTIC_RM_LOG_H_INCLUDED
+#define ELASTIC_RM_LOG_H_INCLUDED
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+namespace elastic::rm {
+
+enum class LogLevel { DEBUG, INFO, WARNING, ERROR };
+
+std::optional<LogLevel> parse_log_level(std::string_view name);
+void set_log_level(LogLevel level);
+void log_line(LogLevel level, std::string_view message, const nlohmann::ordered_json &fields = {});
+
+/* The line itself, without newline: for tests. */
+std::string format_log_line(LogLevel level, std::string_view message,
+                            const nlohmann::ordered_json &fields, int64_t unix_us);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_LOG_H_INCLUDED */

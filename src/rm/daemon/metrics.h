@@ -1,0 +1,47 @@
+/*
+ * What Prometheus is told at /metrics: counters of this process, and the state of the core.  Names no jobs and no
+ * users.  One thread.
+ */
+
+#ifndef ELASTIC_RM_METRICS_H_INCLUDED
+#define ELASTIC_RM_METRICS_H_INCLUDED
+
+#include <array>
+#include <map>
+#include <string>
+
+#include "core/action.h"
+#include "core/state.h"
+
+namespace elastic::rm {
+
+class Metrics {
+  public:
+    void count_response(int status) { responses_[status]++; }
+    void count_event(const char *name) { events_[name]++; }
+    void count_record(const Record &record);
+    void count_storage_error() { storage_errors_++; }
+    void time_commit(double seconds) { commit_.add(seconds); }
+    void time_submit(double seconds) { submit_.add(seconds); }
+
+    std::string text(const State &state, int64_t started_ms, size_t connections, bool storage_works) const;
+
+  private:
+    struct Histogram {
+        static constexpr std::array<double, 9> BOUNDS = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5};
+        std::array<uint64_t, BOUNDS.size() + 1> counts = {};
+        double sum = 0;
+        void add(double seconds);
+        std::string text(const char *name, const char *help) const;
+    };
+
+    std::map<int, uint64_t> responses_;
+    std::map<std::string, uint64_t> events_, records_;
+    uint64_t storage_errors_ = 0;
+    int64_t standstill_ms_ = 0;
+    Histogram commit_, submit_;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_METRICS_H_INCLUDED */

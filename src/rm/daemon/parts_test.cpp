@@ -1,0 +1,158 @@
+/* The smaller parts of the daemon: reading requests, launches, access, timeline, report, replay's pieces. */
+
+#include <gtest/gtest.h>
+
+#include "core/record.h"
+#include "daemon/access.h"
+#include "daemon/body_reader.h"
+#include "daemon/launch.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "daemon/report.h"
+#include "daemon/timeline.h"
+
+namespace elastic::rm {
+namespace {
+
+template <class Call> std::string code_of(Call call)
+{
+    try {
+        call();
+    } catch (const ApiError &error) {
+        return error.code + " " + error.field;
+    }
+    return "";
+}
+
+TEST(BodyReaderTest, RefusesWhatDoesNotFit)
+{
+    EXPECT_EQ(code_of([] { BodyReader("[1]"); }), "syntax ");
+    EXPECT_EQ(code_of([] { BodyReader(std::string(1000, '[')); }), "syntax ");
+    EXPECT_EQ(code_of([] { BodyReader("{\"a\": 1}").finish(); }), "field a");
+    EXPECT_EQ(code_of([] { BodyReader("{\"a\": 1}").text("a", 5); }), "field a");
+    EXPECT_EQ(code_of([] { BodyReader("{\"a\": \"123456\"}").text("a", 5); }), "field a");
+    EXPECT_EQ(code_of([] { BodyReader("{\"a\": \"x\\u0000y\"}").text("a", 5); }), "field a");
+    EXPECT_EQ(code_of([] { BodyReader("{\"a\": 18446744073709551615}").number("a", 0, INT64_MAX, 0); }), "field a");
+    EXPECT_EQ(code_of([] { BodyReader("{\"a\": 1e3}").number("a", 0, 5000, 0); }), "field a");
+    EXPECT_EQ(code_of([] { BodyReader("{\"o\": {\"b\": 1}}").object("o").finish(); }), "field o.b");
+    BodyReader good("{\"a\": 7, \"t\": \"x\", \"n\": null}");
+    EXPECT_EQ(good.number("a", 0, 10, 0), 7);
+    EXPECT_EQ(good.text("t", 5), "x");
+    EXPECT_EQ(good.number("n", 0, 10, 3), 3);
+    EXPECT_EQ(code_of([&] { good.finish(); }), "");
+}
+
+TEST(BodyReaderTest, BracketsInTextsDoNotNest)
+{
+    EXPECT_EQ(BodyReader("{\"a\": \"" + std::string(1000, '[') + "\\\"{\"}").text("a", 0).size(), 1002u);
+}
+
+TEST(LaunchTest, PathsAreExpanded)
+{
+    EXPECT_EQ(expand_path("out-%j-%x-%%", "/d", 7, "a/b"), "/d/out-7-a_b-%");
+    EXPECT_EQ(expand_path("/abs/%q%", "/d", 7, ""), "/abs/%q%");
+    Launch launch;
+    launch.directory = "/d/";
+    EXPECT_EQ(paths_of(launch, 3, "x").output, "/d/elastic-3.out");
+    launch.output = launch.error = "both";
+    EXPECT_EQ(paths_of(launch, 3, "x").error, "") << "one file is opened once";
+}
+
+TEST(LaunchTest, AProgramIsStartedByMpiexec)
+{
+    Launch launch;
+    launch.command = {"./app", "--x"};
+    launch.mpiexec = {"-l"};
+    launch.environment = {"A=1", "ELASTIC_JOB_ID=99"};
+    launch.directory = "/d";
+    Job job;
+    job.id = 5;
+    StartStep start{5, 1, 3, {{"n0", 2}, {"n1", 1}}};
+    StepSpec spec = make_step(launch, job, start, {"/m/mpiexec", {"-launcher", "fork"}, {}, "/f", "/s"});
+    EXPECT_EQ(spec.arguments, (std::vector<std::string>{"/m/mpiexec", "-launcher", "fork", "-hosts",
+                                                        "n0:2,n1:1", "-n", "3", "-l", "./app", "--x"}));
+    EXPECT_EQ(std::count(spec.environment.begin(), spec.environment.end(), "ELASTIC_JOB_ID=5"), 1);
+    EXPECT_EQ(std::count(spec.environment.begin(), spec.environment.end(), "ELASTIC_JOB_ID=99"), 0);
+}
+
+TEST(RateLimitTest, AllowsABurstAndThenTheRate)
+{
+    RateLimit rate(10);
+    int64_t wait_ms = 0;
+    int taken = 0;
+    while (rate.take(1, 1000, wait_ms))
+        taken++;
+    EXPECT_EQ(taken, 20);
+    EXPECT_GT(wait_ms, 0);
+    EXPECT_TRUE(rate.take(2, 1000, wait_ms)) << "others are not slowed down";
+    EXPECT_TRUE(rate.take(1, 1100 + 10, wait_ms));
+    EXPECT_FALSE(rate.take(1, 1100 + 10, wait_ms));
+}
+
+TEST(LogTest, ALineIsOneJsonObject)
+{
+    std::string line = format_log_line(LogLevel::WARNING, "a\nb", {{"job", 3}, {"name", "\xff"}}, 1700000000123456);
+    auto json = nlohmann::json::parse(line);
+    EXPECT_EQ(json["time"], "2023-11-14T22:13:20.123456Z");
+    EXPECT_EQ(json["level"], "warning");
+    EXPECT_EQ(json["message"], "a\nb");
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    EXPECT_LT(format_log_line(LogLevel::INFO, "x", {{"long", std::string(100000, 'y')}}, 0).size(), 20000u);
+}
+
+TEST(LoopTest, TimersComeInTheirOrderAndCanBeCancelled)
+{
+    Loop loop;
+    std::string order;
+    loop.after(20, [&] { order += "c"; loop.stop(); });
+    loop.after(0, [&] { order += "a"; });
+    auto dropped = loop.after(5, [&] { order += "x"; });
+    loop.after(10, [&] { order += "b"; });
+    loop.cancel(dropped);
+    loop.run([] {});
+    EXPECT_EQ(order, "abc");
+}
+
+Record placed(JobId job, int64_t time_ms, const char *event, Json blocks)
+{
+    return {1, time_ms, event, job, "", {{"blocks", std::move(blocks)}}};
+}
+
+TEST(TimelineTest, SegmentsFollowTheAllocation)
+{
+    Timeline timeline;
+    timeline.add({1, 0, record::SUBMITTED, 1, "", {{"spec", {{"cores_per_process", 2}}}}});
+    timeline.add(placed(1, 100, record::PLACED,
+                        {{{"node", "a"}, {"processes", 2}}, {{"node", "b"}, {"processes", 1}}}));
+    timeline.add(placed(1, 200, record::COMMITTED, {{{"node", "a"}, {"processes", 2}}}));
+    bool more = false;
+    auto segments = timeline.between(0, 1000, more);
+    ASSERT_EQ(segments.size(), 2u);
+    EXPECT_EQ(segments[0].cores + segments[1].cores, 6);
+    EXPECT_EQ(segments[0].node == "b" ? segments[0].to_ms : segments[1].to_ms, 200);
+    timeline.add({4, 300, record::ENDED, 1, "", Json::object()});
+    EXPECT_EQ(timeline.between(250, 1000, more).size(), 1u);
+    EXPECT_EQ(timeline.between(301, 1000, more).size(), 0u);
+}
+
+TEST(ReportTest, AddsUp)
+{
+    std::vector<Job> jobs(2);
+    for (int i = 0; i < 2; i++) {
+        jobs[i].id = static_cast<JobId>(i + 1);
+        jobs[i].state = JobState::DONE;
+        jobs[i].submitted_ms = 1000;
+        jobs[i].started_ms = 1000 + 100 * i;
+        jobs[i].ended_ms = 1200 + 100 * i;
+    }
+    Json report = make_report(jobs, {{1, "a", 2, 1000, 1200}, {2, "a", 2, 1100, 1300}, {9, "a", 2, 0, 9000}}, 4, 5000);
+    EXPECT_EQ(report["makespan_ms"], 300);
+    EXPECT_EQ(report["wait_ms"]["mean"], 50);
+    EXPECT_EQ(report["wait_ms"]["p95"], 100);
+    EXPECT_EQ(report["core_ms"], 800);
+    EXPECT_DOUBLE_EQ(report["utilisation"], 800.0 / 1200.0);
+    EXPECT_EQ(make_report({}, {}, 4, 5000)["jobs"], 0);
+}
+
+}  // namespace
+}  // namespace elastic::rm

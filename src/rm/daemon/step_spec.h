@@ -1,0 +1,92 @@
+/*
+ * What elasticd and elastic-stepd tell each other, by files in the step's folder
+ * (STATE/steps/JOB.STEP) and by JSON lines on the socket there.
+ *
+ *   step.json    elasticd: what is to be run; written before elastic-stepd is started
+ *   stepd.json   elastic-stepd: its process and the step's; its being there means that the start was tried
+ *   exit.json    elastic-stepd: how it ended; written when no process of the step is left
+ *   script       of a job that is a script
+ *   hosts        the present allocation, one line `name:processes` per block, for each mpiexec in the script
+ *   stepd.sock   elasticd makes and binds it, elastic-stepd inherits it listening: whoever can connect knows
+ *                that elastic-stepd lives
+ *
+ * Each file is written under another name and renamed, so that it is there in full or not at all.
+ */
+
+#ifndef ELASTIC_RM_STEP_SPEC_H_INCLUDED
+#define ELASTIC_RM_STEP_SPEC_H_INCLUDED
+
+#include <string>
+#include <vector>
+
+#include "core/job.h"
+#include "result.h"
+
+namespace elastic::rm {
+
+constexpr const char *STEP_SPEC_FILE = "step.json";
+constexpr const char *STEP_STARTED_FILE = "stepd.json";
+constexpr const char *STEP_EXIT_FILE = "exit.json";
+constexpr const char *STEP_SCRIPT_FILE = "script";
+constexpr const char *STEP_HOSTS_FILE = "hosts";
+constexpr const char *STEP_SOCKET_FILE = "stepd.sock";
+constexpr int STEPD_LISTEN_FD = 3;
+
+/* Where mpiexec tells its supervisor the path of its step socket: the name, in hexadecimal, of an abstract
+ * Unix datagram socket. */
+constexpr const char *STEP_REGISTER_VARIABLE = "ELASTIC_STEP_REGISTER";
+
+struct StepSpec {
+    JobId job = 0;
+    uint32_t step = 0;
+    uint32_t uid = 0, gid = 0;
+    std::string user;
+    std::vector<std::string> arguments;         /* [0]: the program, found by PATH of the environment */
+    std::vector<std::string> environment;       /* NAME=VALUE */
+    std::string directory;
+    std::string input, output, error;           /* absolute paths; error empty: goes where output goes */
+    bool is_script = false;                     /* signals go to its process group */
+    ELASTIC_FIELDS(job, step, uid, gid, user, arguments, environment, directory, input, output, error, is_script)
+};
+
+struct StepStartedFile {
+    int64_t stepd_pid = 0, pid = 0;
+    uint64_t pid_start = 0;     /* in clock ticks since boot: tells a process from a later one of its number */
+    ELASTIC_FIELDS(stepd_pid, pid, pid_start)
+};
+
+struct StepExitFile {
+    bool started = false;       /* false: the program could not be run, reason says why */
+    int exit_code = 0;          /* 128 + number, if a signal ended it */
+    std::string reason;
+    ELASTIC_FIELDS(started, exit_code, reason)
+};
+
+/* elastic-stepd's lines, on each connection and when something changes. */
+struct StepdLine {
+    bool started = false;       /* the program runs */
+    std::string step_socket;    /* of the mpiexec that runs now; empty: none has registered */
+    int64_t epoch_offset = -1;  /* what elasticd has said about it; -1: nothing yet */
+    ELASTIC_FIELDS(started, step_socket, epoch_offset)
+};
+
+/* elasticd's lines. */
+struct StepdOrder {
+    int signal = 0;             /* 0: none */
+    /* To be kept for after a restart of elasticd: so many epochs were committed by earlier mpiexecs of
+     * the step.  -1: nothing to be kept. */
+    int64_t epoch_offset = -1;
+    ELASTIC_FIELDS(signal, epoch_offset)
+};
+
+/* Files in a folder.  Empty, or what went wrong. */
+std::string write_file(const std::string &folder, const char *name, const std::string &text, unsigned mode = 0600);
+/* nullopt: it is not there; at most 64 MiB. */
+Result<std::optional<std::string>> read_file(const std::string &folder, const char *name);
+
+/* 0: there is no such process. */
+uint64_t process_start(int64_t pid);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_STEP_SPEC_H_INCLUDED */

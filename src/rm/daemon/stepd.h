@@ -1,0 +1,73 @@
+/*
+ * elastic-stepd: the supervisor of one step, a process of its own that does not notice elasticd's
+ * death.
+ *
+ * It starts the step's program (mpiexec, or the job's script) as the submitting user, keeps the
+ * paths of the step sockets that mpiexec registers, passes signals, and is the reaper of all that
+ * the program leaves behind (child subreaper): exit.json is written only when no process of the
+ * step is left, so that its cores are really free.  If elastic-stepd itself is killed, the program
+ * gets SIGTERM (parent-death signal).
+ *
+ * Files and lines: step_spec.h.  Runs as elasticd does; only the child becomes the user.  One
+ * thread, one loop.
+ */
+
+#ifndef ELASTIC_RM_STEPD_H_INCLUDED
+#define ELASTIC_RM_STEPD_H_INCLUDED
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+
+#include "daemon/descriptor.h"
+#include "daemon/loop.h"
+#include "daemon/step_spec.h"
+
+namespace elastic::rm {
+
+class Stepd {
+  public:
+    explicit Stepd(std::string folder);
+    /* The exit code of the process: 0 if exit.json has been written. */
+    int run();
+
+  private:
+    struct Client {
+        Descriptor socket;
+        std::string in;
+    };
+
+    std::string start();
+    std::string read_spec();
+    std::string make_register_socket();
+    std::string launch();
+    void watch_listen();
+    void accept_client();
+    void client_ready(int fd);
+    void take_order(const std::string &line);
+    void registered();
+    void send(Client &client, const StepdLine &line);
+    void send_all(const StepdLine &line);
+    void reap();
+    void program_ended(int status);
+    void remove_rest(int signal);
+    void finish(const StepExitFile &exit);
+    void signal_step(int number);
+
+    std::string folder_;
+    StepSpec spec_;
+    Loop loop_;
+    Descriptor listen_, register_;
+    std::string register_name_;
+    std::map<int, Client> clients_;
+    std::string step_socket_;
+    int64_t epoch_offset_ = -1;
+    pid_t program_ = 0;
+    bool ended_ = false, killing_ = false, written_ = false;
+    int exit_code_ = 0;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_STEPD_H_INCLUDED */

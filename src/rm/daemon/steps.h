@@ -1,0 +1,96 @@
+/*
+ * The steps that run: starts them through elastic-stepd, finds them again after a restart, passes on what the
+ * core wants of them, and tells the core what became of them.
+ *
+ * Each action may come again (core/action.h): the answer is what is the case.  A step's folder
+ * (STATE/steps/JOB.STEP, see step_spec.h) tells after a restart whether it was started, runs, or has ended; it is
+ * removed by forget(), once its end is durable.
+ *
+ * Owner of the folders and connections; the processes own themselves.  On the daemon's loop.
+ */
+
+#ifndef ELASTIC_RM_STEPS_H_INCLUDED
+#define ELASTIC_RM_STEPS_H_INCLUDED
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/action.h"
+#include "core/event.h"
+#include "core/state.h"
+#include "daemon/launch.h"
+#include "daemon/loop.h"
+#include "daemon/step_link.h"
+#include "daemon/step_spec.h"
+
+namespace elastic::rm {
+
+struct StepsConfig {
+    std::string folder;         /* STATE/steps */
+    std::string stepd;          /* program */
+    bool as_root = false;       /* steps become their users */
+};
+
+class Steps {
+  public:
+    using Tell = std::function<void(EventContent)>;
+    using EpochOf = std::function<uint64_t(JobId)>;     /* as the core knows it */
+
+    Steps(Loop &loop, StepsConfig config, Tell tell, EpochOf epoch_of);
+    ~Steps();
+
+    /* Makes the folder, removes what belongs to no step that the core has placed.  Empty, or why it cannot. */
+    std::string open(const State &state);
+
+    /* `make` gives the step's program and script; it is called only if nothing has been started yet. */
+    struct Program {
+        StepSpec spec;
+        std::string script;
+        std::string hosts;
+    };
+    using Make = std::function<Result<Program>(const std::string &folder)>;
+    void start(JobId job, uint32_t step, const Make &make);
+    void resize(const ResizeStep &resize);
+    void cancel(const CancelRequest &cancel);
+    /* False: no such step. */
+    bool signal(JobId job, uint32_t step, int number);
+    void query(JobId job, uint32_t step);
+
+    /* The core knows the end of the step. */
+    void forget(JobId job, uint32_t step);
+    /* The allocation has changed: for the next mpiexec of a script. */
+    void set_hosts(const Job &job);
+    /* Of the mpiexec that runs now; empty: none known. */
+    std::string socket(JobId job) const;
+    /* A child of the daemon has ended. */
+    void reap();
+
+  private:
+    struct Step;
+    using Key = std::pair<JobId, uint32_t>;
+
+    Step *find(JobId job, uint32_t step) const;
+    Step *find_or_adopt(JobId job, uint32_t step);
+    std::string folder_of(const Key &key) const;
+    std::unique_ptr<Step> adopt(const Key &key);
+    std::string create(Step &step, const Make &make);
+    std::string spawn(Step &step);
+    bool connect(Step &step);
+    void stepd_line(Step &step, const Json &line);
+    void stepd_gone(Step &step);
+    void lost(Step &step);
+    void look_for_rest(Step &step, const StepStartedFile &started);
+    void say(Step &step);
+    void end(Step &step, EventContent content);
+
+    Loop &loop_;
+    StepsConfig config_;
+    Tell tell_;
+    EpochOf epoch_of_;
+    std::map<Key, std::unique_ptr<Step>> steps_;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_STEPS_H_INCLUDED */

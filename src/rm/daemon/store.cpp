@@ -1,0 +1,440 @@
+/* See store.h. */
+
+#include "daemon/store.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr const char *SCHEMA = R"(
+CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE TABLE launch (seq INTEGER PRIMARY KEY, job INTEGER UNIQUE, uid INTEGER NOT NULL, body TEXT NOT NULL,
+                     script TEXT NOT NULL);
+CREATE TABLE record (number INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, event TEXT NOT NULL, job INTEGER, node TEXT,
+                     data TEXT NOT NULL);
+CREATE INDEX record_of_job ON record (job, number) WHERE job IS NOT NULL;
+CREATE INDEX record_of_node ON record (node, number) WHERE node IS NOT NULL;
+CREATE TABLE ended (job INTEGER PRIMARY KEY, uid INTEGER NOT NULL, submitted_ms INTEGER NOT NULL,
+                    ended_ms INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE INDEX ended_of_user ON ended (uid, job);
+CREATE INDEX ended_by_submission ON ended (submitted_ms);
+CREATE INDEX ended_by_end ON ended (ended_ms);
+)";
+constexpr int APPLICATION_ID = 0x656c6173;      /* "elas" */
+constexpr int SNAPSHOTS_KEPT = 2;
+
+/* A prepared statement in use: bound in order, reset at the end. */
+class Statement {
+  public:
+    explicit Statement(sqlite3_stmt *statement) : statement_(statement) {}
+    ~Statement()
+    {
+        sqlite3_reset(statement_);
+        sqlite3_clear_bindings(statement_);
+    }
+    Statement(const Statement &) = delete;
+    Statement &operator=(const Statement &) = delete;
+
+    Statement &bind(int64_t value)
+    {
+        sqlite3_bind_int64(statement_, next_++, value);
+        return *this;
+    }
+    Statement &bind(const std::string &text)
+    {
+        sqlite3_bind_text64(statement_, next_++, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+        return *this;
+    }
+    Statement &bind(const std::vector<uint8_t> &bytes)
+    {
+        sqlite3_bind_blob64(statement_, next_++, bytes.data(), bytes.size(), SQLITE_TRANSIENT);
+        return *this;
+    }
+    Statement &bind_null()
+    {
+        sqlite3_bind_null(statement_, next_++);
+        return *this;
+    }
+    bool done() { return statement_ && sqlite3_step(statement_) == SQLITE_DONE; }
+    bool row() { return statement_ && sqlite3_step(statement_) == SQLITE_ROW; }
+    int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
+    bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+    std::string text(int column) const
+    {
+        const void *data = sqlite3_column_blob(statement_, column);
+        return data ? std::string(static_cast<const char *>(data),
+                                  static_cast<size_t>(sqlite3_column_bytes(statement_, column)))
+                    : std::string();
+    }
+
+  private:
+    sqlite3_stmt *statement_;
+    int next_ = 1;
+};
+
+std::string dump(const Json &json)
+{
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string make_folder(const std::string &folder)
+{
+    std::error_code code;
+    auto parent = std::filesystem::path(folder).parent_path();
+    std::filesystem::create_directories(parent, code);
+    /* Jobs of others run scripts that lie below; they cannot list what is there. */
+    if (mkdir(folder.c_str(), geteuid() == 0 ? 0711 : 0700) != 0 && errno != EEXIST)
+        return "cannot make the state directory " + folder + ": " + strerror(errno);
+    struct stat status = {};
+    if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+        return folder + " is not a directory: choose another state_dir";
+    if (status.st_uid != geteuid() || (status.st_mode & 022) != 0)
+        return "the state directory " + folder + " belongs to somebody else or can be written by others: "
+               "choose another state_dir, or repair its owner and mode (0700, of root 0711)";
+    return "";
+}
+
+Result<Descriptor> lock_folder(const std::string &folder)
+{
+    std::string name = folder + "/lock";
+    Descriptor lock(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!lock.is_open())
+        return Error{"cannot open " + name + ": " + strerror(errno)};
+    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+        char holder[32] = "";
+        [[maybe_unused]] ssize_t bytes = pread(lock.get(), holder, sizeof holder - 1, 0);
+        holder[strcspn(holder, "\n")] = '\0';
+        return Error{"another elasticd" + (*holder ? " (process " + std::string(holder) + ")" : std::string()) +
+                     " uses the store in " + folder + ": stop that one, or give this one another state_dir"};
+    }
+    std::string pid = std::to_string(getpid()) + "\n";
+    if (ftruncate(lock.get(), 0) != 0 || pwrite(lock.get(), pid.data(), pid.size(), 0) < 0)
+        return Error{"cannot write " + name + ": " + strerror(errno)};
+    return lock;
+}
+
+int64_t pragma(sqlite3 *database, const char *name)
+{
+    sqlite3_stmt *statement = nullptr;
+    std::string sql = std::string("PRAGMA ") + name;
+    int64_t value = -1;
+    if (sqlite3_prepare_v2(database, sql.c_str(), -1, &statement, nullptr) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return value;
+}
+
+std::string execute(sqlite3 *database, const std::string &sql)
+{
+    char *message = nullptr;
+    if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, &message) == SQLITE_OK)
+        return "";
+    std::string text = message ? message : sqlite3_errmsg(database);
+    sqlite3_free(message);
+    return text;
+}
+
+/* Makes or checks the tables. */
+std::string prepare_schema(sqlite3 *database, const std::string &file)
+{
+    std::string error =
+        execute(database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;"
+                          "PRAGMA journal_size_limit = 67108864; PRAGMA foreign_keys = ON;");
+    if (!error.empty())
+        return "cannot use the store " + file + ": " + error;
+    int64_t version = pragma(database, "user_version");
+    int64_t application = pragma(database, "application_id");
+    bool is_new = version == 0 && application == 0 && pragma(database, "schema_version") == 0;
+    if (is_new) {
+        error =
+            execute(database, "BEGIN;" + std::string(SCHEMA) +
+                                  "PRAGMA application_id = " + std::to_string(APPLICATION_ID) +
+                                  "; PRAGMA user_version = " + std::to_string(STORE_VERSION) + "; COMMIT;");
+        return error.empty() ? "" : "cannot make the store " + file + ": " + error;
+    }
+    if (application != APPLICATION_ID)
+        return file + " is not a store of elasticd: choose another state_dir";
+    if (version > STORE_VERSION)
+        return "the store " + file + " was written by a newer elasticd (store version " + std::to_string(version) +
+               ", this one knows " + std::to_string(STORE_VERSION) + "): start that one, or give another state_dir";
+    if (version < 1)
+        return "the store " + file + " has the unknown version " + std::to_string(version);
+    return "";
+}
+
+}  // namespace
+
+Store::Store(std::string folder, Descriptor lock, sqlite3 *database)
+    : folder_(std::move(folder)), lock_(std::move(lock)), database_(database)
+{
+}
+
+Store::Store(Store &&other) noexcept
+    : folder_(std::move(other.folder_)), lock_(std::move(other.lock_)),
+      database_(std::exchange(other.database_, nullptr)), statements_(std::exchange(other.statements_, {}))
+{
+}
+
+Store &Store::operator=(Store &&other) noexcept
+{
+    std::swap(folder_, other.folder_);
+    std::swap(lock_, other.lock_);
+    std::swap(database_, other.database_);
+    std::swap(statements_, other.statements_);
+    return *this;
+}
+
+Store::~Store()
+{
+    for (auto &[sql, statement] : statements_)
+        sqlite3_finalize(statement);
+    sqlite3_close(database_);
+}
+
+Result<Store> Store::open(const std::string &folder)
+{
+    std::string error = make_folder(folder);
+    if (!error.empty())
+        return Error{error};
+    auto lock = lock_folder(folder);
+    if (!lock)
+        return Error{lock.error()};
+    std::string file = folder + "/store.sqlite";
+    sqlite3 *database = nullptr;
+    int code = sqlite3_open_v2(file.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+    Store store(folder, std::move(lock.value()), database);
+    if (code != SQLITE_OK)
+        return Error{"cannot open the store " + file + ": " + sqlite3_errstr(code)};
+    chmod(file.c_str(), 0600);
+    error = prepare_schema(database, file);
+    if (!error.empty())
+        return Error{error};
+    return store;
+}
+
+sqlite3_stmt *Store::prepare(const char *sql)
+{
+    sqlite3_stmt *&statement = statements_[sql];
+    if (!statement)
+        sqlite3_prepare_v3(database_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+    return statement;
+}
+
+std::string Store::problem(const char *doing) const
+{
+    return std::string("cannot ") + doing + " the store " + folder_ + "/store.sqlite: " + sqlite3_errmsg(database_);
+}
+
+std::string Store::run(const char *sql)
+{
+    Statement statement(prepare(sql));
+    return statement.done() ? "" : problem("write");
+}
+
+std::string Store::write_rows(const Batch &batch)
+{
+    for (const auto &[seq, job] : batch.bound) {
+        Statement row(prepare(job ? "UPDATE OR IGNORE launch SET job = ?2 WHERE seq = ?1"
+                                  : "DELETE FROM launch WHERE seq = ?1"));
+        row.bind(static_cast<int64_t>(seq));
+        if (job)
+            row.bind(static_cast<int64_t>(job));
+        if (!row.done())
+            return problem("write");
+    }
+    for (const Record &record : batch.records) {
+        Statement row(prepare("INSERT OR IGNORE INTO record VALUES (?, ?, ?, ?, ?, ?)"));
+        row.bind(static_cast<int64_t>(record.number)).bind(record.time_ms).bind(record.event);
+        record.job ? row.bind(static_cast<int64_t>(record.job)) : row.bind_null();
+        record.node.empty() ? row.bind_null() : row.bind(record.node);
+        if (!row.bind(dump(record.data)).done())
+            return problem("write");
+    }
+    for (const EndedRow &ended : batch.ended) {
+        Statement row(prepare("INSERT OR REPLACE INTO ended VALUES (?, ?, ?, ?, ?)"));
+        row.bind(static_cast<int64_t>(ended.job))
+            .bind(int64_t{ended.uid})
+            .bind(ended.submitted_ms)
+            .bind(ended.ended_ms);
+        if (!row.bind(dump(ended.body)).done())
+            return problem("write");
+    }
+    for (const LaunchRow &launch : batch.launches) {
+        Statement row(prepare("INSERT INTO launch VALUES (?, NULL, ?, ?, ?)"));
+        row.bind(static_cast<int64_t>(launch.seq)).bind(int64_t{launch.uid}).bind(dump(launch.body));
+        if (!row.bind(launch.script).done())
+            return problem("write");
+    }
+    for (const Event &event : batch.events) {
+        Statement row(prepare("INSERT INTO event VALUES (?, ?, ?)"));
+        row.bind(static_cast<int64_t>(event.seq)).bind(event.time_ms);
+        if (!row.bind(dump(to_json(event))).done())
+            return problem("write");
+    }
+    return "";
+}
+
+std::string Store::write(const Batch &batch)
+{
+    std::string error = run("BEGIN IMMEDIATE");
+    if (error.empty())
+        error = write_rows(batch);
+    if (error.empty())
+        error = run("COMMIT");
+    if (!error.empty() && sqlite3_get_autocommit(database_) == 0)
+        run("ROLLBACK");
+    return error;
+}
+
+std::string Store::probe()
+{
+    std::string error = execute(database_, "PRAGMA user_version = " + std::to_string(STORE_VERSION));
+    return error.empty() ? "" : problem("write");
+}
+
+std::string Store::write_snapshot(uint64_t seq, int64_t time_ms, const Json &snapshot)
+{
+    std::vector<uint8_t> bytes = Json::to_cbor(snapshot);
+    Statement row(prepare("INSERT OR REPLACE INTO snapshot VALUES (?, ?, ?)"));
+    if (!row.bind(static_cast<int64_t>(seq)).bind(time_ms).bind(bytes).done())
+        return problem("write");
+    Statement old(prepare(
+        "DELETE FROM snapshot WHERE seq NOT IN (SELECT seq FROM snapshot ORDER BY seq DESC LIMIT ?)"));
+    return old.bind(int64_t{SNAPSHOTS_KEPT}).done() ? "" : problem("write");
+}
+
+std::string Store::forget_before(int64_t time_ms)
+{
+    for (const char *sql :
+         {"DELETE FROM event WHERE time_ms < ? AND seq <= (SELECT coalesce(min(seq), 0) FROM snapshot)",
+          "DELETE FROM record WHERE time_ms < ?",
+          "DELETE FROM launch WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?)",
+          "DELETE FROM ended WHERE ended_ms < ?"}) {
+        Statement statement(prepare(sql));
+        if (!statement.bind(time_ms).done())
+            return problem("write");
+    }
+    return "";
+}
+
+Result<std::optional<Store::Snapshot>> Store::last_snapshot()
+{
+    Statement row(prepare("SELECT seq, body FROM snapshot ORDER BY seq DESC LIMIT 1"));
+    if (!row.row())
+        return std::optional<Snapshot>();
+    Json body = Json::from_cbor(row.text(1), true, false);
+    if (body.is_discarded())
+        return Error{"the store " + folder_ + "/store.sqlite is damaged: its last snapshot cannot be read"};
+    return std::optional<Snapshot>(Snapshot{static_cast<uint64_t>(row.number(0)), std::move(body)});
+}
+
+std::string Store::each_event(uint64_t seq, const std::function<std::string(const Event &)> &take)
+{
+    Statement row(prepare("SELECT seq, body FROM event WHERE seq > ? ORDER BY seq"));
+    row.bind(static_cast<int64_t>(seq));
+    while (row.row()) {
+        std::string where = "event " + std::to_string(row.number(0)) + " of the store " + folder_ + "/store.sqlite";
+        Json json = Json::parse(row.text(1), nullptr, false);
+        if (json.is_discarded())
+            return where + " cannot be read";
+        auto event = event_from_json(json);
+        std::string error = event ? take(event.value()) : event.error();
+        if (!error.empty())
+            return where + ": " + error;
+    }
+    return "";
+}
+
+std::optional<LaunchRow> Store::launch(JobId job)
+{
+    Statement row(prepare("SELECT seq, uid, body, script FROM launch WHERE job = ?"));
+    row.bind(static_cast<int64_t>(job));
+    if (!row.row())
+        return std::nullopt;
+    return LaunchRow{static_cast<uint64_t>(row.number(0)), static_cast<uint32_t>(row.number(1)),
+                     Json::parse(row.text(2), nullptr, false), row.text(3)};
+}
+
+std::vector<Json> Store::records(const RecordQuery &query)
+{
+    const char *sql =
+        query.job
+            ? "SELECT number, time_ms, event, job, node, data FROM record WHERE number >= ?1 AND job = ?3 "
+              "ORDER BY number LIMIT ?2"
+        : !query.node.empty()
+            ? "SELECT number, time_ms, event, job, node, data FROM record WHERE number >= ?1 "
+              "AND node = ?3 ORDER BY number LIMIT ?2"
+            : "SELECT number, time_ms, event, job, node, data FROM record "
+              "WHERE number >= ?1 ORDER BY number LIMIT ?2";
+    Statement row(prepare(sql));
+    row.bind(static_cast<int64_t>(query.since)).bind(static_cast<int64_t>(query.limit));
+    if (query.job)
+        row.bind(static_cast<int64_t>(query.job));
+    else if (!query.node.empty())
+        row.bind(query.node);
+    std::vector<Json> records;
+    while (row.row())
+        records.push_back({{"seq", row.number(0)},
+                           {"time_ms", row.number(1)},
+                           {"event", row.text(2)},
+                           {"job", row.is_null(3) ? Json() : Json(row.number(3))},
+                           {"node", row.is_null(4) ? Json() : Json(row.text(4))},
+                           {"data", Json::parse(row.text(5), nullptr, false)}});
+    return records;
+}
+
+uint64_t Store::oldest_record()
+{
+    Statement row(prepare("SELECT coalesce(min(number), 1) FROM record"));
+    return row.row() ? static_cast<uint64_t>(row.number(0)) : 1;
+}
+
+uint64_t Store::last_record()
+{
+    Statement row(prepare("SELECT coalesce(max(number), 0) FROM record"));
+    return row.row() ? static_cast<uint64_t>(row.number(0)) : 0;
+}
+
+std::vector<Json> Store::ended(const EndedQuery &query)
+{
+    std::string sql = "SELECT body FROM ended WHERE submitted_ms >= ?1 AND submitted_ms <= ?2 AND job > ?3";
+    if (query.before)
+        sql += " AND job < " + std::to_string(query.before);
+    if (query.uid)
+        sql += " AND uid = " + std::to_string(*query.uid);
+    if (!query.ids.empty()) {
+        sql += " AND job IN (";
+        for (size_t i = 0; i < query.ids.size(); i++)
+            sql += (i ? "," : "") + std::to_string(query.ids[i]);
+        sql += ")";
+    }
+    sql += query.newest_first ? " ORDER BY job DESC LIMIT ?4" : " ORDER BY job LIMIT ?4";
+    /* Not kept: the numbers in it differ each time. */
+    sqlite3_stmt *statement = nullptr;
+    sqlite3_prepare_v2(database_, sql.c_str(), -1, &statement, nullptr);
+    std::vector<Json> jobs;
+    {
+        Statement row(statement);
+        row.bind(query.from_ms)
+            .bind(query.to_ms)
+            .bind(static_cast<int64_t>(query.after))
+            .bind(static_cast<int64_t>(query.limit));
+        while (row.row())
+            jobs.push_back(Json::parse(row.text(0), nullptr, false));
+    }
+    sqlite3_finalize(statement);
+    return jobs;
+}
+
+}  // namespace elastic::rm

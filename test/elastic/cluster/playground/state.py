@@ -1,0 +1,107 @@
+"""Where a playground keeps its files, and which one is meant.
+
+A playground is known by its folder.  Everything that belongs to it is either in that folder or a process whose
+environment names the folder, so that `down` needs no other record, also after an `up` that broke off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+MARKER = "ELASTIC_CLUSTER"  # in the environment of every process of a playground: its folder
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,30}")
+# Sockets lie in the folder, and the path of a socket has at most 107 bytes.
+PATH_BYTES = 70
+
+
+class PlaygroundError(Exception):
+    """What went wrong and what to do, for people."""
+
+
+@dataclass
+class Host:
+    """One host: its name, address, and the process (seen from outside) that it stands and falls with."""
+
+    name: str
+    address: str
+    pid: int
+    started: int  # clock ticks since boot, so that another process of the same number is not taken for it
+
+
+@dataclass
+class Cluster:
+    """What is known of a playground that is up: `head` is the switch and the login node, not a compute node."""
+
+    folder: str
+    head: Host
+    hosts: list[Host]
+    daemons: list[str] = field(default_factory=list)  # of slurm
+
+    def host(self, name: str) -> Host:
+        for host in [self.head, *self.hosts]:
+            if host.name == name:
+                return host
+        names = " ".join(host.name for host in [*self.hosts, self.head])
+        raise PlaygroundError(f"no host {name}; there are: {names}")
+
+
+def default_base() -> Path:
+    return Path(tempfile.gettempdir()) / f"elastic-cluster-{os.getuid()}"
+
+
+def folder_of(name: str, state: str | None) -> Path:
+    """The folder of a playground: given, or by its name."""
+    if state is None and not NAME.fullmatch(name):
+        raise PlaygroundError(f"'{name}' cannot be a playground's name: use letters, digits, - and _")
+    folder = Path(os.path.abspath(state)) if state else default_base() / name
+    if len(os.fsencode(folder)) > PATH_BYTES:
+        raise PlaygroundError(f"the path {folder} is too long for sockets; choose a shorter one with --state")
+    return folder
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One `up` or `down` at a time for playgrounds in the same place."""
+    try:
+        folder.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        descriptor = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise PlaygroundError(f"cannot use {folder.parent}: {error.strerror}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def save(cluster: Cluster) -> None:
+    (Path(cluster.folder) / "cluster.json").write_text(json.dumps(asdict(cluster), indent=1), encoding="utf-8")
+
+
+def load(folder: Path) -> Cluster | None:
+    """The playground as it was brought up; None if that was never finished."""
+    try:
+        known = json.loads((folder / "cluster.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    hosts = [Host(**host) for host in known["hosts"]]
+    return Cluster(known["folder"], Host(**known["head"]), hosts, known["daemons"])
+
+
+def remove_files(folder: Path) -> None:
+    """Removes a playground's folder, and the one above if it was the last in it."""
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "log").is_dir():
+        raise PlaygroundError(f"{folder} is not the folder of a playground; remove or rename it yourself")
+    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        if folder.parent == default_base():
+            folder.parent.rmdir()

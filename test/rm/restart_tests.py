@@ -1,0 +1,192 @@
+"""kill -9 of everything, and what the restarted daemon makes of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+from daemon_under_test import Bench, Daemon, UnixConnection, expect, read_reply, wait_for
+
+
+def a_killed_daemon_finds_its_steps_again(bench: Bench) -> None:
+    daemon = bench.start()
+    go = daemon.folder / "go"
+    wait_and = f"while [ ! -e {go} ]; do sleep 0.05; done; exit 5"
+    first, second = daemon.submit("sh", "-c", wait_and), daemon.submit("sleep", "1000")
+    waiting = daemon.submit("true", min=16)
+    for number in (first, second):
+        daemon.wait_state(number, "RUNNING")
+    daemon.kill()
+    daemon.start()
+    expect([daemon.job(n)["state"] for n in (first, second, waiting)] == ["RUNNING", "RUNNING", "PENDING"], "after the restart")
+    go.touch()
+    expect(daemon.wait_end(first)["exit_code"] == 5, "its exit code")
+    daemon.post(f"/v1/jobs/{second}/cancel")
+    expect(daemon.wait_end(second)["state"] == "CANCELLED", "still in hand")
+    expect(daemon.wait_end(waiting)["state"] == "DONE", "the waiting job runs in the end")
+    ends = [record["job"] for record in daemon.records() if record["event"] == "ended"]
+    expect(sorted(ends) == [first, second, waiting], f"each job ends once: {ends}")
+
+
+def a_step_that_ended_meanwhile_is_told(bench: Bench) -> None:
+    daemon = bench.start()
+    go = daemon.folder / "go"
+    number = daemon.submit("sh", "-c", f"while [ ! -e {go} ]; do sleep 0.05; done; exit 9")
+    daemon.wait_state(number, "RUNNING")
+    daemon.kill()
+    go.touch()
+    exit_file = daemon.state / "steps" / f"{number}.1" / "exit.json"
+    wait_for("elastic-stepd to write the end", exit_file.exists)
+    daemon.start()
+    job = daemon.wait_end(number)
+    expect(job["state"] == "FAILED" and job["exit_code"] == 9, f"job: {job}")
+
+
+def stepd_of(daemon: Daemon, number: int) -> int:
+    started = daemon.state / "steps" / f"{number}.1" / "stepd.json"
+    wait_for("stepd.json", started.exists)
+    return json.loads(started.read_text())["stepd_pid"]
+
+
+def a_killed_stepd_loses_the_step_and_nothing_else(bench: Bench) -> None:
+    daemon = bench.start()
+    number, other = daemon.submit("sleep", "1000"), daemon.submit("sleep", "1000")
+    for each in (number, other):
+        daemon.wait_state(each, "RUNNING")
+    os.kill(stepd_of(daemon, number), signal.SIGKILL)
+    job = daemon.wait_end(number)
+    expect(job["state"] == "FAILED" and job["reason"], f"job: {job}")
+    expect(daemon.job(other)["state"] == "RUNNING", "the other job must not notice")
+    daemon.kill()
+    os.kill(stepd_of(daemon, other), signal.SIGKILL)
+    daemon.start()
+    expect(daemon.wait_end(other)["state"] == "FAILED", "lost while nobody looked")
+
+
+def a_killed_mpiexec_ends_its_job(bench: Bench) -> None:
+    daemon = bench.start()
+    number = daemon.submit("sleep", "1000", min=2)
+    daemon.wait_state(number, "RUNNING")
+    started = daemon.state / "steps" / f"{number}.1" / "stepd.json"
+    wait_for("stepd.json", started.exists)
+    os.kill(json.loads(started.read_text())["pid"], signal.SIGKILL)
+    job = daemon.wait_end(number)
+    expect(job["state"] == "FAILED" and job["exit_code"] == 137, f"job: {job}")
+
+
+def kill_in_a_loop_loses_and_doubles_nothing(bench: Bench) -> None:
+    """Clients that submit with keys and repeat what was not answered, while the daemon is killed again and again."""
+    rounds = 30 if bench.full else 6
+    seed = random.randrange(1 << 30)
+    chance = random.Random(seed)
+    daemon = bench.start(config="[history]\nsnapshot_events = 50\n")
+    stopping = threading.Event()
+    accepted: dict[str, int] = {}
+    wrong: list[str] = []
+
+    def submit(worker: int) -> None:
+        count = 0
+        while not stopping.is_set():
+            key = f"{worker}-{count}"
+            spec = daemon.spec("sh", "-c", f"echo {key} >> {daemon.folder}/ran", key=key, output="/dev/null")
+            try:
+                reply = daemon.ask("POST", "/v1/jobs", spec)
+            except (OSError, ValueError, Exception):  # noqa: BLE001  whatever a killed daemon looks like: ask again
+                time.sleep(0.02)
+                continue
+            if reply.status in (200, 201):
+                accepted[key] = reply.body["job"]["id"]
+                count += 1
+            elif reply.status != 503:
+                wrong.append(f"{key}: {reply.status} {reply.body}")
+            time.sleep(0.05)
+
+    workers = [threading.Thread(target=submit, args=(worker,)) for worker in range(3)]
+    for worker in workers:
+        worker.start()
+    for _ in range(rounds):
+        time.sleep(chance.uniform(0.05, 1.0))
+        daemon.kill()
+        daemon.start()
+    stopping.set()
+    for worker in workers:
+        worker.join()
+    expect(not wrong, f"seed {seed}: {wrong[:3]}")
+    wait_for("all jobs to end", lambda: not daemon.get("/v1/jobs").body["jobs"], 300)
+    ran = Path(daemon.folder / "ran").read_text().split()
+    expect(len(set(accepted.values())) == len(accepted), f"seed {seed}: two keys have one job")
+    lost, doubled = set(accepted) - set(ran), {key for key in ran if ran.count(key) > 1}
+    expect(not lost and not doubled, f"seed {seed}: lost {sorted(lost)[:5]}, doubled {sorted(doubled)[:5]} of {len(accepted)}")
+    check_records(daemon, seed)
+
+
+def check_records(daemon: Daemon, seed: int) -> None:
+    records, since = [], 1
+    while batch := daemon.get("/v1/records", since=since, limit=10000).body:
+        if not batch["records"]:
+            break
+        records += batch["records"]
+        since = batch["next"]
+    numbers = [record["seq"] for record in records]
+    expect(numbers == list(range(1, len(numbers) + 1)), f"seed {seed}: records have gaps or doubles")
+    ends = [record["job"] for record in records if record["event"] == "ended"]
+    expect(len(ends) == len(set(ends)), f"seed {seed}: a job has ended twice")
+
+
+def the_log_replayed_gives_the_same_decisions(bench: Bench) -> None:
+    daemon = bench.start(config="[history]\nsnapshot_events = 20\n")
+    for index in range(30):
+        daemon.submit("sh", "-c", "exit $((ELASTIC_JOB_ID % 3))", min=1 + index % 5)
+        if index == 15:
+            daemon.kill()
+            daemon.start()
+    wait_for("all jobs to end", lambda: not daemon.get("/v1/jobs").body["jobs"], 120)
+    daemon.stop()
+    done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)
+    expect(done.returncode == 0 and "the same" in done.stdout, f"replay: {done}")
+    import sqlite3
+
+    with sqlite3.connect(daemon.state / "store.sqlite") as database:
+        database.execute("UPDATE record SET data = '{}' WHERE number = (SELECT max(number) - 3 FROM record)")
+    done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)
+    expect(done.returncode == 1 and "differs" in done.stdout + done.stderr, f"a replay that differs must be told: {done}")
+
+
+def requests_of_all_kinds_survive_a_kill(bench: Bench) -> None:
+    """What was answered is so after kill -9 right after the answer."""
+    daemon = bench.start(nodes=1, cores=1)
+    running = daemon.submit("sleep", "1000")
+    daemon.wait_state(running, "RUNNING")
+    held, cancelled, released = daemon.submit("true"), daemon.submit("true"), daemon.submit("true", held=True)
+    for method in (f"jobs/{held}/hold", f"jobs/{cancelled}/cancel", f"jobs/{released}/release", "nodes/n0/drain"):
+        body = {"reason": "test"} if method.endswith("drain") else {}
+        connection = UnixConnection(daemon.socket)
+        connection.request("POST", f"/v1/{method}", json.dumps(body))
+        expect(read_reply(connection).status == 200, method)
+        connection.close()
+        daemon.kill()
+        daemon.start()
+    jobs = {number: daemon.job(number) for number in (held, cancelled, released, running)}
+    expect(jobs[held]["held"] and not jobs[released]["held"], f"held: {jobs}")
+    expect(jobs[cancelled]["state"] == "CANCELLED" and jobs[running]["state"] == "RUNNING", f"states: {jobs}")
+    expect(daemon.get("/v1/nodes/n0").body["node"]["state"] == "draining", "drain")
+    for number in (held, released, running):
+        daemon.post(f"/v1/jobs/{number}/cancel")
+        daemon.wait_end(number)
+
+
+TESTS = [
+    a_killed_daemon_finds_its_steps_again,
+    a_step_that_ended_meanwhile_is_told,
+    a_killed_stepd_loses_the_step_and_nothing_else,
+    a_killed_mpiexec_ends_its_job,
+    requests_of_all_kinds_survive_a_kill,
+    kill_in_a_loop_loses_and_doubles_nothing,
+    the_log_replayed_gives_the_same_decisions,
+]
