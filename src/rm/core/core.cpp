@@ -76,8 +76,7 @@ void Core::Impl::schedule()
     state.policy_at_ms = decisions.look_again_ms;
 }
 
-/* ---- answers and records
- * -------------------------------------------------------------------------- */
+/* ---- answers and records ------------------------------------------------------------ */
 
 void Core::Impl::answer(const std::string &request, JobId job)
 {
@@ -109,8 +108,7 @@ Job *Core::Impl::job_of_request(const std::string &request, JobId id)
     return nullptr;
 }
 
-/* ---- requests of people
- * ----------------------------------------------------------------------------- */
+/* ---- requests of people ------------------------------------------------------------ */
 
 void Core::Impl::on(const Configure &event)
 {

@@ -16,8 +16,7 @@ void Core::Impl::move(Job &job, JobEvent event)
     job.state = row->next;
 }
 
-/* ---- from the queue to the end
- * ------------------------------------------------------------------- */
+/* ---- from the queue to the end ------------------------------------------------------------ */
 
 void Core::Impl::start(Job &job, const Blocks &blocks)
 {
@@ -153,8 +152,7 @@ void Core::Impl::end(Job &job, JobEvent event)
     }
 }
 
-/* ---- changes of size
- * --------------------------------------------------------------------------------- */
+/* ---- changes of size ------------------------------------------------------------ */
 
 void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
 {
@@ -296,8 +294,7 @@ void Core::Impl::withdraw(Job &job)
         CancelRequest{job.id, job.step, adaptation.request, adaptation.step_request});
 }
 
-/* ---- actions that may be sent again
- * -------------------------------------------------------------------- */
+/* ---- actions that may be sent again ------------------------------------------------------------ */
 
 StartStep Core::Impl::start_step(const Job &job)
 {

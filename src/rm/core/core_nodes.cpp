@@ -91,8 +91,7 @@ void Core::Impl::forget_removed_nodes()
     });
 }
 
-/* ---- nodes that a back end gives and takes
- * ------------------------------------------------------- */
+/* ---- nodes that a back end gives and takes ------------------------------------------------------------ */
 
 /* Whether the job may book `blocks` instead of what it has booked for that. */
 bool Core::Impl::can_have(const Job &job, const Blocks &instead_of, const Blocks &blocks) const

@@ -8,8 +8,7 @@
 namespace elastic::rm {
 namespace {
 
-/* ---- from submission to the end
- * --------------------------------------------------------------------- */
+/* ---- from submission to the end ------------------------------------------------------------ */
 
 TEST(CoreTest, a_job_runs_and_ends)
 {
@@ -158,8 +157,7 @@ TEST(CoreTest, a_job_that_ended_well_while_nobody_looked_is_done)
     EXPECT_EQ(driver.job(id).reason, "");
 }
 
-/* ---- starts that go wrong
- * --------------------------------------------------------------------------- */
+/* ---- starts that go wrong ------------------------------------------------------------ */
 
 TEST(CoreTest, a_start_that_fails_is_tried_again_and_given_up)
 {
@@ -194,9 +192,7 @@ TEST(CoreTest, a_start_that_nobody_answers_is_sent_again_with_the_same_key)
     EXPECT_EQ(driver.job(id).state, JobState::FAILED);
 }
 
-/* ---- nodes
- * -----------------------------------------------------------------------------------------------
- * - */
+/* ---- nodes ------------------------------------------------------------ */
 
 TEST(CoreTest, a_node_that_goes_down_ends_its_jobs)
 {
@@ -254,8 +250,7 @@ TEST(CoreTest, a_removed_node_is_forgotten_when_it_is_empty)
     EXPECT_EQ(driver.node("n0").cores, 8);
 }
 
-/* ---- changes of size
- * ---------------------------------------------------------------------------------------- */
+/* ---- changes of size ------------------------------------------------------------ */
 
 TEST(CoreTest, a_user_shrinks_and_grows_a_job)
 {
@@ -343,8 +338,7 @@ TEST(CoreTest, a_slow_program_is_not_waited_for_for_ever)
     EXPECT_EQ(driver.job(id).size(), 5);
 }
 
-/* ---- a back end that must ask for nodes
- * ---------------------------------------------------------------- */
+/* ---- a back end that must ask for nodes ------------------------------------------------------------ */
 
 class AsynchronousTest : public testing::Test {
   protected:
@@ -440,9 +434,7 @@ TEST_F(AsynchronousTest, nodes_that_cannot_be_used_are_given_back)
     EXPECT_EQ(driver.job(id).reason, "the partition is closed");
 }
 
-/* ---- restarts
- * -----------------------------------------------------------------------------------------------
- * -- */
+/* ---- restarts ------------------------------------------------------------ */
 
 TEST(CoreTest, a_restored_core_goes_on_as_the_first_would_have)
 {

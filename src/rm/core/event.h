@@ -27,8 +27,7 @@ struct Configure {
     ELASTIC_FIELDS(config)
 };
 
-/* ---- requests of people
- * ------------------------------------------------------------------------- */
+/* ---- requests of people ------------------------------------------------------------ */
 
 /* What is to be run (program, environment, files) stays with the daemon, under the job's id,
  * which the Answer gives.  A request that has been seen already (while its job is known) is
@@ -80,8 +79,7 @@ struct Resume {                 /* ends Drain; a node that is down stays down un
     ELASTIC_FIELDS(request, node)
 };
 
-/* ---- the back end
- * -------------------------------------------------------------------------------- */
+/* ---- the back end ------------------------------------------------------------ */
 
 /* A new node, or a known one that is well again; a drained one stays drained. */
 struct NodeUp {
@@ -136,8 +134,7 @@ struct NodesReleased {
     ELASTIC_FIELDS(job, step, request, all)
 };
 
-/* ---- steps
- * ----------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------ */
 
 struct StepEvent {
     JobId job = 0;

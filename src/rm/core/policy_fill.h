@@ -4,7 +4,7 @@
  *
  *   1 malleable jobs leave draining nodes
  *   2 waiting jobs, in the queue's order: one that fits starts, small at first; for one that does not, malleable jobs
- *     are shrunk, those with the most above their fair share first; if that is not enough either, it gets a
+ *     are shrunk, the largest first; if that is not enough either, it gets a
  *     reservation as in EASY backfilling, and later ones may go ahead beside it
  *   3 what then idles goes to those that start and to running malleable jobs, the smallest first
  *

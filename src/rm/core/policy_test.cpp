@@ -17,8 +17,7 @@ JobState state_of(const CoreDriver &driver, JobId id)
     return driver.job(id).state;
 }
 
-/* ---- placement
- * ---------------------------------------------------------------------------------------- */
+/* ---- placement ------------------------------------------------------------ */
 
 TEST(PlacementTest, the_node_that_fits_best_then_as_few_as_possible)
 {
@@ -82,8 +81,7 @@ TEST(PlacementTest, names_are_in_natural_order)
     EXPECT_TRUE(less("a", "ab") && less("a1b2", "a1b10") && less("a", "b"));
 }
 
-/* ---- first come first served
- * ----------------------------------------------------------------------------- */
+/* ---- first come first served ------------------------------------------------------------ */
 
 TEST(FcfsTest, the_first_that_does_not_fit_holds_up_the_others)
 {
@@ -113,8 +111,7 @@ TEST(FcfsTest, priority_goes_first_and_waiting_makes_up_for_it)
     EXPECT_EQ(state_of(driver, third), JobState::PENDING);
 }
 
-/* ---- EASY backfilling
- * ------------------------------------------------------------------------------------------ */
+/* ---- EASY backfilling ------------------------------------------------------------ */
 
 TEST(EasyTest, short_jobs_go_ahead_and_long_ones_beside)
 {

@@ -35,8 +35,7 @@ SimulatedCluster::SimulatedCluster(const ClusterOptions &options)
 
 SimulatedCluster::~SimulatedCluster() = default;
 
-/* ---- chance and time
- * ------------------------------------------------------------------------------------ */
+/* ---- chance and time ------------------------------------------------------------ */
 
 bool SimulatedCluster::chance(double probability)
 {
@@ -196,8 +195,7 @@ void SimulatedCluster::set_timer(int64_t at_ms)
     });
 }
 
-/* ---- nodes that are asked for
- * ---------------------------------------------------------------------------------- */
+/* ---- nodes that are asked for ------------------------------------------------------------ */
 
 void SimulatedCluster::perform(const AcquireNodes &action)
 {
