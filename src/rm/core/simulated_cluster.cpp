@@ -95,9 +95,7 @@ bool SimulatedCluster::all_over() const
            state.finished.size() == state.jobs.size();
 }
 
-/* ---- the daemon
- * ----------------------------------------------------------------------------------------------
- * */
+/* ---- the daemon ------------------------------------------------------------ */
 
 void SimulatedCluster::tell(EventContent content)
 {
