@@ -107,6 +107,7 @@ int run(int argc, char **argv)
     Options options;
     CLI::App app("The elastic resource manager: queue, allocations, elastic decisions.", "elasticd");
     app.set_version_flag("--version", "elasticd " ELASTIC_VERSION);
+    app.option_defaults()->take_last();        /* whoever appends an option means that one */
     app.add_option("--config,-c", options.config,
                    "configuration (TOML); default: /etc/elasticd/elasticd.toml for root, "
                    "~/.config/elastic-mpich/elasticd.toml, or none");
