@@ -12,8 +12,8 @@
  * that are about to be freed belong to the job that they are freed for.
  *
  * No oscillation: a job is grown only into cores that no waiting job can use now, and not again within offer_pause_ms;
- * it is shrunk only for a job that starts because of it.  Both follow an arrival or an end; without one, nothing changes.
- * After a change that came to nothing the job is left alone for a while, longer each time.
+ * it is shrunk only for a job that starts because of it.  Both follow an arrival or an end; without one, nothing
+ * changes. After a change that came to nothing the job is left alone for a while, longer each time.
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_FILL_H_INCLUDED
