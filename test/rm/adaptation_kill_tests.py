@@ -1,7 +1,8 @@
-"""kill -9 of whoever takes part in an adaptation, at each of its six steps (SPEC, "Six steps"): a table of what came of it.
+"""kill -9 of whoever takes part in an adaptation, at each of its six steps (SPEC, "Six steps"): a table of what
+came of it.
 
-Whatever is killed: elasticd answers (again), the job ends once, done with the right result or failed, its accepted requests have
-one end each, its processes are gone, its cores are free, and the job beside it does not notice.
+Whatever is killed: elasticd answers (again), the job ends once, done with the right result or failed, its accepted
+requests have one end each, its processes are gone, its cores are free, and the job beside it does not notice.
 """
 
 from __future__ import annotations
@@ -122,11 +123,12 @@ def one_death(daemon: Daemon, program: Path, victim: str, step: int, change: tup
         wait_size(daemon, number, old, old)
     started = stepd_file(daemon, number)
     processes = wait_for("the old world", lambda: exactly(old, descendants(started["pid"], program.name)))
+    by_rank = sorted(processes, key=rank_of)
     events = StepEvents(daemon.job(number)["step_socket"])
     try:
         resize(daemon, number, new)
         events.wait_for_new(EVENTS[step])
-        kill(daemon, program, victim, started, sorted(processes, key=rank_of))
+        kill(daemon, program, victim, started, by_rank)
     finally:
         events.close()
     if victim == "elasticd":
@@ -167,7 +169,8 @@ def cases(full: bool) -> list[tuple[str, int, tuple[int, int]]]:
     chosen = [(victim, step) for victim, steps in EXPECTED.items() for step in steps] if full else SAMPLE
     found = [(victim, step, SHRINK if victim == "leaving process" else GROW) for victim, step in chosen]
     if full:
-        found += [(victim, step, SHRINK) for victim in ("elasticd", "mpiexec", "staying process") for step in SHRINK_STEPS]
+        others = ("elasticd", "mpiexec", "staying process")
+        found += [(victim, step, SHRINK) for victim in others for step in SHRINK_STEPS]
     return found
 
 
