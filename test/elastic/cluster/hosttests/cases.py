@@ -364,7 +364,7 @@ def host_lost_in_the_window(run: HostRun) -> None:
     """The host of a staying process dies between begin and commit: the job ends and says why."""
     words = ["-hosts", "h1,h2,h3", "--adapt-schedule", "3", "--adapt-log", str(run.log_path)]
     job = run.mpiexec(words, ["--hold", "window", "--epochs", "1"], 2, "hold")
-    job.await_line("^HOLD window", 3)
+    job.await_line("^HOLD window", 2)
     run.crash("h2")
     ends_within(run, job, FAULT_S)
     run.check("h2" in job.err, f"the message does not name the host: {job.err[-400:]}")
@@ -396,7 +396,8 @@ def host_of_mpiexec_lost(run: HostRun) -> None:
 
 @case("E4", full=True, deadline_s=300)
 def cable_pulled(run: HostRun) -> None:
-    """The network of a host is cut: on both sides everything ends."""
+    """The network of a host is cut: on both sides everything ends, also if ssh itself never notices."""
+    run.environment["HYDRA_LAUNCHER_EXTRA_ARGS"] = "-o ServerAliveInterval=0"
     job = serve(run, 2, "h1,h2")
     resize(run, "3", "--hosts", "h3")
     hosts.set_link(run.cluster, run.host("h3"), "down")
@@ -408,15 +409,22 @@ def cable_pulled(run: HostRun) -> None:
 # ---- mpiexec alone under Slurm --------------------------------------------------------------------------------
 
 
+def submit(run: HostRun, nodes: int, script: Path, *options: str) -> str:
+    """The number of the Slurm job; its output is job.out in the working folder."""
+    words = ["sbatch", "--parsable", "-N", str(nodes), *options, "-o", str(run.work / "job.out"), str(script)]
+    done = run.on("head", *words)
+    run.check(done.returncode == 0, f"sbatch: {done.stderr}")
+    return done.stdout.strip()
+
+
 def batch(run: HostRun, nodes: int, line: str, *options: str) -> str:
     """Submits a script with one command, waits for it and returns its output."""
     script = run.work / "job.sh"
     script.write_text(f"#!/bin/sh\n{line}\necho code=$?\n", encoding="utf-8")
-    words = ["sbatch", "--wait", "-N", str(nodes), *options, "-o", str(run.work / "job.out"), str(script)]
-    done = run.on("head", *words, limit_s=run.time_left())
+    job = submit(run, nodes, script, *options)
+    run.await_value(lambda: not run.on("head", "squeue", "-h", "-j", job).stdout.strip(), "end of the Slurm job")
     text = (run.work / "job.out").read_text(encoding="utf-8", errors="replace")
     run.notes += text.splitlines()
-    run.check(done.returncode == 0, f"sbatch: {done.stderr}")
     return text
 
 
@@ -429,14 +437,14 @@ def batch_mpiexec(run: HostRun, nodes: int, mpiexec: str, program: str, *options
 
 @case("W1 W6 C7", nodes=3, with_slurm=True)
 def slurm_batch_job(run: HostRun) -> None:
-    """In a batch job with more nodes than it uses, a policy spreads the world over them and back."""
+    """In a batch job with more nodes than it uses, a policy spreads the world over them and takes it back."""
     policy = "-n 4 --adapt-range 2:8 --adapt-policy increase-decrease --adapt-interval 0"
-    text = batch_mpiexec(run, 3, policy, "--epochs 10")
-    run.check(len(re.findall("^PASS epoch=10 size=2$", text, re.M)) == 1, f"no PASS line: {text[-400:]}")
+    text = batch_mpiexec(run, 3, policy, "--epochs 6")
+    run.check(len(re.findall("^PASS epoch=6 size=6$", text, re.M)) == 1, f"no PASS line: {text[-400:]}")
     sizes = [event["size"] for event in run.events() if event["event"] == "committed"]
-    run.check(sizes == [5, 6, 7, 8, 7, 6, 5, 4, 3, 2], f"sizes {sizes}")
-    hosts_used = {host for event in run.events() if event["event"] == "placed" for host in event["hosts"]}
-    run.check(hosts_used == {"h2"}, f"4 more processes on nodes of 4 cores went to {hosts_used}")
+    run.check(sizes == [5, 6, 7, 8, 7, 6], f"sizes {sizes}")
+    placed = [event["hosts"] for event in run.events() if event["event"] == "placed"]
+    run.check(placed[:4] == [["h2"]] * 4, f"4 more processes than a node's 4 cores went to {placed[:4]}")
 
 
 @case("W6 W7", nodes=3, with_slurm=True)
@@ -456,8 +464,7 @@ def slurm_resize_by_command(run: HostRun) -> None:
     line = f"{run.setting.prefix}/bin/mpiexec -n 4 --adapt-range 2:8 --adapt-log {run.log_path} {run.program('serve')}"
     script = run.work / "job.sh"
     script.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
-    done = run.on("head", "sbatch", "--parsable", "-N", "3", "-o", str(run.work / "job.out"), str(script))
-    job = done.stdout.strip()
+    job = submit(run, 3, script)
     run.await_event("adaptive")
     resize(run, "8")
     over = run.elastic("resize", step_name(run), "9")

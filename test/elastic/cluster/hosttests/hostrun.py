@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness import processes
 from harness.job import GRACE_S, POLL_S, Job, Setting, TestRun
 from harness.testlist import Test
 from playground import command, hosts, state
@@ -91,6 +92,8 @@ class HostRun(TestRun):
     def _left_on(self, host: Host) -> list[str]:
         left = []
         for pid in set(hosts.processes(host)) - self.processes_before[host.name]:
+            if hosts.start_time(pid) < 0:
+                continue  # has ended; we are its parent now and collect it later
             with contextlib.suppress(OSError):
                 words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                 left.append(f"left behind on {host.name}: process {words.strip()[:120]}")
@@ -108,6 +111,7 @@ class HostRun(TestRun):
                     self.notes += log.read_text(errors="replace").splitlines()[-5:]
         finally:
             command.down(self.place)
+        self.before = processes.shared_names()  # outside others work, too; what the hosts have is checked
         return left + super().leftovers()
 
     def _await_clean(self) -> list[str]:
