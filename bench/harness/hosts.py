@@ -167,6 +167,7 @@ def standstill(bench: Bench) -> list[Case]:
     with two_hosts() as hosts:
         return host_cases(
             bench,
+            *hosts.names,
             options=hosts.options(),
             before=inside(hosts.names[0]),
             environment={"FI_PROVIDER": "tcp"},

@@ -159,12 +159,13 @@ HttpAnswer Elasticd::request(const std::string &method, const std::string &path,
 {
     HttpAnswer answer;
     answer.problem = error_;
-    while (!addresses_.empty()) {
-        Exchange exchange(addresses_.front(), method, path, body, patience);
+    for (const Address &address : addresses_) {
+        Exchange exchange(address, method, path, body, patience);
         answer = exchange.finish(curl_easy_perform(exchange.handle()));
-        if (!answer.refused_connection || addresses_.size() == 1)
+        if (!answer.refused_connection) {
+            addresses_ = {Address(address)};    /* also should it go away and come back */
             break;
-        addresses_.erase(addresses_.begin());
+        }
     }
     if (answer.refused_connection && getenv("ELASTICD_SOCKET") == nullptr &&
         getenv("ELASTICD_URL") == nullptr)

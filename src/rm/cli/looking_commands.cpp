@@ -1,6 +1,7 @@
 /* Commands that look: ps, queue, show, history, nodes, events, version. */
 
 #include <CLI/CLI.hpp>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <ctime>
@@ -47,12 +48,18 @@ std::string query(const std::vector<std::pair<const char *, std::string>> &param
     return text;
 }
 
+std::string my_name()
+{
+    const passwd *user = getpwuid(getuid());
+    return user ? user->pw_name : std::to_string(getuid());
+}
+
 /* ---- queue ----------------------------------------------------------------------------------- */
 
 /* All pages of a list of jobs; DONE and the jobs, or an exit code. */
 int get_jobs(Looking &options, const std::string &order, std::vector<Json> &jobs)
 {
-    std::string user = options.mine ? std::to_string(getuid()) : options.user;
+    std::string user = options.mine ? my_name() : options.user;
     std::string last;
     while (true) {
         Json answer;

@@ -11,6 +11,7 @@ import contextlib
 import http.server
 import json
 import os
+import pwd
 import re
 import signal
 import socket
@@ -30,6 +31,7 @@ SUBMIT_FIELDS = {
     "cores_per_process", "processes_per_node", "exclusive", "requeue", "name", "time_limit_ms", "priority", "held",
     "output", "error", "input", "mpiexec", "key",
 }  # fmt: skip
+USER = pwd.getpwuid(os.getuid()).pw_name
 ENDED = ("DONE", "FAILED", "CANCELLED")
 CODES = {"PENDING": "PD", "STARTING": "ST", "RUNNING": "R", "ADAPTING": "AD", "COMPLETING": "CG", "DONE": "CD",
          "FAILED": "F", "CANCELLED": "CA"}  # fmt: skip
@@ -216,7 +218,7 @@ class FakeElasticd:
         default_output = f"elastic-{number}.out"
         output = self.path(body, body.get("output", default_output), number)
         job: Json = {
-            "id": number, "name": body.get("name", os.path.basename(body["command"][0])), "user": "tester",
+            "id": number, "name": body.get("name", os.path.basename(body["command"][0])), "user": USER,
             "uid": os.getuid(), "reason": None, "kind": body.get("kind", "rigid" if low == high else "malleable"),
             "adaptive": None, "min": low, "max": high, "preferred": body.get("preferred"),
             "sizes": body.get("sizes", {"rule": "any"}), "cores_per_process": body.get("cores_per_process", 1),
@@ -295,7 +297,7 @@ class FakeElasticd:
         if "ids" in query:
             jobs = [job for job in jobs if str(job["id"]) in query["ids"].split(",")]
         if "user" in query:
-            jobs = [job for job in jobs if query["user"] in (job["user"], str(job["uid"]))]
+            jobs = [job for job in jobs if query["user"] == job["user"]]
         if "name" in query:
             jobs = [job for job in jobs if job["name"] == query["name"]]
         jobs = [job for job in jobs if int(query.get("after", 0)) < job["id"] < int(query.get("before", 1 << 62))]
@@ -406,7 +408,7 @@ class FakeElasticd:
     def version(self) -> Json:
         return {"name": "elasticd", "version": "fake", "api": 1, "cluster": "test", "policy": "fill",
                 "backend": "local", "started_ms": 1, "now_ms": now_ms(),
-                "user": {"name": "tester", "uid": os.getuid(), "administrator": True}}  # fmt: skip
+                "user": {"name": USER, "uid": os.getuid(), "administrator": True}}  # fmt: skip
 
     def summary(self) -> Json:
         nodes = self.get_nodes()
