@@ -71,7 +71,7 @@ std::optional<Offer> Offers::take(int64_t now_ms, int present)
         policy_.reset();        /* the range holds the present size alone: never anything to do */
         return std::nullopt;
     }
-    return Offer{ChangeRequest{*size, {}, {}}, "policy"};
+    return Offer{ChangeRequest{*size, {}, {}, {}}, "policy"};
 }
 
 bool Offers::ended(int64_t now_ms, bool committed)
