@@ -14,6 +14,7 @@ packages_for() {
         full) echo clang libclang-rt-dev llvm chromium chromium-driver ;;
         cluster) echo iproute2 util-linux openssh-client openssh-server procps ;;
         slurm) echo slurmctld slurmd slurm-client munge ;;
+        accounting) echo slurmdbd mariadb-server ;;
         demo) echo procps libpng-dev zlib1g-dev ;;
     esac
 }

@@ -167,7 +167,9 @@ def standstill(bench: Bench) -> list[Case]:
     with two_hosts() as hosts:
         return host_cases(
             bench,
+            *hosts.names,
             options=hosts.options(),
             before=inside(hosts.names[0]),
             environment={"FI_PROVIDER": "tcp"},
+            deadline_s=90,
         )

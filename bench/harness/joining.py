@@ -97,8 +97,8 @@ def _plain(bench: Bench, processes: int, before: tuple[str, ...] = ()) -> tuple[
     """From the start of a plain mpiexec to its last process' end of initialisation."""
     with bench.ours.job(processes, PROGRAM, "--start", before=before) as job:
         lines = job.finish(PATIENCE_S).lines
-    if len(lines) != processes:
-        job.fail(f"{len(lines)} of {processes} processes said that they are initialised")
+        if len(lines) != processes:
+            job.fail(f"{len(lines)} of {processes} processes said that they are initialised")
     return job.started, max(line["at"] for line in lines)
 
 

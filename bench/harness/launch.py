@@ -138,7 +138,7 @@ class Mpi:
             *before, str(self.bin / "mpiexec"), "-n", str(processes), *map(str, options),
             str(self.folder / program), *map(str, arguments),
         ]  # fmt: skip
-        return Job(words, self.folder / f"output-{self._runs % 8}", environment or {})
+        return Job(words, self.folder / f"output-{self._runs}", environment or {})
 
     def run(
         self,
@@ -162,6 +162,7 @@ class Mpi:
             yield job
         finally:
             job.kill()
+            job.output.unlink(missing_ok=True)
 
 
 # ---- the rest of the machine ------------------------------------------------------------------

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TextIO
 
 from . import hosts, joining, model, page, report, windows, worlds
 from .bars import BARS
@@ -43,6 +46,7 @@ SECTIONS = (
     Section("model", "model of the cost", (), _model),
 )
 NOT_QUICK = {"model"}
+QUICK_S = 240.0  # no section begins later with --quick
 
 
 def arguments() -> argparse.Namespace:
@@ -110,6 +114,8 @@ def measure_all(bench: Bench, chosen: list[Section], result: Report) -> None:
         bench.progress.section = section.title
         bench.progress.say("begins", force=True)
         try:
+            if bench.amount is Amount.QUICK and time.monotonic() - begin > QUICK_S:
+                raise Skipped("the time of --quick is used up; the machine is busy")
             result.cases += section.measure(bench)
         except Skipped as why:
             result.skipped[section.title] = str(why)
@@ -132,6 +138,18 @@ def write(result: Report) -> None:
     (folder / "bench.html").write_text(page.html(result))
 
 
+def lock_folder(folder: Path) -> TextIO | None:
+    """Held as long as the file is open: two runs would measure each other anyway."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = (folder / ".lock").open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return file
+
+
 def main() -> int:
     options = arguments()
     if options.list:
@@ -139,7 +157,12 @@ def main() -> int:
         return 0
     amount = Amount.QUICK if options.quick else Amount.FULL if options.full else Amount.USUAL
     folder = options.output.resolve()
-    folder.mkdir(parents=True, exist_ok=True)
+    lock = lock_folder(folder)
+    if lock is None:
+        print(f"bench: another run works in {folder}; use --output", file=sys.stderr)
+        return 2
+    for number in (signal.SIGINT, signal.SIGTERM):  # also when started in the background
+        signal.signal(number, signal.default_int_handler)
     if not os.access(options.prefix / "bin" / "mpiexec", os.X_OK):
         print(
             f"bench: {options.prefix}/bin/mpiexec is not there: is that an installed MPI?",
@@ -171,4 +194,5 @@ def main() -> int:
     print(
         f"\nall samples: {os.path.relpath(folder / 'bench.json')}; plots: {os.path.relpath(folder / 'bench.html')}"
     )
+    lock.close()
     return 1 if result.failed else 0

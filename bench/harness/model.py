@@ -18,7 +18,7 @@ from .bench import Amount, Bench
 from .launch import Line, RunFailure
 from .windows import adaptations, standstill, survivors
 
-TERMS = ("constant", "staying", "joining", "leaving", "nodes")
+TERMS = ("constant", "growing", "staying", "joining", "leaving", "nodes")
 ROUNDS = 4
 
 
@@ -40,6 +40,11 @@ def plans(amount: Amount) -> list[Plan]:
     return few + nodes + amount.pick([], more, more + many + most)
 
 
+def environment(plan: Plan) -> dict[str, str]:
+    """A node that is played knows of its own processes only, not that all share these cores."""
+    return {"MPIR_CVAR_PROGRESS_YIELD": "always"} if plan.nodes > 1 else {}
+
+
 def node_options(plan: Plan) -> list[str]:
     """Processes are dealt to the nodes in blocks; joining ones go where there is room."""
     if plan.nodes == 1:
@@ -52,6 +57,7 @@ def node_options(plan: Plan) -> list[str]:
 def row(line: Line, nodes: int) -> list[float]:
     return [
         1.0,
+        float(line["joining"] > 0),
         float(line["staying"]),
         float(line["joining"]),
         float(line["leaving"]),
@@ -101,6 +107,7 @@ def measure(bench: Bench) -> dict[str, Any]:
         try:
             lines = adaptations(
                 bench.ours, (plan.small, plan.large), ROUNDS, options=node_options(plan),
+                environment=environment(plan),
                 deadline_s=300,
             )  # fmt: skip
         except RunFailure as failure:

@@ -245,8 +245,8 @@ def model_section(model: dict[str, Any]) -> str:
         rows.append("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in cells) + "</tr>")
 
     def over_size(part: str) -> list[tuple[float, float]]:
-        on_one = [p for p in model["points"] if p["inputs"][4] == 1 and p["inputs"][2] > 0]
-        return sorted((p["inputs"][1] + p["inputs"][2], p[part]) for p in on_one)
+        on_one = [p for p in model["points"] if p["inputs"][5] == 1 and p["inputs"][1]]
+        return sorted((p["inputs"][2] + p["inputs"][3], p[part]) for p in on_one)
 
     curves = [
         ("standstill", "var(--ours)", over_size("standstill_us")),
@@ -284,13 +284,8 @@ def bar_section(report: Report, bar: Bar) -> str:
 
 
 def _statement_item(words: str) -> str:
-    kind = (
-        "good"
-        if words.startswith("holds")
-        else "unsure"
-        if words.startswith("not measured")
-        else "bad"
-    )
+    first = words.split()[0]
+    kind = {"holds": "good", "UNDECIDED": "unsure", "not": "unsure"}.get(first, "bad")
     return f'<li class="{kind}">{escape(words)}</li>'
 
 

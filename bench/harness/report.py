@@ -95,7 +95,9 @@ def row(case: Case) -> list[str]:
 
 
 def verdict(case: Case) -> str:
-    return ("holds" if case.holds else "FAILS") + ("" if case.certain else " (uncertain)")
+    if case.certain:
+        return "holds" if case.holds else "FAILS"
+    return "holds?" if case.holds else "fails?"
 
 
 def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -112,14 +114,17 @@ def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def statement(bar: Bar, cases: Sequence[Case]) -> str:
     """Whether the bar holds, and by how much its worst case lies on either side."""
-    bad = [case for case in cases if not case.holds]
     worst = min(cases, key=lambda case: bar.margin(case.value))
-    where = f"{worst.name}: {number(worst.value)}{' ' + bar.unit if bar.unit else ''}"
-    count = f"{len(cases) - len(bad)} of {len(cases)} cases"
-    said = "holds" if not bad else "DOES NOT HOLD"
+    bad = [case for case in cases if not case.holds]
+    said = "holds"
+    if bad:
+        said = "DOES NOT HOLD" if any(case.certain for case in bad) else "UNDECIDED"
     unsure = sum(not case.certain for case in cases)
-    tail = f"; {unsure} uncertain" if unsure else ""
-    return f"{said:<14}{bar.title} ({bar.limit_text()}): {count}{tail}; worst {where}"
+    return (
+        f"{said:<14}{bar.title} ({bar.limit_text()}): {len(cases) - len(bad)} of {len(cases)} cases"
+        + (f", {unsure} of them within the noise" if unsure else "")
+        + f"; worst {worst.name}: {number(worst.value)}{' ' + bar.unit if bar.unit else ''}"
+    )
 
 
 def statements(report: Report) -> list[str]:
@@ -150,15 +155,16 @@ def print_report(report: Report) -> None:
     for line in statements(report):
         print(line)
     print(
-        "\nValues are medians of the ratios of rounds unless they have a unit.  (uncertain): the interval"
-        "\nreaches over the limit.  n counts batches or adaptations."
+        "\nValues are medians of the ratios of rounds unless they have a unit.  holds? and fails?: the limit"
+        "\nlies in the interval, within the noise of this run.  UNDECIDED: nothing fails beyond the noise."
+        "\nn counts batches or adaptations."
     )
 
 
 def model_table(model: dict[str, Any]) -> str:
     headings = [
         "microseconds",
-        *(f"per {t}" if t != "constant" else t for t in model["terms"]),
+        *model["terms"],
         "R²",
         "median error",
     ]

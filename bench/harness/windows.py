@@ -21,16 +21,19 @@ def adaptations(
     *,
     options: Sequence[object] = (),
     arguments: Sequence[object] = (),
+    joining_hosts: str = "",
     deadline_s: float = 600,
     **how: Any,
 ) -> list[Line]:
     """From sizes[0] through the others and back to it, `rounds` times after a warm one.
 
-    The lines of adapt_latency -j: one for each adaptation.
+    The lines of adapt_latency -j: one for each adaptation.  `joining_hosts` as in a schedule (a+b).
     """
-    cycle = [*sizes[1:], sizes[0]]
+    where = f"/hosts={joining_hosts}" if joining_hosts else ""
+    after = [*sizes[1:], sizes[0]]
+    cycle = [f"{new}{where if new > old else ''}" for old, new in zip(sizes, after, strict=True)]
     warm = -(-WARM // len(cycle))
-    schedule = ",".join(map(str, cycle * (rounds + warm)))
+    schedule = ",".join(cycle * (rounds + warm))
     counted = len(cycle) * rounds
     lines = mpi.run(
         sizes[0], "adapt_latency", "-j", "-x", len(cycle) * warm, "-i", counted, *arguments,
@@ -138,15 +141,16 @@ def standstills(bench: Bench) -> list[Case]:
     return cases
 
 
-def host_cases(bench: Bench, **how: Any) -> list[Case]:
-    """On two hosts, by the ways of launching in `how`; the same kinds as on one node."""
+def host_cases(bench: Bench, first: str, second: str, **how: Any) -> list[Case]:
+    """On two hosts, by the ways of launching in `how`: each world has processes on both."""
     cases = []
     for small, large in bench.amount.pick(((1, 2),), ((1, 2), (2, 4)), ((1, 2), (2, 4), (4, 8))):
         lines: list[Line] = []
         load = Others()
         for number in range(bench.amount.pick(1, 2, 4)):
             bench.progress.say(f"{small} ↔ {large}, run {number + 1}")
-            lines += adaptations(bench.ours, (small, large), 10, **how)
+            where = second if small == 1 else f"{first}+{second}"
+            lines += adaptations(bench.ours, (small, large), 10, joining_hosts=where, **how)
         cases += _standstill_cases("hosts", lines, load.share())
     return cases
 

@@ -73,7 +73,7 @@ def a_job_runs_and_its_output_is_there(bench: Bench) -> None:
 
 
 def exit_codes_and_signals_are_told(bench: Bench) -> None:
-    daemon = bench.start()
+    daemon = bench.start(config='[scheduling]\nstart_pause = "100ms"\n')
     failing = daemon.submit("sh", "-c", "exit 7")
     killed = daemon.submit("sh", "-c", "kill -KILL $$")
     missing = daemon.submit("sh", "-c", "true", directory="/nowhere/at/all")
@@ -222,7 +222,7 @@ def bad_input_is_refused_with_a_reason(bench: Bench) -> None:
 
 
 def raw(daemon: Daemon, text: bytes) -> bytes:
-    connection = UnixConnection(daemon.socket, timeout=20)
+    connection = UnixConnection(daemon.socket, timeout=3)
     connection.connect()
     try:
         connection.sock.sendall(text)
@@ -290,7 +290,9 @@ def a_repeated_submission_makes_one_job(bench: Bench) -> None:
     spec = daemon.spec("true", key="once")
     replies = [daemon.ask("POST", "/v1/jobs", spec) for _ in range(3)]
     expect([reply.status for reply in replies] == [201, 200, 200], f"statuses: {[reply.status for reply in replies]}")
-    expect(len({reply.body["job"]["id"] for reply in replies}) == 1, "one key has made several jobs")
+    numbers = {reply.body["job"]["id"] for reply in replies}
+    expect(len(numbers) == 1, "one key has made several jobs")
+    daemon.wait_end(numbers.pop())
 
 
 def records_can_be_waited_for(bench: Bench) -> None:
@@ -353,6 +355,9 @@ def submissions_are_fast(bench: Bench) -> None:
     p99 = sorted(times)[int(0.99 * len(times))] * 1000
     print(f"# {count / took:.0f} submissions per second, p99 {p99:.1f} ms")
     expect(len(times) == count, f"{count - len(times)} submissions failed")
+    for line in daemon.get("/metrics").body.splitlines():
+        if line.startswith("elasticd_commit_seconds_"):
+            print(f"# {line}")
     daemon.kill()
     daemon.start()
     expect(daemon.get("/v1/summary").body["jobs"]["PENDING"] == count, "accepted submissions were lost by kill -9")
@@ -384,11 +389,13 @@ def a_full_disk_loses_nothing(bench: Bench) -> None:
 
 def two_daemons_on_one_store(bench: Bench) -> None:
     daemon = bench.start()
-    second = Daemon(bench.programs, daemon.folder, [f"--socket={daemon.folder}/d/other.sock"], "")
+    second = Daemon(bench.programs, daemon.folder, [], "")
+    second.socket = daemon.folder / "d" / "other.sock"
     done = subprocess.run(second.command(), capture_output=True, text=True, check=False, timeout=60)
     assert daemon.process
     expect(done.returncode == 1 and "another elasticd" in done.stderr and str(daemon.process.pid) in done.stderr, f"store: {done}")
-    third = Daemon(bench.programs, daemon.folder, [f"--state-dir={daemon.folder}/other"], "")
+    third = Daemon(bench.programs, daemon.folder, [], "")
+    third.state = daemon.folder / "other"
     done = subprocess.run(third.command(), capture_output=True, text=True, check=False, timeout=60)
     expect(done.returncode == 1 and "another elasticd listens" in done.stderr, f"socket: {done}")
     expect(daemon.get("/healthz").status == 200, "the first one must not notice")

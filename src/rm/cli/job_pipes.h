@@ -2,9 +2,9 @@
  * The standard streams of a job at this terminal: named pipes in a private folder, which the job's step opens as its
  * input, output and error (doc/elasticd-api.md, POST /v1/jobs).  Owns folder, pipes and descriptors.
  *
- * Nothing here blocks: bytes are taken from a pipe only when the last ones could be passed on, and written only where
- * poll says that there is room.  All pipes are open on both sides from the start, so that the step's opening and closing
- * loses nothing: the job's end is what ends the output, after which all that it holds is passed on (drained()).
+ * Nothing here blocks: bytes are taken from a pipe only when the last ones could be passed on, and written only
+ * where poll says that there is room.  All pipes are open on both sides from the start, so that the step's opening
+ * and closing loses nothing: the job's end is what ends the output, after which all that it holds is passed on (drained()).
  */
 
 #ifndef ELASTIC_CLI_JOB_PIPES_H_INCLUDED

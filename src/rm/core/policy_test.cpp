@@ -154,7 +154,7 @@ TEST(EasyTest, who_cannot_run_at_present_holds_up_nobody)
     EXPECT_EQ(state_of(driver, small), JobState::STARTING);
 }
 
-/* ---- filling ------------------------------------------------------------------------------------------------------ */
+/* ---- filling ------------------------------------------------------------ */
 
 TEST(FillTest, a_job_alone_takes_the_machine_and_gives_way)
 {
@@ -306,7 +306,7 @@ TEST(FillTest, no_oscillation)
     }
 }
 
-/* ---- what it is for -------------------------------------------------------------------------------------------------- */
+/* ---- what it is for ------------------------------------------------------------ */
 
 /* Elastic and rigid jobs in turn, more than fit at a time. */
 std::vector<MixJob> mix()

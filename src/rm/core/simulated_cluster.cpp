@@ -212,7 +212,7 @@ void SimulatedCluster::perform(const ReleaseNodes &action)
     say(NodesReleased{action.job, action.step, action.request, action.all});
 }
 
-/* ---- steps -------------------------------------------------------------------------------------------------------- */
+/* ---- steps ------------------------------------------------------------ */
 
 void SimulatedCluster::say(EventContent content)
 {
@@ -349,7 +349,7 @@ void SimulatedCluster::perform(const QueryStep &action)
         say_all(*step);
 }
 
-/* ---- changes of size -------------------------------------------------------------------------------------------- */
+/* ---- changes of size ------------------------------------------------------------ */
 
 void SimulatedCluster::end_request(Step &step, EventContent outcome)
 {
@@ -469,7 +469,7 @@ void SimulatedCluster::perform(const CancelRequest &action)
         say_all(*step);
 }
 
-/* ---- people and accidents --------------------------------------------------------------------------------------- */
+/* ---- people and accidents ------------------------------------------------------------ */
 
 void SimulatedCluster::plan()
 {
@@ -557,7 +557,7 @@ void SimulatedCluster::node_fails()
     });
 }
 
-/* ---- mixes ----------------------------------------------------------------------------------------------------------- */
+/* ---- mixes ------------------------------------------------------------ */
 
 RunMetrics simulate_mix(const std::vector<MixJob> &mix, int nodes, int cores, PolicyKind policy,
                         bool as_rigid)

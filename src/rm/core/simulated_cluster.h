@@ -1,6 +1,6 @@
 /*
- * A machine, its programs and its users in virtual time, around one core: for tests with faults from a seed, and to see how a mix
- * of jobs would run under a policy.  The core is the real one; the daemon between (it stores events before
+ * A machine, its programs and its users in virtual time, around one core: for tests with faults from a seed, and to
+ * see how a mix of jobs would run under a policy.  The core is the real one; the daemon between (it stores events before
  * actions are carried out, and may be killed at any moment), steps and nodes are played here.
  *
  * Everything follows from the options and the seed.  What must not be (a broken invariant, processes of two jobs on
@@ -20,8 +20,8 @@
 
 namespace elastic::rm {
 
-/* One job of a mix, and the program that it runs: `work_ms` is its time on one process, of which the part `serial` does not
- * become shorter with more; it looks for adaptations every `probe_ms`, and stands still `standstill_ms` for each. */
+/* One job of a mix, and the program that it runs: `work_ms` is its time on one process, of which the part `serial` does
+ * not become shorter with more; it looks for adaptations every `probe_ms`, and stands still `standstill_ms` for each. */
 struct MixJob {
     int64_t submit_ms = 0;
     JobSpec spec;

@@ -1,6 +1,6 @@
 /*
- * Whole machines from seeds (simulated_cluster.h).  ELASTIC_SIMULATION_SEEDS says how many, ELASTIC_SIMULATION_FIRST which is
- * the first, ELASTIC_SIMULATION_TRACE=1 prints all that happens.
+ * Whole machines from seeds (simulated_cluster.h).  ELASTIC_SIMULATION_SEEDS says how many, ELASTIC_SIMULATION_FIRST
+ * which is the first, ELASTIC_SIMULATION_TRACE=1 prints all that happens.
  */
 
 #include <gtest/gtest.h>

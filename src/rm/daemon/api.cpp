@@ -61,15 +61,19 @@ ApiError error_of(const Answer &answer)
 
 ApiError storage_error()
 {
-    return {503, "storage", "elasticd cannot write its store now (is the disk full?): nothing was accepted; try again in a moment",
-            "", {{"Retry-After", "5"}}};
+    return {503,
+            "storage",
+            "elasticd cannot write its store now (is the disk full?): nothing was accepted; try again in a "
+            "moment",
+            "",
+            {{"Retry-After", "5"}}};
 }
 
 int signal_number(const std::string &name)
 {
-    static const std::map<std::string, int> NUMBERS = {{"INT", SIGINT}, {"TERM", SIGTERM}, {"HUP", SIGHUP}, {"QUIT", SIGQUIT},
-                                                       {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"CONT", SIGCONT},
-                                                       {"TSTP", SIGTSTP}, {"KILL", SIGKILL}};
+    static const std::map<std::string, int> NUMBERS = {
+        {"INT", SIGINT},   {"TERM", SIGTERM}, {"HUP", SIGHUP},   {"QUIT", SIGQUIT}, {"USR1", SIGUSR1},
+        {"USR2", SIGUSR2}, {"CONT", SIGCONT}, {"TSTP", SIGTSTP}, {"KILL", SIGKILL}};
     auto found = NUMBERS.find(name);
     return found == NUMBERS.end() ? 0 : found->second;
 }
@@ -131,10 +135,18 @@ void Api::identify(Call &call)
         call.caller = *caller;
         call.known = true;
     } else if (!call.request.authorization.empty()) {
-        throw ApiError{401, "token", "this token is not known here: ask the administrator for one", "", {{"WWW-Authenticate", "Bearer"}}};
+        throw ApiError{401,
+                       "token",
+                       "this token is not known here: ask the administrator for one",
+                       "",
+                       {{"WWW-Authenticate", "Bearer"}}};
     }
     if (call.request.peer_connections > static_cast<size_t>(daemon_.settings().connections_per_user_max))
-        throw ApiError{429, "rate", "you have too many open connections: close some", "", {{"Retry-After", "1"}, {"Connection", "close"}}};
+        throw ApiError{429,
+                       "rate",
+                       "you have too many open connections: close some",
+                       "",
+                       {{"Retry-After", "1"}, {"Connection", "close"}}};
     int64_t wait_ms = 0;
     if (!rate_.take(call.known ? call.caller.uid : UINT32_MAX, monotonic_ms(), wait_ms))
         throw ApiError{429, "rate", "too many requests in a second: slow down", "",
@@ -149,7 +161,9 @@ void Api::check_origin(const Call &call) const
         return;
     bool own = origin == "http://" + call.request.host || origin == "https://" + call.request.host;
     if (!own || !daemon_.settings().allow_web_changes)
-        throw ApiError{403, "forbidden", "changes from a web page are not allowed here (web.allow_changes in the configuration)"};
+        throw ApiError{
+            403, "forbidden",
+            "changes from a web page are not allowed here (web.allow_changes in the configuration)"};
 }
 
 void Api::dispatch(Call &call)
@@ -165,7 +179,11 @@ void Api::dispatch(Call &call)
             continue;
         }
         if (!route.is_open && !call.known)
-            throw ApiError{401, "token", "say who you are: send Authorization: Bearer TOKEN", "", {{"WWW-Authenticate", "Bearer"}}};
+            throw ApiError{401,
+                           "token",
+                           "say who you are: send Authorization: Bearer TOKEN",
+                           "",
+                           {{"WWW-Authenticate", "Bearer"}}};
         if (request.too_large)
             throw ApiError{413, "too_large", "the body is longer than " + std::to_string(HTTP_BODY_MAX) + " bytes"};
         check_origin(call);
@@ -241,9 +259,12 @@ Job Api::job_of(const Call &call, bool to_change)
             if (auto job = parse<Job>(row))
                 found = job.value();
     }
-    bool visible = found && (to_change ? may_change(call.caller, found->spec.uid) : may_see(call.caller, found->spec.uid));
+    bool visible = found && (to_change ? may_change(call.caller, found->spec.uid)
+                                       : may_see(call.caller, found->spec.uid));
     if (!visible)
-        throw ApiError{404, "not_found", "there is no job " + call.argument.substr(0, 40) + " of yours: 'elastic queue' lists your jobs"};
+        throw ApiError{404, "not_found",
+                       "there is no job " + call.argument.substr(0, 40) +
+                           " of yours: 'elastic queue' lists your jobs"};
     return *found;
 }
 
@@ -251,14 +272,15 @@ Job Api::job_of(const Call &call, bool to_change)
 
 void Api::ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done)
 {
-    daemon_.request(std::move(content), std::nullopt, [this, responder = call.responder, done](const Answer *answer, bool) {
-        if (!answer)
-            respond_error(responder, storage_error());
-        else if (answer->code != AnswerCode::OK)
-            respond_error(responder, error_of(*answer));
-        else
-            done(*answer);
-    });
+    daemon_.request(std::move(content), std::nullopt,
+                    [this, responder = call.responder, done](const Answer *answer, bool) {
+                        if (!answer)
+                            respond_error(responder, storage_error());
+                        else if (answer->code != AnswerCode::OK)
+                            respond_error(responder, error_of(*answer));
+                        else
+                            done(*answer);
+                    });
 }
 
 void Api::submitted(const Responder &responder, const Answer *answer, bool is_new)
@@ -283,9 +305,10 @@ void Api::change_job(Call &call, EventContent content, JobId id)
 void Api::cancel(Call &call)
 {
     BodyReader body(call.request.body);
-    body.text("reason", TEXT_MAX);      /* for the log of requests; the record says who */
+    std::string reason = body.text("reason", TEXT_MAX);
     body.finish();
     JobId id = job_of(call, true).id;
+    log_line(LogLevel::INFO, "cancel", {{"job", id}, {"by", call.caller.name}, {"reason", reason}});
     change_job(call, Cancel{{daemon_.next_request_id(), id}}, id);
 }
 
@@ -325,7 +348,9 @@ void Api::signal(Call &call)
     Job job = job_of(call, true);
     bool runs = is_placed(job.state) && job.step > 0 && daemon_.steps().signal(job.id, job.step, number);
     if (!runs)
-        throw ApiError{409, "state", "job " + std::to_string(job.id) + " is " + to_string(job.state) + ": nothing of it runs that could get a signal"};
+        throw ApiError{409, "state",
+                       "job " + std::to_string(job.id) + " is " + to_string(job.state) +
+                           ": nothing of it runs that could get a signal"};
     respond_json(call.responder, {{"job", job_json(job)}});
 }
 

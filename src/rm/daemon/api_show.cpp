@@ -33,7 +33,8 @@ Json nodes_of(const Blocks &blocks)
 {
     Json nodes = Json::array();
     for (const Block &block : blocks) {
-        auto same = std::find_if(nodes.begin(), nodes.end(), [&](const Json &node) { return node["name"] == block.node; });
+        auto same = std::find_if(nodes.begin(), nodes.end(),
+                                 [&](const Json &node) { return node["name"] == block.node; });
         if (same == nodes.end())
             nodes.push_back({{"name", block.node}, {"processes", block.processes}});
         else
@@ -93,7 +94,9 @@ void check_states(const std::vector<std::string> &wanted)
         for (const char *state : NamesOf<JobState>::names)
             known = known || name == state;
         if (!known)
-            throw ApiError{400, "field", "'state' must name states such as PENDING or R, not " + name.substr(0, 40), "state"};
+            throw ApiError{400, "field",
+                           "'state' must name states such as PENDING or R, not " + name.substr(0, 40),
+                           "state"};
     }
 }
 
@@ -148,7 +151,8 @@ void Api::get_jobs(Call &call)
     auto states = query.list("state");
     check_states(states);
     bool all = query.flag("all") || std::any_of(states.begin(), states.end(), [](const std::string &name) {
-                   return name == "DONE" || name == "FAILED" || name == "CANCELLED" || name == "CD" || name == "F" || name == "CA";
+                   return name == "DONE" || name == "FAILED" || name == "CANCELLED" || name == "CD" ||
+                          name == "F" || name == "CA";
                });
     std::string user = query.text("user"), name = query.text("name"), order = query.text("order");
     auto ids = query.numbers("ids");
@@ -161,8 +165,9 @@ void Api::get_jobs(Call &call)
         throw ApiError{400, "field", "'order' must be id, -id or queue", "order"};
     const State &state = daemon_.state();
     auto wanted = [&](const Job &job) {
-        return may_see(call.caller, job.spec.uid) && is_wanted_state(states, job.state) && (user.empty() || job.spec.user == user) &&
-               (name.empty() || job.spec.name == name) && job.id > past.after && (!past.before || job.id < past.before) &&
+        return may_see(call.caller, job.spec.uid) && is_wanted_state(states, job.state) &&
+               (user.empty() || job.spec.user == user) && (name.empty() || job.spec.name == name) &&
+               job.id > past.after && (!past.before || job.id < past.before) &&
                (ids.empty() || std::find(ids.begin(), ids.end(), job.id) != ids.end());
     };
     std::vector<Job> jobs;
@@ -281,7 +286,9 @@ void Api::send_records(Call &call, RecordQuery query)
         }
         if (records.empty() && !late)
             return false;
-        respond_json(responder, {{"records", std::move(records)}, {"next", next}, {"oldest", daemon_.store().oldest_record()}});
+        respond_json(
+            responder,
+            {{"records", std::move(records)}, {"next", next}, {"oldest", daemon_.store().oldest_record()}});
         return true;
     });
 }
@@ -340,7 +347,8 @@ void Api::get_node(Call &call)
     QueryReader(call.request.query).finish();
     const Node *node = daemon_.state().node(call.argument);
     if (!node)
-        throw ApiError{404, "not_found", "there is no node " + call.argument.substr(0, 80) + ": 'elastic nodes' lists them"};
+        throw ApiError{404, "not_found",
+                       "there is no node " + call.argument.substr(0, 80) + ": 'elastic nodes' lists them"};
     respond_json(call.responder, {{"node", node_json(call.caller, *node)}});
 }
 
@@ -353,9 +361,15 @@ void Api::get_version(Call &call)
     if (call.known)
         user = {{"name", call.caller.name}, {"uid", call.caller.uid}, {"administrator", call.caller.administrator}};
     const Settings &settings = daemon_.settings();
-    respond_json(call.responder, {{"name", "elasticd"}, {"version", ELASTIC_VERSION}, {"api", 1}, {"cluster", settings.cluster},
-                                  {"policy", settings.policy}, {"backend", settings.backend}, {"started_ms", daemon_.started_ms()},
-                                  {"now_ms", unix_ms()}, {"user", user}});
+    respond_json(call.responder, {{"name", "elasticd"},
+                                  {"version", ELASTIC_VERSION},
+                                  {"api", 1},
+                                  {"cluster", settings.cluster},
+                                  {"policy", settings.policy},
+                                  {"backend", settings.backend},
+                                  {"started_ms", daemon_.started_ms()},
+                                  {"now_ms", unix_ms()},
+                                  {"user", user}});
 }
 
 void Api::get_health(Call &call)
@@ -368,7 +382,8 @@ void Api::get_health(Call &call)
 void Api::get_metrics(Call &call)
 {
     respond(call, {200, "text/plain; version=0.0.4; charset=utf-8",
-                   daemon_.metrics().text(daemon_.state(), daemon_.started_ms(), daemon_.connections(), daemon_.storage_works())});
+                   daemon_.metrics().text(daemon_.state(), daemon_.started_ms(), daemon_.connections(),
+                                          daemon_.storage_works())});
 }
 
 void Api::get_summary(Call &call)
@@ -391,10 +406,15 @@ void Api::get_summary(Call &call)
         cores += node.cores;
         used += node.used;
     }
-    respond_json(call.responder, {{"now_ms", unix_ms()}, {"policy", daemon_.settings().policy}, {"cores", cores}, {"cores_used", used},
-                                  {"nodes", nodes}, {"jobs", jobs},
-                                  {"adaptations", {{"committed", committed}, {"withdrawn", withdrawn}, {"failed", failed}}},
-                                  {"seq", state.records}});
+    respond_json(call.responder,
+                 {{"now_ms", unix_ms()},
+                  {"policy", daemon_.settings().policy},
+                  {"cores", cores},
+                  {"cores_used", used},
+                  {"nodes", nodes},
+                  {"jobs", jobs},
+                  {"adaptations", {{"committed", committed}, {"withdrawn", withdrawn}, {"failed", failed}}},
+                  {"seq", state.records}});
 }
 
 void Api::get_timeline(Call &call)
@@ -418,7 +438,11 @@ void Api::get_timeline(Call &call)
     }
     for (const auto &[name, node] : daemon_.state().nodes)
         nodes.push_back({{"name", name}, {"cores", node.cores}});
-    respond_json(call.responder, {{"from_ms", from_ms}, {"to_ms", to_ms}, {"nodes", nodes}, {"segments", std::move(segments)}, {"more", more}});
+    respond_json(call.responder, {{"from_ms", from_ms},
+                                  {"to_ms", to_ms},
+                                  {"nodes", nodes},
+                                  {"segments", std::move(segments)},
+                                  {"more", more}});
 }
 
 void Api::get_report(Call &call)

@@ -56,8 +56,10 @@ void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node)
 void check_range(const JobSpec &spec)
 {
     if (spec.minimum > spec.maximum)
-        throw ApiError{400, "range", "the minimum " + std::to_string(spec.minimum) + " is above the maximum " +
-                                         std::to_string(spec.maximum) + ": give min and max the other way round", "min"};
+        throw ApiError{400, "range",
+                       "the minimum " + std::to_string(spec.minimum) + " is above the maximum " +
+                           std::to_string(spec.maximum) + ": give min and max the other way round",
+                       "min"};
     if (spec.preferred && (spec.preferred < spec.minimum || spec.preferred > spec.maximum))
         throw ApiError{400, "range", "preferred must lie between min and max", "preferred"};
     if (spec.elasticity == Elasticity::RIGID && spec.minimum != spec.maximum)
@@ -127,9 +129,11 @@ JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, st
     if (spec.name.empty())
         body.fail("name", "must not be empty");
     spec.time_limit_ms = body.number("time_limit_ms", 1000, TIME_LIMIT_MAX_MS, settings.default_time_limit_ms);
-    if (settings.max_time_limit_ms > 0 && (spec.time_limit_ms == 0 || spec.time_limit_ms > settings.max_time_limit_ms)) {
+    if (settings.max_time_limit_ms > 0 &&
+        (spec.time_limit_ms == 0 || spec.time_limit_ms > settings.max_time_limit_ms)) {
         if (body.has("time_limit_ms"))
-            body.fail("time_limit_ms", "is above the longest that this system allows, " + std::to_string(settings.max_time_limit_ms / 1000) + " s");
+            body.fail("time_limit_ms", "is above the longest that this system allows, " +
+                                           std::to_string(settings.max_time_limit_ms / 1000) + " s");
         spec.time_limit_ms = settings.max_time_limit_ms;
     }
     spec.priority = static_cast<int>(body.number("priority", -PRIORITY_MAX, PRIORITY_MAX, 0));
@@ -153,28 +157,37 @@ void Api::check_room(uint32_t uid) const
     }
     const Settings &settings = daemon_.settings();
     if (all >= settings.jobs_max || own >= settings.jobs_per_user_max)
-        throw ApiError{503, "full",
-                       all >= settings.jobs_max ? "the queue is full (" + std::to_string(settings.jobs_max) + " jobs): submit again later"
-                                                : "you have " + std::to_string(own) + " jobs that have not ended, and more are not allowed: submit again later",
-                       "", {{"Retry-After", "60"}}};
+        throw ApiError{503,
+                       "full",
+                       all >= settings.jobs_max
+                           ? "the queue is full (" + std::to_string(settings.jobs_max) +
+                                 " jobs): submit again later"
+                           : "you have " + std::to_string(own) +
+                                 " jobs that have not ended, and more are not allowed: submit again later",
+                       "",
+                       {{"Retry-After", "60"}}};
 }
 
 void Api::submit(Call &call)
 {
     auto begin = std::chrono::steady_clock::now();
     if (geteuid() != 0 && call.caller.uid != geteuid())
-        throw ApiError{403, "forbidden", "this elasticd runs as " + user_name(geteuid()) + " and can run jobs of that user only: "
-                                         "start your own, or ask for one that runs as root"};
+        throw ApiError{403, "forbidden",
+                       "this elasticd runs as " + user_name(geteuid()) +
+                           " and can run jobs of that user only: "
+                           "start your own, or ask for one that runs as root"};
     Launch launch;
     std::string script, key;
     JobSpec spec = read_spec(call, launch, script, key);
     check_room(spec.uid);
     LaunchRow row{0, spec.uid, write(launch), script};
     std::string request = key.empty() ? daemon_.next_request_id() : "k" + std::to_string(spec.uid) + ":" + key;
-    daemon_.request(Submit{request, spec}, std::move(row), [this, responder = call.responder, begin](const Answer *answer, bool is_new) {
-        daemon_.metrics().time_submit(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-        submitted(responder, answer, is_new);
-    });
+    daemon_.request(Submit{request, spec}, std::move(row),
+                    [this, responder = call.responder, begin](const Answer *answer, bool is_new) {
+                        daemon_.metrics().time_submit(
+                            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+                        submitted(responder, answer, is_new);
+                    });
 }
 
 }  // namespace elastic::rm

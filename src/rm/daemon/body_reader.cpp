@@ -69,7 +69,8 @@ std::string BodyReader::text(const char *name, size_t bytes_max, const std::stri
     bool fits = value->is_string() && (bytes_max == 0 || value->get_ref<const std::string &>().size() <= bytes_max) &&
                 !has_zero(value->get_ref<const std::string &>());
     if (!fits)
-        fail(name, "must be a text" + (bytes_max ? " of at most " + std::to_string(bytes_max) + " bytes" : std::string()) +
+        fail(name, "must be a text" +
+                       (bytes_max ? " of at most " + std::to_string(bytes_max) + " bytes" : std::string()) +
                        ", without zero bytes");
     return value->get<std::string>();
 }
@@ -127,7 +128,8 @@ std::map<std::string, std::string> BodyReader::map_of_texts(const char *name, si
     std::map<std::string, std::string> values;
     const Json *value = find(name);
     if (!value || !value->is_object())
-        fail(name, value ? "must be an object of texts" : "is missing: give an object of texts, empty if there are none");
+        fail(name, value ? "must be an object of texts"
+                         : "is missing: give an object of texts, empty if there are none");
     size_t bytes = 0;
     for (const auto &[key, item] : value->items()) {
         if (!item.is_string() || has_zero(item.get_ref<const std::string &>()) || has_zero(key))
@@ -172,11 +174,14 @@ int64_t QueryReader::number(const char *name, int64_t lowest, int64_t highest, i
     if (value.empty())
         return otherwise;
     size_t digits = value[0] == '-' ? 1 : 0;
-    bool is_number = value.size() > digits && value.size() < 19 && value.find_first_not_of("0123456789", digits) == std::string::npos;
+    bool is_number = value.size() > digits && value.size() < 19 &&
+                     value.find_first_not_of("0123456789", digits) == std::string::npos;
     int64_t number = is_number ? std::stoll(value) : 0;
     if (!is_number || number < lowest || number > highest)
-        throw ApiError{400, "field", std::string("'") + name + "' must be a whole number from " + std::to_string(lowest) + " to " +
-                                         std::to_string(highest), name};
+        throw ApiError{400, "field",
+                       std::string("'") + name + "' must be a whole number from " + std::to_string(lowest) +
+                           " to " + std::to_string(highest),
+                       name};
     return number;
 }
 
@@ -204,7 +209,9 @@ std::vector<uint64_t> QueryReader::numbers(const char *name)
     for (const std::string &item : list(name)) {
         uint64_t number = parse_id(item);
         if (number == 0 || numbers.size() >= 10000)
-            throw ApiError{400, "field", std::string("'") + name + "' must be at most 10000 job numbers such as 3,5,8", name};
+            throw ApiError{400, "field",
+                           std::string("'") + name + "' must be at most 10000 job numbers such as 3,5,8",
+                           name};
         numbers.push_back(number);
     }
     return numbers;
@@ -214,7 +221,9 @@ void QueryReader::finish() const
 {
     for (const auto &[name, value] : query_)
         if (!known_.contains(name))
-            throw ApiError{400, "field", "'" + name.substr(0, 60) + "' is not a parameter of this request: leave it out", name.substr(0, 60)};
+            throw ApiError{400, "field",
+                           "'" + name.substr(0, 60) + "' is not a parameter of this request: leave it out",
+                           name.substr(0, 60)};
 }
 
 uint64_t parse_id(const std::string &text)

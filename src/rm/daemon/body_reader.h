@@ -1,6 +1,6 @@
 /*
- * Reads the fields of a request, strictly: what is unknown, missing, of the wrong type or out of bounds is an ApiError that
- * names the field and says what would be right.  Pure.
+ * Reads the fields of a request, strictly: what is unknown, missing, of the wrong type or out of
+ * bounds is an ApiError that names the field and says what would be right.  Pure.
  */
 
 #ifndef ELASTIC_RM_BODY_READER_H_INCLUDED

@@ -45,53 +45,95 @@ struct Setting {
 const std::vector<Setting> &table()
 {
     static const std::vector<Setting> settings = {
-        {"", "cluster", &Settings::cluster, "The name of this system, for people. Default: the machine's name."},
+        {"", "cluster", &Settings::cluster,
+         "The name of this system, for people. Default: the machine's name."},
         {"", "state_dir", &Settings::state_dir,
          "The store and the folders of running steps. On a local disk. One daemon at a time."},
-        {"", "log_level", &Settings::log_level, "What is logged on standard error.", 0, 0, false,
+        {"",
+         "log_level",
+         &Settings::log_level,
+         "What is logged on standard error.",
+         0,
+         0,
+         false,
          {"debug", "info", "warning", "error"}},
-        {"listen", "socket", &Settings::socket, "The Unix socket. Its folder is made with mode 0700 (root: 0755)."},
+        {"listen", "socket", &Settings::socket,
+         "The Unix socket. Its folder is made with mode 0700 (root: 0755)."},
         {"listen", "socket_mode", &Settings::socket_mode,
          "Who may connect: 0o600 this user alone, 0o666 everybody; who asks is known in any case.", 0, 0777},
-        {"listen", "tcp", &Settings::tcp, "Address and port such as \"127.0.0.1:6817\"; empty: no TCP. No TLS: see doc/elasticd.md."},
+        {"listen", "tcp", &Settings::tcp,
+         "Address and port such as \"127.0.0.1:6817\"; empty: no TCP. No TLS: see doc/elasticd.md."},
         {"listen", "tokens_file", &Settings::tokens_file,
          "Who may ask over TCP: lines `TOKEN USER [admin]`; mode 0600. Read again at SIGHUP."},
         {"access", "administrators", &Settings::administrators,
          "Users who may do everything, beside root and the user that elasticd runs as."},
-        {"access", "private", &Settings::private_jobs, "A user sees only jobs of his own; false: everybody's (never scripts or environments)."},
-        {"web", "allow_changes", &Settings::allow_web_changes, "The web page may cancel, hold and so on; false: it only looks."},
-        {"scheduling", "policy", &Settings::policy,
-         "fcfs: in order; easy: with EASY backfilling; fill: elastic jobs give way and grow.", 0, 0, false, {"fcfs", "easy", "fill"}},
-        {"scheduling", "priority_weight", &Settings::priority_weight_ms, "One point of priority is worth this much waiting.", 0, YEAR_MS, true},
-        {"scheduling", "backfill_depth", &Settings::backfill_depth, "Waiting jobs that are looked at behind the first.", 0, 100000},
+        {"access", "private", &Settings::private_jobs,
+         "A user sees only jobs of his own; false: everybody's (never scripts or environments)."},
+        {"web", "allow_changes", &Settings::allow_web_changes,
+         "The web page may cancel, hold and so on; false: it only looks."},
+        {"scheduling",
+         "policy",
+         &Settings::policy,
+         "fcfs: in order; easy: with EASY backfilling; fill: elastic jobs give way and grow.",
+         0,
+         0,
+         false,
+         {"fcfs", "easy", "fill"}},
+        {"scheduling", "priority_weight", &Settings::priority_weight_ms,
+         "One point of priority is worth this much waiting.", 0, YEAR_MS, true},
+        {"scheduling", "backfill_depth", &Settings::backfill_depth,
+         "Waiting jobs that are looked at behind the first.", 0, 100000},
         {"scheduling", "adapt_patience", &Settings::adapt_patience_ms,
          "A change of size on which the program has not agreed by then is withdrawn.", 1000, YEAR_MS, true},
-        {"scheduling", "offer_pause", &Settings::offer_pause_ms, "Between two changes of one job for which nobody waits.", 0, YEAR_MS, true},
+        {"scheduling", "offer_pause", &Settings::offer_pause_ms,
+         "Between two changes of one job for which nobody waits.", 0, YEAR_MS, true},
         {"scheduling", "refusal_pause", &Settings::refusal_pause_ms,
-         "After a change that came to nothing; doubles each time, up to refusal_pause_max.", 0, YEAR_MS, true},
-        {"scheduling", "refusal_pause_max", &Settings::refusal_pause_max_ms, "See refusal_pause.", 0, YEAR_MS, true},
-        {"scheduling", "start_attempts", &Settings::start_attempts, "A job that cannot be started so often has failed.", 1, 100},
-        {"job", "default_time_limit", &Settings::default_time_limit_ms, "Of jobs that name none; 0: none.", 0, YEAR_MS, true},
-        {"job", "max_time_limit", &Settings::max_time_limit_ms, "The longest that may be asked for; 0: any.", 0, YEAR_MS, true},
-        {"job", "kill_grace", &Settings::kill_grace_ms, "Between SIGTERM and SIGKILL.", 0, 24 * HOUR_MS, true},
+         "After a change that came to nothing; doubles each time, up to refusal_pause_max.", 0, YEAR_MS,
+         true},
+        {"scheduling", "refusal_pause_max", &Settings::refusal_pause_max_ms, "See refusal_pause.", 0, YEAR_MS,
+         true},
+        {"scheduling", "start_attempts", &Settings::start_attempts,
+         "A job that cannot be started so often has failed.", 1, 100},
+        {"scheduling", "start_pause", &Settings::start_pause_ms,
+         "After a start that failed, times the failures in a row.", 0, YEAR_MS, true},
+        {"job", "default_time_limit", &Settings::default_time_limit_ms, "Of jobs that name none; 0: none.", 0,
+         YEAR_MS, true},
+        {"job", "max_time_limit", &Settings::max_time_limit_ms, "The longest that may be asked for; 0: any.",
+         0, YEAR_MS, true},
+        {"job", "kill_grace", &Settings::kill_grace_ms, "Between SIGTERM and SIGKILL.", 0, 24 * HOUR_MS,
+         true},
         {"job", "mpiexec", &Settings::mpiexec, "The mpiexec of Elastic MPICH."},
         {"job", "stepd", &Settings::stepd, "The program elastic-stepd."},
-        {"step", "answer_timeout", &Settings::answer_timeout_ms, "A request to a step that nothing is heard of is sent again.", 1000, HOUR_MS, true},
+        {"step", "answer_timeout", &Settings::answer_timeout_ms,
+         "A request to a step that nothing is heard of is sent again.", 1000, HOUR_MS, true},
         {"step", "answer_tries", &Settings::answer_tries, "So often.", 1, 1000},
-        {"backend", "kind", &Settings::backend, "Where jobs run. local: this machine, played as several nodes.", 0, 0, false, {"local"}},
+        {"backend",
+         "kind",
+         &Settings::backend,
+         "Where jobs run. local: this machine, played as several nodes.",
+         0,
+         0,
+         false,
+         {"local"}},
         {"backend", "nodes", &Settings::local_nodes, "local: number of nodes.", 1, 100000},
         {"backend", "cores_per_node", &Settings::local_cores_per_node,
          "local: cores of each. Default: a share of this machine's processors, at least 2.", 1, 65536},
-        {"backend", "node_prefix", &Settings::local_node_prefix, "local: nodes are called PREFIX0, PREFIX1, ..."},
+        {"backend", "node_prefix", &Settings::local_node_prefix,
+         "local: nodes are called PREFIX0, PREFIX1, ..."},
         {"limits", "jobs", &Settings::jobs_max, "Jobs that have not ended; more are refused.", 1, 1000000},
         {"limits", "jobs_per_user", &Settings::jobs_per_user_max, "The same of one user.", 1, 1000000},
         {"limits", "connections", &Settings::connections_max, "Open connections.", 8, 10000},
-        {"limits", "connections_per_user", &Settings::connections_per_user_max, "The same of one user.", 1, 10000},
-        {"limits", "rate_per_s", &Settings::rate_per_s, "Requests of one user in a second; twice as many in a burst.", 1, 1000000},
-        {"history", "in_memory", &Settings::finished_in_memory, "Ended jobs that are kept in memory; older ones are in the store alone.", 10, 100000},
-        {"history", "keep", &Settings::history_keep_ms, "Ended jobs and records in the store.", HOUR_MS, 100 * YEAR_MS, true},
+        {"limits", "connections_per_user", &Settings::connections_per_user_max, "The same of one user.", 1,
+         10000},
+        {"limits", "rate_per_s", &Settings::rate_per_s,
+         "Requests of one user in a second; twice as many in a burst.", 1, 1000000},
+        {"history", "in_memory", &Settings::finished_in_memory,
+         "Ended jobs that are kept in memory; older ones are in the store alone.", 10, 100000},
+        {"history", "keep", &Settings::history_keep_ms, "Ended jobs and records in the store.", HOUR_MS,
+         100 * YEAR_MS, true},
         {"history", "snapshot_events", &Settings::snapshot_events,
-         "So many events between two snapshots: fewer make a restart faster, and the daemon slower.", 10, 1000000},
+         "So many events between two snapshots: fewer make a restart faster, and the daemon slower.", 10,
+         1000000},
     };
     return settings;
 }
@@ -276,10 +318,12 @@ const Setting *find(std::string_view section, std::string_view name)
 
 bool is_section(std::string_view name)
 {
-    return std::any_of(table().begin(), table().end(), [&](const Setting &s) { return *s.section && name == s.section; });
+    return std::any_of(table().begin(), table().end(),
+                       [&](const Setting &s) { return *s.section && name == s.section; });
 }
 
-std::string take_section(const std::string &section, const toml::table &values, const std::string &file, Settings &settings)
+std::string take_section(const std::string &section, const toml::table &values, const std::string &file,
+                         Settings &settings)
 {
     for (const auto &[key, node] : values) {
         std::string name(key.str());
@@ -353,6 +397,7 @@ Settings default_settings()
     s.refusal_pause_ms = core.refusal_pause_ms;
     s.refusal_pause_max_ms = core.refusal_pause_max_ms;
     s.start_attempts = core.start_attempts_max;
+    s.start_pause_ms = core.start_pause_ms;
     s.default_time_limit_ms = core.default_time_limit_ms;
     s.kill_grace_ms = core.kill_grace_ms;
     s.answer_timeout_ms = core.answer_timeout_ms;
@@ -388,6 +433,7 @@ Config Settings::core() const
     config.refusal_pause_ms = refusal_pause_ms;
     config.refusal_pause_max_ms = refusal_pause_max_ms;
     config.start_attempts_max = static_cast<int>(start_attempts);
+    config.start_pause_ms = start_pause_ms;
     config.backfill_depth = static_cast<int>(backfill_depth);
     config.jobs_max = static_cast<int>(jobs_max);
     config.finished_max = static_cast<int>(finished_in_memory);
@@ -438,7 +484,8 @@ std::string print_settings(const Settings &settings)
     for (const Setting &setting : table()) {
         if (std::string_view(section) != setting.section)
             text += std::string("\n[") + (section = setting.section) + "]\n";
-        text += std::string("\n# ") + setting.help + "\n" + setting.name + " = " + format_value(setting, settings) + "\n";
+        text += std::string("\n# ") + setting.help + "\n" + setting.name + " = " +
+                format_value(setting, settings) + "\n";
     }
     return text;
 }

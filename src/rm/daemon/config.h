@@ -35,7 +35,7 @@ struct Settings {
 
     std::string policy;
     int64_t priority_weight_ms = 0, adapt_patience_ms = 0, offer_pause_ms = 0, refusal_pause_ms = 0;
-    int64_t refusal_pause_max_ms = 0, backfill_depth = 0, start_attempts = 0;
+    int64_t refusal_pause_max_ms = 0, backfill_depth = 0, start_attempts = 0, start_pause_ms = 0;
 
     int64_t default_time_limit_ms = 0, max_time_limit_ms = 0, kill_grace_ms = 0;
     int64_t answer_timeout_ms = 0, answer_tries = 0;

@@ -23,6 +23,7 @@ namespace {
 constexpr int64_t FLUSH_MS = 200;               /* derived rows wait so long for an event to go with */
 constexpr int64_t STORAGE_RETRY_MS = 1000;
 constexpr int64_t FORGET_MS = 3600 * 1000;
+constexpr uint64_t TIMELINE_RECORDS = 200000;   /* the newest, that are read at the start */
 constexpr size_t EVENTS_PER_TURN = 1000;        /* of one commit: others are served in between */
 constexpr size_t INBOX_MAX = 10000;             /* people's requests that wait; beyond it they are refused */
 
@@ -55,7 +56,8 @@ void log_record(const Record &record)
     static const char *const NOTABLE[] = {record::SUBMITTED, record::STARTED, record::COMMITTED, record::WITHDRAWN,
                                           record::FAILED, record::ENDED, record::REQUEUED, record::NODE_DOWN,
                                           record::NODE_DRAINING, record::NODE_RESUMED, record::UNEXPECTED};
-    bool notable = std::any_of(std::begin(NOTABLE), std::end(NOTABLE), [&](const char *name) { return record.event == name; });
+    bool notable = std::any_of(std::begin(NOTABLE), std::end(NOTABLE),
+                               [&](const char *name) { return record.event == name; });
     nlohmann::ordered_json fields;
     if (record.job)
         fields["job"] = record.job;
@@ -69,7 +71,8 @@ void log_record(const Record &record)
 
 }  // namespace
 
-Daemon::Daemon(const Settings &settings, Store store) : settings_(settings), store_(std::move(store)), access_(settings_)
+Daemon::Daemon(const Settings &settings, Store store)
+    : settings_(settings), store_(std::move(store)), access_(settings_)
 {
     started_ms_ = unix_ms();
     /* Unlike those of an earlier life. */
@@ -110,7 +113,8 @@ std::string Daemon::recover()
         core_ = std::move(restored.value());
         snapshot_seq_ = snapshot.value()->seq;
     }
-    for (uint64_t since = 1;;) {
+    uint64_t last = store_.last_record();
+    for (uint64_t since = last > TIMELINE_RECORDS ? last - TIMELINE_RECORDS : 1;;) {
         auto records = store_.records({since, 10000, 0, ""});
         for (const Json &row : records) {
             Record record{row["seq"], row["time_ms"], row["event"], row["job"].is_null() ? 0 : row["job"].get<JobId>(),
@@ -121,12 +125,11 @@ std::string Daemon::recover()
         if (records.empty())
             break;
     }
-    uint64_t written = store_.last_record();
     std::string error = store_.each_event(snapshot_seq_, [&](const Event &event) -> std::string {
         JobId last_job = state().last_job;
         for (const Action &action : core_.handle(event)) {
             derive(action);
-            if (auto record = std::get_if<Record>(&action); record && record->number > written)
+            if (auto record = std::get_if<Record>(&action); record && record->number > last)
                 timeline_.add(*record);
             if (auto answer = std::get_if<Answer>(&action))
                 bind_launch(event, *answer, last_job);
@@ -174,7 +177,9 @@ std::string Daemon::start_parts()
 std::string Daemon::listen()
 {
     api_ = std::make_unique<Api>(*this);
-    auto handler = [this](const HttpRequest &request, Responder responder) { api_->handle(request, std::move(responder)); };
+    auto handler = [this](const HttpRequest &request, Responder responder) {
+        api_->handle(request, std::move(responder));
+    };
     auto connections = static_cast<size_t>(settings_.connections_max);
     auto add = [&](Result<Descriptor> listening, bool is_unix) -> std::string {
         if (!listening)
@@ -194,8 +199,13 @@ std::string Daemon::listen()
 void Daemon::run()
 {
     log_line(LogLevel::INFO, "elasticd is ready",
-             {{"version", ELASTIC_VERSION}, {"socket", settings_.socket}, {"tcp", settings_.tcp}, {"state_dir", settings_.state_dir},
-              {"policy", settings_.policy}, {"jobs", state().jobs.size()}, {"seq", state().seq}});
+             {{"version", ELASTIC_VERSION},
+              {"socket", settings_.socket},
+              {"tcp", settings_.tcp},
+              {"state_dir", settings_.state_dir},
+              {"policy", settings_.policy},
+              {"jobs", state().jobs.size()},
+              {"seq", state().seq}});
     notify_systemd("READY=1");
     forget_old();
     loop_.run([this] { end_of_turn(); });
@@ -298,7 +308,8 @@ bool Daemon::commit()
 void Daemon::storage_failed(const std::string &error)
 {
     if (storage_error_.empty())
-        log_line(LogLevel::ERROR, error, {{"advice", "free some space on that file system; elasticd tries again by itself"}});
+        log_line(LogLevel::ERROR, error,
+                 {{"advice", "free some space on that file system; elasticd tries again by itself"}});
     metrics_.count_storage_error();
     storage_error_ = error;
     std::deque<Pending> kept;
@@ -449,11 +460,14 @@ void Daemon::start_step(const StartStep &start)
     steps_->start(start.job, start.step, [&](const std::string &folder) -> Result<Steps::Program> {
         const Job *job = state().job(start.job);
         auto row = store().launch(start.job);
-        auto launch = row ? parse<Launch>(row->body) : Result<Launch>(Error{"the store does not know what is to be run"});
+        auto launch = row ? parse<Launch>(row->body)
+                          : Result<Launch>(Error{"the store does not know what is to be run"});
         if (!launch || !job)
             return Error{launch ? "the job is gone" : launch.error()};
-        LaunchPlace place{settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(), folder, settings_.socket};
-        return Steps::Program{make_step(launch.value(), *job, start, place), row->script, format_host_lines(start.blocks)};
+        LaunchPlace place{settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(),
+                          folder, settings_.socket};
+        return Steps::Program{make_step(launch.value(), *job, start, place), row->script,
+                              format_host_lines(start.blocks)};
     });
 }
 

@@ -1,6 +1,7 @@
 /*
- * elasticd: the elastic resource manager (daemon.h; doc/elasticd.md).  Stays in the foreground; systemd or a shell's & does the
- * rest.  Exit codes: 0 stopped by a signal, or checked; 1 cannot start (the message says why); 2 wrong usage.
+ * elasticd: the elastic resource manager (daemon.h; doc/elasticd.md).  Stays in the foreground;
+ * systemd or a shell's & does the rest.  Exit codes: 0 stopped by a signal, or checked; 1 cannot
+ * start (the message says why); 2 wrong usage.
  */
 
 #include <CLI/CLI.hpp>
@@ -44,7 +45,8 @@ void find_programs(Settings &settings)
             }
     };
     find(settings.mpiexec, defaults.mpiexec, {folder + "/mpiexec"});
-    find(settings.stepd, defaults.stepd, {folder + "/../libexec/elastic-mpich/elastic-stepd", folder + "/elastic-stepd"});
+    find(settings.stepd, defaults.stepd,
+         {folder + "/../libexec/elastic-mpich/elastic-stepd", folder + "/elastic-stepd"});
 }
 
 Result<Settings> gather(const Options &options)
@@ -54,8 +56,11 @@ Result<Settings> gather(const Options &options)
     if (!settings)
         return settings;
     Settings &s = settings.value();
-    for (auto [given, setting] : {std::pair(&options.state_dir, &s.state_dir), {&options.socket, &s.socket}, {&options.policy, &s.policy},
-                                  {&options.mpiexec, &s.mpiexec}, {&options.stepd, &s.stepd}})
+    for (auto [given, setting] : {std::pair(&options.state_dir, &s.state_dir),
+                                  {&options.socket, &s.socket},
+                                  {&options.policy, &s.policy},
+                                  {&options.mpiexec, &s.mpiexec},
+                                  {&options.stepd, &s.stepd}})
         if (!given->empty())
             *setting = *given;
     if (options.nodes)
@@ -77,7 +82,8 @@ int check_config(const Settings &settings)
         return complain(error);
     for (const std::string &program : {settings.mpiexec, settings.stepd})
         if (::access(program.c_str(), X_OK) != 0)
-            return complain(program + " cannot be run: is Elastic MPICH installed?  See job.mpiexec and job.stepd in the configuration");
+            return complain(program + " cannot be run: is Elastic MPICH installed?  See job.mpiexec and "
+                                      "job.stepd in the configuration");
     std::cout << "the configuration is good\n";
     return 0;
 }
@@ -101,10 +107,13 @@ int run(int argc, char **argv)
     Options options;
     CLI::App app("The elastic resource manager: queue, allocations, elastic decisions.", "elasticd");
     app.set_version_flag("--version", "elasticd " ELASTIC_VERSION);
-    app.add_option("--config,-c", options.config, "configuration (TOML); default: /etc/elasticd/elasticd.toml for root, "
-                                                  "~/.config/elastic-mpich/elasticd.toml, or none");
+    app.option_defaults()->take_last();        /* whoever appends an option means that one */
+    app.add_option("--config,-c", options.config,
+                   "configuration (TOML); default: /etc/elasticd/elasticd.toml for root, "
+                   "~/.config/elastic-mpich/elasticd.toml, or none");
     app.add_flag("--check-config", options.check, "say whether the configuration is good, and end");
-    app.add_flag("--print-config", options.print, "print all settings with their documentation and the values in force, and end");
+    app.add_flag("--print-config", options.print,
+                 "print all settings with their documentation and the values in force, and end");
     app.add_flag("--replay", options.replay, "run the stored events through the core again, compare, and end");
     app.add_option("--state-dir", options.state_dir, "instead of state_dir");
     app.add_option("--socket", options.socket, "instead of listen.socket");

@@ -122,7 +122,8 @@ void on_end(void *context, MHD_Connection *, void **request_context, MHD_Request
     *request_context = nullptr;
 }
 
-void on_connection(void *context, MHD_Connection *connection, void **socket_context, MHD_ConnectionNotificationCode code)
+void on_connection(void *context, MHD_Connection *connection, void **socket_context,
+                   MHD_ConnectionNotificationCode code)
 {
     auto *impl = static_cast<Impl *>(context);
     if (!impl->is_unix)
@@ -274,22 +275,11 @@ void Responder::operator()(HttpResponse response) const
     exchange_->server->run_soon();
 }
 
-/* A sleeping connection reads nothing: whether the other side has closed it can only be asked for. */
-bool Responder::is_gone() const
-{
-    if (!exchange_->server)
-        return true;
-    const MHD_ConnectionInfo *info = MHD_get_connection_info(exchange_->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    char byte;
-    ssize_t bytes = recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return bytes == 0 || (bytes < 0 && errno != EAGAIN && errno != EINTR);
-}
-
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::~HttpServer() = default;
 
-Result<std::unique_ptr<HttpServer>> HttpServer::start(Loop &loop, Descriptor listening, bool is_unix, size_t connections_max,
-                                                      Handler handler)
+Result<std::unique_ptr<HttpServer>> HttpServer::start(Loop &loop, Descriptor listening, bool is_unix,
+                                                      size_t connections_max, Handler handler)
 {
     auto impl = std::make_unique<Impl>(loop, std::move(handler), is_unix);
     std::string error = impl->start(std::move(listening), connections_max);
@@ -343,7 +333,8 @@ Result<Descriptor> listen_unix(const std::string &path, unsigned mode)
         return Error{"another elasticd listens on " + path + ": stop that one, or set listen.socket to another path"};
     unlink(path.c_str());
     Descriptor listening(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!listening.is_open() || bind(listening.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) != 0 ||
+    if (!listening.is_open() ||
+        bind(listening.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) != 0 ||
         chmod(path.c_str(), mode) != 0 || listen(listening.get(), BACKLOG) != 0)
         return Error{"cannot listen on " + path + ": " + strerror(errno)};
     return listening;
@@ -366,7 +357,8 @@ Result<Descriptor> listen_tcp(const std::string &address_and_port)
     Descriptor listening(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     int on = 1;
     setsockopt(listening.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (!listening.is_open() || bind(listening.get(), found->ai_addr, found->ai_addrlen) != 0 || listen(listening.get(), BACKLOG) != 0)
+    if (!listening.is_open() || bind(listening.get(), found->ai_addr, found->ai_addrlen) != 0 ||
+        listen(listening.get(), BACKLOG) != 0)
         return Error{"cannot listen on " + address_and_port + ": " + strerror(errno)};
     return listening;
 }

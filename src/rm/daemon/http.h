@@ -3,8 +3,8 @@
  * protocol, without threads of its own).  What requests mean is the handler's business.
  *
  * The handler gets each complete request once, and a Responder, which it calls once, at once or later:
- * while an answer waits for the store, or for something to happen, the connection sleeps.  A client that goes
- * away meanwhile is noticed by nobody but the Responder (is_gone).
+ * while an answer waits for the store, or for something to happen, the connection sleeps.  An answer to a
+ * client that has gone meanwhile is dropped.
  *
  * Bounds: HTTP_BODY_MAX bytes of body, HTTP_HEADER_MAX of request line and headers, connections as given,
  * IDLE_S seconds without a byte.
@@ -51,7 +51,6 @@ class HttpServer;
 class Responder {
   public:
     void operator()(HttpResponse response) const;
-    bool is_gone() const;
 
   private:
     friend class HttpServer;
@@ -64,8 +63,8 @@ class HttpServer {
   public:
     using Handler = std::function<void(const HttpRequest &, Responder)>;
 
-    static Result<std::unique_ptr<HttpServer>> start(Loop &loop, Descriptor listening, bool is_unix, size_t connections_max,
-                                                     Handler handler);
+    static Result<std::unique_ptr<HttpServer>> start(Loop &loop, Descriptor listening, bool is_unix,
+                                                     size_t connections_max, Handler handler);
     ~HttpServer();
     HttpServer(const HttpServer &) = delete;
     HttpServer &operator=(const HttpServer &) = delete;

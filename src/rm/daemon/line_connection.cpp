@@ -50,13 +50,14 @@ int listen_unix_anywhere(const std::string &path)
     sockaddr_un address;
     Descriptor folder, socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket.is_open() || !make_address(path, address, folder) ||
-        bind(socket.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) != 0 || listen(socket.get(), 64) != 0)
+        bind(socket.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) != 0 ||
+        listen(socket.get(), 64) != 0)
         return -1;
     return socket.release();
 }
 
-std::unique_ptr<LineConnection> LineConnection::connect(Loop &loop, const std::string &path, uint32_t uid, OnLine on_line,
-                                                        OnClose on_close)
+std::unique_ptr<LineConnection> LineConnection::connect(Loop &loop, const std::string &path, uint32_t uid,
+                                                        OnLine on_line, OnClose on_close)
 {
     Descriptor socket(connect_unix(path));
     ucred peer = {};

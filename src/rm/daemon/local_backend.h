@@ -1,6 +1,7 @@
 /*
- * This machine, played as several nodes: the back end that needs no configuration.  Its nodes are names; mpiexec's launcher
- * "fork" starts the processes of every one of them here.  They are up as long as elasticd is.
+ * This machine, played as several nodes: the back end that needs no configuration.  Its nodes are
+ * names; mpiexec's launcher "fork" starts the processes of every one of them here.  They are up as
+ * long as elasticd is.
  */
 
 #ifndef ELASTIC_RM_LOCAL_BACKEND_H_INCLUDED

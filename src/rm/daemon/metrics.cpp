@@ -16,14 +16,16 @@ void head(std::ostringstream &out, const char *name, const char *type, const cha
     out << "# HELP " << name << " " << help << "\n# TYPE " << name << " " << type << "\n";
 }
 
-template <class Value> void single(std::ostringstream &out, const char *name, const char *type, const char *help, Value value)
+template <class Value>
+void single(std::ostringstream &out, const char *name, const char *type, const char *help, Value value)
 {
     head(out, name, type, help);
     out << name << " " << value << "\n";
 }
 
 template <class Counts>
-void labelled(std::ostringstream &out, const char *name, const char *type, const char *help, const char *label, const Counts &counts)
+void labelled(std::ostringstream &out, const char *name, const char *type, const char *help,
+              const char *label, const Counts &counts)
 {
     head(out, name, type, help);
     for (const auto &[value, count] : counts)
@@ -90,7 +92,8 @@ std::string Metrics::text(const State &state, int64_t started_ms, size_t connect
 {
     std::ostringstream out;
     jobs_and_nodes(out, state);
-    labelled(out, "elasticd_events_total", "counter", "Events that the core has handled since the start.", "event", events_);
+    labelled(out, "elasticd_events_total", "counter", "Events that the core has handled since the start.",
+             "event", events_);
     labelled(out, "elasticd_records_total", "counter", "Records of the history since the start.", "event", records_);
     labelled(out, "elasticd_http_responses_total", "counter", "Answers, by status.", "status", responses_);
     single(out, "elasticd_standstill_seconds_total", "counter", "Time that programs stood still for adaptations.",

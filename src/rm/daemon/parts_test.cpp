@@ -69,8 +69,8 @@ TEST(LaunchTest, AProgramIsStartedByMpiexec)
     job.id = 5;
     StartStep start{5, 1, 3, {{"n0", 2}, {"n1", 1}}};
     StepSpec spec = make_step(launch, job, start, {"/m/mpiexec", {"-launcher", "fork"}, {}, "/f", "/s"});
-    EXPECT_EQ(spec.arguments, (std::vector<std::string>{"/m/mpiexec", "-launcher", "fork", "-hosts", "n0:2,n1:1", "-n", "3",
-                                                        "-l", "./app", "--x"}));
+    EXPECT_EQ(spec.arguments, (std::vector<std::string>{"/m/mpiexec", "-launcher", "fork", "-hosts",
+                                                        "n0:2,n1:1", "-n", "3", "-l", "./app", "--x"}));
     EXPECT_EQ(std::count(spec.environment.begin(), spec.environment.end(), "ELASTIC_JOB_ID=5"), 1);
     EXPECT_EQ(std::count(spec.environment.begin(), spec.environment.end(), "ELASTIC_JOB_ID=99"), 0);
 }
@@ -122,7 +122,8 @@ TEST(TimelineTest, SegmentsFollowTheAllocation)
 {
     Timeline timeline;
     timeline.add({1, 0, record::SUBMITTED, 1, "", {{"spec", {{"cores_per_process", 2}}}}});
-    timeline.add(placed(1, 100, record::PLACED, {{{"node", "a"}, {"processes", 2}}, {{"node", "b"}, {"processes", 1}}}));
+    timeline.add(placed(1, 100, record::PLACED,
+                        {{{"node", "a"}, {"processes", 2}}, {{"node", "b"}, {"processes", 1}}}));
     timeline.add(placed(1, 200, record::COMMITTED, {{{"node", "a"}, {"processes", 2}}}));
     bool more = false;
     auto segments = timeline.between(0, 1000, more);

@@ -55,9 +55,9 @@ Result<Replay> replay(Store &store)
             result.records++;
             const Json *row = stored.find(record->number);
             if (!row || !is_same(*record, *row))
-                result.difference = "record " + std::to_string(record->number) + " of event " + std::to_string(event.seq) +
-                                    " differs: stored " + (row ? row->dump() : "nothing") + ", replayed " +
-                                    write(*record).dump();
+                result.difference = "record " + std::to_string(record->number) + " of event " +
+                                    std::to_string(event.seq) + " differs: stored " +
+                                    (row ? row->dump() : "nothing") + ", replayed " + write(*record).dump();
         }
         return "";
     });

@@ -41,7 +41,8 @@ uint64_t parse_request(const std::string &tag)
 
 }  // namespace
 
-StepLink::StepLink(Loop &loop, JobId job, uint32_t step, std::string socket, uint32_t uid, uint64_t epoch_offset, Tell tell)
+StepLink::StepLink(Loop &loop, JobId job, uint32_t step, std::string socket, uint32_t uid,
+                   uint64_t epoch_offset, Tell tell)
     : loop_(loop), job_(job), step_(step), socket_(std::move(socket)), uid_(uid), epoch_offset_(epoch_offset),
       tell_(std::move(tell))
 {
@@ -53,7 +54,8 @@ void StepLink::connect()
     connection_ = LineConnection::connect(
         loop_, socket_, uid_, [this](const Json &object) { line(object); }, [this] { connection_.reset(); });
     if (!connection_) {
-        log_line(LogLevel::WARNING, "cannot connect to the step", {{"job", job_}, {"socket", socket_}, {"error", strerror(errno)}});
+        log_line(LogLevel::WARNING, "cannot connect to the step",
+                 {{"job", job_}, {"socket", socket_}, {"error", strerror(errno)}});
         return;
     }
     connection_->send({{"id", EVENTS_ID}, {"op", "events"}, {"since", 0}, {"follow", true}});

@@ -1,13 +1,14 @@
 /*
- * The daemon's end of the step protocol (doc/step-protocol.md): one mpiexec, followed event by event, and what the core is
- * told of it.
+ * The daemon's end of the step protocol (doc/step-protocol.md): one mpiexec, followed event by
+ * event, and what the core is told of it.
  *
- * A resize carries the core's request number as its `tag`.  On every connection the step's events are read from the
- * first on, so that what was accepted, and how it ended, is known again after a restart of the daemon: a
- * request is sent only if the events do not know its tag.  The core ignores repetitions.
+ * A resize carries the core's request number as its `tag`.  On every connection the step's events
+ * are read from the first on, so that what was accepted, and how it ended, is known again after a
+ * restart of the daemon: a request is sent only if the events do not know its tag.  The core
+ * ignores repetitions.
  *
- * Epochs of the core count over all mpiexecs of a step (a script may run several): `epoch_offset` is what earlier
- * ones committed.
+ * Epochs of the core count over all mpiexecs of a step (a script may run several): `epoch_offset`
+ * is what earlier ones committed.
  *
  * Owner of the connection.  On the daemon's loop.
  */

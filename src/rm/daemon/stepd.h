@@ -1,12 +1,15 @@
 /*
- * elastic-stepd: the supervisor of one step, a process of its own that does not notice elasticd's death.
+ * elastic-stepd: the supervisor of one step, a process of its own that does not notice elasticd's
+ * death.
  *
- * It starts the step's program (mpiexec, or the job's script) as the submitting user, keeps the paths of
- * the step sockets that mpiexec registers, passes signals, and is the reaper of all that the program leaves behind (child
- * subreaper): exit.json is written only when no process of the step is left, so that its cores are really
- * free.  If elastic-stepd itself is killed, the program gets SIGTERM (parent-death signal).
+ * It starts the step's program (mpiexec, or the job's script) as the submitting user, keeps the
+ * paths of the step sockets that mpiexec registers, passes signals, and is the reaper of all that
+ * the program leaves behind (child subreaper): exit.json is written only when no process of the
+ * step is left, so that its cores are really free.  If elastic-stepd itself is killed, the program
+ * gets SIGTERM (parent-death signal).
  *
- * Files and lines: step_spec.h.  Runs as elasticd does; only the child becomes the user.  One thread, one loop.
+ * Files and lines: step_spec.h.  Runs as elasticd does; only the child becomes the user.  One
+ * thread, one loop.
  */
 
 #ifndef ELASTIC_RM_STEPD_H_INCLUDED

@@ -37,7 +37,8 @@ void remove_folder(const std::string &folder)
     std::error_code code;
     fs::remove_all(folder, code);
     if (code)
-        log_line(LogLevel::WARNING, "cannot remove the folder of a step", {{"folder", folder}, {"error", code.message()}});
+        log_line(LogLevel::WARNING, "cannot remove the folder of a step",
+                 {{"folder", folder}, {"error", code.message()}});
 }
 
 /* The name of a step's folder, "JOB.STEP". */
@@ -159,7 +160,8 @@ std::string Steps::create(Step &step, const Make &make)
     if (error.empty())
         error = write_file(step.folder, STEP_HOSTS_FILE, program.value().hosts, 0644);
     if (error.empty())
-        error = write_file(step.folder, STEP_SPEC_FILE, write(spec).dump(-1, ' ', false, Json::error_handler_t::replace));
+        error = write_file(step.folder, STEP_SPEC_FILE,
+                           write(spec).dump(-1, ' ', false, Json::error_handler_t::replace));
     return error.empty() ? spawn(step) : error;
 }
 
@@ -197,8 +199,8 @@ bool Steps::connect(Step &step)
 {
     Step *kept = &step;
     step.stepd = LineConnection::connect(
-        loop_, step.folder + "/" + STEP_SOCKET_FILE, geteuid(), [this, kept](const Json &line) { stepd_line(*kept, line); },
-        [this, kept] { stepd_gone(*kept); });
+        loop_, step.folder + "/" + STEP_SOCKET_FILE, geteuid(),
+        [this, kept](const Json &line) { stepd_line(*kept, line); }, [this, kept] { stepd_gone(*kept); });
     return step.stepd != nullptr;
 }
 
@@ -295,7 +297,8 @@ void Steps::lost(Step &step)
     if (started)
         look_for_rest(step, *started);
     else
-        end(step, StepStartFailed{step.key.first, step.key.second, "elastic-stepd ended before it could start the program"});
+        end(step, StepStartFailed{step.key.first, step.key.second,
+                                  "elastic-stepd ended before it could start the program"});
 }
 
 void Steps::look_for_rest(Step &step, const StepStartedFile &started)

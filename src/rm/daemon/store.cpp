@@ -72,7 +72,8 @@ class Statement {
     std::string text(int column) const
     {
         const void *data = sqlite3_column_blob(statement_, column);
-        return data ? std::string(static_cast<const char *>(data), static_cast<size_t>(sqlite3_column_bytes(statement_, column)))
+        return data ? std::string(static_cast<const char *>(data),
+                                  static_cast<size_t>(sqlite3_column_bytes(statement_, column)))
                     : std::string();
     }
 
@@ -147,16 +148,19 @@ std::string execute(sqlite3 *database, const std::string &sql)
 /* Makes or checks the tables. */
 std::string prepare_schema(sqlite3 *database, const std::string &file)
 {
-    std::string error = execute(database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;"
-                                          "PRAGMA journal_size_limit = 67108864; PRAGMA foreign_keys = ON;");
+    std::string error =
+        execute(database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;"
+                          "PRAGMA journal_size_limit = 67108864; PRAGMA foreign_keys = ON;");
     if (!error.empty())
         return "cannot use the store " + file + ": " + error;
     int64_t version = pragma(database, "user_version");
     int64_t application = pragma(database, "application_id");
     bool is_new = version == 0 && application == 0 && pragma(database, "schema_version") == 0;
     if (is_new) {
-        error = execute(database, "BEGIN;" + std::string(SCHEMA) + "PRAGMA application_id = " + std::to_string(APPLICATION_ID) +
-                                      "; PRAGMA user_version = " + std::to_string(STORE_VERSION) + "; COMMIT;");
+        error =
+            execute(database, "BEGIN;" + std::string(SCHEMA) +
+                                  "PRAGMA application_id = " + std::to_string(APPLICATION_ID) +
+                                  "; PRAGMA user_version = " + std::to_string(STORE_VERSION) + "; COMMIT;");
         return error.empty() ? "" : "cannot make the store " + file + ": " + error;
     }
     if (application != APPLICATION_ID)
@@ -177,8 +181,8 @@ Store::Store(std::string folder, Descriptor lock, sqlite3 *database)
 }
 
 Store::Store(Store &&other) noexcept
-    : folder_(std::move(other.folder_)), lock_(std::move(other.lock_)), database_(std::exchange(other.database_, nullptr)),
-      statements_(std::exchange(other.statements_, {}))
+    : folder_(std::move(other.folder_)), lock_(std::move(other.lock_)),
+      database_(std::exchange(other.database_, nullptr)), statements_(std::exchange(other.statements_, {}))
 {
 }
 
@@ -241,7 +245,8 @@ std::string Store::run(const char *sql)
 std::string Store::write_rows(const Batch &batch)
 {
     for (const auto &[seq, job] : batch.bound) {
-        Statement row(prepare(job ? "UPDATE OR IGNORE launch SET job = ?2 WHERE seq = ?1" : "DELETE FROM launch WHERE seq = ?1"));
+        Statement row(prepare(job ? "UPDATE OR IGNORE launch SET job = ?2 WHERE seq = ?1"
+                                  : "DELETE FROM launch WHERE seq = ?1"));
         row.bind(static_cast<int64_t>(seq));
         if (job)
             row.bind(static_cast<int64_t>(job));
@@ -258,7 +263,10 @@ std::string Store::write_rows(const Batch &batch)
     }
     for (const EndedRow &ended : batch.ended) {
         Statement row(prepare("INSERT OR REPLACE INTO ended VALUES (?, ?, ?, ?, ?)"));
-        row.bind(static_cast<int64_t>(ended.job)).bind(int64_t{ended.uid}).bind(ended.submitted_ms).bind(ended.ended_ms);
+        row.bind(static_cast<int64_t>(ended.job))
+            .bind(int64_t{ended.uid})
+            .bind(ended.submitted_ms)
+            .bind(ended.ended_ms);
         if (!row.bind(dump(ended.body)).done())
             return problem("write");
     }
@@ -301,16 +309,18 @@ std::string Store::write_snapshot(uint64_t seq, int64_t time_ms, const Json &sna
     Statement row(prepare("INSERT OR REPLACE INTO snapshot VALUES (?, ?, ?)"));
     if (!row.bind(static_cast<int64_t>(seq)).bind(time_ms).bind(bytes).done())
         return problem("write");
-    Statement old(prepare("DELETE FROM snapshot WHERE seq NOT IN (SELECT seq FROM snapshot ORDER BY seq DESC LIMIT ?)"));
+    Statement old(prepare(
+        "DELETE FROM snapshot WHERE seq NOT IN (SELECT seq FROM snapshot ORDER BY seq DESC LIMIT ?)"));
     return old.bind(int64_t{SNAPSHOTS_KEPT}).done() ? "" : problem("write");
 }
 
 std::string Store::forget_before(int64_t time_ms)
 {
-    for (const char *sql : {"DELETE FROM event WHERE time_ms < ? AND seq <= (SELECT coalesce(min(seq), 0) FROM snapshot)",
-                            "DELETE FROM record WHERE time_ms < ?",
-                            "DELETE FROM launch WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?)",
-                            "DELETE FROM ended WHERE ended_ms < ?"}) {
+    for (const char *sql :
+         {"DELETE FROM event WHERE time_ms < ? AND seq <= (SELECT coalesce(min(seq), 0) FROM snapshot)",
+          "DELETE FROM record WHERE time_ms < ?",
+          "DELETE FROM launch WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?)",
+          "DELETE FROM ended WHERE ended_ms < ?"}) {
         Statement statement(prepare(sql));
         if (!statement.bind(time_ms).done())
             return problem("write");
@@ -358,12 +368,15 @@ std::optional<LaunchRow> Store::launch(JobId job)
 
 std::vector<Json> Store::records(const RecordQuery &query)
 {
-    const char *sql = query.job ? "SELECT number, time_ms, event, job, node, data FROM record WHERE number >= ?1 AND job = ?3 "
-                                  "ORDER BY number LIMIT ?2"
-                      : !query.node.empty() ? "SELECT number, time_ms, event, job, node, data FROM record WHERE number >= ?1 "
-                                              "AND node = ?3 ORDER BY number LIMIT ?2"
-                                            : "SELECT number, time_ms, event, job, node, data FROM record "
-                                              "WHERE number >= ?1 ORDER BY number LIMIT ?2";
+    const char *sql =
+        query.job
+            ? "SELECT number, time_ms, event, job, node, data FROM record WHERE number >= ?1 AND job = ?3 "
+              "ORDER BY number LIMIT ?2"
+        : !query.node.empty()
+            ? "SELECT number, time_ms, event, job, node, data FROM record WHERE number >= ?1 "
+              "AND node = ?3 ORDER BY number LIMIT ?2"
+            : "SELECT number, time_ms, event, job, node, data FROM record "
+              "WHERE number >= ?1 ORDER BY number LIMIT ?2";
     Statement row(prepare(sql));
     row.bind(static_cast<int64_t>(query.since)).bind(static_cast<int64_t>(query.limit));
     if (query.job)
@@ -413,7 +426,10 @@ std::vector<Json> Store::ended(const EndedQuery &query)
     std::vector<Json> jobs;
     {
         Statement row(statement);
-        row.bind(query.from_ms).bind(query.to_ms).bind(static_cast<int64_t>(query.after)).bind(static_cast<int64_t>(query.limit));
+        row.bind(query.from_ms)
+            .bind(query.to_ms)
+            .bind(static_cast<int64_t>(query.after))
+            .bind(static_cast<int64_t>(query.limit));
         while (row.row())
             jobs.push_back(Json::parse(row.text(0), nullptr, false));
     }

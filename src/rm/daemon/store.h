@@ -108,7 +108,6 @@ class Store {
     uint64_t oldest_record();
     uint64_t last_record();
     std::vector<Json> ended(const EndedQuery &query);
-    /* Numbers above the last used one: of events, jobs. */
     const std::string &folder() const { return folder_; }
 
   private:

@@ -1,6 +1,6 @@
 /*
- * Who held which cores when: made of the records, for the Gantt chart.  Bounded: SEGMENTS_MAX that have ended, the newest.
- * One thread.
+ * Who held which cores when: made of the records, for the Gantt chart.  Bounded: SEGMENTS_MAX that
+ * have ended, the newest. One thread.
  */
 
 #ifndef ELASTIC_RM_TIMELINE_H_INCLUDED

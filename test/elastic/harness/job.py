@@ -254,13 +254,18 @@ class TestRun:
         text = path.read_text(encoding="utf-8")
         return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
-    def await_event(self, name: str, count: int = 1) -> dict[str, Any]:
-        """Waits for the count-th event of this name in the adapt log."""
+    def await_event(
+        self, name: str, count: int = 1, where: Callable[[dict[str, Any]], bool] = lambda event: True
+    ) -> dict[str, Any]:
+        """Waits for the count-th event of this name, and for which `where` holds, in the adapt log."""
+
+        def matching() -> list[dict[str, Any]]:
+            return [event for event in self.events() if event["event"] == name and where(event)]
 
         def find() -> dict[str, Any] | None:
-            hits = [event for event in self.events() if event["event"] == name]
+            hits = matching()
             if len(hits) < count and self.jobs and self.jobs[-1].process.poll() is not None:
-                hits = [event for event in self.events() if event["event"] == name]
+                hits = matching()
                 if len(hits) < count:
                     self.fail(f"the job ended without event {count} '{name}'")
             return hits[count - 1] if len(hits) >= count else None

@@ -469,7 +469,8 @@ def behind(run: TestRun) -> None:
     options = ["--adapt-schedule", "3", "--adapt-log", str(run.log_path)]
     job = run.mpiexec(options, ["--stop-probing-at", "43"], 2, "serve")
     job.await_line("^READY$")
-    report = run.await_event("behind")
+    # on a busy machine the joining process may be slow enough to be reported, too: no target is set then
+    report = run.await_event("behind", where=lambda event: event["target"] > 0)
     ranks = [entry["rank"] for entry in report["ranks"]]
     run.check(1 in ranks, f"rank 1 is behind, reported are {ranks}")
     count = next(entry["count"] for entry in report["ranks"] if entry["rank"] == 1)

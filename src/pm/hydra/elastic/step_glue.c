@@ -7,6 +7,7 @@
 #include "step_state.h"
 #include <pwd.h>
 #include <sys/uio.h>
+#include "bscu.h"
 #include "pmci.h"
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
@@ -287,15 +288,24 @@ int64_t HYD_step_next_wake(void)
     return HYD_step.wake_ms;
 }
 
+/* What still tries to reach a host that is lost, such as an ssh that nobody told. */
+static void end_launchers(void)
+{
+    for (int i = 0; i < HYD_bscu_pid_count; i++)
+        if (HYD_bscu_pid_list[i] > 0)
+            kill(HYD_bscu_pid_list[i], SIGTERM);
+}
+
 void HYD_step_tick(void)
 {
     int64_t now = HYD_step_now_ms();
 
     if (HYD_step.abort_ms >= 0 && HYD_step.abort_ms <= now) {
         HYD_step.abort_ms = -1;
-        if (HYD_step.ending)
+        if (HYD_step.ending) {
             HYD_pmcd_pmiserv_cleanup_all_pgs();
-        else
+            end_launchers();
+        } else
             HYD_step_end_job();
         return;
     }
@@ -559,11 +569,16 @@ int HYD_step_proxy_lost(struct HYD_proxy *proxy)
 
     if (!g)
         return 0;
-    int rules = rules_apply(g);
-    /* The core names what was lost before stock's error ends the job, and withdraws an expansion. */
+    /* The core says what that means for an adaptation under way. */
     HYD_step_defer_proxy_gone(g, proxy->proxy_id);
-    if (rules)
-        return 0;
+    if (rules_apply(g)) {
+        char text[512];
+        MPL_snprintf(text, sizeof(text), "host %s is lost: its node daemon was killed or cannot be "
+                     "reached any more; the job ends", proxy->node->hostname);
+        effect_tell_user(NULL, text);
+        HYD_step.failed = 1;
+        HYD_step_end_job();
+    }
     struct HYD_step_proxy *p = &g->proxies[proxy->proxy_id];
     while (p->freed < p->processes)
         note_exit(p);

@@ -175,9 +175,10 @@ static HYD_status srun(const struct HYD_proxy *proxy, char **args)
 static HYD_status launch_by_slurm(char **args, struct HYD_proxy *proxy_list, int use_rmk,
                                   int *control_fd)
 {
+    int elastic = HYD_step_options_given() || HYD_step_managed();
     HYD_status status = HYD_SUCCESS;
 
-    if (is_launch(proxy_list) && !HYD_step_options_given() && in_slurm_order(proxy_list))
+    if (is_launch(proxy_list) && !elastic && in_slurm_order(proxy_list))
         return stock_launch(args, proxy_list, HYD_FALSE, control_fd);
     for (const struct HYD_proxy * p = proxy_list; p; p = p->next) {
         status = srun(p, args);

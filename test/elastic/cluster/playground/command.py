@@ -13,9 +13,11 @@ from . import files, hosts, slurm, state
 from .state import Cluster, PlaygroundError
 
 
-def up(folder: Path, nodes: int, with_slurm: bool = False, cpus: int = 4) -> Cluster:
+def up(
+    folder: Path, nodes: int, with_slurm: bool = False, cpus: int = 4, accounting: bool = False
+) -> Cluster:
     """Brings a playground up; what is left of an earlier one that broke off is removed before."""
-    why = hosts.impossible() or (slurm.impossible() if with_slurm else "")
+    why = hosts.impossible() or (slurm.impossible(accounting) if with_slurm else "")
     if why:
         raise PlaygroundError(why)
     if not 1 <= nodes <= hosts.MOST_HOSTS:
@@ -25,7 +27,7 @@ def up(folder: Path, nodes: int, with_slurm: bool = False, cpus: int = 4) -> Clu
         raise PlaygroundError(f"it is up already ({len(known.hosts)} hosts); take it down first, or choose a --name")
     down(folder)
     try:
-        return _up(folder, nodes, with_slurm, cpus)
+        return _up(folder, nodes, with_slurm, cpus, accounting)
     except BaseException as error:
         kept = _log_tails(folder)
         down(folder)
@@ -34,14 +36,14 @@ def up(folder: Path, nodes: int, with_slurm: bool = False, cpus: int = 4) -> Clu
         raise
 
 
-def _up(folder: Path, nodes: int, with_slurm: bool, cpus: int) -> Cluster:
+def _up(folder: Path, nodes: int, with_slurm: bool, cpus: int, accounting: bool) -> Cluster:
     names = hosts.addresses(nodes)
     files.write(folder, names)
     if with_slurm:
-        slurm.write(folder, [name for name in names if name != "head"], cpus)
+        slurm.write(folder, [name for name in names if name != "head"], cpus, accounting)
     cluster = hosts.start(folder, nodes)
     if with_slurm:
-        slurm.start(cluster)
+        slurm.start(cluster, accounting)
     state.save(cluster)
     return cluster
 
@@ -75,7 +77,7 @@ def loaded(folder: Path) -> Cluster:
 def command_up(options: argparse.Namespace, folder: Path) -> int:
     start = time.monotonic()
     with state.locked(folder):
-        cluster = up(folder, options.nodes, options.slurm, options.cpus)
+        cluster = up(folder, options.nodes, options.slurm or options.accounting, options.cpus, options.accounting)
     names = ",".join(host.name for host in cluster.hosts)
     extra = f" with {' '.join(cluster.daemons)}" if cluster.daemons else ""
     print(f"{names} are up{extra} after {time.monotonic() - start:.1f} s; ./run cluster shell enters {options.first}")
@@ -144,6 +146,7 @@ def parser() -> argparse.ArgumentParser:
     one = commands.add_parser("up", help="bring it up")
     one.add_argument("--nodes", type=int, default=4, help="number of hosts: h1, h2, ... (default 4)")
     one.add_argument("--slurm", action="store_true", help="with a stock Slurm, its controller on the host `head`")
+    one.add_argument("--accounting", action="store_true", help="--slurm with slurmdbd and MariaDB")
     one.add_argument("--cpus", type=int, default=4, help="that each node claims to have under Slurm (default 4)")
     one.set_defaults(function=command_up)
     commands.add_parser("down", help="end and remove it").set_defaults(function=command_down)

@@ -2,6 +2,9 @@
 
 The configuration is the smallest that lets jobs be resized; doc/cluster.md says what each setting is for.  It appears
 as /etc/slurm on every host.  One munged serves all hosts: its socket is a file, and files are shared.
+
+Accounting is optional: slurmdbd and a MariaDB on the head, which listens on a socket there and on no port.  Without
+it, Slurm 22.05 takes only one direct change of a job that has been resized.
 """
 
 from __future__ import annotations
@@ -10,12 +13,14 @@ import secrets
 import shutil
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from . import hosts
 from .state import Cluster, Host, PlaygroundError
 
 TOOLS = ("munged", "slurmctld", "slurmd", "sinfo")
+ACCOUNTING_TOOLS = ("mariadbd", "mariadb-install-db", "slurmdbd", "sacctmgr")
 START_LIMIT_S = 60.0
 
 SLURM_CONF = """\
@@ -54,29 +59,59 @@ NodeName={nodes} CPUs={cpus} RealMemory=1000 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=EXCLUSIVE
 """
 
+ACCOUNTING = """\
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=head
+"""
+
+SLURMDBD_CONF = """\
+AuthType=auth/munge
+DbdHost=head
+SlurmUser=root
+StorageType=accounting_storage/mysql
+StorageUser=root
+StorageLoc=playground
+PidFile=/run/slurmdbd.pid
+LogFile={folder}/log/slurmdbd
+"""
+
+MARIADB = """\
+mkdir -p /run/mysqld
+mariadb-install-db --no-defaults --user=root --datadir={folder}/slurm/database --skip-test-db \
+    --auth-root-authentication-method=normal >{folder}/log/mariadb 2>&1 || exit 1
+setsid mariadbd --no-defaults --user=root --datadir={folder}/slurm/database --skip-networking \
+    --socket=/run/mysqld/mysqld.sock --pid-file=/run/mysqld/mysqld.pid --innodb-buffer-pool-size=16M \
+    --innodb-lock-wait-timeout=900 --innodb-flush-log-at-trx-commit=0 >>{folder}/log/mariadb 2>&1 </dev/null &
+"""
+
 CGROUP_CONF = """\
 CgroupPlugin=cgroup/v1
 CgroupAutomount=no
 """
 
 
-def impossible() -> str:
-    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+def impossible(accounting: bool = False) -> str:
+    missing = [tool for tool in TOOLS + ACCOUNTING_TOOLS * accounting if shutil.which(tool) is None]
     if missing:
-        return f"missing for --slurm: {' '.join(missing)} (Debian: slurmctld slurmd slurm-client munge)"
+        packages = "slurmctld slurmd slurm-client munge" + " slurmdbd mariadb-server" * accounting
+        return f"missing for Slurm: {' '.join(missing)} (Debian: {packages})"
     if not Path("/etc/slurm").is_dir():
         return "there is no /etc/slurm to put the playground's configuration over; is Slurm installed from packages?"
     return ""
 
 
-def write(folder: Path, names: list[str], cpus: int) -> None:
+def write(folder: Path, names: list[str], cpus: int, accounting: bool) -> None:
     """Makes the files; before the hosts start, since these put them in their place."""
     for part in ("etc", "munge", "state"):
         (folder / "slurm" / part).mkdir(mode=0o755, parents=True)
     nodes = f"h[1-{len(names)}]" if len(names) > 1 else names[0]
-    text = SLURM_CONF.format(folder=folder, nodes=nodes, cpus=cpus, accounting="")
+    text = SLURM_CONF.format(folder=folder, nodes=nodes, cpus=cpus, accounting=ACCOUNTING * accounting)
     (folder / "slurm" / "etc" / "slurm.conf").write_text(text, encoding="utf-8")
     (folder / "slurm" / "etc" / "cgroup.conf").write_text(CGROUP_CONF, encoding="utf-8")
+    if accounting:
+        settings = folder / "slurm" / "etc" / "slurmdbd.conf"
+        settings.touch(mode=0o600)
+        settings.write_text(SLURMDBD_CONF.format(folder=folder), encoding="utf-8")
     key = folder / "slurm" / "munge.key"
     key.touch(mode=0o600)
     key.write_bytes(secrets.token_bytes(128))
@@ -104,6 +139,24 @@ def start_munge(cluster: Cluster) -> None:
     )
 
 
+def _await(what: str, ready: Callable[[], bool], cluster: Cluster) -> None:
+    end = time.monotonic() + START_LIMIT_S
+    while not ready():
+        if time.monotonic() > end:
+            raise PlaygroundError(f"{what}; see {cluster.folder}/log")
+        time.sleep(0.1)
+
+
+def start_accounting(cluster: Cluster) -> None:
+    """The database, slurmdbd, and the cluster's entry."""
+    head, socket = cluster.head, Path(f"/proc/{cluster.head.pid}/root/run/mysqld/mysqld.sock")
+    _daemon(cluster, head, "sh", "-c", MARIADB.format(folder=cluster.folder))
+    _await("MariaDB does not start", socket.exists, cluster)
+    _daemon(cluster, head, "slurmdbd")
+    add = ("sacctmgr", "-i", "add", "cluster", "playground")
+    _await("slurmdbd does not answer", lambda: hosts.run(cluster, head, *add).returncode == 0, cluster)
+
+
 def start_controller(cluster: Cluster) -> None:
     _daemon(cluster, cluster.head, "slurmctld")
 
@@ -121,15 +174,17 @@ def node_states(cluster: Cluster) -> dict[str, str]:
     return dict(line.split(maxsplit=1) for line in done.stdout.splitlines() if done.returncode == 0)
 
 
-def start(cluster: Cluster) -> None:
+def start(cluster: Cluster, accounting: bool) -> None:
     """Starts everything and waits until all nodes can be used."""
     start_munge(cluster)
+    if accounting:
+        start_accounting(cluster)
     start_controller(cluster)
     for host in cluster.hosts:
         start_node(cluster, host)
-    end = time.monotonic() + START_LIMIT_S
-    while not all(state == "idle" for state in (node_states(cluster) or {"": ""}).values()):
-        if time.monotonic() > end:
-            raise PlaygroundError(f"Slurm's nodes are not ready: {node_states(cluster)}; see {cluster.folder}/log")
-        time.sleep(0.1)
-    cluster.daemons = ["munged", "slurmctld", "slurmd"]
+    _await(
+        "Slurm's nodes do not become idle",
+        lambda: set((node_states(cluster) or {"": ""}).values()) == {"idle"},
+        cluster,
+    )
+    cluster.daemons = ["munged", *["mariadbd", "slurmdbd"] * accounting, "slurmctld", "slurmd"]

@@ -1,0 +1,1 @@
+"""Tests of adaptations between hosts: each brings up a playground of its own, and nothing may be left in it."""

@@ -1,0 +1,128 @@
+"""One test on a playground of its own: what harness.job does for one machine, on hosts.
+
+Jobs are started on a host as a user there would; programs, working folder and logs lie on the file system that all
+hosts share.  After the test every host must be as it was before: processes, /dev/shm and /run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness import processes
+from harness.job import GRACE_S, POLL_S, Job, Setting, TestRun
+from harness.testlist import Test
+from playground import command, hosts, state
+from playground.state import Cluster, Host
+
+PRIVATE = ("dev/shm", "run")  # each host has its own
+
+
+class HostRun(TestRun):
+    """A test in progress, on `nodes` hosts."""
+
+    def __init__(self, test: Test, setting: Setting, folder: Path, nodes: int, slurm: bool) -> None:
+        super().__init__(test, setting, folder)
+        self.environment["XDG_RUNTIME_DIR"] = f"/run/user/{os.getuid()}"
+        self.place = folder / "c"
+        self.cluster: Cluster = command.up(self.place, nodes, with_slurm=slurm)
+        self.files_before = {host.name: self._private_files(host) for host in self._all()}
+        self.processes_before = {host.name: set(hosts.processes(host)) for host in self._all()}
+
+    def _all(self) -> list[Host]:
+        return [*self.cluster.hosts, self.cluster.head]
+
+    def host(self, name: str) -> Host:
+        return self.cluster.host(name)
+
+    # ---- commands
+
+    def inside(self, words: Sequence[str], host: str = "h1") -> list[str]:
+        return hosts.enter(self.host(host), words, str(self.work))
+
+    def start(self, command: Sequence[str], stdin: str | None = None) -> Job:
+        return super().start(self.inside(command), stdin)
+
+    def on(self, host: str, *words: str, limit_s: float = 60) -> subprocess.CompletedProcess[str]:
+        """Runs a command on a host and waits for it."""
+        done = subprocess.run(
+            self.inside(words, host),
+            capture_output=True,
+            text=True,
+            env=self.environment,
+            timeout=limit_s,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        self.notes.append(f"{host}$ {' '.join(words)} -> {done.returncode}")
+        self.notes += (done.stdout + done.stderr).splitlines()
+        return done
+
+    def elastic(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [str(self.setting.prefix / "bin" / "elastic"), *arguments]
+        return self.on("h1", *command, limit_s=self.time_left())
+
+    def pids(self, host: str, program: str) -> list[int]:
+        """Processes of a program on a host, as numbered outside."""
+        found = []
+        for pid in hosts.processes(self.host(host)):
+            with contextlib.suppress(OSError):
+                if Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip() == program[:15]:
+                    found.append(pid)
+        return found
+
+    def crash(self, host: str) -> None:
+        hosts.crash(self.host(host))
+        self.notes.append(f"crashed {host}")
+
+    # ---- end
+
+    def _private_files(self, host: Host) -> set[str]:
+        found = set()
+        for part in PRIVATE:
+            root = Path(f"/proc/{host.pid}/root") / part
+            for folder, _, names in os.walk(root):
+                found.update(os.path.join(folder, name).split("/root/", 1)[1] for name in names)
+        return found
+
+    def _left_on(self, host: Host) -> list[str]:
+        left = []
+        for pid in set(hosts.processes(host)) - self.processes_before[host.name]:
+            if hosts.start_time(pid) < 0:
+                continue  # has ended; we are its parent now and collect it later
+            with contextlib.suppress(OSError):
+                words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                left.append(f"left behind on {host.name}: process {words.strip()[:120]}")
+        new = self._private_files(host) - self.files_before[host.name]
+        return left + [f"left behind on {host.name}: file /{name}" for name in sorted(new)]
+
+    def leftovers(self) -> list[str]:
+        try:
+            for job in self.jobs:
+                job.stop()
+            left = self._await_clean()
+            for host in self._all():
+                log = self.place / "log" / f"sshd-{host.name}"
+                if left and log.exists():
+                    self.notes += log.read_text(errors="replace").splitlines()[-5:]
+        finally:
+            command.down(self.place)
+        self.before = processes.shared_names()  # outside others work, too; what the hosts have is checked
+        return left + super().leftovers()
+
+    def _await_clean(self) -> list[str]:
+        end = time.monotonic() + GRACE_S * self.setting.patience_factor
+        while True:
+            left = [text for host in self._all() if hosts.alive(host) for text in self._left_on(host)]
+            if not left or time.monotonic() > end:
+                return left
+            time.sleep(POLL_S)
+
+
+def temporary_playground(folder: Path) -> Path:
+    """A folder for a playground that a test brings up by the command."""
+    return state.folder_of("", str(folder))

@@ -1,0 +1,65 @@
+/*
+ * An elastic program whose end the test decides:   elastic_loop STOP-FILE
+ *
+ * Steps in common (one reduction and 5 ms each) until rank 0 sees the file.  Each step adds 1 to a counter that all
+ * carry; at the end all must have the same, and rank 0 tells so.  Nobody runs ahead of the others by more than a step,
+ * however busy the machine is, so that an adaptation is agreed on at once.
+ */
+
+#include <mpi.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static long steps = 0;
+
+static void adapt(int joining_here)
+{
+    MPI_Comm intercomm, new_world;
+    int staying, leaving, joining, rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_adapt_begin(&intercomm, &new_world, &staying, &leaving, &joining);
+    if (joining > 0)
+        MPI_Bcast(&steps, 1, MPI_LONG, joining_here ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL, intercomm);
+    MPI_Comm_adapt_commit();
+}
+
+/* Returns whether the file is there, the same everywhere. */
+static int step(const char *stop_file)
+{
+    const struct timespec pause = { 0, 5000000 };
+    int rank, stop, seen;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    seen = rank == 0 && access(stop_file, F_OK) == 0;
+    MPI_Allreduce(&seen, &stop, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    steps++;
+    nanosleep(&pause, NULL);
+    return stop;
+}
+
+int main(int argc, char **argv)
+{
+    int status, pending, rank, size;
+    long least, most;
+
+    MPI_Init_adapt(&argc, &argv, &status);
+    if (argc != 2)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    if (status == MPI_ADAPT_STATUS_JOINING)
+        adapt(1);
+    while (!step(argv[1])) {
+        MPI_Probe_adapt(&pending, &status, NULL);
+        if (pending)
+            adapt(0);
+    }
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Reduce(&steps, &least, 1, MPI_LONG, MPI_MIN, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&steps, &most, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("%d processes, %ld steps, which is %s\n", size, most, least == most ? "right" : "WRONG");
+    MPI_Finalize();
+    return rank == 0 && least != most;
+}
