@@ -4,8 +4,7 @@
  *
  * Nothing here blocks: bytes are taken from a pipe only when the last ones could be passed on, and written only
  * where poll says that there is room.  All pipes are open on both sides from the start, so that the step's opening
- * and closing loses nothing: the job's end is what ends the output, after which all that it holds is passed on
- * (drained()).
+ * and closing loses nothing: the end of the job ends the output, after which what it holds is passed on (drained()).
  */
 
 #ifndef ELASTIC_CLI_JOB_PIPES_H_INCLUDED
