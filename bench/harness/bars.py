@@ -111,7 +111,7 @@ _BARS = (
         "flat",
         "many adaptations: nothing grows",
         1.02,
-        "memory, descriptors, mappings, shared segments of rank 0, the launcher's too, at the end",
+        "memory, descriptors, mappings, shared segments of rank 0, at the end",
         "the same after a tenth of the adaptations",
     ),
     Bar(
