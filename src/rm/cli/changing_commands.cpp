@@ -115,7 +115,9 @@ int resize_job(Changing &options, const std::string &job)
 
 int run_resize(Changing &options)
 {
-    int code = DONE;
+    int code = check_resize(options.resize);
+    if (code != DONE)
+        return code;
     auto target = find_target(options.elasticd, options.id, code);
     if (!target)
         return code;

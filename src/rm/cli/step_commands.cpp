@@ -133,11 +133,15 @@ int wait_for_end(const std::string &step, StepConnection &connection, bool json)
 
 }  // namespace
 
+int check_resize(const ResizeWish &wish)
+{
+    auto request = resize_request(wish);
+    return request ? static_cast<int>(DONE) : complain(USAGE, request.error());
+}
+
 int step_resize(const std::string &step, const ResizeWish &wish, bool json)
 {
     auto request = resize_request(wish);
-    if (!request)
-        return complain(USAGE, request.error());
     int code = DONE;
     auto found = open_step(step, code);
     if (!found)

@@ -18,6 +18,9 @@ struct ResizeWish {
     bool wait = false;
 };
 
+/* Whether the wish can be written as a request: DONE, or USAGE after a message. */
+int check_resize(const ResizeWish &wish);
+
 int step_ps(bool json);
 int step_resize(const std::string &step, const ResizeWish &wish, bool json);
 int step_cancel(const std::string &step, bool json);

@@ -159,8 +159,8 @@ void Core::Impl::on(const StepEnded &event)
         return;
     job->exit_code = event.exit_code;
     /* It has come to its end before it could be stopped (perhaps while nobody looked: elasticd
-     * was down). */
-    if (job->state == JobState::COMPLETING && event.exit_code == 0 &&
+     * was down).  After a signal code 0 says nothing: mpiexec may end with it. */
+    if (job->state == JobState::COMPLETING && event.exit_code == 0 && !event.signalled &&
         job->verdict != JobState::CANCELLED) {
         job->verdict = JobState::DONE;
         job->reason.clear();

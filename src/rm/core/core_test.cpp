@@ -157,6 +157,18 @@ TEST(CoreTest, a_job_that_ended_well_while_nobody_looked_is_done)
     EXPECT_EQ(driver.job(id).reason, "");
 }
 
+TEST(CoreTest, a_job_that_was_stopped_has_failed_even_with_code_0)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    JobId id = driver.submit(rigid(4, 60000));
+    driver.run(id);
+    driver.wait(60000);
+    EXPECT_EQ(driver.job(id).state, JobState::COMPLETING);
+    driver.send(StepEnded{id, 1, 0, "", true});
+    EXPECT_EQ(driver.job(id).state, JobState::FAILED);
+    EXPECT_EQ(driver.job(id).reason, "the time limit of 60 s is reached");
+}
+
 /* ---- starts that go wrong ------------------------------------------------------------ */
 
 TEST(CoreTest, a_start_that_fails_is_tried_again_and_given_up)

@@ -222,7 +222,8 @@ struct StepEnded {                      /* mpiexec and all its processes have en
     uint32_t step = 0;
     int exit_code = 0;                  /* 128 + signal if a signal ended it */
     std::string reason;                 /* may be empty */
-    ELASTIC_FIELDS(job, step, exit_code, reason)
+    bool signalled = false;             /* it had been sent a signal: its end may not be its own */
+    ELASTIC_FIELDS(job, step, exit_code, reason, signalled)
 };
 
 /* It is certain that nothing of it runs, and nobody knows how it ended. */

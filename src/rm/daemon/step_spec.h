@@ -59,7 +59,8 @@ struct StepExitFile {
     bool started = false;       /* false: the program could not be run, reason says why */
     int exit_code = 0;          /* 128 + number, if a signal ended it */
     std::string reason;
-    ELASTIC_FIELDS(started, exit_code, reason)
+    bool signalled = false;     /* elastic-stepd had sent it a signal before */
+    ELASTIC_FIELDS(started, exit_code, reason, signalled)
 };
 
 /* elastic-stepd's lines, on each connection and when something changes. */

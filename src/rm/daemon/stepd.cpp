@@ -321,6 +321,7 @@ void Stepd::registered()
  * alone, which passes it on. */
 void Stepd::signal_step(int number)
 {
+    signalled_ = signalled_ || (program_ > 0 && !ended_);
     if (number == SIGKILL) {
         killing_ = true;
         if (program_ > 0 && !ended_)
@@ -340,7 +341,7 @@ void Stepd::reap()
         if (pid == program_)
             program_ended(status);
     if (ended_ && pid < 0 && errno == ECHILD)
-        finish({true, exit_code_, ""});
+        finish({true, exit_code_, "", signalled_});
 }
 
 void Stepd::program_ended(int status)

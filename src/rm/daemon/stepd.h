@@ -66,6 +66,7 @@ class Stepd {
     pid_t program_ = 0;
     bool ended_ = false, killing_ = false, written_ = false;
     int exit_code_ = 0;
+    bool signalled_ = false;    /* while the program ran */
 };
 
 }  // namespace elastic::rm

@@ -285,7 +285,7 @@ void Steps::stepd_gone(Step &step)
     if (!exit)
         lost(step);
     else if (exit->started)
-        end(step, StepEnded{job, number, exit->exit_code, exit->reason});
+        end(step, StepEnded{job, number, exit->exit_code, exit->reason, exit->signalled});
     else
         end(step, StepStartFailed{job, number, exit->reason});
 }

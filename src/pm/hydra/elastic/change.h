@@ -24,7 +24,7 @@ struct ChangeRequest {
     int size = 0;               /* after the change */
     std::optional<std::vector<int>> leave;      /* ranks before the change; none: the highest */
     std::vector<std::string> hosts;     /* for joining processes; empty: wherever there is room */
-    std::string tag;            /* the client's own mark, repeated in the event "requested" */
+    std::string tag{};          /* the client's own mark, repeated in the event "requested" */
 };
 
 struct Change {
