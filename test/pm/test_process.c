@@ -20,7 +20,7 @@
  *     usr1=1         prints a line when SIGUSR1 comes
  *     delay=S        joining processes wait S seconds before they do anything
  *
- * Its world is what the plans say.  In the window all processes meet (through a file in /dev/shm that
+ * Its world is what the plans say.  In the window all processes meet (through a shared file that
  * is named after mpiexec's pid, so all must be on one machine); real communication is libmpi's
  * business.  Exit code 0, or 2 with a message if the protocol is broken: a target passed,
  * a TRUE at another count than the gate's, a plan that does not hold us, an epoch out of order.
@@ -263,7 +263,7 @@ static void check_card(const struct pmi_adapt_plan *plan, const struct pmi_adapt
 
 #define EPOCHS_MAX 65536
 
-static char meeting_name[64];
+static char meeting_name[256];
 static uint32_t *meeting;       /* processes that have arrived, by epoch */
 
 static void open_meeting(void)
@@ -273,7 +273,10 @@ static void open_meeting(void)
 
     if (sscanf(board->group, "kvs_%d_", &mpiexec) != 1)
         die("group %s does not tell the pid of mpiexec", board->group);
-    snprintf(meeting_name, sizeof(meeting_name), "/dev/shm/test_process-%d", mpiexec);
+    /* the harness removes its folder, also after a job that was killed */
+    const char *folder = getenv("ELASTIC_PM_TEST");
+    snprintf(meeting_name, sizeof(meeting_name), "%s/test_process-%d", folder ? folder : "/dev/shm",
+             mpiexec);
     int fd = open(meeting_name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, (off_t) bytes) < 0)
         die("unable to open %s: %s", meeting_name, strerror(errno));
