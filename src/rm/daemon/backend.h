@@ -48,8 +48,8 @@ class Backend {
     virtual std::vector<std::string> launcher_environment() const = 0;
 };
 
-/* The one that the configuration asks for. */
-std::unique_ptr<Backend> make_backend(const Settings &settings, Loop &loop);
+/* The one that the configuration asks for (backend.kind), or why there is none. */
+Result<std::unique_ptr<Backend>> make_backend(const Settings &settings, Loop &loop);
 
 }  // namespace elastic::rm
 

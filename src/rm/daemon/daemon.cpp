@@ -144,10 +144,17 @@ std::string Daemon::recover()
 
 std::string Daemon::start_parts()
 {
+    /* Before anything starts a process: its end must not be missed. */
+    loop_.watch_signals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [this](int number) { on_signal(number); });
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);    /* a limit is an error like a full disk */
     std::string error = access_.read_tokens();
     if (!error.empty())
         return error;
-    backend_ = make_backend(settings_, loop_);
+    auto backend = make_backend(settings_, loop_);
+    if (!backend)
+        return backend.error();
+    backend_ = std::move(backend.value());
     Config config = settings_.core();
     config.asynchronous_nodes = backend_->asynchronous_nodes();
     if (state().seq == 0 || !(state().config == config))
@@ -164,9 +171,6 @@ std::string Daemon::start_parts()
         error = backend_->start(state(), [this](EventContent content) { tell(std::move(content)); });
     if (!error.empty())
         return error;
-    loop_.watch_signals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [this](int number) { on_signal(number); });
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);    /* a limit is an error like a full disk */
     if (!commit())
         return storage_error_;
     for (const Action &action : core_.pending())
@@ -220,7 +224,7 @@ void Daemon::run()
 void Daemon::on_signal(int number)
 {
     if (number == SIGCHLD) {
-        steps_->reap();
+        loop_.reap_children();
     } else if (number == SIGHUP) {
         std::string error = access_.read_tokens();
         log_line(error.empty() ? LogLevel::INFO : LogLevel::ERROR, error.empty() ? "tokens read again" : error);

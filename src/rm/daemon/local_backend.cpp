@@ -31,9 +31,4 @@ void LocalBackend::look_at(const std::string &node)
         tell_(NodeUp{found->first, found->second});
 }
 
-std::unique_ptr<Backend> make_backend(const Settings &settings, Loop &)
-{
-    return std::make_unique<LocalBackend>(settings);    /* the configuration knows no other kind yet */
-}
-
 }  // namespace elastic::rm
