@@ -54,6 +54,7 @@ class Core::Impl {
 
     /* core_nodes.cpp */
     void on(const NodeUp &event);
+    void on(const NodeSuspect &event);
     void on(const NodeDown &event);
     void on(const NodeRemoved &event);
     void on(const NodesAcquired &event);
@@ -62,6 +63,7 @@ class Core::Impl {
     void on(const NodesLost &event);
     void on(const NodesWanted &event);
     void down(Node &node, const std::string &reason);
+    void count_as_given(const Node &node);
     void forget_removed_nodes();
     bool can_have(const Job &job, const Blocks &instead_of, const Blocks &blocks) const;
 

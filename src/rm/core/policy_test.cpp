@@ -375,8 +375,9 @@ TEST_F(WholeNodesTest, jobs_give_way_to_others_and_come_back)
     driver.commit(first);
     driver.wait(10 * MINUTE);           /* what idles is left to them */
     EXPECT_EQ(driver.job(first).size(), 8);
-    driver.send(NodeDown{"n2", "in use"});
-    driver.send(NodeDown{"n3", "in use"});
+    driver.send(NodeSuspect{"n2", "in use"});
+    driver.send(NodeSuspect{"n3", "in use"});
+    EXPECT_EQ(driver.core.state().wanted_nodes, 0);     /* what they have taken they want no more */
     driver.send(NodesWanted{0, ""});
     driver.wait(MINUTE);
     EXPECT_EQ(driver.job(first).size(), 8);
@@ -397,7 +398,8 @@ TEST_F(WholeNodesTest, others_are_ahead_of_our_own_queue)
     JobId waiting = driver.submit(rigid(4));
     driver.commit(first);               /* one node for them, the next one for ours */
     EXPECT_EQ(state_of(driver, waiting), JobState::PENDING);
-    EXPECT_EQ(resized(), 8);
+    ASSERT_TRUE(driver.job(first).adaptation);
+    EXPECT_EQ(driver.job(first).adaptation->size, 8);
     driver.commit(first);
     EXPECT_EQ(state_of(driver, waiting), JobState::STARTING);
     EXPECT_EQ(driver.core.state().indices().free_cores, 4);

@@ -54,7 +54,7 @@ bool is_of_people(const EventContent &content)
 void log_record(const Record &record)
 {
     static const char *const NOTABLE[] = {record::SUBMITTED, record::STARTED, record::COMMITTED, record::WITHDRAWN,
-                                          record::FAILED, record::ENDED, record::REQUEUED, record::NODE_DOWN,
+                                          record::FAILED, record::ENDED, record::REQUEUED, record::NODE_SUSPECT, record::NODE_DOWN,
                                           record::NODE_DRAINING, record::NODE_RESUMED, record::UNEXPECTED};
     bool notable = std::any_of(std::begin(NOTABLE), std::end(NOTABLE),
                                [&](const char *name) { return record.event == name; });
