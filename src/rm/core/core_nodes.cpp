@@ -204,8 +204,9 @@ void Core::Impl::on(const NodesReleased &event)
 /* What others have taken they want no more: else jobs would give way once more before NodesWanted says so. */
 void Core::Impl::count_as_given(const Node &node)
 {
-    if (node.state() == NodeState::UP && node.used == 0 && state.wanted_nodes > 0)
-        state.wanted_nodes--;
+    if (node.state() == NodeState::UP && node.used == 0 && state.wanted_nodes > 0 &&
+        --state.wanted_nodes == 0)
+        state.wanted_by.clear();
 }
 
 /* If its step has ended because of that before this was known, it has not failed by itself. */

@@ -45,6 +45,12 @@ struct Settings {
     int64_t local_nodes = 0, local_cores_per_node = 0;
     std::string local_node_prefix;
 
+    std::string slurm_partition, slurm_account, slurm_qos, slurm_resize;
+    std::vector<std::string> slurm_options;
+    int64_t slurm_poll_ms = 0, slurm_wait_ms = 0;
+    bool slurm_yield = true;
+    int64_t slurm_yield_priority = 0, slurm_yield_patience_ms = 0;
+
     int64_t jobs_max = 0, jobs_per_user_max = 0, connections_max = 0, connections_per_user_max = 0;
     int64_t rate_per_s = 0;
     int64_t finished_in_memory = 0, history_keep_ms = 0, snapshot_events = 0;

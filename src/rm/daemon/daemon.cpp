@@ -157,6 +157,7 @@ std::string Daemon::start_parts()
     backend_ = std::move(backend.value());
     Config config = settings_.core();
     config.asynchronous_nodes = backend_->asynchronous_nodes();
+    config.whole_nodes = backend_->whole_nodes();
     if (state().seq == 0 || !(state().config == config))
         tell(Configure{config});
     steps_ = std::make_unique<Steps>(
@@ -468,6 +469,9 @@ void Daemon::start_step(const StartStep &start)
                           : Result<Launch>(Error{"the store does not know what is to be run"});
         if (!launch || !job)
             return Error{launch ? "the job is gone" : launch.error()};
+        std::string error = backend_->prepare_step(*job, folder);
+        if (!error.empty())
+            return Error{error};
         LaunchPlace place{settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(),
                           folder, settings_.socket};
         return Steps::Program{make_step(launch.value(), *job, start, place), row->script,
