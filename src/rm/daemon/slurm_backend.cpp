@@ -11,10 +11,6 @@
 #include "daemon/slurm_launch.h"
 #include "daemon/step_spec.h"
 
-#ifndef ELASTIC_LIBEXECDIR
-#define ELASTIC_LIBEXECDIR "/usr/local/libexec/elastic-mpich"
-#endif
-
 namespace elastic::rm {
 
 namespace {
@@ -58,6 +54,9 @@ std::string SlurmBackend::start(const State &known, Tell tell)
 {
     state_ = &known;
     tell_ = std::move(tell);
+    launcher_ = settings_.stepd.substr(0, settings_.stepd.rfind('/') + 1) + "elastic-srun";
+    if (access(launcher_.c_str(), X_OK) != 0)
+        return launcher_ + " cannot be run, which starts processes through Slurm: it is installed beside elastic-stepd";
     auto id = read_cluster_id(settings_.state_dir);
     if (!id)
         return id.error();
@@ -291,12 +290,12 @@ bool SlurmBackend::is_given_back(const ReleaseNodes &release, const SlurmLook &l
 
 std::vector<std::string> SlurmBackend::launcher_options() const
 {
-    return {"-launcher", "slurm", "-launcher-exec", ELASTIC_LIBEXECDIR "/elastic-srun"};
+    return {"-launcher", "slurm", "-launcher-exec", launcher_};
 }
 
 std::vector<std::string> SlurmBackend::launcher_environment() const
 {
-    return {"HYDRA_LAUNCHER=slurm", "HYDRA_LAUNCHER_EXEC=" ELASTIC_LIBEXECDIR "/elastic-srun"};
+    return {"HYDRA_LAUNCHER=slurm", "HYDRA_LAUNCHER_EXEC=" + launcher_};
 }
 
 std::string SlurmBackend::prepare_step(const Job &job, const std::string &folder)

@@ -106,6 +106,7 @@ class SlurmBackend : public Backend {
     const State *state_ = nullptr;
     Tell tell_;
     std::string cluster_;
+    std::string launcher_;                      /* elastic-srun, beside elastic-stepd */
 
     Resize resize_ = Resize::UNKNOWN;
     std::string resize_why_;
