@@ -137,9 +137,7 @@ std::string Core::Impl::refusal(const JobSpec &spec, AnswerCode &code) const
                " jobs already; submit again when some have ended";
     code = AnswerCode::CAPACITY;
     int size = size_at_least(spec, 1);
-    /* Before whoever owns the nodes has said which there are, nobody knows. */
-    bool unknown = state.config.asynchronous_nodes && state.nodes.empty();
-    if (!state.config.check_capacity || unknown)
+    if (!state.config.check_capacity)
         return "";
     int room = Space::empty(state, false).room(spec);
     if (room >= size)

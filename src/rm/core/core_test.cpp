@@ -515,19 +515,6 @@ TEST_F(AsynchronousTest, a_start_waits_again_if_its_nodes_go_down_before_they_ar
     EXPECT_EQ(driver.job(id).state, JobState::PENDING);
 }
 
-TEST(UnknownNodesTest, jobs_are_accepted_before_the_nodes_are_known)
-{
-    Config config = CoreDriver::config_of(PolicyKind::FCFS);
-    config.asynchronous_nodes = config.whole_nodes = true;
-    CoreDriver driver(config);
-    JobId id = driver.submit(rigid(3));
-    EXPECT_TRUE(driver.job(id).spec.whole_nodes);
-    driver.send(NodeUp{"n0", 4});
-    EXPECT_EQ(driver.job(id).state, JobState::STARTING);
-    driver.send(Submit{"large", rigid(5)});
-    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::CAPACITY);
-}
-
 TEST_F(AsynchronousTest, nodes_that_cannot_be_used_are_given_back)
 {
     JobId first = driver.submit(rigid(4));

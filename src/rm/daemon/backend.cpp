@@ -2,6 +2,7 @@
 
 #include "daemon/backend.h"
 
+#include "daemon/hosts_backend.h"
 #include "daemon/local_backend.h"
 #include "daemon/slurm_backend.h"
 
@@ -25,6 +26,7 @@ template <class Each> std::unique_ptr<Backend> make(const Settings &settings, Lo
 
 constexpr Kind KINDS[] = {
     {"local", make<LocalBackend>},
+    {"hosts", make<HostsBackend>},
     {"slurm", make<SlurmBackend>},
 };
 

@@ -44,6 +44,9 @@ struct Settings {
     std::string backend;
     int64_t local_nodes = 0, local_cores_per_node = 0;
     std::string local_node_prefix;
+    std::vector<std::string> hosts;
+    std::string hosts_file, ssh, ssh_config;
+    int64_t check_interval_ms = 0, check_timeout_ms = 0, check_failures = 0, checks_at_once = 0;
 
     std::string slurm_partition, slurm_account, slurm_qos, slurm_resize;
     std::vector<std::string> slurm_options;

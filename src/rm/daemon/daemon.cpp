@@ -155,11 +155,6 @@ std::string Daemon::start_parts()
     if (!backend)
         return backend.error();
     backend_ = std::move(backend.value());
-    Config config = settings_.core();
-    config.asynchronous_nodes = backend_->asynchronous_nodes();
-    config.whole_nodes = backend_->whole_nodes();
-    if (state().seq == 0 || !(state().config == config))
-        tell(Configure{config});
     steps_ = std::make_unique<Steps>(
         loop_, StepsConfig{settings_.state_dir + "/steps", settings_.stepd, geteuid() == 0},
         [this](EventContent content) { tell(std::move(content)); },
@@ -172,11 +167,25 @@ std::string Daemon::start_parts()
         error = backend_->start(state(), [this](EventContent content) { tell(std::move(content)); });
     if (!error.empty())
         return error;
+    configure();
     if (!commit())
         return storage_error_;
     for (const Action &action : core_.pending())
         perform(action);
     return listen();
+}
+
+/* Before everything else that has come in, since the first event of a log must be this one. */
+void Daemon::configure()
+{
+    Config config = settings_.core();
+    config.asynchronous_nodes = backend_->asynchronous_nodes();
+    config.whole_nodes = backend_->whole_nodes();
+    config.check_capacity = backend_->capacity_known();
+    bool is_told = !inbox_.empty() && std::holds_alternative<Configure>(inbox_.front().content);
+    if (!is_told && (state().seq == 0 || !(state().config == config)))
+        inbox_.push_front({Configure{config}, std::nullopt, nullptr});
+    loop_.turn_again();
 }
 
 std::string Daemon::listen()
@@ -340,6 +349,7 @@ void Daemon::handle(const Event &event, Pending &pending)
 {
     JobId last_job = state().last_job;
     metrics_.count_event(name_of(event.content));
+    look_for_cause(event.content);
     Actions actions = core_.handle(event);
     for (const Action &action : actions) {
         derive(action);
@@ -361,6 +371,29 @@ void Daemon::handle(const Event &event, Pending &pending)
         pending.done(nullptr, false);
     }
     after_event(event.content);
+}
+
+/* What fails may be the nodes' fault: they are looked at while it is still known which they are. */
+void Daemon::look_for_cause(const EventContent &content)
+{
+    auto look = [this](JobId id, auto &&blocks_of) {
+        const Job *job = state().job(id);
+        std::vector<std::string> nodes;
+        for (const Block &block : job ? blocks_of(*job) : Blocks())
+            nodes.push_back(block.node);
+        if (!nodes.empty())
+            backend_->step_failed_on(nodes);
+    };
+    auto world = [](const Job &job) { return job.blocks; };
+    auto joining = [](const Job &job) { return job.adaptation ? job.adaptation->joining : Blocks(); };
+    if (auto failed = std::get_if<StepFailed>(&content))
+        look(failed->job, joining);
+    else if (auto withdrawn = std::get_if<StepWithdrawn>(&content))
+        look(withdrawn->job, joining);
+    else if (auto ended = std::get_if<StepEnded>(&content); ended && ended->exit_code != 0 && !ended->signalled)
+        look(ended->job, world);
+    else if (auto lost = std::get_if<StepLost>(&content))
+        look(lost->job, world);
 }
 
 /* The rows that follow from an event. */
@@ -393,6 +426,9 @@ void Daemon::after_event(const EventContent &content)
     else if (auto committed = std::get_if<StepCommitted>(&content)) {
         if (const Job *job = state().job(committed->job))
             steps_->set_hosts(*job);
+    } else if (std::holds_alternative<NodeUp>(content) || std::holds_alternative<NodeDown>(content)) {
+        if (state().config.check_capacity != backend_->capacity_known())
+            configure();
     }
 }
 

@@ -86,7 +86,9 @@ class Daemon {
     std::string recover();
     std::string start_parts();
     std::string listen();
+    void configure();
     void tell(EventContent content);
+    void look_for_cause(const EventContent &content);
     void end_of_turn();
     bool commit();
     void storage_failed(const std::string &error);

@@ -38,6 +38,7 @@ class SlurmBackend : public Backend {
     std::string start(const State &known, Tell tell) override;
     bool asynchronous_nodes() const override { return true; }
     bool whole_nodes() const override { return true; }
+    bool capacity_known() const override { return state_ && !state_->nodes.empty(); }
     void acquire(const AcquireNodes &action) override;
     void release(const ReleaseNodes &action) override;
     std::string prepare_step(const Job &job, const std::string &folder) override;

@@ -2,6 +2,8 @@
 
 #include "daemon/slurm_text.h"
 
+#include "daemon/node_list.h"
+
 #include <algorithm>
 #include <charconv>
 
@@ -10,9 +12,6 @@ namespace elastic::rm {
 namespace {
 
 using Fields = std::vector<std::string_view>;
-
-constexpr size_t NAME_MAX_BYTES = 255;
-constexpr size_t DIGITS_MAX = 9;
 
 template <class Number> bool read_number(std::string_view text, Number &number)
 {
@@ -29,13 +28,6 @@ std::string_view trimmed(std::string_view text)
     return text.substr(begin, text.find_last_not_of(SPACE) + 1 - begin);
 }
 
-bool is_name(std::string_view name)
-{
-    return !name.empty() && name.size() <= NAME_MAX_BYTES &&
-           name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
-               std::string_view::npos;
-}
-
 /* Slurm says "no value" in several ways. */
 std::string value_or_nothing(std::string_view text)
 {
@@ -43,97 +35,7 @@ std::string value_or_nothing(std::string_view text)
     return text == "(null)" || text == "none" || text == "None" || text == "N/A" ? "" : std::string(text);
 }
 
-/* ---- host lists ---------------------------------------------------------------------------------------- */
-
-/* The commas outside of brackets. */
-Result<Fields> cut_list(std::string_view text)
-{
-    Fields parts;
-    size_t begin = 0;
-    bool inside = false;
-    for (size_t i = 0; i <= text.size(); i++) {
-        char c = i < text.size() ? text[i] : ',';
-        if ((c == '[' && inside) || (c == ']' && !inside) || (i == text.size() && inside))
-            return Error{"brackets do not match in the host list '" + std::string(text.substr(0, 80)) + "'"};
-        inside = c == '[' || (inside && c != ']');
-        if (c == ',' && !inside) {
-            parts.push_back(text.substr(begin, i - begin));
-            begin = i + 1;
-        }
-    }
-    return parts;
-}
-
-/* "3", or "3-7", or "03-07"; appended to each name of `heads`. */
-std::string append_range(std::string_view range, const NodeNames &heads, NodeNames &names)
-{
-    size_t dash = range.find('-');
-    std::string_view first = range.substr(0, dash), last = dash == std::string_view::npos ? first : range.substr(dash + 1);
-    uint64_t low = 0, high = 0;
-    if (first.size() > DIGITS_MAX || last.size() > DIGITS_MAX || !read_number(first, low) || !read_number(last, high) ||
-        high < low)
-        return "'" + std::string(range.substr(0, 80)) + "' is no range of a host list";
-    if ((high - low + 1) * heads.size() > HOST_LIST_MAX - std::min(names.size(), HOST_LIST_MAX))
-        return "a host list has more than " + std::to_string(HOST_LIST_MAX) + " names";
-    for (const std::string &head : heads) {
-        for (uint64_t number = low; number <= high; number++) {
-            std::string digits = std::to_string(number);
-            size_t zeros = first.size() > digits.size() ? first.size() - digits.size() : 0;
-            names.push_back(head + std::string(zeros, '0') + digits);
-        }
-    }
-    return "";
-}
-
-/* One part: text and brackets in turn, such as "rack[1-2]n[01-16]". */
-std::string append_part(std::string_view part, NodeNames &names)
-{
-    NodeNames built = {""};
-    while (!part.empty()) {
-        size_t bracket = part.find('[');
-        for (std::string &head : built)
-            head += part.substr(0, bracket);
-        if (bracket == std::string_view::npos)
-            break;
-        size_t close = part.find(']', bracket);
-        std::string_view ranges = part.substr(bracket + 1, close - bracket - 1);
-        part.remove_prefix(close + 1);
-        NodeNames longer;
-        for (size_t begin = 0; begin <= ranges.size();) {
-            size_t comma = std::min(ranges.find(',', begin), ranges.size());
-            std::string error = append_range(ranges.substr(begin, comma - begin), built, longer);
-            if (!error.empty())
-                return error;
-            begin = comma + 1;
-        }
-        built = std::move(longer);
-    }
-    for (std::string &name : built) {
-        if (!is_name(name))
-            return "'" + name.substr(0, 80) + "' is no name of a host";
-        names.push_back(std::move(name));
-    }
-    return names.size() > HOST_LIST_MAX ? "a host list has more than " + std::to_string(HOST_LIST_MAX) + " names" : "";
-}
-
 }  // namespace
-
-Result<NodeNames> parse_host_list(std::string_view text)
-{
-    NodeNames names;
-    text = trimmed(text);
-    if (text.empty())
-        return names;
-    auto parts = cut_list(text);
-    if (!parts)
-        return Error{parts.error()};
-    for (std::string_view part : parts.value()) {
-        std::string error = append_part(part, names);
-        if (!error.empty())
-            return Error{error};
-    }
-    return names;
-}
 
 std::string join_names(const NodeNames &names)
 {
@@ -237,7 +139,7 @@ Result<std::vector<SlurmNode>> parse_nodes(std::string_view text, const std::str
     for (std::string_view line : marked_lines(text, marker)) {
         auto fields = cut(line, 4);
         SlurmNode node;
-        if (!fields || !is_name((*fields)[0]) || !read_number((*fields)[1], node.cores) || node.cores < 1)
+        if (!fields || !check_host_name((*fields)[0]).empty() || !read_number((*fields)[1], node.cores) || node.cores < 1)
             return broken("sinfo", line);
         node.name = (*fields)[0];
         set_state(node, (*fields)[2]);
@@ -271,7 +173,7 @@ std::optional<SlurmTag> parse_tag(std::string_view comment)
     if ((tag.expands = comment.ends_with("+")))
         comment.remove_suffix(1);
     size_t first = comment.find('.'), second = comment.rfind('.');
-    if (first == std::string_view::npos || second == first || !is_name(tag.cluster) ||
+    if (first == std::string_view::npos || second == first || !check_host_name(tag.cluster).empty() ||
         !read_number(comment.substr(0, first), tag.job) ||
         !read_number(comment.substr(first + 1, second - first - 1), tag.step) ||
         !read_number(comment.substr(second + 1), tag.request))
@@ -296,10 +198,12 @@ std::string set_nodes(SlurmJob &job, std::string_view list)
 {
     if (job.state != SlurmJobState::RUNNING && job.state != SlurmJobState::COMPLETING)
         return "";
-    auto nodes = parse_host_list(value_or_nothing(list));
+    std::string text = value_or_nothing(list);
+    auto nodes = text.empty() ? Result<ListedNodes>(ListedNodes()) : parse_slurm_nodes(text, "");
     if (!nodes)
         return nodes.error();
-    job.nodes = std::move(nodes.value());
+    for (const ListedNode &node : nodes.value())
+        job.nodes.push_back(node.name);
     return "";
 }
 

@@ -25,10 +25,6 @@ namespace elastic::rm {
 using SlurmId = uint64_t;
 using NodeNames = std::vector<std::string>;
 
-constexpr size_t HOST_LIST_MAX = 100000;        /* names */
-
-/* "h[1-3,07],x" as names, in that order; at most HOST_LIST_MAX.  Empty for an empty text. */
-Result<NodeNames> parse_host_list(std::string_view text);
 /* Names with commas: what every command of Slurm takes. */
 std::string join_names(const NodeNames &names);
 
