@@ -2,10 +2,10 @@
 
 #include "daemon/slurm_text.h"
 
-#include "daemon/node_list.h"
-
 #include <algorithm>
 #include <charconv>
+
+#include "daemon/node_list.h"
 
 namespace elastic::rm {
 
