@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.job import Job
 from playground import slurm
 
 from .cases import case
@@ -31,9 +32,15 @@ class Slurm(Managed):
     """elasticd over the playground's Slurm, and what Slurm itself says."""
 
     def __init__(self, run: HostRun, extra: str = "", options: Sequence[str] = ()) -> None:
+        for folder in (run.folder, run.folder.parent):
+            folder.chmod(0o755)  # slurmd keeps scripts of others there
         super().__init__(run, slurm_config(extra), options)
         for host in run.cluster.hosts:
             self.await_node(host.name, "up")
+
+    def answers(self, job: Job) -> bool:
+        """Also when the socket of one that was killed is there."""
+        return super().answers(job) and self.elastic("queue").returncode == 0
 
     def slurm(self, *words: str) -> str:
         done = self.run.on("head", *words)
@@ -61,7 +68,7 @@ class Slurm(Managed):
 
     def others(self, nodes: int, seconds: str, *options: str) -> str:
         """A rigid job of somebody else, straight to Slurm."""
-        words = ["sbatch", "--parsable", f"--uid={OTHERS}", "-N", str(nodes), "-D", "/tmp", "-o", "/dev/null", *options]
+        words = ["sbatch", "--parsable", f"--uid={OTHERS}", "--export=NONE", "-N", str(nodes), "-D", "/tmp", "-o", "/dev/null", *options]
         return self.slurm(*words, "--wrap", f"sleep {seconds}")
 
     def state_of(self, slurm_job: str) -> str:
@@ -69,6 +76,11 @@ class Slurm(Managed):
 
     def await_state(self, slurm_job: str, state: str) -> None:
         self.run.await_value(lambda: self.state_of(slurm_job) == state, f"Slurm job {slurm_job} that is {state}")
+
+    def belongs_to_slurm(self) -> None:
+        """What has been started again is not left behind by the test."""
+        for name in ("slurmctld", "slurmscriptd", ": slurmscriptd", "munged"):
+            self.run.processes_before["head"] |= set(self.run.pids("head", name))
 
     def cancel_others(self, *slurm_jobs: str) -> None:
         self.slurm("scancel", *slurm_jobs)
@@ -301,6 +313,7 @@ def rm_slurm_controller_down(run: HostRun) -> None:
     daemon.await_job(waits, "a reason that names Slurm", lambda j: "Slurm does not answer" in (j["reason"] or ""))
     run.check(daemon.show(job)["state"] == "RUNNING", "the running job was disturbed")
     slurm.start_controller(run.cluster)
+    daemon.belongs_to_slurm()
     daemon.await_adaptive(waits)
     for each in (job, waits):
         daemon.let_end(each)
@@ -318,6 +331,7 @@ def rm_slurm_munge_down(run: HostRun) -> None:
     shown = daemon.await_job(waits, "a reason", lambda j: "Slurm does not answer" in (j["reason"] or ""))
     run.check(re.search("unge|uthentication", shown["reason"]), f"reason: {shown['reason']}")
     slurm.start_munge(run.cluster)
+    daemon.belongs_to_slurm()
     daemon.await_adaptive(waits)
     for each in (job, waits):
         daemon.let_end(each)

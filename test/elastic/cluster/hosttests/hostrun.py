@@ -111,6 +111,8 @@ class HostRun(TestRun):
                 log = self.place / "log" / f"sshd-{host.name}"
                 if left and log.exists():
                     self.notes += log.read_text(errors="replace").splitlines()[-5:]
+            for log in sorted((self.place / "log").glob("slurm*")):
+                self.notes += [f"{log.name}: {line}" for line in log.read_text(errors="replace").splitlines()[-20:]]
         finally:
             command.down(self.place)
         self.before = processes.shared_names()  # outside others work, too; what the hosts have is checked
