@@ -211,7 +211,8 @@ void SlurmBackend::look()
     looking_ = true;
     look_again_ = false;
     look_began_ = ++clock_;
-    client_.look(options_.partition, [this](const SlurmAnswer &answer, const SlurmLook &look) { looked(answer, look); });
+    client_.look(options_.partition,
+                 [this](const SlurmAnswer &answer, const SlurmLook &look) { looked(answer, look); });
 }
 
 void SlurmBackend::looked(const SlurmAnswer &answer, const SlurmLook &look)
@@ -227,7 +228,10 @@ void SlurmBackend::looked(const SlurmAnswer &answer, const SlurmLook &look)
     reconcile_all(look);
     answer_releases(look);
     wanted_by_others(look);
-    look_soon(look_again_ ? 0 : releases_.empty() ? settings_.slurm_poll_ms : std::min(RELEASE_LOOK_MS, settings_.slurm_poll_ms));
+    int64_t pause_ms = settings_.slurm_poll_ms;
+    if (!releases_.empty())
+        pause_ms = std::min(pause_ms, RELEASE_LOOK_MS);
+    look_soon(look_again_ ? 0 : pause_ms);
 }
 
 void SlurmBackend::wanted_by_others(const SlurmLook &look)
@@ -277,10 +281,10 @@ bool SlurmBackend::is_given_back(const ReleaseNodes &release, const SlurmLook &l
         if (!is_own(each, cluster_, *state_) || each.tag->job != release.job || each.tag->step != release.step ||
             each.state == SlurmJobState::ENDED)
             continue;
-        bool in_the_way = release.all || std::any_of(each.nodes.begin(), each.nodes.end(), [&](const std::string &node) {
+        bool has_given = std::any_of(each.nodes.begin(), each.nodes.end(), [&](const std::string &node) {
             return given.contains(node) && !wanted.contains(node);
         });
-        if (in_the_way)
+        if (release.all || has_given)
             return false;
     }
     return true;

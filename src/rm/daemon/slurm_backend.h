@@ -8,8 +8,8 @@
  *               NodesLost for Slurm jobs that others have ended
  *
  * Nothing is remembered that a look would not show: Slurm jobs carry whose they are in their comment
- * (SlurmTag, with the number of this elasticd, kept in STATE/slurm_id).  So a restart needs nothing else, an answer that was lost does no harm, and
- * what belongs to no job is given back.
+ * (SlurmTag, with the number of this elasticd, kept in STATE/slurm_id).  So a restart needs nothing else, an answer
+ * that was lost does no harm, and what belongs to no job is given back.
  *
  * While Slurm does not answer, nothing is decided: jobs that run go on, and what was wanted is wanted again later.
  *

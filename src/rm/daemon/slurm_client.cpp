@@ -63,10 +63,12 @@ struct SlurmClient::Looking {
     SlurmAnswer answer;         /* of the first that went wrong */
     int open = 0;
 
-    template <class Rows> void part(const SlurmAnswer &end, Result<std::vector<Rows>> (*read)(std::string_view, const std::string &),
-                                    const std::string &marker, std::vector<Rows> &rows)
+    template <class Row> using Read = Result<std::vector<Row>> (*)(std::string_view text, const std::string &marker);
+
+    template <class Row>
+    void part(const SlurmAnswer &end, Read<Row> read, const std::string &marker, std::vector<Row> &rows)
     {
-        auto parsed = end.good() ? read(end.output, marker) : Result<std::vector<Rows>>(Error{""});
+        auto parsed = end.good() ? read(end.output, marker) : Result<std::vector<Row>>(Error{""});
         if (parsed)
             rows = std::move(parsed.value());
         else if (answer.good())

@@ -36,8 +36,8 @@ TEST(SlurmCommandTest, an_allocation)
     growth.gid = 100;
     EXPECT_EQ(text(allocate_command(growth, {"all", "physics", "low", {"--mem=0"}})),
               "salloc --quiet --no-shell --exclusive --no-kill --immediate=5 --job-name=elastic-17 "
-              "--comment=elasticd:c0:17.1.4+ --nodes=1 --nodelist=h3 --dependency=expand:99 --time=3 --uid=1001 --gid=100 "
-              "--partition=all --account=physics --qos=low --mem=0");
+              "--comment=elasticd:c0:17.1.4+ --nodes=1 --nodelist=h3 --dependency=expand:99 --time=3 --uid=1001 "
+              "--gid=100 --partition=all --account=physics --qos=low --mem=0");
 }
 
 CommandEnd ended(int code, const std::string &errors)
@@ -58,8 +58,8 @@ TEST(SlurmCommandTest, what_an_end_means)
     EXPECT_EQ(busy.problem, "Unable to allocate resources: Requested nodes are busy");
     EXPECT_TRUE(is_busy(busy));
     EXPECT_FALSE(may_be_had_by_waiting(busy));
-    SlurmAnswer later = answer_of(
-        ended(1, "salloc: error: Unable to allocate resources: Immediate execution impossible, insufficient priority\n"));
+    SlurmAnswer later = answer_of(ended(1, "salloc: error: Unable to allocate resources: "
+                                           "Immediate execution impossible, insufficient priority\n"));
     EXPECT_TRUE(may_be_had_by_waiting(later));
     SlurmAnswer wrong = answer_of(ended(1, "salloc: error: Job submit/allocate failed: Invalid account\n"));
     EXPECT_EQ(wrong.kind, SlurmAnswer::Kind::REFUSED);

@@ -65,7 +65,7 @@ int run(const std::vector<std::string> &words)
         arguments.push_back(word.data());
     arguments.push_back(nullptr);
     execvp("srun", arguments.data());
-    return complain("cannot run srun: " + std::string(strerror(errno)) + "; is Slurm's client installed on this machine?");
+    return complain("cannot run srun: " + std::string(strerror(errno)) + "; are Slurm's commands on this machine?");
 }
 
 }  // namespace

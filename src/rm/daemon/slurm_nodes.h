@@ -1,10 +1,10 @@
 /*
  * What the core is told of Slurm's nodes and of those who wait for them.
  *
- * A node that other people's jobs use is one on which nothing of ours is placed (NodeSuspect, with whose it is); so is one
- * that an administrator drains, or that does not answer at present.  Our jobs end only with a node that Slurm has given
- * up (NodeDown).  A node on which the core has booked anything is never taken for somebody else's: what Slurm says may
- * be older than that.
+ * A node that other people's jobs use is one on which nothing of ours is placed (NodeSuspect, with whose it is); so is
+ * one that an administrator drains, or that does not answer at present.  Our jobs end only with a node that Slurm has
+ * given up (NodeDown).  A node on which the core has booked anything is never taken for somebody else's: what Slurm
+ * says may be older than that.
  *
  * Pure; any thread.
  */

@@ -224,7 +224,7 @@ void SlurmBackend::order_done(JobId id, const SlurmAnswer &answer)
     if (answer.kind == SlurmAnswer::Kind::REFUSED && order.act == SlurmAct::SHRINK) {
         log_line(LogLevel::WARNING, "Slurm does not take nodes back: " + answer.problem,
                  {{"job", id}, {"slurm_job", order.id},
-                  {"advice", "they are given back when the job ends; slurm.resize = \"set\" avoids it (doc/slurm.md)"}});
+                  {"advice", "they are given back when the job ends; slurm.resize = \"set\" avoids it"}});
         set.shrink_after_ms = monotonic_ms() + SHRINK_PAUSE_MS;
         if (settings_.slurm_resize == "auto")
             use(Resize::SET, "Slurm refused to take nodes back: " + answer.problem);

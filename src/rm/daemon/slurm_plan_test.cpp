@@ -70,7 +70,8 @@ TEST(SlurmPlanTest, a_shrink)
 {
     EXPECT_EQ(plan(wish({"h1"}), {slurm_job(7, {"h1", "h2"})}, true), "shrink 7 to h1");
     EXPECT_EQ(plan(wish({"h2"}), {slurm_job(7, {"h1"}), slurm_job(8, {"h2"})}, false), "cancel 7");
-    EXPECT_EQ(plan(wish({"h2"}), {slurm_job(7, {"h1"}), slurm_job(8, {"h2", "h3"}, true)}, false), "cancel 7; shrink 8 to h2");
+    EXPECT_EQ(plan(wish({"h2"}), {slurm_job(7, {"h1"}), slurm_job(8, {"h2", "h3"}, true)}, false),
+              "cancel 7; shrink 8 to h2");
     EXPECT_EQ(plan(wish({"h1"}), {slurm_job(7, {"h1"})}, true), "");
     EXPECT_EQ(plan(wish({}), {slurm_job(7, {"h1"}), slurm_job(8, {"h2"})}, true), "cancel 7; cancel 8");
     EXPECT_EQ(plan(wish({}), {slurm_job(7, {"h1"}, false, SlurmJobState::COMPLETING)}, true), "");
@@ -93,8 +94,8 @@ TEST(SlurmPlanTest, what_others_have_ended_is_told_before_anything_else)
 
 TEST(SlurmPlanTest, what_still_waits_for_nobody_is_cancelled)
 {
-    EXPECT_EQ(plan(wish({"h1"}, {"h2"}, 1), {slurm_job(7, {"h1"}), slurm_job(8, {}, true, SlurmJobState::PENDING)}, true),
-              "cancel 8");
+    SlurmJob waits = slurm_job(8, {}, true, SlurmJobState::PENDING);
+    EXPECT_EQ(plan(wish({"h1"}, {"h2"}, 1), {slurm_job(7, {"h1"}), waits}, true), "cancel 8");
 }
 
 TEST(SlurmPlanTest, what_the_core_wants)

@@ -139,7 +139,8 @@ Result<std::vector<SlurmNode>> parse_nodes(std::string_view text, const std::str
     for (std::string_view line : marked_lines(text, marker)) {
         auto fields = cut(line, 4);
         SlurmNode node;
-        if (!fields || !check_host_name((*fields)[0]).empty() || !read_number((*fields)[1], node.cores) || node.cores < 1)
+        if (!fields || !check_host_name((*fields)[0]).empty() || !read_number((*fields)[1], node.cores) ||
+            node.cores < 1)
             return broken("sinfo", line);
         node.name = (*fields)[0];
         set_state(node, (*fields)[2]);
@@ -187,7 +188,8 @@ SlurmJobState job_state(std::string_view word)
 {
     if (word == "PENDING" || word == "REQUEUED" || word == "REQUEUE_HOLD" || word == "REQUEUE_FED")
         return SlurmJobState::PENDING;
-    for (std::string_view running : {"RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT"})
+    for (std::string_view running :
+         {"RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT"})
         if (word == running)
             return SlurmJobState::RUNNING;
     return word == "COMPLETING" ? SlurmJobState::COMPLETING : SlurmJobState::ENDED;

@@ -85,7 +85,8 @@ TEST(SlurmTextTest, what_cannot_be_is_an_error)
 {
     for (const char *wrong : {"", "h1|4|idle", "h1|0|idle|none", "h1|x|idle|none", "-w|4|idle|none", "h 1|4|idle|none"})
         EXPECT_FALSE(parse_nodes(line(wrong), MARKER).ok()) << wrong;
-    for (const char *wrong : {"17", "x|RUNNING|b|1|1|1|h1|None|", "17|RUNNING|b|1|1|1|h[1|None|", "17|RUNNING|b|1|1|h1|None|"})
+    for (const char *wrong : {"17", "x|RUNNING|b|1|1|1|h1|None|", "17|RUNNING|b|1|1|1|h[1|None|",
+                              "17|RUNNING|b|1|1|h1|None|"})
         EXPECT_FALSE(parse_jobs(line(wrong), MARKER).ok()) << wrong;
     EXPECT_TRUE(parse_jobs("", MARKER).value().empty());
     EXPECT_TRUE(parse_jobs("squeue: error\n" + MARKER + "|17|RUNN", MARKER).value().empty());
@@ -105,7 +106,8 @@ TEST(SlurmTextTest, tags)
 
 TEST(SlurmTextTest, configuration)
 {
-    auto values = parse_config("Configuration data as of 2026\nSchedulerParameters     = permit_job_expansion,bf_interval=1\n"
+    auto values = parse_config("Configuration data as of 2026\n"
+                               "SchedulerParameters     = permit_job_expansion,bf_interval=1\n"
                                "AccountingStorageType   = accounting_storage/none\nPrologFlags = (null)\nno value\n");
     EXPECT_EQ(values["AccountingStorageType"], "accounting_storage/none");
     EXPECT_EQ(values["PrologFlags"], "");
