@@ -2,32 +2,28 @@
 
 #include "daemon/backend.h"
 
+#include "daemon/fixed_backend.h"
 #include "daemon/hosts_backend.h"
-#include "daemon/local_backend.h"
 #include "daemon/slurm_backend.h"
 
 namespace elastic::rm {
 
 namespace {
 
-/* What backend.kind may be is said in config.cpp; a kind without a line here is not built. */
+using Made = std::unique_ptr<Backend>;
+
+/* What backend.kind may be is said in config.cpp ("nested" is only chosen by --nested); a kind without a line here is not
+ * built. */
 struct Kind {
     const char *name;
-    std::unique_ptr<Backend> (*make)(const Settings &settings, Loop &loop);
+    Made (*make)(const Settings &settings, Loop &loop);
 };
 
-template <class Each> std::unique_ptr<Backend> make(const Settings &settings, Loop &loop)
-{
-    if constexpr (std::is_constructible_v<Each, const Settings &, Loop &>)
-        return std::make_unique<Each>(settings, loop);
-    else
-        return std::make_unique<Each>(settings);
-}
-
 constexpr Kind KINDS[] = {
-    {"local", make<LocalBackend>},
-    {"hosts", make<HostsBackend>},
-    {"slurm", make<SlurmBackend>},
+    {"local", [](const Settings &settings, Loop &) { return make_local_backend(settings); }},
+    {"nested", [](const Settings &settings, Loop &) { return make_nested_backend(settings); }},
+    {"hosts", [](const Settings &settings, Loop &loop) -> Made { return std::make_unique<HostsBackend>(settings, loop); }},
+    {"slurm", [](const Settings &settings, Loop &loop) -> Made { return std::make_unique<SlurmBackend>(settings, loop); }},
 };
 
 }  // namespace

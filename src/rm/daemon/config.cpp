@@ -57,6 +57,8 @@ const std::vector<Setting> &table()
          0,
          false,
          {"debug", "info", "warning", "error"}},
+        {"", "idle_exit", &Settings::idle_exit_ms,
+         "elasticd ends when it has had no job for so long; 0: never.", 0, YEAR_MS, true},
         {"listen", "socket", &Settings::socket,
          "The Unix socket. Its folder is made with mode 0700 (root: 0755)."},
         {"listen", "socket_mode", &Settings::socket_mode,
@@ -422,7 +424,7 @@ std::string check_together(const Settings &s)
 std::string runtime_directory()
 {
     std::string base = environment("XDG_RUNTIME_DIR");
-    if (base.empty() || base[0] != '/')
+    if (base.empty() || base[0] != '/' || access(base.c_str(), W_OK | X_OK) != 0)
         base = "/tmp";
     return base + "/elastic-mpich-" + std::to_string(geteuid());
 }

@@ -54,6 +54,11 @@ struct Settings {
     bool slurm_yield = true;
     int64_t slurm_yield_priority = 0, slurm_yield_patience_ms = 0;
 
+    int64_t idle_exit_ms = 0;
+
+    /* Of --nested alone (nested.h), not of the configuration. */
+    std::string nested_folder, nested_source, nested_launcher, nested_slurm_job;
+
     int64_t jobs_max = 0, jobs_per_user_max = 0, connections_max = 0, connections_per_user_max = 0;
     int64_t rate_per_s = 0;
     int64_t finished_in_memory = 0, history_keep_ms = 0, snapshot_events = 0;

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 
 #include "core/record.h"
 #include "daemon/api.h"
@@ -24,6 +25,8 @@ constexpr int64_t FLUSH_MS = 200;               /* derived rows wait so long for
 constexpr int64_t STORAGE_RETRY_MS = 1000;
 constexpr int64_t FORGET_MS = 3600 * 1000;
 constexpr uint64_t TIMELINE_RECORDS = 200000;   /* the newest, that are read at the start */
+constexpr int64_t IDLE_LOOK_MS = 500;
+constexpr int64_t OVER_GRACE_MS = 60000;        /* for the jobs of an allocation that is over to end */
 constexpr size_t EVENTS_PER_TURN = 1000;        /* of one commit: others are served in between */
 constexpr size_t INBOX_MAX = 10000;             /* people's requests that wait; beyond it they are refused */
 
@@ -222,6 +225,13 @@ void Daemon::run()
               {"seq", state().seq}});
     notify_systemd("READY=1");
     forget_old();
+    if (!settings_.nested_slurm_job.empty())
+        allocation_ = std::make_unique<AllocationWatch>(loop_, settings_.nested_slurm_job, [this](const std::string &reason) {
+            allocation_is_over(reason);
+        });
+    idle_since_ms_ = monotonic_ms();
+    if (settings_.idle_exit_ms > 0)
+        watch_idleness();
     loop_.run([this] { end_of_turn(); });
     notify_systemd("STOPPING=1");
     write_derived();
@@ -229,6 +239,50 @@ void Daemon::run()
     servers_.clear();
     unlink(settings_.socket.c_str());
     log_line(LogLevel::INFO, "elasticd has stopped; running steps go on", {{"seq", state().seq}});
+    remove_nested_folder();
+}
+
+/* ---- ends that nobody asks for ------------------------------------------------------------------------------ */
+
+void Daemon::watch_idleness()
+{
+    int64_t now_ms = monotonic_ms();
+    if (unfinished_jobs() > 0 || !waiters_.empty())
+        idle_since_ms_ = now_ms;
+    bool is_over = now_ms >= over_at_ms_ || (over_at_ms_ != NEVER && unfinished_jobs() == 0);
+    bool is_idle = settings_.idle_exit_ms > 0 && now_ms - idle_since_ms_ >= settings_.idle_exit_ms;
+    if (!is_over && !is_idle) {
+        loop_.after(IDLE_LOOK_MS, [this] { watch_idleness(); });
+        return;
+    }
+    log_line(LogLevel::INFO, is_over ? "elasticd ends with its allocation" : "elasticd ends: there has been no job for a while");
+    loop_.stop();
+}
+
+/* Its nodes are others' now. */
+void Daemon::allocation_is_over(const std::string &reason)
+{
+    log_line(LogLevel::WARNING, reason + "; all jobs in it are cancelled", {{"jobs", unfinished_jobs()}});
+    std::vector<JobId> jobs;
+    for (const auto &[id, job] : state().jobs)
+        jobs.push_back(id);
+    for (JobId id : jobs)
+        request(Cancel{{next_request_id(), id}}, std::nullopt, [](const Answer *, bool) {});
+    over_at_ms_ = monotonic_ms() + OVER_GRACE_MS;
+    if (settings_.idle_exit_ms == 0)
+        watch_idleness();
+}
+
+/* Nobody will come back to the state of an allocation in which nothing runs. */
+void Daemon::remove_nested_folder()
+{
+    if (settings_.nested_folder.empty() || (unfinished_jobs() > 0 && over_at_ms_ == NEVER))
+        return;
+    std::error_code code;
+    std::filesystem::remove_all(settings_.nested_folder, code);
+    if (code)
+        log_line(LogLevel::WARNING, "cannot remove the folder of this allocation",
+                 {{"folder", settings_.nested_folder}, {"error", code.message()}});
 }
 
 void Daemon::on_signal(int number)
