@@ -75,4 +75,17 @@ class Hosts(Local):
             raise PlaceFailure(f"no playground: {done.stderr.strip()}")
 
 
-PLACES = {"local": Local, "hosts": Hosts}
+class Slurm(Hosts):
+    """The back end `slurm`: a stock Slurm on a playground."""
+
+    def describe(self) -> str:
+        return f"A playground with a Slurm of {self.nodes} nodes, {self.cores} cores each, of which jobs get whole ones"
+
+    def config(self) -> str:
+        return '[backend]\nkind = "slurm"\n[slurm]\npoll_interval = "500ms"\n'
+
+    def options(self) -> list[str]:
+        return ["--slurm", "--cpus", str(self.cores)]
+
+
+PLACES = {"local": Local, "hosts": Hosts, "slurm": Slurm}

@@ -1,6 +1,8 @@
-"""Ten elastic jobs in turn on four Slurm nodes, beside rigid Slurm jobs of others, for as long as is wanted.
+"""Ten elastic jobs on Slurm's nodes, beside rigid Slurm jobs of others, for as long as is wanted.
 
-ELASTIC_SLURM_MIX_S is the length in seconds (600).  What happened is checked from three sides: elasticd's records (each request
+ELASTIC_SLURM_MIX_S is the length in seconds (600), ELASTIC_SLURM_MIX_NODES the number of nodes (4).  Nodes are given as a
+whole: with fewer nodes than jobs the others of the ten wait, and how many there are goes up and down, so that those which run grow
+and shrink.  What happened is checked from three sides: elasticd's records (each request
 ends once, no node is booked for two jobs), Slurm's own record of jobs (no node was given to two at once), and what
 was seen to run on the hosts all the time (never processes of two jobs, elastic or not, on one host).
 """
@@ -25,6 +27,7 @@ from .cases import case
 from .hostrun import HostRun
 
 LENGTH_S = float(os.environ.get("ELASTIC_SLURM_MIX_S", "600"))
+NODES = int(os.environ.get("ELASTIC_SLURM_MIX_NODES", "4"))
 JOBS = 10
 ENDS = ("committed", "withdrawn", "failed")
 
@@ -68,7 +71,7 @@ class Watcher:
 
 
 class Mix:
-    """Always JOBS elastic jobs in the system, and always something of others."""
+    """Up to JOBS elastic jobs in the system, and always something of others."""
 
     def __init__(self, run: HostRun, daemon: Slurm) -> None:
         self.run, self.daemon = run, daemon
@@ -76,10 +79,11 @@ class Mix:
         self.stop_at: dict[int, float] = {}
         self.submitted: list[int] = []
         self.others: list[str] = []
+        self.wanted, self.change_at = JOBS, time.monotonic() + 5
 
     def submit(self) -> None:
         low = self.random.choice((1, 2, 4))
-        size = f"{low}:{self.random.choice((4, 8, 16))}"
+        size = f"{low}:{self.random.choice((8, 16))}"
         self.submitted.append(self.daemon.submit(f"job{len(self.submitted)}", size, "serve"))
 
     def turn(self) -> None:
@@ -90,7 +94,10 @@ class Mix:
                 self.stop_at[number] = time.monotonic() + self.random.uniform(8, 30)
             if time.monotonic() > self.stop_at.get(number, float("inf")):
                 (self.run.work / job["name"] / "stop").touch()
-        for _ in range(JOBS - len(queue)):
+        if NODES <= JOBS and time.monotonic() > self.change_at:
+            self.wanted = self.random.choice((1, 2, 2, 3, JOBS))
+            self.change_at = time.monotonic() + self.random.uniform(5, 20)
+        for _ in range(self.wanted - len(queue)):
             self.submit()
         if not self.daemon.rows("-u", "nobody", "-o", "%A"):
             nodes, seconds = self.random.choice((1, 1, 2, 3)), self.random.randint(3, 8)
@@ -169,7 +176,7 @@ def check_slurm(run: HostRun) -> int:
     return len(lines)
 
 
-@case("W6 W7 C7", with_slurm=True, full=True, deadline_s=LENGTH_S + 300)
+@case("W6 W7 C7", nodes=NODES, with_slurm=True, full=True, deadline_s=LENGTH_S + 300)
 def rm_slurm_mix(run: HostRun) -> None:
     """See above."""
     daemon = Slurm(run)
