@@ -269,8 +269,8 @@ void SlurmBackend::explain(JobId id, const NodeNames &lost)
             no_answer(answer.problem);
             return stop_orders(set);
         }
-        set.explained = true;
         std::string reason = reason_of_loss(id, set, look, lost);
+        set.explained = !reason.empty();
         if (!reason.empty())
             tell_(NodesLost{id, set.step, reason});
         stop_orders(set);

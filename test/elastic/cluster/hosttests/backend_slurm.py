@@ -386,6 +386,32 @@ def rm_slurm_nodes_drained_and_lost(run: HostRun) -> None:
     daemon.finish()
 
 
+@case("", with_slurm=True, full=True)
+def rm_slurm_users(run: HostRun) -> None:
+    """elasticd as root for somebody else: processes and Slurm jobs are that user's."""
+    daemon = Slurm(run, "[listen]\nsocket_mode = 0o666")
+    folder = run.work / "theirs"
+    folder.mkdir()
+    os.chown(folder, int(OTHERS), int(OTHERS))
+    run.work.chmod(0o755)
+    user = ["setpriv", f"--reuid={OTHERS}", f"--regid={OTHERS}", "--clear-groups", "env", f"XDG_RUNTIME_DIR={folder}"]
+    elastic = f"{run.setting.prefix}/bin/elastic"
+    submit = ["submit", "--parsable", "-J", "theirs", "-n", "2:8", "-D", str(folder), "-o", f"{folder}/out"]
+    done = run.on("head", *user, elastic, *submit, "--program", run.program("serve"))
+    run.check(done.returncode == 0, f"submit: {done.stderr}")
+    job = int(done.stdout)
+    daemon.await_adaptive(job)
+    daemon.await_agreed(job, 8)
+    run.check({row[0] for row in daemon.rows("-n", f"elastic-{job}", "-o", "%u")} == {"nobody"}, "whose Slurm job it is")
+    for node in daemon.places(job):
+        owners = {os.stat(f"/proc/{pid}").st_uid for pid in daemon.on_host(node)}
+        run.check(owners == {int(OTHERS)}, f"processes on {node} belong to {owners}")
+    daemon.resize(job, 3)
+    daemon.await_agreed(job, 3)
+    daemon.let_end(job)
+    daemon.finish()
+
+
 @case("", with_slurm=True)
 def rm_slurm_script(run: HostRun) -> None:
     """A script with two mpiexec, one after the other, gets its nodes through Slurm, too."""
