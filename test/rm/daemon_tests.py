@@ -253,6 +253,8 @@ def a_web_page_cannot_act_for_its_reader(bench: Bench) -> None:
     daemon = bench.start()
     reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true"), {"Origin": "http://evil.example"})
     expect(reply.status == 403 and reply.error() == "forbidden", f"{reply.status} {reply.body}")
+    policy = daemon.get("/").headers.get("Content-Security-Policy", "")
+    expect("default-src 'self'" in policy and "script-src" not in policy, f"only the page's own script may run: {policy!r}")
 
 
 def free_port() -> int:
