@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "cli/nested_start.h"
 #include "step_socket.h"
 
 namespace elastic {
@@ -60,6 +61,8 @@ std::vector<Address> elasticd_addresses(std::string &error)
         return error.empty() ? std::vector<Address>{{"", url, token}} : std::vector<Address>{};
     }
     std::vector<Address> addresses;
+    if (std::string nested = allocation_socket(); !nested.empty())
+        addresses.push_back({nested, "", ""});
     char directory[STEP_SOCKET_PATH_MAX], problem[STEP_SOCKET_ERROR_MAX];
     /* A directory that others could meddle with is not looked into. */
     if (step_socket_directory(directory, sizeof directory, problem, sizeof problem) == 0 &&

@@ -39,7 +39,7 @@ struct Address {
     std::string name() const { return socket.empty() ? url : socket; }
 };
 
-/* ELASTICD_SOCKET, else ELASTICD_URL, else the user's socket and then root's; an error if the token's file cannot be
+/* ELASTICD_SOCKET, else ELASTICD_URL, else that of the allocation that we are in, the user's and then root's; an error if the token's file cannot be
  * read or the URL is none. */
 std::vector<Address> elasticd_addresses(std::string &error);
 

@@ -18,7 +18,8 @@ namespace {
 std::string temporary_folder()
 {
     const char *base = getenv("XDG_RUNTIME_DIR");
-    return std::string(base && base[0] == '/' ? base : "/tmp") + "/elastic-run-XXXXXX";
+    bool usable = base && base[0] == '/' && access(base, W_OK | X_OK) == 0;
+    return std::string(usable ? base : "/tmp") + "/elastic-run-XXXXXX";
 }
 
 /* Closed, or /dev/null: the job may have that itself. */

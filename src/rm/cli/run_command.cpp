@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/job_options.h"
 #include "cli/job_pipes.h"
+#include "cli/nested_start.h"
 #include "cli/submission.h"
 #include "cli/wait_for_job.h"
 
@@ -32,6 +33,8 @@ int run_job(Run &options, const std::vector<std::string> &program)
     if (!request)
         return complain(USAGE, request.error());
     request.value()["command"] = program;
+    if (int code = start_in_allocation(options.quiet))
+        return code;
 
     /* Before anything is submitted: signals from now on are the job's business, and nobody's output is lost. */
     SignalDescriptor signals;

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/job_options.h"
 #include "cli/job_view.h"
+#include "cli/nested_start.h"
 #include "cli/submission.h"
 #include "cli/wait_for_job.h"
 
@@ -104,6 +105,8 @@ int submit(const Submit &options, const std::vector<std::string> &program, const
     request.value()["command"] = program;
     if (!script.empty())
         request.value()["script"] = script;
+    if (int code = start_in_allocation(options.parsable))
+        return code;
     Elasticd elasticd;
     Json job;
     if (int code = submit_job(elasticd, request.value(), job))

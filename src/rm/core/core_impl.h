@@ -54,6 +54,7 @@ class Core::Impl {
 
     /* core_nodes.cpp */
     void on(const NodeUp &event);
+    void on(const NodeSuspect &event);
     void on(const NodeDown &event);
     void on(const NodeRemoved &event);
     void on(const NodesAcquired &event);

@@ -16,7 +16,7 @@ void Core::Impl::on(const NodeUp &event)
         node.name = event.node;
         node.cores = event.cores;
         state.index(node);
-    } else if (node.up && !node.removed && node.cores == event.cores) {
+    } else if (node.up && !node.removed && node.cores == event.cores && node.trouble.empty()) {
         return;
     } else if (node.used > 0 && node.cores != event.cores) {
         return unexpected("node " + node.name + " says it has " + std::to_string(event.cores) +
@@ -27,20 +27,47 @@ void Core::Impl::on(const NodeUp &event)
             node.cores = event.cores;
             node.up = true;
             node.removed = false;
+            node.trouble.clear();
             node.reason = node.draining ? node.reason : "";
         });
     }
     record(record::NODE_UP, 0, node.name, {{"cores", node.cores}});
 }
 
-void Core::Impl::on(const NodeDown &event)
+void Core::Impl::on(const NodeSuspect &event)
 {
     auto found = state.nodes.find(event.node);
-    if (found == state.nodes.end())
-        return unexpected("node " + event.node + " that is down is not known");
-    if (!found->second.up)
+    if (found == state.nodes.end() || event.reason.empty())
+        return unexpected("node " + event.node + " that is in trouble is not known, or has no reason");
+    Node &node = found->second;
+    if (!node.up || node.trouble == event.reason)
         return;
-    down(found->second, event.reason);
+    update(node, [&] { node.trouble = event.reason; });
+    record(record::NODE_SUSPECT, 0, node.name, {{"reason", event.reason}});
+}
+
+void Core::Impl::on(const NodeDown &event)
+{
+    if (event.node.empty())
+        return unexpected("a node without a name is down");
+    auto [found, is_new] = state.nodes.try_emplace(event.node);
+    Node &node = found->second;
+    if (is_new) {
+        node.name = event.node;
+        node.cores = std::max(event.cores, 1);
+        node.up = false;
+        node.reason = event.reason;
+        state.index(node);
+    } else if (node.up) {
+        down(node, event.reason);
+    } else if (node.reason == event.reason && !node.removed) {
+        return;
+    } else {
+        update(node, [&] {
+            node.reason = event.reason;
+            node.removed = false;
+        });
+    }
     record(record::NODE_DOWN, 0, event.node, {{"reason", event.reason}});
 }
 
@@ -62,6 +89,7 @@ void Core::Impl::down(Node &node, const std::string &reason)
     update(node, [&] {
         node.up = false;
         node.reason = reason;
+        node.trouble.clear();
     });
     auto on_it = [&](const Blocks &blocks) {
         return std::any_of(blocks.begin(), blocks.end(),

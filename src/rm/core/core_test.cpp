@@ -231,6 +231,48 @@ TEST(CoreTest, a_node_that_goes_down_ends_its_jobs)
     EXPECT_EQ(driver.job(waits).state, JobState::STARTING);
 }
 
+TEST(CoreTest, a_suspect_node_keeps_its_jobs_and_gets_no_others)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    JobId id = driver.submit(rigid(4));
+    driver.run(id);
+    driver.send(NodeSuspect{"n1", "no answer"});
+    EXPECT_EQ(driver.core.state().node("n1")->state(), NodeState::DRAINING);
+    JobId waits = driver.submit(rigid(2));
+    EXPECT_EQ(driver.job(waits).state, JobState::PENDING);
+    driver.send(NodeSuspect{"n0", "no answer"});
+    EXPECT_EQ(driver.job(id).state, JobState::RUNNING);
+    driver.send(NodeUp{"n1", 4});
+    EXPECT_EQ(driver.core.state().node("n1")->why(), "");
+    EXPECT_EQ(driver.job(waits).state, JobState::STARTING);
+    /* An administrator's drain and the back end's doubt do not end each other. */
+    driver.send(Drain{"d", "n0", "repair"});
+    driver.send(NodeUp{"n0", 4});
+    EXPECT_EQ(driver.core.state().node("n0")->state(), NodeState::DRAINING);
+    EXPECT_EQ(driver.core.state().node("n0")->why(), "repair");
+    driver.send(NodeSuspect{"n0", "no answer"});
+    driver.send(Resume{"r", "n0"});
+    EXPECT_EQ(driver.core.state().node("n0")->state(), NodeState::DRAINING);
+    driver.send(NodeDown{"n0", "dead"});
+    EXPECT_EQ(driver.core.state().node("n0")->why(), "dead");
+    driver.send(NodeSuspect{"n0", "late"});
+    EXPECT_EQ(driver.core.state().node("n0")->why(), "dead");
+}
+
+TEST(CoreTest, a_node_may_be_down_from_the_beginning)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    driver.send(NodeDown{"x", "no such host", 8});
+    ASSERT_NE(driver.core.state().node("x"), nullptr);
+    EXPECT_EQ(driver.core.state().node("x")->state(), NodeState::DOWN);
+    JobId id = driver.submit(rigid(8));
+    EXPECT_EQ(driver.job(id).state, JobState::PENDING) << "it would fit, were the node up";
+    driver.send(NodeDown{"x", "no route"});
+    EXPECT_EQ(driver.core.state().node("x")->reason, "no route");
+    driver.send(NodeUp{"x", 8});
+    EXPECT_EQ(driver.job(id).state, JobState::STARTING);
+}
+
 TEST(CoreTest, nothing_is_placed_on_a_draining_node)
 {
     CoreDriver driver(PolicyKind::FCFS, 2, 4);

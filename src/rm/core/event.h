@@ -89,11 +89,22 @@ struct NodeUp {
     ELASTIC_FIELDS(node, cores)
 };
 
-struct NodeDown {               /* its processes are gone: steps on it are ended */
-    static constexpr const char *NAME = "node_down";
+/* Nothing new is placed on it, and malleable jobs leave it, until NodeUp or NodeDown. */
+struct NodeSuspect {
+    static constexpr const char *NAME = "node_suspect";
     std::string node;
     std::string reason;
     ELASTIC_FIELDS(node, reason)
+};
+
+/* Its processes are gone: steps on it are ended.  Of a node that is down already: the reason is another now.  A node
+ * that is new is known from now on, with `cores` if that is known (0: it counts as one). */
+struct NodeDown {
+    static constexpr const char *NAME = "node_down";
+    std::string node;
+    std::string reason;
+    int cores = 0;
+    ELASTIC_FIELDS(node, reason, cores)
 };
 
 struct NodeRemoved {            /* as down, and forgotten once nothing is booked on it */
@@ -241,8 +252,8 @@ struct Timer {                          /* the time that SetTimer asked for has 
 };
 
 using EventContent =
-    std::variant<Configure, Submit, Cancel, Hold, Release, Resize, Drain, Resume, NodeUp, NodeDown,
-                 NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, StepStarted, StepAdaptive,
+    std::variant<Configure, Submit, Cancel, Hold, Release, Resize, Drain, Resume, NodeUp, NodeSuspect,
+                 NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, StepStarted, StepAdaptive,
                  StepRigid, StepStartFailed, StepAccepted, StepReady, StepCommitted, StepRefused,
                  StepWithdrawn, StepFailed, StepFreed, StepEnded, StepLost, Timer>;
 

@@ -19,15 +19,18 @@ struct Node {
     bool up = true;
     bool draining = false;      /* by an administrator; outlives going down */
     bool removed = false;       /* forgotten as soon as used is 0 */
-    std::string reason;         /* why it is not up */
+    std::string reason;         /* why it is not up, or draining */
+    std::string trouble;        /* the back end does not trust it at present, and why: as if draining */
 
     NodeState state() const
     {
-        return !up ? NodeState::DOWN : draining ? NodeState::DRAINING : NodeState::UP;
+        return !up ? NodeState::DOWN : draining || !trouble.empty() ? NodeState::DRAINING : NodeState::UP;
     }
     /* What may be booked now. */
-    int free() const { return up && !draining ? cores - used : 0; }
-    ELASTIC_FIELDS(name, cores, used, up, draining, removed, reason)
+    int free() const { return state() == NodeState::UP ? cores - used : 0; }
+    /* For people. */
+    const std::string &why() const { return trouble.empty() ? reason : trouble; }
+    ELASTIC_FIELDS(name, cores, used, up, draining, removed, reason, trouble)
 };
 
 }  // namespace elastic::rm

@@ -550,6 +550,8 @@ void SimulatedCluster::node_fails()
             after(delay(), [this, step] { end(*step, 137); });  /* SPEC E4 */
     }
     int64_t noticed_ms = delay(), down_ms = between(1, 60000);
+    if (between(0, 1) == 0)     /* it is suspected before */
+        after(between(0, static_cast<int>(noticed_ms)), [this, node] { tell(NodeSuspect{node, "test"}); });
     after(noticed_ms, [this, node] { tell(NodeDown{node, "test"}); });
     people_until_ms_ = std::max(people_until_ms_, now_ms_ + noticed_ms + down_ms);
     after(noticed_ms + down_ms, [this, node] {

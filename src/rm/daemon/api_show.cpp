@@ -324,7 +324,7 @@ Json Api::node_json(const Caller &caller, const Node &node) const
     return {{"name", node.name},
             {"cores", node.cores},
             {"state", drained ? "drained" : to_string(node.state())},
-            {"reason", text_or_null(node.reason)},
+            {"reason", text_or_null(node.why())},
             {"cores_used", node.used},
             {"jobs", std::move(jobs)}};
 }

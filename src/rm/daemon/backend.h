@@ -32,7 +32,8 @@ class Backend {
 
     virtual ~Backend() = default;
 
-    /* `known` is what the core knows from before: only what has changed is told.  Empty, or why it cannot work. */
+    /* `known` is what the core knows, from before and always later: only what has changed is told.  Empty, or why it
+     * cannot work. */
     virtual std::string start(const State &known, Tell tell) = 0;
 
     /* Only of those that must ask: each is answered by NodesAcquired or NodesRefused, NodesReleased. */
@@ -40,16 +41,23 @@ class Backend {
     virtual void acquire(const AcquireNodes &) {}
     virtual void release(const ReleaseNodes &) {}
 
+    /* Whether the known nodes are all that there will be, with their cores: a job that is larger is then refused.  It is
+     * asked again after each NodeUp and NodeDown. */
+    virtual bool capacity_known() const { return true; }
+
     /* An administrator has resumed a node that was down: look at it again. */
     virtual void look_at(const std::string &node) = 0;
+    /* A step that ran there, or was to be started or to grow there, has failed: look whether the nodes are the cause, so that
+     * they are not chosen again. */
+    virtual void step_failed_on(const std::vector<std::string> &) {}
 
-    /* Options of mpiexec, and the variables with the same meaning for an mpiexec in a script. */
+    /* Options of mpiexec, and variables for it and for an mpiexec in a script. */
     virtual std::vector<std::string> launcher_options() const = 0;
     virtual std::vector<std::string> launcher_environment() const = 0;
 };
 
-/* The one that the configuration asks for. */
-std::unique_ptr<Backend> make_backend(const Settings &settings, Loop &loop);
+/* The one that the configuration asks for (backend.kind), or why there is none. */
+Result<std::unique_ptr<Backend>> make_backend(const Settings &settings, Loop &loop);
 
 }  // namespace elastic::rm
 

@@ -57,6 +57,8 @@ const std::vector<Setting> &table()
          0,
          false,
          {"debug", "info", "warning", "error"}},
+        {"", "idle_exit", &Settings::idle_exit_ms,
+         "elasticd ends when it has had no job for so long; 0: never.", 0, YEAR_MS, true},
         {"listen", "socket", &Settings::socket,
          "The Unix socket. Its folder is made with mode 0700 (root: 0755)."},
         {"listen", "socket_mode", &Settings::socket_mode,
@@ -110,16 +112,31 @@ const std::vector<Setting> &table()
         {"backend",
          "kind",
          &Settings::backend,
-         "Where jobs run. local: this machine, played as several nodes.",
+         "Where jobs run. local: this machine, played as several nodes; hosts: machines that ssh reaches; slurm: a "
+         "Slurm of the site.",
          0,
          0,
          false,
-         {"local"}},
+         {"local", "hosts", "slurm"}},
         {"backend", "nodes", &Settings::local_nodes, "local: number of nodes.", 1, 100000},
         {"backend", "cores_per_node", &Settings::local_cores_per_node,
          "local: cores of each. Default: a share of this machine's processors, at least 2.", 1, 65536},
         {"backend", "node_prefix", &Settings::local_node_prefix,
          "local: nodes are called PREFIX0, PREFIX1, ..."},
+        {"backend", "hosts", &Settings::hosts,
+         "hosts: names that ssh knows, \"NAME\" or \"NAME:CORES\"; without a number the host is asked."},
+        {"backend", "hosts_file", &Settings::hosts_file,
+         "hosts: a file with more of them, one in a line; # begins a comment."},
+        {"backend", "ssh", &Settings::ssh, "hosts: the program that reaches them."},
+        {"backend", "ssh_config", &Settings::ssh_config,
+         "hosts: a configuration for ssh (-F) in place of the users' own; all users must be able to read it."},
+        {"backend", "check_interval", &Settings::check_interval_ms,
+         "hosts: how often each is looked at; sooner if something is wrong.", 100, HOUR_MS, true},
+        {"backend", "check_timeout", &Settings::check_timeout_ms,
+         "hosts: a host that does not answer by then has failed the look.", 1000, HOUR_MS, true},
+        {"backend", "check_failures", &Settings::check_failures,
+         "hosts: after so many looks in a row without an answer it is down, and its jobs are ended.", 1, 1000},
+        {"backend", "checks_at_once", &Settings::checks_at_once, "hosts: so many are looked at at the same time.", 1, 1000},
         {"limits", "jobs", &Settings::jobs_max, "Jobs that have not ended; more are refused.", 1, 1000000},
         {"limits", "jobs_per_user", &Settings::jobs_per_user_max, "The same of one user.", 1, 1000000},
         {"limits", "connections", &Settings::connections_max, "Open connections.", 8, 10000},
@@ -366,6 +383,12 @@ std::string check_together(const Settings &s)
         s.local_node_prefix.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") !=
             std::string::npos)
         return "backend.node_prefix must be letters, digits and hyphens, at most 64";
+    if (!s.hosts_file.empty() && s.hosts_file[0] != '/')
+        return "backend.hosts_file must be an absolute path";
+    if (!s.ssh_config.empty() && s.ssh_config[0] != '/')
+        return "backend.ssh_config must be an absolute path";
+    if (s.ssh.empty() || (s.ssh + s.ssh_config).find_first_of(" \t\n") != std::string::npos)
+        return "backend.ssh and backend.ssh_config must have no blanks: mpiexec gets them in one variable";
     return check(s.core());
 }
 
@@ -374,7 +397,7 @@ std::string check_together(const Settings &s)
 std::string runtime_directory()
 {
     std::string base = environment("XDG_RUNTIME_DIR");
-    if (base.empty() || base[0] != '/')
+    if (base.empty() || base[0] != '/' || access(base.c_str(), W_OK | X_OK) != 0)
         base = "/tmp";
     return base + "/elastic-mpich-" + std::to_string(geteuid());
 }
@@ -408,6 +431,11 @@ Settings default_settings()
     s.local_nodes = 4;
     s.local_cores_per_node = std::max(2u, std::thread::hardware_concurrency() / 4);
     s.local_node_prefix = "n";
+    s.ssh = "ssh";
+    s.check_interval_ms = 30000;
+    s.check_timeout_ms = 10000;
+    s.check_failures = 3;
+    s.checks_at_once = 32;
     s.jobs_max = 20000;
     s.jobs_per_user_max = 10000;
     s.connections_max = 512;

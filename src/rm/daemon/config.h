@@ -44,6 +44,14 @@ struct Settings {
     std::string backend;
     int64_t local_nodes = 0, local_cores_per_node = 0;
     std::string local_node_prefix;
+    std::vector<std::string> hosts;
+    std::string hosts_file, ssh, ssh_config;
+    int64_t check_interval_ms = 0, check_timeout_ms = 0, check_failures = 0, checks_at_once = 0;
+
+    int64_t idle_exit_ms = 0;
+
+    /* Of --nested alone (nested.h), not of the configuration. */
+    std::string nested_folder, nested_source, nested_launcher, nested_slurm_job;
 
     int64_t jobs_max = 0, jobs_per_user_max = 0, connections_max = 0, connections_per_user_max = 0;
     int64_t rate_per_s = 0;

@@ -56,6 +56,7 @@ TEST(ConfigTest, ErrorsSayWhereAndWhat)
 {
     EXPECT_NE(error_of("\nwrong = 1").find("test.toml:2: there is no setting wrong"), std::string::npos);
     EXPECT_NE(error_of("[scheduling]\npolicy = \"best\"").find("must be one of fcfs, easy, fill"), std::string::npos);
+    EXPECT_NE(error_of("[backend]\nkind = \"pbs\"").find("must be one of local, hosts, slurm"), std::string::npos);
     EXPECT_NE(error_of("[limits]\njobs = \"many\"").find("must be a whole number"), std::string::npos);
     EXPECT_NE(error_of("listen = 3").find("is a section"), std::string::npos);
     EXPECT_NE(error_of("[access]\nadministrators = [1]").find("list of texts"), std::string::npos);

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 
 #include "core/record.h"
 #include "daemon/api.h"
@@ -24,6 +25,8 @@ constexpr int64_t FLUSH_MS = 200;               /* derived rows wait so long for
 constexpr int64_t STORAGE_RETRY_MS = 1000;
 constexpr int64_t FORGET_MS = 3600 * 1000;
 constexpr uint64_t TIMELINE_RECORDS = 200000;   /* the newest, that are read at the start */
+constexpr int64_t IDLE_LOOK_MS = 500;
+constexpr int64_t OVER_GRACE_MS = 60000;        /* for the jobs of an allocation that is over to end */
 constexpr size_t EVENTS_PER_TURN = 1000;        /* of one commit: others are served in between */
 constexpr size_t INBOX_MAX = 10000;             /* people's requests that wait; beyond it they are refused */
 
@@ -54,7 +57,7 @@ bool is_of_people(const EventContent &content)
 void log_record(const Record &record)
 {
     static const char *const NOTABLE[] = {record::SUBMITTED, record::STARTED, record::COMMITTED, record::WITHDRAWN,
-                                          record::FAILED, record::ENDED, record::REQUEUED, record::NODE_DOWN,
+                                          record::FAILED, record::ENDED, record::REQUEUED, record::NODE_SUSPECT, record::NODE_DOWN,
                                           record::NODE_DRAINING, record::NODE_RESUMED, record::UNEXPECTED};
     bool notable = std::any_of(std::begin(NOTABLE), std::end(NOTABLE),
                                [&](const char *name) { return record.event == name; });
@@ -144,14 +147,17 @@ std::string Daemon::recover()
 
 std::string Daemon::start_parts()
 {
+    /* Before anything starts a process: its end must not be missed. */
+    loop_.watch_signals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [this](int number) { on_signal(number); });
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);    /* a limit is an error like a full disk */
     std::string error = access_.read_tokens();
     if (!error.empty())
         return error;
-    backend_ = make_backend(settings_, loop_);
-    Config config = settings_.core();
-    config.asynchronous_nodes = backend_->asynchronous_nodes();
-    if (state().seq == 0 || !(state().config == config))
-        tell(Configure{config});
+    auto backend = make_backend(settings_, loop_);
+    if (!backend)
+        return backend.error();
+    backend_ = std::move(backend.value());
     steps_ = std::make_unique<Steps>(
         loop_, StepsConfig{settings_.state_dir + "/steps", settings_.stepd, geteuid() == 0},
         [this](EventContent content) { tell(std::move(content)); },
@@ -164,14 +170,24 @@ std::string Daemon::start_parts()
         error = backend_->start(state(), [this](EventContent content) { tell(std::move(content)); });
     if (!error.empty())
         return error;
-    loop_.watch_signals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [this](int number) { on_signal(number); });
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);    /* a limit is an error like a full disk */
+    configure();
     if (!commit())
         return storage_error_;
     for (const Action &action : core_.pending())
         perform(action);
     return listen();
+}
+
+/* Before everything else that has come in, since the first event of a log must be this one. */
+void Daemon::configure()
+{
+    Config config = settings_.core();
+    config.asynchronous_nodes = backend_->asynchronous_nodes();
+    config.check_capacity = backend_->capacity_known();
+    bool is_told = !inbox_.empty() && std::holds_alternative<Configure>(inbox_.front().content);
+    if (!is_told && (state().seq == 0 || !(state().config == config)))
+        inbox_.push_front({Configure{config}, std::nullopt, nullptr});
+    loop_.turn_again();
 }
 
 std::string Daemon::listen()
@@ -208,6 +224,13 @@ void Daemon::run()
               {"seq", state().seq}});
     notify_systemd("READY=1");
     forget_old();
+    if (!settings_.nested_slurm_job.empty())
+        allocation_ = std::make_unique<AllocationWatch>(loop_, settings_.nested_slurm_job, [this](const std::string &reason) {
+            allocation_is_over(reason);
+        });
+    idle_since_ms_ = monotonic_ms();
+    if (settings_.idle_exit_ms > 0)
+        watch_idleness();
     loop_.run([this] { end_of_turn(); });
     notify_systemd("STOPPING=1");
     write_derived();
@@ -215,12 +238,56 @@ void Daemon::run()
     servers_.clear();
     unlink(settings_.socket.c_str());
     log_line(LogLevel::INFO, "elasticd has stopped; running steps go on", {{"seq", state().seq}});
+    remove_nested_folder();
+}
+
+/* ---- ends that nobody asks for ------------------------------------------------------------------------------ */
+
+void Daemon::watch_idleness()
+{
+    int64_t now_ms = monotonic_ms();
+    if (unfinished_jobs() > 0 || !waiters_.empty())
+        idle_since_ms_ = now_ms;
+    bool is_over = now_ms >= over_at_ms_ || (over_at_ms_ != NEVER && unfinished_jobs() == 0);
+    bool is_idle = settings_.idle_exit_ms > 0 && now_ms - idle_since_ms_ >= settings_.idle_exit_ms;
+    if (!is_over && !is_idle) {
+        loop_.after(IDLE_LOOK_MS, [this] { watch_idleness(); });
+        return;
+    }
+    log_line(LogLevel::INFO, is_over ? "elasticd ends with its allocation" : "elasticd ends: there has been no job for a while");
+    loop_.stop();
+}
+
+/* Its nodes are others' now. */
+void Daemon::allocation_is_over(const std::string &reason)
+{
+    log_line(LogLevel::WARNING, reason + "; all jobs in it are cancelled", {{"jobs", unfinished_jobs()}});
+    std::vector<JobId> jobs;
+    for (const auto &[id, job] : state().jobs)
+        jobs.push_back(id);
+    for (JobId id : jobs)
+        request(Cancel{{next_request_id(), id}}, std::nullopt, [](const Answer *, bool) {});
+    over_at_ms_ = monotonic_ms() + OVER_GRACE_MS;
+    if (settings_.idle_exit_ms == 0)
+        watch_idleness();
+}
+
+/* Nobody will come back to the state of an allocation in which nothing runs. */
+void Daemon::remove_nested_folder()
+{
+    if (settings_.nested_folder.empty() || (unfinished_jobs() > 0 && over_at_ms_ == NEVER))
+        return;
+    std::error_code code;
+    std::filesystem::remove_all(settings_.nested_folder, code);
+    if (code)
+        log_line(LogLevel::WARNING, "cannot remove the folder of this allocation",
+                 {{"folder", settings_.nested_folder}, {"error", code.message()}});
 }
 
 void Daemon::on_signal(int number)
 {
     if (number == SIGCHLD) {
-        steps_->reap();
+        loop_.reap_children();
     } else if (number == SIGHUP) {
         std::string error = access_.read_tokens();
         log_line(error.empty() ? LogLevel::INFO : LogLevel::ERROR, error.empty() ? "tokens read again" : error);
@@ -335,6 +402,7 @@ void Daemon::handle(const Event &event, Pending &pending)
 {
     JobId last_job = state().last_job;
     metrics_.count_event(name_of(event.content));
+    look_for_cause(event.content);
     Actions actions = core_.handle(event);
     for (const Action &action : actions) {
         derive(action);
@@ -356,6 +424,29 @@ void Daemon::handle(const Event &event, Pending &pending)
         pending.done(nullptr, false);
     }
     after_event(event.content);
+}
+
+/* What fails may be the nodes' fault: they are looked at while it is still known which they are. */
+void Daemon::look_for_cause(const EventContent &content)
+{
+    auto look = [this](JobId id, auto &&blocks_of) {
+        const Job *job = state().job(id);
+        std::vector<std::string> nodes;
+        for (const Block &block : job ? blocks_of(*job) : Blocks())
+            nodes.push_back(block.node);
+        if (!nodes.empty())
+            backend_->step_failed_on(nodes);
+    };
+    auto world = [](const Job &job) { return job.blocks; };
+    auto joining = [](const Job &job) { return job.adaptation ? job.adaptation->joining : Blocks(); };
+    if (auto failed = std::get_if<StepFailed>(&content))
+        look(failed->job, joining);
+    else if (auto withdrawn = std::get_if<StepWithdrawn>(&content))
+        look(withdrawn->job, joining);
+    else if (auto ended = std::get_if<StepEnded>(&content); ended && ended->exit_code != 0 && !ended->signalled)
+        look(ended->job, world);
+    else if (auto lost = std::get_if<StepLost>(&content))
+        look(lost->job, world);
 }
 
 /* The rows that follow from an event. */
@@ -388,6 +479,9 @@ void Daemon::after_event(const EventContent &content)
     else if (auto committed = std::get_if<StepCommitted>(&content)) {
         if (const Job *job = state().job(committed->job))
             steps_->set_hosts(*job);
+    } else if (std::holds_alternative<NodeUp>(content) || std::holds_alternative<NodeDown>(content)) {
+        if (state().config.check_capacity != backend_->capacity_known())
+            configure();
     }
 }
 

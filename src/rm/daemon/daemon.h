@@ -27,6 +27,7 @@
 
 #include "core/core.h"
 #include "daemon/access.h"
+#include "daemon/allocation_watch.h"
 #include "daemon/backend.h"
 #include "daemon/config.h"
 #include "daemon/http.h"
@@ -86,7 +87,9 @@ class Daemon {
     std::string recover();
     std::string start_parts();
     std::string listen();
+    void configure();
     void tell(EventContent content);
+    void look_for_cause(const EventContent &content);
     void end_of_turn();
     bool commit();
     void storage_failed(const std::string &error);
@@ -102,6 +105,10 @@ class Daemon {
     void forget_old();
     void wake_waiters();
     void on_signal(int number);
+    size_t unfinished_jobs() const { return state().jobs.size() - state().finished.size(); }
+    void watch_idleness();
+    void allocation_is_over(const std::string &reason);
+    void remove_nested_folder();
 
     Settings settings_;
     Loop loop_;
@@ -112,6 +119,7 @@ class Daemon {
     Timeline timeline_;
     std::unique_ptr<Backend> backend_;
     std::unique_ptr<Steps> steps_;
+    std::unique_ptr<AllocationWatch> allocation_;       /* of --nested under Slurm */
     std::unique_ptr<Api> api_;
     std::vector<std::unique_ptr<HttpServer>> servers_;
 
@@ -123,6 +131,8 @@ class Daemon {
     uint64_t snapshot_seq_ = 0, woken_seq_ = 0;
     std::string storage_error_;
     int64_t started_ms_ = 0;
+    int64_t idle_since_ms_ = 0;         /* monotonic */
+    int64_t over_at_ms_ = NEVER;        /* monotonic: the allocation is over, and we end by then */
     uint64_t next_request_ = 1;
     std::string request_prefix_;
 };

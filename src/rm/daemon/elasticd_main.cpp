@@ -4,21 +4,25 @@
  * start (the message says why); 2 wrong usage.
  */
 
+#include <sys/stat.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstring>
 #include <iostream>
 
 #include "daemon/daemon.h"
 #include "daemon/log.h"
+#include "daemon/nested.h"
 #include "daemon/replay.h"
 
 namespace elastic::rm {
 namespace {
 
 struct Options {
-    std::string config, state_dir, socket, policy, mpiexec, stepd;
+    std::string config, state_dir, socket, policy, mpiexec, stepd, nested_file, idle_exit;
     int64_t nodes = 0, cores = 0;
-    bool check = false, print = false, replay = false;
+    bool check = false, print = false, replay = false, nested = false;
 };
 
 int complain(const std::string &message)
@@ -49,6 +53,36 @@ void find_programs(Settings &settings)
          {folder + "/../libexec/elastic-mpich/elastic-stepd", folder + "/elastic-stepd"});
 }
 
+Result<Settings> nest(Settings settings, const Options &options)
+{
+    auto nodes = nested_nodes(options.nested_file);
+    if (!nodes)
+        return Error{nodes.error()};
+    set_nested(settings, nodes.value());
+    if (!options.state_dir.empty())
+        settings.state_dir = options.state_dir;
+    if (!options.socket.empty())
+        settings.socket = options.socket;
+    return settings;
+}
+
+/* The folders of a nested elasticd: of this user alone, made before the log and the store go there. */
+std::string make_nested_folders(const Settings &settings)
+{
+    if (settings.nested_folder.empty())
+        return "";
+    for (const std::string &folder : {runtime_directory(), settings.nested_folder}) {
+        struct stat status = {};
+        if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+            return "cannot make " + folder + ": " + strerror(errno);
+        if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid() ||
+            (status.st_mode & 077) != 0)
+            return folder + " is not a directory of yours with mode 0700, so that others could meddle with it: remove it, or "
+                            "set XDG_RUNTIME_DIR to a directory of yours";
+    }
+    return "";
+}
+
 Result<Settings> gather(const Options &options)
 {
     std::string path = options.config.empty() ? default_settings_path() : options.config;
@@ -63,6 +97,12 @@ Result<Settings> gather(const Options &options)
                                   {&options.stepd, &s.stepd}})
         if (!given->empty())
             *setting = *given;
+    if (!options.idle_exit.empty()) {
+        auto idle = parse_settings("idle_exit = \"" + options.idle_exit + "\"", "--idle-exit");
+        if (!idle)
+            return Error{idle.error()};
+        s.idle_exit_ms = idle.value().idle_exit_ms;
+    }
     if (options.nodes)
         s.local_nodes = options.nodes;
     if (options.cores)
@@ -71,6 +111,8 @@ Result<Settings> gather(const Options &options)
     auto checked = parse_settings(print_settings(s), "command line");
     if (checked)
         find_programs(checked.value());
+    if (checked && options.nested)
+        return nest(checked.value(), options);
     return checked;
 }
 
@@ -115,6 +157,12 @@ int run(int argc, char **argv)
     app.add_flag("--print-config", options.print,
                  "print all settings with their documentation and the values in force, and end");
     app.add_flag("--replay", options.replay, "run the stored events through the core again, compare, and end");
+    auto *nested = app.add_option("--nested", options.nested_file,
+                                  "manage just the nodes of the allocation of Slurm, PBS or LSF that this is in, or those in a "
+                                  "file (--nested=FILE: NAME or NAME:CORES in each line)")
+                       ->expected(0, 1)
+                       ->type_name("[FILE]");
+    app.add_option("--idle-exit", options.idle_exit, "instead of idle_exit: a time such as 5m");
     app.add_option("--state-dir", options.state_dir, "instead of state_dir");
     app.add_option("--socket", options.socket, "instead of listen.socket");
     app.add_option("--policy", options.policy, "instead of scheduling.policy");
@@ -127,6 +175,7 @@ int run(int argc, char **argv)
     } catch (const CLI::ParseError &error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
+    options.nested = nested->count() > 0;
     auto settings = gather(options);
     if (!settings)
         return complain(settings.error());
@@ -139,6 +188,9 @@ int run(int argc, char **argv)
     if (options.replay)
         return run_replay(settings.value());
     set_log_level(parse_log_level(settings.value().log_level).value_or(LogLevel::INFO));
+    std::string error = make_nested_folders(settings.value());
+    if (!error.empty())
+        return complain(error);
     auto daemon = Daemon::start(settings.value());
     if (!daemon)
         return complain(daemon.error());

@@ -23,6 +23,8 @@ void add_job_variables(std::vector<std::string> &environment, const Job &job, co
     set_variable(environment, "ELASTIC_JOB_MAX", std::to_string(job.spec.maximum));
     set_variable(environment, "ELASTIC_JOB_NODES", format_hosts(start.blocks));
     set_variable(environment, "ELASTICD_SOCKET", place.daemon_socket);
+    for (const std::string &entry : place.launcher_environment)
+        set_variable(environment, entry.substr(0, entry.find('=')), entry.substr(entry.find('=') + 1));
 }
 
 std::vector<std::string> mpiexec_arguments(const Launch &launch, const StartStep &start, const LaunchPlace &place)
@@ -45,8 +47,6 @@ std::string parent_of(const std::string &path)
 void add_script_variables(std::vector<std::string> &environment, const LaunchPlace &place)
 {
     set_variable(environment, "HYDRA_HOST_FILE", place.folder + "/" + STEP_HOSTS_FILE);
-    for (const std::string &entry : place.launcher_environment)
-        set_variable(environment, entry.substr(0, entry.find('=')), entry.substr(entry.find('=') + 1));
     std::string path = "/usr/local/bin:/usr/bin:/bin", folder = parent_of(place.mpiexec);
     for (const std::string &entry : environment)
         if (entry.starts_with("PATH="))

@@ -43,7 +43,7 @@ std::string format_host_lines(const Blocks &blocks);
 struct LaunchPlace {
     std::string mpiexec;                        /* program */
     std::vector<std::string> launcher_options;  /* of the back end */
-    std::vector<std::string> launcher_environment;      /* the same for an mpiexec in a script */
+    std::vector<std::string> launcher_environment;      /* NAME=VALUE, for each mpiexec of the job */
     std::string folder;                         /* of the step */
     std::string daemon_socket;
 };

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include <algorithm>
@@ -112,6 +113,31 @@ void Loop::watch_signals(std::initializer_list<int> signals, std::function<void(
         while (read(signals_.get(), &info, sizeof info) == sizeof info)
             handler(static_cast<int>(info.ssi_signo));
     });
+}
+
+/* ---- children ------------------------------------------------------------------------------------ */
+
+void Loop::watch_child(pid_t pid, ChildEnded ended)
+{
+    children_[pid] = std::move(ended);
+}
+
+/* It is looked at, told, and only then collected. */
+void Loop::reap_children()
+{
+    for (;;) {
+        siginfo_t info = {};
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+            return;
+        pid_t pid = info.si_pid;
+        auto found = children_.find(pid);
+        if (found != children_.end()) {
+            ChildEnded ended = std::move(found->second);
+            children_.erase(found);
+            ended(info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0) : W_EXITCODE(0, info.si_status));
+        }
+        waitpid(pid, nullptr, WNOHANG);
+    }
 }
 
 int Loop::wait_ms() const

@@ -1,5 +1,5 @@
 /*
- * The one event loop of the daemon: descriptors (epoll), timers and signals.
+ * The one event loop of the daemon: descriptors (epoll), timers, signals and children.
  *
  * A *turn* is: wait, call back for what is ready and for timers that are due, then call end_of_turn.  The
  * daemon makes everything that arrived within a turn durable with one commit there.
@@ -45,6 +45,12 @@ class Loop {
 
     /* The signals are blocked for the process and come here instead. */
     void watch_signals(std::initializer_list<int> signals, std::function<void(int)> handler);
+    /* Calls back once when this child of ours has ended, with its status as of waitpid(2).  To be called in the turn
+     * that made the child.  Its number is still its own during the call: signals may be sent to its group. */
+    using ChildEnded = std::function<void(int status)>;
+    void watch_child(pid_t pid, ChildEnded ended);
+    /* For the handler of SIGCHLD: collects every child that has ended, watched or not. */
+    void reap_children();
     /* Another turn without waiting. */
     void turn_again() { turn_again_ = true; }
 
@@ -67,6 +73,7 @@ class Loop {
 
     Descriptor epoll_, signals_;
     std::map<int, std::shared_ptr<Watch>> watches_;
+    std::map<pid_t, ChildEnded> children_;
     std::map<TimerId, Timer> timers_;
     std::multimap<int64_t, TimerId> due_;
     uint64_t next_generation_ = 1;

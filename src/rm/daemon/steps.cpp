@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <cerrno>
 #include <cstring>
@@ -334,13 +333,6 @@ void Steps::forget(JobId job, uint32_t number)
     std::shared_ptr<Step> kept = std::move(found->second);
     steps_.erase(found);
     loop_.after(0, [kept] {});
-}
-
-void Steps::reap()
-{
-    int status = 0;
-    while (waitpid(-1, &status, WNOHANG) > 0) {
-    }
 }
 
 /* ---- orders -------------------------------------------------------------------------------------------------- */

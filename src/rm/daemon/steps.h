@@ -63,8 +63,6 @@ class Steps {
     void set_hosts(const Job &job);
     /* Of the mpiexec that runs now; empty: none known. */
     std::string socket(JobId job) const;
-    /* A child of the daemon has ended. */
-    void reap();
 
   private:
     struct Step;

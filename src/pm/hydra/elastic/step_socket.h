@@ -30,7 +30,8 @@
 static inline int step_socket_directory(char *path, size_t bytes, char *error, size_t error_bytes)
 {
     const char *base = getenv("XDG_RUNTIME_DIR");
-    if (!base || base[0] != '/')
+    /* Batch systems hand on the variable of the login node, where the directory may be the only one. */
+    if (!base || base[0] != '/' || access(base, W_OK | X_OK) != 0)
         base = "/tmp";
     int length = snprintf(path, bytes, "%s/elastic-mpich-%lu", base, (unsigned long) geteuid());
     if (length >= 0 && (size_t) length < bytes)

@@ -17,7 +17,7 @@ from harness.job import LAST_LINES, Setting, Skip, TestFailure
 from harness.testlist import Test
 from playground import hosts, slurm
 
-from . import cases
+from . import backend_hosts, cases, nested  # noqa: F401  each registers its cases
 from .cases import Case
 from .hostrun import HostRun
 

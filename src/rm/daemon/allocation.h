@@ -1,0 +1,43 @@
+/*
+ * The allocation of a batch system that this process is in, as its environment tells; and where the elasticd that manages
+ * just its nodes (`elasticd --nested`) is found.  Shared by elasticd, which serves there, and `elastic`, which looks there or
+ * starts it.
+ *
+ * Pure but for getenv(), which the caller may replace.
+ */
+
+#ifndef ELASTIC_RM_ALLOCATION_H_INCLUDED
+#define ELASTIC_RM_ALLOCATION_H_INCLUDED
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace elastic::rm {
+
+enum class BatchSystem { SLURM, PBS, LSF };
+
+struct Allocation {
+    BatchSystem system = BatchSystem::SLURM;
+    std::string id;             /* of the job, as the batch system names it */
+
+    /* "Slurm", for people */
+    const char *system_name() const;
+    /* "slurm-12": a file's name, whatever the id is made of */
+    std::string short_name() const;
+};
+
+/* The value of a variable; empty: it is not set. */
+using Variables = std::function<std::string(const char *name)>;
+std::string environment_variable(const char *name);
+
+/* nullopt: in none that tells its nodes. */
+std::optional<Allocation> find_allocation(const Variables &variable = environment_variable);
+
+/* `base`: the user's folder for sockets (runtime_directory(), step_socket_directory()). */
+std::string nested_folder(const std::string &base, const std::string &short_name);
+std::string nested_socket(const std::string &folder);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_ALLOCATION_H_INCLUDED */
