@@ -248,8 +248,13 @@ int run_nodes(Looking &options)
         else if (wanted)
             table.add(node_row(node));
     }
-    if (!options.json)
-        table.print(!options.no_header);
+    if (options.json)
+        return DONE;
+    table.print(!options.no_header);
+    const Json backend = answer.value("backend", Json::object());
+    for (const char *said : {"about", "trouble"})
+        if (options.names.empty() && !options.no_header && backend.contains(said) && backend[said].is_string())
+            print_line("# " + text_of(backend, "kind") + ": " + text_of(backend, said));
     return DONE;
 }
 

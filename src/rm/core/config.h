@@ -21,6 +21,8 @@ struct Config {
      * and their answers awaited.  Without it (local, hosts) a node is the core's to use as soon
      * as it is free. */
     bool asynchronous_nodes = false;
+    /* Whoever owns the nodes gives them as a whole: every job is a whole-node job. */
+    bool whole_nodes = false;
     /* Refuse a job that is larger than all known nodes together. */
     bool check_capacity = true;
     int64_t default_time_limit_ms = 0;  /* 0: none */
@@ -40,7 +42,7 @@ struct Config {
     int finished_max = 1000;            /* kept in memory; older ones are forgotten (ForgetJob) */
 
     bool operator==(const Config &) const = default;
-    ELASTIC_FIELDS(policy, asynchronous_nodes, check_capacity, default_time_limit_ms,
+    ELASTIC_FIELDS(policy, asynchronous_nodes, whole_nodes, check_capacity, default_time_limit_ms,
                    priority_weight_ms, kill_grace_ms, answer_timeout_ms, answer_tries_max,
                    adapt_patience_ms, offer_pause_ms, refusal_pause_ms, refusal_pause_max_ms,
                    look_interval_ms, start_pause_ms, start_attempts_max,

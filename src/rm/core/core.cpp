@@ -157,17 +157,19 @@ void Core::Impl::on(const Submit &event)
     if (known != state.requests.end())
         return answer(event.request, known->second);
     AnswerCode code;
-    if (std::string why = refusal(event.spec, code); !why.empty())
+    JobSpec spec = event.spec;
+    spec.whole_nodes = spec.whole_nodes || state.config.whole_nodes;
+    if (std::string why = refusal(spec, code); !why.empty())
         return refuse(event.request, code, why);
     Job &job = state.jobs[++state.last_job];
     job.id = state.last_job;
     job.request = event.request;
-    job.spec = event.spec;
-    job.held = event.spec.held;
+    job.spec = spec;
+    job.held = spec.held;
     job.submitted_ms = state.now_ms;
     state.requests[job.request] = job.id;
     state.index(job);
-    record(record::SUBMITTED, job, {{"spec", write(event.spec)}});
+    record(record::SUBMITTED, job, {{"spec", write(spec)}});
     answer(event.request, job.id);
 }
 
@@ -257,12 +259,12 @@ void Core::Impl::on(const Resize &event)
         change.leave = choose_leaving(state, job->blocks, old_size - event.size);
     } else {
         Space space(state);
-        if (!space.fits(job->spec, event.size - old_size, job->blocks))
+        Blocks own = present(*job);
+        if (!space.fits(job->spec, event.size - old_size, own))
             return refuse(event.request, AnswerCode::CAPACITY,
-                          "there is room for " +
-                              std::to_string(space.room(job->spec, job->blocks)) +
+                          "there is room for " + std::to_string(space.room(job->spec, own)) +
                               " more processes of " + name + " now");
-        change.joining = space.place(job->spec, event.size - old_size, job->blocks);
+        change.joining = space.place(job->spec, event.size - old_size, own);
     }
     answer(event.request, job->id);
     job->wished_size = event.size;

@@ -60,7 +60,10 @@ class Core::Impl {
     void on(const NodesAcquired &event);
     void on(const NodesRefused &event);
     void on(const NodesReleased &event);
+    void on(const NodesLost &event);
+    void on(const NodesWanted &event);
     void down(Node &node, const std::string &reason);
+    void count_as_given(const Node &node);
     void forget_removed_nodes();
     bool can_have(const Job &job, const Blocks &instead_of, const Blocks &blocks) const;
 
@@ -91,6 +94,7 @@ class Core::Impl {
     void come_to_nothing(Job &job, bool failed, const std::string &reason);
     bool keep_joining(Job &job);
     void adaptation_over(Job &job, const char *outcome, const std::string &reason);
+    void unsend_resize(const Job &job);
     void wait_for_departures(Job &job);
     void freed(Job &job, uint64_t request);
     void withdraw(Job &job);

@@ -190,6 +190,7 @@ void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
 
 void Core::Impl::commit(Job &job, const StepCommitted &event)
 {
+    unsend_resize(job);
     const Adaptation adaptation = *job.adaptation;
     Blocks left;
     Blocks world = append(without(job.blocks, adaptation.leave, &left), adaptation.joining);
@@ -238,9 +239,19 @@ bool Core::Impl::keep_joining(Job &job)
     return true;
 }
 
+/* What was about to be sent again in this moment is not wanted any more. */
+void Core::Impl::unsend_resize(const Job &job)
+{
+    std::erase_if(out_, [&](const Action &action) {
+        const ResizeStep *resize = std::get_if<ResizeStep>(&action);
+        return resize && resize->job == job.id;
+    });
+}
+
 /* Its one end, other than a commit. */
 void Core::Impl::adaptation_over(Job &job, const char *outcome, const std::string &reason)
 {
+    unsend_resize(job);
     const Adaptation adaptation = *job.adaptation;
     bool failed = outcome == record::FAILED;
     update(job, [&] {

@@ -42,6 +42,7 @@ void Core::Impl::on(const NodeSuspect &event)
     Node &node = found->second;
     if (!node.up || node.trouble == event.reason)
         return;
+    count_as_given(node);
     update(node, [&] { node.trouble = event.reason; });
     record(record::NODE_SUSPECT, 0, node.name, {{"reason", event.reason}});
 }
@@ -59,6 +60,7 @@ void Core::Impl::on(const NodeDown &event)
         node.reason = event.reason;
         state.index(node);
     } else if (node.up) {
+        count_as_given(node);
         down(node, event.reason);
     } else if (node.reason == event.reason && !node.removed) {
         return;
@@ -98,7 +100,9 @@ void Core::Impl::down(Node &node, const std::string &reason)
     std::vector<JobId> placed(state.indices().placed.begin(), state.indices().placed.end());
     for (JobId id : placed) {
         Job &job = state.jobs.at(id);
-        if (job.state != JobState::COMPLETING && on_it(job.blocks))
+        if (job.acquiring && on_it(job.blocks))
+            over(job, JobState::PENDING, "node " + node.name + " is down (" + reason + ")");
+        else if (job.state != JobState::COMPLETING && on_it(job.blocks))
             stop(job, job.spec.requeue ? JobState::PENDING : JobState::FAILED,
                  "node " + node.name + " is down (" + reason + ")");
         else if (job.adaptation && on_it(job.adaptation->joining))
@@ -195,6 +199,42 @@ void Core::Impl::on(const NodesReleased &event)
         [&](const Departure &each) { return each.request == event.request && each.releasing; });
     if (!event.all && departure != job->departures.end())
         freed(*job, event.request);
+}
+
+/* What others have taken they want no more: else jobs would give way once more before NodesWanted says so. */
+void Core::Impl::count_as_given(const Node &node)
+{
+    if (node.state() == NodeState::UP && node.used == 0 && state.wanted_nodes > 0 &&
+        --state.wanted_nodes == 0)
+        state.wanted_by.clear();
+}
+
+/* If its step has ended because of that before this was known, it has not failed by itself. */
+void Core::Impl::on(const NodesLost &event)
+{
+    Job *job = job_of_step(event);
+    if (!job || job->acquiring)
+        return;
+    JobState verdict = job->spec.requeue ? JobState::PENDING : JobState::FAILED;
+    if (job->state != JobState::COMPLETING)
+        return stop(*job, verdict, event.reason);
+    if (job->verdict != JobState::FAILED || job->reason.find(event.reason) != std::string::npos)
+        return;
+    update(*job, [&] {
+        job->verdict = verdict;
+        job->reason = event.reason + (job->reason.empty() ? "" : "; " + job->reason);
+    });
+}
+
+void Core::Impl::on(const NodesWanted &event)
+{
+    int nodes = std::max(event.nodes, 0);
+    std::string by = nodes > 0 ? event.by : "";
+    if (nodes == state.wanted_nodes && by == state.wanted_by)
+        return;
+    state.wanted_nodes = nodes;
+    state.wanted_by = by;
+    record(record::NODES_WANTED, 0, "", {{"nodes", nodes}, {"by", by}});
 }
 
 }  // namespace elastic::rm

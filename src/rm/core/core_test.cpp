@@ -471,6 +471,50 @@ TEST_F(AsynchronousTest, a_job_is_cancelled_while_nodes_are_asked_for)
     EXPECT_EQ(driver.job(id).state, JobState::CANCELLED);
 }
 
+TEST_F(AsynchronousTest, nodes_that_are_taken_away_end_the_job_with_that_reason)
+{
+    JobId id = driver.submit(rigid(4));
+    driver.send(NodesAcquired{id, 1, 0, {{"n0", 4}}});
+    driver.run(id);
+    driver.send(NodesLost{id, 1, "Slurm job 7 was cancelled"});
+    ASSERT_TRUE(driver.last<SignalStep>());
+    EXPECT_EQ(driver.job(id).state, JobState::COMPLETING);
+    driver.end(id, 143);
+    driver.send(NodesLost{id, 1, "Slurm job 7 was cancelled"});
+    driver.send(NodesReleased{id, 1, 0, true});
+    EXPECT_EQ(driver.job(id).state, JobState::FAILED);
+    EXPECT_EQ(driver.job(id).reason, "Slurm job 7 was cancelled");
+}
+
+/* The step's end is heard of first. */
+TEST_F(AsynchronousTest, the_reason_of_an_end_may_come_later)
+{
+    JobSpec again = rigid(4);
+    again.requeue = true;
+    JobId fails = driver.submit(rigid(4)), waits = driver.submit(again), done = driver.submit(rigid(4));
+    JobId node = 0;
+    for (JobId id : {fails, waits, done}) {
+        driver.send(NodesAcquired{id, 1, 0, {{"n" + std::to_string(node++), 4}}});
+        driver.run(id);
+        driver.end(id, id == done ? 0 : 1);
+        driver.send(NodesLost{id, 1, "taken"});
+        driver.send(NodesReleased{id, 1, 0, true});
+    }
+    EXPECT_EQ(driver.job(fails).state, JobState::FAILED);
+    EXPECT_EQ(driver.job(fails).reason, "taken; exit code 1");
+    EXPECT_EQ(driver.job(waits).state, JobState::PENDING);
+    EXPECT_EQ(driver.job(done).state, JobState::DONE);
+}
+
+TEST_F(AsynchronousTest, a_start_waits_again_if_its_nodes_go_down_before_they_are_its_own)
+{
+    JobId id = driver.submit(rigid(12));
+    driver.send(NodeDown{"n1", "in use"});
+    EXPECT_TRUE(driver.last<ReleaseNodes>()->all);
+    driver.send(NodesReleased{id, 1, 0, true});
+    EXPECT_EQ(driver.job(id).state, JobState::PENDING);
+}
+
 TEST_F(AsynchronousTest, nodes_that_cannot_be_used_are_given_back)
 {
     JobId first = driver.submit(rigid(4));

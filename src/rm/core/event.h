@@ -145,6 +145,25 @@ struct NodesReleased {
     ELASTIC_FIELDS(job, step, request, all)
 };
 
+/* Nodes that the step held are not its own any more, by the will of whoever owns them (only with
+ * asynchronous_nodes): what still runs there is ended.  If the step has ended already, it is the reason why. */
+struct NodesLost {
+    static constexpr const char *NAME = "nodes_lost";
+    JobId job = 0;
+    uint32_t step = 0;
+    std::string reason;
+    ELASTIC_FIELDS(job, step, reason)
+};
+
+/* Somebody else waits for so many whole nodes, ahead of all our jobs; 0: nobody any more.  Each replaces
+ * the former one. */
+struct NodesWanted {
+    static constexpr const char *NAME = "nodes_wanted";
+    int nodes = 0;
+    std::string by;             /* for people */
+    ELASTIC_FIELDS(nodes, by)
+};
+
 /* ---- steps ------------------------------------------------------------ */
 
 struct StepEvent {
@@ -253,9 +272,9 @@ struct Timer {                          /* the time that SetTimer asked for has 
 
 using EventContent =
     std::variant<Configure, Submit, Cancel, Hold, Release, Resize, Drain, Resume, NodeUp, NodeSuspect,
-                 NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, StepStarted, StepAdaptive,
-                 StepRigid, StepStartFailed, StepAccepted, StepReady, StepCommitted, StepRefused,
-                 StepWithdrawn, StepFailed, StepFreed, StepEnded, StepLost, Timer>;
+                 NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, NodesLost, NodesWanted,
+                 StepStarted, StepAdaptive, StepRigid, StepStartFailed, StepAccepted, StepReady,
+                 StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed, StepEnded, StepLost, Timer>;
 
 struct Event {
     uint64_t seq = 0;

@@ -63,6 +63,14 @@ int count_processes(const Blocks &blocks)
     return count;
 }
 
+Blocks present(const Job &job)
+{
+    Blocks blocks = job.blocks;
+    for (const Departure &departure : job.departures)
+        blocks.insert(blocks.end(), departure.blocks.begin(), departure.blocks.end());
+    return blocks;
+}
+
 bool is_end(JobState state)
 {
     return state == JobState::DONE || state == JobState::FAILED || state == JobState::CANCELLED;

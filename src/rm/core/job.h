@@ -160,6 +160,9 @@ struct Job {
                    wished_size)
 };
 
+/* Where its processes are, those that are leaving included. */
+Blocks present(const Job &job);
+
 bool is_end(JobState state);
 /* Whether it occupies nodes. */
 bool is_placed(JobState state);

@@ -81,6 +81,15 @@ int Space::room(const JobSpec &spec, const Blocks &own) const
     return static_cast<int>(std::min<int64_t>(room_all, std::numeric_limits<int>::max()));
 }
 
+int Space::room_within(const JobSpec &spec, const Blocks &own) const
+{
+    std::vector<int> processes = processes_on(own);
+    int64_t room_all = 0;
+    for (size_t i = 0; i < slots_.size(); i++)
+        room_all += processes[i] > 0 ? room(slots_[i], spec, processes[i]) : 0;
+    return static_cast<int>(std::min<int64_t>(room_all, std::numeric_limits<int>::max()));
+}
+
 bool Space::fits(const JobSpec &spec, int processes, const Blocks &own) const
 {
     /* Only a job that fills up its own whole nodes needs no free core. */

@@ -20,6 +20,8 @@ class Space {
 
     /* How many processes of such a job could be placed, beside those in `own`. */
     int room(const JobSpec &spec, const Blocks &own = {}) const;
+    /* The same within the nodes of `own` alone. */
+    int room_within(const JobSpec &spec, const Blocks &own) const;
     bool fits(const JobSpec &spec, int processes, const Blocks &own = {}) const;
     /* Books `processes` and says where; they must fit. */
     Blocks place(const JobSpec &spec, int processes, const Blocks &own = {});

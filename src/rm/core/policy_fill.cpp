@@ -31,11 +31,14 @@ class Pass {
   private:
     void expect_settling();
     void leave_draining_nodes();
+    void look_at_others();
     void look_at_waiting();
     bool start(const Job &job);
     bool wait_for_cores(const Job &job);
-    bool shrink_for(const Job &job, int want, bool below_share);
-    std::vector<const Job *> may_shrink() const;
+    bool shrink_for(const JobSpec &spec, int want, bool below_share);
+    int shrink_to(const Job &donor, int from, int less, int floor) const;
+    int fill_nodes(const Job &job, int from, int size) const;
+    std::vector<const Job *> may_shrink();
     int floor(const Job &job, bool below_share) const;
     int shrunk(const Job &job) const;
     void release(Space &space, const Job &job, int from, int to) const;
@@ -43,7 +46,9 @@ class Pass {
     bool go_ahead(const Job &job);
 
     void spread();
-    void add_running(std::vector<Growth> &growing);
+    void add_running(const std::set<JobId> &jobs, std::vector<Growth> &growing);
+    void fill_own_nodes(std::vector<Growth> &growing);
+    static Blocks own(const Growth &growth);
     int cap(const Job &job) const;
     bool worth_growing() const;
     void grow_to_level(std::vector<Growth> &growing);
@@ -59,6 +64,7 @@ class Pass {
     std::vector<Growth> starts_;
     std::map<JobId, int> shrinks_;      /* new sizes */
     std::set<JobId> moved_;             /* leave draining nodes */
+    std::set<JobId> give_way_;          /* of shrinks_: to somebody else */
     const Job *first_ = nullptr;        /* that cannot be helped now */
     std::optional<Reservation> reservation_;
     bool others_wait_ = false;
@@ -75,12 +81,15 @@ Decisions Pass::run()
     if (indices.draining_nodes > 0)
         leave_draining_nodes();
     expect_settling();
+    look_at_others();
     look_at_waiting();
     for (const auto &[id, size] : shrinks_) {
         const Job &job = state_.jobs.at(id);
+        std::string reason = give_way_.contains(id) ? "nodes for " + state_.wanted_by
+                                                    : "cores for a waiting job";
         decisions_.changes.push_back({id, size,
                                       choose_leaving(state_, job.blocks, job.size() - size),
-                                      {}, "cores for a waiting job"});
+                                      {}, reason});
     }
     spread();
     return std::move(decisions_);
@@ -130,6 +139,29 @@ void Pass::leave_draining_nodes()
         decisions_.changes.push_back(change);
         moved_.insert(id);
     }
+}
+
+/* ---- somebody else ------------------------------------------------------------ */
+
+/* Like a rigid job that is ahead of all others, except that who starts it is not us.  If it cannot have
+ * all that it wants, nobody gives way for it in vain, and what idles is left to it. */
+void Pass::look_at_others()
+{
+    if (state_.wanted_nodes == 0)
+        return;
+    others_wait_ = true;
+    JobSpec spec;
+    spec.whole_nodes = true;
+    spec.processes_per_node = 1;
+    int want = state_.wanted_nodes;
+    if (soon_.room(spec) < want && state_.indices().spare_cores > 0)
+        shrink_for(spec, want, false) || shrink_for(spec, want, true);
+    for (const auto &[id, size] : shrinks_)
+        give_way_.insert(id);
+    int here = std::min(want, now_.room(spec));
+    Blocks idle = now_.place(spec, here);
+    soon_.take(state_.shares(spec, idle));
+    claim(spec, std::min(want - here, soon_.room(spec)));
 }
 
 /* ---- waiting jobs ------------------------------------------------------------ */
@@ -184,11 +216,11 @@ bool Pass::wait_for_cores(const Job &job)
     int fair = fair_cores_ / job.spec.cores_per_process;
     int share = size_at_most(job.spec, std::min(fair, cap(job)));
     int want = std::max(least, share);
-    if (shrink_for(job, want, false)) {
+    if (shrink_for(job.spec, want, false)) {
         claim(job.spec, want);
         return true;
     }
-    if (!shrink_for(job, least, true))
+    if (!shrink_for(job.spec, least, true))
         return false;
     claim(job.spec, least);
     return true;
@@ -215,13 +247,16 @@ int Pass::floor(const Job &job, bool below_share) const
     return std::max(least, size_at_least(job.spec, fair_cores_ / job.spec.cores_per_process));
 }
 
-std::vector<const Job *> Pass::may_shrink() const
+std::vector<const Job *> Pass::may_shrink()
 {
     std::vector<const Job *> jobs;
     for (JobId id : state_.indices().elastic) {
         const Job &job = state_.jobs.at(id);
-        if (job.offer_after_ms <= state_.now_ms && !moved_.contains(id) &&
-            shrunk(job) > lowest(job.spec))
+        if (moved_.contains(id) || shrunk(job) <= lowest(job.spec))
+            continue;
+        if (job.offer_after_ms > state_.now_ms)
+            decisions_.look_again_at(job.offer_after_ms);
+        else
             jobs.push_back(&job);
     }
     std::stable_sort(jobs.begin(), jobs.end(), [this](const Job *a, const Job *b) {
@@ -232,25 +267,25 @@ std::vector<const Job *> Pass::may_shrink() const
 
 /* Takes as little as possible, from the largest first; several rounds, since what is given need
  * not be what the waiting job can use (whole nodes, several cores per process). */
-bool Pass::shrink_for(const Job &job, int want, bool below_share)
+bool Pass::shrink_for(const JobSpec &spec, int want, bool below_share)
 {
     Space trial = soon_;
     std::map<JobId, int> planned;
     std::vector<const Job *> donors = may_shrink();
-    int room = trial.room(job.spec);
+    int room = trial.room(spec);
     for (bool progress = true; room < want && progress;) {
         progress = false;
         for (const Job *donor : donors) {
             int from = planned.contains(donor->id) ? planned[donor->id] : shrunk(*donor);
-            int cores = (want - room) * job.spec.cores_per_process;
+            int cores = (want - room) * spec.cores_per_process;
             int less = (cores + donor->spec.cores_per_process - 1) / donor->spec.cores_per_process;
-            int to = std::max(size_at_most(donor->spec, from - less), floor(*donor, below_share));
+            int to = shrink_to(*donor, from, less, floor(*donor, below_share));
             if (to >= from)
                 continue;
             release(trial, *donor, from, to);
             planned[donor->id] = to;
             progress = true;
-            room = trial.room(job.spec);
+            room = trial.room(spec);
             if (room >= want)
                 break;
         }
@@ -261,6 +296,41 @@ bool Pass::shrink_for(const Job &job, int want, bool below_share)
     for (const auto &[id, size] : planned)
         shrinks_[id] = size;
     return true;
+}
+
+/* At least `less` less, if its floor allows it; `from`: it cannot give anything. */
+int Pass::shrink_to(const Job &donor, int from, int less, int floor) const
+{
+    int to = std::max(size_at_most(donor.spec, from - less), floor);
+    if (!donor.spec.whole_nodes)
+        return to;
+    for (;; to = std::max(size_at_most(donor.spec, to - 1), floor)) {
+        int filled = fill_nodes(donor, from, to);
+        if (filled < from)
+            return filled;
+        if (to <= floor)
+            return from;
+    }
+}
+
+/* The greatest size below `from` that needs no other nodes than `size` does: a node that stays is of no
+ * use to others. */
+int Pass::fill_nodes(const Job &job, int from, int size) const
+{
+    auto nodes = [&](int processes) {
+        std::set<std::string> names;
+        int leaving = job.size() - processes;
+        for (const Block &block : without(job.blocks, choose_leaving(state_, job.blocks, leaving)))
+            names.insert(block.node);
+        return names;
+    };
+    std::set<std::string> kept = nodes(size);
+    for (;;) {
+        int more = size_at_least(job.spec, size + 1);
+        if (more == 0 || more > from || nodes(more) != kept)
+            return size;
+        size = more;
+    }
 }
 
 void Pass::release(Space &space, const Job &job, int from, int to) const
@@ -317,8 +387,8 @@ void Pass::spread()
         each.cap = may_grow ? cap(*each.job) : each.size;
         growing.push_back(std::move(each));
     }
-    if (idle && worth_growing())
-        add_running(growing);
+    add_running(idle && worth_growing() ? state_.indices().elastic : state_.indices().roomy, growing);
+    fill_own_nodes(growing);
     if (idle) {
         grow_to_level(growing);
         grow_by_steps(growing);
@@ -326,9 +396,9 @@ void Pass::spread()
     emit(growing);
 }
 
-void Pass::add_running(std::vector<Growth> &growing)
+void Pass::add_running(const std::set<JobId> &jobs, std::vector<Growth> &growing)
 {
-    for (JobId id : state_.indices().elastic) {
+    for (JobId id : jobs) {
         const Job &job = state_.jobs.at(id);
         int size = job.size();
         if (size >= cap(job) || shrinks_.contains(id) || moved_.contains(id))
@@ -346,13 +416,29 @@ void Pass::add_running(std::vector<Growth> &growing)
 bool Pass::grow(Growth &growth, int size)
 {
     const JobSpec &spec = growth.job->spec;
-    Blocks own = growth.starts ? growth.blocks : append(growth.job->blocks, growth.blocks);
+    Blocks mine = own(growth);
     int more = size - growth.size;
-    if (more <= 0 || !now_.fits(spec, more, own))
+    if (more <= 0 || !now_.fits(spec, more, mine))
         return false;
-    growth.blocks = append(std::move(growth.blocks), now_.place(spec, more, own));
+    growth.blocks = append(std::move(growth.blocks), now_.place(spec, more, mine));
     growth.size = size;
     return true;
+}
+
+Blocks Pass::own(const Growth &growth)
+{
+    return growth.starts ? growth.blocks : append(present(*growth.job), growth.blocks);
+}
+
+/* Whole nodes that a job has cost nothing more, whoever else waits. */
+void Pass::fill_own_nodes(std::vector<Growth> &growing)
+{
+    for (Growth &each : growing) {
+        const JobSpec &spec = each.job->spec;
+        if (spec.whole_nodes && spec.elasticity != Elasticity::RIGID)
+            grow(each, size_at_most(spec, std::min(cap(*each.job),
+                                                   each.size + now_.room_within(spec, own(each)))));
+    }
 }
 
 /* Raises all to the highest common level that the idle cores allow. */
@@ -380,9 +466,8 @@ void Pass::grow_to_level(std::vector<Growth> &growing)
     for (Growth &each : growing) {
         int size = target(each, low);
         if (size > each.size && !grow(each, size)) {
-            Blocks own = each.starts ? each.blocks : append(each.job->blocks, each.blocks);
-            grow(each, size_at_most(each.job->spec,
-                                    std::min(size, each.size + now_.room(each.job->spec, own))));
+            int most = each.size + now_.room(each.job->spec, own(each));
+            grow(each, size_at_most(each.job->spec, std::min(size, most)));
         }
     }
 }
@@ -423,8 +508,10 @@ Decisions Fill::decide(const State &state) const
     const State::Indices &indices = state.indices();
     bool can_start = !indices.queue.empty() && (indices.free_cores > 0 || indices.spare_cores > 0);
     bool can_grow = indices.free_cores > 0 && !indices.elastic.empty();
+    bool can_fill = !indices.roomy.empty();
     bool can_move = indices.draining_nodes > 0 && !indices.elastic.empty();
-    if (!can_start && !can_grow && !can_move)
+    bool can_give = state.wanted_nodes > 0 && indices.spare_cores > 0;
+    if (!can_start && !can_grow && !can_fill && !can_move && !can_give)
         return {};
     return Pass(state).run();
 }

@@ -33,6 +33,7 @@ constexpr const char *NODE_DRAINING = "node_draining";  /* reason */
 constexpr const char *NODE_RESUMED = "node_resumed";
 constexpr const char *NODE_REMOVED = "node_removed";
 /* neither */
+constexpr const char *NODES_WANTED = "nodes_wanted";    /* nodes, by: somebody else waits for them */
 constexpr const char *CONFIGURED = "configured";        /* config */
 constexpr const char *UNEXPECTED = "unexpected";        /* what: an event that did not fit */
 

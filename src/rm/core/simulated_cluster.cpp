@@ -106,8 +106,12 @@ void SimulatedCluster::tell(EventContent content)
         log_.push_back(event);
     Actions actions = core_.handle(event);
     for (const Action &action : actions) {
-        if (const Record *record = std::get_if<Record>(&action))
-            metrics_.see(*record);
+        const Record *record = std::get_if<Record>(&action);
+        if (!record)
+            continue;
+        metrics_.see(*record);
+        counts.gave_way += record->event == "requested" && core_.state().wanted_nodes > 0 &&
+                           record->data["reason"] == "nodes for " + core_.state().wanted_by;
     }
     if (options_.check) {
         for (const std::string &what : monitor_.watch(event, actions, core_.state()))
@@ -282,6 +286,8 @@ void SimulatedCluster::perform(const StartStep &action)
             step.said.push_back(StepRigid{{step.job, step.number}});
         say(step.said.back());
     });
+    if (options_.config.asynchronous_nodes && chance(options_.faults.nodes_lost))
+        after(between(0, step.program.work_ms), [this, &step] { nodes_are_taken(step); });
     if (chance(options_.faults.dies)) {
         counts.died++;
         after(between(0, step.program.work_ms), [this, &step] { end(step, 139); });
@@ -494,6 +500,8 @@ void SimulatedCluster::plan()
         after(between(0, last_ms), [this] { somebody(); });
     for (int i = 0; i < options_.faults.node_failures; i++)
         after(between(0, last_ms), [this] { node_fails(); });
+    for (int i = 0; i < options_.faults.others; i++)
+        after(between(0, last_ms), [this] { others_want(); });
     people_until_ms_ = now_ms_;
 }
 
@@ -525,6 +533,27 @@ void SimulatedCluster::somebody()
         }
         default: return tell(Resize{request, job, static_cast<int>(between(0, 12))});
     }
+}
+
+/* It is heard of before or after the end of the step that follows from it. */
+void SimulatedCluster::nodes_are_taken(Step &step)
+{
+    if (step.ended)
+        return;
+    counts.nodes_lost++;
+    NodesLost lost{step.job, step.number, "its nodes were taken"};
+    after(delay(), [this, lost] { tell(lost); });
+    after(delay(), [this, &step] { end(step, 137); });
+}
+
+/* What idles is kept for them until they want nothing more. */
+void SimulatedCluster::others_want()
+{
+    int nodes = static_cast<int>(between(1, options_.nodes + 1));
+    int64_t waiting_ms = between(1, 30000);
+    people_until_ms_ = std::max(people_until_ms_, now_ms_ + waiting_ms + 1);
+    tell(NodesWanted{nodes, "others"});
+    after(waiting_ms, [this] { tell(NodesWanted{0, ""}); });
 }
 
 void SimulatedCluster::node_fails()

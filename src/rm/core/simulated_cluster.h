@@ -47,6 +47,8 @@ struct Faults {
     double stubborn = 0;        /* a program that never looks for adaptations */
     int node_failures = 0;      /* so many, over the time of submissions */
     int people = 0;             /* requests of people: cancel, hold, resize, drain, ... */
+    double nodes_lost = 0;      /* a step: whoever owns its nodes takes them (with asynchronous_nodes) */
+    int others = 0;             /* so often somebody else wants nodes */
 };
 
 struct ClusterOptions {
@@ -72,7 +74,7 @@ class SimulatedCluster {
     const std::vector<Event> &log() const { return log_; }
 
     struct Counts {
-        int crashes = 0, lost = 0, node_failures = 0, died = 0;
+        int crashes = 0, lost = 0, node_failures = 0, died = 0, nodes_lost = 0, gave_way = 0;
     };
     Counts counts;
 
@@ -131,6 +133,8 @@ class SimulatedCluster {
     void plan();
     void somebody();
     void node_fails();
+    void nodes_are_taken(Step &step);
+    void others_want();
     bool all_over() const;
 
     ClusterOptions options_;

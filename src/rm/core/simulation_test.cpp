@@ -72,6 +72,7 @@ ClusterOptions random_options(uint64_t seed, bool trace)
     Config &config = options.config;
     config.policy = static_cast<PolicyKind>(chance.one_in(4) ? chance.between(0, 1) : 2);
     config.asynchronous_nodes = chance.one_in(3);
+    config.whole_nodes = chance.one_in(config.asynchronous_nodes ? 2 : 8);
     config.kill_grace_ms = chance.between(0, 5000);
     config.answer_timeout_ms = chance.between(500, 10000);
     config.answer_tries_max = static_cast<int>(chance.between(1, 6));
@@ -87,7 +88,8 @@ ClusterOptions random_options(uint64_t seed, bool trace)
         faults = {chance.up_to(100), chance.up_to(200), chance.up_to(20), chance.up_to(100),
                   chance.up_to(300), chance.up_to(200), chance.up_to(100), chance.up_to(200),
                   chance.up_to(200), static_cast<int>(chance.between(0, 4)),
-                  static_cast<int>(chance.between(0, 30))};
+                  static_cast<int>(chance.between(0, 30)), chance.up_to(100),
+                  static_cast<int>(chance.between(0, 12))};
     int64_t span_ms = chance.between(1000, 300000);
     for (int64_t i = chance.between(1, 40); i > 0; i--) {
         MixJob job;
@@ -130,13 +132,15 @@ TEST(SimulationTest, seeds)
         counts.lost += cluster.counts.lost;
         counts.node_failures += cluster.counts.node_failures;
         counts.died += cluster.counts.died;
+        counts.nodes_lost += cluster.counts.nodes_lost;
+        counts.gave_way += cluster.counts.gave_way;
     }
     printf("%llu machines: %d jobs, %d done, %d failed, %d cancelled; %d changes of size, %d "
            "withdrawn, %d failed; %d kills of the daemon, %d messages lost, %d nodes failed, %d "
-           "programs died\n",
+           "programs died, %d steps lost their nodes, %d gave way to others\n",
            static_cast<unsigned long long>(seeds), sum.jobs, sum.done, sum.failed, sum.cancelled,
            sum.adaptations, sum.withdrawn, sum.failed_adaptations, counts.crashes, counts.lost,
-           counts.node_failures, counts.died);
+           counts.node_failures, counts.died, counts.nodes_lost, counts.gave_way);
     if (seeds < 100)
         return;
     /* The seeds reach what they are meant to reach. */
@@ -150,6 +154,8 @@ TEST(SimulationTest, seeds)
     EXPECT_GT(counts.lost, 100);
     EXPECT_GT(counts.node_failures, 20);
     EXPECT_GT(counts.died, 20);
+    EXPECT_GT(counts.nodes_lost, 5);
+    EXPECT_GT(counts.gave_way, 10);
 }
 
 TEST(SimulationTest, same_seed_gives_same_history)

@@ -19,9 +19,11 @@ struct Stored {
     JobId last_job = 0;
     uint64_t records = 0, unexpected = 0;
     int64_t timer_ms = NEVER, look_at_ms = NEVER, policy_at_ms = NEVER;
+    int wanted_nodes = 0;
+    std::string wanted_by;
     std::vector<JobId> finished;
     ELASTIC_FIELDS(version, config, now_ms, seq, jobs, nodes, last_job, records, unexpected,
-                   timer_ms, look_at_ms, policy_at_ms, finished)
+                   timer_ms, look_at_ms, policy_at_ms, wanted_nodes, wanted_by, finished)
 };
 
 /* Empty, or what the rest of the core could not bear. */
@@ -76,6 +78,8 @@ Json Core::Impl::snapshot() const
     stored.timer_ms = state.timer_ms;
     stored.look_at_ms = state.look_at_ms;
     stored.policy_at_ms = state.policy_at_ms;
+    stored.wanted_nodes = state.wanted_nodes;
+    stored.wanted_by = state.wanted_by;
     stored.finished.assign(state.finished.begin(), state.finished.end());
     return write(stored);
 }
@@ -104,6 +108,8 @@ std::string Core::Impl::restore(const Json &snapshot)
     state.timer_ms = stored.timer_ms;
     state.look_at_ms = stored.look_at_ms;
     state.policy_at_ms = stored.policy_at_ms;
+    state.wanted_nodes = stored.wanted_nodes;
+    state.wanted_by = stored.wanted_by;
     state.finished.assign(stored.finished.begin(), stored.finished.end());
     for (Node &node : stored.nodes) {
         node.used = 0;          /* follows from the jobs */

@@ -127,6 +127,22 @@ bool gives_soon(const Job &job)
             (job.adaptation && !job.adaptation->leave.empty()));
 }
 
+/* Whether more of its processes would fit into the whole nodes that it has. */
+bool is_roomy(const State &state, const Job &job)
+{
+    if (!job.spec.whole_nodes)
+        return false;
+    std::map<std::string, int> processes;
+    for (const Block &block : present(job))
+        processes[block.node] += block.processes;
+    return std::any_of(processes.begin(), processes.end(), [&](const auto &entry) {
+        int most = state.nodes.at(entry.first).cores / job.spec.cores_per_process;
+        if (job.spec.processes_per_node > 0)
+            most = std::min(most, job.spec.processes_per_node);
+        return entry.second < most;
+    });
+}
+
 /* How many cores it could give at most. */
 int64_t spare_cores(const State &state, const Job &job)
 {
@@ -155,6 +171,8 @@ void State::reindex(const Job &job, int sign)
         put(indices_.limits, std::pair(job.limit_at_ms, job.id), sign);
     if (may_be_offered(job)) {
         put(indices_.elastic, job.id, sign);
+        if (is_roomy(*this, job))
+            put(indices_.roomy, job.id, sign);
         indices_.spare_cores += sign * spare_cores(*this, job);
     }
     for (const Share &share : shares(job)) {

@@ -50,6 +50,8 @@ class State {
     int64_t timer_ms = NEVER;   /* what SetTimer has asked for */
     int64_t look_at_ms = NEVER; /* when all steps are asked how they are */
     int64_t policy_at_ms = NEVER;       /* when the policy wants to be asked again */
+    int wanted_nodes = 0;       /* by somebody else, ahead of our own jobs (NodesWanted) */
+    std::string wanted_by;
     std::deque<JobId> finished; /* oldest first */
     std::unordered_map<std::string, JobId> requests;    /* Job::request of the known jobs */
 
@@ -59,6 +61,7 @@ class State {
         std::set<JobId> placed;         /* STARTING to COMPLETING */
         std::set<JobId> settling;       /* placed, and cores are about to be freed */
         std::set<JobId> elastic;        /* RUNNING, and another size may be offered */
+        std::set<JobId> roomy;          /* of these, who have idle cores in whole nodes of their own */
         std::set<std::pair<int64_t, JobId>> deadlines;  /* Job::deadline_ms */
         std::set<std::pair<int64_t, JobId>> limits;     /* Job::limit_at_ms */
         int64_t free_cores = 0;         /* sum of Node::free */

@@ -73,7 +73,9 @@ class Api {
     bool may_change(const Caller &caller, uint32_t uid) const;
     /* Of one that the caller may see, or an error; ended ones are taken from the store. */
     Job job_of(const Call &call, bool to_change);
+    std::string reason_of(const Job &job) const;
     Json job_json(const Job &job);
+    Json backend_json() const;
     Json node_json(const Caller &caller, const Node &node) const;
     void send_records(Call &call, RecordQuery query);
     void ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done);

@@ -104,6 +104,14 @@ void check_states(const std::vector<std::string> &wanted)
 
 /* ---- jobs ------------------------------------------------------------------------------------------------ */
 
+/* Who waits for nodes and cannot get any waits because of the back end. */
+std::string Api::reason_of(const Job &job) const
+{
+    bool waits = (job.state == JobState::PENDING && !job.held) || job.acquiring;
+    std::string trouble = waits ? daemon_.backend().trouble() : "";
+    return trouble.empty() ? job.reason : trouble;
+}
+
 Json Api::job_json(const Job &job)
 {
     bool ended = is_end(job.state);
@@ -113,7 +121,7 @@ Json Api::job_json(const Job &job)
                  {"uid", job.spec.uid},
                  {"state", to_string(job.state)},
                  {"code", CODES[static_cast<size_t>(job.state)]},
-                 {"reason", text_or_null(job.reason)},
+                 {"reason", text_or_null(reason_of(job))},
                  {"adaptive", job.mode == StepMode::UNKNOWN ? Json() : Json(job.mode == StepMode::ADAPTIVE)},
                  {"size", job.size()},
                  {"nodes", nodes_of(job.blocks)},
@@ -329,6 +337,13 @@ Json Api::node_json(const Caller &caller, const Node &node) const
             {"jobs", std::move(jobs)}};
 }
 
+Json Api::backend_json() const
+{
+    return {{"kind", daemon_.settings().backend},
+            {"about", text_or_null(daemon_.backend().about())},
+            {"trouble", text_or_null(daemon_.backend().trouble())}};
+}
+
 void Api::get_nodes(Call &call)
 {
     QueryReader(call.request.query).finish();
@@ -339,7 +354,8 @@ void Api::get_nodes(Call &call)
         cores += node.cores;
         used += node.used;
     }
-    respond_json(call.responder, {{"nodes", std::move(nodes)}, {"cores", cores}, {"cores_used", used}});
+    respond_json(call.responder, {{"nodes", std::move(nodes)}, {"cores", cores}, {"cores_used", used},
+                                  {"backend", backend_json()}});
 }
 
 void Api::get_node(Call &call)
@@ -376,7 +392,7 @@ void Api::get_health(Call &call)
 {
     if (!daemon_.storage_works())
         throw ApiError{503, "storage", "the store cannot be written now: the log has more"};
-    respond_json(call.responder, {{"ok", true}});
+    respond_json(call.responder, {{"ok", true}, {"backend", backend_json()}});
 }
 
 void Api::get_metrics(Call &call)

@@ -4,6 +4,7 @@
 
 #include "daemon/fixed_backend.h"
 #include "daemon/hosts_backend.h"
+#include "daemon/slurm_backend.h"
 
 namespace elastic::rm {
 
@@ -22,6 +23,7 @@ constexpr Kind KINDS[] = {
     {"local", [](const Settings &settings, Loop &) { return make_local_backend(settings); }},
     {"nested", [](const Settings &settings, Loop &) { return make_nested_backend(settings); }},
     {"hosts", [](const Settings &settings, Loop &loop) -> Made { return std::make_unique<HostsBackend>(settings, loop); }},
+    {"slurm", [](const Settings &settings, Loop &loop) -> Made { return std::make_unique<SlurmBackend>(settings, loop); }},
 };
 
 }  // namespace

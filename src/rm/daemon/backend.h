@@ -38,6 +38,8 @@ class Backend {
 
     /* Only of those that must ask: each is answered by NodesAcquired or NodesRefused, NodesReleased. */
     virtual bool asynchronous_nodes() const { return false; }
+    /* It cannot give less than a node. */
+    virtual bool whole_nodes() const { return false; }
     virtual void acquire(const AcquireNodes &) {}
     virtual void release(const ReleaseNodes &) {}
 
@@ -51,9 +53,16 @@ class Backend {
      * they are not chosen again. */
     virtual void step_failed_on(const std::vector<std::string> &) {}
 
+    /* Before a step starts: writes into its folder what its launcher needs.  Empty, or why it cannot. */
+    virtual std::string prepare_step(const Job &, const std::string & /* folder */) { return ""; }
+
     /* Options of mpiexec, and variables for it and for an mpiexec in a script. */
     virtual std::vector<std::string> launcher_options() const = 0;
     virtual std::vector<std::string> launcher_environment() const = 0;
+
+    /* For people: how it works here (empty: nothing worth saying), and why it does not work now (empty: it does). */
+    virtual std::string about() const { return ""; }
+    virtual std::string trouble() const { return ""; }
 };
 
 /* The one that the configuration asks for (backend.kind), or why there is none. */

@@ -137,6 +137,33 @@ const std::vector<Setting> &table()
         {"backend", "check_failures", &Settings::check_failures,
          "hosts: after so many looks in a row without an answer it is down, and its jobs are ended.", 1, 1000},
         {"backend", "checks_at_once", &Settings::checks_at_once, "hosts: so many are looked at at the same time.", 1, 1000},
+        {"slurm", "partition", &Settings::slurm_partition,
+         "slurm: where nodes are asked for. Default: Slurm's default partition."},
+        {"slurm", "account", &Settings::slurm_account, "slurm: salloc --account; empty: the user's default."},
+        {"slurm", "qos", &Settings::slurm_qos, "slurm: salloc --qos; empty: the default."},
+        {"slurm", "options", &Settings::slurm_options, "slurm: more options of salloc, such as \"--mem=0\"."},
+        {"slurm",
+         "resize",
+         &Settings::slurm_resize,
+         "slurm: merge: a job is one Slurm job, which grows and shrinks; set: one Slurm job for each node; auto: merge "
+         "where Slurm permits it.",
+         0,
+         0,
+         false,
+         {"auto", "merge", "set"}},
+        {"slurm", "poll_interval", &Settings::slurm_poll_ms, "slurm: how often Slurm is looked at.", 200, HOUR_MS,
+         true},
+        {"slurm", "wait", &Settings::slurm_wait_ms,
+         "slurm: how long nodes are waited for in Slurm's queue while others with more priority wait there too; 0: not "
+         "at all.",
+         0, HOUR_MS, true},
+        {"slurm", "yield_to_waiting", &Settings::slurm_yield,
+         "slurm: elastic jobs shrink for other people's Slurm jobs that wait for nodes."},
+        {"slurm", "yield_priority", &Settings::slurm_yield_priority,
+         "slurm: only for those with at least this priority in Slurm.", 0, INT64_MAX},
+        {"slurm", "yield_patience", &Settings::slurm_yield_patience_ms,
+         "slurm: one that waits for longer than this waits for something else, and is not heeded any more.", 1000,
+         YEAR_MS, true},
         {"limits", "jobs", &Settings::jobs_max, "Jobs that have not ended; more are refused.", 1, 1000000},
         {"limits", "jobs_per_user", &Settings::jobs_per_user_max, "The same of one user.", 1, 1000000},
         {"limits", "connections", &Settings::connections_max, "Open connections.", 8, 10000},
@@ -436,6 +463,11 @@ Settings default_settings()
     s.check_timeout_ms = 10000;
     s.check_failures = 3;
     s.checks_at_once = 32;
+    s.slurm_resize = "auto";
+    s.slurm_poll_ms = 2000;
+    s.slurm_wait_ms = 10000;
+    s.slurm_yield = true;
+    s.slurm_yield_patience_ms = 600000;
     s.jobs_max = 20000;
     s.jobs_per_user_max = 10000;
     s.connections_max = 512;

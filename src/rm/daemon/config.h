@@ -48,6 +48,12 @@ struct Settings {
     std::string hosts_file, ssh, ssh_config;
     int64_t check_interval_ms = 0, check_timeout_ms = 0, check_failures = 0, checks_at_once = 0;
 
+    std::string slurm_partition, slurm_account, slurm_qos, slurm_resize;
+    std::vector<std::string> slurm_options;
+    int64_t slurm_poll_ms = 0, slurm_wait_ms = 0;
+    bool slurm_yield = true;
+    int64_t slurm_yield_priority = 0, slurm_yield_patience_ms = 0;
+
     int64_t idle_exit_ms = 0;
 
     /* Of --nested alone (nested.h), not of the configuration. */

@@ -183,6 +183,7 @@ void Daemon::configure()
 {
     Config config = settings_.core();
     config.asynchronous_nodes = backend_->asynchronous_nodes();
+    config.whole_nodes = backend_->whole_nodes();
     config.check_capacity = backend_->capacity_known();
     bool is_told = !inbox_.empty() && std::holds_alternative<Configure>(inbox_.front().content);
     if (!is_told && (state().seq == 0 || !(state().config == config)))
@@ -558,6 +559,9 @@ void Daemon::start_step(const StartStep &start)
                           : Result<Launch>(Error{"the store does not know what is to be run"});
         if (!launch || !job)
             return Error{launch ? "the job is gone" : launch.error()};
+        std::string error = backend_->prepare_step(*job, folder);
+        if (!error.empty())
+            return Error{error};
         LaunchPlace place{settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(),
                           folder, settings_.socket};
         return Steps::Program{make_step(launch.value(), *job, start, place), row->script,

@@ -23,6 +23,7 @@ void add_job_variables(std::vector<std::string> &environment, const Job &job, co
     set_variable(environment, "ELASTIC_JOB_MAX", std::to_string(job.spec.maximum));
     set_variable(environment, "ELASTIC_JOB_NODES", format_hosts(start.blocks));
     set_variable(environment, "ELASTICD_SOCKET", place.daemon_socket);
+    set_variable(environment, STEP_FOLDER_VARIABLE, place.folder);
     for (const std::string &entry : place.launcher_environment)
         set_variable(environment, entry.substr(0, entry.find('=')), entry.substr(entry.find('=') + 1));
 }

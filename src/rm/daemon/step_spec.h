@@ -37,6 +37,9 @@ constexpr int STEPD_LISTEN_FD = 3;
  * Unix datagram socket. */
 constexpr const char *STEP_REGISTER_VARIABLE = "ELASTIC_STEP_REGISTER";
 
+/* Where what mpiexec starts finds the step's folder. */
+constexpr const char *STEP_FOLDER_VARIABLE = "ELASTIC_STEP_FOLDER";
+
 struct StepSpec {
     JobId job = 0;
     uint32_t step = 0;

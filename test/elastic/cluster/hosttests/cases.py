@@ -37,16 +37,23 @@ class Case:
     slurm: bool
     full: bool
     deadline_s: float
+    accounting: bool = False
 
 
 CASES: list[Case] = []
 
 
 def case(
-    clauses: str, nodes: int = 4, full: bool = False, with_slurm: bool = False, deadline_s: float = 180
+    clauses: str,
+    nodes: int = 4,
+    full: bool = False,
+    with_slurm: bool = False,
+    deadline_s: float = 180,
+    accounting: bool = False,
 ) -> Callable[[Callable[[HostRun], None]], Callable[[HostRun], None]]:
     def note(drive: Callable[[HostRun], None]) -> Callable[[HostRun], None]:
-        CASES.append(Case(drive.__name__, drive, clauses.split(), nodes, with_slurm, full, deadline_s))
+        slurm = with_slurm or accounting
+        CASES.append(Case(drive.__name__, drive, clauses.split(), nodes, slurm, full, deadline_s, accounting))
         return drive
 
     return note

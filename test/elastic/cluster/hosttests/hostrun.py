@@ -25,11 +25,13 @@ PRIVATE = ("dev/shm", "run")  # each host has its own
 class HostRun(TestRun):
     """A test in progress, on `nodes` hosts."""
 
-    def __init__(self, test: Test, setting: Setting, folder: Path, nodes: int, slurm: bool) -> None:
+    def __init__(
+        self, test: Test, setting: Setting, folder: Path, nodes: int, slurm: bool, accounting: bool = False
+    ) -> None:
         super().__init__(test, setting, folder)
         self.environment["XDG_RUNTIME_DIR"] = f"/run/user/{os.getuid()}"
         self.place = folder / "c"
-        self.cluster: Cluster = command.up(self.place, nodes, with_slurm=slurm)
+        self.cluster: Cluster = command.up(self.place, nodes, with_slurm=slurm, accounting=accounting)
         self.files_before = {host.name: self._private_files(host) for host in self._all()}
         self.processes_before = {host.name: set(hosts.processes(host)) for host in self._all()}
 
@@ -109,6 +111,8 @@ class HostRun(TestRun):
                 log = self.place / "log" / f"sshd-{host.name}"
                 if left and log.exists():
                     self.notes += log.read_text(errors="replace").splitlines()[-5:]
+            for log in sorted((self.place / "log").glob("slurm*")):
+                self.notes += [f"{log.name}: {line}" for line in log.read_text(errors="replace").splitlines()[-20:]]
         finally:
             command.down(self.place)
         self.before = processes.shared_names()  # outside others work, too; what the hosts have is checked

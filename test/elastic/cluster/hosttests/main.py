@@ -17,7 +17,7 @@ from harness.job import LAST_LINES, Setting, Skip, TestFailure
 from harness.testlist import Test
 from playground import hosts, slurm
 
-from . import backend_hosts, cases, nested  # noqa: F401  each registers its cases
+from . import backend_hosts, backend_slurm, backend_slurm_mix, cases, nested  # noqa: F401  each registers its cases
 from .cases import Case
 from .hostrun import HostRun
 
@@ -41,11 +41,11 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
 
 def one(case: Case, setting: Setting, folder: Path) -> tuple[str, str, str]:
     """Outcome, why, and log of a test."""
-    if case.slurm and (why := slurm.impossible()):
+    if case.slurm and (why := slurm.impossible(case.accounting)):
         return "skip", why, ""
     test = Test(case.name, case.clauses, 1, [], "cycle", [], deadline_s=case.deadline_s)
     try:
-        run = HostRun(test, setting, folder, case.nodes, case.slurm)
+        run = HostRun(test, setting, folder, case.nodes, case.slurm, case.accounting)
     except hosts.PlaygroundError as error:
         return "not ok", f"no playground: {error}", ""
     outcome, why = "ok", ""

@@ -44,6 +44,8 @@ SwitchType=switch/none
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
+JobCompType=jobcomp/filetxt
+JobCompLoc={folder}/log/jobs
 SlurmdParameters=config_overrides
 
 # whole nodes, and jobs that may be resized

@@ -1,0 +1,39 @@
+/*
+ * How mpiexec's daemons get to nodes that Slurm has given: elastic-srun (slurm_launch_main.cpp) takes the place of srun for
+ * mpiexec.  Which Slurm job has a node, it reads from a file in the step's folder, which elasticd writes before it
+ * tells mpiexec of the node.  Each step that it starts is on one node.
+ *
+ * The file: a line `NODE ID` for each node of the job.
+ *
+ * Pure.
+ */
+
+#ifndef ELASTIC_RM_SLURM_LAUNCH_H_INCLUDED
+#define ELASTIC_RM_SLURM_LAUNCH_H_INCLUDED
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace elastic::rm {
+
+constexpr const char *SLURM_JOBS_FILE = "slurm-jobs";
+
+std::string format_slurm_jobs(const std::map<std::string, uint64_t> &nodes);
+/* nullopt: the node is not in it. */
+std::optional<uint64_t> find_slurm_job(std::string_view text, std::string_view node);
+
+/* The node that srun is asked for by these words: that of --nodelist, if it is one. */
+std::optional<std::string> node_of_srun(const std::vector<std::string> &words);
+/* Variables that would change what Slurm's commands do, of those in an environment. */
+std::vector<std::string> misleading_variables(char **environment);
+
+/* What is put before them. */
+std::vector<std::string> srun_options(uint64_t slurm_job);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_SLURM_LAUNCH_H_INCLUDED */

@@ -1,0 +1,90 @@
+/*
+ * What Slurm's commands print, as data: pure functions over text that may be anything.
+ *
+ * Free texts in Slurm (names, comments, reasons) are other people's and may hold any byte, a line that looks like
+ * another job included.  Each line of a listing therefore begins and ends with a word that is drawn anew for each
+ * call (`marker`): what does not is no line of the listing.
+ *
+ * Pure; any thread.
+ */
+
+#ifndef ELASTIC_RM_SLURM_TEXT_H_INCLUDED
+#define ELASTIC_RM_SLURM_TEXT_H_INCLUDED
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/job.h"
+#include "result.h"
+
+namespace elastic::rm {
+
+using SlurmId = uint64_t;
+using NodeNames = std::vector<std::string>;
+
+/* Names with commas: what every command of Slurm takes. */
+std::string join_names(const NodeNames &names);
+
+/* How a node is for us, if no job of ours is on it. */
+enum class SlurmNodeState {
+    IDLE,
+    USED,               /* by jobs, ours or others' */
+    GONE                /* no job can use it: down, not answering, reserved, powered down, ... */
+};
+
+struct SlurmNode {
+    std::string name;
+    int cores = 0;
+    SlurmNodeState state = SlurmNodeState::GONE;
+    bool dead = false;          /* Slurm has given it up: its jobs are ended */
+    bool draining = false;      /* an administrator's wish: no new jobs */
+    std::string word;           /* Slurm's own for the state, without its marks */
+    std::string reason;         /* of the administrator or of Slurm; empty: none */
+};
+
+/* For sinfo -N: "MARKER|name|cores|state|reason|MARKER". */
+std::string node_format(const std::string &marker);
+Result<std::vector<SlurmNode>> parse_nodes(std::string_view text, const std::string &marker);
+
+/* What a job of ours says in its comment: whose it is. */
+struct SlurmTag {
+    std::string cluster;        /* of the elasticd */
+    JobId job = 0;
+    uint32_t step = 0;
+    uint64_t request = 0;
+    bool expands = false;       /* it was made to be merged into an earlier one */
+    bool operator==(const SlurmTag &) const = default;
+};
+std::string format_tag(const SlurmTag &tag);
+std::optional<SlurmTag> parse_tag(std::string_view comment);
+
+enum class SlurmJobState { PENDING, RUNNING, COMPLETING, ENDED };
+
+struct SlurmJob {
+    SlurmId id = 0;
+    SlurmJobState state = SlurmJobState::ENDED;
+    std::string word;           /* Slurm's own for the state */
+    std::string user;
+    uint32_t uid = 0;
+    int64_t priority = 0;
+    int node_count = 0;         /* that it has, or waits for */
+    NodeNames nodes;
+    std::string reason;         /* why it waits */
+    std::optional<SlurmTag> tag;
+};
+
+/* For squeue: "MARKER|id|state|user|uid|priority|nodes|node list|reason|comment|MARKER". */
+std::string job_format(const std::string &marker);
+Result<std::vector<SlurmJob>> parse_jobs(std::string_view text, const std::string &marker);
+
+/* The lines "Name = value" of `scontrol show config`. */
+std::map<std::string, std::string> parse_config(std::string_view text);
+/* Whether one of the words of a list with commas, such as SchedulerParameters. */
+bool has_word(std::string_view list, std::string_view word);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_SLURM_TEXT_H_INCLUDED */
