@@ -31,6 +31,8 @@ std::string contradiction(const Stored &stored)
 {
     if (std::string wrong = check(stored.config); !wrong.empty())
         return wrong;
+    if (stored.wanted_nodes < 0)
+        return "others want " + std::to_string(stored.wanted_nodes) + " nodes";
     std::set<std::string> nodes;
     for (const Node &node : stored.nodes)
         nodes.insert(node.name);

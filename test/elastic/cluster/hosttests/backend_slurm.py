@@ -305,7 +305,7 @@ def rm_slurm_killed_again_and_again(run: HostRun) -> None:
     daemon.finish()
 
 
-@case("", with_slurm=True)
+@case("", with_slurm=True, full=True)
 def rm_slurm_controller_down(run: HostRun) -> None:
     """Without slurmctld running jobs go on, waiting ones say why they wait, and start when it is back."""
     daemon = Slurm(run)
@@ -341,7 +341,7 @@ def rm_slurm_munge_down(run: HostRun) -> None:
     daemon.finish()
 
 
-@case("E3", with_slurm=True)
+@case("E3", with_slurm=True, full=True)
 def rm_slurm_refused_growth(run: HostRun) -> None:
     """Slurm does not give the nodes: the job keeps its world, the reason says what Slurm said."""
     daemon = Slurm(run, 'wait = "0"')
