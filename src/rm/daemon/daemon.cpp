@@ -249,7 +249,7 @@ void Daemon::watch_idleness()
     int64_t now_ms = monotonic_ms();
     if (unfinished_jobs() > 0 || !waiters_.empty())
         idle_since_ms_ = now_ms;
-    bool is_over = now_ms >= over_at_ms_ || (over_at_ms_ != NEVER && unfinished_jobs() == 0);
+    bool is_over = over_at_ms_ && (now_ms >= *over_at_ms_ || unfinished_jobs() == 0);
     bool is_idle = settings_.idle_exit_ms > 0 && now_ms - idle_since_ms_ >= settings_.idle_exit_ms;
     if (!is_over && !is_idle) {
         loop_.after(IDLE_LOOK_MS, [this] { watch_idleness(); });
@@ -276,7 +276,7 @@ void Daemon::allocation_is_over(const std::string &reason)
 /* Nobody will come back to the state of an allocation in which nothing runs. */
 void Daemon::remove_nested_folder()
 {
-    if (settings_.nested_folder.empty() || (unfinished_jobs() > 0 && over_at_ms_ == NEVER))
+    if (settings_.nested_folder.empty() || (unfinished_jobs() > 0 && !over_at_ms_))
         return;
     std::error_code code;
     std::filesystem::remove_all(settings_.nested_folder, code);

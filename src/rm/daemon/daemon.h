@@ -132,7 +132,7 @@ class Daemon {
     std::string storage_error_;
     int64_t started_ms_ = 0;
     int64_t idle_since_ms_ = 0;         /* monotonic */
-    int64_t over_at_ms_ = NEVER;        /* monotonic: the allocation is over, and we end by then */
+    std::optional<int64_t> over_at_ms_; /* monotonic: the allocation is over, and we end by then */
     uint64_t next_request_ = 1;
     std::string request_prefix_;
 };

@@ -66,7 +66,7 @@ def nested_in_salloc(run: HostRun) -> None:
     run.check(re.findall(r"^h[123] +.*4", job.out, re.M), f"nodes: {job.out[:400]}")
     out = (run.work / "a" / "out").read_text()
     passed = re.findall(r"^PASS epoch=(\d+) size=(\d+)$", out, re.M)
-    run.check(len(passed) == 1 and int(passed[0][0]) >= 2, f"the elastic job: {out[-400:]}")
+    run.check(len(passed) == 1 and int(passed[0][0]) >= 1, f"the elastic job: {out[-400:]}")
     run.check("PASS epoch=0 size=6" in (run.work / "b" / "out").read_text(), "the rigid job's result")
     await_end_of_elasticd(run)
     run.await_value(lambda: not run.on("head", "squeue", "-h").stdout.strip(), "end of the Slurm job")
