@@ -17,7 +17,7 @@ from harness.job import LAST_LINES, Setting, Skip, TestFailure
 from harness.testlist import Test
 from playground import hosts, slurm
 
-from . import backend_hosts, backend_slurm, backend_slurm_mix, cases, nested  # noqa: F401  each registers its cases
+from . import backend_hosts, backend_slurm, backend_slurm_mix, cases, faults, nested  # noqa: F401  each registers its cases
 from .cases import Case
 from .hostrun import HostRun
 
@@ -104,6 +104,8 @@ def run_all(options: argparse.Namespace, folder: Path, selected: list[Case]) -> 
             explain(options, case, seed, why, log)
         if not options.keep:
             shutil.rmtree(folder / f"t{number}", ignore_errors=True)
+    if matrix := faults.table(folder):
+        print("".join(f"# {line}\n" for line in matrix.splitlines()), end="", flush=True)
     skipped = f", {counts['skip']} skipped" if counts["skip"] else ""
     print(f"{counts['ok']} passed, {counts['not ok']} failed{skipped}", flush=True)
     return 1 if counts["not ok"] else 0

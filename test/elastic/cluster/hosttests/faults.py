@@ -1,0 +1,299 @@
+"""The fault matrix: what becomes of an adaptation when somebody who takes part in it dies, or a host's link is cut, at each of
+its six steps (SPEC, "Six steps"), under elasticd's back ends *hosts* and *slurm*.
+
+A cell has a playground of its own: three hosts, an elastic job on two of them in turn, a rigid job beside it on the third.
+The victim is struck when the step tells the event that stands for the number.  Whatever is struck: the job goes on, or ends with
+a reason, within FAULT_S; each accepted request has exactly one end; no process, segment or Slurm job of it is left; the job
+beside it does not notice; elasticd answers.  `table` gives what was seen, as doc/reliability.md shows it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from playground import hosts, slurm
+
+from .backend_hosts import managed
+from .backend_slurm import Slurm
+from .cases import CASES, FAULT_S, Case
+from .hostrun import HostRun
+from .managed import ENDED, Managed
+
+STEPS = {1: "requested", 2: "launching", 3: "plan", 4: "target", 5: "agent_committed", 6: "committed"}
+GOES_ON, FAILS, EITHER = {"DONE"}, {"FAILED"}, {"DONE", "FAILED"}
+# Before the processes have agreed (step 4) survivors do not notice (E3); step 3 is when it may be either.
+AS_JOINING = {2: GOES_ON, 3: EITHER, 4: FAILS, 5: FAILS, 6: FAILS}
+HOST_OF_JOINING = {1: GOES_ON} | AS_JOINING
+ALWAYS_FAILS, ALWAYS_GOES_ON = dict.fromkeys(STEPS, FAILS), dict.fromkeys(STEPS, GOES_ON)
+SHRINKING = (1, 4, 5, 6)  # nobody is launched
+RECORDS = "faults.jsonl"
+
+
+@dataclass(frozen=True)
+class Victim:
+    """Who is struck, at which steps, and the states in which the job may end for it."""
+
+    name: str
+    strike: Callable[[Scene], None]
+    expected: dict[int, set[str]]
+    mend: Callable[[Scene], None] = lambda scene: None  # before anything else is asked
+    heal: Callable[[Scene], None] = lambda scene: None  # after the job has ended, or the change has
+    shrinks: bool = False
+    slurm_only: bool = False
+
+
+class Scene:
+    """Two jobs and what is known of their places."""
+
+    def __init__(self, run: HostRun, backend: str, shrinks: bool) -> None:
+        self.run = run
+        self.daemon: Managed
+        if backend == "slurm":
+            self.daemon, self.unit = Slurm(run), 4  # whole nodes
+        else:
+            self.daemon, self.unit = managed(run, "h1:2", "h2:2", "h3:2"), 2
+        daemon, unit = self.daemon, self.unit
+        self.backend = backend
+        self.beside = daemon.submit("beside", str(unit), "serve")
+        daemon.await_adaptive(self.beside)
+        self.job = daemon.submit("elastic", f"{unit}:{2 * unit}", "serve")
+        daemon.await_adaptive(self.job)
+        daemon.await_size(self.job, 2 * unit)
+        order = [node["name"] for node in daemon.show(self.job)["nodes"]]
+        self.staying_host, self.other_host = order[0], order[-1]
+        if shrinks:
+            self.target = unit
+        else:
+            self.resize(unit)
+            daemon.await_size(self.job, unit)
+            (self.staying_host,) = daemon.places(self.job)
+            (self.other_host,) = {"h1", "h2", "h3"} - {self.staying_host} - set(daemon.places(self.beside))
+            daemon.await_nothing_on(self.other_host)
+            self.target = 2 * unit
+        started = json.loads((daemon.state / "steps" / f"{self.job}.1" / "stepd.json").read_text(encoding="utf-8"))
+        self.mpiexec, self.stepd = (self.outer(started[name]) for name in ("pid", "stepd_pid"))
+        self.members = {host: run.pids(host, "serve") for host in (self.staying_host, self.other_host)}
+
+    def outer(self, inner: int) -> int:
+        pid = hosts.outer_pid(self.run.host("head"), inner)
+        assert pid is not None, f"process {inner} of head is not there"
+        return pid
+
+    def resize(self, size: int) -> None:
+        accepted = lambda: self.daemon.elastic("resize", str(self.job), str(size)).returncode == 0  # noqa: E731
+        self.run.await_value(accepted, f"accepted resize to {size}")
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """What the step tells from now on; its socket is in the private /run of elasticd's host."""
+        inner = self.daemon.show(self.job)["step_socket"]
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(self.run.time_left())
+        folder = os.open(f"/proc/{self.run.host('head').pid}/root{os.path.dirname(inner)}", os.O_PATH | os.O_DIRECTORY)
+        with connection:
+            connection.connect(f"/proc/self/fd/{folder}/{os.path.basename(inner)}")
+            os.close(folder)
+            connection.sendall(b'{"id":1,"op":"events","since":0,"follow":true}\n')
+            with connection.makefile("rb") as lines:
+                first = json.loads(lines.readline())["next"]
+                yield {}
+                for line in lines:
+                    event = json.loads(line)
+                    if event["seq"] >= first:
+                        yield event
+
+    def at_step(self, step: int) -> None:
+        """Asks for the change and returns when it has come so far."""
+        events = self.events()
+        next(events)
+        self.resize(self.target)
+        for event in events:
+            if event["event"] == STEPS[step]:
+                events.close()
+                return
+        self.run.fail(f"the step ended without the event {STEPS[step]}")
+
+    # ---- strikes
+
+    def kill(self, pid: int) -> None:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            self.run.notes.append(f"process {pid} had ended before it was killed")
+
+    def kill_elasticd(self) -> None:
+        self.daemon.signal(signal.SIGKILL)
+
+    def start_elasticd(self) -> None:
+        self.daemon.job = self.daemon.start()
+
+    def kill_joining(self) -> None:
+        pids = self.run.await_value(lambda: self.run.pids(self.other_host, "serve"), "joining process")
+        self.kill(pids[0])
+
+    def kill_daemon_of_joining(self) -> None:
+        pids = self.run.await_value(lambda: self.run.pids(self.other_host, "hydra_pmi_proxy"), "node daemon")
+        self.kill(pids[0])
+
+    def kill_controller(self) -> None:
+        self.kill(self.run.pids("head", "slurmctld")[0])
+
+    def start_controller(self) -> None:
+        slurm.start_controller(self.run.cluster)
+        self.daemon.belongs_to_slurm()  # type: ignore[attr-defined]
+
+    def kill_slurmd(self) -> None:
+        """The one that has been there from the beginning; its supervisors of steps go on."""
+        self.kill(min(self.run.pids(self.other_host, "slurmd")))
+
+    def start_slurmd(self) -> None:
+        slurm.start_node(self.run.cluster, self.run.host(self.other_host))
+        self.run.processes_before[self.other_host] |= set(self.run.pids(self.other_host, "slurmd"))
+
+    def set_link(self, state: str) -> None:
+        hosts.set_link(self.run.cluster, self.run.host(self.other_host), state)
+
+    # ---- what came of it
+
+    def settled(self) -> dict[str, Any] | None:
+        """The job when it has ended, or has no change under way."""
+        shown = self.daemon.show(self.job)
+        ended = shown["state"] in ENDED
+        return shown if ended or (shown["state"] == "RUNNING" and not shown["adaptation"]) else None
+
+    def ends_of_requests(self) -> list[str]:
+        """How the accepted requests ended, in their order; each must have exactly one end."""
+        rows = [row for row in self.daemon.ask("events") if row["job"] == self.job]
+        self.run.check(sum(row["event"] == "ended" for row in rows) == 1, f"the job must end once: {rows}")
+        asked = [row["data"]["request"] for row in rows if row["event"] == "requested"]
+        ends = [row for row in rows if row["event"] in ("committed", "withdrawn", "failed")]
+        self.run.check(
+            sorted(asked) == sorted(end["data"]["request"] for end in ends), f"requests {asked} and their ends: {ends}"
+        )
+        return [end["event"] for end in ends]
+
+    def nothing_is_left(self) -> None:
+        beside = set(self.daemon.places(self.beside))
+        for host in self.run.cluster.hosts:
+            if hosts.alive(host) and host.name not in beside:
+                self.daemon.await_nothing_on(host.name)
+        if isinstance(self.daemon, Slurm):
+            ours = ["squeue", "-h", "-n", f"elastic-{self.job}"]
+            self.run.await_value(lambda: not self.daemon.slurm(*ours), "end of the Slurm jobs")  # type: ignore[attr-defined]
+
+
+VICTIMS = [
+    Victim("elasticd", Scene.kill_elasticd, ALWAYS_GOES_ON, mend=Scene.start_elasticd),
+    Victim("mpiexec", lambda s: s.kill(s.mpiexec), ALWAYS_FAILS),
+    Victim("elastic-stepd", lambda s: s.kill(s.stepd), ALWAYS_FAILS),
+    Victim(
+        "node daemon of staying processes",
+        lambda s: s.kill(s.run.pids(s.staying_host, "hydra_pmi_proxy")[0]),
+        ALWAYS_FAILS,
+    ),
+    Victim("node daemon of joining processes", Scene.kill_daemon_of_joining, AS_JOINING),
+    Victim("joining process", Scene.kill_joining, AS_JOINING),
+    Victim("staying process", lambda s: s.kill(s.members[s.staying_host][0]), ALWAYS_FAILS),
+    Victim(
+        "leaving process",
+        lambda s: s.kill(s.members[s.other_host][-1]),
+        {1: FAILS, 4: FAILS, 5: EITHER, 6: EITHER},
+        shrinks=True,
+    ),
+    Victim("host of joining processes", lambda s: s.run.crash(s.other_host), HOST_OF_JOINING),
+    Victim("host of staying processes", lambda s: s.run.crash(s.staying_host), ALWAYS_FAILS),
+    Victim(
+        "host of leaving processes",
+        lambda s: s.run.crash(s.other_host),
+        {1: FAILS, 4: FAILS, 5: EITHER, 6: EITHER},
+        shrinks=True,
+    ),
+    Victim(
+        "link of the host of joining processes",
+        lambda s: s.set_link("down"),
+        HOST_OF_JOINING,
+        heal=lambda s: s.set_link("up"),
+    ),
+    Victim("slurmctld", Scene.kill_controller, ALWAYS_GOES_ON, mend=Scene.start_controller, slurm_only=True),
+    Victim(
+        "slurmd of joining processes", Scene.kill_slurmd, ALWAYS_GOES_ON, mend=Scene.start_slurmd, slurm_only=True
+    ),
+]
+# What ./run test tries; --full tries all.
+SAMPLE = {("hosts", "joining process", 2), ("hosts", "host of joining processes", 4), ("slurm", "elasticd", 5)}
+
+
+def cell(backend: str, victim: Victim, step: int, run: HostRun) -> None:
+    scene = Scene(run, backend, victim.shrinks)
+    daemon = scene.daemon
+    scene.at_step(step)
+    victim.strike(scene)
+    began = time.monotonic()
+    victim.mend(scene)
+    expected = victim.expected[step]
+    if expected == FAILS:
+        daemon.await_end(scene.job, "FAILED")
+    shown: dict[str, Any] = run.await_value(scene.settled, f"end of the change; {daemon.show(scene.job)}")
+    took_s = time.monotonic() - began
+    run.check(took_s < FAULT_S * run.setting.patience_factor, f"it took {took_s:.0f} s")
+    victim.heal(scene)
+    if shown["state"] not in ENDED:
+        run.check("DONE" in expected, f"the job goes on: {shown}")
+        (Path(shown["output"]).parent / "stop").touch()
+        shown = daemon.await_end(scene.job, *expected)  # what is struck may still be on its way
+    if shown["state"] == "DONE":
+        daemon.good_end(scene.job)
+    run.check(shown["state"] in expected, f"job: {shown}")
+    run.check(shown["state"] == "DONE" or shown["reason"], "no reason is given")
+    ends = scene.ends_of_requests()
+    scene.nothing_is_left()
+    run.check(daemon.show(scene.beside)["state"] == "RUNNING", "the job beside it has noticed")
+    daemon.let_end(scene.beside)
+    note(run, backend, victim.name, step, shown["state"], ends[-1], shown["reason"] or "")
+
+
+def note(run: HostRun, backend: str, victim: str, step: int, state: str, end: str, reason: str) -> None:
+    row = {"backend": backend, "victim": victim, "step": step, "state": state, "end": end, "reason": reason}
+    with (run.setting.folder / RECORDS).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def table(folder: Path) -> str:
+    """Markdown of the cells that were run; empty if none was."""
+    path = folder / RECORDS
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+    text = ""
+    for backend in ("hosts", "slurm"):
+        cells = {(row["victim"], row["step"]): f"{row['end']}, {row['state']}" for row in rows if row["backend"] == backend}
+        if not cells:
+            continue
+        heads = [f"{step} {event}" for step, event in STEPS.items()]
+        text += f"\nBack end *{backend}*\n\n| struck | {' | '.join(heads)} |\n|---|{'---|' * len(heads)}\n"
+        for victim in VICTIMS:
+            if any(name == victim.name for name, _ in cells):
+                shown = [cells.get((victim.name, step), "–") for step in STEPS]
+                text += f"| {victim.name} | {' | '.join(shown)} |\n"
+    return text
+
+
+def register() -> None:
+    for backend in ("hosts", "slurm"):
+        for victim in VICTIMS:
+            if victim.slurm_only and backend != "slurm":
+                continue
+            for step in victim.expected:
+                name = f"fault_{backend}_{victim.name.replace(' ', '_').replace('-', '_')}_{step}"
+                drive = partial(cell, backend, victim, step)
+                full = (backend, victim.name, step) not in SAMPLE
+                CASES.append(Case(name, drive, ["E3", "E4"], 3, backend == "slurm", full, 300))
+
+
+register()
