@@ -3,7 +3,6 @@
 #include "daemon/stepd.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -18,6 +17,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "daemon/as_user.h"
 #include "daemon/log.h"
 
 namespace elastic::rm {
@@ -37,14 +37,6 @@ constexpr int PIPE_MESSAGE_MAX = 512;
     int length = snprintf(text, sizeof text, "%s %s: %s", what, name, strerror(errno));
     [[maybe_unused]] ssize_t n = ::write(report, text, std::min<size_t>(static_cast<size_t>(length), sizeof text - 1));
     _exit(127);
-}
-
-void become_user(int report, const StepSpec &spec)
-{
-    if (geteuid() != 0 || spec.uid == 0)
-        return;
-    if (initgroups(spec.user.c_str(), spec.gid) != 0 || setgid(spec.gid) != 0 || setuid(spec.uid) != 0)
-        give_up(report, "cannot become user", spec.user.c_str());
 }
 
 void open_as(int report, int target, const std::string &path, int flags)
@@ -108,7 +100,8 @@ std::vector<char *> pointers(const std::vector<std::string> &texts)
 [[noreturn]] void become_program(int report, const StepSpec &spec, pid_t parent)
 {
     setpgid(0, 0);
-    become_user(report, spec);
+    if (!become_user(spec))
+        give_up(report, "cannot become user", spec.user.c_str());
     prctl(PR_SET_PDEATHSIG, SIGTERM);   /* after the change of user, which clears it */
     if (getppid() != parent)
         _exit(127);
@@ -356,8 +349,11 @@ void Stepd::reap()
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
         if (pid == program_)
             program_ended(status);
-    if (ended_ && pid < 0 && errno == ECHILD)
+    if (ended_ && !finishing_ && pid < 0 && errno == ECHILD) {
+        finishing_ = true;
+        remove_socket_as_user(step_socket_, spec_);
         finish({true, exit_code_, "", signalled_});
+    }
 }
 
 void Stepd::program_ended(int status)

@@ -64,7 +64,7 @@ class Stepd {
     std::string step_socket_;
     int64_t epoch_offset_ = -1;
     pid_t program_ = 0;
-    bool ended_ = false, killing_ = false, written_ = false;
+    bool ended_ = false, finishing_ = false, killing_ = false, written_ = false;
     int exit_code_ = 0;
     bool signalled_ = false;    /* while the program ran */
 };

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "daemon/as_user.h"
 #include "daemon/log.h"
 
 namespace elastic::rm {
@@ -308,6 +309,9 @@ void Steps::look_for_rest(Step &step, const StepStartedFile &started)
     /* The program leads a group of its own, in which its children are unless they chose otherwise. */
     bool group = started.pid > 1 && kill(static_cast<pid_t>(-started.pid), SIGKILL) == 0;
     if (!runs && !group) {
+        auto spec = read_struct_file<StepSpec>(step.folder, STEP_SPEC_FILE);
+        if (spec && step.link)
+            remove_socket_as_user(step.link->socket(), *spec);
         end(step, StepLost{step.key.first, step.key.second, "its elastic-stepd was killed"});
         return;
     }

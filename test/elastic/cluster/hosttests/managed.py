@@ -58,7 +58,7 @@ class Managed:
     def answers(self, job: Job) -> bool:
         if job.process.poll() is not None:
             self.run.fail(f"elasticd has ended: {job.err[-600:]}")
-        return self.socket.exists() and self.elastic("version").returncode == 0
+        return self.elastic("queue").returncode == 0  # one that was killed has left its socket
 
     def elastic(self, *words: str, limit_s: float = 60) -> Any:
         done = self.run.on(self.host, f"{self.run.setting.prefix}/bin/elastic", *words, limit_s=limit_s)
