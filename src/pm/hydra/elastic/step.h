@@ -57,6 +57,7 @@ class Step {
     static constexpr int64_t ENDING_ASK_MS = 100;
     static constexpr int64_t ENDING_WAIT_MS = 5000;
     static constexpr int64_t BEHIND_WAIT_MAX_MS = 600 * 1000;
+    static constexpr int64_t PREPARE_WAIT_MS = 50;      /* for the world, when joining processes are ready */
     static constexpr size_t BEHIND_TEXT_RANKS_MAX = 8;
     static constexpr size_t BEHIND_EVENT_RANKS_MAX = 64;
     static constexpr size_t SUMMARY_SIZES_MAX = 16;
@@ -113,6 +114,7 @@ class Step {
     void raise(AdaptEvent event, const std::string &why = "");
     void perform(AdaptAction action);
     void send_plan();
+    void send_plan_to_world();
     void send_freeze();
     void send_target();
     void release();
@@ -165,6 +167,7 @@ class Step {
     bool over_ = false;         /* all members have ended */
     uint32_t next_uid_ = 0;
     uint32_t epoch_ = 0;        /* last committed */
+    uint32_t planned_epoch_ = 0;        /* whose plan the world got last */
     uint64_t next_request_ = 1;
     std::optional<Adaptation> adaptation_;
     LastEnd last_end_;

@@ -35,7 +35,7 @@ enum step_report {              /* daemon -> step manager */
     REPORT_COMMITTED,           /* [] all participants of this daemon's board have committed */
     REPORT_COUNTS,              /* [{u32 rank, u32 phase, u64 count} ...] */
     REPORT_EXITED,              /* [u32 rank, u32 wait status] one process has ended */
-    REPORT_PREPARED             /* [] all joining processes of this daemon know all addresses */
+    REPORT_PREPARED             /* [] all participants of this daemon's board have prepared for the plan */
 };
 /* On the wire (control connection, both ways) a message is a Hydra header with command ADAPT and
  * then: u32 kind, u32 epoch, u64 payload bytes, payload. */
