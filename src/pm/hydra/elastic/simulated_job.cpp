@@ -61,6 +61,7 @@ SimulatedJob::SimulatedJob(uint64_t seed, bool trace) : seed_(seed), trace_(trac
     config.range_max = policy_.empty() ? 0 : 9;
     config.interval_ms = chance(0.5) ? 0 : between(1, 100);
     config.margin = margin_;
+    config.prepare_ms = chance(0.5) ? 50 : between(0, 5);
     config.behind_ms = chance(0.5) ? between(5, 50) : 0;
     config.seed = seed;
     config.unix_ms_at_zero = 1700000000000;

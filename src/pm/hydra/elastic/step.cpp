@@ -18,7 +18,8 @@ Result<std::unique_ptr<Step>> Step::create(const step_config &config, const step
 Step::Step(const step_config &config, const step_effects &effects, Offers offers)
     : step_id_(config.step_id ? config.step_id : ""),
       program_(config.program ? config.program : ""), user_(config.user ? config.user : ""),
-      margin_(std::max<uint64_t>(config.margin, 1)), behind_ms_(config.behind_ms),
+      margin_(std::max<uint64_t>(config.margin, 1)), prepare_ms_(config.prepare_ms),
+      behind_ms_(config.behind_ms),
       unix_ms_at_zero_(config.unix_ms_at_zero), managed_(config.managed), effects_(effects), offers_(std::move(offers)),
       journal_(step_id_, config, effects_)
 {

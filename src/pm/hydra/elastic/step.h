@@ -57,7 +57,6 @@ class Step {
     static constexpr int64_t ENDING_ASK_MS = 100;
     static constexpr int64_t ENDING_WAIT_MS = 5000;
     static constexpr int64_t BEHIND_WAIT_MAX_MS = 600 * 1000;
-    static constexpr int64_t PREPARE_WAIT_MS = 50;      /* for the world, when joining processes are ready */
     static constexpr size_t BEHIND_TEXT_RANKS_MAX = 8;
     static constexpr size_t BEHIND_EVENT_RANKS_MAX = 64;
     static constexpr size_t SUMMARY_SIZES_MAX = 16;
@@ -153,7 +152,7 @@ class Step {
 
     std::string step_id_, program_, user_;
     uint64_t margin_ = 1;
-    int64_t behind_ms_ = 0, unix_ms_at_zero_ = 0;
+    int64_t prepare_ms_ = 0, behind_ms_ = 0, unix_ms_at_zero_ = 0;
     bool managed_ = false;
     step_effects effects_;
     Offers offers_;

@@ -196,7 +196,7 @@ void Step::send_plan_to_world()
     std::set_difference(a.agents.begin(), a.agents.end(), a.prepared_twice.begin(),
                         a.prepared_twice.end(),
                         std::inserter(a.prepare_hoped, a.prepare_hoped.end()));
-    a.freeze_at_ms = now_ms_ + PREPARE_WAIT_MS;
+    a.freeze_at_ms = now_ms_ + prepare_ms_;
 }
 
 void Step::send_freeze()

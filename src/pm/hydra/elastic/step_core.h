@@ -49,6 +49,7 @@ struct step_config {
     int range_min, range_max;   /* --adapt-range; 0: not given */
     int64_t interval_ms;        /* --adapt-interval */
     uint64_t margin;            /* probes added to the ceiling, at least 1 */
+    int64_t prepare_ms;         /* how long the freeze waits for processes to prepare at most */
     int64_t behind_ms;          /* P8: report who is behind after this time; 0: never */
     uint64_t seed;
     int64_t unix_ms_at_zero;    /* wall clock at time 0, for logs */
