@@ -16,6 +16,7 @@ packages_for() {
         slurm) echo slurmctld slurmd slurm-client munge ;;
         accounting) echo slurmdbd mariadb-server ;;
         demo) echo procps libpng-dev zlib1g-dev ;;
+        bench) echo iproute2 util-linux openssh-client openssh-server ;;
     esac
 }
 

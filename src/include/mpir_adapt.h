@@ -126,6 +126,13 @@ int MPID_Adapt_card(void **card, int *bytes);
 void MPID_Adapt_set_uid(unsigned uid);
 /* Lowest joining process of a host: makes the segment for local_size processes. */
 int MPID_Adapt_make_segment(int local_size, int *fd, size_t * bytes);
+/* What begin needs and can be made before it, unnoticed: the addresses of the union of all processes,
+ * the host's new segment.  Once for a plan; after an error nothing is left. */
+int MPID_Adapt_ahead(const struct pmi_adapt_plan *plan, int index);
+/* The plan has been withdrawn (or never looked at). */
+int MPID_Adapt_forget_ahead(const struct pmi_adapt_plan *plan);
+/* Gives back what the world before the last commit used and nobody looks at any more. */
+int MPID_Adapt_tidy(void);
 /* Address tables and maps for the union of all processes; index is this process' place in it. */
 int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index);
 /* The window's communicators; new_world is NULL on a leaving process, intercomm where none join. */

@@ -23,7 +23,7 @@
  * Its world is what the plans say.  In the window all processes meet (through a shared file that
  * is named after mpiexec's pid, so all must be on one machine); real communication is libmpi's
  * business.  Exit code 0, or 2 with a message if the protocol is broken: a target passed,
- * a TRUE at another count than the gate's, a plan that does not hold us, an epoch out of order.
+ * a TRUE at another count than the limit's, a plan that does not hold us, an epoch out of order.
  */
 
 #define _GNU_SOURCE
@@ -207,25 +207,24 @@ static uint32_t load32(const uint32_t * word)
 
 static int probe(void)
 {
-    uint64_t n = me->count + 1, gate;
+    uint64_t n = me->count + 1, limit;
 
     __atomic_store_n(&me->count, n, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    gate = __atomic_load_n(&board->gate, __ATOMIC_SEQ_CST);
-    if (n < gate)
+    if (n < __atomic_load_n(&board->gate, __ATOMIC_SEQ_CST))
         return 0;
     for (;;) {
         uint32_t seen = load32(&board->wake);
         if (load32(&board->epoch) < last_epoch)
             break;
         uint32_t agreed = load32(&board->agreed);
-        gate = __atomic_load_n(&board->gate, __ATOMIC_SEQ_CST);
-        if (n < gate)
+        limit = __atomic_load_n(&board->limit, __ATOMIC_SEQ_CST);
+        if (n < limit)
             break;
         if (agreed == last_epoch + 1) {
-            if (n != gate)
+            if (n != limit)
                 die("TRUE at probe %llu, agreed on %llu", (unsigned long long) n,
-                    (unsigned long long) gate);
+                    (unsigned long long) limit);
             set_phase(PMI_ADAPT_PHASE_TOLD);
             return 1;
         }
@@ -384,8 +383,10 @@ static void join_world(void)
         int placed = load32(&board->plan_epoch) == join_epoch;
         if (placed && !prepared) {
             prepared = 1;
-            if (__atomic_add_fetch(&board->prepared, 1, __ATOMIC_ACQ_REL) == board->participants)
+            if (__atomic_add_fetch(&board->prepared, 1, __ATOMIC_ACQ_REL) == board->participants) {
                 say("cmd=adapt_prepared epoch=%u\n", join_epoch);
+                say("cmd=adapt_prepared epoch=%u\n", join_epoch);      /* nobody greets: no network */
+            }
         }
         if (placed && load32(&board->agreed) == join_epoch)
             break;

@@ -4,8 +4,10 @@ AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/adapt
 
 noinst_HEADERS += \
     src/include/mpir_adapt.h \
+    src/include/mpir_adapt_device.h \
     src/mpi/adapt/adapt.h \
     src/mpid/ch4/src/ch4_adapt.h \
+    src/mpid/ch4/src/ch4_adapt_ahead.h \
     src/mpid/ch4/netmod/ofi/ofi_adapt.h \
     src/mpid/common/shm/mpidu_crowded.h \
     src/mpid/common/shm/mpidu_init_shm_adapt.h \
@@ -14,6 +16,7 @@ noinst_HEADERS += \
     src/pmi/simple/simple_pmi_adapt.h
 
 mpi_core_sources += \
+    src/mpi/adapt/adapt_ahead.c \
     src/mpi/adapt/adapt_board.c \
     src/mpi/adapt/adapt_handles.c \
     src/mpi/adapt/adapt_init.c \
@@ -21,6 +24,7 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_pvars.c \
     src/mpi/adapt/adapt_window.c \
     src/mpid/ch4/src/ch4_adapt.c \
+    src/mpid/ch4/src/ch4_adapt_ahead.c \
     src/mpid/ch4/src/ch4_adapt_handles.c \
     src/mpid/ch4/netmod/ofi/ofi_adapt.c \
     src/mpid/ch4/shm/posix/posix_adapt.c \

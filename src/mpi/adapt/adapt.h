@@ -3,10 +3,11 @@
  *
  *   OFF      before initialisation, after MPI_Finalize, and in programs that called MPI_Init
  *   ALONE    adaptive program without (extended) process manager: never offered anything
- *   RUNNING  an ordinary member, nothing known to be pending
+ *   RUNNING  an ordinary member, nothing agreed as far as it knows
  *   TOLD     a probe has answered TRUE
  *   JOINING  created for an expansion, begin not yet called
  *   WINDOW   between begin and commit
+ *   COMMITTED  as RUNNING, before the first probe; what the former world used is still there
  *   LEFT     left its job (MPIR_CVAR_ADAPT_LEAVERS_RETURN): alone from now on
  *
  * Owned by whichever thread holds the library's critical section.
@@ -17,6 +18,7 @@
 
 #include "mpiimpl.h"
 #include "mpir_adapt.h"
+#include "mpir_adapt_device.h"
 #include "pmi_adapt.h"
 
 typedef enum {
@@ -26,6 +28,7 @@ typedef enum {
     MPIR_ADAPT_STATE__TOLD,
     MPIR_ADAPT_STATE__JOINING,
     MPIR_ADAPT_STATE__WINDOW,
+    MPIR_ADAPT_STATE__COMMITTED,
     MPIR_ADAPT_STATE__LEFT
 } MPIR_Adapt_state_t;
 
@@ -45,9 +48,10 @@ typedef struct {
     unsigned join_epoch;        /* 0: process of the launch */
     int pre, local_pre;         /* joining only: pre-existing processes, those of this host */
 
-    /* pending adaptation */
-    const struct pmi_adapt_plan *plan;
-    size_t plan_bytes;
+    /* pending adaptation; the plan may be withdrawn and replaced until the process is told */
+    struct pmi_adapt_plan *plan;        /* a copy, NULL: not known */
+    uint32_t plan_serial;
+    int prepared;               /* for the plan, as far as it is possible before begin */
     int leaving;
 } MPIR_Adapt_t;
 
@@ -62,12 +66,25 @@ void MPIR_Adapt_board_close(void);
 int MPIR_Adapt_board_is_ours(void);
 /* One-way message to the daemon, printf-like; the newline is added. */
 int MPIR_Adapt_tell_daemon(const char *format, ...) ATTRIBUTE((format(printf, 1, 2)));
-/* Sleeps until the board's `wake` differs from seen, for at most some milliseconds; then makes
- * progress, so that other processes never depend on a sleeper. */
+/* Sleeps until the board's `wake` differs from seen, for at most some milliseconds (fewer if others
+ * may be connecting to this process); then makes progress, so that nobody ever depends on a sleeper. */
 int MPIR_Adapt_board_wait(uint32_t seen);
 void MPIR_Adapt_set_phase(enum pmi_adapt_phase phase);
-int MPIR_Adapt_map_plan(void);
-void MPIR_Adapt_unmap_plan(void);
+
+/* ---- adapt_ahead.c ---- */
+
+/* Tells the daemon when this was the last of the board's processes to prepare, or to be greeted. */
+int MPIR_Adapt_report_prepared(unsigned epoch);
+int MPIR_Adapt_report_greeted(unsigned epoch);
+/* A probe that answers FALSE: is there a plan for the next epoch?  Then this process prepares for it. */
+void MPIR_Adapt_look_ahead(void);
+/* MPIR_Adapt.plan is the plan of this epoch, which is on the board and stays there. */
+int MPIR_Adapt_need_plan(unsigned epoch);
+/* Committed: the plan is over, what is left of the former world waits for MPIR_Adapt_tidy. */
+void MPIR_Adapt_end_plan(void);
+int MPIR_Adapt_tidy(void);
+/* MPI_Finalize: gives back whatever has been prepared or is left. */
+int MPIR_Adapt_forget(void);
 
 /* ---- adapt_pvars.c ---- */
 /* A survivor spent so many seconds in the library because of the adaptation under way. */

@@ -13,7 +13,9 @@
 #include <unistd.h>
 #include "pmi.h"
 
-#define BOARD_WAIT_MS 20        /* longest sleep between two rounds of progress */
+/* The longest sleep between two rounds of progress; while connections between hosts may be made */
+#define BOARD_WAIT_MS 20
+#define CONNECTING_WAIT_MS 1
 
 MPIR_Adapt_t MPIR_Adapt = {.board_fd = -1 };
 
@@ -81,7 +83,6 @@ void MPIR_Adapt_board_open(void)
 
 void MPIR_Adapt_board_close(void)
 {
-    MPIR_Adapt_unmap_plan();
     if (MPIR_Adapt.control)
         munmap(MPIR_Adapt.control, MPIR_Adapt.board_bytes);
     MPIR_Adapt.control = NULL;
@@ -128,7 +129,10 @@ int MPIR_Adapt_tell_daemon(const char *format, ...)
 
 int MPIR_Adapt_board_wait(uint32_t seen)
 {
-    struct timespec limit = {.tv_nsec = BOARD_WAIT_MS * 1000000L };
+    bool connecting = MPIR_Adapt.plan && MPIR_Adapt.plan->n_hosts > 1;
+    struct timespec limit = {
+        .tv_nsec = (connecting ? CONNECTING_WAIT_MS : BOARD_WAIT_MS) * 1000000L
+    };
     int err;
 
     /* let other threads of this process work meanwhile */
@@ -144,34 +148,4 @@ void MPIR_Adapt_set_phase(enum pmi_adapt_phase phase)
 {
     if (MPIR_Adapt.slot)
         __atomic_store_n(&MPIR_Adapt.slot->phase, phase, __ATOMIC_RELAXED);
-}
-
-int MPIR_Adapt_map_plan(void)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const struct pmi_adapt_control *control = MPIR_Adapt.control;
-
-    if (MPIR_Adapt.plan)
-        goto fn_exit;
-
-    size_t bytes = control->plan_bytes;
-    void *base = mmap(NULL, bytes, PROT_READ, MAP_SHARED, MPIR_Adapt.board_fd,
-                      control->plan_offset);
-    MPIR_ERR_CHKANDJUMP2(base == MAP_FAILED, mpi_errno, MPI_ERR_OTHER, "**adaptplan",
-                         "**adaptplan %d %d", (int) control->plan_epoch, errno);
-    MPIR_Adapt.plan = base;
-    MPIR_Adapt.plan_bytes = bytes;
-    MPIR_Assertp(MPIR_Adapt.plan->magic == PMI_ADAPT_MAGIC && MPIR_Adapt.plan->bytes <= bytes);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-void MPIR_Adapt_unmap_plan(void)
-{
-    if (MPIR_Adapt.plan)
-        munmap((void *) MPIR_Adapt.plan, MPIR_Adapt.plan_bytes);
-    MPIR_Adapt.plan = NULL;
 }

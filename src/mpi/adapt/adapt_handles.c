@@ -434,7 +434,8 @@ static void find_pending(struct pending *pending)
 {
     pending->count = 0;
     foreach_request(add_pending_request, pending);
-    foreach_request(subtract_carrier, pending);
+    if (pending->count > 0)
+        foreach_request(subtract_carrier, pending);
     foreach_win(add_pending_win, pending);
 #ifdef HAVE_ROMIO
     char text[sizeof(pending->text)];

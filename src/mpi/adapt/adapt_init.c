@@ -38,12 +38,15 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
 
     /* before MPI_Init, because the device marks its messages with the number from the start */
     MPIR_Adapt_board_open();
-    if (MPIR_Adapt.control)
+    if (MPIR_Adapt.control) {
         MPID_Adapt_set_uid(MPIR_Adapt.uid);
+        MPID_Adapt_before_init();
+    }
     MPIR_Adapt.state = MPIR_ADAPT_STATE__ALONE;
 
     mpi_errno = provided ? MPIR_Init_thread_impl(argc, argv, required, provided) :
         MPIR_Init_impl(argc, argv);
+    MPID_Adapt_after_init();
     MPIR_ERR_CHECK(mpi_errno);
 
     *local_status = MPI_ADAPT_STATUS_NEW;
@@ -90,6 +93,8 @@ int MPIR_Adapt_check_finalize(void)
     MPIR_ERR_CHKANDJUMP1(MPIR_Adapt.state == MPIR_ADAPT_STATE__WINDOW, mpi_errno, MPI_ERR_OTHER,
                          "**adaptfinalize", "**adaptfinalize %d", (int) MPIR_Adapt.epoch + 1);
     MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_NONE);
+    mpi_errno = MPIR_Adapt_forget();
+    MPIR_ERR_CHECK(mpi_errno);
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__RUNNING && MPIR_Adapt.epoch > 0) {
         /* Some providers lose last messages when an endpoint closes early.  At a launch the PMI
          * separates the two; it does not know the adapted world. */

@@ -1,8 +1,8 @@
 /*
  * MPI_Probe_adapt.  The common case is a store, a fence and a load; everything else is in
  * wait_for_decision.  The order matters (doc/design/agreement.md): the count is visible to the daemon
- * before the gate is read, and the daemon shuts the gate before it reads the counts, so that either
- * the process sees the gate shut or the daemon sees the count.  SPEC P1-P6.
+ * before gate and limit are read, and the daemon shuts these before it reads the counts, so that either
+ * the process sees them shut or the daemon sees the count.  SPEC P1-P7.
  */
 
 #include "adapt.h"
@@ -63,30 +63,32 @@ static int answer_true(int *pending_adaptation, int *local_status, MPI_Info * in
     return info ? make_info(info) : MPI_SUCCESS;
 }
 
-/* The gate was not open for this probe: TRUE, FALSE, or wait until the daemon has decided. */
+/* Something is pending: TRUE, FALSE, or wait until the daemon has decided.  FALSE or not, there may be
+ * something to prepare. */
 static int wait_for_decision(bool * agreed)
 {
     int mpi_errno = MPI_SUCCESS;
     struct pmi_adapt_control *control = MPIR_Adapt.control;
 
     *agreed = false;
-    MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_WAITING);
     while (true) {
         uint32_t wake = __atomic_load_n(&control->wake, __ATOMIC_ACQUIRE);
-        /* Committed here, but not everywhere yet: the gate is still the last target. */
+        /* Committed here, but not everywhere yet: the limit is still the last target. */
         if (__atomic_load_n(&control->epoch, __ATOMIC_ACQUIRE) < MPIR_Adapt.epoch)
             break;
-        /* In this order, because the daemon writes the target before it writes the epoch: a gate
+        /* In this order, because the daemon writes the target before it writes the epoch: a limit
          * that was only the ceiling never counts as the target. */
         uint32_t agreed_epoch = __atomic_load_n(&control->agreed, __ATOMIC_ACQUIRE);
-        uint64_t gate = __atomic_load_n(&control->gate, __ATOMIC_ACQUIRE);
+        uint64_t limit = __atomic_load_n(&control->limit, __ATOMIC_ACQUIRE);
 
-        if (MPIR_Adapt.count < gate)
-            break;
-        if (agreed_epoch == MPIR_Adapt.epoch + 1) {
+        if (MPIR_Adapt.count >= limit && agreed_epoch == MPIR_Adapt.epoch + 1) {
             *agreed = true;
             break;
         }
+        MPIR_Adapt_look_ahead();
+        if (MPIR_Adapt.count < limit)
+            break;
+        MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_WAITING);
         mpi_errno = MPIR_Adapt_board_wait(wake);
         MPIR_ERR_CHECK(mpi_errno);
     }
@@ -100,7 +102,7 @@ static int wait_for_decision(bool * agreed)
 
 static int find_own_status(void)
 {
-    int mpi_errno = MPIR_Adapt_map_plan();
+    int mpi_errno = MPIR_Adapt_need_plan(MPIR_Adapt.epoch + 1);
     MPIR_ERR_CHECK(mpi_errno);
 
     const struct pmi_adapt_member *members = (const struct pmi_adapt_member *)
@@ -145,6 +147,14 @@ int MPIR_Probe_adapt_impl(int *pending_adaptation, int *local_status, MPI_Info *
         mpi_errno = answer_true(pending_adaptation, local_status, info);
         MPIR_ERR_CHECK(mpi_errno);
         MPIR_Adapt_count_standstill(MPIR_Adapt_seconds_since(start));
+    } else if (MPIR_Adapt.state == MPIR_ADAPT_STATE__COMMITTED) {
+        MPIR_Adapt.state = MPIR_ADAPT_STATE__RUNNING;
+        mpi_errno = MPIR_Probe_adapt_impl(pending_adaptation, local_status, info);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (*pending_adaptation == MPI_ADAPT_FALSE) {
+            mpi_errno = MPIR_Adapt_tidy();
+            MPIR_ERR_CHECK(mpi_errno);
+        }
     } else if (MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD ||
                MPIR_Adapt.state == MPIR_ADAPT_STATE__JOINING) {
         mpi_errno = answer_true(pending_adaptation, local_status, info);

@@ -36,18 +36,6 @@ static int my_index(void)
     return MPIR_Process.rank;
 }
 
-/* Nobody is told of the adaptation before all joining processes have said this.  A message from a
- * process whose address becomes known while its connection is made matches no receive that is posted
- * already: libfabric takes the sender of such a connection for unknown (directed receive). */
-static int report_prepared(unsigned epoch)
-{
-    struct pmi_adapt_control *control = MPIR_Adapt.control;
-
-    if (__atomic_add_fetch(&control->prepared, 1, __ATOMIC_ACQ_REL) != control->participants)
-        return MPI_SUCCESS;
-    return MPIR_Adapt_tell_daemon("cmd=adapt_prepared epoch=%u", epoch);
-}
-
 /* Steps 2 and 3: a joining process makes itself known and waits for the others.  The lowest joining
  * process of each host brings the shared memory of the host's future processes. */
 static int wait_for_window(void)
@@ -70,18 +58,27 @@ static int wait_for_window(void)
 
     /* The plan comes when all joining processes are ready, the agreement some time later: the
      * addresses are inserted in between, while nobody waits for this process. */
-    bool prepared = false;
+    bool prepared = false, greeted = false;
     while (true) {
         uint32_t wake = __atomic_load_n(&control->wake, __ATOMIC_ACQUIRE);
         if (!prepared &&
             __atomic_load_n(&control->plan_epoch, __ATOMIC_ACQUIRE) == MPIR_Adapt.join_epoch) {
-            mpi_errno = MPIR_Adapt_map_plan();
+            mpi_errno = MPIR_Adapt_need_plan(MPIR_Adapt.join_epoch);
             MPIR_ERR_CHECK(mpi_errno);
             mpi_errno = MPID_Adapt_prepare(MPIR_Adapt.plan, index);
             MPIR_ERR_CHECK(mpi_errno);
-            mpi_errno = report_prepared(MPIR_Adapt.join_epoch);
+            /* Nobody else gets the plan before all joining processes have said this.  A message from
+             * a process whose address becomes known while its connection is made matches no receive
+             * that is posted already: libfabric takes the sender of such a connection for unknown
+             * (directed receive). */
+            mpi_errno = MPIR_Adapt_report_prepared(MPIR_Adapt.join_epoch);
             MPIR_ERR_CHECK(mpi_errno);
             prepared = true;
+        }
+        if (prepared && !greeted && MPID_Adapt_is_greeted(MPIR_Adapt.plan)) {
+            mpi_errno = MPIR_Adapt_report_greeted(MPIR_Adapt.join_epoch);
+            MPIR_ERR_CHECK(mpi_errno);
+            greeted = true;
         }
         if (prepared &&
             __atomic_load_n(&control->agreed, __ATOMIC_ACQUIRE) == MPIR_Adapt.join_epoch)
@@ -188,6 +185,8 @@ static int leave(unsigned epoch)
 
     mpi_errno = wait_for_release(epoch);
     MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Adapt_tidy();
+    MPIR_ERR_CHECK(mpi_errno);
     MPIR_Adapt.state = MPIR_ADAPT_STATE__LEFT;
     MPIR_Adapt_leaving = 0;
     if (MPIR_CVAR_ADAPT_LEAVERS_RETURN)
@@ -246,7 +245,7 @@ int MPIR_Comm_adapt_commit_impl(void)
     /* The counter restarts before the daemon can learn of the commit and freeze anew. */
     MPIR_Adapt.count = 0;
     __atomic_store_n(&MPIR_Adapt.slot->count, 0, __ATOMIC_RELEASE);
-    MPIR_Adapt_unmap_plan();
+    MPIR_Adapt_end_plan();
     MPIR_Adapt.epoch = epoch;
     MPIR_Adapt_set_phase(MPIR_Adapt.leaving ? PMI_ADAPT_PHASE_NONE : PMI_ADAPT_PHASE_RUNNING);
     mpi_errno = report_committed(epoch);
@@ -258,8 +257,6 @@ int MPIR_Comm_adapt_commit_impl(void)
     if (MPIR_Adapt.leaving) {
         mpi_errno = leave(epoch);
         MPIR_ERR_CHECK(mpi_errno);
-    } else {
-        MPIR_Adapt.state = MPIR_ADAPT_STATE__RUNNING;
     }
     mpi_errno = callback_errno;
     MPIR_ERR_CHECK(mpi_errno);

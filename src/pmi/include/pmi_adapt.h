@@ -20,7 +20,7 @@
 
 /* ---- environment ---------------------------------------------------------------------------- */
 
-/* PMI_ADAPT="version=1 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2"
+/* PMI_ADAPT="version=2 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2"
  *   version    of this interface
  *   fd         descriptor of the board (a memfd inherited from the daemon)
  *   slot       index of this process' slot on that board
@@ -32,7 +32,7 @@
  * Processes made by MPI_Comm_spawn do not get it.  A process checks that the board's group name is
  * the name of its own PMI key-value space, so that a variable inherited by accident is ignored. */
 #define PMI_ADAPT_ENV "PMI_ADAPT"
-#define PMI_ADAPT_VERSION 1
+#define PMI_ADAPT_VERSION 2
 
 /* ---- wire commands, process to daemon (PMI-1 lines) ------------------------------------------ */
 /* None of them is answered: the answer, where there is one, appears on the board.
@@ -42,8 +42,10 @@
  *                                      a joining process waits in begin; the lowest joining rank of
  *                                      each host names the shared segment that it made for the host's
  *                                      future membership (open /proc/<pid>/fd/<fd>)
- *   cmd=adapt_prepared epoch=E         sent by the joining process that was the last of its board to
- *                                      take the plan's addresses in: others may talk to all of them now
+ *   cmd=adapt_prepared epoch=E         sent by the process that was the last of its board to prepare for
+ *                                      the plan: a joining one must (others may talk to it then), one
+ *                                      that was there before does if it probes early enough; by joining
+ *                                      ones once more when they have been greeted from all other hosts
  *   cmd=adapt_committed epoch=E        sent by the process that was the last of its board to commit
  */
 
@@ -54,38 +56,43 @@
 #define PMI_ADAPT_GROUP_MAX 256
 #define PMI_ADAPT_REASON_MAX 64
 
-#define PMI_ADAPT_GATE_OPEN UINT64_MAX  /* nothing pending: every probe says FALSE at once */
-#define PMI_ADAPT_GATE_SHUT 0           /* counts are being read: a probe waits for the ceiling */
+#define PMI_ADAPT_GATE_OPEN UINT64_MAX  /* gate: nothing pending; limit: every probe says FALSE */
+#define PMI_ADAPT_GATE_SHUT 0   /* gate: look at limit; limit: counts are being read, wait for the ceiling */
 
 /* A probe with number n (1, 2, ... since start or last commit) is, on the process' side:
  *   store n in my slot; full fence; load gate; n < gate: answer FALSE.
  * Otherwise, again and again until there is an answer, each load with acquire order:
- *   epoch < my last committed epoch: FALSE  (committed here, the gate is still the last target);
- *   load agreed, then gate; n < gate: FALSE;  agreed == my last committed epoch + 1: TRUE;
+ *   epoch < my last committed epoch: FALSE  (committed here, limit is still the last target);
+ *   load agreed, then limit; n < limit: FALSE;  agreed == my last committed epoch + 1: TRUE;
  *   else wait on `wake`.
  * On the daemon's side (step 4):
- *   freeze:   gate = SHUT; full fence; read counts; gate = ceiling = max + margin; wake all
- *   target T: gate = T; then agreed = epoch; wake all     (T >= ceiling of every board, same T for all)
- *   thaw:     gate = OPEN; plan_epoch = 0; wake all       (withdrawn before agreement)
- *   release:  gate = OPEN; then epoch = E; released = E; plan_epoch = 0; wake all  (committed
+ *   place:    plan_epoch = 0; plan_serial + 1; the plan's bytes; plan_epoch = epoch; gate = SHUT; wake all
+ *   freeze:   limit = SHUT; gate = SHUT; full fence; read counts; limit = ceiling = max + margin; wake all
+ *   target T: limit = T; then agreed = epoch; wake all    (T >= ceiling of every board, same T for all)
+ *   thaw:     limit = OPEN; plan_epoch = 0; wake all      (withdrawn before agreement; gate stays SHUT
+ *             until the next release, so that processes look and give up what they have prepared)
+ *   release:  limit = gate = OPEN; then epoch = E; released = E; plan_epoch = 0; wake all  (committed
  *             everywhere)
  * The daemon stores with release order.
+ * While the gate is shut a process that is answered FALSE may look at the plan and prepare for it.
  * `wake` is a futex word, incremented after every change. */
 struct pmi_adapt_control {
     /* read by each probe; changes only in an adaptation */
-    uint64_t gate;
-    uint32_t agreed;            /* epoch whose target `gate` is, or of the last one */
+    uint64_t gate;              /* OPEN or SHUT */
+    uint64_t limit;             /* OPEN, SHUT, ceiling or target */
+    uint32_t agreed;            /* epoch whose target `limit` is, or of the last one */
     uint32_t wake;
     uint32_t epoch;             /* last epoch that is committed everywhere */
     uint32_t plan_epoch;        /* epoch of the plan on the board, 0: none */
     uint64_t plan_bytes;
     uint32_t released;          /* leaving processes of this epoch may go (C7) */
     uint32_t participants;      /* processes of this board that take part in plan_epoch */
-    char pad0[PMI_ADAPT_LINE - 40];
+    uint32_t plan_serial;       /* of the plan on the board: changes before its bytes do */
+    char pad0[PMI_ADAPT_LINE - 52];
 
     /* written by processes */
     uint32_t committed;         /* processes of this board that have committed plan_epoch */
-    uint32_t prepared;          /* joining processes of this board that know all addresses of the plan */
+    uint32_t prepared;          /* those that have prepared for the plan; 65536 * those greeted */
     char pad1[PMI_ADAPT_LINE - 8];
 
     /* constant after creation */

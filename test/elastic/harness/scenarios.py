@@ -339,6 +339,34 @@ def cancelled(run: TestRun) -> None:
 
 
 @scenario
+def prepared_in_vain(run: TestRun) -> None:
+    """P7, C9: what a process prepared for an adaptation that is withdrawn is given back; the next one is committed."""
+    run.environment["MPIEXEC_ADAPT_PREPARE"] = "300s"  # the freeze waits for the other process
+    job = run.mpiexec(["--adapt-log", str(run.log_path)], ["--epochs", "1"], 2, "prepared")
+    said = job.await_line(r"^PID \d+$")[0]
+    maps = Path(f"/proc/{said.split()[1]}/maps")
+    run.await_event("adaptive")
+    name = str(run.step()["step"])
+
+    def has_segment() -> bool:
+        return "mpich-adapt" in maps.read_text()
+
+    for attempt in (1, 2):
+        done = run.elastic("resize", name, "4")
+        run.check(done.returncode == 0, f"resize: {done.stderr}")
+        run.await_value(has_segment, "the process that probes prepares")
+        run.check(not [e for e in run.events() if e["event"] == "frozen"], "boards were frozen before the other process prepared")
+        done = run.elastic("cancel", name)
+        run.check(done.returncode == 0, f"cancel: {done.stderr}")
+        run.await_event("withdrawn", attempt)
+        run.await_value(lambda: not has_segment(), "the process gives back what it prepared")
+    (run.work / "go").touch()
+    done = run.elastic("resize", name, "3", "--wait")
+    run.check(done.returncode == 0, f"the resize after cancelled ones: {done.stderr}")
+    _stop(run, job, 1, 3)
+
+
+@scenario
 def missing_executable(run: TestRun) -> None:
     """The executable is gone when processes shall join: the adaptation fails, the job goes on."""
     copy = run.work / "program"

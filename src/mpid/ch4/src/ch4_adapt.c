@@ -6,22 +6,12 @@
 
 #include "mpidimpl.h"
 #include "mpidu_init_shm_adapt.h"
-#include "ch4_adapt.h"
+#include "ch4_adapt_ahead.h"
 #include "mpir_adapt.h"
+#include "mpir_adapt_device.h"
 #include "pmi_adapt.h"
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 uint64_t MPIDI_Adapt_am_source;
-
-/* Addresses of those who left with the last commit.  They are removed only when the next adaptation is
- * prepared, because libfabric may still be sending the last messages to them. */
-static struct {
-    MPIDI_av_entry_t *entries;
-    uint64_t *am_sources;
-    int n;
-} gone;
 
 /* The window of this process; all of it is valid from prepare to commit. */
 static struct {
@@ -30,22 +20,12 @@ static struct {
     int shift;                  /* index - rank in the world that this process had before */
     MPIDI_av_table_t *old_table;        /* kept for operations in flight that point into it */
     MPIR_Comm *union_comm;
-    int segment_fd;             /* of the process that made the segment; else -1 */
+    MPIDI_Adapt_segment_t segment;      /* to move to; base is NULL where nobody joins */
 
     /* the communicator being made by make_comm, with its maps */
     MPIR_Comm *making;
     MPIDI_rank_map_t map, local_map;
-} window = {.segment_fd = -1 };
-
-static const struct pmi_adapt_member *plan_members(const struct pmi_adapt_plan *plan)
-{
-    return (const struct pmi_adapt_member *) ((const char *) plan + plan->members_offset);
-}
-
-static const struct pmi_adapt_host *plan_hosts(const struct pmi_adapt_plan *plan)
-{
-    return (const struct pmi_adapt_host *) ((const char *) plan + plan->hosts_offset);
-}
+} window;
 
 int MPID_Adapt_card(void **card, int *bytes)
 {
@@ -55,22 +35,6 @@ int MPID_Adapt_card(void **card, int *bytes)
 void MPID_Adapt_set_uid(unsigned uid)
 {
     MPIDI_Adapt_am_source = MPIDI_OFI_adapt_am_source(uid);
-}
-
-int MPID_Adapt_make_segment(int local_size, int *fd, size_t * bytes)
-{
-    int mpi_errno = MPI_SUCCESS;
-
-    *bytes = MPIDI_POSIX_adapt_segment_bytes(local_size);
-    *fd = memfd_create("mpich-adapt", MFD_CLOEXEC);
-    MPIR_ERR_CHKANDJUMP(*fd < 0 || ftruncate(*fd, (off_t) * bytes) != 0, mpi_errno, MPI_ERR_OTHER,
-                        "**alloc_shar_mem");
-    window.segment_fd = *fd;
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 /* ---- renumbering ------------------------------------------------------------------------------ */
@@ -184,7 +148,7 @@ static void renumber_group(MPIR_Group * group, void *context)
             group->lrank_to_lpid[i].lpid = MPIDIU_GPID_CREATE(0, r->new_index[lpid]);
         else
             group->lrank_to_lpid[i].lpid = MPIDIU_GPID_CREATE(GONE_AVTID,
-                                                              plan_members(r->plan)[lpid].uid);
+                                                              MPIDI_Adapt_plan_members(r->plan)[lpid].uid);
     }
     group->idx_of_first_lpid = -1;
     group->is_local_dense_monotonic = FALSE;
@@ -218,78 +182,28 @@ static void renumber_all(MPIR_Comm * world, const int *new_index, int size,
 
 /* ---- begin ------------------------------------------------------------------------------------ */
 
-static MPIDI_av_table_t *new_table(int size)
+MPIDI_av_table_t *MPIDI_Adapt_new_table(int size)
 {
     MPIDI_av_table_t *table = MPL_calloc(1, sizeof(MPIDI_av_table_t) +
                                          size * sizeof(MPIDI_av_entry_t), MPL_MEM_ADDRESS);
-    if (table) {
+    if (table)
         table->size = size;
-        MPIR_Object_set_ref(table, MPIR_Object_get_ref(MPIDI_global.avt_mgr.av_table0));
-    }
     return table;
 }
 
+/* References are those of the communicators that exist now. */
 static void set_table(MPIDI_av_table_t * table)
 {
+    MPIR_Object_set_ref(table, MPIR_Object_get_ref(MPIDI_global.avt_mgr.av_table0));
     MPIDI_global.avt_mgr.av_table0 = table;
     MPIDI_global.avt_mgr.av_tables[0] = table;
-}
-
-static int remove_gone(void)
-{
-    int mpi_errno = MPI_SUCCESS;
-
-    for (int i = 0; i < gone.n; i++) {
-        mpi_errno = MPIDI_OFI_adapt_remove(&gone.entries[i], gone.am_sources[i]);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-
-  fn_exit:
-    MPL_free(gone.entries);
-    MPL_free(gone.am_sources);
-    memset(&gone, 0, sizeof(gone));
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-/* The union's table: own old world at shift, the other side's addresses inserted. */
-static int make_union_table(const struct pmi_adapt_plan *plan)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const struct pmi_adapt_member *members = plan_members(plan);
-    MPIDI_av_table_t *old = MPIDI_global.avt_mgr.av_table0;
-    MPIDI_av_table_t *table = new_table(window.size);
-
-    MPIR_ERR_CHKANDJUMP(!table, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    for (int i = 0; i < window.size; i++) {
-        int before = i - window.shift;
-        if (before >= 0 && before < old->size) {
-            table->table[i] = old->table[before];
-        } else {
-            mpi_errno = MPIDI_OFI_adapt_insert((const char *) plan + members[i].card_offset,
-                                               (int) members[i].card_bytes, &table->table[i]);
-            MPIR_ERR_CHECK(mpi_errno);
-#ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
-            table->table[i].is_local = (members[i].host == members[window.index].host);
-#endif
-        }
-    }
-    window.old_table = old;
-    set_table(table);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    MPL_free(table);
-    goto fn_exit;
 }
 
 /* Node ids of a list of union indices, numbered by first appearance, as at a launch. */
 static int make_node_map(const struct pmi_adapt_plan *plan, const int *list, int n)
 {
     int mpi_errno = MPI_SUCCESS;
-    const struct pmi_adapt_member *members = plan_members(plan);
+    const struct pmi_adapt_member *members = MPIDI_Adapt_plan_members(plan);
     int *node_of_host = NULL, *node_map = NULL, num_nodes = 0;
     MPIR_CHKLMEM_DECL(1);
 
@@ -328,10 +242,11 @@ int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index)
     window.index = index;
     window.shift = index - MPIR_Process.rank;
 
-    mpi_errno = remove_gone();
+    mpi_errno = MPID_Adapt_ahead(plan, index);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = make_union_table(plan);
-    MPIR_ERR_CHECK(mpi_errno);
+    window.old_table = MPIDI_global.avt_mgr.av_table0;
+    set_table(MPIDI_Adapt_take_table());
+    window.segment = MPIDI_Adapt_take_segment();
     mpi_errno = make_node_map(plan, NULL, window.size);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Process.rank = index;
@@ -356,53 +271,23 @@ int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index)
 }
 
 /* On a host that processes join all of its processes move to the segment that one of these made. */
-static int move_to_segment(const struct pmi_adapt_plan *plan)
+static int move_to_segment(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    const struct pmi_adapt_member *members = plan_members(plan);
-    unsigned here = members[window.index].host;
-    const struct pmi_adapt_host *host = plan_hosts(plan) + here;
-    int *local_index = NULL, n_local = 0, my_slot = -1, fd = -1;
-    char path[64];
-    MPIR_CHKLMEM_DECL(1);
 
-    if (host->segment_pid == 0)
-        goto fn_exit;
-
-    MPIR_CHKLMEM_MALLOC(local_index, int *, window.size * sizeof(int), mpi_errno, "local",
-                        MPL_MEM_ADDRESS);
-    for (int i = 0; i < window.size; i++) {
-        if (members[i].host == here) {
-            if (i == window.index)
-                my_slot = n_local;
-            local_index[n_local++] = i;
-        }
+    if (window.segment.base) {
+        /* if no probe has done so since the last move */
+        mpi_errno = MPID_Adapt_tidy();
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIDI_POSIX_adapt_move(&window.segment);
+        MPIR_ERR_CHECK(mpi_errno);
     }
 
-    snprintf(path, sizeof(path), "/proc/%u/fd/%u", host->segment_pid, host->segment_fd);
-    fd = open(path, O_RDWR | O_CLOEXEC);
-    MPIR_ERR_CHKANDJUMP2(fd < 0, mpi_errno, MPI_ERR_OTHER, "**adaptsegment",
-                         "**adaptsegment %s %d", path, errno);
-    /* The process that made it knew how many would share it from its own daemon; the plan decides.
-     * Growing it is harmless, whoever does it and how often. */
-    size_t bytes = MPL_MAX(MPIDI_POSIX_adapt_segment_bytes(n_local), host->segment_bytes);
-    MPIR_ERR_CHKANDJUMP2(bytes > host->segment_bytes && ftruncate(fd, (off_t) bytes) != 0,
-                         mpi_errno, MPI_ERR_OTHER, "**adaptsegment", "**adaptsegment %s %d", path,
-                         errno);
-    void *segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    MPIR_ERR_CHKANDJUMP2(segment == MAP_FAILED, mpi_errno, MPI_ERR_OTHER, "**adaptsegment",
-                         "**adaptsegment %s %d", path, errno);
-    mpi_errno = MPIDI_POSIX_adapt_move(segment, bytes, local_index, n_local, my_slot);
-    MPIR_ERR_CHECK(mpi_errno);
-
   fn_exit:
-    if (fd >= 0)
-        close(fd);
-    /* everybody has mapped it by now: move ends with a barrier */
-    if (window.segment_fd >= 0)
-        close(window.segment_fd);
-    window.segment_fd = -1;
-    MPIR_CHKLMEM_FREEALL();
+    MPL_free(window.segment.local_index);
+    memset(&window.segment, 0, sizeof(window.segment));
+    /* everybody has mapped it by now: move begins with a barrier */
+    MPIDI_Adapt_close_made_segment();
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -436,7 +321,7 @@ static MPIDI_rank_map_t range_map(int first, int size)
 
 static const MPIDI_rank_map_t no_map = {.mode = MPIDI_RANK_MAP_NONE };
 
-static MPIR_Context_id_t context_of(MPIDI_Adapt_context_t kind, unsigned epoch)
+MPIR_Context_id_t MPIDI_Adapt_context_of(MPIDI_Adapt_context_t kind, unsigned epoch)
 {
     return (MPIR_Context_id_t) (MPIR_CONTEXT_DYNAMIC_PROC_MASK |
                                 ((kind + epoch % 2) << MPIR_CONTEXT_PREFIX_SHIFT));
@@ -461,7 +346,7 @@ static int make_comm(MPIR_Comm_kind_t kind, MPIDI_Adapt_context_t context, unsig
 
     mpi_errno = MPIR_Comm_create(&comm);
     MPIR_ERR_CHECK(mpi_errno);
-    comm->context_id = context_of(context, epoch);
+    comm->context_id = MPIDI_Adapt_context_of(context, epoch);
     comm->recvcontext_id = comm->context_id;
     comm->comm_kind = kind;
     comm->rank = rank;
@@ -491,7 +376,7 @@ static int make_comm(MPIR_Comm_kind_t kind, MPIDI_Adapt_context_t context, unsig
 /* Union indices of the new world's members by new rank (W2). */
 static int new_members(const struct pmi_adapt_plan *plan, int *list)
 {
-    const struct pmi_adapt_member *members = plan_members(plan);
+    const struct pmi_adapt_member *members = MPIDI_Adapt_plan_members(plan);
     int n = 0;
 
     for (int i = 0; i < window.size; i++) {
@@ -544,44 +429,110 @@ static int make_intercomm(const struct pmi_adapt_plan *plan, MPIR_Comm ** interc
                      is_pre ? pre : joining, "MPI_ADAPT_INTERCOMM", intercomm);
 }
 
-static bool is_on_one_host(const struct pmi_adapt_plan *plan)
+static int make_union(const struct pmi_adapt_plan *plan)
 {
-    const struct pmi_adapt_member *members = plan_members(plan);
+    if (window.union_comm)
+        return MPI_SUCCESS;     /* on a joining process, in expect_greetings */
+    return make_comm(MPIR_COMM_KIND__INTRACOMM, MPIDI_ADAPT_CONTEXT__UNION, plan->epoch,
+                     window.index, range_map(0, window.size), no_map, "MPI_ADAPT_UNION",
+                     &window.union_comm);
+}
 
-    for (int i = 1; i < window.size; i++) {
-        if (members[i].host != members[0].host)
-            return false;
+/* ---- greetings between hosts (ch4_adapt_ahead.h) -------------------------------------------------- */
+
+/* Of a joining process: the receives of those that come from other hosts. */
+static struct {
+    MPIR_Request **requests;
+    int n;
+} greetings;
+
+static bool is_on_my_host(const struct pmi_adapt_plan *plan, int index)
+{
+    const struct pmi_adapt_member *members = MPIDI_Adapt_plan_members(plan);
+
+    return members[index].host == members[window.index].host;
+}
+
+static int expect_greetings(const struct pmi_adapt_plan *plan)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (greetings.requests)
+        goto fn_exit;
+    mpi_errno = make_union(plan);
+    MPIR_ERR_CHECK(mpi_errno);
+    greetings.requests = MPL_calloc(window.pre / window.joining + 1, sizeof(MPIR_Request *),
+                                    MPL_MEM_OTHER);
+    MPIR_ERR_CHKANDJUMP(!greetings.requests, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (int i = window.index - window.pre; i < window.pre; i += window.joining) {
+        if (!is_on_my_host(plan, i)) {
+            mpi_errno = MPIC_Irecv(NULL, 0, MPI_BYTE, i, MPIDI_ADAPT_GREETING_TAG,
+                                   window.union_comm, &greetings.requests[greetings.n]);
+            MPIR_ERR_CHECK(mpi_errno);
+            greetings.n++;
+        }
     }
-    return true;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPID_Adapt_is_greeted(const struct pmi_adapt_plan *plan)
+{
+    if (MPIDI_Adapt_is_on_one_host(plan))
+        return 1;
+    /* an error comes again, and is reported, in begin */
+    if (expect_greetings(plan) != MPI_SUCCESS)
+        return 0;
+    for (int i = 0; i < greetings.n; i++) {
+        if (!MPIR_Request_is_complete(greetings.requests[i]))
+            return 0;
+    }
+    return 1;
 }
 
 /* A message that reaches a process before the address of its sender is known there never matches a
  * receive from that sender (libfabric's directed receive).  Joining processes know all addresses before
  * they come here; the others learn theirs in begin.  So the joining ones must not speak over the network
- * before all others are in begin: each of these sends an empty message to one of them and goes on. */
+ * before all others are in begin (or have prepared for it, see ch4_adapt_ahead.h): each of these sends
+ * an empty message to one of them and goes on. */
 static int wait_for_addresses(const struct pmi_adapt_plan *plan)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    const int tag = 0;
+    const int tag = MPIDI_ADAPT_GREETING_TAG;
 
-    if (window.joining == 0 || is_on_one_host(plan))
+    bool greeted = MPIDI_Adapt_take_greeting();
+    if (window.joining == 0 || MPIDI_Adapt_is_on_one_host(plan) || greeted)
         goto fn_exit;
     if (window.index < window.pre) {
-        mpi_errno = MPIC_Send(NULL, 0, MPI_BYTE, window.pre + window.index % window.joining, tag,
+        mpi_errno = MPIC_Send(NULL, 0, MPI_BYTE, MPIDI_Adapt_greeted_by(plan, window.index), tag,
                               window.union_comm, &errflag);
         MPIR_ERR_CHECK(mpi_errno);
         goto fn_exit;
     }
-    for (int i = window.index - window.pre; i < window.pre; i += window.joining) {
-        mpi_errno = MPIC_Recv(NULL, 0, MPI_BYTE, i, tag, window.union_comm, MPI_STATUS_IGNORE,
-                              &errflag);
+    mpi_errno = expect_greetings(plan);
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 0; i < greetings.n; i++) {
+        mpi_errno = MPIC_Wait(greetings.requests[i], &errflag);
         MPIR_ERR_CHECK(mpi_errno);
+        MPIR_Request_free(greetings.requests[i]);
+    }
+    for (int i = window.index - window.pre; i < window.pre; i += window.joining) {
+        if (is_on_my_host(plan, i)) {
+            mpi_errno = MPIC_Recv(NULL, 0, MPI_BYTE, i, tag, window.union_comm, MPI_STATUS_IGNORE,
+                                  &errflag);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
     }
     mpi_errno = MPIR_Barrier(MPIR_Process.comm_world, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
+    MPL_free(greetings.requests);
+    memset(&greetings, 0, sizeof(greetings));
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -592,16 +543,14 @@ int MPID_Adapt_begin(const struct pmi_adapt_plan *plan, int index,
 {
     int mpi_errno = MPI_SUCCESS;
 
-    mpi_errno = move_to_segment(plan);
+    mpi_errno = move_to_segment();
     MPIR_ERR_CHECK(mpi_errno);
 
-    mpi_errno = make_comm(MPIR_COMM_KIND__INTRACOMM, MPIDI_ADAPT_CONTEXT__UNION, plan->epoch, index,
-                          range_map(0, window.size), no_map, "MPI_ADAPT_UNION",
-                          &window.union_comm);
+    mpi_errno = make_union(plan);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = wait_for_addresses(plan);
     MPIR_ERR_CHECK(mpi_errno);
-    if (!(plan_members(plan)[index].flags & PMI_ADAPT_MEMBER_LEAVING)) {
+    if (!(MPIDI_Adapt_plan_members(plan)[index].flags & PMI_ADAPT_MEMBER_LEAVING)) {
         mpi_errno = make_new_world(plan, new_world);
         MPIR_ERR_CHECK(mpi_errno);
     }
@@ -671,7 +620,7 @@ static int take_down_world(MPIR_Comm * world)
 
 static int build_world(MPIR_Comm * world, unsigned epoch)
 {
-    world->context_id = context_of(MPIDI_ADAPT_CONTEXT__WORLD, epoch);
+    world->context_id = MPIDI_Adapt_context_of(MPIDI_ADAPT_CONTEXT__WORLD, epoch);
     world->recvcontext_id = world->context_id;
     world->rank = MPIR_Process.rank;
     world->local_size = MPIR_Process.size;
@@ -683,22 +632,18 @@ static int build_world(MPIR_Comm * world, unsigned epoch)
 static int compact_table(const struct pmi_adapt_plan *plan, const int *new_index, int n)
 {
     int mpi_errno = MPI_SUCCESS;
-    const struct pmi_adapt_member *members = plan_members(plan);
+    const struct pmi_adapt_member *members = MPIDI_Adapt_plan_members(plan);
     MPIDI_av_table_t *union_table = MPIDI_global.avt_mgr.av_table0;
-    MPIDI_av_table_t *table = new_table(n);
+    MPIDI_av_table_t *table = MPIDI_Adapt_new_table(n);
 
     MPIR_ERR_CHKANDJUMP(!table, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    gone.entries = MPL_malloc((window.size - n) * sizeof(MPIDI_av_entry_t), MPL_MEM_ADDRESS);
-    gone.am_sources = MPL_malloc((window.size - n) * sizeof(uint64_t), MPL_MEM_ADDRESS);
-    MPIR_ERR_CHKANDJUMP(n < window.size && (!gone.entries || !gone.am_sources), mpi_errno,
-                        MPI_ERR_OTHER, "**nomem");
+    mpi_errno = MPIDI_Adapt_gone_reserve(window.size - n);
+    MPIR_ERR_CHECK(mpi_errno);
     for (int i = 0; i < window.size; i++) {
-        if (new_index[i] >= 0) {
+        if (new_index[i] >= 0)
             table->table[new_index[i]] = union_table->table[i];
-        } else {
-            gone.entries[gone.n] = union_table->table[i];
-            gone.am_sources[gone.n++] = MPIDI_OFI_adapt_am_source(members[i].uid);
-        }
+        else
+            MPIDI_Adapt_gone_add(&union_table->table[i], members[i].uid);
     }
     set_table(table);
     MPL_free(union_table);
@@ -786,7 +731,7 @@ int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index)
     MPIR_CHKLMEM_MALLOC(new_index, int *, window.size * sizeof(int), mpi_errno, "index",
                         MPL_MEM_ADDRESS);
     /* a leaving process is a world of its own from now on */
-    if (plan_members(plan)[index].flags & PMI_ADAPT_MEMBER_LEAVING)
+    if (MPIDI_Adapt_plan_members(plan)[index].flags & PMI_ADAPT_MEMBER_LEAVING)
         list[0] = index;
     else
         n = new_members(plan, list);
@@ -795,7 +740,7 @@ int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index)
     for (int rank = 0; rank < n; rank++)
         new_index[list[rank]] = rank;
 
-    discard_unexpected(context_of(MPIDI_ADAPT_CONTEXT__WORLD, plan->epoch));
+    discard_unexpected(MPIDI_Adapt_context_of(MPIDI_ADAPT_CONTEXT__WORLD, plan->epoch));
     mpi_errno = take_down_world(world);
     MPIR_ERR_CHECK(mpi_errno);
     renumber_all(NULL, new_index, window.size, plan);
@@ -814,4 +759,9 @@ int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+int MPID_Adapt_tidy(void)
+{
+    return MPIDI_POSIX_adapt_tidy();
 }

@@ -64,7 +64,8 @@ static bool merge_mask(const mask_t * mask, const mask_t * outer, mask_t * all)
     return outside == 0;
 }
 
-/* Too many processes for all processors together, or for those of this process. */
+/* Too many processes for all processors together, or for those of this process.  A system call for each
+ * process that has to be looked at, so as few as possible: this is asked in begin and commit. */
 static bool is_crowded(const int *pids, int n)
 {
     mask_t mine, all, other;
@@ -72,13 +73,18 @@ static bool is_crowded(const int *pids, int n)
 
     if (!get_mask(0, &mine))
         return false;
+    int room = count_bits(&mine);
+    if (n <= room)
+        return false;
     all = mine;
     for (int i = 0; i < n; i++) {
         /* one that is out of sight (another pid namespace) most likely has what this one has */
         const mask_t *mask = get_mask(pids[i], &other) ? &other : &mine;
         inside += merge_mask(mask, &mine, &all);
+        if (inside > room)
+            return true;
     }
-    return n > count_bits(&all) || inside > count_bits(&mine);
+    return n > count_bits(&all);
 }
 
 void MPIDU_Crowded_set(const int *pids, int n)

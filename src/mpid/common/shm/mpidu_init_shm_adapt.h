@@ -4,8 +4,9 @@
  * from the first adaptation that brings processes to this host on, everything lies in one segment
  * made for that adaptation, from which the same functions then allocate.
  *
- * A *generation* is such a segment.  At most two exist: the present one and, in the window, the one
- * before, which the requests in flight may still need.  Single-threaded: begin, commit, finalize.
+ * A *generation* is such a segment.  At most two exist: the present one and the one before, which
+ * requests in flight may still need in the window, and which is given back some time after commit.
+ * Single-threaded: begin, commit, probe, finalize.
  */
 
 #ifndef MPIDU_INIT_SHM_ADAPT_H_INCLUDED

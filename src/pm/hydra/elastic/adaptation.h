@@ -53,10 +53,14 @@ struct Adaptation {
     std::set<Agent> pre_agents; /* hold pre-existing processes */
     std::set<Agent> agents;     /* and those of joining ones */
     std::set<Agent> prepare_owed, freeze_owed, commit_owed, counts_owed;
+    std::set<Agent> prepare_hoped;      /* for a second one of these, and the others', until freeze_at_ms */
+    std::set<Agent> prepared_twice;     /* joining processes' */
+    std::string plan;           /* until it has been sent to all */
     uint64_t target = 0;
     std::vector<RankCount> counts;      /* of the round of STEP_COUNTS under way */
 
     int64_t requested_ms = 0, ready_ms = 0, agreed_ms = 0;
+    int64_t freeze_at_ms = -1;  /* at the latest; -1: not yet, or done */
     int64_t behind_at_ms = -1, behind_wait_ms = 0;      /* P8; -1: no report planned */
     int64_t ending_ask_ms = -1, ending_until_ms = -1;   /* in ENDING: ask again, give up asking */
     bool ending_confirmed = false;      /* the last round said that the program is over */

@@ -1,8 +1,8 @@
 /*
  * Daemon's side of the adapt board (see board.h and pmi_adapt.h).
  *
- * Why the order of the stores matters: a process publishes its count, then looks at the gate; the
- * daemon shuts the gate, then looks at the counts.  With a full fence between the two on both sides,
+ * Why the order of the stores matters: a process publishes its count, then looks at gate and limit;
+ * the daemon shuts these, then looks at the counts.  With a full fence between the two on both sides,
  * one of them sees the other: either the count is included in the ceiling, or the process waits.
  */
 
@@ -64,6 +64,7 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     board->control = base;
     board->slots = (struct pmi_adapt_slot *) ((char *) base + offset);
     board->control->gate = PMI_ADAPT_GATE_OPEN;
+    board->control->limit = PMI_ADAPT_GATE_OPEN;
     board->control->version = PMI_ADAPT_VERSION;
     board->control->slots = (uint32_t) slots;
     board->control->slots_offset = offset;
@@ -96,7 +97,10 @@ int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, 
     struct pmi_adapt_control *control = board->control;
     size_t done = 0;
 
-    /* The file only grows: a process may still map an earlier, longer plan. */
+    /* Who is reading an earlier plan, one that was withdrawn, sees that it changes. */
+    __atomic_store_n(&control->plan_epoch, 0, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&control->plan_serial, 1, __ATOMIC_SEQ_CST);
+    /* The file only grows: a process may still read an earlier, longer plan. */
     while (done < bytes) {
         ssize_t n = pwrite(board->fd, (const char *) plan + done, bytes - done,
                            (off_t) (control->plan_offset + done));
@@ -108,7 +112,10 @@ int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, 
     control->plan_bytes = bytes;
     control->participants = participants;
     __atomic_store_n(&control->committed, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&control->prepared, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&control->plan_epoch, plan->epoch, __ATOMIC_RELEASE);
+    /* From here on every probe looks at the limit, and at the plan. */
+    __atomic_store_n(&control->gate, PMI_ADAPT_GATE_SHUT, __ATOMIC_SEQ_CST);
     wake_all(control);
     return 0;
 }
@@ -118,6 +125,7 @@ uint64_t HYD_board_freeze(struct HYD_board *board, uint64_t margin)
     struct pmi_adapt_control *control = board->control;
     uint64_t ceiling = 0;
 
+    __atomic_store_n(&control->limit, PMI_ADAPT_GATE_SHUT, __ATOMIC_SEQ_CST);
     __atomic_store_n(&control->gate, PMI_ADAPT_GATE_SHUT, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     for (uint32_t i = 0; i < control->slots; i++) {
@@ -129,28 +137,30 @@ uint64_t HYD_board_freeze(struct HYD_board *board, uint64_t margin)
             ceiling = count;
     }
     ceiling += margin;
-    __atomic_store_n(&control->gate, ceiling, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&control->limit, ceiling, __ATOMIC_SEQ_CST);
     wake_all(control);
     return ceiling;
 }
 
 void HYD_board_target(struct HYD_board *board, uint32_t epoch, uint64_t target)
 {
-    /* The gate first: who sees `agreed` looks at the gate once more. */
-    __atomic_store_n(&board->control->gate, target, __ATOMIC_SEQ_CST);
+    /* The limit first: who sees `agreed` looks at the limit after that. */
+    __atomic_store_n(&board->control->limit, target, __ATOMIC_SEQ_CST);
     __atomic_store_n(&board->control->agreed, epoch, __ATOMIC_SEQ_CST);
     wake_all(board->control);
 }
 
 void HYD_board_thaw(struct HYD_board *board)
 {
-    __atomic_store_n(&board->control->gate, PMI_ADAPT_GATE_OPEN, __ATOMIC_SEQ_CST);
+    /* The gate stays shut: processes look, and give back what they had prepared. */
+    __atomic_store_n(&board->control->limit, PMI_ADAPT_GATE_OPEN, __ATOMIC_SEQ_CST);
     __atomic_store_n(&board->control->plan_epoch, 0, __ATOMIC_SEQ_CST);
     wake_all(board->control);
 }
 
 void HYD_board_release(struct HYD_board *board, uint32_t epoch)
 {
+    __atomic_store_n(&board->control->limit, PMI_ADAPT_GATE_OPEN, __ATOMIC_SEQ_CST);
     __atomic_store_n(&board->control->gate, PMI_ADAPT_GATE_OPEN, __ATOMIC_SEQ_CST);
     __atomic_store_n(&board->control->epoch, epoch, __ATOMIC_SEQ_CST);
     __atomic_store_n(&board->control->released, epoch, __ATOMIC_SEQ_CST);

@@ -112,9 +112,11 @@ class Server {
         Server &server = self(context);
         if (command == STEP_PLAN)
             server.participants_.push_back(group);
-        if (command == STEP_PLAN && group == server.next_group_ - 1 && group > 0)
+        if (command == STEP_PLAN)
             server.todo_.push_back([&server, group, epoch] {
                 server.report(group, REPORT_PREPARED, epoch, "");
+                if (group == server.next_group_ - 1 && group > 0)
+                    server.report(group, REPORT_PREPARED, epoch, "");   /* greeted */
             });
         if (command == STEP_FREEZE)
             server.todo_.push_back([&server, group, epoch] {

@@ -41,6 +41,7 @@ class FakeGlue {
         config.program = "./app";
         config.user = "user";
         config.margin = 2;
+        config.prepare_ms = 50;
         config.seed = 1;
         config.interval_ms = 1000;
         config.unix_ms_at_zero = 1700000000000;

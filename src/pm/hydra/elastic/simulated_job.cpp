@@ -28,6 +28,7 @@ struct SimulatedJob::Actor {
     uint32_t phase = PMI_ADAPT_PHASE_NONE;
     int work_left = 0;
     int64_t compute_us = 1;
+    uint64_t ahead_of = 0;      /* request that it has prepared for */
     bool leaves = false;        /* has committed, waits to be released */
     int64_t last_write_us = 0;
 };
@@ -39,7 +40,7 @@ struct SimulatedJob::Daemon {
     std::vector<std::function<void()>> held;
     int64_t last_up_us = 0, last_down_us = 0;   /* connections keep their order */
     /* the board */
-    uint64_t gate = PMI_ADAPT_GATE_OPEN;
+    uint64_t gate = PMI_ADAPT_GATE_OPEN, limit = PMI_ADAPT_GATE_OPEN;
     uint32_t agreed = 0, epoch = 0, released = 0, plan_epoch = 0;
     size_t committed = 0, participants = 0;
     Plan plan;
@@ -60,6 +61,7 @@ SimulatedJob::SimulatedJob(uint64_t seed, bool trace) : seed_(seed), trace_(trac
     config.range_max = policy_.empty() ? 0 : 9;
     config.interval_ms = chance(0.5) ? 0 : between(1, 100);
     config.margin = margin_;
+    config.prepare_ms = chance(0.5) ? 50 : between(0, 5);
     config.behind_ms = chance(0.5) ? between(5, 50) : 0;
     config.seed = seed;
     config.unix_ms_at_zero = 1700000000000;
@@ -264,15 +266,15 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
         case STEP_FREEZE:
             return freeze(daemon, epoch, number);
         case STEP_TARGET:
-            daemon.gate = number;
+            daemon.limit = number;
             daemon.agreed = epoch;
             return wake(daemon);
         case STEP_THAW:
-            daemon.gate = PMI_ADAPT_GATE_OPEN;
+            daemon.limit = PMI_ADAPT_GATE_OPEN;
             daemon.plan_epoch = 0;
             return wake(daemon);
         case STEP_RELEASE:
-            daemon.gate = PMI_ADAPT_GATE_OPEN;
+            daemon.limit = daemon.gate = PMI_ADAPT_GATE_OPEN;
             daemon.epoch = daemon.released = epoch;
             daemon.plan_epoch = 0;
             daemon.committed = 0;
@@ -301,6 +303,7 @@ void SimulatedJob::place_plan(Daemon &daemon, uint64_t request, const std::strin
     }
     daemon.plan = plan;
     daemon.plan_epoch = header.epoch;
+    daemon.gate = PMI_ADAPT_GATE_SHUT;
     daemon.participants = 0;
     for (const Actor *actor : daemon.actors)
         daemon.participants += static_cast<size_t>(
@@ -319,14 +322,36 @@ void SimulatedJob::prepare(Daemon &daemon, Actor &actor)
     bool all = std::all_of(daemon.actors.begin(), daemon.actors.end(),
                            [](const Actor *other) { return other->prepared; });
     if (all)
-        report(daemon.agent, REPORT_PREPARED, daemon.plan.epoch, "");
+        for (const char *what : {"addresses", "greetings"}) {
+            note("daemon " + std::to_string(daemon.agent.group) + " has all " + what);
+            report(daemon.agent, REPORT_PREPARED, daemon.plan.epoch, "");
+        }
     enter_window(actor);
 }
 
-/* Shutting the gate and reading the counts are two moments. */
+/* One that was there before, in its first probe that finds the plan. */
+void SimulatedJob::look_ahead(Actor &actor)
+{
+    Daemon &board = daemon(actor.agent);
+    if (board.plan_epoch != actor.epoch + 1 || actor.ahead_of == board.plan.request)
+        return;
+    actor.ahead_of = board.plan.request;
+    size_t prepared = static_cast<size_t>(std::count_if(
+        board.actors.begin(), board.actors.end(),
+        [&](const Actor *other) { return other->ahead_of == board.plan.request; }));
+    for (uint32_t i = board.plan.pre; i < board.plan.uids.size(); i++) {
+        if (!actors_.at(board.plan.uids[i])->prepared)
+            broken("process " + std::to_string(actor.uid) + " may connect to joining process " +
+                   std::to_string(board.plan.uids[i]) + " before that knows its address");
+    }
+    if (prepared == board.participants)
+        report(board.agent, REPORT_PREPARED, board.plan_epoch, "");
+}
+
+/* Shutting the limit and reading the counts are two moments. */
 void SimulatedJob::freeze(Daemon &daemon, uint32_t epoch, uint64_t margin)
 {
-    daemon.gate = PMI_ADAPT_GATE_SHUT;
+    daemon.limit = daemon.gate = PMI_ADAPT_GATE_SHUT;
     daemon.busy = true;
     after(between(0, 20), [this, &daemon, epoch, margin] {
         if (daemon.lost)
@@ -334,7 +359,7 @@ void SimulatedJob::freeze(Daemon &daemon, uint32_t epoch, uint64_t margin)
         uint64_t highest = 0;
         for (const Actor *actor : daemon.actors)
             highest = std::max(highest, actor->count);
-        daemon.gate = highest + margin;
+        daemon.limit = highest + margin;
         wake(daemon);
         report(daemon.agent, REPORT_FROZEN, epoch, write_number(highest + margin));
         daemon.busy = false;
@@ -358,7 +383,7 @@ void SimulatedJob::wake(Daemon &daemon)
         if (actor->alive && actor->phase == PMI_ADAPT_PHASE_WAITING)
             after(between(0, 50), [this, actor] {
                 if (actor->alive && actor->phase == PMI_ADAPT_PHASE_WAITING)
-                    look(*actor);
+                    look_closer(*actor);
             });
         if (actor->alive && actor->leaves && daemon.released >= actor->epoch)
             leave(*actor);
@@ -440,11 +465,25 @@ void SimulatedJob::probe(Actor &actor)
     });
 }
 
-/* The gate, in the order of pmi_adapt.h. */
+/* The gate, and some time later the limit, in the order of pmi_adapt.h. */
 void SimulatedJob::look(Actor &actor)
 {
+    if (actor.count < daemon(actor.agent).gate || rigid_) {
+        actor.phase = PMI_ADAPT_PHASE_RUNNING;
+        return compute(actor);
+    }
+    after(between(0, 3), [this, &actor] {
+        if (actor.alive)
+            look_closer(actor);
+    });
+}
+
+void SimulatedJob::look_closer(Actor &actor)
+{
     const Daemon &board = daemon(actor.agent);
-    bool is_false = actor.count < board.gate || board.epoch < actor.epoch || rigid_;
+    bool is_false = actor.count < board.limit || board.epoch < actor.epoch;
+    if (is_false || board.agreed != actor.epoch + 1)
+        look_ahead(actor);
     if (is_false) {
         actor.phase = PMI_ADAPT_PHASE_RUNNING;
         return compute(actor);

@@ -5,7 +5,7 @@
  * the same history each time.
  *
  * Probe and board follow pmi_adapt.h: publishing the count and looking at the gate are two events,
- * shutting the gate and reading the counts are two as well, and anything may happen in between.
+ * shutting the limit and reading the counts are two as well, and anything may happen in between.
  *
  * Broken invariants are gtest failures that name the seed.  Those checked:
  *   P3   all pre-existing processes get TRUE at the same probe number, with the same work left
@@ -116,6 +116,8 @@ class SimulatedJob {
     void compute(Actor &actor);
     void probe(Actor &actor);
     void look(Actor &actor);
+    void look_closer(Actor &actor);
+    void look_ahead(Actor &actor);
     void told(Actor &actor);
     void enter_window(Actor &actor);
     void arrive_at_commit(Actor &actor, const Plan &plan);

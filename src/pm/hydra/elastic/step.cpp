@@ -18,7 +18,8 @@ Result<std::unique_ptr<Step>> Step::create(const step_config &config, const step
 Step::Step(const step_config &config, const step_effects &effects, Offers offers)
     : step_id_(config.step_id ? config.step_id : ""),
       program_(config.program ? config.program : ""), user_(config.user ? config.user : ""),
-      margin_(std::max<uint64_t>(config.margin, 1)), behind_ms_(config.behind_ms),
+      margin_(std::max<uint64_t>(config.margin, 1)), prepare_ms_(config.prepare_ms),
+      behind_ms_(config.behind_ms),
       unix_ms_at_zero_(config.unix_ms_at_zero), managed_(config.managed), effects_(effects), offers_(std::move(offers)),
       journal_(step_id_, config, effects_)
 {
@@ -142,6 +143,8 @@ void Step::time(int64_t now_ms)
         raise(AdaptEvent::WITHDRAW, "the deadline passed before the joining processes were ready");
     if (adaptation_ && adaptation_->behind_at_ms >= 0 && now_ms >= adaptation_->behind_at_ms)
         behind();
+    if (adaptation_ && adaptation_->freeze_at_ms >= 0 && now_ms >= adaptation_->freeze_at_ms)
+        send_freeze();
     if (adaptation_ && adaptation_->state == AdaptState::ENDING)
         ending_time();
     settle();
@@ -214,15 +217,25 @@ void Step::on_ready(Process &process, uint32_t epoch, const ReadyReport &report)
 
 void Step::on_prepared(const Agent &agent, uint32_t epoch)
 {
-    bool awaited = adaptation_ && adaptation_->state == AdaptState::FREEZING &&
-                   epoch == adaptation_->epoch && adaptation_->prepare_owed.erase(agent) > 0;
-    if (!awaited) {
-        if (!killed_groups_.contains(agent.group))
+    bool freezing = adaptation_ && adaptation_->state == AdaptState::FREEZING &&
+                    epoch == adaptation_->epoch;
+    bool owed = freezing && adaptation_->prepare_owed.erase(agent) > 0;
+    bool hoped = freezing && adaptation_->prepare_hoped.erase(agent) > 0;
+    bool joins = adaptation_ && adaptation_->group == agent.group;
+    if (freezing && joins && !owed)
+        hoped = adaptation_->prepared_twice.insert(agent).second;
+    if (!owed && !hoped) {
+        /* one that was there before may come late, after the freeze or a withdrawal */
+        bool late = epoch > 0 && epoch == planned_epoch_ &&
+                    !(freezing && adaptation_->group == agent.group);
+        if (!late && !killed_groups_.contains(agent.group))
             unexpected("preparation that is not awaited");
         return;
     }
     log("prepared", {{"group", agent.group}, {"proxy", agent.proxy}});
-    if (adaptation_->prepare_owed.empty())
+    if (owed && adaptation_->prepare_owed.empty())
+        send_plan_to_world();
+    else if (hoped && adaptation_->prepare_hoped.empty() && adaptation_->freeze_at_ms >= 0)
         send_freeze();
 }
 
@@ -372,6 +385,7 @@ void Step::update_wake()
         consider(*offers_.due());
     if (adaptation_) {
         consider(adaptation_->behind_at_ms);
+        consider(adaptation_->freeze_at_ms);
         consider(adaptation_->ending_ask_ms);
         consider(adaptation_->ending_until_ms);
         if (adaptation_->deadline_unix_ms != 0 && before_agreement(adaptation_->state))

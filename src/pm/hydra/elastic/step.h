@@ -113,6 +113,7 @@ class Step {
     void raise(AdaptEvent event, const std::string &why = "");
     void perform(AdaptAction action);
     void send_plan();
+    void send_plan_to_world();
     void send_freeze();
     void send_target();
     void release();
@@ -151,7 +152,7 @@ class Step {
 
     std::string step_id_, program_, user_;
     uint64_t margin_ = 1;
-    int64_t behind_ms_ = 0, unix_ms_at_zero_ = 0;
+    int64_t prepare_ms_ = 0, behind_ms_ = 0, unix_ms_at_zero_ = 0;
     bool managed_ = false;
     step_effects effects_;
     Offers offers_;
@@ -165,6 +166,7 @@ class Step {
     bool over_ = false;         /* all members have ended */
     uint32_t next_uid_ = 0;
     uint32_t epoch_ = 0;        /* last committed */
+    uint32_t planned_epoch_ = 0;        /* whose plan the world got last */
     uint64_t next_request_ = 1;
     std::optional<Adaptation> adaptation_;
     LastEnd last_end_;

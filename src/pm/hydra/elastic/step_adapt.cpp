@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
 
 #include "step.h"
 
@@ -153,8 +154,8 @@ void Step::perform(AdaptAction action)
 }
 
 /* Step 4 begins: from here on boards know.  The plan goes first on each connection, so that it is
- * in place before anybody can be told.  Boards are frozen when the joining processes have it too: a
- * message that reaches one of them while it learns its sender's address would never be received. */
+ * in place before anybody can be told.  The world gets it when the joining processes have taken it in:
+ * a message that reaches one of them while it learns its sender's address would never be received. */
 void Step::send_plan()
 {
     Adaptation &a = *adaptation_;
@@ -169,19 +170,38 @@ void Step::send_plan()
             a.prepare_owed.insert(process.agent());
         a.agents.insert(a.prepare_owed.begin(), a.prepare_owed.end());
     }
-    std::string plan = build_plan({a.epoch, a.deadline_unix_ms, a.reason}, a.change,
-                                  world_.members(), joining);
-    log("plan", {{"bytes", plan.size()}, {"daemons", a.agents.size()}});
+    a.plan = build_plan({a.epoch, a.deadline_unix_ms, a.reason}, a.change, world_.members(), joining);
+    log("plan", {{"bytes", a.plan.size()}, {"daemons", a.agents.size()}});
     a.freeze_owed = a.pre_agents;
     a.commit_owed = a.agents;
-    for (const Agent &agent : a.agents)
-        send(agent, STEP_PLAN, plan);
+    for (const Agent &agent : a.prepare_owed)
+        send(agent, STEP_PLAN, a.plan);
     if (a.prepare_owed.empty())
-        send_freeze();
+        send_plan_to_world();
+}
+
+/* Processes that probe soon have prepared themselves when they are told, and stand still for a
+ * shorter time.  Those that do not are not waited for. */
+void Step::send_plan_to_world()
+{
+    Adaptation &a = *adaptation_;
+    for (const Agent &agent : a.pre_agents)
+        send(agent, STEP_PLAN, a.plan);
+    a.plan.clear();
+    planned_epoch_ = a.epoch;
+    if (a.group < 0) {
+        send_freeze();          /* there is nothing to prepare where nobody joins */
+        return;
+    }
+    std::set_difference(a.agents.begin(), a.agents.end(), a.prepared_twice.begin(),
+                        a.prepared_twice.end(),
+                        std::inserter(a.prepare_hoped, a.prepare_hoped.end()));
+    a.freeze_at_ms = now_ms_ + prepare_ms_;
 }
 
 void Step::send_freeze()
 {
+    adaptation_->freeze_at_ms = -1;
     for (const Agent &agent : adaptation_->pre_agents) {
         freezes_unanswered_[agent]++;
         send(agent, STEP_FREEZE, write_number(margin_));

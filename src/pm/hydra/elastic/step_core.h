@@ -35,7 +35,7 @@ enum step_report {              /* daemon -> step manager */
     REPORT_COMMITTED,           /* [] all participants of this daemon's board have committed */
     REPORT_COUNTS,              /* [{u32 rank, u32 phase, u64 count} ...] */
     REPORT_EXITED,              /* [u32 rank, u32 wait status] one process has ended */
-    REPORT_PREPARED             /* [] all joining processes of this daemon know all addresses */
+    REPORT_PREPARED             /* [] all participants of this daemon's board have prepared for the plan */
 };
 /* On the wire (control connection, both ways) a message is a Hydra header with command ADAPT and
  * then: u32 kind, u32 epoch, u64 payload bytes, payload. */
@@ -49,6 +49,7 @@ struct step_config {
     int range_min, range_max;   /* --adapt-range; 0: not given */
     int64_t interval_ms;        /* --adapt-interval */
     uint64_t margin;            /* probes added to the ceiling, at least 1 */
+    int64_t prepare_ms;         /* how long the freeze waits for processes to prepare at most */
     int64_t behind_ms;          /* P8: report who is behind after this time; 0: never */
     uint64_t seed;
     int64_t unix_ms_at_zero;    /* wall clock at time 0, for logs */

@@ -17,6 +17,7 @@
 #define ABORT_GRACE_MS 500      /* for a proxy to tell how its process died, before we end the others */
 #define END_GRACE_MS 5000       /* for proxies to end, before they are cut off */
 #define BEHIND_DEFAULT_MS 30000
+#define PREPARE_DEFAULT_MS 50
 #define MARGIN_DEFAULT 1
 
 /* Lines for -print-all-exitcodes, kept because a group that has ended is freed. */
@@ -372,6 +373,7 @@ static void create_core(void)
         .policy = HYD_step_options.policy,
         .interval_ms = 1000,
         .margin = env_margin(),
+        .prepare_ms = env_ms("MPIEXEC_ADAPT_PREPARE", PREPARE_DEFAULT_MS),
         .behind_ms = env_ms("MPIEXEC_ADAPT_BEHIND", BEHIND_DEFAULT_MS),
         .seed = (uint64_t) unix_ms() ^ ((uint64_t) getpid() << 32),
         .unix_ms_at_zero = unix_ms() - HYD_step_now_ms(),

@@ -119,5 +119,7 @@ void HYD_step_option_help_fn(void)
     printf("  * MPIEXEC_ADAPT_BEHIND=TIME: report which ranks have not reached the agreed\n");
     printf("    probe after this time (default 30s, 0: never)\n");
     printf("  * MPIEXEC_ADAPT_MARGIN=N: probes between the farthest process and the agreed\n");
-    printf("    probe (default 1)\n\n");
+    printf("    probe (default 1)\n");
+    printf("  * MPIEXEC_ADAPT_PREPARE=TIME: how long an adaptation waits for processes that\n");
+    printf("    prepare for it in probes before they are told (default 50ms)\n\n");
 }

@@ -34,6 +34,9 @@ class StepTest : public testing::Test {
             glue.ready(group, 0, rank, epoch);
         }
         glue.prepared(group, 0, epoch);
+        glue.prepared(group, 0, epoch);
+        glue.prepared(0, 0, epoch);
+        glue.prepared(0, 1, epoch);
     }
     void freeze(uint32_t epoch)
     {
@@ -54,7 +57,7 @@ TEST_F(StepTest, schedule_grows_and_shrinks)
     EXPECT_EQ(glue.launches[0].epoch, 1u);
     EXPECT_EQ(glue.sent_text(), "");
     join_two(1, 1);
-    EXPECT_EQ(glue.sent_text(), "plan:0.0 plan:0.1 plan:1.0 freeze:0.0 freeze:0.1");
+    EXPECT_EQ(glue.sent_text(), "plan:1.0 plan:0.0 plan:0.1 freeze:0.0 freeze:0.1");
     EXPECT_EQ(glue.sent[3].payload, write_number(2));
     size_t seen = glue.sent.size();
     freeze(1);
@@ -97,15 +100,71 @@ TEST_F(StepTest, boards_are_frozen_when_the_joining_processes_know_all_addresses
         glue.init(1, rank, static_cast<uint32_t>(rank));
         glue.ready(1, rank, static_cast<uint32_t>(rank), 1);
     }
-    EXPECT_EQ(glue.sent_text(), "plan:0.0 plan:0.1 plan:1.0 plan:1.1");
+    EXPECT_EQ(glue.sent_text(), "plan:1.0 plan:1.1");
     size_t seen = glue.sent.size();
     glue.prepared(1, 1, 1);
     EXPECT_EQ(glue.sent_text(seen), "");
     glue.prepared(1, 1, 1);
-    EXPECT_EQ(glue.count_events("unexpected"), 1) << "each says so once";
+    EXPECT_EQ(glue.count_events("unexpected"), 0) << "it has been greeted, too";
+    glue.prepared(1, 1, 1);
+    EXPECT_EQ(glue.count_events("unexpected"), 1) << "each says so twice";
     EXPECT_EQ(glue.sent_text(seen), "");
     glue.prepared(1, 0, 1);
+    EXPECT_EQ(glue.sent_text(seen), "plan:0.0 plan:0.1");
+    seen = glue.sent.size();
+    glue.prepared(0, 1, 1);
+    EXPECT_EQ(glue.sent_text(seen), "");
+    glue.prepared(0, 0, 1);
+    EXPECT_EQ(glue.sent_text(seen), "") << "one of the joining daemons is not greeted yet";
+    glue.prepared(1, 0, 1);
     EXPECT_EQ(glue.sent_text(seen), "freeze:0.0 freeze:0.1");
+    glue.prepared(0, 0, 1);
+    EXPECT_EQ(glue.count_events("unexpected"), 1) << "one of the world may come late";
+}
+
+TEST_F(StepTest, processes_that_do_not_prepare_are_not_waited_for)
+{
+    start("4");
+    glue.place(1, {"b", "b"});
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        glue.init(1, 0, rank);
+        glue.ready(1, 0, rank, 1);
+    }
+    glue.time(100);
+    glue.prepared(1, 0, 1);
+    glue.prepared(0, 0, 1);
+    size_t seen = glue.sent.size();
+    ASSERT_GT(glue.wake_ms, 100);
+    glue.time(glue.wake_ms - 1);
+    EXPECT_EQ(glue.sent_text(seen), "");
+    glue.time(glue.wake_ms);
+    EXPECT_EQ(glue.sent_text(seen), "freeze:0.0 freeze:0.1");
+    seen = glue.sent.size();
+    glue.prepared(0, 1, 1);
+    EXPECT_EQ(glue.sent_text(seen), "") << "boards are frozen once";
+    freeze(1);
+    EXPECT_EQ(glue.sent_text(seen), "target:0.0 target:0.1 target:1.0");
+    EXPECT_EQ(glue.count_events("unexpected"), 0);
+}
+
+TEST_F(StepTest, a_withdrawal_ends_the_wait_for_preparation)
+{
+    start(nullptr);
+    resize(R"("size":4)");
+    glue.place(1, {"b", "b"});
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        glue.init(1, 0, rank);
+        glue.ready(1, 0, rank, 1);
+    }
+    glue.prepared(1, 0, 1);
+    size_t seen = glue.sent.size();
+    glue.ask(1, R"({"id":2,"op":"cancel"})");
+    EXPECT_EQ(glue.sent_text(seen), "thaw:0.0 thaw:0.1");
+    seen = glue.sent.size();
+    glue.time(60000);
+    glue.prepared(0, 0, 1);
+    EXPECT_EQ(glue.sent_text(seen), "");
+    EXPECT_EQ(glue.count_events("unexpected"), 0);
 }
 
 /* ---- undoing before agreement (P7, E3) --------------------------------------------------------- */
@@ -413,6 +472,9 @@ TEST_F(StepTest, hosts_leaving_ranks_reason_and_waiting)
     glue.init(1, 0, 0);
     glue.ready(1, 0, 0, 1);
     glue.prepared(1, 0, 1);
+    glue.prepared(1, 0, 1);
+    glue.prepared(0, 0, 1);
+    glue.prepared(0, 1, 1);
     const auto *plan = reinterpret_cast<const pmi_adapt_plan *>(glue.sent.at(0).payload.data());
     EXPECT_STREQ(plan->reason, "maintenance");
     freeze(1);

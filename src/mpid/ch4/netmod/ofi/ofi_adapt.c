@@ -9,7 +9,8 @@
 
 #include "mpidimpl.h"
 #include "ofi_impl.h"
-#include "ch4_adapt.h"
+#include "ch4_adapt_ahead.h"
+#include "mpir_adapt_device.h"
 
 struct card_header {
     uint32_t name_len;
@@ -130,4 +131,42 @@ int MPIDI_OFI_adapt_remove(MPIDI_av_entry_t * entry, uint64_t am_source)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+/* With one context a message can only go one way; with several MPICH spreads them by rules of its own. */
+MPIDI_OFI_Adapt_greeting_t MPIDI_OFI_adapt_greet(MPIDI_av_entry_t * to, unsigned epoch, int index)
+{
+    MPIR_Context_id_t context = MPIDI_Adapt_context_of(MPIDI_ADAPT_CONTEXT__UNION, epoch) +
+        MPIR_CONTEXT_INTRA_COLL;
+
+    if (!MPIDI_OFI_ENABLE_TAGGED || MPIDI_OFI_global.num_nics > 1 || MPIDI_OFI_global.num_vnis > 1)
+        return MPIDI_OFI_ADAPT_GREETING__NEVER;
+    uint64_t match_bits = MPIDI_OFI_init_sendtag(context, MPIDI_ADAPT_GREETING_TAG, 0);
+    ssize_t result = fi_tinjectdata(MPIDI_OFI_global.ctx[0].tx, NULL, 0, (uint64_t) index,
+                                    MPIDI_OFI_av_to_phys(to, 0, 0, 0), match_bits);
+    if (result == -FI_EAGAIN)
+        return MPIDI_OFI_ADAPT_GREETING__LATER;
+    return result == 0 ? MPIDI_OFI_ADAPT_GREETING__SENT : MPIDI_OFI_ADAPT_GREETING__NEVER;
+}
+
+/* ---- settings ------------------------------------------------------------------------------------- */
+
+/* How often libfabric's rxm looks whether somebody wants to connect, in microseconds; it does so every
+ * 10 ms if it is not told otherwise, which both sides of a new connection would wait for. */
+#define CONNECTING "FI_OFI_RXM_CM_PROGRESS_INTERVAL"
+#define CONNECTING_US "500"
+
+static bool set_connecting;
+
+void MPID_Adapt_before_init(void)
+{
+    if (!getenv(CONNECTING))
+        set_connecting = setenv(CONNECTING, CONNECTING_US, 1) == 0;
+}
+
+void MPID_Adapt_after_init(void)
+{
+    if (set_connecting)
+        unsetenv(CONNECTING);   /* the program's own environment is as it was */
+    set_connecting = false;
 }

@@ -4,7 +4,7 @@
  * is lost or overtaken:
  *   1. everybody is in begin, and progresses on the old queues as any waiting process does;
  *   2. nobody progresses any more, so nobody sends into an old queue;
- *   3. the new queues are set up; from here on sends go there;
+ *   3. the new queues, which the joining processes have filled, are taken into use; sends go there;
  *   4. what lies in my old queue is taken out, before my new queue is ever looked at.
  * A message of several fragments may start in the old queue and end in the new one.
  *
@@ -26,23 +26,197 @@ typedef MPIDI_POSIX_eager_iqueue_transport_t transport_t;
 
 static struct {
     bool moved;                 /* in this window */
-    transport_t old[MPIDI_CH4_MAX_VCIS][MPIDI_CH4_MAX_VCIS];
-    void *old_counter;          /* limit counter of the old world's collectives */
-    void *new_counter;
+    void *new_counter;          /* limit counter of the new world's collectives */
 } window;
+
+/* What the last move left behind; unused from commit on, given back by tidy. */
+static struct {
+    bool exists;
+    transport_t transports[MPIDI_CH4_MAX_VCIS][MPIDI_CH4_MAX_VCIS];
+    void *counter;
+} former;
+
+/* ---- the segment --------------------------------------------------------------------------------- */
+
+/* After the local barrier and its blocks come, each on a page of its own: the limit counter of
+ * collectives; for each pair of VCIs the cells with the queues of free ones (as
+ * MPIDU_genq_shmem_pool_create_unsafe lays them out), and the terminals. */
+
+#define PAGE 4096
+
+static size_t in_pages(size_t bytes)
+{
+    return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+static size_t cell_bytes(void)
+{
+    size_t cell = MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE;
+
+    return sizeof(MPIDU_genqi_shmem_cell_header_s) +
+        (cell + MAX_ALIGNMENT - 1) / MAX_ALIGNMENT * MAX_ALIGNMENT;
+}
+
+static size_t slab_bytes(int n_local)
+{
+    return n_local * (MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS * cell_bytes() +
+                      sizeof(MPIDU_genq_shmem_queue_u));
+}
+
+static size_t transport_bytes(int n_local)
+{
+    return in_pages(slab_bytes(n_local)) + in_pages(n_local * sizeof(MPIDU_genq_shmem_queue_u));
+}
+
+static int n_transports(void)
+{
+    return MPIDI_POSIX_global.num_vsis * MPIDI_POSIX_global.num_vsis;
+}
+
+static size_t queues_offset(int n_local)
+{
+    return in_pages(MPIDU_INIT_SHM_ADAPT_BYTES(n_local));
+}
+
+static size_t queues_bytes(int n_local)
+{
+    return PAGE + n_transports() * transport_bytes(n_local);
+}
 
 size_t MPIDI_POSIX_adapt_segment_bytes(int local_size)
 {
-    const size_t slack = 3 * 4096;      /* alignment of the allocations of one transport */
-    size_t cell = MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE + MAX_ALIGNMENT +
-        sizeof(MPIDU_genqi_shmem_cell_header_s);
-    size_t queues = 2 * sizeof(MPIDU_genq_shmem_queue_u);
-    size_t transports = (size_t) MPIDI_POSIX_global.num_vsis * MPIDI_POSIX_global.num_vsis;
-    size_t per_process = MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS * cell + queues;
-
-    return transports * (local_size * per_process + slack) + 2 * 4096 +
-        MPIDU_INIT_SHM_ADAPT_BYTES(local_size);
+    return queues_offset(local_size) + queues_bytes(local_size);
 }
+
+static MPIDU_genq_shmem_queue_u *terminals_of(const MPIDI_Adapt_segment_t * segment, int transport)
+{
+    return (MPIDU_genq_shmem_queue_u *) (segment->base + queues_offset(segment->n_local) + PAGE +
+                                         transport * transport_bytes(segment->n_local) +
+                                         in_pages(slab_bytes(segment->n_local)));
+}
+
+/* The cells of a transport as the process of this slot sees them. */
+static MPIDU_genqi_shmem_pool_s pool_of(const MPIDI_Adapt_segment_t * segment, int transport,
+                                        int slot)
+{
+    char *slab = segment->base + queues_offset(segment->n_local) + PAGE +
+        transport * transport_bytes(segment->n_local);
+    int cells = MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS;
+    MPIDU_genqi_shmem_pool_s pool = {
+        .cell_size = MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE,
+        .cell_alloc_size = cell_bytes(),
+        .cells_per_proc = cells,
+        .num_proc = segment->n_local,
+        .rank = slot,
+        .slab = slab,
+        .cell_header_base = (MPIDU_genqi_shmem_cell_header_s *) slab,
+        .free_queues = (MPIDU_genq_shmem_queue_u *) (slab + segment->n_local * cells *
+                                                     cell_bytes()),
+    };
+    return pool;
+}
+
+/* Cell i of this process. */
+static MPIDU_genqi_shmem_cell_header_s *cell_of(const MPIDU_genqi_shmem_pool_s * pool, int i)
+{
+    return (MPIDU_genqi_shmem_cell_header_s *)
+        ((char *) pool->slab + (pool->rank * pool->cells_per_proc + i) * pool->cell_alloc_size);
+}
+
+void MPIDI_POSIX_adapt_fill(const MPIDI_Adapt_segment_t * segment, int slot)
+{
+    const int type = MPIDU_GENQ_SHMEM_QUEUE_TYPE__MPSC;
+
+    for (int transport = 0; transport < n_transports(); transport++) {
+        MPIDU_genqi_shmem_pool_s pool = pool_of(segment, transport, slot);
+        MPIDU_genq_shmem_queue_init(&terminals_of(segment, transport)[slot], type);
+        MPIDU_genq_shmem_queue_init(&pool.free_queues[slot], type);
+        for (int i = 0; i < pool.cells_per_proc; i++) {
+            MPIDU_genqi_shmem_cell_header_s *cell = cell_of(&pool, i);
+            /* never 0, which means none */
+            cell->handle = (uintptr_t) cell - (uintptr_t) pool.cell_header_base + 1;
+            cell->block_idx = slot;
+            MPIDU_genq_shmem_queue_enqueue(&pool, &pool.free_queues[slot], HEADER_TO_CELL(cell));
+        }
+    }
+}
+
+static void look_at(const void *first, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += PAGE)
+        (void) *((const volatile char *) first + i);
+    (void) *((const volatile char *) first + bytes - 1);
+}
+
+void MPIDI_POSIX_adapt_touch(const MPIDI_Adapt_segment_t * segment)
+{
+    size_t queues = segment->n_local * sizeof(MPIDU_genq_shmem_queue_u);
+
+    look_at(segment->base, queues_offset(segment->n_local) + PAGE);
+    for (int transport = 0; transport < n_transports(); transport++) {
+        MPIDU_genqi_shmem_pool_s pool = pool_of(segment, transport, segment->my_slot);
+        look_at(terminals_of(segment, transport), queues);
+        look_at(pool.free_queues, queues);
+        for (int i = 0; i < pool.cells_per_proc; i++)
+            look_at(cell_of(&pool, i), sizeof(MPIDU_genqi_shmem_cell_header_s));
+    }
+}
+
+/* A transport over queues that are set up already; what MPIDI_POSIX_iqueue_init leaves. */
+static int make_transport(const MPIDI_Adapt_segment_t * segment, int transport, transport_t * result)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDU_genqi_shmem_pool_s *pool = MPL_malloc(sizeof(*pool), MPL_MEM_OTHER);
+
+    MPIR_ERR_CHKANDJUMP(!pool, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    *pool = pool_of(segment, transport, segment->my_slot);
+    pool->cell_headers = MPL_malloc(pool->cells_per_proc * sizeof(*pool->cell_headers),
+                                    MPL_MEM_OTHER);
+    MPIR_ERR_CHKANDJUMP(!pool->cell_headers, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (int i = 0; i < pool->cells_per_proc; i++)
+        pool->cell_headers[i] = cell_of(pool, i);
+    mpi_errno = MPIR_gpu_register_host(pool->slab, slab_bytes(segment->n_local));
+    MPIR_ERR_CHECK(mpi_errno);
+
+    result->num_cells = MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS;
+    result->size_of_cell = MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE;
+    result->cell_pool = pool;
+    result->terminals = terminals_of(segment, transport);
+    result->my_terminal = &result->terminals[segment->my_slot];
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (pool)
+        MPL_free(pool->cell_headers);
+    MPL_free(pool);
+    goto fn_exit;
+}
+
+static int use_queues(const MPIDI_Adapt_segment_t * segment)
+{
+    int mpi_errno = MPI_SUCCESS, transport = 0;
+    void *start;
+
+    mpi_errno = MPIDU_Init_shm_alloc(queues_bytes(segment->n_local), &start);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Assertp((char *) start == segment->base + queues_offset(segment->n_local));
+    window.new_counter = start;
+    for (int src = 0; src < MPIDI_POSIX_global.num_vsis; src++) {
+        for (int dst = 0; dst < MPIDI_POSIX_global.num_vsis; dst++) {
+            mpi_errno = make_transport(segment, transport++,
+                                       MPIDI_POSIX_eager_iqueue_get_transport(src, dst));
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- begin --------------------------------------------------------------------------------------- */
 
 static int progress(void)
 {
@@ -145,7 +319,7 @@ static void drain_old_queues(const int *new_slot)
 {
     for (int vsi = 0; vsi < MPIDI_POSIX_global.num_vsis; vsi++) {
         for (int src_vsi = 0; src_vsi < MPIDI_POSIX_global.num_vsis; src_vsi++) {
-            transport_t *old = &window.old[src_vsi][vsi];
+            transport_t *old = &former.transports[src_vsi][vsi];
             MPIDI_POSIX_eager_iqueue_cell_t *cell;
 
             while (true) {
@@ -160,11 +334,10 @@ static void drain_old_queues(const int *new_slot)
     }
 }
 
-int MPIDI_POSIX_adapt_move(void *segment, size_t bytes, const int *local_index, int n_local,
-                           int my_slot)
+int MPIDI_POSIX_adapt_move(const MPIDI_Adapt_segment_t * segment)
 {
     int mpi_errno = MPI_SUCCESS;
-    int *new_slot = NULL;
+    int *new_slot = NULL, n_local = segment->n_local;
     MPIR_CHKLMEM_DECL(1);
 
     /* by old slot, before the tables change; -1 for those who have left */
@@ -173,25 +346,26 @@ int MPIDI_POSIX_adapt_move(void *segment, size_t bytes, const int *local_index, 
     for (int slot = 0; slot < MPIDI_POSIX_global.num_local; slot++)
         new_slot[slot] = -1;
     for (int slot = 0; slot < n_local; slot++) {
-        int old = MPIDI_POSIX_global.local_ranks[local_index[slot]];
+        int old = MPIDI_POSIX_global.local_ranks[segment->local_index[slot]];
         if (old >= 0)
             new_slot[old] = slot;
     }
 
-    MPIDU_Init_shm_adapt_move(segment, bytes, n_local, my_slot);
+    MPIDU_Init_shm_adapt_move(segment->base, segment->bytes, n_local, segment->my_slot);
     mpi_errno = MPIDU_Init_shm_adapt_barrier(progress);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDU_Init_shm_adapt_barrier(nothing);
     MPIR_ERR_CHECK(mpi_errno);
     MPIDU_Init_shm_adapt_crowd(NULL, n_local);
 
-    memcpy(window.old, MPIDI_POSIX_eager_iqueue_global.transports, sizeof(window.old));
-    window.old_counter = MPIDI_POSIX_global.shm_ptr;
-    mpi_errno = set_slots(local_index, n_local, my_slot, new_slot);
+    MPIR_Assert(!former.exists);
+    memcpy(former.transports, MPIDI_POSIX_eager_iqueue_global.transports,
+           sizeof(former.transports));
+    former.counter = MPIDI_POSIX_global.shm_ptr;
+    former.exists = true;
+    mpi_errno = set_slots(segment->local_index, n_local, segment->my_slot, new_slot);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDU_Init_shm_alloc(sizeof(MPL_atomic_uint64_t), &window.new_counter);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_POSIX_eager_init(my_slot, n_local);
+    mpi_errno = use_queues(segment);
     MPIR_ERR_CHECK(mpi_errno);
     window.moved = true;
     drain_old_queues(new_slot);
@@ -203,28 +377,7 @@ int MPIDI_POSIX_adapt_move(void *segment, size_t bytes, const int *local_index, 
     goto fn_exit;
 }
 
-static int free_old_queues(void)
-{
-    int mpi_errno = MPI_SUCCESS;
-
-    for (int src = 0; src < MPIDI_POSIX_global.num_vsis; src++) {
-        for (int dst = 0; dst < MPIDI_POSIX_global.num_vsis; dst++) {
-            mpi_errno = MPIDU_Init_shm_free(window.old[src][dst].terminals);
-            MPIR_ERR_CHECK(mpi_errno);
-            mpi_errno = MPIDU_genq_shmem_pool_destroy_unsafe(window.old[src][dst].cell_pool);
-            MPIR_ERR_CHECK(mpi_errno);
-        }
-    }
-    mpi_errno = MPIDU_Init_shm_free(window.old_counter);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDU_Init_shm_adapt_drop_old();
-    MPIR_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
+/* ---- commit -------------------------------------------------------------------------------------- */
 
 /* Which slots of this host go on. */
 static int find_crowd(int new_size)
@@ -266,10 +419,35 @@ int MPIDI_POSIX_adapt_commit(const int *new_index, int union_size, int new_size)
         /* The old world's communicators have given back what they had of the old counter. */
         MPIDI_POSIX_global.shm_ptr = window.new_counter;
         MPIDI_POSIX_shm_limit_counter = (MPL_atomic_uint64_t *) window.new_counter;
-        mpi_errno = free_old_queues();
-        MPIR_ERR_CHECK(mpi_errno);
     }
     window.moved = false;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_POSIX_adapt_tidy(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (!former.exists)
+        goto fn_exit;
+    former.exists = false;
+    for (int src = 0; src < MPIDI_POSIX_global.num_vsis; src++) {
+        for (int dst = 0; dst < MPIDI_POSIX_global.num_vsis; dst++) {
+            transport_t *transport = &former.transports[src][dst];
+            mpi_errno = MPIDU_Init_shm_free(transport->terminals);
+            MPIR_ERR_CHECK(mpi_errno);
+            mpi_errno = MPIDU_genq_shmem_pool_destroy_unsafe(transport->cell_pool);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+    }
+    mpi_errno = MPIDU_Init_shm_free(former.counter);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDU_Init_shm_adapt_drop_old();
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;

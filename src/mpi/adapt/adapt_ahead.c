@@ -1,0 +1,182 @@
+/*
+ * What an adaptation costs outside the time in which the program stands still: reading the plan and
+ * preparing for it before the process is told, and giving back what the former world used after
+ * commit.  Both are done by probes that answer FALSE; the process is not changed in any way that
+ * the program or its peers could notice.
+ *
+ * Nothing depends on it having been done: a process that has not probed in time (or whose preparation
+ * failed) does in begin what is missing, and there an error is reported.  A plan that is withdrawn is
+ * forgotten by the next probe, which finds another serial number on the board, or none.
+ *
+ * Inside the library's critical section.  SPEC P1, P5, P7, C9.
+ */
+
+#include "adapt.h"
+#include <unistd.h>
+
+/* Whether the board holds the plan of this epoch; its serial number. */
+static bool has_plan(unsigned epoch, uint32_t * serial)
+{
+    const struct pmi_adapt_control *control = MPIR_Adapt.control;
+
+    *serial = __atomic_load_n(&control->plan_serial, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&control->plan_epoch, __ATOMIC_ACQUIRE) == epoch;
+}
+
+static bool read_plan(char *copy, size_t bytes)
+{
+    off_t offset = (off_t) MPIR_Adapt.control->plan_offset;
+
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = pread(MPIR_Adapt.board_fd, copy + done, bytes - done, offset + (off_t) done);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return false;
+        if (n > 0)
+            done += (size_t) n;
+    }
+    return true;
+}
+
+/* A copy, because the board's plan may be withdrawn and replaced while it is read. */
+static int copy_plan(unsigned epoch, struct pmi_adapt_plan **plan, uint32_t * serial)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char *copy = NULL;
+    uint32_t serial_after;
+
+    *plan = NULL;
+    if (!has_plan(epoch, serial))
+        goto fn_exit;
+    size_t bytes = MPIR_Adapt.control->plan_bytes;
+    copy = MPL_malloc(bytes, MPL_MEM_OTHER);
+    MPIR_ERR_CHKANDJUMP(!copy, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    MPIR_ERR_CHKANDJUMP2(!read_plan(copy, bytes), mpi_errno, MPI_ERR_OTHER, "**adaptplan",
+                         "**adaptplan %d %d", (int) epoch, errno);
+    if (has_plan(epoch, &serial_after) && serial_after == *serial) {
+        *plan = (struct pmi_adapt_plan *) copy;
+        MPIR_Assertp((*plan)->magic == PMI_ADAPT_MAGIC && (*plan)->bytes <= bytes);
+        copy = NULL;
+    }
+
+  fn_exit:
+    MPL_free(copy);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void forget_plan(void)
+{
+    MPL_free(MPIR_Adapt.plan);
+    MPIR_Adapt.plan = NULL;
+    MPIR_Adapt.prepared = 0;
+}
+
+static int withdraw_plan(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (MPIR_Adapt.plan)
+        mpi_errno = MPID_Adapt_forget_ahead(MPIR_Adapt.plan);
+    forget_plan();
+    return mpi_errno;
+}
+
+/* The plan of this epoch as it is on the board now, or none. */
+static int take_plan(unsigned epoch)
+{
+    int mpi_errno = MPI_SUCCESS;
+    uint32_t serial;
+
+    bool is_there = has_plan(epoch, &serial);
+    if (MPIR_Adapt.plan && (!is_there || serial != MPIR_Adapt.plan_serial)) {
+        mpi_errno = withdraw_plan();
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (is_there && !MPIR_Adapt.plan) {
+        mpi_errno = copy_plan(epoch, &MPIR_Adapt.plan, &MPIR_Adapt.plan_serial);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Adapt_need_plan(unsigned epoch)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    mpi_errno = take_plan(epoch);
+    MPIR_ERR_CHECK(mpi_errno);
+    /* the daemon places it before anything that a process could wait for */
+    MPIR_ERR_CHKANDJUMP2(!MPIR_Adapt.plan, mpi_errno, MPI_ERR_OTHER, "**adaptplan",
+                         "**adaptplan %d %d", (int) epoch, ENOENT);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Two counts share the board's word: who has prepared below GREETED, who has been greeted above. */
+#define PREPARED 1u
+#define GREETED 0x10000u
+
+static int report(unsigned epoch, uint32_t what)
+{
+    struct pmi_adapt_control *control = MPIR_Adapt.control;
+    uint32_t now = __atomic_add_fetch(&control->prepared, what, __ATOMIC_ACQ_REL);
+    uint32_t count = what == PREPARED ? now % GREETED : now / GREETED;
+
+    if (count != control->participants)
+        return MPI_SUCCESS;
+    return MPIR_Adapt_tell_daemon("cmd=adapt_prepared epoch=%u", epoch);
+}
+
+int MPIR_Adapt_report_prepared(unsigned epoch)
+{
+    return report(epoch, PREPARED);
+}
+
+int MPIR_Adapt_report_greeted(unsigned epoch)
+{
+    return report(epoch, GREETED);
+}
+
+void MPIR_Adapt_look_ahead(void)
+{
+    unsigned epoch = MPIR_Adapt.epoch + 1;
+
+    if (take_plan(epoch) != MPI_SUCCESS || !MPIR_Adapt.plan || MPIR_Adapt.prepared)
+        return;
+    /* What fails here is tried again in begin, and reported there. */
+    MPIR_Adapt.prepared = 1;
+    if (MPID_Adapt_ahead(MPIR_Adapt.plan, MPIR_Process.rank) != MPI_SUCCESS)
+        return;
+    if (MPID_Adapt_greet(MPIR_Adapt.plan, MPIR_Process.rank))
+        (void) MPIR_Adapt_report_prepared(epoch);
+    else
+        MPIR_Adapt.prepared = 0;        /* the next probe goes on */
+}
+
+void MPIR_Adapt_end_plan(void)
+{
+    forget_plan();
+    MPIR_Adapt.state = MPIR_ADAPT_STATE__COMMITTED;
+}
+
+int MPIR_Adapt_tidy(void)
+{
+    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__COMMITTED)
+        MPIR_Adapt.state = MPIR_ADAPT_STATE__RUNNING;
+    return MPID_Adapt_tidy();
+}
+
+int MPIR_Adapt_forget(void)
+{
+    int mpi_errno = withdraw_plan();
+    int tidy_errno = MPIR_Adapt_tidy();
+    return mpi_errno ? mpi_errno : tidy_errno;
+}
