@@ -72,6 +72,21 @@ def a_job_runs_and_its_output_is_there(bench: Bench) -> None:
     expect(events[0] == "submitted" and events[-1] == "ended" and "placed" in events, f"records: {events}")
 
 
+def a_job_has_the_mask_and_limits_of_its_submission(bench: Bench) -> None:
+    daemon = bench.start()
+    command = ("sh", "-c", "umask; ulimit -Sn; ulimit -Sc")
+    told = daemon.submit(*command, umask=0o037, limits={"nofile": 200, "core": 0})
+    most = daemon.submit(*command, limits={"nofile": -1})
+    untold = daemon.submit(*command)
+    own, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for number, mask, descriptors in ((told, 0o037, 200), (most, 0o022, hard), (untold, 0o022, own)):
+        words = Path(daemon.wait_end(number)["output"]).read_text().split()
+        expect(int(words[0], 8) == mask and words[1] == str(descriptors), f"wanted {mask:o}, {descriptors}: {words}")
+        expect(number != told or words[2] == "0", f"the limit on core files: {words}")
+    reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true", limits={"memory": 1}))
+    expect(reply.status == 400 and "memory" in reply.body["error"]["message"], f"an unknown limit: {reply}")
+
+
 def exit_codes_and_signals_are_told(bench: Bench) -> None:
     daemon = bench.start(config='[scheduling]\nstart_pause = "100ms"\n')
     failing = daemon.submit("sh", "-c", "exit 7")
@@ -238,6 +253,8 @@ def a_web_page_cannot_act_for_its_reader(bench: Bench) -> None:
     daemon = bench.start()
     reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true"), {"Origin": "http://evil.example"})
     expect(reply.status == 403 and reply.error() == "forbidden", f"{reply.status} {reply.body}")
+    policy = daemon.get("/").headers.get("Content-Security-Policy", "")
+    expect("default-src 'self'" in policy and "script-src" not in policy, f"only the page's own script may run: {policy!r}")
 
 
 def free_port() -> int:
@@ -469,6 +486,7 @@ TESTS = [
     starts_with_nothing_configured,
     check_config_names_what_is_wrong,
     a_job_runs_and_its_output_is_there,
+    a_job_has_the_mask_and_limits_of_its_submission,
     exit_codes_and_signals_are_told,
     a_script_gets_its_allocation,
     jobs_wait_hold_release_and_cancel,

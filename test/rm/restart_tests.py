@@ -61,7 +61,7 @@ def a_killed_stepd_loses_the_step_and_nothing_else(bench: Bench) -> None:
         daemon.wait_state(each, "RUNNING")
     os.kill(stepd_of(daemon, number), signal.SIGKILL)
     job = daemon.wait_end(number)
-    expect(job["state"] == "FAILED" and job["reason"], f"job: {job}")
+    expect(job["state"] == "FAILED" and job["reason"] and job["exit_code"] is None, f"job: {job}")
     expect(daemon.job(other)["state"] == "RUNNING", "the other job must not notice")
     daemon.kill()
     os.kill(stepd_of(daemon, other), signal.SIGKILL)

@@ -115,13 +115,14 @@ int resize_job(Changing &options, const std::string &job)
 
 int run_resize(Changing &options)
 {
-    int code = check_resize(options.resize);
-    if (code != DONE)
-        return code;
+    auto request = resize_request(options.resize);
+    if (!request)
+        return complain(USAGE, request.error());
+    int code = DONE;
     auto target = find_target(options.elasticd, options.id, code);
     if (!target)
         return code;
-    return target->kind == Target::STEP ? step_resize(target->id, options.resize, options.json)
+    return target->kind == Target::STEP ? step_resize(target->id, request.value(), options.json)
                                         : resize_job(options, target->id);
 }
 

@@ -197,9 +197,9 @@ std::string after(const char *words, const Json &data, const char *name)
     return value.empty() ? "" : words + value;
 }
 
-std::string milliseconds_after(const char *words, const Json &data, const char *name)
+std::string number_after(const char *words, const Json &data, const char *name, const char *unit = "")
 {
-    return data.contains(name) && data[name].is_number() ? words + shown(data, name) + " ms" : "";
+    return data.contains(name) && data[name].is_number() ? words + shown(data, name) + unit : "";
 }
 
 /* What is worth saying beyond the event's name. */
@@ -213,7 +213,7 @@ std::string record_detail(const std::string &event, const Json &data)
     }
     if (event == "placed")
         return shown(data, "size") + " processes on " + node_list(list_of(data, "blocks")) +
-               milliseconds_after(" after ", data, "waited_ms");
+               number_after(" after ", data, "waited_ms", " ms");
     if (event == "started")
         return shown(data, "size") + " processes";
     if (event == "mode")
@@ -223,13 +223,13 @@ std::string record_detail(const std::string &event, const Json &data)
                (bool_or(data, "by_user", false) ? " (by a user)" : "") + after(": ", data, "reason");
     if (event == "committed")
         return "epoch " + shown(data, "epoch") + ": " + resize_text(data) + " on " +
-               node_list(list_of(data, "blocks")) + milliseconds_after(", stood still ", data, "standstill_ms");
+               node_list(list_of(data, "blocks")) + number_after(", stood still ", data, "standstill_ms", " ms");
     if (event == "withdrawn" || event == "failed")
         return "request " + shown(data, "request") + ": " + resize_text(data) + after(": ", data, "reason");
     if (event == "freed")
         return node_list(list_of(data, "blocks"));
     if (event == "ended")
-        return shown(data, "state") + ", exit code " + shown(data, "exit_code") + after(": ", data, "reason");
+        return shown(data, "state") + number_after(", exit code ", data, "exit_code") + after(": ", data, "reason");
     if (event == "completing")
         return shown(data, "verdict") + after(": ", data, "reason");
     std::string rest;           /* one that we do not know, or that needs no words */

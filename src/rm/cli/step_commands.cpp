@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "change.h"
-#include "cli/output.h"
 #include "cli/step_connection.h"
 
 namespace elastic {
@@ -79,9 +78,6 @@ int step_ps(bool json)
 
 /* ---- resize ---------------------------------------------------------------------------------- */
 
-namespace {
-
-/* The request, or a message about the options. */
 Result<Json> resize_request(const ResizeWish &wish)
 {
     Json request = {{"op", "resize"}, {"size", wish.size}, {"wait", wish.wait}};
@@ -101,6 +97,8 @@ Result<Json> resize_request(const ResizeWish &wish)
         request["reason"] = wish.reason;
     return request;
 }
+
+namespace {
 
 int wait_for_end(const std::string &step, StepConnection &connection, bool json)
 {
@@ -133,33 +131,27 @@ int wait_for_end(const std::string &step, StepConnection &connection, bool json)
 
 }  // namespace
 
-int check_resize(const ResizeWish &wish)
+int step_resize(const std::string &step, const Json &request, bool json)
 {
-    auto request = resize_request(wish);
-    return request ? static_cast<int>(DONE) : complain(USAGE, request.error());
-}
-
-int step_resize(const std::string &step, const ResizeWish &wish, bool json)
-{
-    auto request = resize_request(wish);
+    bool wait = request["wait"];
     int code = DONE;
     auto found = open_step(step, code);
     if (!found)
         return code;
-    auto answer = found->connection.ask(request.value());
+    auto answer = found->connection.ask(request);
     if (!answer)
         return complain(NOT_FOUND, "step " + step + ": " + answer.error());
     const Json &accepted = answer.value();
     if (!accepted.value("ok", false))
         return complain_refused(step, accepted);
-    if (json && !wish.wait)
+    if (json && !wait)
         print_line(accepted.dump());
     else if (!json)
         print_line("step " + step + " accepts request " + text_of(accepted, "request") +
                    ": " + text_of(accepted, "old_size") + " -> " + text_of(accepted, "size") +
                    " processes, " + text_of(accepted, "joining") + " join, " +
                    std::to_string(accepted.value("leaving", Json::array()).size()) + " leave");
-    return wish.wait ? wait_for_end(step, found->connection, json) : DONE;
+    return wait ? wait_for_end(step, found->connection, json) : DONE;
 }
 
 /* ---- cancel ---------------------------------------------------------------------------------- */

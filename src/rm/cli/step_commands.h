@@ -9,6 +9,9 @@
 #include <cstdint>
 #include <string>
 
+#include "cli/output.h"
+#include "result.h"
+
 namespace elastic {
 
 struct ResizeWish {
@@ -18,11 +21,11 @@ struct ResizeWish {
     bool wait = false;
 };
 
-/* Whether the wish can be written as a request: DONE, or USAGE after a message. */
-int check_resize(const ResizeWish &wish);
+/* The wish as a request of the step protocol, or what is wrong with the options. */
+Result<Json> resize_request(const ResizeWish &wish);
 
 int step_ps(bool json);
-int step_resize(const std::string &step, const ResizeWish &wish, bool json);
+int step_resize(const std::string &step, const Json &request, bool json);
 int step_cancel(const std::string &step, bool json);
 int step_events(const std::string &step, uint64_t since, bool follow, bool json);
 

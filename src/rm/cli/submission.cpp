@@ -3,9 +3,12 @@
 #include "cli/submission.h"
 
 #include <sys/random.h>
+#include <sys/stat.h>
 
 #include <cstdio>
 #include <thread>
+
+#include "core/process_limits.h"
 
 namespace elastic {
 
@@ -35,6 +38,20 @@ bool is_passing(const HttpAnswer &answer)
            (answer.status == 503 && answer.error_code() == "storage");
 }
 
+/* What a program would inherit that is started here. */
+void add_inherited(Json &request)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    request["umask"] = mask;
+    for (const rm::LimitName &known : rm::LIMIT_NAMES) {
+        rlimit limit;
+        if (getrlimit(known.resource, &limit) == 0)
+            request["limits"][known.name] = limit.rlim_cur == RLIM_INFINITY ? rm::ProcessLimit::UNLIMITED
+                                                                            : static_cast<int64_t>(limit.rlim_cur);
+    }
+}
+
 }  // namespace
 
 int submit_job(Elasticd &elasticd, Json request, Json &job)
@@ -42,6 +59,7 @@ int submit_job(Elasticd &elasticd, Json request, Json &job)
     std::string key = random_key();
     if (!key.empty())
         request["key"] = key;
+    add_inherited(request);
     HttpAnswer answer = elasticd.request("POST", "/v1/jobs", &request);
     bool answered_once = !answer.refused_connection;
     for (int i = 1; i < TRIES && !key.empty(); i++) {

@@ -25,6 +25,7 @@ void Core::Impl::start(Job &job, const Blocks &blocks)
         job.step++;
         job.blocks = blocks;
         job.reason.clear();
+        job.exit_code.reset();
         job.acquiring = state.config.asynchronous_nodes;
         job.started_ms = state.now_ms;
         job.tries = 0;
@@ -140,7 +141,7 @@ void Core::Impl::end(Job &job, JobEvent event)
     record(record::ENDED, job,
            {{"state", to_string(job.state)},
             {"reason", job.reason},
-            {"exit_code", job.exit_code},
+            {"exit_code", write(job.exit_code)},
             {"step", job.step}});
     state.finished.push_back(job.id);
     while (state.finished.size() > static_cast<size_t>(state.config.finished_max)) {

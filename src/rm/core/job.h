@@ -136,7 +136,7 @@ struct Job {
     int64_t submitted_ms = NEVER;
     int64_t started_ms = NEVER; /* of the present or last step */
     int64_t ended_ms = NEVER;
-    int exit_code = 0;          /* of the step; 128 + signal if a signal ended it */
+    std::optional<int> exit_code;       /* of the step that has ended; empty: nobody knows it */
     /* what happened so far */
     uint64_t requests = 0;      /* number of the last adaptation request */
     uint64_t committed = 0, withdrawn = 0, failed = 0;

@@ -15,6 +15,10 @@ namespace elastic::rm {
 
 namespace {
 
+/* Of the web page: no script but its own file, nothing from elsewhere, in nobody's frame. */
+constexpr const char *PAGE_POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+                                    "frame-ancestors 'none'";
+
 constexpr size_t TEXT_MAX = 255;        /* reasons of people */
 constexpr size_t RESIZE_REASON_MAX = 63;
 
@@ -205,8 +209,7 @@ bool Api::web_file(Call &call)
         if (file.name != name)
             continue;
         respond(call, {200, std::string(file.type), std::string(file.data),
-                       {{"Content-Security-Policy", "default-src 'self'; style-src 'self' 'unsafe-inline'; "
-                                                    "script-src 'self' 'unsafe-inline'; frame-ancestors 'none'"}}});
+                       {{"Content-Security-Policy", PAGE_POLICY}}});
         return true;
     }
     return false;

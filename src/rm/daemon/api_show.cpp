@@ -121,7 +121,7 @@ Json Api::job_json(const Job &job)
                  {"submit_ms", time_or_null(job.submitted_ms)},
                  {"start_ms", time_or_null(job.started_ms)},
                  {"end_ms", time_or_null(job.ended_ms)},
-                 {"exit_code", ended && job.started_ms != NEVER ? Json(job.exit_code) : Json()},
+                 {"exit_code", ended ? write(job.exit_code) : Json()},
                  {"step", job.step},
                  {"epoch", job.epoch},
                  {"adaptation", adaptation_of(job)},

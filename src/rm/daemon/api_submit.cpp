@@ -83,6 +83,16 @@ std::string read_path(BodyReader &body, const char *name)
     return path;
 }
 
+void read_limits(BodyReader &body, std::vector<ProcessLimit> &limits)
+{
+    BodyReader given = body.object("limits");
+    for (const LimitName &known : LIMIT_NAMES) {
+        if (given.has(known.name))
+            limits.push_back({known.name, given.number(known.name, ProcessLimit::UNLIMITED, INT64_MAX, 0)});
+    }
+    given.finish();
+}
+
 void read_launch(BodyReader &body, Launch &launch, std::string &script)
 {
     launch.command = body.texts("command", COMMAND_COUNT_MAX, COMMAND_BYTES_MAX);
@@ -103,6 +113,8 @@ void read_launch(BodyReader &body, Launch &launch, std::string &script)
     launch.mpiexec = body.texts("mpiexec", COMMAND_COUNT_MAX, COMMAND_BYTES_MAX);
     if (launch.is_script && !launch.mpiexec.empty())
         body.fail("mpiexec", "is of no use with a script: write the options there");
+    launch.umask = static_cast<int>(body.number("umask", 0, 0777, launch.umask));
+    read_limits(body, launch.limits);
 }
 
 /* Of the largest node: what a whole node is where they differ. */

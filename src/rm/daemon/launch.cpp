@@ -116,6 +116,8 @@ StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
     spec.directory = launch.directory;
     spec.environment = launch.environment;
     spec.is_script = launch.is_script;
+    spec.umask = launch.umask;
+    spec.limits = launch.limits;
     add_job_variables(spec.environment, job, start, place);
     if (launch.is_script) {
         add_script_variables(spec.environment, place);

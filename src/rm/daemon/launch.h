@@ -21,7 +21,9 @@ struct Launch {
     std::string directory;
     std::string output, error, input;           /* as given: patterns, maybe relative; empty: the default */
     bool is_script = false;
-    ELASTIC_FIELDS(command, environment, mpiexec, directory, output, error, input, is_script)
+    int umask = 022;
+    std::vector<ProcessLimit> limits;
+    ELASTIC_FIELDS(command, environment, mpiexec, directory, output, error, input, is_script, umask, limits)
 };
 
 /* Absolute, with %j, %x and %% replaced. */

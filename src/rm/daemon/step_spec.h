@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/job.h"
+#include "core/process_limits.h"
 #include "result.h"
 
 namespace elastic::rm {
@@ -46,7 +47,10 @@ struct StepSpec {
     std::string directory;
     std::string input, output, error;           /* absolute paths; error empty: goes where output goes */
     bool is_script = false;                     /* signals go to its process group */
-    ELASTIC_FIELDS(job, step, uid, gid, user, arguments, environment, directory, input, output, error, is_script)
+    int umask = 022;
+    std::vector<ProcessLimit> limits;           /* soft ones; others are elasticd's */
+    ELASTIC_FIELDS(job, step, uid, gid, user, arguments, environment, directory, input, output, error, is_script, umask,
+                   limits)
 };
 
 struct StepStartedFile {

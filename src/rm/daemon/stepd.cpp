@@ -72,6 +72,21 @@ void open_files(int report, const StepSpec &spec)
         open_as(report, STDERR_FILENO, spec.error, OUT);
 }
 
+/* As far as the hard limits permit; after the files are open, which a small limit on descriptors might prevent. */
+void set_limits(const StepSpec &spec)
+{
+    for (const ProcessLimit &wanted : spec.limits) {
+        for (const LimitName &known : LIMIT_NAMES) {
+            rlimit limit;
+            if (wanted.name != known.name || getrlimit(known.resource, &limit) != 0)
+                continue;
+            rlim_t value = wanted.value < 0 ? RLIM_INFINITY : static_cast<rlim_t>(wanted.value);
+            limit.rlim_cur = std::min(value, limit.rlim_max);
+            setrlimit(known.resource, &limit);
+        }
+    }
+}
+
 void reset_signals()
 {
     sigset_t none;
@@ -99,8 +114,9 @@ std::vector<char *> pointers(const std::vector<std::string> &texts)
         _exit(127);
     if (chdir(spec.directory.c_str()) != 0)
         give_up(report, "cannot enter the directory", spec.directory.c_str());
-    umask(022);
+    umask(static_cast<mode_t>(spec.umask));
     open_files(report, spec);
+    set_limits(spec);
     reset_signals();
     auto arguments = pointers(spec.arguments), environment = pointers(spec.environment);
     environ = environment.data();       /* execvp looks for PATH there */

@@ -71,7 +71,7 @@ function recordText(record) {
     case "withdrawn": case "failed": return sizes + reason;
     case "freed": return places(data.blocks || []);
     case "completing": return shown(data.verdict) + reason;
-    case "ended": return `${shown(data.state)}, exit code ${shown(data.exit_code)}${reason}`;
+    case "ended": return shown(data.state) + (data.exit_code === null ? "" : `, exit code ${data.exit_code}`) + reason;
     default: return Object.entries(data).map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(" ");
   }
 }

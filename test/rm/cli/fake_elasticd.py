@@ -29,7 +29,7 @@ Json = dict[str, Any]
 SUBMIT_FIELDS = {
     "command", "script", "directory", "environment", "min", "max", "preferred", "kind", "sizes", "nodes",
     "cores_per_process", "processes_per_node", "exclusive", "requeue", "name", "time_limit_ms", "priority", "held",
-    "output", "error", "input", "mpiexec", "key",
+    "output", "error", "input", "mpiexec", "umask", "limits", "key",
 }  # fmt: skip
 USER = pwd.getpwuid(os.getuid()).pw_name
 ENDED = ("DONE", "FAILED", "CANCELLED")
