@@ -133,7 +133,8 @@ TEST(JudgeTest, WhatSshSaysBecomesAdvice)
     HostLook seen = look("ssh: Could not resolve hostname h1: Name or service not known\r\n");
     EXPECT_EQ(seen.health, HostHealth::NO_ANSWER);
     EXPECT_EQ(seen.reason, "host h1 cannot be used: ssh: Could not resolve hostname h1: Name or service not known "
-                           "(is the name in the list of hosts (backend.hosts) right, and known to this machine?; try: ssh -F f h1 true)");
+                           "(is the name in the list of hosts (backend.hosts) right, and known to this machine?; "
+                           "try: ssh -F f h1 true)");
     EXPECT_EQ(look("root@h1: Permission denied (publickey).").health, HostHealth::NO_ACCESS);
     EXPECT_EQ(look("Host key verification failed.").health, HostHealth::NO_ACCESS);
     EXPECT_EQ(look("ssh: connect to host h1 port 22: Connection refused").health, HostHealth::NO_ACCESS);
