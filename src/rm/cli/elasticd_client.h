@@ -39,8 +39,8 @@ struct Address {
     std::string name() const { return socket.empty() ? url : socket; }
 };
 
-/* ELASTICD_SOCKET, else ELASTICD_URL, else that of the allocation that we are in, the user's and then root's; an error if the token's file cannot be
- * read or the URL is none. */
+/* ELASTICD_SOCKET, else ELASTICD_URL, else that of the allocation that we are in, the user's and then root's; an
+ * error if the token's file cannot be read or the URL is none. */
 std::vector<Address> elasticd_addresses(std::string &error);
 
 /* One exchange, for a loop of the caller's own (curl_multi). */

@@ -121,7 +121,8 @@ int start(const Allocation &allocation, const std::string &folder, const std::st
     std::string program = elasticd_program(), log = folder + "/elasticd.log";
     pid_t pid = 0;
     if (int error = spawn(program, log, pid))
-        return complain(UNREACHABLE, "elasticd cannot be started for this allocation: " + program + ": " + strerror(error));
+        return complain(UNREACHABLE,
+                        "elasticd cannot be started for this allocation: " + program + ": " + strerror(error));
     if (int code = await_start(pid, socket, log))
         return code;
     if (!quiet)

@@ -1,7 +1,7 @@
 /*
- * `elastic run` and `elastic submit` inside a plain allocation of Slurm, PBS or LSF: the elasticd that manages just its nodes
- * (elasticd --nested) is found, or started in the background and waited for.  It ends by itself when it has had no job for a
- * while.
+ * `elastic run` and `elastic submit` inside a plain allocation of Slurm, PBS or LSF: the elasticd that manages just
+ * its nodes (elasticd --nested) is found, or started in the background and waited for.  It ends by itself when it has
+ * had no job for a while.
  *
  * Nothing happens outside of an allocation, nor where an elasticd is named by ELASTICD_SOCKET or ELASTICD_URL.
  */

@@ -49,7 +49,7 @@ class Table {
     std::vector<std::string> lines(bool with_header = true) const;
     void print(bool with_header = true) const;
 
-    static constexpr size_t CELL_MAX = 160;
+    static constexpr size_t CELL_MAX = 400;
 
   private:
     std::vector<Column> columns_;

@@ -296,7 +296,9 @@ void Core::Impl::on(const Resume &event)
     if (!node.draining)
         return refuse(event.request, AnswerCode::STATE,
                       "node " + node.name + " is not draining" +
-                          (node.up ? "" : "; it is down, and comes back by itself"));
+                          (node.state() == NodeState::UP
+                               ? ""
+                               : "; what is wrong with it is looked at now, and it comes back by itself"));
     answer(event.request, 0);
     update(node, [&] {
         node.draining = false;

@@ -1,6 +1,6 @@
 /*
- * What elasticd and elastic-stepd do as the user of a step, when they run as root: a user's paths are only trusted with the
- * user's own rights.  Called by one thread that has no others beside it.
+ * What elasticd and elastic-stepd do as the user of a step, when they run as root: a user's paths are only trusted with
+ * the user's own rights.  Called by one thread that has no others beside it.
  */
 
 #ifndef ELASTIC_RM_AS_USER_H_INCLUDED

@@ -12,8 +12,8 @@ namespace {
 
 using Made = std::unique_ptr<Backend>;
 
-/* What backend.kind may be is said in config.cpp ("nested" is only chosen by --nested); a kind without a line here is not
- * built. */
+/* What backend.kind may be is said in config.cpp ("nested" is only chosen by --nested); a kind without a line here is
+ * not built. */
 struct Kind {
     const char *name;
     Made (*make)(const Settings &settings, Loop &loop);
@@ -22,8 +22,10 @@ struct Kind {
 constexpr Kind KINDS[] = {
     {"local", [](const Settings &settings, Loop &) { return make_local_backend(settings); }},
     {"nested", [](const Settings &settings, Loop &) { return make_nested_backend(settings); }},
-    {"hosts", [](const Settings &settings, Loop &loop) -> Made { return std::make_unique<HostsBackend>(settings, loop); }},
-    {"slurm", [](const Settings &settings, Loop &loop) -> Made { return std::make_unique<SlurmBackend>(settings, loop); }},
+    {"hosts",
+     [](const Settings &settings, Loop &loop) -> Made { return std::make_unique<HostsBackend>(settings, loop); }},
+    {"slurm",
+     [](const Settings &settings, Loop &loop) -> Made { return std::make_unique<SlurmBackend>(settings, loop); }},
 };
 
 }  // namespace
@@ -36,7 +38,8 @@ Result<std::unique_ptr<Backend>> make_backend(const Settings &settings, Loop &lo
             return kind.make(settings, loop);
         built += (built.empty() ? "" : ", ") + std::string(kind.name);
     }
-    return Error{"backend.kind is \"" + settings.backend + "\", which this elasticd is built without; it has: " + built};
+    return Error{"backend.kind is \"" + settings.backend +
+                 "\", which this elasticd is built without; it has: " + built};
 }
 
 }  // namespace elastic::rm

@@ -43,14 +43,14 @@ class Backend {
     virtual void acquire(const AcquireNodes &) {}
     virtual void release(const ReleaseNodes &) {}
 
-    /* Whether the known nodes are all that there will be, with their cores: a job that is larger is then refused.  It is
-     * asked again after each NodeUp and NodeDown. */
+    /* Whether the known nodes are all that there will be, with their cores: a job that is larger is then refused.  It
+     * is asked again after each NodeUp and NodeDown. */
     virtual bool capacity_known() const { return true; }
 
     /* An administrator has resumed a node that was down: look at it again. */
     virtual void look_at(const std::string &node) = 0;
-    /* A step that ran there, or was to be started or to grow there, has failed: look whether the nodes are the cause, so that
-     * they are not chosen again. */
+    /* A step that ran there, or was to be started or to grow there, has failed: look whether the nodes are the cause,
+     * so that they are not chosen again. */
     virtual void step_failed_on(const std::vector<std::string> &) {}
 
     /* Before a step starts: writes into its folder what its launcher needs.  Empty, or why it cannot. */

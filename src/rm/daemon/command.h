@@ -2,13 +2,14 @@
  * One run of another program (ssh, squeue, ...), without waiting for it: started with posix_spawn in a session of its
  * own, its output collected, ended if it takes too long.
  *
- *   command_ = std::make_unique<Command>(loop, CommandSpec{{"ssh", "h1", "true"}}, [this](const CommandEnd &end) {...});
+ *   command_ = std::make_unique<Command>(loop, CommandSpec{{"ssh", "h1", "true"}},
+ *                                        [this](const CommandEnd &end) {...});
  *
  * `done` is called exactly once, from the loop and never from the constructor, also if the program could not be
  * started; it may destroy the Command.  A Command that is destroyed before that kills its program and all of its
  * process group, and `done` is not called.  The process is collected in either case, as a child of the loop
- * (Loop::watch_child).  If elasticd itself is killed, the program goes on until it ends by itself: give programs that may
- * hang a limit of their own as well.
+ * (Loop::watch_child).  If elasticd itself is killed, the program goes on until it ends by itself: give programs that
+ * may hang a limit of their own as well.
  *
  * When the program has ended, what it has written is taken and its pipes are closed: children of it that keep
  * them open (a shared connection of ssh) are not waited for.
@@ -44,7 +45,7 @@ struct CommandEnd {
     bool truncated = false;                     /* it wrote more than output_max */
     int exit_code = -1;                         /* 128 + number if a signal ended it; -1: not started */
     std::string output, errors;                 /* standard output and error */
-    std::string problem;                        /* empty: exit code 0 in time; else one line that says what went wrong */
+    std::string problem; /* empty: exit code 0 in time; else one line that says what went wrong */
 
     bool good() const { return problem.empty(); }
 };

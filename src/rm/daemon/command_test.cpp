@@ -204,9 +204,9 @@ TEST_F(CommandTest, ManyAtOnce)
     std::vector<std::unique_ptr<Command>> commands;
     for (int i = 0; i < COUNT; i++) {
         std::string expected = std::to_string(i) + "\n";
-        commands.push_back(std::make_unique<Command>(loop_, shell("echo " + std::to_string(i)), [&, expected](auto &end) {
-            good += end.good() && end.output == expected;
-        }));
+        commands.push_back(
+            std::make_unique<Command>(loop_, shell("echo " + std::to_string(i)),
+                                      [&, expected](auto &end) { good += end.good() && end.output == expected; }));
     }
     EXPECT_TRUE(turn_until([&] { return good == COUNT; }));
     EXPECT_TRUE(is_without_children());

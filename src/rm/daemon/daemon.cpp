@@ -56,8 +56,9 @@ bool is_of_people(const EventContent &content)
 
 void log_record(const Record &record)
 {
-    static const char *const NOTABLE[] = {record::SUBMITTED, record::STARTED, record::COMMITTED, record::WITHDRAWN,
-                                          record::FAILED, record::ENDED, record::REQUEUED, record::NODE_SUSPECT, record::NODE_DOWN,
+    static const char *const NOTABLE[] = {record::SUBMITTED,     record::STARTED,      record::COMMITTED,
+                                          record::WITHDRAWN,     record::FAILED,       record::ENDED,
+                                          record::REQUEUED,      record::NODE_SUSPECT, record::NODE_DOWN,
                                           record::NODE_DRAINING, record::NODE_RESUMED, record::UNEXPECTED};
     bool notable = std::any_of(std::begin(NOTABLE), std::end(NOTABLE),
                                [&](const char *name) { return record.event == name; });
@@ -226,9 +227,8 @@ void Daemon::run()
     notify_systemd("READY=1");
     forget_old();
     if (!settings_.nested_slurm_job.empty())
-        allocation_ = std::make_unique<AllocationWatch>(loop_, settings_.nested_slurm_job, [this](const std::string &reason) {
-            allocation_is_over(reason);
-        });
+        allocation_ = std::make_unique<AllocationWatch>(
+            loop_, settings_.nested_slurm_job, [this](const std::string &reason) { allocation_is_over(reason); });
     idle_since_ms_ = monotonic_ms();
     if (settings_.idle_exit_ms > 0)
         watch_idleness();
@@ -255,7 +255,8 @@ void Daemon::watch_idleness()
         loop_.after(IDLE_LOOK_MS, [this] { watch_idleness(); });
         return;
     }
-    log_line(LogLevel::INFO, is_over ? "elasticd ends with its allocation" : "elasticd ends: there has been no job for a while");
+    log_line(LogLevel::INFO,
+             is_over ? "elasticd ends with its allocation" : "elasticd ends: there has been no job for a while");
     loop_.stop();
 }
 

@@ -77,8 +77,9 @@ std::string make_nested_folders(const Settings &settings)
             return "cannot make " + folder + ": " + strerror(errno);
         if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid() ||
             (status.st_mode & 077) != 0)
-            return folder + " is not a directory of yours with mode 0700, so that others could meddle with it: remove it, or "
-                            "set XDG_RUNTIME_DIR to a directory of yours";
+            return folder +
+                   " is not a directory of yours with mode 0700, so that others could meddle with it: remove it, or "
+                   "set XDG_RUNTIME_DIR to a directory of yours";
     }
     return "";
 }
@@ -157,11 +158,12 @@ int run(int argc, char **argv)
     app.add_flag("--print-config", options.print,
                  "print all settings with their documentation and the values in force, and end");
     app.add_flag("--replay", options.replay, "run the stored events through the core again, compare, and end");
-    auto *nested = app.add_option("--nested", options.nested_file,
-                                  "manage just the nodes of the allocation of Slurm, PBS or LSF that this is in, or those in a "
-                                  "file (--nested=FILE: NAME or NAME:CORES in each line)")
-                       ->expected(0, 1)
-                       ->type_name("[FILE]");
+    auto *nested =
+        app.add_option("--nested", options.nested_file,
+                       "manage just the nodes of the allocation of Slurm, PBS or LSF that this is in, or those in a "
+                       "file (--nested=FILE: NAME or NAME:CORES in each line)")
+            ->expected(0, 1)
+            ->type_name("[FILE]");
     app.add_option("--idle-exit", options.idle_exit, "instead of idle_exit: a time such as 5m");
     app.add_option("--state-dir", options.state_dir, "instead of state_dir");
     app.add_option("--socket", options.socket, "instead of listen.socket");

@@ -43,8 +43,8 @@ std::unique_ptr<Backend> make_local_backend(const Settings &settings)
     return std::make_unique<FixedBackend>(std::move(nodes), "fork", std::vector<std::string>{});
 }
 
-/* What the launchers need to know the allocation by, for jobs that are submitted with another environment than that of the
- * allocation. */
+/* What the launchers need to know the allocation by, for jobs that are submitted with another environment than that
+ * of the allocation. */
 std::unique_ptr<Backend> make_nested_backend(const Settings &settings)
 {
     std::map<std::string, int> nodes;
@@ -53,9 +53,10 @@ std::unique_ptr<Backend> make_nested_backend(const Settings &settings)
         nodes[node.name] = node.cores;
     std::vector<std::string> variables;
     for (char **entry = environ; *entry; entry++)
-        for (const char *wanted : {"SLURM_JOB_ID=", "SLURM_JOBID=", "SLURM_CONF=", "SLURM_JOB_NODELIST=", "SLURM_NODELIST=",
-                                   "SLURM_JOB_NUM_NODES=", "LSB_JOBID=", "LSF_BINDIR=", "LSF_SERVERDIR=", "LSF_LIBDIR=",
-                                   "LSF_ENVDIR=", "LSB_MCPU_HOSTS=", "LSB_HOSTS=", "LSB_DJOB_HOSTFILE="})
+        for (const char *wanted :
+             {"SLURM_JOB_ID=", "SLURM_JOBID=", "SLURM_CONF=", "SLURM_JOB_NODELIST=", "SLURM_NODELIST=",
+              "SLURM_JOB_NUM_NODES=", "LSB_JOBID=", "LSF_BINDIR=", "LSF_SERVERDIR=", "LSF_LIBDIR=", "LSF_ENVDIR=",
+              "LSB_MCPU_HOSTS=", "LSB_HOSTS=", "LSB_DJOB_HOSTFILE="})
             if (std::string_view(*entry).starts_with(wanted))
                 variables.emplace_back(*entry);
     return std::make_unique<FixedBackend>(std::move(nodes), settings.nested_launcher, std::move(variables));

@@ -48,7 +48,8 @@ constexpr Complaint COMPLAINTS[] = {
      "is the name in the list of hosts (backend.hosts) right, and known to this machine?"},
     {"Permission denied", HostHealth::NO_ACCESS,
      "the user of elasticd needs access without a password: a key of his in ~/.ssh/authorized_keys there"},
-    {"Too many authentication failures", HostHealth::NO_ACCESS, "say in the configuration of ssh which key is to be used"},
+    {"Too many authentication failures", HostHealth::NO_ACCESS,
+     "say in the configuration of ssh which key is to be used"},
     {"HOST IDENTIFICATION HAS CHANGED", HostHealth::NO_ACCESS,
      "it shows another host key than before: if that is right, put the new one into known_hosts"},
     {"Host key verification failed", HostHealth::NO_ACCESS,
@@ -58,7 +59,8 @@ constexpr Complaint COMPLAINTS[] = {
     {"Connection reset", HostHealth::NO_ACCESS, "its sshd turns connections away"},
     {"Connection closed", HostHealth::NO_ACCESS, "its sshd turns connections away, or asks for more than a key"},
     {"Bad configuration option", HostHealth::NO_ACCESS, "correct the configuration of ssh (backend.ssh_config)"},
-    {"Can't open user config file", HostHealth::NO_ACCESS, "backend.ssh_config must name a file that elasticd can read"},
+    {"Can't open user config file", HostHealth::NO_ACCESS,
+     "backend.ssh_config must name a file that elasticd can read"},
     {"No route to host", HostHealth::NO_ANSWER, "is it up, and its network?"},
     {"timed out", HostHealth::NO_ANSWER, "is it up, and its network?"},
     {"gave no answer", HostHealth::NO_ANSWER, "is it up, its network, and its file system?"},
@@ -187,8 +189,8 @@ std::string probe_script(const std::vector<InstalledFile> &files)
     return script + "echo " + LAST_LINE + "\n";
 }
 
-HostLook judge(const std::string &host, const CommandEnd &end, const std::vector<InstalledFile> &files, int64_t asked_ms,
-               int64_t answered_ms, const std::string &ssh)
+HostLook judge(const std::string &host, const CommandEnd &end, const std::vector<InstalledFile> &files,
+               int64_t asked_ms, int64_t answered_ms, const std::string &ssh)
 {
     Answer answer = read_answer(end.output);
     if (!answer.complete)

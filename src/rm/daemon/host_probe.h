@@ -46,8 +46,8 @@ struct HostLook {
 };
 
 /* `asked_ms` and `answered_ms` by our clock.  `ssh` is how a person would try it: "ssh -F FILE h1". */
-HostLook judge(const std::string &host, const CommandEnd &end, const std::vector<InstalledFile> &files, int64_t asked_ms,
-               int64_t answered_ms, const std::string &ssh);
+HostLook judge(const std::string &host, const CommandEnd &end, const std::vector<InstalledFile> &files,
+               int64_t asked_ms, int64_t answered_ms, const std::string &ssh);
 
 }  // namespace elastic::rm
 

@@ -103,7 +103,8 @@ HostLook judge_text(const std::string &output, int64_t asked_ms = 1000000, int64
 TEST(JudgeTest, Clocks)
 {
     auto ahead = [](int64_t time_s) {
-        return judge_text("elastic-probe 1\ncores 4\ntime " + std::to_string(time_s) + "\nelastic-probe end\n").clock_ahead_s;
+        return judge_text("elastic-probe 1\ncores 4\ntime " + std::to_string(time_s) + "\nelastic-probe end\n")
+            .clock_ahead_s;
     };
     EXPECT_EQ(ahead(1000), 0);
     EXPECT_EQ(ahead(1010), 9);
@@ -131,9 +132,9 @@ TEST(JudgeTest, WhatSshSaysBecomesAdvice)
     };
     HostLook seen = look("ssh: Could not resolve hostname h1: Name or service not known\r\n");
     EXPECT_EQ(seen.health, HostHealth::NO_ANSWER);
-    EXPECT_EQ(seen.reason,
-              "host h1 cannot be used: ssh: Could not resolve hostname h1: Name or service not known (is the name in the list "
-              "of hosts (backend.hosts) right, and known to this machine?; try: ssh -F f h1 true)");
+    EXPECT_EQ(seen.reason, "host h1 cannot be used: ssh: Could not resolve hostname h1: Name or service not known "
+                           "(is the name in the list of hosts (backend.hosts) right, and known to this machine?; "
+                           "try: ssh -F f h1 true)");
     EXPECT_EQ(look("root@h1: Permission denied (publickey).").health, HostHealth::NO_ACCESS);
     EXPECT_EQ(look("Host key verification failed.").health, HostHealth::NO_ACCESS);
     EXPECT_EQ(look("ssh: connect to host h1 port 22: Connection refused").health, HostHealth::NO_ACCESS);

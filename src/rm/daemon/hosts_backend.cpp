@@ -62,7 +62,8 @@ Result<ListedNodes> hosts_of(const Settings &settings)
     ListedNodes hosts = std::move(listed.value());
     if (!settings.hosts_file.empty()) {
         auto text = read_text(settings.hosts_file);
-        auto more = text ? parse_hosts_file(text.value(), settings.hosts_file) : Result<ListedNodes>(Error{text.error()});
+        auto more =
+            text ? parse_hosts_file(text.value(), settings.hosts_file) : Result<ListedNodes>(Error{text.error()});
         if (!more)
             return Error{more.error()};
         for (ListedNode &host : more.value()) {
@@ -73,8 +74,9 @@ Result<ListedNodes> hosts_of(const Settings &settings)
         }
     }
     if (hosts.empty())
-        return Error{"backend.kind is \"hosts\" and no host is named: give backend.hosts = [\"NAME\", \"NAME:CORES\"] or "
-                     "backend.hosts_file"};
+        return Error{
+            "backend.kind is \"hosts\" and no host is named: give backend.hosts = [\"NAME\", \"NAME:CORES\"] or "
+            "backend.hosts_file"};
     return hosts;
 }
 
@@ -136,7 +138,8 @@ std::vector<std::string> HostsBackend::launcher_options() const
 
 std::vector<std::string> HostsBackend::launcher_environment() const
 {
-    std::vector<std::string> variables = {"HYDRA_LAUNCHER=ssh", "HYDRA_LAUNCHER_EXTRA_ARGS=" + join(ssh_options(settings_))};
+    std::vector<std::string> variables = {"HYDRA_LAUNCHER=ssh",
+                                          "HYDRA_LAUNCHER_EXTRA_ARGS=" + join(ssh_options(settings_))};
     if (settings_.ssh != "ssh")
         variables.push_back("HYDRA_LAUNCHER_EXEC=" + settings_.ssh);
     return variables;
@@ -178,7 +181,8 @@ void HostsBackend::look_soon(Host &host)
     if (host.hurry && !host.slow_timer)
         host.slow_timer = loop_.after(SUSPECT_AFTER_MS, [this, kept = &host] {
             kept->slow_timer = 0;
-            suspect(*kept, "host " + kept->name + " is being looked at, because a step failed there, and does not answer yet");
+            suspect(*kept, "host " + kept->name +
+                               " is being looked at, because a step failed there, and does not answer yet");
         });
     if (host.waits || host.look)
         return;
@@ -267,7 +271,8 @@ void HostsBackend::well(Host &host, const HostLook &look)
 void HostsBackend::ill(Host &host, const HostLook &look)
 {
     host.failures++;
-    log_line(LogLevel::DEBUG, "a look at a host failed", {{"host", host.name}, {"failures", host.failures}, {"reason", look.reason}});
+    log_line(LogLevel::DEBUG, "a look at a host failed",
+             {{"host", host.name}, {"failures", host.failures}, {"reason", look.reason}});
     const Node *known = node(host);
     if (!known || !known->up)
         return down(host, look.reason);

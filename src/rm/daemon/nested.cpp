@@ -92,7 +92,8 @@ Result<NestedNodes> nested_nodes(const std::string &file, const Variables &varia
 {
     auto allocation = find_allocation(variable);
     if (!allocation && file.empty())
-        return Error{"--nested works inside a job of Slurm, PBS or LSF, and there is none here (neither SLURM_JOB_NODELIST nor "
+        return Error{"--nested works inside a job of Slurm, PBS or LSF, and there is none here (neither "
+                     "SLURM_JOB_NODELIST nor "
                      "PBS_NODEFILE nor LSB_MCPU_HOSTS is set): name a file with --nested=FILE, a node in each line"};
     NestedNodes nested;
     nested.launcher = allocation ? launcher_of(allocation->system) : "ssh";

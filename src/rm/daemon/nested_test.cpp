@@ -50,9 +50,11 @@ TEST(NestedTest, Slurm)
                                         {"SLURM_JOB_CPUS_PER_NODE", "4(x2),8"},
                                         {"SLURM_TASKS_PER_NODE", "1(x3)"}}))),
               "slurm-12 slurm h1:4 h2:4 x:8");
-    EXPECT_EQ(show(nested_nodes("", of({{"SLURM_JOBID", "12"}, {"SLURM_NODELIST", "a"}, {"SLURM_TASKS_PER_NODE", "3"}}))),
-              "slurm-12 slurm a:3");
-    EXPECT_NE(show(nested_nodes("", of({{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_NODELIST", "h["}}))).find("the nodes of Slurm job 12: "),
+    EXPECT_EQ(
+        show(nested_nodes("", of({{"SLURM_JOBID", "12"}, {"SLURM_NODELIST", "a"}, {"SLURM_TASKS_PER_NODE", "3"}}))),
+        "slurm-12 slurm a:3");
+    EXPECT_NE(show(nested_nodes("", of({{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_NODELIST", "h["}})))
+                  .find("the nodes of Slurm job 12: "),
               std::string::npos);
 }
 
@@ -73,15 +75,18 @@ TEST(NestedTest, NowhereIsAnError)
 TEST_F(NestedFileTest, Pbs)
 {
     write("a\na\nb\nb\nc\n");
-    EXPECT_EQ(show(nested_nodes("", of({{"PBS_JOBID", "42.server"}, {"PBS_NODEFILE", path_}}))), "pbs-42_server ssh a:2 b:2 c:1");
+    EXPECT_EQ(show(nested_nodes("", of({{"PBS_JOBID", "42.server"}, {"PBS_NODEFILE", path_}}))),
+              "pbs-42_server ssh a:2 b:2 c:1");
     unlink(path_.c_str());
-    EXPECT_NE(show(nested_nodes("", of({{"PBS_JOBID", "42"}, {"PBS_NODEFILE", path_}}))).find("cannot read"), std::string::npos);
+    EXPECT_NE(show(nested_nodes("", of({{"PBS_JOBID", "42"}, {"PBS_NODEFILE", path_}}))).find("cannot read"),
+              std::string::npos);
 }
 
 TEST_F(NestedFileTest, AFileIsInsteadOfTheAllocation)
 {
     write("b:3\n# nothing\nc\n");
-    EXPECT_EQ(show(nested_nodes(path_, of({{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_NODELIST", "h1"}}))), "slurm-12 slurm b:3 c:1");
+    EXPECT_EQ(show(nested_nodes(path_, of({{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_NODELIST", "h1"}}))),
+              "slurm-12 slurm b:3 c:1");
     std::string alone = show(nested_nodes(path_, of({})));
     EXPECT_EQ(alone.substr(0, 5), "file-");
     EXPECT_NE(alone.find(" ssh b:3 c:1"), std::string::npos);

@@ -133,7 +133,8 @@ std::string multiply(std::vector<std::string> &names, std::string_view ranges)
         for (const std::string &name : names)
             for (long number = low; number <= high; number++) {
                 std::string digits = std::to_string(number);
-                longer.push_back(name + std::string(first.size() > digits.size() ? first.size() - digits.size() : 0, '0') +
+                longer.push_back(name +
+                                 std::string(first.size() > digits.size() ? first.size() - digits.size() : 0, '0') +
                                  digits);
             }
     }
@@ -172,7 +173,8 @@ Result<std::vector<int>> expand_counts(std::string_view text, size_t most)
         size_t open = part.find("(x");
         int times = 1;
         if (open != std::string_view::npos)
-            times = part.ends_with(")") ? parse_count(part.substr(open + 2, part.size() - open - 3), LISTED_NODES_MAX) : 0;
+            times = part.ends_with(")") ? parse_count(part.substr(open + 2, part.size() - open - 3), LISTED_NODES_MAX)
+                                        : 0;
         int count = parse_count(part.substr(0, open));
         if (count == 0 || times == 0)
             return Error{shown(part) + " is no number of CPUs such as 4 or 4(x2)"};
