@@ -72,10 +72,10 @@ class Slurm(Managed):
     def await_state(self, slurm_job: str, state: str) -> None:
         self.run.await_value(lambda: self.state_of(slurm_job) == state, f"Slurm job {slurm_job} that is {state}")
 
-    def belongs_to_slurm(self) -> None:
+    def belongs_to_slurm(self, host: str = "head") -> None:
         """What has been started again is not left behind by the test."""
-        for name in ("slurmctld", "slurmscriptd", ": slurmscriptd", "munged"):
-            self.run.processes_before["head"] |= set(self.run.pids("head", name))
+        for name in ("slurmctld", "slurmscriptd", ": slurmscriptd", "munged", "slurmd"):
+            self.run.processes_before[host] |= set(self.run.pids(host, name))
 
     def cancel_others(self, *slurm_jobs: str) -> None:
         self.slurm("scancel", *slurm_jobs)
@@ -377,6 +377,24 @@ def rm_slurm_nodes_drained_and_lost(run: HostRun) -> None:
     again = daemon.submit("again", "12", "serve")
     daemon.await_adaptive(again)
     run.check("h4" not in daemon.places(again), f"it is on {daemon.places(again)}")
+    daemon.let_end(again)
+    daemon.finish()
+
+
+@case("E4", nodes=2, with_slurm=True, full=True, deadline_s=300)
+def rm_slurm_slurmd_dies(run: HostRun) -> None:
+    """Without slurmd a node's processes live on, until Slurm gives the node up: then the job ends with that reason."""
+    daemon = Slurm(run)
+    job = daemon.submit("runs", "8", "serve")
+    daemon.await_adaptive(job)
+    os.kill(run.pids("h2", "slurmd")[0], signal.SIGKILL)
+    shown = daemon.await_end(job, "FAILED")
+    run.check("h2" in shown["reason"], f"reason: {shown['reason']}")
+    slurm.start_node(run.cluster, run.host("h2"))
+    daemon.belongs_to_slurm("h2")
+    daemon.await_node("h2", "up")
+    again = daemon.submit("again", "8", "serve")
+    daemon.await_adaptive(again)
     daemon.let_end(again)
     daemon.finish()
 
