@@ -30,9 +30,12 @@ def slurm_config(extra: str = "") -> str:
 class Slurm(Managed):
     """elasticd over the playground's Slurm, and what Slurm itself says."""
 
-    def __init__(self, run: HostRun, extra: str = "", options: Sequence[str] = ()) -> None:
+    def __init__(
+        self, run: HostRun, extra: str = "", options: Sequence[str] = (), before: Sequence[str] = ()
+    ) -> None:
+        self.before = before
         for folder in (run.folder, run.folder.parent):
-            folder.chmod(0o755)  # slurmd keeps scripts of others there
+            folder.chmod(folder.stat().st_mode | 0o055)  # slurmd keeps scripts of others there
         super().__init__(run, slurm_config(extra), options)
         for host in run.cluster.hosts:
             self.await_node(host.name, "up")
@@ -399,6 +402,36 @@ def rm_slurm_slurmd_dies(run: HostRun) -> None:
     daemon.finish()
 
 
+def as_others(folder: Path) -> list[str]:
+    """What makes a command theirs; the folder is for its sockets."""
+    user = ["setpriv", f"--reuid={OTHERS}", f"--regid={OTHERS}", "--clear-groups"]
+    return [*user, "env", f"XDG_RUNTIME_DIR={folder}", f"HOME={folder}"]
+
+
+@case("", with_slurm=True, full=True)
+def rm_slurm_without_privilege(run: HostRun) -> None:
+    """elasticd of a user without any privilege, for that user's own jobs."""
+    for folder in (run.folder, run.work):
+        folder.chmod(0o777)
+    theirs = run.work / "sockets"
+    theirs.mkdir()
+    os.chown(theirs, int(OTHERS), int(OTHERS))
+    daemon = Slurm(run, before=as_others(theirs))
+    (run.work / "elastic").mkdir(mode=0o777)
+    (run.work / "elastic").chmod(0o777)
+    job = daemon.submit("elastic", "2:8", "serve")
+    daemon.await_adaptive(job)
+    daemon.await_agreed(job, 8)
+    run.check({row[0] for row in daemon.rows("-n", f"elastic-{job}", "-o", "%u")} == {"nobody"}, "whose Slurm job it is")
+    daemon.resize(job, 3)
+    daemon.await_agreed(job, 3)
+    waits = daemon.others(4, "600")  # also of the same user, but not elasticd's
+    daemon.never(2, "it gave way in vain", lambda: daemon.show(job)["size"] != 3)
+    daemon.cancel_others(waits)
+    daemon.let_end(job)
+    daemon.finish()
+
+
 @case("", with_slurm=True, full=True)
 def rm_slurm_users(run: HostRun) -> None:
     """elasticd as root for somebody else: processes and Slurm jobs are that user's."""
@@ -407,7 +440,7 @@ def rm_slurm_users(run: HostRun) -> None:
     folder.mkdir()
     os.chown(folder, int(OTHERS), int(OTHERS))
     run.work.chmod(0o755)
-    user = ["setpriv", f"--reuid={OTHERS}", f"--regid={OTHERS}", "--clear-groups", "env", f"XDG_RUNTIME_DIR={folder}"]
+    user = as_others(folder)
     elastic = f"{run.setting.prefix}/bin/elastic"
     submit = ["submit", "--parsable", "-J", "theirs", "-n", "2:8", "-D", str(folder), "-o", f"{folder}/out"]
     done = run.on("head", *user, elastic, *submit, "--program", run.program("serve"))

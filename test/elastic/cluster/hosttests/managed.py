@@ -27,6 +27,8 @@ PAUSES = '[scheduling]\noffer_pause = "200ms"\nrefusal_pause = "1s"\n'
 class Managed:
     """One elasticd."""
 
+    before: Sequence[str] = ()  # put before the commands elasticd and elastic: to be somebody else
+
     def __init__(self, run: HostRun, backend: str = "", options: Sequence[str] = (), host: str = "head") -> None:
         self.run, self.host, self.options = run, host, list(options)
         self.config = run.folder / "elasticd.toml"
@@ -38,6 +40,7 @@ class Managed:
 
     def start(self) -> Job:
         words = [
+            *self.before,
             f"{self.run.setting.prefix}/bin/elasticd",
             f"--config={self.config}",
             f"--state-dir={self.state}",
@@ -61,7 +64,9 @@ class Managed:
         return self.elastic("queue").returncode == 0  # one that was killed has left its socket
 
     def elastic(self, *words: str, limit_s: float = 60) -> Any:
-        done = self.run.on(self.host, f"{self.run.setting.prefix}/bin/elastic", *words, limit_s=limit_s)
+        done = self.run.on(
+            self.host, *self.before, f"{self.run.setting.prefix}/bin/elastic", *words, limit_s=limit_s
+        )
         if done.returncode == 0:
             del self.run.notes[-1 - len((done.stdout + done.stderr).splitlines()) :]  # asked often
         return done
