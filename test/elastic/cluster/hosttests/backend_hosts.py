@@ -10,7 +10,7 @@ from .hostrun import HostRun
 from .managed import Managed
 
 # Looks that are quick enough for a test; a host is still down only after three of them.
-CHECKS = 'check_interval = "2s"\ncheck_timeout = "3s"\ncheck_failures = 3\n'
+CHECKS = 'check_interval = "2s"\ncheck_timeout = "20s"\ncheck_failures = 3\n'
 
 
 def hosts_config(*hosts: str) -> str:
