@@ -217,7 +217,8 @@ void HostsBackend::look(Host &host)
     spec.words = ssh_words();
     spec.words.insert(spec.words.end(), {"-x", "-T", host.name, "/bin/sh", "-s"});
     spec.input = script_;
-    spec.limit_ms = settings_.check_timeout_ms;
+    /* So that ssh itself can say that it could not connect (ConnectTimeout): a host that only is slow is not lost. */
+    spec.limit_ms = 2 * settings_.check_timeout_ms;
     host.asked_ms = unix_ms();
     looks_++;
     host.look = std::make_unique<Command>(loop_, std::move(spec),
