@@ -248,6 +248,7 @@ void HostsBackend::looked(Host &host, const CommandEnd &end)
     else
         ill(host, seen);
     host.hurry = false;
+    loop_.cancel(host.timer);   /* a step may have failed during the look: that counts for it */
     host.timer = loop_.after(pause_ms(host), [this, kept = &host] {
         kept->timer = 0;
         look_soon(*kept);
