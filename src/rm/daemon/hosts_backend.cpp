@@ -59,7 +59,7 @@ Result<ListedNodes> hosts_of(const Settings &settings)
     auto listed = parse_hosts(settings.hosts);
     if (!listed)
         return Error{"backend.hosts: " + listed.error()};
-    ListedNodes hosts = std::move(listed.value());
+    ListedNodes hosts = listed.value();
     if (!settings.hosts_file.empty()) {
         auto text = read_text(settings.hosts_file);
         auto more =
