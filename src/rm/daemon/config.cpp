@@ -133,7 +133,7 @@ const std::vector<Setting> &table()
         {"backend", "check_interval", &Settings::check_interval_ms,
          "hosts: how often each is looked at; sooner if something is wrong.", 100, HOUR_MS, true},
         {"backend", "check_timeout", &Settings::check_timeout_ms,
-         "hosts: a host that does not answer by then has failed the look.", 1000, HOUR_MS, true},
+         "hosts: how long ssh tries to connect; the whole look may take twice as long.", 1000, HOUR_MS, true},
         {"backend", "check_failures", &Settings::check_failures,
          "hosts: after so many looks in a row without an answer it is down, and its jobs are ended.", 1, 1000},
         {"backend", "checks_at_once", &Settings::checks_at_once, "hosts: so many are looked at at the same time.", 1,

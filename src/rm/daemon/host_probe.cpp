@@ -44,7 +44,7 @@ struct Complaint {
 };
 
 constexpr Complaint COMPLAINTS[] = {
-    {"Could not resolve", HostHealth::NO_ANSWER,
+    {"Could not resolve", HostHealth::NO_ACCESS,
      "is the name in the list of hosts (backend.hosts) right, and known to this machine?"},
     {"Permission denied", HostHealth::NO_ACCESS,
      "the user of elasticd needs access without a password: a key of his in ~/.ssh/authorized_keys there"},
@@ -61,9 +61,11 @@ constexpr Complaint COMPLAINTS[] = {
     {"Bad configuration option", HostHealth::NO_ACCESS, "correct the configuration of ssh (backend.ssh_config)"},
     {"Can't open user config file", HostHealth::NO_ACCESS,
      "backend.ssh_config must name a file that elasticd can read"},
+    {"banner exchange", HostHealth::NO_ACCESS, "is it very busy, or does it hang?"},
     {"No route to host", HostHealth::NO_ANSWER, "is it up, and its network?"},
+    {"Network is unreachable", HostHealth::NO_ANSWER, "is the network of this machine up?"},
     {"timed out", HostHealth::NO_ANSWER, "is it up, and its network?"},
-    {"gave no answer", HostHealth::NO_ANSWER, "is it up, its network, and its file system?"},
+    {"gave no answer", HostHealth::NO_ACCESS, "is it very busy, or does it or its file system hang?"},
 };
 
 HostLook complain(const std::string &host, const CommandEnd &end, const std::string &ssh)
@@ -71,9 +73,6 @@ HostLook complain(const std::string &host, const CommandEnd &end, const std::str
     std::string said = end.errors + end.problem;
     HostLook look;
     std::string advice = "does it work by hand?";
-    /* A program that is not there is our trouble, not the host's: its processes are alive. */
-    if (!end.started)
-        look.health = HostHealth::NO_ACCESS;
     for (const Complaint &complaint : COMPLAINTS)
         if (said.find(complaint.part) != std::string::npos) {
             look.health = complaint.health;

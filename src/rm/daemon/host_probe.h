@@ -34,12 +34,12 @@ std::string probe_script(const std::vector<InstalledFile> &files);
 enum class HostHealth {
     WELL,
     UNFIT,          /* it answers, and our processes could not start there */
-    NO_ACCESS,      /* it is there and lets us not in: nothing is known of the processes on it */
-    NO_ANSWER
+    NO_ACCESS,      /* it does not let us in, or not in time: nothing is known of the processes on it */
+    NO_ANSWER       /* the network does not reach it: for us they are lost */
 };
 
 struct HostLook {
-    HostHealth health = HostHealth::NO_ANSWER;
+    HostHealth health = HostHealth::NO_ACCESS;
     std::string reason;         /* unless it is well: what is wrong and what to do; names the host */
     int cores = 0;              /* if it is well */
     int64_t clock_ahead_s = 0;  /* of its clock to ours, beyond the time that the look took */

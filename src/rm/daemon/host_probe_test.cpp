@@ -113,8 +113,8 @@ TEST(JudgeTest, Clocks)
 
 TEST(JudgeTest, ACutAnswerIsNone)
 {
-    EXPECT_EQ(judge_text("elastic-probe 1\ncores 4\ntime 1000\n").health, HostHealth::NO_ANSWER);
-    EXPECT_EQ(judge_text("cores 4\nelastic-probe end\n").health, HostHealth::NO_ANSWER);
+    EXPECT_EQ(judge_text("elastic-probe 1\ncores 4\ntime 1000\n").health, HostHealth::NO_ACCESS);
+    EXPECT_EQ(judge_text("cores 4\nelastic-probe end\n").health, HostHealth::NO_ACCESS);
     EXPECT_EQ(judge_text("elastic-probe 1\nelastic-probe end\n").health, HostHealth::UNFIT);
     EXPECT_EQ(judge_text("elastic-probe 1\ncores 4\nlacks libx.so.1\nelastic-probe end\n").health, HostHealth::UNFIT);
 }
@@ -131,7 +131,7 @@ TEST(JudgeTest, WhatSshSaysBecomesAdvice)
         return judge("h1", end, {}, 0, 0, "ssh -F f h1");
     };
     HostLook seen = look("ssh: Could not resolve hostname h1: Name or service not known\r\n");
-    EXPECT_EQ(seen.health, HostHealth::NO_ANSWER);
+    EXPECT_EQ(seen.health, HostHealth::NO_ACCESS);
     EXPECT_EQ(seen.reason, "host h1 cannot be used: ssh: Could not resolve hostname h1: Name or service not known "
                            "(is the name in the list of hosts (backend.hosts) right, and known to this machine?; "
                            "try: ssh -F f h1 true)");
@@ -139,7 +139,9 @@ TEST(JudgeTest, WhatSshSaysBecomesAdvice)
     EXPECT_EQ(look("Host key verification failed.").health, HostHealth::NO_ACCESS);
     EXPECT_EQ(look("ssh: connect to host h1 port 22: Connection refused").health, HostHealth::NO_ACCESS);
     EXPECT_EQ(look("ssh: connect to host h1 port 22: No route to host").health, HostHealth::NO_ANSWER);
-    EXPECT_EQ(look("", true).health, HostHealth::NO_ANSWER);
+    EXPECT_EQ(look("ssh: connect to host h1 port 22: Connection timed out").health, HostHealth::NO_ANSWER);
+    EXPECT_EQ(look("Connection timed out during banner exchange").health, HostHealth::NO_ACCESS);
+    EXPECT_EQ(look("", true).health, HostHealth::NO_ACCESS) << "load alone ends no job";
     EXPECT_NE(look("", true).reason.find("no answer in time"), std::string::npos);
 }
 

@@ -59,7 +59,7 @@ Result<ListedNodes> hosts_of(const Settings &settings)
     auto listed = parse_hosts(settings.hosts);
     if (!listed)
         return Error{"backend.hosts: " + listed.error()};
-    ListedNodes hosts = std::move(listed.value());
+    ListedNodes hosts = listed.value();
     if (!settings.hosts_file.empty()) {
         auto text = read_text(settings.hosts_file);
         auto more =
@@ -217,7 +217,8 @@ void HostsBackend::look(Host &host)
     spec.words = ssh_words();
     spec.words.insert(spec.words.end(), {"-x", "-T", host.name, "/bin/sh", "-s"});
     spec.input = script_;
-    spec.limit_ms = settings_.check_timeout_ms;
+    /* So that ssh itself can say that it could not connect (ConnectTimeout): a host that only is slow is not lost. */
+    spec.limit_ms = 2 * settings_.check_timeout_ms;
     host.asked_ms = unix_ms();
     looks_++;
     host.look = std::make_unique<Command>(loop_, std::move(spec),
@@ -247,6 +248,7 @@ void HostsBackend::looked(Host &host, const CommandEnd &end)
     else
         ill(host, seen);
     host.hurry = false;
+    loop_.cancel(host.timer);   /* a step may have failed during the look: that counts for it */
     host.timer = loop_.after(pause_ms(host), [this, kept = &host] {
         kept->timer = 0;
         look_soon(*kept);

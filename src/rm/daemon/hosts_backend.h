@@ -6,8 +6,8 @@
  *   - is up when it answers and has what a job needs;
  *   - is suspect, so that it gets nothing new and malleable jobs leave it, after two looks in a row that failed; after
  *     a step has just failed there, after one, or when it takes long (SUSPECT_AFTER_MS);
- *   - is down, so that its jobs are ended, when it has not answered `check_failures` looks in a row.  A host that
- *     answers, but lets nobody in or lacks something, is down only while nothing runs there: what runs goes on.
+ *   - is down, so that its jobs are ended, when the network has not reached it in `check_failures` looks in a row.  One
+ *     that is slow, lets nobody in or lacks something is down only while nothing runs there: what runs goes on.
  * What keeps it from being up is told once, as the node's reason, in words that name the host and what to do.
  *
  * Owner of the looks.  On the daemon's loop.  One thread.

@@ -481,7 +481,7 @@ static int expect_greetings(const struct pmi_adapt_plan *plan)
 
 int MPID_Adapt_is_greeted(const struct pmi_adapt_plan *plan)
 {
-    if (MPIDI_Adapt_is_on_one_host(plan))
+    if (MPIDI_Adapt_is_on_one_host(plan) || !MPIDI_OFI_adapt_can_greet())
         return 1;
     /* an error comes again, and is reported, in begin */
     if (expect_greetings(plan) != MPI_SUCCESS)

@@ -22,6 +22,8 @@ bool MPIDI_Adapt_take_greeting(void);
 MPIR_Context_id_t MPIDI_Adapt_context_of(MPIDI_Adapt_context_t kind, unsigned epoch);
 
 /* ofi_adapt.c */
+/* Whether greetings can be sent ahead; the same on all processes. */
+bool MPIDI_OFI_adapt_can_greet(void);
 typedef enum {
     MPIDI_OFI_ADAPT_GREETING__SENT,
     MPIDI_OFI_ADAPT_GREETING__LATER,    /* the connection is being made */

@@ -466,6 +466,45 @@ static void note_exit(struct HYD_step_proxy *p)
     }
 }
 
+/* Whether all processes of a node daemon have ended, one of them with an error, and none of them
+ * has called MPI_Init. */
+static int came_to_nothing(const struct HYD_step_group *g, const struct HYD_step_proxy *p)
+{
+    int failed = 0;
+
+    if (!p->proxy->exit_status)
+        return 0;
+    for (int i = 0; i < p->processes; i++) {
+        if (g->processes[p->ranks[i]].initialised)
+            return 0;
+        failed |= p->proxy->exit_status[i];
+    }
+    return failed && WIFEXITED(failed);
+}
+
+/* MPI_Init waits for the whole world.  If the processes of a host have ended before it (the program
+ * is missing there, or a library), the others would wait for ever; stock leaves it at that, and so do
+ * we for jobs that have nothing to do with adaptations. */
+static void check_that_world_comes(const struct HYD_step_group *g)
+{
+    char text[512];
+
+    if (g->group != 0 || g->pg->barrier_count == 0 || !rules_apply(g) || HYD_step.abort_ms >= 0 ||
+        (!HYD_step_managed() && !HYD_step_options_given()))
+        return;
+    for (int i = 0; i < g->proxy_count; i++) {
+        if (!came_to_nothing(g, &g->proxies[i]))
+            continue;
+        MPL_snprintf(text, sizeof(text), "host %s: all processes there ended before they called "
+                     "MPI_Init, in which the others wait for them: are the program and the libraries "
+                     "that it needs on that host?  The job ends",
+                     g->proxies[i].proxy->node->hostname);
+        effect_tell_user(NULL, text);
+        end_job_soon();
+        return;
+    }
+}
+
 static void take_report(struct HYD_proxy *proxy, const struct HYD_adapt_message *message,
                         const char *payload)
 {
@@ -490,6 +529,11 @@ static void take_report(struct HYD_proxy *proxy, const struct HYD_adapt_message 
         memcpy(&rank, payload, message->bytes < sizeof(rank) ? 0 : sizeof(rank));
         if (rank < (uint32_t) g->count)
             g->processes[rank].ended = 1;
+    }
+    if (message->kind == REPORT_INIT) {
+        memcpy(&rank, payload, message->bytes < sizeof(rank) ? 0 : sizeof(rank));
+        if (rank < (uint32_t) g->count)
+            g->processes[rank].initialised = 1;
     }
     HYD_step_enter();
     step_core_report(HYD_step.core, HYD_step_now_ms(), g->group, proxy->proxy_id,
@@ -562,6 +606,7 @@ int HYD_step_proxy_ended(struct HYD_proxy *proxy)
     if ((rules || g->removed == HYD_STEP_JOB_ENDS) && g->group != 0)
         collect_exit_statuses(proxy);
     HYD_step_defer_proxy_gone(g, proxy->proxy_id);
+    check_that_world_comes(g);
     return rules;
 }
 
@@ -635,6 +680,8 @@ HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status)
 {
     const struct HYD_step_group *g = expansion_of(proxy);
 
+    if (!g && HYD_step.core && proxy->pg->pgid == 0)
+        check_that_world_comes(HYD_step_find_group(0));
     if (!g)
         return status;
     signal(SIGPIPE, former_sigpipe);

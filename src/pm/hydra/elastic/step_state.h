@@ -20,6 +20,7 @@ struct HYD_step_process {
     int label;                  /* last world rank seen, -1: none yet */
     int place;                  /* on its node, for binding: 0, 1, ... */
     int ended;
+    int initialised;            /* it has called MPI_Init */
 };
 
 struct HYD_step_proxy {

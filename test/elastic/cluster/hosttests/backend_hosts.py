@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 
 from .cases import FAULT_S, case
@@ -9,7 +10,7 @@ from .hostrun import HostRun
 from .managed import Managed
 
 # Looks that are quick enough for a test; a host is still down only after three of them.
-CHECKS = 'check_interval = "2s"\ncheck_timeout = "3s"\ncheck_failures = 3\n'
+CHECKS = 'check_interval = "2s"\ncheck_timeout = "20s"\ncheck_failures = 3\n'
 
 
 def hosts_config(*hosts: str) -> str:
@@ -79,6 +80,10 @@ def rm_hosts_wrong_hosts(run: HostRun) -> None:
     daemon.await_node("h3", "up")
     shown = daemon.let_end(job)
     run.check(shown["size"] == 2 and shown["counts"]["committed"] == 0, f"job: {shown}")
+    # A launch over hosts without the program ends, although those with it wait in MPI_Init.
+    ended = daemon.await_end(daemon.submit("wide", "6", private), "FAILED")
+    said = daemon.output(ended)
+    run.check(re.search(r"^host h\d: all processes there ended before they called MPI_Init", said, re.M), f"it says: {said}")
     daemon.stop()
     for host in (home, "head"):
         run.on(host, "rm", private)

@@ -134,12 +134,18 @@ int MPIDI_OFI_adapt_remove(MPIDI_av_entry_t * entry, uint64_t am_source)
 }
 
 /* With one context a message can only go one way; with several MPICH spreads them by rules of its own. */
+bool MPIDI_OFI_adapt_can_greet(void)
+{
+    return MPIDI_OFI_ENABLE_TAGGED && MPIDI_OFI_global.num_nics == 1 &&
+        MPIDI_OFI_global.num_vnis == 1;
+}
+
 MPIDI_OFI_Adapt_greeting_t MPIDI_OFI_adapt_greet(MPIDI_av_entry_t * to, unsigned epoch, int index)
 {
     MPIR_Context_id_t context = MPIDI_Adapt_context_of(MPIDI_ADAPT_CONTEXT__UNION, epoch) +
         MPIR_CONTEXT_INTRA_COLL;
 
-    if (!MPIDI_OFI_ENABLE_TAGGED || MPIDI_OFI_global.num_nics > 1 || MPIDI_OFI_global.num_vnis > 1)
+    if (!MPIDI_OFI_adapt_can_greet())
         return MPIDI_OFI_ADAPT_GREETING__NEVER;
     uint64_t match_bits = MPIDI_OFI_init_sendtag(context, MPIDI_ADAPT_GREETING_TAG, 0);
     ssize_t result = fi_tinjectdata(MPIDI_OFI_global.ctx[0].tx, NULL, 0, (uint64_t) index,
