@@ -368,7 +368,8 @@ int Pass::cap(const Job &job) const
     return job.wished_size > 0 ? std::min(most, job.wished_size) : most;
 }
 
-/* A first job that will start soon would only take the cores back. */
+/* A first job that will start soon would only take the cores back.  While others wait for nodes, whoever gives
+ * them gives none to us, and refusals would only make our jobs pause. */
 bool Pass::worth_growing() const
 {
     return !reservation_ || reservation_->time_ms() == NEVER ||
@@ -387,7 +388,8 @@ void Pass::spread()
         each.cap = may_grow ? cap(*each.job) : each.size;
         growing.push_back(std::move(each));
     }
-    add_running(idle && worth_growing() ? state_.indices().elastic : state_.indices().roomy, growing);
+    bool may_take = idle && state_.wanted_nodes == 0 && worth_growing();
+    add_running(may_take ? state_.indices().elastic : state_.indices().roomy, growing);
     fill_own_nodes(growing);
     if (idle) {
         grow_to_level(growing);

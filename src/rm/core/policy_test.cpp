@@ -405,6 +405,24 @@ TEST_F(WholeNodesTest, others_are_ahead_of_our_own_queue)
     EXPECT_EQ(driver.core.state().indices().free_cores, 4);
 }
 
+TEST_F(WholeNodesTest, nobody_grows_into_more_nodes_while_others_wait)
+{
+    driver.send(NodeSuspect{"n3", "in use"});
+    JobId first = driver.submit(malleable(1, 16));
+    driver.run(first);
+    ASSERT_EQ(driver.job(first).size(), 12);
+    driver.send(NodesWanted{1, "others"});
+    driver.commit(first);
+    ASSERT_EQ(driver.job(first).size(), 8);
+    driver.send(NodeUp{"n3", 4});       /* one is theirs, and the other is not for growing */
+    driver.wait(MINUTE);
+    EXPECT_EQ(driver.job(first).requests, 1u);
+    JobId starts = driver.submit(rigid(1));
+    EXPECT_EQ(state_of(driver, starts), JobState::STARTING);
+    driver.send(NodesWanted{0, ""});
+    EXPECT_EQ(resized(), 12);
+}
+
 TEST_F(WholeNodesTest, nobody_goes_below_the_minimum_or_gives_way_in_vain)
 {
     JobId first = driver.submit(malleable(8, 16));
