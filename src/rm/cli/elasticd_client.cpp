@@ -94,8 +94,7 @@ Exchange::Exchange(const Address &address, const std::string &method, const std:
     : curl_((start_libcurl(), curl_easy_init()), curl_easy_cleanup),
       headers_(nullptr, curl_slist_free_all),
       address_name_(address.name()),
-      sent_(body ? body->dump(-1, ' ', false, Json::error_handler_t::replace) : ""),
-      patience_(patience)
+      sent_(body ? body->dump(-1, ' ', false, Json::error_handler_t::replace) : "")
 {
     CURL *curl = curl_.get();
     std::string url = (address.socket.empty() ? address.url : "http://localhost") + path;

@@ -62,7 +62,6 @@ class Exchange {
     std::unique_ptr<CURL, void (*)(CURL *)> curl_;
     std::unique_ptr<curl_slist, void (*)(curl_slist *)> headers_;
     std::string address_name_, sent_, received_;
-    std::chrono::milliseconds patience_;
     char problem_[CURL_ERROR_SIZE] = "";
 };
 

@@ -45,6 +45,7 @@ class Victim:
     name: str
     strike: Callable[[Scene], None]
     expected: dict[int, set[str]]
+    prepare: Callable[[Scene], None] = lambda scene: None  # before the change
     mend: Callable[[Scene], None] = lambda scene: None  # before anything else is asked
     heal: Callable[[Scene], None] = lambda scene: None  # after the job has ended, or the change has
     shrinks: bool = False
@@ -68,6 +69,7 @@ class Scene:
         self.job = daemon.submit("elastic", f"{unit}:{2 * unit}", "serve")
         daemon.await_adaptive(self.job)
         daemon.await_size(self.job, 2 * unit)
+        self.placed = time.time()
         order = [node["name"] for node in daemon.show(self.job)["nodes"]]
         self.staying_host, self.other_host = order[0], order[-1]
         if shrinks:
@@ -142,6 +144,13 @@ class Scene:
     def kill_daemon_of_joining(self) -> None:
         pids = self.run.await_value(lambda: self.run.pids(self.other_host, "hydra_pmi_proxy"), "node daemon")
         self.kill(pids[0])
+
+    def await_saved_state(self) -> None:
+        """slurmctld saves its jobs every few seconds: what is younger when it is killed, it has forgotten afterwards."""
+        saved = Path(self.run.cluster.folder) / "slurm" / "state" / "job_state"
+        self.run.await_value(
+            lambda: saved.exists() and saved.stat().st_mtime > self.placed, "saved state of slurmctld"
+        )
 
     def kill_controller(self) -> None:
         self.kill(self.run.pids("head", "slurmctld")[0])
@@ -222,7 +231,14 @@ VICTIMS = [
         HOST_OF_JOINING,
         heal=lambda s: s.set_link("up"),
     ),
-    Victim("slurmctld", Scene.kill_controller, ALWAYS_GOES_ON, mend=Scene.start_controller, slurm_only=True),
+    Victim(  # it goes on, unless slurmctld has forgotten the Slurm job of the new node, and takes that away
+        "slurmctld",
+        Scene.kill_controller,
+        dict.fromkeys(STEPS, EITHER),
+        prepare=Scene.await_saved_state,
+        mend=Scene.start_controller,
+        slurm_only=True,
+    ),
     Victim(
         "slurmd of joining processes", Scene.kill_slurmd, ALWAYS_GOES_ON, mend=Scene.start_slurmd, slurm_only=True
     ),
@@ -234,6 +250,7 @@ SAMPLE = {("hosts", "joining process", 2), ("hosts", "host of joining processes"
 def cell(backend: str, victim: Victim, step: int, run: HostRun) -> None:
     scene = Scene(run, backend, victim.shrinks)
     daemon = scene.daemon
+    victim.prepare(scene)
     scene.at_step(step)
     victim.strike(scene)
     began = time.monotonic()
