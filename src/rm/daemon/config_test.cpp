@@ -59,6 +59,7 @@ TEST(ConfigTest, ErrorsSayWhereAndWhat)
     EXPECT_NE(error_of("[backend]\nkind = \"pbs\"").find("must be one of local, hosts, slurm"), std::string::npos);
     EXPECT_NE(error_of("[limits]\njobs = \"many\"").find("must be a whole number"), std::string::npos);
     EXPECT_NE(error_of("listen = 3").find("is a section"), std::string::npos);
+    EXPECT_NE(error_of("\n[^").find("test.toml:2: "), std::string::npos);
     EXPECT_NE(error_of("[access]\nadministrators = [1]").find("list of texts"), std::string::npos);
     EXPECT_NE(error_of("state_dir = \"here\"").find("absolute"), std::string::npos);
     EXPECT_NE(error_of("[listen]\ntcp = \"127.0.0.1:1\"").find("tokens_file"), std::string::npos);
