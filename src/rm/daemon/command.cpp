@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "daemon/words.h"
+
 namespace elastic::rm {
 
 namespace {
@@ -29,15 +31,6 @@ Descriptor file_with(const std::string &text)
     if (file.is_open())
         lseek(file.get(), 0, SEEK_SET);
     return file;
-}
-
-std::vector<char *> pointers(const std::vector<std::string> &texts)
-{
-    std::vector<char *> list;
-    for (const std::string &text : texts)
-        list.push_back(const_cast<char *>(text.c_str()));
-    list.push_back(nullptr);
-    return list;
 }
 
 std::string name_of_variable(const std::string &entry)
@@ -58,14 +51,6 @@ std::vector<std::string> environment_for(const CommandSpec &spec)
             list.emplace_back(*entry);
     list.insert(list.end(), spec.variables.begin(), spec.variables.end());
     return list;
-}
-
-std::string join(const std::vector<std::string> &words)
-{
-    std::string text;
-    for (const std::string &word : words)
-        text += (text.empty() ? "" : " ") + word;
-    return last_line(text, 200);
 }
 
 struct Pipe {
@@ -99,7 +84,7 @@ pid_t spawn(const CommandSpec &spec, int input, int output, int errors, int &err
     /* A session of its own: whatever it runs is in its group, and no terminal can ask for a password. */
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
     auto variables = environment_for(spec);
-    auto words = pointers(spec.words), environment = pointers(variables);
+    auto words = pointers_to(spec.words), environment = pointers_to(variables);
     pid_t pid = 0;
     error = posix_spawnp(&pid, words[0], &files, &attributes, words.data(), environment.data());
     posix_spawn_file_actions_destroy(&files);
@@ -233,12 +218,13 @@ void Command::Run::ended(int status)
 
 std::string Command::Run::problem() const
 {
+    std::string what = last_line(join_words(spec.words), 200);
     std::string said = last_line(end.errors.empty() ? end.output : end.errors);
     said = said.empty() ? "" : ": " + said;
     if (end.timed_out)
-        return join(spec.words) + " gave no answer within " + std::to_string(spec.limit_ms) + " ms" + said;
+        return what + " gave no answer within " + std::to_string(spec.limit_ms) + " ms" + said;
     if (end.exit_code != 0)
-        return join(spec.words) + " ended with code " + std::to_string(end.exit_code) + said;
+        return what + " ended with code " + std::to_string(end.exit_code) + said;
     return "";
 }
 

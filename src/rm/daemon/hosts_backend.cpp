@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "daemon/log.h"
+#include "daemon/words.h"
 
 namespace elastic::rm {
 
@@ -42,14 +43,6 @@ std::vector<std::string> ssh_options(const Settings &settings)
     int64_t seconds = std::max<int64_t>(settings.check_timeout_ms / 1000, 1);
     options.insert(options.end(), {"-o", "BatchMode=yes", "-o", "ConnectTimeout=" + std::to_string(seconds)});
     return options;
-}
-
-std::string join(const std::vector<std::string> &words)
-{
-    std::string text;
-    for (const std::string &word : words)
-        text += (text.empty() ? "" : " ") + word;
-    return text;
 }
 
 }  // namespace
@@ -139,7 +132,7 @@ std::vector<std::string> HostsBackend::launcher_options() const
 std::vector<std::string> HostsBackend::launcher_environment() const
 {
     std::vector<std::string> variables = {"HYDRA_LAUNCHER=ssh",
-                                          "HYDRA_LAUNCHER_EXTRA_ARGS=" + join(ssh_options(settings_))};
+                                          "HYDRA_LAUNCHER_EXTRA_ARGS=" + join_words(ssh_options(settings_))};
     if (settings_.ssh != "ssh")
         variables.push_back("HYDRA_LAUNCHER_EXEC=" + settings_.ssh);
     return variables;
@@ -241,7 +234,7 @@ void HostsBackend::looked(Host &host, const CommandEnd &end)
     looks_--;
     loop_.cancel(host.slow_timer);
     host.slow_timer = 0;
-    std::string by_hand = join(ssh_words()) + " " + host.name;
+    std::string by_hand = join_words(ssh_words()) + " " + host.name;
     HostLook seen = judge(host.name, end, files_, host.asked_ms, unix_ms(), by_hand);
     if (seen.health == HostHealth::WELL)
         well(host, seen);

@@ -78,16 +78,24 @@ struct SlurmClient::Looking {
     }
 };
 
-void SlurmClient::look(const std::string &partition, Looked done)
+std::shared_ptr<SlurmClient::Looking> SlurmClient::begin_look(const std::string &partition, bool ended, int listings,
+                                                              Looked done)
 {
     auto looking = std::make_shared<Looking>();
     looking->done = std::move(done);
     looking->answer.kind = SlurmAnswer::Kind::GOOD;
-    looking->open = 2;
+    looking->open = listings;
     std::string marker = draw_marker();
-    run(jobs_command(partition, marker, false), 0, [looking, marker](const SlurmAnswer &end) {
+    run(jobs_command(partition, marker, ended), 0, [looking, marker](const SlurmAnswer &end) {
         looking->part(end, parse_jobs, marker, looking->look.jobs);
     });
+    return looking;
+}
+
+void SlurmClient::look(const std::string &partition, Looked done)
+{
+    auto looking = begin_look(partition, false, 2, std::move(done));
+    std::string marker = draw_marker();
     run(nodes_command(partition, marker), 0, [looking, marker](const SlurmAnswer &end) {
         looking->part(end, parse_nodes, marker, looking->look.nodes);
     });
@@ -95,14 +103,7 @@ void SlurmClient::look(const std::string &partition, Looked done)
 
 void SlurmClient::look_at_ended(const std::string &partition, Looked done)
 {
-    auto looking = std::make_shared<Looking>();
-    looking->done = std::move(done);
-    looking->answer.kind = SlurmAnswer::Kind::GOOD;
-    looking->open = 1;
-    std::string marker = draw_marker();
-    run(jobs_command(partition, marker, true), 0, [looking, marker](const SlurmAnswer &end) {
-        looking->part(end, parse_jobs, marker, looking->look.jobs);
-    });
+    begin_look(partition, true, 1, std::move(done));
 }
 
 }  // namespace elastic::rm

@@ -38,6 +38,8 @@ class SlurmClient {
 
   private:
     struct Looking;
+    /* Asks for the jobs; `listings`: how many answers, theirs included, make the look. */
+    std::shared_ptr<Looking> begin_look(const std::string &partition, bool ended, int listings, Looked done);
     void forget(uint64_t number);
 
     Loop &loop_;

@@ -7,6 +7,7 @@
 #include "daemon/slurm_backend.h"
 #include "daemon/slurm_launch.h"
 #include "daemon/step_spec.h"
+#include "daemon/words.h"
 
 namespace elastic::rm {
 
@@ -174,10 +175,7 @@ void SlurmBackend::next_order(JobId id)
     if (order.act == SlurmAct::CANCEL || order.act == SlurmAct::MERGE)
         set.ended_by_us.insert(order.id);
     Words words = words_of(id, set, order);
-    std::string text;
-    for (const std::string &word : words)
-        text += (text.empty() ? "" : " ") + word;
-    log_line(LogLevel::DEBUG, "to Slurm", {{"job", id}, {"command", text}});
+    log_line(LogLevel::DEBUG, "to Slurm", {{"job", id}, {"command", join_words(words)}});
     int64_t wait_ms = order.act == SlurmAct::ALLOCATE && set.waited ? settings_.slurm_wait_ms : 0;
     client_.run(std::move(words), wait_ms, [this, id](const SlurmAnswer &answer) { order_done(id, answer); });
 }

@@ -19,6 +19,7 @@
 
 #include "daemon/as_user.h"
 #include "daemon/log.h"
+#include "daemon/words.h"
 
 namespace elastic::rm {
 
@@ -88,15 +89,6 @@ void reset_signals()
     sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-std::vector<char *> pointers(const std::vector<std::string> &texts)
-{
-    std::vector<char *> list;
-    for (const std::string &text : texts)
-        list.push_back(const_cast<char *>(text.c_str()));
-    list.push_back(nullptr);
-    return list;
-}
-
 [[noreturn]] void become_program(int report, const StepSpec &spec, pid_t parent)
 {
     setpgid(0, 0);
@@ -111,7 +103,7 @@ std::vector<char *> pointers(const std::vector<std::string> &texts)
     open_files(report, spec);
     set_limits(spec);
     reset_signals();
-    auto arguments = pointers(spec.arguments), environment = pointers(spec.environment);
+    auto arguments = pointers_to(spec.arguments), environment = pointers_to(spec.environment);
     environ = environment.data();       /* execvp looks for PATH there */
     execvp(arguments[0], arguments.data());
     give_up(report, "cannot run", arguments[0]);

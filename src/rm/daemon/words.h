@@ -1,0 +1,19 @@
+/* Lists of texts as programs get them: argument and environment vectors, and command lines for people.  Pure. */
+
+#ifndef ELASTIC_RM_WORDS_H_INCLUDED
+#define ELASTIC_RM_WORDS_H_INCLUDED
+
+#include <string>
+#include <vector>
+
+namespace elastic::rm {
+
+/* Separated by blanks, not quoted: for messages. */
+std::string join_words(const std::vector<std::string> &words);
+
+/* What exec and posix_spawn want, with the null at its end; valid as long as `texts` is. */
+std::vector<char *> pointers_to(const std::vector<std::string> &texts);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_WORDS_H_INCLUDED */
