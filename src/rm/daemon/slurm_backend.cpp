@@ -223,11 +223,13 @@ void SlurmBackend::looked(const SlurmAnswer &answer, const SlurmLook &look)
         return look_soon(retry_ms_);
     }
     answers();
+    /* What our job gave back may be somebody else's already: first it is not ours, then it is theirs, and only then do
+     * they wait for nothing more.  In any other order it would be taken for free. */
+    answer_releases(look);
     for (EventContent &event : node_events(*state_, look.nodes, look.jobs, cluster_))
         tell_(std::move(event));
-    reconcile_all(look);
-    answer_releases(look);
     wanted_by_others(look);
+    reconcile_all(look);
     int64_t pause_ms = settings_.slurm_poll_ms;
     if (!releases_.empty())
         pause_ms = std::min(pause_ms, RELEASE_LOOK_MS);

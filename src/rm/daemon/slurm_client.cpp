@@ -23,11 +23,22 @@ std::string draw_marker()
     return text;
 }
 
-SlurmAnswer unreadable(const std::string &problem)
+/* The answer, or why it cannot be read. */
+template <class Row>
+SlurmAnswer read_listing(const SlurmAnswer &answer,
+                         Result<std::vector<Row>> (*parse)(std::string_view text, const std::string &marker),
+                         const std::string &marker, std::vector<Row> &rows)
 {
-    SlurmAnswer answer;
-    answer.problem = problem;
-    return answer;
+    if (!answer.good())
+        return answer;
+    auto parsed = parse(answer.output, marker);
+    if (parsed) {
+        rows = std::move(parsed.value());
+        return answer;
+    }
+    SlurmAnswer unreadable;
+    unreadable.problem = parsed.error();
+    return unreadable;
 }
 
 }  // namespace
@@ -56,54 +67,30 @@ void SlurmClient::forget(uint64_t number)
     loop_.after(0, [kept] {});
 }
 
-/* The two listings of a look; whichever comes last tells. */
-struct SlurmClient::Looking {
-    Looked done;
-    SlurmLook look;
-    SlurmAnswer answer;         /* of the first that went wrong */
-    int open = 0;
-
-    template <class Row> using Read = Result<std::vector<Row>> (*)(std::string_view text, const std::string &marker);
-
-    template <class Row>
-    void part(const SlurmAnswer &end, Read<Row> read, const std::string &marker, std::vector<Row> &rows)
-    {
-        auto parsed = end.good() ? read(end.output, marker) : Result<std::vector<Row>>(Error{""});
-        if (parsed)
-            rows = std::move(parsed.value());
-        else if (answer.good())
-            answer = end.good() ? unreadable(parsed.error()) : end;
-        if (--open == 0)
-            done(answer, look);
-    }
-};
-
-std::shared_ptr<SlurmClient::Looking> SlurmClient::begin_look(const std::string &partition, bool ended, int listings,
-                                                              Looked done)
-{
-    auto looking = std::make_shared<Looking>();
-    looking->done = std::move(done);
-    looking->answer.kind = SlurmAnswer::Kind::GOOD;
-    looking->open = listings;
-    std::string marker = draw_marker();
-    run(jobs_command(partition, marker, ended), 0, [looking, marker](const SlurmAnswer &end) {
-        looking->part(end, parse_jobs, marker, looking->look.jobs);
-    });
-    return looking;
-}
-
 void SlurmClient::look(const std::string &partition, Looked done)
 {
-    auto looking = begin_look(partition, false, 2, std::move(done));
     std::string marker = draw_marker();
-    run(nodes_command(partition, marker), 0, [looking, marker](const SlurmAnswer &end) {
-        looking->part(end, parse_nodes, marker, looking->look.nodes);
+    run(nodes_command(partition, marker), 0, [this, partition, marker, done](const SlurmAnswer &answer) {
+        SlurmLook look;
+        SlurmAnswer read = read_listing(answer, parse_nodes, marker, look.nodes);
+        if (!read.good())
+            return done(read, look);
+        list_jobs(partition, false, std::move(look), done);
     });
 }
 
 void SlurmClient::look_at_ended(const std::string &partition, Looked done)
 {
-    begin_look(partition, true, 1, std::move(done));
+    list_jobs(partition, true, {}, std::move(done));
+}
+
+void SlurmClient::list_jobs(const std::string &partition, bool ended, SlurmLook look, Looked done)
+{
+    std::string marker = draw_marker();
+    run(jobs_command(partition, marker, ended), 0,
+        [look = std::move(look), marker, done = std::move(done)](const SlurmAnswer &answer) mutable {
+            done(read_listing(answer, parse_jobs, marker, look.jobs), look);
+        });
 }
 
 }  // namespace elastic::rm

@@ -17,7 +17,7 @@
 
 namespace elastic::rm {
 
-/* All nodes and jobs of the partition at one time. */
+/* All nodes and jobs of the partition; the jobs are never older than the nodes. */
 struct SlurmLook {
     std::vector<SlurmNode> nodes;
     std::vector<SlurmJob> jobs;
@@ -37,9 +37,7 @@ class SlurmClient {
     void look_at_ended(const std::string &partition, Looked done);
 
   private:
-    struct Looking;
-    /* Asks for the jobs; `listings`: how many answers, theirs included, make the look. */
-    std::shared_ptr<Looking> begin_look(const std::string &partition, bool ended, int listings, Looked done);
+    void list_jobs(const std::string &partition, bool ended, SlurmLook look, Looked done);
     void forget(uint64_t number);
 
     Loop &loop_;

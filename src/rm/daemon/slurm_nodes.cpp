@@ -37,7 +37,7 @@ std::string trouble_of(const SlurmNode &node, bool booked, const SlurmJob *user,
         return with_reason("drained in Slurm", node.reason);
     if (node.state == SlurmNodeState::GONE)
         return with_reason("Slurm says " + node.word, node.reason);
-    if (node.state == SlurmNodeState::USED && !booked)
+    if ((node.state == SlurmNodeState::USED || user) && !booked)
         return why_used(user, cluster);
     return "";
 }

@@ -23,7 +23,7 @@ bool is_own(const SlurmJob &job, const std::string &cluster, const State &state)
 /* "Slurm job 17 of bob" */
 std::string name_of(const SlurmJob &job);
 
-/* What has changed for the core. */
+/* What has changed for the core; the jobs may be newer than the nodes. */
 std::vector<EventContent> node_events(const State &state, const std::vector<SlurmNode> &nodes,
                                       const std::vector<SlurmJob> &jobs, const std::string &cluster);
 

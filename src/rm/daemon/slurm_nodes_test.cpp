@@ -77,6 +77,15 @@ TEST_F(SlurmNodesTest, others_use_them_and_leave)
     EXPECT_EQ(look({nodes[1]}), "node_removed");
 }
 
+TEST_F(SlurmNodesTest, node_is_somebodys_as_soon_as_the_newer_listing_says_so)
+{
+    std::vector<SlurmNode> nodes = {slurm_node("h1", SlurmNodeState::IDLE)};
+    EXPECT_EQ(look(nodes), "node_up");
+    EXPECT_EQ(look(nodes, {slurm_job(18, {"h1"})}), "node_suspect");
+    EXPECT_EQ(why("h1"), "in use by Slurm job 18 of bob");
+    EXPECT_EQ(look(nodes, {waiting(19, 1, 5)}), "node_up");
+}
+
 /* What Slurm says may be older than what the core has booked. */
 TEST_F(SlurmNodesTest, a_node_that_is_booked_is_never_others)
 {

@@ -7,6 +7,7 @@
 #include "step_state.h"
 #include <pwd.h>
 #include <sys/uio.h>
+#include "bsci.h"
 #include "bscu.h"
 #include "pmci.h"
 #include "pmiserv.h"
@@ -251,6 +252,13 @@ int HYD_step_end_job(void)
     return 1;
 }
 
+static void end_job_now(const char *text)
+{
+    effect_tell_user(NULL, text);
+    HYD_step.failed = 1;
+    HYD_step_end_job();
+}
+
 static void effect_abort_step(void *context, const char *reason)
 {
     effect_tell_user(NULL, reason);
@@ -297,6 +305,16 @@ static void end_launchers(void)
             kill(HYD_bscu_pid_list[i], SIGTERM);
 }
 
+/* Hydra waits for all proxies, also for those that have not come up. */
+static void cut_off_proxies(void)
+{
+    for (struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next)
+        for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
+            if (p->control_fd == HYD_FD_UNSET)
+                p->control_fd = HYD_FD_CLOSED;
+    HYD_pmcd_pmiserv_cleanup_all_pgs();
+}
+
 void HYD_step_tick(void)
 {
     int64_t now = HYD_step_now_ms();
@@ -304,7 +322,7 @@ void HYD_step_tick(void)
     if (HYD_step.abort_ms >= 0 && HYD_step.abort_ms <= now) {
         HYD_step.abort_ms = -1;
         if (HYD_step.ending) {
-            HYD_pmcd_pmiserv_cleanup_all_pgs();
+            cut_off_proxies();
             end_launchers();
         } else
             HYD_step_end_job();
@@ -622,15 +640,25 @@ int HYD_step_proxy_lost(struct HYD_proxy *proxy)
         char text[512];
         MPL_snprintf(text, sizeof(text), "host %s is lost: its node daemon was killed or cannot be "
                      "reached any more; the job ends", proxy->node->hostname);
-        effect_tell_user(NULL, text);
-        HYD_step.failed = 1;
-        HYD_step_end_job();
+        end_job_now(text);
     }
     struct HYD_step_proxy *p = &g->proxies[proxy->proxy_id];
     while (p->freed < p->processes)
         note_exit(p);
     HYD_step_cleanup_proxy(proxy);
     return 1;
+}
+
+void HYD_step_launch_failed(const struct HYD_proxy *proxy)
+{
+    char text[512];
+
+    if (HYD_step.ending)
+        return;
+    MPL_snprintf(text, sizeof(text), "host %s: its node daemon could not be started by %s (see the message above): "
+                 "is the host up, can you log in there without being asked, and is this installation there?  "
+                 "The job ends", proxy->node->hostname, HYDT_bsci_info.launcher);
+    end_job_now(text);
 }
 
 int HYD_step_counted_processes(const struct HYD_proxy *proxy)

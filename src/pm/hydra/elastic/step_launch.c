@@ -17,6 +17,7 @@
 #include "step_state.h"
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include "bsci.h"
 #include "bscu.h"
 #include "demux_internal.h"
@@ -441,11 +442,30 @@ static void compact_launcher_lists(void)
     HYD_bscu_fd_count = n;
 }
 
+/* The job's own launch: Hydra waits for the launchers when all is over, and would take the exit code of
+ * one that failed, or that was ended with the job, for an error of its own.  Whether to leave it to Hydra. */
+static int left_to_hydra(const struct HYD_step_group *g, const struct HYD_step_proxy *p)
+{
+    siginfo_t info = {.si_code = 0 };
+
+    if (g->group != 0 || HYD_step.ending)
+        return 0;
+    if (p->proxy->control_fd != HYD_FD_UNSET)
+        return 1;
+    /* One that ends well without a word may have left the daemon running. */
+    return waitid(P_PID, (id_t) p->launcher_pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+        (info.si_code == CLD_EXITED && info.si_status == 0);
+}
+
 static void launcher_ended(struct HYD_step_group *g, int i)
 {
     struct HYD_step_proxy *p = &g->proxies[i];
     int ignored;
 
+    if (left_to_hydra(g, p)) {
+        close_fd(&p->launcher_watch);
+        return;
+    }
     waitpid(p->launcher_pid, &ignored, WNOHANG);        /* or Hydra has, at its end */
     for (int k = 0; k < HYD_bscu_pid_count; k++)
         if (HYD_bscu_pid_list[k] == p->launcher_pid)
@@ -454,8 +474,11 @@ static void launcher_ended(struct HYD_step_group *g, int i)
     close_fd(&p->launcher_watch);
     compact_launcher_lists();
     /* A proxy that said nothing yet may have left a last word in the socket: hello_cb sees it. */
-    if (p->proxy->control_fd == HYD_FD_UNSET && p->launch_fd < 0)
-        proxy_failed(g, i);
+    if (p->proxy->control_fd != HYD_FD_UNSET || p->launch_fd >= 0)
+        return;
+    proxy_failed(g, i);
+    if (g->group == 0)
+        HYD_step_launch_failed(p->proxy);
 }
 
 static HYD_status launcher_cb(int fd, HYD_event_t events, void *userp)
@@ -496,6 +519,13 @@ static HYD_status watch_launchers(struct HYD_step_group *g, int first)
 
   fn_fail:
     goto fn_exit;
+}
+
+HYD_status HYD_step_watch_launch(int first)
+{
+    struct HYD_step_group *g = HYD_step_find_group(0);
+
+    return g ? watch_launchers(g, first) : HYD_SUCCESS;
 }
 
 /* ---- launch ------------------------------------------------------------------------------------ */

@@ -2,6 +2,9 @@
  * What Hydra's launchers lack when processes are started while a job runs.  Hydra calls launchers through
  * HYDT_bsci_fns; HYD_step_use_launcher puts a function of this file before the stock one.
  *
+ * All: a launcher of the job's own launch that fails is noticed.  Stock waits for its node daemon for ever, and so do
+ * we for jobs that have nothing to do with adaptations.
+ *
  * ssh: the stock launcher remembers its connections to each host and sleeps when there are many in
  * little time.  mpiexec must never sleep while a job runs, and an adaptation makes one connection to a
  * host: for groups after the launch it starts with a clean memory.
@@ -22,8 +25,9 @@
 #include "demux.h"
 #include "tools/bootstrap/external/ssh.h"
 
-static HYD_status(*stock_launch) (char **args, struct HYD_proxy * proxy_list, int use_rmk,
-                                  int *control_fd);
+typedef HYD_status(*launch_function) (char **args, struct HYD_proxy * proxy_list, int use_rmk,
+                                      int *control_fd);
+static launch_function stock_launch, launch_by_name;
 
 static int is_launch(const struct HYD_proxy *proxy_list)
 {
@@ -194,11 +198,30 @@ static HYD_status launch_by_slurm(char **args, struct HYD_proxy *proxy_list, int
 
 /* ------------------------------------------------------------------------------------------------ */
 
+static HYD_status launch(char **args, struct HYD_proxy *proxy_list, int use_rmk, int *control_fd)
+{
+    int first = HYD_bscu_pid_count;
+    HYD_status status = launch_by_name(args, proxy_list, use_rmk, control_fd);
+
+    HYDU_ERR_POP(status, "unable to launch\n");
+    if (is_launch(proxy_list)) {
+        status = HYD_step_watch_launch(first);
+        HYDU_ERR_POP(status, "unable to watch the launchers\n");
+    }
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
 void HYD_step_use_launcher(void)
 {
-    stock_launch = HYDT_bsci_fns.launch_procs;
+    stock_launch = launch_by_name = HYDT_bsci_fns.launch_procs;
     if (!strcmp(HYDT_bsci_info.launcher, "slurm"))
-        HYDT_bsci_fns.launch_procs = launch_by_slurm;
+        launch_by_name = launch_by_slurm;
     else if (!strcmp(HYDT_bsci_info.launcher, "ssh"))
-        HYDT_bsci_fns.launch_procs = launch_by_ssh;
+        launch_by_name = launch_by_ssh;
+    HYDT_bsci_fns.launch_procs = launch;
 }

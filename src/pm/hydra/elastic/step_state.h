@@ -75,6 +75,8 @@ void HYD_step_send_signal(const struct HYD_proxy *proxy, int signum);
 /* Deferred calls. */
 void HYD_step_defer_placed(struct HYD_step_group *group);
 void HYD_step_defer_proxy_gone(struct HYD_step_group *group, int proxy);
+/* The node daemon of a host of the job's own launch could not be started: the job ends. */
+void HYD_step_launch_failed(const struct HYD_proxy *proxy);
 
 /* step_launch.c */
 int HYD_step_launch(void *context, uint32_t epoch, int count, int pre, uint32_t first_uid,
@@ -83,6 +85,8 @@ int HYD_step_launch(void *context, uint32_t epoch, int count, int pre, uint32_t 
 void HYD_step_kill_group(void *context, int group);
 /* The record of the launch itself. */
 HYD_status HYD_step_adopt_launch(void);
+/* Watches the processes that launch its proxies: `first` and following of HYD_bscu_pid_list. */
+HYD_status HYD_step_watch_launch(int first);
 void HYD_step_free_group(struct HYD_step_group *group);
 
 /* step_launchers.c: what the stock launchers lack */

@@ -86,11 +86,12 @@ class Slurm(Managed):
     def await_empty(self) -> None:
         self.run.await_value(lambda: not self.slurm("squeue", "-h"), "empty queue of Slurm")
 
-    def never(self, seconds: float, what: str, happens: Callable[[], bool]) -> None:
+    def never(self, seconds: float, what: str, happens: Callable[[], Any]) -> None:
         """Several looks of elasticd at Slurm long."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            self.run.check(not happens(), what)
+            found = happens()
+            self.run.check(not found, f"{what}: {found}")
             time.sleep(0.1)
 
     def resize(self, job: int, size: int) -> None:
@@ -184,6 +185,29 @@ def rm_slurm_forced_merge(run: HostRun) -> None:
     daemon.finish()
 
 
+@case("W6 C7", nodes=3, with_slurm=True, cpus=(2, 4, 1))
+def rm_slurm_nodes_of_different_size(run: HostRun) -> None:
+    """Each node gets as many processes as it has cores, whoever has it."""
+    cores = {"h1": 2, "h2": 4, "h3": 1}
+    daemon = Slurm(run)
+    job = daemon.submit("elastic", "1:16", "serve")
+    daemon.await_adaptive(job)
+    daemon.await_agreed(job, 7)
+    run.check(daemon.places(job) == cores, f"it is on {daemon.places(job)}")
+    daemon.resize(job, 2)
+    daemon.await_agreed(job, 2)
+    free = {node: count for node, count in cores.items() if node not in daemon.places(job)}
+    rigid = daemon.submit("rigid", str(sum(free.values())), "serve")
+    daemon.await_adaptive(rigid)
+    run.check(daemon.places(rigid) == free, f"it is on {daemon.places(rigid)}; these are free: {free}")
+    daemon.let_end(rigid)
+    daemon.resize(job, 7)
+    daemon.await_agreed(job, 7)
+    run.check(daemon.places(job) == cores, f"it is on {daemon.places(job)}")
+    daemon.let_end(job)
+    daemon.finish()
+
+
 # ---- others who wait -----------------------------------------------------------------------------------
 
 
@@ -202,7 +226,7 @@ def rm_slurm_gives_way(run: HostRun) -> None:
     more = daemon.others(1, "600")
     run.await_value(lambda: daemon.state_of(more) == "PENDING" and daemon.rows("-j", more, "-o", "%r")[0][0] in ("Resources", "Priority"), "a job that waits")
     changes = len(daemon.records("requested", job))
-    daemon.never(3, "it gave way below its minimum, or in vain", lambda: len(daemon.records("requested", job)) != changes)
+    daemon.never(3, "it gave way below its minimum, or in vain", lambda: daemon.records("requested", job)[changes:])
     daemon.cancel_others(others, more)
     daemon.await_agreed(job, 16)
     daemon.let_end(job)
@@ -245,15 +269,30 @@ def rm_slurm_cancelled_outside(run: HostRun) -> None:
     daemon.finish()
 
 
-def slow_salloc(run: HostRun) -> Path:
-    """A salloc that answers late: what lies between the allocation and its answer lasts long enough to be hit."""
+def replace_command(run: HostRun, name: str, script: str) -> None:
+    """For whatever is started from here on."""
     folder = run.work / "bin"
     folder.mkdir()
-    script = folder / "salloc"
-    script.write_text(f'#!/bin/sh\n/usr/bin/salloc "$@"\ncode=$?\n: >{run.work}/allocated\nsleep 5\nexit $code\n', encoding="utf-8")
-    script.chmod(0o755)
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    (folder / name).chmod(0o755)
     run.environment["PATH"] = f"{folder}:{run.environment['PATH']}"
+
+
+def slow_salloc(run: HostRun) -> Path:
+    """A salloc that answers late: what lies between the allocation and its answer lasts long enough to be hit."""
+    replace_command(run, "salloc", f'/usr/bin/salloc "$@"\ncode=$?\n: >{run.work}/allocated\nsleep 5\nexit $code')
     return run.work / "allocated"
+
+
+@case("E3", nodes=2, with_slurm=True)
+def rm_slurm_srun_fails(run: HostRun) -> None:
+    """A launch that Slurm does not start on one of the nodes ends, names the node, and gives all nodes back."""
+    replace_command(run, "srun", 'case "$*" in *"--nodelist h2 "*) echo "srun: error: no" >&2; exit 1;; esac\nexec /usr/bin/srun "$@"')
+    daemon = Slurm(run)
+    shown = daemon.await_end(daemon.submit("wide", "8", "serve"), "FAILED")
+    said = daemon.output(shown)
+    run.check(re.search("^host h2: its node daemon could not be started by slurm", said, re.M), f"it says: {said}")
+    daemon.finish()
 
 
 @case("", nodes=2, with_slurm=True, deadline_s=240)

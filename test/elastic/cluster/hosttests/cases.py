@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +38,7 @@ class Case:
     full: bool
     deadline_s: float
     accounting: bool = False
+    cpus: Sequence[int] = (4,)
 
 
 CASES: list[Case] = []
@@ -50,10 +51,11 @@ def case(
     with_slurm: bool = False,
     deadline_s: float = 180,
     accounting: bool = False,
+    cpus: Sequence[int] = (4,),
 ) -> Callable[[Callable[[HostRun], None]], Callable[[HostRun], None]]:
     def note(drive: Callable[[HostRun], None]) -> Callable[[HostRun], None]:
         slurm = with_slurm or accounting
-        CASES.append(Case(drive.__name__, drive, clauses.split(), nodes, slurm, full, deadline_s, accounting))
+        CASES.append(Case(drive.__name__, drive, clauses.split(), nodes, slurm, full, deadline_s, accounting, cpus))
         return drive
 
     return note
@@ -335,6 +337,20 @@ def host_without_ssh(run: HostRun) -> None:
     refused(run, job, "2", "--hosts", "nowhere", names=r"nowhere")
     resize(run, "2", "--hosts", "h4")
     stop(run, job, 1, 2)
+
+
+@case("E3", nodes=4)
+def launch_over_host_without_ssh(run: HostRun) -> None:
+    """A job one host of which cannot be reached by ssh ends and names it, also if another one does not answer at all."""
+    for pid in run.pids("h2", "sshd"):
+        os.kill(pid, 9)
+    for sizes, hosts_of in (("2", "h1,h2"), ("4", "h1,h3,h2,h4")):
+        if sizes == "4":
+            run.crash("h4")
+        job = run.mpiexec(["-launcher", "ssh", "-hosts", hosts_of, "-ppn", "1", "--adapt-range", "1:8"], [], int(sizes), "serve")
+        ends_within(run, job, FAULT_S)
+        run.check(re.search("^host h2: its node daemon could not be started by ssh", job.err, re.M), f"it says: {job.err[-600:]}")
+        run.check("terminated badly" not in job.err, f"Hydra reports it, too: {job.err[-600:]}")
 
 
 @case("E3", nodes=2, full=True)

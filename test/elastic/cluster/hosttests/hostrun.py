@@ -26,12 +26,19 @@ class HostRun(TestRun):
     """A test in progress, on `nodes` hosts."""
 
     def __init__(
-        self, test: Test, setting: Setting, folder: Path, nodes: int, slurm: bool, accounting: bool = False
+        self,
+        test: Test,
+        setting: Setting,
+        folder: Path,
+        nodes: int,
+        slurm: bool,
+        accounting: bool = False,
+        cpus: Sequence[int] = (4,),
     ) -> None:
         super().__init__(test, setting, folder)
         self.environment["XDG_RUNTIME_DIR"] = f"/run/user/{os.getuid()}"
         self.place = folder / "c"
-        self.cluster: Cluster = command.up(self.place, nodes, with_slurm=slurm, accounting=accounting)
+        self.cluster: Cluster = command.up(self.place, nodes, with_slurm=slurm, cpus=cpus, accounting=accounting)
         self.files_before = {host.name: self._private_files(host) for host in self._all()}
         self.processes_before = {host.name: set(hosts.processes(host)) for host in self._all()}
 

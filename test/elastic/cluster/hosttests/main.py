@@ -45,7 +45,7 @@ def one(case: Case, setting: Setting, folder: Path) -> tuple[str, str, str]:
         return "skip", why, ""
     test = Test(case.name, case.clauses, 1, [], "cycle", [], deadline_s=case.deadline_s)
     try:
-        run = HostRun(test, setting, folder, case.nodes, case.slurm, case.accounting)
+        run = HostRun(test, setting, folder, case.nodes, case.slurm, case.accounting, case.cpus)
     except hosts.PlaygroundError as error:
         return "not ok", f"no playground: {error}", ""
     outcome, why = "ok", ""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import files, hosts, slurm, state
@@ -14,9 +16,12 @@ from .state import Cluster, PlaygroundError
 
 
 def up(
-    folder: Path, nodes: int, with_slurm: bool = False, cpus: int = 4, accounting: bool = False
+    folder: Path, nodes: int, with_slurm: bool = False, cpus: Sequence[int] = (4,), accounting: bool = False
 ) -> Cluster:
-    """Brings a playground up; what is left of an earlier one that broke off is removed before."""
+    """Brings a playground up; what is left of an earlier one that broke off is removed before.
+
+    `cpus`: that the nodes claim to have under Slurm, by turns.
+    """
     why = hosts.impossible() or (slurm.impossible(accounting) if with_slurm else "")
     if why:
         raise PlaygroundError(why)
@@ -36,11 +41,12 @@ def up(
         raise
 
 
-def _up(folder: Path, nodes: int, with_slurm: bool, cpus: int, accounting: bool) -> Cluster:
+def _up(folder: Path, nodes: int, with_slurm: bool, cpus: Sequence[int], accounting: bool) -> Cluster:
     names = hosts.addresses(nodes)
     files.write(folder, names)
     if with_slurm:
-        slurm.write(folder, [name for name in names if name != "head"], cpus, accounting)
+        turns = itertools.cycle(cpus)
+        slurm.write(folder, {name: next(turns) for name in names if name != "head"}, accounting)
     cluster = hosts.start(folder, nodes)
     if with_slurm:
         slurm.start(cluster, accounting)
@@ -135,6 +141,13 @@ def command_link(options: argparse.Namespace, folder: Path) -> int:
     return 0
 
 
+def _counts(text: str) -> list[int]:
+    counts = [int(word) for word in text.split(",")]
+    if min(counts) < 1:
+        raise ValueError
+    return counts
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="./run cluster", description="A private cluster of network namespaces on this machine (doc/cluster.md)."
@@ -147,7 +160,13 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--nodes", type=int, default=4, help="number of hosts: h1, h2, ... (default 4)")
     one.add_argument("--slurm", action="store_true", help="with a stock Slurm, its controller on the host `head`")
     one.add_argument("--accounting", action="store_true", help="--slurm with slurmdbd and MariaDB")
-    one.add_argument("--cpus", type=int, default=4, help="that each node claims to have under Slurm (default 4)")
+    one.add_argument(
+        "--cpus",
+        type=_counts,
+        default=[4],
+        metavar="N[,N...]",
+        help="that each node claims to have under Slurm, by turns (default 4)",
+    )
     one.set_defaults(function=command_up)
     commands.add_parser("down", help="end and remove it").set_defaults(function=command_down)
     commands.add_parser("status", help="show its hosts").set_defaults(function=command_status)

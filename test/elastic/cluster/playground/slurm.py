@@ -57,7 +57,8 @@ PriorityType=priority/basic
 KillWait=5
 SlurmdTimeout=20
 {accounting}
-NodeName={nodes} CPUs={cpus} RealMemory=1000 State=UNKNOWN
+NodeName=DEFAULT RealMemory=1000 State=UNKNOWN
+{nodes}
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=EXCLUSIVE
 """
 
@@ -102,12 +103,12 @@ def impossible(accounting: bool = False) -> str:
     return ""
 
 
-def write(folder: Path, names: list[str], cpus: int, accounting: bool) -> None:
-    """Makes the files; before the hosts start, since these put them in their place."""
+def write(folder: Path, cpus: dict[str, int], accounting: bool) -> None:
+    """Makes the files, for nodes of so many cores; before the hosts start, since these put them in their place."""
     for part in ("etc", "munge", "state"):
         (folder / "slurm" / part).mkdir(mode=0o755, parents=True)
-    nodes = f"h[1-{len(names)}]" if len(names) > 1 else names[0]
-    text = SLURM_CONF.format(folder=folder, nodes=nodes, cpus=cpus, accounting=ACCOUNTING * accounting)
+    nodes = "\n".join(f"NodeName={name} CPUs={count}" for name, count in cpus.items())
+    text = SLURM_CONF.format(folder=folder, nodes=nodes, accounting=ACCOUNTING * accounting)
     (folder / "slurm" / "etc" / "slurm.conf").write_text(text, encoding="utf-8")
     (folder / "slurm" / "etc" / "cgroup.conf").write_text(CGROUP_CONF, encoding="utf-8")
     if accounting:
