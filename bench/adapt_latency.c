@@ -214,18 +214,22 @@ static void move_state(const struct window *w, MPI_Comm intercomm, MPI_Comm new_
 
 /* ---- one adaptation ---------------------------------------------------------------------- */
 
-/* The results go to those who join, so that any process may leave later. */
-static void tell_results(MPI_Comm intercomm, int joined)
+/* The results go to those who join, so that any process may leave later: in the window if nobody stays,
+ * else after it, because who stays would wait in commit for a joining process that is at this. */
+static void tell_in_window(MPI_Comm intercomm, int joined)
 {
     int rank, root = 0;
 
-    if (intercomm == MPI_COMM_NULL)
-        return;
     if (!joined) {
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         root = rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
     }
     MPI_Bcast(&results, sizeof(results), MPI_BYTE, root, intercomm);
+}
+
+static void tell_after_window(void)
+{
+    MPI_Bcast(&results, sizeof(results), MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
 /* What this process has used so far. */
@@ -262,7 +266,8 @@ static void take_part(struct window *w, int joined)
 
     MPI_Comm_adapt_begin(&intercomm, &new_world, &w->staying, &w->leaving, &w->joining);
     add_part(parts, BEGIN, start);
-    tell_results(intercomm, joined);
+    if (w->staying == 0)
+        tell_in_window(intercomm, joined);
     moved = now_us();
     if (options.bytes > 0)
         move_state(w, intercomm, new_world, joined);
@@ -272,7 +277,9 @@ static void take_part(struct window *w, int joined)
     add_part(parts, COMMIT, start);
     parts[STAYED] = !joined;
     if (joined)
-        parts[STANDSTILL] = parts[CPU] = parts[FAULTS] = 0;
+        parts[STANDSTILL] = parts[BEGIN] = parts[COMMIT] = parts[CPU] = parts[FAULTS] = 0;
+    if (w->joining > 0 && w->staying > 0)
+        tell_after_window();
 }
 
 /* Mean time of a barrier on the world, on this process. */

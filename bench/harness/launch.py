@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -105,6 +106,7 @@ class Mpi:
 
     def __init__(self, name: str, prefix: Path, folder: Path) -> None:
         self.name = name
+        self.prefix = prefix
         self.bin = prefix / "bin"
         self.folder = folder / name
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -122,6 +124,14 @@ class Mpi:
             done = subprocess.run(words, capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 raise RunFailure(f"{' '.join(words)}\n{done.stderr[-2000:]}")
+            self._check_library(self.folder / source.stem)
+
+    def _check_library(self, program: Path) -> None:
+        """What is measured must be what it is called."""
+        listed = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=False).stdout
+        used = re.findall(r"libmpi\.so\S* => (\S+)", listed)
+        if used and not Path(used[0]).resolve().is_relative_to(self.prefix.resolve()):
+            raise RunFailure(f"{program} was compiled with {self.prefix} and would run with {used[0]}")
 
     def start(
         self,

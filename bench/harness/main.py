@@ -169,6 +169,8 @@ def main() -> int:
             file=sys.stderr,
         )
         return 2
+    # Programs find the library that they were compiled with by themselves.
+    os.environ.pop("LD_LIBRARY_PATH", None)
     stock = stock_prefix(options)
     bench = Bench(
         Mpi("ours", options.prefix.resolve(), folder), Mpi("stock", stock, folder) if stock else None,

@@ -20,4 +20,7 @@ int MPID_Adapt_greet(const struct pmi_adapt_plan *plan, int index);
 /* After MPID_Adapt_prepare on a joining process: whether those that greet it from other hosts have done so. */
 int MPID_Adapt_is_greeted(const struct pmi_adapt_plan *plan);
 
+/* After MPID_Adapt_prepare on a joining process: makes the communicators of the window, which needs nobody else. */
+int MPID_Adapt_make_comms(const struct pmi_adapt_plan *plan, int index);
+
 #endif /* MPIR_ADAPT_DEVICE_H_INCLUDED */

@@ -73,6 +73,9 @@ static int wait_for_window(void)
              * (directed receive). */
             mpi_errno = MPIR_Adapt_report_prepared(MPIR_Adapt.join_epoch);
             MPIR_ERR_CHECK(mpi_errno);
+            /* For the first time in its life, so that it takes longer than the others' begin. */
+            mpi_errno = MPID_Adapt_make_comms(MPIR_Adapt.plan, index);
+            MPIR_ERR_CHECK(mpi_errno);
             prepared = true;
         }
         if (prepared && !greeted && MPID_Adapt_is_greeted(MPIR_Adapt.plan)) {

@@ -67,7 +67,7 @@
  *   else wait on `wake`.
  * On the daemon's side (step 4):
  *   place:    plan_epoch = 0; plan_serial + 1; the plan's bytes; plan_epoch = epoch; gate = SHUT; wake all
- *   freeze:   limit = SHUT; gate = SHUT; full fence; read counts; limit = ceiling = max + margin; wake all
+ *   freeze:   limit = SHUT; gate = SHUT; full fence; read counts; limit = ceiling; wake all
  *   target T: limit = T; then agreed = epoch; wake all    (T >= ceiling of every board, same T for all)
  *   thaw:     limit = OPEN; plan_epoch = 0; wake all      (withdrawn before agreement; gate stays SHUT
  *             until the next release, so that processes look and give up what they have prepared)

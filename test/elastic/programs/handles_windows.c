@@ -128,8 +128,9 @@ static void after(void)
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     if (wins[0] != MPI_WIN_NULL) {
         ET_CHECK(deleted == N_WINS, "%d of %d callbacks were called", deleted, N_WINS);
-        /* the node's segment may have changed with the world; windows had at least one each */
-        ET_CHECK(mappings() <= mapped_before + 4, "%d mappings, %d before the windows", mappings(),
+        /* the node's segment may have changed with the world, and MPICH's pools have grown; a window has one
+         * mapping or two */
+        ET_CHECK(mappings() <= mapped_before + 5, "%d mappings, %d before the windows", mappings(),
                  mapped_before);
         for (int i = 0; i < N_WINS; i++) {
             is_stale(wins[i]);

@@ -21,6 +21,8 @@ static struct {
     MPIDI_av_table_t *old_table;        /* kept for operations in flight that point into it */
     MPIR_Comm *union_comm;
     MPIDI_Adapt_segment_t segment;      /* to move to; base is NULL where nobody joins */
+    MPIR_Comm *new_world, *intercomm;   /* until begin returns them */
+    bool has_comms;
 
     /* the communicator being made by make_comm, with its maps */
     MPIR_Comm *making;
@@ -432,7 +434,7 @@ static int make_intercomm(const struct pmi_adapt_plan *plan, MPIR_Comm ** interc
 static int make_union(const struct pmi_adapt_plan *plan)
 {
     if (window.union_comm)
-        return MPI_SUCCESS;     /* on a joining process, in expect_greetings */
+        return MPI_SUCCESS;     /* on a joining process, beforehand */
     return make_comm(MPIR_COMM_KIND__INTRACOMM, MPIDI_ADAPT_CONTEXT__UNION, plan->epoch,
                      window.index, range_map(0, window.size), no_map, "MPI_ADAPT_UNION",
                      &window.union_comm);
@@ -538,6 +540,30 @@ static int wait_for_addresses(const struct pmi_adapt_plan *plan)
     goto fn_exit;
 }
 
+int MPID_Adapt_make_comms(const struct pmi_adapt_plan *plan, int index)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (window.has_comms)
+        goto fn_exit;
+    mpi_errno = make_union(plan);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!(MPIDI_Adapt_plan_members(plan)[index].flags & PMI_ADAPT_MEMBER_LEAVING)) {
+        mpi_errno = make_new_world(plan, &window.new_world);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (window.joining) {
+        mpi_errno = make_intercomm(plan, &window.intercomm);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    window.has_comms = true;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPID_Adapt_begin(const struct pmi_adapt_plan *plan, int index,
                      MPIR_Comm ** intercomm, MPIR_Comm ** new_world)
 {
@@ -550,14 +576,12 @@ int MPID_Adapt_begin(const struct pmi_adapt_plan *plan, int index,
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = wait_for_addresses(plan);
     MPIR_ERR_CHECK(mpi_errno);
-    if (!(MPIDI_Adapt_plan_members(plan)[index].flags & PMI_ADAPT_MEMBER_LEAVING)) {
-        mpi_errno = make_new_world(plan, new_world);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-    if (window.joining) {
-        mpi_errno = make_intercomm(plan, intercomm);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
+    mpi_errno = MPID_Adapt_make_comms(plan, index);
+    MPIR_ERR_CHECK(mpi_errno);
+    *intercomm = window.intercomm;
+    *new_world = window.new_world;
+    window.intercomm = window.new_world = NULL;
+    window.has_comms = false;
 
   fn_exit:
     return mpi_errno;
@@ -591,6 +615,9 @@ static int take_down_world(MPIR_Comm * world)
 {
     int mpi_errno = MPI_SUCCESS;
 
+    MPIDI_POSIX_adapt_keep_collectives(world);
+    if (world->node_comm)
+        MPIDI_POSIX_adapt_keep_collectives(world->node_comm);
     mpi_errno = MPII_Coll_comm_cleanup(world);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Comm_free_hook(world);

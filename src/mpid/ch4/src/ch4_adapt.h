@@ -81,6 +81,8 @@ void MPIDI_POSIX_adapt_touch(const MPIDI_Adapt_segment_t * segment);
 int MPIDI_POSIX_adapt_renumber(int union_size, int shift);
 /* Begin on a host that processes join: moves to the new segment, which is this file's from here on. */
 int MPIDI_POSIX_adapt_move(const MPIDI_Adapt_segment_t * segment);
+/* Commit: what the collectives of this communicator of the former world use is given back by tidy. */
+void MPIDI_POSIX_adapt_keep_collectives(MPIR_Comm * comm);
 /* Commit: new_index[i] is the world rank of union index i, or -1. */
 int MPIDI_POSIX_adapt_commit(const int *new_index, int union_size, int new_size);
 /* Some time after commit, and before the next prepare: gives back the memory of the former world. */

@@ -271,6 +271,14 @@ static void drop_segment(void)
 /* Begin and commit make so many communicators at most, those for nodes and node roots included. */
 #define COMMS 16
 
+static void grow_pool(MPIDU_genq_private_pool_t pool)
+{
+    void *cell = NULL;
+
+    if (MPIDU_genq_private_pool_alloc_cell(pool, &cell) == MPI_SUCCESS && cell)
+        MPIDU_genq_private_pool_free_cell(pool, cell);
+}
+
 /* MPICH's pools grow by hundreds of objects at once, which touches a lot of fresh memory: better here
  * than when others wait.  What is taken is given back. */
 static void grow_pools(void)
@@ -286,10 +294,8 @@ static void grow_pools(void)
         }
     }
     for (int vci = 0; vci < MPIDI_global.n_vcis; vci++) {
-        void *cell = NULL;
-        MPIDU_genq_private_pool_t pool = MPIDI_global.per_vci[vci].unexp_pack_buf_pool;
-        if (MPIDU_genq_private_pool_alloc_cell(pool, &cell) == MPI_SUCCESS && cell)
-            MPIDU_genq_private_pool_free_cell(pool, cell);
+        grow_pool(MPIDI_global.per_vci[vci].unexp_pack_buf_pool);
+        grow_pool(MPIDI_global.per_vci[vci].request_pool);
     }
 }
 

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include "board.h"
 
@@ -91,6 +92,30 @@ void HYD_board_destroy(struct HYD_board *board)
     board->fd = -1;
 }
 
+static int64_t monotonic_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t) t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* Of the processes that probe. */
+static uint64_t greatest_count(const struct HYD_board *board)
+{
+    uint64_t greatest = 0;
+
+    for (uint32_t i = 0; i < board->control->slots; i++) {
+        if (board->ended[i] ||
+            __atomic_load_n(&board->slots[i].phase, __ATOMIC_ACQUIRE) == PMI_ADAPT_PHASE_NONE)
+            continue;
+        uint64_t count = __atomic_load_n(&board->slots[i].count, __ATOMIC_ACQUIRE);
+        if (count > greatest)
+            greatest = count;
+    }
+    return greatest;
+}
+
 int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, size_t bytes,
                     uint32_t participants)
 {
@@ -109,6 +134,8 @@ int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, 
         if (n > 0)
             done += (size_t) n;
     }
+    board->placed_us = monotonic_us();
+    board->placed_count = greatest_count(board);
     control->plan_bytes = bytes;
     control->participants = participants;
     __atomic_store_n(&control->committed, 0, __ATOMIC_RELAXED);
@@ -120,23 +147,31 @@ int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, 
     return 0;
 }
 
+/* The decision takes a message up and one down; a greater margin is not worth the delay if the
+ * program's pace changes. */
+#define LEAD_US 2000
+#define MARGIN_MOST 8
+
+static uint64_t margin_by_pace(const struct HYD_board *board, uint64_t count)
+{
+    int64_t elapsed_us = monotonic_us() - board->placed_us;
+    uint64_t made = count > board->placed_count ? count - board->placed_count : 0;
+
+    if (made == 0 || elapsed_us <= 0)
+        return 1;
+    uint64_t margin = (uint64_t) ((double) made * LEAD_US / (double) elapsed_us) + 1;
+    return margin < MARGIN_MOST ? margin : MARGIN_MOST;
+}
+
 uint64_t HYD_board_freeze(struct HYD_board *board, uint64_t margin)
 {
     struct pmi_adapt_control *control = board->control;
-    uint64_t ceiling = 0;
 
     __atomic_store_n(&control->limit, PMI_ADAPT_GATE_SHUT, __ATOMIC_SEQ_CST);
     __atomic_store_n(&control->gate, PMI_ADAPT_GATE_SHUT, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    for (uint32_t i = 0; i < control->slots; i++) {
-        if (board->ended[i] ||
-            __atomic_load_n(&board->slots[i].phase, __ATOMIC_ACQUIRE) == PMI_ADAPT_PHASE_NONE)
-            continue;
-        uint64_t count = __atomic_load_n(&board->slots[i].count, __ATOMIC_ACQUIRE);
-        if (count > ceiling)
-            ceiling = count;
-    }
-    ceiling += margin;
+    uint64_t count = greatest_count(board);
+    uint64_t ceiling = count + (margin ? margin : margin_by_pace(board, count));
     __atomic_store_n(&control->limit, ceiling, __ATOMIC_SEQ_CST);
     wake_all(control);
     return ceiling;

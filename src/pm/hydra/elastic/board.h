@@ -19,6 +19,8 @@ struct HYD_board {
     struct pmi_adapt_slot *slots;
     size_t bytes;               /* mapped: control and slots, not the plan */
     unsigned char *ended;       /* by slot: its process has ended */
+    int64_t placed_us;          /* monotonic time of the last plan, */
+    uint64_t placed_count;      /* and the greatest count then */
 };
 
 /* 0, or an errno value with nothing left behind. */
@@ -28,7 +30,9 @@ void HYD_board_destroy(struct HYD_board *board);
 /* Puts the plan on the board; `participants` of the local processes take part in it.  0 or errno. */
 int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, size_t bytes,
                     uint32_t participants);
-/* Step 4.  Returns the ceiling: no process passes that probe before target or thaw. */
+/* Step 4.  Returns the ceiling: no process passes that probe before target or thaw.  It is `margin` probes
+ * ahead of the greatest count; 0: as many as the fastest process makes in 2 ms at the pace that it has
+ * had since the plan was placed, 1 to 8. */
 uint64_t HYD_board_freeze(struct HYD_board *board, uint64_t margin);
 void HYD_board_target(struct HYD_board *board, uint32_t epoch, uint64_t target);
 void HYD_board_thaw(struct HYD_board *board);

@@ -117,7 +117,7 @@ void SimulatedJob::choose_options()
 {
     launch_size_ = static_cast<int>(between(1, 8));
     work_ = static_cast<int>(between(5, chance(0.2) ? 1000 : 200));
-    margin_ = static_cast<uint64_t>(between(1, 4));
+    margin_ = static_cast<uint64_t>(between(0, 4));
     delay_max_us_ = between(10, 20000);
     rigid_ = chance(0.03);
     launch_may_fail_ = chance(0.2);
@@ -359,9 +359,9 @@ void SimulatedJob::freeze(Daemon &daemon, uint32_t epoch, uint64_t margin)
         uint64_t highest = 0;
         for (const Actor *actor : daemon.actors)
             highest = std::max(highest, actor->count);
-        daemon.limit = highest + margin;
+        daemon.limit = highest + (margin ? margin : static_cast<uint64_t>(between(1, 8)));
         wake(daemon);
-        report(daemon.agent, REPORT_FROZEN, epoch, write_number(highest + margin));
+        report(daemon.agent, REPORT_FROZEN, epoch, write_number(daemon.limit));
         daemon.busy = false;
         auto held = std::exchange(daemon.held, {});
         for (auto &command : held)

@@ -18,7 +18,7 @@ Result<std::unique_ptr<Step>> Step::create(const step_config &config, const step
 Step::Step(const step_config &config, const step_effects &effects, Offers offers)
     : step_id_(config.step_id ? config.step_id : ""),
       program_(config.program ? config.program : ""), user_(config.user ? config.user : ""),
-      margin_(std::max<uint64_t>(config.margin, 1)), prepare_ms_(config.prepare_ms),
+      margin_(config.margin), prepare_ms_(config.prepare_ms),
       behind_ms_(config.behind_ms),
       unix_ms_at_zero_(config.unix_ms_at_zero), managed_(config.managed), effects_(effects), offers_(std::move(offers)),
       journal_(step_id_, config, effects_)
@@ -236,7 +236,7 @@ void Step::on_prepared(const Agent &agent, uint32_t epoch)
     if (owed && adaptation_->prepare_owed.empty())
         send_plan_to_world();
     else if (hoped && adaptation_->prepare_hoped.empty() && adaptation_->freeze_at_ms >= 0)
-        send_freeze();
+        freeze_in(adaptation_->paced_ms - now_ms_);
 }
 
 void Step::on_frozen(const Agent &agent, uint32_t epoch, uint64_t ceiling)

@@ -115,6 +115,7 @@ class Step {
     void send_plan();
     void send_plan_to_world();
     void send_freeze();
+    void freeze_in(int64_t ms);
     void send_target();
     void release();
     void thaw();

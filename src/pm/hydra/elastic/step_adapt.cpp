@@ -11,6 +11,7 @@ namespace elastic {
 namespace {
 
 constexpr size_t LAUNCH_ERROR_BYTES = 1024;
+constexpr int64_t PACE_MS = 2;          /* daemons see how fast the program probes */
 
 const char *to_string(Source source)
 {
@@ -189,14 +190,20 @@ void Step::send_plan_to_world()
         send(agent, STEP_PLAN, a.plan);
     a.plan.clear();
     planned_epoch_ = a.epoch;
-    if (a.group < 0) {
-        send_freeze();          /* there is nothing to prepare where nobody joins */
-        return;
-    }
+    a.paced_ms = now_ms_ + (margin_ == 0 ? std::min(PACE_MS, prepare_ms_) : 0);
+    if (a.group < 0)
+        return freeze_in(a.paced_ms - now_ms_);         /* there is nothing to prepare where nobody joins */
     std::set_difference(a.agents.begin(), a.agents.end(), a.prepared_twice.begin(),
                         a.prepared_twice.end(),
                         std::inserter(a.prepare_hoped, a.prepare_hoped.end()));
-    a.freeze_at_ms = now_ms_ + prepare_ms_;
+    freeze_in(prepare_ms_);
+}
+
+void Step::freeze_in(int64_t ms)
+{
+    adaptation_->freeze_at_ms = now_ms_ + std::max<int64_t>(ms, 0);
+    if (ms <= 0)
+        send_freeze();
 }
 
 void Step::send_freeze()

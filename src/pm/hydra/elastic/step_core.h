@@ -22,7 +22,7 @@ extern "C" {
 /* Messages between step manager and node daemons.  Payload in brackets. */
 enum step_command {             /* step manager -> daemon */
     STEP_PLAN = 1,              /* [struct pmi_adapt_plan ...] place it; joining processes go on */
-    STEP_FREEZE,                /* [u64 margin] step 4: freeze the board, answer with the ceiling */
+    STEP_FREEZE,                /* [u64 margin, 0: by pace] step 4: freeze the board, answer with the ceiling */
     STEP_TARGET,                /* [u64 target] answer TRUE at this probe number */
     STEP_THAW,                  /* withdrawn before agreement */
     STEP_RELEASE,               /* committed everywhere */
@@ -48,7 +48,7 @@ struct step_config {
     const char *policy;         /* text of --adapt-policy, or NULL */
     int range_min, range_max;   /* --adapt-range; 0: not given */
     int64_t interval_ms;        /* --adapt-interval */
-    uint64_t margin;            /* probes added to the ceiling, at least 1 */
+    uint64_t margin;            /* probes from the greatest count to the ceiling; 0: by the program's pace */
     int64_t prepare_ms;         /* how long the freeze waits for processes to prepare at most */
     int64_t behind_ms;          /* P8: report who is behind after this time; 0: never */
     uint64_t seed;

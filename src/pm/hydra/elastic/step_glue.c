@@ -19,7 +19,6 @@
 #define END_GRACE_MS 5000       /* for proxies to end, before they are cut off */
 #define BEHIND_DEFAULT_MS 30000
 #define PREPARE_DEFAULT_MS 50
-#define MARGIN_DEFAULT 1
 
 /* Lines for -print-all-exitcodes, kept because a group that has ended is freed. */
 static char *exit_lines = NULL;
@@ -356,7 +355,7 @@ static uint64_t env_margin(void)
     int margin;
 
     if (MPL_env2int("MPIEXEC_ADAPT_MARGIN", &margin) <= 0)
-        return MARGIN_DEFAULT;
+        return 0;               /* by the program's pace */
     if (margin < 1)
         HYD_step_option_error("MPIEXEC_ADAPT_MARGIN", "must be a number of probes, at least 1");
     return (uint64_t) margin;

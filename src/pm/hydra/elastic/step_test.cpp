@@ -147,6 +147,28 @@ TEST_F(StepTest, processes_that_do_not_prepare_are_not_waited_for)
     EXPECT_EQ(glue.count_events("unexpected"), 0);
 }
 
+TEST_F(StepTest, daemons_that_choose_the_margin_get_time_to_see_the_pace)
+{
+    glue.config.margin = 0;
+    start("4,1");
+    join_two(1, 1);
+    EXPECT_EQ(glue.sent_text(), "plan:1.0 plan:0.0 plan:0.1");
+    size_t seen = glue.sent.size();
+    ASSERT_GT(glue.wake_ms, 0);
+    glue.time(glue.wake_ms);
+    EXPECT_EQ(glue.sent_text(seen), "freeze:0.0 freeze:0.1");
+    EXPECT_EQ(glue.sent.back().payload, write_number(0));
+    freeze(1);
+    seen = glue.sent.size();
+    for (auto [group, proxy] : {std::pair{0, 0}, {0, 1}, {1, 0}})
+        glue.committed(group, proxy, 1);
+    EXPECT_EQ(glue.sent_text(seen), "release:0.0 release:0.1 release:1.0 plan:0.0 plan:0.1 plan:1.0");
+    seen = glue.sent.size();
+    glue.time(glue.wake_ms);
+    EXPECT_EQ(glue.sent_text(seen), "freeze:0.0 freeze:0.1 freeze:1.0") << "also where nobody joins";
+    EXPECT_EQ(glue.count_events("unexpected"), 0);
+}
+
 TEST_F(StepTest, a_withdrawal_ends_the_wait_for_preparation)
 {
     start(nullptr);

@@ -36,6 +36,11 @@ static struct {
     void *counter;
 } former;
 
+/* The shared memory of the former world's collectives, which the kernel takes long to take apart. */
+#define KEPT_MAX 2              /* the world's and its node communicator's */
+static MPIDI_POSIX_release_gather_comm_t kept[KEPT_MAX];
+static int n_kept;
+
 /* ---- the segment --------------------------------------------------------------------------------- */
 
 /* After the local barrier and its blocks come, each on a page of its own: the limit counter of
@@ -400,6 +405,41 @@ static int find_crowd(int new_size)
     goto fn_exit;
 }
 
+void MPIDI_POSIX_adapt_keep_collectives(MPIR_Comm * comm)
+{
+    MPIDI_POSIX_release_gather_comm_t *state = &MPIDI_POSIX_COMM(comm, release_gather);
+
+    if (!state->is_initialized || MPIR_Object_get_ref(comm) != 1 || n_kept == KEPT_MAX)
+        return;                 /* freed with the communicator */
+    if (comm->rank == 0) {
+        /* It does not count for the new world's. */
+        uint64_t bytes = state->flags_shm_size;
+        bytes += state->bcast_buf_addr ? state->bcast_shm_size : 0;
+        bytes += state->reduce_buf_addr ? state->reduce_shm_size : 0;
+        MPL_atomic_fetch_sub_uint64(MPIDI_POSIX_shm_limit_counter, bytes);
+    }
+    kept[n_kept++] = *state;
+    state->is_initialized = 0;
+}
+
+static int free_kept_collectives(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    static MPIR_Comm holder;    /* for stock's function */
+
+    holder.rank = -1;           /* of rank 0 it would subtract the bytes again */
+    while (n_kept > 0) {
+        MPIDI_POSIX_COMM(&holder, release_gather) = kept[--n_kept];
+        mpi_errno = MPIDI_POSIX_mpi_release_gather_comm_free(&holder);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPIDI_POSIX_adapt_commit(const int *new_index, int union_size, int new_size)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -432,6 +472,8 @@ int MPIDI_POSIX_adapt_tidy(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
+    mpi_errno = free_kept_collectives();
+    MPIR_ERR_CHECK(mpi_errno);
     if (!former.exists)
         goto fn_exit;
     former.exists = false;
