@@ -595,8 +595,14 @@ int MPID_Adapt_agree(int value, int *greatest)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    const unsigned crowded = MPIDU_crowded;
 
+    /* The daemons have just been at work, too: it happens that two processes are on one processor now,
+     * and one would spin until the scheduler's next tick. */
+    if (MPIR_CVAR_PROGRESS_YIELD != MPIR_CVAR_PROGRESS_YIELD_never)
+        MPIDU_crowded = 1;
     mpi_errno = MPIR_Allreduce(&value, greatest, 1, MPI_INT, MPI_MAX, window.union_comm, &errflag);
+    MPIDU_crowded = crowded;
     MPIR_ERR_CHECK(mpi_errno);
     if (*greatest != 0)
         goto fn_exit;

@@ -113,6 +113,35 @@ def nested_outlived_by_nothing(run: HostRun) -> None:
 
 
 @case("W6", nodes=3)
+def nested_in_lsf(run: HostRun) -> None:
+    """With LSF's variables, and a blaunch of ours that is ssh: a job starts, gives a node back and grows again."""
+    bare_environment(run)
+    blaunch = run.work / "blaunch"
+    blaunch.write_text(f'#!/bin/sh\n[ "$1" = -n ] && shift\necho "$1" >>{run.work}/launched\nexec ssh "$@"\n', encoding="utf-8")
+    blaunch.chmod(0o755)
+    run.environment |= {"LSB_JOBID": "77", "LSB_MCPU_HOSTS": "h1 1 h2 2 h3 2", "LSF_BINDIR": str(run.work)}
+    elastic = f"{run.setting.prefix}/bin/elastic"
+    job = Job(run, run.inside([elastic, "run", "-n", "1:5", run.program("serve")], "h1"), None)
+    run.jobs.append(job)
+
+    def counts() -> list[int]:
+        return [len(run.pids(host, "serve")) for host in ("h1", "h2", "h3")]
+
+    for size, wanted in ((None, [1, 2, 2]), ("2", None), ("5", [1, 2, 2])):
+        if size:
+            run.await_value(lambda s=size: run.on("h1", elastic, "resize", "1", s).returncode == 0, f"accepted resize to {size}")
+        run.await_value(lambda w=wanted: counts() == w if w else sum(counts()) == 2, f"processes on {wanted}: {counts()}")
+    (run.work / "stop").touch()
+    run.check(job.wait() == 0 and "PASS" in job.out, f"elastic run: {job.out[-400:]}{job.err[-400:]}")
+    run.check("nodes of LSF job 77" in job.err, f"it says: {job.err}")
+    launched = (run.work / "launched").read_text(encoding="utf-8").split()
+    run.check({"h2", "h3"} <= set(launched), f"blaunch was used for {launched}")
+    for pid in run.pids("h1", "elasticd"):
+        os.kill(pid, signal.SIGTERM)
+    await_end_of_elasticd(run, "h1")
+
+
+@case("W6", nodes=3)
 def nested_by_node_file(run: HostRun) -> None:
     """As PBS tells its nodes, over ssh: found without being named; a file by hand, with an end when idle."""
     bare_environment(run)
