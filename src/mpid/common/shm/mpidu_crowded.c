@@ -101,3 +101,9 @@ void MPIDU_Crowded_set(const int *pids, int n)
             break;
     }
 }
+
+void MPIDU_Crowded_wait_while_less(MPL_atomic_uint64_t * ptr, uint64_t value)
+{
+    while (MPL_atomic_acquire_load_uint64(ptr) < value)
+        MPID_Progress_test(NULL);
+}

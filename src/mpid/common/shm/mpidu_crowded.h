@@ -24,4 +24,7 @@ void MPIDU_Crowded_set(const int *pids, int n);
             sched_yield();                  \
     } while (0)
 
+/* Waits, in place of a loop that must be upstream's to the instruction where nothing is crowded. */
+void MPIDU_Crowded_wait_while_less(MPL_atomic_uint64_t * ptr, uint64_t value);
+
 #endif /* MPIDU_CROWDED_H_INCLUDED */
