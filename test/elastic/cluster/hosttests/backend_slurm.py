@@ -64,6 +64,13 @@ class Slurm(Managed):
         self.await_size(job, size)
         self.run.await_value(lambda: self.agreed(job), f"Slurm's view of job {job} with {size} processes")
 
+    def start_job(self, name: str, size: str, agreed: int) -> int:
+        """An elastic job that runs with so many processes, and elasticd and Slurm see it on the same nodes."""
+        job = self.submit(name, size, "serve")
+        self.await_adaptive(job)
+        self.await_agreed(job, agreed)
+        return job
+
     def others(self, nodes: int, seconds: str, *options: str) -> str:
         """A rigid job of somebody else, straight to Slurm."""
         words = ["sbatch", "--parsable", f"--uid={OTHERS}", "--export=NONE", "-N", str(nodes), "-D", "/tmp", "-o", "/dev/null", *options]
@@ -108,9 +115,7 @@ class Slurm(Managed):
 
 def follow(run: HostRun, daemon: Slurm) -> None:
     """A job starts on all, shrinks to one node, grows again, while others get and give back what it left."""
-    job = daemon.submit("elastic", "2:16", "serve")
-    daemon.await_adaptive(job)
-    daemon.await_agreed(job, 16)
+    job = daemon.start_job("elastic", "2:16", 16)
     daemon.resize(job, 3)
     daemon.await_agreed(job, 3)
     others = daemon.others(3, "600")
@@ -172,9 +177,7 @@ def rm_slurm_forced_set(run: HostRun) -> None:
 def rm_slurm_forced_merge(run: HostRun) -> None:
     """resize = "merge" without accounting: growing works; what Slurm does not take back is kept, and said."""
     daemon = Slurm(run, 'resize = "merge"')
-    job = daemon.submit("merged", "1:8", "serve")
-    daemon.await_adaptive(job)
-    daemon.await_agreed(job, 8)
+    job = daemon.start_job("merged", "1:8", 8)
     for size in (4, 8):  # Slurm takes one change, and merges an expansion
         daemon.resize(job, size)
         daemon.await_agreed(job, size)
@@ -190,9 +193,7 @@ def rm_slurm_nodes_of_different_size(run: HostRun) -> None:
     """Each node gets as many processes as it has cores, whoever has it."""
     cores = {"h1": 2, "h2": 4, "h3": 1}
     daemon = Slurm(run)
-    job = daemon.submit("elastic", "1:16", "serve")
-    daemon.await_adaptive(job)
-    daemon.await_agreed(job, 7)
+    job = daemon.start_job("elastic", "1:16", 7)
     run.check(daemon.places(job) == cores, f"it is on {daemon.places(job)}")
     daemon.resize(job, 2)
     daemon.await_agreed(job, 2)
@@ -215,9 +216,7 @@ def rm_slurm_nodes_of_different_size(run: HostRun) -> None:
 def rm_slurm_gives_way(run: HostRun) -> None:
     """An elastic job gives way to others who wait for nodes, not below its minimum, and takes the nodes back."""
     daemon = Slurm(run)
-    job = daemon.submit("elastic", "6:16", "serve")
-    daemon.await_adaptive(job)
-    daemon.await_agreed(job, 16)
+    job = daemon.start_job("elastic", "6:16", 16)
     others = daemon.others(2, "600")
     daemon.await_state(others, "RUNNING")
     daemon.await_agreed(job, 8)
@@ -236,9 +235,7 @@ def rm_slurm_gives_way(run: HostRun) -> None:
 @case("", with_slurm=True, full=True)
 def rm_slurm_gives_way_to_nobody(run: HostRun) -> None:
     daemon = Slurm(run, "yield_to_waiting = false")
-    job = daemon.submit("elastic", "1:16", "serve")
-    daemon.await_adaptive(job)
-    daemon.await_agreed(job, 16)
+    job = daemon.start_job("elastic", "1:16", 16)
     others = daemon.others(1, "600")
     run.await_value(lambda: daemon.rows("-j", others, "-o", "%r")[0][0] == "Resources", "a job that waits")
     daemon.never(3, "it gave way", lambda: daemon.show(job)["size"] != 16)
@@ -382,9 +379,7 @@ def rm_slurm_munge_down(run: HostRun) -> None:
 def rm_slurm_refused_growth(run: HostRun) -> None:
     """Slurm does not give the nodes: the job keeps its world, the reason says what Slurm said."""
     daemon = Slurm(run, 'wait = "0"')
-    job = daemon.submit("elastic", "2:16", "serve")
-    daemon.await_adaptive(job)
-    daemon.await_agreed(job, 16)
+    job = daemon.start_job("elastic", "2:16", 16)
     daemon.resize(job, 4)
     daemon.await_agreed(job, 4)
     daemon.slurm("scontrol", "update", "PartitionName=all", "State=DOWN")
@@ -403,9 +398,7 @@ def rm_slurm_refused_growth(run: HostRun) -> None:
 def rm_slurm_nodes_drained_and_lost(run: HostRun) -> None:
     """A malleable job leaves a node that is drained in Slurm; one whose node Slurm gives up ends with that reason."""
     daemon = Slurm(run)
-    job = daemon.submit("elastic", "2:16", "serve")
-    daemon.await_adaptive(job)
-    daemon.await_agreed(job, 16)
+    job = daemon.start_job("elastic", "2:16", 16)
     daemon.slurm("scontrol", "update", "NodeName=h1", "State=DRAIN", "Reason=fan")
     daemon.await_agreed(job, 12)
     run.check("h1" not in daemon.places(job), f"it is on {daemon.places(job)}")
@@ -458,9 +451,7 @@ def rm_slurm_without_privilege(run: HostRun) -> None:
     daemon = Slurm(run, before=as_others(theirs))
     (run.work / "elastic").mkdir(mode=0o777)
     (run.work / "elastic").chmod(0o777)
-    job = daemon.submit("elastic", "2:8", "serve")
-    daemon.await_adaptive(job)
-    daemon.await_agreed(job, 8)
+    job = daemon.start_job("elastic", "2:8", 8)
     run.check({row[0] for row in daemon.rows("-n", f"elastic-{job}", "-o", "%u")} == {"nobody"}, "whose Slurm job it is")
     daemon.resize(job, 3)
     daemon.await_agreed(job, 3)

@@ -339,18 +339,26 @@ def host_without_ssh(run: HostRun) -> None:
     stop(run, job, 1, 2)
 
 
-@case("E3", nodes=4)
-def launch_over_host_without_ssh(run: HostRun) -> None:
-    """A job one host of which cannot be reached by ssh ends and names it, also if another one does not answer at all."""
+def launch_in_vain(run: HostRun, size: int, on: str) -> None:
+    """h2 has no sshd: the job ends and names it, and Hydra adds nothing."""
     for pid in run.pids("h2", "sshd"):
         os.kill(pid, 9)
-    for sizes, hosts_of in (("2", "h1,h2"), ("4", "h1,h3,h2,h4")):
-        if sizes == "4":
-            run.crash("h4")
-        job = run.mpiexec(["-launcher", "ssh", "-hosts", hosts_of, "-ppn", "1", "--adapt-range", "1:8"], [], int(sizes), "serve")
-        ends_within(run, job, FAULT_S)
-        run.check(re.search("^host h2: its node daemon could not be started by ssh", job.err, re.M), f"it says: {job.err[-600:]}")
-        run.check("terminated badly" not in job.err, f"Hydra reports it, too: {job.err[-600:]}")
+    job = run.mpiexec(["-launcher", "ssh", "-hosts", on, "-ppn", "1", "--adapt-range", "1:8"], [], size, "serve")
+    ends_within(run, job, FAULT_S)
+    run.check(re.search("^host h2: its node daemon could not be started by ssh", job.err, re.M), f"it says: {job.err[-600:]}")
+    run.check("terminated badly" not in job.err, f"Hydra reports it, too: {job.err[-600:]}")
+
+
+@case("E3", nodes=2)
+def launch_over_host_without_ssh(run: HostRun) -> None:
+    launch_in_vain(run, 2, "h1,h2")
+
+
+@case("E3", nodes=4, full=True)
+def launch_over_silent_host_too(run: HostRun) -> None:
+    """One host refuses, another one does not answer at all."""
+    run.check(run.on("head", "ip", "link", "set", "h4", "down").returncode == 0, "the link cannot be cut")
+    launch_in_vain(run, 4, "h1,h3,h2,h4")
 
 
 @case("E3", nodes=2, full=True)

@@ -125,7 +125,7 @@ def command_shell(options: argparse.Namespace, folder: Path) -> int:
     if not hosts.alive(host):
         raise PlaygroundError(f"host {host.name} is dead; ./run cluster status shows all")
     command = options.command or [os.environ.get("SHELL", "/bin/bash"), "-i"]
-    words = hosts.enter(host, command, os.environ.get("ELASTIC_CALLED_FROM") or os.getcwd())
+    words = hosts.enter(host, command, os.getcwd())
     sys.stdout.flush()
     os.execvpe(words[0], words, hosts.environment(folder, dict(os.environ)))
 
