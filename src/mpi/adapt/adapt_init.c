@@ -4,6 +4,7 @@
  */
 
 #include "adapt.h"
+#include "mpl_shm_nameless.h"
 
 /* The card in hexadecimal, for the daemon and, through it, for joining processes. */
 static int register_adaptive(void)
@@ -41,6 +42,7 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
     if (MPIR_Adapt.control) {
         MPID_Adapt_set_uid(MPIR_Adapt.uid);
         MPID_Adapt_before_init();
+        MPL_shm_nameless = 1;
     }
     MPIR_Adapt.state = MPIR_ADAPT_STATE__ALONE;
 

@@ -19,6 +19,7 @@
 #define END_GRACE_MS 5000       /* for proxies to end, before they are cut off */
 #define BEHIND_DEFAULT_MS 30000
 #define PREPARE_DEFAULT_MS 50
+#define LAUNCH_DEFAULT_MS 120000
 
 /* Lines for -print-all-exitcodes, kept because a group that has ended is freed. */
 static char *exit_lines = NULL;
@@ -291,9 +292,12 @@ static void effect_wake_at(void *context, int64_t time_ms)
 
 int64_t HYD_step_next_wake(void)
 {
-    if (HYD_step.abort_ms >= 0 && (HYD_step.wake_ms < 0 || HYD_step.abort_ms < HYD_step.wake_ms))
-        return HYD_step.abort_ms;
-    return HYD_step.wake_ms;
+    int64_t times[] = { HYD_step.wake_ms, HYD_step.abort_ms, HYD_step_next_launch_limit() }, next = -1;
+
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+        if (times[i] >= 0 && (next < 0 || times[i] < next))
+            next = times[i];
+    return next;
 }
 
 /* What still tries to reach a host that is lost, such as an ssh that nobody told. */
@@ -327,6 +331,7 @@ void HYD_step_tick(void)
             HYD_step_end_job();
         return;
     }
+    HYD_step_end_slow_launches(now);
     if (HYD_step.core && HYD_step.wake_ms >= 0 && HYD_step.wake_ms <= now) {
         HYD_step.wake_ms = -1;
         HYD_step_enter();
@@ -419,6 +424,7 @@ static void create_core(void)
                              sizeof(error)) < 0)
         HYD_step_option_error("--adapt-interval", error);
 
+    HYD_step.launch_limit_ms = env_ms("MPIEXEC_ADAPT_LAUNCH", LAUNCH_DEFAULT_MS);
     HYD_step_enter();
     HYD_step.core = step_core_create(&config, &effects, error, sizeof(error));
     if (!HYD_step.core)

@@ -33,6 +33,8 @@ int HYD_step_end_job(void);
 /* The control connection of a proxy broke.  Whether that concerns its group alone and has been
  * dealt with (0: stock's error). */
 int HYD_step_proxy_lost(struct HYD_proxy *proxy);
+/* A proxy has connected and been told what to run. */
+void HYD_step_proxy_up(const struct HYD_proxy *proxy);
 /* Processes of this proxy that are still counted on its node: stock counts them off all at once. */
 int HYD_step_counted_processes(const struct HYD_proxy *proxy);
 /* Passes a signal on.  Whether that is done (0: stock's way; 1 also if there is nobody to get it). */

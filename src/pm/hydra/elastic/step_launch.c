@@ -29,6 +29,7 @@
 #define FDS_PER_PROCESS 6
 #define FDS_PER_PROXY 32
 #define HOST_NAME_BYTES 256     /* HOST_NAME_MAX_BYTES of change.h, and the end */
+#define KILL_AFTER_MS 5000      /* for a launcher that was given up to end, before it is killed */
 
 static struct HYD_node *guests = NULL;  /* hosts that only expansions have named */
 
@@ -221,6 +222,7 @@ static HYD_status new_group(struct HYD_pg *pg, struct HYD_step_group **group)
     g->count = pg->pg_process_count;
     g->proxy_count = pg->proxy_count;
     g->listen_fd = -1;
+    g->up_by_ms = -1;
     g->processes = MPL_calloc((size_t) g->count, sizeof(*g->processes), MPL_MEM_PM);
     g->proxies = MPL_calloc((size_t) g->proxy_count, sizeof(*g->proxies), MPL_MEM_PM);
     HYDU_ERR_CHKANDJUMP(status, !g->processes || !g->proxies, HYD_NO_MEM,
@@ -387,18 +389,25 @@ static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
     HYD_step_pmi_begin(p->proxy);
     status = HYD_step_pmi_end(p->proxy, HYD_pmcd_pmiserv_proxy_init_cb(fd, events, userp));
     HYDU_ERR_POP(status, "unable to take in a proxy\n");
-    if (g->removed)
-        HYD_step_send_signal(p->proxy, SIGKILL);
     for (int i = 0; i < g->proxy_count; i++)
         if (g->proxies[i].proxy->control_fd == HYD_FD_UNSET)
             goto fn_exit;
     stop_listening(g);
+    g->up_by_ms = -1;
 
   fn_exit:
     return status;
 
   fn_fail:
     goto fn_exit;
+}
+
+void HYD_step_proxy_up(const struct HYD_proxy *proxy)
+{
+    const struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
+
+    if (g && g->removed)
+        HYD_step_send_signal(proxy, SIGKILL);
 }
 
 static HYD_status accept_cb(int fd, HYD_event_t events, void *userp)
@@ -526,6 +535,51 @@ HYD_status HYD_step_watch_launch(int first)
     struct HYD_step_group *g = HYD_step_find_group(0);
 
     return g ? watch_launchers(g, first) : HYD_SUCCESS;
+}
+
+int64_t HYD_step_next_launch_limit(void)
+{
+    int64_t next = -1;
+
+    for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
+        if (g->up_by_ms >= 0 && (next < 0 || g->up_by_ms < next))
+            next = g->up_by_ms;
+    return next;
+}
+
+static void give_up_proxy(struct HYD_step_group *g, int i)
+{
+    struct HYD_step_proxy *p = &g->proxies[i];
+
+    if (!g->removed) {
+        fflush(stdout);
+        fprintf(stderr, "host %s: its node daemon, started by %s, has not connected within %lld s "
+                "(MPIEXEC_ADAPT_LAUNCH): is the host overloaded, or can it not reach this one?  It is given up\n",
+                p->proxy->node->hostname, HYDT_bsci_info.launcher,
+                (long long) HYD_step.launch_limit_ms / 1000);
+        fflush(stderr);
+    }
+    p->given_up = 1;
+    if (p->launcher_pid > 0)
+        kill(p->launcher_pid, SIGTERM);
+    proxy_failed(g, i);
+}
+
+void HYD_step_end_slow_launches(int64_t now_ms)
+{
+    for (struct HYD_step_group * g = HYD_step.groups; g; g = g->next) {
+        if (g->up_by_ms < 0 || g->up_by_ms > now_ms)
+            continue;
+        g->up_by_ms = -1;
+        for (int i = 0; i < g->proxy_count; i++) {
+            if (g->proxies[i].given_up && g->proxies[i].launcher_pid > 0)
+                kill(g->proxies[i].launcher_pid, SIGKILL);
+            if (g->proxies[i].proxy->control_fd != HYD_FD_UNSET)
+                continue;
+            give_up_proxy(g, i);
+            g->up_by_ms = now_ms + KILL_AFTER_MS;
+        }
+    }
 }
 
 /* ---- launch ------------------------------------------------------------------------------------ */
@@ -767,6 +821,8 @@ int HYD_step_launch(void *context, uint32_t epoch, int count, int pre, uint32_t 
     status = start_proxies(g, stash.strlist);
     HYDU_ERR_POP(status, "unable to start proxies\n");
     *group = g->group;
+    if (HYD_step.launch_limit_ms > 0)
+        g->up_by_ms = HYD_step_now_ms() + HYD_step.launch_limit_ms;
     HYD_step_defer_placed(g);
 
   fn_exit:

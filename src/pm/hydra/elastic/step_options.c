@@ -118,8 +118,10 @@ void HYD_step_option_help_fn(void)
     printf("  * If several programs are launched together, joining processes run the first\n");
     printf("  * MPIEXEC_ADAPT_BEHIND=TIME: report which ranks have not reached the agreed\n");
     printf("    probe after this time (default 30s, 0: never)\n");
+    printf("  * MPIEXEC_ADAPT_LAUNCH=TIME: how long the node daemons of joining processes\n");
+    printf("    may take to start and connect (default 120s, 0: for ever)\n");
     printf("  * MPIEXEC_ADAPT_MARGIN=N: probes between the farthest process and the agreed\n");
-    printf("    probe (default 1)\n");
+    printf("    probe (default: as many as the program makes in 2 ms, 1 to 8)\n");
     printf("  * MPIEXEC_ADAPT_PREPARE=TIME: how long an adaptation waits for processes that\n");
     printf("    prepare for it in probes before they are told (default 50ms)\n\n");
 }

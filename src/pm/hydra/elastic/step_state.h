@@ -33,6 +33,7 @@ struct HYD_step_proxy {
     int launch_fd;              /* socket pair to a proxy that has not yet said its id, or -1 */
     int launcher_pid;           /* process that started the proxy (or is it), -1: waited for */
     int launcher_watch;         /* pidfd of it, or -1 */
+    int given_up;               /* did not come up in time */
 };
 
 struct HYD_step_group {
@@ -46,6 +47,7 @@ struct HYD_step_group {
     struct HYD_step_proxy *proxies;     /* by proxy id */
     int proxy_count;
     int listen_fd;              /* for proxies that connect over the network, or -1 */
+    int64_t up_by_ms;           /* when the proxies have to be there, <0: at any time, or they are */
     struct HYD_step_group *next;
 };
 
@@ -54,6 +56,7 @@ struct HYD_step {
     struct HYD_step_group *groups;
     int64_t zero_us;            /* monotonic clock at time 0 */
     int64_t wake_ms;            /* when the core wants to be called, <0: never */
+    int64_t launch_limit_ms;    /* for the proxies of an expansion to come up, 0: none */
     int64_t abort_ms;           /* when the job is ended, or what is left is cut off; <0: not asked */
     int exit_status;            /* see HYD_step_exit_status */
     int failed;                 /* the job may not end with exit code 0 */
@@ -83,6 +86,10 @@ int HYD_step_launch(void *context, uint32_t epoch, int count, int pre, uint32_t 
                     const char *const *hosts, int n_hosts, int *group, char *error,
                     size_t error_bytes);
 void HYD_step_kill_group(void *context, int group);
+/* When the next group's time for its proxies to come up is over, <0: none waits. */
+int64_t HYD_step_next_launch_limit(void);
+/* Gives up the proxies whose time is over. */
+void HYD_step_end_slow_launches(int64_t now_ms);
 /* The record of the launch itself. */
 HYD_status HYD_step_adopt_launch(void);
 /* Watches the processes that launch its proxies: `first` and following of HYD_bscu_pid_list. */

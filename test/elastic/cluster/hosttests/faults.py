@@ -57,6 +57,7 @@ class Scene:
 
     def __init__(self, run: HostRun, backend: str, shrinks: bool) -> None:
         self.run = run
+        run.environment |= {"MPIEXEC_ADAPT_LAUNCH": "60s"}  # within FAULT_S
         self.daemon: Managed
         if backend == "slurm":
             self.daemon, self.unit = Slurm(run), 4  # whole nodes
