@@ -29,6 +29,7 @@ elastic_core_sources =         \
 noinst_HEADERS +=              \
     elastic/adapt_message.h    \
     elastic/adapt_pmip.h       \
+    elastic/adapt_relay.h      \
     elastic/adaptation.h       \
     elastic/adaptation_table.h \
     elastic/board.h            \
@@ -56,6 +57,7 @@ mpiexec_hydra_SOURCES +=       \
     elastic/step_launchers.c   \
     elastic/step_loop.c        \
     elastic/step_options.c     \
+    elastic/step_relay.c       \
     elastic/step_socket.c      \
     $(elastic_core_sources)
 mpiexec_hydra_LDFLAGS += $(elastic_ldflags)
@@ -64,5 +66,6 @@ endif
 if hydra_pm_pmiserv
 hydra_pmi_proxy_SOURCES +=     \
     elastic/adapt_pmip.c       \
+    elastic/adapt_relay.c      \
     elastic/board.c
 endif

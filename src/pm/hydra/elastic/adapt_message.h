@@ -17,11 +17,19 @@ struct HYD_adapt_message {
     uint32_t kind;
     uint32_t epoch;
     uint64_t bytes;
+    uint32_t sequence;          /* of a command of the core for this daemon: 1, 2, ...; of the one that
+                                 * is answered; else 0 */
+    uint32_t unused;
 };
 
 /* A report for mpiexec itself, not for the core: [u32 rank] a process has ended, or is about to, with
  * its PMI connection open.  Stock kills the processes of that proxy; the whole job has to end. */
 #define HYD_ADAPT_BROKE 1000
+/* The tree of daemons, adapt_relay.h. */
+#define HYD_ADAPT_LISTEN 1001
+#define HYD_ADAPT_LISTENS 1002
+#define HYD_ADAPT_RELAY 1003
+#define HYD_ADAPT_RELAYED 1004
 
 #define HYD_ADAPT_MESSAGE_MAX (64 * 1024 * 1024)        /* of a payload */
 

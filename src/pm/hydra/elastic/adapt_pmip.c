@@ -14,6 +14,7 @@
 #include "demux.h"
 #include "board.h"
 #include "adapt_message.h"
+#include "adapt_relay.h"
 #include "adapt_pmip.h"
 #include "step_core.h"
 
@@ -66,10 +67,12 @@ static int process_of_fd(int fd)
     return -1;
 }
 
-static HYD_status report(enum step_report kind, uint32_t epoch, const void *payload, size_t bytes)
+/* `sequence` is that of the command that it answers, or 0. */
+static HYD_status report_answer(enum step_report kind, uint32_t epoch, uint32_t sequence,
+                                const void *payload, size_t bytes)
 {
     struct HYD_pmcd_hdr hdr;
-    struct HYD_adapt_message message = {.kind = kind,.epoch = epoch,.bytes = bytes };
+    struct HYD_adapt_message message = {.kind = kind,.epoch = epoch,.bytes = bytes,.sequence = sequence };
     char *buf = NULL;
     int sent, closed;
     HYD_status status = HYD_SUCCESS;
@@ -94,6 +97,11 @@ static HYD_status report(enum step_report kind, uint32_t epoch, const void *payl
 
   fn_fail:
     goto fn_exit;
+}
+
+static HYD_status report(enum step_report kind, uint32_t epoch, const void *payload, size_t bytes)
+{
+    return report_answer(kind, epoch, 0, payload, bytes);
 }
 
 /* ---- start ------------------------------------------------------------------------------------ */
@@ -311,7 +319,25 @@ static HYD_status report_counts(uint32_t epoch)
     goto fn_exit;
 }
 
-static HYD_status execute(const struct HYD_adapt_message *message, const char *payload)
+/* The last answer to STEP_FREEZE, for those who ask again. */
+static struct {
+    uint32_t sequence, epoch;
+    uint64_t ceiling;
+} frozen;
+
+/* To whoever sent the command, or to mpiexec. */
+static HYD_status answer_freeze(struct HYD_relay_frozen *answer)
+{
+    if (!answer)
+        return report_answer(REPORT_FROZEN, frozen.epoch, frozen.sequence, &frozen.ceiling,
+                             sizeof(frozen.ceiling));
+    answer->sequence = frozen.sequence;
+    answer->ceiling = frozen.ceiling;
+    return HYD_SUCCESS;
+}
+
+static HYD_status execute(const struct HYD_adapt_message *message, const char *payload,
+                          struct HYD_relay_frozen *answer)
 {
     uint64_t value = 0;
     HYD_status status = HYD_SUCCESS;
@@ -329,8 +355,10 @@ static HYD_status execute(const struct HYD_adapt_message *message, const char *p
             status = place_plan(payload, message->bytes);
             break;
         case STEP_FREEZE:
-            value = HYD_board_freeze(&board, value);
-            status = report(REPORT_FROZEN, message->epoch, &value, sizeof(value));
+            frozen.ceiling = HYD_board_freeze(&board, value);
+            frozen.sequence = message->sequence;
+            frozen.epoch = message->epoch;
+            status = answer_freeze(answer);
             break;
         case STEP_TARGET:
             HYD_board_target(&board, message->epoch, value);
@@ -357,6 +385,95 @@ static HYD_status execute(const struct HYD_adapt_message *message, const char *p
     goto fn_exit;
 }
 
+/* A command that has come before one that was sent before it. */
+struct early {
+    struct HYD_adapt_message message;
+    struct early *next;
+    char payload[];
+};
+static struct early *early_commands = NULL;
+static uint32_t next_sequence = 1;
+
+static HYD_status keep_early(const struct HYD_adapt_message *message, const char *payload)
+{
+    struct early *command;
+    HYD_status status = HYD_SUCCESS;
+
+    for (command = early_commands; command; command = command->next)
+        if (command->message.sequence == message->sequence)
+            goto fn_exit;
+    HYDU_MALLOC_OR_JUMP(command, struct early *, sizeof(*command) + message->bytes, status);
+    command->message = *message;
+    if (message->bytes)
+        memcpy(command->payload, payload, message->bytes);
+    command->next = early_commands;
+    early_commands = command;
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+static struct early *take_early(uint32_t sequence)
+{
+    struct early **link, *command;
+
+    for (link = &early_commands; *link && (*link)->message.sequence != sequence; link = &(*link)->next);
+    command = *link;
+    if (command)
+        *link = command->next;
+    return command;
+}
+
+/* Commands of the core may come twice, and in another order (adapt_relay.h). */
+HYD_status HYD_relay_deliver(const struct HYD_adapt_message *message, const char *payload,
+                             struct HYD_relay_frozen *answer)
+{
+    struct early *command = NULL;
+    HYD_status status = HYD_SUCCESS;
+
+    if (message->sequence > next_sequence)
+        return keep_early(message, payload);
+    if (message->sequence < next_sequence)      /* the first answer may be on a longer way */
+        return message->sequence == frozen.sequence ? answer_freeze(answer) : HYD_SUCCESS;
+    do {
+        next_sequence++;
+        status = command ? execute(&command->message, command->payload, NULL) :
+            execute(message, payload, answer);
+        MPL_free(command);
+        HYDU_ERR_POP(status, "unable to carry out a command in its turn\n");
+        command = take_early(next_sequence);
+    } while (command);
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_relay_report(const void *answer, size_t bytes)
+{
+    return report((enum step_report) HYD_ADAPT_RELAYED, last_epoch, answer, bytes);
+}
+
+static HYD_status listen_for_daemons(const char *payload, size_t bytes)
+{
+    uint16_t port = 0;
+    HYD_status status = HYD_relay_listen(payload, bytes, &port);
+
+    HYDU_ERR_POP(status, "unable to listen for other daemons\n");
+    status = report((enum step_report) HYD_ADAPT_LISTENS, last_epoch, &port, sizeof(port));
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
 HYD_status HYD_pmcd_pmip_adapt_command(int fd, const struct HYD_pmcd_hdr *hdr)
 {
     struct HYD_adapt_message message;
@@ -374,7 +491,12 @@ HYD_status HYD_pmcd_pmip_adapt_command(int fd, const struct HYD_pmcd_hdr *hdr)
     memcpy(&message, buf, sizeof(message));
     HYDU_ERR_CHKANDJUMP(status, message.bytes != (uint64_t) hdr->buflen - sizeof(message),
                         HYD_INTERNAL_ERROR, "adaptation message with a wrong length\n");
-    status = execute(&message, buf + sizeof(message));
+    if (message.kind == HYD_ADAPT_LISTEN)
+        status = listen_for_daemons(buf + sizeof(message), (size_t) message.bytes);
+    else if (message.kind == HYD_ADAPT_RELAY)
+        status = HYD_relay_from_mpiexec(buf + sizeof(message), (size_t) message.bytes);
+    else
+        status = HYD_relay_deliver(&message, buf + sizeof(message), NULL);
 
   fn_exit:
     MPL_free(buf);

@@ -106,10 +106,15 @@ class Server {
         });
         return 0;
     }
-    static void send(void *context, int group, int, step_command command, uint32_t epoch,
+    static void send(void *context, const step_agent *to, int n, step_command command, uint32_t epoch,
                      const void *, size_t)
     {
-        Server &server = self(context);
+        for (int i = 0; i < n; i++)
+            self(context).take(to[i].group, command, epoch);
+    }
+    void take(int group, step_command command, uint32_t epoch)
+    {
+        Server &server = *this;
         if (command == STEP_PLAN)
             server.participants_.push_back(group);
         if (command == STEP_PLAN)

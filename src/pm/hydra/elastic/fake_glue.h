@@ -190,11 +190,12 @@ class FakeGlue {
     {
         self(context).aborts.push_back(reason);
     }
-    static void send(void *context, int group, int proxy, step_command command, uint32_t epoch,
+    static void send(void *context, const step_agent *to, int n, step_command command, uint32_t epoch,
                      const void *payload, size_t bytes)
     {
-        self(context).sent.push_back(
-            {group, proxy, command, epoch, {static_cast<const char *>(payload), bytes}});
+        for (int i = 0; i < n; i++)
+            self(context).sent.push_back(
+                {to[i].group, to[i].proxy, command, epoch, {static_cast<const char *>(payload), bytes}});
     }
     static void reply(void *context, int client, const char *line)
     {

@@ -20,7 +20,7 @@ int launch(void *, uint32_t, int, int, uint32_t, const char *const *, int, int *
 }
 void kill_group(void *, int) {}
 void abort_step(void *, const char *) {}
-void send(void *, int, int, enum step_command, uint32_t, const void *, size_t) {}
+void send(void *, const step_agent *, int, enum step_command, uint32_t, const void *, size_t) {}
 void reply(void *, int, const char *) {}
 void log(void *, const char *) {}
 void tell_user(void *, const char *text)

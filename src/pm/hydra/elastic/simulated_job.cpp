@@ -727,24 +727,28 @@ void SimulatedJob::abort_step(void *context, const char *reason)
     job.after(job.delay_us(), [&job] { job.kill_everybody(); });
 }
 
-void SimulatedJob::send(void *context, int group, int proxy, step_command command, uint32_t epoch,
+void SimulatedJob::send(void *context, const step_agent *to, int n, step_command command, uint32_t epoch,
                         const void *payload, size_t bytes)
 {
-    SimulatedJob &job = self(context);
-    Agent agent{group, proxy};
-    job.note("send " + std::to_string(command) + " to " + std::to_string(group) + "." +
-             std::to_string(proxy) + " epoch " + std::to_string(epoch));
-    if (job.gone_.contains(agent) || !job.daemons_.contains(agent))
-        return job.broken("message to a daemon that is gone");
-    if (job.groups_killed_.contains(group))
-        job.broken("message to a group that was removed");
+    for (int i = 0; i < n; i++)
+        self(context).send_to({to[i].group, to[i].proxy}, command, epoch,
+                              {static_cast<const char *>(payload), bytes});
+}
+
+void SimulatedJob::send_to(const Agent &agent, step_command command, uint32_t epoch, const std::string &payload)
+{
+    note("send " + std::to_string(command) + " to " + std::to_string(agent.group) + "." +
+         std::to_string(agent.proxy) + " epoch " + std::to_string(epoch));
+    if (gone_.contains(agent) || !daemons_.contains(agent))
+        return broken("message to a daemon that is gone");
+    if (groups_killed_.contains(agent.group))
+        broken("message to a group that was removed");
     if (command == STEP_TARGET)
-        job.target_epoch_ = epoch;
-    Daemon &to = job.daemon(agent);
-    to.last_down_us = std::max(to.last_down_us, job.now_us_ + job.delay_us());
-    std::string copy(static_cast<const char *>(payload), bytes);
-    job.at(to.last_down_us, [&job, &to, command, epoch, request = job.open_request_, copy] {
-        job.receive(to, command, epoch, request, copy);
+        target_epoch_ = epoch;
+    Daemon &to = daemon(agent);
+    to.last_down_us = std::max(to.last_down_us, now_us_ + delay_us());
+    at(to.last_down_us, [this, &to, command, epoch, request = open_request_, payload] {
+        receive(to, command, epoch, request, payload);
     });
 }
 

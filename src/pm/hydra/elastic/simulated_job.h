@@ -101,6 +101,7 @@ class SimulatedJob {
     Daemon &daemon(const Agent &agent) { return *daemons_.at(agent); }
     void to_core(const Agent &agent, std::function<void()> deliver);
     void report(const Agent &agent, step_report kind, uint32_t epoch, const std::string &payload);
+    void send_to(const Agent &agent, step_command command, uint32_t epoch, const std::string &payload);
     void receive(Daemon &daemon, step_command command, uint32_t epoch, uint64_t request,
                  const std::string &payload);
     void place_plan(Daemon &daemon, uint64_t request, const std::string &payload);
@@ -139,7 +140,7 @@ class SimulatedJob {
                       size_t error_bytes);
     static void kill_group(void *context, int group);
     static void abort_step(void *context, const char *reason);
-    static void send(void *context, int group, int proxy, step_command command, uint32_t epoch,
+    static void send(void *context, const step_agent *to, int n, step_command command, uint32_t epoch,
                      const void *payload, size_t bytes);
     static void reply(void *context, int client, const char *line);
     static void log(void *context, const char *line);

@@ -123,7 +123,7 @@ class Step {
     void abort_step();
     void finish();
     void depart(const std::vector<Process *> &left);
-    void send(const Agent &agent, step_command command, std::string_view payload);
+    void send(const std::set<Agent> &agents, step_command command, std::string_view payload);
     void log(const char *event, Json fields);
 
     /* step_behind.cpp */

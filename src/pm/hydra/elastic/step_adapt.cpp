@@ -175,8 +175,7 @@ void Step::send_plan()
     log("plan", {{"bytes", a.plan.size()}, {"daemons", a.agents.size()}});
     a.freeze_owed = a.pre_agents;
     a.commit_owed = a.agents;
-    for (const Agent &agent : a.prepare_owed)
-        send(agent, STEP_PLAN, a.plan);
+    send(a.prepare_owed, STEP_PLAN, a.plan);
     if (a.prepare_owed.empty())
         send_plan_to_world();
 }
@@ -186,8 +185,7 @@ void Step::send_plan()
 void Step::send_plan_to_world()
 {
     Adaptation &a = *adaptation_;
-    for (const Agent &agent : a.pre_agents)
-        send(agent, STEP_PLAN, a.plan);
+    send(a.pre_agents, STEP_PLAN, a.plan);
     a.plan.clear();
     planned_epoch_ = a.epoch;
     a.paced_ms = now_ms_ + (margin_ == 0 ? std::min(PACE_MS, prepare_ms_) : 0);
@@ -209,10 +207,9 @@ void Step::freeze_in(int64_t ms)
 void Step::send_freeze()
 {
     adaptation_->freeze_at_ms = -1;
-    for (const Agent &agent : adaptation_->pre_agents) {
+    for (const Agent &agent : adaptation_->pre_agents)
         freezes_unanswered_[agent]++;
-        send(agent, STEP_FREEZE, write_number(margin_));
-    }
+    send(adaptation_->pre_agents, STEP_FREEZE, write_number(margin_));
 }
 
 void Step::send_target()
@@ -221,8 +218,7 @@ void Step::send_target()
     a.agreed_ms = now_ms_;
     plan_behind();
     log("target", {{"target", a.target}});
-    for (const Agent &agent : a.agents)
-        send(agent, STEP_TARGET, write_number(a.target));
+    send(a.agents, STEP_TARGET, write_number(a.target));
 }
 
 /* Step 6: the new world is the world. */
@@ -236,8 +232,7 @@ void Step::release()
     statistics_.launch_ms += a.ready_ms - a.requested_ms;
     statistics_.agree_ms += a.agreed_ms - a.ready_ms;
     statistics_.window_ms += now_ms_ - a.agreed_ms;
-    for (const Agent &agent : a.agents)
-        send(agent, STEP_RELEASE, {});
+    send(a.agents, STEP_RELEASE, {});
     finish();
     depart(left);
     const auto &members = world_.members();
@@ -264,8 +259,7 @@ void Step::depart(const std::vector<Process *> &left)
 
 void Step::thaw()
 {
-    for (const Agent &agent : adaptation_->pre_agents)
-        send(agent, STEP_THAW, {});
+    send(adaptation_->pre_agents, STEP_THAW, {});
     remove_joiners();
 }
 
@@ -321,11 +315,16 @@ void Step::finish()
                                              "a row were not committed");
 }
 
-void Step::send(const Agent &agent, step_command command, std::string_view payload)
+void Step::send(const std::set<Agent> &agents, step_command command, std::string_view payload)
 {
-    if (!world_.gone(agent))
-        effects_.send(effects_.context, agent.group, agent.proxy, command, adaptation_->epoch,
-                      payload.data(), payload.size());
+    std::vector<step_agent> to;
+    for (const Agent &agent : agents) {
+        if (!world_.gone(agent))
+            to.push_back({agent.group, agent.proxy});
+    }
+    if (!to.empty())
+        effects_.send(effects_.context, to.data(), static_cast<int>(to.size()), command,
+                      adaptation_->epoch, payload.data(), payload.size());
 }
 
 }  // namespace elastic

@@ -43,10 +43,8 @@ void Step::ask_counts(const std::set<Agent> &agents)
         if (!world_.gone(agent))
             a.counts_owed.insert(agent);
     }
-    std::set<Agent> asked = a.counts_owed;
-    for (const Agent &agent : asked)
-        send(agent, STEP_COUNTS, {});
-    if (asked.empty())
+    send(a.counts_owed, STEP_COUNTS, {});
+    if (a.counts_owed.empty())
         counts_complete();
 }
 

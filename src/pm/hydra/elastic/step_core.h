@@ -63,6 +63,10 @@ struct step_process {           /* one process of a group */
     const char *host;
 };
 
+struct step_agent {             /* a node daemon */
+    int group, proxy;
+};
+
 /* What the core asks for.  `context` is the caller's.  Strings and payloads are copied if kept. */
 struct step_effects {
     void *context;
@@ -73,8 +77,9 @@ struct step_effects {
                    const char *const *hosts, int n_hosts, int *group, char *error, size_t error_bytes);
     void (*kill_group) (void *context, int group);      /* remove an expansion that failed */
     void (*abort_step) (void *context, const char *reason);     /* E4: end the whole job */
-    void (*send) (void *context, int group, int proxy, enum step_command command, uint32_t epoch,
-                  const void *payload, size_t bytes);
+    /* The same to n daemons; messages to one of them come in the order in which they were sent. */
+    void (*send) (void *context, const struct step_agent *to, int n, enum step_command command,
+                  uint32_t epoch, const void *payload, size_t bytes);
     void (*reply) (void *context, int client, const char *line);        /* one JSON line, no newline */
     void (*log) (void *context, const char *line);      /* --adapt-log, one JSON line, no newline */
     void (*tell_user) (void *context, const char *text);        /* one line for standard error */

@@ -13,6 +13,7 @@
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
 #include "adapt_message.h"
+#include "adapt_relay.h"
 #include "../ui/mpich/mpiexec.h"
 
 #define ABORT_GRACE_MS 500      /* for a proxy to tell how its process died, before we end the others */
@@ -138,6 +139,7 @@ void HYD_step_defer_proxy_gone(struct HYD_step_group *group, int proxy)
     if (group->proxies[proxy].ended)
         return;
     group->proxies[proxy].ended = 1;
+    HYD_step_relay_gone(group->group, proxy);
     if (HYD_step.core)
         defer(group->group, proxy);
 }
@@ -187,30 +189,6 @@ void HYD_step_send_signal(const struct HYD_proxy *proxy, int signum)
     hdr.cmd = SIGNAL;
     hdr.signum = signum;
     HYD_step_send(proxy, &hdr, NULL, 0);
-}
-
-static void effect_send(void *context, int group, int proxy, enum step_command command,
-                        uint32_t epoch, const void *payload, size_t bytes)
-{
-    struct HYD_step_group *g = HYD_step_find_group(group);
-    struct HYD_adapt_message message = {.kind = command,.epoch = epoch,.bytes = bytes };
-    struct HYD_pmcd_hdr hdr;
-
-    if (!g || proxy < 0 || proxy >= g->proxy_count || bytes > HYD_ADAPT_MESSAGE_MAX)
-        return;
-    char *body = MPL_malloc(sizeof(message) + bytes, MPL_MEM_PM);
-    if (!body) {
-        HYDU_error_printf("no memory for an adaptation message\n");
-        return;
-    }
-    memcpy(body, &message, sizeof(message));
-    if (bytes)
-        memcpy(body + sizeof(message), payload, bytes);
-    HYD_pmcd_init_header(&hdr);
-    hdr.cmd = ADAPT;
-    hdr.buflen = (int) (sizeof(message) + bytes);
-    HYD_step_send(g->proxies[proxy].proxy, &hdr, body, sizeof(message) + bytes);
-    MPL_free(body);
 }
 
 static void effect_tell_user(void *context, const char *text)
@@ -292,7 +270,9 @@ static void effect_wake_at(void *context, int64_t time_ms)
 
 int64_t HYD_step_next_wake(void)
 {
-    int64_t times[] = { HYD_step.wake_ms, HYD_step.abort_ms, HYD_step_next_launch_limit() }, next = -1;
+    int64_t times[] = { HYD_step.wake_ms, HYD_step.abort_ms, HYD_step_next_launch_limit(),
+        HYD_step_relay_next()
+    }, next = -1;
 
     for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
         if (times[i] >= 0 && (next < 0 || times[i] < next))
@@ -332,6 +312,7 @@ void HYD_step_tick(void)
         return;
     }
     HYD_step_end_slow_launches(now);
+    HYD_step_relay_time(now);
     if (HYD_step.core && HYD_step.wake_ms >= 0 && HYD_step.wake_ms <= now) {
         HYD_step.wake_ms = -1;
         HYD_step_enter();
@@ -364,6 +345,17 @@ static uint64_t env_margin(void)
     if (margin < 1)
         HYD_step_option_error("MPIEXEC_ADAPT_MARGIN", "must be a number of probes, at least 1");
     return (uint64_t) margin;
+}
+
+static int env_fanout(void)
+{
+    int fanout;
+
+    if (MPL_env2int("MPIEXEC_ADAPT_FANOUT", &fanout) <= 0)
+        return HYD_RELAY_FANOUT_DEFAULT;
+    if (fanout < 0 || fanout == 1 || fanout > HYD_RELAY_FANOUT_MAX)
+        HYD_step_option_error("MPIEXEC_ADAPT_FANOUT", "must be a number of node daemons, 2 to 1024, or 0");
+    return fanout;
 }
 
 static void open_log(void)
@@ -406,7 +398,7 @@ static void create_core(void)
         .launch = HYD_step_launch,
         .kill_group = HYD_step_kill_group,
         .abort_step = effect_abort_step,
-        .send = effect_send,
+        .send = HYD_step_send_to_all,
         .reply = HYD_step_reply,
         .log = effect_log,
         .tell_user = effect_tell_user,
@@ -424,6 +416,7 @@ static void create_core(void)
                              sizeof(error)) < 0)
         HYD_step_option_error("--adapt-interval", error);
 
+    HYD_step.fanout = env_fanout();
     HYD_step.launch_limit_ms = env_ms("MPIEXEC_ADAPT_LAUNCH", LAUNCH_DEFAULT_MS);
     HYD_step_enter();
     HYD_step.core = step_core_create(&config, &effects, error, sizeof(error));
@@ -465,6 +458,7 @@ void HYD_step_finish(void)
         step_core_summary(HYD_step.core, summary, sizeof(summary)) > 0)
         HYDU_dump_noprefix(stdout, "%s\n", summary);
     step_core_destroy(HYD_step.core);
+    HYD_step_relay_finish();
     HYD_step.core = NULL;
     while (HYD_step.groups)
         HYD_step_free_group(HYD_step.groups);
@@ -528,10 +522,24 @@ static void check_that_world_comes(const struct HYD_step_group *g)
     }
 }
 
+void HYD_step_frozen(int group, int proxy, uint32_t sequence, uint32_t epoch, uint64_t ceiling)
+{
+    struct HYD_step_group *g = HYD_step_find_group(group);
+
+    if (!g || sequence <= g->proxies[proxy].frozen_sequence)
+        return;
+    g->proxies[proxy].frozen_sequence = sequence;
+    HYD_step_enter();
+    step_core_report(HYD_step.core, HYD_step_now_ms(), group, proxy, REPORT_FROZEN, epoch, &ceiling,
+                     sizeof(ceiling));
+    HYD_step_leave();
+}
+
 static void take_report(struct HYD_proxy *proxy, const struct HYD_adapt_message *message,
                         const char *payload)
 {
     uint32_t adaptive = 0, rank = UINT32_MAX;
+    uint64_t ceiling;
 
     if (message->kind == REPORT_INIT && message->bytes >= 2 * sizeof(uint32_t))
         memcpy(&adaptive, payload + sizeof(uint32_t), sizeof(adaptive));
@@ -545,6 +553,19 @@ static void take_report(struct HYD_proxy *proxy, const struct HYD_adapt_message 
     if (message->kind == HYD_ADAPT_BROKE) {
         if (rules_apply(g))
             end_job_soon();
+        return;
+    }
+    if (message->kind == HYD_ADAPT_LISTENS) {
+        HYD_step_relay_listens(&g->proxies[proxy->proxy_id], payload, (size_t) message->bytes);
+        return;
+    }
+    if (message->kind == REPORT_FROZEN && message->bytes == sizeof(ceiling)) {
+        memcpy(&ceiling, payload, sizeof(ceiling));
+        HYD_step_frozen(g->group, proxy->proxy_id, message->sequence, message->epoch, ceiling);
+        return;
+    }
+    if (message->kind == HYD_ADAPT_RELAYED) {
+        HYD_step_relay_answered(g->group, proxy->proxy_id, payload, (size_t) message->bytes);
         return;
     }
     if (message->kind == REPORT_EXITED) {

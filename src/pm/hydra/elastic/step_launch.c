@@ -408,6 +408,8 @@ void HYD_step_proxy_up(const struct HYD_proxy *proxy)
 
     if (g && g->removed)
         HYD_step_send_signal(proxy, SIGKILL);
+    else if (g)
+        HYD_step_relay_prepare();
 }
 
 static HYD_status accept_cb(int fd, HYD_event_t events, void *userp)

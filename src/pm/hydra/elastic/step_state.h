@@ -34,6 +34,12 @@ struct HYD_step_proxy {
     int launcher_pid;           /* process that started the proxy (or is it), -1: waited for */
     int launcher_watch;         /* pidfd of it, or -1 */
     int given_up;               /* did not come up in time */
+    uint32_t sequence;          /* of the last command to it */
+    uint32_t frozen_sequence;   /* of the last STEP_FREEZE that it has answered */
+    int asked_to_listen;
+    uint16_t listen_port;       /* for other daemons, in network order; 0: it does not, or not yet */
+    uint32_t address;           /* its host's, in network order, when it listens; 0: this host's */
+    int unreached;              /* another daemon could not reach one of this host */
 };
 
 struct HYD_step_group {
@@ -57,6 +63,7 @@ struct HYD_step {
     int64_t zero_us;            /* monotonic clock at time 0 */
     int64_t wake_ms;            /* when the core wants to be called, <0: never */
     int64_t launch_limit_ms;    /* for the proxies of an expansion to come up, 0: none */
+    int fanout;                 /* of the tree of daemons, 0: no tree */
     int64_t abort_ms;           /* when the job is ended, or what is left is cut off; <0: not asked */
     int exit_status;            /* see HYD_step_exit_status */
     int failed;                 /* the job may not end with exit code 0 */
@@ -75,6 +82,8 @@ void HYD_step_leave(void);
 void HYD_step_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr, const void *payload,
                    size_t bytes);
 void HYD_step_send_signal(const struct HYD_proxy *proxy, int signum);
+/* A daemon's answer to STEP_FREEZE, which may come more than once. */
+void HYD_step_frozen(int group, int proxy, uint32_t sequence, uint32_t epoch, uint64_t ceiling);
 /* Deferred calls. */
 void HYD_step_defer_placed(struct HYD_step_group *group);
 void HYD_step_defer_proxy_gone(struct HYD_step_group *group, int proxy);
@@ -98,6 +107,20 @@ void HYD_step_free_group(struct HYD_step_group *group);
 
 /* step_launchers.c: what the stock launchers lack */
 void HYD_step_use_launcher(void);
+
+/* step_relay.c: commands of the core, to each daemon or through a tree of them */
+void HYD_step_send_to_all(void *context, const struct step_agent *to, int n, enum step_command command,
+                          uint32_t epoch, const void *payload, size_t bytes);
+/* Asks daemons for ports, if there are enough of them for a tree. */
+void HYD_step_relay_prepare(void);
+/* HYD_ADAPT_LISTENS and HYD_ADAPT_RELAYED have come from this daemon, or it is gone. */
+void HYD_step_relay_listens(struct HYD_step_proxy *proxy, const char *payload, size_t bytes);
+void HYD_step_relay_answered(int group, int proxy, const char *payload, size_t bytes);
+void HYD_step_relay_gone(int group, int proxy);
+/* When HYD_step_relay_time has to be called, <0: at no time. */
+int64_t HYD_step_relay_next(void);
+void HYD_step_relay_time(int64_t now_ms);
+void HYD_step_relay_finish(void);
 
 /* step_loop.c: the event loop with a clock */
 void HYD_step_use_loop(void);

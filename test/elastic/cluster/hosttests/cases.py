@@ -361,6 +361,24 @@ def launch_over_silent_host_too(run: HostRun) -> None:
     launch_in_vain(run, 4, "h1,h3,h2,h4")
 
 
+@case("E3", nodes=4)
+def tree_over_hosts(run: HostRun) -> None:
+    """Commands go through a tree of node daemons; mpiexec itself tells the one that another cannot reach (h3, h4)."""
+    ports = range(20000, 20050)
+    run.environment |= {"MPIEXEC_ADAPT_FANOUT": "2", "MPIEXEC_PORT_RANGE": f"{ports[0]}:{ports[-1]}"}
+    silence = ["pref", "10", "ipproto", "tcp", "sport", f"{ports[0]}-{ports[-1]}"]
+    job = serve(run, 4, "h1,h2,h3,h4")
+    done = run.on("h4", "ip", "rule", "add", *silence, "to", run.host("h3").address, "blackhole")
+    run.check(done.returncode == 0, f"answers to h3 cannot be dropped: {done.stderr}")
+    resize(run, "6", "--hosts", "h1,h2")
+    connected = run.on("h1", "ss", "-tnH", "dst", run.host("h2").address).stdout
+    peers = [int(line.split()[4].rsplit(":", 1)[1]) for line in connected.splitlines()]
+    run.check(any(port in ports for port in peers), f"h1 tells h2 nothing: {connected}")
+    resize(run, "4")
+    resize(run, "7", "--hosts", "h3,h4")
+    stop(run, job, 3, 7)
+
+
 @case("E3", nodes=2, full=True)
 def host_that_refuses_the_key(run: HostRun) -> None:
     job = serve(run, 1, "h1")

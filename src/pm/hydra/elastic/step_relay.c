@@ -1,0 +1,399 @@
+/*
+ * mpiexec's part in the tree of node daemons (adapt_relay.h).  A command to no more daemons than the
+ * fan-out goes to each of them; to more, as a relay to the first of each part.  What a relay's answer
+ * says was not reached, or what was with a daemon that is gone before it answered, is told directly:
+ * who got it twice takes it once.  So are all of a part that has not answered after the time that telling
+ * everybody directly would have taken, and a second: two hosts that cannot reach each other need longer
+ * to find out, and the program may stand still.  Daemons of hosts that another one could not reach are
+ * not put into the tree again.
+ */
+
+#include "step_state.h"
+#include <arpa/inet.h>
+#include <sys/random.h>
+#include "adapt_relay.h"
+
+#define PATIENCE_MS 1000
+#define BYTES_PER_MS 1000000    /* what mpiexec sends directly, about */
+
+struct member {
+    int group, proxy;
+    uint32_t sequence;
+};
+
+/* A part that has not been answered for: members first to first + n - 1, the first one relays. */
+struct branch {
+    uint32_t first, n;
+    int answered;
+};
+
+struct relay {
+    uint32_t id;
+    enum step_command command;
+    uint32_t epoch;
+    struct member *members;
+    struct branch *branches;
+    int n_branches, open;
+    int64_t direct_at_ms;       /* when all are told directly that have not answered, <0: done */
+    struct relay *next;
+    size_t bytes;
+    char payload[];
+};
+
+static struct relay *relays = NULL;
+static uint32_t next_id = 1;
+static char key[HYD_RELAY_KEY_BYTES];
+static int has_key = 0;
+
+static struct HYD_step_proxy *find_proxy(int group, int proxy)
+{
+    struct HYD_step_group *g = HYD_step_find_group(group);
+
+    return g && proxy >= 0 && proxy < g->proxy_count ? &g->proxies[proxy] : NULL;
+}
+
+static int connected(const struct HYD_step_proxy *p)
+{
+    return p->proxy->control_fd != HYD_FD_UNSET && p->proxy->control_fd != HYD_FD_CLOSED;
+}
+
+/* ---- directly ---------------------------------------------------------------------------------- */
+
+static void send_message(const struct HYD_step_proxy *p, uint32_t kind, uint32_t epoch,
+                         uint32_t sequence, const void *payload, size_t bytes)
+{
+    struct HYD_adapt_message message = {.kind = kind,.epoch = epoch,.bytes = bytes,
+        .sequence = sequence
+    };
+    struct HYD_pmcd_hdr hdr;
+
+    char *body = MPL_malloc(sizeof(message) + bytes, MPL_MEM_PM);
+    if (!body) {
+        HYDU_error_printf("no memory for an adaptation message\n");
+        return;
+    }
+    memcpy(body, &message, sizeof(message));
+    if (bytes)
+        memcpy(body + sizeof(message), payload, bytes);
+    HYD_pmcd_init_header(&hdr);
+    hdr.cmd = ADAPT;
+    hdr.buflen = (int) (sizeof(message) + bytes);
+    HYD_step_send(p->proxy, &hdr, body, sizeof(message) + bytes);
+    MPL_free(body);
+}
+
+static void send_to_members(const struct relay *relay, uint32_t first, uint32_t n)
+{
+    for (uint32_t i = first; i < first + n; i++) {
+        const struct member *m = &relay->members[i];
+        const struct HYD_step_proxy *p = find_proxy(m->group, m->proxy);
+        if (p)
+            send_message(p, relay->command, relay->epoch, m->sequence, relay->payload, relay->bytes);
+    }
+}
+
+/* ---- where daemons listen ---------------------------------------------------------------------- */
+
+/* IPv4 address of one end of a connection, in network order; 0: not a network. */
+static uint32_t address_of(int fd, int (*end) (int, struct sockaddr *, socklen_t *))
+{
+    struct sockaddr_in a = {.sin_family = AF_UNSPEC };
+    socklen_t bytes = sizeof(a);
+
+    if (end(fd, (struct sockaddr *) &a, &bytes) < 0 || a.sin_family != AF_INET)
+        return 0;
+    return a.sin_addr.s_addr;
+}
+
+/* Where other hosts find this one; if there are none, the loopback. */
+static uint32_t own_address(void)
+{
+    for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
+        for (int i = 0; i < g->proxy_count; i++) {
+            if (!connected(&g->proxies[i]))
+                continue;
+            uint32_t ours = address_of(g->proxies[i].proxy->control_fd, getsockname);
+            if (ours && ours != address_of(g->proxies[i].proxy->control_fd, getpeername))
+                return ours;
+        }
+    return htonl(INADDR_LOOPBACK);
+}
+
+/* What holds for one daemon holds for all of its host, also for those that come later. */
+static void note_unreached(const struct HYD_step_proxy *p)
+{
+    for (struct HYD_step_group * g = p ? HYD_step.groups : NULL; g; g = g->next)
+        for (int i = 0; i < g->proxy_count; i++)
+            if (g->proxies[i].node == p->node)
+                g->proxies[i].unreached = 1;
+}
+
+static int host_unreached(const struct HYD_step_proxy *p)
+{
+    for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
+        for (int i = 0; i < g->proxy_count; i++)
+            if (g->proxies[i].node == p->node && g->proxies[i].unreached)
+                return 1;
+    return 0;
+}
+
+/* A daemon on this host is connected from this host's address, or not by a network. */
+void HYD_step_relay_listens(struct HYD_step_proxy *p, const char *payload, size_t bytes)
+{
+    uint32_t theirs = address_of(p->proxy->control_fd, getpeername);
+    uint16_t port = 0;
+
+    memcpy(&port, payload, bytes < sizeof(port) ? 0 : sizeof(port));
+    p->listen_port = htons(port);
+    p->unreached = host_unreached(p);
+    p->address = theirs != address_of(p->proxy->control_fd, getsockname) ? theirs : 0;
+}
+
+static void ask_to_listen(struct HYD_step_proxy *p)
+{
+    const char *range = HYD_server_info.port_range ? HYD_server_info.port_range : "";
+    char payload[sizeof(key) + 64];
+
+    if (p->asked_to_listen || !connected(p))
+        return;
+    if (!has_key && getrandom(key, sizeof(key), 0) != sizeof(key))
+        return;                 /* then without a tree */
+    has_key = 1;
+    p->asked_to_listen = 1;
+    memcpy(payload, key, sizeof(key));
+    int n = MPL_snprintf(payload + sizeof(key), sizeof(payload) - sizeof(key), "%s", range);
+    send_message(p, HYD_ADAPT_LISTEN, 0, 0, payload, sizeof(key) + (size_t) n + 1);
+}
+
+void HYD_step_relay_prepare(void)
+{
+    int n = 0;
+
+    for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
+        for (int i = 0; i < g->proxy_count; i++)
+            n += !g->proxies[i].ended;
+    if (HYD_step.fanout == 0 || n <= HYD_step.fanout)
+        return;
+    for (struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
+        for (int i = 0; i < g->proxy_count; i++)
+            ask_to_listen(&g->proxies[i]);
+}
+
+/* ---- through the tree -------------------------------------------------------------------------- */
+
+static void free_relay(struct relay *relay)
+{
+    struct relay **link;
+
+    for (link = &relays; *link && *link != relay; link = &(*link)->next);
+    if (*link)
+        *link = relay->next;
+    MPL_free(relay->members);
+    MPL_free(relay->branches);
+    MPL_free(relay);
+}
+
+static struct relay *new_relay(int n, enum step_command command, uint32_t epoch, const void *payload,
+                               size_t bytes)
+{
+    struct relay *relay = MPL_calloc(1, sizeof(*relay) + bytes, MPL_MEM_PM);
+
+    if (!relay)
+        return NULL;
+    relay->id = next_id++;
+    relay->command = command;
+    relay->epoch = epoch;
+    relay->bytes = bytes;
+    if (bytes)
+        memcpy(relay->payload, payload, bytes);
+    relay->members = MPL_calloc((size_t) n, sizeof(*relay->members), MPL_MEM_PM);
+    relay->branches = MPL_calloc((size_t) HYD_step.fanout, sizeof(*relay->branches), MPL_MEM_PM);
+    if (!relay->members || !relay->branches) {
+        free_relay(relay);
+        return NULL;
+    }
+    return relay;
+}
+
+static int send_branch(struct relay *relay, uint32_t first, uint32_t n, uint32_t own)
+{
+    struct HYD_relay_head head = {.id = relay->id,.kind = relay->command,.epoch = relay->epoch,
+        .targets = n,.bytes = relay->bytes,.fanout = (uint32_t) HYD_step.fanout
+    };
+    const struct member *root = &relay->members[first];
+    size_t list_bytes = n * sizeof(struct HYD_relay_target);
+
+    char *buf = MPL_malloc(HYD_relay_bytes(&head), MPL_MEM_PM);
+    if (!buf)
+        return -1;
+    memcpy(buf, &head, sizeof(head));
+    for (uint32_t i = 0; i < n; i++) {
+        const struct member *m = &relay->members[first + i];
+        const struct HYD_step_proxy *p = find_proxy(m->group, m->proxy);
+        struct HYD_relay_target target = {.number = first + i,.sequence = m->sequence,
+            .address = p->address ? p->address : own,.port = p->listen_port
+        };
+        memcpy(buf + sizeof(head) + i * sizeof(target), &target, sizeof(target));
+    }
+    if (relay->bytes)
+        memcpy(buf + sizeof(head) + list_bytes, relay->payload, relay->bytes);
+    relay->branches[relay->n_branches++] = (struct branch) {.first = first,.n = n };
+    relay->open++;
+    send_message(find_proxy(root->group, root->proxy), HYD_ADAPT_RELAY, relay->epoch, 0, buf,
+                 HYD_relay_bytes(&head));
+    MPL_free(buf);
+    return 0;
+}
+
+static int can_relay(const struct HYD_step_proxy *p)
+{
+    return p->listen_port != 0 && !p->unreached;
+}
+
+/* Whether some relay is late: the next one would be, too. */
+static int waiting_in_vain(void)
+{
+    const struct relay *relay;
+
+    for (relay = relays; relay && relay->direct_at_ms >= 0; relay = relay->next);
+    return relay != NULL;
+}
+
+void HYD_step_send_to_all(void *context, const struct step_agent *to, int n, enum step_command command,
+                          uint32_t epoch, const void *payload, size_t bytes)
+{
+    struct relay *relay = NULL;
+    uint32_t in_tree = 0;
+
+    if (bytes > HYD_ADAPT_MESSAGE_MAX)
+        return;
+    if (HYD_step.fanout > 0 && n > HYD_step.fanout && !waiting_in_vain()) {
+        HYD_step_relay_prepare();
+        relay = new_relay(n, command, epoch, payload, bytes);
+    }
+    for (int i = 0; i < n; i++) {
+        struct HYD_step_proxy *p = find_proxy(to[i].group, to[i].proxy);
+        if (!p || !connected(p))
+            continue;
+        uint32_t sequence = ++p->sequence;
+        if (relay && can_relay(p))
+            relay->members[in_tree++] = (struct member) {to[i].group, to[i].proxy, sequence};
+        else
+            send_message(p, command, epoch, sequence, payload, bytes);
+    }
+    if (!relay)
+        return;
+    if (in_tree <= (uint32_t) HYD_step.fanout) {
+        send_to_members(relay, 0, in_tree);
+        free_relay(relay);
+        return;
+    }
+    relay->direct_at_ms = HYD_step_now_ms() + PATIENCE_MS + (int64_t) bytes * in_tree / BYTES_PER_MS;
+    relay->next = relays;
+    relays = relay;
+    uint32_t part = HYD_relay_part(in_tree, (uint32_t) HYD_step.fanout), own = own_address();
+    for (uint32_t i = 0; i < in_tree; i += part) {
+        uint32_t members = in_tree - i < part ? in_tree - i : part;
+        if (send_branch(relay, i, members, own) < 0)
+            send_to_members(relay, i, members);
+    }
+    if (relay->open == 0)
+        free_relay(relay);
+}
+
+static void close_branch(struct relay *relay, struct branch *branch)
+{
+    branch->answered = 1;
+    if (--relay->open == 0)
+        free_relay(relay);
+}
+
+static struct branch *branch_of(struct relay *relay, int group, int proxy)
+{
+    for (int i = 0; i < relay->n_branches; i++) {
+        const struct member *root = &relay->members[relay->branches[i].first];
+        if (!relay->branches[i].answered && root->group == group && root->proxy == proxy)
+            return &relay->branches[i];
+    }
+    return NULL;
+}
+
+static void pass_frozen_on(const struct relay *relay, const struct branch *branch, const char *entries,
+                           uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct HYD_relay_frozen frozen;
+        memcpy(&frozen, entries + i * sizeof(frozen), sizeof(frozen));
+        if (frozen.number - branch->first >= branch->n)
+            continue;
+        const struct member *m = &relay->members[frozen.number];
+        HYD_step_frozen(m->group, m->proxy, frozen.sequence, relay->epoch, frozen.ceiling);
+    }
+}
+
+int64_t HYD_step_relay_next(void)
+{
+    int64_t next = -1;
+
+    for (const struct relay * relay = relays; relay; relay = relay->next)
+        if (relay->direct_at_ms >= 0 && (next < 0 || relay->direct_at_ms < next))
+            next = relay->direct_at_ms;
+    return next;
+}
+
+void HYD_step_relay_time(int64_t now_ms)
+{
+    for (struct relay * relay = relays; relay; relay = relay->next) {
+        if (relay->direct_at_ms < 0 || relay->direct_at_ms > now_ms)
+            continue;
+        relay->direct_at_ms = -1;
+        for (int i = 0; i < relay->n_branches; i++)
+            if (!relay->branches[i].answered)
+                send_to_members(relay, relay->branches[i].first + 1, relay->branches[i].n - 1);
+    }
+}
+
+void HYD_step_relay_answered(int group, int proxy, const char *payload, size_t bytes)
+{
+    struct HYD_relay_answer answer;
+    struct relay *relay;
+
+    if (bytes < sizeof(answer))
+        return;
+    memcpy(&answer, payload, sizeof(answer));
+    for (relay = relays; relay && relay->id != answer.id; relay = relay->next);
+    struct branch *branch = relay ? branch_of(relay, group, proxy) : NULL;
+    if (!branch || !HYD_relay_answer_holds(&answer, branch->n) || HYD_relay_answer_bytes(&answer) != bytes)
+        return;
+    const char *failed = payload + sizeof(answer) + answer.frozen * sizeof(struct HYD_relay_frozen);
+    for (uint32_t i = 0; i < answer.failed; i++) {
+        uint32_t number;
+        memcpy(&number, failed + i * sizeof(number), sizeof(number));
+        if (number - branch->first >= branch->n)
+            continue;
+        note_unreached(find_proxy(relay->members[number].group, relay->members[number].proxy));
+        send_to_members(relay, number, 1);
+    }
+    pass_frozen_on(relay, branch, payload + sizeof(answer), answer.frozen);
+    close_branch(relay, branch);
+}
+
+void HYD_step_relay_gone(int group, int proxy)
+{
+    struct relay *next;
+
+    for (struct relay * relay = relays; relay; relay = next) {
+        struct branch *branch = branch_of(relay, group, proxy);
+        next = relay->next;
+        if (!branch)
+            continue;
+        send_to_members(relay, branch->first + 1, branch->n - 1);
+        close_branch(relay, branch);
+    }
+}
+
+void HYD_step_relay_finish(void)
+{
+    while (relays)
+        free_relay(relays);
+}
