@@ -349,7 +349,7 @@ void HYD_step_relay_time(int64_t now_ms)
         relay->direct_at_ms = -1;
         for (int i = 0; i < relay->n_branches; i++)
             if (!relay->branches[i].answered)
-                send_to_members(relay, relay->branches[i].first + 1, relay->branches[i].n - 1);
+                send_to_members(relay, relay->branches[i].first, relay->branches[i].n);
     }
 }
 
