@@ -19,6 +19,7 @@
  *     end=N          processes that joined and are still members at the end exit with code N
  *     usr1=1         prints a line when SIGUSR1 comes
  *     delay=S        joining processes wait S seconds before they do anything
+ *     card=N         gives an address of N bytes, at most 400
  *
  * Its world is what the plans say.  In the window all processes meet (through a shared file that
  * is named after mpiexec's pid, so all must be on one machine); real communication is libmpi's
@@ -47,7 +48,7 @@
 static struct {
     long probes;
     double seconds, slow;
-    long probe_us, code, fail_epoch, verbose, echo, end, usr1, delay;
+    long probe_us, code, fail_epoch, verbose, echo, end, usr1, delay, card;
     int rigid;
     const char *fail;
 } options = {.seconds = 20,.slow = 1,.probe_us = 200,.fail_epoch = 1 };
@@ -248,11 +249,22 @@ static struct pmi_adapt_plan *map_plan(size_t * bytes)
     return plan;
 }
 
+#define CARD_MAX 400
+
+static void write_card(char card[CARD_MAX + 1], unsigned whose)
+{
+    int n = snprintf(card, CARD_MAX + 1, "card-of-%u", whose);
+
+    while (n < options.card && n < CARD_MAX)
+        card[n++] = '.';
+    card[n] = 0;
+}
+
 static void check_card(const struct pmi_adapt_plan *plan, const struct pmi_adapt_member *m)
 {
-    char expected[32];
+    char expected[CARD_MAX + 1];
 
-    snprintf(expected, sizeof(expected), "card-of-%u", m->uid);
+    write_card(expected, m->uid);
     if (m->card_bytes != strlen(expected) ||
         memcmp((const char *) plan + m->card_offset, expected, m->card_bytes))
         die("wrong card of uid %u in the plan", m->uid);
@@ -446,6 +458,7 @@ static void read_option(const char *text)
         sscanf(text, "end=%ld", &options.end) == 1 ||
         sscanf(text, "usr1=%ld", &options.usr1) == 1 ||
         sscanf(text, "delay=%ld", &options.delay) == 1 ||
+        sscanf(text, "card=%ld", &options.card) == 1 ||
         sscanf(text, "stdin=%ld", &options.echo) == 1)
         return;
     if (!strncmp(text, "fail=", 5))
@@ -458,13 +471,13 @@ static void read_option(const char *text)
 
 static void introduce(void)
 {
-    char card[64], hex[160] = "";
+    char card[CARD_MAX + 1], hex[2 * CARD_MAX + 1] = "";
 
     if (options.rigid) {
         say("cmd=adapt_init mode=rigid\n");
         return;
     }
-    snprintf(card, sizeof(card), "card-of-%u", uid);
+    write_card(card, uid);
     for (size_t i = 0; card[i]; i++)
         sprintf(hex + 2 * i, "%02x", (unsigned) card[i]);
     me->pid = (uint32_t) getpid();
