@@ -14,6 +14,7 @@
 
 #define CONNECTIONS_MAX 1024
 #define OURS_MAX 256            /* before idle ones are closed */
+#define STRANGERS_MAX 64        /* that have not sent the key */
 
 /* Bytes that several queues may wait to send. */
 struct block {
@@ -223,16 +224,23 @@ static HYD_status new_connection(int fd, int ours, struct connection **made)
 static HYD_status accept_cb(int fd, HYD_event_t events, void *userp)
 {
     struct connection *c;
-    int n = 0;
+    int n = 0, strangers = 0;
     HYD_status status = HYD_SUCCESS;
 
     int accepted = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (accepted < 0 && (errno == EMFILE || errno == ENFILE)) {
+        status = HYDT_dmx_deregister_fd(fd);    /* or it would wake us for ever */
+        close(fd);
+        listen_fd = -1;
+    }
     if (accepted < 0)
-        goto fn_exit;           /* it has gone again */
-    for (c = connections; c; c = c->next)
+        goto fn_exit;
+    for (c = connections; c; c = c->next) {
         n++;
-    if (n >= CONNECTIONS_MAX) {
-        close(accepted);
+        strangers += !c->ours && !c->greeted;
+    }
+    if (n >= CONNECTIONS_MAX || strangers >= STRANGERS_MAX) {
+        close(accepted);        /* who is meant is told by mpiexec */
         goto fn_exit;
     }
     status = new_connection(accepted, 0, &c);
@@ -255,6 +263,9 @@ HYD_status HYD_relay_listen(const char *payload, size_t bytes, uint16_t * port)
         range = MPL_strdup(payload + sizeof(key));
     *port = 0;
     if (HYDU_sock_listen(&listen_fd, range, port) != HYD_SUCCESS) {
+        if (listen_fd >= 0)
+            close(listen_fd);
+        listen_fd = -1;
         *port = 0;              /* no port is free: mpiexec tells this daemon itself */
         goto fn_exit;
     }

@@ -74,6 +74,28 @@ void run_events()
     }
 }
 
+/* A relay as it should be, for a few daemons; the rest of the input is its payload. */
+std::vector<char> make_relay(const char *text, size_t bytes)
+{
+    auto number = [&](size_t i) { return i < bytes ? static_cast<unsigned char>(text[i]) : 0u; };
+    HYD_relay_head head = {number(0), number(1), 1, number(2) % 12 + 1, bytes, number(3) % 4 + 2, 0};
+    std::vector<char> relay(HYD_relay_bytes(&head));
+    memcpy(relay.data(), &head, sizeof(head));
+    for (uint32_t i = 0; i < head.targets; i++) {
+        HYD_relay_target target = {i, number(4), number(5) % 3, static_cast<uint16_t>(i % 4), 0};
+        memcpy(relay.data() + sizeof(head) + i * sizeof(target), &target, sizeof(target));
+    }
+    memcpy(relay.data() + relay.size() - bytes, text, bytes);
+    return relay;
+}
+
+void take_from_mpiexec(const char *relay, size_t bytes)
+{
+    relays++;
+    if (HYD_relay_from_mpiexec(relay, bytes) != HYD_SUCCESS)
+        relays--;               /* refused */
+}
+
 void close_all(std::vector<int> &ends)
 {
     for (int end : ends)
@@ -127,6 +149,7 @@ int __wrap_socket(int, int, int)
 int __wrap_connect(int, const sockaddr *, socklen_t) { return 0; }
 int __wrap_accept4(int, sockaddr *, socklen_t *, int)
 {
+    errno = ECONNABORTED;
     return parents.size() < ENDS_MAX ? other_end(parents) : -1;
 }
 
@@ -152,9 +175,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (bytes > 0 && !parents.empty())      /* one that knows the key */
                 send(parents.back(), KEY, HYD_RELAY_KEY_BYTES, MSG_NOSIGNAL);
         } else if (who == 17) {
-            relays++;
-            if (HYD_relay_from_mpiexec(text, bytes) != HYD_SUCCESS)
-                relays--;       /* refused */
+            take_from_mpiexec(text, bytes);
+        } else if (who == 23) {
+            std::vector<char> relay = make_relay(text, bytes);
+            if (bytes % 2 || parents.empty())
+                take_from_mpiexec(relay.data(), relay.size());
+            else
+                send(parents.back(), relay.data(), relay.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
         } else if (who == 22 && bytes > 0 && !children.empty()) {      /* an answer to the point */
             int child = children[static_cast<unsigned char>(text[0]) % children.size()];
             unsigned counts = static_cast<unsigned char>(text[bytes - 1]);
