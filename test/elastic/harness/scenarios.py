@@ -6,6 +6,8 @@ by colons, are its further parameters.  Everything is waited for; nothing counts
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import os
 import re
@@ -13,6 +15,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -430,6 +433,44 @@ def two_jobs(run: TestRun) -> None:
         changes = schedule.parse(sizes, 2)
         checks.pass_line(run, job, 3, changes[-1].size)
         checks.member_lines(run, job, changes)
+
+
+class Created:
+    """Names of what has been created in a folder since."""
+
+    IN_CREATE = 0x100
+
+    def __init__(self, folder: str) -> None:
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = self.libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        if self.fd < 0 or self.libc.inotify_add_watch(self.fd, folder.encode(), self.IN_CREATE) < 0:
+            raise Skip(f"{folder} cannot be watched: {os.strerror(ctypes.get_errno())}")
+
+    def names(self) -> list[str]:
+        found = []
+        with contextlib.suppress(BlockingIOError):
+            while events := os.read(self.fd, 65536):
+                while events:
+                    (length,) = struct.unpack_from("I", events, 12)
+                    found.append(events[16 : 16 + length].rstrip(b"\0").decode(errors="replace"))
+                    events = events[16 + length :]
+        return found
+
+    def close(self) -> None:
+        os.close(self.fd)
+
+
+@scenario
+def nameless_segments(run: TestRun) -> None:
+    """E4: shared segments have no names at any time, so that nothing is left whoever is killed."""
+    created = Created("/dev/shm")
+    try:
+        job = run.mpiexec()
+        run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+        named = [name for name in created.names() if name.startswith("mpich_shar_tmp")]
+        run.check(not named, f"segments with names: {named}")
+    finally:
+        created.close()
 
 
 # ---- the step manager's own offers ---------------------------------------------------------------
