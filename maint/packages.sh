@@ -10,8 +10,9 @@ packages_for() {
             # libfabric's own needs at link time; these exist for x86 only.
             [ "$(dpkg --print-architecture)" != amd64 ] || echo libpsm2-dev libpsm-infinipath1-dev
             ;;
-        test) echo libgtest-dev libpng-dev procps shellcheck man-db ;;
-        full) echo clang libclang-rt-dev llvm chromium chromium-driver ;;
+        test) echo libgtest-dev libpng-dev procps shellcheck man-db valgrind ;;
+        web) echo chromium chromium-driver ;;
+        full) echo clang libclang-rt-dev llvm ;;
         cluster) echo iproute2 util-linux openssh-client openssh-server procps ;;
         slurm) echo slurmctld slurmd slurm-client munge ;;
         accounting) echo slurmdbd mariadb-server ;;
@@ -28,10 +29,23 @@ packages_missing() {
     printf '%s\n' "$@" | grep -v -x -F -f <(printf '%s\n' "$installed" | grep .)
 }
 
+# Services that these packages may bring.  Tests and demonstrations start their own, on hosts of their own.
+packages_services=(ssh munge slurmctld slurmd slurmdbd mariadb)
+
+# Those that this machine does not have, so that it must not get them by our installation.
+packages_services_off() {
+    local service
+    for service in "${packages_services[@]}"; do
+        [ -e "/lib/systemd/system/$service.service" ] || [ -e "/etc/init.d/$service" ] || printf '%s ' "$service"
+    done
+}
+
+# apt's PATH is that of the packages' scripts: services-off stands in front of the commands that start services.
 packages_apt() {
     local as_root=()
     [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@"
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive ELASTIC_SERVICES_OFF="$(packages_services_off)" \
+        apt-get -q -o DPkg::Lock::Timeout=300 -o DPkg::Path="$PWD/maint/services-off:/usr/sbin:/usr/bin:/sbin:/bin" "$@"
 }
 
 # Install what the steps named in $1 (separated by spaces) need; does nothing if all is there.
@@ -54,13 +68,18 @@ install_packages() {
     # A fresh machine has no package lists, an old one has stale lists: in both cases refresh them and try again.
     ADVICE='' packages_try "${missing[@]}" || {
         ADVICE="Is the network there?  $advice" phase "refreshing the package lists" packages_apt update &&
-            ADVICE=$advice phase "installing ${#missing[@]} Debian packages" \
-                packages_apt install -y --no-install-recommends "${missing[@]}"
+            ADVICE=$advice packages_try "${missing[@]}"
     }
 }
 
 # The first try is allowed to fail: all versions must be known before anything is downloaded.
 packages_try() {
-    packages_apt install -y --no-install-recommends --simulate "$@" >/dev/null 2>&1 || return
-    phase "installing $# Debian packages" packages_apt install -y --no-install-recommends "$@"
+    local uris megabytes
+    uris=$(packages_apt install -y --no-install-recommends --print-uris "$@" 2>&1) || {
+        [ -z "$ADVICE" ] || printf '%s\n' "$uris" "$ADVICE" >&2
+        return 1
+    }
+    megabytes=$(awk '/^\047/ { bytes += $3 } END { print int((bytes + 999999) / 1000000) }' <<<"$uris")
+    phase "installing $# Debian packages and what they need ($megabytes MB to download)" \
+        packages_apt install -y --no-install-recommends "$@"
 }

@@ -117,8 +117,11 @@ def main(words: list[str] | None = None) -> int:
     if why := hosts.impossible():
         for number, case in enumerate(selected, 1):
             report(number, case, "skip", why, 0)
-        print(f"0 passed, 0 failed, {len(selected)} skipped")
-        return 0
+        failed = int(options.full and bool(selected))  # whoever wants all of them is not told that all is well
+        if failed:
+            print(f"not ok - there can be no hosts here: {why}")
+        print(f"0 passed, {failed} failed, {len(selected)} skipped")
+        return failed
     processes.become_reaper()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     folder = Path(tempfile.mkdtemp(prefix="eh-"))
