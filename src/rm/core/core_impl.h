@@ -91,6 +91,7 @@ class Core::Impl {
     void end(Job &job, JobEvent event);
     void adapt(Job &job, const Change &change, bool by_user);
     void commit(Job &job, const StepCommitted &event);
+    void stop_believing(Job &job, const std::string &reason);
     void come_to_nothing(Job &job, bool failed, const std::string &reason);
     bool keep_joining(Job &job);
     void adaptation_over(Job &job, const char *outcome, const std::string &reason);
@@ -116,6 +117,7 @@ class Core::Impl {
     void on(const StepWithdrawn &event);
     void on(const StepFailed &event);
     void on(const StepFreed &event);
+    void on(const StepBroken &event);
     void on(const StepEnded &event);
     void on(const StepLost &event);
     /* The job, if it is about its present step and that is not over; else nullptr. */

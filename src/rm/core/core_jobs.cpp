@@ -118,6 +118,7 @@ void Core::Impl::wait_again(Job &job)
         job.releasing = false;
         job.verdict = JobState::DONE;
         job.mode = StepMode::UNKNOWN;
+        job.broken.clear();
         job.epoch = 0;
         job.blocks.clear();
         job.refusals = 0;
@@ -216,6 +217,27 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
             {"blocks", write(world)},
             {"duration_ms", state.now_ms - adaptation.asked_ms},
             {"standstill_ms", event.standstill_ms}});
+}
+
+/* What was under way may have happened or not: all that the job might have stays its own until it ends. */
+void Core::Impl::stop_believing(Job &job, const std::string &reason)
+{
+    std::string why = "step protocol broken: " + reason;
+    if (job.adaptation && job.adaptation->phase == AdaptPhase::ACQUIRING)
+        come_to_nothing(job, true, why);
+    else if (job.adaptation) {
+        update(job, [&] {
+            if (!job.adaptation->joining.empty())
+                job.departures.push_back({job.adaptation->request, 0, job.adaptation->joining, false});
+            job.adaptation->joining.clear();
+        });
+        adaptation_over(job, record::FAILED, why);
+    }
+    update(job, [&] {
+        job.broken = reason;
+        job.mode = StepMode::RIGID;
+    });
+    record(record::STEP_BROKEN, job, {{"step", job.step}, {"reason", why}});
 }
 
 /* The world is as it was; joining processes are gone. */

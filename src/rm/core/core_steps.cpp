@@ -39,7 +39,7 @@ template <class StepEvent> Job *Core::Impl::job_of_running(const StepEvent &even
 template <class StepEvent> Job *Core::Impl::job_of_adaptation(const StepEvent &event)
 {
     Job *job = job_of_running(event);
-    bool fits = job && job->adaptation && job->adaptation->request == event.request &&
+    bool fits = job && job->broken.empty() && job->adaptation && job->adaptation->request == event.request &&
                 job->adaptation->phase != AdaptPhase::ACQUIRING;
     return fits ? job : nullptr;
 }
@@ -106,7 +106,7 @@ void Core::Impl::on(const StepReady &event)
 void Core::Impl::on(const StepCommitted &event)
 {
     Job *job = job_of_running(event);
-    if (!job || event.epoch <= job->epoch)
+    if (!job || !job->broken.empty() || event.epoch <= job->epoch)
         return;
     bool fits = job->adaptation && job->adaptation->request == event.request &&
                 job->adaptation->phase != AdaptPhase::ACQUIRING && event.epoch == job->epoch + 1;
@@ -139,7 +139,7 @@ void Core::Impl::on(const StepFailed &event)
 void Core::Impl::on(const StepFreed &event)
 {
     Job *job = job_of_running(event);
-    if (!job || event.epoch == 0)
+    if (!job || !job->broken.empty() || event.epoch == 0)
         return;
     auto departure = std::find_if(
         job->departures.begin(), job->departures.end(),
@@ -150,6 +150,13 @@ void Core::Impl::on(const StepFreed &event)
         return freed(*job, departure->request);
     departure->releasing = true;
     out_.push_back(release(*job, *departure));
+}
+
+void Core::Impl::on(const StepBroken &event)
+{
+    Job *job = job_of_running(event);
+    if (job && job->broken.empty())
+        stop_believing(*job, event.reason);
 }
 
 void Core::Impl::on(const StepEnded &event)

@@ -246,6 +246,16 @@ struct StepFreed {                      /* the processes that left with `epoch` 
     ELASTIC_FIELDS(job, step, epoch)
 };
 
+/* What it says is not to be believed any more (it has broken the step protocol): it keeps its size until it ends, and
+ * so does all that it may have.  It goes on running. */
+struct StepBroken {
+    static constexpr const char *NAME = "step_broken";
+    JobId job = 0;
+    uint32_t step = 0;
+    std::string reason;
+    ELASTIC_FIELDS(job, step, reason)
+};
+
 struct StepEnded {                      /* mpiexec and all its processes have ended */
     static constexpr const char *NAME = "step_ended";
     JobId job = 0;
@@ -274,7 +284,8 @@ using EventContent =
     std::variant<Configure, Submit, Cancel, Hold, Release, Resize, Drain, Resume, NodeUp, NodeSuspect,
                  NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, NodesLost, NodesWanted,
                  StepStarted, StepAdaptive, StepRigid, StepStartFailed, StepAccepted, StepReady,
-                 StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed, StepEnded, StepLost, Timer>;
+                 StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed, StepBroken, StepEnded, StepLost,
+                 Timer>;
 
 struct Event {
     uint64_t seq = 0;

@@ -129,6 +129,7 @@ struct Job {
     bool releasing = false;     /* COMPLETING, the step is over, its nodes are given back */
     uint32_t step = 0;          /* 1, 2, 3, ... each start has its own; 0: never started */
     StepMode mode = StepMode::UNKNOWN;
+    std::string broken;         /* not empty: how the step has broken the step protocol */
     uint64_t epoch = 0;         /* of the step, last committed; 0 at its launch */
     Blocks blocks;              /* the present world, in rank order; its processes are the size */
     std::optional<Adaptation> adaptation;
@@ -153,7 +154,7 @@ struct Job {
 
     int size() const { return count_processes(blocks); }
     ELASTIC_FIELDS(id, request, spec, state, held, acquiring, reason, verdict, releasing, step,
-                   mode, epoch, blocks, adaptation, departures, submitted_ms, started_ms, ended_ms,
+                   mode, broken, epoch, blocks, adaptation, departures, submitted_ms, started_ms, ended_ms,
                    exit_code, requests, committed, withdrawn, failed, standstill_ms,
                    last_adapted_ms,
                    deadline_ms, limit_at_ms, tries, start_failures, refusals, offer_after_ms,

@@ -23,6 +23,7 @@ constexpr const char *COMMITTED = "committed";
 constexpr const char *WITHDRAWN = "withdrawn";  /* step, request, old_size, size, reason */
 constexpr const char *FAILED = "failed";        /* the same; of a request, not of the job */
 constexpr const char *FREED = "freed";          /* step, epoch, blocks */
+constexpr const char *STEP_BROKEN = "step_broken";      /* step, reason: it is not resized any more */
 constexpr const char *COMPLETING = "completing";        /* step, verdict, reason */
 constexpr const char *ENDED = "ended";          /* state, reason, exit_code, step */
 /* nodes */

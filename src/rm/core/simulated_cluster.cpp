@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "core/placement.h"
+#include "core/redundant.h"
 
 namespace elastic::rm {
 
@@ -226,7 +227,34 @@ void SimulatedCluster::say(EventContent content)
         return;
     }
     for (int times = chance(options_.faults.repeated) ? 2 : 1; times > 0; times--)
-        after(delay(), [this, content] { tell(content); });
+        after(delay(), [this, content] { report(content); });
+}
+
+void SimulatedCluster::report(const EventContent &content)
+{
+    bool redundant = options_.check && is_redundant(core_.state(), content);
+    if (redundant && counts.redundant++ % 8 == 0)
+        check_redundant(content);
+    if (!redundant || !options_.drop_redundant)
+        tell(content);
+}
+
+/* A core that has done what was due at this time is the same afterwards. */
+void SimulatedCluster::check_redundant(const EventContent &content)
+{
+    Result<Core> copy = Core::restore(core_.snapshot());
+    if (!copy)
+        return wrong("snapshot: " + copy.error());
+    Core &core = copy.value();
+    core.handle({core.state().seq + 1, now_ms_, Timer{}});
+    Json before = core.snapshot();
+    core.handle({core.state().seq + 1, now_ms_, content});
+    Json after = core.snapshot();
+    before.erase("seq");
+    after.erase("seq");
+    if (before != after)
+        wrong("not redundant: " + to_json(Event{0, now_ms_, content}).dump() + " changes " +
+              Json::diff(before, after).dump());
 }
 
 void SimulatedCluster::say_all(Step &step)
@@ -390,6 +418,12 @@ void SimulatedCluster::perform(const ResizeStep &action)
     step->joined = step->ready = false;
     step->said.push_back(StepAccepted{step->job, step->number, action.request, action.request});
     say(step->said.back());
+    if (chance(options_.faults.breaks)) {
+        counts.broke++;
+        StepBroken broken{step->job, step->number, "test"};
+        step->said.push_back(broken);
+        say(broken);
+    }
     bool fails = chance(options_.faults.change_fails);
     auto still = [step, request = action.request] {
         return !step->ended && step->request && step->request->request == request;

@@ -49,6 +49,7 @@ struct Faults {
     int people = 0;             /* requests of people: cancel, hold, resize, drain, ... */
     double nodes_lost = 0;      /* a step: whoever owns its nodes takes them (with asynchronous_nodes) */
     int others = 0;             /* so often somebody else wants nodes */
+    double breaks = 0;          /* a step the step protocol, in a change */
 };
 
 struct ClusterOptions {
@@ -59,6 +60,7 @@ struct ClusterOptions {
     Faults faults;
     int64_t delay_max_ms = 0;   /* of every message */
     bool check = true;          /* invariants after each event; keeps the log */
+    bool drop_redundant = false;        /* as the daemon does; else the core must bear them */
     bool trace = false;
 };
 
@@ -74,7 +76,7 @@ class SimulatedCluster {
     const std::vector<Event> &log() const { return log_; }
 
     struct Counts {
-        int crashes = 0, lost = 0, node_failures = 0, died = 0, nodes_lost = 0, gave_way = 0;
+        int crashes = 0, lost = 0, node_failures = 0, died = 0, nodes_lost = 0, gave_way = 0, broke = 0, redundant = 0;
     };
     Counts counts;
 
@@ -120,6 +122,8 @@ class SimulatedCluster {
 
     /* steps; each report may be lost or come twice */
     void say(EventContent content);
+    void report(const EventContent &content);
+    void check_redundant(const EventContent &content);
     Step *find(JobId job, uint32_t step);
     void say_all(Step &step);
     void work(Step &step);

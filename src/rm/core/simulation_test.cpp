@@ -89,7 +89,8 @@ ClusterOptions random_options(uint64_t seed, bool trace)
                   chance.up_to(300), chance.up_to(200), chance.up_to(100), chance.up_to(200),
                   chance.up_to(200), static_cast<int>(chance.between(0, 4)),
                   static_cast<int>(chance.between(0, 30)), chance.up_to(100),
-                  static_cast<int>(chance.between(0, 12))};
+                  static_cast<int>(chance.between(0, 12)), chance.one_in(2) ? chance.up_to(100) : 0};
+    options.drop_redundant = chance.one_in(2);
     int64_t span_ms = chance.between(1000, 300000);
     for (int64_t i = chance.between(1, 40); i > 0; i--) {
         MixJob job;
@@ -134,13 +135,16 @@ TEST(SimulationTest, seeds)
         counts.died += cluster.counts.died;
         counts.nodes_lost += cluster.counts.nodes_lost;
         counts.gave_way += cluster.counts.gave_way;
+        counts.broke += cluster.counts.broke;
+        counts.redundant += cluster.counts.redundant;
     }
     printf("%llu machines: %d jobs, %d done, %d failed, %d cancelled; %d changes of size, %d "
            "withdrawn, %d failed; %d kills of the daemon, %d messages lost, %d nodes failed, %d "
-           "programs died, %d steps lost their nodes, %d gave way to others\n",
+           "programs died, %d steps lost their nodes, %d gave way to others, %d broke the protocol, %d reports "
+           "said nothing new\n",
            static_cast<unsigned long long>(seeds), sum.jobs, sum.done, sum.failed, sum.cancelled,
            sum.adaptations, sum.withdrawn, sum.failed_adaptations, counts.crashes, counts.lost,
-           counts.node_failures, counts.died, counts.nodes_lost, counts.gave_way);
+           counts.node_failures, counts.died, counts.nodes_lost, counts.gave_way, counts.broke, counts.redundant);
     if (seeds < 100)
         return;
     /* The seeds reach what they are meant to reach. */
@@ -156,6 +160,8 @@ TEST(SimulationTest, seeds)
     EXPECT_GT(counts.died, 20);
     EXPECT_GT(counts.nodes_lost, 5);
     EXPECT_GT(counts.gave_way, 10);
+    EXPECT_GT(counts.broke, 10);
+    EXPECT_GT(counts.redundant, 1000);
 }
 
 TEST(SimulationTest, same_seed_gives_same_history)

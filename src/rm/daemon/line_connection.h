@@ -3,8 +3,10 @@
  * Connects at once or not at all (both listen before they are told of); sends what the other side
  * takes and keeps the rest; gives complete lines.
  *
- * Bounds: LINE_BYTES_MAX of a line, OUTPUT_BYTES_MAX that the other side has not read; beyond them the connection is
- * closed.  After on_close nothing is called any more.  Either callback may destroy the connection.
+ * The other side may be a stranger.  What it may not do (LineLimits: a long line, one that is not an object or nested
+ * deeply, not to read what it is sent) closes the connection, as does an exception of who takes its lines; who talks
+ * faster than bytes_per_s is read more slowly.  While it is paused nothing is read and no line is given.
+ * After on_close nothing is called any more.  Either callback may destroy the connection.
  */
 
 #ifndef ELASTIC_RM_LINE_CONNECTION_H_INCLUDED
@@ -15,43 +17,63 @@
 #include <optional>
 #include <string>
 
-#include "core/fields.h"
+#include "daemon/bounded_json.h"
 #include "daemon/descriptor.h"
 #include "daemon/loop.h"
+#include "daemon/token_bucket.h"
 
 namespace elastic::rm {
 
+struct LineLimits {
+    size_t line_bytes = size_t{1} << 20;
+    size_t output_bytes = size_t{1} << 20;      /* that the other side has not read */
+    int depth = JSON_DEPTH_MAX;
+    int64_t bytes_per_s = 0, bytes_at_once = 0; /* 0: any */
+};
+
 class LineConnection {
   public:
-    static constexpr size_t LINE_BYTES_MAX = size_t{64} << 20;
-    static constexpr size_t OUTPUT_BYTES_MAX = size_t{64} << 20;
-
     using OnLine = std::function<void(const Json &)>;   /* an object */
-    using OnClose = std::function<void()>;
+    /* `broken`: what the other side has done wrong; empty: it has closed the connection. */
+    using OnClose = std::function<void(const std::string &broken)>;
 
     /* Null with errno if nobody listens there.  `uid`: who must be on the other side. */
-    static std::unique_ptr<LineConnection> connect(Loop &loop, const std::string &path, uint32_t uid, OnLine on_line,
-                                                   OnClose on_close);
+    static std::unique_ptr<LineConnection> connect(Loop &loop, const std::string &path, uint32_t uid,
+                                                   const LineLimits &limits, OnLine on_line, OnClose on_close);
+    /* Of a connected socket. */
+    LineConnection(Loop &loop, Descriptor socket, const LineLimits &limits, OnLine on_line, OnClose on_close);
     ~LineConnection();
     LineConnection(const LineConnection &) = delete;
     LineConnection &operator=(const LineConnection &) = delete;
 
     void send(const Json &object);
+    void pause() { paused_ = true; }
+    /* In another turn. */
+    void resume();
 
   private:
-    LineConnection(Loop &loop, Descriptor socket, OnLine on_line, OnClose on_close);
     void ready(uint32_t events);
-    bool read_some();
+    void read_some();
+    void flush();
+    void update_watch();
     void give_lines();
-    bool flush();
+    void give_line(std::string_view text);
+    void go_on_soon(int64_t delay_ms);
+    void close();
 
     Loop &loop_;
     Descriptor socket_;
+    LineLimits limits_;
     OnLine on_line_;
     OnClose on_close_;
+    TokenBucket rate_;
     std::string in_, out_;
-    size_t searched_ = 0;
-    bool waits_to_write_ = false;
+    std::string broken_;                /* what the other side has done wrong */
+    size_t given_ = 0, searched_ = 0;   /* of in_ */
+    uint32_t watched_ = 0;
+    bool ended_ = false;                /* nothing more is to be read */
+    bool paused_ = false, slowed_ = false;
+    Loop::TimerId timer_ = 0;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/record.h"
+#include "daemon/step_link.h"
 
 namespace elastic::rm {
 
@@ -99,6 +100,12 @@ std::string Metrics::text(const State &state, int64_t started_ms, size_t connect
     single(out, "elasticd_standstill_seconds_total", "counter", "Time that programs stood still for adaptations.",
            static_cast<double>(standstill_ms_) / 1000);
     single(out, "elasticd_storage_errors_total", "counter", "Commits that failed.", storage_errors_);
+    single(out, "elasticd_step_reports_redundant_total", "counter", "Reports of steps that said nothing new.",
+           redundant_);
+    single(out, "elasticd_steps_broken_total", "counter", "Steps that have broken the step protocol.",
+           StepLink::counts().broken);
+    single(out, "elasticd_step_events_dropped_total", "counter", "Events of steps that cannot be.",
+           StepLink::counts().dropped);
     single(out, "elasticd_storage_works", "gauge", "1: the last commit was written.", storage_works ? 1 : 0);
     single(out, "elasticd_connections", "gauge", "Open connections.", connections);
     single(out, "elasticd_start_time_seconds", "gauge", "When this process started.", started_ms / 1000);

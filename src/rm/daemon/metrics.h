@@ -21,6 +21,7 @@ class Metrics {
     void count_event(const char *name) { events_[name]++; }
     void count_record(const Record &record);
     void count_storage_error() { storage_errors_++; }
+    void count_redundant() { redundant_++; }
     void time_commit(double seconds) { commit_.add(seconds); }
     void time_submit(double seconds) { submit_.add(seconds); }
 
@@ -37,7 +38,7 @@ class Metrics {
 
     std::map<int, uint64_t> responses_;
     std::map<std::string, uint64_t> events_, records_;
-    uint64_t storage_errors_ = 0;
+    uint64_t storage_errors_ = 0, redundant_ = 0;
     int64_t standstill_ms_ = 0;
     Histogram commit_, submit_;
 };

@@ -7,6 +7,11 @@
  * restart of the daemon: a request is sent only if the events do not know its tag.  The core
  * ignores repetitions.
  *
+ * The step is a stranger (step_message.h, line_connection.h).  What breaks the protocol's form ends the connection for
+ * good, and the core is told (StepBroken).  What is well formed and cannot be (an end of a request that was never
+ * made, an epoch out of order) is dropped and counted.  What is kept of a step is bounded.  A step that talks is not
+ * read while something of it waits to be stored, and its events have a rate.
+ *
  * Epochs of the core count over all mpiexecs of a step (a script may run several): `epoch_offset`
  * is what earlier ones committed.
  *
@@ -19,29 +24,54 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "core/action.h"
 #include "core/event.h"
 #include "daemon/line_connection.h"
 #include "daemon/loop.h"
+#include "daemon/step_message.h"
 
 namespace elastic::rm {
 
 class StepLink {
   public:
-    using Tell = std::function<void(EventContent)>;
+    /* True: it waits to be stored; pause() until then. */
+    using Tell = std::function<bool(EventContent)>;
+    using LastRequest = std::function<uint64_t()>;      /* of the job, as the core knows it */
 
-    StepLink(Loop &loop, JobId job, uint32_t step, std::string socket, uint32_t uid, uint64_t epoch_offset, Tell tell);
+    /* What it is connected to, and what it calls. */
+    struct Place {
+        JobId job = 0;
+        uint32_t step = 0;
+        std::string socket;
+        uint32_t uid = 0;
+        uint64_t epoch_offset = 0;
+        LastRequest last_request;
+        Tell tell;
+    };
+    StepLink(Loop &loop, Place place);
+    ~StepLink();
+    StepLink(const StepLink &) = delete;
+    StepLink &operator=(const StepLink &) = delete;
 
-    const std::string &socket() const { return socket_; }
-    uint64_t epoch() const { return epoch_offset_ + epoch_; }
+    const std::string &socket() const { return place_.socket; }
+    uint64_t epoch() const { return place_.epoch_offset + epoch_; }
 
     void resize(const ResizeStep &resize);
     /* False: the step never heard of the request, and will not. */
     bool cancel(const CancelRequest &cancel);
     /* All that is known, again. */
     void tell_all();
+    /* All that it has told is stored. */
+    void resume();
+
+    struct Counts {
+        uint64_t broken = 0;    /* connections that were cut off */
+        uint64_t dropped = 0;   /* events that cannot be */
+    };
+    static const Counts &counts() { return counts_; }   /* of all */
 
   private:
     enum class Phase { WAITING, SENT, ACCEPTED, READY, ENDED };
@@ -54,31 +84,41 @@ class StepLink {
     };
 
     void connect();
+    void closed(const std::string &broken);
+    void cut_off(const std::string &why);
     void line(const Json &object);
-    void answer(const Json &object);
-    void event(const Json &object);
-    void request_event(const std::string &name, const Json &object, uint64_t request);
+    void answer(const StepMessage &message);
+    void event(const StepMessage &message);
+    bool take_event(const StepMessage &message);
+    bool requested(const StepMessage &message);
+    bool request_event(const StepMessage &message);
+    bool ready(uint64_t number, Request &request);
+    bool committed(Request *request, const StepMessage &message);
+    bool freed(uint64_t epoch);
+    bool mode(StepMode mode);
     void caught_up();
     void send_resize(Request &request);
     void send_cancel(uint64_t step_request);
     void refuse(uint64_t request, const std::string &reason);
     void end(Request &request, EventContent content);
+    void tell(EventContent content);
+    void forget_old_requests();
 
     Loop &loop_;
-    JobId job_;
-    uint32_t step_;
-    std::string socket_;
-    uint32_t uid_;
-    uint64_t epoch_offset_;
-    Tell tell_;
+    Place place_;
     std::unique_ptr<LineConnection> connection_;
+    std::string broken_;                /* the protocol, by the step */
     bool caught_up_ = false;            /* the events that had happened before have been read */
-    uint64_t epoch_ = 0, next_event_ = 1, known_until_ = 0;
+    TokenBucket rate_;                  /* of what is told */
+    int64_t not_before_ms_ = 0;
+    Loop::TimerId timer_ = 0;
+    uint64_t epoch_ = 0, last_event_ = 0, known_until_ = 0;
     std::optional<StepMode> mode_;
     double target_ms_ = 0;
     std::map<uint64_t, Request> requests_;      /* by the core's number */
-    std::map<uint64_t, uint64_t> core_request_; /* of the step's */
-    std::map<uint64_t, bool> freed_;            /* the core's epochs */
+    std::pair<uint64_t, uint64_t> under_way_ = {};      /* the step's number and the core's */
+    std::set<uint64_t> freed_;                  /* the core's epochs */
+    static Counts counts_;
 };
 
 }  // namespace elastic::rm

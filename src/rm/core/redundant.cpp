@@ -1,0 +1,87 @@
+/* See redundant.h. */
+
+#include "core/redundant.h"
+
+namespace elastic::rm {
+
+namespace {
+
+/* Of the adaptation that is under way. */
+const Adaptation *adaptation(const Job &job, uint64_t request)
+{
+    return job.adaptation && job.adaptation->request == request ? &*job.adaptation : nullptr;
+}
+
+bool says_new(const Job &job, const StepStarted &)
+{
+    return job.state == JobState::STARTING;
+}
+
+bool says_new(const Job &job, const StepAdaptive &)
+{
+    return job.mode == StepMode::UNKNOWN;
+}
+
+bool says_new(const Job &job, const StepRigid &)
+{
+    return job.mode == StepMode::UNKNOWN;
+}
+
+bool says_new(const Job &job, const StepAccepted &event)
+{
+    const Adaptation *known = adaptation(job, event.request);
+    return known && known->phase == AdaptPhase::ASKED;
+}
+
+bool says_new(const Job &job, const StepReady &event)
+{
+    const Adaptation *known = adaptation(job, event.request);
+    return known && known->phase != AdaptPhase::READY;
+}
+
+bool says_new(const Job &job, const StepCommitted &event)
+{
+    return adaptation(job, event.request) && event.epoch == job.epoch + 1;
+}
+
+bool says_new(const Job &job, const RequestEnded &event)
+{
+    return adaptation(job, event.request) != nullptr;
+}
+
+/* What left with a commit that has not been handled yet is not known as a departure. */
+bool says_new(const Job &job, const StepFreed &event)
+{
+    bool leaves = std::any_of(job.departures.begin(), job.departures.end(), [&](const Departure &each) {
+        return event.epoch > 0 && each.epoch == event.epoch && !each.releasing;
+    });
+    return leaves || (job.adaptation && event.epoch == job.epoch + 1);
+}
+
+bool says_new(const Job &, const StepBroken &)
+{
+    return true;
+}
+
+/* Of a running step. */
+template <class Content>
+concept Report = requires(const Job &job, const Content &content) { says_new(job, content); };
+
+}  // namespace
+
+bool is_redundant(const State &state, const EventContent &content)
+{
+    return std::visit(
+        [&state](const auto &event) {
+            if constexpr (Report<std::remove_cvref_t<decltype(event)>>) {
+                const Job *job = state.job(event.job);
+                return !job || event.step != job->step || !is_placed(job->state) || !job->broken.empty() ||
+                       !says_new(*job, event);
+            } else {
+                return false;
+            }
+        },
+        content);
+}
+
+}  // namespace elastic::rm

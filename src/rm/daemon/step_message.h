@@ -1,0 +1,54 @@
+/*
+ * What a step says (doc/step-protocol.md), read by one table of messages.  A step is a process of a user: its lines are
+ * a stranger's word, and nothing of them is used but what the table names, with the type and within the bounds that
+ * the table gives.  A line that breaks the table is an error of the whole connection; a message or field that
+ * the table does not name is ignored, as the protocol demands.  Pure.
+ *
+ * A new message, or a new field of one, is a row in step_message.cpp and a member of StepMessage.
+ */
+
+#ifndef ELASTIC_RM_STEP_MESSAGE_H_INCLUDED
+#define ELASTIC_RM_STEP_MESSAGE_H_INCLUDED
+
+#include <string>
+
+#include "core/fields.h"
+
+namespace elastic::rm {
+
+constexpr size_t STEP_REASON_BYTES_MAX = 255;   /* cut there, and made printable */
+constexpr uint64_t STEP_NUMBER_MAX = uint64_t{1} << 53;
+
+enum class StepMessageKind {
+    ANSWER,
+    ADAPTIVE,
+    RIGID,
+    REQUESTED,
+    PLAN,
+    TARGET,
+    COMMITTED,
+    WITHDRAWN,
+    FAILED,
+    FREED,
+    OTHER       /* an event that is not for us */
+};
+
+struct StepMessage {
+    StepMessageKind kind = StepMessageKind::OTHER;
+    /* of an event */
+    uint64_t seq = 0;
+    double time_ms = 0;
+    uint64_t request = 0, epoch = 0;
+    std::string tag, reason;
+    /* of an answer */
+    std::string id, error;      /* error: its message; empty if ok */
+    bool ok = false;
+    uint64_t oldest = 0, next = 0;
+};
+
+/* The message, or which field is wrong. */
+Result<StepMessage> read_step_message(const Json &line);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_STEP_MESSAGE_H_INCLUDED */
