@@ -431,13 +431,17 @@ def a_newer_or_foreign_store_is_refused(bench: Bench) -> None:
         done = subprocess.run(daemon.command(), capture_output=True, text=True, check=False, timeout=60)
         expect(done.returncode == 1 and word in done.stderr, f"{statement}: {done}")
         with sqlite3.connect(store) as database:
-            database.execute("PRAGMA user_version = 1")
+            database.execute("PRAGMA user_version = 2")
     with sqlite3.connect(store) as database:
         database.execute(f"PRAGMA application_id = {0x656C6173}")
         database.execute("DELETE FROM snapshot")
         database.execute("UPDATE event SET body = '{' WHERE seq = 2")
     done = subprocess.run(daemon.command(), capture_output=True, text=True, check=False, timeout=60)
     expect(done.returncode == 1 and "event 2" in done.stderr, f"damaged: {done}")
+    expect("--quarantine-event" in done.stderr and "running steps go on" in done.stderr, f"what to do: {done.stderr}")
+    done = subprocess.run([*daemon.command(), "--quarantine-event=2"], capture_output=True, text=True, check=False, timeout=60)
+    expect(done.returncode == 0, f"quarantine: {done}")
+    daemon.start()
 
 
 def limits_hold(bench: Bench) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import http.client
 import json
@@ -191,6 +192,30 @@ def read_reply(connection: http.client.HTTPConnection) -> Reply:
     text = response.read()
     is_json = response.headers.get("Content-Type", "").startswith("application/json")
     return Reply(response.status, json.loads(text) if is_json and text else text.decode(), dict(response.headers))
+
+
+class HangingFolder:
+    """A folder in which every file access hangs, as on a dead server: a FUSE file system that nobody answers for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.device = path, -1
+        self.libc = ctypes.CDLL(None, use_errno=True)
+
+    def __enter__(self) -> Path:
+        self.path.mkdir()
+        try:
+            self.device = os.open("/dev/fuse", os.O_RDWR)
+        except OSError as error:
+            raise Skip(f"needs /dev/fuse: {error}") from None
+        options = f"fd={self.device},rootmode=40000,user_id=0,group_id=0,allow_other".encode()
+        if self.libc.mount(b"none", os.fsencode(self.path), b"fuse", 0, options) != 0:
+            os.close(self.device)
+            raise Skip(f"cannot mount: {os.strerror(ctypes.get_errno())}")
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.libc.umount2(os.fsencode(self.path), 2)
+        os.close(self.device)  # who still hangs gets an error now
 
 
 def processes_of(folder: Path) -> list[int]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import threading
 import time
 from pathlib import Path
 
-from daemon_under_test import Bench, Daemon, UnixConnection, expect, read_reply, wait_for
+from daemon_under_test import Bench, Daemon, HangingFolder, UnixConnection, expect, read_reply, wait_for
 
 
 def a_killed_daemon_finds_its_steps_again(bench: Bench) -> None:
@@ -46,6 +47,79 @@ def a_step_that_ended_meanwhile_is_told(bench: Bench) -> None:
     daemon.start()
     job = daemon.wait_end(number)
     expect(job["state"] == "FAILED" and job["exit_code"] == 9, f"job: {job}")
+
+
+def a_store_older_than_its_steps_ends_nothing(bench: Bench) -> None:
+    daemon = bench.start()
+    daemon.stop()
+    shutil.copy(daemon.state / "store.sqlite", daemon.folder / "older.sqlite")
+    daemon.start()
+    number = daemon.submit("sleep", "1000")
+    daemon.wait_state(number, "RUNNING")
+    daemon.kill()
+    for name in ("store.sqlite", "store.sqlite-wal", "store.sqlite-shm"):
+        (daemon.state / name).rename(daemon.folder / name)
+    shutil.copy(daemon.folder / "older.sqlite", daemon.state / "store.sqlite")
+    pid = json.loads((daemon.state / "steps" / f"{number}.1" / "stepd.json").read_text())["pid"]
+    done = subprocess.run(daemon.command(), capture_output=True, text=True, check=False, timeout=60)
+    expect(done.returncode == 1 and "never heard of" in done.stderr, f"it must refuse: {done}")
+    os.kill(pid, 0)
+    for name in ("store.sqlite", "store.sqlite-wal", "store.sqlite-shm"):
+        (daemon.folder / name).rename(daemon.state / name)
+    daemon.start()
+    expect(daemon.job(number)["state"] == "RUNNING", "the right store is back, and so is the job")
+    daemon.kill()
+    for name in ("store.sqlite-wal", "store.sqlite-shm"):
+        (daemon.state / name).unlink()
+    shutil.copy(daemon.folder / "older.sqlite", daemon.state / "store.sqlite")
+    daemon.options.append("--end-unknown-steps")
+    daemon.start()
+    wait_for("the step to be ended", lambda: not Path(f"/proc/{pid}").exists())
+    daemon.stop()
+    daemon.start()  # which removes what is left of it
+
+
+def without_elasticd_a_step_keeps_its_limit(bench: Bench) -> None:
+    daemon = bench.start(config='[job]\nkill_grace = "1s"\n')
+    number = daemon.submit("sh", "-c", "trap '' TERM; while :; do sleep 0.1; done", time_limit_ms=2000)
+    daemon.wait_state(number, "RUNNING")
+    daemon.kill()
+    exit_file = daemon.state / "steps" / f"{number}.1" / "exit.json"
+    wait_for("elastic-stepd to end the step", exit_file.exists)
+    daemon.start()
+    job = daemon.wait_end(number)
+    expect(job["state"] == "FAILED" and "time limit" in job["reason"], f"job: {job}")
+
+
+def without_elasticd_a_cancelled_step_is_killed(bench: Bench) -> None:
+    daemon = bench.start(config='[job]\nkill_grace = "2s"\n')
+    number = daemon.submit("sh", "-c", "trap '' TERM; while :; do sleep 0.1; done")
+    daemon.wait_state(number, "RUNNING")
+    daemon.post(f"/v1/jobs/{number}/cancel")
+    daemon.wait_state(number, "COMPLETING")
+    time.sleep(0.3)  # the order is on its way to elastic-stepd
+    daemon.kill()
+    exit_file = daemon.state / "steps" / f"{number}.1" / "exit.json"
+    wait_for("elastic-stepd to kill the step", exit_file.exists)
+    daemon.start()
+    expect(daemon.wait_end(number)["state"] == "CANCELLED", "cancelled")
+
+
+def a_job_whose_files_hang_can_be_cancelled(bench: Bench) -> None:
+    daemon = bench.start(config='[job]\nkill_grace = "1s"\n')
+    with HangingFolder(daemon.folder / "dead") as dead:
+        hanging = daemon.submit("sleep", "1000", output=f"{dead}/out")
+        limited = daemon.submit("sleep", "1000", output=f"{dead}/out", time_limit_ms=1000)
+        daemon.wait_state(hanging, "STARTING", "RUNNING")
+        good = daemon.submit("true")
+        expect(daemon.wait_end(good)["state"] == "DONE", "another job must not notice")
+        daemon.post(f"/v1/jobs/{hanging}/cancel")
+        expect(daemon.wait_end(hanging)["state"] == "CANCELLED", "cancelled")
+        daemon.kill()
+        exit_file = daemon.state / "steps" / f"{limited}.1" / "exit.json"
+        wait_for("elastic-stepd to end the step at its limit", exit_file.exists)
+        daemon.start()
+        expect(daemon.wait_end(limited)["state"] == "FAILED", "limited")
 
 
 def stepd_of(daemon: Daemon, number: int) -> int:
@@ -186,6 +260,10 @@ TESTS = [
     a_step_that_ended_meanwhile_is_told,
     a_killed_stepd_loses_the_step_and_nothing_else,
     a_killed_mpiexec_ends_its_job,
+    a_store_older_than_its_steps_ends_nothing,
+    without_elasticd_a_step_keeps_its_limit,
+    without_elasticd_a_cancelled_step_is_killed,
+    a_job_whose_files_hang_can_be_cancelled,
     requests_of_all_kinds_survive_a_kill,
     kill_in_a_loop_loses_and_doubles_nothing,
     the_log_replayed_gives_the_same_decisions,

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "cli/nested_start.h"
+#include "cli/peer.h"
 #include "step_socket.h"
 
 namespace elastic {
@@ -51,14 +52,14 @@ std::vector<Address> elasticd_addresses(std::string &error)
 {
     std::string socket = from_environment("ELASTICD_SOCKET"), url = from_environment("ELASTICD_URL");
     if (!socket.empty())
-        return {{socket, "", ""}};
+        return {{socket, "", "", true}};
     if (!url.empty()) {
         if (!url.starts_with("http://") && !url.starts_with("https://"))
             error = "ELASTICD_URL is '" + url + "': http://host:port is expected";
         while (url.ends_with('/'))
             url.pop_back();
         std::string token = read_token(error);
-        return error.empty() ? std::vector<Address>{{"", url, token}} : std::vector<Address>{};
+        return error.empty() ? std::vector<Address>{{"", url, token, true}} : std::vector<Address>{};
     }
     std::vector<Address> addresses;
     if (std::string nested = allocation_socket(); !nested.empty())
@@ -107,6 +108,12 @@ Exchange::Exchange(const Address &address, const std::string &method, const std:
             headers_.reset(longer);
         }
     };
+    if (!address.is_given) {
+        curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+        curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, this);
+        curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, check_server);
+        curl_easy_setopt(curl, CURLOPT_PREREQDATA, this);
+    }
     if (!address.token.empty())
         add_header("Authorization: Bearer " + address.token);
     if (method == "POST") {
@@ -124,6 +131,20 @@ Exchange::Exchange(const Address &address, const std::string &method, const std:
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, this);
 }
 
+curl_socket_t Exchange::open_socket(void *context, curlsocktype, curl_sockaddr *address)
+{
+    auto &exchange = *static_cast<Exchange *>(context);
+    return exchange.socket_ = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/* Connected, and nothing sent yet. */
+int Exchange::check_server(void *context, char *, char *, int, int)
+{
+    auto &exchange = *static_cast<Exchange *>(context);
+    exchange.stranger_ = stranger(exchange.socket_, true);
+    return exchange.stranger_.empty() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
+}
+
 size_t Exchange::receive(char *data, size_t size, size_t count, void *context)
 {
     Exchange &exchange = *static_cast<Exchange *>(context);
@@ -139,6 +160,8 @@ HttpAnswer Exchange::finish(CURLcode result)
     answer.refused_connection = result == CURLE_COULDNT_CONNECT;
     if (result != CURLE_OK) {
         std::string detail = problem_[0] ? problem_ : curl_easy_strerror(result);
+        if (!stranger_.empty())
+            detail = stranger_;
         answer.problem = "elasticd at " + address_name_ + ": " + detail;
         if (result == CURLE_OPERATION_TIMEDOUT)
             answer.problem += " (is it stopped, or the machine overloaded?)";

@@ -36,6 +36,7 @@ struct Address {
     std::string socket;         /* a Unix socket; else: */
     std::string url;            /* http://host:port */
     std::string token;          /* for a URL */
+    bool is_given = false;      /* by the user: whoever listens there is meant */
     std::string name() const { return socket.empty() ? url : socket; }
 };
 
@@ -58,7 +59,11 @@ class Exchange {
 
   private:
     static size_t receive(char *data, size_t size, size_t count, void *context);
+    static curl_socket_t open_socket(void *context, curlsocktype purpose, curl_sockaddr *address);
+    static int check_server(void *context, char *, char *, int, int);
 
+    curl_socket_t socket_ = CURL_SOCKET_BAD;
+    std::string stranger_;      /* who listens there and may not get anything */
     std::unique_ptr<CURL, void (*)(CURL *)> curl_;
     std::unique_ptr<curl_slist, void (*)(curl_slist *)> headers_;
     std::string address_name_, sent_, received_;

@@ -21,6 +21,7 @@
 #include <thread>
 
 #include "cli/output.h"
+#include "cli/peer.h"
 #include "daemon/allocation.h"
 #include "daemon/descriptor.h"
 #include "step_socket.h"
@@ -55,7 +56,19 @@ bool listens(const std::string &socket_path)
         return false;
     memcpy(address.sun_path, socket_path.c_str(), socket_path.size() + 1);
     Descriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    return probe.is_open() && connect(probe.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0;
+    return probe.is_open() &&
+           connect(probe.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0 &&
+           stranger(probe.get(), false).empty();
+}
+
+/* Where the elasticd of the allocation that we are in would listen; empty: in none, or another one is asked. */
+std::string socket_of_allocation()
+{
+    auto allocation = rm::find_allocation();
+    std::string base = runtime_folder();
+    if (!allocation || base.empty() || is_set("ELASTICD_SOCKET") || is_set("ELASTICD_URL"))
+        return "";
+    return rm::nested_socket(rm::nested_folder(base, allocation->short_name()));
 }
 
 /* Beside this program, wherever it has been moved to; else what PATH finds. */
@@ -135,22 +148,24 @@ int start(const Allocation &allocation, const std::string &folder, const std::st
 
 std::string allocation_socket()
 {
-    auto allocation = rm::find_allocation();
-    std::string base = runtime_folder();
-    if (!allocation || base.empty() || is_set("ELASTICD_SOCKET") || is_set("ELASTICD_URL"))
-        return "";
-    return rm::nested_socket(rm::nested_folder(base, allocation->short_name()));
+    std::string socket = socket_of_allocation(), base = runtime_folder();
+    char problem[STEP_SOCKET_ERROR_MAX];
+    bool is_ours = !socket.empty() && step_socket_check_directory(base.c_str(), problem, sizeof problem) == 0;
+    return is_ours ? socket : "";
 }
 
 int start_in_allocation(bool quiet)
 {
-    std::string socket = allocation_socket();
-    if (socket.empty() || listens(socket))
+    std::string socket = socket_of_allocation();
+    if (socket.empty())
         return 0;
     std::string base = runtime_folder(), folder = socket.substr(0, socket.rfind('/'));
     char problem[STEP_SOCKET_ERROR_MAX];
+    /* Whose the folders are comes first: what listens in another's may be anybody. */
     if (step_socket_make_directory(base.c_str(), problem, sizeof problem) != 0)
         return complain(UNREACHABLE, problem);
+    if (listens(socket))
+        return 0;
     /* Of several commands at once, one starts it. */
     Descriptor lock(open(base.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!lock.is_open() || flock(lock.get(), LOCK_EX) != 0)

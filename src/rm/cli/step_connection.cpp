@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "change.h"
+#include "cli/peer.h"
 #include "step_socket.h"
 
 namespace elastic {
@@ -63,6 +64,8 @@ Result<StepConnection> StepConnection::connect(const std::string &socket_path)
     if (socket.get() < 0 || ::connect(socket.get(), reinterpret_cast<const sockaddr *>(&address),
                                       sizeof address) != 0)
         return Error{std::string("cannot connect to ") + socket_path + ": " + strerror(errno)};
+    if (std::string whose = stranger(socket.get(), false); !whose.empty())
+        return Error{socket_path + ": " + whose};
     return StepConnection(std::move(socket));
 }
 

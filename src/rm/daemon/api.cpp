@@ -73,6 +73,11 @@ ApiError storage_error()
             {{"Retry-After", "5"}}};
 }
 
+ApiError not_found(const std::string &path)
+{
+    return {404, "not_found", "there is no " + path.substr(0, 200) + ": see doc/elasticd-api.md"};
+}
+
 int signal_number(const std::string &name)
 {
     static const std::map<std::string, int> NUMBERS = {
@@ -119,15 +124,48 @@ const std::vector<Api::Route> &Api::routes()
 void Api::handle(const HttpRequest &request, Responder responder)
 {
     Call call{request, responder, {}, false, ""};
+    answer_safely(responder, request.path, [&] {
+        identify(call);
+        if (const Route *route = route_of(call))
+            (this->*route->call)(call);
+        else if (!web_file(call))
+            throw not_found(request.path);
+    });
+}
+
+std::optional<HttpResponse> Api::admit(const HttpRequest &request)
+{
+    Call call{request, Responder(), {}, false, ""};
     try {
         identify(call);
-        dispatch(call);
+        check_rate(call);
+        route_of(call);
+        return std::nullopt;
+    } catch (const ApiError &error) {
+        return error_response(error);
+    }
+}
+
+void Api::answer_safely(const Responder &responder, const std::string &path, const std::function<void()> &task)
+{
+    try {
+        task();
     } catch (const ApiError &error) {
         respond_error(responder, error);
     } catch (const std::exception &exception) {
-        log_line(LogLevel::ERROR, "a request failed", {{"path", request.path}, {"error", exception.what()}});
+        log_line(LogLevel::ERROR, "a request failed", {{"path", path}, {"error", exception.what()}});
         respond_error(responder, {500, "internal", "a bug in elasticd: its log has more"});
     }
+}
+
+/* One that has been answered by an error waits no longer. */
+void Api::wait(const Call &call, int64_t for_ms, Daemon::Waiter waiter)
+{
+    daemon_.wait(for_ms, [this, responder = call.responder, path = call.request.path, waiter](bool late) {
+        bool answered = true;
+        answer_safely(responder, path, [&] { answered = waiter(late); });
+        return answered;
+    });
 }
 
 void Api::identify(Call &call)
@@ -145,12 +183,10 @@ void Api::identify(Call &call)
                        "",
                        {{"WWW-Authenticate", "Bearer"}}};
     }
-    if (call.request.peer_connections > static_cast<size_t>(daemon_.settings().connections_per_user_max))
-        throw ApiError{429,
-                       "rate",
-                       "you have too many open connections: close some",
-                       "",
-                       {{"Retry-After", "1"}, {"Connection", "close"}}};
+}
+
+void Api::check_rate(const Call &call)
+{
     int64_t wait_ms = 0;
     if (!rate_.take(call.known ? call.caller.uid : UINT32_MAX, monotonic_ms(), wait_ms))
         throw ApiError{429, "rate", "too many requests in a second: slow down", "",
@@ -170,7 +206,7 @@ void Api::check_origin(const Call &call) const
             "changes from a web page are not allowed here (web.allow_changes in the configuration)"};
 }
 
-void Api::dispatch(Call &call)
+const Api::Route *Api::route_of(Call &call) const
 {
     const HttpRequest &request = call.request;
     std::string allowed;
@@ -191,13 +227,13 @@ void Api::dispatch(Call &call)
         if (request.too_large)
             throw ApiError{413, "too_large", "the body is longer than " + std::to_string(HTTP_BODY_MAX) + " bytes"};
         check_origin(call);
-        (this->*route.call)(call);
-        return;
+        return &route;
     }
     if (!allowed.empty())
         throw ApiError{405, "method", request.path + " takes " + allowed + " only", "", {{"Allow", allowed}}};
-    if (!web_file(call))
-        throw ApiError{404, "not_found", "there is no " + request.path.substr(0, 200) + ": see doc/elasticd-api.md"};
+    if (request.method != "GET" && request.method != "HEAD")
+        throw not_found(request.path);
+    return nullptr;
 }
 
 bool Api::web_file(Call &call)
@@ -227,14 +263,19 @@ void Api::respond_json(const Responder &responder, const Json &json, int status)
     responder({status, "application/json", json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"});
 }
 
-void Api::respond_error(const Responder &responder, const ApiError &error)
+HttpResponse Api::error_response(const ApiError &error)
 {
     Json json = {{"code", error.code}, {"message", error.message}};
     if (!error.field.empty())
         json["field"] = error.field;
     daemon_.metrics().count_response(error.status);
-    responder({error.status, "application/json",
-               Json{{"error", json}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", error.headers});
+    return {error.status, "application/json",
+            Json{{"error", json}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", error.headers};
+}
+
+void Api::respond_error(const Responder &responder, const ApiError &error)
+{
+    responder(error_response(error));
 }
 
 /* ---- who may -------------------------------------------------------------------------------------------- */
@@ -258,7 +299,7 @@ Job Api::job_of(const Call &call, bool to_change)
     else if (id) {
         EndedQuery query;
         query.ids = {id};
-        for (const Json &row : daemon_.store().ended(query))
+        for (const Json &row : stored(daemon_.store().ended(query)))
             if (auto job = parse<Job>(row))
                 found = job.value();
     }
@@ -282,7 +323,7 @@ void Api::ask_core(Call &call, EventContent content, std::function<void(const An
                         else if (answer->code != AnswerCode::OK)
                             respond_error(responder, error_of(*answer));
                         else
-                            done(*answer);
+                            answer_safely(responder, "", [&] { done(*answer); });
                     });
 }
 

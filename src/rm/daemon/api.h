@@ -17,9 +17,20 @@
 
 namespace elastic::rm {
 
+/* What was read from the store; throws if it cannot be read. */
+template <class Value> Value stored(Result<Value> value)
+{
+    if (!value)
+        throw ApiError{503, "storage", "elasticd cannot read its store: " + value.error(), "", {{"Retry-After", "5"}}};
+    return std::move(value.value());
+}
+
 class Api {
   public:
     explicit Api(Daemon &daemon);
+    /* Whether the body is worth reading: who asks, whether he asks too often, whether there is such a thing. */
+    std::optional<HttpResponse> admit(const HttpRequest &request);
+    /* After admit(). */
     void handle(const HttpRequest &request, Responder responder);
 
   private:
@@ -39,8 +50,15 @@ class Api {
     };
     static const std::vector<Route> &routes();
 
+    /* No exception leaves it: each is an answer. */
+    void answer_safely(const Responder &responder, const std::string &path, const std::function<void()> &task);
+    /* For people who wait, see Daemon::wait; `waiter` may throw as a request may. */
+    void wait(const Call &call, int64_t for_ms, Daemon::Waiter waiter);
     void identify(Call &call);
-    void dispatch(Call &call);
+    void check_rate(const Call &call);
+    /* The route of a request, after all that can be checked without its body; null: perhaps a file of the page. */
+    const Route *route_of(Call &call) const;
+    HttpResponse error_response(const ApiError &error);
     void check_origin(const Call &call) const;
     void respond(const Call &call, HttpResponse response);
     void respond_json(const Responder &responder, const Json &json, int status = 200);
@@ -75,6 +93,7 @@ class Api {
     Job job_of(const Call &call, bool to_change);
     std::string reason_of(const Job &job) const;
     Json job_json(const Job &job);
+    Json list_json(const Job &job);
     Json backend_json() const;
     Json node_json(const Caller &caller, const Node &node) const;
     void send_records(Call &call, RecordQuery query);

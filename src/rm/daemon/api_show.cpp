@@ -109,7 +109,11 @@ std::string Api::reason_of(const Job &job) const
 {
     bool waits = (job.state == JobState::PENDING && !job.held) || job.acquiring;
     std::string trouble = waits ? daemon_.backend().trouble() : "";
-    return trouble.empty() ? job.reason : trouble;
+    if (!trouble.empty())
+        return trouble;
+    if (job.broken.empty())
+        return job.reason;
+    return "step protocol broken: " + job.broken + (job.reason.empty() ? "" : "; " + job.reason);
 }
 
 Json Api::job_json(const Job &job)
@@ -142,12 +146,20 @@ Json Api::job_json(const Job &job)
     return json;
 }
 
+/* What a list tells of a job: all but its command, which may be long. */
+Json Api::list_json(const Job &job)
+{
+    Json json = job_json(job);
+    json.erase("command");
+    return json;
+}
+
 std::vector<Job> Api::ended_jobs(EndedQuery query, const Caller &caller)
 {
     if (!caller.administrator && daemon_.settings().private_jobs)
         query.uid = caller.uid;
     std::vector<Job> jobs;
-    for (const Json &row : daemon_.store().ended(query))
+    for (const Json &row : stored(daemon_.store().ended(query)))
         if (auto job = parse<Job>(row))
             jobs.push_back(std::move(job.value()));
     return jobs;
@@ -200,7 +212,7 @@ void Api::get_jobs(Call &call)
     });
     Json list = Json::array();
     for (size_t i = 0; i < std::min(limit, jobs.size()); i++)
-        list.push_back(job_json(jobs[i]));
+        list.push_back(list_json(jobs[i]));
     respond_json(call.responder, {{"jobs", std::move(list)}, {"more", jobs.size() > limit}});
 }
 
@@ -213,7 +225,7 @@ void Api::get_job(Call &call)
     if (!until.empty() && until != "started" && until != "ended")
         throw ApiError{400, "field", "'until' must be started or ended", "until"};
     Job job = job_of(call, false);
-    daemon_.wait(wait_ms, [this, responder = call.responder, job, until](bool late) {
+    wait(call, wait_ms, [this, responder = call.responder, job, until](bool late) {
         const Job *now = daemon_.state().job(job.id);
         const Job &shown = now ? *now : job;
         bool reached = until.empty() || is_end(shown.state) ||
@@ -229,7 +241,7 @@ void Api::get_script(Call &call)
 {
     QueryReader(call.request.query).finish();
     Job job = job_of(call, true);
-    auto row = daemon_.store().launch(job.id);
+    auto row = stored(daemon_.store().launch(job.id));
     if (!row || row->script.empty())
         throw ApiError{404, "not_found", "job " + std::to_string(job.id) + " is not a script"};
     respond(call, {200, "text/plain; charset=utf-8", row->script});
@@ -247,7 +259,7 @@ std::optional<uint32_t> Api::owner_of(JobId id)
         return known->second;
     EndedQuery query;
     query.ids = {id};
-    auto rows = daemon_.store().ended(query);
+    auto rows = stored(daemon_.store().ended(query));
     auto job = rows.empty() ? Result<Job>(Error{""}) : parse<Job>(rows[0]);
     if (!job)
         return std::nullopt;
@@ -276,13 +288,15 @@ void Api::send_records(Call &call, RecordQuery query)
         query.job = static_cast<JobId>(reader.number("job", 0, INT64_MAX, 0));
     query.node = reader.text("node");
     reader.finish();
+    constexpr int BLOCKS_MAX = 10;      /* of others' records; then who asks goes on at `next` */
     auto last = static_cast<int64_t>(daemon_.state().records);
     query.since = static_cast<uint64_t>(std::max<int64_t>(since < 0 ? last + 1 + since : since, 1));
-    daemon_.wait(wait_ms, [this, responder = call.responder, caller = call.caller, query](bool late) mutable {
+    wait(call, wait_ms, [this, responder = call.responder, caller = call.caller, query](bool late) mutable {
         Json records = Json::array();
         uint64_t next = query.since;
-        for (;;) {
-            auto rows = query.since > daemon_.state().records ? std::vector<Json>() : daemon_.store().records(query);
+        for (int block = 0; block < BLOCKS_MAX; block++) {
+            auto rows = query.since > daemon_.state().records ? std::vector<Json>()
+                                                              : stored(daemon_.store().records(query));
             for (Json &row : rows) {
                 next = row["seq"].get<uint64_t>() + 1;
                 if (may_see_record(caller, row))
@@ -292,11 +306,11 @@ void Api::send_records(Call &call, RecordQuery query)
             if (!records.empty() || rows.size() < query.limit)
                 break;
         }
-        if (records.empty() && !late)
+        if (records.empty() && !late && next > daemon_.state().records)
             return false;
         respond_json(
             responder,
-            {{"records", std::move(records)}, {"next", next}, {"oldest", daemon_.store().oldest_record()}});
+            {{"records", std::move(records)}, {"next", next}, {"oldest", stored(daemon_.store().oldest_record())}});
         return true;
     });
 }

@@ -198,7 +198,7 @@ void Api::submit(Call &call)
                     [this, responder = call.responder, begin](const Answer *answer, bool is_new) {
                         daemon_.metrics().time_submit(
                             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-                        submitted(responder, answer, is_new);
+                        answer_safely(responder, "/v1/jobs", [&] { submitted(responder, answer, is_new); });
                     });
 }
 

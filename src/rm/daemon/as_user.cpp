@@ -4,10 +4,7 @@
 
 #include <grp.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 namespace elastic::rm {
 
@@ -18,18 +15,18 @@ bool become_user(const StepSpec &spec)
     return initgroups(spec.user.c_str(), spec.gid) == 0 && setgid(spec.gid) == 0 && setuid(spec.uid) == 0;
 }
 
-void remove_socket_as_user(const std::string &path, const StepSpec &spec)
+bool remove_socket_as_user(const std::string &path, const StepSpec &spec)
 {
+    constexpr unsigned PATIENCE_S = 5;
     pid_t child = path.empty() ? -1 : fork();
     if (child == 0) {
         struct stat file;
+        alarm(PATIENCE_S);
         if (become_user(spec) && lstat(path.c_str(), &file) == 0 && S_ISSOCK(file.st_mode))
             unlink(path.c_str());
         _exit(0);
     }
-    int status = 0;
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    return child > 0;
 }
 
 }  // namespace elastic::rm

@@ -22,6 +22,7 @@ namespace elastic::rm {
 struct Settings {
     std::string cluster;
     std::string state_dir;
+    bool end_unknown_steps = false;     /* of the command line alone */
     std::string log_level;
 
     std::string socket;

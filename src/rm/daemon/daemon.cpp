@@ -14,7 +14,9 @@
 #include <filesystem>
 
 #include "core/record.h"
+#include "core/redundant.h"
 #include "daemon/api.h"
+#include "daemon/crash_note.h"
 #include "daemon/log.h"
 
 namespace elastic::rm {
@@ -59,7 +61,8 @@ void log_record(const Record &record)
     static const char *const NOTABLE[] = {record::SUBMITTED,     record::STARTED,      record::COMMITTED,
                                           record::WITHDRAWN,     record::FAILED,       record::ENDED,
                                           record::REQUEUED,      record::NODE_SUSPECT, record::NODE_DOWN,
-                                          record::NODE_DRAINING, record::NODE_RESUMED, record::UNEXPECTED};
+                                          record::NODE_DRAINING, record::NODE_RESUMED, record::STEP_BROKEN,
+                                          record::UNEXPECTED};
     bool notable = std::any_of(std::begin(NOTABLE), std::end(NOTABLE),
                                [&](const char *name) { return record.event == name; });
     nlohmann::ordered_json fields;
@@ -104,46 +107,86 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Settings &settings)
 
 /* ---- start ---------------------------------------------------------------------------------------------- */
 
-/* The core as it was, and the rows that may not have been written before the death. */
+/* The core as it was.  All of the store must be readable: what is not known to it would be ended. */
 std::string Daemon::recover()
 {
-    auto snapshot = store_.last_snapshot();
-    if (!snapshot)
-        return snapshot.error();
-    if (snapshot.value()) {
-        auto restored = Core::restore(snapshot.value()->body);
-        if (!restored)
-            return "the snapshot in " + settings_.state_dir + "/store.sqlite: " + restored.error();
-        core_ = std::move(restored.value());
-        snapshot_seq_ = snapshot.value()->seq;
+    auto last = store_.last_record();
+    std::string error = last ? read_timeline(last.value()) : last.error();
+    for (uint64_t below = INT64_MAX; error.empty();) {
+        auto snapshot = store_.last_snapshot(below);
+        if (!snapshot) {
+            error = snapshot.error();
+            break;
+        }
+        std::string wrong = recover_from(snapshot.value(), last.value());
+        if (wrong.empty())
+            return store_.write(std::exchange(derived_, {}));
+        if (!snapshot.value())
+            error = wrong;
+        else
+            log_line(LogLevel::ERROR, wrong + "; the snapshot before it is tried",
+                     {{"snapshot", snapshot.value()->seq}});
+        below = snapshot.value() ? snapshot.value()->seq : 0;
     }
-    uint64_t last = store_.last_record();
+    return error + "\nNothing was changed, and all running steps go on.  doc/elasticd.md (\"A store that cannot be "
+                   "read\") says what to do; an event that cannot be used is taken out with "
+                   "elasticd --quarantine-event NUMBER";
+}
+
+std::string Daemon::read_timeline(uint64_t last)
+{
     for (uint64_t since = last > TIMELINE_RECORDS ? last - TIMELINE_RECORDS : 1;;) {
         auto records = store_.records({since, 10000, 0, ""});
-        for (const Json &row : records) {
+        if (!records || records.value().empty())
+            return records ? "" : records.error();
+        for (const Json &row : records.value()) {
             Record record{row["seq"], row["time_ms"], row["event"], row["job"].is_null() ? 0 : row["job"].get<JobId>(),
                           row["node"].is_null() ? "" : row["node"].get<std::string>(), row["data"]};
             timeline_.add(record);
             since = record.number + 1;
         }
-        if (records.empty())
-            break;
+    }
+}
+
+/* A snapshot and the events after it; the rows that may not have been written before the death are derived again. */
+std::string Daemon::recover_from(const std::optional<Store::Snapshot> &snapshot, uint64_t last_record)
+{
+    core_ = Core();
+    derived_ = {};
+    snapshot_seq_ = snapshot ? snapshot->seq : 0;
+    if (snapshot) {
+        auto restored = Core::restore(snapshot->body);
+        if (!restored)
+            return "the snapshot in " + settings_.state_dir + "/store.sqlite: " + restored.error();
+        core_ = std::move(restored.value());
     }
     std::string error = store_.each_event(snapshot_seq_, [&](const Event &event) -> std::string {
+        if (event.seq != state().seq + 1)
+            return "it should follow event " + std::to_string(state().seq) + ": those between are missing";
+        return replay(event);
+    });
+    if (!error.empty())
+        return error;
+    for (const Record &record : derived_.records)
+        if (record.number > last_record)
+            timeline_.add(record);
+    return "";
+}
+
+std::string Daemon::replay(const Event &event)
+{
+    EventInHand in_hand(event.seq);
+    try {
         JobId last_job = state().last_job;
         for (const Action &action : core_.handle(event)) {
             derive(action);
-            if (auto record = std::get_if<Record>(&action); record && record->number > last)
-                timeline_.add(*record);
             if (auto answer = std::get_if<Answer>(&action))
                 bind_launch(event, *answer, last_job);
         }
-        return state().seq == event.seq ? "" : "the core is at event " + std::to_string(state().seq);
-    });
-    if (error.empty())
-        error = store_.write(derived_);
-    derived_ = {};
-    return error;
+        return "";
+    } catch (const std::exception &exception) {
+        return std::string("the core cannot bear it (") + exception.what() + "): " + quarantine_advice(event.seq);
+    }
 }
 
 std::string Daemon::start_parts()
@@ -160,12 +203,10 @@ std::string Daemon::start_parts()
         return backend.error();
     backend_ = std::move(backend.value());
     steps_ = std::make_unique<Steps>(
-        loop_, StepsConfig{settings_.state_dir + "/steps", settings_.stepd, geteuid() == 0},
-        [this](EventContent content) { tell(std::move(content)); },
-        [this](JobId id) {
-            const Job *job = state().job(id);
-            return job ? job->epoch : 0;
-        });
+        loop_, StepsConfig{settings_.state_dir + "/steps", settings_.stepd, geteuid() == 0,
+                           settings_.end_unknown_steps},
+        [this](EventContent content) { return tell_of_step(std::move(content)); },
+        [this](JobId id) { return state().job(id); });
     error = steps_->open(state());
     if (error.empty())
         error = backend_->start(state(), [this](EventContent content) { tell(std::move(content)); });
@@ -198,11 +239,13 @@ std::string Daemon::listen()
     auto handler = [this](const HttpRequest &request, Responder responder) {
         api_->handle(request, std::move(responder));
     };
-    auto connections = static_cast<size_t>(settings_.connections_max);
+    auto admit = [this](const HttpRequest &request) { return api_->admit(request); };
+    HttpLimits limits{static_cast<size_t>(settings_.connections_max),
+                      static_cast<size_t>(settings_.connections_per_user_max)};
     auto add = [&](Result<Descriptor> listening, bool is_unix) -> std::string {
         if (!listening)
             return listening.error();
-        auto server = HttpServer::start(loop_, std::move(listening.value()), is_unix, connections, handler);
+        auto server = HttpServer::start(loop_, std::move(listening.value()), is_unix, limits, admit, handler);
         if (!server)
             return server.error();
         servers_.push_back(std::move(server.value()));
@@ -306,12 +349,24 @@ void Daemon::tell(EventContent content)
     loop_.turn_again();
 }
 
+/* False: it says nothing new, and nothing is stored of it. */
+bool Daemon::tell_of_step(EventContent content)
+{
+    if (is_redundant(state(), content)) {
+        metrics_.count_redundant();
+        return false;
+    }
+    tell(std::move(content));
+    return true;
+}
+
 void Daemon::request(EventContent content, std::optional<LaunchRow> launch, Done done)
 {
-    if (inbox_.size() >= INBOX_MAX) {
+    if (requests_waiting_ >= INBOX_MAX) {
         done(nullptr, false);
         return;
     }
+    requests_waiting_++;
     inbox_.push_back({std::move(content), std::move(launch), std::move(done)});
     loop_.turn_again();
 }
@@ -359,6 +414,8 @@ bool Daemon::commit()
     std::vector<Pending> taken(std::make_move_iterator(inbox_.begin()),
                                std::make_move_iterator(inbox_.begin() + static_cast<ptrdiff_t>(count)));
     inbox_.erase(inbox_.begin(), inbox_.begin() + static_cast<ptrdiff_t>(count));
+    for (const Pending &pending : taken)
+        requests_waiting_ -= pending.done != nullptr;
     for (size_t i = 0; i < count; i++)
         handle(batch.events[i], taken[i]);
     if (!inbox_.empty())
@@ -389,6 +446,7 @@ void Daemon::storage_failed(const std::string &error)
             kept.push_back(std::move(pending));
     }
     inbox_ = std::move(kept);
+    requests_waiting_ = 0;
     if (!retry_timer_)
         retry_timer_ = loop_.after(STORAGE_RETRY_MS, [this] {
             retry_timer_ = 0;
@@ -402,6 +460,7 @@ void Daemon::storage_failed(const std::string &error)
 
 void Daemon::handle(const Event &event, Pending &pending)
 {
+    EventInHand in_hand(event.seq);
     JobId last_job = state().last_job;
     metrics_.count_event(name_of(event.content));
     look_for_cause(event.content);
@@ -470,8 +529,21 @@ void Daemon::bind_launch(const Event &event, const Answer &answer, JobId last_jo
         derived_.bound.emplace_back(event.seq, answer.code == AnswerCode::OK && answer.job > last_job ? answer.job : 0);
 }
 
+/* Who told it may go on talking. */
+void Daemon::step_event_handled(const EventContent &content)
+{
+    std::visit(
+        [this](const auto &event) {
+            if constexpr (requires { event.job; event.step; })
+                if (std::string_view(event.NAME).starts_with("step_"))
+                    steps_->handled(event.job, event.step);
+        },
+        content);
+}
+
 void Daemon::after_event(const EventContent &content)
 {
+    step_event_handled(content);
     if (auto ended = std::get_if<StepEnded>(&content))
         steps_->forget(ended->job, ended->step);
     else if (auto lost = std::get_if<StepLost>(&content))
@@ -538,7 +610,8 @@ void Daemon::perform(const Action &action)
     else if (auto cancel = std::get_if<CancelRequest>(&action))
         steps_->cancel(*cancel);
     else if (auto signal = std::get_if<SignalStep>(&action))
-        steps_->signal(signal->job, signal->step, signal->signal);
+        steps_->signal(signal->job, signal->step, signal->signal,
+                       signal->signal == SIGTERM ? settings_.kill_grace_ms : -1);
     else if (auto query = std::get_if<QueryStep>(&action))
         steps_->query(query->job, query->step);
     else if (auto acquire = std::get_if<AcquireNodes>(&action))
@@ -551,12 +624,18 @@ void Daemon::perform(const Action &action)
         launches_.erase(forget->job);
 }
 
+/* While the store cannot be read nothing is told: the core asks again. */
 void Daemon::start_step(const StartStep &start)
 {
+    auto row = store().launch(start.job);
+    if (!row) {
+        log_line(LogLevel::ERROR, row.error(), {{"job", start.job}});
+        return;
+    }
     steps_->start(start.job, start.step, [&](const std::string &folder) -> Result<Steps::Program> {
         const Job *job = state().job(start.job);
-        auto row = store().launch(start.job);
-        auto launch = row ? parse<Launch>(row->body)
+        const auto &stored = row.value();
+        auto launch = stored ? parse<Launch>(stored->body)
                           : Result<Launch>(Error{"the store does not know what is to be run"});
         if (!launch || !job)
             return Error{launch ? "the job is gone" : launch.error()};
@@ -564,8 +643,8 @@ void Daemon::start_step(const StartStep &start)
         if (!error.empty())
             return Error{error};
         LaunchPlace place{settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(),
-                          folder, settings_.socket};
-        return Steps::Program{make_step(launch.value(), *job, start, place), row->script,
+                          folder, settings_.socket, settings_.kill_grace_ms};
+        return Steps::Program{make_step(launch.value(), *job, start, place), stored->script,
                               format_host_lines(start.blocks)};
     });
 }
@@ -624,7 +703,7 @@ std::shared_ptr<const Launch> Daemon::launch(JobId job)
     if (found != launches_.end())
         return found->second;
     auto row = store().launch(job);
-    auto parsed = row ? parse<Launch>(row->body) : Result<Launch>(Error{""});
+    auto parsed = row && row.value() ? parse<Launch>(row.value()->body) : Result<Launch>(Error{""});
     if (!parsed)
         return nullptr;
     auto launch = std::make_shared<Launch>(std::move(parsed.value()));

@@ -85,10 +85,15 @@ class Daemon {
 
     Daemon(const Settings &settings, Store store);
     std::string recover();
+    std::string read_timeline(uint64_t last);
+    std::string recover_from(const std::optional<Store::Snapshot> &snapshot, uint64_t last_record);
+    std::string replay(const Event &event);
     std::string start_parts();
     std::string listen();
     void configure();
     void tell(EventContent content);
+    bool tell_of_step(EventContent content);
+    void step_event_handled(const EventContent &content);
     void look_for_cause(const EventContent &content);
     void end_of_turn();
     bool commit();
@@ -124,6 +129,7 @@ class Daemon {
     std::vector<std::unique_ptr<HttpServer>> servers_;
 
     std::deque<Pending> inbox_;
+    size_t requests_waiting_ = 0;       /* in the inbox, of people */
     Batch derived_;             /* rows of handled events, for the next commit */
     std::list<WaitingRequest> waiters_;
     std::map<JobId, std::shared_ptr<const Launch>> launches_;

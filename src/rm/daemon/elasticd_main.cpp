@@ -11,6 +11,7 @@
 #include <cstring>
 #include <iostream>
 
+#include "daemon/crash_note.h"
 #include "daemon/daemon.h"
 #include "daemon/log.h"
 #include "daemon/nested.h"
@@ -22,7 +23,8 @@ namespace {
 struct Options {
     std::string config, state_dir, socket, policy, mpiexec, stepd, nested_file, idle_exit;
     int64_t nodes = 0, cores = 0;
-    bool check = false, print = false, replay = false, nested = false;
+    bool check = false, print = false, replay = false, nested = false, end_unknown = false;
+    uint64_t quarantine = 0;
 };
 
 int complain(const std::string &message)
@@ -145,6 +147,16 @@ int run_replay(const Settings &settings)
     return 0;
 }
 
+int run_quarantine(const Settings &settings, uint64_t seq)
+{
+    auto store = Store::open(settings.state_dir);
+    std::string error = store ? store.value().quarantine(seq) : store.error();
+    if (!error.empty())
+        return complain(error);
+    std::cout << "event " << seq << " is taken out of the log; what it was is in the table quarantined\n";
+    return 0;
+}
+
 int run(int argc, char **argv)
 {
     Options options;
@@ -158,6 +170,11 @@ int run(int argc, char **argv)
     app.add_flag("--print-config", options.print,
                  "print all settings with their documentation and the values in force, and end");
     app.add_flag("--replay", options.replay, "run the stored events through the core again, compare, and end");
+    app.add_option("--quarantine-event", options.quarantine,
+                   "take the stored event of this number out of the log, since elasticd cannot bear it, and end")
+        ->check(CLI::PositiveNumber);
+    app.add_flag("--end-unknown-steps", options.end_unknown,
+                 "end what runs and is newer than the store (after an older store was put back)");
     auto *nested =
         app.add_option("--nested", options.nested_file,
                        "manage just the nodes of the allocation of Slurm, PBS or LSF that this is in, or those in a "
@@ -189,6 +206,10 @@ int run(int argc, char **argv)
         return check_config(settings.value());
     if (options.replay)
         return run_replay(settings.value());
+    if (options.quarantine)
+        return run_quarantine(settings.value(), options.quarantine);
+    settings.value().end_unknown_steps = options.end_unknown;
+    watch_crashes();
     set_log_level(parse_log_level(settings.value().log_level).value_or(LogLevel::INFO));
     std::string error = make_nested_folders(settings.value());
     if (!error.empty())

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <set>
 
@@ -21,7 +22,13 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr unsigned IDLE_S = 120;
+constexpr unsigned IDLE_S = 120;                        /* without a byte */
+constexpr int64_t RECEIVE_MAX_MS = 120 * 1000;          /* of a request, from the connection or the last answer on */
+constexpr int64_t SEND_MAX_MS = 600 * 1000;             /* of an answer */
+constexpr int64_t SWEEP_MS = 5000;
+constexpr int64_t ACCEPT_PAUSE_MS = 100;                /* when there is no descriptor left */
+constexpr size_t REFUSED_KEPT = 64;                     /* so that they can read why */
+constexpr int64_t REFUSED_KEPT_MS = 5000;
 constexpr size_t CONNECTION_MEMORY = 2 * HTTP_HEADER_MAX;
 constexpr int BACKLOG = 512;
 
@@ -32,25 +39,52 @@ struct Responder::Exchange {
     MHD_Connection *connection = nullptr;
     HttpRequest request;
     std::optional<HttpResponse> response;
-    size_t received = 0;
+    size_t received = 0, reserved = 0;
     bool dispatched = false, suspended = false;
 };
 
 struct HttpServer::Impl {
     using Exchange = Responder::Exchange;
 
+    /* Who connects: a user over the Unix socket, an address over TCP. */
+    struct Peer {
+        size_t connections = 0, body_bytes = 0;
+    };
+    struct Connection {
+        std::string peer;
+        int fd = -1;
+        int64_t late_at_ms = 0;         /* then it is ended; 0: it waits for us */
+    };
+
     Loop &loop;
+    Admit admit;
     Handler handler;
+    HttpLimits limits;
     bool is_unix = false;
+    Descriptor listening;
     MHD_Daemon *daemon = nullptr;
     int epoll_fd = -1;
     Loop::TimerId timer = 0;
     std::set<std::shared_ptr<Exchange>> exchanges;
-    std::map<uint32_t, size_t> connections_of;
+    std::map<std::string, Peer> peers;
+    std::set<Connection *> connections;
+    std::deque<Descriptor> refused;
+    Loop::TimerId sweep_timer = 0, accept_timer = 0, refused_timer = 0;
 
-    Impl(Loop &loop_, Handler handler_, bool is_unix_) : loop(loop_), handler(std::move(handler_)), is_unix(is_unix_) {}
+    Impl(Loop &loop_, Admit admit_, Handler handler_, const HttpLimits &limits_, bool is_unix_)
+        : loop(loop_), admit(std::move(admit_)), handler(std::move(handler_)), limits(limits_), is_unix(is_unix_)
+    {
+    }
     ~Impl();
-    std::string start(Descriptor listening, size_t connections_max);
+    std::string start(Descriptor listening);
+    void accept_some();
+    void add(Descriptor socket, const sockaddr_storage &address, socklen_t length);
+    void refuse(Descriptor socket, int status, const char *message);
+    void opened(Connection *connection);
+    void closed(Connection *connection);
+    void sweep();
+    void release(Exchange &exchange);
+    MHD_Result let_in(const std::shared_ptr<Exchange> &exchange);
     void run();
     void run_soon();
     void begin(Exchange &exchange, const char *url, const char *method);
@@ -62,14 +96,37 @@ namespace {
 
 using Impl = HttpServer::Impl;
 
-std::optional<uint32_t> peer_uid(MHD_Connection *connection)
+std::optional<uint32_t> uid_of(int socket)
 {
-    const MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     ucred peer = {};
     socklen_t length = sizeof peer;
-    if (!info || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
         return std::nullopt;
     return peer.uid;
+}
+
+/* Of IPv6 the network: a host has as many addresses in it as it likes. */
+std::string peer_of(int socket, const sockaddr_storage &address)
+{
+    if (address.ss_family == AF_INET)
+        return std::string(reinterpret_cast<const char *>(&reinterpret_cast<const sockaddr_in &>(address).sin_addr), 4);
+    if (address.ss_family == AF_INET6)
+        return std::string(reinterpret_cast<const char *>(&reinterpret_cast<const sockaddr_in6 &>(address).sin6_addr),
+                           8);
+    auto uid = uid_of(socket);
+    return "uid " + std::to_string(uid ? *uid : UINT32_MAX);
+}
+
+Impl::Connection *connection_of(MHD_Connection *connection)
+{
+    const MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? static_cast<Impl::Connection *>(info->socket_context) : nullptr;
+}
+
+void give_time(MHD_Connection *connection, int64_t for_ms)
+{
+    if (Impl::Connection *entry = connection_of(connection))
+        entry->late_at_ms = for_ms ? monotonic_ms() + for_ms : 0;
 }
 
 std::string header(MHD_Connection *connection, const char *name)
@@ -95,7 +152,7 @@ MHD_Result on_request(void *context, MHD_Connection *connection, const char *url
         impl->begin(*exchange, url, method);
         *request_context = new std::shared_ptr<Impl::Exchange>(exchange);
         impl->exchanges.insert(exchange);
-        return MHD_YES;
+        return impl->let_in(exchange);
     }
     auto &exchange = *static_cast<std::shared_ptr<Impl::Exchange> *>(*request_context);
     if (*bytes > 0) {
@@ -115,6 +172,8 @@ void on_end(void *context, MHD_Connection *, void **request_context, MHD_Request
     auto *held = static_cast<std::shared_ptr<Impl::Exchange> *>(*request_context);
     if (!held)
         return;
+    static_cast<Impl *>(context)->release(**held);
+    give_time((*held)->connection, RECEIVE_MAX_MS);     /* for the next request */
     (*held)->server = nullptr;
     (*held)->connection = nullptr;
     static_cast<Impl *>(context)->exchanges.erase(*held);
@@ -126,17 +185,23 @@ void on_connection(void *context, MHD_Connection *connection, void **socket_cont
                    MHD_ConnectionNotificationCode code)
 {
     auto *impl = static_cast<Impl *>(context);
-    if (!impl->is_unix)
-        return;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        auto uid = peer_uid(connection);
-        *socket_context = reinterpret_cast<void *>(uintptr_t{uid ? *uid : UINT32_MAX});
-        impl->connections_of[uid ? *uid : UINT32_MAX]++;
-        return;
+        const MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        const MHD_ConnectionInfo *address = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        sockaddr_storage known = {};
+        if (address && address->client_addr)
+            memcpy(&known, address->client_addr,
+                   address->client_addr->sa_family == AF_INET6   ? sizeof(sockaddr_in6)
+                   : address->client_addr->sa_family == AF_INET ? sizeof(sockaddr_in)
+                                                                : sizeof(sa_family_t));
+        int fd = info ? info->connect_fd : -1;
+        auto *entry = new Impl::Connection{peer_of(fd, known), fd, monotonic_ms() + RECEIVE_MAX_MS};
+        *socket_context = entry;
+        impl->opened(entry);
+    } else if (*socket_context) {
+        impl->closed(static_cast<Impl::Connection *>(*socket_context));
+        *socket_context = nullptr;
     }
-    auto found = impl->connections_of.find(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(*socket_context)));
-    if (found != impl->connections_of.end() && --found->second == 0)
-        impl->connections_of.erase(found);
 }
 
 void on_log(void *, const char *format, va_list arguments)
@@ -159,8 +224,10 @@ HttpServer::Impl::~Impl()
             MHD_resume_connection(exchange->connection);
         }
     }
-    if (timer)
-        loop.cancel(timer);
+    for (Loop::TimerId each : {timer, sweep_timer, accept_timer, refused_timer})
+        loop.cancel(each);
+    if (listening.is_open())
+        loop.forget(listening.get());
     if (epoll_fd >= 0)
         loop.forget(epoll_fd);
     if (daemon) {
@@ -169,25 +236,111 @@ HttpServer::Impl::~Impl()
     }
 }
 
-std::string HttpServer::Impl::start(Descriptor listening, size_t connections_max)
+std::string HttpServer::Impl::start(Descriptor socket)
 {
-    int fd = listening.get();
     daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, nullptr, nullptr, on_request, this,
-        MHD_OPTION_EXTERNAL_LOGGER, on_log, nullptr, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(connections_max),
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, nullptr, nullptr,
+        on_request, this, MHD_OPTION_EXTERNAL_LOGGER, on_log, nullptr,
+        MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(limits.connections + 2 * HTTP_ROOT_RESERVE),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
         MHD_OPTION_NOTIFY_COMPLETED, on_end, this, MHD_OPTION_NOTIFY_CONNECTION, on_connection, this, MHD_OPTION_END);
     if (!daemon)
         return "cannot start the HTTP server";
-    listening.release();        /* it is closed with the daemon */
     const MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
     if (!info)
         return "the HTTP server has no epoll descriptor";
     epoll_fd = info->epoll_fd;
     loop.watch(epoll_fd, EPOLLIN, [this](uint32_t) { run(); });
+    listening = std::move(socket);
+    loop.watch(listening.get(), EPOLLIN, [this](uint32_t) { accept_some(); });
+    sweep();
     run_soon();
     return "";
+}
+
+/* ---- connections ------------------------------------------------------------------------------------ */
+
+void HttpServer::Impl::accept_some()
+{
+    constexpr int AT_ONCE = 16;
+    for (int i = 0; i < AT_ONCE; i++) {
+        sockaddr_storage address = {};
+        socklen_t length = sizeof address;
+        Descriptor socket(accept4(listening.get(), reinterpret_cast<sockaddr *>(&address), &length,
+                                  SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (socket.is_open()) {
+            add(std::move(socket), address, length);
+            continue;
+        }
+        if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED && !accept_timer) {
+            loop.change(listening.get(), 0);
+            accept_timer = loop.after(ACCEPT_PAUSE_MS, [this] {
+                accept_timer = 0;
+                loop.change(listening.get(), EPOLLIN);
+            });
+        }
+        break;
+    }
+    run_soon();
+}
+
+void HttpServer::Impl::add(Descriptor socket, const sockaddr_storage &address, socklen_t length)
+{
+    bool is_root = is_unix && uid_of(socket.get()) == 0u;
+    auto peer = peers.find(peer_of(socket.get(), address));
+    if (peer != peers.end() && peer->second.connections >= limits.connections_of_peer)
+        return refuse(std::move(socket), 429, "you have too many open connections: close some");
+    if (connections.size() >= limits.connections + (is_root ? HTTP_ROOT_RESERVE : 0))
+        return refuse(std::move(socket), 503, "elasticd has too many open connections: try again in a moment");
+    MHD_add_connection(daemon, socket.release(), reinterpret_cast<const sockaddr *>(&address), length);
+}
+
+/* Kept for a moment: a socket that is closed before its client has written loses the answer. */
+void HttpServer::Impl::refuse(Descriptor socket, int status, const char *message)
+{
+    bool is_full = status == 503;
+    char body[256], text[512];
+    int length = snprintf(body, sizeof body, "{\"error\":{\"code\":\"%s\",\"message\":\"%s\"}}\n",
+                          is_full ? "full" : "rate", message);
+    length = snprintf(text, sizeof text,
+                      "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close\r\n"
+                      "Content-Length: %d\r\n\r\n%s",
+                      status, is_full ? "Service Unavailable" : "Too Many Requests", length, body);
+    ::send(socket.get(), text, static_cast<size_t>(length), MSG_NOSIGNAL | MSG_DONTWAIT);
+    shutdown(socket.get(), SHUT_WR);
+    refused.push_back(std::move(socket));
+    if (refused.size() > REFUSED_KEPT)
+        refused.pop_front();
+    if (!refused_timer)
+        refused_timer = loop.after(REFUSED_KEPT_MS, [this] {
+            refused_timer = 0;
+            refused.clear();
+        });
+}
+
+void HttpServer::Impl::opened(Connection *connection)
+{
+    connections.insert(connection);
+    peers[connection->peer].connections++;
+}
+
+void HttpServer::Impl::closed(Connection *connection)
+{
+    auto peer = peers.find(connection->peer);
+    if (--peer->second.connections == 0)
+        peers.erase(peer);
+    connections.erase(connection);
+    delete connection;
+}
+
+/* Who is too slow finds the connection ended; libmicrohttpd notices it and does the rest. */
+void HttpServer::Impl::sweep()
+{
+    int64_t now_ms = monotonic_ms();
+    for (const Connection *each : connections)
+        if (each->late_at_ms && now_ms >= each->late_at_ms)
+            shutdown(each->fd, SHUT_RDWR);
+    sweep_timer = loop.after(SWEEP_MS, [this] { sweep(); });
 }
 
 /* Does what can be done now, and looks when to come again. */
@@ -223,11 +376,44 @@ void HttpServer::Impl::begin(Exchange &exchange, const char *url, const char *me
     request.authorization = header(exchange.connection, "Authorization");
     request.origin = header(exchange.connection, "Origin");
     request.host = header(exchange.connection, "Host");
-    if (is_unix) {
-        request.peer_uid = peer_uid(exchange.connection);
-        request.peer_connections = request.peer_uid ? connections_of[*request.peer_uid] : 0;
-    }
+    const MHD_ConnectionInfo *info = MHD_get_connection_info(exchange.connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (is_unix && info)
+        request.peer_uid = uid_of(info->connect_fd);
     MHD_get_connection_values(exchange.connection, MHD_GET_ARGUMENT_KIND, take_argument, &request);
+}
+
+/* The headers are there: is the rest to be read? */
+MHD_Result HttpServer::Impl::let_in(const std::shared_ptr<Exchange> &exchange)
+{
+    std::string length = header(exchange->connection, "Content-Length");
+    bool is_chunked = !header(exchange->connection, "Transfer-Encoding").empty();
+    uint64_t bytes = strtoull(length.c_str(), nullptr, 10);     /* libmicrohttpd has refused what is no number */
+    /* Somewhat too much is read and thrown away, so that the client hears why it is refused. */
+    exchange->request.too_large = bytes > 4 * HTTP_BODY_MAX;
+    exchange->response = admit(exchange->request);
+    Connection *connection = connection_of(exchange->connection);
+    if (!exchange->response && connection) {
+        Peer &peer = peers[connection->peer];
+        exchange->reserved = is_chunked ? HTTP_BODY_MAX : std::min<uint64_t>(bytes, HTTP_BODY_MAX);
+        peer.body_bytes += exchange->reserved;
+        if (peer.body_bytes > HTTP_PEER_BODIES_MAX)
+            exchange->response = HttpResponse{
+                429, "application/json",
+                R"({"error":{"code":"rate","message":"you are sending too much at once: send one after the other"}})",
+                {{"Retry-After", "1"}}};
+    }
+    if (!exchange->response)
+        return MHD_YES;
+    exchange->dispatched = true;
+    return send(*exchange);
+}
+
+void HttpServer::Impl::release(Exchange &exchange)
+{
+    Connection *connection = connection_of(exchange.connection);
+    auto peer = connection ? peers.find(connection->peer) : peers.end();
+    if (peer != peers.end())
+        peer->second.body_bytes -= std::exchange(exchange.reserved, 0);
 }
 
 /* The request is complete, or the answer to it is there. */
@@ -235,6 +421,7 @@ MHD_Result HttpServer::Impl::finish(const std::shared_ptr<Exchange> &exchange)
 {
     if (!exchange->dispatched) {
         exchange->dispatched = true;
+        give_time(exchange->connection, 0);
         exchange->request.too_large = exchange->received > HTTP_BODY_MAX;
         HttpRequest request = std::move(exchange->request);
         handler(request, Responder(exchange));
@@ -249,6 +436,7 @@ MHD_Result HttpServer::Impl::finish(const std::shared_ptr<Exchange> &exchange)
 MHD_Result HttpServer::Impl::send(Exchange &exchange)
 {
     const HttpResponse &answer = *exchange.response;
+    give_time(exchange.connection, SEND_MAX_MS);
     MHD_Response *response = MHD_create_response_from_buffer(
         answer.body.size(), const_cast<char *>(answer.body.data()), MHD_RESPMEM_MUST_COPY);
     if (!response)
@@ -265,7 +453,7 @@ MHD_Result HttpServer::Impl::send(Exchange &exchange)
 
 void Responder::operator()(HttpResponse response) const
 {
-    if (!exchange_->server || exchange_->response)
+    if (!exchange_ || !exchange_->server || exchange_->response)
         return;
     exchange_->response = std::move(response);
     if (!exchange_->suspended)
@@ -279,10 +467,10 @@ HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::~HttpServer() = default;
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(Loop &loop, Descriptor listening, bool is_unix,
-                                                      size_t connections_max, Handler handler)
+                                                      const HttpLimits &limits, Admit admit, Handler handler)
 {
-    auto impl = std::make_unique<Impl>(loop, std::move(handler), is_unix);
-    std::string error = impl->start(std::move(listening), connections_max);
+    auto impl = std::make_unique<Impl>(loop, std::move(admit), std::move(handler), limits, is_unix);
+    std::string error = impl->start(std::move(listening));
     if (!error.empty())
         return Error{error};
     return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
@@ -290,8 +478,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(Loop &loop, Descriptor lis
 
 size_t HttpServer::connections() const
 {
-    const MHD_DaemonInfo *info = MHD_get_daemon_info(impl_->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
-    return info ? info->num_connections : 0;
+    return impl_->connections.size();
 }
 
 /* ---- listening ------------------------------------------------------------------------------------- */

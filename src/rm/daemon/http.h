@@ -6,8 +6,13 @@
  * while an answer waits for the store, or for something to happen, the connection sleeps.  An answer to a
  * client that has gone meanwhile is dropped.
  *
- * Bounds: HTTP_BODY_MAX bytes of body, HTTP_HEADER_MAX of request line and headers, connections as given,
- * IDLE_S seconds without a byte.
+ * Who asks is looked at before the body is read: `admit` gets each request when its headers are complete, and may
+ * answer instead of the handler; then the rest is never read.
+ *
+ * Bounds: HTTP_BODY_MAX bytes of body, HTTP_PEER_BODIES_MAX of all bodies of a peer that are under way,
+ * HTTP_HEADER_MAX of request line and headers; connections as given, of all and of each peer (a user, or an address),
+ * from the moment of connecting; root has some more in reserve.  Times (http.cpp) for a request to come in and for an
+ * answer to go out, however slow the client is.
  * Owner of the server and its connections; the listening descriptor is its own.  One thread.
  */
 
@@ -27,7 +32,9 @@
 namespace elastic::rm {
 
 constexpr size_t HTTP_BODY_MAX = 6 * 1024 * 1024;
+constexpr size_t HTTP_PEER_BODIES_MAX = 32 * 1024 * 1024;
 constexpr size_t HTTP_HEADER_MAX = 32 * 1024;
+constexpr size_t HTTP_ROOT_RESERVE = 16;
 
 struct HttpRequest {
     std::string method, path;           /* decoded, without the query */
@@ -35,7 +42,6 @@ struct HttpRequest {
     std::string body;
     std::string authorization, origin, host;
     std::optional<uint32_t> peer_uid;   /* who is on the other side of a Unix socket */
-    size_t peer_connections = 0;        /* open ones of that user */
     bool too_large = false;             /* the body was longer and is not here */
 };
 
@@ -46,10 +52,15 @@ struct HttpResponse {
     std::map<std::string, std::string> headers = {};
 };
 
+struct HttpLimits {
+    size_t connections = 512, connections_of_peer = 64;
+};
+
 class HttpServer;
 
 class Responder {
   public:
+    Responder() = default;      /* to nobody */
     void operator()(HttpResponse response) const;
 
   private:
@@ -62,9 +73,10 @@ class Responder {
 class HttpServer {
   public:
     using Handler = std::function<void(const HttpRequest &, Responder)>;
+    using Admit = std::function<std::optional<HttpResponse>(const HttpRequest &)>;      /* the body is not there yet */
 
     static Result<std::unique_ptr<HttpServer>> start(Loop &loop, Descriptor listening, bool is_unix,
-                                                     size_t connections_max, Handler handler);
+                                                     const HttpLimits &limits, Admit admit, Handler handler);
     ~HttpServer();
     HttpServer(const HttpServer &) = delete;
     HttpServer &operator=(const HttpServer &) = delete;

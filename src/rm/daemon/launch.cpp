@@ -119,6 +119,8 @@ StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
     spec.is_script = launch.is_script;
     spec.umask = launch.umask;
     spec.limits = launch.limits;
+    spec.time_limit_ms = job.spec.time_limit_ms;
+    spec.kill_grace_ms = place.kill_grace_ms;
     add_job_variables(spec.environment, job, start, place);
     if (launch.is_script) {
         add_script_variables(spec.environment, place);

@@ -46,6 +46,7 @@ struct LaunchPlace {
     std::vector<std::string> launcher_environment;      /* NAME=VALUE, for each mpiexec of the job */
     std::string folder;                         /* of the step */
     std::string daemon_socket;
+    int64_t kill_grace_ms = 0;
 };
 
 StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start, const LaunchPlace &place);

@@ -17,7 +17,8 @@ class StoredRecords {
     const Json *find(uint64_t number)
     {
         if (next_ >= block_.size() || block_[next_]["seq"] != number) {
-            block_ = store_.records({number, BLOCK, 0, ""});
+            auto records = store_.records({number, BLOCK, 0, ""});
+            block_ = records ? std::move(records.value()) : std::vector<Json>();
             next_ = 0;
         }
         return !block_.empty() && block_[next_]["seq"] == number ? &block_[next_++] : nullptr;

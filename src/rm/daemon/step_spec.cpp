@@ -64,6 +64,12 @@ Result<std::optional<std::string>> read_file(const std::string &folder, const ch
     return std::optional<std::string>(std::move(text));
 }
 
+std::string boot_id()
+{
+    auto text = read_file("/proc/sys/kernel/random", "boot_id");
+    return text && text.value() ? text.value()->substr(0, text.value()->find('\n')) : "";
+}
+
 /* The 22nd field of /proc/PID/stat; the second, in brackets, may hold anything. */
 uint64_t process_start(int64_t pid)
 {

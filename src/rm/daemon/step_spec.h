@@ -52,14 +52,17 @@ struct StepSpec {
     bool is_script = false;                     /* signals go to its process group */
     int umask = 022;
     std::vector<ProcessLimit> limits;           /* soft ones; others are elasticd's */
+    int64_t time_limit_ms = 0;  /* elastic-stepd's own duty when elasticd is not there; 0: none */
+    int64_t kill_grace_ms = 0;  /* between SIGTERM and SIGKILL then */
     ELASTIC_FIELDS(job, step, uid, gid, user, arguments, environment, directory, input, output, error, is_script, umask,
-                   limits)
+                   limits, time_limit_ms, kill_grace_ms)
 };
 
 struct StepStartedFile {
     int64_t stepd_pid = 0, pid = 0;
     uint64_t pid_start = 0;     /* in clock ticks since boot: tells a process from a later one of its number */
-    ELASTIC_FIELDS(stepd_pid, pid, pid_start)
+    std::string boot;           /* what boot_id() said: of another boot nothing runs */
+    ELASTIC_FIELDS(stepd_pid, pid, pid_start, boot)
 };
 
 struct StepExitFile {
@@ -87,6 +90,13 @@ struct StepdOrder {
     ELASTIC_FIELDS(signal, epoch_offset)
 };
 
+/* The same, in a line of its own, which an elastic-stepd of an earlier version ignores: if the step has not ended after
+ * so long it is killed, whether elasticd is there or not. */
+struct StepdDeadline {
+    int64_t kill_after_ms = 0;
+    ELASTIC_FIELDS(kill_after_ms)
+};
+
 /* Files in a folder.  Empty, or what went wrong. */
 std::string write_file(const std::string &folder, const char *name, const std::string &text, unsigned mode = 0600);
 /* nullopt: it is not there; at most 64 MiB. */
@@ -94,6 +104,8 @@ Result<std::optional<std::string>> read_file(const std::string &folder, const ch
 
 /* 0: there is no such process. */
 uint64_t process_start(int64_t pid);
+/* Differs from boot to boot; empty: the kernel does not say. */
+std::string boot_id();
 
 }  // namespace elastic::rm
 

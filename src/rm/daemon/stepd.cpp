@@ -18,6 +18,7 @@
 #include <sstream>
 
 #include "daemon/as_user.h"
+#include "daemon/bounded_json.h"
 #include "daemon/log.h"
 #include "daemon/words.h"
 
@@ -27,6 +28,8 @@ namespace {
 
 constexpr int64_t REST_GRACE_MS = 3000; /* for what the program leaves behind to end by itself; then for SIGTERM */
 constexpr int64_t KILL_AGAIN_MS = 200;
+constexpr int64_t LIMIT_SLACK_MS = 3000;        /* elasticd is first, if it is there */
+constexpr int64_t REGISTER_PAUSE_MS = 50;       /* between two mpiexecs of a script */
 constexpr size_t LINE_MAX_BYTES = 4096;
 constexpr int PIPE_MESSAGE_MAX = 512;
 
@@ -162,11 +165,11 @@ std::string Stepd::make_register_socket()
     return "";
 }
 
-/* The program runs, or why not. */
+/* Empty, or why there is no child.  What becomes of it says launched(). */
 std::string Stepd::launch()
 {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return std::string("cannot make a pipe: ") + strerror(errno);
     Descriptor reading(ends[0]), writing(ends[1]);
     spec_.environment.push_back(std::string(STEP_REGISTER_VARIABLE) + "=" + register_name_);
@@ -176,12 +179,27 @@ std::string Stepd::launch()
         return std::string("cannot fork: ") + strerror(errno);
     if (program_ == 0)
         become_program(writing.get(), spec_, parent);
-    writing.reset();
-    char text[PIPE_MESSAGE_MAX];
-    ssize_t bytes = ::read(reading.get(), text, sizeof text);
-    if (bytes > 0)
-        return std::string(text, static_cast<size_t>(bytes));
+    setpgid(program_, program_);        /* here, too: a signal may come before the child has come so far */
+    launch_report_ = std::move(reading);
+    loop_.watch(launch_report_.get(), EPOLLIN, [this](uint32_t) { launched(); });
     return "";
+}
+
+/* The child has become the program, or has said why it cannot. */
+void Stepd::launched()
+{
+    char text[PIPE_MESSAGE_MAX];
+    ssize_t bytes = launch_report_.is_open() ? ::read(launch_report_.get(), text, sizeof text) : -1;
+    if (bytes < 0)
+        return;
+    loop_.forget(launch_report_.get());
+    launch_report_.reset();
+    if (bytes > 0) {
+        launch_error_ = std::string(text, static_cast<size_t>(bytes));
+        return;                 /* its end is near */
+    }
+    started_ = true;
+    send_all({started_, step_socket_, epoch_offset_});
 }
 
 std::string Stepd::start()
@@ -189,17 +207,45 @@ std::string Stepd::start()
     std::string error = read_spec();
     if (error.empty())
         error = make_register_socket();
+    if (error.empty())
+        error = launch();
     if (!error.empty())
         return error;
-    error = launch();
-    if (!error.empty())
-        return error;
-    StepStartedFile started{getpid(), program_, process_start(program_)};
+    arm_limit();
+    StepStartedFile started{getpid(), program_, process_start(program_), boot_id()};
     /* If this cannot be written the step runs all the same: only a lost elastic-stepd would not be noticed. */
     error = write_file(folder_, STEP_STARTED_FILE, write(started).dump());
     if (!error.empty())
         log_line(LogLevel::WARNING, error);
     return "";
+}
+
+/* ---- what holds without elasticd ------------------------------------------------------------------------ */
+
+void Stepd::arm_limit()
+{
+    if (spec_.time_limit_ms > 0)
+        loop_.after(spec_.time_limit_ms + LIMIT_SLACK_MS, [this] { limit_reached(); });
+}
+
+void Stepd::limit_reached()
+{
+    if (ended_)
+        return;
+    reason_ = "the time limit of " + std::to_string(spec_.time_limit_ms / 1000) + " s is reached";
+    log_line(LogLevel::WARNING, reason_);
+    signal_step(SIGTERM);
+    kill_after(spec_.kill_grace_ms);
+}
+
+void Stepd::kill_after(int64_t ms)
+{
+    if (kill_timer_)
+        return;                 /* the first one counts */
+    kill_timer_ = loop_.after(ms, [this] {
+        log_line(LogLevel::WARNING, "the step has not ended in time and is killed");
+        signal_step(SIGKILL);
+    });
 }
 
 int Stepd::run()
@@ -217,8 +263,8 @@ int Stepd::run()
         else
             signal_step(SIGTERM);
     });
-    std::string error = start();
     watch_listen();
+    std::string error = start();
     if (!error.empty()) {
         program_ = 0;
         finish({false, 127, error});
@@ -246,7 +292,7 @@ void Stepd::accept_client()
     int fd = socket.get();
     clients_[fd].socket = std::move(socket);
     loop_.watch(fd, EPOLLIN, [this, fd](uint32_t) { client_ready(fd); });
-    send(clients_[fd], {true, step_socket_, epoch_offset_});
+    send(clients_[fd], {started_, step_socket_, epoch_offset_});
 }
 
 void Stepd::client_ready(int fd)
@@ -272,7 +318,11 @@ void Stepd::client_ready(int fd)
 
 void Stepd::take_order(const std::string &line)
 {
-    auto order = parse<StepdOrder>(Json::parse(line, nullptr, false));
+    Json json = parse_bounded(line);
+    auto deadline = parse<StepdDeadline>(json);
+    if (deadline && json.contains("kill_after_ms"))
+        return kill_after(std::max<int64_t>(deadline.value().kill_after_ms, 0));
+    auto order = parse<StepdOrder>(json);
     if (order && order.value().epoch_offset >= 0)
         epoch_offset_ = order.value().epoch_offset;
     if (order && order.value().signal > 0 && order.value().signal < NSIG)
@@ -300,6 +350,8 @@ void Stepd::registered()
     char path[256];
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))];
     iovec part = {path, sizeof path};
+    loop_.change(register_.get(), 0);
+    loop_.after(REGISTER_PAUSE_MS, [this] { loop_.change(register_.get(), EPOLLIN); });
     msghdr message = {};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
@@ -315,7 +367,7 @@ void Stepd::registered()
         return;
     step_socket_ = std::string(path, static_cast<size_t>(bytes));
     epoch_offset_ = -1;
-    send_all({true, step_socket_, epoch_offset_});
+    send_all({started_, step_socket_, epoch_offset_});
 }
 
 /* To a script's whole group, since a shell acts on a signal only after its command has ended; of mpiexec to it
@@ -341,15 +393,21 @@ void Stepd::reap()
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
         if (pid == program_)
             program_ended(status);
-    if (ended_ && !finishing_ && pid < 0 && errno == ECHILD) {
-        finishing_ = true;
-        remove_socket_as_user(step_socket_, spec_);
-        finish({true, exit_code_, "", signalled_});
-    }
+    if (!ended_ || finishing_ || pid >= 0 || errno != ECHILD)
+        return;
+    if (!std::exchange(socket_removed_, true) && remove_socket_as_user(step_socket_, spec_))
+        return;                 /* that child's end brings us here again */
+    finishing_ = true;
+    bool of_its_own = reason_.empty() || exit_code_ != 0;
+    if (launch_error_.empty())
+        finish({true, of_its_own ? exit_code_ : 128 + SIGTERM, reason_, signalled_});
+    else
+        finish({false, 127, launch_error_});
 }
 
 void Stepd::program_ended(int status)
 {
+    launched();                 /* what it has said at last */
     ended_ = true;
     exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     if (killing_) {

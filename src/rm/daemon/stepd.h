@@ -8,6 +8,10 @@
  * step is left, so that its cores are really free.  If elastic-stepd itself is killed, the program
  * gets SIGTERM (parent-death signal).
  *
+ * What must hold without elasticd is its own duty: the time limit, and SIGKILL some time after what elasticd has
+ * ordered.  It waits for nothing: the program's start, which opens files of the user, and whatever else touches a
+ * user's path is done by children.
+ *
  * Files and lines: step_spec.h.  Runs as elasticd does; only the child becomes the user.  One
  * thread, one loop.
  */
@@ -42,6 +46,10 @@ class Stepd {
     std::string read_spec();
     std::string make_register_socket();
     std::string launch();
+    void launched();
+    void arm_limit();
+    void limit_reached();
+    void kill_after(int64_t ms);
     void watch_listen();
     void accept_client();
     void client_ready(int fd);
@@ -59,12 +67,18 @@ class Stepd {
     StepSpec spec_;
     Loop loop_;
     Descriptor listen_, register_;
+    Descriptor launch_report_;  /* open until the program runs or cannot be run */
+    std::string launch_error_;
     std::string register_name_;
     std::map<int, Client> clients_;
     std::string step_socket_;
     int64_t epoch_offset_ = -1;
     pid_t program_ = 0;
+    bool started_ = false;      /* the program runs, or has run */
     bool ended_ = false, finishing_ = false, killing_ = false, written_ = false;
+    bool socket_removed_ = false;
+    Loop::TimerId kill_timer_ = 0;
+    std::string reason_;        /* why it was ended, if not by an order */
     int exit_code_ = 0;
     bool signalled_ = false;    /* while the program ran */
 };

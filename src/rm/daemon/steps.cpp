@@ -62,11 +62,12 @@ struct Steps::Step {
     std::unique_ptr<LineConnection> stepd;
     std::unique_ptr<StepLink> link;
     std::optional<EventContent> end;    /* StepStartFailed, StepEnded or StepLost */
+    int untold = 0;                     /* events that the core has not handled yet */
     Loop::TimerId rest_timer = 0;
 };
 
-Steps::Steps(Loop &loop, StepsConfig config, Tell tell, EpochOf epoch_of)
-    : loop_(loop), config_(std::move(config)), tell_(std::move(tell)), epoch_of_(std::move(epoch_of))
+Steps::Steps(Loop &loop, StepsConfig config, Tell tell, JobOf job_of)
+    : loop_(loop), config_(std::move(config)), tell_(std::move(tell)), job_of_(std::move(job_of))
 {
 }
 
@@ -80,6 +81,9 @@ std::string Steps::open(const State &state)
 {
     if (mkdir(config_.folder.c_str(), config_.as_root ? 0711 : 0700) != 0 && errno != EEXIST)
         return "cannot make " + config_.folder + ": " + strerror(errno);
+    std::string error = config_.end_unknown ? "" : check_unknown(state);
+    if (!error.empty())
+        return error;
     std::error_code code;
     for (const auto &entry : fs::directory_iterator(config_.folder, code)) {
         auto key = parse_key(entry.path().filename());
@@ -95,6 +99,21 @@ std::string Steps::open(const State &state)
         } else {
             remove_folder(entry.path());
         }
+    }
+    return code ? "cannot read " + config_.folder + ": " + code.message() : "";
+}
+
+std::string Steps::check_unknown(const State &state) const
+{
+    std::error_code code;
+    for (const auto &entry : fs::directory_iterator(config_.folder, code)) {
+        auto key = parse_key(entry.path().filename());
+        const Job *job = key ? state.job(key->first) : nullptr;
+        if (key && (key->first > state.last_job || (job && key->second > job->step)))
+            return entry.path().string() + " is of a step that the store has never heard of: the store is older than "
+                   "it (a copy that was put back? a disk that has lost its last writes?).  Nothing was changed, and "
+                   "the steps go on.  Put the right store back, or let elasticd end such steps: "
+                   "elasticd --end-unknown-steps";
     }
     return code ? "cannot read " + config_.folder + ": " + code.message() : "";
 }
@@ -199,8 +218,9 @@ bool Steps::connect(Step &step)
 {
     Step *kept = &step;
     step.stepd = LineConnection::connect(
-        loop_, step.folder + "/" + STEP_SOCKET_FILE, geteuid(),
-        [this, kept](const Json &line) { stepd_line(*kept, line); }, [this, kept] { stepd_gone(*kept); });
+        loop_, step.folder + "/" + STEP_SOCKET_FILE, geteuid(), LineLimits{},
+        [this, kept](const Json &line) { stepd_line(*kept, line); },
+        [this, kept](const std::string &) { stepd_gone(*kept); });
     return step.stepd != nullptr;
 }
 
@@ -246,11 +266,35 @@ void Steps::say(Step &step)
 {
     auto [job, number] = step.key;
     if (step.started)
-        tell_(StepStarted{{job, number}});
+        tell(step, StepStarted{{job, number}});
     if (step.link)
         step.link->tell_all();
     if (step.end)
-        tell_(*step.end);
+        tell(step, *step.end);
+}
+
+void Steps::order(Step &step, int signal, int64_t kill_after_ms)
+{
+    step.stepd->send(write(StepdOrder{signal, -1}));
+    if (kill_after_ms >= 0)
+        step.stepd->send(write(StepdDeadline{kill_after_ms}));
+}
+
+bool Steps::tell(Step &step, EventContent content)
+{
+    if (!tell_(std::move(content)))
+        return false;
+    step.untold++;
+    return true;
+}
+
+void Steps::handled(JobId job, uint32_t number)
+{
+    Step *step = find(job, number);
+    if (!step || step->untold == 0 || --step->untold > 0)
+        return;
+    if (step->link)
+        step->link->resume();
 }
 
 /* ---- what comes from elastic-stepd -------------------------------------------------------------------------- */
@@ -263,17 +307,35 @@ void Steps::stepd_line(Step &step, const Json &line)
     auto [job, number] = step.key;
     if (parsed.value().started && !step.started) {
         step.started = true;
-        tell_(StepStarted{{job, number}});
+        tell(step, StepStarted{{job, number}});
     }
     const std::string &socket = parsed.value().step_socket;
     if (socket.empty() || (step.link && step.link->socket() == socket))
         return;
+    const Job *known = job_of_(job);
+    if (!known || !known->broken.empty())
+        return;                 /* it is not believed any more */
     int64_t offset = parsed.value().epoch_offset;
     if (offset < 0) {           /* a new mpiexec: nothing of it has been told to the core */
-        offset = static_cast<int64_t>(step.link ? step.link->epoch() : epoch_of_(job));
+        offset = static_cast<int64_t>(step.link ? std::min(step.link->epoch(), known->epoch + 1) : known->epoch);
         step.stepd->send(write(StepdOrder{0, offset}));
     }
-    step.link = std::make_unique<StepLink>(loop_, job, number, socket, step.uid, static_cast<uint64_t>(offset), tell_);
+    link_to(step, socket, static_cast<uint64_t>(offset));
+}
+
+void Steps::link_to(Step &step, const std::string &socket, uint64_t epoch_offset)
+{
+    StepLink::Place place;
+    std::tie(place.job, place.step) = step.key;
+    place.socket = socket;
+    place.uid = step.uid;
+    place.epoch_offset = epoch_offset;
+    place.last_request = [this, id = step.key.first] {
+        const Job *job = job_of_(id);
+        return job ? job->requests : 0;
+    };
+    place.tell = [this, kept = &step](EventContent content) { return tell(*kept, std::move(content)); };
+    step.link = std::make_unique<StepLink>(loop_, std::move(place));
 }
 
 /* It writes exit.json before it goes. */
@@ -323,7 +385,7 @@ void Steps::end(Step &step, EventContent content)
     step.stepd.reset();
     step.link.reset();
     step.end = std::move(content);
-    tell_(*step.end);
+    tell(step, *step.end);
 }
 
 void Steps::forget(JobId job, uint32_t number)
@@ -347,9 +409,10 @@ void Steps::resize(const ResizeStep &resize)
     if (step && step->link)
         step->link->resize(resize);
     else if (step && step->end)
-        tell_(*step->end);
+        tell(*step, *step->end);
     else if (step && step->started)
-        tell_(StepRefused{{resize.job, resize.step, resize.request, "no mpiexec of the step can be resized now"}});
+        tell(*step,
+             StepRefused{{resize.job, resize.step, resize.request, "no mpiexec of the step can be resized now"}});
     /* else elastic-stepd is about to say where the step is; the core asks again */
 }
 
@@ -358,18 +421,19 @@ void Steps::cancel(const CancelRequest &cancel)
     Step *step = find_or_adopt(cancel.job, cancel.step);
     bool heard = step && step->link && step->link->cancel(cancel);
     if (step && step->end)
-        tell_(*step->end);
+        tell(*step, *step->end);
     else if (step && !heard && (step->started || step->link))
-        tell_(StepRefused{{cancel.job, cancel.step, cancel.request, "withdrawn before the step heard of it"}});
+        tell(*step, StepRefused{{cancel.job, cancel.step, cancel.request, "withdrawn before the step heard of it"}});
 }
 
-bool Steps::signal(JobId job, uint32_t number, int signal)
+/* elastic-stepd kills it by itself if it has not ended by then; -1: never. */
+bool Steps::signal(JobId job, uint32_t number, int signal, int64_t kill_after_ms)
 {
     Step *step = find_or_adopt(job, number);
     if (step && step->stepd)
-        step->stepd->send(write(StepdOrder{signal, -1}));
+        order(*step, signal, kill_after_ms);
     else if (step && step->end)
-        tell_(*step->end);
+        tell(*step, *step->end);
     return step != nullptr;
 }
 

@@ -30,17 +30,20 @@ struct StepsConfig {
     std::string folder;         /* STATE/steps */
     std::string stepd;          /* program */
     bool as_root = false;       /* steps become their users */
+    bool end_unknown = false;   /* what runs and is newer than the store */
 };
 
 class Steps {
   public:
-    using Tell = std::function<void(EventContent)>;
-    using EpochOf = std::function<uint64_t(JobId)>;     /* as the core knows it */
+    /* False: it changes nothing, and is not stored. */
+    using Tell = std::function<bool(EventContent)>;
+    using JobOf = std::function<const Job *(JobId)>;    /* as the core knows it; null: not any more */
 
-    Steps(Loop &loop, StepsConfig config, Tell tell, EpochOf epoch_of);
+    Steps(Loop &loop, StepsConfig config, Tell tell, JobOf job_of);
     ~Steps();
 
-    /* Makes the folder, removes what belongs to no step that the core has placed.  Empty, or why it cannot. */
+    /* Makes the folder, removes what belongs to no step that the core has placed.  Empty, or why it cannot.  Steps
+     * that the state has never heard of prove that the store has lost its last events: then nothing is touched. */
     std::string open(const State &state);
 
     /* `make` gives the step's program and script; it is called only if nothing has been started yet. */
@@ -54,8 +57,10 @@ class Steps {
     void resize(const ResizeStep &resize);
     void cancel(const CancelRequest &cancel);
     /* False: no such step. */
-    bool signal(JobId job, uint32_t step, int number);
+    bool signal(JobId job, uint32_t step, int number, int64_t kill_after_ms = -1);
     void query(JobId job, uint32_t step);
+    /* An event of the step that was told is stored, and the core has handled it. */
+    void handled(JobId job, uint32_t step);
 
     /* The core knows the end of the step. */
     void forget(JobId job, uint32_t step);
@@ -68,6 +73,7 @@ class Steps {
     struct Step;
     using Key = std::pair<JobId, uint32_t>;
 
+    std::string check_unknown(const State &state) const;
     Step *find(JobId job, uint32_t step) const;
     Step *find_or_adopt(JobId job, uint32_t step);
     std::string folder_of(const Key &key) const;
@@ -79,13 +85,16 @@ class Steps {
     void stepd_gone(Step &step);
     void lost(Step &step);
     void look_for_rest(Step &step, const StepStartedFile &started);
+    void link_to(Step &step, const std::string &socket, uint64_t epoch_offset);
+    void order(Step &step, int signal, int64_t kill_after_ms);
+    bool tell(Step &step, EventContent content);
     void say(Step &step);
     void end(Step &step, EventContent content);
 
     Loop &loop_;
     StepsConfig config_;
     Tell tell_;
-    EpochOf epoch_of_;
+    JobOf job_of_;
     std::map<Key, std::unique_ptr<Step>> steps_;
 };
 

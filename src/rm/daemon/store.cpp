@@ -16,8 +16,8 @@ namespace elastic::rm {
 namespace {
 
 constexpr const char *SCHEMA = R"(
-CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body TEXT NOT NULL);
-CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body TEXT NOT NULL, sum INTEGER);
+CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body BLOB NOT NULL, sum INTEGER);
 CREATE TABLE launch (seq INTEGER PRIMARY KEY, job INTEGER UNIQUE, uid INTEGER NOT NULL, body TEXT NOT NULL,
                      script TEXT NOT NULL);
 CREATE TABLE record (number INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, event TEXT NOT NULL, job INTEGER, node TEXT,
@@ -29,6 +29,14 @@ CREATE TABLE ended (job INTEGER PRIMARY KEY, uid INTEGER NOT NULL, submitted_ms 
 CREATE INDEX ended_of_user ON ended (uid, job);
 CREATE INDEX ended_by_submission ON ended (submitted_ms);
 CREATE INDEX ended_by_end ON ended (ended_ms);
+)";
+/* Rows of version 1 have no sum, and are not checked. */
+constexpr const char *FROM_VERSION_1 = R"(
+BEGIN;
+ALTER TABLE event ADD COLUMN sum INTEGER;
+ALTER TABLE snapshot ADD COLUMN sum INTEGER;
+PRAGMA user_version = 2;
+COMMIT;
 )";
 constexpr int APPLICATION_ID = 0x656c6173;      /* "elas" */
 constexpr int SNAPSHOTS_KEPT = 2;
@@ -65,8 +73,10 @@ class Statement {
         sqlite3_bind_null(statement_, next_++);
         return *this;
     }
-    bool done() { return statement_ && sqlite3_step(statement_) == SQLITE_DONE; }
-    bool row() { return statement_ && sqlite3_step(statement_) == SQLITE_ROW; }
+    bool done() { return step() == SQLITE_DONE; }
+    bool row() { return step() == SQLITE_ROW; }
+    /* After row() was false: that was not the end. */
+    bool failed() const { return code_ != SQLITE_DONE && code_ != SQLITE_ROW; }
     int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
     bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
     std::string text(int column) const
@@ -78,9 +88,23 @@ class Statement {
     }
 
   private:
+    int step() { return code_ = statement_ ? sqlite3_step(statement_) : SQLITE_ERROR; }
+
     sqlite3_stmt *statement_;
-    int next_ = 1;
+    int next_ = 1, code_ = SQLITE_OK;
 };
+
+/* Fowler, Noll and Vo's, 32 bits: of a row's number and its body. */
+int64_t sum_of(uint64_t seq, std::string_view body)
+{
+    uint32_t sum = 2166136261u;
+    auto add = [&sum](unsigned char byte) { sum = (sum ^ byte) * 16777619u; };
+    for (int shift = 0; shift < 64; shift += 8)
+        add(static_cast<unsigned char>(seq >> shift));
+    for (char c : body)
+        add(static_cast<unsigned char>(c));
+    return sum;
+}
 
 std::string dump(const Json &json)
 {
@@ -168,6 +192,10 @@ std::string prepare_schema(sqlite3 *database, const std::string &file)
     if (version > STORE_VERSION)
         return "the store " + file + " was written by a newer elasticd (store version " + std::to_string(version) +
                ", this one knows " + std::to_string(STORE_VERSION) + "): start that one, or give another state_dir";
+    if (version == 1) {
+        error = execute(database, FROM_VERSION_1);
+        return error.empty() ? "" : "cannot bring the store " + file + " to version 2: " + error;
+    }
     if (version < 1)
         return "the store " + file + " has the unknown version " + std::to_string(version);
     return "";
@@ -211,12 +239,16 @@ Result<Store> Store::open(const std::string &folder)
     if (!lock)
         return Error{lock.error()};
     std::string file = folder + "/store.sqlite";
+    /* For nobody else's eyes from birth on; SQLite gives the files beside it the same mode. */
+    Descriptor made(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!made.is_open() || fchmod(made.get(), 0600) != 0)
+        return Error{"cannot open the store " + file + ": " + strerror(errno)};
+    made.reset();               /* before SQLite locks it: a close would end the locks */
     sqlite3 *database = nullptr;
     int code = sqlite3_open_v2(file.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
     Store store(folder, std::move(lock.value()), database);
     if (code != SQLITE_OK)
         return Error{"cannot open the store " + file + ": " + sqlite3_errstr(code)};
-    chmod(file.c_str(), 0600);
     error = prepare_schema(database, file);
     if (!error.empty())
         return Error{error};
@@ -277,9 +309,10 @@ std::string Store::write_rows(const Batch &batch)
             return problem("write");
     }
     for (const Event &event : batch.events) {
-        Statement row(prepare("INSERT INTO event VALUES (?, ?, ?)"));
-        row.bind(static_cast<int64_t>(event.seq)).bind(event.time_ms);
-        if (!row.bind(dump(to_json(event))).done())
+        Statement row(prepare("INSERT INTO event VALUES (?, ?, ?, ?)"));
+        std::string body = dump(to_json(event));
+        row.bind(static_cast<int64_t>(event.seq)).bind(event.time_ms).bind(body).bind(sum_of(event.seq, body));
+        if (!row.done())
             return problem("write");
     }
     return "";
@@ -306,8 +339,9 @@ std::string Store::probe()
 std::string Store::write_snapshot(uint64_t seq, int64_t time_ms, const Json &snapshot)
 {
     std::vector<uint8_t> bytes = Json::to_cbor(snapshot);
-    Statement row(prepare("INSERT OR REPLACE INTO snapshot VALUES (?, ?, ?)"));
-    if (!row.bind(static_cast<int64_t>(seq)).bind(time_ms).bind(bytes).done())
+    std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+    Statement row(prepare("INSERT OR REPLACE INTO snapshot VALUES (?, ?, ?, ?)"));
+    if (!row.bind(static_cast<int64_t>(seq)).bind(time_ms).bind(bytes).bind(sum_of(seq, text)).done())
         return problem("write");
     Statement old(prepare(
         "DELETE FROM snapshot WHERE seq NOT IN (SELECT seq FROM snapshot ORDER BY seq DESC LIMIT ?)"));
@@ -328,45 +362,91 @@ std::string Store::forget_before(int64_t time_ms)
     return "";
 }
 
-Result<std::optional<Store::Snapshot>> Store::last_snapshot()
+Result<std::optional<Store::Snapshot>> Store::last_snapshot(uint64_t below)
 {
-    Statement row(prepare("SELECT seq, body FROM snapshot ORDER BY seq DESC LIMIT 1"));
-    if (!row.row())
-        return std::optional<Snapshot>();
-    Json body = Json::from_cbor(row.text(1), true, false);
-    if (body.is_discarded())
-        return Error{"the store " + folder_ + "/store.sqlite is damaged: its last snapshot cannot be read"};
-    return std::optional<Snapshot>(Snapshot{static_cast<uint64_t>(row.number(0)), std::move(body)});
+    Statement row(prepare("SELECT seq, body, sum FROM snapshot WHERE seq < ? ORDER BY seq DESC"));
+    row.bind(static_cast<int64_t>(below));
+    bool damaged = false;
+    while (row.row()) {
+        auto seq = static_cast<uint64_t>(row.number(0));
+        std::string text = row.text(1);
+        Json body = Json::from_cbor(text, true, false);
+        if (!body.is_discarded() && (row.is_null(2) || row.number(2) == sum_of(seq, text)))
+            return std::optional<Snapshot>(Snapshot{seq, std::move(body)});
+        damaged = true;
+    }
+    if (row.failed())
+        return Error{problem("read")};
+    if (damaged)
+        return Error{"the store " + folder_ + "/store.sqlite is damaged: none of its snapshots can be read"};
+    return std::optional<Snapshot>();
 }
 
 std::string Store::each_event(uint64_t seq, const std::function<std::string(const Event &)> &take)
 {
-    Statement row(prepare("SELECT seq, body FROM event WHERE seq > ? ORDER BY seq"));
+    Statement row(prepare("SELECT seq, body, sum FROM event WHERE seq > ? ORDER BY seq"));
     row.bind(static_cast<int64_t>(seq));
+    uint64_t before = 0;
     while (row.row()) {
-        std::string where = "event " + std::to_string(row.number(0)) + " of the store " + folder_ + "/store.sqlite";
-        Json json = Json::parse(row.text(1), nullptr, false);
-        if (json.is_discarded())
-            return where + " cannot be read";
+        auto number = static_cast<uint64_t>(row.number(0));
+        std::string where = "event " + std::to_string(number) + " of the store " + folder_ + "/store.sqlite";
+        if (before && number != before + 1)
+            return where + " follows event " + std::to_string(before) + ": those between are missing";
+        before = number;
+        std::string body = row.text(1);
+        Json json = Json::parse(body, nullptr, false);
+        if (json.is_discarded() || (!row.is_null(2) && row.number(2) != sum_of(number, body)))
+            return where + " is damaged";
         auto event = event_from_json(json);
+        if (event && event.value().seq != number)
+            return where + " is damaged";
         std::string error = event ? take(event.value()) : event.error();
         if (!error.empty())
             return where + ": " + error;
     }
-    return "";
+    return row.failed() ? problem("read") : "";
 }
 
-std::optional<LaunchRow> Store::launch(JobId job)
+std::string Store::quarantine(uint64_t seq)
+{
+    std::string error = execute(database_, "CREATE TABLE IF NOT EXISTS quarantined "
+                                           "(seq INTEGER, time_ms INTEGER, body TEXT, sum INTEGER)");
+    if (!error.empty())
+        return problem("write");
+    Statement old(prepare("SELECT time_ms FROM event WHERE seq = ?"));
+    if (!old.bind(static_cast<int64_t>(seq)).row())
+        return old.failed() ? problem("read") : "the store has no event " + std::to_string(seq);
+    std::string body = dump(to_json(Event{seq, old.number(0), Timer{}}));
+    error = run("BEGIN IMMEDIATE");
+    for (const char *sql : {"INSERT INTO quarantined SELECT seq, time_ms, body, sum FROM event WHERE seq = ?1",
+                            "UPDATE event SET body = ?2, sum = ?3 WHERE seq = ?1",
+                            "DELETE FROM snapshot WHERE seq >= ?1"}) {
+        Statement row(prepare(sql));
+        row.bind(static_cast<int64_t>(seq));
+        if (strstr(sql, "?2"))
+            row.bind(body).bind(sum_of(seq, body));
+        if (error.empty() && !row.done())
+            error = problem("write");
+    }
+    if (error.empty())
+        error = run("COMMIT");
+    if (!error.empty() && sqlite3_get_autocommit(database_) == 0)
+        run("ROLLBACK");
+    return error;
+}
+
+Result<std::optional<LaunchRow>> Store::launch(JobId job)
 {
     Statement row(prepare("SELECT seq, uid, body, script FROM launch WHERE job = ?"));
     row.bind(static_cast<int64_t>(job));
     if (!row.row())
-        return std::nullopt;
-    return LaunchRow{static_cast<uint64_t>(row.number(0)), static_cast<uint32_t>(row.number(1)),
-                     Json::parse(row.text(2), nullptr, false), row.text(3)};
+        return row.failed() ? Result<std::optional<LaunchRow>>(Error{problem("read")}) : std::optional<LaunchRow>();
+    return std::optional<LaunchRow>(LaunchRow{static_cast<uint64_t>(row.number(0)),
+                                              static_cast<uint32_t>(row.number(1)),
+                                              Json::parse(row.text(2), nullptr, false), row.text(3)});
 }
 
-std::vector<Json> Store::records(const RecordQuery &query)
+Result<std::vector<Json>> Store::records(const RecordQuery &query)
 {
     const char *sql =
         query.job
@@ -391,22 +471,30 @@ std::vector<Json> Store::records(const RecordQuery &query)
                            {"job", row.is_null(3) ? Json() : Json(row.number(3))},
                            {"node", row.is_null(4) ? Json() : Json(row.text(4))},
                            {"data", Json::parse(row.text(5), nullptr, false)}});
+    if (row.failed())
+        return Error{problem("read")};
     return records;
 }
 
-uint64_t Store::oldest_record()
+Result<uint64_t> Store::read_number(const char *sql)
 {
-    Statement row(prepare("SELECT coalesce(min(number), 1) FROM record"));
-    return row.row() ? static_cast<uint64_t>(row.number(0)) : 1;
+    Statement row(prepare(sql));
+    if (!row.row())
+        return Error{problem("read")};
+    return static_cast<uint64_t>(row.number(0));
 }
 
-uint64_t Store::last_record()
+Result<uint64_t> Store::oldest_record()
 {
-    Statement row(prepare("SELECT coalesce(max(number), 0) FROM record"));
-    return row.row() ? static_cast<uint64_t>(row.number(0)) : 0;
+    return read_number("SELECT coalesce(min(number), 1) FROM record");
 }
 
-std::vector<Json> Store::ended(const EndedQuery &query)
+Result<uint64_t> Store::last_record()
+{
+    return read_number("SELECT coalesce(max(number), 0) FROM record");
+}
+
+Result<std::vector<Json>> Store::ended(const EndedQuery &query)
 {
     std::string sql = "SELECT body FROM ended WHERE submitted_ms >= ?1 AND submitted_ms <= ?2 AND job > ?3";
     if (query.before)
@@ -424,6 +512,7 @@ std::vector<Json> Store::ended(const EndedQuery &query)
     sqlite3_stmt *statement = nullptr;
     sqlite3_prepare_v2(database_, sql.c_str(), -1, &statement, nullptr);
     std::vector<Json> jobs;
+    std::string error;
     {
         Statement row(statement);
         row.bind(query.from_ms)
@@ -432,8 +521,12 @@ std::vector<Json> Store::ended(const EndedQuery &query)
             .bind(static_cast<int64_t>(query.limit));
         while (row.row())
             jobs.push_back(Json::parse(row.text(0), nullptr, false));
+        if (row.failed())
+            error = problem("read");
     }
     sqlite3_finalize(statement);
+    if (!error.empty())
+        return Error{error};
     return jobs;
 }
 

@@ -11,6 +11,9 @@
  * A turn of the daemon is one Batch, written in one transaction: all of it or nothing.  Derived rows of a
  * turn go with the next Batch (a restart derives them again), so that a turn costs one synchronisation.
  *
+ * The disk may fail.  What cannot be read is an error, never the end of a table: a caller that gets a value has all of
+ * it.  Events and snapshots carry a sum; events are numbered without a gap.
+ *
  * The folder is locked while the store is open: two daemons never share one.  One thread.
  */
 
@@ -33,7 +36,7 @@ struct sqlite3_stmt;
 
 namespace elastic::rm {
 
-constexpr int STORE_VERSION = 1;
+constexpr int STORE_VERSION = 2;        /* 2: sums of events and snapshots */
 
 struct LaunchRow {
     uint64_t seq = 0;           /* of the Submit */
@@ -98,22 +101,28 @@ class Store {
         uint64_t seq = 0;
         Json body;
     };
-    Result<std::optional<Snapshot>> last_snapshot();
-    /* The stored events above `seq` in order; `take` may return an error text, which ends it. */
+    /* The newest one below `below` that can be read; nullopt: there is none at all. */
+    Result<std::optional<Snapshot>> last_snapshot(uint64_t below = INT64_MAX);
+    /* The stored events above `seq` in order, without a gap between them; `take` may return an error text, which ends
+     * it. */
     std::string each_event(uint64_t seq, const std::function<std::string(const Event &)> &take);
+    /* Puts a Timer, which changes nothing, in the place of an event that cannot be borne, and keeps what was there in
+     * the table `quarantined`.  The snapshots above it are deleted. */
+    std::string quarantine(uint64_t seq);
 
     /* Of a launch or a record that is not there: nullopt. */
-    std::optional<LaunchRow> launch(JobId job);
-    std::vector<Json> records(const RecordQuery &query);
-    uint64_t oldest_record();
-    uint64_t last_record();
-    std::vector<Json> ended(const EndedQuery &query);
+    Result<std::optional<LaunchRow>> launch(JobId job);
+    Result<std::vector<Json>> records(const RecordQuery &query);
+    Result<uint64_t> oldest_record();
+    Result<uint64_t> last_record();
+    Result<std::vector<Json>> ended(const EndedQuery &query);
     const std::string &folder() const { return folder_; }
 
   private:
     Store(std::string folder, Descriptor lock, sqlite3 *database);
     sqlite3_stmt *prepare(const char *sql);
     std::string run(const char *sql);
+    Result<uint64_t> read_number(const char *sql);
     std::string problem(const char *doing) const;
     std::string write_rows(const Batch &batch);
 

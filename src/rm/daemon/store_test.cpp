@@ -79,9 +79,9 @@ TEST_F(StoreTest, ALaunchBelongsToTheJobThatItMade)
     batch.launches = {{7, 1000, {{"directory", "/a"}}, "script"}, {8, 1000, {{"directory", "/b"}}, ""}};
     batch.events = {event(7), event(8)};
     ASSERT_EQ(store.write(batch), "");
-    EXPECT_FALSE(store.launch(3));
+    EXPECT_FALSE(store.launch(3).value());
     ASSERT_EQ(store.write({{}, {}, {{7, 3}, {8, 0}}, {}, {}}), "");
-    auto launch = store.launch(3);
+    auto launch = store.launch(3).value();
     ASSERT_TRUE(launch);
     EXPECT_EQ(launch->body["directory"], "/a");
     EXPECT_EQ(launch->script, "script");
@@ -96,13 +96,13 @@ TEST_F(StoreTest, RecordsAreFoundByJobAndNode)
                      {3, 30, record::ENDED, 5, "", Json::object()}};
     ASSERT_EQ(store.write(batch), "");
     ASSERT_EQ(store.write(batch), "") << "again, as after a restart";
-    EXPECT_EQ(store.records({1, 100, 0, ""}).size(), 3u);
-    EXPECT_EQ(store.records({2, 100, 5, ""}).size(), 1u);
-    EXPECT_EQ(store.records({1, 100, 0, "n1"})[0]["seq"], 2);
-    EXPECT_EQ(store.records({1, 2, 0, ""}).size(), 2u);
-    EXPECT_EQ(store.last_record(), 3u);
+    EXPECT_EQ(store.records({1, 100, 0, ""}).value().size(), 3u);
+    EXPECT_EQ(store.records({2, 100, 5, ""}).value().size(), 1u);
+    EXPECT_EQ(store.records({1, 100, 0, "n1"}).value()[0]["seq"], 2);
+    EXPECT_EQ(store.records({1, 2, 0, ""}).value().size(), 2u);
+    EXPECT_EQ(store.last_record().value(), 3u);
     ASSERT_EQ(store.forget_before(25), "");
-    EXPECT_EQ(store.oldest_record(), 3u);
+    EXPECT_EQ(store.oldest_record().value(), 3u);
 }
 
 TEST_F(StoreTest, ForgettingKeepsWhatARestartNeeds)

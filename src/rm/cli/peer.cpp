@@ -1,0 +1,21 @@
+/* See peer.h. */
+
+#include "cli/peer.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace elastic {
+
+std::string stranger(int socket, bool or_root)
+{
+    ucred peer = {};
+    socklen_t length = sizeof peer;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+        return "it is unknown who listens there";
+    if (peer.uid == geteuid() || (or_root && peer.uid == 0))
+        return "";
+    return "it belongs to user " + std::to_string(peer.uid) + ", not to you: nothing was sent to it";
+}
+
+}  // namespace elastic
