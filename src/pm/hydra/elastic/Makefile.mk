@@ -34,6 +34,7 @@ noinst_HEADERS +=              \
     elastic/adaptation_table.h \
     elastic/board.h            \
     elastic/change.h           \
+    elastic/job_secret.h       \
     elastic/journal.h          \
     elastic/offers.h           \
     elastic/payload.h          \
@@ -45,14 +46,21 @@ noinst_HEADERS +=              \
     elastic/schedule.h         \
     elastic/step.h             \
     elastic/step_core.h        \
+    elastic/step_end.h         \
     elastic/step_glue.h        \
+    elastic/step_greeting.h    \
     elastic/step_socket.h      \
     elastic/step_state.h       \
     elastic/world.h
 
+# of the launchers, too
+libhydra_la_SOURCES += elastic/job_secret.c
+
 if hydra_ui_mpich
 mpiexec_hydra_SOURCES +=       \
+    elastic/step_end.c         \
     elastic/step_glue.c        \
+    elastic/step_greeting.c    \
     elastic/step_launch.c      \
     elastic/step_launchers.c   \
     elastic/step_loop.c        \
@@ -65,6 +73,7 @@ endif
 
 if hydra_pm_pmiserv
 hydra_pmi_proxy_SOURCES +=     \
+    elastic/adapt_greeting.c   \
     elastic/adapt_pmip.c       \
     elastic/adapt_relay.c      \
     elastic/board.c

@@ -26,6 +26,11 @@ int *HYD_pmcd_pmip_adapt_stdin(int process_id, int *otherwise);
 /* All processes run. */
 HYD_status HYD_pmcd_pmip_adapt_started(void);
 
+/* --secret: where the job's secret is to be had; takes it (adapt_greeting.c). */
+HYD_status HYD_pmcd_pmip_secret_param(char *arg, char ***argv);
+/* The proxy id has been sent to mpiexec.  An error if either does not know the other. */
+HYD_status HYD_pmcd_pmip_greet(void);
+
 /* A message with command ADAPT has come from mpiexec. */
 HYD_status HYD_pmcd_pmip_adapt_command(int fd, const struct HYD_pmcd_hdr *hdr);
 /* Standard input goes to the process of this rank from now on (-1: no change). */

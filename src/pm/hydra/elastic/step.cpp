@@ -150,6 +150,15 @@ void Step::time(int64_t now_ms)
     settle();
 }
 
+/* The first one is an event; more of them shall not fill the log. */
+void Step::strangers(int64_t now_ms, unsigned count)
+{
+    now_ms_ = now_ms;
+    if (strangers_ == 0 && count > 0)
+        journal_.add(now_ms_, "stranger", Json::object());
+    strangers_ = count;
+}
+
 /* ---- what processes do --------------------------------------------------------------------------- */
 
 void Step::on_init(Process &process, const InitReport &report)

@@ -43,6 +43,7 @@ class Step {
                 Bytes payload);
     void proxy_gone(int64_t now_ms, const Agent &agent);
     void time(int64_t now_ms);
+    void strangers(int64_t now_ms, unsigned count);
     void client_line(int64_t now_ms, int client, std::string_view line);
     void client_gone(int client);
 
@@ -175,6 +176,7 @@ class Step {
     std::map<Agent, int> freezes_unanswered_;   /* a daemon answers each, withdrawn or not */
     std::map<uint32_t, Departure> departures_;
     Statistics statistics_;
+    unsigned strangers_ = 0;
 };
 
 }  // namespace elastic

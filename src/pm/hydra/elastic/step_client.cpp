@@ -76,6 +76,7 @@ std::string Step::answer_status(const Json &id) const
                    {"withdrawn", statistics_.withdrawn},
                    {"failed", statistics_.failed},
                    {"unexpected", statistics_.unexpected},
+                   {"strangers", strangers_},
                    {"hosts", hosts_status()},
                    {"adaptation", nullptr}};
     if (adaptation_)

@@ -143,6 +143,11 @@ void step_core_time(struct step_core *core, int64_t now_ms)
     run(core, [=] { core->step->time(now_ms); });
 }
 
+void step_core_strangers(struct step_core *core, int64_t now_ms, unsigned count)
+{
+    run(core, [=] { core->step->strangers(now_ms, count); });
+}
+
 int step_core_local_pre(const struct step_core *core, const char *host)
 {
     return core->step->local_pre(host ? host : "");

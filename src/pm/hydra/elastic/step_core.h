@@ -110,6 +110,8 @@ void step_core_report(struct step_core *core, int64_t now_ms, int group, int pro
 /* A daemon's connection broke or all of its processes have ended. */
 void step_core_proxy_gone(struct step_core *core, int64_t now_ms, int group, int proxy);
 void step_core_time(struct step_core *core, int64_t now_ms);
+/* So many connections to control ports did not know the job's secret. */
+void step_core_strangers(struct step_core *core, int64_t now_ms, unsigned count);
 
 /* How many processes of the present world are on `host`. */
 int step_core_local_pre(const struct step_core *core, const char *host);

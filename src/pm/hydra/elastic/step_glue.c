@@ -14,6 +14,7 @@
 #include "pmiserv_utils.h"
 #include "adapt_message.h"
 #include "adapt_relay.h"
+#include "job_secret.h"
 #include "../ui/mpich/mpiexec.h"
 
 #define ABORT_GRACE_MS 500      /* for a proxy to tell how its process died, before we end the others */
@@ -426,6 +427,7 @@ static void create_core(void)
     HYD_step_use_loop();
     if (HYD_step_adopt_launch() == HYD_SUCCESS)
         place_group(HYD_step_find_group(0));
+    step_core_strangers(HYD_step.core, HYD_step_now_ms(), HYD_step_strangers());
     HYD_step_leave();
 }
 
@@ -435,6 +437,10 @@ void HYD_step_start(void)
 
     HYD_step.zero_us = monotonic_us();
 
+    /* of the node daemon above us, if this job runs in a process of another one */
+    unsetenv("HYDI_CONTROL_FD");
+    if (HYD_secret_make(HYDT_bsci_info.launcher) != HYD_SUCCESS)
+        exit(1);
     HYD_step_use_launcher();
     if (HYD_step_managed() && (o->schedule || o->policy))
         HYD_step_option_error(o->schedule ? "--adapt-schedule" : "--adapt-policy",
@@ -452,6 +458,9 @@ void HYD_step_finish(void)
     char summary[1024];
 
     HYD_step_socket_close();
+    if (HYD_server_info.user_global.debug && HYD_step_strangers() > 0)
+        HYDU_dump_noprefix(stdout, "connections to control ports without this job's secret: %u\n",
+                           HYD_step_strangers());
     if (!HYD_step.core)
         return;
     if (HYD_server_info.user_global.debug &&
@@ -684,7 +693,12 @@ void HYD_step_launch_failed(const struct HYD_proxy *proxy)
     MPL_snprintf(text, sizeof(text), "host %s: its node daemon could not be started by %s (see the message above): "
                  "is the host up, can you log in there without being asked, and is this installation there?  "
                  "The job ends", proxy->node->hostname, HYDT_bsci_info.launcher);
-    end_job_now(text);
+    if (HYD_step.core) {
+        end_job_now(text);
+        return;
+    }
+    effect_tell_user(NULL, text);
+    HYD_step_end_at_once();
 }
 
 int HYD_step_counted_processes(const struct HYD_proxy *proxy)

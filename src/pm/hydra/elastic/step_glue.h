@@ -12,6 +12,8 @@
 #include "hydra.h"
 #include "hydra_server.h"
 #include "common.h"
+#include "step_end.h"
+#include "step_greeting.h"
 
 /* ---- called by stock files --------------------------------------------------------------------- */
 

@@ -352,48 +352,45 @@ static void proxy_failed(struct HYD_step_group *g, int i)
     HYD_step_defer_proxy_gone(g, i);
 }
 
-/* First message on a new control connection: the proxy's id.  Stock's handler takes it from
- * there, unless nothing comes. */
+static void check_all_up(struct HYD_step_group *g)
+{
+    for (int i = 0; i < g->proxy_count; i++)
+        if (g->proxies[i].proxy->control_fd == HYD_FD_UNSET)
+            return;
+    stop_listening(g);
+    g->up_by_ms = -1;
+}
+
+/* The first words of a daemon, for stock's handler, or its end before that; or a stranger, who is cut
+ * off (step_greeting.h). */
 static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
 {
     struct HYD_step_group *g = HYD_step_find_group((int) (size_t) userp);
-    struct HYD_step_proxy *p = NULL;
-    int id, open, mine = -1;
+    int mine = -1, up = -1;
     HYD_status status = HYD_SUCCESS;
 
-    ssize_t n = recv(fd, &id, sizeof(id), MSG_PEEK | MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        goto fn_exit;
-    if (n > 0 && n < (ssize_t) sizeof(id))
-        goto fn_exit;
-    open = n > 0 && g && ((struct HYD_pmcd_pmi_pg_scratch *) g->pg->pg_scratch)
-        && ((struct HYD_pmcd_pmi_pg_scratch *) g->pg->pg_scratch)->control_listen_fd !=
-        HYD_FD_CLOSED;
     for (int i = 0; g && i < g->proxy_count; i++)
         if (g->proxies[i].launch_fd == fd)
             mine = i;
-    if (open && id >= 0 && id < g->proxy_count && (mine < 0 || mine == id))
-        p = &g->proxies[id];
-    if (!p || p->proxy->control_fd != HYD_FD_UNSET) {
-        /* Gone before it said anything, too late, or not one of ours. */
-        HYDT_dmx_deregister_fd(fd);
-        close(fd);
-        if (mine >= 0)
-            g->proxies[mine].launch_fd = -1;
-        if (mine >= 0 && g->proxies[mine].proxy->control_fd == HYD_FD_UNSET)
-            proxy_failed(g, mine);
-        goto fn_exit;
-    }
-
-    forget_launch_fd(g, fd);
-    HYD_step_pmi_begin(p->proxy);
-    status = HYD_step_pmi_end(p->proxy, HYD_pmcd_pmiserv_proxy_init_cb(fd, events, userp));
+    if (g)
+        HYD_step_pmi_begin(g->proxies[0].proxy);
+    HYD_status taken = HYD_pmcd_pmiserv_proxy_init_cb(fd, events, userp);
+    status = g ? HYD_step_pmi_end(g->proxies[0].proxy, taken) : taken;
     HYDU_ERR_POP(status, "unable to take in a proxy\n");
-    for (int i = 0; i < g->proxy_count; i++)
-        if (g->proxies[i].proxy->control_fd == HYD_FD_UNSET)
-            goto fn_exit;
-    stop_listening(g);
-    g->up_by_ms = -1;
+
+    for (int i = 0; g && i < g->proxy_count; i++)
+        if (g->proxies[i].proxy->control_fd == fd)
+            up = i;
+    if (up >= 0) {
+        forget_launch_fd(g, fd);
+        if (taken != HYD_SUCCESS)
+            HYD_step_proxy_lost(g->proxies[up].proxy);
+        check_all_up(g);
+    } else if (mine >= 0 && !HYDT_dmx_query_fd_registration(fd)) {
+        g->proxies[mine].launch_fd = -1;
+        if (g->proxies[mine].proxy->control_fd == HYD_FD_UNSET)
+            proxy_failed(g, mine);
+    }
 
   fn_exit:
     return status;
@@ -418,8 +415,7 @@ static HYD_status accept_cb(int fd, HYD_event_t events, void *userp)
     HYD_status status = HYDU_sock_accept(fd, &proxy_fd);
 
     HYDU_ERR_POP(status, "accept error\n");
-    status = HYDU_sock_cloexec(proxy_fd);
-    HYDU_ERR_POP(status, "unable to set a socket to close on exec\n");
+    HYD_step_newcomer(proxy_fd);
     status = HYDT_dmx_register_fd(1, &proxy_fd, HYD_POLLIN, userp, hello_cb);
     HYDU_ERR_POP(status, "unable to register fd\n");
 

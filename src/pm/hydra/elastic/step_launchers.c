@@ -3,7 +3,7 @@
  * HYDT_bsci_fns; HYD_step_use_launcher puts a function of this file before the stock one.
  *
  * All: a launcher of the job's own launch that fails is noticed.  Stock waits for its node daemon for ever, and so do
- * we for jobs that have nothing to do with adaptations.
+ * we for jobs that have nothing to do with adaptations; but not for a daemon that has not got the job's secret.
  *
  * ssh: the stock launcher remembers its connections to each host and sleeps when there are many in
  * little time.  mpiexec must never sleep while a job runs, and an adaptation makes one connection to a
@@ -20,9 +20,12 @@
  */
 
 #include "step_state.h"
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include "bsci.h"
 #include "bscu.h"
 #include "demux.h"
+#include "job_secret.h"
 #include "tools/bootstrap/external/ssh.h"
 
 typedef HYD_status(*launch_function) (char **args, struct HYD_proxy * proxy_list, int use_rmk,
@@ -78,7 +81,7 @@ static HYD_status append(char **list, int *n, const char *word)
 static HYD_status srun_words(const char *hostname, char **list, int *n)
 {
     static const char *const options[] = { "-N", "1", "-n", "1", "--ntasks-per-node", "1",
-        "--input", "none", "--nodelist"
+        "--input", "all", "--nodelist"
     };
     char *path = NULL, *extra = NULL, *rest = NULL;
     const char *given = NULL;
@@ -137,7 +140,7 @@ static HYD_status srun(const struct HYD_proxy *proxy, char **args)
 {
     char *words[HYD_NUM_TMP_STRINGS] = { NULL }, number[16];
     struct HYD_env *overlap = NULL;
-    int n = 0, out, err;
+    int n = 0, in, out, err;
     HYD_status status = HYD_SUCCESS;
 
     status = srun_words(proxy->node->hostname, words, &n);
@@ -159,9 +162,10 @@ static HYD_status srun(const struct HYD_proxy *proxy, char **args)
     HYDU_ERR_POP(status, "unable to create env\n");
     status = grow_launcher_lists();
     HYDU_ERR_POP(status, "unable to note a launcher\n");
-    status = HYDU_create_process(words, overlap, NULL, &out, &err,
+    status = HYDU_create_process(words, overlap, &in, &out, &err,
                                  &HYD_bscu_pid_list[HYD_bscu_pid_count++], -1);
     HYDU_ERR_POP(status, "create process returned error\n");
+    HYD_secret_give(in);
     status = watch_output(out, STDOUT_FILENO);
     HYDU_ERR_POP(status, "demux returned error registering fd\n");
     status = watch_output(err, STDERR_FILENO);
@@ -194,6 +198,54 @@ static HYD_status launch_by_slurm(char **args, struct HYD_proxy *proxy_list, int
 
   fn_fail:
     goto fn_exit;
+}
+
+/* ---- a launcher that has not passed the job's secret on ----------------------------------------- */
+
+/* One for each proxy of the launch, its pidfd, in the order of the list; -1: not watched. */
+static int *watches = NULL;
+
+static int number_of(const struct HYD_proxy *proxy)
+{
+    int n = 0;
+
+    for (const struct HYD_proxy *p = proxy->pg->proxy_list; p != proxy; p = p->next)
+        n++;
+    return n;
+}
+
+/* Whoever said that the daemon lacks the secret, it will not come if its launcher has failed. */
+static HYD_status watched_launcher_cb(int fd, HYD_event_t events, void *userp)
+{
+    const struct HYD_proxy *proxy = userp;
+    siginfo_t info = {.si_code = 0 };
+    HYD_status status = HYDT_dmx_deregister_fd(fd);
+
+    int known = waitid(P_PIDFD, (id_t) fd, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+    close(fd);
+    watches[number_of(proxy)] = -1;
+    if (known && info.si_status != 0 && HYD_step_is_awaited(proxy))
+        HYD_step_launch_failed(proxy);
+    return status;
+}
+
+void HYD_step_watch_launcher(const struct HYD_proxy *proxy)
+{
+    const struct HYD_proxy *p;
+    int n = 0;
+
+    if (HYD_step.core || !is_launch(proxy))
+        return;                 /* all are watched, or those of the launch were trusted before */
+    for (p = proxy->pg->proxy_list; p; p = p->next)
+        n++;
+    if (!watches && (watches = MPL_malloc((size_t) n * sizeof(int), MPL_MEM_PM)))
+        memset(watches, -1, (size_t) n * sizeof(int));
+    int k = number_of(proxy), launcher = HYD_bscu_pid_count < n ? 0 : k;
+    if (!watches || watches[k] >= 0 || launcher >= HYD_bscu_pid_count)
+        return;
+    watches[k] = (int) syscall(SYS_pidfd_open, HYD_bscu_pid_list[launcher], 0);
+    if (watches[k] >= 0)
+        HYDT_dmx_register_fd(1, &watches[k], HYD_POLLIN, (void *) proxy, watched_launcher_cb);
 }
 
 /* ------------------------------------------------------------------------------------------------ */

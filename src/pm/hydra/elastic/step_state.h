@@ -107,6 +107,8 @@ void HYD_step_free_group(struct HYD_step_group *group);
 
 /* step_launchers.c: what the stock launchers lack */
 void HYD_step_use_launcher(void);
+/* The launcher of this proxy may have failed: if so, and the proxy belongs to the job's own launch, the job ends. */
+void HYD_step_watch_launcher(const struct HYD_proxy *proxy);
 
 /* step_relay.c: commands of the core, to each daemon or through a tree of them */
 void HYD_step_send_to_all(void *context, const struct step_agent *to, int n, enum step_command command,

@@ -1,0 +1,43 @@
+/*
+ * The secret by which mpiexec and the node daemons that connect to it over the network know each other.
+ * Whoever knows it can become a node daemon, and be sent the job's environment; so it is never on a
+ * command line or in an environment.  mpiexec makes one for the job; the launcher (ssh, srun, ...)
+ * carries it to the daemon's standard input, in one line.  Launchers that carry no standard input take
+ * it from a file that the user has put on all hosts, MPIEXEC_SECRET_FILE, or do without
+ * (HYD_secret_source).  A daemon that inherits its connection needs none.
+ *
+ * Of its two halves one is sent by the daemon, after its proxy id, and the other one by mpiexec, before
+ * anything else: a daemon does nothing for whoever listens in mpiexec's place.
+ *
+ * In libhydra, because the launchers are.  State: the secret, set once.  Nothing here waits, except a
+ * daemon for its launcher.
+ */
+
+#ifndef JOB_SECRET_H_INCLUDED
+#define JOB_SECRET_H_INCLUDED
+
+#include "hydra.h"
+
+#define HYD_SECRET_HALF_BYTES 16
+
+enum HYD_secret_half {
+    HYD_SECRET_OF_DAEMON,
+    HYD_SECRET_OF_MPIEXEC
+};
+
+/* mpiexec, before it launches anything: makes the job's secret, or reads the user's file. */
+HYD_status HYD_secret_make(const char *launcher);
+/* For the daemons' command line, --secret: "stdin", "none" or the name of the file. */
+const char *HYD_secret_source(void);
+/* Gives the secret to a launcher whose standard input this is the other end of, and closes it. */
+void HYD_secret_give(int stdin_fd);
+
+/* Node daemon: gets the secret from where --secret says. */
+HYD_status HYD_secret_take(const char *source);
+
+/* If not, nobody has to know one. */
+int HYD_secret_is_set(void);
+const unsigned char *HYD_secret_half(enum HYD_secret_half half);
+int HYD_secret_matches(enum HYD_secret_half half, const unsigned char *bytes);
+
+#endif /* JOB_SECRET_H_INCLUDED */
