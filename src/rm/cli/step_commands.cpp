@@ -58,7 +58,7 @@ int step_ps(bool json)
             continue;           /* it ended while we looked */
         if (!status) {
             code = complain(UNREACHABLE,
-                            "step of mpiexec " + std::to_string(socket.pid) + ": " + status.error());
+                            "step " + socket.id + ": " + status.error());
             continue;
         }
         Json step = status.value();

@@ -26,23 +26,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t ANSWER_ID = 1;       /* one request at a time on a connection */
 
-std::optional<long> pid_of(const std::string &name)
-{
-    std::string prefix = STEP_SOCKET_PREFIX, suffix = STEP_SOCKET_SUFFIX;
-    if (!name.starts_with(prefix) || !name.ends_with(suffix) ||
-        name.size() <= prefix.size() + suffix.size())
-        return std::nullopt;
-    auto pid = parse_number(
-        std::string_view(name).substr(prefix.size(), name.size() - prefix.size() - suffix.size()),
-        1, INT32_MAX);
-    return pid ? std::optional<long>(static_cast<long>(*pid)) : std::nullopt;
-}
-
-bool is_dead(long pid)
-{
-    return kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
-}
-
 }  // namespace
 
 Descriptor::~Descriptor()
@@ -161,15 +144,12 @@ Result<std::vector<StepSocket>> list_step_sockets()
         return Error{std::string(directory) + ": " + strerror(errno)};
     while (dirent *entry = readdir(open.get())) {
         std::string path = std::string(directory) + "/" + entry->d_name;
-        if (auto pid = pid_of(entry->d_name)) {
-            if (is_dead(*pid))
-                unlink(path.c_str());
-            else
-                sockets.push_back({*pid, path});
-        }
+        char id[STEP_ID_MAX];
+        if (step_socket_id_of(entry->d_name, id, sizeof id) && !step_socket_remove_stale(path.c_str()))
+            sockets.push_back({id, path});
     }
     std::sort(sockets.begin(), sockets.end(),
-              [](const StepSocket &x, const StepSocket &y) { return x.pid < y.pid; });
+              [](const StepSocket &x, const StepSocket &y) { return strverscmp(x.id.c_str(), y.id.c_str()) < 0; });
     return sockets;
 }
 
@@ -188,7 +168,7 @@ std::optional<FoundStep> find_step(const std::string &id, FindError &kind, std::
         bool wanted = status && status.value().value("step", "") == id;
         if (wanted)
             return FoundStep{std::move(connection.value()), status.value()};
-        if (!status && std::to_string(socket.pid) == id) {
+        if (!status && socket.id == id) {
             error = "step " + id + ": " + status.error();
             return std::nullopt;
         }

@@ -59,11 +59,10 @@ class StepConnection {
 };
 
 struct StepSocket {
-    long pid = 0;
-    std::string path;
+    std::string id, path;
 };
 
-/* Sockets in the user's directory, by pid; those that a dead mpiexec left are removed.  An error if
+/* Sockets in the user's directory, by id; those that a dead mpiexec left are removed.  An error if
  * the directory is there and not ours alone. */
 Result<std::vector<StepSocket>> list_step_sockets();
 

@@ -3,8 +3,9 @@
 #include "daemon/as_user.h"
 
 #include <grp.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "step_socket.h"
 
 namespace elastic::rm {
 
@@ -20,10 +21,10 @@ bool remove_socket_as_user(const std::string &path, const StepSpec &spec)
     constexpr unsigned PATIENCE_S = 5;
     pid_t child = path.empty() ? -1 : fork();
     if (child == 0) {
-        struct stat file;
         alarm(PATIENCE_S);
-        if (become_user(spec) && lstat(path.c_str(), &file) == 0 && S_ISSOCK(file.st_mode))
-            unlink(path.c_str());
+        /* another mpiexec may listen there by now */
+        if (become_user(spec))
+            step_socket_remove_stale(path.c_str());
         _exit(0);
     }
     return child > 0;

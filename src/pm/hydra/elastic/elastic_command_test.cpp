@@ -213,7 +213,8 @@ class ElasticCommandTest : public testing::Test {
     std::string socket_of(long pid)
     {
         char text[STEP_SOCKET_PATH_MAX], error[STEP_SOCKET_ERROR_MAX];
-        EXPECT_EQ(step_socket_path(directory_.c_str(), pid, text, sizeof text, error, sizeof error),
+        EXPECT_EQ(step_socket_path(directory_.c_str(), std::to_string(pid).c_str(), text, sizeof text, error,
+                                   sizeof error),
                   0);
         return text;
     }
@@ -287,15 +288,37 @@ TEST_F(ElasticCommandTest, wrong_usage_and_steps_that_are_gone)
 
 TEST_F(ElasticCommandTest, a_socket_that_a_dead_step_left_is_removed)
 {
-    pid_t child = fork();
-    if (child == 0)
-        _exit(0);
-    waitpid(child, nullptr, 0);
-    std::string left = socket_of(child);
+    std::string left = socket_of(getpid());
     files_.push_back(left);
-    close(open(left.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    pid_t child = fork();
+    if (child == 0) {
+        Server dies(left);
+        _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+    ASSERT_EQ(access(left.c_str(), F_OK), 0);
     EXPECT_EQ(run("ps").code, 0);
     EXPECT_NE(access(left.c_str(), F_OK), 0);
+}
+
+TEST_F(ElasticCommandTest, a_socket_of_another_pid_namespace_stays)
+{
+    /* whose pid means nobody here */
+    Server server(socket_of(INT32_MAX));
+    EXPECT_NE(run("ps").output.find("\n77 "), std::string::npos);
+    EXPECT_EQ(access(socket_of(INT32_MAX).c_str(), F_OK), 0);
+}
+
+TEST(StepSocketTest, ids_and_names_belong_together)
+{
+    char id[STEP_ID_MAX];
+    for (const char *good : {"step-1.sock", "step-4711.sock", "step-4711-2.sock"})
+        EXPECT_TRUE(step_socket_id_of(good, id, sizeof id)) << good;
+    EXPECT_STREQ(id, "4711-2");
+    for (const char *bad : {"step-.sock", "step-x.sock", "step-4711-.sock", "step-4711-1.sock", "step-47 11.sock",
+                            "step--2.sock", "step-4711.sock2", "new-4711", "step-4711-2-3.sock", "step-+1.sock",
+                            "step-99999999999999999999999999999999999.sock"})
+        EXPECT_FALSE(step_socket_id_of(bad, id, sizeof id)) << bad;
 }
 
 TEST_F(ElasticCommandTest, a_directory_that_others_may_enter_is_refused)

@@ -30,6 +30,8 @@ class Journal {
 
     Journal(std::string step_id, const step_config &config, const step_effects &effects);
 
+    void id(std::string step_id) { step_id_ = std::move(step_id); }
+
     /* `fields` is an object; they follow the common ones. */
     void add(int64_t now_ms, const char *event, const Json &fields);
 

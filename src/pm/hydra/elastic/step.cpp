@@ -27,6 +27,12 @@ Step::Step(const step_config &config, const step_effects &effects, Offers offers
 
 /* ---- what the glue tells ------------------------------------------------------------------------ */
 
+void Step::id(const std::string &step_id)
+{
+    step_id_ = step_id;
+    journal_.id(step_id);
+}
+
 void Step::group(int64_t now_ms, int group, std::span<const step_process> processes)
 {
     now_ms_ = now_ms;

@@ -38,6 +38,7 @@ class Step {
     static Result<std::unique_ptr<Step>> create(const step_config &config,
                                                 const step_effects &effects);
 
+    void id(const std::string &step_id);
     void group(int64_t now_ms, int group, std::span<const step_process> processes);
     void report(int64_t now_ms, const Agent &agent, step_report report, uint32_t epoch,
                 Bytes payload);

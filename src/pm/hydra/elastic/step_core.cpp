@@ -108,6 +108,11 @@ void step_core_destroy(struct step_core *core)
     delete core;
 }
 
+void step_core_id(struct step_core *core, const char *step_id)
+{
+    run(core, [core, id = std::string(step_id)] { core->step->id(id); });
+}
+
 void step_core_group(struct step_core *core, int64_t now_ms, int group, int count,
                      const struct step_process *processes)
 {

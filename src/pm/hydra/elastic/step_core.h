@@ -41,7 +41,7 @@ enum step_report {              /* daemon -> step manager */
  * then: u32 kind, u32 epoch, u64 payload bytes, payload. */
 
 struct step_config {
-    const char *step_id;        /* unique on the machine, e.g. "4711" */
+    const char *step_id;        /* unique among the user's steps on the machine, e.g. "4711" */
     const char *program;        /* argv[0] of the application, for listings */
     const char *user;
     const char *schedule;       /* text of --adapt-schedule (an @FILE already read), or NULL */
@@ -100,6 +100,8 @@ struct step_core *step_core_create(const struct step_config *config,
                                    const struct step_effects *effects,
                                    char *error, size_t error_bytes);
 void step_core_destroy(struct step_core *core);
+/* Another step has taken its id meanwhile: it has this one from now on. */
+void step_core_id(struct step_core *core, const char *step_id);
 
 /* A process group is being started: 0 is the launch, others come from effects.launch (called by the
  * glue after launch() returned the group number, when placement is known). */

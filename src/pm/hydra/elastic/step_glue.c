@@ -377,11 +377,10 @@ static void open_log(void)
  * know by that name. */
 static void create_core(void)
 {
-    static char step_id[32];
     const struct passwd *user = getpwuid(geteuid());
     char error[1024] = "";
     struct step_config config = {
-        .step_id = step_id,
+        .step_id = HYD_step_id(),
         .program = HYD_server_info.pg_list.proxy_list->exec_list->exec[0],
         .user = user ? user->pw_name : "",
         .schedule = HYD_step_options.schedule,
@@ -407,7 +406,6 @@ static void create_core(void)
         .clock_us = clock_us
     };
 
-    MPL_snprintf(step_id, sizeof(step_id), "%d", (int) getpid());
     if (HYD_step_options.range &&
         step_core_parse_range(HYD_step_options.range, &config.range_min, &config.range_max, error,
                               sizeof(error)) < 0)

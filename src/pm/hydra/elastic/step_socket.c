@@ -17,6 +17,7 @@
 #include "step_state.h"
 #include <dirent.h>
 #include <stddef.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include "demux.h"
@@ -25,6 +26,7 @@
 #define CLIENTS_MAX 64
 #define OUTPUT_MAX (4 * 1024 * 1024)
 #define REGISTER_VARIABLE "ELASTIC_STEP_REGISTER"
+#define NEW_SOCKET_PREFIX "new-"         /* it has no name yet that others look for */
 #define READ_MAX 16384          /* of one client at a time, so that nobody else starves */
 
 struct client {
@@ -42,6 +44,7 @@ static struct client *clients = NULL;
 static int next_client = 1;
 static int listen_fd = -1;
 static struct sockaddr_un address = {.sun_family = AF_UNIX };
+static char step_id[STEP_ID_MAX] = "";
 static pid_t owner = 0;         /* children that exit by exit() do not remove the socket */
 
 static HYD_status client_cb(int fd, HYD_event_t events, void *userp);
@@ -232,33 +235,17 @@ static HYD_status listen_cb(int fd, HYD_event_t events, void *userp)
 
 /* ---- the folder and the socket ------------------------------------------------------------------ */
 
-static int is_stale(const struct sockaddr_un *other)
-{
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-    if (fd < 0)
-        return 0;
-    int stale = connect(fd, (const struct sockaddr *) other, sizeof(*other)) < 0 &&
-        errno == ECONNREFUSED;
-    close(fd);
-    return stale;
-}
-
 static void remove_stale(const char *folder)
 {
-    struct sockaddr_un other = {.sun_family = AF_UNIX };
+    char path[STEP_SOCKET_PATH_MAX + sizeof(((struct dirent *) 0)->d_name)], id[STEP_ID_MAX];
     struct dirent *entry;
     DIR *dir = opendir(folder);
-    int pid, end;
 
     while (dir && (entry = readdir(dir))) {
-        end = 0;
-        if (sscanf(entry->d_name, STEP_SOCKET_PREFIX "%d" STEP_SOCKET_SUFFIX "%n", &pid,
-                   &end) != 1 || !end || entry->d_name[end])
-            continue;
-        int n = snprintf(other.sun_path, sizeof(other.sun_path), "%s/%s", folder, entry->d_name);
-        if (n < (int) sizeof(other.sun_path) && is_stale(&other))
-            unlink(other.sun_path);
+        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        if (step_socket_id_of(entry->d_name, id, sizeof(id)) ||
+            !strncmp(entry->d_name, NEW_SOCKET_PREFIX, strlen(NEW_SOCKET_PREFIX)))
+            step_socket_remove_stale(path);
     }
     if (dir)
         closedir(dir);
@@ -271,28 +258,88 @@ static void remove_socket(void)
     owner = 0;
 }
 
+/* A socket that listens, with a name of its own for now: whoever sees one of the names of steps can
+ * connect to it, or its mpiexec is dead. */
+static int listen_aside(const char *folder, struct sockaddr_un *aside)
+{
+    uint64_t number = 0;
+    int fd = -1;
+
+    *aside = (struct sockaddr_un) {.sun_family = AF_UNIX };
+    if (getrandom(&number, sizeof(number), 0) != sizeof(number) ||
+        snprintf(aside->sun_path, sizeof(aside->sun_path), "%s/" NEW_SOCKET_PREFIX "%08x", folder,
+                 (unsigned) number) >= (int) sizeof(aside->sun_path))
+        return -1;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *) aside, sizeof(*aside)) == 0 &&
+        listen(fd, CLIENTS_MAX) == 0)
+        return fd;
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    unlink(aside->sun_path);
+    errno = error;
+    return -1;
+}
+
+/* Gives it the first name that is free, or was a dead mpiexec's. */
+static int take_name(const char *folder, const char *aside, char *error, size_t error_bytes)
+{
+    for (int n = 1; n <= STEP_IDS_OF_A_PID; n++) {
+        step_socket_id(getpid(), n, step_id, sizeof(step_id));
+        if (step_socket_path(folder, step_id, address.sun_path, sizeof(address.sun_path), error,
+                             error_bytes) < 0)
+            return -1;
+        if (link(aside, address.sun_path) == 0 ||
+            (errno == EEXIST && step_socket_remove_stale(address.sun_path) &&
+             link(aside, address.sun_path) == 0))
+            return 0;
+        if (errno != EEXIST)
+            break;
+    }
+    MPL_snprintf(error, error_bytes, "unable to name a socket %s (%s)", address.sun_path,
+                 MPL_strerror(errno));
+    return -1;
+}
+
 static int open_socket(char *error, size_t error_bytes)
 {
     char folder[STEP_SOCKET_PATH_MAX];
+    struct sockaddr_un aside;
 
     if (step_socket_directory(folder, sizeof(folder), error, error_bytes) < 0 ||
-        step_socket_path(folder, getpid(), address.sun_path, sizeof(address.sun_path), error,
-                         error_bytes) < 0 ||
         step_socket_make_directory(folder, error, error_bytes) < 0)
         return -1;
     remove_stale(folder);
-    unlink(address.sun_path);   /* of a dead mpiexec that had our pid */
-    listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (listen_fd < 0 ||
-        bind(listen_fd, (const struct sockaddr *) &address, sizeof(address)) < 0 ||
-        listen(listen_fd, CLIENTS_MAX) < 0) {
-        MPL_snprintf(error, error_bytes, "unable to listen on %s (%s)", address.sun_path,
+    listen_fd = listen_aside(folder, &aside);
+    if (listen_fd < 0) {
+        MPL_snprintf(error, error_bytes, "unable to listen on a socket in %s (%s)", folder,
                      MPL_strerror(errno));
         return -1;
     }
+    int named = take_name(folder, aside.sun_path, error, error_bytes);
+    unlink(aside.sun_path);
+    if (named < 0)
+        return -1;
     owner = getpid();
     atexit(remove_socket);
     return 0;
+}
+
+/* Before there is a socket: the id that it will have, unless another mpiexec takes it meanwhile. */
+const char *HYD_step_id(void)
+{
+    char folder[STEP_SOCKET_PATH_MAX], path[STEP_SOCKET_PATH_MAX], error[STEP_SOCKET_ERROR_MAX];
+
+    for (int n = 1; !step_id[0] && n <= STEP_IDS_OF_A_PID; n++) {
+        char id[STEP_ID_MAX];
+        step_socket_id(getpid(), n, id, sizeof(id));
+        if (step_socket_directory(folder, sizeof(folder), error, sizeof(error)) < 0 ||
+            step_socket_path(folder, id, path, sizeof(path), error, sizeof(error)) < 0 ||
+            access(path, F_OK) < 0 || step_socket_is_stale(path))
+            MPL_snprintf(step_id, sizeof(step_id), "%s", id);
+    }
+    return step_id;
 }
 
 int HYD_step_managed(void)
@@ -353,6 +400,7 @@ void HYD_step_socket_open(void)
         remove_socket();
         return;
     }
+    step_core_id(HYD_step.core, step_id);
     tell_supervisor();
 }
 

@@ -2,21 +2,32 @@
  * Where the step protocol's sockets are: one definition for mpiexec, which makes them, and the
  * `elastic` command, which finds them.
  *
- *   ${XDG_RUNTIME_DIR:-/tmp}/elastic-mpich-<uid>/step-<pid>.sock
+ *   ${XDG_RUNTIME_DIR:-/tmp}/elastic-mpich-<uid>/step-<id>.sock
+ *
+ * The id is mpiexec's process id; where that is taken, because the directory is shared by several pid
+ * namespaces (containers), it is <pid>-2, <pid>-3, ...
  *
  * The directory belongs to the user alone (mode 0700); one that does not (anybody may make a name
- * in /tmp) is refused, never repaired.  Plain C, also C++; no state.
+ * in /tmp) is refused, never repaired.
+ *
+ * A socket that refuses connections is of a dead mpiexec: sockets get these names only when they listen.
+ * Such a one is removed only by whoever holds the lock of the directory, so that nobody removes what
+ * somebody else has put in its place meanwhile; who does not get the lock leaves it.  Plain C, also C++; no state.
  */
 
 #ifndef STEP_SOCKET_H_INCLUDED
 #define STEP_SOCKET_H_INCLUDED
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* What fits into sockaddr_un.sun_path on Linux, with the zero byte. */
@@ -71,17 +82,82 @@ static inline int step_socket_make_directory(const char *path, char *error, size
     return step_socket_check_directory(path, error, error_bytes);
 }
 
-/* The socket of the step whose mpiexec has this pid.  0, or -1 with a message. */
-static inline int step_socket_path(const char *directory, long pid, char *path, size_t bytes,
+#define STEP_ID_MAX 32
+#define STEP_IDS_OF_A_PID 1000
+
+/* The n-th id that an mpiexec with this pid may have, from 1. */
+static inline void step_socket_id(long pid, int n, char *id, size_t bytes)
+{
+    if (n == 1)
+        snprintf(id, bytes, "%ld", pid);
+    else
+        snprintf(id, bytes, "%ld-%d", pid, n);
+}
+
+/* Whether this is the name of a step's socket; sets its id if so. */
+static inline int step_socket_id_of(const char *name, char *id, size_t bytes)
+{
+    size_t prefix = strlen(STEP_SOCKET_PREFIX), suffix = strlen(STEP_SOCKET_SUFFIX), length = strlen(name);
+    long pid = 0;
+    int n = 1;
+
+    if (length <= prefix + suffix || length - prefix - suffix >= bytes ||
+        strncmp(name, STEP_SOCKET_PREFIX, prefix) != 0 || strcmp(name + length - suffix, STEP_SOCKET_SUFFIX) != 0)
+        return 0;
+    snprintf(id, bytes, "%.*s", (int) (length - prefix - suffix), name + prefix);
+    char again[STEP_ID_MAX];
+    if (sscanf(id, "%ld-%d", &pid, &n) < 1 || pid < 1 || n < 1)
+        return 0;
+    step_socket_id(pid, n, again, sizeof(again));
+    return strcmp(id, again) == 0;
+}
+
+/* The socket of the step with this id.  0, or -1 with a message. */
+static inline int step_socket_path(const char *directory, const char *id, char *path, size_t bytes,
                                    char *error, size_t error_bytes)
 {
-    int length = snprintf(path, bytes, "%s/" STEP_SOCKET_PREFIX "%ld" STEP_SOCKET_SUFFIX,
-                          directory, pid);
+    int length = snprintf(path, bytes, "%s/" STEP_SOCKET_PREFIX "%s" STEP_SOCKET_SUFFIX,
+                          directory, id);
     if (length >= 0 && (size_t) length < bytes && length < STEP_SOCKET_PATH_MAX)
         return 0;
     snprintf(error, error_bytes, "%s is too long for a socket: set XDG_RUNTIME_DIR to a shorter "
              "path", directory);
     return -1;
+}
+
+/* Whether nobody listens there any more.  Does not wait; when in doubt, somebody does. */
+static inline int step_socket_is_stale(const char *path)
+{
+    struct sockaddr_un address;
+    memset(&address, 0, sizeof(address));
+    address.sun_family = AF_UNIX;
+    if (strlen(path) >= sizeof(address.sun_path))
+        return 0;
+    strcpy(address.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return 0;
+    int stale = connect(fd, (const struct sockaddr *) &address, sizeof(address)) < 0 && errno == ECONNREFUSED;
+    close(fd);
+    return stale;
+}
+
+/* Removes the socket of a dead mpiexec.  1 if it is gone, 0 if it is not. */
+static inline int step_socket_remove_stale(const char *path)
+{
+    char directory[STEP_SOCKET_PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int removed = 0;
+
+    if (!slash || (size_t) (slash - path) >= sizeof(directory))
+        return 0;
+    snprintf(directory, sizeof(directory), "%.*s", (int) (slash - path), path);
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        removed = step_socket_is_stale(path) && unlink(path) == 0;
+    if (fd >= 0)
+        close(fd);
+    return removed;
 }
 
 #endif /* STEP_SOCKET_H_INCLUDED */

@@ -133,6 +133,8 @@ void HYD_step_tick(void);
 /* step_socket.c */
 /* Whether this step belongs to a job of a resource manager. */
 int HYD_step_managed(void);
+/* The step's id: mpiexec's pid, unless a step with that id is there already (step_socket.h). */
+const char *HYD_step_id(void);
 void HYD_step_socket_open(void);
 void HYD_step_socket_close(void);
 void HYD_step_reply(void *context, int client, const char *line);

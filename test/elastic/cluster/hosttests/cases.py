@@ -496,6 +496,16 @@ def slurm_batch_job(run: HostRun) -> None:
     run.check(placed[:4] == [["h2"]] * 4, f"4 more processes than a node's 4 cores went to {placed[:4]}")
 
 
+@case("I3", nodes=3, with_slurm=True)
+def slurm_rigid_job(run: HostRun) -> None:
+    """One srun starts the daemons of all nodes, and brings each the job's secret; standard input goes to rank 0 as ever."""
+    script = "echo $PMI_RANK on $(hostname): $([ $PMI_RANK = 0 ] && cat)"
+    line = f"echo input | {run.setting.prefix}/bin/mpiexec -ppn 1 -n 3 sh -c '{script}'"
+    text = batch(run, 3, line)
+    lines = sorted(text.splitlines())
+    run.check(lines == ["0 on h1: input", "1 on h2:", "2 on h3:", "code=0"], f"it says: {text[-800:]}")
+
+
 @case("W6 W7", nodes=3, with_slurm=True)
 def slurm_named_hosts(run: HostRun) -> None:
     """Hosts in another order than Slurm's, several groups on one node, migration."""
