@@ -10,7 +10,7 @@ packages_for() {
             # libfabric's own needs at link time; these exist for x86 only.
             [ "$(dpkg --print-architecture)" != amd64 ] || echo libpsm2-dev libpsm-infinipath1-dev
             ;;
-        test) echo libgtest-dev libpng-dev procps shellcheck man-db valgrind ;;
+        test) echo libgtest-dev libpng-dev procps shellcheck man-db valgrind libslurm38 ;; # the last one: for Debian's mpiexec
         web) echo chromium chromium-driver ;;
         full) echo clang libclang-rt-dev llvm ;;
         cluster) echo iproute2 util-linux openssh-client openssh-server procps ;;

@@ -10,6 +10,8 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 SOURCES = Path("/etc/apt/sources.list")
@@ -80,6 +82,29 @@ def source_entry(suite: str, kind: str) -> str:
     lines = [f"Types: {kind}", f"URIs: {chosen['uris']}", f"Suites: {suite}", "Components: main"]
     lines += [f"{n}: {chosen[n.lower()]}" for n in ("Signed-By", "Trusted") if chosen.get(n.lower())]
     return "\n".join(lines) + "\n"
+
+
+class AptError(Exception):
+    """Why packages cannot be got."""
+
+
+def debian_packages(names: Sequence[str], version: str, suite: str = "bookworm") -> list[Path]:
+    """Debian's packages of this version as files: from the user's cache, or got into it.  Nothing is installed."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "elastic-mpich" / "debian"
+
+    def found(name: str) -> list[Path]:
+        return list(cache.glob(f"{name}_{version}-*.deb"))
+
+    missing = [name for name in names if not found(name)]
+    if missing:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="elastic-apt-") as folder:
+            apt = PrivateApt(Path(folder) / "apt", suite, "deb")
+            if not apt.run("update") or not apt.run("download", *missing, cwd=cache):
+                raise AptError(f"Debian's packages cannot be got: {apt.problem}")
+    if missing := [name for name in names if not found(name)]:
+        raise AptError(f"Debian has {' '.join(missing)} in another version than {version}")
+    return [found(name)[0] for name in names]
 
 
 class PrivateApt:

@@ -47,7 +47,7 @@ static int copy_plan(unsigned epoch, struct pmi_adapt_plan **plan, uint32_t * se
     *plan = NULL;
     if (!has_plan(epoch, serial))
         goto fn_exit;
-    size_t bytes = MPIR_Adapt.control->plan_bytes;
+    size_t bytes = __atomic_load_n(&MPIR_Adapt.control->plan_bytes, __ATOMIC_RELAXED);
     copy = MPL_malloc(bytes, MPL_MEM_OTHER);
     MPIR_ERR_CHKANDJUMP(!copy, mpi_errno, MPI_ERR_OTHER, "**nomem");
     MPIR_ERR_CHKANDJUMP2(!read_plan(copy, bytes), mpi_errno, MPI_ERR_OTHER, "**adaptplan",
@@ -127,10 +127,11 @@ int MPIR_Adapt_need_plan(unsigned epoch)
 static int report(unsigned epoch, uint32_t what)
 {
     struct pmi_adapt_control *control = MPIR_Adapt.control;
+    uint32_t participants = __atomic_load_n(&control->participants, __ATOMIC_RELAXED);
     uint32_t now = __atomic_add_fetch(&control->prepared, what, __ATOMIC_ACQ_REL);
     uint32_t count = what == PREPARED ? now % GREETED : now / GREETED;
 
-    if (count != control->participants)
+    if (count != participants)
         return MPI_SUCCESS;
     return MPIR_Adapt_tell_daemon("cmd=adapt_prepared epoch=%u", epoch);
 }

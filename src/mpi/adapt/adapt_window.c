@@ -153,12 +153,14 @@ int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
     goto fn_exit;
 }
 
-/* The last of the board's processes tells the daemon. */
+/* The last of the board's processes tells the daemon.  How many they are is read before this one
+ * counts itself: when all have, the next plan may come. */
 static int report_committed(unsigned epoch)
 {
     struct pmi_adapt_control *control = MPIR_Adapt.control;
+    uint32_t participants = __atomic_load_n(&control->participants, __ATOMIC_RELAXED);
 
-    if (__atomic_add_fetch(&control->committed, 1, __ATOMIC_ACQ_REL) != control->participants)
+    if (__atomic_add_fetch(&control->committed, 1, __ATOMIC_ACQ_REL) != participants)
         return MPI_SUCCESS;
     return MPIR_Adapt_tell_daemon("cmd=adapt_committed epoch=%u", epoch);
 }

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 from . import schedule
-from .job import Job, TestRun
+from .job import Job, Skip, TestRun
 
 ENDS = ("committed", "withdrawn", "failed")
 
@@ -59,8 +59,16 @@ def ends(run: TestRun, wanted: list[str]) -> None:
 def ordinary(run: TestRun) -> None:
     """A test without a scenario: launch, wait, compare."""
     job = run.mpiexec()
+    result(run, job)
+
+
+def result(run: TestRun, job: Job) -> None:
+    """What the list says of the job."""
     exit_code(run, job)
     test = run.test
+    for line in job.lines:
+        if line.startswith("SKIP "):
+            raise Skip(line[5:])
     if test.expect:
         patterns(run, job.out, test.expect, "standard output")
     elif test.exit_code == "0":

@@ -6,7 +6,7 @@
 `expect=REGEX` and `error=REGEX` (a line of standard output or error must match; may be repeated,
 `expect` replaces the PASS line that follows from the schedule), `lines=none` (the program does
 not report JOINED and LEFT), `events=WORDS` (how the adaptations end, in order, from the adapt
-log), `file=NAME[:TEXT]` (put into the working directory), `env=NAME:VALUE`, `needs=stock`, `scenario=NAME[:ARGUMENTS]` (a
+log), `file=NAME[:TEXT]` (put into the working directory), `env=NAME:VALUE`, `scenario=NAME[:ARGUMENTS]` (a
 function of scenarios.py drives the test).
 In options and arguments {epochs}, {seed}, {draw:LENGTH:LOW:HIGH} (a drawn schedule) and
 {repeat:COUNT:ENTRY} (the same entry again and again) are replaced.
@@ -52,7 +52,6 @@ class Test:
     events: list[str] | None = None
     files: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
-    needs: set[str] = field(default_factory=set)
     scenario: str = ""
     changes: list[schedule.Change] = field(default_factory=list)
 
@@ -83,8 +82,6 @@ def _limit(test: Test, word: str) -> None:
     elif key == "env":
         name, _, text = value.partition(":")
         test.environment[name] = text
-    elif key == "needs":
-        test.needs.add(value)
     elif key == "scenario":
         test.scenario = value
     else:

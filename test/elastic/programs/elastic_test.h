@@ -84,6 +84,9 @@ void et_adapt(void);            /* begin, et.window, commit, et.after */
 void et_loop(void);             /* until et.epoch == et.epochs */
 int et_finish(void);            /* last world: reports PASS, finalises; returns 0 */
 int et_run(void);               /* et_loop and et_finish */
+/* All processes call it: what the test is about cannot be tried here.  It finalises and ends the
+ * process, and the test counts as skipped. */
+void et_skip(const char *why) __attribute__ ((noreturn));
 void et_world_changed(void);    /* reads rank and size anew */
 
 /* ---- helpers ---------------------------------------------------------------- */

@@ -1,6 +1,8 @@
 /*
  * P1: with nothing pending a probe is FALSE, STAYING, MPI_INFO_NULL; info may be NULL; and it makes
- * no system call: a thread whose every system call traps probes a hundred thousand times.
+ * no system call: a thread whose every system call traps probes a hundred thousand times.  With
+ * --epochs N this is so after N adaptations as well, from the second probe on (the first gives back
+ * what the former world used).
  */
 
 #include "elastic_test.h"
@@ -19,7 +21,6 @@
 
 static volatile sig_atomic_t trapped, first_call = -1;
 static int filtered, wrong;
-static double per_probe_s;
 
 static void on_trap(int signal, siginfo_t * info, void *context)
 {
@@ -47,10 +48,7 @@ static int trap_system_calls(void)
 
 static void *prober(void *unused)
 {
-    double start;
-
     filtered = trap_system_calls();
-    start = et_seconds();
     for (int i = 0; i < PROBES; i++) {
         int pending = -1, status = -1;
         MPI_Info info = MPI_INFO_ENV;
@@ -60,7 +58,6 @@ static void *prober(void *unused)
         error = MPI_Probe_adapt(&pending, &status, NULL);
         wrong += error != MPI_SUCCESS || pending != MPI_ADAPT_FALSE;
     }
-    per_probe_s = (et_seconds() - start) / (2 * PROBES);
     if (filtered)
         syscall(SYS_exit, 0);   /* the thread library's own end makes more system calls */
     return unused;
@@ -72,6 +69,9 @@ int main(int argc, char **argv)
     pthread_t thread;
 
     et_init_thread(&argc, &argv, MPI_THREAD_SERIALIZED);
+    if (!et_argument(argc, argv, "epochs", NULL))
+        et.epochs = 0;
+    et_loop();
     et_probe();
     sigaction(SIGSYS, &action, NULL);
     ET_CHECK(pthread_create(&thread, NULL, prober, NULL) == 0, "no thread");
@@ -80,8 +80,6 @@ int main(int argc, char **argv)
     ET_CHECK(trapped == 0, "%d system calls in %d probes, the first is number %d", (int) trapped,
              2 * PROBES, (int) first_call);
     if (!filtered)
-        et_say("NOTE system calls were not counted: no seccomp here");
-    if (et.rank == 0)
-        et_say("NOTE %.0f ns a probe", per_probe_s * 1e9);
+        et_skip("there is no seccomp here to count system calls with");
     return et_finish();
 }

@@ -136,8 +136,8 @@ int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, 
     }
     board->placed_us = monotonic_us();
     board->placed_count = greatest_count(board);
-    control->plan_bytes = bytes;
-    control->participants = participants;
+    __atomic_store_n(&control->plan_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&control->participants, participants, __ATOMIC_RELAXED);
     __atomic_store_n(&control->committed, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&control->prepared, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&control->plan_epoch, plan->epoch, __ATOMIC_RELEASE);

@@ -1,0 +1,39 @@
+/*
+ * The processes of board_litmus_test.cpp: the library's side of the adapt board as it is in
+ * src/mpi/adapt, compiled once for each process with state of its own, so that several of them are
+ * threads, which a thread sanitizer sees.
+ */
+
+#ifndef BOARD_LITMUS_H_INCLUDED
+#define BOARD_LITMUS_H_INCLUDED
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#include "board.h"
+
+#define LITMUS_PROCESSES 4
+
+struct litmus_process {
+    /* Takes a slot of a board, as MPI_Init_adapt does.  The process' uid is its rank, for ever. */
+    void (*open)(struct HYD_board *board, int slot, int rank);
+    /* MPI_Probe_adapt; whether it said TRUE. */
+    int (*probe)(void);
+    uint64_t (*count)(void);
+    /* What MPI_Comm_adapt_commit does on the board. */
+    void (*commit)(void);
+};
+
+extern const struct litmus_process litmus_process_0, litmus_process_1, litmus_process_2, litmus_process_3;
+
+/* By the test: a plan as a process has read it, and a line that it sends to the daemon. */
+void litmus_plan_read(const struct pmi_adapt_plan *plan);
+void litmus_line_sent(const char *line);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* BOARD_LITMUS_H_INCLUDED */

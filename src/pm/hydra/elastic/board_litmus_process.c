@@ -1,0 +1,156 @@
+/*
+ * One process of the litmus test (board_litmus.h): compiled with PROCESS=0, 1, ...
+ */
+
+#define JOIN_NAMES(a, b) a##b
+#define JOIN(a, b) JOIN_NAMES(a, b)
+#define OF_PROCESS(name) JOIN(name, PROCESS)
+
+#define MPIR_Adapt OF_PROCESS(litmus_adapt_)
+#define MPIR_Process OF_PROCESS(litmus_rank_)
+#define MPIR_Probe_adapt_impl OF_PROCESS(litmus_probe_adapt_)
+#define MPIR_Adapt_board_open OF_PROCESS(litmus_board_open_)
+#define MPIR_Adapt_board_close OF_PROCESS(litmus_board_close_)
+#define MPIR_Adapt_board_is_ours OF_PROCESS(litmus_board_is_ours_)
+#define MPIR_Adapt_tell_daemon OF_PROCESS(litmus_tell_daemon_)
+#define MPIR_Adapt_board_wait OF_PROCESS(litmus_board_wait_)
+#define MPIR_Adapt_set_phase OF_PROCESS(litmus_set_phase_)
+#define MPIR_Adapt_report_prepared OF_PROCESS(litmus_report_prepared_)
+#define MPIR_Adapt_report_greeted OF_PROCESS(litmus_report_greeted_)
+#define MPIR_Adapt_look_ahead OF_PROCESS(litmus_look_ahead_)
+#define MPIR_Adapt_need_plan OF_PROCESS(litmus_need_plan_)
+#define MPIR_Adapt_end_plan OF_PROCESS(litmus_end_plan_)
+#define MPIR_Adapt_tidy OF_PROCESS(litmus_tidy_)
+#define MPIR_Adapt_forget OF_PROCESS(litmus_forget_)
+#define MPIR_Adapt_count_standstill OF_PROCESS(litmus_count_standstill_)
+#define MPIR_Adapt_seconds_since OF_PROCESS(litmus_seconds_since_)
+
+/* The device, as far as these files call it. */
+#define MPID_Adapt_ahead OF_PROCESS(litmus_ahead_)
+#define MPID_Adapt_greet OF_PROCESS(litmus_greet_)
+#define MPID_Adapt_forget_ahead OF_PROCESS(litmus_forget_ahead_)
+#define MPID_Adapt_tidy OF_PROCESS(litmus_device_tidy_)
+#define MPID_Progress_test OF_PROCESS(litmus_progress_test_)
+#define MPIR_Info_alloc OF_PROCESS(litmus_info_alloc_)
+#define MPIR_Info_set_impl OF_PROCESS(litmus_info_set_)
+#define MPIR_Info_free_impl OF_PROCESS(litmus_info_free_)
+#define PMI_KVS_Get_my_name OF_PROCESS(litmus_kvs_name_)
+#define PMIU_Adapt_send OF_PROCESS(litmus_send_)
+
+#include "../../../mpi/adapt/adapt_probe.c"
+#include "../../../mpi/adapt/adapt_board.c"
+#include "../../../mpi/adapt/adapt_ahead.c"
+#include "board_litmus.h"
+
+struct litmus_rank MPIR_Process;
+
+void MPIR_Adapt_count_standstill(double seconds)
+{
+    (void) seconds;
+}
+
+double MPIR_Adapt_seconds_since(MPL_time_t start)
+{
+    (void) start;
+    return 0;
+}
+
+int MPID_Adapt_ahead(const struct pmi_adapt_plan *plan, int index)
+{
+    (void) index;
+    litmus_plan_read(plan);
+    return MPI_SUCCESS;
+}
+
+int MPID_Adapt_greet(const struct pmi_adapt_plan *plan, int index)
+{
+    return plan != NULL && index >= 0;
+}
+
+int MPID_Adapt_forget_ahead(const struct pmi_adapt_plan *plan)
+{
+    litmus_plan_read(plan);
+    return MPI_SUCCESS;
+}
+
+int MPID_Adapt_tidy(void)
+{
+    return MPI_SUCCESS;
+}
+
+int MPID_Progress_test(void *state)
+{
+    return state ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+int MPIR_Info_alloc(MPIR_Info ** info)
+{
+    *info = calloc(1, sizeof(**info));
+    return *info ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+int MPIR_Info_set_impl(MPIR_Info * info, const char *key, const char *value)
+{
+    return info && key && value ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+int MPIR_Info_free_impl(MPIR_Info * info)
+{
+    free(info);
+    return MPI_SUCCESS;
+}
+
+int PMI_KVS_Get_my_name(char name[], int bytes)
+{
+    (void) snprintf(name, (size_t) bytes, "litmus");
+    return PMI_SUCCESS;
+}
+
+int PMIU_Adapt_send(const char *line, int length)
+{
+    (void) length;
+    litmus_line_sent(line);
+    return 0;
+}
+
+/* The board is not mapped once more: a sanitizer knows memory by its address. */
+static void take_slot(struct HYD_board *board, int slot, int rank)
+{
+    MPIR_Adapt.control = board->control;
+    MPIR_Adapt.slot = &board->slots[slot];
+    MPIR_Adapt.board_fd = board->fd;
+    MPIR_Adapt.uid = (unsigned) rank;
+    MPIR_Process.rank = rank;
+    MPIR_Adapt.state = MPIR_ADAPT_STATE__RUNNING;
+    MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_RUNNING);
+}
+
+static int probe(void)
+{
+    int pending, status;
+
+    MPIR_Assertp(MPIR_Probe_adapt_impl(&pending, &status, NULL) == MPI_SUCCESS);
+    return pending == MPI_ADAPT_TRUE;
+}
+
+static uint64_t count(void)
+{
+    return MPIR_Adapt.count;
+}
+
+/* As in MPIR_Comm_adapt_commit_impl, in its order. */
+static void commit(void)
+{
+    unsigned epoch = MPIR_Adapt.epoch + 1;
+    uint32_t participants = __atomic_load_n(&MPIR_Adapt.control->participants, __ATOMIC_RELAXED);
+
+    MPIR_Adapt.count = 0;
+    __atomic_store_n(&MPIR_Adapt.slot->count, 0, __ATOMIC_RELEASE);
+    MPIR_Adapt_end_plan();
+    MPIR_Adapt.epoch = epoch;
+    MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_RUNNING);
+    if (__atomic_add_fetch(&MPIR_Adapt.control->committed, 1, __ATOMIC_ACQ_REL) == participants)
+        MPIR_Assertp(MPIR_Adapt_tell_daemon("cmd=adapt_committed epoch=%u", epoch) == MPI_SUCCESS);
+}
+
+const struct litmus_process OF_PROCESS(litmus_process_) = { take_slot, probe, count, commit };

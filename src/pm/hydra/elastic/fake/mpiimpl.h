@@ -1,0 +1,56 @@
+/*
+ * What the library's side of the adapt board (src/mpi/adapt) uses of MPICH, so that
+ * board_litmus_test.cpp needs none of it.
+ */
+
+#ifndef MPIIMPL_H_INCLUDED
+#define MPIIMPL_H_INCLUDED
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef int MPI_Comm, MPI_Info, MPI_File;
+#define MPI_INFO_NULL 0
+enum { MPI_SUCCESS, MPI_ERR_OTHER };
+enum { MPI_ADAPT_FALSE, MPI_ADAPT_TRUE };
+enum { MPI_ADAPT_STATUS_JOINING, MPI_ADAPT_STATUS_STAYING, MPI_ADAPT_STATUS_LEAVING };
+
+typedef struct {
+    int handle;
+} MPIR_Info;
+extern struct litmus_rank {
+    int rank;
+} MPIR_Process;
+struct MPIR_Comm;
+
+#define likely(condition) __builtin_expect(!!(condition), 1)
+#define ATTRIBUTE(list) __attribute__(list)
+#define MPL_MAX(a, b) ((a) > (b) ? (a) : (b))
+#define MPL_MEM_OTHER 0
+#define MPL_malloc(bytes, class) malloc(bytes)
+#define MPL_free free
+typedef struct timespec MPL_time_t;
+#define MPL_wtime(time) clock_gettime(CLOCK_MONOTONIC, time)
+
+#define MPIR_Assertp(condition) do { if (!(condition)) abort(); } while (0)
+#define MPIR_ERR_CHECK(error) do { if (error) goto fn_fail; } while (0)
+#define MPIR_ERR_CHKANDJUMP(wrong, error, class, name) \
+    do { if (wrong) { error = class; goto fn_fail; } } while (0)
+#define MPIR_ERR_CHKANDJUMP1(wrong, error, class, name, ...) MPIR_ERR_CHKANDJUMP(wrong, error, class, name)
+#define MPIR_ERR_CHKANDJUMP2(wrong, error, class, name, ...) MPIR_ERR_CHKANDJUMP(wrong, error, class, name)
+#define MPID_THREAD_CS_ENTER(kind, mutex)
+#define MPID_THREAD_CS_EXIT(kind, mutex)
+
+int MPIR_Info_alloc(MPIR_Info ** info);
+int MPIR_Info_set_impl(MPIR_Info * info, const char *key, const char *value);
+int MPIR_Info_free_impl(MPIR_Info * info);
+int MPID_Progress_test(void *state);
+
+#endif

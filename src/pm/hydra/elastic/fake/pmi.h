@@ -1,0 +1,11 @@
+/*
+ * The part of PMI that src/mpi/adapt/adapt_board.c asks; board_litmus_process.c answers.
+ */
+
+#ifndef PMI_H_INCLUDED
+#define PMI_H_INCLUDED
+
+#define PMI_SUCCESS 0
+int PMI_KVS_Get_my_name(char name[], int bytes);
+
+#endif
