@@ -101,6 +101,26 @@ def rigid_job(run: TestRun) -> None:
     run.check(f"PASS rigid size={run.test.processes}" in job.lines, "no PASS line")
 
 
+# ---- under tools ----------------------------------------------------------------------------------
+
+
+@scenario
+def under_valgrind(run: TestRun) -> None:
+    """Nobody reads or writes what is not there, or depends on what was never set."""
+    if shutil.which("valgrind") is None:
+        raise Skip("there is no valgrind here (Debian: valgrind)")
+    known = Path(__file__).resolve().parent / "valgrind.supp"
+    words = ["-q", f"--suppressions={known}", f"--log-file={run.folder}/valgrind.%p"]
+    job = run.mpiexec(program=shutil.which("valgrind"), arguments=[*words, run.program(), *run.test.arguments])
+    checks.result(run, job)
+    reports = sorted(run.folder.glob("valgrind.*"))
+    members = run.test.processes + sum(change.joining for change in run.test.changes)
+    run.check(len(reports) == members, f"{len(reports)} processes under valgrind, expected {members}")
+    for report in reports:
+        text = report.read_text(encoding="utf-8", errors="replace")
+        run.check(not text, "\n".join(text.splitlines()[:40]))
+
+
 # ---- surroundings, output, input ----------------------------------------------------------------
 
 
@@ -139,6 +159,33 @@ def other_directory(run: TestRun) -> None:
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
     line = f"DIRECTORY {os.path.realpath(place)}"
     run.check(job.lines.count(line) == 3, f"'{line}' came {job.lines.count(line)} times")
+
+
+@scenario
+def two_programs(run: TestRun) -> None:
+    """MPMD: one world of two programs, each with its own arguments, environment and directory; joining processes run the first."""
+    parts: list[list[str]] = []
+    for number, name in enumerate(("first", "second")):
+        place = run.work / name
+        place.mkdir()
+        shutil.copy(run.program(), place / name)
+        words = ["-n", str(number + 1), "-env", "ET_WORD", name, "-wdir", str(place), f"./{name}"]
+        parts.append([*words, *run.test.arguments, name])
+    command = [str(run.setting.prefix / "bin" / "mpiexec"), *run.test.options, *parts[0], ":", *parts[1]]
+    job = run.start(command)
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    joined = sum(change.joining for change in run.test.changes)
+    said = Counter(job.lines)
+    expected = {"HERE NEW": 3, "HERE JOINING": joined}
+    for name, count in (("first", 1 + joined), ("second", 2)):
+        place = os.path.realpath(run.work / name)
+        words = "".join(f"[{word}]" for word in (*run.test.arguments, name))
+        expected |= {f"ARGUMENTS {words}": count, f"WORD {name}": count}
+        expected |= {f"DIRECTORY {place}": count, f"PROGRAM {place}/{name}": count}
+    for line, count in expected.items():
+        run.check(said[line] == count, f"'{line}' came {said[line]} times, expected {count}")
+    checks.pass_line(run, job, len(run.test.changes), run.test.final_size)
+    checks.member_lines(run, job, run.test.changes)
 
 
 @scenario
