@@ -35,7 +35,10 @@ std::string sizes_text(const Json &job)
 {
     const Json &sizes = object_of(job, "sizes");
     std::string rule = string_or(sizes, "rule", "any");
-    return sizes.contains("of") ? rule + ":" + shown(sizes, "of") : rule;
+    if (sizes.contains("of"))
+        rule += ":" + shown(sizes, "of");
+    std::string program = string_or(sizes, "program", "");
+    return program.empty() ? rule : rule + ", by the program " + program;
 }
 
 std::string adaptations_text(const Json &job)
@@ -218,6 +221,8 @@ std::string record_detail(const std::string &event, const Json &data)
         return shown(data, "size") + " processes";
     if (event == "mode")
         return shown(data, "mode");
+    if (event == "sizes")
+        return shown(data, "rule");
     if (event == "requested")
         return "request " + shown(data, "request") + ": " + resize_text(data) +
                (bool_or(data, "by_user", false) ? " (by a user)" : "") + after(": ", data, "reason");

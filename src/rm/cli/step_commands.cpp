@@ -32,11 +32,12 @@ int complain_refused(const std::string &step, const Json &answer)
 /* ---- ps -------------------------------------------------------------------------------------- */
 
 void print_row(const std::string &id, const std::string &program, const std::string &size,
-               const std::string &state, const std::string &epoch, const std::string &adaptations)
+               const std::string &state, const std::string &epoch, const std::string &adaptations,
+               const std::string &sizes)
 {
     char row[1024];
-    snprintf(row, sizeof row, "%-10s %-24s %6s %-9s %6s %11s", id.c_str(), program.c_str(),
-             size.c_str(), state.c_str(), epoch.c_str(), adaptations.c_str());
+    snprintf(row, sizeof row, "%-10s %-24s %6s %-9s %6s %11s  %s", id.c_str(), program.c_str(),
+             size.c_str(), state.c_str(), epoch.c_str(), adaptations.c_str(), sizes.c_str());
     print_line(row);
 }
 
@@ -48,7 +49,7 @@ int step_ps(bool json)
     if (!sockets)
         return complain(UNREACHABLE, sockets.error());
     if (!json)
-        print_row("STEP", "PROGRAM", "SIZE", "STATE", "EPOCH", "ADAPTATIONS");
+        print_row("STEP", "PROGRAM", "SIZE", "STATE", "EPOCH", "ADAPTATIONS", "SIZES");
     int code = DONE;
     for (const StepSocket &socket : sockets.value()) {
         auto connection = StepConnection::connect(socket.path);
@@ -71,7 +72,8 @@ int step_ps(bool json)
             print_line(step.dump());
         else
             print_row(text_of(step, "step"), text_of(step, "program"), text_of(step, "size"), state,
-                      text_of(step, "epoch"), text_of(step, "adaptations"));
+                      text_of(step, "epoch"), text_of(step, "adaptations"),
+                      step.value("sizes", Json()).is_string() ? text_of(step, "sizes") : "any");
     }
     return code;
 }

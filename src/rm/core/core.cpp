@@ -8,6 +8,8 @@
 #include "core/placement.h"
 #include "core/record.h"
 
+#include "../../pm/hydra/elastic/change.h"
+
 namespace elastic::rm {
 
 Core::Core() : impl_(std::make_unique<Impl>()) {}
@@ -159,6 +161,7 @@ void Core::Impl::on(const Submit &event)
     AnswerCode code;
     JobSpec spec = event.spec;
     spec.whole_nodes = spec.whole_nodes || state.config.whole_nodes;
+    set_program_sizes(spec, "");
     if (std::string why = refusal(spec, code); !why.empty())
         return refuse(event.request, code, why);
     Job &job = state.jobs[++state.last_job];
@@ -253,7 +256,10 @@ void Core::Impl::on(const Resize &event)
                           : name + " cannot have that size: it was submitted for " +
                                 std::to_string(job->spec.minimum) + " to " +
                                 std::to_string(job->spec.maximum) + ", rule " +
-                                to_string(job->spec.size_rule));
+                                to_string(job->spec.size_rule) +
+                                (job->spec.usable ? ", and its program can use '" +
+                                                        shorten(job->spec.program_sizes, 100) + "'"
+                                                  : ""));
     Change change{job->id, event.size, {}, {}, "asked for by the user"};
     if (event.size < old_size) {
         change.leave = choose_leaving(state, job->blocks, old_size - event.size);

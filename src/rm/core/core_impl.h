@@ -109,6 +109,7 @@ class Core::Impl {
     void on(const StepStarted &event);
     void on(const StepAdaptive &event);
     void on(const StepRigid &event);
+    void on(const StepSizes &event);
     void on(const StepStartFailed &event);
     void on(const StepAccepted &event);
     void on(const StepReady &event);

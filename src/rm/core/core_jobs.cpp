@@ -119,6 +119,7 @@ void Core::Impl::wait_again(Job &job)
         job.verdict = JobState::DONE;
         job.mode = StepMode::UNKNOWN;
         job.broken.clear();
+        set_program_sizes(job.spec, "");
         job.epoch = 0;
         job.blocks.clear();
         job.refusals = 0;

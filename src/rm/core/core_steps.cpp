@@ -59,6 +59,18 @@ void Core::Impl::on(const StepRigid &event)
     set_mode(job_of_running(event), StepMode::RIGID);
 }
 
+void Core::Impl::on(const StepSizes &event)
+{
+    Job *job = job_of_running(event);
+    if (!job || job->spec.program_sizes == event.rule)
+        return;
+    bool understood = false;
+    update(*job, [&] { understood = set_program_sizes(job->spec, event.rule); });
+    if (!understood)
+        return unexpected("step_sizes without a rule for sizes", job->id);
+    record(record::SIZES, *job, {{"step", job->step}, {"rule", event.rule}});
+}
+
 void Core::Impl::set_mode(Job *job, StepMode mode)
 {
     if (!job || job->mode != StepMode::UNKNOWN)

@@ -181,6 +181,14 @@ struct StepRigid : StepEvent {          /* it called plain MPI_Init (SPEC I3) */
     static constexpr const char *NAME = "step_rigid";
 };
 
+struct StepSizes {                      /* which sizes the program can use, by its own word */
+    static constexpr const char *NAME = "step_sizes";
+    JobId job = 0;
+    uint32_t step = 0;
+    std::string rule;                   /* of program_sizes.h */
+    ELASTIC_FIELDS(job, step, rule)
+};
+
 struct StepStartFailed {                /* nothing runs and nothing is left of the try */
     static constexpr const char *NAME = "step_start_failed";
     JobId job = 0;
@@ -283,9 +291,9 @@ struct Timer {                          /* the time that SetTimer asked for has 
 using EventContent =
     std::variant<Configure, Submit, Cancel, Hold, Release, Resize, Drain, Resume, NodeUp, NodeSuspect,
                  NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, NodesLost, NodesWanted,
-                 StepStarted, StepAdaptive, StepRigid, StepStartFailed, StepAccepted, StepReady,
-                 StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed, StepBroken, StepEnded, StepLost,
-                 Timer>;
+                 StepStarted, StepAdaptive, StepRigid, StepSizes, StepStartFailed, StepAccepted,
+                 StepReady, StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed, StepBroken,
+                 StepEnded, StepLost, Timer>;
 
 struct Event {
     uint64_t seq = 0;

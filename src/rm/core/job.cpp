@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "../../pm/hydra/elastic/program_sizes.h"
+
 namespace elastic::rm {
 
 namespace {
@@ -83,6 +85,10 @@ bool is_placed(JobState state)
 
 int size_at_most(const JobSpec &spec, int size)
 {
+    if (spec.usable) {
+        auto above = std::upper_bound(spec.usable->begin(), spec.usable->end(), size);
+        return above == spec.usable->begin() ? 0 : *std::prev(above);
+    }
     size = std::min(size, spec.maximum);
     if (size < spec.minimum)
         return 0;
@@ -92,6 +98,10 @@ int size_at_most(const JobSpec &spec, int size)
 
 int size_at_least(const JobSpec &spec, int size)
 {
+    if (spec.usable) {
+        auto found = std::lower_bound(spec.usable->begin(), spec.usable->end(), size);
+        return found == spec.usable->end() ? 0 : *found;
+    }
     size = std::max(size, spec.minimum);
     if (size > spec.maximum)
         return 0;
@@ -99,6 +109,25 @@ int size_at_least(const JobSpec &spec, int size)
     if (allowed < size)
         allowed = rule_next(spec, allowed);
     return allowed > spec.maximum ? 0 : static_cast<int>(allowed);
+}
+
+bool set_program_sizes(JobSpec &spec, const std::string &rule)
+{
+    spec.program_sizes.clear();
+    spec.usable.reset();
+    if (rule.empty())
+        return true;
+    auto sizes = ProgramSizes::parse(rule);
+    if (!sizes)
+        return false;
+    auto usable = std::make_shared<std::vector<int>>();
+    for (int size = size_at_least(spec, 1); size > 0; size = size_at_least(spec, size + 1)) {
+        if (sizes.value().allows(size))
+            usable->push_back(size);
+    }
+    spec.program_sizes = rule;
+    spec.usable = usable;
+    return true;
 }
 
 std::string check(const JobSpec &spec)

@@ -9,6 +9,7 @@
 #ifndef ELASTIC_RM_CORE_JOB_H_INCLUDED
 #define ELASTIC_RM_CORE_JOB_H_INCLUDED
 
+#include <memory>
 #include <optional>
 
 #include "core/fields.h"
@@ -59,10 +60,15 @@ struct JobSpec {
     int priority = 0;           /* greater is sooner */
     bool held = false;          /* submitted on hold */
     bool requeue = false;       /* wait again when a node or the step is lost, instead of failing */
+    /* What the running program has said that it can use (MPIX_Adapt_sizes), a rule of program_sizes.h; empty: nothing.
+     * `usable` follows from it, null with it: the sizes that fit to the rest as well, rising.  Both are set by
+     * set_program_sizes. */
+    std::string program_sizes;
+    std::shared_ptr<const std::vector<int>> usable;
 
     ELASTIC_FIELDS(name, user, uid, elasticity, minimum, maximum, preferred, size_rule,
                    size_multiple, cores_per_process, processes_per_node, whole_nodes,
-                   time_limit_ms, priority, held, requeue)
+                   time_limit_ms, priority, held, requeue, program_sizes)
 };
 
 /* `processes` consecutive ranks on one node.  A list of blocks is in rank order; a node may occur
@@ -172,6 +178,9 @@ bool is_placed(JobState state);
  * and the smallest that is at least `size` (0: none). */
 int size_at_most(const JobSpec &spec, int size);
 int size_at_least(const JobSpec &spec, int size);
+
+/* Replaces what the program has said; false, and nothing is said, if it is no rule. */
+bool set_program_sizes(JobSpec &spec, const std::string &rule);
 
 /* Empty, or what is wrong with the wish by itself. */
 std::string check(const JobSpec &spec);

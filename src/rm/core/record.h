@@ -16,6 +16,7 @@ constexpr const char *PLACED = "placed";        /* step, size, blocks, waited_ms
 constexpr const char *STARTED = "started";      /* step, size: it runs */
 constexpr const char *REQUEUED = "requeued";    /* step, reason */
 constexpr const char *MODE = "mode";            /* step, mode: adaptive or rigid */
+constexpr const char *SIZES = "sizes";          /* step, rule: the sizes that the program can use */
 /* step, request, by_user, old_size, size, leave, joining, reason */
 constexpr const char *REQUESTED = "requested";
 /* step, request, epoch, old_size, size, blocks, duration_ms, standstill_ms */

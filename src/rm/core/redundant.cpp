@@ -27,6 +27,11 @@ bool says_new(const Job &job, const StepRigid &)
     return job.mode == StepMode::UNKNOWN;
 }
 
+bool says_new(const Job &job, const StepSizes &event)
+{
+    return job.spec.program_sizes != event.rule;
+}
+
 bool says_new(const Job &job, const StepAccepted &event)
 {
     const Adaptation *known = adaptation(job, event.request);

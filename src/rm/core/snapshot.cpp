@@ -118,6 +118,7 @@ std::string Core::Impl::restore(const Json &snapshot)
         state.index(state.nodes.emplace(node.name, node).first->second);
     }
     for (Job &job : stored.jobs) {
+        set_program_sizes(job.spec, std::string(job.spec.program_sizes));
         state.requests[job.request] = job.id;
         state.index(state.jobs.emplace(job.id, std::move(job)).first->second);
     }

@@ -117,7 +117,7 @@ template <class Set, class Value> void put(Set &set, const Value &value, int sig
 bool may_be_offered(const Job &job)
 {
     return job.state == JobState::RUNNING && job.spec.elasticity == Elasticity::MALLEABLE &&
-           job.mode == StepMode::ADAPTIVE;
+           job.mode == StepMode::ADAPTIVE && !(job.spec.usable && job.spec.usable->empty());
 }
 
 bool gives_soon(const Job &job)

@@ -61,6 +61,7 @@ void add_wish(Json &json, const JobSpec &spec)
     json["sizes"] = {{"rule", to_string(spec.size_rule)}};
     if (spec.size_rule == SizeRule::MULTIPLE)
         json["sizes"]["of"] = spec.size_multiple;
+    json["sizes"]["program"] = text_or_null(spec.program_sizes);
     json["cores_per_process"] = spec.cores_per_process;
     json["processes_per_node"] = number_or_null(spec.processes_per_node);
     json["exclusive"] = spec.whole_nodes;

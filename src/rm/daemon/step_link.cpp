@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "daemon/log.h"
+#include "program_sizes.h"
 
 namespace elastic::rm {
 
@@ -167,6 +168,7 @@ bool StepLink::take_event(const StepMessage &message)
     switch (message.kind) {
         case StepMessageKind::ADAPTIVE: return mode(StepMode::ADAPTIVE);
         case StepMessageKind::RIGID: return mode(StepMode::RIGID);
+        case StepMessageKind::SIZES: return sizes(message.rule);
         case StepMessageKind::REQUESTED: return requested(message);
         case StepMessageKind::FREED: return freed(place_.epoch_offset + message.epoch);
         case StepMessageKind::PLAN:
@@ -189,6 +191,15 @@ bool StepLink::mode(StepMode mode)
         tell(StepRigid{{place_.job, place_.step}});
     else
         tell(StepAdaptive{{place_.job, place_.step}});
+    return true;
+}
+
+bool StepLink::sizes(const std::string &rule)
+{
+    if (!ProgramSizes::parse(rule))
+        return false;
+    sizes_ = rule;
+    tell(StepSizes{place_.job, place_.step, rule});
     return true;
 }
 
@@ -357,6 +368,8 @@ void StepLink::tell_all()
         tell(StepAdaptive{{place_.job, place_.step}});
     else if (mode_ == StepMode::RIGID)
         tell(StepRigid{{place_.job, place_.step}});
+    if (!sizes_.empty())
+        tell(StepSizes{place_.job, place_.step, sizes_});
     for (const auto &[number, request] : requests_) {
         if (request.phase >= Phase::ACCEPTED && request.step_request)
             tell(StepAccepted{place_.job, place_.step, number, request.step_request});

@@ -96,6 +96,7 @@ class StepLink {
     bool committed(Request *request, const StepMessage &message);
     bool freed(uint64_t epoch);
     bool mode(StepMode mode);
+    bool sizes(const std::string &rule);
     void caught_up();
     void send_resize(Request &request);
     void send_cancel(uint64_t step_request);
@@ -114,6 +115,7 @@ class StepLink {
     Loop::TimerId timer_ = 0;
     uint64_t epoch_ = 0, last_event_ = 0, known_until_ = 0;
     std::optional<StepMode> mode_;
+    std::string sizes_;                 /* empty: nothing said */
     double target_ms_ = 0;
     std::map<uint64_t, Request> requests_;      /* by the core's number */
     std::pair<uint64_t, uint64_t> under_way_ = {};      /* the step's number and the core's */

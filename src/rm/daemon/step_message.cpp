@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "daemon/bounded_json.h"
+#include "pmi_adapt_sizes.h"
 
 namespace elastic::rm {
 
@@ -34,6 +35,7 @@ const FieldRule TIME = {"time_ms", &StepMessage::time_ms, OPTIONAL, 0};
 const FieldRule REQUEST = {"request", &StepMessage::request, REQUIRED, STEP_NUMBER_MAX};
 const FieldRule EPOCH = {"epoch", &StepMessage::epoch, REQUIRED, STEP_NUMBER_MAX};
 const FieldRule TAG = {"tag", &StepMessage::tag, OPTIONAL, TAG_BYTES_MAX};
+const FieldRule RULE = {"rule", &StepMessage::rule, REQUIRED, PMI_ADAPT_SIZES_MAX};
 const FieldRule REASON = {"reason", &StepMessage::reason, OPTIONAL, UINT64_MAX};
 
 const std::vector<MessageRule> &events()
@@ -42,6 +44,7 @@ const std::vector<MessageRule> &events()
     static const std::vector<MessageRule> table = {
         {"adaptive", ADAPTIVE, {}},
         {"rigid", RIGID, {}},
+        {"sizes", SIZES, {RULE}},
         {"requested", REQUESTED, {REQUEST, TAG}},
         {"plan", PLAN, {REQUEST}},
         {"target", TARGET, {REQUEST}},

@@ -23,6 +23,7 @@ enum class StepMessageKind {
     ANSWER,
     ADAPTIVE,
     RIGID,
+    SIZES,
     REQUESTED,
     PLAN,
     TARGET,
@@ -39,7 +40,7 @@ struct StepMessage {
     uint64_t seq = 0;
     double time_ms = 0;
     uint64_t request = 0, epoch = 0;
-    std::string tag, reason;
+    std::string tag, reason, rule;
     /* of an answer */
     std::string id, error;      /* error: its message; empty if ok */
     bool ok = false;
