@@ -18,6 +18,10 @@ int MPIR_Probe_adapt_impl(int *pending_adaptation, int *local_status, MPI_Info *
 int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
                                int *staying_count, int *leaving_count, int *joining_count);
 int MPIR_Comm_adapt_commit_impl(void);
+/* adapt_sizes.c */
+int MPIR_Adapt_sizes_impl(const char *rule);
+int MPIR_Adapt_sizes_callback_impl(MPIX_Adapt_sizes_function * allowed, void *extra_state,
+                                   int largest);
 /* Called at the end of MPI_Init: a program that did not call MPI_Init_adapt is rigid (I3). */
 void MPIR_Adapt_init_completed(void);
 /* Called by MPI_Finalize before anything else: an error in a window (E1). */

@@ -349,6 +349,7 @@ static int window(void)
     if (rank != plan->pre + plan->joining - plan->leaving)
         die("counts of the plan do not add up");
     fail_here("window", epoch);
+    set_phase(PMI_ADAPT_PHASE_COMMIT);
     meet(epoch, members);
 
     uint32_t committed = __atomic_add_fetch(&board->committed, 1, __ATOMIC_SEQ_CST);

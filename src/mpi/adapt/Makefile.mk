@@ -13,6 +13,7 @@ noinst_HEADERS += \
     src/mpid/common/shm/mpidu_init_shm_adapt.h \
     src/mpid/common/shm/mpidu_init_shm_adapt_inc.h \
     src/pmi/include/pmi_adapt.h \
+    src/pmi/include/pmi_adapt_sizes.h \
     src/pmi/simple/simple_pmi_adapt.h
 
 mpi_core_sources += \
@@ -22,6 +23,8 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_init.c \
     src/mpi/adapt/adapt_probe.c \
     src/mpi/adapt/adapt_pvars.c \
+    src/mpi/adapt/adapt_sizes.c \
+    src/mpi/adapt/adapt_unreceived.c \
     src/mpi/adapt/adapt_window.c \
     src/mpid/ch4/src/ch4_adapt.c \
     src/mpid/ch4/src/ch4_adapt_ahead.c \

@@ -69,6 +69,7 @@ int MPIR_Adapt_tell_daemon(const char *format, ...) ATTRIBUTE((format(printf, 1,
 /* Sleeps until the board's `wake` differs from seen, for at most some milliseconds (fewer if others
  * may be connecting to this process); then makes progress, so that nobody ever depends on a sleeper. */
 int MPIR_Adapt_board_wait(uint32_t seen);
+/* How far this process is, for reports of the step manager (who is behind, who hangs in the window). */
 void MPIR_Adapt_set_phase(enum pmi_adapt_phase phase);
 
 /* ---- adapt_ahead.c ---- */
@@ -85,6 +86,12 @@ void MPIR_Adapt_end_plan(void);
 int MPIR_Adapt_tidy(void);
 /* MPI_Finalize: gives back whatever has been prepared or is left. */
 int MPIR_Adapt_forget(void);
+
+/* ---- adapt_unreceived.c ---- */
+
+/* Everybody is in commit, the communicators that end are still there: drops the messages on them that nobody has
+ * received, and tells mpiexec. */
+int MPIR_Adapt_drop_unreceived(unsigned epoch);
 
 /* ---- adapt_pvars.c ---- */
 /* A survivor spent so many seconds in the library because of the adaptation under way. */

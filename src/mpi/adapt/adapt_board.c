@@ -146,6 +146,12 @@ int MPIR_Adapt_board_wait(uint32_t seen)
 
 void MPIR_Adapt_set_phase(enum pmi_adapt_phase phase)
 {
-    if (MPIR_Adapt.slot)
-        __atomic_store_n(&MPIR_Adapt.slot->phase, phase, __ATOMIC_RELAXED);
+    struct timespec now;
+
+    if (!MPIR_Adapt.slot)
+        return;
+    if (phase >= PMI_ADAPT_PHASE_TOLD && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
+        __atomic_store_n(&MPIR_Adapt.slot->since_ms,
+                         (uint64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000, __ATOMIC_RELAXED);
+    __atomic_store_n(&MPIR_Adapt.slot->phase, phase, __ATOMIC_RELEASE);
 }

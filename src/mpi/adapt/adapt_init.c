@@ -94,7 +94,9 @@ int MPIR_Adapt_check_finalize(void)
 
     MPIR_ERR_CHKANDJUMP1(MPIR_Adapt.state == MPIR_ADAPT_STATE__WINDOW, mpi_errno, MPI_ERR_OTHER,
                          "**adaptfinalize", "**adaptfinalize %d", (int) MPIR_Adapt.epoch + 1);
-    MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_NONE);
+    /* mpiexec tells of an answer TRUE that was ignored */
+    MPIR_Adapt_set_phase(MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD ?
+                         PMI_ADAPT_PHASE_IGNORED : PMI_ADAPT_PHASE_NONE);
     mpi_errno = MPIR_Adapt_forget();
     MPIR_ERR_CHECK(mpi_errno);
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__RUNNING && MPIR_Adapt.epoch > 0) {

@@ -124,6 +124,7 @@ int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
     MPIR_ERR_CHECK(mpi_errno);
 
     int index = my_index();
+    MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_BEGIN);
     MPL_wtime(&start);
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__JOINING) {
         mpi_errno = wait_for_window();
@@ -150,6 +151,10 @@ int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
   fn_exit:
     return mpi_errno;
   fn_fail:
+    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD)
+        MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_TOLD);
+    else if (MPIR_Adapt.state == MPIR_ADAPT_STATE__JOINING)
+        MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_JOINING);
     goto fn_exit;
 }
 
@@ -238,10 +243,15 @@ int MPIR_Comm_adapt_commit_impl(void)
     MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state != MPIR_ADAPT_STATE__WINDOW, mpi_errno, MPI_ERR_OTHER,
                         "**adaptnowindow");
     MPL_wtime(&start);
+    MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_COMMIT);
     mpi_errno = close_window();
+    if (mpi_errno)
+        MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_WINDOW);
     MPIR_ERR_CHECK(mpi_errno);
     /* Too late to stay in the window: the commit goes on, and the callback's error is returned. */
     int callback_errno = MPIR_Adapt_delete_attributes();
+    mpi_errno = MPIR_Adapt_drop_unreceived(epoch);
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Adapt_release_handles(epoch);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Adapt_commit(MPIR_Adapt.plan, my_index());

@@ -20,7 +20,7 @@
 
 /* ---- environment ---------------------------------------------------------------------------- */
 
-/* PMI_ADAPT="version=2 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2"
+/* PMI_ADAPT="version=3 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2"
  *   version    of this interface
  *   fd         descriptor of the board (a memfd inherited from the daemon)
  *   slot       index of this process' slot on that board
@@ -32,7 +32,7 @@
  * Processes made by MPI_Comm_spawn do not get it.  A process checks that the board's group name is
  * the name of its own PMI key-value space, so that a variable inherited by accident is ignored. */
 #define PMI_ADAPT_ENV "PMI_ADAPT"
-#define PMI_ADAPT_VERSION 2
+#define PMI_ADAPT_VERSION 3
 
 /* ---- wire commands, process to daemon (PMI-1 lines) ------------------------------------------ */
 /* None of them is answered: the answer, where there is one, appears on the board.
@@ -110,14 +110,18 @@ enum pmi_adapt_phase {
     PMI_ADAPT_PHASE_WAITING = 2,        /* in a probe, at the ceiling */
     PMI_ADAPT_PHASE_TOLD = 3,   /* got TRUE, has not called begin */
     PMI_ADAPT_PHASE_WINDOW = 4, /* between begin and commit */
-    PMI_ADAPT_PHASE_JOINING = 5 /* joining, waits in begin */
+    PMI_ADAPT_PHASE_JOINING = 5,        /* joining, has not called begin */
+    PMI_ADAPT_PHASE_BEGIN = 6,
+    PMI_ADAPT_PHASE_COMMIT = 7,
+    PMI_ADAPT_PHASE_IGNORED = 8 /* got TRUE and called MPI_Finalize */
 };
 
 struct pmi_adapt_slot {
     uint64_t count;             /* probes since start or last commit */
     uint32_t phase;             /* enum pmi_adapt_phase */
     uint32_t pid;
-    char pad[PMI_ADAPT_LINE - 16];
+    uint64_t since_ms;          /* when the phase began, if it is TOLD or a later one: CLOCK_MONOTONIC */
+    char pad[PMI_ADAPT_LINE - 24];
 };
 
 /* ---- plan ------------------------------------------------------------------------------------- */

@@ -618,6 +618,105 @@ def behind(run: TestRun) -> None:
 
 
 @scenario
+def window_hangs(run: TestRun) -> None:
+    """P8: who is where in a window that hangs is told; nothing is ended."""
+    run.environment["MPIEXEC_ADAPT_BEHIND"] = "500ms"
+    job = run.mpiexec(["--adapt-schedule", "4/leave=1", "--adapt-log", str(run.log_path)])
+    report = run.await_event(
+        "behind", where=lambda event: len(event["ranks"]) == 5 and all(entry["phase"] in (4, 7) for entry in event["ranks"])
+    )
+    kinds = [(entry["kind"], entry["rank"]) for entry in report["ranks"]]
+    wanted = [("staying", 0), ("leaving", 1), ("staying", 2), ("joining", 0), ("joining", 1)]
+    run.check(sorted(kinds) == sorted(wanted), f"reported are {kinds}")
+    inside = r"the window is open, between begin and commit for .* ms: .*leaving rank 1 on node"
+    run.await_value(lambda: re.search(inside, job.err), "report on standard error")
+    run.check(job.process.poll() is None, "the job was ended")
+    (run.work / "go").touch()
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    checks.pass_line(run, job, 1, 4)
+
+
+@scenario
+def joiner_finalizes(run: TestRun) -> None:
+    """A joining process that calls MPI_Finalize without begin: the adaptation fails with that reason, the job goes on."""
+    job = run.mpiexec(["--adapt-schedule", "4", "--adapt-log", str(run.log_path)])
+    failed = run.await_event("failed")
+    run.check("without having called MPI_Comm_adapt_begin" in failed["reason"], f"the reason is {failed['reason']!r}")
+    (run.work / "failed").touch()
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    checks.pass_line(run, job, 0, 2)
+
+
+# ---- the page doc/published.md -------------------------------------------------------------------
+
+PUBLISHED = Path(__file__).resolve().parents[3] / "doc" / "published.md"
+NUMBERS = 1000  # as in the page's program
+
+
+def _published_program(run: TestRun) -> Path:
+    """The page's pieces of C, in their order, are one program."""
+    pieces = re.findall(r"^```c\n(.*?)^```", PUBLISHED.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    source = run.work / "rows.c"
+    source.write_text("\n".join(pieces), encoding="utf-8")
+    program = run.work / "rows"
+    mpicc = str(run.setting.prefix / "bin" / "mpicc")
+    done = run.start([mpicc, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", str(source), "-o", str(program)])
+    run.check(done.wait() == 0, "the page's program does not compile")
+    return program
+
+
+@scenario
+def published_page(run: TestRun) -> None:
+    """The page's program survives growth, the leaving of rank 0 and a move of everybody; its file has every line, in order."""
+    program = _published_program(run)
+    diary = run.work / "rows.diary"
+    for iterations in (500, 4000, 16000):  # until the program is longer than its adaptations
+        diary.unlink(missing_ok=True)
+        run.log_path.unlink(missing_ok=True)
+        options = ["--adapt-schedule", "4,3/leave=0,2,2/leave=0+1", "--adapt-log", str(run.log_path)]
+        job = run.mpiexec(options, [str(iterations)], 2, str(program))
+        run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+        first = sum(range(NUMBERS))
+        wanted = [f"{i} {first + NUMBERS * i}" for i in range(1, iterations + 1)]
+        run.check(diary.read_text().splitlines() == wanted, "the diary is not whole")
+        run.check(job.lines[0] == f"rows: {NUMBERS} numbers", f"it begins with {job.lines[:2]}")
+        run.check(job.lines[1:] and job.lines[1].startswith(f"rows: {iterations} iterations"), f"it says {job.lines}")
+        if [event["event"] for event in run.events()].count("committed") == 4:
+            return
+    run.fail("the adaptations were not all committed")
+
+
+# ---- sizes ---------------------------------------------------------------------------------------
+
+
+@scenario
+def sizes(run: TestRun, entries: str) -> None:
+    """Entries of a schedule that the program cannot use are skipped with a line; the others come about."""
+    job = run.mpiexec(["--adapt-schedule", entries])
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    checks.pass_line(run, job, len(run.test.changes), run.test.final_size)
+    checks.patterns(run, job.err, run.test.errors, "standard error")
+
+
+@scenario
+def sizes_request(run: TestRun) -> None:
+    """A size that the program cannot use is refused with its reason; ps and the events tell the rule."""
+    job = _serve(run, 2, arguments=("--sizes", "1, 2-9 & multiple:3"))
+    told = run.await_event("sizes")
+    run.check(told["rule"] == "1,2-9&multiple:3", f"the rule is {told['rule']!r}")
+    step = run.step()
+    run.check(step["sizes"] == "1,2-9&multiple:3", f"ps says {step}")
+    name = str(step["step"])
+    done = run.elastic("resize", name, "4")
+    run.check(done.returncode == 1, f"exit code {done.returncode}")
+    run.check("cannot use 4 processes" in done.stderr and "3 and 6" in done.stderr, f"it says {done.stderr!r}")
+    for size in ("3", "1"):
+        done = run.elastic("resize", name, size, "--wait")
+        run.check(done.returncode == 0, f"resize {size}: {done.stderr}")
+    _stop(run, job, 2, 1)
+
+
+@scenario
 def verbose_summary(run: TestRun) -> None:
     """-v closes with a summary; without it mpiexec says nothing of its own."""
     quiet = run.mpiexec(["--adapt-schedule", "3,1"], ["--epochs", "2"], 1, "cycle")

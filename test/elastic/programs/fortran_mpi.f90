@@ -24,6 +24,9 @@ program elastic
   call check(ierror == MPI_SUCCESS, 'init')
   call check(status == MPI_ADAPT_STATUS_NEW .or. status == MPI_ADAPT_STATUS_JOINING, 'status')
   is_joining = status == MPI_ADAPT_STATUS_JOINING
+  word = '1-99, 200'
+  call MPIX_Adapt_sizes(word, ierror)
+  call check(ierror == MPI_SUCCESS, 'sizes')
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
   call MPI_Comm_size(MPI_COMM_WORLD, nprocs, ierror)
   last = MPI_Wtime()

@@ -2,7 +2,8 @@
  * Computes until the file "stop" exists, adapting as told: for the tests that drive a job from
  * outside (elastic resize, policies).  The world agrees on the end by a reduction every few
  * iterations. --epochs is the least number of adaptations that must have happened by then; with
- * --joiner-waits a joining process stays away from begin until the file "join" exists.
+ * --joiner-waits a joining process stays away from begin until the file "join" exists. --sizes is a rule for
+ * MPIX_Adapt_sizes.
  */
 
 #include "elastic_test.h"
@@ -27,7 +28,11 @@ int main(int argc, char **argv)
 {
     int pause = 0;
 
+    const char *sizes = et_argument(argc, argv, "sizes", NULL);
+
     et_init(&argc, &argv);
+    if (sizes)
+        ET_MPI(MPIX_Adapt_sizes(sizes));
     et.window = window;
     et.epochs = (int) et_number(argc, argv, "epochs", 0);
     pause = (int) et_number(argc, argv, "stop-probing-at", -1);

@@ -19,11 +19,14 @@ elastic_core_sources =         \
     elastic/policy.cpp         \
     elastic/protocol.cpp       \
     elastic/schedule.cpp       \
+    elastic/program_sizes.cpp  \
     elastic/step.cpp           \
     elastic/step_adapt.cpp     \
     elastic/step_behind.cpp    \
     elastic/step_client.cpp    \
     elastic/step_core.cpp      \
+    elastic/step_sizes.cpp     \
+    elastic/step_window.cpp    \
     elastic/world.cpp
 
 noinst_HEADERS +=              \
@@ -40,10 +43,12 @@ noinst_HEADERS +=              \
     elastic/payload.h          \
     elastic/plan.h             \
     elastic/pmi_adapt.h        \
+    elastic/pmi_adapt_sizes.h  \
     elastic/policy.h           \
     elastic/protocol.h         \
     elastic/result.h           \
     elastic/schedule.h         \
+    elastic/program_sizes.h    \
     elastic/step.h             \
     elastic/step_core.h        \
     elastic/step_end.h         \
@@ -75,6 +80,7 @@ if hydra_pm_pmiserv
 hydra_pmi_proxy_SOURCES +=     \
     elastic/adapt_greeting.c   \
     elastic/adapt_pmip.c       \
+    elastic/adapt_pmip_say.c   \
     elastic/adapt_relay.c      \
     elastic/board.c
 endif

@@ -296,7 +296,7 @@ static HYD_status report_counts(uint32_t epoch)
 {
     struct counts {
         uint32_t rank, phase;
-        uint64_t count;
+        uint64_t count, phase_ms;
     } *counts = NULL;
     HYD_status status = HYD_SUCCESS;
     int n = 0;
@@ -307,6 +307,7 @@ static HYD_status report_counts(uint32_t epoch)
         counts[n].rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
         counts[n].phase = __atomic_load_n(&board.slots[i].phase, __ATOMIC_ACQUIRE);
         counts[n].count = __atomic_load_n(&board.slots[i].count, __ATOMIC_ACQUIRE);
+        counts[n].phase_ms = HYD_board_phase_ms(&board, i);
         n++;
     }
     status = report(REPORT_COUNTS, epoch, counts, n * sizeof(*counts));
@@ -782,4 +783,23 @@ HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[])
     if (board.fd < 0 || process_of_fd(fd) < 0 || !epoch)
         return HYD_SUCCESS;
     return report(REPORT_COMMITTED, (uint32_t) strtoul(epoch, NULL, 10), NULL, 0);
+}
+
+/* ---- for adapt_pmip_say.c ----------------------------------------------------------------------- */
+
+HYD_status HYD_pmcd_pmip_adapt_report(int kind, uint32_t epoch, const void *payload, size_t bytes)
+{
+    return report((enum step_report) kind, epoch, payload, bytes);
+}
+
+int HYD_pmcd_pmip_adapt_rank_of(int fd)
+{
+    int i = board.fd < 0 ? -1 : process_of_fd(fd);
+
+    return i < 0 ? -1 : HYD_pmcd_pmip.downstream.pmi_rank[i];
+}
+
+const char *HYD_pmcd_pmip_adapt_argument(char *args[], const char *key)
+{
+    return argument(args, key);
 }

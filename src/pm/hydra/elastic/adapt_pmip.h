@@ -50,5 +50,14 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[]);
+/* adapt_pmip_say.c */
+HYD_status HYD_pmcd_pmip_adapt_fn_sizes(int fd, char *args[]);
+HYD_status HYD_pmcd_pmip_adapt_fn_unreceived(int fd, char *args[]);
+
+/* For adapt_pmip_say.c: a report (enum step_report) to mpiexec; the rank of the process at a PMI
+ * connection, -1 if there is none or no board; a token of a PMI command, NULL if it is missing. */
+HYD_status HYD_pmcd_pmip_adapt_report(int kind, uint32_t epoch, const void *payload, size_t bytes);
+int HYD_pmcd_pmip_adapt_rank_of(int fd);
+const char *HYD_pmcd_pmip_adapt_argument(char *args[], const char *key);
 
 #endif /* ADAPT_PMIP_H_INCLUDED */

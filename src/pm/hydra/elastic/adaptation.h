@@ -59,6 +59,8 @@ struct Adaptation {
     uint64_t target = 0;
     std::vector<RankCount> counts;      /* of the round of STEP_COUNTS under way */
 
+    std::vector<std::string> unreceived;        /* messages that nobody received, for people */
+
     int64_t requested_ms = 0, ready_ms = 0, agreed_ms = 0;
     int64_t freeze_at_ms = -1;  /* at the latest; -1: not yet, or done */
     int64_t paced_ms = 0;       /* and not before */

@@ -208,6 +208,14 @@ int HYD_board_in_window(const struct HYD_board *board)
     return board->control->plan_epoch && board->control->agreed == board->control->plan_epoch;
 }
 
+uint64_t HYD_board_phase_ms(const struct HYD_board *board, int slot)
+{
+    uint64_t since_ms = __atomic_load_n(&board->slots[slot].since_ms, __ATOMIC_RELAXED);
+    uint64_t now_ms = (uint64_t) monotonic_us() / 1000;
+
+    return since_ms && since_ms < now_ms ? now_ms - since_ms : 0;
+}
+
 void HYD_board_ended(struct HYD_board *board, int slot)
 {
     board->ended[slot] = 1;

@@ -39,6 +39,8 @@ void HYD_board_thaw(struct HYD_board *board);
 void HYD_board_release(struct HYD_board *board, uint32_t epoch);
 /* Whether an adaptation has been agreed on that is neither released nor thawed. */
 int HYD_board_in_window(const struct HYD_board *board);
+/* How long the process of this slot has been in its phase; 0 where that is not kept. */
+uint64_t HYD_board_phase_ms(const struct HYD_board *board, int slot);
 /* The process of this slot has ended: it takes part in no later freeze. */
 void HYD_board_ended(struct HYD_board *board, int slot);
 

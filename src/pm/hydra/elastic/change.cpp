@@ -171,4 +171,13 @@ std::string format_ranks(const std::vector<int> &ranks)
     return text;
 }
 
+std::string shorten(std::string list, size_t bytes)
+{
+    if (list.size() <= bytes)
+        return list;
+    size_t comma = list.rfind(',', bytes);
+    list.resize(comma == std::string::npos ? bytes : comma);
+    return list + " ...";
+}
+
 }  // namespace elastic

@@ -56,7 +56,7 @@ std::optional<int64_t> Offers::due() const
     return entry.at_ms ? std::max(launch_ms_ + *entry.at_ms, not_before_ms_) : not_before_ms_;
 }
 
-std::optional<Offer> Offers::take(int64_t now_ms, int present)
+std::optional<Offer> Offers::take(int64_t now_ms, int present, const ProgramSizes *rule)
 {
     auto when = due();
     if (!when || *when > now_ms)
@@ -66,9 +66,9 @@ std::optional<Offer> Offers::take(int64_t now_ms, int present)
         return Offer{schedule_[next_entry_ - 1].change,
                      "schedule entry " + std::to_string(next_entry_)};
     }
-    auto size = policy_->next_size(present);
+    auto size = policy_->next_size(present, rule);
     if (!size) {
-        policy_.reset();        /* the range holds the present size alone: never anything to do */
+        policy_.reset();        /* the range holds no other size: never anything to do */
         return std::nullopt;
     }
     return Offer{ChangeRequest{*size, {}, {}, {}}, "policy"};

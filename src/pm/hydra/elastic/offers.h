@@ -45,8 +45,8 @@ class Offers {
 
     /* When the next offer is due, in the past perhaps; nothing if there will be none. */
     std::optional<int64_t> due() const;
-    /* Takes the offer that is due, for a world of `present` processes. */
-    std::optional<Offer> take(int64_t now_ms, int present);
+    /* Takes the offer that is due, for a world of `present` processes; a policy offers sizes of the rule only. */
+    std::optional<Offer> take(int64_t now_ms, int present, const ProgramSizes *rule = nullptr);
 
     /* An adaptation has ended, whoever wanted it.  True when the policy gives up with this one. */
     bool ended(int64_t now_ms, bool committed);

@@ -3,6 +3,7 @@
 #include "payload.h"
 
 #include <sys/wait.h>
+#include <algorithm>
 #include <cstring>
 
 namespace elastic {
@@ -45,9 +46,21 @@ template <class Value> void append(std::string &text, Value value)
     text.append(raw, sizeof value);
 }
 
-constexpr size_t COUNT_BYTES = 4 + 4 + 8;
+constexpr size_t COUNT_BYTES = 4 + 4 + 8 + 8;
+
+/* Shown to people: one line of plain characters. */
+bool is_plain(const std::string &text)
+{
+    return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+}
 
 }  // namespace
+
+bool is_inside(uint32_t phase)
+{
+    return phase == PMI_ADAPT_PHASE_BEGIN || phase == PMI_ADAPT_PHASE_WINDOW ||
+           phase == PMI_ADAPT_PHASE_COMMIT;
+}
 
 std::optional<InitReport> parse_init(Bytes payload)
 {
@@ -89,6 +102,7 @@ std::optional<std::vector<CountReport>> parse_counts(Bytes payload)
         report.rank = reader.take<uint32_t>();
         report.phase = reader.take<uint32_t>();
         report.count = reader.take<uint64_t>();
+        report.phase_ms = reader.take<uint64_t>();
     }
     return reports;
 }
@@ -100,6 +114,32 @@ std::optional<ExitReport> parse_exited(Bytes payload)
     report.rank = reader.take<uint32_t>();
     report.wait_status = reader.take<uint32_t>();
     return reader.complete() ? std::optional(report) : std::nullopt;
+}
+
+std::optional<SizesReport> parse_sizes(Bytes payload)
+{
+    Reader reader(payload);
+    SizesReport report;
+    report.rank = reader.take<uint32_t>();
+    if (reader.left() > PMI_ADAPT_SIZES_MAX)
+        return std::nullopt;
+    report.rule = reader.rest();
+    return reader.complete() && is_plain(report.rule) ? std::optional(std::move(report)) : std::nullopt;
+}
+
+std::optional<UnreceivedReport> parse_unreceived(Bytes payload)
+{
+    Reader reader(payload);
+    UnreceivedReport report;
+    report.rank = reader.take<uint32_t>();
+    report.count = reader.take<uint32_t>();
+    report.source = reader.take<int32_t>();
+    report.tag = reader.take<int32_t>();
+    if (reader.left() > COMMUNICATOR_MAX_BYTES)
+        return std::nullopt;
+    report.communicator = reader.rest();
+    return reader.complete() && is_plain(report.communicator) ? std::optional(std::move(report))
+                                                              : std::nullopt;
 }
 
 std::string write_init(const InitReport &report)
@@ -132,6 +172,7 @@ std::string write_counts(std::span<const CountReport> reports)
         append(text, report.rank);
         append(text, report.phase);
         append(text, report.count);
+        append(text, report.phase_ms);
     }
     return text;
 }
@@ -142,6 +183,23 @@ std::string write_exited(const ExitReport &report)
     append(text, report.rank);
     append(text, report.wait_status);
     return text;
+}
+
+std::string write_sizes(const SizesReport &report)
+{
+    std::string text;
+    append(text, report.rank);
+    return text + report.rule;
+}
+
+std::string write_unreceived(const UnreceivedReport &report)
+{
+    std::string text;
+    append(text, report.rank);
+    append(text, report.count);
+    append(text, report.source);
+    append(text, report.tag);
+    return text + report.communicator;
 }
 
 std::string describe_wait_status(uint32_t wait_status)

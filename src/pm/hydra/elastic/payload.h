@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "pmi_adapt_sizes.h"
 #include "step_core.h"
 
 namespace elastic {
@@ -19,6 +20,7 @@ namespace elastic {
 using Bytes = std::span<const unsigned char>;
 
 inline constexpr size_t CARD_MAX_BYTES = 64 * 1024;
+inline constexpr size_t COMMUNICATOR_MAX_BYTES = 64;
 
 struct InitReport {
     uint32_t rank = 0;
@@ -32,16 +34,31 @@ struct ReadyReport {
 struct CountReport {
     uint32_t rank = 0, phase = 0;
     uint64_t count = 0;
+    uint64_t phase_ms = 0;      /* how long it has been in this phase, if that is TOLD or a later one */
 };
 struct ExitReport {
     uint32_t rank = 0, wait_status = 0;
 };
+struct SizesReport {
+    uint32_t rank = 0;
+    std::string rule;
+};
+struct UnreceivedReport {
+    uint32_t rank = 0, count = 0;
+    int32_t source = 0, tag = 0;        /* of the first; the source's rank in the (remote) group */
+    std::string communicator;
+};
+
+/* Between the calls of begin and the return of commit (enum pmi_adapt_phase). */
+bool is_inside(uint32_t phase);
 
 std::optional<InitReport> parse_init(Bytes payload);
 std::optional<ReadyReport> parse_ready(Bytes payload);
 std::optional<uint64_t> parse_frozen(Bytes payload);
 std::optional<std::vector<CountReport>> parse_counts(Bytes payload);
 std::optional<ExitReport> parse_exited(Bytes payload);
+std::optional<SizesReport> parse_sizes(Bytes payload);
+std::optional<UnreceivedReport> parse_unreceived(Bytes payload);
 
 /* The reverse, for the fake daemons of the tests. */
 std::string write_init(const InitReport &report);
@@ -49,6 +66,8 @@ std::string write_ready(const ReadyReport &report);
 std::string write_number(uint64_t number);
 std::string write_counts(std::span<const CountReport> reports);
 std::string write_exited(const ExitReport &report);
+std::string write_sizes(const SizesReport &report);
+std::string write_unreceived(const UnreceivedReport &report);
 
 /* "ended with exit code 3", "was killed by signal 9 (Killed)". */
 std::string describe_wait_status(uint32_t wait_status);

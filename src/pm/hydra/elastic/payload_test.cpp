@@ -22,7 +22,7 @@ TEST(PayloadTest, what_is_written_is_read)
     EXPECT_EQ(ready->segment.segment_pid, 11u);
     EXPECT_EQ(ready->segment.segment_bytes, 4096u);
     EXPECT_EQ(parse_frozen(bytes(write_number(99))), 99u);
-    CountReport counts[] = {{0, 1, 10}, {4, 2, 12}};
+    CountReport counts[] = {{0, 1, 10, 0}, {4, 7, 12, 900}};
     auto read = parse_counts(bytes(write_counts(counts)));
     ASSERT_TRUE(read);
     EXPECT_EQ(read->at(1).count, 12u);
@@ -35,7 +35,7 @@ TEST(PayloadTest, sizes_are_those_of_the_wire)
     EXPECT_EQ(write_ready({}).size(), 20u);
     EXPECT_EQ(write_exited({}).size(), 8u);
     CountReport one[] = {{}};
-    EXPECT_EQ(write_counts(one).size(), 16u);
+    EXPECT_EQ(write_counts(one).size(), 24u);
 }
 
 TEST(PayloadTest, any_other_length_is_refused)
@@ -46,10 +46,25 @@ TEST(PayloadTest, any_other_length_is_refused)
         EXPECT_EQ(parse_ready(bytes(text)).has_value(), length == whole[0].size());
         EXPECT_EQ(parse_frozen(bytes(text)).has_value(), length == whole[1].size());
         EXPECT_EQ(parse_exited(bytes(text)).has_value(), length == whole[2].size());
-        EXPECT_EQ(parse_counts(bytes(text)).has_value(), length % 16 == 0);
+        EXPECT_EQ(parse_counts(bytes(text)).has_value(), length % 24 == 0);
         EXPECT_FALSE(parse_init(bytes(text))) << "adaptive is neither 0 nor 1";
     }
     EXPECT_FALSE(parse_init(bytes(write_init({0, true, std::string(CARD_MAX_BYTES + 1, 'c')}))));
+}
+
+TEST(PayloadTest, texts_are_short_and_plain)
+{
+    EXPECT_EQ(parse_sizes(bytes(write_sizes({3, "2-8,16"})))->rule, "2-8,16");
+    EXPECT_FALSE(parse_sizes(bytes(write_sizes({3, "2 8"}))));
+    EXPECT_FALSE(parse_sizes(bytes(write_sizes({3, std::string(PMI_ADAPT_SIZES_MAX + 1, '1')}))));
+    EXPECT_FALSE(parse_sizes(bytes("abc")));
+    auto read = parse_unreceived(bytes(write_unreceived({1, 2, 3, -4, "intercomm"})));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->tag, -4);
+    EXPECT_EQ(read->communicator, "intercomm");
+    EXPECT_FALSE(parse_unreceived(bytes(write_unreceived({1, 2, 3, 4, "a\nb"}))));
+    EXPECT_FALSE(parse_unreceived(bytes(write_unreceived({1, 2, 3, 4, std::string(65, 'a')}))));
+    EXPECT_FALSE(parse_unreceived(bytes(std::string(15, '\1'))));
 }
 
 TEST(PayloadTest, a_ceiling_is_a_number_that_can_be_reached)

@@ -30,13 +30,38 @@ Result<Policy> Policy::parse(std::string_view text, Range range, uint64_t seed)
                  "' is not known: give increase-decrease or random[:SEED]"};
 }
 
-std::optional<int> Policy::next_size(int present)
+std::optional<int> Policy::next_size(int present, const ProgramSizes *rule)
 {
     if (range_.min == range_.max && present == range_.min)
         return std::nullopt;
+    int wanted = wish(present);
+    if (!rule || rule->allows(wanted))
+        return wanted;
+    auto size = usable(present, wanted, *rule);
+    rising_ = size && *size > present;
+    return size;
+}
+
+int Policy::wish(int present)
+{
     if (present < range_.min || present > range_.max)
         return std::clamp(present, range_.min, range_.max);
     return kind_ == Kind::RANDOM ? next_random(present) : next_stair(present);
+}
+
+/* The next size that the program can use: in the direction of the wish, else the other way. */
+std::optional<int> Policy::usable(int present, int wish, const ProgramSizes &rule) const
+{
+    int away = wish > present ? 1 : -1;
+    for (int step : {away, -away}) {
+        int last = step > 0 ? range_.max : range_.min;
+        auto size = rule.next(wish, step, last);
+        if (size == present)
+            size = rule.next(present, step, last);
+        if (size)
+            return size;
+    }
+    return std::nullopt;
 }
 
 int Policy::next_stair(int present)

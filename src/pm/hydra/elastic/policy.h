@@ -14,6 +14,7 @@
 
 #include "result.h"
 #include "schedule.h"
+#include "program_sizes.h"
 
 namespace elastic {
 
@@ -21,14 +22,17 @@ class Policy {
   public:
     static Result<Policy> parse(std::string_view text, Range range, uint64_t seed);
 
-    /* The size to offer to a world of `present` processes; nothing when the range holds it alone. */
-    std::optional<int> next_size(int present);
+    /* The size to offer to a world of `present` processes; nothing when the range holds it alone, of those
+     * that the program can use. */
+    std::optional<int> next_size(int present, const ProgramSizes *rule = nullptr);
 
   private:
     enum class Kind { INCREASE_DECREASE, RANDOM };
 
     Policy(Kind kind, Range range, uint64_t seed) : kind_(kind), range_(range), state_(seed) {}
 
+    int wish(int present);
+    std::optional<int> usable(int present, int wish, const ProgramSizes &rule) const;
     int next_stair(int present);
     int next_random(int present);
     double uniform();           /* in (0, 1] */

@@ -62,6 +62,30 @@ TEST(PolicyTest, a_seed_gives_the_same_sizes)
     EXPECT_NE(walk("random:42", {1, 9}, 4, 50), walk("random:43", {1, 9}, 4, 50));
 }
 
+TEST(PolicyTest, only_sizes_that_the_program_can_use)
+{
+    ProgramSizes rule = ProgramSizes::parse("power_of_two").value();
+    Policy stair = Policy::parse("increase-decrease", {1, 15}, 5).value();
+    std::vector<int> sizes;
+    for (int i = 0, present = 3; i < 8; i++)
+        sizes.push_back(present = stair.next_size(present, &rule).value());
+    EXPECT_EQ(sizes, (std::vector{4, 8, 4, 2, 1, 2, 4, 8}));
+
+    Policy random = Policy::parse("random", {1, 15}, 5).value();
+    std::set<int> seen;
+    for (int i = 0, present = 4; i < 500; i++) {
+        int size = random.next_size(present, &rule).value();
+        EXPECT_NE(size, present);
+        seen.insert(present = size);
+    }
+    EXPECT_EQ(seen, (std::set{1, 2, 4, 8}));
+
+    Policy outside = Policy::parse("random", {3, 7}, 5).value();
+    EXPECT_EQ(outside.next_size(12, &rule), 4);
+    EXPECT_EQ(outside.next_size(4, &rule), std::nullopt) << "there is no other";
+    EXPECT_EQ(Policy::parse("random", {5, 7}, 5).value().next_size(2, &rule), std::nullopt);
+}
+
 TEST(PolicyTest, bad_texts)
 {
     for (const char *bad : {"", "grow", "random:", "random:x", "random:-1", "random:1 ", "Random"})

@@ -203,6 +203,7 @@ const char *to_string(ErrorCode code)
         case ErrorCode::NOTHING: return "nothing";
         case ErrorCode::AGREED: return "agreed";
         case ErrorCode::MANAGED: return "managed";
+        case ErrorCode::SIZES: return "sizes";
     }
     return "?";
 }

@@ -47,7 +47,7 @@ struct ClientRequest {
 
 /* One definition of each error code; what they mean to a client is in doc/step-protocol.md. */
 enum class ErrorCode { SYNTAX, VERSION, OPERATION, FIELD, CHANGE, RIGID, BUSY, ENDED, STALE, LAUNCH,
-                       NOTHING, AGREED, MANAGED };
+                       NOTHING, AGREED, MANAGED, SIZES };
 const char *to_string(ErrorCode code);
 
 struct ProtocolError {

@@ -373,7 +373,7 @@ void SimulatedJob::count(Daemon &daemon, uint32_t epoch)
 {
     std::vector<CountReport> counts;
     for (const Actor *actor : daemon.actors)
-        counts.push_back({actor->rank, actor->phase, actor->count});
+        counts.push_back({actor->rank, actor->phase, actor->count, 0});
     report(daemon.agent, REPORT_COUNTS, epoch, write_counts(counts));
 }
 
@@ -532,6 +532,7 @@ void SimulatedJob::arrive_at_commit(Actor &actor, const Plan &plan)
 {
     if (!actor.alive)
         return;
+    actor.phase = PMI_ADAPT_PHASE_COMMIT;
     Window &window = windows_[plan.request];
     window.arrived.insert(actor.uid);
     if (window.arrived.size() < plan.uids.size())

@@ -111,6 +111,15 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             if (auto exited = parse_exited(payload); exited && process_of(exited->rank))
                 understood = true, on_exited(*process_of(exited->rank), exited->wait_status);
             break;
+        case REPORT_SIZES:
+            if (auto sizes = parse_sizes(payload); sizes && process_of(sizes->rank))
+                understood = true, on_sizes(*sizes);
+            break;
+        case REPORT_UNRECEIVED:
+            if (auto unreceived = parse_unreceived(payload);
+                unreceived && process_of(unreceived->rank))
+                understood = true, on_unreceived(*process_of(unreceived->rank), epoch, *unreceived);
+            break;
     }
     if (!understood && !killed_groups_.contains(agent.group))
         unexpected("report " + std::to_string(static_cast<int>(report)) + " of " +
@@ -325,6 +334,8 @@ void Step::joiner_over(const Process &process, bool by_itself, const std::string
         ending_ = true;         /* quick: the commit of others is still to be reported */
     else if (!before_agreement(adaptation_->state) && by_itself)
         raise(AdaptEvent::PARTICIPANT_ENDED, cause);
+    else if (by_itself && process.init == InitMode::ADAPTIVE && !process.ready)
+        raise(AdaptEvent::JOINER_LOST, cause + " without having called MPI_Comm_adapt_begin");
     else
         raise(AdaptEvent::JOINER_LOST, cause);
 }
@@ -379,7 +390,10 @@ void Step::job_over()
 void Step::settle()
 {
     while (mode_ == InitMode::ADAPTIVE && !adaptation_ && !ending_) {
-        auto due = offers_.take(now_ms_, world_.size());
+        bool offering = offers_.any();
+        auto due = offers_.take(now_ms_, world_.size(), sizes_ ? &*sizes_ : nullptr);
+        if (offering && !offers_.any() && sizes_)
+            tell_policy_stops();
         if (!due)
             break;
         offer(*due);

@@ -6,7 +6,9 @@
  *   step.cpp           groups, daemons, processes and time
  *   step_adapt.cpp     what the rows of adaptation_table.h do
  *   step_behind.cpp    P8, and who is in the window when the program ends
+ *   step_window.cpp    who hangs in the window; what came to nothing because the program was over
  *   step_client.cpp    the step protocol
+ *   step_sizes.cpp     which sizes the program can use; messages that it did not receive
  *
  * Invariants: at most one adaptation at a time (there is no queue: a request that arrives meanwhile
  * is refused); every accepted request gets exactly one of the events committed, withdrawn, failed;
@@ -29,6 +31,7 @@
 #include "offers.h"
 #include "plan.h"
 #include "protocol.h"
+#include "program_sizes.h"
 #include "world.h"
 
 namespace elastic {
@@ -61,7 +64,11 @@ class Step {
     static constexpr int64_t BEHIND_WAIT_MAX_MS = 600 * 1000;
     static constexpr size_t BEHIND_TEXT_RANKS_MAX = 8;
     static constexpr size_t BEHIND_EVENT_RANKS_MAX = 64;
+    static constexpr size_t WINDOW_NAMES_MAX = 4;
+    static constexpr size_t WINDOW_RANKS_TEXT_MAX = 100;
     static constexpr size_t SUMMARY_SIZES_MAX = 16;
+    static constexpr size_t UNRECEIVED_TEXT_MAX = 4;
+    static constexpr size_t UNRECEIVED_EVENTS_MAX = 64;
 
     /* Processes that left and have not ended yet, by epoch (C7). */
     struct Departure {
@@ -139,7 +146,25 @@ class Step {
     void look_at_ending();
     void ending_time();
     void members_behind();
+    void daemons_behind();
     void tell_behind(const std::string &what, const std::vector<RankCount> &late);
+    void log_behind(const std::vector<RankCount> &late);
+    void tell_waiting(const std::string &what);
+    int64_t waited_ms() const;
+
+    /* step_window.cpp */
+    const char *kind_of(const Process &process) const;
+    std::string name_processes(const std::vector<RankCount> &processes) const;
+    void window_behind(std::vector<RankCount> inside);
+    std::string ignored() const;
+    void tell_unfinished();
+
+    /* step_sizes.cpp */
+    void on_sizes(const SizesReport &report);
+    Result<Change> resolve(const ChangeRequest &request) const;
+    void tell_policy_stops();
+    void on_unreceived(const Process &process, uint32_t epoch, const UnreceivedReport &report);
+    void tell_unreceived();
 
     /* step_client.cpp */
     std::string answer(int client, const ClientRequest &request);
@@ -172,6 +197,7 @@ class Step {
     uint32_t planned_epoch_ = 0;        /* whose plan the world got last */
     uint64_t next_request_ = 1;
     std::optional<Adaptation> adaptation_;
+    std::optional<ProgramSizes> sizes_;     /* nothing said: any */
     LastEnd last_end_;
     std::set<int> killed_groups_;
     std::map<Agent, int> freezes_unanswered_;   /* a daemon answers each, withdrawn or not */

@@ -71,7 +71,7 @@ Adaptation &Step::accept(Source source, const std::string &origin, const ChangeR
 /* What a schedule or policy wants.  An entry that cannot be applied is skipped, with a line. */
 void Step::offer(const Offer &offer)
 {
-    auto change = resolve_change(world_.size(), offer.change);
+    auto change = resolve(offer.change);
     if (!change) {
         journal_.add(now_ms_, "skipped", {{"origin", offer.origin}, {"reason", change.error()}});
         bool same_size = offer.change.size == world_.size() && !offer.change.leave;
@@ -161,7 +161,7 @@ void Step::send_plan()
 {
     Adaptation &a = *adaptation_;
     a.ready_ms = now_ms_;
-    a.behind_at_ms = -1;
+    plan_behind();
     a.pre_agents = World::agents_of(world_.members());
     a.agents = a.pre_agents;
     std::span<const Process> joining;
@@ -299,6 +299,8 @@ void Step::finish()
     (committed                              ? statistics_.committed
      : a.state == AdaptState::WITHDRAWN ? statistics_.withdrawn
                                             : statistics_.failed)++;
+    if (a.state == AdaptState::WITHDRAWN && ending_)
+        tell_unfinished();
     if (a.state == AdaptState::FAILED && !ending_)
         effects_.tell_user(effects_.context, ("adaptation " + std::to_string(a.epoch) + " (" +
                                               sizes_of(a) + ", " + a.origin + ") failed: " +
@@ -308,6 +310,7 @@ void Step::finish()
         effects_.reply(effects_.context, a.waiter->client,
                        write_answer(a.waiter->id, {{"end", fields}}).c_str());
     }
+    tell_unreceived();
     last_end_ = {a.request, a.state, committed ? "" : a.end_reason};
     adaptation_.reset();
     if (offers_.ended(now_ms_, committed) && !ending_)

@@ -19,7 +19,9 @@ void Step::behind()
     a.behind_wait_ms = std::min(a.behind_wait_ms * 2, std::max(BEHIND_WAIT_MAX_MS, behind_ms_));
     a.behind_at_ms = now_ms_ + a.behind_wait_ms;
     if (a.state == AdaptState::AGREED)
-        ask_counts(a.pre_agents);
+        ask_counts(a.agents);
+    else if (a.state == AdaptState::FREEZING)
+        daemons_behind();
     else if (a.state == AdaptState::JOINING)
         joiners_behind();
 }
@@ -95,25 +97,25 @@ void Step::ending_time()
 }
 
 /* What the boards say about those who ended and those who live.  One who ended with its slot still
- * in the window died there.  One who ended otherwise has either committed (others are on their way
- * out of commit: wait for them) or never was told (the program is over; asked twice, because a
- * commit may just be on its way here). */
+ * in the window died there.  One who ended otherwise has either committed, and then everybody is in commit
+ * at least (others are on their way out of it: wait for them), or never was told, or ignored it (the program
+ * is over; asked twice, because a commit may just be on its way here). */
 void Step::look_at_ending()
 {
     Adaptation &a = *adaptation_;
-    bool died_inside = false, told_died = false, inside = false, living = false;
+    bool died_inside = false, told_died = false, inside = false, alone = false, living = false;
     for (const RankCount &c : a.counts) {
         if (!a.commit_owed.contains(c.process->agent()))
             continue;
         bool joining = is_joiner(*c.process), ended = c.process->ended;
         uint32_t phase = c.report.phase;
-        bool in_window = phase == PMI_ADAPT_PHASE_WINDOW;
-        died_inside |= ended && (in_window || phase == PMI_ADAPT_PHASE_JOINING);
+        died_inside |= ended && (is_inside(phase) || phase == PMI_ADAPT_PHASE_JOINING);
         told_died |= ended && phase == PMI_ADAPT_PHASE_TOLD;
-        inside |= !ended && !joining && (in_window || phase == PMI_ADAPT_PHASE_TOLD);
+        inside |= !ended && !joining && (is_inside(phase) || phase == PMI_ADAPT_PHASE_TOLD);
+        alone |= !ended && !joining && is_inside(phase) && phase != PMI_ADAPT_PHASE_COMMIT;
         living |= !ended && !joining;
     }
-    if (died_inside || (told_died && inside)) {
+    if (died_inside || (told_died && inside) || alone) {
         raise(AdaptEvent::WINDOW_BROKEN);
     } else if (!inside && ending_ && (a.ending_confirmed || !living)) {
         raise(AdaptEvent::PROGRAM_OVER);
@@ -128,14 +130,18 @@ void Step::look_at_ending()
 void Step::members_behind()
 {
     const Adaptation &a = *adaptation_;
-    std::vector<RankCount> late, idle;
+    std::vector<RankCount> late, idle, inside;
     for (const RankCount &c : a.counts) {
         bool committed = !a.commit_owed.contains(c.process->agent());
-        if (c.process->world_rank < 0 || c.process->ended || committed)
+        if (c.process->ended || committed)
             continue;
-        if (c.report.phase == PMI_ADAPT_PHASE_TOLD)
+        if (is_inside(c.report.phase))
+            inside.push_back(c);
+        else if (c.process->world_rank < 0)
+            continue;           /* they wait in begin since before the agreement */
+        else if (c.report.phase == PMI_ADAPT_PHASE_TOLD)
             idle.push_back(c);
-        else if (c.report.phase != PMI_ADAPT_PHASE_WINDOW && c.report.count < a.target)
+        else if (c.report.count < a.target)
             late.push_back(c);
     }
     auto by_rank = [](const RankCount &x, const RankCount &y) {
@@ -148,37 +154,76 @@ void Step::members_behind()
                     late);
     else if (!idle.empty())
         tell_behind("these have been told and have not called MPI_Comm_adapt_begin", idle);
+    else if (!inside.empty())
+        window_behind(std::move(inside));
+}
+
+/* Before the agreement, and all joining processes wait in begin: it is the daemons' turn, or joining processes
+ * do not get on with their preparations. */
+void Step::daemons_behind()
+{
+    const Adaptation &a = *adaptation_;
+    const std::set<Agent> &owed = a.prepare_owed.empty() ? a.freeze_owed : a.prepare_owed;
+    std::set<std::string> hosts;
+    for (const Agent &agent : owed)
+        hosts.insert(world_.host_of(agent));
+    std::string text;
+    for (const std::string &host : hosts)
+        text += (text.empty() ? " " : ", ") + host;
+    log_behind({});
+    tell_waiting((a.prepare_owed.empty()
+                      ? "the node daemons have not answered on these nodes:"
+                      : "joining processes do not prepare in MPI_Comm_adapt_begin on these nodes:") + text);
 }
 
 void Step::tell_behind(const std::string &what, const std::vector<RankCount> &late)
 {
-    const Adaptation &a = *adaptation_;
     std::string text;
-    Json ranks = Json::array();
-    for (const RankCount &c : late) {
-        bool joining = c.process->world_rank < 0;
-        if (ranks.size() < BEHIND_TEXT_RANKS_MAX)
-            text += (text.empty() ? " " : ", ") + describe(*c.process) +
-                    (joining ? "" : " (" + std::to_string(c.report.count) + " probes)");
-        if (ranks.size() < BEHIND_EVENT_RANKS_MAX)
-            ranks.push_back({{"rank", joining ? c.process->rank : c.process->world_rank},
-                             {"joining", joining},
-                             {"host", c.process->host},
-                             {"count", c.report.count},
-                             {"phase", c.report.phase}});
+    for (size_t i = 0; i < std::min(late.size(), BEHIND_TEXT_RANKS_MAX); i++) {
+        bool joining = late[i].process->world_rank < 0;
+        text += (text.empty() ? " " : ", ") + describe(*late[i].process) +
+                (joining ? "" : " (" + std::to_string(late[i].report.count) + " probes)");
     }
     if (late.size() > BEHIND_TEXT_RANKS_MAX)
         text += " and " + std::to_string(late.size() - BEHIND_TEXT_RANKS_MAX) + " more";
-    int64_t waited_ms = now_ms_ - (a.state == AdaptState::AGREED ? a.agreed_ms : a.requested_ms);
-    log("behind", {{"target", a.target},
-                   {"waited_ms", waited_ms},
+    log_behind(late);
+    tell_waiting(what + ":" + text);
+}
+
+void Step::log_behind(const std::vector<RankCount> &late)
+{
+    Json ranks = Json::array();
+    for (size_t i = 0; i < std::min(late.size(), BEHIND_EVENT_RANKS_MAX); i++) {
+        const Process &process = *late[i].process;
+        bool joining = process.world_rank < 0;
+        ranks.push_back({{"rank", joining ? process.rank : process.world_rank},
+                         {"joining", joining},
+                         {"kind", kind_of(process)},
+                         {"host", process.host},
+                         {"count", late[i].report.count},
+                         {"phase", late[i].report.phase},
+                         {"phase_ms", late[i].report.phase_ms}});
+    }
+    log("behind", {{"target", adaptation_->target},
+                   {"waited_ms", waited_ms()},
                    {"total", late.size()},
                    {"ranks", ranks}});
+}
+
+int64_t Step::waited_ms() const
+{
+    const Adaptation &a = *adaptation_;
+    return now_ms_ - (a.state == AdaptState::AGREED ? a.agreed_ms : a.requested_ms);
+}
+
+void Step::tell_waiting(const std::string &what)
+{
+    const Adaptation &a = *adaptation_;
     effects_.tell_user(effects_.context,
                        ("adaptation " + std::to_string(a.epoch) + " (" +
                         std::to_string(a.old_size) + " -> " + std::to_string(a.change.new_size) +
-                        " processes) waits for " + std::to_string(waited_ms) + " ms: " + what +
-                        ":" + text + "; nothing is ended because of this").c_str());
+                        " processes) waits for " + std::to_string(waited_ms()) + " ms: " + what +
+                        "; nothing is ended because of this").c_str());
 }
 
 }  // namespace elastic

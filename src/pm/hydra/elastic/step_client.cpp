@@ -78,6 +78,7 @@ std::string Step::answer_status(const Json &id) const
                    {"unexpected", statistics_.unexpected},
                    {"strangers", strangers_},
                    {"hosts", hosts_status()},
+                   {"sizes", sizes_ ? Json(sizes_->text()) : Json()},
                    {"adaptation", nullptr}};
     if (adaptation_)
         status["adaptation"] = {{"request", adaptation_->request},
@@ -130,6 +131,8 @@ std::string Step::answer_resize(int client, const Json &id, const ResizeRequest 
     auto change = resolve_change(world_.size(), resize.change);
     if (!change)
         return write_error({id, ErrorCode::CHANGE, change.error()});
+    if (sizes_ && !sizes_->allows(change.value().new_size))
+        return write_error({id, ErrorCode::SIZES, sizes_->refusal(change.value().new_size)});
     if (auto range = offers_.requests_range(); range && !range->holds(change.value().new_size))
         return write_error({id, ErrorCode::CHANGE,
                             "mpiexec was started with --adapt-range " + std::to_string(range->min) +

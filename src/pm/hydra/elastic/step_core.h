@@ -33,9 +33,12 @@ enum step_report {              /* daemon -> step manager */
     REPORT_READY,               /* [u32 rank, struct pmi_adapt_host] adapt_ready */
     REPORT_FROZEN,              /* [u64 ceiling] */
     REPORT_COMMITTED,           /* [] all participants of this daemon's board have committed */
-    REPORT_COUNTS,              /* [{u32 rank, u32 phase, u64 count} ...] */
+    REPORT_COUNTS,              /* [{u32 rank, u32 phase, u64 count, u64 ms in this phase} ...] */
     REPORT_EXITED,              /* [u32 rank, u32 wait status] one process has ended */
-    REPORT_PREPARED             /* [] all participants of this daemon's board have prepared for the plan */
+    REPORT_PREPARED,            /* [] all participants of this daemon's board have prepared for the plan */
+    REPORT_SIZES,               /* [u32 rank, text] the sizes that the program can use, pmi_adapt_sizes.h */
+    REPORT_UNRECEIVED           /* [u32 rank, u32 count, i32 source, i32 tag, text] messages that a process had not
+                                 * received by commit: source and tag of the first, name of the communicator */
 };
 /* On the wire (control connection, both ways) a message is a Hydra header with command ADAPT and
  * then: u32 kind, u32 epoch, u64 payload bytes, payload. */

@@ -307,7 +307,7 @@ TEST_F(StepTest, one_that_committed_and_ended_did_not_die_in_the_window)
     glue.init(0, 0, 1);
     glue.frozen(0, 0, 1, 12);
     glue.exited(0, 0, 0);
-    CountReport counts[] = {{0, PMI_ADAPT_PHASE_NONE, 1}, {1, PMI_ADAPT_PHASE_WINDOW, 12}};
+    CountReport counts[] = {{0, PMI_ADAPT_PHASE_NONE, 1}, {1, PMI_ADAPT_PHASE_COMMIT, 12}};
     glue.report(0, 0, REPORT_COUNTS, 1, write_counts(counts));
     EXPECT_TRUE(glue.aborts.empty());
     EXPECT_EQ(glue.count_events("withdrawn"), 0);

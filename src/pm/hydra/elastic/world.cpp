@@ -80,6 +80,18 @@ bool World::known(const Agent &agent) const
     return found != groups_.end() && found->second.gone.contains(agent.proxy);
 }
 
+std::string World::host_of(const Agent &agent) const
+{
+    auto found = groups_.find(agent.group);
+    if (found != groups_.end()) {
+        for (const Process &process : found->second.processes) {
+            if (process.proxy == agent.proxy)
+                return process.host;
+        }
+    }
+    return "";
+}
+
 bool World::gone(const Agent &agent) const
 {
     return !known(agent) || groups_.at(agent.group).gone.at(agent.proxy);

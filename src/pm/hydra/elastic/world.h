@@ -70,6 +70,7 @@ class World {
     /* The agent's processes that had not been reported as ended. */
     std::vector<Process *> mark_gone(const Agent &agent);
     bool known(const Agent &agent) const;
+    std::string host_of(const Agent &agent) const;      /* empty if it is not known */
     void forget_empty_groups();
 
     /* Agents, not gone, that hold at least one of these processes. */

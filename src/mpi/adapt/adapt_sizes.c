@@ -1,0 +1,122 @@
+/*
+ * MPIX_Adapt_sizes: which sizes the program can use.  The rule is checked here, in the process that gives
+ * it, and goes to mpiexec, which refuses other sizes and tells elasticd; nothing is kept.  Rank 0 of the
+ * world speaks for all.
+ */
+
+#include "adapt.h"
+#include "pmi_adapt_sizes.h"
+
+static int is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static int is_joint(char c)
+{
+    return c == ',' || c == '&' || c == '\0';
+}
+
+/* Without the blanks at its ends and around , and &: those may be there for people's eyes.  0: it is too long. */
+static int squeeze(const char *rule, char squeezed[PMI_ADAPT_SIZES_MAX + 1])
+{
+    size_t n = 0;
+
+    for (const char *c = rule; *c; c++) {
+        const char *next = c;
+        while (is_blank(*next))
+            next++;
+        if (is_blank(*c) && (n == 0 || is_joint(squeezed[n - 1]) || is_joint(*next)))
+            continue;
+        if (n == PMI_ADAPT_SIZES_MAX)
+            return 0;
+        squeezed[n++] = *c;
+    }
+    squeezed[n] = '\0';
+    return 1;
+}
+
+/* A joining process has nothing to say before its commit: what the job said holds. */
+static int speaks_for_all(void)
+{
+    return MPIR_Adapt.control && MPIR_Adapt.state != MPIR_ADAPT_STATE__LEFT &&
+        MPIR_Adapt.epoch >= MPIR_Adapt.join_epoch && MPIR_Process.rank == 0;
+}
+
+int MPIR_Adapt_sizes_impl(const char *rule)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char squeezed[PMI_ADAPT_SIZES_MAX + 1];
+    struct pmi_adapt_sizes read;
+    const char *wrong = "it is too long";
+    size_t at = 0;
+
+    MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF, mpi_errno, MPI_ERR_OTHER,
+                        "**adaptrigid");
+    int bad = !squeeze(rule, squeezed) || pmi_adapt_sizes_read(&read, squeezed, &wrong, &at) != 0;
+    MPIR_ERR_CHKANDJUMP3(bad, mpi_errno, MPI_ERR_ARG, "**adaptsizes", "**adaptsizes %s %d %s",
+                         rule, (int) at + 1, wrong);
+    if (speaks_for_all()) {
+        mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_sizes rule=%s", squeezed);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Appends "4," or "4-7,"; 0 if there is no room. */
+static int append_range(char text[PMI_ADAPT_SIZES_MAX + 2], size_t * length, int first, int last)
+{
+    size_t room = PMI_ADAPT_SIZES_MAX + 2 - *length;
+    int n = first == last ? snprintf(text + *length, room, "%d,", first) :
+        snprintf(text + *length, room, "%d-%d,", first, last);
+
+    *length += (size_t) n;
+    return (size_t) n < room;
+}
+
+/* The function may call MPI, so the lock must be free. */
+static int is_allowed(MPIX_Adapt_sizes_function * allowed, int size, void *extra_state)
+{
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    int answer = allowed(size, extra_state);
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    return answer;
+}
+
+int MPIR_Adapt_sizes_callback_impl(MPIX_Adapt_sizes_function * allowed, void *extra_state,
+                                   int largest)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char text[PMI_ADAPT_SIZES_MAX + 2];
+    size_t length = 0;
+    int fits = 1, first = 0;
+
+    MPIR_ERR_CHKANDJUMP1(largest < 1 || largest > PMI_ADAPT_SIZE_LARGEST, mpi_errno, MPI_ERR_ARG,
+                         "**adaptlargest", "**adaptlargest %d", largest);
+    text[0] = '\0';
+    for (int size = 1; fits && size <= largest + 1; size++) {
+        int yes = size <= largest && is_allowed(allowed, size, extra_state);
+        if (yes && !first)
+            first = size;
+        if (!yes && first) {
+            fits = append_range(text, &length, first, size - 1);
+            first = 0;
+        }
+    }
+    MPIR_ERR_CHKANDJUMP1(!fits, mpi_errno, MPI_ERR_ARG, "**adaptsizeslist", "**adaptsizeslist %d",
+                         largest);
+    MPIR_ERR_CHKANDJUMP1(length == 0, mpi_errno, MPI_ERR_ARG, "**adaptsizesnone",
+                         "**adaptsizesnone %d", largest);
+    text[length - 1] = '\0';    /* the last comma */
+    mpi_errno = MPIR_Adapt_sizes_impl(text);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,193 @@
+/*
+ * Size rules: which numbers of processes a program can use, as text.  One definition for the library
+ * (MPIX_Adapt_sizes), mpiexec and elasticd.
+ *
+ *   rule   = term *("," term)          a size is possible if one of the terms holds,
+ *   term   = factor *("&" factor)      and a term holds if all of its factors do
+ *   factor = N | N-M | N- | any | multiple:N | divisor:N | power_of_two | square | cube
+ *
+ * "1,2-16&multiple:2", "divisor:360", "power_of_two".  Numbers are 1 to PMI_ADAPT_SIZE_LARGEST; there are no
+ * blanks; at most PMI_ADAPT_SIZES_MAX bytes.
+ *
+ * Plain C11/C++20 without state or allocation.
+ */
+
+#ifndef PMI_ADAPT_SIZES_H_INCLUDED
+#define PMI_ADAPT_SIZES_H_INCLUDED
+
+#include <stddef.h>
+#include <string.h>
+
+#define PMI_ADAPT_SIZES_MAX 2048
+#define PMI_ADAPT_SIZE_LARGEST (1 << 20)
+
+enum pmi_adapt_sizes_kind {
+    PMI_ADAPT_SIZES_RANGE,      /* from a to b */
+    PMI_ADAPT_SIZES_MULTIPLE,   /* of a */
+    PMI_ADAPT_SIZES_DIVISOR,    /* of a */
+    PMI_ADAPT_SIZES_POWER_OF_TWO,
+    PMI_ADAPT_SIZES_SQUARE,
+    PMI_ADAPT_SIZES_CUBE
+};
+
+struct pmi_adapt_sizes_factor {
+    enum pmi_adapt_sizes_kind kind;
+    int a, b;
+    int ends_term;
+};
+
+/* A rule that has been read. */
+struct pmi_adapt_sizes {
+    int count;
+    struct pmi_adapt_sizes_factor factors[PMI_ADAPT_SIZES_MAX / 2 + 1];
+};
+
+/* Takes a number from the front; 0, and nothing taken, where there is none in the bounds. */
+static inline int pmi_adapt_sizes_number(const char **text)
+{
+    const char *p = *text;
+    long number = 0;
+
+    while (*p >= '0' && *p <= '9' && number <= PMI_ADAPT_SIZE_LARGEST)
+        number = number * 10 + (*p++ - '0');
+    if (number < 1 || number > PMI_ADAPT_SIZE_LARGEST)
+        return 0;
+    *text = p;
+    return (int) number;
+}
+
+static inline int pmi_adapt_sizes_word(const char **text, const char *word)
+{
+    size_t length = strlen(word);
+
+    if (strncmp(*text, word, length) != 0)
+        return 0;
+    *text += length;
+    return 1;
+}
+
+/* N, N-M, N- */
+static inline int pmi_adapt_sizes_range(const char **text, struct pmi_adapt_sizes_factor *factor)
+{
+    factor->kind = PMI_ADAPT_SIZES_RANGE;
+    factor->a = factor->b = pmi_adapt_sizes_number(text);
+    if (factor->a && **text == '-') {
+        ++*text;
+        factor->b = **text >= '0' && **text <= '9' ? pmi_adapt_sizes_number(text) :
+            PMI_ADAPT_SIZE_LARGEST;
+    }
+    return factor->a && factor->a <= factor->b;
+}
+
+/* Takes a factor from the front; 0 where there is none. */
+static inline int pmi_adapt_sizes_take(const char **text, struct pmi_adapt_sizes_factor *factor)
+{
+    factor->a = 1;
+    factor->b = PMI_ADAPT_SIZE_LARGEST;
+    factor->kind = PMI_ADAPT_SIZES_RANGE;
+    if (**text >= '0' && **text <= '9')
+        return pmi_adapt_sizes_range(text, factor);
+    if (pmi_adapt_sizes_word(text, "multiple:")) {
+        factor->kind = PMI_ADAPT_SIZES_MULTIPLE;
+        factor->a = pmi_adapt_sizes_number(text);
+    } else if (pmi_adapt_sizes_word(text, "divisor:")) {
+        factor->kind = PMI_ADAPT_SIZES_DIVISOR;
+        factor->a = pmi_adapt_sizes_number(text);
+    } else if (pmi_adapt_sizes_word(text, "power_of_two")) {
+        factor->kind = PMI_ADAPT_SIZES_POWER_OF_TWO;
+    } else if (pmi_adapt_sizes_word(text, "square")) {
+        factor->kind = PMI_ADAPT_SIZES_SQUARE;
+    } else if (pmi_adapt_sizes_word(text, "cube")) {
+        factor->kind = PMI_ADAPT_SIZES_CUBE;
+    } else if (!pmi_adapt_sizes_word(text, "any")) {
+        return 0;
+    }
+    return factor->a != 0;
+}
+
+/* Whether base^exponent is `size` for some base; the exponent is 2 or 3. */
+static inline int pmi_adapt_sizes_is_power(int size, int exponent)
+{
+    long long low = 1, high = exponent == 2 ? 1024 : 101;       /* of PMI_ADAPT_SIZE_LARGEST */
+
+    while (low < high) {
+        long long middle = (low + high) / 2;
+        long long power = middle * middle * (exponent == 2 ? 1 : middle);
+        if (power < size)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low * low * (exponent == 2 ? 1 : low) == size;
+}
+
+static inline int pmi_adapt_sizes_factor_holds(const struct pmi_adapt_sizes_factor *factor, int size)
+{
+    switch (factor->kind) {
+        case PMI_ADAPT_SIZES_RANGE:
+            return factor->a <= size && size <= factor->b;
+        case PMI_ADAPT_SIZES_MULTIPLE:
+            return size % factor->a == 0;
+        case PMI_ADAPT_SIZES_DIVISOR:
+            return factor->a % size == 0;
+        case PMI_ADAPT_SIZES_POWER_OF_TWO:
+            return (size & (size - 1)) == 0;
+        case PMI_ADAPT_SIZES_SQUARE:
+            return pmi_adapt_sizes_is_power(size, 2);
+        case PMI_ADAPT_SIZES_CUBE:
+            return pmi_adapt_sizes_is_power(size, 3);
+    }
+    return 0;
+}
+
+/* Whether a rule that has been read allows a size, from 1 to PMI_ADAPT_SIZE_LARGEST. */
+static inline int pmi_adapt_sizes_hold(const struct pmi_adapt_sizes *rule, int size)
+{
+    int term = 1;
+
+    for (int i = 0; i < rule->count; i++) {
+        term = term && pmi_adapt_sizes_factor_holds(&rule->factors[i], size);
+        if (!rule->factors[i].ends_term)
+            continue;
+        if (term)
+            return 1;
+        term = 1;
+    }
+    return 0;
+}
+
+/* 0, or -1 and what is wrong with the text, at which byte. */
+static inline int pmi_adapt_sizes_read(struct pmi_adapt_sizes *rule, const char *from, const char **wrong,
+                                       size_t * at)
+{
+    const char *text = from;
+
+    *at = 0;
+    rule->count = 0;
+    *wrong = "it is too long";
+    if (strlen(text) > PMI_ADAPT_SIZES_MAX)
+        return -1;
+    for (;;) {
+        struct pmi_adapt_sizes_factor *factor = &rule->factors[rule->count++];
+        *at = (size_t) (text - from);
+        *wrong = "give numbers, ranges such as 2-8, or any, multiple:N, divisor:N, power_of_two, square, cube";
+        if (!pmi_adapt_sizes_take(&text, factor))
+            return -1;
+        factor->ends_term = *text != '&';
+        if (*text == '\0')
+            break;
+        *at = (size_t) (text - from);
+        *wrong = "between two parts of a rule stands , (or) or & (and)";
+        if (*text != ',' && *text != '&')
+            return -1;
+        text++;
+    }
+    for (int size = 1; size <= PMI_ADAPT_SIZE_LARGEST; size++)
+        if (pmi_adapt_sizes_hold(rule, size))
+            return 0;
+    *at = 0;
+    *wrong = "it allows no size at all";
+    return -1;
+}
+
+#endif /* PMI_ADAPT_SIZES_H_INCLUDED */
