@@ -119,6 +119,19 @@ TEST_F(StepLinkTest, a_good_step_is_resized)
     EXPECT_EQ(link_->epoch(), 1u);
 }
 
+TEST_F(StepLinkTest, sizes_are_passed_on_if_they_are_a_rule)
+{
+    uint64_t dropped = StepLink::counts().dropped;
+    say_history();
+    event("sizes", R"(,"rule":"2-8&multiple:2")");
+    event("sizes", R"(,"rule":"2 8")");
+    ASSERT_TRUE(turn_until([&] { return StepLink::counts().dropped == dropped + 1; }));
+    ASSERT_EQ(count<StepSizes>(), 1u);
+    link_->tell_all();
+    ASSERT_EQ(count<StepSizes>(), 2u);
+    EXPECT_EQ(std::get<StepSizes>(told_.back()).rule, "2-8&multiple:2");
+}
+
 TEST_F(StepLinkTest, an_answer_of_a_wrong_type_breaks_the_step_and_nothing_else)
 {
     say_history();

@@ -23,11 +23,12 @@ TEST(StepMessageTest, events_are_read)
     EXPECT_EQ(message.value().time_ms, 12.5);
     EXPECT_EQ(message.value().request, 3u);
     EXPECT_EQ(message.value().epoch, 2u);
+    EXPECT_EQ(read(R"({"event":"sizes","seq":8,"rule":"2-8,cube"})").value().rule, "2-8,cube");
 }
 
 TEST(StepMessageTest, unknown_events_and_fields_are_ignored)
 {
-    auto message = read(R"({"event":"sizes","seq":1,"rule":{"multiple":[4]}})");
+    auto message = read(R"({"event":"moods","seq":1,"rule":{"multiple":[4]}})");
     ASSERT_TRUE(message.ok()) << message.error();
     EXPECT_EQ(message.value().kind, StepMessageKind::OTHER);
 }
@@ -57,6 +58,7 @@ TEST(StepMessageTest, wrong_types_and_bounds_are_named)
         {R"({"event":"adaptive","seq":1,"time_ms":1e300})", "'time_ms'"},
         {R"({"event":"adaptive","seq":1,"time_ms":"soon"})", "'time_ms'"},
         {R"({"event":"committed","seq":1,"request":1})", "'epoch'"},
+        {R"({"event":"sizes","seq":1,"rule":{"multiple":[4]}})", "'rule'"},
         {R"({"event":"committed","seq":1,"request":1,"epoch":2.5})", "'epoch'"},
         {R"({"event":"committed","seq":1,"request":{},"epoch":2})", "'request'"},
         {R"({"event":"requested","seq":1,"request":1,"tag":["7"]})", "'tag'"},
