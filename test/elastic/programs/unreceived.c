@@ -33,6 +33,7 @@ static void after(void)
 
     ET_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
     ET_CHECK(!flag, "a message of a former world");
+    ET_MPI(MPI_Barrier(MPI_COMM_WORLD));        /* nobody has sent yet */
     ET_MPI(MPI_Sendrecv_replace(&right, 1, MPI_INT, (et.rank + et.size - 1) % et.size, TAG,
                                 (et.rank + 1) % et.size, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     ET_CHECK(right == (et.rank + 1) % et.size, "got %d", right);
