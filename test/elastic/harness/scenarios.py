@@ -740,3 +740,22 @@ def no_host(run: TestRun) -> None:
     done = run.elastic("resize", name, "3", "--wait")
     run.check(done.returncode == 0, f"the resize after the failed one: {done.stderr}")
     _stop(run, job, 1, 3)
+
+
+@scenario
+def two_nics(run: TestRun) -> None:
+    """Several network interfaces: an interposed fi_getinfo makes one of them two."""
+    source = Path(__file__).resolve().parent.parent / "preload" / "two_nics.c"
+    library = run.folder / "two_nics.so"
+    done = subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-o", str(library), str(source), "-lfabric", "-ldl"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    run.check(done.returncode == 0, f"{source.name} does not compile:\n{done.stderr}")
+    options = ["-genv", "LD_PRELOAD", str(library), "-genv", "MPIR_CVAR_DEBUG_SUMMARY", "1"]
+    job = run.mpiexec([*options, *run.test.options])
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    run.check("num_nics: 2" in job.lines, "MPI did not use two interfaces")
+    checks.pass_line(run, job, len(run.test.changes), run.test.final_size)

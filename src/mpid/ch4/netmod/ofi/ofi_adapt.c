@@ -9,6 +9,7 @@
 
 #include "mpidimpl.h"
 #include "ofi_impl.h"
+#include "ofi_adapt.h"
 #include "ch4_adapt_ahead.h"
 #include "mpir_adapt_device.h"
 
@@ -60,32 +61,90 @@ int MPIDI_OFI_adapt_card(void **card, int *bytes)
     goto fn_exit;
 }
 
-int MPIDI_OFI_adapt_insert(const void *data, int bytes, MPIDI_av_entry_t * entry)
+/* Contexts, and with them the names of a process, are numbered nic by nic. */
+static int n_contexts(void)
+{
+    return MPIDI_OFI_global.num_nics * MPIDI_OFI_global.num_vnis;
+}
+
+static fi_addr_t *address_of(MPIDI_av_entry_t * entry, int name)
+{
+    const int num_vnis = MPIDI_OFI_global.num_vnis;
+
+    return &MPIDI_OFI_AV(entry).dest[name / num_vnis][name % num_vnis];
+}
+
+/* Puts a name into the vector of one context, where it must get the address that it has in the others. */
+static int insert_name(int ctx_idx, const void *name, fi_addr_t wanted)
 {
     int mpi_errno = MPI_SUCCESS;
-    const struct card_header *card = data;
-    int num_nics = MPIDI_OFI_global.num_nics, num_vnis = MPIDI_OFI_global.num_vnis;
+    struct fid_av *av = MPIDI_OFI_global.ctx[ctx_idx].av;
+    fi_addr_t addr;
 
-    MPIR_ERR_CHKANDJUMP((size_t) bytes < sizeof(*card) || card->num_nics != num_nics ||
-                        card->num_vnis != num_vnis ||
+    MPIDI_OFI_CALL(fi_av_insert(av, name, 1, &addr, 0ULL, NULL), avmap);
+    if (addr != wanted) {
+        fi_av_remove(av, &addr, 1, 0ULL);
+        MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_OTHER, "**adaptvectors");
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Takes the first n of the names inserted by MPIDI_OFI_adapt_insert out again. */
+static int remove_names(MPIDI_av_entry_t * entry, int n)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    for (int i = 0; i < n; i++) {
+        fi_addr_t *addr = address_of(entry, i % n_contexts());
+        MPIDI_OFI_CALL(fi_av_remove(MPIDI_OFI_global.ctx[i / n_contexts()].av, addr, 1, 0ULL), avmap);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_OFI_adapt_insert(const void *data, int bytes, MPIDI_av_entry_t * entry)
+{
+    int mpi_errno = MPI_SUCCESS, done = 0;
+    const struct card_header *card = data;
+    const int num_vnis = MPIDI_OFI_global.num_vnis, n = n_contexts();
+
+    MPIR_ERR_CHKANDJUMP((size_t) bytes < sizeof(*card) ||
+                        card->num_nics != MPIDI_OFI_global.num_nics || card->num_vnis != num_vnis ||
                         card->name_len != MPIDI_OFI_global.addrnamelen, mpi_errno, MPI_ERR_OTHER,
                         "**adaptcard");
 
-    for (int ctx_nic = 0; ctx_nic < num_nics; ctx_nic++) {
-        for (int ctx_vni = 0; ctx_vni < num_vnis; ctx_vni++) {
-            struct fid_av *av = MPIDI_OFI_global.ctx[MPIDI_OFI_get_ctx_index(NULL, ctx_vni,
-                                                                             ctx_nic)].av;
-            for (int nic = 0; nic < num_nics; nic++) {
-                for (int vni = 0; vni < num_vnis; vni++) {
-                    fi_addr_t addr;
-                    MPIDI_OFI_CALL(fi_av_insert(av, card_name(card, nic, vni), 1, &addr, 0ULL,
-                                                NULL), avmap);
-                    if (ctx_nic == 0 && ctx_vni == 0)
-                        MPIDI_OFI_AV(entry).dest[nic][vni] = addr;
-                    MPIR_Assertp(MPIDI_OFI_AV(entry).dest[nic][vni] == addr);
-                }
-            }
-        }
+    for (; done < n; done++) {
+        const char *name = card_name(card, done / num_vnis, done % num_vnis);
+        MPIDI_OFI_CALL(fi_av_insert(MPIDI_OFI_global.ctx[0].av, name, 1, address_of(entry, done), 0ULL,
+                                    NULL), avmap);
+    }
+    for (; done < n * n; done++) {
+        const char *name = card_name(card, done % n / num_vnis, done % n % num_vnis);
+        mpi_errno = insert_name(done / n, name, *address_of(entry, done % n));
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    (void) remove_names(entry, done);
+    goto fn_exit;
+}
+
+int MPIDI_OFI_adapt_insert_elsewhere(const void *name, fi_addr_t addr)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    for (int i = 1; MPIDI_Adapt_am_source && i < n_contexts(); i++) {
+        mpi_errno = insert_name(i, name, addr);
+        MPIR_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:
@@ -105,17 +164,9 @@ int MPIDI_OFI_adapt_remove(MPIDI_av_entry_t * entry, uint64_t am_source)
     int mpi_errno = MPI_SUCCESS;
     int num_nics = MPIDI_OFI_global.num_nics, num_vnis = MPIDI_OFI_global.num_vnis;
 
+    mpi_errno = remove_names(entry, n_contexts() * n_contexts());
+    MPIR_ERR_CHECK(mpi_errno);
     for (int ctx_vni = 0; ctx_vni < num_vnis; ctx_vni++) {
-        for (int ctx_nic = 0; ctx_nic < num_nics; ctx_nic++) {
-            struct fid_av *av = MPIDI_OFI_global.ctx[MPIDI_OFI_get_ctx_index(NULL, ctx_vni,
-                                                                             ctx_nic)].av;
-            for (int nic = 0; nic < num_nics; nic++) {
-                for (int vni = 0; vni < num_vnis; vni++) {
-                    fi_addr_t addr = MPIDI_OFI_AV(entry).dest[nic][vni];
-                    MPIDI_OFI_CALL(fi_av_remove(av, &addr, 1, 0ULL), avmap);
-                }
-            }
-        }
         /* The address may be given to another process, whose messages start at number 0 again. */
         for (int nic = 0; nic < num_nics; nic++) {
             for (int vni = 0; vni < num_vnis; vni++) {

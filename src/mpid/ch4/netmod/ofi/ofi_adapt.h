@@ -1,7 +1,5 @@
 /*
- * How active messages over libfabric name their sender, for their sequence numbers.  A launch uses the
- * sender's index in its own address vector, which is the same in all processes; processes of different
- * expansions would collide there, so those of an elastic job use their number in the job.
+ * What upstream's files of the netmod ask of ofi_adapt.c.
  */
 
 #ifndef OFI_ADAPT_H_INCLUDED
@@ -10,11 +8,19 @@
 #include "ofi_impl.h"
 #include "../../src/ch4_adapt.h"
 
+/* How active messages over libfabric name their sender, for their sequence numbers.  A launch uses the
+ * sender's index in its own address vector, which is the same in all processes; processes of different
+ * expansions would collide there, so those of an elastic job use their number in the job. */
 MPL_STATIC_INLINE_PREFIX fi_addr_t MPIDI_OFI_am_source(int nic, int vni)
 {
     if (MPIDI_Adapt_am_source)
         return MPIDI_Adapt_am_source + vni * MPIDI_OFI_MAX_NICS + nic;
     return MPIDI_OFI_rank_to_phys(MPIR_Process.rank, nic, vni, vni);
 }
+
+/* The address of a process outside the world (MPI_Comm_spawn, MPI_Comm_connect) has been inserted in
+ * the first context's vector, at addr: in an elastic job it goes into those of the other contexts, too,
+ * so that all remain alike. */
+int MPIDI_OFI_adapt_insert_elsewhere(const void *name, fi_addr_t addr);
 
 #endif /* OFI_ADAPT_H_INCLUDED */

@@ -1,0 +1,32 @@
+/*
+ * Memory of other processes that is mapped directly (XPMEM, GPU IPC) is for rigid programs.  What these modules know of
+ * the host's processes is made at launch and goes by local rank, so an adaptive process does without them: its messages
+ * go through the shared memory that adaptations rebuild.  It gives nobody a handle and has no tables.
+ */
+
+#ifndef IPC_ADAPT_H_INCLUDED
+#define IPC_ADAPT_H_INCLUDED
+
+#include "ipc_types.h"
+#include "../../../src/ch4_adapt.h"
+
+/* Whether the modules are to be left alone; asked at initialisation. */
+MPL_STATIC_INLINE_PREFIX bool MPIDI_IPC_adapt_disable(void)
+{
+    if (!MPIDI_Adapt_am_source)
+        return false;
+    MPIR_CVAR_CH4_XPMEM_ENABLE = 0;
+    return true;
+}
+
+/* Whether a GPU's buffer is sent like any other; its attributes say so then. */
+MPL_STATIC_INLINE_PREFIX bool MPIDI_IPC_adapt_attr(MPIDI_IPCI_ipc_attr_t * ipc_attr)
+{
+    if (!MPIDI_Adapt_am_source)
+        return false;
+    ipc_attr->ipc_type = MPIDI_IPCI_TYPE__NONE;
+    ipc_attr->threshold.send_lmt_sz = MPIR_AINT_MAX;
+    return true;
+}
+
+#endif /* IPC_ADAPT_H_INCLUDED */
