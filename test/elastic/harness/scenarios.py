@@ -121,6 +121,14 @@ def under_valgrind(run: TestRun) -> None:
         run.check(not text, "\n".join(text.splitlines()[:40]))
 
 
+@scenario
+def finds(run: TestRun) -> None:
+    """The test is told to make the very mistake that it looks for, and must find it."""
+    job = run.mpiexec()
+    run.check(job.wait() != 0, "the mistake was not found")
+    checks.patterns(run, job.err, run.test.errors, "standard error")
+
+
 # ---- surroundings, output, input ----------------------------------------------------------------
 
 

@@ -287,6 +287,15 @@ def drawn_over_hosts(run: HostRun) -> None:
     launch(run, 3, "h1,h2,h3,h4", schedule.draw(run.setting.seed, 3, 20, 1, 7))
 
 
+@case("C9", nodes=2, full=True, deadline_s=1800)
+def leak_over_hosts(run: HostRun) -> None:
+    """Four to six processes on two hosts, three hundred adaptations."""
+    words = ["-launcher", "ssh", "-hosts", "h1:3,h2:3", "--adapt-policy", "increase-decrease", "--adapt-range", "4:6"]
+    job = run.mpiexec([*words, "--adapt-interval", "0"], ["--epochs", "300", "--warm", "40", "--smallest", "4"], 4, "leak")
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    checks.pass_line(run, job, 300, 4)
+
+
 @case("C9", full=True, deadline_s=600)
 def descriptors_over_hosts(run: HostRun) -> None:
     """mpiexec keeps no descriptor for a host that came and went, and never waits for ssh."""

@@ -21,7 +21,7 @@ from . import backend_hosts, backend_slurm, backend_slurm_mix, cases, faults, ne
 from .cases import Case
 from .hostrun import HostRun
 
-PROGRAMS = {"cycle", "serve", "hold", "new_world", "window_pt2pt", "window_coll", "window_rma"}
+PROGRAMS = {"cycle", "serve", "hold", "new_world", "window_pt2pt", "window_coll", "window_rma", "leak"}
 SOURCES = Path(__file__).resolve().parent.parent.parent / "programs"
 
 
