@@ -17,6 +17,7 @@
 #include <time.h>
 
 typedef int MPI_Comm, MPI_Info, MPI_File;
+typedef int MPIX_Adapt_sizes_function(int size, void *extra_state);
 #define MPI_INFO_NULL 0
 enum { MPI_SUCCESS, MPI_ERR_OTHER };
 enum { MPI_ADAPT_FALSE, MPI_ADAPT_TRUE };
