@@ -128,8 +128,9 @@ int MPIR_ROMIO_Adapt_file_error(MPI_File file, const char *function, int line);
 int MPID_Adapt_card(void **card, int *bytes);
 /* Unique number of this process in the job, before MPI is initialised. */
 void MPID_Adapt_set_uid(unsigned uid);
-/* Lowest joining process of a host: makes the segment for local_size processes. */
-int MPID_Adapt_make_segment(int local_size, int *fd, size_t * bytes);
+/* Lowest joining process of a host: makes the segment for local_size processes, and says how to find it. */
+struct pmi_adapt_host;
+int MPID_Adapt_make_segment(int local_size, struct pmi_adapt_host *segment);
 /* What begin needs and can be made before it, unnoticed: the addresses of the union of all processes,
  * the host's new segment.  Once for a plan; after an error nothing is left. */
 int MPID_Adapt_ahead(const struct pmi_adapt_plan *plan, int index);

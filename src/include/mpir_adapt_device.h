@@ -7,6 +7,7 @@
 #define MPIR_ADAPT_DEVICE_H_INCLUDED
 
 struct pmi_adapt_plan;
+struct MPIR_Comm;
 
 /* Settings that must be there before MPI is initialised, in a process that may take part in adaptations;
  * and their end, after it has been. */
@@ -22,5 +23,16 @@ int MPID_Adapt_is_greeted(const struct pmi_adapt_plan *plan);
 
 /* After MPID_Adapt_prepare on a joining process: makes the communicators of the window, which needs nobody else. */
 int MPID_Adapt_make_comms(const struct pmi_adapt_plan *plan, int index);
+
+/* Once, after MPI is initialised: context ids of an adaptive process (mpir_adapt_context.h). */
+int MPID_Adapt_init_contexts(void);
+
+/* Commit of `epoch`, when nobody communicates on the ending communicators any more and they are all there: throws
+ * away the messages on them that have come and that nobody received, and tells each to `note` (may be NULL).
+ * source is a rank of the communicator (of the remote group, if it has one).  A message that is still on its way
+ * is not told; it never matches. */
+typedef void (*MPID_Adapt_unreceived_fn) (struct MPIR_Comm * comm, int source, int tag,
+                                          void *context);
+int MPID_Adapt_discard_unreceived(unsigned epoch, MPID_Adapt_unreceived_fn note, void *context);
 
 #endif /* MPIR_ADAPT_DEVICE_H_INCLUDED */

@@ -389,7 +389,7 @@ static void join_world(void)
 {
     set_phase(PMI_ADAPT_PHASE_JOINING);
     fail_here("ready", join_epoch);
-    say("cmd=adapt_ready epoch=%u segment=%d:%d:%d\n", join_epoch, (int) getpid(), 77, 4096);
+    say("cmd=adapt_ready epoch=%u segment=%d:%d:%d:%d:%d:%d\n", join_epoch, (int) getpid(), 77, 4096, 1, 2, 3);
     last_epoch = join_epoch - 1;
     for (int prepared = 0;;) {
         uint32_t seen = load32(&board->wake);

@@ -4,10 +4,12 @@ AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/adapt
 
 noinst_HEADERS += \
     src/include/mpir_adapt.h \
+    src/include/mpir_adapt_context.h \
     src/include/mpir_adapt_device.h \
     src/mpi/adapt/adapt.h \
     src/mpid/ch4/src/ch4_adapt.h \
     src/mpid/ch4/src/ch4_adapt_ahead.h \
+    src/mpid/ch4/src/ch4_adapt_unexpected.h \
     src/mpid/ch4/netmod/ofi/ofi_adapt.h \
     src/mpid/common/shm/mpidu_crowded.h \
     src/mpid/common/shm/mpidu_init_shm_adapt.h \
@@ -24,11 +26,14 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_probe.c \
     src/mpi/adapt/adapt_pvars.c \
     src/mpi/adapt/adapt_sizes.c \
+    src/mpi/adapt/adapt_unable.c \
     src/mpi/adapt/adapt_unreceived.c \
     src/mpi/adapt/adapt_window.c \
     src/mpid/ch4/src/ch4_adapt.c \
     src/mpid/ch4/src/ch4_adapt_ahead.c \
     src/mpid/ch4/src/ch4_adapt_handles.c \
+    src/mpid/ch4/src/ch4_adapt_unexpected.c \
     src/mpid/ch4/netmod/ofi/ofi_adapt.c \
+    src/mpid/ch4/netmod/ofi/ofi_adapt_unexpected.c \
     src/mpid/ch4/shm/posix/posix_adapt.c \
     src/mpid/common/shm/mpidu_crowded.c

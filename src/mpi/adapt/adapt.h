@@ -47,6 +47,7 @@ typedef struct {
     unsigned uid;
     unsigned join_epoch;        /* 0: process of the launch */
     int pre, local_pre;         /* joining only: pre-existing processes, those of this host */
+    uint64_t daemon_pid_namespace;
 
     /* pending adaptation; the plan may be withdrawn and replaced until the process is told */
     struct pmi_adapt_plan *plan;        /* a copy, NULL: not known */
@@ -69,6 +70,8 @@ int MPIR_Adapt_tell_daemon(const char *format, ...) ATTRIBUTE((format(printf, 1,
 /* Sleeps until the board's `wake` differs from seen, for at most some milliseconds (fewer if others
  * may be connecting to this process); then makes progress, so that nobody ever depends on a sleeper. */
 int MPIR_Adapt_board_wait(uint32_t seen);
+/* Number of this process' pid namespace, 0: not known. */
+uint64_t MPIR_Adapt_pid_namespace(void);
 /* How far this process is, for reports of the step manager (who is behind, who hangs in the window). */
 void MPIR_Adapt_set_phase(enum pmi_adapt_phase phase);
 
@@ -86,6 +89,15 @@ void MPIR_Adapt_end_plan(void);
 int MPIR_Adapt_tidy(void);
 /* MPI_Finalize: gives back whatever has been prepared or is left. */
 int MPIR_Adapt_forget(void);
+
+/* ---- adapt_unable.c ---- */
+/* Why, in words: the last line of an error's text, which is put into `text`. */
+const char *MPIR_Adapt_reason_of(int mpi_errno, char *text, int bytes);
+/* This process cannot take part, for the reason that the error code tells: the adaptation is withdrawn if
+ * the world has not been told yet. */
+void MPIR_Adapt_report_unable(unsigned epoch, int mpi_errno);
+/* The same for a joining process, which waits for its end; returns if it is too late for a withdrawal. */
+void MPIR_Adapt_await_removal(int mpi_errno);
 
 /* ---- adapt_unreceived.c ---- */
 

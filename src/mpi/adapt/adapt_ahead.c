@@ -4,8 +4,8 @@
  * commit.  Both are done by probes that answer FALSE; the process is not changed in any way that
  * the program or its peers could notice.
  *
- * Nothing depends on it having been done: a process that has not probed in time (or whose preparation
- * failed) does in begin what is missing, and there an error is reported.  A plan that is withdrawn is
+ * Nothing depends on it having been done: a process that has not probed in time does in begin what is
+ * missing.  Where it fails the daemon is told, and the adaptation is withdrawn.  A plan that is withdrawn is
  * forgotten by the next probe, which finds another serial number on the board, or none.
  *
  * Inside the library's critical section.  SPEC P1, P5, P7, C9.
@@ -152,10 +152,13 @@ void MPIR_Adapt_look_ahead(void)
 
     if (take_plan(epoch) != MPI_SUCCESS || !MPIR_Adapt.plan || MPIR_Adapt.prepared)
         return;
-    /* What fails here is tried again in begin, and reported there. */
     MPIR_Adapt.prepared = 1;
-    if (MPID_Adapt_ahead(MPIR_Adapt.plan, MPIR_Process.rank) != MPI_SUCCESS)
+    int mpi_errno = MPID_Adapt_ahead(MPIR_Adapt.plan, MPIR_Process.rank);
+    if (mpi_errno) {
+        /* If it is too late it is tried again in begin. */
+        MPIR_Adapt_report_unable(epoch, mpi_errno);
         return;
+    }
     if (MPID_Adapt_greet(MPIR_Adapt.plan, MPIR_Process.rank))
         (void) MPIR_Adapt_report_prepared(epoch);
     else

@@ -22,19 +22,31 @@ MPIR_Adapt_t MPIR_Adapt = {.board_fd = -1 };
 
 int PMIU_Adapt_send(const char *line, int length);
 
-/* The number behind "name=" in the environment variable's text; -1 where it is missing. */
-static long env_field(const char *text, const char *name)
+/* The number behind "name=" in the environment variable's text; -1 where it is missing or too large. */
+static int64_t env_number(const char *text, const char *name, int64_t max)
 {
     size_t length = strlen(name);
 
     for (const char *p = text; (p = strstr(p, name)) != NULL; p += length) {
         if ((p == text || p[-1] == ' ') && p[length] == '=') {
             char *end;
-            long value = strtol(p + length + 1, &end, 10);
-            return (end > p + length + 1 && value >= 0 && value <= INT_MAX) ? value : -1;
+            long long value = strtoll(p + length + 1, &end, 10);
+            return (end > p + length + 1 && value >= 0 && value <= max) ? value : -1;
         }
     }
     return -1;
+}
+
+static long env_field(const char *text, const char *name)
+{
+    return (long) env_number(text, name, INT_MAX);
+}
+
+uint64_t MPIR_Adapt_pid_namespace(void)
+{
+    struct stat status;
+
+    return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
 }
 
 static int map_board(int fd, long slot)
@@ -80,6 +92,7 @@ void MPIR_Adapt_board_open(void)
     MPIR_Adapt.join_epoch = (unsigned) MPL_MAX(env_field(text, "epoch"), 0);
     MPIR_Adapt.pre = (int) MPL_MAX(env_field(text, "pre"), 0);
     MPIR_Adapt.local_pre = (int) MPL_MAX(env_field(text, "local_pre"), 0);
+    MPIR_Adapt.daemon_pid_namespace = (uint64_t) MPL_MAX(env_number(text, "pidns", INT64_MAX), 0);
 }
 
 void MPIR_Adapt_board_close(void)

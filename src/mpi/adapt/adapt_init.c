@@ -22,7 +22,8 @@ static int register_adaptive(void)
     for (int i = 0; i < bytes; i++)
         snprintf(hex + 2 * i, 3, "%02x", card[i]);
 
-    mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_init mode=adaptive card=%s", hex);
+    mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_init mode=adaptive pidns=%" PRIu64 " card=%s",
+                                       MPIR_Adapt_pid_namespace(), hex);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -42,7 +43,8 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
     if (MPIR_Adapt.control) {
         MPID_Adapt_set_uid(MPIR_Adapt.uid);
         MPID_Adapt_before_init();
-        MPL_shm_nameless = 1;
+        /* Where each process is in a container of its own, the others do not find it in /proc. */
+        MPL_shm_nameless = MPIR_Adapt_pid_namespace() == MPIR_Adapt.daemon_pid_namespace;
     }
     MPIR_Adapt.state = MPIR_ADAPT_STATE__ALONE;
 
@@ -57,6 +59,8 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
         goto fn_exit;
     }
 
+    mpi_errno = MPID_Adapt_init_contexts();
+    MPIR_ERR_CHECK(mpi_errno);
     if (MPIR_Adapt.join_epoch) {
         *local_status = MPI_ADAPT_STATUS_JOINING;
         MPIR_Adapt.state = MPIR_ADAPT_STATE__JOINING;

@@ -29,6 +29,18 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
+/* Too late for a call to fail and change nothing: others have gone on and rely on this process. */
+static void ATTRIBUTE((noreturn)) end_job(const char *call, int mpi_errno)
+{
+    char stack[MPI_MAX_ERROR_STRING], text[2 * MPI_MAX_ERROR_STRING];
+
+    snprintf(text, sizeof(text), "Adaptation %u cannot be completed, the job ends: %s: %s",
+             MPIR_Adapt.epoch + 1, call,
+             MPIR_Adapt_reason_of(mpi_errno, stack, sizeof(stack)));
+    MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, mpi_errno, text);
+    exit(1);                    /* MPID_Abort has no return, but does not say so */
+}
+
 static int my_index(void)
 {
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__JOINING)
@@ -36,24 +48,65 @@ static int my_index(void)
     return MPIR_Process.rank;
 }
 
-/* Steps 2 and 3: a joining process makes itself known and waits for the others.  The lowest joining
- * process of each host brings the shared memory of the host's future processes. */
+/* The lowest joining process of each host brings the shared memory of the host's future processes. */
+static int report_ready(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct pmi_adapt_host segment;
+
+    if (MPIR_Process.local_rank == 0) {
+        mpi_errno = MPID_Adapt_make_segment(MPIR_Adapt.local_pre + MPIR_Process.local_size,
+                                            &segment);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_ready epoch=%u segment=%u:%u:%" PRIu64 ":%"
+                                           PRIu64 ":%" PRIu64 ":%" PRIu64, MPIR_Adapt.join_epoch,
+                                           segment.segment_pid, segment.segment_fd,
+                                           segment.segment_bytes, segment.segment_device,
+                                           segment.segment_inode, segment.segment_nonce);
+    } else {
+        mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_ready epoch=%u", MPIR_Adapt.join_epoch);
+    }
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Nobody else gets the plan before all joining processes have said that they have prepared.  A message from
+ * a process whose address becomes known while its connection is made matches no receive that is posted
+ * already: libfabric takes the sender of such a connection for unknown (directed receive). */
+static int prepare_joining(int index)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    mpi_errno = MPIR_Adapt_need_plan(MPIR_Adapt.join_epoch);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPID_Adapt_prepare(MPIR_Adapt.plan, index);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Adapt_report_prepared(MPIR_Adapt.join_epoch);
+    MPIR_ERR_CHECK(mpi_errno);
+    /* For the first time in its life, so that it takes longer than the others' begin. */
+    mpi_errno = MPID_Adapt_make_comms(MPIR_Adapt.plan, index);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Steps 2 and 3: a joining process makes itself known and waits for the others. */
 static int wait_for_window(void)
 {
     int mpi_errno = MPI_SUCCESS;
     struct pmi_adapt_control *control = MPIR_Adapt.control;
-    int index = my_index(), fd = -1;
-    size_t bytes;
+    int index = my_index();
 
-    if (MPIR_Process.local_rank == 0) {
-        mpi_errno = MPID_Adapt_make_segment(MPIR_Adapt.local_pre + MPIR_Process.local_size,
-                                            &fd, &bytes);
-        MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_ready epoch=%u segment=%d:%d:%zu",
-                                           MPIR_Adapt.join_epoch, (int) getpid(), fd, bytes);
-    } else {
-        mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_ready epoch=%u", MPIR_Adapt.join_epoch);
-    }
+    mpi_errno = report_ready();
+    if (mpi_errno)
+        MPIR_Adapt_await_removal(mpi_errno);
     MPIR_ERR_CHECK(mpi_errno);
 
     /* The plan comes when all joining processes are ready, the agreement some time later: the
@@ -63,18 +116,9 @@ static int wait_for_window(void)
         uint32_t wake = __atomic_load_n(&control->wake, __ATOMIC_ACQUIRE);
         if (!prepared &&
             __atomic_load_n(&control->plan_epoch, __ATOMIC_ACQUIRE) == MPIR_Adapt.join_epoch) {
-            mpi_errno = MPIR_Adapt_need_plan(MPIR_Adapt.join_epoch);
-            MPIR_ERR_CHECK(mpi_errno);
-            mpi_errno = MPID_Adapt_prepare(MPIR_Adapt.plan, index);
-            MPIR_ERR_CHECK(mpi_errno);
-            /* Nobody else gets the plan before all joining processes have said this.  A message from
-             * a process whose address becomes known while its connection is made matches no receive
-             * that is posted already: libfabric takes the sender of such a connection for unknown
-             * (directed receive). */
-            mpi_errno = MPIR_Adapt_report_prepared(MPIR_Adapt.join_epoch);
-            MPIR_ERR_CHECK(mpi_errno);
-            /* For the first time in its life, so that it takes longer than the others' begin. */
-            mpi_errno = MPID_Adapt_make_comms(MPIR_Adapt.plan, index);
+            mpi_errno = prepare_joining(index);
+            if (mpi_errno)
+                MPIR_Adapt_await_removal(mpi_errno);
             MPIR_ERR_CHECK(mpi_errno);
             prepared = true;
         }
@@ -128,6 +172,8 @@ int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
     MPL_wtime(&start);
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__JOINING) {
         mpi_errno = wait_for_window();
+        if (mpi_errno)
+            end_job("MPI_Comm_adapt_begin", mpi_errno);
         MPIR_Adapt_count_joining_wait(MPIR_Adapt_seconds_since(start));
         MPL_wtime(&start);
     } else {
@@ -136,7 +182,8 @@ int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
     MPIR_ERR_CHECK(mpi_errno);
 
     mpi_errno = MPID_Adapt_begin(MPIR_Adapt.plan, index, &intercomm_ptr, &new_world_ptr);
-    MPIR_ERR_CHECK(mpi_errno);
+    if (mpi_errno)
+        end_job("MPI_Comm_adapt_begin", mpi_errno);
 
     *intercomm = intercomm_ptr ? intercomm_ptr->handle : MPI_COMM_NULL;
     *new_comm_world = new_world_ptr ? new_world_ptr->handle : MPI_COMM_NULL;
@@ -222,11 +269,41 @@ static int close_window(void)
     int pending = MPIR_Adapt_check_pending(), with_pending = 0;
 
     mpi_errno = MPID_Adapt_agree(pending ? my_index() + 1 : 0, &with_pending);
-    MPIR_ERR_CHECK(mpi_errno);
+    if (mpi_errno)              /* the others wait for this process, or have not waited */
+        end_job("MPI_Comm_adapt_commit", mpi_errno);
     mpi_errno = pending;
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP1(with_pending, mpi_errno, MPI_ERR_PENDING, "**adaptpendingother",
                          "**adaptpendingother %d", with_pending - 1);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* All of it but what the delete callbacks of attributes say, whose first error is returned: too late to stay in
+ * the window for that. */
+static int end_window(unsigned epoch, int *callback_errno)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    *callback_errno = MPIR_Adapt_delete_attributes();
+    mpi_errno = MPIR_Adapt_drop_unreceived(epoch);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Adapt_release_handles(epoch);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPID_Adapt_commit(MPIR_Adapt.plan, my_index());
+    MPIR_ERR_CHECK(mpi_errno);
+
+    /* The counter restarts before the daemon can learn of the commit and freeze anew. */
+    MPIR_Adapt.count = 0;
+    __atomic_store_n(&MPIR_Adapt.slot->count, 0, __ATOMIC_RELEASE);
+    MPIR_Adapt_end_plan();
+    MPIR_Adapt.epoch = epoch;
+    MPIR_Adapt_set_phase(MPIR_Adapt.leaving ? PMI_ADAPT_PHASE_NONE : PMI_ADAPT_PHASE_RUNNING);
+    mpi_errno = report_committed(epoch);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -248,30 +325,18 @@ int MPIR_Comm_adapt_commit_impl(void)
     if (mpi_errno)
         MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_WINDOW);
     MPIR_ERR_CHECK(mpi_errno);
-    /* Too late to stay in the window: the commit goes on, and the callback's error is returned. */
-    int callback_errno = MPIR_Adapt_delete_attributes();
-    mpi_errno = MPIR_Adapt_drop_unreceived(epoch);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Adapt_release_handles(epoch);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPID_Adapt_commit(MPIR_Adapt.plan, my_index());
-    MPIR_ERR_CHECK(mpi_errno);
-
-    /* The counter restarts before the daemon can learn of the commit and freeze anew. */
-    MPIR_Adapt.count = 0;
-    __atomic_store_n(&MPIR_Adapt.slot->count, 0, __ATOMIC_RELEASE);
-    MPIR_Adapt_end_plan();
-    MPIR_Adapt.epoch = epoch;
-    MPIR_Adapt_set_phase(MPIR_Adapt.leaving ? PMI_ADAPT_PHASE_NONE : PMI_ADAPT_PHASE_RUNNING);
-    mpi_errno = report_committed(epoch);
-    MPIR_ERR_CHECK(mpi_errno);
+    int callback_errno;
+    mpi_errno = end_window(epoch, &callback_errno);
+    if (mpi_errno)
+        end_job("MPI_Comm_adapt_commit", mpi_errno);
 
     MPIR_Adapt_count_standstill(MPIR_Adapt_seconds_since(start));
     MPIR_Adapt_count_commit();
 
     if (MPIR_Adapt.leaving) {
         mpi_errno = leave(epoch);
-        MPIR_ERR_CHECK(mpi_errno);
+        if (mpi_errno)
+            end_job("MPI_Comm_adapt_commit", mpi_errno);
     }
     mpi_errno = callback_errno;
     MPIR_ERR_CHECK(mpi_errno);

@@ -1,9 +1,10 @@
 /*
  * Shared segments that end with their processes, whatever ends these.  MPL's segments are files of /dev/shm
  * whose names are removed when all have attached; who is killed before that leaves the file.  Where
- * MPL_shm_nameless is set, a new segment is a memfd, and its handle the path of the creator's descriptor,
- * /proc/PID/fd/N, which others of the same user open like any file.  The creator keeps the descriptor until
- * MPL_shm_seg_remove.  Hooks of mpl_shm_mmap.c.
+ * MPL_shm_nameless is set, a new segment is a memfd, and its handle the path of the creator's descriptor and
+ * the file that it is, /proc/PID/fd/N:DEVICE:INODE, which others of the same user open like any file.  In
+ * another pid namespace that path is somebody else's file, which is refused.  The creator keeps the descriptor
+ * until MPL_shm_seg_remove.  Hooks of mpl_shm_mmap.c.
  */
 
 #ifndef MPL_SHM_NAMELESS_H_INCLUDED
@@ -14,11 +15,41 @@
 /* Set before the first segment is made; processes of both kinds can attach to each other's. */
 extern int MPL_shm_nameless;
 
-#ifdef MPL_USE_MMAP_SHM
-
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* Opens a regular file for reading and writing if it is the one with this device and inode; else -1 and
+ * ESTALE.  Nothing is opened before it has been looked at. */
+static inline int MPL_shm_open_identified(const char *path, unsigned long long device,
+                                          unsigned long long inode)
+{
+    struct stat status;
+    char self[40];
+    int fd = -1;
+
+    int look = open(path, O_PATH | O_CLOEXEC);
+    if (look < 0)
+        return -1;
+    if (fstat(look, &status) == 0) {
+        if (S_ISREG(status.st_mode) && status.st_dev == device && status.st_ino == inode) {
+            snprintf(self, sizeof(self), "/proc/self/fd/%d", look);
+            fd = open(self, O_RDWR | O_CLOEXEC);
+        } else {
+            errno = ESTALE;
+        }
+    }
+    int why = errno;
+    close(look);
+    errno = why;
+    return fd;
+}
+
+#ifdef MPL_USE_MMAP_SHM
 
 /* In the flags of the creator's handle. */
 #define MPLI_SHM_FLAG_NAMELESS 0x10000
@@ -28,6 +59,7 @@ extern int MPL_shm_nameless;
 static inline int MPLI_shm_nameless_create(MPL_shm_hnd_t hnd, intptr_t bytes)
 {
     char path[MPLI_SHM_GHND_SZ];
+    struct stat status;
 
     if (!MPL_shm_nameless)
         return 0;
@@ -37,15 +69,29 @@ static inline int MPLI_shm_nameless_create(MPL_shm_hnd_t hnd, intptr_t bytes)
     if (fd < 0)
         return 0;
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) getpid(), fd);
-    if (ftruncate(fd, bytes) || access(path, R_OK | W_OK) ||
+    if (ftruncate(fd, bytes) || access(path, R_OK | W_OK) || fstat(fd, &status) ||
         MPLI_shm_ghnd_alloc(hnd, MPL_MEM_SHM) != MPL_SUCCESS) {
         close(fd);
         return 0;
     }
+    snprintf(path + strlen(path), sizeof(path) - strlen(path), ":%llx:%llx",
+             (unsigned long long) status.st_dev, (unsigned long long) status.st_ino);
     MPLI_shm_ghnd_set_by_val(hnd, "%s", path);
     MPLI_shm_lhnd_set(hnd, fd);
     hnd->flag |= MPLI_SHM_FLAG_NAMELESS;
     return 1;
+}
+
+/* Opens a segment of either kind by its handle. */
+static inline int MPLI_shm_nameless_open(const char *handle)
+{
+    char path[MPLI_SHM_GHND_SZ];
+    unsigned long long device, inode;
+
+    /* the path's own characters are neither colons nor spaces */
+    if (sscanf(handle, "%49[^:]:%llx:%llx", path, &device, &inode) != 3)
+        return open(handle, O_RDWR);
+    return MPL_shm_open_identified(path, device, inode);
 }
 
 /* Whether the handle's descriptor is what holds a segment. */

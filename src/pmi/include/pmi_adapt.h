@@ -20,7 +20,7 @@
 
 /* ---- environment ---------------------------------------------------------------------------- */
 
-/* PMI_ADAPT="version=3 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2"
+/* PMI_ADAPT="version=3 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 pidns=4026531836"
  *   version    of this interface
  *   fd         descriptor of the board (a memfd inherited from the daemon)
  *   slot       index of this process' slot on that board
@@ -29,6 +29,7 @@
  *   epoch      0 for a process of the launch (status NEW); else the epoch that it joins in (JOINING)
  *   pre        number of pre-existing processes (joining only, else 0)
  *   local_pre  how many of those are on this host (joining only, else 0)
+ *   pidns      the daemon's pid namespace (inode of /proc/self/ns/pid; 0: not known)
  * Processes made by MPI_Comm_spawn do not get it.  A process checks that the board's group name is
  * the name of its own PMI key-value space, so that a variable inherited by accident is ignored. */
 #define PMI_ADAPT_ENV "PMI_ADAPT"
@@ -37,11 +38,13 @@
 /* ---- wire commands, process to daemon (PMI-1 lines) ------------------------------------------ */
 /* None of them is answered: the answer, where there is one, appears on the board.
  *   cmd=adapt_init mode=rigid
- *   cmd=adapt_init mode=adaptive card=<hex>      network addresses of this process
- *   cmd=adapt_ready epoch=E [segment=<pid>:<fd>:<bytes>]
+ *   cmd=adapt_init mode=adaptive pidns=<inode> card=<hex>
+ *                                      pid namespace and network addresses of this process
+ *   cmd=adapt_ready epoch=E [segment=<pid>:<fd>:<bytes>:<device>:<inode>:<nonce>]
  *                                      a joining process waits in begin; the lowest joining rank of
  *                                      each host names the shared segment that it made for the host's
- *                                      future membership (open /proc/<pid>/fd/<fd>)
+ *                                      future membership (open /proc/<pid>/fd/<fd>, if it is that file)
+ *   cmd=adapt_unable epoch=E why=<hex> this process cannot prepare for the plan, for this reason
  *   cmd=adapt_prepared epoch=E         sent by the process that was the last of its board to prepare for
  *                                      the plan: a joining one must (others may talk to it then), one
  *                                      that was there before does if it probes early enough; by joining
@@ -154,6 +157,8 @@ struct pmi_adapt_member {
 struct pmi_adapt_host {
     uint32_t segment_pid, segment_fd;   /* pid 0: nobody joins on this host, no new segment */
     uint64_t segment_bytes;
+    /* which file that descriptor must be, and the number written in it: whoever opens it looks first */
+    uint64_t segment_device, segment_inode, segment_nonce;
 };
 
 #endif /* PMI_ADAPT_H_INCLUDED */

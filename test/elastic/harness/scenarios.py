@@ -767,3 +767,109 @@ def two_nics(run: TestRun) -> None:
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
     run.check("num_nics: 2" in job.lines, "MPI did not use two interfaces")
     checks.pass_line(run, job, len(run.test.changes), run.test.final_size)
+
+
+# ---- faults -------------------------------------------------------------------------------------
+
+
+@scenario
+def unable(run: TestRun) -> None:
+    """P7: a process that cannot prepare withdraws the adaptation, with its reason; the next one goes through."""
+    job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    run.check("FAILED" in job.lines, "the fault was not reached")
+    ends = [e for e in run.events() if e["event"] in ("withdrawn", "failed", "committed")]
+    run.check([e["event"] for e in ends] == ["withdrawn", "committed"], f"ended as {ends}")
+    reason = ends[0]["reason"]
+    run.check("rank 0" in reason and "Could not map" in reason, f"the reason is: {reason}")
+    checks.pass_line(run, job, 1, 3)
+
+
+def _fault(run: TestRun, where: str, number: int) -> bool:
+    """One run with the number'th allocation of libmpi failing in this call; whether it was reached."""
+    arguments = ["--epochs", "1", "--where", where, "--fail", str(number)]
+    job = run.mpiexec(arguments=arguments)
+    code, said = job.wait(), f"allocation {number} in {where}"
+    if code == 0:
+        checks.pass_line(run, job, 1, 4)
+        run.check(("FAILED" in job.lines) != ("MISSED" in job.lines), f"{said}: no word of it")
+        return "FAILED" in job.lines
+    messages = re.findall(r"Adaptation 1 cannot be completed", job.err)
+    run.check(len(messages) == 1, f"{said}: exit code {code}, {len(messages)} messages")
+    return True
+
+
+@scenario
+def faults(run: TestRun, where: str, *numbers: str) -> None:
+    """A call that cannot get its memory fails and changes nothing, or ends the job with one message.  The numbers are of
+    allocations of ours; those of MPICH's communicators, which come later, are not all checked by MPICH."""
+    reached = [number for number in numbers if _fault(run, where, int(number))]
+    run.check(reached, "no fault was reached")
+
+
+# ---- containers ---------------------------------------------------------------------------------
+
+PID_NAMESPACE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+
+
+def _need_namespaces(run: TestRun) -> None:
+    """Skips where this user must not make pid namespaces."""
+    probe = run.start([*PID_NAMESPACE, "true"])
+    if probe.wait() != 0:
+        raise Skip("no pid namespaces for this user: " + probe.err.strip())
+
+
+@scenario
+def container(run: TestRun) -> None:
+    """Everything of the host in one pid namespace, in which the pids are others than outside."""
+    _need_namespaces(run)
+    mpiexec = str(run.setting.prefix / "bin" / "mpiexec")
+    count = str(run.test.processes)
+    job = run.start(
+        [*PID_NAMESPACE, mpiexec, "-n", count, *run.test.options, run.program()]
+        + run.test.arguments
+    )
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    checks.pass_line(run, job, len(run.test.changes), 3)
+
+
+@scenario
+def container_shared(run: TestRun) -> None:
+    """The processes in one pid namespace, mpiexec and the node daemons outside of it."""
+    _need_namespaces(run)
+    holder = run.start([*PID_NAMESPACE, "sleep", "infinity"])
+    children = Path(f"/proc/{holder.process.pid}/task/{holder.process.pid}/children")
+    pid = run.await_value(lambda: children.read_text().split(), "process in the container")[0]
+    arguments = ["--target", pid, "--pid", "--mount", run.program(), *run.test.arguments]
+    job = run.mpiexec(arguments=arguments, program=shutil.which("nsenter"))
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    checks.pass_line(run, job, len(run.test.changes), 3)
+    holder.stop()
+
+
+@scenario
+def container_each(run: TestRun) -> None:
+    """P7: a pid namespace for each process.  Growing on a host is withdrawn, with its reason; shrinking works."""
+    _need_namespaces(run)
+    options = [*run.test.options, "--adapt-log", str(run.log_path)]
+    arguments = [*PID_NAMESPACE[1:], run.program(), *run.test.arguments]
+    job = run.mpiexec(options, arguments, program=shutil.which("unshare"))
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    ends = [e for e in run.events() if e["event"] in ("withdrawn", "failed", "committed")]
+    run.check([e["event"] for e in ends] == ["withdrawn", "committed"], f"ended as {ends}")
+    run.check("pid namespaces" in ends[0]["reason"], f"the reason is: {ends[0]['reason']}")
+    checks.pass_line(run, job, 1, 1)
+
+
+@scenario
+def foreign_descriptor(run: TestRun) -> None:
+    """P7: what is not the shared memory that was named is left alone."""
+    victim, content = run.work / "victim", bytes(range(256)) * 64
+    victim.write_bytes(content)
+    job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
+    reason = run.await_event("withdrawn")["reason"]
+    run.check("Could not open the shared memory" in reason, f"the reason is: {reason}")
+    run.check(victim.read_bytes() == content, "the file was written to")
+    (run.work / "stop").touch()
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    checks.pass_line(run, job, 0, 2)

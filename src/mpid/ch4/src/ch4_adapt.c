@@ -7,6 +7,7 @@
 #include "mpidimpl.h"
 #include "mpidu_init_shm_adapt.h"
 #include "ch4_adapt_ahead.h"
+#include "ch4_adapt_unexpected.h"
 #include "mpir_adapt.h"
 #include "mpir_adapt_device.h"
 #include "pmi_adapt.h"
@@ -93,7 +94,7 @@ static bool is_seen(void *const *seen, int n, const void *table)
 
 struct renumber_comms {
     struct renumbering r;
-    void **seen;
+    void **seen;                /* room for the maps of all communicators */
     int n_seen, max_seen;
 };
 
@@ -108,11 +109,7 @@ static void renumber_once(MPIDI_rank_map_t * map, struct renumber_comms *all)
     if (table) {
         if (is_seen(all->seen, all->n_seen, table))
             return;
-        if (all->n_seen == all->max_seen) {
-            all->max_seen = 2 * all->max_seen + 16;
-            all->seen = MPL_realloc(all->seen, all->max_seen * sizeof(void *), MPL_MEM_ADDRESS);
-            MPIR_Assertp(all->seen);
-        }
+        MPIR_Assert(all->n_seen < all->max_seen);
         all->seen[all->n_seen++] = table;
     }
     renumber_map(map, &all->r);
@@ -167,19 +164,40 @@ static void renumber_windows(void)
     }
 }
 
-/* All communicators (world only if given), groups and windows of this process. */
-static void renumber_all(MPIR_Comm * world, const int *new_index, int size,
-                         const struct pmi_adapt_plan *plan)
-{
-    struct renumber_comms all = {.r = {new_index, size, plan} };
+/* Two maps each of a communicator, its local one, and their communicators for nodes. */
+#define MAPS_MAX 12
 
+static void count_maps(MPIR_Comm * comm, void *context)
+{
+    *(int *) context += MAPS_MAX;
+}
+
+/* All that renumbering needs memory for. */
+static int reserve_renumbering(struct renumber_comms *all)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    all->n_seen = 0;
+    all->max_seen = 2 * MAPS_MAX;       /* the world's and those of MPI_COMM_SELF */
+    MPIR_Adapt_foreach_comm(count_maps, &all->max_seen);
+    all->seen = MPL_malloc(all->max_seen * sizeof(void *), MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(!all->seen, mpi_errno, MPI_ERR_OTHER, "**nomem");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* All communicators (world only if given), groups and windows of this process. */
+static void renumber_all(struct renumber_comms *all, MPIR_Comm * world)
+{
     if (world)
-        renumber_comm(world, &all);
-    renumber_comm(MPIR_Process.comm_self, &all);
-    MPIR_Adapt_foreach_comm(renumber_comm, &all);
-    MPIR_Adapt_foreach_group(renumber_group, &all.r);
+        renumber_comm(world, all);
+    renumber_comm(MPIR_Process.comm_self, all);
+    MPIR_Adapt_foreach_comm(renumber_comm, all);
+    MPIR_Adapt_foreach_group(renumber_group, &all->r);
     renumber_windows();
-    MPL_free(all.seen);
 }
 
 /* ---- begin ------------------------------------------------------------------------------------ */
@@ -202,28 +220,32 @@ static void set_table(MPIDI_av_table_t * table)
 }
 
 /* Node ids of a list of union indices, numbered by first appearance, as at a launch. */
-static int make_node_map(const struct pmi_adapt_plan *plan, const int *list, int n)
+struct node_map {
+    int *node_of;
+    int num_nodes;
+};
+
+static int make_node_map(const struct pmi_adapt_plan *plan, const int *list, int n,
+                         struct node_map *result)
 {
     int mpi_errno = MPI_SUCCESS;
     const struct pmi_adapt_member *members = MPIDI_Adapt_plan_members(plan);
-    int *node_of_host = NULL, *node_map = NULL, num_nodes = 0;
+    int *node_of_host = NULL;
     MPIR_CHKLMEM_DECL(1);
 
+    result->num_nodes = 0;
     MPIR_CHKLMEM_MALLOC(node_of_host, int *, plan->n_hosts * sizeof(int), mpi_errno, "hosts",
                         MPL_MEM_ADDRESS);
-    node_map = MPL_malloc(n * sizeof(int), MPL_MEM_ADDRESS);
-    MPIR_ERR_CHKANDJUMP(!node_map, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    result->node_of = MPL_malloc(n * sizeof(int), MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(!result->node_of, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (unsigned i = 0; i < plan->n_hosts; i++)
         node_of_host[i] = -1;
     for (int i = 0; i < n; i++) {
         int host = (int) members[list ? list[i] : i].host;
         if (node_of_host[host] < 0)
-            node_of_host[host] = num_nodes++;
-        node_map[i] = node_of_host[host];
+            node_of_host[host] = result->num_nodes++;
+        result->node_of[i] = node_of_host[host];
     }
-    MPL_free(MPIR_Process.node_map);
-    MPIR_Process.node_map = node_map;
-    MPIR_Process.num_nodes = num_nodes;
 
   fn_exit:
     MPIR_CHKLMEM_FREEALL();
@@ -232,43 +254,67 @@ static int make_node_map(const struct pmi_adapt_plan *plan, const int *list, int
     goto fn_exit;
 }
 
-int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index)
+static void set_node_map(const struct node_map *map)
 {
-    int mpi_errno = MPI_SUCCESS;
-    int *shifted = NULL, old_size = MPIR_Process.size;
-    MPIR_CHKLMEM_DECL(1);
+    MPL_free(MPIR_Process.node_map);
+    MPIR_Process.node_map = map->node_of;
+    MPIR_Process.num_nodes = map->num_nodes;
+}
 
+/* The tables of the union take the place of the former ones.  Nothing here can fail: a process that has gone
+ * so far cannot go back. */
+static void use_union(const struct pmi_adapt_plan *plan, int index, const struct node_map *nodes,
+                      int *slots, struct renumber_comms *shifted)
+{
     window.pre = (int) plan->pre;
     window.joining = (int) plan->joining;
     window.size = window.pre + window.joining;
     window.index = index;
     window.shift = index - MPIR_Process.rank;
 
-    mpi_errno = MPID_Adapt_ahead(plan, index);
-    MPIR_ERR_CHECK(mpi_errno);
     window.old_table = MPIDI_global.avt_mgr.av_table0;
     set_table(MPIDI_Adapt_take_table());
     window.segment = MPIDI_Adapt_take_segment();
-    mpi_errno = make_node_map(plan, NULL, window.size);
-    MPIR_ERR_CHECK(mpi_errno);
+    set_node_map(nodes);
     MPIR_Process.rank = index;
-    if (window.shift)
-        MPIR_Process.size = window.size;
-
     if (window.shift) {
-        MPIR_CHKLMEM_MALLOC(shifted, int *, old_size * sizeof(int), mpi_errno, "shift",
-                            MPL_MEM_ADDRESS);
-        for (int i = 0; i < old_size; i++)
-            shifted[i] = i + window.shift;
-        renumber_all(MPIR_Process.comm_world, shifted, old_size, plan);
+        MPIR_Process.size = window.size;
+        renumber_all(shifted, MPIR_Process.comm_world);
     }
-    mpi_errno = MPIDI_POSIX_adapt_renumber(window.size, window.shift);
+    MPIDI_POSIX_adapt_renumber(slots, window.size, window.shift);
+}
+
+int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int old_size = MPIR_Process.size, shift = index - MPIR_Process.rank;
+    int union_size = (int) (plan->pre + plan->joining);
+    int *new_index = NULL, *slots = NULL;
+    struct node_map nodes = { NULL, 0 };
+    struct renumber_comms shifted = { {NULL, old_size, plan} };
+
+    mpi_errno = MPID_Adapt_ahead(plan, index);
     MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = make_node_map(plan, NULL, union_size, &nodes);
+    MPIR_ERR_CHECK(mpi_errno);
+    slots = MPL_malloc(union_size * sizeof(int), MPL_MEM_SHM);
+    new_index = MPL_malloc(old_size * sizeof(int), MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(!slots || !new_index, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (int i = 0; i < old_size; i++)
+        new_index[i] = i + shift;
+    shifted.r.new_index = new_index;
+    mpi_errno = reserve_renumbering(&shifted);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    use_union(plan, index, &nodes, slots, &shifted);
 
   fn_exit:
-    MPIR_CHKLMEM_FREEALL();
+    MPL_free(new_index);
+    MPL_free(shifted.seen);
     return mpi_errno;
   fn_fail:
+    MPL_free(slots);
+    MPL_free(nodes.node_of);
     goto fn_exit;
 }
 
@@ -322,12 +368,6 @@ static MPIDI_rank_map_t range_map(int first, int size)
 }
 
 static const MPIDI_rank_map_t no_map = {.mode = MPIDI_RANK_MAP_NONE };
-
-MPIR_Context_id_t MPIDI_Adapt_context_of(MPIDI_Adapt_context_t kind, unsigned epoch)
-{
-    return (MPIR_Context_id_t) (MPIR_CONTEXT_DYNAMIC_PROC_MASK |
-                                ((kind + epoch % 2) << MPIR_CONTEXT_PREFIX_SHIFT));
-}
 
 static int commit_comm(MPIR_Comm * comm, MPIDI_rank_map_t map, MPIDI_rank_map_t local_map)
 {
@@ -689,37 +729,16 @@ static int compact_table(const struct pmi_adapt_plan *plan, const int *new_index
     goto fn_exit;
 }
 
-/* Messages that nobody received in the worlds that ended.  Those of the new world stay: other processes
- * may be ahead of this one.  What libfabric holds back cannot match, since no later communicator has the
- * same context id before the epoch after next. */
-static void discard_unexpected(MPIR_Context_id_t new_world)
-{
-    for (int vci = 0; vci < MPIDI_global.n_vcis; vci++) {
-        MPIR_Request *request, *next;
-        DL_FOREACH_SAFE(MPIDI_global.per_vci[vci].unexp_list, request, next) {
-            MPIR_Context_id_t id = MPIDIG_REQUEST(request, u.recv.context_id);
-            int in_transfer = MPIDIG_REQ_BUSY | MPIDIG_REQ_RTS;
-            const MPIR_Context_id_t world_bits = MPIR_CONTEXT_DYNAMIC_PROC_MASK |
-                MPIR_CONTEXT_PREFIX_MASK;
-            if (((id ^ new_world) & world_bits) == 0 ||
-                (MPIDIG_REQUEST(request, req->status) & in_transfer))
-                continue;
-            DL_DELETE(MPIDI_global.per_vci[vci].unexp_list, request);
-            MPIDU_genq_private_pool_free_cell(MPIDI_global.per_vci[vci].unexp_pack_buf_pool,
-                                              MPIDIG_REQUEST(request, buffer));
-            MPIDI_CH4_REQUEST_FREE(request);
-        }
-    }
-}
-
 /* MPIR_Process as MPIR_pmi_init leaves it at a launch of this size. */
 static int set_process(const struct pmi_adapt_plan *plan, const int *list, int n, int rank)
 {
     int mpi_errno = MPI_SUCCESS;
     int *local_map = NULL, *root_map = NULL, n_local = 0;
+    struct node_map nodes;
 
-    mpi_errno = make_node_map(plan, list, n);
+    mpi_errno = make_node_map(plan, list, n, &nodes);
     MPIR_ERR_CHECK(mpi_errno);
+    set_node_map(&nodes);
     const int *node_map = MPIR_Process.node_map;
 
     local_map = MPL_malloc(n * sizeof(int), MPL_MEM_ADDRESS);
@@ -773,10 +792,13 @@ int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index)
     for (int rank = 0; rank < n; rank++)
         new_index[list[rank]] = rank;
 
-    discard_unexpected(MPIDI_Adapt_context_of(MPIDI_ADAPT_CONTEXT__WORLD, plan->epoch));
     mpi_errno = take_down_world(world);
     MPIR_ERR_CHECK(mpi_errno);
-    renumber_all(NULL, new_index, window.size, plan);
+    struct renumber_comms compacted = { {new_index, window.size, plan} };
+    mpi_errno = reserve_renumbering(&compacted);
+    MPIR_ERR_CHECK(mpi_errno);
+    renumber_all(&compacted, NULL);
+    MPL_free(compacted.seen);
     mpi_errno = compact_table(plan, new_index, n);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_POSIX_adapt_commit(new_index, window.size, n);

@@ -12,15 +12,6 @@
 
 #include "pmi_adapt.h"
 
-/* Context ids of the window and of the world, by parity of the epoch, so that a message of one epoch
- * never matches in the next.  They lie in the half that MPICH keeps out of its allocation mask. */
-typedef enum {
-    MPIDI_ADAPT_CONTEXT__UNION = 0,
-    MPIDI_ADAPT_CONTEXT__NEW_WORLD = 2,
-    MPIDI_ADAPT_CONTEXT__INTERCOMM = 4,
-    MPIDI_ADAPT_CONTEXT__WORLD = 6
-} MPIDI_Adapt_context_t;
-
 /* Source mark of this process' active messages, unique in the job; 0: not part of an elastic job. */
 extern uint64_t MPIDI_Adapt_am_source;
 
@@ -77,8 +68,8 @@ size_t MPIDI_POSIX_adapt_segment_bytes(int local_size);
 void MPIDI_POSIX_adapt_fill(const MPIDI_Adapt_segment_t * segment, int slot);
 /* Looks at what this process will use first, so that it need not be mapped in the window. */
 void MPIDI_POSIX_adapt_touch(const MPIDI_Adapt_segment_t * segment);
-/* Prepare: the table of slots goes by union index; what was index i is i + shift. */
-int MPIDI_POSIX_adapt_renumber(int union_size, int shift);
+/* Prepare: the table of slots, room for which is given, goes by union index; what was index i is i + shift. */
+void MPIDI_POSIX_adapt_renumber(int *slots, int union_size, int shift);
 /* Begin on a host that processes join: moves to the new segment, which is this file's from here on. */
 int MPIDI_POSIX_adapt_move(const MPIDI_Adapt_segment_t * segment);
 /* Commit: what the collectives of this communicator of the former world use is given back by tidy. */

@@ -12,11 +12,16 @@
 
 #include "mpidimpl.h"
 #include "ch4_adapt_ahead.h"
+#include "ch4_adapt_unexpected.h"
 #include "mpir_adapt.h"
 #include "mpir_adapt_device.h"
 #include "pmi_adapt.h"
+#include "mpidu_init_shm_adapt.h"
+#include "mpl_shm_nameless.h"
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct {
@@ -140,19 +145,31 @@ static int make_table(const struct pmi_adapt_plan *plan, int index)
 
 /* ---- shared memory ------------------------------------------------------------------------------ */
 
-int MPID_Adapt_make_segment(int local_size, int *fd, size_t * bytes)
+int MPID_Adapt_make_segment(int local_size, struct pmi_adapt_host *segment)
 {
     int mpi_errno = MPI_SUCCESS;
+    size_t bytes = MPIDI_POSIX_adapt_segment_bytes(local_size);
+    struct stat status;
+    uint64_t nonce;
 
-    *bytes = MPIDI_POSIX_adapt_segment_bytes(local_size);
-    *fd = memfd_create("mpich-adapt", MFD_CLOEXEC);
-    MPIR_ERR_CHKANDJUMP(*fd < 0 || ftruncate(*fd, (off_t) * bytes) != 0, mpi_errno, MPI_ERR_OTHER,
+    made_fd = memfd_create("mpich-adapt", MFD_CLOEXEC);
+    MPIR_ERR_CHKANDJUMP(made_fd < 0 || ftruncate(made_fd, (off_t) bytes) != 0 ||
+                        fstat(made_fd, &status) != 0, mpi_errno, MPI_ERR_OTHER,
                         "**alloc_shar_mem");
-    made_fd = *fd;
+    MPIR_ERR_CHKANDJUMP(getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce) ||
+                        pwrite(made_fd, &nonce, sizeof(nonce), MPIDU_INIT_SHM_ADAPT_NONCE) !=
+                        sizeof(nonce), mpi_errno, MPI_ERR_OTHER, "**alloc_shar_mem");
+    segment->segment_pid = (uint32_t) getpid();
+    segment->segment_fd = (uint32_t) made_fd;
+    segment->segment_bytes = bytes;
+    segment->segment_device = status.st_dev;
+    segment->segment_inode = status.st_ino;
+    segment->segment_nonce = nonce;
 
   fn_exit:
     return mpi_errno;
   fn_fail:
+    MPIDI_Adapt_close_made_segment();
     goto fn_exit;
 }
 
@@ -198,23 +215,44 @@ static int find_locals(const struct pmi_adapt_plan *plan, int index, struct loca
     goto fn_exit;
 }
 
-/* Bytes at the process that made it; it knew how many would share it from its own daemon, but the plan
- * decides.  Growing it is harmless, whoever does it and how often. */
-static int map_segment(const struct pmi_adapt_host *host, size_t bytes, void **base)
+/* The descriptor of the process that made it.  That may be another file by now, or in another pid namespace
+ * another process: neither is touched. */
+static int open_segment(const struct pmi_adapt_host *host, int *result)
 {
     int mpi_errno = MPI_SUCCESS, fd;
     char path[64];
+    uint64_t nonce = 0;
 
     snprintf(path, sizeof(path), "/proc/%u/fd/%u", host->segment_pid, host->segment_fd);
-    fd = open(path, O_RDWR | O_CLOEXEC);
+    fd = MPL_shm_open_identified(path, host->segment_device, host->segment_inode);
     MPIR_ERR_CHKANDJUMP2(fd < 0, mpi_errno, MPI_ERR_OTHER, "**adaptsegment",
                          "**adaptsegment %s %d", path, errno);
-    MPIR_ERR_CHKANDJUMP2(bytes > host->segment_bytes && ftruncate(fd, (off_t) bytes) != 0,
-                         mpi_errno, MPI_ERR_OTHER, "**adaptsegment", "**adaptsegment %s %d", path,
-                         errno);
+    MPIR_ERR_CHKANDJUMP2(pread(fd, &nonce, sizeof(nonce), MPIDU_INIT_SHM_ADAPT_NONCE) !=
+                         sizeof(nonce) || nonce != host->segment_nonce, mpi_errno, MPI_ERR_OTHER,
+                         "**adaptsegment", "**adaptsegment %s %d", path, ESTALE);
+    *result = fd;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (fd >= 0)
+        close(fd);
+    goto fn_exit;
+}
+
+/* Who made it knew how many would share it from its own daemon, but the plan decides.  Growing it is
+ * harmless, whoever does it and how often. */
+static int map_segment(const struct pmi_adapt_host *host, size_t bytes, void **base)
+{
+    int mpi_errno = MPI_SUCCESS, fd = -1;
+
+    mpi_errno = open_segment(host, &fd);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP1(bytes > host->segment_bytes && ftruncate(fd, (off_t) bytes) != 0,
+                         mpi_errno, MPI_ERR_OTHER, "**adaptmap", "**adaptmap %d", errno);
     *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    MPIR_ERR_CHKANDJUMP2(*base == MAP_FAILED, mpi_errno, MPI_ERR_OTHER, "**adaptsegment",
-                         "**adaptsegment %s %d", path, errno);
+    MPIR_ERR_CHKANDJUMP1(*base == MAP_FAILED, mpi_errno, MPI_ERR_OTHER, "**adaptmap",
+                         "**adaptmap %d", errno);
 
   fn_exit:
     if (fd >= 0)
@@ -340,12 +378,18 @@ int MPID_Adapt_ahead(const struct pmi_adapt_plan *plan, int index)
     int mpi_errno = MPI_SUCCESS;
 
     if (ahead.plan == plan)
-        return MPI_SUCCESS;
+        goto fn_exit;
     MPIR_Assert(!ahead.plan);
+    mpi_errno = MPIDI_Adapt_discard_late(plan->epoch - 1);
+    MPIR_ERR_CHECK(mpi_errno);
     lock_all();
     mpi_errno = make_all(plan, index);
     unlock_all();
+
+  fn_exit:
     return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 int MPID_Adapt_forget_ahead(const struct pmi_adapt_plan *plan)

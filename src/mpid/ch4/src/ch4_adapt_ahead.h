@@ -18,9 +18,6 @@ bool MPIDI_Adapt_is_on_one_host(const struct pmi_adapt_plan *plan);
 /* Whether the greeting has been sent; asked once, by begin. */
 bool MPIDI_Adapt_take_greeting(void);
 
-/* ch4_adapt.c */
-MPIR_Context_id_t MPIDI_Adapt_context_of(MPIDI_Adapt_context_t kind, unsigned epoch);
-
 /* ofi_adapt.c */
 /* Whether greetings can be sent ahead; the same on all processes. */
 bool MPIDI_OFI_adapt_can_greet(void);

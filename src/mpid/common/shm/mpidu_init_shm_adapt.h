@@ -36,6 +36,9 @@ int MPIDU_Init_shm_adapt_barrier(int (*while_waiting) (void));
     (MPIDU_SHM_CACHE_LINE_LEN +                                                     \
      (local_size) * (sizeof(MPIDU_Init_shm_block_t) + sizeof(int)))
 
+/* Where a segment holds the number by which it is known (pmi_adapt.h): the end of the barrier's line. */
+#define MPIDU_INIT_SHM_ADAPT_NONCE (MPIDU_SHM_CACHE_LINE_LEN - sizeof(uint64_t))
+
 /* Puts the id of this process into its slot; the others see it after the next local barrier. */
 void MPIDU_Init_shm_adapt_enlist(void);
 /* Tells mpidu_crowded.h who shares the node: the processes of n slots, or of the first n (NULL). */

@@ -20,6 +20,7 @@
 
 #define CARD_BYTES_MAX 8192     /* addresses of one process */
 #define REPORT_BYTES_MAX (CARD_BYTES_MAX + 64)
+#define REASON_BYTES_MAX 1024   /* why a process cannot prepare */
 
 /* What is known of one local process. */
 struct process {
@@ -178,16 +179,25 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     goto fn_exit;
 }
 
+/* 0: not known. */
+static unsigned long long pid_namespace(void)
+{
+    struct stat status;
+
+    return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
 HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env)
 {
     char text[256];
 
     if (board.fd < 0)
         return HYD_SUCCESS;
-    MPL_snprintf(text, sizeof(text), "version=%d fd=%d slot=%d uid=%u epoch=%u pre=%u local_pre=%u",
+    MPL_snprintf(text, sizeof(text),
+                 "version=%d fd=%d slot=%d uid=%u epoch=%u pre=%u local_pre=%u pidns=%llu",
                  PMI_ADAPT_VERSION, board.fd, process_id,
                  join.first_uid + (unsigned) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
-                 join.epoch, join.pre, join.local_pre);
+                 join.epoch, join.pre, join.local_pre, pid_namespace());
     return HYDU_append_env_to_list(PMI_ADAPT_ENV, text, env);
 }
 
@@ -682,11 +692,11 @@ static int hex_digit(char c)
 }
 
 /* Bytes written, or -1 if the text is no even number of hexadecimal digits or too long. */
-static int decode_card(const char *hex, unsigned char *card)
+static int decode_hex(const char *hex, unsigned char *card, size_t bytes_max)
 {
     size_t length = strlen(hex);
 
-    if (length % 2 || length / 2 > CARD_BYTES_MAX)
+    if (length % 2 || length / 2 > bytes_max)
         return -1;
     for (size_t i = 0; i < length / 2; i++) {
         int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
@@ -712,7 +722,10 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
 {
     unsigned char payload[REPORT_BYTES_MAX];
     const char *mode = argument(args, "mode"), *hex = argument(args, "card");
+    const char *namespace = argument(args, "pidns");
     uint32_t head[2] = { 0, 0 };
+    uint64_t pid_ns = namespace ? strtoull(namespace, NULL, 10) : 0;
+    const size_t head_bytes = sizeof(head) + sizeof(pid_ns);
     int bytes = 0;
     HYD_status status = HYD_SUCCESS;
 
@@ -721,7 +734,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
         goto fn_exit;
     head[0] = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
     if (mode && !strcmp(mode, "adaptive")) {
-        bytes = decode_card(hex ? hex : "", payload + sizeof(head));
+        bytes = decode_hex(hex ? hex : "", payload + head_bytes, CARD_BYTES_MAX);
         if (bytes < 0) {
             HYDU_dump(stderr, "rank %u gave a malformed address card; taken for rigid\n", head[0]);
             bytes = 0;
@@ -734,7 +747,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
         HYDU_ERR_POP(status, "unable to watch the processes\n");
     }
     memcpy(payload, head, sizeof(head));
-    status = report(REPORT_INIT, join.epoch, payload, sizeof(head) + (size_t) bytes);
+    memcpy(payload + sizeof(head), &pid_ns, sizeof(pid_ns));
+    status = report(REPORT_INIT, join.epoch, payload, head_bytes + (size_t) bytes);
 
   fn_exit:
     return status;
@@ -746,25 +760,43 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
 HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[])
 {
     unsigned char payload[sizeof(uint32_t) + sizeof(struct pmi_adapt_host)];
-    struct pmi_adapt_host host = { 0, 0, 0 };
+    struct pmi_adapt_host host = { 0, 0, 0, 0, 0, 0 };
     const char *epoch = argument(args, "epoch"), *segment = argument(args, "segment");
 
     int i = process_of_fd(fd);
     if (board.fd < 0 || i < 0 || !epoch)
         return HYD_SUCCESS;
     if (segment) {
-        unsigned pid, segment_fd;
-        unsigned long long bytes;
-        if (sscanf(segment, "%u:%u:%llu", &pid, &segment_fd, &bytes) == 3) {
-            host.segment_pid = pid;
-            host.segment_fd = segment_fd;
-            host.segment_bytes = bytes;
+        unsigned long long bytes, device, inode, nonce;
+        struct pmi_adapt_host named;
+        if (sscanf(segment, "%" SCNu32 ":%" SCNu32 ":%llu:%llu:%llu:%llu", &named.segment_pid,
+                   &named.segment_fd, &bytes, &device, &inode, &nonce) == 6) {
+            named.segment_bytes = bytes;
+            named.segment_device = device;
+            named.segment_inode = inode;
+            named.segment_nonce = nonce;
+            host = named;
         }
     }
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
     memcpy(payload, &rank, sizeof(rank));
     memcpy(payload + sizeof(rank), &host, sizeof(host));
     return report(REPORT_READY, (uint32_t) strtoul(epoch, NULL, 10), payload, sizeof(payload));
+}
+
+HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[])
+{
+    const char *epoch = argument(args, "epoch"), *why = argument(args, "why");
+    unsigned char payload[sizeof(uint32_t) + REASON_BYTES_MAX];
+
+    int i = process_of_fd(fd);
+    if (board.fd < 0 || i < 0 || !epoch)
+        return HYD_SUCCESS;
+    uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
+    int bytes = decode_hex(why ? why : "", payload + sizeof(rank), REASON_BYTES_MAX);
+    memcpy(payload, &rank, sizeof(rank));
+    return report(REPORT_UNABLE, (uint32_t) strtoul(epoch, NULL, 10), payload,
+                  sizeof(rank) + (size_t) (bytes > 0 ? bytes : 0));
 }
 
 HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[])

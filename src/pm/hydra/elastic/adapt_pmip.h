@@ -49,6 +49,7 @@ int HYD_pmcd_pmip_adapt_busy(void);
 HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[]);
+HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[]);
 /* adapt_pmip_say.c */
 HYD_status HYD_pmcd_pmip_adapt_fn_sizes(int fd, char *args[]);

@@ -22,6 +22,8 @@
 #define MPIR_Adapt_end_plan OF_PROCESS(litmus_end_plan_)
 #define MPIR_Adapt_tidy OF_PROCESS(litmus_tidy_)
 #define MPIR_Adapt_forget OF_PROCESS(litmus_forget_)
+#define MPIR_Adapt_pid_namespace OF_PROCESS(litmus_pid_namespace_)
+#define MPIR_Adapt_report_unable OF_PROCESS(litmus_report_unable_)
 #define MPIR_Adapt_count_standstill OF_PROCESS(litmus_count_standstill_)
 #define MPIR_Adapt_seconds_since OF_PROCESS(litmus_seconds_since_)
 
@@ -53,6 +55,12 @@ double MPIR_Adapt_seconds_since(MPL_time_t start)
 {
     (void) start;
     return 0;
+}
+
+void MPIR_Adapt_report_unable(unsigned epoch, int mpi_errno)
+{
+    (void) epoch;
+    MPIR_Assertp(mpi_errno == MPI_SUCCESS);     /* preparing does not fail here */
 }
 
 int MPID_Adapt_ahead(const struct pmi_adapt_plan *plan, int index)

@@ -82,7 +82,7 @@ class FakeGlue {
     }
     void ready(int group, int proxy, uint32_t rank, uint32_t epoch)
     {
-        report(group, proxy, REPORT_READY, epoch, write_ready({rank, {100 + rank, 7, 4096}}));
+        report(group, proxy, REPORT_READY, epoch, write_ready({rank, {100 + rank, 7, 4096, 0, 0, 0}}));
     }
     void prepared(int group, int proxy, uint32_t epoch)
     {

@@ -69,6 +69,7 @@ std::optional<InitReport> parse_init(Bytes payload)
     report.rank = reader.take<uint32_t>();
     auto adaptive = reader.take<uint32_t>();
     report.adaptive = adaptive == 1;
+    report.pid_namespace = reader.take<uint64_t>();
     if (adaptive > 1 || reader.left() > CARD_MAX_BYTES)
         return std::nullopt;
     report.card = reader.rest();
@@ -82,6 +83,22 @@ std::optional<ReadyReport> parse_ready(Bytes payload)
     report.rank = reader.take<uint32_t>();
     report.segment = reader.take<pmi_adapt_host>();
     return reader.complete() ? std::optional(report) : std::nullopt;
+}
+
+/* The text is shown to people: nothing in it may be taken for anything else. */
+std::optional<UnableReport> parse_unable(Bytes payload)
+{
+    Reader reader(payload);
+    UnableReport report;
+    report.rank = reader.take<uint32_t>();
+    if (reader.left() > UNABLE_MAX_BYTES)
+        return std::nullopt;
+    report.why = reader.rest();
+    for (char &c : report.why) {
+        if (c < ' ' || c > '~')
+            c = '?';
+    }
+    return reader.complete() ? std::optional(std::move(report)) : std::nullopt;
 }
 
 std::optional<uint64_t> parse_frozen(Bytes payload)
@@ -147,6 +164,7 @@ std::string write_init(const InitReport &report)
     std::string text;
     append(text, report.rank);
     append(text, uint32_t{report.adaptive});
+    append(text, report.pid_namespace);
     return text + report.card;
 }
 
@@ -156,6 +174,13 @@ std::string write_ready(const ReadyReport &report)
     append(text, report.rank);
     append(text, report.segment);
     return text;
+}
+
+std::string write_unable(const UnableReport &report)
+{
+    std::string text;
+    append(text, report.rank);
+    return text + report.why;
 }
 
 std::string write_number(uint64_t number)

@@ -21,15 +21,21 @@ using Bytes = std::span<const unsigned char>;
 
 inline constexpr size_t CARD_MAX_BYTES = 64 * 1024;
 inline constexpr size_t COMMUNICATOR_MAX_BYTES = 64;
+inline constexpr size_t UNABLE_MAX_BYTES = 1024;
 
 struct InitReport {
     uint32_t rank = 0;
     bool adaptive = false;
     std::string card;
+    uint64_t pid_namespace = 0;         /* 0: not known */
 };
 struct ReadyReport {
     uint32_t rank = 0;
     pmi_adapt_host segment = {};        /* segment_pid 0: none */
+};
+struct UnableReport {
+    uint32_t rank = 0;
+    std::string why;
 };
 struct CountReport {
     uint32_t rank = 0, phase = 0;
@@ -54,6 +60,7 @@ bool is_inside(uint32_t phase);
 
 std::optional<InitReport> parse_init(Bytes payload);
 std::optional<ReadyReport> parse_ready(Bytes payload);
+std::optional<UnableReport> parse_unable(Bytes payload);
 std::optional<uint64_t> parse_frozen(Bytes payload);
 std::optional<std::vector<CountReport>> parse_counts(Bytes payload);
 std::optional<ExitReport> parse_exited(Bytes payload);
@@ -63,6 +70,7 @@ std::optional<UnreceivedReport> parse_unreceived(Bytes payload);
 /* The reverse, for the fake daemons of the tests. */
 std::string write_init(const InitReport &report);
 std::string write_ready(const ReadyReport &report);
+std::string write_unable(const UnableReport &report);
 std::string write_number(uint64_t number);
 std::string write_counts(std::span<const CountReport> reports);
 std::string write_exited(const ExitReport &report);

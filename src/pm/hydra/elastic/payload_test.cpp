@@ -12,15 +12,18 @@ Bytes bytes(const std::string &text)
 
 TEST(PayloadTest, what_is_written_is_read)
 {
-    auto init = parse_init(bytes(write_init({7, true, std::string("a\0b", 3)})));
+    auto init = parse_init(bytes(write_init({7, true, std::string("a\0b", 3), 4026531836u})));
     ASSERT_TRUE(init);
     EXPECT_EQ(init->rank, 7u);
     EXPECT_TRUE(init->adaptive);
     EXPECT_EQ(init->card, std::string("a\0b", 3));
-    auto ready = parse_ready(bytes(write_ready({3, {11, 5, 4096}})));
+    EXPECT_EQ(init->pid_namespace, 4026531836u);
+    auto ready = parse_ready(bytes(write_ready({3, {11, 5, 4096, 21, 22, 23}})));
     ASSERT_TRUE(ready);
     EXPECT_EQ(ready->segment.segment_pid, 11u);
     EXPECT_EQ(ready->segment.segment_bytes, 4096u);
+    EXPECT_EQ(ready->segment.segment_nonce, 23u);
+    EXPECT_EQ(parse_unable(bytes(write_unable({5, "no \x1b[memory"})))->why, "no ?[memory");
     EXPECT_EQ(parse_frozen(bytes(write_number(99))), 99u);
     CountReport counts[] = {{0, 1, 10, 0}, {4, 7, 12, 900}};
     auto read = parse_counts(bytes(write_counts(counts)));
@@ -31,8 +34,9 @@ TEST(PayloadTest, what_is_written_is_read)
 
 TEST(PayloadTest, sizes_are_those_of_the_wire)
 {
-    EXPECT_EQ(write_init({0, false, ""}).size(), 8u);
-    EXPECT_EQ(write_ready({}).size(), 20u);
+    EXPECT_EQ(write_init({0, false, ""}).size(), 16u);
+    EXPECT_EQ(write_ready({}).size(), 44u);
+    EXPECT_EQ(write_unable({}).size(), 4u);
     EXPECT_EQ(write_exited({}).size(), 8u);
     CountReport one[] = {{}};
     EXPECT_EQ(write_counts(one).size(), 24u);
@@ -41,7 +45,7 @@ TEST(PayloadTest, sizes_are_those_of_the_wire)
 TEST(PayloadTest, any_other_length_is_refused)
 {
     std::string whole[] = {write_ready({}), write_number(5), write_exited({})};
-    for (size_t length = 0; length < 32; length++) {
+    for (size_t length = 0; length < 64; length++) {
         std::string text(length, '\1');
         EXPECT_EQ(parse_ready(bytes(text)).has_value(), length == whole[0].size());
         EXPECT_EQ(parse_frozen(bytes(text)).has_value(), length == whole[1].size());
@@ -50,6 +54,8 @@ TEST(PayloadTest, any_other_length_is_refused)
         EXPECT_FALSE(parse_init(bytes(text))) << "adaptive is neither 0 nor 1";
     }
     EXPECT_FALSE(parse_init(bytes(write_init({0, true, std::string(CARD_MAX_BYTES + 1, 'c')}))));
+    EXPECT_FALSE(parse_unable(bytes(write_unable({0, std::string(UNABLE_MAX_BYTES + 1, 'c')}))));
+    EXPECT_FALSE(parse_unable(bytes("abc")));
 }
 
 TEST(PayloadTest, texts_are_short_and_plain)

@@ -64,6 +64,25 @@ template <class Item> void append(std::string &blob, const std::vector<Item> &it
 
 }  // namespace
 
+std::string cannot_share_memory(const std::vector<Process *> &members,
+                                std::span<const Process> joining)
+{
+    auto differs = [](const Process &one, const Process &other) {
+        return one.host == other.host && one.pid_namespace != 0 && other.pid_namespace != 0 &&
+               one.pid_namespace != other.pid_namespace;
+    };
+    for (const Process &process : joining) {
+        auto is_apart = [&](const Process *member) { return differs(process, *member); };
+        auto is_apart_too = [&](const Process &sibling) { return differs(process, sibling); };
+        if (std::any_of(members.begin(), members.end(), is_apart) ||
+            std::any_of(joining.begin(), joining.end(), is_apart_too))
+            return "processes of host " + process.host + " are in different pid namespaces "
+                   "(a container for each process?), where joining processes cannot share memory; "
+                   "run all processes of a host in one container";
+    }
+    return {};
+}
+
 std::string build_plan(const PlanFacts &facts, const Change &change,
                        const std::vector<Process *> &members, std::span<const Process> joining)
 {

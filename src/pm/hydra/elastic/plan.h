@@ -26,6 +26,10 @@ struct PlanFacts {
 std::string build_plan(const PlanFacts &facts, const Change &change,
                        const std::vector<Process *> &members, std::span<const Process> joining);
 
+/* Why the processes of a host that processes join cannot open each other's memory, or "". */
+std::string cannot_share_memory(const std::vector<Process *> &members,
+                                std::span<const Process> joining);
+
 }  // namespace elastic
 
 #endif /* ELASTIC_PLAN_H_INCLUDED */

@@ -24,7 +24,7 @@ class PlanTest : public testing::Test {
         world.add_group(1, 4, joining);
         for (Process &process : world.processes(1)) {
             process.card = "joining" + std::to_string(process.rank);
-            process.segment = {static_cast<uint32_t>(100 + process.rank), 7, 4096};
+            process.segment = {static_cast<uint32_t>(100 + process.rank), 7, 4096, 0, 0, 0};
         }
         world.processes(1)[1].segment = {};     /* only the lowest of a host names one */
         return world.processes(1);
@@ -68,6 +68,24 @@ TEST_F(PlanTest, header_members_hosts_and_cards)
     EXPECT_EQ(host[1].segment_pid, 100u);
     EXPECT_EQ(host[2].segment_pid, 102u);
     EXPECT_EQ(host[2].segment_bytes, 4096u);
+}
+
+TEST_F(PlanTest, processes_of_a_host_that_grows_are_in_one_pid_namespace)
+{
+    join();
+    std::span<Process> joining = world.processes(1);
+    EXPECT_EQ(cannot_share_memory(world.members(), joining), "") << "where nothing is known";
+    for (Process *process : world.members())
+        process->pid_namespace = process->host == "b" ? 7 : 6;
+    world.members()[0]->pid_namespace = 5;
+    joining[0].pid_namespace = joining[1].pid_namespace = 7;
+    joining[2].pid_namespace = 9;
+    EXPECT_EQ(cannot_share_memory(world.members(), joining), "") << "nobody joins on a";
+    joining[1].pid_namespace = 8;
+    EXPECT_NE(cannot_share_memory(world.members(), joining).find("host b"), std::string::npos);
+    joining[0].pid_namespace = 8;
+    EXPECT_NE(cannot_share_memory(world.members(), joining).find("host b"), std::string::npos);
+    EXPECT_EQ(cannot_share_memory({}, joining), "");
 }
 
 TEST_F(PlanTest, a_long_reason_is_cut)

@@ -91,6 +91,10 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             if (auto ready = parse_ready(payload); ready && process_of(ready->rank))
                 understood = true, on_ready(*process_of(ready->rank), epoch, *ready);
             break;
+        case REPORT_UNABLE:
+            if (auto unable = parse_unable(payload); unable && process_of(unable->rank))
+                understood = true, on_unable(*process_of(unable->rank), epoch, unable->why);
+            break;
         case REPORT_PREPARED:
             if (payload.empty() && world_.known(agent))
                 understood = true, on_prepared(agent, epoch);
@@ -184,6 +188,7 @@ void Step::on_init(Process &process, const InitReport &report)
     }
     process.init = report.adaptive ? InitMode::ADAPTIVE : InitMode::RIGID;
     process.card = report.card;
+    process.pid_namespace = report.pid_namespace;
     if (process.group == 0) {
         launch_unreported_--;
         if (!report.adaptive)
@@ -235,8 +240,20 @@ void Step::on_ready(Process &process, uint32_t epoch, const ReadyReport &report)
     process.segment = report.segment;
     log("ready", {{"rank", process.rank}, {"host", process.host}, {"uid", process.uid}});
     auto joining = world_.processes(process.group);
-    if (std::all_of(joining.begin(), joining.end(), [](const Process &p) { return p.ready; }))
+    if (!std::all_of(joining.begin(), joining.end(), [](const Process &p) { return p.ready; }))
+        return;
+    if (std::string why = cannot_share_memory(world_.members(), joining); !why.empty())
+        raise(AdaptEvent::WITHDRAW, why);
+    else
         raise(AdaptEvent::ALL_READY);
+}
+
+/* Too late in an adaptation that is agreed on: the process finds out in its window. */
+void Step::on_unable(const Process &process, uint32_t epoch, const std::string &why)
+{
+    log("unable", {{"rank", process.world_rank}, {"uid", process.uid}, {"reason", why}});
+    if (adaptation_ && before_agreement(adaptation_->state) && epoch == adaptation_->epoch)
+        raise(AdaptEvent::WITHDRAW, describe(process) + " cannot prepare for it: " + why);
 }
 
 void Step::on_prepared(const Agent &agent, uint32_t epoch)

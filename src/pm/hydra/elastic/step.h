@@ -95,6 +95,7 @@ class Step {
     void joiners_placed(int group, std::span<const step_process> processes);
     void on_init(Process &process, const InitReport &report);
     void on_ready(Process &process, uint32_t epoch, const ReadyReport &report);
+    void on_unable(const Process &process, uint32_t epoch, const std::string &why);
     void on_prepared(const Agent &agent, uint32_t epoch);
     void on_frozen(const Agent &agent, uint32_t epoch, uint64_t ceiling);
     void on_committed(const Agent &agent, uint32_t epoch);

@@ -29,7 +29,7 @@ enum step_command {             /* step manager -> daemon */
     STEP_COUNTS                 /* report the slots */
 };
 enum step_report {              /* daemon -> step manager */
-    REPORT_INIT = 1,            /* [u32 rank, u32 adaptive, card bytes ...] adapt_init */
+    REPORT_INIT = 1,            /* [u32 rank, u32 adaptive, u64 pid namespace, card bytes ...] adapt_init */
     REPORT_READY,               /* [u32 rank, struct pmi_adapt_host] adapt_ready */
     REPORT_FROZEN,              /* [u64 ceiling] */
     REPORT_COMMITTED,           /* [] all participants of this daemon's board have committed */
@@ -37,8 +37,9 @@ enum step_report {              /* daemon -> step manager */
     REPORT_EXITED,              /* [u32 rank, u32 wait status] one process has ended */
     REPORT_PREPARED,            /* [] all participants of this daemon's board have prepared for the plan */
     REPORT_SIZES,               /* [u32 rank, text] the sizes that the program can use, pmi_adapt_sizes.h */
-    REPORT_UNRECEIVED           /* [u32 rank, u32 count, i32 source, i32 tag, text] messages that a process had not
+    REPORT_UNRECEIVED,          /* [u32 rank, u32 count, i32 source, i32 tag, text] messages that a process had not
                                  * received by commit: source and tag of the first, name of the communicator */
+    REPORT_UNABLE               /* [u32 rank, text ...] adapt_unable: why this process cannot */
 };
 /* On the wire (control connection, both ways) a message is a Hydra header with command ADAPT and
  * then: u32 kind, u32 epoch, u64 payload bytes, payload. */

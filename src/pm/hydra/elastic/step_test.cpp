@@ -122,6 +122,36 @@ TEST_F(StepTest, boards_are_frozen_when_the_joining_processes_know_all_addresses
     EXPECT_EQ(glue.count_events("unexpected"), 1) << "one of the world may come late";
 }
 
+TEST_F(StepTest, processes_in_containers_of_their_own_withdraw_a_growth)
+{
+    start("4");
+    glue.place(1, {"b", "b"});
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        glue.report(1, 0, REPORT_INIT, 0, write_init({rank, true, "card", 100 + rank}));
+        glue.ready(1, 0, rank, 1);
+    }
+    EXPECT_EQ(glue.sent_text(), "") << "nobody hears of it";
+    EXPECT_NE(glue.last_event("withdrawn").dump().find("pid namespace"), std::string::npos);
+    EXPECT_EQ(glue.killed, std::vector<int>{1});
+}
+
+TEST_F(StepTest, a_process_that_cannot_prepare_withdraws_the_adaptation)
+{
+    start("4");
+    glue.place(1, {"b", "b"});
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        glue.init(1, 0, rank);
+        glue.ready(1, 0, rank, 1);
+    }
+    glue.prepared(1, 0, 1);
+    glue.report(0, 0, REPORT_UNABLE, 2, write_unable({0, "of another time"}));
+    EXPECT_EQ(glue.count_events("withdrawn"), 0);
+    glue.report(0, 0, REPORT_UNABLE, 1, write_unable({0, "out of luck"}));
+    EXPECT_NE(glue.last_event("withdrawn").dump().find("out of luck"), std::string::npos);
+    EXPECT_EQ(glue.killed, std::vector<int>{1});
+    EXPECT_EQ(glue.count_events("unexpected"), 0);
+}
+
 TEST_F(StepTest, processes_that_do_not_prepare_are_not_waited_for)
 {
     start("4");

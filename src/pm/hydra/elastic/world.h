@@ -39,6 +39,7 @@ struct Process {
     int world_rank = -1;
     InitMode init = InitMode::UNKNOWN;
     std::string card;           /* network addresses, raw */
+    uint64_t pid_namespace = 0; /* 0: not known */
     bool ready = false;         /* joining: waits in begin */
     pmi_adapt_host segment = {};
     uint32_t left_epoch = 0;    /* the epoch in which it left the world */

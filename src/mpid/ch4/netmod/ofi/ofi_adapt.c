@@ -11,6 +11,7 @@
 #include "ofi_impl.h"
 #include "ofi_adapt.h"
 #include "ch4_adapt_ahead.h"
+#include "ch4_adapt_unexpected.h"
 #include "mpir_adapt_device.h"
 
 struct card_header {

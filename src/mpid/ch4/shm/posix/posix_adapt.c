@@ -233,13 +233,10 @@ static int nothing(void)
     return MPI_SUCCESS;
 }
 
-int MPIDI_POSIX_adapt_renumber(int union_size, int shift)
+void MPIDI_POSIX_adapt_renumber(int *slots, int union_size, int shift)
 {
-    int mpi_errno = MPI_SUCCESS;
     int known = MPIR_Process.comm_world->local_size;
 
-    int *slots = MPL_malloc(union_size * sizeof(int), MPL_MEM_SHM);
-    MPIR_ERR_CHKANDJUMP(!slots, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = 0; i < union_size; i++) {
         int before = i - shift;
         slots[i] = before >= 0 && before < known ? MPIDI_POSIX_global.local_ranks[before] : -1;
@@ -252,11 +249,6 @@ int MPIDI_POSIX_adapt_renumber(int union_size, int shift)
         DL_FOREACH(MPIDI_POSIX_global.per_vsi[vsi].postponed_queue, postponed)
             postponed->dst_grank += shift;
     }
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 /* The slots of the new segment, and the requests that are being received from each. */

@@ -1,0 +1,37 @@
+/*
+ * A process that cannot take part in an adaptation tells its daemon so, with the reason, and the step manager withdraws
+ * it, unless the world has been told already.  No state; inside the library's critical section.  SPEC P7, E3.
+ */
+
+#include "adapt.h"
+
+const char *MPIR_Adapt_reason_of(int mpi_errno, char *text, int bytes)
+{
+    MPIR_Err_get_string(mpi_errno, text, bytes, NULL);
+    for (size_t end = strlen(text); end > 0 && text[end - 1] == '\n'; end--)
+        text[end - 1] = '\0';
+    const char *line = strrchr(text, '\n') ? strrchr(text, '\n') + 1 : text;
+    const char *reason = strstr(line, ": ");    /* before it: function(line).... */
+    return reason ? reason + 2 : line;
+}
+
+void MPIR_Adapt_report_unable(unsigned epoch, int mpi_errno)
+{
+    char text[MPI_MAX_ERROR_STRING], hex[2 * MPI_MAX_ERROR_STRING + 1] = "";
+    const char *reason = MPIR_Adapt_reason_of(mpi_errno, text, sizeof(text));
+
+    for (size_t i = 0; reason[i]; i++)
+        snprintf(hex + 2 * i, 3, "%02x", (unsigned char) reason[i]);
+    (void) MPIR_Adapt_tell_daemon("cmd=adapt_unable epoch=%u why=%s", epoch, hex);
+}
+
+void MPIR_Adapt_await_removal(int mpi_errno)
+{
+    struct pmi_adapt_control *control = MPIR_Adapt.control;
+
+    MPIR_Adapt_report_unable(MPIR_Adapt.join_epoch, mpi_errno);
+    while (__atomic_load_n(&control->agreed, __ATOMIC_ACQUIRE) != MPIR_Adapt.join_epoch) {
+        if (MPIR_Adapt_board_wait(__atomic_load_n(&control->wake, __ATOMIC_ACQUIRE)))
+            return;
+    }
+}

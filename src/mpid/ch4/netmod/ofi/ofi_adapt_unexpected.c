@@ -1,0 +1,84 @@
+/*
+ * Unexpected messages that libfabric keeps for worlds that have ended (ch4_adapt_unexpected.h): found by peeking for
+ * bits of their context id, and discarded there.  No state.
+ */
+
+#include "mpidimpl.h"
+#include "ofi_impl.h"
+#include "ch4_adapt_unexpected.h"
+#include "mpir_adapt_context.h"
+
+bool MPIDI_OFI_adapt_has_generations(void)
+{
+    const uint64_t mask = MPIR_ADAPT_GENERATION_MASK;
+    const uint64_t protocol = MPIDI_OFI_PROTOCOL_MASK | MPIDI_OFI_SYNC_SEND_ACK;
+    uint64_t in_match_bits = mask << MPIDI_OFI_TAG_BITS;
+
+    return in_match_bits >> MPIDI_OFI_TAG_BITS == mask && (in_match_bits & protocol) == 0;
+}
+
+/* In the context of one endpoint.  What is not found comes as an event, too. */
+static int peek(int ctx_idx, int vni, uint64_t bits, uint64_t ignore, uint64_t flags,
+                MPIDI_OFI_Adapt_unexpected_t * result)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Request request;       /* for the event's handler; only what is set here is looked at */
+    struct fi_msg_tagged message = {.addr = FI_ADDR_UNSPEC,.tag = bits,.ignore = ignore };
+    MPL_atomic_int_t *state = &MPIDI_OFI_REQUEST(&request, util_id);
+    ssize_t err;
+
+    MPIDI_OFI_REQUEST(&request, kind) = MPIDI_OFI_req_kind__probe;
+    MPIDI_OFI_REQUEST(&request, event_id) = MPIDI_OFI_EVENT_PEEK;
+    MPL_atomic_release_store_int(state, MPIDI_OFI_PEEK_START);
+    message.context = &MPIDI_OFI_REQUEST(&request, context);
+
+    while (true) {
+        err = fi_trecvmsg(MPIDI_OFI_global.ctx[ctx_idx].rx, &message,
+                          flags | FI_PEEK | FI_COMPLETION);
+        if (err != -FI_EAGAIN)
+            break;
+        MPIDI_OFI_PROGRESS(vni);
+    }
+    result->found = false;
+    if (err)                    /* nothing there, or a provider that cannot tell */
+        goto fn_exit;
+    MPIDI_OFI_PROGRESS_WHILE(MPL_atomic_acquire_load_int(state) == MPIDI_OFI_PEEK_START, vni);
+    result->found = MPL_atomic_relaxed_load_int(state) == MPIDI_OFI_PEEK_FOUND;
+    result->source = request.status.MPI_SOURCE;
+    result->tag = request.status.MPI_TAG;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_OFI_adapt_find_unexpected(MPIR_Context_id_t id, MPIR_Context_id_t mask, bool take_out,
+                                    MPIDI_OFI_Adapt_unexpected_t * result)
+{
+    int mpi_errno = MPI_SUCCESS;
+    uint64_t bits = (uint64_t) (id & mask) << MPIDI_OFI_TAG_BITS;
+    /* Messages with a protocol are part of requests, or of connecting to other jobs. */
+    uint64_t ignore = ~(((uint64_t) mask << MPIDI_OFI_TAG_BITS) | MPIDI_OFI_PROTOCOL_MASK |
+                        MPIDI_OFI_SYNC_SEND_ACK);
+
+    result->found = false;
+    if (!MPIDI_OFI_ENABLE_TAGGED)
+        goto fn_exit;
+    for (int vni = 0; vni < MPIDI_OFI_global.num_vnis && !result->found; vni++) {
+        MPIDI_OFI_THREAD_CS_ENTER_VCI_OPTIONAL(vni);
+        for (int nic = 0; nic < MPIDI_OFI_global.num_nics && !result->found; nic++) {
+            mpi_errno = peek(MPIDI_OFI_get_ctx_index(NULL, vni, nic), vni, bits, ignore,
+                             take_out ? FI_DISCARD : 0, result);
+            if (mpi_errno)
+                break;
+        }
+        MPIDI_OFI_THREAD_CS_EXIT_VCI_OPTIONAL(vni);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

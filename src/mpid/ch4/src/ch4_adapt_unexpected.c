@@ -1,0 +1,280 @@
+/*
+ * Messages that nobody received in a world that ends.  Only eager ones: what needs a receiver to complete is a
+ * request, which commit reports (C6).  They lie in MPICH's queues of unexpected messages (shared memory, active
+ * messages, partitioned sends), in libfabric's, or are still on their way.
+ *
+ * That none of them is ever received later is not the doing of this file: every world and every window has
+ * context ids of its own (mpir_adapt_context.h).  Here they are told of and thrown away, at commit those that
+ * have come, and before the next window the late ones, so that they take no memory and their generation
+ * can come again after a thousand adaptations.
+ *
+ * No state.  Called inside the library's critical section, by the thread that adapts.  SPEC C4, C9.
+ */
+
+#include "mpidimpl.h"
+#include "ch4_adapt_unexpected.h"
+#include "mpir_adapt.h"
+#include "mpir_adapt_context.h"
+#include "mpir_adapt_device.h"
+
+/* ---- ids ---------------------------------------------------------------------------------------- */
+
+/* What tells one communicator from another: ids without the parts that tell point-to-point messages from
+ * collectives, and name node communicators and the local one of an intercommunicator. */
+#define COMM_BITS (~(MPIR_Context_id_t) (MPIR_CONTEXT_SUFFIX_MASK | MPIR_CONTEXT_SUBCOMM_MASK | \
+                                         MPIR_CONTEXT_IS_LOCALCOMM_MASK))
+
+/* Of MPI_COMM_SELF and what derives from it, which outlives all worlds.  The worlds use those below it; their
+ * number is even, so that those of worlds and of windows keep apart when they come again. */
+#define SELF_GENERATION (MPIR_ADAPT_GENERATIONS - 1)
+#define WORLD_GENERATIONS (MPIR_ADAPT_GENERATIONS - 2)
+
+static MPIR_Context_id_t window_bits(unsigned epoch)
+{
+    return MPIR_Adapt_generation_bits((2 * epoch - 1) % WORLD_GENERATIONS);
+}
+
+static MPIR_Context_id_t world_bits(unsigned epoch)
+{
+    return MPIR_Adapt_generation_bits(2 * epoch % WORLD_GENERATIONS);
+}
+
+MPIR_Context_id_t MPIDI_Adapt_context_of(MPIDI_Adapt_context_t kind, unsigned epoch)
+{
+    return MPIR_CONTEXT_DYNAMIC_PROC_MASK | ((unsigned) kind << MPIR_CONTEXT_PREFIX_SHIFT) |
+        (kind == MPIDI_ADAPT_CONTEXT__WORLD ? world_bits(epoch) : window_bits(epoch));
+}
+
+int MPID_Adapt_init_contexts(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Comm *self = MPIR_Process.comm_self;
+
+    MPIR_ERR_CHKANDJUMP(!MPIDI_OFI_adapt_has_generations(), mpi_errno, MPI_ERR_OTHER,
+                        "**adaptmatchbits");
+    self->context_id |= MPIR_Adapt_generation_bits(SELF_GENERATION);
+    self->recvcontext_id = self->context_id;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- throwing away -------------------------------------------------------------------------------- */
+
+/* Which messages: those whose ids agree with `id` in the bits of `mask`.  Each is told to `note`, if there
+ * is one, as a message on `comm`. */
+struct discard {
+    MPIR_Context_id_t id, mask;
+    MPID_Adapt_unreceived_fn note;
+    void *context;
+    MPIR_Comm *comm;
+};
+
+static bool is_meant(const struct discard *which, MPIR_Context_id_t id)
+{
+    return ((id ^ which->id) & which->mask) == 0;
+}
+
+static void tell(const struct discard *which, int source, int tag)
+{
+    if (which->note)
+        which->note(which->comm, source, tag, which->context);
+}
+
+/* One that is still being put together is met again next time. */
+static void discard_active_messages(const struct discard *which, int vci)
+{
+    const int in_transfer = MPIDIG_REQ_BUSY | MPIDIG_REQ_RTS;
+    MPIR_Request *request, *next;
+
+    DL_FOREACH_SAFE(MPIDI_global.per_vci[vci].unexp_list, request, next) {
+        if (!is_meant(which, MPIDIG_REQUEST(request, u.recv.context_id)) ||
+            (MPIDIG_REQUEST(request, req->status) & in_transfer))
+            continue;
+        tell(which, MPIDIG_REQUEST(request, u.recv.source), MPIDIG_REQUEST(request, u.recv.tag));
+        DL_DELETE(MPIDI_global.per_vci[vci].unexp_list, request);
+        if (MPIDIG_REQUEST(request, buffer))
+            MPIDU_genq_private_pool_free_cell(MPIDI_global.per_vci[vci].unexp_pack_buf_pool,
+                                              MPIDIG_REQUEST(request, buffer));
+        /* the reference of the transport, then that of the receiver who never came */
+        MPID_Request_complete(request);
+        MPIDI_CH4_REQUEST_FREE(request);
+    }
+}
+
+/* A partitioned send or receive of which only one side was made announces itself to nobody.  The application's
+ * own request remains until it frees it. */
+static void discard_partitioned(const struct discard *which)
+{
+    MPIR_Request *request, *next;
+
+    DL_FOREACH_SAFE(MPIDI_global.part_unexp_list, request, next) {
+        if (is_meant(which, MPIDI_PART_REQUEST(request, u.recv.context_id))) {
+            tell(which, MPIDI_PART_REQUEST(request, u.recv.source),
+                 MPIDI_PART_REQUEST(request, u.recv.tag));
+            DL_DELETE(MPIDI_global.part_unexp_list, request);
+            MPIDI_CH4_REQUEST_FREE(request);
+        }
+    }
+    DL_FOREACH_SAFE(MPIDI_global.part_posted_list, request, next) {
+        if (is_meant(which, MPIDI_PART_REQUEST(request, u.recv.context_id))) {
+            DL_DELETE(MPIDI_global.part_posted_list, request);
+            MPIR_Request_free_unsafe(request);
+        }
+    }
+}
+
+static void discard_queued(const struct discard *which)
+{
+    for (int vci = 0; vci < MPIDI_global.n_vcis; vci++) {
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
+        discard_active_messages(which, vci);
+        if (vci == 0)
+            discard_partitioned(which);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+    }
+}
+
+static int discard_in_libfabric(const struct discard *which)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_OFI_Adapt_unexpected_t message;
+
+    do {
+        mpi_errno = MPIDI_OFI_adapt_find_unexpected(which->id, which->mask, true, &message);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (message.found)
+            tell(which, message.source, message.tag);
+    } while (message.found);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- commit --------------------------------------------------------------------------------------- */
+
+/* Libfabric is asked for whole generations first, because usually there is nothing and there may be many
+ * communicators. */
+struct ending {
+    MPID_Adapt_unreceived_fn note;
+    void *context;
+    MPIR_Context_id_t empty[2]; /* bits of generations of which libfabric has nothing */
+    int n_empty;
+    int mpi_errno;
+};
+
+static int look_at_generation(struct ending *ending, MPIR_Context_id_t bits)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_OFI_Adapt_unexpected_t message;
+
+    mpi_errno = MPIDI_OFI_adapt_find_unexpected(bits, MPIR_ADAPT_GENERATION_MASK, false, &message);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!message.found)
+        ending->empty[ending->n_empty++] = bits;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void discard_of_comm(MPIR_Comm * comm, struct ending *ending)
+{
+    struct discard which = {
+        .id = comm->recvcontext_id,
+        .mask = COMM_BITS,
+        .note = ending->note,
+        .context = ending->context,
+        .comm = comm
+    };
+
+    discard_queued(&which);
+    for (int i = 0; i < ending->n_empty; i++) {
+        if ((which.id & MPIR_ADAPT_GENERATION_MASK) == ending->empty[i])
+            return;
+    }
+    int err = discard_in_libfabric(&which);
+    if (ending->mpi_errno == MPI_SUCCESS)
+        ending->mpi_errno = err;
+}
+
+static void discard_if_ending(MPIR_Comm * comm, void *context)
+{
+    if (!MPIR_Adapt_comm_survives(comm->handle))
+        discard_of_comm(comm, context);
+}
+
+int MPID_Adapt_discard_unreceived(unsigned epoch, MPID_Adapt_unreceived_fn note, void *context)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Comm *world = MPIR_Process.comm_world;
+    struct ending ending = {.note = note,.context = context };
+
+    mpi_errno = look_at_generation(&ending, world->recvcontext_id & MPIR_ADAPT_GENERATION_MASK);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = look_at_generation(&ending, window_bits(epoch));
+    MPIR_ERR_CHECK(mpi_errno);
+    discard_of_comm(world, &ending);
+    MPIR_Adapt_foreach_comm(discard_if_ending, &ending);
+    mpi_errno = ending.mpi_errno;
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- afterwards ----------------------------------------------------------------------------------- */
+
+struct search {
+    MPIR_Context_id_t bits;
+    bool found;
+};
+
+static void look_for_bits(MPIR_Comm * comm, void *context)
+{
+    struct search *search = context;
+
+    if ((comm->recvcontext_id & MPIR_ADAPT_GENERATION_MASK) == search->bits)
+        search->found = true;
+}
+
+/* A communicator that was merged with another job's may have that one's generation. */
+static bool is_in_use(MPIR_Context_id_t bits)
+{
+    struct search search = { bits, false };
+
+    MPIR_Adapt_foreach_comm(look_for_bits, &search);
+    return search.found;
+}
+
+int MPIDI_Adapt_discard_late(unsigned epoch)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (epoch == 0)
+        goto fn_exit;
+    /* Others may be in the next window already: its generation is left alone. */
+    const MPIR_Context_id_t generations[] = {
+        world_bits(epoch - 1), window_bits(epoch), window_bits(epoch + 2), world_bits(epoch + 2)
+    };
+    for (size_t i = 0; i < sizeof(generations) / sizeof(generations[0]); i++) {
+        struct discard which = {.id = generations[i],.mask = MPIR_ADAPT_GENERATION_MASK };
+        if (is_in_use(generations[i]))
+            continue;
+        discard_queued(&which);
+        mpi_errno = discard_in_libfabric(&which);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
