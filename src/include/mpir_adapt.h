@@ -22,10 +22,15 @@ int MPIR_Comm_adapt_commit_impl(void);
 int MPIR_Adapt_sizes_impl(const char *rule);
 int MPIR_Adapt_sizes_callback_impl(MPIX_Adapt_sizes_function * allowed, void *extra_state,
                                    int largest);
-/* Called at the end of MPI_Init: a program that did not call MPI_Init_adapt is rigid (I3). */
-void MPIR_Adapt_init_completed(void);
+/* The level that MPI_Init asks for. */
+int MPIR_Init_default_thread_level(void);
+/* Called at the end of MPI_Init and MPI_Init_thread, by which MPI_Init_adapt comes as well: a program
+ * that did not call that is rigid (I3). */
+int MPIR_Adapt_init_completed(void);
 /* Called by MPI_Finalize before anything else: an error in a window (E1). */
 int MPIR_Adapt_check_finalize(void);
+/* Called by the last MPI_Finalize or MPI_Session_finalize, before anything is taken down. */
+int MPIR_Adapt_finalize(void);
 /* Epoch of the last commit, 0 before the first. */
 unsigned MPIR_Adapt_epoch(void);
 
@@ -68,12 +73,24 @@ void MPIR_Adapt_comm_by_begin(struct MPIR_Comm *comm);
 /* Whether a communicator, given by handle, outlives adaptations (used by ROMIO). */
 int MPIR_Adapt_comm_survives(MPI_Comm comm);
 
+/* A nonblocking operation on a file over `comm`: MPI knows nothing of it but a generalized request,
+ * which has no communicator otherwise (used by ROMIO). */
+void MPIR_Adapt_request_on(MPI_Request request, MPI_Comm comm);
+/* " (rank R in ...)" as MPI_Abort has always said it: of MPI_COMM_WORLD and at the launch with the
+ * context id, which means nothing to anybody after an adaptation; then with the name. */
+void MPIR_Adapt_describe_comm(const struct MPIR_Comm *comm, char *text, int size);
+
 /* C6: an error that tells what is pending (kind, communicator, peer, tag), or MPI_SUCCESS. */
 int MPIR_Adapt_check_pending(void);
 /* C5: deletes the attributes cached on MPI_COMM_WORLD and on all communicators and windows that
  * end with the commit, through their callbacks; the old world still works.  Returns the first error
  * that a callback returned; the attributes are gone nevertheless. */
 int MPIR_Adapt_delete_attributes(void);
+/* Those of MPI_COMM_SELF, before anything else that MPI_Finalize does. */
+int MPIR_Adapt_delete_self_attributes(void);
+/* A process that ends in commit cannot free its datatypes: the next MPI_Finalize does, without which
+ * the datatype engine complains of leaks. */
+void MPIR_Adapt_free_datatypes(void);
 /* C4: closes files, frees windows, releases communicators that do not derive from MPI_COMM_SELF
  * alone, all without communication; their handles become stale.  Nobody communicates on them any
  * more (every process has entered commit).  Does not fail: MPI_File_close tells of files that could

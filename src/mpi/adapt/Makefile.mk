@@ -3,6 +3,8 @@
 AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/adapt
 
 noinst_HEADERS += \
+    src/mpi/adapt/tools/tool_functions.h \
+    src/mpi/adapt/tools/tool_view.h \
     src/include/mpir_adapt.h \
     src/include/mpir_adapt_context.h \
     src/include/mpir_adapt_device.h \
@@ -37,3 +39,10 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/ofi/ofi_adapt_unexpected.c \
     src/mpid/ch4/shm/posix/posix_adapt.c \
     src/mpid/common/shm/mpidu_crowded.c
+
+# Around profiling tools that know no adaptations (tools/tool_view.h): loaded by name, linked by nobody.
+lib_LTLIBRARIES += lib/libelastic_tool_before.la lib/libelastic_tool_after.la
+lib_libelastic_tool_before_la_SOURCES = src/mpi/adapt/tools/tool_before.c
+lib_libelastic_tool_before_la_LDFLAGS = -module -avoid-version -shared -Wl,--as-needed
+lib_libelastic_tool_after_la_SOURCES = src/mpi/adapt/tools/tool_after.c
+lib_libelastic_tool_after_la_LDFLAGS = -module -avoid-version -shared -Wl,--as-needed

@@ -14,8 +14,7 @@
  * may be created concurrently, so the list has the lock of the handle pools.
  */
 
-#include "mpiimpl.h"
-#include "mpir_adapt.h"
+#include "adapt.h"
 #include "utlist.h"
 
 #define STALE_COMMS_MAX 1024    /* derived by the application */
@@ -141,6 +140,17 @@ int MPIR_Adapt_comm_error(const MPIR_Comm * comm, const char *function, int line
                                 "**adaptcomm", "**adaptcomm %s %d",
                                 comm->name[0] ? comm->name : "(without name)",
                                 -MPIR_Object_get_ref(comm));
+}
+
+void MPIR_Adapt_describe_comm(const MPIR_Comm * comm, char *text, int size)
+{
+    if (comm == MPIR_Process.comm_world)
+        snprintf(text, size, " (rank %d in comm 0)", comm->rank);
+    else if (MPIR_Adapt.epoch == 0 && !comm->adapt.by_begin)
+        snprintf(text, size, " (rank %d in comm %d)", comm->rank, (int) comm->context_id);
+    else
+        snprintf(text, size, " (rank %d in %s)", comm->rank,
+                 comm->name[0] ? comm->name : "a communicator without name");
 }
 
 int MPIR_Adapt_win_error(const MPIR_Win * win, const char *function, int line)
@@ -352,6 +362,8 @@ static const char *request_kind(const MPIR_Request * req)
             return "matched but unreceived message";
         case MPIR_REQUEST_KIND__RMA:
             return "one-sided operation";
+        case MPIR_REQUEST_KIND__GREQUEST:
+            return "nonblocking operation on a file";
         default:
             return "operation";
     }
@@ -400,7 +412,7 @@ static void add_pending_request(void *object, void *context)
         return;
     /* what is told is the application's own request where several are involved */
     bool outer = MPIR_Request_is_persistent(req) || MPIR_Request_is_partitioned(req) ||
-        req->kind == MPIR_REQUEST_KIND__COLL;
+        req->kind == MPIR_REQUEST_KIND__COLL || req->kind == MPIR_REQUEST_KIND__GREQUEST;
     if (pending->count == 0 || outer)
         describe_request(req, pending->text, sizeof(pending->text));
     pending->count++;
@@ -430,9 +442,31 @@ static void add_pending_win(void *object, void *context)
     pending->count++;
 }
 
+void MPIR_Adapt_request_on(MPI_Request request, MPI_Comm comm)
+{
+    MPIR_Request *req;
+
+    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF)
+        return;
+    MPIR_Request_get_ptr(request, req);
+    MPIR_Comm_get_ptr(comm, req->comm);
+    MPIR_Comm_add_ref(req->comm);
+}
+
+/* Operations on files complete only when somebody asks. */
+static void poll_request(void *object, void *unused)
+{
+    MPIR_Request *req = object;
+    MPI_Status status;
+
+    if (is_pending(req) && MPIR_Request_has_poll_fn(req))
+        (void) MPIR_Grequest_poll(req, &status);
+}
+
 static void find_pending(struct pending *pending)
 {
     pending->count = 0;
+    foreach_request(poll_request, NULL);
     foreach_request(add_pending_request, pending);
     if (pending->count > 0)
         foreach_request(subtract_carrier, pending);
@@ -519,6 +553,38 @@ int MPIR_Adapt_delete_attributes(void)
     while (win = NULL, foreach_win(find_attributed_win, &win), win)
         keep_first(&mpi_errno, MPIR_Process.attr_free(win->handle, &win->attributes));
     return mpi_errno;
+}
+
+int MPIR_Adapt_delete_self_attributes(void)
+{
+    MPIR_Comm *self = MPIR_Process.comm_self;
+
+    if (!MPIR_Process.attr_free || !self || !self->attributes)
+        return MPI_SUCCESS;
+    return MPIR_Process.attr_free(self->handle, &self->attributes);
+}
+
+/* ---- the end of a leaving process ---------------------------------------------------------------------- */
+
+static void free_typerep(void *object, void *unused)
+{
+    MPIR_Datatype *type = object;
+
+    if (type->typerep.handle)
+        MPIR_Typerep_free(type);
+    type->typerep.handle = 0;
+}
+
+static int free_typereps(void *unused)
+{
+    foreach_in_use(&MPIR_Datatype_mem, HANDLE_NUM_INDICES, free_typerep, NULL);
+    return MPI_SUCCESS;
+}
+
+void MPIR_Adapt_free_datatypes(void)
+{
+    /* after MPICH's own callbacks for datatypes, before the pools are freed */
+    MPIR_Add_finalize(free_typereps, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 2);
 }
 
 /* ---- C4: release -------------------------------------------------------------------------------------- */

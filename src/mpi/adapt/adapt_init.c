@@ -34,35 +34,14 @@ static int register_adaptive(void)
     goto fn_exit;
 }
 
-int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, int *local_status)
+/* The process becomes an ordinary member, or a joining one. */
+static int begin_membership(void)
 {
     int mpi_errno = MPI_SUCCESS;
-
-    /* before MPI_Init, because the device marks its messages with the number from the start */
-    MPIR_Adapt_board_open();
-    if (MPIR_Adapt.control) {
-        MPID_Adapt_set_uid(MPIR_Adapt.uid);
-        MPID_Adapt_before_init();
-        /* Where each process is in a container of its own, the others do not find it in /proc. */
-        MPL_shm_nameless = MPIR_Adapt_pid_namespace() == MPIR_Adapt.daemon_pid_namespace;
-    }
-    MPIR_Adapt.state = MPIR_ADAPT_STATE__ALONE;
-
-    mpi_errno = provided ? MPIR_Init_thread_impl(argc, argv, required, provided) :
-        MPIR_Init_impl(argc, argv);
-    MPID_Adapt_after_init();
-    MPIR_ERR_CHECK(mpi_errno);
-
-    *local_status = MPI_ADAPT_STATUS_NEW;
-    if (!MPIR_Adapt_board_is_ours()) {
-        MPIR_Adapt_board_close();
-        goto fn_exit;
-    }
 
     mpi_errno = MPID_Adapt_init_contexts();
     MPIR_ERR_CHECK(mpi_errno);
     if (MPIR_Adapt.join_epoch) {
-        *local_status = MPI_ADAPT_STATUS_JOINING;
         MPIR_Adapt.state = MPIR_ADAPT_STATE__JOINING;
         MPIR_Adapt.epoch = MPIR_Adapt.join_epoch - 1;
         MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_JOINING);
@@ -76,20 +55,66 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
   fn_exit:
     return mpi_errno;
   fn_fail:
+    goto fn_exit;
+}
+
+/* Profiling tools start in MPI_Init_thread and may be made before there were adaptations.  So this
+ * comes by the name that they wrap; what they do there finds MPI initialized in full. */
+int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, int *local_status)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF) {
+        /* before MPI_Init, because the device marks its messages with the number from the start */
+        MPIR_Adapt_board_open();
+        if (MPIR_Adapt.control) {
+            MPID_Adapt_set_uid(MPIR_Adapt.uid);
+            MPID_Adapt_before_init();
+            /* Where each process is in a container of its own, the others do not find it in /proc. */
+            MPL_shm_nameless = MPIR_Adapt_pid_namespace() == MPIR_Adapt.daemon_pid_namespace;
+        }
+        MPIR_Adapt.state = MPIR_ADAPT_STATE__ALONE;
+        mpi_errno = MPI_Init_thread(argc, argv, required, provided);
+    } else {
+        /* a tool that passes MPI_Init_thread on as MPI_Init_thread_adapt */
+        mpi_errno = MPIR_Init_thread_impl(argc, argv, required, provided);
+    }
+    MPID_Adapt_after_init();
+    MPIR_ERR_CHECK(mpi_errno);
+
+    *local_status = MPIR_Adapt.state == MPIR_ADAPT_STATE__JOINING ?
+        MPI_ADAPT_STATUS_JOINING : MPI_ADAPT_STATUS_NEW;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
     MPIR_Adapt.state = MPIR_ADAPT_STATE__OFF;
     goto fn_exit;
 }
 
-void MPIR_Adapt_init_completed(void)
+/* A rigid program: the resource manager learns of it, nothing else happens. */
+static void tell_rigid(void)
 {
-    if (MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF || !getenv(PMI_ADAPT_ENV))
+    if (!getenv(PMI_ADAPT_ENV))
         return;
-
-    /* A rigid program: the resource manager learns of it, nothing else happens. */
     MPIR_Adapt_board_open();
     if (MPIR_Adapt_board_is_ours())
         MPIR_Adapt_tell_daemon("cmd=adapt_init mode=rigid");
     MPIR_Adapt_board_close();
+}
+
+int MPIR_Adapt_init_completed(void)
+{
+    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF) {
+        tell_rigid();
+        return MPI_SUCCESS;
+    }
+    MPID_Adapt_after_init();
+    if (!MPIR_Adapt_board_is_ours()) {
+        MPIR_Adapt_board_close();
+        return MPI_SUCCESS;
+    }
+    return begin_membership();
 }
 
 int MPIR_Adapt_check_finalize(void)
@@ -101,9 +126,27 @@ int MPIR_Adapt_check_finalize(void)
     /* mpiexec tells of an answer TRUE that was ignored */
     MPIR_Adapt_set_phase(MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD ?
                          PMI_ADAPT_PHASE_IGNORED : PMI_ADAPT_PHASE_NONE);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Adapt_finalize(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF)
+        goto fn_exit;
+    /* first of all, while others may still communicate with what the callbacks do */
+    mpi_errno = MPIR_Adapt_delete_self_attributes();
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Adapt_forget();
     MPIR_ERR_CHECK(mpi_errno);
-    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__RUNNING && MPIR_Adapt.epoch > 0) {
+    bool is_member = MPIR_Adapt.state == MPIR_ADAPT_STATE__RUNNING ||
+        MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD;
+    if (is_member && MPIR_Adapt.epoch > 0) {
         /* Some providers lose last messages when an endpoint closes early.  At a launch the PMI
          * separates the two; it does not know the adapted world. */
         MPIR_Errflag_t errflag = MPIR_ERR_NONE;

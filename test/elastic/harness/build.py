@@ -15,6 +15,7 @@ FLAGS = {
     ".f90": ["-O1", "-g", "-fallow-argument-mismatch"],
 }
 COMMON = "elastic_test"
+TOOL = "tool_"  # programs of this name are profiling tools: libraries to be loaded before MPI
 
 
 @dataclass
@@ -61,7 +62,9 @@ def build(prefix: Path, programs: Path, names: set[str], folder: Path, jobs: int
             return name, f"no program {name} in {programs}"
         command = [str(prefix / "bin" / COMPILERS[source.suffix]), *FLAGS[source.suffix]]
         command += [str(source), "-o", str(folder / name)]
-        if source.suffix in (".c", ".cpp"):
+        if name.startswith(TOOL):
+            command += ["-shared", "-fPIC"]
+        elif source.suffix in (".c", ".cpp"):
             command += [str(common), "-lpthread"]
         else:
             command += ["-J", str(folder)]

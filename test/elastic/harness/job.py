@@ -209,11 +209,23 @@ class TestRun:
         command = [str(self.setting.prefix / "bin" / "mpiexec")]
         command += ["-n", str(self.test.processes if n is None else n)]
         command += self.test.options if options is None else options
+        command += self._preload()
         if self.test.events is not None and "--adapt-log" not in command:
             command += ["--adapt-log", str(self.log_path)]
         command += [program if program and "/" in program else self.program(program)]
         command += self.test.arguments if arguments is None else arguments
         return self.start(command, stdin)
+
+    def _preload(self) -> list[str]:
+        """Options that load the test's tool into the processes, and only there."""
+        if not self.test.tool:
+            return []
+        tools = [self.program(self.test.tool)]
+        if self.test.around:
+            library = self.setting.prefix / "lib"
+            tools.insert(0, str(library / "libelastic_tool_before.so"))
+            tools.append(str(library / "libelastic_tool_after.so"))
+        return ["-genv", "LD_PRELOAD", " ".join(tools)]
 
     def elastic(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(self.setting.prefix / "bin" / "elastic"), *arguments]

@@ -214,7 +214,7 @@ def _run(
     print(f"# {len(tests)} tests, seed {seed}", flush=True)
     programs = folder / "bin"
     programs.mkdir()
-    names = {test.program for test in tests}
+    names = {test.program for test in tests} | {test.tool for test in tests if test.tool}
     if any(test.scenario for test in tests):
         names |= {"serve", "cycle"}
     built = build.build(prefix, HERE / "programs", names, programs, os.cpu_count() or 1)

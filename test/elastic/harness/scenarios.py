@@ -129,6 +129,20 @@ def finds(run: TestRun) -> None:
     checks.patterns(run, job.err, run.test.errors, "standard error")
 
 
+# ---- profiling tools -----------------------------------------------------------------------------
+
+
+@scenario
+def tool_reports(run: TestRun, wanted: str = "") -> None:
+    """The program runs as without the tool, and the tool reports of all processes there have been."""
+    checks.ordinary(run)
+    members = run.test.processes + sum(change.joining for change in run.test.changes)
+    reports = [path.read_text(encoding="utf-8") for path in run.work.glob("tool.*")]
+    run.notes += reports
+    count = int(wanted) if wanted else members
+    run.check(len(reports) == count, f"{len(reports)} reports of the tool, expected {count}")
+
+
 # ---- surroundings, output, input ----------------------------------------------------------------
 
 
@@ -252,6 +266,7 @@ def left_files(run: TestRun) -> None:
             run.check(first in job.lines and second in job.lines, f"no '{first}' or its second")
             order = job.lines.index(first) < job.lines.index(second)
             run.check(order, "exit handlers ran in the wrong order")
+    run.check("yaksa" not in job.err, "complaints about what leaving processes could not free")
     leaving = sum(len(change.leaving) for change in run.test.changes)
     ran = job.lines.count("DESTRUCTOR")
     run.check(ran == leaving, f"{ran} destructors ran, {leaving} processes left")

@@ -6,8 +6,9 @@
 `expect=REGEX` and `error=REGEX` (a line of standard output or error must match; may be repeated,
 `expect` replaces the PASS line that follows from the schedule), `lines=none` (the program does
 not report JOINED and LEFT), `events=WORDS` (how the adaptations end, in order, from the adapt
-log), `file=NAME[:TEXT]` (put into the working directory), `env=NAME:VALUE`, `scenario=NAME[:ARGUMENTS]` (a
-function of scenarios.py drives the test).
+log), `file=NAME[:TEXT]` (put into the working directory), `env=NAME:VALUE`, `tool=NAME` (a
+profiling tool of programs/ that is loaded before MPI; `around`: between the two libraries for tools that
+know no adaptations), `scenario=NAME[:ARGUMENTS]` (a function of scenarios.py drives the test).
 In options and arguments {epochs}, {seed}, {draw:LENGTH:LOW:HIGH} (a drawn schedule) and
 {repeat:COUNT:ENTRY} (the same entry again and again) are replaced.
 """
@@ -52,6 +53,8 @@ class Test:
     events: list[str] | None = None
     files: dict[str, str] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
+    tool: str = ""
+    around: bool = False
     scenario: str = ""
     changes: list[schedule.Change] = field(default_factory=list)
 
@@ -82,6 +85,10 @@ def _limit(test: Test, word: str) -> None:
     elif key == "env":
         name, _, text = value.partition(":")
         test.environment[name] = text
+    elif key == "tool":
+        test.tool = value
+    elif key == "around":
+        test.around = True
     elif key == "scenario":
         test.scenario = value
     else:

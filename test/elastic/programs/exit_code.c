@@ -1,7 +1,7 @@
 /*
  * Exit codes after an adaptation: the process --who (old: rank 0 of the launch; joined: the last
  * rank) ends with --code, after MPI_Finalize (--how finalize), without it (exit), by MPI_Abort
- * (abort) or by a signal (kill).
+ * (abort), by one on a communicator with a name (abort_named) or by a signal (kill).
  */
 
 #include "elastic_test.h"
@@ -26,6 +26,12 @@ int main(int argc, char **argv)
     }
     if (mine && strcmp(how, "abort") == 0)
         MPI_Abort(MPI_COMM_WORLD, code);
+    if (mine && strcmp(how, "abort_named") == 0) {
+        MPI_Comm part;
+        ET_MPI(MPI_Comm_dup(MPI_COMM_SELF, &part));
+        ET_MPI(MPI_Comm_set_name(part, "the last part"));
+        MPI_Abort(part, code);
+    }
     if (mine && strcmp(how, "kill") == 0)
         raise(SIGKILL);
     if (mine)
