@@ -218,6 +218,27 @@ class HangingFolder:
         os.close(self.device)  # who still hangs gets an error now
 
 
+class ControlGroup:
+    """A control group (cgroup v2) of our own."""
+
+    def __init__(self, mount: Path) -> None:
+        self.mount, self.path = mount, mount / f"elastic-test-{os.getpid()}"
+        self.libc = ctypes.CDLL(None, use_errno=True)
+
+    def __enter__(self) -> Path:
+        self.mount.mkdir()
+        if self.libc.mount(b"none", os.fsencode(self.mount), b"cgroup2", 0, None) != 0:
+            raise Skip(f"cannot mount cgroup2: {os.strerror(ctypes.get_errno())}")
+        self.path.mkdir()
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        for group in sorted(self.path.rglob("*/"), reverse=True):
+            group.rmdir()
+        self.path.rmdir()
+        self.libc.umount2(os.fsencode(self.mount), 2)
+
+
 def processes_of(folder: Path) -> list[int]:
     """Processes whose command line or working directory names the folder."""
     found = []

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
-"""A job that says it is an adaptive step and does not keep to the protocol: hostile_step.py KIND.
+"""A job that says it is an adaptive step and does not keep to the protocol: hostile_step.py KIND [FOLDER].
 
+    good    for comparison: does what it is asked
+    hang    its socket is in FOLDER, where every access hangs
     types   answers the first resize with a field of a wrong type
     flood   tells events as fast as they are read, most of them repeated
     long    one line of 60 MB
@@ -28,6 +30,23 @@ def send(connection: socket.socket, *messages: object) -> None:
     connection.sendall(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
 
 
+def be_good(connection: socket.socket) -> None:
+    lines = connection.makefile("r")
+    lines.readline()
+    send(connection, {"id": "events", "ok": True, "oldest": 1, "next": 1}, {"event": "adaptive", "seq": 1})
+    number = 1
+    for request, line in enumerate(lines, 1):
+        asked = json.loads(line)
+        if asked.get("op") != "resize":
+            continue
+        same = {"request": request, "time_ms": number}
+        send(connection, {"id": asked["id"], "ok": True, **same})
+        for event in ({"event": "requested", "tag": asked["tag"]}, {"event": "plan"}, {"event": "target"},
+                      {"event": "committed", "epoch": asked["if_epoch"] + 1}, {"event": "freed", "epoch": asked["if_epoch"] + 1}):
+            number += 1
+            send(connection, event | same | {"seq": number})
+
+
 def be_hostile(connection: socket.socket) -> None:
     lines = connection.makefile("r")
     lines.readline()  # the question for our events
@@ -49,6 +68,9 @@ def be_hostile(connection: socket.socket) -> None:
 
 
 def main() -> None:
+    if KIND == "hang":
+        register(sys.argv[2] + "/step.sock")
+        time.sleep(1000)
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(PATH)
     listening.listen(64)
@@ -57,7 +79,7 @@ def main() -> None:
         while KIND == "talk":
             register(PATH)
         connection, _ = listening.accept()
-        be_hostile(connection)
+        be_good(connection) if KIND == "good" else be_hostile(connection)
     except OSError as error:
         print(f"cut off: {error}", flush=True)
     finally:

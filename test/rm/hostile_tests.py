@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from daemon_under_test import Bench, Daemon, expect, wait_for
+from daemon_tests import free_port
+from daemon_under_test import Bench, Daemon, HangingFolder, Skip, UnixConnection, expect, read_reply, wait_for
 
 HOSTILE = Path(__file__).resolve().parent / "hostile_step.py"
 
@@ -40,8 +46,9 @@ def a_step_that_breaks_the_protocol_is_cut_off_and_its_job_marked(bench: Bench) 
     good = daemon.submit("sleep", "1000", name="good")
     jobs = {kind: hostile(daemon, kind) for kind in ("types", "long", "deep")}
     for kind, number in jobs.items():
-        if kind == "types":
-            daemon.post(f"/v1/jobs/{number}/resize", size=1)  # one of the two offers is answered wrongly
+        if kind == "types":  # the first resize is answered wrongly
+            wait_for("the job to be adaptive", lambda number=number: daemon.job(number)["adaptive"] is not None)
+            daemon.post(f"/v1/jobs/{number}/resize", size=1)
         job = cut_off(daemon, number)
         expect(job["state"] == "RUNNING" and job["adaptive"] is False, f"{kind}: it goes on, rigid: {job}")
         expect(daemon.post(f"/v1/jobs/{number}/resize", size=2).error() == "rigid", f"{kind}: it must not be resized")
@@ -81,7 +88,150 @@ def floods_of_a_step_cost_nobody_anything(bench: Bench) -> None:
         daemon.wait_end(number)
 
 
+def a_step_socket_that_hangs_hangs_nobody_else(bench: Bench) -> None:
+    daemon = bench.start(config='[job]\nkill_grace = "1s"\n')
+    with HangingFolder(daemon.folder / "dead") as dead:
+        number = daemon.submit(str(HOSTILE), "hang", str(dead), script=HOSTILE.read_text(), min=1, max=2)
+        daemon.wait_state(number, "RUNNING")
+        time.sleep(0.5)  # elasticd has heard of the socket
+        for _ in range(3):
+            expect(daemon.wait_end(daemon.submit("true"))["state"] == "DONE", "another job")
+        daemon.post(f"/v1/jobs/{number}/cancel")
+        expect(daemon.wait_end(number)["state"] == "CANCELLED", "it can be cancelled")
+
+
+# ---- two users -------------------------------------------------------------------------------
+
+GOOD, BAD = 1, 65534  # users of every Debian: daemon, nobody
+
+
+def run_as(uid: int, task: Callable[[], Any]) -> Any:
+    """What the task returns, done by a process of that user."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(uid)
+            os.setuid(uid)
+            result = {"value": task()}
+        except BaseException as error:  # noqa: BLE001  it is told below
+            result = {"error": repr(error)}
+        os.write(writing, json.dumps(result).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        result = json.load(told)
+    os.waitpid(child, 0)
+    expect("error" not in result, f"as user {uid}: {result}")
+    return result["value"]
+
+
+def two_users(bench: Bench, config: str = "") -> tuple[Daemon, Path]:
+    if os.getuid() != 0:
+        raise Skip("needs root: only then are there two users")
+    bench.folder.chmod(0o755)
+    daemon = bench.start(config=config)
+    work = bench.folder / "work"
+    work.mkdir()
+    work.chmod(0o1777)
+    return daemon, work
+
+
+def submit_as(daemon: Daemon, uid: int, work: Path, kind: str) -> int:
+    spec = daemon.spec(str(HOSTILE), kind, script=HOSTILE.read_text(), min=1, max=2, kind="malleable", name=kind)
+    spec["directory"] = str(work)
+    return run_as(uid, lambda: daemon.ask("POST", "/v1/jobs", spec).body["job"]["id"])
+
+
+def jobs_of_a_hostile_user_leave_a_good_one_alone(bench: Bench) -> None:
+    daemon, work = two_users(bench)
+    bad = [submit_as(daemon, BAD, work, kind) for kind in ("types", "flood", "long", "deep")]
+    for number in bad:
+        daemon.wait_state(number, "RUNNING", "ADAPTING")
+    good = submit_as(daemon, GOOD, work, "good")
+    daemon.wait_state(good, "RUNNING", "ADAPTING")
+    wait_for("the good job to be adaptive", lambda: daemon.job(good)["adaptive"])
+    for size in (1, 2, 1):
+        daemon.wait_state(good, "RUNNING")
+        reply = run_as(GOOD, lambda size=size: daemon.ask("POST", f"/v1/jobs/{good}/resize", {"size": size}).body)
+        expect("job" in reply, f"resize to {size}: {reply}")
+        wait_for(f"the good job to have {size}", lambda size=size: daemon.job(good)["size"] == size)
+    seen = run_as(BAD, lambda: daemon.ask("GET", f"/v1/jobs/{good}").status)
+    ended = run_as(BAD, lambda: daemon.ask("POST", f"/v1/jobs/{good}/cancel", {}).status)
+    expect(ended in (403, 404) and seen in (200, 404), f"the bad user: {seen}, {ended}")
+    expect(run_as(GOOD, lambda: daemon.ask("POST", f"/v1/jobs/{good}/cancel", {}).status) == 200, "the good user")
+    daemon.wait_end(good)
+    size = resident_kb(daemon)
+    stored = sum(path.stat().st_size for path in daemon.state.glob("store.sqlite*"))
+    print(f"# elasticd beside four hostile jobs: {size} kB resident, store {stored // 1024} kB")
+    expect(size < 200000 and stored < 20 << 20, f"{size} kB, {stored} bytes")
+    for number in bad:
+        daemon.post(f"/v1/jobs/{number}/cancel")
+        daemon.wait_end(number)
+
+
+def silent_connections_of_a_user_shut_nobody_out(bench: Bench) -> None:
+    daemon, _ = two_users(bench, "[limits]\nconnections = 8\nconnections_per_user = 6\n")
+
+    held = [hold_as(BAD, daemon) for _ in range(9)]
+    held[-1].settimeout(30)
+    expect(read_reply_of(held[-1]) == 429, "the connections of one user")
+    expect(run_as(GOOD, lambda: daemon.get("/v1/version").status) == 200, "another user")
+    held += [hold_as(GOOD, daemon) for _ in range(2)]
+    expect(daemon.get("/v1/version").status == 200, "root gets in when all places are taken")
+    full = run_as(2, lambda: daemon.get("/v1/version").status)
+    expect(full == 503, f"somebody else is told: {full}")
+    for connection in held:
+        connection.close()
+    wait_for("somebody else to get in", lambda: run_as(2, lambda: daemon.get("/v1/version").status) == 200)
+
+
+def hold_as(uid: int, daemon: Daemon) -> socket.socket:
+    """A silent connection of that user: the credentials of a Unix socket are those of its moment of connecting."""
+    os.seteuid(uid)
+    try:
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(str(daemon.socket))
+        return connection
+    finally:
+        os.seteuid(0)
+
+
+def read_reply_of(connection: socket.socket) -> int:
+    text = connection.recv(4096).decode()
+    return int(text.split()[1]) if text.startswith("HTTP/1.1 ") else 0
+
+
+def who_has_no_token_sends_no_body(bench: Bench) -> None:
+    port = free_port()
+    tokens = bench.folder / "tokens"
+    tokens.write_text("a-long-secret-of-root root admin\n")
+    tokens.chmod(0o600)
+    daemon = bench.start(config=f'[listen]\ntcp = "127.0.0.1:{port}"\ntokens_file = "{tokens}"\n[limits]\nconnections_per_user = 6\n')
+    for header, status in (("", 401), ("Authorization: Bearer wrong-token-wrong-token\r\n", 401),
+                           ("Authorization: Bearer a-long-secret-of-root\r\n", 0)):
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+            connection.sendall(f"POST /v1/jobs HTTP/1.1\r\nHost: x\r\n{header}Content-Length: 1000000\r\n\r\n".encode())
+            connection.settimeout(30 if status else 0.5)
+            try:
+                told = read_reply_of(connection)
+            except TimeoutError:
+                told = 0
+            expect(told == status, f"{header!r}: {told} before the body, expected {status}")
+    held = [socket.create_connection(("127.0.0.1", port)) for _ in range(12)]
+    held[-1].settimeout(30)
+    expect(read_reply_of(held[-1]) == 429, "connections of one address")
+    expect(daemon.get("/v1/version").status == 200, "the Unix socket has places of its own")
+    for connection in held:
+        connection.close()
+
+
 TESTS = [
     a_step_that_breaks_the_protocol_is_cut_off_and_its_job_marked,
     floods_of_a_step_cost_nobody_anything,
+    a_step_socket_that_hangs_hangs_nobody_else,
+    jobs_of_a_hostile_user_leave_a_good_one_alone,
+    silent_connections_of_a_user_shut_nobody_out,
+    who_has_no_token_sends_no_body,
 ]

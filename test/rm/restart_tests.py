@@ -12,7 +12,7 @@ import threading
 import time
 from pathlib import Path
 
-from daemon_under_test import Bench, Daemon, HangingFolder, UnixConnection, expect, read_reply, wait_for
+from daemon_under_test import Bench, ControlGroup, Daemon, HangingFolder, UnixConnection, expect, read_reply, wait_for
 
 
 def a_killed_daemon_finds_its_steps_again(bench: Bench) -> None:
@@ -120,6 +120,22 @@ def a_job_whose_files_hang_can_be_cancelled(bench: Bench) -> None:
         wait_for("elastic-stepd to end the step at its limit", exit_file.exists)
         daemon.start()
         expect(daemon.wait_end(limited)["state"] == "FAILED", "limited")
+
+
+def a_control_group_holds_what_hides(bench: Bench) -> None:
+    """A process with a session, a parent and an environment of its own, whose elastic-stepd is killed."""
+    with ControlGroup(bench.folder / "groups") as groups:
+        daemon = bench.start(config=f'[job]\ncontrol_groups = "{groups}"\n')
+        hide = "env -i setsid sleep 7654 </dev/null >/dev/null 2>&1 & "
+        number, ordinary = daemon.submit("sh", "-c", hide + "sleep 1000"), daemon.submit("sh", "-c", hide + "true")
+        expect(daemon.wait_end(ordinary)["state"] == "DONE", "the end of an ordinary step")
+        daemon.wait_state(number, "RUNNING")
+        group = groups / f"{number}.1"
+        wait_for("all to be in the group", lambda: len((group / "cgroup.procs").read_text().split()) == 3)
+        os.kill(stepd_of(daemon, number), signal.SIGKILL)
+        expect(daemon.wait_end(number)["state"] == "FAILED", "lost")
+        wait_for("the groups to be removed", lambda: not list(groups.glob("*/")))
+        daemon.stop()
 
 
 def stepd_of(daemon: Daemon, number: int) -> int:
@@ -264,6 +280,7 @@ TESTS = [
     without_elasticd_a_step_keeps_its_limit,
     without_elasticd_a_cancelled_step_is_killed,
     a_job_whose_files_hang_can_be_cancelled,
+    a_control_group_holds_what_hides,
     requests_of_all_kinds_survive_a_kill,
     kill_in_a_loop_loses_and_doubles_nothing,
     the_log_replayed_gives_the_same_decisions,

@@ -249,7 +249,7 @@ void Core::Impl::on(const Resize &event)
                                    "change"
                           : name + "'s processes have not initialised MPI yet; try again later");
     int old_size = job->size();
-    if (event.size == old_size || size_at_most(job->spec, event.size) != event.size)
+    if (event.size < 1 || event.size == old_size || size_at_most(job->spec, event.size) != event.size)
         return refuse(event.request, AnswerCode::FIELD,
                       event.size == old_size
                           ? name + " has that size already"

@@ -8,6 +8,42 @@
 namespace elastic::rm {
 namespace {
 
+TEST(CoreTest, a_job_is_not_resized_to_nothing)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 4);
+    JobId job = driver.submit(malleable(1, 4));
+    driver.run(job);
+    driver.send(Resize{"r", job, 0});
+    ASSERT_TRUE(driver.last<Answer>());
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::FIELD);
+}
+
+/* What was under way may have happened: its cores are the job's until its end, and nothing changes its size. */
+TEST(CoreTest, a_step_that_breaks_the_protocol_keeps_all_that_it_may_have)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    JobId job = driver.submit(malleable(1, 4));
+    driver.run(job);
+    int before = driver.node("n0").used, size = driver.job(job).size();
+    driver.send(Resize{"r", job, size == 1 ? 2 : size - 1});
+    ASSERT_TRUE(driver.job(job).adaptation);
+    uint64_t request = driver.job(job).adaptation->request;
+    int booked = driver.node("n0").used;
+    driver.send(StepAccepted{job, 1, request, 1});
+    driver.send(StepBroken{job, 1, "lies"});
+    EXPECT_TRUE(driver.recorded("step_broken"));
+    EXPECT_FALSE(driver.job(job).adaptation);
+    EXPECT_EQ(driver.node("n0").used, std::max(before, booked));
+    driver.send(StepCommitted{job, 1, request, 1, 1});
+    driver.send(StepFreed{job, 1, 1});
+    EXPECT_EQ(driver.job(job).size(), size);
+    EXPECT_EQ(driver.node("n0").used, std::max(before, booked));
+    driver.send(Resize{"r2", job, 3});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::RIGID);
+    driver.end(job);
+    EXPECT_EQ(driver.node("n0").used, 0);
+}
+
 /* ---- from submission to the end ------------------------------------------------------------ */
 
 TEST(CoreTest, a_job_runs_and_ends)

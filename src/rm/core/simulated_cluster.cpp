@@ -70,6 +70,7 @@ void SimulatedCluster::wrong(const std::string &what)
 
 void SimulatedCluster::run()
 {
+    clock_.start(std::nullopt, 0, "boot", now_ms_, now_ms_);
     tell(Configure{options_.config});
     for (int i = 0; i < options_.nodes; i++)
         tell(NodeUp{"n" + std::to_string(i), options_.cores});
@@ -100,7 +101,8 @@ bool SimulatedCluster::all_over() const
 
 void SimulatedCluster::tell(EventContent content)
 {
-    Event event{core_.state().seq + 1, now_ms_, std::move(content)};
+    Event event{core_.state().seq + 1, read_clock(), std::move(content)};
+    mark_ = clock_.mark();
     if (options_.trace)
         printf("%12lld ms  %s\n", static_cast<long long>(now_ms_), to_json(event).dump().c_str());
     if (options_.check)
@@ -111,6 +113,7 @@ void SimulatedCluster::tell(EventContent content)
         if (!record)
             continue;
         metrics_.see(*record);
+        check_limit(*record);
         counts.gave_way += record->event == "requested" && core_.state().wanted_nodes > 0 &&
                            record->data["reason"] == "nodes for " + core_.state().wanted_by;
     }
@@ -160,6 +163,8 @@ void SimulatedCluster::crash()
     if (again.snapshot() != core_.snapshot())
         wrong("the replayed log gives another state");
     core_ = std::move(again);
+    clock_ = SteadyClock();
+    clock_.start(mark_, core_.state().now_ms, "boot", now_ms_, now_ms_ + wall_offset_ms_);
     timer_++;
     for (const Action &action : core_.pending())
         carry_out(action);
@@ -192,9 +197,11 @@ void SimulatedCluster::set_timer(int64_t at_ms)
     uint64_t number = ++timer_;
     if (at_ms == NEVER)
         return;
-    after(std::max<int64_t>(at_ms - now_ms_, 0) + delay(), [this, number] {
-        if (number == timer_)
+    after(std::max<int64_t>(at_ms - read_clock(), 0) + delay(), [this, number, at_ms] {
+        if (number == timer_ && read_clock() >= at_ms)
             tell(Timer{});
+        else if (number == timer_)
+            set_timer(at_ms);
     });
 }
 
@@ -246,9 +253,10 @@ void SimulatedCluster::check_redundant(const EventContent &content)
     if (!copy)
         return wrong("snapshot: " + copy.error());
     Core &core = copy.value();
-    core.handle({core.state().seq + 1, now_ms_, Timer{}});
+    int64_t time_ms = read_clock();
+    core.handle({core.state().seq + 1, time_ms, Timer{}});
     Json before = core.snapshot();
-    core.handle({core.state().seq + 1, now_ms_, content});
+    core.handle({core.state().seq + 1, time_ms, content});
     Json after = core.snapshot();
     before.erase("seq");
     after.erase("seq");
@@ -536,6 +544,8 @@ void SimulatedCluster::plan()
         after(between(0, last_ms), [this] { node_fails(); });
     for (int i = 0; i < options_.faults.others; i++)
         after(between(0, last_ms), [this] { others_want(); });
+    for (int i = 0; i < options_.faults.clock_jumps; i++)
+        after(between(0, last_ms), [this] { clock_jumps(); });
     people_until_ms_ = now_ms_;
 }
 
@@ -588,6 +598,29 @@ void SimulatedCluster::others_want()
     people_until_ms_ = std::max(people_until_ms_, now_ms_ + waiting_ms + 1);
     tell(NodesWanted{nodes, "others"});
     after(waiting_ms, [this] { tell(NodesWanted{0, ""}); });
+}
+
+/* Somebody sets the clock, by seconds or by years. */
+void SimulatedCluster::clock_jumps()
+{
+    counts.jumps++;
+    int64_t by_ms = int64_t{1} << between(10, 36);
+    wall_offset_ms_ += between(0, 1) == 0 ? by_ms : -by_ms;
+}
+
+/* Whatever the wall clock says: who is ended because of his time limit has had it (less a thousandth). */
+void SimulatedCluster::check_limit(const Record &record)
+{
+    if (record.event == "started")
+        started_ms_[record.job] = now_ms_;
+    if (record.event != "completing" || !record.data.value("reason", "").starts_with("the time limit"))
+        return;
+    counts.limits++;
+    int64_t had_ms = now_ms_ - started_ms_[record.job];
+    int64_t limit_ms = core_.state().jobs.at(record.job).spec.time_limit_ms;
+    if (had_ms < limit_ms - limit_ms / 900 - 2)
+        wrong("job " + std::to_string(record.job) + " is ended after " + std::to_string(had_ms) +
+              " ms, its limit is " + std::to_string(limit_ms));
 }
 
 void SimulatedCluster::node_fails()

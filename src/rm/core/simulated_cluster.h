@@ -18,6 +18,7 @@
 #include "core/core.h"
 #include "core/invariants.h"
 #include "core/metrics.h"
+#include "core/steady_clock.h"
 
 namespace elastic::rm {
 
@@ -50,6 +51,7 @@ struct Faults {
     double nodes_lost = 0;      /* a step: whoever owns its nodes takes them (with asynchronous_nodes) */
     int others = 0;             /* so often somebody else wants nodes */
     double breaks = 0;          /* a step the step protocol, in a change */
+    int clock_jumps = 0;        /* of the wall clock, over the time of submissions */
 };
 
 struct ClusterOptions {
@@ -77,6 +79,7 @@ class SimulatedCluster {
 
     struct Counts {
         int crashes = 0, lost = 0, node_failures = 0, died = 0, nodes_lost = 0, gave_way = 0, broke = 0, redundant = 0;
+        int jumps = 0, limits = 0;
     };
     Counts counts;
 
@@ -139,6 +142,9 @@ class SimulatedCluster {
     void node_fails();
     void nodes_are_taken(Step &step);
     void others_want();
+    void clock_jumps();
+    int64_t read_clock() { return clock_.now_ms(now_ms_, now_ms_ + wall_offset_ms_); }
+    void check_limit(const Record &record);
     bool all_over() const;
 
     ClusterOptions options_;
@@ -158,6 +164,10 @@ class SimulatedCluster {
     std::set<std::string> dead_nodes_;
     size_t to_submit_ = 0;
     int64_t people_until_ms_ = 0;
+    SteadyClock clock_;         /* the daemon's; now_ms_ is the truth */
+    SteadyClock::Mark mark_;    /* stored with the last event */
+    int64_t wall_offset_ms_ = 0;
+    std::map<JobId, int64_t> started_ms_;       /* in truth */
     std::vector<std::string> broken_;
 };
 

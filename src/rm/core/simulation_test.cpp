@@ -89,7 +89,8 @@ ClusterOptions random_options(uint64_t seed, bool trace)
                   chance.up_to(300), chance.up_to(200), chance.up_to(100), chance.up_to(200),
                   chance.up_to(200), static_cast<int>(chance.between(0, 4)),
                   static_cast<int>(chance.between(0, 30)), chance.up_to(100),
-                  static_cast<int>(chance.between(0, 12)), chance.one_in(2) ? chance.up_to(100) : 0};
+                  static_cast<int>(chance.between(0, 12)), chance.one_in(2) ? chance.up_to(100) : 0,
+                  static_cast<int>(chance.one_in(2) ? chance.between(0, 10) : 0)};
     options.drop_redundant = chance.one_in(2);
     int64_t span_ms = chance.between(1000, 300000);
     for (int64_t i = chance.between(1, 40); i > 0; i--) {
@@ -137,6 +138,8 @@ TEST(SimulationTest, seeds)
         counts.gave_way += cluster.counts.gave_way;
         counts.broke += cluster.counts.broke;
         counts.redundant += cluster.counts.redundant;
+        counts.jumps += cluster.counts.jumps;
+        counts.limits += cluster.counts.limits;
     }
     printf("%llu machines: %d jobs, %d done, %d failed, %d cancelled; %d changes of size, %d "
            "withdrawn, %d failed; %d kills of the daemon, %d messages lost, %d nodes failed, %d "
@@ -162,6 +165,8 @@ TEST(SimulationTest, seeds)
     EXPECT_GT(counts.gave_way, 10);
     EXPECT_GT(counts.broke, 10);
     EXPECT_GT(counts.redundant, 1000);
+    EXPECT_GT(counts.jumps, 100);
+    EXPECT_GT(counts.limits, 20);
 }
 
 TEST(SimulationTest, same_seed_gives_same_history)

@@ -100,7 +100,7 @@ class Api {
     void ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done);
     void change_job(Call &call, EventContent content, JobId job);
     JobSpec read_spec(const Call &call, Launch &launch, std::string &script, std::string &key) const;
-    void check_room(uint32_t uid) const;
+    void check_room(uint32_t uid, size_t bytes) const;
     void submitted(const Responder &responder, const Answer *answer, bool is_new);
     std::optional<uint32_t> owner_of(JobId job);
     bool may_see_record(const Caller &caller, const Json &record);

@@ -131,9 +131,9 @@ Json Api::job_json(const Job &job)
                  {"size", job.size()},
                  {"nodes", nodes_of(job.blocks)},
                  {"held", job.held},
-                 {"submit_ms", time_or_null(job.submitted_ms)},
-                 {"start_ms", time_or_null(job.started_ms)},
-                 {"end_ms", time_or_null(job.ended_ms)},
+                 {"submit_ms", time_or_null(daemon_.shown_ms(job.submitted_ms))},
+                 {"start_ms", time_or_null(daemon_.shown_ms(job.started_ms))},
+                 {"end_ms", time_or_null(daemon_.shown_ms(job.ended_ms))},
                  {"exit_code", ended ? write(job.exit_code) : Json()},
                  {"step", job.step},
                  {"epoch", job.epoch},
@@ -141,6 +141,8 @@ Json Api::job_json(const Job &job)
                  {"counts", {{"committed", job.committed}, {"withdrawn", job.withdrawn}, {"failed", job.failed}}},
                  {"standstill_ms", job.standstill_ms},
                  {"step_socket", text_or_null(ended ? "" : daemon_.steps().socket(job.id))}};
+    if (job.adaptation)
+        json["adaptation"]["since_ms"] = daemon_.shown_ms(job.adaptation->asked_ms);
     add_wish(json, job.spec);
     if (auto launch = daemon_.launch(job.id))
         add_launch(json, *launch, job);
@@ -300,6 +302,7 @@ void Api::send_records(Call &call, RecordQuery query)
                                                               : stored(daemon_.store().records(query));
             for (Json &row : rows) {
                 next = row["seq"].get<uint64_t>() + 1;
+                row["time_ms"] = daemon_.shown_ms(row["time_ms"].get<int64_t>());
                 if (may_see_record(caller, row))
                     records.push_back(std::move(row));
             }
@@ -458,14 +461,16 @@ void Api::get_timeline(Call &call)
     query.finish();
     bool more = false;
     Json segments = Json::array(), nodes = Json::array();
-    for (const Segment &segment : daemon_.timeline().between(from_ms, to_ms, more)) {
+    auto shown = daemon_.timeline().between(daemon_.core_ms(from_ms), daemon_.core_ms(to_ms), more);
+    for (const Segment &segment : shown) {
         const Job *job = daemon_.state().job(segment.job);
         auto owner = owner_of(segment.job);
         bool visible = owner && may_see(call.caller, *owner);
         segments.push_back({{"job", visible ? Json(segment.job) : Json()},
                             {"name", visible && job ? Json(job->spec.name) : Json()},
                             {"node", segment.node}, {"cores", segment.cores},
-                            {"from_ms", segment.from_ms}, {"to_ms", time_or_null(segment.to_ms)}});
+                            {"from_ms", daemon_.shown_ms(segment.from_ms)},
+                            {"to_ms", time_or_null(daemon_.shown_ms(segment.to_ms))}});
     }
     for (const auto &[name, node] : daemon_.state().nodes)
         nodes.push_back({{"name", name}, {"cores", node.cores}});
@@ -480,8 +485,8 @@ void Api::get_report(Call &call)
 {
     QueryReader query(call.request.query);
     EndedQuery past;
-    past.from_ms = query.number("from_ms", 0, INT64_MAX / 2, 0);
-    past.to_ms = query.number("to_ms", 0, INT64_MAX / 2, INT64_MAX / 2);
+    past.from_ms = daemon_.core_ms(query.number("from_ms", 0, INT64_MAX / 2, 0));
+    past.to_ms = daemon_.core_ms(query.number("to_ms", 0, INT64_MAX / 2, INT64_MAX / 2));
     past.ids = query.numbers("ids");
     past.limit = 1000000;
     query.finish();
@@ -498,7 +503,7 @@ void Api::get_report(Call &call)
         cores += node.cores;
     bool more = false;
     auto segments = daemon_.timeline().between(0, INT64_MAX, more);
-    respond_json(call.responder, make_report(jobs, segments, cores, unix_ms()));
+    respond_json(call.responder, make_report(jobs, segments, cores, daemon_.now_ms()));
 }
 
 }  // namespace elastic::rm

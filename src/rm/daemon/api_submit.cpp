@@ -159,7 +159,7 @@ JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, st
     return spec;
 }
 
-void Api::check_room(uint32_t uid) const
+void Api::check_room(uint32_t uid, size_t bytes) const
 {
     int64_t all = 0, own = 0;
     for (const auto &[id, job] : daemon_.state().jobs) {
@@ -178,6 +178,13 @@ void Api::check_room(uint32_t uid) const
                                  " jobs that have not ended, and more are not allowed: submit again later",
                        "",
                        {{"Retry-After", "60"}}};
+    if (daemon_.quota().bytes_of(uid) + static_cast<int64_t>(bytes) > settings.bytes_per_user_max)
+        throw ApiError{503,
+                       "full",
+                       "the scripts, environments and commands of your jobs that have not ended would be more than " +
+                           std::to_string(settings.bytes_per_user_max) + " bytes: submit again later",
+                       "",
+                       {{"Retry-After", "60"}}};
 }
 
 void Api::submit(Call &call)
@@ -191,8 +198,8 @@ void Api::submit(Call &call)
     Launch launch;
     std::string script, key;
     JobSpec spec = read_spec(call, launch, script, key);
-    check_room(spec.uid);
-    LaunchRow row{0, spec.uid, write(launch), script};
+    check_room(spec.uid, call.request.body.size());
+    LaunchRow row{0, spec.uid, write(launch), script, static_cast<int64_t>(call.request.body.size())};
     std::string request = key.empty() ? daemon_.next_request_id() : "k" + std::to_string(spec.uid) + ":" + key;
     daemon_.request(Submit{request, spec}, std::move(row),
                     [this, responder = call.responder, begin](const Answer *answer, bool is_new) {

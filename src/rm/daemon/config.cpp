@@ -108,6 +108,9 @@ const std::vector<Setting> &table()
          true},
         {"job", "mpiexec", &Settings::mpiexec, "The mpiexec of Elastic MPICH."},
         {"job", "stepd", &Settings::stepd, "The program elastic-stepd."},
+        {"job", "control_groups", &Settings::control_groups,
+         "Control groups (cgroup v2) of the jobs' steps on this machine: auto (where systemd delegates), off, or a "
+         "folder."},
         {"step", "answer_timeout", &Settings::answer_timeout_ms,
          "A request to a step that nothing is heard of is sent again.", 1000, HOUR_MS, true},
         {"step", "answer_tries", &Settings::answer_tries, "So often.", 1, 1000},
@@ -172,6 +175,9 @@ const std::vector<Setting> &table()
         {"limits", "connections", &Settings::connections_max, "Open connections.", 8, 10000},
         {"limits", "connections_per_user", &Settings::connections_per_user_max, "The same of one user.", 1,
          10000},
+        {"limits", "bytes_per_user", &Settings::bytes_per_user_max,
+         "Scripts, environments and commands of one user's jobs that have not ended, together, in bytes.", 65536,
+         int64_t{1} << 40},
         {"limits", "rate_per_s", &Settings::rate_per_s,
          "Requests of one user in a second; twice as many in a burst.", 1, 1000000},
         {"history", "in_memory", &Settings::finished_in_memory,
@@ -457,6 +463,7 @@ Settings default_settings()
     s.answer_tries = core.answer_tries_max;
     s.mpiexec = ELASTIC_BINDIR "/mpiexec";
     s.stepd = ELASTIC_LIBEXECDIR "/elastic-stepd";
+    s.control_groups = "auto";
     s.backend = "local";
     s.local_nodes = 4;
     s.local_cores_per_node = std::max(2u, std::thread::hardware_concurrency() / 4);
@@ -475,6 +482,7 @@ Settings default_settings()
     s.jobs_per_user_max = 10000;
     s.connections_max = 512;
     s.connections_per_user_max = 64;
+    s.bytes_per_user_max = int64_t{256} << 20;
     s.rate_per_s = 1000;
     s.finished_in_memory = core.finished_max;
     s.history_keep_ms = 90 * 24 * HOUR_MS;

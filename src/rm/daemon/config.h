@@ -22,6 +22,7 @@ namespace elastic::rm {
 struct Settings {
     std::string cluster;
     std::string state_dir;
+    std::string control_groups;
     bool end_unknown_steps = false;     /* of the command line alone */
     std::string log_level;
 
@@ -61,6 +62,7 @@ struct Settings {
     std::string nested_folder, nested_source, nested_launcher, nested_slurm_job;
 
     int64_t jobs_max = 0, jobs_per_user_max = 0, connections_max = 0, connections_per_user_max = 0;
+    int64_t bytes_per_user_max = 0;
     int64_t rate_per_s = 0;
     int64_t finished_in_memory = 0, history_keep_ms = 0, snapshot_events = 0;
 

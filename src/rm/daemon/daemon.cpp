@@ -16,6 +16,7 @@
 #include "core/record.h"
 #include "core/redundant.h"
 #include "daemon/api.h"
+#include "daemon/control_group.h"
 #include "daemon/crash_note.h"
 #include "daemon/log.h"
 
@@ -27,6 +28,7 @@ constexpr int64_t FLUSH_MS = 200;               /* derived rows wait so long for
 constexpr int64_t STORAGE_RETRY_MS = 1000;
 constexpr int64_t FORGET_MS = 3600 * 1000;
 constexpr uint64_t TIMELINE_RECORDS = 200000;   /* the newest, that are read at the start */
+constexpr size_t KEPT_COMMAND_MAX = 4096;       /* a longer one is read when it is asked for */
 constexpr int64_t IDLE_LOOK_MS = 500;
 constexpr int64_t OVER_GRACE_MS = 60000;        /* for the jobs of an allocation that is over to end */
 constexpr size_t EVENTS_PER_TURN = 1000;        /* of one commit: others are served in between */
@@ -119,8 +121,14 @@ std::string Daemon::recover()
             break;
         }
         std::string wrong = recover_from(snapshot.value(), last.value());
+        auto mark = store_.clock();
+        if (wrong.empty() && mark) {
+            clock_.start(mark.value(), state().now_ms, boot_id(), monotonic_ms(), unix_ms());
+            error = store_.write(std::exchange(derived_, {}));
+            return error.empty() ? read_quota() : error;
+        }
         if (wrong.empty())
-            return store_.write(std::exchange(derived_, {}));
+            wrong = mark.error();
         if (!snapshot.value())
             error = wrong;
         else
@@ -146,6 +154,16 @@ std::string Daemon::read_timeline(uint64_t last)
             since = record.number + 1;
         }
     }
+}
+
+std::string Daemon::read_quota()
+{
+    auto sizes = store_.launch_sizes();
+    if (!sizes)
+        return sizes.error();
+    for (const Store::LaunchSize &each : sizes.value())
+        quota_.add(each.job, each.uid, each.bytes);
+    return "";
 }
 
 /* A snapshot and the events after it; the rows that may not have been written before the death are derived again. */
@@ -202,9 +220,12 @@ std::string Daemon::start_parts()
     if (!backend)
         return backend.error();
     backend_ = std::move(backend.value());
+    auto group = steps_control_group(settings_.control_groups);
+    if (!group)
+        return group.error();
     steps_ = std::make_unique<Steps>(
         loop_, StepsConfig{settings_.state_dir + "/steps", settings_.stepd, geteuid() == 0,
-                           settings_.end_unknown_steps},
+                           settings_.end_unknown_steps, group.value()},
         [this](EventContent content) { return tell_of_step(std::move(content)); },
         [this](JobId id) { return state().job(id); });
     error = steps_->open(state());
@@ -391,10 +412,11 @@ bool Daemon::commit()
 {
     Batch batch = derived_;
     size_t count = std::min(inbox_.size(), EVENTS_PER_TURN);
-    int64_t now_ms = std::max(unix_ms(), state().now_ms);
+    int64_t event_ms = std::max(now_ms(), state().now_ms);
+    batch.clock = clock_.mark();
     for (size_t i = 0; i < count; i++) {
         Pending &pending = inbox_[i];
-        batch.events.push_back({state().seq + 1 + i, now_ms, pending.content});
+        batch.events.push_back({state().seq + 1 + i, event_ms, pending.content});
         if (pending.launch) {
             pending.launch->seq = state().seq + 1 + i;
             batch.launches.push_back(*pending.launch);
@@ -473,6 +495,8 @@ void Daemon::handle(const Event &event, Pending &pending)
             log_record(*record);
         } else if (auto answer = std::get_if<Answer>(&action)) {
             bind_launch(event, *answer, last_job);
+            if (pending.launch && answer->job > last_job)
+                quota_.add(answer->job, pending.launch->uid, pending.launch->bytes);
             if (pending.done)
                 pending.done(answer, answer->job > last_job);
             pending.done = nullptr;
@@ -518,8 +542,10 @@ void Daemon::derive(const Action &action)
         return;
     derived_.records.push_back(*record);
     const Job *job = record->event == record::ENDED ? state().job(record->job) : nullptr;
-    if (job)
-        derived_.ended.push_back({job->id, job->spec.uid, job->submitted_ms, job->ended_ms, write(*job)});
+    if (!job)
+        return;
+    quota_.remove(job->id);
+    derived_.ended.push_back({job->id, job->spec.uid, job->submitted_ms, job->ended_ms, write(*job)});
 }
 
 /* The launch of a submission belongs to the job that it made; of a repeated or refused one to none. */
@@ -584,7 +610,7 @@ void Daemon::snapshot()
     write_derived();
     if (!derived_.empty())
         return;
-    std::string error = store_.write_snapshot(state().seq, unix_ms(), core_.snapshot());
+    std::string error = store_.write_snapshot(state().seq, now_ms(), core_.snapshot());
     if (error.empty())
         snapshot_seq_ = state().seq;
     else
@@ -593,7 +619,7 @@ void Daemon::snapshot()
 
 void Daemon::forget_old()
 {
-    std::string error = store_.forget_before(unix_ms() - settings_.history_keep_ms);
+    std::string error = store_.forget_before(now_ms() - settings_.history_keep_ms);
     if (!error.empty())
         log_line(LogLevel::WARNING, error);
     loop_.after(FORGET_MS, [this] { forget_old(); });
@@ -649,7 +675,7 @@ void Daemon::start_step(const StartStep &start)
     });
 }
 
-/* The clock may be set: it is looked at again now and then. */
+/* The machine may sleep: the clock is looked at again now and then. */
 void Daemon::set_timer(int64_t at_ms)
 {
     constexpr int64_t LOOK_AGAIN_MS = 60000;
@@ -657,10 +683,10 @@ void Daemon::set_timer(int64_t at_ms)
     core_timer_ = 0;
     if (at_ms == NEVER)
         return;
-    int64_t left_ms = at_ms - unix_ms();
+    int64_t left_ms = at_ms - now_ms();
     core_timer_ = loop_.after(std::min(left_ms, LOOK_AGAIN_MS), [this, at_ms] {
         core_timer_ = 0;
-        if (unix_ms() >= at_ms)
+        if (now_ms() >= at_ms)
             tell(Timer{});
         else
             set_timer(at_ms);
@@ -708,7 +734,10 @@ std::shared_ptr<const Launch> Daemon::launch(JobId job)
         return nullptr;
     auto launch = std::make_shared<Launch>(std::move(parsed.value()));
     launch->environment.clear();
-    if (state().job(job))
+    size_t bytes = 0;
+    for (const std::string &word : launch->command)
+        bytes += word.size();
+    if (state().job(job) && bytes <= KEPT_COMMAND_MAX)
         launches_[job] = launch;
     return launch;
 }

@@ -31,6 +31,7 @@
 #include "daemon/backend.h"
 #include "daemon/config.h"
 #include "daemon/http.h"
+#include "daemon/launch_quota.h"
 #include "daemon/loop.h"
 #include "daemon/metrics.h"
 #include "daemon/steps.h"
@@ -68,7 +69,12 @@ class Daemon {
     Store &store();
     /* Without its environment; null: unknown. */
     std::shared_ptr<const Launch> launch(JobId job);
+    const LaunchQuota &quota() const { return quota_; }
     int64_t started_ms() const { return started_ms_; }
+    /* The time of the core (core/steady_clock.h), and that time as people see it. */
+    int64_t now_ms() { return clock_.now_ms(monotonic_ms(), unix_ms()); }
+    int64_t shown_ms(int64_t core_ms) const { return core_ms == NEVER ? NEVER : core_ms + clock_.offset_ms(); }
+    int64_t core_ms(int64_t shown_ms) const { return shown_ms - clock_.offset_ms(); }
     bool storage_works() const { return storage_error_.empty(); }
     size_t connections() const;
 
@@ -86,6 +92,7 @@ class Daemon {
     Daemon(const Settings &settings, Store store);
     std::string recover();
     std::string read_timeline(uint64_t last);
+    std::string read_quota();
     std::string recover_from(const std::optional<Store::Snapshot> &snapshot, uint64_t last_record);
     std::string replay(const Event &event);
     std::string start_parts();
@@ -119,6 +126,7 @@ class Daemon {
     Loop loop_;
     Store store_;
     Core core_;
+    SteadyClock clock_;
     Access access_;
     Metrics metrics_;
     Timeline timeline_;
@@ -133,6 +141,7 @@ class Daemon {
     Batch derived_;             /* rows of handled events, for the next commit */
     std::list<WaitingRequest> waiters_;
     std::map<JobId, std::shared_ptr<const Launch>> launches_;
+    LaunchQuota quota_;
     Loop::TimerId core_timer_ = 0, flush_timer_ = 0, retry_timer_ = 0;
     uint64_t snapshot_seq_ = 0, woken_seq_ = 0;
     std::string storage_error_;

@@ -57,18 +57,22 @@ int listen_unix_anywhere(const std::string &path)
     return socket.release();
 }
 
+bool is_peer(int socket, uint32_t uid)
+{
+    ucred peer = {};
+    socklen_t length = sizeof peer;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+        return false;
+    errno = EPERM;
+    return peer.uid == uid;
+}
+
 std::unique_ptr<LineConnection> LineConnection::connect(Loop &loop, const std::string &path, uint32_t uid,
                                                         const LineLimits &limits, OnLine on_line, OnClose on_close)
 {
     Descriptor socket(connect_unix(path));
-    ucred peer = {};
-    socklen_t length = sizeof peer;
-    if (!socket.is_open() || getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+    if (!socket.is_open() || !is_peer(socket.get(), uid))
         return nullptr;
-    if (peer.uid != uid) {
-        errno = EPERM;
-        return nullptr;
-    }
     return std::make_unique<LineConnection>(loop, std::move(socket), limits, std::move(on_line), std::move(on_close));
 }
 
@@ -150,7 +154,9 @@ void LineConnection::ready(uint32_t events)
 void LineConnection::read_some()
 {
     char block[READ_BYTES];
-    ssize_t bytes = recv(socket_.get(), block, sizeof block, MSG_DONTWAIT);
+    ssize_t bytes = limits_.descriptors
+                        ? receive_with_descriptors(socket_.get(), block, sizeof block, descriptors_)
+                        : recv(socket_.get(), block, sizeof block, MSG_DONTWAIT);
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     ended_ = bytes <= 0;
@@ -171,6 +177,15 @@ void LineConnection::go_on_soon(int64_t delay_ms)
         slowed_ = false;
         give_lines();
     });
+}
+
+Descriptor LineConnection::take_descriptor()
+{
+    if (descriptors_.empty())
+        return Descriptor();
+    Descriptor first = std::move(descriptors_.front());
+    descriptors_.erase(descriptors_.begin());
+    return first;
 }
 
 void LineConnection::resume()

@@ -20,6 +20,7 @@
 #include "daemon/bounded_json.h"
 #include "daemon/descriptor.h"
 #include "daemon/loop.h"
+#include "daemon/pass_descriptor.h"
 #include "daemon/token_bucket.h"
 
 namespace elastic::rm {
@@ -29,6 +30,7 @@ struct LineLimits {
     size_t output_bytes = size_t{1} << 20;      /* that the other side has not read */
     int depth = JSON_DEPTH_MAX;
     int64_t bytes_per_s = 0, bytes_at_once = 0; /* 0: any */
+    bool descriptors = false;   /* may come beside lines */
 };
 
 class LineConnection {
@@ -47,6 +49,8 @@ class LineConnection {
     LineConnection &operator=(const LineConnection &) = delete;
 
     void send(const Json &object);
+    /* The oldest one that has come and was not taken; not open: none. */
+    Descriptor take_descriptor();
     void pause() { paused_ = true; }
     /* In another turn. */
     void resume();
@@ -68,6 +72,7 @@ class LineConnection {
     OnClose on_close_;
     TokenBucket rate_;
     std::string in_, out_;
+    std::vector<Descriptor> descriptors_;
     std::string broken_;                /* what the other side has done wrong */
     size_t given_ = 0, searched_ = 0;   /* of in_ */
     uint32_t watched_ = 0;
@@ -79,6 +84,8 @@ class LineConnection {
 
 /* A path of any length: through the descriptor of its folder where it does not fit a socket address. */
 int connect_unix(const std::string &path);
+/* Whether this user listens on the other side; errno says why not. */
+bool is_peer(int socket, uint32_t uid);
 int listen_unix_anywhere(const std::string &path);
 
 }  // namespace elastic::rm

@@ -40,7 +40,7 @@ uint64_t pack(int fd, uint64_t generation)
 
 int64_t monotonic_ms()
 {
-    return clock_ms(CLOCK_MONOTONIC);
+    return clock_ms(CLOCK_BOOTTIME);
 }
 
 int64_t unix_ms()

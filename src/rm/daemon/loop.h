@@ -24,8 +24,8 @@
 
 namespace elastic::rm {
 
-int64_t monotonic_ms();
-int64_t unix_ms();
+int64_t monotonic_ms();         /* counts sleep; nobody can set it */
+int64_t unix_ms();              /* the wall clock: only to be shown */
 
 class Loop {
   public:

@@ -44,9 +44,13 @@ StepLink::~StepLink()
 
 void StepLink::connect()
 {
-    connection_ = LineConnection::connect(
-        loop_, place_.socket, place_.uid, LIMITS, [this](const Json &object) { line(object); },
-        [this](const std::string &broken) { closed(broken); });
+    auto on_line = [this](const Json &object) { line(object); };
+    auto on_close = [this](const std::string &broken) { closed(broken); };
+    if (!place_.connected.is_open())
+        connection_ = LineConnection::connect(loop_, place_.socket, place_.uid, LIMITS, on_line, on_close);
+    else if (is_peer(place_.connected.get(), place_.uid))
+        connection_ =
+            std::make_unique<LineConnection>(loop_, std::move(place_.connected), LIMITS, on_line, on_close);
     if (!connection_) {
         log_line(LogLevel::WARNING, "cannot connect to the step",
                  {{"job", place_.job}, {"socket", place_.socket}, {"error", strerror(errno)}});

@@ -46,6 +46,7 @@ class StepLink {
         JobId job = 0;
         uint32_t step = 0;
         std::string socket;
+        Descriptor connected;           /* to it; not open: the link connects itself */
         uint32_t uid = 0;
         uint64_t epoch_offset = 0;
         LastRequest last_request;

@@ -54,8 +54,9 @@ struct StepSpec {
     std::vector<ProcessLimit> limits;           /* soft ones; others are elasticd's */
     int64_t time_limit_ms = 0;  /* elastic-stepd's own duty when elasticd is not there; 0: none */
     int64_t kill_grace_ms = 0;  /* between SIGTERM and SIGKILL then */
+    std::string control_group;  /* that all its processes are in; empty: none */
     ELASTIC_FIELDS(job, step, uid, gid, user, arguments, environment, directory, input, output, error, is_script, umask,
-                   limits, time_limit_ms, kill_grace_ms)
+                   limits, time_limit_ms, kill_grace_ms, control_group)
 };
 
 struct StepStartedFile {
@@ -78,7 +79,10 @@ struct StepdLine {
     bool started = false;       /* the program runs */
     std::string step_socket;    /* of the mpiexec that runs now; empty: none has registered */
     int64_t epoch_offset = -1;  /* what elasticd has said about it; -1: nothing yet */
-    ELASTIC_FIELDS(started, step_socket, epoch_offset)
+    bool connects = false;      /* it understands StepdConnect */
+    /* Answer to StepdConnect: the descriptor beside this line is connected to that socket; none: it could not be. */
+    std::string connected;
+    ELASTIC_FIELDS(started, step_socket, epoch_offset, connects, connected)
 };
 
 /* elasticd's lines. */
@@ -95,6 +99,13 @@ struct StepdOrder {
 struct StepdDeadline {
     int64_t kill_after_ms = 0;
     ELASTIC_FIELDS(kill_after_ms)
+};
+
+/* Another one: connect to this step socket, as the user and in a process of its own.  The path is the user's and may
+ * hang whoever follows it. */
+struct StepdConnect {
+    std::string connect;
+    ELASTIC_FIELDS(connect)
 };
 
 /* Files in a folder.  Empty, or what went wrong. */

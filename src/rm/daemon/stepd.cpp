@@ -19,7 +19,10 @@
 
 #include "daemon/as_user.h"
 #include "daemon/bounded_json.h"
+#include "daemon/control_group.h"
+#include "daemon/line_connection.h"
 #include "daemon/log.h"
+#include "daemon/pass_descriptor.h"
 #include "daemon/words.h"
 
 namespace elastic::rm {
@@ -29,6 +32,7 @@ namespace {
 constexpr int64_t REST_GRACE_MS = 3000; /* for what the program leaves behind to end by itself; then for SIGTERM */
 constexpr int64_t KILL_AGAIN_MS = 200;
 constexpr int64_t LIMIT_SLACK_MS = 3000;        /* elasticd is first, if it is there */
+constexpr unsigned CONNECT_PATIENCE_S = 30;
 constexpr int64_t REGISTER_PAUSE_MS = 50;       /* between two mpiexecs of a script */
 constexpr size_t LINE_MAX_BYTES = 4096;
 constexpr int PIPE_MESSAGE_MAX = 512;
@@ -95,6 +99,8 @@ void reset_signals()
 [[noreturn]] void become_program(int report, const StepSpec &spec, pid_t parent)
 {
     setpgid(0, 0);
+    if (!spec.control_group.empty() && !enter_control_group(spec.control_group))
+        give_up(report, "cannot enter the control group", spec.control_group.c_str());
     if (!become_user(spec))
         give_up(report, "cannot become user", spec.user.c_str());
     prctl(PR_SET_PDEATHSIG, SIGTERM);   /* after the change of user, which clears it */
@@ -199,7 +205,7 @@ void Stepd::launched()
         return;                 /* its end is near */
     }
     started_ = true;
-    send_all({started_, step_socket_, epoch_offset_});
+    send_all();
 }
 
 std::string Stepd::start()
@@ -292,7 +298,7 @@ void Stepd::accept_client()
     int fd = socket.get();
     clients_[fd].socket = std::move(socket);
     loop_.watch(fd, EPOLLIN, [this, fd](uint32_t) { client_ready(fd); });
-    send(clients_[fd], {started_, step_socket_, epoch_offset_});
+    send(clients_[fd], line());
 }
 
 void Stepd::client_ready(int fd)
@@ -312,16 +318,19 @@ void Stepd::client_ready(int fd)
     for (size_t end; (end = client.in.find('\n')) != std::string::npos;) {
         std::string line = client.in.substr(0, end);
         client.in.erase(0, end + 1);
-        take_order(line);
+        take_order(fd, line);
     }
 }
 
-void Stepd::take_order(const std::string &line)
+void Stepd::take_order(int fd, const std::string &line)
 {
     Json json = parse_bounded(line);
     auto deadline = parse<StepdDeadline>(json);
     if (deadline && json.contains("kill_after_ms"))
         return kill_after(std::max<int64_t>(deadline.value().kill_after_ms, 0));
+    auto connect = parse<StepdConnect>(json);
+    if (connect && json.contains("connect"))
+        return connect_for(fd, connect.value().connect);
     auto order = parse<StepdOrder>(json);
     if (order && order.value().epoch_offset >= 0)
         epoch_offset_ = order.value().epoch_offset;
@@ -329,17 +338,58 @@ void Stepd::take_order(const std::string &line)
         signal_step(order.value().signal);
 }
 
-void Stepd::send(Client &client, const StepdLine &line)
+StepdLine Stepd::line() const
 {
-    std::string text = write(line).dump() + "\n";
-    /* Some hundred bytes into an empty socket; who does not read them asks again. */
-    ::send(client.socket.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    return {started_, step_socket_, epoch_offset_, true, ""};
 }
 
-void Stepd::send_all(const StepdLine &line)
+void Stepd::send(Client &client, const StepdLine &line, int descriptor)
+{
+    /* Some hundred bytes into an empty socket; who does not read them asks again. */
+    send_with_descriptor(client.socket.get(), write(line).dump() + "\n", descriptor);
+}
+
+void Stepd::send_all()
 {
     for (auto &[fd, client] : clients_)
-        send(client, line);
+        send(client, line());
+}
+
+/* A child does it, with the user's rights and without us: the path may hang it. */
+void Stepd::connect_for(int client, const std::string &socket)
+{
+    constexpr size_t AT_ONCE = 8;
+    int ends[2];
+    if (socket != step_socket_ || connecting_.size() >= AT_ONCE ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+        return;
+    Descriptor reading(ends[0]), writing(ends[1]);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(CONNECT_PATIENCE_S);
+        reset_signals();
+        Descriptor connected(become_user(spec_) ? connect_unix(socket) : -1);
+        send_with_descriptor(writing.get(), "\n", connected.get());
+        _exit(0);
+    }
+    int report = reading.get();
+    connecting_[report] = std::move(reading);
+    loop_.watch(report, EPOLLIN, [this, report, client, socket](uint32_t) { connected(report, client, socket); });
+}
+
+void Stepd::connected(int report, int client, const std::string &socket)
+{
+    char byte;
+    std::vector<Descriptor> descriptors;
+    receive_with_descriptors(report, &byte, 1, descriptors);
+    loop_.forget(report);
+    connecting_.erase(report);
+    auto found = clients_.find(client);
+    if (found == clients_.end())
+        return;
+    StepdLine answer = line();
+    answer.connected = socket;
+    send(found->second, answer, descriptors.empty() ? -1 : descriptors[0].get());
 }
 
 /* ---- the step ---------------------------------------------------------------------------------------- */
@@ -367,7 +417,7 @@ void Stepd::registered()
         return;
     step_socket_ = std::string(path, static_cast<size_t>(bytes));
     epoch_offset_ = -1;
-    send_all({started_, step_socket_, epoch_offset_});
+    send_all();
 }
 
 /* To a script's whole group, since a shell acts on a signal only after its command has ended; of mpiexec to it
@@ -393,11 +443,13 @@ void Stepd::reap()
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
         if (pid == program_)
             program_ended(status);
-    if (!ended_ || finishing_ || pid >= 0 || errno != ECHILD)
+    if (!ended_ || finishing_ || pid >= 0 || errno != ECHILD || has_rest())
         return;
     if (!std::exchange(socket_removed_, true) && remove_socket_as_user(step_socket_, spec_))
         return;                 /* that child's end brings us here again */
     finishing_ = true;
+    if (!spec_.control_group.empty())
+        remove_control_group(spec_.control_group);
     bool of_its_own = reason_.empty() || exit_code_ != 0;
     if (launch_error_.empty())
         finish({true, of_its_own ? exit_code_ : 128 + SIGTERM, reason_, signalled_});
@@ -420,14 +472,26 @@ void Stepd::program_ended(int status)
     });
 }
 
+/* In its control group, where not even a child of nobody gets away. */
+bool Stepd::has_rest() const
+{
+    return !spec_.control_group.empty() && is_populated(spec_.control_group);
+}
+
 /* What has been killed leaves children of its own, which come to us in turn. */
 void Stepd::remove_rest(int number)
 {
     for (pid_t pid : children())
         if (pid != program_ || ended_ || number == SIGKILL)
             kill(pid, number);
-    if (number == SIGKILL)
-        loop_.after(KILL_AGAIN_MS, [this] { remove_rest(SIGKILL); });
+    if (number != SIGKILL)
+        return;
+    if (has_rest())
+        kill_control_group(spec_.control_group);
+    loop_.after(KILL_AGAIN_MS, [this] {
+        remove_rest(SIGKILL);
+        reap();
+    });
 }
 
 /* A full disk must not lose an end: tries until it can be written. */

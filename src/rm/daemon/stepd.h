@@ -53,13 +53,17 @@ class Stepd {
     void watch_listen();
     void accept_client();
     void client_ready(int fd);
-    void take_order(const std::string &line);
+    void take_order(int fd, const std::string &line);
+    void connect_for(int client, const std::string &socket);
+    void connected(int report, int client, const std::string &socket);
+    StepdLine line() const;
     void registered();
-    void send(Client &client, const StepdLine &line);
-    void send_all(const StepdLine &line);
+    void send(Client &client, const StepdLine &line, int descriptor = -1);
+    void send_all();
     void reap();
     void program_ended(int status);
     void remove_rest(int signal);
+    bool has_rest() const;
     void finish(const StepExitFile &exit);
     void signal_step(int number);
 
@@ -71,6 +75,7 @@ class Stepd {
     std::string launch_error_;
     std::string register_name_;
     std::map<int, Client> clients_;
+    std::map<int, Descriptor> connecting_;      /* where children say what they have connected to */
     std::string step_socket_;
     int64_t epoch_offset_ = -1;
     pid_t program_ = 0;

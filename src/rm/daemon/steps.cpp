@@ -13,7 +13,9 @@
 #include <filesystem>
 
 #include "daemon/as_user.h"
+#include "daemon/control_group.h"
 #include "daemon/log.h"
+#include "daemon/step_processes.h"
 
 namespace elastic::rm {
 
@@ -61,6 +63,8 @@ struct Steps::Step {
     bool started = false;
     std::unique_ptr<LineConnection> stepd;
     std::unique_ptr<StepLink> link;
+    std::string connecting;             /* to this socket, by elastic-stepd; then the link's */
+    uint64_t epoch_offset = 0;
     std::optional<EventContent> end;    /* StepStartFailed, StepEnded or StepLost */
     int untold = 0;                     /* events that the core has not handled yet */
     Loop::TimerId rest_timer = 0;
@@ -166,6 +170,12 @@ std::string Steps::create(Step &step, const Make &make)
     StepSpec &spec = program.value().spec;
     step.uid = spec.uid;
     std::string error;
+    if (!config_.control_group.empty()) {
+        spec.control_group = config_.control_group + step.folder.substr(step.folder.rfind('/'));
+        error = make_control_group(spec.control_group);
+    }
+    if (!error.empty())
+        return error;
     if (const passwd *user = getpwuid(spec.uid))
         spec.gid = user->pw_gid;
     else if (config_.as_root && spec.uid != 0)
@@ -218,7 +228,7 @@ bool Steps::connect(Step &step)
 {
     Step *kept = &step;
     step.stepd = LineConnection::connect(
-        loop_, step.folder + "/" + STEP_SOCKET_FILE, geteuid(), LineLimits{},
+        loop_, step.folder + "/" + STEP_SOCKET_FILE, geteuid(), LineLimits{.descriptors = true},
         [this, kept](const Json &line) { stepd_line(*kept, line); },
         [this, kept](const std::string &) { stepd_gone(*kept); });
     return step.stepd != nullptr;
@@ -309,8 +319,10 @@ void Steps::stepd_line(Step &step, const Json &line)
         step.started = true;
         tell(step, StepStarted{{job, number}});
     }
+    if (!parsed.value().connected.empty())
+        return connected(step, parsed.value().connected);
     const std::string &socket = parsed.value().step_socket;
-    if (socket.empty() || (step.link && step.link->socket() == socket))
+    if (socket.empty() || socket == step.connecting || (step.link && step.link->socket() == socket))
         return;
     const Job *known = job_of_(job);
     if (!known || !known->broken.empty())
@@ -320,14 +332,31 @@ void Steps::stepd_line(Step &step, const Json &line)
         offset = static_cast<int64_t>(step.link ? std::min(step.link->epoch(), known->epoch + 1) : known->epoch);
         step.stepd->send(write(StepdOrder{0, offset}));
     }
-    link_to(step, socket, static_cast<uint64_t>(offset));
+    if (!parsed.value().connects)       /* of an earlier version */
+        return link_to(step, socket, static_cast<uint64_t>(offset), Descriptor());
+    step.connecting = socket;
+    step.epoch_offset = static_cast<uint64_t>(offset);
+    step.stepd->send(write(StepdConnect{socket}));
 }
 
-void Steps::link_to(Step &step, const std::string &socket, uint64_t epoch_offset)
+void Steps::connected(Step &step, const std::string &socket)
+{
+    Descriptor connected = step.stepd->take_descriptor();
+    if (socket != step.connecting)
+        return;                 /* there is another one meanwhile */
+    step.connecting.clear();
+    if (connected.is_open())
+        link_to(step, socket, step.epoch_offset, std::move(connected));
+    else
+        log_line(LogLevel::WARNING, "cannot connect to the step", {{"job", step.key.first}, {"socket", socket}});
+}
+
+void Steps::link_to(Step &step, const std::string &socket, uint64_t epoch_offset, Descriptor connected)
 {
     StepLink::Place place;
     std::tie(place.job, place.step) = step.key;
     place.socket = socket;
+    place.connected = std::move(connected);
     place.uid = step.uid;
     place.epoch_offset = epoch_offset;
     place.last_request = [this, id = step.key.first] {
@@ -363,18 +392,19 @@ void Steps::lost(Step &step)
                                   "elastic-stepd ended before it could start the program"});
 }
 
+/* Of an earlier boot nothing runs. */
 void Steps::look_for_rest(Step &step, const StepStartedFile &started)
 {
-    bool runs = started.pid_start != 0 && process_start(started.pid) == started.pid_start;
-    if (runs)
-        kill(static_cast<pid_t>(started.pid), SIGKILL);
-    /* The program leads a group of its own, in which its children are unless they chose otherwise. */
-    bool group = started.pid > 1 && kill(static_cast<pid_t>(-started.pid), SIGKILL) == 0;
-    if (!runs && !group) {
-        auto spec = read_struct_file<StepSpec>(step.folder, STEP_SPEC_FILE);
+    auto spec = read_struct_file<StepSpec>(step.folder, STEP_SPEC_FILE);
+    bool other_boot = !started.boot.empty() && started.boot != boot_id();
+    size_t left = spec && !other_boot ? kill_step_processes(*spec, started, step.folder) : 0;
+    if (left == 0) {
         if (spec && step.link)
             remove_socket_as_user(step.link->socket(), *spec);
-        end(step, StepLost{step.key.first, step.key.second, "its elastic-stepd was killed"});
+        if (spec && !spec->control_group.empty())
+            remove_control_group(spec->control_group);
+        end(step, StepLost{step.key.first, step.key.second,
+                           other_boot ? "the machine was started anew" : "its elastic-stepd was killed"});
         return;
     }
     step.rest_timer = loop_.after(REST_LOOK_MS, [this, kept = &step, started] { look_for_rest(*kept, started); });

@@ -31,6 +31,7 @@ struct StepsConfig {
     std::string stepd;          /* program */
     bool as_root = false;       /* steps become their users */
     bool end_unknown = false;   /* what runs and is newer than the store */
+    std::string control_group;  /* above those of the steps; empty: they have none */
 };
 
 class Steps {
@@ -85,7 +86,8 @@ class Steps {
     void stepd_gone(Step &step);
     void lost(Step &step);
     void look_for_rest(Step &step, const StepStartedFile &started);
-    void link_to(Step &step, const std::string &socket, uint64_t epoch_offset);
+    void link_to(Step &step, const std::string &socket, uint64_t epoch_offset, Descriptor connected);
+    void connected(Step &step, const std::string &socket);
     void order(Step &step, int signal, int64_t kill_after_ms);
     bool tell(Step &step, EventContent content);
     void say(Step &step);

@@ -29,12 +29,14 @@ CREATE TABLE ended (job INTEGER PRIMARY KEY, uid INTEGER NOT NULL, submitted_ms 
 CREATE INDEX ended_of_user ON ended (uid, job);
 CREATE INDEX ended_by_submission ON ended (submitted_ms);
 CREATE INDEX ended_by_end ON ended (ended_ms);
+CREATE TABLE clock (id INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_ms INTEGER NOT NULL, clock_ms INTEGER NOT NULL);
 )";
 /* Rows of version 1 have no sum, and are not checked. */
 constexpr const char *FROM_VERSION_1 = R"(
 BEGIN;
 ALTER TABLE event ADD COLUMN sum INTEGER;
 ALTER TABLE snapshot ADD COLUMN sum INTEGER;
+CREATE TABLE clock (id INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_ms INTEGER NOT NULL, clock_ms INTEGER NOT NULL);
 PRAGMA user_version = 2;
 COMMIT;
 )";
@@ -301,6 +303,14 @@ std::string Store::write_rows(const Batch &batch)
             .bind(ended.ended_ms);
         if (!row.bind(dump(ended.body)).done())
             return problem("write");
+        Statement launch(prepare("UPDATE launch SET body = json_remove(body, '$.environment') WHERE job = ?"));
+        if (!launch.bind(static_cast<int64_t>(ended.job)).done())
+            return problem("write");
+    }
+    if (batch.clock) {
+        Statement row(prepare("INSERT OR REPLACE INTO clock VALUES (1, ?, ?, ?)"));
+        if (!row.bind(batch.clock->boot).bind(batch.clock->boot_ms).bind(batch.clock->clock_ms).done())
+            return problem("write");
     }
     for (const LaunchRow &launch : batch.launches) {
         Statement row(prepare("INSERT INTO launch VALUES (?, NULL, ?, ?, ?)"));
@@ -435,6 +445,15 @@ std::string Store::quarantine(uint64_t seq)
     return error;
 }
 
+Result<std::optional<SteadyClock::Mark>> Store::clock()
+{
+    using Mark = std::optional<SteadyClock::Mark>;
+    Statement row(prepare("SELECT boot, boot_ms, clock_ms FROM clock"));
+    if (!row.row())
+        return row.failed() ? Result<Mark>(Error{problem("read")}) : Result<Mark>(Mark());
+    return Mark(SteadyClock::Mark{row.text(0), row.number(1), row.number(2)});
+}
+
 Result<std::optional<LaunchRow>> Store::launch(JobId job)
 {
     Statement row(prepare("SELECT seq, uid, body, script FROM launch WHERE job = ?"));
@@ -474,6 +493,19 @@ Result<std::vector<Json>> Store::records(const RecordQuery &query)
     if (row.failed())
         return Error{problem("read")};
     return records;
+}
+
+Result<std::vector<Store::LaunchSize>> Store::launch_sizes()
+{
+    /* As bytes: the length of a text would be counted through all of it. */
+    Statement row(prepare("SELECT job, uid, length(CAST(body AS BLOB)) + length(CAST(script AS BLOB)) FROM launch "
+                          "WHERE job IS NOT NULL AND job NOT IN (SELECT job FROM ended)"));
+    std::vector<LaunchSize> sizes;
+    while (row.row())
+        sizes.push_back({static_cast<JobId>(row.number(0)), static_cast<uint32_t>(row.number(1)), row.number(2)});
+    if (row.failed())
+        return Error{problem("read")};
+    return sizes;
 }
 
 Result<uint64_t> Store::read_number(const char *sql)

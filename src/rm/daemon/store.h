@@ -4,9 +4,10 @@
  *   event     every input of the core, numbered; the truth
  *   snapshot  the core after some event: a restart replays only what is newer
  *   launch    of each submission what the core need not know (program, environment, files), by the number of
- *             its event; `job` is set once the core has accepted it
+ *             its event; `job` is set once the core has accepted it; the environment goes when the job has ended
  *   record    the history for people, derived from the events
  *   ended     each ended job as it was last; derived
+ *   clock     what the time of the last event was by a clock that nobody can set (core/steady_clock.h)
  *
  * A turn of the daemon is one Batch, written in one transaction: all of it or nothing.  Derived rows of a
  * turn go with the next Batch (a restart derives them again), so that a turn costs one synchronisation.
@@ -28,6 +29,7 @@
 
 #include "core/action.h"
 #include "core/event.h"
+#include "core/steady_clock.h"
 #include "daemon/descriptor.h"
 #include "result.h"
 
@@ -43,6 +45,7 @@ struct LaunchRow {
     uint32_t uid = 0;
     Json body;                  /* a Launch, see launch.h */
     std::string script;         /* empty: none */
+    int64_t bytes = 0;          /* about, of both; not stored */
 };
 
 struct EndedRow {
@@ -58,6 +61,7 @@ struct Batch {
     std::vector<std::pair<uint64_t, JobId>> bound;      /* launch to job; job 0: drop the launch */
     std::vector<Record> records;
     std::vector<EndedRow> ended;
+    std::optional<SteadyClock::Mark> clock;     /* of the events; alone it is not worth a commit */
 
     bool empty() const
     {
@@ -110,8 +114,17 @@ class Store {
      * the table `quarantined`.  The snapshots above it are deleted. */
     std::string quarantine(uint64_t seq);
 
+    /* nullopt: none was written yet. */
+    Result<std::optional<SteadyClock::Mark>> clock();
     /* Of a launch or a record that is not there: nullopt. */
     Result<std::optional<LaunchRow>> launch(JobId job);
+    struct LaunchSize {
+        JobId job = 0;
+        uint32_t uid = 0;
+        int64_t bytes = 0;
+    };
+    /* Of the jobs that have not ended. */
+    Result<std::vector<LaunchSize>> launch_sizes();
     Result<std::vector<Json>> records(const RecordQuery &query);
     Result<uint64_t> oldest_record();
     Result<uint64_t> last_record();

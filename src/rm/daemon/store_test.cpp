@@ -60,7 +60,7 @@ TEST_F(StoreTest, EventsAndSnapshotsComeBack)
 TEST_F(StoreTest, ABatchIsWrittenInFullOrNotAtAll)
 {
     Store store = open();
-    ASSERT_EQ(store.write({{event(1)}, {}, {}, {}, {}}), "");
+    ASSERT_EQ(store.write({{event(1)}, {}, {}, {}, {}, {}}), "");
     Batch batch;
     batch.launches.push_back({2, 1000, Json::object(), "#!/bin/sh"});
     batch.events = {event(2), event(1)};        /* the second has a number that is taken */
@@ -80,12 +80,12 @@ TEST_F(StoreTest, ALaunchBelongsToTheJobThatItMade)
     batch.events = {event(7), event(8)};
     ASSERT_EQ(store.write(batch), "");
     EXPECT_FALSE(store.launch(3).value());
-    ASSERT_EQ(store.write({{}, {}, {{7, 3}, {8, 0}}, {}, {}}), "");
+    ASSERT_EQ(store.write({{}, {}, {{7, 3}, {8, 0}}, {}, {}, {}}), "");
     auto launch = store.launch(3).value();
     ASSERT_TRUE(launch);
     EXPECT_EQ(launch->body["directory"], "/a");
     EXPECT_EQ(launch->script, "script");
-    EXPECT_EQ(store.write({{}, {}, {{7, 3}, {8, 0}}, {}, {}}), "") << "again, as after a restart";
+    EXPECT_EQ(store.write({{}, {}, {{7, 3}, {8, 0}}, {}, {}, {}}), "") << "again, as after a restart";
 }
 
 TEST_F(StoreTest, RecordsAreFoundByJobAndNode)

@@ -1,0 +1,31 @@
+/*
+ * Control groups (cgroup v2) of steps, where elasticd has been given a part of the hierarchy (systemd: Delegate=yes): a
+ * process cannot leave its step's group by any fork, so that a step is killed as one and is over when its group is
+ * empty.
+ */
+
+#ifndef ELASTIC_RM_CONTROL_GROUP_H_INCLUDED
+#define ELASTIC_RM_CONTROL_GROUP_H_INCLUDED
+
+#include <string>
+
+#include "result.h"
+
+namespace elastic::rm {
+
+/* Where the groups of steps go, made if need be.  `setting`: "auto" (what systemd has delegated to this process; empty
+ * if it has nothing), "off" (empty), or a folder of a cgroup v2 file system. */
+Result<std::string> steps_control_group(const std::string &setting);
+
+/* Of one step.  Empty, or why not. */
+std::string make_control_group(const std::string &group);
+/* The calling process becomes a member.  False: see errno.  (Between fork and exec.) */
+bool enter_control_group(const std::string &group);
+bool is_populated(const std::string &group);
+void kill_control_group(const std::string &group);
+/* Of an empty one. */
+void remove_control_group(const std::string &group);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CONTROL_GROUP_H_INCLUDED */

@@ -1,0 +1,43 @@
+/* What the jobs of each user that have not ended keep in the store: scripts, environments, commands.  Pure. */
+
+#ifndef ELASTIC_RM_LAUNCH_QUOTA_H_INCLUDED
+#define ELASTIC_RM_LAUNCH_QUOTA_H_INCLUDED
+
+#include <map>
+
+#include "core/job.h"
+
+namespace elastic::rm {
+
+class LaunchQuota {
+  public:
+    void add(JobId job, uint32_t uid, int64_t bytes)
+    {
+        remove(job);
+        sizes_[job] = {uid, bytes};
+        users_[uid] += bytes;
+    }
+    void remove(JobId job)
+    {
+        auto found = sizes_.find(job);
+        if (found == sizes_.end())
+            return;
+        auto [uid, bytes] = found->second;
+        if ((users_[uid] -= bytes) == 0)
+            users_.erase(uid);
+        sizes_.erase(found);
+    }
+    int64_t bytes_of(uint32_t uid) const
+    {
+        auto found = users_.find(uid);
+        return found == users_.end() ? 0 : found->second;
+    }
+
+  private:
+    std::map<JobId, std::pair<uint32_t, int64_t>> sizes_;
+    std::map<uint32_t, int64_t> users_;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_LAUNCH_QUOTA_H_INCLUDED */
