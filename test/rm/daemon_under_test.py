@@ -257,8 +257,8 @@ def processes_of(folder: Path) -> list[int]:
 class Bench:
     """What one test has: its folder, its daemons."""
 
-    def __init__(self, programs: Programs, folder: Path, full: bool) -> None:
-        self.programs, self.folder, self.full = programs, folder, full
+    def __init__(self, programs: Programs, folder: Path, full: bool, seed: int) -> None:
+        self.programs, self.folder, self.full, self.seed = programs, folder, full, seed
         self.daemons: list[Daemon] = []
 
     def daemon(self, *options: str, config: str = "", name: str = "one", nodes: int = 4, cores: int = 4) -> Daemon:

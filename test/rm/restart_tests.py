@@ -173,7 +173,7 @@ def a_killed_mpiexec_ends_its_job(bench: Bench) -> None:
 def kill_in_a_loop_loses_and_doubles_nothing(bench: Bench) -> None:
     """Clients that submit with keys and repeat what was not answered, while the daemon is killed again and again."""
     rounds = 30 if bench.full else 6
-    seed = random.randrange(1 << 30)
+    seed = bench.seed
     chance = random.Random(seed)
     daemon = bench.start(config="[history]\nsnapshot_events = 50\n")
     stopping = threading.Event()

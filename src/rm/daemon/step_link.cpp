@@ -17,6 +17,7 @@ constexpr size_t REASON_BYTES_MAX = 63;
 constexpr size_t REQUESTS_KEPT = 64;    /* ended ones: the core asks about the last */
 constexpr size_t FREED_KEPT = 1024;     /* as many events as a step keeps */
 constexpr double TOLD_PER_S = 100, TOLD_AT_ONCE = 1000;
+constexpr double SIZES_COST = 50;       /* nothing but this rate bounds how often a program may change its mind */
 /* A change of a world on ten thousand nodes is some megabytes of events. */
 constexpr LineLimits LIMITS = {size_t{1} << 20, size_t{1} << 20, JSON_DEPTH_MAX, 256 << 10, 16 << 20};
 
@@ -202,6 +203,7 @@ bool StepLink::sizes(const std::string &rule)
 {
     if (!ProgramSizes::parse(rule))
         return false;
+    rate_.take(SIZES_COST - 1, monotonic_ms());
     sizes_ = rule;
     tell(StepSizes{place_.job, place_.step, rule});
     return true;
