@@ -18,6 +18,8 @@
  *     stdin=1        rank 0 of the world echoes a line of standard input per commit
  *     end=N          processes that joined and are still members at the end exit with code N
  *     usr1=1         prints a line when SIGUSR1 comes
+ *     term=WHAT      when SIGTERM or SIGINT comes: hang (wait for a lock that nobody gives, in the handler, with
+ *                    term_at=init before the process has introduced itself), ignore, or N: end well N seconds later
  *     delay=S        joining processes wait S seconds before they do anything
  *     card=N         gives an address of N bytes, at most 400
  *
@@ -50,7 +52,8 @@ static struct {
     double seconds, slow;
     long probe_us, code, fail_epoch, verbose, echo, end, usr1, delay, card;
     int rigid;
-    const char *fail;
+    const char *fail, *term;
+    int term_at_init;
 } options = {.seconds = 20,.slow = 1,.probe_us = 200,.fail_epoch = 1 };
 
 static int pmi = -1, pmi_rank, pmi_size;
@@ -464,6 +467,10 @@ static void read_option(const char *text)
         return;
     if (!strncmp(text, "fail=", 5))
         options.fail = text + 5;
+    else if (!strncmp(text, "term=", 5))
+        options.term = text + 5;
+    else if (!strcmp(text, "term_at=init"))
+        options.term_at_init = 1;
     else if (!strcmp(text, "mode=rigid"))
         options.rigid = 1;
     else
@@ -495,6 +502,40 @@ static void on_usr1(int signum)
         _exit(2);
 }
 
+static volatile sig_atomic_t end_in_s = 0;
+
+static void on_term(int signum)
+{
+    static int lock = 1;
+
+    (void) signum;
+    if (!strcmp(options.term, "hang"))
+        for (;;)
+            syscall(SYS_futex, &lock, FUTEX_WAIT, 1, NULL, NULL, 0);
+    end_in_s = atoi(options.term);
+}
+
+/* What a signal that is told to ignore, or that takes its time, does to a process that has work. */
+static void work(void)
+{
+    while (now() - start < options.seconds && !end_in_s)
+        usleep(10000);
+    if (end_in_s) {
+        sleep((unsigned) end_in_s);
+        printf("uid %u is ready\n", uid);
+    }
+}
+
+static void heed_signals(void)
+{
+    struct sigaction action = {.sa_handler = strcmp(options.term, "ignore") ? on_term : SIG_IGN };
+
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    printf("uid %u heeds signals\n", uid);
+    fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
     start = now();
@@ -508,6 +549,10 @@ int main(int argc, char **argv)
         sleep((unsigned) options.delay);
     open_meeting();
     pmi_init();
+    if (options.term)
+        heed_signals();
+    if (options.term_at_init)
+        work();
     introduce();
     world_rank = pmi_rank;
     world_size = pmi_size;
@@ -516,7 +561,9 @@ int main(int argc, char **argv)
         world_rank = -1;
         join_world();
     }
-    if (options.rigid)
+    if (options.term)
+        work();
+    else if (options.rigid)
         sleep((unsigned) options.seconds);
     else
         run();

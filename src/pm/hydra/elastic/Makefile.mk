@@ -30,6 +30,7 @@ elastic_core_sources =         \
     elastic/world.cpp
 
 noinst_HEADERS +=              \
+    elastic/adapt_end.h        \
     elastic/adapt_message.h    \
     elastic/adapt_pmip.h       \
     elastic/adapt_relay.h      \
@@ -78,6 +79,7 @@ endif
 
 if hydra_pm_pmiserv
 hydra_pmi_proxy_SOURCES +=     \
+    elastic/adapt_end.c        \
     elastic/adapt_greeting.c   \
     elastic/adapt_pmip.c       \
     elastic/adapt_pmip_say.c   \

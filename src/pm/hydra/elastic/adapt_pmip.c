@@ -26,6 +26,7 @@
 struct process {
     int stdin_fd;               /* write end, or < 0 */
     int watch_fd;               /* pidfd, or -1 */
+    int adaptive;
     int ended;
     int wait_status;            /* when ended */
     int held;                   /* its end is to be reported after the culprit's */
@@ -552,9 +553,15 @@ static void adjust_exit_status(int process_id, int wait_status)
         *status = 0;
 }
 
+int HYD_pmcd_pmip_adapt_is_adaptive(int process_id)
+{
+    return join.given || (processes && processes[process_id].adaptive);
+}
+
 void HYD_pmcd_pmip_adapt_signalled(int signum)
 {
     killing |= processes && signum == SIGKILL;
+    HYD_pmcd_pmip_end_signalled(signum);
 }
 
 void HYD_pmcd_pmip_adapt_lost(int process_id)
@@ -741,6 +748,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
         } else
             head[1] = 1;
     }
+    processes[i].adaptive = (int) head[1];
     if (head[1]) {
         HYD_adapt_notice_silence(HYD_pmcd_pmip.upstream.control);
         status = watch_processes();

@@ -8,6 +8,8 @@
 #ifndef ADAPT_PMIP_H_INCLUDED
 #define ADAPT_PMIP_H_INCLUDED
 
+#include "adapt_end.h"
+
 #include "hydra.h"
 #include "common.h"
 
@@ -42,6 +44,8 @@ void HYD_pmcd_pmip_adapt_signalled(int signum);
 void HYD_pmcd_pmip_adapt_lost(int process_id);
 /* A process has been waited for. */
 void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status);
+/* Whether it has called MPI_Init_adapt, or is started to join. */
+int HYD_pmcd_pmip_adapt_is_adaptive(int process_id);
 /* Some watched process still runs although its output is closed. */
 int HYD_pmcd_pmip_adapt_busy(void);
 

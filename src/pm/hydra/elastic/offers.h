@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policy.h"
@@ -47,6 +48,9 @@ class Offers {
     std::optional<int64_t> due() const;
     /* Takes the offer that is due, for a world of `present` processes; a policy offers sizes of the rule only. */
     std::optional<Offer> take(int64_t now_ms, int present, const ProgramSizes *rule = nullptr);
+
+    /* The first and the last entry of the schedule that have not been taken, from 1; none: first > last. */
+    std::pair<size_t, size_t> left() const { return {next_entry_ + 1, schedule_.size()}; }
 
     /* An adaptation has ended, whoever wanted it.  True when the policy gives up with this one. */
     bool ended(int64_t now_ms, bool committed);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 
 namespace elastic {
 
@@ -166,6 +167,17 @@ void Step::time(int64_t now_ms)
         send_freeze();
     if (adaptation_ && adaptation_->state == AdaptState::ENDING)
         ending_time();
+    settle();
+}
+
+void Step::told_to_end(int64_t now_ms, int signum)
+{
+    now_ms_ = now_ms;
+    const char *name = sigabbrev_np(signum);
+    told_to_end_ = "mpiexec was told to end (SIG" + std::string(name ? name : "?") + ")";
+    ending_ = broken_ = true;
+    if (adaptation_ && before_agreement(adaptation_->state))
+        raise(AdaptEvent::WITHDRAW, told_to_end_);
     settle();
 }
 
@@ -363,6 +375,7 @@ void Step::member_over(const Process &process, bool by_itself, const std::string
     bool agreed = adaptation_ && !before_agreement(adaptation_->state);
     bool has_committed = agreed && !adaptation_->commit_owed.contains(process.agent());
     ending_ = ending_ || !(leaving && has_committed);
+    broken_ = broken_ || !by_itself;
     if (adaptation_ && !agreed)
         raise(by_itself ? AdaptEvent::JOB_ENDED : AdaptEvent::MEMBER_LOST,
               by_itself ? "the job ended (" + cause + ")" : cause);
@@ -399,6 +412,21 @@ void Step::job_over()
     if (mode_ == InitMode::UNKNOWN && offers_.any())
         effects_.tell_user(effects_.context,
                            "no adaptation was offered: the program ended without MPI_Init_adapt");
+    else if (mode_ == InitMode::ADAPTIVE && !broken_)
+        tell_never_offered();
+}
+
+void Step::tell_never_offered()
+{
+    auto [first, last] = offers_.left();
+    if (first > last)
+        return;
+    journal_.add(now_ms_, "never_offered", {{"first", first}, {"last", last}});
+    effects_.tell_user(effects_.context,
+                       ((first == last ? "entry " + std::to_string(first)
+                                       : "entries " + std::to_string(first) + " to " + std::to_string(last)) +
+                        " of the adaptation schedule " + (first == last ? "was" : "were") +
+                        " never offered: the program ended before").c_str());
 }
 
 /* ---- common ---------------------------------------------------------------------------------------- */

@@ -47,6 +47,7 @@ class Step {
                 Bytes payload);
     void proxy_gone(int64_t now_ms, const Agent &agent);
     void time(int64_t now_ms);
+    void told_to_end(int64_t now_ms, int signum);
     void strangers(int64_t now_ms, unsigned count);
     void client_line(int64_t now_ms, int client, std::string_view line);
     void client_gone(int client);
@@ -105,6 +106,7 @@ class Step {
     void member_over(const Process &process, bool by_itself, const std::string &cause);
     void leaver_over(const Process &process);
     void job_over();
+    void tell_never_offered();
     void become_rigid(const Process &process);
     void become_adaptive();
     void settle();
@@ -132,6 +134,7 @@ class Step {
     void remove_joiners();
     void abort_step();
     void finish();
+    void tell_overtaken();
     void depart(const std::vector<Process *> &left);
     void send(const std::set<Agent> &agents, step_command command, std::string_view payload);
     void log(const char *event, Json fields);
@@ -193,6 +196,8 @@ class Step {
     size_t launch_unreported_ = 0;      /* processes of the launch that have not said adapt_init */
     bool ending_ = false;       /* a member has ended: nothing is offered any more */
     bool over_ = false;         /* all members have ended */
+    bool broken_ = false;       /* the job ends, but not by itself */
+    std::string told_to_end_;   /* by which signal, for a reason */
     uint32_t next_uid_ = 0;
     uint32_t epoch_ = 0;        /* last committed */
     uint32_t planned_epoch_ = 0;        /* whose plan the world got last */

@@ -148,6 +148,11 @@ void step_core_time(struct step_core *core, int64_t now_ms)
     run(core, [=] { core->step->time(now_ms); });
 }
 
+void step_core_told_to_end(struct step_core *core, int64_t now_ms, int signum)
+{
+    run(core, [=] { core->step->told_to_end(now_ms, signum); });
+}
+
 void step_core_strangers(struct step_core *core, int64_t now_ms, unsigned count)
 {
     run(core, [=] { core->step->strangers(now_ms, count); });

@@ -116,6 +116,8 @@ void step_core_report(struct step_core *core, int64_t now_ms, int group, int pro
 /* A daemon's connection broke or all of its processes have ended. */
 void step_core_proxy_gone(struct step_core *core, int64_t now_ms, int group, int proxy);
 void step_core_time(struct step_core *core, int64_t now_ms);
+/* mpiexec has got this signal and passes it on: nothing is begun any more, and what breaks is not to blame. */
+void step_core_told_to_end(struct step_core *core, int64_t now_ms, int signum);
 /* So many connections to control ports did not know the job's secret. */
 void step_core_strangers(struct step_core *core, int64_t now_ms, unsigned count);
 

@@ -1,9 +1,9 @@
-/*
- * Ends of the job that somebody wants: see step_end.h.
- */
+/* See step_end.h. */
 
 #include "step_state.h"
+#include <sys/timerfd.h>
 #include <sys/wait.h>
+#include "bsci.h"
 #include "bscu.h"
 #include "demux.h"
 #include "pmiserv.h"
@@ -12,6 +12,9 @@
 
 #define AT_ONCE_MS 2000         /* for daemons to kill their processes, and for launchers to notice */
 #define LOOK_EVERY_US 10000
+#define COME_S 5                /* for daemons that are on their way, when a signal has come */
+
+static int told = 0;
 
 /* Of the processes that mpiexec has started: a launcher, or on this host the daemon itself. */
 static int launchers_left(void)
@@ -47,4 +50,57 @@ void HYD_step_end_at_once(void)
     }
     signal_launchers(SIGKILL);
     exit(1);
+}
+
+/* ---- signals ----------------------------------------------------------------------------------- */
+
+int HYD_step_told_to_end(void)
+{
+    return told;
+}
+
+static const struct HYD_proxy *somebody_awaited(const struct HYD_pg *pg)
+{
+    const struct HYD_proxy *p;
+
+    for (p = pg->proxy_list; p && !HYD_step_is_awaited(p); p = p->next);
+    return p;
+}
+
+/* A world that is not complete has nothing to lose; a growth that is not is none of the job. */
+static HYD_status come_by_now_cb(int fd, HYD_event_t events, void *userp)
+{
+    const struct HYD_proxy *missing = somebody_awaited(&HYD_server_info.pg_list);
+    HYD_status status = HYDT_dmx_deregister_fd(fd);
+
+    close(fd);
+    if (missing) {
+        fflush(stdout);
+        fprintf(stderr, "host %s: its node daemon, started by %s, has not connected, and mpiexec has been told "
+                "to end: it does not wait any longer\n", missing->node->hostname, HYDT_bsci_info.launcher);
+        fflush(stderr);
+        HYD_step_end_at_once();
+    }
+    for (struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
+        if (g->up_by_ms >= 0)
+            g->up_by_ms = HYD_step_now_ms();
+    return status;
+}
+
+void HYD_step_signalled(int signum)
+{
+    const struct itimerspec once = {.it_value = {.tv_sec = COME_S} };
+
+    if (told || (signum != SIGTERM && signum != SIGINT && signum != SIGQUIT))
+        return;
+    told = signum;
+    if (HYD_step.core) {
+        HYD_step_enter();
+        step_core_told_to_end(HYD_step.core, HYD_step_now_ms(), signum);
+        HYD_step_leave();
+    }
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (fd < 0 || timerfd_settime(fd, 0, &once, NULL) < 0 ||
+        HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, NULL, come_by_now_cb) != HYD_SUCCESS)
+        HYDU_error_printf("unable to set a timer (%s)\n", MPL_strerror(errno));
 }

@@ -1,5 +1,9 @@
 /*
- * Ends of the job that somebody wants.
+ * Ends of the job that somebody wants: a signal to mpiexec, or a launch that comes to nothing.
+ *
+ * mpiexec passes a signal on, as stock does, and the node daemons see to it that it has an effect
+ * (adapt_end.h).  Here is the rest: daemons that have not come yet get it when they do, and are not waited for when
+ * that takes long.  With or without the step manager's core; nothing waits, except at the very end.
  */
 
 #ifndef STEP_END_H_INCLUDED
@@ -8,5 +12,10 @@
 /* Ends mpiexec with an error, all daemons and their processes, whatever state they are in: the second
  * Ctrl-C, or a launch that cannot come to anything.  Does not return; takes two seconds at most. */
 void HYD_step_end_at_once(void) ATTRIBUTE((noreturn));
+
+/* mpiexec has got a signal that it passes on now. */
+void HYD_step_signalled(int signum);
+/* The first one that means the end: SIGTERM, SIGINT or SIGQUIT; 0: none has come. */
+int HYD_step_told_to_end(void);
 
 #endif /* STEP_END_H_INCLUDED */

@@ -22,6 +22,7 @@
 #define BEHIND_DEFAULT_MS 30000
 #define PREPARE_DEFAULT_MS 50
 #define LAUNCH_DEFAULT_MS 120000
+#define KILL_DEFAULT_MS 5000
 
 /* Lines for -print-all-exitcodes, kept because a group that has ended is freed. */
 static char *exit_lines = NULL;
@@ -426,6 +427,8 @@ static void create_core(void)
     if (HYD_step_adopt_launch() == HYD_SUCCESS)
         place_group(HYD_step_find_group(0));
     step_core_strangers(HYD_step.core, HYD_step_now_ms(), HYD_step_strangers());
+    if (HYD_step_told_to_end())
+        step_core_told_to_end(HYD_step.core, HYD_step_now_ms(), HYD_step_told_to_end());
     HYD_step_leave();
 }
 
@@ -439,6 +442,8 @@ void HYD_step_start(void)
     unsetenv("HYDI_CONTROL_FD");
     if (HYD_secret_make(HYDT_bsci_info.launcher) != HYD_SUCCESS)
         exit(1);
+    /* elasticd decides itself how long its jobs may take to end */
+    HYD_step.end_after_ms = env_ms("MPIEXEC_ADAPT_KILL", HYD_step_managed() ? 0 : KILL_DEFAULT_MS);
     HYD_step_use_launcher();
     if (HYD_step_managed() && (o->schedule || o->policy))
         HYD_step_option_error(o->schedule ? "--adapt-schedule" : "--adapt-policy",
@@ -722,6 +727,8 @@ int HYD_step_exit_status(void)
 
 int HYD_step_signal(const struct HYD_proxy *proxy, int signum)
 {
+    if (HYD_step_is_awaited(proxy))
+        return 1;               /* told when it comes (step_end.h) */
     if (proxy->control_fd != HYD_FD_CLOSED &&
         !(HYD_step.core && HYD_step_find_group(proxy->pg->pgid)))
         return 0;

@@ -27,8 +27,12 @@ unsigned HYD_step_strangers(void)
 
 HYD_status HYD_step_proxy_args(struct HYD_string_stash *stash)
 {
+    char end_after_ms[32];
     HYD_status status = HYD_SUCCESS;
 
+    MPL_snprintf(end_after_ms, sizeof(end_after_ms), "%lld", (long long) HYD_step.end_after_ms);
+    HYD_STRING_STASH(*stash, MPL_strdup("--end-after"), status);
+    HYD_STRING_STASH(*stash, MPL_strdup(end_after_ms), status);
     HYD_STRING_STASH(*stash, MPL_strdup("--secret"), status);
     HYD_STRING_STASH(*stash, MPL_strdup(HYD_secret_source()), status);
 

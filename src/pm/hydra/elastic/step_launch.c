@@ -403,6 +403,8 @@ void HYD_step_proxy_up(const struct HYD_proxy *proxy)
 {
     const struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
 
+    if (HYD_step_told_to_end())
+        HYD_step_send_signal(proxy, HYD_step_told_to_end());
     if (g && g->removed)
         HYD_step_send_signal(proxy, SIGKILL);
     else if (g)

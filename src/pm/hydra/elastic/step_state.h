@@ -63,6 +63,7 @@ struct HYD_step {
     int64_t zero_us;            /* monotonic clock at time 0 */
     int64_t wake_ms;            /* when the core wants to be called, <0: never */
     int64_t launch_limit_ms;    /* for the proxies of an expansion to come up, 0: none */
+    int64_t end_after_ms;       /* for adaptive processes that have been told to end, 0: as long as they like */
     int fanout;                 /* of the tree of daemons, 0: no tree */
     int64_t abort_ms;           /* when the job is ended, or what is left is cut off; <0: not asked */
     int exit_status;            /* see HYD_step_exit_status */

@@ -305,6 +305,54 @@ TEST_F(StepTest, the_end_of_the_job_withdraws_what_is_pending)
     glue.exited(0, 1, 1);
     EXPECT_EQ(glue.count_events("ended"), 1);
     EXPECT_TRUE(glue.aborts.empty());
+    EXPECT_EQ(glue.told, std::vector<std::string>{
+                             "adaptation 1 (2 -> 4 processes, schedule entry 1) came to nothing: the program ended "
+                             "before it was committed; 2 processes that were to join have been removed"});
+}
+
+TEST_F(StepTest, entries_that_were_never_offered_are_told_at_the_end)
+{
+    start("100s:4,1,2");
+    glue.exited(0, 0, 0);
+    EXPECT_TRUE(glue.told.empty());
+    glue.exited(0, 1, 1);
+    EXPECT_EQ(glue.told, std::vector<std::string>{"entries 1 to 3 of the adaptation schedule were never offered: the "
+                                                  "program ended before"});
+    EXPECT_EQ(glue.last_event("never_offered").at("last"), 3);
+}
+
+TEST_F(StepTest, a_broken_job_says_nothing_about_its_schedule)
+{
+    start("100s:4");
+    glue.exited(0, 0, 0, KILLED);
+    glue.exited(0, 1, 1, KILLED);
+    EXPECT_TRUE(glue.told.empty());
+}
+
+TEST_F(StepTest, a_signal_to_mpiexec_withdraws_what_is_pending)
+{
+    start("4,1");
+    glue.place(1, {"b", "b"});
+    step_core_told_to_end(glue.core, glue.now_ms, 15);
+    EXPECT_EQ(glue.last_event("withdrawn").at("reason"), "mpiexec was told to end (SIGTERM)");
+    EXPECT_EQ(glue.killed, std::vector{1});
+    EXPECT_EQ(glue.status().at("state"), "ending");
+    glue.exited(1, 0, 1, 1 << 8);
+    glue.exited(0, 0, 0, 15);
+    glue.exited(0, 1, 1, 15);
+    EXPECT_EQ(glue.launches.size(), 1u) << "the next entry is not offered";
+    EXPECT_TRUE(glue.told.empty()) << glue.told[0];
+}
+
+TEST_F(StepTest, a_signal_to_mpiexec_is_to_blame_for_a_broken_window)
+{
+    start("4");
+    join_two(1, 1);
+    freeze(1);
+    step_core_told_to_end(glue.core, glue.now_ms, 2);
+    glue.exited(1, 0, 1, KILLED);
+    EXPECT_EQ(glue.aborts, std::vector<std::string>{"mpiexec was told to end (SIGINT) while adaptation 1 (2 -> 4 "
+                                                    "processes) was under way, and no process goes on"});
 }
 
 TEST_F(StepTest, a_program_that_never_probes_again_ends_cleanly)

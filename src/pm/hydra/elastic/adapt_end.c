@@ -1,0 +1,203 @@
+/* See adapt_end.h. */
+
+#include "pmip.h"
+#include <dirent.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include "demux.h"
+#include "adapt_pmip.h"
+
+#define STUCK_S 5               /* so long it has done nothing */
+#define STUCK_TICKS_PERMILLE 5  /* of a processor, that still is nothing */
+
+static int told = 0;            /* the signal */
+static int told_s = 0;          /* seconds since */
+static int64_t end_after_ms = 0;
+static uint64_t *ticks = NULL;  /* of each process, when they were looked at last */
+
+HYD_status HYD_pmcd_pmip_end_after_param(char *arg, char ***argv)
+{
+    end_after_ms = atoll(**argv);
+    (*argv)++;
+    return HYD_SUCCESS;
+}
+
+/* ---- what the kernel knows about a process ------------------------------------------------------ */
+
+struct look {
+    char state;                 /* of the first thread: R, S, D, T, ... */
+    uint64_t ticks;             /* of processor time, all threads */
+    int left_alone;             /* a debugger has it, or it writes its core */
+    int catches, blocks;        /* the signal */
+    int threads;
+    int busy;                   /* another thread runs, or waits for a device */
+    int in_futex;
+};
+
+static int lives(int process_id)
+{
+    siginfo_t info = {.si_pid = 0 };
+    pid_t pid = HYD_pmcd_pmip.downstream.pid[process_id];
+
+    return pid > 0 && waitid(P_PID, (id_t) pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+}
+
+static int read_text(const char *path, char *text, size_t bytes)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, bytes - 1);
+
+    if (fd >= 0)
+        close(fd);
+    text[n < 0 ? 0 : n] = '\0';
+    return n > 0;
+}
+
+/* State and processor time: fields 3, 14 and 15; the name before them may hold anything. */
+static int read_stat(const char *folder, char *state, uint64_t *used)
+{
+    char path[64], text[1024];
+    unsigned long user, system;
+
+    MPL_snprintf(path, sizeof(path), "%s/stat", folder);
+    const char *rest = read_text(path, text, sizeof(text)) ? strrchr(text, ')') : NULL;
+    if (!rest || sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", state, &user,
+                        &system) != 3)
+        return 0;
+    *used = user + system;
+    return 1;
+}
+
+static uint64_t number_after(const char *text, const char *label, int base)
+{
+    const char *found = strstr(text, label);
+
+    return found ? strtoull(found + strlen(label), NULL, base) : 0;
+}
+
+static int waits_in_futex(const char *folder)
+{
+    char path[64], text[256];
+
+    MPL_snprintf(path, sizeof(path), "%s/wchan", folder);
+    if (read_text(path, text, sizeof(text)) && strstr(text, "futex"))
+        return 1;
+    MPL_snprintf(path, sizeof(path), "%s/syscall", folder);
+    return read_text(path, text, sizeof(text)) && isdigit((unsigned char) text[0]) &&
+        atoi(text) == SYS_futex;
+}
+
+static int some_thread_is_busy(const char *folder)
+{
+    char path[64], thread[128], state = 'S';
+    uint64_t used;
+    int busy = 0;
+
+    MPL_snprintf(path, sizeof(path), "%s/task", folder);
+    DIR *dir = opendir(path);
+    for (struct dirent * e; dir && (e = readdir(dir));) {
+        MPL_snprintf(thread, sizeof(thread), "%s/%.16s", path, e->d_name);
+        busy |= e->d_name[0] != '.' && read_stat(thread, &state, &used) && (state == 'R' || state == 'D');
+    }
+    if (dir)
+        closedir(dir);
+    return busy;
+}
+
+static int look_at(pid_t pid, struct look *look)
+{
+    char folder[32], path[64], text[4096];
+    uint64_t bit = (uint64_t) 1 << (told - 1);
+
+    MPL_snprintf(folder, sizeof(folder), "/proc/%d", (int) pid);
+    MPL_snprintf(path, sizeof(path), "%s/status", folder);
+    if (!read_stat(folder, &look->state, &look->ticks) || !read_text(path, text, sizeof(text)))
+        return 0;
+    look->left_alone = number_after(text, "TracerPid:", 10) != 0 || number_after(text, "CoreDumping:", 10) != 0;
+    look->threads = (int) number_after(text, "Threads:", 10);
+    look->blocks = (number_after(text, "SigBlk:", 16) & bit) != 0;
+    look->catches = ((number_after(text, "SigCgt:", 16) | number_after(text, "SigIgn:", 16)) & bit) != 0;
+    look->busy = some_thread_is_busy(folder);
+    look->in_futex = waits_in_futex(folder);
+    return 1;
+}
+
+/* ---- what that means ---------------------------------------------------------------------------- */
+
+/* It would be dead: it was just being made when the signal came, or it is stopped. */
+static int was_not_reached(const struct look *look)
+{
+    return !look->catches && !look->blocks;
+}
+
+static int is_stuck(int process_id, const struct look *look)
+{
+    uint64_t few = (uint64_t) sysconf(_SC_CLK_TCK) * STUCK_S * STUCK_TICKS_PERMILLE / 1000;
+
+    /* An interactive program goes on after an interrupt, and may wait in its first thread for others. */
+    if (told == SIGINT && look->threads > 1)
+        return 0;
+    return look->in_futex && !look->busy && look->ticks - ticks[process_id] <= few;
+}
+
+static void end_process(int process_id, const char *why)
+{
+    pid_t pid = HYD_pmcd_pmip.downstream.pid[process_id];
+
+    HYDU_dump(stderr, "rank %d, process %d, %s %d s after signal %d (%s): it is killed\n",
+              HYD_pmcd_pmip.downstream.pmi_rank[process_id], (int) pid, why, told_s, told, strsignal(told));
+    if (getpgid(pid) == pid)
+        killpg(pid, SIGKILL);
+    else
+        kill(pid, SIGKILL);
+}
+
+static void judge(int process_id)
+{
+    int late = end_after_ms > 0 && told_s * (int64_t) 1000 >= end_after_ms;
+    pid_t pid = HYD_pmcd_pmip.downstream.pid[process_id];
+    struct look look;
+
+    if (!lives(process_id) || !look_at(pid, &look) || look.left_alone)
+        return;
+    if (was_not_reached(&look) && told_s < STUCK_S)
+        kill(pid, told);
+    else if (was_not_reached(&look))
+        end_process(process_id, "has not heard of it");
+    else if (late && HYD_pmcd_pmip_adapt_is_adaptive(process_id))
+        end_process(process_id, "has not ended");
+    else if (told_s % STUCK_S == 0 && is_stuck(process_id, &look))
+        end_process(process_id, "hangs");
+    if (told_s % STUCK_S == 1)
+        ticks[process_id] = look.ticks;
+}
+
+static HYD_status timer_cb(int fd, HYD_event_t events, void *userp)
+{
+    uint64_t times;
+
+    if (read(fd, &times, sizeof(times)) != sizeof(times))
+        return HYD_SUCCESS;
+    told_s++;
+    for (int i = 0; HYD_pmcd_pmip.downstream.pid && i < HYD_pmcd_pmip.local.proxy_process_count; i++)
+        judge(i);
+    return HYD_SUCCESS;
+}
+
+void HYD_pmcd_pmip_end_signalled(int signum)
+{
+    const struct itimerspec every_second = {.it_interval = {.tv_sec = 1},.it_value = {.tv_sec = 1} };
+    int n = HYD_pmcd_pmip.local.proxy_process_count;
+
+    if (told || n <= 0 || (signum != SIGTERM && signum != SIGINT && signum != SIGQUIT))
+        return;
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    ticks = MPL_calloc((size_t) n, sizeof(*ticks), MPL_MEM_PM);
+    if (fd < 0 || !ticks || timerfd_settime(fd, 0, &every_second, NULL) < 0 ||
+        HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, NULL, timer_cb) != HYD_SUCCESS) {
+        HYDU_error_printf("unable to see to the end of the processes (%s)\n", MPL_strerror(errno));
+        return;
+    }
+    told = signum;
+}

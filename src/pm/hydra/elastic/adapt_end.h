@@ -1,0 +1,27 @@
+/*
+ * Processes that have been told to end have ended in bounded time.  mpiexec passes SIGTERM, SIGINT and
+ * SIGQUIT on; a second later the daemon looks for processes that the signal has not reached, and from
+ * five seconds on for those that will never end:
+ *   - A handler may hang: libinfinipath, which libfabric loads, calls exit() in its own, and waits for a
+ *     lock that the interrupted function holds.  A process that does nothing any more and waits in a
+ *     futex is killed.
+ *   - Adaptive processes are killed when the time that mpiexec gives them is over (--end-after).
+ *   - Others have a handler of their own and something to do, say a checkpoint to write: they end
+ *     when they are ready, as under stock Hydra.
+ * Nobody is killed who is being debugged, or writes a core file.  A process that is killed takes the job
+ * along, by stock's rules.
+ *
+ * State: which signal, and since when; used from the event loop only, nothing waits.
+ */
+
+#ifndef ADAPT_END_H_INCLUDED
+#define ADAPT_END_H_INCLUDED
+
+#include "hydra.h"
+
+/* --end-after: milliseconds that adaptive processes have, 0: as long as they like. */
+HYD_status HYD_pmcd_pmip_end_after_param(char *arg, char ***argv);
+/* mpiexec has sent a signal, which is about to be passed on. */
+void HYD_pmcd_pmip_end_signalled(int signum);
+
+#endif /* ADAPT_END_H_INCLUDED */
