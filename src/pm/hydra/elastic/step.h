@@ -134,7 +134,6 @@ class Step {
     void remove_joiners();
     void abort_step();
     void finish();
-    void tell_overtaken();
     void depart(const std::vector<Process *> &left);
     void send(const std::set<Agent> &agents, step_command command, std::string_view payload);
     void log(const char *event, Json fields);

@@ -301,14 +301,12 @@ void Step::finish()
     (committed                              ? statistics_.committed
      : a.state == AdaptState::WITHDRAWN ? statistics_.withdrawn
                                             : statistics_.failed)++;
-    if (a.state == AdaptState::WITHDRAWN && ending_)
+    if (a.state == AdaptState::WITHDRAWN && ending_ && !broken_)
         tell_unfinished();
     if (a.state == AdaptState::FAILED && !ending_)
         effects_.tell_user(effects_.context, ("adaptation " + std::to_string(a.epoch) + " (" +
                                               sizes_of(a) + ", " + a.origin + ") failed: " +
                                               a.end_reason + "; the job goes on as it was").c_str());
-    if (a.state == AdaptState::WITHDRAWN && ending_ && !broken_)
-        tell_overtaken();
     if (a.waiter) {
         fields.update({{"request", a.request}, {"epoch", a.epoch}, {"result", result}});
         effects_.reply(effects_.context, a.waiter->client,
@@ -320,20 +318,6 @@ void Step::finish()
     if (offers_.ended(now_ms_, committed) && !ending_)
         effects_.tell_user(effects_.context, "the adaptation policy stops: too many adaptations in "
                                              "a row were not committed");
-}
-
-/* The program has ended first, which is its right. */
-void Step::tell_overtaken()
-{
-    const Adaptation &a = *adaptation_;
-    int joining = a.group < 0 ? 0 : a.change.joining;
-    std::string text = "adaptation " + std::to_string(a.epoch) + " (" + sizes_of(a) + ", " + a.origin +
-                       ") came to nothing: the program ended before it was committed";
-    if (joining > 0)
-        text += "; " + std::to_string(joining) +
-                (joining == 1 ? " process that was" : " processes that were") + " to join " +
-                (joining == 1 ? "has" : "have") + " been removed";
-    effects_.tell_user(effects_.context, text.c_str());
 }
 
 void Step::send(const std::set<Agent> &agents, step_command command, std::string_view payload)

@@ -305,9 +305,6 @@ TEST_F(StepTest, the_end_of_the_job_withdraws_what_is_pending)
     glue.exited(0, 1, 1);
     EXPECT_EQ(glue.count_events("ended"), 1);
     EXPECT_TRUE(glue.aborts.empty());
-    EXPECT_EQ(glue.told, std::vector<std::string>{
-                             "adaptation 1 (2 -> 4 processes, schedule entry 1) came to nothing: the program ended "
-                             "before it was committed; 2 processes that were to join have been removed"});
 }
 
 TEST_F(StepTest, entries_that_were_never_offered_are_told_at_the_end)
