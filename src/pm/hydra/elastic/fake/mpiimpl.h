@@ -16,8 +16,7 @@
 #include <string.h>
 #include <time.h>
 
-typedef int MPI_Comm, MPI_Info, MPI_File;
-typedef int MPIX_Adapt_sizes_function(int size, void *extra_state);
+typedef int MPI_Info;
 #define MPI_INFO_NULL 0
 enum { MPI_SUCCESS, MPI_ERR_OTHER };
 enum { MPI_ADAPT_FALSE, MPI_ADAPT_TRUE };
@@ -29,7 +28,6 @@ typedef struct {
 extern struct litmus_rank {
     int rank;
 } MPIR_Process;
-struct MPIR_Comm;
 
 #define likely(condition) __builtin_expect(!!(condition), 1)
 #define ATTRIBUTE(list) __attribute__(list)

@@ -1,0 +1,15 @@
+/*
+ * Of mpir_adapt.h what the litmus test's part of src/mpi/adapt needs; the rest names more of MPICH.
+ */
+
+#ifndef MPIR_ADAPT_H_INCLUDED
+#define MPIR_ADAPT_H_INCLUDED
+
+struct pmi_adapt_plan;
+
+int MPIR_Probe_adapt_impl(int *pending_adaptation, int *local_status, MPI_Info * info);
+int MPID_Adapt_ahead(const struct pmi_adapt_plan *plan, int index);
+int MPID_Adapt_forget_ahead(const struct pmi_adapt_plan *plan);
+int MPID_Adapt_tidy(void);
+
+#endif
