@@ -130,7 +130,7 @@ void Step::look_at_ending()
 void Step::members_behind()
 {
     const Adaptation &a = *adaptation_;
-    std::vector<RankCount> late, idle, inside;
+    std::vector<RankCount> late, idle, over, inside;
     for (const RankCount &c : a.counts) {
         bool committed = !a.commit_owed.contains(c.process->agent());
         if (c.process->ended || committed)
@@ -141,6 +141,8 @@ void Step::members_behind()
             continue;           /* they wait in begin since before the agreement */
         else if (c.report.phase == PMI_ADAPT_PHASE_TOLD)
             idle.push_back(c);
+        else if (c.report.phase == PMI_ADAPT_PHASE_IGNORED)
+            over.push_back(c);
         else if (c.report.count < a.target)
             late.push_back(c);
     }
@@ -149,11 +151,14 @@ void Step::members_behind()
     };
     std::sort(late.begin(), late.end(), by_rank);
     std::sort(idle.begin(), idle.end(), by_rank);
+    std::sort(over.begin(), over.end(), by_rank);
     if (!late.empty())
         tell_behind("probe number " + std::to_string(a.target) + " is agreed on and not reached by",
                     late);
     else if (!idle.empty())
         tell_behind("these have been told and have not called MPI_Comm_adapt_begin", idle);
+    else if (!over.empty())
+        tell_behind("these have been told and have called MPI_Finalize without MPI_Comm_adapt_begin", over);
     else if (!inside.empty())
         window_behind(std::move(inside));
 }

@@ -75,6 +75,19 @@ TEST_F(StepWindowTest, who_has_not_come_is_told_before_who_waits_in_the_window)
         << glue.told[0];
 }
 
+TEST_F(StepWindowTest, who_waits_in_finalize_is_told_before_who_waits_in_the_window)
+{
+    agree();
+    glue.time(1000);
+    counts({0, PMI_ADAPT_PHASE_WINDOW, 17, 900}, {1, PMI_ADAPT_PHASE_IGNORED, 17, 900},
+           {0, PMI_ADAPT_PHASE_WINDOW, 0, 900}, {1, PMI_ADAPT_PHASE_WINDOW, 0, 900});
+    ASSERT_EQ(glue.told.size(), 1u);
+    EXPECT_NE(glue.told[0].find("have called MPI_Finalize without MPI_Comm_adapt_begin: rank 1 on node b"),
+              std::string::npos)
+        << glue.told[0];
+    EXPECT_TRUE(glue.aborts.empty());
+}
+
 TEST_F(StepWindowTest, many_are_named_by_ranges)
 {
     glue.config.behind_ms = 1000;
