@@ -22,6 +22,9 @@
  *                    term_at=init before the process has introduced itself), ignore, or N: end well N seconds later
  *     delay=S        joining processes wait S seconds before they do anything
  *     card=N         gives an address of N bytes, at most 400
+ *     spill=KB       a child of each process prints as much, in lines of 1 KB that tell uid and number: of
+ *                    launched ones when they are adaptive, of joining ones from the start
+ *     spill_from=E   only processes of epoch E or later do so
  *
  * Its world is what the plans say.  In the window all processes meet (through a shared file that
  * is named after mpiexec's pid, so all must be on one machine); real communication is libmpi's
@@ -50,7 +53,7 @@
 static struct {
     long probes;
     double seconds, slow;
-    long probe_us, code, fail_epoch, verbose, echo, end, usr1, delay, card;
+    long probe_us, code, fail_epoch, verbose, echo, end, usr1, delay, card, spill, spill_from;
     int rigid;
     const char *fail, *term;
     int term_at_init;
@@ -463,6 +466,8 @@ static void read_option(const char *text)
         sscanf(text, "usr1=%ld", &options.usr1) == 1 ||
         sscanf(text, "delay=%ld", &options.delay) == 1 ||
         sscanf(text, "card=%ld", &options.card) == 1 ||
+        sscanf(text, "spill=%ld", &options.spill) == 1 ||
+        sscanf(text, "spill_from=%ld", &options.spill_from) == 1 ||
         sscanf(text, "stdin=%ld", &options.echo) == 1)
         return;
     if (!strncmp(text, "fail=", 5))
@@ -536,12 +541,38 @@ static void heed_signals(void)
     fflush(stdout);
 }
 
+/* Prints from a process of its own: that one waits for who reads, and we do not. */
+static void spill(void)
+{
+    char line[1024];
+
+    if (!options.spill || join_epoch < (unsigned) options.spill_from || fork() != 0)
+        return;
+    close(environment("PMI_FD"));       /* our end is not the process' */
+    memset(line, '.', sizeof(line));
+    line[sizeof(line) - 1] = '\n';
+    for (long i = 0; i < options.spill; i++) {
+        int n = snprintf(line, sizeof(line), "spilt %u %ld", uid, i);
+        line[n] = ' ';
+        for (size_t done = 0; done < sizeof(line);) {
+            ssize_t written = write(STDOUT_FILENO, line + done, sizeof(line) - done);
+            if (written < 0 && errno != EINTR)
+                _exit(2);
+            done += written < 0 ? 0 : (size_t) written;
+        }
+    }
+    _exit(0);
+}
+
 int main(int argc, char **argv)
 {
     start = now();
+    signal(SIGCHLD, SIG_IGN);
     for (int i = 1; i < argc; i++)
         read_option(argv[i]);
     open_board();
+    if (join_epoch)
+        spill();
     if (options.usr1)
         signal(SIGUSR1, on_usr1);
     fail_here("start", join_epoch);
@@ -554,6 +585,8 @@ int main(int argc, char **argv)
     if (options.term_at_init)
         work();
     introduce();
+    if (!join_epoch)
+        spill();
     world_rank = pmi_rank;
     world_size = pmi_size;
     note("started as rank %d of %d, epoch %u", pmi_rank, pmi_size, join_epoch);

@@ -29,15 +29,27 @@ elastic_core_sources =         \
     elastic/step_window.cpp    \
     elastic/world.cpp
 
+# Channels and their event loop: for sock.c, mpiexec and hydra_pmi_proxy.
+libhydra_la_SOURCES +=         \
+    elastic/accept.c           \
+    elastic/channel.c          \
+    elastic/event_loop.c       \
+    elastic/send_queue.c       \
+    elastic/silence.c
+
 noinst_HEADERS +=              \
+    elastic/accept.h           \
     elastic/adapt_end.h        \
     elastic/adapt_message.h    \
+    elastic/adapt_output.h     \
     elastic/adapt_pmip.h       \
     elastic/adapt_relay.h      \
     elastic/adaptation.h       \
     elastic/adaptation_table.h \
     elastic/board.h            \
     elastic/change.h           \
+    elastic/channel.h          \
+    elastic/event_loop.h       \
     elastic/job_secret.h       \
     elastic/journal.h          \
     elastic/offers.h           \
@@ -50,6 +62,8 @@ noinst_HEADERS +=              \
     elastic/result.h           \
     elastic/schedule.h         \
     elastic/program_sizes.h    \
+    elastic/send_queue.h       \
+    elastic/silence.h          \
     elastic/step.h             \
     elastic/step_core.h        \
     elastic/step_end.h         \
@@ -69,8 +83,8 @@ mpiexec_hydra_SOURCES +=       \
     elastic/step_greeting.c    \
     elastic/step_launch.c      \
     elastic/step_launchers.c   \
-    elastic/step_loop.c        \
     elastic/step_options.c     \
+    elastic/step_output.c      \
     elastic/step_relay.c       \
     elastic/step_socket.c      \
     $(elastic_core_sources)
@@ -81,6 +95,7 @@ if hydra_pm_pmiserv
 hydra_pmi_proxy_SOURCES +=     \
     elastic/adapt_end.c        \
     elastic/adapt_greeting.c   \
+    elastic/adapt_output.c     \
     elastic/adapt_pmip.c       \
     elastic/adapt_pmip_say.c   \
     elastic/adapt_relay.c      \

@@ -8,10 +8,8 @@
 #ifndef ADAPT_MESSAGE_H_INCLUDED
 #define ADAPT_MESSAGE_H_INCLUDED
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdint.h>
-#include <sys/socket.h>
+#include "step_core.h"
 
 struct HYD_adapt_message {
     uint32_t kind;
@@ -31,24 +29,11 @@ struct HYD_adapt_message {
 #define HYD_ADAPT_RELAY 1003
 #define HYD_ADAPT_RELAYED 1004
 
-#define HYD_ADAPT_MESSAGE_MAX (64 * 1024 * 1024)        /* of a payload */
+/* From mpiexec: [u64] output that the daemon may have sent since it counts (adapt_output.h). */
+#define HYD_ADAPT_OUTPUT_ROOM 1005
 
-/* A host that loses its power or its network says nothing.  Both ends of a control connection ask
- * whether the other one is there, and take it for closed after SILENCE_S without an answer (the kernel
- * answers, however busy or stopped the process is). */
-#define HYD_ADAPT_SILENCE_S 30
-
-static inline void HYD_adapt_notice_silence(int fd)
-{
-    const int on = 1, idle_s = HYD_ADAPT_SILENCE_S / 3, every_s = HYD_ADAPT_SILENCE_S / 6, count = 4;
-    const unsigned unacknowledged_ms = HYD_ADAPT_SILENCE_S * 1000;
-
-    /* not for local sockets, where the calls fail and nothing can be silent */
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &every_s, sizeof(every_s));
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged_ms, sizeof(unacknowledged_ms));
-}
+#define HYD_ADAPT_MESSAGE_MAX STEP_PAYLOAD_MAX  /* of a payload */
+/* What may follow a Hydra header: that, and the heads and lists around it (adapt_relay.h). */
+#define HYD_ADAPT_BODY_MAX (2 * HYD_ADAPT_MESSAGE_MAX)
 
 #endif /* ADAPT_MESSAGE_H_INCLUDED */

@@ -14,8 +14,10 @@
 #include "demux.h"
 #include "board.h"
 #include "adapt_message.h"
+#include "adapt_output.h"
 #include "adapt_relay.h"
 #include "adapt_pmip.h"
+#include "silence.h"
 #include "step_core.h"
 
 #define CARD_BYTES_MAX 8192     /* addresses of one process */
@@ -157,6 +159,12 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     /* mpiexec must see our end even if a process of ours outlives us. */
     status = HYDU_sock_cloexec(HYD_pmcd_pmip.upstream.control);
     HYDU_ERR_POP(status, "unable to set the control connection to close on exec\n");
+    if (join.given) {
+        HYD_silence_watch(HYD_pmcd_pmip.upstream.control);
+        status = HYD_pmcd_pmip_adapt_channel();
+        HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
+        HYD_pmcd_pmip_adapt_count_output();
+    }
 
     int error = HYD_board_create(&board, HYD_pmcd_pmip.local.kvs->kvsname, process_count());
     if (error && !join.given) {
@@ -474,10 +482,28 @@ HYD_status HYD_relay_report(const void *answer, size_t bytes)
 static HYD_status listen_for_daemons(const char *payload, size_t bytes)
 {
     uint16_t port = 0;
-    HYD_status status = HYD_relay_listen(payload, bytes, &port);
+    HYD_status status = HYD_pmcd_pmip_adapt_channel();  /* also without an adaptive process here */
 
+    HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
+    status = HYD_relay_listen(payload, bytes, &port);
     HYDU_ERR_POP(status, "unable to listen for other daemons\n");
     status = report((enum step_report) HYD_ADAPT_LISTENS, last_epoch, &port, sizeof(port));
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+static HYD_status take_output_room(const char *payload, size_t bytes)
+{
+    uint64_t room;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ERR_CHKANDJUMP(status, bytes != sizeof(room), HYD_INTERNAL_ERROR, "malformed room for output\n");
+    memcpy(&room, payload, sizeof(room));
+    HYD_pmcd_pmip_adapt_output_room(room);
 
   fn_exit:
     return status;
@@ -493,8 +519,8 @@ HYD_status HYD_pmcd_pmip_adapt_command(int fd, const struct HYD_pmcd_hdr *hdr)
     int count, closed;
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_ERR_CHKANDJUMP(status, hdr->buflen < (int) sizeof(message), HYD_INTERNAL_ERROR,
-                        "adaptation message of %d bytes\n", hdr->buflen);
+    HYDU_ERR_CHKANDJUMP(status, hdr->buflen < (int) sizeof(message) || hdr->buflen > HYD_ADAPT_BODY_MAX,
+                        HYD_INTERNAL_ERROR, "adaptation message of %d bytes\n", hdr->buflen);
     HYDU_MALLOC_OR_JUMP(buf, char *, hdr->buflen, status);
     status = HYDU_sock_read(fd, buf, hdr->buflen, &count, &closed, HYDU_SOCK_COMM_MSGWAIT);
     HYDU_ERR_POP(status, "unable to read an adaptation message\n");
@@ -503,7 +529,9 @@ HYD_status HYD_pmcd_pmip_adapt_command(int fd, const struct HYD_pmcd_hdr *hdr)
     memcpy(&message, buf, sizeof(message));
     HYDU_ERR_CHKANDJUMP(status, message.bytes != (uint64_t) hdr->buflen - sizeof(message),
                         HYD_INTERNAL_ERROR, "adaptation message with a wrong length\n");
-    if (message.kind == HYD_ADAPT_LISTEN)
+    if (message.kind == HYD_ADAPT_OUTPUT_ROOM)
+        status = take_output_room(buf + sizeof(message), (size_t) message.bytes);
+    else if (message.kind == HYD_ADAPT_LISTEN)
         status = listen_for_daemons(buf + sizeof(message), (size_t) message.bytes);
     else if (message.kind == HYD_ADAPT_RELAY)
         status = HYD_relay_from_mpiexec(buf + sizeof(message), (size_t) message.bytes);
@@ -750,13 +778,17 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
     }
     processes[i].adaptive = (int) head[1];
     if (head[1]) {
-        HYD_adapt_notice_silence(HYD_pmcd_pmip.upstream.control);
+        HYD_silence_watch(HYD_pmcd_pmip.upstream.control);
+        status = HYD_pmcd_pmip_adapt_channel();
+        HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
         status = watch_processes();
         HYDU_ERR_POP(status, "unable to watch the processes\n");
     }
     memcpy(payload, head, sizeof(head));
     memcpy(payload + sizeof(head), &pid_ns, sizeof(pid_ns));
     status = report(REPORT_INIT, join.epoch, payload, head_bytes + (size_t) bytes);
+    if (head[1])
+        HYD_pmcd_pmip_adapt_count_output();
 
   fn_exit:
     return status;

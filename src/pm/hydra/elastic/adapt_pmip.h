@@ -49,6 +49,11 @@ int HYD_pmcd_pmip_adapt_is_adaptive(int process_id);
 /* Some watched process still runs although its output is closed. */
 int HYD_pmcd_pmip_adapt_busy(void);
 
+/* So much output of a process has been sent to mpiexec (adapt_output.h). */
+void HYD_pmcd_pmip_adapt_output(int bytes);
+/* All has been sent: waits until it is on its way. */
+HYD_status HYD_pmcd_pmip_adapt_flush(void);
+
 /* PMI commands of the processes (PMI-1 table). */
 HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[]);

@@ -8,26 +8,17 @@
  */
 
 #include "hydra.h"
+#include <netinet/in.h>
 #include <netinet/tcp.h>
+#include "accept.h"
 #include "demux.h"
 #include "adapt_relay.h"
+#include "send_queue.h"
+#include "silence.h"
 
 #define CONNECTIONS_MAX 1024
 #define OURS_MAX 256            /* before idle ones are closed */
 #define STRANGERS_MAX 64        /* that have not sent the key */
-
-/* Bytes that several queues may wait to send. */
-struct block {
-    int users;
-    size_t bytes;
-    char data[];
-};
-
-struct chunk {
-    struct block *block;
-    size_t sent;
-    struct chunk *next;
-};
 
 struct connection {
     int fd;
@@ -39,7 +30,7 @@ struct connection {
     int broken;                 /* it ends with its next event */
     char *in;                   /* what has come of the next message */
     size_t used, room;
-    struct chunk *first, **last;
+    struct HYD_queue queue;
     struct connection *next;
 };
 
@@ -68,35 +59,7 @@ static struct connection *connections = NULL;
 static struct relay *relays = NULL;
 static struct part *parts = NULL;
 
-/* ---- queues ------------------------------------------------------------------------------------ */
-
-static struct block *new_block(size_t bytes)
-{
-    struct block *block = MPL_malloc(sizeof(*block) + bytes, MPL_MEM_PM);
-
-    if (block) {
-        block->users = 1;
-        block->bytes = bytes;
-    }
-    return block;
-}
-
-static void drop_block(struct block *block)
-{
-    if (--block->users == 0)
-        MPL_free(block);
-}
-
-static void drop_first_chunk(struct connection *c)
-{
-    struct chunk *chunk = c->first;
-
-    c->first = chunk->next;
-    if (!c->first)
-        c->last = &c->first;
-    drop_block(chunk->block);
-    MPL_free(chunk);
-}
+/* ---- output ------------------------------------------------------------------------------------ */
 
 /* The next event of the descriptor tells its callback; nothing is freed here. */
 static void break_connection(struct connection *c)
@@ -107,19 +70,8 @@ static void break_connection(struct connection *c)
 
 static void flush(struct connection *c)
 {
-    while (c->first && !c->broken) {
-        struct chunk *chunk = c->first;
-        ssize_t n = send(c->fd, chunk->block->data + chunk->sent, chunk->block->bytes - chunk->sent,
-                         MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && (errno == EAGAIN || errno == ENOTCONN || errno == EINPROGRESS))
-            return;
-        if (n < 0)
-            break_connection(c);
-        else if ((chunk->sent += (size_t) n) == chunk->block->bytes)
-            drop_first_chunk(c);
-    }
+    if (!c->broken && HYD_queue_send(&c->queue, c->fd, HYD_QUEUE_SOCKET) < 0)
+        break_connection(c);
 }
 
 static struct connection *connection_of(int fd, int output)
@@ -137,7 +89,7 @@ static HYD_status output_cb(int fd, HYD_event_t events, void *userp)
 
     if (c)
         flush(c);
-    if (!c || !c->first || c->broken) {
+    if (!c || !c->queue.bytes || c->broken) {
         status = HYDT_dmx_deregister_fd(fd);
         close(fd);
         if (c)
@@ -147,19 +99,10 @@ static HYD_status output_cb(int fd, HYD_event_t events, void *userp)
 }
 
 /* Takes over one use of the block. */
-static void queue(struct connection *c, struct block *block)
+static void queue(struct connection *c, struct HYD_block *block)
 {
-    struct chunk *chunk = block ? MPL_calloc(1, sizeof(*chunk), MPL_MEM_PM) : NULL;
-
-    if (!chunk) {
-        if (block)
-            drop_block(block);
+    if (HYD_queue_add(&c->queue, block) < 0)
         break_connection(c);
-        return;
-    }
-    chunk->block = block;
-    *c->last = chunk;
-    c->last = &chunk->next;
 }
 
 static HYD_status send_queue(struct connection *c)
@@ -167,7 +110,7 @@ static HYD_status send_queue(struct connection *c)
     HYD_status status = HYD_SUCCESS;
 
     flush(c);
-    if (!c->first || c->broken || c->output_fd >= 0)
+    if (!c->queue.bytes || c->broken || c->output_fd >= 0)
         goto fn_exit;
     c->output_fd = fcntl(c->fd, F_DUPFD_CLOEXEC, 0);
     if (c->output_fd < 0) {
@@ -182,11 +125,8 @@ static HYD_status send_queue(struct connection *c)
 
 static HYD_status send_copy(struct connection *c, const void *bytes, size_t n)
 {
-    struct block *block = new_block(n);
-
-    if (block)
-        memcpy(block->data, bytes, n);
-    queue(c, block);
+    if (HYD_queue_add_bytes(&c->queue, bytes, n) < 0)
+        break_connection(c);
     return send_queue(c);
 }
 
@@ -204,9 +144,9 @@ static HYD_status new_connection(int fd, int ours, struct connection **made)
     c->fd = fd;
     c->output_fd = -1;
     c->ours = ours;
-    c->last = &c->first;
+    HYD_queue_init(&c->queue);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    HYD_adapt_notice_silence(fd);
+    HYD_silence_watch(fd);
     status = HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, NULL, input_cb);
     HYDU_ERR_POP(status, "unable to register fd\n");
     c->next = connections;
@@ -227,12 +167,7 @@ static HYD_status accept_cb(int fd, HYD_event_t events, void *userp)
     int n = 0, strangers = 0;
     HYD_status status = HYD_SUCCESS;
 
-    int accepted = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (accepted < 0 && (errno == EMFILE || errno == ENFILE)) {
-        status = HYDT_dmx_deregister_fd(fd);    /* or it would wake us for ever */
-        close(fd);
-        listen_fd = -1;
-    }
+    int accepted = HYD_accept(fd, "another node daemon");
     if (accepted < 0)
         goto fn_exit;
     for (c = connections; c; c = c->next) {
@@ -300,7 +235,7 @@ static void limit_ours(void)
         if (!c->ours || c->broken)
             continue;
         n++;
-        if (!part_with(c) && !c->first)
+        if (!part_with(c) && !c->queue.bytes)
             oldest = c;
     }
     if (n > OURS_MAX && oldest)
@@ -362,12 +297,12 @@ static void free_relay(struct relay *relay)
 static HYD_status answer_if_complete(struct relay *relay)
 {
     struct relay **link;
-    struct block *answer = NULL;
+    struct HYD_block *answer = NULL;
     HYD_status status = HYD_SUCCESS;
 
     if (relay->waiting > 0)
         goto fn_exit;
-    answer = new_block(HYD_relay_answer_bytes(&relay->answer));
+    answer = HYD_block_new(HYD_relay_answer_bytes(&relay->answer));
     HYDU_ERR_CHKANDJUMP(status, !answer, HYD_NO_MEM, "no memory for an answer\n");
     size_t frozen = relay->answer.frozen * sizeof(*relay->frozen);
     memcpy(answer->data, &relay->answer, sizeof(relay->answer));
@@ -387,7 +322,7 @@ static HYD_status answer_if_complete(struct relay *relay)
 
   fn_exit:
     if (answer)
-        drop_block(answer);
+        HYD_block_drop(answer);
     return status;
 
   fn_fail:
@@ -435,10 +370,10 @@ static HYD_status new_relay(struct connection *parent, const struct HYD_relay_he
 
 /* Sends the relay to the first of n targets, for all of them. */
 static HYD_status pass_on(struct relay *relay, const struct HYD_relay_head *head,
-                          const struct HYD_relay_target *targets, uint32_t n, struct block *payload)
+                          const struct HYD_relay_target *targets, uint32_t n, struct HYD_block *payload)
 {
     struct part *part = NULL;
-    struct block *list = new_block(sizeof(*head) + n * sizeof(*targets));
+    struct HYD_block *list = HYD_block_new(sizeof(*head) + n * sizeof(*targets));
     struct connection *child = connection_to(targets->address, targets->port);
     HYD_status status = HYD_SUCCESS;
 
@@ -474,7 +409,7 @@ static HYD_status pass_on(struct relay *relay, const struct HYD_relay_head *head
   unreached:
     note_unreached(relay, targets, n);
     if (list)
-        drop_block(list);
+        HYD_block_drop(list);
   fn_fail:
     MPL_free(part);
     goto fn_exit;
@@ -487,14 +422,14 @@ static HYD_status take_relay(struct connection *parent, const char *bytes)
     const struct HYD_relay_target *targets = NULL;
     struct HYD_relay_target *list = NULL;
     struct relay *relay;
-    struct block *payload = NULL;
+    struct HYD_block *payload = NULL;
     HYD_status status = HYD_SUCCESS;
 
     memcpy(&head, bytes, sizeof(head));
     HYDU_MALLOC_OR_JUMP(list, struct HYD_relay_target *, head.targets * sizeof(*list), status);
     memcpy(list, bytes + sizeof(head), head.targets * sizeof(*list));
     targets = list;
-    payload = new_block(head.bytes);
+    payload = HYD_block_new(head.bytes);
     HYDU_ERR_CHKANDJUMP(status, !payload, HYD_NO_MEM, "no memory for a relay\n");
     memcpy(payload->data, bytes + sizeof(head) + head.targets * sizeof(*list), head.bytes);
     status = new_relay(parent, &head, &relay);
@@ -518,7 +453,7 @@ static HYD_status take_relay(struct connection *parent, const char *bytes)
 
   fn_exit:
     if (payload)
-        drop_block(payload);
+        HYD_block_drop(payload);
     MPL_free(list);
     return status;
 
@@ -620,8 +555,8 @@ static HYD_status end_connection(struct connection *c)
 
     for (link = &connections; *link != c; link = &(*link)->next);
     *link = c->next;
-    while (c->first)
-        drop_first_chunk(c);
+    HYD_queue_clear(&c->queue);
+    HYD_silence_forget(c->fd);
     HYDT_dmx_deregister_fd(c->fd);
     close(c->fd);               /* output_cb closes the duplicate, which has an event now */
     MPL_free(c->in);

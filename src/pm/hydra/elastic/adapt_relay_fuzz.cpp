@@ -18,7 +18,9 @@
 extern "C" {
 #include "fake/hydra.h"
 #include "fake/demux.h"
+#include "accept.h"
 #include "adapt_relay.h"
+#include "silence.h"
 }
 
 namespace {
@@ -147,11 +149,9 @@ int __wrap_socket(int, int, int)
     return children.size() < ENDS_MAX ? other_end(children) : -1;
 }
 int __wrap_connect(int, const sockaddr *, socklen_t) { return 0; }
-int __wrap_accept4(int, sockaddr *, socklen_t *, int)
-{
-    errno = ECONNABORTED;
-    return parents.size() < ENDS_MAX ? other_end(parents) : -1;
-}
+int HYD_accept(int, const char *) { return parents.size() < ENDS_MAX ? other_end(parents) : -1; }
+void HYD_silence_watch(int) {}
+void HYD_silence_forget(int) {}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -33,6 +33,7 @@ constexpr AdaptTransition TABLE[] = {
     {S::JOINING, E::MEMBER_LOST, S::FAILED, A::REMOVE_JOINERS},
 
     {S::FREEZING, E::ALL_FROZEN, S::AGREED, A::SEND_TARGET},
+    {S::FREEZING, E::PLAN_TOO_LARGE, S::FAILED, A::THAW},
     {S::FREEZING, E::WITHDRAW, S::WITHDRAWN, A::THAW},
     {S::FREEZING, E::JOB_ENDED, S::WITHDRAWN, A::THAW},
     {S::FREEZING, E::JOINER_LOST, S::FAILED, A::THAW},
@@ -99,6 +100,7 @@ const char *to_string(AdaptEvent event)
         case E::LAUNCH_REFUSED: return "launch refused";
         case E::PLACED: return "placed";
         case E::ALL_READY: return "all ready";
+        case E::PLAN_TOO_LARGE: return "plan too large";
         case E::ALL_FROZEN: return "all frozen";
         case E::ALL_COMMITTED: return "all committed";
         case E::WITHDRAW: return "withdraw";

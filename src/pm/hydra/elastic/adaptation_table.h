@@ -27,6 +27,7 @@ enum class AdaptEvent {
     LAUNCH_REFUSED,
     PLACED,             /* the joining group's placement is known */
     ALL_READY,
+    PLAN_TOO_LARGE,     /* for the node daemons; nothing has been sent */
     ALL_FROZEN,
     ALL_COMMITTED,
     WITHDRAW,           /* by the client, or the deadline passed */

@@ -173,6 +173,11 @@ void Step::send_plan()
     }
     a.plan = build_plan({a.epoch, a.deadline_unix_ms, a.reason}, a.change, world_.members(), joining);
     log("plan", {{"bytes", a.plan.size()}, {"daemons", a.agents.size()}});
+    if (a.plan.size() > STEP_PAYLOAD_MAX)
+        return raise(AdaptEvent::PLAN_TOO_LARGE,
+                     "the addresses of " + std::to_string(a.old_size + a.change.joining) + " processes are " +
+                         std::to_string(a.plan.size()) + " bytes, and node daemons take " +
+                         std::to_string(STEP_PAYLOAD_MAX) + " at once: ask for a smaller world");
     a.freeze_owed = a.pre_agents;
     a.commit_owed = a.agents;
     send(a.prepare_owed, STEP_PLAN, a.plan);

@@ -28,6 +28,7 @@ enum step_command {             /* step manager -> daemon */
     STEP_RELEASE,               /* committed everywhere */
     STEP_COUNTS                 /* report the slots */
 };
+#define STEP_PAYLOAD_MAX (64 * 1024 * 1024)     /* of a command or a report */
 enum step_report {              /* daemon -> step manager */
     REPORT_INIT = 1,            /* [u32 rank, u32 adaptive, u64 pid namespace, card bytes ...] adapt_init */
     REPORT_READY,               /* [u32 rank, struct pmi_adapt_host] adapt_ready */

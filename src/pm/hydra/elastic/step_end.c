@@ -91,6 +91,7 @@ void HYD_step_signalled(int signum)
 {
     const struct itimerspec once = {.it_value = {.tv_sec = COME_S} };
 
+    HYD_step_tell_signal(signum);
     if (told || (signum != SIGTERM && signum != SIGINT && signum != SIGQUIT))
         return;
     told = signum;

@@ -6,7 +6,6 @@
 
 #include "step_state.h"
 #include <pwd.h>
-#include <sys/uio.h>
 #include "bsci.h"
 #include "bscu.h"
 #include "pmci.h"
@@ -14,7 +13,9 @@
 #include "pmiserv_utils.h"
 #include "adapt_message.h"
 #include "adapt_relay.h"
+#include "channel.h"
 #include "job_secret.h"
+#include "silence.h"
 #include "../ui/mpich/mpiexec.h"
 
 #define ABORT_GRACE_MS 500      /* for a proxy to tell how its process died, before we end the others */
@@ -159,28 +160,13 @@ struct HYD_step_group *HYD_step_find_group(int group)
 void HYD_step_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr, const void *payload,
                    size_t bytes)
 {
-    struct iovec parts[2] = { {hdr, sizeof(*hdr)}, {(void *) payload, bytes} };
-    struct msghdr message = {.msg_iov = parts,.msg_iovlen = 2 };
-    size_t left = sizeof(*hdr) + bytes;
+    int fd = proxy->control_fd, sent, closed;
 
-    if (proxy->control_fd == HYD_FD_UNSET || proxy->control_fd == HYD_FD_CLOSED)
+    if (fd == HYD_FD_UNSET || fd == HYD_FD_CLOSED || HYD_channel_open(fd) != HYD_SUCCESS)
         return;
-    /* Small messages are one packet; it fits the socket's buffer unless the world is of many
-     * thousands. */
-    while (left > 0) {
-        ssize_t n = sendmsg(proxy->control_fd, &message, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return;
-        left -= (size_t) n;
-        for (int i = 0; i < 2; i++) {
-            size_t part = parts[i].iov_len < (size_t) n ? parts[i].iov_len : (size_t) n;
-            parts[i].iov_base = (char *) parts[i].iov_base + part;
-            parts[i].iov_len -= part;
-            n -= (ssize_t) part;
-        }
-    }
+    HYDU_sock_write(fd, hdr, sizeof(*hdr), &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    if (bytes)
+        HYDU_sock_write(fd, payload, (int) bytes, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
 }
 
 void HYD_step_send_signal(const struct HYD_proxy *proxy, int signum)
@@ -469,6 +455,7 @@ void HYD_step_finish(void)
     if (HYD_server_info.user_global.debug &&
         step_core_summary(HYD_step.core, summary, sizeof(summary)) > 0)
         HYDU_dump_noprefix(stdout, "%s\n", summary);
+    HYD_step_finish_output();
     step_core_destroy(HYD_step.core);
     HYD_step_relay_finish();
     HYD_step.core = NULL;
@@ -560,8 +547,11 @@ static void take_report(struct HYD_proxy *proxy, const struct HYD_adapt_message 
     struct HYD_step_group *g = HYD_step_find_group(proxy->pg->pgid);
     if (!g)
         return;
-    if (adaptive)
+    if (adaptive) {
         HYD_step_socket_open();
+        HYD_silence_watch(proxy->control_fd);
+        HYD_step_output_counted(&g->proxies[proxy->proxy_id]);
+    }
     if (message->kind == HYD_ADAPT_BROKE) {
         if (rules_apply(g))
             end_job_soon();
@@ -605,19 +595,19 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
     int count, closed;
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_ERR_CHKANDJUMP(status, hdr->buflen < (int) sizeof(message) ||
-                        hdr->buflen > HYD_ADAPT_MESSAGE_MAX, HYD_INTERNAL_ERROR,
-                        "adaptation message of %d bytes\n", hdr->buflen);
+    if (hdr->buflen < (int) sizeof(message) || hdr->buflen > HYD_ADAPT_BODY_MAX) {
+        HYD_step_proxy_lost(proxy);
+        goto fn_exit;
+    }
     HYDU_MALLOC_OR_JUMP(buf, char *, hdr->buflen, status);
     status = HYDU_sock_read(fd, buf, hdr->buflen, &count, &closed, HYDU_SOCK_COMM_MSGWAIT);
     HYDU_ERR_POP(status, "unable to read an adaptation message\n");
-    HYDU_ASSERT(!closed, status);
-
-    memcpy(&message, buf, sizeof(message));
-    HYDU_ERR_CHKANDJUMP(status, message.bytes != (uint64_t) hdr->buflen - sizeof(message),
-                        HYD_INTERNAL_ERROR, "adaptation message with a wrong length\n");
-    if (message.kind == REPORT_INIT)
-        HYD_adapt_notice_silence(fd);
+    if (!closed)
+        memcpy(&message, buf, sizeof(message));
+    if (closed || message.bytes != (uint64_t) hdr->buflen - sizeof(message)) {
+        HYD_step_proxy_lost(proxy);
+        goto fn_exit;
+    }
     take_report(proxy, &message, buf + sizeof(message));
 
   fn_exit:
@@ -778,7 +768,7 @@ int HYD_step_label(const struct HYD_proxy *proxy, int rank)
 /* The process that is rank 0 of the world: who reads standard input.  At first the launch's. */
 static int first_group = 0, first_rank = 0;
 
-static struct HYD_proxy *first_proxy(void)
+struct HYD_proxy *HYD_step_first_proxy(void)
 {
     struct HYD_step_group *g = HYD_step_find_group(first_group);
 
@@ -802,13 +792,13 @@ static void follow_first(void)
                 continue;
             first_group = g->group;
             first_rank = rank;
-            if (HYDT_dmx_query_fd_registration(STDIN_FILENO) || !first_proxy())
+            if (HYDT_dmx_query_fd_registration(STDIN_FILENO) || !HYD_step_first_proxy())
                 return;
             HYD_pmcd_init_header(&hdr);
             hdr.cmd = STDIN;
             hdr.rank = rank;
             hdr.buflen = 0;
-            HYD_step_send(first_proxy(), &hdr, NULL, 0);
+            HYD_step_send(HYD_step_first_proxy(), &hdr, NULL, 0);
             return;
         }
     }
@@ -818,7 +808,7 @@ int HYD_step_stdin(struct HYD_proxy **proxy, struct HYD_pmcd_hdr *hdr)
 {
     if (!HYD_step.core)
         return 1;
-    struct HYD_proxy *first = first_proxy();
+    struct HYD_proxy *first = HYD_step_first_proxy();
     if (!first) {
         HYDT_dmx_deregister_fd(STDIN_FILENO);   /* nobody is left to read it */
         return 0;

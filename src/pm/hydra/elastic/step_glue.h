@@ -35,8 +35,10 @@ int HYD_step_end_job(void);
 /* The control connection of a proxy broke.  Whether that concerns its group alone and has been
  * dealt with (0: stock's error). */
 int HYD_step_proxy_lost(struct HYD_proxy *proxy);
+/* The next connection of a control port of stock's; -1: there is none, or nothing to open it with. */
+HYD_status HYD_step_accept(int listen_fd, const struct HYD_pg *pg, int *fd);
 /* A proxy has connected and been told what to run. */
-void HYD_step_proxy_up(const struct HYD_proxy *proxy);
+void HYD_step_proxy_up(struct HYD_proxy *proxy);
 /* Processes of this proxy that are still counted on its node: stock counts them off all at once. */
 int HYD_step_counted_processes(const struct HYD_proxy *proxy);
 /* Passes a signal on.  Whether that is done (0: stock's way; 1 also if there is nobody to get it). */
@@ -45,8 +47,11 @@ int HYD_step_signal(const struct HYD_proxy *proxy, int signum);
  * error of the job (E3). */
 void HYD_step_pmi_begin(const struct HYD_proxy *proxy);
 HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status);
-/* The rank that labels the output of a process. */
+/* Output of a process has come: counts it, returns the rank that labels it. */
+int HYD_step_output(const struct HYD_proxy *proxy, const struct HYD_pmcd_hdr *hdr);
 int HYD_step_label(const struct HYD_proxy *proxy, int rank);
+/* A signal to mpiexec: whether the handler leaves it to HYD_step_signalled to tell the user. */
+int HYD_step_tells_signals(void);
 /* Standard input has something: sets the proxy and the rank that it goes to; 0: drop it. */
 int HYD_step_stdin(struct HYD_proxy **proxy, struct HYD_pmcd_hdr *hdr);
 /* Frees process groups that have ended; `current` is the one that the caller waits for. */

@@ -1,6 +1,7 @@
 /* See step_greeting.h. */
 
 #include "hydra_server.h"
+#include "channel.h"
 #include "demux.h"
 #include "job_secret.h"
 #include "pmiserv.h"
@@ -228,6 +229,7 @@ HYD_status HYD_step_greeting(int fd, int pgid, int *proxy_id)
     if (known && awaited(pgid, id) && (!proven || send_half(fd))) {
         *proxy_id = id;
         forget(n);
+        status = HYD_step.core ? HYD_channel_open(fd) : HYD_SUCCESS;
         goto fn_exit;
     }
     if (!known && proven)

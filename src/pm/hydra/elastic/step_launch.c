@@ -18,12 +18,14 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include "accept.h"
 #include "bsci.h"
 #include "bscu.h"
 #include "demux_internal.h"
 #include "pmci.h"
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
+#include "silence.h"
 
 /* Descriptors that a proxy needs: for each process, and for itself. */
 #define FDS_PER_PROCESS 6
@@ -399,10 +401,26 @@ static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
     goto fn_exit;
 }
 
-void HYD_step_proxy_up(const struct HYD_proxy *proxy)
+/* What runs out must not end a job that runs; a launch that lacks it ends, as stock's. */
+HYD_status HYD_step_accept(int listen_fd, const struct HYD_pg *pg, int *fd)
 {
-    const struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
+    for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
+        if (!HYD_step.core || HYD_step_is_awaited(p))
+            return HYDU_sock_accept(listen_fd, fd);
+    *fd = HYD_accept(listen_fd, "a node daemon");
+    return HYD_SUCCESS;
+}
 
+void HYD_step_proxy_up(struct HYD_proxy *proxy)
+{
+    struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
+
+    if (HYD_step.core)
+        HYD_step_take_connection(proxy);
+    if (g && g->group != 0) {
+        HYD_silence_watch(proxy->control_fd);
+        HYD_step_output_counted(&g->proxies[proxy->proxy_id]);
+    }
     if (HYD_step_told_to_end())
         HYD_step_send_signal(proxy, HYD_step_told_to_end());
     if (g && g->removed)
@@ -413,10 +431,11 @@ void HYD_step_proxy_up(const struct HYD_proxy *proxy)
 
 static HYD_status accept_cb(int fd, HYD_event_t events, void *userp)
 {
-    int proxy_fd = -1;
-    HYD_status status = HYDU_sock_accept(fd, &proxy_fd);
+    int proxy_fd = HYD_accept(fd, "a node daemon");
+    HYD_status status = HYD_SUCCESS;
 
-    HYDU_ERR_POP(status, "accept error\n");
+    if (proxy_fd < 0)
+        goto fn_exit;
     HYD_step_newcomer(proxy_fd);
     status = HYDT_dmx_register_fd(1, &proxy_fd, HYD_POLLIN, userp, hello_cb);
     HYDU_ERR_POP(status, "unable to register fd\n");

@@ -12,9 +12,11 @@
 #include <arpa/inet.h>
 #include <sys/random.h>
 #include "adapt_relay.h"
+#include "channel.h"
 
 #define PATIENCE_MS 1000
 #define BYTES_PER_MS 1000000    /* what mpiexec sends directly, about */
+#define ONE_PACKET 1024
 
 struct member {
     int group, proxy;
@@ -36,8 +38,7 @@ struct relay {
     int n_branches, open;
     int64_t direct_at_ms;       /* when all are told directly that have not answered, <0: done */
     struct relay *next;
-    size_t bytes;
-    char payload[];
+    struct HYD_block *payload;
 };
 
 static struct relay *relays = NULL;
@@ -59,27 +60,52 @@ static int connected(const struct HYD_step_proxy *p)
 
 /* ---- directly ---------------------------------------------------------------------------------- */
 
-static void send_message(const struct HYD_step_proxy *p, uint32_t kind, uint32_t epoch,
-                         uint32_t sequence, const void *payload, size_t bytes)
+/* A message of which the last part may be of several: `head` is its own. */
+static void send_parts(const struct HYD_step_proxy *p, struct HYD_adapt_message message, const void *head,
+                       size_t head_bytes, struct HYD_block *payload)
 {
-    struct HYD_adapt_message message = {.kind = kind,.epoch = epoch,.bytes = bytes,
-        .sequence = sequence
-    };
     struct HYD_pmcd_hdr hdr;
+    int fd = p->proxy->control_fd, sent, closed;
 
-    char *body = MPL_malloc(sizeof(message) + bytes, MPL_MEM_PM);
-    if (!body) {
+    if (!connected(p) || HYD_channel_open(fd) != HYD_SUCCESS)
+        return;
+    message.bytes = head_bytes + (payload ? payload->bytes : 0);
+    HYD_pmcd_init_header(&hdr);
+    hdr.cmd = ADAPT;
+    hdr.buflen = (int) (sizeof(message) + message.bytes);
+    char *front = MPL_malloc(sizeof(hdr) + sizeof(message) + head_bytes, MPL_MEM_PM);
+    if (!front) {
         HYDU_error_printf("no memory for an adaptation message\n");
         return;
     }
-    memcpy(body, &message, sizeof(message));
-    if (bytes)
-        memcpy(body + sizeof(message), payload, bytes);
-    HYD_pmcd_init_header(&hdr);
-    hdr.cmd = ADAPT;
-    hdr.buflen = (int) (sizeof(message) + bytes);
-    HYD_step_send(p->proxy, &hdr, body, sizeof(message) + bytes);
-    MPL_free(body);
+    memcpy(front, &hdr, sizeof(hdr));
+    memcpy(front + sizeof(hdr), &message, sizeof(message));
+    if (head_bytes)
+        memcpy(front + sizeof(hdr) + sizeof(message), head, head_bytes);
+    HYDU_sock_write(fd, front, (int) (sizeof(hdr) + sizeof(message) + head_bytes), &sent, &closed,
+                    HYDU_SOCK_COMM_MSGWAIT);
+    MPL_free(front);
+    if (payload && payload->bytes) {
+        payload->users++;
+        HYD_channel_send_block(fd, payload);
+    }
+}
+
+void HYD_step_send_message(const struct HYD_step_proxy *p, uint32_t kind, const void *payload, size_t bytes)
+{
+    send_parts(p, (struct HYD_adapt_message) {.kind = kind}, payload, bytes, NULL);
+}
+
+static void send_command(const struct HYD_step_proxy *p, uint32_t command, uint32_t epoch, uint32_t sequence,
+                         struct HYD_block *payload)
+{
+    struct HYD_adapt_message message = {.kind = command,.epoch = epoch,.sequence = sequence };
+
+    /* Small messages are one packet. */
+    if (payload->bytes <= ONE_PACKET)
+        send_parts(p, message, payload->data, payload->bytes, NULL);
+    else
+        send_parts(p, message, NULL, 0, payload);
 }
 
 static void send_to_members(const struct relay *relay, uint32_t first, uint32_t n)
@@ -88,7 +114,7 @@ static void send_to_members(const struct relay *relay, uint32_t first, uint32_t 
         const struct member *m = &relay->members[i];
         const struct HYD_step_proxy *p = find_proxy(m->group, m->proxy);
         if (p)
-            send_message(p, relay->command, relay->epoch, m->sequence, relay->payload, relay->bytes);
+            send_command(p, relay->command, relay->epoch, m->sequence, relay->payload);
     }
 }
 
@@ -162,7 +188,7 @@ static void ask_to_listen(struct HYD_step_proxy *p)
     p->asked_to_listen = 1;
     memcpy(payload, key, sizeof(key));
     int n = MPL_snprintf(payload + sizeof(key), sizeof(payload) - sizeof(key), "%s", range);
-    send_message(p, HYD_ADAPT_LISTEN, 0, 0, payload, sizeof(key) + (size_t) n + 1);
+    HYD_step_send_message(p, HYD_ADAPT_LISTEN, payload, sizeof(key) + (size_t) n + 1);
 }
 
 void HYD_step_relay_prepare(void)
@@ -188,24 +214,23 @@ static void free_relay(struct relay *relay)
     for (link = &relays; *link && *link != relay; link = &(*link)->next);
     if (*link)
         *link = relay->next;
+    HYD_block_drop(relay->payload);
     MPL_free(relay->members);
     MPL_free(relay->branches);
     MPL_free(relay);
 }
 
-static struct relay *new_relay(int n, enum step_command command, uint32_t epoch, const void *payload,
-                               size_t bytes)
+static struct relay *new_relay(int n, enum step_command command, uint32_t epoch, struct HYD_block *payload)
 {
-    struct relay *relay = MPL_calloc(1, sizeof(*relay) + bytes, MPL_MEM_PM);
+    struct relay *relay = MPL_calloc(1, sizeof(*relay), MPL_MEM_PM);
 
     if (!relay)
         return NULL;
     relay->id = next_id++;
     relay->command = command;
     relay->epoch = epoch;
-    relay->bytes = bytes;
-    if (bytes)
-        memcpy(relay->payload, payload, bytes);
+    relay->payload = payload;
+    payload->users++;
     relay->members = MPL_calloc((size_t) n, sizeof(*relay->members), MPL_MEM_PM);
     relay->branches = MPL_calloc((size_t) HYD_step.fanout, sizeof(*relay->branches), MPL_MEM_PM);
     if (!relay->members || !relay->branches) {
@@ -218,12 +243,12 @@ static struct relay *new_relay(int n, enum step_command command, uint32_t epoch,
 static int send_branch(struct relay *relay, uint32_t first, uint32_t n, uint32_t own)
 {
     struct HYD_relay_head head = {.id = relay->id,.kind = relay->command,.epoch = relay->epoch,
-        .targets = n,.bytes = relay->bytes,.fanout = (uint32_t) HYD_step.fanout
+        .targets = n,.bytes = relay->payload->bytes,.fanout = (uint32_t) HYD_step.fanout
     };
     const struct member *root = &relay->members[first];
-    size_t list_bytes = n * sizeof(struct HYD_relay_target);
+    size_t bytes = sizeof(head) + n * sizeof(struct HYD_relay_target);
 
-    char *buf = MPL_malloc(HYD_relay_bytes(&head), MPL_MEM_PM);
+    char *buf = MPL_malloc(bytes, MPL_MEM_PM);
     if (!buf)
         return -1;
     memcpy(buf, &head, sizeof(head));
@@ -235,12 +260,10 @@ static int send_branch(struct relay *relay, uint32_t first, uint32_t n, uint32_t
         };
         memcpy(buf + sizeof(head) + i * sizeof(target), &target, sizeof(target));
     }
-    if (relay->bytes)
-        memcpy(buf + sizeof(head) + list_bytes, relay->payload, relay->bytes);
     relay->branches[relay->n_branches++] = (struct branch) {.first = first,.n = n };
     relay->open++;
-    send_message(find_proxy(root->group, root->proxy), HYD_ADAPT_RELAY, relay->epoch, 0, buf,
-                 HYD_relay_bytes(&head));
+    struct HYD_adapt_message message = {.kind = HYD_ADAPT_RELAY,.epoch = relay->epoch };
+    send_parts(find_proxy(root->group, root->proxy), message, buf, bytes, relay->payload);
     MPL_free(buf);
     return 0;
 }
@@ -262,14 +285,19 @@ static int waiting_in_vain(void)
 void HYD_step_send_to_all(void *context, const struct step_agent *to, int n, enum step_command command,
                           uint32_t epoch, const void *payload, size_t bytes)
 {
+    struct HYD_block *block = HYD_block_new(bytes);
     struct relay *relay = NULL;
     uint32_t in_tree = 0;
 
-    if (bytes > HYD_ADAPT_MESSAGE_MAX)
+    if (!block) {
+        HYDU_error_printf("no memory for an adaptation message\n");
         return;
+    }
+    if (bytes)
+        memcpy(block->data, payload, bytes);
     if (HYD_step.fanout > 0 && n > HYD_step.fanout && !waiting_in_vain()) {
         HYD_step_relay_prepare();
-        relay = new_relay(n, command, epoch, payload, bytes);
+        relay = new_relay(n, command, epoch, block);
     }
     for (int i = 0; i < n; i++) {
         struct HYD_step_proxy *p = find_proxy(to[i].group, to[i].proxy);
@@ -279,8 +307,9 @@ void HYD_step_send_to_all(void *context, const struct step_agent *to, int n, enu
         if (relay && can_relay(p))
             relay->members[in_tree++] = (struct member) {to[i].group, to[i].proxy, sequence};
         else
-            send_message(p, command, epoch, sequence, payload, bytes);
+            send_command(p, command, epoch, sequence, block);
     }
+    HYD_block_drop(block);
     if (!relay)
         return;
     if (in_tree <= (uint32_t) HYD_step.fanout) {

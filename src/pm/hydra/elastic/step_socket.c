@@ -20,6 +20,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include "accept.h"
 #include "demux.h"
 #include "step_socket.h"
 
@@ -211,7 +212,7 @@ static HYD_status listen_cb(int fd, HYD_event_t events, void *userp)
 {
     struct ucred peer;
     socklen_t length = sizeof(peer);
-    int client_fd = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int client_fd = HYD_accept(fd, "a client of this step");
 
     if (client_fd < 0)
         return HYD_SUCCESS;

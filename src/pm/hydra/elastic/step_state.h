@@ -40,6 +40,8 @@ struct HYD_step_proxy {
     uint16_t listen_port;       /* for other daemons, in network order; 0: it does not, or not yet */
     uint32_t address;           /* its host's, in network order, when it listens; 0: this host's */
     int unreached;              /* another daemon could not reach one of this host */
+    int counts_output;          /* and sends no more of it than there is room */
+    uint64_t output_came, output_room;  /* bytes since it counts */
 };
 
 struct HYD_step_group {
@@ -83,6 +85,8 @@ void HYD_step_leave(void);
 void HYD_step_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr, const void *payload,
                    size_t bytes);
 void HYD_step_send_signal(const struct HYD_proxy *proxy, int signum);
+/* The node daemon of who reads standard input, NULL: nobody. */
+struct HYD_proxy *HYD_step_first_proxy(void);
 /* A daemon's answer to STEP_FREEZE, which may come more than once. */
 void HYD_step_frozen(int group, int proxy, uint32_t sequence, uint32_t epoch, uint64_t ceiling);
 /* Deferred calls. */
@@ -116,6 +120,8 @@ void HYD_step_send_to_all(void *context, const struct step_agent *to, int n, enu
                           uint32_t epoch, const void *payload, size_t bytes);
 /* Asks daemons for ports, if there are enough of them for a tree. */
 void HYD_step_relay_prepare(void);
+/* A message of mpiexec itself. */
+void HYD_step_send_message(const struct HYD_step_proxy *proxy, uint32_t kind, const void *payload, size_t bytes);
 /* HYD_ADAPT_LISTENS and HYD_ADAPT_RELAYED have come from this daemon, or it is gone. */
 void HYD_step_relay_listens(struct HYD_step_proxy *proxy, const char *payload, size_t bytes);
 void HYD_step_relay_answered(int group, int proxy, const char *payload, size_t bytes);
@@ -125,8 +131,16 @@ int64_t HYD_step_relay_next(void);
 void HYD_step_relay_time(int64_t now_ms);
 void HYD_step_relay_finish(void);
 
-/* step_loop.c: the event loop with a clock */
+/* step_output.c: the event loop of an mpiexec that adapts, its connections and its output */
 void HYD_step_use_loop(void);
+/* The control connection of a proxy is there. */
+void HYD_step_take_connection(struct HYD_proxy *proxy);
+/* This daemon has an adaptive process, and counts its output from now on. */
+void HYD_step_output_counted(struct HYD_step_proxy *proxy);
+/* Tells the user what a signal to mpiexec does, if the signal handler has not (HYD_step_tells_signals). */
+void HYD_step_tell_signal(int signum);
+/* Waits until all output is taken; not for ever if mpiexec has been told to end. */
+void HYD_step_finish_output(void);
 /* Work that is due by the clock (step_glue.c). */
 int64_t HYD_step_next_wake(void);
 void HYD_step_tick(void);

@@ -92,6 +92,23 @@ TEST_F(StepTest, schedule_grows_and_shrinks)
     EXPECT_TRUE(glue.told.empty());
 }
 
+TEST_F(StepTest, a_plan_that_daemons_would_not_take_fails)
+{
+    constexpr uint32_t JOINING = STEP_PAYLOAD_MAX / CARD_MAX_BYTES;
+    start((std::to_string(2 + JOINING) + ",1").c_str());
+    glue.place(1, std::vector<std::string>(JOINING, "b"));
+    for (uint32_t rank = 0; rank < JOINING; rank++) {
+        glue.report(1, 0, REPORT_INIT, 0, write_init({rank, true, std::string(CARD_MAX_BYTES, 'x')}));
+        glue.ready(1, 0, rank, 1);
+    }
+    std::string reason = glue.last_event("failed").at("reason");
+    EXPECT_NE(reason.find("the addresses of 1026 processes"), std::string::npos) << reason;
+    EXPECT_EQ(glue.killed, std::vector<int>{1});
+    /* The next entry is carried out, and no plan was sent before. */
+    EXPECT_EQ(glue.sent_text(), "thaw:0.0 thaw:0.1 plan:0.0 plan:0.1 freeze:0.0 freeze:0.1");
+    EXPECT_EQ(glue.count_events("unexpected"), 0);
+}
+
 TEST_F(StepTest, boards_are_frozen_when_the_joining_processes_know_all_addresses)
 {
     start("4");

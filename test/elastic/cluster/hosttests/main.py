@@ -17,11 +17,11 @@ from harness.job import LAST_LINES, Setting, Skip, TestFailure
 from harness.testlist import Test
 from playground import hosts, slurm
 
-from . import backend_hosts, backend_slurm, backend_slurm_mix, cases, faults, nested  # noqa: F401  each registers its cases
+from . import back_pressure, backend_hosts, backend_slurm, backend_slurm_mix, cases, faults, nested  # noqa: F401  each registers its cases
 from .cases import Case
 from .hostrun import HostRun
 
-PROGRAMS = {"cycle", "serve", "hold", "new_world", "window_pt2pt", "window_coll", "window_rma", "leak"}
+PROGRAMS = {"cycle", "hold", "leak", "new_world", "prints", "serve", "window_coll", "window_pt2pt", "window_rma"}
 SOURCES = Path(__file__).resolve().parent.parent.parent / "programs"
 
 

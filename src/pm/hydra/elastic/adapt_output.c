@@ -1,0 +1,105 @@
+/* See adapt_output.h. */
+
+#include "pmip.h"
+#include "adapt_message.h"
+#include "adapt_output.h"
+#include "adapt_pmip.h"
+#include "channel.h"
+#include "demux.h"
+#include "event_loop.h"
+
+static int opened = 0, counting = 0, limited = 0;
+static uint64_t sent = 0, room = 0;
+static int held = 0;            /* output is left where it is */
+
+static int control(void)
+{
+    return HYD_pmcd_pmip.upstream.control;
+}
+
+static void hold(int on)
+{
+    const struct HYD_pmcd_pmip_s *p = &HYD_pmcd_pmip;
+
+    held = on;
+    for (int i = 0; i < p->local.proxy_process_count; i++) {
+        HYD_loop_pause(p->downstream.out[i], on);
+        HYD_loop_pause(p->downstream.err[i], on);
+    }
+}
+
+static void after_events(void)
+{
+    int no_room = limited && sent >= room;
+
+    if (no_room != held)
+        hold(no_room);
+}
+
+static size_t frame_bytes(const void *head, void *userp)
+{
+    struct HYD_pmcd_hdr hdr;
+    int body = -1;
+
+    memcpy(&hdr, head, sizeof(hdr));
+    switch (hdr.cmd) {
+        case PMI_RESPONSE:
+        case ADAPT:
+        case STDIN:
+            body = hdr.buflen >= 0 && hdr.buflen <= HYD_ADAPT_BODY_MAX ? hdr.buflen : -1;
+            break;
+        case SIGNAL:
+            body = 0;
+            break;
+        default:
+            break;
+    }
+    return body < 0 ? 0 : sizeof(hdr) + (size_t) body;
+}
+
+HYD_status HYD_pmcd_pmip_adapt_channel(void)
+{
+    const struct HYD_loop_hooks hooks = {.after = after_events };
+    HYD_status status = HYD_SUCCESS;
+
+    if (opened)
+        goto fn_exit;
+    opened = 1;
+    HYD_loop_use(&hooks);
+    status = HYD_channel_open(control());
+    HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
+    status = HYD_channel_read_frames(control(), sizeof(struct HYD_pmcd_hdr), frame_bytes);
+    HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+void HYD_pmcd_pmip_adapt_count_output(void)
+{
+    counting = 1;
+}
+
+void HYD_pmcd_pmip_adapt_output_room(uint64_t bytes)
+{
+    limited = 1;
+    room = bytes;
+}
+
+void HYD_pmcd_pmip_adapt_output(int bytes)
+{
+    if (counting)
+        sent += (uint64_t) bytes;
+}
+
+HYD_status HYD_pmcd_pmip_adapt_flush(void)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    while (status == HYD_SUCCESS && HYD_channel_waiting(control()) > 0)
+        status = HYDT_dmx_wait_for_event(-1);
+    return status;
+}

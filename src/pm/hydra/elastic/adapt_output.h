@@ -1,0 +1,22 @@
+/*
+ * A node daemon that never waits for mpiexec.  From the first adaptive process on its connection to mpiexec
+ * is a channel (channel.h), and what its processes print is counted: beyond what mpiexec has room for
+ * (HYD_ADAPT_OUTPUT_ROOM) it stays in their pipes, so that they wait, and nobody else.  Both sides count from
+ * the first REPORT_INIT of an adaptive process on, or from the start if the processes join.
+ *
+ * Processes that have ended need no room for what is left in their pipes: the daemon can end before it is read.
+ */
+
+#ifndef ADAPT_OUTPUT_H_INCLUDED
+#define ADAPT_OUTPUT_H_INCLUDED
+
+#include "hydra.h"
+
+/* The connection becomes a channel; once. */
+HYD_status HYD_pmcd_pmip_adapt_channel(void);
+/* From now on, once: REPORT_INIT of an adaptive process has been sent, or nothing yet. */
+void HYD_pmcd_pmip_adapt_count_output(void);
+/* HYD_ADAPT_OUTPUT_ROOM has come. */
+void HYD_pmcd_pmip_adapt_output_room(uint64_t room);
+
+#endif /* ADAPT_OUTPUT_H_INCLUDED */

@@ -1,0 +1,266 @@
+/* See event_loop.h. */
+
+#include "event_loop.h"
+#include <limits.h>
+#include "channel.h"
+#include "demux.h"
+#include "demux_internal.h"
+#include "silence.h"
+
+extern struct HYDT_dmxu_fns HYDT_dmxu_fns;       /* demux.c; no header declares it */
+
+static struct HYD_loop_hooks hooks;
+static int depth = 0;           /* Hydra waits within callbacks when it ends */
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- descriptors that are not read -------------------------------------------------------------- */
+
+static int64_t *paused_until = NULL;    /* by descriptor, 0: not paused */
+static int n_paused_until = 0;
+static int64_t next_resume = -1;        /* of those that rest */
+
+static void pause_until(int fd, int64_t time)
+{
+    int64_t *grown;
+    int n = fd < 64 ? 128 : 2 * fd;
+
+    if (fd < 0 || (fd >= n_paused_until && !time))
+        return;
+    if (fd >= n_paused_until) {
+        grown = MPL_realloc(paused_until, (size_t) n * sizeof(*grown), MPL_MEM_PM);
+        if (!grown)
+            return;             /* it goes on: only the bound suffers */
+        memset(grown + n_paused_until, 0, (size_t) (n - n_paused_until) * sizeof(*grown));
+        paused_until = grown;
+        n_paused_until = n;
+    }
+    paused_until[fd] = time;
+}
+
+void HYD_loop_pause(int fd, int paused)
+{
+    pause_until(fd, paused ? INT64_MAX : 0);
+}
+
+void HYD_loop_rest(int fd, int ms)
+{
+    pause_until(fd, now_ms() + ms);
+    next_resume = now_ms() + ms;
+}
+
+static int is_paused(int fd, int64_t now)
+{
+    return fd < n_paused_until && paused_until[fd] > now;
+}
+
+/* ---- one round --------------------------------------------------------------------------------- */
+
+static void free_dead_records(void)
+{
+    struct HYDT_dmxu_callback **link = &HYDT_dmxu_cb_list;
+
+    while (*link) {
+        struct HYDT_dmxu_callback *record = *link;
+        int live = 0;
+        for (int j = 0; j < record->num_fds; j++)
+            live |= record->fd[j] != HYD_FD_UNSET;
+        if (live) {
+            link = &record->next;
+            continue;
+        }
+        *link = record->next;
+        MPL_free(record->fd);
+        MPL_free(record);
+    }
+}
+
+/* What an entry of the poll set stands for: a registered descriptor, or (record is NULL) the output of a channel. */
+struct source {
+    struct HYDT_dmxu_callback *record;
+    int index;
+    int channel;
+};
+
+struct poll_set {
+    struct pollfd *fds;
+    struct source *sources;
+    int n, room;
+};
+
+static HYD_status add(struct poll_set *set, int fd, short events, struct source source)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    if (set->n == set->room) {
+        int room = 2 * set->room + 64;
+        HYDU_REALLOC_OR_JUMP(set->fds, struct pollfd *, room * sizeof(*set->fds), status);
+        HYDU_REALLOC_OR_JUMP(set->sources, struct source *, room * sizeof(*set->sources), status);
+        set->room = room;
+    }
+    set->fds[set->n] = (struct pollfd) {.fd = fd,.events = events };
+    set->sources[set->n++] = source;
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+static HYD_status collect(struct poll_set *set)
+{
+    int64_t now = now_ms();
+    int busy;
+    HYD_status status = HYD_SUCCESS;
+
+    for (struct HYDT_dmxu_callback * record = HYDT_dmxu_cb_list; record; record = record->next)
+        for (int j = 0; j < record->num_fds; j++) {
+            int fd = record->fd[j];
+            short events = (short) ((record->events & HYD_POLLIN ? POLLIN : 0) |
+                                    (record->events & HYD_POLLOUT ? POLLOUT : 0));
+            if (fd == HYD_FD_UNSET)
+                continue;
+            HYD_channel_has_frames(fd, &busy);
+            if (busy)
+                continue;
+            status = add(set, fd, is_paused(fd, now) ? 0 : events, (struct source) {record, j, -1});
+            HYDU_ERR_POP(status, "no memory to wait for events\n");
+        }
+    for (int fd = -1; (fd = HYD_channel_next_output(fd)) >= 0;) {
+        status = add(set, HYD_channel_output_fd(fd), POLLOUT, (struct source) {NULL, 0, fd});
+        HYDU_ERR_POP(status, "no memory to wait for events\n");
+    }
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+static HYD_status call(const struct HYDT_dmxu_callback *record, int fd, short found)
+{
+    HYD_event_t events = 0;
+    int busy;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ASSERT(!(found & ~POLLIN & ~POLLOUT & ~POLLHUP & ~POLLERR), status);
+    if (found & POLLIN)
+        events |= HYD_POLLIN;
+    if (found & POLLOUT)
+        events |= HYD_POLLOUT;
+    if (found & POLLHUP)
+        events |= HYD_POLLHUP;
+    status = HYD_channel_has_frames(fd, &busy) ? HYD_channel_input(fd, record->callback, record->userp) :
+        record->callback(fd, events, record->userp);
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+static HYD_status dispatch(const struct poll_set *set)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    for (int i = 0; i < set->n; i++) {
+        const struct source *source = &set->sources[i];
+        int fd = set->fds[i].fd;
+        if (!set->fds[i].revents)
+            continue;
+        if (source->record && source->record->fd[source->index] == fd)
+            status = call(source->record, fd, set->fds[i].revents);
+        else if (!source->record && HYD_channel_output_fd(source->channel) == fd)
+            status = HYD_channel_flush(source->channel);
+        HYDU_ERR_POP(status, "callback returned error status\n");
+    }
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+static int64_t sooner(int64_t a_ms, int64_t b_ms)
+{
+    return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
+}
+
+static int64_t until(int64_t time)
+{
+    int64_t left = time - now_ms();
+
+    return time < 0 ? -1 : left < 0 ? 0 : left;
+}
+
+/* Milliseconds to wait: what the caller allows, cut short by the clock. */
+static int timeout_ms(int wtime)
+{
+    int64_t ms = wtime < 0 ? -1 : (int64_t) wtime * 1000;
+
+    ms = sooner(ms, until(HYD_silence_next()));
+    ms = sooner(ms, until(next_resume));
+    ms = sooner(ms, hooks.wait_ms ? hooks.wait_ms() : -1);
+    return ms > 3600 * 1000 ? 3600 * 1000 : (int) ms;
+}
+
+/* What is due by the clock.  Whether there was something for the caller to look at. */
+static int serve_clock(void)
+{
+    if (next_resume >= 0 && next_resume <= now_ms())
+        next_resume = -1;
+    if (HYD_silence_next() >= 0)
+        HYD_silence_check(now_ms());
+    if (!hooks.wait_ms || hooks.wait_ms() != 0)
+        return 0;
+    hooks.due();
+    return 1;
+}
+
+static HYD_status wait_for_event(int wtime)
+{
+    struct poll_set set = { NULL, NULL, 0, 0 };
+    int found;
+    HYD_status status = HYD_SUCCESS;
+
+    if (depth++ == 0)
+        free_dead_records();
+    status = collect(&set);
+    HYDU_ERR_POP(status, "unable to collect the descriptors\n");
+    found = poll(set.fds, (nfds_t) set.n, timeout_ms(wtime));
+    if (found < 0 && errno != EINTR)
+        HYDU_ERR_SETANDJUMP(status, HYD_SOCK_ERROR, "poll error (%s)\n", MPL_strerror(errno));
+    if (found > 0) {
+        status = dispatch(&set);
+        HYDU_ERR_POP(status, "error while handling events\n");
+    }
+    if (hooks.after)
+        hooks.after();
+    if (!serve_clock() && found == 0 && wtime >= 0)
+        status = HYD_TIMED_OUT;
+
+  fn_exit:
+    depth--;
+    MPL_free(set.sources);
+    MPL_free(set.fds);
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+void HYD_loop_use(const struct HYD_loop_hooks *h)
+{
+    hooks = *h;
+    HYDT_dmxu_fns.wait_for_event = wait_for_event;
+}

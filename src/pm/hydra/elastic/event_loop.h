@@ -1,0 +1,33 @@
+/*
+ * The event loop of mpiexec and of node daemons in jobs that adapt: it takes the place of Hydra's demux engine.
+ * Callbacks are registered as ever (demux.h).  Differences from the stock engine:
+ *   - it serves channels (channel.h) and watches for silent hosts (silence.h);
+ *   - it wakes at times that are asked for, in milliseconds;
+ *   - a descriptor may be left alone for a while, so that what comes from it waits where it is;
+ *   - a callback may deregister any descriptor: an event that was found before is then dropped
+ *     (the stock engine assigns events by counting and would give it to another descriptor);
+ *   - records of deregistered descriptors are freed: groups that come and go would pile them up.
+ */
+
+#ifndef EVENT_LOOP_H_INCLUDED
+#define EVENT_LOOP_H_INCLUDED
+
+#include "hydra.h"
+
+struct HYD_loop_hooks {
+    /* Milliseconds until `due` wants to be called, <0: never. */
+    int64_t(*wait_ms) (void);
+    void (*due) (void);
+    /* After the events of each round. */
+    void (*after) (void);
+};
+
+/* Any hook may be NULL; what they point to stays the caller's. */
+void HYD_loop_use(const struct HYD_loop_hooks *hooks);
+
+/* The descriptor is not read until it is resumed, or for so long.  When the other end is closed it is all the same, and
+ * bounded: what is left in a pipe or socket. */
+void HYD_loop_pause(int fd, int paused);
+void HYD_loop_rest(int fd, int ms);
+
+#endif /* EVENT_LOOP_H_INCLUDED */

@@ -1,0 +1,292 @@
+/*
+ * mpiexec's connections to node daemons and its own output, as channels (channel.h): whoever does not read makes others
+ * wait, and never mpiexec.
+ *
+ * Output.  A daemon that counts its output (adapt_output.h) may send so much and no more; it is told of more
+ * room as its output goes out here.  So its connection stays open for all else when the reader of mpiexec's output
+ * pauses, and its processes wait in write, as under stock MPICH.  Daemons that do not count (of rigid processes, of
+ * MPI_Comm_spawn) are not read from meanwhile, as stock does.
+ *
+ * Bounds: WAITING_HIGH bytes and the room of all daemons wait at most; beyond WAITING_MAX (processes that have left
+ * their output to children of theirs) no daemon is read from.  Input that the job's first process does not take
+ * stays unread.
+ */
+
+#include "step_state.h"
+#include <stdio.h>
+#include "adapt_message.h"
+#include "bscu.h"
+#include "channel.h"
+#include "demux.h"
+#include "event_loop.h"
+#include "pmiserv.h"
+#include "pmiserv_utils.h"
+
+#define WAITING_HIGH (1024 * 1024)
+#define WAITING_MAX (256 * 1024 * 1024)
+#define INPUT_WAITING_MAX (256 * 1024)
+#define ROOM_OF_ALL (64 * 1024 * 1024)
+#define ROOM_MIN (64 * 1024)    /* of a daemon */
+#define ROOM_MAX (1024 * 1024)
+#define LAST_WORDS_MS 5000      /* for somebody to take output when mpiexec has to end */
+
+static FILE *plain_stdout, *plain_stderr;       /* mpiexec's own messages went there */
+static int unpaid = 0;          /* some daemon could be told of more room */
+
+/* What is not read because output waits. */
+static enum { READ_ALL, READ_COUNTED, READ_NOTHING } reading = READ_ALL;
+
+/* ---- the connections --------------------------------------------------------------------------- */
+
+static size_t frame_bytes(const void *head, void *userp)
+{
+    const struct HYD_proxy *proxy = userp;
+    struct HYD_pmcd_hdr hdr;
+    int body = -1;
+
+    memcpy(&hdr, head, sizeof(hdr));
+    switch (hdr.cmd) {
+        case PID_LIST:
+        case EXIT_STATUS:
+            body = proxy->proxy_process_count * (int) sizeof(int);
+            break;
+        case PMI_CMD:
+        case STDOUT:
+        case STDERR:
+        case ADAPT:
+            body = hdr.buflen > 0 && hdr.buflen <= HYD_ADAPT_BODY_MAX ? hdr.buflen : -1;
+            break;
+        case PROCESS_TERMINATED:
+            body = 0;
+            break;
+        default:
+            break;
+    }
+    return body < 0 ? 0 : sizeof(hdr) + (size_t) body;
+}
+
+static int connected(const struct HYD_proxy *proxy)
+{
+    return proxy->control_fd != HYD_FD_UNSET && proxy->control_fd != HYD_FD_CLOSED;
+}
+
+void HYD_step_take_connection(struct HYD_proxy *proxy)
+{
+    if (!connected(proxy))
+        return;
+    if (HYD_channel_open(proxy->control_fd) == HYD_SUCCESS)
+        HYD_channel_read_frames(proxy->control_fd, sizeof(struct HYD_pmcd_hdr), frame_bytes);
+    if (reading == READ_NOTHING)
+        HYD_loop_pause(proxy->control_fd, 1);
+}
+
+/* ---- room for output --------------------------------------------------------------------------- */
+
+static struct HYD_step_proxy *record_of(const struct HYD_proxy *proxy)
+{
+    struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
+
+    return g ? &g->proxies[proxy->proxy_id] : NULL;
+}
+
+static uint64_t room_of_one(void)
+{
+    uint64_t n = 0;
+
+    for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
+        for (int i = 0; i < g->proxy_count; i++)
+            n += !g->proxies[i].ended;
+    n = ROOM_OF_ALL / (n ? n : 1);
+    return n < ROOM_MIN ? ROOM_MIN : n > ROOM_MAX ? ROOM_MAX : n;
+}
+
+/* Tells it of the room that there is, when half of what it was told of is used. */
+static void pay(struct HYD_step_proxy *p)
+{
+    uint64_t room = room_of_one();
+
+    if (!p->counts_output || !connected(p->proxy) ||
+        (p->output_room > p->output_came && p->output_room - p->output_came > room / 2))
+        return;
+    p->output_room = p->output_came + room;
+    HYD_step_send_message(p, HYD_ADAPT_OUTPUT_ROOM, &p->output_room, sizeof(p->output_room));
+}
+
+void HYD_step_output_counted(struct HYD_step_proxy *p)
+{
+    if (p->counts_output)
+        return;
+    p->counts_output = 1;
+    HYD_loop_pause(p->proxy->control_fd, reading == READ_NOTHING);
+    pay(p);
+}
+
+int HYD_step_output(const struct HYD_proxy *proxy, const struct HYD_pmcd_hdr *hdr)
+{
+    struct HYD_step_proxy *p = record_of(proxy);
+
+    if (p && p->counts_output) {
+        p->output_came += (uint64_t) hdr->buflen;
+        if (reading == READ_ALL)
+            pay(p);
+        else
+            unpaid = 1;
+    }
+    return HYD_step_label(proxy, hdr->rank);
+}
+
+static void pay_all(void)
+{
+    unpaid = 0;
+    for (struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
+        for (int i = 0; i < g->proxy_count; i++)
+            if (!g->proxies[i].ended)
+                pay(&g->proxies[i]);
+}
+
+/* ---- what is read ------------------------------------------------------------------------------ */
+
+static size_t output_waiting(void)
+{
+    return HYD_channel_waiting(STDOUT_FILENO) + HYD_channel_waiting(STDERR_FILENO);
+}
+
+static void choose_what_is_read(void)
+{
+    for (struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next)
+        for (struct HYD_proxy * proxy = pg->proxy_list; proxy; proxy = proxy->next) {
+            const struct HYD_step_proxy *p = record_of(proxy);
+            int counts = p && p->counts_output;
+            if (connected(proxy))
+                HYD_loop_pause(proxy->control_fd, reading == READ_NOTHING ||
+                               (reading == READ_COUNTED && !counts));
+        }
+    for (int i = 0; i < HYD_bscu_fd_count; i++)
+        if (HYD_bscu_fd_list[i] >= 0)
+            HYD_loop_pause(HYD_bscu_fd_list[i], reading != READ_ALL);
+}
+
+static void after_events(void)
+{
+    size_t waiting = output_waiting();
+    int before = (int) reading;
+
+    if (waiting >= WAITING_MAX)
+        reading = READ_NOTHING;
+    else if (waiting >= WAITING_HIGH)
+        reading = READ_COUNTED;
+    else if (waiting < WAITING_HIGH / 2)
+        reading = READ_ALL;
+    if ((int) reading != before)
+        choose_what_is_read();
+    if (reading == READ_ALL && unpaid)
+        pay_all();
+
+    const struct HYD_proxy *first = HYD_step_first_proxy();
+    HYD_loop_pause(STDIN_FILENO, first && HYD_channel_waiting(first->control_fd) > INPUT_WAITING_MAX);
+}
+
+/* ---- mpiexec's own messages -------------------------------------------------------------------- */
+
+static ssize_t write_to_channel(void *cookie, const char *text, size_t n)
+{
+    int sent, closed;
+
+    /* What cannot be told must not end the job: whoever forwards output finds that out. */
+    if (n > 0)
+        (void) HYDU_sock_write((int) (size_t) cookie, text, (int) n, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    return (ssize_t) n;
+}
+
+/* They take the same way as the processes' output: behind what waits, and without waiting. */
+static FILE *stream_to(int fd, FILE * plain)
+{
+    const cookie_io_functions_t functions = {.write = write_to_channel };
+    FILE *stream = HYD_channel_open(fd) == HYD_SUCCESS ? fopencookie((void *) (size_t) fd, "w", functions) : NULL;
+
+    fflush(plain);
+    if (stream)
+        setvbuf(stream, NULL, _IOLBF, BUFSIZ);
+    return stream ? stream : plain;
+}
+
+/* Until all output is taken, or mpiexec has been told to end, or has failed, and nothing is taken for a while. */
+static void await_output(int failed)
+{
+    size_t waiting = output_waiting(), left = waiting;
+    int64_t progress_ms = HYD_step_now_ms();
+
+    while (left > 0 && ((!failed && !HYD_step_told_to_end()) || HYD_step_now_ms() - progress_ms < LAST_WORDS_MS)) {
+        HYD_status status = HYDT_dmx_wait_for_event(1);
+        if (status != HYD_SUCCESS && status != HYD_TIMED_OUT)
+            break;
+        left = output_waiting();
+        if (left != waiting)
+            progress_ms = HYD_step_now_ms();
+        waiting = left;
+    }
+}
+
+static pid_t owner = 0;         /* children that exit by exit() have nothing to say */
+
+static void last_words(void)
+{
+    if (owner != getpid())
+        return;
+    fflush(stdout);
+    fflush(stderr);
+    if (!HYD_step_told_to_end())
+        await_output(1);
+    owner = 0;
+}
+
+/* Whether what this signal is about is told by HYD_step_tell_signal, outside of the signal handler. */
+int HYD_step_tells_signals(void)
+{
+    return owner != 0;
+}
+
+void HYD_step_tell_signal(int signum)
+{
+    if (owner && signum == SIGINT) {
+        HYDU_dump(stdout, "Sending Ctrl-C to processes as requested\n");
+        HYDU_dump(stdout, "Press Ctrl-C again to force abort\n");
+    }
+}
+
+/* ---- start and end ----------------------------------------------------------------------------- */
+
+static int64_t wait_ms(void)
+{
+    int64_t wake = HYD_step_next_wake(), left = wake - HYD_step_now_ms();
+
+    return wake < 0 ? -1 : left < 0 ? 0 : left;
+}
+
+void HYD_step_use_loop(void)
+{
+    const struct HYD_loop_hooks hooks = {.wait_ms = wait_ms,.due = HYD_step_tick,.after = after_events };
+
+    HYD_loop_use(&hooks);
+    plain_stdout = stdout;
+    plain_stderr = stderr;
+    stdout = stream_to(STDOUT_FILENO, stdout);
+    stderr = stream_to(STDERR_FILENO, stderr);
+    owner = getpid();
+    atexit(last_words);
+    for (struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next)
+        for (struct HYD_proxy * proxy = pg->proxy_list; proxy; proxy = proxy->next)
+            HYD_step_take_connection(proxy);
+}
+
+void HYD_step_finish_output(void)
+{
+    fflush(stdout);
+    fflush(stderr);
+    await_output(0);
+    if (output_waiting() == 0) {        /* else what is said from now on is dropped, too */
+        stdout = plain_stdout;
+        stderr = plain_stderr;
+    }
+    owner = 0;
+}

@@ -1,0 +1,133 @@
+"""Who does not read makes others wait, and ends nothing: readers of mpiexec's output that pause, mpiexec and node daemons that are
+stopped; and hosts that are lost meanwhile, which must be noticed all the same (src/pm/hydra/elastic/silence.h)."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import time
+
+from harness.job import Job
+from playground import hosts
+
+from .cases import FAULT_S, case, ends_within, resize, serve, stop
+from .hostrun import HostRun
+
+KB = 24000
+ENDLESS_KB = 1 << 40
+PAUSE_S = 45  # longer than it takes to find a silent host
+
+
+def printing(run: HostRun, n: int, on: str, kb: int, then: str, *arguments: str) -> Job:
+    """A job whose output goes to the shell command `then`; the shell ends with mpiexec's exit code."""
+    mpiexec = [f"{run.setting.prefix}/bin/mpiexec", "-launcher", "ssh", "-hosts", on, "-n", str(n)]
+    mpiexec += ["--adapt-log", str(run.log_path), run.program("prints"), "--epochs", "0", "--kb", str(kb), *arguments]
+    return run.start(["bash", "-c", f"set -o pipefail; {shlex.join(mpiexec)} | {then}"])
+
+
+def control_timers(run: HostRun) -> list[str]:
+    """What h1's kernel does by the clock on the connections between mpiexec and its node daemons."""
+    listed = run.on("h1", "ss", "-tnopH", "state", "established").stdout.splitlines()
+    return [line for line in listed if "mpiexec" in line]
+
+
+def whole(run: HostRun, job: Job, n: int) -> None:
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}: {job.err[-400:]}")
+    run.check(f"{n * KB} lines" in job.out, f"of {n * KB} lines came {job.out[-200:]}")
+
+
+COUNT = "grep -c ^PRINTED | sed s/$/\\ lines/"
+
+
+@case("I3", nodes=2)
+def rigid_sockets_are_stock(run: HostRun) -> None:
+    """No keep-alive on a rigid job's connections, and on those of an adaptive one."""
+    reader = run.work / "read"
+    then = f"(until [ -e {reader} ]; do sleep 0.1; done; {COUNT})"
+    for adaptive in (True, False):
+        reader.unlink(missing_ok=True)
+        job = printing(run, 1, "h2", KB, then, "--rigid", "0" if adaptive else "1")
+        run.await_event("adaptive" if adaptive else "rigid")
+        run.await_value(lambda: control_timers(run), "control connection")
+        time.sleep(1)
+        timers = control_timers(run)
+        asks = ["keepalive" in line for line in timers]
+        run.check(timers and all(asks) == adaptive and any(asks) == adaptive, f"adaptive: {adaptive}, connections: {timers}")
+        reader.touch()
+        whole(run, job, 1)
+
+
+@case("I3", nodes=2)
+def reader_pauses_over_hosts(run: HostRun) -> None:
+    """For a while: growth and answers go on meanwhile."""
+    reader = run.work / "read"
+    job = printing(run, 2, "h1,h2", KB, f"(until [ -e {reader} ]; do sleep 0.1; done; {COUNT})")
+    run.await_event("adaptive")
+    time.sleep(2)
+    run.check(run.step()["size"] == 2, "no answer of the step")
+    reader.touch()
+    whole(run, job, 2)
+
+
+@case("I3", nodes=2, full=True, deadline_s=240)
+def reader_pauses_long(run: HostRun) -> None:
+    """Longer than it takes to find a silent host, adaptive and rigid."""
+    then = f"(sleep {PAUSE_S}; {COUNT})"
+    both = [printing(run, 1, "h2", KB, then), printing(run, 1, "h2", KB, then, "--rigid", "1")]
+    for job in both:
+        whole(run, job, 1)
+
+
+@case("I3", nodes=2, full=True, deadline_s=240)
+def mpiexec_stopped_long(run: HostRun) -> None:
+    """Ctrl-Z, with processes that go on printing."""
+    job = printing(run, 2, "h1,h2", KB, COUNT)
+    run.await_event("adaptive")
+    (mpiexec,) = run.pids("h1", "mpiexec")
+    os.kill(mpiexec, signal.SIGSTOP)
+    time.sleep(PAUSE_S)
+    os.kill(mpiexec, signal.SIGCONT)
+    whole(run, job, 2)
+
+
+@case("I3", nodes=3, full=True, deadline_s=240)
+def daemon_stopped_long(run: HostRun) -> None:
+    """As by a debugger or scontrol suspend: a node daemon, while mpiexec has much to tell it."""
+    job = serve(run, 2, "h1,h2")
+    (daemon,) = run.pids("h2", "hydra_pmi_proxy")
+    os.kill(daemon, signal.SIGSTOP)
+    done = run.elastic("resize", str(run.step()["step"]), "3", "--hosts", "h3")
+    run.check(done.returncode == 0, f"resize: {done.stderr}")
+    time.sleep(PAUSE_S)
+    run.check(job.process.poll() is None and run.step()["size"] == 2, "the job has not waited for its daemon")
+    os.kill(daemon, signal.SIGCONT)
+    run.await_event("committed")
+    resize(run, "2")
+    stop(run, job, 2, 2)
+
+
+def lost_while_printing(run: HostRun, then: str, pause_s: float) -> None:
+    job = printing(run, 2, "h1,h2", ENDLESS_KB, then)
+    run.await_event("adaptive")
+    time.sleep(pause_s)
+    hosts.set_link(run.cluster, run.host("h2"), "down")
+    began = time.monotonic()
+    run.await_value(lambda: re.search("host h2 is lost", job.err), "word of the lost host")
+    took_s = time.monotonic() - began
+    run.check(took_s < FAULT_S / 2, f"noticed after {took_s:.0f} s")
+    for job_ in run.jobs:
+        ends_within(run, job_, FAULT_S)
+    run.await_value(lambda: not run.pids("h2", "prints"), "end of the processes of the host that was cut off")
+
+
+@case("E4", nodes=2, full=True, deadline_s=240)
+def link_cut_in_output(run: HostRun) -> None:
+    """With bytes under way keep-alive does not ask."""
+    lost_while_printing(run, "cat >/dev/null", 1)
+
+
+@case("E4", nodes=2, full=True, deadline_s=240)
+def link_cut_while_the_reader_pauses(run: HostRun) -> None:
+    lost_while_printing(run, "(sleep 150; cat) >/dev/null", 5)

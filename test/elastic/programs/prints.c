@@ -1,0 +1,43 @@
+/*
+ * Each process prints --kb kilobytes in numbered lines, and then takes part in --epochs adaptations; with --rigid 1 it
+ * calls MPI_Init and only prints.  For readers that pause, and hosts that are lost meanwhile.
+ */
+
+#include "elastic_test.h"
+#include <string.h>
+#include <unistd.h>
+
+static void print(long kb)
+{
+    char line[1024];
+
+    memset(line, '.', sizeof(line));
+    line[sizeof(line) - 1] = '\n';
+    for (long i = 0; i < kb; i++) {
+        int n = snprintf(line, sizeof(line), "PRINTED %d %ld", et.rank, i);
+        line[n] = ' ';
+        for (size_t done = 0; done < sizeof(line);) {
+            ssize_t written = write(STDOUT_FILENO, line + done, sizeof(line) - done);
+            ET_CHECK(written > 0, "unable to print");
+            done += (size_t) written;
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    long kb = et_number(argc, argv, "kb", 1);
+
+    if (et_number(argc, argv, "rigid", 0)) {
+        et_options(&argc, &argv);
+        ET_MPI(MPI_Init(&argc, &argv));
+        et_world_changed();
+        print(kb);
+        ET_MPI(MPI_Finalize());
+        return 0;
+    }
+    et_init(&argc, &argv);
+    if (et.status == MPI_ADAPT_STATUS_NEW)
+        print(kb);
+    return et_run();
+}
