@@ -10,6 +10,7 @@ import signal
 import subprocess
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from daemon_under_test import Bench, ControlGroup, Daemon, HangingFolder, UnixConnection, expect, read_reply, wait_for
@@ -122,16 +123,33 @@ def a_job_whose_files_hang_can_be_cancelled(bench: Bench) -> None:
         expect(daemon.wait_end(limited)["state"] == "FAILED", "limited")
 
 
+# It leaves even the descriptors behind that Hydra's node daemon waits for.
+HIDE = (
+    'import subprocess as s; s.Popen(["/bin/sleep", "7654"], env={}, start_new_session=True, '
+    "stdin=s.DEVNULL, stdout=s.DEVNULL, stderr=s.DEVNULL)"
+)
+
+
+def commands_in(group: Path) -> set[str]:
+    """The command lines of a control group's processes, folders left out."""
+    commands = set()
+    for pid in (group / "cgroup.procs").read_text().split():
+        with suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8").split("\0")
+            commands.add(" ".join(words).strip().rpartition("/")[2])
+    return commands
+
+
 def a_control_group_holds_what_hides(bench: Bench) -> None:
     """A process with a session, a parent and an environment of its own, whose elastic-stepd is killed."""
     with ControlGroup(bench.folder / "groups") as groups:
         daemon = bench.start(config=f'[job]\ncontrol_groups = "{groups}"\n')
-        hide = "env -i setsid sleep 7654 </dev/null >/dev/null 2>&1 & "
+        hide = f"/usr/bin/python3 -c '{HIDE}'; "
         number, ordinary = daemon.submit("sh", "-c", hide + "sleep 1000"), daemon.submit("sh", "-c", hide + "true")
         expect(daemon.wait_end(ordinary)["state"] == "DONE", "the end of an ordinary step")
         daemon.wait_state(number, "RUNNING")
         group = groups / f"{number}.1"
-        wait_for("all to be in the group", lambda: len((group / "cgroup.procs").read_text().split()) == 3)
+        wait_for("all to be in the group", lambda: {"sleep 7654", "sleep 1000"} <= commands_in(group))
         os.kill(stepd_of(daemon, number), signal.SIGKILL)
         expect(daemon.wait_end(number)["state"] == "FAILED", "lost")
         wait_for("the groups to be removed", lambda: not list(groups.glob("*/")))

@@ -203,7 +203,7 @@ TEST_F(StoreFaultTest, damage_on_the_disk_is_noticed_or_harmless)
         refused += !known;
         EXPECT_TRUE(!known || known.value() == EVENTS) << "round " << round << ": " << known.value();
     }
-    EXPECT_GT(refused, 5);
+    EXPECT_GT(refused, 0) << "no round has hit what is in use";
     std::filesystem::remove_all(folder_ + ".good");
 }
 
