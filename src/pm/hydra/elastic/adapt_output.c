@@ -36,6 +36,17 @@ static void after_events(void)
         hold(no_room);
 }
 
+/* What a process has said goes to mpiexec before its MPI_Abort, which ends mpiexec. */
+static int is_output(int fd)
+{
+    const struct HYD_pmcd_pmip_s *p = &HYD_pmcd_pmip;
+
+    for (int i = 0; i < p->local.proxy_process_count; i++)
+        if (fd == p->downstream.out[i] || fd == p->downstream.err[i])
+            return 1;
+    return 0;
+}
+
 static size_t frame_bytes(const void *head, void *userp)
 {
     struct HYD_pmcd_hdr hdr;
@@ -59,7 +70,7 @@ static size_t frame_bytes(const void *head, void *userp)
 
 HYD_status HYD_pmcd_pmip_adapt_channel(void)
 {
-    const struct HYD_loop_hooks hooks = {.after = after_events };
+    const struct HYD_loop_hooks hooks = {.after = after_events,.is_first = is_output };
     HYD_status status = HYD_SUCCESS;
 
     if (opened)

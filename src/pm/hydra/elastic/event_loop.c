@@ -168,21 +168,33 @@ static HYD_status call(const struct HYDT_dmxu_callback *record, int fd, short fo
     goto fn_exit;
 }
 
-static HYD_status dispatch(const struct poll_set *set)
+static HYD_status serve(const struct poll_set *set, int i)
+{
+    const struct source *source = &set->sources[i];
+    int fd = set->fds[i].fd;
+
+    if (source->record && source->record->fd[source->index] == fd)
+        return call(source->record, fd, set->fds[i].revents);
+    if (!source->record && HYD_channel_output_fd(source->channel) == fd)
+        return HYD_channel_flush(source->channel);
+    return HYD_SUCCESS;
+}
+
+static HYD_status dispatch(struct poll_set *set)
 {
     HYD_status status = HYD_SUCCESS;
 
-    for (int i = 0; i < set->n; i++) {
-        const struct source *source = &set->sources[i];
-        int fd = set->fds[i].fd;
-        if (!set->fds[i].revents)
-            continue;
-        if (source->record && source->record->fd[source->index] == fd)
-            status = call(source->record, fd, set->fds[i].revents);
-        else if (!source->record && HYD_channel_output_fd(source->channel) == fd)
-            status = HYD_channel_flush(source->channel);
-        HYDU_ERR_POP(status, "callback returned error status\n");
-    }
+    for (int i = 0; hooks.is_first && i < set->n; i++)
+        if (set->fds[i].revents && set->sources[i].record && hooks.is_first(set->fds[i].fd)) {
+            status = serve(set, i);
+            HYDU_ERR_POP(status, "callback returned error status\n");
+            set->fds[i].revents = 0;
+        }
+    for (int i = 0; i < set->n; i++)
+        if (set->fds[i].revents) {
+            status = serve(set, i);
+            HYDU_ERR_POP(status, "callback returned error status\n");
+        }
 
   fn_exit:
     return status;

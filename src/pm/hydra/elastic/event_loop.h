@@ -20,6 +20,9 @@ struct HYD_loop_hooks {
     void (*due) (void);
     /* After the events of each round. */
     void (*after) (void);
+    /* Whether what comes from it is served before all else that has come: a process may say something and then, by
+     * another descriptor, ask for the end of the job. */
+    int (*is_first) (int fd);
 };
 
 /* Any hook may be NULL; what they point to stays the caller's. */
