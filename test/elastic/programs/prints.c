@@ -1,6 +1,6 @@
 /*
  * Each process prints --kb kilobytes in numbered lines, and then takes part in --epochs adaptations; with --rigid 1 it
- * calls MPI_Init and only prints.  For readers that pause, and hosts that are lost meanwhile.
+ * calls MPI_Init and only prints; with --after FILE it begins when there is such a file.  For readers that pause, and hosts that are lost meanwhile.
  */
 
 #include "elastic_test.h"
@@ -24,6 +24,12 @@ static void print(long kb)
     }
 }
 
+static void await_file(const char *name)
+{
+    while (name && access(name, F_OK) < 0)
+        usleep(10000);
+}
+
 int main(int argc, char **argv)
 {
     long kb = et_number(argc, argv, "kb", 1);
@@ -36,8 +42,11 @@ int main(int argc, char **argv)
         ET_MPI(MPI_Finalize());
         return 0;
     }
+    const char *after = et_argument(argc, argv, "after", NULL);
     et_init(&argc, &argv);
-    if (et.status == MPI_ADAPT_STATUS_NEW)
+    if (et.status == MPI_ADAPT_STATUS_NEW) {
+        await_file(after);
         print(kb);
+    }
     return et_run();
 }
