@@ -20,10 +20,10 @@
 #include <iterator>
 #include <thread>
 
+#include "backend/nested/allocation.h"
+#include "base/descriptor.h"
 #include "cli/output.h"
 #include "cli/peer.h"
-#include "daemon/allocation.h"
-#include "daemon/descriptor.h"
 #include "step_socket.h"
 
 namespace elastic {

@@ -15,7 +15,7 @@
 
 #include "core/core.h"
 #include "core/job_table.h"
-#include "core/policy.h"
+#include "core/policy/policy.h"
 
 namespace elastic::rm {
 

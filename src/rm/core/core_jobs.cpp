@@ -4,7 +4,7 @@
 
 #include "core/core_impl.h"
 #include "core/placement.h"
-#include "core/policy_easy.h"
+#include "core/policy/policy_easy.h"
 #include "core/record.h"
 
 namespace elastic::rm {

@@ -8,7 +8,7 @@
  */
 
 #include "core/core_impl.h"
-#include "core/policy_easy.h"
+#include "core/policy/policy_easy.h"
 
 namespace elastic::rm {
 

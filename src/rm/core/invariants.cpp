@@ -2,7 +2,7 @@
 
 #include "core/invariants.h"
 
-#include "core/policy.h"
+#include "core/policy/policy.h"
 #include "core/record.h"
 
 namespace elastic::rm {

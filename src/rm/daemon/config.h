@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "core/config.h"
-#include "daemon/log.h"
 #include "result.h"
 
 namespace elastic::rm {

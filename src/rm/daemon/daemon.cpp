@@ -13,12 +13,12 @@
 #include <cstring>
 #include <filesystem>
 
+#include "api/api.h"
+#include "base/crash_note.h"
+#include "base/log.h"
 #include "core/record.h"
 #include "core/redundant.h"
-#include "daemon/api.h"
-#include "daemon/control_group.h"
-#include "daemon/crash_note.h"
-#include "daemon/log.h"
+#include "step/control_group.h"
 
 namespace elastic::rm {
 

@@ -25,18 +25,18 @@
 #include <optional>
 #include <string>
 
+#include "api/access.h"
+#include "api/http.h"
+#include "api/metrics.h"
+#include "api/timeline.h"
+#include "backend/backend.h"
+#include "backend/nested/allocation_watch.h"
+#include "base/loop.h"
 #include "core/core.h"
-#include "daemon/access.h"
-#include "daemon/allocation_watch.h"
-#include "daemon/backend.h"
 #include "daemon/config.h"
-#include "daemon/http.h"
-#include "daemon/launch_quota.h"
-#include "daemon/loop.h"
-#include "daemon/metrics.h"
-#include "daemon/steps.h"
-#include "daemon/store.h"
-#include "daemon/timeline.h"
+#include "step/launch_quota.h"
+#include "step/steps.h"
+#include "store/store.h"
 
 namespace elastic::rm {
 

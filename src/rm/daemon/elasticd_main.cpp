@@ -11,11 +11,11 @@
 #include <cstring>
 #include <iostream>
 
-#include "daemon/crash_note.h"
+#include "backend/nested/nested.h"
+#include "base/crash_note.h"
+#include "base/log.h"
 #include "daemon/daemon.h"
-#include "daemon/log.h"
-#include "daemon/nested.h"
-#include "daemon/replay.h"
+#include "store/replay.h"
 
 namespace elastic::rm {
 namespace {

@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "api/access.h"
+#include "api/body_reader.h"
+#include "api/report.h"
+#include "api/timeline.h"
+#include "base/log.h"
+#include "base/loop.h"
 #include "core/record.h"
-#include "daemon/access.h"
-#include "daemon/body_reader.h"
-#include "daemon/launch.h"
-#include "daemon/log.h"
-#include "daemon/loop.h"
-#include "daemon/report.h"
-#include "daemon/timeline.h"
+#include "step/launch.h"
 
 namespace elastic::rm {
 namespace {

@@ -1,0 +1,430 @@
+/* See api.h.  What is read from a submission is in api_submit.cpp, what is shown of jobs and nodes in api_show.cpp. */
+
+#include "api/api.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <sstream>
+
+#include "api/web_files.h"
+#include "base/log.h"
+
+namespace elastic::rm {
+
+namespace {
+
+/* Of the web page: no script but its own file, nothing from elsewhere, in nobody's frame. */
+constexpr const char *PAGE_POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+                                    "frame-ancestors 'none'";
+
+constexpr size_t TEXT_MAX = 255;        /* reasons of people */
+constexpr size_t RESIZE_REASON_MAX = 63;
+
+std::vector<std::string> split(const std::string &path)
+{
+    std::vector<std::string> parts;
+    std::istringstream words(path);
+    for (std::string part; std::getline(words, part, '/');)
+        if (!part.empty())
+            parts.push_back(part);
+    return parts;
+}
+
+/* Whether the path fits the pattern; `argument` becomes what stands at its "*". */
+bool fits(const char *pattern, const std::string &path, std::string &argument)
+{
+    auto wanted = split(pattern), given = split(path);
+    if (wanted.size() != given.size())
+        return false;
+    for (size_t i = 0; i < wanted.size(); i++) {
+        if (wanted[i] == "*")
+            argument = given[i];
+        else if (wanted[i] != given[i])
+            return false;
+    }
+    return true;
+}
+
+/* How the core's refusals look from outside. */
+ApiError error_of(const Answer &answer)
+{
+    switch (answer.code) {
+        case AnswerCode::OK: break;
+        case AnswerCode::FIELD: return {400, "field", answer.message};
+        case AnswerCode::CAPACITY: return {400, "range", answer.message};
+        case AnswerCode::LIMIT: return {503, "full", answer.message, "", {{"Retry-After", "60"}}};
+        case AnswerCode::UNKNOWN: return {404, "not_found", answer.message};
+        case AnswerCode::STATE: return {409, "state", answer.message};
+        case AnswerCode::RIGID: return {409, "rigid", answer.message};
+        case AnswerCode::BUSY: return {409, "busy", answer.message};
+    }
+    return {500, "internal", "the core gave no reason"};
+}
+
+ApiError storage_error()
+{
+    return {503,
+            "storage",
+            "elasticd cannot write its store now (is the disk full?): nothing was accepted; try again in a "
+            "moment",
+            "",
+            {{"Retry-After", "5"}}};
+}
+
+ApiError not_found(const std::string &path)
+{
+    return {404, "not_found", "there is no " + path.substr(0, 200) + ": see doc/elasticd-api.md"};
+}
+
+int signal_number(const std::string &name)
+{
+    static const std::map<std::string, int> NUMBERS = {
+        {"INT", SIGINT},   {"TERM", SIGTERM}, {"HUP", SIGHUP},   {"QUIT", SIGQUIT}, {"USR1", SIGUSR1},
+        {"USR2", SIGUSR2}, {"CONT", SIGCONT}, {"TSTP", SIGTSTP}, {"KILL", SIGKILL}};
+    auto found = NUMBERS.find(name);
+    return found == NUMBERS.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+Api::Api(Daemon &daemon) : daemon_(daemon), rate_(daemon.settings().rate_per_s) {}
+
+const std::vector<Api::Route> &Api::routes()
+{
+    static const std::vector<Route> table = {
+        {"GET", "/v1/version", &Api::get_version, true},
+        {"GET", "/healthz", &Api::get_health, true},
+        {"GET", "/metrics", &Api::get_metrics, false},
+        {"GET", "/v1/summary", &Api::get_summary, false},
+        {"GET", "/v1/jobs", &Api::get_jobs, false},
+        {"POST", "/v1/jobs", &Api::submit, false},
+        {"GET", "/v1/jobs/*", &Api::get_job, false},
+        {"GET", "/v1/jobs/*/script", &Api::get_script, false},
+        {"GET", "/v1/jobs/*/records", &Api::get_job_records, false},
+        {"POST", "/v1/jobs/*/cancel", &Api::cancel, false},
+        {"POST", "/v1/jobs/*/hold", &Api::hold, false},
+        {"POST", "/v1/jobs/*/release", &Api::release, false},
+        {"POST", "/v1/jobs/*/resize", &Api::resize, false},
+        {"POST", "/v1/jobs/*/signal", &Api::signal, false},
+        {"GET", "/v1/records", &Api::get_records, false},
+        {"GET", "/v1/nodes", &Api::get_nodes, false},
+        {"GET", "/v1/nodes/*", &Api::get_node, false},
+        {"POST", "/v1/nodes/*/drain", &Api::drain, false},
+        {"POST", "/v1/nodes/*/resume", &Api::resume, false},
+        {"GET", "/v1/timeline", &Api::get_timeline, false},
+        {"GET", "/v1/report", &Api::get_report, false},
+    };
+    return table;
+}
+
+/* ---- the frame of each request -------------------------------------------------------------------------- */
+
+void Api::handle(const HttpRequest &request, Responder responder)
+{
+    Call call{request, responder, {}, false, ""};
+    answer_safely(responder, request.path, [&] {
+        identify(call);
+        if (const Route *route = route_of(call))
+            (this->*route->call)(call);
+        else if (!web_file(call))
+            throw not_found(request.path);
+    });
+}
+
+std::optional<HttpResponse> Api::admit(const HttpRequest &request)
+{
+    Call call{request, Responder(), {}, false, ""};
+    try {
+        identify(call);
+        check_rate(call);
+        route_of(call);
+        return std::nullopt;
+    } catch (const ApiError &error) {
+        return error_response(error);
+    }
+}
+
+void Api::answer_safely(const Responder &responder, const std::string &path, const std::function<void()> &task)
+{
+    try {
+        task();
+    } catch (const ApiError &error) {
+        respond_error(responder, error);
+    } catch (const std::exception &exception) {
+        log_line(LogLevel::ERROR, "a request failed", {{"path", path}, {"error", exception.what()}});
+        respond_error(responder, {500, "internal", "a bug in elasticd: its log has more"});
+    }
+}
+
+/* One that has been answered by an error waits no longer. */
+void Api::wait(const Call &call, int64_t for_ms, Daemon::Waiter waiter)
+{
+    daemon_.wait(for_ms, [this, responder = call.responder, path = call.request.path, waiter](bool late) {
+        bool answered = true;
+        answer_safely(responder, path, [&] { answered = waiter(late); });
+        return answered;
+    });
+}
+
+void Api::identify(Call &call)
+{
+    if (call.request.peer_uid) {
+        call.caller = daemon_.access().of_uid(*call.request.peer_uid);
+        call.known = true;
+    } else if (auto caller = daemon_.access().of_token(call.request.authorization)) {
+        call.caller = *caller;
+        call.known = true;
+    } else if (!call.request.authorization.empty()) {
+        throw ApiError{401,
+                       "token",
+                       "this token is not known here: ask the administrator for one",
+                       "",
+                       {{"WWW-Authenticate", "Bearer"}}};
+    }
+}
+
+void Api::check_rate(const Call &call)
+{
+    int64_t wait_ms = 0;
+    if (!rate_.take(call.known ? call.caller.uid : UINT32_MAX, monotonic_ms(), wait_ms))
+        throw ApiError{429, "rate", "too many requests in a second: slow down", "",
+                       {{"Retry-After", std::to_string((wait_ms + 999) / 1000)}}};
+}
+
+/* A page of another site must not act in the name of who looks at it. */
+void Api::check_origin(const Call &call) const
+{
+    const std::string &origin = call.request.origin;
+    if (origin.empty() || call.request.method == "GET")
+        return;
+    bool own = origin == "http://" + call.request.host || origin == "https://" + call.request.host;
+    if (!own || !daemon_.settings().allow_web_changes)
+        throw ApiError{
+            403, "forbidden",
+            "changes from a web page are not allowed here (web.allow_changes in the configuration)"};
+}
+
+const Api::Route *Api::route_of(Call &call) const
+{
+    const HttpRequest &request = call.request;
+    std::string allowed;
+    for (const Route &route : routes()) {
+        if (!fits(route.path, request.path, call.argument))
+            continue;
+        bool same = request.method == route.method || (request.method == "HEAD" && !strcmp(route.method, "GET"));
+        if (!same) {
+            allowed += (allowed.empty() ? "" : ", ") + std::string(route.method);
+            continue;
+        }
+        if (!route.is_open && !call.known)
+            throw ApiError{401,
+                           "token",
+                           "say who you are: send Authorization: Bearer TOKEN",
+                           "",
+                           {{"WWW-Authenticate", "Bearer"}}};
+        if (request.too_large)
+            throw ApiError{413, "too_large", "the body is longer than " + std::to_string(HTTP_BODY_MAX) + " bytes"};
+        check_origin(call);
+        return &route;
+    }
+    if (!allowed.empty())
+        throw ApiError{405, "method", request.path + " takes " + allowed + " only", "", {{"Allow", allowed}}};
+    if (request.method != "GET" && request.method != "HEAD")
+        throw not_found(request.path);
+    return nullptr;
+}
+
+bool Api::web_file(Call &call)
+{
+    if (call.request.method != "GET" && call.request.method != "HEAD")
+        return false;
+    std::string name = call.request.path == "/" ? "index.html" : call.request.path.substr(1);
+    for (const WebFile &file : web_files()) {
+        if (file.name != name)
+            continue;
+        respond(call, {200, std::string(file.type), std::string(file.data),
+                       {{"Content-Security-Policy", PAGE_POLICY}}});
+        return true;
+    }
+    return false;
+}
+
+void Api::respond(const Call &call, HttpResponse response)
+{
+    daemon_.metrics().count_response(response.status);
+    call.responder(std::move(response));
+}
+
+void Api::respond_json(const Responder &responder, const Json &json, int status)
+{
+    daemon_.metrics().count_response(status);
+    responder({status, "application/json", json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"});
+}
+
+HttpResponse Api::error_response(const ApiError &error)
+{
+    Json json = {{"code", error.code}, {"message", error.message}};
+    if (!error.field.empty())
+        json["field"] = error.field;
+    daemon_.metrics().count_response(error.status);
+    return {error.status, "application/json",
+            Json{{"error", json}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", error.headers};
+}
+
+void Api::respond_error(const Responder &responder, const ApiError &error)
+{
+    responder(error_response(error));
+}
+
+/* ---- who may -------------------------------------------------------------------------------------------- */
+
+bool Api::may_see(const Caller &caller, uint32_t uid) const
+{
+    return caller.administrator || caller.uid == uid || !daemon_.settings().private_jobs;
+}
+
+bool Api::may_change(const Caller &caller, uint32_t uid) const
+{
+    return caller.administrator || caller.uid == uid;
+}
+
+Job Api::job_of(const Call &call, bool to_change)
+{
+    JobId id = parse_id(call.argument);
+    std::optional<Job> found;
+    if (const Job *job = id ? daemon_.state().job(id) : nullptr)
+        found = *job;
+    else if (id) {
+        EndedQuery query;
+        query.ids = {id};
+        for (const Json &row : stored(daemon_.store().ended(query)))
+            if (auto job = parse<Job>(row))
+                found = job.value();
+    }
+    bool visible = found && (to_change ? may_change(call.caller, found->spec.uid)
+                                       : may_see(call.caller, found->spec.uid));
+    if (!visible)
+        throw ApiError{404, "not_found",
+                       "there is no job " + call.argument.substr(0, 40) +
+                           " of yours: 'elastic queue' lists your jobs"};
+    return *found;
+}
+
+/* ---- changes -------------------------------------------------------------------------------------------- */
+
+void Api::ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done)
+{
+    daemon_.request(std::move(content), std::nullopt,
+                    [this, responder = call.responder, done](const Answer *answer, bool) {
+                        if (!answer)
+                            respond_error(responder, storage_error());
+                        else if (answer->code != AnswerCode::OK)
+                            respond_error(responder, error_of(*answer));
+                        else
+                            answer_safely(responder, "", [&] { done(*answer); });
+                    });
+}
+
+void Api::submitted(const Responder &responder, const Answer *answer, bool is_new)
+{
+    const Job *job = answer ? daemon_.state().job(answer->job) : nullptr;
+    if (!answer)
+        respond_error(responder, storage_error());
+    else if (answer->code != AnswerCode::OK || !job)
+        respond_error(responder, error_of(*answer));
+    else
+        respond_json(responder, {{"job", job_json(*job)}}, is_new ? 201 : 200);
+}
+
+void Api::change_job(Call &call, EventContent content, JobId id)
+{
+    ask_core(call, std::move(content), [this, responder = call.responder, id](const Answer &) {
+        const Job *job = daemon_.state().job(id);
+        respond_json(responder, {{"job", job ? job_json(*job) : Json()}});
+    });
+}
+
+void Api::cancel(Call &call)
+{
+    BodyReader body(call.request.body);
+    std::string reason = body.text("reason", TEXT_MAX);
+    body.finish();
+    JobId id = job_of(call, true).id;
+    log_line(LogLevel::INFO, "cancel", {{"job", id}, {"by", call.caller.name}, {"reason", reason}});
+    change_job(call, Cancel{{daemon_.next_request_id(), id}}, id);
+}
+
+void Api::hold(Call &call)
+{
+    BodyReader(call.request.body).finish();
+    JobId id = job_of(call, true).id;
+    change_job(call, Hold{{daemon_.next_request_id(), id}}, id);
+}
+
+void Api::release(Call &call)
+{
+    BodyReader(call.request.body).finish();
+    JobId id = job_of(call, true).id;
+    change_job(call, Release{{daemon_.next_request_id(), id}}, id);
+}
+
+void Api::resize(Call &call)
+{
+    BodyReader body(call.request.body);
+    if (!body.has("size"))
+        body.fail("size", "is missing: give the number of processes wanted");
+    int size = static_cast<int>(body.number("size", 1, 1048576, 0));
+    body.text("reason", RESIZE_REASON_MAX);
+    body.finish();
+    JobId id = job_of(call, true).id;
+    change_job(call, Resize{daemon_.next_request_id(), id, size}, id);
+}
+
+void Api::signal(Call &call)
+{
+    BodyReader body(call.request.body);
+    int number = signal_number(body.required_text("signal", 16));
+    if (!number)
+        body.fail("signal", "must be INT, TERM, HUP, QUIT, USR1, USR2, CONT, TSTP or KILL");
+    body.finish();
+    Job job = job_of(call, true);
+    bool runs = is_placed(job.state) && job.step > 0 && daemon_.steps().signal(job.id, job.step, number);
+    if (!runs)
+        throw ApiError{409, "state",
+                       "job " + std::to_string(job.id) + " is " + to_string(job.state) +
+                           ": nothing of it runs that could get a signal"};
+    respond_json(call.responder, {{"job", job_json(job)}});
+}
+
+void Api::drain(Call &call)
+{
+    BodyReader body(call.request.body);
+    std::string reason = body.required_text("reason", TEXT_MAX);
+    body.finish();
+    if (!call.caller.administrator)
+        throw ApiError{403, "forbidden", "only administrators drain nodes"};
+    ask_core(call, Drain{daemon_.next_request_id(), call.argument, reason},
+             [this, responder = call.responder, caller = call.caller, name = call.argument](const Answer &) {
+                 const Node *node = daemon_.state().node(name);
+                 respond_json(responder, {{"node", node ? node_json(caller, *node) : Json()}});
+             });
+}
+
+void Api::resume(Call &call)
+{
+    BodyReader(call.request.body).finish();
+    if (!call.caller.administrator)
+        throw ApiError{403, "forbidden", "only administrators resume nodes"};
+    const Node *known = daemon_.state().node(call.argument);
+    if (known && !known->up)
+        daemon_.backend().look_at(call.argument);
+    ask_core(call, Resume{daemon_.next_request_id(), call.argument},
+             [this, responder = call.responder, caller = call.caller, name = call.argument](const Answer &) {
+                 const Node *node = daemon_.state().node(name);
+                 respond_json(responder, {{"node", node ? node_json(caller, *node) : Json()}});
+             });
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,116 @@
+/*
+ * The HTTP interface of elasticd (doc/elasticd-api.md): who may ask what, what is asked checked
+ * field by field, answers.  No decision about jobs is taken here: requests become events of the
+ * core.
+ */
+
+#ifndef ELASTIC_RM_API_H_INCLUDED
+#define ELASTIC_RM_API_H_INCLUDED
+
+#include <string>
+#include <vector>
+
+#include "api/access.h"
+#include "api/body_reader.h"
+#include "api/http.h"
+#include "daemon/daemon.h"
+
+namespace elastic::rm {
+
+/* What was read from the store; throws if it cannot be read. */
+template <class Value> Value stored(Result<Value> value)
+{
+    if (!value)
+        throw ApiError{503, "storage", "elasticd cannot read its store: " + value.error(), "", {{"Retry-After", "5"}}};
+    return std::move(value.value());
+}
+
+class Api {
+  public:
+    explicit Api(Daemon &daemon);
+    /* Whether the body is worth reading: who asks, whether he asks too often, whether there is such a thing. */
+    std::optional<HttpResponse> admit(const HttpRequest &request);
+    /* After admit(). */
+    void handle(const HttpRequest &request, Responder responder);
+
+  private:
+    /* A request on its way. */
+    struct Call {
+        const HttpRequest &request;
+        Responder responder;
+        Caller caller;
+        bool known = false;     /* somebody asks; not so without a token */
+        std::string argument;   /* the changing part of the path */
+    };
+    using Method = void (Api::*)(Call &);
+    struct Route {
+        const char *method, *path;      /* "*" stands for one part */
+        Method call;
+        bool is_open;           /* for everybody */
+    };
+    static const std::vector<Route> &routes();
+
+    /* No exception leaves it: each is an answer. */
+    void answer_safely(const Responder &responder, const std::string &path, const std::function<void()> &task);
+    /* For people who wait, see Daemon::wait; `waiter` may throw as a request may. */
+    void wait(const Call &call, int64_t for_ms, Daemon::Waiter waiter);
+    void identify(Call &call);
+    void check_rate(const Call &call);
+    /* The route of a request, after all that can be checked without its body; null: perhaps a file of the page. */
+    const Route *route_of(Call &call) const;
+    HttpResponse error_response(const ApiError &error);
+    void check_origin(const Call &call) const;
+    void respond(const Call &call, HttpResponse response);
+    void respond_json(const Responder &responder, const Json &json, int status = 200);
+    void respond_error(const Responder &responder, const ApiError &error);
+
+    void get_version(Call &call);
+    void get_health(Call &call);
+    void get_metrics(Call &call);
+    void get_summary(Call &call);
+    void get_jobs(Call &call);
+    void get_job(Call &call);
+    void get_script(Call &call);
+    void get_job_records(Call &call);
+    void get_records(Call &call);
+    void get_nodes(Call &call);
+    void get_node(Call &call);
+    void get_timeline(Call &call);
+    void get_report(Call &call);
+    void submit(Call &call);
+    void cancel(Call &call);
+    void hold(Call &call);
+    void release(Call &call);
+    void resize(Call &call);
+    void signal(Call &call);
+    void drain(Call &call);
+    void resume(Call &call);
+    bool web_file(Call &call);
+
+    bool may_see(const Caller &caller, uint32_t uid) const;
+    bool may_change(const Caller &caller, uint32_t uid) const;
+    /* Of one that the caller may see, or an error; ended ones are taken from the store. */
+    Job job_of(const Call &call, bool to_change);
+    std::string reason_of(const Job &job) const;
+    Json job_json(const Job &job);
+    Json list_json(const Job &job);
+    Json backend_json() const;
+    Json node_json(const Caller &caller, const Node &node) const;
+    void send_records(Call &call, RecordQuery query);
+    void ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done);
+    void change_job(Call &call, EventContent content, JobId job);
+    JobSpec read_spec(const Call &call, Launch &launch, std::string &script, std::string &key) const;
+    void check_room(uint32_t uid, size_t bytes) const;
+    void submitted(const Responder &responder, const Answer *answer, bool is_new);
+    std::optional<uint32_t> owner_of(JobId job);
+    bool may_see_record(const Caller &caller, const Json &record);
+    std::vector<Job> ended_jobs(EndedQuery query, const Caller &caller);
+
+    Daemon &daemon_;
+    RateLimit rate_;
+    std::map<JobId, uint32_t> owners_;  /* of ended jobs, as asked for */
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_API_H_INCLUDED */

@@ -1,0 +1,509 @@
+/* See api.h: what is shown of jobs, nodes and the past. */
+
+#include <algorithm>
+
+#include "api/api.h"
+#include "api/report.h"
+#include "core/record.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr int64_t LIMIT_MAX = 10000, LIMIT_DEFAULT = 1000, WAIT_MAX_MS = 60000;
+constexpr const char *CODES[] = {"PD", "ST", "R", "AD", "CG", "CD", "F", "CA"};
+
+Json text_or_null(const std::string &text)
+{
+    return text.empty() ? Json() : Json(text);
+}
+
+Json time_or_null(int64_t time_ms)
+{
+    return time_ms == NEVER ? Json() : Json(time_ms);
+}
+
+Json number_or_null(int64_t number)
+{
+    return number ? Json(number) : Json();
+}
+
+/* Blocks added up by node, in the order in which the nodes come first. */
+Json nodes_of(const Blocks &blocks)
+{
+    Json nodes = Json::array();
+    for (const Block &block : blocks) {
+        auto same = std::find_if(nodes.begin(), nodes.end(),
+                                 [&](const Json &node) { return node["name"] == block.node; });
+        if (same == nodes.end())
+            nodes.push_back({{"name", block.node}, {"processes", block.processes}});
+        else
+            (*same)["processes"] = (*same)["processes"].get<int>() + block.processes;
+    }
+    return nodes;
+}
+
+Json adaptation_of(const Job &job)
+{
+    if (!job.adaptation)
+        return nullptr;
+    const Adaptation &a = *job.adaptation;
+    return {{"request", a.request}, {"phase", to_string(a.phase)}, {"from", a.old_size}, {"size", a.size},
+            {"by_user", a.by_user}, {"reason", a.reason}, {"since_ms", a.asked_ms}};
+}
+
+void add_wish(Json &json, const JobSpec &spec)
+{
+    json["kind"] = to_string(spec.elasticity);
+    json["min"] = spec.minimum;
+    json["max"] = spec.maximum;
+    json["preferred"] = number_or_null(spec.preferred);
+    json["sizes"] = {{"rule", to_string(spec.size_rule)}};
+    if (spec.size_rule == SizeRule::MULTIPLE)
+        json["sizes"]["of"] = spec.size_multiple;
+    json["sizes"]["program"] = text_or_null(spec.program_sizes);
+    json["cores_per_process"] = spec.cores_per_process;
+    json["processes_per_node"] = number_or_null(spec.processes_per_node);
+    json["exclusive"] = spec.whole_nodes;
+    json["requeue"] = spec.requeue;
+    json["priority"] = spec.priority;
+    json["time_limit_ms"] = number_or_null(spec.time_limit_ms);
+}
+
+void add_launch(Json &json, const Launch &launch, const Job &job)
+{
+    LaunchPaths paths = paths_of(launch, job.id, job.spec.name);
+    json["command"] = launch.command;
+    json["script"] = launch.is_script;
+    json["directory"] = launch.directory;
+    json["output"] = paths.output;
+    json["error"] = paths.error.empty() ? paths.output : paths.error;
+    json["input"] = paths.input;
+}
+
+bool is_wanted_state(const std::vector<std::string> &wanted, JobState state)
+{
+    return wanted.empty() || std::any_of(wanted.begin(), wanted.end(), [&](const std::string &name) {
+               return name == to_string(state) || name == CODES[static_cast<size_t>(state)];
+           });
+}
+
+void check_states(const std::vector<std::string> &wanted)
+{
+    for (const std::string &name : wanted) {
+        bool known = std::find(std::begin(CODES), std::end(CODES), name) != std::end(CODES);
+        for (const char *state : NamesOf<JobState>::names)
+            known = known || name == state;
+        if (!known)
+            throw ApiError{400, "field",
+                           "'state' must name states such as PENDING or R, not " + name.substr(0, 40),
+                           "state"};
+    }
+}
+
+}  // namespace
+
+/* ---- jobs ------------------------------------------------------------------------------------------------ */
+
+/* Who waits for nodes and cannot get any waits because of the back end. */
+std::string Api::reason_of(const Job &job) const
+{
+    bool waits = (job.state == JobState::PENDING && !job.held) || job.acquiring;
+    std::string trouble = waits ? daemon_.backend().trouble() : "";
+    if (!trouble.empty())
+        return trouble;
+    if (job.broken.empty())
+        return job.reason;
+    return "step protocol broken: " + job.broken + (job.reason.empty() ? "" : "; " + job.reason);
+}
+
+Json Api::job_json(const Job &job)
+{
+    bool ended = is_end(job.state);
+    Json json = {{"id", job.id},
+                 {"name", job.spec.name},
+                 {"user", job.spec.user},
+                 {"uid", job.spec.uid},
+                 {"state", to_string(job.state)},
+                 {"code", CODES[static_cast<size_t>(job.state)]},
+                 {"reason", text_or_null(reason_of(job))},
+                 {"adaptive", job.mode == StepMode::UNKNOWN ? Json() : Json(job.mode == StepMode::ADAPTIVE)},
+                 {"size", job.size()},
+                 {"nodes", nodes_of(job.blocks)},
+                 {"held", job.held},
+                 {"submit_ms", time_or_null(daemon_.shown_ms(job.submitted_ms))},
+                 {"start_ms", time_or_null(daemon_.shown_ms(job.started_ms))},
+                 {"end_ms", time_or_null(daemon_.shown_ms(job.ended_ms))},
+                 {"exit_code", ended ? write(job.exit_code) : Json()},
+                 {"step", job.step},
+                 {"epoch", job.epoch},
+                 {"adaptation", adaptation_of(job)},
+                 {"counts", {{"committed", job.committed}, {"withdrawn", job.withdrawn}, {"failed", job.failed}}},
+                 {"standstill_ms", job.standstill_ms},
+                 {"step_socket", text_or_null(ended ? "" : daemon_.steps().socket(job.id))}};
+    if (job.adaptation)
+        json["adaptation"]["since_ms"] = daemon_.shown_ms(job.adaptation->asked_ms);
+    add_wish(json, job.spec);
+    if (auto launch = daemon_.launch(job.id))
+        add_launch(json, *launch, job);
+    return json;
+}
+
+/* What a list tells of a job: all but its command, which may be long. */
+Json Api::list_json(const Job &job)
+{
+    Json json = job_json(job);
+    json.erase("command");
+    return json;
+}
+
+std::vector<Job> Api::ended_jobs(EndedQuery query, const Caller &caller)
+{
+    if (!caller.administrator && daemon_.settings().private_jobs)
+        query.uid = caller.uid;
+    std::vector<Job> jobs;
+    for (const Json &row : stored(daemon_.store().ended(query)))
+        if (auto job = parse<Job>(row))
+            jobs.push_back(std::move(job.value()));
+    return jobs;
+}
+
+void Api::get_jobs(Call &call)
+{
+    QueryReader query(call.request.query);
+    auto states = query.list("state");
+    check_states(states);
+    bool all = query.flag("all") || std::any_of(states.begin(), states.end(), [](const std::string &name) {
+                   return name == "DONE" || name == "FAILED" || name == "CANCELLED" || name == "CD" ||
+                          name == "F" || name == "CA";
+               });
+    std::string user = query.text("user"), name = query.text("name"), order = query.text("order");
+    auto ids = query.numbers("ids");
+    auto limit = static_cast<size_t>(query.number("limit", 1, LIMIT_MAX, LIMIT_DEFAULT));
+    EndedQuery past;
+    past.after = static_cast<JobId>(query.number("after", 0, INT64_MAX, 0));
+    past.before = static_cast<JobId>(query.number("before", 0, INT64_MAX, 0));
+    query.finish();
+    if (!order.empty() && order != "id" && order != "-id" && order != "queue")
+        throw ApiError{400, "field", "'order' must be id, -id or queue", "order"};
+    const State &state = daemon_.state();
+    auto wanted = [&](const Job &job) {
+        return may_see(call.caller, job.spec.uid) && is_wanted_state(states, job.state) &&
+               (user.empty() || job.spec.user == user) && (name.empty() || job.spec.name == name) &&
+               job.id > past.after && (!past.before || job.id < past.before) &&
+               (ids.empty() || std::find(ids.begin(), ids.end(), job.id) != ids.end());
+    };
+    std::vector<Job> jobs;
+    if (all || !ids.empty()) {
+        past.ids = ids;
+        past.newest_first = order == "-id";
+        past.limit = user.empty() && name.empty() && states.empty() ? limit + 1 : LIMIT_MAX;
+        for (Job &job : ended_jobs(past, call.caller))
+            if (wanted(job))
+                jobs.push_back(std::move(job));
+    }
+    for (const auto &[id, job] : state.jobs)
+        if (!is_end(job.state) && wanted(job))
+            jobs.push_back(job);
+    auto rank = [&](const Job &job) {
+        int64_t waits = is_placed(job.state) ? 0 : job.state == JobState::PENDING ? (job.held ? 2 : 1) : 3;
+        int64_t key = waits == 1 ? job.submitted_ms - job.spec.priority * state.config.priority_weight_ms : 0;
+        return std::tuple(waits, key, job.id);
+    };
+    std::sort(jobs.begin(), jobs.end(), [&](const Job &x, const Job &y) {
+        return order == "queue" ? rank(x) < rank(y) : order == "-id" ? x.id > y.id : x.id < y.id;
+    });
+    Json list = Json::array();
+    for (size_t i = 0; i < std::min(limit, jobs.size()); i++)
+        list.push_back(list_json(jobs[i]));
+    respond_json(call.responder, {{"jobs", std::move(list)}, {"more", jobs.size() > limit}});
+}
+
+void Api::get_job(Call &call)
+{
+    QueryReader query(call.request.query);
+    std::string until = query.text("until");
+    int64_t wait_ms = query.number("wait_ms", 0, WAIT_MAX_MS, 0);
+    query.finish();
+    if (!until.empty() && until != "started" && until != "ended")
+        throw ApiError{400, "field", "'until' must be started or ended", "until"};
+    Job job = job_of(call, false);
+    wait(call, wait_ms, [this, responder = call.responder, job, until](bool late) {
+        const Job *now = daemon_.state().job(job.id);
+        const Job &shown = now ? *now : job;
+        bool reached = until.empty() || is_end(shown.state) ||
+                       (until == "started" && shown.state != JobState::PENDING && shown.state != JobState::STARTING);
+        if (!reached && !late)
+            return false;
+        respond_json(responder, {{"job", job_json(shown)}});
+        return true;
+    });
+}
+
+void Api::get_script(Call &call)
+{
+    QueryReader(call.request.query).finish();
+    Job job = job_of(call, true);
+    auto row = stored(daemon_.store().launch(job.id));
+    if (!row || row->script.empty())
+        throw ApiError{404, "not_found", "job " + std::to_string(job.id) + " is not a script"};
+    respond(call, {200, "text/plain; charset=utf-8", row->script});
+}
+
+/* ---- records --------------------------------------------------------------------------------------------- */
+
+std::optional<uint32_t> Api::owner_of(JobId id)
+{
+    constexpr size_t OWNERS_MAX = 10000;
+    if (const Job *job = daemon_.state().job(id))
+        return job->spec.uid;
+    auto known = owners_.find(id);
+    if (known != owners_.end())
+        return known->second;
+    EndedQuery query;
+    query.ids = {id};
+    auto rows = stored(daemon_.store().ended(query));
+    auto job = rows.empty() ? Result<Job>(Error{""}) : parse<Job>(rows[0]);
+    if (!job)
+        return std::nullopt;
+    if (owners_.size() >= OWNERS_MAX)
+        owners_.clear();
+    return owners_[id] = job.value().spec.uid;
+}
+
+bool Api::may_see_record(const Caller &caller, const Json &record)
+{
+    if (caller.administrator)
+        return true;
+    if (record["job"].is_null())
+        return !record["node"].is_null();
+    auto owner = owner_of(record["job"].get<JobId>());
+    return owner && may_see(caller, *owner);
+}
+
+void Api::send_records(Call &call, RecordQuery query)
+{
+    QueryReader reader(call.request.query);
+    int64_t since = reader.number("since", INT64_MIN / 2, INT64_MAX / 2, 1);
+    query.limit = static_cast<size_t>(reader.number("limit", 1, LIMIT_MAX, LIMIT_DEFAULT));
+    int64_t wait_ms = reader.number("wait_ms", 0, WAIT_MAX_MS, 0);
+    if (!query.job)
+        query.job = static_cast<JobId>(reader.number("job", 0, INT64_MAX, 0));
+    query.node = reader.text("node");
+    reader.finish();
+    constexpr int BLOCKS_MAX = 10;      /* of others' records; then who asks goes on at `next` */
+    auto last = static_cast<int64_t>(daemon_.state().records);
+    query.since = static_cast<uint64_t>(std::max<int64_t>(since < 0 ? last + 1 + since : since, 1));
+    wait(call, wait_ms, [this, responder = call.responder, caller = call.caller, query](bool late) mutable {
+        Json records = Json::array();
+        uint64_t next = query.since;
+        for (int block = 0; block < BLOCKS_MAX; block++) {
+            auto rows = query.since > daemon_.state().records ? std::vector<Json>()
+                                                              : stored(daemon_.store().records(query));
+            for (Json &row : rows) {
+                next = row["seq"].get<uint64_t>() + 1;
+                row["time_ms"] = daemon_.shown_ms(row["time_ms"].get<int64_t>());
+                if (may_see_record(caller, row))
+                    records.push_back(std::move(row));
+            }
+            query.since = next;
+            if (!records.empty() || rows.size() < query.limit)
+                break;
+        }
+        if (records.empty() && !late && next > daemon_.state().records)
+            return false;
+        respond_json(
+            responder,
+            {{"records", std::move(records)}, {"next", next}, {"oldest", stored(daemon_.store().oldest_record())}});
+        return true;
+    });
+}
+
+void Api::get_records(Call &call)
+{
+    send_records(call, {});
+}
+
+void Api::get_job_records(Call &call)
+{
+    RecordQuery query;
+    query.job = job_of(call, false).id;
+    send_records(call, query);
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------------------- */
+
+Json Api::node_json(const Caller &caller, const Node &node) const
+{
+    Json jobs = Json::array();
+    for (JobId id : daemon_.state().indices().placed) {
+        const Job *job = daemon_.state().job(id);
+        int processes = 0;
+        for (const Block &block : job ? job->blocks : Blocks())
+            processes += block.node == node.name ? block.processes : 0;
+        if (processes)
+            jobs.push_back({{"job", may_see(caller, job->spec.uid) ? Json(id) : Json()},
+                            {"processes", processes},
+                            {"cores", processes * job->spec.cores_per_process}});
+    }
+    bool drained = node.state() == NodeState::DRAINING && node.used == 0;
+    return {{"name", node.name},
+            {"cores", node.cores},
+            {"state", drained ? "drained" : to_string(node.state())},
+            {"reason", text_or_null(node.why())},
+            {"cores_used", node.used},
+            {"jobs", std::move(jobs)}};
+}
+
+Json Api::backend_json() const
+{
+    return {{"kind", daemon_.settings().backend},
+            {"about", text_or_null(daemon_.backend().about())},
+            {"trouble", text_or_null(daemon_.backend().trouble())}};
+}
+
+void Api::get_nodes(Call &call)
+{
+    QueryReader(call.request.query).finish();
+    Json nodes = Json::array();
+    int64_t cores = 0, used = 0;
+    for (const auto &[name, node] : daemon_.state().nodes) {
+        nodes.push_back(node_json(call.caller, node));
+        cores += node.cores;
+        used += node.used;
+    }
+    respond_json(call.responder, {{"nodes", std::move(nodes)}, {"cores", cores}, {"cores_used", used},
+                                  {"backend", backend_json()}});
+}
+
+void Api::get_node(Call &call)
+{
+    QueryReader(call.request.query).finish();
+    const Node *node = daemon_.state().node(call.argument);
+    if (!node)
+        throw ApiError{404, "not_found",
+                       "there is no node " + call.argument.substr(0, 80) + ": 'elastic nodes' lists them"};
+    respond_json(call.responder, {{"node", node_json(call.caller, *node)}});
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------- */
+
+void Api::get_version(Call &call)
+{
+    QueryReader(call.request.query).finish();
+    Json user = nullptr;
+    if (call.known)
+        user = {{"name", call.caller.name}, {"uid", call.caller.uid}, {"administrator", call.caller.administrator}};
+    const Settings &settings = daemon_.settings();
+    respond_json(call.responder, {{"name", "elasticd"},
+                                  {"version", ELASTIC_VERSION},
+                                  {"api", 1},
+                                  {"cluster", settings.cluster},
+                                  {"policy", settings.policy},
+                                  {"backend", settings.backend},
+                                  {"started_ms", daemon_.started_ms()},
+                                  {"now_ms", unix_ms()},
+                                  {"user", user}});
+}
+
+void Api::get_health(Call &call)
+{
+    if (!daemon_.storage_works())
+        throw ApiError{503, "storage", "the store cannot be written now: the log has more"};
+    respond_json(call.responder, {{"ok", true}, {"backend", backend_json()}});
+}
+
+void Api::get_metrics(Call &call)
+{
+    respond(call, {200, "text/plain; version=0.0.4; charset=utf-8",
+                   daemon_.metrics().text(daemon_.state(), daemon_.started_ms(), daemon_.connections(),
+                                          daemon_.storage_works())});
+}
+
+void Api::get_summary(Call &call)
+{
+    QueryReader(call.request.query).finish();
+    const State &state = daemon_.state();
+    std::map<std::string, int> jobs, nodes = {{"up", 0}, {"draining", 0}, {"drained", 0}, {"down", 0}};
+    int64_t cores = 0, used = 0;
+    uint64_t committed = 0, withdrawn = 0, failed = 0;
+    for (const char *name : NamesOf<JobState>::names)
+        jobs[name] = 0;
+    for (const auto &[id, job] : state.jobs) {
+        jobs[to_string(job.state)]++;
+        committed += job.committed;
+        withdrawn += job.withdrawn;
+        failed += job.failed;
+    }
+    for (const auto &[name, node] : state.nodes) {
+        nodes[node.state() == NodeState::DRAINING && node.used == 0 ? "drained" : to_string(node.state())]++;
+        cores += node.cores;
+        used += node.used;
+    }
+    respond_json(call.responder,
+                 {{"now_ms", unix_ms()},
+                  {"policy", daemon_.settings().policy},
+                  {"cores", cores},
+                  {"cores_used", used},
+                  {"nodes", nodes},
+                  {"jobs", jobs},
+                  {"adaptations", {{"committed", committed}, {"withdrawn", withdrawn}, {"failed", failed}}},
+                  {"seq", state.records}});
+}
+
+void Api::get_timeline(Call &call)
+{
+    constexpr int64_t HOUR_MS = 3600 * 1000;
+    QueryReader query(call.request.query);
+    int64_t now_ms = unix_ms();
+    int64_t to_ms = query.number("to_ms", 0, INT64_MAX / 2, now_ms);
+    int64_t from_ms = query.number("from_ms", 0, INT64_MAX / 2, to_ms - HOUR_MS);
+    query.finish();
+    bool more = false;
+    Json segments = Json::array(), nodes = Json::array();
+    auto shown = daemon_.timeline().between(daemon_.core_ms(from_ms), daemon_.core_ms(to_ms), more);
+    for (const Segment &segment : shown) {
+        const Job *job = daemon_.state().job(segment.job);
+        auto owner = owner_of(segment.job);
+        bool visible = owner && may_see(call.caller, *owner);
+        segments.push_back({{"job", visible ? Json(segment.job) : Json()},
+                            {"name", visible && job ? Json(job->spec.name) : Json()},
+                            {"node", segment.node}, {"cores", segment.cores},
+                            {"from_ms", daemon_.shown_ms(segment.from_ms)},
+                            {"to_ms", time_or_null(daemon_.shown_ms(segment.to_ms))}});
+    }
+    for (const auto &[name, node] : daemon_.state().nodes)
+        nodes.push_back({{"name", name}, {"cores", node.cores}});
+    respond_json(call.responder, {{"from_ms", from_ms},
+                                  {"to_ms", to_ms},
+                                  {"nodes", nodes},
+                                  {"segments", std::move(segments)},
+                                  {"more", more}});
+}
+
+void Api::get_report(Call &call)
+{
+    QueryReader query(call.request.query);
+    EndedQuery past;
+    past.from_ms = daemon_.core_ms(query.number("from_ms", 0, INT64_MAX / 2, 0));
+    past.to_ms = daemon_.core_ms(query.number("to_ms", 0, INT64_MAX / 2, INT64_MAX / 2));
+    past.ids = query.numbers("ids");
+    past.limit = 1000000;
+    query.finish();
+    std::vector<Job> jobs = ended_jobs(past, call.caller);
+    for (const auto &[id, job] : daemon_.state().jobs) {
+        bool wanted = !is_end(job.state) && may_see(call.caller, job.spec.uid) && job.submitted_ms >= past.from_ms &&
+                      job.submitted_ms <= past.to_ms &&
+                      (past.ids.empty() || std::find(past.ids.begin(), past.ids.end(), id) != past.ids.end());
+        if (wanted)
+            jobs.push_back(job);
+    }
+    int64_t cores = 0;
+    for (const auto &[name, node] : daemon_.state().nodes)
+        cores += node.cores;
+    bool more = false;
+    auto segments = daemon_.timeline().between(0, INT64_MAX, more);
+    respond_json(call.responder, make_report(jobs, segments, cores, daemon_.now_ms()));
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,212 @@
+/* See api.h: what a submission says. */
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "api/api.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr size_t COMMAND_COUNT_MAX = 4096, COMMAND_BYTES_MAX = 1024 * 1024, ENVIRONMENT_BYTES_MAX = 1024 * 1024;
+constexpr size_t SCRIPT_BYTES_MAX = 4 * 1024 * 1024, PATH_BYTES_MAX = 4095, NAME_BYTES_MAX = 128, KEY_BYTES_MAX = 40;
+constexpr int64_t PROCESSES_MAX = 1048576, CORES_MAX = 4096, PRIORITY_MAX = 1000000;
+constexpr int64_t TIME_LIMIT_MAX_MS = int64_t{100} * 366 * 24 * 3600 * 1000;
+
+template <class Enum> Enum read_name(BodyReader &body, const char *name, Enum otherwise)
+{
+    std::string text = body.text(name, 32), known;
+    if (text.empty())
+        return otherwise;
+    size_t number = 0;
+    for (const char *each : NamesOf<Enum>::names) {
+        if (text == each)
+            return static_cast<Enum>(number);
+        known += (number++ ? ", " : "") + std::string(each);
+    }
+    body.fail(name, "must be one of " + known);
+}
+
+void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node)
+{
+    spec.cores_per_process = static_cast<int>(body.number("cores_per_process", 1, CORES_MAX, 1));
+    spec.processes_per_node = static_cast<int>(body.number("processes_per_node", 1, CORES_MAX, 0));
+    spec.whole_nodes = body.flag("exclusive", false);
+    int nodes = static_cast<int>(body.number("nodes", 1, PROCESSES_MAX, 0));
+    int per_node = std::max(1, cores_of_node / spec.cores_per_process);
+    int64_t least = nodes ? int64_t{nodes} * per_node : 1;
+    spec.minimum = static_cast<int>(body.number("min", 1, PROCESSES_MAX, std::min(least, PROCESSES_MAX)));
+    spec.maximum = static_cast<int>(body.number("max", 1, PROCESSES_MAX, spec.minimum));
+    spec.preferred = static_cast<int>(body.number("preferred", 1, PROCESSES_MAX, 0));
+    if (nodes) {
+        spec.whole_nodes = true;
+        if (!spec.processes_per_node)
+            spec.processes_per_node = (spec.minimum + nodes - 1) / nodes;
+    }
+    BodyReader sizes = body.object("sizes");
+    spec.size_rule = read_name(sizes, "rule", SizeRule::ANY);
+    spec.size_multiple = static_cast<int>(sizes.number("of", 1, PROCESSES_MAX, 1));
+    sizes.finish();
+    spec.elasticity = read_name(body, "kind", spec.minimum == spec.maximum ? Elasticity::RIGID : Elasticity::MALLEABLE);
+}
+
+void check_range(const JobSpec &spec)
+{
+    if (spec.minimum > spec.maximum)
+        throw ApiError{400, "range",
+                       "the minimum " + std::to_string(spec.minimum) + " is above the maximum " +
+                           std::to_string(spec.maximum) + ": give min and max the other way round",
+                       "min"};
+    if (spec.preferred && (spec.preferred < spec.minimum || spec.preferred > spec.maximum))
+        throw ApiError{400, "range", "preferred must lie between min and max", "preferred"};
+    if (spec.elasticity == Elasticity::RIGID && spec.minimum != spec.maximum)
+        throw ApiError{400, "range", "a rigid job has one size: give min and max alike, or another kind", "kind"};
+    std::string problem = check(spec);
+    if (!problem.empty())
+        throw ApiError{400, "range", problem};
+}
+
+std::string last_part(const std::string &path)
+{
+    size_t slash = path.rfind('/');
+    return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+std::string read_path(BodyReader &body, const char *name)
+{
+    std::string path = body.text(name, PATH_BYTES_MAX);
+    if (body.has(name) && path.empty())
+        body.fail(name, "must not be empty: leave it out for the default");
+    return path;
+}
+
+void read_limits(BodyReader &body, std::vector<ProcessLimit> &limits)
+{
+    BodyReader given = body.object("limits");
+    for (const LimitName &known : LIMIT_NAMES) {
+        if (given.has(known.name))
+            limits.push_back({known.name, given.number(known.name, ProcessLimit::UNLIMITED, INT64_MAX, 0)});
+    }
+    given.finish();
+}
+
+void read_launch(BodyReader &body, Launch &launch, std::string &script)
+{
+    launch.command = body.texts("command", COMMAND_COUNT_MAX, COMMAND_BYTES_MAX);
+    if (launch.command.empty() || launch.command[0].empty())
+        body.fail("command", "is missing or empty: give the program and its arguments");
+    script = body.text("script", SCRIPT_BYTES_MAX);
+    launch.is_script = body.has("script");
+    if (launch.is_script && !script.starts_with("#!"))
+        body.fail("script", "must begin with #! and the program that runs it, such as #!/bin/sh");
+    launch.directory = body.required_text("directory", PATH_BYTES_MAX);
+    if (launch.directory[0] != '/')
+        body.fail("directory", "must be an absolute path");
+    for (const auto &[name, value] : body.map_of_texts("environment", ENVIRONMENT_BYTES_MAX))
+        launch.environment.push_back(name + "=" + value);
+    launch.output = read_path(body, "output");
+    launch.error = read_path(body, "error");
+    launch.input = read_path(body, "input");
+    launch.mpiexec = body.texts("mpiexec", COMMAND_COUNT_MAX, COMMAND_BYTES_MAX);
+    if (launch.is_script && !launch.mpiexec.empty())
+        body.fail("mpiexec", "is of no use with a script: write the options there");
+    launch.umask = static_cast<int>(body.number("umask", 0, 0777, launch.umask));
+    read_limits(body, launch.limits);
+}
+
+/* Of the largest node: what a whole node is where they differ. */
+int largest_node(const State &state)
+{
+    int cores = 1;
+    for (const auto &[name, node] : state.nodes)
+        cores = std::max(cores, node.removed ? 0 : node.cores);
+    return cores;
+}
+
+}  // namespace
+
+JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, std::string &key) const
+{
+    const Settings &settings = daemon_.settings();
+    BodyReader body(call.request.body);
+    JobSpec spec;
+    spec.uid = call.caller.uid;
+    spec.user = call.caller.name;
+    read_launch(body, launch, script);
+    read_sizes(body, spec, largest_node(daemon_.state()));
+    spec.name = body.text("name", NAME_BYTES_MAX, last_part(launch.command[0]).substr(0, NAME_BYTES_MAX));
+    if (spec.name.empty())
+        body.fail("name", "must not be empty");
+    spec.time_limit_ms = body.number("time_limit_ms", 1000, TIME_LIMIT_MAX_MS, settings.default_time_limit_ms);
+    if (settings.max_time_limit_ms > 0 &&
+        (spec.time_limit_ms == 0 || spec.time_limit_ms > settings.max_time_limit_ms)) {
+        if (body.has("time_limit_ms"))
+            body.fail("time_limit_ms", "is above the longest that this system allows, " +
+                                           std::to_string(settings.max_time_limit_ms / 1000) + " s");
+        spec.time_limit_ms = settings.max_time_limit_ms;
+    }
+    spec.priority = static_cast<int>(body.number("priority", -PRIORITY_MAX, PRIORITY_MAX, 0));
+    if (spec.priority > 0 && !call.caller.administrator)
+        throw ApiError{403, "forbidden", "only administrators give a priority above 0", "priority"};
+    spec.held = body.flag("held", false);
+    spec.requeue = body.flag("requeue", false);
+    key = body.text("key", KEY_BYTES_MAX);
+    body.finish();
+    check_range(spec);
+    return spec;
+}
+
+void Api::check_room(uint32_t uid, size_t bytes) const
+{
+    int64_t all = 0, own = 0;
+    for (const auto &[id, job] : daemon_.state().jobs) {
+        bool counts = !is_end(job.state);
+        all += counts;
+        own += counts && job.spec.uid == uid;
+    }
+    const Settings &settings = daemon_.settings();
+    if (all >= settings.jobs_max || own >= settings.jobs_per_user_max)
+        throw ApiError{503,
+                       "full",
+                       all >= settings.jobs_max
+                           ? "the queue is full (" + std::to_string(settings.jobs_max) +
+                                 " jobs): submit again later"
+                           : "you have " + std::to_string(own) +
+                                 " jobs that have not ended, and more are not allowed: submit again later",
+                       "",
+                       {{"Retry-After", "60"}}};
+    if (daemon_.quota().bytes_of(uid) + static_cast<int64_t>(bytes) > settings.bytes_per_user_max)
+        throw ApiError{503,
+                       "full",
+                       "the scripts, environments and commands of your jobs that have not ended would be more than " +
+                           std::to_string(settings.bytes_per_user_max) + " bytes: submit again later",
+                       "",
+                       {{"Retry-After", "60"}}};
+}
+
+void Api::submit(Call &call)
+{
+    auto begin = std::chrono::steady_clock::now();
+    if (geteuid() != 0 && call.caller.uid != geteuid())
+        throw ApiError{403, "forbidden",
+                       "this elasticd runs as " + user_name(geteuid()) +
+                           " and can run jobs of that user only: "
+                           "start your own, or ask for one that runs as root"};
+    Launch launch;
+    std::string script, key;
+    JobSpec spec = read_spec(call, launch, script, key);
+    check_room(spec.uid, call.request.body.size());
+    LaunchRow row{0, spec.uid, write(launch), script, static_cast<int64_t>(call.request.body.size())};
+    std::string request = key.empty() ? daemon_.next_request_id() : "k" + std::to_string(spec.uid) + ":" + key;
+    daemon_.request(Submit{request, spec}, std::move(row),
+                    [this, responder = call.responder, begin](const Answer *answer, bool is_new) {
+                        daemon_.metrics().time_submit(
+                            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+                        answer_safely(responder, "/v1/jobs", [&] { submitted(responder, answer, is_new); });
+                    });
+}
+
+}  // namespace elastic::rm

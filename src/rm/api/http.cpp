@@ -1,0 +1,553 @@
+/* See http.h. */
+
+#include "api/http.h"
+
+#include <arpa/inet.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <set>
+
+#include "base/log.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr unsigned IDLE_S = 120;                        /* without a byte */
+constexpr int64_t RECEIVE_MAX_MS = 120 * 1000;          /* of a request, from the connection or the last answer on */
+constexpr int64_t SEND_MAX_MS = 600 * 1000;             /* of an answer */
+constexpr int64_t SWEEP_MS = 5000;
+constexpr int64_t ACCEPT_PAUSE_MS = 100;                /* when there is no descriptor left */
+constexpr size_t REFUSED_KEPT = 64;                     /* so that they can read why */
+constexpr int64_t REFUSED_KEPT_MS = 5000;
+constexpr size_t CONNECTION_MEMORY = 2 * HTTP_HEADER_MAX;
+constexpr int BACKLOG = 512;
+
+}  // namespace
+
+struct Responder::Exchange {
+    HttpServer::Impl *server = nullptr; /* null: the client or the server is gone */
+    MHD_Connection *connection = nullptr;
+    HttpRequest request;
+    std::optional<HttpResponse> response;
+    size_t received = 0, reserved = 0;
+    bool dispatched = false, suspended = false;
+};
+
+struct HttpServer::Impl {
+    using Exchange = Responder::Exchange;
+
+    /* Who connects: a user over the Unix socket, an address over TCP. */
+    struct Peer {
+        size_t connections = 0, body_bytes = 0;
+    };
+    struct Connection {
+        std::string peer;
+        int fd = -1;
+        int64_t late_at_ms = 0;         /* then it is ended; 0: it waits for us */
+    };
+
+    Loop &loop;
+    Admit admit;
+    Handler handler;
+    HttpLimits limits;
+    bool is_unix = false;
+    Descriptor listening;
+    MHD_Daemon *daemon = nullptr;
+    int epoll_fd = -1;
+    Loop::TimerId timer = 0;
+    std::set<std::shared_ptr<Exchange>> exchanges;
+    std::map<std::string, Peer> peers;
+    std::set<Connection *> connections;
+    std::deque<Descriptor> refused;
+    Loop::TimerId sweep_timer = 0, accept_timer = 0, refused_timer = 0;
+
+    Impl(Loop &loop_, Admit admit_, Handler handler_, const HttpLimits &limits_, bool is_unix_)
+        : loop(loop_), admit(std::move(admit_)), handler(std::move(handler_)), limits(limits_), is_unix(is_unix_)
+    {
+    }
+    ~Impl();
+    std::string start(Descriptor listening);
+    void accept_some();
+    void add(Descriptor socket, const sockaddr_storage &address, socklen_t length);
+    void refuse(Descriptor socket, int status, const char *message);
+    void opened(Connection *connection);
+    void closed(Connection *connection);
+    void sweep();
+    void release(Exchange &exchange);
+    MHD_Result let_in(const std::shared_ptr<Exchange> &exchange);
+    void run();
+    void run_soon();
+    void begin(Exchange &exchange, const char *url, const char *method);
+    MHD_Result finish(const std::shared_ptr<Exchange> &exchange);
+    MHD_Result send(Exchange &exchange);
+};
+
+namespace {
+
+using Impl = HttpServer::Impl;
+
+std::optional<uint32_t> uid_of(int socket)
+{
+    ucred peer = {};
+    socklen_t length = sizeof peer;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+        return std::nullopt;
+    return peer.uid;
+}
+
+/* Of IPv6 the network: a host has as many addresses in it as it likes. */
+std::string peer_of(int socket, const sockaddr_storage &address)
+{
+    if (address.ss_family == AF_INET)
+        return std::string(reinterpret_cast<const char *>(&reinterpret_cast<const sockaddr_in &>(address).sin_addr), 4);
+    if (address.ss_family == AF_INET6)
+        return std::string(reinterpret_cast<const char *>(&reinterpret_cast<const sockaddr_in6 &>(address).sin6_addr),
+                           8);
+    auto uid = uid_of(socket);
+    return "uid " + std::to_string(uid ? *uid : UINT32_MAX);
+}
+
+Impl::Connection *connection_of(MHD_Connection *connection)
+{
+    const MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? static_cast<Impl::Connection *>(info->socket_context) : nullptr;
+}
+
+void give_time(MHD_Connection *connection, int64_t for_ms)
+{
+    if (Impl::Connection *entry = connection_of(connection))
+        entry->late_at_ms = for_ms ? monotonic_ms() + for_ms : 0;
+}
+
+std::string header(MHD_Connection *connection, const char *name)
+{
+    const char *value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+    return value ? value : "";
+}
+
+MHD_Result take_argument(void *context, MHD_ValueKind, const char *name, const char *value)
+{
+    static_cast<HttpRequest *>(context)->query[name] = value ? value : "";
+    return MHD_YES;
+}
+
+MHD_Result on_request(void *context, MHD_Connection *connection, const char *url, const char *method, const char *,
+                      const char *data, size_t *bytes, void **request_context)
+{
+    auto *impl = static_cast<Impl *>(context);
+    if (!*request_context) {
+        auto exchange = std::make_shared<Impl::Exchange>();
+        exchange->server = impl;
+        exchange->connection = connection;
+        impl->begin(*exchange, url, method);
+        *request_context = new std::shared_ptr<Impl::Exchange>(exchange);
+        impl->exchanges.insert(exchange);
+        return impl->let_in(exchange);
+    }
+    auto &exchange = *static_cast<std::shared_ptr<Impl::Exchange> *>(*request_context);
+    if (*bytes > 0) {
+        exchange->received += *bytes;
+        if (exchange->received > 4 * HTTP_BODY_MAX)
+            return MHD_NO;      /* no sense in answering who does not stop */
+        if (exchange->received <= HTTP_BODY_MAX)
+            exchange->request.body.append(data, *bytes);
+        *bytes = 0;
+        return MHD_YES;
+    }
+    return impl->finish(exchange);
+}
+
+void on_end(void *context, MHD_Connection *, void **request_context, MHD_RequestTerminationCode)
+{
+    auto *held = static_cast<std::shared_ptr<Impl::Exchange> *>(*request_context);
+    if (!held)
+        return;
+    static_cast<Impl *>(context)->release(**held);
+    give_time((*held)->connection, RECEIVE_MAX_MS);     /* for the next request */
+    (*held)->server = nullptr;
+    (*held)->connection = nullptr;
+    static_cast<Impl *>(context)->exchanges.erase(*held);
+    delete held;
+    *request_context = nullptr;
+}
+
+void on_connection(void *context, MHD_Connection *connection, void **socket_context,
+                   MHD_ConnectionNotificationCode code)
+{
+    auto *impl = static_cast<Impl *>(context);
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        const MHD_ConnectionInfo *address = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        sockaddr_storage known = {};
+        if (address && address->client_addr)
+            memcpy(&known, address->client_addr,
+                   address->client_addr->sa_family == AF_INET6   ? sizeof(sockaddr_in6)
+                   : address->client_addr->sa_family == AF_INET ? sizeof(sockaddr_in)
+                                                                : sizeof(sa_family_t));
+        int fd = info ? info->connect_fd : -1;
+        auto *entry = new Impl::Connection{peer_of(fd, known), fd, monotonic_ms() + RECEIVE_MAX_MS};
+        *socket_context = entry;
+        impl->opened(entry);
+    } else if (*socket_context) {
+        impl->closed(static_cast<Impl::Connection *>(*socket_context));
+        *socket_context = nullptr;
+    }
+}
+
+void on_log(void *, const char *format, va_list arguments)
+{
+    char text[512];
+    vsnprintf(text, sizeof text, format, arguments);
+    log_line(LogLevel::DEBUG, "http", {{"text", text}});
+}
+
+}  // namespace
+
+HttpServer::Impl::~Impl()
+{
+    for (const auto &exchange : std::set(exchanges)) {
+        exchange->server = nullptr;
+        if (exchange->suspended) {
+            exchange->suspended = false;
+            exchange->response = HttpResponse{503, "application/json",
+                R"({"error":{"code":"storage","message":"elasticd is stopping: try again in a moment"}})"};
+            MHD_resume_connection(exchange->connection);
+        }
+    }
+    for (Loop::TimerId each : {timer, sweep_timer, accept_timer, refused_timer})
+        loop.cancel(each);
+    if (listening.is_open())
+        loop.forget(listening.get());
+    if (epoll_fd >= 0)
+        loop.forget(epoll_fd);
+    if (daemon) {
+        MHD_run(daemon);
+        MHD_stop_daemon(daemon);
+    }
+}
+
+std::string HttpServer::Impl::start(Descriptor socket)
+{
+    daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, nullptr, nullptr,
+        on_request, this, MHD_OPTION_EXTERNAL_LOGGER, on_log, nullptr,
+        MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(limits.connections + 2 * HTTP_ROOT_RESERVE),
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
+        MHD_OPTION_NOTIFY_COMPLETED, on_end, this, MHD_OPTION_NOTIFY_CONNECTION, on_connection, this, MHD_OPTION_END);
+    if (!daemon)
+        return "cannot start the HTTP server";
+    const MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    if (!info)
+        return "the HTTP server has no epoll descriptor";
+    epoll_fd = info->epoll_fd;
+    loop.watch(epoll_fd, EPOLLIN, [this](uint32_t) { run(); });
+    listening = std::move(socket);
+    loop.watch(listening.get(), EPOLLIN, [this](uint32_t) { accept_some(); });
+    sweep();
+    run_soon();
+    return "";
+}
+
+/* ---- connections ------------------------------------------------------------------------------------ */
+
+void HttpServer::Impl::accept_some()
+{
+    constexpr int AT_ONCE = 16;
+    for (int i = 0; i < AT_ONCE; i++) {
+        sockaddr_storage address = {};
+        socklen_t length = sizeof address;
+        Descriptor socket(accept4(listening.get(), reinterpret_cast<sockaddr *>(&address), &length,
+                                  SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (socket.is_open()) {
+            add(std::move(socket), address, length);
+            continue;
+        }
+        if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED && !accept_timer) {
+            loop.change(listening.get(), 0);
+            accept_timer = loop.after(ACCEPT_PAUSE_MS, [this] {
+                accept_timer = 0;
+                loop.change(listening.get(), EPOLLIN);
+            });
+        }
+        break;
+    }
+    run_soon();
+}
+
+void HttpServer::Impl::add(Descriptor socket, const sockaddr_storage &address, socklen_t length)
+{
+    bool is_root = is_unix && uid_of(socket.get()) == 0u;
+    auto peer = peers.find(peer_of(socket.get(), address));
+    if (peer != peers.end() && peer->second.connections >= limits.connections_of_peer)
+        return refuse(std::move(socket), 429, "you have too many open connections: close some");
+    if (connections.size() >= limits.connections + (is_root ? HTTP_ROOT_RESERVE : 0))
+        return refuse(std::move(socket), 503, "elasticd has too many open connections: try again in a moment");
+    MHD_add_connection(daemon, socket.release(), reinterpret_cast<const sockaddr *>(&address), length);
+}
+
+/* Kept for a moment: a socket that is closed before its client has written loses the answer. */
+void HttpServer::Impl::refuse(Descriptor socket, int status, const char *message)
+{
+    bool is_full = status == 503;
+    char body[256], text[512];
+    int length = snprintf(body, sizeof body, "{\"error\":{\"code\":\"%s\",\"message\":\"%s\"}}\n",
+                          is_full ? "full" : "rate", message);
+    length = snprintf(text, sizeof text,
+                      "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close\r\n"
+                      "Content-Length: %d\r\n\r\n%s",
+                      status, is_full ? "Service Unavailable" : "Too Many Requests", length, body);
+    ::send(socket.get(), text, static_cast<size_t>(length), MSG_NOSIGNAL | MSG_DONTWAIT);
+    shutdown(socket.get(), SHUT_WR);
+    refused.push_back(std::move(socket));
+    if (refused.size() > REFUSED_KEPT)
+        refused.pop_front();
+    if (!refused_timer)
+        refused_timer = loop.after(REFUSED_KEPT_MS, [this] {
+            refused_timer = 0;
+            refused.clear();
+        });
+}
+
+void HttpServer::Impl::opened(Connection *connection)
+{
+    connections.insert(connection);
+    peers[connection->peer].connections++;
+}
+
+void HttpServer::Impl::closed(Connection *connection)
+{
+    auto peer = peers.find(connection->peer);
+    if (--peer->second.connections == 0)
+        peers.erase(peer);
+    connections.erase(connection);
+    delete connection;
+}
+
+/* Who is too slow finds the connection ended; libmicrohttpd notices it and does the rest. */
+void HttpServer::Impl::sweep()
+{
+    int64_t now_ms = monotonic_ms();
+    for (const Connection *each : connections)
+        if (each->late_at_ms && now_ms >= each->late_at_ms)
+            shutdown(each->fd, SHUT_RDWR);
+    sweep_timer = loop.after(SWEEP_MS, [this] { sweep(); });
+}
+
+/* Does what can be done now, and looks when to come again. */
+void HttpServer::Impl::run()
+{
+    MHD_run(daemon);
+    MHD_UNSIGNED_LONG_LONG wait_ms = 0;
+    if (timer)
+        loop.cancel(timer);
+    timer = 0;
+    if (MHD_get_timeout(daemon, &wait_ms) == MHD_YES)
+        timer = loop.after(static_cast<int64_t>(std::min<unsigned long long>(wait_ms, 60000)), [this] {
+            timer = 0;
+            run();
+        });
+}
+
+void HttpServer::Impl::run_soon()
+{
+    if (timer)
+        loop.cancel(timer);
+    timer = loop.after(0, [this] {
+        timer = 0;
+        run();
+    });
+}
+
+void HttpServer::Impl::begin(Exchange &exchange, const char *url, const char *method)
+{
+    HttpRequest &request = exchange.request;
+    request.method = method;
+    request.path = url;
+    request.authorization = header(exchange.connection, "Authorization");
+    request.origin = header(exchange.connection, "Origin");
+    request.host = header(exchange.connection, "Host");
+    const MHD_ConnectionInfo *info = MHD_get_connection_info(exchange.connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (is_unix && info)
+        request.peer_uid = uid_of(info->connect_fd);
+    MHD_get_connection_values(exchange.connection, MHD_GET_ARGUMENT_KIND, take_argument, &request);
+}
+
+/* The headers are there: is the rest to be read? */
+MHD_Result HttpServer::Impl::let_in(const std::shared_ptr<Exchange> &exchange)
+{
+    std::string length = header(exchange->connection, "Content-Length");
+    bool is_chunked = !header(exchange->connection, "Transfer-Encoding").empty();
+    uint64_t bytes = strtoull(length.c_str(), nullptr, 10);     /* libmicrohttpd has refused what is no number */
+    /* Somewhat too much is read and thrown away, so that the client hears why it is refused. */
+    exchange->request.too_large = bytes > 4 * HTTP_BODY_MAX;
+    exchange->response = admit(exchange->request);
+    Connection *connection = connection_of(exchange->connection);
+    if (!exchange->response && connection) {
+        Peer &peer = peers[connection->peer];
+        exchange->reserved = is_chunked ? HTTP_BODY_MAX : std::min<uint64_t>(bytes, HTTP_BODY_MAX);
+        peer.body_bytes += exchange->reserved;
+        if (peer.body_bytes > HTTP_PEER_BODIES_MAX)
+            exchange->response = HttpResponse{
+                429, "application/json",
+                R"({"error":{"code":"rate","message":"you are sending too much at once: send one after the other"}})",
+                {{"Retry-After", "1"}}};
+    }
+    if (!exchange->response)
+        return MHD_YES;
+    exchange->dispatched = true;
+    return send(*exchange);
+}
+
+void HttpServer::Impl::release(Exchange &exchange)
+{
+    Connection *connection = connection_of(exchange.connection);
+    auto peer = connection ? peers.find(connection->peer) : peers.end();
+    if (peer != peers.end())
+        peer->second.body_bytes -= std::exchange(exchange.reserved, 0);
+}
+
+/* The request is complete, or the answer to it is there. */
+MHD_Result HttpServer::Impl::finish(const std::shared_ptr<Exchange> &exchange)
+{
+    if (!exchange->dispatched) {
+        exchange->dispatched = true;
+        give_time(exchange->connection, 0);
+        exchange->request.too_large = exchange->received > HTTP_BODY_MAX;
+        HttpRequest request = std::move(exchange->request);
+        handler(request, Responder(exchange));
+    }
+    if (exchange->response)
+        return send(*exchange);
+    exchange->suspended = true;
+    MHD_suspend_connection(exchange->connection);
+    return MHD_YES;
+}
+
+MHD_Result HttpServer::Impl::send(Exchange &exchange)
+{
+    const HttpResponse &answer = *exchange.response;
+    give_time(exchange.connection, SEND_MAX_MS);
+    MHD_Response *response = MHD_create_response_from_buffer(
+        answer.body.size(), const_cast<char *>(answer.body.data()), MHD_RESPMEM_MUST_COPY);
+    if (!response)
+        return MHD_NO;
+    MHD_add_response_header(response, "Content-Type", answer.type.c_str());
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    for (const auto &[name, value] : answer.headers)
+        MHD_add_response_header(response, name.c_str(), value.c_str());
+    MHD_Result result = MHD_queue_response(exchange.connection, static_cast<unsigned>(answer.status), response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+void Responder::operator()(HttpResponse response) const
+{
+    if (!exchange_ || !exchange_->server || exchange_->response)
+        return;
+    exchange_->response = std::move(response);
+    if (!exchange_->suspended)
+        return;
+    exchange_->suspended = false;
+    MHD_resume_connection(exchange_->connection);
+    exchange_->server->run_soon();
+}
+
+HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpServer::~HttpServer() = default;
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(Loop &loop, Descriptor listening, bool is_unix,
+                                                      const HttpLimits &limits, Admit admit, Handler handler)
+{
+    auto impl = std::make_unique<Impl>(loop, std::move(admit), std::move(handler), limits, is_unix);
+    std::string error = impl->start(std::move(listening));
+    if (!error.empty())
+        return Error{error};
+    return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+size_t HttpServer::connections() const
+{
+    return impl_->connections.size();
+}
+
+/* ---- listening ------------------------------------------------------------------------------------- */
+
+namespace {
+
+std::string prepare_folder(const std::string &folder)
+{
+    bool root = geteuid() == 0;
+    if (mkdir(folder.c_str(), root ? 0755 : 0700) != 0 && errno != EEXIST)
+        return "cannot make " + folder + ": " + strerror(errno);
+    struct stat status = {};
+    if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid() ||
+        (status.st_mode & 022) != 0)
+        return folder + " is not a directory of this user that nobody else may write: "
+               "remove it, or set listen.socket to another place";
+    return "";
+}
+
+bool somebody_listens(const sockaddr_un &address)
+{
+    Descriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    return connect(probe.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0 || errno == EAGAIN;
+}
+
+}  // namespace
+
+Result<Descriptor> listen_unix(const std::string &path, unsigned mode)
+{
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path)
+        return Error{path + " is too long for a socket: set listen.socket to a shorter one"};
+    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+    std::string error = prepare_folder(std::filesystem::path(path).parent_path());
+    if (!error.empty())
+        return Error{error};
+    if (somebody_listens(address))
+        return Error{"another elasticd listens on " + path + ": stop that one, or set listen.socket to another path"};
+    unlink(path.c_str());
+    Descriptor listening(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!listening.is_open() ||
+        bind(listening.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) != 0 ||
+        chmod(path.c_str(), mode) != 0 || listen(listening.get(), BACKLOG) != 0)
+        return Error{"cannot listen on " + path + ": " + strerror(errno)};
+    return listening;
+}
+
+Result<Descriptor> listen_tcp(const std::string &address_and_port)
+{
+    size_t colon = address_and_port.rfind(':');
+    std::string host = address_and_port.substr(0, colon), port = address_and_port.substr(colon + 1);
+    if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+        host = host.substr(1, host.size() - 2);
+    addrinfo hints = {}, *found = nullptr;
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_PASSIVE;
+    int code = getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found);
+    if (code != 0)
+        return Error{"listen.tcp " + address_and_port + ": " + gai_strerror(code)};
+    std::unique_ptr<addrinfo, void (*)(addrinfo *)> list(found, freeaddrinfo);
+    Descriptor listening(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    int on = 1;
+    setsockopt(listening.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (!listening.is_open() || bind(listening.get(), found->ai_addr, found->ai_addrlen) != 0 ||
+        listen(listening.get(), BACKLOG) != 0)
+        return Error{"cannot listen on " + address_and_port + ": " + strerror(errno)};
+    return listening;
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,101 @@
+/*
+ * An HTTP/1.1 server on one listening socket, driven by the daemon's loop (libmicrohttpd does the
+ * protocol, without threads of its own).  What requests mean is the handler's business.
+ *
+ * The handler gets each complete request once, and a Responder, which it calls once, at once or later:
+ * while an answer waits for the store, or for something to happen, the connection sleeps.  An answer to a
+ * client that has gone meanwhile is dropped.
+ *
+ * Who asks is looked at before the body is read: `admit` gets each request when its headers are complete, and may
+ * answer instead of the handler; then the rest is never read.
+ *
+ * Bounds: HTTP_BODY_MAX bytes of body, HTTP_PEER_BODIES_MAX of all bodies of a peer that are under way,
+ * HTTP_HEADER_MAX of request line and headers; connections as given, of all and of each peer (a user, or an address),
+ * from the moment of connecting; root has some more in reserve.  Times (http.cpp) for a request to come in and for an
+ * answer to go out, however slow the client is.
+ * Owner of the server and its connections; the listening descriptor is its own.  One thread.
+ */
+
+#ifndef ELASTIC_RM_HTTP_H_INCLUDED
+#define ELASTIC_RM_HTTP_H_INCLUDED
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/descriptor.h"
+#include "base/loop.h"
+#include "result.h"
+
+namespace elastic::rm {
+
+constexpr size_t HTTP_BODY_MAX = 6 * 1024 * 1024;
+constexpr size_t HTTP_PEER_BODIES_MAX = 32 * 1024 * 1024;
+constexpr size_t HTTP_HEADER_MAX = 32 * 1024;
+constexpr size_t HTTP_ROOT_RESERVE = 16;
+
+struct HttpRequest {
+    std::string method, path;           /* decoded, without the query */
+    std::map<std::string, std::string> query;
+    std::string body;
+    std::string authorization, origin, host;
+    std::optional<uint32_t> peer_uid;   /* who is on the other side of a Unix socket */
+    bool too_large = false;             /* the body was longer and is not here */
+};
+
+struct HttpResponse {
+    int status = 200;
+    std::string type = "application/json";
+    std::string body;
+    std::map<std::string, std::string> headers = {};
+};
+
+struct HttpLimits {
+    size_t connections = 512, connections_of_peer = 64;
+};
+
+class HttpServer;
+
+class Responder {
+  public:
+    Responder() = default;      /* to nobody */
+    void operator()(HttpResponse response) const;
+
+  private:
+    friend class HttpServer;
+    struct Exchange;
+    explicit Responder(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
+    std::shared_ptr<Exchange> exchange_;
+};
+
+class HttpServer {
+  public:
+    using Handler = std::function<void(const HttpRequest &, Responder)>;
+    using Admit = std::function<std::optional<HttpResponse>(const HttpRequest &)>;      /* the body is not there yet */
+
+    static Result<std::unique_ptr<HttpServer>> start(Loop &loop, Descriptor listening, bool is_unix,
+                                                     const HttpLimits &limits, Admit admit, Handler handler);
+    ~HttpServer();
+    HttpServer(const HttpServer &) = delete;
+    HttpServer &operator=(const HttpServer &) = delete;
+
+    size_t connections() const;
+
+    struct Impl;
+
+  private:
+    explicit HttpServer(std::unique_ptr<Impl> impl);
+    friend class Responder;
+    std::unique_ptr<Impl> impl_;
+};
+
+/* Listening sockets.  Of the Unix socket the folder is made; a socket that nobody listens on is replaced, one
+ * with a living daemon behind it is an error. */
+Result<Descriptor> listen_unix(const std::string &path, unsigned mode);
+Result<Descriptor> listen_tcp(const std::string &address_and_port);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_HTTP_H_INCLUDED */

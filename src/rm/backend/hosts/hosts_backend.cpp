@@ -1,0 +1,306 @@
+/* See hosts_backend.h. */
+
+#include "backend/hosts/hosts_backend.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "base/log.h"
+#include "base/words.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr int64_t RETRY_MS = 5000;              /* at most, after a look that failed */
+constexpr int64_t SUSPECT_AFTER_MS = 2000;
+constexpr int64_t HURRY_PAUSE_MS = 1000;        /* after the last look, however many steps fail */
+constexpr int64_t CLOCK_TOLERANCE_S = 5;
+constexpr size_t FILE_BYTES_MAX = 16 * 1024 * 1024;
+
+Result<std::string> read_text(const std::string &path)
+{
+    std::ifstream file(path, std::ios::binary);
+    std::string text(FILE_BYTES_MAX + 1, '\0');
+    if (file.is_open())
+        file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (!file.is_open() || file.bad())
+        return Error{"cannot read the list of hosts " + path + " (backend.hosts_file): " + strerror(errno)};
+    text.resize(static_cast<size_t>(file.gcount()));
+    if (text.size() > FILE_BYTES_MAX)
+        return Error{path + " is longer than 16 MiB: that is no list of hosts"};
+    return text;
+}
+
+/* Options for looks and for mpiexec alike: nobody is there to answer a question. */
+std::vector<std::string> ssh_options(const Settings &settings)
+{
+    std::vector<std::string> options;
+    if (!settings.ssh_config.empty())
+        options = {"-F", settings.ssh_config};
+    int64_t seconds = std::max<int64_t>(settings.check_timeout_ms / 1000, 1);
+    options.insert(options.end(), {"-o", "BatchMode=yes", "-o", "ConnectTimeout=" + std::to_string(seconds)});
+    return options;
+}
+
+}  // namespace
+
+Result<ListedNodes> hosts_of(const Settings &settings)
+{
+    auto listed = parse_hosts(settings.hosts);
+    if (!listed)
+        return Error{"backend.hosts: " + listed.error()};
+    ListedNodes hosts = listed.value();
+    if (!settings.hosts_file.empty()) {
+        auto text = read_text(settings.hosts_file);
+        auto more =
+            text ? parse_hosts_file(text.value(), settings.hosts_file) : Result<ListedNodes>(Error{text.error()});
+        if (!more)
+            return Error{more.error()};
+        for (ListedNode &host : more.value()) {
+            for (const ListedNode &known : listed.value())
+                if (known.name == host.name)
+                    return Error{host.name + " is in backend.hosts and in " + settings.hosts_file};
+            hosts.push_back(std::move(host));
+        }
+    }
+    if (hosts.empty())
+        return Error{
+            "backend.kind is \"hosts\" and no host is named: give backend.hosts = [\"NAME\", \"NAME:CORES\"] or "
+            "backend.hosts_file"};
+    return hosts;
+}
+
+HostsBackend::HostsBackend(const Settings &settings, Loop &loop) : settings_(settings), loop_(loop) {}
+
+HostsBackend::~HostsBackend()
+{
+    for (auto &[name, host] : hosts_) {
+        loop_.cancel(host.timer);
+        loop_.cancel(host.slow_timer);
+    }
+}
+
+std::string HostsBackend::read_hosts()
+{
+    auto listed = hosts_of(settings_);
+    if (!listed)
+        return listed.error();
+    for (const ListedNode &each : listed.value()) {
+        Host &host = hosts_[each.name];
+        host.name = each.name;
+        host.cores = each.cores;
+        host.cores_known = each.cores > 0;
+    }
+    return "";
+}
+
+std::string HostsBackend::start(const State &known, Tell tell)
+{
+    state_ = &known;
+    tell_ = std::move(tell);
+    std::string error = read_hosts();
+    if (!error.empty())
+        return error;
+    files_ = installed_files(settings_.mpiexec);
+    script_ = probe_script(files_);
+    for (const auto &[name, node] : known.nodes)
+        if (!hosts_.contains(name) && !node.removed)
+            tell_(NodeRemoved{name});
+    for (auto &[name, host] : hosts_) {
+        const Node *before = node(host);
+        host.cores_known = host.cores_known || (before && before->up);
+        if (!before || before->removed)
+            tell_(NodeDown{name, "host " + name + " has not been looked at yet", host.cores});
+        look_soon(host);
+    }
+    return "";
+}
+
+bool HostsBackend::capacity_known() const
+{
+    return std::all_of(hosts_.begin(), hosts_.end(), [](const auto &entry) { return entry.second.cores_known; });
+}
+
+std::vector<std::string> HostsBackend::launcher_options() const
+{
+    return {"-launcher", "ssh"};
+}
+
+std::vector<std::string> HostsBackend::launcher_environment() const
+{
+    std::vector<std::string> variables = {"HYDRA_LAUNCHER=ssh",
+                                          "HYDRA_LAUNCHER_EXTRA_ARGS=" + join_words(ssh_options(settings_))};
+    if (settings_.ssh != "ssh")
+        variables.push_back("HYDRA_LAUNCHER_EXEC=" + settings_.ssh);
+    return variables;
+}
+
+/* ---- when ------------------------------------------------------------------------------------------------ */
+
+void HostsBackend::look_at(const std::string &name)
+{
+    auto found = hosts_.find(name);
+    if (found == hosts_.end())
+        return;
+    look_soon(found->second);
+}
+
+void HostsBackend::step_failed_on(const std::vector<std::string> &nodes)
+{
+    for (const std::string &name : nodes) {
+        auto found = hosts_.find(name);
+        if (found == hosts_.end())
+            continue;
+        Host &host = found->second;
+        if (host.hurry)
+            continue;
+        host.hurry = true;
+        loop_.cancel(host.timer);
+        host.timer = loop_.after(host.looked_ms + HURRY_PAUSE_MS - monotonic_ms(), [this, kept = &host] {
+            kept->timer = 0;
+            look_soon(*kept);
+        });
+    }
+}
+
+/* As soon as others have been: one that is under way counts. */
+void HostsBackend::look_soon(Host &host)
+{
+    loop_.cancel(host.timer);
+    host.timer = 0;
+    if (host.hurry && !host.slow_timer)
+        host.slow_timer = loop_.after(SUSPECT_AFTER_MS, [this, kept = &host] {
+            kept->slow_timer = 0;
+            suspect(*kept, "host " + kept->name +
+                               " is being looked at, because a step failed there, and does not answer yet");
+        });
+    if (host.waits || host.look)
+        return;
+    host.waits = true;
+    if (host.hurry)
+        queue_.push_front(&host);
+    else
+        queue_.push_back(&host);
+    look_next();
+}
+
+void HostsBackend::look_next()
+{
+    while (!queue_.empty() && looks_ < settings_.checks_at_once) {
+        Host &host = *queue_.front();
+        queue_.pop_front();
+        host.waits = false;
+        look(host);
+    }
+}
+
+std::vector<std::string> HostsBackend::ssh_words() const
+{
+    std::vector<std::string> words = ssh_options(settings_);
+    words.insert(words.begin(), settings_.ssh);
+    return words;
+}
+
+void HostsBackend::look(Host &host)
+{
+    CommandSpec spec;
+    spec.words = ssh_words();
+    spec.words.insert(spec.words.end(), {"-x", "-T", host.name, "/bin/sh", "-s"});
+    spec.input = script_;
+    /* So that ssh itself can say that it could not connect (ConnectTimeout): a host that only is slow is not lost. */
+    spec.limit_ms = 2 * settings_.check_timeout_ms;
+    host.asked_ms = unix_ms();
+    looks_++;
+    host.look = std::make_unique<Command>(loop_, std::move(spec),
+                                          [this, kept = &host](const CommandEnd &end) { looked(*kept, end); });
+}
+
+int64_t HostsBackend::pause_ms(const Host &host) const
+{
+    const Node *known = node(host);
+    bool sure = host.failures == 0 || (known && !known->up);
+    return sure ? settings_.check_interval_ms : std::min(settings_.check_interval_ms, RETRY_MS);
+}
+
+/* ---- what has been seen ------------------------------------------------------------------------------------ */
+
+void HostsBackend::looked(Host &host, const CommandEnd &end)
+{
+    host.look.reset();
+    host.looked_ms = monotonic_ms();
+    looks_--;
+    loop_.cancel(host.slow_timer);
+    host.slow_timer = 0;
+    std::string by_hand = join_words(ssh_words()) + " " + host.name;
+    HostLook seen = judge(host.name, end, files_, host.asked_ms, unix_ms(), by_hand);
+    if (seen.health == HostHealth::WELL)
+        well(host, seen);
+    else
+        ill(host, seen);
+    host.hurry = false;
+    loop_.cancel(host.timer);   /* a step may have failed during the look: that counts for it */
+    host.timer = loop_.after(pause_ms(host), [this, kept = &host] {
+        kept->timer = 0;
+        look_soon(*kept);
+    });
+    look_next();
+}
+
+void HostsBackend::well(Host &host, const HostLook &look)
+{
+    host.failures = 0;
+    host.cores_known = true;
+    check_clock(host, look.clock_ahead_s);
+    const Node *known = node(host);
+    int cores = host.cores > 0 ? host.cores : look.cores;
+    if (known && known->used > 0)
+        cores = known->cores;           /* another number counts when it is empty */
+    bool is_new = !known || !known->up || known->removed || !known->trouble.empty() || known->cores != cores;
+    if (is_new)
+        tell_(NodeUp{host.name, cores});
+}
+
+void HostsBackend::ill(Host &host, const HostLook &look)
+{
+    host.failures++;
+    log_line(LogLevel::DEBUG, "a look at a host failed",
+             {{"host", host.name}, {"failures", host.failures}, {"reason", look.reason}});
+    const Node *known = node(host);
+    if (!known || !known->up)
+        return down(host, look.reason);
+    bool sure = look.health == HostHealth::UNFIT || host.failures >= 2 || host.hurry;
+    bool gone = look.health == HostHealth::NO_ANSWER && host.failures >= settings_.check_failures;
+    if (gone || (sure && known->used == 0))
+        down(host, look.reason);
+    else if (sure)
+        suspect(host, look.reason);
+}
+
+void HostsBackend::down(const Host &host, const std::string &reason)
+{
+    const Node *known = node(host);
+    if (!known || known->up || known->reason != reason)
+        tell_(NodeDown{host.name, reason, host.cores});
+}
+
+void HostsBackend::suspect(const Host &host, const std::string &reason)
+{
+    const Node *known = node(host);
+    if (known && known->up && known->trouble != reason)
+        tell_(NodeSuspect{host.name, reason});
+}
+
+/* Nothing of ours depends on the clocks of hosts; their users' programs may. */
+void HostsBackend::check_clock(Host &host, int64_t ahead_s)
+{
+    bool wrong = std::abs(ahead_s) > CLOCK_TOLERANCE_S;
+    if (wrong && !host.clock_told)
+        log_line(LogLevel::WARNING, "the clock of a host differs from the one here: set them by NTP",
+                 {{"host", host.name}, {"seconds_ahead", ahead_s}});
+    host.clock_told = wrong;
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,36 @@
+/*
+ * Whether the Slurm job that a nested elasticd lives in is still there: asks squeue now and then, and tells once when
+ * it is over.  A Slurm that does not answer is no end.  On the daemon's loop.
+ */
+
+#ifndef ELASTIC_RM_ALLOCATION_WATCH_H_INCLUDED
+#define ELASTIC_RM_ALLOCATION_WATCH_H_INCLUDED
+
+#include "base/command.h"
+
+namespace elastic::rm {
+
+class AllocationWatch {
+  public:
+    using Over = std::function<void(const std::string &reason)>;
+
+    AllocationWatch(Loop &loop, std::string slurm_job, Over over);
+    ~AllocationWatch();
+
+    /* What squeue's end says of the job: why it is over, or empty. */
+    static std::string judge(const std::string &job, const CommandEnd &end);
+
+  private:
+    void ask();
+    void answered(const CommandEnd &end);
+
+    Loop &loop_;
+    std::string job_;
+    Over over_;
+    std::unique_ptr<Command> squeue_;
+    Loop::TimerId timer_ = 0;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_ALLOCATION_WATCH_H_INCLUDED */

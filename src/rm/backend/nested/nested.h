@@ -1,0 +1,36 @@
+/*
+ * `elasticd --nested`: the settings of an elasticd that manages just the nodes of one allocation, for the user whose
+ * allocation it is.  The nodes come from the environment (Slurm, PBS, LSF) or a file; state and socket are in a
+ * folder of the allocation's own, which `elastic` finds without being told; processes start the way the batch system
+ * wants it: srun under Slurm, blaunch under LSF, ssh otherwise.
+ *
+ * Pure but for reading the node file and getenv(), which the caller may replace.
+ */
+
+#ifndef ELASTIC_RM_NESTED_H_INCLUDED
+#define ELASTIC_RM_NESTED_H_INCLUDED
+
+#include "backend/nested/allocation.h"
+#include "backend/node_list.h"
+#include "daemon/config.h"
+
+namespace elastic::rm {
+
+/* Where processes run, and how they get there. */
+struct NestedNodes {
+    std::string name;                   /* Allocation::short_name(), or of the file */
+    std::string source;                 /* for people: "Slurm job 12" */
+    std::string launcher;               /* of mpiexec: slurm, lsf or ssh */
+    std::string slurm_job;              /* empty: not Slurm's */
+    ListedNodes nodes;                  /* each with its cores */
+};
+
+/* `file`: empty, or the list to be used instead of the batch system's. */
+Result<NestedNodes> nested_nodes(const std::string &file, const Variables &variable = environment_variable);
+
+/* What a nested elasticd does differently. */
+void set_nested(Settings &settings, const NestedNodes &nodes);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_NESTED_H_INCLUDED */

@@ -1,0 +1,312 @@
+/* See slurm_backend.h: how Slurm is, looking, answers. */
+
+#include "backend/slurm/slurm_backend.h"
+
+#include <unistd.h>
+
+#include <random>
+#include <sstream>
+
+#include "backend/slurm/slurm_launch.h"
+#include "base/log.h"
+#include "step/step_spec.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr const char *CLUSTER_FILE = "slurm_id";
+constexpr int64_t RETRY_FIRST_MS = 500, RETRY_MAX_MS = 10000;
+constexpr int64_t RELEASE_LOOK_MS = 200;
+
+/* Tells our Slurm jobs from those of another elasticd; made once, kept as long as the store. */
+Result<std::string> read_cluster_id(const std::string &folder)
+{
+    auto kept = read_file(folder, CLUSTER_FILE);
+    if (!kept)
+        return Error{kept.error()};
+    if (kept.value() && kept.value()->size() == 16)
+        return *kept.value();
+    std::random_device random;
+    char text[17];
+    snprintf(text, sizeof text, "%08x%08x", random(), random());
+    std::string error = write_file(folder, CLUSTER_FILE, text);
+    if (!error.empty())
+        return Error{error};
+    return std::string(text);
+}
+
+}  // namespace
+
+SlurmBackend::SlurmBackend(const Settings &settings, Loop &loop)
+    : settings_(settings), loop_(loop), client_(loop),
+      demand_(settings.slurm_yield_priority, settings.slurm_yield_patience_ms),
+      options_{settings.slurm_partition, settings.slurm_account, settings.slurm_qos, settings.slurm_options}
+{
+}
+
+SlurmBackend::~SlurmBackend()
+{
+    loop_.cancel(look_timer_);
+}
+
+std::string SlurmBackend::start(const State &known, Tell tell)
+{
+    state_ = &known;
+    tell_ = std::move(tell);
+    launcher_ = settings_.stepd.substr(0, settings_.stepd.rfind('/') + 1) + "elastic-srun";
+    if (access(launcher_.c_str(), X_OK) != 0)
+        return launcher_ + " cannot be run, which starts processes through Slurm: it is installed beside elastic-stepd";
+    auto id = read_cluster_id(settings_.state_dir);
+    if (!id)
+        return id.error();
+    cluster_ = id.value();
+    ask_configuration();
+    return "";
+}
+
+/* ---- how Slurm is ---------------------------------------------------------------------------------------- */
+
+void SlurmBackend::ask_configuration()
+{
+    client_.run(config_command(), 0, [this](const SlurmAnswer &answer) {
+        if (!answer.good()) {
+            no_answer(answer.problem);
+            look_timer_ = loop_.after(retry_ms_, [this] { ask_configuration(); });
+            return;
+        }
+        answers();
+        read_configuration(parse_config(answer.output));
+        ask_partition();
+    });
+}
+
+/* Merging needs Slurm's leave; and without accounting Slurm takes no nodes back from a job that has been merged. */
+void SlurmBackend::read_configuration(const std::map<std::string, std::string> &values)
+{
+    auto value = [&](const char *name) {
+        auto found = values.find(name);
+        return found == values.end() ? std::string() : found->second;
+    };
+    bool permitted = has_word(value("SchedulerParameters"), "permit_job_expansion");
+    std::string accounting = value("AccountingStorageType");
+    bool accounted = !accounting.empty() && accounting != "accounting_storage/none";
+    if (settings_.slurm_resize != "auto")
+        use(settings_.slurm_resize == "merge" ? Resize::MERGE : Resize::SET, "slurm.resize in the configuration");
+    else if (!permitted)
+        use(Resize::SET, "SchedulerParameters of Slurm has no permit_job_expansion");
+    else if (!accounted)
+        use(Resize::SET, "Slurm has no accounting, and without it takes no nodes back from a merged job");
+    else
+        use(Resize::MERGE, "Slurm permits it");
+}
+
+void SlurmBackend::use(Resize resize, const std::string &why)
+{
+    if (resize_ == resize)
+        return;
+    resize_ = resize;
+    resize_why_ = why;
+    log_line(LogLevel::INFO, "Slurm jobs are resized: " + about());
+}
+
+/* Without a name it is Slurm's default. */
+void SlurmBackend::ask_partition()
+{
+    if (!options_.partition.empty())
+        return look();
+    client_.run(partitions_command(), 0, [this](const SlurmAnswer &answer) {
+        std::istringstream words(answer.output);
+        for (std::string word; answer.good() && words >> word;)
+            if (word.ends_with("*"))
+                options_.partition = word.substr(0, word.size() - 1);
+        if (!options_.partition.empty())
+            return look();
+        no_answer(answer.good() ? "Slurm has no default partition: name one as slurm.partition" : answer.problem);
+        look_timer_ = loop_.after(retry_ms_, [this] { ask_partition(); });
+    });
+}
+
+void SlurmBackend::no_answer(const std::string &problem)
+{
+    if (problem_ != problem)
+        log_line(LogLevel::WARNING, "Slurm does not answer: " + problem,
+                 {{"advice", "running jobs go on; nothing starts or grows until it does"}});
+    problem_ = problem.empty() ? "no reason is known" : problem;
+    retry_ms_ = std::clamp(retry_ms_ * 2, RETRY_FIRST_MS, RETRY_MAX_MS);
+}
+
+void SlurmBackend::answers()
+{
+    if (!problem_.empty())
+        log_line(LogLevel::INFO, "Slurm answers again");
+    problem_.clear();
+    retry_ms_ = 0;
+}
+
+std::string SlurmBackend::about() const
+{
+    std::string partition = options_.partition.empty() ? "" : "partition " + options_.partition + ", ";
+    switch (resize_) {
+        case Resize::MERGE: return partition + "by merging expansions into one job (" + resize_why_ + ")";
+        case Resize::SET: return partition + "each job is a set of Slurm jobs, one for each node (" + resize_why_ + ")";
+        case Resize::UNKNOWN: return partition + "how jobs are resized is not known yet";
+    }
+    return "";
+}
+
+std::string SlurmBackend::trouble() const
+{
+    return problem_.empty() ? "" : "Slurm does not answer: " + problem_;
+}
+
+/* ---- what the core wants ------------------------------------------------------------------------------------ */
+
+void SlurmBackend::acquire(const AcquireNodes &action)
+{
+    Set &set = sets_[action.job];
+    if (set.answered == action.request && set.step == action.step)
+        set.answered.reset();           /* asked again */
+    look_soon(0);
+}
+
+void SlurmBackend::release(const ReleaseNodes &action)
+{
+    std::vector<ReleaseNodes> &open = releases_[action.job];
+    std::erase_if(open, [&](const ReleaseNodes &each) {
+        return each.request == action.request && each.all == action.all && each.step == action.step;
+    });
+    open.push_back(action);
+    look_soon(0);
+}
+
+void SlurmBackend::look_at(const std::string &)
+{
+    look_soon(0);
+}
+
+/* ---- looking ------------------------------------------------------------------------------------------------- */
+
+void SlurmBackend::look_soon(int64_t delay_ms)
+{
+    if (looking_) {
+        look_again_ = look_again_ || delay_ms == 0;
+        return;
+    }
+    if (options_.partition.empty() || resize_ == Resize::UNKNOWN)
+        return;                         /* comes when the configuration is known */
+    delay_ms = std::max(delay_ms, problem_.empty() ? 0 : retry_ms_);
+    int64_t at_ms = monotonic_ms() + delay_ms;
+    if (look_timer_ && look_at_ms_ <= at_ms)
+        return;
+    loop_.cancel(look_timer_);
+    look_at_ms_ = at_ms;
+    look_timer_ = loop_.after(delay_ms, [this] { look(); });
+}
+
+void SlurmBackend::look()
+{
+    loop_.cancel(look_timer_);
+    look_timer_ = 0;
+    looking_ = true;
+    look_again_ = false;
+    look_began_ = ++clock_;
+    client_.look(options_.partition,
+                 [this](const SlurmAnswer &answer, const SlurmLook &look) { looked(answer, look); });
+}
+
+void SlurmBackend::looked(const SlurmAnswer &answer, const SlurmLook &look)
+{
+    looking_ = false;
+    if (!answer.good() || look.nodes.empty()) {
+        no_answer(answer.good() ? "partition " + options_.partition + " has no nodes" : answer.problem);
+        return look_soon(retry_ms_);
+    }
+    answers();
+    /* What our job gave back may be somebody else's already: first it is not ours, then it is theirs, and only then do
+     * they wait for nothing more.  In any other order it would be taken for free. */
+    answer_releases(look);
+    for (EventContent &event : node_events(*state_, look.nodes, look.jobs, cluster_))
+        tell_(std::move(event));
+    wanted_by_others(look);
+    reconcile_all(look);
+    int64_t pause_ms = settings_.slurm_poll_ms;
+    if (!releases_.empty())
+        pause_ms = std::min(pause_ms, RELEASE_LOOK_MS);
+    look_soon(look_again_ ? 0 : pause_ms);
+}
+
+void SlurmBackend::wanted_by_others(const SlurmLook &look)
+{
+    NodesWanted wanted;
+    if (settings_.slurm_yield)
+        wanted = demand_.look(*state_, look.jobs, cluster_, monotonic_ms());
+    if (wanted.nodes != state_->wanted_nodes || wanted.by != state_->wanted_by)
+        tell_(wanted);
+}
+
+/* ---- given back ---------------------------------------------------------------------------------------------- */
+
+void SlurmBackend::answer_releases(const SlurmLook &look)
+{
+    for (auto entry = releases_.begin(); entry != releases_.end();) {
+        std::vector<ReleaseNodes> &open = entry->second;
+        bool all_over = false;
+        std::erase_if(open, [&](const ReleaseNodes &release) {
+            if (!is_given_back(release, look))
+                return false;
+            all_over = all_over || release.all;
+            tell_(NodesReleased{release.job, release.step, release.request, release.all});
+            return true;
+        });
+        if (all_over)
+            sets_.erase(entry->first);
+        entry = open.empty() || all_over ? releases_.erase(entry) : std::next(entry);
+    }
+}
+
+bool SlurmBackend::is_given_back(const ReleaseNodes &release, const SlurmLook &look) const
+{
+    auto set = sets_.find(release.job);
+    if (set != sets_.end() && (set->second.busy || set->second.changed > look_began_))
+        return false;
+    const Job *job = state_->job(release.job);
+    NodeSet wanted, given;
+    if (job && !release.all) {
+        SlurmWish wish = wish_of(*job);
+        wanted = wish.keep;
+        wanted.insert(wish.acquire.begin(), wish.acquire.end());
+    }
+    for (const Block &block : release.blocks)
+        given.insert(block.node);
+    for (const SlurmJob &each : look.jobs) {
+        if (!is_own(each, cluster_, *state_) || each.tag->job != release.job || each.tag->step != release.step ||
+            each.state == SlurmJobState::ENDED)
+            continue;
+        bool has_given = std::any_of(each.nodes.begin(), each.nodes.end(), [&](const std::string &node) {
+            return given.contains(node) && !wanted.contains(node);
+        });
+        if (release.all || has_given)
+            return false;
+    }
+    return true;
+}
+
+/* ---- launching ----------------------------------------------------------------------------------------------- */
+
+std::vector<std::string> SlurmBackend::launcher_options() const
+{
+    return {"-launcher", "slurm", "-launcher-exec", launcher_};
+}
+
+std::vector<std::string> SlurmBackend::launcher_environment() const
+{
+    return {"HYDRA_LAUNCHER=slurm", "HYDRA_LAUNCHER_EXEC=" + launcher_};
+}
+
+std::string SlurmBackend::prepare_step(const Job &job, const std::string &folder)
+{
+    return write_node_map(sets_[job.id], folder);
+}
+
+}  // namespace elastic::rm

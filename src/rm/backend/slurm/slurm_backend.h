@@ -1,0 +1,128 @@
+/*
+ * A stock Slurm as the back end: whole nodes are got from it for each job, and given back, by its own commands.
+ *
+ *   look        every poll_interval, and after whatever was done, squeue and sinfo say what is the case
+ *   plan        for each of our jobs: what is to be done so that it becomes what the core wants (slurm_plan.h)
+ *   orders      salloc, scontrol, scancel: one at a time for each job, those of different jobs at once
+ *   answers     NodesAcquired, NodesReleased when a later look shows it; NodesRefused with what Slurm said;
+ *               NodesLost for Slurm jobs that others have ended
+ *
+ * Nothing is remembered that a look would not show: Slurm jobs carry whose they are in their comment
+ * (SlurmTag, with the number of this elasticd, kept in STATE/slurm_id).  So a restart needs nothing else, an answer
+ * that was lost does no harm, and what belongs to no job is given back.
+ *
+ * While Slurm does not answer, nothing is decided: jobs that run go on, and what was wanted is wanted again later.
+ *
+ * Owner of what is known of Slurm.  On the daemon's loop.
+ */
+
+#ifndef ELASTIC_RM_SLURM_BACKEND_H_INCLUDED
+#define ELASTIC_RM_SLURM_BACKEND_H_INCLUDED
+
+#include <deque>
+#include <map>
+#include <optional>
+
+#include "backend/backend.h"
+#include "backend/slurm/slurm_client.h"
+#include "backend/slurm/slurm_nodes.h"
+#include "backend/slurm/slurm_plan.h"
+
+namespace elastic::rm {
+
+class SlurmBackend : public Backend {
+  public:
+    SlurmBackend(const Settings &settings, Loop &loop);
+    ~SlurmBackend() override;
+
+    std::string start(const State &known, Tell tell) override;
+    bool asynchronous_nodes() const override { return true; }
+    bool whole_nodes() const override { return true; }
+    bool capacity_known() const override { return state_ && !state_->nodes.empty(); }
+    void acquire(const AcquireNodes &action) override;
+    void release(const ReleaseNodes &action) override;
+    std::string prepare_step(const Job &job, const std::string &folder) override;
+    void look_at(const std::string &node) override;
+    std::vector<std::string> launcher_options() const override;
+    std::vector<std::string> launcher_environment() const override;
+    std::string about() const override;
+    std::string trouble() const override;
+
+  private:
+    enum class Resize { UNKNOWN, MERGE, SET };
+
+    /* The Slurm jobs of one of our jobs. */
+    struct Set {
+        uint32_t step = 0;
+        bool busy = false;                      /* an order is under way */
+        uint64_t changed = 0;                   /* the clock's time of its last order's end */
+        std::deque<SlurmOrder> orders;
+        bool waited = false;                    /* the present order has been given leave to wait */
+        std::set<SlurmId> running;              /* at the last look */
+        std::set<SlurmId> ended_by_us, no_merge;
+        std::map<std::string, SlurmId> nodes;   /* as the launcher is told */
+        std::map<std::string, int64_t> given_back_ms;
+        std::optional<uint64_t> answered;       /* the request whose acquisition has been answered */
+        bool explained = false;                 /* the loss of its nodes has been told */
+        int64_t shrink_after_ms = 0;            /* Slurm has refused to take nodes back */
+    };
+
+    /* how Slurm is (slurm_backend.cpp) */
+    void ask_configuration();
+    void read_configuration(const std::map<std::string, std::string> &values);
+    void ask_partition();
+    void use(Resize resize, const std::string &why);
+    void no_answer(const std::string &problem);
+    void answers();
+
+    /* looking */
+    void look_soon(int64_t delay_ms);
+    void look();
+    void looked(const SlurmAnswer &answer, const SlurmLook &look);
+    void answer_releases(const SlurmLook &look);
+    bool is_given_back(const ReleaseNodes &release, const SlurmLook &look) const;
+    void wanted_by_others(const SlurmLook &look);
+
+    /* one job (slurm_orders.cpp) */
+    void reconcile_all(const SlurmLook &look);
+    void reconcile(JobId id, const std::vector<const SlurmJob *> &jobs);
+    void remember(JobId id, Set &set, const std::vector<const SlurmJob *> &jobs);
+    bool must_wait(const Set &set, const std::vector<SlurmOrder> &orders);
+    void begin(JobId id, std::vector<SlurmOrder> orders);
+    void next_order(JobId id);
+    Words words_of(JobId id, const Set &set, const SlurmOrder &order) const;
+    void order_done(JobId id, const SlurmAnswer &answer);
+    void allocate_refused(JobId id, Set &set, const SlurmAnswer &answer);
+    void stop_orders(Set &set);
+    void explain(JobId id, const NodeNames &lost);
+    std::string reason_of_loss(JobId id, const Set &set, const SlurmLook &look, const NodeNames &lost) const;
+    std::string write_node_map(const Set &set, const std::string &folder) const;
+    std::string folder_of(JobId id, uint32_t step) const;
+
+    const Settings settings_;
+    Loop &loop_;
+    SlurmClient client_;
+    SlurmDemand demand_;
+    SlurmOptions options_;
+    const State *state_ = nullptr;
+    Tell tell_;
+    std::string cluster_;
+    std::string launcher_;                      /* elastic-srun, beside elastic-stepd */
+
+    Resize resize_ = Resize::UNKNOWN;
+    std::string resize_why_;
+    std::string problem_;                       /* why Slurm does not answer; empty: it does */
+    int64_t retry_ms_ = 0;
+
+    std::map<JobId, Set> sets_;
+    std::map<JobId, std::vector<ReleaseNodes>> releases_;
+    uint64_t clock_ = 0;                        /* counts looks and ends of orders */
+    uint64_t look_began_ = 0;
+    bool looking_ = false, look_again_ = false;
+    Loop::TimerId look_timer_ = 0;
+    int64_t look_at_ms_ = 0;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_SLURM_BACKEND_H_INCLUDED */

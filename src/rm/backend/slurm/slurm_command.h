@@ -1,0 +1,66 @@
+/*
+ * The commands that elasticd gives to Slurm, and what their ends mean.  All that depends on a version of Slurm is here
+ * and in slurm_text.  Pure.
+ */
+
+#ifndef ELASTIC_RM_SLURM_COMMAND_H_INCLUDED
+#define ELASTIC_RM_SLURM_COMMAND_H_INCLUDED
+
+#include "backend/slurm/slurm_text.h"
+#include "base/command.h"
+
+namespace elastic::rm {
+
+/* What of the configuration every allocation gets. */
+struct SlurmOptions {
+    std::string partition, account, qos;
+    std::vector<std::string> more;      /* as written, for salloc */
+};
+
+struct SlurmAllocation {
+    SlurmTag tag;
+    NodeNames nodes;
+    SlurmId expands = 0;        /* 0: a job of its own */
+    int64_t wait_s = 0;         /* it may wait so long for the nodes; 0: not at all */
+    int64_t limit_ms = 0;       /* that it is wanted for; 0: as long as the partition gives */
+    bool for_user = false;      /* who is not elasticd's own */
+    uint32_t uid = 0, gid = 0;
+};
+
+using Words = std::vector<std::string>;
+
+/* An allocation of whole nodes without a shell: it is there when the command has ended well. */
+Words allocate_command(const SlurmAllocation &allocation, const SlurmOptions &options);
+/* The nodes of an expansion go to the job that it expands. */
+Words merge_command(SlurmId id);
+Words shrink_command(SlurmId id, const NodeNames &keep);
+Words cancel_command(SlurmId id);
+Words config_command();
+/* "NAME" of each partition, the default one with a star. */
+Words partitions_command();
+Words nodes_command(const std::string &partition, const std::string &marker);
+/* `ended`: those too that have ended and are still remembered. */
+Words jobs_command(const std::string &partition, const std::string &marker, bool ended);
+
+/* How a command ended, for whoever gave it. */
+struct SlurmAnswer {
+    enum class Kind {
+        GOOD,
+        REFUSED,        /* Slurm does not do it */
+        NONE            /* nobody knows whether it was done: Slurm could not be asked, or does not answer */
+    };
+    Kind kind = Kind::NONE;
+    std::string output;
+    std::string problem;        /* one line, for people */
+    bool good() const { return kind == Kind::GOOD; }
+};
+SlurmAnswer answer_of(const CommandEnd &end);
+
+/* Others come first, but it might be had between two of them. */
+bool may_be_had_by_waiting(const SlurmAnswer &answer);
+/* The nodes are not to be had now: no sign that the way of asking is wrong. */
+bool is_busy(const SlurmAnswer &answer);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_SLURM_COMMAND_H_INCLUDED */

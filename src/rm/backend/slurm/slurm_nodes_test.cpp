@@ -1,0 +1,154 @@
+/* What the core is told of Slurm's nodes and of those who wait. */
+
+#include "backend/slurm/slurm_nodes.h"
+
+#include "core/core_driver.h"
+
+namespace elastic::rm {
+namespace {
+
+SlurmNode slurm_node(const std::string &name, SlurmNodeState state, const std::string &word = "idle")
+{
+    SlurmNode node;
+    node.name = name;
+    node.cores = 4;
+    node.state = state;
+    node.word = word;
+    return node;
+}
+
+SlurmJob slurm_job(SlurmId id, NodeNames nodes, std::optional<SlurmTag> tag = std::nullopt)
+{
+    SlurmJob job;
+    job.id = id;
+    job.state = SlurmJobState::RUNNING;
+    job.user = "bob";
+    job.nodes = std::move(nodes);
+    job.tag = std::move(tag);
+    return job;
+}
+
+SlurmJob waiting(SlurmId id, int nodes, int64_t priority, const std::string &reason = "Resources")
+{
+    SlurmJob job = slurm_job(id, {});
+    job.state = SlurmJobState::PENDING;
+    job.node_count = nodes;
+    job.priority = priority;
+    job.reason = reason;
+    return job;
+}
+
+class SlurmNodesTest : public testing::Test {
+  protected:
+    SlurmNodesTest() : driver(config()) {}
+    static Config config()
+    {
+        Config config = CoreDriver::config_of(PolicyKind::FILL);
+        config.asynchronous_nodes = config.whole_nodes = true;
+        return config;
+    }
+    /* Tells it the core, and says what was told. */
+    std::string look(const std::vector<SlurmNode> &nodes, const std::vector<SlurmJob> &jobs = {})
+    {
+        std::string text;
+        for (const EventContent &event : node_events(driver.core.state(), nodes, jobs, "c")) {
+            driver.send(event);
+            text += (text.empty() ? "" : ", ") + std::string(name_of(event));
+        }
+        EXPECT_TRUE(node_events(driver.core.state(), nodes, jobs, "c").empty());        /* once is enough */
+        return text;
+    }
+    const std::string &why(const std::string &node) { return driver.node(node).why(); }
+    CoreDriver driver;
+};
+
+TEST_F(SlurmNodesTest, others_use_them_and_leave)
+{
+    std::vector<SlurmNode> nodes = {slurm_node("h1", SlurmNodeState::IDLE), slurm_node("h2", SlurmNodeState::USED)};
+    std::vector<SlurmJob> jobs = {slurm_job(17, {"h2"})};
+    EXPECT_EQ(look(nodes, jobs), "node_up, node_down");
+    EXPECT_EQ(why("h2"), "in use by Slurm job 17 of bob");
+    nodes[1].state = SlurmNodeState::IDLE;
+    EXPECT_EQ(look(nodes), "node_up");
+    nodes[0].state = SlurmNodeState::USED;
+    EXPECT_EQ(look(nodes, {slurm_job(18, {"h1"})}), "node_suspect");
+    EXPECT_EQ(driver.node("h1").free(), 0);
+    EXPECT_EQ(why("h1"), "in use by Slurm job 18 of bob");
+    EXPECT_EQ(look({nodes[1]}), "node_removed");
+}
+
+TEST_F(SlurmNodesTest, node_is_somebodys_as_soon_as_the_newer_listing_says_so)
+{
+    std::vector<SlurmNode> nodes = {slurm_node("h1", SlurmNodeState::IDLE)};
+    EXPECT_EQ(look(nodes), "node_up");
+    EXPECT_EQ(look(nodes, {slurm_job(18, {"h1"})}), "node_suspect");
+    EXPECT_EQ(why("h1"), "in use by Slurm job 18 of bob");
+    EXPECT_EQ(look(nodes, {waiting(19, 1, 5)}), "node_up");
+}
+
+/* What Slurm says may be older than what the core has booked. */
+TEST_F(SlurmNodesTest, a_node_that_is_booked_is_never_others)
+{
+    std::vector<SlurmNode> nodes = {slurm_node("h1", SlurmNodeState::IDLE)};
+    look(nodes);
+    JobId id = driver.submit(malleable(1, 4));
+    nodes[0].state = SlurmNodeState::USED;
+    EXPECT_EQ(look(nodes, {slurm_job(17, {"h1"})}), "");
+    driver.send(NodesAcquired{id, 1, 0, {{"h1", 4}}});
+    driver.run(id);
+    EXPECT_EQ(look(nodes), "");
+    nodes[0].draining = true;
+    nodes[0].reason = "fan";
+    EXPECT_EQ(look(nodes), "node_suspect");
+    EXPECT_EQ(why("h1"), "drained in Slurm: fan");
+    EXPECT_EQ(driver.job(id).state, JobState::RUNNING);
+    nodes[0] = slurm_node("h1", SlurmNodeState::GONE, "down");
+    nodes[0].dead = true;
+    EXPECT_EQ(look(nodes), "node_down");
+    EXPECT_EQ(driver.job(id).state, JobState::COMPLETING);
+}
+
+TEST_F(SlurmNodesTest, a_node_that_does_not_answer_ends_nobody_yet)
+{
+    look({slurm_node("h1", SlurmNodeState::IDLE)});
+    EXPECT_EQ(look({slurm_node("h1", SlurmNodeState::GONE, "not answering")}), "node_suspect");
+    EXPECT_EQ(why("h1"), "Slurm says not answering");
+    EXPECT_EQ(look({slurm_node("h1", SlurmNodeState::IDLE)}), "node_up");
+}
+
+TEST_F(SlurmNodesTest, who_owns_a_slurm_job)
+{
+    look({slurm_node("h1", SlurmNodeState::IDLE)});
+    JobSpec spec = rigid(1);
+    spec.uid = 1001;
+    JobId id = driver.submit(spec);
+    SlurmJob job = slurm_job(7, {"h1"}, SlurmTag{"c", id, 1, 0, false});
+    EXPECT_FALSE(is_own(job, "c", driver.core.state()));        /* another user has written our comment */
+    job.uid = 1001;
+    EXPECT_TRUE(is_own(job, "c", driver.core.state()));
+    EXPECT_FALSE(is_own(job, "d", driver.core.state()));
+    EXPECT_FALSE(is_own(slurm_job(8, {"h1"}), "c", driver.core.state()));
+}
+
+TEST_F(SlurmNodesTest, the_first_who_waits_is_heeded_and_not_for_ever)
+{
+    SlurmDemand demand(10, 60000);
+    auto look = [&](const std::vector<SlurmJob> &jobs, int64_t now_ms) {
+        NodesWanted wanted = demand.look(driver.core.state(), jobs, "c", now_ms);
+        return std::to_string(wanted.nodes) + " " + wanted.by;
+    };
+    std::vector<SlurmJob> jobs = {waiting(1, 3, 50, "Priority"), waiting(2, 2, 60), waiting(3, 4, 99, "Dependency"),
+                                  waiting(4, 4, 9)};
+    EXPECT_EQ(look({}, 0), "0 ");
+    EXPECT_EQ(look(jobs, 0), "2 Slurm job 2 of bob");
+    EXPECT_EQ(look(jobs, 59999), "2 Slurm job 2 of bob");
+    EXPECT_EQ(look(jobs, 60000), "3 Slurm job 1 of bob");       /* 2 waits for something else */
+    EXPECT_EQ(look(jobs, 120000), "0 ");
+    jobs[1].state = SlurmJobState::RUNNING;
+    EXPECT_EQ(look(jobs, 120001), "0 ");
+    jobs[1] = waiting(2, 2, 60);        /* requeued: it counts anew */
+    EXPECT_EQ(look(jobs, 120002), "2 Slurm job 2 of bob");
+}
+
+}  // namespace
+}  // namespace elastic::rm

@@ -1,0 +1,289 @@
+/* See slurm_backend.h: what is done about the Slurm jobs of each of our jobs. */
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include "backend/slurm/slurm_backend.h"
+#include "backend/slurm/slurm_launch.h"
+#include "base/log.h"
+#include "base/words.h"
+#include "step/step_spec.h"
+
+namespace elastic::rm {
+
+namespace {
+
+/* Slurm revokes what a job may do on a node that it gives up, by the second. */
+constexpr int64_t SAME_NODE_PAUSE_MS = 2100;
+constexpr int64_t SHRINK_PAUSE_MS = 10000;      /* after a refusal */
+
+bool is_step_of(const SlurmJob &each, const Job *job)
+{
+    return job && is_placed(job->state) && each.tag->step == job->step;
+}
+
+std::string how_it_ended(const SlurmJob &job)
+{
+    std::string name = "Slurm job " + std::to_string(job.id);
+    if (job.word == "CANCELLED")
+        return name + " was cancelled in Slurm (scancel)";
+    if (job.word == "TIMEOUT")
+        return name + " reached its time limit in Slurm";
+    if (job.word == "PREEMPTED")
+        return name + " was preempted in Slurm";
+    if (job.word == "NODE_FAIL")
+        return name + " lost a node";
+    return name + " ended in Slurm as " + job.word;
+}
+
+}  // namespace
+
+void SlurmBackend::reconcile_all(const SlurmLook &look)
+{
+    std::map<JobId, std::vector<const SlurmJob *>> by_job;
+    for (JobId id : state_->indices().placed)
+        by_job[id];
+    for (const SlurmJob &job : look.jobs) {
+        bool may_end = geteuid() == 0 || job.uid == geteuid();
+        if (job.state != SlurmJobState::ENDED && may_end && is_own(job, cluster_, *state_))
+            by_job[job.tag->job].push_back(&job);
+    }
+    for (const auto &[id, jobs] : by_job)
+        reconcile(id, jobs);
+}
+
+/* Nothing is concluded from a look that is older than what was done last. */
+void SlurmBackend::reconcile(JobId id, const std::vector<const SlurmJob *> &jobs)
+{
+    const Job *job = state_->job(id);
+    Set &set = sets_[id];
+    if (set.busy || set.changed > look_began_)
+        return;
+    if (job && set.step != job->step && is_placed(job->state)) {
+        set = Set();
+        set.step = job->step;
+    }
+    std::vector<const SlurmJob *> present;
+    std::vector<SlurmOrder> orders;
+    for (const SlurmJob *each : jobs) {
+        if (is_step_of(*each, job))
+            present.push_back(each);
+        else if (each->state != SlurmJobState::COMPLETING)
+            orders.push_back({SlurmAct::CANCEL, each->id, {}, 0, 0});
+    }
+    if (!orders.empty())
+        log_line(LogLevel::WARNING, "Slurm jobs that belong to no job are cancelled",
+                 {{"job", id}, {"count", orders.size()}, {"first", orders[0].id}});
+    SlurmWish wish = job ? wish_of(*job) : SlurmWish();
+    wish.acquires = wish.acquires && set.answered != wish.request;
+    SlurmPlan plan = plan_for(wish, present, resize_ == Resize::MERGE, set.no_merge);
+    bool ended = std::any_of(set.running.begin(), set.running.end(), [&](SlurmId each) {
+        return !set.ended_by_us.contains(each) &&
+               std::none_of(present.begin(), present.end(), [&](const SlurmJob *now) {
+                   return now->id == each && now->state == SlurmJobState::RUNNING;
+               });
+    });
+    remember(id, set, present);
+    if ((ended || !plan.lost.empty()) && !set.explained)
+        return explain(id, plan.lost);
+    orders.insert(orders.end(), plan.orders.begin(), plan.orders.end());
+    if (!orders.empty() && !must_wait(set, orders))
+        return begin(id, std::move(orders));
+    if (plan.acquired) {
+        set.answered = wish.request;
+        Blocks blocks = wish.request ? job->adaptation->joining : job->blocks;
+        tell_(NodesAcquired{id, job->step, wish.request, blocks});
+    }
+    if (present.empty() && jobs.empty() && !(job && is_placed(job->state)))
+        sets_.erase(id);
+}
+
+/* Before mpiexec hears of nodes, its launcher can find them. */
+void SlurmBackend::remember(JobId id, Set &set, const std::vector<const SlurmJob *> &jobs)
+{
+    set.running.clear();
+    for (const SlurmJob *each : jobs)
+        if (each->state == SlurmJobState::RUNNING)
+            set.running.insert(each->id);
+    std::map<std::string, SlurmId> nodes = node_map(jobs);
+    for (const auto &[node, slurm_id] : set.nodes)
+        if (!nodes.contains(node))
+            set.given_back_ms[node] = monotonic_ms();
+    std::string folder = folder_of(id, set.step);
+    bool is_there = access(folder.c_str(), F_OK) == 0;
+    if (nodes == set.nodes && !(is_there && access((folder + "/" + SLURM_JOBS_FILE).c_str(), F_OK) != 0))
+        return;
+    set.nodes = std::move(nodes);
+    std::string error = is_there ? write_node_map(set, folder) : "";
+    if (!error.empty())
+        log_line(LogLevel::ERROR, error, {{"job", id}});
+}
+
+std::string SlurmBackend::folder_of(JobId id, uint32_t step) const
+{
+    return settings_.state_dir + "/steps/" + std::to_string(id) + "." + std::to_string(step);
+}
+
+std::string SlurmBackend::write_node_map(const Set &set, const std::string &folder) const
+{
+    return write_file(folder, SLURM_JOBS_FILE, format_slurm_jobs(set.nodes), 0644);
+}
+
+/* A node comes back to the same Slurm job only when the second in which it left is over. */
+bool SlurmBackend::must_wait(const Set &set, const std::vector<SlurmOrder> &orders)
+{
+    int64_t wait_ms = 0, now_ms = monotonic_ms();
+    for (const SlurmOrder &order : orders) {
+        if (order.act == SlurmAct::SHRINK)
+            wait_ms = std::max(wait_ms, set.shrink_after_ms - now_ms);
+        if (order.act != SlurmAct::ALLOCATE || !order.expands)
+            continue;
+        for (const std::string &node : order.nodes)
+            if (auto found = set.given_back_ms.find(node); found != set.given_back_ms.end())
+                wait_ms = std::max(wait_ms, found->second + SAME_NODE_PAUSE_MS - now_ms);
+    }
+    if (wait_ms > 0)
+        loop_.after(wait_ms, [this] { look_soon(0); });
+    return wait_ms > 0;
+}
+
+/* ---- orders -------------------------------------------------------------------------------------------------- */
+
+void SlurmBackend::begin(JobId id, std::vector<SlurmOrder> orders)
+{
+    Set &set = sets_[id];
+    set.busy = true;
+    set.waited = false;
+    set.orders.assign(std::make_move_iterator(orders.begin()), std::make_move_iterator(orders.end()));
+    next_order(id);
+}
+
+void SlurmBackend::stop_orders(Set &set)
+{
+    set.orders.clear();
+    set.busy = false;
+    set.changed = ++clock_;
+    look_soon(0);
+}
+
+void SlurmBackend::next_order(JobId id)
+{
+    Set &set = sets_[id];
+    if (set.orders.empty())
+        return stop_orders(set);
+    const SlurmOrder &order = set.orders.front();
+    if (order.act == SlurmAct::CANCEL || order.act == SlurmAct::MERGE)
+        set.ended_by_us.insert(order.id);
+    Words words = words_of(id, set, order);
+    log_line(LogLevel::DEBUG, "to Slurm", {{"job", id}, {"command", join_words(words)}});
+    int64_t wait_ms = order.act == SlurmAct::ALLOCATE && set.waited ? settings_.slurm_wait_ms : 0;
+    client_.run(std::move(words), wait_ms, [this, id](const SlurmAnswer &answer) { order_done(id, answer); });
+}
+
+Words SlurmBackend::words_of(JobId id, const Set &set, const SlurmOrder &order) const
+{
+    switch (order.act) {
+        case SlurmAct::CANCEL: return cancel_command(order.id);
+        case SlurmAct::SHRINK: return shrink_command(order.id, order.nodes);
+        case SlurmAct::MERGE: return merge_command(order.id);
+        case SlurmAct::ALLOCATE: break;
+    }
+    const Job *job = state_->job(id);
+    SlurmAllocation allocation;
+    allocation.tag = {cluster_, id, set.step, order.request, order.expands != 0};
+    allocation.nodes = order.nodes;
+    allocation.expands = order.expands;
+    allocation.wait_s = set.waited ? std::max<int64_t>(settings_.slurm_wait_ms / 1000, 2) : 0;
+    if (job && job->limit_at_ms != NEVER)
+        allocation.limit_ms = std::max<int64_t>(job->limit_at_ms - state_->now_ms, 0) + state_->config.kill_grace_ms;
+    allocation.for_user = job && geteuid() == 0 && job->spec.uid != 0;
+    allocation.uid = job ? job->spec.uid : 0;
+    const passwd *user = allocation.for_user ? getpwuid(allocation.uid) : nullptr;
+    allocation.gid = user ? user->pw_gid : 0;
+    return allocate_command(allocation, options_);
+}
+
+void SlurmBackend::order_done(JobId id, const SlurmAnswer &answer)
+{
+    Set &set = sets_[id];
+    const SlurmOrder order = set.orders.front();
+    if (answer.kind == SlurmAnswer::Kind::NONE) {       /* the next look shows whether it was done */
+        no_answer(answer.problem);
+        return stop_orders(set);
+    }
+    if (answer.kind == SlurmAnswer::Kind::REFUSED && order.act == SlurmAct::ALLOCATE)
+        return allocate_refused(id, set, answer);
+    if (answer.kind == SlurmAnswer::Kind::REFUSED && order.act == SlurmAct::MERGE) {
+        set.no_merge.insert(order.id);
+        set.ended_by_us.erase(order.id);
+        if (settings_.slurm_resize == "auto")
+            use(Resize::SET, "Slurm refused to merge: " + answer.problem);
+    }
+    if (answer.kind == SlurmAnswer::Kind::REFUSED && order.act == SlurmAct::SHRINK) {
+        log_line(LogLevel::WARNING, "Slurm does not take nodes back: " + answer.problem,
+                 {{"job", id}, {"slurm_job", order.id},
+                  {"advice", "they are given back when the job ends; slurm.resize = \"set\" avoids it"}});
+        set.shrink_after_ms = monotonic_ms() + SHRINK_PAUSE_MS;
+        if (settings_.slurm_resize == "auto")
+            use(Resize::SET, "Slurm refused to take nodes back: " + answer.problem);
+        return stop_orders(set);
+    }
+    /* Refused of a CANCEL: it has ended already. */
+    set.waited = false;
+    set.orders.pop_front();
+    next_order(id);
+}
+
+void SlurmBackend::allocate_refused(JobId id, Set &set, const SlurmAnswer &answer)
+{
+    SlurmOrder &order = set.orders.front();
+    const Job *job = state_->job(id);
+    SlurmWish wish = job ? wish_of(*job) : SlurmWish();
+    bool still_wanted = wish.acquires && wish.request == order.request && wish.step == set.step;
+    if (still_wanted && !set.waited && settings_.slurm_wait_ms > 0 && may_be_had_by_waiting(answer)) {
+        set.waited = true;
+        return next_order(id);
+    }
+    if (still_wanted && order.expands && !is_busy(answer) && settings_.slurm_resize == "auto") {
+        use(Resize::SET, "Slurm refused an expansion: " + answer.problem);
+        return stop_orders(set);
+    }
+    if (still_wanted) {
+        set.answered = order.request;
+        tell_(NodesRefused{id, set.step, order.request, "Slurm: " + answer.problem});
+    }
+    stop_orders(set);
+}
+
+/* ---- losses -------------------------------------------------------------------------------------------------- */
+
+void SlurmBackend::explain(JobId id, const NodeNames &lost)
+{
+    Set &set = sets_[id];
+    set.busy = true;
+    client_.look_at_ended(options_.partition, [this, id, lost](const SlurmAnswer &answer, const SlurmLook &look) {
+        Set &set = sets_[id];
+        if (!answer.good()) {
+            no_answer(answer.problem);
+            return stop_orders(set);
+        }
+        std::string reason = reason_of_loss(id, set, look, lost);
+        set.explained = !reason.empty();
+        if (!reason.empty())
+            tell_(NodesLost{id, set.step, reason});
+        stop_orders(set);
+    });
+}
+
+/* Empty: nothing that concerns the job. */
+std::string SlurmBackend::reason_of_loss(JobId id, const Set &set, const SlurmLook &look, const NodeNames &lost) const
+{
+    for (const SlurmJob &each : look.jobs)
+        if (is_own(each, cluster_, *state_) && each.tag->job == id && each.tag->step == set.step &&
+            (each.state == SlurmJobState::ENDED || each.state == SlurmJobState::COMPLETING) &&
+            !set.ended_by_us.contains(each.id) && !(each.tag->expands && each.word == "COMPLETED"))
+            return how_it_ended(each);
+    return lost.empty() ? "" : "Slurm has taken " + join_names(lost) + " from the job";
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,137 @@
+/* What is done about Slurm's jobs, from what is wanted and what is there. */
+
+#include "backend/slurm/slurm_plan.h"
+
+#include <gtest/gtest.h>
+
+namespace elastic::rm {
+namespace {
+
+SlurmJob slurm_job(SlurmId id, NodeNames nodes, bool expands = false, SlurmJobState state = SlurmJobState::RUNNING)
+{
+    SlurmJob job;
+    job.id = id;
+    job.state = state;
+    job.nodes = std::move(nodes);
+    job.tag = SlurmTag{"c", 1, 1, expands ? 1u : 0u, expands};
+    return job;
+}
+
+SlurmWish wish(NodeSet keep, NodeSet acquire = {}, uint64_t request = 0)
+{
+    SlurmWish wish;
+    wish.job = wish.step = 1;
+    wish.keep = std::move(keep);
+    wish.acquires = !acquire.empty();
+    wish.acquire = std::move(acquire);
+    wish.request = request;
+    return wish;
+}
+
+/* "allocate h1,h2 into 7; merge 8 into 7", "acquired", "lost h1" */
+std::string plan(const SlurmWish &wish, const std::vector<SlurmJob> &jobs, bool merge, std::set<SlurmId> no_merge = {})
+{
+    std::vector<const SlurmJob *> pointers;
+    for (const SlurmJob &job : jobs)
+        pointers.push_back(&job);
+    SlurmPlan plan = plan_for(wish, pointers, merge, no_merge);
+    std::string text = plan.lost.empty() ? "" : "lost " + join_names(plan.lost);
+    for (const SlurmOrder &order : plan.orders) {
+        static const char *const NAMES[] = {"cancel", "shrink", "allocate", "merge"};
+        text += (text.empty() ? "" : "; ") + std::string(NAMES[static_cast<int>(order.act)]);
+        text += order.id ? " " + std::to_string(order.id) : "";
+        text += order.nodes.empty() ? "" : (order.id ? " to " : " ") + join_names(order.nodes);
+        text += order.expands ? " into " + std::to_string(order.expands) : "";
+    }
+    return text + (plan.acquired ? "acquired" : "");
+}
+
+TEST(SlurmPlanTest, a_start)
+{
+    EXPECT_EQ(plan(wish({}, {"h1", "h2"}), {}, true), "allocate h1,h2");
+    EXPECT_EQ(plan(wish({}, {"h1", "h2"}), {}, false), "allocate h1; allocate h2");
+    EXPECT_EQ(plan(wish({}, {"h1", "h2"}), {slurm_job(7, {"h1", "h2"})}, true), "acquired");
+    EXPECT_EQ(plan(wish({}, {"h1", "h2"}), {slurm_job(7, {"h1"})}, false), "allocate h2");      /* killed in between */
+}
+
+TEST(SlurmPlanTest, a_growth_is_merged_or_not)
+{
+    SlurmWish grows = wish({"h1"}, {"h1", "h2"}, 1);
+    EXPECT_EQ(plan(grows, {slurm_job(7, {"h1"})}, true), "allocate h2 into 7");
+    EXPECT_EQ(plan(grows, {slurm_job(7, {"h1"}), slurm_job(8, {"h2"}, true)}, true), "merge 8 into 7");
+    EXPECT_EQ(plan(grows, {slurm_job(7, {"h1", "h2"})}, true), "acquired");
+    EXPECT_EQ(plan(grows, {slurm_job(7, {"h1"}), slurm_job(8, {"h2"}, true)}, true, {8}), "acquired");
+    EXPECT_EQ(plan(grows, {slurm_job(7, {"h1"})}, false), "allocate h2");
+    EXPECT_EQ(plan(grows, {slurm_job(7, {"h1"}), slurm_job(8, {"h2"}, true)}, false), "acquired");
+    EXPECT_EQ(plan(wish({"h1"}, {"h1"}, 2), {slurm_job(7, {"h1"})}, true), "acquired");         /* within its nodes */
+}
+
+TEST(SlurmPlanTest, a_shrink)
+{
+    EXPECT_EQ(plan(wish({"h1"}), {slurm_job(7, {"h1", "h2"})}, true), "shrink 7 to h1");
+    EXPECT_EQ(plan(wish({"h2"}), {slurm_job(7, {"h1"}), slurm_job(8, {"h2"})}, false), "cancel 7");
+    EXPECT_EQ(plan(wish({"h2"}), {slurm_job(7, {"h1"}), slurm_job(8, {"h2", "h3"}, true)}, false),
+              "cancel 7; shrink 8 to h2");
+    EXPECT_EQ(plan(wish({"h1"}), {slurm_job(7, {"h1"})}, true), "");
+    EXPECT_EQ(plan(wish({}), {slurm_job(7, {"h1"}), slurm_job(8, {"h2"})}, true), "cancel 7; cancel 8");
+    EXPECT_EQ(plan(wish({}), {slurm_job(7, {"h1"}, false, SlurmJobState::COMPLETING)}, true), "");
+}
+
+/* What is given back goes first: the core counts with it. */
+TEST(SlurmPlanTest, a_shrink_before_a_growth)
+{
+    std::vector<SlurmJob> jobs = {slurm_job(7, {"h1", "h2"})};
+    EXPECT_EQ(plan(wish({"h1"}, {"h3"}, 3), jobs, true), "shrink 7 to h1");
+    jobs[0].nodes = {"h1"};
+    EXPECT_EQ(plan(wish({"h1"}, {"h3"}, 3), jobs, true), "allocate h3 into 7");
+}
+
+TEST(SlurmPlanTest, what_others_have_ended_is_told_before_anything_else)
+{
+    EXPECT_EQ(plan(wish({"h1", "h2"}, {"h3"}, 1), {slurm_job(7, {"h1"})}, false), "lost h2");
+    EXPECT_EQ(plan(wish({"h1"}), {slurm_job(7, {"h1"}, false, SlurmJobState::COMPLETING)}, true), "lost h1");
+}
+
+TEST(SlurmPlanTest, what_still_waits_for_nobody_is_cancelled)
+{
+    SlurmJob waits = slurm_job(8, {}, true, SlurmJobState::PENDING);
+    EXPECT_EQ(plan(wish({"h1"}, {"h2"}, 1), {slurm_job(7, {"h1"}), waits}, true), "cancel 8");
+}
+
+TEST(SlurmPlanTest, what_the_core_wants)
+{
+    Job job;
+    job.id = 1;
+    job.step = 2;
+    job.state = JobState::STARTING;
+    job.acquiring = true;
+    job.blocks = {{"h1", 4}, {"h2", 1}};
+    SlurmWish start = wish_of(job);
+    EXPECT_TRUE(start.acquires);
+    EXPECT_TRUE(start.keep.empty());
+    EXPECT_EQ(start.acquire, (NodeSet{"h1", "h2"}));
+
+    job.acquiring = false;
+    job.state = JobState::ADAPTING;
+    job.adaptation.emplace();
+    job.adaptation->request = 5;
+    job.adaptation->phase = AdaptPhase::ACQUIRING;
+    job.adaptation->joining = {{"h2", 3}, {"h3", 1}};
+    job.departures = {{3, 1, {{"h4", 4}}, false}, {4, 2, {{"h5", 4}, {"h1", 1}}, true}};
+    SlurmWish grows = wish_of(job);
+    EXPECT_EQ(grows.keep, (NodeSet{"h1", "h2", "h4"}));
+    EXPECT_EQ(grows.acquire, (NodeSet{"h2", "h3"}));
+    EXPECT_EQ(grows.request, 5u);
+    job.adaptation->phase = AdaptPhase::ACCEPTED;
+    EXPECT_EQ(wish_of(job).keep, (NodeSet{"h1", "h2", "h3", "h4"}));
+    EXPECT_FALSE(wish_of(job).acquires);
+
+    job.state = JobState::COMPLETING;
+    job.adaptation.reset();
+    EXPECT_EQ(wish_of(job).keep, (NodeSet{"h1", "h2", "h4"}));
+    job.releasing = true;
+    EXPECT_TRUE(wish_of(job).keep.empty());
+}
+
+}  // namespace
+}  // namespace elastic::rm

@@ -1,0 +1,268 @@
+/* See slurm_text.h. */
+
+#include "backend/slurm/slurm_text.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "backend/node_list.h"
+
+namespace elastic::rm {
+
+namespace {
+
+using Fields = std::vector<std::string_view>;
+
+template <class Number> bool read_number(std::string_view text, Number &number)
+{
+    auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return code == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+std::string_view trimmed(std::string_view text)
+{
+    constexpr std::string_view SPACE = " \t\r\n";
+    size_t begin = text.find_first_not_of(SPACE);
+    if (begin == std::string_view::npos)
+        return "";
+    return text.substr(begin, text.find_last_not_of(SPACE) + 1 - begin);
+}
+
+/* Slurm says "no value" in several ways. */
+std::string value_or_nothing(std::string_view text)
+{
+    text = trimmed(text);
+    return text == "(null)" || text == "none" || text == "None" || text == "N/A" ? "" : std::string(text);
+}
+
+}  // namespace
+
+std::string join_names(const NodeNames &names)
+{
+    std::string text;
+    for (const std::string &name : names)
+        text += (text.empty() ? "" : ",") + name;
+    return text;
+}
+
+/* ---- listings ------------------------------------------------------------------------------------------ */
+
+namespace {
+
+/* What lies between the marker at the beginning of a line and the next one. */
+std::vector<std::string_view> marked_lines(std::string_view text, const std::string &marker)
+{
+    std::vector<std::string_view> lines;
+    std::string begin = marker + "|", end = "|" + marker;
+    for (size_t at = text.find(begin); at != std::string_view::npos; at = text.find(begin, at)) {
+        size_t from = at + begin.size(), to = text.find(end, from);
+        if (to == std::string_view::npos)
+            break;
+        lines.push_back(text.substr(from, to - from));
+        at = to + end.size();
+    }
+    return lines;
+}
+
+/* The first `count` - 1 bars cut; the last field takes all the rest. */
+std::optional<Fields> cut(std::string_view line, size_t count)
+{
+    Fields fields;
+    while (fields.size() + 1 < count) {
+        size_t bar = line.find('|');
+        if (bar == std::string_view::npos)
+            return std::nullopt;
+        fields.push_back(trimmed(line.substr(0, bar)));
+        line.remove_prefix(bar + 1);
+    }
+    fields.push_back(line);
+    return fields;
+}
+
+Error broken(const char *command, std::string_view line)
+{
+    return Error{std::string(command) + " says something unexpected: '" + std::string(line.substr(0, 120)) + "'"};
+}
+
+struct StateWord {
+    std::string_view word;
+    SlurmNodeState state;
+    bool draining = false, dead = false;
+};
+/* Words that are not here: GONE. */
+constexpr StateWord NODE_STATES[] = {
+    {"idle", SlurmNodeState::IDLE},
+    {"planned", SlurmNodeState::IDLE},          /* for a job that waits; Slurm itself keeps it for that */
+    {"allocated", SlurmNodeState::USED},
+    {"mixed", SlurmNodeState::USED},
+    {"completing", SlurmNodeState::USED},
+    {"drained", SlurmNodeState::IDLE, true},
+    {"draining", SlurmNodeState::USED, true},
+    {"down", SlurmNodeState::GONE, false, true},
+    {"error", SlurmNodeState::GONE, false, true},
+    {"fail", SlurmNodeState::GONE, false, true},
+    {"powered_down", SlurmNodeState::GONE, false, true},
+};
+
+void set_state(SlurmNode &node, std::string_view word)
+{
+    size_t end = word.find_last_not_of("*~#!%$@^-+");
+    std::string_view marks = end == std::string_view::npos ? word : word.substr(end + 1);
+    word = end == std::string_view::npos ? std::string_view() : word.substr(0, end + 1);
+    node.word = word;
+    std::transform(node.word.begin(), node.word.end(), node.word.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    for (const StateWord &known : NODE_STATES) {
+        if (node.word == known.word) {
+            node.state = known.state;
+            node.draining = known.draining;
+            node.dead = known.dead;
+        }
+    }
+    /* Not answering, powered down or about to be, booting: not for new jobs, and nobody's end yet. */
+    if (node.state == SlurmNodeState::IDLE && marks.find_first_of("*~#!%$@^") != std::string_view::npos) {
+        node.state = SlurmNodeState::GONE;
+        node.word = marks.find('*') != std::string_view::npos ? "not answering" : "powered down or rebooting";
+    }
+}
+
+}  // namespace
+
+std::string node_format(const std::string &marker)
+{
+    return marker + "|%N|%c|%T|%E|" + marker;
+}
+
+Result<std::vector<SlurmNode>> parse_nodes(std::string_view text, const std::string &marker)
+{
+    std::vector<SlurmNode> nodes;
+    for (std::string_view line : marked_lines(text, marker)) {
+        auto fields = cut(line, 4);
+        SlurmNode node;
+        if (!fields || !check_host_name((*fields)[0]).empty() || !read_number((*fields)[1], node.cores) ||
+            node.cores < 1)
+            return broken("sinfo", line);
+        node.name = (*fields)[0];
+        set_state(node, (*fields)[2]);
+        node.reason = value_or_nothing((*fields)[3]);
+        nodes.push_back(std::move(node));
+    }
+    return nodes;
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------------------ */
+
+std::string format_tag(const SlurmTag &tag)
+{
+    return "elasticd:" + tag.cluster + ":" + std::to_string(tag.job) + "." + std::to_string(tag.step) + "." +
+           std::to_string(tag.request) + (tag.expands ? "+" : "");
+}
+
+std::optional<SlurmTag> parse_tag(std::string_view comment)
+{
+    constexpr std::string_view BEGIN = "elasticd:";
+    comment = trimmed(comment);
+    if (!comment.starts_with(BEGIN))
+        return std::nullopt;
+    comment.remove_prefix(BEGIN.size());
+    SlurmTag tag;
+    size_t colon = comment.find(':');
+    if (colon == std::string_view::npos)
+        return std::nullopt;
+    tag.cluster = comment.substr(0, colon);
+    comment.remove_prefix(colon + 1);
+    if ((tag.expands = comment.ends_with("+")))
+        comment.remove_suffix(1);
+    size_t first = comment.find('.'), second = comment.rfind('.');
+    if (first == std::string_view::npos || second == first || !check_host_name(tag.cluster).empty() ||
+        !read_number(comment.substr(0, first), tag.job) ||
+        !read_number(comment.substr(first + 1, second - first - 1), tag.step) ||
+        !read_number(comment.substr(second + 1), tag.request))
+        return std::nullopt;
+    return tag;
+}
+
+namespace {
+
+SlurmJobState job_state(std::string_view word)
+{
+    if (word == "PENDING" || word == "REQUEUED" || word == "REQUEUE_HOLD" || word == "REQUEUE_FED")
+        return SlurmJobState::PENDING;
+    for (std::string_view running :
+         {"RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT"})
+        if (word == running)
+            return SlurmJobState::RUNNING;
+    return word == "COMPLETING" ? SlurmJobState::COMPLETING : SlurmJobState::ENDED;
+}
+
+/* The last node list is kept for jobs that have ended; what they have is nothing. */
+std::string set_nodes(SlurmJob &job, std::string_view list)
+{
+    if (job.state != SlurmJobState::RUNNING && job.state != SlurmJobState::COMPLETING)
+        return "";
+    std::string text = value_or_nothing(list);
+    auto nodes = text.empty() ? Result<ListedNodes>(ListedNodes()) : parse_slurm_nodes(text, "");
+    if (!nodes)
+        return nodes.error();
+    for (const ListedNode &node : nodes.value())
+        job.nodes.push_back(node.name);
+    return "";
+}
+
+}  // namespace
+
+std::string job_format(const std::string &marker)
+{
+    return marker + "|%A|%T|%u|%U|%Q|%D|%N|%r|%k|" + marker;
+}
+
+Result<std::vector<SlurmJob>> parse_jobs(std::string_view text, const std::string &marker)
+{
+    std::vector<SlurmJob> jobs;
+    for (std::string_view line : marked_lines(text, marker)) {
+        auto fields = cut(line, 9);
+        SlurmJob job;
+        if (!fields || !read_number((*fields)[0], job.id) || !read_number((*fields)[3], job.uid) ||
+            !read_number((*fields)[4], job.priority) || !read_number((*fields)[5], job.node_count))
+            return broken("squeue", line);
+        job.word = (*fields)[1];
+        job.state = job_state(job.word);
+        job.user = (*fields)[2];
+        std::string error = set_nodes(job, (*fields)[6]);
+        if (!error.empty())
+            return Error{"squeue, job " + std::to_string(job.id) + ": " + error};
+        job.reason = value_or_nothing((*fields)[7]);
+        job.tag = parse_tag((*fields)[8]);
+        jobs.push_back(std::move(job));
+    }
+    return jobs;
+}
+
+/* ---- configuration ----------------------------------------------------------------------------------------- */
+
+std::map<std::string, std::string> parse_config(std::string_view text)
+{
+    std::map<std::string, std::string> values;
+    while (!text.empty()) {
+        size_t end = std::min(text.find('\n'), text.size());
+        std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        size_t equals = line.find('=');
+        if (equals != std::string_view::npos)
+            values[std::string(trimmed(line.substr(0, equals)))] = value_or_nothing(line.substr(equals + 1));
+    }
+    return values;
+}
+
+bool has_word(std::string_view list, std::string_view word)
+{
+    while (!list.empty()) {
+        size_t end = std::min(list.find(','), list.size());
+        if (trimmed(list.substr(0, end)) == word)
+            return true;
+        list.remove_prefix(std::min(end + 1, list.size()));
+    }
+    return false;
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,49 @@
+/* See bounded_json.h. */
+
+#include "base/bounded_json.h"
+
+namespace elastic::rm {
+
+namespace {
+
+/* Brackets outside of texts; whether they fit is the parser's business. */
+bool is_deeper(std::string_view text, int depth_max)
+{
+    int depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < text.size(); i++) {
+        char c = text[i];
+        if (quoted && c == '\\')
+            i++;
+        else if (c == '"')
+            quoted = !quoted;
+        else if (!quoted && (c == '[' || c == '{') && ++depth > depth_max)
+            return true;
+        else if (!quoted && (c == ']' || c == '}'))
+            depth--;
+    }
+    return false;
+}
+
+}  // namespace
+
+Json parse_bounded(std::string_view text, int depth_max)
+{
+    if (is_deeper(text, depth_max))
+        return Json(Json::value_t::discarded);
+    return Json::parse(text, nullptr, false);
+}
+
+std::string printable(std::string_view text, size_t bytes_max)
+{
+    std::string out(text.substr(0, bytes_max));
+    for (char &c : out) {
+        if (c == '\n' || c == '\r' || c == '\t')
+            c = ' ';
+        else if (c < ' ' || c > '~')
+            c = '?';
+    }
+    return out;
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,59 @@
+/* See crash_note.h. */
+
+#include "base/crash_note.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+
+namespace elastic::rm {
+
+namespace {
+
+char note[256];         /* empty: no event is being handled */
+
+/* Only what a signal handler may. */
+void crashed(int number)
+{
+    [[maybe_unused]] ssize_t bytes = write(STDERR_FILENO, note, strnlen(note, sizeof note));
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+}  // namespace
+
+void watch_crashes()
+{
+    static char stack[16384];   /* the other one may be what has overflowed */
+    stack_t other = {};
+    other.ss_sp = stack;
+    other.ss_size = sizeof stack;
+    sigaltstack(&other, nullptr);
+    struct sigaction action = {};
+    action.sa_handler = crashed;
+    action.sa_flags = SA_ONSTACK | SA_NODEFER;
+    for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+        sigaction(number, &action, nullptr);
+}
+
+EventInHand::EventInHand(uint64_t seq)
+{
+    snprintf(note, sizeof note,
+             "elasticd: died of event %llu of its store; if it does so again: elasticd --quarantine-event %llu\n",
+             static_cast<unsigned long long>(seq), static_cast<unsigned long long>(seq));
+}
+
+EventInHand::~EventInHand()
+{
+    note[0] = '\0';
+}
+
+std::string quarantine_advice(uint64_t seq)
+{
+    return "`elasticd --quarantine-event " + std::to_string(seq) +
+           "` takes it out of the log (what it told is lost; please report it)";
+}
+
+}  // namespace elastic::rm

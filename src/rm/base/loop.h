@@ -1,0 +1,86 @@
+/*
+ * The one event loop of the daemon: descriptors (epoll), timers, signals and children.
+ *
+ * A *turn* is: wait, call back for what is ready and for timers that are due, then call end_of_turn.  The
+ * daemon makes everything that arrived within a turn durable with one commit there.
+ *
+ * Owner of the epoll descriptor alone; descriptors that are watched belong to the callers, who forget()
+ * them before they close them.  A callback may watch, change and forget any descriptor, its own
+ * included: no callback is called after its forget().  One thread.
+ */
+
+#ifndef ELASTIC_RM_LOOP_H_INCLUDED
+#define ELASTIC_RM_LOOP_H_INCLUDED
+
+#include <sys/epoll.h>
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+
+#include "base/descriptor.h"
+
+namespace elastic::rm {
+
+int64_t monotonic_ms();         /* counts sleep; nobody can set it */
+int64_t unix_ms();              /* the wall clock: only to be shown */
+
+class Loop {
+  public:
+    using Ready = std::function<void(uint32_t epoll_events)>;
+    using Task = std::function<void()>;
+    using TimerId = uint64_t;
+
+    Loop();
+
+    void watch(int fd, uint32_t events, Ready ready);
+    void change(int fd, uint32_t events);
+    void forget(int fd);
+
+    /* Calls `task` once, `delay_ms` from now; 0: in the next turn. */
+    TimerId after(int64_t delay_ms, Task task);
+    void cancel(TimerId id);
+
+    /* The signals are blocked for the process and come here instead. */
+    void watch_signals(std::initializer_list<int> signals, std::function<void(int)> handler);
+    /* Calls back once when this child of ours has ended, with its status as of waitpid(2).  To be called in the turn
+     * that made the child.  Its number is still its own during the call: signals may be sent to its group. */
+    using ChildEnded = std::function<void(int status)>;
+    void watch_child(pid_t pid, ChildEnded ended);
+    /* For the handler of SIGCHLD: collects every child that has ended, watched or not. */
+    void reap_children();
+    /* Another turn without waiting. */
+    void turn_again() { turn_again_ = true; }
+
+    void run(const Task &end_of_turn);
+    void stop() { stopped_ = true; }
+
+  private:
+    struct Watch {
+        Ready ready;
+        uint64_t generation;    /* tells a new watch of a reused descriptor from the former one */
+    };
+    struct Timer {
+        int64_t at_ms;
+        Task task;
+    };
+
+    int wait_ms() const;
+    void deliver(int timeout_ms);
+    void run_timers();
+
+    Descriptor epoll_, signals_;
+    std::map<int, std::shared_ptr<Watch>> watches_;
+    std::map<pid_t, ChildEnded> children_;
+    std::map<TimerId, Timer> timers_;
+    std::multimap<int64_t, TimerId> due_;
+    uint64_t next_generation_ = 1;
+    TimerId next_timer_ = 1;
+    bool stopped_ = false, turn_again_ = false;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_LOOP_H_INCLUDED */

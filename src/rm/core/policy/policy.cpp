@@ -1,0 +1,68 @@
+/* See policy.h: what the policies share, and first come first served. */
+
+#include "core/policy/policy.h"
+
+#include "core/placement.h"
+#include "core/policy/policy_easy.h"
+#include "core/policy/policy_fill.h"
+
+namespace elastic::rm {
+
+int fixed_size(const State &state, const JobSpec &spec)
+{
+    int wish = size_at_most(spec, spec.preferred > 0 ? spec.preferred : spec.maximum);
+    if (runnable(state, spec, wish))
+        return wish;
+    return size_at_most(spec, std::min(wish, Space::empty(state, true).room(spec)));
+}
+
+bool runnable(const State &state, const JobSpec &spec, int size)
+{
+    if (int64_t{size} * spec.cores_per_process > state.indices().up_cores)
+        return false;
+    if (spec.cores_per_process == 1 && spec.processes_per_node == 0)
+        return true;
+    return Space::empty(state, true).room(spec) >= size;
+}
+
+namespace {
+
+class Fcfs : public Policy {
+  public:
+    Decisions decide(const State &state) const override
+    {
+        Decisions decisions;
+        std::optional<Space> space;
+        for (const QueueKey &key : state.indices().queue) {
+            const Job &job = state.jobs.at(key.job);
+            int size = fixed_size(state, job.spec);
+            if (job.offer_after_ms > state.now_ms || size == 0)
+                continue;
+            if (int64_t{size} * job.spec.cores_per_process > state.indices().free_cores)
+                break;
+            if (!space)
+                space.emplace(state);
+            if (!space->fits(job.spec, size))
+                break;
+            decisions.starts.push_back({job.id, space->place(job.spec, size)});
+        }
+        return decisions;
+    }
+};
+
+}  // namespace
+
+const Policy &policy(PolicyKind kind)
+{
+    static const Fcfs fcfs;
+    static const Easy easy;
+    static const Fill fill;
+    switch (kind) {
+        case PolicyKind::FCFS: return fcfs;
+        case PolicyKind::EASY: return easy;
+        case PolicyKind::FILL: return fill;
+    }
+    return fcfs;
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,52 @@
+/*
+ * EASY backfilling: the first job that does not fit gets a reservation for the time when, by the
+ * time limits, enough will be free; later ones start now if they end before that time or leave it
+ * the cores that it will need.
+ *
+ * A step without a time limit may run for ever.  If the reservation depends on such a one, only
+ * jobs with a limit go ahead: the number of steps without limit then only falls, the reservation
+ * gets its time, and the first job starts in the end.
+ */
+
+#ifndef ELASTIC_RM_CORE_POLICY_EASY_H_INCLUDED
+#define ELASTIC_RM_CORE_POLICY_EASY_H_INCLUDED
+
+#include "core/placement.h"
+#include "core/policy/policy.h"
+
+namespace elastic::rm {
+
+/* What the first job that does not fit is promised. */
+class Reservation {
+  public:
+    /* `now` is what may be booked at present. */
+    Reservation(const State &state, const Space &now, const JobSpec &spec, int size);
+
+    /* Whether such a job may start now, in `now`, without delaying the promised start.  `now` is
+     * always the one of the construction, and changes by place() alone. */
+    bool allows(const Space &now, const JobSpec &spec, int size) const;
+    /* Places it there. */
+    Blocks place(Space &now, const JobSpec &spec, int size);
+    int64_t time_ms() const { return time_ms_; }
+
+  private:
+    bool ends_before(const JobSpec &spec) const;
+    const Space &beside(const Space &now) const;
+
+    const State &state_;
+    int64_t time_ms_ = NEVER;   /* of the promised start; NEVER: unknown */
+    Space then_;                /* what is free at that time beside it */
+    mutable std::optional<Space> beside_;       /* now and then; kept until something is placed */
+};
+
+class Easy : public Policy {
+  public:
+    Decisions decide(const State &state) const override;
+};
+
+/* A step's time limit; 0: none. */
+int64_t time_limit(const State &state, const JobSpec &spec);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_POLICY_EASY_H_INCLUDED */

@@ -1,0 +1,36 @@
+/*
+ * Resource filling: sizes that jobs leave open are chosen so that waiting jobs start soon and no
+ * core idles.
+ *
+ *   1 malleable jobs leave draining nodes
+ *   2 waiting jobs, in the queue's order: one that fits starts, small at first; for one that does not, malleable jobs
+ *     are shrunk, the largest first; if that is not enough either, it gets a
+ *     reservation as in EASY backfilling, and later ones may go ahead beside it
+ *   3 what then idles goes to those that start and to running malleable jobs, the smallest first
+ *
+ * The fair share is the machine divided by the number of jobs that run or wait.  A shrink for a waiting job goes down
+ * to that, and below it, to the minimum, only if the waiting job could not start at its own minimum otherwise.  Cores
+ * that are about to be freed belong to the job that they are freed for.
+ *
+ * No oscillation: a job is grown only into cores that no waiting job can use now, and not again within offer_pause_ms;
+ * it is shrunk only for a job that starts because of it.  Both follow an arrival or an end; without one, nothing
+ * changes. After a change that came to nothing the job is left alone for a while, longer each time.
+ */
+
+#ifndef ELASTIC_RM_CORE_POLICY_FILL_H_INCLUDED
+#define ELASTIC_RM_CORE_POLICY_FILL_H_INCLUDED
+
+#include "core/placement.h"
+#include "core/policy/policy.h"
+#include "core/policy/policy_easy.h"
+
+namespace elastic::rm {
+
+class Fill : public Policy {
+  public:
+    Decisions decide(const State &state) const override;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_POLICY_FILL_H_INCLUDED */

@@ -1,0 +1,181 @@
+/*
+ * A machine, its programs and its users in virtual time, around one core: for tests with faults from a seed, and to
+ * see how a mix of jobs would run under a policy.  The core is the real one; the daemon between (it stores events
+ * before actions are carried out, and may be killed at any moment), steps and nodes are played here.
+ *
+ * Everything follows from the options and the seed.  What must not be (a broken invariant,
+ * processes of two jobs on one core, a replay that decides otherwise, a job without an end) is
+ * collected in `broken()`.
+ */
+
+#ifndef ELASTIC_RM_SIM_SIMULATED_CLUSTER_H_INCLUDED
+#define ELASTIC_RM_SIM_SIMULATED_CLUSTER_H_INCLUDED
+
+#include <functional>
+#include <queue>
+#include <random>
+
+#include "core/core.h"
+#include "core/invariants.h"
+#include "core/metrics.h"
+#include "core/steady_clock.h"
+
+namespace elastic::rm {
+
+/* One job of a mix, and the program that it runs: `work_ms` is its time on one process, of which the part `serial` does
+ * not become shorter with more; it looks for adaptations every `probe_ms`, and stands still `standstill_ms` for
+ * each. */
+struct MixJob {
+    int64_t submit_ms = 0;
+    JobSpec spec;
+    int64_t work_ms = 1000;
+    int serial_permille = 0;
+    int64_t probe_ms = 100;
+    int64_t standstill_ms = 50;
+    ELASTIC_FIELDS(submit_ms, spec, work_ms, serial_permille, probe_ms, standstill_ms)
+};
+
+/* Probabilities; all 0: nothing goes wrong. */
+struct Faults {
+    double lost = 0;            /* an action or a report on its way */
+    double repeated = 0;
+    double crash = 0;           /* of the daemon, at an event */
+    double start_fails = 0;
+    double refuses = 0;         /* a step a change */
+    double change_fails = 0;    /* a joining process dies */
+    double dies = 0;            /* a program */
+    double rigid = 0;           /* a malleable job's program is not adaptive */
+    double stubborn = 0;        /* a program that never looks for adaptations */
+    int node_failures = 0;      /* so many, over the time of submissions */
+    int people = 0;             /* requests of people: cancel, hold, resize, drain, ... */
+    double nodes_lost = 0;      /* a step: whoever owns its nodes takes them (with asynchronous_nodes) */
+    int others = 0;             /* so often somebody else wants nodes */
+    double breaks = 0;          /* a step the step protocol, in a change */
+    int clock_jumps = 0;        /* of the wall clock, over the time of submissions */
+};
+
+struct ClusterOptions {
+    uint64_t seed = 1;
+    Config config;
+    int nodes = 4, cores = 4;
+    std::vector<MixJob> jobs;
+    Faults faults;
+    int64_t delay_max_ms = 0;   /* of every message */
+    bool check = true;          /* invariants after each event; keeps the log */
+    bool drop_redundant = false;        /* as the daemon does; else the core must bear them */
+    bool trace = false;
+};
+
+class SimulatedCluster {
+  public:
+    explicit SimulatedCluster(const ClusterOptions &options);
+    ~SimulatedCluster();
+
+    void run();
+    const std::vector<std::string> &broken() const { return broken_; }
+    RunMetrics metrics() const { return metrics_.result(); }
+    const Core &core() const { return core_; }
+    const std::vector<Event> &log() const { return log_; }
+
+    struct Counts {
+        int crashes = 0, lost = 0, node_failures = 0, died = 0, nodes_lost = 0, gave_way = 0, broke = 0, redundant = 0;
+        int jumps = 0, limits = 0;
+    };
+    Counts counts;
+
+  private:
+    static constexpr int64_t TIME_MAX_MS = int64_t{100} * 86400 * 1000;
+    static constexpr size_t EVENTS_MAX = 2000000;
+    static constexpr size_t BROKEN_MAX = 20;
+
+    struct Step;
+    struct Happening {
+        int64_t time_ms;
+        uint64_t order;
+        std::function<void()> action;
+        bool operator>(const Happening &other) const
+        {
+            return std::pair(time_ms, order) > std::pair(other.time_ms, other.order);
+        }
+    };
+
+    /* chance and time */
+    bool chance(double probability);
+    int64_t between(int64_t low, int64_t high);
+    int64_t delay();
+    void after(int64_t ms, std::function<void()> action);
+    void wrong(const std::string &what);
+
+    /* the daemon */
+    void tell(EventContent content);
+    void crash();
+    void carry_out(const Action &action);
+    void set_timer(int64_t at_ms);
+    void perform(const SetTimer &) {}
+    void perform(const Answer &) {}
+    void perform(const Record &) {}
+    void perform(const ForgetJob &) {}
+    void perform(const StartStep &action);
+    void perform(const ResizeStep &action);
+    void perform(const CancelRequest &action);
+    void perform(const SignalStep &action);
+    void perform(const QueryStep &action);
+    void perform(const AcquireNodes &action);
+    void perform(const ReleaseNodes &action);
+
+    /* steps; each report may be lost or come twice */
+    void say(EventContent content);
+    void report(const EventContent &content);
+    void check_redundant(const EventContent &content);
+    Step *find(JobId job, uint32_t step);
+    void say_all(Step &step);
+    void work(Step &step);
+    void go_on(Step &step);
+    void window(Step &step);
+    void end_request(Step &step, EventContent outcome);
+    void end(Step &step, int exit_code);
+    void occupy(const Step &step, const Blocks &blocks, int sign);
+
+    /* people and accidents */
+    void plan();
+    void somebody();
+    void node_fails();
+    void nodes_are_taken(Step &step);
+    void others_want();
+    void clock_jumps();
+    int64_t read_clock() { return clock_.now_ms(now_ms_, now_ms_ + wall_offset_ms_); }
+    void check_limit(const Record &record);
+    bool all_over() const;
+
+    ClusterOptions options_;
+    std::mt19937_64 random_;
+    int64_t now_ms_ = 1000000;
+    uint64_t order_ = 0, timer_ = 0, requests_ = 0;
+    std::priority_queue<Happening, std::vector<Happening>, std::greater<>> queue_;
+    Core core_;
+    Monitor monitor_;
+    MetricsCollector metrics_;
+    std::vector<Event> log_;
+    Json snapshot_;             /* the last stored one */
+    std::map<std::pair<JobId, uint32_t>, std::unique_ptr<Step>> steps_;
+    std::map<std::string, MixJob> programs_;    /* by the Submit's request */
+    std::map<std::string, int> occupied_;       /* cores of living processes */
+    std::set<std::tuple<JobId, uint32_t, uint64_t>> acquired_, released_;
+    std::set<std::string> dead_nodes_;
+    size_t to_submit_ = 0;
+    int64_t people_until_ms_ = 0;
+    SteadyClock clock_;         /* the daemon's; now_ms_ is the truth */
+    SteadyClock::Mark mark_;    /* stored with the last event */
+    int64_t wall_offset_ms_ = 0;
+    std::map<JobId, int64_t> started_ms_;       /* in truth */
+    std::vector<std::string> broken_;
+};
+
+/* How the mix would run: as it is under `policy`, or with every job rigid at its preferred (else
+ * maximum) size. */
+RunMetrics simulate_mix(const std::vector<MixJob> &mix, int nodes, int cores, PolicyKind policy,
+                        bool as_rigid);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_SIM_SIMULATED_CLUSTER_H_INCLUDED */

@@ -1,0 +1,203 @@
+/*
+ * Whole machines from seeds (simulated_cluster.h).  ELASTIC_SIMULATION_SEEDS says how many, ELASTIC_SIMULATION_FIRST
+ * which is the first, ELASTIC_SIMULATION_TRACE=1 prints all that happens.
+ */
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "sim/simulated_cluster.h"
+
+namespace elastic::rm {
+namespace {
+
+uint64_t from_environment(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text ? strtoull(text, nullptr, 10) : otherwise;
+}
+
+class Chance {
+  public:
+    explicit Chance(uint64_t seed) : random_(seed) {}
+    int64_t between(int64_t low, int64_t high)
+    {
+        return low + static_cast<int64_t>(random_() % static_cast<uint64_t>(high - low + 1));
+    }
+    bool one_in(int64_t n) { return between(1, n) == 1; }
+    double up_to(int64_t permille) { return static_cast<double>(between(0, permille)) / 1000; }
+
+  private:
+    std::mt19937_64 random_;
+};
+
+JobSpec random_spec(Chance &chance, int cores_of_machine)
+{
+    JobSpec spec;
+    spec.name = "simulated";
+    spec.elasticity =
+        chance.one_in(2) ? Elasticity::MALLEABLE : static_cast<Elasticity>(chance.between(0, 2));
+    spec.cores_per_process = chance.one_in(6) ? 2 : 1;
+    int most = std::max(cores_of_machine / spec.cores_per_process / (chance.one_in(3) ? 1 : 2), 1);
+    int least_most = chance.one_in(4) ? most : std::max(most / 4, 1);
+    spec.minimum = static_cast<int>(chance.between(1, least_most));
+    spec.maximum = spec.elasticity == Elasticity::RIGID
+                       ? spec.minimum
+                       : static_cast<int>(chance.between(spec.minimum, most * 2));
+    if (chance.one_in(4))
+        spec.size_rule = static_cast<SizeRule>(chance.between(0, 4));
+    spec.size_multiple = static_cast<int>(chance.between(1, 3));
+    if (chance.one_in(3))
+        spec.preferred =
+            size_at_most(spec, static_cast<int>(chance.between(spec.minimum, spec.maximum)));
+    if (chance.one_in(8))
+        spec.processes_per_node = static_cast<int>(chance.between(1, 4));
+    spec.whole_nodes = chance.one_in(8);
+    spec.time_limit_ms = chance.one_in(3) ? 0 : chance.between(1000, 200000);
+    spec.priority = static_cast<int>(chance.between(-2, 2));
+    spec.requeue = chance.one_in(3);
+    return spec;
+}
+
+ClusterOptions random_options(uint64_t seed, bool trace)
+{
+    Chance chance(seed * 7919 + 1);
+    ClusterOptions options;
+    options.seed = seed;
+    options.trace = trace;
+    options.nodes = static_cast<int>(chance.between(1, 6));
+    options.cores = static_cast<int>(chance.between(1, 6));
+    options.delay_max_ms = chance.one_in(5) ? 0 : chance.between(1, 3000);
+    Config &config = options.config;
+    config.policy = static_cast<PolicyKind>(chance.one_in(4) ? chance.between(0, 1) : 2);
+    config.asynchronous_nodes = chance.one_in(3);
+    config.whole_nodes = chance.one_in(config.asynchronous_nodes ? 2 : 8);
+    config.kill_grace_ms = chance.between(0, 5000);
+    config.answer_timeout_ms = chance.between(500, 10000);
+    config.answer_tries_max = static_cast<int>(chance.between(1, 6));
+    config.adapt_patience_ms = chance.between(1000, 30000);
+    config.offer_pause_ms = chance.between(0, 5000);
+    config.refusal_pause_ms = chance.between(100, 10000);
+    config.look_interval_ms = chance.between(5000, 60000);
+    config.start_pause_ms = chance.between(1, 5000);
+    config.backfill_depth = static_cast<int>(chance.between(0, 20));
+    config.finished_max = 100000;
+    Faults &faults = options.faults;
+    if (!chance.one_in(5))
+        faults = {chance.up_to(100), chance.up_to(200), chance.up_to(20), chance.up_to(100),
+                  chance.up_to(300), chance.up_to(200), chance.up_to(100), chance.up_to(200),
+                  chance.up_to(200), static_cast<int>(chance.between(0, 4)),
+                  static_cast<int>(chance.between(0, 30)), chance.up_to(100),
+                  static_cast<int>(chance.between(0, 12)), chance.one_in(2) ? chance.up_to(100) : 0,
+                  static_cast<int>(chance.one_in(2) ? chance.between(0, 10) : 0)};
+    options.drop_redundant = chance.one_in(2);
+    int64_t span_ms = chance.between(1000, 300000);
+    for (int64_t i = chance.between(1, 40); i > 0; i--) {
+        MixJob job;
+        job.submit_ms = chance.between(0, span_ms);
+        job.spec = random_spec(chance, options.nodes * options.cores);
+        job.work_ms = chance.between(100, 200000);
+        job.serial_permille = static_cast<int>(chance.between(0, 200));
+        job.probe_ms = chance.one_in(10) ? chance.between(1000, 60000) : chance.between(1, 2000);
+        job.standstill_ms = chance.between(0, 500);
+        options.jobs.push_back(job);
+    }
+    return options;
+}
+
+TEST(SimulationTest, seeds)
+{
+    uint64_t first = from_environment("ELASTIC_SIMULATION_FIRST", 1);
+    uint64_t seeds = from_environment("ELASTIC_SIMULATION_SEEDS", 100);
+    bool trace = from_environment("ELASTIC_SIMULATION_TRACE", 0) != 0;
+    constexpr int FAILURES_MAX = 5;
+    int failures = 0;
+    RunMetrics sum;
+    SimulatedCluster::Counts counts;
+    for (uint64_t seed = first; seed < first + seeds && failures < FAILURES_MAX; seed++) {
+        SimulatedCluster cluster(random_options(seed, trace));
+        cluster.run();
+        for (const std::string &what : cluster.broken())
+            ADD_FAILURE() << "seed " << seed << " " << what
+                          << "\nreplay: make -f src/rm/Makefile replay SEED=" << seed;
+        failures += !cluster.broken().empty();
+        RunMetrics metrics = cluster.metrics();
+        sum.jobs += metrics.jobs;
+        sum.done += metrics.done;
+        sum.failed += metrics.failed;
+        sum.cancelled += metrics.cancelled;
+        sum.adaptations += metrics.adaptations;
+        sum.withdrawn += metrics.withdrawn;
+        sum.failed_adaptations += metrics.failed_adaptations;
+        counts.crashes += cluster.counts.crashes;
+        counts.lost += cluster.counts.lost;
+        counts.node_failures += cluster.counts.node_failures;
+        counts.died += cluster.counts.died;
+        counts.nodes_lost += cluster.counts.nodes_lost;
+        counts.gave_way += cluster.counts.gave_way;
+        counts.broke += cluster.counts.broke;
+        counts.redundant += cluster.counts.redundant;
+        counts.jumps += cluster.counts.jumps;
+        counts.limits += cluster.counts.limits;
+    }
+    printf("%llu machines: %d jobs, %d done, %d failed, %d cancelled; %d changes of size, %d "
+           "withdrawn, %d failed; %d kills of the daemon, %d messages lost, %d nodes failed, %d "
+           "programs died, %d steps lost their nodes, %d gave way to others, %d broke the protocol, %d reports "
+           "said nothing new\n",
+           static_cast<unsigned long long>(seeds), sum.jobs, sum.done, sum.failed, sum.cancelled,
+           sum.adaptations, sum.withdrawn, sum.failed_adaptations, counts.crashes, counts.lost,
+           counts.node_failures, counts.died, counts.nodes_lost, counts.gave_way, counts.broke, counts.redundant);
+    if (seeds < 100)
+        return;
+    /* The seeds reach what they are meant to reach. */
+    EXPECT_GT(sum.done, 500);
+    EXPECT_GT(sum.failed, 50);
+    EXPECT_GT(sum.cancelled, 20);
+    EXPECT_GT(sum.adaptations, 200);
+    EXPECT_GT(sum.withdrawn, 50);
+    EXPECT_GT(sum.failed_adaptations, 20);
+    EXPECT_GT(counts.crashes, 50);
+    EXPECT_GT(counts.lost, 100);
+    EXPECT_GT(counts.node_failures, 20);
+    EXPECT_GT(counts.died, 20);
+    EXPECT_GT(counts.nodes_lost, 5);
+    EXPECT_GT(counts.gave_way, 10);
+    EXPECT_GT(counts.broke, 10);
+    EXPECT_GT(counts.redundant, 1000);
+    EXPECT_GT(counts.jumps, 100);
+    EXPECT_GT(counts.limits, 20);
+}
+
+TEST(SimulationTest, same_seed_gives_same_history)
+{
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        SimulatedCluster first(random_options(seed, false)), second(random_options(seed, false));
+        first.run();
+        second.run();
+        ASSERT_EQ(first.log().size(), second.log().size());
+        for (size_t i = 0; i < first.log().size(); i++)
+            ASSERT_EQ(to_json(first.log()[i]), to_json(second.log()[i]));
+    }
+}
+
+/* A recorded log, as JSON lines, gives the same decisions again. */
+TEST(SimulationTest, a_replayed_log_gives_the_same_decisions)
+{
+    SimulatedCluster cluster(random_options(3, false));
+    cluster.run();
+    Core first, second;
+    for (const Event &event : cluster.log()) {
+        Actions from_event = first.handle(event);
+        auto stored = event_from_json(Json::parse(to_json(event).dump()));
+        ASSERT_TRUE(stored.ok()) << stored.error();
+        Actions from_line = second.handle(stored.value());
+        ASSERT_EQ(from_event.size(), from_line.size());
+        for (size_t i = 0; i < from_event.size(); i++)
+            ASSERT_EQ(to_json(from_event[i]), to_json(from_line[i]));
+    }
+    EXPECT_EQ(second.snapshot(), cluster.core().snapshot());
+}
+
+}  // namespace
+}  // namespace elastic::rm

@@ -1,0 +1,139 @@
+/* See launch.h. */
+
+#include "step/launch.h"
+
+namespace elastic::rm {
+
+namespace {
+
+/* The last of a name counts, as in a shell. */
+void set_variable(std::vector<std::string> &environment, const std::string &name, const std::string &value)
+{
+    std::erase_if(environment, [&](const std::string &entry) { return entry.starts_with(name + "="); });
+    environment.push_back(name + "=" + value);
+}
+
+void add_job_variables(std::vector<std::string> &environment, const Job &job, const StartStep &start,
+                       const LaunchPlace &place)
+{
+    set_variable(environment, "ELASTIC_JOB_ID", std::to_string(job.id));
+    set_variable(environment, "ELASTIC_JOB_NAME", job.spec.name);
+    set_variable(environment, "ELASTIC_JOB_SIZE", std::to_string(start.size));
+    set_variable(environment, "ELASTIC_JOB_MIN", std::to_string(job.spec.minimum));
+    set_variable(environment, "ELASTIC_JOB_MAX", std::to_string(job.spec.maximum));
+    set_variable(environment, "ELASTIC_JOB_NODES", format_hosts(start.blocks));
+    set_variable(environment, "ELASTICD_SOCKET", place.daemon_socket);
+    set_variable(environment, STEP_FOLDER_VARIABLE, place.folder);
+    for (const std::string &entry : place.launcher_environment)
+        set_variable(environment, entry.substr(0, entry.find('=')), entry.substr(entry.find('=') + 1));
+}
+
+std::vector<std::string> mpiexec_arguments(const Launch &launch, const StartStep &start, const LaunchPlace &place)
+{
+    std::vector<std::string> arguments = {place.mpiexec};
+    arguments.insert(arguments.end(), place.launcher_options.begin(), place.launcher_options.end());
+    arguments.insert(arguments.end(), {"-hosts", format_hosts(start.blocks), "-n", std::to_string(start.size)});
+    arguments.insert(arguments.end(), launch.mpiexec.begin(), launch.mpiexec.end());
+    arguments.insert(arguments.end(), launch.command.begin(), launch.command.end());
+    return arguments;
+}
+
+std::string parent_of(const std::string &path)
+{
+    size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+/* A script finds the mpiexec that belongs to this elasticd, whatever else the machine has. */
+void add_script_variables(std::vector<std::string> &environment, const LaunchPlace &place)
+{
+    set_variable(environment, "HYDRA_HOST_FILE", place.folder + "/" + STEP_HOSTS_FILE);
+    std::string path = "/usr/local/bin:/usr/bin:/bin", folder = parent_of(place.mpiexec);
+    for (const std::string &entry : environment)
+        if (entry.starts_with("PATH="))
+            path = entry.substr(5);
+    if (!folder.empty())
+        set_variable(environment, "PATH", folder + ":" + path);
+}
+
+}  // namespace
+
+std::string expand_path(const std::string &pattern, const std::string &directory, JobId job, const std::string &name)
+{
+    std::string path;
+    for (size_t i = 0; i < pattern.size(); i++) {
+        char next = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : '\0';
+        if (next == 'j')
+            path += std::to_string(job);
+        else if (next == 'x')
+            for (char c : name)
+                path += c == '/' ? '_' : c;
+        else if (next == '%')
+            path += '%';
+        else {
+            path += pattern[i];
+            continue;
+        }
+        i++;
+    }
+    return path.starts_with("/") ? path : directory + (directory.ends_with("/") ? "" : "/") + path;
+}
+
+LaunchPaths paths_of(const Launch &launch, JobId job, const std::string &name)
+{
+    LaunchPaths paths;
+    paths.output = expand_path(launch.output.empty() ? "elastic-%j.out" : launch.output, launch.directory, job, name);
+    if (!launch.error.empty())
+        paths.error = expand_path(launch.error, launch.directory, job, name);
+    if (paths.error == paths.output)
+        paths.error.clear();
+    paths.input = launch.input.empty() ? "/dev/null" : expand_path(launch.input, launch.directory, job, name);
+    return paths;
+}
+
+std::string format_hosts(const Blocks &blocks)
+{
+    std::string text;
+    for (const Block &block : blocks)
+        text += (text.empty() ? "" : ",") + block.node + ":" + std::to_string(block.processes);
+    return text;
+}
+
+std::string format_host_lines(const Blocks &blocks)
+{
+    std::string text;
+    for (const Block &block : blocks)
+        text += block.node + ":" + std::to_string(block.processes) + "\n";
+    return text;
+}
+
+StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start, const LaunchPlace &place)
+{
+    StepSpec spec;
+    spec.job = job.id;
+    spec.step = start.step;
+    spec.uid = job.spec.uid;
+    spec.user = job.spec.user;
+    spec.directory = launch.directory;
+    spec.environment = launch.environment;
+    spec.is_script = launch.is_script;
+    spec.umask = launch.umask;
+    spec.limits = launch.limits;
+    spec.time_limit_ms = job.spec.time_limit_ms;
+    spec.kill_grace_ms = place.kill_grace_ms;
+    add_job_variables(spec.environment, job, start, place);
+    if (launch.is_script) {
+        add_script_variables(spec.environment, place);
+        spec.arguments = launch.command;
+        spec.arguments[0] = place.folder + "/" + STEP_SCRIPT_FILE;
+    } else {
+        spec.arguments = mpiexec_arguments(launch, start, place);
+    }
+    LaunchPaths paths = paths_of(launch, job.id, job.spec.name);
+    spec.output = paths.output;
+    spec.error = paths.error;
+    spec.input = paths.input;
+    return spec;
+}
+
+}  // namespace elastic::rm

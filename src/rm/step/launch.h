@@ -1,0 +1,56 @@
+/*
+ * What is to be run, as the submission says it and the store keeps it; and how it becomes a step.  The core
+ * knows nothing of this.  Pure.
+ */
+
+#ifndef ELASTIC_RM_LAUNCH_H_INCLUDED
+#define ELASTIC_RM_LAUNCH_H_INCLUDED
+
+#include <string>
+#include <vector>
+
+#include "core/action.h"
+#include "step/step_spec.h"
+
+namespace elastic::rm {
+
+struct Launch {
+    std::vector<std::string> command;
+    std::vector<std::string> environment;       /* NAME=VALUE */
+    std::vector<std::string> mpiexec;           /* more options */
+    std::string directory;
+    std::string output, error, input;           /* as given: patterns, maybe relative; empty: the default */
+    bool is_script = false;
+    int umask = 022;
+    std::vector<ProcessLimit> limits;
+    ELASTIC_FIELDS(command, environment, mpiexec, directory, output, error, input, is_script, umask, limits)
+};
+
+/* Absolute, with %j, %x and %% replaced. */
+std::string expand_path(const std::string &pattern, const std::string &directory, JobId job, const std::string &name);
+
+struct LaunchPaths {
+    std::string output, error, input;           /* error empty: as output */
+};
+LaunchPaths paths_of(const Launch &launch, JobId job, const std::string &name);
+
+/* "n0:4,n1:2" */
+std::string format_hosts(const Blocks &blocks);
+/* The same, a line each: for STEP_HOSTS_FILE. */
+std::string format_host_lines(const Blocks &blocks);
+
+/* What elasticd knows of the place. */
+struct LaunchPlace {
+    std::string mpiexec;                        /* program */
+    std::vector<std::string> launcher_options;  /* of the back end */
+    std::vector<std::string> launcher_environment;      /* NAME=VALUE, for each mpiexec of the job */
+    std::string folder;                         /* of the step */
+    std::string daemon_socket;
+    int64_t kill_grace_ms = 0;
+};
+
+StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start, const LaunchPlace &place);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_LAUNCH_H_INCLUDED */

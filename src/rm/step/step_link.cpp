@@ -1,0 +1,391 @@
+/* See step_link.h. */
+
+#include "step/step_link.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "program_sizes.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr const char *EVENTS_ID = "events";
+constexpr const char *RESIZE_ID = "resize-";
+constexpr size_t REASON_BYTES_MAX = 63;
+constexpr size_t REQUESTS_KEPT = 64;    /* ended ones: the core asks about the last */
+constexpr size_t FREED_KEPT = 1024;     /* as many events as a step keeps */
+constexpr double TOLD_PER_S = 100, TOLD_AT_ONCE = 1000;
+constexpr double SIZES_COST = 50;       /* nothing but this rate bounds how often a program may change its mind */
+/* A change of a world on ten thousand nodes is some megabytes of events. */
+constexpr LineLimits LIMITS = {size_t{1} << 20, size_t{1} << 20, JSON_DEPTH_MAX, 256 << 10, 16 << 20};
+
+/* 0: no number. */
+uint64_t parse_request(const std::string &tag)
+{
+    bool digits = !tag.empty() && tag.size() <= 15 && tag.find_first_not_of("0123456789") == std::string::npos;
+    return digits ? std::stoull(tag) : 0;
+}
+
+}  // namespace
+
+StepLink::Counts StepLink::counts_;
+
+StepLink::StepLink(Loop &loop, Place place)
+    : loop_(loop), place_(std::move(place)), rate_(TOLD_PER_S, TOLD_AT_ONCE)
+{
+    connect();
+}
+
+StepLink::~StepLink()
+{
+    loop_.cancel(timer_);
+}
+
+void StepLink::connect()
+{
+    auto on_line = [this](const Json &object) { line(object); };
+    auto on_close = [this](const std::string &broken) { closed(broken); };
+    if (!place_.connected.is_open())
+        connection_ = LineConnection::connect(loop_, place_.socket, place_.uid, LIMITS, on_line, on_close);
+    else if (is_peer(place_.connected.get(), place_.uid))
+        connection_ =
+            std::make_unique<LineConnection>(loop_, std::move(place_.connected), LIMITS, on_line, on_close);
+    if (!connection_) {
+        log_line(LogLevel::WARNING, "cannot connect to the step",
+                 {{"job", place_.job}, {"socket", place_.socket}, {"error", strerror(errno)}});
+        return;
+    }
+    connection_->send({{"id", EVENTS_ID}, {"op", "events"}, {"since", 0}, {"follow", true}});
+}
+
+void StepLink::closed(const std::string &broken)
+{
+    if (broken.empty())
+        connection_.reset();
+    else
+        cut_off(broken);
+}
+
+/* Nothing of it is believed any more. */
+void StepLink::cut_off(const std::string &why)
+{
+    connection_.reset();
+    if (!broken_.empty())
+        return;
+    broken_ = why;
+    counts_.broken++;
+    log_line(LogLevel::WARNING, "a step breaks the step protocol and is cut off",
+             {{"job", place_.job}, {"step", place_.step}, {"uid", place_.uid}, {"problem", why}});
+    tell(StepBroken{place_.job, place_.step, why});
+}
+
+void StepLink::line(const Json &object)
+{
+    auto message = read_step_message(object);
+    if (!message)
+        cut_off(message.error());
+    else if (message.value().kind == StepMessageKind::ANSWER)
+        answer(message.value());
+    else
+        event(message.value());
+}
+
+/* ---- what the core hears --------------------------------------------------------------------------------- */
+
+void StepLink::tell(EventContent content)
+{
+    if (!place_.tell(std::move(content)))
+        return;
+    int64_t now_ms = monotonic_ms();
+    not_before_ms_ = now_ms + rate_.take(1, now_ms);
+    if (connection_)
+        connection_->pause();
+}
+
+void StepLink::resume()
+{
+    int64_t wait_ms = not_before_ms_ - monotonic_ms();
+    loop_.cancel(std::exchange(timer_, 0));
+    if (wait_ms > 0) {
+        timer_ = loop_.after(wait_ms, [this] {
+            timer_ = 0;
+            resume();
+        });
+        return;
+    }
+    if (connection_)
+        connection_->resume();
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------ */
+
+void StepLink::answer(const StepMessage &message)
+{
+    if (message.id == EVENTS_ID && message.ok) {
+        known_until_ = message.next;
+        if (known_until_ <= std::max<uint64_t>(message.oldest, 1))
+            caught_up();
+        return;
+    }
+    uint64_t number = message.id.starts_with(RESIZE_ID) ? parse_request(message.id.substr(strlen(RESIZE_ID))) : 0;
+    auto found = requests_.find(number);
+    if (found == requests_.end() || found->second.phase == Phase::ENDED || message.ok)
+        return;                 /* of an accepted one the events tell the same, and more */
+    refuse(number, message.error);
+}
+
+void StepLink::refuse(uint64_t request, const std::string &reason)
+{
+    end(requests_[request], StepRefused{{place_.job, place_.step, request, reason}});
+}
+
+void StepLink::end(Request &request, EventContent content)
+{
+    request.phase = Phase::ENDED;
+    request.end = std::move(content);
+    tell(*request.end);
+}
+
+void StepLink::forget_old_requests()
+{
+    while (requests_.size() > REQUESTS_KEPT && requests_.begin()->second.phase == Phase::ENDED)
+        requests_.erase(requests_.begin());
+}
+
+/* ---- events ------------------------------------------------------------------------------------------- */
+
+void StepLink::event(const StepMessage &message)
+{
+    if (message.seq <= last_event_)
+        return cut_off("event " + std::to_string(message.seq) + " follows event " + std::to_string(last_event_));
+    last_event_ = message.seq;
+    if (!take_event(message))
+        counts_.dropped++;
+    if (!caught_up_ && last_event_ + 1 >= known_until_)
+        caught_up();
+}
+
+/* False: it cannot be. */
+bool StepLink::take_event(const StepMessage &message)
+{
+    switch (message.kind) {
+        case StepMessageKind::ADAPTIVE: return mode(StepMode::ADAPTIVE);
+        case StepMessageKind::RIGID: return mode(StepMode::RIGID);
+        case StepMessageKind::SIZES: return sizes(message.rule);
+        case StepMessageKind::REQUESTED: return requested(message);
+        case StepMessageKind::FREED: return freed(place_.epoch_offset + message.epoch);
+        case StepMessageKind::PLAN:
+        case StepMessageKind::TARGET:
+        case StepMessageKind::COMMITTED:
+        case StepMessageKind::WITHDRAWN:
+        case StepMessageKind::FAILED: return request_event(message);
+        case StepMessageKind::ANSWER:
+        case StepMessageKind::OTHER: break;
+    }
+    return true;
+}
+
+bool StepLink::mode(StepMode mode)
+{
+    if (mode_ && mode != *mode_)
+        return false;
+    mode_ = mode;
+    if (mode == StepMode::RIGID)
+        tell(StepRigid{{place_.job, place_.step}});
+    else
+        tell(StepAdaptive{{place_.job, place_.step}});
+    return true;
+}
+
+bool StepLink::sizes(const std::string &rule)
+{
+    if (!ProgramSizes::parse(rule))
+        return false;
+    rate_.take(SIZES_COST - 1, monotonic_ms());
+    sizes_ = rule;
+    tell(StepSizes{place_.job, place_.step, rule});
+    return true;
+}
+
+/* One at a time is under way; that of somebody else has no tag of ours. */
+bool StepLink::requested(const StepMessage &message)
+{
+    under_way_ = {message.request, 0};
+    uint64_t number = parse_request(message.tag);
+    if (!number)
+        return true;
+    if (number > place_.last_request())
+        return false;
+    forget_old_requests();
+    Request &request = requests_[number];
+    if (request.phase != Phase::WAITING && request.phase != Phase::SENT)
+        return false;
+    under_way_.second = number;
+    request.step_request = message.request;
+    request.phase = Phase::ACCEPTED;
+    tell(StepAccepted{place_.job, place_.step, number, message.request});
+    if (request.cancelled)
+        send_cancel(message.request);
+    return true;
+}
+
+bool StepLink::request_event(const StepMessage &message)
+{
+    if (!under_way_.first || message.request != under_way_.first)
+        return !caught_up_;     /* it may have begun before the first event that the step has kept */
+    uint64_t number = under_way_.second;
+    auto found = requests_.find(number);
+    bool is_ours = number && found != requests_.end() && found->second.phase != Phase::ENDED;
+    switch (message.kind) {
+        case StepMessageKind::TARGET: target_ms_ = message.time_ms; return true;
+        case StepMessageKind::PLAN: return !is_ours || ready(number, found->second);
+        case StepMessageKind::COMMITTED: return committed(is_ours ? &found->second : nullptr, message);
+        default: break;
+    }
+    under_way_ = {};
+    if (!is_ours)
+        return true;
+    RequestEnded ended{place_.job, place_.step, number, message.reason};
+    if (message.kind == StepMessageKind::WITHDRAWN)
+        end(found->second, StepWithdrawn{ended});
+    else
+        end(found->second, StepFailed{ended});
+    return true;
+}
+
+bool StepLink::ready(uint64_t number, Request &request)
+{
+    if (request.phase != Phase::ACCEPTED)
+        return false;
+    request.phase = Phase::READY;
+    tell(StepReady{place_.job, place_.step, number});
+    return true;
+}
+
+/* The first one that is heard of may be a later one: a step keeps its last events only. */
+bool StepLink::committed(Request *request, const StepMessage &message)
+{
+    bool follows = message.epoch == epoch_ + 1 || (!caught_up_ && message.epoch > epoch_);
+    if (!follows)
+        return false;
+    epoch_ = message.epoch;
+    auto standstill_ms = static_cast<int64_t>(std::max(0.0, message.time_ms - target_ms_) + 0.5);
+    uint64_t number = std::exchange(under_way_, {}).second;
+    if (request)
+        end(*request, StepCommitted{place_.job, place_.step, number, epoch(), standstill_ms});
+    return true;
+}
+
+bool StepLink::freed(uint64_t epoch)
+{
+    if (epoch > this->epoch() || !freed_.insert(epoch).second)
+        return false;
+    if (freed_.size() > FREED_KEPT)
+        freed_.erase(freed_.begin());
+    tell(StepFreed{place_.job, place_.step, epoch});
+    return true;
+}
+
+/* The past is known: what still waits has never been sent. */
+void StepLink::caught_up()
+{
+    caught_up_ = true;
+    for (auto &[number, request] : requests_)
+        if (request.phase == Phase::WAITING && request.cancelled)
+            end(request, StepRefused{{place_.job, place_.step, number, "withdrawn before the step heard of it"}});
+        else if (request.phase == Phase::WAITING)
+            send_resize(request);
+}
+
+/* ---- requests ----------------------------------------------------------------------------------------- */
+
+void StepLink::send_resize(Request &request)
+{
+    const ResizeStep &resize = request.resize;
+    Json hosts = Json::array();
+    for (const Block &block : resize.joining)
+        hosts.push_back(block.node + ":" + std::to_string(block.processes));
+    Json line = {{"id", RESIZE_ID + std::to_string(resize.request)},
+                 {"op", "resize"},
+                 {"size", resize.size},
+                 {"leave", resize.leave},
+                 {"if_epoch", resize.epoch - place_.epoch_offset},
+                 {"reason", resize.reason.substr(0, REASON_BYTES_MAX)},
+                 {"tag", std::to_string(resize.request)}};
+    if (!hosts.empty())
+        line["hosts"] = hosts;
+    request.phase = Phase::SENT;
+    connection_->send(line);
+}
+
+void StepLink::resize(const ResizeStep &resize)
+{
+    forget_old_requests();
+    auto [found, is_new] = requests_.try_emplace(resize.request);
+    Request &request = found->second;
+    if (!is_new) {              /* asked again: say again what is the case */
+        if (request.end)
+            tell(*request.end);
+        else if (request.phase >= Phase::ACCEPTED)
+            tell(StepAccepted{place_.job, place_.step, resize.request, request.step_request});
+        return;
+    }
+    request.resize = resize;
+    if (!broken_.empty())
+        refuse(resize.request, "step protocol broken: " + broken_);
+    else if (!connection_)
+        refuse(resize.request, "mpiexec has closed its step socket: it is ending");
+    else if (resize.epoch < place_.epoch_offset)
+        refuse(resize.request, "decided for an earlier mpiexec of the script");
+    else if (caught_up_)
+        send_resize(request);
+}
+
+void StepLink::send_cancel(uint64_t step_request)
+{
+    if (connection_)
+        connection_->send({{"id", "cancel"}, {"op", "cancel"}, {"request", step_request}});
+}
+
+bool StepLink::cancel(const CancelRequest &cancel)
+{
+    auto found = requests_.find(cancel.request);
+    if (found == requests_.end())
+        return !caught_up_ && connection_ ? (requests_[cancel.request].cancelled = true) : false;
+    Request &request = found->second;
+    if (request.end)
+        tell(*request.end);
+    else if (request.phase == Phase::WAITING)
+        end(request, StepRefused{{place_.job, place_.step, cancel.request, "withdrawn before the step heard of it"}});
+    else if (request.step_request)
+        send_cancel(request.step_request);
+    else
+        request.cancelled = true;
+    return true;
+}
+
+void StepLink::tell_all()
+{
+    if (!broken_.empty())
+        tell(StepBroken{place_.job, place_.step, broken_});
+    if (mode_ == StepMode::ADAPTIVE)
+        tell(StepAdaptive{{place_.job, place_.step}});
+    else if (mode_ == StepMode::RIGID)
+        tell(StepRigid{{place_.job, place_.step}});
+    if (!sizes_.empty())
+        tell(StepSizes{place_.job, place_.step, sizes_});
+    for (const auto &[number, request] : requests_) {
+        if (request.phase >= Phase::ACCEPTED && request.step_request)
+            tell(StepAccepted{place_.job, place_.step, number, request.step_request});
+        if (request.phase == Phase::READY)
+            tell(StepReady{place_.job, place_.step, number});
+        if (request.end)
+            tell(*request.end);
+    }
+    for (uint64_t epoch : freed_)
+        tell(StepFreed{place_.job, place_.step, epoch});
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,270 @@
+/* StepLink against steps that tell the truth, lie, talk too much or break the protocol. */
+
+#include "step/step_link.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace elastic::rm {
+namespace {
+
+constexpr int64_t PATIENCE_MS = 60000;
+
+class StepLinkTest : public testing::Test {
+  protected:
+    StepLinkTest()
+    {
+        char name[] = "/tmp/step-link-XXXXXX";
+        folder_ = mkdtemp(name);
+        listening_ = Descriptor(listen_unix_anywhere(folder_ + "/step.sock"));
+        StepLink::Place place;
+        place.job = 1;
+        place.step = 1;
+        place.socket = folder_ + "/step.sock";
+        place.uid = getuid();
+        place.last_request = [this] { return last_request_; };
+        place.tell = [this](EventContent content) {
+            told_.push_back(std::move(content));
+            return stored_;
+        };
+        link_ = std::make_unique<StepLink>(loop_, std::move(place));
+        step_ = Descriptor(accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    }
+    ~StepLinkTest() override { std::filesystem::remove_all(folder_); }
+
+    bool turn_until(const std::function<bool()> &condition)
+    {
+        bool late = false;
+        Loop::TimerId end = loop_.after(PATIENCE_MS, [&] { late = true; }), tick = 0;
+        std::function<void()> again = [&] {
+            step_writes();
+            tick = loop_.after(1, again);
+        };
+        again();
+        loop_.run([&] {
+            if (late || condition())
+                loop_.stop();
+        });
+        loop_.cancel(end);
+        loop_.cancel(tick);
+        return !late;
+    }
+    /* What the step says goes out as fast as it is read. */
+    void step_writes()
+    {
+        ssize_t bytes = ::send(step_.get(), says_.data(), says_.size(), MSG_NOSIGNAL);
+        if (bytes > 0)
+            says_.erase(0, static_cast<size_t>(bytes));
+    }
+    void say(const std::string &line) { says_ += line + "\n"; }
+    void say_history() { say(R"({"id":"events","ok":true,"oldest":1,"next":1})"); }
+    void event(const std::string &name, const std::string &fields = "")
+    {
+        say(R"({"event":")" + name + R"(","seq":)" + std::to_string(++seq_) + fields + "}");
+    }
+    template <class Kind> size_t count() const
+    {
+        return static_cast<size_t>(std::count_if(told_.begin(), told_.end(), [](const EventContent &content) {
+            return std::holds_alternative<Kind>(content);
+        }));
+    }
+    std::string heard()
+    {
+        char block[65536];
+        ssize_t bytes = recv(step_.get(), block, sizeof block, 0);
+        return heard_ += std::string(block, bytes > 0 ? static_cast<size_t>(bytes) : 0);
+    }
+    void resize(uint64_t request)
+    {
+        last_request_ = request;
+        link_->resize({1, 1, request, link_->epoch(), 4, {}, {}, "test"});
+    }
+    /* A change of size as a good step reports it. */
+    void commit(uint64_t request, uint64_t epoch)
+    {
+        std::string number = R"(,"request":)" + std::to_string(request);
+        event("requested", number + R"(,"tag":")" + std::to_string(request) + "\"");
+        event("plan", number);
+        event("target", number);
+        event("committed", number + R"(,"epoch":)" + std::to_string(epoch));
+    }
+    bool is_broken() { return turn_until([this] { return count<StepBroken>() > 0; }); }
+
+    Loop loop_;
+    std::string folder_, says_, heard_;
+    Descriptor listening_, step_;
+    uint64_t last_request_ = 0, seq_ = 0;
+    bool stored_ = false;       /* what is told waits to be stored */
+    std::vector<EventContent> told_;
+    std::unique_ptr<StepLink> link_;
+};
+
+TEST_F(StepLinkTest, a_good_step_is_resized)
+{
+    say_history();
+    event("adaptive");
+    ASSERT_TRUE(turn_until([&] { return count<StepAdaptive>() == 1; }));
+    resize(1);
+    ASSERT_TRUE(turn_until([&] { return heard().find("\"tag\":\"1\"") != std::string::npos; }));
+    say(R"({"id":"resize-1","ok":true,"request":1})");
+    commit(1, 1);
+    event("freed", R"(,"epoch":1)");
+    ASSERT_TRUE(turn_until([&] { return count<StepFreed>() == 1; }));
+    EXPECT_EQ(count<StepAccepted>(), 1u);
+    EXPECT_EQ(count<StepReady>(), 1u);
+    EXPECT_EQ(count<StepCommitted>(), 1u);
+    EXPECT_EQ(link_->epoch(), 1u);
+}
+
+TEST_F(StepLinkTest, sizes_are_passed_on_if_they_are_a_rule)
+{
+    uint64_t dropped = StepLink::counts().dropped;
+    say_history();
+    event("sizes", R"(,"rule":"2-8&multiple:2")");
+    event("sizes", R"(,"rule":"2 8")");
+    ASSERT_TRUE(turn_until([&] { return StepLink::counts().dropped == dropped + 1; }));
+    ASSERT_EQ(count<StepSizes>(), 1u);
+    link_->tell_all();
+    ASSERT_EQ(count<StepSizes>(), 2u);
+    EXPECT_EQ(std::get<StepSizes>(told_.back()).rule, "2-8&multiple:2");
+}
+
+TEST_F(StepLinkTest, an_answer_of_a_wrong_type_breaks_the_step_and_nothing_else)
+{
+    say_history();
+    event("adaptive");
+    ASSERT_TRUE(turn_until([&] { return count<StepAdaptive>() == 1; }));
+    resize(1);
+    say(R"({"id":"resize-1","ok":"x"})");
+    event("freed", R"(,"epoch":0)");    /* is not heard any more */
+    ASSERT_TRUE(is_broken());
+    EXPECT_EQ(count<StepFreed>(), 0u);
+    resize(2);
+    EXPECT_EQ(count<StepRefused>(), 1u);
+}
+
+TEST_F(StepLinkTest, a_line_without_an_end_breaks_it)
+{
+    say_history();
+    says_ += std::string(60 << 20, 'x');
+    ASSERT_TRUE(is_broken());
+    EXPECT_GT(says_.size(), size_t{50} << 20) << "it was read on and on";
+}
+
+TEST_F(StepLinkTest, a_deep_line_breaks_it)
+{
+    say(R"({"event":"adaptive","seq":1,"x":)" + std::string(200000, '[') + std::string(200000, ']') + "}");
+    ASSERT_TRUE(is_broken());
+    EXPECT_EQ(count<StepAdaptive>(), 0u);
+}
+
+TEST_F(StepLinkTest, numbers_that_do_not_rise_break_it)
+{
+    event("adaptive");
+    seq_ = 0;
+    event("adaptive");
+    ASSERT_TRUE(is_broken());
+}
+
+TEST_F(StepLinkTest, what_cannot_be_is_dropped_and_counted)
+{
+    uint64_t dropped = StepLink::counts().dropped;
+    say_history();
+    event("adaptive");
+    event("rigid");
+    event("requested", R"(,"request":1,"tag":"99")");   /* nobody has asked */
+    event("committed", R"(,"request":1,"epoch":7)");
+    event("committed", R"(,"request":5,"epoch":1)");
+    event("freed", R"(,"epoch":9007199254740992)");
+    event("unheard_of");
+    event("freed", R"(,"epoch":0)");
+    ASSERT_TRUE(turn_until([&] { return count<StepFreed>() == 1; }));
+    EXPECT_EQ(StepLink::counts().dropped, dropped + 5);
+    EXPECT_EQ(told_.size(), 2u);
+    EXPECT_EQ(link_->epoch(), 0u);
+}
+
+TEST_F(StepLinkTest, nothing_is_read_while_something_waits_to_be_stored)
+{
+    stored_ = true;
+    say_history();
+    event("adaptive");
+    for (int i = 0; i < 1000; i++)
+        event("freed", R"(,"epoch":)" + std::to_string(0));
+    ASSERT_TRUE(turn_until([&] { return !told_.empty() && says_.empty(); }));
+    loop_.after(100, [this] { loop_.stop(); });
+    loop_.run([] {});
+    EXPECT_EQ(told_.size(), 1u);
+    link_->resume();
+    ASSERT_TRUE(turn_until([&] { return told_.size() == 2; }));
+}
+
+TEST_F(StepLinkTest, what_is_told_has_a_rate)
+{
+    stored_ = true;
+    say_history();
+    int64_t begin_ms = monotonic_ms();
+    for (uint64_t request = 1; request <= 500; request++)
+        commit(request, request);
+    last_request_ = 500;
+    size_t seen = 0;
+    ASSERT_TRUE(turn_until([&] {
+        if (told_.size() > seen)
+            link_->resume();
+        seen = told_.size();
+        return count<StepCommitted>() == 500;
+    }));
+    /* 1500 reports: 1000 at once, then 100 in a second. */
+    EXPECT_GT(monotonic_ms() - begin_ms, 4000);
+}
+
+TEST_F(StepLinkTest, it_forgets_what_is_long_over)
+{
+    say_history();
+    event("adaptive");
+    ASSERT_TRUE(turn_until([&] { return count<StepAdaptive>() == 1; }));
+    for (uint64_t request = 1; request <= 200; request++) {
+        resize(request);
+        commit(request, request);
+        ASSERT_TRUE(turn_until([&] { return count<StepCommitted>() == request; }));
+    }
+    told_.clear();
+    link_->tell_all();
+    EXPECT_LT(told_.size(), 150u);
+    EXPECT_GT(told_.size(), 60u);
+}
+
+TEST_F(StepLinkTest, a_step_that_does_not_read_is_cut_off)
+{
+    say_history();
+    event("adaptive");
+    ASSERT_TRUE(turn_until([&] { return count<StepAdaptive>() == 1; }));
+    std::vector<int> leave(100000, 1000000);
+    for (uint64_t request = 1; request <= 10; request++) {
+        last_request_ = request;
+        link_->resize({1, 1, request, 0, 4, leave, {}, "test"});
+    }
+    ASSERT_TRUE(is_broken());
+}
+
+TEST_F(StepLinkTest, the_end_of_a_step_is_no_break)
+{
+    say_history();
+    event("adaptive");
+    ASSERT_TRUE(turn_until([&] { return says_.empty(); }));
+    step_.reset();
+    resize(1);
+    ASSERT_TRUE(turn_until([&] {
+        if (count<StepRefused>() == 0)
+            resize(last_request_ + 1);
+        return count<StepRefused>() > 0;
+    }));
+    EXPECT_EQ(count<StepAdaptive>(), 1u);
+    EXPECT_EQ(count<StepBroken>(), 0u);
+}
+
+}  // namespace
+}  // namespace elastic::rm

@@ -1,0 +1,510 @@
+/* See stepd.h. */
+
+#include "step/stepd.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/bounded_json.h"
+#include "base/log.h"
+#include "base/words.h"
+#include "step/as_user.h"
+#include "step/control_group.h"
+#include "step/line_connection.h"
+#include "step/pass_descriptor.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr int64_t REST_GRACE_MS = 3000; /* for what the program leaves behind to end by itself; then for SIGTERM */
+constexpr int64_t KILL_AGAIN_MS = 200;
+constexpr int64_t LIMIT_SLACK_MS = 3000;        /* elasticd is first, if it is there */
+constexpr unsigned CONNECT_PATIENCE_S = 30;
+constexpr int64_t REGISTER_PAUSE_MS = 50;       /* between two mpiexecs of a script */
+constexpr size_t LINE_MAX_BYTES = 4096;
+constexpr int PIPE_MESSAGE_MAX = 512;
+
+/* ---- the child, between fork and exec ------------------------------------------------------------- */
+
+[[noreturn]] void give_up(int report, const char *what, const char *name)
+{
+    char text[PIPE_MESSAGE_MAX];
+    int length = snprintf(text, sizeof text, "%s %s: %s", what, name, strerror(errno));
+    [[maybe_unused]] ssize_t n = ::write(report, text, std::min<size_t>(static_cast<size_t>(length), sizeof text - 1));
+    _exit(127);
+}
+
+void open_as(int report, int target, const std::string &path, int flags)
+{
+    int fd = open(path.c_str(), flags | O_NOCTTY, 0666);
+    if (fd < 0)
+        give_up(report, target == STDIN_FILENO ? "cannot read" : "cannot write", path.c_str());
+    int kept = fcntl(fd, F_GETFL);
+    fcntl(fd, F_SETFL, kept & ~O_NONBLOCK);
+    if (fd != target) {
+        dup2(fd, target);
+        close(fd);
+    }
+}
+
+/* Without blocking at a FIFO that nobody has open: `elastic run` has opened its ends before. */
+void open_files(int report, const StepSpec &spec)
+{
+    constexpr int OUT = O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK;
+    open_as(report, STDIN_FILENO, spec.input, O_RDONLY | O_NONBLOCK);
+    open_as(report, STDOUT_FILENO, spec.output, OUT);
+    if (spec.error.empty())
+        dup2(STDOUT_FILENO, STDERR_FILENO);
+    else
+        open_as(report, STDERR_FILENO, spec.error, OUT);
+}
+
+/* As far as the hard limits permit; after the files are open, which a small limit on descriptors might prevent. */
+void set_limits(const StepSpec &spec)
+{
+    for (const ProcessLimit &wanted : spec.limits) {
+        for (const LimitName &known : LIMIT_NAMES) {
+            rlimit limit;
+            if (wanted.name != known.name || getrlimit(known.resource, &limit) != 0)
+                continue;
+            rlim_t value = wanted.value < 0 ? RLIM_INFINITY : static_cast<rlim_t>(wanted.value);
+            limit.rlim_cur = std::min(value, limit.rlim_max);
+            setrlimit(known.resource, &limit);
+        }
+    }
+}
+
+void reset_signals()
+{
+    sigset_t none;
+    sigemptyset(&none);
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+[[noreturn]] void become_program(int report, const StepSpec &spec, pid_t parent)
+{
+    setpgid(0, 0);
+    if (!spec.control_group.empty() && !enter_control_group(spec.control_group))
+        give_up(report, "cannot enter the control group", spec.control_group.c_str());
+    if (!become_user(spec))
+        give_up(report, "cannot become user", spec.user.c_str());
+    prctl(PR_SET_PDEATHSIG, SIGTERM);   /* after the change of user, which clears it */
+    if (getppid() != parent)
+        _exit(127);
+    if (chdir(spec.directory.c_str()) != 0)
+        give_up(report, "cannot enter the directory", spec.directory.c_str());
+    umask(static_cast<mode_t>(spec.umask));
+    open_files(report, spec);
+    set_limits(spec);
+    reset_signals();
+    auto arguments = pointers_to(spec.arguments), environment = pointers_to(spec.environment);
+    environ = environment.data();       /* execvp looks for PATH there */
+    execvp(arguments[0], arguments.data());
+    give_up(report, "cannot run", arguments[0]);
+}
+
+/* ---- /proc ------------------------------------------------------------------------------------------ */
+
+/* Children of this process: all that is left of the step becomes one, sooner or later. */
+std::vector<pid_t> children()
+{
+    std::vector<pid_t> found;
+    std::string me = std::to_string(getpid());
+    std::ifstream file("/proc/self/task/" + me + "/children");
+    pid_t pid;
+    while (file >> pid)
+        found.push_back(pid);
+    return found;
+}
+
+}  // namespace
+
+Stepd::Stepd(std::string folder) : folder_(std::move(folder)) {}
+
+std::string Stepd::read_spec()
+{
+    auto text = read_file(folder_, STEP_SPEC_FILE);
+    if (!text || !text.value())
+        return text ? folder_ + " holds no " + STEP_SPEC_FILE : text.error();
+    Json json = Json::parse(*text.value(), nullptr, false);
+    auto spec = parse<StepSpec>(json);
+    if (json.is_discarded() || !spec)
+        return folder_ + "/" + STEP_SPEC_FILE + ": " + (spec ? "not JSON" : spec.error());
+    spec_ = spec.value();
+    return "";
+}
+
+std::string Stepd::make_register_socket()
+{
+    register_ = Descriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    socklen_t length = sizeof address;
+    int on = 1;
+    /* Bound with no name, the kernel chooses an abstract one. */
+    if (!register_.is_open() ||
+        bind(register_.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(sa_family_t)) != 0 ||
+        setsockopt(register_.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0 ||
+        getsockname(register_.get(), reinterpret_cast<sockaddr *>(&address), &length) != 0)
+        return std::string("cannot make the socket for step sockets: ") + strerror(errno);
+    for (size_t i = 1; i < length - offsetof(sockaddr_un, sun_path); i++) {
+        char digits[3];
+        snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(address.sun_path[i]));
+        register_name_ += digits;
+    }
+    loop_.watch(register_.get(), EPOLLIN, [this](uint32_t) { registered(); });
+    return "";
+}
+
+/* Empty, or why there is no child.  What becomes of it says launched(). */
+std::string Stepd::launch()
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        return std::string("cannot make a pipe: ") + strerror(errno);
+    Descriptor reading(ends[0]), writing(ends[1]);
+    spec_.environment.push_back(std::string(STEP_REGISTER_VARIABLE) + "=" + register_name_);
+    pid_t parent = getpid();
+    program_ = fork();
+    if (program_ < 0)
+        return std::string("cannot fork: ") + strerror(errno);
+    if (program_ == 0)
+        become_program(writing.get(), spec_, parent);
+    setpgid(program_, program_);        /* here, too: a signal may come before the child has come so far */
+    launch_report_ = std::move(reading);
+    loop_.watch(launch_report_.get(), EPOLLIN, [this](uint32_t) { launched(); });
+    return "";
+}
+
+/* The child has become the program, or has said why it cannot. */
+void Stepd::launched()
+{
+    char text[PIPE_MESSAGE_MAX];
+    ssize_t bytes = launch_report_.is_open() ? ::read(launch_report_.get(), text, sizeof text) : -1;
+    if (bytes < 0)
+        return;
+    loop_.forget(launch_report_.get());
+    launch_report_.reset();
+    if (bytes > 0) {
+        launch_error_ = std::string(text, static_cast<size_t>(bytes));
+        return;                 /* its end is near */
+    }
+    started_ = true;
+    send_all();
+}
+
+std::string Stepd::start()
+{
+    std::string error = read_spec();
+    if (error.empty())
+        error = make_register_socket();
+    if (error.empty())
+        error = launch();
+    if (!error.empty())
+        return error;
+    arm_limit();
+    StepStartedFile started{getpid(), program_, process_start(program_), boot_id()};
+    /* If this cannot be written the step runs all the same: only a lost elastic-stepd would not be noticed. */
+    error = write_file(folder_, STEP_STARTED_FILE, write(started).dump());
+    if (!error.empty())
+        log_line(LogLevel::WARNING, error);
+    return "";
+}
+
+/* ---- what holds without elasticd ------------------------------------------------------------------------ */
+
+void Stepd::arm_limit()
+{
+    if (spec_.time_limit_ms > 0)
+        loop_.after(spec_.time_limit_ms + LIMIT_SLACK_MS, [this] { limit_reached(); });
+}
+
+void Stepd::limit_reached()
+{
+    if (ended_)
+        return;
+    reason_ = "the time limit of " + std::to_string(spec_.time_limit_ms / 1000) + " s is reached";
+    log_line(LogLevel::WARNING, reason_);
+    signal_step(SIGTERM);
+    kill_after(spec_.kill_grace_ms);
+}
+
+void Stepd::kill_after(int64_t ms)
+{
+    if (kill_timer_)
+        return;                 /* the first one counts */
+    kill_timer_ = loop_.after(ms, [this] {
+        log_line(LogLevel::WARNING, "the step has not ended in time and is killed");
+        signal_step(SIGKILL);
+    });
+}
+
+int Stepd::run()
+{
+    setsid();
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    listen_ = Descriptor(STEPD_LISTEN_FD);
+    fcntl(STEPD_LISTEN_FD, F_SETFD, FD_CLOEXEC);
+    fcntl(STEPD_LISTEN_FD, F_SETFL, O_NONBLOCK);
+    loop_.watch_signals({SIGCHLD, SIGTERM, SIGINT}, [this](int number) {
+        if (number == SIGCHLD)
+            reap();
+        else
+            signal_step(SIGTERM);
+    });
+    watch_listen();
+    std::string error = start();
+    if (!error.empty()) {
+        program_ = 0;
+        finish({false, 127, error});
+    }
+    if (!written_)
+        loop_.run([] {});
+    return written_ ? 0 : 1;
+}
+
+/* ---- elasticd ---------------------------------------------------------------------------------------- */
+
+void Stepd::watch_listen()
+{
+    loop_.watch(listen_.get(), EPOLLIN, [this](uint32_t) { accept_client(); });
+}
+
+void Stepd::accept_client()
+{
+    Descriptor socket(accept4(listen_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    ucred peer = {};
+    socklen_t length = sizeof peer;
+    if (!socket.is_open() || getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
+        (peer.uid != geteuid() && peer.uid != 0))
+        return;
+    int fd = socket.get();
+    clients_[fd].socket = std::move(socket);
+    loop_.watch(fd, EPOLLIN, [this, fd](uint32_t) { client_ready(fd); });
+    send(clients_[fd], line());
+}
+
+void Stepd::client_ready(int fd)
+{
+    Client &client = clients_[fd];
+    char block[LINE_MAX_BYTES];
+    ssize_t bytes = recv(fd, block, sizeof block, 0);
+    if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (bytes > 0)
+        client.in.append(block, static_cast<size_t>(bytes));
+    if (bytes <= 0 || client.in.size() > LINE_MAX_BYTES) {
+        loop_.forget(fd);
+        clients_.erase(fd);
+        return;
+    }
+    for (size_t end; (end = client.in.find('\n')) != std::string::npos;) {
+        std::string line = client.in.substr(0, end);
+        client.in.erase(0, end + 1);
+        take_order(fd, line);
+    }
+}
+
+void Stepd::take_order(int fd, const std::string &line)
+{
+    Json json = parse_bounded(line);
+    auto deadline = parse<StepdDeadline>(json);
+    if (deadline && json.contains("kill_after_ms"))
+        return kill_after(std::max<int64_t>(deadline.value().kill_after_ms, 0));
+    auto connect = parse<StepdConnect>(json);
+    if (connect && json.contains("connect"))
+        return connect_for(fd, connect.value().connect);
+    auto order = parse<StepdOrder>(json);
+    if (order && order.value().epoch_offset >= 0)
+        epoch_offset_ = order.value().epoch_offset;
+    if (order && order.value().signal > 0 && order.value().signal < NSIG)
+        signal_step(order.value().signal);
+}
+
+StepdLine Stepd::line() const
+{
+    return {started_, step_socket_, epoch_offset_, true, ""};
+}
+
+void Stepd::send(Client &client, const StepdLine &line, int descriptor)
+{
+    /* Some hundred bytes into an empty socket; who does not read them asks again. */
+    send_with_descriptor(client.socket.get(), write(line).dump() + "\n", descriptor);
+}
+
+void Stepd::send_all()
+{
+    for (auto &[fd, client] : clients_)
+        send(client, line());
+}
+
+/* A child does it, with the user's rights and without us: the path may hang it. */
+void Stepd::connect_for(int client, const std::string &socket)
+{
+    constexpr size_t AT_ONCE = 8;
+    int ends[2];
+    if (socket != step_socket_ || connecting_.size() >= AT_ONCE ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
+        return;
+    Descriptor reading(ends[0]), writing(ends[1]);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(CONNECT_PATIENCE_S);
+        reset_signals();
+        Descriptor connected(become_user(spec_) ? connect_unix(socket) : -1);
+        send_with_descriptor(writing.get(), "\n", connected.get());
+        _exit(0);
+    }
+    int report = reading.get();
+    connecting_[report] = std::move(reading);
+    loop_.watch(report, EPOLLIN, [this, report, client, socket](uint32_t) { connected(report, client, socket); });
+}
+
+void Stepd::connected(int report, int client, const std::string &socket)
+{
+    char byte;
+    std::vector<Descriptor> descriptors;
+    receive_with_descriptors(report, &byte, 1, descriptors);
+    loop_.forget(report);
+    connecting_.erase(report);
+    auto found = clients_.find(client);
+    if (found == clients_.end())
+        return;
+    StepdLine answer = line();
+    answer.connected = socket;
+    send(found->second, answer, descriptors.empty() ? -1 : descriptors[0].get());
+}
+
+/* ---- the step ---------------------------------------------------------------------------------------- */
+
+/* An mpiexec of the step tells where it listens. */
+void Stepd::registered()
+{
+    char path[256];
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))];
+    iovec part = {path, sizeof path};
+    loop_.change(register_.get(), 0);
+    loop_.after(REGISTER_PAUSE_MS, [this] { loop_.change(register_.get(), EPOLLIN); });
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    ssize_t bytes = recvmsg(register_.get(), &message, MSG_DONTWAIT);
+    const cmsghdr *header = bytes > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+    if (!header || header->cmsg_type != SCM_CREDENTIALS || bytes > 107)
+        return;
+    ucred sender = {};
+    memcpy(&sender, CMSG_DATA(header), sizeof sender);
+    if (sender.uid != spec_.uid)
+        return;
+    step_socket_ = std::string(path, static_cast<size_t>(bytes));
+    epoch_offset_ = -1;
+    send_all();
+}
+
+/* To a script's whole group, since a shell acts on a signal only after its command has ended; of mpiexec to it
+ * alone, which passes it on. */
+void Stepd::signal_step(int number)
+{
+    signalled_ = signalled_ || (program_ > 0 && !ended_);
+    if (number == SIGKILL) {
+        killing_ = true;
+        if (program_ > 0 && !ended_)
+            kill(-program_, SIGKILL);
+        remove_rest(SIGKILL);
+        return;
+    }
+    if (program_ > 0 && !ended_)
+        kill(spec_.is_script ? -program_ : program_, number);
+}
+
+void Stepd::reap()
+{
+    int status = 0;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        if (pid == program_)
+            program_ended(status);
+    if (!ended_ || finishing_ || pid >= 0 || errno != ECHILD || has_rest())
+        return;
+    if (!std::exchange(socket_removed_, true) && remove_socket_as_user(step_socket_, spec_))
+        return;                 /* that child's end brings us here again */
+    finishing_ = true;
+    if (!spec_.control_group.empty())
+        remove_control_group(spec_.control_group);
+    bool of_its_own = reason_.empty() || exit_code_ != 0;
+    if (launch_error_.empty())
+        finish({true, of_its_own ? exit_code_ : 128 + SIGTERM, reason_, signalled_});
+    else
+        finish({false, 127, launch_error_});
+}
+
+void Stepd::program_ended(int status)
+{
+    launched();                 /* what it has said at last */
+    ended_ = true;
+    exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (killing_) {
+        remove_rest(SIGKILL);
+        return;
+    }
+    loop_.after(REST_GRACE_MS, [this] {
+        remove_rest(SIGTERM);
+        loop_.after(REST_GRACE_MS, [this] { remove_rest(SIGKILL); });
+    });
+}
+
+/* In its control group, where not even a child of nobody gets away. */
+bool Stepd::has_rest() const
+{
+    return !spec_.control_group.empty() && is_populated(spec_.control_group);
+}
+
+/* What has been killed leaves children of its own, which come to us in turn. */
+void Stepd::remove_rest(int number)
+{
+    for (pid_t pid : children())
+        if (pid != program_ || ended_ || number == SIGKILL)
+            kill(pid, number);
+    if (number != SIGKILL)
+        return;
+    if (has_rest())
+        kill_control_group(spec_.control_group);
+    loop_.after(KILL_AGAIN_MS, [this] {
+        remove_rest(SIGKILL);
+        reap();
+    });
+}
+
+/* A full disk must not lose an end: tries until it can be written. */
+void Stepd::finish(const StepExitFile &exit)
+{
+    std::string error = write_file(folder_, STEP_EXIT_FILE, write(exit).dump());
+    if (error.empty()) {
+        written_ = true;
+        loop_.stop();
+        return;
+    }
+    log_line(LogLevel::ERROR, error);
+    loop_.after(1000, [this, exit] { finish(exit); });
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,93 @@
+/*
+ * elastic-stepd: the supervisor of one step, a process of its own that does not notice elasticd's
+ * death.
+ *
+ * It starts the step's program (mpiexec, or the job's script) as the submitting user, keeps the
+ * paths of the step sockets that mpiexec registers, passes signals, and is the reaper of all that
+ * the program leaves behind (child subreaper): exit.json is written only when no process of the
+ * step is left, so that its cores are really free.  If elastic-stepd itself is killed, the program
+ * gets SIGTERM (parent-death signal).
+ *
+ * What must hold without elasticd is its own duty: the time limit, and SIGKILL some time after what elasticd has
+ * ordered.  It waits for nothing: the program's start, which opens files of the user, and whatever else touches a
+ * user's path is done by children.
+ *
+ * Files and lines: step_spec.h.  Runs as elasticd does; only the child becomes the user.  One
+ * thread, one loop.
+ */
+
+#ifndef ELASTIC_RM_STEPD_H_INCLUDED
+#define ELASTIC_RM_STEPD_H_INCLUDED
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+
+#include "base/descriptor.h"
+#include "base/loop.h"
+#include "step/step_spec.h"
+
+namespace elastic::rm {
+
+class Stepd {
+  public:
+    explicit Stepd(std::string folder);
+    /* The exit code of the process: 0 if exit.json has been written. */
+    int run();
+
+  private:
+    struct Client {
+        Descriptor socket;
+        std::string in;
+    };
+
+    std::string start();
+    std::string read_spec();
+    std::string make_register_socket();
+    std::string launch();
+    void launched();
+    void arm_limit();
+    void limit_reached();
+    void kill_after(int64_t ms);
+    void watch_listen();
+    void accept_client();
+    void client_ready(int fd);
+    void take_order(int fd, const std::string &line);
+    void connect_for(int client, const std::string &socket);
+    void connected(int report, int client, const std::string &socket);
+    StepdLine line() const;
+    void registered();
+    void send(Client &client, const StepdLine &line, int descriptor = -1);
+    void send_all();
+    void reap();
+    void program_ended(int status);
+    void remove_rest(int signal);
+    bool has_rest() const;
+    void finish(const StepExitFile &exit);
+    void signal_step(int number);
+
+    std::string folder_;
+    StepSpec spec_;
+    Loop loop_;
+    Descriptor listen_, register_;
+    Descriptor launch_report_;  /* open until the program runs or cannot be run */
+    std::string launch_error_;
+    std::string register_name_;
+    std::map<int, Client> clients_;
+    std::map<int, Descriptor> connecting_;      /* where children say what they have connected to */
+    std::string step_socket_;
+    int64_t epoch_offset_ = -1;
+    pid_t program_ = 0;
+    bool started_ = false;      /* the program runs, or has run */
+    bool ended_ = false, finishing_ = false, killing_ = false, written_ = false;
+    bool socket_removed_ = false;
+    Loop::TimerId kill_timer_ = 0;
+    std::string reason_;        /* why it was ended, if not by an order */
+    int exit_code_ = 0;
+    bool signalled_ = false;    /* while the program ran */
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_STEPD_H_INCLUDED */

@@ -1,0 +1,480 @@
+/* See steps.h. */
+
+#include "step/steps.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/log.h"
+#include "step/as_user.h"
+#include "step/control_group.h"
+#include "step/step_processes.h"
+
+namespace elastic::rm {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t REST_LOOK_MS = 200;
+
+template <class File> std::optional<File> read_struct_file(const std::string &folder, const char *name)
+{
+    auto text = read_file(folder, name);
+    if (!text || !text.value())
+        return std::nullopt;
+    auto file = parse<File>(Json::parse(*text.value(), nullptr, false));
+    return file ? std::optional<File>(file.value()) : std::nullopt;
+}
+
+void remove_folder(const std::string &folder)
+{
+    std::error_code code;
+    fs::remove_all(folder, code);
+    if (code)
+        log_line(LogLevel::WARNING, "cannot remove the folder of a step",
+                 {{"folder", folder}, {"error", code.message()}});
+}
+
+/* The name of a step's folder, "JOB.STEP". */
+std::optional<std::pair<JobId, uint32_t>> parse_key(const std::string &name)
+{
+    unsigned long long job = 0;
+    unsigned step = 0;
+    int end = 0;
+    if (sscanf(name.c_str(), "%llu.%u%n", &job, &step, &end) != 2 || static_cast<size_t>(end) != name.size())
+        return std::nullopt;
+    return std::pair<JobId, uint32_t>(job, step);
+}
+
+}  // namespace
+
+struct Steps::Step {
+    Key key;
+    std::string folder;
+    uint32_t uid = 0;
+    bool started = false;
+    std::unique_ptr<LineConnection> stepd;
+    std::unique_ptr<StepLink> link;
+    std::string connecting;             /* to this socket, by elastic-stepd; then the link's */
+    uint64_t epoch_offset = 0;
+    std::optional<EventContent> end;    /* StepStartFailed, StepEnded or StepLost */
+    int untold = 0;                     /* events that the core has not handled yet */
+    Loop::TimerId rest_timer = 0;
+};
+
+Steps::Steps(Loop &loop, StepsConfig config, Tell tell, JobOf job_of)
+    : loop_(loop), config_(std::move(config)), tell_(std::move(tell)), job_of_(std::move(job_of))
+{
+}
+
+Steps::~Steps()
+{
+    for (auto &[key, step] : steps_)
+        loop_.cancel(step->rest_timer);
+}
+
+std::string Steps::open(const State &state)
+{
+    if (mkdir(config_.folder.c_str(), config_.as_root ? 0711 : 0700) != 0 && errno != EEXIST)
+        return "cannot make " + config_.folder + ": " + strerror(errno);
+    std::string error = config_.end_unknown ? "" : check_unknown(state);
+    if (!error.empty())
+        return error;
+    std::error_code code;
+    for (const auto &entry : fs::directory_iterator(config_.folder, code)) {
+        auto key = parse_key(entry.path().filename());
+        const Job *job = key ? state.job(key->first) : nullptr;
+        if (job && is_placed(job->state) && job->step == key->second)
+            continue;
+        /* Nobody waits for it: if it runs all the same, it must not. */
+        Descriptor stepd(connect_unix(entry.path().string() + "/" + STEP_SOCKET_FILE));
+        if (stepd.is_open()) {
+            std::string order = write(StepdOrder{SIGKILL, -1}).dump() + "\n";
+            log_line(LogLevel::WARNING, "a step that belongs to no job is ended", {{"folder", entry.path().string()}});
+            [[maybe_unused]] ssize_t bytes = ::write(stepd.get(), order.data(), order.size());
+        } else {
+            remove_folder(entry.path());
+        }
+    }
+    return code ? "cannot read " + config_.folder + ": " + code.message() : "";
+}
+
+std::string Steps::check_unknown(const State &state) const
+{
+    std::error_code code;
+    for (const auto &entry : fs::directory_iterator(config_.folder, code)) {
+        auto key = parse_key(entry.path().filename());
+        const Job *job = key ? state.job(key->first) : nullptr;
+        if (key && (key->first > state.last_job || (job && key->second > job->step)))
+            return entry.path().string() + " is of a step that the store has never heard of: the store is older than "
+                   "it (a copy that was put back? a disk that has lost its last writes?).  Nothing was changed, and "
+                   "the steps go on.  Put the right store back, or let elasticd end such steps: "
+                   "elasticd --end-unknown-steps";
+    }
+    return code ? "cannot read " + config_.folder + ": " + code.message() : "";
+}
+
+std::string Steps::folder_of(const Key &key) const
+{
+    return config_.folder + "/" + std::to_string(key.first) + "." + std::to_string(key.second);
+}
+
+Steps::Step *Steps::find(JobId job, uint32_t step) const
+{
+    auto found = steps_.find({job, step});
+    return found == steps_.end() ? nullptr : found->second.get();
+}
+
+std::string Steps::socket(JobId job) const
+{
+    for (auto found = steps_.lower_bound({job, 0}); found != steps_.end() && found->first.first == job; ++found)
+        if (found->second->link && !found->second->end)
+            return found->second->link->socket();
+    return "";
+}
+
+/* ---- starting -------------------------------------------------------------------------------------------- */
+
+void Steps::start(JobId job, uint32_t step, const Make &make)
+{
+    Step *found = find_or_adopt(job, step);
+    if (found) {
+        say(*found);
+        return;
+    }
+    auto fresh = std::make_unique<Step>();
+    fresh->key = {job, step};
+    fresh->folder = folder_of(fresh->key);
+    Step &entry = *(steps_[fresh->key] = std::move(fresh));
+    std::string error = create(entry, make);
+    if (!error.empty())
+        end(entry, StepStartFailed{job, step, error});
+}
+
+std::string Steps::create(Step &step, const Make &make)
+{
+    remove_folder(step.folder);
+    if (mkdir(step.folder.c_str(), config_.as_root ? 0711 : 0700) != 0)
+        return "cannot make " + step.folder + ": " + strerror(errno);
+    auto program = make(step.folder);
+    if (!program)
+        return program.error();
+    StepSpec &spec = program.value().spec;
+    step.uid = spec.uid;
+    std::string error;
+    if (!config_.control_group.empty()) {
+        spec.control_group = config_.control_group + step.folder.substr(step.folder.rfind('/'));
+        error = make_control_group(spec.control_group);
+    }
+    if (!error.empty())
+        return error;
+    if (const passwd *user = getpwuid(spec.uid))
+        spec.gid = user->pw_gid;
+    else if (config_.as_root && spec.uid != 0)
+        return "there is no user with the number " + std::to_string(spec.uid) + " on this machine";
+    if (spec.is_script) {
+        error = write_file(step.folder, STEP_SCRIPT_FILE, program.value().script, 0500);
+        std::string script = step.folder + "/" + STEP_SCRIPT_FILE;
+        if (error.empty() && config_.as_root && chown(script.c_str(), spec.uid, spec.gid) != 0)
+            error = "cannot give " + script + " to its user: " + strerror(errno);
+    }
+    if (error.empty())
+        error = write_file(step.folder, STEP_HOSTS_FILE, program.value().hosts, 0644);
+    if (error.empty())
+        error = write_file(step.folder, STEP_SPEC_FILE,
+                           write(spec).dump(-1, ' ', false, Json::error_handler_t::replace));
+    return error.empty() ? spawn(step) : error;
+}
+
+/* elastic-stepd gets the listening socket, so that there is no moment at which it cannot be reached. */
+std::string Steps::spawn(Step &step)
+{
+    Descriptor listening(listen_unix_anywhere(step.folder + "/" + STEP_SOCKET_FILE));
+    if (!listening.is_open())
+        return "cannot listen in " + step.folder + ": " + strerror(errno);
+    std::string log = step.folder + "/stepd.log";
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+    /* If both are the same number, dup2 in posix_spawn clears close-on-exec all the same. */
+    posix_spawn_file_actions_adddup2(&files, listening.get(), STEPD_LISTEN_FD);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    char *arguments[] = {const_cast<char *>(config_.stepd.c_str()), const_cast<char *>(step.folder.c_str()), nullptr};
+    pid_t pid = 0;
+    int code = posix_spawn(&pid, config_.stepd.c_str(), &files, &attributes, arguments, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    if (code != 0)
+        return "cannot run " + config_.stepd + " (job.stepd in the configuration): " + strerror(code);
+    return connect(step) ? "" : "cannot connect to elastic-stepd in " + step.folder + ": " + strerror(errno);
+}
+
+bool Steps::connect(Step &step)
+{
+    Step *kept = &step;
+    step.stepd = LineConnection::connect(
+        loop_, step.folder + "/" + STEP_SOCKET_FILE, geteuid(), LineLimits{.descriptors = true},
+        [this, kept](const Json &line) { stepd_line(*kept, line); },
+        [this, kept](const std::string &) { stepd_gone(*kept); });
+    return step.stepd != nullptr;
+}
+
+/* ---- finding again ---------------------------------------------------------------------------------------- */
+
+/* Null: it was never started. */
+Steps::Step *Steps::find_or_adopt(JobId job, uint32_t number)
+{
+    if (Step *known = find(job, number))
+        return known;
+    Key key{job, number};
+    auto spec = read_struct_file<StepSpec>(folder_of(key), STEP_SPEC_FILE);
+    if (!spec)
+        return nullptr;
+    auto fresh = std::make_unique<Step>();
+    fresh->key = key;
+    fresh->folder = folder_of(key);
+    fresh->uid = spec->uid;
+    Step &step = *fresh;
+    if (connect(step)) {
+        steps_[key] = std::move(fresh);
+        return &step;           /* elastic-stepd says the rest */
+    }
+    bool tried = read_struct_file<StepStartedFile>(step.folder, STEP_STARTED_FILE).has_value() ||
+                 read_struct_file<StepExitFile>(step.folder, STEP_EXIT_FILE).has_value();
+    if (!tried)
+        return nullptr;
+    steps_[key] = std::move(fresh);
+    stepd_gone(step);
+    return &step;
+}
+
+void Steps::query(JobId job, uint32_t number)
+{
+    if (Step *step = find_or_adopt(job, number))
+        say(*step);
+    else
+        tell_(StepLost{job, number, "nothing is left of the step: its folder is gone from " + config_.folder});
+}
+
+/* All that is known of it, again. */
+void Steps::say(Step &step)
+{
+    auto [job, number] = step.key;
+    if (step.started)
+        tell(step, StepStarted{{job, number}});
+    if (step.link)
+        step.link->tell_all();
+    if (step.end)
+        tell(step, *step.end);
+}
+
+void Steps::order(Step &step, int signal, int64_t kill_after_ms)
+{
+    step.stepd->send(write(StepdOrder{signal, -1}));
+    if (kill_after_ms >= 0)
+        step.stepd->send(write(StepdDeadline{kill_after_ms}));
+}
+
+bool Steps::tell(Step &step, EventContent content)
+{
+    if (!tell_(std::move(content)))
+        return false;
+    step.untold++;
+    return true;
+}
+
+void Steps::handled(JobId job, uint32_t number)
+{
+    Step *step = find(job, number);
+    if (!step || step->untold == 0 || --step->untold > 0)
+        return;
+    if (step->link)
+        step->link->resume();
+}
+
+/* ---- what comes from elastic-stepd -------------------------------------------------------------------------- */
+
+void Steps::stepd_line(Step &step, const Json &line)
+{
+    auto parsed = parse<StepdLine>(line);
+    if (!parsed)
+        return;
+    auto [job, number] = step.key;
+    if (parsed.value().started && !step.started) {
+        step.started = true;
+        tell(step, StepStarted{{job, number}});
+    }
+    if (!parsed.value().connected.empty())
+        return connected(step, parsed.value().connected);
+    const std::string &socket = parsed.value().step_socket;
+    if (socket.empty() || socket == step.connecting || (step.link && step.link->socket() == socket))
+        return;
+    const Job *known = job_of_(job);
+    if (!known || !known->broken.empty())
+        return;                 /* it is not believed any more */
+    int64_t offset = parsed.value().epoch_offset;
+    if (offset < 0) {           /* a new mpiexec: nothing of it has been told to the core */
+        offset = static_cast<int64_t>(step.link ? std::min(step.link->epoch(), known->epoch + 1) : known->epoch);
+        step.stepd->send(write(StepdOrder{0, offset}));
+    }
+    if (!parsed.value().connects)       /* of an earlier version */
+        return link_to(step, socket, static_cast<uint64_t>(offset), Descriptor());
+    step.connecting = socket;
+    step.epoch_offset = static_cast<uint64_t>(offset);
+    step.stepd->send(write(StepdConnect{socket}));
+}
+
+void Steps::connected(Step &step, const std::string &socket)
+{
+    Descriptor connected = step.stepd->take_descriptor();
+    if (socket != step.connecting)
+        return;                 /* there is another one meanwhile */
+    step.connecting.clear();
+    if (connected.is_open())
+        link_to(step, socket, step.epoch_offset, std::move(connected));
+    else
+        log_line(LogLevel::WARNING, "cannot connect to the step", {{"job", step.key.first}, {"socket", socket}});
+}
+
+void Steps::link_to(Step &step, const std::string &socket, uint64_t epoch_offset, Descriptor connected)
+{
+    StepLink::Place place;
+    std::tie(place.job, place.step) = step.key;
+    place.socket = socket;
+    place.connected = std::move(connected);
+    place.uid = step.uid;
+    place.epoch_offset = epoch_offset;
+    place.last_request = [this, id = step.key.first] {
+        const Job *job = job_of_(id);
+        return job ? job->requests : 0;
+    };
+    place.tell = [this, kept = &step](EventContent content) { return tell(*kept, std::move(content)); };
+    step.link = std::make_unique<StepLink>(loop_, std::move(place));
+}
+
+/* It writes exit.json before it goes. */
+void Steps::stepd_gone(Step &step)
+{
+    step.stepd.reset();
+    auto [job, number] = step.key;
+    auto exit = read_struct_file<StepExitFile>(step.folder, STEP_EXIT_FILE);
+    if (!exit)
+        lost(step);
+    else if (exit->started)
+        end(step, StepEnded{job, number, exit->exit_code, exit->reason, exit->signalled});
+    else
+        end(step, StepStartFailed{job, number, exit->reason});
+}
+
+/* elastic-stepd was killed: its program got SIGTERM, or is ended here. */
+void Steps::lost(Step &step)
+{
+    auto started = read_struct_file<StepStartedFile>(step.folder, STEP_STARTED_FILE);
+    if (started)
+        look_for_rest(step, *started);
+    else
+        end(step, StepStartFailed{step.key.first, step.key.second,
+                                  "elastic-stepd ended before it could start the program"});
+}
+
+/* Of an earlier boot nothing runs. */
+void Steps::look_for_rest(Step &step, const StepStartedFile &started)
+{
+    auto spec = read_struct_file<StepSpec>(step.folder, STEP_SPEC_FILE);
+    bool other_boot = !started.boot.empty() && started.boot != boot_id();
+    size_t left = spec && !other_boot ? kill_step_processes(*spec, started, step.folder) : 0;
+    if (left == 0) {
+        if (spec && step.link)
+            remove_socket_as_user(step.link->socket(), *spec);
+        if (spec && !spec->control_group.empty())
+            remove_control_group(spec->control_group);
+        end(step, StepLost{step.key.first, step.key.second,
+                           other_boot ? "the machine was started anew" : "its elastic-stepd was killed"});
+        return;
+    }
+    step.rest_timer = loop_.after(REST_LOOK_MS, [this, kept = &step, started] { look_for_rest(*kept, started); });
+}
+
+void Steps::end(Step &step, EventContent content)
+{
+    step.stepd.reset();
+    step.link.reset();
+    step.end = std::move(content);
+    tell(step, *step.end);
+}
+
+void Steps::forget(JobId job, uint32_t number)
+{
+    auto found = steps_.find({job, number});
+    if (found == steps_.end())
+        return;
+    loop_.cancel(found->second->rest_timer);
+    remove_folder(found->second->folder);
+    /* We may have been called by it. */
+    std::shared_ptr<Step> kept = std::move(found->second);
+    steps_.erase(found);
+    loop_.after(0, [kept] {});
+}
+
+/* ---- orders -------------------------------------------------------------------------------------------------- */
+
+void Steps::resize(const ResizeStep &resize)
+{
+    Step *step = find_or_adopt(resize.job, resize.step);
+    if (step && step->link)
+        step->link->resize(resize);
+    else if (step && step->end)
+        tell(*step, *step->end);
+    else if (step && step->started)
+        tell(*step,
+             StepRefused{{resize.job, resize.step, resize.request, "no mpiexec of the step can be resized now"}});
+    /* else elastic-stepd is about to say where the step is; the core asks again */
+}
+
+void Steps::cancel(const CancelRequest &cancel)
+{
+    Step *step = find_or_adopt(cancel.job, cancel.step);
+    bool heard = step && step->link && step->link->cancel(cancel);
+    if (step && step->end)
+        tell(*step, *step->end);
+    else if (step && !heard && (step->started || step->link))
+        tell(*step, StepRefused{{cancel.job, cancel.step, cancel.request, "withdrawn before the step heard of it"}});
+}
+
+/* elastic-stepd kills it by itself if it has not ended by then; -1: never. */
+bool Steps::signal(JobId job, uint32_t number, int signal, int64_t kill_after_ms)
+{
+    Step *step = find_or_adopt(job, number);
+    if (step && step->stepd)
+        order(*step, signal, kill_after_ms);
+    else if (step && step->end)
+        tell(*step, *step->end);
+    return step != nullptr;
+}
+
+void Steps::set_hosts(const Job &job)
+{
+    Step *step = find(job.id, job.step);
+    if (!step)
+        return;
+    std::string error = write_file(step->folder, STEP_HOSTS_FILE, format_host_lines(job.blocks), 0644);
+    if (!error.empty())
+        log_line(LogLevel::WARNING, error, {{"job", job.id}});
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,70 @@
+/* See replay.h. */
+
+#include "store/replay.h"
+
+#include "core/core.h"
+
+namespace elastic::rm {
+
+namespace {
+
+/* Those of `record.number` on are read in blocks. */
+class StoredRecords {
+  public:
+    explicit StoredRecords(Store &store) : store_(store) {}
+
+    /* Null: there is none of this number. */
+    const Json *find(uint64_t number)
+    {
+        if (next_ >= block_.size() || block_[next_]["seq"] != number) {
+            auto records = store_.records({number, BLOCK, 0, ""});
+            block_ = records ? std::move(records.value()) : std::vector<Json>();
+            next_ = 0;
+        }
+        return !block_.empty() && block_[next_]["seq"] == number ? &block_[next_++] : nullptr;
+    }
+
+  private:
+    static constexpr size_t BLOCK = 1000;
+    Store &store_;
+    std::vector<Json> block_;
+    size_t next_ = 0;
+};
+
+bool is_same(const Record &record, const Json &row)
+{
+    return row["time_ms"] == record.time_ms && row["event"] == record.event && row["data"] == record.data &&
+           row["job"] == (record.job ? Json(record.job) : Json()) &&
+           row["node"] == (record.node.empty() ? Json() : Json(record.node));
+}
+
+}  // namespace
+
+Result<Replay> replay(Store &store)
+{
+    Core core;
+    Replay result;
+    StoredRecords stored(store);
+    std::string error = store.each_event(0, [&](const Event &event) -> std::string {
+        if (event.seq != core.state().seq + 1)
+            return "the events before it are no longer kept (history.keep): a replay needs all";
+        result.events++;
+        for (const Action &action : core.handle(event)) {
+            auto record = std::get_if<Record>(&action);
+            if (!record || !result.difference.empty())
+                continue;
+            result.records++;
+            const Json *row = stored.find(record->number);
+            if (!row || !is_same(*record, *row))
+                result.difference = "record " + std::to_string(record->number) + " of event " +
+                                    std::to_string(event.seq) + " differs: stored " +
+                                    (row ? row->dump() : "nothing") + ", replayed " + write(*record).dump();
+        }
+        return "";
+    });
+    if (!error.empty())
+        return Error{error};
+    return result;
+}
+
+}  // namespace elastic::rm

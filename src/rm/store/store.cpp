@@ -1,0 +1,565 @@
+/* See store.h. */
+
+#include "store/store.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr const char *SCHEMA = R"(
+CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body TEXT NOT NULL, sum INTEGER);
+CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body BLOB NOT NULL, sum INTEGER);
+CREATE TABLE launch (seq INTEGER PRIMARY KEY, job INTEGER UNIQUE, uid INTEGER NOT NULL, body TEXT NOT NULL,
+                     script TEXT NOT NULL);
+CREATE TABLE record (number INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, event TEXT NOT NULL, job INTEGER, node TEXT,
+                     data TEXT NOT NULL);
+CREATE INDEX record_of_job ON record (job, number) WHERE job IS NOT NULL;
+CREATE INDEX record_of_node ON record (node, number) WHERE node IS NOT NULL;
+CREATE TABLE ended (job INTEGER PRIMARY KEY, uid INTEGER NOT NULL, submitted_ms INTEGER NOT NULL,
+                    ended_ms INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE INDEX ended_of_user ON ended (uid, job);
+CREATE INDEX ended_by_submission ON ended (submitted_ms);
+CREATE INDEX ended_by_end ON ended (ended_ms);
+CREATE TABLE clock (id INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_ms INTEGER NOT NULL, clock_ms INTEGER NOT NULL);
+)";
+/* Rows of version 1 have no sum, and are not checked. */
+constexpr const char *FROM_VERSION_1 = R"(
+BEGIN;
+ALTER TABLE event ADD COLUMN sum INTEGER;
+ALTER TABLE snapshot ADD COLUMN sum INTEGER;
+CREATE TABLE clock (id INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_ms INTEGER NOT NULL, clock_ms INTEGER NOT NULL);
+PRAGMA user_version = 2;
+COMMIT;
+)";
+constexpr int APPLICATION_ID = 0x656c6173;      /* "elas" */
+constexpr int SNAPSHOTS_KEPT = 2;
+
+/* A prepared statement in use: bound in order, reset at the end. */
+class Statement {
+  public:
+    explicit Statement(sqlite3_stmt *statement) : statement_(statement) {}
+    ~Statement()
+    {
+        sqlite3_reset(statement_);
+        sqlite3_clear_bindings(statement_);
+    }
+    Statement(const Statement &) = delete;
+    Statement &operator=(const Statement &) = delete;
+
+    Statement &bind(int64_t value)
+    {
+        sqlite3_bind_int64(statement_, next_++, value);
+        return *this;
+    }
+    Statement &bind(const std::string &text)
+    {
+        sqlite3_bind_text64(statement_, next_++, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+        return *this;
+    }
+    Statement &bind(const std::vector<uint8_t> &bytes)
+    {
+        sqlite3_bind_blob64(statement_, next_++, bytes.data(), bytes.size(), SQLITE_TRANSIENT);
+        return *this;
+    }
+    Statement &bind_null()
+    {
+        sqlite3_bind_null(statement_, next_++);
+        return *this;
+    }
+    bool done() { return step() == SQLITE_DONE; }
+    bool row() { return step() == SQLITE_ROW; }
+    /* After row() was false: that was not the end. */
+    bool failed() const { return code_ != SQLITE_DONE && code_ != SQLITE_ROW; }
+    int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
+    bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+    std::string text(int column) const
+    {
+        const void *data = sqlite3_column_blob(statement_, column);
+        return data ? std::string(static_cast<const char *>(data),
+                                  static_cast<size_t>(sqlite3_column_bytes(statement_, column)))
+                    : std::string();
+    }
+
+  private:
+    int step() { return code_ = statement_ ? sqlite3_step(statement_) : SQLITE_ERROR; }
+
+    sqlite3_stmt *statement_;
+    int next_ = 1, code_ = SQLITE_OK;
+};
+
+/* Fowler, Noll and Vo's, 32 bits: of a row's number and its body. */
+int64_t sum_of(uint64_t seq, std::string_view body)
+{
+    uint32_t sum = 2166136261u;
+    auto add = [&sum](unsigned char byte) { sum = (sum ^ byte) * 16777619u; };
+    for (int shift = 0; shift < 64; shift += 8)
+        add(static_cast<unsigned char>(seq >> shift));
+    for (char c : body)
+        add(static_cast<unsigned char>(c));
+    return sum;
+}
+
+std::string dump(const Json &json)
+{
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string make_folder(const std::string &folder)
+{
+    std::error_code code;
+    auto parent = std::filesystem::path(folder).parent_path();
+    std::filesystem::create_directories(parent, code);
+    /* Jobs of others run scripts that lie below; they cannot list what is there. */
+    if (mkdir(folder.c_str(), geteuid() == 0 ? 0711 : 0700) != 0 && errno != EEXIST)
+        return "cannot make the state directory " + folder + ": " + strerror(errno);
+    struct stat status = {};
+    if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+        return folder + " is not a directory: choose another state_dir";
+    if (status.st_uid != geteuid() || (status.st_mode & 022) != 0)
+        return "the state directory " + folder + " belongs to somebody else or can be written by others: "
+               "choose another state_dir, or repair its owner and mode (0700, of root 0711)";
+    return "";
+}
+
+Result<Descriptor> lock_folder(const std::string &folder)
+{
+    std::string name = folder + "/lock";
+    Descriptor lock(::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!lock.is_open())
+        return Error{"cannot open " + name + ": " + strerror(errno)};
+    if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+        char holder[32] = "";
+        [[maybe_unused]] ssize_t bytes = pread(lock.get(), holder, sizeof holder - 1, 0);
+        holder[strcspn(holder, "\n")] = '\0';
+        return Error{"another elasticd" + (*holder ? " (process " + std::string(holder) + ")" : std::string()) +
+                     " uses the store in " + folder + ": stop that one, or give this one another state_dir"};
+    }
+    std::string pid = std::to_string(getpid()) + "\n";
+    if (ftruncate(lock.get(), 0) != 0 || pwrite(lock.get(), pid.data(), pid.size(), 0) < 0)
+        return Error{"cannot write " + name + ": " + strerror(errno)};
+    return lock;
+}
+
+int64_t pragma(sqlite3 *database, const char *name)
+{
+    sqlite3_stmt *statement = nullptr;
+    std::string sql = std::string("PRAGMA ") + name;
+    int64_t value = -1;
+    if (sqlite3_prepare_v2(database, sql.c_str(), -1, &statement, nullptr) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW)
+        value = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return value;
+}
+
+std::string execute(sqlite3 *database, const std::string &sql)
+{
+    char *message = nullptr;
+    if (sqlite3_exec(database, sql.c_str(), nullptr, nullptr, &message) == SQLITE_OK)
+        return "";
+    std::string text = message ? message : sqlite3_errmsg(database);
+    sqlite3_free(message);
+    return text;
+}
+
+/* Makes or checks the tables. */
+std::string prepare_schema(sqlite3 *database, const std::string &file)
+{
+    std::string error =
+        execute(database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;"
+                          "PRAGMA journal_size_limit = 67108864; PRAGMA foreign_keys = ON;");
+    if (!error.empty())
+        return "cannot use the store " + file + ": " + error;
+    int64_t version = pragma(database, "user_version");
+    int64_t application = pragma(database, "application_id");
+    bool is_new = version == 0 && application == 0 && pragma(database, "schema_version") == 0;
+    if (is_new) {
+        error =
+            execute(database, "BEGIN;" + std::string(SCHEMA) +
+                                  "PRAGMA application_id = " + std::to_string(APPLICATION_ID) +
+                                  "; PRAGMA user_version = " + std::to_string(STORE_VERSION) + "; COMMIT;");
+        return error.empty() ? "" : "cannot make the store " + file + ": " + error;
+    }
+    if (application != APPLICATION_ID)
+        return file + " is not a store of elasticd: choose another state_dir";
+    if (version > STORE_VERSION)
+        return "the store " + file + " was written by a newer elasticd (store version " + std::to_string(version) +
+               ", this one knows " + std::to_string(STORE_VERSION) + "): start that one, or give another state_dir";
+    if (version == 1) {
+        error = execute(database, FROM_VERSION_1);
+        return error.empty() ? "" : "cannot bring the store " + file + " to version 2: " + error;
+    }
+    if (version < 1)
+        return "the store " + file + " has the unknown version " + std::to_string(version);
+    return "";
+}
+
+}  // namespace
+
+Store::Store(std::string folder, Descriptor lock, sqlite3 *database)
+    : folder_(std::move(folder)), lock_(std::move(lock)), database_(database)
+{
+}
+
+Store::Store(Store &&other) noexcept
+    : folder_(std::move(other.folder_)), lock_(std::move(other.lock_)),
+      database_(std::exchange(other.database_, nullptr)), statements_(std::exchange(other.statements_, {}))
+{
+}
+
+Store &Store::operator=(Store &&other) noexcept
+{
+    std::swap(folder_, other.folder_);
+    std::swap(lock_, other.lock_);
+    std::swap(database_, other.database_);
+    std::swap(statements_, other.statements_);
+    return *this;
+}
+
+Store::~Store()
+{
+    for (auto &[sql, statement] : statements_)
+        sqlite3_finalize(statement);
+    sqlite3_close(database_);
+}
+
+Result<Store> Store::open(const std::string &folder)
+{
+    std::string error = make_folder(folder);
+    if (!error.empty())
+        return Error{error};
+    auto lock = lock_folder(folder);
+    if (!lock)
+        return Error{lock.error()};
+    std::string file = folder + "/store.sqlite";
+    /* For nobody else's eyes from birth on; SQLite gives the files beside it the same mode. */
+    Descriptor made(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!made.is_open() || fchmod(made.get(), 0600) != 0)
+        return Error{"cannot open the store " + file + ": " + strerror(errno)};
+    made.reset();               /* before SQLite locks it: a close would end the locks */
+    sqlite3 *database = nullptr;
+    int code = sqlite3_open_v2(file.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+    Store store(folder, std::move(lock.value()), database);
+    if (code != SQLITE_OK)
+        return Error{"cannot open the store " + file + ": " + sqlite3_errstr(code)};
+    error = prepare_schema(database, file);
+    if (!error.empty())
+        return Error{error};
+    return store;
+}
+
+sqlite3_stmt *Store::prepare(const char *sql)
+{
+    sqlite3_stmt *&statement = statements_[sql];
+    if (!statement)
+        sqlite3_prepare_v3(database_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+    return statement;
+}
+
+std::string Store::problem(const char *doing) const
+{
+    return std::string("cannot ") + doing + " the store " + folder_ + "/store.sqlite: " + sqlite3_errmsg(database_);
+}
+
+std::string Store::run(const char *sql)
+{
+    Statement statement(prepare(sql));
+    return statement.done() ? "" : problem("write");
+}
+
+std::string Store::write_rows(const Batch &batch)
+{
+    for (const auto &[seq, job] : batch.bound) {
+        Statement row(prepare(job ? "UPDATE OR IGNORE launch SET job = ?2 WHERE seq = ?1"
+                                  : "DELETE FROM launch WHERE seq = ?1"));
+        row.bind(static_cast<int64_t>(seq));
+        if (job)
+            row.bind(static_cast<int64_t>(job));
+        if (!row.done())
+            return problem("write");
+    }
+    for (const Record &record : batch.records) {
+        Statement row(prepare("INSERT OR IGNORE INTO record VALUES (?, ?, ?, ?, ?, ?)"));
+        row.bind(static_cast<int64_t>(record.number)).bind(record.time_ms).bind(record.event);
+        record.job ? row.bind(static_cast<int64_t>(record.job)) : row.bind_null();
+        record.node.empty() ? row.bind_null() : row.bind(record.node);
+        if (!row.bind(dump(record.data)).done())
+            return problem("write");
+    }
+    for (const EndedRow &ended : batch.ended) {
+        Statement row(prepare("INSERT OR REPLACE INTO ended VALUES (?, ?, ?, ?, ?)"));
+        row.bind(static_cast<int64_t>(ended.job))
+            .bind(int64_t{ended.uid})
+            .bind(ended.submitted_ms)
+            .bind(ended.ended_ms);
+        if (!row.bind(dump(ended.body)).done())
+            return problem("write");
+        Statement launch(prepare("UPDATE launch SET body = json_remove(body, '$.environment') WHERE job = ?"));
+        if (!launch.bind(static_cast<int64_t>(ended.job)).done())
+            return problem("write");
+    }
+    if (batch.clock) {
+        Statement row(prepare("INSERT OR REPLACE INTO clock VALUES (1, ?, ?, ?)"));
+        if (!row.bind(batch.clock->boot).bind(batch.clock->boot_ms).bind(batch.clock->clock_ms).done())
+            return problem("write");
+    }
+    for (const LaunchRow &launch : batch.launches) {
+        Statement row(prepare("INSERT INTO launch VALUES (?, NULL, ?, ?, ?)"));
+        row.bind(static_cast<int64_t>(launch.seq)).bind(int64_t{launch.uid}).bind(dump(launch.body));
+        if (!row.bind(launch.script).done())
+            return problem("write");
+    }
+    for (const Event &event : batch.events) {
+        Statement row(prepare("INSERT INTO event VALUES (?, ?, ?, ?)"));
+        std::string body = dump(to_json(event));
+        row.bind(static_cast<int64_t>(event.seq)).bind(event.time_ms).bind(body).bind(sum_of(event.seq, body));
+        if (!row.done())
+            return problem("write");
+    }
+    return "";
+}
+
+std::string Store::write(const Batch &batch)
+{
+    std::string error = run("BEGIN IMMEDIATE");
+    if (error.empty())
+        error = write_rows(batch);
+    if (error.empty())
+        error = run("COMMIT");
+    if (!error.empty() && sqlite3_get_autocommit(database_) == 0)
+        run("ROLLBACK");
+    return error;
+}
+
+std::string Store::probe()
+{
+    std::string error = execute(database_, "PRAGMA user_version = " + std::to_string(STORE_VERSION));
+    return error.empty() ? "" : problem("write");
+}
+
+std::string Store::write_snapshot(uint64_t seq, int64_t time_ms, const Json &snapshot)
+{
+    std::vector<uint8_t> bytes = Json::to_cbor(snapshot);
+    std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+    Statement row(prepare("INSERT OR REPLACE INTO snapshot VALUES (?, ?, ?, ?)"));
+    if (!row.bind(static_cast<int64_t>(seq)).bind(time_ms).bind(bytes).bind(sum_of(seq, text)).done())
+        return problem("write");
+    Statement old(prepare(
+        "DELETE FROM snapshot WHERE seq NOT IN (SELECT seq FROM snapshot ORDER BY seq DESC LIMIT ?)"));
+    return old.bind(int64_t{SNAPSHOTS_KEPT}).done() ? "" : problem("write");
+}
+
+std::string Store::forget_before(int64_t time_ms)
+{
+    for (const char *sql :
+         {"DELETE FROM event WHERE time_ms < ? AND seq <= (SELECT coalesce(min(seq), 0) FROM snapshot)",
+          "DELETE FROM record WHERE time_ms < ?",
+          "DELETE FROM launch WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?)",
+          "DELETE FROM ended WHERE ended_ms < ?"}) {
+        Statement statement(prepare(sql));
+        if (!statement.bind(time_ms).done())
+            return problem("write");
+    }
+    return "";
+}
+
+Result<std::optional<Store::Snapshot>> Store::last_snapshot(uint64_t below)
+{
+    Statement row(prepare("SELECT seq, body, sum FROM snapshot WHERE seq < ? ORDER BY seq DESC"));
+    row.bind(static_cast<int64_t>(below));
+    bool damaged = false;
+    while (row.row()) {
+        auto seq = static_cast<uint64_t>(row.number(0));
+        std::string text = row.text(1);
+        Json body = Json::from_cbor(text, true, false);
+        if (!body.is_discarded() && (row.is_null(2) || row.number(2) == sum_of(seq, text)))
+            return std::optional<Snapshot>(Snapshot{seq, std::move(body)});
+        damaged = true;
+    }
+    if (row.failed())
+        return Error{problem("read")};
+    if (damaged)
+        return Error{"the store " + folder_ + "/store.sqlite is damaged: none of its snapshots can be read"};
+    return std::optional<Snapshot>();
+}
+
+std::string Store::each_event(uint64_t seq, const std::function<std::string(const Event &)> &take)
+{
+    Statement row(prepare("SELECT seq, body, sum FROM event WHERE seq > ? ORDER BY seq"));
+    row.bind(static_cast<int64_t>(seq));
+    uint64_t before = 0;
+    while (row.row()) {
+        auto number = static_cast<uint64_t>(row.number(0));
+        std::string where = "event " + std::to_string(number) + " of the store " + folder_ + "/store.sqlite";
+        if (before && number != before + 1)
+            return where + " follows event " + std::to_string(before) + ": those between are missing";
+        before = number;
+        std::string body = row.text(1);
+        Json json = Json::parse(body, nullptr, false);
+        if (json.is_discarded() || (!row.is_null(2) && row.number(2) != sum_of(number, body)))
+            return where + " is damaged";
+        auto event = event_from_json(json);
+        if (event && event.value().seq != number)
+            return where + " is damaged";
+        std::string error = event ? take(event.value()) : event.error();
+        if (!error.empty())
+            return where + ": " + error;
+    }
+    return row.failed() ? problem("read") : "";
+}
+
+std::string Store::quarantine(uint64_t seq)
+{
+    std::string error = execute(database_, "CREATE TABLE IF NOT EXISTS quarantined "
+                                           "(seq INTEGER, time_ms INTEGER, body TEXT, sum INTEGER)");
+    if (!error.empty())
+        return problem("write");
+    Statement old(prepare("SELECT time_ms FROM event WHERE seq = ?"));
+    if (!old.bind(static_cast<int64_t>(seq)).row())
+        return old.failed() ? problem("read") : "the store has no event " + std::to_string(seq);
+    std::string body = dump(to_json(Event{seq, old.number(0), Timer{}}));
+    error = run("BEGIN IMMEDIATE");
+    for (const char *sql : {"INSERT INTO quarantined SELECT seq, time_ms, body, sum FROM event WHERE seq = ?1",
+                            "UPDATE event SET body = ?2, sum = ?3 WHERE seq = ?1",
+                            "DELETE FROM snapshot WHERE seq >= ?1"}) {
+        Statement row(prepare(sql));
+        row.bind(static_cast<int64_t>(seq));
+        if (strstr(sql, "?2"))
+            row.bind(body).bind(sum_of(seq, body));
+        if (error.empty() && !row.done())
+            error = problem("write");
+    }
+    if (error.empty())
+        error = run("COMMIT");
+    if (!error.empty() && sqlite3_get_autocommit(database_) == 0)
+        run("ROLLBACK");
+    return error;
+}
+
+Result<std::optional<SteadyClock::Mark>> Store::clock()
+{
+    using Mark = std::optional<SteadyClock::Mark>;
+    Statement row(prepare("SELECT boot, boot_ms, clock_ms FROM clock"));
+    if (!row.row())
+        return row.failed() ? Result<Mark>(Error{problem("read")}) : Result<Mark>(Mark());
+    return Mark(SteadyClock::Mark{row.text(0), row.number(1), row.number(2)});
+}
+
+Result<std::optional<LaunchRow>> Store::launch(JobId job)
+{
+    Statement row(prepare("SELECT seq, uid, body, script FROM launch WHERE job = ?"));
+    row.bind(static_cast<int64_t>(job));
+    if (!row.row())
+        return row.failed() ? Result<std::optional<LaunchRow>>(Error{problem("read")}) : std::optional<LaunchRow>();
+    return std::optional<LaunchRow>(LaunchRow{static_cast<uint64_t>(row.number(0)),
+                                              static_cast<uint32_t>(row.number(1)),
+                                              Json::parse(row.text(2), nullptr, false), row.text(3)});
+}
+
+Result<std::vector<Json>> Store::records(const RecordQuery &query)
+{
+    const char *sql =
+        query.job
+            ? "SELECT number, time_ms, event, job, node, data FROM record WHERE number >= ?1 AND job = ?3 "
+              "ORDER BY number LIMIT ?2"
+        : !query.node.empty()
+            ? "SELECT number, time_ms, event, job, node, data FROM record WHERE number >= ?1 "
+              "AND node = ?3 ORDER BY number LIMIT ?2"
+            : "SELECT number, time_ms, event, job, node, data FROM record "
+              "WHERE number >= ?1 ORDER BY number LIMIT ?2";
+    Statement row(prepare(sql));
+    row.bind(static_cast<int64_t>(query.since)).bind(static_cast<int64_t>(query.limit));
+    if (query.job)
+        row.bind(static_cast<int64_t>(query.job));
+    else if (!query.node.empty())
+        row.bind(query.node);
+    std::vector<Json> records;
+    while (row.row())
+        records.push_back({{"seq", row.number(0)},
+                           {"time_ms", row.number(1)},
+                           {"event", row.text(2)},
+                           {"job", row.is_null(3) ? Json() : Json(row.number(3))},
+                           {"node", row.is_null(4) ? Json() : Json(row.text(4))},
+                           {"data", Json::parse(row.text(5), nullptr, false)}});
+    if (row.failed())
+        return Error{problem("read")};
+    return records;
+}
+
+Result<std::vector<Store::LaunchSize>> Store::launch_sizes()
+{
+    /* As bytes: the length of a text would be counted through all of it. */
+    Statement row(prepare("SELECT job, uid, length(CAST(body AS BLOB)) + length(CAST(script AS BLOB)) FROM launch "
+                          "WHERE job IS NOT NULL AND job NOT IN (SELECT job FROM ended)"));
+    std::vector<LaunchSize> sizes;
+    while (row.row())
+        sizes.push_back({static_cast<JobId>(row.number(0)), static_cast<uint32_t>(row.number(1)), row.number(2)});
+    if (row.failed())
+        return Error{problem("read")};
+    return sizes;
+}
+
+Result<uint64_t> Store::read_number(const char *sql)
+{
+    Statement row(prepare(sql));
+    if (!row.row())
+        return Error{problem("read")};
+    return static_cast<uint64_t>(row.number(0));
+}
+
+Result<uint64_t> Store::oldest_record()
+{
+    return read_number("SELECT coalesce(min(number), 1) FROM record");
+}
+
+Result<uint64_t> Store::last_record()
+{
+    return read_number("SELECT coalesce(max(number), 0) FROM record");
+}
+
+Result<std::vector<Json>> Store::ended(const EndedQuery &query)
+{
+    std::string sql = "SELECT body FROM ended WHERE submitted_ms >= ?1 AND submitted_ms <= ?2 AND job > ?3";
+    if (query.before)
+        sql += " AND job < " + std::to_string(query.before);
+    if (query.uid)
+        sql += " AND uid = " + std::to_string(*query.uid);
+    if (!query.ids.empty()) {
+        sql += " AND job IN (";
+        for (size_t i = 0; i < query.ids.size(); i++)
+            sql += (i ? "," : "") + std::to_string(query.ids[i]);
+        sql += ")";
+    }
+    sql += query.newest_first ? " ORDER BY job DESC LIMIT ?4" : " ORDER BY job LIMIT ?4";
+    /* Not kept: the numbers in it differ each time. */
+    sqlite3_stmt *statement = nullptr;
+    sqlite3_prepare_v2(database_, sql.c_str(), -1, &statement, nullptr);
+    std::vector<Json> jobs;
+    std::string error;
+    {
+        Statement row(statement);
+        row.bind(query.from_ms)
+            .bind(query.to_ms)
+            .bind(static_cast<int64_t>(query.after))
+            .bind(static_cast<int64_t>(query.limit));
+        while (row.row())
+            jobs.push_back(Json::parse(row.text(0), nullptr, false));
+        if (row.failed())
+            error = problem("read");
+    }
+    sqlite3_finalize(statement);
+    if (!error.empty())
+        return Error{error};
+    return jobs;
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,150 @@
+/*
+ * What elasticd must not forget, in one SQLite file (write-ahead log, each commit synchronous):
+ *
+ *   event     every input of the core, numbered; the truth
+ *   snapshot  the core after some event: a restart replays only what is newer
+ *   launch    of each submission what the core need not know (program, environment, files), by the number of
+ *             its event; `job` is set once the core has accepted it; the environment goes when the job has ended
+ *   record    the history for people, derived from the events
+ *   ended     each ended job as it was last; derived
+ *   clock     what the time of the last event was by a clock that nobody can set (core/steady_clock.h)
+ *
+ * A turn of the daemon is one Batch, written in one transaction: all of it or nothing.  Derived rows of a
+ * turn go with the next Batch (a restart derives them again), so that a turn costs one synchronisation.
+ *
+ * The disk may fail.  What cannot be read is an error, never the end of a table: a caller that gets a value has all of
+ * it.  Events and snapshots carry a sum; events are numbered without a gap.
+ *
+ * The folder is locked while the store is open: two daemons never share one.  One thread.
+ */
+
+#ifndef ELASTIC_RM_STORE_H_INCLUDED
+#define ELASTIC_RM_STORE_H_INCLUDED
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "core/action.h"
+#include "core/event.h"
+#include "core/steady_clock.h"
+#include "result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace elastic::rm {
+
+constexpr int STORE_VERSION = 2;        /* 2: sums of events and snapshots */
+
+struct LaunchRow {
+    uint64_t seq = 0;           /* of the Submit */
+    uint32_t uid = 0;
+    Json body;                  /* a Launch, see launch.h */
+    std::string script;         /* empty: none */
+    int64_t bytes = 0;          /* about, of both; not stored */
+};
+
+struct EndedRow {
+    JobId job = 0;
+    uint32_t uid = 0;
+    int64_t submitted_ms = 0, ended_ms = 0;
+    Json body;                  /* the core's Job */
+};
+
+struct Batch {
+    std::vector<Event> events;
+    std::vector<LaunchRow> launches;
+    std::vector<std::pair<uint64_t, JobId>> bound;      /* launch to job; job 0: drop the launch */
+    std::vector<Record> records;
+    std::vector<EndedRow> ended;
+    std::optional<SteadyClock::Mark> clock;     /* of the events; alone it is not worth a commit */
+
+    bool empty() const
+    {
+        return events.empty() && launches.empty() && bound.empty() && records.empty() && ended.empty();
+    }
+};
+
+struct RecordQuery {
+    uint64_t since = 1;
+    size_t limit = 1000;
+    JobId job = 0;              /* 0: all */
+    std::string node;           /* empty: all */
+};
+
+struct EndedQuery {
+    std::optional<uint32_t> uid;
+    JobId after = 0, before = 0;        /* 0: no bound */
+    int64_t from_ms = 0, to_ms = INT64_MAX;     /* of submission */
+    std::vector<JobId> ids;
+    size_t limit = 1000;
+    bool newest_first = false;
+};
+
+class Store {
+  public:
+    /* Makes the folder (mode 0700) and the file where they are missing. */
+    static Result<Store> open(const std::string &folder);
+    ~Store();
+    Store(Store &&) noexcept;
+    Store &operator=(Store &&) noexcept;
+
+    /* Empty, or why nothing was written. */
+    std::string write(const Batch &batch);
+    /* The same for something that changes nothing: whether it can be written again. */
+    std::string probe();
+    std::string write_snapshot(uint64_t seq, int64_t time_ms, const Json &snapshot);
+    /* Deletes what ended or happened before; never what a restart needs. */
+    std::string forget_before(int64_t time_ms);
+
+    struct Snapshot {
+        uint64_t seq = 0;
+        Json body;
+    };
+    /* The newest one below `below` that can be read; nullopt: there is none at all. */
+    Result<std::optional<Snapshot>> last_snapshot(uint64_t below = INT64_MAX);
+    /* The stored events above `seq` in order, without a gap between them; `take` may return an error text, which ends
+     * it. */
+    std::string each_event(uint64_t seq, const std::function<std::string(const Event &)> &take);
+    /* Puts a Timer, which changes nothing, in the place of an event that cannot be borne, and keeps what was there in
+     * the table `quarantined`.  The snapshots above it are deleted. */
+    std::string quarantine(uint64_t seq);
+
+    /* nullopt: none was written yet. */
+    Result<std::optional<SteadyClock::Mark>> clock();
+    /* Of a launch or a record that is not there: nullopt. */
+    Result<std::optional<LaunchRow>> launch(JobId job);
+    struct LaunchSize {
+        JobId job = 0;
+        uint32_t uid = 0;
+        int64_t bytes = 0;
+    };
+    /* Of the jobs that have not ended. */
+    Result<std::vector<LaunchSize>> launch_sizes();
+    Result<std::vector<Json>> records(const RecordQuery &query);
+    Result<uint64_t> oldest_record();
+    Result<uint64_t> last_record();
+    Result<std::vector<Json>> ended(const EndedQuery &query);
+    const std::string &folder() const { return folder_; }
+
+  private:
+    Store(std::string folder, Descriptor lock, sqlite3 *database);
+    sqlite3_stmt *prepare(const char *sql);
+    std::string run(const char *sql);
+    Result<uint64_t> read_number(const char *sql);
+    std::string problem(const char *doing) const;
+    std::string write_rows(const Batch &batch);
+
+    std::string folder_;
+    Descriptor lock_;
+    sqlite3 *database_ = nullptr;
+    std::map<std::string, sqlite3_stmt *> statements_;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_STORE_H_INCLUDED */

@@ -1,0 +1,253 @@
+/* The store on disks that fail: what is acknowledged is there afterwards, and nobody gets a part for the whole. */
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "store/faulty_disk.h"
+#include "store/store.h"
+
+namespace elastic::rm {
+namespace {
+
+using Fault = FaultyDisk::Fault;
+
+constexpr uint64_t EVENTS = 105;
+constexpr int OPERATIONS_MAX = 5000;    /* of one run: more would be a loop */
+
+class StoreFaultTest : public testing::Test {
+  protected:
+    StoreFaultTest()
+    {
+        char name[] = "/tmp/store-fault-XXXXXX";
+        folder_ = mkdtemp(name);
+    }
+    ~StoreFaultTest() override { std::filesystem::remove_all(folder_); }
+
+    static Batch batch(uint64_t seq)
+    {
+        /* Some pages each, so that a part of the table is in the file and a part in its log. */
+        return {{{seq, static_cast<int64_t>(seq), NodeUp{"n" + std::to_string(seq) + std::string(900, 'x'), 4}}},
+                {}, {}, {}, {}, {}};
+    }
+    void fill()
+    {
+        auto store = Store::open(folder_);
+        ASSERT_TRUE(store) << store.error();
+        for (uint64_t seq = 1; seq <= EVENTS; seq++) {
+            ASSERT_EQ(store.value().write(batch(seq)), "");
+            if (seq % 50 == 0) {
+                ASSERT_EQ(store.value().write_snapshot(seq, 1, {{"seq", seq}, {"text", std::string(9000, 's')}}), "");
+            }
+        }
+    }
+    /* What a restart would know; the error if it would refuse.  Every event that is given must be what was written. */
+    Result<uint64_t> recover()
+    {
+        auto store = Store::open(folder_);
+        if (!store)
+            return Error{store.error()};
+        auto snapshot = store.value().last_snapshot();
+        if (!snapshot)
+            return Error{snapshot.error()};
+        uint64_t last = snapshot.value() ? snapshot.value()->seq : 0;
+        std::string error = store.value().each_event(last, [&](const Event &event) -> std::string {
+            EXPECT_EQ(to_json(event), to_json(batch(event.seq).events[0]));
+            if (event.seq != last + 1)
+                return "gap";
+            last = event.seq;
+            return "";
+        });
+        if (!error.empty())
+            return Error{error};
+        return last;
+    }
+
+    std::string folder_;
+    FaultyDisk disk_;
+};
+
+TEST_F(StoreFaultTest, files_are_for_nobody_else_from_birth)
+{
+    mode_t before = umask(0);
+    {
+        auto store = Store::open(folder_);
+        ASSERT_TRUE(store);
+        ASSERT_EQ(store.value().write(batch(1)), "");
+        for (const char *name : {"/store.sqlite", "/store.sqlite-wal", "/store.sqlite-shm"}) {
+            struct stat status = {};
+            ASSERT_EQ(stat((folder_ + name).c_str(), &status), 0) << name;
+            EXPECT_EQ(status.st_mode & 0777, 0600u) << name;
+        }
+    }
+    umask(before);
+}
+
+TEST_F(StoreFaultTest, a_read_error_is_not_the_end_of_the_table)
+{
+    fill();
+    int number = 1;
+    for (; number < OPERATIONS_MAX; number++) {
+        disk_.fail(Fault::READ_ERROR, number);
+        auto known = recover();
+        if (!disk_.has_failed())
+            break;
+        EXPECT_TRUE(!known || known.value() == EVENTS)
+            << "read " << number << ": " << known.value() << " events of " << EVENTS;
+    }
+    EXPECT_GT(number, 10);
+    EXPECT_LT(number, OPERATIONS_MAX);
+    disk_.heal();
+    auto known = recover();
+    ASSERT_TRUE(known) << known.error();
+    EXPECT_EQ(known.value(), EVENTS);
+}
+
+TEST_F(StoreFaultTest, wrong_bytes_are_noticed)
+{
+    fill();
+    int number = 1;
+    for (; number < OPERATIONS_MAX; number++) {
+        disk_.fail(Fault::READ_WRONG, number, 1);
+        auto known = recover();
+        if (!disk_.has_failed())
+            break;
+        EXPECT_TRUE(!known || known.value() == EVENTS) << "read " << number << ": " << known.value();
+    }
+    EXPECT_GT(number, 10);
+    EXPECT_LT(number, OPERATIONS_MAX);
+}
+
+TEST_F(StoreFaultTest, what_is_acknowledged_is_there_after_write_errors)
+{
+    std::mt19937_64 random(1);
+    uint64_t next = 1;
+    for (int round = 0; round < 30; round++) {
+        static const Fault FAULTS[] = {Fault::WRITE_ERROR, Fault::WRITE_SHORT, Fault::FULL};
+        uint64_t acknowledged = next - 1;
+        {
+            auto store = Store::open(folder_);
+            ASSERT_TRUE(store) << store.error();
+            disk_.fail(FAULTS[round % 3], static_cast<int>(random() % 30 + 1));
+            while (!disk_.has_failed()) {
+                bool done = store.value().write(batch(next)).empty();
+                acknowledged = done ? next : acknowledged;
+                next += done;
+                if (done && random() % 8 == 0)
+                    store.value().write_snapshot(next - 1, 1, {{"seq", next - 1}});
+            }
+            disk_.heal();
+            /* The same store can be written again when the disk can. */
+            if (round % 2 == 0) {
+                ASSERT_EQ(store.value().write(batch(next)), "") << "round " << round;
+                acknowledged = next++;
+            }
+        }
+        auto known = recover();
+        ASSERT_TRUE(known) << "round " << round << ": " << known.error();
+        EXPECT_EQ(known.value(), acknowledged) << "round " << round;
+        next = known.value() + 1;
+    }
+}
+
+/* A disk that says it has synchronised and has not: the end may be missing, never a part between. */
+TEST_F(StoreFaultTest, a_lost_synchronisation_loses_the_end_only)
+{
+    std::mt19937_64 random(2);
+    for (int round = 0; round < 20; round++) {
+        std::filesystem::remove_all(folder_);
+        disk_.heal();
+        uint64_t written = 0;
+        {
+            auto store = Store::open(folder_);
+            ASSERT_TRUE(store) << store.error();
+            disk_.fail(Fault::SYNC_LOST, static_cast<int>(random() % 40 + 1));
+            for (uint64_t seq = 1; seq <= random() % 60 + 1; seq++) {
+                ASSERT_EQ(store.value().write(batch(seq)), "");
+                written = seq;
+            }
+            /* The power fails now: what the store does at its end never reaches the disk. */
+            std::filesystem::copy(folder_, folder_ + ".cut");
+        }
+        std::filesystem::remove_all(folder_);
+        std::filesystem::rename(folder_ + ".cut", folder_);
+        disk_.heal();
+        FaultyDisk::power_cut(folder_);
+        auto known = recover();
+        EXPECT_TRUE(!known || known.value() <= written);
+    }
+}
+
+TEST_F(StoreFaultTest, damage_on_the_disk_is_noticed_or_harmless)
+{
+    fill();
+    std::filesystem::copy(folder_, folder_ + ".good");
+    std::mt19937_64 random(3);
+    int refused = 0;
+    for (int round = 0; round < 100; round++) {
+        std::filesystem::remove_all(folder_);
+        std::filesystem::copy(folder_ + ".good", folder_);
+        std::string name = folder_ + "/store.sqlite";
+        auto size = std::filesystem::file_size(name);
+        {
+            std::fstream file(name, std::ios::in | std::ios::out | std::ios::binary);
+            file.seekp(static_cast<std::streamoff>(random() % size));
+            std::string junk(random() % 64 + 1, static_cast<char>(random()));
+            file.write(junk.data(), static_cast<std::streamsize>(junk.size()));
+        }
+        auto known = recover();
+        refused += !known;
+        EXPECT_TRUE(!known || known.value() == EVENTS) << "round " << round << ": " << known.value();
+    }
+    EXPECT_GT(refused, 0) << "no round has hit what is in use";
+    std::filesystem::remove_all(folder_ + ".good");
+}
+
+TEST_F(StoreFaultTest, an_older_snapshot_is_found_behind_a_damaged_one)
+{
+    fill();
+    auto store = Store::open(folder_);
+    ASSERT_TRUE(store);
+    auto newest = store.value().last_snapshot();
+    ASSERT_TRUE(newest && newest.value());
+    EXPECT_EQ(newest.value()->seq, 100u);
+    auto older = store.value().last_snapshot(100);
+    ASSERT_TRUE(older && older.value());
+    EXPECT_EQ(older.value()->seq, 50u);
+    auto none = store.value().last_snapshot(50);
+    ASSERT_TRUE(none);
+    EXPECT_FALSE(none.value());
+}
+
+TEST_F(StoreFaultTest, a_quarantined_event_becomes_a_timer)
+{
+    fill();
+    {
+        auto store = Store::open(folder_);
+        ASSERT_TRUE(store);
+        EXPECT_EQ(store.value().quarantine(70), "");
+        EXPECT_NE(store.value().quarantine(EVENTS + 1), "");
+    }
+    auto store = Store::open(folder_);
+    ASSERT_TRUE(store) << store.error();
+    auto snapshot = store.value().last_snapshot();
+    ASSERT_TRUE(snapshot && snapshot.value());
+    EXPECT_EQ(snapshot.value()->seq, 50u) << "a snapshot that knows the event is gone";
+    std::string kind;
+    uint64_t last = 0;
+    EXPECT_EQ(store.value().each_event(50, [&](const Event &event) -> std::string {
+        if (event.seq == 70)
+            kind = name_of(event.content);
+        last = event.seq;
+        return "";
+    }), "");
+    EXPECT_EQ(kind, "timer");
+    EXPECT_EQ(last, EVENTS);
+}
+
+}  // namespace
+}  // namespace elastic::rm

@@ -1,0 +1,145 @@
+#include "store/store.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+
+#include "core/record.h"
+
+namespace elastic::rm {
+namespace {
+
+class StoreTest : public testing::Test {
+  protected:
+    void SetUp() override
+    {
+        char name[] = "/tmp/store-test-XXXXXX";
+        ASSERT_NE(mkdtemp(name), nullptr);
+        folder_ = name;
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    Store open()
+    {
+        auto store = Store::open(folder_);
+        EXPECT_TRUE(store) << store.error();
+        return std::move(store.value());
+    }
+    static Event event(uint64_t seq, EventContent content = Timer{})
+    {
+        return {seq, static_cast<int64_t>(1000 + seq), std::move(content)};
+    }
+
+    std::string folder_;
+};
+
+TEST_F(StoreTest, EventsAndSnapshotsComeBack)
+{
+    {
+        Store store = open();
+        Batch batch;
+        for (uint64_t seq = 1; seq <= 5; seq++)
+            batch.events.push_back(event(seq, NodeUp{"n" + std::to_string(seq), 4}));
+        ASSERT_EQ(store.write(batch), "");
+        ASSERT_EQ(store.write_snapshot(3, 1, {{"number", 3}}), "");
+    }
+    Store store = open();
+    auto snapshot = store.last_snapshot();
+    ASSERT_TRUE(snapshot && snapshot.value());
+    EXPECT_EQ(snapshot.value()->seq, 3u);
+    EXPECT_EQ(snapshot.value()->body["number"], 3);
+    std::vector<std::string> nodes;
+    EXPECT_EQ(store.each_event(3, [&](const Event &each) {
+        nodes.push_back(std::get<NodeUp>(each.content).node);
+        return std::string();
+    }), "");
+    EXPECT_EQ(nodes, (std::vector<std::string>{"n4", "n5"}));
+}
+
+TEST_F(StoreTest, ABatchIsWrittenInFullOrNotAtAll)
+{
+    Store store = open();
+    ASSERT_EQ(store.write({{event(1)}, {}, {}, {}, {}, {}}), "");
+    Batch batch;
+    batch.launches.push_back({2, 1000, Json::object(), "#!/bin/sh"});
+    batch.events = {event(2), event(1)};        /* the second has a number that is taken */
+    EXPECT_NE(store.write(batch), "");
+    uint64_t count = 0;
+    store.each_event(0, [&](const Event &) { count++; return std::string(); });
+    EXPECT_EQ(count, 1u);
+    batch.events = {event(2)};
+    EXPECT_EQ(store.write(batch), "") << "the failed transaction must be gone";
+}
+
+TEST_F(StoreTest, ALaunchBelongsToTheJobThatItMade)
+{
+    Store store = open();
+    Batch batch;
+    batch.launches = {{7, 1000, {{"directory", "/a"}}, "script"}, {8, 1000, {{"directory", "/b"}}, ""}};
+    batch.events = {event(7), event(8)};
+    ASSERT_EQ(store.write(batch), "");
+    EXPECT_FALSE(store.launch(3).value());
+    ASSERT_EQ(store.write({{}, {}, {{7, 3}, {8, 0}}, {}, {}, {}}), "");
+    auto launch = store.launch(3).value();
+    ASSERT_TRUE(launch);
+    EXPECT_EQ(launch->body["directory"], "/a");
+    EXPECT_EQ(launch->script, "script");
+    EXPECT_EQ(store.write({{}, {}, {{7, 3}, {8, 0}}, {}, {}, {}}), "") << "again, as after a restart";
+}
+
+TEST_F(StoreTest, RecordsAreFoundByJobAndNode)
+{
+    Store store = open();
+    Batch batch;
+    batch.records = {{1, 10, record::SUBMITTED, 5, "", {{"a", 1}}}, {2, 20, record::NODE_DOWN, 0, "n1", Json::object()},
+                     {3, 30, record::ENDED, 5, "", Json::object()}};
+    ASSERT_EQ(store.write(batch), "");
+    ASSERT_EQ(store.write(batch), "") << "again, as after a restart";
+    EXPECT_EQ(store.records({1, 100, 0, ""}).value().size(), 3u);
+    EXPECT_EQ(store.records({2, 100, 5, ""}).value().size(), 1u);
+    EXPECT_EQ(store.records({1, 100, 0, "n1"}).value()[0]["seq"], 2);
+    EXPECT_EQ(store.records({1, 2, 0, ""}).value().size(), 2u);
+    EXPECT_EQ(store.last_record().value(), 3u);
+    ASSERT_EQ(store.forget_before(25), "");
+    EXPECT_EQ(store.oldest_record().value(), 3u);
+}
+
+TEST_F(StoreTest, ForgettingKeepsWhatARestartNeeds)
+{
+    Store store = open();
+    Batch batch;
+    for (uint64_t seq = 1; seq <= 10; seq++)
+        batch.events.push_back(event(seq));
+    ASSERT_EQ(store.write(batch), "");
+    ASSERT_EQ(store.forget_before(1000000), "");
+    uint64_t count = 0;
+    auto counting = [&](const Event &) { count++; return std::string(); };
+    store.each_event(0, counting);
+    EXPECT_EQ(count, 10u) << "without a snapshot every event is needed";
+    store.write_snapshot(4, 1, Json::object());
+    store.write_snapshot(8, 2, Json::object());
+    ASSERT_EQ(store.forget_before(1000000), "");
+    count = 0;
+    store.each_event(0, counting);
+    EXPECT_EQ(count, 6u) << "from the older snapshot on";
+}
+
+TEST_F(StoreTest, OnlyOneAtATime)
+{
+    Store store = open();
+    auto second = Store::open(folder_);
+    ASSERT_FALSE(second);
+    EXPECT_NE(second.error().find("another elasticd"), std::string::npos) << second.error();
+}
+
+TEST_F(StoreTest, AFolderOfOthersIsRefused)
+{
+    std::filesystem::permissions(folder_, std::filesystem::perms::all);
+    auto store = Store::open(folder_);
+    ASSERT_FALSE(store);
+    EXPECT_NE(store.error().find("can be written by others"), std::string::npos) << store.error();
+}
+
+}  // namespace
+}  // namespace elastic::rm
