@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "base/log.h"
 #include "step/as_user.h"
@@ -65,6 +66,8 @@ struct Steps::Step {
     std::unique_ptr<StepLink> link;
     std::string connecting;             /* to this socket, by elastic-stepd; then the link's */
     uint64_t epoch_offset = 0;
+    std::optional<ResizeStep> held_resize;      /* came while connecting; for the link */
+    std::optional<CancelRequest> held_cancel;
     std::optional<EventContent> end;    /* StepStartFailed, StepEnded or StepLost */
     int untold = 0;                     /* events that the core has not handled yet */
     Loop::TimerId rest_timer = 0;
@@ -349,6 +352,10 @@ void Steps::connected(Step &step, const std::string &socket)
         link_to(step, socket, step.epoch_offset, std::move(connected));
     else
         log_line(LogLevel::WARNING, "cannot connect to the step", {{"job", step.key.first}, {"socket", socket}});
+    if (auto held = std::exchange(step.held_resize, {}))
+        resize(*held);
+    if (auto held = std::exchange(step.held_cancel, {}))
+        cancel(*held);
 }
 
 void Steps::link_to(Step &step, const std::string &socket, uint64_t epoch_offset, Descriptor connected)
@@ -440,6 +447,8 @@ void Steps::resize(const ResizeStep &resize)
         step->link->resize(resize);
     else if (step && step->end)
         tell(*step, *step->end);
+    else if (step && !step->connecting.empty())
+        step->held_resize = resize;
     else if (step && step->started)
         tell(*step,
              StepRefused{{resize.job, resize.step, resize.request, "no mpiexec of the step can be resized now"}});
@@ -449,6 +458,10 @@ void Steps::resize(const ResizeStep &resize)
 void Steps::cancel(const CancelRequest &cancel)
 {
     Step *step = find_or_adopt(cancel.job, cancel.step);
+    if (step && !step->link && !step->end && !step->connecting.empty()) {
+        step->held_cancel = cancel;
+        return;
+    }
     bool heard = step && step->link && step->link->cancel(cancel);
     if (step && step->end)
         tell(*step, *step->end);

@@ -25,10 +25,15 @@ static void print(long kb)
     }
 }
 
+/* MPI_Init of another process may need our progress, on stock MPICH as well. */
 static void await_file(const char *name)
 {
-    while (name && access(name, F_OK) < 0)
+    int found;
+
+    while (name && access(name, F_OK) < 0) {
+        ET_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE));
         usleep(10000);
+    }
 }
 
 int main(int argc, char **argv)
