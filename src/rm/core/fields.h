@@ -22,7 +22,7 @@
 #include <variant>
 #include <vector>
 
-#include "../../pm/hydra/elastic/result.h"
+#include "../../pm/hydra/elastic/core/result.h"
 
 namespace elastic::rm {
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 
-#include "../../pm/hydra/elastic/program_sizes.h"
+#include "../../pm/hydra/elastic/core/program_sizes.h"
 
 namespace elastic::rm {
 

@@ -1,5 +1,10 @@
 ##
-## The step manager's core and glue in mpiexec, the board in hydra_pmi_proxy.
+## The step manager in mpiexec, the board and what serves it in hydra_pmi_proxy.
+##
+##   core/      the step manager without input and output
+##   mpiexec/   what acts in Hydra's mpiexec
+##   proxy/     what acts in the node daemon, hydra_pmi_proxy
+##   wire/      what these two share: messages, channels, the event loop
 ##
 
 AM_CPPFLAGS += -I$(top_srcdir)/elastic -I$(top_srcdir)/pm/pmiserv
@@ -9,95 +14,93 @@ AM_CXXFLAGS = -std=c++20
 # wherever it did before.
 elastic_ldflags = -static-libstdc++ -static-libgcc
 
-elastic_core_sources =         \
-    elastic/adaptation_table.cpp \
-    elastic/change.cpp         \
-    elastic/journal.cpp        \
-    elastic/offers.cpp         \
-    elastic/payload.cpp        \
-    elastic/plan.cpp           \
-    elastic/policy.cpp         \
-    elastic/protocol.cpp       \
-    elastic/schedule.cpp       \
-    elastic/program_sizes.cpp  \
-    elastic/step.cpp           \
-    elastic/step_adapt.cpp     \
-    elastic/step_behind.cpp    \
-    elastic/step_client.cpp    \
-    elastic/step_core.cpp      \
-    elastic/step_sizes.cpp     \
-    elastic/step_window.cpp    \
-    elastic/world.cpp
+elastic_core_sources = \
+    elastic/core/adaptation_table.cpp \
+    elastic/core/change.cpp           \
+    elastic/core/journal.cpp          \
+    elastic/core/offers.cpp           \
+    elastic/core/payload.cpp          \
+    elastic/core/plan.cpp             \
+    elastic/core/policy.cpp           \
+    elastic/core/program_sizes.cpp    \
+    elastic/core/protocol.cpp         \
+    elastic/core/schedule.cpp         \
+    elastic/core/step.cpp             \
+    elastic/core/step_adapt.cpp       \
+    elastic/core/step_behind.cpp      \
+    elastic/core/step_client.cpp      \
+    elastic/core/step_core.cpp        \
+    elastic/core/step_sizes.cpp       \
+    elastic/core/step_window.cpp      \
+    elastic/core/world.cpp
 
-# Channels and their event loop: for sock.c, mpiexec and hydra_pmi_proxy.
-libhydra_la_SOURCES +=         \
-    elastic/accept.c           \
-    elastic/channel.c          \
-    elastic/event_loop.c       \
-    elastic/send_queue.c       \
-    elastic/silence.c
+noinst_HEADERS += \
+    elastic/core/adaptation.h       \
+    elastic/core/adaptation_table.h \
+    elastic/core/change.h           \
+    elastic/core/journal.h          \
+    elastic/core/offers.h           \
+    elastic/core/payload.h          \
+    elastic/core/plan.h             \
+    elastic/core/policy.h           \
+    elastic/core/program_sizes.h    \
+    elastic/core/protocol.h         \
+    elastic/core/result.h           \
+    elastic/core/schedule.h         \
+    elastic/core/step.h             \
+    elastic/core/step_core.h        \
+    elastic/core/world.h            \
+    elastic/mpiexec/end.h           \
+    elastic/mpiexec/glue.h          \
+    elastic/mpiexec/greeting.h      \
+    elastic/mpiexec/state.h         \
+    elastic/pmi_adapt.h             \
+    elastic/pmi_adapt_sizes.h       \
+    elastic/proxy/agent.h           \
+    elastic/proxy/board.h           \
+    elastic/proxy/end.h             \
+    elastic/proxy/output.h          \
+    elastic/proxy/relay.h           \
+    elastic/wire/accept.h           \
+    elastic/wire/channel.h          \
+    elastic/wire/event_loop.h       \
+    elastic/wire/job_secret.h       \
+    elastic/wire/message.h          \
+    elastic/wire/send_queue.h       \
+    elastic/wire/silence.h          \
+    elastic/wire/step_socket.h
 
-noinst_HEADERS +=              \
-    elastic/accept.h           \
-    elastic/adapt_end.h        \
-    elastic/adapt_message.h    \
-    elastic/adapt_output.h     \
-    elastic/adapt_pmip.h       \
-    elastic/adapt_relay.h      \
-    elastic/adaptation.h       \
-    elastic/adaptation_table.h \
-    elastic/board.h            \
-    elastic/change.h           \
-    elastic/channel.h          \
-    elastic/event_loop.h       \
-    elastic/job_secret.h       \
-    elastic/journal.h          \
-    elastic/offers.h           \
-    elastic/payload.h          \
-    elastic/plan.h             \
-    elastic/pmi_adapt.h        \
-    elastic/pmi_adapt_sizes.h  \
-    elastic/policy.h           \
-    elastic/protocol.h         \
-    elastic/result.h           \
-    elastic/schedule.h         \
-    elastic/program_sizes.h    \
-    elastic/send_queue.h       \
-    elastic/silence.h          \
-    elastic/step.h             \
-    elastic/step_core.h        \
-    elastic/step_end.h         \
-    elastic/step_glue.h        \
-    elastic/step_greeting.h    \
-    elastic/step_socket.h      \
-    elastic/step_state.h       \
-    elastic/world.h
-
-# of the launchers, too
-libhydra_la_SOURCES += elastic/job_secret.c
+# For the launchers, mpiexec and hydra_pmi_proxy.
+libhydra_la_SOURCES += \
+    elastic/wire/accept.c     \
+    elastic/wire/channel.c    \
+    elastic/wire/event_loop.c \
+    elastic/wire/job_secret.c \
+    elastic/wire/send_queue.c \
+    elastic/wire/silence.c
 
 if hydra_ui_mpich
-mpiexec_hydra_SOURCES +=       \
-    elastic/step_end.c         \
-    elastic/step_glue.c        \
-    elastic/step_greeting.c    \
-    elastic/step_launch.c      \
-    elastic/step_launchers.c   \
-    elastic/step_options.c     \
-    elastic/step_output.c      \
-    elastic/step_relay.c       \
-    elastic/step_socket.c      \
+mpiexec_hydra_SOURCES += \
+    elastic/mpiexec/end.c       \
+    elastic/mpiexec/glue.c      \
+    elastic/mpiexec/greeting.c  \
+    elastic/mpiexec/launch.c    \
+    elastic/mpiexec/launchers.c \
+    elastic/mpiexec/options.c   \
+    elastic/mpiexec/output.c    \
+    elastic/mpiexec/relay.c     \
+    elastic/mpiexec/socket.c \
     $(elastic_core_sources)
 mpiexec_hydra_LDFLAGS += $(elastic_ldflags)
 endif
 
 if hydra_pm_pmiserv
-hydra_pmi_proxy_SOURCES +=     \
-    elastic/adapt_end.c        \
-    elastic/adapt_greeting.c   \
-    elastic/adapt_output.c     \
-    elastic/adapt_pmip.c       \
-    elastic/adapt_pmip_say.c   \
-    elastic/adapt_relay.c      \
-    elastic/board.c
+hydra_pmi_proxy_SOURCES += \
+    elastic/proxy/agent.c    \
+    elastic/proxy/board.c    \
+    elastic/proxy/end.c      \
+    elastic/proxy/greeting.c \
+    elastic/proxy/output.c   \
+    elastic/proxy/relay.c    \
+    elastic/proxy/say.c
 endif

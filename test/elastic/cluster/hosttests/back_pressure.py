@@ -1,5 +1,5 @@
 """Who does not read makes others wait, and ends nothing: readers of mpiexec's output that pause, mpiexec and node daemons that are
-stopped; and hosts that are lost meanwhile, which must be noticed all the same (src/pm/hydra/elastic/silence.h)."""
+stopped; and hosts that are lost meanwhile, which must be noticed all the same (src/pm/hydra/elastic/wire/silence.h)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The tests over hosts: each function drives one; `case` says how many hosts it wants and what it covers.
 
 Everything is waited for with generous deadlines.  Where a fault is made, the bound that counts is in the test
-(FAULT_S): the other end of a connection is found silent after 30 s (src/pm/hydra/elastic/silence.h).
+(FAULT_S): the other end of a connection is found silent after 30 s (src/pm/hydra/elastic/wire/silence.h).
 """
 
 from __future__ import annotations

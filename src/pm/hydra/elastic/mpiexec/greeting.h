@@ -1,6 +1,6 @@
 /*
  * Who may be a node daemon: what comes first on a new control connection is the daemon's proxy id and,
- * from the network, its half of the job's secret (job_secret.h).  Whoever does not know it, or is not
+ * from the network, its half of the job's secret (wire/job_secret.h).  Whoever does not know it, or is not
  * awaited, is cut off, and the job goes on: strangers are counted and told of once.  Nothing waits, and
  * no more connections are kept than daemons are still to come, and STRANGERS_MAX: who has been silent
  * for longest goes first.

@@ -1,4 +1,4 @@
-/* See adapt_end.h. */
+/* See end.h. */
 
 #include "pmip.h"
 #include <dirent.h>
@@ -6,7 +6,7 @@
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include "demux.h"
-#include "adapt_pmip.h"
+#include "agent.h"
 
 #define STUCK_S 5               /* so long it has done nothing */
 #define STUCK_TICKS_PERMILLE 5  /* of a processor, that still is nothing */

@@ -1,5 +1,5 @@
 /*
- * mpiexec's part in the tree of node daemons (adapt_relay.h).  A command to no more daemons than the
+ * mpiexec's part in the tree of node daemons (proxy/relay.h).  A command to no more daemons than the
  * fan-out goes to each of them; to more, as a relay to the first of each part.  What a relay's answer
  * says was not reached, or what was with a daemon that is gone before it answered, is told directly:
  * who got it twice takes it once.  So are all of a part that has not answered after the time that telling
@@ -8,11 +8,11 @@
  * not put into the tree again.
  */
 
-#include "step_state.h"
+#include "state.h"
 #include <arpa/inet.h>
 #include <sys/random.h>
-#include "adapt_relay.h"
-#include "channel.h"
+#include "proxy/relay.h"
+#include "wire/channel.h"
 
 #define PATIENCE_MS 1000
 #define BYTES_PER_MS 1000000    /* what mpiexec sends directly, about */

@@ -2,7 +2,7 @@
  * Ends of the job that somebody wants: a signal to mpiexec, or a launch that comes to nothing.
  *
  * mpiexec passes a signal on, as stock does, and the node daemons see to it that it has an effect
- * (adapt_end.h).  Here is the rest: daemons that have not come yet get it when they do, and are not waited for when
+ * (proxy/end.h).  Here is the rest: daemons that have not come yet get it when they do, and are not waited for when
  * that takes long.  With or without the step manager's core; nothing waits, except at the very end.
  */
 

@@ -1,12 +1,12 @@
-/* See adapt_output.h. */
+/* See output.h. */
 
 #include "pmip.h"
-#include "adapt_message.h"
-#include "adapt_output.h"
-#include "adapt_pmip.h"
-#include "channel.h"
+#include "wire/message.h"
+#include "output.h"
+#include "agent.h"
+#include "wire/channel.h"
 #include "demux.h"
-#include "event_loop.h"
+#include "wire/event_loop.h"
 
 static int opened = 0, counting = 0, limited = 0;
 static uint64_t sent = 0, room = 0;

@@ -1,7 +1,7 @@
 /*
  * The node daemon's part in adaptations: it makes the board, tells its processes of it, forwards what
  * they say to mpiexec as REPORT_* messages and carries out mpiexec's STEP_* commands on the board.
- * It decides nothing.  See adapt_pmip.h for the contract and pmi_adapt.h for the protocol.
+ * It decides nothing.  See agent.h for the contract and pmi_adapt.h for the protocol.
  *
  * Exits: stock reports the exit codes of a proxy when all of its processes have ended.  Adaptations
  * need each at once, and processes that leave must not stay behind as zombies, so every adaptive
@@ -13,12 +13,12 @@
 #include <sys/syscall.h>
 #include "demux.h"
 #include "board.h"
-#include "adapt_message.h"
-#include "adapt_output.h"
-#include "adapt_relay.h"
-#include "adapt_pmip.h"
-#include "silence.h"
-#include "step_core.h"
+#include "wire/message.h"
+#include "output.h"
+#include "relay.h"
+#include "agent.h"
+#include "wire/silence.h"
+#include "core/step_core.h"
 
 #define CARD_BYTES_MAX 8192     /* addresses of one process */
 #define REPORT_BYTES_MAX (CARD_BYTES_MAX + 64)
@@ -447,7 +447,7 @@ static struct early *take_early(uint32_t sequence)
     return command;
 }
 
-/* Commands of the core may come twice, and in another order (adapt_relay.h). */
+/* Commands of the core may come twice, and in another order (relay.h). */
 HYD_status HYD_relay_deliver(const struct HYD_adapt_message *message, const char *payload,
                              struct HYD_relay_frozen *answer)
 {
@@ -857,7 +857,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[])
     return report(REPORT_COMMITTED, (uint32_t) strtoul(epoch, NULL, 10), NULL, 0);
 }
 
-/* ---- for adapt_pmip_say.c ----------------------------------------------------------------------- */
+/* ---- for say.c -------------------------------------------------------------------------------- */
 
 HYD_status HYD_pmcd_pmip_adapt_report(int kind, uint32_t epoch, const void *payload, size_t bytes)
 {

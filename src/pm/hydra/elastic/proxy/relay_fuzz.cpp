@@ -1,5 +1,5 @@
 /*
- * libFuzzer: a node daemon in the tree of daemons (adapt_relay.c) whose parents, children and mpiexec
+ * libFuzzer: a node daemon in the tree of daemons (relay.c) whose parents, children and mpiexec
  * send whatever they like, and come and go.  Each step is two bytes and what follows: who, and how many
  * bytes of the input it sends.  Sockets are pairs of which the fuzzer has the other end.  In the end all
  * connections are closed: what is left then, a leak checker finds, and each relay of mpiexec that was
@@ -18,9 +18,9 @@
 extern "C" {
 #include "fake/hydra.h"
 #include "fake/demux.h"
-#include "accept.h"
-#include "adapt_relay.h"
-#include "silence.h"
+#include "wire/accept.h"
+#include "relay.h"
+#include "wire/silence.h"
 }
 
 namespace {

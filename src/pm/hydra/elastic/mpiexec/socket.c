@@ -2,7 +2,7 @@
  * The step protocol's socket: lines of JSON between clients of the same user (the command elastic, a
  * resource manager) and the core.  This file moves lines; what they mean is the core's business.
  *
- * The socket (its place is defined in step_socket.h) is made when the first adaptive process has
+ * The socket (its place is defined in wire/step_socket.h) is made when the first adaptive process has
  * registered, so that other jobs leave no trace.  It is removed at exit; what a killed mpiexec
  * leaves behind is removed by the next one.
  *
@@ -14,15 +14,15 @@
  * it can.
  */
 
-#include "step_state.h"
+#include "state.h"
 #include <dirent.h>
 #include <stddef.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include "accept.h"
+#include "wire/accept.h"
 #include "demux.h"
-#include "step_socket.h"
+#include "wire/step_socket.h"
 
 #define CLIENTS_MAX 64
 #define OUTPUT_MAX (4 * 1024 * 1024)

@@ -1,5 +1,5 @@
 /*
- * The node daemon's part in the tree of adapt_relay.h: it takes relays in, passes their parts on, and
+ * The node daemon's part in the tree of relay.h: it takes relays in, passes their parts on, and
  * answers.  Single-threaded, nothing blocks: what a connection does not take at once waits in its queue.
  *
  * Hydra's event loop of daemons cannot bear that a callback takes another descriptor than its own out
@@ -10,11 +10,11 @@
 #include "hydra.h"
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include "accept.h"
+#include "wire/accept.h"
 #include "demux.h"
-#include "adapt_relay.h"
-#include "send_queue.h"
-#include "silence.h"
+#include "relay.h"
+#include "wire/send_queue.h"
+#include "wire/silence.h"
 
 #define CONNECTIONS_MAX 1024
 #define OURS_MAX 256            /* before idle ones are closed */

@@ -1,8 +1,8 @@
 /*
- * mpiexec's connections to node daemons and its own output, as channels (channel.h): whoever does not read makes others
- * wait, and never mpiexec.
+ * mpiexec's connections to node daemons and its own output, as channels (wire/channel.h): whoever does not read
+ * makes others wait, and never mpiexec.
  *
- * Output.  A daemon that counts its output (adapt_output.h) may send so much and no more; it is told of more
+ * Output.  A daemon that counts its output (proxy/output.h) may send so much and no more; it is told of more
  * room as its output goes out here.  So its connection stays open for all else when the reader of mpiexec's output
  * pauses, and its processes wait in write, as under stock MPICH.  Daemons that do not count (of rigid processes, of
  * MPI_Comm_spawn) are not read from meanwhile, as stock does.
@@ -12,13 +12,13 @@
  * stays unread.
  */
 
-#include "step_state.h"
+#include "state.h"
 #include <stdio.h>
-#include "adapt_message.h"
+#include "wire/message.h"
 #include "bscu.h"
-#include "channel.h"
+#include "wire/channel.h"
 #include "demux.h"
-#include "event_loop.h"
+#include "wire/event_loop.h"
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
 

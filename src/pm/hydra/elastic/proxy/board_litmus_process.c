@@ -39,9 +39,9 @@
 #define PMI_KVS_Get_my_name OF_PROCESS(litmus_kvs_name_)
 #define PMIU_Adapt_send OF_PROCESS(litmus_send_)
 
-#include "../../../mpi/adapt/adapt_probe.c"
-#include "../../../mpi/adapt/adapt_board.c"
-#include "../../../mpi/adapt/adapt_ahead.c"
+#include "../../../../mpi/adapt/adapt_probe.c"
+#include "../../../../mpi/adapt/adapt_board.c"
+#include "../../../../mpi/adapt/adapt_ahead.c"
 #include "board_litmus.h"
 
 struct litmus_rank MPIR_Process;

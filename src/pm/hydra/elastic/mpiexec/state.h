@@ -6,14 +6,14 @@
  * A group's record lives as long as its struct HYD_pg.  Groups of MPI_Comm_spawn have none.
  *
  * The core must not be called from one of its own effects: such calls are deferred and made when the
- * core has returned (step_glue.c, HYD_step_drain).
+ * core has returned (glue.c, HYD_step_drain).
  */
 
 #ifndef STEP_STATE_H_INCLUDED
 #define STEP_STATE_H_INCLUDED
 
-#include "step_glue.h"
-#include "step_core.h"
+#include "glue.h"
+#include "core/step_core.h"
 
 struct HYD_step_process {
     int proxy;                  /* index of its proxy in the group */
@@ -95,7 +95,7 @@ void HYD_step_defer_proxy_gone(struct HYD_step_group *group, int proxy);
 /* The node daemon of a host of the job's own launch could not be started: the job ends. */
 void HYD_step_launch_failed(const struct HYD_proxy *proxy);
 
-/* step_launch.c */
+/* launch.c */
 int HYD_step_launch(void *context, uint32_t epoch, int count, int pre, uint32_t first_uid,
                     const char *const *hosts, int n_hosts, int *group, char *error,
                     size_t error_bytes);
@@ -110,12 +110,12 @@ HYD_status HYD_step_adopt_launch(void);
 HYD_status HYD_step_watch_launch(int first);
 void HYD_step_free_group(struct HYD_step_group *group);
 
-/* step_launchers.c: what the stock launchers lack */
+/* launchers.c: what the stock launchers lack */
 void HYD_step_use_launcher(void);
 /* The launcher of this proxy may have failed: if so, and the proxy belongs to the job's own launch, the job ends. */
 void HYD_step_watch_launcher(const struct HYD_proxy *proxy);
 
-/* step_relay.c: commands of the core, to each daemon or through a tree of them */
+/* relay.c: commands of the core, to each daemon or through a tree of them */
 void HYD_step_send_to_all(void *context, const struct step_agent *to, int n, enum step_command command,
                           uint32_t epoch, const void *payload, size_t bytes);
 /* Asks daemons for ports, if there are enough of them for a tree. */
@@ -131,7 +131,7 @@ int64_t HYD_step_relay_next(void);
 void HYD_step_relay_time(int64_t now_ms);
 void HYD_step_relay_finish(void);
 
-/* step_output.c: the event loop of an mpiexec that adapts, its connections and its output */
+/* output.c: the event loop of an mpiexec that adapts, its connections and its output */
 void HYD_step_use_loop(void);
 /* The control connection of a proxy is there. */
 void HYD_step_take_connection(struct HYD_proxy *proxy);
@@ -141,14 +141,14 @@ void HYD_step_output_counted(struct HYD_step_proxy *proxy);
 void HYD_step_tell_signal(int signum);
 /* Waits until all output is taken; not for ever if mpiexec has been told to end. */
 void HYD_step_finish_output(void);
-/* Work that is due by the clock (step_glue.c). */
+/* Work that is due by the clock (glue.c). */
 int64_t HYD_step_next_wake(void);
 void HYD_step_tick(void);
 
-/* step_socket.c */
+/* socket.c */
 /* Whether this step belongs to a job of a resource manager. */
 int HYD_step_managed(void);
-/* The step's id: mpiexec's pid, unless a step with that id is there already (step_socket.h). */
+/* The step's id: mpiexec's pid, unless a step with that id is there already (wire/step_socket.h). */
 const char *HYD_step_id(void);
 void HYD_step_socket_open(void);
 void HYD_step_socket_close(void);

@@ -19,7 +19,7 @@
 
 #include "payload.h"
 #include "step_core.h"
-#include "step_socket.h"
+#include "wire/step_socket.h"
 
 namespace elastic {
 namespace {

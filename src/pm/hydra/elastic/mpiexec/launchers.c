@@ -19,13 +19,13 @@
  * stock takes it for granted that Slurm chooses the same.
  */
 
-#include "step_state.h"
+#include "state.h"
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "bsci.h"
 #include "bscu.h"
 #include "demux.h"
-#include "job_secret.h"
+#include "wire/job_secret.h"
 #include "tools/bootstrap/external/ssh.h"
 
 typedef HYD_status(*launch_function) (char **args, struct HYD_proxy * proxy_list, int use_rmk,

@@ -1,5 +1,5 @@
 /*
- * What adapt_relay.c uses of Hydra, so that its fuzzer needs none of MPICH.
+ * What relay.c uses of Hydra, so that its fuzzer needs none of MPICH.
  */
 
 #ifndef HYDRA_H_INCLUDED

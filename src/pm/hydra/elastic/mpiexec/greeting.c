@@ -1,12 +1,12 @@
-/* See step_greeting.h. */
+/* See greeting.h. */
 
 #include "hydra_server.h"
-#include "channel.h"
+#include "wire/channel.h"
 #include "demux.h"
-#include "job_secret.h"
+#include "wire/job_secret.h"
 #include "pmiserv.h"
-#include "step_greeting.h"
-#include "step_state.h"
+#include "greeting.h"
+#include "state.h"
 
 #define STRANGERS_MAX 64
 

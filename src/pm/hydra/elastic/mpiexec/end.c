@@ -1,6 +1,6 @@
-/* See step_end.h. */
+/* See end.h. */
 
-#include "step_state.h"
+#include "state.h"
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include "bsci.h"
@@ -8,7 +8,7 @@
 #include "demux.h"
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
-#include "step_end.h"
+#include "end.h"
 
 #define AT_ONCE_MS 2000         /* for daemons to kill their processes, and for launchers to notice */
 #define LOOK_EVERY_US 10000

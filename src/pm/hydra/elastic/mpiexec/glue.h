@@ -1,6 +1,6 @@
 /*
  * What mpiexec does for adaptations, as Hydra's own files call it: the core of the step manager
- * (step_core.h) is driven from Hydra's event loop, and what it asks for is done with Hydra's means.
+ * (core/step_core.h) is driven from Hydra's event loop, and what it asks for is done with Hydra's means.
  * All state is owned by the step_*.c files of this folder; every call comes from the event loop,
  * nothing blocks.  Until an adaptive process has registered, and without --adapt options, none of
  * this does anything.  SPEC I5, P7, P8, C3, C7, E3, E4.
@@ -12,8 +12,8 @@
 #include "hydra.h"
 #include "hydra_server.h"
 #include "common.h"
-#include "step_end.h"
-#include "step_greeting.h"
+#include "end.h"
+#include "greeting.h"
 
 /* ---- called by stock files --------------------------------------------------------------------- */
 
@@ -60,7 +60,7 @@ void HYD_step_reap(struct HYD_pg *current);
 /* Stock's clean-up of one proxy, which is not public (pmiserv_cb.c). */
 HYD_status HYD_step_cleanup_proxy(struct HYD_proxy *proxy);
 
-/* ---- options (step_options.c) ------------------------------------------------------------------ */
+/* ---- options (options.c) ------------------------------------------------------------------------ */
 
 struct HYD_step_options {
     char *schedule;             /* text; an @FILE is read */

@@ -5,8 +5,8 @@
  */
 
 #include "pmip.h"
-#include "adapt_pmip.h"
-#include "job_secret.h"
+#include "agent.h"
+#include "wire/job_secret.h"
 
 static int lacks_secret = 0;    /* and should have one: HYD_secret_take has said why */
 

@@ -1,9 +1,9 @@
 /*
  * The --adapt options of mpiexec.  Texts are only kept here; what they mean, and what is wrong with
- * them, is the core's business (step_core.h), asked before anything is launched.
+ * them, is the core's business (core/step_core.h), asked before anything is launched.
  */
 
-#include "step_glue.h"
+#include "glue.h"
 
 #define SCHEDULE_BYTES_MAX (1024 * 1024)
 

@@ -1,6 +1,6 @@
 /*
  * What hydra_pmi_proxy does for adaptations, as its own files call it.  State (the board, the
- * descriptors that watch processes) is owned by adapt_pmip.c; all calls come from the proxy's event
+ * descriptors that watch processes) is owned by agent.c; all calls come from the proxy's event
  * loop.  A proxy whose processes were made by MPI_Comm_spawn has no board, and every function here
  * does nothing for it.  SPEC I1-I3, P3, P4, P7, E3, E4.
  */
@@ -8,7 +8,7 @@
 #ifndef ADAPT_PMIP_H_INCLUDED
 #define ADAPT_PMIP_H_INCLUDED
 
-#include "adapt_end.h"
+#include "end.h"
 
 #include "hydra.h"
 #include "common.h"
@@ -28,7 +28,7 @@ int *HYD_pmcd_pmip_adapt_stdin(int process_id, int *otherwise);
 /* All processes run. */
 HYD_status HYD_pmcd_pmip_adapt_started(void);
 
-/* --secret: where the job's secret is to be had; takes it (adapt_greeting.c). */
+/* --secret: where the job's secret is to be had; takes it (greeting.c). */
 HYD_status HYD_pmcd_pmip_secret_param(char *arg, char ***argv);
 /* The proxy id has been sent to mpiexec.  An error if either does not know the other. */
 HYD_status HYD_pmcd_pmip_greet(void);
@@ -49,7 +49,7 @@ int HYD_pmcd_pmip_adapt_is_adaptive(int process_id);
 /* Some watched process still runs although its output is closed. */
 int HYD_pmcd_pmip_adapt_busy(void);
 
-/* So much output of a process has been sent to mpiexec (adapt_output.h). */
+/* So much output of a process has been sent to mpiexec (output.h). */
 void HYD_pmcd_pmip_adapt_output(int bytes);
 /* All has been sent: waits until it is on its way. */
 HYD_status HYD_pmcd_pmip_adapt_flush(void);
@@ -60,11 +60,11 @@ HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[]);
-/* adapt_pmip_say.c */
+/* say.c */
 HYD_status HYD_pmcd_pmip_adapt_fn_sizes(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_unreceived(int fd, char *args[]);
 
-/* For adapt_pmip_say.c: a report (enum step_report) to mpiexec; the rank of the process at a PMI
+/* For say.c: a report (enum step_report) to mpiexec; the rank of the process at a PMI
  * connection, -1 if there is none or no board; a token of a PMI command, NULL if it is missing. */
 HYD_status HYD_pmcd_pmip_adapt_report(int kind, uint32_t epoch, const void *payload, size_t bytes);
 int HYD_pmcd_pmip_adapt_rank_of(int fd);

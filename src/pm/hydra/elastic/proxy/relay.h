@@ -19,7 +19,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "adapt_message.h"
+#include "wire/message.h"
 
 #define HYD_RELAY_KEY_BYTES 16
 #define HYD_RELAY_TARGETS_MAX (1 << 20)
@@ -87,7 +87,7 @@ static inline uint32_t HYD_relay_part(uint32_t n, uint32_t parts)
     return (n + parts - 1) / parts;
 }
 
-/* ---- node daemon (adapt_relay.c) --------------------------------------------------------------- */
+/* ---- node daemon (relay.c) ----------------------------------------------------------------------- */
 
 #ifdef HYDRA_H_INCLUDED
 
@@ -96,7 +96,7 @@ HYD_status HYD_relay_listen(const char *payload, size_t bytes, uint16_t * port);
 /* HYD_ADAPT_RELAY has come over the control connection. */
 HYD_status HYD_relay_from_mpiexec(const char *relay, size_t bytes);
 
-/* What it needs of adapt_pmip.c: carries out a command in its turn; if that is now, and it is answered at
+/* What it needs of agent.c: carries out a command in its turn; if that is now, and it is answered at
  * once, the answer goes to *frozen (else its sequence stays 0), */
 HYD_status HYD_relay_deliver(const struct HYD_adapt_message *message, const char *payload,
                              struct HYD_relay_frozen *frozen);

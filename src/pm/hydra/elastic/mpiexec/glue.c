@@ -1,21 +1,21 @@
 /*
- * The step manager inside mpiexec: brings what happens in Hydra to the core (step_core.h) and does
- * what the core asks for.  See step_glue.h for the contract, step_state.h for the shared state,
- * step_launch.c for process groups, step_socket.c for the step protocol.
+ * The step manager inside mpiexec: brings what happens in Hydra to the core (core/step_core.h) and does
+ * what the core asks for.  See glue.h for the contract, state.h for the shared state,
+ * launch.c for process groups, socket.c for the step protocol.
  */
 
-#include "step_state.h"
+#include "state.h"
 #include <pwd.h>
 #include "bsci.h"
 #include "bscu.h"
 #include "pmci.h"
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
-#include "adapt_message.h"
-#include "adapt_relay.h"
-#include "channel.h"
-#include "job_secret.h"
-#include "silence.h"
+#include "wire/message.h"
+#include "proxy/relay.h"
+#include "wire/channel.h"
+#include "wire/job_secret.h"
+#include "wire/silence.h"
 #include "../ui/mpich/mpiexec.h"
 
 #define ABORT_GRACE_MS 500      /* for a proxy to tell how its process died, before we end the others */
@@ -718,7 +718,7 @@ int HYD_step_exit_status(void)
 int HYD_step_signal(const struct HYD_proxy *proxy, int signum)
 {
     if (HYD_step_is_awaited(proxy))
-        return 1;               /* told when it comes (step_end.h) */
+        return 1;               /* told when it comes (end.h) */
     if (proxy->control_fd != HYD_FD_CLOSED &&
         !(HYD_step.core && HYD_step_find_group(proxy->pg->pgid)))
         return 0;

@@ -14,23 +14,23 @@
  * come for all proxies of a group, HYD_step_reap frees it.
  */
 
-#include "step_state.h"
+#include "state.h"
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include "accept.h"
+#include "wire/accept.h"
 #include "bsci.h"
 #include "bscu.h"
 #include "demux_internal.h"
 #include "pmci.h"
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
-#include "silence.h"
+#include "wire/silence.h"
 
 /* Descriptors that a proxy needs: for each process, and for itself. */
 #define FDS_PER_PROCESS 6
 #define FDS_PER_PROXY 32
-#define HOST_NAME_BYTES 256     /* HOST_NAME_MAX_BYTES of change.h, and the end */
+#define HOST_NAME_BYTES 256     /* HOST_NAME_MAX_BYTES of core/change.h, and the end */
 #define KILL_AFTER_MS 5000      /* for a launcher that was given up to end, before it is killed */
 
 static struct HYD_node *guests = NULL;  /* hosts that only expansions have named */
@@ -364,7 +364,7 @@ static void check_all_up(struct HYD_step_group *g)
 }
 
 /* The first words of a daemon, for stock's handler, or its end before that; or a stranger, who is cut
- * off (step_greeting.h). */
+ * off (greeting.h). */
 static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
 {
     struct HYD_step_group *g = HYD_step_find_group((int) (size_t) userp);

@@ -1,6 +1,6 @@
 /*
  * A node daemon that never waits for mpiexec.  From the first adaptive process on its connection to mpiexec
- * is a channel (channel.h), and what its processes print is counted: beyond what mpiexec has room for
+ * is a channel (wire/channel.h), and what its processes print is counted: beyond what mpiexec has room for
  * (HYD_ADAPT_OUTPUT_ROOM) it stays in their pipes, so that they wait, and nobody else.  Both sides count from
  * the first REPORT_INIT of an adaptive process on, or from the start if the processes join.
  *

@@ -1,13 +1,13 @@
 /*
  * What a program says of itself, from its PMI connection to mpiexec: the sizes that it can use, messages
  * that it had not received by commit.  Nothing is decided or kept here; what is too long or malformed is
- * not passed on.  See adapt_pmip.h for the contract and doc/pmi.md for the lines.
+ * not passed on.  See agent.h for the contract and doc/pmi.md for the lines.
  */
 
 #include "pmip.h"
-#include "adapt_pmip.h"
+#include "agent.h"
 #include "pmi_adapt_sizes.h"
-#include "step_core.h"
+#include "core/step_core.h"
 
 #define COMMUNICATOR_BYTES_MAX 64
 
