@@ -236,6 +236,7 @@ class Pristine:
     def __init__(self, tarball: Path, folder: Path):
         self.tarball, self.folder = tarball, folder
         self.names: set[str] | None = None
+        self.absent: set[str] = set()
 
     def list(self) -> set[str]:
         """All regular files of the release."""
@@ -246,7 +247,7 @@ class Pristine:
 
     def fetch(self, paths: set[str]) -> None:
         """Make sure that the files at `paths` lie in the folder; those absent upstream stay absent."""
-        missing = {path for path in paths if not (self.folder / path).is_file()}
+        missing = {path for path in paths - self.absent if not (self.folder / path).is_file()}
         if not missing:
             return
         with tarfile.open(self.tarball) as archive:
@@ -256,6 +257,7 @@ class Pristine:
                     stream = archive.extractfile(member)
                     assert stream
                     write_file(self.folder / path, stream.read(), member.mode & 0o777)
+        self.absent |= {path for path in missing if not (self.folder / path).is_file()}
 
     def text(self, path: str) -> str:
         """The upstream text of `path`; OverlayError if upstream has no such file."""
