@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from pathlib import Path
 
 from harness import checks, schedule
 from harness.job import Job
-from playground import command, hosts
+from playground import command, hosts, state
 from playground.state import PlaygroundError
 
 from .hostrun import HostRun, temporary_playground
@@ -171,6 +172,36 @@ def playground_comes_and_goes(run: HostRun) -> None:
         run.check(not folder.exists() and not hosts.marked(folder), f"left of {folder}")
         again = _cluster(folder, "down")
         run.check(again.returncode == 0 and "nothing" in again.stdout, f"down twice: {again.stdout}{again.stderr}")
+
+
+@case("", nodes=1)
+def playground_of_another(run: HostRun) -> None:
+    """A folder that another user has made, or may write to, or a link, is not believed: processes would be ended by it."""
+    above = run.folder / "tmp"
+    above.mkdir()
+    mine = above / f"elastic-cluster-{os.getuid()}"
+    before = os.environ.get("TMPDIR"), tempfile.tempdir
+    os.environ["TMPDIR"], tempfile.tempdir = str(above), None
+    try:
+        state.folder_of("default", None)  # not there yet
+        mine.mkdir(mode=0o755)
+        state.folder_of("default", None)
+        foreign = above / "foreign"
+        foreign.mkdir()
+        for spoil in (lambda: mine.chmod(0o777), lambda: os.chown(mine, 65534, 65534), lambda: (mine.rmdir(), mine.symlink_to(foreign))):
+            spoil()
+            for use in (lambda: state.folder_of("default", None), lambda: state.locked(mine / "default").__enter__()):
+                try:
+                    use()
+                    run.fail(f"{mine.lstat()} was used")
+                except PlaygroundError as error:
+                    run.check("not a folder of yours" in str(error), f"it says {error}")
+    finally:
+        if before[0] is None:
+            del os.environ["TMPDIR"]
+        else:
+            os.environ["TMPDIR"] = before[0]
+        tempfile.tempdir = before[1]
 
 
 @case("", nodes=1)

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
@@ -58,6 +59,16 @@ def default_base() -> Path:
     return Path(tempfile.gettempdir()) / f"elastic-cluster-{os.getuid()}"
 
 
+def check_owner(folder: Path) -> None:
+    """Files in a folder that somebody else has made, or can change, are not to be believed: processes are ended by them."""
+    try:
+        status = os.lstat(folder)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise PlaygroundError(f"{folder} is not a folder of yours alone; choose another place with --state, or with TMPDIR")
+
+
 def folder_of(name: str, state: str | None) -> Path:
     """The folder of a playground: given, or by its name."""
     if state is None and not NAME.fullmatch(name):
@@ -65,6 +76,9 @@ def folder_of(name: str, state: str | None) -> Path:
     folder = Path(os.path.abspath(state)) if state else default_base() / name
     if len(os.fsencode(folder)) > PATH_BYTES:
         raise PlaygroundError(f"the path {folder} is too long for sockets; choose a shorter one with --state")
+    if state is None:
+        check_owner(default_base())
+    check_owner(folder)
     return folder
 
 
@@ -73,6 +87,8 @@ def locked(folder: Path) -> Iterator[None]:
     """One `up` or `down` at a time for playgrounds in the same place."""
     try:
         folder.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        if folder.parent == default_base():  # made now, by us or by somebody who was faster
+            check_owner(folder.parent)
         descriptor = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         raise PlaygroundError(f"cannot use {folder.parent}: {error.strerror}") from error
