@@ -74,6 +74,11 @@ Result<std::string> steps_control_group(const std::string &setting)
     return base;
 }
 
+std::string step_group(const std::string &groups, uint64_t job, uint32_t step)
+{
+    return groups + "/" + std::to_string(job) + "." + std::to_string(step);
+}
+
 std::string make_control_group(const std::string &group)
 {
     return mkdir(group.c_str(), 0755) == 0 || errno == EEXIST

@@ -7,6 +7,7 @@
 #ifndef ELASTIC_RM_CONTROL_GROUP_H_INCLUDED
 #define ELASTIC_RM_CONTROL_GROUP_H_INCLUDED
 
+#include <cstdint>
 #include <string>
 
 #include "result.h"
@@ -17,6 +18,8 @@ namespace elastic::rm {
  * if it has nothing), "off" (empty), or a folder of a cgroup v2 file system. */
 Result<std::string> steps_control_group(const std::string &setting);
 
+/* The group of one step, below that folder. */
+std::string step_group(const std::string &groups, uint64_t job, uint32_t step);
 /* Of one step.  Empty, or why not. */
 std::string make_control_group(const std::string &group);
 /* The calling process becomes a member.  False: see errno.  (Between fork and exec.) */

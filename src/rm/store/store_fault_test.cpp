@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 
 #include "store/faulty_disk.h"
 #include "store/store.h"
@@ -204,6 +205,45 @@ TEST_F(StoreFaultTest, damage_on_the_disk_is_noticed_or_harmless)
         EXPECT_TRUE(!known || known.value() == EVENTS) << "round " << round << ": " << known.value();
     }
     EXPECT_GT(refused, 0) << "no round has hit what is in use";
+    std::filesystem::remove_all(folder_ + ".good");
+}
+
+/* Each page with something that a recovery needs, damaged alone or in one byte: never is the rest taken for all. */
+TEST_F(StoreFaultTest, damage_of_any_page_in_use_is_refused)
+{
+    constexpr std::streamoff PAGE = 4096;
+    fill();
+    std::string name = folder_ + "/store.sqlite";
+    std::filesystem::copy(folder_, folder_ + ".good");
+    std::string text(std::filesystem::file_size(name), '\0');
+    std::ifstream(name, std::ios::binary).read(text.data(), static_cast<std::streamsize>(text.size()));
+    std::vector<size_t> needed;         /* where something stands that must be read */
+    for (uint64_t seq = 101; seq <= EVENTS; seq++)
+        if (size_t at = text.find("n" + std::to_string(seq) + "xxx"); at != text.npos)
+            needed.push_back(at);
+    ASSERT_EQ(needed.size(), EVENTS - 100) << "events are not stored as text: look for them in another way";
+    auto refused = [&](std::streamoff at, const std::string &junk) {
+        std::filesystem::remove_all(folder_);
+        std::filesystem::copy(folder_ + ".good", folder_);
+        std::fstream(name, std::ios::in | std::ios::out | std::ios::binary)
+            .seekp(at)
+            .write(junk.data(), static_cast<std::streamsize>(junk.size()));
+        auto known = recover();
+        EXPECT_TRUE(!known || known.value() == EVENTS) << "at " << at << ": " << known.value();
+        return !known;
+    };
+    std::set<std::streamoff> pages = {0};
+    for (size_t at : needed) {
+        pages.insert(static_cast<std::streamoff>(at) / PAGE * PAGE);
+        EXPECT_TRUE(refused(static_cast<std::streamoff>(at), "m")) << "one byte of an event, at " << at;
+    }
+    for (std::streamoff page : pages) {
+        EXPECT_TRUE(refused(page, std::string(PAGE, '\x5a'))) << "page at " << page;
+        EXPECT_TRUE(refused(page, std::string(PAGE, '\0'))) << "page at " << page << ", zeros";
+    }
+    /* And all others: refused or harmless. */
+    for (std::streamoff page = 0; page < static_cast<std::streamoff>(text.size()); page += PAGE)
+        refused(page, std::string(PAGE, '\x5a'));
     std::filesystem::remove_all(folder_ + ".good");
 }
 

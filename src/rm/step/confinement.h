@@ -1,0 +1,63 @@
+/*
+ * Which processors and how much memory the steps on this machine may use: the control group (cgroup v2) of each gets
+ * a set of processors (cpuset) and a bound of memory that follow what its job has booked, joining and departing
+ * processes included.  For the back end whose nodes are parts of this machine; each node is so many processors, in
+ * order.
+ *
+ * Owner of who has which processors; the groups are the steps' (control_group.h).  Nothing is decided here: who cannot
+ * be given what the core has booked keeps what he has, and the log tells.  On the daemon's loop.
+ */
+
+#ifndef ELASTIC_RM_CONFINEMENT_H_INCLUDED
+#define ELASTIC_RM_CONFINEMENT_H_INCLUDED
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/state.h"
+
+namespace elastic::rm {
+
+struct ConfinementConfig {
+    bool cores = false;
+    int64_t memory_per_core = 0;        /* bytes; 0: no bound */
+    bool any() const { return cores || memory_per_core > 0; }
+};
+
+class Confinement {
+  public:
+    using Cores = std::map<std::string, int>;   /* by node */
+
+    explicit Confinement(const ConfinementConfig &config) : config_(config) {}
+
+    /* The controllers are there for the groups in `base`.  Empty, or what is missing. */
+    std::string open(const std::string &base) const;
+    /* Its processors are the next ones.  Empty, or why not. */
+    std::string add_node(const std::string &name, int cores, int processors_of_machine);
+    /* What a step had when elasticd was started again. */
+    void adopt(JobId job, const std::string &group);
+    /* Writes what the job has now into its step's group.  Empty, or what cannot be written. */
+    std::string apply(JobId job, const Cores &booked, const std::string &group);
+    void forget(JobId job);
+
+    /* "0-2,5" */
+    static std::string format(const std::set<int> &processors);
+    static std::set<int> parse(const std::string &list);
+
+  private:
+    std::string change(JobId job, const Cores &booked, std::set<int> &mine);
+
+    ConfinementConfig config_;
+    std::map<std::string, std::vector<int>> nodes_;     /* their processors */
+    int next_ = 0;
+    std::map<int, JobId> owners_;       /* of processors */
+};
+
+/* What a job has booked. */
+Confinement::Cores booked_cores(const State &state, const Job &job);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CONFINEMENT_H_INCLUDED */
