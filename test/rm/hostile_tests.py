@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
 import socket
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -227,6 +229,110 @@ def who_has_no_token_sends_no_body(bench: Bench) -> None:
         connection.close()
 
 
+def a_hostile_user_over_tcp_leaves_a_good_one_alone(bench: Bench) -> None:
+    """Nonsense, depth, length and haste of one user, while another's job is submitted, changed and ended."""
+    if os.getuid() != 0:
+        raise Skip("needs root: only then are there two users")
+    port = free_port()
+    tokens = bench.folder / "tokens"
+    tokens.write_text("a-long-secret-of-daemon daemon\na-long-secret-of-nobody nobody\n")
+    tokens.chmod(0o600)
+    listen = f'[listen]\ntcp = "127.0.0.1:{port}"\ntokens_file = "{tokens}"\n[limits]\nrate_per_s = 200\n'
+    daemon = bench.start(config=listen)
+    begun = resident_kb(daemon)
+
+    def ask(user: str, method: str, path: str, body: bytes | None = None) -> Any:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        try:
+            connection.request(method, path, body, {"Authorization": f"Bearer a-long-secret-of-{user}"})
+            return read_reply(connection)
+        finally:
+            connection.close()
+
+    bodies = [b"[" * 200000 + b"]" * 200000, b'{"command":' + b"[" * 1000, b"\0" * 1000, b"x" * (6 << 20), b'{"min":1e999}',
+              b'{"command":["a"],"directory":5}', b'{"priority":' + b"9" * 100000 + b"}"]  # fmt: skip
+    stop = threading.Event()
+    seen: set[int] = set()
+
+    def attack() -> None:
+        while not stop.is_set():
+            for body in bodies:
+                try:
+                    seen.add(ask("nobody", "POST", "/v1/jobs", body).status)
+                except (OSError, http.client.HTTPException):
+                    seen.add(0)  # cut off
+            for _ in range(100):
+                seen.add(ask("nobody", "GET", "/v1/jobs/1").status)
+
+    attackers = [threading.Thread(target=attack) for _ in range(3)]
+    for attacker in attackers:
+        attacker.start()
+    try:
+        for number in range(1, 11):
+            spec = json.dumps(daemon.spec("sleep", "1000", min=1, held=True) | {"directory": "/tmp", "output": "/dev/null"})
+            job = ask("daemon", "POST", "/v1/jobs", spec.encode())
+            expect(job.status == 201 and job.body["job"]["id"] == number, f"submitted: {job}")
+            expect(ask("daemon", "POST", f"/v1/jobs/{number}/update", b'{"min":2,"max":2}').status == 200, "changed")
+            expect(ask("nobody", "POST", f"/v1/jobs/{number}/cancel", b"{}").status in (404, 429), "by another")
+            expect(ask("daemon", "POST", f"/v1/jobs/{number}/cancel", b"{}").status == 200, "ended")
+    finally:
+        stop.set()
+        for attacker in attackers:
+            attacker.join()
+    expect(seen <= {0, 400, 404, 413, 429} and {400, 404} <= seen, f"the hostile user was told {seen}")
+    expect(resident_kb(daemon) < begun + 100000, f"memory grew from {begun} to {resident_kb(daemon)} kB")
+
+
+def slow_clients_are_disconnected(bench: Bench) -> None:
+    daemon = bench.start(config='[limits]\nrequest_time = "3s"\nanswer_time = "1s"\n')
+    script = daemon.submit("s", script="#!/bin/sh\n" + "#" * (4 << 20 - 1), held=True)
+    silent, slow, deaf = (socket.socket(socket.AF_UNIX) for _ in range(3))
+    for connection in (silent, slow, deaf):
+        connection.settimeout(60)
+        connection.connect(str(daemon.socket))
+    slow.sendall(b"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+    deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    deaf.sendall(f"GET /v1/jobs/{script}/script HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    told = {"silent": silent.recv(1), "slow": b""}
+    try:
+        told["slow"] = slow.recv(4096)
+    except ConnectionResetError:
+        pass
+    expect(told["silent"] == b"" and b"201" not in told["slow"], f"they are cut off: {told}")
+    wait_for("the one that does not read to be cut off", lambda: metric(daemon, "elasticd_connections") <= 1)
+    received = 0
+    try:
+        while data := deaf.recv(1 << 16):
+            received += len(data)
+    except ConnectionResetError:
+        pass
+    expect(received < 4 << 20, f"it has got all: {received} bytes")
+    patient = UnixConnection(daemon.socket)
+    patient.request("GET", f"/v1/jobs/{script}?until=ended&wait_ms=5000")
+    expect(read_reply(patient).status == 200, "who waits for an answer is not slow")
+    daemon.post(f"/v1/jobs/{script}/cancel")
+
+
+def a_user_has_so_many_bytes(bench: Bench) -> None:
+    daemon, work = two_users(bench, "[limits]\nbytes_per_user = 1000000\n")
+
+    def submit(uid: int, size: int) -> Any:
+        spec = daemon.spec("s", script="#!/bin/sh\n" + "#" * size, held=True) | {"directory": str(work)}
+        return run_as(uid, lambda: daemon.ask("POST", "/v1/jobs", spec).body)
+
+    jobs = [submit(BAD, 400000)["job"]["id"] for _ in range(2)]
+    refused = submit(BAD, 400000)
+    expect(refused["error"]["code"] == "full" and "1000000 bytes" in refused["error"]["message"], f"too much: {refused}")
+    good = submit(GOOD, 400000)["job"]["id"]
+    daemon.kill()
+    daemon.start()
+    expect(submit(BAD, 400000)["error"]["code"] == "full", "it is counted after a restart, too")
+    daemon.post(f"/v1/jobs/{jobs[0]}/cancel")
+    jobs.append(submit(BAD, 400000)["job"]["id"])
+    for number in (*jobs[1:], good):
+        daemon.post(f"/v1/jobs/{number}/cancel")
+
+
 TESTS = [
     a_step_that_breaks_the_protocol_is_cut_off_and_its_job_marked,
     floods_of_a_step_cost_nobody_anything,
@@ -234,4 +340,7 @@ TESTS = [
     jobs_of_a_hostile_user_leave_a_good_one_alone,
     silent_connections_of_a_user_shut_nobody_out,
     who_has_no_token_sends_no_body,
+    a_hostile_user_over_tcp_leaves_a_good_one_alone,
+    slow_clients_are_disconnected,
+    a_user_has_so_many_bytes,
 ]

@@ -22,10 +22,7 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr unsigned IDLE_S = 120;                        /* without a byte */
-constexpr int64_t RECEIVE_MAX_MS = 120 * 1000;          /* of a request, from the connection or the last answer on */
-constexpr int64_t SEND_MAX_MS = 600 * 1000;             /* of an answer */
-constexpr int64_t SWEEP_MS = 5000;
+constexpr int64_t SWEEP_MAX_MS = 5000;
 constexpr int64_t ACCEPT_PAUSE_MS = 100;                /* when there is no descriptor left */
 constexpr size_t REFUSED_KEPT = 64;                     /* so that they can read why */
 constexpr int64_t REFUSED_KEPT_MS = 5000;
@@ -173,7 +170,7 @@ void on_end(void *context, MHD_Connection *, void **request_context, MHD_Request
     if (!held)
         return;
     static_cast<Impl *>(context)->release(**held);
-    give_time((*held)->connection, RECEIVE_MAX_MS);     /* for the next request */
+    give_time((*held)->connection, static_cast<Impl *>(context)->limits.receive_max_ms);     /* for the next request */
     (*held)->server = nullptr;
     (*held)->connection = nullptr;
     static_cast<Impl *>(context)->exchanges.erase(*held);
@@ -195,7 +192,7 @@ void on_connection(void *context, MHD_Connection *connection, void **socket_cont
                    : address->client_addr->sa_family == AF_INET ? sizeof(sockaddr_in)
                                                                 : sizeof(sa_family_t));
         int fd = info ? info->connect_fd : -1;
-        auto *entry = new Impl::Connection{peer_of(fd, known), fd, monotonic_ms() + RECEIVE_MAX_MS};
+        auto *entry = new Impl::Connection{peer_of(fd, known), fd, monotonic_ms() + impl->limits.receive_max_ms};
         *socket_context = entry;
         impl->opened(entry);
     } else if (*socket_context) {
@@ -242,7 +239,8 @@ std::string HttpServer::Impl::start(Descriptor socket)
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, nullptr, nullptr,
         on_request, this, MHD_OPTION_EXTERNAL_LOGGER, on_log, nullptr,
         MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(limits.connections + 2 * HTTP_ROOT_RESERVE),
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
+        static_cast<unsigned>(std::max<int64_t>(limits.receive_max_ms / 1000, 1)),
         MHD_OPTION_NOTIFY_COMPLETED, on_end, this, MHD_OPTION_NOTIFY_CONNECTION, on_connection, this, MHD_OPTION_END);
     if (!daemon)
         return "cannot start the HTTP server";
@@ -340,7 +338,7 @@ void HttpServer::Impl::sweep()
     for (const Connection *each : connections)
         if (each->late_at_ms && now_ms >= each->late_at_ms)
             shutdown(each->fd, SHUT_RDWR);
-    sweep_timer = loop.after(SWEEP_MS, [this] { sweep(); });
+    sweep_timer = loop.after(std::clamp<int64_t>(limits.receive_max_ms / 4, 100, SWEEP_MAX_MS), [this] { sweep(); });
 }
 
 /* Does what can be done now, and looks when to come again. */
@@ -436,7 +434,7 @@ MHD_Result HttpServer::Impl::finish(const std::shared_ptr<Exchange> &exchange)
 MHD_Result HttpServer::Impl::send(Exchange &exchange)
 {
     const HttpResponse &answer = *exchange.response;
-    give_time(exchange.connection, SEND_MAX_MS);
+    give_time(exchange.connection, limits.send_max_ms);
     MHD_Response *response = MHD_create_response_from_buffer(
         answer.body.size(), const_cast<char *>(answer.body.data()), MHD_RESPMEM_MUST_COPY);
     if (!response)

@@ -54,6 +54,8 @@ struct HttpResponse {
 
 struct HttpLimits {
     size_t connections = 512, connections_of_peer = 64;
+    int64_t receive_max_ms = 120000;    /* of a request, from the connection or the last answer on; idle, too */
+    int64_t send_max_ms = 600000;       /* of an answer */
 };
 
 class HttpServer;
