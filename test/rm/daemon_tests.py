@@ -340,6 +340,9 @@ def metrics_summary_timeline_and_report(bench: Bench) -> None:
     report = daemon.get("/v1/report").body
     expect(report["jobs"] == 3 and report["done"] == 3 and report["makespan_ms"] >= 200, f"report: {report}")
     expect(report["core_ms"] >= 3 * 2 * 190 and 0 < report["utilisation"] <= 1, f"report: {report}")
+    (user,) = daemon.get("/v1/report", by="user").body["users"]
+    expect(user["user"] == daemon.job(numbers[0])["user"] and user["core_ms"] == report["core_ms"], f"by user: {user}")
+    expect(daemon.get("/v1/report", by="node").status == 400, "by what is unknown")
     segments = daemon.get("/v1/timeline").body["segments"]
     expect(sum(s["cores"] for s in segments) == 6 and all(s["to_ms"] for s in segments), f"timeline: {segments}")
     summary = daemon.get("/v1/summary").body

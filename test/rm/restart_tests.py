@@ -94,7 +94,9 @@ def without_elasticd_a_step_keeps_its_limit(bench: Bench) -> None:
 
 def without_elasticd_a_cancelled_step_is_killed(bench: Bench) -> None:
     daemon = bench.start(config='[job]\nkill_grace = "2s"\n')
-    number = daemon.submit("sh", "-c", "trap '' TERM; while :; do sleep 0.1; done")
+    ready = daemon.folder / "ready"
+    number = daemon.submit("sh", "-c", f"trap '' TERM; touch {ready}; while :; do sleep 0.1; done")
+    wait_for("the program", ready.exists)
     daemon.wait_state(number, "RUNNING")
     daemon.post(f"/v1/jobs/{number}/cancel")
     daemon.wait_state(number, "COMPLETING")
@@ -260,6 +262,11 @@ def the_log_replayed_gives_the_same_decisions(bench: Bench) -> None:
     expect(done.returncode == 0 and "the same" in done.stdout, f"replay: {done}")
     import sqlite3
 
+    with sqlite3.connect(daemon.state / "store.sqlite") as database:  # as an older elasticd has stored it
+        older = "UPDATE record SET data = json_remove(data, '$.spec.begin_ms', '$.spec.dependencies') WHERE event = 'submitted'"
+        expect(database.execute(older).rowcount == 30, "all wishes")
+    done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)
+    expect(done.returncode == 0 and "the same" in done.stdout, f"replay of an older log: {done}")
     with sqlite3.connect(daemon.state / "store.sqlite") as database:
         database.execute("UPDATE record SET data = '{}' WHERE number = (SELECT max(number) - 3 FROM record)")
     done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)

@@ -78,16 +78,27 @@ ApiError not_found(const std::string &path)
     return {404, "not_found", "there is no " + path.substr(0, 200) + ": see doc/elasticd-api.md"};
 }
 
-int signal_number(const std::string &name)
-{
-    static const std::map<std::string, int> NUMBERS = {
-        {"INT", SIGINT},   {"TERM", SIGTERM}, {"HUP", SIGHUP},   {"QUIT", SIGQUIT}, {"USR1", SIGUSR1},
-        {"USR2", SIGUSR2}, {"CONT", SIGCONT}, {"TSTP", SIGTSTP}, {"KILL", SIGKILL}};
-    auto found = NUMBERS.find(name);
-    return found == NUMBERS.end() ? 0 : found->second;
-}
+constexpr std::pair<const char *, int> SIGNALS[] = {{"INT", SIGINT},   {"TERM", SIGTERM}, {"HUP", SIGHUP},
+                                                    {"QUIT", SIGQUIT}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
+                                                    {"CONT", SIGCONT}, {"TSTP", SIGTSTP}, {"KILL", SIGKILL}};
 
 }  // namespace
+
+int signal_number(const std::string &name)
+{
+    for (const auto &[known, number] : SIGNALS)
+        if (name == known)
+            return number;
+    return 0;
+}
+
+const char *signal_name(int number)
+{
+    for (const auto &[name, known] : SIGNALS)
+        if (number == known)
+            return name;
+    return "?";
+}
 
 Api::Api(Daemon &daemon) : daemon_(daemon), rate_(daemon.settings().rate_per_s) {}
 
@@ -107,6 +118,7 @@ const std::vector<Api::Route> &Api::routes()
         {"POST", "/v1/jobs/*/hold", &Api::hold, false},
         {"POST", "/v1/jobs/*/release", &Api::release, false},
         {"POST", "/v1/jobs/*/resize", &Api::resize, false},
+        {"POST", "/v1/jobs/*/update", &Api::update, false},
         {"POST", "/v1/jobs/*/signal", &Api::signal, false},
         {"GET", "/v1/records", &Api::get_records, false},
         {"GET", "/v1/nodes", &Api::get_nodes, false},
@@ -292,7 +304,11 @@ bool Api::may_change(const Caller &caller, uint32_t uid) const
 
 Job Api::job_of(const Call &call, bool to_change)
 {
-    JobId id = parse_id(call.argument);
+    return job_of(call.caller, parse_id(call.argument), call.argument, to_change);
+}
+
+Job Api::job_of(const Caller &caller, JobId id, const std::string &name, bool to_change)
+{
     std::optional<Job> found;
     if (const Job *job = id ? daemon_.state().job(id) : nullptr)
         found = *job;
@@ -303,11 +319,10 @@ Job Api::job_of(const Call &call, bool to_change)
             if (auto job = parse<Job>(row))
                 found = job.value();
     }
-    bool visible = found && (to_change ? may_change(call.caller, found->spec.uid)
-                                       : may_see(call.caller, found->spec.uid));
+    bool visible = found && (to_change ? may_change(caller, found->spec.uid) : may_see(caller, found->spec.uid));
     if (!visible)
         throw ApiError{404, "not_found",
-                       "there is no job " + call.argument.substr(0, 40) +
+                       "there is no job " + name.substr(0, 40) +
                            " of yours: 'elastic queue' lists your jobs"};
     return *found;
 }
@@ -380,6 +395,30 @@ void Api::resize(Call &call)
     body.finish();
     JobId id = job_of(call, true).id;
     change_job(call, Resize{daemon_.next_request_id(), id, size}, id);
+}
+
+void Api::update(Call &call)
+{
+    BodyReader body(call.request.body);
+    Job job = job_of(call, true);
+    Update event;
+    event.request = daemon_.next_request_id();
+    event.job = job.id;
+    if (body.has("name"))
+        event.name = body.required_text("name", JOB_NAME_BYTES_MAX);
+    if (body.has("time_limit_ms"))
+        event.time_limit_ms = read_time_limit(body, 0);
+    if (body.has("priority"))
+        event.priority = read_priority(body, call.caller);
+    if (body.has("min"))
+        event.minimum = static_cast<int>(body.number("min", 1, PROCESSES_MAX, 0));
+    if (body.has("max"))
+        event.maximum = static_cast<int>(body.number("max", 1, PROCESSES_MAX, 0));
+    if (body.has("preferred"))
+        event.preferred = static_cast<int>(body.number("preferred", 0, PROCESSES_MAX, 0));
+    body.finish();
+    event.may_extend = call.caller.administrator;
+    change_job(call, event, job.id);
 }
 
 void Api::signal(Call &call)

@@ -25,6 +25,14 @@ template <class Value> Value stored(Result<Value> value)
     return std::move(value.value());
 }
 
+/* Of those that a job may be sent; 0: another. */
+int signal_number(const std::string &name);
+const char *signal_name(int number);
+
+/* Of a job's wish, for submissions and updates. */
+constexpr int64_t PROCESSES_MAX = 1048576, CORES_MAX = 4096;
+constexpr size_t JOB_NAME_BYTES_MAX = 128;
+
 class Api {
   public:
     explicit Api(Daemon &daemon);
@@ -82,6 +90,7 @@ class Api {
     void hold(Call &call);
     void release(Call &call);
     void resize(Call &call);
+    void update(Call &call);
     void signal(Call &call);
     void drain(Call &call);
     void resume(Call &call);
@@ -91,7 +100,12 @@ class Api {
     bool may_change(const Caller &caller, uint32_t uid) const;
     /* Of one that the caller may see, or an error; ended ones are taken from the store. */
     Job job_of(const Call &call, bool to_change);
+    Job job_of(const Caller &caller, JobId id, const std::string &name, bool to_change);
     std::string reason_of(const Job &job) const;
+    std::string waiting_reason(const Job &job) const;
+    Json fair_share_json(uint32_t uid) const;
+    void add_forecast(Json &json, const Job &job) const;
+    void add_dependencies(const Call &call, BodyReader &body, JobSpec &spec);
     Json job_json(const Job &job);
     Json list_json(const Job &job);
     Json backend_json() const;
@@ -99,7 +113,9 @@ class Api {
     void send_records(Call &call, RecordQuery query);
     void ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done);
     void change_job(Call &call, EventContent content, JobId job);
-    JobSpec read_spec(const Call &call, Launch &launch, std::string &script, std::string &key) const;
+    JobSpec read_spec(const Call &call, Launch &launch, std::string &script, std::string &key);
+    int64_t read_time_limit(BodyReader &body, int64_t otherwise) const;
+    int read_priority(BodyReader &body, const Caller &caller) const;
     void check_room(uint32_t uid, size_t bytes) const;
     void submitted(const Responder &responder, const Answer *answer, bool is_new);
     std::optional<uint32_t> owner_of(JobId job);

@@ -4,6 +4,7 @@
 
 #include "api/api.h"
 #include "api/report.h"
+#include "core/forecast.h"
 #include "core/record.h"
 
 namespace elastic::rm {
@@ -67,12 +68,16 @@ void add_wish(Json &json, const JobSpec &spec)
     json["exclusive"] = spec.whole_nodes;
     json["requeue"] = spec.requeue;
     json["priority"] = spec.priority;
+    json["dependencies"] = write(spec.dependencies);
     json["time_limit_ms"] = number_or_null(spec.time_limit_ms);
 }
 
 void add_launch(Json &json, const Launch &launch, const Job &job)
 {
-    LaunchPaths paths = paths_of(launch, job.id, job.spec.name);
+    /* They are named when it starts. */
+    LaunchPaths paths = paths_of(launch, job.id, job.started_name.empty() ? job.spec.name : job.started_name);
+    if (launch.warn_signal)
+        json["limit_signal"] = {{"signal", signal_name(launch.warn_signal)}, {"before_ms", launch.warn_before_ms}};
     json["command"] = launch.command;
     json["script"] = launch.is_script;
     json["directory"] = launch.directory;
@@ -105,6 +110,17 @@ void check_states(const std::vector<std::string> &wanted)
 
 /* ---- jobs ------------------------------------------------------------------------------------------------ */
 
+/* Why it waits, and why it waits again. */
+std::string Api::waiting_reason(const Job &job) const
+{
+    std::string why = why_waiting(daemon_.state(), job);
+    const Job *ahead = first_in_queue(daemon_.state());
+    bool visible = ahead && (ahead->spec.uid == job.spec.uid || !daemon_.settings().private_jobs);
+    if (why == WAITS_BEHIND && visible)
+        why += ": job " + std::to_string(ahead->id) + " is first";
+    return job.reason.empty() || why == job.reason ? why : why + "; " + job.reason;
+}
+
 /* Who waits for nodes and cannot get any waits because of the back end. */
 std::string Api::reason_of(const Job &job) const
 {
@@ -112,6 +128,8 @@ std::string Api::reason_of(const Job &job) const
     std::string trouble = waits ? daemon_.backend().trouble() : "";
     if (!trouble.empty())
         return trouble;
+    if (job.state == JobState::PENDING)
+        return waiting_reason(job);
     if (job.broken.empty())
         return job.reason;
     return "step protocol broken: " + job.broken + (job.reason.empty() ? "" : "; " + job.reason);
@@ -131,6 +149,9 @@ Json Api::job_json(const Job &job)
                  {"size", job.size()},
                  {"nodes", nodes_of(job.blocks)},
                  {"held", job.held},
+                 {"begin_ms", job.spec.begin_ms ? Json(daemon_.shown_ms(job.spec.begin_ms)) : Json()},
+                 {"waits_for", write(job.waits_for)},
+                 {"limit_signal", nullptr},
                  {"submit_ms", time_or_null(daemon_.shown_ms(job.submitted_ms))},
                  {"start_ms", time_or_null(daemon_.shown_ms(job.started_ms))},
                  {"end_ms", time_or_null(daemon_.shown_ms(job.ended_ms))},
@@ -147,6 +168,31 @@ Json Api::job_json(const Job &job)
     if (auto launch = daemon_.launch(job.id))
         add_launch(json, *launch, job);
     return json;
+}
+
+/* The part of a user in what is remembered of all use, and by how much his jobs stand back for it. */
+Json Api::fair_share_json(uint32_t uid) const
+{
+    const State &state = daemon_.state();
+    if (state.config.fair_share_ms == 0)
+        return nullptr;
+    double all = 0, own = 0;
+    for (const auto &[user, use] : state.uses) {
+        all += static_cast<double>(use.core_ms);
+        own += user == uid ? static_cast<double>(use.core_ms) : 0;
+    }
+    return {{"use", all > 0 ? own / all : 0.0}, {"delay_ms", state.delay_of(uid)}};
+}
+
+/* When it starts at the latest, and who ends then, if nothing comes before it: for one job, since it takes a while. */
+void Api::add_forecast(Json &json, const Job &job) const
+{
+    Forecast forecast = job.state == JobState::PENDING ? rm::forecast(daemon_.state(), job.id) : Forecast();
+    const Job *other = daemon_.state().job(forecast.waits_for);
+    bool visible = other && (other->spec.uid == job.spec.uid || !daemon_.settings().private_jobs);
+    json["expected_start_ms"] = time_or_null(daemon_.shown_ms(forecast.start_ms));
+    json["fair_share"] = fair_share_json(job.spec.uid);
+    json["expected_after"] = visible ? Json(other->id) : Json();
 }
 
 /* What a list tells of a job: all but its command, which may be long. */
@@ -206,9 +252,8 @@ void Api::get_jobs(Call &call)
         if (!is_end(job.state) && wanted(job))
             jobs.push_back(job);
     auto rank = [&](const Job &job) {
-        int64_t waits = is_placed(job.state) ? 0 : job.state == JobState::PENDING ? (job.held ? 2 : 1) : 3;
-        int64_t key = waits == 1 ? job.submitted_ms - job.spec.priority * state.config.priority_weight_ms : 0;
-        return std::tuple(waits, key, job.id);
+        int64_t waits = is_placed(job.state) ? 0 : job.state == JobState::PENDING ? (is_queued(job) ? 1 : 2) : 3;
+        return std::tuple(waits, waits == 1 ? state.queue_key(job).key : 0, job.id);
     };
     std::sort(jobs.begin(), jobs.end(), [&](const Job &x, const Job &y) {
         return order == "queue" ? rank(x) < rank(y) : order == "-id" ? x.id > y.id : x.id < y.id;
@@ -235,7 +280,9 @@ void Api::get_job(Call &call)
                        (until == "started" && shown.state != JobState::PENDING && shown.state != JobState::STARTING);
         if (!reached && !late)
             return false;
-        respond_json(responder, {{"job", job_json(shown)}});
+        Json json = job_json(shown);
+        add_forecast(json, shown);
+        respond_json(responder, {{"job", std::move(json)}});
         return true;
     });
 }
@@ -489,7 +536,10 @@ void Api::get_report(Call &call)
     past.to_ms = daemon_.core_ms(query.number("to_ms", 0, INT64_MAX / 2, INT64_MAX / 2));
     past.ids = query.numbers("ids");
     past.limit = 1000000;
+    std::string by = query.text("by");
     query.finish();
+    if (!by.empty() && by != "user")
+        throw ApiError{400, "field", "'by' must be user", "by"};
     std::vector<Job> jobs = ended_jobs(past, call.caller);
     for (const auto &[id, job] : daemon_.state().jobs) {
         bool wanted = !is_end(job.state) && may_see(call.caller, job.spec.uid) && job.submitted_ms >= past.from_ms &&
@@ -503,7 +553,10 @@ void Api::get_report(Call &call)
         cores += node.cores;
     bool more = false;
     auto segments = daemon_.timeline().between(0, INT64_MAX, more);
-    respond_json(call.responder, make_report(jobs, segments, cores, daemon_.now_ms()));
+    Json report = make_report(jobs, segments, cores, daemon_.now_ms());
+    if (by == "user")
+        report["users"] = make_user_reports(jobs, segments, cores, daemon_.now_ms());
+    respond_json(call.responder, report);
 }
 
 }  // namespace elastic::rm

@@ -12,8 +12,8 @@ namespace elastic::rm {
 namespace {
 
 constexpr size_t COMMAND_COUNT_MAX = 4096, COMMAND_BYTES_MAX = 1024 * 1024, ENVIRONMENT_BYTES_MAX = 1024 * 1024;
-constexpr size_t SCRIPT_BYTES_MAX = 4 * 1024 * 1024, PATH_BYTES_MAX = 4095, NAME_BYTES_MAX = 128, KEY_BYTES_MAX = 40;
-constexpr int64_t PROCESSES_MAX = 1048576, CORES_MAX = 4096, PRIORITY_MAX = 1000000;
+constexpr size_t SCRIPT_BYTES_MAX = 4 * 1024 * 1024, PATH_BYTES_MAX = 4095, KEY_BYTES_MAX = 40;
+constexpr int64_t PRIORITY_MAX = 1000000, BEGIN_MAX_MS = int64_t{1} << 45;      /* the year 3084 */
 constexpr int64_t TIME_LIMIT_MAX_MS = int64_t{100} * 366 * 24 * 3600 * 1000;
 
 template <class Enum> Enum read_name(BodyReader &body, const char *name, Enum otherwise)
@@ -117,6 +117,24 @@ void read_launch(BodyReader &body, Launch &launch, std::string &script)
     read_limits(body, launch.limits);
 }
 
+/* A signal some time before the time limit. */
+void read_limit_signal(BodyReader &body, const JobSpec &spec, Launch &launch)
+{
+    if (!body.has("limit_signal"))
+        return;
+    BodyReader given = body.object("limit_signal");
+    launch.warn_signal = signal_number(given.required_text("signal", 16));
+    if (!launch.warn_signal)
+        given.fail("signal", "must be INT, TERM, HUP, QUIT, USR1, USR2, CONT, TSTP or KILL");
+    launch.warn_before_ms = given.number("before_ms", 0, TIME_LIMIT_MAX_MS, 60000);
+    given.finish();
+    if (spec.time_limit_ms == 0)
+        body.fail("limit_signal", "needs a time limit");
+    if (launch.warn_before_ms >= spec.time_limit_ms)
+        body.fail("limit_signal", "is to come before the job starts: the time limit is " +
+                                      std::to_string(spec.time_limit_ms / 1000) + " s");
+}
+
 /* Of the largest node: what a whole node is where they differ. */
 int largest_node(const State &state)
 {
@@ -128,29 +146,58 @@ int largest_node(const State &state)
 
 }  // namespace
 
-JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, std::string &key) const
+/* What is asked for, or the default, within what the system allows. */
+int64_t Api::read_time_limit(BodyReader &body, int64_t otherwise) const
 {
-    const Settings &settings = daemon_.settings();
+    int64_t most_ms = daemon_.settings().max_time_limit_ms;
+    int64_t limit_ms = body.number("time_limit_ms", 1000, TIME_LIMIT_MAX_MS, otherwise);
+    if (most_ms == 0 || (limit_ms > 0 && limit_ms <= most_ms))
+        return limit_ms;
+    if (body.has("time_limit_ms"))
+        body.fail("time_limit_ms",
+                  "is above the longest that this system allows, " + std::to_string(most_ms / 1000) + " s");
+    return most_ms;
+}
+
+int Api::read_priority(BodyReader &body, const Caller &caller) const
+{
+    int priority = static_cast<int>(body.number("priority", -PRIORITY_MAX, PRIORITY_MAX, 0));
+    if (priority > 0 && !caller.administrator)
+        throw ApiError{403, "forbidden", "only administrators give a priority above 0", "priority"};
+    return priority;
+}
+
+/* Jobs that have ended need not be known to the core any more. */
+void Api::add_dependencies(const Call &call, BodyReader &body, JobSpec &spec)
+{
+    for (size_t kind = 0; kind < std::size(NamesOf<DependencyKind>::names); kind++) {
+        const char *name = NamesOf<DependencyKind>::names[kind];
+        for (JobId id : body.ids(name, DEPENDENCIES_MAX)) {
+            Dependency dependency{static_cast<DependencyKind>(kind), id};
+            Job other = job_of(call.caller, id, std::to_string(id), false);
+            if (daemon_.state().job(id) || look_at(dependency.kind, other.state) != DependencyState::MET)
+                spec.dependencies.push_back(dependency);
+        }
+    }
+}
+
+JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, std::string &key)
+{
     BodyReader body(call.request.body);
     JobSpec spec;
     spec.uid = call.caller.uid;
     spec.user = call.caller.name;
     read_launch(body, launch, script);
     read_sizes(body, spec, largest_node(daemon_.state()));
-    spec.name = body.text("name", NAME_BYTES_MAX, last_part(launch.command[0]).substr(0, NAME_BYTES_MAX));
+    spec.name = body.text("name", JOB_NAME_BYTES_MAX, last_part(launch.command[0]).substr(0, JOB_NAME_BYTES_MAX));
     if (spec.name.empty())
         body.fail("name", "must not be empty");
-    spec.time_limit_ms = body.number("time_limit_ms", 1000, TIME_LIMIT_MAX_MS, settings.default_time_limit_ms);
-    if (settings.max_time_limit_ms > 0 &&
-        (spec.time_limit_ms == 0 || spec.time_limit_ms > settings.max_time_limit_ms)) {
-        if (body.has("time_limit_ms"))
-            body.fail("time_limit_ms", "is above the longest that this system allows, " +
-                                           std::to_string(settings.max_time_limit_ms / 1000) + " s");
-        spec.time_limit_ms = settings.max_time_limit_ms;
-    }
-    spec.priority = static_cast<int>(body.number("priority", -PRIORITY_MAX, PRIORITY_MAX, 0));
-    if (spec.priority > 0 && !call.caller.administrator)
-        throw ApiError{403, "forbidden", "only administrators give a priority above 0", "priority"};
+    spec.time_limit_ms = read_time_limit(body, daemon_.settings().default_time_limit_ms);
+    spec.priority = read_priority(body, call.caller);
+    if (body.has("begin_ms"))
+        spec.begin_ms = std::max<int64_t>(daemon_.core_ms(body.number("begin_ms", 0, BEGIN_MAX_MS, 0)), 0);
+    add_dependencies(call, body, spec);
+    read_limit_signal(body, spec, launch);
     spec.held = body.flag("held", false);
     spec.requeue = body.flag("requeue", false);
     key = body.text("key", KEY_BYTES_MAX);

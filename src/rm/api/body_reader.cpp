@@ -123,6 +123,22 @@ std::vector<std::string> BodyReader::texts(const char *name, size_t count_max, s
     return list;
 }
 
+std::vector<uint64_t> BodyReader::ids(const char *name, size_t count_max)
+{
+    std::vector<uint64_t> list;
+    const Json *value = find(name);
+    if (!value)
+        return list;
+    if (!value->is_array() || value->size() > count_max)
+        fail(name, "must be a list of at most " + std::to_string(count_max) + " numbers of jobs");
+    for (const Json &item : *value) {
+        if (!item.is_number_unsigned() || item.get<uint64_t>() == 0)
+            fail(name, "must hold numbers of jobs only, such as 3");
+        list.push_back(item.get<uint64_t>());
+    }
+    return list;
+}
+
 std::map<std::string, std::string> BodyReader::map_of_texts(const char *name, size_t bytes_max)
 {
     std::map<std::string, std::string> values;

@@ -35,6 +35,7 @@ class BodyReader {
     int64_t number(const char *name, int64_t lowest, int64_t highest, int64_t otherwise);
     bool flag(const char *name, bool otherwise);
     std::vector<std::string> texts(const char *name, size_t count_max, size_t bytes_max);
+    std::vector<uint64_t> ids(const char *name, size_t count_max);
     std::map<std::string, std::string> map_of_texts(const char *name, size_t bytes_max);
     BodyReader object(const char *name);
     /* At the end: whatever has not been asked for is unknown. */

@@ -63,4 +63,31 @@ Json make_report(const std::vector<Job> &jobs, const std::vector<Segment> &segme
             {"core_ms", core_ms}};
 }
 
+Json make_user_reports(const std::vector<Job> &jobs, const std::vector<Segment> &segments, int64_t cores,
+                       int64_t now_ms)
+{
+    struct Part {
+        std::vector<Job> jobs;
+        std::vector<Segment> segments;
+    };
+    std::map<std::string, Part> parts;
+    std::map<JobId, Part *> part_of;
+    for (const Job &job : jobs) {
+        Part &part = parts[job.spec.user];
+        part.jobs.push_back(job);
+        part_of[job.id] = &part;
+    }
+    for (const Segment &segment : segments)
+        if (auto found = part_of.find(segment.job); found != part_of.end())
+            found->second->segments.push_back(segment);
+    std::vector<Json> reports;
+    for (const auto &[user, part] : parts) {
+        reports.push_back(make_report(part.jobs, part.segments, cores, now_ms));
+        reports.back()["user"] = user;
+    }
+    std::stable_sort(reports.begin(), reports.end(),
+                     [](const Json &a, const Json &b) { return a["core_ms"] > b["core_ms"]; });
+    return reports;
+}
+
 }  // namespace elastic::rm

@@ -1,4 +1,4 @@
-/* Commands that change a job, a step or a node: resize, cancel, hold, release, drain, resume. */
+/* Commands that change a job, a step or a node: resize, update, cancel, hold, release, drain, resume. */
 
 #include <CLI/CLI.hpp>
 
@@ -7,6 +7,7 @@
 #include "cli/job_view.h"
 #include "cli/step_commands.h"
 #include "cli/target.h"
+#include "cli/units.h"
 
 namespace elastic {
 
@@ -177,6 +178,69 @@ void add_cancel(CLI::App &app, int &code)
     });
 }
 
+/* ---- update ---------------------------------------------------------------------------------- */
+
+struct Wish {
+    std::string size, time_limit, name;
+    std::optional<int> priority, preferred;
+};
+
+/* What is to be changed, or what is wrong with the options. */
+Result<Json> update_request(const Wish &wish)
+{
+    Json request = Json::object();
+    if (!wish.size.empty()) {
+        auto range = parse_size_range(wish.size);
+        if (!range)
+            return Error{"-n: " + range.error()};
+        request["min"] = range.value().minimum;
+        request["max"] = range.value().maximum;
+    }
+    if (!wish.time_limit.empty()) {
+        auto seconds = parse_time_limit(wish.time_limit);
+        if (!seconds || seconds.value() == 0)
+            return Error{"-t: " + (seconds ? "a limit is needed: it cannot be taken away" : seconds.error())};
+        request["time_limit_ms"] = seconds.value() * 1000;
+    }
+    if (!wish.name.empty())
+        request["name"] = wish.name;
+    if (wish.priority)
+        request["priority"] = *wish.priority;
+    if (wish.preferred)
+        request["preferred"] = *wish.preferred;
+    if (request.empty())
+        return Error{"say what is to be changed: elastic update 3 --time 2h"};
+    return request;
+}
+
+int run_update(Changing &options, const Wish &wish)
+{
+    auto request = update_request(wish);
+    if (!request)
+        return complain(USAGE, request.error());
+    return for_each_name(options, [&](const std::string &name) {
+        int wrong = DONE;
+        auto id = job_number(name, wrong);
+        return id ? post(options, "/v1/jobs/" + *id + "/update", request.value(), "job " + *id + " is updated") : wrong;
+    });
+}
+
+void add_update(CLI::App &app, int &code)
+{
+    auto options = std::make_shared<Changing>();
+    auto wish = std::make_shared<Wish>();
+    CLI::App *command = add_command(app, "update", "change what jobs that wait or run have asked for", options->json);
+    command->add_option("JOB", options->names, "jobs, as 'elastic queue' lists them")->required();
+    command->add_option("-n,--ntasks", wish->size,
+                        "processes: N or MIN:MAX (of a running job: only if it is malleable, around its present size)");
+    command->add_option("-t,--time", wish->time_limit, "time limit (of a running job: longer for administrators only)");
+    command->add_option("-J,--job-name", wish->name, "name");
+    command->add_option("--priority", wish->priority, "higher goes first; above 0 for administrators");
+    command->add_option("--preferred", wish->preferred, "size aimed at; 0: as many as can be had")
+        ->check(CLI::Range(0, SIZE_MAX_PROCESSES));
+    command->callback([=, &code] { code = run_update(*options, *wish); });
+}
+
 /* ---- hold, release, drain, resume ------------------------------------------------------------ */
 
 void add_hold_or_release(CLI::App &app, const char *verb, const char *what, const char *done, int &code)
@@ -231,6 +295,7 @@ void add_resume(CLI::App &app, int &code)
 void add_changing(CLI::App &app, int &code)
 {
     add_resize(app, code);
+    add_update(app, code);
     add_cancel(app, code);
     add_hold_or_release(app, "hold", "keep waiting jobs from starting", "is held", code);
     add_hold_or_release(app, "release", "let held jobs start", "is released", code);

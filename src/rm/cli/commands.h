@@ -28,7 +28,8 @@ ProgramLine split_program_line(const CLI::App &command, const std::vector<std::s
 CLI::App *add_run(CLI::App &app, const ProgramLine &line, int &code);
 CLI::App *add_submit(CLI::App &app, const ProgramLine &line, int &code);
 void add_looking(CLI::App &app, int &code);     /* ps, queue, show, history, nodes, events, version */
-void add_changing(CLI::App &app, int &code);    /* resize, cancel, hold, release, drain, resume */
+void add_changing(CLI::App &app, int &code);    /* resize, update, cancel, hold, release, drain, resume */
+void add_attach(CLI::App &app, int &code);
 void add_top(CLI::App &app, int &code);
 void add_report(CLI::App &app, int &code);
 

@@ -4,7 +4,7 @@
  * It talks to elasticd (doc/elasticd-api.md) and, for steps that run without it, to mpiexec itself
  * (doc/step-protocol.md).  Exit codes: 0 done; 1 refused, or (--wait) not committed; 2 wrong usage; 3 no such job,
  * step or node, or it ended meanwhile; 4 elasticd or the step cannot be reached or understood.
- * `elastic run` and `elastic submit --wait` return their job's code.
+ * `elastic run`, `elastic submit --wait` and `elastic attach` return their job's code.
  */
 
 #include <CLI/CLI.hpp>
@@ -35,6 +35,7 @@ int run(int argc, char **argv)
     std::vector<CLI::App *> starting = {add_run(app, line, code), add_submit(app, line, code)};
     add_looking(app, code);
     add_changing(app, code);
+    add_attach(app, code);
     add_top(app, code);
     add_report(app, code);
     std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);

@@ -62,6 +62,37 @@ std::optional<Error> add_sizes(const JobOptions &options, Json &request)
     return std::nullopt;
 }
 
+/* Adds begin_ms, after, after_any, after_ok, limit_signal. */
+std::optional<Error> add_times(const JobOptions &options, Json &request)
+{
+    if (!options.begin.empty()) {
+        auto begin = parse_begin(options.begin, time(nullptr));
+        if (!begin)
+            return Error{"--begin: " + begin.error()};
+        request["begin_ms"] = begin.value() * 1000;
+    }
+    const std::tuple<const char *, const char *, const std::string &> lists[] = {
+        {"after", "--after", options.after},
+        {"after_any", "--after-any", options.after_any},
+        {"after_ok", "--after-ok", options.after_ok}};
+    for (const auto &[field, option, text] : lists) {
+        if (text.empty())
+            continue;
+        auto jobs = parse_jobs(text);
+        if (!jobs)
+            return Error{std::string(option) + ": " + jobs.error()};
+        request[field] = jobs.value();
+    }
+    if (!options.limit_signal.empty()) {
+        auto limit_signal = parse_limit_signal(options.limit_signal);
+        if (!limit_signal)
+            return Error{"--signal: " + limit_signal.error()};
+        request["limit_signal"] = {{"signal", limit_signal.value().name},
+                                   {"before_ms", limit_signal.value().seconds * 1000}};
+    }
+    return std::nullopt;
+}
+
 /* The part of `all` that the job gets. */
 Json chosen_environment(const std::string &choice, const Environment &all)
 {
@@ -116,6 +147,13 @@ void add_job_options(CLI::App &command, JobOptions &options)
     command.add_flag("--exclusive", options.exclusive, "its nodes serve nobody else");
     last(command.add_option("--priority", options.priority, "higher goes first; above 0 for administrators")
              ->check(CLI::Range(-PRIORITY_MAX, PRIORITY_MAX)));
+    last(command.add_option("--begin", options.begin, "not before: now+TIME, HH:MM, YYYY-MM-DD[THH:MM]"));
+    last(command.add_option("--after", options.after, "only when these jobs have started, such as 3,5"));
+    last(command.add_option("--after-any", options.after_any, "only when these jobs have ended"));
+    last(command.add_option("--after-ok", options.after_ok,
+                            "only when these jobs have ended as DONE; cancelled if one does not"));
+    last(command.add_option("--signal", options.limit_signal,
+                            "SIGNAL[@TIME]: send it so long before the time limit (default: 60 seconds)"));
     command.add_flag("-H,--hold", options.held, "wait for 'elastic release'");
     command.add_flag("--requeue", options.requeue, "wait again, instead of failing, when a node or the step is lost");
     last(command.add_option("-D,--chdir", options.directory, "working directory (default: the present one)"));
@@ -144,6 +182,8 @@ Result<Json> job_request(const JobOptions &options, const std::string &working_d
         if (seconds.value() > 0)
             request["time_limit_ms"] = seconds.value() * 1000;
     }
+    if (auto error = add_times(options, request))
+        return *error;
     if (options.priority)
         request["priority"] = *options.priority;
     if (options.held)

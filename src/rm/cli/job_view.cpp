@@ -41,6 +41,53 @@ std::string sizes_text(const Json &job)
     return program.empty() ? rule : rule + ", by the program " + program;
 }
 
+std::string time_text(const Json &job, const char *name)
+{
+    int64_t time_ms = integer_or(job, name, 0);
+    return time_ms > 0 ? format_time(time_ms) : "-";
+}
+
+/* "after_ok:3,after:5(unfulfilled)" */
+std::string dependencies_text(const Json &job)
+{
+    std::string text;
+    const Json &open = list_of(job, "waits_for");
+    for (const Json &each : list_of(job, "dependencies")) {
+        bool unfulfilled = std::find(open.begin(), open.end(), each) != open.end();
+        text += (text.empty() ? "" : ",") + shown(each, "kind") + ":" + shown(each, "job") +
+                (unfulfilled ? "(unfulfilled)" : "");
+    }
+    return text.empty() ? "-" : text;
+}
+
+std::string expected_start_text(const Json &job)
+{
+    int64_t time_ms = integer_or(job, "expected_start_ms", 0), other = integer_or(job, "expected_after", 0);
+    if (time_ms <= 0)
+        return "-";
+    return format_time(time_ms) + " at the latest" + (other > 0 ? ", when job " + std::to_string(other) + " ends" : "");
+}
+
+/* How much of all recent use is the user's, and what it costs. */
+std::string fair_share_text(const Json &job)
+{
+    const Json &share = object_of(job, "fair_share");
+    if (!share.contains("use"))
+        return "-";
+    char percent[32];
+    snprintf(percent, sizeof percent, "%.1f %%", number_or(share, "use", 0) * 100);
+    return std::string(percent) + " of the recent use: stands back by " +
+           format_duration(integer_or(share, "delay_ms", 0));
+}
+
+std::string limit_signal_text(const Json &job)
+{
+    const Json &limit_signal = object_of(job, "limit_signal");
+    if (!limit_signal.contains("signal"))
+        return "-";
+    return shown(limit_signal, "signal") + "@" + format_duration(integer_or(limit_signal, "before_ms", 0));
+}
+
 std::string adaptations_text(const Json &job)
 {
     const Json &counts = object_of(job, "counts");
@@ -161,12 +208,17 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"Requeue", shown(job, "requeue")},
         {"Nodes", node_list(list_of(job, "nodes"))},
         {"Priority", shown(job, "priority")},
+        {"FairShare", fair_share_text(job)},
         {"Held", shown(job, "held")},
+        {"Dependencies", dependencies_text(job)},
+        {"BeginTime", time_text(job, "begin_ms")},
+        {"ExpectedStart", expected_start_text(job)},
         {"SubmitTime", format_time(integer_or(job, "submit_ms", 0))},
         {"StartTime", format_time(integer_or(job, "start_ms", 0))},
         {"EndTime", format_time(integer_or(job, "end_ms", 0))},
         {"RunTime", format_duration(run_time_ms(job, now_ms))},
         {"TimeLimit", limit_of(job)},
+        {"LimitSignal", limit_signal_text(job)},
         {"ExitCode", shown(job, "exit_code")},
         {"Step", shown(job, "step")},
         {"Epoch", shown(job, "epoch")},

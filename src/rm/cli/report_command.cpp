@@ -20,7 +20,7 @@ namespace {
 
 struct Report {
     bool json = false, no_chart = false;
-    std::string ids, last, svg, compare, title = "Jobs on nodes";
+    std::string ids, last, by, svg, compare, title = "Jobs on nodes";
     Elasticd elasticd;
 };
 
@@ -119,6 +119,26 @@ void print_metrics(const Json &report, const Json *other, const std::string &oth
     table.print(other != nullptr);
 }
 
+void print_users(const Json &report)
+{
+    Table table({{"USER"}, {"JOBS", Table::RIGHT}, {"DONE", Table::RIGHT}, {"FAILED", Table::RIGHT},
+                 {"CANCELLED", Table::RIGHT}, {"CORE_HOURS", Table::RIGHT}, {"OF_ALL", Table::RIGHT},
+                 {"WAIT", Table::RIGHT}, {"ADAPT", Table::RIGHT}});
+    double all = number_or(report, "core_ms", 0);
+    for (const Json &user : list_of(report, "users")) {
+        auto number = [&](const Json &object, const char *name, Unit unit) {
+            return shown(number_or(object, name, std::nan("")), unit);
+        };
+        double part = all > 0 ? number_or(user, "core_ms", 0) / all : std::nan("");
+        table.add({string_or(user, "user", "?"), number(user, "jobs", Unit::COUNT), number(user, "done", Unit::COUNT),
+                   number(user, "failed", Unit::COUNT), number(user, "cancelled", Unit::COUNT),
+                   number(user, "core_ms", Unit::CORE_HOURS), shown(part, Unit::PART),
+                   number(object_of(user, "wait_ms"), "mean", Unit::DURATION),
+                   number(object_of(user, "adaptations"), "committed", Unit::COUNT)});
+    }
+    table.print();
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 size_t terminal_columns()
@@ -175,8 +195,17 @@ int run_report(Report &options)
         ids.insert(strtoll(id.c_str(), nullptr, 10));
     if (int code = period(options, query))
         return code;
-    if (int code = options.elasticd.get("/v1/report" + query + (ids.empty() ? "" : "&ids=" + options.ids), report))
+    std::string rest = (ids.empty() ? "" : "&ids=" + options.ids) + (options.by.empty() ? "" : "&by=" + options.by);
+    if (int code = options.elasticd.get("/v1/report" + query + rest, report))
         return code;
+    if (!options.by.empty()) {
+        if (options.json)
+            for (const Json &user : list_of(report, "users"))
+                print_line(user.dump());
+        else
+            print_users(report);
+        return DONE;
+    }
     if (int code = options.elasticd.get("/v1/timeline" + query, timeline_json))
         return code;
     Timeline timeline = read_timeline(timeline_json, ids);
@@ -213,6 +242,9 @@ void add_report(CLI::App &app, int &code)
             return text.find_first_not_of("0123456789,") == text.npos ? "" : "numbers with commas are expected";
         });
     command->add_option("--last", options->last, "only what was submitted in the last, such as 2h")->type_name("TIME");
+    command->add_option("--by", options->by, "a line for each user: jobs, core hours, waits")
+        ->type_name("user")
+        ->check(CLI::IsMember({"user"}));
     command->add_option("--compare", options->compare, "beside the metrics in this file (of elastic report --json)")
         ->type_name("FILE");
     command->add_option("--svg", options->svg, "draw the chart into this file, too")->type_name("FILE");

@@ -2,6 +2,8 @@
 
 #include "cli/units.h"
 
+#include <cstdio>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <vector>
@@ -102,6 +104,129 @@ Result<int64_t> parse_time_limit(std::string_view text)
     if (!seconds || *seconds < 1 || *seconds > TIME_LIMIT_MAX_SECONDS)
         return wrong_time(text);
     return *seconds;
+}
+
+namespace {
+
+/* The local time; -1: there is none such. */
+int64_t local_seconds(int year, int month, int day, int hour, int minute, int second)
+{
+    std::tm time = {};
+    time.tm_year = year - 1900;
+    time.tm_mon = month - 1;
+    time.tm_mday = day;
+    time.tm_hour = hour;
+    time.tm_min = minute;
+    time.tm_sec = second;
+    time.tm_isdst = -1;
+    std::tm asked = time;
+    int64_t seconds = mktime(&time);
+    return time.tm_mday == asked.tm_mday && time.tm_mon == asked.tm_mon ? seconds : -1;
+}
+
+/* HH:MM[:SS], without what is no time of day. */
+bool read_clock(const std::string &text, int &hour, int &minute, int &second)
+{
+    int end = 0;
+    second = 0;
+    if (sscanf(text.c_str(), "%2d:%2d%n", &hour, &minute, &end) != 2)
+        return false;
+    if (text[static_cast<size_t>(end)] == ':' &&
+        sscanf(text.c_str(), "%2d:%2d:%2d%n", &hour, &minute, &second, &end) != 3)
+        return false;
+    return static_cast<size_t>(end) == text.size() && hour >= 0 && hour < 24 && minute >= 0 && minute < 60 &&
+           second >= 0 && second < 60;
+}
+
+int64_t date_seconds(const std::string &text)
+{
+    int year = 0, month = 0, day = 0, end = 0, hour = 0, minute = 0, second = 0;
+    if (sscanf(text.c_str(), "%4d-%2d-%2d%n", &year, &month, &day, &end) != 3 || year < 1970 || month < 1 || day < 1)
+        return -1;
+    std::string rest = text.substr(static_cast<size_t>(end));
+    if (!rest.empty() && (rest[0] != 'T' || !read_clock(rest.substr(1), hour, minute, second)))
+        return -1;
+    return local_seconds(year, month, day, hour, minute, second);
+}
+
+/* The next time that it is so late, today or tomorrow. */
+int64_t next_time_of_day(int64_t now, int hour, int minute, int second)
+{
+    time_t present = now;
+    std::tm today = {};
+    localtime_r(&present, &today);
+    for (int days = 0; days < 3; days++) {
+        std::tm day = today;
+        day.tm_mday += days;
+        day.tm_hour = 12;
+        day.tm_isdst = -1;
+        mktime(&day);
+        int64_t found = local_seconds(day.tm_year + 1900, day.tm_mon + 1, day.tm_mday, hour, minute, second);
+        if (found > now)
+            return found;
+    }
+    return -1;
+}
+
+}  // namespace
+
+Result<int64_t> parse_begin(std::string_view text, int64_t now)
+{
+    std::string given(text);
+    int hour = 0, minute = 0, second = 0;
+    int64_t found = -1;
+    if (given == "now")
+        return now;
+    if (given.starts_with("now+")) {
+        auto seconds = time_seconds(text.substr(4));
+        found = seconds && *seconds <= TIME_LIMIT_MAX_SECONDS ? now + *seconds : -1;
+    } else if (read_clock(given, hour, minute, second)) {
+        found = next_time_of_day(now, hour, minute, second);
+    } else {
+        found = date_seconds(given);
+    }
+    if (found >= 0)
+        return found;
+    return Error{"'" + given + "' is no time to begin: now+TIME such as now+2h, HH:MM[:SS], or "
+                 "YYYY-MM-DD[THH:MM[:SS]]"};
+}
+
+Result<LimitSignal> parse_limit_signal(std::string_view text)
+{
+    LimitSignal found;
+    size_t at = text.find('@');
+    found.name = text.substr(0, at);
+    if (found.name.starts_with("SIG"))
+        found.name.erase(0, 3);
+    auto wrong = [&] {
+        return Error{"'" + std::string(text) + "' is no signal before the limit: SIGNAL[@TIME] such as USR1@90s"};
+    };
+    if (found.name.empty())
+        return wrong();
+    if (at == text.npos)
+        return found;
+    std::string_view time = text.substr(at + 1);
+    auto plain = parse_number(time, 0, TIME_LIMIT_MAX_SECONDS);
+    auto seconds = plain ? std::optional<int64_t>(*plain) : time_seconds(time);
+    if (!seconds || *seconds > TIME_LIMIT_MAX_SECONDS)
+        return wrong();
+    found.seconds = *seconds;
+    return found;
+}
+
+Result<std::vector<int64_t>> parse_jobs(std::string_view text)
+{
+    std::vector<int64_t> jobs;
+    for (std::string_view rest = text;;) {
+        size_t end = rest.find_first_of(",:");
+        auto number = parse_number(rest.substr(0, end), 1, INT64_MAX);
+        if (!number)
+            return Error{"'" + std::string(text) + "' are no numbers of jobs such as 3 or 3,5"};
+        jobs.push_back(*number);
+        if (end == rest.npos)
+            return jobs;
+        rest.remove_prefix(end + 1);
+    }
 }
 
 }  // namespace elastic

@@ -7,7 +7,9 @@
 #define ELASTIC_CLI_UNITS_H_INCLUDED
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "result.h"
 
@@ -24,6 +26,21 @@ Result<SizeRange> parse_size_range(std::string_view text);
  * "days-hours:minutes", "days-hours:minutes:seconds"; also "90s", "10m", "2h", "1d".
  * Seconds, at least 1; "unlimited" and "infinite" give 0. */
 Result<int64_t> parse_time_limit(std::string_view text);
+
+/* When a job may begin, in seconds since 1970: "now+TIME" (a time limit as above), "HH:MM[:SS]" (the next time that it
+ * is so late), "YYYY-MM-DD[THH:MM[:SS]]"; of the local time. */
+Result<int64_t> parse_begin(std::string_view text, int64_t now);
+
+/* "USR1", "SIGUSR1@90s", "USR1@5": a signal, and how long before the time limit (Slurm's: a number alone is seconds;
+ * default 60). */
+struct LimitSignal {
+    std::string name;
+    int64_t seconds = 60;
+};
+Result<LimitSignal> parse_limit_signal(std::string_view text);
+
+/* "3", "3,5" or "3:5" (Slurm's): numbers of jobs. */
+Result<std::vector<int64_t>> parse_jobs(std::string_view text);
 
 inline constexpr int64_t TIME_LIMIT_MAX_SECONDS = int64_t{366} * 86400;
 

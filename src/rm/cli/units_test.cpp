@@ -29,6 +29,46 @@ TEST(UnitsTest, what_is_no_time_says_what_is)
     }
 }
 
+TEST(UnitsTest, times_to_begin)
+{
+    setenv("TZ", "UTC", 1);
+    tzset();
+    constexpr int64_t NOON = 1700049600;        /* 2023-11-15, 12:00 */
+    struct { const char *text; int64_t seconds; } cases[] = {
+        {"now", NOON}, {"now+10", NOON + 600}, {"now+2h", NOON + 7200}, {"12:30", NOON + 1800},
+        {"11:00", NOON + 82800}, {"12:00", NOON + 86400}, {"13:00:05", NOON + 3605},
+        {"2023-11-16", NOON + 43200}, {"2023-11-15T12:00:01", NOON + 1},
+        {"2023-11-15T12:01", NOON + 60}, {"1970-01-01", 0},
+    };
+    for (const auto &[text, seconds] : cases) {
+        auto parsed = parse_begin(text, NOON);
+        ASSERT_TRUE(parsed) << text << ": " << parsed.error();
+        EXPECT_EQ(parsed.value(), seconds) << text;
+    }
+    for (const char *text : {"", "now+", "now-1", "now+x", "24:00", "12:60", "12", "12:0x", "2023-13-01", "2023-02-30",
+                             "2023-11-15T", "2023-11-15T25:00", "2023-11-15 12:00", "1969-12-31", "tomorrow", "-1:-1",
+                             "now+99999999999999999999", "2023-11-15Tx"})
+        EXPECT_FALSE(parse_begin(text, NOON)) << text;
+}
+
+TEST(UnitsTest, signals_before_the_limit)
+{
+    EXPECT_EQ(parse_limit_signal("USR1").value().seconds, 60);
+    EXPECT_EQ(parse_limit_signal("SIGUSR1@90").value().name, "USR1");
+    EXPECT_EQ(parse_limit_signal("USR1@90").value().seconds, 90);
+    EXPECT_EQ(parse_limit_signal("TERM@5m").value().seconds, 300);
+    for (const char *text : {"", "@", "@5", "USR1@", "USR1@x", "USR1@-1", "USR1@99999999999999999999"})
+        EXPECT_FALSE(parse_limit_signal(text)) << text;
+}
+
+TEST(UnitsTest, numbers_of_jobs)
+{
+    EXPECT_EQ(parse_jobs("3").value(), std::vector<int64_t>{3});
+    EXPECT_EQ(parse_jobs("3,5:7").value(), (std::vector<int64_t>{3, 5, 7}));
+    for (const char *text : {"", ",", "3,", "0", "-1", "x", "3 5", "99999999999999999999"})
+        EXPECT_FALSE(parse_jobs(text)) << text;
+}
+
 TEST(UnitsTest, sizes)
 {
     EXPECT_EQ(parse_size_range("4").value().minimum, 4);

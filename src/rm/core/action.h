@@ -108,6 +108,16 @@ struct SignalStep {
     ELASTIC_FIELDS(job, step, signal)
 };
 
+/* The step's time limit is another now: so long after its start, for who watches it without us.  Nothing is heard of
+ * it. */
+struct LimitStep {
+    static constexpr const char *NAME = "limit_step";
+    JobId job = 0;
+    uint32_t step = 0;
+    int64_t time_limit_ms = 0;  /* 0: none */
+    ELASTIC_FIELDS(job, step, time_limit_ms)
+};
+
 /* Say (again) all that is the case: that the step was started, its mode, what became of its
  * requests, what is freed, its end.  After a restart every step is asked; otherwise now and then,
  * when something is overdue. */
@@ -147,7 +157,7 @@ struct ForgetJob {
 };
 
 using Action = std::variant<Answer, AcquireNodes, ReleaseNodes, StartStep, ResizeStep,
-                            CancelRequest, SignalStep, QueryStep, SetTimer, Record, ForgetJob>;
+                            CancelRequest, SignalStep, LimitStep, QueryStep, SetTimer, Record, ForgetJob>;
 using Actions = std::vector<Action>;
 
 /* {"action": NAME, ...}; both directions. */

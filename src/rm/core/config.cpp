@@ -24,6 +24,10 @@ std::string check(const Config &config)
         {"start_pause_ms", config.start_pause_ms, 1},
         {"start_attempts_max", config.start_attempts_max, 1},
         {"backfill_depth", config.backfill_depth, 0},
+        {"user_running_max", config.user_running_max, 0},
+        {"user_cores_max", config.user_cores_max, 0},
+        {"fair_share_ms", config.fair_share_ms, 0},
+        {"fair_share_half_life_ms", config.fair_share_half_life_ms, 1024},
         {"jobs_max", config.jobs_max, 1},
         {"finished_max", config.finished_max, 0},
     };

@@ -38,6 +38,10 @@ struct Config {
     int64_t start_pause_ms = 5000;      /* after a start that failed, times the failures in a row */
     int start_attempts_max = 3;
     int backfill_depth = 100;           /* waiting jobs that are looked at behind the first */
+    int user_running_max = 0;           /* jobs of one user on nodes at once; 0: any number */
+    int64_t user_cores_max = 0;         /* their cores together; 0: any number */
+    int64_t fair_share_ms = 0;          /* who has used everything stands so far back in the queue; 0: nobody */
+    int64_t fair_share_half_life_ms = int64_t{7} * 86400 * 1000;        /* in which use is half forgotten */
     int jobs_max = 100000;              /* waiting and running; more are refused */
     int finished_max = 1000;            /* kept in memory; older ones are forgotten (ForgetJob) */
 
@@ -46,7 +50,8 @@ struct Config {
                    priority_weight_ms, kill_grace_ms, answer_timeout_ms, answer_tries_max,
                    adapt_patience_ms, offer_pause_ms, refusal_pause_ms, refusal_pause_max_ms,
                    look_interval_ms, start_pause_ms, start_attempts_max,
-                   backfill_depth, jobs_max, finished_max)
+                   backfill_depth, user_running_max, user_cores_max, fair_share_ms, fair_share_half_life_ms,
+                   jobs_max, finished_max)
 };
 
 /* Empty, or what is wrong with it. */

@@ -56,6 +56,7 @@ Actions Core::Impl::handle(const Event &event)
         state.timer_ms = NEVER;
     due();
     std::visit([this](const auto &content) { on(content); }, event.content);
+    look_at_dependents();
     schedule();
     forget_removed_nodes();
     update_timer();
@@ -68,12 +69,19 @@ Actions Core::Impl::handle(const Event &event)
 void Core::Impl::schedule()
 {
     Decisions decisions;
+    let_in();
     do {
         decisions = policy(state.config.policy).decide(state);
-        for (const Start &each : decisions.starts)
-            start(state.jobs.at(each.job), each.blocks);
-        for (const Change &each : decisions.changes)
-            adapt(state.jobs.at(each.job), each, false);
+        for (Start &each : decisions.starts) {
+            Job &job = state.jobs.at(each.job);
+            if (limit_start(job, each.blocks))
+                start(job, each.blocks);
+        }
+        for (Change &each : decisions.changes) {
+            Job &job = state.jobs.at(each.job);
+            if (limit_growth(job, each))
+                adapt(job, each, false);
+        }
     } while (!decisions.starts.empty() || !decisions.changes.empty());
     state.policy_at_ms = decisions.look_again_ms;
 }
@@ -122,6 +130,13 @@ void Core::Impl::on(const Configure &event)
     for (const auto &[id, job] : state.jobs)
         state.unindex(job);
     state.config = event.config;
+    eased_ = true;
+    if (state.config.fair_share_ms == 0) {
+        state.uses.clear();
+        state.uses_at_ms = NEVER;
+    }
+    for (auto &[uid, use] : state.uses)
+        use.delay_ms = std::min(use.delay_ms, state.config.fair_share_ms);
     for (const auto &[id, job] : state.jobs)
         state.index(job);
     record(record::CONFIGURED, 0, "", {{"config", write(event.config)}});
@@ -138,7 +153,16 @@ std::string Core::Impl::refusal(const JobSpec &spec, AnswerCode &code) const
         return "there are " + std::to_string(state.config.jobs_max) +
                " jobs already; submit again when some have ended";
     code = AnswerCode::CAPACITY;
+    return capacity_refusal(spec);
+}
+
+std::string Core::Impl::capacity_refusal(const JobSpec &spec) const
+{
     int size = size_at_least(spec, 1);
+    int64_t cores = int64_t{size} * spec.cores_per_process;
+    if (state.config.user_cores_max > 0 && cores > state.config.user_cores_max)
+        return "the job needs at least " + std::to_string(cores) + " cores, and a user may have " +
+               std::to_string(state.config.user_cores_max) + " at once; ask for less";
     if (!state.config.check_capacity)
         return "";
     int room = Space::empty(state, false).room(spec);
@@ -164,12 +188,18 @@ void Core::Impl::on(const Submit &event)
     set_program_sizes(spec, "");
     if (std::string why = refusal(spec, code); !why.empty())
         return refuse(event.request, code, why);
+    std::vector<Dependency> open;
+    if (std::string why = open_dependencies(spec, open, code); !why.empty())
+        return refuse(event.request, code, why);
     Job &job = state.jobs[++state.last_job];
     job.id = state.last_job;
     job.request = event.request;
     job.spec = spec;
     job.held = spec.held;
     job.submitted_ms = state.now_ms;
+    job.waits_for = open;
+    job.deferred = spec.begin_ms > state.now_ms;
+    job.deadline_ms = job.deferred ? spec.begin_ms : NEVER;
     state.requests[job.request] = job.id;
     state.index(job);
     record(record::SUBMITTED, job, {{"spec", write(spec)}});
@@ -271,6 +301,10 @@ void Core::Impl::on(const Resize &event)
                           "there is room for " + std::to_string(space.room(job->spec, own)) +
                               " more processes of " + name + " now");
         change.joining = space.place(job->spec, event.size - old_size, own);
+        int64_t more = int64_t{event.size - old_size} * job->spec.cores_per_process, left = cores_left(job->spec.uid);
+        if (more > left)
+            return refuse(event.request, AnswerCode::CAPACITY,
+                          "its user may have " + std::to_string(left) + " more cores");
     }
     answer(event.request, job->id);
     job->wished_size = event.size;

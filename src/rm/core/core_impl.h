@@ -3,6 +3,9 @@
  * itself, the policy's decisions, the timer.  Owns the state; called by Core alone.
  *
  *   core.cpp           the order of things, requests of people
+ *   core_update.cpp    other wishes of a job that is there
+ *   core_waiting.cpp   waiting for a time, or for other jobs
+ *   core_users.cpp     limits of users, and their use of the machine
  *   core_nodes.cpp     nodes going up and down, acquired and released
  *   core_jobs.cpp      a job's way through its states
  *   core_steps.cpp     what steps report
@@ -40,10 +43,12 @@ class Core::Impl {
     void on(const Hold &event);
     void on(const Release &event);
     void on(const Resize &event);
+    void on(const Update &event);
     void on(const Drain &event);
     void on(const Resume &event);
     void on(const Timer &) {}
     std::string refusal(const JobSpec &spec, AnswerCode &code) const;
+    std::string capacity_refusal(const JobSpec &spec) const;
     void answer(const std::string &request, JobId job);
     void refuse(const std::string &request, AnswerCode code, const std::string &message);
     Job *job_of_request(const std::string &request, JobId id);
@@ -51,6 +56,31 @@ class Core::Impl {
     void record(const char *event, const Job &job, Json data) { record(event, job.id, "", data); }
     void unexpected(const std::string &what, JobId job = 0);
     void schedule();
+
+    /* core_update.cpp */
+    std::string refusal(const Job &job, const JobSpec &wish, const Update &event, AnswerCode &code) const;
+    void change_limit(Job &job);
+
+    /* core_waiting.cpp */
+    /* Who has started or ended in this event: others may wait for it. */
+    struct Turn {
+        JobId job;
+        JobState state;
+    };
+    std::string open_dependencies(const JobSpec &spec, std::vector<Dependency> &open, AnswerCode &code) const;
+    void begin_if_due(Job &job);
+    void look_at_dependents();
+    void settle(Job &waiting, const Turn &turn);
+
+    /* core_users.cpp */
+    bool limit_start(const Job &job, Blocks &blocks);
+    bool limit_growth(Job &job, Change &change);
+    int64_t cores_left(uint32_t uid) const;
+    void let_in();
+    void count_use();
+    void add_use(const Job &job);
+    void set_delays();
+    int64_t use_interval_ms() const;
 
     /* core_nodes.cpp */
     void on(const NodeUp &event);
@@ -71,9 +101,11 @@ class Core::Impl {
     /* Every change of a job or node goes through these, which keep the indices. */
     template <class Change> void update(Job &job, Change change)
     {
+        int64_t cores = state.of_user(job.spec.uid).cores;
         state.unindex(job);
         change();
         state.index(job);
+        eased_ = eased_ || !is_placed(job.state) || state.of_user(job.spec.uid).cores < cores;
     }
     template <class Change> void update(Node &node, Change change)
     {
@@ -140,9 +172,11 @@ class Core::Impl {
     int wait_longer(Job &job);
     void ask_for_departures(const Job &job);
     void look();
-    static void pending_of_running(const Job &job, Actions &actions);
+    void pending_of_running(const Job &job, Actions &actions) const;
     void update_timer();
 
+    std::vector<Turn> turns_;
+    bool eased_ = false;        /* a user has less than before, or wants something else */
     Actions out_;
 };
 

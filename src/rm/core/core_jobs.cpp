@@ -23,6 +23,8 @@ void Core::Impl::start(Job &job, const Blocks &blocks)
     update(job, [&] {
         move(job, JobEvent::PLACE);
         job.step++;
+        job.started_name = job.spec.name;
+        job.limit_changed = false;
         job.blocks = blocks;
         job.reason.clear();
         job.exit_code.reset();
@@ -55,6 +57,7 @@ void Core::Impl::started(Job &job)
         job.limit_at_ms = limit > 0 ? state.now_ms + limit : NEVER;
     });
     record(record::STARTED, job, {{"step", job.step}, {"size", job.size()}});
+    turns_.push_back({job.id, job.state});
 }
 
 /* Ends the step; the verdict is what the job will be (PENDING: it waits again). */
@@ -102,6 +105,7 @@ void Core::Impl::over(Job &job, JobState verdict, const std::string &reason)
 /* All is given back. */
 void Core::Impl::finish(Job &job)
 {
+    add_use(job);
     switch (job.verdict) {
         case JobState::PENDING: return wait_again(job);
         case JobState::DONE: return end(job, JobEvent::END_DONE);
@@ -139,7 +143,10 @@ void Core::Impl::end(Job &job, JobEvent event)
         job.releasing = false;
         job.ended_ms = state.now_ms;
         job.deadline_ms = NEVER;
+        job.waits_for.clear();
+        job.deferred = false;
     });
+    turns_.push_back({job.id, job.state});
     record(record::ENDED, job,
            {{"state", to_string(job.state)},
             {"reason", job.reason},

@@ -15,6 +15,7 @@ namespace elastic::rm {
 void Core::Impl::due()
 {
     const State::Indices &indices = state.indices();
+    count_use();
     while (!indices.limits.empty() && indices.limits.begin()->first <= state.now_ms) {
         Job &job = state.jobs.at(indices.limits.begin()->second);
         if (job.state == JobState::STARTING)    /* the limit counts from when it runs */
@@ -54,8 +55,7 @@ void Core::Impl::overdue(Job &job)
             overdue_adaptation(job);
             return ask_for_departures(job);
         case JobState::COMPLETING: return overdue_end(job);
-        default:                /* it waits, and its pause is over */
-            return update(job, [&] { job.deadline_ms = NEVER; });
+        default: return begin_if_due(job);      /* it waits, and its pause is over */
     }
 }
 
@@ -138,6 +138,8 @@ void Core::Impl::update_timer()
     if (!indices.limits.empty())
         consider(indices.limits.begin()->first);
     consider(state.look_at_ms);
+    if (state.uses_at_ms != NEVER && !indices.queue.empty())
+        consider(state.uses_at_ms + use_interval_ms());
     consider(state.policy_at_ms);
     if (wake_ms == NEVER || (state.timer_ms != NEVER && state.timer_ms <= wake_ms))
         return;
@@ -164,9 +166,11 @@ Actions Core::Impl::pending() const
     return actions;
 }
 
-void Core::Impl::pending_of_running(const Job &job, Actions &actions)
+void Core::Impl::pending_of_running(const Job &job, Actions &actions) const
 {
     actions.push_back(QueryStep{job.id, job.step});
+    if (job.limit_changed)
+        actions.push_back(LimitStep{job.id, job.step, time_limit(state, job.spec)});
     if (job.state == JobState::COMPLETING)
         actions.push_back(
             SignalStep{job.id, job.step, job.tries > 0 ? SIGNAL_KILL : SIGNAL_TERMINATE});

@@ -64,6 +64,19 @@ struct Resize {
     ELASTIC_FIELDS(request, job, size)
 };
 
+/* Another wish of a job that waits or runs; what is empty stays as it is.  Of a running job: the range of sizes only if
+ * it is malleable, and the present size must lie in it; a longer time limit only with `may_extend`. */
+struct Update {
+    static constexpr const char *NAME = "update";
+    std::string request;
+    JobId job = 0;
+    std::optional<std::string> name;
+    std::optional<int64_t> time_limit_ms;
+    std::optional<int> priority, minimum, maximum, preferred;
+    bool may_extend = false;    /* the asker is an administrator */
+    ELASTIC_FIELDS(request, job, name, time_limit_ms, priority, minimum, maximum, preferred, may_extend)
+};
+
 struct Drain {                  /* nothing new is placed on the node */
     static constexpr const char *NAME = "drain";
     std::string request;
@@ -289,7 +302,7 @@ struct Timer {                          /* the time that SetTimer asked for has 
 };
 
 using EventContent =
-    std::variant<Configure, Submit, Cancel, Hold, Release, Resize, Drain, Resume, NodeUp, NodeSuspect,
+    std::variant<Configure, Submit, Cancel, Hold, Release, Resize, Update, Drain, Resume, NodeUp, NodeSuspect,
                  NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, NodesLost, NodesWanted,
                  StepStarted, StepAdaptive, StepRigid, StepSizes, StepStartFailed, StepAccepted,
                  StepReady, StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed, StepBroken,

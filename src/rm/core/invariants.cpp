@@ -45,6 +45,13 @@ void check_job(const State &state, const Job &job, Violations &wrong)
                  job.state == JobState::COMPLETING || !job.departures.empty();
     if (waits && job.deadline_ms == NEVER)
         wrong.push_back(name + "waits without a deadline");
+    for (const Dependency &each : job.waits_for) {
+        const Job *other = state.job(each.job);
+        if (job.state != JobState::PENDING || !other || look_at(each.kind, other->state) != DependencyState::OPEN)
+            wrong.push_back(name + "waits for " + describe(each) + " in vain");
+    }
+    if (job.deferred && (job.state != JobState::PENDING || job.deadline_ms != job.spec.begin_ms))
+        wrong.push_back(name + "waits for no time");
     if (is_end(job.state) != (job.ended_ms != NEVER))
         wrong.push_back(name + "has a wrong time of its end");
     for (const Block &block : job.blocks) {
@@ -84,6 +91,8 @@ void check_indices(const State &state, Violations &wrong)
 {
     State again;
     again.config = state.config;
+    again.uses = state.uses;
+    again.full_users = state.full_users;
     for (const auto &[name, node] : state.nodes) {
         Node &copy = again.nodes.emplace(name, node).first->second;
         copy.used = 0;
@@ -93,6 +102,10 @@ void check_indices(const State &state, Violations &wrong)
         again.index(job);
     if (again.indices() != state.indices())
         wrong.push_back("the indices are not those of the jobs and nodes");
+    for (const auto &[uid, user] : state.indices().users) {
+        if (state.config.user_running_max > 0 && user.running > state.config.user_running_max)
+            wrong.push_back("user " + std::to_string(uid) + " has " + std::to_string(user.running) + " running jobs");
+    }
     size_t ends = 0, requests = 0;
     for (const auto &[id, job] : state.jobs) {
         ends += is_end(job.state);

@@ -15,6 +15,7 @@ constexpr int SIZE_MAX_PROCESSES = 1 << 20;     /* as in the step protocol */
 constexpr int CORES_PER_PROCESS_MAX = 4096;
 constexpr int PRIORITY_MAX = 1000000;
 constexpr int64_t TIME_LIMIT_MAX_MS = int64_t{366} * 86400 * 1000;
+constexpr int64_t BEGIN_MAX_MS = int64_t{1} << 46;      /* the year 4199 */
 constexpr size_t NAME_MAX_BYTES = 255;
 
 /* The greatest n with n^power <= size. */
@@ -81,6 +82,31 @@ bool is_end(JobState state)
 bool is_placed(JobState state)
 {
     return state != JobState::PENDING && !is_end(state);
+}
+
+bool is_queued(const Job &job)
+{
+    return job.state == JobState::PENDING && !job.held && !job.deferred && job.waits_for.empty();
+}
+
+DependencyState look_at(DependencyKind kind, JobState state)
+{
+    switch (kind) {
+        case DependencyKind::AFTER:
+            return state == JobState::PENDING || state == JobState::STARTING ? DependencyState::OPEN
+                                                                             : DependencyState::MET;
+        case DependencyKind::AFTER_ANY: return is_end(state) ? DependencyState::MET : DependencyState::OPEN;
+        case DependencyKind::AFTER_OK:
+            if (!is_end(state))
+                return DependencyState::OPEN;
+            return state == JobState::DONE ? DependencyState::MET : DependencyState::NEVER_MET;
+    }
+    return DependencyState::OPEN;
+}
+
+std::string describe(const Dependency &dependency)
+{
+    return std::string(to_string(dependency.kind)) + ":" + std::to_string(dependency.job);
 }
 
 int size_at_most(const JobSpec &spec, int size)
@@ -159,6 +185,10 @@ std::string check(const JobSpec &spec)
         return outside("the time limit in ms", spec.time_limit_ms, 0, TIME_LIMIT_MAX_MS);
     if (spec.priority < -PRIORITY_MAX || spec.priority > PRIORITY_MAX)
         return outside("the priority", spec.priority, -PRIORITY_MAX, PRIORITY_MAX);
+    if (spec.begin_ms < 0 || spec.begin_ms > BEGIN_MAX_MS)
+        return outside("the time to begin in ms", spec.begin_ms, 0, BEGIN_MAX_MS);
+    if (spec.dependencies.size() > DEPENDENCIES_MAX)
+        return "a job can wait for " + std::to_string(DEPENDENCIES_MAX) + " others at most";
     if (spec.name.size() > NAME_MAX_BYTES || spec.user.size() > NAME_MAX_BYTES)
         return "a name has more than " + std::to_string(NAME_MAX_BYTES) + " bytes";
     return "";

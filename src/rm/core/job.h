@@ -18,6 +18,7 @@ namespace elastic::rm {
 
 using JobId = uint64_t;         /* 1, 2, 3, ... */
 constexpr int64_t NEVER = -1;
+constexpr size_t DEPENDENCIES_MAX = 100;        /* of one job */
 
 enum class JobState { PENDING, STARTING, RUNNING, ADAPTING, COMPLETING, DONE, FAILED, CANCELLED };
 template <> struct NamesOf<JobState> {
@@ -44,6 +45,20 @@ template <> struct NamesOf<StepMode> {
     static constexpr const char *names[] = {"unknown", "rigid", "adaptive"};
 };
 
+/* What is waited for of another job: that it has started (or will not any more), that it has ended, that it has ended
+ * as DONE. */
+enum class DependencyKind { AFTER, AFTER_ANY, AFTER_OK };
+template <> struct NamesOf<DependencyKind> {
+    static constexpr const char *names[] = {"after", "after_any", "after_ok"};
+};
+struct Dependency {
+    DependencyKind kind = DependencyKind::AFTER;
+    JobId job = 0;              /* an earlier one, so that there are no circles */
+
+    bool operator==(const Dependency &) const = default;
+    ELASTIC_FIELDS(kind, job)
+};
+
 struct JobSpec {
     std::string name;
     std::string user;
@@ -60,6 +75,8 @@ struct JobSpec {
     int priority = 0;           /* greater is sooner */
     bool held = false;          /* submitted on hold */
     bool requeue = false;       /* wait again when a node or the step is lost, instead of failing */
+    int64_t begin_ms = 0;       /* not to be started before; 0: at any time */
+    std::vector<Dependency> dependencies;       /* all of them */
     /* What the running program has said that it can use (MPIX_Adapt_sizes), a rule of program_sizes.h; empty: nothing.
      * `usable` follows from it, null with it: the sizes that fit to the rest as well, rising.  Both are set by
      * set_program_sizes. */
@@ -68,7 +85,7 @@ struct JobSpec {
 
     ELASTIC_FIELDS(name, user, uid, elasticity, minimum, maximum, preferred, size_rule,
                    size_multiple, cores_per_process, processes_per_node, whole_nodes,
-                   time_limit_ms, priority, held, requeue, program_sizes)
+                   time_limit_ms, priority, held, requeue, begin_ms, dependencies, program_sizes)
 };
 
 /* `processes` consecutive ranks on one node.  A list of blocks is in rank order; a node may occur
@@ -129,11 +146,16 @@ struct Job {
     JobSpec spec;
     JobState state = JobState::PENDING;
     bool held = false;
+    bool deferred = false;      /* PENDING: its time to begin has not come */
+    std::vector<Dependency> waits_for;  /* PENDING: of spec.dependencies, those that are not fulfilled */
+    int64_t eligible_ms = NEVER;        /* when it came to wait for nothing but its turn; NEVER: when submitted */
     bool acquiring = false;     /* STARTING, and a back end is asked for the nodes: no step yet */
     std::string reason;         /* why it waits, or why it ended as it did; for people */
     JobState verdict = JobState::DONE;  /* COMPLETING: what it will be; PENDING: it waits again */
     bool releasing = false;     /* COMPLETING, the step is over, its nodes are given back */
     uint32_t step = 0;          /* 1, 2, 3, ... each start has its own; 0: never started */
+    std::string started_name;   /* its name when that step was started */
+    bool limit_changed = false; /* since that step was started */
     StepMode mode = StepMode::UNKNOWN;
     std::string broken;         /* not empty: how the step has broken the step protocol */
     uint64_t epoch = 0;         /* of the step, last committed; 0 at its launch */
@@ -156,15 +178,17 @@ struct Job {
     int start_failures = 0;     /* in a row */
     int refusals = 0;           /* of changes, in a row: offers pause longer and longer */
     int64_t offer_after_ms = 0; /* no start, no change is tried before */
+    int64_t grow_after_ms = 0;  /* no growth is tried before: its user is at a limit */
     int wished_size = 0;        /* a user has resized it: it is not grown beyond; 0: none */
 
     int size() const { return count_processes(blocks); }
-    ELASTIC_FIELDS(id, request, spec, state, held, acquiring, reason, verdict, releasing, step,
-                   mode, broken, epoch, blocks, adaptation, departures, submitted_ms, started_ms, ended_ms,
+    ELASTIC_FIELDS(id, request, spec, state, held, deferred, waits_for, eligible_ms, acquiring, reason, verdict,
+                   releasing, step, started_name, limit_changed, mode, broken, epoch, blocks, adaptation,
+                   departures, submitted_ms, started_ms, ended_ms,
                    exit_code, requests, committed, withdrawn, failed, standstill_ms,
                    last_adapted_ms,
                    deadline_ms, limit_at_ms, tries, start_failures, refusals, offer_after_ms,
-                   wished_size)
+                   grow_after_ms, wished_size)
 };
 
 /* Where its processes are, those that are leaving included. */
@@ -173,6 +197,14 @@ Blocks present(const Job &job);
 bool is_end(JobState state);
 /* Whether it occupies nodes. */
 bool is_placed(JobState state);
+/* Whether it waits for nothing but its turn. */
+bool is_queued(const Job &job);
+
+/* What the state of the job that is waited for means: fulfilled, not yet, or never. */
+enum class DependencyState { MET, OPEN, NEVER_MET };
+DependencyState look_at(DependencyKind kind, JobState state);
+/* "after_ok:3": for people. */
+std::string describe(const Dependency &dependency);
 
 /* The sizes that the program can use: the greatest allowed one that is at most `size` (0: none),
  * and the smallest that is at least `size` (0: none). */

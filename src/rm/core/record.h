@@ -12,6 +12,8 @@ namespace elastic::rm::record {
 constexpr const char *SUBMITTED = "submitted";  /* spec */
 constexpr const char *HELD = "held";
 constexpr const char *RELEASED = "released";
+constexpr const char *UPDATED = "updated";      /* what has changed: name, time_limit_ms, priority, minimum, ... */
+constexpr const char *ELIGIBLE = "eligible";    /* its time to begin has come, its dependencies are fulfilled */
 constexpr const char *PLACED = "placed";        /* step, size, blocks, waited_ms */
 constexpr const char *STARTED = "started";      /* step, size: it runs */
 constexpr const char *REQUEUED = "requeued";    /* step, reason */

@@ -21,9 +21,13 @@ struct Stored {
     int64_t timer_ms = NEVER, look_at_ms = NEVER, policy_at_ms = NEVER;
     int wanted_nodes = 0;
     std::string wanted_by;
+    std::vector<Use> uses;
+    int64_t uses_at_ms = NEVER;
+    std::vector<uint32_t> full_users;
     std::vector<JobId> finished;
     ELASTIC_FIELDS(version, config, now_ms, seq, jobs, nodes, last_job, records, unexpected,
-                   timer_ms, look_at_ms, policy_at_ms, wanted_nodes, wanted_by, finished)
+                   timer_ms, look_at_ms, policy_at_ms, wanted_nodes, wanted_by, uses, uses_at_ms, full_users,
+                   finished)
 };
 
 /* Empty, or what the rest of the core could not bear. */
@@ -33,6 +37,13 @@ std::string contradiction(const Stored &stored)
         return wrong;
     if (stored.wanted_nodes < 0)
         return "others want " + std::to_string(stored.wanted_nodes) + " nodes";
+    if (stored.uses_at_ms < NEVER || stored.uses_at_ms > stored.now_ms)
+        return "use is counted up to the future";
+    for (const Use &use : stored.uses) {
+        if (use.core_ms < 0 || use.core_ms > int64_t{1} << 60 || use.delay_ms < 0 ||
+            use.delay_ms > stored.config.fair_share_ms)
+            return "user " + std::to_string(use.uid) + " has a wrong use";
+    }
     std::set<std::string> nodes;
     for (const Node &node : stored.nodes)
         nodes.insert(node.name);
@@ -56,6 +67,19 @@ std::string contradiction(const Stored &stored)
         }
         if ((job.state == JobState::ADAPTING) && !job.adaptation)
             return name + " adapts to nothing";
+        if (job.deferred && (job.state != JobState::PENDING || job.deadline_ms != job.spec.begin_ms))
+            return name + " waits for no time";
+    }
+    std::map<JobId, JobState> states;
+    for (const Job &job : stored.jobs)
+        states[job.id] = job.state;
+    for (const Job &job : stored.jobs) {
+        for (const Dependency &each : job.waits_for) {
+            auto other = states.find(each.job);
+            if (job.state != JobState::PENDING || other == states.end() ||
+                look_at(each.kind, other->second) != DependencyState::OPEN)
+                return "job " + std::to_string(job.id) + " waits for " + describe(each) + " in vain";
+        }
     }
     if (std::set<JobId>(stored.finished.begin(), stored.finished.end()) != ends)
         return "the list of finished jobs is not theirs";
@@ -82,6 +106,10 @@ Json Core::Impl::snapshot() const
     stored.policy_at_ms = state.policy_at_ms;
     stored.wanted_nodes = state.wanted_nodes;
     stored.wanted_by = state.wanted_by;
+    for (const auto &[uid, use] : state.uses)
+        stored.uses.push_back(use);
+    stored.uses_at_ms = state.uses_at_ms;
+    stored.full_users.assign(state.full_users.begin(), state.full_users.end());
     stored.finished.assign(state.finished.begin(), state.finished.end());
     return write(stored);
 }
@@ -112,6 +140,10 @@ std::string Core::Impl::restore(const Json &snapshot)
     state.policy_at_ms = stored.policy_at_ms;
     state.wanted_nodes = stored.wanted_nodes;
     state.wanted_by = stored.wanted_by;
+    for (const Use &use : stored.uses)
+        state.uses[use.uid] = use;
+    state.uses_at_ms = stored.uses_at_ms;
+    state.full_users.insert(stored.full_users.begin(), stored.full_users.end());
     state.finished.assign(stored.finished.begin(), stored.finished.end());
     for (Node &node : stored.nodes) {
         node.used = 0;          /* follows from the jobs */

@@ -50,7 +50,20 @@ const Node *State::node(const std::string &name) const
 
 QueueKey State::queue_key(const Job &job) const
 {
-    return {job.submitted_ms - job.spec.priority * config.priority_weight_ms, job.id};
+    int64_t since_ms = job.eligible_ms == NEVER ? job.submitted_ms : job.eligible_ms;
+    return {since_ms - job.spec.priority * config.priority_weight_ms + delay_of(job.spec.uid), job.id};
+}
+
+int64_t State::delay_of(uint32_t uid) const
+{
+    auto found = uses.find(uid);
+    return found == uses.end() ? 0 : found->second.delay_ms;
+}
+
+State::Indices::OfUser State::of_user(uint32_t uid) const
+{
+    auto found = indices_.users.find(uid);
+    return found == indices_.users.end() ? Indices::OfUser() : found->second;
 }
 
 std::vector<Share> State::shares(const JobSpec &spec, const Blocks &blocks) const
@@ -159,10 +172,21 @@ int64_t spare_cores(const State &state, const Job &job)
 
 void State::reindex(const Job &job, int sign)
 {
-    if (job.state == JobState::PENDING && !job.held)
-        put(indices_.queue, queue_key(job), sign);
-    if (is_placed(job.state))
+    uint32_t uid = job.spec.uid;
+    if (is_queued(job)) {
+        std::set<QueueKey> &own = indices_.queues[uid];
+        put(own, queue_key(job), sign);
+        if (own.empty())
+            indices_.queues.erase(uid);
+        if (!full_users.contains(uid))
+            put(indices_.queue, queue_key(job), sign);
+    }
+    for (const Dependency &dependency : job.waits_for)
+        put(indices_.dependents, std::pair(dependency.job, job.id), sign);
+    if (is_placed(job.state)) {
         put(indices_.placed, job.id, sign);
+        indices_.users[uid].running += sign;
+    }
     if (gives_soon(job))
         put(indices_.settling, job.id, sign);
     if (job.deadline_ms != NEVER)
@@ -180,7 +204,10 @@ void State::reindex(const Job &job, int sign)
         indices_.free_cores -= node.free();
         node.used += sign * share.cores;
         indices_.free_cores += node.free();
+        indices_.users[uid].cores += sign * share.cores;
     }
+    if (auto user = indices_.users.find(uid); user != indices_.users.end() && user->second.running == 0)
+        indices_.users.erase(user);
 }
 
 void State::reindex(const Node &node, int sign)
@@ -198,13 +225,35 @@ std::string why_waiting(const State &state, const Job &job)
 {
     if (job.held)
         return "held";
+    if (!job.waits_for.empty()) {
+        const Dependency &first = job.waits_for.front();
+        std::string what = first.kind == DependencyKind::AFTER      ? "starts"
+                           : first.kind == DependencyKind::AFTER_OK ? "ends without error"
+                                                                    : "ends";
+        size_t more = job.waits_for.size() - 1;
+        return "waits until job " + std::to_string(first.job) + " " + what +
+               (more ? ", and for " + std::to_string(more) + " more" : "");
+    }
+    if (job.deferred)
+        return "its time to begin has not come";
+    if (state.full_users.contains(job.spec.uid)) {
+        auto user = state.of_user(job.spec.uid);
+        return "the limit of a user: " + std::to_string(user.running) + " jobs run, with " +
+               std::to_string(user.cores) + " cores";
+    }
     if (job.offer_after_ms > state.now_ms)
         return job.reason.empty() ? "pauses" : job.reason;
     int64_t cores = int64_t{size_at_least(job.spec, 1)} * job.spec.cores_per_process;
     if (cores > state.indices().up_cores)
         return "nodes are down or draining";
-    bool first = !state.indices().queue.empty() && state.indices().queue.begin()->job == job.id;
-    return first ? "resources" : "priority";
+    const Job *first = first_in_queue(state);
+    return !first || first->id == job.id ? "resources" : WAITS_BEHIND;
+}
+
+const Job *first_in_queue(const State &state)
+{
+    const auto &queue = state.indices().queue;
+    return queue.empty() ? nullptr : &state.jobs.at(queue.begin()->job);
 }
 
 }  // namespace elastic::rm

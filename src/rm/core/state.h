@@ -18,10 +18,10 @@
 
 namespace elastic::rm {
 
-/* The order of waiting jobs: submission, brought forward by priority.  Since it never changes,
- * everybody becomes first in the end. */
+/* The order of waiting jobs: since when they wait for their turn, brought forward by priority and
+ * put back by what their user has used, at most by so much; everybody becomes first in the end. */
 struct QueueKey {
-    int64_t key = 0;            /* submitted_ms - priority * priority_weight_ms */
+    int64_t key = 0;            /* eligible_ms - priority * priority_weight_ms + State::delay_of its user */
     JobId job = 0;
     auto operator<=>(const QueueKey &) const = default;
 };
@@ -29,6 +29,14 @@ struct QueueKey {
 /* n2 before n10: runs of digits compare by value. */
 struct NaturalLess {
     bool operator()(const std::string &left, const std::string &right) const;
+};
+
+/* What a user has used, for fair share: core-milliseconds, forgotten by half in each half-life. */
+struct Use {
+    uint32_t uid = 0;
+    int64_t core_ms = 0;
+    int64_t delay_ms = 0;       /* by which the user's jobs stand back in the queue */
+    ELASTIC_FIELDS(uid, core_ms, delay_ms)
 };
 
 /* Cores that a job has booked on one node. */
@@ -52,12 +60,23 @@ class State {
     int64_t policy_at_ms = NEVER;       /* when the policy wants to be asked again */
     int wanted_nodes = 0;       /* by somebody else, ahead of our own jobs (NodesWanted) */
     std::string wanted_by;
+    std::map<uint32_t, Use> uses;       /* by uid; only with Config::fair_share_ms */
+    int64_t uses_at_ms = NEVER; /* up to when they are counted */
+    std::set<uint32_t> full_users;      /* are at a limit of theirs: none of their jobs starts */
     std::deque<JobId> finished; /* oldest first */
     std::unordered_map<std::string, JobId> requests;    /* Job::request of the known jobs */
 
     /* Indices: what follows from the above, kept up to date by index() and unindex(). */
     struct Indices {
-        std::set<QueueKey> queue;       /* PENDING and not held */
+        std::set<QueueKey> queue;       /* is_queued, and their users are not full */
+        std::map<uint32_t, std::set<QueueKey>> queues;  /* the same by user, those of full users too */
+        struct OfUser {
+            int running = 0;            /* jobs on nodes */
+            int64_t cores = 0;          /* theirs, booked */
+            bool operator==(const OfUser &) const = default;
+        };
+        std::map<uint32_t, OfUser> users;
+        std::set<std::pair<JobId, JobId>> dependents;   /* who is waited for, and by whom */
         std::set<JobId> placed;         /* STARTING to COMPLETING */
         std::set<JobId> settling;       /* placed, and cores are about to be freed */
         std::set<JobId> elastic;        /* RUNNING, and another size may be offered */
@@ -83,6 +102,21 @@ class State {
     void unindex(const Node &node) { reindex(node, -1); }
 
     QueueKey queue_key(const Job &job) const;
+    /* Another place in the queue for all jobs of a user; `change` may change full_users and uses alone. */
+    template <class Change> void requeue(uint32_t uid, Change change)
+    {
+        std::vector<JobId> waiting;
+        if (auto found = indices_.queues.find(uid); found != indices_.queues.end())
+            for (const QueueKey &key : found->second)
+                waiting.push_back(key.job);
+        for (JobId id : waiting)
+            unindex(jobs.at(id));
+        change();
+        for (JobId id : waiting)
+            index(jobs.at(id));
+    }
+    int64_t delay_of(uint32_t uid) const;
+    Indices::OfUser of_user(uint32_t uid) const;
     /* What these processes of a job book. */
     std::vector<Share> shares(const JobSpec &spec, const Blocks &blocks) const;
     /* All that the job books: present, joining and departing processes. */
@@ -97,6 +131,9 @@ class State {
 
 /* Why a PENDING job waits, for people: "held", "resources", ... */
 std::string why_waiting(const State &state, const Job &job);
+constexpr const char *WAITS_BEHIND = "priority";        /* for its turn alone */
+/* Null: nobody waits. */
+const Job *first_in_queue(const State &state);
 
 }  // namespace elastic::rm
 

@@ -85,6 +85,12 @@ const std::vector<Setting> &table()
          {"fcfs", "easy", "fill"}},
         {"scheduling", "priority_weight", &Settings::priority_weight_ms,
          "One point of priority is worth this much waiting.", 0, YEAR_MS, true},
+        {"scheduling", "fair_share", &Settings::fair_share_ms,
+         "Who has used all of what the half-life remembers stands in the queue as if his jobs had come so much later, "
+         "others by their part of it; 0: off.",
+         0, YEAR_MS, true},
+        {"scheduling", "fair_share_half_life", &Settings::fair_share_half_life_ms,
+         "In this time half of a user's use is forgotten.", 60000, YEAR_MS, true},
         {"scheduling", "backfill_depth", &Settings::backfill_depth,
          "Waiting jobs that are looked at behind the first.", 0, 100000},
         {"scheduling", "adapt_patience", &Settings::adapt_patience_ms,
@@ -111,6 +117,12 @@ const std::vector<Setting> &table()
         {"job", "control_groups", &Settings::control_groups,
          "Control groups (cgroup v2) of the jobs' steps on this machine: auto (where systemd delegates), off, or a "
          "folder."},
+        {"job", "confine_cores", &Settings::confine_cores,
+         "local: a job may use as many processors as it has cores (control groups with cpuset). The nodes must not "
+         "have more cores than the machine has processors."},
+        {"job", "memory_per_core", &Settings::memory_per_core_mib,
+         "local: a job may use so many MiB of memory for each of its cores (control groups with memory); 0: any.", 0,
+         1 << 30},
         {"step", "answer_timeout", &Settings::answer_timeout_ms,
          "A request to a step that nothing is heard of is sent again.", 1000, HOUR_MS, true},
         {"step", "answer_tries", &Settings::answer_tries, "So often.", 1, 1000},
@@ -172,9 +184,18 @@ const std::vector<Setting> &table()
          YEAR_MS, true},
         {"limits", "jobs", &Settings::jobs_max, "Jobs that have not ended; more are refused.", 1, 1000000},
         {"limits", "jobs_per_user", &Settings::jobs_per_user_max, "The same of one user.", 1, 1000000},
+        {"limits", "running_per_user", &Settings::running_per_user_max,
+         "Jobs of one user on nodes at once; more wait. 0: any number.", 0, 1000000},
+        {"limits", "cores_per_user", &Settings::cores_per_user_max,
+         "Cores of one user's jobs at once; more wait, and elastic jobs are not grown beyond. 0: any number.", 0,
+         1000000000},
         {"limits", "connections", &Settings::connections_max, "Open connections.", 8, 10000},
         {"limits", "connections_per_user", &Settings::connections_per_user_max, "The same of one user.", 1,
          10000},
+        {"limits", "request_time", &Settings::request_time_ms,
+         "How long a client may take to send a request, or say nothing; then it is disconnected.", 1000, HOUR_MS, true},
+        {"limits", "answer_time", &Settings::answer_time_ms, "How long a client may take to read an answer.", 1000,
+         HOUR_MS, true},
         {"limits", "bytes_per_user", &Settings::bytes_per_user_max,
          "Scripts, environments and commands of one user's jobs that have not ended, together, in bytes.", 65536,
          int64_t{1} << 40},
@@ -451,6 +472,8 @@ Settings default_settings()
     s.policy = to_string(core.policy);
     s.priority_weight_ms = core.priority_weight_ms;
     s.backfill_depth = core.backfill_depth;
+    s.fair_share_ms = core.fair_share_ms;
+    s.fair_share_half_life_ms = core.fair_share_half_life_ms;
     s.adapt_patience_ms = core.adapt_patience_ms;
     s.offer_pause_ms = core.offer_pause_ms;
     s.refusal_pause_ms = core.refusal_pause_ms;
@@ -480,6 +503,8 @@ Settings default_settings()
     s.slurm_yield_patience_ms = 600000;
     s.jobs_max = 20000;
     s.jobs_per_user_max = 10000;
+    s.request_time_ms = 120000;
+    s.answer_time_ms = 600000;
     s.connections_max = 512;
     s.connections_per_user_max = 64;
     s.bytes_per_user_max = int64_t{256} << 20;
@@ -506,6 +531,10 @@ Config Settings::core() const
     config.start_attempts_max = static_cast<int>(start_attempts);
     config.start_pause_ms = start_pause_ms;
     config.backfill_depth = static_cast<int>(backfill_depth);
+    config.fair_share_ms = fair_share_ms;
+    config.fair_share_half_life_ms = fair_share_half_life_ms;
+    config.user_running_max = static_cast<int>(running_per_user_max);
+    config.user_cores_max = cores_per_user_max;
     config.jobs_max = static_cast<int>(jobs_max);
     config.finished_max = static_cast<int>(finished_in_memory);
     return config;

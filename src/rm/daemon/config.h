@@ -61,6 +61,10 @@ struct Settings {
     /* Of --nested alone (nested.h), not of the configuration. */
     std::string nested_folder, nested_source, nested_launcher, nested_slurm_job;
 
+    bool confine_cores = false;
+    int64_t memory_per_core_mib = 0;
+    int64_t request_time_ms = 0, answer_time_ms = 0;
+    int64_t fair_share_ms = 0, fair_share_half_life_ms = 0, running_per_user_max = 0, cores_per_user_max = 0;
     int64_t jobs_max = 0, jobs_per_user_max = 0, connections_max = 0, connections_per_user_max = 0;
     int64_t bytes_per_user_max = 0;
     int64_t rate_per_s = 0;

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "api/api.h"
 #include "base/crash_note.h"
@@ -54,13 +55,14 @@ bool is_of_people(const EventContent &content)
 {
     return std::holds_alternative<Submit>(content) || std::holds_alternative<Cancel>(content) ||
            std::holds_alternative<Hold>(content) || std::holds_alternative<Release>(content) ||
-           std::holds_alternative<Resize>(content) || std::holds_alternative<Drain>(content) ||
-           std::holds_alternative<Resume>(content);
+           std::holds_alternative<Resize>(content) || std::holds_alternative<Update>(content) ||
+           std::holds_alternative<Drain>(content) || std::holds_alternative<Resume>(content);
 }
 
 void log_record(const Record &record)
 {
-    static const char *const NOTABLE[] = {record::SUBMITTED,     record::STARTED,      record::COMMITTED,
+    static const char *const NOTABLE[] = {record::SUBMITTED,     record::UPDATED,      record::STARTED,
+                                          record::COMMITTED,
                                           record::WITHDRAWN,     record::FAILED,       record::ENDED,
                                           record::REQUEUED,      record::NODE_SUSPECT, record::NODE_DOWN,
                                           record::NODE_DRAINING, record::NODE_RESUMED, record::STEP_BROKEN,
@@ -223,6 +225,8 @@ std::string Daemon::start_parts()
     auto group = steps_control_group(settings_.control_groups);
     if (!group)
         return group.error();
+    if (error = open_confinement(group.value()); !error.empty())
+        return error;
     steps_ = std::make_unique<Steps>(
         loop_, StepsConfig{settings_.state_dir + "/steps", settings_.stepd, geteuid() == 0,
                            settings_.end_unknown_steps, group.value()},
@@ -239,6 +243,43 @@ std::string Daemon::start_parts()
     for (const Action &action : core_.pending())
         perform(action);
     return listen();
+}
+
+/* For jobs on this machine alone: others are confined by whoever owns their hosts. */
+std::string Daemon::open_confinement(const std::string &groups)
+{
+    ConfinementConfig config{settings_.confine_cores, settings_.memory_per_core_mib << 20};
+    control_groups_ = groups;
+    if (!config.any())
+        return "";
+    if (settings_.backend != "local")
+        return "job.confine_cores and job.memory_per_core are for jobs on this machine (backend.kind = \"local\")";
+    if (groups.empty())
+        return "job.confine_cores and job.memory_per_core need control groups: set job.control_groups to a folder of a "
+               "cgroup v2 file system";
+    confinement_ = std::make_unique<Confinement>(config);
+    std::string error = confinement_->open(groups);
+    for (int64_t i = 0; i < settings_.local_nodes && error.empty(); i++)
+        error = confinement_->add_node(settings_.local_node_prefix + std::to_string(i),
+                                       static_cast<int>(settings_.local_cores_per_node),
+                                       static_cast<int>(std::thread::hardware_concurrency()));
+    for (JobId id : state().indices().placed)
+        confinement_->adopt(id, step_group(control_groups_, id, state().job(id)->step));
+    return error;
+}
+
+/* What a running job has booked may have changed. */
+void Daemon::confine(JobId id)
+{
+    const Job *job = confinement_ ? state().job(id) : nullptr;
+    if (!job || job->state == JobState::STARTING)
+        return;
+    if (!is_placed(job->state))
+        return confinement_->forget(id);
+    std::string group = step_group(control_groups_, id, job->step);
+    std::string error = confinement_->apply(id, booked_cores(state(), *job), group);
+    if (!error.empty())
+        log_line(LogLevel::WARNING, "a step is not confined to what its job has", {{"job", id}, {"error", error}});
 }
 
 /* Before everything else that has come in, since the first event of a log must be this one. */
@@ -262,7 +303,8 @@ std::string Daemon::listen()
     };
     auto admit = [this](const HttpRequest &request) { return api_->admit(request); };
     HttpLimits limits{static_cast<size_t>(settings_.connections_max),
-                      static_cast<size_t>(settings_.connections_per_user_max)};
+                      static_cast<size_t>(settings_.connections_per_user_max), settings_.request_time_ms,
+                      settings_.answer_time_ms};
     auto add = [&](Result<Descriptor> listening, bool is_unix) -> std::string {
         if (!listening)
             return listening.error();
@@ -490,6 +532,7 @@ void Daemon::handle(const Event &event, Pending &pending)
     for (const Action &action : actions) {
         derive(action);
         if (auto record = std::get_if<Record>(&action)) {
+            confine(record->job);
             timeline_.add(*record);
             metrics_.count_record(*record);
             log_record(*record);
@@ -638,6 +681,8 @@ void Daemon::perform(const Action &action)
     else if (auto signal = std::get_if<SignalStep>(&action))
         steps_->signal(signal->job, signal->step, signal->signal,
                        signal->signal == SIGTERM ? settings_.kill_grace_ms : -1);
+    else if (auto limit = std::get_if<LimitStep>(&action))
+        steps_->limit(limit->job, limit->step, limit->time_limit_ms);
     else if (auto query = std::get_if<QueryStep>(&action))
         steps_->query(query->job, query->step);
     else if (auto acquire = std::get_if<AcquireNodes>(&action))
@@ -671,7 +716,11 @@ void Daemon::start_step(const StartStep &start)
         LaunchPlace place{settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(),
                           folder, settings_.socket, settings_.kill_grace_ms};
         return Steps::Program{make_step(launch.value(), *job, start, place), stored->script,
-                              format_host_lines(start.blocks)};
+                              format_host_lines(start.blocks),
+                              [this, id = start.job](const std::string &group) -> std::string {
+                                  const Job *placed = confinement_ ? state().job(id) : nullptr;
+                                  return placed ? confinement_->apply(id, booked_cores(state(), *placed), group) : "";
+                              }};
     });
 }
 

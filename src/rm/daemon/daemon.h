@@ -35,6 +35,7 @@
 #include "core/core.h"
 #include "daemon/config.h"
 #include "step/launch_quota.h"
+#include "step/confinement.h"
 #include "step/steps.h"
 #include "store/store.h"
 
@@ -97,6 +98,8 @@ class Daemon {
     std::string replay(const Event &event);
     std::string start_parts();
     std::string listen();
+    std::string open_confinement(const std::string &groups);
+    void confine(JobId job);
     void configure();
     void tell(EventContent content);
     bool tell_of_step(EventContent content);
@@ -132,6 +135,8 @@ class Daemon {
     Timeline timeline_;
     std::unique_ptr<Backend> backend_;
     std::unique_ptr<Steps> steps_;
+    std::unique_ptr<Confinement> confinement_;  /* null: steps are not confined */
+    std::string control_groups_;                /* above those of the steps; empty: none */
     std::unique_ptr<AllocationWatch> allocation_;       /* of --nested under Slurm */
     std::unique_ptr<Api> api_;
     std::vector<std::unique_ptr<HttpServer>> servers_;

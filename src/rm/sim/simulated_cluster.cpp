@@ -560,7 +560,7 @@ void SimulatedCluster::somebody()
         people_until_ms_ = std::max(people_until_ms_, now_ms_ + later_ms);
         after(later_ms, [this, content] { tell(content); });
     };
-    switch (between(0, 7)) {
+    switch (between(0, 9)) {
         case 0: return tell(Cancel{{request, job}});
         case 1:
             at_last(Release{{request + "r", job}});
@@ -572,6 +572,28 @@ void SimulatedCluster::somebody()
             JobSpec spec;
             spec.minimum = static_cast<int>(between(-1, 1));
             spec.maximum = static_cast<int>(between(0, 1) * options_.nodes * options_.cores + 1);
+            programs_[request] = MixJob{0, spec, 1000, 0, 100, 50};
+            return tell(Submit{request, spec});
+        }
+        case 4: {
+            Update update;
+            update.request = request;
+            update.job = job;
+            if (between(0, 1))
+                update.time_limit_ms = between(1, 200000);
+            if (between(0, 1))
+                update.priority = static_cast<int>(between(-3, 3));
+            if (between(0, 1))
+                update.maximum = static_cast<int>(between(1, 12));
+            if (between(0, 1))
+                update.minimum = static_cast<int>(between(1, 4));
+            update.may_extend = between(0, 1);
+            return tell(update);
+        }
+        case 5: {
+            JobSpec spec;
+            spec.dependencies = {{static_cast<DependencyKind>(between(0, 2)), job}};
+            spec.begin_ms = between(0, 1) ? now_ms_ + between(-1000, 20000) : 0;
             programs_[request] = MixJob{0, spec, 1000, 0, 100, 50};
             return tell(Submit{request, spec});
         }

@@ -119,6 +119,7 @@ class SimulatedCluster {
     void perform(const ResizeStep &action);
     void perform(const CancelRequest &action);
     void perform(const SignalStep &action);
+    void perform(const LimitStep &) {}  /* steps here have no watch of their own */
     void perform(const QueryStep &action);
     void perform(const AcquireNodes &action);
     void perform(const ReleaseNodes &action);

@@ -57,6 +57,7 @@ JobSpec random_spec(Chance &chance, int cores_of_machine)
     spec.time_limit_ms = chance.one_in(3) ? 0 : chance.between(1000, 200000);
     spec.priority = static_cast<int>(chance.between(-2, 2));
     spec.requeue = chance.one_in(3);
+    spec.uid = static_cast<uint32_t>(chance.between(1, 3));
     return spec;
 }
 
@@ -83,6 +84,10 @@ ClusterOptions random_options(uint64_t seed, bool trace)
     config.start_pause_ms = chance.between(1, 5000);
     config.backfill_depth = static_cast<int>(chance.between(0, 20));
     config.finished_max = 100000;
+    config.user_running_max = chance.one_in(4) ? static_cast<int>(chance.between(1, 4)) : 0;
+    config.user_cores_max = chance.one_in(4) ? chance.between(1, options.nodes * options.cores) : 0;
+    config.fair_share_ms = chance.one_in(4) ? chance.between(1000, 300000) : 0;
+    config.fair_share_half_life_ms = chance.between(10000, 1000000);
     Faults &faults = options.faults;
     if (!chance.one_in(5))
         faults = {chance.up_to(100), chance.up_to(200), chance.up_to(20), chance.up_to(100),

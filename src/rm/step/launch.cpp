@@ -121,6 +121,8 @@ StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
     spec.limits = launch.limits;
     spec.time_limit_ms = job.spec.time_limit_ms;
     spec.kill_grace_ms = place.kill_grace_ms;
+    spec.warn_signal = launch.warn_signal;
+    spec.warn_before_ms = launch.warn_before_ms;
     add_job_variables(spec.environment, job, start, place);
     if (launch.is_script) {
         add_script_variables(spec.environment, place);

@@ -21,9 +21,12 @@ struct Launch {
     std::string directory;
     std::string output, error, input;           /* as given: patterns, maybe relative; empty: the default */
     bool is_script = false;
+    int warn_signal = 0;        /* so long before the time limit; 0: none */
+    int64_t warn_before_ms = 0;
     int umask = 022;
     std::vector<ProcessLimit> limits;
-    ELASTIC_FIELDS(command, environment, mpiexec, directory, output, error, input, is_script, umask, limits)
+    ELASTIC_FIELDS(command, environment, mpiexec, directory, output, error, input, is_script, warn_signal,
+                   warn_before_ms, umask, limits)
 };
 
 /* Absolute, with %j, %x and %% replaced. */

@@ -54,9 +54,11 @@ struct StepSpec {
     std::vector<ProcessLimit> limits;           /* soft ones; others are elasticd's */
     int64_t time_limit_ms = 0;  /* elastic-stepd's own duty when elasticd is not there; 0: none */
     int64_t kill_grace_ms = 0;  /* between SIGTERM and SIGKILL then */
+    int warn_signal = 0;        /* it is sent to the program so long before the time limit; 0: none */
+    int64_t warn_before_ms = 0;
     std::string control_group;  /* that all its processes are in; empty: none */
     ELASTIC_FIELDS(job, step, uid, gid, user, arguments, environment, directory, input, output, error, is_script, umask,
-                   limits, time_limit_ms, kill_grace_ms, control_group)
+                   limits, time_limit_ms, kill_grace_ms, warn_signal, warn_before_ms, control_group)
 };
 
 struct StepStartedFile {
@@ -99,6 +101,12 @@ struct StepdOrder {
 struct StepdDeadline {
     int64_t kill_after_ms = 0;
     ELASTIC_FIELDS(kill_after_ms)
+};
+
+/* Another one: the time limit, from the start of the program, is another now; 0: none. */
+struct StepdLimit {
+    int64_t time_limit_ms = 0;
+    ELASTIC_FIELDS(time_limit_ms)
 };
 
 /* Another one: connect to this step socket, as the user and in a process of its own.  The path is the user's and may

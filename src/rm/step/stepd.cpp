@@ -32,6 +32,7 @@ namespace {
 constexpr int64_t REST_GRACE_MS = 3000; /* for what the program leaves behind to end by itself; then for SIGTERM */
 constexpr int64_t KILL_AGAIN_MS = 200;
 constexpr int64_t LIMIT_SLACK_MS = 3000;        /* elasticd is first, if it is there */
+constexpr int64_t TIME_LIMIT_MAX_MS = int64_t{1} << 45;
 constexpr unsigned CONNECT_PATIENCE_S = 30;
 constexpr int64_t REGISTER_PAUSE_MS = 50;       /* between two mpiexecs of a script */
 constexpr size_t LINE_MAX_BYTES = 4096;
@@ -217,6 +218,7 @@ std::string Stepd::start()
         error = launch();
     if (!error.empty())
         return error;
+    launched_ms_ = monotonic_ms();
     arm_limit();
     StepStartedFile started{getpid(), program_, process_start(program_), boot_id()};
     /* If this cannot be written the step runs all the same: only a lost elastic-stepd would not be noticed. */
@@ -230,12 +232,35 @@ std::string Stepd::start()
 
 void Stepd::arm_limit()
 {
-    if (spec_.time_limit_ms > 0)
-        loop_.after(spec_.time_limit_ms + LIMIT_SLACK_MS, [this] { limit_reached(); });
+    loop_.cancel(std::exchange(limit_timer_, 0));
+    loop_.cancel(std::exchange(warn_timer_, 0));
+    if (spec_.time_limit_ms <= 0)
+        return;
+    int64_t left_ms = launched_ms_ + spec_.time_limit_ms - monotonic_ms();
+    limit_timer_ = loop_.after(std::max<int64_t>(left_ms + LIMIT_SLACK_MS, 0), [this] { limit_reached(); });
+    if (spec_.warn_signal > 0 && !warned_)
+        warn_timer_ = loop_.after(std::max<int64_t>(left_ms - spec_.warn_before_ms, 0), [this] { limit_is_near(); });
+}
+
+void Stepd::change_limit(int64_t limit_ms)
+{
+    spec_.time_limit_ms = std::clamp<int64_t>(limit_ms, 0, TIME_LIMIT_MAX_MS);
+    arm_limit();
+}
+
+/* What the program makes of it, and its exit code, are its own. */
+void Stepd::limit_is_near()
+{
+    warn_timer_ = 0;
+    warned_ = true;
+    log_line(LogLevel::INFO, "the time limit is near", {{"signal", spec_.warn_signal}});
+    if (program_ > 0 && !ended_)
+        kill(spec_.is_script ? -program_ : program_, spec_.warn_signal);
 }
 
 void Stepd::limit_reached()
 {
+    limit_timer_ = 0;
     if (ended_)
         return;
     reason_ = "the time limit of " + std::to_string(spec_.time_limit_ms / 1000) + " s is reached";
@@ -328,6 +353,9 @@ void Stepd::take_order(int fd, const std::string &line)
     auto deadline = parse<StepdDeadline>(json);
     if (deadline && json.contains("kill_after_ms"))
         return kill_after(std::max<int64_t>(deadline.value().kill_after_ms, 0));
+    auto limit = parse<StepdLimit>(json);
+    if (limit && json.contains("time_limit_ms"))
+        return change_limit(limit.value().time_limit_ms);
     auto connect = parse<StepdConnect>(json);
     if (connect && json.contains("connect"))
         return connect_for(fd, connect.value().connect);

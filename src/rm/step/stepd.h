@@ -48,6 +48,8 @@ class Stepd {
     std::string launch();
     void launched();
     void arm_limit();
+    void change_limit(int64_t limit_ms);
+    void limit_is_near();
     void limit_reached();
     void kill_after(int64_t ms);
     void watch_listen();
@@ -82,7 +84,9 @@ class Stepd {
     bool started_ = false;      /* the program runs, or has run */
     bool ended_ = false, finishing_ = false, killing_ = false, written_ = false;
     bool socket_removed_ = false;
-    Loop::TimerId kill_timer_ = 0;
+    Loop::TimerId kill_timer_ = 0, limit_timer_ = 0, warn_timer_ = 0;
+    int64_t launched_ms_ = 0;   /* monotonic */
+    bool warned_ = false;
     std::string reason_;        /* why it was ended, if not by an order */
     int exit_code_ = 0;
     bool signalled_ = false;    /* while the program ran */

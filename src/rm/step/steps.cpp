@@ -174,8 +174,10 @@ std::string Steps::create(Step &step, const Make &make)
     step.uid = spec.uid;
     std::string error;
     if (!config_.control_group.empty()) {
-        spec.control_group = config_.control_group + step.folder.substr(step.folder.rfind('/'));
+        spec.control_group = step_group(config_.control_group, step.key.first, step.key.second);
         error = make_control_group(spec.control_group);
+        if (error.empty() && program.value().confine)
+            error = program.value().confine(spec.control_group);
     }
     if (!error.empty())
         return error;
@@ -478,6 +480,13 @@ bool Steps::signal(JobId job, uint32_t number, int signal, int64_t kill_after_ms
     else if (step && step->end)
         tell(*step, *step->end);
     return step != nullptr;
+}
+
+void Steps::limit(JobId job, uint32_t number, int64_t time_limit_ms)
+{
+    Step *step = find_or_adopt(job, number);
+    if (step && step->stepd)
+        step->stepd->send(write(StepdLimit{time_limit_ms}));
 }
 
 void Steps::set_hosts(const Job &job)

@@ -52,6 +52,8 @@ class Steps {
         StepSpec spec;
         std::string script;
         std::string hosts;
+        /* What its control group may use, before anything is in it.  Empty, or what is wrong; may be null. */
+        std::function<std::string(const std::string &group)> confine;
     };
     using Make = std::function<Result<Program>(const std::string &folder)>;
     void start(JobId job, uint32_t step, const Make &make);
@@ -59,6 +61,8 @@ class Steps {
     void cancel(const CancelRequest &cancel);
     /* False: no such step. */
     bool signal(JobId job, uint32_t step, int number, int64_t kill_after_ms = -1);
+    /* For elastic-stepd, which keeps it when we are not there; 0: none. */
+    void limit(JobId job, uint32_t step, int64_t time_limit_ms);
     void query(JobId job, uint32_t step);
     /* An event of the step that was told is stored, and the core has handled it. */
     void handled(JobId job, uint32_t step);

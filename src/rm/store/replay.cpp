@@ -31,9 +31,24 @@ class StoredRecords {
     size_t next_ = 0;
 };
 
+/* A wish or a configuration that an older elasticd has stored lacks what that did not know: those fields have their
+ * defaults then. */
+bool is_same_data(Json stored, const Json &replayed)
+{
+    for (const char *name : {"spec", "config"}) {
+        if (!stored.contains(name) || !replayed.contains(name))
+            continue;
+        Json filled = replayed[name];
+        filled.update(stored[name]);
+        stored[name] = filled;
+    }
+    return stored == replayed;
+}
+
 bool is_same(const Record &record, const Json &row)
 {
-    return row["time_ms"] == record.time_ms && row["event"] == record.event && row["data"] == record.data &&
+    return row["time_ms"] == record.time_ms && row["event"] == record.event &&
+           is_same_data(row["data"], record.data) &&
            row["job"] == (record.job ? Json(record.job) : Json()) &&
            row["node"] == (record.node.empty() ? Json() : Json(record.node));
 }

@@ -29,7 +29,8 @@ Json = dict[str, Any]
 SUBMIT_FIELDS = {
     "command", "script", "directory", "environment", "min", "max", "preferred", "kind", "sizes", "nodes",
     "cores_per_process", "processes_per_node", "exclusive", "requeue", "name", "time_limit_ms", "priority", "held",
-    "output", "error", "input", "mpiexec", "umask", "limits", "key",
+    "output", "error", "input", "mpiexec", "umask", "limits", "key", "begin_ms", "after", "after_any", "after_ok",
+    "limit_signal",
 }  # fmt: skip
 USER = pwd.getpwuid(os.getuid()).pw_name
 ENDED = ("DONE", "FAILED", "CANCELLED")
@@ -165,6 +166,7 @@ class FakeElasticd:
             ("POST", r"/v1/jobs/(\d+)/hold", lambda id: self.hold(int(id), True)),
             ("POST", r"/v1/jobs/(\d+)/release", lambda id: self.hold(int(id), False)),
             ("POST", r"/v1/jobs/(\d+)/resize", lambda id: self.resize(int(id), body)),
+            ("POST", r"/v1/jobs/(\d+)/update", lambda id: self.update(int(id), body)),
             ("POST", r"/v1/jobs/(\d+)/signal", lambda id: self.send_signal(int(id), body)),
             ("GET", r"/v1/records", lambda: self.get_records(query)),
             ("GET", r"/v1/nodes", self.get_nodes),
@@ -339,6 +341,16 @@ class FakeElasticd:
             self.start(job)
         return {"job": self.public(job)}
 
+    def update(self, number: int, body: Json) -> Json:
+        job = self.job(number)
+        if job["state"] in ENDED:
+            raise Refused(409, "state", f"job {number} is {job['state']}")
+        unknown = set(body) - {"name", "time_limit_ms", "priority", "min", "max", "preferred"}
+        if unknown:
+            raise Refused(400, "field", f"unknown fields {sorted(unknown)}")
+        job.update(body)
+        return {"job": self.public(job)}
+
     def resize(self, number: int, body: Json) -> Json:
         job = self.job(number)
         if job["kind"] != "malleable":
@@ -428,10 +440,12 @@ class FakeElasticd:
                 "nodes": [{"name": node["name"], "cores": node["cores"]} for node in self.nodes.values()]}  # fmt: skip
 
     def report(self, query: dict[str, str]) -> Json:
-        del query
         times = {"mean": 1500.0, "p95": 4000, "max": 4000}
         ended = [job for job in self.jobs.values() if job["state"] in ENDED]
-        return {"jobs": len(self.jobs), "done": len([j for j in ended if j["state"] == "DONE"]), "failed": 0,
+        users = {"users": [{"user": name, "jobs": 3, "done": 2, "failed": 1, "cancelled": 0, "wait_ms": times, "core_ms": used,
+                            "adaptations": {"committed": 2}} for name, used in (("ann", 682500), ("bob", 227500))]}  # fmt: skip
+        by_user = users if query.get("by") == "user" else {}
+        return by_user | {"jobs": len(self.jobs), "done": len([j for j in ended if j["state"] == "DONE"]), "failed": 0,
                 "cancelled": 0, "makespan_ms": 65000, "wait_ms": times, "turnaround_ms": times, "utilisation": 0.875,
                 "adaptations": {"committed": 2, "withdrawn": 1, "failed": 0}, "standstill_ms": 12,
                 "core_ms": 910000}  # fmt: skip

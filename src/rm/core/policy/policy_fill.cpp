@@ -405,7 +405,7 @@ void Pass::add_running(const std::set<JobId> &jobs, std::vector<Growth> &growing
         int size = job.size();
         if (size >= cap(job) || shrinks_.contains(id) || moved_.contains(id))
             continue;
-        int64_t from_ms = job.offer_after_ms;
+        int64_t from_ms = std::max(job.offer_after_ms, job.grow_after_ms);
         if (job.last_adapted_ms != NEVER)
             from_ms = std::max(from_ms, job.last_adapted_ms + state_.config.offer_pause_ms);
         if (from_ms > state_.now_ms)

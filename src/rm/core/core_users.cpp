@@ -1,0 +1,149 @@
+/*
+ * See core_impl.h: what one user may have at once, and fair share.
+ *
+ * Limits: policies know nothing of them.  What they decide is cut here to what the user may have; a user for whose
+ * next job that is not enough is full: none of his jobs is in the queue until he has less, or wants something else
+ * (let_in).  Of whole nodes the cores that are booked count, which is known when they are: the last job may go beyond
+ * the limit of cores.
+ *
+ * Fair share: the use of each user is counted in intervals (a 1024th of the half-life) and at the end of each job, with
+ * the size that the job has then.  Who has used all of what is remembered stands back by Config::fair_share_ms, others
+ * by their part of it.  In whole numbers, so that a log that is replayed gives the same.
+ */
+
+#include "core/core_impl.h"
+#include "core/placement.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr int64_t INTERVALS = 1024;     /* in a half-life */
+constexpr int64_t FORGOTTEN = 1478;     /* of so many parts one is forgotten in each: (1 - 1/1478)^1024 = 1/2 */
+constexpr int64_t DELAY_STEP_MS = 1000; /* the queue is not sorted anew for less */
+constexpr int64_t CORES_MAX = int64_t{1} << 20, SPAN_MAX_MS = int64_t{1} << 38, USE_MAX = int64_t{1} << 60;
+
+/* The first of them, in rank order. */
+Blocks first_of(const Blocks &blocks, int processes)
+{
+    Blocks first;
+    for (const Block &block : blocks) {
+        int here = std::min(block.processes, processes);
+        if (here > 0)
+            first.push_back({block.node, here});
+        processes -= here;
+    }
+    return first;
+}
+
+}  // namespace
+
+/* ---- limits ---------------------------------------------------------------------------------------- */
+
+int64_t Core::Impl::cores_left(uint32_t uid) const
+{
+    int64_t most = state.config.user_cores_max;
+    return most > 0 ? std::max<int64_t>(most - state.of_user(uid).cores, 0) : INT64_MAX;
+}
+
+/* False: its user may not have it now.  The place becomes smaller where only that is allowed. */
+bool Core::Impl::limit_start(const Job &job, Blocks &blocks)
+{
+    const Config &config = state.config;
+    uint32_t uid = job.spec.uid;
+    if (config.user_running_max == 0 && config.user_cores_max == 0)
+        return true;
+    if (state.full_users.contains(uid))
+        return false;
+    int wanted = count_processes(blocks);
+    int64_t most = cores_left(uid) / job.spec.cores_per_process;
+    int size = most >= wanted ? wanted : size_at_most(job.spec, static_cast<int>(most));
+    if (size > 0 && (config.user_running_max == 0 || state.of_user(uid).running < config.user_running_max)) {
+        if (size < wanted)
+            blocks = first_of(blocks, size);
+        return true;
+    }
+    state.requeue(uid, [&] { state.full_users.insert(uid); });
+    return false;
+}
+
+/* The same of a change of size.  One that is not allowed is not tried again for a while. */
+bool Core::Impl::limit_growth(Job &job, Change &change)
+{
+    int more = change.size - job.size();
+    int64_t most = more > 0 ? cores_left(job.spec.uid) / job.spec.cores_per_process : more;
+    if (more <= most)
+        return true;
+    int size = size_at_most(job.spec, job.size() + static_cast<int>(most));
+    if (size > job.size() && change.leave.empty()) {
+        change.joining = first_of(change.joining, size - job.size());
+        change.size = size;
+        return true;
+    }
+    update(job, [&] { job.grow_after_ms = state.now_ms + state.config.refusal_pause_ms; });
+    return false;
+}
+
+/* Full users may not be so any more. */
+void Core::Impl::let_in()
+{
+    if (!std::exchange(eased_, false))
+        return;
+    const std::set<uint32_t> full = state.full_users;
+    for (uint32_t uid : full)
+        state.requeue(uid, [&] { state.full_users.erase(uid); });
+}
+
+/* ---- fair share ---------------------------------------------------------------------------------------- */
+
+int64_t Core::Impl::use_interval_ms() const
+{
+    return std::max<int64_t>(state.config.fair_share_half_life_ms / INTERVALS, 1);
+}
+
+/* Of the job since it was counted last. */
+void Core::Impl::add_use(const Job &job)
+{
+    if (state.config.fair_share_ms == 0)
+        return;
+    int64_t cores = 0, since_ms = std::max(state.uses_at_ms, job.started_ms);
+    for (const Share &share : state.shares(job))
+        cores += share.cores;
+    Use &use = state.uses[job.spec.uid];
+    use.uid = job.spec.uid;
+    int64_t span_ms = std::clamp<int64_t>(state.now_ms - since_ms, 0, SPAN_MAX_MS);
+    use.core_ms = std::min(use.core_ms + std::min(cores, CORES_MAX) * span_ms, USE_MAX);
+}
+
+void Core::Impl::count_use()
+{
+    if (state.config.fair_share_ms == 0)
+        return;
+    if (state.uses_at_ms == NEVER)
+        state.uses_at_ms = state.now_ms;
+    int64_t intervals = (state.now_ms - state.uses_at_ms) / use_interval_ms();
+    if (intervals == 0)
+        return;
+    for (auto &[uid, use] : state.uses)
+        for (int64_t i = 0; i < intervals && use.core_ms >= FORGOTTEN; i++)
+            use.core_ms -= use.core_ms / FORGOTTEN;
+    for (JobId id : state.indices().placed)
+        add_use(state.jobs.at(id));
+    state.uses_at_ms = state.now_ms;
+    set_delays();
+}
+
+void Core::Impl::set_delays()
+{
+    double all = 0;
+    for (const auto &[uid, use] : state.uses)
+        all += static_cast<double>(use.core_ms);
+    for (auto &[uid, use] : state.uses) {
+        double part = all > 0 ? static_cast<double>(use.core_ms) / all : 0;
+        auto steps = static_cast<int64_t>(part * static_cast<double>(state.config.fair_share_ms / DELAY_STEP_MS));
+        if (steps * DELAY_STEP_MS != use.delay_ms)
+            state.requeue(uid, [&] { use.delay_ms = steps * DELAY_STEP_MS; });
+    }
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,85 @@
+/*
+ * See core_impl.h: jobs that wait for more than their turn, that is, for a time (--begin) or for other jobs (--after).
+ *
+ * Who starts or ends is remembered (turns_) and looked at when the event has been handled: a job that can never start
+ * any more is cancelled then, and so, in turn, are those that wait for it.
+ */
+
+#include "core/core_impl.h"
+#include "core/record.h"
+
+namespace elastic::rm {
+
+/* Empty and those of the wish that are not fulfilled, or why it is refused. */
+std::string Core::Impl::open_dependencies(const JobSpec &spec, std::vector<Dependency> &open,
+                                          AnswerCode &code) const
+{
+    for (const Dependency &each : spec.dependencies) {
+        const Job *other = state.job(each.job);
+        code = AnswerCode::UNKNOWN;
+        if (!other)
+            return "there is no job " + std::to_string(each.job) + " that could be waited for";
+        code = AnswerCode::STATE;
+        switch (look_at(each.kind, other->state)) {
+            case DependencyState::MET: break;
+            case DependencyState::OPEN: open.push_back(each); break;
+            case DependencyState::NEVER_MET:
+                return "job " + std::to_string(each.job) + " has ended as " + to_string(other->state) +
+                       ": a job with " + describe(each) + " could never start";
+        }
+    }
+    return "";
+}
+
+void Core::Impl::begin_if_due(Job &job)
+{
+    bool begins = job.deferred && job.spec.begin_ms <= state.now_ms;
+    update(job, [&] {
+        job.deferred = job.deferred && !begins;
+        job.deadline_ms = job.deferred ? job.spec.begin_ms : NEVER;
+        if (begins)
+            job.eligible_ms = state.now_ms;
+    });
+    if (begins && is_queued(job))
+        record(record::ELIGIBLE, job, Json::object());
+}
+
+void Core::Impl::look_at_dependents()
+{
+    const auto &dependents = state.indices().dependents;
+    for (size_t i = 0; i < turns_.size(); i++) {        /* it may become longer */
+        const Turn turn = turns_[i];
+        std::vector<JobId> waiting;
+        for (auto next = dependents.lower_bound({turn.job, 0});
+             next != dependents.end() && next->first == turn.job; ++next)
+            waiting.push_back(next->second);
+        for (JobId id : waiting)
+            settle(state.jobs.at(id), turn);
+    }
+    turns_.clear();
+}
+
+/* One that waited for it waits no longer, or in vain. */
+void Core::Impl::settle(Job &waiting, const Turn &turn)
+{
+    std::optional<Dependency> never;
+    update(waiting, [&] {
+        std::erase_if(waiting.waits_for, [&](const Dependency &each) {
+            auto means = each.job == turn.job ? look_at(each.kind, turn.state) : DependencyState::OPEN;
+            if (means == DependencyState::NEVER_MET)
+                never = each;
+            return means == DependencyState::MET;
+        });
+        if (never)
+            waiting.reason = "it could never start: job " + std::to_string(turn.job) + " has ended as " +
+                             to_string(turn.state) + " (" + describe(*never) + ")";
+        else if (waiting.waits_for.empty())
+            waiting.eligible_ms = state.now_ms;
+    });
+    if (never)
+        end(waiting, JobEvent::END_CANCELLED);
+    else if (is_queued(waiting))
+        record(record::ELIGIBLE, waiting, Json::object());
+}
+
+}  // namespace elastic::rm

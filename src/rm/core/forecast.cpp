@@ -1,0 +1,86 @@
+/* See forecast.h. */
+
+#include "core/forecast.h"
+
+#include <list>
+
+#include "core/placement.h"
+#include "core/policy/policy.h"
+#include "core/policy/policy_easy.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr int QUEUE_MAX = 100;          /* farther back it is a guess, and takes long */
+
+/* Starts the queue's jobs one after the other, each as soon as enough has ended. */
+class Course {
+  public:
+    explicit Course(const State &state) : state_(state), space_(state), now_ms_(state.now_ms)
+    {
+        for (JobId id : state.indices().placed) {
+            const Job &job = state.jobs.at(id);
+            int64_t end_ms = job.state == JobState::COMPLETING ? state.now_ms : job.limit_at_ms;
+            if (end_ms != NEVER)
+                ends_.emplace(std::max(end_ms, state.now_ms), Ending{id, state.shares(job)});
+        }
+    }
+
+    /* False: never, as far as can be told. */
+    bool start(const Job &job, int size)
+    {
+        last_ = 0;
+        int room = space_.room(job.spec);
+        for (; room < size && !ends_.empty(); ends_.erase(ends_.begin())) {
+            const auto &[time_ms, ending] = *ends_.begin();
+            now_ms_ = time_ms;
+            room += space_.give(ending.shares, job.spec);
+            last_ = ending.job;
+        }
+        if (room < size)
+            return false;
+        const Blocks &blocks = placed_.emplace_back(space_.place(job.spec, size));
+        if (int64_t limit_ms = time_limit(state_, job.spec); limit_ms > 0)
+            ends_.emplace(now_ms_ + limit_ms, Ending{job.id, state_.shares(job.spec, blocks)});
+        return true;
+    }
+
+    Forecast present() const { return {now_ms_, last_}; }
+
+  private:
+    struct Ending {
+        JobId job;
+        std::vector<Share> shares;
+    };
+    const State &state_;
+    Space space_;
+    int64_t now_ms_;
+    JobId last_ = 0;
+    std::multimap<int64_t, Ending> ends_;
+    std::list<Blocks> placed_;  /* shares point into it */
+};
+
+}  // namespace
+
+Forecast forecast(const State &state, JobId id)
+{
+    const Job *wanted = state.job(id);
+    if (!wanted || !is_queued(*wanted))
+        return {};
+    Course course(state);
+    int looked_at = 0;
+    for (const QueueKey &key : state.indices().queue) {
+        const Job &job = state.jobs.at(key.job);
+        bool fill = state.config.policy == PolicyKind::FILL;
+        int size = fill ? size_at_least(job.spec, 1) : fixed_size(state, job.spec);
+        bool can_run = size > 0 && runnable(state, job.spec, size);
+        if (can_run && (++looked_at > QUEUE_MAX || !course.start(job, size)))
+            return {};
+        if (job.id == id)
+            return can_run ? course.present() : Forecast();
+    }
+    return {};
+}
+
+}  // namespace elastic::rm

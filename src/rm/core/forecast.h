@@ -1,0 +1,22 @@
+/*
+ * When a waiting job starts, as far as can be told: at the latest, if nobody comes before it, all jobs use the whole of
+ * their time limits, and no elastic job gives way.  For people; nothing is decided by it.  Pure.
+ */
+
+#ifndef ELASTIC_RM_CORE_FORECAST_H_INCLUDED
+#define ELASTIC_RM_CORE_FORECAST_H_INCLUDED
+
+#include "core/state.h"
+
+namespace elastic::rm {
+
+struct Forecast {
+    int64_t start_ms = NEVER;   /* NEVER: it cannot be told (jobs without a time limit, a long queue before it) */
+    JobId waits_for = 0;        /* whose end makes room for it; 0: nobody's */
+};
+
+Forecast forecast(const State &state, JobId id);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_FORECAST_H_INCLUDED */

@@ -1,0 +1,62 @@
+/* When a waiting job is expected to start. */
+
+#include "core/forecast.h"
+
+#include "core/core_driver.h"
+
+namespace elastic::rm {
+namespace {
+
+TEST(ForecastTest, a_job_starts_when_enough_has_ended)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 2);
+    JobId one = driver.submit(rigid(2, 10000)), two = driver.submit(rigid(2, 30000));
+    driver.run(one);
+    driver.run(two);
+    int64_t now_ms = driver.now_ms;
+    JobId small = driver.submit(rigid(1, 5000)), large = driver.submit(rigid(4)), last = driver.submit(rigid(1));
+    Forecast first = forecast(driver.core.state(), small);
+    EXPECT_EQ(first.start_ms, now_ms + 10000);
+    EXPECT_EQ(first.waits_for, one);
+    Forecast second = forecast(driver.core.state(), large);
+    EXPECT_EQ(second.start_ms, now_ms + 30000);
+    EXPECT_EQ(second.waits_for, two);
+    EXPECT_EQ(forecast(driver.core.state(), last).start_ms, NEVER) << "job " << large << " has no time limit";
+    EXPECT_EQ(forecast(driver.core.state(), one).start_ms, NEVER) << "it runs";
+    EXPECT_EQ(forecast(driver.core.state(), 99).start_ms, NEVER);
+}
+
+TEST(ForecastTest, a_job_waits_for_one_that_waits_itself)
+{
+    CoreDriver driver(PolicyKind::EASY, 1, 2);
+    JobId one = driver.submit(rigid(2, 10000));
+    driver.run(one);
+    JobId two = driver.submit(rigid(2, 20000)), three = driver.submit(rigid(2, 1000));
+    Forecast expected = forecast(driver.core.state(), three);
+    EXPECT_EQ(expected.start_ms, driver.now_ms + 30000);
+    EXPECT_EQ(expected.waits_for, two);
+}
+
+/* One that the machine cannot run now holds up nobody. */
+TEST(ForecastTest, a_job_that_cannot_run_is_not_waited_for)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 2);
+    JobId one = driver.submit(rigid(2, 10000));
+    driver.run(one);
+    driver.send(Drain{"d", "n1", "test"});
+    JobId large = driver.submit(rigid(4)), small = driver.submit(rigid(2));
+    EXPECT_EQ(forecast(driver.core.state(), large).start_ms, NEVER);
+    EXPECT_EQ(forecast(driver.core.state(), small).start_ms, driver.now_ms + 10000);
+}
+
+TEST(ForecastTest, a_long_queue_is_not_looked_through)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 1);
+    for (int i = 0; i < 150; i++)
+        driver.submit(rigid(1, 1000));
+    EXPECT_NE(forecast(driver.core.state(), 100).start_ms, NEVER);
+    EXPECT_EQ(forecast(driver.core.state(), 150).start_ms, NEVER);
+}
+
+}  // namespace
+}  // namespace elastic::rm

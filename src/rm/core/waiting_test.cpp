@@ -1,0 +1,184 @@
+/* Jobs that wait for a time or for other jobs. */
+
+#include "core/core_driver.h"
+#include "core/record.h"
+
+namespace elastic::rm {
+namespace {
+
+JobSpec after(DependencyKind kind, JobId other)
+{
+    JobSpec spec = rigid(1);
+    spec.dependencies = {{kind, other}};
+    return spec;
+}
+
+struct Three {
+    explicit Three(CoreDriver &driver) : first(driver.submit(rigid(1)))
+    {
+        started = driver.submit(after(DependencyKind::AFTER, first));
+        ended = driver.submit(after(DependencyKind::AFTER_ANY, first));
+        done = driver.submit(after(DependencyKind::AFTER_OK, first));
+    }
+    JobId first, started, ended, done;
+};
+
+TEST(WaitingTest, a_job_waits_for_the_start_or_the_end_of_another)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 4);
+    Three jobs(driver);
+    EXPECT_EQ(driver.job(jobs.started).state, JobState::PENDING);
+    EXPECT_EQ(why_waiting(driver.core.state(), driver.job(jobs.started)), "waits until job 1 starts");
+    EXPECT_EQ(why_waiting(driver.core.state(), driver.job(jobs.done)), "waits until job 1 ends without error");
+    driver.run(jobs.first);
+    EXPECT_EQ(driver.job(jobs.started).state, JobState::STARTING);
+    EXPECT_TRUE(driver.recorded(record::ELIGIBLE));
+    EXPECT_EQ(driver.job(jobs.ended).state, JobState::PENDING);
+    driver.end(jobs.first);
+    EXPECT_EQ(driver.job(jobs.ended).state, JobState::STARTING);
+    EXPECT_EQ(driver.job(jobs.done).state, JobState::STARTING);
+}
+
+/* Those that wait for it are cancelled in turn, at whatever depth; who only waits for an end starts. */
+TEST(WaitingTest, a_job_that_can_never_start_is_cancelled)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 4);
+    Three jobs(driver);
+    JobId last = jobs.done;
+    for (int i = 0; i < 200; i++)
+        last = driver.submit(after(DependencyKind::AFTER_OK, last));
+    driver.run(jobs.first);
+    driver.end(jobs.first, 3);
+    EXPECT_EQ(driver.job(jobs.ended).state, JobState::STARTING);
+    EXPECT_EQ(driver.job(jobs.done).state, JobState::CANCELLED);
+    EXPECT_EQ(driver.job(jobs.done).reason, "it could never start: job 1 has ended as FAILED (after_ok:1)");
+    EXPECT_EQ(driver.job(last).state, JobState::CANCELLED);
+    driver.send(Submit{"late", after(DependencyKind::AFTER_OK, jobs.first)});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::STATE);
+    driver.send(Submit{"unknown", after(DependencyKind::AFTER, 100000)});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::UNKNOWN);
+}
+
+/* A job that waits again has not ended. */
+TEST(WaitingTest, a_requeued_job_is_waited_for)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    JobSpec again = rigid(1);
+    again.requeue = true;
+    JobId first = driver.submit(again), second = driver.submit(after(DependencyKind::AFTER_OK, first));
+    driver.run(first);
+    driver.send(StepLost{first, 1, "test"});
+    EXPECT_EQ(driver.job(first).state, JobState::PENDING);
+    EXPECT_EQ(driver.job(second).state, JobState::PENDING);
+    driver.wait(60000);
+    driver.run(first);
+    driver.end(first);
+    EXPECT_EQ(driver.job(second).state, JobState::STARTING);
+}
+
+TEST(WaitingTest, all_dependencies_count_and_a_waiting_job_can_be_cancelled)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 4);
+    JobId one = driver.submit(rigid(1)), two = driver.submit(rigid(1));
+    JobSpec both = after(DependencyKind::AFTER_ANY, one);
+    both.dependencies.push_back({DependencyKind::AFTER_OK, two});
+    both.dependencies.push_back({DependencyKind::AFTER, two});
+    JobId waiting = driver.submit(both), other = driver.submit(both);
+    driver.run(one);
+    driver.end(one, 1);
+    EXPECT_EQ(driver.job(waiting).state, JobState::PENDING);
+    driver.send(Cancel{{"c", other}});
+    EXPECT_EQ(driver.job(other).state, JobState::CANCELLED);
+    driver.run(two);
+    EXPECT_EQ(driver.job(waiting).waits_for.size(), 1u);
+    driver.end(two);
+    EXPECT_EQ(driver.job(waiting).state, JobState::STARTING);
+}
+
+/* It does not hold up others, and has no older rights than those who came while it waited. */
+TEST(WaitingTest, a_job_begins_when_its_time_has_come)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 2);
+    JobSpec later = rigid(2);
+    later.begin_ms = driver.now_ms + 60000;
+    JobId first = driver.submit(later);
+    ASSERT_TRUE(driver.last<SetTimer>());
+    EXPECT_EQ(driver.last<SetTimer>()->at_ms, later.begin_ms);
+    EXPECT_EQ(why_waiting(driver.core.state(), driver.job(first)), "its time to begin has not come");
+    driver.now_ms += 1000;
+    JobId second = driver.submit(rigid(2)), third = driver.submit(rigid(2));
+    EXPECT_EQ(driver.job(second).state, JobState::STARTING);
+    driver.wait(59000);
+    EXPECT_TRUE(driver.recorded(record::ELIGIBLE));
+    EXPECT_EQ(driver.job(first).state, JobState::PENDING);
+    driver.end(second);
+    EXPECT_EQ(driver.job(third).state, JobState::STARTING);
+    driver.end(third);
+    EXPECT_EQ(driver.job(first).state, JobState::STARTING);
+}
+
+TEST(WaitingTest, what_is_waited_for_survives_a_snapshot)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 4);
+    Three jobs(driver);
+    JobSpec later = rigid(1);
+    later.begin_ms = driver.now_ms + 60000;
+    JobId begins = driver.submit(later);
+    auto restored = Core::restore(Json::parse(driver.core.snapshot().dump()));
+    ASSERT_TRUE(restored) << restored.error();
+    driver.core = std::move(restored.value());
+    driver.run(jobs.first);
+    driver.end(jobs.first);
+    EXPECT_EQ(driver.job(jobs.done).state, JobState::STARTING);
+    driver.end(jobs.done);
+    driver.wait(60000);
+    EXPECT_EQ(driver.job(begins).state, JobState::STARTING);
+}
+
+TEST(WaitingTest, a_snapshot_in_which_a_job_waits_in_vain_is_broken)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 4);
+    Three jobs(driver);
+    Json snapshot = driver.core.snapshot();
+    snapshot["jobs"][1]["waits_for"][0]["job"] = 77;
+    EXPECT_FALSE(Core::restore(snapshot));
+}
+
+/* A log and a snapshot of before there were dependencies. */
+TEST(WaitingTest, older_logs_and_snapshots_are_read)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 1);
+    JobId first = driver.submit(rigid(1)), second = driver.submit(rigid(1));
+    Json snapshot = driver.core.snapshot();
+    for (Json &job : snapshot["jobs"]) {
+        for (const char *name : {"deferred", "waits_for", "eligible_ms", "started_name", "limit_changed"})
+            EXPECT_EQ(job.erase(name), 1u);
+        for (const char *name : {"begin_ms", "dependencies"})
+            EXPECT_EQ(job["spec"].erase(name), 1u);
+    }
+    auto restored = Core::restore(snapshot);
+    ASSERT_TRUE(restored) << restored.error();
+    EXPECT_EQ(restored.value().snapshot()["jobs"][1]["submitted_ms"], driver.job(second).submitted_ms);
+    driver.core = std::move(restored.value());
+    driver.end(first);
+    EXPECT_EQ(driver.job(second).state, JobState::STARTING);
+}
+
+TEST(WaitingTest, impossible_wishes_are_refused)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 1);
+    JobSpec spec = rigid(1);
+    spec.begin_ms = -1;
+    driver.send(Submit{"1", spec});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::FIELD);
+    spec.begin_ms = INT64_MAX;
+    driver.send(Submit{"2", spec});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::FIELD);
+    spec.begin_ms = 0;
+    spec.dependencies.assign(DEPENDENCIES_MAX + 1, {DependencyKind::AFTER, 1});
+    driver.send(Submit{"3", spec});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::FIELD);
+}
+
+}  // namespace
+}  // namespace elastic::rm
