@@ -111,17 +111,21 @@ def daemon_stopped_long(run: HostRun) -> None:
 
 
 def lost_while_printing(run: HostRun, then: str, pause_s: float) -> None:
-    job = printing(run, 2, "h1,h2", ENDLESS_KB, then)
+    """`then` may wait for the file "read": mpiexec does not end before its output has been taken."""
+    go, reader = run.work / "go", run.work / "read"
+    job = printing(run, 2, "h1,h2", ENDLESS_KB, then, "--after", str(go))
     run.await_event("adaptive")
+    go.touch()
     time.sleep(pause_s)
     hosts.set_link(run.cluster, run.host("h2"), "down")
     began = time.monotonic()
     run.await_value(lambda: re.search("host h2 is lost", job.err), "word of the lost host")
     took_s = time.monotonic() - began
     run.check(took_s < FAULT_S / 2, f"noticed after {took_s:.0f} s")
-    for job_ in run.jobs:
-        ends_within(run, job_, FAULT_S)
-    run.await_value(lambda: not run.pids("h2", "prints"), "end of the processes of the host that was cut off")
+    for host in ("h1", "h2"):
+        run.await_value(lambda host=host: not run.pids(host, "prints"), f"end of the processes of {host}")
+    reader.touch()
+    ends_within(run, job, FAULT_S)
 
 
 @case("E4", nodes=2, full=True, deadline_s=240)
@@ -132,4 +136,5 @@ def link_cut_in_output(run: HostRun) -> None:
 
 @case("E4", nodes=2, full=True, deadline_s=240)
 def link_cut_while_the_reader_pauses(run: HostRun) -> None:
-    lost_while_printing(run, "(sleep 150; cat) >/dev/null", 5)
+    """What is said of the lost host does not wait for the reader."""
+    lost_while_printing(run, f"(until [ -e {run.work / 'read'} ]; do sleep 0.1; done; cat) >/dev/null", 5)
