@@ -160,6 +160,14 @@ int MPIR_Adapt_finalize(void)
     goto fn_exit;
 }
 
+/* MPI_Finalize of mpi_f08: PMPI_Finalize as upstream's, but in an adaptive program the name that profiling
+ * tools wrap, because MPI_Init_adapt has started them by that of MPI_Init_thread. */
+MPICH_API_PUBLIC int MPII_Finalize_f08(void);
+int MPII_Finalize_f08(void)
+{
+    return MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF ? PMPI_Finalize() : MPI_Finalize();
+}
+
 unsigned MPIR_Adapt_epoch(void)
 {
     return MPIR_Adapt.epoch;
