@@ -91,6 +91,25 @@ def a_user_resizes_his_job(bench: Bench) -> None:
     finish_work(daemon, number)
 
 
+def a_running_job_gets_another_range_and_keeps_its_users_limit(bench: Bench) -> None:
+    program = work_program(bench)
+    daemon = bench.start(config=CONFIG + "[limits]\ncores_per_user = 6\n", nodes=2, cores=4)
+    number = submit_work(daemon, program, "ranged", 1, 2)
+    wait_size(daemon, number, 2, 2)
+
+    def update(**fields: int) -> int:
+        return daemon.post(f"/v1/jobs/{number}/update", **fields).status
+
+    expect(update(max=1) == 400, "it has two processes")
+    wait_for("another range", lambda: update(max=4) == 200)
+    wait_size(daemon, number, 4, 4)
+    wait_for("a wider range", lambda: update(min=2, max=8) == 200)
+    wait_size(daemon, number, 6, 6)
+    expect(daemon.post(f"/v1/jobs/{number}/resize", size=7).status == 400, "beyond the limit of its user")
+    job = finish_work(daemon, number)
+    expect((job["min"], job["max"], job["size"]) == (2, 8, 6), f"job: {job}")
+
+
 def elasticd_is_killed_while_a_job_adapts(bench: Bench) -> None:
     program = work_program(bench)
     daemon = bench.start(config=CONFIG, nodes=2, cores=2)
@@ -159,6 +178,7 @@ def descendants(pid: int, name: str) -> list[int]:
 TESTS = [
     an_elastic_job_gives_way_and_grows_back,
     a_user_resizes_his_job,
+    a_running_job_gets_another_range_and_keeps_its_users_limit,
     elasticd_is_killed_while_a_job_adapts,
     a_script_with_two_elastic_steps,
     a_killed_process_ends_its_job_alone,
