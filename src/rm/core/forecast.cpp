@@ -71,11 +71,13 @@ Forecast forecast(const State &state, JobId id)
     Course course(state);
     int looked_at = 0;
     for (const QueueKey &key : state.indices().queue) {
+        if (++looked_at > QUEUE_MAX)
+            return {};
         const Job &job = state.jobs.at(key.job);
         bool fill = state.config.policy == PolicyKind::FILL;
         int size = fill ? size_at_least(job.spec, 1) : fixed_size(state, job.spec);
         bool can_run = size > 0 && runnable(state, job.spec, size);
-        if (can_run && (++looked_at > QUEUE_MAX || !course.start(job, size)))
+        if (can_run && !course.start(job, size))
             return {};
         if (job.id == id)
             return can_run ? course.present() : Forecast();
