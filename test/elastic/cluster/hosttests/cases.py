@@ -177,7 +177,7 @@ def playground_comes_and_goes(run: HostRun) -> None:
 @case("", nodes=1)
 def playground_of_another(run: HostRun) -> None:
     """A folder that another user has made, or may write to, or a link, is not believed: processes would be ended by it."""
-    above = run.folder / "tmp"
+    above = run.folder / "above"
     above.mkdir()
     mine = above / f"elastic-cluster-{os.getuid()}"
     before = os.environ.get("TMPDIR"), tempfile.tempdir
