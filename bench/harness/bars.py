@@ -136,6 +136,13 @@ _BARS = (
         "mpiexec of 16 processes that initialise and finalise",
         "the same program with stock MPICH 4.0.2",
     ),
+    Bar(
+        "reports",
+        "what a growth costs mpiexec grows with its processes, and no faster",
+        1.25,
+        "processor time of the step manager for each process when a job doubles to 10,000 or 20,000 on 400 node daemons",
+        "the same with 5,000",
+    ),
 )
 
 BARS = {bar.key: bar for bar in _BARS}

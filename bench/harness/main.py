@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TextIO
 
-from . import hosts, joining, model, page, report, windows, worlds
+from . import hosts, joining, model, page, report, reports, windows, worlds
 from .bars import BARS
 from .bench import Amount, Bench, Section, Skipped
 from .launch import Mpi, RunFailure
@@ -43,6 +43,7 @@ SECTIONS = (
     Section(
         "crowded_launch", "launch on a crowded node", ("crowded_launch",), worlds.crowded_launch
     ),
+    Section("reports", "reports of a large job", ("reports",), reports.reports),
     Section("model", "model of the cost", (), _model),
 )
 NOT_QUICK = {"model"}

@@ -404,7 +404,7 @@ static void join_world(void)
             prepared = 1;
             if (__atomic_add_fetch(&board->prepared, 1, __ATOMIC_ACQ_REL) == board->participants) {
                 say("cmd=adapt_prepared epoch=%u\n", join_epoch);
-                say("cmd=adapt_prepared epoch=%u\n", join_epoch);      /* nobody greets: no network */
+                say("cmd=adapt_greeted epoch=%u\n", join_epoch);       /* by nobody: no network */
             }
         }
         if (placed && load32(&board->agreed) == join_epoch)

@@ -133,7 +133,8 @@ static int report(unsigned epoch, uint32_t what)
 
     if (count != participants)
         return MPI_SUCCESS;
-    return MPIR_Adapt_tell_daemon("cmd=adapt_prepared epoch=%u", epoch);
+    return MPIR_Adapt_tell_daemon(what == PREPARED ? "cmd=adapt_prepared epoch=%u" : "cmd=adapt_greeted epoch=%u",
+                                  epoch);
 }
 
 int MPIR_Adapt_report_prepared(unsigned epoch)

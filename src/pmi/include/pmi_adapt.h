@@ -47,8 +47,9 @@
  *   cmd=adapt_unable epoch=E why=<hex> this process cannot prepare for the plan, for this reason
  *   cmd=adapt_prepared epoch=E         sent by the process that was the last of its board to prepare for
  *                                      the plan: a joining one must (others may talk to it then), one
- *                                      that was there before does if it probes early enough; by joining
- *                                      ones once more when they have been greeted from all other hosts
+ *                                      that was there before does if it probes early enough
+ *   cmd=adapt_greeted epoch=E          the same when all of a board's joining processes have been greeted
+ *                                      by all that do so from other hosts
  *   cmd=adapt_committed epoch=E        sent by the process that was the last of its board to commit
  */
 

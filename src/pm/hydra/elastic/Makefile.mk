@@ -53,6 +53,7 @@ noinst_HEADERS += \
     elastic/mpiexec/end.h           \
     elastic/mpiexec/glue.h          \
     elastic/mpiexec/greeting.h      \
+    elastic/mpiexec/reports.h       \
     elastic/mpiexec/state.h         \
     elastic/pmi_adapt.h             \
     elastic/pmi_adapt_sizes.h       \
@@ -61,14 +62,18 @@ noinst_HEADERS += \
     elastic/proxy/end.h             \
     elastic/proxy/output.h          \
     elastic/proxy/relay.h           \
+    elastic/proxy/reports.h         \
     elastic/wire/accept.h           \
     elastic/wire/channel.h          \
+    elastic/wire/clock.h            \
     elastic/wire/event_loop.h       \
     elastic/wire/job_secret.h       \
+    elastic/wire/kinds.h            \
     elastic/wire/message.h          \
     elastic/wire/send_queue.h       \
     elastic/wire/silence.h          \
-    elastic/wire/step_socket.h
+    elastic/wire/step_socket.h      \
+    elastic/wire/tree.h
 
 # For the launchers, mpiexec and hydra_pmi_proxy.
 libhydra_la_SOURCES += \
@@ -89,7 +94,9 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/options.c   \
     elastic/mpiexec/output.c    \
     elastic/mpiexec/relay.c     \
-    elastic/mpiexec/socket.c \
+    elastic/mpiexec/reports.c   \
+    elastic/mpiexec/socket.c    \
+    elastic/wire/message.c \
     $(elastic_core_sources)
 mpiexec_hydra_LDFLAGS += $(elastic_ldflags)
 endif
@@ -102,5 +109,7 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/greeting.c \
     elastic/proxy/output.c   \
     elastic/proxy/relay.c    \
-    elastic/proxy/say.c
+    elastic/proxy/reports.c  \
+    elastic/proxy/say.c      \
+    elastic/wire/message.c
 endif

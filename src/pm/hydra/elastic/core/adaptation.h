@@ -50,11 +50,12 @@ struct Adaptation {
 
     int group = -1;             /* of the joining processes, -1: none (yet) */
     uint32_t first_uid = 0;
+    int unready = 0;            /* joining processes that do not wait in begin yet */
     std::set<Agent> pre_agents; /* hold pre-existing processes */
     std::set<Agent> agents;     /* and those of joining ones */
     std::set<Agent> prepare_owed, freeze_owed, commit_owed, counts_owed;
-    std::set<Agent> prepare_hoped;      /* for a second one of these, and the others', until freeze_at_ms */
-    std::set<Agent> prepared_twice;     /* joining processes' */
+    std::set<Agent> greeted;    /* of those that hold joining processes */
+    std::set<Agent> prepare_hoped;      /* for these to be greeted, and the others to prepare, until freeze_at_ms */
     std::string plan;           /* until it has been sent to all */
     uint64_t target = 0;
     std::vector<RankCount> counts;      /* of the round of STEP_COUNTS under way */

@@ -121,7 +121,7 @@ class Server {
             server.todo_.push_back([&server, group, epoch] {
                 server.report(group, REPORT_PREPARED, epoch, "");
                 if (group == server.next_group_ - 1 && group > 0)
-                    server.report(group, REPORT_PREPARED, epoch, "");   /* greeted */
+                    server.report(group, REPORT_GREETED, epoch, "");
             });
         if (command == STEP_FREEZE)
             server.todo_.push_back([&server, group, epoch] {

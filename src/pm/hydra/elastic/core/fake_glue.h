@@ -88,6 +88,7 @@ class FakeGlue {
     {
         report(group, proxy, REPORT_PREPARED, epoch, "");
     }
+    void greeted(int group, int proxy, uint32_t epoch) { report(group, proxy, REPORT_GREETED, epoch, ""); }
     void frozen(int group, int proxy, uint32_t epoch, uint64_t ceiling)
     {
         report(group, proxy, REPORT_FROZEN, epoch, write_number(ceiling));

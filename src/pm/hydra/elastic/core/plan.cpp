@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
+#include <string_view>
 
 namespace elastic {
 
@@ -67,15 +69,18 @@ template <class Item> void append(std::string &blob, const std::vector<Item> &it
 std::string cannot_share_memory(const std::vector<Process *> &members,
                                 std::span<const Process> joining)
 {
-    auto differs = [](const Process &one, const Process &other) {
-        return one.host == other.host && one.pid_namespace != 0 && other.pid_namespace != 0 &&
-               one.pid_namespace != other.pid_namespace;
-    };
+    /* Members may differ among themselves: they have found out how to talk to each other. */
+    std::map<std::string_view, std::set<uint64_t>> namespaces;  /* by host */
+    for (const Process *member : members) {
+        if (member->pid_namespace != 0)
+            namespaces[member->host].insert(member->pid_namespace);
+    }
     for (const Process &process : joining) {
-        auto is_apart = [&](const Process *member) { return differs(process, *member); };
-        auto is_apart_too = [&](const Process &sibling) { return differs(process, sibling); };
-        if (std::any_of(members.begin(), members.end(), is_apart) ||
-            std::any_of(joining.begin(), joining.end(), is_apart_too))
+        if (process.pid_namespace == 0)
+            continue;
+        std::set<uint64_t> &known = namespaces[process.host];
+        known.insert(process.pid_namespace);
+        if (known.size() > 1)
             return "processes of host " + process.host + " are in different pid namespaces "
                    "(a container for each process?), where joining processes cannot share memory; "
                    "run all processes of a host in one container";

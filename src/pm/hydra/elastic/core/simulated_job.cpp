@@ -322,10 +322,8 @@ void SimulatedJob::prepare(Daemon &daemon, Actor &actor)
     bool all = std::all_of(daemon.actors.begin(), daemon.actors.end(),
                            [](const Actor *other) { return other->prepared; });
     if (all)
-        for (const char *what : {"addresses", "greetings"}) {
-            note("daemon " + std::to_string(daemon.agent.group) + " has all " + what);
-            report(daemon.agent, REPORT_PREPARED, daemon.plan.epoch, "");
-        }
+        for (step_report what : {REPORT_PREPARED, REPORT_GREETED})
+            report(daemon.agent, what, daemon.plan.epoch, "");
     enter_window(actor);
 }
 

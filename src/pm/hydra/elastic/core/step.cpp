@@ -66,6 +66,7 @@ void Step::joiners_placed(int group, std::span<const step_process> processes)
         return;
     }
     world_.add_group(group, adaptation_->first_uid, processes);
+    adaptation_->unready = adaptation_->change.joining;
     Json hosts = Json::array();
     for (const Process &process : world_.processes(group))
         hosts.push_back(process.host);
@@ -99,6 +100,10 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
         case REPORT_PREPARED:
             if (payload.empty() && world_.known(agent))
                 understood = true, on_prepared(agent, epoch);
+            break;
+        case REPORT_GREETED:
+            if (payload.empty() && world_.known(agent))
+                understood = true, on_greeted(agent, epoch);
             break;
         case REPORT_FROZEN:
             if (auto ceiling = parse_frozen(payload); ceiling && world_.known(agent))
@@ -144,7 +149,7 @@ void Step::proxy_gone(int64_t now_ms, const Agent &agent)
                    std::to_string(agent.group));
     freezes_unanswered_.erase(agent);
     for (Process *process : world_.mark_gone(agent)) {
-        process->ended = true;
+        world_.mark_ended(*process);
         process_over(*process, false, "was lost with its node daemon");
     }
     if (adaptation_ && adaptation_->counts_owed.erase(agent) > 0 &&
@@ -251,10 +256,9 @@ void Step::on_ready(Process &process, uint32_t epoch, const ReadyReport &report)
     process.ready = true;
     process.segment = report.segment;
     log("ready", {{"rank", process.rank}, {"host", process.host}, {"uid", process.uid}});
-    auto joining = world_.processes(process.group);
-    if (!std::all_of(joining.begin(), joining.end(), [](const Process &p) { return p.ready; }))
+    if (--adaptation_->unready > 0)
         return;
-    if (std::string why = cannot_share_memory(world_.members(), joining); !why.empty())
+    if (std::string why = cannot_share_memory(world_.members(), world_.processes(process.group)); !why.empty())
         raise(AdaptEvent::WITHDRAW, why);
     else
         raise(AdaptEvent::ALL_READY);
@@ -268,28 +272,47 @@ void Step::on_unable(const Process &process, uint32_t epoch, const std::string &
         raise(AdaptEvent::WITHDRAW, describe(process) + " cannot prepare for it: " + why);
 }
 
+bool Step::is_freezing(uint32_t epoch) const
+{
+    return adaptation_ && adaptation_->state == AdaptState::FREEZING && epoch == adaptation_->epoch;
+}
+
 void Step::on_prepared(const Agent &agent, uint32_t epoch)
 {
-    bool freezing = adaptation_ && adaptation_->state == AdaptState::FREEZING &&
-                    epoch == adaptation_->epoch;
-    bool owed = freezing && adaptation_->prepare_owed.erase(agent) > 0;
-    bool hoped = freezing && adaptation_->prepare_hoped.erase(agent) > 0;
-    bool joins = adaptation_ && adaptation_->group == agent.group;
-    if (freezing && joins && !owed)
-        hoped = adaptation_->prepared_twice.insert(agent).second;
-    if (!owed && !hoped) {
-        /* one that was there before may come late, after the freeze or a withdrawal */
-        bool late = epoch > 0 && epoch == planned_epoch_ &&
-                    !(freezing && adaptation_->group == agent.group);
-        if (!late && !killed_groups_.contains(agent.group))
-            unexpected("preparation that is not awaited");
-        return;
+    bool freezing = is_freezing(epoch), joins = freezing && adaptation_->group == agent.group;
+    if (joins && adaptation_->prepare_owed.erase(agent) > 0) {
+        log("prepared", {{"group", agent.group}, {"proxy", agent.proxy}});
+        if (adaptation_->prepare_owed.empty())
+            send_plan_to_world();
+    } else if (freezing && !joins && adaptation_->prepare_hoped.contains(agent)) {
+        prepared_further(agent);
+    } else if (joins || !may_come_late(agent, epoch)) {
+        unexpected("preparation that is not awaited");
     }
+}
+
+/* Joining processes of one daemon have a connection to all who make one beforehand. */
+void Step::on_greeted(const Agent &agent, uint32_t epoch)
+{
+    bool joins = is_freezing(epoch) && adaptation_->group == agent.group;
+    if (joins && !adaptation_->prepare_owed.contains(agent) && adaptation_->greeted.insert(agent).second)
+        prepared_further(agent);
+    else if (joins || !may_come_late(agent, epoch))
+        unexpected("greeting that is not awaited");
+}
+
+void Step::prepared_further(const Agent &agent)
+{
     log("prepared", {{"group", agent.group}, {"proxy", agent.proxy}});
-    if (owed && adaptation_->prepare_owed.empty())
-        send_plan_to_world();
-    else if (hoped && adaptation_->prepare_hoped.empty() && adaptation_->freeze_at_ms >= 0)
+    if (adaptation_->prepare_hoped.erase(agent) > 0 && adaptation_->prepare_hoped.empty() &&
+        adaptation_->freeze_at_ms >= 0)
         freeze_in(adaptation_->paced_ms - now_ms_);
+}
+
+/* After the freeze, or a withdrawal. */
+bool Step::may_come_late(const Agent &agent, uint32_t epoch) const
+{
+    return (epoch > 0 && epoch == planned_epoch_) || killed_groups_.contains(agent.group);
 }
 
 void Step::on_frozen(const Agent &agent, uint32_t epoch, uint64_t ceiling)
@@ -335,7 +358,7 @@ void Step::on_exited(Process &process, uint32_t wait_status)
         unexpected("second end of " + describe(process));
         return;
     }
-    process.ended = true;
+    world_.mark_ended(process);
     process_over(process, exited_by_itself(wait_status), describe_wait_status(wait_status));
 }
 
@@ -383,8 +406,7 @@ void Step::member_over(const Process &process, bool by_itself, const std::string
         raise(AdaptEvent::MEMBER_LOST, cause);
     else if (agreed && !has_committed)
         raise(AdaptEvent::PARTICIPANT_ENDED, "the job ended (" + cause + ")");
-    const auto &members = world_.members();
-    if (std::all_of(members.begin(), members.end(), [](const Process *p) { return p->ended; }))
+    if (world_.living() == 0)
         job_over();
 }
 

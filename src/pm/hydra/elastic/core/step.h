@@ -97,7 +97,11 @@ class Step {
     void on_init(Process &process, const InitReport &report);
     void on_ready(Process &process, uint32_t epoch, const ReadyReport &report);
     void on_unable(const Process &process, uint32_t epoch, const std::string &why);
+    bool is_freezing(uint32_t epoch) const;
     void on_prepared(const Agent &agent, uint32_t epoch);
+    void on_greeted(const Agent &agent, uint32_t epoch);
+    void prepared_further(const Agent &agent);
+    bool may_come_late(const Agent &agent, uint32_t epoch) const;
     void on_frozen(const Agent &agent, uint32_t epoch, uint64_t ceiling);
     void on_committed(const Agent &agent, uint32_t epoch);
     void on_exited(Process &process, uint32_t wait_status);

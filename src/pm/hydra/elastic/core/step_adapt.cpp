@@ -196,8 +196,7 @@ void Step::send_plan_to_world()
     a.paced_ms = now_ms_ + (margin_ == 0 ? std::min(PACE_MS, prepare_ms_) : 0);
     if (a.group < 0)
         return freeze_in(a.paced_ms - now_ms_);         /* there is nothing to prepare where nobody joins */
-    std::set_difference(a.agents.begin(), a.agents.end(), a.prepared_twice.begin(),
-                        a.prepared_twice.end(),
+    std::set_difference(a.agents.begin(), a.agents.end(), a.greeted.begin(), a.greeted.end(),
                         std::inserter(a.prepare_hoped, a.prepare_hoped.end()));
     freeze_in(prepare_ms_);
 }
@@ -240,8 +239,7 @@ void Step::release()
     send(a.agents, STEP_RELEASE, {});
     finish();
     depart(left);
-    const auto &members = world_.members();
-    if (std::all_of(members.begin(), members.end(), [](const Process *p) { return p->ended; }))
+    if (world_.living() == 0)
         job_over();
 }
 

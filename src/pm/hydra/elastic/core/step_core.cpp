@@ -44,13 +44,9 @@ void guarded(step_core *core, const std::function<void()> &call)
     }
 }
 
-/* `call` must own what it needs. */
-void run(step_core *core, std::function<void()> call)
+/* A call that finds no other under way; then those that came meanwhile. */
+void run_now(step_core *core, const std::function<void()> &call)
 {
-    if (core->busy) {
-        core->put_off.push_back(std::move(call));
-        return;
-    }
     core->busy = true;
     guarded(core, call);
     while (!core->put_off.empty()) {
@@ -59,6 +55,15 @@ void run(step_core *core, std::function<void()> call)
         guarded(core, next);
     }
     core->busy = false;
+}
+
+/* `call` must own what it needs. */
+void run(step_core *core, std::function<void()> call)
+{
+    if (core->busy)
+        core->put_off.push_back(std::move(call));
+    else
+        run_now(core, call);
 }
 
 }  // namespace
@@ -134,7 +139,10 @@ void step_core_report(struct step_core *core, int64_t now_ms, int group, int pro
                       enum step_report report, uint32_t epoch, const void *payload, size_t bytes)
 {
     const auto *first = static_cast<const unsigned char *>(payload);
-    std::vector<unsigned char> copy(first, first + bytes);
+    elastic::Bytes whole(first, bytes);
+    if (!core->busy)
+        return run_now(core, [&] { core->step->report(now_ms, {group, proxy}, report, epoch, whole); });
+    std::vector<unsigned char> copy(whole.begin(), whole.end());
     run(core, [=] { core->step->report(now_ms, {group, proxy}, report, epoch, copy); });
 }
 

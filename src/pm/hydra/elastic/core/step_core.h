@@ -14,36 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "pmi_adapt.h"
+#include "wire/kinds.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Messages between step manager and node daemons.  Payload in brackets. */
-enum step_command {             /* step manager -> daemon */
-    STEP_PLAN = 1,              /* [struct pmi_adapt_plan ...] place it; joining processes go on */
-    STEP_FREEZE,                /* [u64 margin, 0: by pace] step 4: freeze the board, answer with the ceiling */
-    STEP_TARGET,                /* [u64 target] answer TRUE at this probe number */
-    STEP_THAW,                  /* withdrawn before agreement */
-    STEP_RELEASE,               /* committed everywhere */
-    STEP_COUNTS                 /* report the slots */
-};
-#define STEP_PAYLOAD_MAX (64 * 1024 * 1024)     /* of a command or a report */
-enum step_report {              /* daemon -> step manager */
-    REPORT_INIT = 1,            /* [u32 rank, u32 adaptive, u64 pid namespace, card bytes ...] adapt_init */
-    REPORT_READY,               /* [u32 rank, struct pmi_adapt_host] adapt_ready */
-    REPORT_FROZEN,              /* [u64 ceiling] */
-    REPORT_COMMITTED,           /* [] all participants of this daemon's board have committed */
-    REPORT_COUNTS,              /* [{u32 rank, u32 phase, u64 count, u64 ms in this phase} ...] */
-    REPORT_EXITED,              /* [u32 rank, u32 wait status] one process has ended */
-    REPORT_PREPARED,            /* [] all participants of this daemon's board have prepared for the plan */
-    REPORT_SIZES,               /* [u32 rank, text] the sizes that the program can use, pmi_adapt_sizes.h */
-    REPORT_UNRECEIVED,          /* [u32 rank, u32 count, i32 source, i32 tag, text] messages that a process had not
-                                 * received by commit: source and tag of the first, name of the communicator */
-    REPORT_UNABLE               /* [u32 rank, text ...] adapt_unable: why this process cannot */
-};
-/* On the wire (control connection, both ways) a message is a Hydra header with command ADAPT and
- * then: u32 kind, u32 epoch, u64 payload bytes, payload. */
 
 struct step_config {
     const char *step_id;        /* unique among the user's steps on the machine, e.g. "4711" */

@@ -34,7 +34,7 @@ class StepTest : public testing::Test {
             glue.ready(group, 0, rank, epoch);
         }
         glue.prepared(group, 0, epoch);
-        glue.prepared(group, 0, epoch);
+        glue.greeted(group, 0, epoch);
         glue.prepared(0, 0, epoch);
         glue.prepared(0, 1, epoch);
     }
@@ -121,10 +121,13 @@ TEST_F(StepTest, boards_are_frozen_when_the_joining_processes_know_all_addresses
     size_t seen = glue.sent.size();
     glue.prepared(1, 1, 1);
     EXPECT_EQ(glue.sent_text(seen), "");
+    glue.greeted(1, 1, 1);
+    EXPECT_EQ(glue.count_events("unexpected"), 0);
     glue.prepared(1, 1, 1);
-    EXPECT_EQ(glue.count_events("unexpected"), 0) << "it has been greeted, too";
-    glue.prepared(1, 1, 1);
-    EXPECT_EQ(glue.count_events("unexpected"), 1) << "each says so twice";
+    glue.greeted(1, 1, 1);
+    EXPECT_EQ(glue.count_events("unexpected"), 2) << "each says so once";
+    glue.greeted(1, 0, 1);
+    EXPECT_EQ(glue.count_events("unexpected"), 3) << "and prepares before it is greeted";
     EXPECT_EQ(glue.sent_text(seen), "");
     glue.prepared(1, 0, 1);
     EXPECT_EQ(glue.sent_text(seen), "plan:0.0 plan:0.1");
@@ -133,10 +136,10 @@ TEST_F(StepTest, boards_are_frozen_when_the_joining_processes_know_all_addresses
     EXPECT_EQ(glue.sent_text(seen), "");
     glue.prepared(0, 0, 1);
     EXPECT_EQ(glue.sent_text(seen), "") << "one of the joining daemons is not greeted yet";
-    glue.prepared(1, 0, 1);
+    glue.greeted(1, 0, 1);
     EXPECT_EQ(glue.sent_text(seen), "freeze:0.0 freeze:0.1");
     glue.prepared(0, 0, 1);
-    EXPECT_EQ(glue.count_events("unexpected"), 1) << "one of the world may come late";
+    EXPECT_EQ(glue.count_events("unexpected"), 3) << "one of the world may come late";
 }
 
 TEST_F(StepTest, processes_in_containers_of_their_own_withdraw_a_growth)
@@ -586,7 +589,7 @@ TEST_F(StepTest, hosts_leaving_ranks_reason_and_waiting)
     glue.init(1, 0, 0);
     glue.ready(1, 0, 0, 1);
     glue.prepared(1, 0, 1);
-    glue.prepared(1, 0, 1);
+    glue.greeted(1, 0, 1);
     glue.prepared(0, 0, 1);
     glue.prepared(0, 1, 1);
     const auto *plan = reinterpret_cast<const pmi_adapt_plan *>(glue.sent.at(0).payload.data());

@@ -23,8 +23,9 @@ class StepWindowTest : public testing::Test {
             glue.init(1, 0, rank);
             glue.ready(1, 0, rank, 1);
         }
-        for (auto [group, proxy] : {std::pair{1, 0}, {1, 0}, {0, 0}, {0, 1}})
+        for (auto [group, proxy] : {std::pair{1, 0}, {0, 0}, {0, 1}})
             glue.prepared(group, proxy, 1);
+        glue.greeted(1, 0, 1);
         glue.frozen(0, 0, 1, 12);
         glue.frozen(0, 1, 1, 17);
     }

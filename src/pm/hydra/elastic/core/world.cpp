@@ -19,7 +19,7 @@ void World::add_group(int group, uint32_t first_uid, std::span<const step_proces
         process.proxy = processes[i].proxy;
         process.host = processes[i].host ? processes[i].host : "";
         process.uid = first_uid + static_cast<uint32_t>(i);
-        added.gone[process.proxy] = false;
+        added.daemons[process.proxy].ranks.push_back(process.rank);
     }
     if (group == 0)
         commit(Change{{}, static_cast<int>(processes.size()), static_cast<int>(processes.size())},
@@ -50,8 +50,8 @@ std::span<Process> World::processes(int group)
 
 int World::members_on(const std::string &host) const
 {
-    return static_cast<int>(std::count_if(members_.begin(), members_.end(),
-                                          [&](const Process *p) { return p->host == host; }));
+    auto found = members_on_.find(host);
+    return found == members_on_.end() ? 0 : found->second;
 }
 
 std::vector<Process *> World::commit(const Change &change, int joining_group)
@@ -69,32 +69,47 @@ std::vector<Process *> World::commit(const Change &change, int joining_group)
     for (Process *process : left)
         process->world_rank = -1;
     members_ = std::move(staying);
-    for (size_t i = 0; i < members_.size(); i++)
+    members_on_.clear();
+    living_ = 0;
+    for (size_t i = 0; i < members_.size(); i++) {
         members_[i]->world_rank = static_cast<int>(i);
+        members_on_[members_[i]->host]++;
+        living_ += !members_[i]->ended;
+    }
     return left;
+}
+
+void World::mark_ended(Process &process)
+{
+    if (!process.ended && process.world_rank >= 0)
+        living_--;
+    process.ended = true;
+}
+
+const World::Daemon *World::find_daemon(const Agent &agent) const
+{
+    auto group = groups_.find(agent.group);
+    if (group == groups_.end())
+        return nullptr;
+    auto daemon = group->second.daemons.find(agent.proxy);
+    return daemon == group->second.daemons.end() ? nullptr : &daemon->second;
 }
 
 bool World::known(const Agent &agent) const
 {
-    auto found = groups_.find(agent.group);
-    return found != groups_.end() && found->second.gone.contains(agent.proxy);
+    return find_daemon(agent) != nullptr;
 }
 
 std::string World::host_of(const Agent &agent) const
 {
-    auto found = groups_.find(agent.group);
-    if (found != groups_.end()) {
-        for (const Process &process : found->second.processes) {
-            if (process.proxy == agent.proxy)
-                return process.host;
-        }
-    }
-    return "";
+    const Daemon *daemon = find_daemon(agent);
+    return daemon ? find(agent.group, daemon->ranks.front())->host : "";
 }
 
 bool World::gone(const Agent &agent) const
 {
-    return !known(agent) || groups_.at(agent.group).gone.at(agent.proxy);
+    const Daemon *daemon = find_daemon(agent);
+    return !daemon || daemon->gone;
 }
 
 std::vector<Process *> World::mark_gone(const Agent &agent)
@@ -103,9 +118,10 @@ std::vector<Process *> World::mark_gone(const Agent &agent)
     if (!known(agent))
         return lost;
     Group &group = groups_.at(agent.group);
-    group.gone.at(agent.proxy) = true;
-    for (Process &process : group.processes) {
-        if (process.proxy == agent.proxy && !process.ended)
+    Daemon &daemon = group.daemons.at(agent.proxy);
+    daemon.gone = true;
+    for (int rank : daemon.ranks) {
+        if (Process &process = group.processes[static_cast<size_t>(rank)]; !process.ended)
             lost.push_back(&process);
     }
     return lost;
@@ -115,8 +131,8 @@ void World::forget_empty_groups()
 {
     std::erase_if(groups_, [](const auto &entry) {
         const Group &group = entry.second;
-        return std::all_of(group.gone.begin(), group.gone.end(),
-                           [](const auto &proxy) { return proxy.second; }) &&
+        return std::all_of(group.daemons.begin(), group.daemons.end(),
+                           [](const auto &daemon) { return daemon.second.gone; }) &&
                std::all_of(group.processes.begin(), group.processes.end(),
                            [](const Process &process) { return process.world_rank < 0; });
     });

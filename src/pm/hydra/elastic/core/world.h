@@ -62,10 +62,14 @@ class World {
     const std::vector<Process *> &members() const { return members_; }
     int size() const { return static_cast<int>(members_.size()); }
     int members_on(const std::string &host) const;
+    /* Members that have not ended. */
+    int living() const { return living_; }
 
     /* Commit: staying in their old order, then the joining group in its own (W2).  Returns the
      * processes that left. */
     std::vector<Process *> commit(const Change &change, int joining_group);
+
+    void mark_ended(Process &process);
 
     bool gone(const Agent &agent) const;
     /* The agent's processes that had not been reported as ended. */
@@ -78,13 +82,21 @@ class World {
     static std::set<Agent> agents_of(const std::vector<Process *> &processes);
 
   private:
+    struct Daemon {
+        bool gone = false;
+        std::vector<int> ranks;
+    };
     struct Group {
         std::vector<Process> processes;
-        std::map<int, bool> gone;       /* by proxy */
+        std::map<int, Daemon> daemons;  /* by proxy */
     };
+
+    const Daemon *find_daemon(const Agent &agent) const;
 
     std::map<int, Group> groups_;
     std::vector<Process *> members_;
+    std::map<std::string, int> members_on_;     /* by host */
+    int living_ = 0;
 };
 
 }  // namespace elastic

@@ -5,6 +5,7 @@
  */
 
 #include "state.h"
+#include <limits.h>
 #include <pwd.h>
 #include "bsci.h"
 #include "bscu.h"
@@ -12,8 +13,9 @@
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
 #include "wire/message.h"
-#include "proxy/relay.h"
+#include "wire/tree.h"
 #include "wire/channel.h"
+#include "wire/clock.h"
 #include "wire/job_secret.h"
 #include "wire/silence.h"
 #include "../ui/mpich/mpiexec.h"
@@ -32,14 +34,6 @@ struct HYD_step HYD_step = {.wake_ms = -1,.abort_ms = -1,.log_fd = -1 };
 
 /* ---- clock ------------------------------------------------------------------------------------- */
 
-static int64_t monotonic_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t) t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 static int64_t unix_ms(void)
 {
     struct timespec t;
@@ -50,7 +44,7 @@ static int64_t unix_ms(void)
 
 static int64_t clock_us(void *context)
 {
-    return monotonic_us() - HYD_step.zero_us;
+    return HYD_monotonic_us() - HYD_step.zero_us;
 }
 
 int64_t HYD_step_now_ms(void)
@@ -186,7 +180,7 @@ static void effect_tell_user(void *context, const char *text)
     fflush(stderr);
 }
 
-static void end_job_soon(void)
+void HYD_step_end_job_soon(void)
 {
     HYD_step.failed = 1;
     if (HYD_step.abort_ms < 0)
@@ -228,7 +222,7 @@ static void end_job_now(const char *text)
 static void effect_abort_step(void *context, const char *reason)
 {
     effect_tell_user(NULL, reason);
-    end_job_soon();
+    HYD_step_end_job_soon();
 }
 
 static void effect_log(void *context, const char *line)
@@ -324,26 +318,19 @@ static int64_t env_ms(const char *name, int64_t otherwise)
     return ms;
 }
 
-static uint64_t env_margin(void)
+/* A number from min on, or 0 where that is allowed. */
+static int env_number(const char *name, int otherwise, int zero, int min, int max, const char *what)
 {
-    int margin;
+    char error[128];
+    int number;
 
-    if (MPL_env2int("MPIEXEC_ADAPT_MARGIN", &margin) <= 0)
-        return 0;               /* by the program's pace */
-    if (margin < 1)
-        HYD_step_option_error("MPIEXEC_ADAPT_MARGIN", "must be a number of probes, at least 1");
-    return (uint64_t) margin;
-}
-
-static int env_fanout(void)
-{
-    int fanout;
-
-    if (MPL_env2int("MPIEXEC_ADAPT_FANOUT", &fanout) <= 0)
-        return HYD_RELAY_FANOUT_DEFAULT;
-    if (fanout < 0 || fanout == 1 || fanout > HYD_RELAY_FANOUT_MAX)
-        HYD_step_option_error("MPIEXEC_ADAPT_FANOUT", "must be a number of node daemons, 2 to 1024, or 0");
-    return fanout;
+    if (MPL_env2int(name, &number) <= 0)
+        return otherwise;
+    if ((number < min || number > max) && !(zero && number == 0)) {
+        MPL_snprintf(error, sizeof(error), "must be %s", what);
+        HYD_step_option_error(name, error);
+    }
+    return number;
 }
 
 static void open_log(void)
@@ -362,7 +349,7 @@ static void open_log(void)
 
 /* Which option a message of the core is about: it says so itself, except for what it does not
  * know by that name. */
-static void create_core(void)
+void HYD_step_create_core(void)
 {
     const struct passwd *user = getpwuid(geteuid());
     char error[1024] = "";
@@ -373,7 +360,8 @@ static void create_core(void)
         .schedule = HYD_step_options.schedule,
         .policy = HYD_step_options.policy,
         .interval_ms = 1000,
-        .margin = env_margin(),
+        /* 0: by the program's pace */
+        .margin = (uint64_t) env_number("MPIEXEC_ADAPT_MARGIN", 0, 0, 1, INT_MAX, "a number of probes, at least 1"),
         .prepare_ms = env_ms("MPIEXEC_ADAPT_PREPARE", PREPARE_DEFAULT_MS),
         .behind_ms = env_ms("MPIEXEC_ADAPT_BEHIND", BEHIND_DEFAULT_MS),
         .seed = (uint64_t) unix_ms() ^ ((uint64_t) getpid() << 32),
@@ -402,7 +390,8 @@ static void create_core(void)
                              sizeof(error)) < 0)
         HYD_step_option_error("--adapt-interval", error);
 
-    HYD_step.fanout = env_fanout();
+    HYD_step.fanout = env_number("MPIEXEC_ADAPT_FANOUT", HYD_RELAY_FANOUT_DEFAULT, 1, 2, HYD_RELAY_FANOUT_MAX,
+                                 "a number of node daemons, 2 to 1024, or 0");
     HYD_step.launch_limit_ms = env_ms("MPIEXEC_ADAPT_LAUNCH", LAUNCH_DEFAULT_MS);
     HYD_step_enter();
     HYD_step.core = step_core_create(&config, &effects, error, sizeof(error));
@@ -422,7 +411,7 @@ void HYD_step_start(void)
 {
     const struct HYD_step_options *o = &HYD_step_options;
 
-    HYD_step.zero_us = monotonic_us();
+    HYD_step.zero_us = HYD_monotonic_us();
 
     /* of the node daemon above us, if this job runs in a process of another one */
     unsetenv("HYDI_CONTROL_FD");
@@ -437,7 +426,7 @@ void HYD_step_start(void)
     if (!HYD_step_options_given() && !HYD_step_managed())
         return;
     open_log();
-    create_core();
+    HYD_step_create_core();
     if (HYD_step_managed())
         HYD_step_socket_open();
 }
@@ -467,14 +456,14 @@ void HYD_step_finish(void)
     MPL_free(exit_lines);
 }
 
-/* ---- messages of the proxies ------------------------------------------------------------------- */
+/* ---- ends of processes and proxies ---------------------------------------------------------------- */
 
-static int rules_apply(const struct HYD_step_group *g)
+int HYD_step_rules_apply(const struct HYD_step_group *g)
 {
     return !g->removed && !step_core_owns_failure(HYD_step.core, g->group);
 }
 
-static void note_exit(struct HYD_step_proxy *p)
+void HYD_step_note_exit(struct HYD_step_proxy *p)
 {
     if (p->freed < p->processes) {
         p->freed++;
@@ -505,7 +494,7 @@ static void check_that_world_comes(const struct HYD_step_group *g)
 {
     char text[512];
 
-    if (g->group != 0 || g->pg->barrier_count == 0 || !rules_apply(g) || HYD_step.abort_ms >= 0 ||
+    if (g->group != 0 || g->pg->barrier_count == 0 || !HYD_step_rules_apply(g) || HYD_step.abort_ms >= 0 ||
         (!HYD_step_managed() && !HYD_step_options_given()))
         return;
     for (int i = 0; i < g->proxy_count; i++) {
@@ -516,109 +505,10 @@ static void check_that_world_comes(const struct HYD_step_group *g)
                      "that it needs on that host?  The job ends",
                      g->proxies[i].proxy->node->hostname);
         effect_tell_user(NULL, text);
-        end_job_soon();
+        HYD_step_end_job_soon();
         return;
     }
 }
-
-void HYD_step_frozen(int group, int proxy, uint32_t sequence, uint32_t epoch, uint64_t ceiling)
-{
-    struct HYD_step_group *g = HYD_step_find_group(group);
-
-    if (!g || sequence <= g->proxies[proxy].frozen_sequence)
-        return;
-    g->proxies[proxy].frozen_sequence = sequence;
-    HYD_step_enter();
-    step_core_report(HYD_step.core, HYD_step_now_ms(), group, proxy, REPORT_FROZEN, epoch, &ceiling,
-                     sizeof(ceiling));
-    HYD_step_leave();
-}
-
-static void take_report(struct HYD_proxy *proxy, const struct HYD_adapt_message *message,
-                        const char *payload)
-{
-    uint32_t adaptive = 0, rank = UINT32_MAX;
-    uint64_t ceiling;
-
-    if (message->kind == REPORT_INIT && message->bytes >= 2 * sizeof(uint32_t))
-        memcpy(&adaptive, payload + sizeof(uint32_t), sizeof(adaptive));
-    if (!HYD_step.core)
-        create_core();
-    struct HYD_step_group *g = HYD_step_find_group(proxy->pg->pgid);
-    if (!g)
-        return;
-    if (adaptive) {
-        HYD_step_socket_open();
-        HYD_silence_watch(proxy->control_fd);
-        HYD_step_output_counted(&g->proxies[proxy->proxy_id]);
-    }
-    if (message->kind == HYD_ADAPT_BROKE) {
-        if (rules_apply(g))
-            end_job_soon();
-        return;
-    }
-    if (message->kind == HYD_ADAPT_LISTENS) {
-        HYD_step_relay_listens(&g->proxies[proxy->proxy_id], payload, (size_t) message->bytes);
-        return;
-    }
-    if (message->kind == REPORT_FROZEN && message->bytes == sizeof(ceiling)) {
-        memcpy(&ceiling, payload, sizeof(ceiling));
-        HYD_step_frozen(g->group, proxy->proxy_id, message->sequence, message->epoch, ceiling);
-        return;
-    }
-    if (message->kind == HYD_ADAPT_RELAYED) {
-        HYD_step_relay_answered(g->group, proxy->proxy_id, payload, (size_t) message->bytes);
-        return;
-    }
-    if (message->kind == REPORT_EXITED) {
-        note_exit(&g->proxies[proxy->proxy_id]);
-        memcpy(&rank, payload, message->bytes < sizeof(rank) ? 0 : sizeof(rank));
-        if (rank < (uint32_t) g->count)
-            g->processes[rank].ended = 1;
-    }
-    if (message->kind == REPORT_INIT) {
-        memcpy(&rank, payload, message->bytes < sizeof(rank) ? 0 : sizeof(rank));
-        if (rank < (uint32_t) g->count)
-            g->processes[rank].initialised = 1;
-    }
-    HYD_step_enter();
-    step_core_report(HYD_step.core, HYD_step_now_ms(), g->group, proxy->proxy_id,
-                     (enum step_report) message->kind, message->epoch, payload,
-                     (size_t) message->bytes);
-    HYD_step_leave();
-}
-
-HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pmcd_hdr *hdr)
-{
-    struct HYD_adapt_message message;
-    char *buf = NULL;
-    int count, closed;
-    HYD_status status = HYD_SUCCESS;
-
-    if (hdr->buflen < (int) sizeof(message) || hdr->buflen > HYD_ADAPT_BODY_MAX) {
-        HYD_step_proxy_lost(proxy);
-        goto fn_exit;
-    }
-    HYDU_MALLOC_OR_JUMP(buf, char *, hdr->buflen, status);
-    status = HYDU_sock_read(fd, buf, hdr->buflen, &count, &closed, HYDU_SOCK_COMM_MSGWAIT);
-    HYDU_ERR_POP(status, "unable to read an adaptation message\n");
-    if (!closed)
-        memcpy(&message, buf, sizeof(message));
-    if (closed || message.bytes != (uint64_t) hdr->buflen - sizeof(message)) {
-        HYD_step_proxy_lost(proxy);
-        goto fn_exit;
-    }
-    take_report(proxy, &message, buf + sizeof(message));
-
-  fn_exit:
-    MPL_free(buf);
-    return status;
-
-  fn_fail:
-    goto fn_exit;
-}
-
-/* ---- ends of proxies, exit codes --------------------------------------------------------------- */
 
 static void collect_exit_statuses(const struct HYD_proxy *proxy)
 {
@@ -645,10 +535,10 @@ int HYD_step_proxy_ended(struct HYD_proxy *proxy)
 
     if (!g)
         return 1;
-    int rules = rules_apply(g);
+    int rules = HYD_step_rules_apply(g);
     struct HYD_step_proxy *p = &g->proxies[proxy->proxy_id];
     while (g->group != 0 && p->freed < p->processes)
-        note_exit(p);
+        HYD_step_note_exit(p);
     if ((rules || g->removed == HYD_STEP_JOB_ENDS) && g->group != 0)
         collect_exit_statuses(proxy);
     HYD_step_defer_proxy_gone(g, proxy->proxy_id);
@@ -664,7 +554,7 @@ int HYD_step_proxy_lost(struct HYD_proxy *proxy)
         return 0;
     /* The core says what that means for an adaptation under way. */
     HYD_step_defer_proxy_gone(g, proxy->proxy_id);
-    if (rules_apply(g)) {
+    if (HYD_step_rules_apply(g)) {
         char text[512];
         MPL_snprintf(text, sizeof(text), "host %s is lost: its node daemon was killed or cannot be "
                      "reached any more; the job ends", proxy->node->hostname);
@@ -672,7 +562,7 @@ int HYD_step_proxy_lost(struct HYD_proxy *proxy)
     }
     struct HYD_step_proxy *p = &g->proxies[proxy->proxy_id];
     while (p->freed < p->processes)
-        note_exit(p);
+        HYD_step_note_exit(p);
     HYD_step_cleanup_proxy(proxy);
     return 1;
 }
@@ -748,7 +638,7 @@ HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status)
     if (!g)
         return status;
     signal(SIGPIPE, former_sigpipe);
-    return rules_apply(g) ? status : HYD_SUCCESS;
+    return HYD_step_rules_apply(g) ? status : HYD_SUCCESS;
 }
 
 /* ---- standard input and output ----------------------------------------------------------------- */

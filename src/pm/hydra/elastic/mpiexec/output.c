@@ -41,28 +41,8 @@ static enum { READ_ALL, READ_COUNTED, READ_NOTHING } reading = READ_ALL;
 static size_t frame_bytes(const void *head, void *userp)
 {
     const struct HYD_proxy *proxy = userp;
-    struct HYD_pmcd_hdr hdr;
-    int body = -1;
 
-    memcpy(&hdr, head, sizeof(hdr));
-    switch (hdr.cmd) {
-        case PID_LIST:
-        case EXIT_STATUS:
-            body = proxy->proxy_process_count * (int) sizeof(int);
-            break;
-        case PMI_CMD:
-        case STDOUT:
-        case STDERR:
-        case ADAPT:
-            body = hdr.buflen > 0 && hdr.buflen <= HYD_ADAPT_BODY_MAX ? hdr.buflen : -1;
-            break;
-        case PROCESS_TERMINATED:
-            body = 0;
-            break;
-        default:
-            break;
-    }
-    return body < 0 ? 0 : sizeof(hdr) + (size_t) body;
+    return HYD_adapt_frame_from_daemon(head, proxy->proxy_process_count);
 }
 
 static int connected(const struct HYD_proxy *proxy)

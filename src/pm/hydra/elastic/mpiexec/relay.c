@@ -1,5 +1,5 @@
 /*
- * mpiexec's part in the tree of node daemons (proxy/relay.h).  A command to no more daemons than the
+ * mpiexec's part in the tree of node daemons (wire/tree.h).  A command to no more daemons than the
  * fan-out goes to each of them; to more, as a relay to the first of each part.  What a relay's answer
  * says was not reached, or what was with a daemon that is gone before it answered, is told directly:
  * who got it twice takes it once.  So are all of a part that has not answered after the time that telling
@@ -9,9 +9,10 @@
  */
 
 #include "state.h"
+#include "reports.h"
 #include <arpa/inet.h>
 #include <sys/random.h>
-#include "proxy/relay.h"
+#include "wire/tree.h"
 #include "wire/channel.h"
 
 #define PATIENCE_MS 1000
@@ -64,26 +65,21 @@ static int connected(const struct HYD_step_proxy *p)
 static void send_parts(const struct HYD_step_proxy *p, struct HYD_adapt_message message, const void *head,
                        size_t head_bytes, struct HYD_block *payload)
 {
-    struct HYD_pmcd_hdr hdr;
+    struct HYD_adapt_heads heads;
     int fd = p->proxy->control_fd, sent, closed;
 
     if (!connected(p) || HYD_channel_open(fd) != HYD_SUCCESS)
         return;
-    message.bytes = head_bytes + (payload ? payload->bytes : 0);
-    HYD_pmcd_init_header(&hdr);
-    hdr.cmd = ADAPT;
-    hdr.buflen = (int) (sizeof(message) + message.bytes);
-    char *front = MPL_malloc(sizeof(hdr) + sizeof(message) + head_bytes, MPL_MEM_PM);
+    HYD_adapt_fill_heads(&heads, message, head_bytes + (payload ? payload->bytes : 0));
+    char *front = MPL_malloc(sizeof(heads) + head_bytes, MPL_MEM_PM);
     if (!front) {
         HYDU_error_printf("no memory for an adaptation message\n");
         return;
     }
-    memcpy(front, &hdr, sizeof(hdr));
-    memcpy(front + sizeof(hdr), &message, sizeof(message));
+    memcpy(front, &heads, sizeof(heads));
     if (head_bytes)
-        memcpy(front + sizeof(hdr) + sizeof(message), head, head_bytes);
-    HYDU_sock_write(fd, front, (int) (sizeof(hdr) + sizeof(message) + head_bytes), &sent, &closed,
-                    HYDU_SOCK_COMM_MSGWAIT);
+        memcpy(front + sizeof(heads), head, head_bytes);
+    HYDU_sock_write(fd, front, (int) (sizeof(heads) + head_bytes), &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
     MPL_free(front);
     if (payload && payload->bytes) {
         payload->users++;

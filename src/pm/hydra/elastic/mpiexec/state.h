@@ -1,5 +1,5 @@
 /*
- * State that the step_*.c files of mpiexec share; nobody else includes this.  One job step per
+ * State that the files of this folder share; nobody else includes this.  One job step per
  * mpiexec, so the state is one object, HYD_step, used from the event loop only.
  *
  * Groups: a process group of the launch (number 0) or of an expansion (its pgid, never used twice).
@@ -87,8 +87,14 @@ void HYD_step_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr, cons
 void HYD_step_send_signal(const struct HYD_proxy *proxy, int signum);
 /* The node daemon of who reads standard input, NULL: nobody. */
 struct HYD_proxy *HYD_step_first_proxy(void);
-/* A daemon's answer to STEP_FREEZE, which may come more than once. */
-void HYD_step_frozen(int group, int proxy, uint32_t sequence, uint32_t epoch, uint64_t ceiling);
+/* Makes the core, when the first process says that it is adaptive or an option asks for it. */
+void HYD_step_create_core(void);
+/* Whether Hydra's rules for processes that died apply to this group. */
+int HYD_step_rules_apply(const struct HYD_step_group *group);
+/* One more process of this daemon has ended. */
+void HYD_step_note_exit(struct HYD_step_proxy *proxy);
+/* A process has died: the job ends when its daemon has had time to tell how. */
+void HYD_step_end_job_soon(void);
 /* Deferred calls. */
 void HYD_step_defer_placed(struct HYD_step_group *group);
 void HYD_step_defer_proxy_gone(struct HYD_step_group *group, int proxy);

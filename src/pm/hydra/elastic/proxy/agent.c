@@ -16,6 +16,7 @@
 #include "wire/message.h"
 #include "output.h"
 #include "relay.h"
+#include "reports.h"
 #include "agent.h"
 #include "wire/silence.h"
 #include "core/step_core.h"
@@ -40,6 +41,7 @@ static int reader = -1;         /* process whose stdin_fd is downstream.in */
 static int culprit = -1;        /* process for whose end we kill the others */
 static int killing = 0;         /* all processes have been killed, or are in a moment */
 static uint32_t last_epoch = 0; /* of the last command, for reports that belong to none */
+static int initialised = 0, ready = 0;  /* adaptive processes that have said so */
 
 extern int HYDU_child_death_signal;     /* launch.c */
 static char *bind_places = NULL;        /* --adapt-bind: numbers with commas */
@@ -71,41 +73,17 @@ static int process_of_fd(int fd)
     return -1;
 }
 
-/* `sequence` is that of the command that it answers, or 0. */
-static HYD_status report_answer(enum step_report kind, uint32_t epoch, uint32_t sequence,
-                                const void *payload, size_t bytes)
+static HYD_status report(uint32_t kind, uint32_t epoch, const void *payload, size_t bytes)
 {
-    struct HYD_pmcd_hdr hdr;
-    struct HYD_adapt_message message = {.kind = kind,.epoch = epoch,.bytes = bytes,.sequence = sequence };
-    char *buf = NULL;
-    int sent, closed;
-    HYD_status status = HYD_SUCCESS;
-
-    HYD_pmcd_init_header(&hdr);
-    hdr.cmd = ADAPT;
-    hdr.buflen = (int) (sizeof(message) + bytes);
-    HYDU_MALLOC_OR_JUMP(buf, char *, sizeof(hdr) + sizeof(message) + bytes, status);
-    memcpy(buf, &hdr, sizeof(hdr));
-    memcpy(buf + sizeof(hdr), &message, sizeof(message));
-    if (bytes)
-        memcpy(buf + sizeof(hdr) + sizeof(message), payload, bytes);
-    status = HYDU_sock_write(HYD_pmcd_pmip.upstream.control, buf,
-                             (int) (sizeof(hdr) + sizeof(message) + bytes), &sent, &closed,
-                             HYDU_SOCK_COMM_MSGWAIT);
-    HYDU_ERR_POP(status, "unable to send an adaptation report upstream\n");
-    HYDU_ASSERT(!closed, status);
-
-  fn_exit:
-    MPL_free(buf);
-    return status;
-
-  fn_fail:
-    goto fn_exit;
+    return HYD_reports_send(kind, epoch, 0, payload, bytes);
 }
 
-static HYD_status report(enum step_report kind, uint32_t epoch, const void *payload, size_t bytes)
+/* What each process says once: the last one's goes up with all others'. */
+static HYD_status report_of_each(uint32_t kind, uint32_t epoch, const void *payload, size_t bytes, int said)
 {
-    return report_answer(kind, epoch, 0, payload, bytes);
+    HYD_status status = HYD_reports_gather(kind, epoch, payload, bytes);
+
+    return status == HYD_SUCCESS && said >= process_count() ? HYD_reports_flush() : status;
 }
 
 /* ---- start ------------------------------------------------------------------------------------ */
@@ -349,8 +327,8 @@ static struct {
 static HYD_status answer_freeze(struct HYD_relay_frozen *answer)
 {
     if (!answer)
-        return report_answer(REPORT_FROZEN, frozen.epoch, frozen.sequence, &frozen.ceiling,
-                             sizeof(frozen.ceiling));
+        return HYD_reports_send(REPORT_FROZEN, frozen.epoch, frozen.sequence, &frozen.ceiling,
+                                sizeof(frozen.ceiling));
     answer->sequence = frozen.sequence;
     answer->ceiling = frozen.ceiling;
     return HYD_SUCCESS;
@@ -447,7 +425,7 @@ static struct early *take_early(uint32_t sequence)
     return command;
 }
 
-/* Commands of the core may come twice, and in another order (relay.h). */
+/* Commands of the core may come twice, and in another order (wire/tree.h). */
 HYD_status HYD_relay_deliver(const struct HYD_adapt_message *message, const char *payload,
                              struct HYD_relay_frozen *answer)
 {
@@ -476,7 +454,7 @@ HYD_status HYD_relay_deliver(const struct HYD_adapt_message *message, const char
 
 HYD_status HYD_relay_report(const void *answer, size_t bytes)
 {
-    return report((enum step_report) HYD_ADAPT_RELAYED, last_epoch, answer, bytes);
+    return report(HYD_ADAPT_RELAYED, last_epoch, answer, bytes);
 }
 
 static HYD_status listen_for_daemons(const char *payload, size_t bytes)
@@ -487,7 +465,7 @@ static HYD_status listen_for_daemons(const char *payload, size_t bytes)
     HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
     status = HYD_relay_listen(payload, bytes, &port);
     HYDU_ERR_POP(status, "unable to listen for other daemons\n");
-    status = report((enum step_report) HYD_ADAPT_LISTENS, last_epoch, &port, sizeof(port));
+    status = report(HYD_ADAPT_LISTENS, last_epoch, &port, sizeof(port));
 
   fn_exit:
     return status;
@@ -604,7 +582,7 @@ void HYD_pmcd_pmip_adapt_lost(int process_id)
         adjust_exit_status(process_id, processes[process_id].wait_status);
     if (HYD_pmcd_pmip.user_global.auto_cleanup && !killing) {
         killing = 1;
-        report((enum step_report) HYD_ADAPT_BROKE, last_epoch, &rank, sizeof(rank));
+        report(HYD_ADAPT_BROKE, last_epoch, &rank, sizeof(rank));
     }
 }
 
@@ -667,14 +645,14 @@ static void report_exit(int process_id, int wait_status)
         (uint32_t) wait_status
     };
 
-    /* If mpiexec is gone, the main loop finds out by itself. */
-    report(REPORT_EXITED, last_epoch, payload, sizeof(payload));
+    /* If mpiexec is lost, the main loop finds out by itself.  An end that is an error must not wait. */
+    HYD_reports_gather(REPORT_EXITED, last_epoch, payload, sizeof(payload));
+    if (wait_status != 0)
+        HYD_reports_flush();
 }
 
-void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
+static void note_exit(int process_id, int wait_status)
 {
-    if (!processes || processes[process_id].ended)
-        return;
     struct process *p = &processes[process_id];
     int watched = p->watch_fd >= 0;
 
@@ -711,6 +689,15 @@ void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
             report_exit(i, processes[i].wait_status);
         processes[i].held = 0;
     }
+}
+
+void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
+{
+    if (!processes || processes[process_id].ended)
+        return;
+    note_exit(process_id, wait_status);
+    if (all_ended())
+        HYD_reports_flush();    /* before the daemon's own end */
 }
 
 /* ---- PMI commands of the processes ------------------------------------------------------------ */
@@ -786,7 +773,9 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
     }
     memcpy(payload, head, sizeof(head));
     memcpy(payload + sizeof(head), &pid_ns, sizeof(pid_ns));
-    status = report(REPORT_INIT, join.epoch, payload, head_bytes + (size_t) bytes);
+    /* before the first adaptive one of a launch there may be no loop that would send it later */
+    status = head[1] ? report_of_each(REPORT_INIT, join.epoch, payload, head_bytes + (size_t) bytes, ++initialised) :
+        report(REPORT_INIT, join.epoch, payload, head_bytes);
     if (head[1])
         HYD_pmcd_pmip_adapt_count_output();
 
@@ -821,7 +810,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[])
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
     memcpy(payload, &rank, sizeof(rank));
     memcpy(payload + sizeof(rank), &host, sizeof(host));
-    return report(REPORT_READY, (uint32_t) strtoul(epoch, NULL, 10), payload, sizeof(payload));
+    return report_of_each(REPORT_READY, (uint32_t) strtoul(epoch, NULL, 10), payload, sizeof(payload), ++ready);
 }
 
 HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[])
@@ -839,29 +828,36 @@ HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[])
                   sizeof(rank) + (size_t) (bytes > 0 ? bytes : 0));
 }
 
-HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[])
+/* What the last process of a board says for all. */
+static HYD_status report_of_board(uint32_t kind, int fd, char *args[])
 {
     const char *epoch = argument(args, "epoch");
 
     if (board.fd < 0 || process_of_fd(fd) < 0 || !epoch)
         return HYD_SUCCESS;
-    return report(REPORT_PREPARED, (uint32_t) strtoul(epoch, NULL, 10), NULL, 0);
+    return report(kind, (uint32_t) strtoul(epoch, NULL, 10), NULL, 0);
+}
+
+HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[])
+{
+    return report_of_board(REPORT_PREPARED, fd, args);
+}
+
+HYD_status HYD_pmcd_pmip_adapt_fn_greeted(int fd, char *args[])
+{
+    return report_of_board(REPORT_GREETED, fd, args);
 }
 
 HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[])
 {
-    const char *epoch = argument(args, "epoch");
-
-    if (board.fd < 0 || process_of_fd(fd) < 0 || !epoch)
-        return HYD_SUCCESS;
-    return report(REPORT_COMMITTED, (uint32_t) strtoul(epoch, NULL, 10), NULL, 0);
+    return report_of_board(REPORT_COMMITTED, fd, args);
 }
 
 /* ---- for say.c -------------------------------------------------------------------------------- */
 
 HYD_status HYD_pmcd_pmip_adapt_report(int kind, uint32_t epoch, const void *payload, size_t bytes)
 {
-    return report((enum step_report) kind, epoch, payload, bytes);
+    return report((uint32_t) kind, epoch, payload, bytes);
 }
 
 int HYD_pmcd_pmip_adapt_rank_of(int fd)

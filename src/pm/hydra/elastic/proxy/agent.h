@@ -58,6 +58,7 @@ HYD_status HYD_pmcd_pmip_adapt_flush(void);
 HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[]);
+HYD_status HYD_pmcd_pmip_adapt_fn_greeted(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[]);
 /* say.c */

@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "board.h"
+#include "wire/clock.h"
 
 #define FIRST_FD 3
 
@@ -92,14 +93,6 @@ void HYD_board_destroy(struct HYD_board *board)
     board->fd = -1;
 }
 
-static int64_t monotonic_us(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t) t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 /* Of the processes that probe. */
 static uint64_t greatest_count(const struct HYD_board *board)
 {
@@ -134,7 +127,7 @@ int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, 
         if (n > 0)
             done += (size_t) n;
     }
-    board->placed_us = monotonic_us();
+    board->placed_us = HYD_monotonic_us();
     board->placed_count = greatest_count(board);
     __atomic_store_n(&control->plan_bytes, bytes, __ATOMIC_RELAXED);
     __atomic_store_n(&control->participants, participants, __ATOMIC_RELAXED);
@@ -154,7 +147,7 @@ int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, 
 
 static uint64_t margin_by_pace(const struct HYD_board *board, uint64_t count)
 {
-    int64_t elapsed_us = monotonic_us() - board->placed_us;
+    int64_t elapsed_us = HYD_monotonic_us() - board->placed_us;
     uint64_t made = count > board->placed_count ? count - board->placed_count : 0;
 
     if (made == 0 || elapsed_us <= 0)
@@ -211,7 +204,7 @@ int HYD_board_in_window(const struct HYD_board *board)
 uint64_t HYD_board_phase_ms(const struct HYD_board *board, int slot)
 {
     uint64_t since_ms = __atomic_load_n(&board->slots[slot].since_ms, __ATOMIC_RELAXED);
-    uint64_t now_ms = (uint64_t) monotonic_us() / 1000;
+    uint64_t now_ms = (uint64_t) HYD_monotonic_us() / 1000;
 
     return since_ms && since_ms < now_ms ? now_ms - since_ms : 0;
 }

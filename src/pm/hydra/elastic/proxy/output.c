@@ -4,6 +4,7 @@
 #include "wire/message.h"
 #include "output.h"
 #include "agent.h"
+#include "reports.h"
 #include "wire/channel.h"
 #include "demux.h"
 #include "wire/event_loop.h"
@@ -49,28 +50,14 @@ static int is_output(int fd)
 
 static size_t frame_bytes(const void *head, void *userp)
 {
-    struct HYD_pmcd_hdr hdr;
-    int body = -1;
-
-    memcpy(&hdr, head, sizeof(hdr));
-    switch (hdr.cmd) {
-        case PMI_RESPONSE:
-        case ADAPT:
-        case STDIN:
-            body = hdr.buflen >= 0 && hdr.buflen <= HYD_ADAPT_BODY_MAX ? hdr.buflen : -1;
-            break;
-        case SIGNAL:
-            body = 0;
-            break;
-        default:
-            break;
-    }
-    return body < 0 ? 0 : sizeof(hdr) + (size_t) body;
+    return HYD_adapt_frame_from_mpiexec(head);
 }
 
 HYD_status HYD_pmcd_pmip_adapt_channel(void)
 {
-    const struct HYD_loop_hooks hooks = {.after = after_events,.is_first = is_output };
+    const struct HYD_loop_hooks hooks = {.wait_ms = HYD_reports_wait_ms,.due = HYD_reports_due,
+        .after = after_events,.is_first = is_output
+    };
     HYD_status status = HYD_SUCCESS;
 
     if (opened)

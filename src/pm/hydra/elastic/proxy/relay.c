@@ -1,5 +1,5 @@
 /*
- * The node daemon's part in the tree of relay.h: it takes relays in, passes their parts on, and
+ * The node daemon's part in the tree of wire/tree.h: it takes relays in, passes their parts on, and
  * answers.  Single-threaded, nothing blocks: what a connection does not take at once waits in its queue.
  *
  * Hydra's event loop of daemons cannot bear that a callback takes another descriptor than its own out

@@ -3,6 +3,7 @@
 #include "event_loop.h"
 #include <limits.h>
 #include "channel.h"
+#include "clock.h"
 #include "demux.h"
 #include "demux_internal.h"
 #include "silence.h"
@@ -14,10 +15,7 @@ static int depth = 0;           /* Hydra waits within callbacks when it ends */
 
 static int64_t now_ms(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return HYD_monotonic_us() / 1000;
 }
 
 /* ---- descriptors that are not read -------------------------------------------------------------- */

@@ -1,15 +1,15 @@
 /*
- * A message between step manager and node daemon on Hydra's control connection: a Hydra header with
- * command ADAPT whose buflen counts what follows: this head, then `bytes` of payload.  The kinds and
- * payloads are enum step_command and enum step_report of core/step_core.h.  Both sides are one build on
- * one architecture, so the bytes are the machine's own.
+ * How the messages of kinds.h are framed on Hydra's control connection: a Hydra header with command ADAPT whose
+ * buflen counts what follows, this head, then `bytes` of payload.  HYD_ADAPT_REPORTS carries several reports: head,
+ * payload and padding of each.  Both sides are one build on one architecture, so the bytes are the machine's own.
  */
 
-#ifndef ADAPT_MESSAGE_H_INCLUDED
-#define ADAPT_MESSAGE_H_INCLUDED
+#ifndef WIRE_MESSAGE_H_INCLUDED
+#define WIRE_MESSAGE_H_INCLUDED
 
+#include <stddef.h>
 #include <stdint.h>
-#include "core/step_core.h"
+#include "kinds.h"
 
 struct HYD_adapt_message {
     uint32_t kind;
@@ -20,20 +20,41 @@ struct HYD_adapt_message {
     uint32_t unused;
 };
 
-/* A report for mpiexec itself, not for the core: [u32 rank] a process has ended, or is about to, with
- * its PMI connection open.  Stock kills the processes of that proxy; the whole job has to end. */
-#define HYD_ADAPT_BROKE 1000
-/* The tree of daemons, proxy/relay.h. */
-#define HYD_ADAPT_LISTEN 1001
-#define HYD_ADAPT_LISTENS 1002
-#define HYD_ADAPT_RELAY 1003
-#define HYD_ADAPT_RELAYED 1004
-
-/* From mpiexec: [u64] output that the daemon may have sent since it counts (proxy/output.h). */
-#define HYD_ADAPT_OUTPUT_ROOM 1005
-
 #define HYD_ADAPT_MESSAGE_MAX STEP_PAYLOAD_MAX  /* of a payload */
-/* What may follow a Hydra header: that, and the heads and lists around it (proxy/relay.h). */
+/* What may follow a Hydra header: that, and the heads and lists around it (tree.h). */
 #define HYD_ADAPT_BODY_MAX (2 * HYD_ADAPT_MESSAGE_MAX)
 
-#endif /* ADAPT_MESSAGE_H_INCLUDED */
+/* ---- several reports in one --------------------------------------------------------------------- */
+
+/* Bytes of a report with this head in HYD_ADAPT_REPORTS. */
+static inline size_t HYD_adapt_report_bytes(const struct HYD_adapt_message *message)
+{
+    return sizeof(*message) + ((size_t) message->bytes + 7) / 8 * 8;
+}
+
+/* Whether a report with this head can be the next of those in `left` bytes. */
+static inline int HYD_adapt_report_holds(const struct HYD_adapt_message *message, size_t left)
+{
+    return message->kind != HYD_ADAPT_REPORTS && message->bytes <= HYD_ADAPT_MESSAGE_MAX &&
+        HYD_adapt_report_bytes(message) <= left;
+}
+
+#ifdef COMMON_H_INCLUDED        /* Hydra's pm/pmiserv/common.h */
+
+/* ---- headers ------------------------------------------------------------------------------------- */
+
+/* Both heads of a message with `bytes` of payload. */
+struct HYD_adapt_heads {
+    struct HYD_pmcd_hdr hdr;
+    struct HYD_adapt_message message;
+};
+void HYD_adapt_fill_heads(struct HYD_adapt_heads *heads, struct HYD_adapt_message message, uint64_t bytes);
+
+/* Bytes of the message of Hydra's or of ours that begins with this header, it included; 0: it cannot be one.  Sent by
+ * a daemon of so many processes to mpiexec, or by mpiexec to a daemon. */
+size_t HYD_adapt_frame_from_daemon(const void *hdr, int processes);
+size_t HYD_adapt_frame_from_mpiexec(const void *hdr);
+
+#endif
+
+#endif /* WIRE_MESSAGE_H_INCLUDED */

@@ -1,0 +1,186 @@
+/* See reports.h. */
+
+#include "state.h"
+#include "pmiserv.h"
+#include "pmiserv_utils.h"
+#include "reports.h"
+#include "wire/message.h"
+#include "wire/silence.h"
+
+/* A report from a daemon of this group. */
+struct report {
+    struct HYD_step_group *group;
+    struct HYD_step_proxy *from;
+    int proxy;
+    const struct HYD_adapt_message *message;
+    const char *payload;
+};
+
+static void to_core(const struct report *r)
+{
+    HYD_step_enter();
+    step_core_report(HYD_step.core, HYD_step_now_ms(), r->group->group, r->proxy,
+                     (enum step_report) r->message->kind, r->message->epoch, r->payload,
+                     (size_t) r->message->bytes);
+    HYD_step_leave();
+}
+
+/* The process that a report begins with, or NULL. */
+static struct HYD_step_process *process_of(const struct report *r)
+{
+    uint32_t rank;
+
+    if (r->message->bytes < sizeof(rank))
+        return NULL;
+    memcpy(&rank, r->payload, sizeof(rank));
+    return rank < (uint32_t) r->group->count ? &r->group->processes[rank] : NULL;
+}
+
+void HYD_step_frozen(int group, int proxy, uint32_t sequence, uint32_t epoch, uint64_t ceiling)
+{
+    struct HYD_step_group *g = HYD_step_find_group(group);
+    struct HYD_adapt_message message = {.kind = REPORT_FROZEN,.epoch = epoch,.bytes = sizeof(ceiling) };
+
+    if (!g || sequence <= g->proxies[proxy].frozen_sequence)
+        return;
+    g->proxies[proxy].frozen_sequence = sequence;
+    to_core(&(struct report) {g, &g->proxies[proxy], proxy, &message, (const char *) &ceiling});
+}
+
+static void on_init(const struct report *r)
+{
+    struct HYD_step_process *process = process_of(r);
+    uint32_t adaptive = 0;
+
+    if (r->message->bytes >= 2 * sizeof(uint32_t))
+        memcpy(&adaptive, r->payload + sizeof(uint32_t), sizeof(adaptive));
+    if (adaptive) {
+        HYD_step_socket_open();
+        HYD_silence_watch(r->from->proxy->control_fd);
+        HYD_step_output_counted(r->from);
+    }
+    if (process)
+        process->initialised = 1;
+    to_core(r);
+}
+
+static void on_exited(const struct report *r)
+{
+    struct HYD_step_process *process = process_of(r);
+
+    HYD_step_note_exit(r->from);
+    if (process)
+        process->ended = 1;
+    to_core(r);
+}
+
+static void on_frozen(const struct report *r)
+{
+    uint64_t ceiling;
+
+    if (r->message->bytes != sizeof(ceiling)) {
+        to_core(r);             /* which says that it is malformed */
+        return;
+    }
+    memcpy(&ceiling, r->payload, sizeof(ceiling));
+    HYD_step_frozen(r->group->group, r->proxy, r->message->sequence, r->message->epoch, ceiling);
+}
+
+static void on_broke(const struct report *r)
+{
+    if (HYD_step_rules_apply(r->group))
+        HYD_step_end_job_soon();
+}
+
+static void on_listens(const struct report *r)
+{
+    HYD_step_relay_listens(r->from, r->payload, (size_t) r->message->bytes);
+}
+
+static void on_relayed(const struct report *r)
+{
+    HYD_step_relay_answered(r->group->group, r->proxy, r->payload, (size_t) r->message->bytes);
+}
+
+/* All others are the core's alone. */
+static const struct {
+    uint32_t kind;
+    void (*handle) (const struct report *);
+} handlers[] = {
+    {REPORT_INIT, on_init},
+    {REPORT_EXITED, on_exited},
+    {REPORT_FROZEN, on_frozen},
+    {HYD_ADAPT_BROKE, on_broke},
+    {HYD_ADAPT_LISTENS, on_listens},
+    {HYD_ADAPT_RELAYED, on_relayed},
+};
+
+static void take_report(struct HYD_proxy *proxy, const struct HYD_adapt_message *message, const char *payload)
+{
+    struct HYD_step_group *g = HYD_step_find_group(proxy->pg->pgid);
+    size_t i, n = sizeof(handlers) / sizeof(*handlers);
+
+    if (!g)
+        return;
+    struct report r = { g, &g->proxies[proxy->proxy_id], proxy->proxy_id, message, payload };
+    for (i = 0; i < n && handlers[i].kind != message->kind; i++);
+    if (i < n)
+        handlers[i].handle(&r);
+    else
+        to_core(&r);
+}
+
+/* HYD_ADAPT_REPORTS.  0: malformed. */
+static int take_reports(struct HYD_proxy *proxy, const char *bytes, size_t left)
+{
+    struct HYD_adapt_message message;
+
+    while (left >= sizeof(message)) {
+        memcpy(&message, bytes, sizeof(message));
+        if (!HYD_adapt_report_holds(&message, left))
+            return 0;
+        take_report(proxy, &message, bytes + sizeof(message));
+        bytes += HYD_adapt_report_bytes(&message);
+        left -= HYD_adapt_report_bytes(&message);
+    }
+    return left == 0;
+}
+
+HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pmcd_hdr *hdr)
+{
+    struct HYD_adapt_message message;
+    char *buf = NULL;
+    int count, closed, whole = 1;
+    HYD_status status = HYD_SUCCESS;
+
+    if (hdr->buflen < (int) sizeof(message) || hdr->buflen > HYD_ADAPT_BODY_MAX) {
+        HYD_step_proxy_lost(proxy);
+        goto fn_exit;
+    }
+    HYDU_MALLOC_OR_JUMP(buf, char *, hdr->buflen, status);
+    status = HYDU_sock_read(fd, buf, hdr->buflen, &count, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    HYDU_ERR_POP(status, "unable to read an adaptation message\n");
+    if (!closed)
+        memcpy(&message, buf, sizeof(message));
+    if (closed || message.bytes != (uint64_t) hdr->buflen - sizeof(message)) {
+        HYD_step_proxy_lost(proxy);
+        goto fn_exit;
+    }
+    if (!HYD_step.core)
+        HYD_step_create_core();
+    HYD_step_enter();
+    if (message.kind == HYD_ADAPT_REPORTS)
+        whole = take_reports(proxy, buf + sizeof(message), (size_t) message.bytes);
+    else
+        take_report(proxy, &message, buf + sizeof(message));
+    HYD_step_leave();
+    if (!whole)
+        HYD_step_proxy_lost(proxy);
+
+  fn_exit:
+    MPL_free(buf);
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,49 @@
+/*
+ * Every message between mpiexec and a node daemon, with what it carries in brackets.  How it is framed: message.h.
+ * Who handles it: core/step.cpp (reports of the core's), mpiexec/reports.c, proxy/commands.c.
+ */
+
+#ifndef WIRE_KINDS_H_INCLUDED
+#define WIRE_KINDS_H_INCLUDED
+
+#define STEP_PAYLOAD_MAX (64 * 1024 * 1024)     /* of any message */
+
+/* mpiexec to daemon, of the core (core/step_core.h). */
+enum step_command {
+    STEP_PLAN = 1,              /* [struct pmi_adapt_plan ...] place it; joining processes go on */
+    STEP_FREEZE,                /* [u64 margin, 0: by pace] step 4: freeze the board, answer with the ceiling */
+    STEP_TARGET,                /* [u64 target] answer TRUE at this probe number */
+    STEP_THAW,                  /* withdrawn before agreement */
+    STEP_RELEASE,               /* committed everywhere */
+    STEP_COUNTS                 /* report the slots */
+};
+
+/* Daemon to mpiexec, for the core. */
+enum step_report {
+    REPORT_INIT = 1,            /* [u32 rank, u32 adaptive, u64 pid namespace, card bytes ...] adapt_init */
+    REPORT_READY,               /* [u32 rank, struct pmi_adapt_host] adapt_ready */
+    REPORT_FROZEN,              /* [u64 ceiling] */
+    REPORT_COMMITTED,           /* [] all participants of this daemon's board have committed */
+    REPORT_COUNTS,              /* [{u32 rank, u32 phase, u64 count, u64 ms in this phase} ...] */
+    REPORT_EXITED,              /* [u32 rank, u32 wait status] one process has ended */
+    REPORT_PREPARED,            /* [] all participants of this daemon's board have prepared for the plan */
+    REPORT_SIZES,               /* [u32 rank, text] the sizes that the program can use, pmi_adapt_sizes.h */
+    REPORT_UNRECEIVED,          /* [u32 rank, u32 count, i32 source, i32 tag, text] messages that a process had not
+                                 * received by commit: source and tag of the first, name of the communicator */
+    REPORT_UNABLE,              /* [u32 rank, text ...] adapt_unable: why this process cannot */
+    REPORT_GREETED              /* [] all joining participants of this daemon's board have been greeted */
+};
+
+/* Between mpiexec and the daemon themselves. */
+enum HYD_adapt_kind {
+    HYD_ADAPT_BROKE = 1000,     /* up [u32 rank] a process has ended, or is about to, with its PMI connection open.
+                                 * Stock kills the processes of that proxy; the whole job has to end. */
+    HYD_ADAPT_LISTEN,           /* down [key, port range] the tree of daemons, tree.h */
+    HYD_ADAPT_LISTENS,          /* up [u16 port] */
+    HYD_ADAPT_RELAY,            /* down [relay] */
+    HYD_ADAPT_RELAYED,          /* up [answer] */
+    HYD_ADAPT_OUTPUT_ROOM,      /* down [u64] output that the daemon may have sent since it counts (proxy/output.h) */
+    HYD_ADAPT_REPORTS           /* up [{head, payload, padding to 8 bytes} ...] several reports in one (message.h) */
+};
+
+#endif /* WIRE_KINDS_H_INCLUDED */
