@@ -138,11 +138,12 @@ void Core::Impl::set_delays()
     double all = 0;
     for (const auto &[uid, use] : state.uses)
         all += static_cast<double>(use.core_ms);
-    for (auto &[uid, use] : state.uses) {
+    for (auto &entry : state.uses) {
+        Use &use = entry.second;
         double part = all > 0 ? static_cast<double>(use.core_ms) / all : 0;
         auto steps = static_cast<int64_t>(part * static_cast<double>(state.config.fair_share_ms / DELAY_STEP_MS));
         if (steps * DELAY_STEP_MS != use.delay_ms)
-            state.requeue(uid, [&] { use.delay_ms = steps * DELAY_STEP_MS; });
+            state.requeue(use.uid, [&] { use.delay_ms = steps * DELAY_STEP_MS; });
     }
 }
 
