@@ -94,6 +94,9 @@ int resize_job(Changing &options, const std::string &job)
     const ResizeWish &wish = options.resize;
     if (!wish.leave.empty() || !wish.hosts.empty())
         return complain(USAGE, "--leave and --hosts are for steps without elasticd: it chooses ranks and nodes itself");
+    if (wish.program)
+        return complain(USAGE,
+                        "--program is for steps without elasticd: joining processes of a job run its first program");
     Json body = {{"size", wish.size}}, answer;
     if (!wish.reason.empty())
         body["reason"] = wish.reason;
@@ -138,6 +141,9 @@ void add_resize(CLI::App &app, int &code)
     command->add_option("--leave", options->resize.leave,
                         "of a step: ranks that leave, such as 0,2 or 4-7 (default: the highest)");
     command->add_option("--hosts", options->resize.hosts, "of a step: hosts for the joining processes, such as a,b");
+    command->add_option("--program", options->resize.program,
+                        "of a step of several programs (mpiexec a : b): which one the joining processes run, from 0")
+        ->check(CLI::Range(0, PROGRAMS_MAX - 1));
     command->add_option("--reason", options->resize.reason, "told to the application (at most 63 bytes)");
     command->add_flag("--wait", options->resize.wait, "wait until the adaptation has ended");
     command->callback([options, &code] { code = run_resize(*options); });

@@ -95,6 +95,8 @@ Result<Json> resize_request(const ResizeWish &wish)
             return Error{"--hosts: " + hosts.error()};
         request["hosts"] = hosts.value();
     }
+    if (wish.program)
+        request["program"] = *wish.program;
     if (!wish.reason.empty())
         request["reason"] = wish.reason;
     return request;

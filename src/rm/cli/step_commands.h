@@ -7,6 +7,7 @@
 #define ELASTIC_CLI_STEP_COMMANDS_H_INCLUDED
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cli/output.h"
@@ -17,6 +18,7 @@ namespace elastic {
 struct ResizeWish {
     int size = 0;
     std::string leave, hosts;   /* as on the command line: "0,2-3", "a,b" */
+    std::optional<int> program; /* of several launched together, for the joining processes */
     std::string reason;
     bool wait = false;
 };

@@ -185,7 +185,7 @@ def other_directory(run: TestRun) -> None:
 
 @scenario
 def two_programs(run: TestRun) -> None:
-    """MPMD: one world of two programs, each with its own arguments, environment and directory; joining processes run the first."""
+    """MPMD: one world of two programs, each with its own arguments, environment and directory, for joining processes too."""
     parts: list[list[str]] = []
     for number, name in enumerate(("first", "second")):
         place = run.work / name
@@ -196,10 +196,11 @@ def two_programs(run: TestRun) -> None:
     command = [str(run.setting.prefix / "bin" / "mpiexec"), *run.test.options, *parts[0], ":", *parts[1]]
     job = run.start(command)
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
-    joined = sum(change.joining for change in run.test.changes)
     said = Counter(job.lines)
-    expected = {"HERE NEW": 3, "HERE JOINING": joined}
-    for name, count in (("first", 1 + joined), ("second", 2)):
+    expected = {"HERE NEW": 3, "HERE JOINING": sum(change.joining for change in run.test.changes)}
+    for number, name in enumerate(("first", "second")):
+        count = number + 1 + sum(change.joining for change in run.test.changes if change.program == number)
+        expected |= {f"APPNUM {number}": count}
         place = os.path.realpath(run.work / name)
         words = "".join(f"[{word}]" for word in (*run.test.arguments, name))
         expected |= {f"ARGUMENTS {words}": count, f"WORD {name}": count}

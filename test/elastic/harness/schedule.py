@@ -20,6 +20,7 @@ class Change:
     size: int
     leaving: tuple[int, ...]
     joining: int
+    program: int = 0  # what the joining ones run, of several
 
 
 def parse(text: str, launch: int) -> list[Change]:
@@ -30,13 +31,16 @@ def parse(text: str, launch: int) -> list[Change]:
         head, *options = entry.strip().split("/")
         wanted = int(head.rsplit(":", 1)[-1])
         leaving = tuple(range(wanted, size)) if wanted < size else ()
+        program = 0
         for option in options:
             key, _, value = option.partition("=")
             if key == "leave":
                 leaving = tuple(sorted(int(rank) for rank in value.split("+")))
+            elif key == "program":
+                program = int(value)
         joining = wanted - (size - len(leaving))
         if leaving or joining:
-            changes.append(Change(len(changes) + 1, size, wanted, leaving, joining))
+            changes.append(Change(len(changes) + 1, size, wanted, leaving, joining, program))
         size = wanted
     return changes
 

@@ -11,6 +11,7 @@ static void tell(int argc, char **argv)
     char text[4096], directory[1024] = "?", program[1024] = "?";
     const char *value = getenv("ET_WORD");
     size_t n = 0;
+    int *appnum, found;
     ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
 
     if (length > 0)
@@ -20,6 +21,8 @@ static void tell(int argc, char **argv)
         n += (size_t) snprintf(text + n, sizeof(text) - n, "[%s]", argv[i]);
     et_say("HERE %s", et.status == MPI_ADAPT_STATUS_NEW ? "NEW" : "JOINING");
     et_say("ARGUMENTS %s", text);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_APPNUM, &appnum, &found);
+    et_say("APPNUM %d", found ? *appnum : -1);
     et_say("WORD %s", value ? value : "(none)");
     et_say("DIRECTORY %s", directory);
     et_say("PROGRAM %s", program);

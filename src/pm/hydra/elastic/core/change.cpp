@@ -38,6 +38,20 @@ std::optional<Error> check_leaving(int present, const std::vector<int> &ascendin
     return std::nullopt;
 }
 
+/* Why joining processes cannot run the program that is asked for, or nothing. */
+std::optional<Error> check_program(const ChangeRequest &request, int joining, int programs)
+{
+    if (!request.program)
+        return std::nullopt;
+    if (joining == 0)
+        return Error{"a program is given, but nobody joins: leave the program out"};
+    if (programs == 0 || (*request.program >= 0 && *request.program < programs))
+        return std::nullopt;
+    return Error{"there is no program " + std::to_string(*request.program) + ": " +
+                 count_of(programs, "program was", "programs were") + " launched, give " +
+                 (programs == 1 ? "0, or leave it out" : "0 to " + std::to_string(programs - 1))};
+}
+
 template <class Parse>
 std::optional<Error> for_each_part(std::string_view text, char separator, Parse parse)
 {
@@ -52,7 +66,7 @@ std::optional<Error> for_each_part(std::string_view text, char separator, Parse 
 
 }  // namespace
 
-Result<Change> resolve_change(int present, const ChangeRequest &request)
+Result<Change> resolve_change(int present, const ChangeRequest &request, int programs)
 {
     if (request.size < 1 || request.size > SIZE_MAX_PROCESSES)
         return Error{"size " + std::to_string(request.size) + " is not possible: give 1 to " +
@@ -79,6 +93,8 @@ Result<Change> resolve_change(int present, const ChangeRequest &request)
         return Error{"the size is " + std::to_string(present) + " already"};
     if (change.joining == 0 && !request.hosts.empty())
         return Error{"hosts are given, but nobody joins: leave the hosts out"};
+    if (auto error = check_program(request, change.joining, programs))
+        return *error;
     return change;
 }
 

@@ -1,7 +1,7 @@
 /*
- * A change of the world: what is asked for (a size, perhaps who leaves and where the new processes
- * go) and what it comes to when the present size is known.  Pure; used by schedules, policies and
- * the step protocol alike, so that they agree on what is valid.  SPEC W6, W7.
+ * A change of the world: what is asked for (a size, perhaps who leaves, where the new processes
+ * go and which program they run) and what it comes to when the present size is known.  Pure; used by
+ * schedules, policies and the step protocol alike, so that they agree on what is valid.  SPEC W6, W7.
  */
 
 #ifndef ELASTIC_CHANGE_H_INCLUDED
@@ -17,6 +17,7 @@
 namespace elastic {
 
 inline constexpr int SIZE_MAX_PROCESSES = 1 << 20;      /* of a world; bounds every list of ranks */
+inline constexpr int PROGRAMS_MAX = 1 << 16;    /* launched together */
 inline constexpr size_t HOSTS_MAX = 4096;       /* names in one change */
 inline constexpr size_t HOST_NAME_MAX_BYTES = 255;
 
@@ -25,6 +26,7 @@ struct ChangeRequest {
     std::optional<std::vector<int>> leave;      /* ranks before the change; none: the highest */
     std::vector<std::string> hosts;     /* for joining processes; empty: wherever there is room */
     std::string tag{};          /* the client's own mark, repeated in the event "requested" */
+    std::optional<int> program{};       /* of joining processes: its MPI_APPNUM; none: the first */
 };
 
 struct Change {
@@ -33,8 +35,9 @@ struct Change {
     int new_size = 0;
 };
 
-/* What `request` means for a world of `present` processes, or why it is impossible. */
-Result<Change> resolve_change(int present, const ChangeRequest &request);
+/* What `request` means for a world of `present` processes, or why it is impossible.  `programs`: how
+ * many were launched together; 0: not known. */
+Result<Change> resolve_change(int present, const ChangeRequest &request, int programs = 0);
 
 /* "0+2", "0,2" or "0-3,7" (separator given): ranks in the order given, duplicates refused. */
 Result<std::vector<int>> parse_ranks(std::string_view text, char separator);

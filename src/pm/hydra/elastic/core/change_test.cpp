@@ -56,6 +56,23 @@ TEST(ChangeTest, impossible_changes_say_why)
     EXPECT_EQ(resolve(4, 4, {std::vector<int>{}}).error(), "the size is 4 already");
 }
 
+TEST(ChangeTest, joining_processes_run_a_program_that_was_launched)
+{
+    ChangeRequest request{4, {}, {}, {}, 1};
+    EXPECT_EQ(resolve_change(2, request, 2).value().joining, 2);
+    EXPECT_TRUE(resolve_change(2, request)) << "how many there are is not known";
+    EXPECT_EQ(resolve_change(2, request, 1).error(),
+              "there is no program 1: 1 program was launched, give 0, or leave it out");
+    request.program = 3;
+    EXPECT_EQ(resolve_change(2, request, 3).error(),
+              "there is no program 3: 3 programs were launched, give 0 to 2");
+    request.program = -1;
+    EXPECT_FALSE(resolve_change(2, request, 3));
+    request = {2, {}, {}, {}, 0};
+    EXPECT_EQ(resolve_change(4, request, 2).error(),
+              "a program is given, but nobody joins: leave the program out");
+}
+
 TEST(ChangeTest, ranks_are_lists_and_ranges)
 {
     EXPECT_EQ(parse_ranks("0+2", '+').value(), (std::vector{0, 2}));

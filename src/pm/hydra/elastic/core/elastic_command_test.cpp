@@ -64,6 +64,7 @@ class Server {
         config.step_id = "77";
         config.program = "./app";
         config.user = "user";
+        config.programs = 2;
         step_effects effects = {};
         effects.context = this;
         effects.launch = launch;
@@ -89,7 +90,7 @@ class Server {
     {
         step_core_report(core_, 1, group, 0, kind, epoch, payload.data(), payload.size());
     }
-    static int launch(void *context, uint32_t epoch, int count, int, uint32_t,
+    static int launch(void *context, uint32_t epoch, int count, int, int, uint32_t,
                       const char *const *hosts, int n_hosts, int *group, char *error, size_t bytes)
     {
         Server &server = self(context);
@@ -242,7 +243,7 @@ TEST_F(ElasticCommandTest, lists_and_resizes)
     EXPECT_NE(ps.output.find("\n77 "), ps.output.npos) << ps.output;
     EXPECT_NE(ps.output.find(" ./app "), ps.output.npos);
     EXPECT_NE(ps.output.find(" 2 running "), ps.output.npos);
-    CommandResult grown = run("resize 77 4 --wait");
+    CommandResult grown = run("resize 77 4 --program 1 --wait");
     EXPECT_EQ(grown.code, 0) << grown.output;
     EXPECT_NE(grown.output.find("2 -> 4 processes, 2 join, 0 leave"), grown.output.npos);
     EXPECT_NE(grown.output.find("committed as epoch 1"), grown.output.npos) << grown.output;
@@ -252,6 +253,7 @@ TEST_F(ElasticCommandTest, lists_and_resizes)
     EXPECT_NE(run("ps --json").output.find("\"epoch\":2"), std::string::npos);
     CommandResult events = run("events 77");
     EXPECT_EQ(events.code, 0);
+    EXPECT_NE(events.output.find(" program=1"), events.output.npos) << events.output;
     EXPECT_NE(events.output.find("committed"), events.output.npos) << events.output;
     EXPECT_NE(run("events 77 --json --since 3").output.find("{\"event\":\"requested\",\"seq\":3"),
               std::string::npos);
@@ -265,6 +267,8 @@ TEST_F(ElasticCommandTest, refusals_have_messages_and_codes)
     EXPECT_EQ(same.output, "elastic: step 77 refuses: the size is 2 already\n");
     EXPECT_EQ(run("resize 77 4 --hosts full").output,
               "elastic: step 77 refuses: host full has no room\n");
+    EXPECT_EQ(run("resize 77 4 --program 2").output,
+              "elastic: step 77 refuses: there is no program 2: 2 programs were launched, give 0 to 1\n");
     server.hold_joiners();
     EXPECT_EQ(run("resize 77 4").code, 0);
     CommandResult busy = run("resize 77 5");
@@ -277,7 +281,8 @@ TEST_F(ElasticCommandTest, refusals_have_messages_and_codes)
 TEST_F(ElasticCommandTest, wrong_usage_and_steps_that_are_gone)
 {
     for (const char *bad : {"", "explode", "resize", "resize 77", "resize 77 0", "resize 77 x",
-                            "resize 77 2 --leave a", "resize 77 2 --hosts 'a b'", "ps extra"})
+                            "resize 77 2 --leave a", "resize 77 4 --program x", "resize 77 4 --program -1",
+                            "resize 77 2 --hosts 'a b'", "ps extra"})
         EXPECT_EQ(run(bad).code, 2) << bad;
     CommandResult none = run("resize 77 2");
     EXPECT_EQ(none.code, 3);

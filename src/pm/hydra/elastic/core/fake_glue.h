@@ -27,7 +27,7 @@ struct SentMessage {
 
 struct LaunchCall {
     uint32_t epoch;
-    int count, pre;
+    int count, program, pre;
     uint32_t first_uid;
     std::vector<std::string> hosts;
     int group;
@@ -173,7 +173,7 @@ class FakeGlue {
   private:
     static FakeGlue &self(void *context) { return *static_cast<FakeGlue *>(context); }
 
-    static int launch(void *context, uint32_t epoch, int count, int pre, uint32_t first_uid,
+    static int launch(void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
                       const char *const *hosts, int n_hosts, int *group, char *error,
                       size_t error_bytes)
     {
@@ -183,7 +183,7 @@ class FakeGlue {
             return -1;
         }
         *group = glue.next_group++;
-        glue.launches.push_back({epoch, count, pre, first_uid, {hosts, hosts + n_hosts}, *group});
+        glue.launches.push_back({epoch, count, program, pre, first_uid, {hosts, hosts + n_hosts}, *group});
         return 0;
     }
     static void kill_group(void *context, int group) { self(context).killed.push_back(group); }

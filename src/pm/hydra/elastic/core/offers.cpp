@@ -21,7 +21,7 @@ Result<Offers> Offers::create(const step_config &config)
     if (range_given && !config.policy)
         offers.requests_range_ = Range{config.range_min, config.range_max};
     if (config.schedule) {
-        auto schedule = parse_schedule(config.schedule, config.size);
+        auto schedule = parse_schedule(config.schedule, config.size, config.programs);
         if (!schedule)
             return Error{schedule.error()};
         offers.schedule_ = std::move(schedule.value());
@@ -71,7 +71,7 @@ std::optional<Offer> Offers::take(int64_t now_ms, int present, const ProgramSize
         policy_.reset();        /* the range holds no other size: never anything to do */
         return std::nullopt;
     }
-    return Offer{ChangeRequest{*size, {}, {}, {}}, "policy"};
+    return Offer{ChangeRequest{*size, {}, {}}, "policy"};
 }
 
 bool Offers::ended(int64_t now_ms, bool committed)

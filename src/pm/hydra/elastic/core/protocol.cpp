@@ -106,8 +106,8 @@ class FieldReader {
 
 ResizeRequest read_resize(FieldReader &fields)
 {
-    fields.allow("resize", {"size", "leave", "hosts", "if_epoch", "deadline_ms", "reason", "tag",
-                            "wait"});
+    fields.allow("resize", {"size", "leave", "hosts", "program", "if_epoch", "deadline_ms",
+                            "reason", "tag", "wait"});
     ResizeRequest resize;
     if (!fields.has("size"))
         fields.fail("'size' is missing: give the number of processes wanted");
@@ -116,6 +116,8 @@ ResizeRequest read_resize(FieldReader &fields)
     if (fields.has("leave"))
         resize.change.leave = fields.ranks("leave");
     resize.change.hosts = fields.hosts("hosts");
+    if (fields.has("program"))
+        resize.change.program = static_cast<int>(fields.number("program", 0, PROGRAMS_MAX - 1));
     if (fields.has("if_epoch"))
         resize.if_epoch = static_cast<uint32_t>(fields.number("if_epoch", 0, UINT32_MAX));
     if (fields.has("deadline_ms"))

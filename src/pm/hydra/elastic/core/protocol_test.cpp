@@ -35,11 +35,12 @@ TEST(ProtocolTest, every_operation)
     EXPECT_EQ(events.since, 7u);
     EXPECT_TRUE(events.follow);
     ResizeRequest resize = parse<ResizeRequest>(
-        R"({"op":"resize","size":3,"leave":[0,2],"hosts":["a"],"if_epoch":0,)"
+        R"({"op":"resize","size":3,"leave":[0,2],"hosts":["a"],"program":1,"if_epoch":0,)"
         R"("deadline_ms":5,"reason":"why","wait":true})");
     EXPECT_EQ(resize.change.size, 3);
     EXPECT_EQ(resize.change.leave, (std::vector{0, 2}));
     EXPECT_EQ(resize.change.hosts, (std::vector<std::string>{"a"}));
+    EXPECT_EQ(resize.change.program, 1);
     EXPECT_EQ(resize.if_epoch, 0u);
     EXPECT_EQ(resize.deadline_ms, 5u);
     EXPECT_EQ(resize.reason, "why");
@@ -83,6 +84,7 @@ TEST(ProtocolTest, each_field_is_checked)
           R"("size":2,"leave":0)", R"("size":2,"leave":[-1])", R"("size":2,"leave":["0"])",
           R"("size":2,"leave":[1048576])", R"("size":2,"leave":[0.5])", R"("size":2,"hosts":"a")",
           R"("size":2,"hosts":[""])", R"("size":2,"hosts":["a b"])", R"("size":2,"hosts":[1])",
+          R"("size":2,"program":-1)", R"("size":2,"program":"0")", R"("size":2,"program":65536)",
           R"("size":2,"if_epoch":-1)", R"("size":2,"if_epoch":4294967296)",
           R"("size":2,"deadline_ms":0)", R"("size":2,"deadline_ms":1e300)",
           R"("size":2,"reason":5)", R"("size":2,"wait":1)", R"("size":2,"wiat":true)"}) {

@@ -18,7 +18,7 @@ std::string_view trim(std::string_view text)
     return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-/* "leave=..." or "hosts=..." after a '/'. */
+/* "leave=...", "hosts=..." or "program=..." after a '/'. */
 std::optional<Error> parse_option(std::string_view text, ChangeRequest &change)
 {
     std::string_view key = text.substr(0, text.find('='));
@@ -37,10 +37,18 @@ std::optional<Error> parse_option(std::string_view text, ChangeRequest &change)
         change.hosts = hosts.value();
         return std::nullopt;
     }
-    if (key == "leave" || key == "hosts")
+    if (key == "program" && !change.program) {
+        auto program = parse_number(value, 0, PROGRAMS_MAX - 1);
+        if (!program)
+            return Error{"'" + std::string(value) + "' is not the number of a program: give 0 for "
+                         "the first, 1 for the second, and so on"};
+        change.program = static_cast<int>(*program);
+        return std::nullopt;
+    }
+    if (key == "leave" || key == "hosts" || key == "program")
         return Error{"'" + std::string(key) + "' is given twice"};
-    return Error{"'/" + std::string(text) + "' is not known: allowed are /leave=RANKS and "
-                 "/hosts=NAMES, as in 3/leave=0+2 or 8/hosts=a+b"};
+    return Error{"'/" + std::string(text) + "' is not known: allowed are /leave=RANKS, "
+                 "/hosts=NAMES and /program=NUMBER, as in 3/leave=0+2 or 8/hosts=a+b"};
 }
 
 Result<ScheduleEntry> parse_entry(std::string_view text)
@@ -116,11 +124,11 @@ Error entry_error(size_t number, std::string_view text, size_t place, const std:
 }
 
 /* Checks an entry against the size before it, as far as that is known. */
-std::optional<Error> check_entry(const ScheduleEntry &entry, int before)
+std::optional<Error> check_entry(const ScheduleEntry &entry, int before, int programs)
 {
     if (before == 0 || (!entry.change.leave && entry.change.size == before))
         return std::nullopt;
-    auto change = resolve_change(before, entry.change);
+    auto change = resolve_change(before, entry.change, programs);
     if (change)
         return std::nullopt;
     return Error{change.error()};
@@ -158,7 +166,8 @@ Result<Range> parse_range(std::string_view text)
     return Range{static_cast<int>(*min), static_cast<int>(*max)};
 }
 
-Result<std::vector<ScheduleEntry>> parse_schedule(std::string_view text, int launch_size)
+Result<std::vector<ScheduleEntry>> parse_schedule(std::string_view text, int launch_size,
+                                                  int programs)
 {
     if (text.size() > SCHEDULE_MAX_BYTES)
         return Error{"the adaptation schedule is longer than " +
@@ -171,7 +180,7 @@ Result<std::vector<ScheduleEntry>> parse_schedule(std::string_view text, int lau
                                    : parse_entry(*part);
         if (!entry)
             return entry_error(entries.size() + 1, *part, reader.place(), entry.error());
-        if (auto error = check_entry(entry.value(), before))
+        if (auto error = check_entry(entry.value(), before, programs))
             return entry_error(entries.size() + 1, *part, reader.place(), error->message);
         if (entries.size() == SCHEDULE_MAX_ENTRIES)
             return Error{"the adaptation schedule has more than " +

@@ -1,12 +1,13 @@
 /*
- * The text of --adapt-schedule: what sizes the world takes, when, who leaves and where the new
- * processes go.
+ * The text of --adapt-schedule: what sizes the world takes, when, who leaves, where the new
+ * processes go and which program they run.
  *
  *   schedule = entry *("," entry)          newlines separate entries too; "#" starts a comment
- *   entry    = [TIME ":"] SIZE ["/leave=" RANKS] ["/hosts=" HOSTS]
+ *   entry    = [TIME ":"] SIZE ["/leave=" RANKS] ["/hosts=" HOSTS] ["/program=" NUMBER]
  *   TIME     = number ("ms" | "s" | "m")   after launch, fractions allowed ("0.5s")
  *   RANKS    = rank or rank-rank, joined by "+"; ranks before the change
  *   HOSTS    = names joined by "+", for the joining processes
+ *   NUMBER   = of the programs launched together, from 0: what the joining processes run
  *
  * Pure; an error names the entry and its place in the text.
  */
@@ -33,8 +34,10 @@ struct ScheduleEntry {
     ChangeRequest change;
 };
 
-/* `launch_size` 0: not known yet; the first entry is then checked when it is applied. */
-Result<std::vector<ScheduleEntry>> parse_schedule(std::string_view text, int launch_size);
+/* `launch_size` 0: not known yet; the first entry is then checked when it is applied.  `programs` as
+ * in resolve_change. */
+Result<std::vector<ScheduleEntry>> parse_schedule(std::string_view text, int launch_size,
+                                                  int programs = 0);
 
 /* "2s", "250ms", "1m", "0.5s"; "0" needs no unit. */
 Result<int64_t> parse_time_ms(std::string_view text);

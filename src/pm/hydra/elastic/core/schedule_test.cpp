@@ -47,6 +47,21 @@ TEST(ScheduleTest, leaving_ranks_and_hosts)
     EXPECT_EQ(entries.value()[3].change.leave, (std::vector{0, 1, 2}));
 }
 
+TEST(ScheduleTest, programs)
+{
+    auto entries = parse_schedule("4/program=1,6/leave=0/program=0/hosts=a,8", 2, 2);
+    ASSERT_TRUE(entries) << entries.error();
+    EXPECT_EQ(entries.value()[0].change.program, 1);
+    EXPECT_EQ(entries.value()[1].change.program, 0);
+    EXPECT_EQ(entries.value()[2].change.program, std::nullopt);
+    EXPECT_EQ(parse_schedule("4/program=2", 2, 2).error(),
+              "adaptation schedule, entry 1 ('4/program=2', at character 1): there is no program 2: 2 "
+              "programs were launched, give 0 to 1");
+    for (const char *bad : {"4/program", "4/program=", "4/program=-1", "4/program=x", "4/program=65536",
+                            "4/program=0+1", "4/program=0/program=1", "1/program=0"})
+        EXPECT_FALSE(parse_schedule(bad, 2, 2)) << bad;
+}
+
 TEST(ScheduleTest, what_does_not_parse_is_named)
 {
     EXPECT_EQ(parse_schedule("4,x,1", 0).error(),

@@ -667,7 +667,7 @@ void SimulatedJob::random_request(int client)
 
 /* ---- effects ---------------------------------------------------------------------------------------- */
 
-int SimulatedJob::launch(void *context, uint32_t epoch, int count, int pre, uint32_t first_uid,
+int SimulatedJob::launch(void *context, uint32_t epoch, int count, int /* program */, int pre, uint32_t first_uid,
                          const char *const *hosts, int n_hosts, int *group, char *error,
                          size_t error_bytes)
 {

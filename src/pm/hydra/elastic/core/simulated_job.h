@@ -135,7 +135,7 @@ class SimulatedJob {
 
     /* effects */
     static SimulatedJob &self(void *context) { return *static_cast<SimulatedJob *>(context); }
-    static int launch(void *context, uint32_t epoch, int count, int pre, uint32_t first_uid,
+    static int launch(void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
                       const char *const *hosts, int n_hosts, int *group, char *error,
                       size_t error_bytes);
     static void kill_group(void *context, int group);

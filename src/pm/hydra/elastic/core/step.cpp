@@ -21,7 +21,8 @@ Step::Step(const step_config &config, const step_effects &effects, Offers offers
       program_(config.program ? config.program : ""), user_(config.user ? config.user : ""),
       margin_(config.margin), prepare_ms_(config.prepare_ms),
       behind_ms_(config.behind_ms),
-      unix_ms_at_zero_(config.unix_ms_at_zero), managed_(config.managed), effects_(effects), offers_(std::move(offers)),
+      unix_ms_at_zero_(config.unix_ms_at_zero), programs_(config.programs), managed_(config.managed),
+      effects_(effects), offers_(std::move(offers)),
       journal_(step_id_, config, effects_)
 {
 }

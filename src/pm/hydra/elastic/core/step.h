@@ -188,6 +188,7 @@ class Step {
     std::string step_id_, program_, user_;
     uint64_t margin_ = 1;
     int64_t prepare_ms_ = 0, behind_ms_ = 0, unix_ms_at_zero_ = 0;
+    int programs_ = 0;          /* launched together; 0: not known */
     bool managed_ = false;
     step_effects effects_;
     Offers offers_;

@@ -62,6 +62,8 @@ Adaptation &Step::accept(Source source, const std::string &origin, const ChangeR
                    {"size", change.new_size},
                    {"joining", change.joining},
                    {"leaving", change.leaving}};
+    if (asked.program)
+        fields["program"] = *asked.program;
     if (!asked.tag.empty())
         fields["tag"] = asked.tag;
     log("requested", fields);
@@ -105,9 +107,9 @@ void Step::launch()
         hosts.push_back(host.c_str());
     char error[LAUNCH_ERROR_BYTES] = "";
     int group = -1;
-    int status = effects_.launch(effects_.context, a.epoch, a.change.joining, a.old_size,
-                                 a.first_uid, hosts.data(), static_cast<int>(hosts.size()), &group,
-                                 error, sizeof error);
+    int status = effects_.launch(effects_.context, a.epoch, a.change.joining, a.asked.program.value_or(0),
+                                 a.old_size, a.first_uid, hosts.data(),
+                                 static_cast<int>(hosts.size()), &group, error, sizeof error);
     if (status != 0) {
         raise(AdaptEvent::LAUNCH_REFUSED,
               error[0] ? error : "the joining processes could not be started");

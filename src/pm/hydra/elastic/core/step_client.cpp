@@ -70,6 +70,7 @@ std::string Step::answer_status(const Json &id) const
                    {"user", user_},
                    {"state", status_name()},
                    {"mode", MODES[static_cast<int>(mode_)]},
+                   {"programs", programs_},
                    {"size", world_.size()},
                    {"epoch", epoch_},
                    {"adaptations", statistics_.committed},
@@ -128,7 +129,7 @@ std::string Step::answer_resize(int client, const Json &id, const ResizeRequest 
 {
     if (auto error = check_resize(id, resize))
         return write_error(*error);
-    auto change = resolve_change(world_.size(), resize.change);
+    auto change = resolve_change(world_.size(), resize.change, programs_);
     if (!change)
         return write_error({id, ErrorCode::CHANGE, change.error()});
     if (sizes_ && !sizes_->allows(change.value().new_size))

@@ -35,6 +35,7 @@ struct step_config {
     int64_t unix_ms_at_zero;    /* wall clock at time 0, for logs */
     int size;                   /* of the launch, so that the first entry of a schedule is checked
                                  * by step_core_create; 0: not known yet */
+    int programs;               /* launched together (MPMD), at least 1; 0: not known */
     int managed;                /* a resource manager decides: resizes without a tag are refused */
 };
 
@@ -50,10 +51,11 @@ struct step_agent {             /* a node daemon */
 /* What the core asks for.  `context` is the caller's.  Strings and payloads are copied if kept. */
 struct step_effects {
     void *context;
-    /* Step 2: start `count` processes as a new process group numbered `group` for `epoch`; `hosts`
-     * (n_hosts names, may be 0) is where.  pre: size of the world now; uids are first_uid + rank.
-     * local_pre(host) is asked back through step_core_local_pre.  0 or -1 with a message in error. */
-    int (*launch) (void *context, uint32_t epoch, int count, int pre, uint32_t first_uid,
+    /* Step 2: start `count` processes of `program` (its MPI_APPNUM) as a new process group numbered
+     * `group` for `epoch`; `hosts` (n_hosts names, may be 0) is where.  pre: size of the world now; uids
+     * are first_uid + rank.  local_pre(host) is asked back through step_core_local_pre.  0 or -1 with a
+     * message in error. */
+    int (*launch) (void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
                    const char *const *hosts, int n_hosts, int *group, char *error, size_t error_bytes);
     void (*kill_group) (void *context, int group);      /* remove an expansion that failed */
     void (*abort_step) (void *context, const char *reason);     /* E4: end the whole job */

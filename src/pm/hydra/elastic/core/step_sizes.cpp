@@ -33,7 +33,7 @@ void Step::on_sizes(const SizesReport &report)
 
 Result<Change> Step::resolve(const ChangeRequest &request) const
 {
-    auto change = resolve_change(world_.size(), request);
+    auto change = resolve_change(world_.size(), request, programs_);
     if (change && sizes_ && !sizes_->allows(change.value().new_size))
         return Error{sizes_->refusal(change.value().new_size)};
     return change;

@@ -47,6 +47,33 @@ class StepTest : public testing::Test {
     FakeGlue glue;
 };
 
+TEST_F(StepTest, joining_processes_run_the_program_that_is_asked_for)
+{
+    glue.config.programs = 2;
+    start("4/program=1");
+    ASSERT_EQ(glue.launches.size(), 1u);
+    EXPECT_EQ(glue.launches[0].program, 1);
+    EXPECT_EQ(glue.last_event("requested").at("program"), 1);
+    EXPECT_EQ(glue.status().at("programs"), 2);
+    glue.ask(1, R"({"id":1,"op":"cancel"})");
+    resize(R"("size":3)");
+    EXPECT_EQ(glue.launches.back().program, 0);
+    EXPECT_FALSE(glue.last_event("requested").contains("program"));
+    glue.ask(1, R"({"id":1,"op":"cancel"})");
+    Json answer = glue.ask(1, R"({"id":1,"op":"resize","size":3,"program":2})").at(0);
+    EXPECT_EQ(answer.at("error").at("code"), "change") << answer;
+    EXPECT_EQ(glue.launches.size(), 2u);
+}
+
+TEST_F(StepTest, schedule_of_a_program_that_was_not_launched)
+{
+    glue.config.programs = 2;
+    glue.config.size = 2;
+    glue.config.schedule = "4/program=2";
+    EXPECT_EQ(glue.create(), "adaptation schedule, entry 1 ('4/program=2', at character 1): there is no "
+                             "program 2: 2 programs were launched, give 0 to 1");
+}
+
 TEST_F(StepTest, schedule_grows_and_shrinks)
 {
     start("4,1");

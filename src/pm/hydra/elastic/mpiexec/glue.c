@@ -367,6 +367,7 @@ void HYD_step_create_core(void)
         .seed = (uint64_t) unix_ms() ^ ((uint64_t) getpid() << 32),
         .unix_ms_at_zero = unix_ms() - HYD_step_now_ms(),
         .size = HYD_server_info.pg_list.pg_process_count,
+        .programs = HYD_step_programs(),
         .managed = HYD_step_managed()
     };
     const struct step_effects effects = {

@@ -2,7 +2,7 @@
  * Process groups that come and go while the job runs.  An expansion is started like MPI_Comm_spawn
  * does it, but by mpiexec itself: the launch's executable, arguments, environment and directory
  * (I5), a key-value space of its own, no parent.  Where several programs were launched together,
- * joining processes run the first.
+ * joining processes run the one that is asked for, by its MPI_APPNUM.
  *
  * Placement: Hydra's own rule over the known nodes (free cores first, in the order of the host
  * list, then round robin), or over the hosts that are given.  A group works on copies of the nodes,
@@ -603,13 +603,35 @@ void HYD_step_end_slow_launches(int64_t now_ms)
 
 /* ---- launch ------------------------------------------------------------------------------------ */
 
-static HYD_status joining_exec(int count, struct HYD_exec **exec)
+/* The launch as a list of programs lies with its proxies, where each has those that it runs. */
+static const struct HYD_exec *launched_program(int appnum)
 {
-    const struct HYD_exec *launched = HYD_server_info.pg_list.proxy_list->exec_list;
+    for (const struct HYD_proxy * p = HYD_server_info.pg_list.proxy_list; p; p = p->next)
+        for (const struct HYD_exec * e = p->exec_list; e; e = e->next)
+            if (e->appnum == appnum)
+                return e;
+    return NULL;
+}
+
+int HYD_step_programs(void)
+{
+    int last = 0;
+
+    for (const struct HYD_proxy * p = HYD_server_info.pg_list.proxy_list; p; p = p->next)
+        for (const struct HYD_exec * e = p->exec_list; e; e = e->next)
+            if (e->appnum > last)
+                last = e->appnum;
+    return last + 1;
+}
+
+static HYD_status joining_exec(int count, int program, struct HYD_exec **exec)
+{
+    const struct HYD_exec *launched = launched_program(program);
     int i;
     HYD_status status = HYDU_alloc_exec(exec);
 
     HYDU_ERR_POP(status, "unable to allocate exec\n");
+    HYDU_ERR_CHKANDJUMP(status, !launched, HYD_INTERNAL_ERROR, "no program %d was launched\n", program);
     for (i = 0; launched->exec[i]; i++)
         (*exec)->exec[i] = MPL_strdup(launched->exec[i]);
     (*exec)->exec[i] = NULL;
@@ -627,7 +649,8 @@ static HYD_status joining_exec(int count, struct HYD_exec **exec)
 }
 
 /* A pg at the end of Hydra's list, with its proxies placed. */
-static HYD_status make_pg(int count, const char *const *hosts, int n_hosts, struct HYD_pg **new_pg)
+static HYD_status make_pg(int count, int program, const char *const *hosts, int n_hosts,
+                          struct HYD_pg **new_pg)
 {
     struct HYD_pg *last, *pg;
     struct HYD_exec *exec = NULL;
@@ -641,7 +664,7 @@ static HYD_status make_pg(int count, const char *const *hosts, int n_hosts, stru
     *new_pg = pg;
     pg->pg_process_count = count;
 
-    status = joining_exec(count, &exec);
+    status = joining_exec(count, program, &exec);
     HYDU_ERR_POP(status, "unable to copy the program's description\n");
     status = HYD_pmcd_pmi_alloc_pg_scratch(pg);
     HYDU_ERR_POP(status, "unable to allocate pg scratch space\n");
@@ -803,7 +826,7 @@ static HYD_status count_on_nodes(struct HYD_step_group *g)
     goto fn_exit;
 }
 
-int HYD_step_launch(void *context, uint32_t epoch, int count, int pre, uint32_t first_uid,
+int HYD_step_launch(void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
                     const char *const *hosts, int n_hosts, int *group, char *error,
                     size_t error_bytes)
 {
@@ -815,7 +838,7 @@ int HYD_step_launch(void *context, uint32_t epoch, int count, int pre, uint32_t 
 
     HYD_STRING_STASH_INIT(stash);
     say(error, error_bytes, "mpiexec was unable to start the processes (see the messages above)");
-    status = make_pg(count, hosts, n_hosts, &pg);
+    status = make_pg(count, program, hosts, n_hosts, &pg);
     HYDU_ERR_POP(status, "unable to make a process group\n");
     if (check_capacity(pg, error, error_bytes) < 0) {
         drop_pg(pg);

@@ -104,6 +104,7 @@ void HYD_step_option_help_fn(void)
     printf("   2s:4,5s:1        not before these times after launch\n");
     printf("   3/leave=0+2      size 3; of the ranks before the change, 0 and 2 leave\n");
     printf("   8/hosts=a+b      joining processes are started on these hosts\n");
+    printf("   8/program=1      joining processes run the second of several programs\n");
     printf("   @FILE            the list is in a file\n");
     printf("-adapt-policy: Sizes are chosen by mpiexec\n");
     printf("   increase-decrease   one more each time up to the maximum, then one fewer\n");
@@ -115,7 +116,8 @@ void HYD_step_option_help_fn(void)
     printf("-adapt-log FILE: One JSON line for each event, with times\n\n");
     printf("Notes:\n");
     printf("  * A running step can be resized at any time: see the command elastic\n");
-    printf("  * If several programs are launched together, joining processes run the first\n");
+    printf("  * If several programs are launched together, joining processes run the first,\n");
+    printf("    unless another one is asked for\n");
     printf("  * MPIEXEC_ADAPT_BEHIND=TIME: report which ranks have not reached the agreed\n");
     printf("    probe after this time (default 30s, 0: never)\n");
     printf("  * MPIEXEC_ADAPT_FANOUT=N: with more node daemons, commands go through a tree\n");

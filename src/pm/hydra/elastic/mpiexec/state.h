@@ -102,9 +102,11 @@ void HYD_step_defer_proxy_gone(struct HYD_step_group *group, int proxy);
 void HYD_step_launch_failed(const struct HYD_proxy *proxy);
 
 /* launch.c */
-int HYD_step_launch(void *context, uint32_t epoch, int count, int pre, uint32_t first_uid,
+int HYD_step_launch(void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
                     const char *const *hosts, int n_hosts, int *group, char *error,
                     size_t error_bytes);
+/* How many programs the job was launched with. */
+int HYD_step_programs(void);
 void HYD_step_kill_group(void *context, int group);
 /* When the next group's time for its proxies to come up is over, <0: none waits. */
 int64_t HYD_step_next_launch_limit(void);
