@@ -1,5 +1,6 @@
-"""The fault matrix: what becomes of an adaptation when somebody who takes part in it dies, or a host's link is cut, at each of
-its six steps (SPEC, "Six steps"), under elasticd's back ends *hosts* and *slurm*.
+"""The fault matrix: what becomes of an adaptation when somebody who takes part in it dies, is stopped for a while, hears rubbish or
+finds no descriptor, or a host's link is cut, at each of its six steps (SPEC, "Six steps"), under elasticd's back ends *hosts* and
+*slurm*.
 
 A cell has a playground of its own: three hosts, an elastic job on two of them in turn, a rigid job beside it on the third.
 The victim is struck when the step tells the event that stands for the number.  Whatever is struck: the job goes on, or ends with
@@ -9,10 +10,14 @@ beside it does not notice; elasticd answers.  `table` gives what was seen, as do
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
+import resource
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -36,6 +41,16 @@ HOST_OF_JOINING = {1: GOES_ON} | AS_JOINING
 ALWAYS_FAILS, ALWAYS_GOES_ON = dict.fromkeys(STEPS, FAILS), dict.fromkeys(STEPS, GOES_ON)
 SHRINKING = (1, 4, 5, 6)  # nobody is launched
 RECORDS = "faults.jsonl"
+STOPPED_S = 5.0
+RUBBISH = """
+import socket, sys
+for port in sys.argv[1:]:
+    for said in (b"", b"\\0", b"\\0\\0\\0", b"GET / HTTP/1.0\\r\\n\\r\\n", bytes(range(256)) * 64):
+        try:
+            socket.create_connection(("localhost", int(port)), 5).sendall(said)
+        except OSError:
+            pass  # the port has been closed meanwhile, or we are cut off
+"""
 
 
 @dataclass(frozen=True)
@@ -146,6 +161,38 @@ class Scene:
         pids = self.run.await_value(lambda: self.run.pids(self.other_host, "hydra_pmi_proxy"), "node daemon")
         self.kill(pids[0])
 
+    def stop(self, pids: list[int]) -> None:
+        self.stopped = pids
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+
+    def stop_on(self, host: str, program: str) -> None:
+        self.stop(self.run.await_value(lambda: self.run.pids(host, program), f"{program} on {host}"))
+
+    def go_on(self) -> None:
+        time.sleep(STOPPED_S)
+        for pid in self.stopped:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+    def talk_rubbish(self) -> None:
+        """To everything on mpiexec's host that listens, elasticd apart: control ports of the job, and of the one beside it."""
+        listed = self.run.on("head", "ss", "-tlnpH").stdout.splitlines()
+        ports = [line.split()[3].rpartition(":")[2] for line in listed if "mpiexec" in line]
+        if not ports:
+            self.run.notes.append("mpiexec does not listen at this step")
+        self.run.on("head", sys.executable, "-c", RUBBISH, *ports)
+
+    def take_descriptors(self) -> None:
+        """mpiexec gets no more than it has."""
+        self.limit = resource.prlimit(self.mpiexec, resource.RLIMIT_NOFILE)
+        highest = max(int(name) for name in os.listdir(f"/proc/{self.mpiexec}/fd"))
+        resource.prlimit(self.mpiexec, resource.RLIMIT_NOFILE, (highest + 1, self.limit[1]))
+
+    def give_descriptors(self) -> None:
+        time.sleep(STOPPED_S)
+        resource.prlimit(self.mpiexec, resource.RLIMIT_NOFILE, self.limit)
+
     def await_saved_state(self) -> None:
         """slurmctld saves its jobs every few seconds: what is younger when it is killed, it has forgotten afterwards."""
         saved = Path(self.run.cluster.folder) / "slurm" / "state" / "job_state"
@@ -232,6 +279,29 @@ VICTIMS = [
         HOST_OF_JOINING,
         heal=lambda s: s.set_link("up"),
     ),
+    Victim("mpiexec, stopped", lambda s: s.stop([s.mpiexec]), ALWAYS_GOES_ON, mend=Scene.go_on),
+    Victim(
+        "node daemon of staying processes, stopped",
+        lambda s: s.stop_on(s.staying_host, "hydra_pmi_proxy"),
+        ALWAYS_GOES_ON,
+        mend=Scene.go_on,
+    ),
+    Victim(
+        "node daemon of joining processes, stopped",
+        lambda s: s.stop_on(s.other_host, "hydra_pmi_proxy"),
+        dict.fromkeys(AS_JOINING, GOES_ON),
+        mend=Scene.go_on,
+    ),
+    Victim(
+        "staying process, stopped",
+        lambda s: s.stop(s.members[s.staying_host][:1]),
+        ALWAYS_GOES_ON,
+        mend=Scene.go_on,
+    ),
+    Victim("mpiexec hears rubbish", Scene.talk_rubbish, ALWAYS_GOES_ON),
+    Victim(
+        "mpiexec finds no descriptor", Scene.take_descriptors, ALWAYS_GOES_ON, mend=Scene.give_descriptors
+    ),
     Victim(  # it goes on, unless slurmctld has forgotten the Slurm job of the new node, and takes that away
         "slurmctld",
         Scene.kill_controller,
@@ -308,7 +378,7 @@ def register() -> None:
             if victim.slurm_only and backend != "slurm":
                 continue
             for step in victim.expected:
-                name = f"fault_{backend}_{victim.name.replace(' ', '_').replace('-', '_')}_{step}"
+                name = f"fault_{backend}_{re.sub('[^a-z]+', '_', victim.name)}_{step}"
                 drive = partial(cell, backend, victim, step)
                 full = (backend, victim.name, step) not in SAMPLE
                 CASES.append(Case(name, drive, ["E3", "E4"], 3, backend == "slurm", full, 300))
