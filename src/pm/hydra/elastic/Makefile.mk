@@ -50,10 +50,18 @@ noinst_HEADERS += \
     elastic/core/step.h             \
     elastic/core/step_core.h        \
     elastic/core/world.h            \
+    elastic/mpiexec/core.h          \
     elastic/mpiexec/end.h           \
+    elastic/mpiexec/exits.h         \
     elastic/mpiexec/glue.h          \
     elastic/mpiexec/greeting.h      \
+    elastic/mpiexec/input.h         \
+    elastic/mpiexec/launch.h        \
+    elastic/mpiexec/launchers.h     \
+    elastic/mpiexec/output.h        \
+    elastic/mpiexec/relay.h         \
     elastic/mpiexec/reports.h       \
+    elastic/mpiexec/socket.h        \
     elastic/mpiexec/state.h         \
     elastic/pmi_adapt.h             \
     elastic/pmi_adapt_sizes.h       \
@@ -86,9 +94,12 @@ libhydra_la_SOURCES += \
 
 if hydra_ui_mpich
 mpiexec_hydra_SOURCES += \
+    elastic/mpiexec/core.c      \
     elastic/mpiexec/end.c       \
+    elastic/mpiexec/exits.c     \
     elastic/mpiexec/glue.c      \
     elastic/mpiexec/greeting.c  \
+    elastic/mpiexec/input.c     \
     elastic/mpiexec/launch.c    \
     elastic/mpiexec/launchers.c \
     elastic/mpiexec/options.c   \

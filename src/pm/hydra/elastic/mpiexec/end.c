@@ -1,6 +1,8 @@
 /* See end.h. */
 
 #include "state.h"
+#include "core.h"
+#include "output.h"
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include "bsci.h"
@@ -95,11 +97,7 @@ void HYD_step_signalled(int signum)
     if (told || (signum != SIGTERM && signum != SIGINT && signum != SIGQUIT))
         return;
     told = signum;
-    if (HYD_step.core) {
-        HYD_step_enter();
-        step_core_told_to_end(HYD_step.core, HYD_step_now_ms(), signum);
-        HYD_step_leave();
-    }
+    HYD_core_told_to_end(signum);
     int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (fd < 0 || timerfd_settime(fd, 0, &once, NULL) < 0 ||
         HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, NULL, come_by_now_cb) != HYD_SUCCESS)

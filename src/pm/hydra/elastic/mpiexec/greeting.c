@@ -1,6 +1,8 @@
 /* See greeting.h. */
 
 #include "hydra_server.h"
+#include "core.h"
+#include "launchers.h"
 #include "wire/channel.h"
 #include "demux.h"
 #include "wire/job_secret.h"
@@ -141,8 +143,7 @@ static void tell_of_stranger(int fd)
     socklen_t bytes = sizeof(address);
 
     strangers++;
-    if (HYD_step.core)
-        step_core_strangers(HYD_step.core, HYD_step_now_ms(), strangers);
+    HYD_core_strangers(strangers);
     if (strangers > 1)
         return;
     if (getpeername(fd, (struct sockaddr *) &address, &bytes) == 0)

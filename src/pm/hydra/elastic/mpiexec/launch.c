@@ -15,6 +15,11 @@
  */
 
 #include "state.h"
+#include "core.h"
+#include "exits.h"
+#include "launch.h"
+#include "output.h"
+#include "relay.h"
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -351,7 +356,7 @@ static void proxy_failed(struct HYD_step_group *g, int i)
     p->freed = p->processes;
     p->proxy->control_fd = HYD_FD_CLOSED;
     HYD_step_cleanup_proxy(p->proxy);
-    HYD_step_defer_proxy_gone(g, i);
+    HYD_core_defer_departed(g, i);
 }
 
 static void check_all_up(struct HYD_step_group *g)
@@ -751,7 +756,7 @@ static HYD_status tell_proxy(struct HYD_step_group *g, int i, uint32_t epoch, in
     n = HYDU_strlist_lastidx(list);
     HYDU_REALLOC_OR_JUMP(list, char **, (n + 5) * sizeof(char *), status);
     MPL_snprintf(text, sizeof(text), "first_uid=%u,epoch=%u,pre=%d,local_pre=%d", first_uid, epoch,
-                 pre, step_core_local_pre(HYD_step.core, proxy->node->hostname));
+                 pre, HYD_core_local_pre(proxy->node->hostname));
     list[n] = MPL_strdup("--adapt");
     list[n + 1] = MPL_strdup(text);
     list[n + 2] = MPL_strdup("--adapt-bind");
@@ -826,7 +831,7 @@ static HYD_status count_on_nodes(struct HYD_step_group *g)
     goto fn_exit;
 }
 
-int HYD_step_launch(void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
+int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
                     const char *const *hosts, int n_hosts, int *group, char *error,
                     size_t error_bytes)
 {
@@ -865,7 +870,7 @@ int HYD_step_launch(void *context, uint32_t epoch, int count, int program, int p
     *group = g->group;
     if (HYD_step.launch_limit_ms > 0)
         g->up_by_ms = HYD_step_now_ms() + HYD_step.launch_limit_ms;
-    HYD_step_defer_placed(g);
+    HYD_core_defer_placed(g);
 
   fn_exit:
     HYD_STRING_STASH_FREE(stash);
@@ -891,7 +896,7 @@ int HYD_step_launch(void *context, uint32_t epoch, int count, int program, int p
 
 /* ---- removal ----------------------------------------------------------------------------------- */
 
-void HYD_step_kill_group(void *context, int group)
+void HYD_step_kill_group(int group)
 {
     struct HYD_step_group *g = HYD_step_find_group(group);
 

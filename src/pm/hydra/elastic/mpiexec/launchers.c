@@ -20,6 +20,10 @@
  */
 
 #include "state.h"
+#include "exits.h"
+#include "launch.h"
+#include "launchers.h"
+#include "socket.h"
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "bsci.h"

@@ -13,6 +13,10 @@
  */
 
 #include "state.h"
+#include "end.h"
+#include "input.h"
+#include "output.h"
+#include "relay.h"
 #include <stdio.h>
 #include "wire/message.h"
 #include "bscu.h"

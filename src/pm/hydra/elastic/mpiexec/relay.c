@@ -9,6 +9,7 @@
  */
 
 #include "state.h"
+#include "relay.h"
 #include "reports.h"
 #include <arpa/inet.h>
 #include <sys/random.h>
@@ -278,7 +279,7 @@ static int waiting_in_vain(void)
     return relay != NULL;
 }
 
-void HYD_step_send_to_all(void *context, const struct step_agent *to, int n, enum step_command command,
+void HYD_step_send_to_all(const struct HYD_step_daemon *to, int n, enum step_command command,
                           uint32_t epoch, const void *payload, size_t bytes)
 {
     struct HYD_block *block = HYD_block_new(bytes);
@@ -403,7 +404,7 @@ void HYD_step_relay_answered(int group, int proxy, const char *payload, size_t b
     close_branch(relay, branch);
 }
 
-void HYD_step_relay_gone(int group, int proxy)
+void HYD_step_relay_departed(int group, int proxy)
 {
     struct relay *next;
 

@@ -1,6 +1,11 @@
 /* See reports.h. */
 
 #include "state.h"
+#include "core.h"
+#include "exits.h"
+#include "output.h"
+#include "relay.h"
+#include "socket.h"
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
 #include "reports.h"
@@ -18,11 +23,8 @@ struct report {
 
 static void to_core(const struct report *r)
 {
-    HYD_step_enter();
-    step_core_report(HYD_step.core, HYD_step_now_ms(), r->group->group, r->proxy,
-                     (enum step_report) r->message->kind, r->message->epoch, r->payload,
-                     (size_t) r->message->bytes);
-    HYD_step_leave();
+    HYD_core_report(r->group->group, r->proxy, (enum step_report) r->message->kind, r->message->epoch,
+                    r->payload, (size_t) r->message->bytes);
 }
 
 /* The process that a report begins with, or NULL. */
@@ -167,13 +169,13 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
         goto fn_exit;
     }
     if (!HYD_step.core)
-        HYD_step_create_core();
-    HYD_step_enter();
+        HYD_core_create();
+    HYD_core_enter();
     if (message.kind == HYD_ADAPT_REPORTS)
         whole = take_reports(proxy, buf + sizeof(message), (size_t) message.bytes);
     else
         take_report(proxy, &message, buf + sizeof(message));
-    HYD_step_leave();
+    HYD_core_leave();
     if (!whole)
         HYD_step_proxy_lost(proxy);
 

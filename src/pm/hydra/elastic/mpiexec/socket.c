@@ -9,12 +9,14 @@
  * In a step of a resource manager it is made at once, and its path is told to whom the variable
  * ELASTIC_STEP_REGISTER names: an abstract Unix datagram socket, its name in hexadecimal.
  *
- * Bounds: CLIENTS_MAX clients, STEP_LINE_MAX bytes of a line, OUTPUT_MAX bytes that a client has not
+ * Bounds: CLIENTS_MAX clients, HYD_CORE_LINE_MAX bytes of a line, OUTPUT_MAX bytes that a client has not
  * read; who goes beyond is cut off.  Nothing waits: what a client does not take at once is sent when
  * it can.
  */
 
 #include "state.h"
+#include "core.h"
+#include "socket.h"
 #include <dirent.h>
 #include <stddef.h>
 #include <sys/random.h>
@@ -34,7 +36,7 @@ struct client {
     int id;
     int fd;
     int waits_to_write;         /* registered for POLLOUT too */
-    char *in;                   /* STEP_LINE_MAX + 1 bytes */
+    char *in;                   /* HYD_CORE_LINE_MAX + 1 bytes */
     size_t in_bytes;
     char *out;
     size_t out_bytes, out_room;
@@ -126,7 +128,7 @@ static int append_line(struct client *c, const char *line)
 }
 
 /* A client that is gone is noticed by its next event; here nothing may call the core. */
-void HYD_step_reply(void *context, int client, const char *line)
+void HYD_step_reply(int client, const char *line)
 {
     struct client *c = find_client(client);
 
@@ -140,9 +142,7 @@ static void gone(int id)
 
     if (c)
         drop(c);
-    HYD_step_enter();
-    step_core_client_gone(HYD_step.core, id);
-    HYD_step_leave();
+    HYD_core_client_departed(id);
 }
 
 /* Gives complete lines to the core.  The client may be gone after any of them. */
@@ -159,9 +159,7 @@ static void take_lines(int id)
         line[end - c->in] = '\0';
         c->in_bytes -= (size_t) (end + 1 - c->in);
         memmove(c->in, end + 1, c->in_bytes);
-        HYD_step_enter();
-        step_core_client_line(HYD_step.core, HYD_step_now_ms(), id, line);
-        HYD_step_leave();
+        HYD_core_client_line(id, line);
         MPL_free(line);
     }
 }
@@ -179,7 +177,7 @@ static HYD_status client_cb(int fd, HYD_event_t events, void *userp)
         goto fn_gone;
     if (!(events & (HYD_POLLIN | HYD_POLLHUP)))
         return HYD_SUCCESS;
-    room = STEP_LINE_MAX + 1 - c->in_bytes;
+    room = HYD_CORE_LINE_MAX + 1 - c->in_bytes;
     n = recv(c->fd, c->in + c->in_bytes, room < READ_MAX ? room : READ_MAX, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return HYD_SUCCESS;
@@ -188,8 +186,8 @@ static HYD_status client_cb(int fd, HYD_event_t events, void *userp)
     c->in_bytes += (size_t) n;
     take_lines(id);
     c = find_client(id);
-    if (c && c->in_bytes > STEP_LINE_MAX) {
-        HYD_step_reply(NULL, id, "{\"type\":\"error\",\"error\":\"line is longer than 65536 bytes\"}");
+    if (c && c->in_bytes > HYD_CORE_LINE_MAX) {
+        HYD_step_reply(id, "{\"type\":\"error\",\"error\":\"line is longer than 65536 bytes\"}");
         goto fn_gone;
     }
     return HYD_SUCCESS;
@@ -220,7 +218,7 @@ static HYD_status listen_cb(int fd, HYD_event_t events, void *userp)
     if (!c || count_clients() >= CLIENTS_MAX ||
         getsockopt(client_fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0 ||
         (peer.uid != geteuid() && peer.uid != 0) ||
-        !(c->in = MPL_malloc(STEP_LINE_MAX + 1, MPL_MEM_PM))) {
+        !(c->in = MPL_malloc(HYD_CORE_LINE_MAX + 1, MPL_MEM_PM))) {
         close(client_fd);
         MPL_free(c);
         return HYD_SUCCESS;
@@ -401,7 +399,7 @@ void HYD_step_socket_open(void)
         remove_socket();
         return;
     }
-    step_core_id(HYD_step.core, step_id);
+    HYD_core_id(step_id);
     tell_supervisor();
 }
 

@@ -4,16 +4,14 @@
  *
  * Groups: a process group of the launch (number 0) or of an expansion (its pgid, never used twice).
  * A group's record lives as long as its struct HYD_pg.  Groups of MPI_Comm_spawn have none.
- *
- * The core must not be called from one of its own effects: such calls are deferred and made when the
- * core has returned (glue.c, HYD_step_drain).
  */
 
 #ifndef STEP_STATE_H_INCLUDED
 #define STEP_STATE_H_INCLUDED
 
 #include "glue.h"
-#include "core/step_core.h"
+
+struct step_core;               /* core.c */
 
 struct HYD_step_process {
     int proxy;                  /* index of its proxy in the group */
@@ -75,91 +73,19 @@ struct HYD_step {
 };
 extern struct HYD_step HYD_step;
 
+/* ---- glue.c ------------------------------------------------------------------------------------ */
+
 int64_t HYD_step_now_ms(void);
 struct HYD_step_group *HYD_step_find_group(int group);
-/* Calls into the core are made between these two; drain makes the deferred ones. */
-void HYD_step_enter(void);
-void HYD_step_leave(void);
 /* Sends to a proxy's control connection if it is there; if it breaks, its end is an event of its own
  * and neither an error nor a signal here. */
 void HYD_step_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr, const void *payload,
                    size_t bytes);
 void HYD_step_send_signal(const struct HYD_proxy *proxy, int signum);
-/* The node daemon of who reads standard input, NULL: nobody. */
-struct HYD_proxy *HYD_step_first_proxy(void);
-/* Makes the core, when the first process says that it is adaptive or an option asks for it. */
-void HYD_step_create_core(void);
-/* Whether Hydra's rules for processes that died apply to this group. */
-int HYD_step_rules_apply(const struct HYD_step_group *group);
-/* One more process of this daemon has ended. */
-void HYD_step_note_exit(struct HYD_step_proxy *proxy);
-/* A process has died: the job ends when its daemon has had time to tell how. */
-void HYD_step_end_job_soon(void);
-/* Deferred calls. */
-void HYD_step_defer_placed(struct HYD_step_group *group);
-void HYD_step_defer_proxy_gone(struct HYD_step_group *group, int proxy);
-/* The node daemon of a host of the job's own launch could not be started: the job ends. */
-void HYD_step_launch_failed(const struct HYD_proxy *proxy);
-
-/* launch.c */
-int HYD_step_launch(void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
-                    const char *const *hosts, int n_hosts, int *group, char *error,
-                    size_t error_bytes);
-/* How many programs the job was launched with. */
-int HYD_step_programs(void);
-void HYD_step_kill_group(void *context, int group);
-/* When the next group's time for its proxies to come up is over, <0: none waits. */
-int64_t HYD_step_next_launch_limit(void);
-/* Gives up the proxies whose time is over. */
-void HYD_step_end_slow_launches(int64_t now_ms);
-/* The record of the launch itself. */
-HYD_status HYD_step_adopt_launch(void);
-/* Watches the processes that launch its proxies: `first` and following of HYD_bscu_pid_list. */
-HYD_status HYD_step_watch_launch(int first);
-void HYD_step_free_group(struct HYD_step_group *group);
-
-/* launchers.c: what the stock launchers lack */
-void HYD_step_use_launcher(void);
-/* The launcher of this proxy may have failed: if so, and the proxy belongs to the job's own launch, the job ends. */
-void HYD_step_watch_launcher(const struct HYD_proxy *proxy);
-
-/* relay.c: commands of the core, to each daemon or through a tree of them */
-void HYD_step_send_to_all(void *context, const struct step_agent *to, int n, enum step_command command,
-                          uint32_t epoch, const void *payload, size_t bytes);
-/* Asks daemons for ports, if there are enough of them for a tree. */
-void HYD_step_relay_prepare(void);
-/* A message of mpiexec itself. */
-void HYD_step_send_message(const struct HYD_step_proxy *proxy, uint32_t kind, const void *payload, size_t bytes);
-/* HYD_ADAPT_LISTENS and HYD_ADAPT_RELAYED have come from this daemon, or it is gone. */
-void HYD_step_relay_listens(struct HYD_step_proxy *proxy, const char *payload, size_t bytes);
-void HYD_step_relay_answered(int group, int proxy, const char *payload, size_t bytes);
-void HYD_step_relay_gone(int group, int proxy);
-/* When HYD_step_relay_time has to be called, <0: at no time. */
-int64_t HYD_step_relay_next(void);
-void HYD_step_relay_time(int64_t now_ms);
-void HYD_step_relay_finish(void);
-
-/* output.c: the event loop of an mpiexec that adapts, its connections and its output */
-void HYD_step_use_loop(void);
-/* The control connection of a proxy is there. */
-void HYD_step_take_connection(struct HYD_proxy *proxy);
-/* This daemon has an adaptive process, and counts its output from now on. */
-void HYD_step_output_counted(struct HYD_step_proxy *proxy);
-/* Tells the user what a signal to mpiexec does, if the signal handler has not (HYD_step_tells_signals). */
-void HYD_step_tell_signal(int signum);
-/* Waits until all output is taken; not for ever if mpiexec has been told to end. */
-void HYD_step_finish_output(void);
-/* Work that is due by the clock (glue.c). */
+/* One line for standard error. */
+void HYD_step_tell_user(const char *text);
+/* Work that is due by the clock. */
 int64_t HYD_step_next_wake(void);
 void HYD_step_tick(void);
-
-/* socket.c */
-/* Whether this step belongs to a job of a resource manager. */
-int HYD_step_managed(void);
-/* The step's id: mpiexec's pid, unless a step with that id is there already (wire/step_socket.h). */
-const char *HYD_step_id(void);
-void HYD_step_socket_open(void);
-void HYD_step_socket_close(void);
-void HYD_step_reply(void *context, int client, const char *line);
 
 #endif /* STEP_STATE_H_INCLUDED */

@@ -1,0 +1,362 @@
+/* See core.h. */
+
+#include "state.h"
+#include <limits.h>
+#include <pwd.h>
+#include "core.h"
+#include "core/step_core.h"
+#include "end.h"
+#include "exits.h"
+#include "input.h"
+#include "launch.h"
+#include "output.h"
+#include "relay.h"
+#include "socket.h"
+#include "wire/clock.h"
+#include "wire/tree.h"
+
+#define BEHIND_DEFAULT_MS 30000
+#define PREPARE_DEFAULT_MS 50
+#define LAUNCH_DEFAULT_MS 120000
+
+_Static_assert(HYD_CORE_LINE_MAX == STEP_LINE_MAX, "the limit of the step protocol");
+
+/* ---- clock ------------------------------------------------------------------------------------- */
+
+static int64_t unix_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int64_t clock_us(void *context)
+{
+    return HYD_monotonic_us() - HYD_step.zero_us;
+}
+
+/* ---- calls into the core, and those that have to wait until it has returned -------------------- */
+
+struct deferred {
+    int group;
+    int proxy;                  /* has departed; -1: the group has been placed */
+    struct deferred *next;
+};
+static struct deferred *deferred_first = NULL, **deferred_last = &deferred_first;
+static int inside = 0;
+
+static void place_group(const struct HYD_step_group *g)
+{
+    struct step_process *processes = MPL_calloc((size_t) g->count, sizeof(*processes), MPL_MEM_PM);
+
+    if (!processes) {
+        HYDU_error_printf("no memory for a process group\n");
+        return;
+    }
+    for (int rank = 0; rank < g->count; rank++) {
+        processes[rank].proxy = g->processes[rank].proxy;
+        processes[rank].host = g->proxies[g->processes[rank].proxy].node->hostname;
+    }
+    step_core_group(HYD_step.core, HYD_step_now_ms(), g->group, g->count, processes);
+    MPL_free(processes);
+}
+
+static void drain(void)
+{
+    while (deferred_first) {
+        struct deferred *d = deferred_first;
+        struct HYD_step_group *g = HYD_step_find_group(d->group);
+
+        deferred_first = d->next;
+        if (!deferred_first)
+            deferred_last = &deferred_first;
+        if (g && d->proxy >= 0)
+            step_core_proxy_gone(HYD_step.core, HYD_step_now_ms(), d->group, d->proxy);
+        else if (g)
+            place_group(g);
+        MPL_free(d);
+    }
+}
+
+void HYD_core_enter(void)
+{
+    inside++;
+}
+
+void HYD_core_leave(void)
+{
+    if (inside == 1) {
+        drain();
+        HYD_step_follow_first();
+    }
+    inside--;
+}
+
+static void defer(int group, int proxy)
+{
+    struct deferred *d = MPL_malloc(sizeof(*d), MPL_MEM_PM);
+
+    if (!d) {
+        HYDU_error_printf("no memory to note an event\n");
+        return;
+    }
+    *d = (struct deferred) {.group = group,.proxy = proxy };
+    *deferred_last = d;
+    deferred_last = &d->next;
+    HYD_core_enter();
+    HYD_core_leave();
+}
+
+void HYD_core_defer_placed(struct HYD_step_group *group)
+{
+    defer(group->group, -1);
+}
+
+void HYD_core_defer_departed(struct HYD_step_group *group, int proxy)
+{
+    if (group->proxies[proxy].ended)
+        return;
+    group->proxies[proxy].ended = 1;
+    HYD_step_relay_departed(group->group, proxy);
+    if (HYD_step.core)
+        defer(group->group, proxy);
+}
+
+void HYD_core_report(int group, int proxy, enum step_report kind, uint32_t epoch, const void *payload,
+                     size_t bytes)
+{
+    HYD_core_enter();
+    step_core_report(HYD_step.core, HYD_step_now_ms(), group, proxy, kind, epoch, payload, bytes);
+    HYD_core_leave();
+}
+
+void HYD_core_due(int64_t now_ms)
+{
+    if (!HYD_step.core || HYD_step.wake_ms < 0 || HYD_step.wake_ms > now_ms)
+        return;
+    HYD_step.wake_ms = -1;
+    HYD_core_enter();
+    step_core_time(HYD_step.core, now_ms);
+    HYD_core_leave();
+}
+
+void HYD_core_told_to_end(int signum)
+{
+    if (!HYD_step.core)
+        return;
+    HYD_core_enter();
+    step_core_told_to_end(HYD_step.core, HYD_step_now_ms(), signum);
+    HYD_core_leave();
+}
+
+void HYD_core_strangers(unsigned count)
+{
+    if (HYD_step.core)
+        step_core_strangers(HYD_step.core, HYD_step_now_ms(), count);
+}
+
+void HYD_core_client_line(int client, const char *line)
+{
+    HYD_core_enter();
+    step_core_client_line(HYD_step.core, HYD_step_now_ms(), client, line);
+    HYD_core_leave();
+}
+
+void HYD_core_client_departed(int client)
+{
+    HYD_core_enter();
+    step_core_client_gone(HYD_step.core, client);
+    HYD_core_leave();
+}
+
+void HYD_core_id(const char *step_id)
+{
+    step_core_id(HYD_step.core, step_id);
+}
+
+int HYD_core_local_pre(const char *host)
+{
+    return step_core_local_pre(HYD_step.core, host);
+}
+
+int HYD_core_owns_failure(int group)
+{
+    return step_core_owns_failure(HYD_step.core, group);
+}
+
+int HYD_core_world_rank(int group, int rank)
+{
+    return step_core_world_rank(HYD_step.core, group, rank);
+}
+
+size_t HYD_core_summary(char *text, size_t bytes)
+{
+    return step_core_summary(HYD_step.core, text, bytes);
+}
+
+/* ---- what it asks for --------------------------------------------------------------------------- */
+
+static void effect_tell_user(void *context, const char *text)
+{
+    HYD_step_tell_user(text);
+}
+
+static int effect_launch(void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
+                         const char *const *hosts, int n_hosts, int *group, char *error, size_t error_bytes)
+{
+    return HYD_step_launch(epoch, count, program, pre, first_uid, hosts, n_hosts, group, error, error_bytes);
+}
+
+static void effect_kill_group(void *context, int group)
+{
+    HYD_step_kill_group(group);
+}
+
+static void effect_send(void *context, const struct step_agent *to, int n, enum step_command command,
+                        uint32_t epoch, const void *payload, size_t bytes)
+{
+    struct HYD_step_daemon *daemons = MPL_malloc((size_t) n * sizeof(*daemons), MPL_MEM_PM);
+
+    if (!daemons) {
+        HYDU_error_printf("no memory for an adaptation message\n");
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        daemons[i] = (struct HYD_step_daemon) {to[i].group, to[i].proxy};
+    HYD_step_send_to_all(daemons, n, command, epoch, payload, bytes);
+    MPL_free(daemons);
+}
+
+static void effect_reply(void *context, int client, const char *line)
+{
+    HYD_step_reply(client, line);
+}
+
+static void effect_abort_step(void *context, const char *reason)
+{
+    HYD_step_tell_user(reason);
+    HYD_step_end_job_soon();
+}
+
+static void effect_log(void *context, const char *line)
+{
+    if (HYD_step.log_fd < 0)
+        return;
+    size_t length = strlen(line);
+    char *text = MPL_malloc(length + 1, MPL_MEM_PM);
+    if (!text)
+        return;
+    memcpy(text, line, length);
+    text[length] = '\n';
+    ssize_t n = write(HYD_step.log_fd, text, length + 1);
+    if (n != (ssize_t) length + 1) {
+        fprintf(stderr, "mpiexec: --adapt-log: unable to write (%s); the log ends here\n",
+                n < 0 ? MPL_strerror(errno) : "disk full");
+        close(HYD_step.log_fd);
+        HYD_step.log_fd = -1;
+    }
+    MPL_free(text);
+}
+
+static void effect_wake_at(void *context, int64_t time_ms)
+{
+    HYD_step.wake_ms = time_ms;
+}
+
+/* ---- start and end ----------------------------------------------------------------------------- */
+
+int64_t HYD_core_env_ms(const char *name, int64_t otherwise)
+{
+    const char *text;
+    char error[256];
+    int64_t ms;
+
+    if (!MPL_env2str(name, &text))
+        return otherwise;
+    if (step_core_parse_time(text, &ms, error, sizeof(error)) < 0)
+        HYD_step_option_error(name, error);
+    return ms;
+}
+
+/* A number from min on, or 0 where that is allowed. */
+static int env_number(const char *name, int otherwise, int zero, int min, int max, const char *what)
+{
+    char error[128];
+    int number;
+
+    if (MPL_env2int(name, &number) <= 0)
+        return otherwise;
+    if ((number < min || number > max) && !(zero && number == 0)) {
+        MPL_snprintf(error, sizeof(error), "must be %s", what);
+        HYD_step_option_error(name, error);
+    }
+    return number;
+}
+
+/* Which option a message of the core is about: it says so itself, except for what it does not
+ * know by that name. */
+void HYD_core_create(void)
+{
+    const struct passwd *user = getpwuid(geteuid());
+    char error[1024] = "";
+    struct step_config config = {
+        .step_id = HYD_step_id(),
+        .program = HYD_server_info.pg_list.proxy_list->exec_list->exec[0],
+        .user = user ? user->pw_name : "",
+        .schedule = HYD_step_options.schedule,
+        .policy = HYD_step_options.policy,
+        .interval_ms = 1000,
+        /* 0: by the program's pace */
+        .margin = (uint64_t) env_number("MPIEXEC_ADAPT_MARGIN", 0, 0, 1, INT_MAX, "a number of probes, at least 1"),
+        .prepare_ms = HYD_core_env_ms("MPIEXEC_ADAPT_PREPARE", PREPARE_DEFAULT_MS),
+        .behind_ms = HYD_core_env_ms("MPIEXEC_ADAPT_BEHIND", BEHIND_DEFAULT_MS),
+        .seed = (uint64_t) unix_ms() ^ ((uint64_t) getpid() << 32),
+        .unix_ms_at_zero = unix_ms() - HYD_step_now_ms(),
+        .size = HYD_server_info.pg_list.pg_process_count,
+        .programs = HYD_step_programs(),
+        .managed = HYD_step_managed()
+    };
+    const struct step_effects effects = {
+        .launch = effect_launch,
+        .kill_group = effect_kill_group,
+        .abort_step = effect_abort_step,
+        .send = effect_send,
+        .reply = effect_reply,
+        .log = effect_log,
+        .tell_user = effect_tell_user,
+        .wake_at = effect_wake_at,
+        .clock_us = clock_us
+    };
+
+    if (HYD_step_options.range &&
+        step_core_parse_range(HYD_step_options.range, &config.range_min, &config.range_max, error,
+                              sizeof(error)) < 0)
+        HYD_step_option_error("--adapt-range", error);
+    if (HYD_step_options.interval &&
+        step_core_parse_time(HYD_step_options.interval, &config.interval_ms, error,
+                             sizeof(error)) < 0)
+        HYD_step_option_error("--adapt-interval", error);
+
+    HYD_step.fanout = env_number("MPIEXEC_ADAPT_FANOUT", HYD_RELAY_FANOUT_DEFAULT, 1, 2, HYD_RELAY_FANOUT_MAX,
+                                 "a number of node daemons, 2 to 1024, or 0");
+    HYD_step.launch_limit_ms = HYD_core_env_ms("MPIEXEC_ADAPT_LAUNCH", LAUNCH_DEFAULT_MS);
+    HYD_core_enter();
+    HYD_step.core = step_core_create(&config, &effects, error, sizeof(error));
+    if (!HYD_step.core)
+        HYD_step_option_error(HYD_step_options.schedule ? "--adapt-schedule" :
+                              HYD_step_options.policy ? "--adapt-policy" : "adaptation", error);
+    HYD_step_use_loop();
+    if (HYD_step_adopt_launch() == HYD_SUCCESS)
+        place_group(HYD_step_find_group(0));
+    step_core_strangers(HYD_step.core, HYD_step_now_ms(), HYD_step_strangers());
+    if (HYD_step_told_to_end())
+        step_core_told_to_end(HYD_step.core, HYD_step_now_ms(), HYD_step_told_to_end());
+    HYD_core_leave();
+}
+
+void HYD_core_destroy(void)
+{
+    step_core_destroy(HYD_step.core);
+    HYD_step.core = NULL;
+}

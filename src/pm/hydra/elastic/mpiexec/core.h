@@ -1,0 +1,49 @@
+/*
+ * The step manager's core in mpiexec: core.c is the only file here that knows it (core/step_core.h).  It makes the
+ * core, brings to it what happens in Hydra, and has done what it asks for: by launch.h, relay.h, socket.h, exits.h.
+ *
+ * The core must not be called from one of its own effects: such calls are deferred and made when it has returned.
+ * Functions without a word about it need a core (HYD_step.core).
+ */
+
+#ifndef MPIEXEC_CORE_H_INCLUDED
+#define MPIEXEC_CORE_H_INCLUDED
+
+#include <stddef.h>
+#include <stdint.h>
+#include "wire/kinds.h"
+
+struct HYD_step_group;
+
+/* Makes the core, when the first process says that it is adaptive or an option asks for it. */
+void HYD_core_create(void);
+void HYD_core_destroy(void);
+/* A time from the environment ("1s"), by the core's rules. */
+int64_t HYD_core_env_ms(const char *name, int64_t otherwise);
+
+/* Several calls together: deferred ones are made when the outermost pair ends. */
+void HYD_core_enter(void);
+void HYD_core_leave(void);
+void HYD_core_defer_placed(struct HYD_step_group *group);
+void HYD_core_defer_departed(struct HYD_step_group *group, int proxy);
+
+void HYD_core_report(int group, int proxy, enum step_report kind, uint32_t epoch, const void *payload,
+                     size_t bytes);
+/* By the clock, if it is time; also without a core.  So are these two. */
+void HYD_core_due(int64_t now_ms);
+void HYD_core_told_to_end(int signum);
+void HYD_core_strangers(unsigned count);
+
+/* The step protocol: one line, without newline, of at most HYD_CORE_LINE_MAX bytes. */
+#define HYD_CORE_LINE_MAX 65536
+void HYD_core_client_line(int client, const char *line);
+void HYD_core_client_departed(int client);
+void HYD_core_id(const char *step_id);
+
+/* See step_core_local_pre, step_core_owns_failure, step_core_world_rank, step_core_summary. */
+int HYD_core_local_pre(const char *host);
+int HYD_core_owns_failure(int group);
+int HYD_core_world_rank(int group, int rank);
+size_t HYD_core_summary(char *text, size_t bytes);
+
+#endif /* MPIEXEC_CORE_H_INCLUDED */

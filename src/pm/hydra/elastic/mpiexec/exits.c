@@ -1,0 +1,280 @@
+/* See exits.h. */
+
+#include "state.h"
+#include "bsci.h"
+#include "bscu.h"
+#include "core.h"
+#include "end.h"
+#include "exits.h"
+#include "pmci.h"
+#include "pmiserv.h"
+#include "pmiserv_utils.h"
+#include "socket.h"
+#include "../ui/mpich/mpiexec.h"
+
+#define ABORT_GRACE_MS 500      /* for a proxy to tell how its process died, before we end the others */
+#define END_GRACE_MS 5000       /* for proxies to end, before they are cut off */
+
+/* Lines for -print-all-exitcodes, kept because a group that has ended is freed. */
+static char *exit_lines = NULL;
+
+/* ---- the end of the job -------------------------------------------------------------------------- */
+
+void HYD_step_end_job_soon(void)
+{
+    HYD_step.failed = 1;
+    if (HYD_step.abort_ms < 0)
+        HYD_step.abort_ms = HYD_step_now_ms() + ABORT_GRACE_MS;
+}
+
+/* Stock closes the connections, and each proxy then ends with errors of its own.  In a job of one
+ * group nobody sees that, so it must not show here either: proxies are told to kill their processes
+ * and end in order. */
+int HYD_step_end_job(void)
+{
+    if (!HYD_step.core)
+        return 0;
+    if (HYD_step.ending)
+        return 1;
+    HYD_step.ending = 1;
+    HYD_step.abort_ms = HYD_step_now_ms() + END_GRACE_MS;
+    for (struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next) {
+        struct HYD_step_group *g = HYD_step_find_group(pg->pgid);
+        if (g && !g->removed)
+            g->removed = HYD_STEP_JOB_ENDS;     /* also those that come up later */
+        for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
+            if (g)
+                HYD_step_send_signal(p, SIGKILL);
+            else
+                HYD_step_cleanup_proxy(p);
+        }
+    }
+    return 1;
+}
+
+static void end_job_now(const char *text)
+{
+    HYD_step_tell_user(text);
+    HYD_step.failed = 1;
+    HYD_step_end_job();
+}
+
+/* What still tries to reach a host that is lost, such as an ssh that nobody told. */
+static void end_launchers(void)
+{
+    for (int i = 0; i < HYD_bscu_pid_count; i++)
+        if (HYD_bscu_pid_list[i] > 0)
+            kill(HYD_bscu_pid_list[i], SIGTERM);
+}
+
+/* Hydra waits for all proxies, also for those that have not come up. */
+static void cut_off_proxies(void)
+{
+    for (struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next)
+        for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
+            if (p->control_fd == HYD_FD_UNSET)
+                p->control_fd = HYD_FD_CLOSED;
+    HYD_pmcd_pmiserv_cleanup_all_pgs();
+}
+
+void HYD_step_end_due(int64_t now_ms)
+{
+    if (HYD_step.abort_ms < 0 || HYD_step.abort_ms > now_ms)
+        return;
+    HYD_step.abort_ms = -1;
+    if (HYD_step.ending) {
+        cut_off_proxies();
+        end_launchers();
+    } else
+        HYD_step_end_job();
+}
+
+/* ---- ends of processes and proxies ---------------------------------------------------------------- */
+
+int HYD_step_rules_apply(const struct HYD_step_group *g)
+{
+    return !g->removed && !HYD_core_owns_failure(g->group);
+}
+
+void HYD_step_note_exit(struct HYD_step_proxy *p)
+{
+    if (p->freed < p->processes) {
+        p->freed++;
+        p->node->active_processes--;
+    }
+}
+
+/* Whether all processes of a node daemon have ended, one of them with an error, and none of them
+ * has called MPI_Init. */
+static int came_to_nothing(const struct HYD_step_group *g, const struct HYD_step_proxy *p)
+{
+    int failed = 0;
+
+    if (!p->proxy->exit_status)
+        return 0;
+    for (int i = 0; i < p->processes; i++) {
+        if (g->processes[p->ranks[i]].initialised)
+            return 0;
+        failed |= p->proxy->exit_status[i];
+    }
+    return failed && WIFEXITED(failed);
+}
+
+/* MPI_Init waits for the whole world.  If the processes of a host have ended before it (the program
+ * is missing there, or a library), the others would wait for ever; stock leaves it at that, and so do
+ * we for jobs that have nothing to do with adaptations. */
+static void check_that_world_comes(const struct HYD_step_group *g)
+{
+    char text[512];
+
+    if (g->group != 0 || g->pg->barrier_count == 0 || !HYD_step_rules_apply(g) || HYD_step.abort_ms >= 0 ||
+        (!HYD_step_managed() && !HYD_step_options_given()))
+        return;
+    for (int i = 0; i < g->proxy_count; i++) {
+        if (!came_to_nothing(g, &g->proxies[i]))
+            continue;
+        MPL_snprintf(text, sizeof(text), "host %s: all processes there ended before they called "
+                     "MPI_Init, in which the others wait for them: are the program and the libraries "
+                     "that it needs on that host?  The job ends",
+                     g->proxies[i].proxy->node->hostname);
+        HYD_step_tell_user(text);
+        HYD_step_end_job_soon();
+        return;
+    }
+}
+
+static void collect_exit_statuses(const struct HYD_proxy *proxy)
+{
+    size_t used = exit_lines ? strlen(exit_lines) : 0;
+    size_t room = used + strlen(proxy->node->hostname) + 8 + (size_t) proxy->proxy_process_count * 12;
+    char *lines = NULL;
+
+    for (int i = 0; i < proxy->proxy_process_count; i++)
+        HYD_step.exit_status |= proxy->exit_status[i];
+    if (HYD_ui_mpich_info.print_all_exitcodes)
+        lines = MPL_realloc(exit_lines, room, MPL_MEM_PM);
+    if (!lines)
+        return;
+    exit_lines = lines;
+    used += (size_t) snprintf(lines + used, room - used, "[%s] ", proxy->node->hostname);
+    for (int i = 0; i < proxy->proxy_process_count; i++)
+        used += (size_t) snprintf(lines + used, room - used, "%d%c", proxy->exit_status[i],
+                                  i < proxy->proxy_process_count - 1 ? ',' : '\n');
+}
+
+int HYD_step_proxy_ended(struct HYD_proxy *proxy)
+{
+    struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
+
+    if (!g)
+        return 1;
+    int rules = HYD_step_rules_apply(g);
+    struct HYD_step_proxy *p = &g->proxies[proxy->proxy_id];
+    while (g->group != 0 && p->freed < p->processes)
+        HYD_step_note_exit(p);
+    if ((rules || g->removed == HYD_STEP_JOB_ENDS) && g->group != 0)
+        collect_exit_statuses(proxy);
+    HYD_core_defer_departed(g, proxy->proxy_id);
+    check_that_world_comes(g);
+    return rules;
+}
+
+int HYD_step_proxy_lost(struct HYD_proxy *proxy)
+{
+    struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
+
+    if (!g)
+        return 0;
+    /* The core says what that means for an adaptation under way. */
+    HYD_core_defer_departed(g, proxy->proxy_id);
+    if (HYD_step_rules_apply(g)) {
+        char text[512];
+        MPL_snprintf(text, sizeof(text), "host %s is lost: its node daemon was killed or cannot be "
+                     "reached any more; the job ends", proxy->node->hostname);
+        end_job_now(text);
+    }
+    struct HYD_step_proxy *p = &g->proxies[proxy->proxy_id];
+    while (p->freed < p->processes)
+        HYD_step_note_exit(p);
+    HYD_step_cleanup_proxy(proxy);
+    return 1;
+}
+
+void HYD_step_launch_failed(const struct HYD_proxy *proxy)
+{
+    char text[512];
+
+    if (HYD_step.ending)
+        return;
+    MPL_snprintf(text, sizeof(text), "host %s: its node daemon could not be started by %s (see the message above): "
+                 "is the host up, can you log in there without being asked, and is this installation there?  "
+                 "The job ends", proxy->node->hostname, HYDT_bsci_info.launcher);
+    if (HYD_step.core) {
+        end_job_now(text);
+        return;
+    }
+    HYD_step_tell_user(text);
+    HYD_step_end_at_once();
+}
+
+int HYD_step_counted_processes(const struct HYD_proxy *proxy)
+{
+    struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
+
+    /* The nodes of an expansion are copies: stock's count on them is of no interest. */
+    return proxy->proxy_process_count -
+        (g && g->group == 0 ? g->proxies[proxy->proxy_id].freed : 0);
+}
+
+int HYD_step_exit_status(void)
+{
+    int status = HYD_step.exit_status;
+
+    if (exit_lines)
+        HYDU_dump_noprefix(stdout, "%s", exit_lines);
+    for (struct HYD_proxy * p = HYD_server_info.pg_list.proxy_list; p; p = p->next)
+        for (int i = 0; p->exit_status && i < p->proxy_process_count; i++)
+            status |= p->exit_status[i];
+    return status || !HYD_step.failed ? status : 1 << 8;
+}
+
+int HYD_step_signal(const struct HYD_proxy *proxy, int signum)
+{
+    if (HYD_step_is_awaited(proxy))
+        return 1;               /* told when it comes (end.h) */
+    if (proxy->control_fd != HYD_FD_CLOSED &&
+        !(HYD_step.core && HYD_step_find_group(proxy->pg->pgid)))
+        return 0;
+    HYD_step_send_signal(proxy, signum);
+    return 1;
+}
+
+static const struct HYD_step_group *expansion_of(const struct HYD_proxy *proxy)
+{
+    return HYD_step.core && proxy->pg->pgid != 0 ? HYD_step_find_group(proxy->pg->pgid) : NULL;
+}
+
+static void (*previous_sigpipe) (int) = SIG_DFL;
+
+void HYD_step_pmi_begin(const struct HYD_proxy *proxy)
+{
+    if (expansion_of(proxy))
+        previous_sigpipe = signal(SIGPIPE, SIG_IGN);
+}
+
+HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status)
+{
+    const struct HYD_step_group *g = expansion_of(proxy);
+
+    if (!g && HYD_step.core && proxy->pg->pgid == 0)
+        check_that_world_comes(HYD_step_find_group(0));
+    if (!g)
+        return status;
+    signal(SIGPIPE, previous_sigpipe);
+    return HYD_step_rules_apply(g) ? status : HYD_SUCCESS;
+}
+
+void HYD_step_free_exits(void)
+{
+    MPL_free(exit_lines);
+}

@@ -1,0 +1,28 @@
+/*
+ * Ends of processes and of their node daemons, exit codes, and what they mean for the job.  More of it, called by
+ * Hydra's own files, is in glue.h; signals to mpiexec are in end.h.
+ */
+
+#ifndef MPIEXEC_EXITS_H_INCLUDED
+#define MPIEXEC_EXITS_H_INCLUDED
+
+#include <stdint.h>
+
+struct HYD_proxy;
+struct HYD_step_group;
+struct HYD_step_proxy;
+
+/* Whether Hydra's rules for processes that died apply to this group. */
+int HYD_step_rules_apply(const struct HYD_step_group *group);
+/* One more process of this daemon has ended. */
+void HYD_step_note_exit(struct HYD_step_proxy *proxy);
+/* A process has died: the job ends when its daemon has had time to tell how. */
+void HYD_step_end_job_soon(void);
+/* By the clock: ends the job, or cuts off what is left of it. */
+void HYD_step_end_due(int64_t now_ms);
+/* The node daemon of a host of the job's own launch could not be started: the job ends. */
+void HYD_step_launch_failed(const struct HYD_proxy *proxy);
+/* After HYD_step_exit_status. */
+void HYD_step_free_exits(void);
+
+#endif /* MPIEXEC_EXITS_H_INCLUDED */

@@ -1,0 +1,32 @@
+/*
+ * Commands of the core to node daemons, to each of them or through a tree of them (wire/tree.h).
+ */
+
+#ifndef MPIEXEC_RELAY_H_INCLUDED
+#define MPIEXEC_RELAY_H_INCLUDED
+
+#include <stddef.h>
+#include <stdint.h>
+#include "wire/kinds.h"
+
+struct HYD_step_proxy;
+
+struct HYD_step_daemon {        /* a node daemon, by group and number in it */
+    int group, proxy;
+};
+void HYD_step_send_to_all(const struct HYD_step_daemon *to, int n, enum step_command command,
+                          uint32_t epoch, const void *payload, size_t bytes);
+/* Asks daemons for ports, if there are enough of them for a tree. */
+void HYD_step_relay_prepare(void);
+/* A message of mpiexec itself. */
+void HYD_step_send_message(const struct HYD_step_proxy *proxy, uint32_t kind, const void *payload, size_t bytes);
+/* HYD_ADAPT_LISTENS and HYD_ADAPT_RELAYED have come from this daemon, or it has departed. */
+void HYD_step_relay_listens(struct HYD_step_proxy *proxy, const char *payload, size_t bytes);
+void HYD_step_relay_answered(int group, int proxy, const char *payload, size_t bytes);
+void HYD_step_relay_departed(int group, int proxy);
+/* When HYD_step_relay_time has to be called, <0: at no time. */
+int64_t HYD_step_relay_next(void);
+void HYD_step_relay_time(int64_t now_ms);
+void HYD_step_relay_finish(void);
+
+#endif /* MPIEXEC_RELAY_H_INCLUDED */
