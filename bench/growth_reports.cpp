@@ -98,7 +98,7 @@ class PlayedJob {
             for (int rank = 0; rank < half_; rank++)
                 report(group, rank, REPORT_EXITED, write_exited({static_cast<uint32_t>(rank), 0}));
             for (int proxy = 0; proxy < daemons_; proxy++)
-                step_core_proxy_gone(core_, now_ms_, group, proxy);
+                step_core_proxy_departed(core_, now_ms_, group, proxy);
         }
     }
 

@@ -55,9 +55,11 @@ noinst_HEADERS += \
     elastic/mpiexec/exits.h         \
     elastic/mpiexec/glue.h          \
     elastic/mpiexec/greeting.h      \
+    elastic/mpiexec/groups.h        \
     elastic/mpiexec/input.h         \
     elastic/mpiexec/launch.h        \
     elastic/mpiexec/launchers.h     \
+    elastic/mpiexec/nodes.h         \
     elastic/mpiexec/output.h        \
     elastic/mpiexec/relay.h         \
     elastic/mpiexec/reports.h       \
@@ -99,9 +101,11 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/exits.c     \
     elastic/mpiexec/glue.c      \
     elastic/mpiexec/greeting.c  \
+    elastic/mpiexec/groups.c    \
     elastic/mpiexec/input.c     \
     elastic/mpiexec/launch.c    \
     elastic/mpiexec/launchers.c \
+    elastic/mpiexec/nodes.c     \
     elastic/mpiexec/options.c   \
     elastic/mpiexec/output.c    \
     elastic/mpiexec/relay.c     \

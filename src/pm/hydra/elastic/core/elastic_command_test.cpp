@@ -166,7 +166,7 @@ class Server {
         char block[4096];
         ssize_t bytes = recv(fd, block, sizeof block, 0);
         if (bytes <= 0) {
-            step_core_client_gone(core_, fd);
+            step_core_client_departed(core_, fd);
             close(fd);
             clients_.erase(fd);
             return;

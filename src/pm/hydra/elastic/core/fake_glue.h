@@ -101,7 +101,7 @@ class FakeGlue {
     {
         report(group, proxy, REPORT_EXITED, 0, write_exited({rank, wait_status}));
     }
-    void gone(int group, int proxy) { step_core_proxy_gone(core, now_ms, group, proxy); }
+    void departed(int group, int proxy) { step_core_proxy_departed(core, now_ms, group, proxy); }
     void time(int64_t to_ms)
     {
         now_ms = to_ms;

@@ -117,12 +117,12 @@ TEST_F(PlanTest, groups_are_forgotten_when_all_is_gone)
     world.commit(Change{{0, 1, 2, 3}, 3, 3}, 1);
     world.forget_empty_groups();
     EXPECT_TRUE(world.has_group(0)) << "its daemons still run";
-    EXPECT_EQ(world.mark_gone({0, 0}).size(), 2u);
-    world.mark_gone({0, 1});
+    EXPECT_EQ(world.mark_departed({0, 0}).size(), 2u);
+    world.mark_departed({0, 1});
     world.forget_empty_groups();
     EXPECT_FALSE(world.has_group(0));
     EXPECT_TRUE(world.has_group(1));
-    EXPECT_TRUE(world.gone({0, 0})) << "also when nothing is known of it any more";
+    EXPECT_TRUE(world.departed({0, 0})) << "also when nothing is known of it any more";
 }
 
 }  // namespace

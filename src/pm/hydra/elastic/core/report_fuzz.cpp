@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
             std::string line(payload, payload + length);
             step_core_client_line(core, now_ms, 1, line.c_str());
         } else if (length == 0 && kind == 0) {
-            step_core_proxy_gone(core, now_ms, static_cast<int>(group), static_cast<int>(proxy));
+            step_core_proxy_departed(core, now_ms, static_cast<int>(group), static_cast<int>(proxy));
         } else {
             kind = kind == 10 ? static_cast<unsigned>(REPORT_PREPARED) : kind;
             kind = kind == 12 ? static_cast<unsigned>(REPORT_GREETED) : kind;

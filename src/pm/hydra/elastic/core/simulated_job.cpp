@@ -398,11 +398,11 @@ void SimulatedJob::check_daemon_over(Daemon &daemon)
     to_core(daemon.agent, [this, agent = daemon.agent] {
         note("daemon " + std::to_string(agent.group) + "." + std::to_string(agent.proxy) + " ends");
         gone_.insert(agent);
-        step_core_proxy_gone(core_, now_ms(), agent.group, agent.proxy);
+        step_core_proxy_departed(core_, now_ms(), agent.group, agent.proxy);
     });
 }
 
-/* Its host is gone: no reports, only the broken connection. */
+/* Its host is lost: no reports, only the broken connection. */
 void SimulatedJob::lose_daemon(Daemon &daemon)
 {
     if (daemon.lost || daemon.over)
@@ -415,7 +415,7 @@ void SimulatedJob::lose_daemon(Daemon &daemon)
     after(delay_us(), [this, agent = daemon.agent] {
         bool ours = step_core_owns_failure(core_, agent.group) == 0;
         gone_.insert(agent);
-        step_core_proxy_gone(core_, now_ms(), agent.group, agent.proxy);
+        step_core_proxy_departed(core_, now_ms(), agent.group, agent.proxy);
         if (ours)
             after(delay_us(), [this] { kill_everybody(); });
     });
@@ -650,7 +650,7 @@ void SimulatedJob::random_request(int client)
     if (kind == 0)
         return ask(client, {{"id", 1}, {"op", "events"}, {"follow", true}});
     if (kind == 1)
-        return step_core_client_gone(core_, client);
+        return step_core_client_departed(core_, client);
     if (kind <= 3)
         return ask(client, {{"id", 2}, {"op", "cancel"}});
     Json request = {{"id", 3}, {"op", "resize"}, {"size", between(0, 10)}, {"wait", chance(0.5)}};
@@ -739,7 +739,7 @@ void SimulatedJob::send_to(const Agent &agent, step_command command, uint32_t ep
     note("send " + std::to_string(command) + " to " + std::to_string(agent.group) + "." +
          std::to_string(agent.proxy) + " epoch " + std::to_string(epoch));
     if (gone_.contains(agent) || !daemons_.contains(agent))
-        return broken("message to a daemon that is gone");
+        return broken("message to a daemon that has departed");
     if (groups_killed_.contains(agent.group))
         broken("message to a group that was removed");
     if (command == STEP_TARGET)

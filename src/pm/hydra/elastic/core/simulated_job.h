@@ -12,7 +12,7 @@
  *   P7   nobody is told of an adaptation that is not agreed on
  *   W2   the members' own idea of the world (from the plans) is the core's
  *   each accepted request has one end, adaptations do not nest, epochs are 1, 2, 3, ...
- *   nothing is sent to a daemon that is gone; joining processes of what was not committed are
+ *   nothing is sent to a daemon that has departed; joining processes of what was not committed are
  *   removed; freed nodes are reported once, after the leaving processes ended
  *   without an accident every process ends by itself with exit code 0, and nothing is unexpected
  */

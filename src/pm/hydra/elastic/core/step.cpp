@@ -139,7 +139,7 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
     settle();
 }
 
-void Step::proxy_gone(int64_t now_ms, const Agent &agent)
+void Step::proxy_departed(int64_t now_ms, const Agent &agent)
 {
     now_ms_ = now_ms;
     bool unplaced = adaptation_ && adaptation_->group == agent.group && !world_.known(agent);
@@ -149,7 +149,7 @@ void Step::proxy_gone(int64_t now_ms, const Agent &agent)
         unexpected("end of unknown daemon " + std::to_string(agent.proxy) + " of group " +
                    std::to_string(agent.group));
     freezes_unanswered_.erase(agent);
-    for (Process *process : world_.mark_gone(agent)) {
+    for (Process *process : world_.mark_departed(agent)) {
         world_.mark_ended(*process);
         process_over(*process, false, "was lost with its node daemon");
     }
@@ -531,7 +531,7 @@ std::string Step::describe(const Process &process) const
         return "rank " + std::to_string(process.world_rank) + where;
     if (is_joiner(process))
         return "joining rank " + std::to_string(process.rank) + where;
-    return "former process " + std::to_string(process.uid) + where;
+    return "process " + std::to_string(process.uid) + ", which has left the world," + where;
 }
 
 std::string Step::summary() const

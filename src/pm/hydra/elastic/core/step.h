@@ -12,7 +12,7 @@
  *
  * Invariants: at most one adaptation at a time (there is no queue: a request that arrives meanwhile
  * is refused); every accepted request gets exactly one of the events committed, withdrawn, failed;
- * epochs of committed adaptations are 1, 2, 3, ...; nothing is sent to an agent that is gone.
+ * epochs of committed adaptations are 1, 2, 3, ...; nothing is sent to an agent that has departed.
  */
 
 #ifndef ELASTIC_STEP_H_INCLUDED
@@ -45,12 +45,12 @@ class Step {
     void group(int64_t now_ms, int group, std::span<const step_process> processes);
     void report(int64_t now_ms, const Agent &agent, step_report report, uint32_t epoch,
                 Bytes payload);
-    void proxy_gone(int64_t now_ms, const Agent &agent);
+    void proxy_departed(int64_t now_ms, const Agent &agent);
     void time(int64_t now_ms);
     void told_to_end(int64_t now_ms, int signum);
     void strangers(int64_t now_ms, unsigned count);
     void client_line(int64_t now_ms, int client, std::string_view line);
-    void client_gone(int client);
+    void client_departed(int client);
 
     int local_pre(const std::string &host) const { return world_.members_on(host); }
     bool owns_failure(int group) const;

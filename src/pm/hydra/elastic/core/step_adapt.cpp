@@ -329,7 +329,7 @@ void Step::send(const std::set<Agent> &agents, step_command command, std::string
 {
     std::vector<step_agent> to;
     for (const Agent &agent : agents) {
-        if (!world_.gone(agent))
+        if (!world_.departed(agent))
             to.push_back({agent.group, agent.proxy});
     }
     if (!to.empty())

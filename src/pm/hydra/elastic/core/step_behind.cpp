@@ -42,7 +42,7 @@ void Step::ask_counts(const std::set<Agent> &agents)
     a.counts.clear();
     a.counts_owed.clear();
     for (const Agent &agent : agents) {
-        if (!world_.gone(agent))
+        if (!world_.departed(agent))
             a.counts_owed.insert(agent);
     }
     send(a.counts_owed, STEP_COUNTS, {});

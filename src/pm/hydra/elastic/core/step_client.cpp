@@ -16,7 +16,7 @@ void Step::client_line(int64_t now_ms, int client, std::string_view line)
     settle();
 }
 
-void Step::client_gone(int client)
+void Step::client_departed(int client)
 {
     journal_.stop(client);
     if (adaptation_ && adaptation_->waiter && adaptation_->waiter->client == client)

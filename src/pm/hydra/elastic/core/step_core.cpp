@@ -146,9 +146,9 @@ void step_core_report(struct step_core *core, int64_t now_ms, int group, int pro
     run(core, [=] { core->step->report(now_ms, {group, proxy}, report, epoch, copy); });
 }
 
-void step_core_proxy_gone(struct step_core *core, int64_t now_ms, int group, int proxy)
+void step_core_proxy_departed(struct step_core *core, int64_t now_ms, int group, int proxy)
 {
-    run(core, [=] { core->step->proxy_gone(now_ms, {group, proxy}); });
+    run(core, [=] { core->step->proxy_departed(now_ms, {group, proxy}); });
 }
 
 void step_core_time(struct step_core *core, int64_t now_ms)
@@ -188,9 +188,9 @@ void step_core_client_line(struct step_core *core, int64_t now_ms, int client, c
     });
 }
 
-void step_core_client_gone(struct step_core *core, int client)
+void step_core_client_departed(struct step_core *core, int client)
 {
-    run(core, [=] { core->step->client_gone(client); });
+    run(core, [=] { core->step->client_departed(client); });
 }
 
 size_t step_core_summary(const struct step_core *core, char *text, size_t bytes)

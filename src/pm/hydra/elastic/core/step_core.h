@@ -92,7 +92,7 @@ void step_core_group(struct step_core *core, int64_t now_ms, int group, int coun
 void step_core_report(struct step_core *core, int64_t now_ms, int group, int proxy,
                       enum step_report report, uint32_t epoch, const void *payload, size_t bytes);
 /* A daemon's connection broke or all of its processes have ended. */
-void step_core_proxy_gone(struct step_core *core, int64_t now_ms, int group, int proxy);
+void step_core_proxy_departed(struct step_core *core, int64_t now_ms, int group, int proxy);
 void step_core_time(struct step_core *core, int64_t now_ms);
 /* mpiexec has got this signal and passes it on: nothing is begun any more, and what breaks is not to blame. */
 void step_core_told_to_end(struct step_core *core, int64_t now_ms, int signum);
@@ -111,7 +111,7 @@ int step_core_world_rank(const struct step_core *core, int group, int rank);
  * STEP_LINE_MAX bytes; the glue bounds it). */
 #define STEP_LINE_MAX 65536
 void step_core_client_line(struct step_core *core, int64_t now_ms, int client, const char *line);
-void step_core_client_gone(struct step_core *core, int client);
+void step_core_client_departed(struct step_core *core, int client);
 
 /* One line for mpiexec -v at the end of the job; empty if nothing was adapted. */
 size_t step_core_summary(const struct step_core *core, char *text, size_t bytes);

@@ -285,7 +285,7 @@ TEST_F(StepTest, a_joining_process_that_dies_cancels_the_adaptation)
     EXPECT_EQ(glue.launches[1].first_uid, 4u) << "numbers are never used again";
     EXPECT_EQ(glue.launches[1].epoch, 1u) << "the epoch was not committed";
     glue.exited(1, 0, 0, KILLED);
-    glue.gone(1, 0);
+    glue.departed(1, 0);
     EXPECT_EQ(glue.count_events("unexpected"), 0);
     EXPECT_TRUE(glue.aborts.empty());
 }
@@ -296,7 +296,7 @@ TEST_F(StepTest, joiners_lost_while_boards_are_frozen_thaw_them)
     join_two(1, 1);
     size_t seen = glue.sent.size();
     glue.frozen(0, 0, 1, 12);
-    glue.gone(1, 0);
+    glue.departed(1, 0);
     EXPECT_EQ(glue.sent_text(seen), "thaw:0.0 thaw:0.1");
     EXPECT_EQ(glue.killed, std::vector{1});
     EXPECT_EQ(glue.status().at("state"), "running");
@@ -473,7 +473,7 @@ TEST_F(StepTest, a_daemon_that_is_lost_in_the_window_ends_the_job)
 {
     start("1");
     freeze(1);
-    glue.gone(0, 1);
+    glue.departed(0, 1);
     ASSERT_EQ(glue.aborts.size(), 1u);
     EXPECT_NE(glue.aborts[0].find("node b was lost with its node daemon"), std::string::npos);
 }
@@ -642,7 +642,7 @@ TEST_F(StepTest, events_are_kept_and_followed)
     EXPECT_EQ(lines[1].at("event"), "adaptive");
     resize(R"("size":4)");
     EXPECT_EQ(glue.replies[5].back().at("event"), "launching");
-    step_core_client_gone(glue.core, 5);
+    step_core_client_departed(glue.core, 5);
     size_t seen = glue.replies[5].size();
     glue.ask(1, R"({"id":2,"op":"cancel"})");
     EXPECT_EQ(glue.replies[5].size(), seen);

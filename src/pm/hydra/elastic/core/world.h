@@ -3,8 +3,8 @@
  * the world, the ordered list of members.  Owns uids and world ranks.  No decisions.  SPEC W2, W6.
  *
  * Invariants: a member's world_rank is its index in members(), everybody else's is -1; an agent
- * (one daemon of one group) that is gone stays gone; a group is forgotten when all of its agents
- * are gone, so that a thousand adaptations leave nothing behind.
+ * (one daemon of one group) that has departed does not come back; a group is forgotten when all of its agents
+ * have departed, so that a thousand adaptations leave nothing behind.
  */
 
 #ifndef ELASTIC_WORLD_H_INCLUDED
@@ -71,19 +71,19 @@ class World {
 
     void mark_ended(Process &process);
 
-    bool gone(const Agent &agent) const;
+    bool departed(const Agent &agent) const;
     /* The agent's processes that had not been reported as ended. */
-    std::vector<Process *> mark_gone(const Agent &agent);
+    std::vector<Process *> mark_departed(const Agent &agent);
     bool known(const Agent &agent) const;
     std::string host_of(const Agent &agent) const;      /* empty if it is not known */
     void forget_empty_groups();
 
-    /* Agents, not gone, that hold at least one of these processes. */
+    /* Agents that have not departed and hold at least one of these processes. */
     static std::set<Agent> agents_of(const std::vector<Process *> &processes);
 
   private:
     struct Daemon {
-        bool gone = false;
+        bool departed = false;
         std::vector<int> ranks;
     };
     struct Group {

@@ -7,6 +7,7 @@
 #include "core/step_core.h"
 #include "end.h"
 #include "exits.h"
+#include "groups.h"
 #include "input.h"
 #include "launch.h"
 #include "output.h"
@@ -72,7 +73,7 @@ static void drain(void)
         if (!deferred_first)
             deferred_last = &deferred_first;
         if (g && d->proxy >= 0)
-            step_core_proxy_gone(HYD_step.core, HYD_step_now_ms(), d->group, d->proxy);
+            step_core_proxy_departed(HYD_step.core, HYD_step_now_ms(), d->group, d->proxy);
         else if (g)
             place_group(g);
         MPL_free(d);
@@ -166,7 +167,7 @@ void HYD_core_client_line(int client, const char *line)
 void HYD_core_client_departed(int client)
 {
     HYD_core_enter();
-    step_core_client_gone(HYD_step.core, client);
+    step_core_client_departed(HYD_step.core, client);
     HYD_core_leave();
 }
 

@@ -5,6 +5,7 @@
 #include "core.h"
 #include "end.h"
 #include "exits.h"
+#include "groups.h"
 #include "launch.h"
 #include "launchers.h"
 #include "output.h"

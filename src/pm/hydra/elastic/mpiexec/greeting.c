@@ -56,14 +56,14 @@ static struct newcomer *find(int fd)
     return n;
 }
 
-static void forget(const struct newcomer *gone)
+static void forget(const struct newcomer *departed)
 {
     struct newcomer **link;
 
-    for (link = &newcomers; *link && *link != gone; link = &(*link)->next);
+    for (link = &newcomers; *link && *link != departed; link = &(*link)->next);
     if (*link)
-        *link = gone->next;
-    MPL_free((void *) gone);
+        *link = departed->next;
+    MPL_free((void *) departed);
 }
 
 static struct newcomer *note(int fd)
@@ -101,7 +101,7 @@ static int daemons_to_come(void)
     return n;
 }
 
-/* The event loop closes it when it is told that the other end is gone; here a descriptor that is
+/* The event loop closes it when it is told that the other end is departed; here a descriptor that is
  * registered must stay. */
 static void cut_off_oldest(void)
 {
@@ -183,7 +183,7 @@ static const struct HYD_proxy *awaited(int pgid, int id)
     return p && HYD_step_is_awaited(p) ? p : NULL;
 }
 
-/* Bytes that have come, all there can be or not; 0: the other end is gone, <0: nothing yet. */
+/* Bytes that have come, all there can be or not; 0: the other end is closed, <0: nothing yet. */
 static ssize_t receive(struct newcomer *n, size_t all)
 {
     ssize_t got;

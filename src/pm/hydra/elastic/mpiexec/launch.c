@@ -4,10 +4,7 @@
  * (I5), a key-value space of its own, no parent.  Where several programs were launched together,
  * joining processes run the one that is asked for, by its MPI_APPNUM.
  *
- * Placement: Hydra's own rule over the known nodes (free cores first, in the order of the host
- * list, then round robin), or over the hosts that are given.  A group works on copies of the nodes,
- * numbered from 0, because node numbers are told to its processes; what is occupied is counted on
- * the originals in HYD_server_info.node_list, and for hosts that were never listed in `guests`.
+ * Where: nodes.h.
  *
  * A record of a launched proxy has three ends, in any order: its control connection, its output
  * (both are stock's), and the process that launched it, which is waited for here.  When all have
@@ -17,7 +14,9 @@
 #include "state.h"
 #include "core.h"
 #include "exits.h"
+#include "groups.h"
 #include "launch.h"
+#include "nodes.h"
 #include "output.h"
 #include "relay.h"
 #include <sys/resource.h>
@@ -35,10 +34,7 @@
 /* Descriptors that a proxy needs: for each process, and for itself. */
 #define FDS_PER_PROCESS 6
 #define FDS_PER_PROXY 32
-#define HOST_NAME_BYTES 256     /* HOST_NAME_MAX_BYTES of core/change.h, and the end */
 #define KILL_AFTER_MS 5000      /* for a launcher that was given up to end, before it is killed */
-
-static struct HYD_node *guests = NULL;  /* hosts that only expansions have named */
 
 static void say(char *error, size_t error_bytes, const char *format, ...)
     ATTRIBUTE((format(printf, 3, 4)));
@@ -51,89 +47,7 @@ static void say(char *error, size_t error_bytes, const char *format, ...)
     va_end(list);
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------- */
-
-static struct HYD_node *find_node(struct HYD_node *list, const char *hostname)
-{
-    struct HYD_node *node;
-
-    for (node = list; node && strcmp(node->hostname, hostname); node = node->next);
-    return node;
-}
-
-/* The node of this name, which may be followed by :COUNT, on which processes are counted; hosts
- * that are new are taken in. */
-static struct HYD_node *known_node(const char *place)
-{
-    char hostname[HOST_NAME_BYTES];
-
-    MPL_snprintf(hostname, sizeof(hostname), "%.*s", (int) strcspn(place, ":"), place);
-    struct HYD_node *node = find_node(HYD_server_info.node_list, hostname);
-
-    if (!node)
-        node = find_node(guests, hostname);
-    if (node || HYDU_alloc_node(&node) != HYD_SUCCESS)
-        return node;
-    node->hostname = MPL_strdup(hostname);
-    /* As many slots as the first of the known hosts: usually all are alike. */
-    node->core_count = HYD_server_info.node_list->core_count;
-    node->next = guests;
-    guests = node;
-    return node;
-}
-
-static HYD_status copy_node(const struct HYD_node *node, struct HYD_node **copy)
-{
-    HYD_status status = HYDU_alloc_node(copy);
-
-    HYDU_ERR_POP(status, "unable to allocate a node\n");
-    (*copy)->hostname = MPL_strdup(node->hostname);
-    (*copy)->core_count = node->core_count;
-    (*copy)->active_processes = node->active_processes;
-    (*copy)->user = node->user ? MPL_strdup(node->user) : NULL;
-    (*copy)->local_binding = node->local_binding ? MPL_strdup(node->local_binding) : NULL;
-
-  fn_exit:
-    return status;
-
-  fn_fail:
-    goto fn_exit;
-}
-
-/* Copies of the nodes that a group may use, in order. */
-static HYD_status candidate_nodes(const char *const *hosts, int n_hosts, struct HYD_node **list)
-{
-    struct HYD_node **end = list;
-    HYD_status status = HYD_SUCCESS;
-
-    *list = NULL;
-    for (int i = 0; i < n_hosts; i++) {
-        struct HYD_node *node = known_node(hosts[i]);
-        HYDU_ERR_CHKANDJUMP(status, !node, HYD_NO_MEM, "no memory for a node\n");
-        if (find_node(*list, node->hostname))
-            continue;
-        status = copy_node(node, end);
-        HYDU_ERR_POP(status, "unable to copy a node\n");
-        if (strchr(hosts[i], ':')) {
-            /* Whoever says how many knows what is free there. */
-            (*end)->core_count = atoi(strchr(hosts[i], ':') + 1);
-            (*end)->active_processes = 0;
-        }
-        end = &(*end)->next;
-    }
-    for (struct HYD_node * node = n_hosts ? NULL : HYD_server_info.node_list; node;
-         node = node->next) {
-        status = copy_node(node, end);
-        HYDU_ERR_POP(status, "unable to copy a node\n");
-        end = &(*end)->next;
-    }
-
-  fn_exit:
-    return status;
-
-  fn_fail:
-    goto fn_exit;
-}
+/* ---- bounds ------------------------------------------------------------------------------------ */
 
 /* What one proxy can serve is bounded by the descriptors that it may open (for the launch too, but
  * there Hydra fails with the whole job). */
@@ -154,168 +68,6 @@ static int check_capacity(const struct HYD_pg *pg, char *error, size_t error_byt
         return -1;
     }
     return 0;
-}
-
-/* ---- records ----------------------------------------------------------------------------------- */
-
-static void free_record(struct HYD_step_group *g)
-{
-    for (int i = 0; g->proxies && i < g->proxy_count; i++)
-        MPL_free(g->proxies[i].ranks);
-    MPL_free(g->processes);
-    MPL_free(g->proxies);
-    MPL_free(g);
-}
-
-void HYD_step_free_group(struct HYD_step_group *group)
-{
-    struct HYD_step_group **link;
-
-    for (link = &HYD_step.groups; *link && *link != group; link = &(*link)->next);
-    if (*link)
-        *link = group->next;
-    free_record(group);
-}
-
-/* Rank of the k-th process of a proxy, by Hydra's rule: ranks go to the filler processes of all
- * proxies first, then round robin over their cores. */
-struct rank_rule {
-    int filler, filler_start, cores, cores_start, all_cores;
-};
-
-static int rank_of(const struct rank_rule *r, int k)
-{
-    if (k < r->filler)
-        return r->filler_start + k;
-    int layer = (k - r->filler) / r->cores;
-    return r->cores_start + layer * r->all_cores + (k - r->filler) % r->cores;
-}
-
-static void place_ranks(struct HYD_step_group *g)
-{
-    int fillers = 0, cores = 0, filler_start = 0, cores_start;
-
-    for (int i = 0; i < g->proxy_count; i++) {
-        fillers += g->proxies[i].proxy->filler_processes;
-        cores += g->proxies[i].proxy->node->core_count;
-    }
-    cores_start = fillers;
-    for (int i = 0; i < g->proxy_count; i++) {
-        const struct HYD_proxy *p = g->proxies[i].proxy;
-        struct rank_rule rule = { p->filler_processes, filler_start, p->node->core_count,
-            cores_start, cores
-        };
-        for (int k = 0; k < p->proxy_process_count; k++) {
-            int rank = rank_of(&rule, k);
-            g->proxies[i].ranks[k] = rank;
-            if (rank < g->count)
-                g->processes[rank].proxy = i;
-        }
-        filler_start += p->filler_processes;
-        cores_start += p->node->core_count;
-    }
-}
-
-static HYD_status new_group(struct HYD_pg *pg, struct HYD_step_group **group)
-{
-    struct HYD_step_group *g = NULL, **end;
-    int i;
-    HYD_status status = HYD_SUCCESS;
-
-    g = MPL_calloc(1, sizeof(*g), MPL_MEM_PM);
-    HYDU_ERR_CHKANDJUMP(status, !g, HYD_NO_MEM, "no memory for a process group\n");
-    g->group = pg->pgid;
-    g->pg = pg;
-    g->count = pg->pg_process_count;
-    g->proxy_count = pg->proxy_count;
-    g->listen_fd = -1;
-    g->up_by_ms = -1;
-    g->processes = MPL_calloc((size_t) g->count, sizeof(*g->processes), MPL_MEM_PM);
-    g->proxies = MPL_calloc((size_t) g->proxy_count, sizeof(*g->proxies), MPL_MEM_PM);
-    HYDU_ERR_CHKANDJUMP(status, !g->processes || !g->proxies, HYD_NO_MEM,
-                        "no memory for a process group\n");
-    i = 0;
-    for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next, i++) {
-        g->proxies[i] = (struct HYD_step_proxy) {
-            .proxy = p,.node = p->node,.processes = p->proxy_process_count,.launch_fd = -1,
-            .launcher_pid = -1,.launcher_watch = -1
-        };
-        HYDU_MALLOC_OR_JUMP(g->proxies[i].ranks, int *, p->proxy_process_count * sizeof(int),
-                            status);
-    }
-    for (i = 0; i < g->count; i++)
-        g->processes[i].label = -1;
-    place_ranks(g);
-
-    for (end = &HYD_step.groups; *end; end = &(*end)->next);
-    *end = g;
-    *group = g;
-
-  fn_exit:
-    return status;
-
-  fn_fail:
-    if (g)
-        free_record(g);
-    goto fn_exit;
-}
-
-HYD_status HYD_step_adopt_launch(void)
-{
-    struct HYD_step_group *g;
-    HYD_status status = new_group(&HYD_server_info.pg_list, &g);
-
-    for (int i = 0; status == HYD_SUCCESS && i < g->proxy_count; i++)
-        for (int k = 0; k < g->proxies[i].processes; k++)
-            if (g->proxies[i].ranks[k] < g->count)
-                g->processes[g->proxies[i].ranks[k]].place = k;
-    return status;
-}
-
-/* ---- binding ----------------------------------------------------------------------------------- */
-
-/* Marks the places of living processes on a node. */
-static void mark_places(const struct HYD_node *node, unsigned char *taken, int places)
-{
-    for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
-        for (int rank = 0; rank < g->count; rank++) {
-            const struct HYD_step_process *p = &g->processes[rank];
-            if (g->proxies[p->proxy].node == node && !p->ended && p->place >= 0 &&
-                p->place < places)
-                taken[p->place] = 1;
-        }
-}
-
-/* The processes of a new proxy take the lowest free places of its node, as a launch of the whole
- * world would: without this, each group would be bound to the first cores again. */
-static HYD_status choose_places(struct HYD_step_group *g, int i)
-{
-    struct HYD_step_proxy *p = &g->proxies[i];
-    int places = p->node->active_processes, place = 0;
-    unsigned char *taken = NULL;
-    HYD_status status = HYD_SUCCESS;
-
-    /* As many may be taken as there are processes: the lowest free ones lie within the sum. */
-    for (int rank = 0; rank < g->count; rank++)
-        if (g->processes[rank].proxy == i)
-            g->processes[rank].place = -1;
-    taken = MPL_calloc((size_t) places + 1, 1, MPL_MEM_PM);
-    HYDU_ERR_CHKANDJUMP(status, !taken, HYD_NO_MEM, "no memory for the places of a node\n");
-    mark_places(p->node, taken, places);
-    for (int k = 0; k < p->processes; k++) {
-        while (place < places && taken[place])
-            place++;
-        if (p->ranks[k] < g->count)
-            g->processes[p->ranks[k]].place = place;
-        place++;
-    }
-
-  fn_exit:
-    MPL_free(taken);
-    return status;
-
-  fn_fail:
-    goto fn_exit;
 }
 
 /* ---- proxies that come up ---------------------------------------------------------------------- */
@@ -673,7 +425,7 @@ static HYD_status make_pg(int count, int program, const char *const *hosts, int 
     HYDU_ERR_POP(status, "unable to copy the program's description\n");
     status = HYD_pmcd_pmi_alloc_pg_scratch(pg);
     HYDU_ERR_POP(status, "unable to allocate pg scratch space\n");
-    status = candidate_nodes(hosts, n_hosts, &pg->user_node_list);
+    status = HYD_step_candidate_nodes(hosts, n_hosts, &pg->user_node_list);
     HYDU_ERR_POP(status, "unable to make the node list\n");
     status = HYDU_create_proxy_list(exec, pg->user_node_list, pg);
     HYDU_ERR_POP(status, "error creating proxy list\n");
@@ -813,24 +565,6 @@ static HYD_status start_proxies(struct HYD_step_group *g, char **arguments)
     goto fn_exit;
 }
 
-/* From here on the processes are counted on the known nodes. */
-static HYD_status count_on_nodes(struct HYD_step_group *g)
-{
-    HYD_status status = HYD_SUCCESS;
-
-    for (int i = 0; i < g->proxy_count; i++) {
-        g->proxies[i].node = known_node(g->proxies[i].proxy->node->hostname);
-        HYDU_ERR_CHKANDJUMP(status, !g->proxies[i].node, HYD_NO_MEM, "no memory for a node\n");
-        g->proxies[i].node->active_processes += g->proxies[i].processes;
-    }
-
-  fn_exit:
-    return status;
-
-  fn_fail:
-    goto fn_exit;
-}
-
 int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
                     const char *const *hosts, int n_hosts, int *group, char *error,
                     size_t error_bytes)
@@ -849,7 +583,7 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
         drop_pg(pg);
         return -1;
     }
-    status = new_group(pg, &g);
+    status = HYD_step_new_group(pg, &g);
     HYDU_ERR_POP(status, "unable to note a process group\n");
     status = listen_for(g, &port);
     HYDU_ERR_POP(status, "unable to listen for proxies\n");
@@ -857,10 +591,10 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
     HYDU_ERR_POP(status, "unable to fill in proxy arguments\n");
     status = HYD_pmcd_pmi_fill_in_exec_launch_info(pg);
     HYDU_ERR_POP(status, "unable to fill in executable arguments\n");
-    status = count_on_nodes(g);
+    status = HYD_step_count_on_nodes(g);
     HYDU_ERR_POP(status, "unable to count the processes\n");
     for (int i = 0; i < g->proxy_count; i++) {
-        status = choose_places(g, i);
+        status = HYD_step_choose_places(g, i);
         HYDU_ERR_POP(status, "unable to choose the processes' places\n");
         status = tell_proxy(g, i, epoch, pre, first_uid);
         HYDU_ERR_POP(status, "unable to fill in adaptation arguments\n");

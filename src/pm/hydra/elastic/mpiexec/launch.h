@@ -7,8 +7,6 @@
 
 #include "hydra.h"
 
-struct HYD_step_group;
-
 int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
                     const char *const *hosts, int n_hosts, int *group, char *error,
                     size_t error_bytes);
@@ -19,10 +17,7 @@ void HYD_step_kill_group(int group);
 int64_t HYD_step_next_launch_limit(void);
 /* Gives up the proxies whose time is over. */
 void HYD_step_end_slow_launches(int64_t now_ms);
-/* The record of the launch itself. */
-HYD_status HYD_step_adopt_launch(void);
 /* Watches the processes that launch its proxies: `first` and following of HYD_bscu_pid_list. */
 HYD_status HYD_step_watch_launch(int first);
-void HYD_step_free_group(struct HYD_step_group *group);
 
 #endif /* MPIEXEC_LAUNCH_H_INCLUDED */

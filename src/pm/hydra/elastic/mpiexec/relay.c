@@ -1,7 +1,7 @@
 /*
  * mpiexec's part in the tree of node daemons (wire/tree.h).  A command to no more daemons than the
  * fan-out goes to each of them; to more, as a relay to the first of each part.  What a relay's answer
- * says was not reached, or what was with a daemon that is gone before it answered, is told directly:
+ * says was not reached, or what was with a daemon that departed before it answered, is told directly:
  * who got it twice takes it once.  So are all of a part that has not answered after the time that telling
  * everybody directly would have taken, and a second: two hosts that cannot reach each other need longer
  * to find out, and the program may stand still.  Daemons of hosts that another one could not reach are

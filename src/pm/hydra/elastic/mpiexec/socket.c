@@ -83,7 +83,7 @@ static HYD_status watch(struct client *c, int write_too)
     return HYDT_dmx_register_fd(1, &c->fd, events, (void *) (size_t) c->id, client_cb);
 }
 
-/* Sends what can be sent.  0, or -1 if the client is gone. */
+/* Sends what can be sent.  0, or -1 if the client has departed. */
 static int flush_output(struct client *c)
 {
     size_t done = 0;
@@ -127,7 +127,7 @@ static int append_line(struct client *c, const char *line)
     return 0;
 }
 
-/* A client that is gone is noticed by its next event; here nothing may call the core. */
+/* A client that has departed is noticed by its next event; here nothing may call the core. */
 void HYD_step_reply(int client, const char *line)
 {
     struct client *c = find_client(client);
@@ -136,7 +136,7 @@ void HYD_step_reply(int client, const char *line)
         shutdown(c->fd, SHUT_RDWR);
 }
 
-static void gone(int id)
+static void departed(int id)
 {
     struct client *c = find_client(id);
 
@@ -145,7 +145,7 @@ static void gone(int id)
     HYD_core_client_departed(id);
 }
 
-/* Gives complete lines to the core.  The client may be gone after any of them. */
+/* Gives complete lines to the core.  The client may have departed after any of them. */
 static void take_lines(int id)
 {
     struct client *c;
@@ -174,7 +174,7 @@ static HYD_status client_cb(int fd, HYD_event_t events, void *userp)
     if (!c)
         return HYD_SUCCESS;
     if ((events & HYD_POLLOUT) && flush_output(c) < 0)
-        goto fn_gone;
+        goto fn_departed;
     if (!(events & (HYD_POLLIN | HYD_POLLHUP)))
         return HYD_SUCCESS;
     room = HYD_CORE_LINE_MAX + 1 - c->in_bytes;
@@ -182,18 +182,18 @@ static HYD_status client_cb(int fd, HYD_event_t events, void *userp)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return HYD_SUCCESS;
     if (n <= 0)
-        goto fn_gone;
+        goto fn_departed;
     c->in_bytes += (size_t) n;
     take_lines(id);
     c = find_client(id);
     if (c && c->in_bytes > HYD_CORE_LINE_MAX) {
         HYD_step_reply(id, "{\"type\":\"error\",\"error\":\"line is longer than 65536 bytes\"}");
-        goto fn_gone;
+        goto fn_departed;
     }
     return HYD_SUCCESS;
 
-  fn_gone:
-    gone(id);
+  fn_departed:
+    departed(id);
     return HYD_SUCCESS;
 }
 
@@ -355,7 +355,7 @@ static int hexadecimal(char digit)
     return found ? (int) (found - digits) : -1;
 }
 
-/* Who waits for it may be gone: then nobody will resize this step, and nothing is wrong with it. */
+/* Who waits for it may have departed: then nobody will resize this step, and nothing is wrong with it. */
 static void tell_supervisor(void)
 {
     struct sockaddr_un supervisor = {.sun_family = AF_UNIX };

@@ -225,7 +225,7 @@ static struct part *part_with(const struct connection *child)
     return part;
 }
 
-/* Other worlds have other trees: connections that were made for former ones are not kept for ever. */
+/* Other worlds have other trees: connections that were made for previous ones are not kept for ever. */
 static void limit_ours(void)
 {
     struct connection *oldest = NULL;

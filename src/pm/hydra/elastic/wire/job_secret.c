@@ -137,7 +137,7 @@ HYD_status HYD_secret_make(const char *launcher)
 void HYD_secret_give(int stdin_fd)
 {
     char line[DIGITS + 1];
-    void (*former) (int) = signal(SIGPIPE, SIG_IGN);    /* it may have ended already */
+    void (*previous) (int) = signal(SIGPIPE, SIG_IGN);    /* it may have ended already */
 
     for (size_t i = 0; i < SECRET_BYTES; i++)
         snprintf(line + 2 * i, 3, "%02x", secret[i]);
@@ -147,7 +147,7 @@ void HYD_secret_give(int stdin_fd)
         errno != EPIPE)
         HYDU_error_printf("unable to give a launcher the job's secret (%s)\n", MPL_strerror(errno));
     close(stdin_fd);
-    signal(SIGPIPE, former);
+    signal(SIGPIPE, previous);
 }
 
 /* ----------------------------------------------------------------------------------- node daemon */

@@ -1,0 +1,118 @@
+/* See groups.h. */
+
+#include "state.h"
+#include "groups.h"
+
+static void free_record(struct HYD_step_group *g)
+{
+    for (int i = 0; g->proxies && i < g->proxy_count; i++)
+        MPL_free(g->proxies[i].ranks);
+    MPL_free(g->processes);
+    MPL_free(g->proxies);
+    MPL_free(g);
+}
+
+void HYD_step_free_group(struct HYD_step_group *group)
+{
+    struct HYD_step_group **link;
+
+    for (link = &HYD_step.groups; *link && *link != group; link = &(*link)->next);
+    if (*link)
+        *link = group->next;
+    free_record(group);
+}
+
+/* Rank of the k-th process of a proxy, by Hydra's rule: ranks go to the filler processes of all
+ * proxies first, then round robin over their cores. */
+struct rank_rule {
+    int filler, filler_start, cores, cores_start, all_cores;
+};
+
+static int rank_of(const struct rank_rule *r, int k)
+{
+    if (k < r->filler)
+        return r->filler_start + k;
+    int layer = (k - r->filler) / r->cores;
+    return r->cores_start + layer * r->all_cores + (k - r->filler) % r->cores;
+}
+
+static void place_ranks(struct HYD_step_group *g)
+{
+    int fillers = 0, cores = 0, filler_start = 0, cores_start;
+
+    for (int i = 0; i < g->proxy_count; i++) {
+        fillers += g->proxies[i].proxy->filler_processes;
+        cores += g->proxies[i].proxy->node->core_count;
+    }
+    cores_start = fillers;
+    for (int i = 0; i < g->proxy_count; i++) {
+        const struct HYD_proxy *p = g->proxies[i].proxy;
+        struct rank_rule rule = { p->filler_processes, filler_start, p->node->core_count,
+            cores_start, cores
+        };
+        for (int k = 0; k < p->proxy_process_count; k++) {
+            int rank = rank_of(&rule, k);
+            g->proxies[i].ranks[k] = rank;
+            if (rank < g->count)
+                g->processes[rank].proxy = i;
+        }
+        filler_start += p->filler_processes;
+        cores_start += p->node->core_count;
+    }
+}
+
+HYD_status HYD_step_new_group(struct HYD_pg *pg, struct HYD_step_group **group)
+{
+    struct HYD_step_group *g = NULL, **end;
+    int i;
+    HYD_status status = HYD_SUCCESS;
+
+    g = MPL_calloc(1, sizeof(*g), MPL_MEM_PM);
+    HYDU_ERR_CHKANDJUMP(status, !g, HYD_NO_MEM, "no memory for a process group\n");
+    g->group = pg->pgid;
+    g->pg = pg;
+    g->count = pg->pg_process_count;
+    g->proxy_count = pg->proxy_count;
+    g->listen_fd = -1;
+    g->up_by_ms = -1;
+    g->processes = MPL_calloc((size_t) g->count, sizeof(*g->processes), MPL_MEM_PM);
+    g->proxies = MPL_calloc((size_t) g->proxy_count, sizeof(*g->proxies), MPL_MEM_PM);
+    HYDU_ERR_CHKANDJUMP(status, !g->processes || !g->proxies, HYD_NO_MEM,
+                        "no memory for a process group\n");
+    i = 0;
+    for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next, i++) {
+        g->proxies[i] = (struct HYD_step_proxy) {
+            .proxy = p,.node = p->node,.processes = p->proxy_process_count,.launch_fd = -1,
+            .launcher_pid = -1,.launcher_watch = -1
+        };
+        HYDU_MALLOC_OR_JUMP(g->proxies[i].ranks, int *, p->proxy_process_count * sizeof(int),
+                            status);
+    }
+    for (i = 0; i < g->count; i++)
+        g->processes[i].label = -1;
+    place_ranks(g);
+
+    for (end = &HYD_step.groups; *end; end = &(*end)->next);
+    *end = g;
+    *group = g;
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    if (g)
+        free_record(g);
+    goto fn_exit;
+}
+
+HYD_status HYD_step_adopt_launch(void)
+{
+    struct HYD_step_group *g;
+    HYD_status status = HYD_step_new_group(&HYD_server_info.pg_list, &g);
+
+    for (int i = 0; status == HYD_SUCCESS && i < g->proxy_count; i++)
+        for (int k = 0; k < g->proxies[i].processes; k++)
+            if (g->proxies[i].ranks[k] < g->count)
+                g->processes[g->proxies[i].ranks[k]].place = k;
+    return status;
+}

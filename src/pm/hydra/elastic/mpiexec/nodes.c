@@ -1,0 +1,153 @@
+/* See nodes.h. */
+
+#include "state.h"
+#include "nodes.h"
+
+#define HOST_NAME_BYTES 256     /* HOST_NAME_MAX_BYTES of core/change.h, and the end */
+
+static struct HYD_node *guests = NULL;  /* hosts that only expansions have named */
+
+static struct HYD_node *find_node(struct HYD_node *list, const char *hostname)
+{
+    struct HYD_node *node;
+
+    for (node = list; node && strcmp(node->hostname, hostname); node = node->next);
+    return node;
+}
+
+/* The node of this name, which may be followed by :COUNT, on which processes are counted; hosts
+ * that are new are taken in. */
+static struct HYD_node *known_node(const char *place)
+{
+    char hostname[HOST_NAME_BYTES];
+
+    MPL_snprintf(hostname, sizeof(hostname), "%.*s", (int) strcspn(place, ":"), place);
+    struct HYD_node *node = find_node(HYD_server_info.node_list, hostname);
+
+    if (!node)
+        node = find_node(guests, hostname);
+    if (node || HYDU_alloc_node(&node) != HYD_SUCCESS)
+        return node;
+    node->hostname = MPL_strdup(hostname);
+    /* As many slots as the first of the known hosts: usually all are alike. */
+    node->core_count = HYD_server_info.node_list->core_count;
+    node->next = guests;
+    guests = node;
+    return node;
+}
+
+static HYD_status copy_node(const struct HYD_node *node, struct HYD_node **copy)
+{
+    HYD_status status = HYDU_alloc_node(copy);
+
+    HYDU_ERR_POP(status, "unable to allocate a node\n");
+    (*copy)->hostname = MPL_strdup(node->hostname);
+    (*copy)->core_count = node->core_count;
+    (*copy)->active_processes = node->active_processes;
+    (*copy)->user = node->user ? MPL_strdup(node->user) : NULL;
+    (*copy)->local_binding = node->local_binding ? MPL_strdup(node->local_binding) : NULL;
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Copies of the nodes that a group may use, in order. */
+HYD_status HYD_step_candidate_nodes(const char *const *hosts, int n_hosts, struct HYD_node **list)
+{
+    struct HYD_node **end = list;
+    HYD_status status = HYD_SUCCESS;
+
+    *list = NULL;
+    for (int i = 0; i < n_hosts; i++) {
+        struct HYD_node *node = known_node(hosts[i]);
+        HYDU_ERR_CHKANDJUMP(status, !node, HYD_NO_MEM, "no memory for a node\n");
+        if (find_node(*list, node->hostname))
+            continue;
+        status = copy_node(node, end);
+        HYDU_ERR_POP(status, "unable to copy a node\n");
+        if (strchr(hosts[i], ':')) {
+            /* Whoever says how many knows what is free there. */
+            (*end)->core_count = atoi(strchr(hosts[i], ':') + 1);
+            (*end)->active_processes = 0;
+        }
+        end = &(*end)->next;
+    }
+    for (struct HYD_node * node = n_hosts ? NULL : HYD_server_info.node_list; node;
+         node = node->next) {
+        status = copy_node(node, end);
+        HYDU_ERR_POP(status, "unable to copy a node\n");
+        end = &(*end)->next;
+    }
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_step_count_on_nodes(struct HYD_step_group *g)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    for (int i = 0; i < g->proxy_count; i++) {
+        g->proxies[i].node = known_node(g->proxies[i].proxy->node->hostname);
+        HYDU_ERR_CHKANDJUMP(status, !g->proxies[i].node, HYD_NO_MEM, "no memory for a node\n");
+        g->proxies[i].node->active_processes += g->proxies[i].processes;
+    }
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- binding ----------------------------------------------------------------------------------- */
+
+/* Marks the places of living processes on a node. */
+static void mark_places(const struct HYD_node *node, unsigned char *taken, int places)
+{
+    for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
+        for (int rank = 0; rank < g->count; rank++) {
+            const struct HYD_step_process *p = &g->processes[rank];
+            if (g->proxies[p->proxy].node == node && !p->ended && p->place >= 0 &&
+                p->place < places)
+                taken[p->place] = 1;
+        }
+}
+
+/* The processes of a new proxy take the lowest free places of its node, as a launch of the whole
+ * world would: without this, each group would be bound to the first cores again. */
+HYD_status HYD_step_choose_places(struct HYD_step_group *g, int i)
+{
+    struct HYD_step_proxy *p = &g->proxies[i];
+    int places = p->node->active_processes, place = 0;
+    unsigned char *taken = NULL;
+    HYD_status status = HYD_SUCCESS;
+
+    /* As many may be taken as there are processes: the lowest free ones lie within the sum. */
+    for (int rank = 0; rank < g->count; rank++)
+        if (g->processes[rank].proxy == i)
+            g->processes[rank].place = -1;
+    taken = MPL_calloc((size_t) places + 1, 1, MPL_MEM_PM);
+    HYDU_ERR_CHKANDJUMP(status, !taken, HYD_NO_MEM, "no memory for the places of a node\n");
+    mark_places(p->node, taken, places);
+    for (int k = 0; k < p->processes; k++) {
+        while (place < places && taken[place])
+            place++;
+        if (p->ranks[k] < g->count)
+            g->processes[p->ranks[k]].place = place;
+        place++;
+    }
+
+  fn_exit:
+    MPL_free(taken);
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
