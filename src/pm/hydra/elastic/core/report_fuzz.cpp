@@ -12,7 +12,7 @@
 
 namespace {
 
-int launch(void *, uint32_t, int, int, uint32_t, const char *const *, int, int *group, char *, size_t)
+int launch(void *, uint32_t, int, int, int, uint32_t, const char *const *, int, int *group, char *, size_t)
 {
     static int next_group = 1;
     *group = next_group++;
