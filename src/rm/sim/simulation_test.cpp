@@ -94,7 +94,7 @@ ClusterOptions random_options(uint64_t seed, bool trace)
                   chance.up_to(300), chance.up_to(200), chance.up_to(100), chance.up_to(200),
                   chance.up_to(200), static_cast<int>(chance.between(0, 4)),
                   static_cast<int>(chance.between(0, 30)), chance.up_to(100),
-                  static_cast<int>(chance.between(0, 12)), chance.one_in(2) ? chance.up_to(100) : 0,
+                  static_cast<int>(chance.between(0, 12)), chance.one_in(2) ? chance.up_to(300) : 0,
                   static_cast<int>(chance.one_in(2) ? chance.between(0, 10) : 0)};
     options.drop_redundant = chance.one_in(2);
     int64_t span_ms = chance.between(1000, 300000);

@@ -1,0 +1,102 @@
+/*
+ * How fast the core decides on a large machine under full load (`make bench`), against the bars that it is to pass.
+ *
+ *   rm_bench [POLICY [SHAPE [RUNNING]]]       easy or fill; packed or slurm
+ *
+ * Prints a line for each load; the exit code is 1 if a bar is missed.
+ */
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "sim/busy_machine.h"
+
+namespace elastic::rm {
+namespace {
+
+constexpr int64_t EVENTS = 30000;
+constexpr double SECONDS_MAX = 20;
+constexpr double EVENT_MAX_US = 20000;
+constexpr double GROWTH_MAX = 1.5;      /* of the cost of an event, from 1,000 to 10,000 nodes */
+
+double wanted_events_per_s(PolicyKind policy)
+{
+    return policy == PolicyKind::FILL ? 10000 : 20000;
+}
+
+const char *shape_of(const Load &load)
+{
+    return load.slurm ? "slurm" : "packed";
+}
+
+double events_per_s(const Cost &cost)
+{
+    return 1e6 / cost.mean_us;
+}
+
+Cost run(const Load &load)
+{
+    BusyMachine machine(load);
+    Cost cost = machine.measure(EVENTS, SECONDS_MAX);
+    printf("%-5s %-7s %6d nodes x %3d, %6d waiting, %5d running: %7.0f events/s; mean %.1f us, "
+           "p99 %.0f us, max %.1f ms (%s); %lld events, %lld decisions\n",
+           to_string(load.policy), shape_of(load), load.nodes, load.cores, load.waiting, cost.running,
+           events_per_s(cost), cost.mean_us, cost.p99_us, cost.max_us / 1000, cost.slowest.c_str(),
+           static_cast<long long>(cost.events), static_cast<long long>(cost.decisions));
+    fflush(stdout);
+    return cost;
+}
+
+bool passes(const Load &load)
+{
+    Cost cost = run(load);
+    if (events_per_s(cost) >= wanted_events_per_s(load.policy) && cost.max_us <= EVENT_MAX_US)
+        return true;
+    printf("      MISSED: wanted are %.0f events/s, none over %.0f ms\n", wanted_events_per_s(load.policy),
+           EVENT_MAX_US / 1000);
+    return false;
+}
+
+/* Jobs of the same sizes on a machine of a tenth. */
+bool grows_slowly(Load load)
+{
+    load.running = load.nodes / 10;
+    double large_us = run(load).mean_us;
+    load.nodes /= 10;
+    load.running /= 10;
+    double ratio = large_us / run(load).mean_us;
+    printf("      cost of an event from 1,000 to 10,000 nodes: x %.2f%s\n", ratio,
+           ratio <= GROWTH_MAX ? "" : "   MISSED: 1.5");
+    return ratio <= GROWTH_MAX;
+}
+
+}  // namespace
+}  // namespace elastic::rm
+
+int main(int argc, char **argv)
+{
+    using namespace elastic::rm;
+    auto chosen = [&](int number, const char *name) {
+        return argc <= number || strcmp(argv[number], name) == 0;
+    };
+    bool good = true;
+    for (PolicyKind policy : {PolicyKind::EASY, PolicyKind::FILL}) {
+        for (bool slurm : {false, true}) {
+            if (!chosen(1, to_string(policy)) || !chosen(2, slurm ? "slurm" : "packed"))
+                continue;
+            Load load;
+            load.policy = policy;
+            load.slurm = slurm;
+            load.cores = slurm ? 128 : 4;
+            for (int running : {100, 1000, 5000}) {
+                load.running = running;
+                if (chosen(3, std::to_string(running).c_str()))
+                    good = passes(load) && good;
+            }
+            if (argc <= 3)
+                good = grows_slowly(load) && good;
+        }
+    }
+    return good ? 0 : 1;
+}

@@ -1,0 +1,87 @@
+/*
+ * A large machine under full load, around one core: the queue is kept full, each start is heard of, each change of
+ * size is done, each job that ends is followed by a new one.  Nothing goes wrong and nothing is checked, so that the
+ * time in the core is all that is measured (`make bench`).  Everything follows from the load and its seed.
+ */
+
+#ifndef ELASTIC_RM_SIM_BUSY_MACHINE_H_INCLUDED
+#define ELASTIC_RM_SIM_BUSY_MACHINE_H_INCLUDED
+
+#include <queue>
+#include <random>
+
+#include "core/core.h"
+
+namespace elastic::rm {
+
+struct Load {
+    PolicyKind policy = PolicyKind::EASY;
+    int nodes = 10000, cores = 4;
+    bool slurm = false;         /* whole nodes, which a back end gives and takes */
+    int running = 1000;         /* about so many jobs fill the machine */
+    int waiting = 100000;
+    uint64_t seed = 1;
+};
+
+/* Of single events, in microseconds of processor time. */
+struct Cost {
+    int64_t events = 0;
+    double mean_us = 0, p99_us = 0, max_us = 0;
+    std::string slowest;        /* kind of event */
+    int running = 0;            /* jobs, at the end */
+    int64_t decisions = 0;      /* starts and changes of size */
+};
+
+class BusyMachine {
+  public:
+    explicit BusyMachine(const Load &load);
+
+    /* `events`, or as many as fit into the time. */
+    Cost measure(int64_t events, double seconds_max);
+    const Core &core() const { return core_; }
+
+  private:
+    struct Happening {
+        int64_t time_ms;
+        uint64_t order;
+        EventContent content;
+        bool operator>(const Happening &other) const
+        {
+            return std::pair(time_ms, order) > std::pair(other.time_ms, other.order);
+        }
+    };
+
+    int64_t between(int64_t low, int64_t high);
+    JobSpec some_job();
+    void submit();
+    void after(int64_t ms, EventContent content);
+    bool next();
+    void tell(EventContent content);
+
+    void perform(const StartStep &action);
+    void perform(const ResizeStep &action);
+    void perform(const CancelRequest &action);
+    void perform(const SignalStep &action);
+    void perform(const AcquireNodes &action);
+    void perform(const ReleaseNodes &action);
+    void perform(const SetTimer &action);
+    void perform(const ForgetJob &) {}
+    void perform(const Answer &) {}
+    void perform(const Record &) {}
+    void perform(const QueryStep &) {}
+    void perform(const LimitStep &) {}
+
+    Load load_;
+    std::mt19937_64 random_;
+    Core core_;
+    int64_t now_ms_ = 1000000;
+    uint64_t order_ = 0, timer_ = 0, submitted_ = 0;
+    std::priority_queue<Happening, std::vector<Happening>, std::greater<>> happenings_;
+    bool measuring_ = false;
+    std::vector<std::pair<float, const char *>> costs_us_;
+    int64_t decisions_ = 0;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_SIM_BUSY_MACHINE_H_INCLUDED */
