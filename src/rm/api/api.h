@@ -8,6 +8,7 @@
 #define ELASTIC_RM_API_H_INCLUDED
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "api/access.h"
@@ -109,7 +110,9 @@ class Api {
     Json job_json(const Job &job);
     Json list_json(const Job &job);
     Json backend_json() const;
-    Json node_json(const Caller &caller, const Node &node) const;
+    using NodeUsers = std::unordered_map<std::string, std::vector<std::pair<const Job *, int>>>;
+    NodeUsers node_users() const;
+    Json node_json(const Caller &caller, const Node &node, const NodeUsers &users) const;
     void send_records(Call &call, RecordQuery query);
     void ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done);
     void change_job(Call &call, EventContent content, JobId job);

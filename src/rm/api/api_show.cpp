@@ -1,6 +1,7 @@
 /* See api.h: what is shown of jobs, nodes and the past. */
 
 #include <algorithm>
+#include <array>
 
 #include "api/api.h"
 #include "api/report.h"
@@ -239,28 +240,32 @@ void Api::get_jobs(Call &call)
                job.id > past.after && (!past.before || job.id < past.before) &&
                (ids.empty() || std::find(ids.begin(), ids.end(), job.id) != ids.end());
     };
-    std::vector<Job> jobs;
+    std::vector<Job> ended;
     if (all || !ids.empty()) {
         past.ids = ids;
         past.newest_first = order == "-id";
         past.limit = user.empty() && name.empty() && states.empty() ? limit + 1 : LIMIT_MAX;
-        for (Job &job : ended_jobs(past, call.caller))
-            if (wanted(job))
-                jobs.push_back(std::move(job));
+        ended = ended_jobs(past, call.caller);
     }
-    for (const auto &[id, job] : state.jobs)
-        if (!is_end(job.state) && wanted(job))
-            jobs.push_back(job);
     auto rank = [&](const Job &job) {
         int64_t waits = is_placed(job.state) ? 0 : job.state == JobState::PENDING ? (is_queued(job) ? 1 : 2) : 3;
-        return std::tuple(waits, waits == 1 ? state.queue_key(job).key : 0, job.id);
+        int64_t key = waits == 1 ? state.queue_key(job).key : 0;
+        auto id = static_cast<int64_t>(job.id);
+        return order == "queue" ? std::array{waits, key, id} : std::array{order == "-id" ? -id : id, key, id};
     };
-    std::sort(jobs.begin(), jobs.end(), [&](const Job &x, const Job &y) {
-        return order == "queue" ? rank(x) < rank(y) : order == "-id" ? x.id > y.id : x.id < y.id;
-    });
+    /* There may be very many, and only the first ones are shown: none is copied. */
+    std::vector<std::pair<std::array<int64_t, 3>, const Job *>> jobs;
+    for (const Job &job : ended)
+        if (wanted(job))
+            jobs.emplace_back(rank(job), &job);
+    for (const auto &[id, job] : state.jobs)
+        if (!is_end(job.state) && wanted(job))
+            jobs.emplace_back(rank(job), &job);
+    size_t shown = std::min(limit, jobs.size());
+    std::partial_sort(jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(shown), jobs.end());
     Json list = Json::array();
-    for (size_t i = 0; i < std::min(limit, jobs.size()); i++)
-        list.push_back(list_json(jobs[i]));
+    for (size_t i = 0; i < shown; i++)
+        list.push_back(list_json(*jobs[i].second));
     respond_json(call.responder, {{"jobs", std::move(list)}, {"more", jobs.size() > limit}});
 }
 
@@ -380,16 +385,29 @@ void Api::get_job_records(Call &call)
 
 /* ---- nodes ----------------------------------------------------------------------------------------------- */
 
-Json Api::node_json(const Caller &caller, const Node &node) const
+/* Who is on which node: one way through all blocks, for as many nodes as are shown. */
+Api::NodeUsers Api::node_users() const
+{
+    NodeUsers users;
+    for (JobId id : daemon_.state().indices().placed) {
+        const Job &job = daemon_.state().jobs.at(id);
+        for (const Block &block : job.blocks) {
+            auto &here = users[block.node];
+            if (here.empty() || here.back().first != &job)
+                here.emplace_back(&job, 0);
+            here.back().second += block.processes;
+        }
+    }
+    return users;
+}
+
+Json Api::node_json(const Caller &caller, const Node &node, const NodeUsers &users) const
 {
     Json jobs = Json::array();
-    for (JobId id : daemon_.state().indices().placed) {
-        const Job *job = daemon_.state().job(id);
-        int processes = 0;
-        for (const Block &block : job ? job->blocks : Blocks())
-            processes += block.node == node.name ? block.processes : 0;
-        if (processes)
-            jobs.push_back({{"job", may_see(caller, job->spec.uid) ? Json(id) : Json()},
+    auto here = users.find(node.name);
+    if (here != users.end()) {
+        for (const auto &[job, processes] : here->second)
+            jobs.push_back({{"job", may_see(caller, job->spec.uid) ? Json(job->id) : Json()},
                             {"processes", processes},
                             {"cores", processes * job->spec.cores_per_process}});
     }
@@ -414,8 +432,9 @@ void Api::get_nodes(Call &call)
     QueryReader(call.request.query).finish();
     Json nodes = Json::array();
     int64_t cores = 0, used = 0;
+    NodeUsers users = node_users();
     for (const auto &[name, node] : daemon_.state().nodes) {
-        nodes.push_back(node_json(call.caller, node));
+        nodes.push_back(node_json(call.caller, node, users));
         cores += node.cores;
         used += node.used;
     }
@@ -430,7 +449,7 @@ void Api::get_node(Call &call)
     if (!node)
         throw ApiError{404, "not_found",
                        "there is no node " + call.argument.substr(0, 80) + ": 'elastic nodes' lists them"};
-    respond_json(call.responder, {{"node", node_json(call.caller, *node)}});
+    respond_json(call.responder, {{"node", node_json(call.caller, *node, node_users())}});
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------- */
@@ -509,10 +528,15 @@ void Api::get_timeline(Call &call)
     bool more = false;
     Json segments = Json::array(), nodes = Json::array();
     auto shown = daemon_.timeline().between(daemon_.core_ms(from_ms), daemon_.core_ms(to_ms), more);
+    std::unordered_map<JobId, bool> may_see_job;        /* asked once for a job, not for each segment */
     for (const Segment &segment : shown) {
         const Job *job = daemon_.state().job(segment.job);
-        auto owner = owner_of(segment.job);
-        bool visible = owner && may_see(call.caller, *owner);
+        auto [known, is_new] = may_see_job.try_emplace(segment.job);
+        if (is_new) {
+            auto owner = owner_of(segment.job);
+            known->second = owner && may_see(call.caller, *owner);
+        }
+        bool visible = known->second;
         segments.push_back({{"job", visible ? Json(segment.job) : Json()},
                             {"name", visible && job ? Json(job->spec.name) : Json()},
                             {"node", segment.node}, {"cores", segment.cores},

@@ -68,9 +68,12 @@ Actions Core::Impl::handle(const Event &event)
  * job out of its hands. */
 void Core::Impl::schedule()
 {
-    Decisions decisions;
     let_in();
+    if (is_settled())
+        return;
+    Decisions decisions;
     do {
+        state.forget_changes();
         decisions = policy(state.config.policy).decide(state);
         for (Start &each : decisions.starts) {
             Job &job = state.jobs.at(each.job);
@@ -84,6 +87,25 @@ void Core::Impl::schedule()
         }
     } while (!decisions.starts.empty() || !decisions.changes.empty());
     state.policy_at_ms = decisions.look_again_ms;
+    settled_ = decisions.depends_on;
+}
+
+/* Whether the policy, asked again, would have nothing to add, since nothing has changed of what it
+ * has looked at. */
+bool Core::Impl::is_settled() const
+{
+    const Changes &changes = state.changes();
+    if (!settled_ || changes.room || (settled_->sizes && changes.sizes))
+        return false;
+    if (state.policy_at_ms != NEVER && state.policy_at_ms <= state.now_ms)
+        return false;
+    if (settled_->until_ms != NEVER && settled_->until_ms <= state.now_ms)
+        return false;
+    bool queue_is_same = changes.queue == QUEUE_END || changes.queue > settled_->queue_until;
+    bool limits_are_same =
+        changes.limit_ms == LIMITS_END || changes.limit_ms > settled_->limits_until_ms;
+    return queue_is_same && limits_are_same &&
+           (settled_->sharers < 0 || settled_->sharers == waiting_sharers(state));
 }
 
 /* ---- answers and records ------------------------------------------------------------ */
@@ -139,6 +161,7 @@ void Core::Impl::on(const Configure &event)
         use.delay_ms = std::min(use.delay_ms, state.config.fair_share_ms);
     for (const auto &[id, job] : state.jobs)
         state.index(job);
+    state.changed();
     record(record::CONFIGURED, 0, "", {{"config", write(event.config)}});
 }
 
@@ -165,7 +188,7 @@ std::string Core::Impl::capacity_refusal(const JobSpec &spec) const
                std::to_string(state.config.user_cores_max) + " at once; ask for less";
     if (!state.config.check_capacity)
         return "";
-    int room = Space::empty(state, false).room(spec);
+    int room = state.room_when_empty(shape_of(spec), false);
     if (room >= size)
         return "";
     return "the job needs at least " + std::to_string(size) + " processes, and all " +

@@ -56,6 +56,7 @@ class Core::Impl {
     void record(const char *event, const Job &job, Json data) { record(event, job.id, "", data); }
     void unexpected(const std::string &what, JobId job = 0);
     void schedule();
+    bool is_settled() const;
 
     /* core_update.cpp */
     std::string refusal(const Job &job, const JobSpec &wish, const Update &event, AnswerCode &code) const;
@@ -98,14 +99,20 @@ class Core::Impl {
     bool can_have(const Job &job, const Blocks &instead_of, const Blocks &blocks) const;
 
     /* core_jobs.cpp */
-    /* Every change of a job or node goes through these, which keep the indices. */
+    /* Every change of a job or node goes through these, which keep the indices.  rebook: of what the
+     * job has booked, too. */
     template <class Change> void update(Job &job, Change change)
     {
-        int64_t cores = state.of_user(job.spec.uid).cores;
-        state.unindex(job);
         change();
         state.index(job);
-        eased_ = eased_ || !is_placed(job.state) || state.of_user(job.spec.uid).cores < cores;
+        eased_ = eased_ || !is_placed(job.state);
+    }
+    template <class Change> void rebook(Job &job, Change change)
+    {
+        int64_t cores = state.of_user(job.spec.uid).cores;
+        update(job, change);
+        state.book(job);
+        eased_ = eased_ || state.of_user(job.spec.uid).cores < cores;
     }
     template <class Change> void update(Node &node, Change change)
     {
@@ -178,6 +185,8 @@ class Core::Impl {
     std::vector<Turn> turns_;
     bool eased_ = false;        /* a user has less than before, or wants something else */
     Actions out_;
+    /* On what the last decision, which was to do nothing, depends; empty: look again. */
+    std::optional<Dependence> settled_;
 };
 
 }  // namespace elastic::rm

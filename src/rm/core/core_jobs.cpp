@@ -20,7 +20,7 @@ void Core::Impl::move(Job &job, JobEvent event)
 
 void Core::Impl::start(Job &job, const Blocks &blocks)
 {
-    update(job, [&] {
+    rebook(job, [&] {
         move(job, JobEvent::PLACE);
         job.step++;
         job.started_name = job.spec.name;
@@ -116,7 +116,7 @@ void Core::Impl::finish(Job &job)
 
 void Core::Impl::wait_again(Job &job)
 {
-    update(job, [&] {
+    rebook(job, [&] {
         move(job, JobEvent::REQUEUE);
         job.departures.clear();
         job.releasing = false;
@@ -137,7 +137,7 @@ void Core::Impl::wait_again(Job &job)
 
 void Core::Impl::end(Job &job, JobEvent event)
 {
-    update(job, [&] {
+    rebook(job, [&] {
         move(job, event);
         job.departures.clear();
         job.releasing = false;
@@ -167,7 +167,7 @@ void Core::Impl::end(Job &job, JobEvent event)
 void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
 {
     bool must_acquire = state.config.asynchronous_nodes && !change.joining.empty();
-    update(job, [&] {
+    rebook(job, [&] {
         move(job, JobEvent::ADAPT);
         Adaptation &adaptation = job.adaptation.emplace();
         adaptation.request = ++job.requests;
@@ -203,7 +203,7 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
     const Adaptation adaptation = *job.adaptation;
     Blocks left;
     Blocks world = append(without(job.blocks, adaptation.leave, &left), adaptation.joining);
-    update(job, [&] {
+    rebook(job, [&] {
         move(job, JobEvent::ADAPT_END);
         job.blocks = world;
         job.epoch = event.epoch;
@@ -234,7 +234,7 @@ void Core::Impl::stop_believing(Job &job, const std::string &reason)
     if (job.adaptation && job.adaptation->phase == AdaptPhase::ACQUIRING)
         come_to_nothing(job, true, why);
     else if (job.adaptation) {
-        update(job, [&] {
+        rebook(job, [&] {
             if (!job.adaptation->joining.empty())
                 job.departures.push_back({job.adaptation->request, 0, job.adaptation->joining, false});
             job.adaptation->joining.clear();
@@ -262,7 +262,7 @@ bool Core::Impl::keep_joining(Job &job)
 {
     if (!state.config.asynchronous_nodes || job.adaptation->joining.empty())
         return false;
-    update(job, [&] {
+    rebook(job, [&] {
         job.departures.push_back({job.adaptation->request, 0, job.adaptation->joining, true});
         job.adaptation->joining.clear();
     });
@@ -284,7 +284,7 @@ void Core::Impl::adaptation_over(Job &job, const char *outcome, const std::strin
     unsend_resize(job);
     const Adaptation adaptation = *job.adaptation;
     bool failed = outcome == record::FAILED;
-    update(job, [&] {
+    rebook(job, [&] {
         move(job, JobEvent::ADAPT_END);
         job.adaptation.reset();
         (failed ? job.failed : job.withdrawn)++;
@@ -317,7 +317,7 @@ void Core::Impl::freed(Job &job, uint64_t request)
     auto departure = std::find_if(job.departures.begin(), job.departures.end(),
                                   [&](const Departure &each) { return each.request == request; });
     const Departure gone = *departure;
-    update(job, [&] {
+    rebook(job, [&] {
         job.departures.erase(departure);
         wait_for_departures(job);
     });

@@ -137,9 +137,9 @@ bool Core::Impl::can_have(const Job &job, const Blocks &instead_of, const Blocks
         more[block.node] = 0;
     }
     for (const Share &share : state.shares(job.spec, blocks))
-        more[*share.node] += share.cores;
+        more[share.node->name] += share.cores;
     for (const Share &share : state.shares(job.spec, instead_of))
-        more[*share.node] -= share.cores;
+        more[share.node->name] -= share.cores;
     return std::all_of(more.begin(), more.end(), [&](const auto &entry) {
         const Node &node = state.nodes.at(entry.first);
         return entry.second <= 0 || entry.second <= node.free();
@@ -154,7 +154,7 @@ void Core::Impl::on(const NodesAcquired &event)
     if (event.request == 0 && job->state == JobState::STARTING && job->acquiring) {
         if (!can_have(*job, job->blocks, event.blocks))
             return over(*job, JobState::PENDING, "the back end gave nodes that cannot be used");
-        update(*job, [&] {
+        rebook(*job, [&] {
             job->acquiring = false;
             job->blocks = event.blocks;
             job->tries = 0;
@@ -165,7 +165,7 @@ void Core::Impl::on(const NodesAcquired &event)
                job->adaptation->phase == AdaptPhase::ACQUIRING) {
         if (!can_have(*job, job->adaptation->joining, event.blocks))
             return come_to_nothing(*job, false, "the back end gave nodes that cannot be used");
-        update(*job, [&] {
+        rebook(*job, [&] {
             job->adaptation->phase = AdaptPhase::ASKED;
             job->adaptation->joining = event.blocks;
             job->tries = 0;
@@ -234,6 +234,7 @@ void Core::Impl::on(const NodesWanted &event)
         return;
     state.wanted_nodes = nodes;
     state.wanted_by = by;
+    state.changed();
     record(record::NODES_WANTED, 0, "", {{"nodes", nodes}, {"by", by}});
 }
 

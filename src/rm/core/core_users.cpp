@@ -107,7 +107,7 @@ void Core::Impl::add_use(const Job &job)
     if (state.config.fair_share_ms == 0)
         return;
     int64_t cores = 0, since_ms = std::max(state.uses_at_ms, job.started_ms);
-    for (const Share &share : state.shares(job))
+    for (const Share &share : state.booked(job.id))
         cores += share.cores;
     Use &use = state.uses[job.spec.uid];
     use.uid = job.spec.uid;

@@ -23,7 +23,7 @@ class Course {
             const Job &job = state.jobs.at(id);
             int64_t end_ms = job.state == JobState::COMPLETING ? state.now_ms : job.limit_at_ms;
             if (end_ms != NEVER)
-                ends_.emplace(std::max(end_ms, state.now_ms), Ending{id, state.shares(job)});
+                ends_.emplace(std::max(end_ms, state.now_ms), Ending{id, state.booked(id)});
         }
     }
 
@@ -51,7 +51,7 @@ class Course {
   private:
     struct Ending {
         JobId job;
-        std::vector<Share> shares;
+        Shares shares;
     };
     const State &state_;
     Space space_;

@@ -68,7 +68,7 @@ void check_nodes(const State &state, Violations &wrong)
     for (const auto &[id, job] : state.jobs) {
         std::map<std::string, int> own;
         for (const Share &share : state.shares(job))
-            own[*share.node] += share.cores;
+            own[share.node->name] += share.cores;
         for (const auto &[node, cores] : own) {
             used[node] += cores;
             jobs[node]++;
@@ -98,9 +98,11 @@ void check_indices(const State &state, Violations &wrong)
         copy.used = 0;
         again.index(copy);
     }
-    for (const auto &[id, job] : state.jobs)
+    for (const auto &[id, job] : state.jobs) {
         again.index(job);
-    if (again.indices() != state.indices())
+        again.book(job);
+    }
+    if (again.indices() != state.indices() || !(again.free_cores() == state.free_cores()))
         wrong.push_back("the indices are not those of the jobs and nodes");
     for (const auto &[uid, user] : state.indices().users) {
         if (state.config.user_running_max > 0 && user.running > state.config.user_running_max)

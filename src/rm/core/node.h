@@ -21,6 +21,7 @@ struct Node {
     bool removed = false;       /* forgotten as soon as used is 0 */
     std::string reason;         /* why it is not up, or draining */
     std::string trouble;        /* the back end does not trust it at present, and why: as if draining */
+    mutable uint32_t position = 0;      /* in FreeCores, which sets it */
 
     NodeState state() const
     {

@@ -6,135 +6,193 @@
 
 namespace elastic::rm {
 
-Space::Space(const State &state)
-{
-    slots_.reserve(state.nodes.size());
-    for (const auto &[name, node] : state.nodes)
-        slots_.push_back({&node, node.free(), node.state() == NodeState::UP});
-    total_ = state.indices().free_cores;
-}
+namespace {
 
-Space Space::empty(const State &state, bool up_only)
+/* How many processes a node has room for, beside `own` of the same job. */
+int room_on(const JobSpec &spec, int cores, int free, int own)
 {
-    Space space;
-    for (const auto &[name, node] : state.nodes) {
-        bool usable = !node.removed && (!up_only || node.state() == NodeState::UP);
-        space.slots_.push_back({&node, usable ? node.cores : 0, usable});
-        space.total_ += usable ? node.cores : 0;
-    }
-    return space;
-}
-
-int Space::room(const Slot &slot, const JobSpec &spec, int own) const
-{
-    if (!slot.usable)
-        return 0;
-    int room = slot.free / spec.cores_per_process;
+    int room = free / spec.cores_per_process;
     if (spec.whole_nodes && own > 0)
-        room = slot.node->cores / spec.cores_per_process - own;
-    else if (spec.whole_nodes && slot.free < slot.node->cores)
+        room = cores / spec.cores_per_process - own;
+    else if (spec.whole_nodes && free < cores)
         room = 0;
     if (spec.processes_per_node > 0)
         room = std::min(room, spec.processes_per_node - own);
     return std::max(room, 0);
 }
 
-/* What placing them takes from the slot. */
-int Space::cores_for(const Slot &slot, const JobSpec &spec, int processes, int own) const
+int within_int(int64_t value)
 {
-    if (!spec.whole_nodes)
-        return processes * spec.cores_per_process;
-    return own > 0 ? 0 : slot.node->cores;
+    return static_cast<int>(std::min<int64_t>(value, std::numeric_limits<int>::max()));
 }
 
-std::vector<int> Space::processes_on(const Blocks &own) const
-{
-    std::vector<int> processes(slots_.size());
-    for (const Block &block : own) {
-        const Slot *slot = const_cast<Space *>(this)->find(block.node);
-        if (slot)
-            processes[static_cast<size_t>(slot - slots_.data())] += block.processes;
+/* Groups of nodes with equal room for such a job. */
+struct Tier {
+    int room;
+    std::vector<const PositionSet *> sets;
+
+    uint32_t next(uint32_t from) const
+    {
+        uint32_t first = PositionSet::NONE;
+        for (const PositionSet *set : sets)
+            first = std::min(first, set->next(from));
+        return first;
     }
-    return processes;
+};
+
+/* Calls back for the groups in which such a job may find room. */
+template <class Visit> void each_group(const FreeCores &cores, const JobSpec &spec, Visit visit)
+{
+    auto look = [&](const FreeCores::Group &group) {
+        if (group.nodes.size() == 0)
+            return;
+        if (int room = room_on(spec, group.cores, group.free, 0))
+            visit(group, room);
+    };
+    if (spec.whole_nodes) {
+        for (uint32_t index : cores.idle_groups())
+            look(cores.groups()[index]);
+    } else {
+        for (const FreeCores::Group &group : cores.groups())
+            look(group);
+    }
 }
 
-Space::Slot *Space::find(const std::string &node)
+/* The greatest room first. */
+std::vector<Tier> tiers(const FreeCores &cores, const JobSpec &spec)
 {
-    NaturalLess less;
-    auto found = std::lower_bound(
-        slots_.begin(), slots_.end(), node,
-        [&](const Slot &slot, const std::string &name) { return less(slot.node->name, name); });
-    return found != slots_.end() && found->node->name == node ? &*found : nullptr;
+    std::map<int, Tier, std::greater<>> by_room;
+    each_group(cores, spec, [&](const FreeCores::Group &group, int room) {
+        Tier &tier = by_room[room];
+        tier.room = room;
+        tier.sets.push_back(&group.nodes);
+    });
+    std::vector<Tier> all;
+    for (auto &[room, tier] : by_room)
+        all.push_back(std::move(tier));
+    return all;
+}
+
+}  // namespace
+
+/* The job's own nodes that are up, in the order of their names. */
+std::vector<Space::Own> Space::usable_own(const JobSpec &spec, const Blocks &own) const
+{
+    std::vector<Own> nodes;
+    for (const Block &block : own) {
+        const Node *node = state_->node(block.node);
+        if (node && cores_.usable(*node))
+            nodes.push_back({node, block.processes, 0});
+    }
+    std::sort(nodes.begin(), nodes.end(),
+              [](const Own &a, const Own &b) { return a.node->position < b.node->position; });
+    size_t last = 0;
+    for (size_t i = 1; i < nodes.size(); i++) {
+        if (nodes[i].node == nodes[last].node)
+            nodes[last].processes += nodes[i].processes;
+        else
+            nodes[++last] = nodes[i];
+    }
+    nodes.resize(std::min(nodes.size(), last + 1));
+    for (Own &each : nodes)
+        each.room = room_on(spec, each.node->cores, cores_.free(*each.node), each.processes);
+    return nodes;
 }
 
 int Space::room(const JobSpec &spec, const Blocks &own) const
 {
-    int64_t room_all = 0;
-    if (own.empty()) {
-        for (const Slot &slot : slots_)
-            room_all += room(slot, spec, 0);
-    } else {
-        std::vector<int> processes = processes_on(own);
-        for (size_t i = 0; i < slots_.size(); i++)
-            room_all += room(slots_[i], spec, processes[i]);
-    }
-    return static_cast<int>(std::min<int64_t>(room_all, std::numeric_limits<int>::max()));
+    int64_t all = 0;
+    each_group(cores_, spec, [&](const FreeCores::Group &group, int room) {
+        all += int64_t{room} * group.nodes.size();
+    });
+    for (const Own &each : usable_own(spec, own))
+        all += each.room - room_on(spec, each.node->cores, cores_.free(*each.node), 0);
+    return within_int(all);
 }
 
 int Space::room_within(const JobSpec &spec, const Blocks &own) const
 {
-    std::vector<int> processes = processes_on(own);
-    int64_t room_all = 0;
-    for (size_t i = 0; i < slots_.size(); i++)
-        room_all += processes[i] > 0 ? room(slots_[i], spec, processes[i]) : 0;
-    return static_cast<int>(std::min<int64_t>(room_all, std::numeric_limits<int>::max()));
+    int64_t all = 0;
+    for (const Own &each : usable_own(spec, own))
+        all += each.room;
+    return within_int(all);
 }
 
 bool Space::fits(const JobSpec &spec, int processes, const Blocks &own) const
 {
     /* Only a job that fills up its own whole nodes needs no free core. */
     bool own_nodes = spec.whole_nodes && !own.empty();
-    if (!own_nodes && int64_t{processes} * spec.cores_per_process > total_)
+    if (!own_nodes && int64_t{processes} * spec.cores_per_process > total())
         return false;
     bool any_core_will_do = spec.cores_per_process == 1 && spec.processes_per_node == 0 &&
                             !spec.whole_nodes;
     return any_core_will_do || room(spec, own) >= processes;
 }
 
+/* Own nodes are first, those with the most room before others. */
+std::vector<Space::Piece> Space::choose(const JobSpec &spec, int processes,
+                                        const std::vector<Own> &own) const
+{
+    std::vector<Own> order = own;
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Own &a, const Own &b) { return a.room > b.room; });
+    std::vector<Piece> pieces;
+    for (const Own &each : order) {
+        int here = std::min(processes, each.room);
+        if (here == 0)
+            break;
+        pieces.push_back({each.node, here, spec.whole_nodes ? 0 : here * spec.cores_per_process});
+        processes -= here;
+    }
+    choose_others(spec, processes, own, pieces);
+    return pieces;
+}
+
+/* Nodes are filled from the one with the most room on; the last that is needed is the one that fits best. */
+void Space::choose_others(const JobSpec &spec, int processes, const std::vector<Own> &own,
+                          std::vector<Piece> &pieces) const
+{
+    auto is_own = [&](uint32_t position) {
+        auto found = std::lower_bound(
+            own.begin(), own.end(), position,
+            [](const Own &each, uint32_t at) { return each.node->position < at; });
+        return found != own.end() && found->node->position == position;
+    };
+    auto next = [&](const Tier &tier, uint32_t from) {
+        uint32_t position = tier.next(from);
+        while (position != PositionSet::NONE && is_own(position))
+            position = tier.next(position + 1);
+        return position;
+    };
+    auto put = [&](uint32_t position, int here) {
+        const Node &node = cores_.node(position);
+        pieces.push_back({&node, here, spec.whole_nodes ? node.cores : here * spec.cores_per_process});
+        processes -= here;
+    };
+    std::vector<Tier> all = processes > 0 ? tiers(cores_, spec) : std::vector<Tier>();
+    for (auto tier = all.begin(); processes > 0 && tier != all.end(); ++tier) {
+        uint32_t at = next(*tier, 0);
+        for (; at != PositionSet::NONE && tier->room < processes; at = next(*tier, at + 1))
+            put(at, tier->room);
+        if (at == PositionSet::NONE || processes == 0)
+            continue;
+        /* This node has room for the rest, and so may others further on. */
+        for (auto smaller = std::next(tier); smaller != all.end() && smaller->room >= processes;
+             ++smaller) {
+            uint32_t better = next(*smaller, 0);
+            at = better == PositionSet::NONE ? at : better;
+        }
+        put(at, processes);
+    }
+    assert(processes == 0);
+}
+
 Blocks Space::place(const JobSpec &spec, int processes, const Blocks &own)
 {
-    struct Candidate {
-        size_t slot;
-        int room, own;
-    };
-    std::vector<int> present = processes_on(own);
-    std::vector<Candidate> candidates;
-    for (size_t i = 0; i < slots_.size(); i++) {
-        if (int room_here = room(slots_[i], spec, present[i]))
-            candidates.push_back({i, room_here, present[i]});
-    }
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const Candidate &a, const Candidate &b) {
-                         return std::pair(a.own > 0, a.room) > std::pair(b.own > 0, b.room);
-                     });
     Blocks blocks;
-    for (auto next = candidates.begin(); processes > 0; ++next) {
-        assert(next != candidates.end());
-        /* Own nodes are first; of the others, the last one that is needed is the one that fits
-         * best. */
-        if (next->own == 0 && next->room >= processes) {
-            auto best = next;
-            for (auto each = next; each != candidates.end() && each->room >= processes; ++each)
-                best = each->room < best->room ? each : best;
-            next = best;
-        }
-        Slot &slot = slots_[next->slot];
-        int here = std::min(processes, next->room);
-        int cores = cores_for(slot, spec, here, next->own);
-        slot.free -= cores;
-        total_ -= cores;
-        processes -= here;
-        blocks.push_back({slot.node->name, here});
+    for (const Piece &piece : choose(spec, processes, usable_own(spec, own))) {
+        cores_.set(*piece.node, cores_.free(*piece.node) - piece.cores);
+        blocks.push_back({piece.node->name, piece.processes});
     }
     return blocks;
 }
@@ -142,22 +200,16 @@ Blocks Space::place(const JobSpec &spec, int processes, const Blocks &own)
 void Space::take(const std::vector<Share> &shares)
 {
     for (const Share &share : shares) {
-        Slot *slot = find(*share.node);
-        if (!slot || !slot->usable)
-            continue;
-        slot->free -= share.cores;
-        total_ -= share.cores;
+        if (cores_.usable(*share.node))
+            cores_.set(*share.node, cores_.free(*share.node) - share.cores);
     }
 }
 
 void Space::give(const std::vector<Share> &shares)
 {
     for (const Share &share : shares) {
-        Slot *slot = find(*share.node);
-        if (!slot || !slot->usable)
-            continue;
-        slot->free += share.cores;
-        total_ += share.cores;
+        if (cores_.usable(*share.node))
+            cores_.set(*share.node, cores_.free(*share.node) + share.cores);
     }
 }
 
@@ -165,24 +217,21 @@ int Space::give(const std::vector<Share> &shares, const JobSpec &spec)
 {
     int more = 0;
     for (const Share &share : shares) {
-        Slot *slot = find(*share.node);
-        if (!slot || !slot->usable)
+        if (!cores_.usable(*share.node))
             continue;
-        more -= room(*slot, spec, 0);
-        slot->free += share.cores;
-        total_ += share.cores;
-        more += room(*slot, spec, 0);
+        int cores = share.node->cores, free = cores_.free(*share.node);
+        more += room_on(spec, cores, free + share.cores, 0) - room_on(spec, cores, free, 0);
+        cores_.set(*share.node, free + share.cores);
     }
     return more;
 }
 
-void Space::limit(const Space &other)
+void Space::limit(const Space &other, const Blocks &blocks)
 {
-    assert(slots_.size() == other.slots_.size());
-    total_ = 0;
-    for (size_t i = 0; i < slots_.size(); i++) {
-        slots_[i].free = std::min(slots_[i].free, other.slots_[i].free);
-        total_ += std::max(slots_[i].free, 0);
+    for (const Block &block : blocks) {
+        const Node *node = state_->node(block.node);
+        if (node && cores_.usable(*node))
+            cores_.set(*node, std::min(cores_.free(*node), other.cores_.free(*node)));
     }
 }
 

@@ -1,7 +1,8 @@
 /*
  * Which nodes: a scratch copy of the free cores on which placements are tried, and the ranks that
- * leave. Pure.  Preference: the job's own nodes, then the one node that fits best, then as few
- * nodes as possible; in the order of the nodes' names where nothing else decides.
+ * leave. Pure.  What it costs depends on what is placed, not on the number of nodes.  Preference:
+ * the job's own nodes, then the one node that fits best, then as few nodes as possible; in the
+ * order of the nodes' names where nothing else decides.
  */
 
 #ifndef ELASTIC_RM_CORE_PLACEMENT_H_INCLUDED
@@ -14,9 +15,7 @@ namespace elastic::rm {
 class Space {
   public:
     /* What is free now. */
-    explicit Space(const State &state);
-    /* The machine without jobs: all nodes that are up, or all that are known. */
-    static Space empty(const State &state, bool up_only);
+    explicit Space(const State &state) : state_(&state), cores_(state.free_cores()) {}
 
     /* How many processes of such a job could be placed, beside those in `own`. */
     int room(const JobSpec &spec, const Blocks &own = {}) const;
@@ -31,25 +30,27 @@ class Space {
     void give(const std::vector<Share> &shares);
     /* As give, and by how much room(spec) grows. */
     int give(const std::vector<Share> &shares, const JobSpec &spec);
-    /* No node has more than in the other (of the same nodes). */
-    void limit(const Space &other);
+    /* None of these nodes has more than in the other. */
+    void limit(const Space &other, const Blocks &blocks);
 
-    int64_t total() const { return total_; }
+    int64_t total() const { return cores_.total(); }
 
   private:
-    struct Slot {
+    struct Own {
         const Node *node;
-        int free;
-        bool usable;
+        int processes, room;
     };
-    Space() = default;
-    Slot *find(const std::string &node);
-    std::vector<int> processes_on(const Blocks &own) const;
-    int room(const Slot &slot, const JobSpec &spec, int own) const;
-    int cores_for(const Slot &slot, const JobSpec &spec, int processes, int own) const;
+    struct Piece {
+        const Node *node;
+        int processes, cores;
+    };
+    std::vector<Own> usable_own(const JobSpec &spec, const Blocks &own) const;
+    std::vector<Piece> choose(const JobSpec &spec, int processes, const std::vector<Own> &own) const;
+    void choose_others(const JobSpec &spec, int processes, const std::vector<Own> &own,
+                       std::vector<Piece> &pieces) const;
 
-    std::vector<Slot> slots_;
-    int64_t total_ = 0;
+    const State *state_;
+    FreeCores cores_;
 };
 
 /* The ranks that remain if these (rising) leave; `left` gets the others' places. */

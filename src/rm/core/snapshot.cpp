@@ -152,7 +152,9 @@ std::string Core::Impl::restore(const Json &snapshot)
     for (Job &job : stored.jobs) {
         set_program_sizes(job.spec, std::string(job.spec.program_sizes));
         state.requests[job.request] = job.id;
-        state.index(state.jobs.emplace(job.id, std::move(job)).first->second);
+        const Job &restored = state.jobs.emplace(job.id, std::move(job)).first->second;
+        state.index(restored);
+        state.book(restored);
     }
     return "";
 }

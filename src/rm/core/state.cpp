@@ -44,8 +44,8 @@ const Job *State::job(JobId id) const
 
 const Node *State::node(const std::string &name) const
 {
-    auto found = nodes.find(name);
-    return found == nodes.end() ? nullptr : &found->second;
+    auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : found->second;
 }
 
 QueueKey State::queue_key(const Job &job) const
@@ -66,66 +66,63 @@ State::Indices::OfUser State::of_user(uint32_t uid) const
     return found == indices_.users.end() ? Indices::OfUser() : found->second;
 }
 
-std::vector<Share> State::shares(const JobSpec &spec, const Blocks &blocks) const
+namespace {
+
+/* A whole node is booked once, whatever of the job is on it. */
+void make_whole(Shares &shares)
 {
-    std::vector<Share> shares;
-    shares.reserve(blocks.size());
-    for (const Block &block : blocks)
-        shares.push_back({&block.node, block.processes * spec.cores_per_process});
-    if (!spec.whole_nodes)
-        return shares;
-    std::sort(shares.begin(), shares.end(),
-              [](const Share &a, const Share &b) { return *a.node < *b.node; });
+    std::sort(shares.begin(), shares.end(), [](const Share &a, const Share &b) { return a.node < b.node; });
     shares.erase(std::unique(shares.begin(), shares.end(),
-                             [](const Share &a, const Share &b) { return *a.node == *b.node; }),
+                             [](const Share &a, const Share &b) { return a.node == b.node; }),
                  shares.end());
     for (Share &share : shares)
-        share.cores = nodes.at(*share.node).cores;
+        share.cores = share.node->cores;
+}
+
+}  // namespace
+
+Shares State::shares(const JobSpec &spec, const Blocks &blocks) const
+{
+    Shares shares;
+    shares.reserve(blocks.size());
+    for (const Block &block : blocks) {
+        if (const Node *where = node(block.node))
+            shares.push_back({where, block.processes * spec.cores_per_process});
+    }
+    if (spec.whole_nodes)
+        make_whole(shares);
     return shares;
 }
 
-std::vector<Share> State::shares(const Job &job) const
+Shares State::shares(const Job &job) const
 {
     if (!is_placed(job.state))
         return {};
-    if (!job.spec.whole_nodes) {
-        std::vector<Share> all = shares(job.spec, job.blocks);
-        auto add = [&](const Blocks &blocks) {
-            for (const Share &share : shares(job.spec, blocks))
-                all.push_back(share);
-        };
-        if (job.adaptation)
-            add(job.adaptation->joining);
-        for (const Departure &departure : job.departures)
-            add(departure.blocks);
-        return all;
-    }
-    /* A whole node is booked once, whatever of the job is on it.  The names outlive the list. */
-    std::map<std::string, const std::string *> names;
-    auto note = [&](const Blocks &blocks) {
+    Shares all;
+    auto add = [&](const Blocks &blocks) {
         for (const Block &block : blocks)
-            names.emplace(block.node, &block.node);
+            all.push_back({by_name_.at(block.node), block.processes * job.spec.cores_per_process});
     };
-    note(job.blocks);
+    add(job.blocks);
     if (job.adaptation)
-        note(job.adaptation->joining);
+        add(job.adaptation->joining);
     for (const Departure &departure : job.departures)
-        note(departure.blocks);
-    std::vector<Share> all;
-    for (const auto &[name, where] : names)
-        all.push_back({where, nodes.at(name).cores});
+        add(departure.blocks);
+    if (job.spec.whole_nodes)
+        make_whole(all);
     return all;
 }
 
-namespace {
-
-template <class Set, class Value> void put(Set &set, const Value &value, int sign)
+const Shares &State::booked(JobId id) const
 {
-    if (sign > 0)
-        set.insert(value);
-    else
-        set.erase(value);
+    static const Shares nothing;
+    auto found = booked_.find(id);
+    return found == booked_.end() ? nothing : found->second;
 }
+
+/* ---- indices ------------------------------------------------------------ */
+
+namespace {
 
 bool may_be_offered(const Job &job)
 {
@@ -145,11 +142,11 @@ bool is_roomy(const State &state, const Job &job)
 {
     if (!job.spec.whole_nodes)
         return false;
-    std::map<std::string, int> processes;
+    std::unordered_map<const Node *, int> processes;
     for (const Block &block : present(job))
-        processes[block.node] += block.processes;
+        processes[state.node(block.node)] += block.processes;
     return std::any_of(processes.begin(), processes.end(), [&](const auto &entry) {
-        int most = state.nodes.at(entry.first).cores / job.spec.cores_per_process;
+        int most = entry.first->cores / job.spec.cores_per_process;
         if (job.spec.processes_per_node > 0)
             most = std::min(most, job.spec.processes_per_node);
         return entry.second < most;
@@ -168,57 +165,281 @@ int64_t spare_cores(const State &state, const Job &job)
     return cores;
 }
 
+template <class Set, class Value> void move_value(Set &set, const std::optional<Value> &old,
+                                                  const std::optional<Value> &now, JobId id)
+{
+    if (old == now)
+        return;
+    if (old)
+        set.erase(std::pair(*old, id));
+    if (now)
+        set.insert(std::pair(*now, id));
+}
+
+void move_member(std::set<JobId> &set, bool old, bool now, JobId id)
+{
+    if (old && !now)
+        set.erase(id);
+    else if (now && !old)
+        set.insert(id);
+}
+
 }  // namespace
 
-void State::reindex(const Job &job, int sign)
+int64_t State::growth_from_ms(const Job &job) const
 {
-    uint32_t uid = job.spec.uid;
-    if (is_queued(job)) {
-        std::set<QueueKey> &own = indices_.queues[uid];
-        put(own, queue_key(job), sign);
-        if (own.empty())
-            indices_.queues.erase(uid);
-        if (!full_users.contains(uid))
-            put(indices_.queue, queue_key(job), sign);
-    }
+    int64_t from_ms = std::max(job.offer_after_ms, job.grow_after_ms);
+    return job.last_adapted_ms == NEVER
+               ? from_ms
+               : std::max(from_ms, job.last_adapted_ms + config.offer_pause_ms);
+}
+
+State::Facts State::facts(const Job &job) const
+{
+    Facts facts;
+    if (is_queued(job) || is_placed(job.state))
+        facts.uid = job.spec.uid;
     for (const Dependency &dependency : job.waits_for)
-        put(indices_.dependents, std::pair(dependency.job, job.id), sign);
-    if (is_placed(job.state)) {
-        put(indices_.placed, job.id, sign);
-        indices_.users[uid].running += sign;
+        facts.waits_for.push_back(dependency.job);
+    if (is_queued(job)) {
+        facts.queued = queue_key(job);
+        facts.full = full_users.contains(facts.uid);
+        facts.shape = shape_of(job.spec);
+        facts.least = size_at_least(job.spec, 1);
     }
-    if (gives_soon(job))
-        put(indices_.settling, job.id, sign);
+    facts.placed = is_placed(job.state);
+    facts.settling = gives_soon(job);
     if (job.deadline_ms != NEVER)
-        put(indices_.deadlines, std::pair(job.deadline_ms, job.id), sign);
+        facts.deadline_ms = job.deadline_ms;
     if (job.limit_at_ms != NEVER)
-        put(indices_.limits, std::pair(job.limit_at_ms, job.id), sign);
-    if (may_be_offered(job)) {
-        put(indices_.elastic, job.id, sign);
-        if (is_roomy(*this, job))
-            put(indices_.roomy, job.id, sign);
-        indices_.spare_cores += sign * spare_cores(*this, job);
+        facts.limit_ms = job.limit_at_ms;
+    facts.elastic = may_be_offered(job);
+    if (!facts.elastic)
+        return facts;
+    int size = job.size();
+    facts.roomy = is_roomy(*this, job);
+    facts.spare_cores = spare_cores(*this, job);
+    if (size > size_at_least(job.spec, 1)) {
+        facts.donor = -int64_t{size} * job.spec.cores_per_process;
+        facts.pause_ms = job.offer_after_ms;
     }
-    for (const Share &share : shares(job)) {
-        Node &node = nodes.at(*share.node);
-        indices_.free_cores -= node.free();
-        node.used += sign * share.cores;
-        indices_.free_cores += node.free();
-        indices_.users[uid].cores += sign * share.cores;
+    int most = job.wished_size > 0 ? std::min(job.wished_size, job.spec.maximum) : job.spec.maximum;
+    if (size < most)
+        facts.growth_ms = growth_from_ms(job);
+    return facts;
+}
+
+void State::index(const Job &job)
+{
+    Facts now = facts(job);
+    auto [known, is_new] = facts_.try_emplace(job.id);
+    replace(job.id, known->second, now);
+    if (now == Facts())
+        facts_.erase(known);
+    else
+        known->second = now;
+}
+
+void State::unindex(const Job &job)
+{
+    auto known = facts_.find(job.id);
+    if (known == facts_.end())
+        return;
+    replace(job.id, known->second, Facts());
+    facts_.erase(known);
+}
+
+void State::replace(JobId id, const Facts &old, const Facts &now)
+{
+    note_changes(old, now);
+    if (old.queued != now.queued || old.full != now.full || old.shape != now.shape || old.least != now.least) {
+        dequeue(old);
+        enqueue(now);
     }
-    if (auto user = indices_.users.find(uid); user != indices_.users.end() && user->second.running == 0)
+    for (JobId other : old.waits_for)
+        indices_.dependents.erase(std::pair(other, id));
+    for (JobId other : now.waits_for)
+        indices_.dependents.insert(std::pair(other, id));
+    move_member(indices_.placed, old.placed, now.placed, id);
+    count_use(old.placed ? old.uid : now.uid, now.placed - old.placed, 0);
+    move_member(indices_.settling, old.settling, now.settling, id);
+    move_member(indices_.elastic, old.elastic, now.elastic, id);
+    move_member(indices_.roomy, old.roomy, now.roomy, id);
+    move_value(indices_.deadlines, old.deadline_ms, now.deadline_ms, id);
+    move_value(indices_.limits, old.limit_ms, now.limit_ms, id);
+    move_value(indices_.donors, old.donor, now.donor, id);
+    move_value(indices_.pauses, old.pause_ms, now.pause_ms, id);
+    move_value(indices_.growers, old.growth_ms, now.growth_ms, id);
+    indices_.spare_cores += now.spare_cores - old.spare_cores;
+}
+
+void State::note_changes(const Facts &old, const Facts &now)
+{
+    for (const Facts *each : {&old, &now}) {
+        if (each->queued)
+            changes_.queue = std::min(changes_.queue, *each->queued);
+        if (each->limit_ms && old.limit_ms != now.limit_ms)
+            changes_.limit_ms = std::min(changes_.limit_ms, *each->limit_ms);
+    }
+    changes_.room |= old.placed != now.placed || old.settling != now.settling;
+    changes_.sizes |= old.elastic != now.elastic || old.roomy != now.roomy || old.donor != now.donor ||
+                      old.pause_ms != now.pause_ms || old.growth_ms != now.growth_ms ||
+                      old.spare_cores != now.spare_cores;
+}
+
+void State::enqueue(const Facts &facts)
+{
+    if (!facts.queued)
+        return;
+    indices_.queues[facts.uid].insert(*facts.queued);
+    if (facts.full)
+        return;
+    auto [shape, is_new] = indices_.shapes.try_emplace(facts.shape);
+    if (is_new)
+        shape->second.room = room_when_empty(facts.shape, true);
+    shape->second.jobs.insert({facts.least, *facts.queued});
+    indices_.queue.insert(*facts.queued);
+    if (facts.least <= shape->second.room)
+        indices_.runnable.insert(*facts.queued);
+}
+
+void State::dequeue(const Facts &facts)
+{
+    if (!facts.queued)
+        return;
+    auto own = indices_.queues.find(facts.uid);
+    own->second.erase(*facts.queued);
+    if (own->second.empty())
+        indices_.queues.erase(own);
+    if (facts.full)
+        return;
+    auto shape = indices_.shapes.find(facts.shape);
+    shape->second.jobs.erase({facts.least, *facts.queued});
+    if (shape->second.jobs.empty())
+        indices_.shapes.erase(shape);
+    indices_.queue.erase(*facts.queued);
+    indices_.runnable.erase(*facts.queued);
+}
+
+/* Those whose smallest size lies between the former room and the present one can run now, or cannot
+ * any more. */
+void State::find_runnable()
+{
+    for (auto &[shape, queue] : indices_.shapes) {
+        int room = room_when_empty(shape, true);
+        int low = std::min(room, queue.room), high = std::max(room, queue.room);
+        auto end = queue.jobs.lower_bound({high + 1, QUEUE_BEGIN});
+        for (auto job = queue.jobs.lower_bound({low + 1, QUEUE_BEGIN}); job != end; ++job) {
+            if (job->first <= room)
+                indices_.runnable.insert(job->second);
+            else
+                indices_.runnable.erase(job->second);
+        }
+        queue.room = room;
+    }
+}
+
+int State::room_when_empty(const Shape &shape, bool up_only) const
+{
+    int64_t room = 0;
+    for (const auto &[cores, nodes] : up_only ? indices_.up_nodes : indices_.known_nodes) {
+        int here = cores / shape.cores_per_process;
+        if (shape.processes_per_node > 0)
+            here = std::min(here, shape.processes_per_node);
+        room += int64_t{here} * nodes;
+    }
+    return static_cast<int>(std::min<int64_t>(room, std::numeric_limits<int>::max() - 1));
+}
+
+/* So many jobs and cores more. */
+void State::count_use(uint32_t uid, int running, int64_t cores)
+{
+    if (running == 0 && cores == 0)
+        return;
+    auto user = indices_.users.try_emplace(uid).first;
+    user->second.running += running;
+    user->second.cores += cores;
+    if (user->second == Indices::OfUser())
         indices_.users.erase(user);
 }
 
-void State::reindex(const Node &node, int sign)
+/* ---- what is booked ------------------------------------------------------------ */
+
+void State::book(const Job &job)
 {
+    Shares now = shares(job);
+    auto known = booked_.find(job.id);
+    auto sum = [](const Shares &shares) {
+        int64_t cores = 0;
+        for (const Share &share : shares)
+            cores += share.cores;
+        return cores;
+    };
+    if (known != booked_.end())
+        book(known->second, -1);
+    book(now, 1);
+    count_use(job.spec.uid, 0, sum(now) - (known != booked_.end() ? sum(known->second) : 0));
+    if (!now.empty())
+        booked_[job.id] = std::move(now);
+    else if (known != booked_.end())
+        booked_.erase(known);
+    changes_.room = true;
+}
+
+void State::book(const Shares &shares, int sign)
+{
+    for (const Share &share : shares) {
+        Node &node = *const_cast<Node *>(share.node);
+        indices_.free_cores -= node.free();
+        node.used += sign * share.cores;
+        indices_.free_cores += node.free();
+        if (!stale_ && free_cores_.usable(node))
+            free_cores_.set(node, node.free());
+    }
+}
+
+const FreeCores &State::free_cores() const
+{
+    if (stale_)
+        free_cores_.rebuild(nodes);
+    stale_ = false;
+    return free_cores_;
+}
+
+/* ---- nodes ------------------------------------------------------------ */
+
+void State::index(Node &node)
+{
+    by_name_[node.name] = &node;
+    count(node, 1);
+}
+
+void State::unindex(const Node &node)
+{
+    by_name_.erase(node.name);
+    count(node, -1);
+}
+
+void State::count(const Node &node, int sign)
+{
+    auto count_kind = [&](std::map<int, int> &kinds) {
+        if ((kinds[node.cores] += sign) == 0)
+            kinds.erase(node.cores);
+    };
     indices_.free_cores += sign * node.free();
-    if (node.state() == NodeState::UP)
+    if (node.state() == NodeState::UP) {
         indices_.up_cores += sign * node.cores;
+        count_kind(indices_.up_nodes);
+    }
     if (node.state() == NodeState::DRAINING)
         indices_.draining_nodes += sign;
     if (node.removed)
         indices_.removed_nodes += sign;
+    else
+        count_kind(indices_.known_nodes);
+    find_runnable();
+    stale_ = true;
+    changes_.room = true;
 }
 
 std::string why_waiting(const State &state, const Job &job)

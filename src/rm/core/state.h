@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "core/config.h"
+#include "core/free_cores.h"
 #include "core/job.h"
 #include "core/node.h"
 
@@ -25,6 +26,8 @@ struct QueueKey {
     JobId job = 0;
     auto operator<=>(const QueueKey &) const = default;
 };
+constexpr QueueKey QUEUE_BEGIN = {std::numeric_limits<int64_t>::min(), 0};
+constexpr QueueKey QUEUE_END = {std::numeric_limits<int64_t>::max(), 0};
 
 /* n2 before n10: runs of digits compare by value. */
 struct NaturalLess {
@@ -41,9 +44,37 @@ struct Use {
 
 /* Cores that a job has booked on one node. */
 struct Share {
-    const std::string *node;    /* of the job's blocks */
+    const Node *node;
     int cores;
 };
+using Shares = std::vector<Share>;
+
+/* What decides how many processes of a job the empty machine has room for. */
+struct Shape {
+    int cores_per_process = 1, processes_per_node = 0;
+    auto operator<=>(const Shape &) const = default;
+};
+inline Shape shape_of(const JobSpec &spec)
+{
+    return {spec.cores_per_process, spec.processes_per_node};
+}
+
+/* Waiting jobs of one shape. */
+struct ShapeQueue {
+    int room = 0;               /* of all nodes that are up */
+    std::set<std::pair<int, QueueKey>> jobs;    /* by their smallest size */
+    bool operator==(const ShapeQueue &) const = default;
+};
+
+/* What has changed since somebody looked; so that a decision which nothing of it concerns need not
+ * be made again. */
+struct Changes {
+    bool room = true;           /* what is booked, nodes, or what is about to be freed */
+    bool sizes = true;          /* what running jobs may give or take */
+    QueueKey queue = QUEUE_BEGIN;       /* the first waiting job that came, went or changed */
+    int64_t limit_ms = NEVER;   /* the first limit that did */
+};
+constexpr int64_t LIMITS_END = std::numeric_limits<int64_t>::max();
 
 class State {
   public:
@@ -69,7 +100,9 @@ class State {
     /* Indices: what follows from the above, kept up to date by index() and unindex(). */
     struct Indices {
         std::set<QueueKey> queue;       /* is_queued, and their users are not full */
-        std::map<uint32_t, std::set<QueueKey>> queues;  /* the same by user, those of full users too */
+        std::set<QueueKey> runnable;    /* of these, who could run if they were alone */
+        std::map<Shape, ShapeQueue> shapes;     /* all of the queue */
+        std::map<uint32_t, std::set<QueueKey>> queues;  /* by user, those of full users too */
         struct OfUser {
             int running = 0;            /* jobs on nodes */
             int64_t cores = 0;          /* theirs, booked */
@@ -81,6 +114,10 @@ class State {
         std::set<JobId> settling;       /* placed, and cores are about to be freed */
         std::set<JobId> elastic;        /* RUNNING, and another size may be offered */
         std::set<JobId> roomy;          /* of these, who have idle cores in whole nodes of their own */
+        /* Of the elastic ones: */
+        std::set<std::pair<int64_t, JobId>> donors;     /* above their minimum: by cores, negative */
+        std::set<std::pair<int64_t, JobId>> pauses;     /* the same jobs, by Job::offer_after_ms */
+        std::set<std::pair<int64_t, JobId>> growers;    /* below their maximum: by growth_from_ms */
         std::set<std::pair<int64_t, JobId>> deadlines;  /* Job::deadline_ms */
         std::set<std::pair<int64_t, JobId>> limits;     /* Job::limit_at_ms */
         int64_t free_cores = 0;         /* sum of Node::free */
@@ -88,6 +125,7 @@ class State {
         int draining_nodes = 0;
         int removed_nodes = 0;          /* that are still to be forgotten */
         int64_t spare_cores = 0;        /* what elastic jobs have above their minimum */
+        std::map<int, int> up_nodes, known_nodes;       /* how many nodes have so many cores */
         bool operator==(const Indices &) const = default;
     };
     const Indices &indices() const { return indices_; }
@@ -95,11 +133,26 @@ class State {
     const Job *job(JobId id) const;
     const Node *node(const std::string &name) const;
 
-    /* Every change of a job or node lies between unindex and index of it. */
-    void index(const Job &job) { reindex(job, 1); }
-    void unindex(const Job &job) { reindex(job, -1); }
-    void index(const Node &node) { reindex(node, 1); }
-    void unindex(const Node &node) { reindex(node, -1); }
+    /* Every change of a job is followed by index of it; if it concerns what it books, by book as well. */
+    void index(const Job &job);
+    void unindex(const Job &job);
+    void book(const Job &job);
+    /* Every change of a node lies between unindex and index of it. */
+    void index(Node &node);
+    void unindex(const Node &node);
+
+    /* What is free now.  Made anew after changes of nodes. */
+    const FreeCores &free_cores() const;
+    /* How many processes the machine without jobs has room for: all nodes that are up, or all that
+     * are known. */
+    int room_when_empty(const Shape &shape, bool up_only) const;
+    /* From when on it may be grown, for nobody's sake. */
+    int64_t growth_from_ms(const Job &job) const;
+
+    const Changes &changes() const { return changes_; }
+    void forget_changes() { changes_ = {false, false, QUEUE_END, LIMITS_END}; }
+    /* Of something that is not a job's or a node's. */
+    void changed() { changes_.room = true; }
 
     QueueKey queue_key(const Job &job) const;
     /* Another place in the queue for all jobs of a user; `change` may change full_users and uses alone. */
@@ -118,15 +171,43 @@ class State {
     int64_t delay_of(uint32_t uid) const;
     Indices::OfUser of_user(uint32_t uid) const;
     /* What these processes of a job book. */
-    std::vector<Share> shares(const JobSpec &spec, const Blocks &blocks) const;
-    /* All that the job books: present, joining and departing processes. */
-    std::vector<Share> shares(const Job &job) const;
+    Shares shares(const JobSpec &spec, const Blocks &blocks) const;
+    /* All that such a job books: present, joining and departing processes. */
+    Shares shares(const Job &job) const;
+    /* What the job has booked. */
+    const Shares &booked(JobId id) const;
 
   private:
-    void reindex(const Job &job, int sign);
-    void reindex(const Node &node, int sign);
+    /* Of a job, all that the indices hold. */
+    struct Facts {
+        uint32_t uid = 0;
+        std::vector<JobId> waits_for;
+        std::optional<QueueKey> queued;
+        bool full = false;              /* its user, so that it is in no queue but the user's own */
+        Shape shape;
+        int least = 0;
+        bool placed = false, settling = false, elastic = false, roomy = false;
+        std::optional<int64_t> deadline_ms, limit_ms, donor, pause_ms, growth_ms;
+        int64_t spare_cores = 0;
+        bool operator==(const Facts &) const = default;
+    };
+    Facts facts(const Job &job) const;
+    void replace(JobId id, const Facts &old, const Facts &now);
+    void note_changes(const Facts &old, const Facts &now);
+    void enqueue(const Facts &facts);
+    void dequeue(const Facts &facts);
+    void find_runnable();
+    void count(const Node &node, int sign);
+    void book(const Shares &shares, int sign);
+    void count_use(uint32_t uid, int running, int64_t cores);
 
     Indices indices_;
+    Changes changes_;
+    std::unordered_map<JobId, Facts> facts_;
+    std::unordered_map<JobId, Shares> booked_;
+    std::unordered_map<std::string, Node *> by_name_;
+    mutable FreeCores free_cores_;
+    mutable bool stale_ = true;         /* free_cores_ */
 };
 
 /* Why a PENDING job waits, for people: "held", "resources", ... */

@@ -154,7 +154,7 @@ Confinement::Cores booked_cores(const State &state, const Job &job)
 {
     Confinement::Cores cores;
     for (const Share &share : state.shares(job))
-        cores[*share.node] += share.cores;
+        cores[share.node->name] += share.cores;
     return cores;
 }
 

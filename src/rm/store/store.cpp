@@ -358,12 +358,45 @@ std::string Store::write_snapshot(uint64_t seq, int64_t time_ms, const Json &sna
     return old.bind(int64_t{SNAPSHOTS_KEPT}).done() ? "" : problem("write");
 }
 
+/* The number of the first row that is not before the time: times rise with the numbers, so that no index over
+ * them is needed, and no row is looked at that stays. */
+Result<uint64_t> Store::first_since(const std::string &table, const std::string &number, int64_t time_ms)
+{
+    auto low = read_number(("SELECT coalesce(min(" + number + "), 1) FROM " + table).c_str());
+    auto last = read_number(("SELECT coalesce(max(" + number + "), 0) FROM " + table).c_str());
+    if (!low || !last)
+        return Error{problem("read")};
+    std::string sql = "SELECT time_ms, " + number + " FROM " + table + " WHERE " + number + " >= ? ORDER BY " +
+                      number + " LIMIT 1";
+    uint64_t first = low.value(), end = last.value() + 1;
+    while (first < end) {
+        uint64_t middle = first + (end - first) / 2;
+        Statement row(prepare(sql.c_str()));
+        if (!row.bind(static_cast<int64_t>(middle)).row())
+            return Error{problem("read")};
+        if (row.number(0) < time_ms)
+            first = static_cast<uint64_t>(row.number(1)) + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
 std::string Store::forget_before(int64_t time_ms)
 {
+    auto event = first_since("event", "seq", time_ms), record = first_since("record", "number", time_ms);
+    if (!event || !record)
+        return problem("read");
+    for (const auto &[sql, end] :
+         {std::pair("DELETE FROM event WHERE seq < ? AND seq <= (SELECT coalesce(min(seq), 0) FROM snapshot)",
+                    event.value()),
+          std::pair("DELETE FROM record WHERE number < ?", record.value())}) {
+        Statement statement(prepare(sql));
+        if (!statement.bind(static_cast<int64_t>(end)).done())
+            return problem("write");
+    }
     for (const char *sql :
-         {"DELETE FROM event WHERE time_ms < ? AND seq <= (SELECT coalesce(min(seq), 0) FROM snapshot)",
-          "DELETE FROM record WHERE time_ms < ?",
-          "DELETE FROM launch WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?)",
+         {"DELETE FROM launch WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?)",
           "DELETE FROM ended WHERE ended_ms < ?"}) {
         Statement statement(prepare(sql));
         if (!statement.bind(time_ms).done())

@@ -136,6 +136,7 @@ class Store {
     sqlite3_stmt *prepare(const char *sql);
     std::string run(const char *sql);
     Result<uint64_t> read_number(const char *sql);
+    Result<uint64_t> first_since(const std::string &table, const std::string &number, int64_t time_ms);
     std::string problem(const char *doing) const;
     std::string write_rows(const Batch &batch);
 

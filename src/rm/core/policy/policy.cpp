@@ -13,7 +13,7 @@ int fixed_size(const State &state, const JobSpec &spec)
     int wish = size_at_most(spec, spec.preferred > 0 ? spec.preferred : spec.maximum);
     if (runnable(state, spec, wish))
         return wish;
-    return size_at_most(spec, std::min(wish, Space::empty(state, true).room(spec)));
+    return size_at_most(spec, std::min(wish, state.room_when_empty(shape_of(spec), true)));
 }
 
 bool runnable(const State &state, const JobSpec &spec, int size)
@@ -22,7 +22,13 @@ bool runnable(const State &state, const JobSpec &spec, int size)
         return false;
     if (spec.cores_per_process == 1 && spec.processes_per_node == 0)
         return true;
-    return Space::empty(state, true).room(spec) >= size;
+    return state.room_when_empty(shape_of(spec), true) >= size;
+}
+
+int waiting_sharers(const State &state)
+{
+    return static_cast<int>(std::min(state.indices().queue.size(),
+                                     static_cast<size_t>(state.config.backfill_depth) + 1));
 }
 
 namespace {
@@ -33,11 +39,13 @@ class Fcfs : public Policy {
     {
         Decisions decisions;
         std::optional<Space> space;
-        for (const QueueKey &key : state.indices().queue) {
+        QueueKey &looked_until = decisions.depends_on->queue_until;
+        for (const QueueKey &key : state.indices().runnable) {
             const Job &job = state.jobs.at(key.job);
             int size = fixed_size(state, job.spec);
-            if (job.offer_after_ms > state.now_ms || size == 0)
+            if (job.offer_after_ms > state.now_ms)
                 continue;
+            looked_until = key;
             if (int64_t{size} * job.spec.cores_per_process > state.indices().free_cores)
                 break;
             if (!space)
@@ -45,6 +53,7 @@ class Fcfs : public Policy {
             if (!space->fits(job.spec, size))
                 break;
             decisions.starts.push_back({job.id, space->place(job.spec, size)});
+            looked_until = QUEUE_END;
         }
         return decisions;
     }

@@ -33,9 +33,20 @@ struct Change {
     std::string reason;
 };
 
+/* What of the state a decision depends on, beside what is booked: as long as none of it changes, and
+ * until look_again_ms, another one that nothing is to be done is the same. */
+struct Dependence {
+    QueueKey queue_until = QUEUE_END;   /* waiting jobs that come before it, and it */
+    int64_t limits_until_ms = NEVER;    /* steps' limits up to this time */
+    bool sizes = false;                 /* what running jobs may give or take */
+    int sharers = -1;                   /* waiting_sharers; -1: it does not matter how many wait */
+    int64_t until_ms = NEVER;           /* from then on something is worth less; NEVER: it stays */
+};
+
 struct Decisions {
     std::vector<Start> starts;
     std::vector<Change> changes;
+    std::optional<Dependence> depends_on = Dependence();        /* empty: on the time as well */
     int64_t look_again_ms = NEVER;      /* ask again then, whatever happens before */
 
     void look_again_at(int64_t time_ms)
@@ -56,6 +67,8 @@ const Policy &policy(PolicyKind kind);
 /* The size that fcfs and easy start it with, as far as the nodes that are up allow; 0: they do
  * not. */
 int fixed_size(const State &state, const JobSpec &spec);
+/* How many waiting jobs share the machine with those that run: those that are looked at. */
+int waiting_sharers(const State &state);
 /* Whether it could run if it were alone on the nodes that are up. */
 bool runnable(const State &state, const JobSpec &spec, int size);
 

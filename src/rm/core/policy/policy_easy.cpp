@@ -16,20 +16,18 @@ Reservation::Reservation(const State &state, const Space &now, const JobSpec &sp
     int room = then_.room(spec);
     int64_t time_ms = state.now_ms;
     for (JobId id : state.indices().settling) {
-        const Job &job = state.jobs.at(id);
-        if (job.state == JobState::COMPLETING)
-            room += then_.give(state.shares(job), spec);
+        if (state.jobs.at(id).state == JobState::COMPLETING)
+            room += then_.give(state.booked(id), spec);
     }
     for (auto next = state.indices().limits.begin();
          room < size && next != state.indices().limits.end(); ++next) {
-        const Job &job = state.jobs.at(next->second);
         time_ms = std::max(next->first, state.now_ms);
-        room += then_.give(state.shares(job), spec);
+        room += then_.give(state.booked(next->second), spec);
     }
     if (room < size)
         return;
     time_ms_ = time_ms;
-    then_.place(spec, size);
+    promised_ = then_.place(spec, size);
 }
 
 bool Reservation::ends_before(const JobSpec &spec) const
@@ -42,7 +40,7 @@ const Space &Reservation::beside(const Space &now) const
 {
     if (!beside_) {
         beside_ = now;
-        beside_->limit(then_);
+        beside_->limit(then_, promised_);
     }
     return *beside_;
 }
@@ -67,35 +65,88 @@ Blocks Reservation::place(Space &now, const JobSpec &spec, int size)
     return blocks;
 }
 
+int64_t Reservation::limits_until_ms() const
+{
+    return time_ms_ == NEVER ? LIMITS_END : time_ms_;
+}
+
+namespace {
+
+/* One decision. */
+class EasyPass {
+  public:
+    explicit EasyPass(const State &state) : state_(state), now_(state) {}
+    Decisions run();
+
+  private:
+    bool start_in_order();
+    void go_ahead(const Job &job);
+
+    const State &state_;
+    Decisions decisions_;
+    Space now_;
+    const Job *first_ = nullptr;        /* that does not fit */
+    std::optional<Reservation> reservation_;
+};
+
+Decisions EasyPass::run()
+{
+    const State::Indices &indices = state_.indices();
+    if (!start_in_order())
+        return std::move(decisions_);
+    QueueKey &looked_until = decisions_.depends_on->queue_until;
+    looked_until = state_.queue_key(*first_);
+    int left = state_.config.backfill_depth;
+    auto next = indices.queue.upper_bound(looked_until);
+    for (; left > 0 && next != indices.queue.end(); ++next, left--) {
+        go_ahead(state_.jobs.at(next->job));
+        looked_until = *next;
+    }
+    if (next == indices.queue.end())
+        looked_until = QUEUE_END;
+    if (reservation_)
+        decisions_.depends_on->limits_until_ms = reservation_->limits_until_ms();
+    return std::move(decisions_);
+}
+
+/* False: all could start. */
+bool EasyPass::start_in_order()
+{
+    for (const QueueKey &key : state_.indices().runnable) {
+        const Job &job = state_.jobs.at(key.job);
+        if (job.offer_after_ms > state_.now_ms)
+            continue;
+        int size = fixed_size(state_, job.spec);
+        if (!now_.fits(job.spec, size)) {
+            first_ = &job;
+            return true;
+        }
+        decisions_.starts.push_back({job.id, now_.place(job.spec, size)});
+    }
+    return false;
+}
+
+void EasyPass::go_ahead(const Job &job)
+{
+    int size = fixed_size(state_, job.spec);
+    if (job.offer_after_ms > state_.now_ms || size == 0 || !now_.fits(job.spec, size))
+        return;
+    if (!reservation_)
+        reservation_.emplace(state_, now_, first_->spec, fixed_size(state_, first_->spec));
+    if (reservation_->allows(now_, job.spec, size))
+        decisions_.starts.push_back({job.id, reservation_->place(now_, job.spec, size)});
+}
+
+}  // namespace
+
 Decisions Easy::decide(const State &state) const
 {
-    Decisions decisions;
-    if (state.indices().free_cores == 0)
-        return decisions;
-    Space now(state);
-    const Job *first = nullptr;         /* that does not fit */
-    std::optional<Reservation> reservation;
-    int looked_at = 0;
-    for (const QueueKey &key : state.indices().queue) {
-        const Job &job = state.jobs.at(key.job);
-        if (first && ++looked_at > state.config.backfill_depth)
-            break;
-        int size = fixed_size(state, job.spec);
-        if (job.offer_after_ms > state.now_ms || size == 0)
-            continue;
-        bool fits = now.fits(job.spec, size);
-        if (!first && fits) {
-            decisions.starts.push_back({job.id, now.place(job.spec, size)});
-        } else if (!first) {
-            first = &job;
-        } else if (fits) {
-            if (!reservation)
-                reservation.emplace(state, now, first->spec, fixed_size(state, first->spec));
-            if (reservation->allows(now, job.spec, size))
-                decisions.starts.push_back({job.id, reservation->place(now, job.spec, size)});
-        }
-    }
-    return decisions;
+    const State::Indices &indices = state.indices();
+    if (indices.free_cores > 0 && !indices.queue.empty())
+        return EasyPass(state).run();
+    Decisions nothing;
+    nothing.depends_on->queue_until = indices.free_cores > 0 ? QUEUE_END : QUEUE_BEGIN;
+    return nothing;
 }
 
 }  // namespace elastic::rm

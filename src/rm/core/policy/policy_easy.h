@@ -28,6 +28,8 @@ class Reservation {
     /* Places it there. */
     Blocks place(Space &now, const JobSpec &spec, int size);
     int64_t time_ms() const { return time_ms_; }
+    /* Later limits have not been looked at. */
+    int64_t limits_until_ms() const;
 
   private:
     bool ends_before(const JobSpec &spec) const;
@@ -36,6 +38,7 @@ class Reservation {
     const State &state_;
     int64_t time_ms_ = NEVER;   /* of the promised start; NEVER: unknown */
     Space then_;                /* what is free at that time beside it */
+    Blocks promised_;           /* only there `then_` has less than what is free now */
     mutable std::optional<Space> beside_;       /* now and then; kept until something is placed */
 };
 

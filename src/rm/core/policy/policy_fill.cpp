@@ -30,14 +30,17 @@ class Pass {
 
   private:
     void expect_settling();
+    void say_dependence();
     void leave_draining_nodes();
     void look_at_others();
     void look_at_waiting();
+    bool help_in_order();
+    bool nothing_to_give() const;
     bool start(const Job &job);
     bool wait_for_cores(const Job &job);
     bool shrink_for(const JobSpec &spec, int want, bool below_share);
     int shrink_to(const Job &donor, int from, int less, int floor) const;
-    int fill_nodes(const Job &job, int from, int size) const;
+    std::vector<int> emptied_at(const Job &job) const;
     std::vector<const Job *> may_shrink();
     int floor(const Job &job, bool below_share) const;
     int shrunk(const Job &job) const;
@@ -46,7 +49,10 @@ class Pass {
     bool go_ahead(const Job &job);
 
     void spread();
-    void add_running(const std::set<JobId> &jobs, std::vector<Growth> &growing);
+    void add_running(const std::vector<JobId> &jobs, std::vector<Growth> &growing);
+    bool may_grow(const Job &job) const;
+    std::vector<JobId> growers();
+    std::vector<JobId> roomy();
     void fill_own_nodes(std::vector<Growth> &growing);
     static Blocks own(const Growth &growth);
     int cap(const Job &job) const;
@@ -66,6 +72,7 @@ class Pass {
     std::set<JobId> moved_;             /* leave draining nodes */
     std::set<JobId> give_way_;          /* of shrinks_: to somebody else */
     const Job *first_ = nullptr;        /* that cannot be helped now */
+    QueueKey looked_until_ = QUEUE_END;
     std::optional<Reservation> reservation_;
     bool others_wait_ = false;
 };
@@ -73,9 +80,7 @@ class Pass {
 Decisions Pass::run()
 {
     const State::Indices &indices = state_.indices();
-    size_t sharers = indices.placed.size() +
-                     std::min(indices.queue.size(),
-                              static_cast<size_t>(state_.config.backfill_depth) + 1);
+    size_t sharers = indices.placed.size() + static_cast<size_t>(waiting_sharers(state_));
     fair_cores_ =
         static_cast<int>(indices.up_cores / static_cast<int64_t>(std::max<size_t>(sharers, 1)));
     if (indices.draining_nodes > 0)
@@ -92,7 +97,20 @@ Decisions Pass::run()
                                       {}, reason});
     }
     spread();
+    say_dependence();
     return std::move(decisions_);
+}
+
+void Pass::say_dependence()
+{
+    if (state_.indices().draining_nodes > 0)
+        return decisions_.depends_on.reset();
+    Dependence &on = *decisions_.depends_on;
+    on = {looked_until_, NEVER, true, waiting_sharers(state_)};
+    if (reservation_)
+        on.limits_until_ms = reservation_->limits_until_ms();
+    if (reservation_ && reservation_->time_ms() != NEVER && worth_growing())
+        on.until_ms = reservation_->time_ms() - 2 * state_.config.offer_pause_ms;
 }
 
 /* What jobs give back without being asked for more. */
@@ -101,7 +119,7 @@ void Pass::expect_settling()
     soon_ = now_;
     for (JobId id : state_.indices().settling) {
         const Job &job = state_.jobs.at(id);
-        std::vector<Share> before = state_.shares(job);
+        const Shares &before = state_.booked(id);
         if (job.state == JobState::COMPLETING) {
             soon_.give(before);
             continue;
@@ -168,27 +186,58 @@ void Pass::look_at_others()
 
 void Pass::look_at_waiting()
 {
-    const State::Indices &indices = state_.indices();
-    int looked_at = 0;
-    for (const QueueKey &key : indices.queue) {
-        if (now_.total() <= 0 && indices.spare_cores == 0 && indices.settling.empty()) {
-            others_wait_ = true;
-            return;
-        }
-        const Job &job = state_.jobs.at(key.job);
+    if (!help_in_order())
+        return;
+    const std::set<QueueKey> &queue = state_.indices().queue;
+    looked_until_ = state_.queue_key(*first_);
+    int left = state_.config.backfill_depth;
+    auto next = queue.upper_bound(looked_until_);
+    for (; next != queue.end(); ++next) {
+        if (nothing_to_give())
+            break;
+        looked_until_ = *next;
+        const Job &job = state_.jobs.at(next->job);
         if (job.offer_after_ms > state_.now_ms)
             continue;
-        if (first_ && ++looked_at > state_.config.backfill_depth)
+        if (--left < 0)
             return;
-        if (first_) {
-            others_wait_ = true;
-            go_ahead(job);
-        } else if (!start(job) && runnable(state_, job.spec, lowest(job.spec))) {
-            others_wait_ = true;
-            if (!wait_for_cores(job))
-                first_ = &job;
+        others_wait_ = true;
+        go_ahead(job);
+    }
+    if (next == queue.end())
+        looked_until_ = QUEUE_END;
+    else
+        others_wait_ = true;
+}
+
+/* Those who start, or for whom enough is about to be freed; false: all could be helped. */
+bool Pass::help_in_order()
+{
+    const State::Indices &indices = state_.indices();
+    QueueKey last = QUEUE_BEGIN;
+    for (const QueueKey &key : indices.runnable) {
+        if (nothing_to_give())
+            break;
+        last = key;
+        const Job &job = state_.jobs.at(key.job);
+        if (job.offer_after_ms > state_.now_ms || start(job))
+            continue;
+        others_wait_ = true;
+        if (!wait_for_cores(job)) {
+            first_ = &job;
+            return true;
         }
     }
+    if (nothing_to_give() && indices.queue.upper_bound(last) != indices.queue.end()) {
+        others_wait_ = true;
+        looked_until_ = *indices.queue.upper_bound(last);
+    }
+    return false;
+}
+
+bool Pass::nothing_to_give() const
+{
+    return now_.total() <= 0 && state_.indices().spare_cores == 0 && state_.indices().settling.empty();
 }
 
 bool Pass::start(const Job &job)
@@ -228,8 +277,7 @@ bool Pass::wait_for_cores(const Job &job)
 
 void Pass::claim(const JobSpec &spec, int size)
 {
-    soon_.place(spec, size);
-    now_.limit(soon_);
+    now_.limit(soon_, soon_.place(spec, size));
 }
 
 /* The size that it has, or will have by what is planned. */
@@ -247,21 +295,36 @@ int Pass::floor(const Job &job, bool below_share) const
     return std::max(least, size_at_least(job.spec, fair_cores_ / job.spec.cores_per_process));
 }
 
+/* The largest first, by the sizes that they will have. */
 std::vector<const Job *> Pass::may_shrink()
 {
-    std::vector<const Job *> jobs;
-    for (JobId id : state_.indices().elastic) {
+    const State::Indices &indices = state_.indices();
+    std::vector<std::pair<int64_t, JobId>> order;       /* cores, negative */
+    for (const auto &[id, size] : shrinks_) {
         const Job &job = state_.jobs.at(id);
-        if (moved_.contains(id) || shrunk(job) <= lowest(job.spec))
-            continue;
-        if (job.offer_after_ms > state_.now_ms)
-            decisions_.look_again_at(job.offer_after_ms);
-        else
+        if (size > lowest(job.spec) && job.offer_after_ms <= state_.now_ms)
+            order.emplace_back(-int64_t{size} * job.spec.cores_per_process, id);
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<const Job *> jobs;
+    auto planned = order.begin();
+    for (const auto &donor : indices.donors) {
+        for (; planned != order.end() && *planned < donor; ++planned)
+            jobs.push_back(&state_.jobs.at(planned->second));
+        const Job &job = state_.jobs.at(donor.second);
+        if (!shrinks_.contains(job.id) && !moved_.contains(job.id) && job.offer_after_ms <= state_.now_ms)
             jobs.push_back(&job);
     }
-    std::stable_sort(jobs.begin(), jobs.end(), [this](const Job *a, const Job *b) {
-        return shrunk(*a) * a->spec.cores_per_process > shrunk(*b) * b->spec.cores_per_process;
-    });
+    for (; planned != order.end(); ++planned)
+        jobs.push_back(&state_.jobs.at(planned->second));
+    for (auto paused = indices.pauses.upper_bound({state_.now_ms, std::numeric_limits<JobId>::max()});
+         paused != indices.pauses.end(); ++paused) {
+        const Job &job = state_.jobs.at(paused->second);
+        if (moved_.contains(job.id) || shrunk(job) <= lowest(job.spec))
+            continue;
+        decisions_.look_again_at(paused->first);
+        break;
+    }
     return jobs;
 }
 
@@ -298,39 +361,45 @@ bool Pass::shrink_for(const JobSpec &spec, int want, bool below_share)
     return true;
 }
 
-/* At least `less` less, if its floor allows it; `from`: it cannot give anything. */
+/* At least `less` less, if its floor allows it; `from`: it cannot give anything.  Of whole nodes it keeps no
+ * more than it must, and as many processes as they hold: a node that stays is of no use to others. */
 int Pass::shrink_to(const Job &donor, int from, int less, int floor) const
 {
     int to = std::max(size_at_most(donor.spec, from - less), floor);
     if (!donor.spec.whole_nodes)
         return to;
-    for (;; to = std::max(size_at_most(donor.spec, to - 1), floor)) {
-        int filled = fill_nodes(donor, from, to);
+    std::vector<int> emptied = emptied_at(donor);
+    int present = donor.size();
+    for (;;) {
+        auto next = std::upper_bound(emptied.begin(), emptied.end(), present - to);
+        int full = next == emptied.begin() ? from : std::min(from, present - *std::prev(next));
+        int filled = std::max(to, size_at_most(donor.spec, full));
         if (filled < from)
             return filled;
-        if (to <= floor)
+        if (to <= floor || next == emptied.end())
             return from;
+        to = std::max(size_at_most(donor.spec, std::min(to - 1, present - *next)), floor);
     }
 }
 
-/* The greatest size below `from` that needs no other nodes than `size` does: a node that stays is of no
- * use to others. */
-int Pass::fill_nodes(const Job &job, int from, int size) const
+/* How many processes have to leave until the job has left one of its nodes, two, three, ...: in the order of
+ * choose_leaving. */
+std::vector<int> Pass::emptied_at(const Job &job) const
 {
-    auto nodes = [&](int processes) {
-        std::set<std::string> names;
-        int leaving = job.size() - processes;
-        for (const Block &block : without(job.blocks, choose_leaving(state_, job.blocks, leaving)))
-            names.insert(block.node);
-        return names;
-    };
-    std::set<std::string> kept = nodes(size);
-    for (;;) {
-        int more = size_at_least(job.spec, size + 1);
-        if (more == 0 || more > from || nodes(more) != kept)
-            return size;
-        size = more;
+    std::unordered_map<const Node *, int> last;
+    int leaving = 0;
+    for (bool up : {false, true}) {
+        for (auto block = job.blocks.rbegin(); block != job.blocks.rend(); ++block) {
+            const Node *node = state_.node(block->node);
+            if ((node->state() == NodeState::UP) == up)
+                last[node] = leaving += block->processes;
+        }
     }
+    std::vector<int> emptied;
+    for (const auto &[node, count] : last)
+        emptied.push_back(count);
+    std::sort(emptied.begin(), emptied.end());
+    return emptied;
 }
 
 void Pass::release(Space &space, const Job &job, int from, int to) const
@@ -389,7 +458,7 @@ void Pass::spread()
         growing.push_back(std::move(each));
     }
     bool may_take = idle && state_.wanted_nodes == 0 && worth_growing();
-    add_running(may_take ? state_.indices().elastic : state_.indices().roomy, growing);
+    add_running(may_take ? growers() : roomy(), growing);
     fill_own_nodes(growing);
     if (idle) {
         grow_to_level(growing);
@@ -398,21 +467,49 @@ void Pass::spread()
     emit(growing);
 }
 
-void Pass::add_running(const std::set<JobId> &jobs, std::vector<Growth> &growing)
+/* In the order of their numbers. */
+void Pass::add_running(const std::vector<JobId> &jobs, std::vector<Growth> &growing)
 {
     for (JobId id : jobs) {
         const Job &job = state_.jobs.at(id);
-        int size = job.size();
-        if (size >= cap(job) || shrinks_.contains(id) || moved_.contains(id))
-            continue;
-        int64_t from_ms = std::max(job.offer_after_ms, job.grow_after_ms);
-        if (job.last_adapted_ms != NEVER)
-            from_ms = std::max(from_ms, job.last_adapted_ms + state_.config.offer_pause_ms);
-        if (from_ms > state_.now_ms)
-            decisions_.look_again_at(from_ms);
-        else
-            growing.push_back({&job, false, size, cap(job), {}});
+        if (may_grow(job))
+            growing.push_back({&job, false, job.size(), cap(job), {}});
     }
+}
+
+bool Pass::may_grow(const Job &job) const
+{
+    return job.size() < cap(job) && !shrinks_.contains(job.id) && !moved_.contains(job.id);
+}
+
+/* Of all that may grow; of those with idle cores in nodes of their own. */
+std::vector<JobId> Pass::growers()
+{
+    const auto &all = state_.indices().growers;
+    auto later = all.upper_bound({state_.now_ms, std::numeric_limits<JobId>::max()});
+    std::vector<JobId> ids;
+    for (auto each = all.begin(); each != later; ++each)
+        ids.push_back(each->second);
+    std::sort(ids.begin(), ids.end());
+    while (later != all.end() && !may_grow(state_.jobs.at(later->second)))
+        ++later;
+    if (later != all.end())
+        decisions_.look_again_at(later->first);
+    return ids;
+}
+
+std::vector<JobId> Pass::roomy()
+{
+    std::vector<JobId> ids;
+    for (JobId id : state_.indices().roomy) {
+        const Job &job = state_.jobs.at(id);
+        int64_t from_ms = state_.growth_from_ms(job);
+        if (from_ms <= state_.now_ms)
+            ids.push_back(id);
+        else if (may_grow(job))
+            decisions_.look_again_at(from_ms);
+    }
+    return ids;
 }
 
 bool Pass::grow(Growth &growth, int size)
@@ -513,9 +610,13 @@ Decisions Fill::decide(const State &state) const
     bool can_fill = !indices.roomy.empty();
     bool can_move = indices.draining_nodes > 0 && !indices.elastic.empty();
     bool can_give = state.wanted_nodes > 0 && indices.spare_cores > 0;
-    if (!can_start && !can_grow && !can_fill && !can_move && !can_give)
-        return {};
-    return Pass(state).run();
+    if (can_start || can_grow || can_fill || can_move || can_give)
+        return Pass(state).run();
+    Decisions nothing;
+    bool anybody_could_start = indices.free_cores > 0 || indices.spare_cores > 0;
+    nothing.depends_on =
+        Dependence{anybody_could_start ? QUEUE_END : QUEUE_BEGIN, NEVER, true, -1};
+    return nothing;
 }
 
 }  // namespace elastic::rm

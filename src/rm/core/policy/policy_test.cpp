@@ -49,7 +49,7 @@ TEST(PlacementTest, whole_nodes_and_limits_per_node)
     EXPECT_EQ(driver.job(other).blocks.size(), 3u);
     JobSpec wide = rigid(2);
     wide.cores_per_process = 3;
-    EXPECT_EQ(Space::empty(driver.core.state(), true).room(wide), 3);
+    EXPECT_EQ(driver.core.state().room_when_empty(shape_of(wide), true), 3);
 }
 
 TEST(PlacementTest, who_leaves_and_who_stays)
@@ -63,8 +63,10 @@ TEST(PlacementTest, who_leaves_and_who_stays)
     EXPECT_EQ(append(blocks, {{"a", 2}, {"c", 1}}),
               (Blocks{{"a", 2}, {"b", 3}, {"a", 3}, {"c", 1}}));
     State state;
-    for (const char *name : {"a", "b"})
+    for (const char *name : {"a", "b"}) {
         state.nodes[name].name = name;
+        state.index(state.nodes[name]);
+    }
     EXPECT_EQ(choose_leaving(state, blocks, 2), (std::vector<int>{4, 5}));
     state.nodes["b"].draining = true;
     EXPECT_EQ(choose_leaving(state, blocks, 2), (std::vector<int>{3, 4}));

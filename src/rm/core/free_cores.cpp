@@ -1,0 +1,116 @@
+/* See free_cores.h. */
+
+#include "core/free_cores.h"
+
+#include <bit>
+#include <cassert>
+
+namespace elastic::rm {
+
+PositionSet::Bits &PositionSet::own()
+{
+    if (!bits_)
+        bits_ = std::make_shared<Bits>();
+    else if (bits_.use_count() > 1)
+        bits_ = std::make_shared<Bits>(*bits_);
+    return *bits_;
+}
+
+void PositionSet::insert(uint32_t position, uint32_t end)
+{
+    Bits &bits = own();
+    if (bits.size() * 64 < end)
+        bits.resize((end + 63) / 64);
+    bits[position / 64] |= uint64_t{1} << position % 64;
+    size_++;
+}
+
+void PositionSet::erase(uint32_t position)
+{
+    own()[position / 64] &= ~(uint64_t{1} << position % 64);
+    size_--;
+}
+
+uint32_t PositionSet::next(uint32_t from) const
+{
+    if (size_ == 0 || from / 64 >= bits_->size())
+        return NONE;
+    uint32_t word = from / 64;
+    uint64_t bits = (*bits_)[word] & ~uint64_t{0} << from % 64;
+    while (bits == 0) {
+        if (++word == bits_->size())
+            return NONE;
+        bits = (*bits_)[word];
+    }
+    return word * 64 + static_cast<uint32_t>(std::countr_zero(bits));
+}
+
+void FreeCores::begin()
+{
+    layout_ = std::make_shared<Layout>();
+    free_.clear();
+    groups_.clear();
+    total_ = 0;
+}
+
+void FreeCores::add(const Node &node)
+{
+    node.position = static_cast<uint32_t>(layout_->nodes.size());
+    layout_->nodes.push_back(&node);
+    bool up = node.state() == NodeState::UP;
+    layout_->base.push_back(up ? 0 : -1);
+    free_.push_back(up ? node.free() : 0);
+}
+
+void FreeCores::finish()
+{
+    std::map<int, int> bases;
+    for (size_t i = 0; i < free_.size(); i++) {
+        if (layout_->base[i] >= 0)
+            bases[layout_->nodes[i]->cores] = 0;
+    }
+    for (auto &[cores, base] : bases) {
+        base = static_cast<int>(groups_.size());
+        for (int free = 0; free <= cores; free++)
+            groups_.push_back({cores, free, {}});
+        layout_->idle.push_back(static_cast<uint32_t>(groups_.size() - 1));
+    }
+    uint32_t end = static_cast<uint32_t>(free_.size());
+    for (uint32_t i = 0; i < end; i++) {
+        if (layout_->base[i] < 0)
+            continue;
+        layout_->base[i] = bases[layout_->nodes[i]->cores];
+        groups_[static_cast<size_t>(layout_->base[i] + free_[i])].nodes.insert(i, end);
+        total_ += free_[i];
+    }
+}
+
+void FreeCores::set(const Node &node, int free)
+{
+    uint32_t position = node.position;
+    int &present = free_[position], base = layout_->base[position];
+    assert(base >= 0 && free >= 0 && free <= node.cores);
+    if (present == free)
+        return;
+    groups_[static_cast<size_t>(base + present)].nodes.erase(position);
+    groups_[static_cast<size_t>(base + free)].nodes.insert(
+        position, static_cast<uint32_t>(free_.size()));
+    total_ += free - present;
+    present = free;
+}
+
+bool FreeCores::operator==(const FreeCores &other) const
+{
+    auto same = [](const Group &a, const Group &b) {
+        if (a.cores != b.cores || a.free != b.free || a.nodes.size() != b.nodes.size())
+            return false;
+        uint32_t at = a.nodes.next(0);
+        while (at != PositionSet::NONE && at == b.nodes.next(at))
+            at = a.nodes.next(at + 1);
+        return at == PositionSet::NONE;
+    };
+    return total_ == other.total_ && free_ == other.free_ && layout_->base == other.layout_->base &&
+           std::equal(groups_.begin(), groups_.end(), other.groups_.begin(), other.groups_.end(), same);
+}
+
+}  // namespace elastic::rm
