@@ -8,7 +8,11 @@ noinst_HEADERS += \
     src/include/mpir_adapt.h \
     src/include/mpir_adapt_context.h \
     src/include/mpir_adapt_device.h \
+    src/include/mpir_measure.h \
     src/mpi/adapt/adapt.h \
+    src/mpi/adapt/adapt_measure.h \
+    src/mpi/adapt/perf_graph.h \
+    src/mpi/adapt/perf_measure.h \
     src/mpid/ch4/src/ch4_adapt.h \
     src/mpid/ch4/src/ch4_adapt_ahead.h \
     src/mpid/ch4/src/ch4_adapt_unexpected.h \
@@ -17,6 +21,7 @@ noinst_HEADERS += \
     src/mpid/common/shm/mpidu_init_shm_adapt.h \
     src/mpid/common/shm/mpidu_init_shm_adapt_inc.h \
     src/pmi/include/pmi_adapt.h \
+    src/pmi/include/pmi_adapt_measured.h \
     src/pmi/include/pmi_adapt_sizes.h \
     src/pmi/simple/simple_pmi_adapt.h
 
@@ -25,12 +30,15 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_board.c \
     src/mpi/adapt/adapt_handles.c \
     src/mpi/adapt/adapt_init.c \
+    src/mpi/adapt/adapt_measure.c \
     src/mpi/adapt/adapt_probe.c \
     src/mpi/adapt/adapt_pvars.c \
     src/mpi/adapt/adapt_sizes.c \
     src/mpi/adapt/adapt_unable.c \
     src/mpi/adapt/adapt_unreceived.c \
     src/mpi/adapt/adapt_window.c \
+    src/mpi/adapt/perf_graph.c \
+    src/mpi/adapt/perf_measure.c \
     src/mpid/ch4/src/ch4_adapt.c \
     src/mpid/ch4/src/ch4_adapt_ahead.c \
     src/mpid/ch4/src/ch4_adapt_handles.c \

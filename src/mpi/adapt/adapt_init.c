@@ -4,6 +4,7 @@
  */
 
 #include "adapt.h"
+#include "adapt_measure.h"
 #include "mpl_shm_nameless.h"
 
 /* The card in hexadecimal, for the daemon and, through it, for joining processes. */
@@ -139,6 +140,7 @@ int MPIR_Adapt_finalize(void)
 
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF)
         goto fn_exit;
+    MPIR_Measure_finalize();
     /* first of all, while others may still communicate with what the callbacks do */
     mpi_errno = MPIR_Adapt_delete_self_attributes();
     MPIR_ERR_CHECK(mpi_errno);

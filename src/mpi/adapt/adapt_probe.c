@@ -6,6 +6,7 @@
  */
 
 #include "adapt.h"
+#include "adapt_measure.h"
 
 static int set_number(MPIR_Info * info, const char *key, uint64_t value)
 {
@@ -120,6 +121,7 @@ int MPIR_Probe_adapt_impl(int *pending_adaptation, int *local_status, MPI_Info *
 {
     int mpi_errno = MPI_SUCCESS;
     bool agreed;
+    uint64_t entered = MPIR_Measure_probe_entered();
 
     *pending_adaptation = MPI_ADAPT_FALSE;
     *local_status = MPI_ADAPT_STATUS_STAYING;
@@ -132,15 +134,20 @@ int MPIR_Probe_adapt_impl(int *pending_adaptation, int *local_status, MPI_Info *
 
         __atomic_store_n(&MPIR_Adapt.slot->count, number, __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        if (likely(number < __atomic_load_n(&control->gate, __ATOMIC_ACQUIRE)))
+        if (likely(number < __atomic_load_n(&control->gate, __ATOMIC_ACQUIRE))) {
+            MPIR_Measure_probe_false(entered);
             goto fn_exit;
+        }
 
         MPL_time_t start;
         MPL_wtime(&start);
         mpi_errno = wait_for_decision(&agreed);
         MPIR_ERR_CHECK(mpi_errno);
-        if (!agreed)
+        if (!agreed) {
+            MPIR_Measure_probe_false(entered);
             goto fn_exit;
+        }
+        MPIR_Measure_probe_true();
         mpi_errno = find_own_status();
         MPIR_ERR_CHECK(mpi_errno);
         MPIR_Adapt.state = MPIR_ADAPT_STATE__TOLD;

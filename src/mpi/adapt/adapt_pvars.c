@@ -7,6 +7,7 @@
  */
 
 #include "adapt.h"
+#include "adapt_measure.h"
 #include "mpidu_crowded.h"
 
 static struct {
@@ -74,4 +75,5 @@ void MPIR_Adapt_register_pvars(void)
         "Seconds that this process, when it joined, waited in begin for the others");
     add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED, "progress_yield", &MPIDU_crowded,
         "1 while waiting gives way to other processes (MPIR_CVAR_PROGRESS_YIELD), else 0");
+    MPIR_Measure_register_pvars();
 }

@@ -125,7 +125,9 @@ struct pmi_adapt_slot {
     uint32_t phase;             /* enum pmi_adapt_phase */
     uint32_t pid;
     uint64_t since_ms;          /* when the phase began, if it is TOLD or a later one: CLOCK_MONOTONIC */
-    char pad[PMI_ADAPT_LINE - 24];
+    uint64_t perf_iterations, perf_loop_ns, perf_mpi_ns;        /* pmi_adapt_measured.h */
+    uint32_t perf_seq, perf_every;
+    char pad[PMI_ADAPT_LINE - 56];
 };
 
 /* ---- plan ------------------------------------------------------------------------------------- */

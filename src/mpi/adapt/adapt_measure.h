@@ -1,0 +1,20 @@
+/*
+ * How MPI_Probe_adapt drives the measurement of loops (adapt_measure.c).
+ */
+
+#ifndef ADAPT_MEASURE_H_INCLUDED
+#define ADAPT_MEASURE_H_INCLUDED
+
+#include <stdint.h>
+
+/* When the probe began, if that is of interest, else 0. */
+uint64_t MPIR_Measure_probe_entered(void);
+/* The probe has answered FALSE: the loop has gone round, its next iteration is measured or not. */
+void MPIR_Measure_probe_false(uint64_t entered);
+/* The probe has answered TRUE: nothing is measured until the next FALSE. */
+void MPIR_Measure_probe_true(void);
+/* Before the process' end. */
+void MPIR_Measure_finalize(void);
+void MPIR_Measure_register_pvars(void);
+
+#endif /* ADAPT_MEASURE_H_INCLUDED */

@@ -1,0 +1,124 @@
+/*
+ * Which loops a program is in, told from the sequence of places that it calls MPI from.
+ *
+ * A graph of one process: nodes are the places (sites), in the order of their first visits, edges what has
+ * followed what.  A loop is known by its head, the node in which it was noticed that the program goes round.
+ * Detection is incremental: a step along a known edge changes nothing and costs the same at any size; any
+ * other step is one of the events below, costs time in proportion to the nodes, and changes `structure`.
+ * After Compres 2017, section 10.1, whose listings are tests of perf_graph_test.cpp; SPEC-performance D1-D12.
+ *
+ * A graph is one flat object without pointers: it may be copied.  No MPI, no allocation, no clock, no lock:
+ * the owner is whoever calls.  What the loops take is measured by perf_measure.h.
+ */
+
+#ifndef PERF_GRAPH_H_INCLUDED
+#define PERF_GRAPH_H_INCLUDED
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PERF_NODES_MAX 1024
+#define PERF_SUCCESSORS_MAX 16
+#define PERF_LOOPS_MAX 64
+#define PERF_NONE UINT16_MAX    /* no node, no loop */
+#define PERF_HASH_SIZE (2 * PERF_NODES_MAX)
+
+enum perf_kind {
+    PERF_KIND_P2P,
+    PERF_KIND_RMA,
+    PERF_KIND_COLLECTIVE,
+    PERF_KIND_IO,
+    PERF_KIND_MANAGE,           /* communicators, windows and files are made or freed */
+    PERF_KIND_PROBE             /* MPI_Probe_adapt */
+};
+
+/* What a step has told about the program; all but NONE are changes of the structure. */
+enum perf_event {
+    PERF_EVENT_NONE,            /* as before */
+    PERF_EVENT_NEW,             /* a site is called from for the first time, outside of loops */
+    PERF_EVENT_DETECTED,        /* a loop */
+    PERF_EVENT_EXIT,            /* from a loop to a new site */
+    PERF_EVENT_REENTRY,         /* into a loop, on a way not taken before */
+    PERF_EVENT_CHANGED          /* another way inside a loop, or outside */
+};
+
+/* Where a step has led to. */
+enum perf_label {
+    PERF_LABEL_OUTSIDE,         /* not in a loop */
+    PERF_LABEL_INSIDE,          /* on in the same loop, or from its body to its head */
+    PERF_LABEL_HEAD_REENTRY,    /* from elsewhere to a head */
+    PERF_LABEL_BODY_REENTRY     /* from elsewhere, a nested loop perhaps, into the body */
+};
+
+struct perf_edge {
+    uint16_t to;
+    uint8_t label;              /* enum perf_label, true of .structure */
+    uint32_t structure;
+};
+
+struct perf_node {
+    uint64_t key;               /* what the caller knows the site by */
+    uint64_t visits;
+    uint64_t seq;               /* number of the step of the last visit, from 1 */
+    uint64_t reentries;         /* steps that were a body re-entry */
+    uint16_t head;              /* of the innermost loop that it is in the body of, or NONE */
+    uint16_t outer;             /* of a head: the loop around, where that was found by re-entry, or NONE */
+    uint16_t tail;              /* of a head: from where the loop was closed; else of the last re-entry */
+    uint16_t loop;              /* of a head: number of the loop; else NONE */
+    uint8_t kind;               /* enum perf_kind */
+    uint8_t edges;
+    uint8_t next;               /* the edge that was taken last: most likely the next one */
+    struct perf_edge edge[PERF_SUCCESSORS_MAX];
+};
+
+struct perf_graph {
+    uint64_t steps;
+    uint64_t edges_lost;        /* steps along edges for which a node had no room */
+    uint32_t structure;         /* number of changes */
+    uint16_t nodes, loops;
+    uint16_t current;           /* node of the last step, or NONE */
+    bool full;                  /* a site or loop was met for which there was no room */
+    uint16_t loop_head[PERF_LOOPS_MAX]; /* in the order of detection */
+    uint16_t hash[PERF_HASH_SIZE];
+    struct perf_node node[PERF_NODES_MAX];
+};
+
+struct perf_step {
+    uint16_t node;              /* NONE: a new site, and no room; nothing has happened */
+    uint16_t from;              /* the node before, or NONE */
+    uint8_t event;              /* enum perf_event */
+    uint8_t label;              /* enum perf_label */
+};
+
+void perf_graph_init(struct perf_graph *graph);
+
+/* The program calls MPI from the site `key` (not 0). */
+struct perf_step perf_graph_visit(struct perf_graph *graph, uint64_t key, enum perf_kind kind);
+
+/* Steps have been left out: goes on as if `node` (or NONE) were the last one. */
+void perf_graph_resume(struct perf_graph *graph, uint16_t node);
+
+/* Head of the innermost loop of a node, which may be the node itself; or NONE. */
+static inline uint16_t perf_graph_head(const struct perf_graph *graph, uint16_t node)
+{
+    return graph->node[node].loop != PERF_NONE ? node : graph->node[node].head;
+}
+
+/* Head of the next loop around a node or loop, or NONE. */
+static inline uint16_t perf_graph_up(const struct perf_graph *graph, uint16_t node)
+{
+    uint16_t head = graph->node[node].head;
+    return head != PERF_NONE ? head : graph->node[node].outer;
+}
+
+/* Whether a node is in the loop of `head`, however deep, or is that head. */
+bool perf_graph_inside(const struct perf_graph *graph, uint16_t node, uint16_t head);
+
+/* The two outputs of the published listings 10.1 and 10.2, a line each, with indices for addresses; `name` is
+ * what the ids are called.  They return the number of bytes, as snprintf. */
+int perf_graph_print_step(const struct perf_graph *graph, const struct perf_step *step,
+                          uint64_t nanoseconds, char *text, size_t size);
+int perf_graph_print_node(const struct perf_graph *graph, uint16_t node, char *text, size_t size);
+
+#endif /* PERF_GRAPH_H_INCLUDED */
