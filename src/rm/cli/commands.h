@@ -32,6 +32,7 @@ void add_changing(CLI::App &app, int &code);    /* resize, update, cancel, hold,
 void add_attach(CLI::App &app, int &code);
 void add_top(CLI::App &app, int &code);
 void add_report(CLI::App &app, int &code);
+void add_loops(CLI::App &app, int &code);
 
 }  // namespace elastic
 

@@ -38,6 +38,7 @@ int run(int argc, char **argv)
     add_attach(app, code);
     add_top(app, code);
     add_report(app, code);
+    add_loops(app, code);
     std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     for (const CLI::App *command : starting) {
         if (!words.empty() && words.front() == command->get_name()) {

@@ -177,6 +177,26 @@ int step_cancel(const std::string &step, bool json)
     return DONE;
 }
 
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+int step_loops(const std::string &step, bool json)
+{
+    int code = DONE;
+    auto found = open_step(step, code);
+    if (!found)
+        return code;
+    auto answer = found->connection.ask({{"op", "performance"}});
+    if (!answer)
+        return complain(NOT_FOUND, "step " + step + ": " + answer.error());
+    if (!answer.value().value("ok", false))
+        return complain_refused(step, answer.value());
+    if (json)
+        print_line(answer.value().dump());
+    else
+        print_performance(step, answer.value());
+    return DONE;
+}
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
 namespace {

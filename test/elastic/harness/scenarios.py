@@ -21,6 +21,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from . import checks, schedule
 from .job import Job, Skip, TestRun
@@ -368,6 +369,40 @@ def resize(run: TestRun) -> None:
     _stop(run, job, 4, 2)
     done = run.elastic("resize", name, "3")
     run.check(done.returncode != 0 and done.stderr.strip(), "a step that is gone was resized")
+
+
+@scenario
+def loops(run: TestRun) -> None:
+    """What the step does with its time, in each world anew: all its processes have measured the loop that probes."""
+    job = _serve(run, 3)
+    name = str(run.step()["step"])
+
+    def performance() -> dict[str, Any]:
+        said = run.elastic("loops", name, "--json")
+        run.check(said.returncode == 0, f"loops: {said.stdout}{said.stderr}")
+        return json.loads(said.stdout)
+
+    def measured(size: int) -> dict[str, Any] | None:
+        answer = performance()
+        rows = answer.get("loops", [])
+        return answer if rows and rows[0]["processes"] == size else None
+
+    for epoch, size in enumerate((3, 4, 1)):
+        if epoch > 0:
+            done = run.elastic("resize", name, str(size), "--wait")
+            run.check(done.returncode == 0, f"resize {size}: {done.stdout}{done.stderr}")
+        answer = run.await_value(lambda size=size: measured(size), f"a loop measured by {size} processes")
+        run.check((answer["epoch"], answer["size"], answer["processes"]) == (epoch, size, size), f"loops says {answer}")
+        progress, loop = answer["progress"], answer["loops"][0]
+        run.check(0 < loop["iterations"] <= size * (progress["probes"] + 1000), f"more than was probed: {answer}")
+        run.check(0 <= loop["mpi_us"] <= loop["loop_us"], f"more MPI than there was: {answer}")
+        run.check(loop["loop_us"] <= size * (progress["ms"] + 1000) * 1000, f"more time than there was: {answer}")
+        before = progress["probes"]
+        run.await_value(lambda before=before: performance().get("progress", {}).get("probes", 0) > before, "more probes")
+    table = run.elastic("loops", name)
+    run.check("loop that probes, ranks 0: " in table.stdout, f"loops says {table.stdout}{table.stderr}")
+    _stop(run, job, 2, 1)
+    run.check(run.elastic("loops", name).returncode == 3, "a step that is gone was asked")
 
 
 @scenario

@@ -20,6 +20,7 @@ elastic_core_sources = \
     elastic/core/journal.cpp          \
     elastic/core/offers.cpp           \
     elastic/core/payload.cpp          \
+    elastic/core/performance.cpp \
     elastic/core/plan.cpp             \
     elastic/core/policy.cpp           \
     elastic/core/program_sizes.cpp    \
@@ -30,6 +31,7 @@ elastic_core_sources = \
     elastic/core/step_behind.cpp      \
     elastic/core/step_client.cpp      \
     elastic/core/step_core.cpp        \
+    elastic/core/step_performance.cpp \
     elastic/core/step_sizes.cpp       \
     elastic/core/step_window.cpp      \
     elastic/core/world.cpp
@@ -41,6 +43,7 @@ noinst_HEADERS += \
     elastic/core/journal.h          \
     elastic/core/offers.h           \
     elastic/core/payload.h          \
+    elastic/core/performance.h \
     elastic/core/plan.h             \
     elastic/core/policy.h           \
     elastic/core/program_sizes.h    \
@@ -66,6 +69,7 @@ noinst_HEADERS += \
     elastic/mpiexec/socket.h        \
     elastic/mpiexec/state.h         \
     elastic/pmi_adapt.h             \
+    elastic/pmi_adapt_measured.h \
     elastic/pmi_adapt_sizes.h       \
     elastic/proxy/agent.h           \
     elastic/proxy/board.h           \
@@ -124,6 +128,7 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/greeting.c \
     elastic/proxy/output.c   \
     elastic/proxy/relay.c    \
+    elastic/proxy/performance.c \
     elastic/proxy/reports.c  \
     elastic/proxy/say.c      \
     elastic/wire/message.c

@@ -128,6 +128,12 @@ class Server {
             server.todo_.push_back([&server, group, epoch] {
                 server.report(group, REPORT_FROZEN, epoch, write_number(3));
             });
+        if (command == STEP_PERFORMANCE)
+            server.todo_.push_back([&server, group, epoch] {
+                std::vector<PerformanceReport> rows = {{0, 1, 100, 10, 500 * 1000 * 1000, 5 * 1000 * 1000},
+                                                       {1, 1, 100, 10, 500 * 1000 * 1000, 95 * 1000 * 1000}};
+                server.report(group, REPORT_PERFORMANCE, epoch, write_performance(rows));
+            });
         if (command == STEP_TARGET)
             server.todo_.push_back([&server, epoch] {
                 auto participants = std::exchange(server.participants_, {});
@@ -257,6 +263,20 @@ TEST_F(ElasticCommandTest, lists_and_resizes)
     EXPECT_NE(events.output.find("committed"), events.output.npos) << events.output;
     EXPECT_NE(run("events 77 --json --since 3").output.find("{\"event\":\"requested\",\"seq\":3"),
               std::string::npos);
+}
+
+TEST_F(ElasticCommandTest, tells_what_a_step_does_with_its_time)
+{
+    Server server(socket_of(getpid()));
+    CommandResult loops = run("loops 77");
+    EXPECT_EQ(loops.code, 0) << loops.output;
+    EXPECT_TRUE(loops.output.starts_with("step 77: 2 processes, 100 probes in ")) << loops.output;
+    EXPECT_NE(loops.output.find("ranks 0-1: 50 ms a round, 10.0 % of it in MPI (from 1.0 % to 19.0 % by rank;"),
+              loops.output.npos)
+        << loops.output;
+    EXPECT_NE(loops.output.find("rank 0 on here (1.0 %), rank 1 on here (19.0 %)"), loops.output.npos) << loops.output;
+    EXPECT_NE(run("loops 77 --json").output.find("\"available\":true"), std::string::npos);
+    EXPECT_EQ(run("loops 78").code, 3);
 }
 
 TEST_F(ElasticCommandTest, refusals_have_messages_and_codes)

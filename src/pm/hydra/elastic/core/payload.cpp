@@ -47,6 +47,7 @@ template <class Value> void append(std::string &text, Value value)
 }
 
 constexpr size_t COUNT_BYTES = 4 + 4 + 8 + 8;
+constexpr size_t PERFORMANCE_BYTES = 4 + 4 + 4 * 8;
 
 /* Shown to people: one line of plain characters. */
 bool is_plain(const std::string &text)
@@ -120,6 +121,23 @@ std::optional<std::vector<CountReport>> parse_counts(Bytes payload)
         report.phase = reader.take<uint32_t>();
         report.count = reader.take<uint64_t>();
         report.phase_ms = reader.take<uint64_t>();
+    }
+    return reports;
+}
+
+std::optional<std::vector<PerformanceReport>> parse_performance(Bytes payload)
+{
+    if (payload.size() % PERFORMANCE_BYTES != 0)
+        return std::nullopt;
+    Reader reader(payload);
+    std::vector<PerformanceReport> reports(payload.size() / PERFORMANCE_BYTES);
+    for (PerformanceReport &report : reports) {
+        report.rank = reader.take<uint32_t>();
+        report.every = reader.take<uint32_t>();
+        report.count = reader.take<uint64_t>();
+        report.iterations = reader.take<uint64_t>();
+        report.loop_ns = reader.take<uint64_t>();
+        report.mpi_ns = reader.take<uint64_t>();
     }
     return reports;
 }
@@ -198,6 +216,20 @@ std::string write_counts(std::span<const CountReport> reports)
         append(text, report.phase);
         append(text, report.count);
         append(text, report.phase_ms);
+    }
+    return text;
+}
+
+std::string write_performance(std::span<const PerformanceReport> reports)
+{
+    std::string text;
+    for (const PerformanceReport &report : reports) {
+        append(text, report.rank);
+        append(text, report.every);
+        append(text, report.count);
+        append(text, report.iterations);
+        append(text, report.loop_ns);
+        append(text, report.mpi_ns);
     }
     return text;
 }

@@ -42,6 +42,10 @@ struct CountReport {
     uint64_t count = 0;
     uint64_t phase_ms = 0;      /* how long it has been in this phase, if that is TOLD or a later one */
 };
+struct PerformanceReport {
+    uint32_t rank = 0, every = 0;
+    uint64_t count = 0, iterations = 0, loop_ns = 0, mpi_ns = 0;
+};
 struct ExitReport {
     uint32_t rank = 0, wait_status = 0;
 };
@@ -63,6 +67,7 @@ std::optional<ReadyReport> parse_ready(Bytes payload);
 std::optional<UnableReport> parse_unable(Bytes payload);
 std::optional<uint64_t> parse_frozen(Bytes payload);
 std::optional<std::vector<CountReport>> parse_counts(Bytes payload);
+std::optional<std::vector<PerformanceReport>> parse_performance(Bytes payload);
 std::optional<ExitReport> parse_exited(Bytes payload);
 std::optional<SizesReport> parse_sizes(Bytes payload);
 std::optional<UnreceivedReport> parse_unreceived(Bytes payload);
@@ -73,6 +78,7 @@ std::string write_ready(const ReadyReport &report);
 std::string write_unable(const UnableReport &report);
 std::string write_number(uint64_t number);
 std::string write_counts(std::span<const CountReport> reports);
+std::string write_performance(std::span<const PerformanceReport> reports);
 std::string write_exited(const ExitReport &report);
 std::string write_sizes(const SizesReport &report);
 std::string write_unreceived(const UnreceivedReport &report);

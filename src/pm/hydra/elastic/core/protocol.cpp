@@ -171,6 +171,8 @@ std::variant<ClientRequest, ProtocolError> read_operation(const Json &object, Fi
         fields.allow(op, {});
     else if (op == "status")
         fields.allow(op, {}), request.what = StatusRequest{};
+    else if (op == "performance")
+        fields.allow(op, {}), request.what = PerformanceRequest{};
     else if (op == "resize")
         request.what = read_resize(fields);
     else if (op == "events")
@@ -181,7 +183,7 @@ std::variant<ClientRequest, ProtocolError> read_operation(const Json &object, Fi
         return ProtocolError{id, ErrorCode::OPERATION,
                              (object.contains("op") ? "operation '" + op + "' is not known"
                                                     : std::string("'op' is missing")) +
-                                 ": give hello, status, resize, events or cancel"};
+                                 ": give hello, status, resize, events, cancel or performance"};
     if (fields.error())
         return ProtocolError{id, ErrorCode::FIELD, *fields.error()};
     return request;

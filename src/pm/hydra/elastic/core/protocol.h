@@ -25,6 +25,7 @@ inline constexpr size_t REASON_MAX_BYTES = PMI_ADAPT_REASON_MAX - 1;
 
 struct HelloRequest {};
 struct StatusRequest {};
+struct PerformanceRequest {};
 struct ResizeRequest {
     ChangeRequest change;
     std::optional<uint32_t> if_epoch;   /* refuse unless this is the last committed epoch */
@@ -42,7 +43,7 @@ struct CancelRequest {
 
 struct ClientRequest {
     Json id;                    /* null if none could be read */
-    std::variant<HelloRequest, StatusRequest, ResizeRequest, EventsRequest, CancelRequest> what;
+    std::variant<HelloRequest, StatusRequest, ResizeRequest, EventsRequest, CancelRequest, PerformanceRequest> what;
 };
 
 /* One definition of each error code; what they mean to a client is in doc/step-protocol.md. */

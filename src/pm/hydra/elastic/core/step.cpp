@@ -118,6 +118,10 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             if (auto counts = parse_counts(payload); counts && world_.known(agent))
                 understood = true, on_counts(agent, epoch, *counts);
             break;
+        case REPORT_PERFORMANCE:
+            if (auto performance = parse_performance(payload); performance && world_.known(agent))
+                understood = true, on_performance(agent, epoch, *performance);
+            break;
         case REPORT_EXITED:
             if (auto exited = parse_exited(payload); exited && process_of(exited->rank))
                 understood = true, on_exited(*process_of(exited->rank), exited->wait_status);
@@ -156,6 +160,8 @@ void Step::proxy_departed(int64_t now_ms, const Agent &agent)
     if (adaptation_ && adaptation_->counts_owed.erase(agent) > 0 &&
         adaptation_->counts_owed.empty())
         counts_complete();
+    if (sample_ && sample_->owed.erase(agent) > 0 && sample_->owed.empty())
+        sample_complete();
     settle();
 }
 
@@ -173,6 +179,8 @@ void Step::time(int64_t now_ms)
         send_freeze();
     if (adaptation_ && adaptation_->state == AdaptState::ENDING)
         ending_time();
+    if (sample_ && now_ms >= sample_->until_ms)
+        sample_complete();
     settle();
 }
 
@@ -238,6 +246,7 @@ void Step::become_rigid(const Process &process)
 void Step::become_adaptive()
 {
     mode_ = InitMode::ADAPTIVE;
+    epoch_began_ms_ = now_ms_;
     log("adaptive", {{"size", world_.size()}});
     offers_.adaptive(now_ms_);
     if (adaptation_ && !ending_)
@@ -480,6 +489,8 @@ void Step::update_wake()
     };
     if (mode_ == InitMode::ADAPTIVE && !adaptation_ && !ending_ && offers_.due())
         consider(*offers_.due());
+    if (sample_)
+        consider(sample_->until_ms);
     if (adaptation_) {
         consider(adaptation_->behind_at_ms);
         consider(adaptation_->freeze_at_ms);

@@ -8,6 +8,7 @@
  *   step_behind.cpp    P8, and who is in the window when the program ends
  *   step_window.cpp    who hangs in the window; what came to nothing because the program was over
  *   step_client.cpp    the step protocol
+ *   step_performance.cpp   what the processes do with their time
  *   step_sizes.cpp     which sizes the program can use; messages that it did not receive
  *
  * Invariants: at most one adaptation at a time (there is no queue: a request that arrives meanwhile
@@ -29,6 +30,7 @@
 #include "adaptation.h"
 #include "journal.h"
 #include "offers.h"
+#include "performance.h"
 #include "plan.h"
 #include "protocol.h"
 #include "program_sizes.h"
@@ -63,6 +65,9 @@ class Step {
     static constexpr int64_t ENDING_ASK_MS = 100;
     static constexpr int64_t ENDING_WAIT_MS = 5000;
     static constexpr int64_t BEHIND_WAIT_MAX_MS = 600 * 1000;
+    static constexpr int64_t SAMPLE_WAIT_MS = 2000;     /* for a daemon's answer */
+    static constexpr size_t SAMPLE_WAITING_MAX = 64;
+    static constexpr int64_t SAMPLE_APART_MS = 1000;    /* between those that a recent rate is made of */
     static constexpr size_t BEHIND_TEXT_RANKS_MAX = 8;
     static constexpr size_t BEHIND_EVENT_RANKS_MAX = 64;
     static constexpr size_t WINDOW_NAMES_MAX = 4;
@@ -87,6 +92,15 @@ class Step {
         uint64_t request = 0;
         AdaptState state = AdaptState::ACCEPTED;
         std::string reason;
+    };
+
+    /* What the processes do with their time, while daemons are to answer. */
+    struct Sample {
+        uint32_t number = 0, epoch = 0;
+        int64_t until_ms = 0;
+        std::set<Agent> owed;
+        std::vector<ProcessSample> processes;
+        std::vector<Waiter> waiting;
     };
 
     Step(const step_config &config, const step_effects &effects, Offers offers);
@@ -173,6 +187,14 @@ class Step {
     void on_unreceived(const Process &process, uint32_t epoch, const UnreceivedReport &report);
     void tell_unreceived();
 
+    /* step_performance.cpp */
+    const char *cannot_sample() const;
+    std::string answer_performance(int client, const Json &id);
+    void ask_samples();
+    void on_performance(const Agent &agent, uint32_t number, const std::vector<PerformanceReport> &reports);
+    void sample_complete();
+    Json describe_sample(const Sample &sample);
+
     /* step_client.cpp */
     std::string answer(int client, const ClientRequest &request);
     std::string answer_status(const Json &id) const;
@@ -204,9 +226,13 @@ class Step {
     std::string told_to_end_;   /* by which signal, for a reason */
     uint32_t next_uid_ = 0;
     uint32_t epoch_ = 0;        /* last committed */
+    int64_t epoch_began_ms_ = 0;        /* when that was, or all processes had initialised */
     uint32_t planned_epoch_ = 0;        /* whose plan the world got last */
     uint64_t next_request_ = 1;
     std::optional<Adaptation> adaptation_;
+    std::optional<Sample> sample_;
+    uint32_t samples_ = 0;      /* how many have been begun */
+    std::optional<ProbeCount> probes_;  /* of an earlier sample */
     std::optional<ProgramSizes> sizes_;     /* nothing said: any */
     LastEnd last_end_;
     std::set<int> killed_groups_;

@@ -232,6 +232,7 @@ void Step::release()
 {
     Adaptation &a = *adaptation_;
     epoch_ = a.epoch;
+    epoch_began_ms_ = now_ms_;
     std::vector<Process *> left = world_.commit(a.change, a.group);
     if (statistics_.sizes.size() < SUMMARY_SIZES_MAX)
         statistics_.sizes.push_back(world_.size());

@@ -21,6 +21,8 @@ void Step::client_departed(int client)
     journal_.stop(client);
     if (adaptation_ && adaptation_->waiter && adaptation_->waiter->client == client)
         adaptation_->waiter.reset();    /* the request itself goes on */
+    if (sample_)
+        std::erase_if(sample_->waiting, [client](const Waiter &waiter) { return waiter.client == client; });
 }
 
 /* The line to send; empty if it has been sent already. */
@@ -38,6 +40,8 @@ std::string Step::answer(int client, const ClientRequest &request)
         return answer_resize(client, id, *resize);
     if (const auto *events = std::get_if<EventsRequest>(&request.what))
         return answer_events(client, id, *events);
+    if (std::holds_alternative<PerformanceRequest>(request.what))
+        return answer_performance(client, id);
     return answer_cancel(id, std::get<CancelRequest>(request.what));
 }
 

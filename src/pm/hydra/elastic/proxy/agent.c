@@ -346,7 +346,8 @@ static HYD_status execute(const struct HYD_adapt_message *message, const char *p
                             "adaptation command %u has a wrong length\n", message->kind);
         memcpy(&value, payload, sizeof(value));
     }
-    last_epoch = message->epoch;
+    if (message->kind != STEP_PERFORMANCE)      /* which has the number of a sample */
+        last_epoch = message->epoch;
 
     switch ((enum step_command) message->kind) {
         case STEP_PLAN:
@@ -369,6 +370,9 @@ static HYD_status execute(const struct HYD_adapt_message *message, const char *p
             break;
         case STEP_COUNTS:
             status = report_counts(message->epoch);
+            break;
+        case STEP_PERFORMANCE:
+            status = HYD_pmcd_pmip_adapt_report_performance(&board, message->epoch);
             break;
         default:
             HYDU_ERR_SETANDJUMP(status, HYD_INTERNAL_ERROR, "unknown adaptation command %u\n",

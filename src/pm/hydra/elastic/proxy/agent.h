@@ -65,7 +65,11 @@ HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_sizes(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_unreceived(int fd, char *args[]);
 
-/* For say.c: a report (enum step_report) to mpiexec; the rank of the process at a PMI
+/* performance.c: answers STEP_PERFORMANCE with the number of that sample. */
+struct HYD_board;
+HYD_status HYD_pmcd_pmip_adapt_report_performance(const struct HYD_board *board, uint32_t sample);
+
+/* For say.c and performance.c: a report (enum step_report) to mpiexec; the rank of the process at a PMI
  * connection, -1 if there is none or no board; a token of a PMI command, NULL if it is missing. */
 HYD_status HYD_pmcd_pmip_adapt_report(int kind, uint32_t epoch, const void *payload, size_t bytes);
 int HYD_pmcd_pmip_adapt_rank_of(int fd);

@@ -15,7 +15,8 @@ enum step_command {
     STEP_TARGET,                /* [u64 target] answer TRUE at this probe number */
     STEP_THAW,                  /* withdrawn before agreement */
     STEP_RELEASE,               /* committed everywhere */
-    STEP_COUNTS                 /* report the slots */
+    STEP_COUNTS,                /* report the slots */
+    STEP_PERFORMANCE            /* report what is measured; the epoch is the number of the sample, also in the answer */
 };
 
 /* Daemon to mpiexec, for the core. */
@@ -31,7 +32,9 @@ enum step_report {
     REPORT_UNRECEIVED,          /* [u32 rank, u32 count, i32 source, i32 tag, text] messages that a process had not
                                  * received by commit: source and tag of the first, name of the communicator */
     REPORT_UNABLE,              /* [u32 rank, text ...] adapt_unable: why this process cannot */
-    REPORT_GREETED              /* [] all joining participants of this daemon's board have been greeted */
+    REPORT_GREETED,             /* [] all joining participants of this daemon's board have been greeted */
+    REPORT_PERFORMANCE          /* [{u32 rank, u32 every, u64 count, u64 iterations, u64 loop_ns, u64 mpi_ns} ...] as in
+                                 * the slots of struct pmi_adapt_slot */
 };
 
 /* Between mpiexec and the daemon themselves. */

@@ -1,0 +1,96 @@
+/* See performance.h. */
+
+#include "performance.h"
+
+#include <algorithm>
+
+#include "change.h"
+
+namespace elastic {
+
+namespace {
+
+double ratio_of(const ProcessSample &sample)
+{
+    return static_cast<double>(sample.report.mpi_ns) / static_cast<double>(sample.report.loop_ns);
+}
+
+/* Nobody has more time in MPI than there was. */
+bool is_measured(const ProcessSample &sample)
+{
+    const PerformanceReport &report = sample.report;
+    return report.iterations > 0 && report.loop_ns > 0 && report.mpi_ns <= report.loop_ns;
+}
+
+Json rate(uint64_t probes, int64_t ms)
+{
+    return ms > 0 ? Json(static_cast<double>(probes) * 1000 / static_cast<double>(ms)) : Json();
+}
+
+/* For whom the others wait: those with the smallest part of MPI. */
+Json describe_slowest(const std::vector<const ProcessSample *> &by_ratio)
+{
+    Json slowest = Json::array();
+    for (size_t i = 0; i < std::min(by_ratio.size(), SLOWEST_RANKS_MAX); i++)
+        slowest.push_back({{"rank", by_ratio[i]->world_rank},
+                           {"host", by_ratio[i]->host},
+                           {"mpi_ratio", ratio_of(*by_ratio[i])}});
+    return slowest;
+}
+
+}  // namespace
+
+ProbeCount count_probes(const std::vector<ProcessSample> &samples, uint32_t epoch, int64_t now_ms)
+{
+    ProbeCount count = {epoch, now_ms, samples.empty() ? 0 : UINT64_MAX};
+    for (const ProcessSample &sample : samples)
+        count.probes = std::min(count.probes, sample.report.count);
+    return count;
+}
+
+Json describe_progress(const ProbeCount &now, int64_t epoch_began_ms, const std::optional<ProbeCount> &former)
+{
+    bool same = former && former->epoch == now.epoch && former->probes <= now.probes;
+    return {{"probes", now.probes},
+            {"ms", now.at_ms - epoch_began_ms},
+            {"per_second", rate(now.probes, now.at_ms - epoch_began_ms)},
+            {"recent_per_second", same ? rate(now.probes - former->probes, now.at_ms - former->at_ms) : Json()}};
+}
+
+Json describe_loops(const std::vector<ProcessSample> &samples)
+{
+    std::vector<const ProcessSample *> measured;
+    std::vector<int> ranks;
+    uint64_t iterations = 0, loop_us = 0, mpi_us = 0;
+    uint32_t every = 0;
+
+    for (const ProcessSample &sample : samples) {
+        if (!is_measured(sample))
+            continue;
+        measured.push_back(&sample);
+        ranks.push_back(sample.world_rank);
+        iterations += sample.report.iterations;
+        loop_us += sample.report.loop_ns / 1000;
+        mpi_us += sample.report.mpi_ns / 1000;
+        every = std::max(every, sample.report.every);
+    }
+    if (measured.empty())
+        return Json::array();
+    std::sort(ranks.begin(), ranks.end());
+    std::stable_sort(measured.begin(), measured.end(), [](const ProcessSample *x, const ProcessSample *y) {
+        return ratio_of(*x) < ratio_of(*y);
+    });
+    return Json::array({{{"key", "probe"},
+                         {"parent", nullptr},
+                         {"ranks", format_ranks(ranks)},
+                         {"processes", ranks.size()},
+                         {"iterations", iterations},
+                         {"measured_every", every},
+                         {"loop_us", loop_us},
+                         {"mpi_us", mpi_us},
+                         {"ratio_min", ratio_of(*measured.front())},
+                         {"ratio_max", ratio_of(*measured.back())},
+                         {"slowest", describe_slowest(measured)}}});
+}
+
+}  // namespace elastic

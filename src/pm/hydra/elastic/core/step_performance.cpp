@@ -1,0 +1,107 @@
+/* See step.h: samples of what the processes do with their time.
+ *
+ * One sample at a time; who asks meanwhile gets the same one.  Daemons that are silent for SAMPLE_WAIT_MS are left out.
+ * Numbers of the processes are of one world only: a sample that meets an adaptation is worth nothing. */
+
+#include <algorithm>
+
+#include "step.h"
+
+namespace elastic {
+
+/* Why there is nothing to be sampled now, or nullptr. */
+const char *Step::cannot_sample() const
+{
+    if (mode_ == InitMode::RIGID)
+        return "the program is rigid: it calls MPI_Init, not MPI_Init_adapt";
+    if (mode_ == InitMode::UNKNOWN)
+        return "not all processes have initialised MPI yet";
+    if (ending_ || over_)
+        return "the job is ending";
+    if (adaptation_ && !before_agreement(adaptation_->state))
+        return "the processes are adapting";
+    return nullptr;
+}
+
+/* The line to send; empty if it is sent when the daemons have answered. */
+std::string Step::answer_performance(int client, const Json &id)
+{
+    if (const char *why = cannot_sample())
+        return write_answer(id, {{"available", false}, {"reason", why}});
+    bool under_way = sample_.has_value();
+    if (!under_way) {
+        sample_.emplace();
+        sample_->number = ++samples_;
+        sample_->epoch = epoch_;
+        sample_->until_ms = now_ms_ + SAMPLE_WAIT_MS;
+        for (const Agent &agent : World::agents_of(world_.members())) {
+            if (!world_.gone(agent))
+                sample_->owed.insert(agent);
+        }
+    }
+    if (sample_->waiting.size() == SAMPLE_WAITING_MAX)
+        return write_error({id, ErrorCode::BUSY, std::to_string(SAMPLE_WAITING_MAX) +
+                                                     " answers are under way already: wait for them"});
+    sample_->waiting.push_back({client, id});
+    if (!under_way)
+        ask_samples();
+    return "";
+}
+
+void Step::ask_samples()
+{
+    std::vector<step_agent> to;
+    for (const Agent &agent : sample_->owed)
+        to.push_back({agent.group, agent.proxy});
+    effects_.send(effects_.context, to.data(), static_cast<int>(to.size()), STEP_PERFORMANCE, sample_->number,
+                  nullptr, 0);
+}
+
+void Step::on_performance(const Agent &agent, uint32_t number, const std::vector<PerformanceReport> &reports)
+{
+    bool awaited = sample_ && number == sample_->number && sample_->owed.erase(agent) > 0;
+    if (!awaited)
+        return;                 /* late */
+    for (const PerformanceReport &report : reports) {
+        const Process *process =
+            report.rank > INT32_MAX ? nullptr : world_.find(agent.group, static_cast<int>(report.rank));
+        if (process && process->proxy == agent.proxy && process->world_rank >= 0 && !process->ended)
+            sample_->processes.push_back({process->world_rank, process->host, report});
+    }
+    if (sample_->owed.empty())
+        sample_complete();
+}
+
+void Step::sample_complete()
+{
+    Sample sample = std::move(*sample_);
+    sample_.reset();
+    Json answer = {{"available", false}};
+    if (const char *why = cannot_sample())
+        answer["reason"] = why;
+    else if (sample.epoch != epoch_)
+        answer["reason"] = "the processes have adapted meanwhile";
+    else if (sample.processes.empty())
+        answer["reason"] = "no node daemon has answered";
+    else
+        answer = describe_sample(sample);
+    for (const Waiter &waiter : sample.waiting)
+        effects_.reply(effects_.context, waiter.client, write_answer(waiter.id, answer).c_str());
+}
+
+Json Step::describe_sample(const Sample &sample)
+{
+    ProbeCount probes = count_probes(sample.processes, epoch_, now_ms_);
+    Json answer = {{"available", true},
+                   {"epoch", epoch_},
+                   {"size", world_.size()},
+                   {"processes", sample.processes.size()},
+                   {"progress", describe_progress(probes, epoch_began_ms_, probes_)},
+                   {"loops", describe_loops(sample.processes)}};
+    bool apart = !probes_ || probes_->epoch != epoch_ || now_ms_ - probes_->at_ms >= SAMPLE_APART_MS;
+    if (apart)
+        probes_ = probes;
+    return answer;
+}
+
+}  // namespace elastic

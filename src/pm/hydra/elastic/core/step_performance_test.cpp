@@ -1,0 +1,196 @@
+/* What mpiexec answers to the operation `performance`, and how what processes measured comes to it. */
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "fake_glue.h"
+#include "pmi_adapt_measured.h"
+
+namespace elastic {
+namespace {
+
+constexpr uint64_t MS = 1000 * 1000;
+
+class StepPerformanceTest : public testing::Test {
+  protected:
+    /* Ranks 0 and 1 on node a, 2 on node b. */
+    void start()
+    {
+        ASSERT_EQ(glue.create(), "");
+        glue.place(0, {"a", "a", "b"});
+        glue.time(1000);
+        for (uint32_t rank = 0; rank < 3; rank++)
+            glue.init(0, rank / 2, rank);
+    }
+    std::vector<Json> ask(int client = 1) { return glue.ask(client, R"({"id":7,"op":"performance"})"); }
+    uint32_t sample() const { return glue.sent.back().epoch; }
+    void report(int proxy, std::vector<PerformanceReport> rows, std::optional<uint32_t> number = {})
+    {
+        glue.report(0, proxy, REPORT_PERFORMANCE, number.value_or(sample()), write_performance(rows));
+    }
+    void report_all(uint64_t probes = 100)
+    {
+        report(0, {{0, 1, probes, 10, 1000 * MS, 10 * MS}, {1, 1, probes + 2, 10, 1000 * MS, 300 * MS}});
+        report(1, {{2, 2, probes + 1, 10, 1000 * MS, 290 * MS}});
+    }
+    Json last(int client = 1) { return glue.replies[client].back(); }
+
+    FakeGlue glue;
+};
+
+TEST_F(StepPerformanceTest, the_daemons_are_asked_and_their_processes_summed_up)
+{
+    start();
+    glue.time(11000);
+    EXPECT_TRUE(ask().empty()) << "answered before the daemons have";
+    EXPECT_EQ(glue.sent_text(), "performance:0.0 performance:0.1");
+    report_all();
+    Json answer = last();
+    EXPECT_EQ(answer.at("id"), 7);
+    EXPECT_EQ(answer.at("available"), true);
+    EXPECT_EQ(answer.at("epoch"), 0);
+    EXPECT_EQ(answer.at("size"), 3);
+    EXPECT_EQ(answer.at("processes"), 3);
+    const Json &progress = answer.at("progress");
+    EXPECT_EQ(progress.at("probes"), 100) << "of the process that is behind";
+    EXPECT_EQ(progress.at("ms"), 10000);
+    EXPECT_DOUBLE_EQ(progress.at("per_second"), 10);
+    EXPECT_TRUE(progress.at("recent_per_second").is_null());
+    ASSERT_EQ(answer.at("loops").size(), 1u);
+    const Json &loop = answer.at("loops").at(0);
+    EXPECT_EQ(loop.at("ranks"), "0-2");
+    EXPECT_EQ(loop.at("iterations"), 30);
+    EXPECT_EQ(loop.at("measured_every"), 2);
+    EXPECT_EQ(loop.at("loop_us"), 3000000);
+    EXPECT_EQ(loop.at("mpi_us"), 600000);
+    EXPECT_DOUBLE_EQ(loop.at("ratio_min"), 0.01);
+    EXPECT_DOUBLE_EQ(loop.at("ratio_max"), 0.3);
+    EXPECT_EQ(loop.at("slowest").at(0).at("rank"), 0) << "the others wait for it in MPI";
+    EXPECT_EQ(loop.at("slowest").at(0).at("host"), "a");
+}
+
+TEST_F(StepPerformanceTest, the_recent_rate_is_that_since_an_earlier_sample)
+{
+    start();
+    glue.time(11000);
+    ask();
+    report_all(100);
+    glue.time(13000);
+    ask();
+    report_all(160);
+    EXPECT_DOUBLE_EQ(last().at("progress").at("recent_per_second"), 30);
+    EXPECT_NEAR(last().at("progress").at("per_second"), 160 / 12.0, 1e-9);
+}
+
+TEST_F(StepPerformanceTest, who_asks_meanwhile_gets_the_same_sample)
+{
+    start();
+    ask(1);
+    ask(2);
+    EXPECT_EQ(glue.sent.size(), 2u);
+    ask(3);
+    step_core_client_gone(glue.core, 3);
+    report_all();
+    EXPECT_EQ(glue.replies[1].size(), 1u);
+    EXPECT_EQ(glue.replies[2].size(), 1u);
+    EXPECT_TRUE(glue.replies[3].empty()) << "an answer to a client that has gone away";
+}
+
+TEST_F(StepPerformanceTest, answers_under_way_are_bounded)
+{
+    start();
+    for (int i = 0; i < 64; i++)
+        ASSERT_TRUE(ask().empty());
+    EXPECT_EQ(ask().at(0).at("error").at("code"), "busy");
+}
+
+TEST_F(StepPerformanceTest, a_silent_daemon_is_left_out_and_its_late_answer_ignored)
+{
+    start();
+    ask();
+    uint32_t first = sample();
+    report(1, {{2, 1, 100, 10, 1000 * MS, 290 * MS}});
+    EXPECT_TRUE(glue.replies[1].empty());
+    ASSERT_GE(glue.wake_ms, 0);
+    glue.time(glue.wake_ms);
+    EXPECT_EQ(last().at("available"), true);
+    EXPECT_EQ(last().at("processes"), 1);
+    EXPECT_EQ(last().at("loops").at(0).at("ranks"), "2");
+    ask();
+    report(0, {{0, 1, 100, 10, 1000 * MS, 10 * MS}}, first);
+    EXPECT_EQ(glue.replies[1].size(), 1u) << "an old answer was taken for a new one";
+    glue.gone(0, 0);
+    EXPECT_EQ(glue.status().at("unexpected"), 0);
+}
+
+TEST_F(StepPerformanceTest, a_daemon_that_is_lost_is_not_waited_for)
+{
+    start();
+    ask();
+    report(0, {{0, 1, 100, 10, 1000 * MS, 10 * MS}});
+    glue.gone(0, 1);
+    EXPECT_EQ(last().at("available"), false);
+    EXPECT_EQ(last().at("reason"), "the job is ending");
+}
+
+TEST_F(StepPerformanceTest, what_cannot_be_is_not_believed)
+{
+    start();
+    ask();
+    report(0, {{0, 1, 100, 10, 1000 * MS, 1001 * MS},  /* more in MPI than there was */
+               {1, 0, 100, 0, 0, 0},                    /* nothing measured */
+               {2, 1, 0, 10, 1000 * MS, 1},             /* another daemon's process */
+               {77, 1, 0, 10, 1000 * MS, 1}});
+    report(1, {});
+    EXPECT_EQ(last().at("processes"), 2);
+    EXPECT_TRUE(last().at("loops").empty()) << last().dump();
+    EXPECT_EQ(last().at("progress").at("probes"), 100);
+    glue.report(0, 0, REPORT_PERFORMANCE, 1, "x");
+    EXPECT_EQ(glue.status().at("unexpected"), 1);
+}
+
+TEST_F(StepPerformanceTest, a_rigid_program_has_none_and_that_is_no_error)
+{
+    ASSERT_EQ(glue.create(), "");
+    glue.place(0, {"a"});
+    EXPECT_EQ(ask().at(0).at("available"), false);
+    glue.init(0, 0, 0, false);
+    Json answer = ask().at(0);
+    EXPECT_EQ(answer.at("ok"), true);
+    EXPECT_EQ(answer.at("available"), false);
+    EXPECT_TRUE(answer.at("reason").get<std::string>().starts_with("the program is rigid"));
+    EXPECT_TRUE(glue.sent.empty());
+}
+
+/* One thread writes numbers that belong together, the other must never see two that do not. */
+TEST(MeasuredSlot, IsReadWholeOrNotAtAll)
+{
+    pmi_adapt_slot slot = {};
+    std::atomic<bool> stop = false;
+    std::thread writer([&] {
+        for (uint64_t n = 1; !stop; n++) {
+            pmi_adapt_measured measured = {n, 10 * n, 3 * n, static_cast<uint32_t>(n)};
+            pmi_adapt_write_measured(&slot, &measured);
+        }
+    });
+    int whole = 0;
+    for (int i = 0; i < 200000 || whole < 1000; i++) {
+        pmi_adapt_measured seen;
+        if (!pmi_adapt_read_measured(&slot, &seen))
+            continue;
+        whole++;
+        ASSERT_EQ(seen.loop_ns, 10 * seen.iterations);
+        ASSERT_EQ(seen.mpi_ns, 3 * seen.iterations);
+        ASSERT_EQ(seen.every, static_cast<uint32_t>(seen.iterations));
+    }
+    stop = true;
+    writer.join();
+    slot.perf_seq |= 1;
+    pmi_adapt_measured seen;
+    EXPECT_FALSE(pmi_adapt_read_measured(&slot, &seen)) << "in the middle of a write";
+}
+
+}  // namespace
+}  // namespace elastic

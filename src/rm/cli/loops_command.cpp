@@ -1,0 +1,87 @@
+/* `elastic loops STEP`: what a running step does with its time (operation `performance`, doc/step-protocol.md). */
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/step_commands.h"
+
+namespace elastic {
+namespace {
+
+std::string number(double value, const char *form)
+{
+    char text[64];
+    snprintf(text, sizeof text, form, value);
+    return text;
+}
+
+std::string percent(double ratio)
+{
+    return number(100 * ratio, "%.1f %%");
+}
+
+std::string progress_line(const std::string &step, const Json &answer)
+{
+    const Json &progress = object_of(answer, "progress");
+    std::string line = "step " + step + ": " + text_of(answer, "size") + " processes, " +
+                       text_of(progress, "probes") + " probes in " +
+                       number(number_or(progress, "ms", 0) / 1000, "%.1f s");
+    if (double rate = number_or(progress, "per_second", -1); rate >= 0)
+        line += ", " + number(rate, "%.3g a second");
+    if (double recent = number_or(progress, "recent_per_second", -1); recent >= 0)
+        line += " (recently " + number(recent, "%.3g") + ")";
+    int64_t missing = integer_or(answer, "size", 0) - integer_or(answer, "processes", 0);
+    return line + (missing > 0 ? "; " + std::to_string(missing) + " did not answer" : "");
+}
+
+std::string slowest_text(const Json &loop)
+{
+    std::string text;
+    for (const Json &rank : list_of(loop, "slowest"))
+        text += (text.empty() ? "" : ", ") + std::string("rank ") + text_of(rank, "rank") + " on " +
+                string_or(rank, "host", "?") + " (" + percent(number_or(rank, "mpi_ratio", 0)) + ")";
+    return text;
+}
+
+void print_loop(const Json &loop)
+{
+    double loop_us = number_or(loop, "loop_us", 0), iterations = number_or(loop, "iterations", 0);
+    print_line("loop that probes, ranks " + string_or(loop, "ranks", "?") + ": " +
+               number(iterations > 0 ? loop_us / iterations / 1000 : 0, "%.3g ms a round, ") +
+               percent(loop_us > 0 ? number_or(loop, "mpi_us", 0) / loop_us : 0) + " of it in MPI (from " +
+               percent(number_or(loop, "ratio_min", 0)) + " to " + percent(number_or(loop, "ratio_max", 0)) +
+               " by rank; one round in " + text_of(loop, "measured_every") + " measured)");
+    print_line("least in MPI, so that others wait for them: " + slowest_text(loop));
+}
+
+}  // namespace
+
+void print_performance(const std::string &step, const Json &answer)
+{
+    if (!bool_or(answer, "available", false)) {
+        print_line("step " + step + ": nothing is known: " + string_or(answer, "reason", "no reason given"));
+        return;
+    }
+    print_line(progress_line(step, answer));
+    for (const Json &loop : list_of(answer, "loops"))
+        print_loop(loop);
+    if (list_of(answer, "loops").empty())
+        print_line("no round of a loop with MPI_Probe_adapt has been measured yet");
+}
+
+void add_loops(CLI::App &app, int &code)
+{
+    struct Options {
+        std::string step;
+        bool json = false;
+    };
+    auto options = std::make_shared<Options>();
+    CLI::App *command =
+        add_command(app, "loops", "show how fast a step goes on, and how much of its time MPI takes", options->json);
+    command->add_option("STEP", options->step, "a step ('elastic ps')")->required();
+    command->callback([options, &code] { code = step_loops(options->step, options->json); });
+}
+
+}  // namespace elastic
