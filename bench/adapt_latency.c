@@ -1,20 +1,22 @@
 /*
  * Adaptation latency: how long processes that stay stand still when their world grows and shrinks,
- * beside a barrier on the new world.  For users' clusters; the output is laid out like that of the
- * OSU micro-benchmarks.  doc/performance.md tells how to run and read it.
+ * beside MPI_Comm_dup of the larger of the two worlds.  For users' clusters; the output is laid out
+ * like that of the OSU micro-benchmarks.  doc/performance.md tells how to run and read it.
  *
  *   mpiexec -n 2 --adapt-schedule 4,2,4,2,4,2 adapt_latency -i 6
  *
  *   -i N        adaptations that are counted (20)
  *   -x N        adaptations before these, that are not (2)
+ *   -c US       processor time that each process computes between two probes (500)
  *   -m BYTES    state, in blocks over the world, which the window moves to the new blocks (0)
  *   -f          also the parts of the standstill: begin, moving, commit
  *   -j          one JSON line for each adaptation instead of the table, with each process' times
  *   -u          with -j: what rank 0 uses (memory, descriptors, ...) after each adaptation
  *
  * Standstill: on a process that stays, from the call of the probe that says TRUE to the return of
- * commit.  All processes meet in a barrier before each probe, so that they come to the window
- * together.  A row is a kind of adaptation; average, minimum and maximum are over adaptations, of
+ * commit.  Like a program that has something to do, all processes compute between two probes and meet in a
+ * barrier before each, so that joining processes find no idle processor unless there are more than the
+ * survivors need.  A row is a kind of adaptation; average, minimum and maximum are over adaptations, of
  * the process that stood still longest in each.  With -m the moving of the state is not part of the
  * standstill; it has columns of its own.
  */
@@ -36,19 +38,18 @@ int main(void)
 
 #else
 
-#define BARRIERS_MOST 100
-#define BARRIERS_US 20000.0     /* about so long for all of them */
+#define DUPS 25
 #define KINDS_MOST 64
-#define PAUSE_US 200            /* between two probes, so that joining processes get a core */
 
 static struct {
     int counted, warm, full, lines, usage;
+    double compute_us;
     long bytes;
-} options = { .counted = 20, .warm = 2 };
+} options = { .counted = 20, .warm = 2, .compute_us = 500 };
 
 /* One process' times of one adaptation, in microseconds, and page faults; STAYED is 0 on one that
  * joined.  PROBE is a part of STANDSTILL, too: near the agreed probe it may wait for the decision. */
-enum part { STAYED, STANDSTILL, PROBE, BEGIN, MOVE, COMMIT, CPU, FAULTS, BARRIER, PARTS };
+enum part { STAYED, STANDSTILL, PROBE, BEGIN, MOVE, COMMIT, CPU, FAULTS, DUP, PARTS };
 
 struct window {
     int epoch, staying, leaving, joining;
@@ -58,7 +59,7 @@ struct window {
 /* What all processes know alike: the rows so far. */
 struct kind {
     int staying, leaving, joining, count;
-    double sum, least, most, begin, move, commit, barrier;
+    double sum, least, most, begin, move, commit, dup;
 };
 
 static struct {
@@ -282,23 +283,28 @@ static void take_part(struct window *w, int joined)
         tell_after_window();
 }
 
-/* Mean time of a barrier on the world, on this process. */
-static double time_barrier(void)
+static int ascending(const void *a, const void *b)
 {
-    int barriers;
-    double start, once;
+    double x = *(const double *) a, y = *(const double *) b;
 
-    MPI_Barrier(MPI_COMM_WORLD);
-    start = now_us();
-    MPI_Barrier(MPI_COMM_WORLD);
-    once = now_us() - start;
-    barriers = once * BARRIERS_MOST < BARRIERS_US ? BARRIERS_MOST : 2 + (int) (BARRIERS_US / once);
-    MPI_Bcast(&barriers, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    MPI_Barrier(MPI_COMM_WORLD);
-    start = now_us();
-    for (int i = 0; i < barriers; i++)
+    return (x > y) - (x < y);
+}
+
+/* Median time of MPI_Comm_dup of the world, on this process. */
+static double time_dup(void)
+{
+    double took[DUPS];
+
+    for (int i = 0; i < DUPS; i++) {
+        MPI_Comm dup;
         MPI_Barrier(MPI_COMM_WORLD);
-    return (now_us() - start) / barriers;
+        double start = now_us();
+        MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+        took[i] = now_us() - start;
+        MPI_Comm_free(&dup);
+    }
+    qsort(took, DUPS, sizeof(*took), ascending);
+    return took[DUPS / 2];
 }
 
 static struct kind *find_kind(const struct window *w)
@@ -333,7 +339,7 @@ static void add_result(const struct window *w)
     kind->begin += most[BEGIN];
     kind->move += most[MOVE];
     kind->commit += most[COMMIT];
-    kind->barrier += most[BARRIER];
+    kind->dup += most[DUP];
 }
 
 /* ---- what is printed ---------------------------------------------------------------------- */
@@ -376,7 +382,7 @@ static void print_line(const struct window *w)
 {
     static const char *const names[PARTS] = {
         "stayed", "standstill_us", "probe_us", "begin_us", "move_us", "commit_us", "cpu_us",
-        "page_faults", "barrier_us"
+        "page_faults", "dup_us"
     };
     int rank, size;
     double *all, *column;
@@ -409,7 +415,7 @@ static void print_table(void)
     if (options.bytes > 0)
         printf("# State: %ld bytes\n", options.bytes);
     printf("%-16s%16s%16s%16s%16s", "# Staying+Joining", "Avg Still(us)", "Min Still(us)",
-           "Max Still(us)", "Barrier(us)");
+           "Max Still(us)", "Dup(us)");
     if (options.full)
         printf("%14s%14s%14s", "Begin(us)", "Move(us)", "Commit(us)");
     else if (options.bytes > 0)
@@ -421,7 +427,7 @@ static void print_table(void)
         snprintf(name, sizeof(name), "%d+%d%s", kind->staying, kind->joining,
                  kind->leaving > 0 ? " (others left)" : "");
         printf("%-17s%15.2f%16.2f%16.2f%16.2f", name, kind->sum / n, kind->least, kind->most,
-               kind->barrier / n);
+               kind->dup / n);
         if (options.full)
             printf("%14.2f%14.2f%14.2f", kind->begin / n, kind->move / n, kind->commit / n);
         else if (options.bytes > 0)
@@ -432,9 +438,15 @@ static void print_table(void)
 
 /* ---- the loop ----------------------------------------------------------------------------- */
 
+static double dup_us;           /* of the present world */
+
+/* The reference is the larger world's: the one before if the world has shrunk. */
 static void finish(struct window *w)
 {
-    w->parts[BARRIER] = time_barrier();
+    double before = dup_us;
+
+    dup_us = time_dup();
+    w->parts[DUP] = w->joining < w->leaving ? before : dup_us;
     add_result(w);
     if (options.lines)
         print_line(w);
@@ -450,6 +462,15 @@ static int epoch_of(MPI_Info info)
     return atoi(epoch);
 }
 
+static void compute(void)
+{
+    static volatile double value = 1;
+
+    for (double end = cpu_us() + options.compute_us; cpu_us() < end;)
+        for (int i = 0; i < 2000; i++)
+            value = value * 0.999 + 0.001;
+}
+
 static void probe(void)
 {
     struct window w = { 0 };
@@ -457,7 +478,7 @@ static void probe(void)
     MPI_Info info;
     struct clocks called;
 
-    usleep(PAUSE_US);
+    compute();
     MPI_Barrier(MPI_COMM_WORLD);
     called = read_clocks();
     MPI_Probe_adapt(&pending, &local_status, &info);
@@ -481,12 +502,19 @@ static void join(void)
     finish(&w);
 }
 
+static void start(void)
+{
+    fill_state();
+    dup_us = time_dup();
+}
+
 static int read_options(int argc, char **argv)
 {
-    for (int option; (option = getopt(argc, argv, "i:x:m:fju")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "i:x:c:m:fju")) != -1;) {
         switch (option) {
             case 'i': options.counted = atoi(optarg); break;
             case 'x': options.warm = atoi(optarg); break;
+            case 'c': options.compute_us = atof(optarg); break;
             case 'm': options.bytes = atol(optarg); break;
             case 'f': options.full = 1; break;
             case 'j': options.lines = 1; break;
@@ -494,8 +522,8 @@ static int read_options(int argc, char **argv)
             default: return 0;
         }
     }
-    return optind == argc && options.counted > 0 && options.warm >= 0 && options.bytes >= 0 &&
-        options.bytes <= INT_MAX;
+    return optind == argc && options.counted > 0 && options.warm >= 0 && options.compute_us >= 0 &&
+        options.bytes >= 0 && options.bytes <= INT_MAX;
 }
 
 int main(int argc, char **argv)
@@ -503,14 +531,15 @@ int main(int argc, char **argv)
     int local_status, rank;
 
     if (!read_options(argc, argv)) {
-        fprintf(stderr, "usage: adapt_latency [-i COUNTED] [-x WARM] [-m BYTES] [-f] [-j [-u]]\n");
+        fprintf(stderr, "usage: adapt_latency [-i COUNTED] [-x WARM] [-c US] [-m BYTES] [-f]"
+                " [-j [-u]]\n");
         return 2;
     }
     MPI_Init_adapt(&argc, &argv, &local_status);
     if (local_status == MPI_ADAPT_STATUS_JOINING)
         join();
     else
-        fill_state();
+        start();
     while (results.adaptations < options.warm + options.counted)
         probe();
     check_state();

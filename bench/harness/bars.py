@@ -66,10 +66,24 @@ _BARS = (
     Bar(
         "standstill",
         "survivors' standstill",
-        4,
-        "from the probe that says TRUE to the end of commit, of the slowest survivor",
-        "MPI_Barrier on the new world in the same run (to 1 process: on the old world)",
+        6,
+        "from the probe that says TRUE to the end of commit, of the slowest survivor; all compute and are coupled",
+        "MPI_Comm_dup of the larger of the two worlds in the same run",
         elsewhere="0.14 to 6.0 s at 16 to 448 ranks (published iMPI logs)",
+    ),
+    Bar(
+        "standstill_spread",
+        "survivors' standstill: how often it takes longer",
+        3,
+        "p90 of the standstill",
+        "its p50",
+    ),
+    Bar(
+        "standstill_busy",
+        "survivors' standstill beside four busy loops",
+        2,
+        "standstill in units of MPI_Comm_dup, while four processes of somebody else compute",
+        "the same without them",
     ),
     Bar(
         "spawn",
@@ -83,7 +97,7 @@ _BARS = (
         "survivors' standstill over two hosts",
         6,
         "the same, on two hosts (network namespaces, ssh launch, tcp provider)",
-        "MPI_Barrier on the new world in the same run",
+        "MPI_Comm_dup of the larger of the two worlds in the same run",
     ),
     Bar(
         "undisturbed",

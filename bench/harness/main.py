@@ -33,7 +33,11 @@ SECTIONS = (
     Section("stock", "against stock MPICH", ("stock",), worlds.against_stock),
     Section("adapted", "adapted worlds", ("adapted",), worlds.adapted),
     Section("probe", "probe", ("probe",), windows.probe),
-    Section("standstill", "standstill", ("standstill", "spawn"), windows.standstills),
+    Section(
+        "standstill", "standstill", ("standstill", "standstill_spread", "spawn"),
+        windows.standstills,
+    ),  # fmt: skip
+    Section("busy", "standstill beside others", ("standstill_busy",), windows.busy),
     Section("window", "bandwidth in the window", ("window",), worlds.window),
     Section("undisturbed", "throughput of survivors", ("undisturbed",), joining.undisturbed),
     Section("offered", "time to the offer", ("offered",), joining.offered),

@@ -78,7 +78,7 @@ def _points(lines: Sequence[Line], plan: Plan) -> list[dict[str, Any]]:
                     "cpu_us": median(max(survivors(line, "cpu_us")) for line in mine),
                     "begin_us": median(median(survivors(line, "begin_us")) for line in mine),
                     "commit_us": median(median(survivors(line, "commit_us")) for line in mine),
-                    "barrier_us": median(max(line["barrier_us"]) for line in mine),
+                    "dup_us": median(max(line["dup_us"]) for line in mine),
                 }
             )
     return points
@@ -114,7 +114,7 @@ def measure(bench: Bench) -> dict[str, Any]:
             missing.append(f"{plan}: {str(failure).splitlines()[0][:160]}")
             continue
         points += _points(lines, plan)
-    parts = ("standstill_us", "cpu_us", "begin_us", "commit_us", "barrier_us")
+    parts = ("standstill_us", "cpu_us", "begin_us", "commit_us", "dup_us")
     return {
         "terms": TERMS,
         "points": points,

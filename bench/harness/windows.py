@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
+import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from statistics import median
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean, median
 from typing import Any
 
 from .bench import Bench
 from .launch import Line, Mpi, Others, cores
 from .result import Case, budget, ratio_case, value_case
+from .stats import percentile
 
 WARM = 2  # adaptations at the start of a run that are not counted
 
@@ -56,8 +60,9 @@ def survivors(line: Line, part: str) -> list[float]:
     return [us for us, stayed in zip(line[part], line["stayed"], strict=True) if stayed]
 
 
-def barrier(line: Line) -> float:
-    return sum(line["barrier_us"]) / len(line["barrier_us"])
+def dup(line: Line) -> float:
+    """Of the larger world, mean over the survivors."""
+    return fmean(survivors(line, "dup_us"))
 
 
 def by_kind(lines: Iterable[Line]) -> dict[str, list[Line]]:
@@ -91,23 +96,72 @@ def _spawn_us(bench: Bench, small: int, joining: int, rounds: int) -> list[float
 
 
 def _standstill_cases(key: str, lines: list[Line], others: float) -> list[Case]:
-    """A case for each kind; one process has no barrier: then that of the other world counts."""
-    kinds = by_kind(lines)
-    cases = []
-    for name, mine in kinds.items():
-        alone = mine[0]["to"] == 1
-        reference = [barrier(line) for line in (lines if alone else mine) if line["to"] > 1]
-        cases.append(
-            ratio_case(
-                key, name, [[standstill(line)] for line in mine], [[us] for us in reference],
-                others=others, note="barrier of the larger world" if alone else "",
-            )  # fmt: skip
+    """A case for each kind."""
+    return [
+        ratio_case(
+            key, name, [[standstill(line)] for line in mine], [[dup(line)] for line in mine],
+            others=others,
         )
+        for name, mine in by_kind(lines).items()
+    ]  # fmt: skip
+
+
+def _spread_cases(runs: list[list[Line]], others: float) -> list[Case]:
+    """A round is a run."""
+    kinds: dict[str, list[list[float]]] = defaultdict(list)
+    for lines in runs:
+        for name, mine in by_kind(lines).items():
+            kinds[name].append([standstill(line) for line in mine])
+    return [
+        ratio_case(
+            "standstill_spread", name, [[percentile(s, 90)] for s in samples],
+            [[median(s)] for s in samples], others=others,
+        )
+        for name, samples in kinds.items()
+    ]  # fmt: skip
+
+
+BUSY_LOOPS = 4
+
+
+@contextlib.contextmanager
+def busy_loops(count: int) -> Iterator[None]:
+    """Processes that compute and belong to nobody's job."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def _in_dups(lines: list[Line]) -> float:
+    return median(map(standstill, lines)) / median(map(dup, lines))
+
+
+def busy(bench: Bench) -> list[Case]:
+    """Idle and beside busy loops, by turns."""
+    cases = []
+    for small, large in bench.amount.pick(((1, 2),), ((1, 2), (2, 4)), ((1, 2), (2, 4), (4, 8))):
+        idle: dict[str, list[list[float]]] = defaultdict(list)
+        beside: dict[str, list[list[float]]] = defaultdict(list)
+        for number in budget(bench.amount.pick(15, 30, 60), least=2, most=6):
+            for ratios, loops in ((idle, 0), (beside, BUSY_LOOPS)):
+                bench.progress.say(f"{small} ↔ {large} beside {loops} busy loops, run {number + 1}")
+                with busy_loops(loops):
+                    lines = adaptations(bench.ours, (small, large), 10)
+                for name, mine in by_kind(lines).items():
+                    ratios[name].append([_in_dups(mine)])
+        cases += [
+            ratio_case("standstill_busy", name, beside[name], idle[name], "MPI_Comm_dup")
+            for name in idle
+        ]
     return cases
 
 
 def standstills(bench: Bench) -> list[Case]:
-    """Growing and shrinking on one node, beside a barrier and beside spawn in stock MPICH.
+    """Growing and shrinking on one node, beside MPI_Comm_dup and beside spawn in stock MPICH.
 
     Each pair of sizes: a run of ours, a run of stock, and again.
     """
@@ -118,18 +172,20 @@ def standstills(bench: Bench) -> list[Case]:
         ((1, 2), (2, 4), (4, 8), (8, 16), (16, 32), (32, 64)),
     ):
         fits = large <= cores()
-        lines: list[Line] = []
+        runs: list[list[Line]] = []
         spawned: list[float] = []
         others = []
         for number in budget(bench.amount.pick(15, 30, 60), least=1 if large > 8 else 2, most=6):
             bench.progress.say(f"{small} ↔ {large}, run {number + 1}")
             load = Others()
-            lines += adaptations(bench.ours, (small, large), 20 if fits else 6)
+            runs.append(adaptations(bench.ours, (small, large), 20 if fits else 6))
             others.append(load.share())
             if bench.stock is not None:
                 bench.progress.say(f"{small} → {large} by spawn in stock MPICH, run {number + 1}")
                 spawned += _spawn_us(bench, small, large - small, 5 if fits else 2)
+        lines = [line for run in runs for line in run]
         cases += _standstill_cases("standstill", lines, median(others))
+        cases += _spread_cases(runs, median(others))
         if spawned:
             grown = [[standstill(line)] for line in lines if line["joining"] > 0]
             cases.append(
