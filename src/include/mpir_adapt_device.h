@@ -14,6 +14,9 @@ struct MPIR_Comm;
 void MPID_Adapt_before_init(void);
 void MPID_Adapt_after_init(void);
 
+/* After MPID_Adapt_ahead on a process that was there before: makes the communicators of the window, too. */
+int MPID_Adapt_comms_ahead(const struct pmi_adapt_plan *plan, int index);
+
 /* After MPID_Adapt_ahead on a process that was there before, when all joining processes know all addresses:
  * begins to connect to one of them.  Does not wait; 0: to be called again some time later. */
 int MPID_Adapt_greet(const struct pmi_adapt_plan *plan, int index);
@@ -21,8 +24,9 @@ int MPID_Adapt_greet(const struct pmi_adapt_plan *plan, int index);
 /* After MPID_Adapt_prepare on a joining process: whether those that greet it from other hosts have done so. */
 int MPID_Adapt_is_greeted(const struct pmi_adapt_plan *plan);
 
-/* After MPID_Adapt_prepare on a joining process: makes the communicators of the window, which needs nobody else. */
-int MPID_Adapt_make_comms(const struct pmi_adapt_plan *plan, int index);
+/* After MPID_Adapt_prepare on a joining process: what begin does, as far as it needs joining processes only.  These
+ * call it together. */
+int MPID_Adapt_join(const struct pmi_adapt_plan *plan, int index);
 
 /* Once, after MPI is initialised: context ids of an adaptive process (mpir_adapt_context.h). */
 int MPID_Adapt_init_contexts(void);

@@ -52,6 +52,7 @@ typedef struct {
     /* pending adaptation; the plan may be withdrawn and replaced until the process is told */
     struct pmi_adapt_plan *plan;        /* a copy, NULL: not known */
     uint32_t plan_serial;
+    MPIR_Info *info;            /* about the plan, for the probe that says TRUE; NULL: not made, or given away */
     int prepared;               /* for the plan, as far as it is possible before begin */
     int leaving;
 } MPIR_Adapt_t;
@@ -90,6 +91,10 @@ int MPIR_Adapt_tidy(void);
 /* MPI_Finalize: gives back whatever has been prepared or is left. */
 int MPIR_Adapt_forget(void);
 
+/* ---- adapt_probe.c ---- */
+/* What a probe tells of the plan (P2), made before the program stands still; nothing if there is no memory. */
+void MPIR_Adapt_make_info_ahead(void);
+
 /* ---- adapt_unable.c ---- */
 /* Why, in words: the last line of an error's text, which is put into `text`. */
 const char *MPIR_Adapt_reason_of(int mpi_errno, char *text, int bytes);
@@ -102,8 +107,8 @@ void MPIR_Adapt_await_removal(int mpi_errno);
 /* ---- adapt_unreceived.c ---- */
 
 /* Everybody is in commit, the communicators that end are still there: drops the messages on them that nobody has
- * received, and tells mpiexec. */
-int MPIR_Adapt_drop_unreceived(unsigned epoch);
+ * received.  mpiexec is told of them; `told`: whether there were any. */
+int MPIR_Adapt_drop_unreceived(unsigned epoch, bool * told);
 
 /* ---- adapt_pvars.c ---- */
 /* A survivor spent so many seconds in the library because of the adaptation under way. */

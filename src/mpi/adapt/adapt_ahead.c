@@ -67,6 +67,9 @@ static int copy_plan(unsigned epoch, struct pmi_adapt_plan **plan, uint32_t * se
 
 static void forget_plan(void)
 {
+    if (MPIR_Adapt.info)
+        MPIR_Info_free_impl(MPIR_Adapt.info);
+    MPIR_Adapt.info = NULL;
     MPL_free(MPIR_Adapt.plan);
     MPIR_Adapt.plan = NULL;
     MPIR_Adapt.prepared = 0;
@@ -155,11 +158,14 @@ void MPIR_Adapt_look_ahead(void)
         return;
     MPIR_Adapt.prepared = 1;
     int mpi_errno = MPID_Adapt_ahead(MPIR_Adapt.plan, MPIR_Process.rank);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPID_Adapt_comms_ahead(MPIR_Adapt.plan, MPIR_Process.rank);
     if (mpi_errno) {
         /* If it is too late it is tried again in begin. */
         MPIR_Adapt_report_unable(epoch, mpi_errno);
         return;
     }
+    MPIR_Adapt_make_info_ahead();
     if (MPID_Adapt_greet(MPIR_Adapt.plan, MPIR_Process.rank))
         (void) MPIR_Adapt_report_prepared(epoch);
     else

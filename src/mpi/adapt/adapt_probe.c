@@ -16,7 +16,7 @@ static int set_number(MPIR_Info * info, const char *key, uint64_t value)
 }
 
 /* P2, with the plan where it is known; a joining process that has not begun knows only its epoch. */
-static int make_info(MPI_Info * info)
+static int make_info(MPIR_Info ** info)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Info *info_ptr = NULL;
@@ -44,13 +44,37 @@ static int make_info(MPI_Info * info)
         mpi_errno = MPIR_Info_set_impl(info_ptr, "reason", plan->reason);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    *info = info_ptr->handle;
+    *info = info_ptr;
 
   fn_exit:
     return mpi_errno;
   fn_fail:
     if (info_ptr)
         MPIR_Info_free_impl(info_ptr);
+    goto fn_exit;
+}
+
+void MPIR_Adapt_make_info_ahead(void)
+{
+    if (!MPIR_Adapt.info && make_info(&MPIR_Adapt.info) != MPI_SUCCESS)
+        MPIR_Adapt.info = NULL;
+}
+
+/* A new object each time. */
+static int give_info(MPI_Info * info)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Info *info_ptr = MPIR_Adapt.info;
+
+    if (!info_ptr)
+        mpi_errno = make_info(&info_ptr);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Adapt.info = NULL;
+    *info = info_ptr->handle;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
     goto fn_exit;
 }
 
@@ -61,7 +85,7 @@ static int answer_true(int *pending_adaptation, int *local_status, MPI_Info * in
         *local_status = MPI_ADAPT_STATUS_JOINING;
     else
         *local_status = MPIR_Adapt.leaving ? MPI_ADAPT_STATUS_LEAVING : MPI_ADAPT_STATUS_STAYING;
-    return info ? make_info(info) : MPI_SUCCESS;
+    return info ? give_info(info) : MPI_SUCCESS;
 }
 
 /* Something is pending: TRUE, FALSE, or wait until the daemon has decided.  FALSE or not, there may be

@@ -77,16 +77,15 @@ static void note(MPIR_Comm * comm, int source, int tag, void *context)
     }
 }
 
-int MPIR_Adapt_drop_unreceived(unsigned epoch)
+int MPIR_Adapt_drop_unreceived(unsigned epoch, bool * told)
 {
     int mpi_errno = MPI_SUCCESS;
     struct report report = {.epoch = epoch };
 
-    mpi_errno = MPIDI_Adapt_progress();
-    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Adapt_discard_unreceived(epoch, note, &report);
     MPIR_ERR_CHECK(mpi_errno);
     tell_present(&report);
+    *told = report.told > 0;
     mpi_errno = report.mpi_errno;
     MPIR_ERR_CHECK(mpi_errno);
     if (report.others.count) {

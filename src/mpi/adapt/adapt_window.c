@@ -5,6 +5,7 @@
  */
 
 #include "adapt.h"
+#include "mpidu_crowded.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -87,8 +88,7 @@ static int prepare_joining(int index)
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Adapt_report_prepared(MPIR_Adapt.join_epoch);
     MPIR_ERR_CHECK(mpi_errno);
-    /* For the first time in its life, so that it takes longer than the others' begin. */
-    mpi_errno = MPID_Adapt_make_comms(MPIR_Adapt.plan, index);
+    mpi_errno = MPID_Adapt_join(MPIR_Adapt.plan, index);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -205,16 +205,15 @@ int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
     goto fn_exit;
 }
 
-/* The last of the board's processes tells the daemon.  How many they are is read before this one
- * counts itself: when all have, the next plan may come. */
-static int report_committed(unsigned epoch)
+/* The daemon looks at the count now and then while the window is open: waking it up would cost the survivors more
+ * than the rest of commit.  Where it must hear something first it counts, in the order of what it is told.  When all
+ * of the board are counted, the next plan may come. */
+static int count_committed(unsigned epoch, bool has_told)
 {
-    struct pmi_adapt_control *control = MPIR_Adapt.control;
-    uint32_t participants = __atomic_load_n(&control->participants, __ATOMIC_RELAXED);
-
-    if (__atomic_add_fetch(&control->committed, 1, __ATOMIC_ACQ_REL) != participants)
-        return MPI_SUCCESS;
-    return MPIR_Adapt_tell_daemon("cmd=adapt_committed epoch=%u", epoch);
+    if (has_told)
+        return MPIR_Adapt_tell_daemon("cmd=adapt_committed epoch=%u", epoch);
+    __atomic_add_fetch(&MPIR_Adapt.control->committed, 1, __ATOMIC_ACQ_REL);
+    return MPI_SUCCESS;
 }
 
 /* C3, C7: the processes that stay may still be receiving this one's last messages. */
@@ -242,12 +241,10 @@ static bool ends_in_commit(void)
     return MPIR_Adapt.leaving && !MPIR_CVAR_ADAPT_LEAVERS_RETURN;
 }
 
-static int leave(unsigned epoch)
+static int leave(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    mpi_errno = wait_for_release(epoch);
-    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Adapt_tidy();
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Adapt.state = MPIR_ADAPT_STATE__LEFT;
@@ -283,6 +280,9 @@ static int close_window(void)
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP1(with_pending, mpi_errno, MPI_ERR_PENDING, "**adaptpendingother",
                          "**adaptpendingother %d", with_pending - 1);
+    /* Where processes share a processor, those that stay go first. */
+    if (MPIR_Adapt.leaving || my_index() >= (int) MPIR_Adapt.plan->pre)
+        MPIDU_CROWDED_WAIT();
 
   fn_exit:
     return mpi_errno;
@@ -295,10 +295,19 @@ static int close_window(void)
 static int end_window(unsigned epoch, int *callback_errno)
 {
     int mpi_errno = MPI_SUCCESS;
+    bool has_told;
 
     *callback_errno = MPIR_Adapt_delete_attributes();
-    mpi_errno = MPIR_Adapt_drop_unreceived(epoch);
+    mpi_errno = MPIR_Adapt_drop_unreceived(epoch, &has_told);
     MPIR_ERR_CHECK(mpi_errno);
+    if (MPIR_Adapt.leaving) {
+        /* The others first: they may be on the same processor. */
+        MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_NONE);
+        mpi_errno = count_committed(epoch, has_told);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = wait_for_release(epoch);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
     mpi_errno = MPIR_Adapt_release_handles(epoch);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Adapt_commit(MPIR_Adapt.plan, my_index());
@@ -309,9 +318,11 @@ static int end_window(unsigned epoch, int *callback_errno)
     __atomic_store_n(&MPIR_Adapt.slot->count, 0, __ATOMIC_RELEASE);
     MPIR_Adapt_end_plan();
     MPIR_Adapt.epoch = epoch;
-    MPIR_Adapt_set_phase(MPIR_Adapt.leaving ? PMI_ADAPT_PHASE_NONE : PMI_ADAPT_PHASE_RUNNING);
-    mpi_errno = report_committed(epoch);
-    MPIR_ERR_CHECK(mpi_errno);
+    if (!MPIR_Adapt.leaving) {
+        MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_RUNNING);
+        mpi_errno = count_committed(epoch, has_told);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
 
   fn_exit:
     return mpi_errno;
@@ -347,7 +358,7 @@ int MPIR_Comm_adapt_commit_impl(void)
     MPIR_Adapt_count_commit();
 
     if (MPIR_Adapt.leaving) {
-        mpi_errno = leave(epoch);
+        mpi_errno = leave();
         if (mpi_errno)
             end_job("MPI_Comm_adapt_commit", mpi_errno);
     }

@@ -20,7 +20,7 @@
 
 /* ---- environment ---------------------------------------------------------------------------- */
 
-/* PMI_ADAPT="version=3 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 pidns=4026531836"
+/* PMI_ADAPT="version=4 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 pidns=4026531836"
  *   version    of this interface
  *   fd         descriptor of the board (a memfd inherited from the daemon)
  *   slot       index of this process' slot on that board
@@ -33,7 +33,7 @@
  * Processes made by MPI_Comm_spawn do not get it.  A process checks that the board's group name is
  * the name of its own PMI key-value space, so that a variable inherited by accident is ignored. */
 #define PMI_ADAPT_ENV "PMI_ADAPT"
-#define PMI_ADAPT_VERSION 3
+#define PMI_ADAPT_VERSION 4
 
 /* ---- wire commands, process to daemon (PMI-1 lines) ------------------------------------------ */
 /* None of them is answered: the answer, where there is one, appears on the board.
@@ -50,7 +50,9 @@
  *                                      that was there before does if it probes early enough
  *   cmd=adapt_greeted epoch=E          the same when all of a board's joining processes have been greeted
  *                                      by all that do so from other hosts
- *   cmd=adapt_committed epoch=E        sent by the process that was the last of its board to commit
+ *   cmd=adapt_committed epoch=E        to be counted as committed by the daemon: of a process that has
+ *                                      said something that must be told before the commit; the others
+ *                                      count themselves on the board
  */
 
 /* ---- board ------------------------------------------------------------------------------------ */
@@ -95,7 +97,8 @@ struct pmi_adapt_control {
     char pad0[PMI_ADAPT_LINE - 52];
 
     /* written by processes */
-    uint32_t committed;         /* processes of this board that have committed plan_epoch */
+    uint32_t committed;         /* processes of this board that have committed plan_epoch; nobody is
+                                 * woken up for it */
     uint32_t prepared;          /* those that have prepared for the plan; 65536 * those greeted */
     char pad1[PMI_ADAPT_LINE - 8];
 

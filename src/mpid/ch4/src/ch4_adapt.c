@@ -261,16 +261,21 @@ static void set_node_map(const struct node_map *map)
     MPIR_Process.num_nodes = map->num_nodes;
 }
 
-/* The tables of the union take the place of the former ones.  Nothing here can fail: a process that has gone
- * so far cannot go back. */
-static void use_union(const struct pmi_adapt_plan *plan, int index, const struct node_map *nodes,
-                      int *slots, struct renumber_comms *shifted)
+static void set_numbers(const struct pmi_adapt_plan *plan, int index)
 {
     window.pre = (int) plan->pre;
     window.joining = (int) plan->joining;
     window.size = window.pre + window.joining;
     window.index = index;
     window.shift = index - MPIR_Process.rank;
+}
+
+/* The tables of the union take the place of the previous ones.  Nothing here can fail: a process that has gone
+ * so far cannot go back. */
+static void use_union(const struct pmi_adapt_plan *plan, int index, const struct node_map *nodes,
+                      int *slots, struct renumber_comms *shifted)
+{
+    set_numbers(plan, index);
 
     window.old_table = MPIDI_global.avt_mgr.av_table0;
     set_table(MPIDI_Adapt_take_table());
@@ -334,8 +339,6 @@ static int move_to_segment(void)
   fn_exit:
     MPL_free(window.segment.local_index);
     memset(&window.segment, 0, sizeof(window.segment));
-    /* everybody has mapped it by now: move begins with a barrier */
-    MPIDI_Adapt_close_made_segment();
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -580,7 +583,7 @@ static int wait_for_addresses(const struct pmi_adapt_plan *plan)
     goto fn_exit;
 }
 
-int MPID_Adapt_make_comms(const struct pmi_adapt_plan *plan, int index)
+static int make_comms(const struct pmi_adapt_plan *plan, int index)
 {
     int mpi_errno = MPI_SUCCESS;
 
@@ -604,6 +607,67 @@ int MPID_Adapt_make_comms(const struct pmi_adapt_plan *plan, int index)
     goto fn_exit;
 }
 
+/* A probe that could not greet comes again.  The tables in use are exchanged for the union's meanwhile: nobody
+ * else looks at them. */
+int MPIDI_Adapt_make_comms_ahead(const struct pmi_adapt_plan *plan, int index,
+                                 MPIDI_av_table_t * union_table)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct node_map nodes = { NULL, 0 };
+    const struct node_map own_nodes = { MPIR_Process.node_map, MPIR_Process.num_nodes };
+    MPIDI_av_table_t *own_table = MPIDI_global.avt_mgr.av_table0;
+
+    if (window.has_comms)
+        goto fn_exit;
+    mpi_errno = make_node_map(plan, NULL, (int) (plan->pre + plan->joining), &nodes);
+    MPIR_ERR_CHECK(mpi_errno);
+    set_numbers(plan, index);
+    set_table(union_table);
+    MPIR_Process.node_map = nodes.node_of;
+    MPIR_Process.num_nodes = nodes.num_nodes;
+    mpi_errno = make_comms(plan, index);
+    MPIR_Process.node_map = own_nodes.node_of;
+    MPIR_Process.num_nodes = own_nodes.num_nodes;
+    set_table(own_table);
+    if (mpi_errno)
+        (void) MPIDI_Adapt_drop_comms_ahead();
+
+  fn_exit:
+    MPL_free(nodes.node_of);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_Adapt_drop_comms_ahead(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Comm **made[] = { &window.intercomm, &window.new_world, &window.union_comm };
+
+    for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
+        int err = *made[i] ? MPIR_Comm_release(*made[i]) : MPI_SUCCESS;
+        mpi_errno = mpi_errno ? mpi_errno : err;
+        *made[i] = NULL;
+    }
+    window.has_comms = false;
+    return mpi_errno;
+}
+
+int MPID_Adapt_join(const struct pmi_adapt_plan *plan, int index)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    mpi_errno = move_to_segment();
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = make_comms(plan, index);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPID_Adapt_begin(const struct pmi_adapt_plan *plan, int index,
                      MPIR_Comm ** intercomm, MPIR_Comm ** new_world)
 {
@@ -616,7 +680,7 @@ int MPID_Adapt_begin(const struct pmi_adapt_plan *plan, int index,
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = wait_for_addresses(plan);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPID_Adapt_make_comms(plan, index);
+    mpi_errno = make_comms(plan, index);
     MPIR_ERR_CHECK(mpi_errno);
     *intercomm = window.intercomm;
     *new_world = window.new_world;
@@ -631,9 +695,8 @@ int MPID_Adapt_begin(const struct pmi_adapt_plan *plan, int index,
 
 /* ---- commit ----------------------------------------------------------------------------------- */
 
-int MPID_Adapt_agree(int value, int *greatest)
+static int agree_over_hosts(int value, int *greatest)
 {
-    int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     const unsigned crowded = MPIDU_crowded;
 
@@ -641,8 +704,25 @@ int MPID_Adapt_agree(int value, int *greatest)
      * and one would spin until the scheduler's next tick. */
     if (MPIR_CVAR_PROGRESS_YIELD != MPIR_CVAR_PROGRESS_YIELD_never)
         MPIDU_crowded = 1;
-    mpi_errno = MPIR_Allreduce(&value, greatest, 1, MPI_INT, MPI_MAX, window.union_comm, &errflag);
+    int mpi_errno = MPIR_Allreduce(&value, greatest, 1, MPI_INT, MPI_MAX, window.union_comm, &errflag);
     MPIDU_crowded = crowded;
+    return mpi_errno;
+}
+
+bool MPIDI_Adapt_shares_memory(void)
+{
+    return MPIDU_Init_shm_adapt_size() == window.size && !MPIR_CVAR_NOLOCAL &&
+        !MPIR_CVAR_ODD_EVEN_CLIQUES && MPIR_CVAR_NUM_CLIQUES == 1;
+}
+
+int MPID_Adapt_agree(int value, int *greatest)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (MPIDI_Adapt_shares_memory())
+        mpi_errno = MPIDU_Init_shm_adapt_agree(value, greatest, MPIDI_Adapt_progress);
+    else
+        mpi_errno = agree_over_hosts(value, greatest);
     MPIR_ERR_CHECK(mpi_errno);
     if (*greatest != 0)
         goto fn_exit;
@@ -792,6 +872,7 @@ int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index)
     for (int rank = 0; rank < n; rank++)
         new_index[list[rank]] = rank;
 
+    MPIDI_Adapt_close_made_segment();
     mpi_errno = take_down_world(world);
     MPIR_ERR_CHECK(mpi_errno);
     struct renumber_comms compacted = { {new_index, window.size, plan} };

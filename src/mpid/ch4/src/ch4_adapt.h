@@ -42,11 +42,20 @@ MPIDI_av_table_t *MPIDI_Adapt_new_table(int size);
 /* Hook of MPID_Comm_commit_pre_hook: nonzero if comm belongs to an adaptation and has its maps now. */
 int MPIDI_Adapt_comm_map(MPIR_Comm * comm);
 
+/* In the window: whether all of its processes share this host's memory, so that they use nothing else. */
+bool MPIDI_Adapt_shares_memory(void);
+/* Of a process that was there before, while the table in use is still the world's: makes the communicators of the
+ * window over this one. */
+int MPIDI_Adapt_make_comms_ahead(const struct pmi_adapt_plan *plan, int index,
+                                 MPIDI_av_table_t * union_table);
+/* The adaptation is withdrawn. */
+int MPIDI_Adapt_drop_comms_ahead(void);
+
 /* ---- ch4_adapt_ahead.c ---- */
 /* What MPID_Adapt_ahead has made, now the caller's.  The table first; no segment: base is NULL. */
 MPIDI_av_table_t *MPIDI_Adapt_take_table(void);
 MPIDI_Adapt_segment_t MPIDI_Adapt_take_segment(void);
-/* The segment that this process made (if it did) has been mapped by all of the host. */
+/* Commit: the segment that this process made (if it did) has been mapped by all of the host. */
 void MPIDI_Adapt_close_made_segment(void);
 /* Commit: so many have left, and these are their entries. */
 int MPIDI_Adapt_gone_reserve(int n);
@@ -70,7 +79,8 @@ void MPIDI_POSIX_adapt_fill(const MPIDI_Adapt_segment_t * segment, int slot);
 void MPIDI_POSIX_adapt_touch(const MPIDI_Adapt_segment_t * segment);
 /* Prepare: the table of slots, room for which is given, goes by union index; what was index i is i + shift. */
 void MPIDI_POSIX_adapt_renumber(int *slots, int union_size, int shift);
-/* Begin on a host that processes join: moves to the new segment, which is this file's from here on. */
+/* On a host that processes join (these do it beforehand, the others in begin): moves to the new segment, which is
+ * this file's from here on. */
 int MPIDI_POSIX_adapt_move(const MPIDI_Adapt_segment_t * segment);
 /* Commit: what the collectives of this communicator of the former world use is given back by tidy. */
 void MPIDI_POSIX_adapt_keep_collectives(MPIR_Comm * comm);

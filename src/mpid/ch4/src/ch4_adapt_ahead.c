@@ -1,9 +1,10 @@
 /*
- * What begin needs and can have ready: the table of addresses of the union, and the host's new
- * shared-memory segment, mapped and filled.  Made when the plan is known (by joining processes before
- * they say that they are prepared, by the others in a probe that answers FALSE), taken over by
- * prepare and begin.  Nothing that communication uses is changed here: the table that is in use is
- * another one, libfabric's vectors only get entries that nobody refers to.
+ * What begin needs and can have ready: the table of addresses of the union, the host's new
+ * shared-memory segment, mapped and filled, and the communicators of the window.  Made when the plan is
+ * known (by joining processes before they say that they are prepared, but for the communicators; by the
+ * others in a probe that answers FALSE), taken over by prepare and begin.  Nothing that communication uses
+ * is changed here: the table that is in use is another one, libfabric's vectors only get entries that
+ * nobody refers to.
  *
  * Owner of the addresses of those who left with the last commit: they are removed here, because
  * libfabric may still have been sending the last messages to them.
@@ -285,6 +286,7 @@ static int make_ready_segment(const struct pmi_adapt_plan *plan, int index)
     ahead.segment.n_local = locals.n;
     ahead.segment.my_slot = locals.my_slot;
     locals.index = NULL;
+    MPIDU_Init_shm_adapt_register_in(base, locals.n, locals.my_slot);
     for (int slot = locals.my_turn; slot >= 0 && slot < locals.n; slot += locals.n_joining)
         MPIDI_POSIX_adapt_fill(&ahead.segment, slot);
     MPIDI_POSIX_adapt_touch(&ahead.segment);
@@ -369,6 +371,7 @@ static int make_all(const struct pmi_adapt_plan *plan, int index)
   fn_exit:
     return mpi_errno;
   fn_fail:
+    drop_segment();
     (void) drop_table(plan, (int) (plan->pre + plan->joining));
     goto fn_exit;
 }
@@ -392,6 +395,15 @@ int MPID_Adapt_ahead(const struct pmi_adapt_plan *plan, int index)
     goto fn_exit;
 }
 
+int MPID_Adapt_comms_ahead(const struct pmi_adapt_plan *plan, int index)
+{
+    MPIR_Assert(ahead.plan == plan);
+    lock_all();
+    int mpi_errno = MPIDI_Adapt_make_comms_ahead(plan, index, ahead.table);
+    unlock_all();
+    return mpi_errno;
+}
+
 int MPID_Adapt_forget_ahead(const struct pmi_adapt_plan *plan)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -400,11 +412,18 @@ int MPID_Adapt_forget_ahead(const struct pmi_adapt_plan *plan)
         return MPI_SUCCESS;
     MPIR_Assert(ahead.plan == plan);
     lock_all();
+    mpi_errno = MPIDI_Adapt_drop_comms_ahead();
+    MPIR_ERR_CHECK(mpi_errno);
     drop_segment();
     mpi_errno = drop_table(plan, (int) (plan->pre + plan->joining));
+    MPIR_ERR_CHECK(mpi_errno);
     ahead.plan = NULL;
+
+  fn_exit:
     unlock_all();
     return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 /* ---- greeting ----------------------------------------------------------------------------------- */

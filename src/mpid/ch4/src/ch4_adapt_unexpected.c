@@ -12,7 +12,9 @@
  */
 
 #include "mpidimpl.h"
+#include "ch4_adapt.h"
 #include "ch4_adapt_unexpected.h"
+#include "mpidu_crowded.h"
 #include "mpir_adapt.h"
 #include "mpir_adapt_context.h"
 #include "mpir_adapt_device.h"
@@ -209,15 +211,41 @@ static void discard_if_ending(MPIR_Comm * comm, void *context)
         discard_of_comm(comm, context);
 }
 
+/* Where all of the window are on this host libfabric has nothing of it. */
+static int look_at_generations(struct ending *ending, unsigned epoch)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPIR_Context_id_t generations[] = {
+        MPIR_Process.comm_world->recvcontext_id & MPIR_ADAPT_GENERATION_MASK, window_bits(epoch)
+    };
+
+    for (int i = 0; i < 2; i++) {
+        if (MPIDI_Adapt_shares_memory()) {
+            ending->empty[ending->n_empty++] = generations[i];
+            continue;
+        }
+        mpi_errno = look_at_generation(ending, generations[i]);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPID_Adapt_discard_unreceived(unsigned epoch, MPID_Adapt_unreceived_fn note, void *context)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Comm *world = MPIR_Process.comm_world;
     struct ending ending = {.note = note,.context = context };
+    const unsigned crowded = MPIDU_crowded;
 
-    mpi_errno = look_at_generation(&ending, world->recvcontext_id & MPIR_ADAPT_GENERATION_MASK);
+    /* Nothing here waits for another process: giving way would be to stand still for nothing. */
+    MPIDU_crowded = 0;
+    mpi_errno = MPIDI_Adapt_progress();
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = look_at_generation(&ending, window_bits(epoch));
+    mpi_errno = look_at_generations(&ending, epoch);
     MPIR_ERR_CHECK(mpi_errno);
     discard_of_comm(world, &ending);
     MPIR_Adapt_foreach_comm(discard_if_ending, &ending);
@@ -225,6 +253,7 @@ int MPID_Adapt_discard_unreceived(unsigned epoch, MPID_Adapt_unreceived_fn note,
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
+    MPIDU_crowded = crowded;
     return mpi_errno;
   fn_fail:
     goto fn_exit;

@@ -3,6 +3,7 @@
  * mpidu_init_shm_alloc.c (segments).  At start both share memory among the processes of the launch;
  * from the first adaptation that brings processes to this host on, everything lies in one segment
  * made for that adaptation, from which the same functions then allocate.
+ * Who joins moves there before the others know of the adaptation, these in begin.
  *
  * A *generation* is such a segment.  At most two exist: the present one and the one before, which
  * requests in flight may still need in the window, and which is given back some time after commit.
@@ -30,6 +31,11 @@ int MPIDU_Init_shm_adapt_drop_old(void);
 
 /* The local barrier with a function to call while waiting. */
 int MPIDU_Init_shm_adapt_barrier(int (*while_waiting) (void));
+/* The same; *greatest is the greatest of the values, none negative, that the processes came with.  Who comes last
+ * goes on at once. */
+int MPIDU_Init_shm_adapt_agree(int value, int *greatest, int (*while_waiting) (void));
+/* How many processes meet in these. */
+int MPIDU_Init_shm_adapt_size(void);
 
 /* Bytes that the local barrier, the blocks for exchanges and the process ids take. */
 #define MPIDU_INIT_SHM_ADAPT_BYTES(local_size)                                      \
@@ -40,7 +46,9 @@ int MPIDU_Init_shm_adapt_barrier(int (*while_waiting) (void));
 #define MPIDU_INIT_SHM_ADAPT_NONCE (MPIDU_SHM_CACHE_LINE_LEN - sizeof(uint64_t))
 
 /* Puts the id of this process into its slot; the others see it after the next local barrier. */
-void MPIDU_Init_shm_adapt_enlist(void);
+void MPIDU_Init_shm_adapt_register(void);
+/* The same in a segment that this process will move to. */
+void MPIDU_Init_shm_adapt_register_in(void *segment, int local_size, int local_rank);
 /* Tells mpidu_crowded.h who shares the node: the processes of n slots, or of the first n (NULL). */
 void MPIDU_Init_shm_adapt_crowd(const int *slots, int n);
 

@@ -3,7 +3,9 @@
  * variables (memory, barrier, baseaddr, sense, local_size, my_local_rank) they replace.
  */
 
+#include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define GENERATION_ALIGN 4096
@@ -42,13 +44,26 @@ void MPIDU_Init_shm_adapt_move(void *segment, size_t bytes, int new_local_size, 
     sense = 0;
     baseaddr = (char *) segment + MPIDU_SHM_CACHE_LINE_LEN;
     generation.used = MPIDU_INIT_SHM_ADAPT_BYTES(local_size);
-    MPIDU_Init_shm_adapt_enlist();
+    MPIDU_Init_shm_adapt_register();
 }
 
-void MPIDU_Init_shm_adapt_enlist(void)
+/* Process ids lie behind the blocks of a segment, `start` is where these begin. */
+static int *pids_behind(void *start, int n)
 {
-    pids = (int *) ((char *) baseaddr + local_size * sizeof(MPIDU_Init_shm_block_t));
+    return (int *) ((char *) start + n * sizeof(MPIDU_Init_shm_block_t));
+}
+
+void MPIDU_Init_shm_adapt_register(void)
+{
+    pids = pids_behind(baseaddr, local_size);
     pids[my_local_rank] = (int) getpid();
+}
+
+void MPIDU_Init_shm_adapt_register_in(void *segment, int new_local_size, int new_local_rank)
+{
+    void *start = (char *) segment + MPIDU_SHM_CACHE_LINE_LEN;
+
+    pids_behind(start, new_local_size)[new_local_rank] = (int) getpid();
 }
 
 void MPIDU_Init_shm_adapt_crowd(const int *slots, int n)
@@ -101,27 +116,96 @@ int MPIDU_Init_shm_adapt_drop_old(void)
     return mpi_errno;
 }
 
+/* The line of the barrier; results by sense, so that a late reader of one is not disturbed by the next. */
+struct barrier_line {
+    Init_shm_barrier_t barrier;
+    MPL_atomic_int_t greatest[2];
+    MPL_atomic_int_t sleepers;
+};
+
+/* Who waits for long sleeps, so that whoever is waited for gets the processor, and is woken up on a processor that is
+ * free.  Where each process has a processor of its own the others are about to come. */
+#define LOOKS_CROWDED 20
+#define LOOKS_ALONE 300 /* some tens of microseconds */
+#define SLEEP_NS 1000000        /* between two rounds of progress, which somebody may need */
+
+static void wait_a_moment(struct barrier_line *line, int looks)
+{
+    const struct timespec limit = {.tv_nsec = SLEEP_NS };
+
+    if (looks < (MPIDU_crowded ? LOOKS_CROWDED : LOOKS_ALONE)) {
+        MPIDU_CROWDED_WAIT();
+        return;
+    }
+    MPL_atomic_fetch_add_int(&line->sleepers, 1);
+    syscall(SYS_futex, &line->barrier.wait, FUTEX_WAIT, sense, &limit, NULL, 0);
+    MPL_atomic_fetch_sub_int(&line->sleepers, 1);
+}
+
+static void wake_sleepers(struct barrier_line *line)
+{
+    if (MPL_atomic_fetch_add_int(&line->sleepers, 0) > 0)
+        syscall(SYS_futex, &line->barrier.wait, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+/* Who comes last goes on at once. */
+static int arrive_and_wait(int (*while_waiting) (void))
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct barrier_line *line = (struct barrier_line *) barrier;
+
+    if (MPL_atomic_fetch_add_int(&barrier->val, 1) == local_size - 1) {
+        MPL_atomic_store_int(&line->greatest[1 - sense], 0);
+        MPL_atomic_store_int(&barrier->val, 0);
+        MPL_atomic_store_int(&barrier->wait, 1 - sense);
+        wake_sleepers(line);
+    }
+    for (int looks = 0; MPL_atomic_load_int(&barrier->wait) == sense; looks++) {
+        mpi_errno = while_waiting();
+        MPIR_ERR_CHECK(mpi_errno);
+        wait_a_moment(line, looks);
+    }
+    sense = 1 - sense;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPIDU_Init_shm_adapt_barrier(int (*while_waiting) (void))
+{
+    return local_size > 1 ? arrive_and_wait(while_waiting) : MPI_SUCCESS;
+}
+
+int MPIDU_Init_shm_adapt_agree(int value, int *greatest, int (*while_waiting) (void))
 {
     int mpi_errno = MPI_SUCCESS;
 
+    *greatest = value;
     if (local_size > 1) {
-        if (MPL_atomic_fetch_add_int(&barrier->val, 1) == local_size - 1) {
-            MPL_atomic_store_int(&barrier->val, 0);
-            MPL_atomic_store_int(&barrier->wait, 1 - sense);
+        MPL_atomic_int_t *common = &((struct barrier_line *) barrier)->greatest[sense];
+        int seen = MPL_atomic_load_int(common);
+        while (seen < value) {
+            int before = MPL_atomic_cas_int(common, seen, value);
+            if (before == seen)
+                break;
+            seen = before;
         }
-        while (MPL_atomic_load_int(&barrier->wait) == sense) {
-            mpi_errno = while_waiting();
-            MPIR_ERR_CHECK(mpi_errno);
-            sched_yield();
-        }
-        sense = 1 - sense;
+        mpi_errno = arrive_and_wait(while_waiting);
+        MPIR_ERR_CHECK(mpi_errno);
+        *greatest = MPL_atomic_load_int(common);
     }
 
   fn_exit:
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+int MPIDU_Init_shm_adapt_size(void)
+{
+    return local_size;
 }
 
 int MPIDU_Init_shm_adapt_alloc(size_t bytes, void **ptr)

@@ -124,6 +124,7 @@ if hydra_pm_pmiserv
 hydra_pmi_proxy_SOURCES += \
     elastic/proxy/agent.c    \
     elastic/proxy/board.c    \
+    elastic/proxy/committed.c \
     elastic/proxy/end.c      \
     elastic/proxy/greeting.c \
     elastic/proxy/output.c   \

@@ -1,12 +1,14 @@
 /*
  * Shared-memory messages over an adaptation.  On a host that processes join, all of its processes (the
  * leaving ones included, for the window) move to queues in a new segment; nothing that was sent before
- * is lost or overtaken:
- *   1. everybody is in begin, and progresses on the old queues as any waiting process does;
+ * is lost or overtaken.  Who has old queues in common, that is, the processes that were there before and
+ * the joining ones among themselves:
+ *   1. all are at the move, and progress on the old queues as any waiting process does;
  *   2. nobody progresses any more, so nobody sends into an old queue;
  *   3. the new queues, which the joining processes have filled, are taken into use; sends go there;
  *   4. what lies in my old queue is taken out, before my new queue is ever looked at.
- * A message of several fragments may start in the old queue and end in the new one.
+ * A message of several fragments may start in the old queue and end in the new one.  The joining processes
+ * move while the others compute, so that these wait for nobody but each other.
  *
  * Slots (places in the segment) have no holes after begin; those of leaving processes stay unused
  * from commit until the next begin that moves.
@@ -348,11 +350,11 @@ int MPIDI_POSIX_adapt_move(const MPIDI_Adapt_segment_t * segment)
             new_slot[old] = slot;
     }
 
-    MPIDU_Init_shm_adapt_move(segment->base, segment->bytes, n_local, segment->my_slot);
     mpi_errno = MPIDU_Init_shm_adapt_barrier(progress);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDU_Init_shm_adapt_barrier(nothing);
     MPIR_ERR_CHECK(mpi_errno);
+    MPIDU_Init_shm_adapt_move(segment->base, segment->bytes, n_local, segment->my_slot);
     MPIDU_Init_shm_adapt_crowd(NULL, n_local);
 
     MPIR_Assert(!former.exists);

@@ -298,6 +298,8 @@ static HYD_status report_counts(uint32_t epoch)
     HYD_status status = HYD_SUCCESS;
     int n = 0;
 
+    status = HYD_pmcd_pmip_adapt_look_committed();
+    HYDU_ERR_POP(status, "unable to tell that the processes have committed\n");
     HYDU_MALLOC_OR_JUMP(counts, struct counts *, process_count() * sizeof(*counts), status);
     /* Those that have ended too: how far they came tells what their end means. */
     for (int i = 0; i < process_count(); i++) {
@@ -361,6 +363,7 @@ static HYD_status execute(const struct HYD_adapt_message *message, const char *p
             break;
         case STEP_TARGET:
             HYD_board_target(&board, message->epoch, value);
+            status = HYD_pmcd_pmip_adapt_await_commit(&board, message->epoch);
             break;
         case STEP_THAW:
             HYD_board_thaw(&board);
@@ -578,6 +581,7 @@ void HYD_pmcd_pmip_adapt_lost(int process_id)
 {
     if (!processes)
         return;
+    (void) HYD_pmcd_pmip_adapt_look_committed();
     uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id];
     if (culprit < 0 && !killing)
         culprit = process_id;
@@ -660,6 +664,7 @@ static void note_exit(int process_id, int wait_status)
     struct process *p = &processes[process_id];
     int watched = p->watch_fd >= 0;
 
+    (void) HYD_pmcd_pmip_adapt_look_committed();
     p->ended = 1;
     p->wait_status = wait_status;
     HYD_board_ended(&board, process_id);
@@ -854,7 +859,12 @@ HYD_status HYD_pmcd_pmip_adapt_fn_greeted(int fd, char *args[])
 
 HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[])
 {
-    return report_of_board(REPORT_COMMITTED, fd, args);
+    const char *epoch = argument(args, "epoch");
+
+    if (board.fd < 0 || process_of_fd(fd) < 0 || !epoch)
+        return HYD_SUCCESS;
+    HYD_board_count_committed(&board, (uint32_t) strtoul(epoch, NULL, 10));
+    return HYD_pmcd_pmip_adapt_look_committed();
 }
 
 /* ---- for say.c -------------------------------------------------------------------------------- */

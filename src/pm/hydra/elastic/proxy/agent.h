@@ -61,6 +61,11 @@ HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_greeted(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[]);
+/* committed.c: the window of this epoch opens; tells mpiexec when all of the board have committed. */
+struct HYD_board;
+HYD_status HYD_pmcd_pmip_adapt_await_commit(const struct HYD_board *board, uint32_t epoch);
+/* Tells it now, if they have; to be called before what must come after it. */
+HYD_status HYD_pmcd_pmip_adapt_look_committed(void);
 /* say.c */
 HYD_status HYD_pmcd_pmip_adapt_fn_sizes(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_unreceived(int fd, char *args[]);
@@ -69,7 +74,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_unreceived(int fd, char *args[]);
 struct HYD_board;
 HYD_status HYD_pmcd_pmip_adapt_report_performance(const struct HYD_board *board, uint32_t sample);
 
-/* For say.c and performance.c: a report (enum step_report) to mpiexec; the rank of the process at a PMI
+/* For the other files of this kind: a report (enum step_report) to mpiexec; the rank of the process at a PMI
  * connection, -1 if there is none or no board; a token of a PMI command, NULL if it is missing. */
 HYD_status HYD_pmcd_pmip_adapt_report(int kind, uint32_t epoch, const void *payload, size_t bytes);
 int HYD_pmcd_pmip_adapt_rank_of(int fd);

@@ -196,6 +196,20 @@ void HYD_board_release(struct HYD_board *board, uint32_t epoch)
     wake_all(board->control);
 }
 
+int HYD_board_committed(const struct HYD_board *board)
+{
+    uint32_t participants = __atomic_load_n(&board->control->participants, __ATOMIC_RELAXED);
+
+    return participants > 0 &&
+        __atomic_load_n(&board->control->committed, __ATOMIC_ACQUIRE) >= participants;
+}
+
+void HYD_board_count_committed(struct HYD_board *board, uint32_t epoch)
+{
+    if (board->control->plan_epoch == epoch)
+        __atomic_add_fetch(&board->control->committed, 1, __ATOMIC_ACQ_REL);
+}
+
 int HYD_board_in_window(const struct HYD_board *board)
 {
     return board->control->plan_epoch && board->control->agreed == board->control->plan_epoch;

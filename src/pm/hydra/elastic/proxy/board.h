@@ -37,6 +37,10 @@ uint64_t HYD_board_freeze(struct HYD_board *board, uint64_t margin);
 void HYD_board_target(struct HYD_board *board, uint32_t epoch, uint64_t target);
 void HYD_board_thaw(struct HYD_board *board);
 void HYD_board_release(struct HYD_board *board, uint32_t epoch);
+/* Whether all processes of the board that take part have committed the plan on it. */
+int HYD_board_committed(const struct HYD_board *board);
+/* Counts one that has asked for it. */
+void HYD_board_count_committed(struct HYD_board *board, uint32_t epoch);
 /* Whether an adaptation has been agreed on that is neither released nor thawed. */
 int HYD_board_in_window(const struct HYD_board *board);
 /* How long the process of this slot has been in its phase; 0 where that is not kept. */
