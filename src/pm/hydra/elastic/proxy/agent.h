@@ -71,7 +71,6 @@ HYD_status HYD_pmcd_pmip_adapt_fn_sizes(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_unreceived(int fd, char *args[]);
 
 /* performance.c: answers STEP_PERFORMANCE with the number of that sample. */
-struct HYD_board;
 HYD_status HYD_pmcd_pmip_adapt_report_performance(const struct HYD_board *board, uint32_t sample);
 
 /* For the other files of this kind: a report (enum step_report) to mpiexec; the rank of the process at a PMI
