@@ -35,7 +35,7 @@ std::string Step::answer_performance(int client, const Json &id)
         sample_->epoch = epoch_;
         sample_->until_ms = now_ms_ + SAMPLE_WAIT_MS;
         for (const Agent &agent : World::agents_of(world_.members())) {
-            if (!world_.gone(agent))
+            if (!world_.departed(agent))
                 sample_->owed.insert(agent);
         }
     }

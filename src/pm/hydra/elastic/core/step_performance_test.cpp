@@ -91,7 +91,7 @@ TEST_F(StepPerformanceTest, who_asks_meanwhile_gets_the_same_sample)
     ask(2);
     EXPECT_EQ(glue.sent.size(), 2u);
     ask(3);
-    step_core_client_gone(glue.core, 3);
+    step_core_client_departed(glue.core, 3);
     report_all();
     EXPECT_EQ(glue.replies[1].size(), 1u);
     EXPECT_EQ(glue.replies[2].size(), 1u);
@@ -121,7 +121,7 @@ TEST_F(StepPerformanceTest, a_silent_daemon_is_left_out_and_its_late_answer_igno
     ask();
     report(0, {{0, 1, 100, 10, 1000 * MS, 10 * MS}}, first);
     EXPECT_EQ(glue.replies[1].size(), 1u) << "an old answer was taken for a new one";
-    glue.gone(0, 0);
+    glue.departed(0, 0);
     EXPECT_EQ(glue.status().at("unexpected"), 0);
 }
 
@@ -130,7 +130,7 @@ TEST_F(StepPerformanceTest, a_daemon_that_is_lost_is_not_waited_for)
     start();
     ask();
     report(0, {{0, 1, 100, 10, 1000 * MS, 10 * MS}});
-    glue.gone(0, 1);
+    glue.departed(0, 1);
     EXPECT_EQ(last().at("available"), false);
     EXPECT_EQ(last().at("reason"), "the job is ending");
 }
