@@ -265,10 +265,13 @@ static int listen_aside(const char *folder, struct sockaddr_un *aside)
     int fd = -1;
 
     *aside = (struct sockaddr_un) {.sun_family = AF_UNIX };
-    if (getrandom(&number, sizeof(number), 0) != sizeof(number) ||
-        snprintf(aside->sun_path, sizeof(aside->sun_path), "%s/" NEW_SOCKET_PREFIX "%08x", folder,
-                 (unsigned) number) >= (int) sizeof(aside->sun_path))
+    if (getrandom(&number, sizeof(number), 0) != sizeof(number))
         return -1;
+    if (snprintf(aside->sun_path, sizeof(aside->sun_path), "%s/" NEW_SOCKET_PREFIX "%08x", folder,
+                 (unsigned) number) >= (int) sizeof(aside->sun_path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 && bind(fd, (const struct sockaddr *) aside, sizeof(*aside)) == 0 &&
         listen(fd, CLIENTS_MAX) == 0)

@@ -38,6 +38,9 @@
 #define MPIR_Info_alloc OF_PROCESS(litmus_info_alloc_)
 #define MPIR_Info_set_impl OF_PROCESS(litmus_info_set_)
 #define MPIR_Info_free_impl OF_PROCESS(litmus_info_free_)
+#define MPIR_Measure_probe_entered OF_PROCESS(litmus_measure_entered_)
+#define MPIR_Measure_probe_false OF_PROCESS(litmus_measure_false_)
+#define MPIR_Measure_probe_true OF_PROCESS(litmus_measure_true_)
 #define PMI_KVS_Get_my_name OF_PROCESS(litmus_kvs_name_)
 #define PMIU_Adapt_send OF_PROCESS(litmus_send_)
 
@@ -57,6 +60,21 @@ double MPIR_Adapt_seconds_since(MPL_time_t start)
 {
     (void) start;
     return 0;
+}
+
+/* Nothing is measured. */
+uint64_t MPIR_Measure_probe_entered(void)
+{
+    return 0;
+}
+
+void MPIR_Measure_probe_false(uint64_t entered)
+{
+    (void) entered;
+}
+
+void MPIR_Measure_probe_true(void)
+{
 }
 
 void MPIR_Adapt_report_unable(unsigned epoch, int mpi_errno)
