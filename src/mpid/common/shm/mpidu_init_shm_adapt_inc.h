@@ -116,9 +116,13 @@ int MPIDU_Init_shm_adapt_drop_old(void)
     return mpi_errno;
 }
 
-/* The line of the barrier; results by sense, so that a late reader of one is not disturbed by the next. */
+/* The line of the barrier.  An agreement has a count of its own: the processes that stay may be at a barrier of the new
+ * world already when one that leaves looks again, later than its turn, and must not undo what it
+ * waits for.  Results by parity, so that a late reader of one is not disturbed by the next; there is no third before
+ * all have read, as the next adaptation waits for everybody's commit. */
 struct barrier_line {
     Init_shm_barrier_t barrier;
+    MPL_atomic_int_t agreements, agreeing;
     MPL_atomic_int_t greatest[2];
     MPL_atomic_int_t sleepers;
 };
@@ -129,7 +133,7 @@ struct barrier_line {
 #define LOOKS_ALONE 300 /* some tens of microseconds */
 #define SLEEP_NS 1000000        /* between two rounds of progress, which somebody may need */
 
-static void wait_a_moment(struct barrier_line *line, int looks)
+static void wait_a_moment(struct barrier_line *line, MPL_atomic_int_t * word, int seen, int looks)
 {
     const struct timespec limit = {.tv_nsec = SLEEP_NS };
 
@@ -138,34 +142,27 @@ static void wait_a_moment(struct barrier_line *line, int looks)
         return;
     }
     MPL_atomic_fetch_add_int(&line->sleepers, 1);
-    syscall(SYS_futex, &line->barrier.wait, FUTEX_WAIT, sense, &limit, NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAIT, seen, &limit, NULL, 0);
     MPL_atomic_fetch_sub_int(&line->sleepers, 1);
 }
 
-static void wake_sleepers(struct barrier_line *line)
+static void open_for_all(struct barrier_line *line, MPL_atomic_int_t * word, int value)
 {
+    MPL_atomic_store_int(word, value);
     if (MPL_atomic_fetch_add_int(&line->sleepers, 0) > 0)
-        syscall(SYS_futex, &line->barrier.wait, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+        syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Who comes last goes on at once. */
-static int arrive_and_wait(int (*while_waiting) (void))
+static int wait_while(struct barrier_line *line, MPL_atomic_int_t * word, int seen,
+                      int (*while_waiting) (void))
 {
     int mpi_errno = MPI_SUCCESS;
-    struct barrier_line *line = (struct barrier_line *) barrier;
 
-    if (MPL_atomic_fetch_add_int(&barrier->val, 1) == local_size - 1) {
-        MPL_atomic_store_int(&line->greatest[1 - sense], 0);
-        MPL_atomic_store_int(&barrier->val, 0);
-        MPL_atomic_store_int(&barrier->wait, 1 - sense);
-        wake_sleepers(line);
-    }
-    for (int looks = 0; MPL_atomic_load_int(&barrier->wait) == sense; looks++) {
+    for (int looks = 0; MPL_atomic_load_int(word) == seen; looks++) {
         mpi_errno = while_waiting();
         MPIR_ERR_CHECK(mpi_errno);
-        wait_a_moment(line, looks);
+        wait_a_moment(line, word, seen, looks);
     }
-    sense = 1 - sense;
 
   fn_exit:
     return mpi_errno;
@@ -173,26 +170,56 @@ static int arrive_and_wait(int (*while_waiting) (void))
     goto fn_exit;
 }
 
+/* Who comes last goes on at once. */
 int MPIDU_Init_shm_adapt_barrier(int (*while_waiting) (void))
 {
-    return local_size > 1 ? arrive_and_wait(while_waiting) : MPI_SUCCESS;
+    int mpi_errno = MPI_SUCCESS;
+    struct barrier_line *line = (struct barrier_line *) barrier;
+
+    if (local_size > 1) {
+        if (MPL_atomic_fetch_add_int(&barrier->val, 1) == local_size - 1) {
+            MPL_atomic_store_int(&barrier->val, 0);
+            open_for_all(line, &barrier->wait, 1 - sense);
+        }
+        mpi_errno = wait_while(line, &barrier->wait, sense, while_waiting);
+        MPIR_ERR_CHECK(mpi_errno);
+        sense = 1 - sense;
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void raise_to(MPL_atomic_int_t * common, int value)
+{
+    int seen = MPL_atomic_load_int(common);
+
+    while (seen < value) {
+        int before = MPL_atomic_cas_int(common, seen, value);
+        if (before == seen)
+            break;
+        seen = before;
+    }
 }
 
 int MPIDU_Init_shm_adapt_agree(int value, int *greatest, int (*while_waiting) (void))
 {
     int mpi_errno = MPI_SUCCESS;
+    struct barrier_line *line = (struct barrier_line *) barrier;
 
     *greatest = value;
     if (local_size > 1) {
-        MPL_atomic_int_t *common = &((struct barrier_line *) barrier)->greatest[sense];
-        int seen = MPL_atomic_load_int(common);
-        while (seen < value) {
-            int before = MPL_atomic_cas_int(common, seen, value);
-            if (before == seen)
-                break;
-            seen = before;
+        int number = MPL_atomic_load_int(&line->agreements);
+        MPL_atomic_int_t *common = &line->greatest[number & 1];
+        raise_to(common, value);
+        if (MPL_atomic_fetch_add_int(&line->agreeing, 1) == local_size - 1) {
+            MPL_atomic_store_int(&line->greatest[1 - (number & 1)], 0);
+            MPL_atomic_store_int(&line->agreeing, 0);
+            open_for_all(line, &line->agreements, (int) ((unsigned) number + 1));
         }
-        mpi_errno = arrive_and_wait(while_waiting);
+        mpi_errno = wait_while(line, &line->agreements, number, while_waiting);
         MPIR_ERR_CHECK(mpi_errno);
         *greatest = MPL_atomic_load_int(common);
     }
