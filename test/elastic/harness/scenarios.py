@@ -801,19 +801,42 @@ def no_host(run: TestRun) -> None:
     _stop(run, job, 1, 3)
 
 
+def _interposed(run: TestRun, name: str, *libraries: str) -> str:
+    """A library of preload/, compiled."""
+    source = Path(__file__).resolve().parent.parent / "preload" / f"{name}.c"
+    library = str(run.folder / f"{name}.so")
+    command = ["gcc", "-shared", "-fPIC", "-o", library, str(source), *libraries, "-ldl"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    run.check(done.returncode == 0, f"{source.name} does not compile:\n{done.stderr}")
+    return library
+
+
+@scenario
+def launcher_ends_late(run: TestRun) -> None:
+    """The launcher of a growth that failed fails itself, at the job's end: after mpiexec has looked for events, and before it
+    looks for children that have ended.  It is not taken for a launcher of the job."""
+    late, launcher, program = run.folder / "late", run.folder / "launcher", run.folder / "program"
+    launcher.write_text(f"#!/bin/sh\nshift 2\neval \"$@\"\necho $$ >{late}\nwhile test -e {late}; do echo lingers; sleep 0.1; done\nexit 1\n")
+    launcher.chmod(0o755)
+    shutil.copy(run.program("serve"), program)
+    preload = _interposed(run, "late_exit")
+    run.environment |= {"HYDRA_LAUNCHER_EXEC": str(launcher), "LD_PRELOAD": preload, "LATE_EXIT": str(late)}
+    job = run.mpiexec(["--adapt-log", str(run.log_path)], [], 2, str(program))
+    job.await_line("^READY$")
+    run.await_event("adaptive")
+    program.unlink()
+    done = run.elastic("resize", str(run.step()["step"]), "4", "--hosts", "no-such-host.invalid", "--wait")
+    run.check(done.returncode != 0, "processes joined without their program")
+    run.await_value(late.exists, "launcher that lingers")
+    _stop(run, job, 0, 2)
+    run.check(not late.exists(), "the launcher did not end last")
+
+
 @scenario
 def two_nics(run: TestRun) -> None:
     """Several network interfaces: an interposed fi_getinfo makes one of them two."""
-    source = Path(__file__).resolve().parent.parent / "preload" / "two_nics.c"
-    library = run.folder / "two_nics.so"
-    done = subprocess.run(
-        ["gcc", "-shared", "-fPIC", "-o", str(library), str(source), "-lfabric", "-ldl"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    run.check(done.returncode == 0, f"{source.name} does not compile:\n{done.stderr}")
-    options = ["-genv", "LD_PRELOAD", str(library), "-genv", "MPIR_CVAR_DEBUG_SUMMARY", "1"]
+    library = _interposed(run, "two_nics", "-lfabric")
+    options = ["-genv", "LD_PRELOAD", library, "-genv", "MPIR_CVAR_DEBUG_SUMMARY", "1"]
     job = run.mpiexec([*options, *run.test.options])
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
     run.check("num_nics: 2" in job.lines, "MPI did not use two interfaces")

@@ -79,6 +79,7 @@ noinst_HEADERS += \
     elastic/proxy/reports.h         \
     elastic/wire/accept.h           \
     elastic/wire/channel.h          \
+    elastic/wire/children.h         \
     elastic/wire/clock.h            \
     elastic/wire/event_loop.h       \
     elastic/wire/job_secret.h       \
@@ -93,6 +94,7 @@ noinst_HEADERS += \
 libhydra_la_SOURCES += \
     elastic/wire/accept.c     \
     elastic/wire/channel.c    \
+    elastic/wire/children.c   \
     elastic/wire/event_loop.c \
     elastic/wire/job_secret.c \
     elastic/wire/send_queue.c \

@@ -23,6 +23,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "wire/accept.h"
+#include "wire/children.h"
 #include "bsci.h"
 #include "bscu.h"
 #include "demux_internal.h"
@@ -278,12 +279,23 @@ static HYD_status launcher_cb(int fd, HYD_event_t events, void *userp)
     return HYD_SUCCESS;
 }
 
+/* Hydra may find a launcher's end before its watch does. */
+static int launches_a_growth(pid_t pid)
+{
+    for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
+        for (int i = 0; i < g->proxy_count; i++)
+            if (g->proxies[i].launcher_pid == pid)
+                return g->group != 0;
+    return 0;
+}
+
 /* Hydra has appended one process for each proxy of the group (a launcher of its own kind, like
  * srun, may have started one for all: it is then watched for the first). */
 static HYD_status watch_launchers(struct HYD_step_group *g, int first)
 {
     HYD_status status = HYD_SUCCESS;
 
+    HYD_excuses_child = launches_a_growth;
     for (int i = 0; i < g->proxy_count && first + i < HYD_bscu_pid_count; i++) {
         struct HYD_step_proxy *p = &g->proxies[i];
         p->launcher_pid = HYD_bscu_pid_list[first + i];
