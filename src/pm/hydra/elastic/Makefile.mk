@@ -20,7 +20,7 @@ elastic_core_sources = \
     elastic/core/journal.cpp          \
     elastic/core/offers.cpp           \
     elastic/core/payload.cpp          \
-    elastic/core/performance.cpp \
+    elastic/core/performance.cpp      \
     elastic/core/plan.cpp             \
     elastic/core/policy.cpp           \
     elastic/core/program_sizes.cpp    \
@@ -43,7 +43,7 @@ noinst_HEADERS += \
     elastic/core/journal.h          \
     elastic/core/offers.h           \
     elastic/core/payload.h          \
-    elastic/core/performance.h \
+    elastic/core/performance.h      \
     elastic/core/plan.h             \
     elastic/core/policy.h           \
     elastic/core/program_sizes.h    \
@@ -69,14 +69,23 @@ noinst_HEADERS += \
     elastic/mpiexec/socket.h        \
     elastic/mpiexec/state.h         \
     elastic/pmi_adapt.h             \
-    elastic/pmi_adapt_measured.h \
+    elastic/pmi_adapt_measured.h    \
     elastic/pmi_adapt_sizes.h       \
     elastic/proxy/agent.h           \
     elastic/proxy/board.h           \
+    elastic/proxy/commands.h        \
+    elastic/proxy/committed.h       \
+    elastic/proxy/connection.h      \
     elastic/proxy/end.h             \
+    elastic/proxy/exits.h           \
     elastic/proxy/output.h          \
+    elastic/proxy/performance.h     \
+    elastic/proxy/pmi_line.h        \
     elastic/proxy/relay.h           \
     elastic/proxy/reports.h         \
+    elastic/proxy/sequence.h        \
+    elastic/proxy/state.h           \
+    elastic/proxy/stdin.h           \
     elastic/wire/accept.h           \
     elastic/wire/channel.h          \
     elastic/wire/children.h         \
@@ -124,15 +133,23 @@ endif
 
 if hydra_pm_pmiserv
 hydra_pmi_proxy_SOURCES += \
-    elastic/proxy/agent.c    \
-    elastic/proxy/board.c    \
-    elastic/proxy/committed.c \
-    elastic/proxy/end.c      \
-    elastic/proxy/greeting.c \
-    elastic/proxy/output.c   \
-    elastic/proxy/relay.c    \
+    elastic/proxy/board.c       \
+    elastic/proxy/commands.c    \
+    elastic/proxy/committed.c   \
+    elastic/proxy/connection.c  \
+    elastic/proxy/end.c         \
+    elastic/proxy/exits.c       \
+    elastic/proxy/greeting.c    \
+    elastic/proxy/messages.c    \
+    elastic/proxy/output.c      \
     elastic/proxy/performance.c \
-    elastic/proxy/reports.c  \
-    elastic/proxy/say.c      \
+    elastic/proxy/pmi_commands.c\
+    elastic/proxy/pmi_line.c    \
+    elastic/proxy/relay.c       \
+    elastic/proxy/reports.c     \
+    elastic/proxy/say.c         \
+    elastic/proxy/sequence.c    \
+    elastic/proxy/start.c       \
+    elastic/proxy/stdin.c       \
     elastic/wire/message.c
 endif

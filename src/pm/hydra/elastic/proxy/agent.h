@@ -1,8 +1,8 @@
 /*
- * What hydra_pmi_proxy does for adaptations, as its own files call it.  State (the board, the
- * descriptors that watch processes) is owned by agent.c; all calls come from the proxy's event
- * loop.  A proxy whose processes were made by MPI_Comm_spawn has no board, and every function here
- * does nothing for it.  SPEC I1-I3, P3, P4, P7, E3, E4.
+ * The node daemon's part in adaptations, as hydra_pmi_proxy's own files call it: it makes the board, tells its
+ * processes of it, forwards what they say to mpiexec and carries out mpiexec's commands.  It decides nothing.
+ * What its files know in common is in state.h; all calls come from the proxy's event loop.  A proxy
+ * whose processes were made by MPI_Comm_spawn has no board, and every function here does nothing for it.  SPEC I1-I3, P3, P4, P7, E3, E4.
  */
 
 #ifndef ADAPT_PMIP_H_INCLUDED
@@ -61,22 +61,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_greeted(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[]);
-/* committed.c: the window of this epoch opens; tells mpiexec when all of the board have committed. */
-struct HYD_board;
-HYD_status HYD_pmcd_pmip_adapt_await_commit(const struct HYD_board *board, uint32_t epoch);
-/* Tells it now, if they have; to be called before what must come after it. */
-HYD_status HYD_pmcd_pmip_adapt_look_committed(void);
 /* say.c */
 HYD_status HYD_pmcd_pmip_adapt_fn_sizes(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_unreceived(int fd, char *args[]);
-
-/* performance.c: answers STEP_PERFORMANCE with the number of that sample. */
-HYD_status HYD_pmcd_pmip_adapt_report_performance(const struct HYD_board *board, uint32_t sample);
-
-/* For the other files of this kind: a report (enum step_report) to mpiexec; the rank of the process at a PMI
- * connection, -1 if there is none or no board; a token of a PMI command, NULL if it is missing. */
-HYD_status HYD_pmcd_pmip_adapt_report(int kind, uint32_t epoch, const void *payload, size_t bytes);
-int HYD_pmcd_pmip_adapt_rank_of(int fd);
-const char *HYD_pmcd_pmip_adapt_argument(char *args[], const char *key);
 
 #endif /* ADAPT_PMIP_H_INCLUDED */

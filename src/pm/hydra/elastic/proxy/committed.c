@@ -1,15 +1,11 @@
-/*
- * When all processes of the board have committed.  They count themselves on the board and wake nobody up for it,
- * because they stand still until they are through; so while a window is open the daemon looks now and then, and
- * before it tells mpiexec anything that must come after the commit.  State: the window that it looks at.
- */
+/* See committed.h. */
 
 #include "pmip.h"
 #include <sys/timerfd.h>
 #include "demux.h"
-#include "board.h"
-#include "agent.h"
-#include "core/step_core.h"
+#include "committed.h"
+#include "reports.h"
+#include "wire/kinds.h"
 
 #define LOOK_FIRST_MS 1
 #define LOOK_MOST_MS 4
@@ -50,7 +46,7 @@ static HYD_status timer_cb(int fd, HYD_event_t events, void *userp)
     if (read(fd, &expired, sizeof(expired)) < 0 && errno != EAGAIN)
         HYDU_ERR_SETANDJUMP(status, HYD_INTERNAL_ERROR, "unable to read a timer (%s)\n",
                             MPL_strerror(errno));
-    status = HYD_pmcd_pmip_adapt_look_committed();
+    status = HYD_committed_look();
     HYDU_ERR_POP(status, "unable to tell that the processes have committed\n");
     HYDU_ERR_CHKANDJUMP(status, window.epoch && look_again() < 0, HYD_INTERNAL_ERROR,
                         "unable to set a timer (%s)\n", MPL_strerror(errno));
@@ -62,7 +58,7 @@ static HYD_status timer_cb(int fd, HYD_event_t events, void *userp)
     goto fn_exit;
 }
 
-HYD_status HYD_pmcd_pmip_adapt_await_commit(const struct HYD_board *board, uint32_t epoch)
+HYD_status HYD_committed_await(const struct HYD_board *board, uint32_t epoch)
 {
     HYD_status status = HYD_SUCCESS;
 
@@ -84,7 +80,7 @@ HYD_status HYD_pmcd_pmip_adapt_await_commit(const struct HYD_board *board, uint3
     goto fn_exit;
 }
 
-HYD_status HYD_pmcd_pmip_adapt_look_committed(void)
+HYD_status HYD_committed_look(void)
 {
     uint32_t epoch = window.epoch;
     HYD_status status = HYD_SUCCESS;
@@ -93,7 +89,7 @@ HYD_status HYD_pmcd_pmip_adapt_look_committed(void)
         goto fn_exit;
     status = stop_looking();
     HYDU_ERR_POP(status, "unable to deregister a timer\n");
-    status = HYD_pmcd_pmip_adapt_report(REPORT_COMMITTED, epoch, NULL, 0);
+    status = HYD_reports_send(REPORT_COMMITTED, epoch, 0, NULL, 0);
     HYDU_ERR_POP(status, "unable to report the commit\n");
 
   fn_exit:

@@ -1,13 +1,10 @@
-/*
- * The node daemon's answer to STEP_PERFORMANCE: what the processes have measured, from the slots of the board.  What a
- * process wrote is passed on as it is; mpiexec looks whether it can be true.
- */
+/* See performance.h. */
 
 #include "pmip.h"
-#include "agent.h"
-#include "board.h"
+#include "performance.h"
 #include "pmi_adapt_measured.h"
-#include "core/step_core.h"
+#include "reports.h"
+#include "wire/kinds.h"
 
 /* The payload of REPORT_PERFORMANCE. */
 struct performance {
@@ -31,7 +28,7 @@ static struct performance read_slot(const struct pmi_adapt_slot *slot, int rank)
     return row;
 }
 
-HYD_status HYD_pmcd_pmip_adapt_report_performance(const struct HYD_board *board, uint32_t sample)
+HYD_status HYD_performance_report(const struct HYD_board *board, uint32_t sample)
 {
     struct performance *rows = NULL;
     int n = HYD_pmcd_pmip.local.proxy_process_count;
@@ -40,7 +37,7 @@ HYD_status HYD_pmcd_pmip_adapt_report_performance(const struct HYD_board *board,
     HYDU_MALLOC_OR_JUMP(rows, struct performance *, n * sizeof(*rows), status);
     for (int i = 0; i < n; i++)
         rows[i] = read_slot(&board->slots[i], HYD_pmcd_pmip.downstream.pmi_rank[i]);
-    status = HYD_pmcd_pmip_adapt_report(REPORT_PERFORMANCE, sample, rows, n * sizeof(*rows));
+    status = HYD_reports_send(REPORT_PERFORMANCE, sample, 0, rows, n * sizeof(*rows));
 
   fn_exit:
     MPL_free(rows);

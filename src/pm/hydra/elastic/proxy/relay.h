@@ -1,24 +1,33 @@
 /*
  * The node daemon's part in the tree of daemons (wire/tree.h): it takes relays in, passes their parts on, and answers
- * when all of its parts have answered.  State and connections are owned by relay.c, used from the event loop only.
- * Comes after hydra.h.
+ * when all of its parts have answered.  State is owned by relay.c, used from the event loop only.
  */
 
 #ifndef PROXY_RELAY_H_INCLUDED
 #define PROXY_RELAY_H_INCLUDED
 
+#include "hydra.h"
 #include "wire/tree.h"
 
-/* HYD_ADAPT_LISTEN has come; sets the port, in host order. */
-HYD_status HYD_relay_listen(const char *payload, size_t bytes, uint16_t * port);
+struct HYD_connection;
+
 /* HYD_ADAPT_RELAY has come over the control connection. */
 HYD_status HYD_relay_from_mpiexec(const char *relay, size_t bytes);
 
-/* What it needs of agent.c: carries out a command in its turn; if that is now, and it is answered at
- * once, the answer goes to *frozen (else its sequence stays 0), */
-HYD_status HYD_relay_deliver(const struct HYD_adapt_message *message, const char *payload,
-                             struct HYD_relay_frozen *frozen);
-/* and reports to mpiexec (HYD_ADAPT_RELAYED). */
+/* ---- for connection.c ---------------------------------------------------------------------------- */
+
+/* A whole relay, with a true head, has come from a parent, NULL: from mpiexec. */
+HYD_status HYD_relay_take(struct HYD_connection *parent, const char *relay);
+/* An answer has come, as long as its head says. */
+HYD_status HYD_relay_take_answer(struct HYD_connection *child, const char *answer);
+/* Whether an answer is to come on the connection. */
+int HYD_relay_waits_for(const struct HYD_connection *child);
+/* The connection is about to end. */
+HYD_status HYD_relay_lost(struct HYD_connection *c);
+
+/* ---- what it needs of messages.c ----------------------------------------------------------------- */
+
+/* Reports to mpiexec (HYD_ADAPT_RELAYED). */
 HYD_status HYD_relay_report(const void *answer, size_t bytes);
 
 #endif /* PROXY_RELAY_H_INCLUDED */

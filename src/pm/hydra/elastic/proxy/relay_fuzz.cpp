@@ -1,5 +1,5 @@
 /*
- * libFuzzer: a node daemon in the tree of daemons (relay.c) whose parents, children and mpiexec
+ * libFuzzer: a node daemon in the tree of daemons (connection.c, relay.c) whose parents, children and mpiexec
  * send whatever they like, and come and go.  Each step is two bytes and what follows: who, and how many
  * bytes of the input it sends.  Sockets are pairs of which the fuzzer has the other end.  In the end all
  * connections are closed: what is left then, a leak checker finds, and each relay of mpiexec that was
@@ -19,7 +19,9 @@ extern "C" {
 #include "fake/hydra.h"
 #include "fake/demux.h"
 #include "wire/accept.h"
+#include "connection.h"
 #include "relay.h"
+#include "sequence.h"
 #include "wire/silence.h"
 }
 
@@ -127,7 +129,7 @@ HYD_status HYDT_dmx_deregister_fd(int fd)
         abort();
     return HYD_SUCCESS;
 }
-HYD_status HYD_relay_deliver(const HYD_adapt_message *message, const char *payload, HYD_relay_frozen *frozen)
+HYD_status HYD_sequence_deliver(const HYD_adapt_message *message, const char *payload, HYD_relay_frozen *frozen)
 {
     frozen->sequence = message->sequence % 2;
     frozen->ceiling = message->bytes;
@@ -160,7 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (listening < 0) {
         char payload[HYD_RELAY_KEY_BYTES + 1] = {};
         memcpy(payload, KEY, HYD_RELAY_KEY_BYTES);
-        if (HYD_relay_listen(payload, sizeof(payload), &port) != HYD_SUCCESS)
+        if (HYD_connection_listen(payload, sizeof(payload), &port) != HYD_SUCCESS)
             abort();
     }
     while (size >= 2) {

@@ -7,21 +7,23 @@
 #include "pmip.h"
 #include "agent.h"
 #include "pmi_adapt_sizes.h"
-#include "core/step_core.h"
+#include "pmi_line.h"
+#include "reports.h"
+#include "wire/kinds.h"
 
 #define COMMUNICATOR_BYTES_MAX 64
 
 HYD_status HYD_pmcd_pmip_adapt_fn_sizes(int fd, char *args[])
 {
     unsigned char payload[sizeof(uint32_t) + PMI_ADAPT_SIZES_MAX];
-    const char *rule = HYD_pmcd_pmip_adapt_argument(args, "rule");
-    int rank = HYD_pmcd_pmip_adapt_rank_of(fd);
+    const char *rule = HYD_pmi_line_argument(args, "rule");
+    int rank = HYD_pmi_line_rank(fd);
 
     if (rank < 0 || !rule || strlen(rule) > PMI_ADAPT_SIZES_MAX)
         return HYD_SUCCESS;
     memcpy(payload, &rank, sizeof(uint32_t));
     memcpy(payload + sizeof(uint32_t), rule, strlen(rule));
-    return HYD_pmcd_pmip_adapt_report(REPORT_SIZES, 0, payload, sizeof(uint32_t) + strlen(rule));
+    return HYD_reports_send(REPORT_SIZES, 0, 0, payload, sizeof(uint32_t) + strlen(rule));
 }
 
 /* The payload of REPORT_UNRECEIVED. */
@@ -34,12 +36,12 @@ struct unreceived {
 HYD_status HYD_pmcd_pmip_adapt_fn_unreceived(int fd, char *args[])
 {
     struct unreceived payload;
-    const char *epoch = HYD_pmcd_pmip_adapt_argument(args, "epoch");
-    const char *count = HYD_pmcd_pmip_adapt_argument(args, "count");
-    const char *source = HYD_pmcd_pmip_adapt_argument(args, "source");
-    const char *tag = HYD_pmcd_pmip_adapt_argument(args, "tag");
-    const char *communicator = HYD_pmcd_pmip_adapt_argument(args, "comm");
-    int rank = HYD_pmcd_pmip_adapt_rank_of(fd);
+    const char *epoch = HYD_pmi_line_argument(args, "epoch");
+    const char *count = HYD_pmi_line_argument(args, "count");
+    const char *source = HYD_pmi_line_argument(args, "source");
+    const char *tag = HYD_pmi_line_argument(args, "tag");
+    const char *communicator = HYD_pmi_line_argument(args, "comm");
+    int rank = HYD_pmi_line_rank(fd);
 
     if (rank < 0 || !epoch || !count || !source || !tag || !communicator ||
         strlen(communicator) > COMMUNICATOR_BYTES_MAX)
@@ -49,7 +51,6 @@ HYD_status HYD_pmcd_pmip_adapt_fn_unreceived(int fd, char *args[])
     payload.source = atoi(source);
     payload.tag = atoi(tag);
     memcpy(payload.communicator, communicator, strlen(communicator));
-    return HYD_pmcd_pmip_adapt_report(REPORT_UNRECEIVED, (uint32_t) strtoul(epoch, NULL, 10), &payload,
-                                      offsetof(struct unreceived, communicator) +
-                                      strlen(communicator));
+    return HYD_reports_send(REPORT_UNRECEIVED, (uint32_t) strtoul(epoch, NULL, 10), 0, &payload,
+                            offsetof(struct unreceived, communicator) + strlen(communicator));
 }

@@ -1,5 +1,5 @@
 /*
- * The event loop as relay.c sees it; relay_fuzz.cpp has one.
+ * The event loop as connection.c sees it; relay_fuzz.cpp has one.
  */
 
 #ifndef DEMUX_H_INCLUDED

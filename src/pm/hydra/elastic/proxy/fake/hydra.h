@@ -1,5 +1,5 @@
 /*
- * What relay.c uses of Hydra, so that its fuzzer needs none of MPICH.
+ * What connection.c and relay.c use of Hydra, so that its fuzzer needs none of MPICH.
  */
 
 #ifndef HYDRA_H_INCLUDED

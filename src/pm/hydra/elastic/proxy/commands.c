@@ -1,0 +1,193 @@
+/* See commands.h. */
+
+#include "state.h"
+#include "commands.h"
+#include "committed.h"
+#include "performance.h"
+#include "reports.h"
+
+/* A command in its turn. */
+struct command {
+    const struct HYD_adapt_message *message;
+    const char *payload;
+    struct HYD_relay_frozen *answer;
+};
+
+/* Number of local processes that the plan names, or -1 if the plan is not well formed. */
+static int count_participants(const struct pmi_adapt_plan *plan, size_t bytes)
+{
+    int participants = 0;
+
+    if (bytes < sizeof(*plan) || plan->magic != PMI_ADAPT_MAGIC || plan->bytes != bytes)
+        return -1;
+    uint64_t members = (uint64_t) plan->pre + plan->joining;
+    if (plan->members_offset > bytes ||
+        members > (bytes - plan->members_offset) / sizeof(struct pmi_adapt_member))
+        return -1;
+    const struct pmi_adapt_member *m =
+        (const struct pmi_adapt_member *) ((const char *) plan + plan->members_offset);
+    for (uint64_t k = 0; k < members; k++) {
+        int rank = (int) (m[k].uid - HYD_agent.join.first_uid);
+        if (m[k].uid >= HYD_agent.join.first_uid && HYD_agent_process_of_rank(rank) >= 0)
+            participants++;
+    }
+    return participants;
+}
+
+static HYD_status on_plan(const struct command *c)
+{
+    const struct pmi_adapt_plan *plan = (const struct pmi_adapt_plan *) c->payload;
+    HYD_status status = HYD_SUCCESS;
+
+    int participants = count_participants(plan, c->message->bytes);
+    HYDU_ERR_CHKANDJUMP(status, participants < 0, HYD_INTERNAL_ERROR, "malformed plan\n");
+    int error = HYD_board_place(&HYD_agent.board, plan, c->message->bytes, (uint32_t) participants);
+    HYDU_ERR_CHKANDJUMP(status, error, HYD_INTERNAL_ERROR, "unable to place the plan (%s)\n",
+                        MPL_strerror(error));
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The number that is the payload. */
+static HYD_status number_of(const struct command *c, uint64_t * number)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ERR_CHKANDJUMP(status, c->message->bytes != sizeof(*number), HYD_INTERNAL_ERROR,
+                        "adaptation command %u has a wrong length\n", c->message->kind);
+    memcpy(number, c->payload, sizeof(*number));
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The last answer to STEP_FREEZE, for those who ask again. */
+static struct {
+    uint32_t sequence, epoch;
+    uint64_t ceiling;
+} frozen;
+
+/* To whoever sent the command, or to mpiexec. */
+static HYD_status answer_freeze(struct HYD_relay_frozen *answer)
+{
+    if (!answer)
+        return HYD_reports_send(REPORT_FROZEN, frozen.epoch, frozen.sequence, &frozen.ceiling,
+                                sizeof(frozen.ceiling));
+    answer->sequence = frozen.sequence;
+    answer->ceiling = frozen.ceiling;
+    return HYD_SUCCESS;
+}
+
+HYD_status HYD_commands_repeated(uint32_t sequence, struct HYD_relay_frozen *answer)
+{
+    return sequence == frozen.sequence ? answer_freeze(answer) : HYD_SUCCESS;
+}
+
+static HYD_status on_freeze(const struct command *c)
+{
+    uint64_t margin;
+    HYD_status status = number_of(c, &margin);
+
+    if (status != HYD_SUCCESS)
+        return status;
+    frozen.ceiling = HYD_board_freeze(&HYD_agent.board, margin);
+    frozen.sequence = c->message->sequence;
+    frozen.epoch = c->message->epoch;
+    return answer_freeze(c->answer);
+}
+
+static HYD_status on_target(const struct command *c)
+{
+    uint64_t target;
+    HYD_status status = number_of(c, &target);
+
+    if (status != HYD_SUCCESS)
+        return status;
+    HYD_board_target(&HYD_agent.board, c->message->epoch, target);
+    return HYD_committed_await(&HYD_agent.board, c->message->epoch);
+}
+
+static HYD_status on_thaw(const struct command *c)
+{
+    HYD_board_thaw(&HYD_agent.board);
+    return HYD_SUCCESS;
+}
+
+static HYD_status on_release(const struct command *c)
+{
+    HYD_board_release(&HYD_agent.board, c->message->epoch);
+    return HYD_SUCCESS;
+}
+
+static HYD_status on_counts(const struct command *c)
+{
+    struct counts {
+        uint32_t rank, phase;
+        uint64_t count, phase_ms;
+    } *counts = NULL;
+    HYD_status status = HYD_SUCCESS;
+    int n = 0;
+
+    status = HYD_committed_look();
+    HYDU_ERR_POP(status, "unable to tell that the processes have committed\n");
+    HYDU_MALLOC_OR_JUMP(counts, struct counts *, HYD_agent_process_count() * sizeof(*counts), status);
+    /* Those that have ended too: how far they came tells what their end means. */
+    for (int i = 0; i < HYD_agent_process_count(); i++) {
+        counts[n].rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
+        counts[n].phase = __atomic_load_n(&HYD_agent.board.slots[i].phase, __ATOMIC_ACQUIRE);
+        counts[n].count = __atomic_load_n(&HYD_agent.board.slots[i].count, __ATOMIC_ACQUIRE);
+        counts[n].phase_ms = HYD_board_phase_ms(&HYD_agent.board, i);
+        n++;
+    }
+    status = HYD_reports_send(REPORT_COUNTS, c->message->epoch, 0, counts, n * sizeof(*counts));
+
+  fn_exit:
+    MPL_free(counts);
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+static HYD_status on_performance(const struct command *c)
+{
+    return HYD_performance_report(&HYD_agent.board, c->message->epoch);
+}
+
+static HYD_status(*const handlers[]) (const struct command * c) = {
+    [STEP_PLAN] = on_plan,
+    [STEP_FREEZE] = on_freeze,
+    [STEP_TARGET] = on_target,
+    [STEP_THAW] = on_thaw,
+    [STEP_RELEASE] = on_release,
+    [STEP_COUNTS] = on_counts,
+    [STEP_PERFORMANCE] = on_performance
+};
+
+HYD_status HYD_commands_execute(const struct HYD_adapt_message *message, const char *payload,
+                                struct HYD_relay_frozen *answer)
+{
+    const struct command command = { message, payload, answer };
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ERR_CHKANDJUMP(status, HYD_agent.board.fd < 0, HYD_INTERNAL_ERROR, "this proxy has no board\n");
+    HYDU_ERR_CHKANDJUMP(status, message->kind >= sizeof(handlers) / sizeof(*handlers) || !handlers[message->kind],
+                        HYD_INTERNAL_ERROR, "unknown adaptation command %u\n", message->kind);
+    if (message->kind != STEP_PERFORMANCE)      /* which has the number of a sample */
+        HYD_agent.epoch = message->epoch;
+    status = handlers[message->kind] (&command);
+    HYDU_ERR_POP(status, "unable to carry out adaptation command %u\n", message->kind);
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}

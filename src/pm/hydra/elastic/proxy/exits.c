@@ -1,0 +1,210 @@
+/* See exits.h. */
+
+#include "state.h"
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include "demux.h"
+#include "agent.h"
+#include "committed.h"
+#include "exits.h"
+#include "reports.h"
+#include "stdin.h"
+#include "wire/kinds.h"
+
+static int culprit = -1;        /* process for whose end we kill the others */
+static int killing = 0;         /* all processes have been killed, or are in a moment */
+
+/* ---- watching ---------------------------------------------------------------------------------- */
+
+/* Stock's main loop waits for the process once it is awake.  The descriptor stays readable, so we are
+ * called again; it is closed only in the round after, because that loop decides whether all is over
+ * before it waits for a process, and then needs one more event to decide again. */
+static HYD_status watch_cb(int fd, HYD_event_t events, void *userp)
+{
+    struct HYD_agent_process *p = &HYD_agent.processes[(size_t) userp];
+    HYD_status status = HYD_SUCCESS;
+
+    if (p->ended) {
+        p->watch_fd = -1;
+        status = HYDT_dmx_deregister_fd(fd);
+        close(fd);
+    }
+    return status;
+}
+
+HYD_status HYD_exits_watch(void)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    for (int i = 0; i < HYD_agent_process_count(); i++) {
+        struct HYD_agent_process *p = &HYD_agent.processes[i];
+        if (p->ended || p->watch_fd >= 0)
+            continue;
+        p->watch_fd = (int) syscall(SYS_pidfd_open, HYD_pmcd_pmip.downstream.pid[i], 0);
+        if (p->watch_fd < 0)
+            continue;   /* an old kernel: noticed when its output closes */
+        status = HYDU_sock_cloexec(p->watch_fd);
+        HYDU_ERR_POP(status, "unable to set a descriptor to close on exec\n");
+        status = HYDT_dmx_register_fd(1, &p->watch_fd, HYD_POLLIN, (void *) (size_t) i,
+                                      watch_cb);
+        HYDU_ERR_POP(status, "unable to register fd\n");
+    }
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- ends --------------------------------------------------------------------------------------- */
+
+/* As stock wants it, in whatever order processes are waited for: the exit status of the job is that
+ * of the process that broke off, an error at least, and not that of those we killed for it. */
+static void adjust_exit_status(int process_id, int wait_status)
+{
+    int *status = &HYD_pmcd_pmip.downstream.exit_status[process_id];
+
+    if (process_id == culprit)
+        *status = wait_status ? wait_status : 1 << 8;
+    else if (killing && WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL)
+        *status = 0;
+}
+
+int HYD_pmcd_pmip_adapt_is_adaptive(int process_id)
+{
+    return HYD_agent.join.given || (HYD_agent.processes && HYD_agent.processes[process_id].adaptive);
+}
+
+void HYD_pmcd_pmip_adapt_signalled(int signum)
+{
+    killing |= HYD_agent.processes && signum == SIGKILL;
+    HYD_pmcd_pmip_end_signalled(signum);
+}
+
+void HYD_pmcd_pmip_adapt_lost(int process_id)
+{
+    if (!HYD_agent.processes)
+        return;
+    (void) HYD_committed_look();
+    uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id];
+    if (culprit < 0 && !killing)
+        culprit = process_id;
+    /* Stock has just put a makeshift in the place of the status of one that was waited for before. */
+    if (HYD_agent.processes[process_id].ended)
+        adjust_exit_status(process_id, HYD_agent.processes[process_id].wait_status);
+    if (HYD_pmcd_pmip.user_global.auto_cleanup && !killing) {
+        killing = 1;
+        HYD_reports_send(HYD_ADAPT_BROKE, HYD_agent.epoch, 0, &rank, sizeof(rank));
+    }
+}
+
+/* When all processes have ended by themselves in a window, mpiexec may want to know how far they
+ * came (STEP_COUNTS) before it decides: we stay until it has.  After a death by signal there is
+ * nothing to decide, and stock's report must not wait. */
+static int awaits_decision(void)
+{
+    if (!HYD_board_in_window(&HYD_agent.board) || HYD_pmcd_pmip.downstream.forced_cleanup)
+        return 0;
+    for (int i = 0; i < HYD_agent_process_count(); i++)
+        if (!HYD_agent.processes[i].ended || !WIFEXITED(HYD_pmcd_pmip.downstream.exit_status[i]))
+            return 0;
+    return 1;
+}
+
+int HYD_pmcd_pmip_adapt_busy(void)
+{
+    for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
+        siginfo_t info = {.si_pid = 0 };
+        if (HYD_agent.processes[i].ended || HYD_agent.processes[i].watch_fd < 0)
+            continue;
+        if (HYD_board_in_window(&HYD_agent.board))
+            return 1;   /* how it ended decides whether we stay: the main loop waits for it first */
+        if (waitid(P_PID, (id_t) HYD_pmcd_pmip.downstream.pid[i], &info,
+                   WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0)
+            return 1;
+    }
+    return HYD_agent.processes && awaits_decision();
+}
+
+static HYD_status wake_cb(int fd, HYD_event_t events, void *userp)
+{
+    eventfd_t ignored;
+
+    eventfd_read(fd, &ignored);
+    return HYD_SUCCESS;
+}
+
+/* Lets the main loop look once more although nothing else may happen. */
+static void wake_main_loop(void)
+{
+    int fd = eventfd(1, EFD_CLOEXEC);
+
+    if (fd >= 0)
+        HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, NULL, wake_cb);
+}
+
+static int all_ended(void)
+{
+    for (int i = 0; i < HYD_agent_process_count(); i++)
+        if (!HYD_agent.processes[i].ended)
+            return 0;
+    return 1;
+}
+
+static void report_exit(int process_id, int wait_status)
+{
+    uint32_t payload[2] = { (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
+        (uint32_t) wait_status
+    };
+
+    /* If mpiexec is lost, the main loop finds out by itself.  An end that is an error must not wait. */
+    HYD_reports_gather(REPORT_EXITED, HYD_agent.epoch, payload, sizeof(payload));
+    if (wait_status != 0)
+        HYD_reports_flush();
+}
+
+static void note_exit(int process_id, int wait_status)
+{
+    struct HYD_agent_process *p = &HYD_agent.processes[process_id];
+    int watched = p->watch_fd >= 0;
+
+    (void) HYD_committed_look();
+    p->ended = 1;
+    p->wait_status = wait_status;
+    HYD_board_ended(&HYD_agent.board, process_id);
+    HYD_stdin_ended(process_id);
+    if (!watched)
+        return;
+    if (WIFSIGNALED(wait_status) && !killing) {
+        culprit = process_id;   /* stock kills the others for it */
+        killing = 1;
+    }
+    adjust_exit_status(process_id, wait_status);
+    /* The number may soon be somebody else's: no signal of ours may go there. */
+    HYD_pmcd_pmip.downstream.pid[process_id] = -1;
+
+    /* Who broke off is named before those that we killed for it, in whatever order they are
+     * waited for. */
+    if (culprit >= 0 && process_id != culprit && !HYD_agent.processes[culprit].ended) {
+        p->held = 1;
+        return;
+    }
+    report_exit(process_id, wait_status);
+    if (HYD_board_in_window(&HYD_agent.board) && all_ended())
+        wake_main_loop();
+    for (int i = 0; process_id == culprit && i < HYD_agent_process_count(); i++) {
+        if (HYD_agent.processes[i].held)
+            report_exit(i, HYD_agent.processes[i].wait_status);
+        HYD_agent.processes[i].held = 0;
+    }
+}
+
+void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
+{
+    if (!HYD_agent.processes || HYD_agent.processes[process_id].ended)
+        return;
+    note_exit(process_id, wait_status);
+    if (all_ended())
+        HYD_reports_flush();    /* before the daemon's own end */
+}

@@ -1,0 +1,94 @@
+/*
+ * Messages of mpiexec: each goes to who handles it (wire/kinds.h).  What is no message between mpiexec and the
+ * daemon themselves is a command of the core.
+ */
+
+#include "state.h"
+#include "agent.h"
+#include "connection.h"
+#include "output.h"
+#include "relay.h"
+#include "reports.h"
+#include "sequence.h"
+
+static HYD_status on_listen(const char *payload, size_t bytes)
+{
+    uint16_t port = 0;
+    HYD_status status = HYD_pmcd_pmip_adapt_channel();  /* also without an adaptive process here */
+
+    HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
+    status = HYD_connection_listen(payload, bytes, &port);
+    HYDU_ERR_POP(status, "unable to listen for other daemons\n");
+    status = HYD_reports_send(HYD_ADAPT_LISTENS, HYD_agent.epoch, 0, &port, sizeof(port));
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+static HYD_status on_output_room(const char *payload, size_t bytes)
+{
+    uint64_t room;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ERR_CHKANDJUMP(status, bytes != sizeof(room), HYD_INTERNAL_ERROR, "malformed room for output\n");
+    memcpy(&room, payload, sizeof(room));
+    HYD_pmcd_pmip_adapt_output_room(room);
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_relay_report(const void *answer, size_t bytes)
+{
+    return HYD_reports_send(HYD_ADAPT_RELAYED, HYD_agent.epoch, 0, answer, bytes);
+}
+
+static const struct {
+    uint32_t kind;
+    HYD_status(*handle) (const char *payload, size_t bytes);
+} handlers[] = {
+    {HYD_ADAPT_OUTPUT_ROOM, on_output_room},
+    {HYD_ADAPT_LISTEN, on_listen},
+    {HYD_ADAPT_RELAY, HYD_relay_from_mpiexec}
+};
+
+static HYD_status handle(const struct HYD_adapt_message *message, const char *payload)
+{
+    for (size_t i = 0; i < sizeof(handlers) / sizeof(*handlers); i++)
+        if (handlers[i].kind == message->kind)
+            return handlers[i].handle(payload, (size_t) message->bytes);
+    return HYD_sequence_deliver(message, payload, NULL);
+}
+
+HYD_status HYD_pmcd_pmip_adapt_command(int fd, const struct HYD_pmcd_hdr *hdr)
+{
+    struct HYD_adapt_message message;
+    char *buf = NULL;
+    int count, closed;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ERR_CHKANDJUMP(status, hdr->buflen < (int) sizeof(message) || hdr->buflen > HYD_ADAPT_BODY_MAX,
+                        HYD_INTERNAL_ERROR, "adaptation message of %d bytes\n", hdr->buflen);
+    HYDU_MALLOC_OR_JUMP(buf, char *, hdr->buflen, status);
+    status = HYDU_sock_read(fd, buf, hdr->buflen, &count, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    HYDU_ERR_POP(status, "unable to read an adaptation message\n");
+    HYDU_ASSERT(!closed, status);
+
+    memcpy(&message, buf, sizeof(message));
+    HYDU_ERR_CHKANDJUMP(status, message.bytes != (uint64_t) hdr->buflen - sizeof(message),
+                        HYD_INTERNAL_ERROR, "adaptation message with a wrong length\n");
+    status = handle(&message, buf + sizeof(message));
+
+  fn_exit:
+    MPL_free(buf);
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}

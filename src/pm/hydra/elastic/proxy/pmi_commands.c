@@ -1,0 +1,147 @@
+/*
+ * What the processes say over their PMI connections of initialising, preparing and committing: it is passed on to
+ * mpiexec as REPORT_* messages.  Lines: doc/pmi.md.  What the program says of itself: say.c.
+ */
+
+#include "state.h"
+#include "agent.h"
+#include "committed.h"
+#include "exits.h"
+#include "output.h"
+#include "pmi_line.h"
+#include "reports.h"
+#include "wire/kinds.h"
+#include "wire/silence.h"
+
+#define CARD_BYTES_MAX 8192     /* addresses of one process */
+#define REPORT_BYTES_MAX (CARD_BYTES_MAX + 64)
+#define REASON_BYTES_MAX 1024   /* why a process cannot prepare */
+
+static int initialised = 0, ready = 0;  /* adaptive processes that have said so */
+
+/* What each process says once: the last one's goes up with all others'. */
+static HYD_status report_of_each(uint32_t kind, uint32_t epoch, const void *payload, size_t bytes, int said)
+{
+    HYD_status status = HYD_reports_gather(kind, epoch, payload, bytes);
+
+    return status == HYD_SUCCESS && said >= HYD_agent_process_count() ? HYD_reports_flush() : status;
+}
+
+HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
+{
+    unsigned char payload[REPORT_BYTES_MAX];
+    const char *mode = HYD_pmi_line_argument(args, "mode"), *hex = HYD_pmi_line_argument(args, "card");
+    const char *namespace = HYD_pmi_line_argument(args, "pidns");
+    uint32_t head[2] = { 0, 0 };
+    uint64_t pid_ns = namespace ? strtoull(namespace, NULL, 10) : 0;
+    const size_t head_bytes = sizeof(head) + sizeof(pid_ns);
+    int bytes = 0;
+    HYD_status status = HYD_SUCCESS;
+
+    int i = HYD_agent_process_of_fd(fd);
+    if (HYD_agent.board.fd < 0 || i < 0)
+        goto fn_exit;
+    head[0] = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
+    if (mode && !strcmp(mode, "adaptive")) {
+        bytes = HYD_pmi_line_decode_hex(hex ? hex : "", payload + head_bytes, CARD_BYTES_MAX);
+        if (bytes < 0) {
+            HYDU_dump(stderr, "rank %u gave a malformed address card; taken for rigid\n", head[0]);
+            bytes = 0;
+        } else
+            head[1] = 1;
+    }
+    HYD_agent.processes[i].adaptive = (int) head[1];
+    if (head[1]) {
+        HYD_silence_watch(HYD_pmcd_pmip.upstream.control);
+        status = HYD_pmcd_pmip_adapt_channel();
+        HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
+        status = HYD_exits_watch();
+        HYDU_ERR_POP(status, "unable to watch the processes\n");
+    }
+    memcpy(payload, head, sizeof(head));
+    memcpy(payload + sizeof(head), &pid_ns, sizeof(pid_ns));
+    /* before the first adaptive one of a launch there may be no loop that would send it later */
+    status = head[1] ?
+        report_of_each(REPORT_INIT, HYD_agent.join.epoch, payload, head_bytes + (size_t) bytes, ++initialised) :
+        HYD_reports_send(REPORT_INIT, HYD_agent.join.epoch, 0, payload, head_bytes);
+    if (head[1])
+        HYD_pmcd_pmip_adapt_count_output();
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[])
+{
+    unsigned char payload[sizeof(uint32_t) + sizeof(struct pmi_adapt_host)];
+    struct pmi_adapt_host host = { 0, 0, 0, 0, 0, 0 };
+    const char *epoch = HYD_pmi_line_argument(args, "epoch"), *segment = HYD_pmi_line_argument(args, "segment");
+
+    int i = HYD_agent_process_of_fd(fd);
+    if (HYD_agent.board.fd < 0 || i < 0 || !epoch)
+        return HYD_SUCCESS;
+    if (segment) {
+        unsigned long long bytes, device, inode, nonce;
+        struct pmi_adapt_host named;
+        if (sscanf(segment, "%" SCNu32 ":%" SCNu32 ":%llu:%llu:%llu:%llu", &named.segment_pid,
+                   &named.segment_fd, &bytes, &device, &inode, &nonce) == 6) {
+            named.segment_bytes = bytes;
+            named.segment_device = device;
+            named.segment_inode = inode;
+            named.segment_nonce = nonce;
+            host = named;
+        }
+    }
+    uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
+    memcpy(payload, &rank, sizeof(rank));
+    memcpy(payload + sizeof(rank), &host, sizeof(host));
+    return report_of_each(REPORT_READY, (uint32_t) strtoul(epoch, NULL, 10), payload, sizeof(payload), ++ready);
+}
+
+HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[])
+{
+    const char *epoch = HYD_pmi_line_argument(args, "epoch"), *why = HYD_pmi_line_argument(args, "why");
+    unsigned char payload[sizeof(uint32_t) + REASON_BYTES_MAX];
+
+    int i = HYD_agent_process_of_fd(fd);
+    if (HYD_agent.board.fd < 0 || i < 0 || !epoch)
+        return HYD_SUCCESS;
+    uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
+    int bytes = HYD_pmi_line_decode_hex(why ? why : "", payload + sizeof(rank), REASON_BYTES_MAX);
+    memcpy(payload, &rank, sizeof(rank));
+    return HYD_reports_send(REPORT_UNABLE, (uint32_t) strtoul(epoch, NULL, 10), 0, payload,
+                            sizeof(rank) + (size_t) (bytes > 0 ? bytes : 0));
+}
+
+/* What the last process of a board says for all. */
+static HYD_status report_of_board(uint32_t kind, int fd, char *args[])
+{
+    const char *epoch = HYD_pmi_line_argument(args, "epoch");
+
+    if (HYD_agent.board.fd < 0 || HYD_agent_process_of_fd(fd) < 0 || !epoch)
+        return HYD_SUCCESS;
+    return HYD_reports_send(kind, (uint32_t) strtoul(epoch, NULL, 10), 0, NULL, 0);
+}
+
+HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[])
+{
+    return report_of_board(REPORT_PREPARED, fd, args);
+}
+
+HYD_status HYD_pmcd_pmip_adapt_fn_greeted(int fd, char *args[])
+{
+    return report_of_board(REPORT_GREETED, fd, args);
+}
+
+HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[])
+{
+    const char *epoch = HYD_pmi_line_argument(args, "epoch");
+
+    if (HYD_agent.board.fd < 0 || HYD_agent_process_of_fd(fd) < 0 || !epoch)
+        return HYD_SUCCESS;
+    HYD_board_count_committed(&HYD_agent.board, (uint32_t) strtoul(epoch, NULL, 10));
+    return HYD_committed_look();
+}

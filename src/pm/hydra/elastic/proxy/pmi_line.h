@@ -1,0 +1,15 @@
+/* What a line of PMI says: its tokens, and who sent it. */
+
+#ifndef PROXY_PMI_LINE_H_INCLUDED
+#define PROXY_PMI_LINE_H_INCLUDED
+
+#include <stddef.h>
+
+/* Token `key`, NULL if it is missing.  Its text lives as long as args. */
+const char *HYD_pmi_line_argument(char *args[], const char *key);
+/* Bytes written, or -1 if the text is no even number of hexadecimal digits or too long. */
+int HYD_pmi_line_decode_hex(const char *hex, unsigned char *bytes, size_t bytes_max);
+/* The rank of the process at a PMI connection, -1 if there is none or no board. */
+int HYD_pmi_line_rank(int fd);
+
+#endif /* PROXY_PMI_LINE_H_INCLUDED */

@@ -1,0 +1,127 @@
+/*
+ * What the node daemon does before and while it starts its processes: it reads what mpiexec says of a joining group,
+ * makes the board, and tells each process of it.  See agent.h for the contract and pmi_adapt.h for PMI_ADAPT.
+ */
+
+#include "state.h"
+#include "agent.h"
+#include "exits.h"
+#include "output.h"
+#include "stdin.h"
+#include "wire/silence.h"
+
+struct HYD_agent HYD_agent = {.board = {.fd = -1} };
+
+extern int HYDU_child_death_signal;     /* launch.c */
+static char *bind_places = NULL;        /* --adapt-bind: numbers with commas */
+
+HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    int n = sscanf(**argv, "first_uid=%u,epoch=%u,pre=%u,local_pre=%u", &HYD_agent.join.first_uid,
+                   &HYD_agent.join.epoch, &HYD_agent.join.pre, &HYD_agent.join.local_pre);
+    HYDU_ERR_CHKANDJUMP(status, n != 4, HYD_INTERNAL_ERROR, "bad value of --%s: %s\n", arg, **argv);
+    HYD_agent.join.given = 1;
+    HYD_agent.epoch = HYD_agent.join.epoch;
+    (*argv)++;
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_pmcd_pmip_adapt_bind_param(char *arg, char ***argv)
+{
+    bind_places = MPL_strdup(**argv);
+    (*argv)++;
+    return HYD_SUCCESS;
+}
+
+int HYD_pmcd_pmip_adapt_bind_index(int process_id)
+{
+    const char *place = bind_places;
+
+    for (int i = 0; place && i < process_id; i++) {
+        place = strchr(place, ',');
+        place = place ? place + 1 : NULL;
+    }
+    return place ? atoi(place) : process_id;
+}
+
+HYD_status HYD_pmcd_pmip_adapt_start(void)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    if (HYD_pmcd_pmip.local.pgid != 0 && !HYD_agent.join.given)
+        goto fn_exit;
+
+    /* Nobody is left behind if we are killed: a process that waits in begin would wait for ever. */
+    HYDU_child_death_signal = SIGKILL;
+
+    /* mpiexec must see our end even if a process of ours outlives us. */
+    status = HYDU_sock_cloexec(HYD_pmcd_pmip.upstream.control);
+    HYDU_ERR_POP(status, "unable to set the control connection to close on exec\n");
+    if (HYD_agent.join.given) {
+        HYD_silence_watch(HYD_pmcd_pmip.upstream.control);
+        status = HYD_pmcd_pmip_adapt_channel();
+        HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
+        HYD_pmcd_pmip_adapt_count_output();
+    }
+
+    int error = HYD_board_create(&HYD_agent.board, HYD_pmcd_pmip.local.kvs->kvsname, HYD_agent_process_count());
+    if (error && !HYD_agent.join.given) {
+        /* The job can run without: its processes stay as they are launched. */
+        HYDU_dump(stderr, "no adaptations: unable to create the adapt board (%s)\n",
+                  MPL_strerror(error));
+        goto fn_exit;
+    }
+    HYDU_ERR_CHKANDJUMP(status, error, HYD_INTERNAL_ERROR,
+                        "unable to create the adapt board (%s)\n", MPL_strerror(error));
+
+    HYDU_MALLOC_OR_JUMP(HYD_agent.processes, struct HYD_agent_process *,
+                        HYD_agent_process_count() * sizeof(*HYD_agent.processes), status);
+    for (int i = 0; i < HYD_agent_process_count(); i++)
+        HYD_agent.processes[i] = (struct HYD_agent_process) {.stdin_fd = HYD_FD_UNSET,.watch_fd = -1 };
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* 0: not known. */
+static unsigned long long pid_namespace(void)
+{
+    struct stat status;
+
+    return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+}
+
+HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env)
+{
+    char text[256];
+
+    if (HYD_agent.board.fd < 0)
+        return HYD_SUCCESS;
+    MPL_snprintf(text, sizeof(text),
+                 "version=%d fd=%d slot=%d uid=%u epoch=%u pre=%u local_pre=%u pidns=%llu",
+                 PMI_ADAPT_VERSION, HYD_agent.board.fd, process_id,
+                 HYD_agent.join.first_uid + (unsigned) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
+                 HYD_agent.join.epoch, HYD_agent.join.pre, HYD_agent.join.local_pre, pid_namespace());
+    return HYDU_append_env_to_list(PMI_ADAPT_ENV, text, env);
+}
+
+HYD_status HYD_pmcd_pmip_adapt_started(void)
+{
+    if (HYD_agent.board.fd < 0)
+        return HYD_SUCCESS;
+
+    HYD_stdin_started();
+    /* A joining process that cannot even be executed must be noticed (E3).  For a launch, this
+     * waits for the first process that says it is adaptive: stock runs pay nothing. */
+    return HYD_agent.join.given ? HYD_exits_watch() : HYD_SUCCESS;
+}

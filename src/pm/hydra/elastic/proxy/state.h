@@ -1,0 +1,56 @@
+/*
+ * What the files of the node daemon know in common of adaptations: its processes and their board (board.h).
+ * Made by start.c before the first process runs; used from the event loop only.
+ */
+
+#ifndef PROXY_STATE_H_INCLUDED
+#define PROXY_STATE_H_INCLUDED
+
+#include "pmip.h"
+#include "board.h"
+
+/* What is known of one local process. */
+struct HYD_agent_process {
+    int stdin_fd;               /* write end, or < 0; stdin.c */
+    int adaptive;
+    /* the others are exits.c's */
+    int watch_fd;               /* pidfd, or -1 */
+    int ended;
+    int wait_status;            /* when ended */
+    int held;                   /* its end is to be reported after the culprit's */
+};
+
+struct HYD_agent {
+    struct HYD_board board;     /* fd < 0: none, and then nobody here adapts */
+    struct HYD_agent_process *processes;        /* by number of the process; NULL without a board */
+    struct {
+        int given;
+        unsigned first_uid, epoch, pre, local_pre;
+    } join;                     /* --adapt of a joining group */
+    uint32_t epoch;             /* of the last command, for reports that belong to none */
+};
+extern struct HYD_agent HYD_agent;
+
+static inline int HYD_agent_process_count(void)
+{
+    return HYD_pmcd_pmip.local.proxy_process_count;
+}
+
+/* The number of a local process, or -1: by its rank in the group, by its PMI connection. */
+static inline int HYD_agent_process_of_rank(int rank)
+{
+    for (int i = 0; i < HYD_agent_process_count(); i++)
+        if (HYD_pmcd_pmip.downstream.pmi_rank[i] == rank)
+            return i;
+    return -1;
+}
+
+static inline int HYD_agent_process_of_fd(int fd)
+{
+    for (int i = 0; i < HYD_agent_process_count(); i++)
+        if (HYD_pmcd_pmip.downstream.pmi_fd[i] == fd)
+            return i;
+    return -1;
+}
+
+#endif /* PROXY_STATE_H_INCLUDED */
