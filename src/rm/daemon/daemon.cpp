@@ -3,15 +3,9 @@
 #include "daemon/daemon.h"
 
 #include <signal.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <cstring>
-#include <filesystem>
 #include <thread>
 
 #include "api/api.h"
@@ -25,39 +19,8 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t FLUSH_MS = 200;               /* derived rows wait so long for an event to go with */
-constexpr int64_t STORAGE_RETRY_MS = 1000;
 constexpr int64_t FORGET_MS = 3600 * 1000;
-constexpr uint64_t TIMELINE_RECORDS = 200000;   /* the newest, that are read at the start */
 constexpr size_t KEPT_COMMAND_MAX = 4096;       /* a longer one is read when it is asked for */
-constexpr int64_t IDLE_LOOK_MS = 500;
-constexpr int64_t OVER_GRACE_MS = 60000;        /* for the jobs of an allocation that is over to end */
-constexpr size_t EVENTS_PER_TURN = 1000;        /* of one commit: others are served in between */
-constexpr size_t INBOX_MAX = 10000;             /* people's requests that wait; beyond it they are refused */
-
-/* Tells systemd how we are, if it has started us. */
-void notify_systemd(const char *text)
-{
-    const char *path = getenv("NOTIFY_SOCKET");
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    if (!path || !*path || strlen(path) >= sizeof address.sun_path)
-        return;
-    memcpy(address.sun_path, path, strlen(path));
-    if (address.sun_path[0] == '@')
-        address.sun_path[0] = '\0';
-    Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + strlen(path));
-    sendto(socket.get(), text, strlen(text), MSG_NOSIGNAL, reinterpret_cast<const sockaddr *>(&address), length);
-}
-
-bool is_of_people(const EventContent &content)
-{
-    return std::holds_alternative<Submit>(content) || std::holds_alternative<Cancel>(content) ||
-           std::holds_alternative<Hold>(content) || std::holds_alternative<Release>(content) ||
-           std::holds_alternative<Resize>(content) || std::holds_alternative<Update>(content) ||
-           std::holds_alternative<Drain>(content) || std::holds_alternative<Resume>(content);
-}
 
 void log_record(const Record &record)
 {
@@ -82,8 +45,14 @@ void log_record(const Record &record)
 
 }  // namespace
 
-Daemon::Daemon(const Settings &settings, Store store)
-    : settings_(settings), store_(std::move(store)), access_(settings_)
+Daemon::Daemon(const Settings &settings, Store store, Recovered recovered)
+    : settings_(settings), core_(std::move(recovered.core)), clock_(recovered.clock), access_(settings_),
+      timeline_(std::move(recovered.timeline)), quota_(std::move(recovered.quota)),
+      journal_({loop_, core_, clock_, metrics_}, std::move(store), recovered.snapshot_seq, settings_.snapshot_events,
+               [this](const Event &event, Journal::Entry &entry) { handle(event, entry); }),
+      lifetime_(loop_, settings_,
+                {[this] { return unfinished_jobs(); }, [this] { return !waiting_.empty(); }, [this] { cancel_all(); }}),
+      waiting_(loop_)
 {
     started_ms_ = unix_ms();
     /* Unlike those of an earlier life. */
@@ -100,114 +69,18 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Settings &settings)
     auto store = Store::open(settings.state_dir);
     if (!store)
         return Error{store.error()};
-    std::unique_ptr<Daemon> daemon(new Daemon(settings, std::move(store.value())));
-    std::string error = daemon->recover();
-    if (error.empty())
-        error = daemon->start_parts();
+    auto recovered = recover(store.value());
+    if (!recovered)
+        return Error{recovered.error()};
+    std::unique_ptr<Daemon> daemon(
+        new Daemon(settings, std::move(store.value()), std::move(recovered.value())));
+    std::string error = daemon->start_parts();
     if (!error.empty())
         return Error{error};
     return daemon;
 }
 
 /* ---- start ---------------------------------------------------------------------------------------------- */
-
-/* The core as it was.  All of the store must be readable: what is not known to it would be ended. */
-std::string Daemon::recover()
-{
-    auto last = store_.last_record();
-    std::string error = last ? read_timeline(last.value()) : last.error();
-    for (uint64_t below = INT64_MAX; error.empty();) {
-        auto snapshot = store_.last_snapshot(below);
-        if (!snapshot) {
-            error = snapshot.error();
-            break;
-        }
-        std::string wrong = recover_from(snapshot.value(), last.value());
-        auto mark = store_.clock();
-        if (wrong.empty() && mark) {
-            clock_.start(mark.value(), state().now_ms, boot_id(), monotonic_ms(), unix_ms());
-            error = store_.write(std::exchange(derived_, {}));
-            return error.empty() ? read_quota() : error;
-        }
-        if (wrong.empty())
-            wrong = mark.error();
-        if (!snapshot.value())
-            error = wrong;
-        else
-            log_line(LogLevel::ERROR, wrong + "; the snapshot before it is tried",
-                     {{"snapshot", snapshot.value()->seq}});
-        below = snapshot.value() ? snapshot.value()->seq : 0;
-    }
-    return error + "\nNothing was changed, and all running steps go on.  doc/elasticd.md (\"A store that cannot be "
-                   "read\") says what to do; an event that cannot be used is taken out with "
-                   "elasticd --quarantine-event NUMBER";
-}
-
-std::string Daemon::read_timeline(uint64_t last)
-{
-    for (uint64_t since = last > TIMELINE_RECORDS ? last - TIMELINE_RECORDS : 1;;) {
-        auto records = store_.records({since, 10000, 0, ""});
-        if (!records || records.value().empty())
-            return records ? "" : records.error();
-        for (const Json &row : records.value()) {
-            Record record{row["seq"], row["time_ms"], row["event"], row["job"].is_null() ? 0 : row["job"].get<JobId>(),
-                          row["node"].is_null() ? "" : row["node"].get<std::string>(), row["data"]};
-            timeline_.add(record);
-            since = record.number + 1;
-        }
-    }
-}
-
-std::string Daemon::read_quota()
-{
-    auto sizes = store_.launch_sizes();
-    if (!sizes)
-        return sizes.error();
-    for (const Store::LaunchSize &each : sizes.value())
-        quota_.add(each.job, each.uid, each.bytes);
-    return "";
-}
-
-/* A snapshot and the events after it; the rows that may not have been written before the death are derived again. */
-std::string Daemon::recover_from(const std::optional<Store::Snapshot> &snapshot, uint64_t last_record)
-{
-    core_ = Core();
-    derived_ = {};
-    snapshot_seq_ = snapshot ? snapshot->seq : 0;
-    if (snapshot) {
-        auto restored = Core::restore(snapshot->body);
-        if (!restored)
-            return "the snapshot in " + settings_.state_dir + "/store.sqlite: " + restored.error();
-        core_ = std::move(restored.value());
-    }
-    std::string error = store_.each_event(snapshot_seq_, [&](const Event &event) -> std::string {
-        if (event.seq != state().seq + 1)
-            return "it should follow event " + std::to_string(state().seq) + ": those between are missing";
-        return replay(event);
-    });
-    if (!error.empty())
-        return error;
-    for (const Record &record : derived_.records)
-        if (record.number > last_record)
-            timeline_.add(record);
-    return "";
-}
-
-std::string Daemon::replay(const Event &event)
-{
-    EventInHand in_hand(event.seq);
-    try {
-        JobId last_job = state().last_job;
-        for (const Action &action : core_.handle(event)) {
-            derive(action);
-            if (auto answer = std::get_if<Answer>(&action))
-                bind_launch(event, *answer, last_job);
-        }
-        return "";
-    } catch (const std::exception &exception) {
-        return std::string("the core cannot bear it (") + exception.what() + "): " + quarantine_advice(event.seq);
-    }
-}
 
 std::string Daemon::start_parts()
 {
@@ -234,14 +107,14 @@ std::string Daemon::start_parts()
         [this](JobId id) { return state().job(id); });
     error = steps_->open(state());
     if (error.empty())
-        error = backend_->start(state(), [this](EventContent content) { tell(std::move(content)); });
+        error = backend_->start(state(), [this](EventContent content) { journal_.tell(std::move(content)); });
     if (!error.empty())
         return error;
     configure();
-    if (!commit())
-        return storage_error_;
+    if (!journal_.commit())
+        return journal_.error();
     for (const Action &action : core_.pending())
-        perform(action);
+        std::visit([this](const auto &each) { perform(each); }, action);
     return listen();
 }
 
@@ -289,10 +162,8 @@ void Daemon::configure()
     config.asynchronous_nodes = backend_->asynchronous_nodes();
     config.whole_nodes = backend_->whole_nodes();
     config.check_capacity = backend_->capacity_known();
-    bool is_told = !inbox_.empty() && std::holds_alternative<Configure>(inbox_.front().content);
-    if (!is_told && (state().seq == 0 || !(state().config == config)))
-        inbox_.push_front({Configure{config}, std::nullopt, nullptr});
-    loop_.turn_again();
+    if (state().seq == 0 || !(state().config == config))
+        journal_.tell_first(Configure{config});
 }
 
 std::string Daemon::listen()
@@ -330,66 +201,30 @@ void Daemon::run()
               {"policy", settings_.policy},
               {"jobs", state().jobs.size()},
               {"seq", state().seq}});
-    notify_systemd("READY=1");
+    lifetime_.begin();
     forget_old();
-    if (!settings_.nested_slurm_job.empty())
-        allocation_ = std::make_unique<AllocationWatch>(
-            loop_, settings_.nested_slurm_job, [this](const std::string &reason) { allocation_is_over(reason); });
-    idle_since_ms_ = monotonic_ms();
-    if (settings_.idle_exit_ms > 0)
-        watch_idleness();
     loop_.run([this] { end_of_turn(); });
-    notify_systemd("STOPPING=1");
-    write_derived();
-    snapshot();
+    lifetime_.stopping();
+    journal_.close();
     servers_.clear();
     unlink(settings_.socket.c_str());
     log_line(LogLevel::INFO, "elasticd has stopped; running steps go on", {{"seq", state().seq}});
-    remove_nested_folder();
+    lifetime_.end();
 }
 
-/* ---- ends that nobody asks for ------------------------------------------------------------------------------ */
-
-void Daemon::watch_idleness()
+void Daemon::forget_old()
 {
-    int64_t now_ms = monotonic_ms();
-    if (unfinished_jobs() > 0 || !waiters_.empty())
-        idle_since_ms_ = now_ms;
-    bool is_over = over_at_ms_ && (now_ms >= *over_at_ms_ || unfinished_jobs() == 0);
-    bool is_idle = settings_.idle_exit_ms > 0 && now_ms - idle_since_ms_ >= settings_.idle_exit_ms;
-    if (!is_over && !is_idle) {
-        loop_.after(IDLE_LOOK_MS, [this] { watch_idleness(); });
-        return;
-    }
-    log_line(LogLevel::INFO,
-             is_over ? "elasticd ends with its allocation" : "elasticd ends: there has been no job for a while");
-    loop_.stop();
+    journal_.forget_before(now_ms() - settings_.history_keep_ms);
+    loop_.after(FORGET_MS, [this] { forget_old(); });
 }
 
-/* Its nodes are others' now. */
-void Daemon::allocation_is_over(const std::string &reason)
+void Daemon::cancel_all()
 {
-    log_line(LogLevel::WARNING, reason + "; all jobs in it are cancelled", {{"jobs", unfinished_jobs()}});
     std::vector<JobId> jobs;
     for (const auto &[id, job] : state().jobs)
         jobs.push_back(id);
     for (JobId id : jobs)
         request(Cancel{{next_request_id(), id}}, std::nullopt, [](const Answer *, bool) {});
-    over_at_ms_ = monotonic_ms() + OVER_GRACE_MS;
-    if (settings_.idle_exit_ms == 0)
-        watch_idleness();
-}
-
-/* Nobody will come back to the state of an allocation in which nothing runs. */
-void Daemon::remove_nested_folder()
-{
-    if (settings_.nested_folder.empty() || (unfinished_jobs() > 0 && !over_at_ms_))
-        return;
-    std::error_code code;
-    std::filesystem::remove_all(settings_.nested_folder, code);
-    if (code)
-        log_line(LogLevel::WARNING, "cannot remove the folder of this allocation",
-                 {{"folder", settings_.nested_folder}, {"error", code.message()}});
 }
 
 void Daemon::on_signal(int number)
@@ -406,12 +241,6 @@ void Daemon::on_signal(int number)
 
 /* ---- turns ---------------------------------------------------------------------------------------------- */
 
-void Daemon::tell(EventContent content)
-{
-    inbox_.push_back({std::move(content), std::nullopt, nullptr});
-    loop_.turn_again();
-}
-
 /* False: it says nothing new, and nothing is stored of it. */
 bool Daemon::tell_of_step(EventContent content)
 {
@@ -419,19 +248,13 @@ bool Daemon::tell_of_step(EventContent content)
         metrics_.count_redundant();
         return false;
     }
-    tell(std::move(content));
+    journal_.tell(std::move(content));
     return true;
 }
 
 void Daemon::request(EventContent content, std::optional<LaunchRow> launch, Done done)
 {
-    if (requests_waiting_ >= INBOX_MAX) {
-        done(nullptr, false);
-        return;
-    }
-    requests_waiting_++;
-    inbox_.push_back({std::move(content), std::move(launch), std::move(done)});
-    loop_.turn_again();
+    journal_.request({std::move(content), std::move(launch), std::move(done)});
 }
 
 std::string Daemon::next_request_id()
@@ -441,336 +264,160 @@ std::string Daemon::next_request_id()
 
 void Daemon::end_of_turn()
 {
-    if (!inbox_.empty() && storage_error_.empty())
-        commit();
-    else if (!inbox_.empty())
-        storage_failed(storage_error_);         /* people are told at once; the rest waits for the retry */
-    if (state().seq != woken_seq_)
-        wake_waiters();
+    journal_.end_of_turn();
+    if (state().seq == woken_seq_)
+        return;
+    woken_seq_ = state().seq;
+    waiting_.wake();
 }
 
-/* Makes durable what has come in, then lets the core see it. */
-bool Daemon::commit()
-{
-    Batch batch = derived_;
-    size_t count = std::min(inbox_.size(), EVENTS_PER_TURN);
-    int64_t event_ms = std::max(now_ms(), state().now_ms);
-    batch.clock = clock_.mark();
-    for (size_t i = 0; i < count; i++) {
-        Pending &pending = inbox_[i];
-        batch.events.push_back({state().seq + 1 + i, event_ms, pending.content});
-        if (pending.launch) {
-            pending.launch->seq = state().seq + 1 + i;
-            batch.launches.push_back(*pending.launch);
-        }
-    }
-    auto begin = std::chrono::steady_clock::now();
-    std::string error = batch.empty() ? "" : store_.write(batch);
-    metrics_.time_commit(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-    if (!error.empty()) {
-        storage_failed(error);
-        return false;
-    }
-    if (!storage_error_.empty())
-        log_line(LogLevel::INFO, "the store can be written again");
-    storage_error_.clear();
-    derived_ = {};
-    std::vector<Pending> taken(std::make_move_iterator(inbox_.begin()),
-                               std::make_move_iterator(inbox_.begin() + static_cast<ptrdiff_t>(count)));
-    inbox_.erase(inbox_.begin(), inbox_.begin() + static_cast<ptrdiff_t>(count));
-    for (const Pending &pending : taken)
-        requests_waiting_ -= pending.done != nullptr;
-    for (size_t i = 0; i < count; i++)
-        handle(batch.events[i], taken[i]);
-    if (!inbox_.empty())
-        loop_.turn_again();
-    if (state().seq - snapshot_seq_ >= static_cast<uint64_t>(settings_.snapshot_events))
-        snapshot();
-    if (!derived_.empty() && !flush_timer_)
-        flush_timer_ = loop_.after(FLUSH_MS, [this] {
-            flush_timer_ = 0;
-            write_derived();
-        });
-    return true;
-}
-
-/* People try again themselves; what came from steps and the back end must not be lost. */
-void Daemon::storage_failed(const std::string &error)
-{
-    if (storage_error_.empty())
-        log_line(LogLevel::ERROR, error,
-                 {{"advice", "free some space on that file system; elasticd tries again by itself"}});
-    metrics_.count_storage_error();
-    storage_error_ = error;
-    std::deque<Pending> kept;
-    for (Pending &pending : inbox_) {
-        if (is_of_people(pending.content) && pending.done)
-            pending.done(nullptr, false);
-        else
-            kept.push_back(std::move(pending));
-    }
-    inbox_ = std::move(kept);
-    requests_waiting_ = 0;
-    if (!retry_timer_)
-        retry_timer_ = loop_.after(STORAGE_RETRY_MS, [this] {
-            retry_timer_ = 0;
-            std::string still = store_.probe();
-            if (still.empty())
-                commit();
-            else
-                storage_failed(still);
-        });
-}
-
-void Daemon::handle(const Event &event, Pending &pending)
+void Daemon::handle(const Event &event, Journal::Entry &entry)
 {
     EventInHand in_hand(event.seq);
     JobId last_job = state().last_job;
     metrics_.count_event(name_of(event.content));
-    look_for_cause(event.content);
-    Actions actions = core_.handle(event);
-    for (const Action &action : actions) {
-        derive(action);
-        if (auto record = std::get_if<Record>(&action)) {
-            confine(record->job);
-            timeline_.add(*record);
-            metrics_.count_record(*record);
-            log_record(*record);
-        } else if (auto answer = std::get_if<Answer>(&action)) {
-            bind_launch(event, *answer, last_job);
-            if (pending.launch && answer->job > last_job)
-                quota_.add(answer->job, pending.launch->uid, pending.launch->bytes);
-            if (pending.done)
-                pending.done(answer, answer->job > last_job);
-            pending.done = nullptr;
-        } else {
-            perform(action);
-        }
+    std::visit([this](const auto &content) { before(content); }, event.content);
+    for (const Action &action : core_.handle(event)) {
+        journal_.derive(event, action, last_job);
+        if (auto answered = std::get_if<Answer>(&action))
+            answer(*answered, entry, last_job);
+        else
+            std::visit([this](const auto &each) { perform(each); }, action);
     }
-    if (pending.done) {         /* cannot be: each request is answered */
+    if (entry.done) {           /* cannot be: each request is answered */
         log_line(LogLevel::ERROR, "the core has not answered a request", {{"seq", event.seq}});
-        pending.done(nullptr, false);
+        entry.done(nullptr, false);
     }
-    after_event(event.content);
-}
-
-/* What fails may be the nodes' fault: they are looked at while it is still known which they are. */
-void Daemon::look_for_cause(const EventContent &content)
-{
-    auto look = [this](JobId id, auto &&blocks_of) {
-        const Job *job = state().job(id);
-        std::vector<std::string> nodes;
-        for (const Block &block : job ? blocks_of(*job) : Blocks())
-            nodes.push_back(block.node);
-        if (!nodes.empty())
-            backend_->step_failed_on(nodes);
-    };
-    auto world = [](const Job &job) { return job.blocks; };
-    auto joining = [](const Job &job) { return job.adaptation ? job.adaptation->joining : Blocks(); };
-    if (auto failed = std::get_if<StepFailed>(&content))
-        look(failed->job, joining);
-    else if (auto withdrawn = std::get_if<StepWithdrawn>(&content))
-        look(withdrawn->job, joining);
-    else if (auto ended = std::get_if<StepEnded>(&content); ended && ended->exit_code != 0 && !ended->signalled)
-        look(ended->job, world);
-    else if (auto lost = std::get_if<StepLost>(&content))
-        look(lost->job, world);
-}
-
-/* The rows that follow from an event. */
-void Daemon::derive(const Action &action)
-{
-    auto record = std::get_if<Record>(&action);
-    if (!record)
-        return;
-    derived_.records.push_back(*record);
-    const Job *job = record->event == record::ENDED ? state().job(record->job) : nullptr;
-    if (!job)
-        return;
-    quota_.remove(job->id);
-    derived_.ended.push_back({job->id, job->spec.uid, job->submitted_ms, job->ended_ms, write(*job)});
-}
-
-/* The launch of a submission belongs to the job that it made; of a repeated or refused one to none. */
-void Daemon::bind_launch(const Event &event, const Answer &answer, JobId last_job)
-{
-    if (std::holds_alternative<Submit>(event.content))
-        derived_.bound.emplace_back(event.seq, answer.code == AnswerCode::OK && answer.job > last_job ? answer.job : 0);
-}
-
-/* Who told it may go on talking. */
-void Daemon::step_event_handled(const EventContent &content)
-{
     std::visit(
-        [this](const auto &event) {
-            if constexpr (requires { event.job; event.step; })
-                if (std::string_view(event.NAME).starts_with("step_"))
-                    steps_->handled(event.job, event.step);
+        [this](const auto &content) {
+            /* Who told it may go on talking. */
+            if constexpr (requires { content.job; content.step; })
+                if (std::string_view(content.NAME).starts_with("step_"))
+                    steps_->handled(content.job, content.step);
+            after(content);
         },
-        content);
+        event.content);
 }
 
-void Daemon::after_event(const EventContent &content)
+void Daemon::answer(const Answer &answer, Journal::Entry &entry, JobId last_job)
 {
-    step_event_handled(content);
-    if (auto ended = std::get_if<StepEnded>(&content))
-        steps_->forget(ended->job, ended->step);
-    else if (auto lost = std::get_if<StepLost>(&content))
-        steps_->forget(lost->job, lost->step);
-    else if (auto failed = std::get_if<StepStartFailed>(&content))
-        steps_->forget(failed->job, failed->step);
-    else if (auto committed = std::get_if<StepCommitted>(&content)) {
-        if (const Job *job = state().job(committed->job))
-            steps_->set_hosts(*job);
-    } else if (std::holds_alternative<NodeUp>(content) || std::holds_alternative<NodeDown>(content)) {
-        if (state().config.check_capacity != backend_->capacity_known())
-            configure();
-    }
+    bool is_new = answer.job > last_job;
+    if (entry.launch && is_new)
+        quota_.add(answer.job, entry.launch->uid, entry.launch->bytes);
+    if (entry.done)
+        entry.done(&answer, is_new);
+    entry.done = nullptr;
 }
 
-void Daemon::write_derived()
+void Daemon::before(const StepEnded &ended)
 {
-    if (derived_.empty())
-        return;
-    std::string error = store_.write(derived_);
-    if (error.empty())
-        derived_ = {};
-    else
-        storage_failed(error);
+    if (ended.exit_code != 0 && !ended.signalled)
+        suspect_world(ended.job);
 }
 
-Store &Daemon::store()
+void Daemon::suspect_joining(JobId id)
 {
-    write_derived();
-    return store_;
+    const Job *job = state().job(id);
+    if (job && job->adaptation)
+        suspect(job->adaptation->joining);
 }
 
-/* What is derived from earlier events must be there before: a restart would not derive it again. */
-void Daemon::snapshot()
+void Daemon::suspect_world(JobId id)
 {
-    if (state().seq == snapshot_seq_)
-        return;
-    write_derived();
-    if (!derived_.empty())
-        return;
-    std::string error = store_.write_snapshot(state().seq, now_ms(), core_.snapshot());
-    if (error.empty())
-        snapshot_seq_ = state().seq;
-    else
-        log_line(LogLevel::WARNING, error);
+    if (const Job *job = state().job(id))
+        suspect(job->blocks);
 }
 
-void Daemon::forget_old()
+/* What failed there may be the nodes' fault: they are looked at while it is still known which they are. */
+void Daemon::suspect(const Blocks &blocks)
 {
-    std::string error = store_.forget_before(now_ms() - settings_.history_keep_ms);
-    if (!error.empty())
-        log_line(LogLevel::WARNING, error);
-    loop_.after(FORGET_MS, [this] { forget_old(); });
+    std::vector<std::string> nodes;
+    for (const Block &block : blocks)
+        nodes.push_back(block.node);
+    if (!nodes.empty())
+        backend_->step_failed_on(nodes);
+}
+
+void Daemon::after(const StepCommitted &committed)
+{
+    if (const Job *job = state().job(committed.job))
+        steps_->set_hosts(*job);
+}
+
+void Daemon::look_at_capacity()
+{
+    if (state().config.check_capacity != backend_->capacity_known())
+        configure();
 }
 
 /* ---- actions -------------------------------------------------------------------------------------------- */
 
-void Daemon::perform(const Action &action)
+void Daemon::perform(const Record &record)
 {
-    if (auto start = std::get_if<StartStep>(&action))
-        start_step(*start);
-    else if (auto resize = std::get_if<ResizeStep>(&action))
-        steps_->resize(*resize);
-    else if (auto cancel = std::get_if<CancelRequest>(&action))
-        steps_->cancel(*cancel);
-    else if (auto signal = std::get_if<SignalStep>(&action))
-        steps_->signal(signal->job, signal->step, signal->signal,
-                       signal->signal == SIGTERM ? settings_.kill_grace_ms : -1);
-    else if (auto limit = std::get_if<LimitStep>(&action))
-        steps_->limit(limit->job, limit->step, limit->time_limit_ms);
-    else if (auto query = std::get_if<QueryStep>(&action))
-        steps_->query(query->job, query->step);
-    else if (auto acquire = std::get_if<AcquireNodes>(&action))
-        backend_->acquire(*acquire);
-    else if (auto release = std::get_if<ReleaseNodes>(&action))
-        backend_->release(*release);
-    else if (auto timer = std::get_if<SetTimer>(&action))
-        set_timer(timer->at_ms);
-    else if (auto forget = std::get_if<ForgetJob>(&action))
-        launches_.erase(forget->job);
+    if (record.event == record::ENDED)
+        quota_.remove(record.job);
+    confine(record.job);
+    timeline_.add(record);
+    metrics_.count_record(record);
+    log_record(record);
+}
+
+void Daemon::perform(const SignalStep &signal)
+{
+    int64_t kill_after_ms = signal.signal == SIGTERM ? settings_.kill_grace_ms : -1;
+    steps_->signal(signal.job, signal.step, signal.signal, kill_after_ms);
 }
 
 /* While the store cannot be read nothing is told: the core asks again. */
-void Daemon::start_step(const StartStep &start)
+void Daemon::perform(const StartStep &start)
 {
     auto row = store().launch(start.job);
-    if (!row) {
+    if (row)
+        steps_->start(start.job, start.step,
+                      [&](const std::string &folder) { return make_program(start, row.value(), folder); });
+    else
         log_line(LogLevel::ERROR, row.error(), {{"job", start.job}});
-        return;
-    }
-    steps_->start(start.job, start.step, [&](const std::string &folder) -> Result<Steps::Program> {
-        const Job *job = state().job(start.job);
-        const auto &stored = row.value();
-        auto launch = stored ? parse<Launch>(stored->body)
-                          : Result<Launch>(Error{"the store does not know what is to be run"});
-        if (!launch || !job)
-            return Error{launch ? "the job is gone" : launch.error()};
-        std::string error = backend_->prepare_step(*job, folder);
-        if (!error.empty())
-            return Error{error};
-        LaunchPlace place{settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(),
-                          folder, settings_.socket, settings_.kill_grace_ms};
-        return Steps::Program{make_step(launch.value(), *job, start, place), stored->script,
-                              format_host_lines(start.blocks),
-                              [this, id = start.job](const std::string &group) -> std::string {
-                                  const Job *placed = confinement_ ? state().job(id) : nullptr;
-                                  return placed ? confinement_->apply(id, booked_cores(state(), *placed), group) : "";
-                              }};
-    });
+}
+
+Result<Steps::Program> Daemon::make_program(const StartStep &start, const std::optional<LaunchRow> &row,
+                                            const std::string &folder)
+{
+    const Job *job = state().job(start.job);
+    auto launch = row ? parse<Launch>(row->body) : Result<Launch>(Error{"the store does not know what is to be run"});
+    if (!launch || !job)
+        return Error{launch ? "the job is gone" : launch.error()};
+    std::string error = backend_->prepare_step(*job, folder);
+    if (!error.empty())
+        return Error{error};
+    LaunchPlace place{settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(),
+                      folder, settings_.socket, settings_.kill_grace_ms};
+    auto confine_step = [this, id = start.job](const std::string &group) -> std::string {
+        const Job *placed = confinement_ ? state().job(id) : nullptr;
+        return placed ? confinement_->apply(id, booked_cores(state(), *placed), group) : "";
+    };
+    return Steps::Program{make_step(launch.value(), *job, start, place), row->script, format_host_lines(start.blocks),
+                          confine_step};
 }
 
 /* The machine may sleep: the clock is looked at again now and then. */
-void Daemon::set_timer(int64_t at_ms)
+void Daemon::perform(const SetTimer &timer)
 {
     constexpr int64_t LOOK_AGAIN_MS = 60000;
     loop_.cancel(core_timer_);
     core_timer_ = 0;
-    if (at_ms == NEVER)
+    if (timer.at_ms == NEVER)
         return;
-    int64_t left_ms = at_ms - now_ms();
-    core_timer_ = loop_.after(std::min(left_ms, LOOK_AGAIN_MS), [this, at_ms] {
+    int64_t left_ms = timer.at_ms - now_ms();
+    core_timer_ = loop_.after(std::min(left_ms, LOOK_AGAIN_MS), [this, timer] {
         core_timer_ = 0;
-        if (now_ms() >= at_ms)
-            tell(Timer{});
+        if (now_ms() >= timer.at_ms)
+            journal_.tell(Timer{});
         else
-            set_timer(at_ms);
+            perform(timer);
     });
 }
 
 /* ---- for the interface ------------------------------------------------------------------------------------ */
-
-void Daemon::wait(int64_t for_ms, Waiter waiter)
-{
-    if (for_ms <= 0 || waiter(false)) {
-        if (for_ms <= 0)
-            waiter(true);
-        return;
-    }
-    auto entry = waiters_.insert(waiters_.end(), {std::move(waiter), 0});
-    entry->timer = loop_.after(for_ms, [this, entry] {
-        Waiter late = std::move(entry->waiter);
-        waiters_.erase(entry);
-        late(true);
-    });
-}
-
-void Daemon::wake_waiters()
-{
-    woken_seq_ = state().seq;
-    for (auto entry = waiters_.begin(); entry != waiters_.end();) {
-        if (entry->waiter(false)) {
-            loop_.cancel(entry->timer);
-            entry = waiters_.erase(entry);
-        } else {
-            ++entry;
-        }
-    }
-}
 
 std::shared_ptr<const Launch> Daemon::launch(JobId job)
 {

@@ -5,22 +5,18 @@
  *   steps (steps.h) ────────────┼─ events ─ store ─ core ─ actions ┼─ orders to steps
  *   the back end (backend.h) ───┘                               └─ records, for the history
  *
- * A turn of the loop collects events.  At its end they are numbered and written with one commit; then each
- * goes through the core and its actions are carried out.  If they cannot be written, people are told so and
- * nothing has happened; what came from steps and the back end is kept and tried again.
+ * A turn of the loop collects events; at its end they become durable (journal.h), then each goes through the core and
+ * its actions are carried out.
  *
- * Restart: the last snapshot, the events after it through the core (their derived rows are written again, their
- * actions are not carried out), then all that the core still waits for (Core::pending).
+ * Restart: the core as it was (recovery.h), then all that it still waits for (Core::pending).
  *
- * Owner of the core, the store, the steps, the back end and the servers.  One thread.
+ * Owner of the core, the journal, the steps, the back end and the servers.  One thread.
  */
 
 #ifndef ELASTIC_RM_DAEMON_H_INCLUDED
 #define ELASTIC_RM_DAEMON_H_INCLUDED
 
-#include <deque>
 #include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,14 +26,16 @@
 #include "api/metrics.h"
 #include "api/timeline.h"
 #include "backend/backend.h"
-#include "backend/nested/allocation_watch.h"
 #include "base/loop.h"
 #include "core/core.h"
 #include "daemon/config.h"
-#include "step/launch_quota.h"
+#include "daemon/journal.h"
+#include "daemon/lifetime.h"
+#include "daemon/recovery.h"
+#include "daemon/waiting_requests.h"
 #include "step/confinement.h"
+#include "step/launch_quota.h"
 #include "step/steps.h"
-#include "store/store.h"
 
 namespace elastic::rm {
 
@@ -45,10 +43,8 @@ class Api;
 
 class Daemon {
   public:
-    /* Null answer: it could not be stored.  `is_new`: a Submit has made a job. */
-    using Done = std::function<void(const Answer *answer, bool is_new)>;
-    /* A request that waits: true when it has answered; `late`: it must. */
-    using Waiter = std::function<bool(bool late)>;
+    using Done = Journal::Done;
+    using Waiter = WaitingRequests::Waiter;
 
     static Result<std::unique_ptr<Daemon>> start(const Settings &settings);
     ~Daemon();
@@ -57,7 +53,7 @@ class Daemon {
 
     /* ---- for the interface */
     void request(EventContent content, std::optional<LaunchRow> launch, Done done);
-    void wait(int64_t for_ms, Waiter waiter);
+    void wait(int64_t for_ms, Waiter waiter) { waiting_.add(for_ms, std::move(waiter)); }
     std::string next_request_id();
     const State &state() const { return core_.state(); }
     const Settings &settings() const { return settings_; }
@@ -67,7 +63,7 @@ class Daemon {
     Access &access() { return access_; }
     Metrics &metrics() { return metrics_; }
     /* With all that has happened in it. */
-    Store &store();
+    Store &store() { return journal_.store(); }
     /* Without its environment; null: unknown. */
     std::shared_ptr<const Launch> launch(JobId job);
     const LaunchQuota &quota() const { return quota_; }
@@ -76,83 +72,83 @@ class Daemon {
     int64_t now_ms() { return clock_.now_ms(monotonic_ms(), unix_ms()); }
     int64_t shown_ms(int64_t core_ms) const { return core_ms == NEVER ? NEVER : core_ms + clock_.offset_ms(); }
     int64_t core_ms(int64_t shown_ms) const { return shown_ms - clock_.offset_ms(); }
-    bool storage_works() const { return storage_error_.empty(); }
+    bool storage_works() const { return journal_.error().empty(); }
     size_t connections() const;
 
   private:
-    struct Pending {
-        EventContent content;
-        std::optional<LaunchRow> launch;
-        Done done;              /* of people */
-    };
-    struct WaitingRequest {
-        Waiter waiter;
-        Loop::TimerId timer;
-    };
-
-    Daemon(const Settings &settings, Store store);
-    std::string recover();
-    std::string read_timeline(uint64_t last);
-    std::string read_quota();
-    std::string recover_from(const std::optional<Store::Snapshot> &snapshot, uint64_t last_record);
-    std::string replay(const Event &event);
+    Daemon(const Settings &settings, Store store, Recovered recovered);
     std::string start_parts();
     std::string listen();
     std::string open_confinement(const std::string &groups);
     void confine(JobId job);
     void configure();
-    void tell(EventContent content);
-    bool tell_of_step(EventContent content);
-    void step_event_handled(const EventContent &content);
-    void look_for_cause(const EventContent &content);
-    void end_of_turn();
-    bool commit();
-    void storage_failed(const std::string &error);
-    void handle(const Event &event, Pending &pending);
-    void derive(const Action &action);
-    void bind_launch(const Event &event, const Answer &answer, JobId last_job);
-    void perform(const Action &action);
-    void start_step(const StartStep &start);
-    void after_event(const EventContent &content);
-    void set_timer(int64_t at_ms);
-    void write_derived();
-    void snapshot();
-    void forget_old();
-    void wake_waiters();
     void on_signal(int number);
+    void forget_old();
+    void cancel_all();
     size_t unfinished_jobs() const { return state().jobs.size() - state().finished.size(); }
-    void watch_idleness();
-    void allocation_is_over(const std::string &reason);
-    void remove_nested_folder();
+
+    bool tell_of_step(EventContent content);
+    void end_of_turn();
+    void handle(const Event &event, Journal::Entry &entry);
+    void answer(const Answer &answer, Journal::Entry &entry, JobId last_job);
+
+    /* Before the core sees it. */
+    template <class Content> void before(const Content &) {}
+    void before(const StepFailed &failed) { suspect_joining(failed.job); }
+    void before(const StepWithdrawn &withdrawn) { suspect_joining(withdrawn.job); }
+    void before(const StepEnded &ended);
+    void before(const StepLost &lost) { suspect_world(lost.job); }
+    void suspect_joining(JobId job);
+    void suspect_world(JobId job);
+    void suspect(const Blocks &blocks);
+
+    /* When all that the core wants about it has been carried out. */
+    template <class Content> void after(const Content &) {}
+    void after(const StepEnded &ended) { steps_->forget(ended.job, ended.step); }
+    void after(const StepLost &lost) { steps_->forget(lost.job, lost.step); }
+    void after(const StepStartFailed &failed) { steps_->forget(failed.job, failed.step); }
+    void after(const StepCommitted &committed);
+    void after(const NodeUp &) { look_at_capacity(); }
+    void after(const NodeDown &) { look_at_capacity(); }
+    void look_at_capacity();
+
+    void perform(const Answer &) {}         /* nobody asks any more */
+    void perform(const Record &record);
+    void perform(const StartStep &start);
+    void perform(const ResizeStep &resize) { steps_->resize(resize); }
+    void perform(const CancelRequest &cancel) { steps_->cancel(cancel); }
+    void perform(const SignalStep &signal);
+    void perform(const LimitStep &limit) { steps_->limit(limit.job, limit.step, limit.time_limit_ms); }
+    void perform(const QueryStep &query) { steps_->query(query.job, query.step); }
+    void perform(const AcquireNodes &acquire) { backend_->acquire(acquire); }
+    void perform(const ReleaseNodes &release) { backend_->release(release); }
+    void perform(const SetTimer &timer);
+    void perform(const ForgetJob &forget) { launches_.erase(forget.job); }
+    Result<Steps::Program> make_program(const StartStep &start, const std::optional<LaunchRow> &row,
+                                        const std::string &folder);
 
     Settings settings_;
     Loop loop_;
-    Store store_;
     Core core_;
     SteadyClock clock_;
     Access access_;
     Metrics metrics_;
     Timeline timeline_;
+    LaunchQuota quota_;
+    Journal journal_;
+    Lifetime lifetime_;
+    WaitingRequests waiting_;
     std::unique_ptr<Backend> backend_;
     std::unique_ptr<Steps> steps_;
     std::unique_ptr<Confinement> confinement_;  /* null: steps are not confined */
     std::string control_groups_;                /* above those of the steps; empty: none */
-    std::unique_ptr<AllocationWatch> allocation_;       /* of --nested under Slurm */
     std::unique_ptr<Api> api_;
     std::vector<std::unique_ptr<HttpServer>> servers_;
 
-    std::deque<Pending> inbox_;
-    size_t requests_waiting_ = 0;       /* in the inbox, of people */
-    Batch derived_;             /* rows of handled events, for the next commit */
-    std::list<WaitingRequest> waiters_;
     std::map<JobId, std::shared_ptr<const Launch>> launches_;
-    LaunchQuota quota_;
-    Loop::TimerId core_timer_ = 0, flush_timer_ = 0, retry_timer_ = 0;
-    uint64_t snapshot_seq_ = 0, woken_seq_ = 0;
-    std::string storage_error_;
+    Loop::TimerId core_timer_ = 0;
+    uint64_t woken_seq_ = 0;
     int64_t started_ms_ = 0;
-    int64_t idle_since_ms_ = 0;         /* monotonic */
-    std::optional<int64_t> over_at_ms_; /* monotonic: the allocation is over, and we end by then */
     uint64_t next_request_ = 1;
     std::string request_prefix_;
 };

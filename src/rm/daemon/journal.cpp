@@ -1,0 +1,202 @@
+/* See journal.h. */
+
+#include "daemon/journal.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/log.h"
+#include "store/derive.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr int64_t FLUSH_MS = 200;               /* derived rows wait so long for an event to go with */
+constexpr int64_t RETRY_MS = 1000;
+constexpr size_t EVENTS_PER_TURN = 1000;        /* of one commit: others are served in between */
+constexpr size_t REQUESTS_MAX = 10000;          /* people's, that wait; beyond it they are refused */
+
+}  // namespace
+
+Journal::Journal(Parts parts, Store store, uint64_t snapshot_seq, int64_t snapshot_events, Handle handle)
+    : parts_(parts), store_(std::move(store)), handle_(std::move(handle)), snapshot_seq_(snapshot_seq),
+      snapshot_events_(static_cast<uint64_t>(snapshot_events))
+{
+}
+
+/* ---- what comes in ---------------------------------------------------------------------------------------- */
+
+void Journal::tell(EventContent content)
+{
+    inbox_.push_back({std::move(content), std::nullopt, nullptr});
+    parts_.loop.turn_again();
+}
+
+void Journal::tell_first(Configure configure)
+{
+    if (inbox_.empty() || !std::holds_alternative<Configure>(inbox_.front().content))
+        inbox_.push_front({std::move(configure), std::nullopt, nullptr});
+    parts_.loop.turn_again();
+}
+
+void Journal::request(Entry entry)
+{
+    if (requests_waiting_ >= REQUESTS_MAX) {
+        entry.done(nullptr, false);
+        return;
+    }
+    requests_waiting_++;
+    inbox_.push_back(std::move(entry));
+    parts_.loop.turn_again();
+}
+
+void Journal::derive(const Event &event, const Action &action, JobId last_job)
+{
+    rm::derive(derived_, parts_.core.state(), event, action, last_job);
+}
+
+/* ---- commit ------------------------------------------------------------------------------------------------- */
+
+void Journal::end_of_turn()
+{
+    if (!inbox_.empty() && error_.empty())
+        commit();
+    else if (!inbox_.empty())
+        failed(error_);         /* people are told at once; the rest waits for the retry */
+}
+
+bool Journal::commit()
+{
+    Batch batch;
+    size_t count = std::min(inbox_.size(), EVENTS_PER_TURN);
+    std::string error = write_inbox(count, batch);
+    if (!error.empty()) {
+        failed(error);
+        return false;
+    }
+    if (!error_.empty())
+        log_line(LogLevel::INFO, "the store can be written again");
+    error_.clear();
+    derived_ = {};
+    auto end = inbox_.begin() + static_cast<ptrdiff_t>(count);
+    std::vector<Entry> taken(std::make_move_iterator(inbox_.begin()), std::make_move_iterator(end));
+    inbox_.erase(inbox_.begin(), end);
+    for (const Entry &entry : taken)
+        requests_waiting_ -= entry.done != nullptr;
+    for (size_t i = 0; i < count; i++)
+        handle_(batch.events[i], taken[i]);
+    if (!inbox_.empty())
+        parts_.loop.turn_again();
+    if (parts_.core.state().seq - snapshot_seq_ >= snapshot_events_)
+        snapshot();
+    if (!derived_.empty() && !flush_timer_)
+        flush_timer_ = parts_.loop.after(FLUSH_MS, [this] {
+            flush_timer_ = 0;
+            write_derived();
+        });
+    return true;
+}
+
+/* The first `count`, with what has been derived before.  Empty, or why nothing was written. */
+std::string Journal::write_inbox(size_t count, Batch &batch)
+{
+    batch = derived_;
+    uint64_t seq = parts_.core.state().seq;
+    int64_t event_ms = std::max(now_ms(), parts_.core.state().now_ms);
+    batch.clock = parts_.clock.mark();
+    for (size_t i = 0; i < count; i++) {
+        Entry &entry = inbox_[i];
+        batch.events.push_back({++seq, event_ms, entry.content});
+        if (entry.launch) {
+            entry.launch->seq = seq;
+            batch.launches.push_back(*entry.launch);
+        }
+    }
+    auto begin = std::chrono::steady_clock::now();
+    std::string error = batch.empty() ? "" : store_.write(batch);
+    std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    parts_.metrics.time_commit(taken.count());
+    return error;
+}
+
+/* People try again themselves; what came from steps and the back end must not be lost. */
+void Journal::failed(const std::string &error)
+{
+    if (error_.empty())
+        log_line(LogLevel::ERROR, error,
+                 {{"advice", "free some space on that file system; elasticd tries again by itself"}});
+    parts_.metrics.count_storage_error();
+    error_ = error;
+    std::deque<Entry> kept;
+    for (Entry &entry : inbox_) {
+        if (entry.done)
+            entry.done(nullptr, false);
+        else
+            kept.push_back(std::move(entry));
+    }
+    inbox_ = std::move(kept);
+    requests_waiting_ = 0;
+    if (!retry_timer_)
+        retry_timer_ = parts_.loop.after(RETRY_MS, [this] { try_again(); });
+}
+
+void Journal::try_again()
+{
+    retry_timer_ = 0;
+    std::string still = store_.probe();
+    if (still.empty())
+        commit();
+    else
+        failed(still);
+}
+
+/* ---- what follows ------------------------------------------------------------------------------------------- */
+
+void Journal::write_derived()
+{
+    if (derived_.empty())
+        return;
+    std::string error = store_.write(derived_);
+    if (error.empty())
+        derived_ = {};
+    else
+        failed(error);
+}
+
+Store &Journal::store()
+{
+    write_derived();
+    return store_;
+}
+
+/* What is derived from earlier events must be there before: a restart would not derive it again. */
+void Journal::snapshot()
+{
+    uint64_t seq = parts_.core.state().seq;
+    if (seq == snapshot_seq_)
+        return;
+    write_derived();
+    if (!derived_.empty())
+        return;
+    std::string error = store_.write_snapshot(seq, now_ms(), parts_.core.snapshot());
+    if (error.empty())
+        snapshot_seq_ = seq;
+    else
+        log_line(LogLevel::WARNING, error);
+}
+
+void Journal::close()
+{
+    write_derived();
+    snapshot();
+}
+
+void Journal::forget_before(int64_t time_ms)
+{
+    std::string error = store_.forget_before(time_ms);
+    if (!error.empty())
+        log_line(LogLevel::WARNING, error);
+}
+
+}  // namespace elastic::rm

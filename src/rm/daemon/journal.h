@@ -1,0 +1,88 @@
+/*
+ * What the core is told becomes durable before the core sees it.
+ *
+ * Events are collected for a turn of the loop; commit() numbers them, writes them at once, and hands each over.  Rows
+ * that follow from them go with the next commit, or soon.  Now and then a snapshot shortens the way of a restart.
+ *
+ * If it cannot be written, people are told so and nothing has happened; what came from steps and the back end is kept
+ * and tried again.
+ *
+ * Owner of the store and of what waits for it.  On the daemon's loop.
+ */
+
+#ifndef ELASTIC_RM_JOURNAL_H_INCLUDED
+#define ELASTIC_RM_JOURNAL_H_INCLUDED
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "api/metrics.h"
+#include "base/loop.h"
+#include "core/core.h"
+#include "core/steady_clock.h"
+#include "store/store.h"
+
+namespace elastic::rm {
+
+class Journal {
+  public:
+    /* Null answer: it could not be stored.  `is_new`: a Submit has made a job. */
+    using Done = std::function<void(const Answer *answer, bool is_new)>;
+    struct Entry {
+        EventContent content;
+        std::optional<LaunchRow> launch;
+        Done done;              /* of people; null: of steps or the back end */
+    };
+    struct Parts {
+        Loop &loop;
+        Core &core;             /* its snapshots are taken */
+        SteadyClock &clock;
+        Metrics &metrics;
+    };
+    /* For what is durable: to let the core see it. */
+    using Handle = std::function<void(const Event &event, Entry &entry)>;
+
+    Journal(Parts parts, Store store, uint64_t snapshot_seq, int64_t snapshot_events, Handle handle);
+
+    void tell(EventContent content);
+    /* Before everything else that has come in. */
+    void tell_first(Configure configure);
+    void request(Entry entry);
+    /* The rows that follow from an action about `event`, see store/derive.h. */
+    void derive(const Event &event, const Action &action, JobId last_job);
+
+    void end_of_turn();
+    /* False: it could not be written, see error(). */
+    bool commit();
+    /* Everything that is known is written, if it can be. */
+    void close();
+    void forget_before(int64_t time_ms);
+
+    /* With all that has happened in it. */
+    Store &store();
+    const std::string &error() const { return error_; }     /* empty: the last write went well */
+
+  private:
+    std::string write_inbox(size_t count, Batch &batch);
+    void failed(const std::string &error);
+    void try_again();
+    void write_derived();
+    void snapshot();
+    int64_t now_ms() { return parts_.clock.now_ms(monotonic_ms(), unix_ms()); }
+
+    Parts parts_;
+    Store store_;
+    Handle handle_;
+    std::deque<Entry> inbox_;
+    size_t requests_waiting_ = 0;       /* in the inbox, of people */
+    Batch derived_;
+    uint64_t snapshot_seq_ = 0, snapshot_events_ = 0;
+    Loop::TimerId flush_timer_ = 0, retry_timer_ = 0;
+    std::string error_;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_JOURNAL_H_INCLUDED */

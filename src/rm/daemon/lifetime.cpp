@@ -1,0 +1,99 @@
+/* See lifetime.h. */
+
+#include "daemon/lifetime.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "base/descriptor.h"
+#include "base/log.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr int64_t LOOK_MS = 500;
+constexpr int64_t OVER_GRACE_MS = 60000;        /* for the jobs of an allocation that is over to end */
+
+/* Tells systemd how we are, if it has started us. */
+void notify_systemd(const char *text)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    if (!path || !*path || strlen(path) >= sizeof address.sun_path)
+        return;
+    memcpy(address.sun_path, path, strlen(path));
+    if (address.sun_path[0] == '@')
+        address.sun_path[0] = '\0';
+    Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + strlen(path));
+    sendto(socket.get(), text, strlen(text), MSG_NOSIGNAL, reinterpret_cast<const sockaddr *>(&address), length);
+}
+
+}  // namespace
+
+Lifetime::Lifetime(Loop &loop, const Settings &settings, Daemon daemon)
+    : loop_(loop), settings_(settings), daemon_(std::move(daemon))
+{
+}
+
+void Lifetime::begin()
+{
+    notify_systemd("READY=1");
+    if (!settings_.nested_slurm_job.empty())
+        allocation_ = std::make_unique<AllocationWatch>(
+            loop_, settings_.nested_slurm_job, [this](const std::string &reason) { allocation_is_over(reason); });
+    idle_since_ms_ = monotonic_ms();
+    if (settings_.idle_exit_ms > 0)
+        watch_idleness();
+}
+
+void Lifetime::stopping()
+{
+    notify_systemd("STOPPING=1");
+}
+
+void Lifetime::watch_idleness()
+{
+    int64_t now_ms = monotonic_ms();
+    size_t unfinished = daemon_.unfinished_jobs();
+    if (unfinished > 0 || daemon_.is_waited_for())
+        idle_since_ms_ = now_ms;
+    bool is_over = over_at_ms_ && (now_ms >= *over_at_ms_ || unfinished == 0);
+    bool is_idle = settings_.idle_exit_ms > 0 && now_ms - idle_since_ms_ >= settings_.idle_exit_ms;
+    if (!is_over && !is_idle) {
+        loop_.after(LOOK_MS, [this] { watch_idleness(); });
+        return;
+    }
+    log_line(LogLevel::INFO,
+             is_over ? "elasticd ends with its allocation" : "elasticd ends: there has been no job for a while");
+    loop_.stop();
+}
+
+/* Its nodes are others' now. */
+void Lifetime::allocation_is_over(const std::string &reason)
+{
+    log_line(LogLevel::WARNING, reason + "; all jobs in it are cancelled", {{"jobs", daemon_.unfinished_jobs()}});
+    daemon_.cancel_all();
+    over_at_ms_ = monotonic_ms() + OVER_GRACE_MS;
+    if (settings_.idle_exit_ms == 0)
+        watch_idleness();
+}
+
+/* Nobody will come back to the state of an allocation in which nothing runs. */
+void Lifetime::end()
+{
+    if (settings_.nested_folder.empty() || (daemon_.unfinished_jobs() > 0 && !over_at_ms_))
+        return;
+    std::error_code code;
+    std::filesystem::remove_all(settings_.nested_folder, code);
+    if (code)
+        log_line(LogLevel::WARNING, "cannot remove the folder of this allocation",
+                 {{"folder", settings_.nested_folder}, {"error", code.message()}});
+}
+
+}  // namespace elastic::rm
