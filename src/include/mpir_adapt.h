@@ -11,6 +11,7 @@ struct MPIR_Comm;
 struct MPIR_Win;
 struct MPIR_Group;
 struct pmi_adapt_plan;
+struct MPIDI_Adapt_segment;     /* ch4_adapt.h, for its rows of ch4_api.txt */
 
 /* ---- adapt_init.c, adapt_probe.c, adapt_window.c: the operations ------------------------------ */
 int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, int *local_status);
@@ -38,7 +39,7 @@ unsigned MPIR_Adapt_epoch(void);
 /* Called whenever MPI_T sets its tables up. */
 void MPIR_Adapt_register_pvars(void);
 
-/* ---- adapt_handles.c: handles over an adaptation (C4, C5, C6, W8) ----------------------------- */
+/* ---- adapt_handles.h: handles over an adaptation (C4, C5, C6, W8) ----------------------------- */
 /* Lineage of a communicator: derived from MPI_COMM_SELF alone (survives), or not (ends). */
 enum MPIR_Adapt_lineage {
     MPIR_ADAPT_LINEAGE_UNKNOWN = 0,     /* not yet committed; counts as world */
@@ -84,7 +85,7 @@ void MPIR_Adapt_describe_comm(const struct MPIR_Comm *comm, char *text, int size
 int MPIR_Adapt_check_pending(void);
 /* C5: deletes the attributes cached on MPI_COMM_WORLD and on all communicators and windows that
  * end with the commit, through their callbacks; the old world still works.  Returns the first error
- * that a callback returned; the attributes are gone nevertheless. */
+ * that a callback returned; the attributes are deleted nevertheless. */
 int MPIR_Adapt_delete_attributes(void);
 /* Those of MPI_COMM_SELF, before anything else that MPI_Finalize does. */
 int MPIR_Adapt_delete_self_attributes(void);
@@ -127,7 +128,7 @@ const char *MPIDI_Adapt_win_pending(struct MPIR_Win *win);
 int MPIDI_Adapt_win_release(struct MPIR_Win *win);
 /* Peer and tag of a request, MPI_UNDEFINED where the device has not kept them. */
 void MPIDI_Adapt_request_peer(struct MPIR_Request *req, int *peer, int *tag);
-/* An inactive persistent collective request whose schedule is gone: makes it safe to free. */
+/* An inactive persistent collective request whose schedule is freed: makes it safe to free. */
 void MPIDI_Adapt_request_disarm(struct MPIR_Request *req);
 /* One round of progress, so that what is about to complete does. */
 int MPIDI_Adapt_progress(void);
@@ -140,7 +141,7 @@ void MPIR_ROMIO_Adapt_close_all(unsigned epoch);
 int MPIR_ROMIO_Adapt_is_stale(MPI_File file);
 int MPIR_ROMIO_Adapt_file_error(MPI_File file, const char *function, int line);
 
-/* ---- device (ch4_adapt.c) ---- */
+/* ---- device (ch4_adapt_window.c, ch4_adapt_commit.c, ch4_adapt_ahead.c, ch4_adapt_segment.c) ---- */
 /* Addresses of this process, as the other processes need them: allocated, to be freed by caller. */
 int MPID_Adapt_card(void **card, int *bytes);
 /* Unique number of this process in the job, before MPI is initialised. */
@@ -154,7 +155,7 @@ int MPID_Adapt_ahead(const struct pmi_adapt_plan *plan, int index);
 /* The plan has been withdrawn (or never looked at). */
 int MPID_Adapt_forget_ahead(const struct pmi_adapt_plan *plan);
 /* Gives back what the world before the last commit used and nobody looks at any more. */
-int MPID_Adapt_tidy(void);
+int MPID_Adapt_reclaim(void);
 /* Address tables and maps for the union of all processes; index is this process' place in it. */
 int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index);
 /* The window's communicators; new_world is NULL on a leaving process, intercomm where none join. */

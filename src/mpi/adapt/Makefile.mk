@@ -10,14 +10,22 @@ noinst_HEADERS += \
     src/include/mpir_adapt_device.h \
     src/include/mpir_measure.h \
     src/mpi/adapt/adapt.h \
+    src/mpi/adapt/adapt_handles.h \
     src/mpi/adapt/adapt_measure.h \
     src/mpi/adapt/perf_graph.h \
     src/mpi/adapt/perf_measure.h \
     src/mpid/ch4/src/ch4_adapt.h \
     src/mpid/ch4/src/ch4_adapt_ahead.h \
+    src/mpid/ch4/src/ch4_adapt_comms.h \
+    src/mpid/ch4/src/ch4_adapt_greeting.h \
+    src/mpid/ch4/src/ch4_adapt_nodes.h \
+    src/mpid/ch4/src/ch4_adapt_renumber.h \
+    src/mpid/ch4/src/ch4_adapt_segment.h \
+    src/mpid/ch4/src/ch4_adapt_table.h \
     src/mpid/ch4/src/ch4_adapt_unexpected.h \
+    src/mpid/ch4/src/ch4_adapt_window.h \
     src/mpid/ch4/netmod/ofi/ofi_adapt.h \
-    src/mpid/common/shm/mpidu_crowded.h \
+    src/mpid/common/shm/mpidu_oversubscribed.h \
     src/mpid/common/shm/mpidu_init_shm_adapt.h \
     src/mpid/common/shm/mpidu_init_shm_adapt_inc.h \
     src/pmi/include/pmi_adapt.h \
@@ -27,26 +35,39 @@ noinst_HEADERS += \
 
 mpi_core_sources += \
     src/mpi/adapt/adapt_ahead.c \
+    src/mpi/adapt/adapt_attributes.c \
     src/mpi/adapt/adapt_board.c \
-    src/mpi/adapt/adapt_handles.c \
     src/mpi/adapt/adapt_init.c \
+    src/mpi/adapt/adapt_lineage.c \
     src/mpi/adapt/adapt_measure.c \
+    src/mpi/adapt/adapt_pending.c \
+    src/mpi/adapt/adapt_pools.c \
     src/mpi/adapt/adapt_probe.c \
     src/mpi/adapt/adapt_pvars.c \
+    src/mpi/adapt/adapt_release.c \
     src/mpi/adapt/adapt_sizes.c \
+    src/mpi/adapt/adapt_stale.c \
     src/mpi/adapt/adapt_unable.c \
     src/mpi/adapt/adapt_unreceived.c \
     src/mpi/adapt/adapt_window.c \
     src/mpi/adapt/perf_graph.c \
     src/mpi/adapt/perf_measure.c \
-    src/mpid/ch4/src/ch4_adapt.c \
     src/mpid/ch4/src/ch4_adapt_ahead.c \
+    src/mpid/ch4/src/ch4_adapt_commit.c \
+    src/mpid/ch4/src/ch4_adapt_comms.c \
+    src/mpid/ch4/src/ch4_adapt_greeting.c \
     src/mpid/ch4/src/ch4_adapt_handles.c \
+    src/mpid/ch4/src/ch4_adapt_nodes.c \
+    src/mpid/ch4/src/ch4_adapt_renumber.c \
+    src/mpid/ch4/src/ch4_adapt_segment.c \
+    src/mpid/ch4/src/ch4_adapt_table.c \
     src/mpid/ch4/src/ch4_adapt_unexpected.c \
+    src/mpid/ch4/src/ch4_adapt_window.c \
     src/mpid/ch4/netmod/ofi/ofi_adapt.c \
     src/mpid/ch4/netmod/ofi/ofi_adapt_unexpected.c \
     src/mpid/ch4/shm/posix/posix_adapt.c \
-    src/mpid/common/shm/mpidu_crowded.c
+    src/mpid/ch4/shm/src/shm_adapt.c \
+    src/mpid/common/shm/mpidu_oversubscribed.c
 
 # Around profiling tools that know no adaptations (tools/tool_view.h): loaded by name, linked by nobody.
 lib_LTLIBRARIES += lib/libelastic_tool_before.la lib/libelastic_tool_after.la

@@ -7,7 +7,7 @@
  *   TOLD     a probe has answered TRUE
  *   JOINING  created for an expansion, begin not yet called
  *   WINDOW   between begin and commit
- *   COMMITTED  as RUNNING, before the first probe; what the former world used is still there
+ *   COMMITTED  as RUNNING, before the first probe; what the previous world used is still there
  *   LEFT     left its job (MPIR_CVAR_ADAPT_LEAVERS_RETURN): alone from now on
  *
  * Owned by whichever thread holds the library's critical section.
@@ -85,9 +85,9 @@ int MPIR_Adapt_report_greeted(unsigned epoch);
 void MPIR_Adapt_look_ahead(void);
 /* MPIR_Adapt.plan is the plan of this epoch, which is on the board and stays there. */
 int MPIR_Adapt_need_plan(unsigned epoch);
-/* Committed: the plan is over, what is left of the former world waits for MPIR_Adapt_tidy. */
+/* Committed: the plan is over, what is left of the previous world waits for MPIR_Adapt_reclaim. */
 void MPIR_Adapt_end_plan(void);
-int MPIR_Adapt_tidy(void);
+int MPIR_Adapt_reclaim(void);
 /* MPI_Finalize: gives back whatever has been prepared or is left. */
 int MPIR_Adapt_forget(void);
 

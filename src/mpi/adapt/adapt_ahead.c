@@ -1,6 +1,6 @@
 /*
  * What an adaptation costs outside the time in which the program stands still: reading the plan and
- * preparing for it before the process is told, and giving back what the former world used after
+ * preparing for it before the process is told, and giving back what the previous world used after
  * commit.  Both are done by probes that answer FALSE; the process is not changed in any way that
  * the program or its peers could notice.
  *
@@ -178,16 +178,16 @@ void MPIR_Adapt_end_plan(void)
     MPIR_Adapt.state = MPIR_ADAPT_STATE__COMMITTED;
 }
 
-int MPIR_Adapt_tidy(void)
+int MPIR_Adapt_reclaim(void)
 {
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__COMMITTED)
         MPIR_Adapt.state = MPIR_ADAPT_STATE__RUNNING;
-    return MPID_Adapt_tidy();
+    return MPID_Adapt_reclaim();
 }
 
 int MPIR_Adapt_forget(void)
 {
     int mpi_errno = withdraw_plan();
-    int tidy_errno = MPIR_Adapt_tidy();
-    return mpi_errno ? mpi_errno : tidy_errno;
+    int reclaim_errno = MPIR_Adapt_reclaim();
+    return mpi_errno ? mpi_errno : reclaim_errno;
 }

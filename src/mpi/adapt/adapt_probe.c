@@ -183,7 +183,7 @@ int MPIR_Probe_adapt_impl(int *pending_adaptation, int *local_status, MPI_Info *
         mpi_errno = MPIR_Probe_adapt_impl(pending_adaptation, local_status, info);
         MPIR_ERR_CHECK(mpi_errno);
         if (*pending_adaptation == MPI_ADAPT_FALSE) {
-            mpi_errno = MPIR_Adapt_tidy();
+            mpi_errno = MPIR_Adapt_reclaim();
             MPIR_ERR_CHECK(mpi_errno);
         }
     } else if (MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD ||

@@ -8,7 +8,7 @@
 
 #include "adapt.h"
 #include "adapt_measure.h"
-#include "mpidu_crowded.h"
+#include "mpidu_oversubscribed.h"
 
 static struct {
     unsigned long long adaptations;
@@ -73,7 +73,7 @@ void MPIR_Adapt_register_pvars(void)
         "Seconds of standstill of all adaptations");
     add(MPI_T_PVAR_CLASS_LEVEL, MPI_DOUBLE, "adapt_joining_wait", &pvars.joining_wait,
         "Seconds that this process, when it joined, waited in begin for the others");
-    add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED, "progress_yield", &MPIDU_crowded,
+    add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED, "progress_yield", &MPIDU_oversubscribed,
         "1 while waiting gives way to other processes (MPIR_CVAR_PROGRESS_YIELD), else 0");
     MPIR_Measure_register_pvars();
 }

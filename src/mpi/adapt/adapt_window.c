@@ -1,11 +1,11 @@
 /*
  * MPI_Comm_adapt_begin and MPI_Comm_adapt_commit.  What the window does to the address tables, the
- * shared memory and MPI_COMM_WORLD is the device's (ch4_adapt.c); the order of the steps is here.
- * SPEC W1-W8, C1-C9, E1, P4.
+ * shared memory and MPI_COMM_WORLD is the device's (ch4_adapt_window.c, ch4_adapt_commit.c); the order
+ * of the steps is here.  SPEC W1-W8, C1-C9, E1, P4.
  */
 
 #include "adapt.h"
-#include "mpidu_crowded.h"
+#include "mpidu_oversubscribed.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -245,7 +245,7 @@ static int leave(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    mpi_errno = MPIR_Adapt_tidy();
+    mpi_errno = MPIR_Adapt_reclaim();
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Adapt.state = MPIR_ADAPT_STATE__LEFT;
     MPIR_Adapt_leaving = 0;
@@ -282,7 +282,7 @@ static int close_window(void)
                          "**adaptpendingother %d", with_pending - 1);
     /* Where processes share a processor, those that stay go first. */
     if (MPIR_Adapt.leaving || my_index() >= (int) MPIR_Adapt.plan->pre)
-        MPIDU_CROWDED_WAIT();
+        MPIDU_OVERSUBSCRIBED_WAIT();
 
   fn_exit:
     return mpi_errno;

@@ -1,8 +1,5 @@
 /*
- * What ch4_adapt_ahead.c shares with ch4_adapt.c and ofi_adapt.c only: the greeting.  The first
- * message between two hosts makes a connection, which takes libfabric's providers some milliseconds.
- * Each process that was there before sends an empty message to a joining one: the sign in begin that it
- * knows that one's address.  Sent ahead, it also brings the connection.
+ * What has been made ahead (ch4_adapt_ahead.c), for the way into the window.
  */
 
 #ifndef CH4_ADAPT_AHEAD_H_INCLUDED
@@ -10,23 +7,14 @@
 
 #include "ch4_adapt.h"
 
-#define MPIDI_ADAPT_GREETING_TAG 0
+/* The union's table for this plan, NULL: not made. */
+MPIDI_av_table_t *MPIDI_Adapt_table_ahead(const struct pmi_adapt_plan *plan);
+/* What MPID_Adapt_ahead has made, now the caller's.  The table first; no segment: base is NULL. */
+MPIDI_av_table_t *MPIDI_Adapt_take_table(void);
+MPIDI_Adapt_segment_t MPIDI_Adapt_take_segment(void);
 
-/* The union index of the joining process that pre-existing process `index` greets. */
-int MPIDI_Adapt_greeted_by(const struct pmi_adapt_plan *plan, int index);
-bool MPIDI_Adapt_is_on_one_host(const struct pmi_adapt_plan *plan);
-/* Whether the greeting has been sent; asked once, by begin. */
-bool MPIDI_Adapt_take_greeting(void);
-
-/* ofi_adapt.c */
-/* Whether greetings can be sent ahead; the same on all processes. */
-bool MPIDI_OFI_adapt_can_greet(void);
-typedef enum {
-    MPIDI_OFI_ADAPT_GREETING__SENT,
-    MPIDI_OFI_ADAPT_GREETING__LATER,    /* the connection is being made */
-    MPIDI_OFI_ADAPT_GREETING__NEVER     /* not in this way: begin sends it as an ordinary message */
-} MPIDI_OFI_Adapt_greeting_t;
-/* What MPIC_Send would send on the union's communicator as its rank `index`.  Does not wait. */
-MPIDI_OFI_Adapt_greeting_t MPIDI_OFI_adapt_greet(MPIDI_av_entry_t * to, unsigned epoch, int index);
+/* Other threads may be communicating. */
+void MPIDI_Adapt_lock_all(void);
+void MPIDI_Adapt_unlock_all(void);
 
 #endif /* CH4_ADAPT_AHEAD_H_INCLUDED */

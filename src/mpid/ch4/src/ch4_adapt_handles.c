@@ -1,5 +1,5 @@
 /*
- * What the end of handles with an adaptation (src/mpi/adapt/adapt_handles.c) needs to know from the
+ * What the end of handles with an adaptation (src/mpi/adapt/adapt_handles.h) needs to know from the
  * device: whether windows are busy, how they end without synchronisation, where requests go.
  * No state.  SPEC C4, C6.
  */

@@ -14,7 +14,8 @@
 #include "mpidimpl.h"
 #include "ch4_adapt.h"
 #include "ch4_adapt_unexpected.h"
-#include "mpidu_crowded.h"
+#include "ch4_adapt_window.h"
+#include "mpidu_oversubscribed.h"
 #include "mpir_adapt.h"
 #include "mpir_adapt_context.h"
 #include "mpir_adapt_device.h"
@@ -52,7 +53,7 @@ int MPID_Adapt_init_contexts(void)
     int mpi_errno = MPI_SUCCESS;
     MPIR_Comm *self = MPIR_Process.comm_self;
 
-    MPIR_ERR_CHKANDJUMP(!MPIDI_OFI_adapt_has_generations(), mpi_errno, MPI_ERR_OTHER,
+    MPIR_ERR_CHKANDJUMP(!MPIDI_NM_adapt_has_generations(), mpi_errno, MPI_ERR_OTHER,
                         "**adaptmatchbits");
     self->context_id |= MPIR_Adapt_generation_bits(SELF_GENERATION);
     self->recvcontext_id = self->context_id;
@@ -142,14 +143,15 @@ static void discard_queued(const struct discard *which)
 static int discard_in_libfabric(const struct discard *which)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIDI_OFI_Adapt_unexpected_t message;
+    MPI_Status status;
+    int found;
 
     do {
-        mpi_errno = MPIDI_OFI_adapt_find_unexpected(which->id, which->mask, true, &message);
+        mpi_errno = MPIDI_NM_adapt_find_unexpected(which->id, which->mask, true, &found, &status);
         MPIR_ERR_CHECK(mpi_errno);
-        if (message.found)
-            tell(which, message.source, message.tag);
-    } while (message.found);
+        if (found)
+            tell(which, status.MPI_SOURCE, status.MPI_TAG);
+    } while (found);
 
   fn_exit:
     return mpi_errno;
@@ -172,11 +174,12 @@ struct ending {
 static int look_at_generation(struct ending *ending, MPIR_Context_id_t bits)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIDI_OFI_Adapt_unexpected_t message;
+    MPI_Status status;
+    int found;
 
-    mpi_errno = MPIDI_OFI_adapt_find_unexpected(bits, MPIR_ADAPT_GENERATION_MASK, false, &message);
+    mpi_errno = MPIDI_NM_adapt_find_unexpected(bits, MPIR_ADAPT_GENERATION_MASK, false, &found, &status);
     MPIR_ERR_CHECK(mpi_errno);
-    if (!message.found)
+    if (!found)
         ending->empty[ending->n_empty++] = bits;
 
   fn_exit:
@@ -239,10 +242,10 @@ int MPID_Adapt_discard_unreceived(unsigned epoch, MPID_Adapt_unreceived_fn note,
     int mpi_errno = MPI_SUCCESS;
     MPIR_Comm *world = MPIR_Process.comm_world;
     struct ending ending = {.note = note,.context = context };
-    const unsigned crowded = MPIDU_crowded;
+    const unsigned oversubscribed = MPIDU_oversubscribed;
 
     /* Nothing here waits for another process: giving way would be to stand still for nothing. */
-    MPIDU_crowded = 0;
+    MPIDU_oversubscribed = 0;
     mpi_errno = MPIDI_Adapt_progress();
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = look_at_generations(&ending, epoch);
@@ -253,7 +256,7 @@ int MPID_Adapt_discard_unreceived(unsigned epoch, MPID_Adapt_unreceived_fn note,
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    MPIDU_crowded = crowded;
+    MPIDU_oversubscribed = oversubscribed;
     return mpi_errno;
   fn_fail:
     goto fn_exit;

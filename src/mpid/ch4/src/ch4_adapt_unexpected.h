@@ -23,16 +23,4 @@ MPIR_Context_id_t MPIDI_Adapt_context_of(MPIDI_Adapt_context_t kind, unsigned ep
  * for the worlds that it ended, and makes sure that nothing is left of the generations after next. */
 int MPIDI_Adapt_discard_late(unsigned epoch);
 
-/* ofi_adapt_unexpected.c */
-/* Whether match bits have room for generations with these settings. */
-bool MPIDI_OFI_adapt_has_generations(void);
-/* Looks for an unexpected message whose id agrees with `id` in the bits of `mask`, and takes it out if
- * told so.  Where the provider cannot tell, there is none. */
-typedef struct {
-    bool found;
-    int source, tag;            /* in its communicator */
-} MPIDI_OFI_Adapt_unexpected_t;
-int MPIDI_OFI_adapt_find_unexpected(MPIR_Context_id_t id, MPIR_Context_id_t mask, bool take_out,
-                                    MPIDI_OFI_Adapt_unexpected_t * result);
-
 #endif /* CH4_ADAPT_UNEXPECTED_H_INCLUDED */

@@ -13,7 +13,7 @@
 #ifndef MPIDU_INIT_SHM_ADAPT_H_INCLUDED
 #define MPIDU_INIT_SHM_ADAPT_H_INCLUDED
 
-#include "mpidu_crowded.h"
+#include "mpidu_oversubscribed.h"
 
 /* Value of init_shm_initialized, which is 1 otherwise. */
 #define INIT_SHM_LAUNCHED_ALONE 2
@@ -49,8 +49,8 @@ int MPIDU_Init_shm_adapt_size(void);
 void MPIDU_Init_shm_adapt_register(void);
 /* The same in a segment that this process will move to. */
 void MPIDU_Init_shm_adapt_register_in(void *segment, int local_size, int local_rank);
-/* Tells mpidu_crowded.h who shares the node: the processes of n slots, or of the first n (NULL). */
-void MPIDU_Init_shm_adapt_crowd(const int *slots, int n);
+/* Tells mpidu_oversubscribed.h who shares the node: the processes of n slots, or of the first n (NULL). */
+void MPIDU_Init_shm_adapt_set_sharers(const int *slots, int n);
 
 /* Hooks of mpidu_init_shm_alloc.c: nonzero if it was done here. */
 int MPIDU_Init_shm_adapt_alloc(size_t bytes, void **ptr);

@@ -66,7 +66,7 @@ void MPIDU_Init_shm_adapt_register_in(void *segment, int new_local_size, int new
     pids_behind(start, new_local_size)[new_local_rank] = (int) getpid();
 }
 
-void MPIDU_Init_shm_adapt_crowd(const int *slots, int n)
+void MPIDU_Init_shm_adapt_set_sharers(const int *slots, int n)
 {
     int *list = MPL_malloc(n * sizeof(int), MPL_MEM_SHM);
 
@@ -74,7 +74,7 @@ void MPIDU_Init_shm_adapt_crowd(const int *slots, int n)
         return;         /* stays as it was */
     for (int i = 0; i < n; i++)
         list[i] = n == 1 ? (int) getpid() : pids[slots ? slots[i] : i];
-    MPIDU_Crowded_set(list, n);
+    MPIDU_Oversubscribed_set(list, n);
     MPL_free(list);
 }
 
@@ -129,7 +129,7 @@ struct barrier_line {
 
 /* Who waits for long sleeps, so that whoever is waited for gets the processor, and is woken up on a processor that is
  * free.  Where each process has a processor of its own the others are about to come. */
-#define LOOKS_CROWDED 20
+#define LOOKS_OVERSUBSCRIBED 20
 #define LOOKS_ALONE 300 /* some tens of microseconds */
 #define SLEEP_NS 1000000        /* between two rounds of progress, which somebody may need */
 
@@ -137,8 +137,8 @@ static void wait_a_moment(struct barrier_line *line, MPL_atomic_int_t * word, in
 {
     const struct timespec limit = {.tv_nsec = SLEEP_NS };
 
-    if (looks < (MPIDU_crowded ? LOOKS_CROWDED : LOOKS_ALONE)) {
-        MPIDU_CROWDED_WAIT();
+    if (looks < (MPIDU_oversubscribed ? LOOKS_OVERSUBSCRIBED : LOOKS_ALONE)) {
+        MPIDU_OVERSUBSCRIBED_WAIT();
         return;
     }
     MPL_atomic_fetch_add_int(&line->sleepers, 1);

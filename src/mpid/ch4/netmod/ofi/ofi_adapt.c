@@ -10,7 +10,8 @@
 #include "mpidimpl.h"
 #include "ofi_impl.h"
 #include "ofi_adapt.h"
-#include "ch4_adapt_ahead.h"
+#include "ofi_noinline.h"
+#include "ch4_adapt_greeting.h"
 #include "ch4_adapt_unexpected.h"
 #include "mpir_adapt_device.h"
 
@@ -192,19 +193,19 @@ bool MPIDI_OFI_adapt_can_greet(void)
         MPIDI_OFI_global.num_vnis == 1;
 }
 
-MPIDI_OFI_Adapt_greeting_t MPIDI_OFI_adapt_greet(MPIDI_av_entry_t * to, unsigned epoch, int index)
+int MPIDI_OFI_adapt_greet(MPIDI_av_entry_t * to, unsigned epoch, int index)
 {
     MPIR_Context_id_t context = MPIDI_Adapt_context_of(MPIDI_ADAPT_CONTEXT__UNION, epoch) +
         MPIR_CONTEXT_INTRA_COLL;
 
     if (!MPIDI_OFI_adapt_can_greet())
-        return MPIDI_OFI_ADAPT_GREETING__NEVER;
+        return MPIDI_ADAPT_GREETING__NEVER;
     uint64_t match_bits = MPIDI_OFI_init_sendtag(context, MPIDI_ADAPT_GREETING_TAG, 0);
     ssize_t result = fi_tinjectdata(MPIDI_OFI_global.ctx[0].tx, NULL, 0, (uint64_t) index,
                                     MPIDI_OFI_av_to_phys(to, 0, 0, 0), match_bits);
     if (result == -FI_EAGAIN)
-        return MPIDI_OFI_ADAPT_GREETING__LATER;
-    return result == 0 ? MPIDI_OFI_ADAPT_GREETING__SENT : MPIDI_OFI_ADAPT_GREETING__NEVER;
+        return MPIDI_ADAPT_GREETING__LATER;
+    return result == 0 ? MPIDI_ADAPT_GREETING__SENT : MPIDI_ADAPT_GREETING__NEVER;
 }
 
 /* ---- settings ------------------------------------------------------------------------------------- */

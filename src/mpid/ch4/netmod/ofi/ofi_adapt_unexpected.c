@@ -5,6 +5,7 @@
 
 #include "mpidimpl.h"
 #include "ofi_impl.h"
+#include "ofi_noinline.h"
 #include "ch4_adapt_unexpected.h"
 #include "mpir_adapt_context.h"
 
@@ -19,7 +20,7 @@ bool MPIDI_OFI_adapt_has_generations(void)
 
 /* In the context of one endpoint.  What is not found comes as an event, too. */
 static int peek(int ctx_idx, int vni, uint64_t bits, uint64_t ignore, uint64_t flags,
-                MPIDI_OFI_Adapt_unexpected_t * result)
+                int *found, MPI_Status * status)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Request request;       /* for the event's handler; only what is set here is looked at */
@@ -39,13 +40,13 @@ static int peek(int ctx_idx, int vni, uint64_t bits, uint64_t ignore, uint64_t f
             break;
         MPIDI_OFI_PROGRESS(vni);
     }
-    result->found = false;
+    *found = 0;
     if (err)                    /* nothing there, or a provider that cannot tell */
         goto fn_exit;
     MPIDI_OFI_PROGRESS_WHILE(MPL_atomic_acquire_load_int(state) == MPIDI_OFI_PEEK_START, vni);
-    result->found = MPL_atomic_relaxed_load_int(state) == MPIDI_OFI_PEEK_FOUND;
-    result->source = request.status.MPI_SOURCE;
-    result->tag = request.status.MPI_TAG;
+    *found = MPL_atomic_relaxed_load_int(state) == MPIDI_OFI_PEEK_FOUND;
+    status->MPI_SOURCE = request.status.MPI_SOURCE;
+    status->MPI_TAG = request.status.MPI_TAG;
 
   fn_exit:
     return mpi_errno;
@@ -54,7 +55,7 @@ static int peek(int ctx_idx, int vni, uint64_t bits, uint64_t ignore, uint64_t f
 }
 
 int MPIDI_OFI_adapt_find_unexpected(MPIR_Context_id_t id, MPIR_Context_id_t mask, bool take_out,
-                                    MPIDI_OFI_Adapt_unexpected_t * result)
+                                    int *found, MPI_Status * status)
 {
     int mpi_errno = MPI_SUCCESS;
     uint64_t bits = (uint64_t) (id & mask) << MPIDI_OFI_TAG_BITS;
@@ -62,14 +63,14 @@ int MPIDI_OFI_adapt_find_unexpected(MPIR_Context_id_t id, MPIR_Context_id_t mask
     uint64_t ignore = ~(((uint64_t) mask << MPIDI_OFI_TAG_BITS) | MPIDI_OFI_PROTOCOL_MASK |
                         MPIDI_OFI_SYNC_SEND_ACK);
 
-    result->found = false;
+    *found = 0;
     if (!MPIDI_OFI_ENABLE_TAGGED)
         goto fn_exit;
-    for (int vni = 0; vni < MPIDI_OFI_global.num_vnis && !result->found; vni++) {
+    for (int vni = 0; vni < MPIDI_OFI_global.num_vnis && !*found; vni++) {
         MPIDI_OFI_THREAD_CS_ENTER_VCI_OPTIONAL(vni);
-        for (int nic = 0; nic < MPIDI_OFI_global.num_nics && !result->found; nic++) {
+        for (int nic = 0; nic < MPIDI_OFI_global.num_nics && !*found; nic++) {
             mpi_errno = peek(MPIDI_OFI_get_ctx_index(NULL, vni, nic), vni, bits, ignore,
-                             take_out ? FI_DISCARD : 0, result);
+                             take_out ? FI_DISCARD : 0, found, status);
             if (mpi_errno)
                 break;
         }

@@ -23,6 +23,7 @@
 #include "../posix/release_gather/release_gather.h"
 #include "mpidu_init_shm_adapt.h"
 #include "ch4_adapt.h"
+#include "mpir_adapt.h"
 
 typedef MPIDI_POSIX_eager_iqueue_transport_t transport_t;
 
@@ -31,14 +32,14 @@ static struct {
     void *new_counter;          /* limit counter of the new world's collectives */
 } window;
 
-/* What the last move left behind; unused from commit on, given back by tidy. */
+/* What the last move left behind; unused from commit on, given back by reclaim. */
 static struct {
     bool exists;
     transport_t transports[MPIDI_CH4_MAX_VCIS][MPIDI_CH4_MAX_VCIS];
     void *counter;
-} former;
+} previous;
 
-/* The shared memory of the former world's collectives, which the kernel takes long to take apart. */
+/* The shared memory of the previous world's collectives, which the kernel takes long to take apart. */
 #define KEPT_MAX 2              /* the world's and its node communicator's */
 static MPIDI_POSIX_release_gather_comm_t kept[KEPT_MAX];
 static int n_kept;
@@ -225,11 +226,6 @@ static int use_queues(const MPIDI_Adapt_segment_t * segment)
 
 /* ---- begin --------------------------------------------------------------------------------------- */
 
-static int progress(void)
-{
-    return MPID_Progress_test(NULL);
-}
-
 static int nothing(void)
 {
     return MPI_SUCCESS;
@@ -318,7 +314,7 @@ static void drain_old_queues(const int *new_slot)
 {
     for (int vsi = 0; vsi < MPIDI_POSIX_global.num_vsis; vsi++) {
         for (int src_vsi = 0; src_vsi < MPIDI_POSIX_global.num_vsis; src_vsi++) {
-            transport_t *old = &former.transports[src_vsi][vsi];
+            transport_t *old = &previous.transports[src_vsi][vsi];
             MPIDI_POSIX_eager_iqueue_cell_t *cell;
 
             while (true) {
@@ -350,18 +346,18 @@ int MPIDI_POSIX_adapt_move(const MPIDI_Adapt_segment_t * segment)
             new_slot[old] = slot;
     }
 
-    mpi_errno = MPIDU_Init_shm_adapt_barrier(progress);
+    mpi_errno = MPIDU_Init_shm_adapt_barrier(MPIDI_Adapt_progress);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDU_Init_shm_adapt_barrier(nothing);
     MPIR_ERR_CHECK(mpi_errno);
     MPIDU_Init_shm_adapt_move(segment->base, segment->bytes, n_local, segment->my_slot);
-    MPIDU_Init_shm_adapt_crowd(NULL, n_local);
+    MPIDU_Init_shm_adapt_set_sharers(NULL, n_local);
 
-    MPIR_Assert(!former.exists);
-    memcpy(former.transports, MPIDI_POSIX_eager_iqueue_global.transports,
-           sizeof(former.transports));
-    former.counter = MPIDI_POSIX_global.shm_ptr;
-    former.exists = true;
+    MPIR_Assert(!previous.exists);
+    memcpy(previous.transports, MPIDI_POSIX_eager_iqueue_global.transports,
+           sizeof(previous.transports));
+    previous.counter = MPIDI_POSIX_global.shm_ptr;
+    previous.exists = true;
     mpi_errno = set_slots(segment->local_index, n_local, segment->my_slot, new_slot);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = use_queues(segment);
@@ -379,7 +375,7 @@ int MPIDI_POSIX_adapt_move(const MPIDI_Adapt_segment_t * segment)
 /* ---- commit -------------------------------------------------------------------------------------- */
 
 /* Which slots of this host go on. */
-static int find_crowd(int new_size)
+static int find_sharers(int new_size)
 {
     int mpi_errno = MPI_SUCCESS, n = 0;
     int *slots = NULL;
@@ -390,7 +386,7 @@ static int find_crowd(int new_size)
         if (MPIDI_POSIX_global.local_ranks[rank] >= 0)
             slots[n++] = MPIDI_POSIX_global.local_ranks[rank];
     }
-    MPIDU_Init_shm_adapt_crowd(slots, n);
+    MPIDU_Init_shm_adapt_set_sharers(slots, n);
 
   fn_exit:
     MPIR_CHKLMEM_FREEALL();
@@ -446,7 +442,7 @@ int MPIDI_POSIX_adapt_commit(const int *new_index, int union_size, int new_size)
     }
     MPL_free(MPIDI_POSIX_global.local_ranks);
     MPIDI_POSIX_global.local_ranks = slots;
-    mpi_errno = find_crowd(new_size);
+    mpi_errno = find_sharers(new_size);
     MPIR_ERR_CHECK(mpi_errno);
 
     if (window.moved) {
@@ -462,25 +458,25 @@ int MPIDI_POSIX_adapt_commit(const int *new_index, int union_size, int new_size)
     goto fn_exit;
 }
 
-int MPIDI_POSIX_adapt_tidy(void)
+int MPIDI_POSIX_adapt_reclaim(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
     mpi_errno = free_kept_collectives();
     MPIR_ERR_CHECK(mpi_errno);
-    if (!former.exists)
+    if (!previous.exists)
         goto fn_exit;
-    former.exists = false;
+    previous.exists = false;
     for (int src = 0; src < MPIDI_POSIX_global.num_vsis; src++) {
         for (int dst = 0; dst < MPIDI_POSIX_global.num_vsis; dst++) {
-            transport_t *transport = &former.transports[src][dst];
+            transport_t *transport = &previous.transports[src][dst];
             mpi_errno = MPIDU_Init_shm_free(transport->terminals);
             MPIR_ERR_CHECK(mpi_errno);
             mpi_errno = MPIDU_genq_shmem_pool_destroy_unsafe(transport->cell_pool);
             MPIR_ERR_CHECK(mpi_errno);
         }
     }
-    mpi_errno = MPIDU_Init_shm_free(former.counter);
+    mpi_errno = MPIDU_Init_shm_free(previous.counter);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDU_Init_shm_adapt_drop_old();
     MPIR_ERR_CHECK(mpi_errno);

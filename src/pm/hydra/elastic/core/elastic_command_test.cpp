@@ -298,7 +298,7 @@ TEST_F(ElasticCommandTest, refusals_have_messages_and_codes)
     EXPECT_EQ(run("cancel 77").code, 1);
 }
 
-TEST_F(ElasticCommandTest, wrong_usage_and_steps_that_are_gone)
+TEST_F(ElasticCommandTest, wrong_usage_and_steps_that_have_ended)
 {
     for (const char *bad : {"", "explode", "resize", "resize 77", "resize 77 0", "resize 77 x",
                             "resize 77 2 --leave a", "resize 77 4 --program x", "resize 77 4 --program -1",

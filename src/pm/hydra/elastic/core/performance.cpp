@@ -48,13 +48,13 @@ ProbeCount count_probes(const std::vector<ProcessSample> &samples, uint32_t epoc
     return count;
 }
 
-Json describe_progress(const ProbeCount &now, int64_t epoch_began_ms, const std::optional<ProbeCount> &former)
+Json describe_progress(const ProbeCount &now, int64_t epoch_began_ms, const std::optional<ProbeCount> &previous)
 {
-    bool same = former && former->epoch == now.epoch && former->probes <= now.probes;
+    bool same = previous && previous->epoch == now.epoch && previous->probes <= now.probes;
     return {{"probes", now.probes},
             {"ms", now.at_ms - epoch_began_ms},
             {"per_second", rate(now.probes, now.at_ms - epoch_began_ms)},
-            {"recent_per_second", same ? rate(now.probes - former->probes, now.at_ms - former->at_ms) : Json()}};
+            {"recent_per_second", same ? rate(now.probes - previous->probes, now.at_ms - previous->at_ms) : Json()}};
 }
 
 Json describe_loops(const std::vector<ProcessSample> &samples)

@@ -35,8 +35,8 @@ struct ProbeCount {
 };
 ProbeCount count_probes(const std::vector<ProcessSample> &samples, uint32_t epoch, int64_t now_ms);
 
-/* Of the time since the epoch began, and where it is of the same epoch since `former`. */
-Json describe_progress(const ProbeCount &now, int64_t epoch_began_ms, const std::optional<ProbeCount> &former);
+/* Of the time since the epoch began, and where it is of the same epoch since `previous`. */
+Json describe_progress(const ProbeCount &now, int64_t epoch_began_ms, const std::optional<ProbeCount> &previous);
 
 /* A list with the loop that probes; empty if nobody has measured an iteration of it. */
 Json describe_loops(const std::vector<ProcessSample> &samples);

@@ -111,7 +111,7 @@ TEST_F(PlanTest, commit_keeps_the_old_order_and_appends)
     EXPECT_EQ(world.members_on("b"), 3);
 }
 
-TEST_F(PlanTest, groups_are_forgotten_when_all_is_gone)
+TEST_F(PlanTest, groups_are_forgotten_when_all_have_departed)
 {
     join();
     world.commit(Change{{0, 1, 2, 3}, 3, 3}, 1);

@@ -230,7 +230,7 @@ void SimulatedJob::to_core(const Agent &agent, std::function<void()> deliver)
     Daemon &from = daemon(agent);
     from.last_up_us = std::max(from.last_up_us, now_us_ + delay_us());
     at(from.last_up_us, [this, agent, deliver] {
-        if (!gone_.contains(agent))
+        if (!departed_.contains(agent))
             deliver();
     });
 }
@@ -399,7 +399,7 @@ void SimulatedJob::check_daemon_over(Daemon &daemon)
     daemon.over = true;
     to_core(daemon.agent, [this, agent = daemon.agent] {
         note("daemon " + std::to_string(agent.group) + "." + std::to_string(agent.proxy) + " ends");
-        gone_.insert(agent);
+        departed_.insert(agent);
         step_core_proxy_departed(core_, now_ms(), agent.group, agent.proxy);
     });
 }
@@ -416,7 +416,7 @@ void SimulatedJob::lose_daemon(Daemon &daemon)
         actor->alive = false;
     after(delay_us(), [this, agent = daemon.agent] {
         bool ours = step_core_owns_failure(core_, agent.group) == 0;
-        gone_.insert(agent);
+        departed_.insert(agent);
         step_core_proxy_departed(core_, now_ms(), agent.group, agent.proxy);
         if (ours)
             after(delay_us(), [this] { kill_everybody(); });
@@ -740,7 +740,7 @@ void SimulatedJob::send_to(const Agent &agent, step_command command, uint32_t ep
 {
     note("send " + std::to_string(command) + " to " + std::to_string(agent.group) + "." +
          std::to_string(agent.proxy) + " epoch " + std::to_string(epoch));
-    if (gone_.contains(agent) || !daemons_.contains(agent))
+    if (departed_.contains(agent) || !daemons_.contains(agent))
         return broken("message to a daemon that has departed");
     if (groups_killed_.contains(agent.group))
         broken("message to a group that was removed");

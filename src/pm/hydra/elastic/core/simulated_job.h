@@ -172,7 +172,7 @@ class SimulatedJob {
     std::map<uint64_t, Window> windows_;        /* by request */
     std::map<uint32_t, std::set<uint32_t>> finalised_;  /* by epoch, uids */
     std::map<uint32_t, std::vector<uint32_t>> worlds_;  /* by epoch, uids, as the members see it */
-    std::set<Agent> gone_;      /* what the core has been told */
+    std::set<Agent> departed_;      /* what the core has been told */
     std::set<int> groups_killed_;
     std::map<int, uint32_t> group_request_;     /* expansion to request */
     int next_group_ = 1;

@@ -95,7 +95,7 @@ TEST_F(StepPerformanceTest, who_asks_meanwhile_gets_the_same_sample)
     report_all();
     EXPECT_EQ(glue.replies[1].size(), 1u);
     EXPECT_EQ(glue.replies[2].size(), 1u);
-    EXPECT_TRUE(glue.replies[3].empty()) << "an answer to a client that has gone away";
+    EXPECT_TRUE(glue.replies[3].empty()) << "an answer to a client that has disconnected";
 }
 
 TEST_F(StepPerformanceTest, answers_under_way_are_bounded)

@@ -1,8 +1,9 @@
 /*
  * The node daemon's part in adaptations, as hydra_pmi_proxy's own files call it: it makes the board, tells its
  * processes of it, forwards what they say to mpiexec and carries out mpiexec's commands.  It decides nothing.
- * What its files know in common is in state.h; all calls come from the proxy's event loop.  A proxy
- * whose processes were made by MPI_Comm_spawn has no board, and every function here does nothing for it.  SPEC I1-I3, P3, P4, P7, E3, E4.
+ * What its files know in common is in state.h; all calls come from the proxy's event loop.
+ * A proxy whose processes were made by MPI_Comm_spawn has no board, and every function here does nothing for it.
+ * SPEC I1-I3, P3, P4, P7, E3, E4.
  */
 
 #ifndef ADAPT_PMIP_H_INCLUDED

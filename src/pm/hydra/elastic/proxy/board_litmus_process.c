@@ -20,7 +20,7 @@
 #define MPIR_Adapt_look_ahead OF_PROCESS(litmus_look_ahead_)
 #define MPIR_Adapt_need_plan OF_PROCESS(litmus_need_plan_)
 #define MPIR_Adapt_end_plan OF_PROCESS(litmus_end_plan_)
-#define MPIR_Adapt_tidy OF_PROCESS(litmus_tidy_)
+#define MPIR_Adapt_reclaim OF_PROCESS(litmus_reclaim_)
 #define MPIR_Adapt_forget OF_PROCESS(litmus_forget_)
 #define MPIR_Adapt_pid_namespace OF_PROCESS(litmus_pid_namespace_)
 #define MPIR_Adapt_make_info_ahead OF_PROCESS(litmus_make_info_ahead_)
@@ -33,7 +33,7 @@
 #define MPID_Adapt_comms_ahead OF_PROCESS(litmus_comms_ahead_)
 #define MPID_Adapt_greet OF_PROCESS(litmus_greet_)
 #define MPID_Adapt_forget_ahead OF_PROCESS(litmus_forget_ahead_)
-#define MPID_Adapt_tidy OF_PROCESS(litmus_device_tidy_)
+#define MPID_Adapt_reclaim OF_PROCESS(litmus_device_reclaim_)
 #define MPID_Progress_test OF_PROCESS(litmus_progress_test_)
 #define MPIR_Info_alloc OF_PROCESS(litmus_info_alloc_)
 #define MPIR_Info_set_impl OF_PROCESS(litmus_info_set_)
@@ -106,7 +106,7 @@ int MPID_Adapt_forget_ahead(const struct pmi_adapt_plan *plan)
     return MPI_SUCCESS;
 }
 
-int MPID_Adapt_tidy(void)
+int MPID_Adapt_reclaim(void)
 {
     return MPI_SUCCESS;
 }

@@ -142,7 +142,7 @@ static inline int step_socket_is_stale(const char *path)
     return stale;
 }
 
-/* Removes the socket of a dead mpiexec.  1 if it is gone, 0 if it is not. */
+/* Removes the socket of a dead mpiexec.  1 if there is none any more, else 0. */
 static inline int step_socket_remove_stale(const char *path)
 {
     char directory[STEP_SOCKET_PATH_MAX];

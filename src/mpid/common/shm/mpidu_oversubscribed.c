@@ -1,9 +1,9 @@
 /*
- * See mpidu_crowded.h.  The state is set by initialisation, begin and commit; it is only read elsewhere.
+ * See mpidu_oversubscribed.h.  The state is set by initialisation, begin and commit; it is only read elsewhere.
  */
 
 #include "mpidimpl.h"
-#include "mpidu_crowded.h"
+#include "mpidu_oversubscribed.h"
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,7 +35,7 @@ typedef struct {
     unsigned long word[MASK_WORDS];
 } mask_t;
 
-unsigned MPIDU_crowded = 0;
+unsigned MPIDU_oversubscribed = 0;
 
 /* The processors that a process may run on, 0 for the calling one; false if the kernel does not tell. */
 static bool get_mask(int pid, mask_t * mask)
@@ -66,7 +66,7 @@ static bool merge_mask(const mask_t * mask, const mask_t * outer, mask_t * all)
 
 /* Too many processes for all processors together, or for those of this process.  A system call for each
  * process that has to be looked at, so as few as possible: this is asked in begin and commit. */
-static bool is_crowded(const int *pids, int n)
+static bool is_oversubscribed(const int *pids, int n)
 {
     mask_t mine, all, other;
     int inside = 0;
@@ -87,22 +87,22 @@ static bool is_crowded(const int *pids, int n)
     return n > count_bits(&all);
 }
 
-void MPIDU_Crowded_set(const int *pids, int n)
+void MPIDU_Oversubscribed_set(const int *pids, int n)
 {
     switch (MPIR_CVAR_PROGRESS_YIELD) {
         case MPIR_CVAR_PROGRESS_YIELD_always:
-            MPIDU_crowded = 1;
+            MPIDU_oversubscribed = 1;
             break;
         case MPIR_CVAR_PROGRESS_YIELD_never:
-            MPIDU_crowded = 0;
+            MPIDU_oversubscribed = 0;
             break;
         default:
-            MPIDU_crowded = is_crowded(pids, n);
+            MPIDU_oversubscribed = is_oversubscribed(pids, n);
             break;
     }
 }
 
-void MPIDU_Crowded_wait_while_less(MPL_atomic_uint64_t * ptr, uint64_t value)
+void MPIDU_Oversubscribed_wait_while_less(MPL_atomic_uint64_t * ptr, uint64_t value)
 {
     while (MPL_atomic_acquire_load_uint64(ptr) < value)
         MPID_Progress_test(NULL);

@@ -1,0 +1,102 @@
+/*
+ * See adapt_handles.h.  With per-VCI locks communicators may be created concurrently, so the list has the lock of the
+ * handle pools.
+ */
+
+#include "adapt_handles.h"
+#include "utlist.h"
+
+MPIR_Comm *MPIR_Adapt_live_comms;
+bool MPIR_Adapt_everything_ends;
+
+static bool cleanup_registered;
+
+bool MPIR_Adapt_ends(const MPIR_Comm * comm)
+{
+    return MPIR_Adapt_everything_ends || comm->adapt.lineage != MPIR_ADAPT_LINEAGE_SELF;
+}
+
+void MPIR_Adapt_comm_inherit(MPIR_Comm * comm)
+{
+    if (comm->adapt.lineage != MPIR_ADAPT_LINEAGE_UNKNOWN)
+        return;
+
+    bool self_only = (comm->handle == MPI_COMM_SELF) || (comm->mapper_head != NULL);
+    for (MPIR_Comm_map_t * mapper = comm->mapper_head; mapper; mapper = mapper->next) {
+        if (MPIR_Adapt_ends(mapper->src_comm))
+            self_only = false;
+    }
+    comm->adapt.lineage = self_only ? MPIR_ADAPT_LINEAGE_SELF : MPIR_ADAPT_LINEAGE_WORLD;
+}
+
+void MPIR_Adapt_comm_derive(MPIR_Comm * comm, const MPIR_Comm * from, const MPIR_Comm * also)
+{
+    bool survives = !MPIR_Adapt_ends(from) && !(also && MPIR_Adapt_ends(also));
+    comm->adapt.lineage = survives ? MPIR_ADAPT_LINEAGE_SELF : MPIR_ADAPT_LINEAGE_WORLD;
+}
+
+void MPIR_Adapt_comm_by_begin(MPIR_Comm * comm)
+{
+    comm->adapt.lineage = MPIR_ADAPT_LINEAGE_WORLD;
+    comm->adapt.by_begin = 1;
+}
+
+int MPIR_Adapt_comm_survives(MPI_Comm handle)
+{
+    MPIR_Comm *comm;
+    MPIR_Comm_get_ptr(handle, comm);
+    return comm && !MPIR_Adapt_ends(comm);
+}
+
+/* The pools are freed as a whole when MPI is finalised; with sessions it may be initialised again. */
+static int forget_all(void *unused)
+{
+    MPIR_Adapt_live_comms = NULL;
+    MPIR_Adapt_forget_stale();
+    cleanup_registered = false;
+    return MPI_SUCCESS;
+}
+
+void MPIR_Adapt_comm_created(MPIR_Comm * comm)
+{
+    /* the local communicator of an intercommunicator lives and ends with it */
+    if (HANDLE_IS_BUILTIN(comm->handle) || MPIR_CONTEXT_READ_FIELD(IS_LOCALCOMM, comm->context_id))
+        return;
+    MPIR_Assert(!comm->adapt.prev);
+
+    MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_HANDLE_MUTEX);
+    if (!cleanup_registered) {
+        cleanup_registered = true;
+        /* before the pools are freed, which has priority 0 */
+        MPIR_Add_finalize(forget_all, NULL, 1);
+    }
+    DL_APPEND_NP(MPIR_Adapt_live_comms, comm, adapt.next, adapt.prev);
+    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_HANDLE_MUTEX);
+}
+
+void MPIR_Adapt_unlist(MPIR_Comm * comm)
+{
+    MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_HANDLE_MUTEX);
+    if (comm->adapt.prev) {
+        DL_DELETE_NP(MPIR_Adapt_live_comms, comm, adapt.next, adapt.prev);
+        comm->adapt.prev = NULL;
+    }
+    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_HANDLE_MUTEX);
+}
+
+void MPIR_Adapt_comm_freed(MPIR_Comm * comm)
+{
+    MPIR_Adapt_unlist(comm);
+    if (comm != MPIR_Adapt_ending.comm)
+        MPIR_Handle_obj_free(&MPIR_Comm_mem, comm);
+    else
+        MPIR_Adapt_comm_end(comm);
+}
+
+void MPIR_Adapt_foreach_comm(void (*function) (MPIR_Comm *, void *), void *context)
+{
+    MPIR_Comm *comm, *next;
+    DL_FOREACH_SAFE_NP(MPIR_Adapt_live_comms, comm, next, adapt.next, adapt.prev) {
+        function(comm, context);
+    }
+}

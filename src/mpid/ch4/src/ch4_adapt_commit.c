@@ -1,0 +1,147 @@
+/*
+ * The device's part of commit: all agree, MPI_COMM_WORLD is taken down and made anew from the union
+ * (doc/design/world.md).  Everything but the agreement is local work.  No state of its own.  SPEC C1-C5, C8, C9.
+ */
+
+#include "mpidimpl.h"
+#include "mpidu_init_shm_adapt.h"
+#include "ch4_adapt_comms.h"
+#include "ch4_adapt_nodes.h"
+#include "ch4_adapt_renumber.h"
+#include "ch4_adapt_segment.h"
+#include "ch4_adapt_table.h"
+#include "ch4_adapt_unexpected.h"
+#include "ch4_adapt_window.h"
+#include "mpir_adapt.h"
+#include "mpir_adapt_device.h"
+
+static int agree_over_hosts(int value, int *greatest)
+{
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    const unsigned oversubscribed = MPIDU_oversubscribed;
+
+    /* The daemons have just been at work, too: it happens that two processes are on one processor now,
+     * and one would spin until the scheduler's next tick. */
+    if (MPIR_CVAR_PROGRESS_YIELD != MPIR_CVAR_PROGRESS_YIELD_never)
+        MPIDU_oversubscribed = 1;
+    int mpi_errno = MPIR_Allreduce(&value, greatest, 1, MPI_INT, MPI_MAX, MPIDI_Adapt_window.union_comm, &errflag);
+    MPIDU_oversubscribed = oversubscribed;
+    return mpi_errno;
+}
+
+int MPID_Adapt_agree(int value, int *greatest)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (MPIDI_Adapt_shares_memory())
+        mpi_errno = MPIDU_Init_shm_adapt_agree(value, greatest, MPIDI_Adapt_progress);
+    else
+        mpi_errno = agree_over_hosts(value, greatest);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (*greatest != 0)
+        goto fn_exit;
+    mpi_errno = MPIR_Comm_release(MPIDI_Adapt_window.union_comm);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_Adapt_window.union_comm = NULL;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Takes out what MPI_COMM_WORLD was, keeping handle, name, error handler and hints (C5). */
+static int take_down_world(MPIR_Comm * world)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIDI_SHM_adapt_keep_collectives(world);
+    if (world->node_comm)
+        MPIDI_SHM_adapt_keep_collectives(world->node_comm);
+    mpi_errno = MPII_Coll_comm_cleanup(world);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPID_Comm_free_hook(world);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (world->local_group)
+        MPIR_Group_release(world->local_group);
+    if (world->remote_group)
+        MPIR_Group_release(world->remote_group);
+    if (world->node_comm)
+        MPIR_Comm_release(world->node_comm);
+    if (world->node_roots_comm)
+        MPIR_Comm_release(world->node_roots_comm);
+    MPL_free(world->intranode_table);
+    MPL_free(world->internode_table);
+    world->local_group = world->remote_group = NULL;
+    world->node_comm = world->node_roots_comm = NULL;
+    world->intranode_table = world->internode_table = NULL;
+    world->hierarchy_kind = MPIR_COMM_HIERARCHY_KIND__FLAT;
+    world->next_sched_tag = MPIR_FIRST_NBC_TAG;
+    world->topo_fns = NULL;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int build_world(MPIR_Comm * world, unsigned epoch)
+{
+    world->context_id = MPIDI_Adapt_context_of(MPIDI_ADAPT_CONTEXT__WORLD, epoch);
+    world->recvcontext_id = world->context_id;
+    world->rank = MPIR_Process.rank;
+    world->local_size = MPIR_Process.size;
+    world->remote_size = MPIR_Process.size;
+    return MPIDI_Adapt_commit_comm(world, MPIDI_Adapt_range_map(0, MPIR_Process.size), MPIDI_Adapt_no_map);
+}
+
+int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int *list = NULL, *new_index = NULL, n = 1;
+    MPIR_Comm *world = MPIR_Process.comm_world;
+    MPIR_CHKLMEM_DECL(2);
+
+    MPIR_CHKLMEM_MALLOC(list, int *, MPIDI_Adapt_window.size * sizeof(int), mpi_errno, "list",
+                        MPL_MEM_ADDRESS);
+    MPIR_CHKLMEM_MALLOC(new_index, int *, MPIDI_Adapt_window.size * sizeof(int), mpi_errno, "index",
+                        MPL_MEM_ADDRESS);
+    /* a leaving process is a world of its own from now on */
+    if (MPIDI_Adapt_plan_members(plan)[index].flags & PMI_ADAPT_MEMBER_LEAVING)
+        list[0] = index;
+    else
+        n = MPIDI_Adapt_new_members(plan, list);
+    for (int i = 0; i < MPIDI_Adapt_window.size; i++)
+        new_index[i] = -1;
+    for (int rank = 0; rank < n; rank++)
+        new_index[list[rank]] = rank;
+
+    MPIDI_Adapt_close_made_segment();
+    mpi_errno = take_down_world(world);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_Adapt_renumbering_t compacted = { {new_index, MPIDI_Adapt_window.size, plan} };
+    mpi_errno = MPIDI_Adapt_reserve_renumbering(&compacted);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_Adapt_renumber(&compacted, NULL);
+    MPL_free(compacted.seen);
+    mpi_errno = MPIDI_Adapt_compact_table(plan, new_index, n);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDI_SHM_adapt_commit(new_index, MPIDI_Adapt_window.size, n);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDI_Adapt_set_process(plan, list, n, new_index[index]);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDU_Init_shm_adapt_resize(MPIR_Process.local_size, MPIR_Process.local_rank);
+    mpi_errno = build_world(world, plan->epoch);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPIR_CHKLMEM_FREEALL();
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPID_Adapt_reclaim(void)
+{
+    return MPIDI_SHM_adapt_reclaim();
+}

@@ -1,0 +1,156 @@
+/* See ch4_adapt_greeting.h. */
+
+#include "mpidimpl.h"
+#include "ch4_adapt_ahead.h"
+#include "ch4_adapt_comms.h"
+#include "ch4_adapt_greeting.h"
+#include "ch4_adapt_window.h"
+#include "mpir_adapt_device.h"
+
+static bool greeted;            /* the joining process has been sent its greeting */
+
+/* Of a joining process: the receives of those that come from other hosts. */
+static struct {
+    MPIR_Request **requests;
+    int n;
+} greetings;
+
+/* The union index of the joining process that pre-existing process `index` greets. */
+static int greeted_by(const struct pmi_adapt_plan *plan, int index)
+{
+    return (int) (plan->pre + index % plan->joining);
+}
+
+static bool is_on_one_host(const struct pmi_adapt_plan *plan)
+{
+    const struct pmi_adapt_member *members = MPIDI_Adapt_plan_members(plan);
+
+    for (unsigned i = 1; i < plan->pre + plan->joining; i++) {
+        if (members[i].host != members[0].host)
+            return false;
+    }
+    return true;
+}
+
+static bool is_on_my_host(const struct pmi_adapt_plan *plan, int index)
+{
+    const struct pmi_adapt_member *members = MPIDI_Adapt_plan_members(plan);
+
+    return members[index].host == members[MPIDI_Adapt_window.index].host;
+}
+
+/* ---- of a process that was there before ----------------------------------------------------------- */
+
+void MPIDI_Adapt_reset_greeting(void)
+{
+    greeted = false;
+}
+
+int MPID_Adapt_greet(const struct pmi_adapt_plan *plan, int index)
+{
+    const struct pmi_adapt_member *members = MPIDI_Adapt_plan_members(plan);
+
+    MPIDI_av_table_t *table = MPIDI_Adapt_table_ahead(plan);
+    if (!table || greeted || plan->joining == 0)
+        return 1;
+    int to = greeted_by(plan, index);
+    if (members[to].host == members[index].host)
+        return 1;               /* through shared memory, in begin */
+    MPIDI_Adapt_lock_all();
+    int result = MPIDI_NM_adapt_greet(&table->table[to], plan->epoch, index);
+    MPIDI_Adapt_unlock_all();
+    greeted = result == MPIDI_ADAPT_GREETING__SENT;
+    return result != MPIDI_ADAPT_GREETING__LATER;
+}
+
+/* ---- of a joining process ------------------------------------------------------------------------- */
+
+static int expect_greetings(const struct pmi_adapt_plan *plan)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const int first = MPIDI_Adapt_window.index - MPIDI_Adapt_window.pre;
+
+    if (greetings.requests)
+        goto fn_exit;
+    mpi_errno = MPIDI_Adapt_make_union(plan);
+    MPIR_ERR_CHECK(mpi_errno);
+    greetings.requests = MPL_calloc(MPIDI_Adapt_window.pre / MPIDI_Adapt_window.joining + 1,
+                                    sizeof(MPIR_Request *), MPL_MEM_OTHER);
+    MPIR_ERR_CHKANDJUMP(!greetings.requests, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (int i = first; i < MPIDI_Adapt_window.pre; i += MPIDI_Adapt_window.joining) {
+        if (!is_on_my_host(plan, i)) {
+            mpi_errno = MPIC_Irecv(NULL, 0, MPI_BYTE, i, MPIDI_ADAPT_GREETING_TAG,
+                                   MPIDI_Adapt_window.union_comm, &greetings.requests[greetings.n]);
+            MPIR_ERR_CHECK(mpi_errno);
+            greetings.n++;
+        }
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPID_Adapt_is_greeted(const struct pmi_adapt_plan *plan)
+{
+    if (is_on_one_host(plan) || !MPIDI_NM_adapt_can_greet())
+        return 1;
+    /* an error comes again, and is reported, in begin */
+    if (expect_greetings(plan) != MPI_SUCCESS)
+        return 0;
+    for (int i = 0; i < greetings.n; i++) {
+        if (!MPIR_Request_is_complete(greetings.requests[i]))
+            return 0;
+    }
+    return 1;
+}
+
+/* ---- in begin ------------------------------------------------------------------------------------- */
+
+/* A message that reaches a process before the address of its sender is known there never matches a
+ * receive from that sender (libfabric's directed receive).  Joining processes know all addresses before
+ * they come here; the others learn theirs in begin.  So the joining ones must not speak over the network
+ * before all others are in begin (or have prepared for it): each of these sends
+ * an empty message to one of them and goes on. */
+int MPIDI_Adapt_wait_for_addresses(const struct pmi_adapt_plan *plan)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    const int tag = MPIDI_ADAPT_GREETING_TAG;
+    const int first = MPIDI_Adapt_window.index - MPIDI_Adapt_window.pre;
+
+    const bool is_done = greeted;
+    greeted = false;
+    if (MPIDI_Adapt_window.joining == 0 || is_on_one_host(plan) || is_done)
+        goto fn_exit;
+    if (MPIDI_Adapt_window.index < MPIDI_Adapt_window.pre) {
+        mpi_errno = MPIC_Send(NULL, 0, MPI_BYTE, greeted_by(plan, MPIDI_Adapt_window.index), tag,
+                              MPIDI_Adapt_window.union_comm, &errflag);
+        MPIR_ERR_CHECK(mpi_errno);
+        goto fn_exit;
+    }
+    mpi_errno = expect_greetings(plan);
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 0; i < greetings.n; i++) {
+        mpi_errno = MPIC_Wait(greetings.requests[i], &errflag);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPIR_Request_free(greetings.requests[i]);
+    }
+    for (int i = first; i < MPIDI_Adapt_window.pre; i += MPIDI_Adapt_window.joining) {
+        if (is_on_my_host(plan, i)) {
+            mpi_errno = MPIC_Recv(NULL, 0, MPI_BYTE, i, tag, MPIDI_Adapt_window.union_comm, MPI_STATUS_IGNORE,
+                                  &errflag);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+    }
+    mpi_errno = MPIR_Barrier(MPIR_Process.comm_world, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPL_free(greetings.requests);
+    memset(&greetings, 0, sizeof(greetings));
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,25 @@
+/*
+ * Which process is on which node, and what MPIR_Process says of the world: as MPIR_pmi_init leaves it at a launch.
+ * No state of its own.
+ */
+
+#ifndef CH4_ADAPT_NODES_H_INCLUDED
+#define CH4_ADAPT_NODES_H_INCLUDED
+
+#include "ch4_adapt.h"
+
+/* Node ids of a list of union indices, numbered by first appearance, as at a launch. */
+typedef struct {
+    int *node_of;
+    int num_nodes;
+} MPIDI_Adapt_nodes_t;
+
+/* Of n processes; without a list: of the first n of the union. */
+int MPIDI_Adapt_make_nodes(const struct pmi_adapt_plan *plan, const int *list, int n,
+                           MPIDI_Adapt_nodes_t * result);
+/* They are MPIR_Process' now, which owns them. */
+void MPIDI_Adapt_set_nodes(const MPIDI_Adapt_nodes_t * map);
+/* MPIR_Process of a world of the n processes of the list, where this one has that rank. */
+int MPIDI_Adapt_set_process(const struct pmi_adapt_plan *plan, const int *list, int n, int rank);
+
+#endif /* CH4_ADAPT_NODES_H_INCLUDED */

@@ -1,0 +1,103 @@
+/* See ch4_adapt_table.h. */
+
+#include "mpidimpl.h"
+#include "ch4_adapt_table.h"
+#include "ch4_adapt_window.h"
+
+static MPIDI_av_table_t *replaced;      /* by the union's: kept for operations in flight that point into it */
+
+static struct {
+    MPIDI_av_entry_t *entries;
+    uint64_t *am_sources;
+    int n, max;
+} departed;
+
+MPIDI_av_table_t *MPIDI_Adapt_new_table(int size)
+{
+    MPIDI_av_table_t *table = MPL_calloc(1, sizeof(MPIDI_av_table_t) +
+                                         size * sizeof(MPIDI_av_entry_t), MPL_MEM_ADDRESS);
+    if (table)
+        table->size = size;
+    return table;
+}
+
+void MPIDI_Adapt_set_table(MPIDI_av_table_t * table)
+{
+    MPIR_Object_set_ref(table, MPIR_Object_get_ref(MPIDI_global.avt_mgr.av_table0));
+    MPIDI_global.avt_mgr.av_table0 = table;
+    MPIDI_global.avt_mgr.av_tables[0] = table;
+}
+
+void MPIDI_Adapt_use_union_table(MPIDI_av_table_t * table)
+{
+    replaced = MPIDI_global.avt_mgr.av_table0;
+    MPIDI_Adapt_set_table(table);
+}
+
+static int reserve_departed(int n)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_Assert(departed.n == 0);
+    departed.entries = MPL_malloc(n * sizeof(MPIDI_av_entry_t), MPL_MEM_ADDRESS);
+    departed.am_sources = MPL_malloc(n * sizeof(uint64_t), MPL_MEM_ADDRESS);
+    departed.max = n;
+    MPIR_ERR_CHKANDJUMP(n > 0 && (!departed.entries || !departed.am_sources), mpi_errno, MPI_ERR_OTHER,
+                        "**nomem");
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void add_departed(const MPIDI_av_entry_t * entry, unsigned uid)
+{
+    MPIR_Assert(departed.n < departed.max);
+    departed.entries[departed.n] = *entry;
+    departed.am_sources[departed.n++] = MPIDI_NM_adapt_am_source(uid);
+}
+
+int MPIDI_Adapt_compact_table(const struct pmi_adapt_plan *plan, const int *new_index, int n)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct pmi_adapt_member *members = MPIDI_Adapt_plan_members(plan);
+    MPIDI_av_table_t *union_table = MPIDI_global.avt_mgr.av_table0;
+    MPIDI_av_table_t *table = MPIDI_Adapt_new_table(n);
+
+    MPIR_ERR_CHKANDJUMP(!table, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    mpi_errno = reserve_departed(MPIDI_Adapt_window.size - n);
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 0; i < MPIDI_Adapt_window.size; i++) {
+        if (new_index[i] >= 0)
+            table->table[new_index[i]] = union_table->table[i];
+        else
+            add_departed(&union_table->table[i], members[i].uid);
+    }
+    MPIDI_Adapt_set_table(table);
+    MPL_free(union_table);
+    MPL_free(replaced);
+    replaced = NULL;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_Adapt_remove_departed(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    for (int i = 0; i < departed.n; i++) {
+        mpi_errno = MPIDI_NM_adapt_remove(&departed.entries[i], departed.am_sources[i]);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    MPL_free(departed.entries);
+    MPL_free(departed.am_sources);
+    memset(&departed, 0, sizeof(departed));
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,26 @@
+/*
+ * The way into the window (MPID_Adapt_prepare, _join, _begin, mpir_adapt.h): tables and maps of the union, the move to
+ * the host's new segment, the communicators.  Everything but the local barriers of begin is local work
+ * (doc/design/world.md).  State: the window of this process.  SPEC W1-W7.
+ */
+
+#ifndef CH4_ADAPT_WINDOW_H_INCLUDED
+#define CH4_ADAPT_WINDOW_H_INCLUDED
+
+#include "ch4_adapt.h"
+
+/* Valid from prepare to commit. */
+extern struct MPIDI_Adapt_window {
+    int pre, joining, size;     /* size of the union */
+    int index;                  /* of this process in the union */
+    int shift;                  /* index - rank in the world that this process had before */
+    MPIR_Comm *union_comm;      /* NULL: not made */
+} MPIDI_Adapt_window;
+
+/* Whether all of its processes share this host's memory, so that they use nothing else. */
+bool MPIDI_Adapt_shares_memory(void);
+
+/* Sets its numbers. */
+void MPIDI_Adapt_window_set(const struct pmi_adapt_plan *plan, int index);
+
+#endif /* CH4_ADAPT_WINDOW_H_INCLUDED */

@@ -1,0 +1,30 @@
+/*
+ * Oversubscribed nodes: a process that waits gives way when its node holds more processes of the world than
+ * cores that they may run on.  Stock MPICH's waiting processes spin through their time slices while the
+ * process that they wait for gets none.  The decision is made at launch and again by each adaptation,
+ * which may oversubscribe or relieve the node (mpidu_init_shm.c and its adaptations call MPIDU_Oversubscribed_set);
+ * MPIR_CVAR_PROGRESS_YIELD overrides it.
+ */
+
+#ifndef MPIDU_OVERSUBSCRIBED_H_INCLUDED
+#define MPIDU_OVERSUBSCRIBED_H_INCLUDED
+
+#include <sched.h>
+
+/* Whether waiting gives way.  Read in loops that have found nothing to do. */
+extern unsigned MPIDU_oversubscribed;
+
+/* Decides anew for the processes pids[0 ... n-1], this one among them, that share the node. */
+void MPIDU_Oversubscribed_set(const int *pids, int n);
+
+/* Lets another process run, where it matters.  (MPL_sched_yield does nothing in most configurations.) */
+#define MPIDU_OVERSUBSCRIBED_WAIT()                    \
+    do {                                        \
+        if (unlikely(MPIDU_oversubscribed))            \
+            sched_yield();                  \
+    } while (0)
+
+/* Waits, in place of a loop that must be upstream's to the instruction where nothing is oversubscribed. */
+void MPIDU_Oversubscribed_wait_while_less(MPL_atomic_uint64_t * ptr, uint64_t value);
+
+#endif /* MPIDU_OVERSUBSCRIBED_H_INCLUDED */
