@@ -42,7 +42,23 @@ def includes(func: dict) -> list[str]:
     return ['#include "mpir_measure.h"'] if kind_of(func["name"], func["dir"]) else []
 
 
-def return_call(func: dict, call: str) -> str:
-    """The statement of the entry point of `func` that returns what `call` does."""
+def prototype(func: dict, declaration: str) -> str:
+    """Of the function that does the work: a part of the entry point, as where it is called once."""
+    measured = kind_of(func["name"], func["dir"])
+    return declaration.replace("static int", "static MPIR_MEASURED_PART int", 1) if measured else declaration
+
+
+def measured_twin(func: dict, declaration: str, call: str) -> list[str]:
+    """What the entry point with this declaration goes on to in a measured iteration."""
     kind = kind_of(func["name"], func["dir"])
-    return f"MPIR_MEASURED({kind}, {call});" if kind else f"return {call};"
+    if not kind:
+        return []
+    twin = re.sub(r"MPI(X?)_", r"measured\1_", declaration, count=1)
+    return [f"static MPIR_MEASURED_TWIN {twin}", "{", f"    MPIR_MEASURE({kind}, {call});", "}", ""]
+
+
+def branch(func: dict, call: str) -> list[str]:
+    """The statement of the entry point before it does what `call` does."""
+    if not kind_of(func["name"], func["dir"]):
+        return []
+    return ["    if (unlikely(MPIR_Measure_on))", f"        return {call.replace('internal', 'measured', 1)};"]
