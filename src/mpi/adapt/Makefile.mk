@@ -12,8 +12,10 @@ noinst_HEADERS += \
     src/mpi/adapt/adapt.h \
     src/mpi/adapt/adapt_handles.h \
     src/mpi/adapt/adapt_measure.h \
+    src/mpi/adapt/adapt_site.h \
     src/mpi/adapt/perf_graph.h \
     src/mpi/adapt/perf_measure.h \
+    src/mpi/adapt/perf_pack.h \
     src/mpid/ch4/src/ch4_adapt.h \
     src/mpid/ch4/src/ch4_adapt_ahead.h \
     src/mpid/ch4/src/ch4_adapt_comms.h \
@@ -45,6 +47,7 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_probe.c \
     src/mpi/adapt/adapt_pvars.c \
     src/mpi/adapt/adapt_release.c \
+    src/mpi/adapt/adapt_site.c \
     src/mpi/adapt/adapt_sizes.c \
     src/mpi/adapt/adapt_stale.c \
     src/mpi/adapt/adapt_unable.c \
@@ -52,6 +55,7 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_window.c \
     src/mpi/adapt/perf_graph.c \
     src/mpi/adapt/perf_measure.c \
+    src/mpi/adapt/perf_pack.c \
     src/mpid/ch4/src/ch4_adapt_ahead.c \
     src/mpid/ch4/src/ch4_adapt_commit.c \
     src/mpid/ch4/src/ch4_adapt_comms.c \

@@ -1,15 +1,13 @@
 /*
  * Measures the loops of an adaptive program: what they take, and which part of that is MPI's.
  *
- * Sites are the addresses that MPI functions return to.  perf_measure.c knows nothing else of the program; here are
- * the clock, the threads and the addresses.  Measured is the thread that probes, from its first probe on; nested calls
- * (of callbacks, of ROMIO) are part of the outermost one.  What is known of the elastic loop, the one that probes, is
- * in this process' slot of the board, and in performance variables.  SPEC-performance S, D13, D14, V4-V8.
+ * Sites are the addresses that MPI functions return to (adapt_site.c).  perf_measure.c knows nothing else of the
+ * program; here are the clock, the threads and the board.  Measured is the thread that probes, from its first probe on;
+ * nested calls (of callbacks, of ROMIO) are part of the outermost one.  What is known of the elastic loop, the one that
+ * probes, is in this process' slot of the board, and in performance variables; the whole graph is written beside the
+ * slot once in an interval.  SPEC-performance S, D13, D14, V4-V8, B.
  *
  * MPIR_Measure_on is the only word that the calls of rigid programs look at.  The rest is owned by the measured thread.
- *
- * In the environment: MPIR_CVAR_ADAPT_MEASURE=0 measures nothing; MPIR_CVAR_ADAPT_GRAPH_LOG=FILE writes each step, and
- * at the end the graph, to FILE.N, where N is the process' number in the job.
  */
 
 #ifndef _GNU_SOURCE
@@ -17,34 +15,66 @@
 #endif
 #include "adapt.h"
 #include "adapt_measure.h"
+#include "adapt_site.h"
 #include "mpir_measure.h"
 #include "perf_measure.h"
+#include "perf_pack.h"
 #include "pmi_adapt_measured.h"
 
-#include <dlfcn.h>
-#include <execinfo.h>
-#include <link.h>
 #include <pthread.h>
 #include <time.h>
 
-#define FORTRAN_LIBRARIES_MAX 4
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_ADAPT_MEASURE
+      category    : ADAPT
+      type        : boolean
+      default     : true
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        If true, an adaptive program is measured while it runs: how long the loop that probes takes, and
+        which part of that time is spent in MPI. If false, nothing is measured. It is looked at in the
+        first probe.
+
+    - name        : MPIR_CVAR_ADAPT_GRAPH_LOG
+      category    : ADAPT
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Name of a file. Each process writes every measured step, and at the end the places that it has
+        called MPI from and the loops that it has found, to a file of this name with a dot and its number
+        in the job appended. It is looked at in the first probe.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
 #define CALIBRATION_ROUNDS 16
 #define STEP_COST_NS 40         /* of the graph, two branches and two calls */
+#define SOON_MS 1000            /* a graph that has changed is written before its time */
+#define PROBE_IDENTITY 1
 
 int MPIR_Measure_on;
-
-struct address_range {
-    uintptr_t first, end;
-};
 
 static struct {
     bool tried;                 /* to start: never twice */
     struct perf_measure *state; /* NULL: measures nothing */
     pthread_t thread;
     int depth;                  /* of MPI calls in MPI calls */
-    struct address_range own, fortran[FORTRAN_LIBRARIES_MAX];
-    int fortran_libraries;
+    const char *outermost;      /* stack frame of the outermost call under way */
     bool unwinding_costs;       /* are part of the cost of a call */
+    bool site_given;            /* of the next call, by the program */
+    int given_site;
+    struct pmi_adapt_graph *shared;     /* on the board, NULL: there is none */
+    struct pmi_adapt_graph *packed;
+    uint16_t named;             /* loops that have a name there */
+    uint64_t written_ns;        /* when the graph was, 0: not yet */
     FILE *log;
     uint64_t log_start;
 } measure;
@@ -62,55 +92,6 @@ static uint64_t now_ns(void)
 }
 
 /* ---- sites ---- */
-
-static bool is_in(struct address_range range, uintptr_t address)
-{
-    return address >= range.first && address < range.end;
-}
-
-static bool is_in_fortran(uintptr_t address)
-{
-    for (int i = 0; i < measure.fortran_libraries; i++) {
-        if (is_in(measure.fortran[i], address))
-            return true;
-    }
-    return false;
-}
-
-/* The code of this library, and of those with Fortran bindings. */
-static int note_library(struct dl_phdr_info *info, size_t size, void *unused)
-{
-    const char *slash = strrchr(info->dlpi_name, '/');
-    const char *name = slash ? slash + 1 : info->dlpi_name;
-    bool fortran = !strncmp(name, "libmpi", 6) && (strstr(name, "fort") || strstr(name, "f90"));
-
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) * part = &info->dlpi_phdr[i];
-        uintptr_t first = (uintptr_t) (info->dlpi_addr + part->p_vaddr);
-        struct address_range range = { first, first + part->p_memsz };
-        if (part->p_type != PT_LOAD || !(part->p_flags & PF_X))
-            continue;
-        if (is_in(range, (uintptr_t) & note_library))
-            measure.own = range;
-        else if (fortran && measure.fortran_libraries < FORTRAN_LIBRARIES_MAX)
-            measure.fortran[measure.fortran_libraries++] = range;
-    }
-    return 0;
-}
-
-/* The Fortran bindings call the C ones: the site is whoever called them. */
-static uintptr_t caller_of_bindings(uintptr_t site)
-{
-    void *frames[8];
-    int n = backtrace(frames, 8);
-
-    for (int i = 1; i < n; i++) {
-        uintptr_t address = (uintptr_t) frames[i];
-        if (!is_in(measure.own, address) && !is_in_fortran(address))
-            return address;
-    }
-    return site;
-}
 
 static uint32_t least_cost(void (*action) (void))
 {
@@ -130,28 +111,40 @@ static void read_clock(void)
 
 static void unwind(void)
 {
-    (void) caller_of_bindings(0);
+    (void) MPIR_Site_unwind(0);
 }
 
-static uintptr_t find_site(uintptr_t site)
+/* The Fortran bindings call the C ones: the site is whoever called them. */
+static uint64_t find_site(uintptr_t address)
 {
-    if (!is_in_fortran(site))
-        return site;
+    if (measure.site_given) {
+        measure.site_given = false;
+        return MPIR_SITE_GIVEN | (uint32_t) measure.given_site;
+    }
+    if (!MPIR_Site_is_fortran(address))
+        return address;
     if (!measure.unwinding_costs) {
         measure.unwinding_costs = true;
         measure.state->call_cost_ns += least_cost(unwind);
     }
-    return caller_of_bindings(site);
+    return MPIR_Site_unwind(address);
+}
+
+static uint64_t identify(uint64_t key)
+{
+    if (key == PERF_KEY_PROBE)
+        return PROBE_IDENTITY;
+    return key & MPIR_SITE_GIVEN ? key : MPIR_Site_identity((uintptr_t) key);
 }
 
 /* ---- the log ---- */
 
 static void open_log(void)
 {
-    const char *name;
+    const char *name = MPIR_CVAR_ADAPT_GRAPH_LOG;
     char path[PATH_MAX];
 
-    if (!MPL_env2str("MPIR_CVAR_ADAPT_GRAPH_LOG", &name) || !*name)
+    if (!name || !*name)
         return;
     snprintf(path, sizeof(path), "%s.%u", name, MPIR_Adapt.uid);
     measure.log = fopen(path, "we");
@@ -174,15 +167,17 @@ static void log_site(uint16_t index)
 {
     static const char *const KINDS[] = { "P2P", "RMA", "COLLECTIVE", "IO", "MANAGE", "PROBE" };
     const struct perf_node *node = &measure.state->graph.node[index];
-    Dl_info module;
 
-    if (node->kind == PERF_KIND_PROBE)
-        fprintf(measure.log, "%d: PROBE\n", index);
-    else if (dladdr((void *) (uintptr_t) node->key, &module) && module.dli_fname)
-        fprintf(measure.log, "%d: %s %s+0x%" PRIx64 "\n", index, KINDS[node->kind], module.dli_fname,
-                node->key - (uint64_t) (uintptr_t) module.dli_fbase);
-    else
-        fprintf(measure.log, "%d: %s ?\n", index, KINDS[node->kind]);
+    fprintf(measure.log, "%d: %s", index, KINDS[node->kind]);
+    if (node->key & MPIR_SITE_GIVEN) {
+        fprintf(measure.log, " %d\n", (int) (uint32_t) node->key);
+    } else if (node->kind != PERF_KIND_PROBE) {
+        fprintf(measure.log, " ");
+        MPIR_Site_print((uintptr_t) node->key, measure.log);
+        fprintf(measure.log, "\n");
+    } else {
+        fprintf(measure.log, "\n");
+    }
 }
 
 static void log_graph(void)
@@ -213,21 +208,53 @@ static bool is_observed(void)
     return pthread_equal(pthread_self(), measure.thread);
 }
 
+/* A call in a callback of another one is deeper on the stack.  If it is not, that other call has been left by longjmp,
+ * from an error handler for example. */
+static bool is_nested(const char *frame)
+{
+    if (measure.depth > 0 && frame < measure.outermost) {
+        measure.depth++;
+        return true;
+    }
+    measure.outermost = frame;
+    measure.depth = 1;
+    return false;
+}
+
+/* A new node gets its identity, once. */
+static void name_node(const struct perf_step *step)
+{
+    if (step->node == PERF_NONE)
+        return;
+    struct perf_node *node = &measure.state->graph.node[step->node];
+    if (unlikely(node->id == 0))
+        node->id = identify(node->key);
+}
+
+void MPIR_Measure_set_site(int id)
+{
+    if (!MPIR_Measure_on || !is_observed())
+        return;
+    measure.site_given = true;
+    measure.given_site = id;
+}
+
 void MPIR_Measure_enter(enum MPIR_Measure_kind kind, const void *site)
 {
     uintptr_t address = (uintptr_t) site;
 
-    if (!is_observed() || measure.depth++ > 0)
+    if (!is_observed() || is_nested((const char *) __builtin_frame_address(0)))
         return;
-    if (kind == MPIR_MEASURE_ASIDE || is_in(measure.own, address)) {
+    if (kind == MPIR_MEASURE_ASIDE || MPIR_Site_is_own(address)) {
+        measure.site_given = false;
         perf_measure_enter_aside(measure.state, now_ns());
         return;
     }
-    address = find_site(address);
+    uint64_t key = find_site(address);
     uint64_t now = now_ns();
-    struct perf_step step =
-        perf_measure_enter(measure.state, address, (enum perf_kind) kind, now);
+    struct perf_step step = perf_measure_enter(measure.state, key, (enum perf_kind) kind, now);
     log_step(&step, now);
+    name_node(&step);
 }
 
 void MPIR_Measure_leave(void)
@@ -240,25 +267,38 @@ void MPIR_Measure_leave(void)
 
 /* ---- probes ---- */
 
+/* Where this process' graph is; nowhere if the daemon has none. */
+static void find_shared(void)
+{
+    const struct pmi_adapt_control *control = MPIR_Adapt.control;
+    uint64_t slot = (uint64_t) (MPIR_Adapt.slot - (struct pmi_adapt_slot *) ((char *) control + control->slots_offset));
+    uint64_t offset = control->perf_offset + slot * control->perf_stride;
+
+    if (control->perf_stride < sizeof(struct pmi_adapt_graph) ||
+        offset + sizeof(struct pmi_adapt_graph) > MPIR_Adapt.board_bytes)
+        return;
+    measure.packed = MPL_calloc(1, sizeof(*measure.packed), MPL_MEM_OTHER);
+    if (measure.packed)
+        measure.shared = (struct pmi_adapt_graph *) ((char *) control + offset);
+}
+
 /* At the first probe. */
 static void start(void)
 {
-    int wanted = 1;
-
     measure.tried = true;
-    MPL_env2bool("MPIR_CVAR_ADAPT_MEASURE", &wanted);
-    if (!wanted)
+    if (!MPIR_CVAR_ADAPT_MEASURE)
         return;
     measure.state = MPL_malloc(sizeof(*measure.state), MPL_MEM_OTHER);
     if (!measure.state)
         return;                 /* the program goes on, nobody learns how */
-    dl_iterate_phdr(note_library, NULL);
+    find_shared();
+    MPIR_Site_init();
     perf_measure_init(measure.state, 2 * least_cost(read_clock) + STEP_COST_NS);
     open_log();
 }
 
 /* What is known of the elastic loop. */
-static void publish(void)
+static void publish_elastic(void)
 {
     const struct perf_measure *state = measure.state;
     uint16_t loop = perf_measure_elastic(state);
@@ -274,9 +314,51 @@ static void publish(void)
     pvars.mpi_time = times->mpi_ns / 1e9;
 }
 
+static bool is_time_to_write(uint64_t now, uint32_t interval_ms)
+{
+    bool changed = measure.packed->summary.structure != measure.state->graph.structure;
+    uint32_t ms = changed ? MPL_MIN(SOON_MS, interval_ms) : interval_ms;
+
+    return !measure.written_ns || now - measure.written_ns >= ms * UINT64_C(1000000);
+}
+
+static void name_loop(uint16_t loop)
+{
+    const struct perf_node *head = &measure.state->graph.node[measure.state->graph.loop_head[loop]];
+    char *name = measure.packed->loop[loop].name;
+
+    memset(name, 0, PMI_ADAPT_LOOP_NAME_MAX);
+    if (head->key == PERF_KEY_PROBE)
+        snprintf(name, PMI_ADAPT_LOOP_NAME_MAX, "MPI_Probe_adapt");
+    else if (head->key & MPIR_SITE_GIVEN)
+        snprintf(name, PMI_ADAPT_LOOP_NAME_MAX, "site %d", (int) (uint32_t) head->key);
+    else
+        MPIR_Site_name((uintptr_t) head->key, name, PMI_ADAPT_LOOP_NAME_MAX);
+}
+
+static void publish_graph(uint64_t now)
+{
+    while (measure.named < measure.state->graph.loops)
+        name_loop(measure.named++);
+    perf_pack(measure.state, measure.packed);
+    measure.packed->summary.epoch = MPIR_Adapt.epoch;
+    pmi_adapt_write_graph(measure.shared, measure.packed);
+    measure.written_ns = now;
+}
+
 uint64_t MPIR_Measure_probe_entered(void)
 {
     return MPIR_Measure_on ? now_ns() : 0;
+}
+
+/* The world's times begin anew, but for the loops. */
+static void suspend(void)
+{
+    perf_measure_suspend(measure.state);
+    MPIR_Measure_on = 0;
+    measure.site_given = false;
+    measure.written_ns = 0;
+    publish_elastic();
 }
 
 void MPIR_Measure_probe_false(uint64_t entered)
@@ -285,22 +367,29 @@ void MPIR_Measure_probe_false(uint64_t entered)
         start();
     if (!measure.state || perf_measure_skip(measure.state))
         return;
+    uint32_t interval_ms = __atomic_load_n(&MPIR_Adapt.control->perf_interval_ms, __ATOMIC_RELAXED);
+    if (interval_ms == 0) {
+        if (measure.state->measuring)
+            suspend();
+        return;
+    }
     measure.thread = pthread_self();
-    measure.depth = 0;          /* an error handler may have left a call by longjmp */
+    measure.depth = 0;
+    measure.site_given = false;
     uint64_t now = now_ns();
     struct perf_step step = perf_measure_probe(measure.state, entered ? entered : now, now);
     log_step(&step, now);
+    name_node(&step);
     MPIR_Measure_on = measure.state->measuring;
-    publish();
+    publish_elastic();
+    if (measure.shared && is_time_to_write(now, interval_ms))
+        publish_graph(now);
 }
 
 void MPIR_Measure_probe_true(void)
 {
-    if (!measure.state)
-        return;
-    perf_measure_suspend(measure.state);
-    MPIR_Measure_on = 0;
-    publish();
+    if (measure.state)
+        suspend();
 }
 
 void MPIR_Measure_finalize(void)
@@ -313,7 +402,9 @@ void MPIR_Measure_finalize(void)
         fclose(measure.log);
     }
     MPL_free(measure.state);
+    MPL_free(measure.packed);
     measure.state = NULL;
+    measure.shared = measure.packed = NULL;
 }
 
 /* ---- performance variables ---- */

@@ -59,6 +59,7 @@ struct perf_edge {
 
 struct perf_node {
     uint64_t key;               /* what the caller knows the site by */
+    uint64_t id;                /* what others know it by: the caller's, 0 at first */
     uint64_t visits;
     uint64_t seq;               /* number of the step of the last visit, from 1 */
     uint64_t reentries;         /* steps that were a body re-entry */

@@ -1,7 +1,8 @@
 /*
- * What a process has measured of the loop that probes, in its slot of the board (pmi_adapt.h): how the process
- * writes it and the node daemon reads it, without ever waiting for each other.  perf_seq is odd while the process
- * writes; what was read between two equal even values of it is whole.
+ * What a process has measured, on the board (pmi_adapt.h): of the loop that probes, in its slot, at each measured
+ * probe; and all loops that it has found, with the places in them, in a graph of its own, at most once in an interval.
+ * How the process writes both and the node daemon reads them, without ever waiting for each other: seq is odd while the
+ * process writes; what was read between two equal even values of it is whole.  SPEC-performance B.
  *
  * As pmi_adapt.h: plain C11/C++20, compiled into libmpi, Hydra and the tests.
  */
@@ -11,7 +12,11 @@
 
 #include "pmi_adapt.h"
 
+#include <stddef.h>
+
 #define PMI_ADAPT_READ_ATTEMPTS 4
+
+/* ---- the loop that probes ---- */
 
 struct pmi_adapt_measured {
     uint64_t iterations, loop_ns, mpi_ns;       /* since the last commit; of these iterations */
@@ -45,6 +50,87 @@ static inline int pmi_adapt_read_measured(const struct pmi_adapt_slot *slot,
         measured->every = __atomic_load_n(&slot->perf_every, __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (seq % 2 == 0 && __atomic_load_n(&slot->perf_seq, __ATOMIC_RELAXED) == seq)
+            return 1;
+    }
+    return 0;
+}
+
+/* ---- the graph ---- */
+
+#define PMI_ADAPT_GRAPH_NODES 1024
+#define PMI_ADAPT_GRAPH_LOOPS 64
+#define PMI_ADAPT_GRAPH_NONE UINT32_MAX /* no node */
+#define PMI_ADAPT_GRAPH_FULL 1u /* flag: the program has more places or loops than these */
+#define PMI_ADAPT_INTERVAL_MS 1000      /* unless the step manager says otherwise */
+#define PMI_ADAPT_LOOP_NAME_MAX 40
+
+/* A place that MPI is called from; links are indices of nodes, as in src/mpi/adapt/perf_graph.h. */
+struct pmi_adapt_graph_node {
+    uint64_t id;                /* the same in all processes of a job (adapt_site.h) */
+    uint32_t kind;              /* enum perf_kind */
+    uint32_t head;              /* of the innermost loop that it is in the body of */
+    uint32_t tail, outer;
+    uint32_t reentries, revisits;       /* visits but the first; both as far as they fit */
+};
+
+struct pmi_adapt_graph_loop {
+    uint32_t head, pad;
+    uint64_t iterations, loop_ns, mpi_ns;       /* since the last commit, of measured iterations, with inner loops */
+    char name[PMI_ADAPT_LOOP_NAME_MAX]; /* of its head: "MODULE+0xOFFSET", ended by 0 */
+};
+
+struct pmi_adapt_graph_summary {
+    uint64_t structure;         /* number of changes of the graph */
+    uint64_t hash;              /* of what the graph is but for its numbers */
+    uint32_t epoch, nodes, loops, flags;
+    uint32_t every;             /* one iteration of the loop that probes is measured in so many */
+    uint32_t pad;
+    uint64_t steps;             /* number of the last step */
+};
+
+struct pmi_adapt_graph {
+    uint64_t seq;
+    struct pmi_adapt_graph_summary summary;
+    struct pmi_adapt_graph_node node[PMI_ADAPT_GRAPH_NODES];
+    struct pmi_adapt_graph_loop loop[PMI_ADAPT_GRAPH_LOOPS];
+};
+
+/* Memory of two processes is copied by words that are read and written whole. */
+static inline void pmi_adapt_copy_words(void *to, const void *from, size_t bytes)
+{
+    for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
+        __atomic_store_n((uint64_t *) to + i, __atomic_load_n((const uint64_t *) from + i, __ATOMIC_RELAXED),
+                         __ATOMIC_RELAXED);
+}
+
+/* By the process of the graph alone. */
+static inline void pmi_adapt_write_graph(struct pmi_adapt_graph *shared, const struct pmi_adapt_graph *graph)
+{
+    uint64_t seq = shared->seq;
+
+    __atomic_store_n(&shared->seq, seq + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    pmi_adapt_copy_words(&shared->summary, &graph->summary, sizeof(graph->summary));
+    pmi_adapt_copy_words(shared->node, graph->node, graph->summary.nodes * sizeof(graph->node[0]));
+    pmi_adapt_copy_words(shared->loop, graph->loop, graph->summary.loops * sizeof(graph->loop[0]));
+    __atomic_store_n(&shared->seq, seq + 2, __ATOMIC_RELEASE);
+}
+
+/* 0 if the process was writing each time, or what it wrote does not fit: then nothing is known.  What the nodes and
+ * loops say is not looked at: pmi_adapt_graph_is_sound. */
+static inline int pmi_adapt_read_graph(const struct pmi_adapt_graph *shared, struct pmi_adapt_graph *graph)
+{
+    for (int i = 0; i < PMI_ADAPT_READ_ATTEMPTS; i++) {
+        uint64_t seq = __atomic_load_n(&shared->seq, __ATOMIC_ACQUIRE);
+        pmi_adapt_copy_words(&graph->summary, &shared->summary, sizeof(graph->summary));
+        int fits = graph->summary.nodes <= PMI_ADAPT_GRAPH_NODES && graph->summary.loops <= PMI_ADAPT_GRAPH_LOOPS;
+        if (fits) {
+            pmi_adapt_copy_words(graph->node, shared->node, graph->summary.nodes * sizeof(graph->node[0]));
+            pmi_adapt_copy_words(graph->loop, shared->loop, graph->summary.loops * sizeof(graph->loop[0]));
+        }
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        graph->seq = seq;
+        if (fits && seq % 2 == 0 && __atomic_load_n(&shared->seq, __ATOMIC_RELAXED) == seq)
             return 1;
     }
     return 0;

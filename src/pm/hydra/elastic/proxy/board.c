@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "board.h"
+#include "pmi_adapt_measured.h"
 #include "wire/clock.h"
 
 #define FIRST_FD 3
@@ -40,7 +41,9 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
 {
     size_t page = (size_t) sysconf(_SC_PAGESIZE);
     size_t offset = round_up(sizeof(struct pmi_adapt_control), PMI_ADAPT_LINE);
-    size_t bytes = round_up(offset + (size_t) slots * sizeof(struct pmi_adapt_slot), page);
+    size_t graphs = round_up(offset + (size_t) slots * sizeof(struct pmi_adapt_slot), page);
+    size_t stride = round_up(sizeof(struct pmi_adapt_graph), page);
+    size_t bytes = graphs + (size_t) slots * stride;    /* of which only what is written takes memory */
     int error;
 
     board->ended = calloc((size_t) slots, 1);
@@ -71,6 +74,9 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     board->control->slots = (uint32_t) slots;
     board->control->slots_offset = offset;
     board->control->plan_offset = bytes;
+    board->control->perf_offset = graphs;
+    board->control->perf_stride = (uint32_t) stride;
+    board->control->perf_interval_ms = PMI_ADAPT_INTERVAL_MS;
     snprintf(board->control->group, sizeof(board->control->group), "%s", group);
     board->control->magic = PMI_ADAPT_MAGIC;
     return 0;
@@ -221,6 +227,19 @@ uint64_t HYD_board_phase_ms(const struct HYD_board *board, int slot)
     uint64_t now_ms = (uint64_t) HYD_monotonic_us() / 1000;
 
     return since_ms && since_ms < now_ms ? now_ms - since_ms : 0;
+}
+
+const struct pmi_adapt_graph *HYD_board_graph(const struct HYD_board *board, int slot)
+{
+    const struct pmi_adapt_control *control = board->control;
+
+    return (const struct pmi_adapt_graph *) ((const char *) control + control->perf_offset +
+                                             (size_t) slot * control->perf_stride);
+}
+
+void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms)
+{
+    __atomic_store_n(&board->control->perf_interval_ms, interval_ms, __ATOMIC_RELAXED);
 }
 
 void HYD_board_ended(struct HYD_board *board, int slot)

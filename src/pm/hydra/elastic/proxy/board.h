@@ -17,7 +17,7 @@ struct HYD_board {
     int fd;                     /* memfd, inherited by the processes; -1: no board */
     struct pmi_adapt_control *control;
     struct pmi_adapt_slot *slots;
-    size_t bytes;               /* mapped: control and slots, not the plan */
+    size_t bytes;               /* mapped: control, slots and graphs, not the plan */
     unsigned char *ended;       /* by slot: its process has ended */
     int64_t placed_us;          /* monotonic time of the last plan, */
     uint64_t placed_count;      /* and the greatest count then */
@@ -45,6 +45,11 @@ void HYD_board_count_committed(struct HYD_board *board, uint32_t epoch);
 int HYD_board_in_window(const struct HYD_board *board);
 /* How long the process of this slot has been in its phase; 0 where that is not kept. */
 uint64_t HYD_board_phase_ms(const struct HYD_board *board, int slot);
+/* What the process of this slot has written of its loops (pmi_adapt_measured.h). */
+struct pmi_adapt_graph;
+const struct pmi_adapt_graph *HYD_board_graph(const struct HYD_board *board, int slot);
+/* How often processes write that; 0: they measure nothing from their next probe on. */
+void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms);
 /* The process of this slot has ended: it takes part in no later freeze. */
 void HYD_board_ended(struct HYD_board *board, int slot);
 
