@@ -45,6 +45,43 @@ std::string slowest_text(const Json &loop)
     return text;
 }
 
+std::string items_text(const Json &loop)
+{
+    std::string text;
+    for (const Json &item : list_of(loop, "items"))
+        text += (text.empty() ? "" : ", ") + (item.is_string() ? item.get<std::string>() : "?");
+    bool more = integer_or(loop, "items_total", 0) > static_cast<int64_t>(list_of(loop, "items").size());
+    return text + (more ? ", ..." : "");
+}
+
+/* The name of the loop around, as it is printed. */
+std::string place_text(const Json &answer, const Json &loop)
+{
+    std::string parent = string_or(loop, "parent", "");
+    if (parent == "probe")
+        return "in the loop that probes";
+    for (const Json &other : list_of(answer, "loops")) {
+        if (!parent.empty() && string_or(other, "key", "") == parent)
+            return "in the loop at " + string_or(other, "name", "?");
+    }
+    return "in no other loop";
+}
+
+void print_inner_loop(const Json &answer, const Json &loop)
+{
+    double loop_us = number_or(loop, "loop_us", 0), iterations = number_or(loop, "iterations", 0);
+    std::string line = "loop at " + string_or(loop, "name", "?") + ", " + place_text(answer, loop) + ", ranks " +
+                       string_or(loop, "ranks", "?") + ": ";
+    if (iterations > 0 && loop_us > 0)
+        line += number(loop_us / iterations / 1000, "%.3g ms a round, ") +
+                percent(number_or(loop, "mpi_us", 0) / loop_us) + " of it in MPI (from " +
+                percent(number_or(loop, "ratio_min", 0)) + " to " + percent(number_or(loop, "ratio_max", 0)) +
+                " by rank); ";
+    else
+        line += "no round measured; ";
+    print_line(line + items_text(loop));
+}
+
 void print_loop(const Json &loop)
 {
     double loop_us = number_or(loop, "loop_us", 0), iterations = number_or(loop, "iterations", 0);
@@ -65,8 +102,12 @@ void print_performance(const std::string &step, const Json &answer)
         return;
     }
     print_line(progress_line(step, answer));
-    for (const Json &loop : list_of(answer, "loops"))
-        print_loop(loop);
+    for (const Json &loop : list_of(answer, "loops")) {
+        if (string_or(loop, "key", "") == "probe")
+            print_loop(loop);
+        else
+            print_inner_loop(answer, loop);
+    }
     if (list_of(answer, "loops").empty())
         print_line("no round of a loop with MPI_Probe_adapt has been measured yet");
 }

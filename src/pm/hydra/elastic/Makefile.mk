@@ -18,6 +18,7 @@ elastic_core_sources = \
     elastic/core/adaptation_table.cpp \
     elastic/core/change.cpp           \
     elastic/core/journal.cpp          \
+    elastic/core/loops.cpp            \
     elastic/core/offers.cpp           \
     elastic/core/payload.cpp          \
     elastic/core/performance.cpp      \
@@ -41,8 +42,10 @@ noinst_HEADERS += \
     elastic/core/adaptation_table.h \
     elastic/core/change.h           \
     elastic/core/journal.h          \
+    elastic/core/loops.h            \
     elastic/core/offers.h           \
     elastic/core/payload.h          \
+    elastic/core/payload_bytes.h    \
     elastic/core/performance.h      \
     elastic/core/plan.h             \
     elastic/core/policy.h           \
@@ -64,6 +67,7 @@ noinst_HEADERS += \
     elastic/mpiexec/launchers.h     \
     elastic/mpiexec/nodes.h         \
     elastic/mpiexec/output.h        \
+    elastic/mpiexec/performance.h   \
     elastic/mpiexec/relay.h         \
     elastic/mpiexec/reports.h       \
     elastic/mpiexec/socket.h        \
@@ -93,6 +97,7 @@ noinst_HEADERS += \
     elastic/wire/event_loop.h       \
     elastic/wire/job_secret.h       \
     elastic/wire/kinds.h            \
+    elastic/wire/loop_set.h         \
     elastic/wire/message.h          \
     elastic/wire/send_queue.h       \
     elastic/wire/silence.h          \
@@ -123,10 +128,12 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/nodes.c     \
     elastic/mpiexec/options.c   \
     elastic/mpiexec/output.c    \
+    elastic/mpiexec/performance.c \
     elastic/mpiexec/relay.c     \
     elastic/mpiexec/reports.c   \
     elastic/mpiexec/socket.c    \
-    elastic/wire/message.c \
+    elastic/wire/loop_set.c     \
+    elastic/wire/message.c      \
     $(elastic_core_sources)
 mpiexec_hydra_LDFLAGS += $(elastic_ldflags)
 endif
@@ -151,5 +158,6 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/sequence.c    \
     elastic/proxy/start.c       \
     elastic/proxy/stdin.c       \
+    elastic/wire/loop_set.c     \
     elastic/wire/message.c
 endif

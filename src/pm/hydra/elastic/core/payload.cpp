@@ -125,21 +125,28 @@ std::optional<std::vector<CountReport>> parse_counts(Bytes payload)
     return reports;
 }
 
-std::optional<std::vector<PerformanceReport>> parse_performance(Bytes payload)
+std::optional<SampleReport> parse_performance(Bytes payload)
 {
-    if (payload.size() % PERFORMANCE_BYTES != 0)
-        return std::nullopt;
     Reader reader(payload);
-    std::vector<PerformanceReport> reports(payload.size() / PERFORMANCE_BYTES);
-    for (PerformanceReport &report : reports) {
-        report.rank = reader.take<uint32_t>();
-        report.every = reader.take<uint32_t>();
-        report.count = reader.take<uint64_t>();
-        report.iterations = reader.take<uint64_t>();
-        report.loop_ns = reader.take<uint64_t>();
-        report.mpi_ns = reader.take<uint64_t>();
+    SampleReport report;
+    size_t rows = reader.take<uint32_t>();
+    report.stale = reader.take<uint32_t>();
+    if (reader.left() / PERFORMANCE_BYTES < rows)
+        return std::nullopt;
+    report.rows.resize(rows);
+    for (PerformanceReport &row : report.rows) {
+        row.rank = reader.take<uint32_t>();
+        row.every = reader.take<uint32_t>();
+        row.count = reader.take<uint64_t>();
+        row.iterations = reader.take<uint64_t>();
+        row.loop_ns = reader.take<uint64_t>();
+        row.mpi_ns = reader.take<uint64_t>();
     }
-    return reports;
+    auto loops = LoopSet::read(payload.last(reader.left()));
+    if (!loops)
+        return std::nullopt;
+    report.loops = std::move(*loops);
+    return report;
 }
 
 std::optional<ExitReport> parse_exited(Bytes payload)
@@ -220,9 +227,11 @@ std::string write_counts(std::span<const CountReport> reports)
     return text;
 }
 
-std::string write_performance(std::span<const PerformanceReport> reports)
+std::string write_performance(std::span<const PerformanceReport> reports, const LoopSet &loops, uint32_t stale)
 {
     std::string text;
+    append(text, static_cast<uint32_t>(reports.size()));
+    append(text, stale);
     for (const PerformanceReport &report : reports) {
         append(text, report.rank);
         append(text, report.every);
@@ -231,7 +240,7 @@ std::string write_performance(std::span<const PerformanceReport> reports)
         append(text, report.loop_ns);
         append(text, report.mpi_ns);
     }
-    return text;
+    return text + loops.write();
 }
 
 std::string write_exited(const ExitReport &report)

@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "loops.h"
+#include "payload_bytes.h"
 #include "pmi_adapt_sizes.h"
 #include "step_core.h"
 
 namespace elastic {
-
-using Bytes = std::span<const unsigned char>;
 
 inline constexpr size_t CARD_MAX_BYTES = 64 * 1024;
 inline constexpr size_t COMMUNICATOR_MAX_BYTES = 64;
@@ -46,6 +46,11 @@ struct PerformanceReport {
     uint32_t rank = 0, every = 0;
     uint64_t count = 0, iterations = 0, loop_ns = 0, mpi_ns = 0;
 };
+struct SampleReport {
+    uint32_t stale = 0;         /* processes of which no loops are known */
+    std::vector<PerformanceReport> rows;
+    LoopSet loops;
+};
 struct ExitReport {
     uint32_t rank = 0, wait_status = 0;
 };
@@ -67,7 +72,7 @@ std::optional<ReadyReport> parse_ready(Bytes payload);
 std::optional<UnableReport> parse_unable(Bytes payload);
 std::optional<uint64_t> parse_frozen(Bytes payload);
 std::optional<std::vector<CountReport>> parse_counts(Bytes payload);
-std::optional<std::vector<PerformanceReport>> parse_performance(Bytes payload);
+std::optional<SampleReport> parse_performance(Bytes payload);
 std::optional<ExitReport> parse_exited(Bytes payload);
 std::optional<SizesReport> parse_sizes(Bytes payload);
 std::optional<UnreceivedReport> parse_unreceived(Bytes payload);
@@ -78,7 +83,8 @@ std::string write_ready(const ReadyReport &report);
 std::string write_unable(const UnableReport &report);
 std::string write_number(uint64_t number);
 std::string write_counts(std::span<const CountReport> reports);
-std::string write_performance(std::span<const PerformanceReport> reports);
+std::string write_performance(std::span<const PerformanceReport> reports, const LoopSet &loops = {},
+                              uint32_t stale = 0);
 std::string write_exited(const ExitReport &report);
 std::string write_sizes(const SizesReport &report);
 std::string write_unreceived(const UnreceivedReport &report);

@@ -57,7 +57,7 @@ Json describe_progress(const ProbeCount &now, int64_t epoch_began_ms, const std:
             {"recent_per_second", same ? rate(now.probes - previous->probes, now.at_ms - previous->at_ms) : Json()}};
 }
 
-Json describe_loops(const std::vector<ProcessSample> &samples)
+Json describe_loops(const std::vector<ProcessSample> &samples, const LoopSet &others)
 {
     std::vector<const ProcessSample *> measured;
     std::vector<int> ranks;
@@ -75,22 +75,25 @@ Json describe_loops(const std::vector<ProcessSample> &samples)
         every = std::max(every, sample.report.every);
     }
     if (measured.empty())
-        return Json::array();
+        return Json::array();   /* nor of loops inside */
     std::sort(ranks.begin(), ranks.end());
     std::stable_sort(measured.begin(), measured.end(), [](const ProcessSample *x, const ProcessSample *y) {
         return ratio_of(*x) < ratio_of(*y);
     });
-    return Json::array({{{"key", "probe"},
-                         {"parent", nullptr},
-                         {"ranks", format_ranks(ranks)},
-                         {"processes", ranks.size()},
-                         {"iterations", iterations},
-                         {"measured_every", every},
-                         {"loop_us", loop_us},
-                         {"mpi_us", mpi_us},
-                         {"ratio_min", ratio_of(*measured.front())},
-                         {"ratio_max", ratio_of(*measured.back())},
-                         {"slowest", describe_slowest(measured)}}});
+    Json loops = describe_inner_loops(others);
+    Json elastic = {{"key", "probe"},
+                    {"parent", nullptr},
+                    {"ranks", format_ranks(ranks)},
+                    {"processes", ranks.size()},
+                    {"iterations", iterations},
+                    {"measured_every", every},
+                    {"loop_us", loop_us},
+                    {"mpi_us", mpi_us},
+                    {"ratio_min", ratio_of(*measured.front())},
+                    {"ratio_max", ratio_of(*measured.back())},
+                    {"slowest", describe_slowest(measured)}};
+    loops.insert(loops.begin(), std::move(elastic));
+    return loops;
 }
 
 }  // namespace elastic

@@ -3,7 +3,8 @@
  * step protocol.  Pure: rows in, JSON out.  SPEC-performance J1.
  *
  * Known of each process are its probes since the last commit and, of the loop that probes, the measured iterations,
- * the time that they took and the part of it that was spent in MPI (src/mpi/adapt/perf_measure.h).
+ * the time that they took and the part of it that was spent in MPI (src/mpi/adapt/perf_measure.h).  All loops are known
+ * as the daemons have put them together (loops.h).
  */
 
 #ifndef ELASTIC_PERFORMANCE_H_INCLUDED
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "journal.h"
+#include "loops.h"
 #include "payload.h"
 
 namespace elastic {
@@ -38,8 +40,9 @@ ProbeCount count_probes(const std::vector<ProcessSample> &samples, uint32_t epoc
 /* Of the time since the epoch began, and where it is of the same epoch since `previous`. */
 Json describe_progress(const ProbeCount &now, int64_t epoch_began_ms, const std::optional<ProbeCount> &previous);
 
-/* A list with the loop that probes; empty if nobody has measured an iteration of it. */
-Json describe_loops(const std::vector<ProcessSample> &samples);
+/* The loop that probes first, by what each process says of it now; empty if nobody has measured an iteration of it.
+ * Then the others, as they were written last. */
+Json describe_loops(const std::vector<ProcessSample> &samples, const LoopSet &others);
 
 }  // namespace elastic
 

@@ -9,6 +9,7 @@ namespace elastic {
 
 namespace {
 
+constexpr int64_t INTERVAL_MIN_MS = 1000, INTERVAL_MAX_MS = 3600 * 1000;
 constexpr uint64_t COUNTER_MAX = uint64_t{1} << 53;     /* exact in every JSON reader */
 
 /* Reads fields of one object; the first thing wrong is kept, later calls change nothing. */
@@ -138,6 +139,18 @@ EventsRequest read_events(FieldReader &fields)
     return events;
 }
 
+PerformanceRequest read_performance(FieldReader &fields)
+{
+    fields.allow("performance", {"interval_ms"});
+    PerformanceRequest performance;
+    if (fields.has("interval_ms"))
+        performance.interval_ms = static_cast<uint32_t>(fields.number("interval_ms", 0, INTERVAL_MAX_MS));
+    if (performance.interval_ms && *performance.interval_ms > 0 && *performance.interval_ms < INTERVAL_MIN_MS)
+        fields.fail("'interval_ms' must be 0 (nothing is measured) or a number from " +
+                    std::to_string(INTERVAL_MIN_MS) + " to " + std::to_string(INTERVAL_MAX_MS));
+    return performance;
+}
+
 CancelRequest read_cancel(FieldReader &fields)
 {
     fields.allow("cancel", {"request"});
@@ -172,7 +185,7 @@ std::variant<ClientRequest, ProtocolError> read_operation(const Json &object, Fi
     else if (op == "status")
         fields.allow(op, {}), request.what = StatusRequest{};
     else if (op == "performance")
-        fields.allow(op, {}), request.what = PerformanceRequest{};
+        request.what = read_performance(fields);
     else if (op == "resize")
         request.what = read_resize(fields);
     else if (op == "events")

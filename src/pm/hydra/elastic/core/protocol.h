@@ -25,7 +25,9 @@ inline constexpr size_t REASON_MAX_BYTES = PMI_ADAPT_REASON_MAX - 1;
 
 struct HelloRequest {};
 struct StatusRequest {};
-struct PerformanceRequest {};
+struct PerformanceRequest {
+    std::optional<uint32_t> interval_ms;        /* 0: nothing is measured */
+};
 struct ResizeRequest {
     ChangeRequest change;
     std::optional<uint32_t> if_epoch;   /* refuse unless this is the last committed epoch */

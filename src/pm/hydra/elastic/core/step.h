@@ -100,6 +100,8 @@ class Step {
         int64_t until_ms = 0;
         std::set<Agent> owed;
         std::vector<ProcessSample> processes;
+        uint32_t stale = 0;
+        LoopSet loops;
         std::vector<Waiter> waiting;
     };
 
@@ -189,11 +191,12 @@ class Step {
 
     /* step_performance.cpp */
     const char *cannot_sample() const;
-    std::string answer_performance(int client, const Json &id);
+    std::string answer_performance(int client, const Json &id, const PerformanceRequest &request);
     void ask_samples();
-    void on_performance(const Agent &agent, uint32_t number, const std::vector<PerformanceReport> &reports);
+    void on_performance(const Agent &agent, uint32_t number, SampleReport &report);
+    const Process *sampled(const Agent &agent, uint32_t rank);
     void sample_complete();
-    Json describe_sample(const Sample &sample);
+    Json describe_sample(Sample &sample);
 
     /* step_client.cpp */
     std::string answer(int client, const ClientRequest &request);
@@ -232,6 +235,7 @@ class Step {
     std::optional<Adaptation> adaptation_;
     std::optional<Sample> sample_;
     uint32_t samples_ = 0;      /* how many have been begun */
+    std::optional<uint32_t> interval_ms_;       /* how often processes write their loops, if somebody has said it */
     std::optional<ProbeCount> probes_;  /* of an earlier sample */
     std::optional<ProgramSizes> sizes_;     /* nothing said: any */
     LastEnd last_end_;

@@ -40,8 +40,8 @@ std::string Step::answer(int client, const ClientRequest &request)
         return answer_resize(client, id, *resize);
     if (const auto *events = std::get_if<EventsRequest>(&request.what))
         return answer_events(client, id, *events);
-    if (std::holds_alternative<PerformanceRequest>(request.what))
-        return answer_performance(client, id);
+    if (const auto *performance = std::get_if<PerformanceRequest>(&request.what))
+        return answer_performance(client, id, *performance);
     return answer_cancel(id, std::get<CancelRequest>(request.what));
 }
 

@@ -24,8 +24,10 @@ const char *Step::cannot_sample() const
 }
 
 /* The line to send; empty if it is sent when the daemons have answered. */
-std::string Step::answer_performance(int client, const Json &id)
+std::string Step::answer_performance(int client, const Json &id, const PerformanceRequest &request)
 {
+    if (request.interval_ms)
+        interval_ms_ = request.interval_ms;
     if (const char *why = cannot_sample())
         return write_answer(id, {{"available", false}, {"reason", why}});
     bool under_way = sample_.has_value();
@@ -53,21 +55,38 @@ void Step::ask_samples()
     std::vector<step_agent> to;
     for (const Agent &agent : sample_->owed)
         to.push_back({agent.group, agent.proxy});
+    /* each time, because daemons of joining processes do not know it */
     effects_.send(effects_.context, to.data(), static_cast<int>(to.size()), STEP_PERFORMANCE, sample_->number,
-                  nullptr, 0);
+                  interval_ms_ ? &*interval_ms_ : nullptr, interval_ms_ ? sizeof *interval_ms_ : 0);
 }
 
-void Step::on_performance(const Agent &agent, uint32_t number, const std::vector<PerformanceReport> &reports)
+/* The process that this daemon may speak of. */
+const Process *Step::sampled(const Agent &agent, uint32_t rank)
+{
+    const Process *process = rank > INT32_MAX ? nullptr : world_.find(agent.group, static_cast<int>(rank));
+    bool speaks = process && process->proxy == agent.proxy && process->world_rank >= 0 && !process->ended;
+    return speaks ? process : nullptr;
+}
+
+void Step::on_performance(const Agent &agent, uint32_t number, SampleReport &report)
 {
     bool awaited = sample_ && number == sample_->number && sample_->owed.erase(agent) > 0;
     if (!awaited)
         return;                 /* late */
-    for (const PerformanceReport &report : reports) {
-        const Process *process =
-            report.rank > INT32_MAX ? nullptr : world_.find(agent.group, static_cast<int>(report.rank));
-        if (process && process->proxy == agent.proxy && process->world_rank >= 0 && !process->ended)
-            sample_->processes.push_back({process->world_rank, process->host, report});
+    uint32_t ranks = 0;         /* of those that it has told of */
+    for (const PerformanceReport &row : report.rows) {
+        const Process *process = sampled(agent, row.rank);
+        if (!process)
+            continue;
+        ranks = std::max(ranks, row.rank + 1);
+        sample_->processes.push_back({process->world_rank, process->host, row});
     }
+    sample_->stale += std::min(report.stale, static_cast<uint32_t>(report.rows.size()));
+    report.loops.renumber(ranks, [this, &agent](uint32_t rank) -> int64_t {
+        const Process *process = sampled(agent, rank);
+        return process ? process->world_rank : -1;
+    });
+    sample_->loops.merge(report.loops);
     if (sample_->owed.empty())
         sample_complete();
 }
@@ -89,15 +108,17 @@ void Step::sample_complete()
         effects_.reply(effects_.context, waiter.client, write_answer(waiter.id, answer).c_str());
 }
 
-Json Step::describe_sample(const Sample &sample)
+Json Step::describe_sample(Sample &sample)
 {
+    sample.loops.join_alone(static_cast<uint32_t>(world_.size()));
     ProbeCount probes = count_probes(sample.processes, epoch_, now_ms_);
     Json answer = {{"available", true},
                    {"epoch", epoch_},
                    {"size", world_.size()},
                    {"processes", sample.processes.size()},
+                   {"stale", sample.stale},
                    {"progress", describe_progress(probes, epoch_began_ms_, probes_)},
-                   {"loops", describe_loops(sample.processes)}};
+                   {"loops", describe_loops(sample.processes, sample.loops)}};
     bool apart = !probes_ || probes_->epoch != epoch_ || now_ms_ - probes_->at_ms >= SAMPLE_APART_MS;
     if (apart)
         probes_ = probes;

@@ -26,9 +26,10 @@ class StepPerformanceTest : public testing::Test {
     }
     std::vector<Json> ask(int client = 1) { return glue.ask(client, R"({"id":7,"op":"performance"})"); }
     uint32_t sample() const { return glue.sent.back().epoch; }
-    void report(int proxy, std::vector<PerformanceReport> rows, std::optional<uint32_t> number = {})
+    void report(int proxy, std::vector<PerformanceReport> rows, std::optional<uint32_t> number = {},
+                const LoopSet &loops = {}, uint32_t stale = 0)
     {
-        glue.report(0, proxy, REPORT_PERFORMANCE, number.value_or(sample()), write_performance(rows));
+        glue.report(0, proxy, REPORT_PERFORMANCE, number.value_or(sample()), write_performance(rows, loops, stale));
     }
     void report_all(uint64_t probes = 100)
     {
@@ -69,6 +70,84 @@ TEST_F(StepPerformanceTest, the_daemons_are_asked_and_their_processes_summed_up)
     EXPECT_DOUBLE_EQ(loop.at("ratio_max"), 0.3);
     EXPECT_EQ(loop.at("slowest").at(0).at("rank"), 0) << "the others wait for it in MPI";
     EXPECT_EQ(loop.at("slowest").at(0).at("host"), "a");
+}
+
+/* A loop as a daemon puts it together. */
+LoopSet loops_of(uint32_t rank, std::vector<loop_item> items, uint64_t key, uint64_t parent, uint64_t loop_ns,
+                 uint64_t mpi_ns)
+{
+    loop_ranks range = {rank, rank};
+    loop one = {};
+    one.key = key;
+    one.parent = parent;
+    one.iterations = 10;
+    one.loop_ns = loop_ns;
+    one.mpi_ns = mpi_ns;
+    one.ratio_min = one.ratio_max = static_cast<uint32_t>(mpi_ns * LOOP_PPM / loop_ns);
+    one.items = static_cast<uint32_t>(items.size());
+    one.ranges = 1;
+    snprintf(one.name, sizeof one.name, "solver+0x1a2b");
+    one.item = items.data();
+    one.range = &range;
+    loop_set from = {&one, 1, 1, 0};
+    LoopSet set;
+    loop_set_merge(set.get(), &from);
+    return set;
+}
+
+const loop_item PROBE = {1, LOOP_PROBE, 0}, MESSAGES = {0, LOOP_P2P, 0}, SUM = {77, LOOP_COLLECTIVE, 0};
+
+/* Ranks of a daemon's processes become those of the world; of two daemons' loops the equal ones are one. */
+TEST_F(StepPerformanceTest, loops_of_all_daemons_are_put_together)
+{
+    start();
+    ask();
+    LoopSet a = loops_of(1, {SUM, MESSAGES}, 5, 9, 1000 * MS, 100 * MS);
+    a.merge(loops_of(1, {PROBE}, 9, 0, 2000 * MS, 100 * MS));
+    report(0, {{0, 1, 9, 10, 1000 * MS, 10 * MS}, {1, 1, 9, 10, 1000 * MS, 10 * MS}}, {}, a, 1);
+    report(1, {{2, 1, 9, 10, 1000 * MS, 10 * MS}}, {}, loops_of(2, {SUM, MESSAGES}, 5, 9, 1000 * MS, 300 * MS));
+    Json answer = last();
+    EXPECT_EQ(answer.at("stale"), 1);
+    ASSERT_EQ(answer.at("loops").size(), 2u) << answer;
+    EXPECT_EQ(answer.at("loops").at(0).at("key"), "probe");
+    const Json &loop = answer.at("loops").at(1);
+    EXPECT_EQ(loop.at("parent"), "probe");
+    EXPECT_EQ(loop.at("name"), "solver+0x1a2b");
+    EXPECT_EQ(loop.at("ranks"), "1-2");
+    EXPECT_EQ(loop.at("processes"), 2);
+    EXPECT_EQ(loop.at("iterations"), 20);
+    EXPECT_EQ(loop.at("loop_us"), 2000000);
+    EXPECT_EQ(loop.at("mpi_us"), 400000);
+    EXPECT_EQ(loop.at("items"), Json({"collective", "p2p"}));
+    EXPECT_DOUBLE_EQ(loop.at("ratio_min"), 0.1);
+    EXPECT_DOUBLE_EQ(loop.at("ratio_max"), 0.3);
+}
+
+/* A daemon speaks of its own processes alone. */
+TEST_F(StepPerformanceTest, loops_of_processes_of_others_are_left_out)
+{
+    start();
+    ask();
+    report(0, {{0, 1, 9, 10, 1000 * MS, 10 * MS}, {1, 1, 9, 10, 1000 * MS, 10 * MS}});
+    report(1, {{2, 1, 9, 10, 1000 * MS, 10 * MS}}, {}, loops_of(0, {SUM}, 5, 0, 1000 * MS, 10 * MS));
+    EXPECT_EQ(last().at("loops").size(), 1u);
+}
+
+TEST_F(StepPerformanceTest, the_interval_reaches_the_boards)
+{
+    start();
+    glue.ask(1, R"({"op":"performance","interval_ms":2000})");
+    EXPECT_EQ(glue.sent_text(), "performance:0.0 performance:0.1");
+    uint32_t interval_ms = 0;
+    ASSERT_EQ(glue.sent.back().payload.size(), sizeof interval_ms);
+    memcpy(&interval_ms, glue.sent.back().payload.data(), sizeof interval_ms);
+    EXPECT_EQ(interval_ms, 2000u);
+    report_all();
+    for (const char *bad : {"1", "999", "3600001", "-1", "\"1s\""})
+        EXPECT_TRUE(glue.ask(2, R"({"op":"performance","interval_ms":)" + std::string(bad) + "}")
+                        .back()
+                        .contains("error"))
+            << bad;
 }
 
 TEST_F(StepPerformanceTest, the_recent_rate_is_that_since_an_earlier_sample)

@@ -11,6 +11,7 @@
 #include "input.h"
 #include "launch.h"
 #include "output.h"
+#include "performance.h"
 #include "relay.h"
 #include "socket.h"
 #include "wire/clock.h"
@@ -231,7 +232,8 @@ static void effect_send(void *context, const struct step_agent *to, int n, enum 
 
 static void effect_reply(void *context, int client, const char *line)
 {
-    HYD_step_reply(client, line);
+    if (!HYD_step_performance_answer(client, line))
+        HYD_step_reply(client, line);
 }
 
 static void effect_abort_step(void *context, const char *reason)

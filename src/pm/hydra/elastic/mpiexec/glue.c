@@ -9,6 +9,7 @@
 #include "launch.h"
 #include "launchers.h"
 #include "output.h"
+#include "performance.h"
 #include "relay.h"
 #include "socket.h"
 #include "wire/channel.h"
@@ -66,7 +67,7 @@ void HYD_step_tell_user(const char *text)
 int64_t HYD_step_next_wake(void)
 {
     int64_t times[] = { HYD_step.wake_ms, HYD_step.abort_ms, HYD_step_next_launch_limit(),
-        HYD_step_relay_next()
+        HYD_step_relay_next(), HYD_step_performance_next()
     }, next = -1;
 
     for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
@@ -86,6 +87,7 @@ void HYD_step_tick(void)
     HYD_step_end_slow_launches(now);
     HYD_step_relay_time(now);
     HYD_core_due(now);
+    HYD_step_performance_time(now);
 }
 
 /* ---- start and end ----------------------------------------------------------------------------- */
@@ -123,6 +125,7 @@ void HYD_step_start(void)
     if (!HYD_step_options_given() && !HYD_step_managed())
         return;
     open_log();
+    HYD_step_performance_open();
     HYD_core_create();
     if (HYD_step_managed())
         HYD_step_socket_open();
@@ -133,6 +136,7 @@ void HYD_step_finish(void)
     char summary[1024];
 
     HYD_step_socket_close();
+    HYD_step_performance_close();
     if (HYD_server_info.user_global.debug && HYD_step_strangers() > 0)
         HYDU_dump_noprefix(stdout, "connections to control ports without this job's secret: %u\n",
                            HYD_step_strangers());

@@ -52,7 +52,8 @@ static char **variable_of(const char *arg)
         {"adapt-policy", &HYD_step_options.policy},
         {"adapt-range", &HYD_step_options.range},
         {"adapt-interval", &HYD_step_options.interval},
-        {"adapt-log", &HYD_step_options.log}
+        {"adapt-log", &HYD_step_options.log},
+        {"adapt-performance", &HYD_step_options.performance}
     };
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
@@ -65,7 +66,7 @@ int HYD_step_options_given(void)
 {
     const struct HYD_step_options *o = &HYD_step_options;
 
-    return o->schedule || o->policy || o->range || o->interval || o->log;
+    return o->schedule || o->policy || o->range || o->interval || o->log || o->performance;
 }
 
 HYD_status HYD_step_option_fn(char *arg, char ***argv)
@@ -94,6 +95,7 @@ void HYD_step_options_usage(void)
     printf("    -adapt-range {min:max}           world sizes that a policy or a request may choose\n");
     printf("    -adapt-interval {time}           time between its offers (default 1s)\n");
     printf("    -adapt-log {file}                one JSON line for each event\n");
+    printf("    -adapt-performance {file}        one JSON line for each sample of the program's speed\n");
 }
 
 void HYD_step_option_help_fn(void)
@@ -113,7 +115,9 @@ void HYD_step_option_help_fn(void)
     printf("   requests (elastic resize) are accepted for\n");
     printf("-adapt-interval TIME: How long a policy waits between two offers (default 1s;\n");
     printf("   0: the next one at once)\n");
-    printf("-adapt-log FILE: One JSON line for each event, with times\n\n");
+    printf("-adapt-log FILE: One JSON line for each event, with times\n");
+    printf("-adapt-performance FILE: One JSON line every 10 s: how fast the program goes on, and\n");
+    printf("   which part of its time MPI takes, in each loop\n\n");
     printf("Notes:\n");
     printf("  * A running step can be resized at any time: see the command elastic\n");
     printf("  * If several programs are launched together, joining processes run the first,\n");
@@ -129,5 +133,7 @@ void HYD_step_option_help_fn(void)
     printf("  * MPIEXEC_ADAPT_MARGIN=N: probes between the farthest process and the agreed\n");
     printf("    probe (default: as many as the program makes in 2 ms, 1 to 8)\n");
     printf("  * MPIEXEC_ADAPT_PREPARE=TIME: how long an adaptation waits for processes that\n");
-    printf("    prepare for it in probes before they are told (default 50ms)\n\n");
+    printf("    prepare for it in probes before they are told (default 50ms)\n");
+    printf("  * MPIEXEC_ADAPT_SAMPLE=TIME: time between two samples of -adapt-performance,\n");
+    printf("    1s to 3600s (default 10s)\n\n");
 }

@@ -158,7 +158,7 @@ static HYD_status on_counts(const struct command *c)
 
 static HYD_status on_performance(const struct command *c)
 {
-    return HYD_performance_report(&HYD_agent.board, c->message->epoch);
+    return HYD_performance_report(&HYD_agent.board, c->message->epoch, c->payload, c->message->bytes);
 }
 
 static HYD_status(*const handlers[]) (const struct command * c) = {

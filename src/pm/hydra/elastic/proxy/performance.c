@@ -5,8 +5,14 @@
 #include "pmi_adapt_measured.h"
 #include "reports.h"
 #include "wire/kinds.h"
+#include "wire/loop_set.h"
 
-/* The payload of REPORT_PERFORMANCE. */
+/* The payload of REPORT_PERFORMANCE, before the loops. */
+struct performance_head {
+    uint32_t rows;              /* as many as processes */
+    uint32_t stale;             /* processes whose graph cannot be read, or makes no sense, or is of another epoch */
+};
+
 struct performance {
     uint32_t rank, every;
     uint64_t count, iterations, loop_ns, mpi_ns;
@@ -28,19 +34,71 @@ static struct performance read_slot(const struct pmi_adapt_slot *slot, int rank)
     return row;
 }
 
-HYD_status HYD_performance_report(const struct HYD_board *board, uint32_t sample)
+/* Graphs that cannot be used are counted; that nothing has been written is no mistake. */
+static uint32_t read_graphs(const struct HYD_board *board, struct loop_reduction *reduction,
+                            struct pmi_adapt_graph *graph)
 {
-    struct performance *rows = NULL;
-    int n = HYD_pmcd_pmip.local.proxy_process_count;
+    uint32_t stale = 0, epoch = __atomic_load_n(&board->control->epoch, __ATOMIC_ACQUIRE);
+
+    for (int i = 0; i < HYD_pmcd_pmip.local.proxy_process_count; i++) {
+        const struct pmi_adapt_graph *shared = HYD_board_graph(board, i);
+        if (board->ended[i] || __atomic_load_n(&shared->seq, __ATOMIC_RELAXED) == 0)
+            continue;
+        if (!pmi_adapt_read_graph(shared, graph) || graph->summary.epoch != epoch ||
+            !loop_reduction_add(reduction, graph, (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i]))
+            stale++;
+    }
+    return stale;
+}
+
+static HYD_status report_all(const struct HYD_board *board, uint32_t sample, uint32_t stale,
+                             const struct loop_set *loops)
+{
+    uint32_t n = (uint32_t) HYD_pmcd_pmip.local.proxy_process_count;
+    size_t rows_at = sizeof(struct performance_head), loops_at = rows_at + n * sizeof(struct performance);
+    size_t bytes = loops_at + loop_set_bytes(loops);
+    char *payload = NULL;
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_MALLOC_OR_JUMP(rows, struct performance *, n * sizeof(*rows), status);
-    for (int i = 0; i < n; i++)
-        rows[i] = read_slot(&board->slots[i], HYD_pmcd_pmip.downstream.pmi_rank[i]);
-    status = HYD_reports_send(REPORT_PERFORMANCE, sample, 0, rows, n * sizeof(*rows));
+    HYDU_MALLOC_OR_JUMP(payload, char *, bytes, status);
+    memcpy(payload, &(struct performance_head) {n, stale}, rows_at);
+    for (uint32_t i = 0; i < n; i++) {
+        struct performance row = read_slot(&board->slots[i], HYD_pmcd_pmip.downstream.pmi_rank[i]);
+        memcpy(payload + rows_at + i * sizeof(row), &row, sizeof(row));
+    }
+    loop_set_write(loops, payload + loops_at);
+    status = HYD_reports_send(REPORT_PERFORMANCE, sample, 0, payload, bytes);
 
   fn_exit:
-    MPL_free(rows);
+    MPL_free(payload);
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_performance_report(struct HYD_board *board, uint32_t sample, const void *payload, size_t bytes)
+{
+    struct loop_reduction *reduction = NULL;
+    struct pmi_adapt_graph *graph = NULL;
+    uint32_t interval_ms, stale;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ERR_CHKANDJUMP(status, bytes != 0 && bytes != sizeof(interval_ms), HYD_INTERNAL_ERROR,
+                        "malformed interval of samples\n");
+    if (bytes > 0) {
+        memcpy(&interval_ms, payload, sizeof(interval_ms));
+        HYD_board_set_interval(board, interval_ms);
+    }
+    reduction = loop_reduction_create();
+    HYDU_ERR_CHKANDJUMP(status, !reduction, HYD_NO_MEM, "no memory for the loops of the processes\n");
+    HYDU_MALLOC_OR_JUMP(graph, struct pmi_adapt_graph *, sizeof(*graph), status);
+    stale = read_graphs(board, reduction, graph);
+    status = report_all(board, sample, stale, loop_reduction_result(reduction));
+
+  fn_exit:
+    MPL_free(graph);
+    loop_reduction_destroy(reduction);
     return status;
 
   fn_fail:

@@ -16,7 +16,8 @@ enum step_command {
     STEP_THAW,                  /* withdrawn before agreement */
     STEP_RELEASE,               /* committed everywhere */
     STEP_COUNTS,                /* report the slots */
-    STEP_PERFORMANCE            /* report what is measured; the epoch is the number of the sample, also in the answer */
+    STEP_PERFORMANCE            /* [u32 interval in ms, or nothing] report what is measured; processes write their loops
+                                 * so often from now on; the epoch is the number of the sample, also in the answer */
 };
 
 /* Daemon to mpiexec, for the core. */
@@ -33,8 +34,9 @@ enum step_report {
                                  * received by commit: source and tag of the first, name of the communicator */
     REPORT_UNABLE,              /* [u32 rank, text ...] adapt_unable: why this process cannot */
     REPORT_GREETED,             /* [] all joining participants of this daemon's board have been greeted */
-    REPORT_PERFORMANCE          /* [{u32 rank, u32 every, u64 count, u64 iterations, u64 loop_ns, u64 mpi_ns} ...] as in
-                                 * the slots of struct pmi_adapt_slot */
+    REPORT_PERFORMANCE          /* [u32 rows, u32 stale, {u32 rank, u32 every, u64 count, u64 iterations, u64 loop_ns,
+                                 * u64 mpi_ns} ..., loops] as in the slots of struct pmi_adapt_slot; stale processes of
+                                 * which no loops are known; wire/loop_set.h */
 };
 
 /* Between mpiexec and the daemon themselves. */
