@@ -406,6 +406,33 @@ def loops(run: TestRun) -> None:
 
 
 @scenario
+def samples(run: TestRun) -> None:
+    """--adapt-performance: a line now and then, with the loops of all processes put together."""
+    path = run.folder / "samples"
+    job = run.mpiexec(["-launcher", "fork", "-hosts", "n1,n2", "--adapt-performance", str(path)])
+    job.await_line("^READY$")
+
+    def complete() -> dict[str, Any] | None:
+        lines = path.read_text().splitlines() if path.exists() else []
+        last = json.loads(lines[-1]) if len(lines) >= 2 else {}
+        return last if len(last.get("loops", [])) >= 3 else None
+
+    sample = run.await_value(complete, "a second sample, with three loops")
+    run.check(sample["unix_ms"] > 0 and sample["processes"] == 3, f"the sample is {sample}")
+    elastic, *inner = sample["loops"]
+    run.check((elastic["key"], elastic["ranks"]) == ("probe", "0-2"), f"the first loop is {elastic}")
+    sums = [loop for loop in inner if loop["items"] in (["collective"], ["collective", "p2p"])]
+    run.check(len(sums) == 1 and sums[0]["ranks"] == "0-2", f"not one loop with sums: {inner}")
+    alone = [loop for loop in inner if loop["items"] == ["collective", "collective"]]
+    run.check(len(alone) == 1 and alone[0]["ranks"] == "0", f"not one loop of rank 0: {inner}")
+    for loop in inner:
+        run.check(loop["parent"] == "probe" and "loops_inside+0x" in loop["name"], f"whose loop is {loop}?")
+        run.check(0 <= loop["mpi_us"] <= loop["loop_us"], f"more MPI than there was: {loop}")
+    (run.work / "stop").touch()
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+
+
+@scenario
 def events(run: TestRun) -> None:
     """events, --follow and --json tell what the adapt log tells."""
     job = _serve(run, 1)
