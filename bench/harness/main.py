@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TextIO
 
-from . import hosts, joining, model, page, report, reports, windows, worlds
+from . import hosts, joining, model, monitoring, page, report, reports, windows, worlds
 from .bars import BARS
 from .bench import Amount, Bench, Section, Skipped
 from .launch import Mpi, RunFailure
@@ -48,6 +48,12 @@ SECTIONS = (
         "crowded_launch", "launch on a crowded node", ("crowded_launch",), worlds.crowded_launch
     ),
     Section("reports", "reports of a large job", ("reports",), reports.reports),
+    Section(
+        "monitoring", "measuring programs",
+        ("graph_step", "graph_flat", "graph_change", "graph_pack", "graph_linear", "graph_reduce", "graph_processes",
+         "graph_alike", "measured_known", "measured_small", "measured_large"),
+        monitoring.monitoring,
+    ),  # fmt: skip
     Section("model", "model of the cost", (), _model),
 )
 NOT_QUICK = {"model"}
