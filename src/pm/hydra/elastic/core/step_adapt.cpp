@@ -196,8 +196,6 @@ void Step::send_plan_to_world()
     a.plan.clear();
     planned_epoch_ = a.epoch;
     a.paced_ms = now_ms_ + (margin_ == 0 ? std::min(PACE_MS, prepare_ms_) : 0);
-    if (a.group < 0)
-        return freeze_in(a.paced_ms - now_ms_);         /* there is nothing to prepare where nobody joins */
     std::set_difference(a.agents.begin(), a.agents.end(), a.greeted.begin(), a.greeted.end(),
                         std::inserter(a.prepare_hoped, a.prepare_hoped.end()));
     freeze_in(prepare_ms_);

@@ -93,6 +93,7 @@ TEST_F(StepSizesTest, what_is_under_way_is_withdrawn_before_agreement)
 TEST_F(StepSizesTest, what_is_agreed_on_takes_place_with_a_line)
 {
     start("1", "any");
+    glue.prepared(0, 0, 1);
     glue.frozen(0, 0, 1, 12);
     say("2-");
     EXPECT_EQ(glue.count_events("withdrawn"), 0);
@@ -117,6 +118,7 @@ TEST_F(StepSizesTest, a_rule_can_be_replaced_and_rubbish_is_none)
 TEST_F(StepSizesTest, unreceived_messages_are_told_at_the_end_of_the_adaptation)
 {
     start("1", "any");
+    glue.prepared(0, 0, 1);
     glue.frozen(0, 0, 1, 12);
     glue.report(0, 0, REPORT_UNRECEIVED, 1, write_unreceived({0, 3, 1, 7, "MPI_COMM_WORLD"}));
     EXPECT_TRUE(glue.told.empty());

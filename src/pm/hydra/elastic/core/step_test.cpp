@@ -38,8 +38,15 @@ class StepTest : public testing::Test {
         glue.prepared(0, 0, epoch);
         glue.prepared(0, 1, epoch);
     }
+    /* Those of the launch; where they have done so already it is no harm. */
+    void prepare(uint32_t epoch)
+    {
+        glue.prepared(0, 0, epoch);
+        glue.prepared(0, 1, epoch);
+    }
     void freeze(uint32_t epoch)
     {
+        prepare(epoch);
         glue.frozen(0, 0, epoch, 12);
         glue.frozen(0, 1, epoch, 17);
     }
@@ -99,8 +106,13 @@ TEST_F(StepTest, schedule_grows_and_shrinks)
 
     /* The second entry follows at once: ranks 1 to 3 leave, nobody is launched. */
     EXPECT_EQ(glue.sent_text(seen), "release:0.0 release:0.1 release:1.0 plan:0.0 plan:0.1 "
-                                    "plan:1.0 freeze:0.0 freeze:0.1 freeze:1.0");
+                                    "plan:1.0");
     EXPECT_EQ(glue.launches.size(), 1u);
+    seen = glue.sent.size();
+    prepare(2);
+    EXPECT_EQ(glue.sent_text(seen), "") << "not all have prepared to shrink";
+    glue.prepared(1, 0, 2);
+    EXPECT_EQ(glue.sent_text(seen), "freeze:0.0 freeze:0.1 freeze:1.0");
     freeze(2);
     glue.frozen(1, 0, 2, 40);
     for (auto [group, proxy] : {std::pair{0, 0}, {0, 1}, {1, 0}})
@@ -132,7 +144,7 @@ TEST_F(StepTest, a_plan_that_daemons_would_not_take_fails)
     EXPECT_NE(reason.find("the addresses of 1026 processes"), std::string::npos) << reason;
     EXPECT_EQ(glue.killed, std::vector<int>{1});
     /* The next entry is carried out, and no plan was sent before. */
-    EXPECT_EQ(glue.sent_text(), "thaw:0.0 thaw:0.1 plan:0.0 plan:0.1 freeze:0.0 freeze:0.1");
+    EXPECT_EQ(glue.sent_text(), "thaw:0.0 thaw:0.1 plan:0.0 plan:0.1");
     EXPECT_EQ(glue.count_events("unexpected"), 0);
 }
 
@@ -241,8 +253,11 @@ TEST_F(StepTest, daemons_that_choose_the_margin_get_time_to_see_the_pace)
         glue.committed(group, proxy, 1);
     EXPECT_EQ(glue.sent_text(seen), "release:0.0 release:0.1 release:1.0 plan:0.0 plan:0.1 plan:1.0");
     seen = glue.sent.size();
+    for (auto [group, proxy] : {std::pair{0, 0}, {0, 1}, {1, 0}})
+        glue.prepared(group, proxy, 2);
+    EXPECT_EQ(glue.sent_text(seen), "") << "also where nobody joins";
     glue.time(glue.wake_ms);
-    EXPECT_EQ(glue.sent_text(seen), "freeze:0.0 freeze:0.1 freeze:1.0") << "also where nobody joins";
+    EXPECT_EQ(glue.sent_text(seen), "freeze:0.0 freeze:0.1 freeze:1.0");
     EXPECT_EQ(glue.count_events("unexpected"), 0);
 }
 
@@ -306,8 +321,10 @@ TEST_F(StepTest, a_ceiling_of_a_withdrawn_freeze_is_not_taken_for_the_next)
 {
     start(nullptr);
     resize(R"("size":1)");
+    prepare(1);
     glue.ask(1, R"({"id":2,"op":"cancel"})");
     resize(R"("size":1,"leave":[0])");
+    prepare(1);
     size_t seen = glue.sent.size();
     glue.frozen(0, 0, 1, 5);
     glue.frozen(0, 1, 1, 5);
@@ -427,6 +444,7 @@ TEST_F(StepTest, one_that_committed_and_ended_did_not_die_in_the_window)
     glue.place(0, {"a", "a"});
     glue.init(0, 0, 0);
     glue.init(0, 0, 1);
+    glue.prepared(0, 0, 1);
     glue.frozen(0, 0, 1, 12);
     glue.exited(0, 0, 0);
     CountReport counts[] = {{0, PMI_ADAPT_PHASE_NONE, 1}, {1, PMI_ADAPT_PHASE_COMMIT, 12}};

@@ -97,6 +97,7 @@ TEST_F(StepWindowTest, many_are_named_by_ranges)
     glue.place(0, std::vector<std::string>(8, "a"));
     for (uint32_t rank = 0; rank < 8; rank++)
         glue.init(0, 0, rank);
+    glue.prepared(0, 0, 1);
     glue.frozen(0, 0, 1, 5);
     glue.time(1000);
     std::vector<CountReport> reports;
