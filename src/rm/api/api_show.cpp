@@ -36,7 +36,7 @@ Json nodes_of(const Blocks &blocks)
     Json nodes = Json::array();
     for (const Block &block : blocks) {
         auto same = std::find_if(nodes.begin(), nodes.end(),
-                                 [&](const Json &node) { return node["name"] == block.node; });
+                                 [&](const Json &node) { return node["name"] == block.node.str(); });
         if (same == nodes.end())
             nodes.push_back({{"name", block.node}, {"processes", block.processes}});
         else

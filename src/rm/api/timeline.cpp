@@ -19,11 +19,11 @@ void Timeline::close(Segment &segment, int64_t now_ms)
 }
 
 /* Only what changes is closed, so that a segment lasts as long as its number of cores. */
-void Timeline::hold(JobId job, Held &held, const Json &blocks, int64_t now_ms)
+void Timeline::hold(JobId job, Held &held, const Blocks &blocks, int64_t now_ms)
 {
     std::map<std::string, int> cores;
-    for (const Json &block : blocks)
-        cores[block.value("node", "")] += block.value("processes", 0) * held.cores_per_process;
+    for (const Block &block : blocks)
+        cores[block.node] += block.processes * held.cores_per_process;
     for (auto entry = held.by_node.begin(); entry != held.by_node.end();) {
         auto now = cores.find(entry->first);
         bool same = now != cores.end() && now->second == entry->second.cores;
@@ -40,9 +40,9 @@ void Timeline::add(const Record &record)
     if (record.event == record::SUBMITTED) {
         jobs_[record.job].cores_per_process = record.data.value("spec", Json::object()).value("cores_per_process", 1);
     } else if (record.event == record::PLACED || record.event == record::COMMITTED) {
-        hold(record.job, jobs_[record.job], record.data.value("blocks", Json::array()), record.time_ms);
+        hold(record.job, jobs_[record.job], record.blocks, record.time_ms);
     } else if (record.event == record::ENDED || record.event == record::REQUEUED) {
-        hold(record.job, jobs_[record.job], Json::array(), record.time_ms);
+        hold(record.job, jobs_[record.job], {}, record.time_ms);
         if (record.event == record::ENDED)
             jobs_.erase(record.job);
     }

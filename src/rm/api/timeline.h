@@ -36,7 +36,7 @@ class Timeline {
         int cores_per_process = 1;
         std::map<std::string, Segment> by_node;
     };
-    void hold(JobId job, Held &held, const Json &blocks, int64_t now_ms);
+    void hold(JobId job, Held &held, const Blocks &blocks, int64_t now_ms);
     void close(Segment &segment, int64_t now_ms);
 
     std::map<JobId, Held> jobs_;

@@ -146,7 +146,25 @@ struct Record {
     JobId job = 0;              /* 0: not about a job */
     std::string node;           /* empty: not about a node */
     Json data = Json::object();
-    ELASTIC_FIELDS(number, time_ms, event, job, node, data)
+    /* One more member of the data: it can be long, and is written as JSON for whoever wants it alone. */
+    const char *list = nullptr; /* its name; null: there is none */
+    Blocks blocks = {};
+
+    Json whole_data() const;
+    /* Of one whose data were read as JSON: puts the list where it belongs. */
+    void find_list();
+    template <class Self, class Visit> static void fields(Self &self, Visit &visit)
+    {
+        visit("number", self.number);
+        visit("time_ms", self.time_ms);
+        visit("event", self.event);
+        visit("job", self.job);
+        visit("node", self.node);
+        if constexpr (std::is_const_v<Self>)
+            visit("data", self.whole_data());
+        else
+            visit("data", self.data);
+    }
 };
 
 /* The core has forgotten this finished job; the daemon's store need not. */

@@ -122,7 +122,13 @@ void Core::Impl::refuse(const std::string &request, AnswerCode code, const std::
 
 void Core::Impl::record(const char *event, JobId job, const std::string &node, Json data)
 {
-    out_.push_back(Record{++state.records, state.now_ms, event, job, node, std::move(data)});
+    out_.push_back(Record{++state.records, state.now_ms, event, job, node, std::move(data), nullptr, {}});
+}
+
+void Core::Impl::record(const char *event, const Job &job, Json data, const char *list, Blocks blocks)
+{
+    out_.push_back(
+        Record{++state.records, state.now_ms, event, job.id, "", std::move(data), list, std::move(blocks)});
 }
 
 void Core::Impl::unexpected(const std::string &what, JobId job)

@@ -53,7 +53,9 @@ class Core::Impl {
     void refuse(const std::string &request, AnswerCode code, const std::string &message);
     Job *job_of_request(const std::string &request, JobId id);
     void record(const char *event, JobId job, const std::string &node, Json data);
-    void record(const char *event, const Job &job, Json data) { record(event, job.id, "", data); }
+    void record(const char *event, const Job &job, Json data) { record(event, job.id, "", std::move(data)); }
+    /* With these blocks as a member of the data. */
+    void record(const char *event, const Job &job, Json data, const char *list, Blocks blocks);
     void unexpected(const std::string &what, JobId job = 0);
     void schedule();
     bool is_settled() const;

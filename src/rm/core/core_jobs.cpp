@@ -38,8 +38,8 @@ void Core::Impl::start(Job &job, const Blocks &blocks)
     record(record::PLACED, job,
            {{"step", job.step},
             {"size", job.size()},
-            {"blocks", write(blocks)},
-            {"waited_ms", state.now_ms - job.submitted_ms}});
+            {"waited_ms", state.now_ms - job.submitted_ms}},
+           "blocks", blocks);
     if (job.acquiring)
         out_.push_back(acquire(job));
     else
@@ -189,8 +189,8 @@ void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
             {"old_size", job.size()},
             {"size", change.size},
             {"leave", change.leave},
-            {"joining", write(change.joining)},
-            {"reason", change.reason}});
+            {"reason", change.reason}},
+           "joining", change.joining);
     if (must_acquire)
         out_.push_back(acquire(job));
     else
@@ -222,9 +222,9 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
             {"epoch", event.epoch},
             {"old_size", adaptation.old_size},
             {"size", job.size()},
-            {"blocks", write(world)},
             {"duration_ms", state.now_ms - adaptation.asked_ms},
-            {"standstill_ms", event.standstill_ms}});
+            {"standstill_ms", event.standstill_ms}},
+           "blocks", std::move(world));
 }
 
 /* What was under way may have happened or not: all that the job might have stays its own until it ends. */
@@ -321,8 +321,7 @@ void Core::Impl::freed(Job &job, uint64_t request)
         job.departures.erase(departure);
         wait_for_departures(job);
     });
-    record(record::FREED, job,
-           {{"step", job.step}, {"epoch", gone.epoch}, {"blocks", write(gone.blocks)}});
+    record(record::FREED, job, {{"step", job.step}, {"epoch", gone.epoch}}, "blocks", gone.blocks);
 }
 
 /* Asks the step to give up the change; its answer is the request's end. */

@@ -130,19 +130,19 @@ bool Core::Impl::can_have(const Job &job, const Blocks &instead_of, const Blocks
 {
     if (count_processes(instead_of) != count_processes(blocks))
         return false;
-    std::map<std::string, int> more;
+    if (blocks == instead_of)
+        return true;
     for (const Block &block : blocks) {
         if (block.processes < 1 || !state.node(block.node))
             return false;
-        more[block.node] = 0;
     }
+    std::unordered_map<const Node *, int> more;
     for (const Share &share : state.shares(job.spec, blocks))
-        more[share.node->name] += share.cores;
+        more[share.node] += share.cores;
     for (const Share &share : state.shares(job.spec, instead_of))
-        more[share.node->name] -= share.cores;
-    return std::all_of(more.begin(), more.end(), [&](const auto &entry) {
-        const Node &node = state.nodes.at(entry.first);
-        return entry.second <= 0 || entry.second <= node.free();
+        more[share.node] -= share.cores;
+    return std::all_of(more.begin(), more.end(), [](const auto &entry) {
+        return entry.second <= 0 || entry.second <= entry.first->free();
     });
 }
 

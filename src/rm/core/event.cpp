@@ -46,6 +46,29 @@ Result<Event> event_from_json(const Json &json)
     }
 }
 
+Json Record::whole_data() const
+{
+    Json whole = data;
+    if (list)
+        whole[list] = write(blocks);
+    return whole;
+}
+
+void Record::find_list()
+{
+    for (const char *name : {"blocks", "joining"}) {
+        auto found = data.find(name);
+        if (found == data.end())
+            continue;
+        if (Result<Blocks> read = parse<Blocks>(*found)) {
+            list = name;
+            blocks = std::move(read.value());
+            data.erase(found);
+            return;
+        }
+    }
+}
+
 Json to_json(const Action &action)
 {
     return write_variant("action", action);

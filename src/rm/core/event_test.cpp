@@ -45,6 +45,20 @@ TEST(EventTest, all_events_and_actions_survive_json)
     EXPECT_EQ(names.size(), std::variant_size_v<EventContent>);
 }
 
+TEST(EventTest, the_list_of_a_record_is_one_of_its_data)
+{
+    Record record{7, 5, "requested", 1, "", {{"size", 3}}, "joining", {{"a", 2}, {"b", 1}}};
+    Json json = to_json(Action(record));
+    EXPECT_EQ(json["data"], (Json{{"size", 3}, {"joining", {{{"node", "a"}, {"processes", 2}},
+                                                            {{"node", "b"}, {"processes", 1}}}}}));
+    Record again = std::get<Record>(action_from_json(json).value());
+    EXPECT_TRUE(again.blocks.empty());
+    again.find_list();
+    EXPECT_EQ(again.blocks, record.blocks);
+    EXPECT_EQ(again.data, record.data);
+    EXPECT_EQ(to_json(Action(again)), json);
+}
+
 TEST(EventTest, values_survive_json)
 {
     JobSpec spec;

@@ -179,7 +179,7 @@ template <class T> void read(const Json &json, T &value, const std::string &wher
     } else if constexpr (std::is_same_v<T, Json>) {
         value = json;
     } else {
-        static_assert(std::is_same_v<T, std::string>);
+        static_assert(std::is_convertible_v<std::string, T>);
         if (!json.is_string())
             throw FieldError("field " + where + " must be a text");
         value = json.get<std::string>();

@@ -194,9 +194,9 @@ void Monitor::see(const Record &record, const State &state)
               std::to_string(last_record_ - 1));
     records_[record.number] = record;
     if (record.event == record::PLACED)
-        placed(record, record.data["blocks"], state);
+        placed(record, state);
     else if (record.event == record::REQUESTED)
-        begin_change(record), placed(record, record.data["joining"], state);
+        begin_change(record), placed(record, state);
     else if (record.event == record::COMMITTED || record.event == record::WITHDRAWN ||
              record.event == record::FAILED)
         end_change(record);
@@ -205,13 +205,12 @@ void Monitor::see(const Record &record, const State &state)
 }
 
 /* Whether what is placed now is placed where it may. */
-void Monitor::placed(const Record &record, const Json &blocks, const State &state)
+void Monitor::placed(const Record &record, const State &state)
 {
-    for (const Json &block : blocks) {
-        const Node *node = state.node(block["node"].get<std::string>());
+    for (const Block &block : record.blocks) {
+        const Node *node = state.node(block.node);
         if (!node || node->state() != NodeState::UP)
-            wrong("job " + std::to_string(record.job) + " is placed on " + block["node"].dump() +
-                  ", which is not up");
+            wrong("job " + std::to_string(record.job) + " is placed on " + block.node + ", which is not up");
     }
     History &job = jobs_[record.job];
     if (record.event != record::PLACED)

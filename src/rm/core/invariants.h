@@ -35,7 +35,7 @@ class Monitor {
     void see(const ResizeStep &resize, const State &state);
     void begin_change(const Record &record);
     void end_change(const Record &record);
-    void placed(const Record &record, const Json &blocks, const State &state);
+    void placed(const Record &record, const State &state);
     void wrong(const std::string &what) { wrong_.push_back(what); }
 
     struct History {

@@ -12,7 +12,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/fields.h"
+#include "core/node_name.h"
 
 namespace elastic::rm {
 
@@ -91,7 +91,7 @@ struct JobSpec {
 /* `processes` consecutive ranks on one node.  A list of blocks is in rank order; a node may occur
  * in more than one, since joining ranks follow the staying ones. */
 struct Block {
-    std::string node;
+    NodeName node;
     int processes = 0;
 
     bool operator==(const Block &) const = default;

@@ -3,7 +3,7 @@
 #ifndef ELASTIC_RM_CORE_NODE_H_INCLUDED
 #define ELASTIC_RM_CORE_NODE_H_INCLUDED
 
-#include "core/fields.h"
+#include "core/node_name.h"
 
 namespace elastic::rm {
 
@@ -13,7 +13,7 @@ template <> struct NamesOf<NodeState> {
 };
 
 struct Node {
-    std::string name;
+    NodeName name;
     int cores = 0;
     int used = 0;               /* booked by jobs, for processes to come and to go too */
     bool up = true;

@@ -235,14 +235,18 @@ void Space::limit(const Space &other, const Blocks &blocks)
     }
 }
 
+void append(Blocks &blocks, const Block &block)
+{
+    if (!blocks.empty() && blocks.back().node == block.node)
+        blocks.back().processes += block.processes;
+    else
+        blocks.push_back(block);
+}
+
 Blocks append(Blocks first, const Blocks &second)
 {
-    for (const Block &block : second) {
-        if (!first.empty() && first.back().node == block.node)
-            first.back().processes += block.processes;
-        else
-            first.push_back(block);
-    }
+    for (const Block &block : second)
+        append(first, block);
     return first;
 }
 
@@ -256,9 +260,9 @@ Blocks without(const Blocks &blocks, const std::vector<int> &leave, Blocks *left
         auto last = std::lower_bound(next, leave.end(), end);
         int leaving = static_cast<int>(last - next);
         if (leaving < block.processes)
-            staying = append(std::move(staying), {{block.node, block.processes - leaving}});
+            append(staying, {block.node, block.processes - leaving});
         if (leaving > 0 && left)
-            *left = append(std::move(*left), {{block.node, leaving}});
+            append(*left, {block.node, leaving});
         next = last;
         rank = end;
     }
@@ -283,7 +287,9 @@ std::vector<int> choose_leaving(const State &state, const Blocks &blocks, int co
     };
     choose(false);
     choose(true);
-    std::sort(leave.begin(), leave.end());
+    std::reverse(leave.begin(), leave.end());
+    if (!std::is_sorted(leave.begin(), leave.end()))
+        std::sort(leave.begin(), leave.end());
     return leave;
 }
 

@@ -56,6 +56,7 @@ class Space {
 /* The ranks that remain if these (rising) leave; `left` gets the others' places. */
 Blocks without(const Blocks &blocks, const std::vector<int> &leave, Blocks *left = nullptr);
 /* Ranks after ranks. */
+void append(Blocks &blocks, const Block &block);
 Blocks append(Blocks first, const Blocks &second);
 /* Which `count` ranks leave: first those on nodes that are not up, then the highest; rising. */
 std::vector<int> choose_leaving(const State &state, const Blocks &blocks, int count);

@@ -44,8 +44,8 @@ const Job *State::job(JobId id) const
 
 const Node *State::node(const std::string &name) const
 {
-    auto found = by_name_.find(name);
-    return found == by_name_.end() ? nullptr : found->second;
+    auto found = nodes.find(name);
+    return found == nodes.end() ? nullptr : &found->second;
 }
 
 QueueKey State::queue_key(const Job &job) const
@@ -101,7 +101,7 @@ Shares State::shares(const Job &job) const
     Shares all;
     auto add = [&](const Blocks &blocks) {
         for (const Block &block : blocks)
-            all.push_back({by_name_.at(block.node), block.processes * job.spec.cores_per_process});
+            all.push_back({node(block.node), block.processes * job.spec.cores_per_process});
     };
     add(job.blocks);
     if (job.adaptation)
@@ -142,15 +142,22 @@ bool is_roomy(const State &state, const Job &job)
 {
     if (!job.spec.whole_nodes)
         return false;
+    auto fills = [&](const Node &node, int processes) {
+        int most = node.cores / job.spec.cores_per_process;
+        if (job.spec.processes_per_node > 0)
+            most = std::min(most, job.spec.processes_per_node);
+        return processes >= most;
+    };
+    bool each_fills = job.departures.empty();
+    for (const Block &block : job.blocks)
+        each_fills = each_fills && fills(*state.node(block.node), block.processes);
+    if (each_fills)
+        return false;
     std::unordered_map<const Node *, int> processes;
     for (const Block &block : present(job))
         processes[state.node(block.node)] += block.processes;
-    return std::any_of(processes.begin(), processes.end(), [&](const auto &entry) {
-        int most = entry.first->cores / job.spec.cores_per_process;
-        if (job.spec.processes_per_node > 0)
-            most = std::min(most, job.spec.processes_per_node);
-        return entry.second < most;
-    });
+    return std::any_of(processes.begin(), processes.end(),
+                       [&](const auto &entry) { return !fills(*entry.first, entry.second); });
 }
 
 /* How many cores it could give at most. */
@@ -410,13 +417,15 @@ const FreeCores &State::free_cores() const
 
 void State::index(Node &node)
 {
-    by_name_[node.name] = &node;
+    size_t number = node.name.number();
+    by_number_.resize(std::max(by_number_.size(), number + 1));
+    by_number_[number] = &node;
     count(node, 1);
 }
 
 void State::unindex(const Node &node)
 {
-    by_name_.erase(node.name);
+    by_number_[node.name.number()] = nullptr;
     count(node, -1);
 }
 

@@ -131,7 +131,12 @@ class State {
     const Indices &indices() const { return indices_; }
 
     const Job *job(JobId id) const;
+    const Node *node(const NodeName &name) const
+    {
+        return name.number() < by_number_.size() ? by_number_[name.number()] : nullptr;
+    }
     const Node *node(const std::string &name) const;
+    const Node *node(const char *name) const { return node(std::string(name)); }
 
     /* Every change of a job is followed by index of it; if it concerns what it books, by book as well. */
     void index(const Job &job);
@@ -205,7 +210,7 @@ class State {
     Changes changes_;
     std::unordered_map<JobId, Facts> facts_;
     std::unordered_map<JobId, Shares> booked_;
-    std::unordered_map<std::string, Node *> by_name_;
+    std::vector<Node *> by_number_;     /* NodeName::number; null: not one of ours */
     mutable FreeCores free_cores_;
     mutable bool stale_ = true;         /* free_cores_ */
 };

@@ -113,18 +113,17 @@ TEST(LoopTest, TimersComeInTheirOrderAndCanBeCancelled)
     EXPECT_EQ(order, "abc");
 }
 
-Record placed(JobId job, int64_t time_ms, const char *event, Json blocks)
+Record placed(JobId job, int64_t time_ms, const char *event, Blocks blocks)
 {
-    return {1, time_ms, event, job, "", {{"blocks", std::move(blocks)}}};
+    return {1, time_ms, event, job, "", Json::object(), "blocks", std::move(blocks)};
 }
 
 TEST(TimelineTest, SegmentsFollowTheAllocation)
 {
     Timeline timeline;
     timeline.add({1, 0, record::SUBMITTED, 1, "", {{"spec", {{"cores_per_process", 2}}}}});
-    timeline.add(placed(1, 100, record::PLACED,
-                        {{{"node", "a"}, {"processes", 2}}, {{"node", "b"}, {"processes", 1}}}));
-    timeline.add(placed(1, 200, record::COMMITTED, {{{"node", "a"}, {"processes", 2}}}));
+    timeline.add(placed(1, 100, record::PLACED, {{"a", 2}, {"b", 1}}));
+    timeline.add(placed(1, 200, record::COMMITTED, {{"a", 2}}));
     bool more = false;
     auto segments = timeline.between(0, 1000, more);
     ASSERT_EQ(segments.size(), 2u);

@@ -75,6 +75,7 @@ std::string Recovery::read_timeline()
             Record record{row["seq"], row["time_ms"], row["event"],
                           row["job"].is_null() ? 0 : row["job"].get<JobId>(),
                           row["node"].is_null() ? "" : row["node"].get<std::string>(), row["data"]};
+            record.find_list();
             recovered_.timeline.add(record);
             since = record.number + 1;
         }

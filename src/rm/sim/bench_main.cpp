@@ -2,8 +2,10 @@
  * How fast the core decides on a large machine under full load (`make bench`), against the bars that it is to pass.
  *
  *   rm_bench [POLICY [SHAPE [RUNNING]]]       easy or fill; packed or slurm
+ *   rm_bench decisions SEEDS
  *
- * Prints a line for each load; the exit code is 1 if a bar is missed.
+ * Prints a line for each load; the exit code is 1 if a bar is missed.  `decisions` prints a digest of all actions on
+ * small machines instead: two versions that print the same decide the same.
  */
 
 #include <cstdio>
@@ -71,6 +73,23 @@ bool grows_slowly(Load load)
     return ratio <= GROWTH_MAX;
 }
 
+void print_decisions(uint64_t seeds)
+{
+    constexpr int64_t FEW_EVENTS = 2000;
+    for (PolicyKind policy : {PolicyKind::FCFS, PolicyKind::EASY, PolicyKind::FILL}) {
+        for (bool slurm : {false, true}) {
+            for (uint64_t seed = 1; seed <= seeds; seed++) {
+                BusyMachine machine({policy, 60, 4, slurm, 20, 150, seed, true});
+                Cost cost = machine.measure(FEW_EVENTS, SECONDS_MAX);
+                printf("%-5s %-7s seed %3llu: %lld events, %lld decisions: %016llx\n", to_string(policy),
+                       slurm ? "slurm" : "packed", static_cast<unsigned long long>(seed),
+                       static_cast<long long>(cost.events), static_cast<long long>(cost.decisions),
+                       static_cast<unsigned long long>(machine.digest()));
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace elastic::rm
 
@@ -80,6 +99,10 @@ int main(int argc, char **argv)
     auto chosen = [&](int number, const char *name) {
         return argc <= number || strcmp(argv[number], name) == 0;
     };
+    if (argc == 3 && strcmp(argv[1], "decisions") == 0) {
+        print_decisions(strtoull(argv[2], nullptr, 10));
+        return 0;
+    }
     bool good = true;
     for (PolicyKind policy : {PolicyKind::EASY, PolicyKind::FILL}) {
         for (bool slurm : {false, true}) {

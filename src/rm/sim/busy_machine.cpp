@@ -108,8 +108,17 @@ void BusyMachine::tell(EventContent content)
     Actions actions = core_.handle(event);
     if (measuring_)
         costs_us_.emplace_back((cpu_seconds() - from) * 1e6, name_of(event.content));
-    for (const Action &action : actions)
+    for (const Action &action : actions) {
+        if (load_.digest)
+            sum_up(action);
         std::visit([this](const auto &each) { perform(each); }, action);
+    }
+}
+
+void BusyMachine::sum_up(const Action &action)
+{
+    for (unsigned char c : to_json(action).dump())
+        digest_ = (digest_ ^ c) * 0x100000001b3;
 }
 
 void BusyMachine::perform(const StartStep &action)

@@ -21,6 +21,7 @@ struct Load {
     int running = 1000;         /* about so many jobs fill the machine */
     int waiting = 100000;
     uint64_t seed = 1;
+    bool digest = false;        /* sum up all actions: for comparing decisions, not for measuring */
 };
 
 /* Of single events, in microseconds of processor time. */
@@ -39,6 +40,8 @@ class BusyMachine {
     /* `events`, or as many as fit into the time. */
     Cost measure(int64_t events, double seconds_max);
     const Core &core() const { return core_; }
+    /* Of all actions so far, in their order (FNV-1a of their JSON); only with Load::digest. */
+    uint64_t digest() const { return digest_; }
 
   private:
     struct Happening {
@@ -57,6 +60,7 @@ class BusyMachine {
     void after(int64_t ms, EventContent content);
     bool next();
     void tell(EventContent content);
+    void sum_up(const Action &action);
 
     void perform(const StartStep &action);
     void perform(const ResizeStep &action);
@@ -80,6 +84,7 @@ class BusyMachine {
     bool measuring_ = false;
     std::vector<std::pair<float, const char *>> costs_us_;
     int64_t decisions_ = 0;
+    uint64_t digest_ = 0xcbf29ce484222325;
 };
 
 }  // namespace elastic::rm

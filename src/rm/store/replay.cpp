@@ -48,7 +48,7 @@ bool is_same_data(Json stored, const Json &replayed)
 bool is_same(const Record &record, const Json &row)
 {
     return row["time_ms"] == record.time_ms && row["event"] == record.event &&
-           is_same_data(row["data"], record.data) &&
+           is_same_data(row["data"], record.whole_data()) &&
            row["job"] == (record.job ? Json(record.job) : Json()) &&
            row["node"] == (record.node.empty() ? Json() : Json(record.node));
 }

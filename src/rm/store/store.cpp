@@ -292,7 +292,7 @@ std::string Store::write_rows(const Batch &batch)
         row.bind(static_cast<int64_t>(record.number)).bind(record.time_ms).bind(record.event);
         record.job ? row.bind(static_cast<int64_t>(record.job)) : row.bind_null();
         record.node.empty() ? row.bind_null() : row.bind(record.node);
-        if (!row.bind(dump(record.data)).done())
+        if (!row.bind(dump(record.whole_data())).done())
             return problem("write");
     }
     for (const EndedRow &ended : batch.ended) {

@@ -124,12 +124,11 @@ void Pass::expect_settling()
             soon_.give(before);
             continue;
         }
-        Job after = job;
-        after.departures.clear();
-        if (after.adaptation)
-            after.blocks = without(job.blocks, job.adaptation->leave);
+        Blocks after = job.blocks;
+        if (job.adaptation)
+            after = append(without(job.blocks, job.adaptation->leave), job.adaptation->joining);
         soon_.give(before);
-        soon_.take(state_.shares(after));
+        soon_.take(state_.shares(job.spec, after));
     }
 }
 
@@ -143,7 +142,7 @@ void Pass::leave_draining_nodes()
             continue;
         int away = 0;
         for (const Block &block : job.blocks)
-            away += state_.nodes.at(block.node).state() == NodeState::UP ? 0 : block.processes;
+            away += state_.node(block.node)->state() == NodeState::UP ? 0 : block.processes;
         if (away == 0)
             continue;
         int staying = job.size() - away;
