@@ -4,9 +4,12 @@
  *
  *   1 malleable jobs leave draining nodes
  *   2 waiting jobs, in the queue's order: one that fits starts, small at first; for one that does not, malleable jobs
- *     are shrunk, the largest first; if that is not enough either, it gets a
- *     reservation as in EASY backfilling, and later ones may go ahead beside it
- *   3 what then idles goes to those that start and to running malleable jobs, the smallest first
+ *     are shrunk; if that is not enough either, it gets a reservation as in EASY backfilling, and later ones may go
+ *     ahead beside it (fill_starting.h, fill_donors.h)
+ *   3 what then idles goes to those that start and to running malleable jobs (fill_recipients.h)
+ *
+ * Who gives and who gets is decided by what a core is worth to whom (gain.h); to all the same, the largest gives and
+ * the smallest gets.
  *
  * The fair share is the machine divided by the number of jobs that run or wait.  A shrink for a waiting job goes down
  * to that, and below it, to the minimum, only if the waiting job could not start at its own minimum otherwise.  Cores
@@ -20,15 +23,18 @@
 #ifndef ELASTIC_RM_CORE_POLICY_FILL_H_INCLUDED
 #define ELASTIC_RM_CORE_POLICY_FILL_H_INCLUDED
 
-#include "core/placement.h"
+#include "core/policy/gain.h"
 #include "core/policy/policy.h"
-#include "core/policy/policy_easy.h"
 
 namespace elastic::rm {
 
 class Fill : public Policy {
   public:
+    explicit Fill(const Gain &gain = equal_gain()) : gain_(gain) {}
     Decisions decide(const State &state) const override;
+
+  private:
+    const Gain &gain_;
 };
 
 }  // namespace elastic::rm

@@ -1,0 +1,36 @@
+/*
+ * Who gives cores to a job that waits, and how many: from whom they are worth least first, among equals from the
+ * largest, as little as possible.  Part of one decision (fill_plan.h).
+ */
+
+#ifndef ELASTIC_RM_CORE_POLICY_FILL_DONORS_H_INCLUDED
+#define ELASTIC_RM_CORE_POLICY_FILL_DONORS_H_INCLUDED
+
+#include "core/policy/fill_plan.h"
+
+namespace elastic::rm {
+
+class Donors {
+  public:
+    explicit Donors(FillPlan &plan) : plan_(plan), state_(plan.state) {}
+
+    /* Plans shrinks until there will be room for so many processes; false, and nothing is planned, if that cannot be.
+     * Nobody is shrunk below the fair share unless `below_share`. */
+    bool shrink_for(const JobSpec &spec, int want, bool below_share);
+
+  private:
+    std::vector<const Job *> may_shrink();
+    void look_again_when_one_may();
+    void sort_by_gain(std::vector<const Job *> &donors) const;
+    int floor(const Job &job, bool below_share) const;
+    int shrink_to(const Job &donor, int from, int less, int floor) const;
+    std::vector<int> emptied_at(const Job &job) const;
+    void release(Space &space, const Job &job, int from, int to) const;
+
+    FillPlan &plan_;
+    const State &state_;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_POLICY_FILL_DONORS_H_INCLUDED */

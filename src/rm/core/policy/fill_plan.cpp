@@ -1,0 +1,43 @@
+/* See fill_plan.h. */
+
+#include "core/policy/fill_plan.h"
+
+namespace elastic::rm {
+
+namespace {
+
+int fair_share(const State &state)
+{
+    const State::Indices &indices = state.indices();
+    size_t sharers = indices.placed.size() + static_cast<size_t>(waiting_sharers(state));
+    return static_cast<int>(indices.up_cores / static_cast<int64_t>(std::max<size_t>(sharers, 1)));
+}
+
+}  // namespace
+
+FillPlan::FillPlan(const State &all, const Gain &worth)
+    : state(all), gain(worth), now(all), soon(now), fair_cores(fair_share(all))
+{
+}
+
+Reservation &FillPlan::promise()
+{
+    if (!reservation)
+        reservation.emplace(state, now, first->spec, lowest(first->spec));
+    return *reservation;
+}
+
+int FillPlan::shrunk(const Job &job) const
+{
+    auto planned = shrinks.find(job.id);
+    return planned == shrinks.end() ? job.size() : planned->second;
+}
+
+int FillPlan::cap(const Job &job) const
+{
+    const JobSpec &spec = job.spec;
+    int most = spec.preferred > 0 && others_wait ? spec.preferred : spec.maximum;
+    return job.wished_size > 0 ? std::min(most, job.wished_size) : most;
+}
+
+}  // namespace elastic::rm

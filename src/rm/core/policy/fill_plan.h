@@ -1,0 +1,64 @@
+/*
+ * What one decision of `fill` has in hand.  Its parts work on it one after the other (policy_fill.cpp):
+ *
+ *   fill_starting.h     who starts, and for whom cores are wanted
+ *   fill_donors.h       who gives them
+ *   fill_recipients.h   who gets what idles then
+ */
+
+#ifndef ELASTIC_RM_CORE_POLICY_FILL_PLAN_H_INCLUDED
+#define ELASTIC_RM_CORE_POLICY_FILL_PLAN_H_INCLUDED
+
+#include "core/placement.h"
+#include "core/policy/gain.h"
+#include "core/policy/policy.h"
+#include "core/policy/policy_easy.h"
+
+namespace elastic::rm {
+
+/* A job that starts or grows. */
+struct Growth {
+    const Job *job;
+    bool starts;
+    int size;           /* so far */
+    int cap;            /* at most */
+    Blocks blocks;      /* its place: all of it if it starts, the joining processes if it grows */
+};
+
+struct FillPlan {
+    FillPlan(const State &all, const Gain &worth);
+
+    const State &state;
+    const Gain &gain;
+    Space now;          /* what may be booked */
+    Space soon;         /* and what is about to be freed, without what is claimed of it */
+    int fair_cores;     /* of each job that runs or waits */
+    bool others_wait = false;
+    const Job *first = nullptr;         /* that cannot be helped now */
+    std::optional<Reservation> reservation;     /* its own */
+    QueueKey looked_until = QUEUE_END;
+    std::vector<Growth> starts;
+    std::map<JobId, int> shrinks;       /* new sizes */
+    std::set<JobId> give_way;           /* of shrinks: to somebody else */
+    std::set<JobId> moved;              /* leave draining nodes */
+    Decisions decisions;
+
+    /* Of the first job; made when it is asked for. */
+    Reservation &promise();
+    /* The size that it has, or will have by what is planned. */
+    int shrunk(const Job &job) const;
+    /* What is its share, in processes. */
+    int fair_size(const JobSpec &spec) const { return fair_cores / spec.cores_per_process; }
+    /* It is not grown beyond, for nobody's sake. */
+    int cap(const Job &job) const;
+};
+
+/* The smallest size. */
+inline int lowest(const JobSpec &spec)
+{
+    return size_at_least(spec, 1);
+}
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_POLICY_FILL_PLAN_H_INCLUDED */

@@ -1,0 +1,223 @@
+/* See fill_recipients.h. */
+
+#include "core/policy/fill_recipients.h"
+
+#include <queue>
+
+namespace elastic::rm {
+
+bool worth_growing(const FillPlan &plan)
+{
+    return !plan.reservation || plan.reservation->time_ms() == NEVER ||
+           plan.reservation->time_ms() > plan.state.now_ms + 2 * plan.state.config.offer_pause_ms;
+}
+
+/* While others wait for nodes, whoever gives them gives none to us, and refusals would only make our jobs pause. */
+void Recipients::spread()
+{
+    bool idle = plan_.now.total() > 0;
+    if (idle && plan_.first)
+        plan_.promise();
+    add_starts();
+    bool may_take = idle && state_.wanted_nodes == 0 && worth_growing(plan_);
+    add_running(may_take ? growers() : roomy());
+    fill_own_nodes();
+    if (idle && plan_.gain.is_constant()) {
+        grow_to_level();
+        grow_by_steps();
+    } else if (idle) {
+        grow_by_gain();
+    }
+    decide();
+}
+
+/* What cannot be shrunk again must not grow into what is reserved. */
+void Recipients::add_starts()
+{
+    for (Growth &each : plan_.starts) {
+        bool may_grow = each.job->spec.elasticity == Elasticity::MALLEABLE || !plan_.first;
+        each.cap = may_grow ? plan_.cap(*each.job) : each.size;
+        growing_.push_back(std::move(each));
+    }
+}
+
+/* In the order of their numbers. */
+void Recipients::add_running(const std::vector<JobId> &jobs)
+{
+    for (JobId id : jobs) {
+        const Job &job = state_.jobs.at(id);
+        if (may_grow(job))
+            growing_.push_back({&job, false, job.size(), plan_.cap(job), {}});
+    }
+}
+
+bool Recipients::may_grow(const Job &job) const
+{
+    return job.size() < plan_.cap(job) && !plan_.shrinks.contains(job.id) && !plan_.moved.contains(job.id);
+}
+
+/* Of all that may grow; of those with idle cores in nodes of their own. */
+std::vector<JobId> Recipients::growers()
+{
+    const auto &all = state_.indices().growers;
+    auto later = all.upper_bound({state_.now_ms, std::numeric_limits<JobId>::max()});
+    std::vector<JobId> ids;
+    for (auto each = all.begin(); each != later; ++each)
+        ids.push_back(each->second);
+    std::sort(ids.begin(), ids.end());
+    while (later != all.end() && !may_grow(state_.jobs.at(later->second)))
+        ++later;
+    if (later != all.end())
+        plan_.decisions.look_again_at(later->first);
+    return ids;
+}
+
+std::vector<JobId> Recipients::roomy()
+{
+    std::vector<JobId> ids;
+    for (JobId id : state_.indices().roomy) {
+        const Job &job = state_.jobs.at(id);
+        int64_t from_ms = state_.growth_from_ms(job);
+        if (from_ms <= state_.now_ms)
+            ids.push_back(id);
+        else if (may_grow(job))
+            plan_.decisions.look_again_at(from_ms);
+    }
+    return ids;
+}
+
+bool Recipients::grow(Growth &growth, int size)
+{
+    const JobSpec &spec = growth.job->spec;
+    Blocks mine = own(growth);
+    int more = size - growth.size;
+    if (more <= 0 || !plan_.now.fits(spec, more, mine))
+        return false;
+    growth.blocks = append(std::move(growth.blocks), plan_.now.place(spec, more, mine));
+    growth.size = size;
+    return true;
+}
+
+Blocks Recipients::own(const Growth &growth)
+{
+    return growth.starts ? growth.blocks : append(present(*growth.job), growth.blocks);
+}
+
+/* Whole nodes that a job has cost nothing more, whoever else waits. */
+void Recipients::fill_own_nodes()
+{
+    for (Growth &each : growing_) {
+        const JobSpec &spec = each.job->spec;
+        if (spec.whole_nodes && spec.elasticity != Elasticity::RIGID)
+            grow(each, size_at_most(spec, std::min(plan_.cap(*each.job),
+                                                   each.size + plan_.now.room_within(spec, own(each)))));
+    }
+}
+
+/* ---- a core is worth the same to all --------------------------------------------------------- */
+
+/* Raises all to the highest common level that the idle cores allow. */
+void Recipients::grow_to_level()
+{
+    auto target = [](const Growth &growth, int level) {
+        return std::max(growth.size, size_at_most(growth.job->spec, std::min(level, growth.cap)));
+    };
+    auto cores = [&](int level) {
+        int64_t sum = 0;
+        for (const Growth &each : growing_)
+            sum += int64_t{target(each, level) - each.size} * each.job->spec.cores_per_process;
+        return sum;
+    };
+    int low = 0, high = 0;
+    for (const Growth &each : growing_)
+        high = std::max(high, each.cap);
+    while (low < high) {
+        int middle = low + (high - low + 1) / 2;
+        if (cores(middle) <= plan_.now.total())
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    for (Growth &each : growing_) {
+        int size = target(each, low);
+        if (size > each.size && !grow(each, size)) {
+            int most = each.size + plan_.now.room(each.job->spec, own(each));
+            grow(each, size_at_most(each.job->spec, std::min(size, most)));
+        }
+    }
+}
+
+/* What is left goes to the smallest that can use it. */
+void Recipients::grow_by_steps()
+{
+    std::vector<Growth *> order;
+    for (Growth &each : growing_)
+        order.push_back(&each);
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Growth *a, const Growth *b) { return a->size < b->size; });
+    for (bool progress = true; progress && plan_.now.total() > 0;) {
+        progress = false;
+        for (Growth *each : order) {
+            if (int size = next_size(*each))
+                progress = grow(*each, size) || progress;
+        }
+    }
+}
+
+/* 0: it is as large as it may be. */
+int Recipients::next_size(const Growth &growth)
+{
+    int size = size_at_least(growth.job->spec, growth.size + 1);
+    return size <= growth.cap ? size : 0;
+}
+
+/* ---- or more to some than to others ---------------------------------------------------------- */
+
+double Recipients::worth(const Growth &growth) const
+{
+    return plan_.gain.gain(state_, *growth.job, growth.size, next_size(growth));
+}
+
+/* Step by step, each to whom it is worth most then.  One that does not fit now does not fit later. */
+void Recipients::grow_by_gain()
+{
+    struct Step {
+        double worth;
+        int size;
+        size_t number;
+        bool operator<(const Step &other) const
+        {
+            return std::tuple(worth, -size, other.number) < std::tuple(other.worth, -other.size, number);
+        }
+    };
+    std::priority_queue<Step> steps;
+    auto offer = [&](size_t number) {
+        const Growth &growth = growing_[number];
+        if (next_size(growth) > 0)
+            steps.push({worth(growth), growth.size, number});
+    };
+    for (size_t i = 0; i < growing_.size(); i++)
+        offer(i);
+    while (!steps.empty() && plan_.now.total() > 0) {
+        size_t number = steps.top().number;
+        steps.pop();
+        Growth &growth = growing_[number];
+        if (grow(growth, next_size(growth)))
+            offer(number);
+    }
+}
+
+/* ---- what was planned ---------------------------------------------------------------------- */
+
+void Recipients::decide()
+{
+    for (Growth &each : growing_) {
+        if (each.starts)
+            plan_.decisions.starts.push_back({each.job->id, std::move(each.blocks)});
+        else if (!each.blocks.empty())
+            plan_.decisions.changes.push_back(
+                {each.job->id, each.size, {}, std::move(each.blocks), "idle cores"});
+    }
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,44 @@
+/*
+ * Who gets what idles: those that start and running malleable jobs, to whom cores are worth most first, among equals
+ * the smallest.  Part of one decision (fill_plan.h), and its last one.
+ */
+
+#ifndef ELASTIC_RM_CORE_POLICY_FILL_RECIPIENTS_H_INCLUDED
+#define ELASTIC_RM_CORE_POLICY_FILL_RECIPIENTS_H_INCLUDED
+
+#include "core/policy/fill_plan.h"
+
+namespace elastic::rm {
+
+/* A first job that will start soon would only take the cores back. */
+bool worth_growing(const FillPlan &plan);
+
+class Recipients {
+  public:
+    explicit Recipients(FillPlan &plan) : plan_(plan), state_(plan.state) {}
+    void spread();
+
+  private:
+    void add_starts();
+    void add_running(const std::vector<JobId> &jobs);
+    bool may_grow(const Job &job) const;
+    std::vector<JobId> growers();
+    std::vector<JobId> roomy();
+    void fill_own_nodes();
+    void grow_to_level();
+    void grow_by_steps();
+    void grow_by_gain();
+    double worth(const Growth &growth) const;
+    static int next_size(const Growth &growth);
+    bool grow(Growth &growth, int size);
+    static Blocks own(const Growth &growth);
+    void decide();
+
+    FillPlan &plan_;
+    const State &state_;
+    std::vector<Growth> growing_;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_POLICY_FILL_RECIPIENTS_H_INCLUDED */

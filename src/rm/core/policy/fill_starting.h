@@ -1,0 +1,37 @@
+/*
+ * Who starts of those that wait, in the queue's order, and for whom cores are taken from others.  Part of one decision
+ * (fill_plan.h).
+ */
+
+#ifndef ELASTIC_RM_CORE_POLICY_FILL_STARTING_H_INCLUDED
+#define ELASTIC_RM_CORE_POLICY_FILL_STARTING_H_INCLUDED
+
+#include "core/policy/fill_donors.h"
+
+namespace elastic::rm {
+
+class Starting {
+  public:
+    explicit Starting(FillPlan &plan) : plan_(plan), state_(plan.state), donors_(plan) {}
+
+    /* Somebody else, who is ahead of all. */
+    void look_at_others();
+    void look_at_waiting();
+
+  private:
+    bool help_in_order();
+    bool nothing_to_give() const;
+    bool start(const Job &job);
+    bool wait_for_cores(const Job &job);
+    void claim(const JobSpec &spec, int size);
+    bool go_ahead(const Job &job);
+    void add_start(const Job &job, int size, Blocks blocks);
+
+    FillPlan &plan_;
+    const State &state_;
+    Donors donors_;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_POLICY_FILL_STARTING_H_INCLUDED */
