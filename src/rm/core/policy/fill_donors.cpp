@@ -93,10 +93,10 @@ void Donors::look_again_when_one_may()
 
 int Donors::floor(const Job &job, bool below_share) const
 {
-    int least = lowest(job.spec);
     if (below_share)
-        return least;
-    return std::max(least, size_at_least(job.spec, plan_.fair_size(job.spec)));
+        return lowest(job.spec);
+    int share = size_at_least(job.spec, plan_.fair_size(job.spec));
+    return share > 0 ? share : job.spec.maximum;        /* its share is more than it can have */
 }
 
 /* At least `less` less, if its floor allows it; `from`: it cannot give anything.  Of whole nodes it keeps no

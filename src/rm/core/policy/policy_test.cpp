@@ -197,6 +197,18 @@ TEST(FillTest, one_change_serves_all_that_wait)
     EXPECT_EQ(driver.job(first).requests, 1u);
 }
 
+/* It can have no more than its share, so that it has nothing to give before others are below theirs. */
+TEST(FillTest, who_can_only_be_smaller_than_the_share_keeps_what_it_has)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 16);
+    JobId small = driver.submit(malleable(1, 4));
+    driver.run(small);
+    driver.submit(rigid(10));
+    driver.submit(malleable(3, 8));             /* 2 cores are free, and a third of the machine is 5 */
+    ASSERT_TRUE(driver.job(small).adaptation);
+    EXPECT_EQ(driver.job(small).adaptation->size, 3) << "1 makes it start; 3 would make its share full";
+}
+
 /* Cores are worth so much to each user. */
 class GainOfUser : public Gain {
   public:
