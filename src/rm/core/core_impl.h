@@ -65,11 +65,7 @@ class Core::Impl {
     void change_limit(Job &job);
 
     /* core_waiting.cpp */
-    /* Who has started or ended in this event: others may wait for it. */
-    struct Turn {
-        JobId job;
-        JobState state;
-    };
+    static constexpr int SETTLED_MAX = 1000;    /* in one event */
     std::string open_dependencies(const JobSpec &spec, std::vector<Dependency> &open, AnswerCode &code) const;
     void begin_if_due(Job &job);
     void look_at_dependents();
@@ -184,7 +180,6 @@ class Core::Impl {
     void pending_of_running(const Job &job, Actions &actions) const;
     void update_timer();
 
-    std::vector<Turn> turns_;
     bool eased_ = false;        /* a user has less than before, or wants something else */
     Actions out_;
     /* On what the last decision, which was to do nothing, depends; empty: look again. */

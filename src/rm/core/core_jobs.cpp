@@ -57,7 +57,7 @@ void Core::Impl::started(Job &job)
         job.limit_at_ms = limit > 0 ? state.now_ms + limit : NEVER;
     });
     record(record::STARTED, job, {{"step", job.step}, {"size", job.size()}});
-    turns_.push_back({job.id, job.state});
+    state.turns.push_back({job.id, job.state});
 }
 
 /* Ends the step; the verdict is what the job will be (PENDING: it waits again). */
@@ -146,7 +146,7 @@ void Core::Impl::end(Job &job, JobEvent event)
         job.waits_for.clear();
         job.deferred = false;
     });
-    turns_.push_back({job.id, job.state});
+    state.turns.push_back({job.id, job.state});
     record(record::ENDED, job,
            {{"state", to_string(job.state)},
             {"reason", job.reason},

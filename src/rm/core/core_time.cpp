@@ -138,6 +138,8 @@ void Core::Impl::update_timer()
     if (!indices.limits.empty())
         consider(indices.limits.begin()->first);
     consider(state.look_at_ms);
+    if (!state.turns.empty())
+        consider(state.now_ms);
     if (state.uses_at_ms != NEVER && !indices.queue.empty())
         consider(state.uses_at_ms + use_interval_ms());
     consider(state.policy_at_ms);

@@ -1,8 +1,9 @@
 /*
  * See core_impl.h: jobs that wait for more than their turn, that is, for a time (--begin) or for other jobs (--after).
  *
- * Who starts or ends is remembered (turns_) and looked at when the event has been handled: a job that can never start
- * any more is cancelled then, and so, in turn, are those that wait for it.
+ * Who starts or ends is remembered (State::turns) and looked at when the event has been handled: a job that can never
+ * start any more is cancelled then, and so, in turn, are those that wait for it.  So many at a time that the event does
+ * not become a long one; the others' turn comes with the next event, for which a timer is set at once.
  */
 
 #include "core/core_impl.h"
@@ -47,16 +48,18 @@ void Core::Impl::begin_if_due(Job &job)
 void Core::Impl::look_at_dependents()
 {
     const auto &dependents = state.indices().dependents;
-    for (size_t i = 0; i < turns_.size(); i++) {        /* it may become longer */
-        const Turn turn = turns_[i];
-        std::vector<JobId> waiting;
-        for (auto next = dependents.lower_bound({turn.job, 0});
-             next != dependents.end() && next->first == turn.job; ++next)
-            waiting.push_back(next->second);
-        for (JobId id : waiting)
-            settle(state.jobs.at(id), turn);
+    int left = SETTLED_MAX;
+    for (; !state.turns.empty(); state.turns.pop_front()) {     /* it may become longer */
+        Turn &turn = state.turns.front();
+        auto next = dependents.upper_bound({turn.job, turn.looked_until});
+        while (next != dependents.end() && next->first == turn.job) {
+            if (left-- == 0)
+                return;
+            turn.looked_until = next->second;
+            settle(state.jobs.at(turn.looked_until), turn);
+            next = dependents.upper_bound({turn.job, turn.looked_until});
+        }
     }
-    turns_.clear();
 }
 
 /* One that waited for it waits no longer, or in vain. */

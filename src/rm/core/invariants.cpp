@@ -47,7 +47,10 @@ void check_job(const State &state, const Job &job, Violations &wrong)
         wrong.push_back(name + "waits without a deadline");
     for (const Dependency &each : job.waits_for) {
         const Job *other = state.job(each.job);
-        if (job.state != JobState::PENDING || !other || look_at(each.kind, other->state) != DependencyState::OPEN)
+        bool its_turn = std::any_of(state.turns.begin(), state.turns.end(),
+                                    [&](const Turn &turn) { return turn.job == each.job; });
+        bool is_open = other && look_at(each.kind, other->state) == DependencyState::OPEN;
+        if (job.state != JobState::PENDING || (!is_open && !its_turn))
             wrong.push_back(name + "waits for " + describe(each) + " in vain");
     }
     if (job.deferred && (job.state != JobState::PENDING || job.deadline_ms != job.spec.begin_ms))
@@ -159,14 +162,8 @@ std::vector<std::string> Monitor::watch(const Event &event, const Actions &actio
     unanswered_.clear();
     if (asker.request)
         unanswered_[*asker.request] = 1;
-    for (const Action &action : actions) {
-        if (const auto *answer = std::get_if<Answer>(&action))
-            see(*answer);
-        if (const auto *record = std::get_if<Record>(&action))
-            see(*record, state);
-        if (const auto *resize = std::get_if<ResizeStep>(&action))
-            see(*resize, state);
-    }
+    for (const Action &action : actions)
+        std::visit([&](const auto &each) { see(each, state); }, action);
     for (const auto &[request, count] : unanswered_) {
         if (count != 0)
             wrong("request " + request + " is not answered");
@@ -174,7 +171,7 @@ std::vector<std::string> Monitor::watch(const Event &event, const Actions &actio
     return std::exchange(wrong_, {});
 }
 
-void Monitor::see(const Answer &answer)
+void Monitor::see(const Answer &answer, const State &)
 {
     if (--unanswered_[answer.request] < 0)
         wrong("an answer that nobody asked for: " + answer.request);

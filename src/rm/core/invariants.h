@@ -30,9 +30,10 @@ class Monitor {
     std::vector<std::string> finish(const State &state) const;
 
   private:
-    void see(const Answer &answer);
+    void see(const Answer &answer, const State &state);
     void see(const Record &record, const State &state);
     void see(const ResizeStep &resize, const State &state);
+    template <class Other> void see(const Other &, const State &) {}
     void begin_change(const Record &record);
     void end_change(const Record &record);
     void placed(const Record &record, const State &state);

@@ -25,9 +25,10 @@ struct Stored {
     int64_t uses_at_ms = NEVER;
     std::vector<uint32_t> full_users;
     std::vector<JobId> finished;
+    std::vector<Turn> turns;
     ELASTIC_FIELDS(version, config, now_ms, seq, jobs, nodes, last_job, records, unexpected,
                    timer_ms, look_at_ms, policy_at_ms, wanted_nodes, wanted_by, uses, uses_at_ms, full_users,
-                   finished)
+                   finished, turns)
 };
 
 /* Empty, or what the rest of the core could not bear. */
@@ -70,14 +71,17 @@ std::string contradiction(const Stored &stored)
         if (job.deferred && (job.state != JobState::PENDING || job.deadline_ms != job.spec.begin_ms))
             return name + " waits for no time";
     }
+    std::set<JobId> turns;
+    for (const Turn &turn : stored.turns)
+        turns.insert(turn.job);
     std::map<JobId, JobState> states;
     for (const Job &job : stored.jobs)
         states[job.id] = job.state;
     for (const Job &job : stored.jobs) {
         for (const Dependency &each : job.waits_for) {
             auto other = states.find(each.job);
-            if (job.state != JobState::PENDING || other == states.end() ||
-                look_at(each.kind, other->second) != DependencyState::OPEN)
+            bool is_open = other != states.end() && look_at(each.kind, other->second) == DependencyState::OPEN;
+            if (job.state != JobState::PENDING || (!is_open && !turns.contains(each.job)))
                 return "job " + std::to_string(job.id) + " waits for " + describe(each) + " in vain";
         }
     }
@@ -111,6 +115,7 @@ Json Core::Impl::snapshot() const
     stored.uses_at_ms = state.uses_at_ms;
     stored.full_users.assign(state.full_users.begin(), state.full_users.end());
     stored.finished.assign(state.finished.begin(), state.finished.end());
+    stored.turns.assign(state.turns.begin(), state.turns.end());
     return write(stored);
 }
 
@@ -145,6 +150,7 @@ std::string Core::Impl::restore(const Json &snapshot)
     state.uses_at_ms = stored.uses_at_ms;
     state.full_users.insert(stored.full_users.begin(), stored.full_users.end());
     state.finished.assign(stored.finished.begin(), stored.finished.end());
+    state.turns.assign(stored.turns.begin(), stored.turns.end());
     for (Node &node : stored.nodes) {
         node.used = 0;          /* follows from the jobs */
         state.index(state.nodes.emplace(node.name, node).first->second);

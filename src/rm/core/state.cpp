@@ -50,8 +50,15 @@ const Node *State::node(const std::string &name) const
 
 QueueKey State::queue_key(const Job &job) const
 {
+    QueueKey own = own_key(job);
+    return {own.key + delay_of(job.spec.uid), own.job};
+}
+
+/* Without the delay of its user. */
+QueueKey State::own_key(const Job &job) const
+{
     int64_t since_ms = job.eligible_ms == NEVER ? job.submitted_ms : job.eligible_ms;
-    return {since_ms - job.spec.priority * config.priority_weight_ms + delay_of(job.spec.uid), job.id};
+    return {since_ms - job.spec.priority * config.priority_weight_ms, job.id};
 }
 
 int64_t State::delay_of(uint32_t uid) const
@@ -209,8 +216,7 @@ State::Facts State::facts(const Job &job) const
     for (const Dependency &dependency : job.waits_for)
         facts.waits_for.push_back(dependency.job);
     if (is_queued(job)) {
-        facts.queued = queue_key(job);
-        facts.full = full_users.contains(facts.uid);
+        facts.queued = own_key(job);
         facts.shape = shape_of(job.spec);
         facts.least = size_at_least(job.spec, 1);
     }
@@ -259,7 +265,7 @@ void State::unindex(const Job &job)
 void State::replace(JobId id, const Facts &old, const Facts &now)
 {
     note_changes(old, now);
-    if (old.queued != now.queued || old.full != now.full || old.shape != now.shape || old.least != now.least) {
+    if (old.queued != now.queued || old.shape != now.shape || old.least != now.least) {
         dequeue(old);
         enqueue(now);
     }
@@ -284,7 +290,8 @@ void State::note_changes(const Facts &old, const Facts &now)
 {
     for (const Facts *each : {&old, &now}) {
         if (each->queued)
-            changes_.queue = std::min(changes_.queue, *each->queued);
+            changes_.queue = std::min(
+                changes_.queue, {each->queued->key + delay_of(each->uid), each->queued->job});
         if (each->limit_ms && old.limit_ms != now.limit_ms)
             changes_.limit_ms = std::min(changes_.limit_ms, *each->limit_ms);
     }
@@ -298,34 +305,25 @@ void State::enqueue(const Facts &facts)
 {
     if (!facts.queued)
         return;
-    indices_.queues[facts.uid].insert(*facts.queued);
-    if (facts.full)
-        return;
     auto [shape, is_new] = indices_.shapes.try_emplace(facts.shape);
     if (is_new)
         shape->second.room = room_when_empty(facts.shape, true);
     shape->second.jobs.insert({facts.least, *facts.queued});
-    indices_.queue.insert(*facts.queued);
+    indices_.queue.insert(facts.uid, place_of(facts.uid), *facts.queued);
     if (facts.least <= shape->second.room)
-        indices_.runnable.insert(*facts.queued);
+        indices_.runnable.insert(facts.uid, place_of(facts.uid), *facts.queued);
 }
 
 void State::dequeue(const Facts &facts)
 {
     if (!facts.queued)
         return;
-    auto own = indices_.queues.find(facts.uid);
-    own->second.erase(*facts.queued);
-    if (own->second.empty())
-        indices_.queues.erase(own);
-    if (facts.full)
-        return;
     auto shape = indices_.shapes.find(facts.shape);
     shape->second.jobs.erase({facts.least, *facts.queued});
     if (shape->second.jobs.empty())
         indices_.shapes.erase(shape);
-    indices_.queue.erase(*facts.queued);
-    indices_.runnable.erase(*facts.queued);
+    indices_.queue.erase(facts.uid, *facts.queued);
+    indices_.runnable.erase(facts.uid, *facts.queued);
 }
 
 /* Those whose smallest size lies between the former room and the present one can run now, or cannot
@@ -337,10 +335,11 @@ void State::find_runnable()
         int low = std::min(room, queue.room), high = std::max(room, queue.room);
         auto end = queue.jobs.lower_bound({high + 1, QUEUE_BEGIN});
         for (auto job = queue.jobs.lower_bound({low + 1, QUEUE_BEGIN}); job != end; ++job) {
+            uint32_t uid = facts_.at(job->second.job).uid;
             if (job->first <= room)
-                indices_.runnable.insert(job->second);
+                indices_.runnable.insert(uid, place_of(uid), job->second);
             else
-                indices_.runnable.erase(job->second);
+                indices_.runnable.erase(uid, job->second);
         }
         queue.room = room;
     }

@@ -16,18 +16,9 @@
 #include "core/free_cores.h"
 #include "core/job.h"
 #include "core/node.h"
+#include "core/user_queues.h"
 
 namespace elastic::rm {
-
-/* The order of waiting jobs: since when they wait for their turn, brought forward by priority and
- * put back by what their user has used, at most by so much; everybody becomes first in the end. */
-struct QueueKey {
-    int64_t key = 0;            /* eligible_ms - priority * priority_weight_ms + State::delay_of its user */
-    JobId job = 0;
-    auto operator<=>(const QueueKey &) const = default;
-};
-constexpr QueueKey QUEUE_BEGIN = {std::numeric_limits<int64_t>::min(), 0};
-constexpr QueueKey QUEUE_END = {std::numeric_limits<int64_t>::max(), 0};
 
 /* n2 before n10: runs of digits compare by value. */
 struct NaturalLess {
@@ -59,7 +50,15 @@ inline Shape shape_of(const JobSpec &spec)
     return {spec.cores_per_process, spec.processes_per_node};
 }
 
-/* Waiting jobs of one shape. */
+/* A job that has started or ended: others may wait for that. */
+struct Turn {
+    JobId job = 0;
+    JobState state = JobState::PENDING;
+    JobId looked_until = 0;     /* of those who wait for it; they are looked at in the order of their numbers */
+    ELASTIC_FIELDS(job, state, looked_until)
+};
+
+/* Waiting jobs of one shape; keys are without the delay of their users. */
 struct ShapeQueue {
     int room = 0;               /* of all nodes that are up */
     std::set<std::pair<int, QueueKey>> jobs;    /* by their smallest size */
@@ -95,14 +94,14 @@ class State {
     int64_t uses_at_ms = NEVER; /* up to when they are counted */
     std::set<uint32_t> full_users;      /* are at a limit of theirs: none of their jobs starts */
     std::deque<JobId> finished; /* oldest first */
+    std::deque<Turn> turns;     /* whose dependents are still to be looked at */
     std::unordered_map<std::string, JobId> requests;    /* Job::request of the known jobs */
 
     /* Indices: what follows from the above, kept up to date by index() and unindex(). */
     struct Indices {
-        std::set<QueueKey> queue;       /* is_queued, and their users are not full */
-        std::set<QueueKey> runnable;    /* of these, who could run if they were alone */
-        std::map<Shape, ShapeQueue> shapes;     /* all of the queue */
-        std::map<uint32_t, std::set<QueueKey>> queues;  /* by user, those of full users too */
+        UserQueues queue;               /* is_queued; those of full users are out */
+        UserQueues runnable;            /* of these, who could run if they were alone */
+        std::map<Shape, ShapeQueue> shapes;     /* all that are queued */
         struct OfUser {
             int running = 0;            /* jobs on nodes */
             int64_t cores = 0;          /* theirs, booked */
@@ -163,15 +162,11 @@ class State {
     /* Another place in the queue for all jobs of a user; `change` may change full_users and uses alone. */
     template <class Change> void requeue(uint32_t uid, Change change)
     {
-        std::vector<JobId> waiting;
-        if (auto found = indices_.queues.find(uid); found != indices_.queues.end())
-            for (const QueueKey &key : found->second)
-                waiting.push_back(key.job);
-        for (JobId id : waiting)
-            unindex(jobs.at(id));
+        changes_.queue = std::min(changes_.queue, indices_.queue.first_of(uid));
         change();
-        for (JobId id : waiting)
-            index(jobs.at(id));
+        indices_.queue.move(uid, place_of(uid));
+        indices_.runnable.move(uid, place_of(uid));
+        changes_.queue = std::min(changes_.queue, indices_.queue.first_of(uid));
     }
     int64_t delay_of(uint32_t uid) const;
     Indices::OfUser of_user(uint32_t uid) const;
@@ -187,8 +182,7 @@ class State {
     struct Facts {
         uint32_t uid = 0;
         std::vector<JobId> waits_for;
-        std::optional<QueueKey> queued;
-        bool full = false;              /* its user, so that it is in no queue but the user's own */
+        std::optional<QueueKey> queued; /* without the delay of its user */
         Shape shape;
         int least = 0;
         bool placed = false, settling = false, elastic = false, roomy = false;
@@ -197,6 +191,8 @@ class State {
         bool operator==(const Facts &) const = default;
     };
     Facts facts(const Job &job) const;
+    QueueKey own_key(const Job &job) const;
+    UserPlace place_of(uint32_t uid) const { return {delay_of(uid), full_users.contains(uid)}; }
     void replace(JobId id, const Facts &old, const Facts &now);
     void note_changes(const Facts &old, const Facts &now);
     void enqueue(const Facts &facts);

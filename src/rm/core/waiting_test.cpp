@@ -39,6 +39,40 @@ TEST(WaitingTest, a_job_waits_for_the_start_or_the_end_of_another)
     EXPECT_EQ(driver.job(jobs.done).state, JobState::STARTING);
 }
 
+/* Without the checks of CoreDriver, which look at all jobs at each event. */
+TEST(WaitingTest, however_many_wait_for_one_no_event_becomes_a_long_one)
+{
+    constexpr JobId WAITING = 2500;
+    constexpr size_t ACTIONS_MAX = 1100;
+    Core core;
+    auto send = [&core](EventContent content) {
+        return core.handle({core.state().seq + 1, 1000, std::move(content)});
+    };
+    Config config = CoreDriver::config_of(PolicyKind::FILL);
+    config.finished_max = 10000;
+    send(Configure{config});
+    send(NodeUp{"n0", 4});
+    send(Submit{"first", rigid(1)});
+    for (JobId i = 0; i < WAITING; i++)
+        send(Submit{"s" + std::to_string(i), after(DependencyKind::AFTER_OK, 1)});
+    send(StepStarted{{1, 1}});
+    send(StepEnded{1, 1, 3, ""});
+    int events = 1;
+    for (; core.state().job(WAITING + 1)->state == JobState::PENDING && events < 10; events++) {
+        EXPECT_LE(core.state().timer_ms, 1000) << "the others' turn is now";
+        EXPECT_TRUE(violations(core.state()).empty());
+        auto restored = Core::restore(core.snapshot());
+        ASSERT_TRUE(restored) << restored.error();
+        EXPECT_EQ(restored.value().snapshot(), core.snapshot());
+        core = std::move(restored.value());
+        EXPECT_LE(send(Timer{}).size(), ACTIONS_MAX);
+    }
+    EXPECT_EQ(events, 4) << "each is looked at when the first starts and when it ends, 1000 in an event";
+    EXPECT_EQ(core.state().jobs.at(WAITING + 1).state, JobState::CANCELLED);
+    EXPECT_TRUE(core.state().turns.empty());
+    EXPECT_TRUE(violations(core.state()).empty());
+}
+
 /* Those that wait for it are cancelled in turn, at whatever depth; who only waits for an end starts. */
 TEST(WaitingTest, a_job_that_can_never_start_is_cancelled)
 {

@@ -2,15 +2,18 @@
  * How fast the core decides on a large machine under full load (`make bench`), against the bars that it is to pass.
  *
  *   rm_bench [POLICY [SHAPE [RUNNING]]]       easy or fill; packed or slurm
+ *   rm_bench long
  *   rm_bench decisions SEEDS
  *
- * Prints a line for each load; the exit code is 1 if a bar is missed.  `decisions` prints a digest of all actions on
+ * Prints a line for each load; the exit code is 1 if a bar is missed.  `long`: of single events alone that concern very
+ * many jobs; without arguments they are measured as well.  `decisions` prints a digest of all actions on
  * small machines instead: two versions that print the same decide the same.
  */
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "sim/busy_machine.h"
 
@@ -73,6 +76,83 @@ bool grows_slowly(Load load)
     return ratio <= GROWTH_MAX;
 }
 
+/* ---- events that concern very many jobs ---- */
+
+/* A small machine, and how long its slowest event took since forget(). */
+class SlowestEvent {
+  public:
+    explicit SlowestEvent(const Config &config)
+    {
+        tell(Configure{config});
+        tell(NodeUp{"node", 4});
+    }
+    void tell(EventContent content)
+    {
+        clock_t from = clock();
+        core_.handle({core_.state().seq + 1, 1000, std::move(content)});
+        slowest_us_ = std::max(slowest_us_, static_cast<double>(clock() - from) * 1e6 / CLOCKS_PER_SEC);
+    }
+    JobId submit(const JobSpec &spec)
+    {
+        tell(Submit{"s" + std::to_string(++submitted_), spec});
+        return core_.state().last_job;
+    }
+    void forget() { slowest_us_ = 0; }
+    const State &state() const { return core_.state(); }
+    bool passes(const char *what) const
+    {
+        bool good = slowest_us_ <= EVENT_MAX_US;
+        printf("%s: no event over %.1f ms%s\n", what, slowest_us_ / 1000, good ? "" : "   MISSED: 20 ms");
+        return good;
+    }
+
+  private:
+    Core core_;
+    double slowest_us_ = 0;
+    uint64_t submitted_ = 0;
+};
+
+/* With each end of a job the user may have another one, and is at the limit again. */
+bool one_user_fills_the_queue()
+{
+    Config config;
+    config.policy = PolicyKind::EASY;
+    config.user_running_max = 1;
+    SlowestEvent machine(config);
+    for (int i = 0; i < config.jobs_max; i++)
+        machine.submit(JobSpec());
+    machine.forget();
+    for (JobId job = 1; job <= 20; job++) {
+        machine.tell(StepStarted{{job, 1}});
+        machine.tell(StepEnded{job, 1, 0, ""});
+    }
+    return machine.passes("100000 jobs of one user, who is at the limit of running jobs");
+}
+
+bool many_wait_for_one()
+{
+    constexpr int WAITING = 50000;
+    SlowestEvent machine((Config()));
+    JobSpec held;
+    held.held = true;
+    JobId first = machine.submit(held);
+    JobSpec after;
+    after.dependencies = {{DependencyKind::AFTER_OK, first}};
+    for (int i = 0; i < WAITING; i++)
+        machine.submit(after);
+    machine.forget();
+    machine.tell(Cancel{{"cancel", first}});
+    while (!machine.state().indices().dependents.empty())
+        machine.tell(Timer{});
+    return machine.passes("a job is cancelled that 50000 others wait for (after_ok)");
+}
+
+bool no_long_events()
+{
+    bool good = one_user_fills_the_queue();
+    return many_wait_for_one() && good;
+}
+
 void print_decisions(uint64_t seeds)
 {
     constexpr int64_t FEW_EVENTS = 2000;
@@ -103,7 +183,9 @@ int main(int argc, char **argv)
         print_decisions(strtoull(argv[2], nullptr, 10));
         return 0;
     }
-    bool good = true;
+    if (argc == 2 && strcmp(argv[1], "long") == 0)
+        return no_long_events() ? 0 : 1;
+    bool good = argc > 1 || no_long_events();
     for (PolicyKind policy : {PolicyKind::EASY, PolicyKind::FILL}) {
         for (bool slurm : {false, true}) {
             if (!chosen(1, to_string(policy)) || !chosen(2, slurm ? "slurm" : "packed"))

@@ -1,0 +1,97 @@
+/*
+ * The waiting jobs of all users in one order, kept by user: all jobs of one user move by one number (State::delay_of),
+ * or leave the order and come back, at the cost of one.
+ *
+ * Whoever goes through it looks at as many users as the jobs that he has seen belong to, not at all.
+ */
+
+#ifndef ELASTIC_RM_CORE_USER_QUEUES_H_INCLUDED
+#define ELASTIC_RM_CORE_USER_QUEUES_H_INCLUDED
+
+#include <compare>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "core/job.h"
+
+namespace elastic::rm {
+
+/* The order of waiting jobs: since when they wait for their turn, brought forward by priority and
+ * put back by what their user has used, at most by so much; everybody becomes first in the end. */
+struct QueueKey {
+    int64_t key = 0;            /* eligible_ms - priority * priority_weight_ms + State::delay_of its user */
+    JobId job = 0;
+    auto operator<=>(const QueueKey &) const = default;
+};
+constexpr QueueKey QUEUE_BEGIN = {std::numeric_limits<int64_t>::min(), 0};
+constexpr QueueKey QUEUE_END = {std::numeric_limits<int64_t>::max(), 0};
+
+/* What holds for all waiting jobs of a user. */
+struct UserPlace {
+    int64_t delay_ms = 0;       /* so far back */
+    bool out = false;           /* none of them is in the order */
+    bool operator==(const UserPlace &) const = default;
+};
+
+class UserQueues {
+    struct Queue {
+        std::set<QueueKey> jobs;        /* keys without the delay; never empty */
+        UserPlace place;
+        bool operator==(const Queue &) const = default;
+    };
+    using Heads = std::set<std::pair<QueueKey, uint32_t>>;
+
+  public:
+    /* Goes on while nothing is changed. */
+    class Iterator {
+      public:
+        const QueueKey &operator*() const { return open_.front().key; }
+        const QueueKey *operator->() const { return &open_.front().key; }
+        Iterator &operator++();
+        bool operator==(const Iterator &other) const;
+
+      private:
+        friend class UserQueues;
+        struct Cursor {
+            QueueKey key;       /* with the delay */
+            std::set<QueueKey>::const_iterator next, end;
+            int64_t delay_ms;
+            bool operator>(const Cursor &other) const { return key > other.key; }
+        };
+        void open(const Queue &queue, const QueueKey &after);
+        void push(Cursor cursor);
+        void open_heads();
+
+        const UserQueues *queues_ = nullptr;
+        std::vector<Cursor> open_;      /* a heap, of users whose first job has been reached */
+        Heads::const_iterator next_;    /* of the others */
+    };
+
+    void insert(uint32_t uid, const UserPlace &place, const QueueKey &key);
+    void erase(uint32_t uid, const QueueKey &key);
+    /* Of all that the user has here. */
+    void move(uint32_t uid, const UserPlace &place);
+    /* With the delay; QUEUE_END: the user has none in the order. */
+    QueueKey first_of(uint32_t uid) const;
+
+    Iterator begin() const { return upper_bound(QUEUE_BEGIN); }
+    Iterator end() const;
+    Iterator upper_bound(const QueueKey &key) const;
+    size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    bool operator==(const UserQueues &other) const { return users_ == other.users_; }
+
+  private:
+    static QueueKey head(const Queue &queue);
+    void show(uint32_t uid, const Queue &queue);
+    void hide(uint32_t uid, const Queue &queue);
+
+    std::map<uint32_t, Queue> users_;
+    Heads heads_;               /* the first job of each user who is in the order */
+    size_t size_ = 0;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_USER_QUEUES_H_INCLUDED */

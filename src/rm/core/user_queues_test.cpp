@@ -1,0 +1,81 @@
+/* Waiting jobs of all users in one order, against a sorted list of them. */
+
+#include "core/user_queues.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace elastic::rm {
+namespace {
+
+/* The same, the plain way. */
+struct Plain {
+    std::map<uint32_t, std::set<QueueKey>> jobs;
+    std::map<uint32_t, UserPlace> places;
+
+    std::vector<QueueKey> after(const QueueKey &key) const
+    {
+        std::set<QueueKey> all;
+        for (const auto &[uid, keys] : jobs) {
+            UserPlace place = places.at(uid);
+            for (const QueueKey &each : keys) {
+                QueueKey shown{each.key + place.delay_ms, each.job};
+                if (!place.out && shown > key)
+                    all.insert(shown);
+            }
+        }
+        return {all.begin(), all.end()};
+    }
+};
+
+std::vector<QueueKey> after(const UserQueues &queues, const QueueKey &key)
+{
+    std::vector<QueueKey> all;
+    for (auto next = queues.upper_bound(key); next != queues.end(); ++next)
+        all.push_back(*next);
+    return all;
+}
+
+TEST(UserQueuesTest, the_order_is_that_of_all_keys)
+{
+    std::mt19937 random(1);
+    UserQueues queues;
+    Plain plain;
+    for (JobId job = 1; job <= 2000; job++) {
+        uint32_t uid = random() % 5;
+        UserPlace &place = plain.places[uid];
+        auto &keys = plain.jobs[uid];
+        QueueKey key;
+        switch (random() % 4) {
+            case 0:
+            case 1:
+                key = {static_cast<int64_t>(random() % 100), job};
+                keys.insert(key);
+                queues.insert(uid, place, key);
+                break;
+            case 2:
+                if (!keys.empty()) {
+                    QueueKey gone = *std::next(keys.begin(), static_cast<long>(random() % keys.size()));
+                    queues.erase(uid, gone);
+                    queues.erase(uid, gone);
+                    keys.erase(gone);
+                }
+                break;
+            default:
+                place = {static_cast<int64_t>(random() % 50), random() % 3 == 0};
+                queues.move(uid, place);
+        }
+        std::vector<QueueKey> all = plain.after(QUEUE_BEGIN);
+        ASSERT_EQ(after(queues, QUEUE_BEGIN), all) << "job " << job;
+        ASSERT_EQ(queues.size(), all.size());
+        ASSERT_EQ(queues.empty(), queues.begin() == queues.end());
+        QueueKey some{static_cast<int64_t>(random() % 150), random() % 2000};
+        ASSERT_EQ(after(queues, some), plain.after(some));
+        ASSERT_EQ(queues.first_of(uid), place.out || keys.empty() ? QUEUE_END
+                                                : (QueueKey{keys.begin()->key + place.delay_ms, keys.begin()->job}));
+    }
+}
+
+}  // namespace
+}  // namespace elastic::rm
