@@ -8,10 +8,12 @@ namespace elastic::rm {
  * process). */
 bool Donors::shrink_for(const JobSpec &spec, int want, bool below_share)
 {
+    std::vector<const Job *> donors = may_shrink();
+    int room = plan_.soon.room(spec);
+    if (room >= want || donors.empty())
+        return room >= want;
     Space trial = plan_.soon;
     std::map<JobId, int> planned;
-    std::vector<const Job *> donors = may_shrink();
-    int room = trial.room(spec);
     for (bool progress = true; room < want && progress;) {
         progress = false;
         for (const Job *donor : donors) {

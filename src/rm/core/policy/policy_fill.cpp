@@ -12,7 +12,8 @@ namespace {
 /* What jobs give back without being asked for more. */
 void expect_settling(FillPlan &plan)
 {
-    plan.soon = plan.now;
+    if (!plan.moved.empty())
+        plan.soon = plan.now;
     for (JobId id : plan.state.indices().settling) {
         const Job &job = plan.state.jobs.at(id);
         plan.soon.give(plan.state.booked(id));
