@@ -6,34 +6,25 @@
  * Everything follows from the options and the seed.  What must not be (a broken invariant,
  * processes of two jobs on one core, a replay that decides otherwise, a job without an end) is
  * collected in `broken()`.
+ *
+ *   virtual_time.h trace.h  mix.h       the clock and chance, what is told of it, what is submitted
+ *   simulated_cluster.cpp               the daemon: log, crashes, timer
+ *   program.cpp                         steps, and whoever gives them nodes
+ *   faults.cpp                          people and accidents
  */
 
 #ifndef ELASTIC_RM_SIM_SIMULATED_CLUSTER_H_INCLUDED
 #define ELASTIC_RM_SIM_SIMULATED_CLUSTER_H_INCLUDED
 
-#include <functional>
-#include <queue>
-#include <random>
-
 #include "core/core.h"
 #include "core/invariants.h"
 #include "core/metrics.h"
 #include "core/steady_clock.h"
+#include "sim/mix.h"
+#include "sim/trace.h"
+#include "sim/virtual_time.h"
 
 namespace elastic::rm {
-
-/* One job of a mix, and the program that it runs: `work_ms` is its time on one process, of which the part `serial` does
- * not become shorter with more; it looks for adaptations every `probe_ms`, and stands still `standstill_ms` for
- * each. */
-struct MixJob {
-    int64_t submit_ms = 0;
-    JobSpec spec;
-    int64_t work_ms = 1000;
-    int serial_permille = 0;
-    int64_t probe_ms = 100;
-    int64_t standstill_ms = 50;
-    ELASTIC_FIELDS(submit_ms, spec, work_ms, serial_permille, probe_ms, standstill_ms)
-};
 
 /* Probabilities; all 0: nothing goes wrong. */
 struct Faults {
@@ -89,21 +80,13 @@ class SimulatedCluster {
     static constexpr size_t BROKEN_MAX = 20;
 
     struct Step;
-    struct Happening {
-        int64_t time_ms;
-        uint64_t order;
-        std::function<void()> action;
-        bool operator>(const Happening &other) const
-        {
-            return std::pair(time_ms, order) > std::pair(other.time_ms, other.order);
-        }
-    };
 
     /* chance and time */
-    bool chance(double probability);
-    int64_t between(int64_t low, int64_t high);
+    int64_t now_ms() const { return time_.now_ms(); }
+    bool chance(double probability) { return time_.chance(probability); }
+    int64_t between(int64_t low, int64_t high) { return time_.between(low, high); }
     int64_t delay();
-    void after(int64_t ms, std::function<void()> action);
+    void after(int64_t ms, std::function<void()> action) { time_.after(ms, std::move(action)); }
     void wrong(const std::string &what);
 
     /* the daemon */
@@ -144,15 +127,14 @@ class SimulatedCluster {
     void nodes_are_taken(Step &step);
     void others_want();
     void clock_jumps();
-    int64_t read_clock() { return clock_.now_ms(now_ms_, now_ms_ + wall_offset_ms_); }
+    int64_t read_clock() { return clock_.now_ms(now_ms(), now_ms() + wall_offset_ms_); }
     void check_limit(const Record &record);
     bool all_over() const;
 
     ClusterOptions options_;
-    std::mt19937_64 random_;
-    int64_t now_ms_ = 1000000;
-    uint64_t order_ = 0, timer_ = 0, requests_ = 0;
-    std::priority_queue<Happening, std::vector<Happening>, std::greater<>> queue_;
+    VirtualTime time_;
+    Trace trace_;
+    uint64_t timer_ = 0, requests_ = 0;
     Core core_;
     Monitor monitor_;
     MetricsCollector metrics_;
@@ -165,17 +147,12 @@ class SimulatedCluster {
     std::set<std::string> dead_nodes_;
     size_t to_submit_ = 0;
     int64_t people_until_ms_ = 0;
-    SteadyClock clock_;         /* the daemon's; now_ms_ is the truth */
+    SteadyClock clock_;         /* the daemon's; virtual time is the truth */
     SteadyClock::Mark mark_;    /* stored with the last event */
     int64_t wall_offset_ms_ = 0;
     std::map<JobId, int64_t> started_ms_;       /* in truth */
     std::vector<std::string> broken_;
 };
-
-/* How the mix would run: as it is under `policy`, or with every job rigid at its preferred (else
- * maximum) size. */
-RunMetrics simulate_mix(const std::vector<MixJob> &mix, int nodes, int cores, PolicyKind policy,
-                        bool as_rigid);
 
 }  // namespace elastic::rm
 

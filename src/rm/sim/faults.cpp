@@ -1,0 +1,165 @@
+/* See simulated_cluster.h: what people do, and accidents. */
+
+#include "sim/simulated_step.h"
+
+namespace elastic::rm {
+
+void SimulatedCluster::plan()
+{
+    int64_t last_ms = 0;
+    for (const MixJob &job : options_.jobs) {
+        std::string request = "m" + std::to_string(++requests_);
+        programs_[request] = job;
+        to_submit_++;
+        last_ms = std::max(last_ms, job.submit_ms);
+        bool again = chance(options_.faults.repeated);
+        after(job.submit_ms, [this, request, spec = job.spec] {
+            to_submit_--;
+            tell(Submit{request, spec});
+        });
+        if (again)
+            after(job.submit_ms + delay(), [this, request, spec = job.spec] {
+                tell(Submit{request, spec});
+            });
+    }
+    for (int i = 0; i < options_.faults.people; i++)
+        after(between(0, last_ms), [this] { somebody(); });
+    for (int i = 0; i < options_.faults.node_failures; i++)
+        after(between(0, last_ms), [this] { node_fails(); });
+    for (int i = 0; i < options_.faults.others; i++)
+        after(between(0, last_ms), [this] { others_want(); });
+    for (int i = 0; i < options_.faults.clock_jumps; i++)
+        after(between(0, last_ms), [this] { clock_jumps(); });
+    people_until_ms_ = now_ms();
+}
+
+/* What is held is released again, and what is drained resumed, so that all jobs can end. */
+void SimulatedCluster::somebody()
+{
+    std::string request = "p" + std::to_string(++requests_);
+    JobId job = static_cast<JobId>(between(1, static_cast<int64_t>(core_.state().last_job) + 1));
+    std::string node = "n" + std::to_string(between(0, options_.nodes - 1));
+    int64_t later_ms = between(1, 60000);
+    auto at_last = [&](EventContent content) {
+        people_until_ms_ = std::max(people_until_ms_, now_ms() + later_ms);
+        after(later_ms, [this, content] { tell(content); });
+    };
+    switch (between(0, 9)) {
+        case 0: return tell(Cancel{{request, job}});
+        case 1:
+            at_last(Release{{request + "r", job}});
+            return tell(Hold{{request, job}});
+        case 2:
+            at_last(Resume{request + "r", node});
+            return tell(Drain{request, node, "test"});
+        case 3: {
+            JobSpec spec;
+            spec.minimum = static_cast<int>(between(-1, 1));
+            spec.maximum = static_cast<int>(between(0, 1) * options_.nodes * options_.cores + 1);
+            programs_[request] = MixJob{0, spec, 1000, 0, 100, 50};
+            return tell(Submit{request, spec});
+        }
+        case 4: {
+            Update update;
+            update.request = request;
+            update.job = job;
+            if (between(0, 1))
+                update.time_limit_ms = between(1, 200000);
+            if (between(0, 1))
+                update.priority = static_cast<int>(between(-3, 3));
+            if (between(0, 1))
+                update.maximum = static_cast<int>(between(1, 12));
+            if (between(0, 1))
+                update.minimum = static_cast<int>(between(1, 4));
+            update.may_extend = between(0, 1);
+            return tell(update);
+        }
+        case 5: {
+            JobSpec spec;
+            spec.dependencies = {{static_cast<DependencyKind>(between(0, 2)), job}};
+            spec.begin_ms = between(0, 1) ? now_ms() + between(-1000, 20000) : 0;
+            programs_[request] = MixJob{0, spec, 1000, 0, 100, 50};
+            return tell(Submit{request, spec});
+        }
+        default: return tell(Resize{request, job, static_cast<int>(between(0, 12))});
+    }
+}
+
+/* It is heard of before or after the end of the step that follows from it. */
+void SimulatedCluster::nodes_are_taken(Step &step)
+{
+    if (step.ended)
+        return;
+    counts.nodes_lost++;
+    NodesLost lost{step.job, step.number, "its nodes were taken"};
+    after(delay(), [this, lost] { tell(lost); });
+    after(delay(), [this, &step] { end(step, 137); });
+}
+
+/* What idles is kept for them until they want nothing more. */
+void SimulatedCluster::others_want()
+{
+    int nodes = static_cast<int>(between(1, options_.nodes + 1));
+    int64_t waiting_ms = between(1, 30000);
+    people_until_ms_ = std::max(people_until_ms_, now_ms() + waiting_ms + 1);
+    tell(NodesWanted{nodes, "others"});
+    after(waiting_ms, [this] { tell(NodesWanted{0, ""}); });
+}
+
+/* Somebody sets the clock, by seconds or by years. */
+void SimulatedCluster::clock_jumps()
+{
+    counts.jumps++;
+    int64_t by_ms = int64_t{1} << between(10, 36);
+    wall_offset_ms_ += between(0, 1) == 0 ? by_ms : -by_ms;
+}
+
+/* Whatever the wall clock says: who is ended because of his time limit has had it (less a thousandth). */
+void SimulatedCluster::check_limit(const Record &record)
+{
+    if (record.event == "started")
+        started_ms_[record.job] = now_ms();
+    if (record.event != "completing" || !record.data.value("reason", "").starts_with("the time limit"))
+        return;
+    counts.limits++;
+    int64_t had_ms = now_ms() - started_ms_[record.job];
+    int64_t limit_ms = core_.state().jobs.at(record.job).spec.time_limit_ms;
+    if (had_ms < limit_ms - limit_ms / 900 - 2)
+        wrong("job " + std::to_string(record.job) + " is ended after " + std::to_string(had_ms) +
+              " ms, its limit is " + std::to_string(limit_ms));
+}
+
+void SimulatedCluster::node_fails()
+{
+    std::string node = "n" + std::to_string(between(0, options_.nodes - 1));
+    if (!dead_nodes_.insert(node).second)
+        return;
+    counts.node_failures++;
+    auto on_it = [&node](const Blocks &blocks) {
+        return std::any_of(blocks.begin(), blocks.end(),
+                           [&](const Block &block) { return block.node == node; });
+    };
+    for (auto &[key, each] : steps_) {
+        Step *step = each.get();
+        if (step->ended)
+            continue;
+        if (on_it(step->world))
+            after(delay(), [this, step] { end(*step, 137); });
+        else if (step->request && on_it(step->request->joining) && !step->in_window)
+            end_request(*step, StepFailed{{step->job, step->number, step->request->request,
+                                           "a node is down"}});
+        else if (step->request && on_it(step->request->joining))
+            after(delay(), [this, step] { end(*step, 137); });  /* SPEC E4 */
+    }
+    int64_t noticed_ms = delay(), down_ms = between(1, 60000);
+    if (between(0, 1) == 0)     /* it is suspected before */
+        after(between(0, static_cast<int>(noticed_ms)), [this, node] { tell(NodeSuspect{node, "test"}); });
+    after(noticed_ms, [this, node] { tell(NodeDown{node, "test"}); });
+    people_until_ms_ = std::max(people_until_ms_, now_ms() + noticed_ms + down_ms);
+    after(noticed_ms + down_ms, [this, node] {
+        dead_nodes_.erase(node);
+        tell(NodeUp{node, options_.cores});
+    });
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,322 @@
+/* See simulated_cluster.h: the programs and whoever gives them nodes.  What they say may be lost or come twice. */
+
+#include "core/placement.h"
+#include "core/redundant.h"
+#include "sim/simulated_step.h"
+
+namespace elastic::rm {
+
+/* ---- nodes that are asked for ------------------------------------------------------------ */
+
+void SimulatedCluster::perform(const AcquireNodes &action)
+{
+    if (released_.contains({action.job, action.step, action.request}) ||
+        released_.contains({action.job, action.step, UINT64_MAX}))
+        return say(NodesRefused{action.job, action.step, action.request, "given back already"});
+    auto key = std::tuple(action.job, action.step, action.request);
+    if (!acquired_.contains(key) && chance(options_.faults.refuses / 2))
+        return say(NodesRefused{action.job, action.step, action.request, "no"});
+    acquired_.insert(key);
+    say(NodesAcquired{action.job, action.step, action.request, action.blocks});
+}
+
+void SimulatedCluster::perform(const ReleaseNodes &action)
+{
+    released_.insert({action.job, action.step, action.all ? UINT64_MAX : action.request});
+    say(NodesReleased{action.job, action.step, action.request, action.all});
+}
+
+/* ---- steps ------------------------------------------------------------ */
+
+void SimulatedCluster::say(EventContent content)
+{
+    if (chance(options_.faults.lost)) {
+        counts.lost++;
+        return;
+    }
+    for (int times = chance(options_.faults.repeated) ? 2 : 1; times > 0; times--)
+        after(delay(), [this, content] { report(content); });
+}
+
+void SimulatedCluster::report(const EventContent &content)
+{
+    bool redundant = options_.check && is_redundant(core_.state(), content);
+    if (redundant && counts.redundant++ % 8 == 0)
+        check_redundant(content);
+    if (!redundant || !options_.drop_redundant)
+        tell(content);
+}
+
+/* A core that has done what was due at this time is the same afterwards. */
+void SimulatedCluster::check_redundant(const EventContent &content)
+{
+    Result<Core> copy = Core::restore(core_.snapshot());
+    if (!copy)
+        return wrong("snapshot: " + copy.error());
+    Core &core = copy.value();
+    int64_t time_ms = read_clock();
+    core.handle({core.state().seq + 1, time_ms, Timer{}});
+    Json before = core.snapshot();
+    core.handle({core.state().seq + 1, time_ms, content});
+    Json after = core.snapshot();
+    before.erase("seq");
+    after.erase("seq");
+    if (before != after)
+        wrong("not redundant: " + to_json(Event{0, now_ms(), content}).dump() + " changes " +
+              Json::diff(before, after).dump());
+}
+
+void SimulatedCluster::say_all(Step &step)
+{
+    for (const EventContent &content : step.said)
+        say(content);
+}
+
+SimulatedCluster::Step *SimulatedCluster::find(JobId job, uint32_t step)
+{
+    auto found = steps_.find({job, step});
+    return found == steps_.end() ? nullptr : found->second.get();
+}
+
+/* Processes appear or go; no core may have two. */
+void SimulatedCluster::occupy(const Step &step, const Blocks &blocks, int sign)
+{
+    for (const Block &block : blocks) {
+        int &cores = occupied_[block.node];
+        cores += sign * block.processes * step.program.spec.cores_per_process;
+        if (cores > options_.cores)
+            wrong("node " + block.node + " really runs " + std::to_string(cores) + " processes");
+    }
+}
+
+void SimulatedCluster::perform(const StartStep &action)
+{
+    if (Step *known = find(action.job, action.step))
+        return say_all(*known);
+    Step &step = *(steps_[{action.job, action.step}] = std::make_unique<Step>());
+    step.job = action.job;
+    step.number = action.step;
+    step.program = programs_.at(core_.state().job(action.job)->request);
+    bool dead = std::any_of(action.blocks.begin(), action.blocks.end(), [this](const Block &block) {
+        return dead_nodes_.contains(block.node);
+    });
+    if (dead || chance(options_.faults.start_fails)) {
+        step.ended = true;
+        step.said.push_back(StepStartFailed{step.job, step.number, "no"});
+        return say_all(step);
+    }
+    step.world = action.blocks;
+    occupy(step, step.world, 1);
+    step.work_left_ms = static_cast<double>(step.program.work_ms);
+    step.worked_until_ms = now_ms();
+    step.said.push_back(StepStarted{{step.job, step.number}});
+    say(step.said.back());
+    bool adaptive = step.program.spec.elasticity == Elasticity::MALLEABLE &&
+                    !chance(options_.faults.rigid);
+    after(delay(), [this, &step, adaptive] {
+        if (step.ended)
+            return;
+        step.mode = adaptive ? StepMode::ADAPTIVE : StepMode::RIGID;
+        if (adaptive)
+            step.said.push_back(StepAdaptive{{step.job, step.number}});
+        else
+            step.said.push_back(StepRigid{{step.job, step.number}});
+        say(step.said.back());
+    });
+    if (options_.config.asynchronous_nodes && chance(options_.faults.nodes_lost))
+        after(between(0, step.program.work_ms), [this, &step] { nodes_are_taken(step); });
+    if (chance(options_.faults.dies)) {
+        counts.died++;
+        after(between(0, step.program.work_ms), [this, &step] { end(step, 139); });
+    }
+    go_on(step);
+}
+
+/* What has been computed until now. */
+void SimulatedCluster::work(Step &step)
+{
+    double serial = step.program.serial_permille / 1000.0;
+    double speed = 1 / (serial + (1 - serial) / count_processes(step.world));
+    if (!step.in_window)
+        step.work_left_ms -= static_cast<double>(now_ms() - step.worked_until_ms) * speed;
+    step.worked_until_ms = now_ms();
+}
+
+/* Plans its end, at the present speed. */
+void SimulatedCluster::go_on(Step &step)
+{
+    double serial = step.program.serial_permille / 1000.0;
+    double slowness = serial + (1 - serial) / count_processes(step.world);
+    uint64_t life = ++step.life;
+    after(static_cast<int64_t>(std::max(step.work_left_ms, 0.0) * slowness) + 1,
+          [this, &step, life] {
+              if (life == step.life)
+                  end(step, 0);
+          });
+}
+
+void SimulatedCluster::end(Step &step, int exit_code)
+{
+    if (step.ended)
+        return;
+    step.ended = true;
+    step.life++;
+    occupy(step, step.world, -1);
+    if (step.request && step.joined)
+        occupy(step, step.request->joining, -1);
+    for (const auto &[epoch, blocks] : step.leaving)
+        occupy(step, blocks, -1);
+    step.request.reset();
+    step.leaving.clear();
+    step.said.push_back(StepEnded{step.job, step.number, exit_code, ""});
+    say(step.said.back());
+}
+
+void SimulatedCluster::perform(const SignalStep &action)
+{
+    Step *step = find(action.job, action.step);
+    if (!step) {        /* a start that has not arrived will not be carried out any more */
+        step = (steps_[{action.job, action.step}] = std::make_unique<Step>()).get();
+        step->ended = true;
+        step->said.push_back(StepLost{action.job, action.step, "it never started"});
+    }
+    if (step->ended)
+        return say_all(*step);
+    bool obeys = action.signal == 9 || chance(0.7);
+    if (obeys)
+        after(delay(), [this, step, signal = action.signal] { end(*step, 128 + signal); });
+}
+
+void SimulatedCluster::perform(const QueryStep &action)
+{
+    if (Step *step = find(action.job, action.step))
+        say_all(*step);
+}
+
+/* ---- changes of size ------------------------------------------------------------ */
+
+void SimulatedCluster::end_request(Step &step, EventContent outcome)
+{
+    if (step.request && step.joined)
+        occupy(step, step.request->joining, -1);
+    step.request.reset();
+    step.said.push_back(outcome);
+    say(std::move(outcome));
+}
+
+void SimulatedCluster::perform(const ResizeStep &action)
+{
+    Step *step = find(action.job, action.step);
+    if (!step)
+        return wrong("a resize of a step that was never started");
+    if (step->ended || action.request <= step->last_request)
+        return say_all(*step);
+    auto refuse = [&](const char *why) {
+        StepRefused refused{{step->job, step->number, action.request, why}};
+        step->said.push_back(refused);
+        say(refused);
+    };
+    if (step->request)
+        return refuse("busy");
+    step->last_request = action.request;
+    if (action.epoch != step->epoch)
+        return refuse("stale");
+    if (step->mode != StepMode::ADAPTIVE || chance(options_.faults.refuses))
+        return refuse("no");
+    step->request = action;
+    step->joined = step->ready = false;
+    step->said.push_back(StepAccepted{step->job, step->number, action.request, action.request});
+    say(step->said.back());
+    if (chance(options_.faults.breaks)) {
+        counts.broke++;
+        StepBroken broken{step->job, step->number, "test"};
+        step->said.push_back(broken);
+        say(broken);
+    }
+    bool fails = chance(options_.faults.change_fails);
+    auto still = [step, request = action.request] {
+        return !step->ended && step->request && step->request->request == request;
+    };
+    after(delay(), [this, step, still] {
+        if (still()) {
+            step->joined = true;
+            occupy(*step, step->request->joining, 1);
+        }
+    });
+    after(options_.delay_max_ms + delay(), [this, step, still, fails, request = action.request] {
+        if (!still())
+            return;
+        bool dead = std::any_of(
+            step->request->joining.begin(), step->request->joining.end(),
+            [this](const Block &block) { return dead_nodes_.contains(block.node); });
+        if (fails || dead)
+            return end_request(*step, StepFailed{{step->job, step->number, request,
+                                                  "a joining process died"}});
+        step->ready = true;
+        say(StepReady{step->job, step->number, request});
+        if (!chance(options_.faults.stubborn))
+            after(between(0, step->program.probe_ms), [this, step, still] {
+                if (still())
+                    window(*step);
+            });
+    });
+}
+
+/* Agreed: from here on it is committed, unless the program dies. */
+void SimulatedCluster::window(Step &step)
+{
+    work(step);
+    step.in_window = true;
+    step.life++;
+    after(step.program.standstill_ms, [this, &step] {
+        if (step.ended)
+            return;
+        ResizeStep request = *step.request;
+        work(step);
+        step.in_window = false;
+        Blocks left;
+        step.world = append(without(step.world, request.leave, &left), request.joining);
+        if (count_processes(step.world) != request.size)
+            wrong("job " + std::to_string(step.job) + " really has " +
+                  std::to_string(count_processes(step.world)) + " processes instead of " +
+                  std::to_string(request.size));
+        uint64_t epoch = ++step.epoch;
+        step.request.reset();
+        step.said.push_back(StepCommitted{step.job, step.number, request.request, epoch,
+                                          step.program.standstill_ms});
+        say(step.said.back());
+        if (!left.empty()) {
+            step.leaving[epoch] = left;
+            after(delay(), [this, &step, epoch] {
+                if (step.ended)
+                    return;
+                occupy(step, step.leaving.at(epoch), -1);
+                step.leaving.erase(epoch);
+                step.said.push_back(StepFreed{step.job, step.number, epoch});
+                say(step.said.back());
+            });
+        }
+        go_on(step);
+    });
+}
+
+void SimulatedCluster::perform(const CancelRequest &action)
+{
+    Step *step = find(action.job, action.step);
+    if (!step)
+        return;
+    if (!step->ended && action.request > step->last_request) {
+        step->last_request = action.request;    /* if it arrives later, it is not begun */
+        step->said.push_back(
+            StepRefused{{step->job, step->number, action.request, "it has not arrived"}});
+        return say(step->said.back());
+    }
+    bool under_way = step->request && step->request->request == action.request;
+    if (under_way && !step->in_window)
+        return end_request(*step, StepWithdrawn{{step->job, step->number, action.request,
+                                                 "withdrawn"}});
+    if (!under_way)
+        say_all(*step);
+}
+
+}  // namespace elastic::rm

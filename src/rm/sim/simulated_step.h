@@ -1,0 +1,31 @@
+/* One step's processes in a simulated cluster, as they really are. */
+
+#ifndef ELASTIC_RM_SIM_SIMULATED_STEP_H_INCLUDED
+#define ELASTIC_RM_SIM_SIMULATED_STEP_H_INCLUDED
+
+#include "sim/simulated_cluster.h"
+
+namespace elastic::rm {
+
+struct SimulatedCluster::Step {
+    JobId job = 0;
+    uint32_t number = 0;
+    bool ended = false;
+    MixJob program;
+    StepMode mode = StepMode::UNKNOWN;
+    Blocks world;
+    uint64_t epoch = 0;
+    double work_left_ms = 0;
+    int64_t worked_until_ms = 0;
+    bool in_window = false;
+    uint64_t life = 0;                  /* counts changes of speed: older plans are void */
+    std::optional<ResizeStep> request;  /* under way */
+    bool joined = false, ready = false;
+    uint64_t last_request = 0;
+    std::map<uint64_t, Blocks> leaving; /* by epoch, still alive */
+    std::vector<EventContent> said;     /* all that is the case */
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_SIM_SIMULATED_STEP_H_INCLUDED */
