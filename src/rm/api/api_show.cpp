@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <deque>
+#include <set>
+#include <unordered_set>
 
 #include "api/api.h"
 #include "api/report.h"
@@ -411,10 +415,9 @@ Json Api::node_json(const Caller &caller, const Node &node, const NodeUsers &use
                             {"processes", processes},
                             {"cores", processes * job->spec.cores_per_process}});
     }
-    bool drained = node.state() == NodeState::DRAINING && node.used == 0;
     return {{"name", node.name},
             {"cores", node.cores},
-            {"state", drained ? "drained" : to_string(node.state())},
+            {"state", state_of(node)},
             {"reason", text_or_null(node.why())},
             {"cores_used", node.used},
             {"jobs", std::move(jobs)}};
@@ -427,19 +430,47 @@ Json Api::backend_json() const
             {"trouble", text_or_null(daemon_.backend().trouble())}};
 }
 
+std::string Api::state_of(const Node &node)
+{
+    return node.state() == NodeState::DRAINING && node.used == 0 ? "drained" : to_string(node.state());
+}
+
+/* Those of `first` to `last`, by name; both may be missing. */
+Api::NodeRange Api::read_range(QueryReader &query) const
+{
+    const auto &nodes = daemon_.state().nodes;
+    std::string first = query.text("first"), last = query.text("last");
+    NodeRange range{first.empty() ? nodes.begin() : nodes.lower_bound(first),
+                    last.empty() ? nodes.end() : nodes.upper_bound(last)};
+    if (!first.empty() && !last.empty() && last < first)
+        throw ApiError{400, "field", "'last' must not come before 'first'", "last"};
+    return range;
+}
+
 void Api::get_nodes(Call &call)
 {
-    QueryReader(call.request.query).finish();
+    QueryReader query(call.request.query);
+    NodeRange range = read_range(query);
+    auto states = query.list("state");
+    auto limit = static_cast<size_t>(query.number("limit", 1, INT32_MAX, INT32_MAX));
+    query.finish();
     Json nodes = Json::array();
     int64_t cores = 0, used = 0;
+    bool more = false;
     NodeUsers users = node_users();
-    for (const auto &[name, node] : daemon_.state().nodes) {
-        nodes.push_back(node_json(call.caller, node, users));
+    for (auto entry = range.begin; entry != range.end; ++entry) {
+        const Node &node = entry->second;
         cores += node.cores;
         used += node.used;
+        if (!states.empty() && std::find(states.begin(), states.end(), state_of(node)) == states.end())
+            continue;
+        if (nodes.size() < limit)
+            nodes.push_back(node_json(call.caller, node, users));
+        else
+            more = true;
     }
-    respond_json(call.responder, {{"nodes", std::move(nodes)}, {"cores", cores}, {"cores_used", used},
-                                  {"backend", backend_json()}});
+    respond_json(call.responder, {{"nodes", std::move(nodes)}, {"more", more}, {"cores", cores},
+                                  {"cores_used", used}, {"backend", backend_json()}});
 }
 
 void Api::get_node(Call &call)
@@ -502,7 +533,7 @@ void Api::get_summary(Call &call)
         failed += job.failed;
     }
     for (const auto &[name, node] : state.nodes) {
-        nodes[node.state() == NodeState::DRAINING && node.used == 0 ? "drained" : to_string(node.state())]++;
+        nodes[state_of(node)]++;
         cores += node.cores;
         used += node.used;
     }
@@ -519,15 +550,67 @@ void Api::get_summary(Call &call)
 
 void Api::get_timeline(Call &call)
 {
-    constexpr int64_t HOUR_MS = 3600 * 1000;
+    constexpr int64_t HOUR_MS = 3600 * 1000, GROUPS_MAX = 1000, COLUMNS_MAX = 1000;
     QueryReader query(call.request.query);
-    int64_t now_ms = unix_ms();
-    int64_t to_ms = query.number("to_ms", 0, INT64_MAX / 2, now_ms);
+    int64_t to_ms = query.number("to_ms", 0, INT64_MAX / 2, unix_ms());
     int64_t from_ms = query.number("from_ms", 0, INT64_MAX / 2, to_ms - HOUR_MS);
+    auto limit = static_cast<size_t>(query.number("limit", 1, Timeline::SEGMENTS_MAX, Timeline::SEGMENTS_MAX));
+    auto groups = static_cast<size_t>(query.number("groups", 1, GROUPS_MAX, 0));
+    auto columns = static_cast<size_t>(query.number("columns", 1, COLUMNS_MAX, 100));
+    NodeRange range = read_range(query);
     query.finish();
-    bool more = false;
+    if (groups)
+        send_use(call, range, from_ms, to_ms, groups, columns);
+    else
+        send_segments(call, range, from_ms, to_ms, limit);
+}
+
+/* How much of each group of neighbouring nodes was in use: it tells of nobody's job. */
+void Api::send_use(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms, size_t groups, size_t columns)
+{
+    const Timeline &timeline = daemon_.timeline();
+    int64_t first_ms = timeline.first_ms();
+    from_ms = std::min(to_ms, std::max(from_ms, first_ms == NEVER ? to_ms : daemon_.shown_ms(first_ms)));
+    auto nodes = static_cast<size_t>(std::distance(range.begin, range.end));
+    groups = std::max<size_t>(1, std::min(groups, nodes));
+    Timeline::GroupOf group_of;
+    Json list = Json::array();
+    size_t number = 0;
+    for (auto entry = range.begin; entry != range.end; ++entry) {
+        size_t group = number++ * groups / nodes;
+        const Node &node = entry->second;
+        if (group >= list.size())
+            list.push_back({{"first", node.name}, {"nodes", 0}, {"cores", 0}, {"used", Json::array()}});
+        Json &here = list[group];
+        here["last"] = node.name;
+        here["nodes"] = here["nodes"].get<int64_t>() + 1;
+        here["cores"] = here["cores"].get<int64_t>() + node.cores;
+        group_of.emplace(node.name, group);
+    }
+    auto use = timeline.use(daemon_.core_ms(from_ms), daemon_.core_ms(to_ms), columns, group_of, list.size());
+    for (size_t group = 0; group < list.size(); group++)
+        for (double cores : use[group])
+            list[group]["used"].push_back(std::round(cores * 10) / 10);
+    respond_json(call.responder, {{"from_ms", from_ms}, {"to_ms", to_ms}, {"groups", std::move(list)}});
+}
+
+void Api::send_segments(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms, size_t limit)
+{
     Json segments = Json::array(), nodes = Json::array();
-    auto shown = daemon_.timeline().between(daemon_.core_ms(from_ms), daemon_.core_ms(to_ms), more);
+    bool more = false, all = range.begin == daemon_.state().nodes.begin() && range.end == daemon_.state().nodes.end();
+    std::unordered_set<std::string> wanted;
+    for (auto entry = range.begin; entry != range.end; ++entry) {
+        nodes.push_back({{"name", entry->first}, {"cores", entry->second.cores}});
+        if (!all)
+            wanted.insert(entry->first);
+    }
+    auto shown = daemon_.timeline().between(
+        daemon_.core_ms(from_ms), daemon_.core_ms(to_ms), more,
+        [&](const Segment &segment) { return all || wanted.contains(segment.node); });
+    if (shown.size() > limit) {         /* the newest */
+        shown.erase(shown.begin(), shown.end() - static_cast<std::ptrdiff_t>(limit));
+        more = true;
+    }
     std::unordered_map<JobId, bool> may_see_job;        /* asked once for a job, not for each segment */
     for (const Segment &segment : shown) {
         const Job *job = daemon_.state().job(segment.job);
@@ -543,44 +626,58 @@ void Api::get_timeline(Call &call)
                             {"from_ms", daemon_.shown_ms(segment.from_ms)},
                             {"to_ms", time_or_null(daemon_.shown_ms(segment.to_ms))}});
     }
-    for (const auto &[name, node] : daemon_.state().nodes)
-        nodes.push_back({{"name", name}, {"cores", node.cores}});
     respond_json(call.responder, {{"from_ms", from_ms},
                                   {"to_ms", to_ms},
-                                  {"nodes", nodes},
+                                  {"nodes", std::move(nodes)},
                                   {"segments", std::move(segments)},
                                   {"more", more}});
 }
 
+/* After a restart it may take a moment until all that has ended is known again. */
 void Api::get_report(Call &call)
 {
+    constexpr int64_t LOADING_MAX_MS = 60000;
     QueryReader query(call.request.query);
-    EndedQuery past;
-    past.from_ms = daemon_.core_ms(query.number("from_ms", 0, INT64_MAX / 2, 0));
-    past.to_ms = daemon_.core_ms(query.number("to_ms", 0, INT64_MAX / 2, INT64_MAX / 2));
-    past.ids = query.numbers("ids");
-    past.limit = 1000000;
+    int64_t from_ms = daemon_.core_ms(query.number("from_ms", 0, INT64_MAX / 2, 0));
+    int64_t to_ms = daemon_.core_ms(query.number("to_ms", 0, INT64_MAX / 2, INT64_MAX / 2));
+    auto numbers = query.numbers("ids");
     std::string by = query.text("by");
     query.finish();
     if (!by.empty() && by != "user")
         throw ApiError{400, "field", "'by' must be user", "by"};
-    std::vector<Job> jobs = ended_jobs(past, call.caller);
-    for (const auto &[id, job] : daemon_.state().jobs) {
-        bool wanted = !is_end(job.state) && may_see(call.caller, job.spec.uid) && job.submitted_ms >= past.from_ms &&
-                      job.submitted_ms <= past.to_ms &&
-                      (past.ids.empty() || std::find(past.ids.begin(), past.ids.end(), id) != past.ids.end());
-        if (wanted)
-            jobs.push_back(job);
-    }
-    int64_t cores = 0;
-    for (const auto &[name, node] : daemon_.state().nodes)
+    std::set<JobId> ids(numbers.begin(), numbers.end());
+    wait(call, LOADING_MAX_MS,
+         [this, responder = call.responder, caller = call.caller, from_ms, to_ms, ids, by](bool late) {
+             if (!daemon_.ended_jobs().is_complete() && !late)
+                 return false;
+             auto wanted = [&](JobId id, uint32_t uid, int64_t submitted_ms) {
+                 return may_see(caller, uid) && submitted_ms >= from_ms && submitted_ms <= to_ms &&
+                        (ids.empty() || ids.contains(id));
+             };
+             send_report(responder, wanted, by == "user");
+             return true;
+         });
+}
+
+void Api::send_report(const Responder &responder, const WantedJob &wanted, bool by_user)
+{
+    int64_t now_ms = daemon_.now_ms(), cores = 0;
+    const State &state = daemon_.state();
+    ChosenJobs jobs;
+    for (const JobFacts &facts : daemon_.ended_jobs().facts())
+        if (wanted(facts.id, facts.uid, facts.submitted_ms))
+            jobs.push_back(&facts);
+    std::deque<JobFacts> unfinished;
+    for (const auto &[id, job] : state.jobs)
+        if (!is_end(job.state) && wanted(id, job.spec.uid, job.submitted_ms))
+            jobs.push_back(&unfinished.emplace_back(facts_of(job, daemon_.timeline().core_ms(id, now_ms))));
+    for (const auto &[name, node] : state.nodes)
         cores += node.cores;
-    bool more = false;
-    auto segments = daemon_.timeline().between(0, INT64_MAX, more);
-    Json report = make_report(jobs, segments, cores, daemon_.now_ms());
-    if (by == "user")
-        report["users"] = make_user_reports(jobs, segments, cores, daemon_.now_ms());
-    respond_json(call.responder, report);
+    Json report = make_report(jobs, cores, now_ms);
+    report["metrics"] = report_metrics();
+    if (by_user)
+        report["users"] = make_user_reports(jobs, cores, now_ms);
+    respond_json(responder, report);
 }
 
 }  // namespace elastic::rm

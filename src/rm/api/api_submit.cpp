@@ -138,10 +138,8 @@ void read_limit_signal(BodyReader &body, const JobSpec &spec, Launch &launch)
 /* Of the largest node: what a whole node is where they differ. */
 int largest_node(const State &state)
 {
-    int cores = 1;
-    for (const auto &[name, node] : state.nodes)
-        cores = std::max(cores, node.removed ? 0 : node.cores);
-    return cores;
+    const auto &sizes = state.indices().known_nodes;
+    return sizes.empty() ? 1 : std::max(1, sizes.rbegin()->first);
 }
 
 }  // namespace
@@ -208,12 +206,8 @@ JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, st
 
 void Api::check_room(uint32_t uid, size_t bytes) const
 {
-    int64_t all = 0, own = 0;
-    for (const auto &[id, job] : daemon_.state().jobs) {
-        bool counts = !is_end(job.state);
-        all += counts;
-        own += counts && job.spec.uid == uid;
-    }
+    auto all = static_cast<int64_t>(daemon_.state().jobs.size() - daemon_.state().finished.size());
+    int64_t own = daemon_.quota().jobs_of(uid);
     const Settings &settings = daemon_.settings();
     if (all >= settings.jobs_max || own >= settings.jobs_per_user_max)
         throw ApiError{503,

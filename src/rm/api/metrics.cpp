@@ -12,25 +12,22 @@ namespace elastic::rm {
 
 namespace {
 
-void head(std::ostringstream &out, const char *name, const char *type, const char *help)
+void head(std::ostringstream &out, const MetricInfo &info)
 {
-    out << "# HELP " << name << " " << help << "\n# TYPE " << name << " " << type << "\n";
+    out << "# HELP " << info.name << " " << info.help << "\n# TYPE " << info.name << " " << info.type << "\n";
 }
 
-template <class Value>
-void single(std::ostringstream &out, const char *name, const char *type, const char *help, Value value)
+template <class Value> void single(std::ostringstream &out, const MetricInfo &info, Value value)
 {
-    head(out, name, type, help);
-    out << name << " " << value << "\n";
+    head(out, info);
+    out << info.name << " " << value << "\n";
 }
 
-template <class Counts>
-void labelled(std::ostringstream &out, const char *name, const char *type, const char *help,
-              const char *label, const Counts &counts)
+template <class Counts> void labelled(std::ostringstream &out, const MetricInfo &info, const Counts &counts)
 {
-    head(out, name, type, help);
+    head(out, info);
     for (const auto &[value, count] : counts)
-        out << name << "{" << label << "=\"" << value << "\"} " << count << "\n";
+        out << info.name << "{" << info.label << "=\"" << value << "\"} " << count << "\n";
 }
 
 void jobs_and_nodes(std::ostringstream &out, const State &state)
@@ -48,11 +45,11 @@ void jobs_and_nodes(std::ostringstream &out, const State &state)
         cores += node.cores;
         used += node.used;
     }
-    labelled(out, "elasticd_jobs", "gauge", "Jobs in memory, by state.", "state", jobs);
-    labelled(out, "elasticd_nodes", "gauge", "Nodes, by state.", "state", nodes);
-    single(out, "elasticd_cores", "gauge", "Cores of all nodes.", cores);
-    single(out, "elasticd_cores_used", "gauge", "Cores that jobs occupy.", used);
-    single(out, "elasticd_unexpected_events_total", "counter", "Events that did not fit.", state.unexpected);
+    labelled(out, metric::JOBS, jobs);
+    labelled(out, metric::NODES, nodes);
+    single(out, metric::CORES, cores);
+    single(out, metric::CORES_USED, used);
+    single(out, metric::UNEXPECTED, state.unexpected);
 }
 
 }  // namespace
@@ -64,21 +61,21 @@ void Metrics::Histogram::add(double seconds)
     sum += seconds;
 }
 
-std::string Metrics::Histogram::text(const char *name, const char *help) const
+std::string Metrics::Histogram::text(const MetricInfo &info) const
 {
     std::ostringstream out;
-    head(out, name, "histogram", help);
+    head(out, info);
     uint64_t total = 0;
     for (size_t i = 0; i < counts.size(); i++) {
         total += counts[i];
-        out << name << "_bucket{le=\"";
+        out << info.name << "_bucket{le=\"";
         if (i < BOUNDS.size())
             out << BOUNDS[i];
         else
             out << "+Inf";
         out << "\"} " << total << "\n";
     }
-    out << name << "_sum " << sum << "\n" << name << "_count " << total << "\n";
+    out << info.name << "_sum " << sum << "\n" << info.name << "_count " << total << "\n";
     return out.str();
 }
 
@@ -93,24 +90,18 @@ std::string Metrics::text(const State &state, int64_t started_ms, size_t connect
 {
     std::ostringstream out;
     jobs_and_nodes(out, state);
-    labelled(out, "elasticd_events_total", "counter", "Events that the core has handled since the start.",
-             "event", events_);
-    labelled(out, "elasticd_records_total", "counter", "Records of the history since the start.", "event", records_);
-    labelled(out, "elasticd_http_responses_total", "counter", "Answers, by status.", "status", responses_);
-    single(out, "elasticd_standstill_seconds_total", "counter", "Time that programs stood still for adaptations.",
-           static_cast<double>(standstill_ms_) / 1000);
-    single(out, "elasticd_storage_errors_total", "counter", "Commits that failed.", storage_errors_);
-    single(out, "elasticd_step_reports_redundant_total", "counter", "Reports of steps that said nothing new.",
-           redundant_);
-    single(out, "elasticd_steps_broken_total", "counter", "Steps that have broken the step protocol.",
-           StepLink::counts().broken);
-    single(out, "elasticd_step_events_dropped_total", "counter", "Events of steps that cannot be.",
-           StepLink::counts().dropped);
-    single(out, "elasticd_storage_works", "gauge", "1: the last commit was written.", storage_works ? 1 : 0);
-    single(out, "elasticd_connections", "gauge", "Open connections.", connections);
-    single(out, "elasticd_start_time_seconds", "gauge", "When this process started.", started_ms / 1000);
-    out << commit_.text("elasticd_commit_seconds", "Time of one commit of the store.")
-        << submit_.text("elasticd_submit_seconds", "From a submission's arrival to its answer.");
+    labelled(out, metric::EVENTS, events_);
+    labelled(out, metric::RECORDS, records_);
+    labelled(out, metric::RESPONSES, responses_);
+    single(out, metric::STANDSTILL, static_cast<double>(standstill_ms_) / 1000);
+    single(out, metric::STORAGE_ERRORS, storage_errors_);
+    single(out, metric::REDUNDANT, redundant_);
+    single(out, metric::STEPS_BROKEN, StepLink::counts().broken);
+    single(out, metric::EVENTS_DROPPED, StepLink::counts().dropped);
+    single(out, metric::STORAGE_WORKS, storage_works ? 1 : 0);
+    single(out, metric::CONNECTIONS, connections);
+    single(out, metric::START_TIME, started_ms / 1000);
+    out << commit_.text(metric::COMMIT) << submit_.text(metric::SUBMIT);
     return out.str();
 }
 

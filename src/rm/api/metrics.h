@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "api/metric_list.h"
 #include "core/action.h"
 #include "core/state.h"
 
@@ -33,7 +34,7 @@ class Metrics {
         std::array<uint64_t, BOUNDS.size() + 1> counts = {};
         double sum = 0;
         void add(double seconds);
-        std::string text(const char *name, const char *help) const;
+        std::string text(const MetricInfo &info) const;
     };
 
     std::map<int, uint64_t> responses_;

@@ -3,19 +3,55 @@
 #ifndef ELASTIC_RM_REPORT_H_INCLUDED
 #define ELASTIC_RM_REPORT_H_INCLUDED
 
+#include <functional>
+#include <string>
+#include <unordered_set>
 #include <vector>
 
-#include "api/timeline.h"
 #include "core/state.h"
 
 namespace elastic::rm {
 
-/* `segments`: those of the jobs; `cores`: of the machine.  Shape: doc/elasticd-api.md. */
-Json make_report(const std::vector<Job> &jobs, const std::vector<Segment> &segments, int64_t cores, int64_t now_ms);
+/* What the metrics are made of. */
+struct JobFacts {
+    JobId id = 0;
+    uint32_t uid = 0;
+    JobState state = JobState::PENDING;
+    std::string user;
+    int64_t submitted_ms = 0, started_ms = NEVER, ended_ms = NEVER;
+    int64_t standstill_ms = 0, core_ms = 0;
+    uint64_t committed = 0, withdrawn = 0, failed = 0;
+};
+JobFacts facts_of(const Job &job, int64_t core_ms);
+
+/* The jobs that have ended, as far as they are kept.  Those of an earlier life are read in parts; those of this one may
+ * come meanwhile. */
+class EndedJobs {
+  public:
+    /* `core_ms`: what a job of an earlier life has used. */
+    void load(const std::vector<Job> &jobs, const std::function<int64_t(JobId)> &core_ms);
+    void loaded();
+    bool is_complete() const { return is_complete_; }
+    void add(JobFacts facts);
+    void forget_before(int64_t time_ms);
+    const std::vector<JobFacts> &facts() const { return facts_; }
+
+  private:
+    std::vector<JobFacts> facts_;       /* in no order */
+    std::unordered_set<JobId> new_;     /* while it is not complete */
+    bool is_complete_ = false;
+};
+
+/* `cores`: of the machine.  Shape: doc/elasticd-api.md. */
+using ChosenJobs = std::vector<const JobFacts *>;
+Json make_report(const ChosenJobs &jobs, int64_t cores, int64_t now_ms);
 
 /* The same of each user's jobs: a list of {"user", ...}, who has used most first. */
-Json make_user_reports(const std::vector<Job> &jobs, const std::vector<Segment> &segments, int64_t cores,
-                       int64_t now_ms);
+Json make_user_reports(const ChosenJobs &jobs, int64_t cores, int64_t now_ms);
+
+/* What the metrics are called, where they are in a report, and their units, for who shows them: a list of {"title",
+ * "path", "unit"}. */
+Json report_metrics();
 
 }  // namespace elastic::rm
 

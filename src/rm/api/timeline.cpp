@@ -8,9 +8,10 @@
 
 namespace elastic::rm {
 
-void Timeline::close(Segment &segment, int64_t now_ms)
+void Timeline::close(Held &held, Segment &segment, int64_t now_ms)
 {
     segment.to_ms = now_ms;
+    held.core_ms += segment.cores * (segment.to_ms - segment.from_ms);
     ended_.push_back(segment);
     if (ended_.size() > SEGMENTS_MAX) {
         dropped_until_ms_ = ended_.front().to_ms;
@@ -28,7 +29,7 @@ void Timeline::hold(JobId job, Held &held, const Blocks &blocks, int64_t now_ms)
         auto now = cores.find(entry->first);
         bool same = now != cores.end() && now->second == entry->second.cores;
         if (!same)
-            close(entry->second, now_ms);
+            close(held, entry->second, now_ms);
         entry = same ? std::next(entry) : held.by_node.erase(entry);
     }
     for (const auto &[node, count] : cores)
@@ -43,24 +44,95 @@ void Timeline::add(const Record &record)
         hold(record.job, jobs_[record.job], record.blocks, record.time_ms);
     } else if (record.event == record::ENDED || record.event == record::REQUEUED) {
         hold(record.job, jobs_[record.job], {}, record.time_ms);
-        if (record.event == record::ENDED)
+        if (record.event == record::ENDED) {
+            core_ms_of_ended_[record.job] = jobs_[record.job].core_ms;
             jobs_.erase(record.job);
+        }
     }
 }
 
-std::vector<Segment> Timeline::between(int64_t from_ms, int64_t to_ms, bool &more) const
+void Timeline::each(const std::function<void(const Segment &)> &visit) const
 {
-    std::vector<Segment> found;
     for (const Segment &segment : ended_)
-        if (segment.to_ms >= from_ms && segment.from_ms <= to_ms)
-            found.push_back(segment);
+        visit(segment);
     for (const auto &[job, held] : jobs_)
         for (const auto &[node, segment] : held.by_node)
-            if (segment.from_ms <= to_ms)
-                found.push_back(segment);
+            visit(segment);
+}
+
+std::vector<Segment> Timeline::between(int64_t from_ms, int64_t to_ms, bool &more, const Wanted &wanted) const
+{
+    std::vector<Segment> found;
+    each([&](const Segment &segment) {
+        bool touches = segment.from_ms <= to_ms && (segment.to_ms == NEVER || segment.to_ms >= from_ms);
+        if (touches && (!wanted || wanted(segment)))
+            found.push_back(segment);
+    });
     std::sort(found.begin(), found.end(), [](const Segment &x, const Segment &y) { return x.from_ms < y.from_ms; });
     more = dropped_until_ms_ > from_ms;
     return found;
+}
+
+/* A segment adds to the columns in which it begins and ends what it covers of them, and to those between by a step
+ * there and back: its length costs nothing. */
+std::vector<std::vector<double>> Timeline::use(int64_t from_ms, int64_t to_ms, size_t columns,
+                                               const GroupOf &group_of, size_t groups) const
+{
+    std::vector<std::vector<double>> part(groups, std::vector<double>(columns)), step = part;
+    double width = static_cast<double>(std::max<int64_t>(to_ms - from_ms, 1)) / static_cast<double>(columns);
+    each([&](const Segment &segment) {
+        auto group = group_of.find(segment.node);
+        int64_t begin = std::max(segment.from_ms, from_ms);
+        int64_t end = segment.to_ms == NEVER ? to_ms : std::min(segment.to_ms, to_ms);
+        if (group == group_of.end() || end <= begin)
+            return;
+        double left = static_cast<double>(begin - from_ms) / width, right = static_cast<double>(end - from_ms) / width;
+        size_t first = std::min(static_cast<size_t>(left), columns - 1);
+        size_t last = std::min(static_cast<size_t>(right), columns - 1);
+        auto &parts = part[group->second], &steps = step[group->second];
+        if (first == last) {
+            parts[first] += segment.cores * (right - left);
+            return;
+        }
+        parts[first] += segment.cores * (static_cast<double>(first + 1) - left);
+        parts[last] += segment.cores * (right - static_cast<double>(last));
+        steps[first + 1] += segment.cores;
+        steps[last] -= segment.cores;
+    });
+    for (size_t group = 0; group < groups; group++) {
+        double held = 0;
+        for (size_t column = 0; column < columns; column++) {
+            held += step[group][column];
+            part[group][column] += held;
+        }
+    }
+    return part;
+}
+
+int64_t Timeline::first_ms() const
+{
+    int64_t first_ms = NEVER;
+    each([&](const Segment &segment) {
+        first_ms = first_ms == NEVER ? segment.from_ms : std::min(first_ms, segment.from_ms);
+    });
+    return first_ms;
+}
+
+int64_t Timeline::core_ms(JobId job, int64_t now_ms) const
+{
+    auto found = jobs_.find(job);
+    if (found == jobs_.end())
+        return 0;
+    int64_t sum = found->second.core_ms;
+    for (const auto &[node, segment] : found->second.by_node)
+        sum += segment.cores * std::max<int64_t>(now_ms - segment.from_ms, 0);
+    return sum;
+}
+
+int64_t Timeline::take_core_ms(JobId job)
+{
+    auto found = core_ms_of_ended_.extract(job);
+    return found.empty() ? 0 : found.mapped();
 }
 
 }  // namespace elastic::rm

@@ -19,7 +19,9 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t FORGET_MS = 3600 * 1000;
+constexpr int64_t FORGET_MS = 3600 * 1000, FORGET_MORE_MS = 20;
+constexpr size_t LOAD_JOBS = 200;               /* ended ones, at once */
+constexpr int64_t LOAD_AGAIN_MS = 1000;
 constexpr size_t KEPT_COMMAND_MAX = 4096;       /* a longer one is read when it is asked for */
 
 void log_record(const Record &record)
@@ -203,6 +205,7 @@ void Daemon::run()
               {"seq", state().seq}});
     lifetime_.begin();
     forget_old();
+    load_ended_jobs(0);
     loop_.run([this] { end_of_turn(); });
     lifetime_.stopping();
     journal_.close();
@@ -214,8 +217,35 @@ void Daemon::run()
 
 void Daemon::forget_old()
 {
-    journal_.forget_before(now_ms() - settings_.history_keep_ms);
-    loop_.after(FORGET_MS, [this] { forget_old(); });
+    int64_t before_ms = now_ms() - settings_.history_keep_ms;
+    bool more = journal_.forget_before(before_ms);
+    if (!more)
+        ended_jobs_.forget_before(before_ms);
+    loop_.after(more ? FORGET_MORE_MS : FORGET_MS, [this] { forget_old(); });
+}
+
+/* Those of earlier lives, in parts. */
+void Daemon::load_ended_jobs(JobId after)
+{
+    EndedQuery query;
+    query.after = after;
+    query.limit = LOAD_JOBS;
+    auto rows = store().ended(query);
+    if (!rows)
+        log_line(LogLevel::WARNING, rows.error());
+    std::vector<Job> jobs;
+    for (const Json &row : rows ? rows.value() : std::vector<Json>()) {
+        after = row.value("id", after);
+        if (auto job = parse<Job>(row))
+            jobs.push_back(std::move(job.value()));
+    }
+    ended_jobs_.load(jobs, [this](JobId id) { return timeline_.take_core_ms(id); });
+    if (rows && rows.value().size() < LOAD_JOBS) {
+        ended_jobs_.loaded();
+        waiting_.wake();
+    } else {
+        loop_.after(rows ? 0 : LOAD_AGAIN_MS, [this, after] { load_ended_jobs(after); });
+    }
 }
 
 void Daemon::cancel_all()
@@ -358,6 +388,9 @@ void Daemon::perform(const Record &record)
         quota_.remove(record.job);
     confine(record.job);
     timeline_.add(record);
+    const Job *ended = record.event == record::ENDED ? state().job(record.job) : nullptr;
+    if (ended)
+        ended_jobs_.add(facts_of(*ended, timeline_.take_core_ms(ended->id)));
     metrics_.count_record(record);
     log_record(record);
 }

@@ -24,6 +24,7 @@
 #include "api/access.h"
 #include "api/http.h"
 #include "api/metrics.h"
+#include "api/report.h"
 #include "api/timeline.h"
 #include "backend/backend.h"
 #include "base/loop.h"
@@ -58,6 +59,7 @@ class Daemon {
     const State &state() const { return core_.state(); }
     const Settings &settings() const { return settings_; }
     const Timeline &timeline() const { return timeline_; }
+    const EndedJobs &ended_jobs() const { return ended_jobs_; }
     Steps &steps() { return *steps_; }
     Backend &backend() { return *backend_; }
     Access &access() { return access_; }
@@ -84,6 +86,7 @@ class Daemon {
     void configure();
     void on_signal(int number);
     void forget_old();
+    void load_ended_jobs(JobId after);
     void cancel_all();
     size_t unfinished_jobs() const { return state().jobs.size() - state().finished.size(); }
 
@@ -134,6 +137,7 @@ class Daemon {
     Access access_;
     Metrics metrics_;
     Timeline timeline_;
+    EndedJobs ended_jobs_;
     LaunchQuota quota_;
     Journal journal_;
     Lifetime lifetime_;

@@ -15,6 +15,7 @@ namespace {
 constexpr int64_t FLUSH_MS = 200;               /* derived rows wait so long for an event to go with */
 constexpr int64_t RETRY_MS = 1000;
 constexpr size_t EVENTS_PER_TURN = 1000;        /* of one commit: others are served in between */
+constexpr int64_t FORGET_ROWS = 1000;        /* of each kind, at once */
 constexpr size_t REQUESTS_MAX = 10000;          /* people's, that wait; beyond it they are refused */
 
 }  // namespace
@@ -192,11 +193,12 @@ void Journal::close()
     snapshot();
 }
 
-void Journal::forget_before(int64_t time_ms)
+bool Journal::forget_before(int64_t time_ms)
 {
-    std::string error = store_.forget_before(time_ms);
-    if (!error.empty())
-        log_line(LogLevel::WARNING, error);
+    auto more = store_.forget_before(time_ms, FORGET_ROWS);
+    if (!more)
+        log_line(LogLevel::WARNING, more.error());
+    return more && more.value();
 }
 
 }  // namespace elastic::rm

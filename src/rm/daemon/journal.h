@@ -58,7 +58,8 @@ class Journal {
     bool commit();
     /* Everything that is known is written, if it can be. */
     void close();
-    void forget_before(int64_t time_ms);
+    /* A bounded part of what is older.  True: there is more. */
+    bool forget_before(int64_t time_ms);
 
     /* With all that has happened in it. */
     Store &store();

@@ -134,23 +134,77 @@ TEST(TimelineTest, SegmentsFollowTheAllocation)
     EXPECT_EQ(timeline.between(301, 1000, more).size(), 0u);
 }
 
+/* What is added up by steps is what each segment covers of each column. */
+TEST(TimelineTest, UseOfGroupsAddsUp)
+{
+    Timeline timeline;
+    std::map<std::string, std::pair<int64_t, int64_t>> times = {{"a", {0, 1000}}, {"b", {130, 140}}, {"c", {150, 870}}};
+    JobId job = 0;
+    for (const auto &[node, time] : times) {
+        timeline.add(placed(++job, time.first, record::PLACED, {{{"node", node}, {"processes", 3}}}));
+        timeline.add({1, time.second, record::ENDED, job, "", Json::object()});
+    }
+    timeline.add(placed(++job, 900, record::PLACED, {{{"node", "b"}, {"processes", 1}}}));
+    auto use = timeline.use(100, 1100, 10, {{"a", 0}, {"b", 1}, {"c", 1}}, 2);
+    for (size_t column = 0; column < 10; column++) {
+        auto from = static_cast<double>(100 + column * 100), to = from + 100;
+        auto covered = [&](double begin, double end) {
+            return std::max(0.0, std::min(end, to) - std::max(begin, from)) / 100;
+        };
+        EXPECT_NEAR(use[0][column], 3 * covered(0, 1000), 1e-9) << column;
+        EXPECT_NEAR(use[1][column], 3 * covered(130, 140) + 3 * covered(150, 870) + covered(900, 1e9), 1e-9) << column;
+    }
+    EXPECT_EQ(timeline.first_ms(), 0);
+    EXPECT_EQ(timeline.take_core_ms(3), 3 * 720);
+    EXPECT_EQ(timeline.take_core_ms(3), 0);
+    EXPECT_EQ(timeline.core_ms(4, 1000), 100);
+}
+
 TEST(ReportTest, AddsUp)
 {
-    std::vector<Job> jobs(2);
+    std::vector<JobFacts> facts(2);
+    ChosenJobs jobs;
     for (int i = 0; i < 2; i++) {
-        jobs[i].id = static_cast<JobId>(i + 1);
-        jobs[i].state = JobState::DONE;
-        jobs[i].submitted_ms = 1000;
-        jobs[i].started_ms = 1000 + 100 * i;
-        jobs[i].ended_ms = 1200 + 100 * i;
+        facts[i].id = static_cast<JobId>(i + 1);
+        facts[i].state = JobState::DONE;
+        facts[i].submitted_ms = 1000;
+        facts[i].started_ms = 1000 + 100 * i;
+        facts[i].ended_ms = 1200 + 100 * i;
+        facts[i].core_ms = 400;
+        jobs.push_back(&facts[i]);
     }
-    Json report = make_report(jobs, {{1, "a", 2, 1000, 1200}, {2, "a", 2, 1100, 1300}, {9, "a", 2, 0, 9000}}, 4, 5000);
+    Json report = make_report(jobs, 4, 5000);
     EXPECT_EQ(report["makespan_ms"], 300);
     EXPECT_EQ(report["wait_ms"]["mean"], 50);
     EXPECT_EQ(report["wait_ms"]["p95"], 100);
     EXPECT_EQ(report["core_ms"], 800);
     EXPECT_DOUBLE_EQ(report["utilisation"], 800.0 / 1200.0);
-    EXPECT_EQ(make_report({}, {}, 4, 5000)["jobs"], 0);
+    EXPECT_EQ(make_report({}, 4, 5000)["jobs"], 0);
+    for (const Json &metric : report_metrics()) {
+        Json place = report;
+        for (const Json &name : metric["path"])
+            place = place.at(name.get<std::string>());
+        EXPECT_TRUE(place.is_number()) << metric;
+    }
+}
+
+TEST(ReportTest, WhatEndsWhileThePastIsReadCountsOnce)
+{
+    EndedJobs ended;
+    Job job;
+    job.id = 7;
+    job.ended_ms = 50;
+    ended.add(facts_of(job, 10));
+    Job older;
+    older.id = 3;
+    older.ended_ms = 20;
+    ended.load({older, job}, [](JobId) { return 1; });
+    ended.loaded();
+    ASSERT_EQ(ended.facts().size(), 2u);
+    EXPECT_EQ(ended.facts()[0].core_ms + ended.facts()[1].core_ms, 11);
+    ended.forget_before(30);
+    ASSERT_EQ(ended.facts().size(), 1u);
+    EXPECT_EQ(ended.facts()[0].id, 7u);
 }
 
 }  // namespace

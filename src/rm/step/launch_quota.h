@@ -1,4 +1,7 @@
-/* What the jobs of each user that have not ended keep in the store: scripts, environments, commands.  Pure. */
+/*
+ * What the jobs of each user that have not ended keep in the store: scripts, environments, commands;
+ * and how many they are.  Pure.
+ */
 
 #ifndef ELASTIC_RM_LAUNCH_QUOTA_H_INCLUDED
 #define ELASTIC_RM_LAUNCH_QUOTA_H_INCLUDED
@@ -15,7 +18,8 @@ class LaunchQuota {
     {
         remove(job);
         sizes_[job] = {uid, bytes};
-        users_[uid] += bytes;
+        users_[uid].jobs++;
+        users_[uid].bytes += bytes;
     }
     void remove(JobId job)
     {
@@ -23,19 +27,27 @@ class LaunchQuota {
         if (found == sizes_.end())
             return;
         auto [uid, bytes] = found->second;
-        if ((users_[uid] -= bytes) == 0)
+        OfUser &user = users_[uid];
+        user.bytes -= bytes;
+        if (--user.jobs == 0)
             users_.erase(uid);
         sizes_.erase(found);
     }
-    int64_t bytes_of(uint32_t uid) const
-    {
-        auto found = users_.find(uid);
-        return found == users_.end() ? 0 : found->second;
-    }
+    int64_t jobs_of(uint32_t uid) const { return of(uid).jobs; }
+    int64_t bytes_of(uint32_t uid) const { return of(uid).bytes; }
 
   private:
+    struct OfUser {
+        int64_t jobs = 0, bytes = 0;
+    };
+    OfUser of(uint32_t uid) const
+    {
+        auto found = users_.find(uid);
+        return found == users_.end() ? OfUser() : found->second;
+    }
+
     std::map<JobId, std::pair<uint32_t, int64_t>> sizes_;
-    std::map<uint32_t, int64_t> users_;
+    std::map<uint32_t, OfUser> users_;
 };
 
 }  // namespace elastic::rm

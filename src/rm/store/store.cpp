@@ -382,27 +382,37 @@ Result<uint64_t> Store::first_since(const std::string &table, const std::string 
     return first;
 }
 
-std::string Store::forget_before(int64_t time_ms)
+Result<bool> Store::forget_before(int64_t time_ms, int64_t rows_max)
 {
     auto event = first_since("event", "seq", time_ms), record = first_since("record", "number", time_ms);
     if (!event || !record)
-        return problem("read");
-    for (const auto &[sql, end] :
-         {std::pair("DELETE FROM event WHERE seq < ? AND seq <= (SELECT coalesce(min(seq), 0) FROM snapshot)",
-                    event.value()),
-          std::pair("DELETE FROM record WHERE number < ?", record.value())}) {
+        return Error{problem("read")};
+    bool more = false;
+    auto forget = [&](const char *sql, int64_t before) {
         Statement statement(prepare(sql));
-        if (!statement.bind(static_cast<int64_t>(end)).done())
-            return problem("write");
-    }
-    for (const char *sql :
-         {"DELETE FROM launch WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?)",
-          "DELETE FROM ended WHERE ended_ms < ?"}) {
-        Statement statement(prepare(sql));
-        if (!statement.bind(time_ms).done())
-            return problem("write");
-    }
-    return "";
+        bool done = statement.bind(before).bind(rows_max).done();
+        more = more || sqlite3_changes(database_) >= rows_max;
+        return done;
+    };
+    bool done = run("BEGIN IMMEDIATE").empty() &&
+                forget("DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE seq < ?1 AND seq <= "
+                       "(SELECT coalesce(min(seq), 0) FROM snapshot) ORDER BY seq LIMIT ?2)",
+                       static_cast<int64_t>(event.value())) &&
+                forget("DELETE FROM record WHERE number IN (SELECT number FROM record WHERE number < ?1 "
+                       "ORDER BY number LIMIT ?2)",
+                       static_cast<int64_t>(record.value())) &&
+                forget("DELETE FROM launch WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?1 "
+                       "ORDER BY ended_ms, job LIMIT ?2)",
+                       time_ms) &&
+                forget("DELETE FROM ended WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?1 "
+                       "ORDER BY ended_ms, job LIMIT ?2)",
+                       time_ms) &&
+                run("COMMIT").empty();
+    if (done)
+        return more;
+    std::string error = problem("write");
+    run("ROLLBACK");
+    return Error{error};
 }
 
 Result<std::optional<Store::Snapshot>> Store::last_snapshot(uint64_t below)

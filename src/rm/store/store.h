@@ -98,8 +98,9 @@ class Store {
     /* The same for something that changes nothing: whether it can be written again. */
     std::string probe();
     std::string write_snapshot(uint64_t seq, int64_t time_ms, const Json &snapshot);
-    /* Deletes what ended or happened before; never what a restart needs. */
-    std::string forget_before(int64_t time_ms);
+    /* Deletes what ended or happened before, never what a restart needs: `rows_max` of each kind.  True: there is
+     * more. */
+    Result<bool> forget_before(int64_t time_ms, int64_t rows_max);
 
     struct Snapshot {
         uint64_t seq = 0;
