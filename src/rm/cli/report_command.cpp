@@ -7,10 +7,12 @@
 #include <cmath>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <sstream>
 
 #include "cli/commands.h"
 #include "cli/elasticd_client.h"
+#include "cli/html_report.h"
 #include "cli/timeline_chart.h"
 #include "cli/units.h"
 
@@ -20,7 +22,7 @@ namespace {
 
 struct Report {
     bool json = false, no_chart = false;
-    std::string ids, last, by, svg, compare, title = "Jobs on nodes";
+    std::string ids, last, by, html, compare, title = "Jobs on nodes";
     Elasticd elasticd;
 };
 
@@ -28,37 +30,36 @@ struct Report {
 
 enum class Unit { COUNT, DURATION, PART, CORE_HOURS };
 
+/* As the report itself names them. */
 struct Metric {
-    const char *title;
-    std::vector<const char *> path;     /* in the answer of GET /v1/report */
-    Unit unit;
+    std::string title;
+    std::vector<std::string> path;
+    Unit unit = Unit::COUNT;
 };
 
-const std::vector<Metric> METRICS = {
-    {"Jobs", {"jobs"}, Unit::COUNT},
-    {"Done", {"done"}, Unit::COUNT},
-    {"Failed", {"failed"}, Unit::COUNT},
-    {"Cancelled", {"cancelled"}, Unit::COUNT},
-    {"Makespan", {"makespan_ms"}, Unit::DURATION},
-    {"Wait, mean", {"wait_ms", "mean"}, Unit::DURATION},
-    {"Wait, p95", {"wait_ms", "p95"}, Unit::DURATION},
-    {"Wait, longest", {"wait_ms", "max"}, Unit::DURATION},
-    {"Turnaround, mean", {"turnaround_ms", "mean"}, Unit::DURATION},
-    {"Turnaround, p95", {"turnaround_ms", "p95"}, Unit::DURATION},
-    {"Utilisation", {"utilisation"}, Unit::PART},
-    {"Core hours", {"core_ms"}, Unit::CORE_HOURS},
-    {"Adaptations", {"adaptations", "committed"}, Unit::COUNT},
-    {"Withdrawn", {"adaptations", "withdrawn"}, Unit::COUNT},
-    {"Failed adaptations", {"adaptations", "failed"}, Unit::COUNT},
-    {"Stood still", {"standstill_ms"}, Unit::DURATION},
-};
+std::vector<Metric> metrics_of(const Json &report)
+{
+    static const std::map<std::string, Unit> UNITS = {
+        {"count", Unit::COUNT}, {"ms", Unit::DURATION}, {"part", Unit::PART}, {"core_ms", Unit::CORE_HOURS}};
+    std::vector<Metric> metrics;
+    for (const Json &one : list_of(report, "metrics")) {
+        auto unit = UNITS.find(string_or(one, "unit", ""));
+        Metric metric{printable(string_or(one, "title", "?")), {}, unit == UNITS.end() ? Unit::COUNT : unit->second};
+        for (const Json &name : list_of(one, "path"))
+            if (name.is_string())
+                metric.path.push_back(name.get<std::string>());
+        if (!metric.path.empty())
+            metrics.push_back(std::move(metric));
+    }
+    return metrics;
+}
 
 double value_of(const Json &report, const Metric &metric)
 {
     const Json *object = &report;
     for (size_t i = 0; i + 1 < metric.path.size(); i++)
-        object = &object_of(*object, metric.path[i]);
-    return number_or(*object, metric.path.back(), std::nan(""));
+        object = &object_of(*object, metric.path[i].c_str());
+    return number_or(*object, metric.path.back().c_str(), std::nan(""));
 }
 
 std::string shown(double value, Unit unit)
@@ -107,7 +108,7 @@ void print_metrics(const Json &report, const Json *other, const std::string &oth
     if (other)
         columns.insert(columns.end(), {{other_name, Table::RIGHT}, {"DIFFERENCE", Table::RIGHT}});
     Table table(columns);
-    for (const Metric &metric : METRICS) {
+    for (const Metric &metric : metrics_of(report)) {
         double ours = value_of(report, metric);
         std::vector<std::string> row = {metric.title, shown(ours, metric.unit)};
         if (other) {
@@ -175,11 +176,11 @@ int period(const Report &options, std::string &query)
     return DONE;
 }
 
-int write_svg(const Report &options, const Timeline &timeline)
+int write_html(const Report &options, const std::string &text)
 {
-    std::ofstream file(options.svg);
-    file << draw_svg(timeline, options.title) << std::flush;
-    return file ? DONE : complain(UNREACHABLE, "cannot write " + options.svg + ": " + strerror(errno));
+    std::ofstream file(options.html);
+    file << text << std::flush;
+    return file ? DONE : complain(UNREACHABLE, "cannot write " + options.html + ": " + strerror(errno));
 }
 
 int run_report(Report &options)
@@ -209,8 +210,8 @@ int run_report(Report &options)
     if (int code = options.elasticd.get("/v1/timeline" + query, timeline_json))
         return code;
     Timeline timeline = read_timeline(timeline_json, ids);
-    if (!options.svg.empty()) {
-        if (int code = write_svg(options, timeline))
+    if (!options.html.empty()) {
+        if (int code = write_html(options, html_report(options.title, report, timeline_json, ids)))
             return code;
     }
     if (options.json) {
@@ -247,8 +248,8 @@ void add_report(CLI::App &app, int &code)
         ->check(CLI::IsMember({"user"}));
     command->add_option("--compare", options->compare, "beside the metrics in this file (of elastic report --json)")
         ->type_name("FILE");
-    command->add_option("--svg", options->svg, "draw the chart into this file, too")->type_name("FILE");
-    command->add_option("--title", options->title, "of the drawn chart")->type_name("TEXT");
+    command->add_option("--html", options->html, "write metrics and chart for a browser, too")->type_name("FILE");
+    command->add_option("--title", options->title, "of that page")->type_name("TEXT");
     command->add_flag("--no-chart", options->no_chart, "no chart on the terminal");
     command->callback([options, &code] { code = run_report(*options); });
 }

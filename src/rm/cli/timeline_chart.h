@@ -1,5 +1,6 @@
 /*
- * Who held which cores when (GET /v1/timeline), laid out and drawn: as text, and as SVG.  Pure.
+ * Who held which cores when (GET /v1/timeline), laid out and drawn as text.  Pure.  (The picture is drawn by
+ * src/rm/web/chart.js.)
  *
  * Every node has one lane for each core.  A segment gets as many lanes of its node as it has cores; a job that goes on
  * after an adaptation keeps the lanes that it had, as far as it can.
@@ -44,7 +45,6 @@ Timeline read_timeline(const Json &timeline, const std::set<int64_t> &jobs);
 
 /* One line for each core, or for each node if there are many; then the utilisation, and who is who. */
 std::vector<std::string> draw_text(const Timeline &timeline, size_t columns);
-std::string draw_svg(const Timeline &timeline, const std::string &title);
 
 }  // namespace elastic
 

@@ -88,16 +88,12 @@ TEST(TimelineChartTest, text_shows_who_was_where)
     EXPECT_EQ(draw_text(read_timeline(two_nodes(Json::array()), {}), 80).size(), 1U);
 }
 
-TEST(TimelineChartTest, svg_escapes_names_and_nonsense_is_left_out)
+TEST(TimelineChartTest, nonsense_is_left_out)
 {
     Json odd = two_nodes({segment(1, "n0", 1, 0, 10), segment(2, "nowhere", 1, 0, 10), segment(3, "n0", 1, 10, 5),
                           Json("text"), Json{{"node", 5}}});
-    odd["segments"][0]["name"] = "<script>&";
     Timeline timeline = read_timeline(odd, {});
     EXPECT_EQ(timeline.segments.size(), 1U);
-    std::string svg = draw_svg(timeline, "a & b");
-    EXPECT_EQ(svg.find("<script>"), std::string::npos);
-    EXPECT_NE(svg.find("a &amp; b"), std::string::npos);
     EXPECT_EQ(read_timeline(Json::array(), {}).segments.size(), 0U);
 }
 

@@ -169,7 +169,7 @@ class FakeElasticd:
             ("POST", r"/v1/jobs/(\d+)/update", lambda id: self.update(int(id), body)),
             ("POST", r"/v1/jobs/(\d+)/signal", lambda id: self.send_signal(int(id), body)),
             ("GET", r"/v1/records", lambda: self.get_records(query)),
-            ("GET", r"/v1/nodes", self.get_nodes),
+            ("GET", r"/v1/nodes", lambda: self.list_nodes(query)),
             ("POST", r"/v1/nodes/([^/]+)/(drain|resume)", lambda name, verb: self.set_node(name, verb, body)),
             ("GET", r"/v1/version", self.version),
             ("GET", r"/v1/summary", self.summary),
@@ -422,6 +422,10 @@ class FakeElasticd:
                 "backend": "local", "started_ms": 1, "now_ms": now_ms(),
                 "user": {"name": USER, "uid": os.getuid(), "administrator": True}}  # fmt: skip
 
+    def list_nodes(self, query: dict[str, str]) -> Json:
+        del query
+        return self.get_nodes()
+
     def summary(self) -> Json:
         nodes = self.get_nodes()
         counts: dict[str, int] = {}
@@ -445,7 +449,9 @@ class FakeElasticd:
         users = {"users": [{"user": name, "jobs": 3, "done": 2, "failed": 1, "cancelled": 0, "wait_ms": times, "core_ms": used,
                             "adaptations": {"committed": 2}} for name, used in (("ann", 682500), ("bob", 227500))]}  # fmt: skip
         by_user = users if query.get("by") == "user" else {}
-        return by_user | {"jobs": len(self.jobs), "done": len([j for j in ended if j["state"] == "DONE"]), "failed": 0,
+        metrics = [{"title": "Makespan", "path": ["makespan_ms"], "unit": "ms"}, {"title": "Wait, mean", "path": ["wait_ms", "mean"], "unit": "ms"},
+                   {"title": "Utilisation", "path": ["utilisation"], "unit": "part"}]  # fmt: skip
+        return by_user | {"metrics": metrics, "jobs": len(self.jobs), "done": len([j for j in ended if j["state"] == "DONE"]), "failed": 0,
                 "cancelled": 0, "makespan_ms": 65000, "wait_ms": times, "turnaround_ms": times, "utilisation": 0.875,
                 "adaptations": {"committed": 2, "withdrawn": 1, "failed": 0}, "standstill_ms": 12,
                 "core_ms": 910000}  # fmt: skip
