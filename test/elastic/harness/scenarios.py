@@ -433,6 +433,29 @@ def samples(run: TestRun) -> None:
 
 
 @scenario
+def measured_binding(run: TestRun) -> None:
+    """A language binding calls all functions from one place: the loop that probes is found all the same."""
+    path = run.folder / "samples"
+    script = Path(__file__).parent / "binding_rounds.py"
+    library = run.setting.prefix / "lib" / "libmpi.so"
+    job = run.mpiexec(["--adapt-performance", str(path)], [str(script), str(library)], 2, sys.executable)
+    job.await_line("^READY$")
+
+    def measured() -> dict[str, Any] | None:
+        lines = path.read_text().splitlines() if path.exists() else []
+        last = json.loads(lines[-1]) if lines else {}
+        return last if last.get("loops") else None
+
+    sample = run.await_value(measured, "a sample with the loop that probes")
+    loop = sample["loops"][0]
+    run.check((loop["key"], loop["ranks"], loop["processes"]) == ("probe", "0-1", 2), f"the loop is {loop}")
+    run.check(0 < loop["mpi_us"] <= loop["loop_us"], f"more MPI than there was: {loop}")
+    run.check(loop["slowest"][0]["rank"] == 0, f"the others wait for rank 0: {loop}")
+    (run.work / "stop").touch()
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+
+
+@scenario
 def events(run: TestRun) -> None:
     """events, --follow and --json tell what the adapt log tells."""
     job = _serve(run, 1)
