@@ -24,7 +24,8 @@ LEAST, USUAL, MOST = 8, 128, 1024  # places
 PROCESSES_LEAST, PROCESSES_MOST = 2, 128
 LATENCY = ("latency:0", "latency:8", "latency:4096")
 DETECTING_SMALL = ("latency:16", "bcast:16")
-DETECTING_LARGE = ("latency:8192", "latency:1048576", "bcast:8192", "bcast:1048576")
+DETECTING_LARGE = ("latency:8192", "bcast:8192")
+DETECTING_LARGEST = (*DETECTING_LARGE, "latency:1048576", "bcast:1048576")
 
 Costs = dict[tuple[str, int], list[float]]  # nanoseconds by operation and number of places or processes
 
@@ -100,6 +101,7 @@ def _variant(bench: Bench, measured: bool, points: Sequence[str], *options: str)
 
 def of_calls(bench: Bench) -> list[Case]:
     budget = bench.amount.pick(30, 120, 400)
+    large = bench.amount.pick(DETECTING_LARGE, DETECTING_LARGEST, DETECTING_LARGEST)
 
     def compare(key: str, prefix: str, points: Sequence[str], *options: str) -> list[Case]:
         rounds = Rounds.measure(
@@ -111,7 +113,7 @@ def of_calls(bench: Bench) -> list[Case]:
     return [
         *compare("measured_known", "known loops, ", LATENCY),
         *compare("measured_small", "detecting, ", DETECTING_SMALL, "--detect"),
-        *compare("measured_large", "detecting, ", DETECTING_LARGE, "--detect"),
+        *compare("measured_large", "detecting, ", large, "--detect"),
     ]
 
 
