@@ -6,7 +6,7 @@ packages_for() {
         build)
             echo gcc g++ gfortran make autoconf automake libtool m4 patch perl python3 pkg-config xz-utils file ccache \
                 ca-certificates libc6-dev libfabric-dev libhwloc-dev librdmacm-dev libibverbs-dev nlohmann-json3-dev \
-                libcli11-dev libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libtomlplusplus-dev
+                libcli11-dev libcurl4-openssl-dev libmicrohttpd-dev libsqlite3-dev libtomlplusplus-dev zlib1g-dev
             # libfabric's own needs at link time; these exist for x86 only.
             [ "$(dpkg --print-architecture)" != amd64 ] || echo libpsm2-dev libpsm-infinipath1-dev
             ;;

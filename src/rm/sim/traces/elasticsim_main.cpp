@@ -1,0 +1,328 @@
+/*
+ * elasticsim: replays a job trace (SWF) with elasticd's own core, on a simulated machine, and says
+ * how it went.  `elasticsim --help` lists the options, doc/simulation.md explains them.
+ *
+ * Exit codes: 0 done; 1 the trace cannot be read, or it was interrupted; 2 wrong usage.
+ */
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <unistd.h>
+
+#include "sim/traces/replay.h"
+
+namespace elastic::rm {
+namespace {
+
+volatile std::sig_atomic_t interrupted;
+
+void interrupt(int) { interrupted = 1; }
+
+struct Options {
+    std::string trace, policy = "fill", speedup = "linear", over_limit = "kill", range = "0.25:4",
+                       csv;
+    WorkloadOptions workload;
+    ReplayOptions replay;
+    double adapt_cost_s = -1; /* <0: measured */
+    double gigabytes_per_core = 0;
+    int draws = 1;
+    int64_t jobs = 0; /* the first so many; 0: all */
+    bool json = false, strict = false, quiet = false, users = false;
+};
+
+struct Draw {
+    uint64_t seed;
+    OutcomeSums all;
+    std::map<Elasticity, OutcomeSums> classes;
+    std::map<std::string, OutcomeSums> users;
+    int64_t makespan_ms;
+    double utilisation;
+    int64_t events, too_large;
+    double core_seconds;
+    bool whole; /* not interrupted */
+};
+
+bool read_range(const std::string &text, double &low, double &high)
+{
+    size_t colon = text.find(':');
+    try {
+        low = std::stod(text.substr(0, colon));
+        high = colon == text.npos ? 0 : std::stod(text.substr(colon + 1));
+    } catch (const std::exception &) {
+        return false;
+    }
+    return low > 0 && low <= 1 && high >= 1 && high <= 1e6;
+}
+
+/* What is wrong with the options; empty: nothing. */
+std::string complete(Options &options)
+{
+    auto law = read_speedup(options.speedup);
+    if (!law)
+        return "--speedup: " + law.error();
+    options.workload.speedup = law.value();
+    if (!read_range(options.range, options.workload.range_low, options.workload.range_high))
+        return "--range LOW:HIGH needs 0 < LOW <= 1 <= HIGH";
+    if (options.workload.malleable + options.workload.moldable > 1)
+        return "--malleable and --moldable are more than 1 together";
+    options.workload.kill_over_limit = options.over_limit == "kill";
+    Config &config = options.replay.config;
+    config.policy = options.policy == "fcfs"   ? PolicyKind::FCFS
+                    : options.policy == "easy" ? PolicyKind::EASY
+                                               : PolicyKind::FILL;
+    config.jobs_max = std::numeric_limits<int>::max();
+    config.finished_max = 0;
+    config.check_capacity = false;
+    config.look_interval_ms = int64_t{1} << 40; /* nothing is missed here */
+    AdaptationCost &cost = options.replay.cost;
+    if (options.adapt_cost_s >= 0)
+        cost.standstill_ms = std::llround(options.adapt_cost_s * 1000);
+    cost.bytes_per_core = options.gigabytes_per_core * 1e9;
+    cost.cores_per_node = options.replay.cores = options.workload.cores;
+    options.replay.nodes = options.workload.nodes;
+    return check(config);
+}
+
+/* A bar on a terminal, for long runs. */
+bool show_progress(int64_t ended, size_t jobs, bool quiet)
+{
+    if (!quiet && isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%lld of %zu jobs", static_cast<long long>(ended), jobs);
+    return !interrupted;
+}
+
+Draw draw(const Options &options, const Trace &trace, uint64_t seed, std::ostream *csv)
+{
+    WorkloadOptions wishes = options.workload;
+    wishes.seed = seed;
+    Workload workload = make_workload(trace, wishes);
+    Outcome outcome = replay(workload, options.replay, [&](int64_t ended) {
+        return show_progress(ended, workload.jobs.size(), options.quiet);
+    });
+    if (csv) {
+        for (size_t i = 0; i < workload.jobs.size(); i++) {
+            const WorkloadJob &job = workload.jobs[i];
+            const JobOutcome &of = outcome.jobs[i];
+            *csv << seed << ',' << job.spec.name << ',' << job.spec.user << ','
+                 << to_string(job.spec.elasticity) << ',' << job.submit_ms << ',' << of.start_ms
+                 << ',' << of.end_ms << ',' << (of.done ? 1 : 0) << ',' << job.size << ','
+                 << of.first_size << ',' << of.last_size << ',' << of.adaptations << ','
+                 << of.standstill_ms << '\n';
+        }
+    }
+    Draw result{seed,
+                sums_of(workload, outcome),
+                sums_by_class(workload, outcome),
+                {},
+                makespan_ms(workload, outcome),
+                utilisation(workload, outcome, options.replay.nodes * options.replay.cores),
+                outcome.events,
+                workload.too_large,
+                outcome.core_seconds,
+                !interrupted};
+    if (options.users)
+        result.users = sums_by_user(workload, outcome);
+    return result;
+}
+
+Json to_json(const Options &options, const Draw &draw)
+{
+    Json json = write(draw.all);
+    json["policy"] = options.policy;
+    json["seed"] = draw.seed;
+    json["makespan_ms"] = draw.makespan_ms;
+    json["utilisation"] = draw.utilisation;
+    json["too_large"] = draw.too_large;
+    json["events"] = draw.events;
+    json["core_seconds"] = draw.core_seconds;
+    json["whole"] = draw.whole;
+    for (const auto &[kind, sums] : draw.classes)
+        json["classes"][to_string(kind)] = write(sums);
+    for (const auto &[user, sums] : draw.users)
+        json["users"][user] = write(sums);
+    return json;
+}
+
+std::string duration(double ms)
+{
+    char text[64];
+    if (ms >= 36e5)
+        snprintf(text, sizeof(text), "%.2f h", ms / 36e5);
+    else
+        snprintf(text, sizeof(text), "%.1f s", ms / 1e3);
+    return text;
+}
+
+void print_row(const std::string &name, const OutcomeSums &sums)
+{
+    printf("%-10s %8lld %8lld %6lld %10s %10s %10s %9.2f %12.0f %12.0f %8lld\n", name.c_str(),
+           static_cast<long long>(sums.jobs), static_cast<long long>(sums.done),
+           static_cast<long long>(sums.killed), duration(sums.mean_wait_ms).c_str(),
+           duration(sums.p95_wait_ms).c_str(), duration(sums.mean_turnaround_ms).c_str(),
+           sums.mean_bounded_slowdown, sums.core_hours, sums.wasted_core_hours,
+           static_cast<long long>(sums.adaptations));
+}
+
+void print(const Options &options, const Draw &draw)
+{
+    printf("%s, seed %llu: makespan %s, utilisation %.3f; %lld events, %.1f s of processor time in "
+           "the core\n",
+           options.policy.c_str(), static_cast<unsigned long long>(draw.seed),
+           duration(static_cast<double>(draw.makespan_ms)).c_str(), draw.utilisation,
+           static_cast<long long>(draw.events), draw.core_seconds);
+    printf("%-10s %8s %8s %6s %10s %10s %10s %9s %12s %12s %8s\n", "", "jobs", "done", "killed",
+           "wait", "p95 wait", "turnaround", "slowdown", "core hours", "wasted", "adapted");
+    print_row("all", draw.all);
+    if (draw.classes.size() > 1) {
+        for (const auto &[kind, sums] : draw.classes)
+            print_row(to_string(kind), sums);
+    }
+    for (const auto &[user, sums] : draw.users)
+        print_row(user, sums);
+}
+
+/* Mean and half the width of its 95 % interval, over draws. */
+void print_mean(const char *name, const std::vector<Draw> &draws, double (*value)(const Draw &))
+{
+    double mean = 0, squares = 0;
+    for (const Draw &each : draws)
+        mean += value(each) / static_cast<double>(draws.size());
+    for (const Draw &each : draws)
+        squares += (value(each) - mean) * (value(each) - mean);
+    double deviation = std::sqrt(squares / static_cast<double>(draws.size() - 1));
+    printf("%-22s %14.4g +- %.2g\n", name, mean,
+           1.96 * deviation / std::sqrt(static_cast<double>(draws.size())));
+}
+
+void print_means(const std::vector<Draw> &draws)
+{
+    printf("means of %zu draws, with 95 %% intervals\n", draws.size());
+    print_mean("mean wait, s", draws, [](const Draw &d) { return d.all.mean_wait_ms / 1e3; });
+    print_mean("mean turnaround, s", draws,
+               [](const Draw &d) { return d.all.mean_turnaround_ms / 1e3; });
+    print_mean("bounded slowdown", draws,
+               [](const Draw &d) { return d.all.mean_bounded_slowdown; });
+    print_mean("makespan, s", draws,
+               [](const Draw &d) { return static_cast<double>(d.makespan_ms) / 1e3; });
+    print_mean("utilisation", draws, [](const Draw &d) { return d.utilisation; });
+}
+
+void say_problems(const std::string &path, const Trace &trace)
+{
+    for (const TraceProblem &problem : trace.problems)
+        std::cerr << path << ", line " << problem.line << ": " << problem.what << "\n";
+    if (trace.skipped > 0)
+        std::cerr << path << ": " << trace.skipped
+                  << " line(s) left out (--strict refuses such a trace)\n";
+}
+
+int simulate(const Options &options)
+{
+    auto trace = read_trace(options.trace, options.strict);
+    if (!trace) {
+        std::cerr << "elasticsim: " << trace.error() << "\n";
+        return 1;
+    }
+    if (options.jobs > 0 && trace.value().jobs.size() > static_cast<size_t>(options.jobs))
+        trace.value().jobs.resize(static_cast<size_t>(options.jobs));
+    say_problems(options.trace, trace.value());
+    std::ofstream csv;
+    if (!options.csv.empty()) {
+        csv.open(options.csv);
+        csv << "seed,job,user,class,submit_ms,start_ms,end_ms,done,trace_size,first_size,last_size,"
+               "adaptations,standstill_ms\n";
+    }
+    std::vector<Draw> draws;
+    for (int i = 0; i < options.draws && !interrupted; i++) {
+        draws.push_back(draw(options, trace.value(),
+                             options.workload.seed + static_cast<uint64_t>(i),
+                             csv.is_open() ? &csv : nullptr));
+        if (!options.quiet && isatty(STDERR_FILENO))
+            fprintf(stderr, "\r\033[K");
+        const Draw &last = draws.back();
+        if (last.too_large > 0 && i == 0)
+            std::cerr << "elasticsim: " << last.too_large
+                      << " job(s) left out: larger than the machine\n";
+        if (options.json)
+            std::cout << to_json(options, last).dump() << std::endl;
+        else
+            print(options, last);
+    }
+    if (csv.is_open() && !csv.flush()) {
+        std::cerr << "elasticsim: " << options.csv << " cannot be written\n";
+        return 1;
+    }
+    if (draws.size() > 1 && !options.json)
+        print_means(draws);
+    return interrupted ? 1 : 0;
+}
+
+int run(int argc, char **argv)
+{
+    Options options;
+    CLI::App app("Replays a job trace with elasticd's scheduler on a simulated machine.",
+                 "elasticsim");
+    app.add_option("TRACE", options.trace, "a trace in the Standard Workload Format, plain or gzip")
+        ->required();
+    app.add_option("--nodes", options.workload.nodes, "nodes of the machine")
+        ->required()
+        ->check(CLI::Range(1, 10000000));
+    app.add_option("--cores", options.workload.cores, "cores of each node")
+        ->required()
+        ->check(CLI::Range(1, 100000));
+    app.add_option("--policy", options.policy, "who starts, grows and shrinks (fill)")
+        ->check(CLI::IsMember({"fcfs", "easy", "fill"}));
+    app.add_option("--malleable", options.workload.malleable,
+                   "share of jobs whose size changes while they run (0)")
+        ->check(CLI::Range(0.0, 1.0));
+    app.add_option("--moldable", options.workload.moldable,
+                   "share of jobs whose size is chosen at their start (0)")
+        ->check(CLI::Range(0.0, 1.0));
+    app.add_option("--range", options.range,
+                   "LOW:HIGH, least and greatest size of these, in units of the trace's (0.25:4)");
+    app.add_option(
+        "--speedup", options.speedup,
+        "how they scale: linear, amdahl:SHARE, downey:A,SIGMA, table:1=1,SIZE=SPEED,... (linear)");
+    app.add_option("--adapt-cost", options.adapt_cost_s,
+                   "seconds that a job stands still for an adaptation (0.001)")
+        ->check(CLI::Range(0.0, 1e6));
+    app.add_option("--data", options.gigabytes_per_core,
+                   "gigabytes on each core that an adaptation redistributes (0)")
+        ->check(CLI::Range(0.0, 1e6));
+    app.add_option("--over-limit", options.over_limit,
+                   "jobs that ran longer than requested: kill or run (kill)")
+        ->check(CLI::IsMember({"kill", "run"}));
+    app.add_option("--backfill-depth", options.replay.config.backfill_depth,
+                   "waiting jobs that are looked at behind the first (100)")
+        ->check(CLI::Range(0, 1000000));
+    app.add_option("--jobs", options.jobs, "only the first so many")
+        ->check(CLI::Range(1, 2000000000));
+    app.add_option("--seed", options.workload.seed, "decides which jobs are elastic (1)");
+    app.add_option("--draws", options.draws, "so many seeds, beginning there (1)")
+        ->check(CLI::Range(1, 100000));
+    app.add_option("--csv", options.csv, "a line for each job, into this file");
+    app.add_flag("--users", options.users, "sums by user, too");
+    app.add_flag("--json", options.json, "a JSON object for each draw");
+    app.add_flag("--strict", options.strict, "refuse a trace with a line that is no job");
+    app.add_flag("--quiet", options.quiet, "show no progress");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        return app.exit(error) == 0 ? 0 : 2;
+    }
+    if (std::string wrong = complete(options); !wrong.empty()) {
+        std::cerr << "elasticsim: " << wrong << "\n";
+        return 2;
+    }
+    signal(SIGINT, interrupt);
+    return simulate(options);
+}
+
+}  // namespace
+}  // namespace elastic::rm
+
+int main(int argc, char **argv) { return elastic::rm::run(argc, argv); }

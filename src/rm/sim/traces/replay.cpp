@@ -1,0 +1,317 @@
+/* See replay.h. */
+
+#include "sim/traces/replay.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <ctime>
+#include <queue>
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr int64_t PROGRESS_EVERY = 1000; /* ends of jobs */
+
+double cpu_seconds()
+{
+    timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+/* In the order in which they come at one moment: what ends makes room for what is submitted. */
+enum class Kind { END, JOINED, COMMIT, SUBMIT, TIMER };
+
+struct Happening {
+    int64_t time_ms;
+    Kind kind;
+    uint64_t order; /* first come, first served */
+    size_t job;     /* index in the workload; TIMER: none */
+    uint64_t of; /* what it belongs to: a change of speed, a request, a timer; it is dropped if that
+                    is over */
+
+    bool operator>(const Happening &other) const
+    {
+        return std::tie(time_ms, kind, order) > std::tie(other.time_ms, other.kind, other.order);
+    }
+};
+
+/* A job that runs. */
+struct Running {
+    JobId id = 0;
+    uint32_t step = 0;
+    int size = 0;
+    double left = 0;  /* work at `since_ms` */
+    double speed = 0; /* work per millisecond; 0: it stands still */
+    int64_t since_ms = 0;
+    uint64_t changes = 0; /* of its speed; the end that was foreseen before one does not come */
+    uint64_t request = 0; /* of the adaptation under way; 0: none */
+    ResizeStep resize;
+};
+
+class Replay {
+  public:
+    Replay(const Workload &workload, const ReplayOptions &options)
+        : workload_(workload), options_(options), running_(workload.jobs.size())
+    {
+        outcome_.jobs.resize(workload.jobs.size());
+    }
+
+    Outcome run(const std::function<bool(int64_t)> &progress);
+
+  private:
+    void tell(EventContent content);
+    void after(int64_t ms, Kind kind, size_t job, uint64_t of)
+    {
+        happenings_.push({now_ms_ + ms, kind, order_++, job, of});
+    }
+
+    /* Work done and cores used up to now. */
+    void settle(size_t index);
+    /* From now on it runs at this size; `still`: it does not, while it adapts. */
+    void go_on(size_t index, int size, bool still);
+
+    void happen(const Happening &happening);
+    void end(size_t index, int exit_code, bool done);
+    void commit(size_t index);
+
+    void perform(const Answer &action);
+    void perform(const StartStep &action);
+    void perform(const ResizeStep &action);
+    void perform(const CancelRequest &action);
+    void perform(const SignalStep &action);
+    void perform(const SetTimer &action);
+    void perform(const QueryStep &action);
+    void perform(const AcquireNodes &) {}
+    void perform(const ReleaseNodes &) {}
+    void perform(const LimitStep &) {}
+    void perform(const Record &) {}
+    void perform(const ForgetJob &) {}
+
+    size_t index_of(JobId id) const { return index_[id]; }
+
+    const Workload &workload_;
+    const ReplayOptions &options_;
+    Core core_;
+    std::vector<Running> running_;
+    std::vector<size_t> index_ = {0}; /* of the workload's job, by the core's number */
+    std::priority_queue<Happening, std::vector<Happening>, std::greater<>> happenings_;
+    int64_t now_ms_ = 0;
+    uint64_t order_ = 0, timer_ = 0, last_change_ = 0;
+    size_t submitting_ = 0;
+    int64_t ended_ = 0;
+    Outcome outcome_;
+};
+
+void Replay::tell(EventContent content)
+{
+    Event event{core_.state().seq + 1, now_ms_, std::move(content)};
+    double from = cpu_seconds();
+    Actions actions = core_.handle(event);
+    outcome_.core_seconds += cpu_seconds() - from;
+    outcome_.events++;
+    for (const Action &action : actions)
+        std::visit([this](const auto &each) { perform(each); }, action);
+}
+
+void Replay::settle(size_t index)
+{
+    Running &job = running_[index];
+    auto passed = static_cast<double>(now_ms_ - job.since_ms);
+    job.left -= passed * job.speed;
+    const Job *booked = core_.state().job(job.id);
+    int cores = booked ? booked->spec.cores_per_process : 1;
+    outcome_.jobs[index].core_ms += passed * job.size * cores;
+    job.since_ms = now_ms_;
+}
+
+void Replay::go_on(size_t index, int size, bool still)
+{
+    Running &job = running_[index];
+    job.size = size;
+    job.speed = still ? 0 : speed(workload_.jobs[index].speedup, size);
+    job.changes = ++last_change_;
+    if (!still)
+        after(std::max<int64_t>(std::llround(std::ceil(job.left / job.speed)), 0), Kind::END, index,
+              job.changes);
+}
+
+void Replay::perform(const Answer &action)
+{
+    if (action.job == 0)
+        return;
+    if (index_.size() <= action.job)
+        index_.resize(action.job + 1);
+    index_[action.job] = submitting_;
+}
+
+void Replay::perform(const StartStep &action)
+{
+    size_t index = index_of(action.job);
+    Running &job = running_[index];
+    if (job.step == action.step) /* it was sent again */
+        return;
+    job = {action.job, action.step, action.size, workload_.jobs[index].work, 0, now_ms_, 0, 0, {}};
+    outcome_.jobs[index].start_ms = now_ms_;
+    outcome_.jobs[index].first_size = outcome_.jobs[index].last_size = action.size;
+    go_on(index, action.size, false);
+    tell(StepStarted{{action.job, action.step}});
+    if (workload_.jobs[index].spec.elasticity == Elasticity::MALLEABLE)
+        tell(StepAdaptive{{action.job, action.step}});
+}
+
+void Replay::perform(const ResizeStep &action)
+{
+    size_t index = index_of(action.job);
+    Running &job = running_[index];
+    if (job.step != action.step || job.request == action.request)
+        return;
+    job.request = action.request;
+    job.resize = action;
+    tell(StepAccepted{action.job, action.step, action.request, action.request});
+    after(action.size > job.size ? options_.cost.launch_ms : 0, Kind::JOINED, index,
+          action.request);
+}
+
+/* Only before all have agreed. */
+void Replay::perform(const CancelRequest &action)
+{
+    Running &job = running_[index_of(action.job)];
+    if (job.request != action.request || job.speed == 0)
+        return;
+    job.request = 0;
+    tell(StepWithdrawn{{action.job, action.step, action.request, "cancelled"}});
+}
+
+void Replay::perform(const SignalStep &action)
+{
+    size_t index = index_of(action.job);
+    if (running_[index].step == action.step && outcome_.jobs[index].end_ms == NEVER)
+        end(index, 128 + action.signal, false);
+}
+
+void Replay::perform(const QueryStep &action)
+{
+    if (running_[index_of(action.job)].step == action.step &&
+        outcome_.jobs[index_of(action.job)].end_ms == NEVER)
+        tell(StepStarted{{action.job, action.step}});
+}
+
+void Replay::perform(const SetTimer &action)
+{
+    timer_ = order_;
+    if (action.at_ms != NEVER)
+        after(std::max<int64_t>(action.at_ms - now_ms_, 0), Kind::TIMER, 0, timer_);
+}
+
+void Replay::end(size_t index, int exit_code, bool done)
+{
+    Running &job = running_[index];
+    settle(index);
+    job.changes = ++last_change_;
+    job.request = 0;
+    JobOutcome &outcome = outcome_.jobs[index];
+    outcome.end_ms = now_ms_;
+    outcome.done = done;
+    outcome.last_size = job.size;
+    ended_++;
+    tell(StepEnded{job.id, job.step, exit_code, "", !done});
+}
+
+void Replay::commit(size_t index)
+{
+    Running &job = running_[index];
+    const ResizeStep resize = job.resize;
+    int64_t still_ms = options_.cost.standstill_of(job.size, resize.size);
+    settle(index);
+    job.request = 0;
+    outcome_.jobs[index].adaptations++;
+    outcome_.jobs[index].standstill_ms += still_ms;
+    go_on(index, resize.size, false);
+    tell(StepCommitted{resize.job, resize.step, resize.request, resize.epoch + 1, still_ms});
+    if (!resize.leave.empty())
+        tell(StepFreed{resize.job, resize.step, resize.epoch + 1});
+}
+
+void Replay::happen(const Happening &happening)
+{
+    size_t index = happening.job;
+    switch (happening.kind) {
+        case Kind::TIMER:
+            if (happening.of == timer_)
+                tell(Timer{});
+            return;
+        case Kind::SUBMIT:
+            submitting_ = index;
+            tell(Submit{std::to_string(index), workload_.jobs[index].spec});
+            if (index + 1 < workload_.jobs.size())
+                after(workload_.jobs[index + 1].submit_ms - now_ms_, Kind::SUBMIT, index + 1, 0);
+            return;
+        case Kind::END:
+            if (happening.of == running_[index].changes)
+                end(index, 0, true);
+            return;
+        case Kind::JOINED:
+            if (happening.of != running_[index].request)
+                return;
+            settle(index);
+            if (running_[index].left <= 0) /* it ends at this moment */
+                return;
+            tell(StepReady{running_[index].id, running_[index].step, running_[index].request});
+            after(options_.cost.standstill_of(running_[index].size, running_[index].resize.size),
+                  Kind::COMMIT, index, running_[index].request);
+            go_on(index, running_[index].size, true);
+            return;
+        case Kind::COMMIT:
+            if (happening.of == running_[index].request)
+                commit(index);
+            return;
+    }
+}
+
+Outcome Replay::run(const std::function<bool(int64_t)> &progress)
+{
+    if (workload_.jobs.empty())
+        return outcome_;
+    now_ms_ = workload_.jobs.front().submit_ms;
+    tell(Configure{options_.config});
+    assert(core_.state().config == options_.config);
+    for (int64_t i = 0; i < options_.nodes; i++)
+        tell(NodeUp{"n" + std::to_string(i), options_.cores});
+    after(0, Kind::SUBMIT, 0, 0);
+    int64_t told = 0;
+    while (!happenings_.empty() && ended_ < static_cast<int64_t>(workload_.jobs.size())) {
+        Happening happening = happenings_.top();
+        happenings_.pop();
+        now_ms_ = happening.time_ms;
+        happen(happening);
+        if (progress && ended_ >= told + PROGRESS_EVERY) {
+            told = ended_;
+            if (!progress(ended_))
+                break;
+        }
+    }
+    return outcome_;
+}
+
+}  // namespace
+
+int64_t AdaptationCost::standstill_of(int old_size, int size) const
+{
+    /* What moves is the part of the data that changes hands; the nodes of the smaller world send or
+     * receive it. */
+    int small = std::min(old_size, size), large = std::max(old_size, size);
+    double moved = bytes_per_core * old_size * (large - small) / large;
+    int nodes = (small + cores_per_node - 1) / cores_per_node;
+    return standstill_ms + std::llround(moved / (bytes_per_ms * std::max(nodes, 1)));
+}
+
+Outcome replay(const Workload &workload, const ReplayOptions &options,
+               const std::function<bool(int64_t)> &progress)
+{
+    return Replay(workload, options).run(progress);
+}
+
+}  // namespace elastic::rm

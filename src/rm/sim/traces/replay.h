@@ -1,0 +1,50 @@
+/*
+ * Replays a workload: elasticd's own core decides, its jobs run by their speed-up laws, in
+ * simulated time.  Nothing fails.
+ *
+ * The core is told what elasticd would tell it (core/event.h) and what it wants is done: a start
+ * takes no time; a growth's joining processes start in the background, then the job stands still
+ * for its adaptation's cost, and goes on at the speed of its new size; a job ends when its work is
+ * done, or when the core ends it at its limit.
+ *
+ * Deterministic: nothing but the workload and the options decides.
+ */
+
+#ifndef ELASTIC_RM_SIM_TRACES_REPLAY_H_INCLUDED
+#define ELASTIC_RM_SIM_TRACES_REPLAY_H_INCLUDED
+
+#include <functional>
+
+#include "core/core.h"
+#include "sim/traces/outcome.h"
+
+namespace elastic::rm {
+
+/* What an adaptation costs: how long joining processes start in the background, and how long all
+ * stand still. */
+struct AdaptationCost {
+    int64_t launch_ms = 1000;
+    int64_t standstill_ms = 1; /* agreement to commit, nothing redistributed */
+    double bytes_per_core = 0; /* of the program's data; the larger world's part of it moves */
+    double bytes_per_ms = 1e6; /* that one node sends and receives: 1 GB/s */
+    int cores_per_node = 1;
+
+    int64_t standstill_of(int old_size, int size) const;
+};
+
+struct ReplayOptions {
+    Config config;
+    int64_t nodes = 0;
+    int cores = 1;
+    AdaptationCost cost;
+};
+
+/* The configuration must be one that check() finds nothing wrong with.  `progress` is called now
+ * and then with the number of jobs that have ended; it says whether to go on.  A replay that is
+ * stopped gives what there is. */
+Outcome replay(const Workload &workload, const ReplayOptions &options,
+               const std::function<bool(int64_t)> &progress = nullptr);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_SIM_TRACES_REPLAY_H_INCLUDED */

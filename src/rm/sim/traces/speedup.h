@@ -1,0 +1,48 @@
+/*
+ * How much faster a program runs with more processes: the laws that a simulation lets its jobs
+ * follow.
+ */
+
+#ifndef ELASTIC_RM_SIM_TRACES_SPEEDUP_H_INCLUDED
+#define ELASTIC_RM_SIM_TRACES_SPEEDUP_H_INCLUDED
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "../../../pm/hydra/elastic/core/result.h"
+
+namespace elastic::rm {
+
+struct LinearSpeedup {};
+
+struct AmdahlSpeedup {
+    double serial = 0; /* share of the work that only one process can do, 0 to 1 */
+};
+
+/* Downey 1997, "A model for speedup of parallel programs": average parallelism A >= 1, variance of
+ * it sigma >= 0. */
+struct DowneySpeedup {
+    double parallelism = 1;
+    double sigma = 0;
+};
+
+/* Speeds that are known for some sizes, in between by straight lines, beyond the last as there. */
+struct TableSpeedup {
+    std::vector<std::pair<int, double>>
+        points; /* size and speed, both rising; the first is (1, 1) */
+};
+
+using Speedup = std::variant<LinearSpeedup, AmdahlSpeedup, DowneySpeedup, TableSpeedup>;
+
+/* Speed with so many processes, >= 1; that of one process is 1. */
+double speed(const Speedup &speedup, int processes);
+
+/* "linear", "amdahl:0.02", "downey:64,0.5", "table:1=1,2=1.9,8=4"; what is wrong, if it is none of
+ * these. */
+Result<Speedup> read_speedup(const std::string &text);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_SIM_TRACES_SPEEDUP_H_INCLUDED */

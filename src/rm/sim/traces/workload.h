@@ -1,0 +1,46 @@
+/*
+ * What a simulated machine is given: the jobs of a trace, made elastic by lot.  A job of more
+ * processors than a node has gets whole nodes.  Everything follows from the trace, the wishes and
+ * the seed.
+ */
+
+#ifndef ELASTIC_RM_SIM_TRACES_WORKLOAD_H_INCLUDED
+#define ELASTIC_RM_SIM_TRACES_WORKLOAD_H_INCLUDED
+
+#include "core/job.h"
+#include "sim/traces/speedup.h"
+#include "sim/traces/swf.h"
+
+namespace elastic::rm {
+
+struct WorkloadOptions {
+    int64_t nodes = 0;
+    int cores = 1;                      /* of each node */
+    double malleable = 0, moldable = 0; /* shares of the jobs, together at most 1 */
+    double range_low = 0.25,
+           range_high = 4; /* least and greatest size of elastic jobs, in units of the trace's */
+    Speedup speedup = LinearSpeedup{};
+    bool kill_over_limit = true; /* else a job's limit is never shorter than it runs */
+    uint64_t seed = 1;
+};
+
+/* A job as the core is told of it, and what only the simulation knows. */
+struct WorkloadJob {
+    int64_t submit_ms = 0;
+    JobSpec spec;
+    int size = 1; /* processes in the trace */
+    Speedup speedup = LinearSpeedup{};
+    double work = 0;    /* milliseconds at speed 1 */
+    int64_t run_ms = 0; /* at `size` */
+};
+
+struct Workload {
+    std::vector<WorkloadJob> jobs;
+    int64_t too_large = 0; /* left out: more than the machine has */
+};
+
+Workload make_workload(const Trace &trace, const WorkloadOptions &options);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_SIM_TRACES_WORKLOAD_H_INCLUDED */
