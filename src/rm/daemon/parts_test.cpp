@@ -141,10 +141,10 @@ TEST(TimelineTest, UseOfGroupsAddsUp)
     std::map<std::string, std::pair<int64_t, int64_t>> times = {{"a", {0, 1000}}, {"b", {130, 140}}, {"c", {150, 870}}};
     JobId job = 0;
     for (const auto &[node, time] : times) {
-        timeline.add(placed(++job, time.first, record::PLACED, {{{"node", node}, {"processes", 3}}}));
+        timeline.add(placed(++job, time.first, record::PLACED, {{node, 3}}));
         timeline.add({1, time.second, record::ENDED, job, "", Json::object()});
     }
-    timeline.add(placed(++job, 900, record::PLACED, {{{"node", "b"}, {"processes", 1}}}));
+    timeline.add(placed(++job, 900, record::PLACED, {{"b", 1}}));
     auto use = timeline.use(100, 1100, 10, {{"a", 0}, {"b", 1}, {"c", 1}}, 2);
     for (size_t column = 0; column < 10; column++) {
         auto from = static_cast<double>(100 + column * 100), to = from + 100;
