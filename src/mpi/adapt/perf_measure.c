@@ -156,7 +156,7 @@ static struct perf_step visit_probe(struct perf_measure *measure, uint64_t enter
         uint64_t iterations = measure->times[loop].iterations;
         arrive(measure, &step, entered);
         if (measure->times[loop].iterations > iterations) {
-            measure->closed_calls += measure->calls;
+            measure->closed_calls += measure->calls + 1;        /* the probe is one, too */
             measure->settled += measure->settled < SETTLED_ITERATIONS;
         }
     }
