@@ -32,7 +32,7 @@ std::string Step::answer_performance(int client, const Json &id, const Performan
         return write_answer(id, {{"available", false}, {"reason", why}});
     bool under_way = sample_.has_value();
     if (!under_way) {
-        sample_.emplace();
+        sample_ = Sample();
         sample_->number = ++samples_;
         sample_->epoch = epoch_;
         sample_->until_ms = now_ms_ + SAMPLE_WAIT_MS;
