@@ -2,22 +2,15 @@
 
 #include "sim/busy_machine.h"
 
-#include <ctime>
 #include <numeric>
+
+#include "sim/processor_time.h"
 
 namespace elastic::rm {
 
 namespace {
 
 constexpr int64_t ANSWER_MS = 200, CHANGE_MS = 2000;
-
-/* Processor time of this thread: the machine may be busy with other things. */
-double cpu_seconds()
-{
-    timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
 
 /* An event's jobs are many more than `running`: this is how long one runs, in ms. */
 constexpr int64_t RUN_MIN_MS = 600000, RUN_MAX_MS = 7200000;

@@ -547,3 +547,14 @@ int et_run(void)
     et_loop();
     return et_finish();
 }
+
+MPI_T_pvar_handle et_open_variable(MPI_T_pvar_session session, const char *name)
+{
+    MPI_T_pvar_handle handle;
+    int index, count;
+
+    ET_CHECK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_LEVEL, &index) == MPI_SUCCESS, "no variable %s", name);
+    ET_CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS && count == 1,
+             "no handle for %s", name);
+    return handle;
+}

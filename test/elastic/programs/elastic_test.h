@@ -110,6 +110,8 @@ void et_verify(const void *buffer, size_t bytes, int from, int tag, const char *
 void et_exercise(MPI_Comm comm, const char *name);
 /* Broadcast and messages both ways between the two groups. */
 void et_exercise_inter(MPI_Comm inter, int in_first_group, const char *name);
+/* Of a performance variable of MPI_T, of class level, that is one number. */
+MPI_T_pvar_handle et_open_variable(MPI_T_pvar_session session, const char *name);
 unsigned et_random(unsigned *state);
 /* One line on standard output in one write. */
 void et_say(const char *format, ...) __attribute__ ((format(printf, 1, 2)));

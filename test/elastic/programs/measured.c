@@ -18,17 +18,6 @@ static double first_loop, first_mpi;    /* of the first round of a world, by our
 static double own_loop, own_mpi;        /* of the others */
 static int finished, off;
 
-static MPI_T_pvar_handle open_variable(const char *name)
-{
-    MPI_T_pvar_handle handle;
-    int index, count;
-
-    ET_CHECK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_LEVEL, &index) == MPI_SUCCESS, "no variable %s", name);
-    ET_CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS && count == 1,
-             "no handle for %s", name);
-    return handle;
-}
-
 static unsigned number(MPI_T_pvar_handle handle)
 {
     unsigned value;
@@ -127,11 +116,11 @@ int main(int argc, char **argv)
     et_init(&argc, &argv);
     ET_CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS, "no MPI_T");
     ET_CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS, "no session");
-    nodes = open_variable("adapt_graph_nodes");
-    loops = open_variable("adapt_graph_loops");
-    loop_time = open_variable("adapt_loop_time");
-    mpi_time = open_variable("adapt_mpi_time");
-    every = open_variable("adapt_measure_every");
+    nodes = et_open_variable(session, "adapt_graph_nodes");
+    loops = et_open_variable(session, "adapt_graph_loops");
+    loop_time = et_open_variable(session, "adapt_loop_time");
+    mpi_time = et_open_variable(session, "adapt_mpi_time");
+    every = et_open_variable(session, "adapt_measure_every");
     ET_MPI(MPI_Op_create(add_with_mpi, 1, &sum));
     et.after = after;
     if (et.status == MPI_ADAPT_STATUS_JOINING)

@@ -16,34 +16,27 @@ static MPI_T_pvar_session session;
 static const char *name;
 static int round_number;
 
-static MPI_T_pvar_handle open_variable(const char *variable)
+static void read_variable(const char *variable, void *value)
 {
-    MPI_T_pvar_handle handle;
-    int index, count;
+    MPI_T_pvar_handle handle = et_open_variable(session, variable);
 
-    ET_CHECK(MPI_T_pvar_get_index(variable, MPI_T_PVAR_CLASS_LEVEL, &index) == MPI_SUCCESS, "no variable %s", variable);
-    ET_CHECK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) == MPI_SUCCESS && count == 1,
-             "no handle for %s", variable);
-    return handle;
+    ET_CHECK(MPI_T_pvar_read(session, handle, value) == MPI_SUCCESS, "%s cannot be read", variable);
+    ET_CHECK(MPI_T_pvar_handle_free(session, &handle) == MPI_SUCCESS, "the handle of %s cannot be freed", variable);
 }
 
 static unsigned read_number(const char *variable)
 {
-    MPI_T_pvar_handle handle = open_variable(variable);
     unsigned value;
 
-    ET_CHECK(MPI_T_pvar_read(session, handle, &value) == MPI_SUCCESS, "%s cannot be read", variable);
-    ET_CHECK(MPI_T_pvar_handle_free(session, &handle) == MPI_SUCCESS, "the handle of %s cannot be freed", variable);
+    read_variable(variable, &value);
     return value;
 }
 
 static double read_seconds(const char *variable)
 {
-    MPI_T_pvar_handle handle = open_variable(variable);
     double value;
 
-    ET_CHECK(MPI_T_pvar_read(session, handle, &value) == MPI_SUCCESS, "%s cannot be read", variable);
-    ET_CHECK(MPI_T_pvar_handle_free(session, &handle) == MPI_SUCCESS, "the handle of %s cannot be freed", variable);
+    read_variable(variable, &value);
     return value;
 }
 

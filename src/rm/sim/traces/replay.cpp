@@ -5,21 +5,15 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <ctime>
 #include <queue>
+
+#include "sim/processor_time.h"
 
 namespace elastic::rm {
 
 namespace {
 
 constexpr int64_t PROGRESS_EVERY = 1000; /* ends of jobs */
-
-double cpu_seconds()
-{
-    timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
 
 /* In the order in which they come at one moment: what ends makes room for what is submitted. */
 enum class Kind { END, JOINED, COMMIT, SUBMIT, TIMER };
