@@ -25,6 +25,7 @@
  *     spill=KB       a child of each process prints as much, in lines of 1 KB that tell uid and number: of
  *                    launched ones when they are adaptive, of joining ones from the start
  *     spill_from=E   only processes of epoch E or later do so
+ *     stop=1         uid 0 stops mpiexec, its daemon's parent, before it introduces itself
  *
  * Its world is what the plans say.  In the window all processes meet (through a shared file that
  * is named after mpiexec's pid, so all must be on one machine); real communication is libmpi's
@@ -53,7 +54,7 @@
 static struct {
     long probes;
     double seconds, slow;
-    long probe_us, code, fail_epoch, verbose, echo, end, usr1, delay, card, spill, spill_from;
+    long probe_us, code, fail_epoch, verbose, echo, end, usr1, delay, card, spill, spill_from, stop;
     int rigid;
     const char *fail, *term;
     int term_at_init;
@@ -473,6 +474,7 @@ static void read_option(const char *text)
         sscanf(text, "card=%ld", &options.card) == 1 ||
         sscanf(text, "spill=%ld", &options.spill) == 1 ||
         sscanf(text, "spill_from=%ld", &options.spill_from) == 1 ||
+        sscanf(text, "stop=%ld", &options.stop) == 1 ||
         sscanf(text, "stdin=%ld", &options.echo) == 1)
         return;
     if (!strncmp(text, "fail=", 5))
@@ -569,6 +571,18 @@ static void spill(void)
     _exit(0);
 }
 
+static void stop_mpiexec(void)
+{
+    char path[64];
+    int parent = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int) getppid());
+    FILE *stat = fopen(path, "r");
+    if (!stat || fscanf(stat, "%*d (%*[^)]) %*c %d", &parent) != 1 || kill(parent, SIGSTOP))
+        die("unable to stop mpiexec (pid %d)", parent);
+    fclose(stat);
+}
+
 int main(int argc, char **argv)
 {
     start = now();
@@ -589,6 +603,8 @@ int main(int argc, char **argv)
         heed_signals();
     if (options.term_at_init)
         work();
+    if (options.stop && uid == 0)
+        stop_mpiexec();
     introduce();
     if (!join_epoch)
         spill();

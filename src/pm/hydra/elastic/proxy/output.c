@@ -31,7 +31,7 @@ static void hold(int on)
 
 static void after_events(void)
 {
-    int no_room = limited && sent >= room;
+    int no_room = !limited || sent >= room;
 
     if (no_room != held)
         hold(no_room);

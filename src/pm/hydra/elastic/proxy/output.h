@@ -1,8 +1,9 @@
 /*
  * A node daemon that never waits for mpiexec.  From the first adaptive process on its connection to mpiexec
  * is a channel (wire/channel.h), and what its processes print is counted: beyond what mpiexec has room for
- * (HYD_ADAPT_OUTPUT_ROOM) it stays in their pipes, so that they wait, and nobody else.  Both sides count from
- * the first REPORT_INIT of an adaptive process on, or from the start if the processes join.
+ * (HYD_ADAPT_OUTPUT_ROOM) it stays in their pipes, so that they wait, and nobody else.  Until mpiexec has told of
+ * the first room there is none: it must not find output in front of the report that tells it to count.  Both sides count
+ * what comes after the first REPORT_INIT of an adaptive process, or all if the processes join.
  *
  * Processes that have ended need no room for what is left in their pipes: the daemon can end before it is read.
  */
@@ -14,7 +15,7 @@
 
 /* The connection becomes a channel; once. */
 HYD_status HYD_pmcd_pmip_adapt_channel(void);
-/* From now on, once: REPORT_INIT of an adaptive process has been sent, or nothing yet. */
+/* What is sent from now on; once: a report has just been sent, or nothing yet. */
 void HYD_pmcd_pmip_adapt_count_output(void);
 /* HYD_ADAPT_OUTPUT_ROOM has come. */
 void HYD_pmcd_pmip_adapt_output_room(uint64_t room);

@@ -64,8 +64,6 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
     status = head[1] ?
         report_of_each(REPORT_INIT, HYD_agent.join.epoch, payload, head_bytes + (size_t) bytes, ++initialised) :
         HYD_reports_send(REPORT_INIT, HYD_agent.join.epoch, 0, payload, head_bytes);
-    if (head[1])
-        HYD_pmcd_pmip_adapt_count_output();
 
   fn_exit:
     return status;

@@ -2,6 +2,7 @@
 
 #include "pmip.h"
 #include "reports.h"
+#include "output.h"
 #include "wire/clock.h"
 #include "wire/message.h"
 
@@ -53,6 +54,7 @@ HYD_status HYD_reports_flush(void)
                               waiting.bytes, waiting.used);
     waiting.n = 0;
     waiting.used = 0;
+    HYD_pmcd_pmip_adapt_count_output(); /* the first of all is REPORT_INIT */
     return status;
 }
 
