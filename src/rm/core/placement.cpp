@@ -197,6 +197,32 @@ Blocks Space::place(const JobSpec &spec, int processes, const Blocks &own)
     return blocks;
 }
 
+Blocks Space::place_beside(const Space &other, const Shares &given, const JobSpec &spec,
+                           int processes)
+{
+    Blocks blocks;
+    for (const Share &share : given) {
+        if (processes == 0)
+            break;
+        const Node &node = *share.node;
+        if (!cores_.usable(node))
+            continue;
+        int free = cores_.free(node), before = std::min(free, other.cores_.free(node));
+        int room = room_on(spec, node.cores, free, 0);
+        if (spec.whole_nodes)
+            room = before == node.cores ? 0 : room;
+        else
+            room = std::min(room, (free - before) / spec.cores_per_process);
+        int here = std::min(processes, room);
+        if (here == 0)
+            continue;
+        cores_.set(node, spec.whole_nodes ? 0 : free - here * spec.cores_per_process);
+        blocks.push_back({node.name, here});
+        processes -= here;
+    }
+    return processes == 0 ? blocks : append(blocks, place(spec, processes, blocks));
+}
+
 void Space::take(const std::vector<Share> &shares)
 {
     for (const Share &share : shares) {

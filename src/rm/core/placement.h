@@ -24,6 +24,8 @@ class Space {
     bool fits(const JobSpec &spec, int processes, const Blocks &own = {}) const;
     /* Books `processes` and says where; they must fit. */
     Blocks place(const JobSpec &spec, int processes, const Blocks &own = {});
+    /* The same, with as little as possible of what `other` has as well: this one is that and `given`. */
+    Blocks place_beside(const Space &other, const Shares &given, const JobSpec &spec, int processes);
 
     /* Booked and unbooked cores.  Those of nodes that are not up are not counted. */
     void take(const std::vector<Share> &shares);

@@ -9,25 +9,35 @@ int64_t time_limit(const State &state, const JobSpec &spec)
     return spec.time_limit_ms > 0 ? spec.time_limit_ms : state.config.default_time_limit_ms;
 }
 
-/* Lets the placed jobs end in the order of their limits until it fits. */
+/* Lets the placed jobs end in the order of their limits until it fits.  What is free now is promised last: others may
+ * go ahead there. */
 Reservation::Reservation(const State &state, const Space &now, const JobSpec &spec, int size)
     : state_(state), then_(now)
 {
     int room = then_.room(spec);
     int64_t time_ms = state.now_ms;
+    Shares given;
+    auto end = [&](JobId id) {
+        const Shares &shares = state.booked(id);
+        room += then_.give(shares, spec);
+        given.insert(given.end(), shares.begin(), shares.end());
+    };
     for (JobId id : state.indices().settling) {
         if (state.jobs.at(id).state == JobState::COMPLETING)
-            room += then_.give(state.booked(id), spec);
+            end(id);
     }
-    for (auto next = state.indices().limits.begin();
-         room < size && next != state.indices().limits.end(); ++next) {
-        time_ms = std::max(next->first, state.now_ms);
-        room += then_.give(state.booked(next->second), spec);
+    const auto &limits = state.indices().limits;
+    for (auto next = limits.begin(); next != limits.end(); ++next) {
+        int64_t end_ms = std::max(next->first, state.now_ms);
+        if (room >= size && end_ms > time_ms)
+            break;
+        time_ms = end_ms;
+        end(next->second);
     }
     if (room < size)
         return;
     time_ms_ = time_ms;
-    promised_ = then_.place(spec, size);
+    promised_ = then_.place_beside(now, given, spec, size);
 }
 
 bool Reservation::ends_before(const JobSpec &spec) const
@@ -92,7 +102,8 @@ class EasyPass {
 Decisions EasyPass::run()
 {
     const State::Indices &indices = state_.indices();
-    if (!start_in_order())
+    /* Others go ahead when it is known how long those run that start now: it is asked again. */
+    if (!start_in_order() || !decisions_.starts.empty())
         return std::move(decisions_);
     QueueKey &looked_until = decisions_.depends_on->queue_until;
     looked_until = state_.queue_key(*first_);
