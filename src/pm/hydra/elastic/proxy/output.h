@@ -2,8 +2,8 @@
  * A node daemon that never waits for mpiexec.  From the first adaptive process on its connection to mpiexec
  * is a channel (wire/channel.h), and what its processes print is counted: beyond what mpiexec has room for
  * (HYD_ADAPT_OUTPUT_ROOM) it stays in their pipes, so that they wait, and nobody else.  Until mpiexec has told of
- * the first room there is none: it must not find output in front of the report that tells it to count.  Both sides count
- * what comes after the first REPORT_INIT of an adaptive process, or all if the processes join.
+ * the first room there is none: it must not find output in front of the report that tells it to count.  Both
+ * sides count what comes after the first REPORT_INIT of an adaptive process, or all if the processes join.
  *
  * Processes that have ended need no room for what is left in their pipes: the daemon can end before it is read.
  */
