@@ -220,7 +220,11 @@ Blocks Space::place_beside(const Space &other, const Shares &given, const JobSpe
         blocks.push_back({node.name, here});
         processes -= here;
     }
-    return processes == 0 ? blocks : append(blocks, place(spec, processes, blocks));
+    if (processes == 0)
+        return blocks;
+    /* What is taken of a node is missing there; only a number of processes for each node has to be remembered. */
+    Blocks own = spec.processes_per_node > 0 ? blocks : Blocks();
+    return append(std::move(blocks), place(spec, processes, own));
 }
 
 void Space::take(const std::vector<Share> &shares)

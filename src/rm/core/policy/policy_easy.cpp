@@ -12,15 +12,14 @@ int64_t time_limit(const State &state, const JobSpec &spec)
 /* Lets the placed jobs end in the order of their limits until it fits.  What is free now is promised last: others may
  * go ahead there. */
 Reservation::Reservation(const State &state, const Space &now, const JobSpec &spec, int size)
-    : state_(state), then_(now)
+    : state_(state), spec_(spec), size_(size), then_(now)
 {
     int room = then_.room(spec);
     int64_t time_ms = state.now_ms;
-    Shares given;
     auto end = [&](JobId id) {
         const Shares &shares = state.booked(id);
         room += then_.give(shares, spec);
-        given.insert(given.end(), shares.begin(), shares.end());
+        given_.insert(given_.end(), shares.begin(), shares.end());
     };
     for (JobId id : state.indices().settling) {
         if (state.jobs.at(id).state == JobState::COMPLETING)
@@ -34,10 +33,8 @@ Reservation::Reservation(const State &state, const Space &now, const JobSpec &sp
         time_ms = end_ms;
         end(next->second);
     }
-    if (room < size)
-        return;
-    time_ms_ = time_ms;
-    promised_ = then_.place_beside(now, given, spec, size);
+    if (room >= size)
+        time_ms_ = time_ms;
 }
 
 bool Reservation::ends_before(const JobSpec &spec) const
@@ -46,20 +43,26 @@ bool Reservation::ends_before(const JobSpec &spec) const
     return limit > 0 && (time_ms_ == NEVER || state_.now_ms + limit <= time_ms_);
 }
 
-const Space &Reservation::beside(const Space &now) const
+const Space &Reservation::beside(const Space &now)
 {
+    if (!promised_)
+        promised_ = then_.place_beside(now, given_, spec_, size_);
     if (!beside_) {
         beside_ = now;
-        beside_->limit(then_, promised_);
+        beside_->limit(then_, *promised_);
     }
     return *beside_;
 }
 
-bool Reservation::allows(const Space &now, const JobSpec &spec, int size) const
+bool Reservation::allows(const Space &now, const JobSpec &spec, int size)
 {
     if (!now.fits(spec, size))
         return false;
-    return ends_before(spec) || (time_ms_ != NEVER && beside(now).fits(spec, size));
+    if (ends_before(spec))
+        return true;
+    int64_t left = then_.total() - (promised_ ? 0 : int64_t{size_} * spec_.cores_per_process);
+    return time_ms_ != NEVER && int64_t{size} * spec.cores_per_process <= left &&
+           beside(now).fits(spec, size);
 }
 
 Blocks Reservation::place(Space &now, const JobSpec &spec, int size)

@@ -24,7 +24,7 @@ class Reservation {
 
     /* Whether such a job may start now, in `now`, without delaying the promised start.  `now` is
      * always the one of the construction, and changes by place() alone. */
-    bool allows(const Space &now, const JobSpec &spec, int size) const;
+    bool allows(const Space &now, const JobSpec &spec, int size);
     /* Places it there. */
     Blocks place(Space &now, const JobSpec &spec, int size);
     int64_t time_ms() const { return time_ms_; }
@@ -33,13 +33,16 @@ class Reservation {
 
   private:
     bool ends_before(const JobSpec &spec) const;
-    const Space &beside(const Space &now) const;
+    const Space &beside(const Space &now);
 
     const State &state_;
+    const JobSpec &spec_;
+    int size_;
     int64_t time_ms_ = NEVER;   /* of the promised start; NEVER: unknown */
-    Space then_;                /* what is free at that time beside it */
-    Blocks promised_;           /* only there `then_` has less than what is free now */
-    mutable std::optional<Space> beside_;       /* now and then; kept until something is placed */
+    Space then_;                /* what is free at that time; once promised_ is, beside it */
+    Shares given_;              /* of it, what is busy now */
+    std::optional<Blocks> promised_;    /* placed when somebody asks; only there `then_` has less than `now` */
+    std::optional<Space> beside_;       /* now and then; kept until something is placed */
 };
 
 class Easy : public Policy {

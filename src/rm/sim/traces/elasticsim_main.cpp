@@ -42,7 +42,7 @@ struct Draw {
     int64_t makespan_ms;
     double utilisation;
     int64_t events, too_large;
-    double core_seconds;
+    double processor_seconds;
     bool whole; /* not interrupted */
 };
 
@@ -122,7 +122,7 @@ Draw draw(const Options &options, const Trace &trace, uint64_t seed, std::ostrea
                 utilisation(workload, outcome, options.replay.nodes * options.replay.cores),
                 outcome.events,
                 workload.too_large,
-                outcome.core_seconds,
+                outcome.processor_seconds,
                 !interrupted};
     if (options.users)
         result.users = sums_by_user(workload, outcome);
@@ -138,7 +138,7 @@ Json to_json(const Options &options, const Draw &draw)
     json["utilisation"] = draw.utilisation;
     json["too_large"] = draw.too_large;
     json["events"] = draw.events;
-    json["core_seconds"] = draw.core_seconds;
+    json["processor_seconds"] = draw.processor_seconds;
     json["whole"] = draw.whole;
     for (const auto &[kind, sums] : draw.classes)
         json["classes"][to_string(kind)] = write(sums);
@@ -169,11 +169,10 @@ void print_row(const std::string &name, const OutcomeSums &sums)
 
 void print(const Options &options, const Draw &draw)
 {
-    printf("%s, seed %llu: makespan %s, utilisation %.3f; %lld events, %.1f s of processor time in "
-           "the core\n",
+    printf("%s, seed %llu: makespan %s, utilisation %.3f; %lld events, %.1f s of processor time\n",
            options.policy.c_str(), static_cast<unsigned long long>(draw.seed),
            duration(static_cast<double>(draw.makespan_ms)).c_str(), draw.utilisation,
-           static_cast<long long>(draw.events), draw.core_seconds);
+           static_cast<long long>(draw.events), draw.processor_seconds);
     printf("%-10s %8s %8s %6s %10s %10s %10s %9s %12s %12s %8s\n", "", "jobs", "done", "killed",
            "wait", "p95 wait", "turnaround", "slowdown", "core hours", "wasted", "adapted");
     print_row("all", draw.all);

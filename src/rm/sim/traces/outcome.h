@@ -40,7 +40,7 @@ struct OutcomeSums {
 struct Outcome {
     std::vector<JobOutcome> jobs; /* as in the workload */
     int64_t events = 0;           /* that the core was told */
-    double core_seconds = 0;      /* of processor time in it */
+    double processor_seconds = 0; /* that the replay has taken */
 };
 
 OutcomeSums sums_of(const Workload &workload, const Outcome &outcome);

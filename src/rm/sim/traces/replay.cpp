@@ -102,9 +102,7 @@ class Replay {
 void Replay::tell(EventContent content)
 {
     Event event{core_.state().seq + 1, now_ms_, std::move(content)};
-    double from = cpu_seconds();
     Actions actions = core_.handle(event);
-    outcome_.core_seconds += cpu_seconds() - from;
     outcome_.events++;
     for (const Action &action : actions)
         std::visit([this](const auto &each) { perform(each); }, action);
@@ -276,6 +274,7 @@ Outcome Replay::run(const std::function<bool(int64_t)> &progress)
         tell(NodeUp{"n" + std::to_string(i), options_.cores});
     after(0, Kind::SUBMIT, 0, 0);
     int64_t told = 0;
+    double from = cpu_seconds();
     while (!happenings_.empty() && ended_ < static_cast<int64_t>(workload_.jobs.size())) {
         Happening happening = happenings_.top();
         happenings_.pop();
@@ -287,6 +286,7 @@ Outcome Replay::run(const std::function<bool(int64_t)> &progress)
                 break;
         }
     }
+    outcome_.processor_seconds = cpu_seconds() - from;
     return outcome_;
 }
 
