@@ -2,7 +2,7 @@
  * What measuring loops costs beside MPI: the graph of a process, what is put on the board, what a node daemon makes of
  * it (src/mpi/adapt/perf_*.c, src/pm/hydra/elastic/wire/loop_set.c).  No MPI.
  *
- *   graph_costs
+ *   graph_costs [--processes N]
  *
  * Prints one JSON line for each operation and number of places or processes: {"what":..., "size":N, "ns":[...]}, each
  * the time of one operation, or, of "reduce" and "reduce alike", of all processes together.
@@ -10,10 +10,17 @@
  *   pack       graph to the form on the board   write, read   to the board, from it
  *   collapse   a graph to its loops          reduce     graphs of 1024 places, of eight kinds, to one set
  *   reduce alike   graphs of 1024 places, all the same     read all   the same graphs, and nothing else
+ * With --processes N only step and collapse, of 128 places, in N processes at once: "size" is N, and each of the times
+ * is the processor time of one operation in one process.
  */
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <vector>
 
@@ -33,11 +40,22 @@ pmi_adapt_graph packed, shared;
 std::vector<pmi_adapt_graph> graphs(PROCESSES_MAX);     /* of the processes of a node */
 int size;
 
-double now_ns()
+double read_ns(clockid_t clock)
 {
     timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return 1e9 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec);
+}
+
+double now_ns()
+{
+    return read_ns(CLOCK_MONOTONIC);
+}
+
+/* Of this process: what others do meanwhile does not count.  Reading it is a system call, too much for short times. */
+double processor_ns()
+{
+    return read_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 void fail(const char *what)
@@ -134,33 +152,33 @@ double read_graph()
     return now_ns() - start;
 }
 
-double reduce(int processes)
+/* Of these processes, as a node's daemon does it. */
+void reduce(int first, int processes)
 {
     static pmi_adapt_graph graph;
-    double start = now_ns();
     loop_reduction *reduction = loop_reduction_create();
 
-    for (int i = 0; i < processes; i++) {
-        if (!pmi_adapt_read_graph(&graphs[i], &graph) ||
+    graph.summary.nodes = PMI_ADAPT_GRAPH_NONE;
+    for (int i = first; i < first + processes; i++) {
+        if (!pmi_adapt_read_next_graph(&graphs[static_cast<size_t>(i)], &graph) ||
             !loop_reduction_add(reduction, &graph, static_cast<uint32_t>(i)))
             fail("a graph cannot be used");
     }
     if (loop_reduction_result(reduction)->loops == 0 || loop_reduction_result(reduction)->lost > 0)
         fail("loops were lost");
     loop_reduction_destroy(reduction);
-    return now_ns() - start;
 }
 
-/* Of all processes, none of which is in the cache. */
+/* As reduce_all, but all that is done with the graphs is to read the whole of each. */
 double read_all()
 {
     static pmi_adapt_graph graph;
-    double start = now_ns();
-    for (int i = 0; i < size; i++) {
-        if (!pmi_adapt_read_graph(&graphs[static_cast<size_t>(i)], &graph))
+    double start = processor_ns();
+    for (const pmi_adapt_graph &shared_graph : graphs) {
+        if (!pmi_adapt_read_graph(&shared_graph, &graph))
             fail("a graph cannot be read");
     }
-    return now_ns() - start;
+    return (processor_ns() - start) * size / PROCESSES_MAX;
 }
 
 double collapse()
@@ -175,20 +193,32 @@ double collapse()
     return now_ns() - start;
 }
 
+/* Always of all graphs, `size` at a time: a few alone would be found in the cache, where a daemon finds none. */
 double reduce_all()
 {
-    return reduce(size);
+    double start = processor_ns();
+    for (int first = 0; first < PROCESSES_MAX; first += size)
+        reduce(first, size);
+    return (processor_ns() - start) * size / PROCESSES_MAX;
 }
 
 /* ---- samples ---- */
 
-void sample(const char *what, int of, double (*operation)())
+void print(const char *what, int of, const std::vector<double> &samples)
 {
     printf("{\"what\":\"%s\",\"size\":%d,\"ns\":[", what, of);
-    for (int i = 0; i < SAMPLES; i++)
-        printf("%s%.4g", i > 0 ? "," : "", operation());
+    for (size_t i = 0; i < samples.size(); i++)
+        printf("%s%.4g", i > 0 ? "," : "", samples[i]);
     printf("]}\n");
     fflush(stdout);
+}
+
+void sample(const char *what, int of, double (*operation)())
+{
+    std::vector<double> samples;
+    for (int i = 0; i < SAMPLES; i++)
+        samples.push_back(operation());
+    print(what, of, samples);
 }
 
 /* The same graph, or one of eight in turn, so that none is like the one before. */
@@ -203,10 +233,87 @@ void fill_graphs(bool alike)
     }
 }
 
+/* ---- many processes ---- */
+
+constexpr int CROWD_SAMPLES = 100, CROWD_PLACES = 128, COLLAPSES = 32, STEPS = 16 * PLACES_MAX;
+
+struct Costs {
+    double step_ns, collapse_ns;
+};
+
+double median(std::vector<double> samples)
+{
+    std::nth_element(samples.begin(), samples.begin() + static_cast<long>(samples.size() / 2), samples.end());
+    return samples[samples.size() / 2];
+}
+
+Costs measure_alone()
+{
+    std::vector<double> steps, collapses;
+
+    size = CROWD_PLACES;
+    for (int i = 0; i < CROWD_SAMPLES; i++) {
+        double start = processor_ns();
+        step();
+        steps.push_back((processor_ns() - start) / STEPS);
+        make_graph();
+        start = processor_ns();
+        for (int k = 0; k < COLLAPSES; k++)
+            collapse();
+        collapses.push_back((processor_ns() - start) / COLLAPSES);
+    }
+    return {median(steps), median(collapses)};
+}
+
+/* All begin when the last one has been made: when `go` is closed.  What each has measured goes to `told`. */
+void fork_crowd(int processes, const int (&go)[2], const int (&told)[2])
+{
+    for (int i = 0; i < processes; i++) {
+        pid_t child = fork();
+        if (child < 0)
+            fail("cannot fork");
+        if (child > 0)
+            continue;
+        char nothing;
+        close(go[1]);
+        [[maybe_unused]] ssize_t end = read(go[0], &nothing, 1);
+        Costs costs = measure_alone();
+        _exit(write(told[1], &costs, sizeof costs) == sizeof costs ? 0 : 1);
+    }
+}
+
+void crowd(int processes)
+{
+    int go[2], told[2];
+    std::vector<double> steps, collapses;
+
+    if (processes < 1 || processes > 1000 || pipe(go) != 0 || pipe(told) != 0)
+        fail("--processes N is from 1 to 1000");
+    fork_crowd(processes, go, told);
+    close(go[0]);
+    close(go[1]);
+    close(told[1]);
+    for (Costs costs; read(told[0], &costs, sizeof costs) == sizeof costs;) {
+        steps.push_back(costs.step_ns);
+        collapses.push_back(costs.collapse_ns);
+    }
+    while (wait(nullptr) > 0);
+    if (static_cast<int>(steps.size()) != processes)
+        fail("a process has failed");
+    print("step", processes, steps);
+    print("collapse", processes, collapses);
+}
+
 }  // namespace
 
-int main()
+int main(int argc, char **argv)
 {
+    if (argc == 3 && !strcmp(argv[1], "--processes")) {
+        crowd(atoi(argv[2]));
+        return 0;
+    }
+    if (argc > 1)
+        fail("usage: graph_costs [--processes N]");
     for (int places : PLACES) {
         size = places;
         sample("step", size, step);

@@ -3,6 +3,7 @@
  *
  *   POINT: latency:BYTES   half of a ping-pong between ranks 0 and 1
  *          bcast:BYTES     MPI_Bcast from rank 0
+ *          writes:SECONDS  how often rank 0 writes down its loops, for each second of a loop of ping-pongs and probes
  *
  * Without --detect a probe follows every batch, and before the first sample so many that the loops are known: then one
  * iteration in many is measured.  With it there is one probe at the beginning and no other, so that every call is
@@ -87,12 +88,58 @@ static void bcast(const void *unused, int count)
         probe();
 }
 
+/* Of the variable of this name; it has none: 0. */
+static unsigned read_variable(const char *name)
+{
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    int provided, index, count;
+    unsigned value = 0;
+
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    if (MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_LEVEL, &index) == MPI_SUCCESS &&
+        MPI_T_pvar_session_create(&session) == MPI_SUCCESS) {
+        MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count);
+        MPI_T_pvar_read(session, handle, &value);
+        MPI_T_pvar_session_free(&session);
+    }
+    MPI_T_finalize();
+    return value;
+}
+
+/* From the first one on, which comes at once. */
+static void count_writes(double seconds)
+{
+    double start, took = 0;
+    unsigned first;
+
+    latency(NULL, 1);
+    first = read_variable("adapt_graph_writes");
+    start = now_us();
+    while (took < 1e6 * seconds) {
+        latency(NULL, 100);
+        took = now_us() - start;
+        MPI_Bcast(&took, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    }
+    if (bench.rank != 0)
+        return;
+    took = (read_variable("adapt_graph_writes") - first) / (1e-6 * took);
+    printf("{\"what\":\"writes\"");
+    print_numbers("us", &took, 1);
+    printf("}\n");
+}
+
 static void run_point(const char *point, double budget_us)
 {
     int is_latency = !strncmp(point, "latency:", strlen("latency:"));
     const char *colon = strchr(point, ':');
 
     bench.bytes = colon ? atoi(colon + 1) : 0;
+    if (!strncmp(point, "writes:", strlen("writes:"))) {
+        bench.bytes = 8;
+        count_writes(atof(point + strlen("writes:")));
+        return;
+    }
     if (!is_latency && strncmp(point, "bcast:", strlen("bcast:")) != 0) {
         fprintf(stderr, "measured_calls: unknown point %s\n", point);
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -118,6 +165,7 @@ int main(int argc, char **argv)
     for (int i = first; i < argc; i++) {
         const char *colon = strchr(argv[i], ':');
         int bytes = colon ? atoi(colon + 1) : 0;
+        bytes = bytes > 8 ? bytes : 8;
         largest = bytes > largest ? bytes : largest;
     }
     bench.data = calloc((size_t) largest, 1);

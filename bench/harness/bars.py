@@ -223,6 +223,23 @@ _BARS = (
         "twice one process, and the time of reading the others",
     ),
     Bar(
+        "graph_crowd",
+        "measuring costs a process the same beside many",
+        1.1,
+        "a step of the graph, and collapsing it, of 128 places in each of 128 processes at once; processor time",
+        "in each of two",
+        elsewhere="does not grow with processes (Comprés 2017, fig. 13.3)",
+    ),
+    Bar(
+        "measured_writes",
+        "loops are written down at most once in an interval",
+        1,
+        "how often a process writes its loops to the board, in each second",
+        "none: a rate; that it is no system call is tested (probe_nothing_written)",
+        unit="a second",
+        elsewhere="a timer of 60 s (Comprés 2017, ch. 13)",
+    ),
+    Bar(
         "measured_known",
         "a program whose loops are known is as fast as one that is not measured",
         1.01,

@@ -51,7 +51,7 @@ SECTIONS = (
     Section(
         "monitoring", "measuring programs",
         ("graph_step", "graph_flat", "graph_change", "graph_pack", "graph_linear", "graph_reduce", "graph_processes",
-         "graph_alike", "measured_known", "measured_small", "measured_large"),
+         "graph_alike", "graph_crowd", "measured_writes", "measured_known", "measured_small", "measured_large"),
         monitoring.monitoring,
     ),  # fmt: skip
     Section("model", "model of the cost", (), _model),

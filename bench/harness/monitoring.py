@@ -49,8 +49,8 @@ def build(folder: Path) -> Path:
     return target
 
 
-def read_costs(program: Path) -> Costs:
-    said = subprocess.run([str(program)], capture_output=True, text=True, check=True, timeout=300).stdout
+def read_costs(program: Path, *options: str) -> Costs:
+    said = subprocess.run([str(program), *options], capture_output=True, text=True, check=True, timeout=300).stdout
     lines = [json.loads(line) for line in said.splitlines()]
     return {(line["what"], line["size"]): line["ns"] for line in lines}
 
@@ -99,6 +99,29 @@ def _variant(bench: Bench, measured: bool, points: Sequence[str], *options: str)
     return run
 
 
+def of_crowd(bench: Bench) -> list[Case]:
+    """Processes that measure themselves at the same time; sides by turns."""
+    program = bench.folder / "graph_costs"
+    sides: dict[int, list[dict[str, list[float]]]] = {PROCESSES_LEAST: [], PROCESSES_MOST: []}
+    for number in range(bench.amount.pick(3, 7, 21)):
+        bench.progress.say(f"processes beside each other, round {number + 1}")
+        for processes in sorted(sides, reverse=number % 2 == 1):
+            costs = read_costs(program, "--processes", str(processes))
+            sides[processes].append({what: ns for (what, _), ns in costs.items()})
+    return [
+        ratio_case("graph_crowd", f"{what} in {PROCESSES_MOST} processes against {PROCESSES_LEAST}",
+                   [costs[what] for costs in sides[PROCESSES_MOST]], [costs[what] for costs in sides[PROCESSES_LEAST]], unit="ns")
+        for what in ("step", "collapse")
+    ]  # fmt: skip
+
+
+def of_writes(bench: Bench) -> Case:
+    """With the interval that a step has unless elasticd or --adapt-performance says otherwise: 1 s."""
+    point = f"writes:{bench.amount.pick(4, 10, 30)}"
+    rates = [bench.ours.run(2, "measured_calls", point).samples()["writes"][0] for _ in range(bench.amount.pick(1, 3, 5))]
+    return value_case("measured_writes", "two processes", rates, "a second")
+
+
 def of_calls(bench: Bench) -> list[Case]:
     budget = bench.amount.pick(30, 120, 400)
     large = bench.amount.pick(DETECTING_LARGE, DETECTING_LARGEST, DETECTING_LARGEST)
@@ -118,4 +141,4 @@ def of_calls(bench: Bench) -> list[Case]:
 
 
 def monitoring(bench: Bench) -> list[Case]:
-    return [*of_graph(bench), *of_calls(bench)]
+    return [*of_graph(bench), *of_crowd(bench), of_writes(bench), *of_calls(bench)]

@@ -80,7 +80,7 @@ static struct {
 } measure;
 
 static struct {
-    unsigned nodes, loops, every;
+    unsigned nodes, loops, every, writes;
     double loop_time, mpi_time;
 } pvars;
 
@@ -344,6 +344,7 @@ static void publish_graph(uint64_t now)
     measure.packed->summary.epoch = MPIR_Adapt.epoch;
     pmi_adapt_write_graph(measure.shared, measure.packed);
     measure.written_ns = now;
+    pvars.writes++;
 }
 
 uint64_t MPIR_Measure_probe_entered(void)
@@ -428,4 +429,6 @@ void MPIR_Measure_register_pvars(void)
         "Seconds that the program has spent in MPI in these iterations");
     add(MPI_UNSIGNED, "adapt_measure_every", &pvars.every,
         "One iteration of the loop that probes is measured in so many");
+    add(MPI_UNSIGNED, "adapt_graph_writes", &pvars.writes,
+        "How often this process has written all its loops to the board of its node daemon");
 }

@@ -46,9 +46,9 @@ void perf_pack(const struct perf_measure *measure, struct pmi_adapt_graph *packe
         const struct perf_node *node = &graph->node[i];
         packed->node[i] = (struct pmi_adapt_graph_node) {
             .id = node->id,.kind = node->kind,.head = link_of(node->head),.tail = link_of(node->tail),
-            .outer = link_of(node->outer),.reentries = as_far_as_it_fits(node->reentries),
-            .revisits = as_far_as_it_fits(node->visits - 1)
+            .outer = link_of(node->outer)
         };
+        packed->reentries[i] = as_far_as_it_fits(node->reentries);
     }
     for (uint16_t i = 0; i < graph->loops; i++) {
         const struct perf_times *times = &measure->times[i];

@@ -33,7 +33,7 @@
  * Processes made by MPI_Comm_spawn do not get it.  A process checks that the board's group name is
  * the name of its own PMI key-value space, so that a variable inherited by accident is ignored. */
 #define PMI_ADAPT_ENV "PMI_ADAPT"
-#define PMI_ADAPT_VERSION 5
+#define PMI_ADAPT_VERSION 6
 
 /* ---- wire commands, process to daemon (PMI-1 lines) ------------------------------------------ */
 /* None of them is answered: the answer, where there is one, appears on the board.

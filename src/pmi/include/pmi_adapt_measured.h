@@ -70,7 +70,6 @@ struct pmi_adapt_graph_node {
     uint32_t kind;              /* enum perf_kind */
     uint32_t head;              /* of the innermost loop that it is in the body of */
     uint32_t tail, outer;
-    uint32_t reentries, revisits;       /* visits but the first; both as far as they fit */
 };
 
 struct pmi_adapt_graph_loop {
@@ -88,10 +87,12 @@ struct pmi_adapt_graph_summary {
     uint64_t steps;             /* number of the last step */
 };
 
+/* What processes of one program have alike, the nodes, lies apart from their own numbers. */
 struct pmi_adapt_graph {
     uint64_t seq;
     struct pmi_adapt_graph_summary summary;
     struct pmi_adapt_graph_node node[PMI_ADAPT_GRAPH_NODES];
+    uint32_t reentries[PMI_ADAPT_GRAPH_NODES];  /* of each node, as far as they fit */
     struct pmi_adapt_graph_loop loop[PMI_ADAPT_GRAPH_LOOPS];
 };
 
@@ -103,37 +104,76 @@ static inline void pmi_adapt_copy_words(void *to, const void *from, size_t bytes
                          __ATOMIC_RELAXED);
 }
 
+/* Bytes of so many, in whole words: there is an even number of nodes. */
+static inline size_t pmi_adapt_reentries_bytes(uint32_t nodes)
+{
+    return (nodes + 1) / 2 * sizeof(uint64_t);
+}
+
 /* By the process of the graph alone. */
 static inline void pmi_adapt_write_graph(struct pmi_adapt_graph *shared, const struct pmi_adapt_graph *graph)
 {
     uint64_t seq = shared->seq;
+    uint32_t nodes = graph->summary.nodes;
 
     __atomic_store_n(&shared->seq, seq + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     pmi_adapt_copy_words(&shared->summary, &graph->summary, sizeof(graph->summary));
-    pmi_adapt_copy_words(shared->node, graph->node, graph->summary.nodes * sizeof(graph->node[0]));
+    pmi_adapt_copy_words(shared->node, graph->node, nodes * sizeof(graph->node[0]));
+    pmi_adapt_copy_words(shared->reentries, graph->reentries, pmi_adapt_reentries_bytes(nodes));
     pmi_adapt_copy_words(shared->loop, graph->loop, graph->summary.loops * sizeof(graph->loop[0]));
     __atomic_store_n(&shared->seq, seq + 2, __ATOMIC_RELEASE);
 }
 
-/* 0 if the process was writing each time, or what it wrote does not fit: then nothing is known.  What the nodes and
- * loops say is not looked at: pmi_adapt_graph_is_sound. */
-static inline int pmi_adapt_read_graph(const struct pmi_adapt_graph *shared, struct pmi_adapt_graph *graph)
+/* Whether the nodes are said to be the same. */
+static inline int pmi_adapt_has_nodes_of(const struct pmi_adapt_graph_summary *graph,
+                                         const struct pmi_adapt_graph_summary *other)
+{
+    return graph->hash == other->hash && graph->nodes == other->nodes && graph->loops == other->loops;
+}
+
+/* One try: 0 if the process was writing, or what it wrote does not fit.  Nodes that `graph` has already are not read.
+ * After 0 it has none. */
+static inline int pmi_adapt_try_read_graph(const struct pmi_adapt_graph *shared, struct pmi_adapt_graph *graph)
+{
+    struct pmi_adapt_graph_summary summary;
+    uint64_t seq = __atomic_load_n(&shared->seq, __ATOMIC_ACQUIRE);
+
+    pmi_adapt_copy_words(&summary, &shared->summary, sizeof(summary));
+    int known = pmi_adapt_has_nodes_of(&summary, &graph->summary);
+    int fits = summary.nodes <= PMI_ADAPT_GRAPH_NODES && summary.loops <= PMI_ADAPT_GRAPH_LOOPS;
+    graph->summary.nodes = PMI_ADAPT_GRAPH_NONE;
+    if (fits) {
+        if (!known)
+            pmi_adapt_copy_words(graph->node, shared->node, summary.nodes * sizeof(graph->node[0]));
+        pmi_adapt_copy_words(graph->reentries, shared->reentries, pmi_adapt_reentries_bytes(summary.nodes));
+        pmi_adapt_copy_words(graph->loop, shared->loop, summary.loops * sizeof(graph->loop[0]));
+    }
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (!fits || seq % 2 != 0 || __atomic_load_n(&shared->seq, __ATOMIC_RELAXED) != seq)
+        return 0;
+    graph->seq = seq;
+    graph->summary = summary;
+    return 1;
+}
+
+/* After one of another process in `graph`, whose nodes are kept if this one says that it has the same: a node's daemon
+ * reads many that are alike.  0 if the process was writing each time, or what it wrote does not fit: then nothing is
+ * known.  What the nodes and loops say is not looked at: loop_graph_is_sound. */
+static inline int pmi_adapt_read_next_graph(const struct pmi_adapt_graph *shared, struct pmi_adapt_graph *graph)
 {
     for (int i = 0; i < PMI_ADAPT_READ_ATTEMPTS; i++) {
-        uint64_t seq = __atomic_load_n(&shared->seq, __ATOMIC_ACQUIRE);
-        pmi_adapt_copy_words(&graph->summary, &shared->summary, sizeof(graph->summary));
-        int fits = graph->summary.nodes <= PMI_ADAPT_GRAPH_NODES && graph->summary.loops <= PMI_ADAPT_GRAPH_LOOPS;
-        if (fits) {
-            pmi_adapt_copy_words(graph->node, shared->node, graph->summary.nodes * sizeof(graph->node[0]));
-            pmi_adapt_copy_words(graph->loop, shared->loop, graph->summary.loops * sizeof(graph->loop[0]));
-        }
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        graph->seq = seq;
-        if (fits && seq % 2 == 0 && __atomic_load_n(&shared->seq, __ATOMIC_RELAXED) == seq)
+        if (pmi_adapt_try_read_graph(shared, graph))
             return 1;
     }
     return 0;
+}
+
+/* The same of the first one. */
+static inline int pmi_adapt_read_graph(const struct pmi_adapt_graph *shared, struct pmi_adapt_graph *graph)
+{
+    graph->summary.nodes = PMI_ADAPT_GRAPH_NONE;
+    return pmi_adapt_read_next_graph(shared, graph);
 }
 
 #endif /* PMI_ADAPT_MEASURED_H_INCLUDED */

@@ -40,11 +40,12 @@ static uint32_t read_graphs(const struct HYD_board *board, struct loop_reduction
 {
     uint32_t stale = 0, epoch = __atomic_load_n(&board->control->epoch, __ATOMIC_ACQUIRE);
 
+    graph->summary.nodes = PMI_ADAPT_GRAPH_NONE;
     for (int i = 0; i < HYD_pmcd_pmip.local.proxy_process_count; i++) {
         const struct pmi_adapt_graph *shared = HYD_board_graph(board, i);
         if (board->ended[i] || __atomic_load_n(&shared->seq, __ATOMIC_RELAXED) == 0)
             continue;
-        if (!pmi_adapt_read_graph(shared, graph) || graph->summary.epoch != epoch ||
+        if (!pmi_adapt_read_next_graph(shared, graph) || graph->summary.epoch != epoch ||
             !loop_reduction_add(reduction, graph, (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i]))
             stale++;
     }

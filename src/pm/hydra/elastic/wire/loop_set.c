@@ -30,10 +30,14 @@ static bool is_name(const char *name)
     return length < PMI_ADAPT_LOOP_NAME_MAX;
 }
 
-static bool is_measured_soundly(const struct pmi_adapt_graph_loop *loop)
+static bool is_same_name(const char *a, const char *b)
 {
-    return loop->mpi_ns <= loop->loop_ns && loop->loop_ns <= LOOP_TIME_MAX && loop->iterations <= LOOP_TIME_MAX &&
-        is_name(loop->name);
+    return memcmp(a, b, PMI_ADAPT_LOOP_NAME_MAX) == 0;
+}
+
+static bool are_times(const struct pmi_adapt_graph_loop *loop)
+{
+    return loop->mpi_ns <= loop->loop_ns && loop->loop_ns <= LOOP_TIME_MAX && loop->iterations <= LOOP_TIME_MAX;
 }
 
 /* For each node the number of the loop that it is the head of, or NONE. */
@@ -43,7 +47,8 @@ static bool find_heads(const struct pmi_adapt_graph *graph, uint32_t * loop_of)
         loop_of[i] = NONE;
     for (uint32_t i = 0; i < graph->summary.loops; i++) {
         const struct pmi_adapt_graph_loop *loop = &graph->loop[i];
-        if (loop->head >= graph->summary.nodes || loop_of[loop->head] != NONE || !is_measured_soundly(loop))
+        if (loop->head >= graph->summary.nodes || loop_of[loop->head] != NONE || !are_times(loop) ||
+            !is_name(loop->name))
             return false;
         loop_of[loop->head] = i;
     }
@@ -118,12 +123,18 @@ static int compare_items(const struct loop_item *a, const struct loop_item *b)
     return order ? order : compare_numbers(a->id, b->id);
 }
 
+static bool is_same_item(const struct loop_item *a, const struct loop_item *b)
+{
+    return a->id == b->id && a->kind == b->kind;
+}
+
+/* Mostly they are the same. */
 static int compare_sequences(const struct loop_item *a, const struct loop_item *b, uint32_t items)
 {
-    int order = 0;
-    for (uint32_t i = 0; i < items && !order; i++)
-        order = compare_items(&a[i], &b[i]);
-    return order;
+    uint32_t same = 0;
+    while (same < items && is_same_item(&a[same], &b[same]))
+        same++;
+    return same < items ? compare_items(&a[same], &b[same]) : 0;
 }
 
 /* Where the least rotation of the sequence begins; linear. */
@@ -236,9 +247,25 @@ static void add_copy(struct loop_set *set, uint32_t at, const struct loop *from)
     }
 }
 
+/* Those of `from` are behind all of the loop's own, and do not touch them. */
+static bool append_ranges(struct loop *loop, const struct loop *from)
+{
+    struct loop_ranks *range = realloc(loop->range, (loop->ranges + from->ranges) * sizeof(*range));
+
+    if (!range)
+        return false;
+    memcpy(&range[loop->ranges], from->range, from->ranges * sizeof(*range));
+    loop->range = range;
+    loop->ranges += from->ranges;
+    return true;
+}
+
 /* Both lists in one; touching ranges become one. */
 static bool add_ranges(struct loop *loop, const struct loop *from)
 {
+    if (loop->ranges > 0 && from->range[0].first > loop->range[loop->ranges - 1].last + UINT64_C(1))
+        return append_ranges(loop, from);
+
     struct loop_ranks *merged = malloc((loop->ranges + from->ranges) * sizeof(*merged));
     uint32_t n = 0, a = 0, b = 0;
 
@@ -269,7 +296,7 @@ static void add_numbers(struct loop *loop, const struct loop *from)
         loop->ratio_min = from->ratio_min;
     if (from->ratio_max > loop->ratio_max)
         loop->ratio_max = from->ratio_max;
-    if (strcmp(from->name, loop->name) < 0)
+    if (!is_same_name(from->name, loop->name) && strcmp(from->name, loop->name) < 0)
         memcpy(loop->name, from->name, sizeof(loop->name));
 }
 
@@ -330,6 +357,7 @@ struct loop_reduction {
     } place[PMI_ADAPT_GRAPH_NODES];
     struct loop_item item[PMI_ADAPT_GRAPH_NODES];       /* of all loops, one after the other */
     uint32_t node[PMI_ADAPT_GRAPH_NODES];       /* whose each is */
+    uint64_t reentries[PMI_ADAPT_GRAPH_NODES];  /* of all processes of `like`, not in its items yet */
 };
 
 struct loop_reduction *loop_reduction_create(void)
@@ -486,6 +514,7 @@ static void begin_like(struct loop_reduction *reduction)
     uint64_t items_hash[PMI_ADAPT_GRAPH_LOOPS];
     uint32_t loops = reduction->graph.summary.loops;
 
+    memset(reduction->reentries, 0, reduction->graph.summary.nodes * sizeof(reduction->reentries[0]));
     find_heads(&reduction->graph, reduction->loop_of);
     sort_items(reduction, first, count);
     for (uint32_t i = 0; i < loops; i++) {
@@ -504,18 +533,31 @@ static void begin_like(struct loop_reduction *reduction)
  * taken for those of other loops, nothing else: its links are not followed. */
 static bool is_alike(const struct pmi_adapt_graph *a, const struct pmi_adapt_graph *b)
 {
-    if (a->summary.hash != b->summary.hash || a->summary.nodes != b->summary.nodes ||
-        a->summary.loops != b->summary.loops)
+    if (!pmi_adapt_has_nodes_of(&a->summary, &b->summary))
         return false;
     for (uint32_t i = 0; i < a->summary.loops; i++) {
-        if (!is_measured_soundly(&b->loop[i]))
+        if (!are_times(&b->loop[i]) || (!is_same_name(a->loop[i].name, b->loop[i].name) && !is_name(b->loop[i].name)))
             return false;
     }
     return true;
 }
 
+/* The re-entries of the nodes into their items. */
+static void add_reentries(struct loop_reduction *reduction)
+{
+    for (uint32_t i = 0; i < reduction->graph.summary.nodes; i++) {
+        uint64_t sum = reduction->reentries[i];
+        if (sum == 0 || reduction->place[i].loop == NONE)
+            continue;
+        struct loop_item *item = &reduction->like.loop[reduction->place[i].loop].item[reduction->place[i].item];
+        item->reentries = add_as_it_fits(item->reentries, sum > UINT32_MAX ? UINT32_MAX : (uint32_t) sum);
+    }
+}
+
 static void finish_like(struct loop_reduction *reduction)
 {
+    if (reduction->like.loops > 0)
+        add_reentries(reduction);
     loop_set_merge(&reduction->set, &reduction->like);
     loop_set_free(&reduction->like);
 }
@@ -537,7 +579,13 @@ static bool add_rank(struct loop *loop, uint32_t rank)
     return true;
 }
 
-static struct loop numbers_of(const struct pmi_adapt_graph_loop *measured)
+static uint32_t ratio_of(const struct pmi_adapt_graph_loop *measured)
+{
+    return (uint32_t) ((double) measured->mpi_ns / (double) measured->loop_ns * LOOP_PPM + 0.5);
+}
+
+/* What the process of this rank has measured of a loop. */
+static void add_measured(struct loop *loop, const struct pmi_adapt_graph_loop *measured, uint32_t rank)
 {
     struct loop numbers = {.iterations = measured->iterations,.loop_ns = measured->loop_ns,
         .mpi_ns = measured->mpi_ns,.ratio_min = LOOP_NO_RATIO
@@ -545,9 +593,11 @@ static struct loop numbers_of(const struct pmi_adapt_graph_loop *measured)
 
     memcpy(numbers.name, measured->name, sizeof(numbers.name));
     if (measured->loop_ns > 0)
-        numbers.ratio_min = numbers.ratio_max =
-            (uint32_t) ((double) measured->mpi_ns / (double) measured->loop_ns * LOOP_PPM + 0.5);
-    return numbers;
+        numbers.ratio_min = numbers.ratio_max = ratio_of(measured);
+    if (loop->ranges == 0)
+        memcpy(loop->name, numbers.name, sizeof(loop->name));
+    if (add_rank(loop, rank))
+        add_numbers(loop, &numbers);
 }
 
 int loop_reduction_add(struct loop_reduction *reduction, const struct pmi_adapt_graph *graph, uint32_t rank)
@@ -559,20 +609,10 @@ int loop_reduction_add(struct loop_reduction *reduction, const struct pmi_adapt_
         reduction->graph = *graph;
         begin_like(reduction);
     }
-    for (uint32_t i = 0; i < reduction->like.loops; i++) {
-        struct loop *loop = &reduction->like.loop[i];
-        struct loop numbers = numbers_of(&graph->loop[i]);
-        if (loop->ranges == 0)
-            memcpy(loop->name, numbers.name, sizeof(loop->name));
-        if (add_rank(loop, rank))
-            add_numbers(loop, &numbers);
-    }
-    for (uint32_t i = 0; i < graph->summary.nodes && reduction->like.loops > 0; i++) {
-        if (graph->node[i].reentries == 0 || reduction->place[i].loop == NONE)
-            continue;
-        struct loop_item *item = &reduction->like.loop[reduction->place[i].loop].item[reduction->place[i].item];
-        item->reentries = add_as_it_fits(item->reentries, graph->node[i].reentries);
-    }
+    for (uint32_t i = 0; i < reduction->like.loops; i++)
+        add_measured(&reduction->like.loop[i], &graph->loop[i], rank);
+    for (uint32_t i = 0; i < graph->summary.nodes; i++)
+        reduction->reentries[i] += graph->reentries[i];
     return 1;
 }
 

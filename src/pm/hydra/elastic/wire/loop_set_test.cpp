@@ -347,6 +347,55 @@ TEST(LoopSet, WhateverADaemonSendsIsRefusedOrRead)
     EXPECT_LT(read_ones, 4500u);
 }
 
+/* C5: a daemon reads the nodes of the first of those that are alike, and the numbers of each. */
+TEST(LoopSet, NodesThatAreKnownAreNotReadAgain)
+{
+    Graph shared = graph_of(GOLDEN, MESSAGES), read(new pmi_adapt_graph());
+    shared->seq = 2;
+    ASSERT_TRUE(pmi_adapt_read_graph(shared.get(), read.get()));
+    uint64_t id = read->node[1].id;
+    shared->node[1].id = 77;    /* to see whether it is looked at */
+    shared->reentries[1] = 5;
+    shared->loop[0].iterations = 99;
+    shared->summary.steps = 7;
+    ASSERT_TRUE(pmi_adapt_read_next_graph(shared.get(), read.get()));
+    EXPECT_EQ(read->node[1].id, id);
+    EXPECT_EQ(read->reentries[1], 5u);
+    EXPECT_EQ(read->loop[0].iterations, 99u);
+    EXPECT_EQ(read->summary.steps, 7u);
+    shared->summary.hash++;
+    ASSERT_TRUE(pmi_adapt_read_next_graph(shared.get(), read.get()));
+    EXPECT_EQ(read->node[1].id, 77u) << "another graph";
+    shared->seq = 3;
+    EXPECT_FALSE(pmi_adapt_read_next_graph(shared.get(), read.get()));
+    shared->seq = 4;
+    shared->node[1].id = id;
+    ASSERT_TRUE(pmi_adapt_read_next_graph(shared.get(), read.get()));
+    EXPECT_EQ(read->node[1].id, id) << "what was being written is not kept";
+    ASSERT_TRUE(pmi_adapt_read_graph(shared.get(), read.get()));
+    EXPECT_EQ(read->summary.hash, shared->summary.hash);
+}
+
+/* Processes with alike graphs, of which one has others' numbers of re-entries. */
+TEST(LoopSet, ReentriesOfAlikeProcessesAreSummedUp)
+{
+    Graph one = graph_of(GOLDEN, MESSAGES), other = graph_of(GOLDEN, MESSAGES);
+    other->reentries[3] += 3;
+    Set set, apart;
+    reduce(set, {one.get(), other.get(), one.get()}, 0);
+    EXPECT_EQ(set.text(), "[c1 p:6] 0-2; [c7 c9] 0-2 in [c1 p:6]");
+    for (uint32_t rank = 0; rank < 3; rank++) {
+        Set alone;
+        reduce(alone, {rank == 1 ? other.get() : one.get()}, rank);
+        apart.merge(alone);
+    }
+    EXPECT_EQ(apart.text(), set.text());
+    other->reentries[3] = UINT32_MAX;
+    Set full;
+    reduce(full, {one.get(), other.get(), other.get()}, 0);
+    EXPECT_NE(full.text().find("p:" + std::to_string(UINT32_MAX)), std::string::npos) << full.text();
+}
+
 /* B3: what is read while the process writes is whole, or nothing is. */
 TEST(LoopSet, AGraphIsReadWholeOrNotAtAll)
 {
