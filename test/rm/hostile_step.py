@@ -8,6 +8,12 @@
     long    one line of 60 MB
     deep    one line that is nested 200000 deep
     talk    registers sockets without end
+  asked what its processes do with their time:
+    honest      answers
+    lies        of other epochs and sizes, and of the past
+    unasked     answers all the time, whoever asks
+    silent      does not answer
+    nonsense    answers with a field of a wrong type
 """
 
 import json
@@ -47,6 +53,37 @@ def be_good(connection: socket.socket) -> None:
             send(connection, event | same | {"seq": number})
 
 
+def performance(number: int, **other: object) -> dict[str, object]:
+    """An answer of a step of two processes that goes on as it has begun."""
+    loop = {"key": "probe", "parent": None, "ranks": "0-1", "processes": 2, "iterations": 20 * number, "measured_every": 1,
+            "loop_us": 2000000 * number, "mpi_us": 500000 * number, "ratio_min": 0.2, "ratio_max": 0.3, "slowest": []}  # fmt: skip
+    return {
+        "id": f"performance-{number}", "ok": True, "available": True, "epoch": 0, "size": 2, "processes": 2, "stale": 0,
+        "progress": {"probes": 10 * number, "ms": 1000 * number, "per_second": 10, "recent_per_second": None}, "loops": [loop],
+    } | other  # fmt: skip
+
+
+def be_measured(connection: socket.socket) -> None:
+    lines = connection.makefile("r")
+    lines.readline()
+    send(connection, {"id": "events", "ok": True, "oldest": 1, "next": 1}, {"event": "adaptive", "seq": 1})
+    lies = [{"epoch": 1}, {"size": 3}, {"epoch": 1 << 50, "size": 1, "processes": 1}, {"progress": {"probes": 0, "ms": 0}, "size": 1}]
+    number = 0
+    while KIND == "unasked":
+        send(connection, performance(1, id="performance-17"))
+        time.sleep(0.01)
+    for line in lines:
+        if json.loads(line).get("op") != "performance":
+            continue
+        number += 1
+        if KIND == "honest":
+            send(connection, performance(number))
+        elif KIND == "lies":
+            send(connection, performance(number, **lies[number % len(lies)]))
+        elif KIND == "nonsense":
+            send(connection, performance(number, loops="many"))
+
+
 def be_hostile(connection: socket.socket) -> None:
     lines = connection.makefile("r")
     lines.readline()  # the question for our events
@@ -79,7 +116,8 @@ def main() -> None:
         while KIND == "talk":
             register(PATH)
         connection, _ = listening.accept()
-        be_good(connection) if KIND == "good" else be_hostile(connection)
+        measured = KIND in ("honest", "lies", "unasked", "silent", "nonsense")
+        (be_good if KIND == "good" else be_measured if measured else be_hostile)(connection)
     except OSError as error:
         print(f"cut off: {error}", flush=True)
     finally:

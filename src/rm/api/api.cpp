@@ -1,4 +1,5 @@
-/* See api.h.  What is read from a submission is in api_submit.cpp, what is shown of jobs and nodes in api_show.cpp. */
+/* See api.h.  What is read from a submission is in api_submit.cpp, what is shown of jobs and nodes in api_show.cpp, of
+ * what jobs do with their time in api_performance.cpp. */
 
 #include "api/api.h"
 
@@ -113,6 +114,7 @@ const std::vector<Api::Route> &Api::routes()
         {"POST", "/v1/jobs", &Api::submit, false},
         {"GET", "/v1/jobs/*", &Api::get_job, false},
         {"GET", "/v1/jobs/*/script", &Api::get_script, false},
+        {"GET", "/v1/jobs/*/loops", &Api::get_loops, false},
         {"GET", "/v1/jobs/*/records", &Api::get_job_records, false},
         {"POST", "/v1/jobs/*/cancel", &Api::cancel, false},
         {"POST", "/v1/jobs/*/hold", &Api::hold, false},

@@ -80,6 +80,7 @@ class Api {
     void get_jobs(Call &call);
     void get_job(Call &call);
     void get_script(Call &call);
+    void get_loops(Call &call);
     void get_job_records(Call &call);
     void get_records(Call &call);
     void get_nodes(Call &call);
@@ -109,6 +110,10 @@ class Api {
     void add_dependencies(const Call &call, BodyReader &body, JobSpec &spec);
     Json job_json(const Job &job);
     Json list_json(const Job &job);
+    Json performance_json(const Job &job) const;
+    Json history_json(const Job &job) const;
+    std::string reason_without_sample(const Job &job) const;
+    Json loops_json(const Job &job);
     Json backend_json() const;
     using NodeUsers = std::unordered_map<std::string, std::vector<std::pair<const Job *, int>>>;
     NodeUsers node_users() const;

@@ -166,6 +166,7 @@ Json Api::job_json(const Job &job)
                  {"adaptation", adaptation_of(job)},
                  {"counts", {{"committed", job.committed}, {"withdrawn", job.withdrawn}, {"failed", job.failed}}},
                  {"standstill_ms", job.standstill_ms},
+                 {"performance", performance_json(job)},
                  {"step_socket", text_or_null(ended ? "" : daemon_.steps().socket(job.id))}};
     if (job.adaptation)
         json["adaptation"]["since_ms"] = daemon_.shown_ms(job.adaptation->asked_ms);
@@ -513,8 +514,8 @@ void Api::get_health(Call &call)
 void Api::get_metrics(Call &call)
 {
     respond(call, {200, "text/plain; version=0.0.4; charset=utf-8",
-                   daemon_.metrics().text(daemon_.state(), daemon_.started_ms(), daemon_.connections(),
-                                          daemon_.storage_works())});
+                   daemon_.metrics().text(daemon_.state(), {daemon_.started_ms(), daemon_.connections(),
+                                                            daemon_.storage_works(), daemon_.sampler().counts()})});
 }
 
 void Api::get_summary(Call &call)

@@ -36,6 +36,12 @@ inline constexpr MetricInfo STEPS_BROKEN{"elasticd_steps_broken_total", "counter
                                          "Steps that have broken the step protocol."};
 inline constexpr MetricInfo EVENTS_DROPPED{"elasticd_step_events_dropped_total", "counter", nullptr,
                                            "Events of steps that cannot be."};
+inline constexpr MetricInfo SAMPLES{"elasticd_samples_total", "counter", "result",
+                                    "Samples of what programs do with their time."};
+inline constexpr MetricInfo CORES_MEASURED{"elasticd_cores_measured", "gauge", nullptr,
+                                           "Cores of jobs whose time in MPI is known."};
+inline constexpr MetricInfo MPI_SHARE{"elasticd_mpi_share", "gauge", nullptr,
+                                      "Part of these cores' time that is spent in MPI; 0 if there are none."};
 inline constexpr MetricInfo STORAGE_WORKS{"elasticd_storage_works", "gauge", nullptr,
                                           "1: the last commit was written."};
 inline constexpr MetricInfo CONNECTIONS{"elasticd_connections", "gauge", nullptr, "Open connections."};

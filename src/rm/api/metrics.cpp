@@ -52,6 +52,25 @@ void jobs_and_nodes(std::ostringstream &out, const State &state)
     single(out, metric::UNEXPECTED, state.unexpected);
 }
 
+/* What is known of the last samples, weighted by cores. */
+void time_in_mpi(std::ostringstream &out, const State &state)
+{
+    int64_t cores = 0;
+    double in_mpi = 0;
+    for (JobId id : state.indices().placed) {
+        const Job &job = state.jobs.at(id);
+        auto mtct = job.performance ? recent_mtct_ppm(*job.performance) : std::nullopt;
+        if (!mtct)
+            continue;
+        int64_t own = int64_t{job.size()} * job.spec.cores_per_process;
+        auto ppm = static_cast<double>(*mtct);
+        cores += own;
+        in_mpi += static_cast<double>(own) * ppm / (ppm + static_cast<double>(PPM));
+    }
+    single(out, metric::CORES_MEASURED, cores);
+    single(out, metric::MPI_SHARE, cores > 0 ? in_mpi / static_cast<double>(cores) : 0);
+}
+
 }  // namespace
 
 void Metrics::Histogram::add(double seconds)
@@ -86,7 +105,7 @@ void Metrics::count_record(const Record &record)
         standstill_ms_ += record.data.value("standstill_ms", int64_t{0});
 }
 
-std::string Metrics::text(const State &state, int64_t started_ms, size_t connections, bool storage_works) const
+std::string Metrics::text(const State &state, const Now &now) const
 {
     std::ostringstream out;
     jobs_and_nodes(out, state);
@@ -98,9 +117,12 @@ std::string Metrics::text(const State &state, int64_t started_ms, size_t connect
     single(out, metric::REDUNDANT, redundant_);
     single(out, metric::STEPS_BROKEN, StepLink::counts().broken);
     single(out, metric::EVENTS_DROPPED, StepLink::counts().dropped);
-    single(out, metric::STORAGE_WORKS, storage_works ? 1 : 0);
-    single(out, metric::CONNECTIONS, connections);
-    single(out, metric::START_TIME, started_ms / 1000);
+    labelled(out, metric::SAMPLES,
+             std::map<std::string, uint64_t>{{"taken", now.samples.taken}, {"unavailable", now.samples.unavailable}});
+    time_in_mpi(out, state);
+    single(out, metric::STORAGE_WORKS, now.storage_works ? 1 : 0);
+    single(out, metric::CONNECTIONS, now.connections);
+    single(out, metric::START_TIME, now.started_ms / 1000);
     out << commit_.text(metric::COMMIT) << submit_.text(metric::SUBMIT);
     return out.str();
 }

@@ -13,6 +13,7 @@
 #include "api/metric_list.h"
 #include "core/action.h"
 #include "core/state.h"
+#include "step/sampler.h"
 
 namespace elastic::rm {
 
@@ -26,7 +27,13 @@ class Metrics {
     void time_commit(double seconds) { commit_.add(seconds); }
     void time_submit(double seconds) { submit_.add(seconds); }
 
-    std::string text(const State &state, int64_t started_ms, size_t connections, bool storage_works) const;
+    struct Now {                /* beside what is counted here */
+        int64_t started_ms = 0;
+        size_t connections = 0;
+        bool storage_works = true;
+        Sampler::Counts samples;
+    };
+    std::string text(const State &state, const Now &now) const;
 
   private:
     struct Histogram {

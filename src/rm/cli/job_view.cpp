@@ -88,6 +88,41 @@ std::string limit_signal_text(const Json &job)
     return shown(limit_signal, "signal") + "@" + format_duration(integer_or(limit_signal, "before_ms", 0));
 }
 
+std::string number_text(double value, const char *form)
+{
+    char text[64];
+    snprintf(text, sizeof text, form, value);
+    return text;
+}
+
+/* How fast it goes on at its present size. */
+std::string progress_text(const Json &job)
+{
+    const Json &known = object_of(job, "performance");
+    double rate = number_or(known, "per_second", -1), recent = number_or(known, "per_second_recent", -1);
+    double round_us = number_or(known, "iteration_us", -1);
+    if (rate < 0)
+        return "-";
+    return number_text(rate, "%.3g probes a second") + (recent >= 0 ? number_text(recent, " (recently %.3g)") : "") +
+           (round_us >= 0 ? number_text(round_us / 1000, ", %.3g ms a round") : "");
+}
+
+/* Which part of its time MPI takes. */
+std::string mpi_share_text(const Json &job)
+{
+    const Json &known = object_of(job, "performance");
+    double share = number_or(known, "mpi_share", -1), recent = number_or(known, "mpi_share_recent", -1);
+    double least = number_or(known, "ratio_min", -1), most = number_or(known, "ratio_max", -1);
+    if (share < 0)
+        return "-";
+    std::string text = number_text(100 * share, "%.1f %%");
+    if (recent >= 0)
+        text += number_text(100 * recent, " (recently %.1f %%)");
+    if (least >= 0 && most >= 0)
+        text += number_text(100 * least, ", from %.1f %%") + number_text(100 * most, " to %.1f %% by rank");
+    return text;
+}
+
 std::string adaptations_text(const Json &job)
 {
     const Json &counts = object_of(job, "counts");
@@ -224,6 +259,8 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"Epoch", shown(job, "epoch")},
         {"Adaptations", adaptations_text(job)},
         {"StandstillMs", shown(job, "standstill_ms")},
+        {"Progress", progress_text(job)},
+        {"MpiShare", mpi_share_text(job)},
         {"Command", command_line(job)},
         {"WorkDir", shown(job, "directory")},
         {"StdIn", shown(job, "input")},

@@ -30,6 +30,25 @@ TEST(JobViewTest, nothing_that_is_missing_or_odd_does_harm)
     }
 }
 
+TEST(JobViewTest, progress_and_mpi_share_have_a_line_each)
+{
+    auto lines = [](Json performance) {
+        std::string text;
+        for (const std::string &line : job_description({{"performance", std::move(performance)}}, 0))
+            text += line + "\n";
+        return text;
+    };
+    std::string known = lines({{"per_second", 4.912}, {"per_second_recent", 4.5}, {"iteration_us", 191234},
+                               {"mpi_share", 0.0061}, {"mpi_share_recent", 0.02}, {"ratio_min", 0.004},
+                               {"ratio_max", 0.007}});
+    auto has = [](const std::string &text, const char *line) { return text.find(line) != std::string::npos; };
+    EXPECT_TRUE(has(known, "   Progress=4.91 probes a second (recently 4.5), 191 ms a round\n")) << known;
+    EXPECT_TRUE(has(known, "   MpiShare=0.6 % (recently 2.0 %), from 0.4 % to 0.7 % by rank\n")) << known;
+    std::string partly = lines({{"per_second", 3}, {"mpi_share", nullptr}});
+    EXPECT_TRUE(has(partly, "   Progress=3 probes a second\n") && has(partly, "   MpiShare=-\n")) << partly;
+    EXPECT_TRUE(has(lines(nullptr), "   Progress=-\n") && has(lines("odd"), "   MpiShare=-\n"));
+}
+
 TEST(JobViewTest, records_read_as_sentences)
 {
     auto line = [](const char *event, Json data) {

@@ -1,4 +1,5 @@
-/* `elastic loops STEP`: what a running step does with its time (operation `performance`, doc/step-protocol.md). */
+/* `elastic loops ID`: what a running step does with its time (operation `performance`, doc/step-protocol.md), or a job
+ * of elasticd (GET /v1/jobs/ID/loops, which tells the same of its step, and how it has been before). */
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -6,9 +7,13 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/step_commands.h"
+#include "cli/target.h"
 
 namespace elastic {
 namespace {
+
+constexpr size_t HISTORY_SHOWN = 12;
+constexpr int JOB_AGE_MS = 2000;        /* what elasticd knows of a job and is older is asked anew */
 
 std::string number(double value, const char *form)
 {
@@ -22,10 +27,10 @@ std::string percent(double ratio)
     return number(100 * ratio, "%.1f %%");
 }
 
-std::string progress_line(const std::string &step, const Json &answer)
+std::string progress_line(const std::string &subject, const Json &answer)
 {
     const Json &progress = object_of(answer, "progress");
-    std::string line = "step " + step + ": " + text_of(answer, "size") + " processes, " +
+    std::string line = subject + ": " + text_of(answer, "size") + " processes, " +
                        text_of(progress, "probes") + " probes in " +
                        number(number_or(progress, "ms", 0) / 1000, "%.1f s");
     if (double rate = number_or(progress, "per_second", -1); rate >= 0)
@@ -93,15 +98,43 @@ void print_loop(const Json &loop)
     print_line("least in MPI, so that others wait for them: " + slowest_text(loop));
 }
 
+/* How the job has been lately, the newest last. */
+void print_history(const Json &answer)
+{
+    const Json &history = list_of(answer, "history");
+    for (size_t i = history.size() - std::min(history.size(), HISTORY_SHOWN); i < history.size(); i++) {
+        const Json &interval = history[i];
+        double rate = number_or(interval, "per_second", -1), share = number_or(interval, "mpi_share", -1);
+        print_line("until " + format_time(integer_or(interval, "until_ms", 0)) + ": " + text_of(interval, "size") +
+                   " processes, " + (rate >= 0 ? number(rate, "%.3g probes a second") : "progress unknown") +
+                   (share >= 0 ? ", " + percent(share) + " in MPI" : ""));
+    }
+}
+
+int job_loops(Elasticd &elasticd, const std::string &job, bool json)
+{
+    Json answer;
+    std::string path = "/v1/jobs/" + job + "/loops?max_age_ms=" + std::to_string(JOB_AGE_MS);
+    if (int code = elasticd.get(path, answer))
+        return code;
+    if (json) {
+        print_line(answer.dump());
+        return DONE;
+    }
+    print_performance("job " + job, answer);
+    print_history(answer);
+    return DONE;
+}
+
 }  // namespace
 
-void print_performance(const std::string &step, const Json &answer)
+void print_performance(const std::string &subject, const Json &answer)
 {
     if (!bool_or(answer, "available", false)) {
-        print_line("step " + step + ": nothing is known: " + string_or(answer, "reason", "no reason given"));
+        print_line(subject + ": nothing is known: " + string_or(answer, "reason", "no reason given"));
         return;
     }
-    print_line(progress_line(step, answer));
+    print_line(progress_line(subject, answer));
     for (const Json &loop : list_of(answer, "loops")) {
         if (string_or(loop, "key", "") == "probe")
             print_loop(loop);
@@ -115,14 +148,22 @@ void print_performance(const std::string &step, const Json &answer)
 void add_loops(CLI::App &app, int &code)
 {
     struct Options {
-        std::string step;
+        std::string id;
         bool json = false;
+        Elasticd elasticd;
     };
     auto options = std::make_shared<Options>();
     CLI::App *command =
-        add_command(app, "loops", "show how fast a step goes on, and how much of its time MPI takes", options->json);
-    command->add_option("STEP", options->step, "a step ('elastic ps')")->required();
-    command->callback([options, &code] { code = step_loops(options->step, options->json); });
+        add_command(app, "loops", "show how fast a job or step goes on, and how much of its time MPI takes",
+                    options->json);
+    command->add_option("ID", options->id, "a job ('elastic queue') or a step ('elastic ps')")->required();
+    command->callback([options, &code] {
+        auto target = find_target(options->elasticd, options->id, code);
+        if (!target)
+            return;
+        code = target->kind == Target::STEP ? step_loops(target->id, options->json)
+                                            : job_loops(options->elasticd, target->id, options->json);
+    });
 }
 
 }  // namespace elastic

@@ -193,7 +193,7 @@ int step_loops(const std::string &step, bool json)
     if (json)
         print_line(answer.value().dump());
     else
-        print_performance(step, answer.value());
+        print_performance("step " + step, answer.value());
     return DONE;
 }
 

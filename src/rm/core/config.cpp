@@ -28,6 +28,7 @@ std::string check(const Config &config)
         {"user_cores_max", config.user_cores_max, 0},
         {"fair_share_ms", config.fair_share_ms, 0},
         {"fair_share_half_life_ms", config.fair_share_half_life_ms, 1024},
+        {"monitor_window", config.monitor_window, 1},
         {"jobs_max", config.jobs_max, 1},
         {"finished_max", config.finished_max, 0},
     };

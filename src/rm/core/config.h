@@ -42,6 +42,7 @@ struct Config {
     int64_t user_cores_max = 0;         /* their cores together; 0: any number */
     int64_t fair_share_ms = 0;          /* who has used everything stands so far back in the queue; 0: nobody */
     int64_t fair_share_half_life_ms = int64_t{7} * 86400 * 1000;        /* in which use is half forgotten */
+    int monitor_window = 5;             /* samples that tell what a job's MPI share is now */
     int jobs_max = 100000;              /* waiting and running; more are refused */
     int finished_max = 1000;            /* kept in memory; older ones are forgotten (ForgetJob) */
 
@@ -51,7 +52,7 @@ struct Config {
                    adapt_patience_ms, offer_pause_ms, refusal_pause_ms, refusal_pause_max_ms,
                    look_interval_ms, start_pause_ms, start_attempts_max,
                    backfill_depth, user_running_max, user_cores_max, fair_share_ms, fair_share_half_life_ms,
-                   jobs_max, finished_max)
+                   monitor_window, jobs_max, finished_max)
 };
 
 /* Empty, or what is wrong with it. */

@@ -155,6 +155,7 @@ class Core::Impl {
     void on(const StepWithdrawn &event);
     void on(const StepFailed &event);
     void on(const StepFreed &event);
+    void on(const StepSampled &event);
     void on(const StepBroken &event);
     void on(const StepEnded &event);
     void on(const StepLost &event);

@@ -65,6 +65,7 @@ void Core::Impl::stop(Job &job, JobState verdict, const std::string &reason)
 {
     if (job.acquiring)
         return over(job, verdict, reason);
+    bool was_starting = job.state == JobState::STARTING;
     update(job, [&] {
         move(job, JobEvent::STOP);
         job.verdict = verdict;
@@ -75,6 +76,8 @@ void Core::Impl::stop(Job &job, JobState verdict, const std::string &reason)
     });
     record(record::COMPLETING, job,
            {{"step", job.step}, {"verdict", to_string(verdict)}, {"reason", reason}});
+    if (was_starting)           /* nobody waits for its start any more */
+        state.turns.push_back({job.id, job.state});
     out_.push_back(SignalStep{job.id, job.step, SIGNAL_TERMINATE});
 }
 
@@ -85,7 +88,7 @@ void Core::Impl::over(Job &job, JobState verdict, const std::string &reason)
         keep_joining(job);
         adaptation_over(job, record::WITHDRAWN, "the job ended");
     }
-    bool was_stopped = job.state == JobState::COMPLETING;
+    bool was_stopped = job.state == JobState::COMPLETING, was_starting = job.state == JobState::STARTING;
     update(job, [&] {
         move(job, JobEvent::OVER);
         job.verdict = was_stopped ? job.verdict : verdict;
@@ -96,6 +99,8 @@ void Core::Impl::over(Job &job, JobState verdict, const std::string &reason)
         job.tries = 0;
         job.deadline_ms = job.releasing ? state.now_ms + state.config.answer_timeout_ms : NEVER;
     });
+    if (job.releasing && was_starting)
+        state.turns.push_back({job.id, job.state});
     if (job.releasing)
         out_.push_back(release_all(job));
     else
@@ -125,6 +130,7 @@ void Core::Impl::wait_again(Job &job)
         job.broken.clear();
         set_program_sizes(job.spec, "");
         job.epoch = 0;
+        job.performance.reset();
         job.blocks.clear();
         job.refusals = 0;
         job.wished_size = 0;
@@ -207,6 +213,8 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
         move(job, JobEvent::ADAPT_END);
         job.blocks = world;
         job.epoch = event.epoch;
+        if (job.performance)
+            forget_epoch(*job.performance, job.epoch);
         job.adaptation.reset();
         if (!left.empty())
             job.departures.push_back({adaptation.request, event.epoch, left, false});

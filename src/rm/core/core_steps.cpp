@@ -164,6 +164,17 @@ void Core::Impl::on(const StepFreed &event)
     out_.push_back(release(*job, *departure));
 }
 
+void Core::Impl::on(const StepSampled &event)
+{
+    Job *job = job_of_step(event);
+    if (!job || !can_take(*job, event.sample))
+        return;
+    if (!job->performance)
+        forget_epoch(job->performance.emplace(), job->epoch);
+    int window = std::min(state.config.monitor_window, MONITOR_WINDOW_MAX);
+    take(*job->performance, event.sample, state.now_ms, static_cast<size_t>(window));
+}
+
 void Core::Impl::on(const StepBroken &event)
 {
     Job *job = job_of_running(event);

@@ -259,6 +259,16 @@ struct StepFailed : RequestEnded {
     static constexpr const char *NAME = "step_failed";
 };
 
+/* How far it is, and what its loops have taken, since its last commit: only what it has measured itself.  Of another
+ * epoch, or of the past: no effect. */
+struct StepSampled {
+    static constexpr const char *NAME = "step_sampled";
+    JobId job = 0;
+    uint32_t step = 0;
+    Sample sample;
+    ELASTIC_FIELDS(job, step, sample)
+};
+
 struct StepFreed {                      /* the processes that left with `epoch` have really ended */
     static constexpr const char *NAME = "step_freed";
     JobId job = 0;
@@ -305,7 +315,7 @@ using EventContent =
     std::variant<Configure, Submit, Cancel, Hold, Release, Resize, Update, Drain, Resume, NodeUp, NodeSuspect,
                  NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, NodesLost, NodesWanted,
                  StepStarted, StepAdaptive, StepRigid, StepSizes, StepStartFailed, StepAccepted,
-                 StepReady, StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed, StepBroken,
+                 StepReady, StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed, StepSampled, StepBroken,
                  StepEnded, StepLost, Timer>;
 
 struct Event {

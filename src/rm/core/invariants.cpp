@@ -45,6 +45,8 @@ void check_job(const State &state, const Job &job, Violations &wrong)
                  job.state == JobState::COMPLETING || !job.departures.empty();
     if (waits && job.deadline_ms == NEVER)
         wrong.push_back(name + "waits without a deadline");
+    if (job.performance && (job.performance->newest.epoch != job.epoch || !check(*job.performance).empty()))
+        wrong.push_back(name + "is measured wrongly: " + check(*job.performance));
     for (const Dependency &each : job.waits_for) {
         const Job *other = state.job(each.job);
         bool its_turn = std::any_of(state.turns.begin(), state.turns.end(),

@@ -104,6 +104,15 @@ DependencyState look_at(DependencyKind kind, JobState state)
     return DependencyState::OPEN;
 }
 
+bool can_take(const Job &job, const Sample &sample)
+{
+    bool runs = job.state == JobState::RUNNING || job.state == JobState::ADAPTING;
+    if (!runs || job.mode != StepMode::ADAPTIVE || !job.broken.empty() || sample.epoch != job.epoch ||
+        sample.size != job.size())
+        return false;
+    return job.performance ? says_new(*job.performance, sample) : check(sample).empty();
+}
+
 std::string describe(const Dependency &dependency)
 {
     return std::string(to_string(dependency.kind)) + ":" + std::to_string(dependency.job);

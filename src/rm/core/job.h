@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "core/node_name.h"
+#include "core/performance.h"
 
 namespace elastic::rm {
 
@@ -159,6 +160,7 @@ struct Job {
     StepMode mode = StepMode::UNKNOWN;
     std::string broken;         /* not empty: how the step has broken the step protocol */
     uint64_t epoch = 0;         /* of the step, last committed; 0 at its launch */
+    std::optional<Performance> performance;     /* of the step, once it has been sampled */
     Blocks blocks;              /* the present world, in rank order; its processes are the size */
     std::optional<Adaptation> adaptation;
     std::vector<Departure> departures;
@@ -183,7 +185,7 @@ struct Job {
 
     int size() const { return count_processes(blocks); }
     ELASTIC_FIELDS(id, request, spec, state, held, deferred, waits_for, eligible_ms, acquiring, reason, verdict,
-                   releasing, step, started_name, limit_changed, mode, broken, epoch, blocks, adaptation,
+                   releasing, step, started_name, limit_changed, mode, broken, epoch, performance, blocks, adaptation,
                    departures, submitted_ms, started_ms, ended_ms,
                    exit_code, requests, committed, withdrawn, failed, standstill_ms,
                    last_adapted_ms,
@@ -199,6 +201,9 @@ bool is_end(JobState state);
 bool is_placed(JobState state);
 /* Whether it waits for nothing but its turn. */
 bool is_queued(const Job &job);
+
+/* Whether a sample of its step tells something of it. */
+bool can_take(const Job &job, const Sample &sample);
 
 /* What the state of the job that is waited for means: fulfilled, not yet, or never. */
 enum class DependencyState { MET, OPEN, NEVER_MET };

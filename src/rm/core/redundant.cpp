@@ -63,6 +63,13 @@ bool says_new(const Job &job, const StepFreed &event)
     return leaves || (job.adaptation && event.epoch == job.epoch + 1);
 }
 
+/* What the program is, or its new world, may have been told and not been handled yet. */
+bool says_new(const Job &job, const StepSampled &event)
+{
+    bool may_follow = job.mode == StepMode::UNKNOWN || (job.adaptation && event.sample.epoch == job.epoch + 1);
+    return may_follow ? check(event.sample).empty() : can_take(job, event.sample);
+}
+
 bool says_new(const Job &, const StepBroken &)
 {
     return true;

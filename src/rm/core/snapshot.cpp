@@ -53,6 +53,11 @@ std::string contradiction(const Stored &stored)
         std::string name = "job " + std::to_string(job.id);
         if (std::string wrong = check(job.spec); !wrong.empty())
             return name + ": " + wrong;
+        std::string wrong = job.performance ? check(*job.performance) : "";
+        if (wrong.empty() && job.performance && job.performance->newest.epoch != job.epoch)
+            wrong = "it is measured in another epoch";
+        if (!wrong.empty())
+            return name + ": " + wrong;
         if (job.id == 0 || job.id > stored.last_job || !ids.insert(job.id).second)
             return name + " is there twice, or later than the last one";
         if (is_end(job.state))

@@ -39,6 +39,25 @@ TEST(WaitingTest, a_job_waits_for_the_start_or_the_end_of_another)
     EXPECT_EQ(driver.job(jobs.done).state, JobState::STARTING);
 }
 
+TEST(WaitingTest, who_waits_for_a_start_goes_on_when_it_is_stopped_before)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 4);
+    Three jobs(driver);
+    driver.send(Cancel{{"c", jobs.first}});
+    EXPECT_EQ(driver.job(jobs.first).state, JobState::COMPLETING);
+    EXPECT_EQ(driver.job(jobs.started).state, JobState::STARTING);
+    EXPECT_EQ(driver.job(jobs.ended).state, JobState::PENDING);
+
+    Config config = CoreDriver::config_of(PolicyKind::FILL);
+    config.asynchronous_nodes = true;
+    CoreDriver other(config);
+    other.send(NodeUp{"n0", 4});
+    Three waiting(other);
+    other.send(Cancel{{"c", waiting.first}});
+    EXPECT_EQ(other.job(waiting.first).state, JobState::COMPLETING) << "its nodes are given back";
+    EXPECT_EQ(other.job(waiting.started).state, JobState::STARTING);
+}
+
 /* Without the checks of CoreDriver, which look at all jobs at each event. */
 TEST(WaitingTest, however_many_wait_for_one_no_event_becomes_a_long_one)
 {

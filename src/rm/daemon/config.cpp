@@ -14,6 +14,8 @@
 #include <thread>
 #include <variant>
 
+#include "core/performance.h"
+
 #define TOML_EXCEPTIONS 0
 /* Keys such as "[^" run into an assertion of the library's, behind which it has a good error message. */
 #define TOML_ASSERT(expression) static_assert(true)
@@ -126,6 +128,12 @@ const std::vector<Setting> &table()
         {"step", "answer_timeout", &Settings::answer_timeout_ms,
          "A request to a step that nothing is heard of is sent again.", 1000, HOUR_MS, true},
         {"step", "answer_tries", &Settings::answer_tries, "So often.", 1, 1000},
+        {"monitor", "interval", &Settings::monitor_interval_ms,
+         "How often adaptive programs are asked how fast they go on and how much of their time MPI takes; 0: they "
+         "measure nothing.",
+         0, HOUR_MS, true},
+        {"monitor", "window", &Settings::monitor_window, "So many samples tell how much it is now.", 1,
+         MONITOR_WINDOW_MAX},
         {"backend",
          "kind",
          &Settings::backend,
@@ -436,6 +444,8 @@ std::string check_together(const Settings &s)
         return "listen.tcp needs listen.tokens_file: over TCP nobody is known without a token";
     if (s.max_time_limit_ms > 0 && s.default_time_limit_ms > s.max_time_limit_ms)
         return "job.default_time_limit is above job.max_time_limit";
+    if (s.monitor_interval_ms > 0 && s.monitor_interval_ms < 1000)
+        return "monitor.interval must be 0 or at least 1s";
     if (s.local_node_prefix.empty() || s.local_node_prefix.size() > 64 ||
         s.local_node_prefix.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") !=
             std::string::npos)
@@ -487,6 +497,8 @@ Settings default_settings()
     s.mpiexec = ELASTIC_BINDIR "/mpiexec";
     s.stepd = ELASTIC_LIBEXECDIR "/elastic-stepd";
     s.control_groups = "auto";
+    s.monitor_interval_ms = 60000;
+    s.monitor_window = core.monitor_window;
     s.backend = "local";
     s.local_nodes = 4;
     s.local_cores_per_node = std::max(2u, std::thread::hardware_concurrency() / 4);
@@ -535,6 +547,7 @@ Config Settings::core() const
     config.fair_share_half_life_ms = fair_share_half_life_ms;
     config.user_running_max = static_cast<int>(running_per_user_max);
     config.user_cores_max = cores_per_user_max;
+    config.monitor_window = static_cast<int>(monitor_window);
     config.jobs_max = static_cast<int>(jobs_max);
     config.finished_max = static_cast<int>(finished_in_memory);
     return config;

@@ -36,6 +36,15 @@ TEST(ConfigTest, WhatIsPrintedIsReadAgain)
     EXPECT_EQ(print_settings(again.value()), printed);
 }
 
+TEST(ConfigTest, SamplesAreNotTakenAllTheTime)
+{
+    EXPECT_EQ(error_of("[monitor]\ninterval = \"1s\"\nwindow = 3"), "");
+    EXPECT_EQ(error_of("[monitor]\ninterval = 0"), "");
+    EXPECT_NE(error_of("[monitor]\ninterval = \"500ms\"").find("monitor.interval"), std::string::npos);
+    EXPECT_NE(error_of("[monitor]\nwindow = 0").find("monitor.window"), std::string::npos);
+    EXPECT_NE(error_of("[monitor]\nwindow = 65").find("monitor.window"), std::string::npos);
+}
+
 TEST(ConfigTest, Durations)
 {
     auto grace = [](const std::string &text) {

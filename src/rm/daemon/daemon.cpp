@@ -54,7 +54,10 @@ Daemon::Daemon(const Settings &settings, Store store, Recovered recovered)
                [this](const Event &event, Journal::Entry &entry) { handle(event, entry); }),
       lifetime_(loop_, settings_,
                 {[this] { return unfinished_jobs(); }, [this] { return !waiting_.empty(); }, [this] { cancel_all(); }}),
-      waiting_(loop_)
+      waiting_(loop_),
+      sampler_(loop_, settings_.monitor_interval_ms, [this](JobId id, uint32_t step, int64_t write_ms) {
+          return steps_->ask_performance(id, step, write_ms);
+      })
 {
     started_ms_ = unix_ms();
     /* Unlike those of an earlier life. */
@@ -106,7 +109,8 @@ std::string Daemon::start_parts()
         loop_, StepsConfig{settings_.state_dir + "/steps", settings_.stepd, geteuid() == 0,
                            settings_.end_unknown_steps, group.value()},
         [this](EventContent content) { return tell_of_step(std::move(content)); },
-        [this](JobId id) { return state().job(id); });
+        [this](JobId id) { return state().job(id); },
+        [this](JobId id, uint32_t step, const PerformanceAnswer &answer) { return sampled(id, step, answer); });
     error = steps_->open(state());
     if (error.empty())
         error = backend_->start(state(), [this](EventContent content) { journal_.tell(std::move(content)); });
@@ -117,6 +121,8 @@ std::string Daemon::start_parts()
         return journal_.error();
     for (const Action &action : core_.pending())
         std::visit([this](const auto &each) { perform(each); }, action);
+    for (JobId id : state().indices().placed)
+        sampler_.look_at(id, state().job(id));
     return listen();
 }
 
@@ -282,6 +288,14 @@ bool Daemon::tell_of_step(EventContent content)
     return true;
 }
 
+/* Somebody may wait for it. */
+bool Daemon::sampled(JobId id, uint32_t step, const PerformanceAnswer &answer)
+{
+    bool is_due = sampler_.take(id, step, answer);
+    waiting_.wake();
+    return is_due;
+}
+
 void Daemon::request(EventContent content, std::optional<LaunchRow> launch, Done done)
 {
     journal_.request({std::move(content), std::move(launch), std::move(done)});
@@ -387,6 +401,7 @@ void Daemon::perform(const Record &record)
     if (record.event == record::ENDED)
         quota_.remove(record.job);
     confine(record.job);
+    sampler_.look_at(record.job, state().job(record.job));
     timeline_.add(record);
     const Job *ended = record.event == record::ENDED ? state().job(record.job) : nullptr;
     if (ended)

@@ -36,6 +36,7 @@
 #include "daemon/waiting_requests.h"
 #include "step/confinement.h"
 #include "step/launch_quota.h"
+#include "step/sampler.h"
 #include "step/steps.h"
 
 namespace elastic::rm {
@@ -61,6 +62,7 @@ class Daemon {
     const Timeline &timeline() const { return timeline_; }
     const EndedJobs &ended_jobs() const { return ended_jobs_; }
     Steps &steps() { return *steps_; }
+    Sampler &sampler() { return sampler_; }
     Backend &backend() { return *backend_; }
     Access &access() { return access_; }
     Metrics &metrics() { return metrics_; }
@@ -91,6 +93,7 @@ class Daemon {
     size_t unfinished_jobs() const { return state().jobs.size() - state().finished.size(); }
 
     bool tell_of_step(EventContent content);
+    bool sampled(JobId job, uint32_t step, const PerformanceAnswer &answer);
     void end_of_turn();
     void handle(const Event &event, Journal::Entry &entry);
     void answer(const Answer &answer, Journal::Entry &entry, JobId last_job);
@@ -144,6 +147,7 @@ class Daemon {
     WaitingRequests waiting_;
     std::unique_ptr<Backend> backend_;
     std::unique_ptr<Steps> steps_;
+    Sampler sampler_;
     std::unique_ptr<Confinement> confinement_;  /* null: steps are not confined */
     std::string control_groups_;                /* above those of the steps; empty: none */
     std::unique_ptr<Api> api_;

@@ -108,7 +108,7 @@ void SimulatedCluster::perform(const StartStep &action)
     step.world = action.blocks;
     occupy(step, step.world, 1);
     step.work_left_ms = static_cast<double>(step.program.work_ms);
-    step.worked_until_ms = now_ms();
+    step.worked_until_ms = step.epoch_began_ms = now_ms();
     step.said.push_back(StepStarted{{step.job, step.number}});
     say(step.said.back());
     bool adaptive = step.program.spec.elasticity == Elasticity::MALLEABLE &&
@@ -122,6 +122,8 @@ void SimulatedCluster::perform(const StartStep &action)
         else
             step.said.push_back(StepRigid{{step.job, step.number}});
         say(step.said.back());
+        if (adaptive && options_.sample_ms > 0)
+            sample(step);
     });
     if (options_.config.asynchronous_nodes && chance(options_.faults.nodes_lost))
         after(between(0, step.program.work_ms), [this, &step] { nodes_are_taken(step); });
@@ -140,6 +142,32 @@ void SimulatedCluster::work(Step &step)
     if (!step.in_window)
         step.work_left_ms -= static_cast<double>(now_ms() - step.worked_until_ms) * speed;
     step.worked_until_ms = now_ms();
+}
+
+/* Now and then; one in four is not true.  By a chance of its own, so that all else happens as without samples. */
+void SimulatedCluster::sample(Step &step)
+{
+    after(samples_.between(1, options_.sample_ms), [this, &step] {
+        if (step.ended)
+            return;
+        int size = count_processes(step.world);
+        int64_t epoch_ms = now_ms() - step.epoch_began_ms, probes = epoch_ms / step.program.probe_ms;
+        int64_t loop_us = probes * size * step.program.probe_ms * 1000;
+        LoopSums sums = {probes * size, loop_us, loop_us / 1000 * step.program.serial_permille};
+        Sample sample = {step.epoch, size, size, probes, epoch_ms, {{"probe", "", sums, 0, PPM}}};
+        switch (samples_.between(0, 15)) {
+            case 0: sample.epoch += static_cast<uint64_t>(samples_.between(1, 2)); break;
+            case 1: sample.size += 1; break;
+            case 2: sample.epoch_ms /= 2; break;
+            case 3: sample.loops[0].sums.mpi_us = INT64_MAX; break;
+            default: break;
+        }
+        counts.samples++;
+        StepSampled content{step.job, step.number, sample};
+        for (int64_t times = samples_.between(0, 2); times > 0; times--)
+            after(samples_.between(0, options_.delay_max_ms), [this, content] { report(content); });
+        this->sample(step);
+    });
 }
 
 /* Plans its end, at the present speed. */
@@ -281,6 +309,7 @@ void SimulatedCluster::window(Step &step)
                   std::to_string(count_processes(step.world)) + " processes instead of " +
                   std::to_string(request.size));
         uint64_t epoch = ++step.epoch;
+        step.epoch_began_ms = now_ms();
         step.request.reset();
         step.said.push_back(StepCommitted{step.job, step.number, request.request, epoch,
                                           step.program.standstill_ms});

@@ -53,6 +53,7 @@ struct ClusterOptions {
     Faults faults;
     int64_t delay_max_ms = 0;   /* of every message */
     bool check = true;          /* invariants after each event; keeps the log */
+    int64_t sample_ms = 0;      /* between two samples of an adaptive step, at most; 0: none are taken */
     bool drop_redundant = false;        /* as the daemon does; else the core must bear them */
     bool trace = false;
 };
@@ -70,7 +71,7 @@ class SimulatedCluster {
 
     struct Counts {
         int crashes = 0, lost = 0, node_failures = 0, died = 0, nodes_lost = 0, gave_way = 0, broke = 0, redundant = 0;
-        int jumps = 0, limits = 0;
+        int jumps = 0, limits = 0, samples = 0;
     };
     Counts counts;
 
@@ -116,6 +117,7 @@ class SimulatedCluster {
     void work(Step &step);
     void go_on(Step &step);
     void window(Step &step);
+    void sample(Step &step);
     void end_request(Step &step, EventContent outcome);
     void end(Step &step, int exit_code);
     void occupy(const Step &step, const Blocks &blocks, int sign);
@@ -133,6 +135,7 @@ class SimulatedCluster {
 
     ClusterOptions options_;
     VirtualTime time_;
+    VirtualTime samples_;       /* a chance of their own, not a time */
     Trace trace_;
     uint64_t timer_ = 0, requests_ = 0;
     Core core_;

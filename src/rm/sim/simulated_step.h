@@ -15,6 +15,7 @@ struct SimulatedCluster::Step {
     StepMode mode = StepMode::UNKNOWN;
     Blocks world;
     uint64_t epoch = 0;
+    int64_t epoch_began_ms = 0;
     double work_left_ms = 0;
     int64_t worked_until_ms = 0;
     bool in_window = false;

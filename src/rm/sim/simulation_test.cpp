@@ -108,6 +108,7 @@ ClusterOptions random_options(uint64_t seed, bool trace)
         job.standstill_ms = chance.between(0, 500);
         options.jobs.push_back(job);
     }
+    options.sample_ms = chance.one_in(2) ? chance.between(100, 60000) : 0;
     return options;
 }
 
@@ -120,6 +121,7 @@ TEST(SimulationTest, seeds)
     int failures = 0;
     RunMetrics sum;
     SimulatedCluster::Counts counts;
+    int measured = 0;           /* jobs of which something is known at their end */
     for (uint64_t seed = first; seed < first + seeds && failures < FAILURES_MAX; seed++) {
         SimulatedCluster cluster(random_options(seed, trace));
         cluster.run();
@@ -145,6 +147,9 @@ TEST(SimulationTest, seeds)
         counts.redundant += cluster.counts.redundant;
         counts.jumps += cluster.counts.jumps;
         counts.limits += cluster.counts.limits;
+        counts.samples += cluster.counts.samples;
+        for (const auto &[id, job] : cluster.core().state().jobs)
+            measured += job.performance && has_data(*job.performance);
     }
     printf("%llu machines: %d jobs, %d done, %d failed, %d cancelled; %d changes of size, %d "
            "withdrawn, %d failed; %d kills of the daemon, %d messages lost, %d nodes failed, %d "
@@ -172,6 +177,8 @@ TEST(SimulationTest, seeds)
     EXPECT_GT(counts.redundant, 1000);
     EXPECT_GT(counts.jumps, 100);
     EXPECT_GT(counts.limits, 20);
+    EXPECT_GT(counts.samples, 1000);
+    EXPECT_GT(measured, 50);
 }
 
 TEST(SimulationTest, same_seed_gives_same_history)

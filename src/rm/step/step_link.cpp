@@ -13,6 +13,7 @@ namespace {
 
 constexpr const char *EVENTS_ID = "events";
 constexpr const char *RESIZE_ID = "resize-";
+constexpr const char *PERFORMANCE_ID = "performance-";
 constexpr size_t REASON_BYTES_MAX = 63;
 constexpr size_t REQUESTS_KEPT = 64;    /* ended ones: the core asks about the last */
 constexpr size_t FREED_KEPT = 1024;     /* as many events as a step keeps */
@@ -87,7 +88,7 @@ void StepLink::line(const Json &object)
     if (!message)
         cut_off(message.error());
     else if (message.value().kind == StepMessageKind::ANSWER)
-        answer(message.value());
+        answer(message.value(), object);
     else
         event(message.value());
 }
@@ -121,8 +122,10 @@ void StepLink::resume()
 
 /* ---- answers ------------------------------------------------------------------------------------------ */
 
-void StepLink::answer(const StepMessage &message)
+void StepLink::answer(const StepMessage &message, const Json &line)
 {
+    if (message.id.starts_with(PERFORMANCE_ID))
+        return performance(message, line);
     if (message.id == EVENTS_ID && message.ok) {
         known_until_ = message.next;
         if (known_until_ <= std::max<uint64_t>(message.oldest, 1))
@@ -134,6 +137,44 @@ void StepLink::answer(const StepMessage &message)
     if (found == requests_.end() || found->second.phase == Phase::ENDED || message.ok)
         return;                 /* of an accepted one the events tell the same, and more */
     refuse(number, message.error);
+}
+
+bool StepLink::ask_performance(int64_t interval_ms)
+{
+    if (!connection_ || !caught_up_)
+        return false;
+    if (std::exchange(answer_awaited_, true))
+        return true;
+    connection_->send({{"id", PERFORMANCE_ID + std::to_string(++questions_)},
+                       {"op", "performance"},
+                       {"interval_ms", interval_ms}});
+    return true;
+}
+
+/* An error (of an older mpiexec, or a busy one) is an answer as well. */
+void StepLink::performance(const StepMessage &message, const Json &line)
+{
+    bool awaited = answer_awaited_ && message.id == PERFORMANCE_ID + std::to_string(questions_);
+    if (!awaited) {
+        counts_.dropped++;
+        return;
+    }
+    answer_awaited_ = false;
+    PerformanceAnswer answer;
+    answer.reason = message.error;
+    if (message.ok) {
+        auto read = read_performance(line);
+        if (!read)
+            return cut_off(read.error());
+        answer = std::move(read.value());
+    }
+    auto sample = sample_of(answer, place_.epoch_offset);
+    if (answer.available && !sample) {
+        counts_.dropped++;
+        return;
+    }
+    if (place_.sampled(answer) && sample)
+        tell(StepSampled{place_.job, place_.step, std::move(*sample)});
 }
 
 void StepLink::refuse(uint64_t request, const std::string &reason)

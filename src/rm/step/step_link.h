@@ -31,6 +31,7 @@
 #include "core/action.h"
 #include "core/event.h"
 #include "step/line_connection.h"
+#include "step/performance_answer.h"
 #include "step/step_message.h"
 
 namespace elastic::rm {
@@ -40,6 +41,8 @@ class StepLink {
     /* True: it waits to be stored; pause() until then. */
     using Tell = std::function<bool(EventContent)>;
     using LastRequest = std::function<uint64_t()>;      /* of the job, as the core knows it */
+    /* An answer to ask_performance has come.  True: the core is to hear of it. */
+    using Sampled = std::function<bool(const PerformanceAnswer &)>;
 
     /* What it is connected to, and what it calls. */
     struct Place {
@@ -51,6 +54,7 @@ class StepLink {
         uint64_t epoch_offset = 0;
         LastRequest last_request;
         Tell tell;
+        Sampled sampled;
     };
     StepLink(Loop &loop, Place place);
     ~StepLink();
@@ -63,6 +67,9 @@ class StepLink {
     void resize(const ResizeStep &resize);
     /* False: the step never heard of the request, and will not. */
     bool cancel(const CancelRequest &cancel);
+    /* What the processes do with their time, and how often they are to write it down (0: nothing is measured).  False:
+     * it cannot be asked now.  One question at a time: who asks meanwhile gets the same answer. */
+    bool ask_performance(int64_t interval_ms);
     /* All that is known, again. */
     void tell_all();
     /* All that it has told is stored. */
@@ -88,7 +95,8 @@ class StepLink {
     void closed(const std::string &broken);
     void cut_off(const std::string &why);
     void line(const Json &object);
-    void answer(const StepMessage &message);
+    void answer(const StepMessage &message, const Json &line);
+    void performance(const StepMessage &message, const Json &line);
     void event(const StepMessage &message);
     bool take_event(const StepMessage &message);
     bool requested(const StepMessage &message);
@@ -121,6 +129,8 @@ class StepLink {
     std::map<uint64_t, Request> requests_;      /* by the core's number */
     std::pair<uint64_t, uint64_t> under_way_ = {};      /* the step's number and the core's */
     std::set<uint64_t> freed_;                  /* the core's epochs */
+    uint64_t questions_ = 0;                    /* of performance */
+    bool answer_awaited_ = false;               /* to the last of them */
     static Counts counts_;
 };
 

@@ -30,6 +30,10 @@ class StepLinkTest : public testing::Test {
             told_.push_back(std::move(content));
             return stored_;
         };
+        place.sampled = [this](const PerformanceAnswer &answer) {
+            answers_.push_back(answer);
+            return hears_;
+        };
         link_ = std::make_unique<StepLink>(loop_, std::move(place));
         step_ = Descriptor(accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     }
@@ -98,6 +102,8 @@ class StepLinkTest : public testing::Test {
     Descriptor listening_, step_;
     uint64_t last_request_ = 0, seq_ = 0;
     bool stored_ = false;       /* what is told waits to be stored */
+    bool hears_ = true;         /* the core is to hear of samples */
+    std::vector<PerformanceAnswer> answers_;
     std::vector<EventContent> told_;
     std::unique_ptr<StepLink> link_;
 };
@@ -130,6 +136,69 @@ TEST_F(StepLinkTest, sizes_are_passed_on_if_they_are_a_rule)
     link_->tell_all();
     ASSERT_EQ(count<StepSizes>(), 2u);
     EXPECT_EQ(std::get<StepSizes>(told_.back()).rule, "2-8&multiple:2");
+}
+
+constexpr const char *SAMPLE = R"(,"ok":true,"available":true,"epoch":0,"size":2,"processes":2,"stale":0,)"
+                               R"("progress":{"probes":7,"ms":1000},"loops":[]})";
+
+TEST_F(StepLinkTest, a_step_is_asked_how_fast_it_goes_on)
+{
+    EXPECT_FALSE(link_->ask_performance(1000)) << "its past is not known yet";
+    say_history();
+    ASSERT_TRUE(turn_until([&] { return link_->ask_performance(1000); }));
+    EXPECT_TRUE(link_->ask_performance(1000)) << "the same question";
+    ASSERT_TRUE(turn_until([&] { return heard().find("performance-1") != std::string::npos; }));
+    EXPECT_NE(heard().find("\"interval_ms\":1000"), std::string::npos) << heard();
+    say(R"({"id":"performance-1")" + std::string(SAMPLE));
+    ASSERT_TRUE(turn_until([&] { return count<StepSampled>() == 1; }));
+    EXPECT_EQ(std::get<StepSampled>(told_.back()).sample.probes, 7);
+    EXPECT_EQ(heard().find("performance-2"), std::string::npos);
+    hears_ = false;
+    ASSERT_TRUE(link_->ask_performance(1000));
+    say(R"({"id":"performance-2")" + std::string(SAMPLE));
+    ASSERT_TRUE(turn_until([&] { return answers_.size() == 2; }));
+    EXPECT_EQ(count<StepSampled>(), 1u) << "of what somebody looks at the core does not hear";
+}
+
+TEST_F(StepLinkTest, samples_that_nobody_asked_for_are_dropped)
+{
+    uint64_t dropped = StepLink::counts().dropped;
+    say_history();
+    say(R"({"id":"performance-0")" + std::string(SAMPLE));
+    say(R"({"id":"performance-1")" + std::string(SAMPLE));
+    ASSERT_TRUE(turn_until([&] { return StepLink::counts().dropped == dropped + 2; }));
+    ASSERT_TRUE(link_->ask_performance(1000));
+    for (int i = 0; i < 3; i++)
+        say(R"({"id":"performance-1")" + std::string(SAMPLE));
+    ASSERT_TRUE(turn_until([&] { return StepLink::counts().dropped == dropped + 4; }));
+    EXPECT_EQ(answers_.size(), 1u);
+}
+
+TEST_F(StepLinkTest, a_sample_that_cannot_be_is_dropped_and_one_of_wrong_types_breaks)
+{
+    uint64_t dropped = StepLink::counts().dropped;
+    say_history();
+    ASSERT_TRUE(turn_until([&] { return link_->ask_performance(1000); }));
+    say(R"({"id":"performance-1","ok":true,"available":true,"epoch":0,"size":2,"processes":3,"stale":0,)"
+        R"("progress":{"probes":7,"ms":1000},"loops":[]})");
+    ASSERT_TRUE(turn_until([&] { return StepLink::counts().dropped == dropped + 1; }));
+    EXPECT_TRUE(answers_.empty());
+    ASSERT_TRUE(link_->ask_performance(1000));
+    say(R"({"id":"performance-2","ok":true,"available":true,"epoch":"x"})");
+    ASSERT_TRUE(is_broken());
+    EXPECT_NE(std::get<StepBroken>(told_.back()).reason.find("'epoch'"), std::string::npos);
+    EXPECT_FALSE(link_->ask_performance(1000));
+}
+
+TEST_F(StepLinkTest, a_step_that_knows_no_performance_says_so)
+{
+    say_history();
+    ASSERT_TRUE(turn_until([&] { return link_->ask_performance(1000); }));
+    say(R"({"id":"performance-1","ok":false,"error":{"code":"operation","message":"operation is not known"}})");
+    ASSERT_TRUE(turn_until([&] { return answers_.size() == 1; }));
+    EXPECT_FALSE(answers_[0].available);
+    EXPECT_EQ(answers_[0].reason, "operation is not known");
+    EXPECT_EQ(count<StepSampled>(), 0u);
 }
 
 TEST_F(StepLinkTest, an_answer_of_a_wrong_type_breaks_the_step_and_nothing_else)

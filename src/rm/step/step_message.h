@@ -16,7 +16,6 @@
 
 namespace elastic::rm {
 
-constexpr size_t STEP_REASON_BYTES_MAX = 255;   /* cut there, and made printable */
 constexpr uint64_t STEP_NUMBER_MAX = uint64_t{1} << 53;
 
 enum class StepMessageKind {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/bounded_json.h"
+#include "step/field_rules.h"
 
 namespace elastic::rm {
 namespace {
@@ -77,7 +78,7 @@ TEST(StepMessageTest, reasons_are_short_and_printable)
     std::string reason = "line one\\nESC \\u001b[2J \\u00e4 " + std::string(1000, 'x');
     auto message = read(R"({"event":"failed","seq":1,"request":1,"reason":")" + reason + R"("})");
     ASSERT_TRUE(message.ok()) << message.error();
-    EXPECT_EQ(message.value().reason.size(), STEP_REASON_BYTES_MAX);
+    EXPECT_EQ(message.value().reason.size(), PEOPLE_BYTES_MAX);
     EXPECT_TRUE(message.value().reason.starts_with("line one ESC ?[2J ?? xxx")) << message.value().reason;
 }
 

@@ -73,8 +73,9 @@ struct Steps::Step {
     Loop::TimerId rest_timer = 0;
 };
 
-Steps::Steps(Loop &loop, StepsConfig config, Tell tell, JobOf job_of)
-    : loop_(loop), config_(std::move(config)), tell_(std::move(tell)), job_of_(std::move(job_of))
+Steps::Steps(Loop &loop, StepsConfig config, Tell tell, JobOf job_of, Sampled sampled)
+    : loop_(loop), config_(std::move(config)), tell_(std::move(tell)), job_of_(std::move(job_of)),
+      sampled_(std::move(sampled))
 {
 }
 
@@ -373,6 +374,9 @@ void Steps::link_to(Step &step, const std::string &socket, uint64_t epoch_offset
         return job ? job->requests : 0;
     };
     place.tell = [this, kept = &step](EventContent content) { return tell(*kept, std::move(content)); };
+    place.sampled = [this, key = step.key](const PerformanceAnswer &answer) {
+        return sampled_(key.first, key.second, answer);
+    };
     step.link = std::make_unique<StepLink>(loop_, std::move(place));
 }
 
@@ -480,6 +484,12 @@ bool Steps::signal(JobId job, uint32_t number, int signal, int64_t kill_after_ms
     else if (step && step->end)
         tell(*step, *step->end);
     return step != nullptr;
+}
+
+bool Steps::ask_performance(JobId job, uint32_t number, int64_t interval_ms)
+{
+    Step *step = find(job, number);
+    return step && step->link && !step->end && step->link->ask_performance(interval_ms);
 }
 
 void Steps::limit(JobId job, uint32_t number, int64_t time_limit_ms)

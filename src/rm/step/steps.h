@@ -39,8 +39,10 @@ class Steps {
     /* False: it changes nothing, and is not stored. */
     using Tell = std::function<bool(EventContent)>;
     using JobOf = std::function<const Job *(JobId)>;    /* as the core knows it; null: not any more */
+    /* A step's answer to ask_performance.  True: the core is to hear of it. */
+    using Sampled = std::function<bool(JobId, uint32_t step, const PerformanceAnswer &)>;
 
-    Steps(Loop &loop, StepsConfig config, Tell tell, JobOf job_of);
+    Steps(Loop &loop, StepsConfig config, Tell tell, JobOf job_of, Sampled sampled);
     ~Steps();
 
     /* Makes the folder, removes what belongs to no step that the core has placed.  Empty, or why it cannot.  Steps
@@ -61,6 +63,8 @@ class Steps {
     void cancel(const CancelRequest &cancel);
     /* False: no such step. */
     bool signal(JobId job, uint32_t step, int number, int64_t kill_after_ms = -1);
+    /* See StepLink. */
+    bool ask_performance(JobId job, uint32_t step, int64_t interval_ms);
     /* For elastic-stepd, which keeps it when we are not there; 0: none. */
     void limit(JobId job, uint32_t step, int64_t time_limit_ms);
     void query(JobId job, uint32_t step);
@@ -101,6 +105,7 @@ class Steps {
     StepsConfig config_;
     Tell tell_;
     JobOf job_of_;
+    Sampled sampled_;
     std::map<Key, std::unique_ptr<Step>> steps_;
 };
 

@@ -98,7 +98,8 @@ async function drawDetails() {
   section.hidden = view.chosen === null;
   if (section.hidden) return;
   const id = view.chosen;
-  const [{ job }, { records }] = await Promise.all([ask("/v1/jobs/" + id), ask(`/v1/jobs/${id}/records?limit=${RECORDS_MAX}`)]);
+  const [{ job }, { records }, measured] = await Promise.all([ask("/v1/jobs/" + id),
+    ask(`/v1/jobs/${id}/records?limit=${RECORDS_MAX}`), ask(`/v1/jobs/${id}/loops`)]);
   const fields = [["State", job.state + (job.reason ? ` (${job.reason})` : "")], ["User", job.user], ["Kind", `${job.kind}, ${range(job)} processes`],
     ["Size", job.size], ["Nodes", places(job.nodes) || "–"], ["Submitted", clock(job.submit_ms)],
     ["Waited", duration((job.start_ms || job.end_ms || Date.now()) - job.submit_ms)], ["Ran", duration(runTime(job, Date.now()))],
@@ -108,6 +109,15 @@ async function drawDetails() {
   byId("details-title").replaceChildren(swatch(job.id), `Job ${job.id}: ${job.name}`);
   fill(byId("fields"), fields.map(([name, value]) => element("tr", {}, element("th", {}, name), element("td", {}, value))), "");
   fill(byId("records"), records.map((record) => row({}, [clock(record.time_ms), record.event, recordText(record)])), "No records are kept.");
+  drawMeasured(measured);
+}
+
+/* Of jobs of which something is known: rigid ones are not measured. */
+function drawMeasured(measured) {
+  byId("measured").hidden = !measured.available && !measured.history.length;
+  byId("measured-now").textContent = measuredText(measured);
+  byId("share").replaceChildren(drawShare(measured.history));
+  fill(byId("loops"), (measured.loops || []).map((loop) => row({}, loopCells(loop))), "No loop is known now.");
 }
 
 // ---- again and again -------------------------------------------------------------------------

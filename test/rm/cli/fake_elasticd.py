@@ -39,6 +39,26 @@ CODES = {"PENDING": "PD", "STARTING": "ST", "RUNNING": "R", "ADAPTING": "AD", "C
 SIGNALS = ("INT", "TERM", "HUP", "QUIT", "USR1", "USR2", "CONT", "TSTP", "KILL")
 
 
+def measured_loops(history: list[tuple[int, int, float, float | None]]) -> Json:
+    """What GET /v1/jobs/ID/loops tells of a job of two processes; each interval of its history: until when, size, probes a
+    second, MPI share."""
+    probe = {
+        "key": "probe", "parent": None, "ranks": "0-1", "processes": 2, "iterations": 40, "measured_every": 1, "loop_us": 8_000_000,
+        "mpi_us": 2_000_000, "ratio_min": 0.1, "ratio_max": 0.4, "slowest": [{"rank": 1, "host": "n1", "mpi_ratio": 0.1}],
+    }  # fmt: skip
+    inner = {
+        "key": "0123456789abcdef", "parent": "probe", "name": "heat2d+0x393e", "ranks": "0-1", "processes": 2, "iterations": 800,
+        "loop_us": 7_200_000, "mpi_us": 1_800_000, "ratio_min": 0.1, "ratio_max": 0.4, "slowest": [], "items": ["p2p", "collective"],
+        "items_total": 3,
+    }  # fmt: skip
+    return {
+        "available": True, "epoch": 1, "size": 2, "processes": 2, "stale": 0, "sampled_ms": now_ms(),
+        "progress": {"probes": 20, "ms": 4000, "per_second": 5.0, "recent_per_second": 4.5}, "loops": [probe, inner],
+        "history": [{"until_ms": until, "ms": 30_000, "size": size, "per_second": rate, "mpi_share": share}
+                    for until, size, rate, share in history],
+    }  # fmt: skip
+
+
 class Refused(Exception):
     """An answer that is an error."""
 
@@ -161,6 +181,7 @@ class FakeElasticd:
             ("GET", r"/v1/jobs", lambda: self.list_jobs(query)),
             ("GET", r"/v1/jobs/(\d+)", lambda id: self.get_job(int(id), query)),
             ("GET", r"/v1/jobs/(\d+)/script", lambda id: self.job(int(id))["_request"].get("script", "")),
+            ("GET", r"/v1/jobs/(\d+)/loops", lambda id: self.get_loops(int(id), query)),
             ("GET", r"/v1/jobs/(\d+)/records", lambda id: self.get_records({**query, "job": id})),
             ("POST", r"/v1/jobs/(\d+)/cancel", lambda id: self.cancel(int(id), body)),
             ("POST", r"/v1/jobs/(\d+)/hold", lambda id: self.hold(int(id), True)),
@@ -231,7 +252,8 @@ class FakeElasticd:
             "counts": {"committed": 0, "withdrawn": 0, "failed": 0}, "standstill_ms": 0, "command": body["command"],
             "script": "script" in body, "directory": body["directory"], "output": output,
             "error": self.path(body, body["error"], number) if "error" in body else output,
-            "input": self.path(body, body.get("input", "/dev/null"), number), "step_socket": None, "_request": body,
+            "input": self.path(body, body.get("input", "/dev/null"), number), "step_socket": None, "performance": None,
+            "_request": body,
         }  # fmt: skip
         self.set_state(job, "PENDING")
         job["reason"] = "Held" if job["held"] else None
@@ -317,6 +339,14 @@ class FakeElasticd:
         while not reached() and time.monotonic() < deadline:
             self.lock.wait(min(0.05, max(0.0, deadline - time.monotonic())))
         return {"job": self.public(job)}
+
+    def get_loops(self, number: int, query: dict[str, str]) -> Json:
+        """What a job does with its time, if a test has said so (`_loops`)."""
+        if set(query) - {"max_age_ms"}:
+            raise Refused(400, "field", f"unknown parameters {sorted(query)}")
+        job = self.job(number)
+        nothing = {"available": False, "reason": "no sample has been taken yet", "history": []}
+        return {"job": number, "performance": job.get("performance"), "sampled_ms": None, **job.get("_loops", nothing)}
 
     def cancel(self, number: int, body: Json) -> Json:
         job = self.job(number)

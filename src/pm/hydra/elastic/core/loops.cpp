@@ -37,12 +37,14 @@ std::string name_of_key(const LoopSet &set, uint64_t key)
 
 std::string ranks_of(const loop &loop)
 {
-    std::vector<int> ranks;
-    for (uint32_t i = 0; i < loop.ranges; i++) {
-        for (uint32_t rank = loop.range[i].first; rank <= loop.range[i].last; rank++)
-            ranks.push_back(static_cast<int>(rank));
+    std::string text;
+    for (uint32_t i = 0; i < loop.ranges && text.size() <= RANKS_TOLD_BYTES_MAX; i++) {
+        const loop_ranks &range = loop.range[i];
+        text += (i > 0 ? "," : "") + std::to_string(range.first);
+        if (range.last > range.first)
+            text += "-" + std::to_string(range.last);
     }
-    return format_ranks(ranks);
+    return shorten(std::move(text), RANKS_TOLD_BYTES_MAX);
 }
 
 Json ratio(uint32_t ppm)

@@ -20,6 +20,7 @@ namespace elastic {
 
 inline constexpr size_t LOOPS_TOLD_MAX = 32;    /* in an answer, those that take longest */
 inline constexpr size_t ITEMS_TOLD_MAX = 16;    /* of a loop */
+inline constexpr size_t RANKS_TOLD_BYTES_MAX = 250;     /* of "0-3,8,...": those of a large world may be many words */
 
 class LoopSet {
   public:

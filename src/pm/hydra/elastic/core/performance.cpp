@@ -83,7 +83,7 @@ Json describe_loops(const std::vector<ProcessSample> &samples, const LoopSet &ot
     Json loops = describe_inner_loops(others);
     Json elastic = {{"key", "probe"},
                     {"parent", nullptr},
-                    {"ranks", format_ranks(ranks)},
+                    {"ranks", shorten(format_ranks(ranks), RANKS_TOLD_BYTES_MAX)},
                     {"processes", ranks.size()},
                     {"iterations", iterations},
                     {"measured_every", every},

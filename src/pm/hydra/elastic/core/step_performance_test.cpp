@@ -72,6 +72,25 @@ TEST_F(StepPerformanceTest, the_daemons_are_asked_and_their_processes_summed_up)
     EXPECT_EQ(loop.at("slowest").at(0).at("host"), "a");
 }
 
+/* elasticd reads lines of 1 MiB. */
+TEST_F(StepPerformanceTest, the_ranks_of_a_large_world_are_cut)
+{
+    ASSERT_EQ(glue.create(), "");
+    std::vector<std::string> hosts(1000, "a");
+    glue.place(0, hosts);
+    std::vector<PerformanceReport> rows;
+    for (uint32_t rank = 0; rank < 1000; rank++) {
+        glue.init(0, 0, rank);
+        rows.push_back({rank, 1, 100, rank % 2 ? 10u : 0u, 1000 * MS, 10 * MS});
+    }
+    ask();
+    report(0, rows);
+    std::string ranks = last().at("loops").at(0).at("ranks");
+    EXPECT_EQ(last().at("loops").at(0).at("processes"), 500);
+    EXPECT_LE(ranks.size(), 255u);
+    EXPECT_TRUE(ranks.starts_with("1,3,5,") && ranks.ends_with(" ...")) << ranks;
+}
+
 /* A loop as a daemon puts it together. */
 LoopSet loops_of(uint32_t rank, std::vector<loop_item> items, uint64_t key, uint64_t parent, uint64_t loop_ns,
                  uint64_t mpi_ns)

@@ -1,0 +1,134 @@
+/* See api.h: what jobs do with their time.  What lasts is the core's (core/performance.h), the loops are those of the
+ * step's newest answer (step/sampler.h). */
+
+#include "api/api.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr int64_t WAIT_MS = 3000;       /* a node daemon that is silent for 2 s is left out */
+constexpr int64_t AGE_MAX_MS = 3600 * 1000;
+
+Json ratio(const std::optional<int64_t> &ppm)
+{
+    return ppm ? Json(static_cast<double>(*ppm) / static_cast<double>(PPM)) : Json();
+}
+
+/* Of MPI in all time, from MPI by computing time. */
+Json share_of_mtct(const std::optional<int64_t> &mtct_ppm)
+{
+    if (!mtct_ppm)
+        return nullptr;
+    auto mtct = static_cast<double>(*mtct_ppm) / static_cast<double>(PPM);
+    return mtct / (1 + mtct);
+}
+
+Json per_second(int64_t probes, int64_t ms)
+{
+    return ms > 0 ? Json(static_cast<double>(probes) * 1000 / static_cast<double>(ms)) : Json();
+}
+
+Json iteration_us(const LoopSums &sums)
+{
+    return sums.iterations > 0 ? Json(sums.loop_us / sums.iterations) : Json();
+}
+
+}  // namespace
+
+/* In the present epoch; null: nothing is known of it. */
+Json Api::performance_json(const Job &job) const
+{
+    if (!job.performance || job.performance->samples == 0)
+        return nullptr;
+    const Performance &known = *job.performance;
+    const Interval &last = known.history.back();
+    const LoopSample *phase = phase_loop(known);
+    LoopSums sums = phase_sums(known);
+    return {{"epoch", known.newest.epoch},
+            {"size", known.newest.size},
+            {"samples", known.samples},
+            {"sampled_ms", daemon_.shown_ms(known.sampled_ms)},
+            {"per_second", per_second(known.newest.probes, known.newest.epoch_ms)},
+            {"per_second_recent", per_second(last.probes, last.ms)},
+            {"phase", phase ? Json(phase->key) : Json()},
+            {"iterations", sums.iterations},
+            {"iteration_us", iteration_us(sums)},
+            {"mpi_share", ratio(mpi_share_ppm(sums))},
+            {"mpi_share_recent", share_of_mtct(recent_mtct_ppm(known))},
+            {"mtct", ratio(accumulated_mtct_ppm(known))},
+            {"mtct_recent", ratio(recent_mtct_ppm(known))},
+            {"mtct_deviation", ratio(known.statistics.deviation_ppm())},
+            {"ratio_min", phase ? ratio(phase->ratio_min_ppm) : Json()},
+            {"ratio_max", phase ? ratio(phase->ratio_max_ppm) : Json()},
+            {"has_data", has_data(known)}};
+}
+
+/* Of all epochs of the step. */
+Json Api::history_json(const Job &job) const
+{
+    Json history = Json::array();
+    for (const Interval &interval : job.performance ? job.performance->history : std::vector<Interval>())
+        history.push_back({{"until_ms", daemon_.shown_ms(interval.until_ms)},
+                           {"ms", interval.ms},
+                           {"size", interval.size},
+                           {"per_second", per_second(interval.probes, interval.ms)},
+                           {"mpi_share", ratio(mpi_share_ppm(interval.phase))}});
+    return history;
+}
+
+std::string Api::reason_without_sample(const Job &job) const
+{
+    if (is_end(job.state))
+        return "the job has ended";
+    if (!is_placed(job.state) || job.state == JobState::STARTING)
+        return "the job does not run yet";
+    if (!job.broken.empty())
+        return "step protocol broken: " + job.broken;
+    if (job.mode == StepMode::UNKNOWN)
+        return "not all processes have initialised MPI yet";
+    if (job.mode == StepMode::RIGID)
+        return "the program is rigid: it calls MPI_Init, not MPI_Init_adapt";
+    if (!daemon_.sampler().is_on())
+        return "nothing is measured: monitor.interval is 0 in the configuration";
+    return "no sample has been taken yet";
+}
+
+Json Api::loops_json(const Job &job)
+{
+    const Sampler::Newest *newest = daemon_.sampler().newest(job.id);
+    Json json = newest ? to_json(newest->answer) : Json{{"available", false}, {"reason", reason_without_sample(job)}};
+    int64_t age_ms = newest ? monotonic_ms() - newest->at_ms : 0;
+    json["job"] = job.id;
+    json["sampled_ms"] = newest ? Json(unix_ms() - age_ms) : Json();
+    json["performance"] = performance_json(job);
+    json["history"] = history_json(job);
+    return json;
+}
+
+/* With max_age_ms the step is asked, if what is known of it is older. */
+void Api::get_loops(Call &call)
+{
+    QueryReader query(call.request.query);
+    int64_t max_age_ms = query.number("max_age_ms", Sampler::LOOK_MS, AGE_MAX_MS, AGE_MAX_MS);
+    query.finish();
+    Job job = job_of(call, false);
+    int64_t since_ms = monotonic_ms() - max_age_ms;
+    auto is_fresh = [this, id = job.id, since_ms] {
+        const Sampler::Newest *newest = daemon_.sampler().newest(id);
+        return newest && newest->at_ms >= since_ms;
+    };
+    bool can_wait = job.state == JobState::RUNNING && job.mode == StepMode::ADAPTIVE && job.broken.empty() &&
+                    daemon_.sampler().is_on() && max_age_ms < AGE_MAX_MS && !is_fresh();
+    if (can_wait)
+        daemon_.sampler().ask_soon(job.id);
+    wait(call, can_wait ? WAIT_MS : 0, [this, responder = call.responder, job, is_fresh](bool late) {
+        if (!late && !is_fresh())
+            return false;
+        const Job *now = daemon_.state().job(job.id);
+        respond_json(responder, loops_json(now ? *now : job));
+        return true;
+    });
+}
+
+}  // namespace elastic::rm

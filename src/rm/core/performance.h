@@ -1,0 +1,111 @@
+/*
+ * What a job does with its processes, by samples of its step (operation `performance` of the step protocol): sums in,
+ * ratios out.  Pure.  SPEC-performance J3-J6.
+ *
+ * Whole numbers: times in microseconds or milliseconds, ratios in parts per million (ppm).  All is kept of one epoch,
+ * but for the history.  Sums are those of the step, over all ranks and since the last commit; what lies between two
+ * samples is an *interval*.
+ */
+
+#ifndef ELASTIC_RM_CORE_PERFORMANCE_H_INCLUDED
+#define ELASTIC_RM_CORE_PERFORMANCE_H_INCLUDED
+
+#include <optional>
+
+#include "core/fields.h"
+
+namespace elastic::rm {
+
+constexpr int64_t PPM = 1000000;
+constexpr int64_t MTCT_MAX_PPM = 1000 * PPM;    /* of a loop that does nothing but MPI */
+constexpr int64_t SAMPLE_SUM_MAX = int64_t{1} << 53;
+constexpr size_t SAMPLE_LOOPS_MAX = 8;          /* those that take longest */
+constexpr size_t LOOP_KEY_BYTES_MAX = 32;
+constexpr size_t PERFORMANCE_HISTORY_MAX = 64;
+constexpr int MONITOR_WINDOW_MAX = 64;
+
+struct LoopSums {
+    int64_t iterations = 0, loop_us = 0, mpi_us = 0;
+    bool operator==(const LoopSums &) const = default;
+    ELASTIC_FIELDS(iterations, loop_us, mpi_us)
+};
+
+/* A distributed loop: all processes have measured it. */
+struct LoopSample {
+    std::string key, parent;    /* parent: empty: none */
+    LoopSums sums;
+    int64_t ratio_min_ppm = 0, ratio_max_ppm = 0;       /* of one rank's time in MPI */
+    bool operator==(const LoopSample &) const = default;
+    ELASTIC_FIELDS(key, parent, sums, ratio_min_ppm, ratio_max_ppm)
+};
+
+struct Sample {
+    uint64_t epoch = 0;
+    int size = 0;               /* of the world */
+    int processes = 0;          /* of these, that have been asked */
+    int64_t probes = 0;         /* since the last commit, of the process that is behind */
+    int64_t epoch_ms = 0;       /* since the last commit */
+    std::vector<LoopSample> loops;
+    ELASTIC_FIELDS(epoch, size, processes, probes, epoch_ms, loops)
+};
+
+/* Of one size. */
+struct Interval {
+    int64_t until_ms = 0;       /* of the core's clock */
+    int size = 0;
+    int64_t ms = 0, probes = 0;
+    LoopSums phase;             /* nothing: not measured */
+    ELASTIC_FIELDS(until_ms, size, ms, probes, phase)
+};
+
+/* Of the intervals' MTCT. */
+struct MtctStatistics {
+    int64_t count = 0, sum_ppm = 0;
+    int64_t squares = 0;        /* of hundreds of ppm: 64 bits hold them */
+    int64_t min_ppm = 0, max_ppm = 0;
+    void add(int64_t mtct_ppm);
+    int64_t mean_ppm() const { return count > 0 ? sum_ppm / count : 0; }
+    int64_t deviation_ppm() const;      /* standard deviation */
+    ELASTIC_FIELDS(count, sum_ppm, squares, min_ppm, max_ppm)
+};
+
+struct Performance {
+    Sample newest;
+    int64_t sampled_ms = 0;     /* of the core's clock */
+    int64_t samples = 0;        /* since the last commit */
+    std::string phase;          /* key of the loop that the job's time goes into; empty: none is distributed */
+    LoopSums phase_began;       /* its sums when it became the phase */
+    std::vector<Interval> window;       /* the last ones of this phase that are measured */
+    MtctStatistics statistics;  /* of all intervals of this phase */
+    std::vector<Interval> history;      /* of all epochs, neighbours put together where there are too many */
+    ELASTIC_FIELDS(newest, sampled_ms, samples, phase, phase_began, window, statistics, history)
+};
+
+/* Empty, or what cannot be. */
+std::string check(const Sample &sample);
+std::string check(const Performance &known);
+
+/* Whether the sample changes anything: it is later than what is known of its epoch.  False also if it cannot be. */
+bool says_new(const Performance &known, const Sample &sample);
+/* Precondition: says_new.  `window`: how many intervals are looked at. */
+void take(Performance &known, const Sample &sample, int64_t now_ms, size_t window);
+/* A commit: nothing is known of the new world, but what was before. */
+void forget_epoch(Performance &known, uint64_t epoch);
+
+/* MPI time / computing time (J4), at most MTCT_MAX_PPM; nothing: there was no time. */
+std::optional<int64_t> mtct_ppm(const LoopSums &sums);
+/* MPI time / time. */
+std::optional<int64_t> mpi_share_ppm(const LoopSums &sums);
+
+/* Of the phase (J5): since it became that, and what the last intervals come to. */
+LoopSums phase_sums(const Performance &known);
+std::optional<int64_t> accumulated_mtct_ppm(const Performance &known);
+std::optional<int64_t> recent_mtct_ppm(const Performance &known);
+/* Null: the phase has not been sampled. */
+const LoopSample *phase_loop(const Performance &known);
+/* J6: enough to decide by. */
+bool has_data(const Performance &known);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_PERFORMANCE_H_INCLUDED */

@@ -1,0 +1,97 @@
+/*
+ * Fields of what a stranger says, read by tables: where a field goes says of which type it must be, its row within
+ * which bounds.  What a table does not name is ignored.  Pure.
+ */
+
+#ifndef ELASTIC_RM_FIELD_RULES_H_INCLUDED
+#define ELASTIC_RM_FIELD_RULES_H_INCLUDED
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/bounded_json.h"
+
+namespace elastic::rm {
+
+enum Presence { OPTIONAL, REQUIRED };
+
+/* Texts for people are cut at so many bytes and made printable, instead of refused. */
+constexpr uint64_t FOR_PEOPLE = UINT64_MAX;
+constexpr size_t PEOPLE_BYTES_MAX = 255;
+constexpr double FIELD_NUMBER_MAX = 1e15;
+
+template <class Message> struct FieldRule {
+    const char *name;
+    std::variant<uint64_t Message::*, double Message::*, std::optional<double> Message::*, std::string Message::*,
+                 bool Message::*>
+        into;
+    Presence presence;
+    uint64_t most;      /* a whole number's value, a text's bytes, a ratio's 1; 0 of other numbers: FIELD_NUMBER_MAX */
+};
+template <class Message> using FieldRules = std::vector<FieldRule<Message>>;
+
+/* One function for each type of field; false: it is not of that type, or too great. */
+inline bool take_field(const Json &value, uint64_t &into, uint64_t most)
+{
+    if (!value.is_number_unsigned() || value.get<uint64_t>() > most)
+        return false;
+    into = value.get<uint64_t>();
+    return true;
+}
+
+inline bool take_field(const Json &value, double &into, uint64_t most)
+{
+    double highest = most > 0 ? static_cast<double>(most) : FIELD_NUMBER_MAX;
+    if (!value.is_number() || !(value.get<double>() >= 0 && value.get<double>() <= highest))
+        return false;
+    into = value.get<double>();
+    return true;
+}
+
+inline bool take_field(const Json &value, std::optional<double> &into, uint64_t most)
+{
+    into.reset();
+    return value.is_null() || take_field(value, into.emplace(), most);
+}
+
+inline bool take_field(const Json &value, std::string &into, uint64_t most)
+{
+    if (!value.is_string())
+        return false;
+    const auto &text = value.get_ref<const std::string &>();
+    if (text.size() > most)
+        return false;
+    into = most == FOR_PEOPLE ? printable(text, PEOPLE_BYTES_MAX) : text;
+    return true;
+}
+
+inline bool take_field(const Json &value, bool &into, uint64_t)
+{
+    if (!value.is_boolean())
+        return false;
+    into = value.get<bool>();
+    return true;
+}
+
+/* Empty, or what is wrong.  Precondition: `object` is one. */
+template <class Message>
+std::string read_fields(const Json &object, const FieldRules<Message> &rules, Message &message)
+{
+    for (const FieldRule<Message> &rule : rules) {
+        auto found = object.find(rule.name);
+        if (found == object.end() && rule.presence == REQUIRED)
+            return "field '" + std::string(rule.name) + "' is missing";
+        if (found == object.end() || (rule.presence == OPTIONAL && found->is_null()))
+            continue;
+        bool good = std::visit([&](auto member) { return take_field(*found, message.*member, rule.most); }, rule.into);
+        if (!good)
+            return "field '" + std::string(rule.name) + "' has a wrong type or is out of bounds";
+    }
+    return "";
+}
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_FIELD_RULES_H_INCLUDED */

@@ -1,0 +1,51 @@
+/*
+ * A step's answer to the operation `performance` (doc/step-protocol.md), read by tables as all that a step says
+ * (field_rules.h): bounded, of the types that the protocol names.  What it claims may be a lie all the same.  Pure.
+ */
+
+#ifndef ELASTIC_RM_PERFORMANCE_ANSWER_H_INCLUDED
+#define ELASTIC_RM_PERFORMANCE_ANSWER_H_INCLUDED
+
+#include "core/performance.h"
+
+namespace elastic::rm {
+
+struct SlowRank {
+    uint64_t rank = 0;
+    std::string host;
+    double mpi_ratio = 0;
+};
+
+struct LoopAnswer {
+    std::string key, parent;    /* parent: empty: none */
+    std::string name, ranks;    /* for people */
+    uint64_t processes = 0;
+    uint64_t iterations = 0, loop_us = 0, mpi_us = 0;   /* sums over the ranks */
+    uint64_t measured_every = 0;        /* 0: not said */
+    std::optional<double> ratio_min, ratio_max;
+    std::vector<SlowRank> slowest;
+    std::vector<std::string> items;
+    uint64_t items_total = 0;
+};
+
+struct PerformanceAnswer {
+    bool available = false;
+    std::string reason;         /* not available: why */
+    uint64_t epoch = 0, size = 0, processes = 0, stale = 0;
+    uint64_t probes = 0, ms = 0;        /* since the last commit */
+    std::optional<double> per_second, recent_per_second;
+    std::vector<LoopAnswer> loops;
+};
+
+/* The answer, or which field is wrong.  Precondition: it is an object. */
+Result<PerformanceAnswer> read_performance(const Json &answer);
+/* In the protocol's form, for people. */
+Json to_json(const PerformanceAnswer &answer);
+
+/* What the core is told of it: the longest of the loops that all processes have measured.  Nothing: it is not
+ * available, or cannot be.  `epoch_offset`: epochs of earlier mpiexecs of the step. */
+std::optional<Sample> sample_of(const PerformanceAnswer &answer, uint64_t epoch_offset);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_PERFORMANCE_ANSWER_H_INCLUDED */

@@ -1,0 +1,190 @@
+/* Sampler: who is asked, how often, and of what the core hears. */
+
+#include "step/sampler.h"
+
+#include <gtest/gtest.h>
+
+namespace elastic::rm {
+namespace {
+
+constexpr int64_t INTERVAL_MS = 40, PATIENCE_MS = 60000;
+
+class SamplerTest : public testing::Test {
+  protected:
+    void make(int64_t interval_ms = INTERVAL_MS)
+    {
+        sampler = std::make_unique<Sampler>(loop, interval_ms, [this](JobId id, uint32_t, int64_t write_ms) {
+            asked[id].push_back(monotonic_ms());
+            last_write_ms = write_ms;
+            return can_ask;
+        });
+    }
+    Job &job(JobId id)
+    {
+        Job &one = jobs[id];
+        one.id = id;
+        one.step = 1;
+        one.state = JobState::RUNNING;
+        one.mode = StepMode::ADAPTIVE;
+        return one;
+    }
+    void look(const Job &one) { sampler->look_at(one.id, &one); }
+    bool run_until(const std::function<bool()> &condition)
+    {
+        bool late = false;
+        Loop::TimerId end = loop.after(PATIENCE_MS, [&] { late = true; });
+        loop.run([&] {
+            if (late || condition())
+                loop.stop();
+            else
+                loop.turn_again();
+        });
+        loop.cancel(end);
+        return !late;
+    }
+    void pass(int64_t ms)
+    {
+        int64_t end_ms = monotonic_ms() + ms;
+        run_until([&] { return monotonic_ms() >= end_ms; });
+    }
+    size_t times(JobId id) { return asked[id].size(); }
+    bool answer(JobId id, bool available = true, uint32_t step = 1)
+    {
+        PerformanceAnswer one;
+        one.available = available;
+        one.probes = 7;
+        return sampler->take(id, step, one);
+    }
+
+    Loop loop;
+    std::map<JobId, Job> jobs;
+    std::map<JobId, std::vector<int64_t>> asked;
+    bool can_ask = true;
+    int64_t last_write_ms = -1;
+    std::unique_ptr<Sampler> sampler;
+};
+
+TEST_F(SamplerTest, a_running_adaptive_step_is_asked_again_and_again)
+{
+    make();
+    look(job(1));
+    EXPECT_EQ(times(1), 0u) << "not at once: it has just begun";
+    ASSERT_TRUE(run_until([&] { return times(1) >= 4; }));
+    EXPECT_EQ(last_write_ms, Sampler::WRITE_MS);
+    EXPECT_GE(asked[1][3] - asked[1][2], INTERVAL_MS) << "after the first two";
+}
+
+TEST_F(SamplerTest, others_are_not)
+{
+    make(2);
+    job(1).mode = StepMode::RIGID;
+    job(2).mode = StepMode::UNKNOWN;
+    job(3).state = JobState::ADAPTING;
+    job(4).broken = "test";
+    job(5).state = JobState::STARTING;
+    for (auto &[id, one] : jobs)
+        look(one);
+    sampler->look_at(6, nullptr);
+    pass(50);
+    for (JobId id = 1; id <= 6; id++)
+        EXPECT_EQ(times(id), 0u) << id;
+}
+
+TEST_F(SamplerTest, in_an_adaptation_it_is_not_asked_and_then_anew)
+{
+    make();
+    look(job(1));
+    ASSERT_TRUE(run_until([&] { return times(1) > 0; }));
+    jobs[1].state = JobState::ADAPTING;
+    look(jobs[1]);
+    size_t before = times(1);
+    pass(3 * INTERVAL_MS);
+    EXPECT_EQ(times(1), before);
+    jobs[1].state = JobState::RUNNING;
+    jobs[1].epoch = 1;
+    look(jobs[1]);
+    ASSERT_TRUE(run_until([&] { return times(1) > before; }));
+}
+
+TEST_F(SamplerTest, the_core_hears_of_what_was_due_and_not_of_what_somebody_looks_at)
+{
+    make();
+    look(job(1));
+    EXPECT_FALSE(answer(1)) << "nobody has asked";
+    ASSERT_TRUE(run_until([&] { return times(1) == 1; }));
+    EXPECT_TRUE(answer(1));
+    EXPECT_FALSE(answer(1)) << "once";
+    ASSERT_TRUE(run_until([&] { return times(1) == 2; }));
+    EXPECT_FALSE(answer(1, false)) << "nothing is known";
+    EXPECT_FALSE(answer(1, true, 2)) << "of another step";
+    EXPECT_FALSE(answer(2)) << "of another job";
+    EXPECT_EQ(sampler->counts().taken, 3u);
+    EXPECT_EQ(sampler->counts().unavailable, 1u);
+    ASSERT_TRUE(sampler->newest(1));
+    EXPECT_FALSE(sampler->newest(1)->answer.available);
+    sampler->look_at(1, nullptr);
+    EXPECT_FALSE(sampler->newest(1)) << "nothing is kept of jobs that are over";
+    EXPECT_FALSE(answer(1));
+}
+
+TEST_F(SamplerTest, who_looks_asks_at_most_each_second)
+{
+    make(PATIENCE_MS);
+    look(job(1));
+    sampler->ask_soon(2);
+    for (int i = 0; i < 1000; i++)
+        sampler->ask_soon(1);
+    EXPECT_LE(times(1), 2u);
+    EXPECT_GE(times(1), 1u);
+    EXPECT_FALSE(answer(1));
+    EXPECT_TRUE(sampler->newest(1));
+}
+
+TEST_F(SamplerTest, one_that_cannot_be_asked_is_asked_later)
+{
+    can_ask = false;
+    make(2);
+    look(job(1));
+    pass(200);
+    EXPECT_LE(times(1), 2u) << "not again and again";
+    EXPECT_GE(times(1), 1u);
+    can_ask = true;
+    size_t before = times(1);
+    ASSERT_TRUE(run_until([&] { return times(1) > before; }));
+}
+
+TEST_F(SamplerTest, switched_off_steps_are_told_to_measure_nothing)
+{
+    make(0);
+    look(job(1));
+    ASSERT_TRUE(run_until([&] { return times(1) == 1; }));
+    EXPECT_EQ(last_write_ms, 0);
+    pass(50);
+    EXPECT_FALSE(answer(1));
+    EXPECT_FALSE(sampler->newest(1));
+    sampler->ask_soon(1);
+    EXPECT_EQ(times(1), 1u);
+    jobs[1].epoch = 1;          /* joining processes do not know it */
+    look(jobs[1]);
+    ASSERT_TRUE(run_until([&] { return times(1) == 2; }));
+}
+
+TEST_F(SamplerTest, many_steps_together_have_a_rate)
+{
+    make(2);
+    for (JobId id = 1; id <= 80; id++)
+        look(job(id));
+    auto total = [&] {
+        size_t sum = 0;
+        for (const auto &[id, each] : asked)
+            sum += each.size();
+        return sum;
+    };
+    int64_t begin_ms = monotonic_ms();
+    ASSERT_TRUE(run_until([&] { return total() >= 60; }));
+    EXPECT_GT(monotonic_ms() - begin_ms, 500) << "40 at once, then 20 in a second";
+    ASSERT_TRUE(run_until([&] { return asked.size() == 80; })) << "and each comes to its turn";
+}
+
+}  // namespace
+}  // namespace elastic::rm

@@ -1,0 +1,185 @@
+"""What elasticd knows of how jobs use their time: real programs under a real mpiexec, and steps that lie about it."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from daemon_under_test import Bench, Daemon, expect, wait_for
+from hostile_tests import cut_off, hostile, metric
+from malleable_tests import resize, wait_size
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+CONFIG = '[scheduling]\npolicy = "easy"\n[monitor]\ninterval = "1s"\n'  # no sizes but those that a test asks for
+
+
+def heat2d(bench: Bench) -> Path:
+    mpi = bench.needs_mpi()
+    program = bench.folder / "heat2d"
+    sources = [path for path in sorted((EXAMPLES / "heat2d").glob("*.c")) if path.name != "scene_main.c"]
+    command = [mpi / "bin/mpicc", "-O2", "-std=gnu11", *sources, "-o", program, "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, f"heat2d does not compile: {done.stderr}")
+    return program
+
+
+def submit_heat2d(daemon: Daemon, program: Path, size: int) -> int:
+    options = ["--size", "256x256", "--iterations", "2000000000", "--probe-every", "5", "--quiet"]
+    number = daemon.submit(str(program), *options, min=1, max=size, kind="malleable", name="heat2d", output="heat2d-%j.txt")
+    daemon.wait_state(number, "RUNNING")
+    wait_for("the program to be known as adaptive", lambda: daemon.job(number)["adaptive"])
+    return number
+
+
+def performance(daemon: Daemon, number: int, epoch: int) -> dict[str, Any]:
+    """Once enough is known of this epoch."""
+
+    def known() -> dict[str, Any] | None:
+        job = daemon.job(number)
+        expect(job["state"] in ("RUNNING", "ADAPTING"), f"job {number}: {json.dumps(job)}")
+        now = job["performance"]
+        return now if now and now["epoch"] == epoch and now["has_data"] else None
+
+    return wait_for(f"job {number} to be measured in epoch {epoch}", known)
+
+
+def loops(daemon: Daemon, number: int, **query: int) -> dict[str, Any]:
+    reply = daemon.get(f"/v1/jobs/{number}/loops", **query)
+    expect(reply.status == 200, f"loops of job {number}: {reply.status} {reply.body}")
+    return reply.body
+
+
+def elastic(bench: Bench, daemon: Daemon, *words: str) -> str:
+    command = [bench.programs.elasticd.parent / "elastic", *words]
+    done = subprocess.run(command, env={"ELASTICD_SOCKET": str(daemon.socket)}, capture_output=True, text=True, check=False, timeout=60)
+    expect(done.returncode == 0, f"elastic {' '.join(words)}: {done.returncode} {done.stderr}")
+    return done.stdout
+
+
+def cancel(daemon: Daemon, number: int) -> dict[str, Any]:
+    daemon.post(f"/v1/jobs/{number}/cancel")
+    return daemon.wait_end(number)
+
+
+def a_job_is_measured_at_each_of_its_sizes(bench: Bench) -> None:
+    program = heat2d(bench)
+    daemon = bench.start(config=CONFIG, nodes=1, cores=4)
+    number = submit_heat2d(daemon, program, 2)
+    known = performance(daemon, number, 0)
+    expect(known["size"] == 2 and known["phase"] == "probe" and known["samples"] >= 2, f"performance: {known}")
+    expect(0 <= known["ratio_min"] <= known["mpi_share"] <= known["ratio_max"] <= 1, f"shares: {known}")
+    expect(known["per_second"] > 0 and known["iteration_us"] > 0, f"progress: {known}")
+    expect(abs(known["mtct"] - known["mpi_share"] / (1 - known["mpi_share"])) < 1e-3 * (1 + known["mtct"]), f"MTCT: {known}")
+
+    answer = loops(daemon, number, max_age_ms=1000)
+    expect(answer["available"] and answer["size"] == answer["processes"] == 2, f"loops: {answer}")
+    probe = answer["loops"][0]
+    expect(probe["key"] == "probe" and probe["ranks"] == "0-1" and len(probe["slowest"]) == 2, f"the loop that probes: {probe}")
+    expect(all(rank["host"] for rank in probe["slowest"]), f"ranks have hosts: {probe}")
+    inner = wait_for("the loop of sweeps", lambda: [loop for loop in loops(daemon, number, max_age_ms=1000)["loops"]
+                                                   if loop["parent"] == "probe" and loop["processes"] == 2])  # fmt: skip
+    expect("heat2d+0x" in inner[0]["name"] and "p2p" in inner[0]["items"], f"the loop of sweeps: {inner}")
+
+    resize(daemon, number, 1)
+    wait_size(daemon, number, 1, 1)
+    alone = performance(daemon, number, 1)
+    expect(alone["size"] == 1, f"after a commit: {alone}")
+    sizes = [interval["size"] for interval in loops(daemon, number)["history"]]
+    expect(sizes[0] == 2 and sizes[-1] == 1 and sizes == sorted(sizes, reverse=True), f"history: {sizes}")
+
+    daemon.kill()
+    daemon.start()
+    kept = daemon.job(number)["performance"]
+    expect(kept and kept["epoch"] == 1 and kept["samples"] >= alone["samples"], f"after a restart: {kept}")
+    wait_for("samples after a restart", lambda: daemon.job(number)["performance"]["samples"] > kept["samples"])
+    wait_for("a sample to be counted", lambda: metric(daemon, 'elasticd_samples_total{result="taken"}') > 0)
+    expect(metric(daemon, "elasticd_cores_measured") == 1, "the metric of measured cores")
+    stored = metric(daemon, 'elasticd_events_total{event="step_sampled"}')
+    for _ in range(200):
+        loops(daemon, number)  # who looks causes no events
+    text = elastic(bench, daemon, "loops", f"job:{number}")
+    expect(text.startswith(f"job {number}: 1 processes, ") and "loop that probes, ranks 0: " in text, text)
+    text = elastic(bench, daemon, "show", str(number))
+    expect(" probes a second" in text.split("Progress=")[1].splitlines()[0], text)
+    expect(" by rank" in text.split("MpiShare=")[1].splitlines()[0], text)
+    expect(metric(daemon, 'elasticd_events_total{event="step_sampled"}') <= stored + 20, "looking costs no events")
+
+    job = cancel(daemon, number)
+    expect(job["performance"]["epoch"] == 1, f"of an ended job: {job}")
+    answer = loops(daemon, number)
+    expect(not answer["available"] and answer["reason"] == "the job has ended" and answer["history"], f"of an ended job: {answer}")
+
+
+def ask_step(path: str) -> dict[str, Any]:
+    """The step itself, past elasticd."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(60)
+        connection.connect(path)
+        connection.sendall(b'{"id":1,"op":"performance"}\n')
+        return json.loads(connection.makefile().readline())
+
+
+def switched_off_nothing_is_measured(bench: Bench) -> None:
+    program = heat2d(bench)
+    daemon = bench.start(config=CONFIG.replace('"1s"', "0"), nodes=1, cores=4)
+    number = submit_heat2d(daemon, program, 2)
+    path = daemon.job(number)["step_socket"]
+    wait_for("the processes to measure nothing", lambda: (answer := ask_step(path))["available"] and not answer["loops"])
+    before = ask_step(path)["progress"]["probes"]
+    wait_for("progress, which costs nothing", lambda: ask_step(path)["progress"]["probes"] > before)
+    answer = loops(daemon, number, max_age_ms=1000)
+    expect(not answer["available"] and "monitor.interval" in answer["reason"], f"loops: {answer}")
+    expect(daemon.job(number)["performance"] is None, "nothing is known")
+    expect(metric(daemon, 'elasticd_events_total{event="step_sampled"}') == 0, "no event")
+    cancel(daemon, number)
+
+
+def a_rigid_job_says_why_nothing_is_known(bench: Bench) -> None:
+    mpi = bench.needs_mpi()
+    source, program = bench.folder / "rigid.c", bench.folder / "rigid"
+    source.write_text("#include <mpi.h>\n#include <unistd.h>\nint main(void) { MPI_Init(0, 0); sleep(1000); MPI_Finalize(); }\n")
+    subprocess.run([mpi / "bin/mpicc", source, "-o", program], check=True)
+    daemon = bench.start(config=CONFIG, nodes=1, cores=4)
+    waiting = daemon.submit("true", held=True)
+    expect(loops(daemon, waiting)["reason"] == "the job does not run yet", "a waiting job")
+    number = daemon.submit(str(program))
+    wait_for("it to be known as rigid", lambda: daemon.job(number)["adaptive"] is False)
+    answer = loops(daemon, number, max_age_ms=1000)
+    expect(not answer["available"] and "rigid" in answer["reason"] and answer["performance"] is None, f"loops: {answer}")
+    expect(daemon.get(f"/v1/jobs/{number}/loops", max_age_ms=1).error() == "field", "an age that cannot be had")
+    expect(daemon.get("/v1/jobs/77/loops").status == 404, "no such job")
+    cancel(daemon, number)
+    cancel(daemon, waiting)
+
+
+def steps_that_lie_about_their_time_are_not_believed(bench: Bench) -> None:
+    daemon = bench.start(config=CONFIG, nodes=4, cores=4)
+    jobs = {kind: hostile(daemon, kind) for kind in ("honest", "lies", "unasked", "silent", "nonsense")}
+    honest = wait_for("the honest one to be measured", lambda: daemon.job(jobs["honest"])["performance"])
+    expect(honest["per_second"] == 10 and honest["mpi_share"] == 0.25, f"honest: {honest}")
+    job = cut_off(daemon, jobs["nonsense"])
+    expect("'loops'" in str(job["reason"]) and job["state"] == "RUNNING", f"nonsense: {job}")
+    dropped = metric(daemon, "elasticd_step_events_dropped_total")
+    wait_for("what nobody asked for to be dropped", lambda: metric(daemon, "elasticd_step_events_dropped_total") > dropped)
+    wait_for("lies to be passed over", lambda: metric(daemon, "elasticd_step_reports_redundant_total") >= 3)
+    for kind in ("lies", "unasked", "silent", "nonsense"):
+        job = daemon.job(jobs[kind])
+        expect(job["performance"] is None and job["state"] == "RUNNING", f"{kind}: {job}")
+    expect(not loops(daemon, jobs["silent"], max_age_ms=1000)["available"], "one that does not answer")
+    expect(loops(daemon, jobs["silent"])["reason"] == "no sample has been taken yet", "one that does not answer")
+    daemon.kill()
+    daemon.start()
+    expect(daemon.job(jobs["honest"])["performance"], "samples are kept")
+    for number in jobs.values():
+        cancel(daemon, number)
+
+
+TESTS = [
+    a_job_is_measured_at_each_of_its_sizes,
+    switched_off_nothing_is_measured,
+    a_rigid_job_says_why_nothing_is_known,
+    steps_that_lie_about_their_time_are_not_believed,
+]
