@@ -61,4 +61,4 @@ def branch(func: dict, call: str) -> list[str]:
     """The statement of the entry point before it does what `call` does."""
     if not kind_of(func["name"], func["dir"]):
         return []
-    return ["    if (unlikely(MPIR_Measure_on))", f"        return {call.replace('internal', 'measured', 1)};"]
+    return ["    if (MPIR_MEASURE_IS_ON)", f"        return {call.replace('internal', 'measured', 1)};"]
