@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <deque>
 #include <queue>
 
 #include "sim/processor_time.h"
@@ -56,6 +57,7 @@ class Replay {
     Outcome run(const std::function<bool(int64_t)> &progress);
 
   private:
+    /* What comes of it is told when all that the core wants now is done. */
     void tell(EventContent content);
     void after(int64_t ms, Kind kind, size_t job, uint64_t of)
     {
@@ -94,6 +96,7 @@ class Replay {
     std::priority_queue<Happening, std::vector<Happening>, std::greater<>> happenings_;
     int64_t now_ms_ = 0;
     uint64_t order_ = 0, timer_ = 0, last_change_ = 0;
+    std::deque<EventContent> told_;
     size_t submitting_ = 0;
     int64_t ended_ = 0;
     Outcome outcome_;
@@ -101,11 +104,16 @@ class Replay {
 
 void Replay::tell(EventContent content)
 {
-    Event event{core_.state().seq + 1, now_ms_, std::move(content)};
-    Actions actions = core_.handle(event);
-    outcome_.events++;
-    for (const Action &action : actions)
-        std::visit([this](const auto &each) { perform(each); }, action);
+    told_.push_back(std::move(content));
+    if (told_.size() > 1)
+        return;
+    for (; !told_.empty(); told_.pop_front()) {
+        Event event{core_.state().seq + 1, now_ms_, std::move(told_.front())};
+        Actions actions = core_.handle(event);
+        outcome_.events++;
+        for (const Action &action : actions)
+            std::visit([this](const auto &each) { perform(each); }, action);
+    }
 }
 
 void Replay::settle(size_t index)

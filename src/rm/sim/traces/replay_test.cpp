@@ -98,6 +98,16 @@ TEST(ReplayTest, the_limit_ends_a_job)
     EXPECT_LT(outcome.jobs[0].end_ms, 51000);
 }
 
+/* It makes room for one that is submitted at that moment. */
+TEST(ReplayTest, the_limit_ends_a_job_when_another_comes)
+{
+    auto options = machine(1, 4, PolicyKind::EASY);
+    auto outcome = replay(workload_of({job(0, 100, 4, 50), job(50, 10, 4, 50)}, options), options);
+    EXPECT_EQ(outcome.jobs[0].end_ms, 50000);
+    EXPECT_EQ(outcome.jobs[1].start_ms, 50000);
+    EXPECT_TRUE(outcome.jobs[1].done);
+}
+
 TEST(ReplayTest, what_is_larger_than_the_machine_is_left_out)
 {
     auto options = machine(2, 4, PolicyKind::EASY);
