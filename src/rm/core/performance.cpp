@@ -51,6 +51,11 @@ const LoopSample *find(const std::vector<LoopSample> &loops, const std::string &
     return found == loops.end() ? nullptr : &*found;
 }
 
+LoopSums difference(const LoopSums &now, const LoopSums &before)
+{
+    return {now.iterations - before.iterations, now.loop_us - before.loop_us, now.mpi_us - before.mpi_us};
+}
+
 /* What has been measured since the sample before; the first of an epoch: since the commit.  Nothing: not known. */
 std::optional<LoopSums> since(const Performance &known, const LoopSample &loop)
 {
@@ -61,8 +66,7 @@ std::optional<LoopSums> since(const Performance &known, const LoopSample &loop)
                  loop.sums.loop_us >= before->sums.loop_us && loop.sums.mpi_us >= before->sums.mpi_us;
     if (!rises)
         return std::nullopt;
-    LoopSums between = {loop.sums.iterations - before->sums.iterations, loop.sums.loop_us - before->sums.loop_us,
-                        loop.sums.mpi_us - before->sums.mpi_us};
+    LoopSums between = difference(loop.sums, before->sums);
     return between.mpi_us <= between.loop_us ? std::optional(between) : std::nullopt;
 }
 
@@ -143,11 +147,6 @@ int64_t fit_at_end(const std::vector<int64_t> &at_ms, const std::vector<int64_t>
         return sum_y / n;
     int64_t from_mean = n * FIT_UNITS - sum_x;  /* of x, times n */
     return sum_y / n + slope / spread * from_mean / n + slope % spread * from_mean / (spread * n);
-}
-
-LoopSums difference(const LoopSums &now, const LoopSums &before)
-{
-    return {now.iterations - before.iterations, now.loop_us - before.loop_us, now.mpi_us - before.mpi_us};
 }
 
 }  // namespace
