@@ -438,7 +438,7 @@ def a_newer_or_foreign_store_is_refused(bench: Bench) -> None:
         done = subprocess.run(daemon.command(), capture_output=True, text=True, check=False, timeout=60)
         expect(done.returncode == 1 and word in done.stderr, f"{statement}: {done}")
         with sqlite3.connect(store) as database:
-            database.execute("PRAGMA user_version = 2")
+            database.execute("PRAGMA user_version = 3")
     with sqlite3.connect(store) as database:
         database.execute(f"PRAGMA application_id = {0x656C6173}")
         database.execute("DELETE FROM snapshot")

@@ -47,6 +47,8 @@ inline constexpr MetricInfo STORAGE_WORKS{"elasticd_storage_works", "gauge", nul
 inline constexpr MetricInfo CONNECTIONS{"elasticd_connections", "gauge", nullptr, "Open connections."};
 inline constexpr MetricInfo START_TIME{"elasticd_start_time_seconds", "gauge", nullptr, "When this process started."};
 inline constexpr MetricInfo COMMIT{"elasticd_commit_seconds", "histogram", nullptr, "Time of one commit of the store."};
+inline constexpr MetricInfo TURN{"elasticd_turn_seconds", "histogram", nullptr,
+                                 "Processor time of one turn of the loop, in which nobody else is served."};
 inline constexpr MetricInfo SUBMIT{"elasticd_submit_seconds", "histogram", nullptr,
                                    "From a submission's arrival to its answer."};
 

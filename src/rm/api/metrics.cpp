@@ -32,23 +32,16 @@ template <class Counts> void labelled(std::ostringstream &out, const MetricInfo 
 
 void jobs_and_nodes(std::ostringstream &out, const State &state)
 {
-    std::map<std::string, uint64_t> jobs, nodes;
-    int64_t cores = 0, used = 0;
-    for (const char *name : NamesOf<JobState>::names)
-        jobs[name] = 0;
-    for (const auto &[id, job] : state.jobs)
-        jobs[to_string(job.state)]++;
-    for (const char *name : NamesOf<NodeState>::names)
-        nodes[name] = 0;
-    for (const auto &[name, node] : state.nodes) {
-        nodes[to_string(node.state())]++;
-        cores += node.cores;
-        used += node.used;
-    }
+    std::map<std::string, int64_t> jobs, nodes;
+    const NodeCounts &counts = state.indices().nodes;
+    for (size_t i = 0; i < std::size(NamesOf<JobState>::names); i++)
+        jobs[NamesOf<JobState>::names[i]] = state.indices().jobs.states[i];
+    for (size_t i = 0; i < std::size(NamesOf<NodeState>::names); i++)
+        nodes[NamesOf<NodeState>::names[i]] = counts.states[i];
     labelled(out, metric::JOBS, jobs);
     labelled(out, metric::NODES, nodes);
-    single(out, metric::CORES, cores);
-    single(out, metric::CORES_USED, used);
+    single(out, metric::CORES, counts.cores);
+    single(out, metric::CORES_USED, counts.used_cores);
     single(out, metric::UNEXPECTED, state.unexpected);
 }
 
@@ -123,7 +116,7 @@ std::string Metrics::text(const State &state, const Now &now) const
     single(out, metric::STORAGE_WORKS, now.storage_works ? 1 : 0);
     single(out, metric::CONNECTIONS, now.connections);
     single(out, metric::START_TIME, now.started_ms / 1000);
-    out << commit_.text(metric::COMMIT) << submit_.text(metric::SUBMIT);
+    out << commit_.text(metric::COMMIT) << submit_.text(metric::SUBMIT) << turn_.text(metric::TURN);
     return out.str();
 }
 

@@ -26,6 +26,7 @@ class Metrics {
     void count_redundant() { redundant_++; }
     void time_commit(double seconds) { commit_.add(seconds); }
     void time_submit(double seconds) { submit_.add(seconds); }
+    void time_turn(double seconds) { turn_.add(seconds); }
 
     struct Now {                /* beside what is counted here */
         int64_t started_ms = 0;
@@ -37,7 +38,8 @@ class Metrics {
 
   private:
     struct Histogram {
-        static constexpr std::array<double, 9> BOUNDS = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5};
+        static constexpr std::array<double, 11> BOUNDS = {0.001, 0.0025, 0.005, 0.01, 0.02,
+                                                          0.03,  0.04,   0.05,  0.1,  0.5, 2.5};
         std::array<uint64_t, BOUNDS.size() + 1> counts = {};
         double sum = 0;
         void add(double seconds);
@@ -48,7 +50,7 @@ class Metrics {
     std::map<std::string, uint64_t> events_, records_;
     uint64_t storage_errors_ = 0, redundant_ = 0;
     int64_t standstill_ms_ = 0;
-    Histogram commit_, submit_;
+    Histogram commit_, submit_, turn_;
 };
 
 }  // namespace elastic::rm

@@ -12,6 +12,8 @@
 #include <climits>
 #include <system_error>
 
+#include "base/processor_time.h"
+
 namespace elastic::rm {
 
 namespace {
@@ -181,15 +183,18 @@ void Loop::run_timers()
     }
 }
 
-void Loop::run(const Task &end_of_turn)
+void Loop::run(const Task &end_of_turn, const std::function<void(double)> &turned)
 {
     stopped_ = false;
     while (!stopped_) {
+        double begin = processor_seconds();
         int timeout_ms = wait_ms();
         turn_again_ = false;
         deliver(timeout_ms);
         run_timers();
         end_of_turn();
+        if (turned)
+            turned(processor_seconds() - begin);
     }
 }
 

@@ -54,7 +54,9 @@ class Loop {
     /* Another turn without waiting. */
     void turn_again() { turn_again_ = true; }
 
-    void run(const Task &end_of_turn);
+    /* Until stop().  `turned`, if there is one, is told after each turn how much of the processor's time that took, in
+     * seconds. */
+    void run(const Task &end_of_turn, const std::function<void(double)> &turned = nullptr);
     void stop() { stopped_ = true; }
 
   private:

@@ -37,10 +37,20 @@ Json Core::snapshot() const
     return impl_->snapshot();
 }
 
-Result<Core> Core::restore(const Json &snapshot)
+Json Core::begin_snapshot()
+{
+    return impl_->begin_snapshot();
+}
+
+Json Core::next_part(size_t objects_max)
+{
+    return impl_->next_part(objects_max);
+}
+
+Result<Core> Core::restore(const Json &snapshot, const std::vector<Json> &parts)
 {
     Core core;
-    std::string error = core.impl_->restore(snapshot);
+    std::string error = core.impl_->restore(snapshot, parts);
     if (!error.empty())
         return Error{error};
     return core;
@@ -76,12 +86,12 @@ void Core::Impl::schedule()
         state.forget_changes();
         decisions = policy(state.config.policy).decide(state);
         for (Start &each : decisions.starts) {
-            Job &job = state.jobs.at(each.job);
+            Job &job = state.jobs.change(each.job);
             if (limit_start(job, each.blocks))
                 start(job, each.blocks);
         }
         for (Change &each : decisions.changes) {
-            Job &job = state.jobs.at(each.job);
+            Job &job = state.jobs.change(each.job);
             if (limit_growth(job, each))
                 adapt(job, each, false);
         }
@@ -139,9 +149,8 @@ void Core::Impl::unexpected(const std::string &what, JobId job)
 
 Job *Core::Impl::job_of_request(const std::string &request, JobId id)
 {
-    auto found = state.jobs.find(id);
-    if (found != state.jobs.end())
-        return &found->second;
+    if (state.job(id))
+        return &state.jobs.change(id);
     refuse(request, AnswerCode::UNKNOWN, "there is no job " + std::to_string(id));
     return nullptr;
 }
@@ -220,8 +229,7 @@ void Core::Impl::on(const Submit &event)
     std::vector<Dependency> open;
     if (std::string why = open_dependencies(spec, open, code); !why.empty())
         return refuse(event.request, code, why);
-    Job &job = state.jobs[++state.last_job];
-    job.id = state.last_job;
+    Job &job = state.jobs.add(++state.last_job);
     job.request = event.request;
     job.spec = spec;
     job.held = spec.held;

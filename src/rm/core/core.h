@@ -52,7 +52,12 @@ class Core {
 
     /* The whole state with a version; restore refuses one that is newer or broken, and says why. */
     Json snapshot() const;
-    static Result<Core> restore(const Json &snapshot);
+    static Result<Core> restore(const Json &snapshot, const std::vector<Json> &parts = {});
+    /* The same in parts, as of now, whatever is handled before the last one is taken: a snapshot
+     * without nodes and jobs, then `objects_max` of them at a time; null: that was all.  One at a
+     * time: the former one is dropped. */
+    Json begin_snapshot();
+    Json next_part(size_t objects_max);
 
   private:
     class Impl;

@@ -27,7 +27,9 @@ class Core::Impl {
     Actions handle(const Event &event);
     Actions pending() const;
     Json snapshot() const;
-    std::string restore(const Json &snapshot);
+    Json begin_snapshot();
+    Json next_part(size_t objects_max);
+    std::string restore(const Json &snapshot, const std::vector<Json> &parts);
 
     State state;
 
@@ -180,6 +182,10 @@ class Core::Impl {
     void look();
     void pending_of_running(const Job &job, Actions &actions) const;
     void update_timer();
+
+    /* snapshot.cpp */
+    Json head() const;
+    std::vector<Node> nodes_left_;      /* of the snapshot that is taken in parts */
 
     bool eased_ = false;        /* a user has less than before, or wants something else */
     Actions out_;

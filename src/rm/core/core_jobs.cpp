@@ -162,8 +162,10 @@ void Core::Impl::end(Job &job, JobEvent event)
     while (state.finished.size() > static_cast<size_t>(state.config.finished_max)) {
         JobId oldest = state.finished.front();
         state.finished.pop_front();
-        state.requests.erase(state.jobs.at(oldest).request);
-        state.jobs.erase(oldest);
+        const Job &forgotten = state.jobs.at(oldest);
+        state.requests.erase(forgotten.request);
+        state.unindex(forgotten);
+        state.jobs.forget(oldest);
         out_.push_back(ForgetJob{oldest});
     }
 }

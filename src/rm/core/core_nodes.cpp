@@ -99,14 +99,15 @@ void Core::Impl::down(Node &node, const std::string &reason)
     };
     std::vector<JobId> placed(state.indices().placed.begin(), state.indices().placed.end());
     for (JobId id : placed) {
-        Job &job = state.jobs.at(id);
+        const Job &job = state.jobs.at(id);
         if (job.acquiring && on_it(job.blocks))
-            over(job, JobState::PENDING, "node " + node.name + " is down (" + reason + ")");
+            over(state.jobs.change(id), JobState::PENDING,
+                 "node " + node.name + " is down (" + reason + ")");
         else if (job.state != JobState::COMPLETING && on_it(job.blocks))
-            stop(job, job.spec.requeue ? JobState::PENDING : JobState::FAILED,
+            stop(state.jobs.change(id), job.spec.requeue ? JobState::PENDING : JobState::FAILED,
                  "node " + node.name + " is down (" + reason + ")");
         else if (job.adaptation && on_it(job.adaptation->joining))
-            withdraw(job);
+            withdraw(state.jobs.change(id));
     }
 }
 

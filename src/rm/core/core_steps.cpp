@@ -9,20 +9,19 @@ namespace elastic::rm {
  * heard of, and change nothing. */
 Job *Core::Impl::find_step(const char *event, JobId id, uint32_t step)
 {
-    auto found = state.jobs.find(id);
-    if (found == state.jobs.end()) {
+    const Job *job = state.job(id);
+    if (!job) {
         if (id == 0 || id > state.last_job)
             unexpected(std::string(event) + " of unknown job " + std::to_string(id));
         return nullptr;
     }
-    Job &job = found->second;
-    if (step == 0 || step > job.step) {
+    if (step == 0 || step > job->step) {
         unexpected(std::string(event) + " of step " + std::to_string(step) +
                        ", which does not exist",
                    id);
         return nullptr;
     }
-    return is_placed(job.state) && step == job.step ? &job : nullptr;
+    return is_placed(job->state) && step == job->step ? &state.jobs.change(id) : nullptr;
 }
 
 /* Something is heard of the running step: then it has been started, even if that was not said. */

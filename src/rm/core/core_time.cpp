@@ -17,7 +17,7 @@ void Core::Impl::due()
     const State::Indices &indices = state.indices();
     count_use();
     while (!indices.limits.empty() && indices.limits.begin()->first <= state.now_ms) {
-        Job &job = state.jobs.at(indices.limits.begin()->second);
+        Job &job = state.jobs.change(indices.limits.begin()->second);
         if (job.state == JobState::STARTING)    /* the limit counts from when it runs */
             update(job, [&] {
                 job.limit_at_ms = state.now_ms + std::max<int64_t>(time_limit(state, job.spec), 1);
@@ -28,7 +28,7 @@ void Core::Impl::due()
                      " s is reached");
     }
     while (!indices.deadlines.empty() && indices.deadlines.begin()->first <= state.now_ms)
-        overdue(state.jobs.at(indices.deadlines.begin()->second));
+        overdue(state.jobs.change(indices.deadlines.begin()->second));
     if (state.look_at_ms != NEVER && state.look_at_ms <= state.now_ms)
         look();
 }

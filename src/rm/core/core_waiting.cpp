@@ -56,7 +56,7 @@ void Core::Impl::look_at_dependents()
             if (left-- == 0)
                 return;
             turn.looked_until = next->second;
-            settle(state.jobs.at(turn.looked_until), turn);
+            settle(state.jobs.change(turn.looked_until), turn);
             next = dependents.upper_bound({turn.job, turn.looked_until});
         }
     }

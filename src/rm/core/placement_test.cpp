@@ -103,8 +103,7 @@ void fill(State &state, Chance &chance)
         state.index(node);
     }
     for (auto &[name, node] : state.nodes) {
-        Job &job = state.jobs[++state.last_job];
-        job.id = state.last_job;
+        Job &job = state.jobs.add(++state.last_job);
         job.state = JobState::RUNNING;
         if (int cores = chance.upto(node.cores))
             job.blocks = {{name, cores}};

@@ -31,6 +31,18 @@ struct Stored {
                    finished, turns)
 };
 
+/* A part of it. */
+struct Part {
+    std::vector<Node> nodes;
+    std::vector<Job> jobs;
+    ELASTIC_FIELDS(nodes, jobs)
+};
+
+template <class List> void move_to_end(List &list, List &more)
+{
+    std::move(more.begin(), more.end(), std::back_inserter(list));
+}
+
 /* Empty, or what the rest of the core could not bear. */
 std::string contradiction(const Stored &stored)
 {
@@ -99,14 +111,42 @@ std::string contradiction(const Stored &stored)
 
 Json Core::Impl::snapshot() const
 {
+    Json whole = head();
+    for (const auto &[name, node] : state.nodes)
+        whole["nodes"].push_back(write(node));
+    for (const auto &[id, job] : state.jobs)
+        whole["jobs"].push_back(write(job));
+    return whole;
+}
+
+/* There are not so many nodes that they could not be copied in one go; as JSON they take longer. */
+Json Core::Impl::begin_snapshot()
+{
+    nodes_left_.clear();
+    for (const auto &[name, node] : state.nodes)
+        nodes_left_.push_back(node);
+    state.jobs.begin_picture();
+    return head();
+}
+
+Json Core::Impl::next_part(size_t objects_max)
+{
+    Json nodes = Json::array(), jobs = Json::array();
+    for (; !nodes_left_.empty() && nodes.size() < objects_max; nodes_left_.pop_back())
+        nodes.push_back(write(nodes_left_.back()));
+    if (!nodes.empty())
+        return {{"nodes", std::move(nodes)}};
+    state.jobs.next_of_picture(objects_max, [&](const Job &job) { jobs.push_back(write(job)); });
+    return jobs.empty() ? Json() : Json{{"jobs", std::move(jobs)}};
+}
+
+/* All but nodes and jobs, of which there may be very many. */
+Json Core::Impl::head() const
+{
     Stored stored;
     stored.config = state.config;
     stored.now_ms = state.now_ms;
     stored.seq = state.seq;
-    for (const auto &[id, job] : state.jobs)
-        stored.jobs.push_back(job);
-    for (const auto &[name, node] : state.nodes)
-        stored.nodes.push_back(node);
     stored.last_job = state.last_job;
     stored.records = state.records;
     stored.unexpected = state.unexpected;
@@ -124,7 +164,7 @@ Json Core::Impl::snapshot() const
     return write(stored);
 }
 
-std::string Core::Impl::restore(const Json &snapshot)
+std::string Core::Impl::restore(const Json &snapshot, const std::vector<Json> &parts)
 {
     if (!snapshot.is_object() || !snapshot.contains("version"))
         return "this is not a snapshot of elasticd's core";
@@ -136,6 +176,13 @@ std::string Core::Impl::restore(const Json &snapshot)
     if (!parsed)
         return "the snapshot is broken: " + parsed.error();
     Stored &stored = parsed.value();
+    for (const Json &part : parts) {
+        Result<Part> more = parse<Part>(part);
+        if (!more)
+            return "a part of the snapshot is broken: " + more.error();
+        move_to_end(stored.nodes, more.value().nodes);
+        move_to_end(stored.jobs, more.value().jobs);
+    }
     if (std::string wrong = contradiction(stored); !wrong.empty())
         return "the snapshot is broken: " + wrong;
     state = State();
@@ -163,7 +210,8 @@ std::string Core::Impl::restore(const Json &snapshot)
     for (Job &job : stored.jobs) {
         set_program_sizes(job.spec, std::string(job.spec.program_sizes));
         state.requests[job.request] = job.id;
-        const Job &restored = state.jobs.emplace(job.id, std::move(job)).first->second;
+        Job &restored = state.jobs.add(job.id);
+        restored = std::move(job);
         state.index(restored);
         state.book(restored);
     }

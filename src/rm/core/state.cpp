@@ -211,6 +211,10 @@ int64_t State::growth_from_ms(const Job &job) const
 State::Facts State::facts(const Job &job) const
 {
     Facts facts;
+    facts.state = job.state;
+    facts.committed = job.committed;
+    facts.withdrawn = job.withdrawn;
+    facts.failed = job.failed;
     if (is_queued(job) || is_placed(job.state))
         facts.uid = job.spec.uid;
     for (const Dependency &dependency : job.waits_for)
@@ -247,10 +251,7 @@ void State::index(const Job &job)
     Facts now = facts(job);
     auto [known, is_new] = facts_.try_emplace(job.id);
     replace(job.id, known->second, now);
-    if (now == Facts())
-        facts_.erase(known);
-    else
-        known->second = now;
+    known->second = now;
 }
 
 void State::unindex(const Job &job)
@@ -265,6 +266,8 @@ void State::unindex(const Job &job)
 void State::replace(JobId id, const Facts &old, const Facts &now)
 {
     note_changes(old, now);
+    count(old, -1);
+    count(now, 1);
     if (old.queued != now.queued || old.shape != now.shape || old.least != now.least) {
         dequeue(old);
         enqueue(now);
@@ -284,6 +287,17 @@ void State::replace(JobId id, const Facts &old, const Facts &now)
     move_value(indices_.pauses, old.pause_ms, now.pause_ms, id);
     move_value(indices_.growers, old.growth_ms, now.growth_ms, id);
     indices_.spare_cores += now.spare_cores - old.spare_cores;
+}
+
+void State::count(const Facts &facts, int sign)
+{
+    if (!facts.state)
+        return;
+    JobCounts &jobs = indices_.jobs;
+    jobs.states[static_cast<size_t>(*facts.state)] += sign;
+    jobs.committed += sign * static_cast<int64_t>(facts.committed);
+    jobs.withdrawn += sign * static_cast<int64_t>(facts.withdrawn);
+    jobs.failed += sign * static_cast<int64_t>(facts.failed);
 }
 
 void State::note_changes(const Facts &old, const Facts &now)
@@ -396,9 +410,9 @@ void State::book(const Shares &shares, int sign)
 {
     for (const Share &share : shares) {
         Node &node = *const_cast<Node *>(share.node);
-        indices_.free_cores -= node.free();
+        count_booked(node, -1);
         node.used += sign * share.cores;
-        indices_.free_cores += node.free();
+        count_booked(node, 1);
         if (!stale_ && free_cores_.usable(node))
             free_cores_.set(node, node.free());
     }
@@ -428,19 +442,28 @@ void State::unindex(const Node &node)
     count(node, -1);
 }
 
+/* What of the counts depends on Node::used. */
+void State::count_booked(const Node &node, int sign)
+{
+    indices_.free_cores += sign * node.free();
+    indices_.nodes.used_cores += sign * node.used;
+    if (node.state() == NodeState::DRAINING && node.used == 0)
+        indices_.nodes.drained += sign;
+}
+
 void State::count(const Node &node, int sign)
 {
     auto count_kind = [&](std::map<int, int> &kinds) {
         if ((kinds[node.cores] += sign) == 0)
             kinds.erase(node.cores);
     };
-    indices_.free_cores += sign * node.free();
+    count_booked(node, sign);
+    indices_.nodes.states[static_cast<size_t>(node.state())] += sign;
+    indices_.nodes.cores += sign * node.cores;
     if (node.state() == NodeState::UP) {
         indices_.up_cores += sign * node.cores;
         count_kind(indices_.up_nodes);
     }
-    if (node.state() == NodeState::DRAINING)
-        indices_.draining_nodes += sign;
     if (node.removed)
         indices_.removed_nodes += sign;
     else

@@ -6,6 +6,7 @@
 #ifndef ELASTIC_RM_CORE_STATE_H_INCLUDED
 #define ELASTIC_RM_CORE_STATE_H_INCLUDED
 
+#include <array>
 #include <compare>
 #include <deque>
 #include <map>
@@ -14,7 +15,7 @@
 
 #include "core/config.h"
 #include "core/free_cores.h"
-#include "core/job.h"
+#include "core/jobs.h"
 #include "core/node.h"
 #include "core/user_queues.h"
 
@@ -75,12 +76,29 @@ struct Changes {
 };
 constexpr int64_t LIMITS_END = std::numeric_limits<int64_t>::max();
 
+/* How many jobs there are, and what has become of the changes of all of them. */
+struct JobCounts {
+    std::array<int64_t, std::size(NamesOf<JobState>::names)> states = {};
+    int64_t committed = 0, withdrawn = 0, failed = 0;
+
+    int64_t of(JobState state) const { return states[static_cast<size_t>(state)]; }
+    bool operator==(const JobCounts &) const = default;
+};
+struct NodeCounts {
+    std::array<int, std::size(NamesOf<NodeState>::names)> states = {};
+    int drained = 0;                    /* of those that drain: nothing is booked there */
+    int64_t cores = 0, used_cores = 0;  /* whatever their state */
+
+    int of(NodeState state) const { return states[static_cast<size_t>(state)]; }
+    bool operator==(const NodeCounts &) const = default;
+};
+
 class State {
   public:
     Config config;
     int64_t now_ms = 0;
     uint64_t seq = 0;           /* of the last event */
-    std::map<JobId, Job> jobs;  /* waiting, running, and the last finished ones */
+    Jobs jobs;                  /* waiting, running, and the last finished ones */
     std::map<std::string, Node, NaturalLess> nodes;
     JobId last_job = 0;
     uint64_t records = 0;       /* number of the last Record */
@@ -119,9 +137,10 @@ class State {
         std::set<std::pair<int64_t, JobId>> growers;    /* below their maximum: by growth_from_ms */
         std::set<std::pair<int64_t, JobId>> deadlines;  /* Job::deadline_ms */
         std::set<std::pair<int64_t, JobId>> limits;     /* Job::limit_at_ms */
+        JobCounts jobs;
+        NodeCounts nodes;
         int64_t free_cores = 0;         /* sum of Node::free */
         int64_t up_cores = 0;           /* of nodes that are up and not draining */
-        int draining_nodes = 0;
         int removed_nodes = 0;          /* that are still to be forgotten */
         int64_t spare_cores = 0;        /* what elastic jobs have above their minimum */
         std::map<int, int> up_nodes, known_nodes;       /* how many nodes have so many cores */
@@ -188,6 +207,8 @@ class State {
         bool placed = false, settling = false, elastic = false, roomy = false;
         std::optional<int64_t> deadline_ms, limit_ms, donor, pause_ms, growth_ms;
         int64_t spare_cores = 0;
+        std::optional<JobState> state;
+        uint64_t committed = 0, withdrawn = 0, failed = 0;
         bool operator==(const Facts &) const = default;
     };
     Facts facts(const Job &job) const;
@@ -199,6 +220,8 @@ class State {
     void dequeue(const Facts &facts);
     void find_runnable();
     void count(const Node &node, int sign);
+    void count_booked(const Node &node, int sign);
+    void count(const Facts &facts, int sign);
     void book(const Shares &shares, int sign);
     void count_use(uint32_t uid, int running, int64_t cores);
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <thread>
 
 #include "api/api.h"
@@ -20,6 +21,7 @@ namespace elastic::rm {
 namespace {
 
 constexpr int64_t FORGET_MS = 3600 * 1000, FORGET_MORE_MS = 20;
+constexpr double LONG_TURN_MS = 40;             /* of processor time */
 constexpr size_t LOAD_JOBS = 200;               /* ended ones, at once */
 constexpr int64_t LOAD_AGAIN_MS = 1000;
 constexpr size_t KEPT_COMMAND_MAX = 4096;       /* a longer one is read when it is asked for */
@@ -119,6 +121,7 @@ std::string Daemon::start_parts()
     configure();
     if (!journal_.commit())
         return journal_.error();
+    journal_.handle_accepted();
     for (const Action &action : core_.pending())
         std::visit([this](const auto &each) { perform(each); }, action);
     for (JobId id : state().indices().placed)
@@ -212,7 +215,7 @@ void Daemon::run()
     lifetime_.begin();
     forget_old();
     load_ended_jobs(0);
-    loop_.run([this] { end_of_turn(); });
+    loop_.run([this] { end_of_turn(); }, [this](double seconds) { turned(seconds); });
     lifetime_.stopping();
     journal_.close();
     servers_.clear();
@@ -313,6 +316,15 @@ void Daemon::end_of_turn()
         return;
     woken_seq_ = state().seq;
     waiting_.wake();
+}
+
+/* While one turn lasts nobody else is served. */
+void Daemon::turned(double processor_seconds)
+{
+    metrics_.time_turn(processor_seconds);
+    if (processor_seconds * 1000 >= LONG_TURN_MS)
+        log_line(LogLevel::WARNING, "a turn of elasticd's loop was a long one",
+                 {{"processor_ms", std::lround(processor_seconds * 1000)}});
 }
 
 void Daemon::handle(const Event &event, Journal::Entry &entry)
@@ -478,12 +490,17 @@ std::shared_ptr<const Launch> Daemon::launch(JobId job)
         return nullptr;
     auto launch = std::make_shared<Launch>(std::move(parsed.value()));
     launch->environment.clear();
+    remember(job, launch);
+    return launch;
+}
+
+void Daemon::remember(JobId job, std::shared_ptr<const Launch> launch)
+{
     size_t bytes = 0;
     for (const std::string &word : launch->command)
         bytes += word.size();
     if (state().job(job) && bytes <= KEPT_COMMAND_MAX)
-        launches_[job] = launch;
-    return launch;
+        launches_[job] = std::move(launch);
 }
 
 size_t Daemon::connections() const

@@ -70,6 +70,8 @@ class Daemon {
     Store &store() { return journal_.store(); }
     /* Without its environment; null: unknown. */
     std::shared_ptr<const Launch> launch(JobId job);
+    /* What it will be asked for, without reading it again. */
+    void remember(JobId job, std::shared_ptr<const Launch> launch);
     const LaunchQuota &quota() const { return quota_; }
     int64_t started_ms() const { return started_ms_; }
     /* The time of the core (core/steady_clock.h), and that time as people see it. */
@@ -95,6 +97,7 @@ class Daemon {
     bool tell_of_step(EventContent content);
     bool sampled(JobId job, uint32_t step, const PerformanceAnswer &answer);
     void end_of_turn();
+    void turned(double processor_seconds);
     void handle(const Event &event, Journal::Entry &entry);
     void answer(const Answer &answer, Journal::Entry &entry, JobId last_job);
 

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "base/processor_time.h"
 #include "store/derive.h"
 
 namespace elastic::rm {
@@ -14,15 +15,17 @@ namespace {
 
 constexpr int64_t FLUSH_MS = 200;               /* derived rows wait so long for an event to go with */
 constexpr int64_t RETRY_MS = 1000;
-constexpr size_t EVENTS_PER_TURN = 1000;        /* of one commit: others are served in between */
+constexpr size_t EVENTS_PER_COMMIT = 300;
+constexpr double TURN_MS = 8;                   /* of processor time: others are served in between */
 constexpr int64_t FORGET_ROWS = 1000;        /* of each kind, at once */
+constexpr int64_t SNAPSHOT_PAUSE_MS = 20;       /* between two parts of one */
 constexpr size_t REQUESTS_MAX = 10000;          /* people's, that wait; beyond it they are refused */
 
 }  // namespace
 
 Journal::Journal(Parts parts, Store store, uint64_t snapshot_seq, int64_t snapshot_events, Handle handle)
-    : parts_(parts), store_(std::move(store)), handle_(std::move(handle)), snapshot_seq_(snapshot_seq),
-      snapshot_events_(static_cast<uint64_t>(snapshot_events))
+    : parts_(parts), store_(std::move(store)), handle_(std::move(handle)),
+      snapshot_(parts.core, snapshot_seq, static_cast<uint64_t>(snapshot_events))
 {
 }
 
@@ -61,48 +64,44 @@ void Journal::derive(const Event &event, const Action &action, JobId last_job)
 
 void Journal::end_of_turn()
 {
-    if (!inbox_.empty() && error_.empty())
+    if (!accepted_.empty())
+        handle_some(TURN_MS);
+    else if (!inbox_.empty() && error_.empty())
         commit();
     else if (!inbox_.empty())
         failed(error_);         /* people are told at once; the rest waits for the retry */
+    if (!accepted_.empty() || (!inbox_.empty() && error_.empty()))
+        parts_.loop.turn_again();
 }
 
 bool Journal::commit()
 {
-    Batch batch;
-    size_t count = std::min(inbox_.size(), EVENTS_PER_TURN);
-    std::string error = write_inbox(count, batch);
+    Batch batch = std::exchange(derived_, {});
+    size_t count = number(batch);
+    std::string error = write(batch);
     if (!error.empty()) {
+        batch.events.clear();
+        batch.launches.clear();
+        derived_ = std::move(batch);
         failed(error);
         return false;
     }
     if (!error_.empty())
         log_line(LogLevel::INFO, "the store can be written again");
     error_.clear();
-    derived_ = {};
-    auto end = inbox_.begin() + static_cast<ptrdiff_t>(count);
-    std::vector<Entry> taken(std::make_move_iterator(inbox_.begin()), std::make_move_iterator(end));
-    inbox_.erase(inbox_.begin(), end);
-    for (const Entry &entry : taken)
-        requests_waiting_ -= entry.done != nullptr;
-    for (size_t i = 0; i < count; i++)
-        handle_(batch.events[i], taken[i]);
-    if (!inbox_.empty())
-        parts_.loop.turn_again();
-    if (parts_.core.state().seq - snapshot_seq_ >= snapshot_events_)
-        snapshot();
-    if (!derived_.empty() && !flush_timer_)
-        flush_timer_ = parts_.loop.after(FLUSH_MS, [this] {
-            flush_timer_ = 0;
-            write_derived();
-        });
+    for (size_t i = 0; i < count; i++) {
+        requests_waiting_ -= inbox_.front().done != nullptr;
+        accepted_.emplace_back(std::move(batch.events[i]), std::move(inbox_.front()));
+        inbox_.pop_front();
+    }
+    handle_some(TURN_MS);
     return true;
 }
 
-/* The first `count`, with what has been derived before.  Empty, or why nothing was written. */
-std::string Journal::write_inbox(size_t count, Batch &batch)
+/* Puts what is in the inbox, as far as it goes, into the batch.  How many events that are. */
+size_t Journal::number(Batch &batch)
 {
-    batch = derived_;
+    size_t count = std::min(inbox_.size(), EVENTS_PER_COMMIT);
     uint64_t seq = parts_.core.state().seq;
     int64_t event_ms = std::max(now_ms(), parts_.core.state().now_ms);
     batch.clock = parts_.clock.mark();
@@ -114,11 +113,42 @@ std::string Journal::write_inbox(size_t count, Batch &batch)
             batch.launches.push_back(*entry.launch);
         }
     }
+    return count;
+}
+
+std::string Journal::write(const Batch &batch)
+{
     auto begin = std::chrono::steady_clock::now();
     std::string error = batch.empty() ? "" : store_.write(batch);
     std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     parts_.metrics.time_commit(taken.count());
     return error;
+}
+
+/* At least one, and others for about so long: then everybody else has a turn. */
+void Journal::handle_some(double ms)
+{
+    double until_s = processor_seconds() + ms / 1000;
+    while (!accepted_.empty()) {
+        auto [event, entry] = std::move(accepted_.front());
+        accepted_.pop_front();
+        handle_(event, entry);
+        if (processor_seconds() > until_s)
+            break;
+    }
+    if (accepted_.empty() && snapshot_.is_due())
+        begin_snapshot();
+    if (!derived_.empty() && !flush_timer_)
+        flush_timer_ = parts_.loop.after(FLUSH_MS, [this] {
+            flush_timer_ = 0;
+            write_derived();
+        });
+}
+
+void Journal::handle_accepted()
+{
+    while (!accepted_.empty())
+        handle_some(TURN_MS);
 }
 
 /* People try again themselves; what came from steps and the back end must not be lost. */
@@ -172,25 +202,38 @@ Store &Journal::store()
 }
 
 /* What is derived from earlier events must be there before: a restart would not derive it again. */
-void Journal::snapshot()
+void Journal::begin_snapshot()
 {
-    uint64_t seq = parts_.core.state().seq;
-    if (seq == snapshot_seq_)
-        return;
     write_derived();
     if (!derived_.empty())
         return;
-    std::string error = store_.write_snapshot(seq, now_ms(), parts_.core.snapshot());
-    if (error.empty())
-        snapshot_seq_ = seq;
-    else
-        log_line(LogLevel::WARNING, error);
+    snapshot_.begin(now_ms());
+    if (!snapshot_timer_)
+        go_on_with_snapshot();
+}
+
+void Journal::go_on_with_snapshot()
+{
+    snapshot_timer_ = 0;
+    auto more = snapshot_.go_on(store_);
+    if (!more)
+        log_line(LogLevel::WARNING, more.error());
+    else if (more.value())
+        snapshot_timer_ = parts_.loop.after(SNAPSHOT_PAUSE_MS, [this] { go_on_with_snapshot(); });
 }
 
 void Journal::close()
 {
+    handle_accepted();
     write_derived();
-    snapshot();
+    if (!derived_.empty())
+        return;
+    snapshot_.begin(now_ms());
+    auto more = snapshot_.go_on(store_);
+    while (more && more.value())
+        more = snapshot_.go_on(store_);
+    if (!more)
+        log_line(LogLevel::WARNING, more.error());
 }
 
 bool Journal::forget_before(int64_t time_ms)

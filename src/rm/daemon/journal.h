@@ -1,8 +1,10 @@
 /*
  * What the core is told becomes durable before the core sees it.
  *
- * Events are collected for a turn of the loop; commit() numbers them, writes them at once, and hands each over.  Rows
- * that follow from them go with the next commit, or soon.  Now and then a snapshot shortens the way of a restart.
+ * Events are collected for a turn of the loop; commit() numbers them, writes them at once, and hands each over, in
+ * this turn and those that follow, so that others are served in between; then the next are committed.  Rows
+ * that follow from them go with the next commit, or soon.  Now and then a snapshot shortens the way of a restart
+ * (snapshot_writer.h).
  *
  * If it cannot be written, people are told so and nothing has happened; what came from steps and the back end is kept
  * and tried again.
@@ -22,6 +24,7 @@
 #include "base/loop.h"
 #include "core/core.h"
 #include "core/steady_clock.h"
+#include "daemon/snapshot_writer.h"
 #include "store/store.h"
 
 namespace elastic::rm {
@@ -56,6 +59,8 @@ class Journal {
     void end_of_turn();
     /* False: it could not be written, see error(). */
     bool commit();
+    /* All that is durable, at once. */
+    void handle_accepted();
     /* Everything that is known is written, if it can be. */
     void close();
     /* A bounded part of what is older.  True: there is more. */
@@ -66,21 +71,25 @@ class Journal {
     const std::string &error() const { return error_; }     /* empty: the last write went well */
 
   private:
-    std::string write_inbox(size_t count, Batch &batch);
+    size_t number(Batch &batch);
+    std::string write(const Batch &batch);
+    void handle_some(double ms);
     void failed(const std::string &error);
     void try_again();
     void write_derived();
-    void snapshot();
+    void begin_snapshot();
+    void go_on_with_snapshot();
     int64_t now_ms() { return parts_.clock.now_ms(monotonic_ms(), unix_ms()); }
 
     Parts parts_;
     Store store_;
     Handle handle_;
     std::deque<Entry> inbox_;
+    std::deque<std::pair<Event, Entry>> accepted_;      /* durable, and not handled yet */
     size_t requests_waiting_ = 0;       /* in the inbox, of people */
     Batch derived_;
-    uint64_t snapshot_seq_ = 0, snapshot_events_ = 0;
-    Loop::TimerId flush_timer_ = 0, retry_timer_ = 0;
+    SnapshotWriter snapshot_;
+    Loop::TimerId flush_timer_ = 0, retry_timer_ = 0, snapshot_timer_ = 0;
     std::string error_;
 };
 

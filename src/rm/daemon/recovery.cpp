@@ -89,7 +89,7 @@ std::string Recovery::from(const std::optional<Store::Snapshot> &snapshot)
     derived_ = {};
     recovered_.snapshot_seq = snapshot ? snapshot->seq : 0;
     if (snapshot) {
-        auto restored = Core::restore(snapshot->body);
+        auto restored = Core::restore(snapshot->head, snapshot->parts);
         if (!restored)
             return "the snapshot in " + store_.folder() + "/store.sqlite: " + restored.error();
         recovered_.core = std::move(restored.value());

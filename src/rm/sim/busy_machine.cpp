@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "sim/processor_time.h"
+#include "base/processor_time.h"
 
 namespace elastic::rm {
 
@@ -97,10 +97,10 @@ bool BusyMachine::next()
 void BusyMachine::tell(EventContent content)
 {
     Event event{core_.state().seq + 1, now_ms_, std::move(content)};
-    double from = measuring_ ? cpu_seconds() : 0;
+    double from = measuring_ ? processor_seconds() : 0;
     Actions actions = core_.handle(event);
     if (measuring_)
-        costs_us_.emplace_back((cpu_seconds() - from) * 1e6, name_of(event.content));
+        costs_us_.emplace_back((processor_seconds() - from) * 1e6, name_of(event.content));
     for (const Action &action : actions) {
         if (load_.digest)
             sum_up(action);
@@ -164,8 +164,8 @@ Cost BusyMachine::measure(int64_t events, double seconds_max)
     costs_us_.clear();
     decisions_ = 0;
     measuring_ = true;
-    double until = cpu_seconds() + seconds_max;
-    while (static_cast<int64_t>(costs_us_.size()) < events && cpu_seconds() < until && next()) {
+    double until = processor_seconds() + seconds_max;
+    while (static_cast<int64_t>(costs_us_.size()) < events && processor_seconds() < until && next()) {
     }
     measuring_ = false;
     Cost cost;

@@ -77,8 +77,8 @@ void SimulatedCluster::tell(EventContent content)
         for (const std::string &what : violations(core_.state()))
             wrong(what);
     }
-    if (options_.faults.crash > 0 && chance(0.02))
-        snapshot_ = core_.snapshot();
+    if (options_.faults.crash > 0)
+        take_snapshot();
     if (chance(options_.faults.crash)) {
         actions.resize(static_cast<size_t>(between(0, static_cast<int64_t>(actions.size()))));
         for (const Action &action : actions)
@@ -89,6 +89,27 @@ void SimulatedCluster::tell(EventContent content)
         carry_out(action);
 }
 
+/* Now and then, over many events. */
+void SimulatedCluster::take_snapshot()
+{
+    constexpr size_t OBJECTS = 3;
+    if (taken_.head.is_null()) {
+        if (!chance(0.02))
+            return;
+        whole_ = core_.snapshot();
+        taken_.head = core_.begin_snapshot();
+    } else if (chance(0.5)) {
+        Json part = core_.next_part(OBJECTS);
+        if (!part.is_null())
+            return taken_.parts.push_back(std::move(part));
+        Result<Core> restored = Core::restore(taken_.head, taken_.parts);
+        if (!restored || restored.value().snapshot() != whole_)
+            wrong("a snapshot in parts is not what the core was like when it was begun");
+        counts.snapshots++;
+        snapshot_ = std::exchange(taken_, {});
+    }
+}
+
 /* The event is stored, some of its actions were carried out, and the daemon is killed and starts
  * again. */
 void SimulatedCluster::crash()
@@ -96,8 +117,12 @@ void SimulatedCluster::crash()
     counts.crashes++;
     trace_.note(now_ms(), "the daemon is killed and starts again");
     Core again;
-    if (!snapshot_.is_null()) {
-        Result<Core> restored = Core::restore(Json::parse(snapshot_.dump()));
+    taken_ = {};
+    if (!snapshot_.head.is_null()) {
+        std::vector<Json> parts;
+        for (const Json &part : snapshot_.parts)
+            parts.push_back(Json::parse(part.dump()));
+        Result<Core> restored = Core::restore(Json::parse(snapshot_.head.dump()), parts);
         if (!restored)
             return wrong("snapshot: " + restored.error());
         again = std::move(restored.value());

@@ -71,7 +71,7 @@ class SimulatedCluster {
 
     struct Counts {
         int crashes = 0, lost = 0, node_failures = 0, died = 0, nodes_lost = 0, gave_way = 0, broke = 0, redundant = 0;
-        int jumps = 0, limits = 0, samples = 0;
+        int jumps = 0, limits = 0, samples = 0, snapshots = 0;
     };
     Counts counts;
 
@@ -93,6 +93,7 @@ class SimulatedCluster {
     /* the daemon */
     void tell(EventContent content);
     void crash();
+    void take_snapshot();
     void carry_out(const Action &action);
     void set_timer(int64_t at_ms);
     void perform(const SetTimer &) {}
@@ -142,7 +143,13 @@ class SimulatedCluster {
     Monitor monitor_;
     MetricsCollector metrics_;
     std::vector<Event> log_;
-    Json snapshot_;             /* the last stored one */
+    struct StoredSnapshot {
+        Json head;              /* null: there is none */
+        std::vector<Json> parts;
+    };
+    StoredSnapshot snapshot_;   /* the last one that is complete */
+    StoredSnapshot taken_;      /* in parts, while the core goes on */
+    Json whole_;                /* what it must be like */
     std::map<std::pair<JobId, uint32_t>, std::unique_ptr<Step>> steps_;
     std::map<std::string, MixJob> programs_;    /* by the Submit's request */
     std::map<std::string, int> occupied_;       /* cores of living processes */

@@ -150,6 +150,7 @@ TEST(SimulationTest, seeds)
         counts.samples += cluster.counts.samples;
         for (const auto &[id, job] : cluster.core().state().jobs)
             measured += job.performance && has_data(*job.performance);
+        counts.snapshots += cluster.counts.snapshots;
     }
     printf("%llu machines: %d jobs, %d done, %d failed, %d cancelled; %d changes of size, %d "
            "withdrawn, %d failed; %d kills of the daemon, %d messages lost, %d nodes failed, %d "
@@ -179,6 +180,7 @@ TEST(SimulationTest, seeds)
     EXPECT_GT(counts.limits, 20);
     EXPECT_GT(counts.samples, 1000);
     EXPECT_GT(measured, 50);
+    EXPECT_GT(counts.snapshots, 50);
 }
 
 TEST(SimulationTest, same_seed_gives_same_history)

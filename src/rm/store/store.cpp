@@ -17,7 +17,10 @@ namespace {
 
 constexpr const char *SCHEMA = R"(
 CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body TEXT NOT NULL, sum INTEGER);
-CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body BLOB NOT NULL, sum INTEGER);
+CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body BLOB NOT NULL, sum INTEGER,
+                       parts INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE snapshot_part (seq INTEGER NOT NULL, number INTEGER NOT NULL, body BLOB NOT NULL, sum INTEGER NOT NULL,
+                            PRIMARY KEY (seq, number));
 CREATE TABLE launch (seq INTEGER PRIMARY KEY, job INTEGER UNIQUE, uid INTEGER NOT NULL, body TEXT NOT NULL,
                      script TEXT NOT NULL);
 CREATE TABLE record (number INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, event TEXT NOT NULL, job INTEGER, node TEXT,
@@ -38,6 +41,14 @@ ALTER TABLE event ADD COLUMN sum INTEGER;
 ALTER TABLE snapshot ADD COLUMN sum INTEGER;
 CREATE TABLE clock (id INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_ms INTEGER NOT NULL, clock_ms INTEGER NOT NULL);
 PRAGMA user_version = 2;
+COMMIT;
+)";
+constexpr const char *FROM_VERSION_2 = R"(
+BEGIN;
+ALTER TABLE snapshot ADD COLUMN parts INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE snapshot_part (seq INTEGER NOT NULL, number INTEGER NOT NULL, body BLOB NOT NULL, sum INTEGER NOT NULL,
+                            PRIMARY KEY (seq, number));
+PRAGMA user_version = 3;
 COMMIT;
 )";
 constexpr int APPLICATION_ID = 0x656c6173;      /* "elas" */
@@ -106,6 +117,17 @@ int64_t sum_of(uint64_t seq, std::string_view body)
     for (char c : body)
         add(static_cast<unsigned char>(c));
     return sum;
+}
+
+/* Of one part of a snapshot. */
+int64_t sum_of(uint64_t seq, uint64_t number, std::string_view body)
+{
+    return sum_of(seq + (number << 40), body);
+}
+
+std::string_view text_of(const std::vector<uint8_t> &bytes)
+{
+    return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
 }
 
 std::string dump(const Json &json)
@@ -194,12 +216,13 @@ std::string prepare_schema(sqlite3 *database, const std::string &file)
     if (version > STORE_VERSION)
         return "the store " + file + " was written by a newer elasticd (store version " + std::to_string(version) +
                ", this one knows " + std::to_string(STORE_VERSION) + "): start that one, or give another state_dir";
-    if (version == 1) {
-        error = execute(database, FROM_VERSION_1);
-        return error.empty() ? "" : "cannot bring the store " + file + " to version 2: " + error;
-    }
     if (version < 1)
         return "the store " + file + " has the unknown version " + std::to_string(version);
+    for (const char *step : {FROM_VERSION_1, FROM_VERSION_2}) {
+        bool is_done = version > (step == FROM_VERSION_1 ? 1 : 2);
+        if (!is_done && !(error = execute(database, step)).empty())
+            return "cannot bring the store " + file + " to version " + std::to_string(STORE_VERSION) + ": " + error;
+    }
     return "";
 }
 
@@ -328,9 +351,23 @@ std::string Store::write_rows(const Batch &batch)
     return "";
 }
 
+/* Within a log that is written in order: whatever is on the disk, all that was written before is there as well. */
+std::string Store::synchronise(bool at_each_commit)
+{
+    if (synchronises_ == at_each_commit)
+        return "";
+    const char *sql = at_each_commit ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL";
+    if (!execute(database_, sql).empty())
+        return problem("write");
+    synchronises_ = at_each_commit;
+    return "";
+}
+
 std::string Store::write(const Batch &batch)
 {
-    std::string error = run("BEGIN IMMEDIATE");
+    std::string error = synchronise(!batch.events.empty() || !batch.launches.empty());
+    if (error.empty())
+        error = run("BEGIN IMMEDIATE");
     if (error.empty())
         error = write_rows(batch);
     if (error.empty())
@@ -346,12 +383,35 @@ std::string Store::probe()
     return error.empty() ? "" : problem("write");
 }
 
-std::string Store::write_snapshot(uint64_t seq, int64_t time_ms, const Json &snapshot)
+std::string Store::write_snapshot_part(uint64_t seq, uint64_t number, const Json &part)
 {
-    std::vector<uint8_t> bytes = Json::to_cbor(snapshot);
-    std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-    Statement row(prepare("INSERT OR REPLACE INTO snapshot VALUES (?, ?, ?, ?)"));
-    if (!row.bind(static_cast<int64_t>(seq)).bind(time_ms).bind(bytes).bind(sum_of(seq, text)).done())
+    if (std::string error = synchronise(false); !error.empty())
+        return error;
+    std::vector<uint8_t> bytes = Json::to_cbor(part);
+    Statement row(prepare("INSERT OR REPLACE INTO snapshot_part VALUES (?, ?, ?, ?)"));
+    row.bind(static_cast<int64_t>(seq)).bind(static_cast<int64_t>(number)).bind(bytes);
+    return row.bind(sum_of(seq, number, text_of(bytes))).done() ? "" : problem("write");
+}
+
+Result<bool> Store::tidy_snapshots(int64_t parts_max)
+{
+    if (std::string error = synchronise(false); !error.empty())
+        return Error{error};
+    Statement row(prepare("DELETE FROM snapshot_part WHERE rowid IN (SELECT rowid FROM snapshot_part "
+                          "WHERE seq NOT IN (SELECT seq FROM snapshot) LIMIT ?)"));
+    if (!row.bind(parts_max).done())
+        return Error{problem("write")};
+    return sqlite3_changes(database_) >= parts_max;
+}
+
+std::string Store::write_snapshot(uint64_t seq, int64_t time_ms, const Json &head, uint64_t parts)
+{
+    if (std::string error = synchronise(true); !error.empty())
+        return error;
+    std::vector<uint8_t> bytes = Json::to_cbor(head);
+    Statement row(prepare("INSERT OR REPLACE INTO snapshot VALUES (?, ?, ?, ?, ?)"));
+    row.bind(static_cast<int64_t>(seq)).bind(time_ms).bind(bytes).bind(sum_of(seq, text_of(bytes)));
+    if (!row.bind(static_cast<int64_t>(parts)).done())
         return problem("write");
     Statement old(prepare(
         "DELETE FROM snapshot WHERE seq NOT IN (SELECT seq FROM snapshot ORDER BY seq DESC LIMIT ?)"));
@@ -417,15 +477,19 @@ Result<bool> Store::forget_before(int64_t time_ms, int64_t rows_max)
 
 Result<std::optional<Store::Snapshot>> Store::last_snapshot(uint64_t below)
 {
-    Statement row(prepare("SELECT seq, body, sum FROM snapshot WHERE seq < ? ORDER BY seq DESC"));
+    Statement row(prepare("SELECT seq, body, sum, parts FROM snapshot WHERE seq < ? ORDER BY seq DESC"));
     row.bind(static_cast<int64_t>(below));
     bool damaged = false;
     while (row.row()) {
         auto seq = static_cast<uint64_t>(row.number(0));
         std::string text = row.text(1);
-        Json body = Json::from_cbor(text, true, false);
-        if (!body.is_discarded() && (row.is_null(2) || row.number(2) == sum_of(seq, text)))
-            return std::optional<Snapshot>(Snapshot{seq, std::move(body)});
+        Snapshot snapshot{seq, Json::from_cbor(text, true, false), {}};
+        bool is_good = !snapshot.head.is_discarded() && (row.is_null(2) || row.number(2) == sum_of(seq, text));
+        auto parts = is_good ? read_parts(static_cast<uint64_t>(row.number(3)), snapshot) : Result<bool>(false);
+        if (!parts)
+            return Error{parts.error()};
+        if (parts.value())
+            return std::optional<Snapshot>(std::move(snapshot));
         damaged = true;
     }
     if (row.failed())
@@ -433,6 +497,24 @@ Result<std::optional<Store::Snapshot>> Store::last_snapshot(uint64_t below)
     if (damaged)
         return Error{"the store " + folder_ + "/store.sqlite is damaged: none of its snapshots can be read"};
     return std::optional<Snapshot>();
+}
+
+/* False: they are not all there as they were written. */
+Result<bool> Store::read_parts(uint64_t count, Snapshot &snapshot)
+{
+    Statement row(prepare("SELECT number, body, sum FROM snapshot_part WHERE seq = ? AND number < ? ORDER BY number"));
+    row.bind(static_cast<int64_t>(snapshot.seq)).bind(static_cast<int64_t>(count));
+    while (row.row()) {
+        uint64_t number = snapshot.parts.size();
+        std::string text = row.text(1);
+        snapshot.parts.push_back(Json::from_cbor(text, true, false));
+        if (static_cast<uint64_t>(row.number(0)) != number || snapshot.parts.back().is_discarded() ||
+            row.number(2) != sum_of(snapshot.seq, number, text))
+            return false;
+    }
+    if (row.failed())
+        return Error{problem("read")};
+    return snapshot.parts.size() == count;
 }
 
 std::string Store::each_event(uint64_t seq, const std::function<std::string(const Event &)> &take)

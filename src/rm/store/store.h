@@ -3,6 +3,7 @@
  *
  *   event     every input of the core, numbered; the truth
  *   snapshot  the core after some event: a restart replays only what is newer
+ *   snapshot_part   what of it is long, written before it; without a snapshot it is worth nothing
  *   launch    of each submission what the core need not know (program, environment, files), by the number of
  *             its event; `job` is set once the core has accepted it; the environment goes when the job has ended
  *   record    the history for people, derived from the events
@@ -10,7 +11,8 @@
  *   clock     what the time of the last event was by a clock that nobody can set (core/steady_clock.h)
  *
  * A turn of the daemon is one Batch, written in one transaction: all of it or nothing.  Derived rows of a
- * turn go with the next Batch (a restart derives them again), so that a turn costs one synchronisation.
+ * turn go with the next Batch or alone, and then without a synchronisation (a restart derives them again), so that a
+ * turn costs one.
  *
  * The disk may fail.  What cannot be read is an error, never the end of a table: a caller that gets a value has all of
  * it.  Events and snapshots carry a sum; events are numbered without a gap.
@@ -38,7 +40,7 @@ struct sqlite3_stmt;
 
 namespace elastic::rm {
 
-constexpr int STORE_VERSION = 2;        /* 2: sums of events and snapshots */
+constexpr int STORE_VERSION = 3;        /* 2: sums of events and snapshots; 3: snapshots in parts */
 
 struct LaunchRow {
     uint64_t seq = 0;           /* of the Submit */
@@ -93,18 +95,24 @@ class Store {
     Store(Store &&) noexcept;
     Store &operator=(Store &&) noexcept;
 
-    /* Empty, or why nothing was written. */
+    /* Empty, or why nothing was written.  Events and launches are on the disk then; what is derived from earlier ones
+     * may be lost with the power, and with it all that was written later. */
     std::string write(const Batch &batch);
     /* The same for something that changes nothing: whether it can be written again. */
     std::string probe();
-    std::string write_snapshot(uint64_t seq, int64_t time_ms, const Json &snapshot);
+    /* A snapshot whose parts, so many, were written before.  An older one is forgotten. */
+    std::string write_snapshot(uint64_t seq, int64_t time_ms, const Json &head, uint64_t parts = 0);
+    std::string write_snapshot_part(uint64_t seq, uint64_t number, const Json &part);
+    /* Deletes parts that belong to no snapshot, so many at most.  True: there may be more. */
+    Result<bool> tidy_snapshots(int64_t parts_max);
     /* Deletes what ended or happened before, never what a restart needs: `rows_max` of each kind.  True: there is
      * more. */
     Result<bool> forget_before(int64_t time_ms, int64_t rows_max);
 
     struct Snapshot {
         uint64_t seq = 0;
-        Json body;
+        Json head;
+        std::vector<Json> parts;
     };
     /* The newest one below `below` that can be read; nullopt: there is none at all. */
     Result<std::optional<Snapshot>> last_snapshot(uint64_t below = INT64_MAX);
@@ -140,11 +148,14 @@ class Store {
     Result<uint64_t> first_since(const std::string &table, const std::string &number, int64_t time_ms);
     std::string problem(const char *doing) const;
     std::string write_rows(const Batch &batch);
+    std::string synchronise(bool at_each_commit);
+    Result<bool> read_parts(uint64_t count, Snapshot &snapshot);
 
     std::string folder_;
     Descriptor lock_;
     sqlite3 *database_ = nullptr;
     std::map<std::string, sqlite3_stmt *> statements_;
+    bool synchronises_ = true;          /* at each commit */
 };
 
 }  // namespace elastic::rm

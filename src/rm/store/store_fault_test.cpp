@@ -17,7 +17,7 @@ namespace {
 
 using Fault = FaultyDisk::Fault;
 
-constexpr uint64_t EVENTS = 105;
+constexpr uint64_t EVENTS = 105, PARTS = 2;
 constexpr int OPERATIONS_MAX = 5000;    /* of one run: more would be a loop */
 
 class StoreFaultTest : public testing::Test {
@@ -35,6 +35,18 @@ class StoreFaultTest : public testing::Test {
         return {{{seq, static_cast<int64_t>(seq), NodeUp{"n" + std::to_string(seq) + std::string(900, 'x'), 4}}},
                 {}, {}, {}, {}, {}};
     }
+    /* Its parts are some pages each, too. */
+    static std::string write_snapshot(Store &store, uint64_t seq)
+    {
+        std::string error;
+        for (uint64_t number = 0; number < PARTS && error.empty(); number++)
+            error = store.write_snapshot_part(seq, number, part(seq, number));
+        return error.empty() ? store.write_snapshot(seq, 1, {{"seq", seq}}, PARTS) : error;
+    }
+    static Json part(uint64_t seq, uint64_t number)
+    {
+        return {{"seq", seq}, {"number", number}, {"text", std::string(5000, 's')}};
+    }
     void fill()
     {
         auto store = Store::open(folder_);
@@ -42,7 +54,7 @@ class StoreFaultTest : public testing::Test {
         for (uint64_t seq = 1; seq <= EVENTS; seq++) {
             ASSERT_EQ(store.value().write(batch(seq)), "");
             if (seq % 50 == 0) {
-                ASSERT_EQ(store.value().write_snapshot(seq, 1, {{"seq", seq}, {"text", std::string(9000, 's')}}), "");
+                ASSERT_EQ(write_snapshot(store.value(), seq), "");
             }
         }
     }
@@ -56,6 +68,8 @@ class StoreFaultTest : public testing::Test {
         if (!snapshot)
             return Error{snapshot.error()};
         uint64_t last = snapshot.value() ? snapshot.value()->seq : 0;
+        for (uint64_t number = 0; last && number < PARTS; number++)
+            EXPECT_EQ(snapshot.value()->parts.at(number), part(last, number));
         std::string error = store.value().each_event(last, [&](const Event &event) -> std::string {
             EXPECT_EQ(to_json(event), to_json(batch(event.seq).events[0]));
             if (event.seq != last + 1)
@@ -139,7 +153,7 @@ TEST_F(StoreFaultTest, what_is_acknowledged_is_there_after_write_errors)
                 acknowledged = done ? next : acknowledged;
                 next += done;
                 if (done && random() % 8 == 0)
-                    store.value().write_snapshot(next - 1, 1, {{"seq", next - 1}});
+                    write_snapshot(store.value(), next - 1);
             }
             disk_.heal();
             /* The same store can be written again when the disk can. */

@@ -1,6 +1,7 @@
 #include "store/store.h"
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 
 #include <filesystem>
@@ -48,13 +49,92 @@ TEST_F(StoreTest, EventsAndSnapshotsComeBack)
     auto snapshot = store.last_snapshot();
     ASSERT_TRUE(snapshot && snapshot.value());
     EXPECT_EQ(snapshot.value()->seq, 3u);
-    EXPECT_EQ(snapshot.value()->body["number"], 3);
+    EXPECT_EQ(snapshot.value()->head["number"], 3);
     std::vector<std::string> nodes;
     EXPECT_EQ(store.each_event(3, [&](const Event &each) {
         nodes.push_back(std::get<NodeUp>(each.content).node);
         return std::string();
     }), "");
     EXPECT_EQ(nodes, (std::vector<std::string>{"n4", "n5"}));
+}
+
+TEST_F(StoreTest, ASnapshotIsThereWithAllOfItsParts)
+{
+    Store store = open();
+    ASSERT_EQ(store.write_snapshot_part(7, 0, {{"jobs", {1, 2}}}), "");
+    ASSERT_EQ(store.write_snapshot_part(7, 1, {{"jobs", {3}}}), "");
+    EXPECT_FALSE(store.last_snapshot().value()) << "it is not complete";
+    ASSERT_EQ(store.write_snapshot(7, 1, {{"number", 7}}, 2), "");
+    auto snapshot = store.last_snapshot().value();
+    ASSERT_TRUE(snapshot);
+    ASSERT_EQ(snapshot->parts.size(), 2u);
+    EXPECT_EQ(snapshot->parts[1]["jobs"], Json({3}));
+    /* Of one that was given up, and of one that follows. */
+    ASSERT_EQ(store.write_snapshot_part(9, 0, {{"jobs", {4}}}), "");
+    ASSERT_EQ(store.write_snapshot(8, 2, Json::object(), 3), "") << "parts are missing";
+    snapshot = store.last_snapshot().value();
+    ASSERT_TRUE(snapshot);
+    EXPECT_EQ(snapshot->seq, 7u) << "the one before";
+    EXPECT_FALSE(store.tidy_snapshots(10).value());
+    EXPECT_EQ(store.last_snapshot().value()->parts.size(), 2u) << "tidied too much";
+}
+
+TEST_F(StoreTest, PartsOfFormerSnapshotsAreDeletedBitByBit)
+{
+    Store store = open();
+    for (uint64_t seq = 1; seq <= 4; seq++) {
+        for (uint64_t number = 0; number < 5; number++)
+            ASSERT_EQ(store.write_snapshot_part(seq, number, Json::array()), "");
+        ASSERT_EQ(store.write_snapshot(seq, 1, Json::object(), 5), "");
+    }
+    int times = 1;
+    for (; store.tidy_snapshots(3).value(); times++)
+        ASSERT_LT(times, 100);
+    EXPECT_EQ(times, 4) << "two of four snapshots are kept: ten parts, three at a time";
+    EXPECT_EQ(store.last_snapshot().value()->parts.size(), 5u);
+    EXPECT_EQ(store.last_snapshot(4).value()->parts.size(), 5u);
+}
+
+TEST_F(StoreTest, AStoreOfAFormerVersionIsBroughtToThisOne)
+{
+    constexpr const char *COMMON = R"(
+        CREATE TABLE launch (seq INTEGER PRIMARY KEY, job INTEGER UNIQUE, uid INTEGER NOT NULL, body TEXT NOT NULL,
+                             script TEXT NOT NULL);
+        CREATE TABLE record (number INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, event TEXT NOT NULL, job INTEGER,
+                             node TEXT, data TEXT NOT NULL);
+        CREATE TABLE ended (job INTEGER PRIMARY KEY, uid INTEGER NOT NULL, submitted_ms INTEGER NOT NULL,
+                            ended_ms INTEGER NOT NULL, body TEXT NOT NULL);
+        INSERT INTO event (seq, time_ms, body) VALUES (4, 9, '{"event":"timer","seq":4,"time_ms":9}');
+        INSERT INTO snapshot (seq, time_ms, body) VALUES (3, 9, x'a1667365715f697303');
+        PRAGMA application_id = 1701601651;
+    )";
+    const std::string tables[] = {
+        "CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body TEXT NOT NULL);"
+        "CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body BLOB NOT NULL);"
+        "PRAGMA user_version = 1;",
+        "CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body TEXT NOT NULL, sum INTEGER);"
+        "CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body BLOB NOT NULL, sum INTEGER);"
+        "CREATE TABLE clock (id INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_ms INTEGER NOT NULL,"
+        "                    clock_ms INTEGER NOT NULL);"
+        "PRAGMA user_version = 2;"};
+    for (const std::string &former : tables) {
+        std::filesystem::remove(folder_ + "/store.sqlite");
+        sqlite3 *database = nullptr;
+        ASSERT_EQ(sqlite3_open((folder_ + "/store.sqlite").c_str(), &database), SQLITE_OK);
+        char *wrong = nullptr;
+        EXPECT_EQ(sqlite3_exec(database, (former + COMMON).c_str(), nullptr, nullptr, &wrong), SQLITE_OK) << wrong;
+        sqlite3_close(database);
+        for (int times = 0; times < 2; times++) {
+            Store store = open();
+            auto snapshot = store.last_snapshot();
+            ASSERT_TRUE(snapshot && snapshot.value()) << snapshot.error();
+            EXPECT_EQ(snapshot.value()->seq, 3u);
+            uint64_t last = 0;
+            EXPECT_EQ(store.each_event(3, [&](const Event &event) { last = event.seq; return std::string(); }), "");
+            EXPECT_EQ(last, 4u);
+            EXPECT_EQ(store.write_snapshot_part(5, 0, Json::array()), "");
+        }
+    }
 }
 
 TEST_F(StoreTest, ABatchIsWrittenInFullOrNotAtAll)

@@ -48,7 +48,7 @@ void leave_draining_nodes(FillPlan &plan, const Job &job)
 
 void leave_draining_nodes(FillPlan &plan)
 {
-    if (plan.state.indices().draining_nodes == 0)
+    if (plan.state.indices().nodes.of(NodeState::DRAINING) == 0)
         return;
     for (JobId id : plan.state.indices().elastic) {
         const Job &job = plan.state.jobs.at(id);
@@ -71,7 +71,7 @@ void decide_shrinks(FillPlan &plan)
 void say_dependence(FillPlan &plan)
 {
     const State &state = plan.state;
-    if (state.indices().draining_nodes > 0)
+    if (state.indices().nodes.of(NodeState::DRAINING) > 0)
         return plan.decisions.depends_on.reset();
     Dependence &on = *plan.decisions.depends_on;
     on = {plan.looked_until, NEVER, true, waiting_sharers(state)};
@@ -104,7 +104,7 @@ Decisions Fill::decide(const State &state) const
     bool can_start = !indices.queue.empty() && (indices.free_cores > 0 || indices.spare_cores > 0);
     bool can_grow = indices.free_cores > 0 && !indices.elastic.empty();
     bool can_fill = !indices.roomy.empty();
-    bool can_move = indices.draining_nodes > 0 && !indices.elastic.empty();
+    bool can_move = indices.nodes.of(NodeState::DRAINING) > 0 && !indices.elastic.empty();
     bool can_give = state.wanted_nodes > 0 && indices.spare_cores > 0;
     if (can_start || can_grow || can_fill || can_move || can_give)
         return decide_all(state, gain_);

@@ -8,7 +8,7 @@
 #include <deque>
 #include <queue>
 
-#include "sim/processor_time.h"
+#include "base/processor_time.h"
 
 namespace elastic::rm {
 

@@ -2,14 +2,14 @@
  * Processor time of this thread, in seconds: the machine may be busy with other things.
  */
 
-#ifndef ELASTIC_RM_SIM_PROCESSOR_TIME_H_INCLUDED
-#define ELASTIC_RM_SIM_PROCESSOR_TIME_H_INCLUDED
+#ifndef ELASTIC_RM_BASE_PROCESSOR_TIME_H_INCLUDED
+#define ELASTIC_RM_BASE_PROCESSOR_TIME_H_INCLUDED
 
 #include <ctime>
 
 namespace elastic::rm {
 
-inline double cpu_seconds()
+inline double processor_seconds()
 {
     timespec time;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -18,4 +18,4 @@ inline double cpu_seconds()
 
 }  // namespace elastic::rm
 
-#endif /* ELASTIC_RM_SIM_PROCESSOR_TIME_H_INCLUDED */
+#endif /* ELASTIC_RM_BASE_PROCESSOR_TIME_H_INCLUDED */

@@ -1,0 +1,57 @@
+/*
+ * The jobs that the core knows, by number.
+ *
+ * A picture of all of them can be taken in parts while they go on changing.  Whoever changes a job
+ * says so before (change(), forget()); what it was like when the picture was begun is then kept
+ * for the picture, so that one costs a copy of those jobs alone that have changed meanwhile.
+ */
+
+#ifndef ELASTIC_RM_CORE_JOBS_H_INCLUDED
+#define ELASTIC_RM_CORE_JOBS_H_INCLUDED
+
+#include <functional>
+#include <map>
+
+#include "core/job.h"
+
+namespace elastic::rm {
+
+class Jobs {
+    using Map = std::map<JobId, Job>;
+
+  public:
+    using const_iterator = Map::const_iterator;
+
+    const_iterator begin() const { return jobs_.begin(); }
+    const_iterator end() const { return jobs_.end(); }
+    auto rbegin() const { return jobs_.rbegin(); }
+    auto rend() const { return jobs_.rend(); }
+    const_iterator find(JobId id) const { return jobs_.find(id); }
+    const_iterator lower_bound(JobId id) const { return jobs_.lower_bound(id); }
+    const Job &at(JobId id) const { return jobs_.at(id); }
+    size_t size() const { return jobs_.size(); }
+    bool empty() const { return jobs_.empty(); }
+
+    /* To be changed, until the end of the event; it must be there. */
+    Job &change(JobId id);
+    /* A new one. */
+    Job &add(JobId id);
+    void forget(JobId id);
+
+    /* From now on.  One at a time: the former one is dropped. */
+    void begin_picture();
+    /* Calls back for the next ones of the picture, `jobs_max` at most, by their numbers.  False:
+     * that was all. */
+    bool next_of_picture(size_t jobs_max, const std::function<void(const Job &)> &look);
+
+  private:
+    void keep(JobId id, const Job &job);
+
+    Map jobs_;
+    JobId next_ = 1, last_ = 0;         /* what the picture still lacks */
+    Map kept_;                          /* of these, as they were */
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_JOBS_H_INCLUDED */

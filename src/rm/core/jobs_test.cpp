@@ -1,0 +1,67 @@
+#include "core/jobs.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace elastic::rm {
+namespace {
+
+std::map<JobId, std::string> reasons(const Jobs &jobs)
+{
+    std::map<JobId, std::string> reasons;
+    for (const auto &[id, job] : jobs)
+        reasons[id] = job.reason;
+    return reasons;
+}
+
+/* Jobs come, change and go between the parts: the picture is of its beginning. */
+TEST(JobsTest, a_picture_taken_in_parts_is_of_one_moment)
+{
+    constexpr int ROUNDS = 300;
+    std::mt19937_64 random(1);
+    Jobs jobs;
+    JobId last = 0;
+    uint64_t changes = 0, forgotten = 0, met = 0;
+    auto any = [&] { return jobs.lower_bound(random() % (last + 1))->first; };
+    auto happen = [&] {
+        switch (random() % 4) {
+            case 0: jobs.add(++last).reason = "new"; break;
+            case 1:
+                if (jobs.size() > 10) {         /* the last one stays */
+                    jobs.forget(jobs.begin()->first);
+                    forgotten++;
+                }
+                break;
+            default:
+                jobs.change(any()).reason = std::to_string(++changes);
+        }
+    };
+    for (int i = 0; i < 50; i++)
+        jobs.add(++last);
+    for (int round = 0; round < ROUNDS; round++) {
+        std::map<JobId, std::string> wanted = reasons(jobs), picture;
+        JobId before = 0;
+        jobs.begin_picture();
+        bool more = true;
+        /* One in ten is given up. */
+        for (int parts = 0; more && (round % 10 != 0 || parts < 3); parts++) {
+            for (uint64_t i = random() % 8; i > 0; i--)
+                happen();
+            more = jobs.next_of_picture(1 + random() % 9, [&](const Job &job) {
+                EXPECT_GT(job.id, before);
+                before = job.id;
+                picture[job.id] = job.reason;
+            });
+        }
+        if (more)
+            continue;
+        EXPECT_EQ(picture, wanted) << "round " << round;
+        met += picture != reasons(jobs);
+    }
+    EXPECT_GT(met, 200u) << "nothing has changed meanwhile";
+    EXPECT_GT(forgotten, 50u);
+}
+
+}  // namespace
+}  // namespace elastic::rm

@@ -1,0 +1,51 @@
+/*
+ * Snapshots of the core, taken and written in parts, so that neither takes long at once however
+ * many jobs there are: all of one snapshot is as of one event, whatever has happened since.
+ *
+ * There is one every so many events, and never before as many events as there are jobs: a snapshot
+ * costs as much as they are, and so its part in the cost of an event has a bound.
+ *
+ * Owner of the snapshot that is being taken.  On the daemon's loop, which calls go_on() now and
+ * then.
+ */
+
+#ifndef ELASTIC_RM_SNAPSHOT_WRITER_H_INCLUDED
+#define ELASTIC_RM_SNAPSHOT_WRITER_H_INCLUDED
+
+#include <string>
+
+#include "core/core.h"
+#include "store/store.h"
+
+namespace elastic::rm {
+
+class SnapshotWriter {
+  public:
+    /* `last_seq`: the event of the last one; `events`: so many between two of them. */
+    SnapshotWriter(Core &core, uint64_t last_seq, uint64_t events)
+        : core_(core), last_seq_(last_seq), events_(events)
+    {
+    }
+
+    bool is_due() const;
+    /* Drops one that is being taken.  What follows from the events up to now must be stored. */
+    void begin(int64_t now_ms);
+    /* Writes a bounded part, of the snapshot or of what is left of former ones.  False: there is
+     * nothing left to do. */
+    Result<bool> go_on(Store &store);
+
+  private:
+    enum class Phase { TIDY_FIRST, TAKE, TIDY, IDLE };
+    Result<bool> take(Store &store);
+
+    Core &core_;
+    uint64_t last_seq_, events_;
+    Phase phase_ = Phase::IDLE;
+    Json head_;
+    uint64_t seq_ = 0, parts_ = 0;      /* of the one that is being taken */
+    int64_t time_ms_ = 0;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_SNAPSHOT_WRITER_H_INCLUDED */
