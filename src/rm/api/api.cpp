@@ -449,7 +449,7 @@ void Api::drain(Call &call)
     ask_core(call, Drain{daemon_.next_request_id(), call.argument, reason},
              [this, responder = call.responder, caller = call.caller, name = call.argument](const Answer &) {
                  const Node *node = daemon_.state().node(name);
-                 respond_json(responder, {{"node", node ? node_json(caller, *node, node_users()) : Json()}});
+                 respond_json(responder, {{"node", node ? node_json(caller, *node) : Json()}});
              });
 }
 
@@ -464,7 +464,7 @@ void Api::resume(Call &call)
     ask_core(call, Resume{daemon_.next_request_id(), call.argument},
              [this, responder = call.responder, caller = call.caller, name = call.argument](const Answer &) {
                  const Node *node = daemon_.state().node(name);
-                 respond_json(responder, {{"node", node ? node_json(caller, *node, node_users()) : Json()}});
+                 respond_json(responder, {{"node", node ? node_json(caller, *node) : Json()}});
              });
 }
 

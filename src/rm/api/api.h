@@ -115,18 +115,20 @@ class Api {
     std::string reason_without_sample(const Job &job) const;
     Json loops_json(const Job &job);
     Json backend_json() const;
-    using NodeUsers = std::unordered_map<std::string, std::vector<std::pair<const Job *, int>>>;
-    NodeUsers node_users() const;
+    using UsersOfNode = std::vector<std::pair<const Job *, int>>;
+    using NodeUsers = std::vector<UsersOfNode>;
+    NodeUsers node_users(const std::vector<const Node *> &nodes) const;
     struct NodeRange {
         std::map<std::string, Node>::const_iterator begin, end;
     };
     NodeRange read_range(QueryReader &query) const;
     static std::string state_of(const Node &node);
     void send_use(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms, size_t groups, size_t columns);
-    void send_segments(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms, size_t limit);
+    void send_segments(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms, Timeline::Query query);
     using WantedJob = std::function<bool(JobId id, uint32_t uid, int64_t submitted_ms)>;
     void send_report(const Responder &responder, const WantedJob &wanted, bool by_user);
-    Json node_json(const Caller &caller, const Node &node, const NodeUsers &users) const;
+    Json node_json(const Caller &caller, const Node &node, const UsersOfNode &users) const;
+    Json node_json(const Caller &caller, const Node &node) const;
     void send_records(Call &call, RecordQuery query);
     void ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done);
     void change_job(Call &call, EventContent content, JobId job);

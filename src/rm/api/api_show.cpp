@@ -1,13 +1,11 @@
 /* See api.h: what is shown of jobs, nodes and the past. */
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <deque>
 #include <set>
-#include <unordered_set>
 
 #include "api/api.h"
+#include "api/job_order.h"
 #include "api/report.h"
 #include "core/forecast.h"
 #include "core/record.h"
@@ -236,9 +234,9 @@ void Api::get_jobs(Call &call)
     past.after = static_cast<JobId>(query.number("after", 0, INT64_MAX, 0));
     past.before = static_cast<JobId>(query.number("before", 0, INT64_MAX, 0));
     query.finish();
-    if (!order.empty() && order != "id" && order != "-id" && order != "queue")
+    auto known_order = job_order(order);
+    if (!known_order)
         throw ApiError{400, "field", "'order' must be id, -id or queue", "order"};
-    const State &state = daemon_.state();
     auto wanted = [&](const Job &job) {
         return may_see(call.caller, job.spec.uid) && is_wanted_state(states, job.state) &&
                (user.empty() || job.spec.user == user) && (name.empty() || job.spec.name == name) &&
@@ -252,26 +250,17 @@ void Api::get_jobs(Call &call)
         past.limit = user.empty() && name.empty() && states.empty() ? limit + 1 : LIMIT_MAX;
         ended = ended_jobs(past, call.caller);
     }
-    auto rank = [&](const Job &job) {
-        int64_t waits = is_placed(job.state) ? 0 : job.state == JobState::PENDING ? (is_queued(job) ? 1 : 2) : 3;
-        int64_t key = waits == 1 ? state.queue_key(job).key : 0;
-        auto id = static_cast<int64_t>(job.id);
-        return order == "queue" ? std::array{waits, key, id} : std::array{order == "-id" ? -id : id, key, id};
-    };
-    /* There may be very many, and only the first ones are shown: none is copied. */
-    std::vector<std::pair<std::array<int64_t, 3>, const Job *>> jobs;
-    for (const Job &job : ended)
-        if (wanted(job))
-            jobs.emplace_back(rank(job), &job);
-    for (const auto &[id, job] : state.jobs)
-        if (!is_end(job.state) && wanted(job))
-            jobs.emplace_back(rank(job), &job);
-    size_t shown = std::min(limit, jobs.size());
-    std::partial_sort(jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(shown), jobs.end());
     Json list = Json::array();
-    for (size_t i = 0; i < shown; i++)
-        list.push_back(list_json(*jobs[i].second));
-    respond_json(call.responder, {{"jobs", std::move(list)}, {"more", jobs.size() > limit}});
+    bool more = false;
+    each_job(daemon_.state(), ended, *known_order, {past.after, past.before, ids}, [&](const Job &job) {
+        if (!wanted(job))
+            return true;
+        more = list.size() == limit;
+        if (!more)
+            list.push_back(list_json(job));
+        return !more;
+    });
+    respond_json(call.responder, {{"jobs", std::move(list)}, {"more", more}});
 }
 
 void Api::get_job(Call &call)
@@ -390,14 +379,22 @@ void Api::get_job_records(Call &call)
 
 /* ---- nodes ----------------------------------------------------------------------------------------------- */
 
-/* Who is on which node: one way through all blocks, for as many nodes as are shown. */
-Api::NodeUsers Api::node_users() const
+/* Who is on these nodes: one way through all blocks, for as many nodes as are shown. */
+Api::NodeUsers Api::node_users(const std::vector<const Node *> &nodes) const
 {
-    NodeUsers users;
+    NodeUsers users(nodes.size());
+    NodeTable place;
+    for (size_t i = 0; i < nodes.size(); i++)
+        place.set(nodes[i]->name, static_cast<uint32_t>(i));
+    if (nodes.empty())
+        return users;
     for (JobId id : daemon_.state().indices().placed) {
         const Job &job = daemon_.state().jobs.at(id);
         for (const Block &block : job.blocks) {
-            auto &here = users[block.node];
+            uint32_t number = place.of(block.node);
+            if (number == NodeTable::NONE)
+                continue;
+            auto &here = users[number];
             if (here.empty() || here.back().first != &job)
                 here.emplace_back(&job, 0);
             here.back().second += block.processes;
@@ -406,16 +403,18 @@ Api::NodeUsers Api::node_users() const
     return users;
 }
 
-Json Api::node_json(const Caller &caller, const Node &node, const NodeUsers &users) const
+Json Api::node_json(const Caller &caller, const Node &node) const
+{
+    return node_json(caller, node, node_users({&node})[0]);
+}
+
+Json Api::node_json(const Caller &caller, const Node &node, const UsersOfNode &users) const
 {
     Json jobs = Json::array();
-    auto here = users.find(node.name);
-    if (here != users.end()) {
-        for (const auto &[job, processes] : here->second)
-            jobs.push_back({{"job", may_see(caller, job->spec.uid) ? Json(job->id) : Json()},
-                            {"processes", processes},
-                            {"cores", processes * job->spec.cores_per_process}});
-    }
+    for (const auto &[job, processes] : users)
+        jobs.push_back({{"job", may_see(caller, job->spec.uid) ? Json(job->id) : Json()},
+                        {"processes", processes},
+                        {"cores", processes * job->spec.cores_per_process}});
     return {{"name", node.name},
             {"cores", node.cores},
             {"state", state_of(node)},
@@ -455,21 +454,24 @@ void Api::get_nodes(Call &call)
     auto states = query.list("state");
     auto limit = static_cast<size_t>(query.number("limit", 1, INT32_MAX, INT32_MAX));
     query.finish();
-    Json nodes = Json::array();
+    std::vector<const Node *> shown;
     int64_t cores = 0, used = 0;
     bool more = false;
-    NodeUsers users = node_users();
     for (auto entry = range.begin; entry != range.end; ++entry) {
         const Node &node = entry->second;
         cores += node.cores;
         used += node.used;
         if (!states.empty() && std::find(states.begin(), states.end(), state_of(node)) == states.end())
             continue;
-        if (nodes.size() < limit)
-            nodes.push_back(node_json(call.caller, node, users));
+        if (shown.size() < limit)
+            shown.push_back(&node);
         else
             more = true;
     }
+    Json nodes = Json::array();
+    NodeUsers users = node_users(shown);
+    for (size_t i = 0; i < shown.size(); i++)
+        nodes.push_back(node_json(call.caller, *shown[i], users[i]));
     respond_json(call.responder, {{"nodes", std::move(nodes)}, {"more", more}, {"cores", cores},
                                   {"cores_used", used}, {"backend", backend_json()}});
 }
@@ -481,7 +483,7 @@ void Api::get_node(Call &call)
     if (!node)
         throw ApiError{404, "not_found",
                        "there is no node " + call.argument.substr(0, 80) + ": 'elastic nodes' lists them"};
-    respond_json(call.responder, {{"node", node_json(call.caller, *node, node_users())}});
+    respond_json(call.responder, {{"node", node_json(call.caller, *node)}});
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------- */
@@ -522,40 +524,36 @@ void Api::get_summary(Call &call)
 {
     QueryReader(call.request.query).finish();
     const State &state = daemon_.state();
-    std::map<std::string, int> jobs, nodes = {{"up", 0}, {"draining", 0}, {"drained", 0}, {"down", 0}};
-    int64_t cores = 0, used = 0;
-    uint64_t committed = 0, withdrawn = 0, failed = 0;
-    for (const char *name : NamesOf<JobState>::names)
-        jobs[name] = 0;
-    for (const auto &[id, job] : state.jobs) {
-        jobs[to_string(job.state)]++;
-        committed += job.committed;
-        withdrawn += job.withdrawn;
-        failed += job.failed;
-    }
-    for (const auto &[name, node] : state.nodes) {
-        nodes[state_of(node)]++;
-        cores += node.cores;
-        used += node.used;
-    }
+    const JobCounts &jobs = state.indices().jobs;
+    const NodeCounts &nodes = state.indices().nodes;
+    Json states = Json::object();
+    for (size_t i = 0; i < jobs.states.size(); i++)
+        states[NamesOf<JobState>::names[i]] = jobs.states[i];
     respond_json(call.responder,
                  {{"now_ms", unix_ms()},
                   {"policy", daemon_.settings().policy},
-                  {"cores", cores},
-                  {"cores_used", used},
-                  {"nodes", nodes},
-                  {"jobs", jobs},
-                  {"adaptations", {{"committed", committed}, {"withdrawn", withdrawn}, {"failed", failed}}},
+                  {"cores", nodes.cores},
+                  {"cores_used", nodes.used_cores},
+                  {"nodes",
+                   {{"up", nodes.of(NodeState::UP)},
+                    {"draining", nodes.of(NodeState::DRAINING) - nodes.drained},
+                    {"drained", nodes.drained},
+                    {"down", nodes.of(NodeState::DOWN)}}},
+                  {"jobs", std::move(states)},
+                  {"adaptations",
+                   {{"committed", jobs.committed}, {"withdrawn", jobs.withdrawn}, {"failed", jobs.failed}}},
                   {"seq", state.records}});
 }
 
 void Api::get_timeline(Call &call)
 {
-    constexpr int64_t HOUR_MS = 3600 * 1000, GROUPS_MAX = 1000, COLUMNS_MAX = 1000;
+    constexpr int64_t HOUR_MS = 3600 * 1000, GROUPS_MAX = 1000, COLUMNS_MAX = 1000, SEGMENTS_MAX = 4000;
     QueryReader query(call.request.query);
     int64_t to_ms = query.number("to_ms", 0, INT64_MAX / 2, unix_ms());
     int64_t from_ms = query.number("from_ms", 0, INT64_MAX / 2, to_ms - HOUR_MS);
-    auto limit = static_cast<size_t>(query.number("limit", 1, Timeline::SEGMENTS_MAX, Timeline::SEGMENTS_MAX));
+    Timeline::Query segments;
+    segments.limit = static_cast<size_t>(query.number("limit", 1, SEGMENTS_MAX, SEGMENTS_MAX));
+    segments.before = static_cast<uint64_t>(query.number("before", 0, INT64_MAX, INT64_MAX));
     auto groups = static_cast<size_t>(query.number("groups", 1, GROUPS_MAX, 0));
     auto columns = static_cast<size_t>(query.number("columns", 1, COLUMNS_MAX, 100));
     NodeRange range = read_range(query);
@@ -563,7 +561,7 @@ void Api::get_timeline(Call &call)
     if (groups)
         send_use(call, range, from_ms, to_ms, groups, columns);
     else
-        send_segments(call, range, from_ms, to_ms, limit);
+        send_segments(call, range, from_ms, to_ms, segments);
 }
 
 /* How much of each group of neighbouring nodes was in use: it tells of nobody's job. */
@@ -574,46 +572,53 @@ void Api::send_use(Call &call, const NodeRange &range, int64_t from_ms, int64_t 
     from_ms = std::min(to_ms, std::max(from_ms, first_ms == NEVER ? to_ms : daemon_.shown_ms(first_ms)));
     auto nodes = static_cast<size_t>(std::distance(range.begin, range.end));
     groups = std::max<size_t>(1, std::min(groups, nodes));
-    Timeline::GroupOf group_of;
-    Json list = Json::array();
+    struct Group {
+        NodeName first, last;
+        int64_t nodes, cores;
+    };
+    NodeTable group_of;
+    std::vector<Group> found;
     size_t number = 0;
     for (auto entry = range.begin; entry != range.end; ++entry) {
         size_t group = number++ * groups / nodes;
         const Node &node = entry->second;
-        if (group >= list.size())
-            list.push_back({{"first", node.name}, {"nodes", 0}, {"cores", 0}, {"used", Json::array()}});
-        Json &here = list[group];
-        here["last"] = node.name;
-        here["nodes"] = here["nodes"].get<int64_t>() + 1;
-        here["cores"] = here["cores"].get<int64_t>() + node.cores;
-        group_of.emplace(node.name, group);
+        if (group >= found.size())
+            found.push_back({node.name, node.name, 0, 0});
+        found[group].last = node.name;
+        found[group].nodes++;
+        found[group].cores += node.cores;
+        group_of.set(node.name, static_cast<uint32_t>(group));
     }
-    auto use = timeline.use(daemon_.core_ms(from_ms), daemon_.core_ms(to_ms), columns, group_of, list.size());
-    for (size_t group = 0; group < list.size(); group++)
-        for (double cores : use[group])
-            list[group]["used"].push_back(std::round(cores * 10) / 10);
+    auto use = timeline.use(daemon_.core_ms(from_ms), daemon_.core_ms(to_ms), columns, group_of, found.size());
+    Json list = Json::array();
+    for (size_t group = 0; group < found.size(); group++) {
+        const Group &here = found[group];
+        for (double &cores : use[group])
+            cores = std::round(cores * 10) / 10;
+        list.push_back({{"first", here.first}, {"last", here.last}, {"nodes", here.nodes}, {"cores", here.cores},
+                        {"used", std::move(use[group])}});
+    }
     respond_json(call.responder, {{"from_ms", from_ms}, {"to_ms", to_ms}, {"groups", std::move(list)}});
 }
 
-void Api::send_segments(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms, size_t limit)
+void Api::send_segments(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms, Timeline::Query query)
 {
     Json segments = Json::array(), nodes = Json::array();
-    bool more = false, all = range.begin == daemon_.state().nodes.begin() && range.end == daemon_.state().nodes.end();
-    std::unordered_set<std::string> wanted;
+    bool all = range.begin == daemon_.state().nodes.begin() && range.end == daemon_.state().nodes.end();
+    bool is_first = query.before == INT64_MAX;
+    NodeTable wanted;
     for (auto entry = range.begin; entry != range.end; ++entry) {
-        nodes.push_back({{"name", entry->first}, {"cores", entry->second.cores}});
+        if (is_first)           /* further pages are of the same */
+            nodes.push_back({{"name", entry->first}, {"cores", entry->second.cores}});
         if (!all)
-            wanted.insert(entry->first);
+            wanted.set(entry->second.name, 0);
     }
-    auto shown = daemon_.timeline().between(
-        daemon_.core_ms(from_ms), daemon_.core_ms(to_ms), more,
-        [&](const Segment &segment) { return all || wanted.contains(segment.node); });
-    if (shown.size() > limit) {         /* the newest */
-        shown.erase(shown.begin(), shown.end() - static_cast<std::ptrdiff_t>(limit));
-        more = true;
-    }
+    query.from_ms = daemon_.core_ms(from_ms);
+    query.to_ms = daemon_.core_ms(to_ms);
+    query.nodes = all ? nullptr : &wanted;
+    Timeline::Found found = daemon_.timeline().between(query);
     std::unordered_map<JobId, bool> may_see_job;        /* asked once for a job, not for each segment */
-    for (const Segment &segment : shown) {
+    for (const Segment &segment : found.segments) {
         const Job *job = daemon_.state().job(segment.job);
         auto [known, is_new] = may_see_job.try_emplace(segment.job);
         if (is_new) {
@@ -631,7 +636,8 @@ void Api::send_segments(Call &call, const NodeRange &range, int64_t from_ms, int
                                   {"to_ms", to_ms},
                                   {"nodes", std::move(nodes)},
                                   {"segments", std::move(segments)},
-                                  {"more", more}});
+                                  {"next", found.older ? Json(found.segments.front().number) : Json()},
+                                  {"more", found.older || found.forgotten}});
 }
 
 /* After a restart it may take a moment until all that has ended is known again. */
@@ -662,22 +668,29 @@ void Api::get_report(Call &call)
 
 void Api::send_report(const Responder &responder, const WantedJob &wanted, bool by_user)
 {
-    int64_t now_ms = daemon_.now_ms(), cores = 0;
+    int64_t now_ms = daemon_.now_ms();
     const State &state = daemon_.state();
-    ChosenJobs jobs;
+    Report all(now_ms);
+    UserReports users(now_ms);
+    auto add = [&](const JobFacts &facts) {
+        all.add(facts);
+        if (by_user)
+            users.add(facts);
+    };
     for (const JobFacts &facts : daemon_.ended_jobs().facts())
         if (wanted(facts.id, facts.uid, facts.submitted_ms))
-            jobs.push_back(&facts);
-    std::deque<JobFacts> unfinished;
-    for (const auto &[id, job] : state.jobs)
-        if (!is_end(job.state) && wanted(id, job.spec.uid, job.submitted_ms))
-            jobs.push_back(&unfinished.emplace_back(facts_of(job, daemon_.timeline().core_ms(id, now_ms))));
-    for (const auto &[name, node] : state.nodes)
-        cores += node.cores;
-    Json report = make_report(jobs, cores, now_ms);
+            add(facts);
+    for (const auto &[id, job] : state.jobs) {
+        if (is_end(job.state) || !wanted(id, job.spec.uid, job.submitted_ms))
+            continue;
+        bool has_started = job.started_ms != NEVER;
+        add(facts_of(job, has_started ? daemon_.timeline().core_ms(id, now_ms) : 0));
+    }
+    int64_t cores = state.indices().nodes.cores;
+    Json report = all.json(cores);
     report["metrics"] = report_metrics();
     if (by_user)
-        report["users"] = make_user_reports(jobs, cores, now_ms);
+        report["users"] = users.json(cores);
     respond_json(responder, report);
 }
 

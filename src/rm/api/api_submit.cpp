@@ -241,9 +241,13 @@ void Api::submit(Call &call)
     JobSpec spec = read_spec(call, launch, script, key);
     check_room(spec.uid, call.request.body.size());
     LaunchRow row{0, spec.uid, write(launch), script, static_cast<int64_t>(call.request.body.size())};
+    launch.environment.clear();
+    auto kept = std::make_shared<Launch>(std::move(launch));
     std::string request = key.empty() ? daemon_.next_request_id() : "k" + std::to_string(spec.uid) + ":" + key;
     daemon_.request(Submit{request, spec}, std::move(row),
-                    [this, responder = call.responder, begin](const Answer *answer, bool is_new) {
+                    [this, responder = call.responder, begin, kept](const Answer *answer, bool is_new) {
+                        if (answer && is_new)
+                            daemon_.remember(answer->job, kept);
                         daemon_.metrics().time_submit(
                             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
                         answer_safely(responder, "/v1/jobs", [&] { submitted(responder, answer, is_new); });

@@ -4,22 +4,24 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 
 namespace elastic::rm {
 
 namespace {
 
-/* The nearest-rank percentile. */
+/* The percentile is the one of the nearest rank. */
 Json distribution(std::vector<int64_t> values)
 {
     if (values.empty())
         return {{"mean", nullptr}, {"p95", nullptr}, {"max", nullptr}};
-    std::sort(values.begin(), values.end());
     double sum = std::accumulate(values.begin(), values.end(), 0.0);
-    auto rank = static_cast<size_t>(std::ceil(0.95 * static_cast<double>(values.size())));
-    return {{"mean", sum / static_cast<double>(values.size())}, {"p95", values[rank - 1]}, {"max", values.back()}};
+    auto rank = static_cast<std::ptrdiff_t>(std::ceil(0.95 * static_cast<double>(values.size())));
+    auto p95 = values.begin() + (rank - 1);
+    std::nth_element(values.begin(), p95, values.end());
+    return {{"mean", sum / static_cast<double>(values.size())},
+            {"p95", *p95},
+            {"max", *std::max_element(p95, values.end())}};
 }
 
 struct ReportMetric {
@@ -92,49 +94,54 @@ void EndedJobs::forget_before(int64_t time_ms)
 
 /* ---- reports ----------------------------------------------------------------------------------------------- */
 
-Json make_report(const ChosenJobs &jobs, int64_t cores, int64_t now_ms)
+void Report::add(const JobFacts &job)
 {
-    std::vector<int64_t> waits, turnarounds;
-    int64_t first_ms = INT64_MAX, last_ms = 0, standstill_ms = 0, core_ms = 0;
-    uint64_t committed = 0, withdrawn = 0, failed = 0;
-    std::map<JobState, int> ended;
-    for (const JobFacts *job : jobs) {
-        first_ms = std::min(first_ms, job->submitted_ms);
-        last_ms = std::max(last_ms, job->ended_ms == NEVER ? now_ms : job->ended_ms);
-        if (job->started_ms != NEVER)
-            waits.push_back(job->started_ms - job->submitted_ms);
-        if (job->ended_ms != NEVER && job->started_ms != NEVER)
-            turnarounds.push_back(job->ended_ms - job->submitted_ms);
-        ended[job->state]++;
-        committed += job->committed;
-        withdrawn += job->withdrawn;
-        failed += job->failed;
-        standstill_ms += job->standstill_ms;
-        core_ms += job->core_ms;
-    }
-    int64_t makespan_ms = jobs.empty() ? 0 : last_ms - first_ms;
-    double capacity = static_cast<double>(makespan_ms) * static_cast<double>(cores);
-    return {{"jobs", jobs.size()},
-            {"done", ended[JobState::DONE]},
-            {"failed", ended[JobState::FAILED]},
-            {"cancelled", ended[JobState::CANCELLED]},
-            {"makespan_ms", makespan_ms},
-            {"wait_ms", distribution(waits)},
-            {"turnaround_ms", distribution(turnarounds)},
-            {"utilisation", capacity > 0 ? Json(static_cast<double>(core_ms) / capacity) : Json()},
-            {"adaptations", {{"committed", committed}, {"withdrawn", withdrawn}, {"failed", failed}}},
-            {"standstill_ms", standstill_ms},
-            {"core_ms", core_ms}};
+    jobs_++;
+    first_ms_ = std::min(first_ms_, job.submitted_ms);
+    last_ms_ = std::max(last_ms_, job.ended_ms == NEVER ? now_ms_ : job.ended_ms);
+    if (job.started_ms != NEVER)
+        waits_ms_.push_back(job.started_ms - job.submitted_ms);
+    if (job.ended_ms != NEVER && job.started_ms != NEVER)
+        turnarounds_ms_.push_back(job.ended_ms - job.submitted_ms);
+    states_[static_cast<size_t>(job.state)]++;
+    committed_ += job.committed;
+    withdrawn_ += job.withdrawn;
+    failed_ += job.failed;
+    standstill_ms_ += job.standstill_ms;
+    core_ms_ += job.core_ms;
 }
 
-Json make_user_reports(const ChosenJobs &jobs, int64_t cores, int64_t now_ms)
+Json Report::json(int64_t cores) const
 {
-    std::map<std::string, ChosenJobs> of_users;
-    for (const JobFacts *job : jobs)
-        of_users[job->user].push_back(job);
+    int64_t makespan_ms = jobs_ == 0 ? 0 : last_ms_ - first_ms_;
+    double capacity = static_cast<double>(makespan_ms) * static_cast<double>(cores);
+    auto ended = [this](JobState state) { return states_[static_cast<size_t>(state)]; };
+    return {{"jobs", jobs_},
+            {"done", ended(JobState::DONE)},
+            {"failed", ended(JobState::FAILED)},
+            {"cancelled", ended(JobState::CANCELLED)},
+            {"makespan_ms", makespan_ms},
+            {"wait_ms", distribution(waits_ms_)},
+            {"turnaround_ms", distribution(turnarounds_ms_)},
+            {"utilisation", capacity > 0 ? Json(static_cast<double>(core_ms_) / capacity) : Json()},
+            {"adaptations", {{"committed", committed_}, {"withdrawn", withdrawn_}, {"failed", failed_}}},
+            {"standstill_ms", standstill_ms_},
+            {"core_ms", core_ms_}};
+}
+
+void UserReports::add(const JobFacts &job)
+{
+    /* Those of one user often follow one another. */
+    if (last_ == users_.end() || last_->first != job.user)
+        last_ = users_.try_emplace(job.user, now_ms_).first;
+    last_->second.add(job);
+}
+
+Json UserReports::json(int64_t cores) const
+{
     std::vector<Json> reports;
-    for (const auto &[user, theirs] : of_users) {
-        reports.push_back(make_report(theirs, cores, now_ms));
+    for (const auto &[user, theirs] : users_) {
+        reports.push_back(theirs.json(cores));
         reports.back()["user"] = user;
     }
     std::stable_sort(reports.begin(), reports.end(),

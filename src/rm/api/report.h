@@ -3,7 +3,9 @@
 #ifndef ELASTIC_RM_REPORT_H_INCLUDED
 #define ELASTIC_RM_REPORT_H_INCLUDED
 
+#include <array>
 #include <functional>
+#include <map>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -42,12 +44,34 @@ class EndedJobs {
     bool is_complete_ = false;
 };
 
-/* `cores`: of the machine.  Shape: doc/elasticd-api.md. */
-using ChosenJobs = std::vector<const JobFacts *>;
-Json make_report(const ChosenJobs &jobs, int64_t cores, int64_t now_ms);
+/* Adds up jobs, one after the other. */
+class Report {
+  public:
+    explicit Report(int64_t now_ms) : now_ms_(now_ms) {}
+    void add(const JobFacts &job);
+    /* `cores`: of the machine.  Shape: doc/elasticd-api.md. */
+    Json json(int64_t cores) const;
+
+  private:
+    int64_t now_ms_;
+    uint64_t jobs_ = 0, committed_ = 0, withdrawn_ = 0, failed_ = 0;
+    int64_t first_ms_ = INT64_MAX, last_ms_ = 0, standstill_ms_ = 0, core_ms_ = 0;
+    std::vector<int64_t> waits_ms_, turnarounds_ms_;
+    std::array<int64_t, std::size(NamesOf<JobState>::names)> states_ = {};
+};
 
 /* The same of each user's jobs: a list of {"user", ...}, who has used most first. */
-Json make_user_reports(const ChosenJobs &jobs, int64_t cores, int64_t now_ms);
+class UserReports {
+  public:
+    explicit UserReports(int64_t now_ms) : now_ms_(now_ms) {}
+    void add(const JobFacts &job);
+    Json json(int64_t cores) const;
+
+  private:
+    int64_t now_ms_;
+    std::map<std::string, Report> users_;
+    std::map<std::string, Report>::iterator last_ = users_.end();
+};
 
 /* What the metrics are called, where they are in a report, and their units, for who shows them: a list of {"title",
  * "path", "unit"}. */

@@ -22,36 +22,54 @@ void Timeline::close(Held &held, Segment &segment, int64_t now_ms)
 /* Only what changes is closed, so that a segment lasts as long as its number of cores. */
 void Timeline::hold(JobId job, Held &held, const Blocks &blocks, int64_t now_ms)
 {
-    std::map<std::string, int> cores;
-    for (const Block &block : blocks)
-        cores[block.node] += block.processes * held.cores_per_process;
+    std::map<uint32_t, std::pair<NodeName, int>> cores;
+    for (const Block &block : blocks) {
+        auto &[node, count] = cores[block.node.number()];
+        node = block.node;
+        count += block.processes * held.cores_per_process;
+    }
     for (auto entry = held.by_node.begin(); entry != held.by_node.end();) {
         auto now = cores.find(entry->first);
-        bool same = now != cores.end() && now->second == entry->second.cores;
+        bool same = now != cores.end() && now->second.second == entry->second.cores;
         if (!same)
             close(held, entry->second, now_ms);
         entry = same ? std::next(entry) : held.by_node.erase(entry);
     }
-    for (const auto &[node, count] : cores)
-        held.by_node.try_emplace(node, Segment{job, node, count, now_ms, NEVER});
+    for (const auto &[number, here] : cores) {
+        auto [segment, is_new] = held.by_node.try_emplace(number);
+        if (is_new)
+            segment->second = {++last_number_, job, here.first, here.second, now_ms, NEVER};
+    }
+}
+
+Timeline::Held &Timeline::held_by(JobId job)
+{
+    auto [held, is_new] = jobs_.try_emplace(job);
+    auto cores = cores_per_process_.extract(job);
+    if (is_new && !cores.empty())
+        held->second.cores_per_process = cores.mapped();
+    return held->second;
 }
 
 void Timeline::add(const Record &record)
 {
     if (record.event == record::SUBMITTED) {
-        jobs_[record.job].cores_per_process = record.data.value("spec", Json::object()).value("cores_per_process", 1);
+        int cores = record.data.value("spec", Json::object()).value("cores_per_process", 1);
+        if (cores != 1)
+            cores_per_process_[record.job] = cores;
     } else if (record.event == record::PLACED || record.event == record::COMMITTED) {
-        hold(record.job, jobs_[record.job], record.blocks, record.time_ms);
+        hold(record.job, held_by(record.job), record.blocks, record.time_ms);
     } else if (record.event == record::ENDED || record.event == record::REQUEUED) {
-        hold(record.job, jobs_[record.job], {}, record.time_ms);
+        Held &held = held_by(record.job);
+        hold(record.job, held, {}, record.time_ms);
         if (record.event == record::ENDED) {
-            core_ms_of_ended_[record.job] = jobs_[record.job].core_ms;
+            core_ms_of_ended_[record.job] = held.core_ms;
             jobs_.erase(record.job);
         }
     }
 }
 
-void Timeline::each(const std::function<void(const Segment &)> &visit) const
+template <class Visit> void Timeline::each(Visit visit) const
 {
     for (const Segment &segment : ended_)
         visit(segment);
@@ -60,36 +78,46 @@ void Timeline::each(const std::function<void(const Segment &)> &visit) const
             visit(segment);
 }
 
-std::vector<Segment> Timeline::between(int64_t from_ms, int64_t to_ms, bool &more, const Wanted &wanted) const
+Timeline::Found Timeline::between(const Query &query) const
 {
-    std::vector<Segment> found;
+    Found found;
+    std::vector<const Segment *> touching;
     each([&](const Segment &segment) {
-        bool touches = segment.from_ms <= to_ms && (segment.to_ms == NEVER || segment.to_ms >= from_ms);
-        if (touches && (!wanted || wanted(segment)))
-            found.push_back(segment);
+        bool touches = segment.from_ms <= query.to_ms && (segment.to_ms == NEVER || segment.to_ms >= query.from_ms);
+        if (touches && segment.number < query.before && (!query.nodes || query.nodes->contains(segment.node)))
+            touching.push_back(&segment);
     });
-    std::sort(found.begin(), found.end(), [](const Segment &x, const Segment &y) { return x.from_ms < y.from_ms; });
-    more = dropped_until_ms_ > from_ms;
+    auto newer = [](const Segment *x, const Segment *y) { return x->number > y->number; };
+    found.older = touching.size() > query.limit;
+    if (found.older) {
+        auto end = touching.begin() + static_cast<std::ptrdiff_t>(query.limit);
+        std::nth_element(touching.begin(), end, touching.end(), newer);
+        touching.erase(end, touching.end());
+    }
+    std::sort(touching.rbegin(), touching.rend(), newer);
+    for (const Segment *segment : touching)
+        found.segments.push_back(*segment);
+    found.forgotten = dropped_until_ms_ > query.from_ms;
     return found;
 }
 
 /* A segment adds to the columns in which it begins and ends what it covers of them, and to those between by a step
  * there and back: its length costs nothing. */
 std::vector<std::vector<double>> Timeline::use(int64_t from_ms, int64_t to_ms, size_t columns,
-                                               const GroupOf &group_of, size_t groups) const
+                                               const NodeTable &group_of, size_t groups) const
 {
     std::vector<std::vector<double>> part(groups, std::vector<double>(columns)), step = part;
     double width = static_cast<double>(std::max<int64_t>(to_ms - from_ms, 1)) / static_cast<double>(columns);
     each([&](const Segment &segment) {
-        auto group = group_of.find(segment.node);
+        uint32_t group = group_of.of(segment.node);
         int64_t begin = std::max(segment.from_ms, from_ms);
         int64_t end = segment.to_ms == NEVER ? to_ms : std::min(segment.to_ms, to_ms);
-        if (group == group_of.end() || end <= begin)
+        if (group == NodeTable::NONE || end <= begin)
             return;
         double left = static_cast<double>(begin - from_ms) / width, right = static_cast<double>(end - from_ms) / width;
         size_t first = std::min(static_cast<size_t>(left), columns - 1);
         size_t last = std::min(static_cast<size_t>(right), columns - 1);
-        auto &parts = part[group->second], &steps = step[group->second];
+        auto &parts = part[group], &steps = step[group];
         if (first == last) {
             parts[first] += segment.cores * (right - left);
             return;

@@ -19,10 +19,31 @@
 namespace elastic::rm {
 
 struct Segment {
+    uint64_t number = 0;        /* 1, 2, 3, ... in the order in which they begin; while this process lives */
     JobId job = 0;
-    std::string node;
+    NodeName node;
     int cores = 0;
     int64_t from_ms = 0, to_ms = NEVER; /* NEVER: still so */
+};
+
+/* By NodeName::number: some value for some nodes. */
+class NodeTable {
+  public:
+    static constexpr uint32_t NONE = UINT32_MAX;
+
+    void set(const NodeName &node, uint32_t value)
+    {
+        values_.resize(std::max<size_t>(values_.size(), node.number() + 1), NONE);
+        values_[node.number()] = value;
+    }
+    uint32_t of(const NodeName &node) const
+    {
+        return node.number() < values_.size() ? values_[node.number()] : NONE;
+    }
+    bool contains(const NodeName &node) const { return of(node) != NONE; }
+
+  private:
+    std::vector<uint32_t> values_;
 };
 
 class Timeline {
@@ -30,15 +51,23 @@ class Timeline {
     static constexpr size_t SEGMENTS_MAX = 100000;
 
     void add(const Record &record);
-    /* Those that touch the time, oldest first; `more`: there were older ones that are no longer kept. */
-    using Wanted = std::function<bool(const Segment &)>;
-    std::vector<Segment> between(int64_t from_ms, int64_t to_ms, bool &more,
-                                 const Wanted &wanted = nullptr) const;
+    struct Query {
+        int64_t from_ms = 0, to_ms = INT64_MAX;
+        const NodeTable *nodes = nullptr;       /* only of these; null: of all */
+        uint64_t before = UINT64_MAX;           /* only those with smaller numbers */
+        size_t limit = SEGMENTS_MAX;
+    };
+    struct Found {
+        std::vector<Segment> segments;          /* by their numbers */
+        bool older = false;                     /* there are more, with smaller numbers */
+        bool forgotten = false;                 /* there were more, which are no longer kept */
+    };
+    /* The newest ones that touch the time. */
+    Found between(const Query &query) const;
 
     /* For each of so many groups of nodes: the cores that were held, on average over each of `columns` equal parts of
      * the time.  `group_of`: the group of a node; nodes that are not in it do not count. */
-    using GroupOf = std::unordered_map<std::string, size_t>;
-    std::vector<std::vector<double>> use(int64_t from_ms, int64_t to_ms, size_t columns, const GroupOf &group_of,
+    std::vector<std::vector<double>> use(int64_t from_ms, int64_t to_ms, size_t columns, const NodeTable &group_of,
                                          size_t groups) const;
     /* Of the oldest that is kept; NEVER: there is none. */
     int64_t first_ms() const;
@@ -51,17 +80,20 @@ class Timeline {
   private:
     struct Held {
         int cores_per_process = 1;
-        std::map<std::string, Segment> by_node;
+        std::map<uint32_t, Segment> by_node;    /* by NodeName::number */
         int64_t core_ms = 0;    /* of segments that have ended */
     };
+    Held &held_by(JobId job);
     void hold(JobId job, Held &held, const Blocks &blocks, int64_t now_ms);
     void close(Held &held, Segment &segment, int64_t now_ms);
-    void each(const std::function<void(const Segment &)> &visit) const;
+    template <class Visit> void each(Visit visit) const;
 
-    std::map<JobId, Held> jobs_;
+    std::map<JobId, Held> jobs_;        /* that hold cores, or have done so and have not ended */
+    std::unordered_map<JobId, int> cores_per_process_;  /* of those that have held none yet; absent: 1 */
     std::deque<Segment> ended_;
     std::unordered_map<JobId, int64_t> core_ms_of_ended_;
     int64_t dropped_until_ms_ = 0;
+    uint64_t last_number_ = 0;
 };
 
 }  // namespace elastic::rm

@@ -20,6 +20,8 @@ namespace elastic {
 
 namespace {
 
+constexpr size_t SEGMENTS_MAX = 100000;         /* of the chart */
+
 struct Report {
     bool json = false, no_chart = false;
     std::string ids, last, by, html, compare, title = "Jobs on nodes";
@@ -183,6 +185,34 @@ int write_html(const Report &options, const std::string &text)
     return file ? DONE : complain(UNREACHABLE, "cannot write " + options.html + ": " + strerror(errno));
 }
 
+/* Page by page, the newest first. */
+int get_timeline(Report &options, const std::string &query, Json &timeline)
+{
+    if (int code = options.elasticd.get("/v1/timeline" + query, timeline))
+        return code;
+    std::vector<Json> pages = {list_of(timeline, "segments")};
+    size_t segments = pages.back().size();
+    Json next = timeline.value("next", Json()), more = timeline.value("more", Json());
+    while (next.is_number_integer() && !pages.back().empty() && segments < SEGMENTS_MAX) {
+        Json page;
+        std::string before = (query.empty() ? "?" : query + "&") + "before=" + next.dump();
+        if (int code = options.elasticd.get("/v1/timeline" + before, page))
+            return code;
+        next = page.value("next", Json());
+        more = page.value("more", Json());
+        pages.push_back(list_of(page, "segments"));
+        segments += pages.back().size();
+    }
+    Json all = Json::array();
+    for (auto page = pages.rbegin(); page != pages.rend(); ++page)
+        for (Json &segment : *page)
+            all.push_back(std::move(segment));
+    timeline["segments"] = std::move(all);
+    timeline["more"] = std::move(more);
+    timeline.erase("next");
+    return DONE;
+}
+
 int run_report(Report &options)
 {
     std::optional<Json> other;
@@ -207,7 +237,7 @@ int run_report(Report &options)
             print_users(report);
         return DONE;
     }
-    if (int code = options.elasticd.get("/v1/timeline" + query, timeline_json))
+    if (int code = get_timeline(options, query, timeline_json))
         return code;
     Timeline timeline = read_timeline(timeline_json, ids);
     if (!options.html.empty()) {

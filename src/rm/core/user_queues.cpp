@@ -77,6 +77,18 @@ UserQueues::Iterator UserQueues::end() const
     return end;
 }
 
+UserQueues::Iterator UserQueues::begin_of_all() const
+{
+    Iterator all;
+    all.queues_ = this;
+    all.next_ = heads_.begin();
+    for (const auto &[uid, queue] : users_)
+        if (queue.place.out)
+            all.open(queue, QUEUE_BEGIN);
+    all.open_heads();
+    return all;
+}
+
 UserQueues::Iterator UserQueues::upper_bound(const QueueKey &key) const
 {
     Iterator found;

@@ -76,6 +76,8 @@ class UserQueues {
     QueueKey first_of(uint32_t uid) const;
 
     Iterator begin() const { return upper_bound(QUEUE_BEGIN); }
+    /* The same with those who are out of the order, where they would be. */
+    Iterator begin_of_all() const;
     Iterator end() const;
     Iterator upper_bound(const QueueKey &key) const;
     size_t size() const { return size_; }

@@ -14,14 +14,14 @@ struct Plain {
     std::map<uint32_t, std::set<QueueKey>> jobs;
     std::map<uint32_t, UserPlace> places;
 
-    std::vector<QueueKey> after(const QueueKey &key) const
+    std::vector<QueueKey> after(const QueueKey &key, bool with_those_out = false) const
     {
         std::set<QueueKey> all;
         for (const auto &[uid, keys] : jobs) {
             UserPlace place = places.at(uid);
             for (const QueueKey &each : keys) {
                 QueueKey shown{each.key + place.delay_ms, each.job};
-                if (!place.out && shown > key)
+                if ((with_those_out || !place.out) && shown > key)
                     all.insert(shown);
             }
         }
@@ -69,6 +69,10 @@ TEST(UserQueuesTest, the_order_is_that_of_all_keys)
         std::vector<QueueKey> all = plain.after(QUEUE_BEGIN);
         ASSERT_EQ(after(queues, QUEUE_BEGIN), all) << "job " << job;
         ASSERT_EQ(queues.size(), all.size());
+        std::vector<QueueKey> with_those_out;
+        for (auto next = queues.begin_of_all(); next != queues.end(); ++next)
+            with_those_out.push_back(*next);
+        ASSERT_EQ(with_those_out, plain.after(QUEUE_BEGIN, true)) << "job " << job;
         ASSERT_EQ(queues.empty(), queues.begin() == queues.end());
         QueueKey some{static_cast<int64_t>(random() % 150), random() % 2000};
         ASSERT_EQ(after(queues, some), plain.after(some));

@@ -124,14 +124,44 @@ TEST(TimelineTest, SegmentsFollowTheAllocation)
     timeline.add({1, 0, record::SUBMITTED, 1, "", {{"spec", {{"cores_per_process", 2}}}}});
     timeline.add(placed(1, 100, record::PLACED, {{"a", 2}, {"b", 1}}));
     timeline.add(placed(1, 200, record::COMMITTED, {{"a", 2}}));
-    bool more = false;
-    auto segments = timeline.between(0, 1000, more);
+    auto segments = timeline.between({.to_ms = 1000}).segments;
     ASSERT_EQ(segments.size(), 2u);
     EXPECT_EQ(segments[0].cores + segments[1].cores, 6);
     EXPECT_EQ(segments[0].node == "b" ? segments[0].to_ms : segments[1].to_ms, 200);
     timeline.add({4, 300, record::ENDED, 1, "", Json::object()});
-    EXPECT_EQ(timeline.between(250, 1000, more).size(), 1u);
-    EXPECT_EQ(timeline.between(301, 1000, more).size(), 0u);
+    EXPECT_EQ(timeline.between({.from_ms = 250, .to_ms = 1000}).segments.size(), 1u);
+    EXPECT_EQ(timeline.between({.from_ms = 301, .to_ms = 1000}).segments.size(), 0u);
+}
+
+/* Page after page, from the newest on, all come once. */
+TEST(TimelineTest, SegmentsArePaged)
+{
+    Timeline timeline;
+    for (JobId job = 1; job <= 25; job++) {
+        auto time_ms = static_cast<int64_t>(job);
+        timeline.add(placed(job, time_ms, record::PLACED, {{job % 5 ? "a" : "b", 1}}));
+        if (job % 3 == 0)
+            timeline.add({1, time_ms, record::ENDED, job, "", Json::object()});
+    }
+    NodeTable nodes;
+    nodes.set("a", 0);
+    Timeline::Query query;
+    query.nodes = &nodes;
+    query.limit = 6;
+    std::vector<JobId> seen;
+    Timeline::Found page;
+    do {
+        page = timeline.between(query);
+        ASSERT_EQ(page.segments.size(), page.older ? 6u : 2u);
+        for (auto segment = page.segments.rbegin(); segment != page.segments.rend(); ++segment)
+            seen.push_back(segment->job);
+        query.before = page.segments.front().number;
+    } while (page.older);
+    std::vector<JobId> all;
+    for (JobId job = 25; job > 0; job--)
+        if (job % 5)
+            all.push_back(job);
+    EXPECT_EQ(seen, all);
 }
 
 /* What is added up by steps is what each segment covers of each column. */
@@ -145,7 +175,10 @@ TEST(TimelineTest, UseOfGroupsAddsUp)
         timeline.add({1, time.second, record::ENDED, job, "", Json::object()});
     }
     timeline.add(placed(++job, 900, record::PLACED, {{"b", 1}}));
-    auto use = timeline.use(100, 1100, 10, {{"a", 0}, {"b", 1}, {"c", 1}}, 2);
+    NodeTable group_of;
+    for (const auto &[node, group] : {std::pair("a", 0u), {"b", 1u}, {"c", 1u}})
+        group_of.set(node, group);
+    auto use = timeline.use(100, 1100, 10, group_of, 2);
     for (size_t column = 0; column < 10; column++) {
         auto from = static_cast<double>(100 + column * 100), to = from + 100;
         auto covered = [&](double begin, double end) {
@@ -162,24 +195,33 @@ TEST(TimelineTest, UseOfGroupsAddsUp)
 
 TEST(ReportTest, AddsUp)
 {
-    std::vector<JobFacts> facts(2);
-    ChosenJobs jobs;
-    for (int i = 0; i < 2; i++) {
-        facts[i].id = static_cast<JobId>(i + 1);
-        facts[i].state = JobState::DONE;
-        facts[i].submitted_ms = 1000;
-        facts[i].started_ms = 1000 + 100 * i;
-        facts[i].ended_ms = 1200 + 100 * i;
-        facts[i].core_ms = 400;
-        jobs.push_back(&facts[i]);
+    Report sums(5000);
+    UserReports users(5000);
+    for (int i = 0; i < 20; i++) {
+        JobFacts facts;
+        facts.id = static_cast<JobId>(i + 1);
+        facts.user = i % 4 == 0 ? "ada" : "grace";
+        facts.state = JobState::DONE;
+        facts.submitted_ms = 1000;
+        facts.started_ms = 1000 + 10 * i;
+        facts.ended_ms = 1200 + 10 * i;
+        facts.core_ms = 40;
+        sums.add(facts);
+        users.add(facts);
     }
-    Json report = make_report(jobs, 4, 5000);
-    EXPECT_EQ(report["makespan_ms"], 300);
-    EXPECT_EQ(report["wait_ms"]["mean"], 50);
-    EXPECT_EQ(report["wait_ms"]["p95"], 100);
+    Json report = sums.json(4);
+    EXPECT_EQ(report["makespan_ms"], 390);
+    EXPECT_EQ(report["wait_ms"]["mean"], 95);
+    EXPECT_EQ(report["wait_ms"]["p95"], 180);
+    EXPECT_EQ(report["wait_ms"]["max"], 190);
     EXPECT_EQ(report["core_ms"], 800);
-    EXPECT_DOUBLE_EQ(report["utilisation"], 800.0 / 1200.0);
-    EXPECT_EQ(make_report({}, 4, 5000)["jobs"], 0);
+    EXPECT_DOUBLE_EQ(report["utilisation"], 800.0 / 1560.0);
+    EXPECT_EQ(Report(5000).json(4)["jobs"], 0);
+    Json of_users = users.json(4);
+    ASSERT_EQ(of_users.size(), 2u);
+    EXPECT_EQ(of_users[0]["user"], "grace") << "who has used most";
+    EXPECT_EQ(of_users[1]["jobs"], 5);
+    EXPECT_EQ(of_users[1]["wait_ms"]["max"], 160);
     for (const Json &metric : report_metrics()) {
         Json place = report;
         for (const Json &name : metric["path"])

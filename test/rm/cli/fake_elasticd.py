@@ -470,8 +470,11 @@ class FakeElasticd:
                      "from_ms": job["start_ms"], "to_ms": job["end_ms"]}
                     for job in self.jobs.values() if job["start_ms"]]  # fmt: skip
         start = int(query.get("from_ms", now_ms() - 3600_000))
-        return {"from_ms": start, "to_ms": int(query.get("to_ms", now_ms())), "segments": segments, "more": False,
-                "nodes": [{"name": node["name"], "cores": node["cores"]} for node in self.nodes.values()]}  # fmt: skip
+        newest = int(query.get("before", len(segments)))  # a segment a page
+        next_page = newest - 1 if newest > 1 else None
+        return {"from_ms": start, "to_ms": int(query.get("to_ms", now_ms())), "segments": segments[max(newest - 1, 0):newest],
+                "next": next_page, "more": next_page is not None,
+                "nodes": [] if "before" in query else [{"name": node["name"], "cores": node["cores"]} for node in self.nodes.values()]}  # fmt: skip
 
     def report(self, query: dict[str, str]) -> Json:
         times = {"mean": 1500.0, "p95": 4000, "max": 4000}
