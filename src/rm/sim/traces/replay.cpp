@@ -282,7 +282,7 @@ Outcome Replay::run(const std::function<bool(int64_t)> &progress)
         tell(NodeUp{"n" + std::to_string(i), options_.cores});
     after(0, Kind::SUBMIT, 0, 0);
     int64_t told = 0;
-    double from = cpu_seconds();
+    double from = processor_seconds();
     while (!happenings_.empty() && ended_ < static_cast<int64_t>(workload_.jobs.size())) {
         Happening happening = happenings_.top();
         happenings_.pop();
@@ -294,7 +294,7 @@ Outcome Replay::run(const std::function<bool(int64_t)> &progress)
                 break;
         }
     }
-    outcome_.processor_seconds = cpu_seconds() - from;
+    outcome_.processor_seconds = processor_seconds() - from;
     return outcome_;
 }
 
