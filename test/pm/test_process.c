@@ -50,6 +50,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "pmi_adapt.h"
+#include "pmi_adapt_plan.h"
 
 static struct {
     long probes;
@@ -248,7 +249,7 @@ static struct pmi_adapt_plan *map_plan(size_t * bytes)
     *bytes = (size_t) board->plan_bytes;
     struct pmi_adapt_plan *plan = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, board_fd,
                                        (off_t) board->plan_offset);
-    if (plan == MAP_FAILED || plan->magic != PMI_ADAPT_MAGIC || plan->bytes != *bytes)
+    if (plan == MAP_FAILED || !pmi_adapt_plan_holds(plan, *bytes))
         die("bad plan");
     if (plan->epoch != (join_epoch > last_epoch ? join_epoch : last_epoch + 1) &&
         plan->epoch != last_epoch)

@@ -32,6 +32,7 @@ noinst_HEADERS += \
     src/mpid/common/shm/mpidu_init_shm_adapt_inc.h \
     src/pmi/include/pmi_adapt.h \
     src/pmi/include/pmi_adapt_measured.h \
+    src/pmi/include/pmi_adapt_plan.h \
     src/pmi/include/pmi_adapt_sizes.h \
     src/pmi/simple/simple_pmi_adapt.h
 
@@ -43,6 +44,7 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_lineage.c \
     src/mpi/adapt/adapt_measure.c \
     src/mpi/adapt/adapt_pending.c \
+    src/mpi/adapt/adapt_plan.c \
     src/mpi/adapt/adapt_pools.c \
     src/mpi/adapt/adapt_probe.c \
     src/mpi/adapt/adapt_pvars.c \

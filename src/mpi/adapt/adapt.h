@@ -50,7 +50,7 @@ typedef struct {
     uint64_t daemon_pid_namespace;
 
     /* pending adaptation; the plan may be withdrawn and replaced until the process is told */
-    struct pmi_adapt_plan *plan;        /* a copy, NULL: not known */
+    const struct pmi_adapt_plan *plan;  /* on the board (adapt_plan.c), NULL: not known */
     uint32_t plan_serial;
     MPIR_Info *info;            /* about the plan, for the probe that says TRUE; NULL: not made, or given away */
     int prepared;               /* for the plan, as far as it is possible before begin */
@@ -75,6 +75,14 @@ int MPIR_Adapt_board_wait(uint32_t seen);
 uint64_t MPIR_Adapt_pid_namespace(void);
 /* How far this process is, for reports of the step manager (who is behind, who hangs in the window). */
 void MPIR_Adapt_set_phase(enum pmi_adapt_phase phase);
+
+/* ---- adapt_plan.c ---- */
+
+/* Whether the board holds the plan of this epoch; the serial number of what it holds or held last. */
+bool MPIR_Adapt_has_plan(unsigned epoch, uint32_t * serial);
+/* The plan of this epoch as it is on the board now, for reading until MPIR_Adapt_unmap_plan; NULL: there is none. */
+int MPIR_Adapt_map_plan(unsigned epoch, const struct pmi_adapt_plan **plan, uint32_t * serial);
+void MPIR_Adapt_unmap_plan(void);
 
 /* ---- adapt_ahead.c ---- */
 

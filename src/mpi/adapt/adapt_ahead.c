@@ -12,65 +12,13 @@
  */
 
 #include "adapt.h"
-#include <unistd.h>
 
-/* Whether the board holds the plan of this epoch; its serial number. */
-static bool has_plan(unsigned epoch, uint32_t * serial)
-{
-    const struct pmi_adapt_control *control = MPIR_Adapt.control;
-
-    *serial = __atomic_load_n(&control->plan_serial, __ATOMIC_ACQUIRE);
-    return __atomic_load_n(&control->plan_epoch, __ATOMIC_ACQUIRE) == epoch;
-}
-
-static bool read_plan(char *copy, size_t bytes)
-{
-    off_t offset = (off_t) MPIR_Adapt.control->plan_offset;
-
-    for (size_t done = 0; done < bytes;) {
-        ssize_t n = pread(MPIR_Adapt.board_fd, copy + done, bytes - done, offset + (off_t) done);
-        if (n == 0 || (n < 0 && errno != EINTR))
-            return false;
-        if (n > 0)
-            done += (size_t) n;
-    }
-    return true;
-}
-
-/* A copy, because the board's plan may be withdrawn and replaced while it is read. */
-static int copy_plan(unsigned epoch, struct pmi_adapt_plan **plan, uint32_t * serial)
-{
-    int mpi_errno = MPI_SUCCESS;
-    char *copy = NULL;
-    uint32_t serial_after;
-
-    *plan = NULL;
-    if (!has_plan(epoch, serial))
-        goto fn_exit;
-    size_t bytes = __atomic_load_n(&MPIR_Adapt.control->plan_bytes, __ATOMIC_RELAXED);
-    copy = MPL_malloc(bytes, MPL_MEM_OTHER);
-    MPIR_ERR_CHKANDJUMP(!copy, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    MPIR_ERR_CHKANDJUMP2(!read_plan(copy, bytes), mpi_errno, MPI_ERR_OTHER, "**adaptplan",
-                         "**adaptplan %d %d", (int) epoch, errno);
-    if (has_plan(epoch, &serial_after) && serial_after == *serial) {
-        *plan = (struct pmi_adapt_plan *) copy;
-        MPIR_Assertp((*plan)->magic == PMI_ADAPT_MAGIC && (*plan)->bytes <= bytes);
-        copy = NULL;
-    }
-
-  fn_exit:
-    MPL_free(copy);
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
+/* It stays mapped. */
 static void forget_plan(void)
 {
     if (MPIR_Adapt.info)
         MPIR_Info_free_impl(MPIR_Adapt.info);
     MPIR_Adapt.info = NULL;
-    MPL_free(MPIR_Adapt.plan);
     MPIR_Adapt.plan = NULL;
     MPIR_Adapt.prepared = 0;
 }
@@ -82,6 +30,7 @@ static int withdraw_plan(void)
     if (MPIR_Adapt.plan)
         mpi_errno = MPID_Adapt_forget_ahead(MPIR_Adapt.plan);
     forget_plan();
+    MPIR_Adapt_unmap_plan();
     return mpi_errno;
 }
 
@@ -91,13 +40,13 @@ static int take_plan(unsigned epoch)
     int mpi_errno = MPI_SUCCESS;
     uint32_t serial;
 
-    bool is_there = has_plan(epoch, &serial);
+    bool is_there = MPIR_Adapt_has_plan(epoch, &serial);
     if (MPIR_Adapt.plan && (!is_there || serial != MPIR_Adapt.plan_serial)) {
         mpi_errno = withdraw_plan();
         MPIR_ERR_CHECK(mpi_errno);
     }
     if (is_there && !MPIR_Adapt.plan) {
-        mpi_errno = copy_plan(epoch, &MPIR_Adapt.plan, &MPIR_Adapt.plan_serial);
+        mpi_errno = MPIR_Adapt_map_plan(epoch, &MPIR_Adapt.plan, &MPIR_Adapt.plan_serial);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -153,11 +102,15 @@ int MPIR_Adapt_report_greeted(unsigned epoch)
 void MPIR_Adapt_look_ahead(void)
 {
     unsigned epoch = MPIR_Adapt.epoch + 1;
+    const uint32_t last_serial = MPIR_Adapt.plan_serial;
 
-    if (take_plan(epoch) != MPI_SUCCESS || !MPIR_Adapt.plan || MPIR_Adapt.prepared)
+    int mpi_errno = take_plan(epoch);
+    if (mpi_errno && MPIR_Adapt.plan_serial != last_serial)     /* once for each plan */
+        MPIR_Adapt_report_unable(epoch, mpi_errno);
+    if (mpi_errno || !MPIR_Adapt.plan || MPIR_Adapt.prepared)
         return;
     MPIR_Adapt.prepared = 1;
-    int mpi_errno = MPID_Adapt_ahead(MPIR_Adapt.plan, MPIR_Process.rank);
+    mpi_errno = MPID_Adapt_ahead(MPIR_Adapt.plan, MPIR_Process.rank);
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = MPID_Adapt_comms_ahead(MPIR_Adapt.plan, MPIR_Process.rank);
     if (mpi_errno) {
@@ -180,6 +133,8 @@ void MPIR_Adapt_end_plan(void)
 
 int MPIR_Adapt_reclaim(void)
 {
+    if (!MPIR_Adapt.plan)
+        MPIR_Adapt_unmap_plan();
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__COMMITTED)
         MPIR_Adapt.state = MPIR_ADAPT_STATE__RUNNING;
     return MPID_Adapt_reclaim();

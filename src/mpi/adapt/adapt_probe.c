@@ -132,7 +132,6 @@ static int find_own_status(void)
 
     const struct pmi_adapt_member *members = (const struct pmi_adapt_member *)
         ((const char *) MPIR_Adapt.plan + MPIR_Adapt.plan->members_offset);
-    MPIR_Assertp(members[MPIR_Process.rank].uid == MPIR_Adapt.uid);
     MPIR_Adapt.leaving = (members[MPIR_Process.rank].flags & PMI_ADAPT_MEMBER_LEAVING) != 0;
 
   fn_exit:

@@ -20,7 +20,7 @@
 
 /* ---- environment ---------------------------------------------------------------------------- */
 
-/* PMI_ADAPT="version=5 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 pidns=4026531836"
+/* PMI_ADAPT="version=6 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 pidns=4026531836"
  *   version    of this interface
  *   fd         descriptor of the board (a memfd inherited from the daemon)
  *   slot       index of this process' slot on that board
@@ -72,7 +72,8 @@
  *   load agreed, then limit; n < limit: FALSE;  agreed == my last committed epoch + 1: TRUE;
  *   else wait on `wake`.
  * On the daemon's side (step 4):
- *   place:    plan_epoch = 0; plan_serial + 1; the plan's bytes; plan_epoch = epoch; gate = SHUT; wake all
+ *   place:    plan_epoch = 0; plan_serial + 1; full fence; the plan's bytes at a place that no slot names;
+ *             plan_offset; plan_bytes; plan_epoch = epoch; gate = SHUT; wake all
  *   freeze:   limit = SHUT; gate = SHUT; full fence; read counts; limit = ceiling; wake all
  *   target T: limit = T; then agreed = epoch; wake all    (T >= ceiling of every board, same T for all)
  *   thaw:     limit = OPEN; plan_epoch = 0; wake all      (withdrawn before agreement; gate stays SHUT
@@ -81,6 +82,12 @@
  *             everywhere)
  * The daemon stores with release order.
  * While the gate is shut a process that is answered FALSE may look at the plan and prepare for it.
+ *
+ * The plan is read where it lies.  Its place is not written to any more as long as a slot has its serial number, be
+ * it withdrawn or over meanwhile.  So a process loads plan_serial, plan_epoch, plan_offset and plan_bytes (acquire),
+ * stores the serial number in its slot; full fence; if serial number and epoch are still the same it maps the plan for
+ * reading, else it sets its slot's number to 0.  It does that, too, when it has unmapped the plan.  The file is
+ * sealed against shrinking.
  * `wake` is a futex word, incremented after every change. */
 struct pmi_adapt_control {
     /* read by each probe; changes only in an adaptation */
@@ -90,11 +97,11 @@ struct pmi_adapt_control {
     uint32_t wake;
     uint32_t epoch;             /* last epoch that is committed everywhere */
     uint32_t plan_epoch;        /* epoch of the plan on the board, 0: none */
-    uint64_t plan_bytes;
+    uint64_t plan_bytes, plan_offset;   /* from the start of the board, page aligned; within the file */
     uint32_t released;          /* leaving processes of this epoch may go (C7) */
     uint32_t participants;      /* processes of this board that take part in plan_epoch */
     uint32_t plan_serial;       /* of the plan on the board: changes before its bytes do */
-    char pad0[PMI_ADAPT_LINE - 52];
+    char pad0[PMI_ADAPT_LINE - 60];
 
     /* written by processes */
     uint32_t committed;         /* processes of this board that have committed plan_epoch; nobody is
@@ -107,7 +114,6 @@ struct pmi_adapt_control {
     uint32_t version;
     uint32_t slots;             /* number of slots */
     uint64_t slots_offset;      /* bytes from the start of the board */
-    uint64_t plan_offset;       /* page aligned; the daemon extends the file before it sets plan_epoch */
     char group[PMI_ADAPT_GROUP_MAX];    /* PMI key-value space name of the process group */
     uint64_t perf_offset;       /* of the graph of slot 0 (pmi_adapt_measured.h), page aligned */
     uint32_t perf_stride;       /* bytes from one to the next; 0: there are none */
@@ -135,7 +141,8 @@ struct pmi_adapt_slot {
     uint64_t since_ms;          /* when the phase began, if it is TOLD or a later one: CLOCK_MONOTONIC */
     uint64_t perf_iterations, perf_loop_ns, perf_mpi_ns;        /* pmi_adapt_measured.h */
     uint32_t perf_seq, perf_every;
-    char pad[PMI_ADAPT_LINE - 56];
+    uint32_t plan_serial;       /* of the plan that the process reads; 0: none */
+    char pad[PMI_ADAPT_LINE - 60];
 };
 
 /* ---- plan ------------------------------------------------------------------------------------- */
@@ -144,7 +151,8 @@ struct pmi_adapt_slot {
 #define PMI_ADAPT_MEMBER_JOINING 2u
 
 /* Layout: header, members[pre + joining] (old world order, then joining in their own order),
- * hosts[n_hosts], then cards.  Offsets are bytes from the start of the header. */
+ * hosts[n_hosts], then cards.  Offsets are bytes from the start of the header.  Whoever gets a plan checks it first:
+ * pmi_adapt_plan.h. */
 struct pmi_adapt_plan {
     uint64_t magic;             /* PMI_ADAPT_MAGIC */
     uint64_t bytes;             /* of the whole plan */

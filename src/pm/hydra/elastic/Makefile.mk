@@ -74,6 +74,7 @@ noinst_HEADERS += \
     elastic/mpiexec/state.h         \
     elastic/pmi_adapt.h             \
     elastic/pmi_adapt_measured.h    \
+    elastic/pmi_adapt_plan.h        \
     elastic/pmi_adapt_sizes.h       \
     elastic/proxy/agent.h           \
     elastic/proxy/board.h           \
@@ -84,6 +85,7 @@ noinst_HEADERS += \
     elastic/proxy/exits.h           \
     elastic/proxy/output.h          \
     elastic/proxy/performance.h     \
+    elastic/proxy/plan_places.h     \
     elastic/proxy/pmi_line.h        \
     elastic/proxy/relay.h           \
     elastic/proxy/reports.h         \
@@ -150,6 +152,7 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/messages.c    \
     elastic/proxy/output.c      \
     elastic/proxy/performance.c \
+    elastic/proxy/plan_places.c \
     elastic/proxy/pmi_commands.c\
     elastic/proxy/pmi_line.c    \
     elastic/proxy/relay.c       \

@@ -119,7 +119,8 @@ int MPIDI_OFI_adapt_insert(const void *data, int bytes, MPIDI_av_entry_t * entry
 
     MPIR_ERR_CHKANDJUMP((size_t) bytes < sizeof(*card) ||
                         card->num_nics != MPIDI_OFI_global.num_nics || card->num_vnis != num_vnis ||
-                        card->name_len != MPIDI_OFI_global.addrnamelen, mpi_errno, MPI_ERR_OTHER,
+                        card->name_len != MPIDI_OFI_global.addrnamelen ||
+                        (size_t) bytes < sizeof(*card) + (size_t) n * card->name_len, mpi_errno, MPI_ERR_OTHER,
                         "**adaptcard");
 
     for (; done < n; done++) {

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <random>
+
+#include "pmi_adapt_plan.h"
 
 namespace elastic {
 namespace {
@@ -68,6 +71,87 @@ TEST_F(PlanTest, header_members_hosts_and_cards)
     EXPECT_EQ(host[1].segment_pid, 100u);
     EXPECT_EQ(host[2].segment_pid, 102u);
     EXPECT_EQ(host[2].segment_bytes, 4096u);
+}
+
+/* What a reader follows, by the bytes as they are. */
+void expect_within(const std::string &plan)
+{
+    const auto *header = reinterpret_cast<const pmi_adapt_plan *>(plan.data());
+    const uint64_t members = uint64_t{header->pre} + header->joining;
+    ASSERT_LE(header->members_offset, plan.size());
+    ASSERT_LE(members, (plan.size() - header->members_offset) / sizeof(pmi_adapt_member));
+    ASSERT_LE(header->hosts_offset, plan.size());
+    ASSERT_LE(header->n_hosts, (plan.size() - header->hosts_offset) / sizeof(pmi_adapt_host));
+    for (size_t i = 0; i < members; i++) {
+        const pmi_adapt_member &m = member(plan, i);
+        ASSERT_LT(m.host, header->n_hosts) << i;
+        ASSERT_LE(m.card_offset, plan.size()) << i;
+        ASSERT_LE(m.card_bytes, plan.size() - m.card_offset) << i;
+    }
+}
+
+bool holds(const std::string &plan)
+{
+    return pmi_adapt_plan_holds(reinterpret_cast<const pmi_adapt_plan *>(plan.data()), plan.size()) != 0;
+}
+
+TEST_F(PlanTest, a_plan_that_is_not_one_is_refused)
+{
+    const std::string plan = build_plan({9, 1234, "because"}, {{0, 3}, 3, 5}, world.members(), join());
+    ASSERT_TRUE(holds(plan));
+    for (size_t bytes = 0; bytes < plan.size(); bytes++)
+        EXPECT_FALSE(holds(plan.substr(0, bytes))) << bytes;
+    EXPECT_FALSE(holds(plan + "12345678"));
+    const struct {
+        const char *what;
+        void (*change)(pmi_adapt_plan &header, pmi_adapt_member *members);
+    } changes[] = {
+        {"magic", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.magic++; }},
+        {"epoch", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.epoch = 0; }},
+        {"pre", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.pre += 1; }},
+        {"nobody", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.pre = header.leaving = 0; }},
+        {"joining", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.joining = UINT32_MAX; }},
+        {"leaving", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.leaving++; }},
+        {"hosts", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.n_hosts = INT32_MAX; }},
+        {"reason", [](pmi_adapt_plan &header, pmi_adapt_member *) {
+             std::memset(header.reason, 'x', sizeof header.reason); }},
+        {"members in the header", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.members_offset = 0; }},
+        {"members behind the end", [](pmi_adapt_plan &header, pmi_adapt_member *) {
+             header.members_offset = UINT64_MAX - 7; }},
+        {"odd members", [](pmi_adapt_plan &header, pmi_adapt_member *) { header.members_offset += 4; }},
+        {"hosts behind the end", [](pmi_adapt_plan &header, pmi_adapt_member *) {
+             header.hosts_offset = header.bytes - 8; }},
+        {"host of a member", [](pmi_adapt_plan &header, pmi_adapt_member *m) { m[6].host = header.n_hosts; }},
+        {"a member that both leaves and joins", [](pmi_adapt_plan &, pmi_adapt_member *m) { m[0].flags = 3; }},
+        {"a joining member that was there", [](pmi_adapt_plan &, pmi_adapt_member *m) { m[1].flags = 2; }},
+        {"a new member that does not join", [](pmi_adapt_plan &, pmi_adapt_member *m) { m[6].flags = 0; }},
+        {"one that stays but is counted as leaving", [](pmi_adapt_plan &, pmi_adapt_member *m) { m[0].flags = 0; }},
+        {"card", [](pmi_adapt_plan &header, pmi_adapt_member *m) { m[2].card_offset = header.bytes; }},
+        {"length of a card", [](pmi_adapt_plan &, pmi_adapt_member *m) { m[2].card_bytes = UINT32_MAX; }},
+    };
+    for (const auto &[what, change] : changes) {
+        std::string changed = plan;
+        auto *header = reinterpret_cast<pmi_adapt_plan *>(changed.data());
+        change(*header, reinterpret_cast<pmi_adapt_member *>(changed.data() + header->members_offset));
+        EXPECT_FALSE(holds(changed)) << what;
+    }
+}
+
+TEST_F(PlanTest, what_holds_stays_within_its_bytes)
+{
+    const std::string plan = build_plan({9, 1234, "because"}, {{0, 3}, 3, 5}, world.members(), join());
+    std::minstd_rand random(1);
+    int held = 0;
+    for (int i = 0; i < 100000; i++) {
+        std::string changed = plan;
+        for (int n = 1 + static_cast<int>(random() % 3); n > 0; n--)
+            changed[random() % changed.size()] ^= static_cast<char>(1 << random() % 8);
+        if (holds(changed)) {
+            held++;
+            expect_within(changed);
+        }
+    }
+    EXPECT_GT(held, 0);
 }
 
 TEST_F(PlanTest, processes_of_a_host_that_grows_are_in_one_pid_namespace)

@@ -46,24 +46,26 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     size_t bytes = graphs + (size_t) slots * stride;    /* of which only what is written takes memory */
     int error;
 
+    board->fd = -1;
     board->ended = calloc((size_t) slots, 1);
-    if (!board->ended)
-        return ENOMEM;
+    error = HYD_plan_places_create(&board->plans, slots, bytes, page);
+    if (error || !board->ended)
+        goto fn_fail;
     /* Proxies run with standard descriptors closed; ours must not be taken for one of those. */
-    int low = memfd_create("elastic-board", MFD_CLOEXEC);
+    int low = memfd_create("elastic-board", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     board->fd = low < 0 ? -1 : fcntl(low, F_DUPFD, FIRST_FD);
     error = errno;
     if (low >= 0)
         close(low);
-    if (board->fd < 0) {
-        free(board->ended);
-        return error;
-    }
-    if (ftruncate(board->fd, (off_t) bytes) < 0)
+    if (board->fd < 0)
         goto fn_fail;
+    /* What a process has mapped stays: nobody can make the file shorter, or forbid to write to it. */
+    if (ftruncate(board->fd, (off_t) bytes) < 0 ||
+        fcntl(board->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
+        goto fn_errno;
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, board->fd, 0);
     if (base == MAP_FAILED)
-        goto fn_fail;
+        goto fn_errno;
 
     board->bytes = bytes;
     board->control = base;
@@ -73,7 +75,6 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     board->control->version = PMI_ADAPT_VERSION;
     board->control->slots = (uint32_t) slots;
     board->control->slots_offset = offset;
-    board->control->plan_offset = bytes;
     board->control->perf_offset = graphs;
     board->control->perf_stride = (uint32_t) stride;
     board->control->perf_interval_ms = PMI_ADAPT_INTERVAL_MS;
@@ -81,12 +82,15 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     board->control->magic = PMI_ADAPT_MAGIC;
     return 0;
 
-  fn_fail:
+  fn_errno:
     error = errno;
-    close(board->fd);
+  fn_fail:
+    if (board->fd >= 0)
+        close(board->fd);
     board->fd = -1;
+    HYD_plan_places_destroy(&board->plans);
     free(board->ended);
-    return error;
+    return error ? error : ENOMEM;
 }
 
 void HYD_board_destroy(struct HYD_board *board)
@@ -94,6 +98,7 @@ void HYD_board_destroy(struct HYD_board *board)
     if (board->fd < 0)
         return;
     munmap(board->control, board->bytes);
+    HYD_plan_places_destroy(&board->plans);
     free(board->ended);
     close(board->fd);
     board->fd = -1;
@@ -115,27 +120,54 @@ static uint64_t greatest_count(const struct HYD_board *board)
     return greatest;
 }
 
-int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, size_t bytes,
-                    uint32_t participants)
+/* A place for a plan.  What a process says it reads may be an earlier one, withdrawn or over, until it has looked at
+ * the board.  0: no memory. */
+static uint64_t take_place(struct HYD_board *board, uint32_t serial, size_t bytes)
 {
-    struct pmi_adapt_control *control = board->control;
-    size_t done = 0;
+    const uint32_t slots = board->control->slots;
+    uint32_t *read = calloc(slots, sizeof(*read));
 
-    /* Who is reading an earlier plan, one that was withdrawn, sees that it changes. */
-    __atomic_store_n(&control->plan_epoch, 0, __ATOMIC_SEQ_CST);
-    __atomic_fetch_add(&control->plan_serial, 1, __ATOMIC_SEQ_CST);
-    /* The file only grows: a process may still read an earlier, longer plan. */
-    while (done < bytes) {
-        ssize_t n = pwrite(board->fd, (const char *) plan + done, bytes - done,
-                           (off_t) (control->plan_offset + done));
+    if (!read)
+        return 0;
+    for (uint32_t i = 0; i < slots; i++)
+        if (!board->ended[i])
+            read[i] = __atomic_load_n(&board->slots[i].plan_serial, __ATOMIC_ACQUIRE);
+    uint64_t offset = HYD_plan_places_take(&board->plans, serial, bytes, read);
+    free(read);
+    return offset;
+}
+
+/* The file only grows. */
+static int write_plan(const struct HYD_board *board, const struct pmi_adapt_plan *plan, size_t bytes, uint64_t offset)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = pwrite(board->fd, (const char *) plan + done, bytes - done, (off_t) (offset + done));
         if (n < 0 && errno != EINTR)
             return errno;
         if (n > 0)
             done += (size_t) n;
     }
+    return 0;
+}
+
+int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, size_t bytes,
+                    uint32_t participants)
+{
+    struct pmi_adapt_control *control = board->control;
+    const uint32_t last = control->plan_serial, serial = last == UINT32_MAX ? 1 : last + 1;
+
+    /* Who is about to read an earlier plan, one that was withdrawn, sees that there is another, or is seen here. */
+    __atomic_store_n(&control->plan_epoch, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&control->plan_serial, serial, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    uint64_t offset = take_place(board, serial, bytes);
+    int error = offset ? write_plan(board, plan, bytes, offset) : ENOMEM;
+    if (error)
+        return error;
     board->placed_us = HYD_monotonic_us();
     board->placed_count = greatest_count(board);
-    __atomic_store_n(&control->plan_bytes, bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&control->plan_offset, offset, __ATOMIC_RELEASE);
+    __atomic_store_n(&control->plan_bytes, bytes, __ATOMIC_RELEASE);
     __atomic_store_n(&control->participants, participants, __ATOMIC_RELAXED);
     __atomic_store_n(&control->committed, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&control->prepared, 0, __ATOMIC_RELAXED);

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "pmi_adapt.h"
+#include "plan_places.h"
 
 struct HYD_board {
     int fd;                     /* memfd, inherited by the processes; -1: no board */
@@ -19,6 +20,7 @@ struct HYD_board {
     struct pmi_adapt_slot *slots;
     size_t bytes;               /* mapped: control, slots and graphs, not the plan */
     unsigned char *ended;       /* by slot: its process has ended */
+    struct HYD_plan_places plans;
     int64_t placed_us;          /* monotonic time of the last plan, */
     uint64_t placed_count;      /* and the greatest count then */
 };
@@ -27,7 +29,8 @@ struct HYD_board {
 int HYD_board_create(struct HYD_board *board, const char *group, int slots);
 void HYD_board_destroy(struct HYD_board *board);
 
-/* Puts the plan on the board; `participants` of the local processes take part in it.  0 or errno. */
+/* Puts the plan, which holds (pmi_adapt_plan.h), on the board; `participants` of the local processes take part in it.
+ * Plans that processes still read stay as they are.  0 or errno. */
 int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, size_t bytes,
                     uint32_t participants);
 /* Step 4.  Returns the ceiling: no process passes that probe before target or thaw.  It is `margin` probes

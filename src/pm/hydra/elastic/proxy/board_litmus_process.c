@@ -15,6 +15,9 @@
 #define MPIR_Adapt_tell_daemon OF_PROCESS(litmus_tell_daemon_)
 #define MPIR_Adapt_board_wait OF_PROCESS(litmus_board_wait_)
 #define MPIR_Adapt_set_phase OF_PROCESS(litmus_set_phase_)
+#define MPIR_Adapt_has_plan OF_PROCESS(litmus_has_plan_)
+#define MPIR_Adapt_map_plan OF_PROCESS(litmus_map_plan_)
+#define MPIR_Adapt_unmap_plan OF_PROCESS(litmus_unmap_plan_)
 #define MPIR_Adapt_report_prepared OF_PROCESS(litmus_report_prepared_)
 #define MPIR_Adapt_report_greeted OF_PROCESS(litmus_report_greeted_)
 #define MPIR_Adapt_look_ahead OF_PROCESS(litmus_look_ahead_)
@@ -46,6 +49,7 @@
 
 #include "../../../../mpi/adapt/adapt_probe.c"
 #include "../../../../mpi/adapt/adapt_board.c"
+#include "../../../../mpi/adapt/adapt_plan.c"
 #include "../../../../mpi/adapt/adapt_ahead.c"
 #include "board_litmus.h"
 
@@ -154,6 +158,7 @@ static void take_slot(struct HYD_board *board, int slot, int rank)
     MPIR_Adapt.board_fd = board->fd;
     MPIR_Adapt.uid = (unsigned) rank;
     MPIR_Process.rank = rank;
+    MPIR_Process.size = LITMUS_PROCESSES;
     MPIR_Adapt.state = MPIR_ADAPT_STATE__RUNNING;
     MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_RUNNING);
 }

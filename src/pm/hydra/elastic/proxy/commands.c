@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "committed.h"
 #include "performance.h"
+#include "pmi_adapt_plan.h"
 #include "reports.h"
 
 /* A command in its turn. */
@@ -13,20 +14,16 @@ struct command {
     struct HYD_relay_frozen *answer;
 };
 
-/* Number of local processes that the plan names, or -1 if the plan is not well formed. */
+/* Number of local processes that the plan names, or -1 if it is none. */
 static int count_participants(const struct pmi_adapt_plan *plan, size_t bytes)
 {
     int participants = 0;
 
-    if (bytes < sizeof(*plan) || plan->magic != PMI_ADAPT_MAGIC || plan->bytes != bytes)
-        return -1;
-    uint64_t members = (uint64_t) plan->pre + plan->joining;
-    if (plan->members_offset > bytes ||
-        members > (bytes - plan->members_offset) / sizeof(struct pmi_adapt_member))
+    if (!pmi_adapt_plan_holds(plan, bytes))
         return -1;
     const struct pmi_adapt_member *m =
         (const struct pmi_adapt_member *) ((const char *) plan + plan->members_offset);
-    for (uint64_t k = 0; k < members; k++) {
+    for (uint32_t k = 0; k < plan->pre + plan->joining; k++) {
         int rank = (int) (m[k].uid - HYD_agent.join.first_uid);
         if (m[k].uid >= HYD_agent.join.first_uid && HYD_agent_process_of_rank(rank) >= 0)
             participants++;

@@ -2,7 +2,7 @@
  * Put before both sides of the board in its litmus test: at each atomic access a thread now and then
  * gives way, so that every order of the accesses of several threads comes up; relaxed stores stay in a
  * store buffer until a fence (or some accesses later), as in a processor, only far more often; and the
- * plan is read and written in pieces.
+ * plan is written in pieces.
  */
 
 #ifndef LITMUS_STEPS_H_INCLUDED
@@ -52,19 +52,12 @@ static inline void litmus_store_late(void *address, uint64_t value)
     litmus.value = value;
 }
 
-static inline ssize_t litmus_pread(int fd, void *bytes, size_t count, off_t offset)
-{
-    litmus_step();
-    return pread(fd, bytes, count < LITMUS_PIECE ? count : LITMUS_PIECE, offset);
-}
-
 static inline ssize_t litmus_pwrite(int fd, const void *bytes, size_t count, off_t offset)
 {
     litmus_step();
     return pwrite(fd, bytes, count < LITMUS_PIECE ? count : LITMUS_PIECE, offset);
 }
 
-#define pread litmus_pread
 #define pwrite litmus_pwrite
 #define __atomic_load_n(address, order) (litmus_step(), __atomic_load_n(address, order))
 #define __atomic_store_n(address, value, order)                     \

@@ -26,7 +26,7 @@ typedef struct {
     int handle;
 } MPIR_Info;
 extern struct litmus_rank {
-    int rank;
+    int rank, size;
 } MPIR_Process;
 
 #define likely(condition) __builtin_expect(!!(condition), 1)
