@@ -15,6 +15,7 @@ FLAGS = {
     ".f90": ["-O1", "-g", "-fallow-argument-mismatch"],
 }
 COMMON = "elastic_test"
+DATA = "data_"  # programs of this name use adapt_data.h
 TOOL = "tool_"  # programs of this name are profiling tools: libraries to be loaded before MPI
 
 
@@ -66,6 +67,7 @@ def build(prefix: Path, programs: Path, names: set[str], folder: Path, jobs: int
             command += ["-shared", "-fPIC"]
         elif source.suffix in (".c", ".cpp"):
             command += [str(common), "-lpthread"]
+            command += ["-ladapt_data"] if name.startswith(DATA) else []
         else:
             command += ["-J", str(folder)]
         return name, _compile(command)

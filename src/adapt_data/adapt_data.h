@@ -1,0 +1,89 @@
+/*
+ * The arrays that make up a program's distributed state, and moving them to their new owners while
+ * the adaptation window is open.
+ *
+ * A process registers its arrays once, each with a layout that says who owns which elements.  In the
+ * window MPIX_Adapt_data_move brings every element to the process that owns it in the new world:
+ * once, straight from its owner, and only if the owner changes.
+ *
+ *     MPIX_Adapt_data data;
+ *     MPIX_Adapt_layout rows = MPIX_Layout_block(n);
+ *     MPIX_Adapt_data_create(&data);
+ *     MPIX_Adapt_data_add(data, "field", (void **) &field, row_type, &rows, NULL, NULL);
+ *     ...                                         in the window, on all processes:
+ *     MPIX_Adapt_window_fill(MPI_COMM_WORLD, intercomm, new_comm_world, status, &window);
+ *     MPIX_Adapt_data_move(data, &window);
+ *     MPIX_Adapt_window_clear(&window);
+ *
+ * All processes register the same arrays in the same order.  A joining process registers with *base
+ * NULL.  After the move *base is the new part, NULL if it is empty or the process leaves.
+ *
+ * Errors: a function that fails calls the error handler of MPI_COMM_WORLD and returns an error
+ * class; MPIX_Adapt_data_message says what happened and names the array.  MPI_ERR_ARG: wrong use,
+ * no effect.  Errors of MPI calls within are returned as they come.  Not for several threads at once.
+ */
+
+#ifndef ADAPT_DATA_H_INCLUDED
+#define ADAPT_DATA_H_INCLUDED
+
+#include "adapt_layout.h"
+#include "adapt_window.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- registered arrays ---------------------------------------------------------------------- */
+
+typedef struct MPIX_Adapt_data_s *MPIX_Adapt_data;
+
+/* Where parts come from.  grow gives room for `count` elements, or NULL; release takes it back. */
+typedef struct MPIX_Adapt_memory {
+    void *(*grow) (int64_t count, void *state);
+    void (*release) (void *part, void *state);
+    void *state;
+} MPIX_Adapt_memory;
+
+#define MPIX_ALL_ARRAYS (-1)
+
+int MPIX_Adapt_data_create(MPIX_Adapt_data *data);
+/* The parts stay the program's. */
+int MPIX_Adapt_data_free(MPIX_Adapt_data *data);
+
+/* *base: this process' part, its elements by increasing number without gaps, as `memory` (NULL:
+ * malloc) has given it.  `array` (may be NULL) is the number it is known by: 0, 1, ...  `base`,
+ * the layout's functions and their states stay valid as long as `data` is. */
+int MPIX_Adapt_data_add(MPIX_Adapt_data data, const char *name, void **base, MPI_Datatype element,
+                        const MPIX_Adapt_layout *layout, const MPIX_Adapt_memory *memory,
+                        int *array);
+
+/* Begins to move an array, or all that are not started.  Collective over all processes of the
+ * window, in the same order of arrays.  MPI_ERR_ARG: registrations or layouts do not fit together;
+ * MPI_ERR_NO_MEM: a process has no room.  Both on all processes; nothing has moved then, and the
+ * window is open as before. */
+int MPIX_Adapt_data_start(MPIX_Adapt_data data, const epop_window_t *window, int array);
+/* Makes progress.  *done: the array could be waited for without waiting. */
+int MPIX_Adapt_data_test(MPIX_Adapt_data data, int array, int *done);
+int MPIX_Adapt_data_wait(MPIX_Adapt_data data, int array);
+/* start and wait of all arrays. */
+int MPIX_Adapt_data_move(MPIX_Adapt_data data, const epop_window_t *window);
+
+/* How many elements of this process' would stay with it, be sent, and be received, if the array were
+ * moved in this window.  Collective, and with errors, as MPIX_Adapt_data_start; nothing moves. */
+int MPIX_Adapt_data_volume(MPIX_Adapt_data data, int array, const epop_window_t *window,
+                           int64_t *stay, int64_t *sent, int64_t *received);
+
+/* How many elements this process has now. */
+int MPIX_Adapt_data_count(MPIX_Adapt_data data, int array, int64_t *count);
+/* The program itself has changed the length of this process' part (irregular). */
+int MPIX_Adapt_data_set_count(MPIX_Adapt_data data, int array, int64_t count);
+/* In the present world: the place of a rank, and the rank of a place.  The same number, but for
+ * block_free and grid. */
+int MPIX_Adapt_data_place(MPIX_Adapt_data data, int array, int rank, int *place);
+int MPIX_Adapt_data_rank(MPIX_Adapt_data data, int array, int place, int *rank);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ADAPT_DATA_H_INCLUDED */

@@ -1,0 +1,43 @@
+/*
+ * One adaptation, as one process sees it between MPI_Comm_adapt_begin and MPI_Comm_adapt_commit.
+ */
+
+#ifndef ADAPT_WINDOW_H_INCLUDED
+#define ADAPT_WINDOW_H_INCLUDED
+
+#include <mpi.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct epop_window {
+    MPI_Comm old_world;         /* a joining process': that of the joining ones */
+    MPI_Comm intercomm;         /* MPI_COMM_NULL: nobody joins */
+    MPI_Comm new_world;         /* MPI_COMM_NULL: this process leaves */
+    int status;                 /* MPI_ADAPT_STATUS_STAYING, _LEAVING or _JOINING */
+    int staying, leaving, joining;      /* how many processes */
+    int old_size, new_size;     /* processes before; staying + joining */
+    int old_rank, new_rank;     /* -1: joining; leaving */
+    int pc;                     /* where the program is; -1: not known */
+    int64_t iteration;
+    const int *new_rank_of;     /* [old_size] by old rank, -1: leaving; on joining processes too */
+} epop_window_t;
+
+/* Fills `window` from what MPI_Comm_adapt_begin has returned; old is MPI_COMM_WORLD, status that of
+ * the probe or of MPI_Init_adapt.  Collective over old.  MPI_ERR_ARG if the communicators are not
+ * those of a window.  MPIX_Adapt_window_clear gives back its memory; the window is not usable then. */
+int MPIX_Adapt_window_fill(MPI_Comm old, MPI_Comm inter, MPI_Comm fresh, int status,
+                           epop_window_t *window);
+void MPIX_Adapt_window_clear(epop_window_t *window);
+
+/* What the last function of adapt_window.h or adapt_data.h that failed in this process has to say;
+ * valid until another one fails. */
+const char *MPIX_Adapt_data_message(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ADAPT_WINDOW_H_INCLUDED */

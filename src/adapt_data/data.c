@@ -1,0 +1,371 @@
+/* The registered arrays of adapt_data.h, and moving them.  Errors: SPEC-epop F3. */
+
+#include "data.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "failure.h"
+
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+void *adapt_array_grow(const struct adapt_array *array, int64_t count)
+{
+    const MPI_Aint extent = array->element.extent;
+
+    if (array->memory.grow)
+        return array->memory.grow(count, array->memory.state);
+    if (extent > 0 && count > (INT64_MAX - array->element.true_extent) / extent)
+        return NULL;
+    /* the last element may reach beyond its extent */
+    int64_t bytes = (count - 1) * extent + array->element.true_lb + array->element.true_extent;
+    bytes = bytes < count * extent ? count * extent : bytes;
+    return malloc(bytes > 0 ? (size_t) bytes : 1);
+}
+
+void adapt_array_release(const struct adapt_array *array, void *part)
+{
+    if (!part)
+        return;
+    if (array->memory.release)
+        array->memory.release(part, array->memory.state);
+    else
+        free(part);
+}
+
+/* ---- registration ----------------------------------------------------------------------------- */
+
+static int wrong(const char *function, const char *what)
+{
+    return adapt_fail(MPI_ERR_ARG, "%s: %s", function, what);
+}
+
+int MPIX_Adapt_data_create(MPIX_Adapt_data *data)
+{
+    if (!data)
+        return wrong("MPIX_Adapt_data_create", "data is NULL");
+    *data = calloc(1, sizeof(**data));
+    if (!*data)
+        return adapt_fail(MPI_ERR_NO_MEM, "MPIX_Adapt_data_create: there is no memory");
+    (*data)->old_world = (*data)->intercomm = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
+
+static void forget(struct adapt_array *array)
+{
+    adapt_distribution_clear(&array->now);
+    if (array->element.type != MPI_DATATYPE_NULL)
+        MPI_Type_free(&array->element.type);
+    free(array->name);
+    free(array);
+}
+
+int MPIX_Adapt_data_free(MPIX_Adapt_data *data)
+{
+    if (!data || !*data)
+        return wrong("MPIX_Adapt_data_free", "data is NULL");
+    if ((*data)->started > 0)
+        return wrong("MPIX_Adapt_data_free", "an array has been started and not waited for");
+    for (int k = 0; k < (*data)->count; k++)
+        forget((*data)->arrays[k]);
+    free((*data)->arrays);
+    free(*data);
+    *data = NULL;
+    return MPI_SUCCESS;
+}
+
+static const char *is_layout(const MPIX_Adapt_layout *layout)
+{
+    struct adapt_distribution alone;
+
+    if (layout->kind == ADAPT_LAYOUT_IRREGULAR)
+        return layout->split && layout->mine >= 0 ? NULL :
+            "the layout's length is negative, or its split is NULL";
+    if (layout->kind == ADAPT_LAYOUT_USER)
+        return layout->pieces ? NULL : "the layout's function of pieces is NULL";
+    const char *error = adapt_distribution_make(&alone, layout, 1, NULL, NULL);
+    adapt_distribution_clear(&alone);
+    return error ? "the layout has no sense: a negative number, or none of MPIX_Layout_..." : NULL;
+}
+
+/* Its own datatype, for the caller's may be freed. */
+static int set_element(struct adapt_array *array, MPI_Datatype element)
+{
+    MPI_Aint lb;
+    int code = MPI_Type_dup(element, &array->element.type);
+
+    if (!code)
+        code = MPI_Type_commit(&array->element.type);
+    if (!code)
+        code = MPI_Type_size(element, &array->element_size);
+    if (!code)
+        code = MPI_Type_get_extent(element, &lb, &array->element.extent);
+    if (!code)
+        code = MPI_Type_get_true_extent(element, &array->element.true_lb,
+                                        &array->element.true_extent);
+    return code;
+}
+
+static int append(MPIX_Adapt_data data, struct adapt_array *array)
+{
+    void *more = realloc(data->arrays, ((size_t) data->count + 1) * sizeof(*data->arrays));
+
+    if (!more || !array->name)
+        return MPI_ERR_NO_MEM;
+    data->arrays = more;
+    data->arrays[data->count++] = array;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Adapt_data_add(MPIX_Adapt_data data, const char *name, void **base, MPI_Datatype element,
+                        const MPIX_Adapt_layout *layout, const MPIX_Adapt_memory *memory,
+                        int *array)
+{
+    static const char function[] = "MPIX_Adapt_data_add";
+
+    if (!data || !name || !base || !layout || element == MPI_DATATYPE_NULL)
+        return wrong(function, "data, name, base, layout or element is NULL");
+    if (memory && (!memory->grow || !memory->release))
+        return wrong(function, "memory needs both grow and release");
+    if (data->started > 0)
+        return wrong(function, "not while arrays are moved");
+    if (data->count == ADAPT_ARRAYS_MAX)
+        return wrong(function, "there are 1024 arrays already");
+    const char *why = is_layout(layout);
+    if (why)
+        return wrong(function, why);
+    struct adapt_array *made = calloc(1, sizeof(*made));
+    if (!made)
+        return adapt_fail(MPI_ERR_NO_MEM, "%s: there is no memory", function);
+    made->element.type = MPI_DATATYPE_NULL;
+    made->name = strdup(name);
+    made->base = base;
+    made->layout = *layout;
+    if (memory)
+        made->memory = *memory;
+    int code = set_element(made, element);
+    if (!code && append(data, made))
+        code = adapt_fail(MPI_ERR_NO_MEM, "%s: there is no memory", function);
+    if (code) {
+        forget(made);
+        return code;
+    }
+    if (array)
+        *array = data->count - 1;
+    return MPI_SUCCESS;
+}
+
+static struct adapt_array *find(MPIX_Adapt_data data, int array)
+{
+    return data && array >= 0 && array < data->count ? data->arrays[array] : NULL;
+}
+
+/* ---- moving ----------------------------------------------------------------------------------- */
+
+/* Which arrays are meant: [*first, *end). */
+static const char *find_range(MPIX_Adapt_data data, const epop_window_t *window, int array,
+                              int *first, int *end)
+{
+    if (!data || !window || !window->new_rank_of)
+        return "data or window is NULL, or the window is not filled";
+    *first = array == MPIX_ALL_ARRAYS ? 0 : array;
+    *end = array == MPIX_ALL_ARRAYS ? data->count : array + 1;
+    if (*first < 0 || *end > data->count)
+        return "there is no such array";
+    return array != MPIX_ALL_ARRAYS && data->arrays[array]->is_started ?
+        "the array has been started already" : NULL;
+}
+
+static int begin(MPIX_Adapt_data data, const epop_window_t *window, int k)
+{
+    struct adapt_array *array = data->arrays[k];
+
+    array->is_started = true;
+    data->started++;
+    array->transfer.old_world = data->old_world;
+    array->transfer.intercomm = data->intercomm;
+    array->transfer.old_size = window->old_size;
+    array->transfer.joins = window->status == MPI_ADAPT_STATUS_JOINING;
+    array->transfer.tag = k;
+    array->transfer.element = array->element;
+    return adapt_transfer_begin(&array->transfer, &array->schedule, *array->base, array->new_part);
+}
+
+int MPIX_Adapt_data_start(MPIX_Adapt_data data, const epop_window_t *window, int array)
+{
+    static const char function[] = "MPIX_Adapt_data_start";
+    int first, end, code = MPI_SUCCESS;
+
+    const char *why = find_range(data, window, array, &first, &end);
+    if (why)
+        return wrong(function, why);
+    code = adapt_agree(data, window, first, end, true, function);
+    for (int k = first; !code && k < end; k++)
+        if (!data->arrays[k]->is_started)
+            code = begin(data, window, k);
+    return code;
+}
+
+/* Its new part is the array's from now on. */
+static void finish(MPIX_Adapt_data data, struct adapt_array *array)
+{
+    if (*array->base != array->new_part)
+        adapt_array_release(array, *array->base);
+    *array->base = array->new_part;
+    array->new_part = NULL;
+    array->layout.mine = array->schedule.new_part;
+    adapt_distribution_clear(&array->now);
+    array->now = array->coming;
+    array->coming = (struct adapt_distribution) {.size = 0 };
+    array->rank = array->new_rank;
+    adapt_schedule_clear(&array->schedule);
+    array->is_started = false;
+    data->started--;
+    adapt_undo_agree(data, 0, 0);
+}
+
+int MPIX_Adapt_data_test(MPIX_Adapt_data data, int array, int *done)
+{
+    struct adapt_array *found = find(data, array);
+    bool is_through = true;
+
+    if (!found || !done || !found->is_started)
+        return wrong("MPIX_Adapt_data_test", "the array has not been started, or done is NULL");
+    int code = adapt_transfer_progress(&found->transfer, false, &is_through);
+    *done = is_through;
+    return code;
+}
+
+/* Everything that is started goes on meanwhile: another process may wait for another array first. */
+static int progress_all(MPIX_Adapt_data data, const struct adapt_array *wanted, bool *done)
+{
+    int code = MPI_SUCCESS;
+
+    for (int k = 0; !code && k < data->count; k++) {
+        struct adapt_array *array = data->arrays[k];
+        bool is_through;
+        if (!array->is_started)
+            continue;
+        code = adapt_transfer_progress(&array->transfer, data->started == 1, &is_through);
+        if (array == wanted)
+            *done = is_through;
+    }
+    return code;
+}
+
+int MPIX_Adapt_data_wait(MPIX_Adapt_data data, int array)
+{
+    static const char function[] = "MPIX_Adapt_data_wait";
+    int code = MPI_SUCCESS;
+
+    if (!data || (array != MPIX_ALL_ARRAYS && (!find(data, array) || !data->arrays[array]->is_started)))
+        return wrong(function, "the array has not been started");
+    for (int k = 0; !code && k < data->count; k++) {
+        bool done = false;
+        if (!data->arrays[k]->is_started || (array != MPIX_ALL_ARRAYS && array != k))
+            continue;
+        while (!code && !done)
+            code = progress_all(data, data->arrays[k], &done);
+        if (!code)
+            finish(data, data->arrays[k]);
+    }
+    return code;
+}
+
+int MPIX_Adapt_data_move(MPIX_Adapt_data data, const epop_window_t *window)
+{
+    int code = MPIX_Adapt_data_start(data, window, MPIX_ALL_ARRAYS);
+
+    return code ? code : MPIX_Adapt_data_wait(data, MPIX_ALL_ARRAYS);
+}
+
+int MPIX_Adapt_data_volume(MPIX_Adapt_data data, int array, const epop_window_t *window,
+                           int64_t *stay, int64_t *sent, int64_t *received)
+{
+    static const char function[] = "MPIX_Adapt_data_volume";
+    int first, end;
+
+    const char *why = array == MPIX_ALL_ARRAYS || !stay || !sent || !received ?
+        "one array at a time, and nothing may be NULL" :
+        find_range(data, window, array, &first, &end);
+    if (why)
+        return wrong(function, why);
+    int code = adapt_agree(data, window, first, end, false, function);
+    if (code)
+        return code;
+    *stay = data->arrays[array]->schedule.stay;
+    *sent = data->arrays[array]->schedule.sent;
+    *received = data->arrays[array]->schedule.received;
+    adapt_undo_agree(data, first, end);
+    return MPI_SUCCESS;
+}
+
+/* ---- questions -------------------------------------------------------------------------------- */
+
+/* The distribution of the present world, if it follows from what is known here. */
+static const char *know(struct adapt_array *array)
+{
+    int size;
+
+    if (array->now.size > 0)
+        return NULL;
+    if (array->layout.kind == ADAPT_LAYOUT_IRREGULAR)
+        return "of an irregular array that is known after its first window";
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_rank(MPI_COMM_WORLD, &array->rank);
+    return adapt_distribution_make(&array->now, &array->layout, size, NULL, NULL);
+}
+
+int MPIX_Adapt_data_count(MPIX_Adapt_data data, int array, int64_t *count)
+{
+    struct adapt_array *found = find(data, array);
+
+    if (!found || !count || found->is_started)
+        return wrong("MPIX_Adapt_data_count", "no such array, or it is being moved");
+    if (found->layout.kind == ADAPT_LAYOUT_IRREGULAR) {
+        *count = found->layout.mine;
+        return MPI_SUCCESS;
+    }
+    const char *why = know(found);
+    if (why)
+        return wrong("MPIX_Adapt_data_count", why);
+    *count = found->rank < 0 ? 0 : adapt_distribution_part(&found->now, found->rank);
+    return MPI_SUCCESS;
+}
+
+int MPIX_Adapt_data_set_count(MPIX_Adapt_data data, int array, int64_t count)
+{
+    struct adapt_array *found = find(data, array);
+
+    if (!found || found->is_started || count < 0 || found->layout.kind != ADAPT_LAYOUT_IRREGULAR)
+        return wrong("MPIX_Adapt_data_set_count",
+                     "no such irregular array, it is being moved, or count is negative");
+    found->layout.mine = count;
+    return MPI_SUCCESS;
+}
+
+static int ask_place(const char *function, MPIX_Adapt_data data, int array, int asked,
+                     bool of_rank, int *answer)
+{
+    struct adapt_array *found = find(data, array);
+
+    if (!found || !answer || found->is_started)
+        return wrong(function, "no such array, or it is being moved");
+    const char *why = know(found);
+    if (!why && (asked < 0 || asked >= found->now.size))
+        why = "there is no such rank or place";
+    if (why)
+        return wrong(function, why);
+    const int *table = of_rank ? found->now.place_of_rank : found->now.rank_of_place;
+    *answer = table ? table[asked] : asked;
+    return MPI_SUCCESS;
+}
+
+int MPIX_Adapt_data_place(MPIX_Adapt_data data, int array, int rank, int *place)
+{
+    return ask_place("MPIX_Adapt_data_place", data, array, rank, true, place);
+}
+
+int MPIX_Adapt_data_rank(MPIX_Adapt_data data, int array, int place, int *rank)
+{
+    return ask_place("MPIX_Adapt_data_rank", data, array, place, false, rank);
+}

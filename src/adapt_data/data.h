@@ -1,0 +1,52 @@
+/*
+ * What is registered: arrays, and where each of them stands.  Private to adapt_data.
+ */
+
+#ifndef DATA_H_INCLUDED
+#define DATA_H_INCLUDED
+
+#include "transfer.h"
+
+#define ADAPT_ARRAYS_MAX 1024   /* of a program */
+
+struct adapt_array {
+    char *name;
+    void **base;
+    struct adapt_element element;
+    int element_size;           /* bytes of data, without gaps */
+    MPIX_Adapt_layout layout;
+    MPIX_Adapt_memory memory;
+    struct adapt_distribution now;      /* of the present world; size 0: nobody has asked yet */
+    int rank;                   /* in it */
+
+    /* in a window, from start to wait */
+    bool is_started;
+    struct adapt_distribution coming;
+    int new_rank;
+    struct adapt_schedule schedule;
+    void *new_part;
+    struct adapt_transfer transfer;
+};
+
+struct MPIX_Adapt_data_s {
+    struct adapt_array **arrays;
+    int count, started;
+    MPI_Comm old_world, intercomm;      /* the window's, for nobody else: while something is started */
+};
+
+/* The memory of an array's parts. */
+void *adapt_array_grow(const struct adapt_array *array, int64_t count);
+void adapt_array_release(const struct adapt_array *array, void *part);
+
+/* ---- agree.c: the collective first part of start ---------------------------------------------- */
+
+/* Sets coming distribution and schedule of the arrays `first` to `end` - 1 that are not started; with
+ * `room` their new parts, too.  Collective: it works on all processes or fails on all, and then
+ * nothing is left of it.  data's communicators are there afterwards, if it works.  `caller` is named
+ * in errors. */
+int adapt_agree(MPIX_Adapt_data data, const epop_window_t *window, int first, int end, bool room,
+                const char *caller);
+/* What adapt_agree has set, and the communicators if nothing is started. */
+void adapt_undo_agree(MPIX_Adapt_data data, int first, int end);
+
+#endif /* DATA_H_INCLUDED */

@@ -1,0 +1,396 @@
+/* See distribution.h. */
+
+#include "distribution.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char ADAPT_NO_MEMORY[] = "there is no memory";
+
+/* floor(place * n / size): where a place of a block layout begins. */
+static int64_t block_begin(int64_t n, int size, int place)
+{
+    return (int64_t) ((__int128) place * n / size);
+}
+
+static int block_place(int64_t n, int size, int64_t i)
+{
+    return (int) (((__int128) (i + 1) * size + n - 1) / n) - 1;
+}
+
+static int side_of(int size)
+{
+    int side = 1;
+
+    while ((int64_t) side * side < size)
+        side++;
+    return (int64_t) side *side == size ? side : 0;
+}
+
+void *adapt_room(int64_t count, size_t size)
+{
+    return calloc(count > 0 ? (size_t) count : 1, size);
+}
+
+/* ---- order of places -------------------------------------------------------------------------- */
+
+static const char *set_places(struct adapt_distribution *made, const int *rank_of_place)
+{
+    made->rank_of_place = adapt_room(made->size, sizeof(int));
+    made->place_of_rank = adapt_room(made->size, sizeof(int));
+    if (!made->rank_of_place || !made->place_of_rank)
+        return ADAPT_NO_MEMORY;
+    for (int rank = 0; rank < made->size; rank++)
+        made->place_of_rank[rank] = -1;
+    for (int place = 0; place < made->size; place++) {
+        int rank = rank_of_place[place];
+        if (rank < 0 || rank >= made->size || made->place_of_rank[rank] >= 0)
+            return "the order of its places is not one";
+        made->rank_of_place[place] = rank;
+        made->place_of_rank[rank] = place;
+    }
+    return NULL;
+}
+
+static int rank_of(const struct adapt_distribution *distribution, int place)
+{
+    return distribution->rank_of_place ? distribution->rank_of_place[place] : place;
+}
+
+static int place_of(const struct adapt_distribution *distribution, int rank)
+{
+    return distribution->place_of_rank ? distribution->place_of_rank[rank] : rank;
+}
+
+/* ---- layouts whose pieces are listed ---------------------------------------------------------- */
+
+static const char *list_irregular(struct adapt_distribution *made, const int64_t *lengths)
+{
+    made->lengths = adapt_room(made->size, sizeof(int64_t));
+    made->pieces = adapt_room(made->size, sizeof(struct adapt_piece));
+    if (!made->lengths || !made->pieces)
+        return ADAPT_NO_MEMORY;
+    made->n = 0;
+    made->count = made->size;
+    for (int rank = 0; rank < made->size; rank++) {
+        int64_t low = made->n;
+        if (lengths[rank] < 0 || __builtin_add_overflow(low, lengths[rank], &made->n))
+            return "its lengths are not lengths";
+        made->lengths[rank] = lengths[rank];
+        made->pieces[rank] = (struct adapt_piece) {low, made->n, rank};
+    }
+    return NULL;
+}
+
+static int by_low(const void *a, const void *b)
+{
+    const struct adapt_piece *x = a, *y = b;
+
+    return x->low < y->low ? -1 : x->low > y->low;
+}
+
+/* Asks for the pieces of one rank and adds them to the list. */
+static const char *ask_pieces(struct adapt_distribution *made, const MPIX_Adapt_layout *layout,
+                              int rank, int64_t *room_for)
+{
+    int64_t count = layout->pieces(rank, made->size, 0, NULL, NULL, layout->state);
+    if (count < 0 || count > INT64_MAX / (int64_t) sizeof(struct adapt_piece) - made->count)
+        return "its function of pieces says that it cannot tell them";
+    if (made->count + count > *room_for) {
+        *room_for = 2 * (made->count + count);
+        void *more = realloc(made->pieces, (size_t) *room_for * sizeof(struct adapt_piece));
+        if (!more)
+            return ADAPT_NO_MEMORY;
+        made->pieces = more;
+    }
+    int64_t *low = adapt_room(count, sizeof(int64_t)), *high = adapt_room(count, sizeof(int64_t));
+    const char *error = low && high ? NULL : ADAPT_NO_MEMORY;
+    if (!error && layout->pieces(rank, made->size, count, low, high, layout->state) != count)
+        error = "its function of pieces does not say the same twice";
+    for (int64_t k = 0; !error && k < count; k++) {
+        if (low[k] < 0 || high[k] < low[k] || (k > 0 && low[k] < high[k - 1]))
+            error = "the pieces of a rank are not in increasing order";
+        else if (high[k] > low[k])
+            made->pieces[made->count++] = (struct adapt_piece) {low[k], high[k], rank};
+    }
+    free(low);
+    free(high);
+    return error;
+}
+
+static const char *list_user(struct adapt_distribution *made, const MPIX_Adapt_layout *layout)
+{
+    const char *error = NULL;
+    int64_t room_for = 0;
+
+    made->first_own = adapt_room((int64_t) made->size + 1, sizeof(int64_t));
+    if (!made->first_own)
+        return ADAPT_NO_MEMORY;
+    for (int rank = 0; rank < made->size && !error; rank++) {
+        error = ask_pieces(made, layout, rank, &room_for);
+        made->first_own[rank + 1] = made->count;
+    }
+    if (error)
+        return error;
+    if (made->count > 0)
+        qsort(made->pieces, (size_t) made->count, sizeof(*made->pieces), by_low);
+    made->n = 0;
+    for (int64_t k = 0; k < made->count; k++) {
+        if (made->pieces[k].low > made->n)
+            return "nobody owns some of its elements";
+        if (made->pieces[k].low < made->n)
+            return "two ranks own some of its elements";
+        made->n = made->pieces[k].high;
+    }
+    made->own = adapt_room(made->count, sizeof(int64_t));
+    int64_t *next = adapt_room(made->size, sizeof(int64_t));
+    if (!made->own || !next) {
+        free(next);
+        return ADAPT_NO_MEMORY;
+    }
+    memcpy(next, made->first_own, (size_t) made->size * sizeof(int64_t));
+    for (int64_t k = 0; k < made->count; k++)
+        made->own[next[made->pieces[k].rank]++] = k;
+    free(next);
+    return NULL;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------ */
+
+static const char *check(const MPIX_Adapt_layout *layout, int size)
+{
+    switch (layout->kind) {
+        case ADAPT_LAYOUT_BLOCK:
+        case ADAPT_LAYOUT_BLOCK_FREE:
+        case ADAPT_LAYOUT_SAME:
+            return layout->n >= 0 ? NULL : "its number of elements is negative";
+        case ADAPT_LAYOUT_BLOCK_CYCLIC:
+            return layout->n >= 0 && layout->block > 0 ? NULL :
+                "its number of elements is negative, or its block is not positive";
+        case ADAPT_LAYOUT_GRID:
+            if (layout->n < 0)
+                return "its rows and columns are not those of a matrix";
+            return side_of(size) ? NULL : "the number of processes is not a square";
+        case ADAPT_LAYOUT_IRREGULAR:
+            return layout->split && layout->mine >= 0 ? NULL : "its length is negative, or split is NULL";
+        case ADAPT_LAYOUT_USER:
+            return layout->pieces ? NULL : "its function of pieces is NULL";
+        default:
+            return "its layout is none of MPIX_Layout_...";
+    }
+}
+
+const char *adapt_distribution_make(struct adapt_distribution *made, const MPIX_Adapt_layout *layout,
+                                    int size, const int *places, const int64_t *lengths)
+{
+    *made = (struct adapt_distribution) {.kind = layout->kind,.size = size,.n = layout->n,.block =
+            layout->block,.rows = layout->rows,.columns = layout->columns
+    };
+    const char *error = size > 0 ? check(layout, size) : "there are no processes";
+    if (!error && layout->kind == ADAPT_LAYOUT_GRID)
+        made->side = side_of(size);
+    if (!error && layout->kind == ADAPT_LAYOUT_IRREGULAR)
+        error = list_irregular(made, lengths);
+    if (!error && layout->kind == ADAPT_LAYOUT_USER)
+        error = list_user(made, layout);
+    if (!error && places)
+        error = set_places(made, places);
+    if (error)
+        adapt_distribution_clear(made);
+    return error;
+}
+
+void adapt_distribution_clear(struct adapt_distribution *distribution)
+{
+    free(distribution->rank_of_place);
+    free(distribution->place_of_rank);
+    free(distribution->lengths);
+    free(distribution->pieces);
+    free(distribution->own);
+    free(distribution->first_own);
+    *distribution = (struct adapt_distribution) {.kind = distribution->kind,.size = 0 };
+}
+
+/* ---- who owns an element ---------------------------------------------------------------------- */
+
+static int64_t piece_of(const struct adapt_distribution *distribution, int64_t i)
+{
+    int64_t low = 0, high = distribution->count;
+
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (distribution->pieces[middle].high <= i)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int grid_owner(const struct adapt_distribution *distribution, int64_t i, int64_t *end)
+{
+    const int side = distribution->side;
+    const int64_t row = i / distribution->columns, column = i % distribution->columns;
+    const int across = block_place(distribution->columns, side, column);
+    const int down = block_place(distribution->rows, side, row);
+
+    if (side == 1)
+        *end = distribution->n;
+    else
+        *end = row * distribution->columns + block_begin(distribution->columns, side, across + 1);
+    return down * side + across;
+}
+
+int adapt_distribution_owner(const struct adapt_distribution *distribution, int64_t i, int64_t *end)
+{
+    const int64_t n = distribution->n;
+    int place;
+
+    switch (distribution->kind) {
+        case ADAPT_LAYOUT_BLOCK_CYCLIC:
+            *end = distribution->size == 1 || n - i <= distribution->block ? n :
+                (i / distribution->block + 1) * distribution->block;
+            return (int) (i / distribution->block % distribution->size);
+        case ADAPT_LAYOUT_GRID:
+            return rank_of(distribution, grid_owner(distribution, i, end));
+        case ADAPT_LAYOUT_IRREGULAR:
+        case ADAPT_LAYOUT_USER:{
+                const struct adapt_piece *piece =
+                    &distribution->pieces[piece_of(distribution, i)];
+                *end = piece->high;
+                return piece->rank;
+            }
+        default:
+            place = block_place(n, distribution->size, i);
+            *end = block_begin(n, distribution->size, place + 1);
+            return rank_of(distribution, place);
+    }
+}
+
+/* ---- what a rank owns ------------------------------------------------------------------------- */
+
+static bool next_of_grid(const struct adapt_distribution *distribution, int place, int64_t from,
+                         int64_t *low, int64_t *high)
+{
+    const int side = distribution->side, down = place / side, across = place % side;
+    const int64_t columns = distribution->columns;
+    const int64_t first_row = block_begin(distribution->rows, side, down);
+    const int64_t end_row = block_begin(distribution->rows, side, down + 1);
+    const int64_t first = block_begin(columns, side, across);
+    const int64_t end = block_begin(columns, side, across + 1);
+
+    if (first == end || first_row == end_row)
+        return false;
+    int64_t row = from / columns + (from % columns >= end);
+    row = row < first_row ? first_row : row;
+    if (row >= end_row)
+        return false;
+    *low = row * columns + first;
+    *high = side == 1 ? distribution->n : row * columns + end;
+    *low = *low < from ? from : *low;
+    return true;
+}
+
+static bool next_of_cyclic(const struct adapt_distribution *distribution, int rank, int64_t from,
+                           int64_t *low, int64_t *high)
+{
+    const int64_t n = distribution->n, block = distribution->block;
+    const int size = distribution->size;
+    int64_t number = from / block;
+
+    number += (rank - number % size + size) % size;
+    if (number > (n - 1) / block)
+        return false;
+    *low = number * block < from ? from : number * block;
+    *high = size == 1 || n - number * block <= block ? n : (number + 1) * block;
+    return true;
+}
+
+static bool next_of_list(const struct adapt_distribution *distribution, int rank, int64_t from,
+                         int64_t *low, int64_t *high)
+{
+    int64_t first = rank, end = (int64_t) rank + 1;     /* irregular: a piece each */
+
+    if (distribution->kind == ADAPT_LAYOUT_USER) {
+        first = distribution->first_own[rank];
+        end = distribution->first_own[rank + 1];
+    }
+    for (int64_t behind = end; first < behind;) {
+        int64_t middle = first + (behind - first) / 2;
+        int64_t index = distribution->own ? distribution->own[middle] : middle;
+        if (distribution->pieces[index].high <= from)
+            first = middle + 1;
+        else
+            behind = middle;
+    }
+    if (first == end)
+        return false;
+    const struct adapt_piece *piece =
+        &distribution->pieces[distribution->own ? distribution->own[first] : first];
+    *low = piece->low < from ? from : piece->low;
+    *high = piece->high;
+    return *low < *high;
+}
+
+bool adapt_distribution_next(const struct adapt_distribution *distribution, int rank, int64_t from,
+                             int64_t *low, int64_t *high)
+{
+    const int place = place_of(distribution, rank);
+
+    if (from >= distribution->n)
+        return false;
+    switch (distribution->kind) {
+        case ADAPT_LAYOUT_BLOCK_CYCLIC:
+            return next_of_cyclic(distribution, rank, from, low, high);
+        case ADAPT_LAYOUT_GRID:
+            return next_of_grid(distribution, place, from, low, high);
+        case ADAPT_LAYOUT_IRREGULAR:
+        case ADAPT_LAYOUT_USER:
+            return next_of_list(distribution, rank, from, low, high);
+        case ADAPT_LAYOUT_SAME:
+            *low = from;
+            *high = distribution->n;
+            return true;
+        default:
+            *low = block_begin(distribution->n, distribution->size, place);
+            *high = block_begin(distribution->n, distribution->size, place + 1);
+            *low = *low < from ? from : *low;
+            return *low < *high;
+    }
+}
+
+static int64_t part_of_grid(const struct adapt_distribution *distribution, int place)
+{
+    const int side = distribution->side, down = place / side, across = place % side;
+
+    return (block_begin(distribution->rows, side, down + 1) -
+            block_begin(distribution->rows, side, down)) *
+        (block_begin(distribution->columns, side, across + 1) -
+         block_begin(distribution->columns, side, across));
+}
+
+static int64_t part_of_cyclic(const struct adapt_distribution *distribution, int rank)
+{
+    const int64_t block = distribution->block, whole = distribution->n / block;
+    const int size = distribution->size;
+    int64_t part = (whole / size + (whole % size > rank)) * block;
+
+    return whole % size == rank ? part + distribution->n % block : part;
+}
+
+int64_t adapt_distribution_part(const struct adapt_distribution *distribution, int rank)
+{
+    int64_t part = 0, low, high;
+
+    switch (distribution->kind) {
+        case ADAPT_LAYOUT_GRID:
+            return part_of_grid(distribution, place_of(distribution, rank));
+        case ADAPT_LAYOUT_BLOCK_CYCLIC:
+            return part_of_cyclic(distribution, rank);
+        default:
+            for (int64_t from = 0; adapt_distribution_next(distribution, rank, from, &low, &high);
+                 from = high)
+                part += high - low;
+            return part;
+    }
+}

@@ -1,0 +1,68 @@
+/*
+ * Who owns which elements in one world: the layout, the number of processes, and what the layout
+ * does not say (order of places, lengths of parts).  Pure: no MPI, no state but its own.
+ * SPEC-epop D1, D6, V4, V6.
+ */
+
+#ifndef DISTRIBUTION_H_INCLUDED
+#define DISTRIBUTION_H_INCLUDED
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "adapt_layout.h"
+
+enum adapt_layout_kind {
+    ADAPT_LAYOUT_BLOCK = 1,
+    ADAPT_LAYOUT_BLOCK_FREE,
+    ADAPT_LAYOUT_BLOCK_CYCLIC,
+    ADAPT_LAYOUT_GRID,
+    ADAPT_LAYOUT_IRREGULAR,
+    ADAPT_LAYOUT_USER,
+    ADAPT_LAYOUT_SAME
+};
+
+/* [low, high) of the elements, owned by a rank. */
+struct adapt_piece {
+    int64_t low, high;
+    int rank;
+};
+
+struct adapt_distribution {
+    int kind, size;
+    int64_t n, block, rows, columns;
+    int side;                   /* grid: size = side * side */
+    int *rank_of_place, *place_of_rank; /* [size]; NULL: the same numbers */
+    int64_t *lengths;           /* irregular: [size] */
+    struct adapt_piece *pieces; /* irregular, user: all, by number */
+    int64_t count;
+    int64_t *own;               /* user: indices in pieces, rank by rank, by number */
+    int64_t *first_own;         /* [size + 1] in own */
+};
+
+/* In all of these a text is what is wrong, NULL: nothing.  ADAPT_NO_MEMORY: there is no memory. */
+extern const char ADAPT_NO_MEMORY[];
+
+/* places: rank_of_place of `size` processes, copied; NULL: the same numbers.
+ * lengths (irregular): of `size` parts, copied. */
+const char *adapt_distribution_make(struct adapt_distribution *made, const MPIX_Adapt_layout *layout,
+                                    int size, const int *places, const int64_t *lengths);
+void adapt_distribution_clear(struct adapt_distribution *distribution);
+
+/* The rank that element i belongs to; *end: the first element after i that may be another's. */
+int adapt_distribution_owner(const struct adapt_distribution *distribution, int64_t i,
+                             int64_t *end);
+/* The rank's first elements from `from` on: [*low, *high), false: there are none. */
+bool adapt_distribution_next(const struct adapt_distribution *distribution, int rank, int64_t from,
+                             int64_t *low, int64_t *high);
+/* How many elements it has. */
+int64_t adapt_distribution_part(const struct adapt_distribution *distribution, int rank);
+
+/* The places of the coming world, so that the least moves (block_free, grid: places.c).
+ * new_rank_of: by old rank, -1: leaving; rank_of_place: [new_size], set. */
+const char *adapt_distribution_places(const struct adapt_distribution *old, const int *new_rank_of,
+                                      int new_size, int *rank_of_place);
+
+/* Memory for `count` items of so many bytes, zeroed; NULL only if there is none. */
+void *adapt_room(int64_t count, size_t size);
+
+#endif /* DISTRIBUTION_H_INCLUDED */

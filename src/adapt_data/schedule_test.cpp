@@ -1,0 +1,526 @@
+/* Layouts, orders of places and schedules: SPEC-epop D1, D6, V1 to V7, F4. */
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <random>
+#include <vector>
+
+extern "C" {
+#include "schedule.h"
+}
+
+namespace {
+
+struct Distribution {
+    adapt_distribution it = {};
+    const char *error;
+    Distribution(const MPIX_Adapt_layout &layout, int size, const int *places = nullptr,
+                 const int64_t *lengths = nullptr)
+        : error(adapt_distribution_make(&it, &layout, size, places, lengths))
+    {
+    }
+    ~Distribution() { adapt_distribution_clear(&it); }
+    Distribution(const Distribution &) = delete;
+};
+
+/* By element: its owner, as next() says. */
+std::vector<int> owners(const adapt_distribution &distribution)
+{
+    std::vector<int> owner(static_cast<size_t>(distribution.n), -1);
+    int64_t low, high;
+    for (int rank = 0; rank < distribution.size; rank++) {
+        int64_t part = 0;
+        for (int64_t from = 0; adapt_distribution_next(&distribution, rank, from, &low, &high);
+             from = high) {
+            EXPECT_LE(from, low);
+            EXPECT_LT(low, high);
+            for (int64_t i = low; i < high; i++) {
+                EXPECT_EQ(owner[static_cast<size_t>(i)], -1) << i;
+                owner[static_cast<size_t>(i)] = rank;
+            }
+            part += high - low;
+        }
+        EXPECT_EQ(part, adapt_distribution_part(&distribution, rank)) << rank;
+    }
+    return owner;
+}
+
+void expect_whole(const adapt_distribution &distribution)
+{
+    std::vector<int> owner = owners(distribution);
+    for (int64_t i = 0; i < distribution.n;) {
+        int64_t end;
+        int rank = adapt_distribution_owner(&distribution, i, &end);
+        ASSERT_GT(end, i);
+        ASSERT_LE(end, distribution.n);
+        for (; i < end; i++)
+            ASSERT_EQ(owner[static_cast<size_t>(i)], rank) << i;
+    }
+}
+
+/* A window without its communication: who stays, and where. */
+struct Window {
+    std::vector<int> new_rank_of, process_of_new;
+    int old_size, new_size, staying = 0;
+
+    Window(int old, const std::vector<int> &leaving, int joining) : new_rank_of(old), old_size(old)
+    {
+        for (int rank : leaving)
+            new_rank_of[rank] = -1;
+        for (int rank = 0; rank < old; rank++)
+            if (new_rank_of[rank] == 0) {
+                new_rank_of[rank] = staying++;
+                process_of_new.push_back(rank);
+            }
+        for (int j = 0; j < joining; j++)
+            process_of_new.push_back(old + j);
+        new_size = staying + joining;
+    }
+
+    /* The highest leave, as without a list. */
+    static Window resize(int p, int q)
+    {
+        std::vector<int> leaving;
+        for (int rank = q; rank < p; rank++)
+            leaving.push_back(rank);
+        return Window(p, leaving, std::max(q - p, 0));
+    }
+
+    int processes() const { return old_size + new_size - staying; }
+    adapt_roles roles(int process) const
+    {
+        auto fresh = std::find(process_of_new.begin(), process_of_new.end(), process);
+        return {old_size,
+                new_size,
+                process < old_size ? process : -1,
+                fresh == process_of_new.end() ? -1 : int(fresh - process_of_new.begin()),
+                new_rank_of.data(),
+                process_of_new.data()};
+    }
+};
+
+std::vector<int> coming_places(const adapt_distribution &old, const Window &window)
+{
+    std::vector<int> places(static_cast<size_t>(window.new_size));
+    EXPECT_EQ(adapt_distribution_places(&old, window.new_rank_of.data(), window.new_size,
+                                        places.data()),
+              nullptr);
+    return places;
+}
+
+/* Moves an array by the schedules of all processes; V1.  Returns how many elements moved. */
+int64_t move(const adapt_distribution &old, const adapt_distribution &coming, const Window &window)
+{
+    const int64_t n = old.n;
+    const int processes = window.processes();
+    std::vector<adapt_schedule> schedules(static_cast<size_t>(processes));
+    std::vector<std::vector<int64_t>> parts(schedules.size()), fresh(schedules.size());
+    std::map<std::pair<int, int>, std::vector<int64_t>> wire;
+    int64_t low, high, moved = 0, received = 0;
+
+    for (int process = 0; process < processes; process++) {
+        adapt_schedule &schedule = schedules[static_cast<size_t>(process)];
+        adapt_roles roles = window.roles(process);
+        EXPECT_EQ(adapt_schedule_make(&schedule, &old, &coming, &roles), nullptr);
+        auto &part = parts[static_cast<size_t>(process)];
+        if (roles.old_rank >= 0)
+            for (int64_t from = 0;
+                 adapt_distribution_next(&old, roles.old_rank, from, &low, &high); from = high)
+                for (int64_t i = low; i < high; i++)
+                    part.push_back(i);
+        EXPECT_EQ(static_cast<int64_t>(part.size()), schedule.old_part);
+        EXPECT_TRUE(old.kind == ADAPT_LAYOUT_SAME ||
+                    schedule.stay + schedule.sent == schedule.old_part);
+        int last_distance = 0;
+        for (int k = 0; k < schedule.send.peer_count; k++) {
+            const adapt_peer &peer = schedule.send.peers[k];
+            int distance = (peer.process - process + processes) % processes;
+            EXPECT_GT(distance, last_distance);         /* once each, and not to itself */
+            last_distance = distance;
+            for (int64_t r = 0; r < peer.runs; r++) {
+                const adapt_run &run = schedule.send.runs[peer.first_run + r];
+                for (int64_t i = run.first; i < run.first + run.count; i++)
+                    wire[{process, peer.process}].push_back(part[static_cast<size_t>(i)]);
+            }
+        }
+        moved += schedule.sent;
+    }
+    for (int process = 0; process < processes; process++) {
+        adapt_schedule &schedule = schedules[static_cast<size_t>(process)];
+        auto &part = fresh[static_cast<size_t>(process)];
+        part.assign(static_cast<size_t>(schedule.new_part), -1);
+        std::vector<int64_t> kept;
+        for (int64_t r = 0; r < schedule.kept_from_runs; r++)
+            for (int64_t i = 0; i < schedule.kept_from[r].count; i++)
+                kept.push_back(parts[static_cast<size_t>(process)]
+                                    [static_cast<size_t>(schedule.kept_from[r].first + i)]);
+        size_t next = 0;
+        for (int64_t r = 0; r < schedule.kept_to_runs; r++)
+            for (int64_t i = 0; i < schedule.kept_to[r].count; i++)
+                part[static_cast<size_t>(schedule.kept_to[r].first + i)] = kept.at(next++);
+        EXPECT_EQ(next, kept.size());
+        for (int k = 0; k < schedule.receive.peer_count; k++) {
+            const adapt_peer &peer = schedule.receive.peers[k];
+            EXPECT_LT(peer.process, old.size);          /* V8 */
+            const std::vector<int64_t> &message = wire[{peer.process, process}];
+            EXPECT_EQ(static_cast<int64_t>(message.size()), peer.elements);
+            next = 0;
+            for (int64_t r = 0; r < peer.runs; r++) {
+                const adapt_run &run = schedule.receive.runs[peer.first_run + r];
+                for (int64_t i = run.first; i < run.first + run.count; i++)
+                    part[static_cast<size_t>(i)] = message.at(next++);
+            }
+        }
+        received += schedule.received;
+        const int new_rank = window.roles(process).new_rank;
+        next = 0;
+        for (int64_t from = 0; new_rank >= 0 &&
+                               adapt_distribution_next(&coming, new_rank, from, &low, &high);
+             from = high) {
+            for (int64_t i = low; i < high; i++)
+                EXPECT_EQ(part.at(next++), i) << "process " << process;
+        }
+        EXPECT_EQ(next, part.size());
+        adapt_schedule_clear(&schedule);
+    }
+    EXPECT_EQ(moved, received);
+    if (old.kind != ADAPT_LAYOUT_SAME) {
+        std::vector<int> from = owners(old), to = owners(coming);
+        int64_t changed = 0;
+        for (int64_t i = 0; i < n; i++)
+            changed += from[static_cast<size_t>(i)] !=
+                window.process_of_new[static_cast<size_t>(to[static_cast<size_t>(i)])];
+        EXPECT_EQ(moved, changed);
+    }
+    return moved;
+}
+
+/* p -> q processes, the highest leave.  How many elements moved. */
+int64_t moved(const MPIX_Adapt_layout &layout, int p, int q)
+{
+    Distribution old(layout, p);
+    EXPECT_EQ(old.error, nullptr);
+    Window window = Window::resize(p, q);
+    bool has_places = layout.kind == ADAPT_LAYOUT_BLOCK_FREE || layout.kind == ADAPT_LAYOUT_GRID;
+    std::vector<int> places;
+    if (has_places)
+        places = coming_places(old.it, window);
+    Distribution coming(layout, q, has_places ? places.data() : nullptr);
+    EXPECT_EQ(coming.error, nullptr);
+    return move(old.it, coming.it, window);
+}
+
+}  // namespace
+
+TEST(AdaptLayout, D1_every_element_has_one_owner)
+{
+    for (int p = 1; p <= 9; p++) {
+        for (int64_t n : {0, 1, 2, 5, 8, 9, 97, 360}) {
+            Distribution block(MPIX_Layout_block(n), p);
+            expect_whole(block.it);
+            for (int64_t size : {1, 3, 50}) {
+                Distribution cyclic(MPIX_Layout_block_cyclic(n, size), p);
+                expect_whole(cyclic.it);
+            }
+        }
+    }
+    for (int side = 1; side <= 4; side++)
+        for (int64_t rows : {0, 1, 3, 10})
+            for (int64_t columns : {0, 1, 2, 11}) {
+                Distribution grid(MPIX_Layout_grid(rows, columns), side * side);
+                ASSERT_EQ(grid.error, nullptr);
+                expect_whole(grid.it);
+            }
+}
+
+TEST(AdaptLayout, D1_block_is_the_formula)
+{
+    for (int p = 1; p <= 12; p++)
+        for (int64_t n = 0; n <= 30; n++) {
+            MPIX_Adapt_layout layout = MPIX_Layout_block(n);
+            for (int rank = 0; rank < p; rank++) {
+                int64_t low = rank * n / p, high = (rank + 1) * n / p, first;
+                EXPECT_EQ(MPIX_Layout_range(&layout, rank, p, &first), high - low);
+                EXPECT_EQ(first, high > low ? low : n);
+                for (int64_t i = low; i < high; i++) {
+                    EXPECT_EQ(MPIX_Layout_owner(&layout, p, i), rank);
+                    EXPECT_EQ(MPIX_Layout_local(&layout, p, i), i - low);
+                }
+            }
+        }
+}
+
+TEST(AdaptLayout, D5_local_counts_the_elements_before)
+{
+    for (const MPIX_Adapt_layout &layout :
+         {MPIX_Layout_block_cyclic(100, 7), MPIX_Layout_grid(9, 11), MPIX_Layout_block(50)}) {
+        Distribution by_place(layout, 4);
+        std::map<int, int64_t> before;
+        for (int64_t i = 0; i < layout.n; i++) {
+            int64_t end;
+            int owner = adapt_distribution_owner(&by_place.it, i, &end);
+            EXPECT_EQ(MPIX_Layout_owner(&layout, 4, i), owner);
+            EXPECT_EQ(MPIX_Layout_local(&layout, 4, i), before[owner]++);
+        }
+    }
+}
+
+TEST(AdaptLayout, D5_questions_without_sense_are_answered_so)
+{
+    MPIX_Adapt_layout block = MPIX_Layout_block(10), grid = MPIX_Layout_grid(3, 3), none = {};
+    MPIX_Adapt_layout too_large = MPIX_Layout_grid(INT64_MAX, 3);
+    int64_t first;
+    EXPECT_EQ(MPIX_Layout_owner(&block, 4, 10), -1);
+    EXPECT_EQ(MPIX_Layout_owner(&block, 4, -1), -1);
+    EXPECT_EQ(MPIX_Layout_owner(&block, 0, 1), -1);
+    EXPECT_EQ(MPIX_Layout_owner(&grid, 3, 1), -1);
+    EXPECT_EQ(MPIX_Layout_owner(&none, 3, 1), -1);
+    EXPECT_EQ(MPIX_Layout_range(&block, 4, 4, &first), -1);
+    EXPECT_EQ(MPIX_Layout_range(&too_large, 0, 4, &first), -1);
+}
+
+TEST(AdaptLayout, D1_numbers_beyond_32_bits)
+{
+    const int64_t n = INT64_C(1) << 61;
+    MPIX_Adapt_layout block = MPIX_Layout_block(n), cyclic = MPIX_Layout_block_cyclic(n, 1000);
+    EXPECT_EQ(MPIX_Layout_owner(&block, 1 << 20, n - 1), (1 << 20) - 1);
+    EXPECT_EQ(MPIX_Layout_owner(&block, 1 << 20, n / 2), 1 << 19);
+    EXPECT_EQ(MPIX_Layout_local(&block, 1 << 20, n / 2), 0);
+    EXPECT_EQ(MPIX_Layout_owner(&cyclic, 7, 999), 0);
+    EXPECT_EQ(MPIX_Layout_owner(&cyclic, 7, n - 1), (n - 1) / 1000 % 7);
+}
+
+/* V2: kept K = n [k(k+1)/(2b) - k(k-1)/(2a)], k = min(a, ceil(a / (b - a))). */
+TEST(AdaptVolume, V2_block)
+{
+    for (int p = 1; p <= 8; p++)
+        for (int q = 1; q <= 8; q++) {
+            const int64_t a = std::min(p, q), b = std::max(p, q);
+            const int64_t n = 2 * 840 * 3;      /* every p and q up to 8 divides it */
+            const int64_t k = a == b ? a : std::min(a, (a + (b - a) - 1) / (b - a));
+            const int64_t kept = a == b ? n : n * k * (k + 1) / (2 * b) - n * k * (k - 1) / (2 * a);
+            EXPECT_EQ(moved(MPIX_Layout_block(n), p, q), n - kept) << p << " to " << q;
+        }
+    EXPECT_EQ(moved(MPIX_Layout_block(1200), 2, 4), 900);
+    EXPECT_EQ(moved(MPIX_Layout_block(1200), 4, 2), 900);
+    EXPECT_EQ(moved(MPIX_Layout_block(1200), 3, 4), 600);
+    EXPECT_EQ(moved(MPIX_Layout_block(1200), 2, 3), 600);
+    EXPECT_EQ(moved(MPIX_Layout_block(1200), 1, 5), 960);
+}
+
+TEST(AdaptVolume, V4_block_free)
+{
+    EXPECT_EQ(moved(MPIX_Layout_block_free(1200), 2, 4), 600);
+    EXPECT_EQ(moved(MPIX_Layout_block_free(1200), 3, 4), 400);
+    EXPECT_EQ(moved(MPIX_Layout_block_free(1200), 5, 5), 0);
+}
+
+/* Of all assignments of new intervals to processes none keeps more (tried: all of them). */
+TEST(AdaptVolume, V4_no_order_keeps_more)
+{
+    std::mt19937 random(1);
+    for (int round = 0; round < 60; round++) {
+        const int p = 1 + int(random() % 4), joining = int(random() % 3);
+        const int64_t n = 1 + int64_t(random() % 40);
+        std::vector<int> leaving, places(static_cast<size_t>(p));
+        for (int rank = 0; rank < p; rank++)
+            if (random() % 3 == 0 && int(leaving.size()) + 1 < p + joining)
+                leaving.push_back(rank);
+        std::iota(places.begin(), places.end(), 0);
+        std::shuffle(places.begin(), places.end(), random);
+        Distribution old(MPIX_Layout_block_free(n), p, places.data());
+        Window window(p, leaving, joining);
+        std::vector<int> best = coming_places(old.it, window), order(best.size());
+        Distribution coming(MPIX_Layout_block_free(n), window.new_size, best.data());
+        ASSERT_EQ(coming.error, nullptr);
+        int64_t least = n;
+        std::iota(order.begin(), order.end(), 0);
+        do {
+            Distribution tried(MPIX_Layout_block_free(n), window.new_size, order.data());
+            std::vector<int> from = owners(old.it), to = owners(tried.it);
+            int64_t changed = 0;
+            for (size_t i = 0; i < from.size(); i++)
+                changed += from[i] != window.process_of_new[static_cast<size_t>(to[i])];
+            least = std::min(least, changed);
+        } while (std::next_permutation(order.begin(), order.end()));
+        EXPECT_EQ(move(old.it, coming.it, window), least) << "round " << round;
+    }
+}
+
+TEST(AdaptVolume, V5_block_cyclic)
+{
+    for (int p = 1; p <= 6; p++)
+        for (int q = 1; q <= 6; q++) {
+            const int64_t lcm = std::lcm(p, q), block = 5, n = block * lcm * 4;
+            EXPECT_EQ(moved(MPIX_Layout_block_cyclic(n, block), p, q), n - n * std::min(p, q) / lcm)
+                << p << " to " << q;
+        }
+}
+
+TEST(AdaptVolume, V6_grid)
+{
+    const int64_t side = 60, n = side * side;
+    EXPECT_EQ(moved(MPIX_Layout_grid(side, side), 4, 9), n - n / 4);
+    /* back again: those leave that have no place in the smaller grid */
+    Distribution nine(MPIX_Layout_grid(side, side), 9);
+    Window window(9, {2, 5, 6, 7, 8}, 0);
+    std::vector<int> places = coming_places(nine.it, window);
+    Distribution four(MPIX_Layout_grid(side, side), 4, places.data());
+    EXPECT_EQ(move(nine.it, four.it, window), n - n / 4);
+    EXPECT_EQ(moved(MPIX_Layout_grid(side, side), 1, 4), n - n / 4);
+    EXPECT_EQ(moved(MPIX_Layout_grid(side, side), 16, 16), 0);
+}
+
+TEST(AdaptVolume, V6_grid_has_square_numbers_of_processes)
+{
+    EXPECT_NE(Distribution(MPIX_Layout_grid(6, 6), 6).error, nullptr);
+    Distribution old(MPIX_Layout_grid(6, 6), 4);
+    Window window = Window::resize(4, 6);
+    std::vector<int> places(6);
+    EXPECT_NE(adapt_distribution_places(&old.it, window.new_rank_of.data(), 6, places.data()),
+              nullptr);
+}
+
+/* V1 for drawn layouts, sizes and lists of leaving ranks, over several windows each. */
+TEST(AdaptVolume, V1_V7_only_what_changes_its_owner_moves)
+{
+    std::mt19937 random(7);
+    for (int round = 0; round < 300; round++) {
+        const int64_t n = int64_t(random() % 120);
+        const MPIX_Adapt_layout layouts[] = {
+            MPIX_Layout_block(n), MPIX_Layout_block_free(n),
+            MPIX_Layout_block_cyclic(n, 1 + int64_t(random() % 9)), MPIX_Layout_same(n)};
+        const MPIX_Adapt_layout &layout = layouts[random() % 4];
+        int p = 1 + int(random() % 7);
+        std::vector<int> places(static_cast<size_t>(p));
+        std::iota(places.begin(), places.end(), 0);
+        for (int each = 0; each < 3; each++) {
+            const bool free = layout.kind == ADAPT_LAYOUT_BLOCK_FREE;
+            const int joining = int(random() % 4);
+            std::vector<int> leaving;
+            for (int rank = 0; rank < p; rank++)
+                if (random() % 3 == 0 && int(leaving.size()) + 1 < p + joining)
+                    leaving.push_back(rank);
+            Distribution old(layout, p, free ? places.data() : nullptr);
+            Window window(p, leaving, joining);
+            if (free)
+                places = coming_places(old.it, window);
+            Distribution coming(layout, window.new_size, free ? places.data() : nullptr);
+            ASSERT_EQ(coming.error, nullptr);
+            move(old.it, coming.it, window);
+            p = window.new_size;
+        }
+    }
+}
+
+TEST(AdaptVolume, V3_growth_keeps_no_more_than_the_bound)
+{
+    for (int p = 1; p <= 6; p++)
+        for (int q = p; q <= 6; q++) {
+            const int64_t n = 60 * 12;
+            EXPECT_GE(moved(MPIX_Layout_block_free(n), p, q) * q, n * (q - p));
+        }
+}
+
+/* Irregular and user layouts. */
+TEST(AdaptVolume, V1_irregular)
+{
+    std::mt19937 random(3);
+    MPIX_Split *any = [](int, const int64_t *, int, int64_t *, void *) { return 0; };
+    for (int round = 0; round < 100; round++) {
+        const int p = 1 + int(random() % 5), q = 1 + int(random() % 5);
+        std::vector<int64_t> from(static_cast<size_t>(p)), to(static_cast<size_t>(q));
+        for (int k = 0; k < 40; k++) {
+            from[random() % from.size()]++;
+            to[random() % to.size()]++;
+        }
+        MPIX_Adapt_layout layout = MPIX_Layout_irregular(from[0], any, nullptr);
+        Distribution old(layout, p, nullptr, from.data()), coming(layout, q, nullptr, to.data());
+        ASSERT_EQ(old.it.n, 40);
+        expect_whole(old.it);
+        expect_whole(coming.it);
+        move(old.it, coming.it, Window::resize(p, q));
+    }
+}
+
+namespace {
+
+/* Element i belongs to rank hash(i) mod size: as many pieces as there can be. */
+int64_t scattered(int rank, int size, int64_t max, int64_t *low, int64_t *high, void *state)
+{
+    const int64_t n = *static_cast<int64_t *>(state);
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (int(uint64_t(i) * 2654435761u % 1000003 % uint64_t(size)) == rank) {
+            if (count < max) {
+                low[count] = i;
+                high[count] = i + 1;
+            }
+            count++;
+        }
+    return count;
+}
+
+/* [0, 10) of rank 0; rank 1 has from `state` on. */
+int64_t begins_at(int rank, int, int64_t max, int64_t *low, int64_t *high, void *state)
+{
+    if (rank > 1)
+        return 0;
+    if (max > 0) {
+        low[0] = rank == 0 ? 0 : *static_cast<int64_t *>(state);
+        high[0] = rank == 0 ? 10 : 20;
+    }
+    return 1;
+}
+
+}  // namespace
+
+TEST(AdaptVolume, V1_user)
+{
+    int64_t n = 200;
+    MPIX_Adapt_layout layout = MPIX_Layout_user(scattered, &n);
+    for (int p = 1; p <= 5; p++) {
+        Distribution old(layout, p);
+        ASSERT_EQ(old.error, nullptr);
+        EXPECT_EQ(old.it.n, n);
+        expect_whole(old.it);
+        for (int q = 1; q <= 5; q++) {
+            Distribution coming(layout, q);
+            move(old.it, coming.it, Window::resize(p, q));
+        }
+    }
+}
+
+TEST(AdaptLayout, user_layouts_that_overlap_or_leave_gaps_are_refused)
+{
+    int64_t begin = 10;
+    EXPECT_EQ(Distribution(MPIX_Layout_user(begins_at, &begin), 3).error, nullptr);
+    begin = 9;
+    EXPECT_STREQ(Distribution(MPIX_Layout_user(begins_at, &begin), 3).error,
+                 "two ranks own some of its elements");
+    begin = 11;
+    EXPECT_STREQ(Distribution(MPIX_Layout_user(begins_at, &begin), 3).error,
+                 "nobody owns some of its elements");
+    begin = 21;
+    EXPECT_NE(Distribution(MPIX_Layout_user(begins_at, &begin), 3).error, nullptr);
+}
+
+/* A million processes, all questions answered by formulas: what a process needs is its own pieces. */
+TEST(AdaptVolume, V9_pieces_of_this_process_alone)
+{
+    const int p = 1000000, q = 900000;
+    Distribution old(MPIX_Layout_block(INT64_C(1) << 40), p);
+    Distribution coming(MPIX_Layout_block(INT64_C(1) << 40), q);
+    Window window = Window::resize(p, q);
+    adapt_roles roles = window.roles(5000);
+    adapt_schedule schedule;
+    ASSERT_EQ(adapt_schedule_make(&schedule, &old.it, &coming.it, &roles), nullptr);
+    EXPECT_LE(schedule.send.peer_count, 3);
+    EXPECT_LE(schedule.receive.peer_count, 3);
+    EXPECT_EQ(schedule.stay + schedule.sent, schedule.old_part);
+    adapt_schedule_clear(&schedule);
+}

@@ -1,0 +1,182 @@
+/* See transfer.h. */
+
+#include "transfer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is kept ----------------------------------------------------------------------------- */
+
+static void copy_run(const struct adapt_element *element, char *to, const char *from, int64_t count)
+{
+    memcpy(to + element->true_lb, from + element->true_lb,
+           (size_t) ((count - 1) * element->extent + element->true_extent));
+}
+
+static void copy_kept(const struct adapt_element *element, const struct adapt_schedule *schedule,
+                      const char *old_part, char *new_part)
+{
+    int64_t from = 0, to = 0, in_from = 0, in_to = 0;
+
+    while (from < schedule->kept_from_runs) {
+        const struct adapt_run *source = &schedule->kept_from[from];
+        const struct adapt_run *target = &schedule->kept_to[to];
+        int64_t count = source->count - in_from;
+        count = count < target->count - in_to ? count : target->count - in_to;
+        copy_run(element, new_part + (target->first + in_to) * element->extent,
+                 old_part + (source->first + in_from) * element->extent, count);
+        in_from += count;
+        in_to += count;
+        if (in_from == source->count) {
+            from++;
+            in_from = 0;
+        }
+        if (in_to == target->count) {
+            to++;
+            in_to = 0;
+        }
+    }
+}
+
+/* ---- messages --------------------------------------------------------------------------------- */
+
+/* How many runs the next `count` elements of the direction touch. */
+static int64_t count_runs(const struct adapt_direction *direction, int64_t count)
+{
+    int64_t run = direction->run;
+
+    for (count += direction->in_run; count > direction->side->runs[run].count; run++)
+        count -= direction->side->runs[run].count;
+    return run - direction->run + 1;
+}
+
+/* A type for them, from the start of the part, and goes on behind them. */
+static int make_type(struct adapt_direction *direction, const struct adapt_element *element,
+                     int64_t count, MPI_Datatype *type)
+{
+    const int64_t runs = count_runs(direction, count);
+    int *lengths = malloc((size_t) runs * sizeof(int));
+    MPI_Aint *places = malloc((size_t) runs * sizeof(MPI_Aint));
+    int code = MPI_ERR_NO_MEM;
+
+    if (lengths && places && runs <= INT32_MAX) {
+        for (int64_t k = 0; k < runs; k++) {
+            const struct adapt_run *run = &direction->side->runs[direction->run];
+            int64_t length = run->count - direction->in_run;
+            length = length < count ? length : count;
+            lengths[k] = (int) length;
+            places[k] = (MPI_Aint) (run->first + direction->in_run) * element->extent;
+            count -= length;
+            direction->in_run += length;
+            if (direction->in_run == run->count) {
+                direction->run++;
+                direction->in_run = 0;
+            }
+        }
+        code = MPI_Type_create_hindexed((int) runs, lengths, places, element->type, type);
+    }
+    free(lengths);
+    free(places);
+    return code ? code : MPI_Type_commit(type);
+}
+
+static int post(const struct adapt_transfer *transfer, struct adapt_direction *direction,
+                MPI_Request *request)
+{
+    const struct adapt_peer *peer = &direction->side->peers[direction->peer];
+    const bool is_old = peer->process < transfer->old_size;
+    const int rank = is_old ? peer->process : peer->process - transfer->old_size;
+    const MPI_Comm comm = transfer->joins || !is_old ? transfer->intercomm : transfer->old_world;
+    int64_t count = peer->elements - direction->of_peer;
+    MPI_Datatype type;
+
+    count = count < transfer->chunk ? count : transfer->chunk;
+    int code = make_type(direction, &transfer->element, count, &type);
+    if (code)
+        return code;
+    direction->of_peer += count;
+    if (direction->of_peer == peer->elements) {
+        direction->peer++;
+        direction->of_peer = 0;
+    }
+    if (direction == &transfer->send)
+        code = MPI_Isend(direction->part, 1, type, rank, transfer->tag, comm, request);
+    else
+        code = MPI_Irecv(direction->part, 1, type, rank, transfer->tag, comm, request);
+    int free_code = MPI_Type_free(&type);
+    return code ? code : free_code;
+}
+
+static int post_more(const struct adapt_transfer *transfer, struct adapt_direction *direction)
+{
+    for (int k = 0; k < TRANSFER_MESSAGES && direction->peer < direction->side->peer_count; k++) {
+        if (direction->requests[k] != MPI_REQUEST_NULL)
+            continue;
+        int code = post(transfer, direction, &direction->requests[k]);
+        if (code)
+            return code;
+        direction->active++;
+    }
+    return MPI_SUCCESS;
+}
+
+static void set_out(struct adapt_direction *direction, const struct adapt_side *side, void *part)
+{
+    *direction = (struct adapt_direction) {.side = side,.part = part };
+    for (int k = 0; k < TRANSFER_MESSAGES; k++)
+        direction->requests[k] = MPI_REQUEST_NULL;
+}
+
+int adapt_transfer_begin(struct adapt_transfer *transfer, const struct adapt_schedule *schedule,
+                         const void *old_part, void *new_part)
+{
+    set_out(&transfer->send, &schedule->send, (void *) old_part);
+    set_out(&transfer->receive, &schedule->receive, new_part);
+    int code = post_more(transfer, &transfer->receive);
+    if (!code)
+        code = post_more(transfer, &transfer->send);
+    if (!code && new_part != old_part)
+        copy_kept(&transfer->element, schedule, old_part, new_part);
+    return code;
+}
+
+/* ---- progress --------------------------------------------------------------------------------- */
+
+/* Takes what is through out of the requests of both directions. */
+static int complete_some(struct adapt_transfer *transfer, bool wait, int *completed)
+{
+    MPI_Request all[2 * TRANSFER_MESSAGES];
+    int indices[2 * TRANSFER_MESSAGES];
+    MPI_Status statuses[2 * TRANSFER_MESSAGES];
+    MPI_Request *sends = transfer->send.requests, *receives = transfer->receive.requests;
+
+    memcpy(all, sends, TRANSFER_MESSAGES * sizeof(*all));
+    memcpy(all + TRANSFER_MESSAGES, receives, TRANSFER_MESSAGES * sizeof(*all));
+    int code = wait ? MPI_Waitsome(2 * TRANSFER_MESSAGES, all, completed, indices, statuses) :
+        MPI_Testsome(2 * TRANSFER_MESSAGES, all, completed, indices, statuses);
+    memcpy(sends, all, TRANSFER_MESSAGES * sizeof(*all));
+    memcpy(receives, all + TRANSFER_MESSAGES, TRANSFER_MESSAGES * sizeof(*all));
+    *completed = code || *completed == MPI_UNDEFINED ? 0 : *completed;
+    for (int k = 0; k < *completed; k++) {
+        if (indices[k] < TRANSFER_MESSAGES)
+            transfer->send.active--;
+        else
+            transfer->receive.active--;
+    }
+    return code;
+}
+
+int adapt_transfer_progress(struct adapt_transfer *transfer, bool wait, bool *done)
+{
+    int code = MPI_SUCCESS, completed = 1;
+
+    while (!code && completed > 0 && transfer->send.active + transfer->receive.active > 0) {
+        code = complete_some(transfer, wait, &completed);
+        if (!code)
+            code = post_more(transfer, &transfer->receive);
+        if (!code)
+            code = post_more(transfer, &transfer->send);
+    }
+    *done = !code && transfer->send.active + transfer->receive.active == 0;
+    return code;
+}

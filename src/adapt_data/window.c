@@ -1,0 +1,91 @@
+/* See adapt_window.h. */
+
+#include "adapt_window.h"
+
+#include <stdlib.h>
+#include "failure.h"
+
+/* The new ranks of the old processes: each knows its own.  Joining processes see them in the group
+ * of the new world. */
+static int ask_ranks(const epop_window_t *window, int *new_rank_of)
+{
+    MPI_Group old_group, new_group;
+    int code = MPI_SUCCESS;
+
+    if (window->status != MPI_ADAPT_STATUS_JOINING)
+        return MPI_Allgather(&window->new_rank, 1, MPI_INT, new_rank_of, 1, MPI_INT,
+                             window->old_world);
+    int *old_ranks = malloc((size_t) window->old_size * sizeof(int));
+    if (!old_ranks)
+        return MPI_ERR_NO_MEM;
+    for (int rank = 0; rank < window->old_size; rank++)
+        old_ranks[rank] = rank;
+    MPI_Comm_remote_group(window->intercomm, &old_group);
+    MPI_Comm_group(window->new_world, &new_group);
+    code = MPI_Group_translate_ranks(old_group, window->old_size, old_ranks, new_group,
+                                     new_rank_of);
+    for (int rank = 0; rank < window->old_size; rank++)
+        new_rank_of[rank] = new_rank_of[rank] == MPI_UNDEFINED ? -1 : new_rank_of[rank];
+    MPI_Group_free(&old_group);
+    MPI_Group_free(&new_group);
+    free(old_ranks);
+    return code;
+}
+
+static int ask_sizes(epop_window_t *window)
+{
+    const int joins = window->status == MPI_ADAPT_STATUS_JOINING;
+    int own_size, rank, remote_size = 0;
+
+    MPI_Comm_size(window->old_world, &own_size);
+    MPI_Comm_rank(window->old_world, &rank);
+    if (window->intercomm != MPI_COMM_NULL)
+        MPI_Comm_remote_size(window->intercomm, &remote_size);
+    window->old_size = joins ? remote_size : own_size;
+    window->joining = joins ? own_size : remote_size;
+    window->old_rank = joins ? -1 : rank;
+    window->new_rank = -1;
+    if (window->status != MPI_ADAPT_STATUS_LEAVING)
+        MPI_Comm_rank(window->new_world, &window->new_rank);
+    return window->old_size > 0;
+}
+
+int MPIX_Adapt_window_fill(MPI_Comm old, MPI_Comm inter, MPI_Comm fresh, int status,
+                           epop_window_t *window)
+{
+    if (!window)
+        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_fill: window is NULL");
+    *window = (epop_window_t) {.old_world = old,.intercomm = inter,.new_world = fresh,.status =
+            status,.pc = -1,.iteration = -1
+    };
+    if (old == MPI_COMM_NULL ||
+        (status != MPI_ADAPT_STATUS_STAYING && status != MPI_ADAPT_STATUS_LEAVING &&
+         status != MPI_ADAPT_STATUS_JOINING) ||
+        (fresh == MPI_COMM_NULL) != (status == MPI_ADAPT_STATUS_LEAVING) ||
+        (inter == MPI_COMM_NULL && status == MPI_ADAPT_STATUS_JOINING) || !ask_sizes(window))
+        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_fill: these are not the communicators"
+                          " and the status of an adaptation window");
+    int *new_rank_of = malloc((size_t) window->old_size * sizeof(int));
+    if (!new_rank_of)
+        return adapt_fail(MPI_ERR_NO_MEM, "MPIX_Adapt_window_fill: no memory for %d ranks",
+                          window->old_size);
+    int code = ask_ranks(window, new_rank_of);
+    if (code != MPI_SUCCESS) {
+        free(new_rank_of);
+        return code == MPI_ERR_NO_MEM ? adapt_fail(MPI_ERR_NO_MEM,
+                                                   "MPIX_Adapt_window_fill: no memory for %d ranks",
+                                                   window->old_size) : code;
+    }
+    window->new_rank_of = new_rank_of;
+    for (int rank = 0; rank < window->old_size; rank++)
+        window->staying += new_rank_of[rank] >= 0;
+    window->leaving = window->old_size - window->staying;
+    window->new_size = window->staying + window->joining;
+    return MPI_SUCCESS;
+}
+
+void MPIX_Adapt_window_clear(epop_window_t *window)
+{
+    free((void *) window->new_rank_of);
+    window->new_rank_of = NULL;
+}
