@@ -12,6 +12,8 @@ namespace elastic {
 
 /* Of a connected socket: empty, or who it is that may not get anything; `or_root`: root may. */
 std::string stranger(int socket, bool or_root);
+/* The same of a program that must be this user's. */
+std::string other_than(int socket, unsigned uid);
 
 }  // namespace elastic
 

@@ -28,6 +28,8 @@ constexpr PassedSignal PASSED_SIGNALS[] = {
 constexpr int INTERRUPTS_TO_CANCEL = 3;
 constexpr std::chrono::milliseconds SIGNAL_PATIENCE{5000};      /* output waits for so long */
 constexpr std::chrono::milliseconds RETRY_PAUSE{500};
+constexpr std::chrono::milliseconds READERS_PATIENCE{1000};     /* at the end, for those who are attached */
+constexpr int DRAIN_MS = 50;
 constexpr int IDLE_MS = 1000;   /* a terminal may have become ours again */
 
 const PassedSignal *passed_signal(int number)
@@ -203,8 +205,11 @@ void Waiter::poll_once()
 {
     std::vector<pollfd> waits = pipes_.waits();
     std::vector<curl_waitfd> extra = {{signals_.get(), CURL_WAIT_POLLIN, 0}};
-    for (const pollfd &one : waits)
-        extra.push_back({one.fd, static_cast<short>(one.events == POLLIN ? CURL_WAIT_POLLIN : CURL_WAIT_POLLOUT), 0});
+    for (const pollfd &one : waits) {
+        int events = (one.events & POLLIN ? CURL_WAIT_POLLIN : 0) |
+                     (one.events & POLLOUT ? CURL_WAIT_POLLOUT : 0);
+        extra.push_back({one.fd, static_cast<short>(events), 0});
+    }
     int timeout_ms = IDLE_MS;
     if (!question_)
         timeout_ms = std::min<int>(timeout_ms, RETRY_PAUSE.count());
@@ -220,10 +225,16 @@ void Waiter::poll_once()
 
 void Waiter::drain()
 {
-    while (!pipes_.drained() && !pipes_.is_broken()) {
+    std::optional<Clock::time_point> readers_until;
+    while (!pipes_.is_broken()) {
+        if (pipes_.drained()) {
+            readers_until = readers_until.value_or(Clock::now() + READERS_PATIENCE);
+            if (pipes_.readers_are_served() || Clock::now() >= *readers_until)
+                return;
+        }
         std::vector<pollfd> waits = pipes_.waits();
         waits.push_back({signals_.get(), POLLIN, 0});
-        if (poll(waits.data(), waits.size(), IDLE_MS) > 0)
+        if (poll(waits.data(), waits.size(), readers_until ? DRAIN_MS : IDLE_MS) > 0)
             pipes_.pump(waits);
         if (waits.back().revents) {
             const PassedSignal *one = passed_signal(signals_.next());
