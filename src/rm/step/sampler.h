@@ -31,7 +31,17 @@ class Sampler {
     /* Asks the job's step, whose processes are to write down their loops so often.  False: it cannot be asked now. */
     using Ask = std::function<bool(JobId, uint32_t step, int64_t write_ms)>;
 
+    /* What it follows: the loop's time, or a test's. */
+    class Time {
+      public:
+        virtual ~Time() = default;
+        virtual int64_t now_ms() const = 0;
+        virtual Loop::TimerId after(int64_t delay_ms, Loop::Task task) = 0;
+        virtual void cancel(Loop::TimerId id) = 0;
+    };
+
     Sampler(Loop &loop, int64_t interval_ms, Ask ask);
+    Sampler(std::unique_ptr<Time> time, int64_t interval_ms, Ask ask);
     ~Sampler();
     Sampler(const Sampler &) = delete;
     Sampler &operator=(const Sampler &) = delete;
@@ -72,7 +82,7 @@ class Sampler {
     void update_timer();
     void tick();
 
-    Loop &loop_;
+    std::unique_ptr<Time> time_;
     int64_t interval_ms_;
     Ask ask_;
     std::map<JobId, Entry> entries_;
