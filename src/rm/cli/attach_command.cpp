@@ -1,10 +1,10 @@
 /*
- * `elastic attach`: follows the output of a job that runs until the job has ended: from its files, or from the `elastic
- * run` that has started it (attach_connection.h).
+ * `elastic attach`: follows the output of a job that runs until the job has ended: from its files,
+ * or from the `elastic run` that has started it (attach_connection.h).
  *
- * One loop waits for elasticd's answer (the end of the job), for what elastic run sends, and for news of the files
- * (inotify; once a second they are looked at in any case, since files on a server change without it).  Nothing is changed
- * by it: an interrupt leaves the job alone.
+ * One loop waits for elasticd's answer (the end of the job), for what elastic run sends, and for
+ * news of the files (inotify; once a second they are looked at in any case, since files on a server
+ * change without it).  Nothing is changed by it: an interrupt leaves the job alone.
  */
 
 #include <fcntl.h>
@@ -29,7 +29,8 @@ constexpr size_t BLOCK = 65536;
 constexpr int LOOK_MS = 1000;
 constexpr int LINES_MAX = 1000000;
 constexpr std::chrono::milliseconds RETRY_PAUSE{500};
-constexpr std::chrono::seconds CLOSED_PAUSE{5};         /* elastic run ends a little before elasticd says so */
+/* elastic run ends a little before elasticd says so */
+constexpr std::chrono::seconds CLOSED_PAUSE{5};
 
 struct Attach {
     bool json = false, quiet = false, input = false;
@@ -58,7 +59,9 @@ off_t start_of_last(int fd, off_t size, int lines)
 /* One file of the job, copied to a descriptor of ours as it grows. */
 class Followed {
   public:
-    Followed(std::string path, int to, int lines) : path_(std::move(path)), to_(to), lines_(lines) {}
+    Followed(std::string path, int to, int lines) : path_(std::move(path)), to_(to), lines_(lines)
+    {
+    }
 
     /* Empty, or why it cannot be followed.  One that is not there yet is opened later. */
     std::string open(int watch)
@@ -119,13 +122,15 @@ class Follower {
     int follow()
     {
         bool waits = false;
-        if (int code = has_ended(job_) && options_.input ? complain(REFUSED, "the job has ended") : open())
+        if (int code =
+                has_ended(job_) && options_.input ? complain(REFUSED, "the job has ended") : open())
             return code;
         while (true) {
             bool ended = has_ended(job_);
-            if (string_or(job_, "state", "") == "PENDING" && !std::exchange(waits, true) && !options_.quiet)
-                std::cerr << "elastic: job " << text_of(job_, "id") << " waits: " << string_or(job_, "reason", "-")
-                          << "\n";
+            if (string_or(job_, "state", "") == "PENDING" && !std::exchange(waits, true) &&
+                !options_.quiet)
+                std::cerr << "elastic: job " << text_of(job_, "id")
+                          << " waits: " << string_or(job_, "reason", "-") << "\n";
             for (Followed &file : files_) {
                 if (std::string wrong = file.open(watch_.get()); !wrong.empty())
                     return complain(REFUSED, wrong);
@@ -144,16 +149,20 @@ class Follower {
     /* A pipe belongs to the elastic run that has made it, with its folder. */
     int open()
     {
-        std::string output = string_or(job_, "output", ""), error = string_or(job_, "error", output), pipe;
+        std::string output = string_or(job_, "output", ""),
+                    error = string_or(job_, "error", output), pipe;
         for (const std::string &path : {output, error}) {
             if (is_pipe(path))
                 pipe = path;
             else if (path == output || error != output)
-                files_.emplace_back(path, path == output ? STDOUT_FILENO : STDERR_FILENO, options_.lines);
+                files_.emplace_back(path, path == output ? STDOUT_FILENO : STDERR_FILENO,
+                                    options_.lines);
         }
         if (pipe.empty())
-            return options_.input ? complain(REFUSED, "the job reads a file: only jobs of elastic run take input")
-                                  : DONE;
+            return options_.input
+                       ? complain(REFUSED,
+                                  "the job reads a file: only jobs of elastic run take input")
+                       : DONE;
         auto connection =
             AttachConnection::connect(pipe.substr(0, pipe.rfind('/')),
                                       static_cast<unsigned>(integer_or(job_, "uid", geteuid())),
@@ -179,8 +188,10 @@ class Follower {
         auto now = std::chrono::steady_clock::now();
         if (!was_closed && run_->is_closed())
             tell_closed_ = now + CLOSED_PAUSE;
-        if (run_->is_closed() && now >= tell_closed_ && !std::exchange(told_closed_, true) && !options_.quiet)
-            std::cerr << "elastic: elastic run no longer sends the output: waiting for the job's end\n";
+        if (run_->is_closed() && now >= tell_closed_ && !std::exchange(told_closed_, true) &&
+            !options_.quiet)
+            std::cerr
+                << "elastic: elastic run no longer sends the output: waiting for the job's end\n";
         return wrong.empty() ? DONE : complain(REFUSED, wrong);
     }
     /* Until something has happened, or a second. */
@@ -188,10 +199,11 @@ class Follower {
     {
         using Clock = std::chrono::steady_clock;
         if (!question_ && Clock::now() >= next_question_) {
-            question_ = std::make_unique<Exchange>(options_.elasticd.address(), "GET",
-                                                   "/v1/jobs/" + text_of(job_, "id") + "?until=ended&wait_ms=" +
-                                                       std::to_string(Elasticd::WAIT_MS),
-                                                   nullptr, Elasticd::WAIT_PATIENCE);
+            question_ = std::make_unique<Exchange>(
+                options_.elasticd.address(), "GET",
+                "/v1/jobs/" + text_of(job_, "id") +
+                    "?until=ended&wait_ms=" + std::to_string(Elasticd::WAIT_MS),
+                nullptr, Elasticd::WAIT_PATIENCE);
             curl_multi_add_handle(multi_.get(), question_->handle());
         }
         int running = 0, left = 0;
@@ -216,7 +228,8 @@ class Follower {
                          (one.events & POLLOUT ? CURL_WAIT_POLLOUT : 0);
             news.push_back({one.fd, static_cast<short>(events), 0});
         }
-        curl_multi_poll(multi_.get(), news.data(), static_cast<unsigned>(news.size()), LOOK_MS, nullptr);
+        curl_multi_poll(multi_.get(), news.data(), static_cast<unsigned>(news.size()), LOOK_MS,
+                        nullptr);
         char events[4096];
         while (read(watch_.get(), events, sizeof events) > 0)
             continue;
@@ -263,17 +276,22 @@ int run_attach(Attach &options)
 void add_attach(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Attach>();
-    CLI::App *command = add_command(app, "attach", "follow the output of a job until it ends, and return its exit code",
-                                    options->json);
+    CLI::App *command = add_command(
+        app, "attach", "follow the output of a job until it ends, and return its exit code",
+        options->json);
     command->add_option("JOB", options->job, "as 'elastic queue' lists it")->required();
-    command->add_option("-n,--lines", options->lines, "so many of the lines that are there already (default: 10)")
+    command
+        ->add_option("-n,--lines", options->lines,
+                     "so many of the lines that are there already (default: 10)")
         ->check(CLI::Range(0, LINES_MAX));
-    command->add_flag("-i,--input", options->input,
-                      "standard input goes to the job, in the place of elastic run's (one may do so at a time)");
+    command->add_flag(
+        "-i,--input", options->input,
+        "standard input goes to the job, in the place of elastic run's (one may do so at a time)");
     command->add_flag("-q,--quiet", options->quiet, "no messages of its own while all goes well");
-    command->footer("Of a job of elastic run it shows what elastic run passes on, on the machine of that; of a job that\n"
-                    "was submitted, its files.  Who falls far behind misses something, and is told so; the job never\n"
-                    "waits.  An interrupt detaches and leaves the job alone.");
+    command->footer(
+        "Of a job of elastic run it shows what elastic run passes on, on the machine of that;\n"
+        "of a job that was submitted, its files.  Who falls far behind misses something, and is\n"
+        "told so; the job never waits.  An interrupt detaches and leaves the job alone.");
     command->callback([options, &code] { code = run_attach(*options); });
 }
 

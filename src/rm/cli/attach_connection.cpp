@@ -43,7 +43,8 @@ bool write_all(int fd, const char *data, size_t size)
     return true;
 }
 
-Result<AttachConnection> AttachConnection::connect(const std::string &folder, unsigned uid, const Wish &wish)
+Result<AttachConnection> AttachConnection::connect(const std::string &folder, unsigned uid,
+                                                   const Wish &wish)
 {
     std::string path = folder + "/" + ATTACH_SOCKET_FILE;
     sockaddr_un address = {};
@@ -60,11 +61,13 @@ Result<AttachConnection> AttachConnection::connect(const std::string &folder, un
         return Error{path + ": " + whose};
     AttachConnection connection(std::move(socket), wish);
     connection.pending_ =
-        Json({{"version", ATTACH_VERSION}, {"lines", wish.lines}, {"input", wish.input}}).dump() + "\n";
+        Json({{"version", ATTACH_VERSION}, {"lines", wish.lines}, {"input", wish.input}}).dump() +
+        "\n";
     return connection;
 }
 
-/* The input of a terminal whose foreground is somebody else's is left alone: reading it would stop us. */
+/* The input of a terminal whose foreground is somebody else's is left alone: reading it would
+ * stop us. */
 bool AttachConnection::may_read_input() const
 {
     return gives_input_ && pending_.empty() &&
@@ -76,7 +79,8 @@ std::vector<pollfd> AttachConnection::waits() const
     std::vector<pollfd> waits;
     if (closed_)
         return waits;
-    waits.push_back({socket_.get(), static_cast<short>(pending_.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+    waits.push_back(
+        {socket_.get(), static_cast<short>(pending_.empty() ? POLLIN : POLLIN | POLLOUT), 0});
     if (may_read_input())
         waits.push_back({STDIN_FILENO, POLLIN, 0});
     return waits;
@@ -101,7 +105,8 @@ void AttachConnection::pass_input(bool can_read)
         gives_input_ = bytes > 0;       /* an empty frame is the end */
         pending_ = frame.bytes();
     }
-    ssize_t sent = send(socket_.get(), pending_.data(), pending_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    ssize_t sent =
+        send(socket_.get(), pending_.data(), pending_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     pending_.erase(0, sent > 0 ? static_cast<size_t>(sent) : 0);
 }
 
@@ -144,15 +149,19 @@ std::string AttachConnection::take_frames()
 {
     bool good = true;
     while (auto frame = AttachFrame::take(received_, good)) {
-        bool is_error = frame->kind == AttachFrame::ERROR || frame->kind == AttachFrame::ERROR_MISSED;
+        bool is_error =
+            frame->kind == AttachFrame::ERROR || frame->kind == AttachFrame::ERROR_MISSED;
         int to = is_error ? STDERR_FILENO : STDOUT_FILENO;
-        bool missed = frame->kind == AttachFrame::OUTPUT_MISSED || frame->kind == AttachFrame::ERROR_MISSED;
+        bool missed =
+            frame->kind == AttachFrame::OUTPUT_MISSED || frame->kind == AttachFrame::ERROR_MISSED;
         if (missed && !wish_.quiet)
-            std::cerr << "elastic: " << printable(frame->data) << " bytes were missed: they came too fast\n";
+            std::cerr << "elastic: " << printable(frame->data)
+                      << " bytes were missed: they came too fast\n";
         if (!missed && !write_all(to, frame->data.data(), frame->data.size()))
             return std::string("cannot write: ") + strerror(errno);
     }
-    return good ? "" : "elastic run sent what this elastic does not understand: use the same release";
+    return good ? ""
+                : "elastic run sent what this elastic does not understand: use the same release";
 }
 
 std::string AttachConnection::drain()

@@ -1,6 +1,6 @@
 /*
- * The reader's side of output_readers.h: what `elastic run` passes on of its job, written to this terminal, and this
- * terminal's input passed back where that was asked for and given.
+ * The reader's side of output_readers.h: what `elastic run` passes on of its job, written to this
+ * terminal, and this terminal's input passed back where that was asked for and given.
  *
  * Owns the socket.  Only our own output is waited for; meanwhile `elastic run` goes on without us.
  */
@@ -27,7 +27,8 @@ class AttachConnection {
         bool input = false, quiet = false;
     };
     /* To the `elastic run` of that user, whose pipes are in the folder. */
-    static Result<AttachConnection> connect(const std::string &folder, unsigned uid, const Wish &wish);
+    static Result<AttachConnection> connect(const std::string &folder, unsigned uid,
+                                            const Wish &wish);
 
     std::vector<pollfd> waits() const;
     /* What is there now.  Empty, or what went wrong. */
@@ -38,7 +39,9 @@ class AttachConnection {
     bool is_closed() const { return closed_; }
 
   private:
-    AttachConnection(Descriptor socket, const Wish &wish) : socket_(std::move(socket)), wish_(wish) {}
+    AttachConnection(Descriptor socket, const Wish &wish) : socket_(std::move(socket)), wish_(wish)
+    {
+    }
     std::string receive();
     std::string take_answer();
     std::string take_frames();

@@ -33,7 +33,8 @@ bool is_nothing(int fd)
 
 const pollfd *find(const std::vector<pollfd> &found, int fd)
 {
-    auto entry = std::find_if(found.begin(), found.end(), [fd](const pollfd &one) { return one.fd == fd; });
+    auto entry =
+        std::find_if(found.begin(), found.end(), [fd](const pollfd &one) { return one.fd == fd; });
     return entry == found.end() ? nullptr : &*entry;
 }
 
@@ -49,8 +50,8 @@ Result<JobPipes> JobPipes::create(Json &request)
 {
     std::string folder = temporary_folder();
     if (!mkdtemp(folder.data()))
-        return Error{"cannot make a folder " + folder + " for the job's output: " + strerror(errno) +
-                     " (set XDG_RUNTIME_DIR to a folder of yours)"};
+        return Error{"cannot make a folder " + folder + " for the job's output: " +
+                     strerror(errno) + " (set XDG_RUNTIME_DIR to a folder of yours)"};
     JobPipes pipes(folder);
     bool error_follows_output = !request.contains("error") && request.contains("output");
     if (auto made = pipes.make_output(request, Stream::OUTPUT, STDOUT_FILENO); !made)
@@ -145,11 +146,13 @@ bool JobPipes::wants_input() const
     return input_.to.get() >= 0 && !input_.ended && input_.pending.empty();
 }
 
-/* Somebody who is attached gives it instead of us.  A terminal whose foreground is somebody else's must not be read: that would stop us. */
+/* Somebody who is attached gives it instead of us.  A terminal whose foreground is somebody
+ * else's must not be read: that would stop us. */
 bool JobPipes::may_read_input() const
 {
     bool is_ours = !readers_ || !readers_->have_input();
-    return wants_input() && is_ours && (!isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) == getpgrp());
+    return wants_input() && is_ours &&
+           (!isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) == getpgrp());
 }
 
 std::vector<pollfd> JobPipes::waits() const

@@ -103,7 +103,8 @@ Result<std::unique_ptr<OutputReaders>> OutputReaders::listen(const std::string &
     Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (socket.get() < 0 ||
         bind(socket.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) != 0 ||
-        chmod(path.c_str(), 0600) != 0 || ::listen(socket.get(), static_cast<int>(READERS_MAX)) != 0)
+        chmod(path.c_str(), 0600) != 0 ||
+        ::listen(socket.get(), static_cast<int>(READERS_MAX)) != 0)
         return Error{"cannot listen at " + path + ": " + strerror(errno)};
     return std::unique_ptr<OutputReaders>(new OutputReaders(std::move(socket)));
 }
@@ -114,7 +115,8 @@ void OutputReaders::accept_one()
     if (socket.get() < 0 || !stranger(socket.get(), true).empty())
         return;
     if (readers_.size() >= READERS_MAX) {
-        std::string full = Json({{"error", "too many are attached to the job already"}}).dump() + "\n";
+        std::string full =
+            Json({{"error", "too many are attached to the job already"}}).dump() + "\n";
         [[maybe_unused]] ssize_t sent =
             send(socket.get(), full.data(), full.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         return;
@@ -203,11 +205,12 @@ void OutputReaders::take_request(Reader &reader)
     /* Never deeper than its one object: what is nested may not cost a stack. */
     std::string line = reader.received.substr(0, end);
     reader.received.erase(0, end + 1);
-    bool is_flat = std::count(line.begin(), line.end(), '{') + std::count(line.begin(), line.end(), '[') <= 1;
+    bool is_flat =
+        std::count(line.begin(), line.end(), '{') + std::count(line.begin(), line.end(), '[') <= 1;
     Json request = is_flat ? Json::parse(line, nullptr, false) : Json();
     if (!request.is_object() || integer_or(request, "version", 0) != ATTACH_VERSION) {
-        reader.pending = Json({{"error", "this elastic run speaks version 1 of attaching: use the same release"}})
-                             .dump() + "\n";
+        const char *why = "this elastic run speaks version 1 of attaching: use the same release";
+        reader.pending = Json({{"error", why}}).dump() + "\n";
         write(reader);
         reader.is_gone = true;
         return;
@@ -227,7 +230,8 @@ void OutputReaders::begin(Reader &reader, const Json &request)
             input_ = &reader;
         answer["input"] = input_ == &reader;
         if (input_ != &reader)
-            answer["why_not"] = no_input_.empty() ? "somebody else gives the job's input" : no_input_;
+            answer["why_not"] =
+                no_input_.empty() ? "somebody else gives the job's input" : no_input_;
     }
     reader.has_asked = true;
     reader.pending = answer.dump() + "\n";
@@ -270,7 +274,8 @@ void OutputReaders::write(Reader &reader)
 
 bool OutputReaders::are_served() const
 {
-    return std::none_of(readers_.begin(), readers_.end(), [this](const Reader &reader) { return lags(reader); });
+    return std::none_of(readers_.begin(), readers_.end(),
+                        [this](const Reader &reader) { return lags(reader); });
 }
 
 OutputReaders::Input OutputReaders::take_input()

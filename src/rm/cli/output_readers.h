@@ -1,17 +1,19 @@
 /*
- * Those who attach to a job of `elastic run` (`elastic attach`): a Unix socket beside the job's pipes, where `elastic run`
- * passes on what it has taken from them.
+ * Those who attach to a job of `elastic run` (`elastic attach`): a Unix socket beside the job's
+ * pipes, where `elastic run` passes on what it has taken from them.
  *
  * A reader sends one line of JSON, {"version": 1, "lines": N, "input": BOOL}, and gets one:
- * {"version": 1, "from": {"output": OFFSET, "error": OFFSET}, "input": BOOL, "why_not": TEXT}, or {"error": TEXT} and the
- * end.  Offsets count all bytes of that stream of the job; the reader begins there, N lines before the present end.  Then
- * follow frames (AttachFrame) until the job's end.  Who was given the input sends frames with it; an empty one ends it.
+ * {"version": 1, "from": {"output": OFFSET, "error": OFFSET}, "input": BOOL, "why_not": TEXT}, or
+ * {"error": TEXT} and the end.  Offsets count all bytes of that stream of the job; the reader
+ * begins there, N lines before the present end.  Then follow frames (AttachFrame) until the job's
+ * end.  Who was given the input sends frames with it; an empty one ends it.
  *
- * A reader never holds the job up: the last bytes of each stream are kept once for all readers (Tail), nothing is sent
- * that the socket does not take at once, and who has fallen behind what is kept is told how much he has missed.
+ * A reader never holds the job up: the last bytes of each stream are kept once for all readers
+ * (Tail), nothing is sent that the socket does not take at once, and who has fallen behind what is
+ * kept is told how much he has missed.
  *
- * Owns the sockets and the tails.  Nothing waits; on the loop of whoever calls wait_for() and pump().  Only this user and
- * root may read (SO_PEERCRED).
+ * Owns the sockets and the tails.  Nothing waits; on the loop of whoever calls wait_for() and
+ * pump().  Only this user and root may read (SO_PEERCRED).
  */
 
 #ifndef ELASTIC_CLI_OUTPUT_READERS_H_INCLUDED
@@ -51,7 +53,8 @@ struct AttachFrame {
     std::string data;           /* of *_MISSED: how many bytes, in decimal */
 
     std::string bytes() const;
-    /* Takes the first one from `received`; nothing: it is not there in full.  False in `good`: this is no frame. */
+    /* Takes the first one from `received`; nothing: it is not there in full.  False in `good`:
+     * this is no frame. */
     static std::optional<AttachFrame> take(std::string &received, bool &good);
 };
 

@@ -37,7 +37,8 @@ class OutputReadersTest : public testing::Test {
         address.sun_family = AF_UNIX;
         strncpy(address.sun_path, path_.c_str(), sizeof address.sun_path - 1);
         Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
-        EXPECT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr *>(&address), sizeof address), 0);
+        EXPECT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr *>(&address), sizeof address),
+                  0);
         turn();
         return socket;
     }
@@ -148,7 +149,8 @@ TEST(AttachFrameTest, in_parts_and_damaged)
     ASSERT_TRUE(back.has_value());
     EXPECT_EQ(back->kind, AttachFrame::ERROR);
     EXPECT_EQ(back->data, frame.data);
-    for (std::string wrong : {std::string("\0\0\0\0\0", 5), std::string("\6\0\0\0\0", 5), std::string("\1\0\1\0\1", 5)}) {
+    for (std::string wrong : {std::string("\0\0\0\0\0", 5), std::string("\6\0\0\0\0", 5),
+                              std::string("\1\0\1\0\1", 5)}) {
         EXPECT_FALSE(AttachFrame::take(wrong, good).has_value());
         EXPECT_FALSE(good);
     }
@@ -196,7 +198,8 @@ TEST_F(OutputReadersTest, a_reader_that_has_stopped_misses_something)
 
 TEST_F(OutputReadersTest, the_first_who_asks_gives_the_input)
 {
-    Descriptor one = ask(R"({"version":1,"input":true})"), two = ask(R"({"version":1,"input":true})");
+    Descriptor one = ask(R"({"version":1,"input":true})"),
+               two = ask(R"({"version":1,"input":true})");
     std::string first = read_all(one), second = read_all(two);
     EXPECT_EQ(answer_in(first)["input"], true);
     Json refused = answer_in(second);
@@ -253,8 +256,9 @@ TEST_F(OutputReadersTest, strange_requests_are_cut_off)
     readers_->add(Stream::OUTPUT, "secret\n");
     std::string deep = "{\"version\":" + std::string(2000, '[') + std::string(2000, ']') + "}";
     for (const std::string &line :
-         {std::string("no JSON"), std::string("[]"), std::string("{}"), std::string(R"({"version":"1"})"),
-          std::string(R"({"version":2})"), std::string(R"({"version":null,"lines":-7})"), deep}) {
+         {std::string("no JSON"), std::string("[]"), std::string("{}"),
+          std::string(R"({"version":"1"})"), std::string(R"({"version":2})"),
+          std::string(R"({"version":null,"lines":-7})"), deep}) {
         Descriptor socket = ask(line);
         bool closed = false;
         std::string text = read_all(socket, &closed);

@@ -15,7 +15,8 @@ std::string stranger(int socket, bool or_root)
         return "it is unknown who listens there";
     if (peer.uid == geteuid() || (or_root && peer.uid == 0))
         return "";
-    return "it belongs to user " + std::to_string(peer.uid) + ", not to you: nothing was sent to it";
+    return "it belongs to user " + std::to_string(peer.uid) +
+           ", not to you: nothing was sent to it";
 }
 
 std::string other_than(int socket, unsigned uid)
@@ -26,8 +27,8 @@ std::string other_than(int socket, unsigned uid)
         return "it is unknown who listens there";
     if (peer.uid == uid)
         return "";
-    return "it belongs to user " + std::to_string(peer.uid) + ", not to user " + std::to_string(uid) +
-           ": nothing was sent to it";
+    return "it belongs to user " + std::to_string(peer.uid) + ", not to user " +
+           std::to_string(uid) + ": nothing was sent to it";
 }
 
 }  // namespace elastic

@@ -1,6 +1,7 @@
 /*
- * Who is on the other side of a Unix socket.  What `elastic` sends (environment, script, file names) is for this user's
- * own servers and root's alone: a socket in a shared directory may be anybody's.
+ * Who is on the other side of a Unix socket.  What `elastic` sends (environment, script, file
+ * names) is for this user's own servers and root's alone: a socket in a shared directory may be
+ * anybody's.
  */
 
 #ifndef ELASTIC_RM_CLI_PEER_H_INCLUDED

@@ -1,4 +1,5 @@
-/* MPI's part of all time, from its relation to the time of computing (core/performance.h).  Pure. */
+/* MPI's part of all time, from its relation to the time of computing (core/performance.h).
+ * Pure. */
 
 #ifndef ELASTIC_RM_CORE_MPI_SHARE_H_INCLUDED
 #define ELASTIC_RM_CORE_MPI_SHARE_H_INCLUDED

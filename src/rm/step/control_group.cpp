@@ -25,7 +25,8 @@ constexpr const char *MOUNTS[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 bool write_to(const std::string &path, const char *text)
 {
     Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    return file.is_open() && ::write(file.get(), text, strlen(text)) == static_cast<ssize_t>(strlen(text));
+    return file.is_open() &&
+           ::write(file.get(), text, strlen(text)) == static_cast<ssize_t>(strlen(text));
 }
 
 bool is_cgroup2(const std::string &folder)

@@ -1,4 +1,5 @@
-/* Control groups of the kernel: tests that need what is not here are skipped, and say what they miss. */
+/* Control groups of the kernel: tests that need what is not here are skipped, and say what they
+ * miss. */
 
 #include "step/control_group.h"
 
@@ -221,7 +222,8 @@ TEST_F(KernelConfinementTest, a_step_that_wants_more_memory_is_killed)
     ASSERT_EQ(confinement_.apply(7, {{"n0", 1}}, group_), "");
     auto use = [](size_t bytes) {
         return [bytes] {
-            void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            void *memory =
+                mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
             if (memory == MAP_FAILED || mlock(memory, bytes) != 0)
                 return 98;
             memset(memory, 1, bytes);

@@ -6,7 +6,8 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t SPREAD_MS = 10000;    /* after a start of elasticd its steps are not asked all at once */
+/* after a start of elasticd its steps are not asked all at once */
+constexpr int64_t SPREAD_MS = 10000;
 
 bool is_sampled(const Job &job)
 {
@@ -45,7 +46,7 @@ Sampler::~Sampler()
     time_->cancel(timer_);
 }
 
-/* ---- who, and when ------------------------------------------------------------------------------------------ */
+/* ---- who, and when --------------------------------------------------------------------------- */
 
 void Sampler::look_at(JobId id, const Job *job)
 {
@@ -69,7 +70,8 @@ void Sampler::look_at(JobId id, const Job *job)
         return;
     int64_t wait_ms = is_on() ? interval_ms_ / 2 : 0;
     if (is_new && job->performance && is_on())  /* elasticd has been started anew */
-        wait_ms = static_cast<int64_t>(id * 7919 % static_cast<uint64_t>(std::min(SPREAD_MS, interval_ms_)));
+        wait_ms = static_cast<int64_t>(id * 7919 %
+                                       static_cast<uint64_t>(std::min(SPREAD_MS, interval_ms_)));
     entry.step = job->step;
     entry.epoch = job->epoch;
     entry.soon = SOON;
@@ -135,7 +137,7 @@ void Sampler::ask_soon(JobId id)
         entry.asked_ms = now_ms;
 }
 
-/* ---- what comes --------------------------------------------------------------------------------------------- */
+/* ---- what comes ------------------------------------------------------------------------------ */
 
 bool Sampler::take(JobId id, uint32_t step, const PerformanceAnswer &answer)
 {

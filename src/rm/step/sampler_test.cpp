@@ -1,4 +1,5 @@
-/* Sampler: who is asked, how often, and of what the core hears.  Time is the tests' own: nothing waits. */
+/* Sampler: who is asked, how often, and of what the core hears.  Time is the tests' own: nothing
+ * waits. */
 
 #include "step/sampler.h"
 
@@ -53,11 +54,12 @@ class SamplerTest : public testing::Test {
   protected:
     void make(int64_t interval_ms = INTERVAL_MS)
     {
-        sampler = std::make_unique<Sampler>(std::make_unique<TestTime>(clock), interval_ms, [this](JobId id, uint32_t, int64_t write_ms) {
-            asked[id].push_back(clock.now_ms);
-            last_write_ms = write_ms;
-            return can_ask;
-        });
+        sampler = std::make_unique<Sampler>(std::make_unique<TestTime>(clock), interval_ms,
+                                            [this](JobId id, uint32_t, int64_t write_ms) {
+                                                asked[id].push_back(clock.now_ms);
+                                                last_write_ms = write_ms;
+                                                return can_ask;
+                                            });
     }
     Job &job(JobId id)
     {
