@@ -2,6 +2,7 @@
  * step's newest answer (step/sampler.h). */
 
 #include "api/api.h"
+#include "core/mpi_share.h"
 
 namespace elastic::rm {
 
@@ -13,15 +14,6 @@ constexpr int64_t AGE_MAX_MS = 3600 * 1000;
 Json ratio(const std::optional<int64_t> &ppm)
 {
     return ppm ? Json(static_cast<double>(*ppm) / static_cast<double>(PPM)) : Json();
-}
-
-/* Of MPI in all time, from MPI by computing time. */
-Json share_of_mtct(const std::optional<int64_t> &mtct_ppm)
-{
-    if (!mtct_ppm)
-        return nullptr;
-    auto mtct = static_cast<double>(*mtct_ppm) / static_cast<double>(PPM);
-    return mtct / (1 + mtct);
 }
 
 Json per_second(int64_t probes, int64_t ms)
@@ -45,6 +37,7 @@ Json Api::performance_json(const Job &job) const
     const Interval &last = known.history.back();
     const LoopSample *phase = phase_loop(known);
     LoopSums sums = phase_sums(known);
+    auto recent = recent_mtct_ppm(known);
     return {{"epoch", known.newest.epoch},
             {"size", known.newest.size},
             {"samples", known.samples},
@@ -55,9 +48,9 @@ Json Api::performance_json(const Job &job) const
             {"iterations", sums.iterations},
             {"iteration_us", iteration_us(sums)},
             {"mpi_share", ratio(mpi_share_ppm(sums))},
-            {"mpi_share_recent", share_of_mtct(recent_mtct_ppm(known))},
+            {"mpi_share_recent", recent ? Json(mpi_share_of_mtct(*recent)) : Json()},
             {"mtct", ratio(accumulated_mtct_ppm(known))},
-            {"mtct_recent", ratio(recent_mtct_ppm(known))},
+            {"mtct_recent", ratio(recent)},
             {"mtct_deviation", ratio(known.statistics.deviation_ppm())},
             {"ratio_min", phase ? ratio(phase->ratio_min_ppm) : Json()},
             {"ratio_max", phase ? ratio(phase->ratio_max_ppm) : Json()},

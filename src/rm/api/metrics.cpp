@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "core/mpi_share.h"
 #include "core/record.h"
 #include "step/step_link.h"
 
@@ -56,9 +57,8 @@ void time_in_mpi(std::ostringstream &out, const State &state)
         if (!mtct)
             continue;
         int64_t own = int64_t{job.size()} * job.spec.cores_per_process;
-        auto ppm = static_cast<double>(*mtct);
         cores += own;
-        in_mpi += static_cast<double>(own) * ppm / (ppm + static_cast<double>(PPM));
+        in_mpi += static_cast<double>(own) * mpi_share_of_mtct(*mtct);
     }
     single(out, metric::CORES_MEASURED, cores);
     single(out, metric::MPI_SHARE, cores > 0 ? in_mpi / static_cast<double>(cores) : 0);

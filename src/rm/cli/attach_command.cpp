@@ -1,9 +1,10 @@
 /*
- * `elastic attach`: follows the output of a job that runs, from its files, until the job has ended.
+ * `elastic attach`: follows the output of a job that runs until the job has ended: from its files,
+ * or from the `elastic run` that has started it (attach_connection.h).
  *
- * One loop waits for elasticd's answer (the end of the job) and for news of the files (inotify; once a second they are
- * looked at in any case, since files on a server change without it).  Nothing is changed by it: an interrupt leaves the
- * job alone.
+ * One loop waits for elasticd's answer (the end of the job), for what elastic run sends, and for
+ * news of the files (inotify; once a second they are looked at in any case, since files on a server
+ * change without it).  Nothing is changed by it: an interrupt leaves the job alone.
  */
 
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "cli/attach_connection.h"
 #include "cli/commands.h"
 #include "cli/job_view.h"
 #include "cli/target.h"
@@ -27,27 +29,15 @@ constexpr size_t BLOCK = 65536;
 constexpr int LOOK_MS = 1000;
 constexpr int LINES_MAX = 1000000;
 constexpr std::chrono::milliseconds RETRY_PAUSE{500};
+/* elastic run ends a little before elasticd says so */
+constexpr std::chrono::seconds CLOSED_PAUSE{5};
 
 struct Attach {
-    bool json = false, quiet = false;
+    bool json = false, quiet = false, input = false;
     std::string job;
     int lines = 10;
     Elasticd elasticd;
 };
-
-bool write_all(int fd, const char *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t written = write(fd, data, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        data += written;
-        size -= static_cast<size_t>(written);
-    }
-    return true;
-}
 
 /* Where the last `lines` lines of a file begin. */
 off_t start_of_last(int fd, off_t size, int lines)
@@ -69,7 +59,9 @@ off_t start_of_last(int fd, off_t size, int lines)
 /* One file of the job, copied to a descriptor of ours as it grows. */
 class Followed {
   public:
-    Followed(std::string path, int to, int lines) : path_(std::move(path)), to_(to), lines_(lines) {}
+    Followed(std::string path, int to, int lines) : path_(std::move(path)), to_(to), lines_(lines)
+    {
+    }
 
     /* Empty, or why it cannot be followed.  One that is not there yet is opened later. */
     std::string open(int watch)
@@ -81,7 +73,7 @@ class Followed {
         if (file_.get() < 0)
             return errno == ENOENT ? "" : "cannot read " + path_ + ": " + strerror(errno);
         if (fstat(file_.get(), &status) != 0 || !S_ISREG(status.st_mode))
-            return path_ + " is no file: the output goes to whoever has started the job (elastic run)";
+            return path_ + " is neither a file nor a pipe of elastic run: it cannot be followed";
         next_ = lines_ > 0 ? start_of_last(file_.get(), status.st_size, lines_) : status.st_size;
         inotify_add_watch(watch, path_.c_str(), IN_MODIFY);
         return "";
@@ -111,16 +103,18 @@ class Followed {
     off_t next_ = 0;
 };
 
+bool is_pipe(const std::string &path)
+{
+    struct stat status = {};
+    return stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
 class Follower {
   public:
     Follower(Attach &options, Json job)
         : options_(options), job_(std::move(job)), watch_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
           multi_(curl_multi_init(), curl_multi_cleanup)
     {
-        std::string output = string_or(job_, "output", ""), error = string_or(job_, "error", output);
-        files_.emplace_back(output, STDOUT_FILENO, options.lines);
-        if (error != output)
-            files_.emplace_back(error, STDERR_FILENO, options.lines);
     }
     ~Follower() { end_question(); }
 
@@ -128,11 +122,15 @@ class Follower {
     int follow()
     {
         bool waits = false;
+        if (int code =
+                has_ended(job_) && options_.input ? complain(REFUSED, "the job has ended") : open())
+            return code;
         while (true) {
             bool ended = has_ended(job_);
-            if (string_or(job_, "state", "") == "PENDING" && !std::exchange(waits, true) && !options_.quiet)
-                std::cerr << "elastic: job " << text_of(job_, "id") << " waits: " << string_or(job_, "reason", "-")
-                          << "\n";
+            if (string_or(job_, "state", "") == "PENDING" && !std::exchange(waits, true) &&
+                !options_.quiet)
+                std::cerr << "elastic: job " << text_of(job_, "id")
+                          << " waits: " << string_or(job_, "reason", "-") << "\n";
             for (Followed &file : files_) {
                 if (std::string wrong = file.open(watch_.get()); !wrong.empty())
                     return complain(REFUSED, wrong);
@@ -140,7 +138,7 @@ class Follower {
                     return complain(REFUSED, std::string("cannot write: ") + strerror(errno));
             }
             if (ended)
-                return DONE;
+                return finish();
             if (int code = look())
                 return code;
         }
@@ -148,15 +146,64 @@ class Follower {
     const Json &job() const { return job_; }
 
   private:
+    /* A pipe belongs to the elastic run that has made it, with its folder. */
+    int open()
+    {
+        std::string output = string_or(job_, "output", ""),
+                    error = string_or(job_, "error", output), pipe;
+        for (const std::string &path : {output, error}) {
+            if (is_pipe(path))
+                pipe = path;
+            else if (path == output || error != output)
+                files_.emplace_back(path, path == output ? STDOUT_FILENO : STDERR_FILENO,
+                                    options_.lines);
+        }
+        if (pipe.empty())
+            return options_.input
+                       ? complain(REFUSED,
+                                  "the job reads a file: only jobs of elastic run take input")
+                       : DONE;
+        auto connection =
+            AttachConnection::connect(pipe.substr(0, pipe.rfind('/')),
+                                      static_cast<unsigned>(integer_or(job_, "uid", geteuid())),
+                                      {options_.lines, options_.input, options_.quiet});
+        if (!connection)
+            return complain(REFUSED, connection.error());
+        run_ = std::make_unique<AttachConnection>(std::move(connection.value()));
+        return DONE;
+    }
+    /* The job has ended: what is still on its way. */
+    int finish()
+    {
+        std::string wrong = run_ ? run_->drain() : "";
+        return wrong.empty() ? DONE : complain(REFUSED, wrong);
+    }
+    /* What elastic run has sent, after a wait for anything. */
+    int take(std::vector<pollfd> &waits)
+    {
+        if (!run_ || poll(waits.data(), waits.size(), 0) < 0)
+            return DONE;
+        bool was_closed = run_->is_closed();
+        std::string wrong = run_->pump(waits);
+        auto now = std::chrono::steady_clock::now();
+        if (!was_closed && run_->is_closed())
+            tell_closed_ = now + CLOSED_PAUSE;
+        if (run_->is_closed() && now >= tell_closed_ && !std::exchange(told_closed_, true) &&
+            !options_.quiet)
+            std::cerr
+                << "elastic: elastic run no longer sends the output: waiting for the job's end\n";
+        return wrong.empty() ? DONE : complain(REFUSED, wrong);
+    }
     /* Until something has happened, or a second. */
     int look()
     {
         using Clock = std::chrono::steady_clock;
         if (!question_ && Clock::now() >= next_question_) {
-            question_ = std::make_unique<Exchange>(options_.elasticd.address(), "GET",
-                                                   "/v1/jobs/" + text_of(job_, "id") + "?until=ended&wait_ms=" +
-                                                       std::to_string(Elasticd::WAIT_MS),
-                                                   nullptr, Elasticd::WAIT_PATIENCE);
+            question_ = std::make_unique<Exchange>(
+                options_.elasticd.address(), "GET",
+                "/v1/jobs/" + text_of(job_, "id") +
+                    "?until=ended&wait_ms=" + std::to_string(Elasticd::WAIT_MS),
+                nullptr, Elasticd::WAIT_PATIENCE);
             curl_multi_add_handle(multi_.get(), question_->handle());
         }
         int running = 0, left = 0;
@@ -174,12 +221,19 @@ class Follower {
                 next_question_ = Clock::now() + RETRY_PAUSE;
             return DONE;
         }
-        curl_waitfd news = {watch_.get(), CURL_WAIT_POLLIN, 0};
-        curl_multi_poll(multi_.get(), &news, 1, LOOK_MS, nullptr);
+        std::vector<pollfd> waits = run_ ? run_->waits() : std::vector<pollfd>();
+        std::vector<curl_waitfd> news = {{watch_.get(), CURL_WAIT_POLLIN, 0}};
+        for (const pollfd &one : waits) {
+            int events = (one.events & POLLIN ? CURL_WAIT_POLLIN : 0) |
+                         (one.events & POLLOUT ? CURL_WAIT_POLLOUT : 0);
+            news.push_back({one.fd, static_cast<short>(events), 0});
+        }
+        curl_multi_poll(multi_.get(), news.data(), static_cast<unsigned>(news.size()), LOOK_MS,
+                        nullptr);
         char events[4096];
         while (read(watch_.get(), events, sizeof events) > 0)
             continue;
-        return DONE;
+        return take(waits);
     }
     void end_question()
     {
@@ -192,6 +246,9 @@ class Follower {
     Json job_;
     Descriptor watch_;
     std::vector<Followed> files_;
+    std::unique_ptr<AttachConnection> run_;     /* null: there are files only */
+    std::chrono::steady_clock::time_point tell_closed_;
+    bool told_closed_ = false;
     std::unique_ptr<CURLM, CURLMcode (*)(CURLM *)> multi_;
     std::unique_ptr<Exchange> question_;
     std::chrono::steady_clock::time_point next_question_ = std::chrono::steady_clock::now();
@@ -219,12 +276,22 @@ int run_attach(Attach &options)
 void add_attach(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Attach>();
-    CLI::App *command = add_command(app, "attach", "follow the output of a job until it ends, and return its exit code",
-                                    options->json);
+    CLI::App *command = add_command(
+        app, "attach", "follow the output of a job until it ends, and return its exit code",
+        options->json);
     command->add_option("JOB", options->job, "as 'elastic queue' lists it")->required();
-    command->add_option("-n,--lines", options->lines, "so many of the lines that are there already (default: 10)")
+    command
+        ->add_option("-n,--lines", options->lines,
+                     "so many of the lines that are there already (default: 10)")
         ->check(CLI::Range(0, LINES_MAX));
+    command->add_flag(
+        "-i,--input", options->input,
+        "standard input goes to the job, in the place of elastic run's (one may do so at a time)");
     command->add_flag("-q,--quiet", options->quiet, "no messages of its own while all goes well");
+    command->footer(
+        "Of a job of elastic run it shows what elastic run passes on, on the machine of that;\n"
+        "of a job that was submitted, its files.  Who falls far behind misses something, and is\n"
+        "told so; the job never waits.  An interrupt detaches and leaves the job alone.");
     command->callback([options, &code] { code = run_attach(*options); });
 }
 

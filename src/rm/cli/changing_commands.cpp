@@ -1,4 +1,5 @@
-/* Commands that change a job, a step or a node: resize, update, cancel, hold, release, drain, resume. */
+/* Commands that change a job, a step or a node: resize, update, cancel, hold, release, drain,
+ * resume. */
 
 #include <CLI/CLI.hpp>
 
@@ -93,10 +94,13 @@ int resize_job(Changing &options, const std::string &job)
 {
     const ResizeWish &wish = options.resize;
     if (!wish.leave.empty() || !wish.hosts.empty())
-        return complain(USAGE, "--leave and --hosts are for steps without elasticd: it chooses ranks and nodes itself");
+        return complain(
+            USAGE,
+            "--leave and --hosts are for steps without elasticd: it chooses ranks and nodes itself");
     if (wish.program)
-        return complain(USAGE,
-                        "--program is for steps without elasticd: joining processes of a job run its first program");
+        return complain(
+            USAGE,
+            "--program is for steps without elasticd: joining processes of a job run its first program");
     Json body = {{"size", wish.size}}, answer;
     if (!wish.reason.empty())
         body["reason"] = wish.reason;
@@ -114,7 +118,8 @@ int resize_job(Changing &options, const std::string &job)
     else if (!options.json)
         print_line("job " + job + " accepts request " + text_of(adaptation, "request") + ": " +
                    text_of(accepted, "size") + " -> " + std::to_string(wish.size) + " processes");
-    return wish.wait ? wait_for_resize(options, job, integer_or(adaptation, "request", -1), since) : DONE;
+    return wish.wait ? wait_for_resize(options, job, integer_or(adaptation, "request", -1), since)
+                     : DONE;
 }
 
 int run_resize(Changing &options)
@@ -133,18 +138,24 @@ int run_resize(Changing &options)
 void add_resize(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Changing>();
-    CLI::App *command = add_command(app, "resize", "change the size of a job or a step", options->json);
-    command->add_option("ID", options->id, "a job ('elastic queue') or a step ('elastic ps')")->required();
+    CLI::App *command =
+        add_command(app, "resize", "change the size of a job or a step", options->json);
+    command->add_option("ID", options->id, "a job ('elastic queue') or a step ('elastic ps')")
+        ->required();
     command->add_option("SIZE", options->resize.size, "number of processes wanted")
         ->required()
         ->check(CLI::Range(1, SIZE_MAX_PROCESSES));
     command->add_option("--leave", options->resize.leave,
                         "of a step: ranks that leave, such as 0,2 or 4-7 (default: the highest)");
-    command->add_option("--hosts", options->resize.hosts, "of a step: hosts for the joining processes, such as a,b");
-    command->add_option("--program", options->resize.program,
-                        "of a step of several programs (mpiexec a : b): which one the joining processes run, from 0")
+    command->add_option("--hosts", options->resize.hosts,
+                        "of a step: hosts for the joining processes, such as a,b");
+    command
+        ->add_option(
+            "--program", options->resize.program,
+            "of a step of several programs (mpiexec a : b): which one the joining processes run, from 0")
         ->check(CLI::Range(0, PROGRAMS_MAX - 1));
-    command->add_option("--reason", options->resize.reason, "told to the application (at most 63 bytes)");
+    command->add_option("--reason", options->resize.reason,
+                        "told to the application (at most 63 bytes)");
     command->add_flag("--wait", options->resize.wait, "wait until the adaptation has ended");
     command->callback([options, &code] { code = run_resize(*options); });
 }
@@ -158,7 +169,8 @@ int cancel_one(Changing &options, const std::string &text)
     if (!target)
         return code;
     if (target->kind == Target::STEP && !options.signal.empty())
-        return complain(USAGE, "--signal is for jobs of elasticd: to signal a step, signal its mpiexec");
+        return complain(USAGE,
+                        "--signal is for jobs of elasticd: to signal a step, signal its mpiexec");
     if (target->kind == Target::STEP)
         return step_cancel(target->id, options.json);
     if (!options.signal.empty())
@@ -167,20 +179,25 @@ int cancel_one(Changing &options, const std::string &text)
     Json body = Json::object();
     if (!options.reason.empty())
         body["reason"] = options.reason;
-    return post(options, "/v1/jobs/" + target->id + "/cancel", body, "job " + target->id + " is cancelled");
+    return post(options, "/v1/jobs/" + target->id + "/cancel", body,
+                "job " + target->id + " is cancelled");
 }
 
 void add_cancel(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Changing>();
     CLI::App *command = add_command(
-        app, "cancel", "end jobs; of a step: withdraw the adaptation under way, if it is not agreed on yet",
+        app, "cancel",
+        "end jobs; of a step: withdraw the adaptation under way, if it is not agreed on yet",
         options->json);
-    command->add_option("ID", options->names, "jobs ('elastic queue') or steps ('elastic ps')")->required();
+    command->add_option("ID", options->names, "jobs ('elastic queue') or steps ('elastic ps')")
+        ->required();
     command->add_option("--reason", options->reason, "kept with the job");
-    command->add_option("-s,--signal", options->signal, "do not end it, send it this signal, such as USR1");
+    command->add_option("-s,--signal", options->signal,
+                        "do not end it, send it this signal, such as USR1");
     command->callback([options, &code] {
-        code = for_each_name(*options, [&](const std::string &name) { return cancel_one(*options, name); });
+        code = for_each_name(*options,
+                             [&](const std::string &name) { return cancel_one(*options, name); });
     });
 }
 
@@ -205,7 +222,8 @@ Result<Json> update_request(const Wish &wish)
     if (!wish.time_limit.empty()) {
         auto seconds = parse_time_limit(wish.time_limit);
         if (!seconds || seconds.value() == 0)
-            return Error{"-t: " + (seconds ? "a limit is needed: it cannot be taken away" : seconds.error())};
+            return Error{"-t: " + (seconds ? "a limit is needed: it cannot be taken away"
+                                           : seconds.error())};
         request["time_limit_ms"] = seconds.value() * 1000;
     }
     if (!wish.name.empty())
@@ -227,7 +245,9 @@ int run_update(Changing &options, const Wish &wish)
     return for_each_name(options, [&](const std::string &name) {
         int wrong = DONE;
         auto id = job_number(name, wrong);
-        return id ? post(options, "/v1/jobs/" + *id + "/update", request.value(), "job " + *id + " is updated") : wrong;
+        return id ? post(options, "/v1/jobs/" + *id + "/update", request.value(),
+                         "job " + *id + " is updated")
+                  : wrong;
     });
 }
 
@@ -235,13 +255,17 @@ void add_update(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Changing>();
     auto wish = std::make_shared<Wish>();
-    CLI::App *command = add_command(app, "update", "change what jobs that wait or run have asked for", options->json);
+    CLI::App *command = add_command(
+        app, "update", "change what jobs that wait or run have asked for", options->json);
     command->add_option("JOB", options->names, "jobs, as 'elastic queue' lists them")->required();
-    command->add_option("-n,--ntasks", wish->size,
-                        "processes: N or MIN:MAX (of a running job: only if it is malleable, around its present size)");
-    command->add_option("-t,--time", wish->time_limit, "time limit (of a running job: longer for administrators only)");
+    command->add_option(
+        "-n,--ntasks", wish->size,
+        "processes: N or MIN:MAX (of a running job: only if it is malleable, around its present size)");
+    command->add_option("-t,--time", wish->time_limit,
+                        "time limit (of a running job: longer for administrators only)");
     command->add_option("-J,--job-name", wish->name, "name");
-    command->add_option("--priority", wish->priority, "higher goes first; above 0 for administrators");
+    command->add_option("--priority", wish->priority,
+                        "higher goes first; above 0 for administrators");
     command->add_option("--preferred", wish->preferred, "size aimed at; 0: as many as can be had")
         ->check(CLI::Range(0, SIZE_MAX_PROCESSES));
     command->callback([=, &code] { code = run_update(*options, *wish); });
@@ -249,7 +273,8 @@ void add_update(CLI::App &app, int &code)
 
 /* ---- hold, release, drain, resume ------------------------------------------------------------ */
 
-void add_hold_or_release(CLI::App &app, const char *verb, const char *what, const char *done, int &code)
+void add_hold_or_release(CLI::App &app, const char *verb, const char *what, const char *done,
+                         int &code)
 {
     auto options = std::make_shared<Changing>();
     CLI::App *command = add_command(app, verb, what, options->json);
@@ -258,28 +283,32 @@ void add_hold_or_release(CLI::App &app, const char *verb, const char *what, cons
         code = for_each_name(*options, [&](const std::string &name) {
             int wrong = DONE;
             auto id = job_number(name, wrong);
-            return id ? post(*options, "/v1/jobs/" + *id + "/" + verb, Json::object(), "job " + *id + " " + done)
+            return id ? post(*options, "/v1/jobs/" + *id + "/" + verb, Json::object(),
+                             "job " + *id + " " + done)
                       : wrong;
         });
     });
 }
 
-int change_node(Changing &options, const char *verb, const std::string &node, const Json &body, const char *done)
+int change_node(Changing &options, const char *verb, const std::string &node, const Json &body,
+                const char *done)
 {
-    return post(options, "/v1/nodes/" + Elasticd::escaped(node) + "/" + verb, body, "node " + node + " " + done);
+    return post(options, "/v1/nodes/" + Elasticd::escaped(node) + "/" + verb, body,
+                "node " + node + " " + done);
 }
 
 void add_drain(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Changing>();
-    CLI::App *command =
-        add_command(app, "drain", "place nothing new on nodes; elastic jobs leave them, others end there",
-                    options->json);
+    CLI::App *command = add_command(
+        app, "drain", "place nothing new on nodes; elastic jobs leave them, others end there",
+        options->json);
     command->add_option("NODE", options->names, "nodes, as 'elastic nodes' lists them")->required();
     command->add_option("--reason", options->reason, "why (kept with the node)")->required();
     command->callback([options, &code] {
         code = for_each_name(*options, [&](const std::string &node) {
-            return change_node(*options, "drain", node, {{"reason", options->reason}}, "is being drained");
+            return change_node(*options, "drain", node, {{"reason", options->reason}},
+                               "is being drained");
         });
     });
 }

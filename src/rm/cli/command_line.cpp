@@ -17,7 +17,9 @@ CLI::App *add_command(CLI::App &app, const char *name, const char *what, bool &j
 ProgramLine split_program_line(const CLI::App &command, const std::vector<std::string> &words)
 {
     size_t end = 0;
-    for (; end < words.size() && words[end].size() > 1 && words[end].front() == '-' && words[end] != "--"; end++) {
+    for (; end < words.size() && words[end].size() > 1 && words[end].front() == '-' &&
+           words[end] != "--";
+         end++) {
         const std::string &word = words[end];
         bool is_long = word.starts_with("--");
         bool holds_value = is_long ? word.find('=') != word.npos : word.size() > 2;

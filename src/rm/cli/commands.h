@@ -1,6 +1,7 @@
 /*
- * The commands of `elastic`, by what they are about.  Each function adds its subcommands to the command line; when one
- * of them has been chosen, it runs while the line is parsed and leaves its exit code in `code`.
+ * The commands of `elastic`, by what they are about.  Each function adds its subcommands to the
+ * command line; when one of them has been chosen, it runs while the line is parsed and leaves its
+ * exit code in `code`.
  */
 
 #ifndef ELASTIC_CLI_COMMANDS_H_INCLUDED
@@ -18,8 +19,9 @@ namespace elastic {
 /* A subcommand with --json. */
 CLI::App *add_command(CLI::App &app, const char *name, const char *what, bool &json);
 
-/* What follows the subcommand's name: its options, and from the first word that is none a program with its arguments
- * ("--" may stand between them).  The parser sees the options alone, so that the program's stay the program's. */
+/* What follows the subcommand's name: its options, and from the first word that is none a
+ * program with its arguments ("--" may stand between them).  The parser sees the options alone,
+ * so that the program's stay the program's. */
 struct ProgramLine {
     std::vector<std::string> options, program;
 };
@@ -27,8 +29,10 @@ ProgramLine split_program_line(const CLI::App &command, const std::vector<std::s
 
 CLI::App *add_run(CLI::App &app, const ProgramLine &line, int &code);
 CLI::App *add_submit(CLI::App &app, const ProgramLine &line, int &code);
-void add_looking(CLI::App &app, int &code);     /* ps, queue, show, history, nodes, events, version */
-void add_changing(CLI::App &app, int &code);    /* resize, update, cancel, hold, release, drain, resume */
+/* ps, queue, show, history, nodes, events, version */
+void add_looking(CLI::App &app, int &code);
+/* resize, update, cancel, hold, release, drain, resume */
+void add_changing(CLI::App &app, int &code);
 void add_attach(CLI::App &app, int &code);
 void add_top(CLI::App &app, int &code);
 void add_report(CLI::App &app, int &code);

@@ -1,10 +1,11 @@
 /*
- * The `elastic` command: submits and follows jobs of elasticd, looks at running steps and changes their size.
+ * The `elastic` command: submits and follows jobs of elasticd, looks at running steps and changes
+ * their size.
  *
  * It talks to elasticd (doc/elasticd-api.md) and, for steps that run without it, to mpiexec itself
- * (doc/step-protocol.md).  Exit codes: 0 done; 1 refused, or (--wait) not committed; 2 wrong usage; 3 no such job,
- * step or node, or it ended meanwhile; 4 elasticd or the step cannot be reached or understood.
- * `elastic run`, `elastic submit --wait` and `elastic attach` return their job's code.
+ * (doc/step-protocol.md).  Exit codes: 0 done; 1 refused, or (--wait) not committed; 2 wrong usage;
+ * 3 no such job, step or node, or it ended meanwhile; 4 elasticd or the step cannot be reached or
+ * understood.  `elastic run`, `elastic submit --wait` and `elastic attach` return their job's code.
  */
 
 #include <CLI/CLI.hpp>
@@ -25,8 +26,10 @@ namespace {
 int run(int argc, char **argv)
 {
     int code = DONE;
-    CLI::App app("Runs elastic jobs, and looks at running MPI job steps and changes their size.", "elastic");
-    app.set_version_flag("--version", "elastic " ELASTIC_VERSION ", step protocol 1, elasticd interface 1");
+    CLI::App app("Runs elastic jobs, and looks at running MPI job steps and changes their size.",
+                 "elastic");
+    app.set_version_flag("--version",
+                         "elastic " ELASTIC_VERSION ", step protocol 1, elasticd interface 1");
     app.require_subcommand(1);
     app.footer("Exit codes: 0 done; 1 refused, or not committed (--wait); 2 wrong usage;\n"
                "3 no such job, step or node; 4 elasticd or the step cannot be reached.\n"

@@ -50,7 +50,8 @@ void start_libcurl()
 
 std::vector<Address> elasticd_addresses(std::string &error)
 {
-    std::string socket = from_environment("ELASTICD_SOCKET"), url = from_environment("ELASTICD_URL");
+    std::string socket = from_environment("ELASTICD_SOCKET"),
+                url = from_environment("ELASTICD_URL");
     if (!socket.empty())
         return {{socket, "", "", true}};
     if (!url.empty()) {
@@ -59,7 +60,8 @@ std::vector<Address> elasticd_addresses(std::string &error)
         while (url.ends_with('/'))
             url.pop_back();
         std::string token = read_token(error);
-        return error.empty() ? std::vector<Address>{{"", url, token, true}} : std::vector<Address>{};
+        return error.empty() ? std::vector<Address>{{"", url, token, true}}
+                             : std::vector<Address>{};
     }
     std::vector<Address> addresses;
     if (std::string nested = allocation_socket(); !nested.empty())
@@ -85,9 +87,10 @@ std::string HttpAnswer::complaint() const
     std::string message = string_or(object_of(body, "error"), "message", "");
     if (status == 0)
         return problem;
-    return message.empty() ? "elasticd's answer is not understood (HTTP status " + std::to_string(status) +
-                                 "): is it another version, or no elasticd?"
-                           : message;
+    return message.empty()
+               ? "elasticd's answer is not understood (HTTP status " + std::to_string(status) +
+                     "): is it another version, or no elasticd?"
+               : message;
 }
 
 Exchange::Exchange(const Address &address, const std::string &method, const std::string &path,
@@ -134,7 +137,8 @@ Exchange::Exchange(const Address &address, const std::string &method, const std:
 curl_socket_t Exchange::open_socket(void *context, curlsocktype, curl_sockaddr *address)
 {
     auto &exchange = *static_cast<Exchange *>(context);
-    return exchange.socket_ = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    return exchange.socket_ =
+               socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 /* Connected, and nothing sent yet. */

@@ -1,6 +1,6 @@
 /*
- * The client's side of doc/elasticd-api.md: finds elasticd, sends requests, reads answers (libcurl).
- * One thread.  Nothing is printed but by call(), which is what most commands want.
+ * The client's side of doc/elasticd-api.md: finds elasticd, sends requests, reads answers
+ * (libcurl).  One thread.  Nothing is printed but by call(), which is what most commands want.
  */
 
 #ifndef ELASTIC_CLI_ELASTICD_CLIENT_H_INCLUDED
@@ -40,8 +40,8 @@ struct Address {
     std::string name() const { return socket.empty() ? url : socket; }
 };
 
-/* ELASTICD_SOCKET, else ELASTICD_URL, else that of the allocation that we are in, the user's and then root's; an
- * error if the token's file cannot be read or the URL is none. */
+/* ELASTICD_SOCKET, else ELASTICD_URL, else that of the allocation that we are in, the user's and
+ * then root's; an error if the token's file cannot be read or the URL is none. */
 std::vector<Address> elasticd_addresses(std::string &error);
 
 /* One exchange, for a loop of the caller's own (curl_multi). */
@@ -73,9 +73,11 @@ class Exchange {
 class Elasticd {
   public:
     static constexpr std::chrono::milliseconds PATIENCE{30000};
-    /* How long a request that waits for something (wait_ms) waits, and then our patience with it. */
+    /* How long a request that waits for something (wait_ms) waits, and then our patience with
+     * it. */
     static constexpr int WAIT_MS = 30000;
-    static constexpr std::chrono::milliseconds WAIT_PATIENCE = std::chrono::milliseconds(WAIT_MS) + PATIENCE;
+    static constexpr std::chrono::milliseconds WAIT_PATIENCE =
+        std::chrono::milliseconds(WAIT_MS) + PATIENCE;
 
     Elasticd();
     /* A GET has no body (nullptr).  Keeps to the address that answered first. */

@@ -32,7 +32,8 @@ std::string inert(const Json &json)
 
 }  // namespace
 
-std::string html_report(const std::string &title, const Json &report, Json timeline, const std::set<int64_t> &jobs)
+std::string html_report(const std::string &title, const Json &report, Json timeline,
+                        const std::set<int64_t> &jobs)
 {
     Json chosen = Json::array();
     for (const Json &segment : list_of(timeline, "segments"))
@@ -43,8 +44,9 @@ std::string html_report(const std::string &title, const Json &report, Json timel
     return "<!DOCTYPE html>\n<!-- Written by elastic report. -->\n<html lang=\"en\">\n<head>\n"
            "<meta charset=\"utf-8\">\n<style>\n" +
            web_file("page.css") +
-           "</style>\n</head>\n<body>\n<script id=\"data\" type=\"application/json\">" + inert(data) +
-           "</script>\n<script>\n" + web_file("chart.js") + web_file("report.js") + "</script>\n</body>\n</html>\n";
+           "</style>\n</head>\n<body>\n<script id=\"data\" type=\"application/json\">" +
+           inert(data) + "</script>\n<script>\n" + web_file("chart.js") + web_file("report.js") +
+           "</script>\n</body>\n</html>\n";
 }
 
 }  // namespace elastic

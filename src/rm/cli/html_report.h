@@ -1,6 +1,6 @@
 /*
- * The metrics and the chart of a run as one file for a browser: what the web page draws with (src/rm/web), and the
- * data.  It needs nothing else.  Pure.
+ * The metrics and the chart of a run as one file for a browser: what the web page draws with
+ * (src/rm/web), and the data.  It needs nothing else.  Pure.
  */
 
 #ifndef ELASTIC_CLI_HTML_REPORT_H_INCLUDED
@@ -13,8 +13,10 @@
 
 namespace elastic {
 
-/* `report` and `timeline` as GET /v1/report and /v1/timeline tell them; `jobs`: only these (empty: all). */
-std::string html_report(const std::string &title, const Json &report, Json timeline, const std::set<int64_t> &jobs);
+/* `report` and `timeline` as GET /v1/report and /v1/timeline tell them; `jobs`: only these
+ * (empty: all). */
+std::string html_report(const std::string &title, const Json &report, Json timeline,
+                        const std::set<int64_t> &jobs);
 
 }  // namespace elastic
 

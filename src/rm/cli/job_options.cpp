@@ -127,44 +127,62 @@ std::string absolute(const std::string &path, const std::string &working_directo
 void add_job_options(CLI::App &command, JobOptions &options)
 {
     auto last = [](CLI::Option *option) { return option->take_last(); };
-    last(command.add_option("-n,--ntasks", options.size,
-                            "processes: 4 (rigid), or MIN:MAX such as 2:8 (changes while the job runs)"));
+    last(command.add_option(
+        "-n,--ntasks", options.size,
+        "processes: 4 (rigid), or MIN:MAX such as 2:8 (changes while the job runs)"));
     last(command.add_option("-t,--time", options.time_limit,
                             "time limit: minutes, M:S, H:M:S, D-H:M:S, or 90s, 10m, 2h"));
     last(command.add_option("-J,--job-name", options.name, "name (default: the program's)"));
-    last(command.add_option("-N,--nodes", options.nodes, "whole nodes")->check(CLI::Range(1, 1 << 20)));
+    last(command.add_option("-N,--nodes", options.nodes, "whole nodes")
+             ->check(CLI::Range(1, 1 << 20)));
     last(command.add_option("-c,--cpus-per-task", options.cores_per_process, "cores of one process")
              ->check(CLI::Range(1, CORES_PER_PROCESS_MAX)));
-    last(command.add_option("--ntasks-per-node", options.processes_per_node, "processes of one node at most")
+    last(command
+             .add_option("--ntasks-per-node", options.processes_per_node,
+                         "processes of one node at most")
              ->check(CLI::Range(1, CORES_PER_PROCESS_MAX)));
-    last(command.add_option("--sizes", options.sizes,
-                            "sizes that the program can use: any, multiple:N, power_of_two, square, cube"));
-    last(command.add_option("--preferred", options.preferred, "size aimed at (default: as many as can be had)")
+    last(command.add_option(
+        "--sizes", options.sizes,
+        "sizes that the program can use: any, multiple:N, power_of_two, square, cube"));
+    last(command
+             .add_option("--preferred", options.preferred,
+                         "size aimed at (default: as many as can be had)")
              ->check(CLI::Range(1, SIZE_MAX_PROCESSES)));
-    last(command.add_option("--kind", options.kind,
-                            "rigid, moldable (size chosen at the start) or malleable (default by -n)")
+    last(command
+             .add_option("--kind", options.kind,
+                         "rigid, moldable (size chosen at the start) or malleable (default by -n)")
              ->check(CLI::IsMember({"rigid", "moldable", "malleable"})));
     command.add_flag("--exclusive", options.exclusive, "its nodes serve nobody else");
-    last(command.add_option("--priority", options.priority, "higher goes first; above 0 for administrators")
+    last(command
+             .add_option("--priority", options.priority,
+                         "higher goes first; above 0 for administrators")
              ->check(CLI::Range(-PRIORITY_MAX, PRIORITY_MAX)));
-    last(command.add_option("--begin", options.begin, "not before: now+TIME, HH:MM, YYYY-MM-DD[THH:MM]"));
-    last(command.add_option("--after", options.after, "only when these jobs have started, such as 3,5"));
+    last(command.add_option("--begin", options.begin,
+                            "not before: now+TIME, HH:MM, YYYY-MM-DD[THH:MM]"));
+    last(command.add_option("--after", options.after,
+                            "only when these jobs have started, such as 3,5"));
     last(command.add_option("--after-any", options.after_any, "only when these jobs have ended"));
     last(command.add_option("--after-ok", options.after_ok,
                             "only when these jobs have ended as DONE; cancelled if one does not"));
-    last(command.add_option("--signal", options.limit_signal,
-                            "SIGNAL[@TIME]: send it so long before the time limit (default: 60 seconds)"));
+    last(command.add_option(
+        "--signal", options.limit_signal,
+        "SIGNAL[@TIME]: send it so long before the time limit (default: 60 seconds)"));
     command.add_flag("-H,--hold", options.held, "wait for 'elastic release'");
-    command.add_flag("--requeue", options.requeue, "wait again, instead of failing, when a node or the step is lost");
-    last(command.add_option("-D,--chdir", options.directory, "working directory (default: the present one)"));
+    command.add_flag("--requeue", options.requeue,
+                     "wait again, instead of failing, when a node or the step is lost");
+    last(command.add_option("-D,--chdir", options.directory,
+                            "working directory (default: the present one)"));
     last(command.add_option("-o,--output", options.output,
                             "file for standard output: %j is the job's number, %x its name"));
-    last(command.add_option("-e,--error", options.error, "file for standard error (default: as --output)"));
+    last(command.add_option("-e,--error", options.error,
+                            "file for standard error (default: as --output)"));
     last(command.add_option("-i,--input", options.input, "file for standard input"));
-    last(command.add_option("--export", options.environment,
-                            "environment of the job: ALL, NONE, or names and NAME=VALUE with commas"));
+    last(command.add_option(
+        "--export", options.environment,
+        "environment of the job: ALL, NONE, or names and NAME=VALUE with commas"));
     command.add_flag("-l,--label", options.label, "write the rank before each line of output");
-    command.add_option("--mpiexec", options.mpiexec, "a further option for mpiexec (may be repeated)")
+    command
+        .add_option("--mpiexec", options.mpiexec, "a further option for mpiexec (may be repeated)")
         ->expected(1)
         ->take_all();
 }
@@ -190,8 +208,10 @@ Result<Json> job_request(const JobOptions &options, const std::string &working_d
         request["held"] = true;
     if (options.requeue)
         request["requeue"] = true;
-    const std::pair<const char *, const std::string &> texts[] = {
-        {"name", options.name}, {"output", options.output}, {"error", options.error}, {"input", options.input}};
+    const std::pair<const char *, const std::string &> texts[] = {{"name", options.name},
+                                                                  {"output", options.output},
+                                                                  {"error", options.error},
+                                                                  {"input", options.input}};
     for (const auto &[name, value] : texts) {
         if (!value.empty())
             request[name] = value;

@@ -1,7 +1,8 @@
 /*
- * What `elastic run` and `elastic submit` have in common: the options that describe a job, and the request that they
- * come to (POST /v1/jobs, doc/elasticd-api.md).  A script may carry options of its own (#ELASTIC lines).
- * Pure but for the look at files and environment that the caller asks for.
+ * What `elastic run` and `elastic submit` have in common: the options that describe a job, and the
+ * request that they come to (POST /v1/jobs, doc/elasticd-api.md).  A script may carry options of
+ * its own (#ELASTIC lines).  Pure but for the look at files and environment that the caller asks
+ * for.
  */
 
 #ifndef ELASTIC_CLI_JOB_OPTIONS_H_INCLUDED
@@ -24,15 +25,16 @@ namespace elastic {
 using Environment = std::map<std::string, std::string>;
 
 struct JobOptions {
-    std::string size;           /* "4", "2:8"; empty: as the daemon decides (1, or all cores of the nodes) */
+    std::string size; /* "4", "2:8"; empty: as the daemon decides (1, or all cores of the nodes) */
     std::string sizes;          /* "any", "multiple:4", "power_of_two", "square", "cube" */
     std::string kind;           /* "rigid", "moldable", "malleable"; empty: by the size */
-    int preferred = 0, nodes = 0, cores_per_process = 0, processes_per_node = 0;        /* 0: not given */
+    /* 0: not given */
+    int preferred = 0, nodes = 0, cores_per_process = 0, processes_per_node = 0;
     bool exclusive = false, held = false, requeue = false, label = false;
     std::string time_limit, name, directory, output, error, input;
     std::string begin, after, after_any, after_ok, limit_signal;
     std::optional<int> priority;
-    std::string environment = "ALL";    /* "ALL", "NONE", or names and NAME=VALUE, comma-separated */
+    std::string environment = "ALL"; /* "ALL", "NONE", or names and NAME=VALUE, comma-separated */
     std::vector<std::string> mpiexec;   /* further options for it */
 };
 
@@ -42,7 +44,8 @@ void add_job_options(CLI::App &command, JobOptions &options);
 Result<Json> job_request(const JobOptions &options, const std::string &working_directory,
                          const Environment &environment);
 
-/* The words of the #ELASTIC lines at the head of a script, up to its first line that is neither empty nor a comment. */
+/* The words of the #ELASTIC lines at the head of a script, up to its first line that is neither
+ * empty nor a comment. */
 Result<std::vector<std::string>> script_options(const std::string &script);
 /* As a shell splits words: quotes, backslash; no expansions. */
 Result<std::vector<std::string>> split_words(const std::string &line);

@@ -48,7 +48,8 @@ TEST(JobOptionsTest, environment)
     options.environment = "NONE";
     EXPECT_EQ(request_of(options)["environment"], (Json{{"PATH", "/bin"}}));
     options.environment = "X,MISSING,NEW=a=b";
-    EXPECT_EQ(request_of(options)["environment"], (Json{{"PATH", "/bin"}, {"X", "1"}, {"NEW", "a=b"}}));
+    EXPECT_EQ(request_of(options)["environment"],
+              (Json{{"PATH", "/bin"}, {"X", "1"}, {"NEW", "a=b"}}));
 }
 
 TEST(JobOptionsTest, messages_name_the_option)
@@ -78,7 +79,9 @@ TEST(JobOptionsTest, words_as_a_shell_splits_them)
 
 TEST(JobOptionsTest, only_lines_at_the_head_of_a_script_are_options)
 {
-    EXPECT_EQ(script_options("#!/bin/sh\n#ELASTIC -n 2\n# text\n\n#ELASTIC\t-J x\r\necho\n#ELASTIC --late\n").value(),
+    EXPECT_EQ(script_options(
+                  "#!/bin/sh\n#ELASTIC -n 2\n# text\n\n#ELASTIC\t-J x\r\necho\n#ELASTIC --late\n")
+                  .value(),
               (Words{"-n", "2", "-J", "x"}));
     EXPECT_EQ(script_options("#!/bin/sh\n#ELASTICITY\n#ELASTIC").value(), Words());
     EXPECT_FALSE(script_options("#ELASTIC 'open\n"));

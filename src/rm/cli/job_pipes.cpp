@@ -33,7 +33,8 @@ bool is_nothing(int fd)
 
 const pollfd *find(const std::vector<pollfd> &found, int fd)
 {
-    auto entry = std::find_if(found.begin(), found.end(), [fd](const pollfd &one) { return one.fd == fd; });
+    auto entry =
+        std::find_if(found.begin(), found.end(), [fd](const pollfd &one) { return one.fd == fd; });
     return entry == found.end() ? nullptr : &*entry;
 }
 
@@ -49,18 +50,19 @@ Result<JobPipes> JobPipes::create(Json &request)
 {
     std::string folder = temporary_folder();
     if (!mkdtemp(folder.data()))
-        return Error{"cannot make a folder " + folder + " for the job's output: " + strerror(errno) +
-                     " (set XDG_RUNTIME_DIR to a folder of yours)"};
+        return Error{"cannot make a folder " + folder + " for the job's output: " +
+                     strerror(errno) + " (set XDG_RUNTIME_DIR to a folder of yours)"};
     JobPipes pipes(folder);
     bool error_follows_output = !request.contains("error") && request.contains("output");
-    if (auto made = pipes.make_output(request, "output", STDOUT_FILENO); !made)
+    if (auto made = pipes.make_output(request, Stream::OUTPUT, STDOUT_FILENO); !made)
         return Error{made.error()};
     if (!error_follows_output) {
-        if (auto made = pipes.make_output(request, "error", STDERR_FILENO); !made)
+        if (auto made = pipes.make_output(request, Stream::ERROR, STDERR_FILENO); !made)
             return Error{made.error()};
     }
     if (auto made = pipes.make_input(request); !made)
         return Error{made.error()};
+    pipes.make_readers();
     return pipes;
 }
 
@@ -69,6 +71,7 @@ JobPipes::JobPipes(JobPipes &&other) noexcept
       files_(std::move(other.files_)),
       outputs_(std::move(other.outputs_)),
       input_(std::move(other.input_)),
+      readers_(std::move(other.readers_)),
       broken_(other.broken_)
 {
 }
@@ -91,8 +94,9 @@ Result<std::string> JobPipes::make(const char *name)
     return path;
 }
 
-Result<bool> JobPipes::make_output(Json &request, const char *name, int to)
+Result<bool> JobPipes::make_output(Json &request, Stream stream, int to)
 {
+    const char *name = STREAM_NAMES[static_cast<size_t>(stream)];
     if (request.contains(name))
         return false;
     auto path = make(name);
@@ -102,7 +106,7 @@ Result<bool> JobPipes::make_output(Json &request, const char *name, int to)
     if (from.get() < 0)
         return Error{"cannot open the pipe " + path.value() + ": " + strerror(errno)};
     request[name] = path.value();
-    outputs_.push_back({std::move(from), to, ""});
+    outputs_.push_back({std::move(from), to, stream, ""});
     return true;
 }
 
@@ -120,13 +124,35 @@ Result<bool> JobPipes::make_input(Json &request)
     return true;
 }
 
+/* Without it the job runs all the same: `elastic attach` says what it does not find. */
+void JobPipes::make_readers()
+{
+    if (outputs_.empty())
+        return;
+    std::string path = folder_ + "/" + ATTACH_SOCKET_FILE;
+    auto readers = OutputReaders::listen(path);
+    if (!readers)
+        return;
+    files_.push_back(path);
+    readers_ = std::move(readers.value());
+    if (input_.to.get() < 0)
+        readers_->set_input("the job's standard input is not that of elastic run");
+}
+
 /* ---- passing on ------------------------------------------------------------------------------ */
 
-/* A terminal whose foreground is somebody else's must not be read: that would stop us. */
+bool JobPipes::wants_input() const
+{
+    return input_.to.get() >= 0 && !input_.ended && input_.pending.empty();
+}
+
+/* Somebody who is attached gives it instead of us.  A terminal whose foreground is somebody
+ * else's must not be read: that would stop us. */
 bool JobPipes::may_read_input() const
 {
-    bool wanted = input_.to.get() >= 0 && !input_.ended && input_.pending.empty();
-    return wanted && (!isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) == getpgrp());
+    bool is_ours = !readers_ || !readers_->have_input();
+    return wants_input() && is_ours &&
+           (!isatty(STDIN_FILENO) || tcgetpgrp(STDIN_FILENO) == getpgrp());
 }
 
 std::vector<pollfd> JobPipes::waits() const
@@ -142,6 +168,8 @@ std::vector<pollfd> JobPipes::waits() const
         waits.push_back({STDIN_FILENO, POLLIN, 0});
     if (input_.to.get() >= 0 && !input_.pending.empty())
         waits.push_back({input_.to.get(), POLLOUT, 0});
+    if (readers_)
+        readers_->wait_for(waits);
     return waits;
 }
 
@@ -150,8 +178,11 @@ void JobPipes::pass_output(Output &output, bool can_read, bool can_write)
     char block[BLOCK];
     if (output.pending.empty() && can_read) {
         ssize_t bytes = read(output.from.get(), block, sizeof block);
-        if (bytes > 0)
+        if (bytes > 0) {
             output.pending.assign(block, static_cast<size_t>(bytes));
+            if (readers_)
+                readers_->add(output.stream, output.pending);
+        }
     }
     if (output.pending.empty() || !can_write)
         return;
@@ -164,7 +195,7 @@ void JobPipes::pass_output(Output &output, bool can_read, bool can_write)
     }
 }
 
-void JobPipes::pass_input(bool can_read)
+void JobPipes::take_input(bool can_read)
 {
     char block[BLOCK];
     if (can_read && may_read_input()) {
@@ -174,12 +205,24 @@ void JobPipes::pass_input(bool can_read)
         else if (bytes == 0 || (errno != EINTR && errno != EAGAIN))
             input_.ended = true;
     }
+    if (readers_ && wants_input()) {
+        OutputReaders::Input given = readers_->take_input();
+        input_.pending = std::move(given.bytes);
+        input_.ended = given.ended;
+    }
+}
+
+void JobPipes::pass_input(bool can_read)
+{
+    take_input(can_read);
     if (!input_.pending.empty()) {
         ssize_t written = write(input_.to.get(), input_.pending.data(), input_.pending.size());
         input_.pending.erase(0, written > 0 ? static_cast<size_t>(written) : 0);
     }
     if (input_.ended && input_.may_close && input_.pending.empty())
         input_.to = Descriptor();
+    if (input_.ended && readers_)
+        readers_->set_input("the job's standard input has ended");
 }
 
 void JobPipes::pump(const std::vector<pollfd> &found)
@@ -188,6 +231,8 @@ void JobPipes::pump(const std::vector<pollfd> &found)
         pass_output(output, has(found, output.from.get(), POLLIN), has(found, output.to, POLLOUT));
     if (input_.to.get() >= 0)
         pass_input(has(found, STDIN_FILENO, POLLIN));
+    if (readers_)
+        readers_->pump(found);
 }
 
 bool JobPipes::drained()

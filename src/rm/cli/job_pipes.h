@@ -1,10 +1,12 @@
 /*
- * The standard streams of a job at this terminal: named pipes in a private folder, which the job's step opens as its
- * input, output and error (doc/elasticd-api.md, POST /v1/jobs).  Owns folder, pipes and descriptors.
+ * The standard streams of a job at this terminal: named pipes in a private folder, which the job's
+ * step opens as its input, output and error (doc/elasticd-api.md, POST /v1/jobs); and beside them a
+ * socket for those who attach to the job.  Owns folder, pipes and descriptors.
  *
- * Nothing here blocks: bytes are taken from a pipe only when the last ones could be passed on, and written only
- * where poll says that there is room.  All pipes are open on both sides from the start, so that the step's opening
- * and closing loses nothing: the end of the job ends the output, after which what it holds is passed on (drained()).
+ * Nothing here blocks: bytes are taken from a pipe only when the last ones could be passed on, and
+ * written only where poll says that there is room.  All pipes are open on both sides from the
+ * start, so that the step's opening and closing loses nothing: the end of the job ends the output,
+ * after which what it holds is passed on (drained()).
  */
 
 #ifndef ELASTIC_CLI_JOB_PIPES_H_INCLUDED
@@ -12,10 +14,12 @@
 
 #include <poll.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "cli/output.h"
+#include "cli/output_readers.h"
 #include "cli/step_connection.h"
 #include "result.h"
 
@@ -23,8 +27,8 @@ namespace elastic {
 
 class JobPipes {
   public:
-    /* Makes pipes for those of input, output and error that the request does not name, and names them in it.  Standard
-     * input that is /dev/null or closed needs no pipe. */
+    /* Makes pipes for those of input, output and error that the request does not name, and names
+     * them in it.  Standard input that is /dev/null or closed needs no pipe. */
     static Result<JobPipes> create(Json &request);
     ~JobPipes();
     JobPipes(JobPipes &&other) noexcept;
@@ -33,19 +37,24 @@ class JobPipes {
     /* What to wait for; then pump() with what poll found. */
     std::vector<pollfd> waits() const;
     void pump(const std::vector<pollfd> &found);
-    /* The step has opened its side of the input: from now on that may be closed without losing what is in it. */
+    /* The step has opened its side of the input: from now on that may be closed without losing
+     * what is in it. */
     void job_has_started() { input_.may_close = true; }
     /* Nothing is left to pass on. */
     bool drained();
+    /* Nor to those who are attached; they are not to be waited for long. */
+    bool readers_are_served() const { return !readers_ || readers_->are_served(); }
     /* Our own output is no longer wanted (a closed pipe): the job should end. */
     bool is_broken() const { return broken_; }
 
   private:
-    static constexpr size_t BLOCK = 4096;       /* PIPE_BUF: poll promises that so much can be written */
+    /* PIPE_BUF: poll promises that so much can be written */
+    static constexpr size_t BLOCK = 4096;
 
     struct Output {
         Descriptor from;
         int to = -1;
+        Stream stream = Stream::OUTPUT;
         std::string pending;
     };
     struct Input {
@@ -57,16 +66,20 @@ class JobPipes {
 
     explicit JobPipes(std::string folder) : folder_(std::move(folder)) {}
     Result<std::string> make(const char *name);
-    Result<bool> make_output(Json &request, const char *name, int to);
+    Result<bool> make_output(Json &request, Stream stream, int to);
     Result<bool> make_input(Json &request);
+    void make_readers();
     void pass_output(Output &output, bool can_read, bool can_write);
     void pass_input(bool can_read);
+    void take_input(bool can_read);
+    bool wants_input() const;
     bool may_read_input() const;
 
     std::string folder_;
     std::vector<std::string> files_;
     std::vector<Output> outputs_;
     Input input_;
+    std::unique_ptr<OutputReaders> readers_;    /* null: nobody can attach */
     bool broken_ = false;
 };
 

@@ -27,7 +27,8 @@ std::string command_line(const Json &job)
 {
     std::string line;
     for (const Json &word : list_of(job, "command"))
-        line += (line.empty() ? "" : " ") + (word.is_string() ? word.get<std::string>() : word.dump());
+        line +=
+            (line.empty() ? "" : " ") + (word.is_string() ? word.get<std::string>() : word.dump());
     return line.empty() ? "-" : line;
 }
 
@@ -62,10 +63,12 @@ std::string dependencies_text(const Json &job)
 
 std::string expected_start_text(const Json &job)
 {
-    int64_t time_ms = integer_or(job, "expected_start_ms", 0), other = integer_or(job, "expected_after", 0);
+    int64_t time_ms = integer_or(job, "expected_start_ms", 0),
+            other = integer_or(job, "expected_after", 0);
     if (time_ms <= 0)
         return "-";
-    return format_time(time_ms) + " at the latest" + (other > 0 ? ", when job " + std::to_string(other) + " ends" : "");
+    return format_time(time_ms) + " at the latest" +
+           (other > 0 ? ", when job " + std::to_string(other) + " ends" : "");
 }
 
 /* How much of all recent use is the user's, and what it costs. */
@@ -85,7 +88,8 @@ std::string limit_signal_text(const Json &job)
     const Json &limit_signal = object_of(job, "limit_signal");
     if (!limit_signal.contains("signal"))
         return "-";
-    return shown(limit_signal, "signal") + "@" + format_duration(integer_or(limit_signal, "before_ms", 0));
+    return shown(limit_signal, "signal") + "@" +
+           format_duration(integer_or(limit_signal, "before_ms", 0));
 }
 
 std::string number_text(double value, const char *form)
@@ -99,11 +103,13 @@ std::string number_text(double value, const char *form)
 std::string progress_text(const Json &job)
 {
     const Json &known = object_of(job, "performance");
-    double rate = number_or(known, "per_second", -1), recent = number_or(known, "per_second_recent", -1);
+    double rate = number_or(known, "per_second", -1),
+           recent = number_or(known, "per_second_recent", -1);
     double round_us = number_or(known, "iteration_us", -1);
     if (rate < 0)
         return "-";
-    return number_text(rate, "%.3g probes a second") + (recent >= 0 ? number_text(recent, " (recently %.3g)") : "") +
+    return number_text(rate, "%.3g probes a second") +
+           (recent >= 0 ? number_text(recent, " (recently %.3g)") : "") +
            (round_us >= 0 ? number_text(round_us / 1000, ", %.3g ms a round") : "");
 }
 
@@ -111,7 +117,8 @@ std::string progress_text(const Json &job)
 std::string mpi_share_text(const Json &job)
 {
     const Json &known = object_of(job, "performance");
-    double share = number_or(known, "mpi_share", -1), recent = number_or(known, "mpi_share_recent", -1);
+    double share = number_or(known, "mpi_share", -1),
+           recent = number_or(known, "mpi_share_recent", -1);
     double least = number_or(known, "ratio_min", -1), most = number_or(known, "ratio_max", -1);
     if (share < 0)
         return "-";
@@ -119,7 +126,8 @@ std::string mpi_share_text(const Json &job)
     if (recent >= 0)
         text += number_text(100 * recent, " (recently %.1f %%)");
     if (least >= 0 && most >= 0)
-        text += number_text(100 * least, ", from %.1f %%") + number_text(100 * most, " to %.1f %% by rank");
+        text += number_text(100 * least, ", from %.1f %%") +
+                number_text(100 * most, " to %.1f %% by rank");
     return text;
 }
 
@@ -180,14 +188,23 @@ std::vector<std::string> queue_row(const Json &job, int64_t now_ms)
     int64_t run_time = run_time_ms(job, now_ms), size = integer_or(job, "size", 0);
     const Json &nodes = list_of(job, "nodes");
     std::string reason = shown(job, "reason");
-    std::string where = !nodes.empty() ? node_list(nodes) : reason == "-" ? reason : "(" + reason + ")";
+    std::string where = !nodes.empty()  ? node_list(nodes)
+                        : reason == "-" ? reason
+                                        : "(" + reason + ")";
     const Json &adaptation = object_of(job, "adaptation");
     std::string size_text = size > 0 ? std::to_string(size) : "-";
     if (adaptation.contains("size"))
         size_text += ">" + shown(adaptation, "size");
-    return {shown(job, "id"), shown(job, "name"), shown(job, "user"), state_code(job),
-            format_duration(std::max<int64_t>(0, run_time)), limit_of(job), size_text, size_range(job),
-            shown(object_of(job, "counts"), "committed"), where};
+    return {shown(job, "id"),
+            shown(job, "name"),
+            shown(job, "user"),
+            state_code(job),
+            format_duration(std::max<int64_t>(0, run_time)),
+            limit_of(job),
+            size_text,
+            size_range(job),
+            shown(object_of(job, "counts"), "committed"),
+            where};
 }
 
 Table history_table()
@@ -201,15 +218,27 @@ std::vector<std::string> history_row(const Json &job)
 {
     int64_t submitted = integer_or(job, "submit_ms", 0), ended = integer_or(job, "end_ms", 0);
     int64_t waited = integer_or(job, "start_ms", ended) - submitted;
-    return {shown(job, "id"), shown(job, "name"), shown(job, "user"), shown(job, "state"),
-            format_time(submitted), format_duration(waited), format_duration(run_time_ms(job, ended)),
-            size_range(job), shown(object_of(job, "counts"), "committed"), shown(job, "exit_code"),
+    return {shown(job, "id"),
+            shown(job, "name"),
+            shown(job, "user"),
+            shown(job, "state"),
+            format_time(submitted),
+            format_duration(waited),
+            format_duration(run_time_ms(job, ended)),
+            size_range(job),
+            shown(object_of(job, "counts"), "committed"),
+            shown(job, "exit_code"),
             shown(job, "reason")};
 }
 
 Table node_table()
 {
-    return Table({{"NODE"}, {"STATE"}, {"CORES", Table::RIGHT}, {"USED", Table::RIGHT}, {"JOBS"}, {"REASON"}});
+    return Table({{"NODE"},
+                  {"STATE"},
+                  {"CORES", Table::RIGHT},
+                  {"USED", Table::RIGHT},
+                  {"JOBS"},
+                  {"REASON"}});
 }
 
 std::vector<std::string> node_row(const Json &node)
@@ -217,8 +246,8 @@ std::vector<std::string> node_row(const Json &node)
     std::string jobs;
     for (const Json &use : list_of(node, "jobs"))
         jobs += (jobs.empty() ? "" : ",") + shown(use, "job") + ":" + shown(use, "cores");
-    return {shown(node, "name"), shown(node, "state"), shown(node, "cores"), shown(node, "cores_used"),
-            jobs.empty() ? "-" : jobs, shown(node, "reason")};
+    return {shown(node, "name"),       shown(node, "state"),      shown(node, "cores"),
+            shown(node, "cores_used"), jobs.empty() ? "-" : jobs, shown(node, "reason")};
 }
 
 /* ---- one job --------------------------------------------------------------------------------- */
@@ -289,7 +318,8 @@ std::string after(const char *words, const Json &data, const char *name)
     return value.empty() ? "" : words + value;
 }
 
-std::string number_after(const char *words, const Json &data, const char *name, const char *unit = "")
+std::string number_after(const char *words, const Json &data, const char *name,
+                         const char *unit = "")
 {
     return data.contains(name) && data[name].is_number() ? words + shown(data, name) + unit : "";
 }
@@ -314,16 +344,20 @@ std::string record_detail(const std::string &event, const Json &data)
         return shown(data, "rule");
     if (event == "requested")
         return "request " + shown(data, "request") + ": " + resize_text(data) +
-               (bool_or(data, "by_user", false) ? " (by a user)" : "") + after(": ", data, "reason");
+               (bool_or(data, "by_user", false) ? " (by a user)" : "") +
+               after(": ", data, "reason");
     if (event == "committed")
         return "epoch " + shown(data, "epoch") + ": " + resize_text(data) + " on " +
-               node_list(list_of(data, "blocks")) + number_after(", stood still ", data, "standstill_ms", " ms");
+               node_list(list_of(data, "blocks")) +
+               number_after(", stood still ", data, "standstill_ms", " ms");
     if (event == "withdrawn" || event == "failed")
-        return "request " + shown(data, "request") + ": " + resize_text(data) + after(": ", data, "reason");
+        return "request " + shown(data, "request") + ": " + resize_text(data) +
+               after(": ", data, "reason");
     if (event == "freed")
         return node_list(list_of(data, "blocks"));
     if (event == "ended")
-        return shown(data, "state") + number_after(", exit code ", data, "exit_code") + after(": ", data, "reason");
+        return shown(data, "state") + number_after(", exit code ", data, "exit_code") +
+               after(": ", data, "reason");
     if (event == "completing")
         return shown(data, "verdict") + after(": ", data, "reason");
     std::string rest;           /* one that we do not know, or that needs no words */

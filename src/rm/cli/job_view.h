@@ -1,6 +1,6 @@
 /*
- * How jobs, nodes and records of elasticd are shown: as rows, as lists of fields, as sentences.  Pure: JSON as in
- * doc/elasticd-api.md in, text out.  What is missing in the JSON shows as "-".
+ * How jobs, nodes and records of elasticd are shown: as rows, as lists of fields, as sentences.
+ * Pure: JSON as in doc/elasticd-api.md in, text out.  What is missing in the JSON shows as "-".
  */
 
 #ifndef ELASTIC_CLI_JOB_VIEW_H_INCLUDED
@@ -24,7 +24,8 @@ std::vector<std::string> node_row(const Json &node);
 /* "Name=value" lines about one job, as scontrol shows it. */
 std::vector<std::string> job_description(const Json &job, int64_t now_ms);
 
-/* "2026-11-21T14:03:07.123  job 3  committed  epoch 2: 2 -> 4 processes on n0:2,n1:2, stood still 3 ms". */
+/* "2026-11-21T14:03:07.123  job 3  committed  epoch 2: 2 -> 4 processes on n0:2,n1:2, stood
+ * still 3 ms". */
 std::string record_line(const Json &record);
 
 /* "n0:4,n1:2"; "-" of none. */

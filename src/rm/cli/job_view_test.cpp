@@ -7,12 +7,24 @@ namespace {
 
 TEST(JobViewTest, a_row_of_the_queue)
 {
-    Json job = {{"id", 7}, {"name", "heat"}, {"user", "anna"}, {"code", "AD"}, {"state", "ADAPTING"}, {"min", 2},
-                {"max", 8}, {"size", 2}, {"start_ms", 1000}, {"end_ms", nullptr}, {"time_limit_ms", 600000},
-                {"nodes", {{{"name", "n0"}, {"processes", 2}}}}, {"adaptation", {{"size", 4}}},
-                {"counts", {{"committed", 3}}}, {"reason", nullptr}};
-    EXPECT_EQ(queue_row(job, 66000), (std::vector<std::string>{"7", "heat", "anna", "AD", "1:05", "10:00", "2>4", "2:8",
-                                                               "3", "n0:2"}));
+    Json job = {{"id", 7},
+                {"name", "heat"},
+                {"user", "anna"},
+                {"code", "AD"},
+                {"state", "ADAPTING"},
+                {"min", 2},
+                {"max", 8},
+                {"size", 2},
+                {"start_ms", 1000},
+                {"end_ms", nullptr},
+                {"time_limit_ms", 600000},
+                {"nodes", {{{"name", "n0"}, {"processes", 2}}}},
+                {"adaptation", {{"size", 4}}},
+                {"counts", {{"committed", 3}}},
+                {"reason", nullptr}};
+    EXPECT_EQ(queue_row(job, 66000),
+              (std::vector<std::string>{"7", "heat", "anna", "AD", "1:05", "10:00", "2>4", "2:8",
+                                        "3", "n0:2"}));
     job["nodes"] = Json::array();
     job["reason"] = "waits for resources";
     EXPECT_EQ(queue_row(job, 66000).back(), "(waits for resources)");
@@ -20,8 +32,9 @@ TEST(JobViewTest, a_row_of_the_queue)
 
 TEST(JobViewTest, nothing_that_is_missing_or_odd_does_harm)
 {
-    for (const Json &odd : {Json::object(), Json{{"nodes", 5}, {"counts", "x"}, {"start_ms", "y"}, {"command", {1}}},
-                            Json::array()}) {
+    for (const Json &odd :
+         {Json::object(), Json{{"nodes", 5}, {"counts", "x"}, {"start_ms", "y"}, {"command", {1}}},
+          Json::array()}) {
         EXPECT_EQ(queue_row(odd, 0).size(), 10U);
         EXPECT_EQ(history_row(odd).size(), 11U);
         EXPECT_EQ(node_row(odd).size(), 6U);
@@ -34,34 +47,52 @@ TEST(JobViewTest, progress_and_mpi_share_have_a_line_each)
 {
     auto lines = [](Json performance) {
         std::string text;
-        for (const std::string &line : job_description({{"performance", std::move(performance)}}, 0))
+        for (const std::string &line :
+             job_description({{"performance", std::move(performance)}}, 0))
             text += line + "\n";
         return text;
     };
-    std::string known = lines({{"per_second", 4.912}, {"per_second_recent", 4.5}, {"iteration_us", 191234},
-                               {"mpi_share", 0.0061}, {"mpi_share_recent", 0.02}, {"ratio_min", 0.004},
+    std::string known = lines({{"per_second", 4.912},
+                               {"per_second_recent", 4.5},
+                               {"iteration_us", 191234},
+                               {"mpi_share", 0.0061},
+                               {"mpi_share_recent", 0.02},
+                               {"ratio_min", 0.004},
                                {"ratio_max", 0.007}});
-    auto has = [](const std::string &text, const char *line) { return text.find(line) != std::string::npos; };
-    EXPECT_TRUE(has(known, "   Progress=4.91 probes a second (recently 4.5), 191 ms a round\n")) << known;
-    EXPECT_TRUE(has(known, "   MpiShare=0.6 % (recently 2.0 %), from 0.4 % to 0.7 % by rank\n")) << known;
+    auto has = [](const std::string &text, const char *line) {
+        return text.find(line) != std::string::npos;
+    };
+    EXPECT_TRUE(has(known, "   Progress=4.91 probes a second (recently 4.5), 191 ms a round\n"))
+        << known;
+    EXPECT_TRUE(has(known, "   MpiShare=0.6 % (recently 2.0 %), from 0.4 % to 0.7 % by rank\n"))
+        << known;
     std::string partly = lines({{"per_second", 3}, {"mpi_share", nullptr}});
-    EXPECT_TRUE(has(partly, "   Progress=3 probes a second\n") && has(partly, "   MpiShare=-\n")) << partly;
+    EXPECT_TRUE(has(partly, "   Progress=3 probes a second\n") && has(partly, "   MpiShare=-\n"))
+        << partly;
     EXPECT_TRUE(has(lines(nullptr), "   Progress=-\n") && has(lines("odd"), "   MpiShare=-\n"));
 }
 
 TEST(JobViewTest, records_read_as_sentences)
 {
     auto line = [](const char *event, Json data) {
-        return record_line({{"seq", 1}, {"time_ms", 1}, {"event", event}, {"job", 3}, {"data", std::move(data)}});
+        return record_line(
+            {{"seq", 1}, {"time_ms", 1}, {"event", event}, {"job", 3}, {"data", std::move(data)}});
     };
-    EXPECT_TRUE(line("committed", {{"epoch", 2}, {"old_size", 4}, {"size", 2}, {"standstill_ms", 3},
-                                   {"blocks", {{{"node", "n1"}, {"processes", 2}}}}})
-                    .ends_with("job 3       committed      epoch 2: 4 -> 2 processes on n1:2, stood still 3 ms"));
-    EXPECT_TRUE(line("withdrawn", {{"request", 5}, {"old_size", 4}, {"size", 2}, {"reason", "busy"}})
-                    .ends_with("request 5: 4 -> 2 processes: busy"));
+    EXPECT_TRUE(
+        line("committed", {{"epoch", 2},
+                           {"old_size", 4},
+                           {"size", 2},
+                           {"standstill_ms", 3},
+                           {"blocks", {{{"node", "n1"}, {"processes", 2}}}}})
+            .ends_with(
+                "job 3       committed      epoch 2: 4 -> 2 processes on n1:2, stood still 3 ms"));
+    EXPECT_TRUE(
+        line("withdrawn", {{"request", 5}, {"old_size", 4}, {"size", 2}, {"reason", "busy"}})
+            .ends_with("request 5: 4 -> 2 processes: busy"));
     EXPECT_TRUE(line("brand_new", {{"a", 1}, {"b", "x"}}).ends_with("brand_new      a=1 b=x"));
     EXPECT_EQ(line("ended", {{"reason", "\x1b[2J"}}).find('\x1b'), std::string::npos);
-    EXPECT_NE(record_line({{"event", "node_up"}, {"node", "n0"}, {"job", nullptr}}).find("node n0"), std::string::npos);
+    EXPECT_NE(record_line({{"event", "node_up"}, {"node", "n0"}, {"job", nullptr}}).find("node n0"),
+              std::string::npos);
 }
 
 }  // namespace

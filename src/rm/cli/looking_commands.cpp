@@ -63,17 +63,24 @@ int get_jobs(Looking &options, const std::string &order, std::vector<Json> &jobs
     std::string last;
     while (true) {
         Json answer;
-        size_t missing = options.limit > 0 ? static_cast<size_t>(options.limit) - jobs.size() : LIST_MAX;
+        size_t missing =
+            options.limit > 0 ? static_cast<size_t>(options.limit) - jobs.size() : LIST_MAX;
         const char *page = order == "-id" ? "before" : "after";
-        std::string path = "/v1/jobs" + query({{"order", order}, {"user", user}, {"name", options.name},
-                                               {"state", options.states}, {"ids", options.ids},
-                                               {"all", options.all ? "true" : ""}, {page, last},
-                                               {"limit", std::to_string(std::min<size_t>(missing, LIST_MAX))}});
+        std::string path =
+            "/v1/jobs" + query({{"order", order},
+                                {"user", user},
+                                {"name", options.name},
+                                {"state", options.states},
+                                {"ids", options.ids},
+                                {"all", options.all ? "true" : ""},
+                                {page, last},
+                                {"limit", std::to_string(std::min<size_t>(missing, LIST_MAX))}});
         if (int code = options.elasticd.get(path, answer))
             return code;
         for (const Json &job : list_of(answer, "jobs"))
             jobs.push_back(job);
-        bool more = bool_or(answer, "more", false) && !list_of(answer, "jobs").empty() && order != "queue";
+        bool more =
+            bool_or(answer, "more", false) && !list_of(answer, "jobs").empty() && order != "queue";
         if (!more || (options.limit > 0 && jobs.size() >= static_cast<size_t>(options.limit)))
             return DONE;
         last = text_of(jobs.back(), "id");
@@ -216,12 +223,13 @@ void add_history(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Looking>();
     options->limit = 100;
-    CLI::App *command =
-        add_command(app, "history", "list jobs that have ended, or all that happened to one", options->json);
+    CLI::App *command = add_command(
+        app, "history", "list jobs that have ended, or all that happened to one", options->json);
     command->add_option("JOB", options->id, "one job");
     add_filters(command, *options);
     command->add_option("-t,--states", options->states, "only in these states, such as F,CA");
-    command->add_option("--limit", options->limit, "only the last N (default 100)")->check(CLI::Range(1, 10000000));
+    command->add_option("--limit", options->limit, "only the last N (default 100)")
+        ->check(CLI::Range(1, 10000000));
     command->callback([options, &code] { code = run_history(*options); });
 }
 
@@ -241,8 +249,9 @@ int run_nodes(Looking &options)
             return complain(NOT_FOUND, "there is no node " + name + ": 'elastic nodes' lists them");
     }
     for (const Json &node : list_of(answer, "nodes")) {
-        bool wanted = options.names.empty() || std::find(options.names.begin(), options.names.end(),
-                                                         text_of(node, "name")) != options.names.end();
+        bool wanted =
+            options.names.empty() || std::find(options.names.begin(), options.names.end(),
+                                               text_of(node, "name")) != options.names.end();
         if (wanted && options.json)
             print_line(node.dump());
         else if (wanted)
@@ -253,7 +262,8 @@ int run_nodes(Looking &options)
     table.print(!options.no_header);
     const Json backend = answer.value("backend", Json::object());
     for (const char *said : {"about", "trouble"})
-        if (options.names.empty() && !options.no_header && backend.contains(said) && backend[said].is_string())
+        if (options.names.empty() && !options.no_header && backend.contains(said) &&
+            backend[said].is_string())
             print_line("# " + text_of(backend, "kind") + ": " + text_of(backend, said));
     return DONE;
 }
@@ -261,7 +271,8 @@ int run_nodes(Looking &options)
 void add_nodes(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Looking>();
-    CLI::App *command = add_command(app, "nodes", "list nodes and who is on them (JOB:CORES)", options->json);
+    CLI::App *command =
+        add_command(app, "nodes", "list nodes and who is on them (JOB:CORES)", options->json);
     command->add_option("NODE", options->names, "only these");
     command->add_flag("--noheader", options->no_header, "no headings");
     command->callback([options, &code] { code = run_nodes(*options); });
@@ -302,18 +313,21 @@ int run_events(Looking &options)
     if (!target)
         return code;
     if (target->kind == Target::STEP)
-        return step_events(target->id, static_cast<uint64_t>(options.since), options.follow, options.json);
+        return step_events(target->id, static_cast<uint64_t>(options.since), options.follow,
+                           options.json);
     return print_records(options, "/v1/jobs/" + target->id + "/records", true);
 }
 
 void add_events(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Looking>();
-    CLI::App *command =
-        add_command(app, "events", "show what happened: in elasticd, in a job, in a step", options->json);
-    command->add_option("ID", options->id, "a job ('elastic queue') or a step ('elastic ps'); default: everything");
+    CLI::App *command = add_command(
+        app, "events", "show what happened: in elasticd, in a job, in a step", options->json);
+    command->add_option("ID", options->id,
+                        "a job ('elastic queue') or a step ('elastic ps'); default: everything");
     command->add_flag("--follow,-f", options->follow, "go on until the job or step ends");
-    command->add_option("--since", options->since, "from this event number on")->check(CLI::NonNegativeNumber);
+    command->add_option("--since", options->since, "from this event number on")
+        ->check(CLI::NonNegativeNumber);
     command->callback([options, &code] { code = run_events(*options); });
 }
 
@@ -322,7 +336,8 @@ void add_events(CLI::App &app, int &code)
 void add_ps(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Looking>();
-    CLI::App *command = add_command(app, "ps", "list your running steps on this machine", options->json);
+    CLI::App *command =
+        add_command(app, "ps", "list your running steps on this machine", options->json);
     command->callback([options, &code] { code = step_ps(options->json); });
 }
 
@@ -331,13 +346,16 @@ int run_version(Looking &options)
     HttpAnswer answer = options.elasticd.request("GET", "/v1/version");
     Json daemon = answer.ok() ? answer.body : Json();
     if (options.json) {
-        print_line(Json{{"elastic", ELASTIC_VERSION}, {"step_protocol", 1}, {"api", 1}, {"elasticd", daemon}}.dump());
+        print_line(Json{
+            {"elastic", ELASTIC_VERSION}, {"step_protocol", 1}, {"api", 1}, {"elasticd", daemon}}
+                       .dump());
         return DONE;
     }
     print_line("elastic " ELASTIC_VERSION ", step protocol 1, elasticd interface 1");
     if (answer.ok())
-        print_line("elasticd " + text_of(daemon, "version") + ", interface " + text_of(daemon, "api") + ", cluster " +
-                   text_of(daemon, "cluster") + ", policy " + text_of(daemon, "policy") + ", back end " +
+        print_line("elasticd " + text_of(daemon, "version") + ", interface " +
+                   text_of(daemon, "api") + ", cluster " + text_of(daemon, "cluster") +
+                   ", policy " + text_of(daemon, "policy") + ", back end " +
                    text_of(daemon, "backend"));
     else
         print_line("elasticd: " + answer.complaint());
@@ -347,7 +365,8 @@ int run_version(Looking &options)
 void add_version(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Looking>();
-    CLI::App *command = add_command(app, "version", "tell the versions of this command and of elasticd", options->json);
+    CLI::App *command = add_command(
+        app, "version", "tell the versions of this command and of elasticd", options->json);
     command->callback([options, &code] { code = run_version(*options); });
 }
 

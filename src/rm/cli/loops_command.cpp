@@ -1,5 +1,6 @@
-/* `elastic loops ID`: what a running step does with its time (operation `performance`, doc/step-protocol.md), or a job
- * of elasticd (GET /v1/jobs/ID/loops, which tells the same of its step, and how it has been before). */
+/* `elastic loops ID`: what a running step does with its time (operation `performance`,
+ * doc/step-protocol.md), or a job of elasticd (GET /v1/jobs/ID/loops, which tells the same of
+ * its step, and how it has been before). */
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -13,7 +14,8 @@ namespace elastic {
 namespace {
 
 constexpr size_t HISTORY_SHOWN = 12;
-constexpr int JOB_AGE_MS = 2000;        /* what elasticd knows of a job and is older is asked anew */
+/* what elasticd knows of a job and is older is asked anew */
+constexpr int JOB_AGE_MS = 2000;
 
 std::string number(double value, const char *form)
 {
@@ -46,7 +48,8 @@ std::string slowest_text(const Json &loop)
     std::string text;
     for (const Json &rank : list_of(loop, "slowest"))
         text += (text.empty() ? "" : ", ") + std::string("rank ") + text_of(rank, "rank") + " on " +
-                string_or(rank, "host", "?") + " (" + percent(number_or(rank, "mpi_ratio", 0)) + ")";
+                string_or(rank, "host", "?") + " (" + percent(number_or(rank, "mpi_ratio", 0)) +
+                ")";
     return text;
 }
 
@@ -55,7 +58,8 @@ std::string items_text(const Json &loop)
     std::string text;
     for (const Json &item : list_of(loop, "items"))
         text += (text.empty() ? "" : ", ") + (item.is_string() ? item.get<std::string>() : "?");
-    bool more = integer_or(loop, "items_total", 0) > static_cast<int64_t>(list_of(loop, "items").size());
+    bool more =
+        integer_or(loop, "items_total", 0) > static_cast<int64_t>(list_of(loop, "items").size());
     return text + (more ? ", ..." : "");
 }
 
@@ -75,13 +79,13 @@ std::string place_text(const Json &answer, const Json &loop)
 void print_inner_loop(const Json &answer, const Json &loop)
 {
     double loop_us = number_or(loop, "loop_us", 0), iterations = number_or(loop, "iterations", 0);
-    std::string line = "loop at " + string_or(loop, "name", "?") + ", " + place_text(answer, loop) + ", ranks " +
-                       string_or(loop, "ranks", "?") + ": ";
+    std::string line = "loop at " + string_or(loop, "name", "?") + ", " + place_text(answer, loop) +
+                       ", ranks " + string_or(loop, "ranks", "?") + ": ";
     if (iterations > 0 && loop_us > 0)
         line += number(loop_us / iterations / 1000, "%.3g ms a round, ") +
                 percent(number_or(loop, "mpi_us", 0) / loop_us) + " of it in MPI (from " +
-                percent(number_or(loop, "ratio_min", 0)) + " to " + percent(number_or(loop, "ratio_max", 0)) +
-                " by rank); ";
+                percent(number_or(loop, "ratio_min", 0)) + " to " +
+                percent(number_or(loop, "ratio_max", 0)) + " by rank); ";
     else
         line += "no round measured; ";
     print_line(line + items_text(loop));
@@ -92,9 +96,10 @@ void print_loop(const Json &loop)
     double loop_us = number_or(loop, "loop_us", 0), iterations = number_or(loop, "iterations", 0);
     print_line("loop that probes, ranks " + string_or(loop, "ranks", "?") + ": " +
                number(iterations > 0 ? loop_us / iterations / 1000 : 0, "%.3g ms a round, ") +
-               percent(loop_us > 0 ? number_or(loop, "mpi_us", 0) / loop_us : 0) + " of it in MPI (from " +
-               percent(number_or(loop, "ratio_min", 0)) + " to " + percent(number_or(loop, "ratio_max", 0)) +
-               " by rank; one round in " + text_of(loop, "measured_every") + " measured)");
+               percent(loop_us > 0 ? number_or(loop, "mpi_us", 0) / loop_us : 0) +
+               " of it in MPI (from " + percent(number_or(loop, "ratio_min", 0)) + " to " +
+               percent(number_or(loop, "ratio_max", 0)) + " by rank; one round in " +
+               text_of(loop, "measured_every") + " measured)");
     print_line("least in MPI, so that others wait for them: " + slowest_text(loop));
 }
 
@@ -102,11 +107,14 @@ void print_loop(const Json &loop)
 void print_history(const Json &answer)
 {
     const Json &history = list_of(answer, "history");
-    for (size_t i = history.size() - std::min(history.size(), HISTORY_SHOWN); i < history.size(); i++) {
+    for (size_t i = history.size() - std::min(history.size(), HISTORY_SHOWN); i < history.size();
+         i++) {
         const Json &interval = history[i];
-        double rate = number_or(interval, "per_second", -1), share = number_or(interval, "mpi_share", -1);
-        print_line("until " + format_time(integer_or(interval, "until_ms", 0)) + ": " + text_of(interval, "size") +
-                   " processes, " + (rate >= 0 ? number(rate, "%.3g probes a second") : "progress unknown") +
+        double rate = number_or(interval, "per_second", -1),
+               share = number_or(interval, "mpi_share", -1);
+        print_line("until " + format_time(integer_or(interval, "until_ms", 0)) + ": " +
+                   text_of(interval, "size") + " processes, " +
+                   (rate >= 0 ? number(rate, "%.3g probes a second") : "progress unknown") +
                    (share >= 0 ? ", " + percent(share) + " in MPI" : ""));
     }
 }
@@ -131,7 +139,8 @@ int job_loops(Elasticd &elasticd, const std::string &job, bool json)
 void print_performance(const std::string &subject, const Json &answer)
 {
     if (!bool_or(answer, "available", false)) {
-        print_line(subject + ": nothing is known: " + string_or(answer, "reason", "no reason given"));
+        print_line(subject +
+                   ": nothing is known: " + string_or(answer, "reason", "no reason given"));
         return;
     }
     print_line(progress_line(subject, answer));
@@ -153,16 +162,18 @@ void add_loops(CLI::App &app, int &code)
         Elasticd elasticd;
     };
     auto options = std::make_shared<Options>();
-    CLI::App *command =
-        add_command(app, "loops", "show how fast a job or step goes on, and how much of its time MPI takes",
-                    options->json);
-    command->add_option("ID", options->id, "a job ('elastic queue') or a step ('elastic ps')")->required();
+    CLI::App *command = add_command(
+        app, "loops", "show how fast a job or step goes on, and how much of its time MPI takes",
+        options->json);
+    command->add_option("ID", options->id, "a job ('elastic queue') or a step ('elastic ps')")
+        ->required();
     command->callback([options, &code] {
         auto target = find_target(options->elasticd, options->id, code);
         if (!target)
             return;
-        code = target->kind == Target::STEP ? step_loops(target->id, options->json)
-                                            : job_loops(options->elasticd, target->id, options->json);
+        code = target->kind == Target::STEP
+                   ? step_loops(target->id, options->json)
+                   : job_loops(options->elasticd, target->id, options->json);
     });
 }
 

@@ -45,7 +45,9 @@ bool is_set(const char *name)
 std::string runtime_folder()
 {
     char directory[STEP_SOCKET_PATH_MAX], problem[STEP_SOCKET_ERROR_MAX];
-    return step_socket_directory(directory, sizeof directory, problem, sizeof problem) == 0 ? directory : "";
+    return step_socket_directory(directory, sizeof directory, problem, sizeof problem) == 0
+               ? directory
+               : "";
 }
 
 bool listens(const std::string &socket_path)
@@ -57,11 +59,13 @@ bool listens(const std::string &socket_path)
     memcpy(address.sun_path, socket_path.c_str(), socket_path.size() + 1);
     Descriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     return probe.is_open() &&
-           connect(probe.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0 &&
+           connect(probe.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) ==
+               0 &&
            stranger(probe.get(), false).empty();
 }
 
-/* Where the elasticd of the allocation that we are in would listen; empty: in none, or another one is asked. */
+/* Where the elasticd of the allocation that we are in would listen; empty: in none, or another
+ * one is asked. */
 std::string socket_of_allocation()
 {
     auto allocation = rm::find_allocation();
@@ -82,7 +86,8 @@ std::string elasticd_program()
     return !beside.empty() && access(beside.c_str(), X_OK) == 0 ? beside : "elasticd";
 }
 
-/* In a session of its own, so that the end of this command or of its terminal is none of it.  0, or an error number. */
+/* In a session of its own, so that the end of this command or of its terminal is none of it.  0,
+ * or an error number. */
 int spawn(const std::string &program, const std::string &log, pid_t &pid)
 {
     std::string idle = std::string("--idle-exit=") + IDLE_EXIT, nested = "--nested";
@@ -90,7 +95,8 @@ int spawn(const std::string &program, const std::string &log, pid_t &pid)
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
@@ -121,26 +127,32 @@ int await_start(pid_t pid, const std::string &socket, const std::string &log)
     while (!listens(socket)) {
         int status = 0;
         if (waitpid(pid, &status, WNOHANG) == pid)
-            return complain(UNREACHABLE, "elasticd cannot be started for this allocation: " + last_words(log));
+            return complain(UNREACHABLE,
+                            "elasticd cannot be started for this allocation: " + last_words(log));
         if (std::chrono::steady_clock::now() > end)
-            return complain(UNREACHABLE, "elasticd was started for this allocation and does not answer; see " + log);
+            return complain(UNREACHABLE,
+                            "elasticd was started for this allocation and does not answer; see " +
+                                log);
         std::this_thread::sleep_for(LOOK_INTERVAL);
     }
     return 0;
 }
 
-int start(const Allocation &allocation, const std::string &folder, const std::string &socket, bool quiet)
+int start(const Allocation &allocation, const std::string &folder, const std::string &socket,
+          bool quiet)
 {
     std::string program = elasticd_program(), log = folder + "/elasticd.log";
     pid_t pid = 0;
     if (int error = spawn(program, log, pid))
-        return complain(UNREACHABLE,
-                        "elasticd cannot be started for this allocation: " + program + ": " + strerror(error));
+        return complain(UNREACHABLE, "elasticd cannot be started for this allocation: " + program +
+                                         ": " + strerror(error));
     if (int code = await_start(pid, socket, log))
         return code;
     if (!quiet)
-        fprintf(stderr, "elastic: started elasticd for the nodes of %s job %s; it ends when nothing has run for %s\n",
-                allocation.system_name(), allocation.id.c_str(), IDLE_EXIT);
+        fprintf(
+            stderr,
+            "elastic: started elasticd for the nodes of %s job %s; it ends when nothing has run for %s\n",
+            allocation.system_name(), allocation.id.c_str(), IDLE_EXIT);
     return 0;
 }
 
@@ -150,7 +162,8 @@ std::string allocation_socket()
 {
     std::string socket = socket_of_allocation(), base = runtime_folder();
     char problem[STEP_SOCKET_ERROR_MAX];
-    bool is_ours = !socket.empty() && step_socket_check_directory(base.c_str(), problem, sizeof problem) == 0;
+    bool is_ours =
+        !socket.empty() && step_socket_check_directory(base.c_str(), problem, sizeof problem) == 0;
     return is_ours ? socket : "";
 }
 

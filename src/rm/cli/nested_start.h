@@ -1,9 +1,10 @@
 /*
- * `elastic run` and `elastic submit` inside a plain allocation of Slurm, PBS or LSF: the elasticd that manages just
- * its nodes (elasticd --nested) is found, or started in the background and waited for.  It ends by itself when it has
- * had no job for a while.
+ * `elastic run` and `elastic submit` inside a plain allocation of Slurm, PBS or LSF: the elasticd
+ * that manages just its nodes (elasticd --nested) is found, or started in the background and waited
+ * for.  It ends by itself when it has had no job for a while.
  *
- * Nothing happens outside of an allocation, nor where an elasticd is named by ELASTICD_SOCKET or ELASTICD_URL.
+ * Nothing happens outside of an allocation, nor where an elasticd is named by ELASTICD_SOCKET or
+ * ELASTICD_URL.
  */
 
 #ifndef ELASTIC_CLI_NESTED_START_H_INCLUDED
@@ -16,7 +17,8 @@ namespace elastic {
 /* The socket of this allocation's elasticd, whether it runs or not; empty: in no allocation. */
 std::string allocation_socket();
 
-/* 0, or an exit code after a complaint.  Says in one line on standard error that it has started one, unless `quiet`. */
+/* 0, or an exit code after a complaint.  Says in one line on standard error that it has started
+ * one, unless `quiet`. */
 int start_in_allocation(bool quiet);
 
 }  // namespace elastic

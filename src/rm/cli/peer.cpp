@@ -15,7 +15,20 @@ std::string stranger(int socket, bool or_root)
         return "it is unknown who listens there";
     if (peer.uid == geteuid() || (or_root && peer.uid == 0))
         return "";
-    return "it belongs to user " + std::to_string(peer.uid) + ", not to you: nothing was sent to it";
+    return "it belongs to user " + std::to_string(peer.uid) +
+           ", not to you: nothing was sent to it";
+}
+
+std::string other_than(int socket, unsigned uid)
+{
+    ucred peer = {};
+    socklen_t length = sizeof peer;
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+        return "it is unknown who listens there";
+    if (peer.uid == uid)
+        return "";
+    return "it belongs to user " + std::to_string(peer.uid) + ", not to user " +
+           std::to_string(uid) + ": nothing was sent to it";
 }
 
 }  // namespace elastic

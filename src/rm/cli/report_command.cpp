@@ -1,4 +1,5 @@
-/* `elastic report`: the metrics of a run, alone or beside another's, and a chart of who was where. */
+/* `elastic report`: the metrics of a run, alone or beside another's, and a chart of who was
+ * where. */
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -41,12 +42,16 @@ struct Metric {
 
 std::vector<Metric> metrics_of(const Json &report)
 {
-    static const std::map<std::string, Unit> UNITS = {
-        {"count", Unit::COUNT}, {"ms", Unit::DURATION}, {"part", Unit::PART}, {"core_ms", Unit::CORE_HOURS}};
+    static const std::map<std::string, Unit> UNITS = {{"count", Unit::COUNT},
+                                                      {"ms", Unit::DURATION},
+                                                      {"part", Unit::PART},
+                                                      {"core_ms", Unit::CORE_HOURS}};
     std::vector<Metric> metrics;
     for (const Json &one : list_of(report, "metrics")) {
         auto unit = UNITS.find(string_or(one, "unit", ""));
-        Metric metric{printable(string_or(one, "title", "?")), {}, unit == UNITS.end() ? Unit::COUNT : unit->second};
+        Metric metric{printable(string_or(one, "title", "?")),
+                      {},
+                      unit == UNITS.end() ? Unit::COUNT : unit->second};
         for (const Json &name : list_of(one, "path"))
             if (name.is_string())
                 metric.path.push_back(name.get<std::string>());
@@ -115,7 +120,8 @@ void print_metrics(const Json &report, const Json *other, const std::string &oth
         std::vector<std::string> row = {metric.title, shown(ours, metric.unit)};
         if (other) {
             double theirs = value_of(*other, metric);
-            row.insert(row.end(), {shown(theirs, metric.unit), difference(ours, theirs, metric.unit)});
+            row.insert(row.end(),
+                       {shown(theirs, metric.unit), difference(ours, theirs, metric.unit)});
         }
         table.add(row);
     }
@@ -124,17 +130,24 @@ void print_metrics(const Json &report, const Json *other, const std::string &oth
 
 void print_users(const Json &report)
 {
-    Table table({{"USER"}, {"JOBS", Table::RIGHT}, {"DONE", Table::RIGHT}, {"FAILED", Table::RIGHT},
-                 {"CANCELLED", Table::RIGHT}, {"CORE_HOURS", Table::RIGHT}, {"OF_ALL", Table::RIGHT},
-                 {"WAIT", Table::RIGHT}, {"ADAPT", Table::RIGHT}});
+    Table table({{"USER"},
+                 {"JOBS", Table::RIGHT},
+                 {"DONE", Table::RIGHT},
+                 {"FAILED", Table::RIGHT},
+                 {"CANCELLED", Table::RIGHT},
+                 {"CORE_HOURS", Table::RIGHT},
+                 {"OF_ALL", Table::RIGHT},
+                 {"WAIT", Table::RIGHT},
+                 {"ADAPT", Table::RIGHT}});
     double all = number_or(report, "core_ms", 0);
     for (const Json &user : list_of(report, "users")) {
         auto number = [&](const Json &object, const char *name, Unit unit) {
             return shown(number_or(object, name, std::nan("")), unit);
         };
         double part = all > 0 ? number_or(user, "core_ms", 0) / all : std::nan("");
-        table.add({string_or(user, "user", "?"), number(user, "jobs", Unit::COUNT), number(user, "done", Unit::COUNT),
-                   number(user, "failed", Unit::COUNT), number(user, "cancelled", Unit::COUNT),
+        table.add({string_or(user, "user", "?"), number(user, "jobs", Unit::COUNT),
+                   number(user, "done", Unit::COUNT), number(user, "failed", Unit::COUNT),
+                   number(user, "cancelled", Unit::COUNT),
                    number(user, "core_ms", Unit::CORE_HOURS), shown(part, Unit::PART),
                    number(object_of(user, "wait_ms"), "mean", Unit::DURATION),
                    number(object_of(user, "adaptations"), "committed", Unit::COUNT)});
@@ -182,7 +195,8 @@ int write_html(const Report &options, const std::string &text)
 {
     std::ofstream file(options.html);
     file << text << std::flush;
-    return file ? DONE : complain(UNREACHABLE, "cannot write " + options.html + ": " + strerror(errno));
+    return file ? DONE
+                : complain(UNREACHABLE, "cannot write " + options.html + ": " + strerror(errno));
 }
 
 /* Page by page, the newest first. */
@@ -217,7 +231,8 @@ int run_report(Report &options)
 {
     std::optional<Json> other;
     if (!options.compare.empty() && !(other = read_report(options.compare)))
-        return complain(USAGE, "--compare: " + options.compare + " is no file of 'elastic report --json'");
+        return complain(USAGE,
+                        "--compare: " + options.compare + " is no file of 'elastic report --json'");
     std::string query;
     Json report, timeline_json;
     std::set<int64_t> ids;
@@ -226,7 +241,8 @@ int run_report(Report &options)
         ids.insert(strtoll(id.c_str(), nullptr, 10));
     if (int code = period(options, query))
         return code;
-    std::string rest = (ids.empty() ? "" : "&ids=" + options.ids) + (options.by.empty() ? "" : "&by=" + options.by);
+    std::string rest = (ids.empty() ? "" : "&ids=" + options.ids) +
+                       (options.by.empty() ? "" : "&by=" + options.by);
     if (int code = options.elasticd.get("/v1/report" + query + rest, report))
         return code;
     if (!options.by.empty()) {
@@ -266,19 +282,26 @@ int run_report(Report &options)
 void add_report(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Report>();
-    CLI::App *command = add_command(app, "report", "print and plot the metrics of all jobs, or some", options->json);
+    CLI::App *command = add_command(
+        app, "report", "print and plot the metrics of all jobs, or some", options->json);
     command->add_option("-j,--jobs", options->ids, "only these, such as 3,5,8")
         ->type_name("LIST")
         ->check([](const std::string &text) {
-            return text.find_first_not_of("0123456789,") == text.npos ? "" : "numbers with commas are expected";
+            return text.find_first_not_of("0123456789,") == text.npos
+                       ? ""
+                       : "numbers with commas are expected";
         });
-    command->add_option("--last", options->last, "only what was submitted in the last, such as 2h")->type_name("TIME");
+    command->add_option("--last", options->last, "only what was submitted in the last, such as 2h")
+        ->type_name("TIME");
     command->add_option("--by", options->by, "a line for each user: jobs, core hours, waits")
         ->type_name("user")
         ->check(CLI::IsMember({"user"}));
-    command->add_option("--compare", options->compare, "beside the metrics in this file (of elastic report --json)")
+    command
+        ->add_option("--compare", options->compare,
+                     "beside the metrics in this file (of elastic report --json)")
         ->type_name("FILE");
-    command->add_option("--html", options->html, "write metrics and chart for a browser, too")->type_name("FILE");
+    command->add_option("--html", options->html, "write metrics and chart for a browser, too")
+        ->type_name("FILE");
     command->add_option("--title", options->title, "of that page")->type_name("TEXT");
     command->add_flag("--no-chart", options->no_chart, "no chart on the terminal");
     command->callback([options, &code] { code = run_report(*options); });

@@ -36,7 +36,8 @@ int run_job(Run &options, const std::vector<std::string> &program)
     if (int code = start_in_allocation(options.quiet))
         return code;
 
-    /* Before anything is submitted: signals from now on are the job's business, and nobody's output is lost. */
+    /* Before anything is submitted: signals from now on are the job's business, and nobody's
+     * output is lost. */
     SignalDescriptor signals;
     auto pipes = JobPipes::create(request.value());
     if (!pipes)
@@ -53,12 +54,14 @@ int run_job(Run &options, const std::vector<std::string> &program)
 CLI::App *add_run(CLI::App &app, const ProgramLine &line, int &code)
 {
     auto options = std::make_shared<Run>();
-    CLI::App *command = add_command(app, "run", "run a program as a job and wait for it", options->json);
+    CLI::App *command =
+        add_command(app, "run", "run a program as a job and wait for it", options->json);
     add_job_options(*command, options->job);
     command->add_flag("-q,--quiet", options->quiet, "no messages of its own while all goes well");
-    command->footer("What follows the options is the program with its arguments:\n"
-                    "elastic run -n 2:8 ./app --its-option\n"
-                    "Signals are passed on; the exit code is the job's (128 + number after a signal).");
+    command->footer(
+        "What follows the options is the program with its arguments:\n"
+        "elastic run -n 2:8 ./app --its-option\n"
+        "Signals are passed on; the exit code is the job's (128 + number after a signal).");
     command->callback([options, &line, &code] { code = run_job(*options, line.program); });
     return command;
 }

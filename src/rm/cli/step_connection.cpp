@@ -42,7 +42,8 @@ Result<StepConnection> StepConnection::connect(const std::string &socket_path)
         return Error{socket_path + " is too long for a socket"};
     std::memcpy(address.sun_path, socket_path.c_str(), socket_path.size() + 1);
     Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    timeval timeout = {ANSWER_TIMEOUT.count() / 1000, 0};       /* a full backlog must not hang us */
+    /* a full backlog must not hang us */
+    timeval timeout = {ANSWER_TIMEOUT.count() / 1000, 0};
     setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
     if (socket.get() < 0 || ::connect(socket.get(), reinterpret_cast<const sockaddr *>(&address),
                                       sizeof address) != 0)
@@ -145,11 +146,13 @@ Result<std::vector<StepSocket>> list_step_sockets()
     while (dirent *entry = readdir(open.get())) {
         std::string path = std::string(directory) + "/" + entry->d_name;
         char id[STEP_ID_MAX];
-        if (step_socket_id_of(entry->d_name, id, sizeof id) && !step_socket_remove_stale(path.c_str()))
+        if (step_socket_id_of(entry->d_name, id, sizeof id) &&
+            !step_socket_remove_stale(path.c_str()))
             sockets.push_back({id, path});
     }
-    std::sort(sockets.begin(), sockets.end(),
-              [](const StepSocket &x, const StepSocket &y) { return strverscmp(x.id.c_str(), y.id.c_str()) < 0; });
+    std::sort(sockets.begin(), sockets.end(), [](const StepSocket &x, const StepSocket &y) {
+        return strverscmp(x.id.c_str(), y.id.c_str()) < 0;
+    });
     return sockets;
 }
 

@@ -47,8 +47,9 @@ void add_inherited(Json &request)
     for (const rm::LimitName &known : rm::LIMIT_NAMES) {
         rlimit limit;
         if (getrlimit(known.resource, &limit) == 0)
-            request["limits"][known.name] = limit.rlim_cur == RLIM_INFINITY ? rm::ProcessLimit::UNLIMITED
-                                                                            : static_cast<int64_t>(limit.rlim_cur);
+            request["limits"][known.name] = limit.rlim_cur == RLIM_INFINITY
+                                                ? rm::ProcessLimit::UNLIMITED
+                                                : static_cast<int64_t>(limit.rlim_cur);
     }
 }
 
@@ -72,7 +73,9 @@ int submit_job(Elasticd &elasticd, Json request, Json &job)
     if (!answer.ok())
         return complain_about(answer);
     job = object_of(answer.body, "job");
-    return job.contains("id") ? DONE : complain(UNREACHABLE, "elasticd's answer holds no job: is it another version?");
+    return job.contains("id")
+               ? DONE
+               : complain(UNREACHABLE, "elasticd's answer holds no job: is it another version?");
 }
 
 }  // namespace elastic

@@ -1,4 +1,5 @@
-/* `elastic submit`: hands a script or a program to elasticd and returns, or waits for its end (--wait). */
+/* `elastic submit`: hands a script or a program to elasticd and returns, or waits for its end
+ * (--wait). */
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>
@@ -45,7 +46,8 @@ Result<std::string> read_script(const std::string &path)
     std::ostringstream text;
     text << "#!" << file.rdbuf();
     if (text.str().size() > SCRIPT_MAX_BYTES)
-        return Error{path + " is longer than " + std::to_string(SCRIPT_MAX_BYTES) + " bytes: is it a script?"};
+        return Error{path + " is longer than " + std::to_string(SCRIPT_MAX_BYTES) +
+                     " bytes: is it a script?"};
     if (text.str().find('\0') != std::string::npos)
         return Error{path + " begins with #!, but holds zero bytes: is it a script?"};
     return text.str();
@@ -86,7 +88,8 @@ int print_job(const Submit &options, const Json &job)
 
 int wait_for_end(Elasticd &elasticd, Json job)
 {
-    std::string path = "/v1/jobs/" + text_of(job, "id") + "?until=ended&wait_ms=" + std::to_string(Elasticd::WAIT_MS);
+    std::string path = "/v1/jobs/" + text_of(job, "id") +
+                       "?until=ended&wait_ms=" + std::to_string(Elasticd::WAIT_MS);
     while (!has_ended(job)) {
         Json answer;
         if (int code = elasticd.get(path, answer, Elasticd::WAIT_PATIENCE))
@@ -96,10 +99,12 @@ int wait_for_end(Elasticd &elasticd, Json job)
     return exit_code_of(job);
 }
 
-int submit(const Submit &options, const std::vector<std::string> &program, const std::string &script)
+int submit(const Submit &options, const std::vector<std::string> &program,
+           const std::string &script)
 {
     std::unique_ptr<char, void (*)(void *)> directory(get_current_dir_name(), free);
-    auto request = job_request(options.job, directory ? directory.get() : "", present_environment());
+    auto request =
+        job_request(options.job, directory ? directory.get() : "", present_environment());
     if (!request)
         return complain(USAGE, request.error());
     request.value()["command"] = program;
@@ -121,13 +126,15 @@ int run_submit(const Submit &given, const ProgramLine &line)
         return submit(given, {"wrap"}, "#!/bin/sh\n" + given.wrapped + "\n");
     if (line.program.empty())
         return complain(USAGE, "a script or a program is missing: elastic submit -n 2:8 ./app");
-    auto script = given.program ? Result<std::string>(std::string()) : read_script(line.program.front());
+    auto script =
+        given.program ? Result<std::string>(std::string()) : read_script(line.program.front());
     if (!script)
         return complain(USAGE, script.error());
     if (script.value().empty())
         return submit(given, line.program, "");
     auto options = with_script_options(given, line.options, script.value());
-    return options ? submit(options.value(), line.program, script.value()) : complain(USAGE, options.error());
+    return options ? submit(options.value(), line.program, script.value())
+                   : complain(USAGE, options.error());
 }
 
 }  // namespace
@@ -137,8 +144,9 @@ CLI::App *add_submit(CLI::App &app, const ProgramLine &line, int &code)
     auto options = std::make_shared<Submit>();
     CLI::App *command = app.add_subcommand("submit", "hand a script or a program to elasticd");
     add_submit_options(*command, *options);
-    command->footer("What follows the options is a script (a file that begins with #!; its lines #ELASTIC OPTIONS are\n"
-                    "options, too) or a program, with its arguments.");
+    command->footer(
+        "What follows the options is a script (a file that begins with #!; its lines #ELASTIC OPTIONS are\n"
+        "options, too) or a program, with its arguments.");
     command->callback([options, &line, &code] { code = run_submit(*options, line); });
     return command;
 }

@@ -42,8 +42,9 @@ std::optional<Target> find_target(Elasticd &elasticd, const std::string &text, i
     if (is_job_number(text))
         answer = elasticd.request("GET", "/v1/jobs/" + text);
     if (is_step && answer.ok()) {
-        code = complain(USAGE, text + " is a job of elasticd and a step that runs without it: say job:" + text +
-                                   " or step:" + text);
+        code = complain(
+            USAGE, text + " is a job of elasticd and a step that runs without it: say job:" + text +
+                       " or step:" + text);
         return std::nullopt;
     }
     if (is_step)
@@ -55,7 +56,8 @@ std::optional<Target> find_target(Elasticd &elasticd, const std::string &text, i
         return std::nullopt;
     }
     bool no_daemon = answer.status == 0;
-    code = complain(NOT_FOUND, no_daemon ? error : "there is no job " + text + " of yours, and " + error);
+    code = complain(NOT_FOUND,
+                    no_daemon ? error : "there is no job " + text + " of yours, and " + error);
     return std::nullopt;
 }
 

@@ -83,7 +83,8 @@ Timeline read_timeline(const Json &json, const std::set<int64_t> &jobs)
     Timeline timeline;
     std::map<std::string, size_t> index;
     for (const Json &node : list_of(json, "nodes")) {
-        int cores = static_cast<int>(std::clamp<int64_t>(integer_or(node, "cores", 0), 0, CORES_MAX));
+        int cores =
+            static_cast<int>(std::clamp<int64_t>(integer_or(node, "cores", 0), 0, CORES_MAX));
         index[string_or(node, "name", "")] = timeline.nodes.size();
         timeline.nodes.push_back({printable(string_or(node, "name", "?")), cores});
     }
@@ -101,10 +102,12 @@ Timeline read_timeline(const Json &json, const std::set<int64_t> &jobs)
         if (node == index.end() || segment.to_ms <= segment.from_ms || !wanted)
             continue;
         segment.node = node->second;
-        found.emplace_back(segment, static_cast<int>(std::clamp<int64_t>(integer_or(entry, "cores", 0), 0, CORES_MAX)));
+        found.emplace_back(segment, static_cast<int>(std::clamp<int64_t>(
+                                        integer_or(entry, "cores", 0), 0, CORES_MAX)));
     }
-    std::stable_sort(found.begin(), found.end(),
-                     [](const auto &x, const auto &y) { return x.first.from_ms < y.first.from_ms; });
+    std::stable_sort(found.begin(), found.end(), [](const auto &x, const auto &y) {
+        return x.first.from_ms < y.first.from_ms;
+    });
     std::vector<int> cores;
     for (auto &[segment, wanted] : found) {
         timeline.from_ms = timeline.segments.empty() ? segment.from_ms : timeline.from_ms;
@@ -124,7 +127,8 @@ namespace {
 /* A sign for each job, in the order in which they appear. */
 std::map<int64_t, char> signs_of(const Timeline &timeline)
 {
-    static const std::string SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    static const std::string SIGNS =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     std::map<int64_t, char> signs;
     for (const Segment &segment : timeline.segments) {
         if (segment.job && !signs.contains(*segment.job))
@@ -137,14 +141,16 @@ std::map<int64_t, char> signs_of(const Timeline &timeline)
 int64_t time_of(const Timeline &timeline, size_t column, size_t columns)
 {
     double part = (static_cast<double>(column) + 0.5) / static_cast<double>(columns);
-    return timeline.from_ms + static_cast<int64_t>(part * static_cast<double>(timeline.to_ms - timeline.from_ms));
+    return timeline.from_ms +
+           static_cast<int64_t>(part * static_cast<double>(timeline.to_ms - timeline.from_ms));
 }
 
 size_t column_of(const Timeline &timeline, int64_t time_ms, size_t columns)
 {
     double span = std::max<double>(1, static_cast<double>(timeline.to_ms - timeline.from_ms));
     double part = static_cast<double>(time_ms - timeline.from_ms) / span;
-    return static_cast<size_t>(std::llround(std::clamp(part, 0.0, 1.0) * static_cast<double>(columns)));
+    return static_cast<size_t>(
+        std::llround(std::clamp(part, 0.0, 1.0) * static_cast<double>(columns)));
 }
 
 std::string utilisation_line(const Timeline &timeline, size_t columns)
@@ -159,19 +165,21 @@ std::string utilisation_line(const Timeline &timeline, size_t columns)
 }
 
 /* The rows of one node: for each core, or one in which the last that began shows. */
-std::vector<std::string> node_rows(const Timeline &timeline, size_t node, size_t columns, bool by_core,
-                                   const std::map<int64_t, char> &signs)
+std::vector<std::string> node_rows(const Timeline &timeline, size_t node, size_t columns,
+                                   bool by_core, const std::map<int64_t, char> &signs)
 {
     size_t cores = static_cast<size_t>(timeline.nodes[node].cores);
     std::vector<std::string> rows(by_core ? cores : 1, std::string(columns, '.'));
     for (const Segment &segment : timeline.segments) {
         if (segment.node != node)
             continue;
-        size_t from = column_of(timeline, segment.from_ms, columns), to = column_of(timeline, segment.to_ms, columns);
+        size_t from = column_of(timeline, segment.from_ms, columns),
+               to = column_of(timeline, segment.to_ms, columns);
         char sign = segment.job ? signs.at(*segment.job) : '#';
         for (int lane : segment.lanes) {
             std::string &row = rows[by_core ? static_cast<size_t>(lane) : 0];
-            std::fill(row.begin() + static_cast<long>(from), row.begin() + static_cast<long>(to), sign);
+            std::fill(row.begin() + static_cast<long>(from), row.begin() + static_cast<long>(to),
+                      sign);
         }
     }
     return rows;
@@ -199,7 +207,9 @@ std::vector<std::string> draw_text(const Timeline &timeline, size_t columns)
             add(std::exchange(head, ""), row);
     }
     add("used", utilisation_line(timeline, columns));
-    add("", "0:00" + std::string(columns - 4 - format_duration(timeline.to_ms - timeline.from_ms).size(), ' ') +
+    add("", "0:00" +
+                std::string(columns - 4 - format_duration(timeline.to_ms - timeline.from_ms).size(),
+                            ' ') +
                 format_duration(timeline.to_ms - timeline.from_ms));
     std::string legend;
     std::set<int64_t> told;

@@ -1,9 +1,9 @@
 /*
- * Who held which cores when (GET /v1/timeline), laid out and drawn as text.  Pure.  (The picture is drawn by
- * src/rm/web/chart.js.)
+ * Who held which cores when (GET /v1/timeline), laid out and drawn as text.  Pure.  (The picture is
+ * drawn by src/rm/web/chart.js.)
  *
- * Every node has one lane for each core.  A segment gets as many lanes of its node as it has cores; a job that goes on
- * after an adaptation keeps the lanes that it had, as far as it can.
+ * Every node has one lane for each core.  A segment gets as many lanes of its node as it has cores;
+ * a job that goes on after an adaptation keeps the lanes that it had, as far as it can.
  */
 
 #ifndef ELASTIC_CLI_TIMELINE_CHART_H_INCLUDED
@@ -43,7 +43,8 @@ struct Timeline {
 /* `jobs`: only these (empty: all).  What is not understood is left out. */
 Timeline read_timeline(const Json &timeline, const std::set<int64_t> &jobs);
 
-/* One line for each core, or for each node if there are many; then the utilisation, and who is who. */
+/* One line for each core, or for each node if there are many; then the utilisation, and who is
+ * who. */
 std::vector<std::string> draw_text(const Timeline &timeline, size_t columns);
 
 }  // namespace elastic

@@ -22,10 +22,11 @@ Json two_nodes(Json segments)
 
 TEST(TimelineChartTest, a_job_that_adapts_keeps_its_lanes)
 {
-    Timeline timeline = read_timeline(
-        two_nodes({segment(1, "n0", 2, 0, 100), segment(2, "n0", 2, 0, 500), segment(1, "n0", 1, 100, 200),
-                   segment(3, "n0", 1, 100, 300), segment(1, "n0", 2, 300, 400)}),
-        {});
+    Timeline timeline =
+        read_timeline(two_nodes({segment(1, "n0", 2, 0, 100), segment(2, "n0", 2, 0, 500),
+                                 segment(1, "n0", 1, 100, 200), segment(3, "n0", 1, 100, 300),
+                                 segment(1, "n0", 2, 300, 400)}),
+                      {});
     ASSERT_EQ(timeline.segments.size(), 5U);
     EXPECT_EQ(timeline.segments[0].lanes, (std::vector<int>{0, 1}));
     EXPECT_EQ(timeline.segments[1].lanes, (std::vector<int>{2, 3}));
@@ -66,8 +67,8 @@ TEST(TimelineChartTest, lanes_never_overlap)
                 const Segment &y = timeline.segments[j];
                 bool at_once = x.from_ms < y.to_ms && y.from_ms < x.to_ms;
                 std::vector<int> both;
-                std::set_intersection(x.lanes.begin(), x.lanes.end(), y.lanes.begin(), y.lanes.end(),
-                                      std::back_inserter(both));
+                std::set_intersection(x.lanes.begin(), x.lanes.end(), y.lanes.begin(),
+                                      y.lanes.end(), std::back_inserter(both));
                 ASSERT_TRUE(!at_once || both.empty()) << "round " << round;
             }
         }
@@ -76,8 +77,10 @@ TEST(TimelineChartTest, lanes_never_overlap)
 
 TEST(TimelineChartTest, text_shows_who_was_where)
 {
-    Timeline timeline = read_timeline(
-        two_nodes({segment(7, "n0", 4, 0, 500), segment(8, "n1", 1, 0, 1000), segment(7, "n0", 2, 500, 1000)}), {});
+    Timeline timeline =
+        read_timeline(two_nodes({segment(7, "n0", 4, 0, 500), segment(8, "n1", 1, 0, 1000),
+                                 segment(7, "n0", 2, 500, 1000)}),
+                      {});
     auto lines = draw_text(timeline, 26);
     ASSERT_EQ(lines.size(), 9U);        /* six cores, use, times, names */
     EXPECT_EQ(lines[0], "n0   |AAAAAAAAAAAAAAAAAAAA");
@@ -90,8 +93,8 @@ TEST(TimelineChartTest, text_shows_who_was_where)
 
 TEST(TimelineChartTest, nonsense_is_left_out)
 {
-    Json odd = two_nodes({segment(1, "n0", 1, 0, 10), segment(2, "nowhere", 1, 0, 10), segment(3, "n0", 1, 10, 5),
-                          Json("text"), Json{{"node", 5}}});
+    Json odd = two_nodes({segment(1, "n0", 1, 0, 10), segment(2, "nowhere", 1, 0, 10),
+                          segment(3, "n0", 1, 10, 5), Json("text"), Json{{"node", 5}}});
     Timeline timeline = read_timeline(odd, {});
     EXPECT_EQ(timeline.segments.size(), 1U);
     EXPECT_EQ(read_timeline(Json::array(), {}).segments.size(), 0U);

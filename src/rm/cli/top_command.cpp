@@ -1,6 +1,7 @@
 /*
- * `elastic top`: cores, nodes and jobs, drawn anew again and again at a terminal; once where there is none.
- * Owns the terminal's mode and screen while it runs, and gives them back however it ends by itself or by a signal.
+ * `elastic top`: cores, nodes and jobs, drawn anew again and again at a terminal; once where there
+ * is none.  Owns the terminal's mode and screen while it runs, and gives them back however it ends
+ * by itself or by a signal.
  */
 
 #include <poll.h>
@@ -115,8 +116,10 @@ std::string bar(int64_t used, int64_t cores)
 {
     constexpr int64_t WIDTH_MAX = 32;
     int64_t width = std::clamp<int64_t>(cores, 0, WIDTH_MAX);
-    int64_t filled = cores > 0 ? std::clamp<int64_t>((used * width + cores - 1) / cores, 0, width) : 0;
-    return std::string(static_cast<size_t>(filled), '#') + std::string(static_cast<size_t>(width - filled), '.');
+    int64_t filled =
+        cores > 0 ? std::clamp<int64_t>((used * width + cores - 1) / cores, 0, width) : 0;
+    return std::string(static_cast<size_t>(filled), '#') +
+           std::string(static_cast<size_t>(width - filled), '.');
 }
 
 std::vector<std::string> lines_of(const Picture &picture)
@@ -174,7 +177,8 @@ bool wait_for_key(const SignalDescriptor &signals, int timeout_ms)
     if (poll(waits, 2, timeout_ms) <= 0)
         return true;
     char key = 'q';
-    bool pressed = waits[0].revents && (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q');
+    bool pressed =
+        waits[0].revents && (read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q');
     return !pressed && !waits[1].revents;
 }
 
@@ -184,8 +188,8 @@ int show_live(Top &options)
     Screen screen;
     do {
         Picture picture = look(options);
-        std::vector<std::string> lines = picture.problem.empty() ? lines_of(picture)
-                                                                 : std::vector<std::string>{picture.problem};
+        std::vector<std::string> lines =
+            picture.problem.empty() ? lines_of(picture) : std::vector<std::string>{picture.problem};
         lines.insert(lines.begin(), "elastic top (q ends)");
         screen.draw(lines);
     } while (wait_for_key(signals, static_cast<int>(options.interval_s * 1000)));
@@ -198,12 +202,14 @@ void add_top(CLI::App &app, int &code)
 {
     auto options = std::make_shared<Top>();
     CLI::App *command = add_command(app, "top", "watch cores, nodes and jobs", options->json);
-    command->add_flag("--once", options->once, "print once and end (the default where there is no terminal)");
+    command->add_flag("--once", options->once,
+                      "print once and end (the default where there is no terminal)");
     command->add_option("--interval", options->interval_s, "seconds between two looks")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.1, 3600.0));
     command->callback([options, &code] {
-        bool live = !options->once && !options->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+        bool live =
+            !options->once && !options->json && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
         code = live ? show_live(*options) : show_once(*options);
     });
 }

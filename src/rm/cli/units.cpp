@@ -134,14 +134,15 @@ bool read_clock(const std::string &text, int &hour, int &minute, int &second)
     if (text[static_cast<size_t>(end)] == ':' &&
         sscanf(text.c_str(), "%2d:%2d:%2d%n", &hour, &minute, &second, &end) != 3)
         return false;
-    return static_cast<size_t>(end) == text.size() && hour >= 0 && hour < 24 && minute >= 0 && minute < 60 &&
-           second >= 0 && second < 60;
+    return static_cast<size_t>(end) == text.size() && hour >= 0 && hour < 24 && minute >= 0 &&
+           minute < 60 && second >= 0 && second < 60;
 }
 
 int64_t date_seconds(const std::string &text)
 {
     int year = 0, month = 0, day = 0, end = 0, hour = 0, minute = 0, second = 0;
-    if (sscanf(text.c_str(), "%4d-%2d-%2d%n", &year, &month, &day, &end) != 3 || year < 1970 || month < 1 || day < 1)
+    if (sscanf(text.c_str(), "%4d-%2d-%2d%n", &year, &month, &day, &end) != 3 || year < 1970 ||
+        month < 1 || day < 1)
         return -1;
     std::string rest = text.substr(static_cast<size_t>(end));
     if (!rest.empty() && (rest[0] != 'T' || !read_clock(rest.substr(1), hour, minute, second)))
@@ -161,7 +162,8 @@ int64_t next_time_of_day(int64_t now, int hour, int minute, int second)
         day.tm_hour = 12;
         day.tm_isdst = -1;
         mktime(&day);
-        int64_t found = local_seconds(day.tm_year + 1900, day.tm_mon + 1, day.tm_mday, hour, minute, second);
+        int64_t found =
+            local_seconds(day.tm_year + 1900, day.tm_mon + 1, day.tm_mday, hour, minute, second);
         if (found > now)
             return found;
     }
@@ -199,7 +201,8 @@ Result<LimitSignal> parse_limit_signal(std::string_view text)
     if (found.name.starts_with("SIG"))
         found.name.erase(0, 3);
     auto wrong = [&] {
-        return Error{"'" + std::string(text) + "' is no signal before the limit: SIGNAL[@TIME] such as USR1@90s"};
+        return Error{"'" + std::string(text) +
+                     "' is no signal before the limit: SIGNAL[@TIME] such as USR1@90s"};
     };
     if (found.name.empty())
         return wrong();

@@ -27,12 +27,12 @@ Result<SizeRange> parse_size_range(std::string_view text);
  * Seconds, at least 1; "unlimited" and "infinite" give 0. */
 Result<int64_t> parse_time_limit(std::string_view text);
 
-/* When a job may begin, in seconds since 1970: "now+TIME" (a time limit as above), "HH:MM[:SS]" (the next time that it
- * is so late), "YYYY-MM-DD[THH:MM[:SS]]"; of the local time. */
+/* When a job may begin, in seconds since 1970: "now+TIME" (a time limit as above), "HH:MM[:SS]"
+ * (the next time that it is so late), "YYYY-MM-DD[THH:MM[:SS]]"; of the local time. */
 Result<int64_t> parse_begin(std::string_view text, int64_t now);
 
-/* "USR1", "SIGUSR1@90s", "USR1@5": a signal, and how long before the time limit (Slurm's: a number alone is seconds;
- * default 60). */
+/* "USR1", "SIGUSR1@90s", "USR1@5": a signal, and how long before the time limit (Slurm's: a
+ * number alone is seconds; default 60). */
 struct LimitSignal {
     std::string name;
     int64_t seconds = 60;

@@ -21,8 +21,8 @@ TEST(UnitsTest, times_as_slurm_reads_them)
 
 TEST(UnitsTest, what_is_no_time_says_what_is)
 {
-    for (const char *text : {"", "0", "0:00", "x", "1:x", "1:2:3:4", "-5", "1-", "-", ":", "1::2", "s",
-                             "1.5", "10 ", "367-0", "99999999999999999999", "1-2-3", "5w"}) {
+    for (const char *text : {"", "0", "0:00", "x", "1:x", "1:2:3:4", "-5", "1-", "-", ":", "1::2",
+                             "s", "1.5", "10 ", "367-0", "99999999999999999999", "1-2-3", "5w"}) {
         auto parsed = parse_time_limit(text);
         ASSERT_FALSE(parsed) << text;
         EXPECT_NE(parsed.error().find("minutes:seconds"), std::string::npos);
@@ -45,9 +45,10 @@ TEST(UnitsTest, times_to_begin)
         ASSERT_TRUE(parsed) << text << ": " << parsed.error();
         EXPECT_EQ(parsed.value(), seconds) << text;
     }
-    for (const char *text : {"", "now+", "now-1", "now+x", "24:00", "12:60", "12", "12:0x", "2023-13-01", "2023-02-30",
-                             "2023-11-15T", "2023-11-15T25:00", "2023-11-15 12:00", "1969-12-31", "tomorrow", "-1:-1",
-                             "now+99999999999999999999", "2023-11-15Tx"})
+    for (const char *text :
+         {"", "now+", "now-1", "now+x", "24:00", "12:60", "12", "12:0x", "2023-13-01", "2023-02-30",
+          "2023-11-15T", "2023-11-15T25:00", "2023-11-15 12:00", "1969-12-31", "tomorrow", "-1:-1",
+          "now+99999999999999999999", "2023-11-15Tx"})
         EXPECT_FALSE(parse_begin(text, NOON)) << text;
 }
 
@@ -57,7 +58,8 @@ TEST(UnitsTest, signals_before_the_limit)
     EXPECT_EQ(parse_limit_signal("SIGUSR1@90").value().name, "USR1");
     EXPECT_EQ(parse_limit_signal("USR1@90").value().seconds, 90);
     EXPECT_EQ(parse_limit_signal("TERM@5m").value().seconds, 300);
-    for (const char *text : {"", "@", "@5", "USR1@", "USR1@x", "USR1@-1", "USR1@99999999999999999999"})
+    for (const char *text :
+         {"", "@", "@5", "USR1@", "USR1@x", "USR1@-1", "USR1@99999999999999999999"})
         EXPECT_FALSE(parse_limit_signal(text)) << text;
 }
 

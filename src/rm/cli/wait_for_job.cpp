@@ -22,12 +22,16 @@ struct PassedSignal {
     bool ends;                  /* a job that does not run yet is cancelled by it */
 };
 constexpr PassedSignal PASSED_SIGNALS[] = {
-    {SIGINT, "INT", true},    {SIGTERM, "TERM", true},  {SIGHUP, "HUP", true},    {SIGQUIT, "QUIT", true},
-    {SIGUSR1, "USR1", false}, {SIGUSR2, "USR2", false}, {SIGTSTP, "TSTP", false}, {SIGCONT, "CONT", false},
+    {SIGINT, "INT", true},    {SIGTERM, "TERM", true},  {SIGHUP, "HUP", true},
+    {SIGQUIT, "QUIT", true},  {SIGUSR1, "USR1", false}, {SIGUSR2, "USR2", false},
+    {SIGTSTP, "TSTP", false}, {SIGCONT, "CONT", false},
 };
 constexpr int INTERRUPTS_TO_CANCEL = 3;
 constexpr std::chrono::milliseconds SIGNAL_PATIENCE{5000};      /* output waits for so long */
 constexpr std::chrono::milliseconds RETRY_PAUSE{500};
+/* at the end, for those who are attached */
+constexpr std::chrono::milliseconds READERS_PATIENCE{1000};
+constexpr int DRAIN_MS = 50;
 constexpr int IDLE_MS = 1000;   /* a terminal may have become ours again */
 
 const PassedSignal *passed_signal(int number)
@@ -41,9 +45,10 @@ const PassedSignal *passed_signal(int number)
 
 class Waiter {
   public:
-    Waiter(Elasticd &elasticd, const Json &job, SignalDescriptor &signals, JobPipes &pipes, bool quiet)
-        : elasticd_(elasticd), job_(job), id_(text_of(job, "id")), signals_(signals), pipes_(pipes), quiet_(quiet),
-          multi_(curl_multi_init(), curl_multi_cleanup)
+    Waiter(Elasticd &elasticd, const Json &job, SignalDescriptor &signals, JobPipes &pipes,
+           bool quiet)
+        : elasticd_(elasticd), job_(job), id_(text_of(job, "id")), signals_(signals), pipes_(pipes),
+          quiet_(quiet), multi_(curl_multi_init(), curl_multi_cleanup)
     {
     }
     ~Waiter() { end_question(); }
@@ -91,9 +96,9 @@ void Waiter::ask()
     std::string until = has_started_ ? "ended" : "started";
     /* The first answer comes at once, so that waiting can be told. */
     int wait_ms = told_waiting_ || has_started_ ? Elasticd::WAIT_MS : 100;
-    question_ = std::make_unique<Exchange>(elasticd_.address(), "GET",
-                                           path("?until=" + until + "&wait_ms=" + std::to_string(wait_ms)), nullptr,
-                                           Elasticd::WAIT_PATIENCE);
+    question_ = std::make_unique<Exchange>(
+        elasticd_.address(), "GET", path("?until=" + until + "&wait_ms=" + std::to_string(wait_ms)),
+        nullptr, Elasticd::WAIT_PATIENCE);
     curl_multi_add_handle(multi_.get(), question_->handle());
 }
 
@@ -128,7 +133,8 @@ void Waiter::take(const HttpAnswer &answer)
         return;
     }
     if (answer.status == 404) {
-        code_ = complain(NOT_FOUND, "elasticd no longer knows job " + id_ + ": how it ended cannot be told");
+        code_ = complain(NOT_FOUND,
+                         "elasticd no longer knows job " + id_ + ": how it ended cannot be told");
         return;
     }
     if (!is_away_)
@@ -143,7 +149,8 @@ void Waiter::announce(const Json &now)
     job_ = now;
     bool waits = string_or(now, "state", "") == "PENDING";
     if (waits && !told_waiting_)
-        say("job " + id_ + " waits" + (now.value("reason", Json()).is_string() ? ": " + text_of(now, "reason") : ""));
+        say("job " + id_ + " waits" +
+            (now.value("reason", Json()).is_string() ? ": " + text_of(now, "reason") : ""));
     if (!waits && !has_started_ && told_waiting_ && !has_ended(now))
         say("job " + id_ + " starts with " + text_of(now, "size") + " processes on " +
             node_list(list_of(now, "nodes")));
@@ -203,12 +210,16 @@ void Waiter::poll_once()
 {
     std::vector<pollfd> waits = pipes_.waits();
     std::vector<curl_waitfd> extra = {{signals_.get(), CURL_WAIT_POLLIN, 0}};
-    for (const pollfd &one : waits)
-        extra.push_back({one.fd, static_cast<short>(one.events == POLLIN ? CURL_WAIT_POLLIN : CURL_WAIT_POLLOUT), 0});
+    for (const pollfd &one : waits) {
+        int events = (one.events & POLLIN ? CURL_WAIT_POLLIN : 0) |
+                     (one.events & POLLOUT ? CURL_WAIT_POLLOUT : 0);
+        extra.push_back({one.fd, static_cast<short>(events), 0});
+    }
     int timeout_ms = IDLE_MS;
     if (!question_)
         timeout_ms = std::min<int>(timeout_ms, RETRY_PAUSE.count());
-    curl_multi_poll(multi_.get(), extra.data(), static_cast<unsigned>(extra.size()), timeout_ms, nullptr);
+    curl_multi_poll(multi_.get(), extra.data(), static_cast<unsigned>(extra.size()), timeout_ms,
+                    nullptr);
     /* curl does not report what has hung up: ask again, without waiting. */
     if (poll(waits.data(), waits.size(), 0) >= 0)
         pipes_.pump(waits);
@@ -220,10 +231,16 @@ void Waiter::poll_once()
 
 void Waiter::drain()
 {
-    while (!pipes_.drained() && !pipes_.is_broken()) {
+    std::optional<Clock::time_point> readers_until;
+    while (!pipes_.is_broken()) {
+        if (pipes_.drained()) {
+            readers_until = readers_until.value_or(Clock::now() + READERS_PATIENCE);
+            if (pipes_.readers_are_served() || Clock::now() >= *readers_until)
+                return;
+        }
         std::vector<pollfd> waits = pipes_.waits();
         waits.push_back({signals_.get(), POLLIN, 0});
-        if (poll(waits.data(), waits.size(), IDLE_MS) > 0)
+        if (poll(waits.data(), waits.size(), readers_until ? DRAIN_MS : IDLE_MS) > 0)
             pipes_.pump(waits);
         if (waits.back().revents) {
             const PassedSignal *one = passed_signal(signals_.next());
@@ -278,14 +295,15 @@ int exit_code_of(const Json &job)
     int64_t code = integer_or(job, "exit_code", -1);
     bool done = state == "DONE";
     if (!done && (code <= 0 || state == "CANCELLED"))
-        complain(REFUSED, "job " + text_of(job, "id") + " is " + state + (reason.empty() ? "" : ": " + reason));
+        complain(REFUSED, "job " + text_of(job, "id") + " is " + state +
+                              (reason.empty() ? "" : ": " + reason));
     if (code > 0)
         return static_cast<int>(code);
     return done ? DONE : REFUSED;
 }
 
-int wait_for_job(Elasticd &elasticd, const Json &job, SignalDescriptor &signals, JobPipes &pipes, bool quiet,
-                 bool json)
+int wait_for_job(Elasticd &elasticd, const Json &job, SignalDescriptor &signals, JobPipes &pipes,
+                 bool quiet, bool json)
 {
     Waiter waiter(elasticd, job, signals, pipes, quiet);
     int code = waiter.wait();

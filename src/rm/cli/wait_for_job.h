@@ -1,8 +1,9 @@
 /*
- * Stands for a job at the terminal: passes its output on, its signals to it, and returns its exit code.
+ * Stands for a job at the terminal: passes its output on, its signals to it, and returns its exit
+ * code.
  *
- * One loop over: the pipes, the signals (signalfd), and a long poll of elasticd for the job's end.  elasticd may be
- * away for a while (restarted): the job goes on, and so does this.
+ * One loop over: the pipes, the signals (signalfd), and a long poll of elasticd for the job's end.
+ * elasticd may be away for a while (restarted): the job goes on, and so does this.
  */
 
 #ifndef ELASTIC_CLI_WAIT_FOR_JOB_H_INCLUDED
@@ -15,8 +16,8 @@
 
 namespace elastic {
 
-/* From its construction on the signals that can be passed on are read from a descriptor instead of acting;
- * SIGPIPE is ignored. */
+/* From its construction on the signals that can be passed on are read from a descriptor instead
+ * of acting; SIGPIPE is ignored. */
 class SignalDescriptor {
   public:
     SignalDescriptor();
@@ -32,11 +33,11 @@ class SignalDescriptor {
     Descriptor fd_;
 };
 
-int wait_for_job(Elasticd &elasticd, const Json &job, SignalDescriptor &signals, JobPipes &pipes, bool quiet,
-                 bool json);
+int wait_for_job(Elasticd &elasticd, const Json &job, SignalDescriptor &signals, JobPipes &pipes,
+                 bool quiet, bool json);
 
-/* What a command that waited for this job returns: its code, or 1 if it has none and did not succeed.  Complains
- * about an end that the code does not explain. */
+/* What a command that waited for this job returns: its code, or 1 if it has none and did not
+ * succeed.  Complains about an end that the code does not explain. */
 int exit_code_of(const Json &job);
 
 }  // namespace elastic

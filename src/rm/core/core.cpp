@@ -157,25 +157,51 @@ Job *Core::Impl::job_of_request(const std::string &request, JobId id)
 
 /* ---- requests of people ------------------------------------------------------------ */
 
+namespace {
+
+/* Of users who have used much, as far as that still counts. */
+void limit_delays(State &state)
+{
+    for (auto &entry : state.uses) {
+        Use &use = entry.second;
+        int64_t delay_ms = std::min(use.delay_ms, state.config.fair_share_ms);
+        if (delay_ms != use.delay_ms)
+            state.requeue(use.uid, [&] { use.delay_ms = delay_ms; });
+    }
+    if (state.config.fair_share_ms > 0)
+        return;
+    state.uses.clear();
+    state.uses_at_ms = NEVER;
+}
+
+/* The jobs of which the indices hold something that depends on the configuration: the place in the
+ * queue by priority, and when a running job may be offered more. */
+void reindex(State &state, const Config &before)
+{
+    bool places = before.priority_weight_ms != state.config.priority_weight_ms;
+    bool pauses = before.offer_pause_ms != state.config.offer_pause_ms;
+    if (!places && !pauses)
+        return;
+    for (const auto &[id, job] : state.jobs) {
+        bool is_moved = places && is_queued(job) && job.spec.priority != 0;
+        bool is_paused = pauses && is_placed(job.state) && job.last_adapted_ms != NEVER;
+        if (is_moved || is_paused)
+            state.index(job);
+    }
+}
+
+}  // namespace
+
 void Core::Impl::on(const Configure &event)
 {
     if (std::string wrong = check(event.config); !wrong.empty())
         return unexpected("configuration: " + wrong);
     if (event.config == state.config && state.seq > 1)
         return;
-    /* The queue's order depends on it. */
-    for (const auto &[id, job] : state.jobs)
-        state.unindex(job);
-    state.config = event.config;
+    Config before = std::exchange(state.config, event.config);
     eased_ = true;
-    if (state.config.fair_share_ms == 0) {
-        state.uses.clear();
-        state.uses_at_ms = NEVER;
-    }
-    for (auto &[uid, use] : state.uses)
-        use.delay_ms = std::min(use.delay_ms, state.config.fair_share_ms);
-    for (const auto &[id, job] : state.jobs)
-        state.index(job);
+    limit_delays(state);
+    reindex(state, before);
     state.changed();
     record(record::CONFIGURED, 0, "", {{"config", write(event.config)}});
 }

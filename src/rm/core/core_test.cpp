@@ -131,6 +131,37 @@ TEST(CoreTest, jobs_are_limited)
     EXPECT_EQ(driver.core.state().unexpected, 0u);
 }
 
+/* CoreDriver compares the indices with those of a new core after each event. */
+TEST(CoreTest, another_configuration_moves_the_jobs_that_it_concerns)
+{
+    Config config = CoreDriver::config_of(PolicyKind::FCFS);
+    config.priority_weight_ms = 0;
+    CoreDriver driver(config);
+    driver.send(NodeUp{"n0", 4});
+    JobId running = driver.submit(rigid(4)), first = driver.submit(rigid(4));
+    JobSpec urgent = rigid(4);
+    urgent.priority = 1;
+    JobId second = driver.submit(urgent);
+    auto front = [&driver] {
+        const State &state = driver.core.state();
+        auto walk = state.indices().queue.begin();
+        return (*walk).job;
+    };
+    EXPECT_EQ(front(), first);
+    config.priority_weight_ms = 60000;
+    driver.send(Configure{config});
+    EXPECT_EQ(front(), second);
+    config.kill_grace_ms++;     /* nothing of the queue depends on it */
+    driver.send(Configure{config});
+    EXPECT_EQ(front(), second);
+    config.priority_weight_ms = 0;
+    driver.send(Configure{config});
+    EXPECT_EQ(front(), first);
+    driver.run(running);
+    driver.end(running, 0);
+    EXPECT_EQ(driver.job(first).state, JobState::STARTING);
+}
+
 TEST(CoreTest, waiting_jobs_are_held_released_and_cancelled)
 {
     CoreDriver driver(PolicyKind::FCFS, 1, 4);

@@ -19,12 +19,14 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr const char *MOUNT = "/sys/fs/cgroup";
+/* The second one beside hierarchies of version 1. */
+constexpr const char *MOUNTS[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 
 bool write_to(const std::string &path, const char *text)
 {
     Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    return file.is_open() && ::write(file.get(), text, strlen(text)) == static_cast<ssize_t>(strlen(text));
+    return file.is_open() &&
+           ::write(file.get(), text, strlen(text)) == static_cast<ssize_t>(strlen(text));
 }
 
 bool is_cgroup2(const std::string &folder)
@@ -50,7 +52,13 @@ std::string own_group()
     auto text = read_file("/proc/self", "cgroup");
     std::string lines = "\n" + (text && text.value() ? *text.value() : "");
     size_t begin = lines.find("\n0::/");
-    return begin == std::string::npos ? "" : MOUNT + lines.substr(begin + 4, lines.find('\n', begin + 1) - begin - 4);
+    if (begin == std::string::npos)
+        return "";
+    std::string name = lines.substr(begin + 4, lines.find('\n', begin + 1) - begin - 4);
+    for (const std::string mount : MOUNTS)
+        if (is_cgroup2(mount))
+            return mount + name;
+    return "";
 }
 
 }  // namespace
@@ -62,7 +70,7 @@ Result<std::string> steps_control_group(const std::string &setting)
     std::string base = setting;
     if (setting == "auto") {
         base = own_group();
-        if (base.empty() || !is_cgroup2(base) || !is_delegated(base))
+        if (base.empty() || !is_delegated(base))
             return std::string();
         base += "/steps";
     }

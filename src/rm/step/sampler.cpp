@@ -6,26 +6,47 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t SPREAD_MS = 10000;    /* after a start of elasticd its steps are not asked all at once */
+/* after a start of elasticd its steps are not asked all at once */
+constexpr int64_t SPREAD_MS = 10000;
 
 bool is_sampled(const Job &job)
 {
     return job.state == JobState::RUNNING && job.mode == StepMode::ADAPTIVE && job.broken.empty();
 }
 
+class LoopTime : public Sampler::Time {
+  public:
+    explicit LoopTime(Loop &loop) : loop_(loop) {}
+    int64_t now_ms() const override { return monotonic_ms(); }
+    Loop::TimerId after(int64_t delay_ms, Loop::Task task) override
+    {
+        return loop_.after(delay_ms, std::move(task));
+    }
+    void cancel(Loop::TimerId id) override { loop_.cancel(id); }
+
+  private:
+    Loop &loop_;
+};
+
 }  // namespace
 
 Sampler::Sampler(Loop &loop, int64_t interval_ms, Ask ask)
-    : loop_(loop), interval_ms_(interval_ms), ask_(std::move(ask)), rate_(SAMPLES_PER_S, SAMPLES_AT_ONCE)
+    : Sampler(std::make_unique<LoopTime>(loop), interval_ms, std::move(ask))
+{
+}
+
+Sampler::Sampler(std::unique_ptr<Time> time, int64_t interval_ms, Ask ask)
+    : time_(std::move(time)), interval_ms_(interval_ms), ask_(std::move(ask)),
+      rate_(SAMPLES_PER_S, SAMPLES_AT_ONCE)
 {
 }
 
 Sampler::~Sampler()
 {
-    loop_.cancel(timer_);
+    time_->cancel(timer_);
 }
 
-/* ---- who, and when ------------------------------------------------------------------------------------------ */
+/* ---- who, and when --------------------------------------------------------------------------- */
 
 void Sampler::look_at(JobId id, const Job *job)
 {
@@ -49,11 +70,12 @@ void Sampler::look_at(JobId id, const Job *job)
         return;
     int64_t wait_ms = is_on() ? interval_ms_ / 2 : 0;
     if (is_new && job->performance && is_on())  /* elasticd has been started anew */
-        wait_ms = static_cast<int64_t>(id * 7919 % static_cast<uint64_t>(std::min(SPREAD_MS, interval_ms_)));
+        wait_ms = static_cast<int64_t>(id * 7919 %
+                                       static_cast<uint64_t>(std::min(SPREAD_MS, interval_ms_)));
     entry.step = job->step;
     entry.epoch = job->epoch;
     entry.soon = SOON;
-    set_due(id, entry, monotonic_ms() + wait_ms);
+    set_due(id, entry, time_->now_ms() + wait_ms);
     update_timer();
 }
 
@@ -71,17 +93,17 @@ void Sampler::update_timer()
     int64_t at_ms = due_.empty() ? NEVER : std::max(due_.begin()->first, not_before_ms_);
     if (at_ms == timer_ms_)
         return;
-    loop_.cancel(std::exchange(timer_, 0));
+    time_->cancel(std::exchange(timer_, 0));
     timer_ms_ = at_ms;
     if (at_ms != NEVER)
-        timer_ = loop_.after(at_ms - monotonic_ms(), [this] { tick(); });
+        timer_ = time_->after(at_ms - time_->now_ms(), [this] { tick(); });
 }
 
 void Sampler::tick()
 {
     timer_ = 0;
     timer_ms_ = NEVER;
-    int64_t now_ms = monotonic_ms();
+    int64_t now_ms = time_->now_ms();
     while (!due_.empty() && due_.begin()->first <= now_ms && not_before_ms_ <= now_ms) {
         JobId id = due_.begin()->second;
         ask_due(id, entries_.at(id), now_ms);
@@ -106,7 +128,7 @@ void Sampler::ask_due(JobId id, Entry &entry, int64_t now_ms)
 void Sampler::ask_soon(JobId id)
 {
     auto found = entries_.find(id);
-    int64_t now_ms = monotonic_ms();
+    int64_t now_ms = time_->now_ms();
     if (found == entries_.end() || !is_on())
         return;
     Entry &entry = found->second;
@@ -115,7 +137,7 @@ void Sampler::ask_soon(JobId id)
         entry.asked_ms = now_ms;
 }
 
-/* ---- what comes --------------------------------------------------------------------------------------------- */
+/* ---- what comes ------------------------------------------------------------------------------ */
 
 bool Sampler::take(JobId id, uint32_t step, const PerformanceAnswer &answer)
 {
@@ -123,7 +145,7 @@ bool Sampler::take(JobId id, uint32_t step, const PerformanceAnswer &answer)
     if (found == entries_.end() || found->second.step != step || !is_on())
         return false;
     (answer.available ? counts_.taken : counts_.unavailable)++;
-    found->second.newest = {answer, monotonic_ms()};
+    found->second.newest = {answer, time_->now_ms()};
     return std::exchange(found->second.tell, false) && answer.available;
 }
 

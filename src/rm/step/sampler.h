@@ -1,10 +1,12 @@
 /*
- * When which step is asked what its processes do with their time, and the newest answer of each (SPEC-performance J2).
+ * When which step is asked what its processes do with their time, and the newest answer of each
+ * (SPEC-performance J2).
  *
- * Adaptive running steps are asked every `interval_ms`, the first two times after their start or a commit in half of
- * it.  All together at most SAMPLES_PER_S times a second: with very many steps the interval grows.  Besides, a step is
- * asked when somebody looks; of that the core does not hear.  Only the newest answer is kept, as long as the step runs:
- * what lasts is the core's (core/performance.h).  With interval 0 steps are told to measure nothing.
+ * Adaptive running steps are asked every `interval_ms`, the first two times after their start or a
+ * commit in half of it.  All together at most SAMPLES_PER_S times a second: with very many steps
+ * the interval grows.  Besides, a step is asked when somebody looks; of that the core does not
+ * hear.  Only the newest answer is kept, as long as the step runs: what lasts is the core's
+ * (core/performance.h).  With interval 0 steps are told to measure nothing.
  *
  * Owner of its timer.  On the daemon's loop.
  */
@@ -25,13 +27,25 @@ namespace elastic::rm {
 class Sampler {
   public:
     static constexpr double SAMPLES_PER_S = 20, SAMPLES_AT_ONCE = 40;
-    static constexpr int64_t LOOK_MS = 1000;    /* the least between two questions, and while a step cannot be asked */
+    /* the least between two questions, and while a step cannot be asked */
+    static constexpr int64_t LOOK_MS = 1000;
     static constexpr int64_t WRITE_MS = 1000;   /* how often processes write down their loops */
 
-    /* Asks the job's step, whose processes are to write down their loops so often.  False: it cannot be asked now. */
+    /* Asks the job's step, whose processes are to write down their loops so often.  False: it
+     * cannot be asked now. */
     using Ask = std::function<bool(JobId, uint32_t step, int64_t write_ms)>;
 
+    /* What it follows: the loop's time, or a test's. */
+    class Time {
+      public:
+        virtual ~Time() = default;
+        virtual int64_t now_ms() const = 0;
+        virtual Loop::TimerId after(int64_t delay_ms, Loop::Task task) = 0;
+        virtual void cancel(Loop::TimerId id) = 0;
+    };
+
     Sampler(Loop &loop, int64_t interval_ms, Ask ask);
+    Sampler(std::unique_ptr<Time> time, int64_t interval_ms, Ask ask);
     ~Sampler();
     Sampler(const Sampler &) = delete;
     Sampler &operator=(const Sampler &) = delete;
@@ -72,7 +86,7 @@ class Sampler {
     void update_timer();
     void tick();
 
-    Loop &loop_;
+    std::unique_ptr<Time> time_;
     int64_t interval_ms_;
     Ask ask_;
     std::map<JobId, Entry> entries_;

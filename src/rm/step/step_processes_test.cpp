@@ -93,6 +93,7 @@ TEST_F(StepProcessesTest, other_steps_and_other_users_are_left_alone)
     pid_t other_step = run(std::string(STEP_FOLDER_VARIABLE) + "=" + FOLDER + "0");
     pid_t in_a_value = run(std::string("B=") + STEP_FOLDER_VARIABLE + "=" + FOLDER);
     EXPECT_EQ(kill_step_processes(spec(), file, FOLDER), 1u);
+    EXPECT_TRUE(is_killed(program)) << "one that is still about to end would be counted again";
     pid_t other_user = run(std::string(STEP_FOLDER_VARIABLE) + "=" + FOLDER);
     EXPECT_EQ(kill_step_processes(spec(getuid() + 1), file, FOLDER), 0u);
     for (pid_t pid : {other_step, in_a_value, other_user})
