@@ -35,7 +35,7 @@ Workload workload_of(std::vector<TraceJob> jobs, const ReplayOptions &on, double
     options.nodes = on.nodes;
     options.cores = on.cores;
     options.malleable = malleable;
-    options.speedup = speedup;
+    options.speedups = {speedup};
     return make_workload(trace, options);
 }
 
