@@ -8,6 +8,7 @@
 #include "api/job_order.h"
 #include "api/report.h"
 #include "core/forecast.h"
+#include "core/policy/policy.h"
 #include "core/record.h"
 
 namespace elastic::rm {
@@ -70,6 +71,11 @@ void add_wish(Json &json, const JobSpec &spec)
     json["processes_per_node"] = number_or_null(spec.processes_per_node);
     json["exclusive"] = spec.whole_nodes;
     json["requeue"] = spec.requeue;
+    json["expect_ms"] = number_or_null(spec.expect_ms);
+    json["speedup"] = nullptr;
+    if (spec.serial_ppm != NEVER)
+        json["speedup"] = {{"law", "amdahl"},
+                           {"serial", static_cast<double>(spec.serial_ppm) / static_cast<double>(PPM)}};
     json["priority"] = spec.priority;
     json["dependencies"] = write(spec.dependencies);
     json["time_limit_ms"] = number_or_null(spec.time_limit_ms);
@@ -165,7 +171,10 @@ Json Api::job_json(const Job &job)
                  {"counts", {{"committed", job.committed}, {"withdrawn", job.withdrawn}, {"failed", job.failed}}},
                  {"standstill_ms", job.standstill_ms},
                  {"performance", performance_json(job)},
+                 {"why", nullptr},
                  {"step_socket", text_or_null(ended ? "" : daemon_.steps().socket(job.id))}};
+    if (job.state == JobState::RUNNING || job.state == JobState::ADAPTING)
+        json["why"] = text_or_null(policy(daemon_.state().config.policy).explain(daemon_.state(), job));
     if (job.adaptation)
         json["adaptation"]["since_ms"] = daemon_.shown_ms(job.adaptation->asked_ms);
     add_wish(json, job.spec);

@@ -1,5 +1,6 @@
 /* See api.h: what a submission says. */
 
+#include <cmath>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -198,6 +199,14 @@ JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, st
     read_limit_signal(body, spec, launch);
     spec.held = body.flag("held", false);
     spec.requeue = body.flag("requeue", false);
+    spec.expect_ms = body.number("expect_ms", 1000, TIME_LIMIT_MAX_MS, 0);
+    if (body.has("speedup")) {
+        BodyReader speedup = body.object("speedup");
+        if (speedup.required_text("law", 20) != "amdahl")
+            speedup.fail("law", "must be amdahl");
+        spec.serial_ppm = std::llround(speedup.ratio("serial") * static_cast<double>(PPM));
+        speedup.finish();
+    }
     key = body.text("key", KEY_BYTES_MAX);
     body.finish();
     check_range(spec);

@@ -95,6 +95,14 @@ int64_t BodyReader::number(const char *name, int64_t lowest, int64_t highest, in
     return value->get<int64_t>();
 }
 
+double BodyReader::ratio(const char *name)
+{
+    const Json *value = find(name);
+    if (!value || !value->is_number() || !(value->get<double>() >= 0 && value->get<double>() <= 1))
+        fail(name, "must be a number from 0 to 1");
+    return value->get<double>();
+}
+
 bool BodyReader::flag(const char *name, bool otherwise)
 {
     const Json *value = find(name);

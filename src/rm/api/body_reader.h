@@ -34,6 +34,8 @@ class BodyReader {
     std::string required_text(const char *name, size_t bytes_max);
     int64_t number(const char *name, int64_t lowest, int64_t highest, int64_t otherwise);
     bool flag(const char *name, bool otherwise);
+    /* From 0 to 1; it must be there. */
+    double ratio(const char *name);
     std::vector<std::string> texts(const char *name, size_t count_max, size_t bytes_max);
     std::vector<uint64_t> ids(const char *name, size_t count_max);
     std::map<std::string, std::string> map_of_texts(const char *name, size_t bytes_max);

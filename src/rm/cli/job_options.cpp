@@ -62,6 +62,43 @@ std::optional<Error> add_sizes(const JobOptions &options, Json &request)
     return std::nullopt;
 }
 
+/* What the user knows of its speed: "linear", or "amdahl:" and the part of the work that only one process can do. */
+Result<Json> speedup_hint(const std::string &text)
+{
+    Error wrong{"--speedup: '" + text +
+                "' is neither linear nor amdahl:PART with a part from 0 to 1, such as amdahl:0.02"};
+    if (text == "linear")
+        return Json{{"law", "amdahl"}, {"serial", 0.0}};
+    if (!text.starts_with("amdahl:") || text.size() > 30)
+        return wrong;
+    const std::string number = text.substr(7);
+    if (number.empty() || number.find_first_not_of("0123456789.") != std::string::npos)
+        return wrong;
+    char *end = nullptr;
+    double serial = strtod(number.c_str(), &end);
+    if (*end != '\0' || !(serial >= 0 && serial <= 1))
+        return wrong;
+    return Json{{"law", "amdahl"}, {"serial", serial}};
+}
+
+/* Adds speedup, expect_ms. */
+std::optional<Error> add_hints(const JobOptions &options, Json &request)
+{
+    if (!options.speedup.empty()) {
+        auto hint = speedup_hint(options.speedup);
+        if (!hint)
+            return Error{hint.error()};
+        request["speedup"] = hint.value();
+    }
+    if (!options.expect.empty()) {
+        auto seconds = parse_time_limit(options.expect);
+        if (!seconds || seconds.value() == 0)
+            return Error{"--expect: " + (seconds ? "give a time such as 10m" : seconds.error())};
+        request["expect_ms"] = seconds.value() * 1000;
+    }
+    return std::nullopt;
+}
+
 /* Adds begin_ms, after, after_any, after_ok, limit_signal. */
 std::optional<Error> add_times(const JobOptions &options, Json &request)
 {
@@ -152,6 +189,11 @@ void add_job_options(CLI::App &command, JobOptions &options)
              .add_option("--kind", options.kind,
                          "rigid, moldable (size chosen at the start) or malleable (default by -n)")
              ->check(CLI::IsMember({"rigid", "moldable", "malleable"})));
+    last(command.add_option("--speedup", options.speedup,
+                            "how it scales, until that is measured: linear, or amdahl:PART that only one process "
+                            "can do"));
+    last(command.add_option("--expect", options.expect,
+                            "how long it is expected to run at its first size (default: its time limit)"));
     command.add_flag("--exclusive", options.exclusive, "its nodes serve nobody else");
     last(command
              .add_option("--priority", options.priority,
@@ -201,6 +243,8 @@ Result<Json> job_request(const JobOptions &options, const std::string &working_d
             request["time_limit_ms"] = seconds.value() * 1000;
     }
     if (auto error = add_times(options, request))
+        return *error;
+    if (auto error = add_hints(options, request))
         return *error;
     if (options.priority)
         request["priority"] = *options.priority;

@@ -32,6 +32,7 @@ struct JobOptions {
     int preferred = 0, nodes = 0, cores_per_process = 0, processes_per_node = 0;
     bool exclusive = false, held = false, requeue = false, label = false;
     std::string time_limit, name, directory, output, error, input;
+    std::string speedup, expect;        /* "amdahl:0.02", "linear"; a time; empty: not given */
     std::string begin, after, after_any, after_ok, limit_signal;
     std::optional<int> priority;
     std::string environment = "ALL"; /* "ALL", "NONE", or names and NAME=VALUE, comma-separated */

@@ -22,6 +22,27 @@ TEST(JobOptionsTest, what_is_not_given_is_not_sent)
     EXPECT_EQ(request["environment"].size(), 3U);
 }
 
+TEST(JobOptionsTest, hints_of_speed_and_time)
+{
+    JobOptions options;
+    options.speedup = "amdahl:0.02";
+    options.expect = "10m";
+    Json request = request_of(options);
+    EXPECT_EQ(request["speedup"], (Json{{"law", "amdahl"}, {"serial", 0.02}}));
+    EXPECT_EQ(request["expect_ms"], 600000);
+    options.speedup = "linear";
+    EXPECT_EQ(request_of(options)["speedup"]["serial"], 0.0);
+    for (const char *wrong :
+         {"amdahl", "amdahl:", "amdahl:2", "amdahl:-1", "amdahl:0.1x", "amdahl:1.2.3", "downey:3"}) {
+        options.speedup = wrong;
+        auto request = job_request(options, "/here", {});
+        EXPECT_TRUE(!request && request.error().find("--speedup") == 0) << wrong;
+    }
+    options.speedup.clear();
+    options.expect = "soon";
+    EXPECT_FALSE(job_request(options, "/here", {}));
+}
+
 TEST(JobOptionsTest, sizes_times_and_folders)
 {
     JobOptions options;

@@ -290,6 +290,7 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"StandstillMs", shown(job, "standstill_ms")},
         {"Progress", progress_text(job)},
         {"MpiShare", mpi_share_text(job)},
+        {"Why", shown(job, "why")},
         {"Command", command_line(job)},
         {"WorkDir", shown(job, "directory")},
         {"StdIn", shown(job, "input")},

@@ -29,6 +29,10 @@ std::string check(const Config &config)
         {"fair_share_ms", config.fair_share_ms, 0},
         {"fair_share_half_life_ms", config.fair_share_half_life_ms, 1024},
         {"monitor_window", config.monitor_window, 1},
+        {"mtct_upper_ppm", config.mtct_upper_ppm, config.mtct_lower_ppm + 1},
+        {"mtct_lower_ppm", config.mtct_lower_ppm, 1},
+        {"ceiling_hold_ms", config.ceiling_hold_ms, 0},
+        {"efficiency_ppm", config.efficiency_ppm, 1},
         {"jobs_max", config.jobs_max, 1},
         {"finished_max", config.finished_max, 0},
     };
@@ -38,6 +42,8 @@ std::string check(const Config &config)
             return std::string(bound.name) + " is " + std::to_string(bound.value) +
                    "; it must be from " + std::to_string(bound.low) + " to " + std::to_string(HIGH);
     }
+    if (config.efficiency_ppm >= 1000000)
+        return "efficiency_ppm is " + std::to_string(config.efficiency_ppm) + "; it must be less than 1000000";
     return "";
 }
 

@@ -9,6 +9,18 @@
 
 namespace elastic::rm {
 
+namespace {
+
+constexpr int64_t STANDSTILL_MAX_MS = int64_t{366} * 86400 * 1000;      /* a step may say anything */
+constexpr int64_t MEAN_PART = 4;        /* of the newest value in an exponential mean: one in so many */
+
+void add_to_mean(int64_t &mean_ms, int64_t value_ms)
+{
+    mean_ms = mean_ms == NEVER ? value_ms : mean_ms + (value_ms - mean_ms) / MEAN_PART;
+}
+
+}  // namespace
+
 void Core::Impl::move(Job &job, JobEvent event)
 {
     const JobTransition *row = find_transition(job.state, event);
@@ -51,6 +63,9 @@ void Core::Impl::started(Job &job)
     update(job, [&] {
         move(job, JobEvent::START);
         job.started_ms = state.now_ms;
+        job.first_size = job.size();
+        job.process_ms = 0;
+        job.sized_ms = state.now_ms;
         job.deadline_ms = NEVER;
         job.start_failures = 0;
         int64_t limit = time_limit(state, job.spec);
@@ -197,7 +212,8 @@ void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
             {"old_size", job.size()},
             {"size", change.size},
             {"leave", change.leave},
-            {"reason", change.reason}},
+            {"reason", change.reason},
+            {"why", change.why}},
            "joining", change.joining);
     if (must_acquire)
         out_.push_back(acquire(job));
@@ -221,7 +237,12 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
         if (!left.empty())
             job.departures.push_back({adaptation.request, event.epoch, left, false});
         job.committed++;
-        job.standstill_ms += std::max<int64_t>(event.standstill_ms, 0);
+        int64_t standstill_ms = std::clamp<int64_t>(event.standstill_ms, 0, STANDSTILL_MAX_MS);
+        job.standstill_ms += standstill_ms;
+        add_to_mean(job.mean_standstill_ms, standstill_ms);
+        add_to_mean(job.mean_duration_ms, state.now_ms - adaptation.asked_ms);
+        job.process_ms += adaptation.old_size * (state.now_ms - job.sized_ms);
+        job.sized_ms = state.now_ms;
         job.refusals = 0;
         job.last_adapted_ms = state.now_ms;
         wait_for_departures(job);

@@ -172,6 +172,8 @@ void Core::Impl::on(const StepSampled &event)
         forget_epoch(job->performance.emplace(), job->epoch);
     int window = std::min(state.config.monitor_window, MONITOR_WINDOW_MAX);
     take(*job->performance, event.sample, state.now_ms, static_cast<size_t>(window));
+    if (state.config.policy == PolicyKind::EFFICIENT || state.config.policy == PolicyKind::MEASURED)
+        state.sampled();
 }
 
 void Core::Impl::on(const StepBroken &event)

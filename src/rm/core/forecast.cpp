@@ -74,8 +74,9 @@ Forecast forecast(const State &state, JobId id)
         if (++looked_at > QUEUE_MAX)
             return {};
         const Job &job = state.jobs.at(key.job);
-        bool fill = state.config.policy == PolicyKind::FILL;
-        int size = fill ? size_at_least(job.spec, 1) : fixed_size(state, job.spec);
+        PolicyKind kind = state.config.policy;
+        bool fixed = kind == PolicyKind::FCFS || kind == PolicyKind::EASY;
+        int size = !fixed ? size_at_least(job.spec, 1) : fixed_size(state, job.spec);
         bool can_run = size > 0 && runnable(state, job.spec, size);
         if (can_run && !course.start(job, size))
             return {};

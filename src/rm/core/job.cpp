@@ -192,6 +192,10 @@ std::string check(const JobSpec &spec)
         return outside("processes per node", spec.processes_per_node, 0, SIZE_MAX_PROCESSES);
     if (spec.time_limit_ms < 0 || spec.time_limit_ms > TIME_LIMIT_MAX_MS)
         return outside("the time limit in ms", spec.time_limit_ms, 0, TIME_LIMIT_MAX_MS);
+    if (spec.expect_ms < 0 || spec.expect_ms > TIME_LIMIT_MAX_MS)
+        return outside("the expected time in ms", spec.expect_ms, 0, TIME_LIMIT_MAX_MS);
+    if (spec.serial_ppm != NEVER && (spec.serial_ppm < 0 || spec.serial_ppm > PPM))
+        return outside("the serial part in ppm", spec.serial_ppm, 0, PPM);
     if (spec.priority < -PRIORITY_MAX || spec.priority > PRIORITY_MAX)
         return outside("the priority", spec.priority, -PRIORITY_MAX, PRIORITY_MAX);
     if (spec.begin_ms < 0 || spec.begin_ms > BEGIN_MAX_MS)

@@ -73,6 +73,9 @@ struct JobSpec {
     int processes_per_node = 0; /* at most; 0: what fits */
     bool whole_nodes = false;   /* shares its nodes with nobody */
     int64_t time_limit_ms = 0;  /* of one step; 0: the configuration's default */
+    int64_t expect_ms = 0;      /* how long a step is expected to run at its first size; 0: its time limit */
+    /* Hint, until it is measured: the part of the work that only one process can do (Amdahl), in ppm. */
+    int64_t serial_ppm = NEVER; /* NEVER: unknown */
     int priority = 0;           /* greater is sooner */
     bool held = false;          /* submitted on hold */
     bool requeue = false;       /* wait again when a node or the step is lost, instead of failing */
@@ -86,7 +89,7 @@ struct JobSpec {
 
     ELASTIC_FIELDS(name, user, uid, elasticity, minimum, maximum, preferred, size_rule,
                    size_multiple, cores_per_process, processes_per_node, whole_nodes,
-                   time_limit_ms, priority, held, requeue, begin_ms, dependencies, program_sizes)
+                   time_limit_ms, expect_ms, serial_ppm, priority, held, requeue, begin_ms, dependencies, program_sizes)
 };
 
 /* `processes` consecutive ranks on one node.  A list of blocks is in rank order; a node may occur
@@ -173,6 +176,11 @@ struct Job {
     uint64_t committed = 0, withdrawn = 0, failed = 0;
     int64_t standstill_ms = 0;  /* sum over committed adaptations */
     int64_t last_adapted_ms = NEVER;
+    /* Exponential means over committed adaptations (SPEC-performance K1); NEVER: there was none. */
+    int64_t mean_standstill_ms = NEVER, mean_duration_ms = NEVER;
+    int first_size = 0;         /* of the step */
+    int64_t process_ms = 0;     /* processes times time, of the step up to sized_ms */
+    int64_t sized_ms = NEVER;   /* since when it has its present size */
     /* resending and patience; see core.cpp */
     int64_t deadline_ms = NEVER;        /* what the job waits for is looked at again at this time */
     int64_t limit_at_ms = NEVER;        /* the step's time limit; while it starts, expected */
@@ -188,7 +196,7 @@ struct Job {
                    releasing, step, started_name, limit_changed, mode, broken, epoch, performance, blocks, adaptation,
                    departures, submitted_ms, started_ms, ended_ms,
                    exit_code, requests, committed, withdrawn, failed, standstill_ms,
-                   last_adapted_ms,
+                   last_adapted_ms, mean_standstill_ms, mean_duration_ms, first_size, process_ms, sized_ms,
                    deadline_ms, limit_at_ms, tries, start_failures, refusals, offer_after_ms,
                    grow_after_ms, wished_size)
 };

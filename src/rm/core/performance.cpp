@@ -22,16 +22,16 @@ bool are_sums(const LoopSums &sums)
     return is_sum(sums.iterations) && is_sum(sums.loop_us) && is_sum(sums.mpi_us) && sums.mpi_us <= sums.loop_us;
 }
 
-bool is_interval(const Interval &interval)
-{
-    return interval.size >= 1 && is_sum(interval.until_ms) && is_sum(interval.ms) && is_sum(interval.probes) &&
-           are_sums(interval.phase);
-}
-
 bool is_key(const std::string &key)
 {
     return key.size() <= LOOP_KEY_BYTES_MAX &&
            key.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyz") == std::string::npos;
+}
+
+bool is_interval(const Interval &interval)
+{
+    return interval.size >= 1 && is_sum(interval.until_ms) && is_sum(interval.ms) && is_sum(interval.probes) &&
+           are_sums(interval.phase) && is_key(interval.key);
 }
 
 std::string check(const LoopSample &loop)
@@ -109,7 +109,8 @@ void shorten(std::vector<Interval> &history)
     size_t best = 0;            /* the second of the two */
     for (size_t i = 1; i < history.size(); i++) {
         bool shorter = best == 0 || history[i - 1].ms + history[i].ms < history[best - 1].ms + history[best].ms;
-        if (history[i - 1].size == history[i].size && shorter)
+        bool same = history[i - 1].size == history[i].size && history[i - 1].key == history[i].key;
+        if (same && shorter)
             best = i;
     }
     if (best > 0)
@@ -215,8 +216,10 @@ void take(Performance &known, const Sample &sample, int64_t now_ms, size_t windo
     const LoopSample *phase = find_phase(known, sample.loops);
     if (phase && phase->key != known.phase)
         begin_phase(known, phase);
-    if (phase)
+    if (phase) {
         interval.phase = *since(known, *phase);
+        interval.key = phase->key;
+    }
     if (auto mtct = mtct_ppm(interval.phase)) {
         known.window.push_back(interval);
         if (known.window.size() > window)

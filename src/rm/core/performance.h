@@ -55,7 +55,8 @@ struct Interval {
     int size = 0;
     int64_t ms = 0, probes = 0;
     LoopSums phase;             /* nothing: not measured */
-    ELASTIC_FIELDS(until_ms, size, ms, probes, phase)
+    std::string key;            /* of the phase's loop; empty: not measured */
+    ELASTIC_FIELDS(until_ms, size, ms, probes, phase, key)
 };
 
 /* Of the intervals' MTCT. */

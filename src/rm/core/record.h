@@ -19,7 +19,7 @@ constexpr const char *STARTED = "started";      /* step, size: it runs */
 constexpr const char *REQUEUED = "requeued";    /* step, reason */
 constexpr const char *MODE = "mode";            /* step, mode: adaptive or rigid */
 constexpr const char *SIZES = "sizes";          /* step, rule: the sizes that the program can use */
-/* step, request, by_user, old_size, size, leave, joining, reason */
+/* step, request, by_user, old_size, size, leave, joining, reason, why (null, or what size_rules.h makes of it) */
 constexpr const char *REQUESTED = "requested";
 /* step, request, epoch, old_size, size, blocks, duration_ms, standstill_ms */
 constexpr const char *COMMITTED = "committed";

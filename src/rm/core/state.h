@@ -176,6 +176,8 @@ class State {
     void forget_changes() { changes_ = {false, false, QUEUE_END, LIMITS_END}; }
     /* Of something that is not a job's or a node's. */
     void changed() { changes_.room = true; }
+    /* More is known of how a job uses its cores. */
+    void sampled() { changes_.sizes = true; }
 
     QueueKey queue_key(const Job &job) const;
     /* Another place in the queue for all jobs of a user; `change` may change full_users and uses alone. */

@@ -2,6 +2,7 @@
 
 #include "daemon/config.h"
 
+#include <cmath>
 #include <limits.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -34,7 +35,8 @@ constexpr int64_t HOUR_MS = 3600 * 1000, YEAR_MS = 366 * 24 * HOUR_MS;
 constexpr size_t FILE_BYTES_MAX = 1024 * 1024;
 
 using Texts = std::vector<std::string>;
-using Member = std::variant<std::string Settings::*, int64_t Settings::*, bool Settings::*, Texts Settings::*>;
+using Member = std::variant<std::string Settings::*, int64_t Settings::*, bool Settings::*, Texts Settings::*,
+                            Ratio Settings::*>;
 
 /* One setting.  `unit` says how a number is written: "" plain, "ms" as a duration text such as "30s". */
 struct Setting {
@@ -80,11 +82,21 @@ const std::vector<Setting> &table()
         {"scheduling",
          "policy",
          &Settings::policy,
-         "fcfs: in order; easy: with EASY backfilling; fill: elastic jobs give way and grow.",
+         "fcfs: in order; easy: with EASY backfilling; fill: elastic jobs give way and grow; efficient: as fill, by "
+         "the time that MPI takes; measured: as fill, by how much faster each job becomes.",
          0,
          0,
          false,
-         {"fcfs", "easy", "fill"}},
+         {"fcfs", "easy", "fill", "efficient", "measured"}},
+        {"scheduling", "efficiency", &Settings::efficiency,
+         "measured: nobody gets cores that bring less than this part of a proportional gain in speed."},
+        {"scheduling", "mtct_upper", &Settings::mtct_upper,
+         "efficient: a job whose MPI time by computing time is above gives half of its processes."},
+        {"scheduling", "mtct_lower", &Settings::mtct_lower, "efficient: one that is below may have twice as many."},
+        {"scheduling", "ceiling_hold", &Settings::ceiling_hold_ms,
+         "efficient: a size that was too large is not given again for so long.", 0, YEAR_MS, true},
+        {"scheduling", "reduce_when_idle", &Settings::reduce_when_idle,
+         "efficient: jobs give processes that they use badly also when nobody waits."},
         {"scheduling", "priority_weight", &Settings::priority_weight_ms,
          "One point of priority is worth this much waiting.", 0, YEAR_MS, true},
         {"scheduling", "fair_share", &Settings::fair_share_ms,
@@ -343,6 +355,15 @@ std::string take_texts(const toml::node &node, Texts &value)
     return "";
 }
 
+std::string take_ratio(const toml::node &node, Ratio &value)
+{
+    auto number = node.value<double>();
+    if (!number || !(*number > 0 && *number < 1))
+        return "must be a number between 0 and 1, such as 0.5";
+    value.ppm = std::llround(*number * 1e6);
+    return "";
+}
+
 /* Empty, or what is wrong. */
 std::string take(const Setting &setting, const toml::node &node, Settings &settings)
 {
@@ -352,6 +373,8 @@ std::string take(const Setting &setting, const toml::node &node, Settings &setti
         return take_number(setting, node, settings.**member);
     if (auto member = std::get_if<Texts Settings::*>(&setting.member))
         return take_texts(node, settings.**member);
+    if (auto member = std::get_if<Ratio Settings::*>(&setting.member))
+        return take_ratio(node, settings.**member);
     auto truth = node.value_exact<bool>();
     if (!truth)
         return "must be true or false";
@@ -371,6 +394,8 @@ std::string format_value(const Setting &setting, const Settings &settings)
         for (const std::string &text : settings.**member)
             array.push_back(text);
         out << array;
+    } else if (auto member = std::get_if<Ratio Settings::*>(&setting.member)) {
+        out << static_cast<double>((settings.**member).ppm) / 1e6;
     } else {
         int64_t value = settings.*std::get<int64_t Settings::*>(setting.member);
         if (setting.duration)
@@ -480,6 +505,11 @@ Settings default_settings()
     s.socket = root ? "/run/elasticd/elasticd.sock" : runtime_directory() + "/elasticd.sock";
     s.socket_mode = root ? 0666 : 0600;
     s.policy = to_string(core.policy);
+    s.efficiency.ppm = core.efficiency_ppm;
+    s.mtct_upper.ppm = core.mtct_upper_ppm;
+    s.mtct_lower.ppm = core.mtct_lower_ppm;
+    s.ceiling_hold_ms = core.ceiling_hold_ms;
+    s.reduce_when_idle = core.reduce_when_idle;
     s.priority_weight_ms = core.priority_weight_ms;
     s.backfill_depth = core.backfill_depth;
     s.fair_share_ms = core.fair_share_ms;
@@ -530,7 +560,12 @@ Settings default_settings()
 Config Settings::core() const
 {
     Config config;
-    config.policy = policy == "fcfs" ? PolicyKind::FCFS : policy == "easy" ? PolicyKind::EASY : PolicyKind::FILL;
+    read(Json(policy), config.policy, "scheduling.policy");
+    config.efficiency_ppm = efficiency.ppm;
+    config.mtct_upper_ppm = mtct_upper.ppm;
+    config.mtct_lower_ppm = mtct_lower.ppm;
+    config.ceiling_hold_ms = ceiling_hold_ms;
+    config.reduce_when_idle = reduce_when_idle;
     config.default_time_limit_ms = default_time_limit_ms;
     config.priority_weight_ms = priority_weight_ms;
     config.kill_grace_ms = kill_grace_ms;

@@ -19,6 +19,11 @@
 
 namespace elastic::rm {
 
+/* Of two quantities, from 0 to 1; written as a decimal number such as 0.5. */
+struct Ratio {
+    int64_t ppm = 0;
+};
+
 struct Settings {
     std::string cluster;
     std::string state_dir;
@@ -36,6 +41,9 @@ struct Settings {
     bool allow_web_changes = false;
 
     std::string policy;
+    Ratio efficiency, mtct_upper, mtct_lower;
+    int64_t ceiling_hold_ms = 0;
+    bool reduce_when_idle = true;
     int64_t priority_weight_ms = 0, adapt_patience_ms = 0, offer_pause_ms = 0, refusal_pause_ms = 0;
     int64_t refusal_pause_max_ms = 0, backfill_depth = 0, start_attempts = 0, start_pause_ms = 0;
 

@@ -109,6 +109,18 @@ ClusterOptions random_options(uint64_t seed, bool trace)
         options.jobs.push_back(job);
     }
     options.sample_ms = chance.one_in(2) ? chance.between(100, 60000) : 0;
+    if (options.sample_ms > 0 && config.policy == PolicyKind::FILL && chance.one_in(2)) {
+        config.policy = chance.one_in(2) ? PolicyKind::EFFICIENT : PolicyKind::MEASURED;
+        config.efficiency_ppm = chance.between(1, PPM - 1);
+        config.mtct_lower_ppm = chance.between(1, 100000);
+        config.mtct_upper_ppm = config.mtct_lower_ppm + chance.between(1, 100000);
+        config.ceiling_hold_ms = chance.between(0, 100000);
+        config.reduce_when_idle = chance.one_in(2);
+        for (MixJob &job : options.jobs) {
+            job.spec.expect_ms = chance.one_in(2) ? chance.between(1, 200000) : 0;
+            job.spec.serial_ppm = chance.one_in(3) ? chance.between(0, PPM) : NEVER;
+        }
+    }
     return options;
 }
 

@@ -56,7 +56,7 @@ std::vector<const Job *> Donors::may_shrink()
             jobs.push_back(&state_.jobs.at(planned->second));
         const Job &job = state_.jobs.at(donor.second);
         if (!plan_.shrinks.contains(job.id) && !plan_.moved.contains(job.id) &&
-            job.offer_after_ms <= state_.now_ms)
+            job.offer_after_ms <= state_.now_ms && plan_.rules.may_give(state_, job))
             jobs.push_back(&job);
     }
     for (; planned != order.end(); ++planned)

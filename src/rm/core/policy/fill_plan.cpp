@@ -15,16 +15,28 @@ int fair_share(const State &state)
 
 }  // namespace
 
-FillPlan::FillPlan(const State &all, const Gain &worth)
-    : state(all), gain(worth), now(all), soon(now), fair_cores(fair_share(all))
+FillPlan::FillPlan(const State &all, const Gain &worth, const SizeRules &size_rules)
+    : state(all), gain(worth), rules(size_rules), now(all), soon(now), fair_cores(fair_share(all))
 {
 }
 
 Reservation &FillPlan::promise()
 {
     if (!reservation)
-        reservation.emplace(state, now, first->spec, lowest(first->spec));
+        reservation.emplace(state, now, first->spec, lowest(first->spec), starting());
     return *reservation;
+}
+
+/* Those without a limit may run for ever. */
+std::vector<Ending> FillPlan::starting() const
+{
+    std::vector<Ending> endings;
+    for (const Growth &each : starts) {
+        int64_t limit_ms = time_limit(state, each.job->spec);
+        if (limit_ms > 0)
+            endings.push_back({state.now_ms + limit_ms, state.shares(each.job->spec, each.blocks)});
+    }
+    return endings;
 }
 
 int FillPlan::shrunk(const Job &job) const
@@ -37,7 +49,9 @@ int FillPlan::cap(const Job &job) const
 {
     const JobSpec &spec = job.spec;
     int most = spec.preferred > 0 && others_wait ? spec.preferred : spec.maximum;
-    return job.wished_size > 0 ? std::min(most, job.wished_size) : most;
+    if (job.wished_size > 0)
+        most = std::min(most, job.wished_size);
+    return std::min(most, rules.most(state, job));
 }
 
 }  // namespace elastic::rm

@@ -13,6 +13,7 @@
 #include "core/policy/gain.h"
 #include "core/policy/policy.h"
 #include "core/policy/policy_easy.h"
+#include "core/policy/size_rules.h"
 
 namespace elastic::rm {
 
@@ -26,10 +27,11 @@ struct Growth {
 };
 
 struct FillPlan {
-    FillPlan(const State &all, const Gain &worth);
+    FillPlan(const State &all, const Gain &worth, const SizeRules &rules);
 
     const State &state;
     const Gain &gain;
+    const SizeRules &rules;
     Space now;          /* what may be booked */
     Space soon;         /* and what is about to be freed, without what is claimed of it */
     int fair_cores;     /* of each job that runs or waits */
@@ -40,16 +42,19 @@ struct FillPlan {
     std::vector<Growth> starts;
     std::map<JobId, int> shrinks;       /* new sizes */
     std::set<JobId> give_way;           /* of shrinks: to somebody else */
+    std::set<JobId> reduced;            /* of shrinks: for nobody's sake */
     std::set<JobId> moved;              /* leave draining nodes */
     Decisions decisions;
 
     /* Of the first job; made when it is asked for. */
     Reservation &promise();
+    /* What those that start give back, by their limits. */
+    std::vector<Ending> starting() const;
     /* The size that it has, or will have by what is planned. */
     int shrunk(const Job &job) const;
     /* What is its share, in processes. */
     int fair_size(const JobSpec &spec) const { return fair_cores / spec.cores_per_process; }
-    /* It is not grown beyond, for nobody's sake. */
+    /* It is not grown beyond, for nobody's sake, and not started larger. */
     int cap(const Job &job) const;
 };
 

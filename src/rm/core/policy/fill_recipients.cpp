@@ -193,8 +193,10 @@ void Recipients::grow_by_gain()
     std::priority_queue<Step> steps;
     auto offer = [&](size_t number) {
         const Growth &growth = growing_[number];
-        if (next_size(growth) > 0)
-            steps.push({worth(growth), growth.size, number});
+        if (next_size(growth) == 0)
+            return;
+        if (double value = worth(growth); value > 0)
+            steps.push({value, growth.size, number});
     };
     for (size_t i = 0; i < growing_.size(); i++)
         offer(i);
@@ -216,7 +218,8 @@ void Recipients::decide()
             plan_.decisions.starts.push_back({each.job->id, std::move(each.blocks)});
         else if (!each.blocks.empty())
             plan_.decisions.changes.push_back(
-                {each.job->id, each.size, {}, std::move(each.blocks), "idle cores"});
+                {each.job->id, each.size, {}, std::move(each.blocks), plan_.rules.words(state_, *each.job, each.size),
+                 plan_.rules.why(state_, *each.job, each.size, "expand")});
     }
 }
 

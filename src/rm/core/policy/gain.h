@@ -16,7 +16,8 @@ class Gain {
   public:
     virtual ~Gain() = default;
     /* What each core is worth that makes the difference between `from` and `to` processes of the job, sizes that it can
-     * have, whichever is greater.  Finite; in one unit for all jobs; follows from the state alone. */
+     * have, whichever is greater.  0 or less: it is to have none.  Finite; in one unit for all jobs; follows from the
+     * state alone. */
     virtual double gain(const State &state, const Job &job, int from, int to) const = 0;
     /* It is the same number always, so that nobody need ask. */
     virtual bool is_constant() const { return false; }

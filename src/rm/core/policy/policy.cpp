@@ -4,7 +4,9 @@
 
 #include "core/placement.h"
 #include "core/policy/policy_easy.h"
+#include "core/policy/policy_efficient.h"
 #include "core/policy/policy_fill.h"
+#include "core/policy/policy_measured.h"
 
 namespace elastic::rm {
 
@@ -70,6 +72,8 @@ const Policy &policy(PolicyKind kind)
         case PolicyKind::FCFS: return fcfs;
         case PolicyKind::EASY: return easy;
         case PolicyKind::FILL: return fill;
+        case PolicyKind::EFFICIENT: return efficient_policy();
+        case PolicyKind::MEASURED: return measured_policy();
     }
     return fcfs;
 }

@@ -6,6 +6,8 @@
  *   easy   as fcfs, and others go ahead where they do not delay the first (EASY backfilling)
  *   fill   as easy, with the sizes that jobs leave open: starts small, shrinks malleable jobs for
  *          those that wait, and grows them into what nobody can use
+ *   efficient   as fill, within what the jobs' MPI share allows (policy_efficient.h)
+ *   measured    as fill, by how much faster each job becomes (policy_measured.h)
  *
  * fcfs and easy start each job at its preferred size (maximum, if it has none) and never change
  * it.  A job that the nodes that are up could not run even without other jobs holds up nobody.
@@ -31,6 +33,7 @@ struct Change {
     std::vector<int> leave;
     Blocks joining;
     std::string reason;
+    Json why = nullptr; /* the numbers that made it (record.h); null: none beyond the sizes */
 };
 
 /* What of the state a decision depends on, beside what is booked: as long as none of it changes, and
@@ -60,6 +63,8 @@ class Policy {
   public:
     virtual ~Policy() = default;
     virtual Decisions decide(const State &state) const = 0;
+    /* Why the running job has the size that it has, in one sentence for people; empty: nothing is known of it. */
+    virtual std::string explain(const State &, const Job &) const { return ""; }
 };
 
 const Policy &policy(PolicyKind kind);

@@ -11,27 +11,32 @@ int64_t time_limit(const State &state, const JobSpec &spec)
 
 /* Lets the placed jobs end in the order of their limits until it fits.  What is free now is promised last: others may
  * go ahead there. */
-Reservation::Reservation(const State &state, const Space &now, const JobSpec &spec, int size)
+Reservation::Reservation(const State &state, const Space &now, const JobSpec &spec, int size,
+                         std::vector<Ending> starting)
     : state_(state), spec_(spec), size_(size), then_(now)
 {
     int room = then_.room(spec);
     int64_t time_ms = state.now_ms;
-    auto end = [&](JobId id) {
-        const Shares &shares = state.booked(id);
+    auto end = [&](const Shares &shares) {
         room += then_.give(shares, spec);
         given_.insert(given_.end(), shares.begin(), shares.end());
     };
     for (JobId id : state.indices().settling) {
         if (state.jobs.at(id).state == JobState::COMPLETING)
-            end(id);
+            end(state.booked(id));
     }
+    std::stable_sort(starting.begin(), starting.end(),
+                     [](const Ending &a, const Ending &b) { return a.time_ms < b.time_ms; });
     const auto &limits = state.indices().limits;
-    for (auto next = limits.begin(); next != limits.end(); ++next) {
-        int64_t end_ms = std::max(next->first, state.now_ms);
+    auto next = limits.begin();
+    auto start = starting.begin();
+    while (next != limits.end() || start != starting.end()) {
+        bool runs = start == starting.end() || (next != limits.end() && next->first <= start->time_ms);
+        int64_t end_ms = std::max(runs ? next->first : start->time_ms, state.now_ms);
         if (room >= size && end_ms > time_ms)
             break;
         time_ms = end_ms;
-        end(next->second);
+        end(runs ? state.booked((next++)->second) : (start++)->shares);
     }
     if (room >= size)
         time_ms_ = time_ms;

@@ -16,11 +16,18 @@
 
 namespace elastic::rm {
 
+/* Cores that a job which starts in this decision will give back, by its limit. */
+struct Ending {
+    int64_t time_ms = 0;
+    Shares shares;
+};
+
 /* What the first job that does not fit is promised. */
 class Reservation {
   public:
-    /* `now` is what may be booked at present. */
-    Reservation(const State &state, const Space &now, const JobSpec &spec, int size);
+    /* `now` is what may be booked at present; `starting` is out of it, in any order. */
+    Reservation(const State &state, const Space &now, const JobSpec &spec, int size,
+                std::vector<Ending> starting = {});
 
     /* Whether such a job may start now, in `now`, without delaying the promised start.  `now` is
      * always the one of the construction, and changes by place() alone. */

@@ -61,10 +61,14 @@ void decide_shrinks(FillPlan &plan)
 {
     for (const auto &[id, size] : plan.shrinks) {
         const Job &job = plan.state.jobs.at(id);
-        std::string reason = plan.give_way.contains(id) ? "nodes for " + plan.state.wanted_by
-                                                        : "cores for a waiting job";
-        plan.decisions.changes.push_back(
-            {id, size, choose_leaving(plan.state, job.blocks, job.size() - size), {}, reason});
+        /* Who would be reduced in any case, and has given no more, has a reason of its own. */
+        bool own = plan.reduced.contains(id) && size == plan.rules.reduced(plan.state, job);
+        std::string reason = own                           ? plan.rules.words(plan.state, job, size)
+                             : plan.give_way.contains(id) ? "nodes for " + plan.state.wanted_by
+                                                          : "cores for a waiting job";
+        const char *rule = own ? "reduce" : "make_room";
+        plan.decisions.changes.push_back({id, size, choose_leaving(plan.state, job.blocks, job.size() - size), {},
+                                          reason, plan.rules.why(plan.state, job, size, rule)});
     }
 }
 
@@ -82,16 +86,62 @@ void say_dependence(FillPlan &plan)
         on.until_ms = plan.reservation->time_ms() - 2 * state.config.offer_pause_ms;
 }
 
-Decisions decide_all(const State &state, const Gain &gain)
+/* Those who use their processes badly; what they give is at the disposal of all. */
+void reduce(FillPlan &plan)
 {
-    FillPlan plan(state, gain);
+    if (plan.rules.allows_all())
+        return;
+    const State &state = plan.state;
+    for (JobId id : state.indices().elastic) {
+        const Job &job = state.jobs.at(id);
+        int size = plan.rules.reduced(state, job);
+        bool wished = job.wished_size > 0;      /* a user's size is kept */
+        if (size >= job.size() || size == 0 || wished || plan.moved.contains(id))
+            continue;
+        if (job.offer_after_ms > state.now_ms) {
+            plan.decisions.look_again_at(job.offer_after_ms);
+            continue;
+        }
+        Blocks after = without(job.blocks, choose_leaving(state, job.blocks, job.size() - size));
+        plan.soon.give(state.shares(job.spec, job.blocks));
+        plan.soon.take(state.shares(job.spec, after));
+        plan.shrinks[id] = size;
+        plan.reduced.insert(id);
+    }
+}
+
+/* Among those that run; what one gives idles then, and goes to whom it is worth most. */
+void exchange(FillPlan &plan)
+{
+    const State &state = plan.state;
+    bool at_rest = plan.decisions.starts.empty() && plan.decisions.changes.empty() && !plan.others_wait &&
+                   state.indices().queue.empty() && state.indices().settling.empty();
+    if (plan.rules.allows_all() || !at_rest)
+        return;
+    int64_t again_ms = NEVER;
+    auto gives = plan.rules.exchange(state, again_ms);
+    if (again_ms != NEVER)
+        plan.decisions.look_again_at(again_ms);
+    if (!gives)
+        return;
+    const Job &job = state.jobs.at(gives->first);
+    plan.decisions.changes.push_back(
+        {job.id, gives->second, choose_leaving(state, job.blocks, job.size() - gives->second), {},
+         "another job is made faster by these cores", plan.rules.why(state, job, gives->second, "balance")});
+}
+
+Decisions decide_all(const State &state, const Gain &gain, const SizeRules &rules)
+{
+    FillPlan plan(state, gain, rules);
     leave_draining_nodes(plan);
     expect_settling(plan);
+    reduce(plan);
     Starting starting(plan);
     starting.look_at_others();
     starting.look_at_waiting();
     decide_shrinks(plan);
     Recipients(plan).spread();
+    exchange(plan);
     say_dependence(plan);
     return std::move(plan.decisions);
 }
@@ -106,8 +156,9 @@ Decisions Fill::decide(const State &state) const
     bool can_fill = !indices.roomy.empty();
     bool can_move = indices.nodes.of(NodeState::DRAINING) > 0 && !indices.elastic.empty();
     bool can_give = state.wanted_nodes > 0 && indices.spare_cores > 0;
-    if (can_start || can_grow || can_fill || can_move || can_give)
-        return decide_all(state, gain_);
+    bool can_reduce = !rules_.allows_all() && indices.spare_cores > 0;
+    if (can_start || can_grow || can_fill || can_move || can_give || can_reduce)
+        return decide_all(state, gain_, rules_);
     Decisions nothing;
     bool anybody_could_start = indices.free_cores > 0 || indices.spare_cores > 0;
     nothing.depends_on =

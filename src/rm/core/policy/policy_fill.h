@@ -8,6 +8,8 @@
  *     ahead beside it (fill_starting.h, fill_donors.h)
  *   3 what then idles goes to those that start and to running malleable jobs (fill_recipients.h)
  *
+ * Within what a policy allows each job (size_rules.h): `fill` itself any size.
+ *
  * Who gives and who gets is decided by what a core is worth to whom (gain.h); to all the same, the largest gives and
  * the smallest gets.
  *
@@ -25,16 +27,21 @@
 
 #include "core/policy/gain.h"
 #include "core/policy/policy.h"
+#include "core/policy/size_rules.h"
 
 namespace elastic::rm {
 
 class Fill : public Policy {
   public:
-    explicit Fill(const Gain &gain = equal_gain()) : gain_(gain) {}
+    explicit Fill(const Gain &gain = equal_gain(), const SizeRules &rules = any_sizes()) : gain_(gain), rules_(rules)
+    {
+    }
     Decisions decide(const State &state) const override;
+    std::string explain(const State &state, const Job &job) const override { return rules_.explain(state, job); }
 
   private:
     const Gain &gain_;
+    const SizeRules &rules_;
 };
 
 }  // namespace elastic::rm

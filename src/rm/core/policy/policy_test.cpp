@@ -284,6 +284,20 @@ TEST(FillTest, what_is_freed_for_one_is_not_taken_by_another)
     EXPECT_EQ(state_of(driver, big), JobState::STARTING);
 }
 
+TEST(FillTest, jobs_that_start_count_in_the_promise)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 8);
+    JobId all = driver.submit(rigid(8));
+    driver.run(all);
+    JobId starts = driver.submit(rigid(4, 10 * MINUTE)), first = driver.submit(rigid(8, MINUTE));
+    JobId too_long = driver.submit(rigid(2, 60 * MINUTE)), short_one = driver.submit(rigid(2, 9 * MINUTE));
+    driver.end(all);
+    EXPECT_EQ(state_of(driver, starts), JobState::STARTING);
+    EXPECT_EQ(state_of(driver, first), JobState::PENDING);
+    EXPECT_EQ(state_of(driver, too_long), JobState::PENDING);   /* the first is promised a start in 10 minutes */
+    EXPECT_EQ(state_of(driver, short_one), JobState::STARTING);
+}
+
 TEST(FillTest, never_below_the_minimum_and_only_allowed_sizes)
 {
     CoreDriver driver(PolicyKind::FILL, 4, 4);

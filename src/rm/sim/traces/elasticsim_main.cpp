@@ -20,14 +20,18 @@ namespace {
 
 volatile std::sig_atomic_t interrupted;
 
+constexpr const char *ORACLE = "oracle";
+
 void interrupt(int) { interrupted = 1; }
 
 struct Options {
-    std::string trace, policy = "fill", speedup = "linear", over_limit = "kill", range = "0.25:4",
+    std::string trace, policy = "fill", over_limit = "kill", range = "0.25:4",
                        csv;
+    std::vector<std::string> speedups = {"linear"};
     WorkloadOptions workload;
     ReplayOptions replay;
     double adapt_cost_s = -1; /* <0: measured */
+    double sample_s = 60, efficiency = 0.5;
     double gigabytes_per_core = 0;
     int draws = 1;
     int64_t jobs = 0; /* the first so many; 0: all */
@@ -58,22 +62,47 @@ bool read_range(const std::string &text, double &low, double &high)
     return low > 0 && low <= 1 && high >= 1 && high <= 1e6;
 }
 
+/* The oracle is `measured` that knows the true laws from the beginning and measures nothing. */
+std::string choose_policy(Options &options)
+{
+    Config &config = options.replay.config;
+    options.replay.sample_ms = std::llround(options.sample_s * 1000);
+    if (options.policy != ORACLE) {
+        read(Json(options.policy), config.policy, "policy");
+        if (config.policy != PolicyKind::MEASURED && config.policy != PolicyKind::EFFICIENT)
+            options.replay.sample_ms = 0; /* nobody looks at them */
+        options.workload.fixed = config.policy == PolicyKind::FCFS || config.policy == PolicyKind::EASY;
+        return "";
+    }
+    for (const Speedup &law : options.workload.speedups) {
+        if (!std::holds_alternative<LinearSpeedup>(law) && !std::holds_alternative<AmdahlSpeedup>(law))
+            return "--policy oracle knows linear and amdahl speed-ups alone";
+    }
+    config.policy = PolicyKind::MEASURED;
+    options.workload.hints = true;
+    options.replay.sample_ms = 0;
+    return "";
+}
+
 /* What is wrong with the options; empty: nothing. */
 std::string complete(Options &options)
 {
-    auto law = read_speedup(options.speedup);
-    if (!law)
-        return "--speedup: " + law.error();
-    options.workload.speedup = law.value();
+    options.workload.speedups.clear();
+    for (const std::string &text : options.speedups) {
+        auto law = read_speedup(text);
+        if (!law)
+            return "--speedup: " + law.error();
+        options.workload.speedups.push_back(law.value());
+    }
+    if (std::string wrong = choose_policy(options); !wrong.empty())
+        return wrong;
     if (!read_range(options.range, options.workload.range_low, options.workload.range_high))
         return "--range LOW:HIGH needs 0 < LOW <= 1 <= HIGH";
     if (options.workload.malleable + options.workload.moldable > 1)
         return "--malleable and --moldable are more than 1 together";
     options.workload.kill_over_limit = options.over_limit == "kill";
     Config &config = options.replay.config;
-    config.policy = options.policy == "fcfs"   ? PolicyKind::FCFS
-                    : options.policy == "easy" ? PolicyKind::EASY
-                                               : PolicyKind::FILL;
+    config.efficiency_ppm = std::llround(options.efficiency * 1e6);
     config.jobs_max = std::numeric_limits<int>::max();
     config.finished_max = 0;
     config.check_capacity = false;
@@ -100,7 +129,9 @@ Draw draw(const Options &options, const Trace &trace, uint64_t seed, std::ostrea
     WorkloadOptions wishes = options.workload;
     wishes.seed = seed;
     Workload workload = make_workload(trace, wishes);
-    Outcome outcome = replay(workload, options.replay, [&](int64_t ended) {
+    ReplayOptions how = options.replay;
+    how.seed = seed;
+    Outcome outcome = replay(workload, how, [&](int64_t ended) {
         return show_progress(ended, workload.jobs.size(), options.quiet);
     });
     if (csv) {
@@ -274,7 +305,7 @@ int run(int argc, char **argv)
         ->required()
         ->check(CLI::Range(1, 100000));
     app.add_option("--policy", options.policy, "who starts, grows and shrinks (fill)")
-        ->check(CLI::IsMember({"fcfs", "easy", "fill"}));
+        ->check(CLI::IsMember({"fcfs", "easy", "fill", "efficient", "measured", ORACLE}));
     app.add_option("--malleable", options.workload.malleable,
                    "share of jobs whose size changes while they run (0)")
         ->check(CLI::Range(0.0, 1.0));
@@ -284,14 +315,24 @@ int run(int argc, char **argv)
     app.add_option("--range", options.range,
                    "LOW:HIGH, least and greatest size of these, in units of the trace's (0.25:4)");
     app.add_option(
-        "--speedup", options.speedup,
-        "how they scale: linear, amdahl:SHARE, downey:A,SIGMA, table:1=1,SIZE=SPEED,... (linear)");
+        "--speedup", options.speedups,
+        "how they scale: linear, amdahl:SHARE, downey:A,SIGMA, table:1=1,SIZE=SPEED,... (linear); given more than "
+        "once each job has one of them, by lot")
+        ->allow_extra_args(false);
     app.add_option("--adapt-cost", options.adapt_cost_s,
                    "seconds that a job stands still for an adaptation (0.001)")
         ->check(CLI::Range(0.0, 1e6));
     app.add_option("--data", options.gigabytes_per_core,
                    "gigabytes on each core that an adaptation redistributes (0)")
         ->check(CLI::Range(0.0, 1e6));
+    app.add_option("--sample", options.sample_s,
+                   "seconds between two samples of a malleable job, for efficient and measured; 0: none (60)")
+        ->check(CLI::Range(0.0, 3600.0));
+    app.add_option("--noise", options.replay.sample_noise, "each sample is wrong by up to this part (0)")
+        ->check(CLI::Range(0.0, 0.9));
+    app.add_option("--efficiency", options.efficiency,
+                   "measured: nobody gets cores that bring less than this part of a proportional gain (0.5)")
+        ->check(CLI::Range(0.01, 0.99));
     app.add_option("--over-limit", options.over_limit,
                    "jobs that ran longer than requested: kill or run (kill)")
         ->check(CLI::IsMember({"kill", "run"}));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <deque>
 #include <queue>
+#include <random>
 
 #include "base/processor_time.h"
 
@@ -15,9 +16,12 @@ namespace elastic::rm {
 namespace {
 
 constexpr int64_t PROGRESS_EVERY = 1000; /* ends of jobs */
+constexpr double ROUND_WORK_MS = 100;    /* work between two probes of a program */
+constexpr int64_t SAMPLES_EVEN = 4;      /* of one size; then each interval is twice as long as the one before */
+constexpr int SAMPLES_DOUBLINGS_MAX = 20;
 
 /* In the order in which they come at one moment: what ends makes room for what is submitted. */
-enum class Kind { END, JOINED, COMMIT, SUBMIT, TIMER };
+enum class Kind { END, JOINED, COMMIT, SAMPLE, SUBMIT, TIMER };
 
 struct Happening {
     int64_t time_ms;
@@ -44,12 +48,18 @@ struct Running {
     uint64_t changes = 0; /* of its speed; the end that was foreseen before one does not come */
     uint64_t request = 0; /* of the adaptation under way; 0: none */
     ResizeStep resize;
+    /* Of the present epoch; `of`: the samples that were foreseen before a change of size do not come. */
+    struct Epoch {
+        uint64_t number = 0, of = 0;
+        int64_t began_ms = 0, sampled_ms = 0, samples = 0;
+        double rounds = 0, mpi_us = 0;
+    } epoch;
 };
 
 class Replay {
   public:
     Replay(const Workload &workload, const ReplayOptions &options)
-        : workload_(workload), options_(options), running_(workload.jobs.size())
+        : workload_(workload), options_(options), running_(workload.jobs.size()), noise_(options.seed)
     {
         outcome_.jobs.resize(workload.jobs.size());
     }
@@ -72,6 +82,10 @@ class Replay {
     void happen(const Happening &happening);
     void end(size_t index, int exit_code, bool done);
     void commit(size_t index);
+    void begin_epoch(size_t index, uint64_t number);
+    void plan_sample(size_t index);
+    void sample(size_t index);
+    double with_noise(double value);
 
     void perform(const Answer &action);
     void perform(const StartStep &action);
@@ -100,6 +114,7 @@ class Replay {
     size_t submitting_ = 0;
     int64_t ended_ = 0;
     Outcome outcome_;
+    std::mt19937_64 noise_;
 };
 
 void Replay::tell(EventContent content)
@@ -153,13 +168,15 @@ void Replay::perform(const StartStep &action)
     Running &job = running_[index];
     if (job.step == action.step) /* it was sent again */
         return;
-    job = {action.job, action.step, action.size, workload_.jobs[index].work, 0, now_ms_, 0, 0, {}};
+    job = {action.job, action.step, action.size, workload_.jobs[index].work, 0, now_ms_, 0, 0, {}, {}};
     outcome_.jobs[index].start_ms = now_ms_;
     outcome_.jobs[index].first_size = outcome_.jobs[index].last_size = action.size;
     go_on(index, action.size, false);
     tell(StepStarted{{action.job, action.step}});
-    if (workload_.jobs[index].spec.elasticity == Elasticity::MALLEABLE)
+    if (workload_.jobs[index].spec.elasticity == Elasticity::MALLEABLE) {
+        begin_epoch(index, 0);
         tell(StepAdaptive{{action.job, action.step}});
+    }
 }
 
 void Replay::perform(const ResizeStep &action)
@@ -230,9 +247,56 @@ void Replay::commit(size_t index)
     outcome_.jobs[index].adaptations++;
     outcome_.jobs[index].standstill_ms += still_ms;
     go_on(index, resize.size, false);
+    begin_epoch(index, resize.epoch + 1);
     tell(StepCommitted{resize.job, resize.step, resize.request, resize.epoch + 1, still_ms});
     if (!resize.leave.empty())
         tell(StepFreed{resize.job, resize.step, resize.epoch + 1});
+}
+
+/* ---- samples ------------------------------------------------------------------------------------------------ */
+
+void Replay::begin_epoch(size_t index, uint64_t number)
+{
+    running_[index].epoch = {number, ++last_change_, now_ms_, now_ms_, 0, 0, 0};
+    plan_sample(index);
+}
+
+void Replay::plan_sample(size_t index)
+{
+    const Running::Epoch &epoch = running_[index].epoch;
+    if (options_.sample_ms == 0)
+        return;
+    int64_t interval_ms = epoch.samples < 2 ? options_.sample_ms / 2 : options_.sample_ms;
+    int64_t doublings = std::clamp<int64_t>(epoch.samples - SAMPLES_EVEN, 0, SAMPLES_DOUBLINGS_MAX);
+    after(std::max<int64_t>(interval_ms, 1) << doublings, Kind::SAMPLE, index, epoch.of);
+}
+
+double Replay::with_noise(double value)
+{
+    if (options_.sample_noise == 0)
+        return value;
+    return value * (1 + options_.sample_noise * std::uniform_real_distribution<double>(-1, 1)(noise_));
+}
+
+void Replay::sample(size_t index)
+{
+    const Running &job = running_[index];
+    Running::Epoch &epoch = running_[index].epoch;
+    /* It stands still, or has stood still since: of no use. */
+    bool measured = job.speed > 0 && job.since_ms <= epoch.sampled_ms;
+    double ms = static_cast<double>(now_ms_ - epoch.sampled_ms);
+    epoch.sampled_ms = now_ms_;
+    epoch.samples++;
+    plan_sample(index);
+    if (!measured)
+        return;
+    epoch.rounds += with_noise(ms * job.speed / ROUND_WORK_MS);
+    epoch.mpi_us += std::min(with_noise((1 - job.speed / job.size) * ms), ms) * job.size * 1000;
+    Sample sample{epoch.number, job.size, job.size, std::llround(epoch.rounds), now_ms_ - epoch.began_ms, {}};
+    LoopSums sums{sample.probes * job.size, sample.epoch_ms * job.size * 1000, std::llround(epoch.mpi_us)};
+    sums.mpi_us = std::clamp<int64_t>(sums.mpi_us, 0, sums.loop_us);
+    sample.loops.push_back({"probe", "", sums, 0, PPM});
+    tell(StepSampled{job.id, job.step, std::move(sample)});
 }
 
 void Replay::happen(const Happening &happening)
@@ -263,6 +327,10 @@ void Replay::happen(const Happening &happening)
             after(options_.cost.standstill_of(running_[index].size, running_[index].resize.size),
                   Kind::COMMIT, index, running_[index].request);
             go_on(index, running_[index].size, true);
+            return;
+        case Kind::SAMPLE:
+            if (happening.of == running_[index].epoch.of && outcome_.jobs[index].end_ms == NEVER)
+                sample(index);
             return;
         case Kind::COMMIT:
             if (happening.of == running_[index].request)

@@ -35,7 +35,7 @@ Workload workload_of(std::vector<TraceJob> jobs, const ReplayOptions &on, double
     options.nodes = on.nodes;
     options.cores = on.cores;
     options.malleable = malleable;
-    options.speedup = speedup;
+    options.speedups = {speedup};
     return make_workload(trace, options);
 }
 
@@ -66,6 +66,27 @@ TEST(ReplayTest, a_malleable_job_alone_uses_the_machine)
     auto outcome = replay(workload, options);
     EXPECT_EQ(outcome.jobs[0].last_size, 16);
     EXPECT_NEAR(static_cast<double>(outcome.jobs[0].end_ms), 10000, 10);
+}
+
+/* A program that four processes make as fast as it can be: fill gives it the machine, measured does not. */
+TEST(ReplayTest, samples_tell_measured_what_a_job_cannot_use)
+{
+    Speedup table = TableSpeedup{{{1, 1}, {4, 4}, {16, 4.2}}};
+    for (PolicyKind policy : {PolicyKind::FILL, PolicyKind::MEASURED, PolicyKind::EFFICIENT}) {
+        auto options = machine(4, 4, policy);
+        options.sample_noise = 0.1;
+        auto workload = workload_of({job(0, 7200, 4)}, options, 1, table);
+        auto outcome = replay(workload, options), again = replay(workload, options);
+        EXPECT_EQ(outcome.jobs[0].end_ms, again.jobs[0].end_ms);
+        EXPECT_TRUE(outcome.jobs[0].done);
+        bool fills = policy == PolicyKind::FILL;
+        EXPECT_LE(outcome.jobs[0].last_size, fills ? 16 : 8) << to_string(policy);
+        EXPECT_GE(outcome.jobs[0].last_size, fills ? 16 : 1) << to_string(policy);
+        /* efficient tries again when the ceiling is no longer held (R6). */
+        EXPECT_LE(outcome.jobs[0].adaptations, policy == PolicyKind::EFFICIENT ? 120 : 5) << to_string(policy);
+        options.sample_ms = 0;
+        EXPECT_EQ(replay(workload, options).jobs[0].last_size, 16) << "nothing is known";
+    }
 }
 
 /* Standing still costs what it costs. */

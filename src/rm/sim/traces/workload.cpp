@@ -28,6 +28,15 @@ void make_elastic(JobSpec &spec, int size, const WorkloadOptions &options)
     }
 }
 
+/* NEVER: the law has no such part. */
+int64_t serial_ppm(const Speedup &speedup)
+{
+    if (std::holds_alternative<LinearSpeedup>(speedup))
+        return 0;
+    const auto *amdahl = std::get_if<AmdahlSpeedup>(&speedup);
+    return amdahl ? std::llround(amdahl->serial * 1e6) : NEVER;
+}
+
 }  // namespace
 
 Workload make_workload(const Trace &trace, const WorkloadOptions &options)
@@ -35,6 +44,7 @@ Workload make_workload(const Trace &trace, const WorkloadOptions &options)
     Workload workload;
     std::mt19937_64 random(options.seed);
     std::uniform_real_distribution<double> lot(0, 1);
+    std::mt19937_64 laws(options.seed + 1);     /* apart, so that the same jobs are elastic under all laws */
     for (const TraceJob &from : trace.jobs) {
         double drawn =
             lot(random); /* for each line, so that classes do not shift with what is left out */
@@ -49,8 +59,8 @@ Workload make_workload(const Trace &trace, const WorkloadOptions &options)
         job.submit_ms = from.submit_s * 1000;
         job.size = static_cast<int>(size);
         job.run_ms = std::max<int64_t>(from.run_s * 1000, 1);
-        job.speedup = options.speedup;
-        job.work = static_cast<double>(job.run_ms) * speed(options.speedup, job.size);
+        job.speedup = options.speedups[laws() % options.speedups.size()];
+        job.work = static_cast<double>(job.run_ms) * speed(job.speedup, job.size);
         job.spec.name = std::to_string(from.number);
         job.spec.uid = static_cast<uint32_t>(from.user + 1);
         job.spec.user = from.user < 0 ? "unknown" : "u" + std::to_string(from.user);
@@ -60,11 +70,14 @@ Workload make_workload(const Trace &trace, const WorkloadOptions &options)
             job.spec.elasticity =
                 drawn < options.malleable ? Elasticity::MALLEABLE : Elasticity::MOLDABLE;
             make_elastic(job.spec, job.size, options);
+            job.spec.preferred = options.fixed ? job.size : 0;
         }
+        if (options.hints)
+            job.spec.serial_ppm = serial_ppm(job.speedup);
         if (from.requested_s > 0) {
             /* The user of an elastic job asks for the time that it takes at its least size. */
             double slower =
-                speed(options.speedup, job.size) / speed(options.speedup, job.spec.minimum);
+                speed(job.speedup, job.size) / speed(job.speedup, job.spec.minimum);
             int64_t limit = from.requested_s * 1000;
             if (!options.kill_over_limit)
                 limit = std::max(limit, job.run_ms + 1000);

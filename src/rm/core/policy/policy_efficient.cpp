@@ -1,0 +1,173 @@
+/* See policy_efficient.h. */
+
+#include "core/policy/policy_efficient.h"
+
+#include "core/policy/policy_fill.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr int64_t STANDSTILL_PART =
+    10; /* of the time since the last commit, at most, for a reduction (K3) */
+constexpr int64_t REMAINING_PER_DURATION = 2; /* else its end comes first (K3) */
+/* Of one that starts: whatever remains of a job is less (Q9).  Of one of which nobody knows what
+ * remains. */
+constexpr double START_GAIN = 1e18, UNKNOWN_GAIN = 0.5;
+
+/* Processes of a job of whole nodes on each of them; else 1. */
+int unit_of(const State &state, const Job &job)
+{
+    const Node *node =
+        job.spec.whole_nodes && !job.blocks.empty() ? state.node(job.blocks.front().node) : nullptr;
+    if (!node)
+        return 1;
+    int fit = std::max(node->cores / job.spec.cores_per_process, 1);
+    return job.spec.processes_per_node > 0 ? std::min(fit, job.spec.processes_per_node) : fit;
+}
+
+SizeRange range_of(const EfficientNumbers &numbers, const JobSpec &spec)
+{
+    return size_range(spec, numbers.range);
+}
+
+/* F1: who runs longest gets all that it may have before the next one gets any. */
+class LongestFirst : public Gain {
+  public:
+    double gain(const State &state, const Job &job, int from, int to) const override
+    {
+        if (to < from)
+            return 0; /* among those that give, sizes decide */
+        if (job.state == JobState::PENDING)
+            return START_GAIN / to;
+        int64_t left_ms = remaining_ms(state, job);
+        return left_ms == NEVER ? UNKNOWN_GAIN : static_cast<double>(left_ms);
+    }
+};
+
+class EfficientRules : public SizeRules {
+  public:
+    int most(const State &state, const Job &job) const override;
+    bool may_give(const State &state, const Job &job) const override
+    {
+        EfficientNumbers numbers = efficient_numbers(state, job);
+        bool long_enough =
+            numbers.remaining_ms == NEVER ||
+            numbers.remaining_ms > REMAINING_PER_DURATION * numbers.times.duration_ms;
+        return range_of(numbers, job.spec).kind == RangeKind::OPTIONAL && long_enough;
+    }
+    int reduced(const State &state, const Job &job) const override
+    {
+        if (!state.config.reduce_when_idle && state.indices().queue.empty())
+            return 0;
+        if (!job.performance || !has_data(*job.performance)) /* the usual case, known at once */
+            return 0;
+        EfficientNumbers numbers = efficient_numbers(state, job);
+        SizeRange range = range_of(numbers, job.spec);
+        bool cheap = numbers.times.standstill_ms * STANDSTILL_PART <= numbers.since_ms;
+        return range.kind == RangeKind::REDUCE && cheap ? range.high : 0;
+    }
+    Json why(const State &state, const Job &job, int, const char *rule) const override
+    {
+        Json json = write(efficient_numbers(state, job));
+        json["rule"] = rule;
+        return json;
+    }
+    std::string words(const State &state, const Job &job, int size) const override;
+    std::string explain(const State &state, const Job &job) const override;
+};
+
+int EfficientRules::most(const State &state, const Job &job) const
+{
+    if (job.state == JobState::PENDING) { /* Q5 */
+        const State::Indices &indices = state.indices();
+        if (indices.queue.size() <= 1)
+            return job.spec.maximum;
+        int64_t sharers = static_cast<int64_t>(indices.placed.size()) + waiting_sharers(state);
+        int64_t share =
+            indices.up_cores / std::max<int64_t>(sharers, 1) / job.spec.cores_per_process;
+        return std::max(static_cast<int>(std::min<int64_t>(share, job.spec.maximum)),
+                        size_at_least(job.spec, 1));
+    }
+    EfficientNumbers numbers = efficient_numbers(state, job);
+    SizeRange range = range_of(numbers, job.spec);
+    bool grows = range.kind == RangeKind::OPTIONAL && range.high > job.size();
+    double speed = static_cast<double>(range.high) / job.size();
+    bool pays = grows && growth_pays(numbers.remaining_ms, numbers.since_ms, numbers.times, speed);
+    return pays ? range.high : job.size();
+}
+
+std::string EfficientRules::words(const State &state, const Job &job, int size) const
+{
+    RangeNumbers numbers = efficient_numbers(state, job).range;
+    auto ratio = [](int64_t ppm) { return static_cast<double>(ppm) / static_cast<double>(PPM); };
+    char text[160];
+    snprintf(text, sizeof text, "MPI takes %.3g of the computing time (recently %.3g), %s %.3g",
+             ratio(numbers.mtct_ppm), ratio(numbers.recent_mtct_ppm),
+             size < job.size() ? "more than" : "less than",
+             ratio(size < job.size() ? numbers.upper_ppm : numbers.lower_ppm));
+    return text;
+}
+
+std::string EfficientRules::explain(const State &state, const Job &job) const
+{
+    EfficientNumbers numbers = efficient_numbers(state, job);
+    SizeRange range = range_of(numbers, job.spec);
+    auto ratio = [](int64_t ppm) { return static_cast<double>(ppm) / static_cast<double>(PPM); };
+    if (!numbers.range.has_data)
+        return std::to_string(job.size()) + " processes are kept: not measured at this size yet";
+    char text[200];
+    snprintf(text, sizeof text,
+             "%d processes: MPI takes %.3g of the computing time (recently %.3g); ", job.size(),
+             ratio(numbers.range.mtct_ppm), ratio(numbers.range.recent_mtct_ppm));
+    char then[160];
+    if (range.kind == RangeKind::REDUCE)
+        snprintf(then, sizeof then, "more than %.3g: to be reduced to %d",
+                 ratio(numbers.range.upper_ppm), range.high);
+    else if (range.kind == RangeKind::OPTIONAL)
+        snprintf(then, sizeof then, "less than %.3g: from %d to %d", ratio(numbers.range.lower_ppm),
+                 range.low, range.high);
+    else if (numbers.range.mtct_ppm > numbers.range.upper_ppm ||
+             numbers.range.recent_mtct_ppm > numbers.range.upper_ppm)
+        snprintf(then, sizeof then, "more than %.3g, and it has the least that it can have",
+                 ratio(numbers.range.upper_ppm));
+    else
+        snprintf(then, sizeof then, "kept between the thresholds %.3g and %.3g",
+                 ratio(numbers.range.lower_ppm), ratio(numbers.range.upper_ppm));
+    return std::string(text) + then;
+}
+
+}  // namespace
+
+EfficientNumbers efficient_numbers(const State &state, const Job &job)
+{
+    const Config &config = state.config;
+    EfficientNumbers numbers;
+    numbers.range.size = job.size();
+    numbers.range.unit = unit_of(state, job);
+    numbers.range.upper_ppm = config.mtct_upper_ppm;
+    numbers.range.lower_ppm = config.mtct_lower_ppm;
+    if (job.performance && has_data(*job.performance)) {
+        const Performance &known = *job.performance;
+        auto mtct = accumulated_mtct_ppm(known), recent = recent_mtct_ppm(known);
+        numbers.range.has_data = mtct && recent;
+        numbers.range.mtct_ppm = mtct.value_or(0);
+        numbers.range.recent_mtct_ppm = recent.value_or(0);
+        numbers.range.ceiling =
+            ceiling_of(known, config.mtct_upper_ppm, known.sampled_ms - config.ceiling_hold_ms);
+    }
+    numbers.remaining_ms = remaining_ms(state, job);
+    numbers.since_ms = sampled_since_ms(job);
+    numbers.times = adaptation_times(job);
+    return numbers;
+}
+
+const Policy &efficient_policy()
+{
+    static const LongestFirst gain;
+    static const EfficientRules rules;
+    static const Fill policy(gain, rules);
+    return policy;
+}
+
+}  // namespace elastic::rm

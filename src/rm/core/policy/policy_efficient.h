@@ -1,0 +1,36 @@
+/*
+ * Policy `efficient`: sizes by the part of its time that a job spends in MPI (Compres 2017, elastic
+ * resource scheduling), with starts, reservations and backfilling as in `fill`.
+ *
+ *   reduce   a job whose MPI time by computing time is above an upper threshold gives half of its
+ *            processes, at once
+ *   give     only jobs that are below a lower threshold give processes to those that wait
+ *   expand   only these get idle cores, up to twice their size: who runs longest first
+ *
+ * SPEC-performance R, F, K and X; the range itself is size_range.h.
+ */
+
+#ifndef ELASTIC_RM_CORE_POLICY_EFFICIENT_H_INCLUDED
+#define ELASTIC_RM_CORE_POLICY_EFFICIENT_H_INCLUDED
+
+#include "core/policy/policy.h"
+#include "core/policy/size_range.h"
+#include "core/scaling.h"
+
+namespace elastic::rm {
+
+/* All that decides the sizes of one running job, as of its newest sample; part of the record of
+ * each change. */
+struct EfficientNumbers {
+    RangeNumbers range;
+    int64_t remaining_ms = NEVER, since_ms = 0;
+    AdaptationTimes times;
+    ELASTIC_FIELDS(range, remaining_ms, since_ms, times)
+};
+EfficientNumbers efficient_numbers(const State &state, const Job &job);
+
+const Policy &efficient_policy();
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_POLICY_EFFICIENT_H_INCLUDED */

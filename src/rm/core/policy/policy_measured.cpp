@@ -1,0 +1,261 @@
+/* See policy_measured.h. */
+
+#include "core/policy/policy_measured.h"
+
+#include <cmath>
+
+#include "core/policy/policy_fill.h"
+
+#include "../../../pm/hydra/elastic/core/change.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr int TRIAL = 2; /* times the present size, at most */
+/* Less than this part more is not worth a change: fitted to noisy samples, the size that is best
+ * moves by so much. */
+constexpr int64_t WORTH_PERCENT = 125;
+/* Of the sum of the logarithms of speed: an exchange between two jobs brings as much as one of them
+ * 5 % faster. */
+constexpr double EXCHANGE_GAIN_MIN = 0.05;
+constexpr int64_t STANDSTILL_PART =
+    10; /* of the time since the last change, at most, for a reduction (K3) */
+
+bool is_known(const Scaling &scaling) { return scaling.samples > 0 || scaling.hinted; }
+
+bool has_settled(const Job &job) { return job.performance && has_data(*job.performance); }
+
+class MeasuredGain : public Gain {
+  public:
+    double gain(const State &, const Job &job, int from, int to) const override
+    {
+        Scaling scaling = scaling_of(job);
+        int small = std::min(from, to), large = std::max(from, to);
+        double ratio = relative_speed(scaling, large) / relative_speed(scaling, small);
+        return std::log(ratio) / (double(large - small) * job.spec.cores_per_process);
+    }
+};
+
+class MeasuredRules : public SizeRules {
+  public:
+    int most(const State &state, const Job &job) const override
+    {
+        int64_t most = measured_most(measured_numbers(state, job));
+        return static_cast<int>(std::clamp<int64_t>(most, job.size(), job.spec.maximum));
+    }
+    bool may_give(const State &, const Job &) const override { return true; }
+    int reduced(const State &state, const Job &job) const override
+    {
+        if (!has_settled(job)) /* the usual case, known at once */
+            return 0;
+        int64_t least = measured_least(measured_numbers(state, job));
+        return least == 0 ? 0 : size_at_least(job.spec, static_cast<int>(least));
+    }
+    Json why(const State &state, const Job &job, int size, const char *rule) const override
+    {
+        MeasuredNumbers numbers = measured_numbers(state, job);
+        Json json = write(numbers);
+        json["rule"] = rule;
+        json["speed_ppm"] = std::llround(relative_speed(numbers.scaling, size) * double(PPM));
+        return json;
+    }
+    std::string words(const State &state, const Job &job, int size) const override;
+    std::string explain(const State &state, const Job &job) const override;
+    std::optional<std::pair<JobId, int>> exchange(const State &state,
+                                                  int64_t &again_ms) const override;
+};
+
+/* The logarithm of the speed at `size`, over the present one. */
+double log_speed(const Scaling &scaling, int size)
+{
+    return std::log(relative_speed(scaling, size));
+}
+
+/* One that may give or get: measured at its present size, and not just changed. */
+struct Partner {
+    const Job *job;
+    MeasuredNumbers numbers;
+    double next, last; /* what its next process would bring, and its last one has, for each core */
+};
+
+std::vector<Partner> partners(const State &state, int64_t &again_ms)
+{
+    std::vector<Partner> found;
+    for (JobId id : state.indices().elastic) {
+        const Job &job = state.jobs.at(id);
+        if (!has_settled(job) || job.wished_size > 0)
+            continue;
+        int64_t from_ms = std::max(state.growth_from_ms(job), job.offer_after_ms);
+        if (from_ms > state.now_ms) {
+            again_ms = again_ms == NEVER ? from_ms : std::min(again_ms, from_ms);
+            continue;
+        }
+        Partner each{&job, measured_numbers(state, job), 0, 0};
+        int more = size_at_least(job.spec, job.size() + 1);
+        int less = size_at_most(job.spec, job.size() - 1);
+        int cores = job.spec.cores_per_process;
+        if (more > 0)
+            each.next = log_speed(each.numbers.scaling, more) / double((more - job.size()) * cores);
+        if (less > 0)
+            each.last =
+                -log_speed(each.numbers.scaling, less) / double((job.size() - less) * cores);
+        found.push_back(std::move(each));
+    }
+    return found;
+}
+
+std::string MeasuredRules::words(const State &state, const Job &job, int size) const
+{
+    MeasuredNumbers numbers = measured_numbers(state, job);
+    const Scaling &scaling = numbers.scaling;
+    char text[160];
+    double speed = relative_speed(scaling, size);
+    if (size < job.size())
+        snprintf(text, sizeof text,
+                 "%d processes are hardly faster: %.2f times as fast as %d, by %d sizes measured",
+                 job.size(), 1 / speed, size, scaling.sizes);
+    else if (!is_known(scaling))
+        snprintf(text, sizeof text, "idle cores: nothing is known of its speed yet");
+    else
+        snprintf(text, sizeof text, "idle cores: expected to be %.2f times as fast, by %s", speed,
+                 scaling.hinted ? "its user's hint"
+                 : scaling.sizes == 1
+                     ? "its MPI time"
+                     : (std::to_string(scaling.sizes) + " sizes measured").c_str());
+    return text;
+}
+
+/* The reason why it is not grown, the first that holds. */
+std::string why_not_growing(const MeasuredNumbers &numbers, const Job &job)
+{
+    const Scaling &scaling = numbers.scaling;
+    int64_t most = measured_most(numbers);
+    if (job.size() >= job.spec.maximum)
+        return "it has the most that it can have";
+    if (most > scaling.size)
+        return "up to " + std::to_string(std::min<int64_t>(most, job.spec.maximum)) +
+               " as cores become idle";
+    if (!numbers.settled)
+        return "not growing: not measured at this size yet";
+    int64_t floor_ppm = std::min(numbers.efficiency_ppm + RULE_MARGIN_PPM, PPM - 1);
+    if (efficient_size(scaling.size, scaling.serial_ppm, floor_ppm) * 100 <
+        scaling.size * WORTH_PERCENT)
+        return "not growing: more would not make it enough faster";
+    return "not growing: it would cost more than it wins";
+}
+
+std::string MeasuredRules::explain(const State &state, const Job &job) const
+{
+    MeasuredNumbers numbers = measured_numbers(state, job);
+    const Scaling &scaling = numbers.scaling;
+    if (!is_known(scaling))
+        return std::to_string(scaling.size) + " processes: nothing is known of its speed yet";
+    char text[160];
+    snprintf(text, sizeof text,
+             "%d processes: twice as many are expected to be %.2f times as fast (%s, %d samples); ",
+             scaling.size, relative_speed(scaling, 2 * scaling.size),
+             scaling.hinted ? "its user's hint"
+                            : (std::to_string(scaling.sizes) + " sizes measured").c_str(),
+             scaling.samples);
+    return text + why_not_growing(numbers, job);
+}
+
+/* From whom the last process is worth least to whom the next one is worth most: so many that both
+ * together gain most. */
+std::optional<std::pair<JobId, int>> MeasuredRules::exchange(const State &state,
+                                                             int64_t &again_ms) const
+{
+    again_ms = NEVER;
+    std::vector<Partner> all = partners(state, again_ms);
+    const Partner *gives = nullptr, *gets = nullptr;
+    for (const Partner &each : all) {
+        const Job &job = *each.job;
+        bool may_give = size_at_most(job.spec, job.size() - 1) > 0;
+        if (may_give && (!gives || each.last < gives->last))
+            gives = &each;
+        bool may_get = most(state, job) > job.size();
+        if (may_get && (!gets || each.next > gets->next))
+            gets = &each;
+    }
+    if (!gives || !gets || gives == gets)
+        return std::nullopt;
+    const Job &from = *gives->job, &to = *gets->job;
+    int cap = size_at_most(to.spec, most(state, to)), best = 0;
+    double best_gain = EXCHANGE_GAIN_MIN;
+    for (int size = size_at_most(from.spec, from.size() - 1); size > 0 && 2 * size >= from.size();
+         size = size_at_most(from.spec, size - 1)) {
+        int cores = (from.size() - size) * from.spec.cores_per_process;
+        int more = cores / to.spec.cores_per_process;
+        int grown = size_at_most(to.spec, std::min(cap, to.size() + more));
+        double gain =
+            log_speed(gives->numbers.scaling, size) + log_speed(gets->numbers.scaling, grown);
+        if (gain > best_gain) {
+            best_gain = gain;
+            best = size;
+        }
+    }
+    bool pays = gives->numbers.times.standstill_ms * STANDSTILL_PART <= gives->numbers.since_ms;
+    return best > 0 && pays ? std::optional(std::pair(from.id, best)) : std::nullopt;
+}
+
+}  // namespace
+
+MeasuredNumbers measured_numbers(const State &state, const Job &job)
+{
+    return {scaling_of(job),          has_settled(job),      state.config.efficiency_ppm,
+            remaining_ms(state, job), sampled_since_ms(job), adaptation_times(job)};
+}
+
+int64_t measured_most(const MeasuredNumbers &numbers)
+{
+    const Scaling &scaling = numbers.scaling;
+    if (!is_known(scaling))
+        return SIZE_MAX_PROCESSES;
+    int64_t floor_ppm = std::min(numbers.efficiency_ppm + RULE_MARGIN_PPM, PPM - 1);
+    int64_t most = std::min<int64_t>(efficient_size(scaling.size, scaling.serial_ppm, floor_ppm),
+                                     SIZE_MAX_PROCESSES);
+    if (scaling.hinted)
+        return std::max<int64_t>(most, scaling.size);
+    /* Beyond what is measured it is doubled, and only when it is known how the present size
+     * does. */
+    int64_t trial = numbers.settled ? int64_t{TRIAL} * scaling.size : 0;
+    most = std::min(most, std::max<int64_t>(trial, scaling.proven_most));
+    bool worth = most * 100 >= scaling.size * WORTH_PERCENT;
+    bool pays =
+        most > scaling.size && growth_pays(numbers.remaining_ms, numbers.since_ms, numbers.times,
+                                           relative_speed(scaling, static_cast<int>(most)));
+    return worth && pays ? most : scaling.size;
+}
+
+int64_t measured_least(const MeasuredNumbers &numbers)
+{
+    const Scaling &scaling = numbers.scaling;
+    /* MPI time alone only makes it doubtful: half as many are tried, once. */
+    int64_t margin_ppm = scaling.sizes == 1 ? RULE_MARGIN_PPM : -RULE_MARGIN_PPM;
+    bool hardly_faster =
+        PPM - scaling.serial_below_ppm < std::max<int64_t>(numbers.efficiency_ppm + margin_ppm, 1);
+    bool cheap = numbers.times.standstill_ms * STANDSTILL_PART <= numbers.since_ms;
+    if (!numbers.settled || !hardly_faster || !cheap)
+        return 0;
+    int64_t half = (scaling.size + 1) / TRIAL;
+    if (scaling.sizes == 1)
+        return half;
+    return std::max(efficient_size(scaling.size, scaling.serial_below_ppm, numbers.efficiency_ppm),
+                    half);
+}
+
+const Gain &measured_gain()
+{
+    static const MeasuredGain gain;
+    return gain;
+}
+
+const Policy &measured_policy()
+{
+    static const MeasuredRules rules;
+    static const Fill policy(measured_gain(), rules);
+    return policy;
+}
+
+}  // namespace elastic::rm

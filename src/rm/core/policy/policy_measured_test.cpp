@@ -1,0 +1,199 @@
+/* Policy `measured`: what it gives, tries and takes back; that noise changes nothing; that its
+ * records say why. */
+
+#include "core/policy/policy_measured.h"
+
+#include "core/policy/policy_fill.h"
+#include "core/record.h"
+#include "core/sampled_program.h"
+
+namespace elastic::rm {
+namespace {
+
+constexpr int64_t MINUTE = 60000;
+
+/* Jobs of known laws under elasticd's core, sampled every half minute; changes are committed at
+ * once. */
+struct Machine {
+    explicit Machine(int cores, PolicyKind policy = PolicyKind::MEASURED) : driver(policy, 1, cores)
+    {
+    }
+
+    JobId start(JobSpec spec, SampledProgram::Law law)
+    {
+        JobId id = driver.submit(spec);
+        ids.push_back(id);
+        programs.emplace_back(driver, id, std::move(law));
+        settle();
+        return id;
+    }
+    void settle()
+    {
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (JobId id : ids) {
+                if (driver.job(id).state == JobState::STARTING) {
+                    driver.run(id);
+                    changed = true;
+                }
+                if (driver.job(id).state == JobState::ADAPTING) {
+                    driver.commit(id);
+                    changes++;
+                    changed = true;
+                }
+            }
+        }
+    }
+    void go_on(int samples, double noise = 0)
+    {
+        for (int i = 0; i < samples; i++) {
+            driver.wait(MINUTE / 2);
+            settle();
+            for (SampledProgram &program : programs) {
+                program.sample(MINUTE / 2, noise);
+                note();
+                settle();
+            }
+        }
+    }
+    void note()
+    {
+        for (const Action &action : driver.actions)
+            if (const Record *record = std::get_if<Record>(&action);
+                record && record->event == record::REQUESTED)
+                requested.push_back(*record);
+    }
+    int size(size_t i) const { return driver.job(ids[i]).size(); }
+
+    CoreDriver driver;
+    std::vector<JobId> ids;
+    std::deque<SampledProgram> programs;
+    std::vector<Record> requested;
+    int changes = 0;
+};
+
+/* Programs that go faster with up to 2, up to 6, and all processes, on 16 cores. */
+struct ThreePrograms : Machine {
+    ThreePrograms() : Machine(16)
+    {
+        start(malleable(1, 16), scales_to(2));
+        start(malleable(1, 16), scales_to(6));
+        start(malleable(1, 16), scales_to(16));
+    }
+};
+
+TEST(MeasuredTest, three_programs_get_what_they_can_use_in_few_adaptations)
+{
+    ThreePrograms machine;
+    machine.go_on(200);
+    EXPECT_NEAR(machine.size(0), 2, 1);
+    EXPECT_NEAR(machine.size(1), 6, 1);
+    EXPECT_NEAR(machine.size(2), 8, 1);
+    EXPECT_LE(machine.changes, 12);
+    int before = machine.changes;
+    machine.go_on(100);
+    EXPECT_EQ(machine.changes, before) << "it has not come to rest";
+}
+
+/* The state is settled: samples that are wrong by up to 10 % change nothing. */
+TEST(MeasuredTest, noise_changes_nothing)
+{
+    ThreePrograms machine;
+    machine.go_on(200);
+    int before = machine.changes;
+    machine.go_on(300, 0.1);
+    EXPECT_EQ(machine.changes, before);
+}
+
+TEST(MeasuredTest, a_trial_that_does_not_pay_is_taken_back_and_not_made_again)
+{
+    Machine machine(32);
+    JobSpec spec = malleable(1, 32);
+    spec.serial_ppm = 100000; /* a hint: it starts with a few */
+    JobId id = machine.start(spec, scales_to(12));
+    int first = machine.driver.job(id).size();
+    EXPECT_LT(first, 12);
+    machine.go_on(100);
+    EXPECT_NEAR(machine.driver.job(id).size(), 12, 3);
+    int before = machine.changes;
+    EXPECT_GE(before, 1);
+    machine.go_on(200);
+    EXPECT_EQ(machine.changes, before);
+}
+
+TEST(MeasuredTest, who_scales_perfectly_has_the_machine_alone)
+{
+    Machine machine(16);
+    machine.start(malleable(1, 16), scales_to(16));
+    machine.go_on(20);
+    EXPECT_EQ(machine.size(0), 16);
+    EXPECT_EQ(machine.changes, 0);
+}
+
+/* Idle cores go to whom they make faster. */
+TEST(MeasuredTest, cores_go_where_they_make_faster)
+{
+    Machine machine(16);
+    machine.start(malleable(1, 16), amdahl(0.2));
+    machine.start(malleable(1, 16), amdahl(0));
+    machine.go_on(100);
+    EXPECT_GT(machine.size(1), machine.size(0));
+    EXPECT_GE(machine.size(0) + machine.size(1), 14);
+}
+
+/* X1: from the numbers of a record alone follows what was decided. */
+TEST(MeasuredTest, X1_records_say_why_and_that_gives_the_decision)
+{
+    ThreePrograms machine;
+    machine.go_on(200);
+    int reductions = 0, growths = 0;
+    for (const Record &record : machine.requested) {
+        Json why = record.data.at("why");
+        ASSERT_TRUE(why.is_object());
+        std::string rule = why.at("rule").get<std::string>();
+        why.erase("rule");
+        why.erase("speed_ppm");
+        auto numbers = parse<MeasuredNumbers>(why);
+        ASSERT_TRUE(numbers) << numbers.error();
+        int size = record.data.at("size").get<int>();
+        if (rule == "reduce") {
+            EXPECT_EQ(measured_least(numbers.value()), size);
+            reductions++;
+        } else if (rule == "balance") {
+            EXPECT_LT(size, numbers.value().scaling.size);
+        } else {
+            EXPECT_LE(size, measured_most(numbers.value()));
+            EXPECT_GT(size, numbers.value().scaling.size);
+            growths++;
+        }
+        EXPECT_FALSE(record.data.at("reason").get<std::string>().empty());
+    }
+    EXPECT_GT(reductions, 0);
+    EXPECT_GT(growths, 0);
+}
+
+TEST(MeasuredTest, nobody_grows_into_what_costs_more_than_it_wins)
+{
+    MeasuredNumbers numbers;
+    numbers.scaling = {8, 50000, 50000, 4, 1, 8, false};
+    numbers.settled = true;
+    numbers.efficiency_ppm = 500000;
+    numbers.remaining_ms = 60 * MINUTE;
+    EXPECT_EQ(measured_most(numbers), 16);
+    numbers.remaining_ms = 5000;
+    EXPECT_EQ(measured_most(numbers), 8);
+    numbers.remaining_ms = 60 * MINUTE;
+    numbers.times.standstill_ms = 10 * MINUTE;
+    EXPECT_EQ(measured_most(numbers), 8);
+    EXPECT_EQ(measured_least(numbers), 0);
+    numbers.scaling.serial_below_ppm = 800000;
+    EXPECT_EQ(measured_least(numbers), 0) << "it would stand still for as long as it has run";
+    numbers.times.standstill_ms = 10;
+    numbers.since_ms = MINUTE;
+    EXPECT_EQ(measured_least(numbers), 4);
+    numbers.settled = false;
+    EXPECT_EQ(measured_least(numbers), 0);
+}
+
+}  // namespace
+}  // namespace elastic::rm

@@ -1,0 +1,67 @@
+/*
+ * Which sizes a job is to have by the part of its time that MPI takes: the range vector of Compres
+ * 2017, and when all jobs of a set end together.  Pure.  SPEC-performance R and T.
+ *
+ * Ratios in parts per million (ppm), times in milliseconds, sizes in processes.
+ */
+
+#ifndef ELASTIC_RM_CORE_POLICY_SIZE_RANGE_H_INCLUDED
+#define ELASTIC_RM_CORE_POLICY_SIZE_RANGE_H_INCLUDED
+
+#include "core/job.h"
+
+namespace elastic::rm {
+
+/* R2: to be reduced to its only size, whoever waits.  R3: may have any size of the range.  R4:
+ * keeps what it has. */
+enum class RangeKind { REDUCE, OPTIONAL, KEEP };
+template <> struct NamesOf<RangeKind> {
+    static constexpr const char *names[] = {"reduce", "optional", "keep"};
+};
+
+struct SizeRange {
+    RangeKind kind = RangeKind::KEEP;
+    int low = 0, high = 0;
+    bool operator==(const SizeRange &) const = default;
+    ELASTIC_FIELDS(kind, low, high)
+};
+
+/* What decides the range, beside the sizes that the job can have. */
+struct RangeNumbers {
+    int size = 0;
+    int unit = 1; /* processes of a node, for a job of whole nodes; else 1 (R5) */
+    bool has_data = false;
+    int64_t mtct_ppm = 0, recent_mtct_ppm = 0; /* since the last commit; of the last samples */
+    int64_t upper_ppm = 0, lower_ppm = 0;
+    int ceiling = 0; /* the smallest size that was too large; 0: none (R6) */
+    ELASTIC_FIELDS(size, unit, has_data, mtct_ppm, recent_mtct_ppm, upper_ppm, lower_ppm, ceiling)
+};
+SizeRange size_range(const JobSpec &spec, const RangeNumbers &numbers);
+
+/* The smallest size at which the job was above `upper_ppm` in its present phase, since
+ * `since_ms`; 0: none. */
+int ceiling_of(const Performance &known, int64_t upper_ppm, int64_t since_ms);
+
+/* ---- all end together (T) -------------------------------------------------------------------- */
+
+/* A job of `work` process-milliseconds that may have the sizes from `low` to `high`, both
+ * allowed. */
+struct Balanced {
+    const JobSpec *spec = nullptr;
+    int64_t work = 0;
+    int low = 0, high = 0;
+};
+
+struct Balance {
+    int64_t end_ms = 0; /* all have ended, from now on */
+    std::vector<int> sizes; /* as the jobs */
+};
+
+/* T4: the least whole number of milliseconds in which all can end on so many cores, and the
+ * sizes by which they do: each the least that suffices.  Nothing: the smallest sizes alone need
+ * more cores, or there are no jobs. */
+std::optional<Balance> balance(const std::vector<Balanced> &jobs, int64_t cores);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_POLICY_SIZE_RANGE_H_INCLUDED */

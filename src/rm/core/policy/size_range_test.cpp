@@ -1,0 +1,184 @@
+/* The range by MPI time (R), and when all end together (T): the numbers of SPEC-performance. */
+
+#include "core/policy/size_range.h"
+
+#include <cmath>
+#include <random>
+
+#include "core/core_driver.h"
+
+namespace elastic::rm {
+namespace {
+
+constexpr int64_t UPPER = 100000, LOWER = 10000;
+
+RangeNumbers numbers(int size, int64_t mtct, int64_t recent)
+{
+    RangeNumbers result;
+    result.size = size;
+    result.has_data = true;
+    result.mtct_ppm = mtct;
+    result.recent_mtct_ppm = recent;
+    result.upper_ppm = UPPER;
+    result.lower_ppm = LOWER;
+    return result;
+}
+
+TEST(SizeRangeTest, R1_thresholds_themselves_are_between)
+{
+    JobSpec spec = malleable(2, 64);
+    SizeRange kept{RangeKind::KEEP, 16, 16};
+    EXPECT_EQ(size_range(spec, numbers(16, UPPER, UPPER)), kept);
+    EXPECT_EQ(size_range(spec, numbers(16, LOWER, LOWER)), kept);
+    EXPECT_EQ(size_range(spec, numbers(16, LOWER - 1, LOWER)), kept);
+}
+
+TEST(SizeRangeTest, R2_one_half_or_the_least_by_either_value)
+{
+    JobSpec spec = malleable(3, 64);
+    EXPECT_EQ(size_range(spec, numbers(16, UPPER + 1, 0)), (SizeRange{RangeKind::REDUCE, 8, 8}));
+    EXPECT_EQ(size_range(spec, numbers(16, 0, UPPER + 1)), (SizeRange{RangeKind::REDUCE, 8, 8}));
+    EXPECT_EQ(size_range(spec, numbers(5, UPPER + 1, 0)), (SizeRange{RangeKind::REDUCE, 3, 3}));
+    EXPECT_EQ(size_range(spec, numbers(3, UPPER + 1, 0)), (SizeRange{RangeKind::KEEP, 3, 3}));
+    spec.size_rule = SizeRule::SQUARE;
+    EXPECT_EQ(size_range(spec, numbers(36, UPPER + 1, 0)), (SizeRange{RangeKind::REDUCE, 16, 16}));
+    EXPECT_EQ(size_range(spec, numbers(4, UPPER + 1, 0)), (SizeRange{RangeKind::KEEP, 4, 4}));
+}
+
+TEST(SizeRangeTest, R3_up_to_twice_as_many)
+{
+    JobSpec spec = malleable(3, 64);
+    EXPECT_EQ(size_range(spec, numbers(16, 0, 0)), (SizeRange{RangeKind::OPTIONAL, 3, 32}));
+    EXPECT_EQ(size_range(spec, numbers(40, 0, 0)), (SizeRange{RangeKind::OPTIONAL, 3, 64}));
+    spec.size_rule = SizeRule::SQUARE;
+    EXPECT_EQ(size_range(spec, numbers(16, 0, 0)), (SizeRange{RangeKind::OPTIONAL, 4, 25}));
+}
+
+TEST(SizeRangeTest, R4_without_data_all_is_kept)
+{
+    RangeNumbers nothing = numbers(16, UPPER + 1, UPPER + 1);
+    nothing.has_data = false;
+    EXPECT_EQ(size_range(malleable(1, 64), nothing), (SizeRange{RangeKind::KEEP, 16, 16}));
+}
+
+TEST(SizeRangeTest, R5_whole_nodes_are_halved)
+{
+    JobSpec spec = malleable(4, 64);
+    RangeNumbers five = numbers(20, UPPER + 1, 0); /* five nodes of four */
+    five.unit = 4;
+    EXPECT_EQ(size_range(spec, five).high, 8);
+}
+
+TEST(SizeRangeTest, R6_a_size_that_was_too_large_is_a_ceiling)
+{
+    RangeNumbers below = numbers(16, 0, 0);
+    below.ceiling = 32;
+    EXPECT_EQ(size_range(malleable(1, 64), below).high, 31);
+    below.ceiling = 16;
+    EXPECT_EQ(size_range(malleable(1, 64), below).high, 16);
+    Performance known;
+    known.phase = "a";
+    for (auto [size, at_ms, key] :
+         {std::tuple(64, 100, "a"), {32, 200, "a"}, {8, 200, "b"}, {16, 300, "a"}}) {
+        Interval interval;
+        interval.size = size;
+        interval.until_ms = at_ms;
+        interval.key = key;
+        interval.phase = {1, 1200, size >= 32 || key == std::string("b") ? 200 : 10};
+        known.history.push_back(interval);
+    }
+    EXPECT_EQ(ceiling_of(known, UPPER, 0), 32);
+    EXPECT_EQ(ceiling_of(known, UPPER, 201), 0); /* long ago */
+}
+
+/* ---- T --------------------------------------------------------------------------------------- */
+
+Balanced of(const JobSpec &spec, int64_t work, int low, int high)
+{
+    return {&spec, work, low, high};
+}
+
+TEST(BalanceTest, T2_golden)
+{
+    JobSpec any = malleable(1, 1000);
+    constexpr int64_t MINUTE = 60000;
+    auto second = balance({of(any, 24 * MINUTE, 1, 1000), of(any, 12 * MINUTE, 1, 1000),
+                           of(any, 24 * MINUTE, 1, 1000)},
+                          20);
+    ASSERT_TRUE(second);
+    EXPECT_EQ(second->end_ms, 3 * MINUTE);
+    EXPECT_EQ(second->sizes, (std::vector<int>{8, 4, 8}));
+    /* The first of the specification has sizes between whole numbers; a hundred times as many
+     * cores show them. */
+    JobSpec more = malleable(1, 2000);
+    auto first =
+        balance({of(more, 4000 * MINUTE, 1, 2000), of(more, 8000 * MINUTE, 1, 2000)}, 1600);
+    ASSERT_TRUE(first);
+    EXPECT_NEAR(double(first->end_ms), 7.5 * MINUTE, 0.001 * 7.5 * MINUTE);
+    EXPECT_NEAR(first->sizes[0], 533, 1);
+    EXPECT_NEAR(first->sizes[1], 1067, 1);
+}
+
+TEST(BalanceTest, T3_ranges_bound_it)
+{
+    JobSpec any = malleable(1, 100);
+    EXPECT_FALSE(balance({of(any, 100, 4, 8), of(any, 100, 5, 8)}, 8));
+    EXPECT_FALSE(balance({}, 8));
+    auto all_high = balance({of(any, 800, 1, 8), of(any, 400, 1, 4)}, 100);
+    ASSERT_TRUE(all_high);
+    EXPECT_EQ(all_high->end_ms, 100);
+    EXPECT_EQ(all_high->sizes, (std::vector<int>{8, 4}));
+}
+
+TEST(BalanceTest, T5_is_not_the_floor_of_reals)
+{
+    JobSpec any = malleable(1, 16);
+    std::vector<Balanced> jobs = {of(any, 10000, 1, 16)};
+    for (int i = 0; i < 4; i++)
+        jobs.push_back(of(any, 1500, 1, 16));
+    auto found = balance(jobs, 16);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->end_ms, 1250);
+    EXPECT_EQ(found->sizes, (std::vector<int>{8, 2, 2, 2, 2}));
+}
+
+/* T4: no assignment of allowed sizes ends earlier, by trying all. */
+TEST(BalanceTest, T4_is_the_best_of_all_assignments)
+{
+    std::mt19937_64 random(1);
+    for (int round = 0; round < 300; round++) {
+        std::vector<JobSpec> specs(3, malleable(1, 9));
+        std::vector<Balanced> jobs;
+        for (JobSpec &spec : specs) {
+            spec.size_rule = static_cast<SizeRule>(std::vector{0, 2, 3}[random() % 3]);
+            spec.cores_per_process = 1 + static_cast<int>(random() % 2);
+            int low = size_at_least(spec, 1 + static_cast<int>(random() % 3));
+            jobs.push_back(
+                of(spec, 1 + static_cast<int64_t>(random() % 5000), low, size_at_most(spec, 9)));
+        }
+        int64_t cores = 3 + static_cast<int64_t>(random() % 20);
+        double best = INFINITY;
+        for (int code = 0; code < 1000; code++) {
+            int sizes[] = {code % 10, code / 10 % 10, code / 100};
+            int64_t used = 0;
+            double end = 0;
+            bool allowed = true;
+            for (size_t i = 0; i < 3; i++) {
+                allowed = allowed && sizes[i] >= jobs[i].low && sizes[i] <= jobs[i].high &&
+                          size_at_most(specs[i], sizes[i]) == sizes[i];
+                used += int64_t{sizes[i]} * specs[i].cores_per_process;
+                end = std::max(end, double(jobs[i].work) / std::max(sizes[i], 1));
+            }
+            if (allowed && used <= cores)
+                best = std::min(best, end);
+        }
+        auto found = balance(jobs, cores);
+        ASSERT_EQ(found.has_value(), best < INFINITY) << round;
+        if (found) {
+            EXPECT_EQ(found->end_ms, static_cast<int64_t>(std::ceil(best))) << round;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace elastic::rm

@@ -1,0 +1,52 @@
+/*
+ * Which sizes a policy allows a job, beside those that the job itself can have: how far it may
+ * grow, whether it may give processes to others, whether it is to give some although nobody waits.
+ * `fill` allows all and asks for nothing; `efficient` and `measured` are `fill` with other rules
+ * and another gain (gain.h).
+ *
+ * Rules follow from the state alone, and from the time only through what is in the state: what is
+ * known of a job is as of its newest sample.  So nothing has to be decided again while nothing
+ * happens.
+ */
+
+#ifndef ELASTIC_RM_CORE_POLICY_SIZE_RULES_H_INCLUDED
+#define ELASTIC_RM_CORE_POLICY_SIZE_RULES_H_INCLUDED
+
+#include "core/state.h"
+
+namespace elastic::rm {
+
+class SizeRules {
+  public:
+    virtual ~SizeRules() = default;
+    /* It allows all sizes always, so that nobody need ask. */
+    virtual bool allows_all() const { return false; }
+    /* The job is not started larger, nor grown beyond; at least its present size. */
+    virtual int most(const State &state, const Job &job) const = 0;
+    /* Whether processes may be taken from the running job for one that waits. */
+    virtual bool may_give(const State &state, const Job &job) const = 0;
+    /* The size that the running job is to have although nobody waits; its present one or 0: it
+     * keeps what it has. */
+    virtual int reduced(const State &state, const Job &job) const = 0;
+    /* The numbers that made the change to `size`, for the record; `rule` is one of SPEC-
+     * performance X1.  Null: the sizes alone decided. */
+    virtual Json why(const State &state, const Job &job, int size, const char *rule) const = 0;
+    /* The same for people: a reason in a few words. */
+    virtual std::string words(const State &state, const Job &job, int size) const = 0;
+    /* Why the running job has the size that it has (Policy::explain). */
+    virtual std::string explain(const State &, const Job &) const { return ""; }
+    /* While nobody waits and nothing else is to be done: who is to give processes to another job
+     * that runs, to what size.  Nothing: nobody; then `again_ms` is when to ask again, NEVER: only
+     * when something has changed. */
+    virtual std::optional<std::pair<JobId, int>> exchange(const State &, int64_t &again_ms) const
+    {
+        again_ms = NEVER;
+        return std::nullopt;
+    }
+};
+
+const SizeRules &any_sizes();
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_POLICY_SIZE_RULES_H_INCLUDED */

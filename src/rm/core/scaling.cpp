@@ -1,0 +1,219 @@
+/* See scaling.h. */
+
+#include "core/scaling.h"
+
+#include <cmath>
+
+#include "core/policy/policy_easy.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr double NEAR = 0.69314718; /* of logarithms of sizes: one half or twice as many are near */
+constexpr double INTERVALS_MAX = 5; /* more make a size no surer */
+/* A speed is taken for right within 10 %, and that MPI time is all that does not become shorter
+ * within 25 %. */
+constexpr double MPI_WEIGHT = 0.15;
+constexpr int64_t SIZE_HUGE = int64_t{1} << 40;
+constexpr int64_t REMAINING_MIN_MS = 1000;
+constexpr int64_t GAIN_PER_STANDSTILL = 10, REMAINING_PER_DURATION = 4, SINCE_PER_STANDSTILL = 20;
+
+/* Of one size. */
+struct Point {
+    int intervals = 0;
+    double ms = 0, probes = 0, loop_us = 0, mpi_us = 0;
+};
+
+/* The loop that the job's time goes into, or went before its last change of size. */
+const std::string &phase_key(const Performance &known)
+{
+    static const std::string none;
+    if (!known.phase.empty())
+        return known.phase;
+    for (auto interval = known.history.rbegin(); interval != known.history.rend(); ++interval)
+        if (!interval->key.empty())
+            return interval->key;
+    return none;
+}
+
+std::map<int, Point> points_of(const Performance &known)
+{
+    std::map<int, Point> points;
+    const std::string &key = phase_key(known);
+    for (const Interval &interval : known.history) {
+        if (interval.key != key || interval.probes <= 0 || interval.ms <= 0)
+            continue;
+        Point &point = points[interval.size];
+        point.intervals++;
+        point.ms += static_cast<double>(interval.ms);
+        point.probes += static_cast<double>(interval.probes);
+        point.loop_us += static_cast<double>(interval.phase.loop_us);
+        point.mpi_us += static_cast<double>(interval.phase.mpi_us);
+    }
+    return points;
+}
+
+/* Sums of a least-squares fit of two unknowns: x a + y b = z, each row with a weight. */
+struct Fit {
+    double xx = 0, xy = 0, yy = 0, xz = 0, yz = 0;
+
+    void add(double weight, double x, double y, double z)
+    {
+        xx += weight * x * x;
+        xy += weight * x * y;
+        yy += weight * y * y;
+        xz += weight * x * z;
+        yz += weight * y * z;
+    }
+    /* Both at least 0. */
+    std::pair<double, double> solve() const
+    {
+        double determinant = xx * yy - xy * xy;
+        if (determinant > 1e-12 * xx * yy) {
+            double a = (xz * yy - yz * xy) / determinant, b = (yz * xx - xz * xy) / determinant;
+            if (a >= 0 && b >= 0)
+                return {a, b};
+            if (a >= 0)
+                return {xx > 0 ? std::max(xz / xx, 0.0) : 0, 0};
+        }
+        return {0, yy > 0 ? std::max(yz / yy, 0.0) : 0};
+    }
+};
+
+/* The part of a round that stays, at `size`. */
+double fitted_part(const std::map<int, Point> &points, int size)
+{
+    /* In units of the round at the nearest size that was measured, so that numbers stay near
+     * one. */
+    auto nearest =
+        std::min_element(points.begin(), points.end(), [&](const auto &left, const auto &right) {
+            return std::abs(std::log(double(left.first) / size)) <
+                   std::abs(std::log(double(right.first) / size));
+        });
+    double unit = nearest->second.ms / nearest->second.probes;
+    Fit fit;
+    for (const auto &[of, point] : points) {
+        double round = point.ms / point.probes / unit;
+        double distance = std::log(static_cast<double>(of) / size) / NEAR;
+        double close = std::exp(-distance * distance / 2);
+        double shorter = static_cast<double>(size) / of;
+        fit.add(close * std::min<double>(point.intervals, INTERVALS_MAX), 1 / round,
+                shorter / round, 1);
+        if (point.loop_us > 0)
+            fit.add(close * MPI_WEIGHT, 1 / round, 0, point.mpi_us / point.loop_us);
+    }
+    auto [stays, becomes_shorter] = fit.solve();
+    return stays + becomes_shorter > 0 ? stays / (stays + becomes_shorter) : 0;
+}
+
+/* What says something of more processes, or of fewer, than `size`.  If nothing has been measured
+ * there: of more, all; of fewer, `size` itself, whose MPI time tells. */
+std::map<int, Point> side(const std::map<int, Point> &points, int size, bool more)
+{
+    if (!points.contains(size))
+        return points;
+    std::map<int, Point> chosen;
+    for (const auto &[of, point] : points)
+        if (more ? of >= size : of <= size)
+            chosen[of] = point;
+    return more && chosen.size() == 1 ? points : chosen;
+}
+
+int64_t to_ppm(double part)
+{
+    return std::clamp<int64_t>(std::llround(part * static_cast<double>(PPM)), 0, PPM);
+}
+
+}  // namespace
+
+Scaling scaling_of(const Job &job)
+{
+    Scaling scaling;
+    scaling.size = std::max(job.size(), 1);
+    if (job.performance && !job.performance->history.empty()) {
+        std::map<int, Point> points = points_of(*job.performance);
+        for (const auto &[size, point] : points)
+            scaling.samples += point.intervals;
+        scaling.sizes = static_cast<int>(points.size());
+        if (scaling.sizes > 0) {
+            scaling.proven_most = points.rbegin()->first;
+            scaling.serial_ppm =
+                to_ppm(fitted_part(side(points, scaling.size, true), scaling.size));
+            scaling.serial_below_ppm =
+                to_ppm(fitted_part(side(points, scaling.size, false), scaling.size));
+            return scaling;
+        }
+    }
+    if (job.spec.serial_ppm != NEVER) {
+        double serial = static_cast<double>(job.spec.serial_ppm) / static_cast<double>(PPM);
+        double round = serial + (1 - serial) / scaling.size;
+        scaling.serial_ppm = scaling.serial_below_ppm = to_ppm(serial / round);
+        scaling.hinted = true;
+    }
+    return scaling;
+}
+
+double relative_speed(const Scaling &scaling, int size)
+{
+    int64_t serial_ppm = size < scaling.size ? scaling.serial_below_ppm : scaling.serial_ppm;
+    double serial = static_cast<double>(serial_ppm) / static_cast<double>(PPM);
+    return 1 / (serial + (1 - serial) * scaling.size / size);
+}
+
+/* With the part s at size n the next processes bring (1 - s) n / (s m + (1 - s) n) of a
+ * proportional gain at size m. */
+int64_t efficient_size(int size, int64_t serial_ppm, int64_t efficiency_ppm)
+{
+    auto serial = static_cast<double>(serial_ppm), efficiency = static_cast<double>(efficiency_ppm);
+    auto all = static_cast<double>(PPM);
+    if (serial_ppm == 0)
+        return SIZE_HUGE;
+    double most = size * (all - serial) / serial * (all - efficiency) / efficiency;
+    return static_cast<int64_t>(std::min(most * (1 + 1e-12), static_cast<double>(SIZE_HUGE)));
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+namespace {
+
+int64_t known_until_ms(const Job &job)
+{
+    bool sampled = job.performance && job.performance->samples > 0;
+    return sampled ? std::max(job.performance->sampled_ms, job.sized_ms) : job.sized_ms;
+}
+
+}  // namespace
+
+int64_t sampled_since_ms(const Job &job)
+{
+    return job.sized_ms == NEVER ? 0 : known_until_ms(job) - job.sized_ms;
+}
+
+int64_t remaining_ms(const State &state, const Job &job)
+{
+    int64_t expect_ms = job.spec.expect_ms > 0 ? job.spec.expect_ms : time_limit(state, job.spec);
+    if (expect_ms <= 0 || job.sized_ms == NEVER || job.size() == 0)
+        return NEVER;
+    int64_t done = job.process_ms + job.size() * sampled_since_ms(job);
+    return std::max((expect_ms * job.first_size - done) / job.size(), REMAINING_MIN_MS);
+}
+
+AdaptationTimes adaptation_times(const Job &job)
+{
+    AdaptationTimes times;
+    if (job.mean_standstill_ms != NEVER)
+        times = {job.mean_standstill_ms, job.mean_duration_ms};
+    return times;
+}
+
+bool growth_pays(int64_t remaining_ms, int64_t since_ms, const AdaptationTimes &times, double speed)
+{
+    if (remaining_ms == NEVER)
+        return since_ms >= SINCE_PER_STANDSTILL * times.standstill_ms;
+    double won_ms = static_cast<double>(remaining_ms) * (1 - 1 / speed);
+    return won_ms >= static_cast<double>(GAIN_PER_STANDSTILL * times.standstill_ms) &&
+           remaining_ms >= REMAINING_PER_DURATION * times.duration_ms;
+}
+
+}  // namespace elastic::rm

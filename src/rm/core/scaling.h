@@ -1,0 +1,69 @@
+/*
+ * How a job's speed follows its size, by what has been measured of it: pure functions of what is
+ * known of the job (performance.h).  SPEC-performance J7, K1 and K2.
+ *
+ * Near a size a round takes a + b/n with n processes.  All that is kept of this law is the part
+ * a/(a + b/n) of a round that does not become shorter with more processes, at the job's present
+ * size, in parts per million (ppm), once for more processes and once for fewer: a program that
+ * scales to 6 is faster by the 6th and not by the 7th.  Speeds are relative to the present one.
+ *
+ * a and b are fitted to the sizes that the job has had in its present phase, on the side in
+ * question where there are any, each with its rounds per second and its part of MPI time: near
+ * sizes count for more than far ones, and MPI time for little as soon as speeds say more.  With one
+ * size alone the part is that of MPI.  Nothing measured: the user's hint; without a hint 0.
+ */
+
+#ifndef ELASTIC_RM_CORE_SCALING_H_INCLUDED
+#define ELASTIC_RM_CORE_SCALING_H_INCLUDED
+
+#include "core/job.h"
+
+namespace elastic::rm {
+
+struct Config;
+class State;
+
+struct Scaling {
+    int size = 1; /* of the job; of one that waits: 1 */
+    int64_t serial_ppm = 0; /* of a round at this size: what more processes do not make shorter */
+    int64_t serial_below_ppm = 0; /* and what the last ones of these have not made shorter */
+    int samples = 0; /* intervals that say so */
+    int sizes = 0; /* at which it has been measured in this phase */
+    int proven_most = 0; /* the greatest of these; 0: none */
+    bool hinted = false; /* by the user, and not measured */
+    bool operator==(const Scaling &) const = default;
+    ELASTIC_FIELDS(size, serial_ppm, serial_below_ppm, samples, sizes, proven_most, hinted)
+};
+
+Scaling scaling_of(const Job &job);
+
+/* Speed with so many processes, >= 1, over the present one. */
+double relative_speed(const Scaling &scaling, int size);
+/* The greatest size, in reals rounded down, at which the next processes still bring
+ * `efficiency_ppm` of a proportional gain in speed, if `serial_ppm` of a round at `size` is
+ * serial; more than any job can have, if nothing is. 0 < efficiency_ppm < PPM. */
+int64_t efficient_size(int size, int64_t serial_ppm, int64_t efficiency_ppm);
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* As of the job's newest sample, else of its last change of size: milliseconds at its present
+ * size, at least 1000; NEVER: unknown.  Of a running job (J7). */
+int64_t remaining_ms(const State &state, const Job &job);
+/* As of the newest sample: since the last commit or the start; 0: there was none. */
+int64_t sampled_since_ms(const Job &job);
+
+/* What an adaptation of the job costs, by those that it has had (K1). */
+struct AdaptationTimes {
+    int64_t standstill_ms = 500, duration_ms = 2000;
+    ELASTIC_FIELDS(standstill_ms, duration_ms)
+};
+AdaptationTimes adaptation_times(const Job &job);
+
+/* Whether a growth pays that makes the job `speed` times as fast (K2); `remaining`: NEVER:
+ * unknown. */
+bool growth_pays(int64_t remaining_ms, int64_t since_ms, const AdaptationTimes &times,
+                 double speed);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_SCALING_H_INCLUDED */

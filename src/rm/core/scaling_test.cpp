@@ -1,0 +1,157 @@
+/* How speed follows size, by what was measured; how long a job still runs; whether a growth
+ * pays. */
+
+#include "core/scaling.h"
+
+#include "core/sampled_program.h"
+
+namespace elastic::rm {
+namespace {
+
+constexpr int64_t MINUTE = 60000;
+
+/* A job at known sizes: intervals of its history. */
+Job job_of(int size, const std::vector<std::pair<int, double>> &speeds, double share,
+           int intervals = 3)
+{
+    Job job;
+    job.spec = malleable(1, 1000);
+    job.blocks = {{"n0", size}};
+    Performance &known = job.performance.emplace();
+    known.phase = "probe";
+    for (const auto &[of, speed] : speeds) {
+        for (int i = 0; i < intervals; i++) {
+            Interval interval;
+            interval.size = of;
+            interval.ms = MINUTE;
+            interval.probes = static_cast<int64_t>(static_cast<double>(MINUTE) * speed);
+            interval.key = "probe";
+            interval.phase = {interval.probes * of, 1000000, static_cast<int64_t>(1e6 * share)};
+            known.history.push_back(interval);
+        }
+    }
+    return job;
+}
+
+TEST(ScalingTest, one_size_is_extrapolated_by_its_mpi_time)
+{
+    Scaling scaling = scaling_of(job_of(8, {{8, 4}}, 0.25));
+    EXPECT_NEAR(double(scaling.serial_ppm), 250000, 1);
+    EXPECT_EQ(scaling.sizes, 1);
+    EXPECT_EQ(scaling.samples, 3);
+    EXPECT_EQ(scaling.proven_most, 8);
+    EXPECT_NEAR(relative_speed(scaling, 16), 1 / (0.25 + 0.75 / 2), 1e-5);
+    EXPECT_NEAR(relative_speed(scaling, 8), 1, 1e-9);
+}
+
+/* MPI time that agrees with the speeds, or says nothing of them: the law is found. */
+TEST(ScalingTest, several_sizes_give_the_law_of_amdahl)
+{
+    for (double serial : {0.0, 0.02, 0.1, 0.5}) {
+        auto speed = amdahl(serial);
+        auto part = [&](int size) { return serial * speed(size); };
+        Job job = job_of(8, {{4, speed(4)}, {8, speed(8)}}, 0);
+        for (Interval &each : job.performance->history)
+            each.phase.mpi_us = static_cast<int64_t>(1e6 * part(each.size));
+        EXPECT_NEAR(double(scaling_of(job).serial_ppm) / 1e6, part(8), 0.002) << serial;
+        for (Interval &each : job.performance->history)
+            each.phase = {};
+        EXPECT_NEAR(double(scaling_of(job).serial_ppm) / 1e6, part(8), 0.001) << serial;
+    }
+}
+
+TEST(ScalingTest, speeds_count_for_more_than_mpi_time)
+{
+    Scaling scaling = scaling_of(job_of(12, {{3, 3}, {6, 6}, {12, 6}}, 0.05)); /* it scales to 6 */
+    EXPECT_GT(scaling.serial_below_ppm, 600000);
+    EXPECT_EQ(scaling.proven_most, 12);
+    scaling = scaling_of(job_of(6, {{3, 3}, {6, 6}, {12, 6}}, 0.05));
+    EXPECT_LT(scaling.serial_below_ppm, 100000) << "the first six were needed";
+    EXPECT_GT(scaling.serial_ppm, 600000) << "six more were not";
+}
+
+TEST(ScalingTest, another_phase_says_nothing)
+{
+    Job job = job_of(8, {{4, 4}, {8, 4}}, 0.1);
+    job.performance->phase = "other";
+    EXPECT_EQ(scaling_of(job), (Scaling{8, 0, 0, 0, 0, 0, false}));
+    job.performance->phase.clear(); /* after a commit: the last one */
+    EXPECT_EQ(scaling_of(job).sizes, 2);
+}
+
+TEST(ScalingTest, a_hint_is_used_until_it_is_measured)
+{
+    Job job = job_of(8, {{8, 4}}, 0.25);
+    job.spec.serial_ppm = 20000;
+    EXPECT_NEAR(double(scaling_of(job).serial_ppm), 250000, 1);
+    job.performance.reset();
+    EXPECT_TRUE(scaling_of(job).hinted);
+    EXPECT_NEAR(double(scaling_of(job).serial_ppm) / 1e6, 0.02 / (0.02 + 0.98 / 8), 1e-6);
+}
+
+TEST(ScalingTest, the_size_at_which_more_bring_too_little)
+{
+    EXPECT_GT(efficient_size(10, 0, 500000), 1 << 20);
+    EXPECT_EQ(efficient_size(10, 500000, 500000), 10); /* the next processes bring half */
+    EXPECT_EQ(efficient_size(10, 200000, 500000), 40); /* with m: 8/(2m/10 + 8) = 1/2 */
+    EXPECT_EQ(efficient_size(10, PPM, 500000), 0);
+}
+
+TEST(ScalingTest, J7_remaining_time_is_the_work_that_is_left)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 8);
+    JobSpec spec = malleable(1, 8, 100 * MINUTE);
+    spec.preferred = 4;
+    JobId id = driver.submit(spec);
+    driver.run(id);
+    EXPECT_EQ(remaining_ms(driver.core.state(), driver.job(id)), 100 * MINUTE);
+    driver.now_ms += 20 * MINUTE;
+    SampledProgram program(driver, id, amdahl(0));
+    program.sample(20 * MINUTE);
+    EXPECT_EQ(remaining_ms(driver.core.state(), driver.job(id)), 80 * MINUTE);
+    driver.send(Resize{"r", id, 8});
+    driver.commit(id);
+    EXPECT_EQ(remaining_ms(driver.core.state(), driver.job(id)), 40 * MINUTE);
+    driver.now_ms += 50 * MINUTE;
+    program.sample(50 * MINUTE);
+    EXPECT_EQ(remaining_ms(driver.core.state(), driver.job(id)), 1000);
+    JobId endless = driver.submit(rigid(1));
+    EXPECT_EQ(remaining_ms(driver.core.state(), driver.job(endless)), NEVER);
+}
+
+TEST(ScalingTest, J7_the_expected_time_goes_before_the_limit)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 8);
+    JobSpec spec = rigid(4, 100 * MINUTE);
+    spec.expect_ms = 10 * MINUTE;
+    JobId id = driver.submit(spec);
+    driver.run(id);
+    EXPECT_EQ(remaining_ms(driver.core.state(), driver.job(id)), 10 * MINUTE);
+}
+
+TEST(ScalingTest, K1_means_are_exponential_and_K2_weighs_them)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 8);
+    JobId id = driver.submit(malleable(1, 8));
+    driver.run(id);
+    EXPECT_EQ(adaptation_times(driver.job(id)).standstill_ms, 500);
+    EXPECT_EQ(adaptation_times(driver.job(id)).duration_ms, 2000);
+    for (int64_t standstill_ms : {400, 800}) {
+        driver.send(Resize{"r" + std::to_string(standstill_ms), id, driver.job(id).size() - 1});
+        const Adaptation asked = *driver.job(id).adaptation;
+        driver.send(StepAccepted{id, 1, asked.request, asked.request});
+        driver.now_ms += 1000;
+        driver.send(StepCommitted{id, 1, asked.request, driver.job(id).epoch + 1, standstill_ms});
+    }
+    EXPECT_EQ(adaptation_times(driver.job(id)).standstill_ms, 500); /* 400 + (800 - 400)/4 */
+    EXPECT_EQ(adaptation_times(driver.job(id)).duration_ms, 1000);
+    AdaptationTimes times{100, 1000};
+    EXPECT_TRUE(growth_pays(4000, 0, times, 4.0 / 3)); /* wins 1 s */
+    EXPECT_FALSE(growth_pays(3900, 0, times, 4.0 / 3));
+    EXPECT_FALSE(growth_pays(3999, 0, {1, 1000}, 2)); /* over before it would be done */
+    EXPECT_TRUE(growth_pays(NEVER, 2000, times, 2));
+    EXPECT_FALSE(growth_pays(NEVER, 1999, times, 2));
+}
+
+}  // namespace
+}  // namespace elastic::rm
