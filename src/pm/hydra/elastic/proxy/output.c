@@ -37,7 +37,6 @@ static void after_events(void)
         hold(no_room);
 }
 
-/* What a process has said goes to mpiexec before its MPI_Abort, which ends mpiexec. */
 static int is_output(int fd)
 {
     const struct HYD_pmcd_pmip_s *p = &HYD_pmcd_pmip;
@@ -46,6 +45,14 @@ static int is_output(int fd)
         if (fd == p->downstream.out[i] || fd == p->downstream.err[i])
             return 1;
     return 0;
+}
+
+void HYD_pmcd_pmip_output_first(void)
+{
+    const struct HYD_loop_hooks hooks = {.is_first = is_output };
+
+    if (!opened)
+        HYD_loop_use(&hooks);
 }
 
 static size_t frame_bytes(const void *head, void *userp)

@@ -13,6 +13,9 @@
 
 #include "hydra.h"
 
+/* Of any job: what is there of processes' output goes to mpiexec before what they say by PMI, which may be that they
+ * abort, so that last words are not lost. */
+void HYD_pmcd_pmip_output_first(void);
 /* The connection becomes a channel; once. */
 HYD_status HYD_pmcd_pmip_adapt_channel(void);
 /* What is sent from now on; once: a report has just been sent, or nothing yet. */

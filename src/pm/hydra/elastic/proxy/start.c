@@ -55,6 +55,7 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
 {
     HYD_status status = HYD_SUCCESS;
 
+    HYD_pmcd_pmip_output_first();
     if (HYD_pmcd_pmip.local.pgid != 0 && !HYD_agent.join.given)
         goto fn_exit;
 
