@@ -463,9 +463,11 @@ void Step::tell_never_offered()
 
 /* ---- common ---------------------------------------------------------------------------------------- */
 
-/* After every event: offers that are due, memory that is free, the next time to be woken. */
+/* After every event: memory that is free, offers that are due, the next time to be woken. */
 void Step::settle()
 {
+    if (!adaptation_)           /* also when the next one follows at once */
+        world_.forget_empty_groups();
     while (mode_ == InitMode::ADAPTIVE && !adaptation_ && !ending_) {
         bool offering = offers_.any();
         auto due = offers_.take(now_ms_, world_.size(), sizes_ ? &*sizes_ : nullptr);
@@ -475,8 +477,6 @@ void Step::settle()
             break;
         offer(*due);
     }
-    if (!adaptation_)
-        world_.forget_empty_groups();
     update_wake();
 }
 
