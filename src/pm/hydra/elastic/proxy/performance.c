@@ -18,14 +18,21 @@ struct performance {
     uint64_t count, iterations, loop_ns, mpi_ns;
 };
 
-static struct performance read_slot(const struct pmi_adapt_slot *slot, int rank)
+/* Switched off, what was written before is not told any more. */
+static int is_measured(const struct HYD_board *board)
 {
+    return __atomic_load_n(&board->control->perf_interval_ms, __ATOMIC_RELAXED) != 0;
+}
+
+static struct performance read_slot(const struct HYD_board *board, int i)
+{
+    const struct pmi_adapt_slot *slot = &board->slots[i];
     struct pmi_adapt_measured measured;
     struct performance row = { 0 };
 
-    row.rank = (uint32_t) rank;
+    row.rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
     row.count = __atomic_load_n(&slot->count, __ATOMIC_ACQUIRE);
-    if (pmi_adapt_read_measured(slot, &measured)) {
+    if (is_measured(board) && pmi_adapt_read_measured(slot, &measured)) {
         row.every = measured.every;
         row.iterations = measured.iterations;
         row.loop_ns = measured.loop_ns;
@@ -41,7 +48,7 @@ static uint32_t read_graphs(const struct HYD_board *board, struct loop_reduction
     uint32_t stale = 0, epoch = __atomic_load_n(&board->control->epoch, __ATOMIC_ACQUIRE);
 
     graph->summary.nodes = PMI_ADAPT_GRAPH_NONE;
-    for (int i = 0; i < HYD_pmcd_pmip.local.proxy_process_count; i++) {
+    for (int i = 0; is_measured(board) && i < HYD_pmcd_pmip.local.proxy_process_count; i++) {
         const struct pmi_adapt_graph *shared = HYD_board_graph(board, i);
         if (board->ended[i] || __atomic_load_n(&shared->seq, __ATOMIC_RELAXED) == 0)
             continue;
@@ -64,7 +71,7 @@ static HYD_status report_all(const struct HYD_board *board, uint32_t sample, uin
     HYDU_MALLOC_OR_JUMP(payload, char *, bytes, status);
     memcpy(payload, &(struct performance_head) {n, stale}, rows_at);
     for (uint32_t i = 0; i < n; i++) {
-        struct performance row = read_slot(&board->slots[i], HYD_pmcd_pmip.downstream.pmi_rank[i]);
+        struct performance row = read_slot(board, (int) i);
         memcpy(payload + rows_at + i * sizeof(row), &row, sizeof(row));
     }
     loop_set_write(loops, payload + loops_at);
