@@ -7,8 +7,7 @@
 
 const char ADAPT_NO_MEMORY[] = "there is no memory";
 
-/* floor(place * n / size): where a place of a block layout begins. */
-static int64_t block_begin(int64_t n, int size, int place)
+int64_t adapt_block_begin(int64_t n, int size, int place)
 {
     return (int64_t) ((__int128) place * n / size);
 }
@@ -18,7 +17,7 @@ static int block_place(int64_t n, int size, int64_t i)
     return (int) (((__int128) (i + 1) * size + n - 1) / n) - 1;
 }
 
-static int side_of(int size)
+int adapt_grid_side(int size)
 {
     int side = 1;
 
@@ -170,7 +169,7 @@ static const char *check(const MPIX_Adapt_layout *layout, int size)
         case ADAPT_LAYOUT_GRID:
             if (layout->n < 0)
                 return "its rows and columns are not those of a matrix";
-            return side_of(size) ? NULL : "the number of processes is not a square";
+            return adapt_grid_side(size) ? NULL : "the number of processes is not a square";
         case ADAPT_LAYOUT_IRREGULAR:
             return layout->split && layout->mine >= 0 ? NULL : "its length is negative, or split is NULL";
         case ADAPT_LAYOUT_USER:
@@ -188,7 +187,7 @@ const char *adapt_distribution_make(struct adapt_distribution *made, const MPIX_
     };
     const char *error = size > 0 ? check(layout, size) : "there are no processes";
     if (!error && layout->kind == ADAPT_LAYOUT_GRID)
-        made->side = side_of(size);
+        made->side = adapt_grid_side(size);
     if (!error && layout->kind == ADAPT_LAYOUT_IRREGULAR)
         error = list_irregular(made, lengths);
     if (!error && layout->kind == ADAPT_LAYOUT_USER)
@@ -237,7 +236,7 @@ static int grid_owner(const struct adapt_distribution *distribution, int64_t i, 
     if (side == 1)
         *end = distribution->n;
     else
-        *end = row * distribution->columns + block_begin(distribution->columns, side, across + 1);
+        *end = row * distribution->columns + adapt_block_begin(distribution->columns, side, across + 1);
     return down * side + across;
 }
 
@@ -262,7 +261,7 @@ int adapt_distribution_owner(const struct adapt_distribution *distribution, int6
             }
         default:
             place = block_place(n, distribution->size, i);
-            *end = block_begin(n, distribution->size, place + 1);
+            *end = adapt_block_begin(n, distribution->size, place + 1);
             return rank_of(distribution, place);
     }
 }
@@ -274,10 +273,10 @@ static bool next_of_grid(const struct adapt_distribution *distribution, int plac
 {
     const int side = distribution->side, down = place / side, across = place % side;
     const int64_t columns = distribution->columns;
-    const int64_t first_row = block_begin(distribution->rows, side, down);
-    const int64_t end_row = block_begin(distribution->rows, side, down + 1);
-    const int64_t first = block_begin(columns, side, across);
-    const int64_t end = block_begin(columns, side, across + 1);
+    const int64_t first_row = adapt_block_begin(distribution->rows, side, down);
+    const int64_t end_row = adapt_block_begin(distribution->rows, side, down + 1);
+    const int64_t first = adapt_block_begin(columns, side, across);
+    const int64_t end = adapt_block_begin(columns, side, across + 1);
 
     if (first == end || first_row == end_row)
         return false;
@@ -352,8 +351,8 @@ bool adapt_distribution_next(const struct adapt_distribution *distribution, int 
             *high = distribution->n;
             return true;
         default:
-            *low = block_begin(distribution->n, distribution->size, place);
-            *high = block_begin(distribution->n, distribution->size, place + 1);
+            *low = adapt_block_begin(distribution->n, distribution->size, place);
+            *high = adapt_block_begin(distribution->n, distribution->size, place + 1);
             *low = *low < from ? from : *low;
             return *low < *high;
     }
@@ -363,10 +362,10 @@ static int64_t part_of_grid(const struct adapt_distribution *distribution, int p
 {
     const int side = distribution->side, down = place / side, across = place % side;
 
-    return (block_begin(distribution->rows, side, down + 1) -
-            block_begin(distribution->rows, side, down)) *
-        (block_begin(distribution->columns, side, across + 1) -
-         block_begin(distribution->columns, side, across));
+    return (adapt_block_begin(distribution->rows, side, down + 1) -
+            adapt_block_begin(distribution->rows, side, down)) *
+        (adapt_block_begin(distribution->columns, side, across + 1) -
+         adapt_block_begin(distribution->columns, side, across));
 }
 
 static int64_t part_of_cyclic(const struct adapt_distribution *distribution, int rank)

@@ -62,6 +62,10 @@ int64_t adapt_distribution_part(const struct adapt_distribution *distribution, i
 const char *adapt_distribution_places(const struct adapt_distribution *old, const int *new_rank_of,
                                       int new_size, int *rank_of_place);
 
+/* floor(place * n / size): where a place of a block layout begins. */
+int64_t adapt_block_begin(int64_t n, int size, int place);
+/* The side of a grid of `size` places; 0: it is not a square. */
+int adapt_grid_side(int size);
 /* Memory for `count` items of so many bytes, zeroed; NULL only if there is none. */
 void *adapt_room(int64_t count, size_t size);
 

@@ -6,11 +6,6 @@
 
 #include <stdlib.h>
 
-static int64_t begin_of(int64_t n, int size, int place)
-{
-    return (int64_t) ((__int128) place * n / size);
-}
-
 /* Ranks of the new world that have no place yet: joining ones first, or by their numbers. */
 static void fill_places(const char *has_place, const char *is_staying, bool joining_first, int size,
                         int *rank_of_place)
@@ -46,10 +41,10 @@ static int list_pairs(const struct adapt_distribution *old, const int *new_rank_
     int count = 0, new_place = 0, old_place = 0;
 
     while (old_place < old->size && new_place < new_size) {
-        int64_t old_end = begin_of(old->n, old->size, old_place + 1);
-        int64_t new_end = begin_of(old->n, new_size, new_place + 1);
-        int64_t low = begin_of(old->n, old->size, old_place);
-        int64_t new_low = begin_of(old->n, new_size, new_place);
+        int64_t old_end = adapt_block_begin(old->n, old->size, old_place + 1);
+        int64_t new_end = adapt_block_begin(old->n, new_size, new_place + 1);
+        int64_t low = adapt_block_begin(old->n, old->size, old_place);
+        int64_t new_low = adapt_block_begin(old->n, new_size, new_place);
         int64_t end = old_end < new_end ? old_end : new_end;
         int rank = old->rank_of_place ? old->rank_of_place[old_place] : old_place;
         low = low > new_low ? low : new_low;
@@ -111,11 +106,9 @@ static const char *free_places(const struct adapt_distribution *old, const int *
 static const char *grid_places(const struct adapt_distribution *old, const int *new_rank_of,
                                int new_size, int *rank_of_place, char *has_place)
 {
-    int side = 1;
+    const int side = adapt_grid_side(new_size);
 
-    while ((int64_t) side * side < new_size)
-        side++;
-    if ((int64_t) side * side != new_size)
+    if (side == 0)
         return "the new number of processes is not a square";
     for (int place = 0; place < old->size; place++) {
         int rank = new_rank_of[old->rank_of_place ? old->rank_of_place[place] : place];
