@@ -31,6 +31,9 @@ int MPID_Adapt_join(const struct pmi_adapt_plan *plan, int index);
 /* Once, after MPI is initialised: context ids of an adaptive process (mpir_adapt_context.h). */
 int MPID_Adapt_init_contexts(void);
 
+/* A communicator that is the device's own: it is not met by MPIR_Adapt_foreach_comm, and ends when it is released. */
+void MPIR_Adapt_unlist(struct MPIR_Comm *comm);
+
 /* Commit of `epoch`, when nobody communicates on the ending communicators any more and they are all there: throws
  * away the messages on them that have come and that nobody received, and tells each to `note` (may be NULL).
  * source is a rank of the communicator (of the remote group, if it has one).  A message that is still on its way

@@ -26,6 +26,7 @@ noinst_HEADERS += \
     src/mpid/ch4/src/ch4_adapt_table.h \
     src/mpid/ch4/src/ch4_adapt_unexpected.h \
     src/mpid/ch4/src/ch4_adapt_window.h \
+    src/mpid/ch4/src/ch4_adapt_world.h \
     src/mpid/ch4/netmod/ofi/ofi_adapt.h \
     src/mpid/common/shm/mpidu_oversubscribed.h \
     src/mpid/common/shm/mpidu_init_shm_adapt.h \
@@ -69,6 +70,7 @@ mpi_core_sources += \
     src/mpid/ch4/src/ch4_adapt_table.c \
     src/mpid/ch4/src/ch4_adapt_unexpected.c \
     src/mpid/ch4/src/ch4_adapt_window.c \
+    src/mpid/ch4/src/ch4_adapt_world.c \
     src/mpid/ch4/netmod/ofi/ofi_adapt.c \
     src/mpid/ch4/netmod/ofi/ofi_adapt_unexpected.c \
     src/mpid/ch4/shm/posix/posix_adapt.c \

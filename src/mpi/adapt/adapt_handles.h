@@ -21,7 +21,6 @@ extern MPIR_Comm *MPIR_Adapt_live_comms;        /* doubly linked through adapt.n
 /* Set while commit releases what a process has that will not return from it: all of it (C3). */
 extern bool MPIR_Adapt_everything_ends;
 bool MPIR_Adapt_ends(const MPIR_Comm * comm);
-void MPIR_Adapt_unlist(MPIR_Comm * comm);
 
 /* ---- adapt_pools.c ---- */
 /* A slot is in use if its reference count is positive: unused ones are zero from the start or since

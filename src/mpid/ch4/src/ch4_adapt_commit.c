@@ -1,5 +1,5 @@
 /*
- * The device's part of commit: all agree, MPI_COMM_WORLD is taken down and made anew from the union
+ * The device's part of commit: all agree, and MPI_COMM_WORLD (ch4_adapt_world.c) and the tables become the new world's
  * (doc/design/world.md).  Everything but the agreement is local work.  No state of its own.  SPEC C1-C5, C8, C9.
  */
 
@@ -12,6 +12,7 @@
 #include "ch4_adapt_table.h"
 #include "ch4_adapt_unexpected.h"
 #include "ch4_adapt_window.h"
+#include "ch4_adapt_world.h"
 #include "mpir_adapt.h"
 #include "mpir_adapt_device.h"
 
@@ -50,51 +51,6 @@ int MPID_Adapt_agree(int value, int *greatest)
     goto fn_exit;
 }
 
-/* Takes out what MPI_COMM_WORLD was, keeping handle, name, error handler and hints (C5). */
-static int take_down_world(MPIR_Comm * world)
-{
-    int mpi_errno = MPI_SUCCESS;
-
-    MPIDI_SHM_adapt_keep_collectives(world);
-    if (world->node_comm)
-        MPIDI_SHM_adapt_keep_collectives(world->node_comm);
-    mpi_errno = MPII_Coll_comm_cleanup(world);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPID_Comm_free_hook(world);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (world->local_group)
-        MPIR_Group_release(world->local_group);
-    if (world->remote_group)
-        MPIR_Group_release(world->remote_group);
-    if (world->node_comm)
-        MPIR_Comm_release(world->node_comm);
-    if (world->node_roots_comm)
-        MPIR_Comm_release(world->node_roots_comm);
-    MPL_free(world->intranode_table);
-    MPL_free(world->internode_table);
-    world->local_group = world->remote_group = NULL;
-    world->node_comm = world->node_roots_comm = NULL;
-    world->intranode_table = world->internode_table = NULL;
-    world->hierarchy_kind = MPIR_COMM_HIERARCHY_KIND__FLAT;
-    world->next_sched_tag = MPIR_FIRST_NBC_TAG;
-    world->topo_fns = NULL;
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-static int build_world(MPIR_Comm * world, unsigned epoch)
-{
-    world->context_id = MPIDI_Adapt_context_of(MPIDI_ADAPT_CONTEXT__WORLD, epoch);
-    world->recvcontext_id = world->context_id;
-    world->rank = MPIR_Process.rank;
-    world->local_size = MPIR_Process.size;
-    world->remote_size = MPIR_Process.size;
-    return MPIDI_Adapt_commit_comm(world, MPIDI_Adapt_range_map(0, MPIR_Process.size), MPIDI_Adapt_no_map);
-}
-
 int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -117,7 +73,7 @@ int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index)
         new_index[list[rank]] = rank;
 
     MPIDI_Adapt_close_made_segment();
-    mpi_errno = take_down_world(world);
+    mpi_errno = MPIDI_Adapt_end_world(world);
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_Adapt_renumbering_t compacted = { {new_index, MPIDI_Adapt_window.size, plan} };
     mpi_errno = MPIDI_Adapt_reserve_renumbering(&compacted);
@@ -131,7 +87,7 @@ int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index)
     mpi_errno = MPIDI_Adapt_set_process(plan, list, n, new_index[index]);
     MPIR_ERR_CHECK(mpi_errno);
     MPIDU_Init_shm_adapt_resize(MPIR_Process.local_size, MPIR_Process.local_rank);
-    mpi_errno = build_world(world, plan->epoch);
+    mpi_errno = MPIDI_Adapt_begin_world(world, plan->epoch);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -143,5 +99,7 @@ int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index)
 
 int MPID_Adapt_reclaim(void)
 {
-    return MPIDI_SHM_adapt_reclaim();
+    int mpi_errno = MPIDI_Adapt_release_previous_world();
+    int shm_errno = MPIDI_SHM_adapt_reclaim();
+    return mpi_errno ? mpi_errno : shm_errno;
 }

@@ -6,6 +6,7 @@
 #include "ch4_adapt_table.h"
 #include "ch4_adapt_unexpected.h"
 #include "ch4_adapt_window.h"
+#include "ch4_adapt_world.h"
 #include "mpir_adapt.h"
 
 /* Until begin returns them. */
@@ -168,6 +169,8 @@ int MPIDI_Adapt_make_comms(const struct pmi_adapt_plan *plan, int index)
     if (!(MPIDI_Adapt_plan_members(plan)[index].flags & PMI_ADAPT_MEMBER_LEAVING)) {
         mpi_errno = make_new_world(plan, &made.new_world);
         MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIDI_Adapt_make_coming_world(plan);
+        MPIR_ERR_CHECK(mpi_errno);
     }
     if (MPIDI_Adapt_window.joining) {
         mpi_errno = make_intercomm(plan, &made.intercomm);
@@ -232,5 +235,6 @@ int MPIDI_Adapt_drop_comms_ahead(void)
         *all[i] = NULL;
     }
     made.has_comms = false;
-    return mpi_errno;
+    int err = MPIDI_Adapt_drop_coming_world();
+    return mpi_errno ? mpi_errno : err;
 }

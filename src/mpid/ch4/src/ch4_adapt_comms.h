@@ -1,5 +1,6 @@
 /*
- * The communicators of a window: that of the union, new_comm_world, intercomm.  State: those that are made and not yet
+ * The communicators of a window: that of the union, new_comm_world, intercomm; with them the coming MPI_COMM_WORLD
+ * (ch4_adapt_world.h).  State: those that are made and not yet
  * returned by begin (the union's is in ch4_adapt_window.h).
  */
 

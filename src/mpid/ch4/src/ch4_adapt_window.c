@@ -9,6 +9,7 @@
 #include "ch4_adapt_renumber.h"
 #include "ch4_adapt_table.h"
 #include "ch4_adapt_window.h"
+#include "ch4_adapt_world.h"
 #include "mpir_adapt.h"
 #include "mpir_adapt_device.h"
 
@@ -100,8 +101,11 @@ static int move_to_segment(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
+    /* if no probe has done so since the last commit; not all of it: what a joining process has moved from is still
+     * in use */
+    mpi_errno = MPIDI_Adapt_release_previous_world();
+    MPIR_ERR_CHECK(mpi_errno);
     if (segment.base) {
-        /* if no probe has done so since the last move */
         mpi_errno = MPID_Adapt_reclaim();
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = MPIDI_SHM_adapt_move(&segment);

@@ -1,0 +1,28 @@
+/*
+ * MPI_COMM_WORLD over a commit: what it consists of (context ids, maps, node communicators, choice of algorithms) is
+ * made ahead, as the communicators of the window are.  Commit exchanges it for what the world consisted of so far, which
+ * is given back when nobody waits for this process.  A world that was not made ahead, that of a leaving process, or
+ * whose hints have been changed since, is made by commit.
+ *
+ * State: the coming world, from ahead to commit, and the previous one, from commit until it is released.
+ */
+
+#ifndef CH4_ADAPT_WORLD_H_INCLUDED
+#define CH4_ADAPT_WORLD_H_INCLUDED
+
+#include "ch4_adapt.h"
+
+/* Makes the coming world of a process that is in it.  The window is set; tables may be the union's. */
+int MPIDI_Adapt_make_coming_world(const struct pmi_adapt_plan *plan);
+/* The adaptation is withdrawn. */
+int MPIDI_Adapt_drop_coming_world(void);
+
+/* Commit, in this order: the communicator gives up what refers to the tables of before; these are the new world's
+ * now, and so is the communicator (C5: handle, name, error handler and hints are kept). */
+int MPIDI_Adapt_end_world(MPIR_Comm * world);
+int MPIDI_Adapt_begin_world(MPIR_Comm * world, unsigned epoch);
+
+/* Gives back what the world before the last commit consisted of. */
+int MPIDI_Adapt_release_previous_world(void);
+
+#endif /* CH4_ADAPT_WORLD_H_INCLUDED */
