@@ -19,7 +19,7 @@ def main() -> None:
     if rank.value == 0:
         print("READY", flush=True)
     while not stop.value:
-        time.sleep(0.002 if rank.value == 0 else 0.001)
+        time.sleep(0.02 if rank.value == 0 else 0.001)
         mpi.MPI_Barrier(COMM_WORLD)
         stop.value = os.path.exists("stop")
         mpi.MPI_Allreduce(IN_PLACE, ctypes.byref(stop), 1, INT, MAX, COMM_WORLD)

@@ -1,8 +1,8 @@
 /*
  * MPI_COMM_WORLD over a commit: what it consists of (context ids, maps, node communicators, choice of algorithms) is
- * made ahead, as the communicators of the window are.  Commit exchanges it for what the world consisted of so far, which
- * is given back when nobody waits for this process.  A world that was not made ahead, that of a leaving process, or
- * whose hints have been changed since, is made by commit.
+ * made ahead, as the communicators of the window are.  Commit exchanges it for what the world consisted of so far,
+ * which is given back when nobody waits for this process.  A world that was not made ahead, that of a leaving process,
+ * or whose hints have been changed since, is made by commit.
  *
  * State: the coming world, from ahead to commit, and the previous one, from commit until it is released.
  */

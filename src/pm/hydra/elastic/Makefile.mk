@@ -83,6 +83,7 @@ noinst_HEADERS += \
     elastic/proxy/connection.h      \
     elastic/proxy/end.h             \
     elastic/proxy/exits.h           \
+    elastic/proxy/gathered_loops.h  \
     elastic/proxy/output.h          \
     elastic/proxy/performance.h     \
     elastic/proxy/plan_places.h     \
@@ -92,6 +93,7 @@ noinst_HEADERS += \
     elastic/proxy/sequence.h        \
     elastic/proxy/state.h           \
     elastic/proxy/stdin.h           \
+    elastic/proxy/upward.h          \
     elastic/wire/accept.h           \
     elastic/wire/channel.h          \
     elastic/wire/children.h         \
@@ -101,6 +103,7 @@ noinst_HEADERS += \
     elastic/wire/kinds.h            \
     elastic/wire/loop_set.h         \
     elastic/wire/message.h          \
+    elastic/wire/sample.h           \
     elastic/wire/send_queue.h       \
     elastic/wire/silence.h          \
     elastic/wire/step_socket.h      \
@@ -148,6 +151,7 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/connection.c  \
     elastic/proxy/end.c         \
     elastic/proxy/exits.c       \
+    elastic/proxy/gathered_loops.c \
     elastic/proxy/greeting.c    \
     elastic/proxy/messages.c    \
     elastic/proxy/output.c      \
@@ -161,6 +165,7 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/sequence.c    \
     elastic/proxy/start.c       \
     elastic/proxy/stdin.c       \
+    elastic/proxy/upward.c      \
     elastic/wire/loop_set.c     \
     elastic/wire/message.c
 endif

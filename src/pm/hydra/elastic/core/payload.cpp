@@ -149,6 +149,18 @@ std::optional<SampleReport> parse_performance(Bytes payload)
     return report;
 }
 
+std::optional<LoopsReport> parse_loops(Bytes payload)
+{
+    Reader reader(payload);
+    LoopsReport report;
+    report.group = reader.take<uint32_t>();
+    auto loops = LoopSet::read(payload.last(reader.left()));
+    if (!loops)
+        return std::nullopt;
+    report.loops = std::move(*loops);
+    return report;
+}
+
 std::optional<ExitReport> parse_exited(Bytes payload)
 {
     Reader reader(payload);
@@ -241,6 +253,13 @@ std::string write_performance(std::span<const PerformanceReport> reports, const 
         append(text, report.mpi_ns);
     }
     return text + loops.write();
+}
+
+std::string write_loops(const LoopsReport &report)
+{
+    std::string text;
+    append(text, report.group);
+    return text + report.loops.write();
 }
 
 std::string write_exited(const ExitReport &report)

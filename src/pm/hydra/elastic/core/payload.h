@@ -51,6 +51,10 @@ struct SampleReport {
     std::vector<PerformanceReport> rows;
     LoopSet loops;
 };
+struct LoopsReport {
+    uint32_t group = 0;         /* whose processes' ranks */
+    LoopSet loops;
+};
 struct ExitReport {
     uint32_t rank = 0, wait_status = 0;
 };
@@ -73,6 +77,7 @@ std::optional<UnableReport> parse_unable(Bytes payload);
 std::optional<uint64_t> parse_frozen(Bytes payload);
 std::optional<std::vector<CountReport>> parse_counts(Bytes payload);
 std::optional<SampleReport> parse_performance(Bytes payload);
+std::optional<LoopsReport> parse_loops(Bytes payload);
 std::optional<ExitReport> parse_exited(Bytes payload);
 std::optional<SizesReport> parse_sizes(Bytes payload);
 std::optional<UnreceivedReport> parse_unreceived(Bytes payload);
@@ -85,6 +90,7 @@ std::string write_number(uint64_t number);
 std::string write_counts(std::span<const CountReport> reports);
 std::string write_performance(std::span<const PerformanceReport> reports, const LoopSet &loops = {},
                               uint32_t stale = 0);
+std::string write_loops(const LoopsReport &report);
 std::string write_exited(const ExitReport &report);
 std::string write_sizes(const SizesReport &report);
 std::string write_unreceived(const UnreceivedReport &report);

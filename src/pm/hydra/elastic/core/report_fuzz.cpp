@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     step_core *core = make_step();
     int64_t now_ms = 0;
     while (size >= 2) {
-        unsigned kind = data[0] % 13, proxy = (data[0] / 13) % 3, group = (data[0] / 39) % 4;
+        unsigned kind = data[0] % 14, proxy = (data[0] / 14) % 3, group = (data[0] / 42) % 4;
         size_t length = data[1] < size - 2 ? data[1] : size - 2;
         const unsigned char *payload = data + 2;
         now_ms++;
@@ -79,6 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
             kind = kind == 10 ? static_cast<unsigned>(REPORT_PREPARED) : kind;
             kind = kind == 12 ? static_cast<unsigned>(REPORT_GREETED) : kind;
             kind = kind == 11 ? static_cast<unsigned>(REPORT_UNABLE) : kind;
+            kind = kind == 13 ? static_cast<unsigned>(REPORT_LOOPS) : kind;
             step_core_report(core, now_ms, static_cast<int>(group), static_cast<int>(proxy),
                              static_cast<step_report>(kind), 1, payload, length);
         }

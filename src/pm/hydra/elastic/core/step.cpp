@@ -122,6 +122,10 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             if (auto performance = parse_performance(payload); performance && world_.known(agent))
                 understood = true, on_performance(agent, epoch, *performance);
             break;
+        case REPORT_LOOPS:
+            if (auto loops = parse_loops(payload); loops && world_.known(agent))
+                understood = true, on_loops(epoch, *loops);
+            break;
         case REPORT_EXITED:
             if (auto exited = parse_exited(payload); exited && process_of(exited->rank))
                 understood = true, on_exited(*process_of(exited->rank), exited->wait_status);

@@ -194,7 +194,8 @@ class Step {
     std::string answer_performance(int client, const Json &id, const PerformanceRequest &request);
     void ask_samples();
     void on_performance(const Agent &agent, uint32_t number, SampleReport &report);
-    const Process *sampled(const Agent &agent, uint32_t rank);
+    void on_loops(uint32_t number, LoopsReport &report);
+    const Process *sampled(uint32_t group, uint32_t rank);
     void sample_complete();
     Json describe_sample(Sample &sample);
 

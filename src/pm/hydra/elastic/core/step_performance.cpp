@@ -60,35 +60,54 @@ void Step::ask_samples()
                   interval_ms_ ? &*interval_ms_ : nullptr, interval_ms_ ? sizeof *interval_ms_ : 0);
 }
 
-/* The process that this daemon may speak of. */
-const Process *Step::sampled(const Agent &agent, uint32_t rank)
+/* A process of the world that has not ended, or nullptr. */
+const Process *Step::sampled(uint32_t group, uint32_t rank)
 {
-    const Process *process = rank > INT32_MAX ? nullptr : world_.find(agent.group, static_cast<int>(rank));
-    bool speaks = process && process->proxy == agent.proxy && process->world_rank >= 0 && !process->ended;
-    return speaks ? process : nullptr;
+    bool possible = group <= INT32_MAX && rank <= INT32_MAX;
+    const Process *process = possible ? world_.find(static_cast<int>(group), static_cast<int>(rank)) : nullptr;
+    return process && process->world_rank >= 0 && !process->ended ? process : nullptr;
 }
 
+/* A daemon speaks of its own processes alone. */
 void Step::on_performance(const Agent &agent, uint32_t number, SampleReport &report)
 {
     bool awaited = sample_ && number == sample_->number && sample_->owed.erase(agent) > 0;
     if (!awaited)
         return;                 /* late */
+    auto own = [this, &agent](uint32_t rank) {
+        const Process *process = sampled(static_cast<uint32_t>(agent.group), rank);
+        return process && process->proxy == agent.proxy ? process : nullptr;
+    };
     uint32_t ranks = 0;         /* of those that it has told of */
     for (const PerformanceReport &row : report.rows) {
-        const Process *process = sampled(agent, row.rank);
+        const Process *process = own(row.rank);
         if (!process)
             continue;
         ranks = std::max(ranks, row.rank + 1);
         sample_->processes.push_back({process->world_rank, process->host, row});
     }
     sample_->stale += std::min(report.stale, static_cast<uint32_t>(report.rows.size()));
-    report.loops.renumber(ranks, [this, &agent](uint32_t rank) -> int64_t {
-        const Process *process = sampled(agent, rank);
+    report.loops.renumber(ranks, [&own](uint32_t rank) -> int64_t {
+        const Process *process = own(rank);
         return process ? process->world_rank : -1;
     });
     sample_->loops.merge(report.loops);
     if (sample_->owed.empty())
         sample_complete();
+}
+
+/* Put together on the way up the tree: they come before the rows of the last daemons. */
+void Step::on_loops(uint32_t number, LoopsReport &report)
+{
+    bool awaited = sample_ && number == sample_->number && report.group <= INT32_MAX;
+    if (!awaited)
+        return;
+    size_t ranks = world_.processes(static_cast<int>(report.group)).size();
+    report.loops.renumber(static_cast<uint32_t>(ranks), [this, &report](uint32_t rank) -> int64_t {
+        const Process *process = sampled(report.group, rank);
+        return process ? process->world_rank : -1;
+    });
+    sample_->loops.merge(report.loops);
 }
 
 void Step::sample_complete()

@@ -142,6 +142,29 @@ TEST_F(StepPerformanceTest, loops_of_all_daemons_are_put_together)
     EXPECT_DOUBLE_EQ(loop.at("ratio_max"), 0.3);
 }
 
+/* On the way up the tree: in the numbers of their group, of processes of several daemons, and before the rows. */
+TEST_F(StepPerformanceTest, J1_loops_that_the_tree_has_put_together)
+{
+    start();
+    ask();
+    LoopSet both = loops_of(0, {SUM, MESSAGES}, 5, 0, 1000 * MS, 100 * MS);
+    both.merge(loops_of(2, {SUM, MESSAGES}, 5, 0, 1000 * MS, 300 * MS));
+    LoopSet nobody = loops_of(7, {SUM}, 6, 0, 1000 * MS, 100 * MS), late = loops_of(1, {SUM}, 6, 0, 1000 * MS, 0);
+    report(0, {{0, 1, 9, 10, 1000 * MS, 10 * MS}, {1, 1, 9, 10, 1000 * MS, 10 * MS}});
+    glue.report(0, 0, REPORT_LOOPS, sample(), write_loops({0, std::move(both)}));
+    glue.report(0, 0, REPORT_LOOPS, sample(), write_loops({0, std::move(nobody)}));
+    glue.report(0, 0, REPORT_LOOPS, sample() + 1, write_loops({0, std::move(late)}));
+    LoopSet stranger = loops_of(0, {SUM}, 6, 0, 1000 * MS, 0);
+    glue.report(0, 0, REPORT_LOOPS, sample(), write_loops({4, std::move(stranger)}));
+    report(1, {{2, 1, 9, 10, 1000 * MS, 10 * MS}});
+    Json answer = last();
+    ASSERT_EQ(answer.at("loops").size(), 2u) << answer;
+    const Json &loop = answer.at("loops").at(1);
+    EXPECT_EQ(loop.at("ranks"), "0,2");
+    EXPECT_EQ(loop.at("iterations"), 20);
+    EXPECT_DOUBLE_EQ(loop.at("ratio_max"), 0.3);
+}
+
 /* A daemon speaks of its own processes alone. */
 TEST_F(StepPerformanceTest, loops_of_processes_of_others_are_left_out)
 {

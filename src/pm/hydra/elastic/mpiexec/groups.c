@@ -105,14 +105,25 @@ HYD_status HYD_step_new_group(struct HYD_pg *pg, struct HYD_step_group **group)
     goto fn_exit;
 }
 
+/* Some launchers give a daemon its connection beforehand. */
+static int is_up(const struct HYD_proxy *proxy)
+{
+    struct HYD_proxy *found;
+
+    HASH_FIND_INT(HYD_server_info.proxy_hash, &proxy->control_fd, found);
+    return found == proxy;
+}
+
 HYD_status HYD_step_adopt_launch(void)
 {
     struct HYD_step_group *g;
     HYD_status status = HYD_step_new_group(&HYD_server_info.pg_list, &g);
 
-    for (int i = 0; status == HYD_SUCCESS && i < g->proxy_count; i++)
+    for (int i = 0; status == HYD_SUCCESS && i < g->proxy_count; i++) {
+        g->proxies[i].up = is_up(g->proxies[i].proxy);
         for (int k = 0; k < g->proxies[i].processes; k++)
             if (g->proxies[i].ranks[k] < g->count)
                 g->processes[g->proxies[i].ranks[k]].place = k;
+    }
     return status;
 }

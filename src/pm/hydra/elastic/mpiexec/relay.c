@@ -19,6 +19,7 @@
 #define PATIENCE_MS 1000
 #define BYTES_PER_MS 1000000    /* what mpiexec sends directly, about */
 #define ONE_PACKET 1024
+#define REPEAT_AFTER_MS 20      /* several daemons lose the same one */
 
 struct member {
     int group, proxy;
@@ -47,6 +48,7 @@ static struct relay *relays = NULL;
 static uint32_t next_id = 1;
 static char key[HYD_RELAY_KEY_BYTES];
 static int has_key = 0;
+static int64_t repeat_at_ms = -1;       /* when all daemons are asked to repeat their reports, <0: not */
 
 static struct HYD_step_proxy *find_proxy(int group, int proxy)
 {
@@ -57,7 +59,7 @@ static struct HYD_step_proxy *find_proxy(int group, int proxy)
 
 static int connected(const struct HYD_step_proxy *p)
 {
-    return p->proxy->control_fd != HYD_FD_UNSET && p->proxy->control_fd != HYD_FD_CLOSED;
+    return p->up && p->proxy->control_fd != HYD_FD_UNSET && p->proxy->control_fd != HYD_FD_CLOSED;
 }
 
 /* ---- directly ---------------------------------------------------------------------------------- */
@@ -357,9 +359,23 @@ static void pass_frozen_on(const struct relay *relay, const struct branch *branc
     }
 }
 
+void HYD_step_relay_lost(void)
+{
+    if (repeat_at_ms < 0)
+        repeat_at_ms = HYD_step_now_ms() + REPEAT_AFTER_MS;
+}
+
+static void have_reports_repeated(void)
+{
+    repeat_at_ms = -1;
+    for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
+        for (int i = 0; i < g->proxy_count; i++)
+            HYD_step_send_message(&g->proxies[i], HYD_ADAPT_REPEAT, NULL, 0);
+}
+
 int64_t HYD_step_relay_next(void)
 {
-    int64_t next = -1;
+    int64_t next = repeat_at_ms;
 
     for (const struct relay * relay = relays; relay; relay = relay->next)
         if (relay->direct_at_ms >= 0 && (next < 0 || relay->direct_at_ms < next))
@@ -369,6 +385,8 @@ int64_t HYD_step_relay_next(void)
 
 void HYD_step_relay_time(int64_t now_ms)
 {
+    if (repeat_at_ms >= 0 && repeat_at_ms <= now_ms)
+        have_reports_repeated();
     for (struct relay * relay = relays; relay; relay = relay->next) {
         if (relay->direct_at_ms < 0 || relay->direct_at_ms > now_ms)
             continue;

@@ -24,6 +24,8 @@ void HYD_step_send_message(const struct HYD_step_proxy *proxy, uint32_t kind, co
 void HYD_step_relay_listens(struct HYD_step_proxy *proxy, const char *payload, size_t bytes);
 void HYD_step_relay_answered(int group, int proxy, const char *payload, size_t bytes);
 void HYD_step_relay_departed(int group, int proxy);
+/* HYD_ADAPT_LOST has come: has all daemons repeat what they have reported, soon, and once for all who say so. */
+void HYD_step_relay_lost(void);
 /* When HYD_step_relay_time has to be called, <0: at no time. */
 int64_t HYD_step_relay_next(void);
 void HYD_step_relay_time(int64_t now_ms);

@@ -11,6 +11,7 @@
 #include "reports.h"
 #include "wire/message.h"
 #include "wire/silence.h"
+#include "wire/tree.h"
 
 /* A report from a daemon of this group. */
 struct report {
@@ -104,6 +105,29 @@ static void on_relayed(const struct report *r)
     HYD_step_relay_answered(r->group->group, r->proxy, r->payload, (size_t) r->message->bytes);
 }
 
+static void on_lost(const struct report *r)
+{
+    HYD_step_relay_lost();
+}
+
+/* Reports that go up the tree may come twice, and out of order. */
+static int has_come(struct HYD_step_proxy *p, uint32_t number)
+{
+    const uint32_t known = 8 * sizeof(p->reported_before);
+
+    if (number > p->reported) {
+        uint32_t by = number - p->reported;
+        p->reported_before = (by < known ? p->reported_before << by : 0) | 1;
+        p->reported = number;
+        return 0;
+    }
+    uint32_t back = p->reported - number;
+    if (back >= known || p->reported_before >> back & 1)
+        return 1;
+    p->reported_before |= UINT64_C(1) << back;
+    return 0;
+}
+
 /* All others are the core's alone. */
 static const struct {
     uint32_t kind;
@@ -115,21 +139,48 @@ static const struct {
     {HYD_ADAPT_BROKE, on_broke},
     {HYD_ADAPT_LISTENS, on_listens},
     {HYD_ADAPT_RELAYED, on_relayed},
+    {HYD_ADAPT_LOST, on_lost},
 };
 
-static void take_report(struct HYD_proxy *proxy, const struct HYD_adapt_message *message, const char *payload)
+static void take_report_of(struct HYD_step_group *g, int proxy, const struct HYD_adapt_message *message,
+                           const char *payload)
 {
-    struct HYD_step_group *g = HYD_step_find_group(proxy->pg->pgid);
     size_t i, n = sizeof(handlers) / sizeof(*handlers);
+    struct report r = { g, &g->proxies[proxy], proxy, message, payload };
 
-    if (!g)
+    if (HYD_goes_up(message->kind) && has_come(r.from, message->sequence))
         return;
-    struct report r = { g, &g->proxies[proxy->proxy_id], proxy->proxy_id, message, payload };
     for (i = 0; i < n && handlers[i].kind != message->kind; i++);
     if (i < n)
         handlers[i].handle(&r);
     else
         to_core(&r);
+}
+
+static void take_report(struct HYD_proxy *proxy, const struct HYD_adapt_message *message, const char *payload)
+{
+    struct HYD_step_group *g = HYD_step_find_group(proxy->pg->pgid);
+
+    if (g)
+        take_report_of(g, proxy->proxy_id, message, payload);
+}
+
+/* HYD_ADAPT_GATHERED.  0: malformed. */
+static int take_gathered(const char *bytes, size_t left)
+{
+    struct HYD_relay_entry entry;
+
+    while (left >= sizeof(entry)) {
+        memcpy(&entry, bytes, sizeof(entry));
+        if (!HYD_relay_entry_holds(&entry, left))
+            return 0;
+        struct HYD_step_group *g = HYD_step_find_group((int) entry.origin.group);
+        if (g && entry.origin.proxy < (uint32_t) g->proxy_count)        /* else it has departed meanwhile */
+            take_report_of(g, (int) entry.origin.proxy, &entry.message, bytes + sizeof(entry));
+        bytes += HYD_relay_entry_bytes(&entry);
+        left -= HYD_relay_entry_bytes(&entry);
+    }
+    return left == 0;
 }
 
 /* HYD_ADAPT_REPORTS.  0: malformed. */
@@ -173,6 +224,8 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
     HYD_core_enter();
     if (message.kind == HYD_ADAPT_REPORTS)
         whole = take_reports(proxy, buf + sizeof(message), (size_t) message.bytes);
+    else if (message.kind == HYD_ADAPT_GATHERED)
+        whole = take_gathered(buf + sizeof(message), (size_t) message.bytes);
     else
         take_report(proxy, &message, buf + sizeof(message));
     HYD_core_leave();

@@ -31,9 +31,12 @@ struct HYD_step_proxy {
     int launch_fd;              /* socket pair to a proxy that has not yet said its id, or -1 */
     int launcher_pid;           /* process that started the proxy (or is it), -1: waited for */
     int launcher_watch;         /* pidfd of it, or -1 */
+    int up;                     /* it has been told what to start; nothing of ours may come before that */
     int given_up;               /* did not come up in time */
     uint32_t sequence;          /* of the last command to it */
     uint32_t frozen_sequence;   /* of the last STEP_FREEZE that it has answered */
+    uint32_t reported;          /* highest number of those of its reports that go up the tree, */
+    uint64_t reported_before;   /* and which of the last ones have come: bit i is number reported - i */
     int asked_to_listen;
     uint16_t listen_port;       /* for other daemons, in network order; 0: it does not, or not yet */
     uint32_t address;           /* its host's, in network order, when it listens; 0: this host's */

@@ -6,6 +6,7 @@
 #include "performance.h"
 #include "pmi_adapt_plan.h"
 #include "reports.h"
+#include "upward.h"
 
 /* A command in its turn. */
 struct command {
@@ -36,6 +37,7 @@ static HYD_status on_plan(const struct command *c)
     const struct pmi_adapt_plan *plan = (const struct pmi_adapt_plan *) c->payload;
     HYD_status status = HYD_SUCCESS;
 
+    HYD_upward_settled();
     int participants = count_participants(plan, c->message->bytes);
     HYDU_ERR_CHKANDJUMP(status, participants < 0, HYD_INTERNAL_ERROR, "malformed plan\n");
     int error = HYD_board_place(&HYD_agent.board, plan, c->message->bytes, (uint32_t) participants);
@@ -113,12 +115,14 @@ static HYD_status on_target(const struct command *c)
 
 static HYD_status on_thaw(const struct command *c)
 {
+    HYD_upward_settled();
     HYD_board_thaw(&HYD_agent.board);
     return HYD_SUCCESS;
 }
 
 static HYD_status on_release(const struct command *c)
 {
+    HYD_upward_settled();
     HYD_board_release(&HYD_agent.board, c->message->epoch);
     return HYD_SUCCESS;
 }
@@ -143,6 +147,8 @@ static HYD_status on_counts(const struct command *c)
         counts[n].phase_ms = HYD_board_phase_ms(&HYD_agent.board, i);
         n++;
     }
+    status = HYD_upward_repeat();       /* what the counts mean depends on it */
+    HYDU_ERR_POP(status, "unable to tell that the processes have committed\n");
     status = HYD_reports_send(REPORT_COUNTS, c->message->epoch, 0, counts, n * sizeof(*counts));
 
   fn_exit:

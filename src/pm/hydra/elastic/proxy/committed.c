@@ -4,7 +4,7 @@
 #include <sys/timerfd.h>
 #include "demux.h"
 #include "committed.h"
-#include "reports.h"
+#include "upward.h"
 #include "wire/kinds.h"
 
 #define LOOK_FIRST_MS 1
@@ -89,7 +89,7 @@ HYD_status HYD_committed_look(void)
         goto fn_exit;
     status = stop_looking();
     HYDU_ERR_POP(status, "unable to deregister a timer\n");
-    status = HYD_reports_send(REPORT_COMMITTED, epoch, 0, NULL, 0);
+    status = HYD_upward_report(REPORT_COMMITTED, epoch, NULL, 0);
     HYDU_ERR_POP(status, "unable to report the commit\n");
 
   fn_exit:

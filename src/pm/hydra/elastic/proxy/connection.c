@@ -13,6 +13,7 @@
 #include "demux.h"
 #include "connection.h"
 #include "relay.h"
+#include "upward.h"
 #include "wire/send_queue.h"
 #include "wire/silence.h"
 
@@ -247,11 +248,16 @@ static size_t message_bytes(const struct HYD_connection *c)
 {
     struct HYD_relay_head relay;
     struct HYD_relay_answer answer;
+    struct HYD_relay_reports reports;
 
+    _Static_assert(sizeof(reports) == sizeof(answer), "either may come");
     if (c->ours) {
         if (c->used < sizeof(answer))
             return sizeof(answer);
         memcpy(&answer, c->in, sizeof(answer));
+        memcpy(&reports, c->in, sizeof(reports));
+        if (reports.id == 0)
+            return reports.bytes <= HYD_ADAPT_BODY_MAX ? sizeof(reports) + (size_t) reports.bytes : 0;
         return HYD_relay_answer_holds(&answer, HYD_RELAY_TARGETS_MAX) ? HYD_relay_answer_bytes(&answer) : 0;
     }
     if (!c->greeted)
@@ -289,6 +295,8 @@ static HYD_status end_connection(struct HYD_connection *c)
     struct HYD_connection **link;
     HYD_status status = HYD_relay_lost(c);
 
+    if (!c->ours && status == HYD_SUCCESS)
+        status = HYD_upward_lost(c);
     for (link = &connections; *link != c; link = &(*link)->next);
     *link = c->next;
     HYD_queue_clear(&c->queue);

@@ -8,6 +8,7 @@
 #include "committed.h"
 #include "exits.h"
 #include "reports.h"
+#include "upward.h"
 #include "stdin.h"
 #include "wire/kinds.h"
 
@@ -95,6 +96,7 @@ void HYD_pmcd_pmip_adapt_lost(int process_id)
         adjust_exit_status(process_id, HYD_agent.processes[process_id].wait_status);
     if (HYD_pmcd_pmip.user_global.auto_cleanup && !killing) {
         killing = 1;
+        HYD_upward_repeat();
         HYD_reports_send(HYD_ADAPT_BROKE, HYD_agent.epoch, 0, &rank, sizeof(rank));
     }
 }
@@ -159,6 +161,7 @@ static void report_exit(int process_id, int wait_status)
     };
 
     /* If mpiexec is lost, the main loop finds out by itself.  An end that is an error must not wait. */
+    HYD_upward_repeat();
     HYD_reports_gather(REPORT_EXITED, HYD_agent.epoch, payload, sizeof(payload));
     if (wait_status != 0)
         HYD_reports_flush();
@@ -205,6 +208,8 @@ void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status)
     if (!HYD_agent.processes || HYD_agent.processes[process_id].ended)
         return;
     note_exit(process_id, wait_status);
-    if (all_ended())
-        HYD_reports_flush();    /* before the daemon's own end */
+    if (all_ended()) {          /* before the daemon's own end */
+        HYD_upward_flush();
+        HYD_reports_flush();
+    }
 }

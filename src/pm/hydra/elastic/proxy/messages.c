@@ -10,6 +10,7 @@
 #include "relay.h"
 #include "reports.h"
 #include "sequence.h"
+#include "upward.h"
 
 static HYD_status on_listen(const char *payload, size_t bytes)
 {
@@ -44,9 +45,25 @@ static HYD_status on_output_room(const char *payload, size_t bytes)
     goto fn_exit;
 }
 
+static HYD_status on_repeat(const char *payload, size_t bytes)
+{
+    return HYD_upward_repeat_all();
+}
+
 HYD_status HYD_relay_report(const void *answer, size_t bytes)
 {
     return HYD_reports_send(HYD_ADAPT_RELAYED, HYD_agent.epoch, 0, answer, bytes);
+}
+
+struct HYD_relay_origin HYD_upward_origin(void)
+{
+    return (struct HYD_relay_origin) {(uint32_t) HYD_pmcd_pmip.local.pgid, (uint32_t) HYD_pmcd_pmip.local.id};
+}
+
+HYD_status HYD_upward_to_mpiexec(uint32_t kind, uint32_t epoch, uint32_t sequence, const void *payload,
+                                 size_t bytes)
+{
+    return HYD_reports_send(kind, epoch, sequence, payload, bytes);
 }
 
 static const struct {
@@ -55,7 +72,8 @@ static const struct {
 } handlers[] = {
     {HYD_ADAPT_OUTPUT_ROOM, on_output_room},
     {HYD_ADAPT_LISTEN, on_listen},
-    {HYD_ADAPT_RELAY, HYD_relay_from_mpiexec}
+    {HYD_ADAPT_RELAY, HYD_relay_from_mpiexec},
+    {HYD_ADAPT_REPEAT, on_repeat}
 };
 
 static HYD_status handle(const struct HYD_adapt_message *message, const char *payload)
@@ -63,6 +81,7 @@ static HYD_status handle(const struct HYD_adapt_message *message, const char *pa
     for (size_t i = 0; i < sizeof(handlers) / sizeof(*handlers); i++)
         if (handlers[i].kind == message->kind)
             return handlers[i].handle(payload, (size_t) message->bytes);
+    HYD_upward_path(NULL, 1);
     return HYD_sequence_deliver(message, payload, NULL);
 }
 

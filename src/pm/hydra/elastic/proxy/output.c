@@ -5,6 +5,7 @@
 #include "output.h"
 #include "agent.h"
 #include "reports.h"
+#include "upward.h"
 #include "wire/channel.h"
 #include "demux.h"
 #include "wire/event_loop.h"
@@ -55,6 +56,21 @@ void HYD_pmcd_pmip_output_first(void)
         HYD_loop_use(&hooks);
 }
 
+static int64_t reports_wait_ms(void)
+{
+    int64_t own = HYD_reports_wait_ms(), upward = HYD_upward_wait_ms();
+
+    return own < 0 ? upward : upward < 0 || own < upward ? own : upward;
+}
+
+static void reports_due(void)
+{
+    if (HYD_upward_wait_ms() == 0)
+        HYD_upward_due();
+    if (HYD_reports_wait_ms() == 0)
+        HYD_reports_due();
+}
+
 static size_t frame_bytes(const void *head, void *userp)
 {
     return HYD_adapt_frame_from_mpiexec(head);
@@ -62,7 +78,7 @@ static size_t frame_bytes(const void *head, void *userp)
 
 HYD_status HYD_pmcd_pmip_adapt_channel(void)
 {
-    const struct HYD_loop_hooks hooks = {.wait_ms = HYD_reports_wait_ms,.due = HYD_reports_due,
+    const struct HYD_loop_hooks hooks = {.wait_ms = reports_wait_ms,.due = reports_due,
         .after = after_events,.is_first = is_output
     };
     HYD_status status = HYD_SUCCESS;

@@ -3,20 +3,10 @@
 #include "pmip.h"
 #include "performance.h"
 #include "pmi_adapt_measured.h"
-#include "reports.h"
+#include "upward.h"
 #include "wire/kinds.h"
 #include "wire/loop_set.h"
-
-/* The payload of REPORT_PERFORMANCE, before the loops. */
-struct performance_head {
-    uint32_t rows;              /* as many as processes */
-    uint32_t stale;             /* processes whose graph cannot be read, or makes no sense, or is of another epoch */
-};
-
-struct performance {
-    uint32_t rank, every;
-    uint64_t count, iterations, loop_ns, mpi_ns;
-};
+#include "wire/sample.h"
 
 /* Switched off, what was written before is not told any more. */
 static int is_measured(const struct HYD_board *board)
@@ -24,11 +14,11 @@ static int is_measured(const struct HYD_board *board)
     return __atomic_load_n(&board->control->perf_interval_ms, __ATOMIC_RELAXED) != 0;
 }
 
-static struct performance read_slot(const struct HYD_board *board, int i)
+static struct HYD_sample_row read_slot(const struct HYD_board *board, int i)
 {
     const struct pmi_adapt_slot *slot = &board->slots[i];
     struct pmi_adapt_measured measured;
-    struct performance row = { 0 };
+    struct HYD_sample_row row = { 0 };
 
     row.rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
     row.count = __atomic_load_n(&slot->count, __ATOMIC_ACQUIRE);
@@ -63,19 +53,19 @@ static HYD_status report_all(const struct HYD_board *board, uint32_t sample, uin
                              const struct loop_set *loops)
 {
     uint32_t n = (uint32_t) HYD_pmcd_pmip.local.proxy_process_count;
-    size_t rows_at = sizeof(struct performance_head), loops_at = rows_at + n * sizeof(struct performance);
+    size_t rows_at = sizeof(struct HYD_sample_head), loops_at = rows_at + n * sizeof(struct HYD_sample_row);
     size_t bytes = loops_at + loop_set_bytes(loops);
     char *payload = NULL;
     HYD_status status = HYD_SUCCESS;
 
     HYDU_MALLOC_OR_JUMP(payload, char *, bytes, status);
-    memcpy(payload, &(struct performance_head) {n, stale}, rows_at);
+    memcpy(payload, &(struct HYD_sample_head) {n, stale}, rows_at);
     for (uint32_t i = 0; i < n; i++) {
-        struct performance row = read_slot(board, (int) i);
+        struct HYD_sample_row row = read_slot(board, (int) i);
         memcpy(payload + rows_at + i * sizeof(row), &row, sizeof(row));
     }
     loop_set_write(loops, payload + loops_at);
-    status = HYD_reports_send(REPORT_PERFORMANCE, sample, 0, payload, bytes);
+    status = HYD_upward_report(REPORT_PERFORMANCE, sample, payload, bytes);
 
   fn_exit:
     MPL_free(payload);

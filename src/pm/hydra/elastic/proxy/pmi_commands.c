@@ -10,6 +10,7 @@
 #include "output.h"
 #include "pmi_line.h"
 #include "reports.h"
+#include "upward.h"
 #include "wire/kinds.h"
 #include "wire/silence.h"
 
@@ -121,7 +122,7 @@ static HYD_status report_of_board(uint32_t kind, int fd, char *args[])
 
     if (HYD_agent.board.fd < 0 || HYD_agent_process_of_fd(fd) < 0 || !epoch)
         return HYD_SUCCESS;
-    return HYD_reports_send(kind, (uint32_t) strtoul(epoch, NULL, 10), 0, NULL, 0);
+    return HYD_upward_report(kind, (uint32_t) strtoul(epoch, NULL, 10), NULL, 0);
 }
 
 HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[])

@@ -4,6 +4,7 @@
 #include "connection.h"
 #include "relay.h"
 #include "sequence.h"
+#include "upward.h"
 #include "wire/send_queue.h"
 
 /* A relay whose parts have not all answered. */
@@ -198,6 +199,7 @@ HYD_status HYD_relay_take(struct HYD_connection *parent, const char *bytes)
         status = pass_on(relay, &head, targets + 1 + i, rest - i < step ? rest - i : step, payload);
         HYDU_ERR_POP(status, "unable to pass a relay on\n");
     }
+    HYD_upward_path(parent, head.targets);
     struct HYD_adapt_message message = {.kind = head.kind,.epoch = head.epoch,.bytes = head.bytes,
         .sequence = targets->sequence
     };
@@ -243,6 +245,12 @@ HYD_status HYD_relay_take_answer(struct HYD_connection *child, const char *bytes
     struct part *part;
 
     memcpy(&head, bytes, sizeof(head));
+    if (head.id == 0) {
+        HYD_status status = HYD_SUCCESS;
+        if (!HYD_upward_take(bytes, &status))
+            HYD_connection_break(child);
+        return status;
+    }
     for (part = parts; part; part = part->next)
         if (part->child == child && part->relay->answer.id == head.id)
             break;

@@ -1,5 +1,5 @@
 /*
- * libFuzzer: a node daemon in the tree of daemons (connection.c, relay.c) whose parents, children and mpiexec
+ * libFuzzer: a node daemon in the tree of daemons (connection.c, relay.c, upward.c) whose parents, children and mpiexec
  * send whatever they like, and come and go.  Each step is two bytes and what follows: who, and how many
  * bytes of the input it sends.  Sockets are pairs of which the fuzzer has the other end.  In the end all
  * connections are closed: what is left then, a leak checker finds, and each relay of mpiexec that was
@@ -22,6 +22,7 @@ extern "C" {
 #include "connection.h"
 #include "relay.h"
 #include "sequence.h"
+#include "upward.h"
 #include "wire/silence.h"
 }
 
@@ -93,6 +94,27 @@ std::vector<char> make_relay(const char *text, size_t bytes)
     return relay;
 }
 
+/* Reports as they should be, of a few daemons; the rest of the input is the last one's payload. */
+std::vector<char> make_reports(const char *text, size_t bytes)
+{
+    const uint32_t kinds[] = {REPORT_PREPARED, REPORT_COMMITTED, REPORT_PERFORMANCE, REPORT_LOOPS};
+    size_t n = bytes > 0 ? static_cast<unsigned char>(text[0]) % 4 + 1u : 1;
+    std::vector<char> message(sizeof(HYD_relay_reports));
+    for (size_t i = 0; i < n; i++) {
+        bool last = i == n - 1;
+        uint32_t kind = kinds[bytes > 1 ? (static_cast<unsigned char>(text[1]) + i) % 4 : 0];
+        HYD_relay_entry entry = {{0, static_cast<uint32_t>(i)}, {kind, 1, last ? bytes : 0, 1, 0}};
+        size_t at = message.size();
+        message.resize(at + HYD_relay_entry_bytes(&entry));
+        memcpy(message.data() + at, &entry, sizeof(entry));
+        if (last)
+            memcpy(message.data() + at + sizeof(entry), text, bytes);
+    }
+    HYD_relay_reports head = {0, 0, message.size() - sizeof(head)};
+    memcpy(message.data(), &head, sizeof(head));
+    return message;
+}
+
 void take_from_mpiexec(const char *relay, size_t bytes)
 {
     relays++;
@@ -145,6 +167,13 @@ HYD_status HYD_relay_report(const void *answer, size_t bytes)
     return HYD_SUCCESS;
 }
 
+HYD_relay_origin HYD_upward_origin(void) { return {0, 0}; }
+HYD_status HYD_upward_to_mpiexec(uint32_t kind, uint32_t, uint32_t, const void *payload, size_t bytes)
+{
+    const char *text = static_cast<const char *>(payload);
+    return bytes == 0 || kind == 0 || std::count(text, text + bytes, 'x') >= 0 ? HYD_SUCCESS : HYD_INTERNAL_ERROR;
+}
+
 /* Linked in their places (--wrap). */
 int __wrap_socket(int, int, int)
 {
@@ -166,7 +195,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
     }
     while (size >= 2) {
-        unsigned who = data[0] % 24;
+        unsigned who = data[0] % 26;
         size_t bytes = std::min<size_t>(data[1], size - 2);
         const char *text = reinterpret_cast<const char *>(data) + 2;
         data += 2 + bytes;
@@ -191,6 +220,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             std::vector<char> body(HYD_relay_answer_bytes(&answer));
             memcpy(body.data(), &answer, sizeof(answer));
             send(child, body.data(), body.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        } else if (who == 24 && !children.empty()) {
+            std::vector<char> message = make_reports(text, bytes);
+            send(children[bytes % children.size()], message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        } else if (who == 25) {
+            HYD_upward_report(bytes % 2 ? REPORT_PREPARED : REPORT_COMMITTED, 1, nullptr, 0);
+            if (bytes % 8 == 0)
+                HYD_upward_repeat_all();
+            HYD_upward_due();
         } else if (who >= 18) {
             std::vector<int> &some = who < 21 ? parents : children;
             if (who % 3 < some.size()) {
@@ -205,6 +242,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     close_all(parents);
     close_all(children);
     run_events();
+    HYD_upward_repeat_all();
+    HYD_upward_settled();
     if (registered.size() != 1 || relays != 0)
         abort();
     return 0;

@@ -34,9 +34,11 @@ enum step_report {
                                  * received by commit: source and tag of the first, name of the communicator */
     REPORT_UNABLE,              /* [u32 rank, text ...] adapt_unable: why this process cannot */
     REPORT_GREETED,             /* [] all joining participants of this daemon's board have been greeted */
-    REPORT_PERFORMANCE          /* [u32 rows, u32 stale, {u32 rank, u32 every, u64 count, u64 iterations, u64 loop_ns,
+    REPORT_PERFORMANCE,         /* [u32 rows, u32 stale, {u32 rank, u32 every, u64 count, u64 iterations, u64 loop_ns,
                                  * u64 mpi_ns} ..., loops] as in the slots of struct pmi_adapt_slot; stale processes of
                                  * which no loops are known; wire/loop_set.h */
+    REPORT_LOOPS                /* [u32 group, loops] of processes of that group, put together on the way up the tree;
+                                 * the epoch is the number of the sample */
 };
 
 /* Between mpiexec and the daemon themselves. */
@@ -48,7 +50,10 @@ enum HYD_adapt_kind {
     HYD_ADAPT_RELAY,            /* down [relay] */
     HYD_ADAPT_RELAYED,          /* up [answer] */
     HYD_ADAPT_OUTPUT_ROOM,      /* down [u64] output that the daemon may have sent since it counts (proxy/output.h) */
-    HYD_ADAPT_REPORTS           /* up [{head, payload, padding to 8 bytes} ...] several reports in one (message.h) */
+    HYD_ADAPT_REPORTS,          /* up [{head, payload, padding to 8 bytes} ...] several reports in one (message.h) */
+    HYD_ADAPT_GATHERED,         /* up [entries] reports of several daemons (tree.h) */
+    HYD_ADAPT_LOST,             /* up [] reports may be lost with another daemon (proxy/upward.h) */
+    HYD_ADAPT_REPEAT            /* down [] report directly once more what was reported since the last plan or release */
 };
 
 #endif /* WIRE_KINDS_H_INCLUDED */

@@ -3,12 +3,13 @@
  * *relay* to a few daemons: the command, and the list of those that it is for, the receiver first.  Each
  * receiver cuts the rest of the list into parts, sends every part to its first member, and answers when
  * all of its parts have answered, naming those who could not be reached; mpiexec tells these itself.
- * What daemons answer to STEP_FREEZE at once goes with that, so that the agreement takes the tree both ways.
+ * What daemons answer to STEP_FREEZE at once goes with that, so that the agreement takes the tree both ways; what all
+ * of them report later goes up the way by which the last command came (proxy/upward.h).
  * Doing so twice is no harm, nor that ways differ in length: commands to one daemon are numbered, and
  * carried out once and in order.
  *
  * A relay goes over the control connection (mpiexec to daemon: kind HYD_ADAPT_RELAY, the answer is
- * HYD_ADAPT_RELAYED) or over a connection between daemons: the key, then relays one way and answers the
+ * HYD_ADAPT_RELAYED) or over a connection between daemons: the key, then relays one way, answers and reports the
  * other.  Daemons listen when mpiexec tells them to (HYD_ADAPT_LISTEN: key, then text of a port range,
  * may be empty), and tell the port (HYD_ADAPT_LISTENS: u16; 0: they cannot).  The bytes are the machine's own, but
  * addresses and ports are in network order.  doc/design/tree.md.
@@ -56,6 +57,22 @@ struct HYD_relay_frozen {       /* REPORT_FROZEN of a target */
     uint64_t ceiling;
 };
 
+/* Reports that go the same way as answers, but later.  To mpiexec: the entries alone, HYD_ADAPT_GATHERED. */
+struct HYD_relay_reports {
+    uint32_t id;                /* 0, which no relay has */
+    uint32_t unused;
+    uint64_t bytes;             /* of the entries, which follow: HYD_relay_entry, payload, padding to 8 bytes */
+};
+
+struct HYD_relay_origin {       /* the daemon that reports */
+    uint32_t group, proxy;
+};
+
+struct HYD_relay_entry {
+    struct HYD_relay_origin origin;
+    struct HYD_adapt_message message;   /* its sequence is the number of the report among its daemon's, from 1 */
+};
+
 /* Whether a head can be true. */
 static inline int HYD_relay_head_holds(const struct HYD_relay_head *head)
 {
@@ -79,6 +96,25 @@ static inline size_t HYD_relay_answer_bytes(const struct HYD_relay_answer *head)
 {
     return sizeof(*head) + head->frozen * sizeof(struct HYD_relay_frozen) +
         head->failed * sizeof(uint32_t);
+}
+
+/* Which reports go up the tree. */
+static inline int HYD_goes_up(uint32_t kind)
+{
+    return kind == REPORT_PREPARED || kind == REPORT_GREETED || kind == REPORT_COMMITTED ||
+        kind == REPORT_PERFORMANCE || kind == REPORT_LOOPS;
+}
+
+static inline size_t HYD_relay_entry_bytes(const struct HYD_relay_entry *entry)
+{
+    return sizeof(*entry) + ((size_t) entry->message.bytes + 7) / 8 * 8;
+}
+
+/* Whether an entry can be the next of those in `left` bytes. */
+static inline int HYD_relay_entry_holds(const struct HYD_relay_entry *entry, size_t left)
+{
+    return HYD_goes_up(entry->message.kind) && entry->message.sequence > 0 &&
+        entry->message.bytes <= HYD_ADAPT_MESSAGE_MAX && HYD_relay_entry_bytes(entry) <= left;
 }
 
 /* Members of each part but the last one when `n` are cut into at most `parts`. */

@@ -31,6 +31,9 @@ typedef unsigned short HYD_event_t;
     do { if (wrong) { status = code; goto fn_fail; } } while (0)
 #define HYDU_MALLOC_OR_JUMP(p, type, bytes, status) \
     do { p = (type) malloc(bytes); HYDU_ERR_CHKANDJUMP(status, !p, HYD_NO_MEM, ""); } while (0)
+#define HYDU_REALLOC_OR_JUMP(p, type, bytes, status) \
+    do { type grown = (type) realloc(p, bytes); \
+        HYDU_ERR_CHKANDJUMP(status, !grown, HYD_NO_MEM, ""); p = grown; } while (0)
 
 HYD_status HYDU_sock_listen(int *listen_fd, char *port_range, uint16_t * port);
 HYD_status HYDU_sock_cloexec(int fd);

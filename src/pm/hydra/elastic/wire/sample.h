@@ -1,0 +1,35 @@
+/*
+ * The payload of REPORT_PERFORMANCE: this head, as many rows, and the loops of these processes (loop_set.h).
+ */
+
+#ifndef WIRE_SAMPLE_H_INCLUDED
+#define WIRE_SAMPLE_H_INCLUDED
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct HYD_sample_head {
+    uint32_t rows;              /* as many as processes */
+    uint32_t stale;             /* processes whose graph cannot be read, or makes no sense, or is of another epoch */
+};
+
+struct HYD_sample_row {         /* of the loop that probes, as in struct pmi_adapt_slot */
+    uint32_t rank, every;
+    uint64_t count, iterations, loop_ns, mpi_ns;
+};
+
+/* Where the loops begin; 0: such a payload it cannot be. */
+static inline size_t HYD_sample_loops_at(const void *payload, size_t bytes)
+{
+    struct HYD_sample_head head;
+
+    if (bytes < sizeof(head))
+        return 0;
+    memcpy(&head, payload, sizeof(head));
+    if (head.rows > (bytes - sizeof(head)) / sizeof(struct HYD_sample_row))
+        return 0;
+    return sizeof(head) + head.rows * sizeof(struct HYD_sample_row);
+}
+
+#endif /* WIRE_SAMPLE_H_INCLUDED */
