@@ -32,6 +32,19 @@ int MPIX_Adapt_window_fill(MPI_Comm old, MPI_Comm inter, MPI_Comm fresh, int sta
                            epop_window_t *window);
 void MPIX_Adapt_window_clear(epop_window_t *window);
 
+/* One communicator of all processes of the window: the old ones by old rank, so that the process of
+ * old rank r has rank r in it, then the joining ones by their rank in new_world.  Collective over all
+ * of them.  The caller frees it, or leaves that to the commit. */
+int MPIX_Adapt_window_all(const epop_window_t *window, MPI_Comm *all);
+
+/* The window in one call: MPI_Comm_adapt_begin, MPIX_Adapt_window_fill and, unless `all` is NULL,
+ * MPIX_Adapt_window_all.  status: that of the probe that said TRUE, or of MPI_Init_adapt where it is
+ * MPI_ADAPT_STATUS_JOINING. */
+int MPIX_Adapt_window_open(int status, epop_window_t *window, MPI_Comm *all);
+/* MPI_Comm_adapt_commit; leaving processes end here.  If it fails the window is open as before, and
+ * it can be called again; else window is cleared and *all (all may be NULL) freed. */
+int MPIX_Adapt_window_close(epop_window_t *window, MPI_Comm *all);
+
 /* What the last function of adapt_window.h or adapt_data.h that failed in this process has to say;
  * valid until another one fails. */
 const char *MPIX_Adapt_data_message(void);

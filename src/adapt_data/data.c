@@ -2,6 +2,7 @@
 
 #include "data.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "failure.h"
@@ -47,6 +48,7 @@ int MPIX_Adapt_data_create(MPIX_Adapt_data *data)
     if (!*data)
         return adapt_fail(MPI_ERR_NO_MEM, "MPIX_Adapt_data_create: there is no memory");
     (*data)->old_world = (*data)->intercomm = MPI_COMM_NULL;
+    (*data)->reminder = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
 }
 
@@ -175,6 +177,31 @@ static const char *find_range(MPIX_Adapt_data data, const epop_window_t *window,
         "the array has been started already" : NULL;
 }
 
+/* Commit refuses a window with pending requests and tells on which communicator they are: one that is
+ * pending while something is started, on a communicator that bears the array's name.  SPEC-epop X2. */
+static int remind(MPIX_Adapt_data data)
+{
+    char name[MPI_MAX_OBJECT_NAME];
+    int rank, code = MPI_SUCCESS, k = 0;
+
+    while (k < data->count && !data->arrays[k]->is_started)
+        k++;
+    if (k < data->count) {
+        snprintf(name, sizeof(name), "array '%.80s' (not waited for)", data->arrays[k]->name);
+        code = MPI_Comm_set_name(data->old_world, name);
+        if (!code && data->intercomm != MPI_COMM_NULL)
+            code = MPI_Comm_set_name(data->intercomm, name);
+        if (code || data->reminder != MPI_REQUEST_NULL)
+            return code;
+        MPI_Comm_rank(data->old_world, &rank);
+        return MPI_Irecv(NULL, 0, MPI_BYTE, rank, ADAPT_TAG_REMINDER, data->old_world,
+                         &data->reminder);
+    }
+    if (data->reminder != MPI_REQUEST_NULL)
+        code = MPI_Cancel(&data->reminder);
+    return code ? code : MPI_Wait(&data->reminder, MPI_STATUS_IGNORE);
+}
+
 static int begin(MPIX_Adapt_data data, const epop_window_t *window, int k)
 {
     struct adapt_array *array = data->arrays[k];
@@ -202,11 +229,11 @@ int MPIX_Adapt_data_start(MPIX_Adapt_data data, const epop_window_t *window, int
     for (int k = first; !code && k < end; k++)
         if (!data->arrays[k]->is_started)
             code = begin(data, window, k);
-    return code;
+    return code || data->started == 0 ? code : remind(data);
 }
 
 /* Its new part is the array's from now on. */
-static void finish(MPIX_Adapt_data data, struct adapt_array *array)
+static int finish(MPIX_Adapt_data data, struct adapt_array *array)
 {
     if (*array->base != array->new_part)
         adapt_array_release(array, *array->base);
@@ -220,7 +247,9 @@ static void finish(MPIX_Adapt_data data, struct adapt_array *array)
     adapt_schedule_clear(&array->schedule);
     array->is_started = false;
     data->started--;
+    int code = remind(data);
     adapt_undo_agree(data, 0, 0);
+    return code;
 }
 
 int MPIX_Adapt_data_test(MPIX_Adapt_data data, int array, int *done)
@@ -266,7 +295,7 @@ int MPIX_Adapt_data_wait(MPIX_Adapt_data data, int array)
         while (!code && !done)
             code = progress_all(data, data->arrays[k], &done);
         if (!code)
-            finish(data, data->arrays[k]);
+            code = finish(data, data->arrays[k]);
     }
     return code;
 }

@@ -8,6 +8,7 @@
 #include "transfer.h"
 
 #define ADAPT_ARRAYS_MAX 1024   /* of a program */
+#define ADAPT_TAG_REMINDER ADAPT_ARRAYS_MAX     /* the arrays' tags are their numbers */
 
 struct adapt_array {
     char *name;
@@ -32,6 +33,7 @@ struct MPIX_Adapt_data_s {
     struct adapt_array **arrays;
     int count, started;
     MPI_Comm old_world, intercomm;      /* the window's, for nobody else: while something is started */
+    MPI_Request reminder;       /* pending, and named by the communicator, as long as that is so */
 };
 
 /* The memory of an array's parts. */

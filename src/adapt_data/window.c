@@ -89,3 +89,41 @@ void MPIX_Adapt_window_clear(epop_window_t *window)
     free((void *) window->new_rank_of);
     window->new_rank_of = NULL;
 }
+
+int MPIX_Adapt_window_all(const epop_window_t *window, MPI_Comm *all)
+{
+    if (!window || !window->new_rank_of || !all)
+        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_all: window or all is NULL, or the window"
+                          " is not filled");
+    if (window->intercomm == MPI_COMM_NULL)
+        return MPI_Comm_dup(window->old_world, all);
+    return MPI_Intercomm_merge(window->intercomm, window->status == MPI_ADAPT_STATUS_JOINING, all);
+}
+
+int MPIX_Adapt_window_open(int status, epop_window_t *window, MPI_Comm *all)
+{
+    MPI_Comm intercomm, new_world;
+    int staying, leaving, joining;
+
+    if (!window)
+        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_open: window is NULL");
+    if (status != MPI_ADAPT_STATUS_STAYING && status != MPI_ADAPT_STATUS_LEAVING &&
+        status != MPI_ADAPT_STATUS_JOINING)
+        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_open: %d is no status of a process in a"
+                          " window", status);
+    int code = MPI_Comm_adapt_begin(&intercomm, &new_world, &staying, &leaving, &joining);
+    if (!code)
+        code = MPIX_Adapt_window_fill(MPI_COMM_WORLD, intercomm, new_world, status, window);
+    return code || !all ? code : MPIX_Adapt_window_all(window, all);
+}
+
+int MPIX_Adapt_window_close(epop_window_t *window, MPI_Comm *all)
+{
+    if (!window || !window->new_rank_of)
+        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_close: window is NULL or not open");
+    int code = MPI_Comm_adapt_commit();
+    if (code)
+        return code;
+    MPIX_Adapt_window_clear(window);
+    return all && *all != MPI_COMM_NULL ? MPI_Comm_free(all) : MPI_SUCCESS;
+}
