@@ -70,6 +70,7 @@ def build(prefix: Path, programs: Path, names: set[str], folder: Path, jobs: int
             command += ["-ladapt_data"] if name.startswith(DATA) else []
         else:
             command += ["-J", str(folder)]
+            command += ["-ladapt_data"] if name.startswith(DATA) else []
         return name, _compile(command)
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:

@@ -1,0 +1,344 @@
+/*
+ * What the Fortran module adapt_data (adapt_data.F90) needs in C: windows whose communicators are
+ * Fortran handles, and arrays of which Fortran owns the memory.
+ *
+ * An array is a set of its own (MPIX_Adapt_data) with one array, whose elements are the slices of the
+ * Fortran array along its last dimension.  A joining process learns extents and lower bounds of the
+ * others from those that have it allocated.  Ghost slices lie before and behind the part; they are
+ * there afterwards, with any value.
+ */
+
+#include "data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "failure.h"
+
+#define RANK_MAX 3
+
+/* ---- windows ---------------------------------------------------------------------------------- */
+
+/* adapt_window of the module, its numbers in their order. */
+struct fortran_window {
+    int status, staying, leaving, joining, old_size, new_size, old_rank, new_rank;
+    MPI_Fint old_world, intercomm, new_world, all;
+};
+
+int adapt_fortran_open(int status, struct fortran_window *shown, epop_window_t **window)
+{
+    MPI_Comm all;
+
+    *window = calloc(1, sizeof(**window));
+    if (!*window)
+        return adapt_fail(MPI_ERR_NO_MEM, "adapt_window_open: there is no memory");
+    int code = MPIX_Adapt_window_open(status, *window, &all);
+    if (code) {
+        free(*window);
+        *window = NULL;
+        return code;
+    }
+    *shown = (struct fortran_window) {
+        status, (*window)->staying, (*window)->leaving, (*window)->joining, (*window)->old_size,
+        (*window)->new_size, (*window)->old_rank, (*window)->new_rank,
+        MPI_Comm_c2f((*window)->old_world), MPI_Comm_c2f((*window)->intercomm),
+        MPI_Comm_c2f((*window)->new_world), MPI_Comm_c2f(all)
+    };
+    return MPI_SUCCESS;
+}
+
+void adapt_fortran_new_ranks(const epop_window_t *window, int new_rank_of[])
+{
+    memcpy(new_rank_of, window->new_rank_of, (size_t) window->old_size * sizeof(int));
+}
+
+int adapt_fortran_close(struct fortran_window *shown, epop_window_t **window)
+{
+    MPI_Comm all = MPI_Comm_f2c(shown->all);
+
+    int code = MPIX_Adapt_window_close(*window, &all);
+    if (!code) {
+        shown->all = MPI_Comm_c2f(MPI_COMM_NULL);
+        free(*window);
+        *window = NULL;
+    }
+    return code;
+}
+
+/* ---- arrays ----------------------------------------------------------------------------------- */
+
+enum kind { REAL4 = 1, REAL8, INTEGER4, INTEGER8, COMPLEX4, COMPLEX8 };
+
+/* What the module says of the allocatable at a start: [0, rank). */
+struct fortran_part {
+    int kind, rank, is_allocated;
+    int64_t lower[RANK_MAX], extent[RANK_MAX];
+    void *first;                /* its first element behind the ghost slices */
+};
+
+/* What becomes of it at the wait. */
+enum outcome { OUTCOME_KEEP, OUTCOME_REPLACE, OUTCOME_EMPTY, OUTCOME_LEAVE };
+
+struct fortran_array {
+    MPIX_Adapt_data data;       /* NULL: before the first start */
+    MPIX_Adapt_layout layout;
+    char *name;
+    int ghost, is_global;       /* slices; the last bound is the number of an element */
+    int kind, rank;             /* 0: not known yet */
+    int64_t lower[RANK_MAX], extent[RANK_MAX];  /* of all but the last; lower also of that */
+    void *base, *former;
+    int new_rank;
+    void *slot;                 /* the module's, from start to wait */
+};
+
+struct fortran_array *adapt_fortran_create(const char *name, const MPIX_Adapt_layout *layout,
+                                           int ghost, int is_global)
+{
+    struct fortran_array *made = calloc(1, sizeof(*made));
+    char *copy = strdup(name);
+
+    if (!made || !copy || ghost < 0) {
+        (void) adapt_fail(ghost < 0 ? MPI_ERR_ARG : MPI_ERR_NO_MEM, "adapt_create: %s",
+                          ghost < 0 ? "ghost is negative" : "there is no memory");
+        free(made);
+        free(copy);
+        return NULL;
+    }
+    made->layout = *layout;
+    made->name = copy;
+    made->ghost = ghost;
+    made->is_global = is_global;
+    return made;
+}
+
+int adapt_fortran_free(struct fortran_array *array)
+{
+    int code = array->data ? MPIX_Adapt_data_free(&array->data) : MPI_SUCCESS;
+
+    if (!code) {
+        free(array->name);
+        free(array);
+    }
+    return code;
+}
+
+static MPI_Datatype type_of(int kind)
+{
+    switch ((enum kind) kind) {
+        case REAL4:
+            return MPI_FLOAT;
+        case REAL8:
+            return MPI_DOUBLE;
+        case INTEGER4:
+            return MPI_INT32_T;
+        case INTEGER8:
+            return MPI_INT64_T;
+        case COMPLEX4:
+            return MPI_C_FLOAT_COMPLEX;
+        case COMPLEX8:
+            return MPI_C_DOUBLE_COMPLEX;
+    }
+    return MPI_DATATYPE_NULL;
+}
+
+/* What does not fit, on this process; NULL: all does. */
+static const char *check(const struct fortran_array *array, const struct fortran_part *part)
+{
+    const int last = part->rank - 1;
+
+    if (array->slot)
+        return "it has been started and not waited for";
+    if (array->layout.kind == ADAPT_LAYOUT_GRID && part->rank != 1)
+        return "a grid is for arrays of one dimension";
+    if (array->is_global && array->layout.kind != ADAPT_LAYOUT_BLOCK &&
+        array->layout.kind != ADAPT_LAYOUT_BLOCK_FREE &&
+        array->layout.kind != ADAPT_LAYOUT_IRREGULAR)
+        return "only consecutive parts have global bounds";
+    if (array->rank && (array->rank != part->rank || array->kind != part->kind))
+        return "its type or its number of dimensions has changed";
+    if (!part->is_allocated)
+        return NULL;
+    if (part->extent[last] < 2 * array->ghost)
+        return "it has fewer slices than ghost slices";
+    for (int k = 0; array->rank && k < last; k++)
+        if (part->extent[k] != array->extent[k])
+            return "the extents of its slices have changed";
+    return NULL;
+}
+
+/* A slice of those that have it: extents and lower bounds; whether all is right everywhere. */
+struct agreement {
+    int64_t wrong, has, kind, rank, extent[RANK_MAX], lower[RANK_MAX];
+};
+
+#define AGREED ((int) (sizeof(struct agreement) / sizeof(int64_t)))
+
+/* Greatest and, negated, smallest of all processes: equal where everybody has the same. */
+static int agree(struct fortran_array *array, const epop_window_t *window,
+                 const struct fortran_part *part)
+{
+    const char *why = check(array, part);
+    const int last = part->rank - 1;
+    struct agreement most, least;
+    MPI_Comm all;
+
+    for (int k = 0; k < AGREED; k++)
+        ((int64_t *) &most)[k] = ((int64_t *) &least)[k] = -INT64_MAX;
+    most.wrong = why != NULL;
+    most.kind = part->kind;
+    most.rank = part->rank;
+    for (int k = 0; part->is_allocated && k < part->rank; k++) {
+        most.extent[k] = k < last ? part->extent[k] : 0;
+        most.lower[k] = k == last && array->is_global ? 0 : part->lower[k];
+    }
+    for (int k = 0; k < AGREED; k++)
+        if (((int64_t *) &most)[k] != -INT64_MAX)
+            ((int64_t *) &least)[k] = -((int64_t *) &most)[k];
+    least.wrong = 0;
+    int code = MPIX_Adapt_window_all(window, &all);
+    if (!code)
+        code = MPI_Allreduce(MPI_IN_PLACE, &most, AGREED, MPI_INT64_T, MPI_MAX, all);
+    if (!code)
+        code = MPI_Allreduce(MPI_IN_PLACE, &least, AGREED, MPI_INT64_T, MPI_MAX, all);
+    if (!code)
+        code = MPI_Comm_free(&all);
+    if (code)
+        return code;
+    if (!why && most.wrong)
+        why = "another process says that it does not fit";
+    for (int k = 1; !why && k < AGREED; k++)
+        if (((int64_t *) &most)[k] != -INT64_MAX && ((int64_t *) &most)[k] != -((int64_t *) &least)[k])
+            why = "processes differ in its type, dimensions, or the bounds of its slices";
+    if (why)
+        return adapt_fail(MPI_ERR_ARG, "adapt_start: array '%s': %s; nothing has moved",
+                          array->name, why);
+    array->kind = part->kind;
+    array->rank = part->rank;
+    for (int k = 0; k < part->rank; k++) {
+        /* nobody has any of it: there are no elements */
+        array->extent[k] = most.extent[k] < 0 ? 0 : most.extent[k];
+        array->lower[k] = most.lower[k] == -INT64_MAX ? 1 : most.lower[k];
+    }
+    return MPI_SUCCESS;
+}
+
+static int add(struct fortran_array *array, const MPIX_Adapt_memory *memory)
+{
+    int64_t slice = 1;
+    MPI_Datatype type;
+
+    for (int k = 0; k < array->rank - 1; k++)
+        slice *= array->extent[k];
+    int code = MPI_Type_contiguous_c(slice, type_of(array->kind), &type);
+    if (!code)
+        code = MPIX_Adapt_data_create(&array->data);
+    if (!code)
+        code = MPIX_Adapt_data_add(array->data, array->name, &array->base, type, &array->layout,
+                                   memory, NULL);
+    int free_code = MPI_Type_free(&type);
+    return code ? code : free_code;
+}
+
+/* Whether as many slices are there as the layout says; -1 that it does not say. */
+static int64_t expected_slices(struct fortran_array *array)
+{
+    int64_t count;
+
+    if (array->layout.kind == ADAPT_LAYOUT_IRREGULAR ||
+        MPIX_Adapt_data_count(array->data, 0, &count))
+        return -1;
+    return count;
+}
+
+int adapt_fortran_start(struct fortran_array *array, const epop_window_t *window,
+                        const struct fortran_part *part, void *(*grow) (int64_t, void *),
+                        void (*release) (void *, void *), void *slot)
+{
+    const MPIX_Adapt_memory memory = {.grow = grow,.release = release,.state = array };
+
+    if (!window)
+        return adapt_fail(MPI_ERR_ARG, "adapt_start: array '%s': the window is not open",
+                          array->name);
+    int code = agree(array, window, part);
+    if (!code && !array->data)
+        code = add(array, &memory);
+    if (code)
+        return code;
+    const int64_t slices = part->is_allocated ? part->extent[part->rank - 1] - 2 * array->ghost : 0;
+    if (array->layout.kind == ADAPT_LAYOUT_IRREGULAR)
+        code = MPIX_Adapt_data_set_count(array->data, 0, slices);
+    array->former = array->base = slices > 0 ? part->first : NULL;
+    /* the wrong length is refused by all, like a part that is missing */
+    if (window->old_rank >= 0 && expected_slices(array) >= 0 && expected_slices(array) != slices)
+        array->former = array->base = NULL;
+    array->new_rank = window->new_rank;
+    array->slot = slot;
+    if (!code)
+        code = MPIX_Adapt_data_start(array->data, window, 0);
+    if (code)
+        array->slot = NULL;
+    return code;
+}
+
+/* The bounds of a part of `count` slices, for the module's grow. */
+void *adapt_fortran_bounds(const struct fortran_array *array, int64_t count, int64_t lower[],
+                           int64_t upper[])
+{
+    const int last = array->rank - 1;
+    int64_t low = 0, high;
+
+    for (int k = 0; k < last; k++) {
+        lower[k] = array->lower[k];
+        upper[k] = array->lower[k] + array->extent[k] - 1;
+    }
+    lower[last] = array->lower[last];
+    if (array->is_global) {
+        const struct adapt_array *known = array->data->arrays[0];
+        if (!adapt_distribution_next(known->is_started || known->coming.size > 0 ?
+                                     &known->coming : &known->now, array->new_rank, 0, &low, &high))
+            low = 0;
+        lower[last] = low + 1 - array->ghost;
+    }
+    upper[last] = lower[last] + count + 2 * array->ghost - 1;
+    return array->slot;
+}
+
+int adapt_fortran_ghost(const struct fortran_array *array)
+{
+    return array->ghost;
+}
+
+int adapt_fortran_test(struct fortran_array *array, int *done)
+{
+    *done = 0;
+    return MPIX_Adapt_data_test(array->data, 0, done);
+}
+
+/* *outcome: what is to be done with the allocatable; *slot: the module's. */
+int adapt_fortran_wait(struct fortran_array *array, int kind, int rank, int *outcome, void **slot)
+{
+    if (!array->slot || kind != array->kind || rank != array->rank)
+        return adapt_fail(MPI_ERR_ARG, "adapt_wait: array '%s' %s", array->name, array->slot ?
+                          "is of another type" : "has not been started");
+    int code = MPIX_Adapt_data_wait(array->data, 0);
+    if (code)
+        return code;
+    *slot = array->slot;
+    *outcome = array->new_rank < 0 ? OUTCOME_LEAVE : !array->base ? OUTCOME_EMPTY :
+        array->base == array->former ? OUTCOME_KEEP : OUTCOME_REPLACE;
+    return MPI_SUCCESS;
+}
+
+void adapt_fortran_done(struct fortran_array *array)
+{
+    array->slot = NULL;
+}
+
+int adapt_fortran_place(const struct fortran_array *array, int asked, int of_rank, int *answer)
+{
+    *answer = asked;
+    if (!array->data)
+        return MPI_SUCCESS;
+    return of_rank ? MPIX_Adapt_data_place(array->data, 0, asked, answer) :
+        MPIX_Adapt_data_rank(array->data, 0, asked, answer);
+}
