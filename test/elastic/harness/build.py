@@ -10,7 +10,7 @@ from pathlib import Path
 COMPILERS = {".c": "mpicc", ".cpp": "mpicxx", ".f": "mpifort", ".f90": "mpifort"}
 FLAGS = {
     ".c": ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra"],
-    ".cpp": ["-O1", "-g", "-Wall", "-Wextra"],
+    ".cpp": ["-std=c++20", "-O1", "-g", "-Wall", "-Wextra", "-Werror"],
     ".f": ["-O1", "-g", "-fallow-argument-mismatch"],
     ".f90": ["-O1", "-g", "-fallow-argument-mismatch"],
 }

@@ -1,0 +1,669 @@
+/*
+ * Elastic programs in C++20, header only, over adapt_data.h (link with -ladapt_data).  doc/data.md.
+ *
+ *     int main(int argc, char **argv)
+ *     {
+ *         elastic::environment mpi(argc, argv);
+ *         std::vector<double> field;
+ *         long step = 0;
+ *         elastic::data data;
+ *         data.add("field", field, elastic::block(n));
+ *         data.add("step", step);
+ *         if (!mpi.joining())
+ *             ...                                     first values of this process' part
+ *         elastic::loop(mpi, [&] { return step < steps; }, [&] { ...; step++; },
+ *                       [&](elastic::window &window) { data.move(window); });
+ *     }
+ *
+ * Errors are exceptions of type elastic::error.  An exception that leaves an open window ends the job:
+ * a window cannot be undone.  The program's own MPI calls keep the error handlers that they have.  Not
+ * for several threads at once.
+ */
+
+#ifndef ELASTIC_HPP_INCLUDED
+#define ELASTIC_HPP_INCLUDED
+
+#include "adapt_data.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace elastic {
+
+/* ---- errors ----------------------------------------------------------------------------------- */
+
+class error : public std::runtime_error
+{
+  public:
+    error(int code, const std::string &what) : std::runtime_error(what), code_(code) {}
+    /* Of MPI: MPI_ERR_ARG, MPI_ERR_NO_MEM, MPI_ERR_PENDING, ... */
+    int error_class() const
+    {
+        int found = code_;
+        MPI_Error_class(code_, &found);
+        return found;
+    }
+
+  private:
+    int code_;
+};
+
+namespace detail {
+
+/* While it lives errors are returned, whatever the program's error handlers are. */
+class returned_errors
+{
+  public:
+    returned_errors()
+    {
+        MPI_Comm_get_errhandler(MPI_COMM_WORLD, &world_);
+        MPI_Comm_get_errhandler(MPI_COMM_SELF, &self_);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    }
+    ~returned_errors()
+    {
+        restore(MPI_COMM_WORLD, world_);
+        restore(MPI_COMM_SELF, self_);
+    }
+    returned_errors(const returned_errors &) = delete;
+    returned_errors &operator=(const returned_errors &) = delete;
+
+  private:
+    MPI_Errhandler world_ = MPI_ERRHANDLER_NULL, self_ = MPI_ERRHANDLER_NULL;
+
+    static void restore(MPI_Comm comm, MPI_Errhandler &handler)
+    {
+        MPI_Comm_set_errhandler(comm, handler);
+        MPI_Errhandler_free(&handler);
+    }
+};
+
+inline void check(int code)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    if (code == MPI_SUCCESS)
+        return;
+    MPI_Error_string(code, text, &length);
+    throw error(code, text);
+}
+
+/* Of libadapt_data: a class of its own has a message; others are MPI's codes as they came. */
+inline void check_data(int code)
+{
+    if (code == MPI_ERR_ARG || code == MPI_ERR_NO_MEM)
+        throw error(code, MPIX_Adapt_data_message());
+    check(code);
+}
+
+}  // namespace detail
+
+/* ---- initialisation --------------------------------------------------------------------------- */
+
+enum class status {
+    starting = MPI_ADAPT_STATUS_NEW, /* launched with the program */
+    staying = MPI_ADAPT_STATUS_STAYING,
+    leaving = MPI_ADAPT_STATUS_LEAVING,
+    joining = MPI_ADAPT_STATUS_JOINING
+};
+
+/* MPI from here to the end of the scope. */
+class environment
+{
+  public:
+    environment(int &argc, char **&argv) { detail::check(MPI_Init_adapt(&argc, &argv, &status_)); }
+    environment(int &argc, char **&argv, int required)
+    {
+        detail::check(MPI_Init_thread_adapt(&argc, &argv, required, &provided_, &status_));
+    }
+    ~environment()
+    {
+        int is_finalized = 0;
+        MPI_Finalized(&is_finalized);
+        if (is_finalized)
+            return;
+        if (std::uncaught_exceptions() > 0)     /* the others do not come to MPI_Finalize */
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        MPI_Finalize();
+    }
+    environment(const environment &) = delete;
+    environment &operator=(const environment &) = delete;
+
+    elastic::status status() const { return elastic::status(status_); }
+    bool joining() const { return status() == elastic::status::joining; }
+    int thread_level() const { return provided_; }
+
+  private:
+    int status_ = MPI_ADAPT_STATUS_NEW, provided_ = MPI_THREAD_SINGLE;
+};
+
+inline int rank(MPI_Comm comm = MPI_COMM_WORLD)
+{
+    int found = 0;
+    detail::check(MPI_Comm_rank(comm, &found));
+    return found;
+}
+
+inline int size(MPI_Comm comm = MPI_COMM_WORLD)
+{
+    int found = 0;
+    detail::check(MPI_Comm_size(comm, &found));
+    return found;
+}
+
+/* ---- element types ---------------------------------------------------------------------------- */
+
+/* How T is sent: specialise it for a type that is not trivially copyable but may be sent in parts,
+ * with a function `static MPI_Datatype make()` whose result is freed. */
+template <class T> struct datatype {
+    static_assert(std::is_trivially_copyable_v<T>,
+                  "specialise elastic::datatype for a type that is not trivially copyable");
+    static MPI_Datatype make()
+    {
+        MPI_Datatype made;
+        detail::check(MPI_Type_contiguous(int(sizeof(T)), MPI_BYTE, &made));
+        return made;
+    }
+};
+
+namespace detail {
+
+/* A committed MPI datatype of `count` T. */
+template <class T> class owned_type
+{
+  public:
+    explicit owned_type(int count = 1)
+    {
+        MPI_Datatype one = datatype<T>::make();
+        int code = MPI_Type_contiguous(count, one, &type_);
+        MPI_Type_free(&one);
+        check(code);
+        check(MPI_Type_commit(&type_));
+    }
+    ~owned_type() { MPI_Type_free(&type_); }
+    owned_type(const owned_type &) = delete;
+    owned_type &operator=(const owned_type &) = delete;
+    MPI_Datatype get() const { return type_; }
+
+  private:
+    MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+}  // namespace detail
+
+/* ---- the window ------------------------------------------------------------------------------- */
+
+/* The adaptation window, open from construction to close() or the end of the scope. */
+class window
+{
+  public:
+    /* Of the probe that said TRUE, or joining. */
+    explicit window(elastic::status status)
+    {
+        detail::returned_errors guard;
+        detail::check_data(MPIX_Adapt_window_open(int(status), &it_, &all_));
+    }
+    ~window()
+    {
+        if (!it_.new_rank_of)
+            return;
+        if (std::uncaught_exceptions() > exceptions_) {
+            std::fprintf(stderr, "elastic::window: an exception leaves an open window\n");
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        try {
+            close();
+        } catch (const std::exception &failure) {
+            std::fprintf(stderr, "elastic::window: %s\n", failure.what());
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    }
+    window(const window &) = delete;
+    window &operator=(const window &) = delete;
+
+    /* MPI_Comm_adapt_commit: leaving processes end here.  If it throws the window is open as before. */
+    void close()
+    {
+        detail::returned_errors guard;
+        detail::check_data(MPIX_Adapt_window_close(&it_, &all_));
+    }
+
+    elastic::status status() const { return elastic::status(it_.status); }
+    bool joining() const { return status() == elastic::status::joining; }
+    bool leaving() const { return status() == elastic::status::leaving; }
+    int old_size() const { return it_.old_size; }
+    int new_size() const { return it_.new_size; }
+    int old_rank() const { return it_.old_rank; }       /* -1: joining */
+    int new_rank() const { return it_.new_rank; }       /* -1: leaving */
+    int staying_count() const { return it_.staying; }
+    int leaving_count() const { return it_.leaving; }
+    int joining_count() const { return it_.joining; }
+    MPI_Comm old_world() const { return it_.old_world; }
+    MPI_Comm new_world() const { return it_.new_world; }
+    MPI_Comm intercomm() const { return it_.intercomm; }
+    /* All processes: the old ones by old rank, then the joining ones.  Ends with the window. */
+    MPI_Comm all() const { return all_; }
+    operator const epop_window_t &() const { return it_; }
+
+    /* Joining processes get old rank 0's value (others too).  Collective over all processes. */
+    template <class T> void share(T &value) const
+    {
+        detail::owned_type<T> type;
+        detail::check(MPI_Bcast(&value, 1, type.get(), 0, all_));
+    }
+    template <class T> void share(std::vector<T> &values) const
+    {
+        auto count = static_cast<long long>(values.size());
+        detail::owned_type<T> type;
+        share(count);
+        values.resize(static_cast<std::size_t>(count));
+        detail::check(MPI_Bcast_c(values.data(), count, type.get(), 0, all_));
+    }
+    void share(std::string &text) const
+    {
+        std::vector<char> letters(text.begin(), text.end());
+        share(letters);
+        text.assign(letters.begin(), letters.end());
+    }
+
+  private:
+    epop_window_t it_ = {};
+    MPI_Comm all_ = MPI_COMM_NULL;
+    int exceptions_ = std::uncaught_exceptions();
+};
+
+/* Asks whether an adaptation is to take place; then *status tells what becomes of this process. */
+inline bool probe(status *found)
+{
+    int pending = 0, local = 0;
+    detail::check(MPI_Probe_adapt(&pending, &local, nullptr));
+    *found = status(local);
+    return pending == MPI_ADAPT_TRUE;
+}
+
+/* while (condition()) body(), with a probe after each body: all processes must come to the same
+ * number of them.  In a window it calls moves(window) on all processes; those that join begin with
+ * that.  Returns false on a process that has left, if MPI lets it come back. */
+template <class Condition, class Body, class Moves>
+bool loop(const environment &mpi, Condition &&condition, Body &&body, Moves &&moves)
+{
+    auto adapt = [&](status how) {
+        window open(how);
+        moves(open);
+        open.close();
+        return how != status::leaving;
+    };
+    status how = status::joining;
+
+    if (mpi.joining() && !adapt(how))
+        return false;
+    while (condition()) {
+        body();
+        if (probe(&how) && !adapt(how))
+            return false;
+    }
+    return true;
+}
+
+/* ---- layouts ---------------------------------------------------------------------------------- */
+
+struct interval {
+    std::int64_t first, end;    /* [first, end) */
+    std::int64_t count() const { return end - first; }
+};
+
+/* Who owns which elements.  Places are ranks, but for block_free and grid (data::place). */
+class layout
+{
+  public:
+    /* The lengths of the new parts from those of the old ones. */
+    using split = std::function<std::vector<std::int64_t>(const std::vector<std::int64_t> &old_lengths,
+                                                          int new_size)>;
+    /* The elements of a rank, in increasing order. */
+    using pieces = std::function<std::vector<interval>(int rank, int size)>;
+
+    explicit layout(const MPIX_Adapt_layout &it) : it_(it) {}
+    explicit layout(split function) : split_(std::make_shared<split>(std::move(function)))
+    {
+        it_ = MPIX_Layout_irregular(0, call_split, split_.get());
+    }
+    explicit layout(pieces function) : pieces_(std::make_shared<pieces>(std::move(function)))
+    {
+        it_ = MPIX_Layout_user(call_pieces, pieces_.get());
+    }
+
+    std::int64_t elements() const { return it_.n; }
+    /* Of block, block_cyclic and grid; error otherwise, or if out of range. */
+    int owner(std::int64_t i, int size) const
+    {
+        return int(known(MPIX_Layout_owner(&it_, size, i)));
+    }
+    std::int64_t local(std::int64_t i, int size) const
+    {
+        return known(MPIX_Layout_local(&it_, size, i));
+    }
+    /* How many elements a place has, and the first of them (elements(): none). */
+    std::int64_t count(int place, int size) const
+    {
+        std::int64_t first = 0;
+        return known(MPIX_Layout_range(&it_, place, size, &first));
+    }
+    /* Where parts are consecutive. */
+    interval range(int place, int size) const
+    {
+        std::int64_t first = 0, count = known(MPIX_Layout_range(&it_, place, size, &first));
+        return {first, first + count};
+    }
+    const MPIX_Adapt_layout &get() const { return it_; }
+    bool is_irregular() const { return split_ != nullptr; }
+
+  private:
+    MPIX_Adapt_layout it_ = {};
+    std::shared_ptr<split> split_;      /* shared by copies: their address is the layout's state */
+    std::shared_ptr<pieces> pieces_;
+
+    static std::int64_t known(std::int64_t answer)
+    {
+        if (answer < 0)
+            throw error(MPI_ERR_ARG, "elastic::layout: out of range, or not known of this layout");
+        return answer;
+    }
+    static int call_split(int old_size, const std::int64_t *old_lengths, int new_size,
+                          std::int64_t *new_lengths, void *state) noexcept
+    {
+        try {
+            std::vector<std::int64_t> lengths =
+                (*static_cast<split *>(state))({old_lengths, old_lengths + old_size}, new_size);
+            if (lengths.size() != static_cast<std::size_t>(new_size))
+                return 1;
+            std::copy(lengths.begin(), lengths.end(), new_lengths);
+        } catch (...) {         /* it says that it cannot */
+            return 1;
+        }
+        return 0;
+    }
+    static std::int64_t call_pieces(int rank, int size, std::int64_t max, std::int64_t *low,
+                                    std::int64_t *high, void *state) noexcept
+    {
+        try {
+            std::vector<interval> found = (*static_cast<pieces *>(state))(rank, size);
+            for (std::size_t k = 0; k < found.size() && k < static_cast<std::size_t>(max); k++) {
+                low[k] = found[k].first;
+                high[k] = found[k].end;
+            }
+            return static_cast<std::int64_t>(found.size());
+        } catch (...) {
+            return -1;
+        }
+    }
+};
+
+inline layout block(std::int64_t n) { return layout(MPIX_Layout_block(n)); }
+inline layout block_free(std::int64_t n) { return layout(MPIX_Layout_block_free(n)); }
+inline layout block_cyclic(std::int64_t n, std::int64_t block)
+{
+    return layout(MPIX_Layout_block_cyclic(n, block));
+}
+inline layout grid(std::int64_t rows, std::int64_t columns)
+{
+    return layout(MPIX_Layout_grid(rows, columns));
+}
+inline layout same(std::int64_t n) { return layout(MPIX_Layout_same(n)); }
+/* This process' part is as long as its vector. */
+inline layout irregular(layout::split function) { return layout(std::move(function)); }
+inline layout user(layout::pieces function) { return layout(std::move(function)); }
+
+/* ---- data ------------------------------------------------------------------------------------- */
+
+/* What an element is and what lies around a part. */
+struct shape {
+    int width = 1;      /* an element of the layout is so many of the vector's (a row of a matrix) */
+    int ghost = 0;      /* elements before and behind the part; new ones are value-initialised */
+};
+
+struct neighbours {
+    int previous, next; /* ranks; MPI_PROC_NULL: none */
+};
+
+/* The program's distributed state: vectors, and values that all processes have. */
+class data
+{
+  public:
+    data() { detail::check_data(MPIX_Adapt_data_create(&it_)); }
+    ~data()
+    {
+        if (it_)
+            MPIX_Adapt_data_free(&it_);
+    }
+    data(const data &) = delete;
+    data &operator=(const data &) = delete;
+
+    /* The vector is resized when it moves; on a joining process it is empty before.  Returns the number
+     * by which the other functions know it.  The vector stays where it is as long as this lives. */
+    template <class T>
+    int add(const std::string &name, std::vector<T> &values, const elastic::layout &layout,
+            const elastic::shape &shape = {})
+    {
+        auto made = std::make_unique<vector_entry<T>>(values, layout, shape);
+        detail::owned_type<T> type(shape.width);
+        return append(std::move(made), name, type.get());
+    }
+
+    /* The same value on all old processes; joining ones get it. */
+    template <class T> int add(const std::string &name, T &value)
+    {
+        detail::owned_type<T> type;
+        return append(std::make_unique<value_entry<T>>(value), name, type.get());
+    }
+
+    void move(const epop_window_t &window)
+    {
+        start(window);
+        wait();
+    }
+    void start(const epop_window_t &window, int array = MPIX_ALL_ARRAYS)
+    {
+        detail::returned_errors guard;
+        for (int k = 0; k < count(); k++)
+            if (is_meant(array, k) && !entries_[std::size_t(k)]->is_started)
+                prepare(window, k);
+        detail::check_data(MPIX_Adapt_data_start(it_, &window, array));
+        for (int k = 0; k < count(); k++)
+            if (is_meant(array, k))
+                entries_[std::size_t(k)]->is_started = true;
+    }
+    /* Makes progress; true: it can be waited for without waiting. */
+    bool test(int array)
+    {
+        detail::returned_errors guard;
+        int done = 0;
+        detail::check_data(MPIX_Adapt_data_test(it_, array, &done));
+        return done != 0;
+    }
+    void wait(int array = MPIX_ALL_ARRAYS)
+    {
+        detail::returned_errors guard;
+        detail::check_data(MPIX_Adapt_data_wait(it_, array));
+        for (int k = 0; k < count(); k++) {
+            entry &settled = *entries_[std::size_t(k)];
+            if (!is_meant(array, k) || !settled.is_started)
+                continue;
+            settled.settle();
+            settled.is_started = false;
+        }
+    }
+
+    struct volumes {
+        std::int64_t stay, sent, received;      /* elements */
+    };
+    /* What a move in this window would be; collective. */
+    volumes volume(const epop_window_t &window, int array)
+    {
+        detail::returned_errors guard;
+        volumes found = {};
+        if (array >= 0 && array < count())
+            prepare(window, array);
+        detail::check_data(MPIX_Adapt_data_volume(it_, array, &window, &found.stay, &found.sent,
+                                                  &found.received));
+        return found;
+    }
+
+    /* In the present world. */
+    int place(int array, int rank) const { return ask(MPIX_Adapt_data_place, array, rank); }
+    int rank(int array, int place) const { return ask(MPIX_Adapt_data_rank, array, place); }
+    /* Who has the elements before and behind this process' part (block, block_free). */
+    elastic::neighbours neighbours(int array, MPI_Comm world = MPI_COMM_WORLD) const
+    {
+        const int size = elastic::size(world), mine = place(array, elastic::rank(world));
+        const elastic::layout &layout = entries_.at(std::size_t(array))->layout;
+        auto find = [&](int from, int step) {
+            if (layout.count(mine, size) == 0)
+                return MPI_PROC_NULL;
+            for (int k = from; k >= 0 && k < size; k += step)
+                if (layout.count(k, size) > 0)
+                    return rank(array, k);
+            return MPI_PROC_NULL;
+        };
+        return {find(mine - 1, -1), find(mine + 1, 1)};
+    }
+
+  private:
+    struct entry {
+        elastic::layout layout;
+        void *base = nullptr, *former = nullptr;
+        bool is_started = false;
+
+        explicit entry(const elastic::layout &its) : layout(its) {}
+        virtual ~entry() = default;
+        /* base is set; count: elements that the layout says, -1: what there is. */
+        virtual void before(bool joins, std::int64_t count) = 0;
+        virtual std::int64_t length() const = 0;
+        virtual void *grow(std::int64_t count) = 0;
+        virtual void release(void *part) = 0;
+        virtual void settle() = 0;
+    };
+
+    template <class T> struct vector_entry final : entry {
+        std::vector<T> &values;
+        std::vector<T> fresh;
+        elastic::shape shape;
+
+        vector_entry(std::vector<T> &its, const elastic::layout &layout, const elastic::shape &form)
+            : entry(layout), values(its), shape(form)
+        {
+            if (form.width < 1 || form.ghost < 0)
+                throw error(MPI_ERR_ARG, "elastic::data::add: width or ghost has no sense");
+        }
+        std::size_t border() const { return std::size_t(shape.ghost) * std::size_t(shape.width); }
+        std::int64_t length() const override
+        {
+            const std::size_t all = values.size(), around = 2 * border();
+            return all <= around ? 0 : std::int64_t((all - around) / std::size_t(shape.width));
+        }
+        void before(bool, std::int64_t count) override
+        {
+            const bool fits = length() > 0 && (count < 0 || count == length()) &&
+                              values.size() % std::size_t(shape.width) == 0;
+            base = former = fits ? values.data() + border() : nullptr;
+        }
+        void *grow(std::int64_t count) override
+        {
+            fresh = std::vector<T>(std::size_t(count) * std::size_t(shape.width) + 2 * border());
+            return fresh.data() + border();
+        }
+        void release(void *part) override
+        {
+            if (!fresh.empty() && part == fresh.data() + border())
+                std::vector<T>().swap(fresh);
+        }
+        void settle() override
+        {
+            if (base && base == former)
+                return;
+            values.swap(fresh);
+            std::vector<T>().swap(fresh);
+        }
+    };
+
+    template <class T> struct value_entry final : entry {
+        T &value;
+
+        explicit value_entry(T &its) : entry(same(1)), value(its) {}
+        std::int64_t length() const override { return 1; }
+        void before(bool joins, std::int64_t) override
+        {
+            base = joins ? nullptr : const_cast<void *>(static_cast<const void *>(&value));
+        }
+        void *grow(std::int64_t) override { return &value; }
+        void release(void *) override {}
+        void settle() override {}
+    };
+
+    MPIX_Adapt_data it_ = nullptr;
+    std::vector<std::unique_ptr<entry>> entries_;
+
+    int count() const { return int(entries_.size()); }
+    static bool is_meant(int array, int k) { return array == MPIX_ALL_ARRAYS || array == k; }
+
+    static void *call_grow(std::int64_t count, void *state) noexcept
+    {
+        try {
+            return static_cast<entry *>(state)->grow(count);
+        } catch (...) {         /* std::bad_alloc: refused on all processes */
+            return nullptr;
+        }
+    }
+    static void call_release(void *part, void *state) noexcept
+    {
+        static_cast<entry *>(state)->release(part);
+    }
+
+    int append(std::unique_ptr<entry> made, const std::string &name, MPI_Datatype type)
+    {
+        const MPIX_Adapt_memory memory = {call_grow, call_release, made.get()};
+        detail::returned_errors guard;
+        int number = -1;
+        entries_.reserve(entries_.size() + 1);
+        detail::check_data(MPIX_Adapt_data_add(it_, name.c_str(), &made->base, type,
+                                               &made->layout.get(), &memory, &number));
+        entries_.push_back(std::move(made));
+        return number;
+    }
+
+    /* A part of another length than the layout says is refused by all, like one that is missing. */
+    void prepare(const epop_window_t &window, int k)
+    {
+        entry &prepared = *entries_[std::size_t(k)];
+        const bool joins = window.status == MPI_ADAPT_STATUS_JOINING;
+        std::int64_t count = -1;
+        if (prepared.layout.is_irregular())
+            detail::check_data(MPIX_Adapt_data_set_count(it_, k, prepared.length()));
+        else if (!joins && MPIX_Adapt_data_count(it_, k, &count) != MPI_SUCCESS)
+            count = -1;
+        prepared.before(joins, count);
+    }
+
+    template <class Question> int ask(Question *question, int array, int asked) const
+    {
+        detail::returned_errors guard;
+        int answer = -1;
+        detail::check_data(question(it_, array, asked, &answer));
+        return answer;
+    }
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_HPP_INCLUDED */
