@@ -57,6 +57,11 @@ int MPIX_Adapt_data_add(MPIX_Adapt_data data, const char *name, void **base, MPI
                         const MPIX_Adapt_layout *layout, const MPIX_Adapt_memory *memory,
                         int *array);
 
+/* A variable of fixed size, global or static: `count` elements that every process has at an address of
+ * its own.  Joining processes get old rank 0's. */
+int MPIX_Adapt_data_share(MPIX_Adapt_data data, const char *name, void *address, int64_t count,
+                          MPI_Datatype element, int *array);
+
 /* Begins to move an array, or all that are not started.  Collective over all processes of the
  * window, in the same order of arrays.  MPI_ERR_ARG: registrations or layouts do not fit together;
  * MPI_ERR_NO_MEM: a process has no room.  Both on all processes; nothing has moved then, and the

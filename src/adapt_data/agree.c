@@ -11,9 +11,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "exchange.h"
 #include "failure.h"
-
-#define CHUNK_BYTES ((int64_t) 64 * 1024 * 1024)
 
 /* One call of adapt_agree. */
 struct call {
@@ -331,43 +330,34 @@ static int agree(const struct call *call, const struct verdict *mine, const char
 
 /* ---- all of it -------------------------------------------------------------------------------- */
 
-static const char *set_roles(struct call *call)
+const char *adapt_roles_of(const epop_window_t *window, struct adapt_roles *roles,
+                           int **process_of_new)
 {
-    const epop_window_t *window = call->window;
     int joining = 0;
 
-    call->roles = (struct adapt_roles) {.old_size = window->old_size,.new_size = window->new_size,
+    *roles = (struct adapt_roles) {.old_size = window->old_size,.new_size = window->new_size,
         .old_rank = window->old_rank,.new_rank = window->new_rank,.new_rank_of =
             window->new_rank_of
     };
-    call->process_of_new = adapt_room(window->new_size, sizeof(int));
-    if (!call->process_of_new)
+    *process_of_new = adapt_room(window->new_size, sizeof(int));
+    if (!*process_of_new)
         return ADAPT_NO_MEMORY;
-    call->roles.process_of_new = call->process_of_new;
+    roles->process_of_new = *process_of_new;
     for (int rank = 0; rank < window->new_size; rank++)
-        call->process_of_new[rank] = -1;
+        (*process_of_new)[rank] = -1;
     for (int rank = 0; rank < window->old_size; rank++)
         if (window->new_rank_of[rank] >= 0)
-            call->process_of_new[window->new_rank_of[rank]] = rank;
+            (*process_of_new)[window->new_rank_of[rank]] = rank;
     for (int rank = 0; rank < window->new_size; rank++)
-        if (call->process_of_new[rank] < 0)
-            call->process_of_new[rank] = window->old_size + joining++;
+        if ((*process_of_new)[rank] < 0)
+            (*process_of_new)[rank] = window->old_size + joining++;
     return NULL;
-}
-
-/* How much one message may hold, in bytes. */
-static int64_t chunk_bytes(void)
-{
-    const char *text = getenv("MPIX_ADAPT_DATA_CHUNK");
-    char *end;
-    long long bytes = text ? strtoll(text, &end, 10) : CHUNK_BYTES;
-
-    return text && (*end || bytes < 1 || bytes > CHUNK_BYTES) ? CHUNK_BYTES : bytes;
 }
 
 static int agree_in_two_steps(struct call *call, bool room, const char *caller)
 {
-    struct verdict verdict = verdict_of(set_roles(call), call->first);
+    struct verdict verdict = verdict_of(adapt_roles_of(call->window, &call->roles,
+                                                       &call->process_of_new), call->first);
     int code = open_communicators(call);
 
     if (code)
@@ -394,7 +384,7 @@ int adapt_agree(MPIX_Adapt_data data, const epop_window_t *window, int first, in
                 const char *caller)
 {
     struct call call = {.data = data,.window = window,.first = first,.end = end,
-        .chunk_bytes = chunk_bytes()
+        .chunk_bytes = adapt_exchange_chunk()
     };
 
     int code = agree_in_two_steps(&call, room, caller);

@@ -156,6 +156,45 @@ int MPIX_Adapt_data_add(MPIX_Adapt_data data, const char *name, void **base, MPI
     return MPI_SUCCESS;
 }
 
+static void *take_address(int64_t count, void *address)
+{
+    (void) count;
+    return address;
+}
+
+static void leave_address(void *part, void *address)
+{
+    (void) part;
+    (void) address;
+}
+
+int MPIX_Adapt_data_share(MPIX_Adapt_data data, const char *name, void *address, int64_t count,
+                          MPI_Datatype element, int *array)
+{
+    const MPIX_Adapt_layout layout = {.kind = ADAPT_LAYOUT_SHARED,.n = count };
+    const MPIX_Adapt_memory memory = {.grow = take_address,.release = leave_address,.state = address };
+
+    if (!address)
+        return wrong("MPIX_Adapt_data_share", "address is NULL");
+    int code = MPIX_Adapt_data_add(data, name, &address, element, &layout, &memory, array);
+    if (!code) {
+        struct adapt_array *made = data->arrays[data->count - 1];
+        made->address = address;
+        made->base = &made->shared_base;
+    }
+    return code;
+}
+
+/* On a joining process a shared variable is there, but not its value. */
+static void set_shared(MPIX_Adapt_data data, const epop_window_t *window)
+{
+    for (int k = 0; k < data->count; k++) {
+        struct adapt_array *array = data->arrays[k];
+        if (array->layout.kind == ADAPT_LAYOUT_SHARED && !array->is_started)
+            array->shared_base = window->status == MPI_ADAPT_STATUS_JOINING ? NULL : array->address;
+    }
+}
+
 static struct adapt_array *find(MPIX_Adapt_data data, int array)
 {
     return data && array >= 0 && array < data->count ? data->arrays[array] : NULL;
@@ -173,6 +212,7 @@ static const char *find_range(MPIX_Adapt_data data, const epop_window_t *window,
     *end = array == MPIX_ALL_ARRAYS ? data->count : array + 1;
     if (*first < 0 || *end > data->count)
         return "there is no such array";
+    set_shared(data, window);
     return array != MPIX_ALL_ARRAYS && data->arrays[array]->is_started ?
         "the array has been started already" : NULL;
 }

@@ -17,6 +17,7 @@ struct adapt_array {
     int element_size;           /* bytes of data, without gaps */
     MPIX_Adapt_layout layout;
     MPIX_Adapt_memory memory;
+    void *address, *shared_base;        /* shared: the variable; *base */
     struct adapt_distribution now;      /* of the present world; size 0: nobody has asked yet */
     int rank;                   /* in it */
 
@@ -48,6 +49,9 @@ void adapt_array_release(const struct adapt_array *array, void *part);
  * in errors. */
 int adapt_agree(MPIX_Adapt_data data, const epop_window_t *window, int first, int end, bool room,
                 const char *caller);
+/* Who is who in a window.  *process_of_new belongs to the caller, also with an error. */
+const char *adapt_roles_of(const epop_window_t *window, struct adapt_roles *roles,
+                           int **process_of_new);
 /* What adapt_agree has set, and the communicators if nothing is started. */
 void adapt_undo_agree(MPIX_Adapt_data data, int first, int end);
 

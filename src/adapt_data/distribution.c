@@ -162,6 +162,7 @@ static const char *check(const MPIX_Adapt_layout *layout, int size)
         case ADAPT_LAYOUT_BLOCK:
         case ADAPT_LAYOUT_BLOCK_FREE:
         case ADAPT_LAYOUT_SAME:
+        case ADAPT_LAYOUT_SHARED:
             return layout->n >= 0 ? NULL : "its number of elements is negative";
         case ADAPT_LAYOUT_BLOCK_CYCLIC:
             return layout->n >= 0 && layout->block > 0 ? NULL :
@@ -347,6 +348,7 @@ bool adapt_distribution_next(const struct adapt_distribution *distribution, int 
         case ADAPT_LAYOUT_USER:
             return next_of_list(distribution, rank, from, low, high);
         case ADAPT_LAYOUT_SAME:
+        case ADAPT_LAYOUT_SHARED:
             *low = from;
             *high = distribution->n;
             return true;

@@ -18,7 +18,8 @@ enum adapt_layout_kind {
     ADAPT_LAYOUT_GRID,
     ADAPT_LAYOUT_IRREGULAR,
     ADAPT_LAYOUT_USER,
-    ADAPT_LAYOUT_SAME
+    ADAPT_LAYOUT_SAME,
+    ADAPT_LAYOUT_SHARED         /* as SAME, but all from old rank 0 */
 };
 
 /* [low, high) of the elements, owned by a rank. */

@@ -122,18 +122,18 @@ static const char *fill_side(struct adapt_side *side, struct found_list *list, i
 
 /* ---- what everybody has all of ---------------------------------------------------------------- */
 
-/* Joining processes get it from the old ones in turn; the others keep it as it is. */
-static const char *find_same(int64_t n, const struct adapt_roles *roles, int process, int processes,
-                             struct found_list *out, struct found_list *in)
+/* Joining processes get it from the first `givers` old ones in turn; the others keep it as it is. */
+static const char *find_same(int64_t n, int givers, const struct adapt_roles *roles, int process,
+                             int processes, struct found_list *out, struct found_list *in)
 {
     const char *error = NULL;
 
     if (n == 0)
         return NULL;
     if (process >= roles->old_size)
-        return add(in, (process - roles->old_size) % roles->old_size, 0, n);
-    for (int joining = process; !error && joining < processes - roles->old_size;
-         joining += roles->old_size)
+        return add(in, (process - roles->old_size) % givers, 0, n);
+    for (int joining = process; !error && process < givers &&
+         joining < processes - roles->old_size; joining += givers)
         error = add(out, roles->old_size + joining, 0, n);
     if (!error && roles->new_rank >= 0) {
         error = add(out, process, 0, n);
@@ -161,8 +161,9 @@ const char *adapt_schedule_make(struct adapt_schedule *made, const struct adapt_
     if (process < 0)
         process = roles->process_of_new[roles->new_rank];
 
-    if (old->kind == ADAPT_LAYOUT_SAME) {
-        error = find_same(old->n, roles, process, processes, &out, &in);
+    if (old->kind == ADAPT_LAYOUT_SAME || old->kind == ADAPT_LAYOUT_SHARED) {
+        error = find_same(old->n, old->kind == ADAPT_LAYOUT_SHARED ? 1 : roles->old_size, roles,
+                          process, processes, &out, &in);
         made->old_part = roles->old_rank < 0 ? 0 : old->n;
         made->new_part = roles->new_rank < 0 ? 0 : old->n;
     } else {

@@ -133,7 +133,7 @@ int64_t move(const adapt_distribution &old, const adapt_distribution &coming, co
                 for (int64_t i = low; i < high; i++)
                     part.push_back(i);
         EXPECT_EQ(static_cast<int64_t>(part.size()), schedule.old_part);
-        EXPECT_TRUE(old.kind == ADAPT_LAYOUT_SAME ||
+        EXPECT_TRUE(old.kind == ADAPT_LAYOUT_SAME || old.kind == ADAPT_LAYOUT_SHARED ||
                     schedule.stay + schedule.sent == schedule.old_part);
         int last_distance = 0;
         for (int k = 0; k < schedule.send.peer_count; k++) {
@@ -188,7 +188,7 @@ int64_t move(const adapt_distribution &old, const adapt_distribution &coming, co
         adapt_schedule_clear(&schedule);
     }
     EXPECT_EQ(moved, received);
-    if (old.kind != ADAPT_LAYOUT_SAME) {
+    if (old.kind != ADAPT_LAYOUT_SAME && old.kind != ADAPT_LAYOUT_SHARED) {
         std::vector<int> from = owners(old), to = owners(coming);
         int64_t changed = 0;
         for (int64_t i = 0; i < n; i++)
@@ -215,6 +215,24 @@ int64_t moved(const MPIX_Adapt_layout &layout, int p, int q)
 }
 
 }  // namespace
+
+
+/* What is shared goes from old rank 0 to those that join, and nowhere else. */
+TEST(AdaptVolume, shared_comes_from_old_rank_0)
+{
+    MPIX_Adapt_layout layout = MPIX_Layout_same(7);
+    layout.kind = ADAPT_LAYOUT_SHARED;
+    EXPECT_EQ(moved(layout, 3, 5), 2 * 7);
+    EXPECT_EQ(moved(layout, 5, 3), 0);
+    Distribution old(layout, 2), coming(layout, 4);
+    Window window(2, {0}, 3);
+    EXPECT_EQ(move(old.it, coming.it, window), 3 * 7);
+    adapt_schedule made;
+    adapt_roles roles = window.roles(1);
+    EXPECT_EQ(adapt_schedule_make(&made, &old.it, &coming.it, &roles), nullptr);
+    EXPECT_EQ(made.sent, 0);
+    adapt_schedule_clear(&made);
+}
 
 TEST(AdaptLayout, D1_every_element_has_one_owner)
 {

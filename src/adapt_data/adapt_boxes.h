@@ -1,0 +1,75 @@
+/*
+ * Fields on blocks of one to three dimensions (boxes), moved to the processes that have them in the new
+ * world, whatever array each is stored in.
+ *
+ * A box is a block of cells.  Boxes of all processes of a world cover the domain without overlap; a
+ * process has any number of them (tiles).  A field has a value for each cell or, along the axes where
+ * `nodes` is 1, for each side of a cell: neighbouring boxes both have the values on the edge between
+ * them.  A process that had a value keeps it; it gets every other one once, straight from one that had
+ * it.  Ghost layers do not move.  SPEC-epop V1.
+ *
+ *     static double *u;                               a box for each process, one ghost layer around
+ *     MPIX_Box domain = MPIX_Box_of(2, (int64_t[]) {0, 0}, (int64_t[]) {rows, columns});
+ *     MPIX_Field field = {.name = "u",.element = MPI_DOUBLE,.ghost = {1, 1},.parts = (void **) &u};
+ *     MPIX_Adapt_boxes_move(&window, 2, MPIX_Boxes_even, &domain, 1, &field);
+ *
+ * Errors are those of adapt_data.h.
+ */
+
+#ifndef ADAPT_BOXES_H_INCLUDED
+#define ADAPT_BOXES_H_INCLUDED
+
+#include "adapt_data.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MPIX_BOX_AXES 3
+
+/* Cells low[a] <= i < high[a] of each axis, any numbers; [0, 1) along the axes that are not used. */
+typedef struct MPIX_Box {
+    int64_t low[MPIX_BOX_AXES], high[MPIX_BOX_AXES];
+} MPIX_Box;
+
+/* From low[axes] to before high[axes].  closed: to last[axes], as Fortran counts. */
+MPIX_Box MPIX_Box_of(int axes, const int64_t low[], const int64_t high[]);
+MPIX_Box MPIX_Box_closed(int axes, const int64_t first[], const int64_t last[]);
+
+/* The boxes of rank `rank` of `size`; at most `max` of them are stored.  Returns how many there are, or
+ * a negative number for an error.  Called for any rank on any process, it must give the same on all. */
+typedef int MPIX_Boxes(int rank, int size, int max, MPIX_Box boxes[], void *state);
+
+/* Such a function: one box for each rank, of the domain `state` (const MPIX_Box *) cut evenly along its
+ * axes, along the longer ones into more parts, so that boxes are near to cubes. */
+int MPIX_Boxes_even(int rank, int size, int max, MPIX_Box boxes[], void *state);
+/* parts[axes]: how often it cuts along each; rank is ((i0 * parts[1]) + i1) * parts[2] + i2. */
+void MPIX_Boxes_even_parts(const MPIX_Box *domain, int size, int parts[MPIX_BOX_AXES]);
+
+typedef struct MPIX_Field {
+    const char *name;
+    MPI_Datatype element;
+    int order;                  /* MPI_ORDER_C (or 0): the last axis runs fastest; MPI_ORDER_FORTRAN */
+    int nodes[MPIX_BOX_AXES];   /* 1: a value at high[a], too */
+    int ghost[MPIX_BOX_AXES];   /* layers that are stored around a box on both sides */
+    int extra[MPIX_BOX_AXES];   /* more of them behind, for the strides' sake */
+    void **parts;               /* this process' boxes in order, NULL: a joining process' and empty ones;
+                                 * room for as many as it has before and afterwards */
+    const MPIX_Adapt_memory *memory;    /* of elements; NULL: calloc and free */
+} MPIX_Field;
+
+/* Elements that a box is stored in: [a] along each axis; returns their product. */
+int64_t MPIX_Field_extents(const MPIX_Field *field, const MPIX_Box *box,
+                           int64_t extents[MPIX_BOX_AXES]);
+
+/* Moves fields[count].  Collective over all processes of the window.  parts[] are the new boxes then;
+ * the old ones are released, or are the new ones where nothing has changed for this process.  What
+ * MPIX_Adapt_data_start says of errors is true here, too. */
+int MPIX_Adapt_boxes_move(const epop_window_t *window, int axes, MPIX_Boxes *boxes, void *state,
+                          int count, const MPIX_Field fields[]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ADAPT_BOXES_H_INCLUDED */

@@ -1,0 +1,58 @@
+/*
+ * What a program hands over in the adaptation window beside arrays and fields: items with a destination
+ * each (particles, tasks), an open output file, and sums of which every process has a part.
+ *
+ * All functions are collective over all processes of the window.  Errors are those of adapt_data.h.
+ */
+
+#ifndef ADAPT_ITEMS_H_INCLUDED
+#define ADAPT_ITEMS_H_INCLUDED
+
+#include "adapt_data.h"
+
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- items ------------------------------------------------------------------------------------ */
+
+/* Items are stored in one array of structs or in several arrays, one after the other by their extents.
+ * A joining process has the same columns with any base. */
+typedef struct MPIX_Column {
+    void *base;
+    MPI_Datatype element;       /* its true bounds lie within its extent */
+} MPIX_Column;
+
+/* Items that have come: of column c they begin at columns[c].  They are gone afterwards.  Returns 0, or
+ * anything else for an error. */
+typedef int MPIX_Append(int64_t count, const MPIX_Column columns[], void *state);
+
+/* Sends item i of this process' *count to the process with the new rank destination[i], once, and only
+ * if that is another one.  What stays is moved to the front of its arrays, in its order, and *count is
+ * how many that are; then what has come is appended, in an order that depends on nothing but who has
+ * sent what.  Meanwhile there is memory for what leaves, and for 8 messages in each direction.
+ * MPI_ERR_ARG: a destination is no new rank, or columns differ; nothing has moved. */
+int MPIX_Adapt_items_move(const epop_window_t *window, int64_t *count, const int destination[],
+                          int columns, const MPIX_Column column[], MPIX_Append *append, void *state);
+
+/* ---- files ------------------------------------------------------------------------------------ */
+
+/* If the one old process with *file != NULL leaves it closes the file, and the process of new rank
+ * `heir` opens it and goes on where the other one has stopped.  All others have NULL there.  path: the
+ * name for the heir, told by whoever has the file.  MPI_ERR_IO: it cannot be closed or opened, on all
+ * processes; MPI_ERR_ARG: several processes have one.  *file is NULL then where it is closed. */
+int MPIX_Adapt_file(const epop_window_t *window, int heir, const char *path, FILE **file);
+
+/* ---- sums ------------------------------------------------------------------------------------- */
+
+/* values[count] are parts of sums over all processes (timers, counters).  What leaving processes have
+ * is added to new rank 0's; joining ones begin with 0: the sums stay what they were. */
+int MPIX_Adapt_sums(const epop_window_t *window, int count, double values[]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ADAPT_ITEMS_H_INCLUDED */

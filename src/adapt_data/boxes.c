@@ -1,0 +1,444 @@
+/*
+ * Moving the fields of adapt_boxes.h.  First all processes look at boxes and fields, take the memory and
+ * tell each other how that went; then each sends its pieces straight from the old arrays to the new
+ * ones.  The communicator of all processes has the processes' numbers as ranks.
+ */
+
+#include "adapt_boxes.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "box_schedule.h"
+#include "data.h"
+#include "exchange.h"
+#include "failure.h"
+
+_Static_assert(sizeof(MPIX_Box) == sizeof(struct adapt_box) && MPIX_BOX_AXES == BOX_AXES,
+               "the same boxes");
+
+/* One call of MPIX_Adapt_boxes_move. */
+struct call {
+    const epop_window_t *window;
+    int axes, count;
+    const MPIX_Field *fields;
+    MPI_Comm all;
+    struct adapt_roles roles;
+    int *process_of_new;
+    struct adapt_boxes old, coming;
+    bool is_unchanged;          /* this process' boxes are what they were */
+    int64_t chunk;              /* bytes */
+
+    /* [count] by field */
+    struct adapt_box_schedule *schedules;
+    void ***fresh;              /* by new box of this process */
+};
+
+/* ---- boxes ------------------------------------------------------------------------------------ */
+
+static MPIX_Box box_of(int axes, const int64_t low[], const int64_t high[], int64_t more)
+{
+    MPIX_Box box;
+
+    for (int axis = 0; axis < BOX_AXES; axis++) {
+        box.low[axis] = axis < axes ? low[axis] : 0;
+        box.high[axis] = axis < axes ? high[axis] + more : 1;
+    }
+    return box;
+}
+
+MPIX_Box MPIX_Box_of(int axes, const int64_t low[], const int64_t high[])
+{
+    return box_of(axes, low, high, 0);
+}
+
+MPIX_Box MPIX_Box_closed(int axes, const int64_t first[], const int64_t last[])
+{
+    return box_of(axes, first, last, 1);
+}
+
+void MPIX_Boxes_even_parts(const MPIX_Box *domain, int size, int parts[MPIX_BOX_AXES])
+{
+    adapt_box_parts((const struct adapt_box *) domain, size, parts);
+}
+
+int MPIX_Boxes_even(int rank, int size, int max, MPIX_Box boxes[], void *state)
+{
+    if (max > 0) {
+        struct adapt_box box = adapt_box_even(state, size, rank);
+        memcpy(&boxes[0], &box, sizeof(box));
+    }
+    return 1;
+}
+
+int64_t MPIX_Field_extents(const MPIX_Field *field, const MPIX_Box *box,
+                           int64_t extents[MPIX_BOX_AXES])
+{
+    const bool is_empty = adapt_box_values((const struct adapt_box *) box) == 0;
+    int64_t product = 1;
+
+    for (int axis = 0; axis < BOX_AXES; axis++) {
+        extents[axis] = is_empty ? 0 : box->high[axis] - box->low[axis] + field->nodes[axis] +
+            2 * (int64_t) field->ghost[axis] + field->extra[axis];
+        product *= extents[axis];
+    }
+    return product;
+}
+
+static const char *ask_boxes(struct adapt_boxes *asked, int size, MPIX_Boxes *boxes, void *state)
+{
+    *asked = (struct adapt_boxes) {.size = size,.first = adapt_room((int64_t) size + 1,
+                                                                   sizeof(int64_t))
+    };
+    if (!asked->first)
+        return ADAPT_NO_MEMORY;
+    for (int rank = 0; rank < size; rank++) {
+        int count = boxes(rank, size, 0, NULL, state);
+        if (count < 0)
+            return "the function of boxes says that it cannot tell them";
+        asked->first[rank + 1] = asked->first[rank] + count;
+    }
+    asked->boxes = adapt_room(asked->first[size], sizeof(*asked->boxes));
+    if (!asked->boxes)
+        return ADAPT_NO_MEMORY;
+    for (int rank = 0; rank < size; rank++) {
+        int count = (int) (asked->first[rank + 1] - asked->first[rank]);
+        if (boxes(rank, size, count, (MPIX_Box *) & asked->boxes[asked->first[rank]], state) != count)
+            return "the function of boxes does not say the same twice";
+    }
+    return NULL;
+}
+
+static int own_count(const struct adapt_boxes *boxes, int rank)
+{
+    return rank < 0 ? 0 : (int) (boxes->first[rank + 1] - boxes->first[rank]);
+}
+
+static const struct adapt_box *own_box(const struct adapt_boxes *boxes, int rank, int k)
+{
+    return &boxes->boxes[boxes->first[rank] + k];
+}
+
+/* ---- preparation ------------------------------------------------------------------------------ */
+
+static const char *check_field(const struct call *call, const MPIX_Field *field)
+{
+    if (!field->name || !field->parts || field->element == MPI_DATATYPE_NULL)
+        return "name, element or parts of a field is NULL";
+    if (field->order != 0 && field->order != MPI_ORDER_C && field->order != MPI_ORDER_FORTRAN)
+        return "the order of a field is none of MPI_ORDER_...";
+    if (field->memory && (!field->memory->grow || !field->memory->release))
+        return "memory of a field needs both grow and release";
+    for (int axis = 0; axis < BOX_AXES; axis++) {
+        if (field->ghost[axis] < 0 || field->extra[axis] < 0 || field->nodes[axis] < 0 ||
+            field->nodes[axis] > 1)
+            return "nodes, ghost or extra of a field has no sense";
+        if (axis >= call->axes && (field->ghost[axis] || field->extra[axis] || field->nodes[axis]))
+            return "a field has more axes than the boxes";
+    }
+    for (int k = 0; k < own_count(&call->old, call->window->old_rank); k++)
+        if (!field->parts[k] &&
+            adapt_box_values(own_box(&call->old, call->window->old_rank, k)) > 0)
+            return "a part of a field is NULL";
+    return NULL;
+}
+
+static const char *check_boxes(const struct call *call)
+{
+    const int old_rank = call->window->old_rank, new_rank = call->window->new_rank;
+    const char *error = old_rank < 0 ? NULL : adapt_boxes_check(&call->old, old_rank);
+
+    if (!error && new_rank >= 0)
+        error = adapt_boxes_check(&call->coming, new_rank);
+    if (!error && adapt_boxes_cells(&call->old) != adapt_boxes_cells(&call->coming))
+        error = "the new boxes do not have as many cells as the old ones";
+    return error;
+}
+
+static bool is_unchanged(const struct call *call)
+{
+    const int old_rank = call->window->old_rank, new_rank = call->window->new_rank;
+    const int count = own_count(&call->old, old_rank);
+
+    if (old_rank < 0 || new_rank < 0 || own_count(&call->coming, new_rank) != count)
+        return false;
+    return count == 0 || memcmp(own_box(&call->old, old_rank, 0),
+                                own_box(&call->coming, new_rank, 0),
+                                (size_t) count * sizeof(struct adapt_box)) == 0;
+}
+
+static void *grow_part(const MPIX_Field *field, int64_t count)
+{
+    MPI_Aint lb, extent, true_lb, true_extent;
+
+    if (field->memory)
+        return field->memory->grow(count, field->memory->state);
+    MPI_Type_get_extent(field->element, &lb, &extent);
+    MPI_Type_get_true_extent(field->element, &true_lb, &true_extent);
+    extent = extent < true_lb + true_extent ? true_lb + true_extent : extent;
+    return calloc((size_t) count, extent > 0 ? (size_t) extent : 1);
+}
+
+static void release_part(const MPIX_Field *field, void *part)
+{
+    if (part && field->memory)
+        field->memory->release(part, field->memory->state);
+    else
+        free(part);
+}
+
+static const char *make_parts(struct call *call, int f)
+{
+    const int count = own_count(&call->coming, call->window->new_rank);
+    int64_t extents[BOX_AXES];
+
+    call->fresh[f] = adapt_room(count, sizeof(void *));
+    if (!call->fresh[f])
+        return ADAPT_NO_MEMORY;
+    for (int k = 0; k < count && !call->is_unchanged; k++) {
+        const struct adapt_box *box = own_box(&call->coming, call->window->new_rank, k);
+        int64_t values = MPIX_Field_extents(&call->fields[f], (const MPIX_Box *) box, extents);
+        for (int axis = 0; axis < BOX_AXES; axis++)
+            if (extents[axis] > INT32_MAX)
+                return "a box is longer than 2147483647 elements";
+        call->fresh[f][k] = values > 0 ? grow_part(&call->fields[f], values) : NULL;
+        if (values > 0 && !call->fresh[f][k])
+            return ADAPT_NO_MEMORY;
+    }
+    return NULL;
+}
+
+static const char *prepare(struct call *call, MPIX_Boxes *boxes, void *state)
+{
+    const char *error = ask_boxes(&call->old, call->window->old_size, boxes, state);
+
+    if (!error)
+        error = ask_boxes(&call->coming, call->window->new_size, boxes, state);
+    if (!error)
+        error = check_boxes(call);
+    if (!error)
+        call->is_unchanged = is_unchanged(call);
+    call->schedules = adapt_room(call->count, sizeof(*call->schedules));
+    call->fresh = adapt_room(call->count, sizeof(*call->fresh));
+    if (!call->schedules || !call->fresh)
+        return ADAPT_NO_MEMORY;
+    for (int f = 0; !error && f < call->count; f++) {
+        int size;
+        error = check_field(call, &call->fields[f]);
+        if (error)
+            break;
+        MPI_Type_size(call->fields[f].element, &size);
+        error = adapt_box_schedule_make(&call->schedules[f], &call->old, &call->coming, &call->roles,
+                                        call->fields[f].nodes,
+                                        size > 0 ? call->chunk / size : call->chunk);
+        if (!error)
+            error = make_parts(call, f);
+    }
+    return error;
+}
+
+/* ---- agreement -------------------------------------------------------------------------------- */
+
+/* Of what must be the same everywhere. */
+static int64_t signature(const struct call *call)
+{
+    uint64_t hash = 1469598103934665603u + (uint64_t) call->count * 31 + (uint64_t) call->axes;
+
+    for (int f = 0; f < call->count; f++) {
+        const MPIX_Field *field = &call->fields[f];
+        int size = 0;
+        if (field->element != MPI_DATATYPE_NULL)
+            MPI_Type_size(field->element, &size);
+        for (const char *letter = field->name; letter && *letter; letter++)
+            hash = (hash ^ (unsigned char) *letter) * 1099511628211u;
+        hash = (hash ^ (uint64_t) size) * 1099511628211u;
+        for (int axis = 0; axis < BOX_AXES; axis++)
+            hash = (hash ^ (uint64_t) field->nodes[axis]) * 1099511628211u;
+    }
+    return (int64_t) (hash >> 2);
+}
+
+/* [0] the smallest chunk, negated; [1], [2] whether all signatures are the same. */
+static int compare(struct call *call, const char **error)
+{
+    const int64_t mine = signature(call);
+    int64_t most[3] = { -adapt_exchange_chunk(), mine, -mine };
+
+    int code = MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_INT64_T, MPI_MAX, call->all);
+    call->chunk = -most[0];
+    if (most[1] != -most[2])
+        *error = "processes differ in fields, their element sizes or nodes";
+    return code;
+}
+
+/* It works on all processes or on none. */
+static int agree(const struct call *call, const char *error)
+{
+    int64_t mine = 0, worst, rank;
+    int own_rank;
+
+    MPI_Comm_rank(call->all, &own_rank);
+    if (error)
+        mine = ((int64_t) (error == ADAPT_NO_MEMORY ? 1 : 2) << 32) + INT32_MAX - own_rank;
+    int code = MPI_Allreduce(&mine, &worst, 1, MPI_INT64_T, MPI_MAX, call->all);
+    if (code || worst == 0)
+        return code;
+    rank = INT32_MAX - (worst & INT32_MAX);
+    return adapt_fail(worst >> 32 == 2 ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
+                      "MPIX_Adapt_boxes_move: %s (%s %d); nothing has moved",
+                      error ? error : worst >> 32 == 2 ? "it was refused" : ADAPT_NO_MEMORY,
+                      rank < call->window->old_size ? "old rank" : "joining process",
+                      (int) (rank < call->window->old_size ? rank : rank - call->window->old_size));
+}
+
+/* ---- moving ----------------------------------------------------------------------------------- */
+
+/* A type for a region of a box as the field stores it. */
+static int make_type(const struct call *call, const MPIX_Field *field, const struct adapt_box *box,
+                     const struct adapt_box *region, MPI_Datatype *type)
+{
+    int sizes[BOX_AXES], values[BOX_AXES], starts[BOX_AXES];
+    int64_t extents[BOX_AXES];
+
+    (void) MPIX_Field_extents(field, (const MPIX_Box *) box, extents);
+    for (int axis = 0; axis < call->axes; axis++) {
+        sizes[axis] = (int) extents[axis];
+        values[axis] = (int) (region->high[axis] - region->low[axis]);
+        starts[axis] = (int) (region->low[axis] - box->low[axis]) + field->ghost[axis];
+    }
+    int code = MPI_Type_create_subarray(call->axes, sizes, values, starts,
+                                        field->order ? field->order : MPI_ORDER_C,
+                                        field->element, type);
+    return code ? code : MPI_Type_commit(type);
+}
+
+static int keep(const struct call *call, int f, const struct adapt_box_piece *piece)
+{
+    const MPIX_Field *field = &call->fields[f];
+    MPI_Datatype from, to;
+
+    int code = make_type(call, field, own_box(&call->old, call->window->old_rank, piece->old_box),
+                         &piece->region, &from);
+    if (!code)
+        code = make_type(call, field, own_box(&call->coming, call->window->new_rank,
+                                              piece->new_box), &piece->region, &to);
+    if (!code)
+        code = MPI_Sendrecv(field->parts[piece->old_box], 1, from, 0, 0,
+                            call->fresh[f][piece->new_box], 1, to, 0, 0, MPI_COMM_SELF,
+                            MPI_STATUS_IGNORE);
+    if (!code)
+        code = MPI_Type_free(&from);
+    return code ? code : MPI_Type_free(&to);
+}
+
+static const struct adapt_box_list *list_of(const struct call *call, int f, bool sends)
+{
+    return sends ? &call->schedules[f].send : &call->schedules[f].receive;
+}
+
+static int post(void *state, bool sends, int64_t k, MPI_Request * request)
+{
+    const struct call *call = state;
+    MPI_Datatype type;
+    int f = 0;
+
+    for (; k >= list_of(call, f, sends)->count; f++)
+        k -= list_of(call, f, sends)->count;
+    const MPIX_Field *field = &call->fields[f];
+    const struct adapt_box_piece *piece = &list_of(call, f, sends)->pieces[k];
+    const struct adapt_box *box = sends ?
+        own_box(&call->old, call->window->old_rank, piece->old_box) :
+        own_box(&call->coming, call->window->new_rank, piece->new_box);
+    int code = make_type(call, field, box, &piece->region, &type);
+    if (code)
+        return code;
+    if (sends)
+        code = MPI_Isend(field->parts[piece->old_box], 1, type, piece->process, f, call->all,
+                         request);
+    else
+        code = MPI_Irecv(call->fresh[f][piece->new_box], 1, type, piece->process, f, call->all,
+                         request);
+    int free_code = MPI_Type_free(&type);
+    return code ? code : free_code;
+}
+
+static int move(struct call *call)
+{
+    struct adapt_exchange exchange = {.state = call,.post = post };
+    int code = MPI_SUCCESS;
+
+    for (int f = 0; f < call->count; f++) {
+        exchange.sends += call->schedules[f].send.count;
+        exchange.receives += call->schedules[f].receive.count;
+        for (int64_t k = 0; !code && !call->is_unchanged && k < call->schedules[f].keep.count; k++)
+            code = keep(call, f, &call->schedules[f].keep.pieces[k]);
+    }
+    return code ? code : adapt_exchange(&exchange);
+}
+
+/* The new parts take the old ones' place. */
+static void finish(struct call *call)
+{
+    const int old_count = own_count(&call->old, call->window->old_rank);
+    const int new_count = own_count(&call->coming, call->window->new_rank);
+
+    for (int f = 0; f < call->count && !call->is_unchanged; f++) {
+        const MPIX_Field *field = &call->fields[f];
+        for (int k = 0; k < old_count; k++) {
+            release_part(field, field->parts[k]);
+            field->parts[k] = NULL;
+        }
+        for (int k = 0; k < new_count; k++) {
+            field->parts[k] = call->fresh[f][k];
+            call->fresh[f][k] = NULL;
+        }
+    }
+}
+
+static void clear(struct call *call)
+{
+    for (int f = 0; f < call->count; f++) {
+        for (int k = 0; call->fresh && call->fresh[f] &&
+             k < own_count(&call->coming, call->window->new_rank); k++)
+            release_part(&call->fields[f], call->fresh[f][k]);
+        if (call->fresh)
+            free(call->fresh[f]);
+        if (call->schedules)
+            adapt_box_schedule_clear(&call->schedules[f]);
+    }
+    free(call->fresh);
+    free(call->schedules);
+    free(call->old.boxes);
+    free(call->old.first);
+    free(call->coming.boxes);
+    free(call->coming.first);
+    free(call->process_of_new);
+}
+
+int MPIX_Adapt_boxes_move(const epop_window_t *window, int axes, MPIX_Boxes *boxes, void *state,
+                          int count, const MPIX_Field fields[])
+{
+    struct call call = {.window = window,.axes = axes,.count = count,.fields = fields };
+    const char *error = NULL;
+
+    if (!window || !window->new_rank_of || !boxes || count < 0 || (count > 0 && !fields) ||
+        axes < 1 || axes > BOX_AXES)
+        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_boxes_move: window, boxes or fields is NULL, or"
+                          " count or axes has no sense");
+    int code = MPIX_Adapt_window_all(window, &call.all);
+    if (code)
+        return code;
+    code = compare(&call, &error);
+    if (!error)
+        error = adapt_roles_of(window, &call.roles, &call.process_of_new);
+    if (!error)
+        error = prepare(&call, boxes, state);
+    if (!code)
+        code = agree(&call, error);
+    if (!code)
+        code = move(&call);
+    if (!code)
+        finish(&call);
+    clear(&call);
+    int free_code = MPI_Comm_free(&call.all);
+    return code ? code : free_code;
+}

@@ -1,0 +1,334 @@
+/*
+ * Items with a destination each (adapt_items.h): what leaves is packed by destination, what stays
+ * closes the gaps, then messages go straight from sender to receiver.
+ */
+
+#include "adapt_items.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "data.h"
+#include "exchange.h"
+#include "failure.h"
+
+/* Consecutive items for or from one process. */
+struct message {
+    int process;
+    int64_t first, count;       /* first: in what leaves */
+};
+
+struct message_list {
+    struct message *messages;
+    int64_t count;
+};
+
+/* One call of MPIX_Adapt_items_move. */
+struct call {
+    const epop_window_t *window;
+    int columns;
+    const MPIX_Column *column;
+    MPIX_Append *append;
+    void *state;
+
+    MPI_Comm all;               /* ranks are the processes' numbers */
+    int processes, process;
+    struct adapt_roles roles;
+    int *process_of_new;
+    int64_t *sent, *received;   /* [processes] items; of this process: 0 */
+    int64_t item_bytes, chunk;  /* chunk: items of a message at most */
+
+    MPI_Aint *extent;           /* [columns] */
+    char **leaving;             /* [columns] what leaves, by process */
+    struct message_list send, receive;
+    char **arriving;            /* [receive.count * columns] */
+};
+
+static const char *check(const struct call *call, int64_t count, const int destination[])
+{
+    MPI_Aint lb, extent, true_lb, true_extent;
+
+    if (call->window->status == MPI_ADAPT_STATUS_JOINING && count > 0)
+        return "a joining process has items";
+    if (count > 0 && !destination)
+        return "destination is NULL";
+    for (int c = 0; c < call->columns; c++) {
+        if (call->column[c].element == MPI_DATATYPE_NULL || (count > 0 && !call->column[c].base))
+            return "base or element of a column is NULL";
+        MPI_Type_get_extent(call->column[c].element, &lb, &extent);
+        MPI_Type_get_true_extent(call->column[c].element, &true_lb, &true_extent);
+        if (lb < 0 || true_lb < 0 || true_lb + true_extent > extent)
+            return "an element reaches beyond its extent";
+    }
+    for (int64_t i = 0; i < count; i++)
+        if (destination[i] < 0 || destination[i] >= call->window->new_size)
+            return "a destination is no rank of the new world";
+    return NULL;
+}
+
+/* It works on all processes or on none. */
+static int agree(struct call *call, const char *error)
+{
+    int64_t most[4], bytes = call->item_bytes * 65536 + call->columns;
+    const int64_t severity = error == ADAPT_NO_MEMORY ? 1 : 2;
+
+    most[0] = error ? (severity << 32) + INT32_MAX - call->process : 0;
+    most[1] = -adapt_exchange_chunk();
+    most[2] = bytes;
+    most[3] = -bytes;
+    int code = MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_INT64_T, MPI_MAX, call->all);
+    if (code)
+        return code;
+    const int who = (int) (INT32_MAX - (most[0] & INT32_MAX));
+    const bool is_old = who < call->window->old_size;
+    if (most[0] != 0)
+        return adapt_fail(most[0] >> 32 == 2 ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
+                          "MPIX_Adapt_items_move: %s (%s %d); nothing has moved",
+                          error ? error : most[0] >> 32 == 2 ? "it was refused" : ADAPT_NO_MEMORY,
+                          is_old ? "old rank" : "joining process",
+                          is_old ? who : who - call->window->old_size);
+    if (most[2] != -most[3])
+        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_items_move: processes differ in their columns;"
+                          " nothing has moved");
+    call->chunk = call->item_bytes > 0 ? -most[1] / call->item_bytes : INT32_MAX;
+    call->chunk = call->chunk < 1 ? 1 : call->chunk > INT32_MAX ? INT32_MAX : call->chunk;
+    return MPI_SUCCESS;
+}
+
+/* ---- packing ---------------------------------------------------------------------------------- */
+
+static const char *make_room(struct call *call, int64_t count, const int destination[])
+{
+    int64_t leaving = 0;
+
+    call->sent = adapt_room(call->processes, sizeof(int64_t));
+    call->received = adapt_room(call->processes, sizeof(int64_t));
+    call->extent = adapt_room(call->columns, sizeof(MPI_Aint));
+    call->leaving = adapt_room(call->columns, sizeof(char *));
+    if (!call->sent || !call->received || !call->extent || !call->leaving)
+        return ADAPT_NO_MEMORY;
+    for (int64_t i = 0; i < count; i++) {
+        const int to = call->process_of_new[destination[i]];
+        call->sent[to] += to != call->process;
+        leaving += to != call->process;
+    }
+    for (int c = 0; c < call->columns; c++) {
+        MPI_Aint lb;
+        MPI_Type_get_extent(call->column[c].element, &lb, &call->extent[c]);
+        if (call->extent[c] > 0 && leaving > INT64_MAX / call->extent[c])
+            return ADAPT_NO_MEMORY;
+        call->leaving[c] = adapt_room(leaving * call->extent[c], 1);
+        if (!call->leaving[c])
+            return ADAPT_NO_MEMORY;
+    }
+    return NULL;
+}
+
+/* The places of what leaves, by process; [processes]. */
+static int64_t *begin_of(const struct call *call)
+{
+    int64_t *begin = adapt_room(call->processes, sizeof(int64_t)), sum = 0;
+
+    for (int process = 0; begin && process < call->processes; process++) {
+        begin[process] = sum;
+        sum += call->sent[process];
+    }
+    return begin;
+}
+
+static int64_t pack(const struct call *call, int64_t count, const int destination[],
+                    int64_t *next)
+{
+    int64_t stay = 0;
+
+    for (int64_t i = 0; i < count; i++) {
+        const int to = call->process_of_new[destination[i]];
+        for (int c = 0; c < call->columns; c++) {
+            const size_t bytes = (size_t) call->extent[c];
+            char *base = call->column[c].base;
+            if (to != call->process)
+                memcpy(call->leaving[c] + (size_t) next[to] * bytes, base + (size_t) i * bytes, bytes);
+            else if (stay != i)
+                memcpy(base + (size_t) stay * bytes, base + (size_t) i * bytes, bytes);
+        }
+        if (to != call->process)
+            next[to]++;
+        else
+            stay++;
+    }
+    return stay;
+}
+
+/* ---- messages --------------------------------------------------------------------------------- */
+
+/* counts[processes], in the order of distances, in messages of at most `chunk`. */
+static const char *list(const struct call *call, bool sends, const int64_t *begin,
+                        struct message_list *made)
+{
+    const int64_t *counts = sends ? call->sent : call->received;
+    int64_t messages = 0;
+
+    for (int process = 0; process < call->processes; process++)
+        messages += (counts[process] + call->chunk - 1) / call->chunk;
+    made->messages = adapt_room(messages, sizeof(*made->messages));
+    if (!made->messages)
+        return ADAPT_NO_MEMORY;
+    for (int distance = 1; distance < call->processes; distance++) {
+        const int process = (call->process + (sends ? distance : call->processes - distance)) %
+            call->processes;
+        for (int64_t done = 0; done < counts[process]; done += call->chunk) {
+            int64_t rest = counts[process] - done;
+            made->messages[made->count++] = (struct message) {
+                process, sends ? begin[process] + done : 0, rest < call->chunk ? rest : call->chunk
+            };
+        }
+    }
+    return NULL;
+}
+
+/* A type for `count` items of all columns, for MPI_BOTTOM. */
+static int make_type(const struct call *call, char *const parts[], int64_t first, int64_t count,
+                     MPI_Datatype *type)
+{
+    int *lengths = malloc((size_t) call->columns * sizeof(int));
+    MPI_Aint *places = malloc((size_t) call->columns * sizeof(MPI_Aint));
+    MPI_Datatype *types = malloc((size_t) call->columns * sizeof(MPI_Datatype));
+    int code = lengths && places && types ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+
+    for (int c = 0; !code && c < call->columns; c++) {
+        lengths[c] = (int) count;
+        types[c] = call->column[c].element;
+        code = MPI_Get_address(parts[c] + first * call->extent[c], &places[c]);
+    }
+    if (!code)
+        code = MPI_Type_create_struct(call->columns, lengths, places, types, type);
+    if (!code)
+        code = MPI_Type_commit(type);
+    free(lengths);
+    free(places);
+    free(types);
+    return code;
+}
+
+static int post(void *state, bool sends, int64_t k, MPI_Request * request)
+{
+    const struct call *call = state;
+    const struct message *message = &(sends ? &call->send : &call->receive)->messages[k];
+    char **parts = sends ? call->leaving : &call->arriving[k * call->columns];
+    MPI_Datatype type;
+
+    for (int c = 0; !sends && c < call->columns; c++) {
+        parts[c] = adapt_room(message->count * call->extent[c], 1);
+        if (!parts[c])
+            return MPI_ERR_NO_MEM;
+    }
+    int code = make_type(call, parts, message->first, message->count, &type);
+    if (code)
+        return code;
+    if (sends)
+        code = MPI_Isend(MPI_BOTTOM, 1, type, message->process, 0, call->all, request);
+    else
+        code = MPI_Irecv(MPI_BOTTOM, 1, type, message->process, 0, call->all, request);
+    int free_code = MPI_Type_free(&type);
+    return code ? code : free_code;
+}
+
+static int arrived(void *state, int64_t k)
+{
+    struct call *call = state;
+    char **parts = &call->arriving[k * call->columns];
+    MPIX_Column *columns = malloc((size_t) call->columns * sizeof(*columns));
+
+    for (int c = 0; columns && c < call->columns; c++)
+        columns[c] = (MPIX_Column) {parts[c], call->column[c].element};
+    const int failed = !columns || call->append(call->receive.messages[k].count, columns, call->state);
+    free(columns);
+    for (int c = 0; c < call->columns; c++) {
+        free(parts[c]);
+        parts[c] = NULL;
+    }
+    return failed ? adapt_fail(MPI_ERR_OTHER, "MPIX_Adapt_items_move: append has failed; items are"
+                               " lost") : MPI_SUCCESS;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------- */
+
+static int start(struct call *call, const char *error, int64_t count, const int destination[])
+{
+    for (int c = 0; !error && c < call->columns; c++) {
+        int size;
+        MPI_Type_size(call->column[c].element, &size);
+        call->item_bytes += size;
+    }
+    if (!error)
+        error = adapt_roles_of(call->window, &call->roles, &call->process_of_new);
+    if (!error)
+        error = make_room(call, count, destination);
+    return agree(call, error);
+}
+
+static int move(struct call *call, int64_t *count, const int destination[])
+{
+    struct adapt_exchange exchange = {.state = call,.post = post,.arrived = arrived };
+    int64_t *begin = begin_of(call), *next = begin_of(call);
+    const char *error = begin && next ? NULL : ADAPT_NO_MEMORY;
+
+    int code = MPI_Alltoall(call->sent, 1, MPI_INT64_T, call->received, 1, MPI_INT64_T, call->all);
+    if (!code && !error)
+        error = list(call, true, begin, &call->send);
+    if (!code && !error)
+        error = list(call, false, NULL, &call->receive);
+    if (!code && !error) {
+        call->arriving = adapt_room(call->receive.count * call->columns, sizeof(char *));
+        error = call->arriving ? NULL : ADAPT_NO_MEMORY;
+    }
+    if (!code)
+        code = agree(call, error);
+    if (!code) {
+        exchange.sends = call->send.count;
+        exchange.receives = call->receive.count;
+        *count = pack(call, *count, destination, next);
+        code = adapt_exchange(&exchange);
+    }
+    free(begin);
+    free(next);
+    return code;
+}
+
+static void clear(struct call *call)
+{
+    for (int c = 0; call->leaving && c < call->columns; c++)
+        free(call->leaving[c]);
+    for (int64_t k = 0; call->arriving && k < call->receive.count * call->columns; k++)
+        free(call->arriving[k]);
+    free(call->arriving);
+    free(call->leaving);
+    free(call->extent);
+    free(call->sent);
+    free(call->received);
+    free(call->send.messages);
+    free(call->receive.messages);
+    free(call->process_of_new);
+}
+
+int MPIX_Adapt_items_move(const epop_window_t *window, int64_t *count, const int destination[],
+                          int columns, const MPIX_Column column[], MPIX_Append *append, void *state)
+{
+    struct call call = {.window = window,.columns = columns,.column = column,.append = append,
+        .state = state
+    };
+
+    if (!window || !window->new_rank_of || !count || *count < 0 || columns < 1 || !column || !append)
+        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_items_move: window, count, column or append is NULL,"
+                          " or count or columns has no sense");
+    int code = MPIX_Adapt_window_all(window, &call.all);
+    if (code)
+        return code;
+    MPI_Comm_rank(call.all, &call.process);
+    MPI_Comm_size(call.all, &call.processes);
+    code = start(&call, check(&call, *count, destination), *count, destination);
+    if (!code)
+        code = move(&call, count, destination);
+    clear(&call);
+    int free_code = MPI_Comm_free(&call.all);
+    return code ? code : free_code;
+}
