@@ -55,6 +55,16 @@ void plate_free(struct plate *plate)
     free(plate->rate);
 }
 
+void plate_put(struct plate *plate, double *temperature, double *material)
+{
+    if (!temperature)
+        return;
+    free(plate->temperature);
+    free(plate->material);
+    plate->temperature = temperature;
+    plate->material = material;
+}
+
 void plate_from_image(struct plate *plate, const struct image *image)
 {
     for (int row = plate->first; row < plate->end; row++) {

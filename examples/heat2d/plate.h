@@ -43,6 +43,8 @@ static inline size_t plate_stride(const struct plate *plate)
 /* Gives the arrays of the block first .. end-1, all zero; ends the program if memory is short. */
 void plate_allocate(struct plate *plate, int first, int end);
 void plate_free(struct plate *plate);
+/* Takes arrays of the same size for what was allocated; NULL: a block without rows keeps its own. */
+void plate_put(struct plate *plate, double *temperature, double *material);
 
 /* This process' rows of a picture: red is the temperature, green the conductivity, and blue above a
  * half holds the cell.  A gray picture is the temperature alone. */

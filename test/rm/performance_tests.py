@@ -20,7 +20,7 @@ def heat2d(bench: Bench) -> Path:
     mpi = bench.needs_mpi()
     program = bench.folder / "heat2d"
     sources = [path for path in sorted((EXAMPLES / "heat2d").glob("*.c")) if path.name != "scene_main.c"]
-    command = [mpi / "bin/mpicc", "-O2", "-std=gnu11", *sources, "-o", program, "-lm"]
+    command = [mpi / "bin/mpicc", "-O2", "-std=gnu11", "-DHAVE_ADAPT_DATA", *sources, "-o", program, "-ladapt_data", "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     expect(done.returncode == 0, f"heat2d does not compile: {done.stderr}")
     return program
