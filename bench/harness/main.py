@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TextIO
 
-from . import hosts, joining, model, monitoring, page, report, reports, windows, worlds
+from . import data, hosts, joining, model, monitoring, page, report, reports, windows, worlds
 from .bars import BARS
 from .bench import Amount, Bench, Section, Skipped
 from .launch import Mpi, RunFailure
@@ -53,6 +53,10 @@ SECTIONS = (
         ("graph_step", "graph_flat", "graph_change", "graph_pack", "graph_linear", "graph_reduce", "graph_processes",
          "graph_alike", "graph_crowd", "measured_writes", "measured_known", "measured_small", "measured_large"),
         monitoring.monitoring,
+    ),  # fmt: skip
+    Section(
+        "data", "data in the window",
+        ("data_bytes", "data_hand", "data_root", "data_bandwidth", "data_schedule"), data.data,
     ),  # fmt: skip
     Section("model", "model of the cost", (), _model),
 )

@@ -50,28 +50,37 @@ static int64_t count_runs(const struct adapt_direction *direction, int64_t count
     return run - direction->run + 1;
 }
 
+/* Goes on behind the next at most `count` elements of this run.  Returns how many that are, *first:
+ * where they lie in the part. */
+static int64_t take_run(struct adapt_direction *direction, int64_t count, int64_t *first)
+{
+    const struct adapt_run *run = &direction->side->runs[direction->run];
+    int64_t length = run->count - direction->in_run;
+
+    length = length < count ? length : count;
+    *first = run->first + direction->in_run;
+    direction->in_run += length;
+    if (direction->in_run == run->count) {
+        direction->run++;
+        direction->in_run = 0;
+    }
+    return length;
+}
+
 /* A type for them, from the start of the part, and goes on behind them. */
 static int make_type(struct adapt_direction *direction, const struct adapt_element *element,
-                     int64_t count, MPI_Datatype *type)
+                     int64_t count, int64_t runs, MPI_Datatype *type)
 {
-    const int64_t runs = count_runs(direction, count);
     int *lengths = malloc((size_t) runs * sizeof(int));
     MPI_Aint *places = malloc((size_t) runs * sizeof(MPI_Aint));
     int code = MPI_ERR_NO_MEM;
 
     if (lengths && places && runs <= INT32_MAX) {
         for (int64_t k = 0; k < runs; k++) {
-            const struct adapt_run *run = &direction->side->runs[direction->run];
-            int64_t length = run->count - direction->in_run;
-            length = length < count ? length : count;
+            int64_t first, length = take_run(direction, count, &first);
             lengths[k] = (int) length;
-            places[k] = (MPI_Aint) (run->first + direction->in_run) * element->extent;
+            places[k] = (MPI_Aint) first * element->extent;
             count -= length;
-            direction->in_run += length;
-            if (direction->in_run == run->count) {
-                direction->run++;
-                direction->in_run = 0;
-            }
         }
         code = MPI_Type_create_hindexed((int) runs, lengths, places, element->type, type);
     }
@@ -87,11 +96,16 @@ static int post(const struct adapt_transfer *transfer, struct adapt_direction *d
     const bool is_old = peer->process < transfer->old_size;
     const int rank = is_old ? peer->process : peer->process - transfer->old_size;
     const MPI_Comm comm = transfer->joins || !is_old ? transfer->intercomm : transfer->old_world;
-    int64_t count = peer->elements - direction->of_peer;
-    MPI_Datatype type;
+    MPI_Datatype type = transfer->element.type;
+    int64_t count = peer->elements - direction->of_peer, first = 0;
+    int code = MPI_SUCCESS, items = 1;
 
     count = count < transfer->chunk ? count : transfer->chunk;
-    int code = make_type(direction, &transfer->element, count, &type);
+    const int64_t runs = count_runs(direction, count);
+    if (runs == 1)
+        items = (int) take_run(direction, count, &first);
+    else
+        code = make_type(direction, &transfer->element, count, runs, &type);
     if (code)
         return code;
     direction->of_peer += count;
@@ -99,11 +113,12 @@ static int post(const struct adapt_transfer *transfer, struct adapt_direction *d
         direction->peer++;
         direction->of_peer = 0;
     }
+    char *from = direction->part + (MPI_Aint) first * transfer->element.extent;
     if (direction == &transfer->send)
-        code = MPI_Isend(direction->part, 1, type, rank, transfer->tag, comm, request);
+        code = MPI_Isend(from, items, type, rank, transfer->tag, comm, request);
     else
-        code = MPI_Irecv(direction->part, 1, type, rank, transfer->tag, comm, request);
-    int free_code = MPI_Type_free(&type);
+        code = MPI_Irecv(from, items, type, rank, transfer->tag, comm, request);
+    int free_code = runs == 1 ? MPI_SUCCESS : MPI_Type_free(&type);
     return code ? code : free_code;
 }
 

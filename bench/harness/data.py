@@ -1,0 +1,82 @@
+"""libadapt_data in the window, by bench/data: bytes, times beside other ways, and what schedules cost.
+
+Programs that need the library are in a folder of their own: the others are compiled with stock MPICH, too.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from .bench import Bench, Skipped
+from .launch import Line
+from .result import Case, ratio_case, value_case
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SOURCES = ROOT / "bench" / "data"
+PURE = ROOT / "src" / "adapt_data"
+FLAGS = ("-O2", "-std=gnu11", "-Wall", "-Wextra")
+SCHEDULED_PROCESSES = 1_000_000
+
+
+def _compile(words: list[object], log: Path) -> None:
+    with log.open("w") as file:
+        if subprocess.run([str(w) for w in words], stdout=file, stderr=file, check=False).returncode != 0:
+            raise Skipped(f"bench/data cannot be compiled: {log}")
+
+
+def _schedules(bench: Bench) -> list[Case]:
+    program = bench.folder / "schedules"
+    pure = [PURE / f"{name}.c" for name in ("layout", "distribution", "places", "schedule")]
+    _compile(["gcc", *FLAGS, SOURCES / "schedules.c", *pure, "-o", program], bench.folder / "schedules-build.log")
+    bench.progress.say(f"schedules of {SCHEDULED_PROCESSES} processes")
+    done = subprocess.run(
+        [program, str(SCHEDULED_PROCESSES)], capture_output=True, text=True, check=True, timeout=600
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return [
+        value_case("data_schedule", line["layout"], line["ms"], "ms", note=f"{line['runs']} runs") for line in lines
+    ]
+
+
+def _windows(bench: Bench, mib: int, rounds: int, processes: int, schedule: list[str]) -> list[Line]:
+    """An array of so many MiB in all; a line for each window."""
+    return bench.ours.run(
+        processes, "data_moves", mib << 20, rounds, len(schedule), options=("--adapt-schedule", ",".join(schedule)),
+        deadline_s=900,
+    ).lines  # fmt: skip
+
+
+def _against(line: Line, bar: str, name: str, reference: str) -> list[Case]:
+    """Round by round; a bandwidth is the larger the less time it takes."""
+    ours, theirs = [[us] for us in line["helper"]], [[us] for us in line[reference]]
+    if bar == "data_bandwidth":
+        ours, theirs = theirs, ours
+    return [ratio_case(bar, name, ours, theirs)]
+
+
+def _moves(bench: Bench) -> list[Case]:
+    _compile(
+        [bench.ours.bin / "mpicc", *FLAGS, SOURCES / "data_moves.c", "-o", bench.ours.folder / "data_moves",
+         "-ladapt_data"],
+        bench.folder / "data-build.log",
+    )  # fmt: skip
+    rounds = bench.amount.pick(5, 15, 40)
+    cases = []
+    for mib in bench.amount.pick((1, 32), (1, 32, 256), (1, 32, 256, 1024)):  # of each process
+        bench.progress.say(f"{mib} MiB, to another process")
+        for line in _windows(bench, mib, rounds, 1, ["1/leave=0"]):
+            cases += _against(line, "data_bandwidth", f"{mib} MiB", "messages")
+        for small, large in bench.amount.pick(((1, 2), (2, 4)), ((1, 2), (2, 4)), ((1, 2), (2, 4), (4, 8))):
+            bench.progress.say(f"{mib} MiB, {small} → {large} → {small}")
+            for line in _windows(bench, mib * small, rounds, small, [str(large), str(small)]):
+                name = f"{line['from']} → {line['to']}, {mib * small} MiB"
+                cases.append(value_case("data_bytes", name, [line["bytes"] / line["optimum"]], ""))
+                cases += _against(line, "data_hand", name, "hand")
+                cases += _against(line, "data_root", name, "root") if large >= 4 else []
+    return cases
+
+
+def data(bench: Bench) -> list[Case]:
+    return _schedules(bench) + _moves(bench)
