@@ -810,6 +810,44 @@ def published_page(run: TestRun) -> None:
     run.fail("the adaptations were not all committed")
 
 
+# ---- the programs of doc/converting.md ---------------------------------------------------------
+
+CONVERTING = Path(__file__).resolve().parents[3] / "doc" / "converting.md"
+
+
+def _converted(run: TestRun, number: int) -> tuple[Path, Path]:
+    """Before and after: a block has lines of one of them alone, and lines of both."""
+    text = CONVERTING.read_text(encoding="utf-8")
+    block = re.findall(r"^```diff\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[number]
+    programs = []
+    for name, other in (("before", "+"), ("after", "-")):
+        source = run.work / f"{name}.c"
+        source.write_text("".join(f"{line[1:]}\n" for line in block.splitlines() if line[:1] != other))
+        mpicc = str(run.setting.prefix / "bin" / "mpicc")
+        words = [mpicc, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", str(source), "-o", str(run.work / name)]
+        done = run.start([*words, "-ladapt_data"] if name == "after" else words)
+        run.check(done.wait() == 0, f"the program {name} does not compile")
+        programs.append(run.work / name)
+    return programs[0], programs[1]
+
+
+@scenario
+def converted(run: TestRun, number: str) -> None:
+    """The elastic program prints what the rigid one does, and has adapted as often as it should."""
+    before, after = _converted(run, int(number))
+    for amount in (1000, 10000, 100000, 1000000):  # until the program is longer than its adaptations
+        run.log_path.unlink(missing_ok=True)
+        rigid = run.mpiexec([], [str(amount)], 2, str(before))
+        run.check(rigid.wait() == 0, f"before: exit code {rigid.process.returncode}")
+        options = ["--adapt-schedule", "4,3/leave=0,2,2/leave=0+1", "--adapt-log", str(run.log_path)]
+        elastic = run.mpiexec(options, [str(amount)], 2, str(after))
+        run.check(elastic.wait() == 0, f"after: exit code {elastic.process.returncode}")
+        run.check(elastic.lines == rigid.lines and len(rigid.lines) == 1, f"{elastic.lines}, not {rigid.lines}")
+        if [event["event"] for event in run.events()].count("committed") == 4:
+            return
+    run.fail("the adaptations were not all committed")
+
+
 # ---- sizes ---------------------------------------------------------------------------------------
 
 
