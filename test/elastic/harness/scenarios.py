@@ -848,6 +848,39 @@ def converted(run: TestRun, number: str) -> None:
     run.fail("the adaptations were not all committed")
 
 
+@scenario
+def data_page(run: TestRun) -> None:
+    """The whole program of doc/data.md in C++."""
+    text = (CONVERTING.parent / "data.md").read_text(encoding="utf-8")
+    source, program = run.work / "page.cpp", run.work / "page"
+    source.write_text("".join(re.findall(r"^```cpp\n(.*?)^```", text, re.MULTILINE | re.DOTALL)), encoding="utf-8")
+    mpicxx = str(run.setting.prefix / "bin" / "mpicxx")
+    words = [mpicxx, "-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror", str(source), "-o", str(program), "-ladapt_data"]
+    run.check(run.start(words).wait() == 0, "the page's program does not compile")
+    job = run.mpiexec([], [], 2, str(program))
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+
+
+# ---- Python --------------------------------------------------------------------------------------
+
+PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
+
+
+@scenario
+def python_program(run: TestRun, name: str) -> None:
+    """A program of elastic_mpi, as it is installed."""
+    package = run.setting.prefix / "lib" / "python3"
+    run.check((package / "elastic_mpi" / "__init__.py").is_file(), f"no elastic_mpi in {package}")
+    run.environment["PYTHONPATH"] = f"{package}:{run.environment.get('PYTHONPATH', '')}".rstrip(":")
+    run.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    schedule = ["4", "1", "3/leave=0", "2/leave=0+1+2"]
+    options = ["--adapt-schedule", ",".join(schedule), "--adapt-log", str(run.log_path)]
+    job = run.mpiexec(options, [str(PROGRAMS / f"{name}.py"), str(len(schedule))], 2, sys.executable)
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    run.check(job.lines[-1:] and job.lines[-1].startswith(f"PASS epoch={len(schedule)} size=2"), f"{job.lines[-3:]}")
+    run.check([event["event"] for event in run.events()].count("committed") == len(schedule), "not all committed")
+
+
 # ---- sizes ---------------------------------------------------------------------------------------
 
 

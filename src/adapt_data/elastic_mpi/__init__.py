@@ -1,0 +1,453 @@
+"""Elastic MPI programs in Python: MPI.COMM_WORLD grows and shrinks while they run.
+
+    import elastic_mpi as elastic
+
+    joining = elastic.init()                    # instead of mpi4py's own MPI_Init
+    data = elastic.Data()
+    data.add("u", numpy.zeros((0 if joining else mine, columns)), elastic.block(rows))
+    step = 0
+
+    def adapt():
+        global step
+        with elastic.window() as w:             # a process that leaves ends here, by SystemExit
+            data.move(w)                        # data["u"] is the new part
+            step = w.share(step)                # of rank 0 of the old world
+
+    if joining:
+        adapt()
+    while step < steps:
+        ...
+        step += 1
+        if elastic.probe():
+            adapt()
+
+Arrays are whatever has a writable C-contiguous buffer and is made anew for another length: NumPy arrays, array.array,
+bytearray.  The first dimension is split; an element is what one index of it has.  mpi4py is used if it is there; it must
+be compiled with this MPI.  Errors are exceptions of type Error.  Not for several threads at once.
+"""
+
+from __future__ import annotations
+
+import array as _array
+import atexit
+import ctypes
+import os
+import pickle
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+_library = ctypes.CDLL(str(Path(__file__).resolve().parent / "_adapt_data.so"))
+_library.MPIX_Adapt_data_message.restype = ctypes.c_char_p
+
+_ERR_ARG, _ERR_NO_MEM = 12, 34  # of MPICH's ABI: those of which the library has a message
+ALL_ARRAYS = -1
+
+
+class Error(Exception):
+    """A call has failed; `error_class` is MPI's."""
+
+    def __init__(self, error_class: int, message: str) -> None:
+        super().__init__(message)
+        self.error_class = error_class
+
+
+def _check(code: int) -> None:
+    if code == 0:
+        return
+    if code in (_ERR_ARG, _ERR_NO_MEM):
+        raise Error(code, _library.MPIX_Adapt_data_message().decode("utf-8", "replace"))
+    text = ctypes.create_string_buffer(_library.adapt_python_error_length() + 1)
+    error_class = _library.adapt_python_error(code, text)
+    raise Error(error_class, text.value.decode("utf-8", "replace"))
+
+
+# ---- initialisation and probe -----------------------------------------------------------------
+
+_statuses = (ctypes.c_int * 3)()
+_library.adapt_python_statuses(_statuses)
+JOINING, STAYING, LEAVING = _statuses
+
+_status: int | None = None  # of this process, for the next window; None: there is none to open
+
+
+def init() -> bool:
+    """Initialises MPI; true: this process joins, and its first step is the window."""
+    global _status
+    # A process that leaves returns from commit and ends as Python programs do.
+    os.environ["MPIR_CVAR_ADAPT_LEAVERS_RETURN"] = "1"
+    try:
+        import mpi4py
+    except ImportError:
+        pass
+    else:
+        mpi4py.rc.initialize = False
+    status = ctypes.c_int()
+    _check(_library.adapt_python_init(ctypes.byref(status)))
+    atexit.register(finalize)
+    _status = status.value if status.value == JOINING else None
+    return status.value == JOINING
+
+
+_all_data: weakref.WeakSet[Data] = weakref.WeakSet()
+_is_finalized = False
+
+
+def finalize() -> None:
+    """MPI_Finalize, if that has not been called; at the end of the program it comes by itself."""
+    global _is_finalized
+    if _is_finalized or getattr(sys, "last_type", None) is not None:  # after an exception the others do not come to it
+        return
+    for data in list(_all_data):
+        data.free()
+    _is_finalized = True
+    _check(_library.adapt_python_finalize())
+
+
+def probe() -> bool:
+    """Whether the window is to be opened now; all processes call it equally often."""
+    global _status
+    pending, status = ctypes.c_int(), ctypes.c_int()
+    _check(_library.adapt_python_probe(ctypes.byref(pending), ctypes.byref(status)))
+    _status = status.value if pending.value else None
+    return bool(pending.value)
+
+
+def _world() -> tuple[int, int, int]:
+    values = (ctypes.c_int(), ctypes.c_int(), ctypes.c_int())
+    _check(_library.adapt_python_world(*map(ctypes.byref, values)))
+    return values[0].value, values[1].value, values[2].value
+
+
+def rank() -> int:
+    return _world()[0]
+
+
+def size() -> int:
+    return _world()[1]
+
+
+def barrier() -> None:
+    """Of MPI_COMM_WORLD."""
+    _check(_library.adapt_python_barrier(_world()[2]))
+
+
+# ---- the window -------------------------------------------------------------------------------
+
+
+class _Numbers(ctypes.Structure):
+    """struct fortran_window"""
+
+    _fields_ = [
+        (name, ctypes.c_int)
+        for name in ("status", "staying", "leaving", "joining", "old_size", "new_size", "old_rank", "new_rank",
+                     "old_world", "intercomm", "new_world", "all")
+    ]  # fmt: skip
+
+
+class Window:
+    """An open window: counts, ranks, and communicators as integers (mpi4py: `comm`)."""
+
+    def __init__(self, status: int) -> None:
+        self._numbers = _Numbers()
+        self._handle = ctypes.c_void_p()
+        _check(_library.adapt_fortran_open(status, ctypes.byref(self._numbers), ctypes.byref(self._handle)))
+        ranks = (ctypes.c_int * max(self._numbers.old_size, 1))()
+        _library.adapt_fortran_new_ranks(self._handle, ranks)
+        self.new_rank_of = tuple(ranks[: self._numbers.old_size])
+
+    status: int
+    staying: int
+    leaving: int
+    joining: int
+    old_size: int
+    new_size: int
+    old_rank: int
+    new_rank: int
+    old_world: int
+    intercomm: int
+    new_world: int
+    all: int  # old processes by old rank, then the joining ones
+
+    def __getattr__(self, name: str) -> int:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return int(getattr(self._numbers, name))
+
+    def comm(self, handle: int) -> Any:
+        """mpi4py's communicator of one of these integers."""
+        from mpi4py import MPI
+
+        return MPI.Comm.f2py(handle)
+
+    def share(self, value: Any) -> Any:
+        """What rank 0 of the old world has there; collective over all processes.  It can be pickled."""
+        text = pickle.dumps(value) if self.old_rank == 0 else b""
+        length = ctypes.c_int64(len(text))
+        _check(_library.adapt_python_bcast(ctypes.byref(length), ctypes.c_int64(8), self.all))
+        buffer = ctypes.create_string_buffer(text, length.value) if text else ctypes.create_string_buffer(length.value)
+        _check(_library.adapt_python_bcast(buffer, length, self.all))
+        return pickle.loads(buffer.raw)
+
+    def close(self) -> None:
+        """Commit.  If it fails the window is open as before."""
+        _check(_library.adapt_fortran_close(ctypes.byref(self._numbers), ctypes.byref(self._handle)))
+
+
+class window:  # noqa: N801 (used as a function)
+    """`with elastic.window() as w:`; after a probe that was true, or on a joining process."""
+
+    def __enter__(self) -> Window:
+        global _status
+        if _status is None:
+            raise Error(_ERR_ARG, "elastic_mpi.window: no probe has said that there is one")
+        status, _status = _status, None
+        self._window = Window(status)
+        return self._window
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is not None:  # a window cannot be undone
+            import traceback
+
+            traceback.print_exception(kind, value, trace)
+            sys.stderr.flush()
+            _library.MPI_Abort(_world()[2], 1)
+        self._window.close()
+        if self._window.status == LEAVING:
+            finalize()
+            raise SystemExit(0)
+
+
+# ---- layouts ----------------------------------------------------------------------------------
+
+_SPLIT = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_int64), ctypes.c_int, ctypes.POINTER(ctypes.c_int64), ctypes.c_void_p
+)
+_PIECES = ctypes.CFUNCTYPE(
+    ctypes.c_int64, ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64),
+    ctypes.POINTER(ctypes.c_int64), ctypes.c_void_p,
+)  # fmt: skip
+
+
+class _Layout(ctypes.Structure):
+    """MPIX_Adapt_layout"""
+
+    _fields_ = [
+        ("kind", ctypes.c_int), ("n", ctypes.c_int64), ("block", ctypes.c_int64), ("rows", ctypes.c_int64),
+        ("columns", ctypes.c_int64), ("mine", ctypes.c_int64), ("split", ctypes.c_void_p),
+        ("pieces", ctypes.c_void_p), ("state", ctypes.c_void_p),
+    ]  # fmt: skip
+
+
+class Layout:
+    """Who owns which elements."""
+
+    def __init__(self, function: str, *numbers: int, callback: Any = None, irregular: bool = False) -> None:
+        made = getattr(_library, function)
+        made.restype = _Layout
+        words: list[Any] = [ctypes.c_int64(number) for number in numbers]
+        if callback is not None:
+            words += [callback, ctypes.c_void_p(None)]
+        self.it: _Layout = made(*words)
+        self.irregular = irregular
+        self._callback = callback  # lives as long as the layout does
+
+    def range(self, place: int, of: int) -> range:
+        """The elements of a place, where parts are consecutive."""
+        first = ctypes.c_int64()
+        asked = _library.MPIX_Layout_range
+        asked.restype = ctypes.c_int64
+        count = asked(ctypes.byref(self.it), place, of, ctypes.byref(first))
+        if count < 0:
+            raise Error(_ERR_ARG, "elastic_mpi.Layout.range: out of range, or not known of this layout")
+        return range(first.value, first.value + count)
+
+
+def block(n: int) -> Layout:
+    return Layout("MPIX_Layout_block", n)
+
+
+def block_free(n: int) -> Layout:
+    return Layout("MPIX_Layout_block_free", n)
+
+
+def block_cyclic(n: int, block: int) -> Layout:
+    return Layout("MPIX_Layout_block_cyclic", n, block)
+
+
+def same(n: int) -> Layout:
+    return Layout("MPIX_Layout_same", n)
+
+
+def irregular(split: Callable[[Sequence[int], int], Sequence[int]]) -> Layout:
+    """A part is as long as its array; split(old_lengths, new_size) says the new lengths."""
+
+    def call(old_size: int, old: Any, new_size: int, new: Any, _state: Any) -> int:
+        try:
+            lengths = list(split(old[:old_size], new_size))
+            if len(lengths) != new_size:
+                return 1
+            for k, length in enumerate(lengths):
+                new[k] = length
+        except Exception as failure:  # no exception crosses C: the window refuses the array
+            print(f"elastic_mpi: split: {failure!r}", file=sys.stderr)
+            return 1
+        return 0
+
+    return Layout("MPIX_Layout_irregular", 0, callback=_SPLIT(call), irregular=True)
+
+
+def user(pieces: Callable[[int, int], Sequence[tuple[int, int]]]) -> Layout:
+    """pieces(rank, size): its elements as intervals (low, high), in increasing order."""
+
+    def call(rank: int, size: int, most: int, low: Any, high: Any, _state: Any) -> int:
+        try:
+            found = list(pieces(rank, size))
+            for k, (first, end) in enumerate(found[:most]):
+                low[k], high[k] = first, end
+            return len(found)
+        except Exception as failure:
+            print(f"elastic_mpi: pieces: {failure!r}", file=sys.stderr)
+            return -1
+
+    return Layout("MPIX_Layout_user", callback=_PIECES(call))
+
+
+# ---- data -------------------------------------------------------------------------------------
+
+_GROW = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
+_RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class _Memory(ctypes.Structure):
+    """MPIX_Adapt_memory"""
+
+    _fields_ = [("grow", _GROW), ("release", _RELEASE), ("state", ctypes.c_void_p)]
+
+
+def _address(array: Any) -> int | None:
+    """Of a buffer that can be written; None: it is empty."""
+    view = memoryview(array)
+    if view.readonly or not view.c_contiguous:
+        raise Error(_ERR_ARG, "elastic_mpi.Data: an array is not writable, or not contiguous")
+    if view.nbytes == 0:
+        return None
+    return ctypes.addressof((ctypes.c_char * view.nbytes).from_buffer(array))
+
+
+def _of_length(like: Any, count: int) -> Any:
+    """A new array as `like`, with another first dimension."""
+    if isinstance(like, bytearray):
+        return bytearray(count)
+    if isinstance(like, _array.array):
+        return _array.array(like.typecode, bytes(count * like.itemsize))
+    import numpy
+
+    return numpy.empty((count, *like.shape[1:]), dtype=like.dtype)
+
+
+class _Entry:
+    def __init__(self, array: Any, layout: Layout) -> None:
+        view = memoryview(array)
+        if view.ndim < 1:
+            raise Error(_ERR_ARG, "elastic_mpi.Data.add: an array has a first dimension")
+        _address(array)
+        self.array, self.layout = array, layout
+        self.bytes = view.itemsize
+        for length in view.shape[1:]:
+            self.bytes *= length
+        self.base = ctypes.c_void_p(_address(array))
+        self.former = self.base.value
+        self.fresh: Any = None
+        self.number = -1
+        self.memory = _Memory(_GROW(self._grow), _RELEASE(self._release), None)
+
+    def _grow(self, count: int, _state: Any) -> int | None:
+        try:
+            self.fresh = _of_length(self.array, count)
+            return _address(self.fresh)
+        except (MemoryError, ValueError):
+            return None
+
+    def _release(self, part: int, _state: Any) -> None:
+        if self.fresh is not None and part == _address(self.fresh):
+            self.fresh = None
+
+    def settle(self) -> None:
+        if self.base.value is None:
+            self.array = _of_length(self.array, 0)
+        elif self.base.value != self.former:
+            self.array = self.fresh
+        self.fresh = None
+
+
+class Data:
+    """The arrays that make up a program's distributed state; data[name] is this process' part of one."""
+
+    def __init__(self) -> None:
+        self._handle = ctypes.c_void_p()
+        self._entries: dict[str, _Entry] = {}
+        _check(_library.MPIX_Adapt_data_create(ctypes.byref(self._handle)))
+        _all_data.add(self)
+
+    def free(self) -> None:
+        """The arrays stay; comes by itself when nobody has it any more, and before MPI_Finalize."""
+        if self._handle and not _is_finalized:
+            _check(_library.MPIX_Adapt_data_free(ctypes.byref(self._handle)))
+
+    def __del__(self) -> None:
+        try:
+            self.free()
+        except Error:  # an array has been started and not waited for
+            pass
+
+    def add(self, name: str, array: Any, layout: Layout) -> None:
+        """A joining process gives an array of length 0 of the same type and shape."""
+        entry = _Entry(array, layout)
+        number = ctypes.c_int()
+        _check(
+            _library.adapt_python_add(
+                self._handle, name.encode(), ctypes.byref(entry.base), entry.bytes, ctypes.byref(layout.it),
+                ctypes.byref(entry.memory), ctypes.byref(number),
+            )
+        )  # fmt: skip
+        entry.number = number.value
+        self._entries[name] = entry
+
+    def __getitem__(self, name: str) -> Any:
+        return self._entries[name].array
+
+    def __setitem__(self, name: str, array: Any) -> None:
+        """The program's own new array in place of the old one."""
+        self._entries[name].array = array
+
+    def start(self, window: Window) -> None:
+        """Until wait() the arrays are not touched."""
+        for entry in self._entries.values():
+            length = len(entry.array)
+            count = ctypes.c_int64(length)
+            if entry.layout.irregular:
+                _check(_library.MPIX_Adapt_data_set_count(self._handle, entry.number, count))
+            elif window.status != JOINING:
+                _check(_library.MPIX_Adapt_data_count(self._handle, entry.number, ctypes.byref(count)))
+            # another length than the layout says is refused by all processes, like a part that is missing
+            entry.base.value = entry.former = _address(entry.array) if count.value == length else None
+        _check(_library.MPIX_Adapt_data_start(self._handle, window._handle, ALL_ARRAYS))
+
+    def wait(self) -> None:
+        _check(_library.MPIX_Adapt_data_wait(self._handle, ALL_ARRAYS))
+        for entry in self._entries.values():
+            entry.settle()
+
+    def move(self, window: Window) -> None:
+        self.start(window)
+        self.wait()
+
+    def place(self, name: str, rank: int) -> int:
+        """Of a rank in the present world: the same number, but for block_free."""
+        place = ctypes.c_int()
+        _check(_library.MPIX_Adapt_data_place(self._handle, self._entries[name].number, rank, ctypes.byref(place)))
+        return place.value
