@@ -92,7 +92,9 @@ const int whole[3] = {0, 0, 0};
 std::set<Place> values_of(const adapt_boxes &world, int rank, const int nodes[3])
 {
     std::set<Place> values;
-    for (int64_t k = world.first[rank]; rank >= 0 && k < world.first[rank + 1]; k++)
+    if (rank < 0)
+        return values;
+    for (int64_t k = world.first[rank]; k < world.first[rank + 1]; k++)
         each(world.boxes[k], nodes, [&](const Place &place) { values.insert(place); });
     return values;
 }
