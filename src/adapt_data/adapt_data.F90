@@ -86,12 +86,16 @@ module adapt_data_base
       type(adapt_part) :: part
       type(c_funptr), value :: grow, release
     end function
-    type(c_ptr) function adapt_fortran_bounds(array, count, lower, upper) bind(C)
+    type(c_ptr) function adapt_fortran_slot(array) bind(C)
+      import
+      type(c_ptr), value :: array
+    end function
+    subroutine adapt_fortran_bounds(array, count, lower, upper) bind(C)
       import
       type(c_ptr), value :: array
       integer(c_int64_t), value :: count
       integer(c_int64_t) :: lower(*), upper(*)
-    end function
+    end subroutine
     integer(c_int) function adapt_fortran_ghost(array) bind(C)
       import
       type(c_ptr), value :: array

@@ -280,8 +280,13 @@ int adapt_fortran_start(struct fortran_array *array, const epop_window_t *window
     return code;
 }
 
+void *adapt_fortran_slot(const struct fortran_array *array)
+{
+    return array->slot;
+}
+
 /* The bounds of a part of `count` slices, for the module's grow. */
-void *adapt_fortran_bounds(const struct fortran_array *array, int64_t count, int64_t lower[],
+void adapt_fortran_bounds(const struct fortran_array *array, int64_t count, int64_t lower[],
                            int64_t upper[])
 {
     const int last = array->rank - 1;
@@ -300,7 +305,6 @@ void *adapt_fortran_bounds(const struct fortran_array *array, int64_t count, int
         lower[last] = low + 1 - array->ghost;
     }
     upper[last] = lower[last] + count + 2 * array->ghost - 1;
-    return array->slot;
 }
 
 int adapt_fortran_ghost(const struct fortran_array *array)
