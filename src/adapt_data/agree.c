@@ -22,6 +22,7 @@ struct call {
     struct adapt_roles roles;
     int *process_of_new;
     int64_t **facts;            /* by array; NULL: it has none */
+    bool are_facts;             /* old rank 0 has some to tell */
     int64_t chunk_bytes;
 };
 
@@ -128,17 +129,21 @@ static int64_t signature(const struct adapt_array *array)
 }
 
 /* Compares with what old rank 0 has: which arrays are moved, how many there are, what each is. */
-static int compare(const struct call *call, struct verdict *verdict)
+static int compare(struct call *call, struct verdict *verdict)
 {
     const MPIX_Adapt_data data = call->data;
-    int64_t head[3] = { data->count, call->first, call->end };
+    int64_t head[4] = { data->count, call->first, call->end, 0 };
     int64_t signatures[ADAPT_ARRAYS_MAX];
 
     for (int k = 0; k < data->count; k++)
         signatures[k] = signature(data->arrays[k]);
-    int code = tell(call, true, head, 3);
+    for (int k = call->first; call->facts && k < call->end; k++)
+        head[3] |= call->facts[k] != NULL;
+    head[3] |= !call->facts;    /* no memory: the others may have some */
+    int code = tell(call, true, head, 4);
     if (code)
         return code;
+    call->are_facts = head[3];
     code = tell(call, true, signatures, head[0]);
     if (head[0] != data->count)
         *verdict = verdict_of("another process has registered fewer or more arrays", call->first);
@@ -368,9 +373,10 @@ static int agree_in_two_steps(struct call *call, bool room, const char *caller)
     code = compare(call, &compared);
     if (compared.text)
         verdict = compared;
-    if (!code)
+    /* facts are exchanged by those who have registered the same; without any, one agreement will do */
+    if (!code && call->are_facts)
         code = agree(call, &verdict, caller);
-    for (int k = call->first; !code && k < call->end; k++)
+    for (int k = call->first; !code && call->are_facts && k < call->end; k++)
         code = exchange_facts(call, k);
     if (code)
         return code;
