@@ -43,6 +43,21 @@ module adapt_data_base
     type(c_ptr) :: handle = c_null_ptr  ! private
   end type adapt_array
 
+  ! MPIX_Box: cells low(k) <= i < high(k) along each axis, [0, 1) along those that are not used.
+  type, bind(C) :: adapt_box
+    integer(c_int64_t) :: low(3) = 0, high(3) = 1
+  end type adapt_box
+
+  abstract interface
+    ! MPIX_Boxes: found(1) is the box of a rank (if most > 0); the result is 1.
+    integer(c_int) function adapt_boxes(rank, size, most, found, state) bind(C)
+      import c_int, c_ptr, adapt_box
+      integer(c_int), value :: rank, size, most
+      type(adapt_box) :: found(most)
+      type(c_ptr), value :: state
+    end function
+  end interface
+
   ! struct fortran_part and enum outcome
   type, bind(C) :: adapt_part
     integer(c_int) :: kind, rank, is_allocated
@@ -116,6 +131,20 @@ module adapt_data_base
       import
       type(c_ptr), value :: array
     end subroutine
+    type(c_ptr) function adapt_fortran_box_slot(box, lower, upper) bind(C)
+      import
+      type(c_ptr), value :: box
+      integer(c_int64_t) :: lower(*), upper(*)
+    end function
+    integer(c_int) function adapt_fortran_box_move(window, name, part, boxes, nodes, ghost, grow, &
+                                                   release, slot, outcome) bind(C)
+      import
+      type(c_ptr), value :: window, slot
+      character(kind=c_char) :: name(*)
+      type(adapt_part) :: part
+      type(c_funptr), value :: boxes, grow, release
+      integer(c_int) :: nodes(*), ghost(*), outcome
+    end function
     integer(c_int) function adapt_fortran_place(array, asked, of_rank, answer) bind(C)
       import
       type(c_ptr), value :: array
@@ -277,6 +306,7 @@ module adapt_data
   public :: adapt_layout, adapt_window, adapt_array
   public :: adapt_block, adapt_block_free, adapt_block_cyclic, adapt_grid, adapt_same
   public :: adapt_irregular, adapt_user, adapt_split, adapt_pieces
+  public :: adapt_box, adapt_boxes, adapt_move_box, adapt_even_box
   public :: adapt_range, adapt_owner
   public :: adapt_create, adapt_free, adapt_move, adapt_start, adapt_test, adapt_wait
   public :: adapt_place, adapt_rank
@@ -363,6 +393,11 @@ module adapt_data
       type(adapt_layout), intent(in) :: layout
       integer(c_int), value :: size
       integer(c_int64_t), value :: i
+    end function
+    integer(c_int) function MPIX_Boxes_even(rank, size, most, found, domain) bind(C, name='MPIX_Boxes_even')
+      import
+      integer(c_int), value :: rank, size, most
+      type(adapt_box) :: found(*), domain
     end function
     type(c_ptr) function MPIX_Adapt_data_message() bind(C, name='MPIX_Adapt_data_message')
       import
@@ -542,6 +577,24 @@ contains
     if (adapt_fortran_place(array%handle, place, 0, rank) /= 0) rank = -1
     adapt_rank = rank
   end function adapt_rank
+
+  ! ---- boxes -----------------------------------------------------------------------------------
+
+  ! adapt_move_box(window, name, a, boxes [, nodes] [, ghost] [, ierror]): moves a field with one box for
+  ! each rank.  a(low - ghost : high - 1 + nodes + ghost) along each axis; nodes(:) is 1 where a field has
+  ! values on the sides of cells, too.  MPIX_Adapt_boxes_move.
+
+  ! The box of a rank in an even cut of the domain with the closed bounds lower(:) and upper(:).
+  type(adapt_box) function adapt_even_box(lower, upper, rank, size) result(box)
+    integer, intent(in) :: lower(:), upper(:), rank, size
+    type(adapt_box) :: domain, found(1)
+    integer :: ignored
+
+    domain%low(1:ubound(lower, 1)) = lower
+    domain%high(1:ubound(upper, 1)) = upper + 1
+    ignored = MPIX_Boxes_even(rank, size, 1, found, domain)
+    box = found(1)
+  end function adapt_even_box
 
   ! ---- the window ------------------------------------------------------------------------------
 

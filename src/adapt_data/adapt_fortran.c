@@ -8,6 +8,7 @@
  * there afterwards, with any value.
  */
 
+#include "adapt_boxes.h"
 #include "data.h"
 
 #include <stdio.h>
@@ -345,4 +346,70 @@ int adapt_fortran_place(const struct fortran_array *array, int asked, int of_ran
         return MPI_SUCCESS;
     return of_rank ? MPIX_Adapt_data_place(array->data, 0, asked, answer) :
         MPIX_Adapt_data_rank(array->data, 0, asked, answer);
+}
+
+/* ---- boxes ------------------------------------------------------------------------------------ */
+
+/* One field with a box for each rank, while it moves. */
+struct fortran_box {
+    int64_t lower[RANK_MAX], upper[RANK_MAX];   /* of the new array */
+    void *slot;
+};
+
+/* The bounds of the new array, for the module's grow. */
+void *adapt_fortran_box_slot(const struct fortran_box *box, int64_t lower[], int64_t upper[])
+{
+    memcpy(lower, box->lower, sizeof(box->lower));
+    memcpy(upper, box->upper, sizeof(box->upper));
+    return box->slot;
+}
+
+/* Whether the array has the bounds of `rank`'s box with its ghost layers, in extent. */
+static bool fits(const struct fortran_part *part, const MPIX_Field *field, MPIX_Boxes *boxes,
+                 int rank, int size)
+{
+    int64_t extents[MPIX_BOX_AXES];
+    MPIX_Box box;
+
+    if (boxes(rank, size, 1, &box, NULL) != 1 || !part->is_allocated)
+        return false;
+    (void) MPIX_Field_extents(field, &box, extents);
+    for (int axis = 0; axis < part->rank; axis++)
+        if (extents[axis] != part->extent[axis])
+            return false;
+    return true;
+}
+
+/* part->first: the address of the array.  An array that does not fit is refused by all processes, like
+ * one that is missing. */
+int adapt_fortran_box_move(const epop_window_t *window, const char *name,
+                           const struct fortran_part *part, MPIX_Boxes *boxes, const int nodes[],
+                           const int ghost[], void *(*grow) (int64_t, void *),
+                           void (*release) (void *, void *), void *slot, int *outcome)
+{
+    struct fortran_box made = {.slot = slot };
+    const MPIX_Adapt_memory memory = {.grow = grow,.release = release,.state = &made };
+    MPIX_Field field = {.name = name,.element = type_of(part->kind),.order = MPI_ORDER_FORTRAN,
+        .memory = &memory
+    };
+    MPIX_Box box;
+    void *base[1] = { NULL };
+
+    if (!window)
+        return adapt_fail(MPI_ERR_ARG, "adapt_move_box: '%s': the window is not open", name);
+    memcpy(field.nodes, nodes, (size_t) part->rank * sizeof(int));
+    memcpy(field.ghost, ghost, (size_t) part->rank * sizeof(int));
+    field.parts = base;
+    if (window->old_rank >= 0 && fits(part, &field, boxes, window->old_rank, window->old_size))
+        base[0] = part->first;
+    void *former = base[0];
+    if (window->new_rank >= 0 && boxes(window->new_rank, window->new_size, 1, &box, NULL) == 1)
+        for (int axis = 0; axis < part->rank; axis++) {
+            made.lower[axis] = box.low[axis] - ghost[axis];
+            made.upper[axis] = box.high[axis] - 1 + nodes[axis] + ghost[axis];
+        }
+    int code = MPIX_Adapt_boxes_move(window, part->rank, boxes, NULL, 1, &field);
+    *outcome = window->new_rank < 0 ? OUTCOME_LEAVE : !base[0] ? OUTCOME_EMPTY :
+        base[0] == former ? OUTCOME_KEEP : OUTCOME_REPLACE;
+    return code;
 }

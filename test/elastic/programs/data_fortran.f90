@@ -18,6 +18,8 @@ program elastic
   complex(real32), allocatable, target :: waves(:, :)
   complex(real64), allocatable, target :: spectrum(:), uneven(:)
   integer(int32), allocatable, target :: nothing(:, :)
+  real(real64), allocatable, target :: cells(:, :)
+  real(real32), allocatable, target :: faces(:, :, :)
   type(adapt_array) :: of_field, of_brick, of_numbers, of_few, of_wide, of_waves, of_spectrum
   type(adapt_array) :: of_uneven, of_nothing
   integer :: status, pending, rank, nprocs, epoch, epochs
@@ -103,6 +105,73 @@ contains
     share = n * r * (r + 1) / (size * (size + 1))
   end function share
 
+  ! Two dimensions: 1 to 23, -3 to 13.
+  integer(c_int) function boxes_2(r, size, most, found, state) bind(C)
+    integer(c_int), value :: r, size, most
+    type(adapt_box) :: found(most)
+    type(c_ptr), value :: state
+
+    if (most > 0) found(1) = adapt_even_box([1, -3], [23, 13], r, size)
+    boxes_2 = 1
+  end function boxes_2
+
+  integer(c_int) function boxes_3(r, size, most, found, state) bind(C)
+    integer(c_int), value :: r, size, most
+    type(adapt_box) :: found(most)
+    type(c_ptr), value :: state
+
+    if (most > 0) found(1) = adapt_even_box([0, 1, 1], [5, 9, 4], r, size)
+    boxes_3 = 1
+  end function boxes_3
+
+  subroutine fill_boxes()
+    type(adapt_box) :: b
+    integer :: i, j, k
+
+    b = adapt_even_box([1, -3], [23, 13], rank, nprocs)
+    allocate (cells(b%low(1) - 2:b%high(1) + 1, b%low(2) - 2:b%high(2) + 1))
+    cells = -1
+    do j = int(b%low(2)), int(b%high(2)) - 1
+      do i = int(b%low(1)), int(b%high(1)) - 1
+        cells(i, j) = value(i, j)
+      end do
+    end do
+    b = adapt_even_box([0, 1, 1], [5, 9, 4], rank, nprocs)
+    allocate (faces(b%low(1):b%high(1) - 1, b%low(2) - 1:b%high(2) + 1, b%low(3):b%high(3) - 1))
+    faces = -1
+    do k = int(b%low(3)), int(b%high(3)) - 1
+      do j = int(b%low(2)), int(b%high(2))
+        do i = int(b%low(1)), int(b%high(1)) - 1
+          faces(i, j, k) = real(value(i, j) + 0.25d0 * k, real32)
+        end do
+      end do
+    end do
+  end subroutine fill_boxes
+
+  subroutine check_boxes()
+    type(adapt_box) :: b
+    integer :: i, j, k
+
+    b = adapt_even_box([1, -3], [23, 13], rank, nprocs)
+    call check(all(lbound(cells) == b%low(1:2) - 2) .and. all(ubound(cells) == b%high(1:2) + 1), &
+               'bounds of cells')
+    do j = int(b%low(2)), int(b%high(2)) - 1
+      do i = int(b%low(1)), int(b%high(1)) - 1
+        call check(cells(i, j) == value(i, j), 'cells')
+      end do
+    end do
+    b = adapt_even_box([0, 1, 1], [5, 9, 4], rank, nprocs)
+    call check(all(lbound(faces) == b%low - [0, 1, 0]) .and. &
+               all(ubound(faces) == b%high - 1 + [0, 2, 0]), 'bounds of faces')
+    do k = int(b%low(3)), int(b%high(3)) - 1
+      do j = int(b%low(2)), int(b%high(2))
+        do i = int(b%low(1)), int(b%high(1)) - 1
+          call check(faces(i, j, k) == real(value(i, j) + 0.25d0 * k, real32), 'faces')
+        end do
+      end do
+    end do
+  end subroutine check_boxes
+
   ! Every third slice is another rank's.
   integer(c_int64_t) function pieces(r, size, most, low, high, state) bind(C)
     integer(c_int), value :: r, size
@@ -159,6 +228,7 @@ contains
     end = share(rank + 1, nprocs)
     allocate (uneven(first:end))
     uneven = [(cmplx(i, i, real64), i = first, end)]
+    call fill_boxes()
   end subroutine fill
 
   ! A grid of 1 x n on q x q processes: all elements are in the last row of places.
@@ -218,6 +288,7 @@ contains
     call check(lbound(uneven, 1) == first .or. size(uneven) == 0, 'lower bound of uneven')
     call check(size(uneven) == end - first + 1, 'size of uneven')
     call check(all(uneven == [(cmplx(i, i, real64), i = first, end)]), 'uneven')
+    call check_boxes()
   end subroutine check_all
 
   ! Refused on all processes alike, whoever is wrong.
@@ -297,8 +368,12 @@ contains
     call adapt_move(of_uneven, window, uneven)
     call adapt_move(of_nothing, window, nothing)
     if (with_grid) call adapt_move(of_spectrum, window, spectrum)
+    call adapt_move_box(window, 'cells', cells, boxes_2, ghost=[1, 2], ierror=ierror)
+    call expect(ierror, 'nothing has moved')
+    call adapt_move_box(window, 'cells', cells, boxes_2, ghost=[2, 2])
+    call adapt_move_box(window, 'faces', faces, boxes_3, nodes=[0, 1, 0], ghost=[0, 1, 0])
     if (window%status == MPI_ADAPT_STATUS_LEAVING) then
-      call check(.not. allocated(field) .and. .not. allocated(wide), 'a leaving process has parts')
+      call check(.not. (allocated(field) .or. allocated(wide) .or. allocated(cells)), 'a leaving process has parts')
       call destroy()
     end if
     call adapt_window_close(window)
