@@ -1,0 +1,63 @@
+/*
+ * The driver's loop over the elements of a program: SPEC-epop E2, E3, P3 to P5.  It knows no MPI: what
+ * it wants of the world it asks through epop_surroundings_t, which the unit tests play.
+ *
+ * State: one epop_loop_t, owned by the caller, for one run of a program.  `where` is the place that
+ * is, or would be, executed next; whoever opens a window sends it to the joining processes, and sets
+ * it on these.
+ */
+
+#ifndef EPOP_LOOP_H_INCLUDED
+#define EPOP_LOOP_H_INCLUDED
+
+#include "program.h"
+
+typedef struct {
+    int pc;
+    int64_t iteration;          /* of this phase, from 0 each time it is entered */
+} epop_place_t;
+
+typedef enum {
+    EPOP_GOES_ON,
+    EPOP_ENDED,                 /* the last element is done */
+    EPOP_LEFT,                  /* this process has left the world */
+    EPOP_FAILED                 /* `fault` says why */
+} epop_outcome_t;
+
+/* What ends the job. */
+typedef struct {
+    int pc;
+    int code;                   /* exit code */
+    char what[400];             /* what happened, after the name of the element */
+} epop_fault_t;
+
+typedef struct {
+    /* NULL, or called before each iteration of a phase: it goes on there. */
+    void (*mark) (void *state, epop_place_t where);
+    /* Whether an adaptation is agreed upon: all processes of the world say the same. */
+    bool (*probe) (void *state);
+    /* The adaptation, on a pre-existing process: from begin to commit. */
+     epop_outcome_t(*window) (void *state, epop_place_t where, epop_fault_t * fault);
+    /* NULL, or (--check): whether all processes have the same value here. */
+     bool(*agree) (void *state, epop_place_t where, const char *function, int64_t value,
+                   epop_fault_t * fault);
+} epop_surroundings_t;
+
+typedef struct {
+    const program_t *program;
+    const epop_surroundings_t *around;
+    void *state;                /* handed to the surroundings */
+    bool check;                 /* the array of elements must remain as it is */
+    epop_place_t where;         /* {1, 0}, or what the window of a joining process says */
+    bool fresh;                 /* the window was just open: the next iteration comes without a probe */
+    epop_fault_t fault;
+    uint64_t elements_sum;      /* internal */
+} epop_loop_t;
+
+/* Until the program ends, this process leaves, or something is wrong. */
+epop_outcome_t epop_loop_run(epop_loop_t * loop);
+
+/* `function` of element `pc` has returned `value`, which is not 0.  The exit code is never 0. */
+epop_outcome_t epop_function_failed(epop_fault_t * fault, int pc, const char *function, int value);
+
+#endif /* EPOP_LOOP_H_INCLUDED */

@@ -1,0 +1,33 @@
+/*
+ * What a program is, and whether it is one: SPEC-epop P1, P3, W2 and E1's --print.  Pure: no MPI call,
+ * no state, nothing is printed but to the stream that is given.
+ */
+
+#ifndef EPOP_PROGRAM_H_INCLUDED
+#define EPOP_PROGRAM_H_INCLUDED
+
+#include <stdbool.h>
+#include <stdio.h>
+#include "epop.h"
+
+/* Whether the driver can run it.  If not, `why` is a sentence that names element and field. */
+bool epop_program_is_whole(const program_t * program, char *why, size_t size);
+
+/* The element's name as messages have it; without one it is made in `room`. */
+const char *epop_element_name(const program_t * program, int pc, char *room, size_t size);
+
+const char *epop_type_name(int type);
+
+/* The function of INIT, in whichever field it is. */
+int epop_program_init(const program_t * program, int *argn, char ***argc, void **data);
+
+/* Number, types and names: the same in processes that run the same program. */
+uint64_t epop_structure_hash(const program_t * program);
+
+/* Changes if the array of elements does. */
+uint64_t epop_elements_sum(const program_t * program);
+
+/* The structure as JSON, one line for each element. */
+void epop_program_print(FILE * out, const program_t * program, const char *name);
+
+#endif /* EPOP_PROGRAM_H_INCLUDED */
