@@ -16,6 +16,7 @@ FLAGS = {
 }
 COMMON = "elastic_test"
 DATA = "data_"  # programs of this name use adapt_data.h
+EPOP = "epop_"  # programs of this name are archives of the driver epop, and may use adapt_data.h
 TOOL = "tool_"  # programs of this name are profiling tools: libraries to be loaded before MPI
 
 
@@ -50,7 +51,7 @@ def build(prefix: Path, programs: Path, names: set[str], folder: Path, jobs: int
     known = sources(programs)
     common = folder / f"{COMMON}.o"
     failure = _compile(
-        [str(prefix / "bin" / "mpicc"), *FLAGS[".c"], "-c", str(programs / f"{COMMON}.c")]
+        [str(prefix / "bin" / "mpicc"), *FLAGS[".c"], "-fPIC", "-c", str(programs / f"{COMMON}.c")]
         + ["-o", str(common)]
     )
     if failure:
@@ -67,7 +68,8 @@ def build(prefix: Path, programs: Path, names: set[str], folder: Path, jobs: int
             command += ["-shared", "-fPIC"]
         elif source.suffix in (".c", ".cpp"):
             command += [str(common), "-lpthread"]
-            command += ["-ladapt_data"] if name.startswith(DATA) else []
+            command += ["-shared", "-fPIC"] if name.startswith(EPOP) else []
+            command += ["-ladapt_data"] if name.startswith((DATA, EPOP)) else []
         else:
             command += ["-J", str(folder)]
             command += ["-ladapt_data"] if name.startswith(DATA) else []

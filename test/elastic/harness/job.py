@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import processes
-from .build import Built
+from .build import EPOP, Built
 from .testlist import Test
 
 GRACE_S = 15.0
@@ -212,7 +212,10 @@ class TestRun:
         command += self._preload()
         if self.test.events is not None and "--adapt-log" not in command:
             command += ["--adapt-log", str(self.log_path)]
-        command += [program if program and "/" in program else self.program(program)]
+        path = program if program and "/" in program else self.program(program)
+        if Path(path).name.startswith(EPOP):
+            command += [str(self.setting.prefix / "bin" / "epop"), *self.test.driver]
+        command.append(path)
         command += self.test.arguments if arguments is None else arguments
         return self.start(command, stdin)
 

@@ -217,6 +217,7 @@ def _run(
     names = {test.program for test in tests} | {test.tool for test in tests if test.tool}
     if any(test.scenario for test in tests):
         names |= {"serve", "cycle"}
+    names |= {name for test in tests for name in test.scenario.split(":")[1:] if name.startswith("plain_")}
     built = build.build(prefix, HERE / "programs", names, programs, os.cpu_count() or 1)
     setting = Setting(
         prefix, built, folder, seed, options.stock_mpiexec, patience_factor=options.patience

@@ -1083,3 +1083,136 @@ def foreign_descriptor(run: TestRun) -> None:
     (run.work / "stop").touch()
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
     checks.pass_line(run, job, 0, 2)
+
+
+# ---- the driver of phases ------------------------------------------------------------------------
+
+SOURCES = Path(__file__).resolve().parents[3] / "src"
+
+
+@scenario
+def epop_same_output(run: TestRun, other: str) -> None:
+    """The same program without EPOP prints the same."""
+    job = run.mpiexec()
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    checks.pass_line(run, job, len(run.test.changes), run.test.final_size)
+    plain = run.start(
+        [str(run.setting.prefix / "bin" / "mpiexec"), "-n", str(run.test.processes), *run.test.options]
+        + [run.program(other), *run.test.arguments]
+    )
+    run.check(plain.wait() == 0, f"exit code {plain.process.returncode}")
+    run.check(len(job.lines) == 7 and job.lines == plain.lines, f"{job.lines} and {plain.lines} are not the same")
+
+
+@scenario
+def epop_alone(run: TestRun) -> None:
+    """P6: started by hand, without mpiexec."""
+    job = run.start([str(run.setting.prefix / "bin" / "epop"), run.program(), *run.test.arguments])
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    checks.pass_line(run, job, 0, 1)
+
+
+@scenario
+def epop_stock(run: TestRun) -> None:
+    """E4: the driver's sources and an archive's, with Debian's MPI."""
+    try:
+        packages = debian_packages(["libmpich12", "libmpich-dev", "mpich"], "4.0.2")
+    except AptError as error:
+        raise Skip(str(error)) from error
+    top = run.folder / "debian"
+    for package in packages:
+        subprocess.run(["dpkg", "-x", str(package), str(top)], check=True)
+    libraries = next(top.glob("usr/lib/*-linux-gnu"))
+    include = top / "usr" / "include" / libraries.name / "mpich"
+    link = f"-L{libraries} -Wl,-rpath,{libraries} -Wl,--allow-shlib-undefined -lmpich"
+    driver = run.folder / "driver"
+    made = run.start(
+        ["make", "-s", "-f", str(SOURCES / "epop" / "Makefile"), f"BUILD={driver}", "CC=gcc", "CFLAGS=-O1"]
+        + [f"MPI_INCLUDE={include}", f"MPI_LIBS={link}"]
+    )
+    run.check(made.wait() == 0 and not made.err, f"the driver does not compile: {made.err}")
+    source = Path(__file__).resolve().parents[1] / "programs" / f"{run.test.program}.c"
+    headers = [f"-I{folder}" for folder in (include, SOURCES / "epop", SOURCES / "adapt_data")]
+    archive = run.work / "archive.so"
+    words = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", *headers, str(source), "-o", str(archive)]
+    compiled = run.start(["gcc", *words, *link.split()])
+    run.check(compiled.wait() == 0, f"the archive does not compile: {compiled.err}")
+    mpiexec = str(top / "usr" / "bin" / "mpiexec.hydra")
+    if run.start([str(driver / "epop"), "--help"]).wait() == 127:
+        # What Debian's library needs is not here.  Ours has its names; what was compiled for Debian's calls nothing else.
+        run.environment["LD_LIBRARY_PATH"] = str(run.setting.prefix / "lib")
+        mpiexec = str(run.setting.prefix / "bin" / "mpiexec")
+    job = run.start([mpiexec, "-n", str(run.test.processes), str(driver / "epop"), "--check", "archive"])
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    run.check(job.lines == [f"PASS {run.test.processes} 10"], f"it says {job.lines}")
+
+
+def _epop(run: TestRun, *words: str) -> Job:
+    job = run.start([str(run.setting.prefix / "bin" / "epop"), *words])
+    job.wait()
+    return job
+
+
+def _archive(run: TestRun, name: str, text: str) -> None:
+    """An archive in the working directory."""
+    source = run.folder / "archive.c"
+    source.write_text(text)
+    mpicc = str(run.setting.prefix / "bin" / "mpicc")
+    done = run.start([mpicc, "-shared", "-fPIC", str(source), "-o", str(run.work / name)])
+    run.check(done.wait() == 0, f"{name} does not compile: {done.err}")
+
+
+@scenario
+def epop_archives(run: TestRun) -> None:
+    """E1: what is an archive, where it is looked for, and what is told of what is none; before MPI, with code 2."""
+    _archive(run, "empty.so", "int something;\n")
+    _archive(run, "headless", "int *get_program(void) { return 0; }\n")
+    entry = "#include <epop.h>\nprogram_t *get_program(void) { return 0; }\n"
+    _archive(run, "null.so", entry)
+    _archive(run, "old.so", "const int epop_archive_abi = 77;\nint *get_program(void) { return 0; }\n")
+    _archive(run, "undefined.so", entry.replace("return 0", "extern program_t *nowhere(void); return nowhere()"))
+    (run.work / "text").write_text("no object\n")
+    (run.work / "folder").mkdir()
+    for name, why in (
+        ("nothing", "there is no such file, nor one with the ending .epop or .so"),
+        ("folder", "there is no such file"),
+        ("libc.so.6", "there is no such file"),  # not looked for in the folders of libraries
+        ("text", "cannot be loaded as an archive"),
+        ("undefined", "undefined symbol: nowhere"),
+        ("empty", "it has no function get_program"),
+        ("headless", "was not compiled with epop.h"),
+        ("old", "epop.h of version 77, and this driver is of version 1"),
+        ("null", "get_program has given NULL"),
+    ):
+        job = _epop(run, name)
+        run.check(job.process.returncode == 2, f"{name}: exit code {job.process.returncode}")
+        run.check(job.err.startswith("epop: ") and name in job.err and why in job.err, f"{name}: {job.err!r}")
+        run.check(len(job.err.splitlines()) == 1, f"{name}: {job.err!r}")
+    shutil.copy(run.program(), run.work / "p.so")
+    shown = _epop(run, "--print", "p")
+    structure = json.loads(shown.out)
+    kinds = [(element["pc"], element["type"], element["name"]) for element in structure["elements"]]
+    wanted = [(0, "INIT", "init"), (1, "EP", "solve"), (2, "EP", "smooth"), (3, "BRANCH", "back"), (4, "RP", "output")]
+    run.check(shown.process.returncode == 0 and structure["program"] == "phases" and kinds == wanted, shown.out)
+    # p.epop comes before p.so, p before both
+    shutil.copy(run.work / "p.so", run.work / "p.epop")
+    (run.work / "p.so").write_text("no object\n")
+    run.check(_epop(run, "--print", "p").process.returncode == 0, "p.epop is not taken")
+    (run.work / "p").write_text("no object\n")
+    run.check(_epop(run, "--print", "./p").process.returncode == 2, "p is not taken")
+    run.check(_epop(run, "--print", str(run.work / "p.epop")).process.returncode == 0, "a path is not taken")
+    for words, code in (((), 2), (("--unknown", "p"), 2), (("--help",), 0)):
+        run.check(_epop(run, *words).process.returncode == code, f"{words}: not exit code {code}")
+
+
+@scenario
+def epop_structure(run: TestRun) -> None:
+    """W2: joining processes that run another program end the job; both structures are told."""
+    job = run.mpiexec(["--adapt-log", str(run.log_path)])
+    job.await_line("^READY$")
+    run.await_event("adaptive")
+    (run.work / "other").touch()
+    run.elastic("resize", str(run.step()["step"]), "3")
+    run.check(job.wait() == 1, f"exit code {job.process.returncode}")
+    told = re.search(r"joins a program of another structure: it has (\w{16}), the others have (\w{16})", job.err)
+    run.check(told and told[1] != told[2], f"it says {job.err!r}")

@@ -8,7 +8,7 @@
 not report JOINED and LEFT), `events=WORDS` (how the adaptations end, in order, from the adapt
 log), `file=NAME[:TEXT]` (put into the working directory), `env=NAME:VALUE`, `tool=NAME` (a
 profiling tool of programs/ that is loaded before MPI; `around`: between the two libraries for tools that
-know no adaptations), `scenario=NAME[:ARGUMENTS]` (a function of scenarios.py drives the test).
+know no adaptations), `driver=OPTIONS` (of epop, for programs that are archives), `scenario=NAME[:ARGUMENTS]` (a function of scenarios.py drives the test).
 In options and arguments {epochs}, {seed}, {draw:LENGTH:LOW:HIGH} (a drawn schedule) and
 {repeat:COUNT:ENTRY} (the same entry again and again) are replaced.
 """
@@ -25,6 +25,10 @@ from . import schedule
 CLAUSES: tuple[str, ...] = tuple(
     f"{letter}{number}"
     for letter, count in (("I", 5), ("P", 8), ("W", 8), ("C", 9), ("E", 4))
+    for number in range(1, count + 1)
+) + tuple(
+    f"EPOP.{letter}{number}"  # of the driver of phases
+    for letter, count in (("H", 1), ("P", 7), ("E", 4), ("W", 6), ("A", 3))
     for number in range(1, count + 1)
 )
 DEADLINE_S = 120.0
@@ -55,6 +59,7 @@ class Test:
     environment: dict[str, str] = field(default_factory=dict)
     tool: str = ""
     around: bool = False
+    driver: list[str] = field(default_factory=list)
     scenario: str = ""
     changes: list[schedule.Change] = field(default_factory=list)
 
@@ -89,6 +94,8 @@ def _limit(test: Test, word: str) -> None:
         test.tool = value
     elif key == "around":
         test.around = True
+    elif key == "driver":
+        test.driver = value.split()
     elif key == "scenario":
         test.scenario = value
     else:
