@@ -1216,3 +1216,52 @@ def epop_structure(run: TestRun) -> None:
     run.check(job.wait() == 1, f"exit code {job.process.returncode}")
     told = re.search(r"joins a program of another structure: it has (\w{16}), the others have (\w{16})", job.err)
     run.check(told and told[1] != told[2], f"it says {job.err!r}")
+
+
+EXAMPLES = SOURCES.parent / "examples"
+
+
+@scenario
+def epop_example(run: TestRun, name: str, count: str) -> None:
+    """A case study, by hand and as phases: what comes out has the same bits as without adaptations.  `count` is the option
+    that says how long it runs."""
+    folder = run.work / "examples"
+    made = run.start(
+        ["make", "-s", "-C", str(EXAMPLES), f"MPICC={run.setting.prefix / 'bin' / 'mpicc'}", f"BUILD={folder}"]
+        + [str(folder / f"{name}_plain"), str(folder / f"{name}.epop")]
+    )
+    run.check(made.wait() == 0 and not made.err, f"{name} does not compile: {made.err}")
+    mpiexec, driver = (str(run.setting.prefix / "bin" / word) for word in ("mpiexec", "epop"))
+    plain, phases = [str(folder / f"{name}_plain")], [driver, "--check", str(folder / name)]
+    for command in (plain, phases):
+        run.log_path.unlink(missing_ok=True)
+        words = [*run.test.options, "--adapt-log", str(run.log_path), *command, *run.test.arguments]
+        job = run.start([mpiexec, "-n", str(run.test.processes), *words])
+        run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+        sizes = [event["size"] for event in run.events() if event["event"] == "committed"]
+        run.check(sizes == [change.size for change in run.test.changes], f"sizes {sizes}")
+        run.check(f"{name}: {len(sizes)} adaptations" in job.lines, f"it says {job.lines[-2:]}")
+        told = re.fullmatch(rf"{name}: after (\d+) (.*)", job.lines[-1])
+        run.check(told, f"it says {job.lines[-1]}")
+        assert told
+        for n, other in (("1", phases), ("4", plain)):
+            rigid = run.start([mpiexec, "-n", n, *other, *run.test.arguments[:2], f"--{count}", told[1]])
+            run.check(rigid.wait() == 0, f"exit code {rigid.process.returncode}")
+            run.check(rigid.lines[-1] == job.lines[-1], f"{rigid.lines[-1]} without adaptations, {job.lines[-1]} with")
+
+
+@scenario
+def epop_no_square(run: TestRun) -> None:
+    """C4: a number of processes that makes no square grid is refused at launch, and never comes about later."""
+    folder = run.work / "examples"
+    words = [f"MPICC={run.setting.prefix / 'bin' / 'mpicc'}", f"BUILD={folder}", str(folder / "cannon.epop")]
+    made = run.start(["make", "-s", "-C", str(EXAMPLES), *words])
+    run.check(made.wait() == 0, f"cannon does not compile: {made.err}")
+    mpiexec, driver = (str(run.setting.prefix / "bin" / word) for word in ("mpiexec", "epop"))
+    job = run.start([mpiexec, "-n", "3", driver, str(folder / "cannon")])
+    run.check(job.wait() == 1, f"exit code {job.process.returncode}")
+    options = ["--adapt-schedule", "3,4", "--adapt-log", str(run.log_path)]
+    job = run.start([mpiexec, "-n", "1", *options, driver, str(folder / "cannon"), "--adaptations", "1", "--sleep", "5"])
+    run.check(job.wait() == 0 and "the program cannot use 3" in job.err, f"it says {job.err!r}")
+    sizes = [event["size"] for event in run.events() if event["event"] == "committed"]
+    run.check(sizes == [4], f"sizes {sizes}")

@@ -1,0 +1,63 @@
+/*
+ * Gaussian elimination with partial pivoting, for dense systems in blocks of rows.  What is here does
+ * not know who leads it: gauss_plain.c probes and opens windows itself, gauss_epop.c has the driver
+ * epop do that.
+ *
+ * What is done to a row does not depend on who owns it, so the solution has the same bits on any number
+ * of processes, however often that changes.
+ */
+
+#ifndef GAUSS_H_INCLUDED
+#define GAUSS_H_INCLUDED
+
+#include <adapt_data.h>
+#include <stdint.h>
+
+/* The same in all processes. */
+struct gauss_progress {
+    int64_t column;             /* that is eliminated next */
+    int64_t row;                /* that back substitution has reached; n: not begun */
+    int64_t solved;             /* systems */
+    int64_t adaptations;        /* that have been seen */
+    uint64_t sum;               /* of all bits of all solutions */
+};
+
+struct gauss {
+    int64_t n;                  /* equations */
+    int64_t systems;            /* at least */
+    int64_t adaptations;        /* at least: --adaptations */
+    double sleep_ms;            /* a column takes so much longer, divided by the processes */
+    int size;                   /* of the world in the last column */
+    MPIX_Adapt_layout blocks, everywhere;
+    MPI_Datatype row_type, progress_type;
+    MPIX_Adapt_data data;       /* rows and progress move by themselves */
+    double *rows;               /* this process': n coefficients and the right-hand side, each */
+    double *x;                  /* the solution, while it is made */
+    struct gauss_progress *progress;
+};
+
+/* After MPI_Init_adapt: reads the options; a launched process has an empty system then, a joining one
+ * (`joins`) gets everything in the window.  Returns 0, or 1 after a message. */
+int gauss_setup(struct gauss *gauss, int argc, char **argv, int joins);
+
+/* In the window. */
+int gauss_move(struct gauss *gauss, const epop_window_t * window);
+
+/* The next system. */
+int gauss_refill(struct gauss *gauss);
+
+/* One column. */
+int gauss_eliminate(struct gauss *gauss);
+int gauss_has_columns(const struct gauss *gauss);
+
+/* One row of back substitution.  With the last one the solution is checked, and after the last system
+ * rank 0 prints what came out. */
+int gauss_substitute(struct gauss *gauss);
+int gauss_has_rows(const struct gauss *gauss);
+
+/* Whether another system follows. */
+int gauss_goes_on(const struct gauss *gauss);
+
+void gauss_free(struct gauss *gauss);
+
+#endif /* GAUSS_H_INCLUDED */
