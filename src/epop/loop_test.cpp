@@ -215,7 +215,8 @@ TEST(EpopLoop, P5ComparesEverything)
     std::vector<std::pair<std::string, int64_t>> wanted;
     for (int round = 0; round < 3; round++)
         wanted.insert(wanted.end(), {{"loop_condition", 1}, {"loop_condition", 1}, {"loop_condition", 0},
-                                     {"loop_total", 11}, {"loop_condition", 0}, {"branch_condition", round < 2 ? 1 : 4}});
+                                     {"loop_total", 11}, {"loop_condition", 0},
+                                     {"branch_condition", round < 2 ? 1 : 4}});
     EXPECT_EQ(world.agreed, wanted);
     for (size_t at = 0; at < wanted.size(); at++) {
         Played differs(elements);

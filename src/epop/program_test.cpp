@@ -36,7 +36,11 @@ TEST(EpopProgram, P1WholePrograms)
 {
     EXPECT_EQ(complaint_after([](auto *) {}), "");
     EXPECT_EQ(complaint_after([](auto *e) { e[3].loop_condition = epop_test::never; }), "");
-    EXPECT_EQ(complaint_after([](auto *e) { e[1].phase_redistribute = nullptr, e[1].phase_adapt = epop_test::nothing; }), "");
+    EXPECT_EQ(complaint_after([](auto *e) {
+                  e[1].phase_redistribute = nullptr;
+                  e[1].phase_adapt = epop_test::nothing;
+              }),
+              "");
     Elements alone{epop_test::initial()};
     program_t program = epop_test::program_of(alone);
     EXPECT_EQ(complaint(&program), "");
@@ -158,7 +162,8 @@ TEST(EpopProgram, E1Print)
                         "    {\"pc\": 1, \"type\": \"EP\", \"name\": \"a \\\"b\\\"\\\\\\u000a\", "
                         "\"window\": \"phase_redistribute\", \"loop\": true, \"total\": false},\n"
                         "    {\"pc\": 2, \"type\": \"BRANCH\", \"name\": \"element 2\"},\n"
-                        "    {\"pc\": 3, \"type\": \"RP\", \"name\": \"element 3\", \"loop\": false, \"total\": false}\n"
+                        "    {\"pc\": 3, \"type\": \"RP\", \"name\": \"element 3\", "
+                        "\"loop\": false, \"total\": false}\n"
                         "  ]\n}\n");
 }
 

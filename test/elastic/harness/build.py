@@ -11,7 +11,6 @@ COMPILERS = {".c": "mpicc", ".cpp": "mpicxx", ".f": "mpifort", ".f90": "mpifort"
 FLAGS = {
     ".c": ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra"],
     ".cpp": ["-std=c++20", "-O1", "-g", "-Wall", "-Wextra", "-Werror"],
-    ".cpp": ["-std=c++20", "-O1", "-g", "-Wall", "-Wextra"],
     ".f": ["-O1", "-g", "-fallow-argument-mismatch"],
     ".f90": ["-O1", "-g", "-fallow-argument-mismatch"],
 }

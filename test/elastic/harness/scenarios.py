@@ -1265,3 +1265,35 @@ def epop_no_square(run: TestRun) -> None:
     run.check(job.wait() == 0 and "the program cannot use 3" in job.err, f"it says {job.err!r}")
     sizes = [event["size"] for event in run.events() if event["event"] == "committed"]
     run.check(sizes == [4], f"sizes {sizes}")
+
+
+EPOP_PAGE = SOURCES.parent / "doc" / "epop.md"
+
+
+@scenario
+def epop_page(run: TestRun) -> None:
+    """The page's two programs compile and come to the same result with and without adaptations."""
+    text = EPOP_PAGE.read_text(encoding="utf-8")
+    options = {"c": ["mpicc", "-std=gnu11", "-ladapt_data"], "cpp": ["mpicxx", "-std=c++20"]}
+    for kind, (compiler, standard, *libraries) in options.items():
+        (piece,) = re.findall(rf"^```{kind}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        source = run.work / f"page.{kind}"
+        source.write_text(piece, encoding="utf-8")
+        words = [standard, "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", str(source), "-o", f"{kind}.epop"]
+        done = run.start([str(run.setting.prefix / "bin" / compiler), *words, *libraries])
+        run.check(done.wait() == 0, f"the page's program in {kind} does not compile: {done.err}")
+    mpiexec, driver = (str(run.setting.prefix / "bin" / word) for word in ("mpiexec", "epop"))
+    job = run.start([mpiexec, "-n", "2", driver, "--check", "cpp"])
+    run.check(job.wait() == 0 and job.lines == [f"sum {sum(range(3000))}"], f"cpp: it says {job.lines} {job.err}")
+    for steps in (2000, 20000, 200000, 2000000):  # until the program is longer than its adaptations
+        run.log_path.unlink(missing_ok=True)
+        options = ["--adapt-schedule", "4,1", "--adapt-log", str(run.log_path)]
+        job = run.start([mpiexec, "-n", "2", *options, driver, "c", str(steps)])
+        run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+        sizes = [event["size"] for event in run.events() if event["event"] == "committed"]
+        heights = sum(steps * (i % 7) + steps // 5 * 10 for i in range(1000))
+        wanted = f"waves: {steps} steps, {[2, *sizes][-1]} processes, sum {heights}"
+        run.check(job.lines == [wanted], f"it says {job.lines}, expected {wanted}")
+        if len(sizes) == 2:
+            return
+    run.fail("the adaptations were not all committed")

@@ -44,7 +44,8 @@ void set_up(epop::args a, State &s)
     MPI_Type_contiguous(3, MPI_INT64_T, &s.type);
     MPI_Type_commit(&s.type);
     MPIX_Adapt_data_create(&s.data);
-    MPIX_Adapt_data_add(s.data, "shared", reinterpret_cast<void **>(&s.shared), s.type, &s.everywhere, nullptr, nullptr);
+    MPIX_Adapt_data_add(s.data, "shared", reinterpret_cast<void **>(&s.shared), s.type, &s.everywhere,
+                        nullptr, nullptr);
     if (status != MPI_ADAPT_STATUS_JOINING)
         s.shared = static_cast<Shared *>(std::calloc(1, sizeof(Shared)));
 }
