@@ -205,9 +205,9 @@ static int check_solution(struct gauss *gauss, const struct part *part)
     gauss->progress->solved++;
     gauss->progress->sum = add_bits(gauss->progress->sum, gauss->x, gauss->n);
     if (part->rank == 0 && !gauss_goes_on(gauss))
-        printf("gauss: %" PRId64 " adaptations\ngauss: after %" PRId64 " systems the solutions are %016"
-               PRIx64 "\n", gauss->progress->adaptations, gauss->progress->solved,
-               gauss->progress->sum);
+        printf("gauss: %" PRId64 " adaptations, %" PRId64 " rows moved\ngauss: after %" PRId64
+               " systems the solutions are %016" PRIx64 "\n", gauss->progress->adaptations,
+               gauss->progress->moved, gauss->progress->solved, gauss->progress->sum);
     free(gauss->x);
     gauss->x = NULL;
     if (worst < 1e-8)
@@ -250,13 +250,29 @@ int gauss_goes_on(const struct gauss *gauss)
 
 /* ---- the window ----------------------------------------------------------------------------- */
 
+/* How many rows this process sends; by the library, which tells it before. */
+static int64_t rows_to_send(const struct gauss *gauss, const epop_window_t *window)
+{
+    int64_t stay, sent, received;
+
+    if (MPIX_Adapt_data_volume(gauss->data, 1, window, &stay, &sent, &received) != MPI_SUCCESS)
+        return -1;
+    return sent;
+}
+
 int gauss_move(struct gauss *gauss, const epop_window_t *window)
 {
-    if (MPIX_Adapt_data_move(gauss->data, window) != MPI_SUCCESS)
+    int64_t mine = gauss->by_root ? gauss_move_by_root(gauss, window) : rows_to_send(gauss, window);
+    int64_t all;
+
+    if (mine < 0)
         return 1;
-    if (gauss->progress)        /* NULL on leaving processes */
+    if (gauss->progress) {      /* not yet on joining processes, which send nothing */
+        MPI_Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, window->old_world);
+        gauss->progress->moved += all;
         gauss->progress->adaptations++;
-    return 0;
+    }
+    return MPIX_Adapt_data_move(gauss->data, window) != MPI_SUCCESS;
 }
 
 /* ---- begin and end -------------------------------------------------------------------------- */
@@ -267,7 +283,9 @@ static int read_options(struct gauss *gauss, int argc, char **argv)
     gauss->systems = 1;
     for (int i = 1; i < argc; i += 2) {
         const double value = i + 1 < argc ? atof(argv[i + 1]) : -1;
-        if (strcmp(argv[i], "--size") == 0 && value >= 1)
+        if (strcmp(argv[i], "--root") == 0)
+            gauss->by_root = 1, i--;    /* it has no value */
+        else if (strcmp(argv[i], "--size") == 0 && value >= 1)
             gauss->n = (int64_t) value;
         else if (strcmp(argv[i], "--systems") == 0 && value >= 1)
             gauss->systems = (int64_t) value;
@@ -277,7 +295,7 @@ static int read_options(struct gauss *gauss, int argc, char **argv)
             gauss->sleep_ms = value;
         else {
             fprintf(stderr, "usage: gauss [--size EQUATIONS] [--systems AT_LEAST] [--adaptations AT_LEAST] "
-                    "[--sleep MILLISECONDS]\n");
+                    "[--sleep MILLISECONDS] [--root]\n");
             return 1;
         }
     }
@@ -293,13 +311,14 @@ int gauss_setup(struct gauss *gauss, int argc, char **argv, int joins)
     gauss->everywhere = MPIX_Layout_same(1);
     MPI_Type_contiguous((int) width_of(gauss), MPI_DOUBLE, &gauss->row_type);
     MPI_Type_commit(&gauss->row_type);
-    MPI_Type_contiguous(5, MPI_INT64_T, &gauss->progress_type);
+    MPI_Type_contiguous(6, MPI_INT64_T, &gauss->progress_type);
     MPI_Type_commit(&gauss->progress_type);
     MPIX_Adapt_data_create(&gauss->data);
-    MPIX_Adapt_data_add(gauss->data, "rows", (void **) &gauss->rows, gauss->row_type,
-                        &gauss->blocks, NULL, NULL);
     MPIX_Adapt_data_add(gauss->data, "progress", (void **) &gauss->progress,
                         gauss->progress_type, &gauss->everywhere, NULL, NULL);
+    if (!gauss->by_root)
+        MPIX_Adapt_data_add(gauss->data, "rows", (void **) &gauss->rows, gauss->row_type,
+                            &gauss->blocks, NULL, NULL);
     if (joins)
         return 0;
     gauss->progress = calloc(1, sizeof(*gauss->progress));

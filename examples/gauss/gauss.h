@@ -19,6 +19,7 @@ struct gauss_progress {
     int64_t row;                /* that back substitution has reached; n: not begun */
     int64_t solved;             /* systems */
     int64_t adaptations;        /* that have been seen */
+    int64_t moved;              /* rows that have been sent in windows */
     uint64_t sum;               /* of all bits of all solutions */
 };
 
@@ -26,11 +27,12 @@ struct gauss {
     int64_t n;                  /* equations */
     int64_t systems;            /* at least */
     int64_t adaptations;        /* at least: --adaptations */
+    int by_root;                /* --root: rank 0 collects all rows and deals them out, to compare */
     double sleep_ms;            /* a column takes so much longer, divided by the processes */
     int size;                   /* of the world in the last column */
     MPIX_Adapt_layout blocks, everywhere;
     MPI_Datatype row_type, progress_type;
-    MPIX_Adapt_data data;       /* rows and progress move by themselves */
+    MPIX_Adapt_data data;       /* rows and progress move by themselves; with --root progress alone */
     double *rows;               /* this process': n coefficients and the right-hand side, each */
     double *x;                  /* the solution, while it is made */
     struct gauss_progress *progress;
@@ -42,6 +44,9 @@ int gauss_setup(struct gauss *gauss, int argc, char **argv, int joins);
 
 /* In the window. */
 int gauss_move(struct gauss *gauss, const epop_window_t * window);
+/* The same with --root (root.c): rank 0 of the old world holds all rows for a while.  Returns how many
+ * rows this process has sent to others; -1: no memory. */
+int64_t gauss_move_by_root(struct gauss *gauss, const epop_window_t * window);
 
 /* The next system. */
 int gauss_refill(struct gauss *gauss);

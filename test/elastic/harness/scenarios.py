@@ -1222,9 +1222,9 @@ EXAMPLES = SOURCES.parent / "examples"
 
 
 @scenario
-def epop_example(run: TestRun, name: str, count: str) -> None:
+def epop_example(run: TestRun, name: str, count: str, moved: str = "") -> None:
     """A case study, by hand and as phases: what comes out has the same bits as without adaptations.  `count` is the option
-    that says how long it runs."""
+    that says how long it runs, `moved` the number of rows that its windows send."""
     folder = run.work / "examples"
     made = run.start(
         ["make", "-s", "-C", str(EXAMPLES), f"MPICC={run.setting.prefix / 'bin' / 'mpicc'}", f"BUILD={folder}"]
@@ -1240,7 +1240,8 @@ def epop_example(run: TestRun, name: str, count: str) -> None:
         run.check(job.wait() == 0, f"exit code {job.process.returncode}")
         sizes = [event["size"] for event in run.events() if event["event"] == "committed"]
         run.check(sizes == [change.size for change in run.test.changes], f"sizes {sizes}")
-        run.check(f"{name}: {len(sizes)} adaptations" in job.lines, f"it says {job.lines[-2:]}")
+        wanted = f"{name}: {len(sizes)} adaptations" + (f", {moved} rows moved" if moved else "")
+        run.check(job.lines[-2] == wanted, f"it says {job.lines[-2:]}")
         told = re.fullmatch(rf"{name}: after (\d+) (.*)", job.lines[-1])
         run.check(told, f"it says {job.lines[-1]}")
         assert told

@@ -28,7 +28,7 @@ CLAUSES: tuple[str, ...] = tuple(
     for number in range(1, count + 1)
 ) + tuple(
     f"EPOP.{letter}{number}"  # of the driver of phases
-    for letter, count in (("H", 2), ("P", 7), ("E", 4), ("W", 6), ("A", 3), ("C", 6))
+    for letter, count in (("H", 2), ("P", 7), ("E", 4), ("W", 6), ("A", 3), ("C", 7))
     for number in range(1, count + 1)
 )
 DEADLINE_S = 120.0
