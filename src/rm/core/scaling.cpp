@@ -3,6 +3,7 @@
 #include "core/scaling.h"
 
 #include <cmath>
+#include <span>
 
 #include "core/policy/policy_easy.h"
 
@@ -19,8 +20,8 @@ constexpr int64_t SIZE_HUGE = int64_t{1} << 40;
 constexpr int64_t REMAINING_MIN_MS = 1000;
 constexpr int64_t GAIN_PER_STANDSTILL = 10, REMAINING_PER_DURATION = 4, SINCE_PER_STANDSTILL = 20;
 
-/* Of one size. */
 struct Point {
+    int size = 0;
     int intervals = 0;
     double ms = 0, probes = 0, loop_us = 0, mpi_us = 0;
 };
@@ -37,14 +38,26 @@ const std::string &phase_key(const Performance &known)
     return none;
 }
 
-std::map<int, Point> points_of(const Performance &known)
+/* Rising by size: there are few. */
+using Points = std::vector<Point>;
+
+Point &point_of(Points &points, int size)
 {
-    std::map<int, Point> points;
+    auto at = std::lower_bound(points.begin(), points.end(), size,
+                               [](const Point &point, int wanted) { return point.size < wanted; });
+    if (at == points.end() || at->size != size)
+        at = points.insert(at, Point{size});
+    return *at;
+}
+
+Points points_of(const Performance &known)
+{
+    Points points;
     const std::string &key = phase_key(known);
     for (const Interval &interval : known.history) {
-        if (interval.key != key || interval.probes <= 0 || interval.ms <= 0)
+        if (interval.probes <= 0 || interval.ms <= 0 || interval.key != key)
             continue;
-        Point &point = points[interval.size];
+        Point &point = point_of(points, interval.size);
         point.intervals++;
         point.ms += static_cast<double>(interval.ms);
         point.probes += static_cast<double>(interval.probes);
@@ -82,22 +95,22 @@ struct Fit {
 };
 
 /* The part of a round that stays, at `size`. */
-double fitted_part(const std::map<int, Point> &points, int size)
+double fitted_part(std::span<const Point> points, int size)
 {
     /* In units of the round at the nearest size that was measured, so that numbers stay near
      * one. */
     auto nearest =
-        std::min_element(points.begin(), points.end(), [&](const auto &left, const auto &right) {
-            return std::abs(std::log(double(left.first) / size)) <
-                   std::abs(std::log(double(right.first) / size));
+        std::min_element(points.begin(), points.end(), [&](const Point &left, const Point &right) {
+            return std::abs(std::log(double(left.size) / size)) <
+                   std::abs(std::log(double(right.size) / size));
         });
-    double unit = nearest->second.ms / nearest->second.probes;
+    double unit = nearest->ms / nearest->probes;
     Fit fit;
-    for (const auto &[of, point] : points) {
+    for (const Point &point : points) {
         double round = point.ms / point.probes / unit;
-        double distance = std::log(static_cast<double>(of) / size) / NEAR;
+        double distance = std::log(static_cast<double>(point.size) / size) / NEAR;
         double close = std::exp(-distance * distance / 2);
-        double shorter = static_cast<double>(size) / of;
+        double shorter = static_cast<double>(size) / point.size;
         fit.add(close * std::min<double>(point.intervals, INTERVALS_MAX), 1 / round,
                 shorter / round, 1);
         if (point.loop_us > 0)
@@ -109,15 +122,16 @@ double fitted_part(const std::map<int, Point> &points, int size)
 
 /* What says something of more processes, or of fewer, than `size`.  If nothing has been measured
  * there: of more, all; of fewer, `size` itself, whose MPI time tells. */
-std::map<int, Point> side(const std::map<int, Point> &points, int size, bool more)
+std::span<const Point> side(const Points &points, int size, bool more)
 {
-    if (!points.contains(size))
-        return points;
-    std::map<int, Point> chosen;
-    for (const auto &[of, point] : points)
-        if (more ? of >= size : of <= size)
-            chosen[of] = point;
-    return more && chosen.size() == 1 ? points : chosen;
+    std::span<const Point> all(points);
+    for (size_t i = 0; i < all.size(); i++) {
+        if (all[i].size != size)
+            continue;
+        bool is_greatest = i + 1 == all.size();
+        return !more ? all.first(i + 1) : is_greatest ? all : all.subspan(i);
+    }
+    return all;
 }
 
 int64_t to_ppm(double part)
@@ -132,12 +146,12 @@ Scaling scaling_of(const Job &job)
     Scaling scaling;
     scaling.size = std::max(job.size(), 1);
     if (job.performance && !job.performance->history.empty()) {
-        std::map<int, Point> points = points_of(*job.performance);
-        for (const auto &[size, point] : points)
+        Points points = points_of(*job.performance);
+        for (const Point &point : points)
             scaling.samples += point.intervals;
         scaling.sizes = static_cast<int>(points.size());
         if (scaling.sizes > 0) {
-            scaling.proven_most = points.rbegin()->first;
+            scaling.proven_most = points.back().size;
             scaling.serial_ppm =
                 to_ppm(fitted_part(side(points, scaling.size, true), scaling.size));
             scaling.serial_below_ppm =

@@ -28,21 +28,31 @@ bool has_settled(const Job &job) { return job.performance && has_data(*job.perfo
 
 class MeasuredGain : public Gain {
   public:
-    double gain(const State &, const Job &job, int from, int to) const override
+    double gain(const State &state, const Job &job, int from, int to) const override
     {
-        Scaling scaling = scaling_of(job);
-        int small = std::min(from, to), large = std::max(from, to);
-        double ratio = relative_speed(scaling, large) / relative_speed(scaling, small);
-        return std::log(ratio) / (double(large - small) * job.spec.cores_per_process);
+        return of(state, job)(from, to);
+    }
+    std::function<double(int, int)> of(const State &, const Job &job) const override
+    {
+        return [scaling = scaling_of(job), cores = job.spec.cores_per_process](int from, int to) {
+            int small = std::min(from, to), large = std::max(from, to);
+            double ratio = relative_speed(scaling, large) / relative_speed(scaling, small);
+            return std::log(ratio) / (double(large - small) * cores);
+        };
     }
 };
+
+int most_of(const MeasuredNumbers &numbers, const Job &job)
+{
+    return static_cast<int>(
+        std::clamp<int64_t>(measured_most(numbers), job.size(), job.spec.maximum));
+}
 
 class MeasuredRules : public SizeRules {
   public:
     int most(const State &state, const Job &job) const override
     {
-        int64_t most = measured_most(measured_numbers(state, job));
-        return static_cast<int>(std::clamp<int64_t>(most, job.size(), job.spec.maximum));
+        return most_of(measured_numbers(state, job), job);
     }
     bool may_give(const State &, const Job &) const override { return true; }
     int reduced(const State &state, const Job &job) const override
@@ -76,6 +86,7 @@ double log_speed(const Scaling &scaling, int size)
 struct Partner {
     const Job *job;
     MeasuredNumbers numbers;
+    int less = 0; /* the next size that it could have; 0: none */
     double next, last; /* what its next process would bring, and its last one has, for each core */
 };
 
@@ -91,15 +102,15 @@ std::vector<Partner> partners(const State &state, int64_t &again_ms)
             again_ms = again_ms == NEVER ? from_ms : std::min(again_ms, from_ms);
             continue;
         }
-        Partner each{&job, measured_numbers(state, job), 0, 0};
-        int more = size_at_least(job.spec, job.size() + 1);
-        int less = size_at_most(job.spec, job.size() - 1);
-        int cores = job.spec.cores_per_process;
+        Partner each{&job, measured_numbers(state, job), 0, 0, 0};
+        int size = each.numbers.scaling.size, cores = job.spec.cores_per_process;
+        int more = size_at_least(job.spec, size + 1);
+        each.less = size_at_most(job.spec, size - 1);
         if (more > 0)
-            each.next = log_speed(each.numbers.scaling, more) / double((more - job.size()) * cores);
-        if (less > 0)
+            each.next = log_speed(each.numbers.scaling, more) / double((more - size) * cores);
+        if (each.less > 0)
             each.last =
-                -log_speed(each.numbers.scaling, less) / double((job.size() - less) * cores);
+                -log_speed(each.numbers.scaling, each.less) / double((size - each.less) * cores);
         found.push_back(std::move(each));
     }
     return found;
@@ -170,18 +181,16 @@ std::optional<std::pair<JobId, int>> MeasuredRules::exchange(const State &state,
     std::vector<Partner> all = partners(state, again_ms);
     const Partner *gives = nullptr, *gets = nullptr;
     for (const Partner &each : all) {
-        const Job &job = *each.job;
-        bool may_give = size_at_most(job.spec, job.size() - 1) > 0;
-        if (may_give && (!gives || each.last < gives->last))
+        if (each.less > 0 && (!gives || each.last < gives->last))
             gives = &each;
-        bool may_get = most(state, job) > job.size();
-        if (may_get && (!gets || each.next > gets->next))
+        bool is_better = !gets || each.next > gets->next;
+        if (is_better && most_of(each.numbers, *each.job) > each.numbers.scaling.size)
             gets = &each;
     }
     if (!gives || !gets || gives == gets)
         return std::nullopt;
     const Job &from = *gives->job, &to = *gets->job;
-    int cap = size_at_most(to.spec, most(state, to)), best = 0;
+    int cap = size_at_most(to.spec, most_of(gets->numbers, to)), best = 0;
     double best_gain = EXCHANGE_GAIN_MIN;
     for (int size = size_at_most(from.spec, from.size() - 1); size > 0 && 2 * size >= from.size();
          size = size_at_most(from.spec, size - 1)) {
