@@ -133,14 +133,16 @@ bool Space::fits(const JobSpec &spec, int processes, const Blocks &own) const
 std::vector<Space::Piece> Space::choose(const JobSpec &spec, int processes,
                                         const std::vector<Own> &own) const
 {
-    std::vector<Own> order = own;
+    std::vector<Own> order;
+    std::copy_if(own.begin(), own.end(), std::back_inserter(order),
+                 [](const Own &each) { return each.room > 0; });
     std::stable_sort(order.begin(), order.end(),
                      [](const Own &a, const Own &b) { return a.room > b.room; });
     std::vector<Piece> pieces;
     for (const Own &each : order) {
-        int here = std::min(processes, each.room);
-        if (here == 0)
+        if (processes == 0)
             break;
+        int here = std::min(processes, each.room);
         pieces.push_back({each.node, here, spec.whole_nodes ? 0 : here * spec.cores_per_process});
         processes -= here;
     }
@@ -263,6 +265,95 @@ void Space::limit(const Space &other, const Blocks &blocks)
         if (node && cores_.usable(*node))
             cores_.set(*node, std::min(cores_.free(*node), other.cores_.free(*node)));
     }
+}
+
+/* ---- step by step ---------------------------------------------------------------------------- */
+
+GrowingJob::GrowingJob(const Space &space, const JobSpec &spec, const Blocks &own)
+    : spec_(&spec), has_own_(!own.empty()), nodes_(space.usable_own(spec, own))
+{
+    for (const Space::Own &each : nodes_) {
+        room_ += each.room;
+        open_ += each.room > 0;
+    }
+}
+
+/* What else is placed changes the room on nodes that are shared. */
+void GrowingJob::look(const Space &space)
+{
+    if (spec_->whole_nodes)
+        return;
+    room_ = 0;
+    for (Space::Own &each : nodes_) {
+        each.room =
+            room_on(*spec_, each.node->cores, space.cores_.free(*each.node), each.processes);
+        room_ += each.room;
+    }
+}
+
+int GrowingJob::room_within(const Space &space)
+{
+    look(space);
+    return within_int(room_);
+}
+
+int GrowingJob::room(const Space &space)
+{
+    look(space);
+    int64_t all = room_ + space.room(*spec_);
+    if (spec_->whole_nodes)     /* no core of its own nodes is free */
+        return within_int(all);
+    for (const Space::Own &each : nodes_)
+        all -= room_on(*spec_, each.node->cores, space.cores_.free(*each.node), 0);
+    return within_int(all);
+}
+
+bool GrowingJob::fits(const Space &space, int more)
+{
+    bool own_nodes = spec_->whole_nodes && has_own_;
+    if (!own_nodes && int64_t{more} * spec_->cores_per_process > space.total())
+        return false;
+    bool any_core_will_do = spec_->cores_per_process == 1 && spec_->processes_per_node == 0 &&
+                            !spec_->whole_nodes;
+    bool own_suffice = own_nodes && room_ >= more;
+    return any_core_will_do || own_suffice || room(space) >= more;
+}
+
+Blocks GrowingJob::place(Space &space, int more)
+{
+    look(space);
+    std::vector<Space::Piece> pieces;
+    if (spec_->whole_nodes && open_ == 1 && nodes_[last_].room >= more)
+        pieces.push_back({nodes_[last_].node, more, 0});
+    else if (spec_->whole_nodes && open_ == 0)
+        space.choose_others(*spec_, more, nodes_, pieces);
+    else
+        pieces = space.choose(*spec_, more, nodes_);
+    Blocks blocks;
+    for (const Space::Piece &piece : pieces) {
+        space.cores_.set(*piece.node, space.cores_.free(*piece.node) - piece.cores);
+        blocks.push_back({piece.node->name, piece.processes});
+        put(space, piece);
+    }
+    has_own_ = true;
+    return blocks;
+}
+
+void GrowingJob::put(const Space &space, const Space::Piece &piece)
+{
+    auto at = std::lower_bound(nodes_.begin(), nodes_.end(), piece.node->position,
+                               [](const Space::Own &each, uint32_t position) {
+                                   return each.node->position < position;
+                               });
+    if (at == nodes_.end() || at->node != piece.node)
+        at = nodes_.insert(at, {piece.node, 0, 0});
+    room_ -= at->room;
+    open_ -= at->room > 0;
+    at->processes += piece.processes;
+    at->room = room_on(*spec_, at->node->cores, space.cores_.free(*at->node), at->processes);
+    room_ += at->room;
+    open_ += at->room > 0;
+    last_ = static_cast<size_t>(at - nodes_.begin());
 }
 
 void append(Blocks &blocks, const Block &block)

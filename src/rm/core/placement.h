@@ -38,6 +38,7 @@ class Space {
     int64_t total() const { return cores_.total(); }
 
   private:
+    friend class GrowingJob;
     struct Own {
         const Node *node;
         int processes, room;
@@ -53,6 +54,34 @@ class Space {
 
     const State *state_;
     FreeCores cores_;
+};
+
+/*
+ * A job that grows in a Space, step by step.  It fits and is placed as Space does with all that the
+ * job has by then as `own`; but its nodes are not looked up and sorted anew for each step.
+ * Meanwhile nothing else is placed on whole nodes of the job.
+ */
+class GrowingJob {
+  public:
+    GrowingJob(const Space &space, const JobSpec &spec, const Blocks &own);
+
+    /* For how many more processes there is room: at all, and on its own nodes. */
+    int room(const Space &space);
+    int room_within(const Space &space);
+    bool fits(const Space &space, int more);
+    /* Books `more` and says where; they must fit. */
+    Blocks place(Space &space, int more);
+
+  private:
+    void look(const Space &space);
+    void put(const Space &space, const Space::Piece &piece);
+
+    const JobSpec *spec_;
+    bool has_own_;
+    std::vector<Space::Own> nodes_;     /* its own that are up, in the order of their names */
+    int64_t room_ = 0;                  /* of all of these; of whole nodes it is kept up to date */
+    int open_ = 0;                      /* how many of the whole nodes have room */
+    size_t last_ = 0;                   /* the one that was placed on last */
 };
 
 /* The ranks that remain if these (rising) leave; `left` gets the others' places. */

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <random>
 
 namespace elastic::rm {
@@ -148,6 +149,49 @@ TEST(PlacementTest, a_space_places_as_if_it_had_looked_at_every_node)
             int processes = 1 + chance.upto(std::min(room, 40) - 1);
             ASSERT_TRUE(space.fits(spec, processes, own)) << "seed " << seed;
             ASSERT_EQ(space.place(spec, processes, own), slow.place(spec, processes, own)) << "seed " << seed;
+            placed++;
+        }
+    }
+    EXPECT_GT(placed, 1000);
+}
+
+struct Grown {
+    JobSpec spec;
+    Blocks has;
+    GrowingJob nodes;
+    Grown(const Space &space, const JobSpec &wish, Blocks own)
+        : spec(wish), has(std::move(own)), nodes(space, spec, has)
+    {
+    }
+};
+
+/* Several at once, each with what it had before and what it has got. */
+TEST(PlacementTest, who_grows_by_steps_gets_what_a_space_gives_for_all_that_it_has)
+{
+    int placed = 0;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        Chance chance{std::mt19937_64(seed)};
+        State state;
+        fill(state, chance);
+        Space space(state);
+        SlowSpace slow(state);
+        std::deque<Grown> jobs;
+        for (int i = 0; i < 4; i++) {
+            JobSpec spec = some_spec(chance);
+            jobs.emplace_back(space, spec, some_own(state, spec, chance));
+        }
+        for (int i = 0; i < 60; i++) {
+            Grown &job = jobs[static_cast<size_t>(chance.upto(3))];
+            int more = chance.upto(3) ? 1 : 1 + chance.upto(20);
+            int room = slow.room(job.spec, job.has);
+            ASSERT_EQ(job.nodes.room(space), room) << "seed " << seed;
+            ASSERT_EQ(job.nodes.room_within(space), space.room_within(job.spec, job.has));
+            ASSERT_EQ(job.nodes.fits(space, more), room >= more) << "seed " << seed;
+            if (room < more)
+                continue;
+            Blocks blocks = slow.place(job.spec, more, job.has);
+            ASSERT_EQ(job.nodes.place(space, more), blocks) << "seed " << seed;
+            job.has = append(std::move(job.has), blocks);
             placed++;
         }
     }

@@ -24,6 +24,7 @@ struct Growth {
     int size;           /* so far */
     int cap;            /* at most */
     Blocks blocks;      /* its place: all of it if it starts, the joining processes if it grows */
+    std::optional<GrowingJob> nodes = {};       /* all that it has; once it is to grow */
 };
 
 struct FillPlan {

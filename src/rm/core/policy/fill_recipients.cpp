@@ -46,14 +46,23 @@ void Recipients::add_running(const std::vector<JobId> &jobs)
 {
     for (JobId id : jobs) {
         const Job &job = state_.jobs.at(id);
-        if (may_grow(job))
-            growing_.push_back({&job, false, job.size(), plan_.cap(job), {}});
+        if (!is_free(job))
+            continue;
+        int size = job.size(), cap = plan_.cap(job);
+        if (size < cap)
+            growing_.push_back({&job, false, size, cap, {}});
     }
+}
+
+/* Nothing else is planned for it. */
+bool Recipients::is_free(const Job &job) const
+{
+    return !plan_.shrinks.contains(job.id) && !plan_.moved.contains(job.id);
 }
 
 bool Recipients::may_grow(const Job &job) const
 {
-    return job.size() < plan_.cap(job) && !plan_.shrinks.contains(job.id) && !plan_.moved.contains(job.id);
+    return is_free(job) && job.size() < plan_.cap(job);
 }
 
 /* Of all that may grow; of those with idle cores in nodes of their own. */
@@ -88,30 +97,40 @@ std::vector<JobId> Recipients::roomy()
 
 bool Recipients::grow(Growth &growth, int size)
 {
-    const JobSpec &spec = growth.job->spec;
-    Blocks mine = own(growth);
     int more = size - growth.size;
-    if (more <= 0 || !plan_.now.fits(spec, more, mine))
+    if (more <= 0 || !nodes_of(growth).fits(plan_.now, more))
         return false;
-    growth.blocks = append(std::move(growth.blocks), plan_.now.place(spec, more, mine));
+    growth.blocks = append(std::move(growth.blocks), nodes_of(growth).place(plan_.now, more));
     growth.size = size;
     return true;
 }
 
-Blocks Recipients::own(const Growth &growth)
+GrowingJob &Recipients::nodes_of(Growth &growth) const
 {
-    return growth.starts ? growth.blocks : append(present(*growth.job), growth.blocks);
+    if (!growth.nodes)
+        growth.nodes.emplace(plan_.now, growth.job->spec,
+                             growth.starts ? growth.blocks : present(*growth.job));
+    return *growth.nodes;
 }
 
 /* Whole nodes that a job has cost nothing more, whoever else waits. */
 void Recipients::fill_own_nodes()
 {
     for (Growth &each : growing_) {
-        const JobSpec &spec = each.job->spec;
-        if (spec.whole_nodes && spec.elasticity != Elasticity::RIGID)
-            grow(each, size_at_most(spec, std::min(plan_.cap(*each.job),
-                                                   each.size + plan_.now.room_within(spec, own(each)))));
+        if (!may_have_room_within(each))
+            continue;
+        int room = nodes_of(each).room_within(plan_.now);
+        int cap = each.starts ? plan_.cap(*each.job) : each.cap;
+        grow(each, size_at_most(each.job->spec, std::min(cap, each.size + room)));
     }
+}
+
+/* In whole nodes of its own. */
+bool Recipients::may_have_room_within(const Growth &growth) const
+{
+    const JobSpec &spec = growth.job->spec;
+    return spec.whole_nodes && spec.elasticity != Elasticity::RIGID &&
+           (growth.starts || state_.indices().roomy.contains(growth.job->id));
 }
 
 /* ---- a core is worth the same to all --------------------------------------------------------- */
@@ -141,7 +160,7 @@ void Recipients::grow_to_level()
     for (Growth &each : growing_) {
         int size = target(each, low);
         if (size > each.size && !grow(each, size)) {
-            int most = each.size + plan_.now.room(each.job->spec, own(each));
+            int most = each.size + nodes_of(each).room(plan_.now);
             grow(each, size_at_most(each.job->spec, std::min(size, most)));
         }
     }
@@ -173,11 +192,6 @@ int Recipients::next_size(const Growth &growth)
 
 /* ---- or more to some than to others ---------------------------------------------------------- */
 
-double Recipients::worth(const Growth &growth) const
-{
-    return plan_.gain.gain(state_, *growth.job, growth.size, next_size(growth));
-}
-
 /* Step by step, each to whom it is worth most then.  One that does not fit now does not fit later. */
 void Recipients::grow_by_gain()
 {
@@ -191,11 +205,15 @@ void Recipients::grow_by_gain()
         }
     };
     std::priority_queue<Step> steps;
+    std::vector<std::function<double(int, int)>> worth(growing_.size());
     auto offer = [&](size_t number) {
         const Growth &growth = growing_[number];
-        if (next_size(growth) == 0)
+        int next = next_size(growth);
+        if (next == 0)
             return;
-        if (double value = worth(growth); value > 0)
+        if (!worth[number])
+            worth[number] = plan_.gain.of(state_, *growth.job);
+        if (double value = worth[number](growth.size, next); value > 0)
             steps.push({value, growth.size, number});
     };
     for (size_t i = 0; i < growing_.size(); i++)

@@ -21,6 +21,7 @@ class Recipients {
   private:
     void add_starts();
     void add_running(const std::vector<JobId> &jobs);
+    bool is_free(const Job &job) const;
     bool may_grow(const Job &job) const;
     std::vector<JobId> growers();
     std::vector<JobId> roomy();
@@ -28,10 +29,10 @@ class Recipients {
     void grow_to_level();
     void grow_by_steps();
     void grow_by_gain();
-    double worth(const Growth &growth) const;
     static int next_size(const Growth &growth);
     bool grow(Growth &growth, int size);
-    static Blocks own(const Growth &growth);
+    GrowingJob &nodes_of(Growth &growth) const;
+    bool may_have_room_within(const Growth &growth) const;
     void decide();
 
     FillPlan &plan_;
