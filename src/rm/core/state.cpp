@@ -75,15 +75,46 @@ State::Indices::OfUser State::of_user(uint32_t uid) const
 
 namespace {
 
-/* A whole node is booked once, whatever of the job is on it. */
+bool is_before(const Share &a, const Share &b)
+{
+    return std::pair(a.node, a.cores) < std::pair(b.node, b.cores);
+}
+
+/* A whole node is booked once, whatever of the job is on it.  In the order of is_before. */
 void make_whole(Shares &shares)
 {
-    std::sort(shares.begin(), shares.end(), [](const Share &a, const Share &b) { return a.node < b.node; });
+    auto is_left = [](const Share &a, const Share &b) { return a.node < b.node; };
+    if (!std::is_sorted(shares.begin(), shares.end(), is_left))
+        std::sort(shares.begin(), shares.end(), is_left);
     shares.erase(std::unique(shares.begin(), shares.end(),
                              [](const Share &a, const Share &b) { return a.node == b.node; }),
                  shares.end());
     for (Share &share : shares)
         share.cores = share.node->cores;
+}
+
+/* Leaves what is not in the other as well: all of it, but for what they begin with, and for whole
+ * nodes. */
+void leave_differences(Shares &left, Shares &right)
+{
+    if (std::is_sorted(left.begin(), left.end(), is_before) &&
+        std::is_sorted(right.begin(), right.end(), is_before)) {
+        Shares left_alone, right_alone;
+        std::set_difference(left.begin(), left.end(), right.begin(), right.end(),
+                            std::back_inserter(left_alone), is_before);
+        std::set_difference(right.begin(), right.end(), left.begin(), left.end(),
+                            std::back_inserter(right_alone), is_before);
+        left = std::move(left_alone);
+        right = std::move(right_alone);
+        return;
+    }
+    auto same = [](const Share &a, const Share &b) {
+        return a.node == b.node && a.cores == b.cores;
+    };
+    auto [left_from, right_from] =
+        std::mismatch(left.begin(), left.end(), right.begin(), right.end(), same);
+    left.erase(left.begin(), left_from);
+    right.erase(right.begin(), right_from);
 }
 
 }  // namespace
@@ -395,10 +426,11 @@ void State::book(const Job &job)
             cores += share.cores;
         return cores;
     };
-    if (known != booked_.end())
-        book(known->second, -1);
-    book(now, 1);
-    count_use(job.spec.uid, 0, sum(now) - (known != booked_.end() ? sum(known->second) : 0));
+    Shares less = known != booked_.end() ? known->second : Shares(), more = now;
+    count_use(job.spec.uid, 0, sum(now) - sum(less));
+    leave_differences(less, more);
+    book(less, -1);
+    book(more, 1);
     if (!now.empty())
         booked_[job.id] = std::move(now);
     else if (known != booked_.end())
