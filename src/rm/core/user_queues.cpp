@@ -28,29 +28,42 @@ void UserQueues::hide(uint32_t uid, const Queue &queue)
     size_ -= queue.jobs.size();
 }
 
+/* Only another first job moves its user. */
 void UserQueues::insert(uint32_t uid, const UserPlace &place, const QueueKey &key)
 {
     auto [user, is_new] = users_.try_emplace(uid);
     Queue &queue = user->second;
+    bool is_first = is_new || key < *queue.jobs.begin();
     if (is_new)
         queue.place = place;
-    else
+    else if (is_first)
         hide(uid, queue);
-    queue.jobs.insert(key);
-    show(uid, queue);
+    bool is_added = queue.jobs.insert(key).second;
+    if (is_first)
+        show(uid, queue);
+    else if (is_added && !queue.place.out)
+        size_++;
 }
 
 void UserQueues::erase(uint32_t uid, const QueueKey &key)
 {
     auto user = users_.find(uid);
-    if (user == users_.end() || !user->second.jobs.contains(key))
+    if (user == users_.end())
         return;
-    hide(uid, user->second);
-    user->second.jobs.erase(key);
-    if (user->second.jobs.empty())
+    Queue &queue = user->second;
+    auto job = queue.jobs.find(key);
+    if (job == queue.jobs.end())
+        return;
+    bool is_first = job == queue.jobs.begin();
+    if (is_first)
+        hide(uid, queue);
+    else if (!queue.place.out)
+        size_--;
+    queue.jobs.erase(job);
+    if (queue.jobs.empty())
         users_.erase(user);
-    else
-        show(uid, user->second);
+    else if (is_first)
+        show(uid, queue);
 }
 
 void UserQueues::move(uint32_t uid, const UserPlace &place)
