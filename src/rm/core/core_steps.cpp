@@ -170,9 +170,11 @@ void Core::Impl::on(const StepSampled &event)
         return;
     if (!job->performance)
         forget_epoch(job->performance.emplace(), job->epoch);
+    const Policy &rules = policy(state.config.policy);
+    Sight before = rules.sight(state, *job);
     int window = std::min(state.config.monitor_window, MONITOR_WINDOW_MAX);
     take(*job->performance, event.sample, state.now_ms, static_cast<size_t>(window));
-    if (state.config.policy == PolicyKind::EFFICIENT || state.config.policy == PolicyKind::MEASURED)
+    if (settled_ && rules.heeds_sample(state, *job, before, *settled_))
         state.sampled();
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/policy/policy.h"
 #include "core/record.h"
+#include "core/scaling.h"
 
 namespace elastic::rm {
 
@@ -125,18 +126,34 @@ void check_indices(const State &state, Violations &wrong)
         wrong.push_back("the list of submit requests is not that of the jobs");
 }
 
+/* What is kept of a job's performance is what follows from it. */
+void check_scaling(const Job &job, Violations &wrong)
+{
+    if (!job.performance || !job.performance->scaling)
+        return;
+    Job again = job;
+    again.performance->scaling.reset();
+    if (scaling_of(again) != scaling_of(job))
+        wrong.push_back("job " + std::to_string(job.id) + " has the scaling of former samples");
+}
+
 }  // namespace
 
 std::vector<std::string> violations(const State &state)
 {
     Violations wrong;
-    for (const auto &[id, job] : state.jobs)
+    for (const auto &[id, job] : state.jobs) {
         check_job(state, job, wrong);
+        check_scaling(job, wrong);
+    }
     check_nodes(state, wrong);
     check_indices(state, wrong);
     Decisions decisions = policy(state.config.policy).decide(state);
-    if (!decisions.starts.empty() || !decisions.changes.empty())
-        wrong.push_back("the policy, asked again, wants something else");
+    for (const Start &each : decisions.starts)
+        wrong.push_back("the policy, asked again, wants to start job " + std::to_string(each.job));
+    for (const Change &each : decisions.changes)
+        wrong.push_back("the policy, asked again, wants job " + std::to_string(each.job) +
+                        " to have " + std::to_string(each.size) + " processes: " + each.reason);
     return wrong;
 }
 

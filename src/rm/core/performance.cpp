@@ -235,6 +235,7 @@ void take(Performance &known, const Sample &sample, int64_t now_ms, size_t windo
             known.newest.loops.push_back(std::move(loop));
     known.sampled_ms = now_ms;
     known.samples++;
+    known.scaling.reset();
 }
 
 void forget_epoch(Performance &known, uint64_t epoch)
@@ -243,6 +244,7 @@ void forget_epoch(Performance &known, uint64_t epoch)
     known.newest.epoch = epoch;
     known.samples = 0;
     begin_phase(known, nullptr);
+    known.scaling.reset();
 }
 
 /* ---- ratios ------------------------------------------------------------------------------------------------ */

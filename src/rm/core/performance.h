@@ -70,6 +70,19 @@ struct MtctStatistics {
     ELASTIC_FIELDS(count, sum_ppm, squares, min_ppm, max_ppm)
 };
 
+/* How its speed follows its size, at one size: found by scaling_of (scaling.h). */
+struct Scaling {
+    int size = 1;               /* of the job; of one that waits: 1 */
+    int64_t serial_ppm = 0;     /* of a round: what more processes do not make shorter */
+    int64_t serial_below_ppm = 0;       /* and what the last ones of these have not made shorter */
+    int samples = 0;            /* intervals that say so */
+    int sizes = 0;              /* at which it has been measured in this phase */
+    int proven_most = 0;        /* the greatest of these; 0: none */
+    bool hinted = false;        /* by the user, and not measured */
+    bool operator==(const Scaling &) const = default;
+    ELASTIC_FIELDS(size, serial_ppm, serial_below_ppm, samples, sizes, proven_most, hinted)
+};
+
 struct Performance {
     Sample newest;
     int64_t sampled_ms = 0;     /* of the core's clock */
@@ -79,6 +92,9 @@ struct Performance {
     std::vector<Interval> window;       /* the last ones of this phase that are measured */
     MtctStatistics statistics;  /* of all intervals of this phase */
     std::vector<Interval> history;      /* of all epochs, neighbours put together where there are too many */
+    /* What scaling_of has found last; follows from the rest, so that it is not stored.  Whoever
+     * changes the rest resets it. */
+    mutable std::optional<Scaling> scaling;
     ELASTIC_FIELDS(newest, sampled_ms, samples, phase, phase_began, window, statistics, history)
 };
 

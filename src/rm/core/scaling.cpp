@@ -146,6 +146,9 @@ Scaling scaling_of(const Job &job)
     Scaling scaling;
     scaling.size = std::max(job.size(), 1);
     if (job.performance && !job.performance->history.empty()) {
+        std::optional<Scaling> &known = job.performance->scaling;
+        if (known && known->size == scaling.size)
+            return *known;
         Points points = points_of(*job.performance);
         for (const Point &point : points)
             scaling.samples += point.intervals;
@@ -156,6 +159,7 @@ Scaling scaling_of(const Job &job)
                 to_ppm(fitted_part(side(points, scaling.size, true), scaling.size));
             scaling.serial_below_ppm =
                 to_ppm(fitted_part(side(points, scaling.size, false), scaling.size));
+            known = scaling;
             return scaling;
         }
     }
@@ -207,10 +211,11 @@ int64_t sampled_since_ms(const Job &job)
 int64_t remaining_ms(const State &state, const Job &job)
 {
     int64_t expect_ms = job.spec.expect_ms > 0 ? job.spec.expect_ms : time_limit(state, job.spec);
-    if (expect_ms <= 0 || job.sized_ms == NEVER || job.size() == 0)
+    int64_t size = expect_ms <= 0 || job.sized_ms == NEVER ? 0 : job.size();
+    if (size == 0)
         return NEVER;
-    int64_t done = job.process_ms + job.size() * sampled_since_ms(job);
-    return std::max((expect_ms * job.first_size - done) / job.size(), REMAINING_MIN_MS);
+    int64_t done = job.process_ms + size * sampled_since_ms(job);
+    return std::max((expect_ms * job.first_size - done) / size, REMAINING_MIN_MS);
 }
 
 AdaptationTimes adaptation_times(const Job &job)

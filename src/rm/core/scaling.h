@@ -23,18 +23,6 @@ namespace elastic::rm {
 struct Config;
 class State;
 
-struct Scaling {
-    int size = 1; /* of the job; of one that waits: 1 */
-    int64_t serial_ppm = 0; /* of a round at this size: what more processes do not make shorter */
-    int64_t serial_below_ppm = 0; /* and what the last ones of these have not made shorter */
-    int samples = 0; /* intervals that say so */
-    int sizes = 0; /* at which it has been measured in this phase */
-    int proven_most = 0; /* the greatest of these; 0: none */
-    bool hinted = false; /* by the user, and not measured */
-    bool operator==(const Scaling &) const = default;
-    ELASTIC_FIELDS(size, serial_ppm, serial_below_ppm, samples, sizes, proven_most, hinted)
-};
-
 Scaling scaling_of(const Job &job);
 
 /* Speed with so many processes, >= 1, over the present one. */

@@ -56,6 +56,7 @@ TEST(ScalingTest, several_sizes_give_the_law_of_amdahl)
         EXPECT_NEAR(double(scaling_of(job).serial_ppm) / 1e6, part(8), 0.002) << serial;
         for (Interval &each : job.performance->history)
             each.phase = {};
+        job.performance->scaling.reset();
         EXPECT_NEAR(double(scaling_of(job).serial_ppm) / 1e6, part(8), 0.001) << serial;
     }
 }

@@ -45,6 +45,7 @@ struct FillPlan {
     std::set<JobId> give_way;           /* of shrinks: to somebody else */
     std::set<JobId> reduced;            /* of shrinks: for nobody's sake */
     std::set<JobId> moved;              /* leave draining nodes */
+    std::optional<Exchange> exchange;   /* was looked for */
     Decisions decisions;
 
     /* Of the first job; made when it is asked for. */

@@ -36,6 +36,15 @@ struct Change {
     Json why = nullptr; /* the numbers that made it (record.h); null: none beyond the sizes */
 };
 
+/* Of exchanges between running jobs (SizeRules::exchange). */
+struct Exchange {
+    std::optional<std::pair<JobId, int>> change;        /* who is to give processes, to what size */
+    int64_t again_ms = NEVER;   /* ask again then; NEVER: only when something has changed */
+    /* Whose last process is worth least, whose next one most, and how much; 0: nobody's. */
+    JobId gives = 0, gets = 0;
+    double last = 0, next = 0;
+};
+
 /* What of the state a decision depends on, beside what is booked: as long as none of it changes, and
  * until look_again_ms, another one that nothing is to be done is the same. */
 struct Dependence {
@@ -44,6 +53,13 @@ struct Dependence {
     bool sizes = false;                 /* what running jobs may give or take */
     int sharers = -1;                   /* waiting_sharers; -1: it does not matter how many wait */
     int64_t until_ms = NEVER;           /* from then on something is worth less; NEVER: it stays */
+    std::optional<Exchange> exchange;   /* this came to nothing */
+};
+
+/* What a policy sees of a running job. */
+struct Sight {
+    bool has_data = false;
+    int most = 0;               /* it may grow so far */
 };
 
 struct Decisions {
@@ -63,6 +79,15 @@ class Policy {
   public:
     virtual ~Policy() = default;
     virtual Decisions decide(const State &state) const = 0;
+    /* A running job's step has been sampled; `before` is what sight() said before.  Whether the
+     * decision to do nothing, which depends on `on`, may now be another one.  Else nothing needs to
+     * be decided. */
+    virtual Sight sight(const State &, const Job &) const { return {}; }
+    virtual bool heeds_sample(const State &, const Job &, const Sight & /* before */,
+                              const Dependence & /* on */) const
+    {
+        return false;
+    }
     /* Why the running job has the size that it has, in one sentence for people; empty: nothing is known of it. */
     virtual std::string explain(const State &, const Job &) const { return ""; }
 };

@@ -78,7 +78,7 @@ void say_dependence(FillPlan &plan)
     if (state.indices().nodes.of(NodeState::DRAINING) > 0)
         return plan.decisions.depends_on.reset();
     Dependence &on = *plan.decisions.depends_on;
-    on = {plan.looked_until, NEVER, true, waiting_sharers(state)};
+    on = {plan.looked_until, NEVER, true, waiting_sharers(state), NEVER, plan.exchange};
     if (!plan.reservation)
         return;
     on.limits_until_ms = plan.reservation->limits_until_ms();
@@ -96,7 +96,7 @@ void reduce(FillPlan &plan)
         const Job &job = state.jobs.at(id);
         int size = plan.rules.reduced(state, job);
         bool wished = job.wished_size > 0;      /* a user's size is kept */
-        if (size >= job.size() || size == 0 || wished || plan.moved.contains(id))
+        if (size == 0 || wished || size >= job.size() || plan.moved.contains(id))
             continue;
         if (job.offer_after_ms > state.now_ms) {
             plan.decisions.look_again_at(job.offer_after_ms);
@@ -118,16 +118,17 @@ void exchange(FillPlan &plan)
                    state.indices().queue.empty() && state.indices().settling.empty();
     if (plan.rules.allows_all() || !at_rest)
         return;
-    int64_t again_ms = NEVER;
-    auto gives = plan.rules.exchange(state, again_ms);
-    if (again_ms != NEVER)
-        plan.decisions.look_again_at(again_ms);
-    if (!gives)
+    plan.exchange = plan.rules.exchange(state);
+    if (plan.exchange->again_ms != NEVER)
+        plan.decisions.look_again_at(plan.exchange->again_ms);
+    if (!plan.exchange->change)
         return;
-    const Job &job = state.jobs.at(gives->first);
-    plan.decisions.changes.push_back(
-        {job.id, gives->second, choose_leaving(state, job.blocks, job.size() - gives->second), {},
-         "another job is made faster by these cores", plan.rules.why(state, job, gives->second, "balance")});
+    auto [id, size] = *plan.exchange->change;
+    const Job &job = state.jobs.at(id);
+    std::vector<int> leave = choose_leaving(state, job.blocks, job.size() - size);
+    plan.decisions.changes.push_back({id, size, std::move(leave), {},
+                                      "another job is made faster by these cores",
+                                      plan.rules.why(state, job, size, "balance")});
 }
 
 Decisions decide_all(const State &state, const Gain &gain, const SizeRules &rules)
@@ -162,8 +163,35 @@ Decisions Fill::decide(const State &state) const
     Decisions nothing;
     bool anybody_could_start = indices.free_cores > 0 || indices.spare_cores > 0;
     nothing.depends_on =
-        Dependence{anybody_could_start ? QUEUE_END : QUEUE_BEGIN, NEVER, true, -1};
+        Dependence{anybody_could_start ? QUEUE_END : QUEUE_BEGIN, NEVER, true, -1, NEVER, {}};
     return nothing;
+}
+
+Sight Fill::sight(const State &state, const Job &job) const
+{
+    if (rules_.allows_all() || !state.indices().elastic.contains(job.id))
+        return {};
+    return {job.performance && has_data(*job.performance), rules_.most(state, job)};
+}
+
+/* Of the others nothing has changed, and they had nothing to do.  So it matters only whether this
+ * job can grow further than before, is to be reduced, comes into question for an exchange, or
+ * stands elsewhere among those that give to a job that waits. */
+bool Fill::heeds_sample(const State &state, const Job &job, const Sight &before,
+                        const Dependence &on) const
+{
+    const State::Indices &indices = state.indices();
+    if (rules_.allows_all() || !indices.elastic.contains(job.id))
+        return false;
+    bool others_want = !indices.queue.empty() || state.wanted_nodes > 0;
+    if (others_want && indices.spare_cores > 0)
+        return true;
+    Sight now = sight(state, job);
+    if (now.most > before.most || (now.has_data && !before.has_data))
+        return true;
+    int size = rules_.reduced(state, job);
+    bool is_reduced = size > 0 && size < job.size() && job.wished_size == 0;
+    return is_reduced || (on.exchange && rules_.may_change(*on.exchange, state, job));
 }
 
 }  // namespace elastic::rm

@@ -37,6 +37,9 @@ class Fill : public Policy {
     {
     }
     Decisions decide(const State &state) const override;
+    Sight sight(const State &state, const Job &job) const override;
+    bool heeds_sample(const State &state, const Job &job, const Sight &before,
+                      const Dependence &on) const override;
     std::string explain(const State &state, const Job &job) const override { return rules_.explain(state, job); }
 
   private:

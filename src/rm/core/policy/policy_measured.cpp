@@ -44,8 +44,8 @@ class MeasuredGain : public Gain {
 
 int most_of(const MeasuredNumbers &numbers, const Job &job)
 {
-    return static_cast<int>(
-        std::clamp<int64_t>(measured_most(numbers), job.size(), job.spec.maximum));
+    int size = job.blocks.empty() ? 0 : numbers.scaling.size;
+    return static_cast<int>(std::clamp<int64_t>(measured_most(numbers), size, job.spec.maximum));
 }
 
 class MeasuredRules : public SizeRules {
@@ -72,8 +72,8 @@ class MeasuredRules : public SizeRules {
     }
     std::string words(const State &state, const Job &job, int size) const override;
     std::string explain(const State &state, const Job &job) const override;
-    std::optional<std::pair<JobId, int>> exchange(const State &state,
-                                                  int64_t &again_ms) const override;
+    Exchange exchange(const State &state) const override;
+    bool may_change(const Exchange &exchange, const State &state, const Job &job) const override;
 };
 
 /* The logarithm of the speed at `size`, over the present one. */
@@ -90,28 +90,42 @@ struct Partner {
     double next, last; /* what its next process would bring, and its last one has, for each core */
 };
 
+Partner partner(const State &state, const Job &job)
+{
+    Partner each{&job, measured_numbers(state, job), 0, 0, 0};
+    int size = each.numbers.scaling.size, cores = job.spec.cores_per_process;
+    int more = size_at_least(job.spec, size + 1);
+    each.less = size_at_most(job.spec, size - 1);
+    if (more > 0)
+        each.next = log_speed(each.numbers.scaling, more) / double((more - size) * cores);
+    if (each.less > 0)
+        each.last =
+            -log_speed(each.numbers.scaling, each.less) / double((size - each.less) * cores);
+    return each;
+}
+
+bool may_trade(const Job &job)
+{
+    return has_settled(job) && job.wished_size == 0;
+}
+
+int64_t trades_from_ms(const State &state, const Job &job)
+{
+    return std::max(state.growth_from_ms(job), job.offer_after_ms);
+}
+
 std::vector<Partner> partners(const State &state, int64_t &again_ms)
 {
     std::vector<Partner> found;
     for (JobId id : state.indices().elastic) {
         const Job &job = state.jobs.at(id);
-        if (!has_settled(job) || job.wished_size > 0)
+        if (!may_trade(job))
             continue;
-        int64_t from_ms = std::max(state.growth_from_ms(job), job.offer_after_ms);
-        if (from_ms > state.now_ms) {
+        int64_t from_ms = trades_from_ms(state, job);
+        if (from_ms <= state.now_ms)
+            found.push_back(partner(state, job));
+        else
             again_ms = again_ms == NEVER ? from_ms : std::min(again_ms, from_ms);
-            continue;
-        }
-        Partner each{&job, measured_numbers(state, job), 0, 0, 0};
-        int size = each.numbers.scaling.size, cores = job.spec.cores_per_process;
-        int more = size_at_least(job.spec, size + 1);
-        each.less = size_at_most(job.spec, size - 1);
-        if (more > 0)
-            each.next = log_speed(each.numbers.scaling, more) / double((more - size) * cores);
-        if (each.less > 0)
-            each.last =
-                -log_speed(each.numbers.scaling, each.less) / double((size - each.less) * cores);
-        found.push_back(std::move(each));
     }
     return found;
 }
@@ -174,11 +188,10 @@ std::string MeasuredRules::explain(const State &state, const Job &job) const
 
 /* From whom the last process is worth least to whom the next one is worth most: so many that both
  * together gain most. */
-std::optional<std::pair<JobId, int>> MeasuredRules::exchange(const State &state,
-                                                             int64_t &again_ms) const
+Exchange MeasuredRules::exchange(const State &state) const
 {
-    again_ms = NEVER;
-    std::vector<Partner> all = partners(state, again_ms);
+    Exchange result;
+    std::vector<Partner> all = partners(state, result.again_ms);
     const Partner *gives = nullptr, *gets = nullptr;
     for (const Partner &each : all) {
         if (each.less > 0 && (!gives || each.last < gives->last))
@@ -187,8 +200,16 @@ std::optional<std::pair<JobId, int>> MeasuredRules::exchange(const State &state,
         if (is_better && most_of(each.numbers, *each.job) > each.numbers.scaling.size)
             gets = &each;
     }
+    if (gives) {
+        result.gives = gives->job->id;
+        result.last = gives->last;
+    }
+    if (gets) {
+        result.gets = gets->job->id;
+        result.next = gets->next;
+    }
     if (!gives || !gets || gives == gets)
-        return std::nullopt;
+        return result;
     const Job &from = *gives->job, &to = *gets->job;
     int cap = size_at_most(to.spec, most_of(gets->numbers, to)), best = 0;
     double best_gain = EXCHANGE_GAIN_MIN;
@@ -205,7 +226,24 @@ std::optional<std::pair<JobId, int>> MeasuredRules::exchange(const State &state,
         }
     }
     bool pays = gives->numbers.times.standstill_ms * STANDSTILL_PART <= gives->numbers.since_ms;
-    return best > 0 && pays ? std::optional(std::pair(from.id, best)) : std::nullopt;
+    if (best > 0 && pays)
+        result.change = {from.id, best};
+    return result;
+}
+
+/* It is one of the two, or comes before one of them; among equals the smaller number does. */
+bool MeasuredRules::may_change(const Exchange &exchange, const State &state, const Job &job) const
+{
+    if (job.id == exchange.gives || job.id == exchange.gets)
+        return true;
+    if (!may_trade(job) || trades_from_ms(state, job) > state.now_ms)
+        return false;
+    Partner now = partner(state, job);
+    std::pair gives(now.last, job.id), gets(-now.next, job.id);
+    if (now.less > 0 && (exchange.gives == 0 || gives < std::pair(exchange.last, exchange.gives)))
+        return true;
+    return most_of(now.numbers, job) > now.numbers.scaling.size &&
+           (exchange.gets == 0 || gets < std::pair(-exchange.next, exchange.gets));
 }
 
 }  // namespace

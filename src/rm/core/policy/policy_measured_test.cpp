@@ -141,6 +141,41 @@ TEST(MeasuredTest, cores_go_where_they_make_faster)
     EXPECT_GE(machine.size(0) + machine.size(1), 14);
 }
 
+/* A sample is followed by a decision only if it may lead to one: CoreDriver, which asks the policy
+ * after each event, never hears of another one.  How far programs scale changes now and then. */
+TEST(MeasuredTest, no_decision_is_missed_whichever_job_is_sampled)
+{
+    int changes = 0;
+    for (uint64_t seed = 1; seed <= 60 && !HasFailure(); seed++) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        std::mt19937_64 random(seed);
+        auto upto = [&](int most) {
+            return static_cast<int>(random() % static_cast<uint64_t>(most + 1));
+        };
+        Machine machine(8 + upto(60), seed % 4 ? PolicyKind::MEASURED : PolicyKind::EFFICIENT);
+        std::deque<int> scales_to;
+        int jobs = 1 + upto(6);
+        for (int i = 0; i < jobs; i++) {
+            int &most = scales_to.emplace_back(1 + upto(30));
+            int least = 1 + upto(2);
+            machine.start(malleable(least, least + upto(40), upto(1) ? 100 * MINUTE : 0),
+                          [&most](int size) { return std::min(size, most); });
+        }
+        for (int i = 0; i < 150; i++) {
+            size_t job = static_cast<size_t>(upto(jobs - 1));
+            if (upto(9) == 0)
+                scales_to[job] = 1 + upto(30);
+            machine.driver.wait(upto(2) ? MINUTE / 2 : 1000);
+            machine.settle();
+            if (machine.driver.job(machine.ids[job]).state == JobState::RUNNING)
+                machine.programs[job].sample(MINUTE / 2, 0.2);
+            machine.settle();
+        }
+        changes += machine.changes;
+    }
+    EXPECT_GT(changes, 200);
+}
+
 /* X1: from the numbers of a record alone follows what was decided. */
 TEST(MeasuredTest, X1_records_say_why_and_that_gives_the_decision)
 {

@@ -12,7 +12,7 @@
 #ifndef ELASTIC_RM_CORE_POLICY_SIZE_RULES_H_INCLUDED
 #define ELASTIC_RM_CORE_POLICY_SIZE_RULES_H_INCLUDED
 
-#include "core/state.h"
+#include "core/policy/policy.h"
 
 namespace elastic::rm {
 
@@ -36,13 +36,10 @@ class SizeRules {
     /* Why the running job has the size that it has (Policy::explain). */
     virtual std::string explain(const State &, const Job &) const { return ""; }
     /* While nobody waits and nothing else is to be done: who is to give processes to another job
-     * that runs, to what size.  Nothing: nobody; then `again_ms` is when to ask again, NEVER: only
-     * when something has changed. */
-    virtual std::optional<std::pair<JobId, int>> exchange(const State &, int64_t &again_ms) const
-    {
-        again_ms = NEVER;
-        return std::nullopt;
-    }
+     * that runs. */
+    virtual Exchange exchange(const State &) const { return {}; }
+    /* Whether that, which came to nothing, may be another one now that the job has been sampled. */
+    virtual bool may_change(const Exchange &, const State &, const Job &) const { return false; }
 };
 
 const SizeRules &any_sizes();
