@@ -675,5 +675,31 @@ TEST(CoreTest, steps_are_asked_now_and_then)
     EXPECT_TRUE(driver.last<SetTimer>());
 }
 
+/* Its joining processes were about to be freed already; now all are, and the first that waits needs
+ * the idle node no more. */
+TEST(CoreTest, who_ends_while_some_of_it_is_freed_lets_others_start)
+{
+    Config config = CoreDriver::config_of(PolicyKind::FILL);
+    config.asynchronous_nodes = true;
+    CoreDriver driver(config);
+    driver.send(NodeUp{"n0", 4});
+    JobSpec spec = malleable(4, 8);
+    spec.size_rule = SizeRule::MULTIPLE;
+    spec.size_multiple = 4;
+    JobId ends = driver.submit(spec);
+    driver.send(NodesAcquired{ends, 1, 0, {{"n0", 4}}});
+    driver.run(ends);
+    driver.send(NodeUp{"n1", 4});
+    driver.send(NodesAcquired{ends, 1, 1, {{"n1", 4}}});
+    ASSERT_EQ(driver.job(ends).state, JobState::ADAPTING);
+    driver.send(NodeUp{"n2", 4});
+    driver.send(StepBroken{ends, 1, "test"});
+    JobId large = driver.submit(rigid(8)), small = driver.submit(rigid(4));
+    EXPECT_EQ(driver.job(small).state, JobState::PENDING);
+    driver.end(ends);
+    EXPECT_EQ(driver.job(large).state, JobState::PENDING);
+    EXPECT_EQ(driver.job(small).state, JobState::STARTING);
+}
+
 }  // namespace
 }  // namespace elastic::rm

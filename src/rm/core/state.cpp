@@ -340,7 +340,9 @@ void State::note_changes(const Facts &old, const Facts &now)
         if (each->limit_ms && old.limit_ms != now.limit_ms)
             changes_.limit_ms = std::min(changes_.limit_ms, *each->limit_ms);
     }
-    changes_.room |= old.placed != now.placed || old.settling != now.settling;
+    /* Who ends gives back all, not only what it was about to. */
+    bool gives_more = now.settling && old.state != now.state;
+    changes_.room |= old.placed != now.placed || old.settling != now.settling || gives_more;
     changes_.sizes |= old.elastic != now.elastic || old.roomy != now.roomy || old.donor != now.donor ||
                       old.pause_ms != now.pause_ms || old.growth_ms != now.growth_ms ||
                       old.spare_cores != now.spare_cores;
