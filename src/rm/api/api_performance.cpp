@@ -3,6 +3,8 @@
 
 #include "api/api.h"
 #include "core/mpi_share.h"
+#include "core/policy/policy.h"
+#include "core/scaling.h"
 
 namespace elastic::rm {
 
@@ -38,6 +40,9 @@ Json Api::performance_json(const Job &job) const
     const LoopSample *phase = phase_loop(known);
     LoopSums sums = phase_sums(known);
     auto recent = recent_mtct_ppm(known);
+    const State &state = daemon_.state();
+    auto held = policy(state.config.policy).held_because(state, job);
+    int64_t left_ms = is_placed(job.state) ? remaining_ms(state, job) : NEVER;
     return {{"epoch", known.newest.epoch},
             {"size", known.newest.size},
             {"samples", known.samples},
@@ -54,7 +59,9 @@ Json Api::performance_json(const Job &job) const
             {"mtct_deviation", ratio(known.statistics.deviation_ppm())},
             {"ratio_min", phase ? ratio(phase->ratio_min_ppm) : Json()},
             {"ratio_max", phase ? ratio(phase->ratio_max_ppm) : Json()},
-            {"has_data", has_data(known)}};
+            {"has_data", has_data(known)},
+            {"remaining_ms", left_ms == NEVER ? Json() : Json(left_ms)},
+            {"held_because", held ? Json(to_string(*held)) : Json()}};
 }
 
 /* Of all epochs of the step. */

@@ -56,6 +56,32 @@ struct Dependence {
     std::optional<Exchange> exchange;   /* this came to nothing */
 };
 
+/* Why a running job is not grown: the first that holds (SPEC-performance X2).
+ * NO_DATA: not measured at its size yet.  NOT_SPMD: no loop of all its processes has been seen.
+ * BETWEEN_THRESHOLDS: it uses what it has, and more would make it too little faster.
+ * CEILING: more was too much before.  COST: the change would cost more than it wins.
+ * AT_MINIMUM: it is to have fewer, and has the least that it can have.  CORES_WANTED: no core
+ * idles, or others wait for it.  PAUSE: it was changed just now, or has refused a change.
+ * NO_ESTIMATE: not known for how long it runs, and not for long enough yet. */
+enum class HeldBecause {
+    NO_DATA,
+    NOT_SPMD,
+    BETWEEN_THRESHOLDS,
+    CEILING,
+    COST,
+    AT_MINIMUM,
+    AT_MAXIMUM,
+    CORES_WANTED,
+    PAUSE,
+    NO_ESTIMATE
+};
+template <> struct NamesOf<HeldBecause> {
+    static constexpr const char *names[] = {"no_data",    "not_spmd",     "between_thresholds",
+                                            "ceiling",    "cost",         "at_minimum",
+                                            "at_maximum", "cores_wanted", "pause",
+                                            "no_estimate"};
+};
+
 /* What a policy sees of a running job. */
 struct Sight {
     bool has_data = false;
@@ -90,6 +116,8 @@ class Policy {
     }
     /* Why the running job has the size that it has, in one sentence for people; empty: nothing is known of it. */
     virtual std::string explain(const State &, const Job &) const { return ""; }
+    /* The same in one word; nothing: it may grow now, or has no size that could change. */
+    virtual std::optional<HeldBecause> held_because(const State &, const Job &) const { return {}; }
 };
 
 const Policy &policy(PolicyKind kind);

@@ -75,6 +75,7 @@ class EfficientRules : public SizeRules {
     }
     std::string words(const State &state, const Job &job, int size) const override;
     std::string explain(const State &state, const Job &job) const override;
+    std::optional<HeldBecause> held_because(const State &state, const Job &job) const override;
 };
 
 int EfficientRules::most(const State &state, const Job &job) const
@@ -95,6 +96,26 @@ int EfficientRules::most(const State &state, const Job &job) const
     double speed = static_cast<double>(range.high) / job.size();
     bool pays = grows && growth_pays(numbers.remaining_ms, numbers.since_ms, numbers.times, speed);
     return pays ? range.high : job.size();
+}
+
+std::optional<HeldBecause> EfficientRules::held_because(const State &state, const Job &job) const
+{
+    EfficientNumbers numbers = efficient_numbers(state, job);
+    const RangeNumbers &range = numbers.range;
+    if (!range.has_data)
+        return held_without_data(job);
+    if (most(state, job) > job.size())
+        return std::nullopt;
+    SizeRange sizes = range_of(numbers, job.spec);
+    if (sizes.kind == RangeKind::REDUCE)        /* not done yet (K3) */
+        return HeldBecause::COST;
+    if (sizes.kind == RangeKind::KEEP) {
+        bool above = range.mtct_ppm > range.upper_ppm || range.recent_mtct_ppm > range.upper_ppm;
+        return above ? HeldBecause::AT_MINIMUM : HeldBecause::BETWEEN_THRESHOLDS;
+    }
+    if (sizes.high == job.size())       /* else AT_MAXIMUM or the next size is too far */
+        return range.ceiling > 0 ? HeldBecause::CEILING : HeldBecause::AT_MAXIMUM;
+    return numbers.remaining_ms == NEVER ? HeldBecause::NO_ESTIMATE : HeldBecause::COST;
 }
 
 std::string EfficientRules::words(const State &state, const Job &job, int size) const

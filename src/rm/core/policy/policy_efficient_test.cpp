@@ -60,6 +60,11 @@ struct Efficient {
         }
     }
 
+    std::optional<HeldBecause> held(JobId id) const
+    {
+        return policy(PolicyKind::EFFICIENT).held_because(driver.core.state(), driver.job(id));
+    }
+
     CoreDriver driver;
     std::vector<JobId> ids;
     std::deque<SampledProgram> programs;
@@ -81,6 +86,7 @@ TEST(EfficientTest, R2_halves_down_to_the_least_that_is_right)
     JobId gauss = machine.start(spec, [](int) { return 0.12; });
     machine.go_on(60);
     EXPECT_EQ(machine.sizes[gauss], (std::vector<int>{64, 32, 16, 8, 4, 2}));
+    EXPECT_EQ(machine.held(gauss), HeldBecause::AT_MINIMUM); /* X2 */
 }
 
 TEST(EfficientTest, R8_not_while_nobody_waits_if_so_configured)
@@ -98,9 +104,23 @@ TEST(EfficientTest, R4_between_the_thresholds_it_is_kept_for_everybody)
     Efficient machine(1, 8);
     JobId job = machine.start(malleable(1, 8), [](int) { return 0.05; });
     machine.go_on(5);
-    machine.driver.submit(rigid(4));
+    JobId waits = machine.driver.submit(rigid(4));
     machine.go_on(20);
     EXPECT_EQ(machine.sizes[job], (std::vector<int>{8}));
+    EXPECT_EQ(machine.held(job), HeldBecause::AT_MAXIMUM); /* X2 */
+    EXPECT_EQ(machine.held(waits), std::nullopt);
+}
+
+TEST(EfficientTest, X2_held_because)
+{
+    Efficient machine(1, 8);
+    machine.start(rigid(4), [](int) { return 0.0; });
+    JobId job = machine.start(malleable(1, 8), [](int) { return 0.05; });
+    machine.go_on(1);
+    EXPECT_EQ(machine.held(job), HeldBecause::NO_DATA);
+    machine.go_on(10);
+    EXPECT_EQ(machine.sizes[job], (std::vector<int>{4}));
+    EXPECT_EQ(machine.held(job), HeldBecause::BETWEEN_THRESHOLDS);
 }
 
 TEST(EfficientTest, R3_gives_to_those_that_wait_when_it_has_data)

@@ -174,6 +174,21 @@ Sight Fill::sight(const State &state, const Job &job) const
     return {job.performance && has_data(*job.performance), rules_.most(state, job)};
 }
 
+std::optional<HeldBecause> Fill::held_because(const State &state, const Job &job) const
+{
+    if (!state.indices().elastic.contains(job.id))
+        return std::nullopt;
+    if (size_at_least(job.spec, job.size() + 1) == 0)
+        return HeldBecause::AT_MAXIMUM;
+    if (auto held = rules_.held_because(state, job))
+        return held;
+    if (state.growth_from_ms(job) > state.now_ms)
+        return HeldBecause::PAUSE;
+    bool is_wanted = state.indices().free_cores == 0 || !state.indices().queue.empty() ||
+                     state.wanted_nodes > 0;
+    return is_wanted ? std::optional(HeldBecause::CORES_WANTED) : std::nullopt;
+}
+
 /* Of the others nothing has changed, and they had nothing to do.  So it matters only whether this
  * job can grow further than before, is to be reduced, comes into question for an exchange, or
  * stands elsewhere among those that give to a job that waits. */

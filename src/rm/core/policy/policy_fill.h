@@ -42,6 +42,8 @@ class Fill : public Policy {
                       const Dependence &on) const override;
     std::string explain(const State &state, const Job &job) const override { return rules_.explain(state, job); }
 
+    std::optional<HeldBecause> held_because(const State &state, const Job &job) const override;
+
   private:
     const Gain &gain_;
     const SizeRules &rules_;

@@ -72,6 +72,7 @@ class MeasuredRules : public SizeRules {
     }
     std::string words(const State &state, const Job &job, int size) const override;
     std::string explain(const State &state, const Job &job) const override;
+    std::optional<HeldBecause> held_because(const State &state, const Job &job) const override;
     Exchange exchange(const State &state) const override;
     bool may_change(const Exchange &exchange, const State &state, const Job &job) const override;
 };
@@ -151,6 +152,29 @@ std::string MeasuredRules::words(const State &state, const Job &job, int size) c
     return text;
 }
 
+/* Whether the sizes at which the next processes bring enough are much greater than its own. */
+bool is_worth_growing(const MeasuredNumbers &numbers)
+{
+    const Scaling &scaling = numbers.scaling;
+    int64_t floor_ppm = std::min(numbers.efficiency_ppm + RULE_MARGIN_PPM, PPM - 1);
+    return efficient_size(scaling.size, scaling.serial_ppm, floor_ppm) * 100 >=
+           scaling.size * WORTH_PERCENT;
+}
+
+std::optional<HeldBecause> MeasuredRules::held_because(const State &state, const Job &job) const
+{
+    MeasuredNumbers numbers = measured_numbers(state, job);
+    if (measured_most(numbers) > numbers.scaling.size)
+        return std::nullopt;
+    if (!numbers.settled)
+        return held_without_data(job);
+    if (is_worth_growing(numbers))
+        return numbers.remaining_ms == NEVER ? HeldBecause::NO_ESTIMATE : HeldBecause::COST;
+    int64_t least = measured_least(numbers);
+    bool at_minimum = least > 0 && size_at_most(job.spec, numbers.scaling.size - 1) == 0;
+    return at_minimum ? HeldBecause::AT_MINIMUM : HeldBecause::BETWEEN_THRESHOLDS;
+}
+
 /* The reason why it is not grown, the first that holds. */
 std::string why_not_growing(const MeasuredNumbers &numbers, const Job &job)
 {
@@ -163,9 +187,7 @@ std::string why_not_growing(const MeasuredNumbers &numbers, const Job &job)
                " as cores become idle";
     if (!numbers.settled)
         return "not growing: not measured at this size yet";
-    int64_t floor_ppm = std::min(numbers.efficiency_ppm + RULE_MARGIN_PPM, PPM - 1);
-    if (efficient_size(scaling.size, scaling.serial_ppm, floor_ppm) * 100 <
-        scaling.size * WORTH_PERCENT)
+    if (!is_worth_growing(numbers))
         return "not growing: more would not make it enough faster";
     return "not growing: it would cost more than it wins";
 }

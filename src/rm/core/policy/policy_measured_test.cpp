@@ -207,6 +207,34 @@ TEST(MeasuredTest, X1_records_say_why_and_that_gives_the_decision)
     EXPECT_GT(growths, 0);
 }
 
+/* X2: one word of a closed list. */
+TEST(MeasuredTest, X2_held_because)
+{
+    Machine machine(16);
+    auto held = [&](size_t i) {
+        const State &state = machine.driver.core.state();
+        return policy(state.config.policy).held_because(state, machine.driver.job(machine.ids[i]));
+    };
+    JobSpec hinted = malleable(1, 16);
+    hinted.serial_ppm = 100000;
+    machine.start(hinted, scales_to(2));
+    machine.go_on(1);
+    EXPECT_EQ(held(0), HeldBecause::NO_DATA);
+    machine.go_on(200);
+    EXPECT_EQ(held(0), HeldBecause::BETWEEN_THRESHOLDS) << "cores idle, and it does not want them";
+    machine.start(malleable(1, 16), scales_to(16));
+    machine.go_on(100);
+    EXPECT_EQ(held(1), HeldBecause::CORES_WANTED) << "no core idles";
+    machine.start(malleable(1, 1), scales_to(1));
+    machine.go_on(100);
+    EXPECT_EQ(held(2), HeldBecause::AT_MAXIMUM);
+    machine.driver.submit(rigid(1));
+    EXPECT_EQ(policy(PolicyKind::MEASURED)
+                  .held_because(machine.driver.core.state(), machine.driver.job(4)),
+              std::nullopt)
+        << "a rigid one has no size that could change";
+}
+
 TEST(MeasuredTest, nobody_grows_into_what_costs_more_than_it_wins)
 {
     MeasuredNumbers numbers;

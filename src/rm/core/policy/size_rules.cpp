@@ -18,6 +18,14 @@ class AnySizes : public SizeRules {
 
 }  // namespace
 
+HeldBecause held_without_data(const Job &job)
+{
+    constexpr int64_t SAMPLES_MIN = 2;  /* J6: enough to decide by, if there is a loop of all */
+    bool is_sampled = job.performance && job.performance->samples >= SAMPLES_MIN;
+    return is_sampled && job.performance->phase.empty() ? HeldBecause::NOT_SPMD
+                                                        : HeldBecause::NO_DATA;
+}
+
 const SizeRules &any_sizes()
 {
     static const AnySizes rules;

@@ -35,12 +35,17 @@ class SizeRules {
     virtual std::string words(const State &state, const Job &job, int size) const = 0;
     /* Why the running job has the size that it has (Policy::explain). */
     virtual std::string explain(const State &, const Job &) const { return ""; }
+    /* What of the rules holds the running job at its size; nothing: it may grow by them. */
+    virtual std::optional<HeldBecause> held_because(const State &, const Job &) const { return {}; }
     /* While nobody waits and nothing else is to be done: who is to give processes to another job
      * that runs. */
     virtual Exchange exchange(const State &) const { return {}; }
     /* Whether that, which came to nothing, may be another one now that the job has been sampled. */
     virtual bool may_change(const Exchange &, const State &, const Job &) const { return false; }
 };
+
+/* Of one that has no data (has_data). */
+HeldBecause held_without_data(const Job &job);
 
 const SizeRules &any_sizes();
 
