@@ -130,6 +130,15 @@ def finds(run: TestRun) -> None:
     checks.patterns(run, job.err, run.test.errors, "standard error")
 
 
+@scenario
+def heard_again(run: TestRun, times: str) -> None:
+    """The same job again and again: each time it says what it has to say."""
+    for _ in range(int(times)):
+        job = run.mpiexec()
+        checks.exit_code(run, job)
+        checks.patterns(run, job.err, run.test.errors, "standard error")
+
+
 # ---- profiling tools -----------------------------------------------------------------------------
 
 
