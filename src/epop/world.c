@@ -64,42 +64,47 @@ void epop_world_stop(const char *what)
 
 /* ---- --check -------------------------------------------------------------------------------- */
 
-/* The ranks whose value is not that of rank 0, as text: "2: 7, 3: 9". */
+/* What a process says of itself. */
+enum { VALUE, ELEMENT, AFTER, FUNCTION, TOLD };
+
+/* The ranks that say something else than rank 0, as text: "rank 2: 7 in element 1, rank 3: ...". */
 static void list_others(const int64_t * told, int size, char *text, size_t room)
 {
     size_t at = 0;
 
     text[0] = '\0';
-    for (int rank = 1; rank < size && at + 60 < room; rank++)
-        if (memcmp(told + 3 * rank, told, 3 * sizeof(*told)) != 0)
+    for (int rank = 1; rank < size && at + 60 < room; rank++) {
+        const int64_t *other = told + TOLD * rank;
+        if (memcmp(other, told, TOLD * sizeof(*told)) != 0)
             at += (size_t) snprintf(text + at, room - at, "%srank %d: %" PRId64 " in element %"
-                                    PRId64, at ? ", " : "", rank, told[3 * rank],
-                                    told[3 * rank + 1]);
+                                    PRId64, at ? ", " : "", rank, other[VALUE], other[ELEMENT]);
+    }
 }
 
 /* Everybody learns everybody's value, and what it is the value of. */
 static bool agree(void *state, epop_place_t where, const char *function, int64_t value,
                   epop_fault_t * fault)
 {
-    int size, kind = function[0] == 'b' ? 2 : function[5] == 't';
-    const int64_t mine[3] = { value, where.pc, where.iteration * 3 + kind };
+    int64_t mine[TOLD] = { value, where.pc, where.iteration, 0 };
     char others[200];
+    int size;
 
     (void) state;
+    memcpy(&mine[FUNCTION], function, sizeof(mine[FUNCTION]));  /* its first letters tell which */
     if (!mpi_is_up())
         return true;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int64_t *told = malloc((size_t) size * sizeof(mine));
     if (!told)
-        return true;
-    MPI_Allgather(mine, 3, MPI_INT64_T, told, 3, MPI_INT64_T, MPI_COMM_WORLD);
+        epop_world_stop("no memory to compare values");
+    MPI_Allgather(mine, TOLD, MPI_INT64_T, told, TOLD, MPI_INT64_T, MPI_COMM_WORLD);
     list_others(told, size, others, sizeof(others));
     if (others[0]) {
         fault->pc = where.pc;
         fault->code = DIFFERENT;
         snprintf(fault->what, sizeof(fault->what), "%s, after %" PRId64 " iterations, is not the"
                  " same on all ranks: rank 0: %" PRId64 " in element %" PRId64 ", %s", function,
-                 where.iteration, told[0], told[1], others);
+                 where.iteration, told[VALUE], told[ELEMENT], others);
     }
     free(told);
     return !others[0];
