@@ -306,9 +306,9 @@ int main(int argc, char **argv)
     const MPI_Datatype types[] = { MPI_CHAR, MPI_DOUBLE };
 
     et_options(&argc, &argv);
-    n = et_number(argc, argv, "--elements", 1000);
-    arrays += (int) et_number(argc, argv, "--grid", 0);
-    split_starts = (int) et_number(argc, argv, "--split", 0);
+    n = et_number(argc, argv, "elements", 1000);
+    arrays += (int) et_number(argc, argv, "grid", 0);
+    split_starts = (int) et_number(argc, argv, "split", 0);
     et_init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Type_contiguous((int) row_length, MPI_UINT64_T, &row);
