@@ -844,7 +844,7 @@ def _converted(run: TestRun, number: int) -> tuple[Path, Path]:
 def converted(run: TestRun, number: str) -> None:
     """The elastic program prints what the rigid one does, and has adapted as often as it should."""
     before, after = _converted(run, int(number))
-    for amount in (1000, 10000, 100000, 1000000):  # until the program is longer than its adaptations
+    for amount in (1000, 10000, 100000, 1000000, 10000000, 40000000):  # until the program is longer than its adaptations
         run.log_path.unlink(missing_ok=True)
         rigid = run.mpiexec([], [str(amount)], 2, str(before))
         run.check(rigid.wait() == 0, f"before: exit code {rigid.process.returncode}")

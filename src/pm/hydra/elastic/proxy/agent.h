@@ -62,7 +62,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_prepared(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_greeted(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[]);
-/* output.c: what is held back of output goes to mpiexec before, which ends by it. */
+/* output.c: what is there of output goes to mpiexec before, which ends by it. */
 HYD_status HYD_pmcd_pmip_adapt_fn_abort(int fd, char *args[]);
 /* say.c */
 HYD_status HYD_pmcd_pmip_adapt_fn_sizes(int fd, char *args[]);

@@ -171,15 +171,14 @@ HYD_status HYD_pmcd_pmip_adapt_fn_abort(int fd, char *args[])
     struct HYD_pmcd_hdr hdr;
     HYD_status status = HYD_SUCCESS;
 
-    if (held) {
-        status = HYD_reports_flush();
-        HYDU_ERR_POP(status, "unable to send what is reported\n");
-        for (int i = 0; i < p->local.proxy_process_count && status == HYD_SUCCESS; i++) {
-            status = send_waiting(i, p->downstream.out[i], STDOUT);
-            HYDU_ERR_POP(status, "unable to send last words\n");
-            status = send_waiting(i, p->downstream.err[i], STDERR);
-            HYDU_ERR_POP(status, "unable to send last words\n");
-        }
+    /* A process may have said all at once: that it has initialised, last words, and the abort. */
+    status = HYD_reports_flush();
+    HYDU_ERR_POP(status, "unable to send what is reported\n");
+    for (int i = 0; i < p->local.proxy_process_count; i++) {
+        status = send_waiting(i, p->downstream.out[i], STDOUT);
+        HYDU_ERR_POP(status, "unable to send last words\n");
+        status = send_waiting(i, p->downstream.err[i], STDERR);
+        HYDU_ERR_POP(status, "unable to send last words\n");
     }
     HYD_pmcd_init_header(&hdr);
     hdr.cmd = PMI_CMD;

@@ -5,7 +5,7 @@
  * the first room there is none: it must not find output in front of the report that tells it to count.  Both
  * sides count what comes after the first REPORT_INIT of an adaptive process, or all if the processes join.
  *
- * What is held back when a process aborts goes out at once, in front of its abort, by which mpiexec ends.
+ * What is there when a process aborts goes out at once, in front of its abort, by which mpiexec ends.
  * Processes that have ended need no room for what is left in their pipes: the daemon can end before it is read.
  */
 
