@@ -7,6 +7,7 @@
  */
 
 #include "elastic_test.h"
+#include "bytes_sent.h"
 #include <adapt_boxes.h>
 
 enum { FIELDS = 4, TILES = 12 };
@@ -15,23 +16,13 @@ static int axes, tiles;
 static MPIX_Box domain;
 static void *parts[FIELDS][TILES];
 static MPIX_Field fields[FIELDS];
-static int64_t values_sent, live_parts;
+static int64_t live_parts;
 static int fails;
 
 struct gap {
     double value;
     char unused[8];
 };
-
-int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-              MPI_Request * request)
-{
-    int bytes;
-
-    PMPI_Type_size(type, &bytes);
-    values_sent += (int64_t) bytes *count / 8;
-    return PMPI_Isend(buffer, count, type, to, tag, comm, request);
-}
 
 static int boxes(int rank, int size, int max, MPIX_Box found[], void *state)
 {
@@ -190,7 +181,7 @@ static int64_t wanted_of(int f, const epop_window_t *window)
 
 static void check_volume(const epop_window_t *window)
 {
-    int64_t mine[2] = { values_sent, 0 }, sums[2];
+    int64_t mine[2] = { bytes_sent / 8, 0 }, sums[2];
     MPI_Comm all;
 
     for (int f = 0; f < FIELDS; f++)
@@ -243,7 +234,7 @@ static void window(void)
         try_errors(&window);
     if (et.status != MPI_ADAPT_STATUS_JOINING)
         check_all();
-    values_sent = 0;
+    bytes_sent = 0;
     ET_MPI(MPIX_Adapt_boxes_move(&window, axes, boxes, &domain, FIELDS, fields));
     check_volume(&window);
     for (int f = 0; et.status == MPI_ADAPT_STATUS_LEAVING && f < FIELDS; f++)

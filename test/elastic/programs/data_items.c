@@ -6,6 +6,7 @@
  */
 
 #include "elastic_test.h"
+#include "bytes_sent.h"
 #include <adapt_items.h>
 #include <stddef.h>
 
@@ -27,17 +28,6 @@ static MPIX_Adapt_data data;
 static int windows_seen, settings[3];   /* shared */
 static FILE *output;
 static double timers[2];
-static int64_t bytes_sent;
-
-int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-              MPI_Request * request)
-{
-    int bytes;
-
-    PMPI_Type_size(type, &bytes);
-    bytes_sent += (int64_t) bytes *count;
-    return PMPI_Isend(buffer, count, type, to, tag, comm, request);
-}
 
 /* Where a particle belongs. */
 static int owner_of(int64_t number, int size)

@@ -7,6 +7,7 @@
  */
 
 #include "elastic_test.h"
+#include "bytes_sent.h"
 #include <adapt_data.h>
 #include <stddef.h>
 
@@ -24,17 +25,7 @@ static void *parts[ARRAYS];
 static MPI_Datatype row, wide;
 static int64_t n, row_length = 5;       /* n is a multiple of 50 */
 static int split_starts;
-static int64_t bytes_sent, grown, released;
-
-int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-              MPI_Request * request)
-{
-    int bytes;
-
-    PMPI_Type_size(type, &bytes);
-    bytes_sent += (int64_t) bytes *count;
-    return PMPI_Isend(buffer, count, type, to, tag, comm, request);
-}
+static int64_t grown, released;
 
 /* ---- what the arrays hold ------------------------------------------------------------------- */
 

@@ -171,10 +171,10 @@ HYD_status HYD_step_accept(int listen_fd, const struct HYD_pg *pg, int *fd)
 
 void HYD_step_proxy_up(struct HYD_proxy *proxy)
 {
-    struct HYD_step_group *known = HYD_step_find_group(proxy->pg->pgid), *g = HYD_step.core ? known : NULL;
+    struct HYD_step_group *g = HYD_step_find_group(proxy->pg->pgid);
 
-    if (known)
-        known->proxies[proxy->proxy_id].up = 1;
+    if (g)
+        g->proxies[proxy->proxy_id].up = 1;
     if (HYD_step.core)
         HYD_step_take_connection(proxy);
     if (g && g->group != 0) {
