@@ -244,16 +244,19 @@ static struct clocks read_clocks(void)
     struct rusage usage;
 
     getrusage(RUSAGE_SELF, &usage);
-    return (struct clocks) { now_us(), cpu_us(), usage.ru_minflt + usage.ru_majflt };
+    struct clocks clocks = { .cpu = cpu_us(), .faults = usage.ru_minflt + usage.ru_majflt };
+    clocks.now = now_us();      /* last: the other two are system calls */
+    return clocks;
 }
 
 /* Adds to the parts what passed since `from`; `part` gets the time. */
 static void add_part(double *parts, enum part part, struct clocks from)
 {
+    double now = now_us();
     struct clocks to = read_clocks();
 
-    parts[part] = to.now - from.now;
-    parts[STANDSTILL] += to.now - from.now;
+    parts[part] = now - from.now;
+    parts[STANDSTILL] += now - from.now;
     parts[CPU] += to.cpu - from.cpu;
     parts[FAULTS] += (double) (to.faults - from.faults);
 }

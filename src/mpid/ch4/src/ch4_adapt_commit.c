@@ -41,8 +41,7 @@ int MPID_Adapt_agree(int value, int *greatest)
     MPIR_ERR_CHECK(mpi_errno);
     if (*greatest != 0)
         goto fn_exit;
-    mpi_errno = MPIR_Comm_release(MPIDI_Adapt_window.union_comm);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_Adapt_end_union(MPIDI_Adapt_window.union_comm);
     MPIDI_Adapt_window.union_comm = NULL;
 
   fn_exit:

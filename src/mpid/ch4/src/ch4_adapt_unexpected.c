@@ -237,6 +237,26 @@ static int look_at_generations(struct ending *ending, unsigned epoch)
     goto fn_exit;
 }
 
+/* Takes in what has come. */
+static int receive_messages(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (!MPIDI_Adapt_shares_memory())
+        return MPIDI_Adapt_progress();
+    for (int vci = 0; vci < MPIDI_global.n_vcis; vci++) {
+        MPID_THREAD_CS_ENTER(VCI, MPIDI_VCI(vci).lock);
+        mpi_errno = MPIDI_SHM_progress(vci, 0);
+        MPID_THREAD_CS_EXIT(VCI, MPIDI_VCI(vci).lock);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPID_Adapt_discard_unreceived(unsigned epoch, MPID_Adapt_unreceived_fn note, void *context)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -246,7 +266,7 @@ int MPID_Adapt_discard_unreceived(unsigned epoch, MPID_Adapt_unreceived_fn note,
 
     /* Nothing here waits for another process: giving way would be to stand still for nothing. */
     MPIDU_oversubscribed = 0;
-    mpi_errno = MPIDI_Adapt_progress();
+    mpi_errno = receive_messages();
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = look_at_generations(&ending, epoch);
     MPIR_ERR_CHECK(mpi_errno);

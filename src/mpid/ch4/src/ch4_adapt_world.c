@@ -11,6 +11,7 @@
 
 static MPIR_Comm *coming;       /* what MPI_COMM_WORLD will consist of, NULL: not made */
 static MPIR_Comm *previous;     /* what it consisted of; NULL: nothing is left */
+static MPIR_Comm *previous_union;       /* of the last window */
 
 /* ---- ahead ------------------------------------------------------------------------------------- */
 
@@ -210,10 +211,18 @@ int MPIDI_Adapt_begin_world(MPIR_Comm * world, unsigned epoch)
 
 /* ---- afterwards -------------------------------------------------------------------------------- */
 
+void MPIDI_Adapt_end_union(MPIR_Comm * union_comm)
+{
+    MPIR_Assert(!previous_union);
+    MPIR_Adapt_unlist(union_comm);
+    previous_union = union_comm;
+}
+
 int MPIDI_Adapt_release_previous_world(void)
 {
     int mpi_errno = previous ? MPIR_Comm_release(previous) : MPI_SUCCESS;
+    int union_errno = previous_union ? MPIR_Comm_release(previous_union) : MPI_SUCCESS;
 
-    previous = NULL;
-    return mpi_errno;
+    previous = previous_union = NULL;
+    return mpi_errno ? mpi_errno : union_errno;
 }

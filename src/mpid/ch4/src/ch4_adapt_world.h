@@ -4,7 +4,8 @@
  * which is given back when nobody waits for this process.  A world that was not made ahead, that of a leaving process,
  * or whose hints have been changed since, is made by commit.
  *
- * State: the coming world, from ahead to commit, and the previous one, from commit until it is released.
+ * State: the coming world, from ahead to commit, and the previous one with the window's own communicator, from commit
+ * until they are released.
  */
 
 #ifndef CH4_ADAPT_WORLD_H_INCLUDED
@@ -22,7 +23,9 @@ int MPIDI_Adapt_drop_coming_world(void);
 int MPIDI_Adapt_end_world(MPIR_Comm * world);
 int MPIDI_Adapt_begin_world(MPIR_Comm * world, unsigned epoch);
 
-/* Gives back what the world before the last commit consisted of. */
+/* The communicator of the window that the application does not see is not used any more. */
+void MPIDI_Adapt_end_union(MPIR_Comm * union_comm);
+/* Gives back what the world before the last commit consisted of, and that communicator. */
 int MPIDI_Adapt_release_previous_world(void);
 
 #endif /* CH4_ADAPT_WORLD_H_INCLUDED */

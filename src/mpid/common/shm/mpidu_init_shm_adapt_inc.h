@@ -4,6 +4,7 @@
  */
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -128,9 +129,12 @@ struct barrier_line {
 };
 
 /* Who waits for long sleeps, so that whoever is waited for gets the processor, and is woken up on a processor that is
- * free.  Where each process has a processor of its own the others are about to come. */
+ * free.  Where each process has a processor of its own the others are about to come: at the agreed probe, which is some
+ * milliseconds away at most if the program probes that often, and whoever comes last would have to wake up the rest
+ * (20 us on a virtual machine). */
 #define LOOKS_OVERSUBSCRIBED 20
 #define LOOKS_ALONE 300 /* some tens of microseconds */
+#define LOOKS_GIVING_WAY 20000  /* some ten milliseconds; somebody else may want this processor */
 #define SLEEP_NS 1000000        /* between two rounds of progress, which somebody may need */
 
 static void wait_a_moment(struct barrier_line *line, MPL_atomic_int_t * word, int seen, int looks)
@@ -139,6 +143,10 @@ static void wait_a_moment(struct barrier_line *line, MPL_atomic_int_t * word, in
 
     if (looks < (MPIDU_oversubscribed ? LOOKS_OVERSUBSCRIBED : LOOKS_ALONE)) {
         MPIDU_OVERSUBSCRIBED_WAIT();
+        return;
+    }
+    if (!MPIDU_oversubscribed && looks < LOOKS_GIVING_WAY) {
+        sched_yield();
         return;
     }
     MPL_atomic_fetch_add_int(&line->sleepers, 1);
