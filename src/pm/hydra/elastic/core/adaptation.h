@@ -65,6 +65,7 @@ struct Adaptation {
     int64_t requested_ms = 0, ready_ms = 0, agreed_ms = 0;
     int64_t freeze_at_ms = -1;  /* at the latest; -1: not yet, or done */
     int64_t paced_ms = 0;       /* and not before */
+    bool freeze_sent = false;
     int64_t behind_at_ms = -1, behind_wait_ms = 0;      /* P8; -1: no report planned */
     int64_t ending_ask_ms = -1, ending_until_ms = -1;   /* in ENDING: ask again, give up asking */
     bool ending_confirmed = false;      /* the last round said that the program is over */

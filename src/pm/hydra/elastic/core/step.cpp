@@ -339,7 +339,8 @@ void Step::on_frozen(const Agent &agent, uint32_t epoch, uint64_t ceiling)
     if (--unanswered->second > 0)
         return;                 /* the answer to a freeze that has been withdrawn meanwhile */
     freezes_unanswered_.erase(unanswered);
-    bool awaited = adaptation_ && adaptation_->state == AdaptState::FREEZING &&
+    /* the next one may have the same epoch, and not have been sent yet */
+    bool awaited = adaptation_ && adaptation_->freeze_sent && adaptation_->state == AdaptState::FREEZING &&
                    epoch == adaptation_->epoch && adaptation_->freeze_owed.erase(agent) > 0;
     if (!awaited)
         return;

@@ -211,6 +211,7 @@ void Step::freeze_in(int64_t ms)
 void Step::send_freeze()
 {
     adaptation_->freeze_at_ms = -1;
+    adaptation_->freeze_sent = true;
     for (const Agent &agent : adaptation_->pre_agents)
         freezes_unanswered_[agent]++;
     send(adaptation_->pre_agents, STEP_FREEZE, write_number(margin_));

@@ -335,6 +335,24 @@ TEST_F(StepTest, a_ceiling_of_a_withdrawn_freeze_is_not_taken_for_the_next)
     EXPECT_EQ(glue.sent.back().payload, write_number(9));
 }
 
+TEST_F(StepTest, a_ceiling_of_a_withdrawn_freeze_may_come_before_the_next_one_is_sent)
+{
+    start(nullptr);
+    resize(R"("size":1)");
+    prepare(1);
+    glue.ask(1, R"({"id":2,"op":"cancel"})");
+    resize(R"("size":1,"leave":[0])");
+    glue.frozen(0, 0, 1, 5);
+    prepare(1);
+    size_t seen = glue.sent.size();
+    glue.frozen(0, 1, 1, 5);
+    glue.frozen(0, 1, 1, 8);
+    EXPECT_EQ(glue.sent.size(), seen) << "the other one has answered the first freeze alone";
+    glue.frozen(0, 0, 1, 9);
+    EXPECT_EQ(glue.sent_text(seen), "target:0.0 target:0.1");
+    EXPECT_EQ(glue.sent.back().payload, write_number(9));
+}
+
 TEST_F(StepTest, a_rigid_joining_process_fails_the_adaptation)
 {
     start("3");
