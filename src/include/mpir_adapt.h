@@ -10,6 +10,7 @@
 struct MPIR_Comm;
 struct MPIR_Win;
 struct MPIR_Group;
+struct MPIR_Info;
 struct pmi_adapt_plan;
 struct MPIDI_Adapt_segment;     /* ch4_adapt.h, for its rows of ch4_api.txt */
 
@@ -23,6 +24,10 @@ int MPIR_Comm_adapt_commit_impl(void);
 int MPIR_Adapt_sizes_impl(const char *rule);
 int MPIR_Adapt_sizes_callback_impl(MPIX_Adapt_sizes_function * allowed, void *extra_state,
                                    int largest);
+/* adapt_wish.c */
+int MPIR_Adapt_request_impl(struct MPIR_Info *wish, int *wish_id);
+int MPIR_Adapt_request_state_impl(int wish_id, int *state, MPI_Info * info);
+int MPIR_Adapt_request_withdraw_impl(int wish_id);
 /* The level that MPI_Init asks for. */
 int MPIR_Init_default_thread_level(void);
 /* Called at the end of MPI_Init and MPI_Init_thread, by which MPI_Init_adapt comes as well: a program

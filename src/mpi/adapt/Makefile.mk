@@ -35,6 +35,7 @@ noinst_HEADERS += \
     src/pmi/include/pmi_adapt_measured.h \
     src/pmi/include/pmi_adapt_plan.h \
     src/pmi/include/pmi_adapt_sizes.h \
+    src/pmi/include/pmi_adapt_wish.h \
     src/pmi/simple/simple_pmi_adapt.h
 
 mpi_core_sources += \
@@ -56,6 +57,7 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_unable.c \
     src/mpi/adapt/adapt_unreceived.c \
     src/mpi/adapt/adapt_window.c \
+    src/mpi/adapt/adapt_wish.c \
     src/mpi/adapt/perf_graph.c \
     src/mpi/adapt/perf_measure.c \
     src/mpi/adapt/perf_pack.c \

@@ -1,13 +1,32 @@
 /*
  * I3: an adaptive program without the extended process manager (a singleton, or under a launcher
- * that lacks the extension): status NEW, probe always FALSE, everything else as usual.
+ * that lacks the extension): status NEW, probe always FALSE, a wish is refused at once, everything else as usual.
  */
 
 #include "elastic_test.h"
 
+static void is_refused(void)
+{
+    int wish = 0, state = -1, flag, n = 256;
+    char reason[256];
+    MPI_Info info;
+
+    ET_MPI(MPI_Info_create(&info));
+    ET_MPI(MPI_Info_set(info, "size", "2"));
+    ET_MPI(MPIX_Adapt_request(info, &wish));
+    ET_MPI(MPI_Info_free(&info));
+    ET_MPI(MPIX_Adapt_request_state(wish, &state, &info));
+    ET_CHECK(state == MPIX_ADAPT_REQUEST_REFUSED, "state %d", state);
+    ET_MPI(MPI_Info_get_string(info, "reason", &n, reason, &flag));
+    ET_CHECK(flag && strstr(reason, "no process manager"), "%s", reason);
+    ET_MPI(MPI_Info_free(&info));
+    ET_MPI(MPIX_Adapt_request_withdraw(wish));
+}
+
 int main(int argc, char **argv)
 {
     et_init(&argc, &argv);
+    is_refused();
     ET_CHECK(et.status == MPI_ADAPT_STATUS_NEW, "status %d", et.status);
     for (int i = 0; i < 10000; i++)
         ET_CHECK(!et_probe(), "an adaptation without an extended process manager");

@@ -35,6 +35,8 @@ elastic_core_sources = \
     elastic/core/step_performance.cpp \
     elastic/core/step_sizes.cpp       \
     elastic/core/step_window.cpp      \
+    elastic/core/step_wish.cpp        \
+    elastic/core/wish.cpp             \
     elastic/core/world.cpp
 
 noinst_HEADERS += \
@@ -55,6 +57,7 @@ noinst_HEADERS += \
     elastic/core/schedule.h         \
     elastic/core/step.h             \
     elastic/core/step_core.h        \
+    elastic/core/wish.h             \
     elastic/core/world.h            \
     elastic/mpiexec/core.h          \
     elastic/mpiexec/end.h           \
@@ -76,6 +79,7 @@ noinst_HEADERS += \
     elastic/pmi_adapt_measured.h    \
     elastic/pmi_adapt_plan.h        \
     elastic/pmi_adapt_sizes.h       \
+    elastic/pmi_adapt_wish.h        \
     elastic/proxy/agent.h           \
     elastic/proxy/board.h           \
     elastic/proxy/commands.h        \
@@ -94,6 +98,7 @@ noinst_HEADERS += \
     elastic/proxy/state.h           \
     elastic/proxy/stdin.h           \
     elastic/proxy/upward.h          \
+    elastic/proxy/wish.h            \
     elastic/wire/accept.h           \
     elastic/wire/channel.h          \
     elastic/wire/children.h         \
@@ -107,7 +112,8 @@ noinst_HEADERS += \
     elastic/wire/send_queue.h       \
     elastic/wire/silence.h          \
     elastic/wire/step_socket.h      \
-    elastic/wire/tree.h
+    elastic/wire/tree.h             \
+    elastic/wire/wish.h
 
 # For the launchers, mpiexec and hydra_pmi_proxy.
 libhydra_la_SOURCES += \
@@ -166,6 +172,7 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/start.c       \
     elastic/proxy/stdin.c       \
     elastic/proxy/upward.c      \
+    elastic/proxy/wish.c        \
     elastic/wire/loop_set.c     \
     elastic/wire/message.c
 endif

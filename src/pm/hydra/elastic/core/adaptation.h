@@ -20,7 +20,7 @@
 
 namespace elastic {
 
-enum class Source { SCHEDULE, POLICY, CLIENT };
+enum class Source { SCHEDULE, POLICY, CLIENT, WISH };
 
 struct Waiter {
     int client = -1;

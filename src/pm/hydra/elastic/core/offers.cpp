@@ -18,6 +18,8 @@ Result<Offers> Offers::create(const step_config &config)
                      "it out"};
     if (range_given && (config.range_min < 1 || config.range_max < config.range_min))
         return Error{"--adapt-range must be MIN:MAX with 1 <= MIN <= MAX, such as 1:8"};
+    if (range_given)
+        offers.range_ = Range{config.range_min, config.range_max};
     if (range_given && !config.policy)
         offers.requests_range_ = Range{config.range_min, config.range_max};
     if (config.schedule) {

@@ -37,6 +37,8 @@ class Offers {
     bool any() const { return policy_ || !schedule_.empty(); }
     /* --adapt-range without a policy: what requests are accepted for. */
     const std::optional<Range> &requests_range() const { return requests_range_; }
+    /* --adapt-range, with a policy or without. */
+    const std::optional<Range> &range() const { return range_; }
     bool is_schedule() const { return !schedule_.empty(); }
 
     /* The processes are there: `launch_ms` is the zero of schedule times. */
@@ -59,7 +61,7 @@ class Offers {
     std::vector<ScheduleEntry> schedule_;
     size_t next_entry_ = 0;
     std::optional<Policy> policy_;
-    std::optional<Range> requests_range_;
+    std::optional<Range> range_, requests_range_;
     int64_t interval_ms_ = 0, launch_ms_ = 0, not_before_ms_ = 0;
     int failures_ = 0;
 };

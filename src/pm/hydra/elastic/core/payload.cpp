@@ -2,6 +2,9 @@
 
 #include "payload.h"
 
+#include "change.h"
+#include "wire/wish.h"
+
 #include <sys/wait.h>
 #include <algorithm>
 #include <cstring>
@@ -196,6 +199,32 @@ std::optional<UnreceivedReport> parse_unreceived(Bytes payload)
                                                               : std::nullopt;
 }
 
+std::optional<WishReport> parse_wish(Bytes payload)
+{
+    constexpr uint64_t UNTIL_MAX_MS = uint64_t{1} << 52;        /* exact in every JSON reader */
+    Reader reader(payload);
+    auto made = reader.take<wish_made>();
+    auto is_size = [](uint32_t size) { return size >= 1 && size <= uint32_t{SIZE_MAX_PROCESSES}; };
+    bool holds = made.kind == PMI_ADAPT_WISH_PROCESSES && made.number >= 1 &&
+                 made.number <= PMI_ADAPT_WISH_NUMBER_MAX && is_size(made.size_min) && is_size(made.size_max) &&
+                 made.size_min <= made.size && made.size <= made.size_max && made.until_ms <= UNTIL_MAX_MS;
+    if (!holds)
+        return std::nullopt;
+    WishReport report{made.rank, made.number, static_cast<int>(made.size), static_cast<int>(made.size_min),
+                      static_cast<int>(made.size_max), made.until_ms, reader.rest()};
+    bool is_text = pmi_adapt_wish_reason_holds(report.reason.data(), report.reason.size());
+    return reader.complete() && is_text ? std::optional(std::move(report)) : std::nullopt;
+}
+
+std::optional<WishWithdrawal> parse_wish_withdrawal(Bytes payload)
+{
+    Reader reader(payload);
+    WishWithdrawal withdrawal;
+    withdrawal.rank = reader.take<uint32_t>();
+    withdrawal.number = reader.take<uint32_t>();
+    return reader.complete() ? std::optional(withdrawal) : std::nullopt;
+}
+
 std::string write_init(const InitReport &report)
 {
     std::string text;
@@ -285,6 +314,23 @@ std::string write_unreceived(const UnreceivedReport &report)
     append(text, report.source);
     append(text, report.tag);
     return text + report.communicator;
+}
+
+std::string write_wish(const WishReport &report)
+{
+    std::string text;
+    append(text, wish_made{report.rank, report.number, PMI_ADAPT_WISH_PROCESSES, static_cast<uint32_t>(report.size),
+                           static_cast<uint32_t>(report.size_min), static_cast<uint32_t>(report.size_max),
+                           report.until_ms});
+    return text + report.reason;
+}
+
+std::string write_wish_withdrawal(const WishWithdrawal &withdrawal)
+{
+    std::string text;
+    append(text, withdrawal.rank);
+    append(text, withdrawal.number);
+    return text;
 }
 
 std::string describe_wait_status(uint32_t wait_status)

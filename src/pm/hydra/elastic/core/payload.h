@@ -15,6 +15,7 @@
 #include "loops.h"
 #include "payload_bytes.h"
 #include "pmi_adapt_sizes.h"
+#include "pmi_adapt_wish.h"
 #include "step_core.h"
 
 namespace elastic {
@@ -62,6 +63,15 @@ struct SizesReport {
     uint32_t rank = 0;
     std::string rule;
 };
+struct WishReport {
+    uint32_t rank = 0, number = 0;
+    int size = 0, size_min = 0, size_max = 0;   /* in order */
+    uint64_t until_ms = 0;      /* Unix time, 0: none */
+    std::string reason;
+};
+struct WishWithdrawal {
+    uint32_t rank = 0, number = 0;
+};
 struct UnreceivedReport {
     uint32_t rank = 0, count = 0;
     int32_t source = 0, tag = 0;        /* of the first; the source's rank in the (remote) group */
@@ -81,6 +91,9 @@ std::optional<LoopsReport> parse_loops(Bytes payload);
 std::optional<ExitReport> parse_exited(Bytes payload);
 std::optional<SizesReport> parse_sizes(Bytes payload);
 std::optional<UnreceivedReport> parse_unreceived(Bytes payload);
+/* Of the kind that is known: processes. */
+std::optional<WishReport> parse_wish(Bytes payload);
+std::optional<WishWithdrawal> parse_wish_withdrawal(Bytes payload);
 
 /* The reverse, for the fake daemons of the tests. */
 std::string write_init(const InitReport &report);
@@ -94,6 +107,8 @@ std::string write_loops(const LoopsReport &report);
 std::string write_exited(const ExitReport &report);
 std::string write_sizes(const SizesReport &report);
 std::string write_unreceived(const UnreceivedReport &report);
+std::string write_wish(const WishReport &report);
+std::string write_wish_withdrawal(const WishWithdrawal &withdrawal);
 
 /* "ended with exit code 3", "was killed by signal 9 (Killed)". */
 std::string describe_wait_status(uint32_t wait_status);

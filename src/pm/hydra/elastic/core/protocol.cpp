@@ -2,6 +2,8 @@
 
 #include "protocol.h"
 
+#include "pmi_adapt_wish.h"
+
 #include <algorithm>
 #include <initializer_list>
 
@@ -160,6 +162,20 @@ CancelRequest read_cancel(FieldReader &fields)
     return cancel;
 }
 
+RefuseRequest read_refuse(FieldReader &fields)
+{
+    fields.allow("refuse", {"wish", "reason"});
+    RefuseRequest refuse;
+    if (!fields.has("wish"))
+        fields.fail("'wish' is missing: give the number of the event 'wish'");
+    else
+        refuse.wish = fields.number("wish", 1, COUNTER_MAX);
+    refuse.reason = fields.text("reason", PMI_ADAPT_WISH_REASON_MAX);
+    if (!pmi_adapt_wish_reason_holds(refuse.reason.data(), refuse.reason.size()))
+        fields.fail("'reason' must not have control characters");
+    return refuse;
+}
+
 /* The id as it may be echoed, or null. */
 Json read_id(const Json &object, FieldReader &fields)
 {
@@ -192,11 +208,13 @@ std::variant<ClientRequest, ProtocolError> read_operation(const Json &object, Fi
         request.what = read_events(fields);
     else if (op == "cancel")
         request.what = read_cancel(fields);
+    else if (op == "refuse")
+        request.what = read_refuse(fields);
     else if (!fields.error())
         return ProtocolError{id, ErrorCode::OPERATION,
                              (object.contains("op") ? "operation '" + op + "' is not known"
                                                     : std::string("'op' is missing")) +
-                                 ": give hello, status, resize, events, cancel or performance"};
+                                 ": give hello, status, resize, events, cancel, refuse or performance"};
     if (fields.error())
         return ProtocolError{id, ErrorCode::FIELD, *fields.error()};
     return request;

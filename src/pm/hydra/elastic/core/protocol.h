@@ -43,9 +43,16 @@ struct CancelRequest {
     std::optional<uint64_t> request;    /* none: whatever is under way */
 };
 
+struct RefuseRequest {
+    uint64_t wish = 0;
+    std::string reason;         /* told to the program, not empty */
+};
+
 struct ClientRequest {
     Json id;                    /* null if none could be read */
-    std::variant<HelloRequest, StatusRequest, ResizeRequest, EventsRequest, CancelRequest, PerformanceRequest> what;
+    std::variant<HelloRequest, StatusRequest, ResizeRequest, EventsRequest, CancelRequest, PerformanceRequest,
+                 RefuseRequest>
+        what;
 };
 
 /* One definition of each error code; what they mean to a client is in doc/step-protocol.md. */

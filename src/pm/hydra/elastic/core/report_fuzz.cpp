@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
     step_core *core = make_step();
     int64_t now_ms = 0;
     while (size >= 2) {
-        unsigned kind = data[0] % 14, proxy = (data[0] / 14) % 3, group = (data[0] / 42) % 4;
+        unsigned kind = data[0] % 16, proxy = (data[0] / 16) % 3, group = (data[0] / 48) % 4;
         size_t length = data[1] < size - 2 ? data[1] : size - 2;
         const unsigned char *payload = data + 2;
         now_ms++;

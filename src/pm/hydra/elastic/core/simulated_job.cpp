@@ -2,6 +2,8 @@
 
 #include "simulated_job.h"
 
+#include "wire/wish.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,6 +32,7 @@ struct SimulatedJob::Actor {
     int64_t compute_us = 1;
     uint64_t ahead_of = 0;      /* request that it has prepared for */
     bool leaves = false;        /* has committed, waits to be released */
+    uint32_t wishes = 0;        /* that it has made */
     int64_t last_write_us = 0;
 };
 
@@ -57,8 +60,9 @@ SimulatedJob::SimulatedJob(uint64_t seed, bool trace) : seed_(seed), trace_(trac
     config.user = "user";
     config.schedule = schedule_.empty() ? nullptr : schedule_.c_str();
     config.policy = policy_.empty() ? nullptr : policy_.c_str();
-    config.range_min = policy_.empty() ? 0 : 1;
-    config.range_max = policy_.empty() ? 0 : 9;
+    bool ranged = !policy_.empty() || (wishes_ && schedule_.empty());
+    config.range_min = ranged ? 1 : 0;
+    config.range_max = ranged ? 9 : 0;
     config.interval_ms = chance(0.5) ? 0 : between(1, 100);
     config.margin = margin_;
     config.prepare_ms = chance(0.5) ? 50 : between(0, 5);
@@ -121,6 +125,7 @@ void SimulatedJob::choose_options()
     delay_max_us_ = between(10, 20000);
     rigid_ = chance(0.03);
     launch_may_fail_ = chance(0.2);
+    wishes_ = chance(0.6);
     for (int64_t i = between(1, 4); i > 0; i--)
         host_names_.push_back(std::string(1, static_cast<char>('a' + i)));
     int kind = static_cast<int>(between(0, 3));
@@ -212,6 +217,7 @@ JobOutcome SimulatedJob::run()
         after(delay_us(), [this, a = actor.get()] { initialise(*a); });
     plan_clients();
     plan_accident();
+    plan_wishes();
     uint64_t events = 0;
     while (!queue_.empty() && now_us_ < TIME_MAX_US && events++ < EVENTS_MAX) {
         Event event = queue_.top();
@@ -283,6 +289,8 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
             return count(daemon, epoch);
         case STEP_PERFORMANCE:
             return;             /* nobody asks */
+        case STEP_WISHED:
+            return wished(daemon, payload);
     }
 }
 
@@ -638,6 +646,105 @@ void SimulatedJob::check_world()
     }
 }
 
+/* ---- wishes ---------------------------------------------------------------------------------------- */
+
+void SimulatedJob::plan_wishes()
+{
+    if (!wishes_ || rigid_)
+        return;
+    for (int64_t i = between(1, 8); i > 0; i--)
+        at(between(0, 200000), [this] {
+            std::vector<Actor *> members;       /* adaptive processes that know it */
+            for (auto &[uid, actor] : actors_) {
+                if (actor->alive && !actor->leaves && actor->phase == PMI_ADAPT_PHASE_RUNNING)
+                    members.push_back(actor.get());
+            }
+            if (members.empty())
+                return;
+            Actor &one = *members[static_cast<size_t>(between(0, static_cast<int64_t>(members.size()) - 1))];
+            if (chance(0.25))
+                return withdraw_wish(one);
+            make_wish(one);
+        });
+}
+
+/* Few different ones, so that some are the same. */
+void SimulatedJob::make_wish(Actor &actor)
+{
+    int size = static_cast<int>(between(1, 11));
+    WishReport wish{actor.rank, ++actor.wishes, size, size, size, 0, chance(0.3) ? "grid" : ""};
+    if (chance(0.4))
+        wish.size_min = static_cast<int>(between(1, size));
+    if (chance(0.3))
+        wish.size_max = size + static_cast<int>(between(0, 3));
+    if (chance(0.3))
+        wish.until_ms = static_cast<uint64_t>(1700000000000 + now_ms() + between(1, 60));
+    own_wishes_[actor.uid].insert(actor.wishes);
+    note("process " + std::to_string(actor.uid) + " wishes for " + std::to_string(size));
+    report(actor.agent, REPORT_WISH, 0, write_wish(wish));
+    if (!chance(0.3))
+        return;
+    for (auto &[uid, other] : actors_) {        /* of all processes */
+        if (!other->alive || other->leaves || other->phase != PMI_ADAPT_PHASE_RUNNING || other.get() == &actor)
+            continue;
+        WishReport same = wish;
+        same.rank = other->rank;
+        same.number = ++other->wishes;
+        own_wishes_[uid].insert(other->wishes);
+        report(other->agent, REPORT_WISH, 0, write_wish(same));
+    }
+}
+
+void SimulatedJob::withdraw_wish(Actor &actor)
+{
+    if (actor.wishes > 0)
+        report(actor.agent, REPORT_WISH_WITHDRAWN, 0,
+               write_wish_withdrawal({actor.rank, static_cast<uint32_t>(between(1, actor.wishes))}));
+}
+
+void SimulatedJob::wished(Daemon &daemon, const std::string &payload)
+{
+    wish_ended head;
+    if (payload.size() < sizeof head)
+        return broken("end of a wish is too short");
+    std::memcpy(&head, payload.data(), sizeof head);
+    for (uint32_t k = 0; k < head.holders; k++) {
+        wish_holder holder;
+        std::memcpy(&holder, payload.data() + sizeof head + k * sizeof holder, sizeof holder);
+        const Actor &actor = *actors_.at(holder.uid);
+        if (actor.agent == daemon.agent && own_wishes_[holder.uid].erase(holder.number) == 0)
+            broken("wish " + std::to_string(holder.number) + " of process " + std::to_string(holder.uid) +
+                   " ends twice, or was never made");
+    }
+}
+
+void SimulatedJob::check_wish(const std::string &name, const Json &event)
+{
+    uint64_t number = event.at("wish");
+    if (name == "wish") {
+        if (!open_wishes_.empty())
+            broken("two wishes are open");
+        if (number != last_wish_ + 1)
+            broken("wishes are not numbered one after the other");
+        last_wish_ = number;
+        open_wishes_[number] = event;
+        return;
+    }
+    auto open = open_wishes_.find(number);
+    if (open == open_wishes_.end())
+        return broken("wish " + std::to_string(number) + " ends twice, or was never made");
+    std::string result = event.at("result");
+    (result == "granted" ? outcome_.wishes_granted
+     : result == "refused" ? outcome_.wishes_refused
+                           : outcome_.wishes_withdrawn)++;
+    bool allowed = event.at("size") >= open->second.at("size_min") && event.at("size") <= open->second.at("size_max");
+    if (result == "granted" && !allowed)
+        broken("a wish is granted with a size that it does not allow: " + event.dump());
+    if (result != "granted" && event.at("reason").get<std::string>().empty())
+        broken("a wish is not granted, and nobody says why");
+    open_wishes_.erase(open);
+}
+
 /* ---- clients -------------------------------------------------------------------------------------- */
 
 void SimulatedJob::ask(int client, const Json &request)
@@ -803,6 +910,8 @@ void SimulatedJob::check_event(const Json &event)
         broken("something unexpected: " + event.dump());
     if (name == "behind")
         outcome_.behind++;
+    if (name == "wish" || name == "wish_ended")
+        check_wish(name, event);
     if (name == "requested") {
         if (open_request_ != 0)
             broken("adaptations nest");
@@ -852,6 +961,8 @@ void SimulatedJob::check_end()
         broken("the job does not come to an end");
     if (open_request_ != 0)
         broken("request " + std::to_string(open_request_) + " has no end");
+    if (!open_wishes_.empty())
+        broken("wish " + std::to_string(open_wishes_.begin()->first) + " has no end");
     for (const auto &[uid, actor] : actors_) {
         if (actor->alive)
             broken("process " + std::to_string(uid) + " is left behind, in phase " +

@@ -12,6 +12,7 @@
  *   P7   nobody is told of an adaptation that is not agreed on
  *   W2   the members' own idea of the world (from the plans) is the core's
  *   each accepted request has one end, adaptations do not nest, epochs are 1, 2, 3, ...
+ *   each wish has one end, so has each process that has made it; granted ones have a size that they allow
  *   nothing is sent to a daemon that has departed; joining processes of what was not committed are
  *   removed; freed nodes are reported once, after the leaving processes ended
  *   without an accident every process ends by itself with exit code 0, and nothing is unexpected
@@ -41,6 +42,7 @@ namespace elastic {
 struct JobOutcome {
     int launches = 0, committed = 0, withdrawn = 0, failed = 0, aborts = 0, accidents = 0;
     int refused = 0, freed = 0, behind = 0, told = 0;
+    int wishes_granted = 0, wishes_refused = 0, wishes_withdrawn = 0;
 };
 
 class SimulatedJob {
@@ -111,6 +113,7 @@ class SimulatedJob {
     void wake(Daemon &daemon);
     void check_daemon_over(Daemon &daemon);
     void lose_daemon(Daemon &daemon);
+    void wished(Daemon &daemon, const std::string &payload);
 
     /* processes */
     void initialise(Actor &actor);
@@ -125,6 +128,9 @@ class SimulatedJob {
     void commit(Actor &actor, const Plan &plan);
     void finalise(Actor &actor);
     void leave(Actor &actor);
+    void plan_wishes();
+    void make_wish(Actor &actor);
+    void withdraw_wish(Actor &actor);
     void end(Actor &actor, uint32_t wait_status);
     void kill_everybody();
     void check_world();
@@ -148,6 +154,7 @@ class SimulatedJob {
     static void wake_at(void *context, int64_t time_ms);
 
     void check_event(const Json &event);
+    void check_wish(const std::string &name, const Json &event);
     void check_end();
 
     uint64_t seed_;
@@ -163,7 +170,7 @@ class SimulatedJob {
     std::string schedule_, policy_;
     uint64_t margin_ = 1;
     int64_t delay_max_us_ = 1000;
-    bool rigid_ = false, launch_may_fail_ = false;
+    bool rigid_ = false, launch_may_fail_ = false, wishes_ = false;
     std::vector<std::string> host_names_;
 
     step_core *core_ = nullptr;
@@ -183,6 +190,9 @@ class SimulatedJob {
     uint64_t open_request_ = 0;
     uint32_t committed_epoch_ = 0, target_epoch_ = 0;
     std::map<uint32_t, size_t> departing_;      /* epoch to number of leaving processes */
+    std::map<uint64_t, Json> open_wishes_;      /* by number: their events */
+    uint64_t last_wish_ = 0;
+    std::map<uint32_t, std::set<uint32_t>> own_wishes_; /* by uid: numbers of wishes that have no end yet */
     std::set<uint64_t> answers_owed_;   /* requests whose client waits for the end */
     JobOutcome outcome_;
 };

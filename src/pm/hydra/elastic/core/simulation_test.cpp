@@ -39,11 +39,16 @@ TEST(SimulationTest, seeds)
         sum.refused += outcome.refused;
         sum.freed += outcome.freed;
         sum.behind += outcome.behind;
+        sum.wishes_granted += outcome.wishes_granted;
+        sum.wishes_refused += outcome.wishes_refused;
+        sum.wishes_withdrawn += outcome.wishes_withdrawn;
     }
     printf("%llu jobs: %d launches, %d committed, %d withdrawn, %d failed, %d accidents, "
-           "%d aborts, %d refused, %d freed, %d behind\n",
+           "%d aborts, %d refused, %d freed, %d behind; wishes: %d granted, %d refused, "
+           "%d withdrawn\n",
            static_cast<unsigned long long>(seeds), sum.launches, sum.committed, sum.withdrawn,
-           sum.failed, sum.accidents, sum.aborts, sum.refused, sum.freed, sum.behind);
+           sum.failed, sum.accidents, sum.aborts, sum.refused, sum.freed, sum.behind, sum.wishes_granted,
+           sum.wishes_refused, sum.wishes_withdrawn);
     if (seeds < 100)
         return;
     /* The seeds reach what they are meant to reach. */
@@ -54,6 +59,9 @@ TEST(SimulationTest, seeds)
     EXPECT_GT(sum.refused, 10);
     EXPECT_GT(sum.freed, 20);
     EXPECT_GT(sum.behind, 0);
+    EXPECT_GT(sum.wishes_granted, 10);
+    EXPECT_GT(sum.wishes_refused, 10);
+    EXPECT_GT(sum.wishes_withdrawn, 10);
 }
 
 TEST(SimulationTest, same_seed_gives_same_history)

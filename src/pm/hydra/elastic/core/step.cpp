@@ -134,6 +134,14 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             if (auto sizes = parse_sizes(payload); sizes && process_of(sizes->rank))
                 understood = true, on_sizes(*sizes);
             break;
+        case REPORT_WISH:
+            if (auto wish = parse_wish(payload); wish && process_of(wish->rank))
+                understood = true, on_wish(*process_of(wish->rank), *wish);
+            break;
+        case REPORT_WISH_WITHDRAWN:
+            if (auto withdrawal = parse_wish_withdrawal(payload); withdrawal && process_of(withdrawal->rank))
+                understood = true, on_wish_withdrawn(*process_of(withdrawal->rank), withdrawal->number);
+            break;
         case REPORT_UNRECEIVED:
             if (auto unreceived = parse_unreceived(payload);
                 unreceived && process_of(unreceived->rank))
@@ -185,6 +193,7 @@ void Step::time(int64_t now_ms)
         ending_time();
     if (sample_ && now_ms >= sample_->until_ms)
         sample_complete();
+    wish_time();
     settle();
 }
 
@@ -383,6 +392,7 @@ void Step::process_over(Process &process, bool by_itself, const std::string &cau
                    {"uid", process.uid},
                    {"host", process.host},
                    {"cause", cause}});
+    wish_without(process, "the process that has made it has ended");
     if (killed_groups_.contains(process.group))
         return;
     if (is_joiner(process))
@@ -473,6 +483,10 @@ void Step::settle()
 {
     if (!adaptation_)           /* also when the next one follows at once */
         world_.forget_empty_groups();
+    if (!wish_)
+        take_next_wish();
+    if (wish_)
+        consider_wish();
     while (mode_ == InitMode::ADAPTIVE && !adaptation_ && !ending_) {
         bool offering = offers_.any();
         auto due = offers_.take(now_ms_, world_.size(), sizes_ ? &*sizes_ : nullptr);
@@ -496,6 +510,8 @@ void Step::update_wake()
         consider(*offers_.due());
     if (sample_)
         consider(sample_->until_ms);
+    if (auto when = wish_void_ms())
+        consider(*when);
     if (adaptation_) {
         consider(adaptation_->behind_at_ms);
         consider(adaptation_->freeze_at_ms);

@@ -9,10 +9,12 @@
  *   step_window.cpp    who hangs in the window; what came to nothing because the program was over
  *   step_client.cpp    the step protocol
  *   step_performance.cpp   what the processes do with their time
+ *   step_wish.cpp      what the program wishes for
  *   step_sizes.cpp     which sizes the program can use; messages that it did not receive
  *
  * Invariants: at most one adaptation at a time (there is no queue: a request that arrives meanwhile
  * is refused); every accepted request gets exactly one of the events committed, withdrawn, failed;
+ * at most one wish is open, and each has exactly one end;
  * epochs of committed adaptations are 1, 2, 3, ...; nothing is sent to an agent that has departed.
  */
 
@@ -34,6 +36,7 @@
 #include "plan.h"
 #include "protocol.h"
 #include "program_sizes.h"
+#include "wish.h"
 #include "world.h"
 
 namespace elastic {
@@ -189,6 +192,27 @@ class Step {
     void on_unreceived(const Process &process, uint32_t epoch, const UnreceivedReport &report);
     void tell_unreceived();
 
+    /* step_wish.cpp */
+    void tell_wish_end(const std::vector<WishHolder> &holders, WishEnd end, const std::string &reason);
+    Json describe_wish() const;
+    void end_wish(WishEnd end, const std::string &reason);
+    void on_wish(const Process &process, const WishReport &report);
+    bool is_about_to_be_granted() const;
+    bool join_wish(std::optional<Wish> &open, const Wish &wish);
+    void replace_wish(const Wish &wish);
+    void drop_holder(Wish &wish, uint32_t uid, const std::string &reason);
+    void on_wish_withdrawn(const Process &process, uint32_t number);
+    void withdraw_wish(const std::string &why);
+    void wish_without(const Process &process, const std::string &why);
+    void take_next_wish();
+    bool is_for_wish() const;
+    void consider_wish();
+    void grant_wish(int size);
+    void wish_after(const Adaptation &adaptation);
+    std::optional<int64_t> wish_void_ms() const;
+    void wish_time();
+    std::string answer_refuse(const Json &id, const RefuseRequest &refuse);
+
     /* step_performance.cpp */
     const char *cannot_sample() const;
     std::string answer_performance(int client, const Json &id, const PerformanceRequest &request);
@@ -239,6 +263,10 @@ class Step {
     std::optional<uint32_t> interval_ms_;       /* how often processes write their loops, if somebody has said it */
     std::optional<ProbeCount> probes_;  /* of an earlier sample */
     std::optional<ProgramSizes> sizes_;     /* nothing said: any */
+    std::optional<Wish> wish_;  /* the one that is open */
+    std::optional<Wish> next_wish_;     /* once that is granted, which it is about to be */
+    uint64_t wishes_ = 0;       /* how many there were */
+    WishRate wish_rate_;
     LastEnd last_end_;
     std::set<int> killed_groups_;
     std::map<Agent, int> freezes_unanswered_;   /* a daemon answers each, withdrawn or not */

@@ -19,6 +19,7 @@ const char *to_string(Source source)
         case Source::SCHEDULE: return "schedule";
         case Source::POLICY: return "policy";
         case Source::CLIENT: return "client";
+        case Source::WISH: return "wish";
     }
     return "?";
 }
@@ -254,6 +255,7 @@ void Step::depart(const std::vector<Process *> &left)
         process->left_epoch = epoch_;
         departure.uids.push_back(process->uid);
         departure.hosts[process->host]++;
+        wish_without(*process, "the process that has made it has left");
     }
     departures_[epoch_] = std::move(departure);
     for (Process *process : left) {
@@ -319,7 +321,9 @@ void Step::finish()
     }
     tell_unreceived();
     last_end_ = {a.request, a.state, committed ? "" : a.end_reason};
+    Adaptation ended = std::move(*adaptation_);
     adaptation_.reset();
+    wish_after(ended);
     if (offers_.ended(now_ms_, committed) && !ending_)
         effects_.tell_user(effects_.context, "the adaptation policy stops: too many adaptations in "
                                              "a row were not committed");

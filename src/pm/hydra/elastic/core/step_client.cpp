@@ -42,6 +42,8 @@ std::string Step::answer(int client, const ClientRequest &request)
         return answer_events(client, id, *events);
     if (const auto *performance = std::get_if<PerformanceRequest>(&request.what))
         return answer_performance(client, id, *performance);
+    if (const auto *refuse = std::get_if<RefuseRequest>(&request.what))
+        return answer_refuse(id, *refuse);
     return answer_cancel(id, std::get<CancelRequest>(request.what));
 }
 
@@ -84,6 +86,7 @@ std::string Step::answer_status(const Json &id) const
                    {"strangers", strangers_},
                    {"hosts", hosts_status()},
                    {"sizes", sizes_ ? Json(sizes_->text()) : Json()},
+                   {"wish", wish_ ? describe_wish() : Json()},
                    {"adaptation", nullptr}};
     if (adaptation_)
         status["adaptation"] = {{"request", adaptation_->request},

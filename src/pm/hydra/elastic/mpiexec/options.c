@@ -112,7 +112,7 @@ void HYD_step_option_help_fn(void)
     printf("   increase-decrease   one more each time up to the maximum, then one fewer\n");
     printf("   random[:SEED]       normally distributed differences\n");
     printf("-adapt-range MIN:MAX: Sizes that a policy chooses from; without a policy, those that\n");
-    printf("   requests (elastic resize) are accepted for\n");
+    printf("   requests (elastic resize) are accepted for, and wishes of the program granted\n");
     printf("-adapt-interval TIME: How long a policy waits between two offers (default 1s;\n");
     printf("   0: the next one at once)\n");
     printf("-adapt-log FILE: One JSON line for each event, with times\n");

@@ -66,6 +66,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_abort(int fd, char *args[]);
 /* say.c */
 HYD_status HYD_pmcd_pmip_adapt_fn_sizes(int fd, char *args[]);
+HYD_status HYD_pmcd_pmip_adapt_fn_wish(int fd, char *args[]);
+HYD_status HYD_pmcd_pmip_adapt_fn_wish_withdraw(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_unreceived(int fd, char *args[]);
 
 #endif /* ADAPT_PMIP_H_INCLUDED */

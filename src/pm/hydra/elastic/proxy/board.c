@@ -22,6 +22,7 @@
 #include <unistd.h>
 #include "board.h"
 #include "pmi_adapt_measured.h"
+#include "pmi_adapt_wish.h"
 #include "wire/clock.h"
 
 #define FIRST_FD 3
@@ -43,7 +44,9 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     size_t offset = round_up(sizeof(struct pmi_adapt_control), PMI_ADAPT_LINE);
     size_t graphs = round_up(offset + (size_t) slots * sizeof(struct pmi_adapt_slot), page);
     size_t stride = round_up(sizeof(struct pmi_adapt_graph), page);
-    size_t bytes = graphs + (size_t) slots * stride;    /* of which only what is written takes memory */
+    size_t wishes = graphs + (size_t) slots * stride;
+    size_t bytes = round_up(wishes + (size_t) slots * sizeof(struct pmi_adapt_wish_ends), page);
+    /* of which only what is written takes memory */
     int error;
 
     board->fd = -1;
@@ -77,6 +80,7 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     board->control->slots_offset = offset;
     board->control->perf_offset = graphs;
     board->control->perf_stride = (uint32_t) stride;
+    board->control->wishes_offset = wishes;
     board->control->perf_interval_ms = PMI_ADAPT_INTERVAL_MS;
     snprintf(board->control->group, sizeof(board->control->group), "%s", group);
     board->control->magic = PMI_ADAPT_MAGIC;
@@ -267,6 +271,11 @@ const struct pmi_adapt_graph *HYD_board_graph(const struct HYD_board *board, int
 
     return (const struct pmi_adapt_graph *) ((const char *) control + control->perf_offset +
                                              (size_t) slot * control->perf_stride);
+}
+
+struct pmi_adapt_wish_ends *HYD_board_wish_ends(struct HYD_board *board, int slot)
+{
+    return (struct pmi_adapt_wish_ends *) ((char *) board->control + board->control->wishes_offset) + slot;
 }
 
 void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms)

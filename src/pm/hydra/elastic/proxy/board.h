@@ -18,7 +18,7 @@ struct HYD_board {
     int fd;                     /* memfd, inherited by the processes; -1: no board */
     struct pmi_adapt_control *control;
     struct pmi_adapt_slot *slots;
-    size_t bytes;               /* mapped: control, slots and graphs, not the plan */
+    size_t bytes;               /* mapped: control, slots, graphs and wishes, not the plan */
     unsigned char *ended;       /* by slot: its process has ended */
     struct HYD_plan_places plans;
     int64_t placed_us;          /* monotonic time of the last plan, */
@@ -51,6 +51,9 @@ uint64_t HYD_board_phase_ms(const struct HYD_board *board, int slot);
 /* What the process of this slot has written of its loops (pmi_adapt_measured.h). */
 struct pmi_adapt_graph;
 const struct pmi_adapt_graph *HYD_board_graph(const struct HYD_board *board, int slot);
+/* The ends of the wishes of this slot's process (pmi_adapt_wish.h). */
+struct pmi_adapt_wish_ends;
+struct pmi_adapt_wish_ends *HYD_board_wish_ends(struct HYD_board *board, int slot);
 /* How often processes write that; 0: they measure nothing from their next probe on. */
 void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms);
 /* The process of this slot has ended: it takes part in no later freeze. */

@@ -7,6 +7,7 @@
 #include "pmi_adapt_plan.h"
 #include "reports.h"
 #include "upward.h"
+#include "wish.h"
 
 /* A command in its turn. */
 struct command {
@@ -164,6 +165,11 @@ static HYD_status on_performance(const struct command *c)
     return HYD_performance_report(&HYD_agent.board, c->message->epoch, c->payload, c->message->bytes);
 }
 
+static HYD_status on_wished(const struct command *c)
+{
+    return HYD_wish_ended(c->payload, c->message->bytes);
+}
+
 static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_PLAN] = on_plan,
     [STEP_FREEZE] = on_freeze,
@@ -171,7 +177,8 @@ static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_THAW] = on_thaw,
     [STEP_RELEASE] = on_release,
     [STEP_COUNTS] = on_counts,
-    [STEP_PERFORMANCE] = on_performance
+    [STEP_PERFORMANCE] = on_performance,
+    [STEP_WISHED] = on_wished
 };
 
 HYD_status HYD_commands_execute(const struct HYD_adapt_message *message, const char *payload,
@@ -183,7 +190,8 @@ HYD_status HYD_commands_execute(const struct HYD_adapt_message *message, const c
     HYDU_ERR_CHKANDJUMP(status, HYD_agent.board.fd < 0, HYD_INTERNAL_ERROR, "this proxy has no board\n");
     HYDU_ERR_CHKANDJUMP(status, message->kind >= sizeof(handlers) / sizeof(*handlers) || !handlers[message->kind],
                         HYD_INTERNAL_ERROR, "unknown adaptation command %u\n", message->kind);
-    if (message->kind != STEP_PERFORMANCE)      /* which has the number of a sample */
+    /* these have the number of a sample, or none */
+    if (message->kind != STEP_PERFORMANCE && message->kind != STEP_WISHED)
         HYD_agent.epoch = message->epoch;
     status = handlers[message->kind] (&command);
     HYDU_ERR_POP(status, "unable to carry out adaptation command %u\n", message->kind);

@@ -16,8 +16,10 @@ enum step_command {
     STEP_THAW,                  /* withdrawn before agreement */
     STEP_RELEASE,               /* committed everywhere */
     STEP_COUNTS,                /* report the slots */
-    STEP_PERFORMANCE            /* [u32 interval in ms, or nothing] report what is measured; processes write their loops
+    STEP_PERFORMANCE,           /* [u32 interval in ms, or nothing] report what is measured; processes write their loops
                                  * so often from now on; the epoch is the number of the sample, also in the answer */
+    STEP_WISHED                 /* [struct wish_ended, {u32 uid, u32 number} ..., text] the end of a wish, for those
+                                 * processes of the daemon that are listed (wire/wish.h); no epoch */
 };
 
 /* Daemon to mpiexec, for the core. */
@@ -37,8 +39,10 @@ enum step_report {
     REPORT_PERFORMANCE,         /* [u32 rows, u32 stale, {u32 rank, u32 every, u64 count, u64 iterations, u64 loop_ns,
                                  * u64 mpi_ns} ..., loops] as in the slots of struct pmi_adapt_slot; stale processes of
                                  * which no loops are known; wire/loop_set.h */
-    REPORT_LOOPS                /* [u32 group, loops] of processes of that group, put together on the way up the tree;
+    REPORT_LOOPS,               /* [u32 group, loops] of processes of that group, put together on the way up the tree;
                                  * the epoch is the number of the sample */
+    REPORT_WISH,                /* [struct wish_made, text] a wish of a process (wire/wish.h) */
+    REPORT_WISH_WITHDRAWN       /* [u32 rank, u32 number] it is not wanted any more */
 };
 
 /* Between mpiexec and the daemon themselves. */

@@ -1,0 +1,87 @@
+/*
+ * Wishes (MPIX_Adapt_request): what a process wants of the size of the world, on its way to the step manager as a line
+ * of the PMI connection, and the end that it comes to, on the board (pmi_adapt.h).  Each wish has exactly one end.
+ *
+ *   cmd=adapt_wish id=N kind=K size=S min=A max=B until=MS why=<hex>   a wish of this process: its number, 1, 2, ...,
+ *                                      wanted size and those that it can do with, Unix time after which it is void
+ *                                      (0: none), a text for people
+ *   cmd=adapt_wish_withdraw id=N       it is not wanted any more
+ *
+ * The daemon writes the end of wish N to place N % PMI_ADAPT_WISHES of the slot's places, `number` last; so a process
+ * can ask for the ends of its last PMI_ADAPT_WISHES wishes, and whoever finds its number there may read the rest.
+ *
+ * As pmi_adapt.h: plain C11/C++20, compiled into libmpi, Hydra and the tests.
+ */
+
+#ifndef PMI_ADAPT_WISH_H_INCLUDED
+#define PMI_ADAPT_WISH_H_INCLUDED
+
+#include <stdint.h>
+#include <string.h>
+
+#define PMI_ADAPT_WISHES 8
+#define PMI_ADAPT_WISH_REASON_MAX 255   /* bytes of a text, without the 0 */
+#define PMI_ADAPT_WISH_NUMBER_MAX 0x7fffffff
+
+enum pmi_adapt_wish_kind {
+    PMI_ADAPT_WISH_PROCESSES = 1        /* another size of the world */
+};
+
+enum pmi_adapt_wish_state {     /* as MPIX_ADAPT_REQUEST_*: values never change */
+    PMI_ADAPT_WISH_OPEN = 0,
+    PMI_ADAPT_WISH_GRANTED = 1,
+    PMI_ADAPT_WISH_REFUSED = 2,
+    PMI_ADAPT_WISH_WITHDRAWN = 3
+};
+
+struct pmi_adapt_wish_end {
+    uint32_t number;            /* of the wish; 0: nothing here */
+    uint32_t state;             /* enum pmi_adapt_wish_state, not OPEN */
+    uint32_t size;              /* of the world then */
+    uint32_t pad;
+    char reason[PMI_ADAPT_WISH_REASON_MAX + 1]; /* ended by 0; empty if it is granted */
+};
+
+/* Of one slot, in the board's pages. */
+struct pmi_adapt_wish_ends {
+    struct pmi_adapt_wish_end ends[PMI_ADAPT_WISHES];
+};
+
+/* By the daemon alone. */
+static inline void pmi_adapt_write_wish_end(struct pmi_adapt_wish_ends *ends, const struct pmi_adapt_wish_end *end)
+{
+    struct pmi_adapt_wish_end *place = &ends->ends[end->number % PMI_ADAPT_WISHES];
+
+    __atomic_store_n(&place->number, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    place->state = end->state;
+    place->size = end->size;
+    memcpy(place->reason, end->reason, sizeof(place->reason));
+    __atomic_store_n(&place->number, end->number, __ATOMIC_RELEASE);
+}
+
+/* By the process of the slot.  0: the wish is still open. */
+static inline int pmi_adapt_read_wish_end(const struct pmi_adapt_wish_ends *ends, uint32_t number,
+                                          struct pmi_adapt_wish_end *end)
+{
+    const struct pmi_adapt_wish_end *place = &ends->ends[number % PMI_ADAPT_WISHES];
+
+    if (__atomic_load_n(&place->number, __ATOMIC_ACQUIRE) != number)
+        return 0;
+    *end = *place;
+    end->reason[PMI_ADAPT_WISH_REASON_MAX] = '\0';
+    return end->state != PMI_ADAPT_WISH_OPEN;
+}
+
+/* A text for people: no control characters (UTF-8 is its maker's business). */
+static inline int pmi_adapt_wish_reason_holds(const char *text, size_t bytes)
+{
+    if (bytes > PMI_ADAPT_WISH_REASON_MAX)
+        return 0;
+    for (size_t i = 0; i < bytes; i++)
+        if ((unsigned char) text[i] < ' ' || text[i] == 0x7f)
+            return 0;
+    return 1;
+}
+
+#endif /* PMI_ADAPT_WISH_H_INCLUDED */
