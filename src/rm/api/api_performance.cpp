@@ -42,6 +42,7 @@ Json Api::performance_json(const Job &job) const
     auto recent = recent_mtct_ppm(known);
     const State &state = daemon_.state();
     auto held = policy(state.config.policy).held_because(state, job);
+    auto bounds = policy(state.config.policy).bounds(state, job);
     int64_t left_ms = is_placed(job.state) ? remaining_ms(state, job) : NEVER;
     return {{"epoch", known.newest.epoch},
             {"size", known.newest.size},
@@ -60,6 +61,8 @@ Json Api::performance_json(const Job &job) const
             {"ratio_min", phase ? ratio(phase->ratio_min_ppm) : Json()},
             {"ratio_max", phase ? ratio(phase->ratio_max_ppm) : Json()},
             {"has_data", has_data(known)},
+            {"range", bounds ? Json({bounds->low, bounds->high}) : Json()},
+            {"ceiling", bounds && bounds->ceiling > 0 ? Json(bounds->ceiling) : Json()},
             {"remaining_ms", left_ms == NEVER ? Json() : Json(left_ms)},
             {"held_because", held ? Json(to_string(*held)) : Json()}};
 }

@@ -57,6 +57,27 @@ Json adaptation_of(const Job &job)
             {"by_user", a.by_user}, {"reason", a.reason}, {"since_ms", a.asked_ms}};
 }
 
+Json last_change_of(const Job &job)
+{
+    if (!job.last_change)
+        return nullptr;
+    const LastChange &last = *job.last_change;
+    return {{"request", last.request}, {"from", last.old_size},
+            {"size", last.size},       {"at_ms", last.at_ms},
+            {"standstill_ms", last.standstill_ms}, {"reason", last.reason}};
+}
+
+/* Of the running program, that is open; else the last one that was granted, which still limits the size. */
+Json wish_of(const Job &job)
+{
+    if (!job.wish && !job.granted)
+        return nullptr;
+    const ProgramWish &wish = job.wish ? *job.wish : *job.granted;
+    return {{"wish", wish.number},   {"kind", to_string(wish.kind)}, {"size", wish.size},
+            {"min", wish.minimum},   {"max", wish.maximum},          {"target", wish.target},
+            {"granted", !job.wish}, {"reason", text_or_null(wish.reason)}};
+}
+
 void add_wish(Json &json, const JobSpec &spec)
 {
     json["kind"] = to_string(spec.elasticity);
@@ -168,6 +189,8 @@ Json Api::job_json(const Job &job)
                  {"step", job.step},
                  {"epoch", job.epoch},
                  {"adaptation", adaptation_of(job)},
+                 {"last_change", last_change_of(job)},
+                 {"wish", wish_of(job)},
                  {"counts", {{"committed", job.committed}, {"withdrawn", job.withdrawn}, {"failed", job.failed}}},
                  {"standstill_ms", job.standstill_ms},
                  {"performance", performance_json(job)},
@@ -177,6 +200,8 @@ Json Api::job_json(const Job &job)
         json["why"] = text_or_null(policy(daemon_.state().config.policy).explain(daemon_.state(), job));
     if (job.adaptation)
         json["adaptation"]["since_ms"] = daemon_.shown_ms(job.adaptation->asked_ms);
+    if (job.last_change)
+        json["last_change"]["at_ms"] = daemon_.shown_ms(job.last_change->at_ms);
     add_wish(json, job.spec);
     if (auto launch = daemon_.launch(job.id))
         add_launch(json, *launch, job);

@@ -99,6 +99,65 @@ std::string number_text(double value, const char *form)
     return text;
 }
 
+/* Why it is not grown (HeldBecause); as it came, if we do not know the word. */
+std::string held_text(const std::string &word)
+{
+    static const std::map<std::string, const char *> words = {
+        {"no_data", "it has not been measured at this size yet"},
+        {"not_spmd", "no loop of all its processes has been seen"},
+        {"between_thresholds", "it uses what it has, and more would make it too little faster"},
+        {"ceiling", "more has been too much before"},
+        {"cost", "a change would cost more than it wins"},
+        {"at_minimum", "it has the least that it can have"},
+        {"at_maximum", "it has the most that it can have, or that is wanted for it"},
+        {"cores_wanted", "no core idles, or others wait for it"},
+        {"pause", "it was changed just now, or has refused a change"},
+        {"no_estimate", "it is not known for how long it runs"},
+    };
+    auto known = words.find(word);
+    return known == words.end() ? word : known->second;
+}
+
+/* "Reduced 32 -> 16 at 12:03 (request 3, stood still 0.2 s): MPI takes ..." */
+std::string last_change_text(const Json &job)
+{
+    const Json &last = object_of(job, "last_change");
+    if (!last.contains("size"))
+        return "";
+    int64_t from = integer_or(last, "from", 0), size = integer_or(last, "size", 0);
+    double still_ms = number_or(last, "standstill_ms", 0);
+    std::string reason = string_or(last, "reason", "");
+    return std::string(size < from ? "Reduced " : size > from ? "Grown " : "Moved ") + shown(last, "from") + " -> " +
+           shown(last, "size") + " at " + format_time(integer_or(last, "at_ms", 0)) + " (request " +
+           shown(last, "request") + number_text(still_ms / 1000, ", stood still %.2g s)") +
+           (reason.empty() ? "" : ": " + reason) + ".";
+}
+
+/* What made its size, and what holds it there. */
+std::string why_text(const Json &job)
+{
+    std::string now = string_or(job, "why", ""), last = last_change_text(job);
+    std::string held = string_or(object_of(job, "performance"), "held_because", "");
+    if (now.empty() && !held.empty())
+        now = shown(job, "size") + " processes of " + size_range(job) + "; not growing: " + held_text(held);
+    std::string text = now.empty() ? "" : now + (last.empty() ? "" : ". ");
+    return text.empty() && last.empty() ? "-" : text + last;
+}
+
+/* What the program has asked for itself: "8 (4:8): fine grid, granted". */
+std::string wish_text(const Json &job)
+{
+    const Json &wish = object_of(job, "wish");
+    if (!wish.contains("size"))
+        return "-";
+    std::string size = shown(wish, "size"), minimum = shown(wish, "min"), maximum = shown(wish, "max");
+    std::string range = minimum == size && maximum == size ? "" : " (" + minimum + ":" + maximum + ")";
+    std::string target = shown(wish, "target") == size ? "" : ", of which the job can have " + shown(wish, "target");
+    std::string reason = string_or(wish, "reason", "");
+    return size + range + (reason.empty() ? "" : ": " + reason) + target +
+           (bool_or(wish, "granted", false) ? ", granted" : ", open");
+}
+
 /* How fast it goes on at its present size. */
 std::string progress_text(const Json &job)
 {
@@ -288,9 +347,10 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"Epoch", shown(job, "epoch")},
         {"Adaptations", adaptations_text(job)},
         {"StandstillMs", shown(job, "standstill_ms")},
+        {"Wish", wish_text(job)},
         {"Progress", progress_text(job)},
         {"MpiShare", mpi_share_text(job)},
-        {"Why", shown(job, "why")},
+        {"Why", why_text(job)},
         {"Command", command_line(job)},
         {"WorkDir", shown(job, "directory")},
         {"StdIn", shown(job, "input")},
@@ -343,6 +403,12 @@ std::string record_detail(const std::string &event, const Json &data)
         return shown(data, "mode");
     if (event == "sizes")
         return shown(data, "rule");
+    if (event == "wished")
+        return "wish " + shown(data, "wish") + ": " + shown(data, "size") + " processes, " + shown(data, "minimum") +
+               ":" + shown(data, "maximum") + after(": ", data, "reason");
+    if (event == "wish_ended")
+        return "wish " + shown(data, "wish") + ": " + shown(data, "result") + " with " + shown(data, "size") +
+               " processes" + after(": ", data, "reason");
     if (event == "requested")
         return "request " + shown(data, "request") + ": " + resize_text(data) +
                (bool_or(data, "by_user", false) ? " (by a user)" : "") +

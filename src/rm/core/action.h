@@ -98,6 +98,18 @@ struct CancelRequest {
     ELASTIC_FIELDS(job, step, request, step_request)
 };
 
+/* The job can never have what its program wishes for.  Heard of by StepWishEnded; by StepWish again, if it did not
+ * arrive. */
+struct RefuseWish {
+    static constexpr const char *NAME = "refuse_wish";
+    JobId job = 0;
+    uint32_t step = 0;
+    std::string mpiexec;
+    uint64_t wish = 0;
+    std::string reason;
+    ELASTIC_FIELDS(job, step, mpiexec, wish, reason)
+};
+
 /* SIGTERM (15) or SIGKILL (9) for the whole step, also if it is only being started.  Heard of by
  * StepEnded, StepLost or StepStartFailed. */
 struct SignalStep {
@@ -175,7 +187,7 @@ struct ForgetJob {
 };
 
 using Action = std::variant<Answer, AcquireNodes, ReleaseNodes, StartStep, ResizeStep,
-                            CancelRequest, SignalStep, LimitStep, QueryStep, SetTimer, Record, ForgetJob>;
+                            CancelRequest, RefuseWish, SignalStep, LimitStep, QueryStep, SetTimer, Record, ForgetJob>;
 using Actions = std::vector<Action>;
 
 /* {"action": NAME, ...}; both directions. */

@@ -105,7 +105,7 @@ void Core::Impl::schedule()
 bool Core::Impl::is_settled() const
 {
     const Changes &changes = state.changes();
-    if (!settled_ || changes.room || (settled_->sizes && changes.sizes))
+    if (!settled_ || changes.room || changes.wishes || (settled_->sizes && changes.sizes))
         return false;
     if (state.policy_at_ms != NEVER && state.policy_at_ms <= state.now_ms)
         return false;
@@ -346,13 +346,7 @@ void Core::Impl::on(const Resize &event)
         return refuse(event.request, AnswerCode::FIELD,
                       event.size == old_size
                           ? name + " has that size already"
-                          : name + " cannot have that size: it was submitted for " +
-                                std::to_string(job->spec.minimum) + " to " +
-                                std::to_string(job->spec.maximum) + ", rule " +
-                                to_string(job->spec.size_rule) +
-                                (job->spec.usable ? ", and its program can use '" +
-                                                        shorten(job->spec.program_sizes, 100) + "'"
-                                                  : ""));
+                          : name + " cannot have that size: it " + describe_sizes(job->spec));
     Change change{job->id, event.size, {}, {}, "asked for by the user"};
     if (event.size < old_size) {
         change.leave = choose_leaving(state, job->blocks, old_size - event.size);
@@ -370,6 +364,8 @@ void Core::Impl::on(const Resize &event)
                           "its user may have " + std::to_string(left) + " more cores");
     }
     answer(event.request, job->id);
+    if (job->wish)
+        refuse_wish(*job, "its user has asked for " + std::to_string(event.size) + " processes");
     job->wished_size = event.size;
     adapt(*job, change, true);
 }

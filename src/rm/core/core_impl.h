@@ -9,6 +9,7 @@
  *   core_nodes.cpp     nodes going up and down, acquired and released
  *   core_jobs.cpp      a job's way through its states
  *   core_steps.cpp     what steps report
+ *   core_wish.cpp      what programs wish for
  *   core_time.cpp      what is overdue: sending again, limits; all that is awaited
  *   snapshot.cpp       the state as JSON
  */
@@ -149,6 +150,8 @@ class Core::Impl {
     void on(const StepAdaptive &event);
     void on(const StepRigid &event);
     void on(const StepSizes &event);
+    void on(const StepWish &event);
+    void on(const StepWishEnded &event);
     void on(const StepStartFailed &event);
     void on(const StepAccepted &event);
     void on(const StepReady &event);
@@ -167,9 +170,25 @@ class Core::Impl {
     {
         return find_step(event.NAME, event.job, event.step);
     }
-    template <class StepEvent> Job *job_of_running(const StepEvent &event);
+    /* Something is heard of the running step: then it has been started, even if that was not said. */
+    template <class StepEvent> Job *job_of_running(const StepEvent &event)
+    {
+        Job *job = job_of_step(event);
+        if (!job || job->acquiring || job->releasing)
+            return nullptr;
+        if (job->state == JobState::STARTING)
+            started(*job);
+        return job;
+    }
     template <class StepEvent> Job *job_of_adaptation(const StepEvent &event);
     void set_mode(Job *job, StepMode mode);
+
+    /* core_wish.cpp */
+    void look_at_wish(Job &job);
+    int size_for(const Job &job, std::string &why) const;
+    void refuse_wish(Job &job, const std::string &why);
+    void end_wish(Job &job, const std::string &result, const std::string &reason);
+    void forget_wish(Job &job, const std::string &reason);
 
     /* core_time.cpp */
     void due();

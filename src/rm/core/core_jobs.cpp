@@ -103,6 +103,7 @@ void Core::Impl::over(Job &job, JobState verdict, const std::string &reason)
         keep_joining(job);
         adaptation_over(job, record::WITHDRAWN, "the job ended");
     }
+    forget_wish(job, "the job ended");
     bool was_stopped = job.state == JobState::COMPLETING, was_starting = job.state == JobState::STARTING;
     update(job, [&] {
         move(job, JobEvent::OVER);
@@ -148,6 +149,7 @@ void Core::Impl::wait_again(Job &job)
         job.performance.reset();
         job.blocks.clear();
         job.refusals = 0;
+        job.last_change.reset();
         job.wished_size = 0;
         job.offer_after_ms =
             state.now_ms + state.config.start_pause_ms * std::max(1, job.start_failures);
@@ -244,6 +246,8 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
         job.process_ms += adaptation.old_size * (state.now_ms - job.sized_ms);
         job.sized_ms = state.now_ms;
         job.refusals = 0;
+        job.last_change = {adaptation.request, adaptation.old_size, job.size(),
+                           state.now_ms,       standstill_ms,       adaptation.reason};
         job.last_adapted_ms = state.now_ms;
         wait_for_departures(job);
     });
@@ -272,6 +276,7 @@ void Core::Impl::stop_believing(Job &job, const std::string &reason)
         });
         adaptation_over(job, record::FAILED, why);
     }
+    forget_wish(job, why);
     update(job, [&] {
         job.broken = reason;
         job.mode = StepMode::RIGID;

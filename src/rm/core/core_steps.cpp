@@ -24,17 +24,6 @@ Job *Core::Impl::find_step(const char *event, JobId id, uint32_t step)
     return is_placed(job->state) && step == job->step ? &state.jobs.change(id) : nullptr;
 }
 
-/* Something is heard of the running step: then it has been started, even if that was not said. */
-template <class StepEvent> Job *Core::Impl::job_of_running(const StepEvent &event)
-{
-    Job *job = job_of_step(event);
-    if (!job || job->acquiring || job->releasing)
-        return nullptr;
-    if (job->state == JobState::STARTING)
-        started(*job);
-    return job;
-}
-
 template <class StepEvent> Job *Core::Impl::job_of_adaptation(const StepEvent &event)
 {
     Job *job = job_of_running(event);
@@ -68,6 +57,7 @@ void Core::Impl::on(const StepSizes &event)
     if (!understood)
         return unexpected("step_sizes without a rule for sizes", job->id);
     record(record::SIZES, *job, {{"step", job->step}, {"rule", event.rule}});
+    look_at_wish(*job);
 }
 
 void Core::Impl::set_mode(Job *job, StepMode mode)
@@ -76,6 +66,7 @@ void Core::Impl::set_mode(Job *job, StepMode mode)
         return;
     update(*job, [&] { job->mode = mode; });
     record(record::MODE, *job, {{"step", job->step}, {"mode", to_string(mode)}});
+    look_at_wish(*job);
 }
 
 void Core::Impl::on(const StepStartFailed &event)

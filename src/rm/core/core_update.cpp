@@ -87,6 +87,7 @@ void Core::Impl::on(const Update &event)
             job->wished_size = 0;
     });
     record(record::UPDATED, *job, std::move(changes));
+    look_at_wish(*job);
     if (is_placed(job->state) && event.time_limit_ms)
         change_limit(*job);
 }

@@ -202,6 +202,27 @@ struct StepSizes {                      /* which sizes the program can use, by i
     ELASTIC_FIELDS(job, step, rule)
 };
 
+/* What the program wants (MPIX_Adapt_request): at most one wish is open.  Again, if the step is asked how it is. */
+struct StepWish {
+    static constexpr const char *NAME = "step_wish";
+    JobId job = 0;
+    uint32_t step = 0;
+    ProgramWish wish;
+    ELASTIC_FIELDS(job, step, wish)
+};
+
+/* It is granted (the step has a size that it allows), refused or withdrawn. */
+struct StepWishEnded {
+    static constexpr const char *NAME = "step_wish_ended";
+    JobId job = 0;
+    uint32_t step = 0;
+    std::string mpiexec;
+    uint64_t wish = 0;
+    std::string result;                 /* "granted", "refused" or "withdrawn" */
+    std::string reason;                 /* of the latter two */
+    ELASTIC_FIELDS(job, step, mpiexec, wish, result, reason)
+};
+
 struct StepStartFailed {                /* nothing runs and nothing is left of the try */
     static constexpr const char *NAME = "step_start_failed";
     JobId job = 0;
@@ -314,9 +335,9 @@ struct Timer {                          /* the time that SetTimer asked for has 
 using EventContent =
     std::variant<Configure, Submit, Cancel, Hold, Release, Resize, Update, Drain, Resume, NodeUp, NodeSuspect,
                  NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, NodesLost, NodesWanted,
-                 StepStarted, StepAdaptive, StepRigid, StepSizes, StepStartFailed, StepAccepted,
-                 StepReady, StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed, StepSampled, StepBroken,
-                 StepEnded, StepLost, Timer>;
+                 StepStarted, StepAdaptive, StepRigid, StepSizes, StepWish, StepWishEnded, StepStartFailed,
+                 StepAccepted, StepReady, StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed,
+                 StepSampled, StepBroken, StepEnded, StepLost, Timer>;
 
 struct Event {
     uint64_t seq = 0;

@@ -216,8 +216,27 @@ void Monitor::see(const Record &record, const State &state)
     else if (record.event == record::COMMITTED || record.event == record::WITHDRAWN ||
              record.event == record::FAILED)
         end_change(record);
+    else if (record.event == record::WISHED)
+        begin_wish(record);
+    else if (record.event == record::WISH_ENDED)
+        end_wish(record);
     else if (record.event == record::ENDED && std::exchange(jobs_[record.job].ended, true))
         wrong("job " + std::to_string(record.job) + " ends twice");
+}
+
+void Monitor::begin_wish(const Record &record)
+{
+    uint64_t open = std::exchange(jobs_[record.job].wish, record.data.at("wish").get<uint64_t>());
+    if (open != 0)
+        wrong("job " + std::to_string(record.job) + " has two wishes, " + std::to_string(open) + " is still open");
+}
+
+void Monitor::end_wish(const Record &record)
+{
+    uint64_t wish = record.data.at("wish").get<uint64_t>();
+    if (std::exchange(jobs_[record.job].wish, 0) != wish)
+        wrong("wish " + std::to_string(wish) + " of job " + std::to_string(record.job) +
+              " ends twice, or was never made");
 }
 
 /* Whether what is placed now is placed where it may. */
@@ -287,6 +306,8 @@ std::vector<std::string> Monitor::finish(const State &state) const
         if (job.open)
             open.push_back("request " + std::to_string(job.request) + " of job " +
                            std::to_string(id) + " has no end");
+        if (job.wish)
+            open.push_back("wish " + std::to_string(job.wish) + " of job " + std::to_string(id) + " has no end");
     }
     return open;
 }

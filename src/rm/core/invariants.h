@@ -17,10 +17,10 @@ std::vector<std::string> violations(const State &state);
 
 /*
  * Watches a core's events and actions: each request of a person has one answer, each accepted
- * change of size one end, each accepted job one end; changes of a job never nest; epochs are 1,
- * 2, 3, ... per step; nothing is placed on a node that is not up; only ranks that exist leave;
- * records are numbered without gaps.  A restart that hands the same event to a restored core
- * again is watched by the same monitor: what comes again must be the same.
+ * change of size one end, each wish of a program one end, each accepted job one end; changes of a
+ * job never nest; epochs are 1, 2, 3, ... per step; nothing is placed on a node that is not up;
+ * only ranks that exist leave; records are numbered without gaps.  A restart that hands the same
+ * event to a restored core again is watched by the same monitor: what comes again must be the same.
  */
 class Monitor {
   public:
@@ -36,6 +36,8 @@ class Monitor {
     template <class Other> void see(const Other &, const State &) {}
     void begin_change(const Record &record);
     void end_change(const Record &record);
+    void begin_wish(const Record &record);
+    void end_wish(const Record &record);
     void placed(const Record &record, const State &state);
     void wrong(const std::string &what) { wrong_.push_back(what); }
 
@@ -45,6 +47,7 @@ class Monitor {
         uint64_t request = 0;   /* last one */
         bool open = false;      /* it has no end yet */
         bool ended = false;
+        uint64_t wish = 0;      /* of the program, that has no end yet; 0: none */
     };
     std::map<JobId, History> jobs_;
     std::map<std::string, int> unanswered_;

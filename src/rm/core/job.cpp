@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "../../pm/hydra/elastic/core/change.h"
 #include "../../pm/hydra/elastic/core/program_sizes.h"
 
 namespace elastic::rm {
@@ -204,6 +205,42 @@ std::string check(const JobSpec &spec)
         return "a job can wait for " + std::to_string(DEPENDENCIES_MAX) + " others at most";
     if (spec.name.size() > NAME_MAX_BYTES || spec.user.size() > NAME_MAX_BYTES)
         return "a name has more than " + std::to_string(NAME_MAX_BYTES) + " bytes";
+    return "";
+}
+
+int largest_wanted(const Job &job)
+{
+    int wanted = job.wished_size > 0 ? job.wished_size
+                 : job.wish          ? job.wish->target
+                 : job.granted       ? job.granted->target
+                                     : 0;
+    return wanted > 0 ? std::min(wanted, job.spec.maximum) : job.spec.maximum;
+}
+
+int size_wished(const Job &job)
+{
+    bool wants = job.wish && job.wish->target > 0 && job.wish->target != job.size();
+    return wants ? job.wish->target : 0;
+}
+
+std::string describe_sizes(const JobSpec &spec)
+{
+    constexpr size_t RULE_SHOWN_MAX = 100;
+    std::string text = "was submitted for " + std::to_string(spec.minimum) + " to " + std::to_string(spec.maximum) +
+                       ", rule " + to_string(spec.size_rule);
+    return spec.usable ? text + ", and its program can use '" + shorten(spec.program_sizes, RULE_SHOWN_MAX) + "'"
+                       : text;
+}
+
+std::string check(const ProgramWish &wish)
+{
+    bool ordered = wish.minimum >= 1 && wish.minimum <= wish.size && wish.size <= wish.maximum &&
+                   wish.maximum <= WISH_SIZE_MAX;
+    if (wish.number == 0 || !ordered)
+        return "sizes " + std::to_string(wish.minimum) + " <= " + std::to_string(wish.size) +
+               " <= " + std::to_string(wish.maximum) + " are none, or it has no number";
+    if (wish.reason.size() > WISH_REASON_BYTES_MAX || wish.mpiexec.size() > WISH_MPIEXEC_BYTES_MAX)
+        return "its reason or its mpiexec is too long";
     return "";
 }
 

@@ -133,6 +133,16 @@ struct Adaptation {
                    withdrawing, asked_ms)
 };
 
+/* The last change of size that was committed, of the present step. */
+struct LastChange {
+    uint64_t request = 0;
+    int old_size = 0, size = 0;
+    int64_t at_ms = NEVER, standstill_ms = 0;
+    std::string reason;
+
+    ELASTIC_FIELDS(request, old_size, size, at_ms, standstill_ms, reason)
+};
+
 /* Processes that left with a committed request, or joining ones of a request that came to
  * nothing, whose cores are not free yet. */
 struct Departure {
@@ -143,6 +153,29 @@ struct Departure {
 
     ELASTIC_FIELDS(request, epoch, blocks, releasing)
 };
+
+/* Of what a running program may want more. */
+enum class WishKind { PROCESSES };
+template <> struct NamesOf<WishKind> {
+    static constexpr const char *names[] = {"processes"};
+};
+
+/* What the running program has said that it wants (MPIX_Adapt_request): a size, and those that it can do with. */
+struct ProgramWish {
+    std::string mpiexec;        /* whose step id: a script may run several, one after the other */
+    uint64_t number = 0;        /* among those of that mpiexec: 1, 2, 3, ... */
+    WishKind kind = WishKind::PROCESSES;
+    int size = 0, minimum = 0, maximum = 0;
+    std::string reason;         /* for people */
+    int target = 0;             /* the size of those that the job can have; it is not grown beyond */
+
+    ELASTIC_FIELDS(mpiexec, number, kind, size, minimum, maximum, reason, target)
+};
+constexpr size_t WISH_REASON_BYTES_MAX = 255, WISH_MPIEXEC_BYTES_MAX = 64;
+constexpr int WISH_SIZE_MAX = 1 << 20;
+
+/* Empty, or what is wrong with it. */
+std::string check(const ProgramWish &wish);
 
 struct Job {
     JobId id = 0;
@@ -167,6 +200,7 @@ struct Job {
     Blocks blocks;              /* the present world, in rank order; its processes are the size */
     std::optional<Adaptation> adaptation;
     std::vector<Departure> departures;
+    std::optional<LastChange> last_change;
     int64_t submitted_ms = NEVER;
     int64_t started_ms = NEVER; /* of the present or last step */
     int64_t ended_ms = NEVER;
@@ -190,16 +224,26 @@ struct Job {
     int64_t offer_after_ms = 0; /* no start, no change is tried before */
     int64_t grow_after_ms = 0;  /* no growth is tried before: its user is at a limit */
     int wished_size = 0;        /* a user has resized it: it is not grown beyond; 0: none */
+    std::optional<ProgramWish> wish;    /* of the step, open */
+    std::optional<ProgramWish> granted; /* the last one that was */
+    std::string wishing;        /* the mpiexec of the last one, whatever has become of it, */
+    uint64_t last_wish = 0;     /* and its number */
+    std::string wish_refusal;   /* of the last one, by us; empty: it was not refused */
 
     int size() const { return count_processes(blocks); }
     ELASTIC_FIELDS(id, request, spec, state, held, deferred, waits_for, eligible_ms, acquiring, reason, verdict,
                    releasing, step, started_name, limit_changed, mode, broken, epoch, performance, blocks, adaptation,
-                   departures, submitted_ms, started_ms, ended_ms,
+                   departures, last_change, submitted_ms, started_ms, ended_ms,
                    exit_code, requests, committed, withdrawn, failed, standstill_ms,
                    last_adapted_ms, mean_standstill_ms, mean_duration_ms, first_size, process_ms, sized_ms,
                    deadline_ms, limit_at_ms, tries, start_failures, refusals, offer_after_ms,
-                   grow_after_ms, wished_size)
+                   grow_after_ms, wished_size, wish, granted, wishing, last_wish, wish_refusal)
 };
+
+/* Nobody grows it beyond: what its user or its program, whoever spoke last, wants it to be, else its maximum. */
+int largest_wanted(const Job &job);
+/* The size that its program wants and that it does not have; 0: none. */
+int size_wished(const Job &job);
 
 /* Where its processes are, those that are leaving included. */
 Blocks present(const Job &job);
@@ -223,6 +267,9 @@ std::string describe(const Dependency &dependency);
  * and the smallest that is at least `size` (0: none). */
 int size_at_most(const JobSpec &spec, int size);
 int size_at_least(const JobSpec &spec, int size);
+
+/* "was submitted for 1 to 8, rule any, ...": for people. */
+std::string describe_sizes(const JobSpec &spec);
 
 /* Replaces what the program has said; false, and nothing is said, if it is no rule. */
 bool set_program_sizes(JobSpec &spec, const std::string &rule);

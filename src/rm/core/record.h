@@ -19,6 +19,8 @@ constexpr const char *STARTED = "started";      /* step, size: it runs */
 constexpr const char *REQUEUED = "requeued";    /* step, reason */
 constexpr const char *MODE = "mode";            /* step, mode: adaptive or rigid */
 constexpr const char *SIZES = "sizes";          /* step, rule: the sizes that the program can use */
+constexpr const char *WISHED = "wished";        /* step, wish, kind, size, minimum, maximum, reason: of the program */
+constexpr const char *WISH_ENDED = "wish_ended";        /* step, wish, result, size, reason */
 /* step, request, by_user, old_size, size, leave, joining, reason, why (null, or what size_rules.h makes of it) */
 constexpr const char *REQUESTED = "requested";
 /* step, request, epoch, old_size, size, blocks, duration_ms, standstill_ms */

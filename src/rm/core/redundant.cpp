@@ -32,6 +32,19 @@ bool says_new(const Job &job, const StepSizes &event)
     return job.spec.program_sizes != event.rule;
 }
 
+bool says_new(const Job &job, const StepWish &event)
+{
+    bool known = event.wish.mpiexec == job.wishing && event.wish.number <= job.last_wish;
+    return !known || (event.wish.number == job.last_wish && !job.wish_refusal.empty());
+}
+
+bool says_new(const Job &job, const StepWishEnded &event)
+{
+    bool is_last = event.mpiexec == job.wishing && event.wish == job.last_wish;
+    bool may_follow = event.mpiexec != job.wishing || event.wish > job.last_wish;
+    return may_follow || (is_last && (job.wish || !job.wish_refusal.empty()));
+}
+
 bool says_new(const Job &job, const StepAccepted &event)
 {
     const Adaptation *known = adaptation(job, event.request);

@@ -271,8 +271,8 @@ State::Facts State::facts(const Job &job) const
         facts.donor = -int64_t{size} * job.spec.cores_per_process;
         facts.pause_ms = job.offer_after_ms;
     }
-    int most = job.wished_size > 0 ? std::min(job.wished_size, job.spec.maximum) : job.spec.maximum;
-    if (size < most)
+    facts.wished = size_wished(job);
+    if (size < largest_wanted(job))
         facts.growth_ms = growth_from_ms(job);
     return facts;
 }
@@ -312,6 +312,7 @@ void State::replace(JobId id, const Facts &old, const Facts &now)
     move_member(indices_.settling, old.settling, now.settling, id);
     move_member(indices_.elastic, old.elastic, now.elastic, id);
     move_member(indices_.roomy, old.roomy, now.roomy, id);
+    move_member(indices_.wishers, old.wished > 0, now.wished > 0, id);
     move_value(indices_.deadlines, old.deadline_ms, now.deadline_ms, id);
     move_value(indices_.limits, old.limit_ms, now.limit_ms, id);
     move_value(indices_.donors, old.donor, now.donor, id);
@@ -346,6 +347,7 @@ void State::note_changes(const Facts &old, const Facts &now)
     changes_.sizes |= old.elastic != now.elastic || old.roomy != now.roomy || old.donor != now.donor ||
                       old.pause_ms != now.pause_ms || old.growth_ms != now.growth_ms ||
                       old.spare_cores != now.spare_cores;
+    changes_.wishes |= old.wished != now.wished;
 }
 
 void State::enqueue(const Facts &facts)

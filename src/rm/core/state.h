@@ -73,6 +73,7 @@ struct Changes {
     bool sizes = true;          /* what running jobs may give or take */
     QueueKey queue = QUEUE_BEGIN;       /* the first waiting job that came, went or changed */
     int64_t limit_ms = NEVER;   /* the first limit that did */
+    bool wishes = false;        /* what running programs want */
 };
 constexpr int64_t LIMITS_END = std::numeric_limits<int64_t>::max();
 
@@ -130,6 +131,7 @@ class State {
         std::set<JobId> placed;         /* STARTING to COMPLETING */
         std::set<JobId> settling;       /* placed, and cores are about to be freed */
         std::set<JobId> elastic;        /* RUNNING, and another size may be offered */
+        std::set<JobId> wishers;        /* of these, whose programs want another size (size_wished) */
         std::set<JobId> roomy;          /* of these, who have idle cores in whole nodes of their own */
         /* Of the elastic ones: */
         std::set<std::pair<int64_t, JobId>> donors;     /* above their minimum: by cores, negative */
@@ -173,7 +175,7 @@ class State {
     int64_t growth_from_ms(const Job &job) const;
 
     const Changes &changes() const { return changes_; }
-    void forget_changes() { changes_ = {false, false, QUEUE_END, LIMITS_END}; }
+    void forget_changes() { changes_ = {false, false, QUEUE_END, LIMITS_END, false}; }
     /* Of something that is not a job's or a node's. */
     void changed() { changes_.room = true; }
     /* More is known of how a job uses its cores. */
@@ -207,6 +209,7 @@ class State {
         Shape shape;
         int least = 0;
         bool placed = false, settling = false, elastic = false, roomy = false;
+        int wished = 0;         /* size_wished, if another size may be offered */
         std::optional<int64_t> deadline_ms, limit_ms, donor, pause_ms, growth_ms;
         int64_t spare_cores = 0;
         std::optional<JobState> state;

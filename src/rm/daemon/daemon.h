@@ -126,6 +126,7 @@ class Daemon {
     void perform(const StartStep &start);
     void perform(const ResizeStep &resize) { steps_->resize(resize); }
     void perform(const CancelRequest &cancel) { steps_->cancel(cancel); }
+    void perform(const RefuseWish &refusal) { steps_->refuse(refusal); }
     void perform(const SignalStep &signal);
     void perform(const LimitStep &limit) { steps_->limit(limit.job, limit.step, limit.time_limit_ms); }
     void perform(const QueryStep &query) { steps_->query(query.job, query.step); }

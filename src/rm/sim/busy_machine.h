@@ -73,6 +73,7 @@ class BusyMachine {
     void perform(const Answer &) {}
     void perform(const Record &) {}
     void perform(const QueryStep &) {}
+    void perform(const RefuseWish &) {} /* nobody wishes here */
     void perform(const LimitStep &) {}
 
     Load load_;

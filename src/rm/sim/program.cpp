@@ -70,6 +70,8 @@ void SimulatedCluster::say_all(Step &step)
 {
     for (const EventContent &content : step.said)
         say(content);
+    if (step.said_of_wishes)
+        say(*step.said_of_wishes);
 }
 
 SimulatedCluster::Step *SimulatedCluster::find(JobId job, uint32_t step)
@@ -124,6 +126,8 @@ void SimulatedCluster::perform(const StartStep &action)
         say(step.said.back());
         if (adaptive && options_.sample_ms > 0)
             sample(step);
+        if (adaptive && options_.wish_ms > 0)
+            wish(step);
     });
     if (options_.config.asynchronous_nodes && chance(options_.faults.nodes_lost))
         after(between(0, step.program.work_ms), [this, &step] { nodes_are_taken(step); });
@@ -168,6 +172,47 @@ void SimulatedCluster::sample(Step &step)
             after(samples_.between(0, options_.delay_max_ms), [this, content] { report(content); });
         this->sample(step);
     });
+}
+
+/* Now and then another one, which takes the place of an open one; some are withdrawn. */
+void SimulatedCluster::wish(Step &step)
+{
+    after(wishes_.between(1, options_.wish_ms), [this, &step] {
+        if (step.ended)
+            return;
+        if (step.wish && wishes_.chance(0.5))
+            end_wish(step, "withdrawn", "it is not wanted any more");
+        if (!step.wish) {
+            ProgramWish &made = step.wish.emplace();
+            made.mpiexec = std::to_string(step.number);
+            made.number = ++step.wishes;
+            made.size = static_cast<int>(wishes_.between(1, 2 * step.program.spec.maximum));
+            made.minimum = wishes_.chance(0.5) ? made.size : static_cast<int>(wishes_.between(1, made.size));
+            made.maximum = made.size + static_cast<int>(wishes_.chance(0.5) ? 0 : wishes_.between(0, 3));
+            counts.wishes++;
+            step.said_of_wishes = StepWish{step.job, step.number, made};
+            say(*step.said_of_wishes);
+            if (count_processes(step.world) == made.size)
+                end_wish(step, "granted", "");
+        }
+        wish(step);
+    });
+}
+
+void SimulatedCluster::end_wish(Step &step, const std::string &result, const std::string &reason)
+{
+    (result == "granted" ? counts.granted : result == "refused" ? counts.refused : counts.withdrawn)++;
+    step.said_of_wishes =
+        StepWishEnded{step.job, step.number, step.wish->mpiexec, step.wish->number, result, reason};
+    step.wish.reset();
+    say(*step.said_of_wishes);
+}
+
+void SimulatedCluster::perform(const RefuseWish &action)
+{
+    Step *step = find(action.job, action.step);
+    if (step && !step->ended && step->wish && step->wish->number == action.wish)
+        end_wish(*step, "refused", action.reason);
 }
 
 /* Plans its end, at the present speed. */
@@ -314,6 +359,9 @@ void SimulatedCluster::window(Step &step)
         step.said.push_back(StepCommitted{step.job, step.number, request.request, epoch,
                                           step.program.standstill_ms});
         say(step.said.back());
+        bool allowed = step.wish && step.wish->minimum <= request.size && request.size <= step.wish->maximum;
+        if (allowed)
+            end_wish(step, "granted", "");
         if (!left.empty()) {
             step.leaving[epoch] = left;
             after(delay(), [this, &step, epoch] {

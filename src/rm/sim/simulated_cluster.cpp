@@ -5,7 +5,8 @@
 namespace elastic::rm {
 
 SimulatedCluster::SimulatedCluster(const ClusterOptions &options)
-    : options_(options), time_(options.seed), samples_(options.seed + 1), trace_(options.trace)
+    : options_(options), time_(options.seed), samples_(options.seed + 1), wishes_(options.seed + 2),
+      trace_(options.trace)
 {
 }
 

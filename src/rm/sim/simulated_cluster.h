@@ -54,6 +54,7 @@ struct ClusterOptions {
     int64_t delay_max_ms = 0;   /* of every message */
     bool check = true;          /* invariants after each event; keeps the log */
     int64_t sample_ms = 0;      /* between two samples of an adaptive step, at most; 0: none are taken */
+    int64_t wish_ms = 0;        /* between two wishes of an adaptive step, at most; 0: there are none */
     bool drop_redundant = false;        /* as the daemon does; else the core must bear them */
     bool trace = false;
 };
@@ -72,6 +73,7 @@ class SimulatedCluster {
     struct Counts {
         int crashes = 0, lost = 0, node_failures = 0, died = 0, nodes_lost = 0, gave_way = 0, broke = 0, redundant = 0;
         int jumps = 0, limits = 0, samples = 0, snapshots = 0;
+        int wishes = 0, granted = 0, refused = 0, withdrawn = 0;
     };
     Counts counts;
 
@@ -104,6 +106,7 @@ class SimulatedCluster {
     void perform(const ResizeStep &action);
     void perform(const CancelRequest &action);
     void perform(const SignalStep &action);
+    void perform(const RefuseWish &action);
     void perform(const LimitStep &) {}  /* steps here have no watch of their own */
     void perform(const QueryStep &action);
     void perform(const AcquireNodes &action);
@@ -119,6 +122,8 @@ class SimulatedCluster {
     void go_on(Step &step);
     void window(Step &step);
     void sample(Step &step);
+    void wish(Step &step);
+    void end_wish(Step &step, const std::string &result, const std::string &reason);
     void end_request(Step &step, EventContent outcome);
     void end(Step &step, int exit_code);
     void occupy(const Step &step, const Blocks &blocks, int sign);
@@ -136,7 +141,7 @@ class SimulatedCluster {
 
     ClusterOptions options_;
     VirtualTime time_;
-    VirtualTime samples_;       /* a chance of their own, not a time */
+    VirtualTime samples_, wishes_;      /* chances of their own, not times */
     Trace trace_;
     uint64_t timer_ = 0, requests_ = 0;
     Core core_;

@@ -24,6 +24,9 @@ struct SimulatedCluster::Step {
     bool joined = false, ready = false;
     uint64_t last_request = 0;
     std::map<uint64_t, Blocks> leaving; /* by epoch, still alive */
+    std::optional<ProgramWish> wish;    /* open */
+    uint64_t wishes = 0;
+    std::optional<EventContent> said_of_wishes; /* only the last word is the case */
     std::vector<EventContent> said;     /* all that is the case */
 };
 

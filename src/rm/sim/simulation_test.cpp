@@ -121,6 +121,7 @@ ClusterOptions random_options(uint64_t seed, bool trace)
             job.spec.serial_ppm = chance.one_in(3) ? chance.between(0, PPM) : NEVER;
         }
     }
+    options.wish_ms = chance.one_in(3) ? chance.between(1000, 60000) : 0;
     return options;
 }
 
@@ -160,6 +161,10 @@ TEST(SimulationTest, seeds)
         counts.jumps += cluster.counts.jumps;
         counts.limits += cluster.counts.limits;
         counts.samples += cluster.counts.samples;
+        counts.wishes += cluster.counts.wishes;
+        counts.granted += cluster.counts.granted;
+        counts.refused += cluster.counts.refused;
+        counts.withdrawn += cluster.counts.withdrawn;
         for (const auto &[id, job] : cluster.core().state().jobs)
             measured += job.performance && has_data(*job.performance);
         counts.snapshots += cluster.counts.snapshots;
@@ -167,10 +172,11 @@ TEST(SimulationTest, seeds)
     printf("%llu machines: %d jobs, %d done, %d failed, %d cancelled; %d changes of size, %d "
            "withdrawn, %d failed; %d kills of the daemon, %d messages lost, %d nodes failed, %d "
            "programs died, %d steps lost their nodes, %d gave way to others, %d broke the protocol, %d reports "
-           "said nothing new\n",
+           "said nothing new; of %d wishes %d were granted, %d refused, %d withdrawn\n",
            static_cast<unsigned long long>(seeds), sum.jobs, sum.done, sum.failed, sum.cancelled,
            sum.adaptations, sum.withdrawn, sum.failed_adaptations, counts.crashes, counts.lost,
-           counts.node_failures, counts.died, counts.nodes_lost, counts.gave_way, counts.broke, counts.redundant);
+           counts.node_failures, counts.died, counts.nodes_lost, counts.gave_way, counts.broke, counts.redundant,
+           counts.wishes, counts.granted, counts.refused, counts.withdrawn);
     if (seeds < 100)
         return;
     /* The seeds reach what they are meant to reach. */
@@ -192,6 +198,9 @@ TEST(SimulationTest, seeds)
     EXPECT_GT(counts.limits, 20);
     EXPECT_GT(counts.samples, 1000);
     EXPECT_GT(measured, 50);
+    EXPECT_GT(counts.granted, 50);
+    EXPECT_GT(counts.refused, 50);
+    EXPECT_GT(counts.withdrawn, 50);
     EXPECT_GT(counts.snapshots, 50);
 }
 

@@ -61,8 +61,14 @@ void StepLink::connect()
     connection_->send({{"id", EVENTS_ID}, {"op", "events"}, {"since", 0}, {"follow", true}});
 }
 
+/* An mpiexec that is gone wants nothing any more; a script may start another one. */
 void StepLink::closed(const std::string &broken)
 {
+    if (auto open = std::exchange(wish_, {})) {
+        wish_ended_ = StepWishEnded{place_.job, place_.step, open->wish.mpiexec, open->wish.number, "withdrawn",
+                                    "mpiexec has closed its step socket"};
+        tell_wish();
+    }
     if (broken.empty())
         connection_.reset();
     else
@@ -216,6 +222,8 @@ bool StepLink::take_event(const StepMessage &message)
         case StepMessageKind::RIGID: return mode(StepMode::RIGID);
         case StepMessageKind::SIZES: return sizes(message.rule);
         case StepMessageKind::REQUESTED: return requested(message);
+        case StepMessageKind::WISH: return wish(message);
+        case StepMessageKind::WISH_ENDED: return wish_ended(message);
         case StepMessageKind::FREED: return freed(place_.epoch_offset + message.epoch);
         case StepMessageKind::PLAN:
         case StepMessageKind::TARGET:
@@ -248,6 +256,58 @@ bool StepLink::sizes(const std::string &rule)
     sizes_ = rule;
     tell(StepSizes{place_.job, place_.step, rule});
     return true;
+}
+
+/* One is open at a time.  Of those of the past only the last one matters. */
+bool StepLink::wish(const StepMessage &message)
+{
+    bool ordered = message.size_min >= 1 && message.size_min <= message.size && message.size <= message.size_max;
+    if (wish_ || !ordered || message.wish == 0)
+        return false;
+    ProgramWish what;
+    what.mpiexec = message.step;
+    what.number = message.wish;
+    what.size = static_cast<int>(message.size);
+    what.minimum = static_cast<int>(message.size_min);
+    what.maximum = static_cast<int>(message.size_max);
+    what.reason = message.reason;
+    wish_ = StepWish{place_.job, place_.step, what};
+    wish_ended_.reset();
+    if (message.kind_of_wish != to_string(WishKind::PROCESSES))
+        refuse({place_.job, place_.step, message.step, message.wish, "this elasticd does not know such wishes"});
+    else if (caught_up_)
+        tell_wish();
+    return true;
+}
+
+bool StepLink::wish_ended(const StepMessage &message)
+{
+    bool is_open = wish_ && wish_->wish.number == message.wish;
+    if (!is_open)
+        return !caught_up_;     /* it may have been made before the first event that the step has kept */
+    wish_.reset();
+    wish_ended_ = StepWishEnded{place_.job, place_.step, message.step, message.wish, message.result, message.reason};
+    if (caught_up_)
+        tell_wish();
+    return true;
+}
+
+void StepLink::tell_wish()
+{
+    if (wish_)
+        tell(*wish_);
+    else if (wish_ended_)
+        tell(*wish_ended_);
+}
+
+void StepLink::refuse(const RefuseWish &refusal)
+{
+    bool is_open = wish_ && wish_->wish.number == refusal.wish && wish_->wish.mpiexec == refusal.mpiexec;
+    if (is_open && connection_)
+        connection_->send({{"id", "refuse"},
+                           {"op", "refuse"},
+                           {"wish", refusal.wish},
+                           {"reason", refusal.reason.substr(0, WISH_REASON_BYTES_MAX)}});
 }
 
 /* One at a time is under way; that of somebody else has no tag of ours. */
@@ -333,6 +393,7 @@ bool StepLink::freed(uint64_t epoch)
 void StepLink::caught_up()
 {
     caught_up_ = true;
+    tell_wish();
     for (auto &[number, request] : requests_)
         if (request.phase == Phase::WAITING && request.cancelled)
             end(request, StepRefused{{place_.job, place_.step, number, "withdrawn before the step heard of it"}});
@@ -417,6 +478,7 @@ void StepLink::tell_all()
         tell(StepRigid{{place_.job, place_.step}});
     if (!sizes_.empty())
         tell(StepSizes{place_.job, place_.step, sizes_});
+    tell_wish();
     for (const auto &[number, request] : requests_) {
         if (request.phase >= Phase::ACCEPTED && request.step_request)
             tell(StepAccepted{place_.job, place_.step, number, request.step_request});

@@ -67,6 +67,8 @@ class StepLink {
     void resize(const ResizeStep &resize);
     /* False: the step never heard of the request, and will not. */
     bool cancel(const CancelRequest &cancel);
+    /* Nothing happens if the wish is open no more, or another mpiexec's. */
+    void refuse(const RefuseWish &refusal);
     /* What the processes do with their time, and how often they are to write it down (0: nothing is measured).  False:
      * it cannot be asked now.  One question at a time: who asks meanwhile gets the same answer. */
     bool ask_performance(int64_t interval_ms);
@@ -106,6 +108,9 @@ class StepLink {
     bool freed(uint64_t epoch);
     bool mode(StepMode mode);
     bool sizes(const std::string &rule);
+    bool wish(const StepMessage &message);
+    bool wish_ended(const StepMessage &message);
+    void tell_wish();
     void caught_up();
     void send_resize(Request &request);
     void send_cancel(uint64_t step_request);
@@ -125,6 +130,8 @@ class StepLink {
     uint64_t epoch_ = 0, last_event_ = 0, known_until_ = 0;
     std::optional<StepMode> mode_;
     std::string sizes_;                 /* empty: nothing said */
+    std::optional<StepWish> wish_;      /* that is open */
+    std::optional<StepWishEnded> wish_ended_;   /* the last one, if it is not */
     double target_ms_ = 0;
     std::map<uint64_t, Request> requests_;      /* by the core's number */
     std::pair<uint64_t, uint64_t> under_way_ = {};      /* the step's number and the core's */

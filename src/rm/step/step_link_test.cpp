@@ -108,6 +108,69 @@ class StepLinkTest : public testing::Test {
     std::unique_ptr<StepLink> link_;
 };
 
+const char *const WISH = R"(,"step":"4711","wish":1,"kind":"processes","size":8,"size_min":4,"size_max":8)";
+
+TEST_F(StepLinkTest, a_wish_is_told_and_can_be_refused)
+{
+    say_history();
+    event("adaptive");
+    event("wish", std::string(WISH) + R"(,"reason":"fine grid","rank":0)");
+    ASSERT_TRUE(turn_until([&] { return count<StepWish>() == 1; }));
+    const auto &wish = std::get<StepWish>(told_.back()).wish;
+    EXPECT_EQ(wish.mpiexec, "4711");
+    EXPECT_EQ(wish.number, 1u);
+    EXPECT_EQ(wish.size, 8);
+    EXPECT_EQ(wish.minimum, 4);
+    EXPECT_EQ(wish.reason, "fine grid");
+    link_->refuse({1, 1, "4712", 1, "not this one"});
+    link_->refuse({1, 1, "4711", 1, "too many"});
+    ASSERT_TRUE(turn_until([&] { return heard().find("\"reason\":\"too many\"") != std::string::npos; }));
+    EXPECT_EQ(heard().find("not this one"), std::string::npos);
+    event("wish_ended", R"(,"step":"4711","wish":1,"result":"refused","size":4,"reason":"too many")");
+    ASSERT_TRUE(turn_until([&] { return count<StepWishEnded>() == 1; }));
+    EXPECT_EQ(std::get<StepWishEnded>(told_.back()).result, "refused");
+    link_->tell_all();
+    EXPECT_EQ(count<StepWish>(), 1u) << "it is open no more";
+    EXPECT_EQ(count<StepWishEnded>(), 2u);
+}
+
+TEST_F(StepLinkTest, of_the_wishes_of_the_past_only_the_last_matters)
+{
+    say(R"({"id":"events","ok":true,"oldest":1,"next":4})");
+    event("wish", WISH);
+    event("wish_ended", R"(,"step":"4711","wish":1,"result":"granted","size":8)");
+    event("wish", R"(,"step":"4711","wish":2,"kind":"processes","size":2,"size_min":2,"size_max":2)");
+    ASSERT_TRUE(turn_until([&] { return count<StepWish>() == 1; }));
+    EXPECT_EQ(std::get<StepWish>(told_.back()).wish.number, 2u);
+    EXPECT_EQ(count<StepWishEnded>(), 0u);
+}
+
+TEST_F(StepLinkTest, wishes_that_cannot_be_are_dropped)
+{
+    say_history();
+    uint64_t before = StepLink::counts().dropped;
+    event("wish", R"(,"step":"4711","wish":1,"kind":"processes","size":3,"size_min":4,"size_max":8)");
+    event("wish_ended", R"(,"step":"4711","wish":7,"result":"granted","size":8)");
+    event("wish", WISH);
+    event("wish", R"(,"step":"4711","wish":2,"kind":"processes","size":2,"size_min":2,"size_max":2)");
+    ASSERT_TRUE(turn_until([&] { return StepLink::counts().dropped == before + 3; }));
+    EXPECT_EQ(count<StepWish>(), 1u) << "the first is still open";
+    event("wish_ended", R"(,"step":"4711","wish":1,"result":"withdrawn","size":8,"reason":"not wanted")");
+    event("wish", R"(,"step":"4711","wish":3,"kind":"coffee","size":2,"size_min":2,"size_max":2)");
+    ASSERT_TRUE(turn_until([&] { return heard().find("does not know such wishes") != std::string::npos; }));
+    EXPECT_EQ(count<StepWish>(), 1u);
+}
+
+TEST_F(StepLinkTest, a_step_that_has_gone_wants_nothing_any_more)
+{
+    say_history();
+    event("wish", WISH);
+    ASSERT_TRUE(turn_until([&] { return count<StepWish>() == 1; }));
+    step_ = Descriptor();
+    ASSERT_TRUE(turn_until([&] { return count<StepWishEnded>() == 1; }));
+    EXPECT_EQ(std::get<StepWishEnded>(told_.back()).result, "withdrawn");
+}
+
 TEST_F(StepLinkTest, a_good_step_is_resized)
 {
     say_history();

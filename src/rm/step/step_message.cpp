@@ -9,7 +9,8 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr size_t ID_BYTES_MAX = 64, TAG_BYTES_MAX = 64, NAME_BYTES_MAX = 64;
+constexpr size_t ID_BYTES_MAX = 64, TAG_BYTES_MAX = 64, NAME_BYTES_MAX = 64, WORD_BYTES_MAX = 32;
+constexpr uint64_t WISH_SIZE_MOST = 1 << 20;
 
 using Rule = FieldRule<StepMessage>;
 
@@ -27,6 +28,14 @@ const Rule TAG = {"tag", &StepMessage::tag, OPTIONAL, TAG_BYTES_MAX};
 const Rule RULE = {"rule", &StepMessage::rule, REQUIRED, PMI_ADAPT_SIZES_MAX};
 const Rule REASON = {"reason", &StepMessage::reason, OPTIONAL, FOR_PEOPLE};
 
+const Rule STEP = {"step", &StepMessage::step, REQUIRED, ID_BYTES_MAX};
+const Rule WISH_NUMBER = {"wish", &StepMessage::wish, REQUIRED, STEP_NUMBER_MAX};
+const Rule KIND = {"kind", &StepMessage::kind_of_wish, REQUIRED, WORD_BYTES_MAX};
+const Rule SIZE = {"size", &StepMessage::size, REQUIRED, WISH_SIZE_MOST};
+const Rule SIZE_LEAST = {"size_min", &StepMessage::size_min, REQUIRED, WISH_SIZE_MOST};
+const Rule SIZE_MOST = {"size_max", &StepMessage::size_max, REQUIRED, WISH_SIZE_MOST};
+const Rule RESULT = {"result", &StepMessage::result, REQUIRED, WORD_BYTES_MAX};
+
 const std::vector<MessageRule> &events()
 {
     using enum StepMessageKind;
@@ -41,6 +50,8 @@ const std::vector<MessageRule> &events()
         {"withdrawn", WITHDRAWN, {REQUEST, REASON}},
         {"failed", FAILED, {REQUEST, REASON}},
         {"freed", FREED, {EPOCH}},
+        {"wish", WISH, {STEP, WISH_NUMBER, KIND, SIZE, SIZE_LEAST, SIZE_MOST, REASON}},
+        {"wish_ended", WISH_ENDED, {STEP, WISH_NUMBER, RESULT, REASON}},
     };
     return table;
 }

@@ -30,6 +30,8 @@ enum class StepMessageKind {
     WITHDRAWN,
     FAILED,
     FREED,
+    WISH,
+    WISH_ENDED,
     OTHER       /* an event that is not for us */
 };
 
@@ -40,6 +42,8 @@ struct StepMessage {
     double time_ms = 0;
     uint64_t request = 0, epoch = 0;
     std::string tag, reason, rule;
+    std::string step, kind_of_wish, result;
+    uint64_t wish = 0, size = 0, size_min = 0, size_max = 0;
     /* of an answer */
     std::string id, error;      /* error: its message; empty if ok */
     bool ok = false;

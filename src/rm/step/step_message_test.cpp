@@ -24,6 +24,10 @@ TEST(StepMessageTest, events_are_read)
     EXPECT_EQ(message.value().time_ms, 12.5);
     EXPECT_EQ(message.value().request, 3u);
     EXPECT_EQ(message.value().epoch, 2u);
+    const char *wish = R"({"event":"wish","seq":9,"step":"47","wish":2,"kind":"processes",)"
+                       R"("size":8,"size_min":1,"size_max":9})";
+    EXPECT_EQ(read(wish).value().kind, StepMessageKind::WISH);
+    EXPECT_EQ(read(wish).value().size_max, 9u);
     EXPECT_EQ(read(R"({"event":"sizes","seq":8,"rule":"2-8,cube"})").value().rule, "2-8,cube");
 }
 
@@ -53,6 +57,10 @@ TEST(StepMessageTest, wrong_types_and_bounds_are_named)
         {R"({"id":"resize-1","ok":false,"error":{"message":[]}})", "'message'"},
         {R"({"id":"events","ok":true,"next":-1})", "'next'"},
         {R"({"event":7,"seq":1})", "'event'"},
+        {R"({"event":"wish","seq":1,"step":"4","wish":1,"kind":"processes","size":2,"size_min":1})", "'size_max'"},
+        {R"({"event":"wish","seq":1,"step":"4","wish":1,"kind":"processes","size":2097152,"size_min":1,"size_max":1})",
+         "'size'"},
+        {R"({"event":"wish_ended","seq":1,"step":"4","wish":1,"result":7})", "'result'"},
         {R"({"event":"adaptive"})", "'seq'"},
         {R"({"event":"adaptive","seq":1e300})", "'seq'"},
         {R"({"event":"adaptive","seq":18446744073709551615})", "'seq'"},

@@ -475,6 +475,14 @@ void Steps::cancel(const CancelRequest &cancel)
         tell(*step, StepRefused{{cancel.job, cancel.step, cancel.request, "withdrawn before the step heard of it"}});
 }
 
+/* If it does not get there: the step tells of its wish again when it is asked how it is. */
+void Steps::refuse(const RefuseWish &refusal)
+{
+    Step *step = find(refusal.job, refusal.step);
+    if (step && step->link)
+        step->link->refuse(refusal);
+}
+
 /* elastic-stepd kills it by itself if it has not ended by then; -1: never. */
 bool Steps::signal(JobId job, uint32_t number, int signal, int64_t kill_after_ms)
 {

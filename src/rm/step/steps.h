@@ -61,6 +61,7 @@ class Steps {
     void start(JobId job, uint32_t step, const Make &make);
     void resize(const ResizeStep &resize);
     void cancel(const CancelRequest &cancel);
+    void refuse(const RefuseWish &refusal);
     /* False: no such step. */
     bool signal(JobId job, uint32_t step, int number, int64_t kill_after_ms = -1);
     /* See StepLink. */

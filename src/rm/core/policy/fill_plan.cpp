@@ -48,10 +48,10 @@ int FillPlan::shrunk(const Job &job) const
 int FillPlan::cap(const Job &job) const
 {
     const JobSpec &spec = job.spec;
+    if (size_wished(job) > 0)
+        return largest_wanted(job);     /* by its own word: what is known of it may be of another phase */
     int most = spec.preferred > 0 && others_wait ? spec.preferred : spec.maximum;
-    if (job.wished_size > 0)
-        most = std::min(most, job.wished_size);
-    return std::min(most, rules.most(state, job));
+    return std::min({most, largest_wanted(job), rules.most(state, job)});
 }
 
 }  // namespace elastic::rm

@@ -44,6 +44,7 @@ struct FillPlan {
     std::map<JobId, int> shrinks;       /* new sizes */
     std::set<JobId> give_way;           /* of shrinks: to somebody else */
     std::set<JobId> reduced;            /* of shrinks: for nobody's sake */
+    std::set<JobId> wished;             /* of shrinks: as their programs want it */
     std::set<JobId> moved;              /* leave draining nodes */
     std::optional<Exchange> exchange;   /* was looked for */
     Decisions decisions;

@@ -2,9 +2,14 @@
 
 #include "core/policy/fill_recipients.h"
 
+#include "core/policy/wishes.h"
+
 #include <queue>
 
 namespace elastic::rm {
+
+/* Of a step to a size that a program wishes for: more than of any other. */
+constexpr double WISHED_GAIN = 1e20;
 
 bool worth_growing(const FillPlan &plan)
 {
@@ -213,7 +218,9 @@ void Recipients::grow_by_gain()
             return;
         if (!worth[number])
             worth[number] = plan_.gain.of(state_, *growth.job);
-        if (double value = worth[number](growth.size, next); value > 0)
+        /* who asks for it first, as far as it asks */
+        bool wished = size_wished(*growth.job) > 0;
+        if (double value = wished ? WISHED_GAIN : worth[number](growth.size, next); value > 0)
             steps.push({value, growth.size, number});
     };
     for (size_t i = 0; i < growing_.size(); i++)
@@ -234,6 +241,9 @@ void Recipients::decide()
     for (Growth &each : growing_) {
         if (each.starts)
             plan_.decisions.starts.push_back({each.job->id, std::move(each.blocks)});
+        else if (!each.blocks.empty() && size_wished(*each.job) > 0)
+            plan_.decisions.changes.push_back({each.job->id, each.size, {}, std::move(each.blocks),
+                                               wish_words(*each.job), wish_why(*each.job, each.size)});
         else if (!each.blocks.empty())
             plan_.decisions.changes.push_back(
                 {each.job->id, each.size, {}, std::move(each.blocks), plan_.rules.words(state_, *each.job, each.size),

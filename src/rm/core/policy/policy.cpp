@@ -7,6 +7,7 @@
 #include "core/policy/policy_efficient.h"
 #include "core/policy/policy_fill.h"
 #include "core/policy/policy_measured.h"
+#include "core/policy/wishes.h"
 
 namespace elastic::rm {
 
@@ -57,6 +58,7 @@ class Fcfs : public Policy {
             decisions.starts.push_back({job.id, space->place(job.spec, size)});
             looked_until = QUEUE_END;
         }
+        fulfil_wishes(state, decisions);
         return decisions;
     }
 };

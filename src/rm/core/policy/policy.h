@@ -82,6 +82,12 @@ template <> struct NamesOf<HeldBecause> {
                                             "no_estimate"};
 };
 
+/* Which sizes a policy would give a running job now, by what it knows of it. */
+struct SizeBounds {
+    int low = 0, high = 0;
+    int ceiling = 0;            /* the smallest size that has been too large; 0: none is known */
+};
+
 /* What a policy sees of a running job. */
 struct Sight {
     bool has_data = false;
@@ -116,6 +122,7 @@ class Policy {
     }
     /* Why the running job has the size that it has, in one sentence for people; empty: nothing is known of it. */
     virtual std::string explain(const State &, const Job &) const { return ""; }
+    virtual std::optional<SizeBounds> bounds(const State &, const Job &) const { return {}; }
     /* The same in one word; nothing: it may grow now, or has no size that could change. */
     virtual std::optional<HeldBecause> held_because(const State &, const Job &) const { return {}; }
 };

@@ -2,6 +2,8 @@
 
 #include "core/policy/policy_easy.h"
 
+#include "core/policy/wishes.h"
+
 namespace elastic::rm {
 
 int64_t time_limit(const State &state, const JobSpec &spec)
@@ -161,11 +163,13 @@ void EasyPass::go_ahead(const Job &job)
 Decisions Easy::decide(const State &state) const
 {
     const State::Indices &indices = state.indices();
+    Decisions decisions;
     if (indices.free_cores > 0 && !indices.queue.empty())
-        return EasyPass(state).run();
-    Decisions nothing;
-    nothing.depends_on->queue_until = indices.free_cores > 0 ? QUEUE_END : QUEUE_BEGIN;
-    return nothing;
+        decisions = EasyPass(state).run();
+    else
+        decisions.depends_on->queue_until = indices.free_cores > 0 ? QUEUE_END : QUEUE_BEGIN;
+    fulfil_wishes(state, decisions);
+    return decisions;
 }
 
 }  // namespace elastic::rm

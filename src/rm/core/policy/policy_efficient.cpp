@@ -75,6 +75,12 @@ class EfficientRules : public SizeRules {
     }
     std::string words(const State &state, const Job &job, int size) const override;
     std::string explain(const State &state, const Job &job) const override;
+    std::optional<SizeBounds> bounds(const State &state, const Job &job) const override
+    {
+        EfficientNumbers numbers = efficient_numbers(state, job);
+        SizeRange range = range_of(numbers, job.spec);
+        return SizeBounds{range.low, range.high, numbers.range.ceiling};
+    }
     std::optional<HeldBecause> held_because(const State &state, const Job &job) const override;
 };
 

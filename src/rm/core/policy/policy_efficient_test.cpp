@@ -65,6 +65,11 @@ struct Efficient {
         return policy(PolicyKind::EFFICIENT).held_because(driver.core.state(), driver.job(id));
     }
 
+    std::optional<SizeBounds> bounds(JobId id) const
+    {
+        return policy(PolicyKind::EFFICIENT).bounds(driver.core.state(), driver.job(id));
+    }
+
     CoreDriver driver;
     std::vector<JobId> ids;
     std::deque<SampledProgram> programs;
@@ -87,6 +92,10 @@ TEST(EfficientTest, R2_halves_down_to_the_least_that_is_right)
     machine.go_on(60);
     EXPECT_EQ(machine.sizes[gauss], (std::vector<int>{64, 32, 16, 8, 4, 2}));
     EXPECT_EQ(machine.held(gauss), HeldBecause::AT_MINIMUM); /* X2 */
+    auto bounds = machine.bounds(gauss);
+    ASSERT_TRUE(bounds);
+    EXPECT_EQ(std::pair(bounds->low, bounds->high), std::pair(2, 2));
+    EXPECT_EQ(bounds->ceiling, 2) << "it is too large even at that";
 }
 
 TEST(EfficientTest, R8_not_while_nobody_waits_if_so_configured)
@@ -121,6 +130,9 @@ TEST(EfficientTest, X2_held_because)
     machine.go_on(10);
     EXPECT_EQ(machine.sizes[job], (std::vector<int>{4}));
     EXPECT_EQ(machine.held(job), HeldBecause::BETWEEN_THRESHOLDS);
+    auto bounds = machine.bounds(job);
+    ASSERT_TRUE(bounds);
+    EXPECT_EQ(std::tuple(bounds->low, bounds->high, bounds->ceiling), std::tuple(4, 4, 0));
 }
 
 TEST(EfficientTest, R3_gives_to_those_that_wait_when_it_has_data)

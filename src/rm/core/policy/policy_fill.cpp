@@ -4,6 +4,7 @@
 
 #include "core/policy/fill_recipients.h"
 #include "core/policy/fill_starting.h"
+#include "core/policy/wishes.h"
 
 namespace elastic::rm {
 
@@ -62,6 +63,11 @@ void decide_shrinks(FillPlan &plan)
     for (const auto &[id, size] : plan.shrinks) {
         const Job &job = plan.state.jobs.at(id);
         /* Who would be reduced in any case, and has given no more, has a reason of its own. */
+        if (plan.wished.contains(id) && size == size_wished(job)) {
+            plan.decisions.changes.push_back({id, size, choose_leaving(plan.state, job.blocks, job.size() - size), {},
+                                              wish_words(job), wish_why(job, size)});
+            continue;
+        }
         bool own = plan.reduced.contains(id) && size == plan.rules.reduced(plan.state, job);
         std::string reason = own                           ? plan.rules.words(plan.state, job, size)
                              : plan.give_way.contains(id) ? "nodes for " + plan.state.wanted_by
@@ -86,7 +92,34 @@ void say_dependence(FillPlan &plan)
         on.until_ms = plan.reservation->time_ms() - 2 * state.config.offer_pause_ms;
 }
 
-/* Those who use their processes badly; what they give is at the disposal of all. */
+/* What they give is at the disposal of all. */
+void give_up(FillPlan &plan, const Job &job, int size)
+{
+    const State &state = plan.state;
+    Blocks after = without(job.blocks, choose_leaving(state, job.blocks, job.size() - size));
+    plan.soon.give(state.shares(job.spec, job.blocks));
+    plan.soon.take(state.shares(job.spec, after));
+    plan.shrinks[job.id] = size;
+}
+
+/* Whose programs want fewer processes. */
+void reduce_as_wished(FillPlan &plan)
+{
+    const State &state = plan.state;
+    for (JobId id : state.indices().wishers) {
+        const Job &job = state.jobs.at(id);
+        if (size_wished(job) >= job.size() || plan.moved.contains(id))
+            continue;
+        if (job.offer_after_ms > state.now_ms) {
+            plan.decisions.look_again_at(job.offer_after_ms);
+            continue;
+        }
+        give_up(plan, job, size_wished(job));
+        plan.wished.insert(id);
+    }
+}
+
+/* Those who use their processes badly. */
 void reduce(FillPlan &plan)
 {
     if (plan.rules.allows_all())
@@ -95,17 +128,14 @@ void reduce(FillPlan &plan)
     for (JobId id : state.indices().elastic) {
         const Job &job = state.jobs.at(id);
         int size = plan.rules.reduced(state, job);
-        bool wished = job.wished_size > 0;      /* a user's size is kept */
+        bool wished = job.wished_size > 0 || size_wished(job) > 0;      /* such a size is kept */
         if (size == 0 || wished || size >= job.size() || plan.moved.contains(id))
             continue;
         if (job.offer_after_ms > state.now_ms) {
             plan.decisions.look_again_at(job.offer_after_ms);
             continue;
         }
-        Blocks after = without(job.blocks, choose_leaving(state, job.blocks, job.size() - size));
-        plan.soon.give(state.shares(job.spec, job.blocks));
-        plan.soon.take(state.shares(job.spec, after));
-        plan.shrinks[id] = size;
+        give_up(plan, job, size);
         plan.reduced.insert(id);
     }
 }
@@ -136,6 +166,7 @@ Decisions decide_all(const State &state, const Gain &gain, const SizeRules &rule
     FillPlan plan(state, gain, rules);
     leave_draining_nodes(plan);
     expect_settling(plan);
+    reduce_as_wished(plan);
     reduce(plan);
     Starting starting(plan);
     starting.look_at_others();
@@ -157,7 +188,7 @@ Decisions Fill::decide(const State &state) const
     bool can_fill = !indices.roomy.empty();
     bool can_move = indices.nodes.of(NodeState::DRAINING) > 0 && !indices.elastic.empty();
     bool can_give = state.wanted_nodes > 0 && indices.spare_cores > 0;
-    bool can_reduce = !rules_.allows_all() && indices.spare_cores > 0;
+    bool can_reduce = (!rules_.allows_all() && indices.spare_cores > 0) || !indices.wishers.empty();
     if (can_start || can_grow || can_fill || can_move || can_give || can_reduce)
         return decide_all(state, gain_, rules_);
     Decisions nothing;
@@ -174,11 +205,22 @@ Sight Fill::sight(const State &state, const Job &job) const
     return {job.performance && has_data(*job.performance), rules_.most(state, job)};
 }
 
+/* Within what its user or its program wants. */
+std::optional<SizeBounds> Fill::bounds(const State &state, const Job &job) const
+{
+    if (!state.indices().elastic.contains(job.id))
+        return std::nullopt;
+    auto bounds = rules_.bounds(state, job);
+    if (bounds)
+        bounds->high = std::max(bounds->low, std::min(bounds->high, largest_wanted(job)));
+    return bounds;
+}
+
 std::optional<HeldBecause> Fill::held_because(const State &state, const Job &job) const
 {
     if (!state.indices().elastic.contains(job.id))
         return std::nullopt;
-    if (size_at_least(job.spec, job.size() + 1) == 0)
+    if (size_at_least(job.spec, job.size() + 1) == 0 || job.size() >= largest_wanted(job))
         return HeldBecause::AT_MAXIMUM;
     if (auto held = rules_.held_because(state, job))
         return held;
@@ -205,7 +247,7 @@ bool Fill::heeds_sample(const State &state, const Job &job, const Sight &before,
     if (now.most > before.most || (now.has_data && !before.has_data))
         return true;
     int size = rules_.reduced(state, job);
-    bool is_reduced = size > 0 && size < job.size() && job.wished_size == 0;
+    bool is_reduced = size > 0 && size < job.size() && job.wished_size == 0 && size_wished(job) == 0;
     return is_reduced || (on.exchange && rules_.may_change(*on.exchange, state, job));
 }
 

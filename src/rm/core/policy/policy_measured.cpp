@@ -72,6 +72,11 @@ class MeasuredRules : public SizeRules {
     }
     std::string words(const State &state, const Job &job, int size) const override;
     std::string explain(const State &state, const Job &job) const override;
+    std::optional<SizeBounds> bounds(const State &state, const Job &job) const override
+    {
+        int least = size_at_least(job.spec, 1);
+        return SizeBounds{least, std::max(size_at_most(job.spec, most(state, job)), least), 0};
+    }
     std::optional<HeldBecause> held_because(const State &state, const Job &job) const override;
     Exchange exchange(const State &state) const override;
     bool may_change(const Exchange &exchange, const State &state, const Job &job) const override;
@@ -107,7 +112,7 @@ Partner partner(const State &state, const Job &job)
 
 bool may_trade(const Job &job)
 {
-    return has_settled(job) && job.wished_size == 0;
+    return has_settled(job) && job.wished_size == 0 && !job.wish && !job.granted;
 }
 
 int64_t trades_from_ms(const State &state, const Job &job)

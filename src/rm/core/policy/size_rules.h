@@ -35,6 +35,8 @@ class SizeRules {
     virtual std::string words(const State &state, const Job &job, int size) const = 0;
     /* Why the running job has the size that it has (Policy::explain). */
     virtual std::string explain(const State &, const Job &) const { return ""; }
+    /* Policy::bounds; nothing: they know no job. */
+    virtual std::optional<SizeBounds> bounds(const State &, const Job &) const { return {}; }
     /* What of the rules holds the running job at its size; nothing: it may grow by them. */
     virtual std::optional<HeldBecause> held_because(const State &, const Job &) const { return {}; }
     /* While nobody waits and nothing else is to be done: who is to give processes to another job

@@ -96,6 +96,7 @@ class Replay {
     void perform(const QueryStep &action);
     void perform(const AcquireNodes &) {}
     void perform(const ReleaseNodes &) {}
+    void perform(const RefuseWish &) {} /* nobody wishes here */
     void perform(const LimitStep &) {}
     void perform(const Record &) {}
     void perform(const ForgetJob &) {}

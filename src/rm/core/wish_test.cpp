@@ -1,0 +1,199 @@
+/* Wishes of running programs, under each policy. */
+
+#include "core/core_driver.h"
+#include "core/policy/policy.h"
+#include "core/record.h"
+
+namespace elastic::rm {
+namespace {
+
+ProgramWish wish_for(uint64_t number, int size, int minimum = 0, int maximum = 0)
+{
+    ProgramWish wish;
+    wish.mpiexec = "4711";
+    wish.number = number;
+    wish.size = size;
+    wish.minimum = minimum > 0 ? minimum : size;
+    wish.maximum = maximum > 0 ? maximum : size;
+    return wish;
+}
+
+class WishTest : public testing::TestWithParam<PolicyKind> {
+  protected:
+    WishTest() : driver(GetParam(), 2, 8) {}
+
+    /* A job of 1 to 12 processes that runs with `size` of them, if the policy leaves it alone. */
+    JobId run(int size)
+    {
+        JobSpec spec = malleable(1, 12);
+        spec.preferred = size;
+        JobId id = driver.submit(spec);
+        driver.run(id);
+        settle(id);
+        if (driver.job(id).size() != size) {
+            driver.send(Resize{"resize", id, size});
+            settle(id);
+        }
+        EXPECT_EQ(driver.job(id).size(), size);
+        return id;
+    }
+    /* Until the policy leaves it alone. */
+    void settle(JobId id)
+    {
+        for (int i = 0; i < 20; i++) {
+            while (driver.job(id).adaptation)
+                driver.commit(id);
+            driver.wait(2000);
+        }
+    }
+    void make(JobId id, const ProgramWish &wish) { driver.send(StepWish{id, driver.job(id).step, wish}); }
+    void granted(JobId id, uint64_t number)
+    {
+        driver.send(StepWishEnded{id, driver.job(id).step, "4711", number, "granted", ""});
+    }
+    int size(JobId id) { return driver.job(id).size(); }
+
+    CoreDriver driver;
+};
+
+TEST_P(WishTest, a_smaller_size_is_given_at_once)
+{
+    JobId id = run(8);
+    make(id, wish_for(1, 3));
+    ASSERT_TRUE(driver.recorded(record::WISHED));
+    const Record *requested = driver.recorded(record::REQUESTED);
+    ASSERT_TRUE(requested);
+    EXPECT_EQ(requested->data.at("size"), 3);
+    EXPECT_EQ(requested->data.at("why").at("rule"), "wish");
+    EXPECT_EQ(requested->data.at("why").at("wish"), 1);
+    driver.commit(id);
+    granted(id, 1);
+    EXPECT_EQ(driver.recorded(record::WISH_ENDED)->data.at("result"), "granted");
+    settle(id);
+    EXPECT_EQ(size(id), 3) << "it is not grown beyond what it wanted";
+    make(id, wish_for(2, 20));
+    EXPECT_TRUE(driver.last<RefuseWish>());
+    settle(id);
+    EXPECT_EQ(size(id), 3) << "what is refused changes nothing";
+}
+
+TEST_P(WishTest, a_greater_one_when_cores_are_there)
+{
+    JobId id = run(4);
+    JobId other = driver.submit(rigid(8));
+    driver.run(other);
+    make(id, wish_for(1, 10));
+    settle(id);
+    EXPECT_EQ(size(id), 8) << "as far as it goes";
+    EXPECT_TRUE(driver.job(id).wish);
+    driver.end(other);
+    settle(id);
+    EXPECT_EQ(size(id), 10);
+}
+
+TEST_P(WishTest, what_the_job_cannot_have_is_refused_with_the_reason)
+{
+    JobId id = run(4);
+    make(id, wish_for(1, 20));
+    ASSERT_TRUE(driver.last<RefuseWish>());
+    EXPECT_EQ(driver.last<RefuseWish>()->reason, "the job was submitted for 1 to 12, rule any");
+    EXPECT_EQ(driver.recorded(record::WISH_ENDED)->data.at("result"), "refused");
+    EXPECT_FALSE(driver.job(id).wish);
+    make(id, wish_for(1, 20));
+    EXPECT_TRUE(driver.last<RefuseWish>()) << "the refusal was lost";
+    EXPECT_FALSE(driver.recorded(record::WISHED));
+    make(id, wish_for(2, 20, 6, 20));
+    EXPECT_FALSE(driver.last<RefuseWish>());
+    settle(id);
+    EXPECT_EQ(size(id), 12) << "the greatest that it can have";
+}
+
+TEST_P(WishTest, the_sizes_that_the_program_can_use_count)
+{
+    JobId id = run(4);
+    driver.send(StepSizes{id, 1, "power_of_two"});
+    make(id, wish_for(1, 7, 5, 12));
+    EXPECT_EQ(driver.job(id).wish->target, 8) << "there is no smaller one that the wish allows";
+    driver.send(StepSizes{id, 1, "1-6"});
+    EXPECT_EQ(driver.job(id).wish->target, 6);
+    driver.send(StepSizes{id, 1, "4"});
+    ASSERT_TRUE(driver.last<RefuseWish>());
+    EXPECT_NE(driver.last<RefuseWish>()->reason.find("its program can use '4'"), std::string::npos)
+        << driver.last<RefuseWish>()->reason;
+}
+
+TEST_P(WishTest, a_job_that_cannot_change_is_refused)
+{
+    JobId id = driver.submit(rigid(4));
+    driver.run(id);
+    make(id, wish_for(1, 2));
+    ASSERT_TRUE(driver.last<RefuseWish>());
+    EXPECT_NE(driver.last<RefuseWish>()->reason.find("not submitted as malleable"), std::string::npos);
+}
+
+TEST_P(WishTest, its_user_has_the_last_word)
+{
+    JobId id = run(4);
+    JobId other = driver.submit(rigid(12));
+    driver.run(other);
+    make(id, wish_for(1, 10));
+    driver.send(Resize{"user", id, 2});
+    ASSERT_TRUE(driver.last<RefuseWish>());
+    EXPECT_EQ(driver.last<RefuseWish>()->reason, "its user has asked for 2 processes");
+    settle(id);
+    make(id, wish_for(2, 3));
+    settle(id);
+    EXPECT_EQ(size(id), 3) << "and the program after that";
+}
+
+TEST_P(WishTest, one_that_is_told_again_changes_nothing)
+{
+    JobId id = run(8);
+    make(id, wish_for(1, 8, 2, 8));
+    granted(id, 1);
+    make(id, wish_for(1, 8, 2, 8));
+    EXPECT_FALSE(driver.job(id).wish) << "an old word";
+    make(id, wish_for(2, 6));
+    settle(id);
+    EXPECT_EQ(size(id), 6);
+    granted(id, 1);
+    EXPECT_TRUE(driver.job(id).wish) << "an old word";
+    granted(id, 2);
+    ProgramWish next = wish_for(1, 5);
+    next.mpiexec = "4712";
+    make(id, next);
+    settle(id);
+    EXPECT_EQ(size(id), 5) << "the next mpiexec of the script counts anew";
+}
+
+TEST_P(WishTest, ends_with_the_job)
+{
+    JobId id = run(4);
+    JobId other = driver.submit(rigid(12));
+    driver.run(other);
+    make(id, wish_for(1, 10));
+    driver.end(id);
+    EXPECT_EQ(driver.recorded(record::WISH_ENDED)->data.at("result"), "withdrawn");
+}
+
+TEST_P(WishTest, rubbish_is_counted)
+{
+    JobId id = run(4);
+    uint64_t before = driver.core.state().unexpected;
+    make(id, wish_for(0, 4));
+    make(id, wish_for(1, 4, 5, 6));
+    make(id, wish_for(1, 1 << 21));
+    ProgramWish wish = wish_for(1, 4);
+    wish.reason = std::string(256, 'x');
+    make(id, wish);
+    EXPECT_EQ(driver.core.state().unexpected, before + 4);
+    EXPECT_FALSE(driver.job(id).wish);
+}
+
+INSTANTIATE_TEST_SUITE_P(policies, WishTest,
+                         testing::Values(PolicyKind::FCFS, PolicyKind::EASY, PolicyKind::FILL, PolicyKind::EFFICIENT,
+                                         PolicyKind::MEASURED),
+                         [](const auto &each) { return std::string(to_string(each.param)); });
+
+}  // namespace
+}  // namespace elastic::rm
