@@ -69,6 +69,7 @@ noinst_HEADERS += \
     elastic/mpiexec/launch.h        \
     elastic/mpiexec/launchers.h     \
     elastic/mpiexec/nodes.h         \
+    elastic/mpiexec/psets.h         \
     elastic/mpiexec/output.h        \
     elastic/mpiexec/performance.h   \
     elastic/mpiexec/relay.h         \
@@ -138,6 +139,7 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/launchers.c \
     elastic/mpiexec/nodes.c     \
     elastic/mpiexec/options.c   \
+    elastic/mpiexec/psets.c     \
     elastic/mpiexec/output.c    \
     elastic/mpiexec/performance.c \
     elastic/mpiexec/relay.c     \
@@ -163,6 +165,7 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/output.c      \
     elastic/proxy/performance.c \
     elastic/proxy/plan_places.c \
+    elastic/proxy/parked.c      \
     elastic/proxy/pmi_commands.c\
     elastic/proxy/pmi_line.c    \
     elastic/proxy/relay.c       \

@@ -89,6 +89,9 @@ HYD_status HYD_step_option_fn(char *arg, char ***argv)
 void HYD_step_options_usage(void)
 {
     printf("\n");
+    printf("  Process sets (programs that use MPI Sessions):\n");
+    printf("    -pset {name}                     set that the processes of this executable are in\n");
+    printf("\n");
     printf("  Adaptation options (programs that use MPI_Init_adapt):\n");
     printf("    -adapt-schedule {list|@file}     world sizes to go through, for example 4,2,6\n");
     printf("    -adapt-policy {policy}           increase-decrease or random[:seed]\n");

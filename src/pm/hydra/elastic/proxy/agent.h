@@ -43,6 +43,8 @@ void HYD_pmcd_pmip_adapt_stdin_to(int rank);
 void HYD_pmcd_pmip_adapt_signalled(int signum);
 /* The PMI connection of a process broke; the others are about to be killed for it. */
 void HYD_pmcd_pmip_adapt_lost(int process_id);
+/* The connection of a process has ended: whether it may, because the process is parked or has never used MPI. */
+int HYD_pmcd_pmip_adapt_closed(int process_id, int fd);
 /* A process has been waited for. */
 void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status);
 /* Whether it has called MPI_Init_adapt, or is started to join. */
@@ -64,6 +66,9 @@ HYD_status HYD_pmcd_pmip_adapt_fn_unable(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_committed(int fd, char *args[]);
 /* output.c: what is there of output goes to mpiexec before, which ends by it. */
 HYD_status HYD_pmcd_pmip_adapt_fn_abort(int fd, char *args[]);
+/* parked.c: the process may end now; it goes on. */
+HYD_status HYD_pmcd_pmip_adapt_fn_parked(int fd, char *args[]);
+HYD_status HYD_pmcd_pmip_adapt_fn_resumed(int fd, char *args[]);
 /* say.c */
 HYD_status HYD_pmcd_pmip_adapt_fn_sizes(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_wish(int fd, char *args[]);

@@ -1,0 +1,151 @@
+/*
+ * See psets.h.  A set is one line, NAME+RANKS, under elastic-pset-0, -1, ... in the order of the command line; ranks
+ * are ranges with commas, ascending.  Blocks have their ranks one after the other, in the order of the command line.
+ */
+
+#include "psets.h"
+#include "glue.h"
+#include "../../ui/mpich/mpiexec.h"
+#include "pmiserv_pmi.h"
+
+#define NAME_BYTES_MAX 254
+#define LINE_BYTES_MAX 600      /* what fits into a line of PMI with the longest key-value space */
+
+struct named_block {
+    char *name;
+    int appnum;                 /* of the block */
+    struct named_block *next;   /* in the order of the command line */
+};
+
+static struct named_block *blocks;
+
+/* What is wrong with the name, NULL: nothing. */
+static const char *fault_of(const char *name)
+{
+    const char *rest = strstr(name, "://");
+    static const char *const reserved[] = { "mpi://", "mpix://", "mpidynres://" };
+
+    if (strlen(name) > NAME_BYTES_MAX)
+        return "a name has at most 254 characters";
+    for (const char *c = name; *c; c++)
+        if (*c <= ' ' || *c > '~')
+            return "a name has printable characters without blanks";
+    if (!rest || rest == name || !rest[3])
+        return "a name looks like app://ocean";
+    for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+        if (!strncasecmp(name, reserved[i], strlen(reserved[i])))
+            return "names that begin with mpi://, mpix:// and mpidynres:// are the library's";
+    return NULL;
+}
+
+/* The block that is being read: the last one. */
+static HYD_status current_block(int *appnum)
+{
+    HYD_status status = HYD_SUCCESS;
+    struct HYD_exec *exec;
+
+    if (!HYD_uii_mpx_exec_list) {
+        status = HYDU_alloc_exec(&HYD_uii_mpx_exec_list);
+        HYDU_ERR_POP(status, "unable to allocate exec\n");
+        HYD_uii_mpx_exec_list->appnum = 0;
+    }
+    for (exec = HYD_uii_mpx_exec_list; exec->next; exec = exec->next);
+    *appnum = exec->appnum;
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_step_pset_fn(char *arg, char ***argv)
+{
+    HYD_status status = HYD_SUCCESS;
+    struct named_block *block, **last = &blocks;
+    char error[HYD_TMP_STRLEN];
+
+    if (!**argv)
+        HYD_step_option_error("--pset", "a value is missing");
+    const char *fault = fault_of(**argv);
+    if (fault) {
+        MPL_snprintf(error, sizeof(error), "'%.300s': %s", **argv, fault);
+        HYD_step_option_error("--pset", error);
+    }
+    HYDU_MALLOC_OR_JUMP(block, struct named_block *, sizeof(*block), status);
+    block->name = MPL_strdup(**argv);
+    block->next = NULL;
+    status = current_block(&block->appnum);
+    HYDU_ERR_POP(status, "unable to find the executable block\n");
+    while (*last)
+        last = &(*last)->next;
+    *last = block;
+    (*argv)++;
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+void HYD_step_pset_help_fn(void)
+{
+    printf("\n");
+    printf("-pset NAME: The processes of this executable are (with others of the same name) a process\n");
+    printf("   set of MPI Sessions, for example app://ocean; may be repeated\n\n");
+}
+
+static bool is_in(const char *name, int appnum)
+{
+    for (const struct named_block * block = blocks; block; block = block->next)
+        if (block->appnum == appnum && !strcmp(block->name, name))
+            return true;
+    return false;
+}
+
+static bool is_repeated(const struct named_block *block)
+{
+    const struct named_block *before = blocks;
+
+    while (before != block && strcmp(before->name, block->name))
+        before = before->next;
+    return before != block;
+}
+
+static void write_line(const char *name, char *line)
+{
+    int first = 0, length = MPL_snprintf(line, LINE_BYTES_MAX, "%s+", name);
+
+    for (const struct HYD_exec * exec = HYD_uii_mpx_exec_list; exec; exec = exec->next) {
+        int n = exec->proc_count;
+        if (n > 0 && is_in(name, exec->appnum)) {
+            int more = MPL_snprintf(line + length, LINE_BYTES_MAX - length, "%s%d-%d",
+                                    line[length - 1] == '+' ? "" : ",", first, first + n - 1);
+            if (more >= LINE_BYTES_MAX - length)
+                HYD_step_option_error("--pset", "a set has too many executables");
+            length += more;
+        }
+        first += n > 0 ? n : 0;
+    }
+}
+
+HYD_status HYD_step_psets_publish(void)
+{
+    struct HYD_pmcd_pmi_pg_scratch *scratch = HYD_server_info.pg_list.pg_scratch;
+    char key[PMI_MAXKEYLEN], line[LINE_BYTES_MAX];
+    int n = 0, duplicate;
+    HYD_status status = HYD_SUCCESS;
+
+    for (const struct named_block * block = blocks; block; block = block->next) {
+        if (is_repeated(block))
+            continue;
+        write_line(block->name, line);
+        MPL_snprintf(key, sizeof(key), "elastic-pset-%d", n++);
+        status = HYD_pmcd_pmi_add_kvs(key, line, scratch->kvs, &duplicate);
+        HYDU_ERR_POP(status, "unable to publish a process set\n");
+    }
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,32 @@
+/*
+ * Processes that have finished with MPI and keep their connection, because a session may be opened later: the end of
+ * such a process is no failure.  doc/pmi.md has the lines.  SX2.
+ */
+
+#include "state.h"
+#include "agent.h"
+#include "demux.h"
+
+/* Any line of a process makes its end a failure before it is handled; so this one is said last. */
+HYD_status HYD_pmcd_pmip_adapt_fn_parked(int fd, char *args[])
+{
+    int i = HYD_agent_process_of_fd(fd);
+
+    if (i >= 0)
+        HYD_pmcd_pmip.downstream.pmi_fd_active[i] = 0;
+    return HYD_SUCCESS;
+}
+
+HYD_status HYD_pmcd_pmip_adapt_fn_resumed(int fd, char *args[])
+{
+    return HYD_SUCCESS;
+}
+
+int HYD_pmcd_pmip_adapt_closed(int process_id, int fd)
+{
+    if (process_id < 0 || HYD_pmcd_pmip.downstream.pmi_fd_active[process_id])
+        return 0;
+    HYDT_dmx_deregister_fd(fd);
+    close(fd);
+    return 1;
+}
