@@ -2,6 +2,8 @@
 
 AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/adapt
 
+include $(top_srcdir)/src/mpi/session/Makefile.mk
+
 noinst_HEADERS += \
     src/mpi/adapt/tools/tool_functions.h \
     src/mpi/adapt/tools/tool_view.h \

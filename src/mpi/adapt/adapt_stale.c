@@ -6,6 +6,7 @@
  */
 
 #include "adapt_handles.h"
+#include "session.h"
 
 #define STALE_COMMS_MAX 1024    /* derived by the application */
 #define STALE_BEGIN_COMMS_MAX 32        /* made by begin, two for each adaptation */
@@ -122,6 +123,10 @@ int MPIR_Adapt_null_comm_error(const char *function, int line)
 
 int MPIR_Adapt_comm_error(const MPIR_Comm * comm, const char *function, int line)
 {
+    int mpi_errno = MPIR_Session_world_error(comm, function, line);
+
+    if (mpi_errno)
+        return mpi_errno;
     if (!MPIR_Adapt_comm_is_stale(comm))
         return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line,
                                     MPI_ERR_COMM, "**comm", 0);

@@ -6,6 +6,8 @@
 #ifndef SIMPLE_PMI_ADAPT_H_INCLUDED
 #define SIMPLE_PMI_ADAPT_H_INCLUDED
 
+#include <poll.h>
+
 /* Sends one complete line ("cmd=... \n") of any length; no answer is expected.  The caller holds the
  * PMI lock.  Returns 0, or -1 when there is no daemon or the connection is broken. */
 int PMIU_Adapt_send(const char *line, int length);
@@ -25,6 +27,26 @@ int PMIU_Adapt_send(const char *line, int length)
         length -= sent;
     }
     return 0;
+}
+
+/* PMI_Barrier that calls idle() again and again while it waits.  Returns 0, or -1 if the connection is broken. */
+int PMIU_Adapt_barrier(void (*idle) (void));
+
+int PMIU_Adapt_barrier(void (*idle) (void))
+{
+    static const char command[] = "cmd=barrier_in\n";
+    struct pollfd answer = {.fd = PMI_fd,.events = POLLIN };
+    char line[PMIU_MAXLINE];
+
+    if (PMI_initialized <= SINGLETON_INIT_BUT_NO_PM)
+        return 0;
+    if (PMIU_Adapt_send(command, sizeof(command) - 1))
+        return -1;
+    while (poll(&answer, 1, 0) == 0)
+        idle();
+    if (PMIU_readline(PMI_fd, line, sizeof(line)) <= 0)
+        return -1;
+    return strncmp(line, "cmd=barrier_out", strlen("cmd=barrier_out")) ? -1 : 0;
 }
 
 #endif /* SIMPLE_PMI_ADAPT_H_INCLUDED */

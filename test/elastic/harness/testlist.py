@@ -26,6 +26,10 @@ CLAUSES: tuple[str, ...] = tuple(
     f"{letter}{number}"
     for letter, count in (("I", 5), ("P", 8), ("W", 8), ("C", 9), ("E", 4))
     for number in range(1, count + 1)
+) + (
+    # of MPI Sessions
+    *(f"SX{number}" for number in (1, 2, 3, 4, 5, 6, 8, 10, 11)),
+    *("SN1", "SN5", "SN7", "SI1", "SI4", "SI7", "SI8", "SE1"),
 ) + tuple(
     f"EPOP.{letter}{number}"  # of the driver of phases
     for letter, count in (("H", 2), ("P", 7), ("E", 4), ("W", 6), ("A", 3), ("C", 7))

@@ -1,0 +1,14 @@
+# MPI Sessions: what is ours of them, in place of or beside upstream's in src/mpi/init and src/mpi/comm.
+
+AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/session
+
+noinst_HEADERS += src/mpi/session/session.h
+
+mpi_core_sources += \
+    src/mpi/session/session_comm.c \
+    src/mpi/session/session_contact.c \
+    src/mpi/session/session_life.c \
+    src/mpi/session/session_open.c \
+    src/mpi/session/session_sets.c \
+    src/mpid/ch4/src/ch4_session.c \
+    src/mpid/ch4/netmod/ofi/ofi_session.c

@@ -1,0 +1,183 @@
+/*
+ * Communicators from groups, in any state of the world model.  SX5, SX6: SI8.
+ *
+ * The id of a new communicator is agreed on by its group alone, in messages on the parent communicator that carry a
+ * tag made of the string.  All processes of the launch together use MPI_COMM_WORLD's own tables, which are made for
+ * it if they are not there yet; others meet pair by pair (session_contact.c), and from then on talk over the network.
+ */
+
+#include "session.h"
+#include "mpir_adapt.h"
+
+/* Positive, and small enough for MPIR_Comm_create_group. */
+static int tag_of(const char *text)
+{
+    unsigned hash;
+    int length = (int) strlen(text);
+
+    HASH_VALUE(text, length, hash);
+    return (int) (hash % (unsigned) MPIR_Process.attrs.tag_ub);
+}
+
+static bool is_everybody(const MPIR_Group * group)
+{
+    return group->size == MPIR_Process.size && group->size > 1;
+}
+
+/* MPI_Init takes the library's critical section within MPIR_init_lock, so it is left for a moment. */
+static void lock_init(void)
+{
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPL_initlock_lock(&MPIR_init_lock);
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+}
+
+/* The communicator under which the members of the group, all of which call this, can talk. */
+static int parent_of(const MPIR_Group * group, MPIR_Comm ** parent)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Group *all;
+
+    lock_init();
+    if (is_everybody(group))
+        mpi_errno = MPIR_Session_join_world();
+    MPL_initlock_unlock(&MPIR_init_lock);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_meet(group);
+    MPIR_ERR_CHECK(mpi_errno);
+    lock_init();
+    mpi_errno = MPID_Session_parent(parent);
+    /* its group is looked at by those who make a communicator of a part of it */
+    if (!mpi_errno && !(*parent)->local_group) {
+        mpi_errno = MPIR_Comm_group_impl(*parent, &all);
+        if (!mpi_errno)
+            MPIR_Group_release(all);
+    }
+    MPL_initlock_unlock(&MPIR_init_lock);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int check_group(const MPIR_Group * group)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_CHKANDJUMP(group->rank == MPI_UNDEFINED, mpi_errno, MPI_ERR_GROUP, "**sessionmember");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int make_intracomm(MPIR_Group * group, const char *stringtag, MPIR_Comm ** comm)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Comm *parent;
+
+    mpi_errno = check_group(group);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (group->size == 1) {
+        /* nobody else is concerned, also not by an adaptation */
+        mpi_errno = MPIR_Comm_dup_impl(MPIR_Process.comm_self, comm);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPIR_Adapt_comm_derive(*comm, MPIR_Process.comm_self, NULL);
+    } else {
+        mpi_errno = parent_of(group, &parent);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIR_Comm_create_group_impl(parent, group, tag_of(stringtag), comm);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void dress(MPIR_Comm * comm, MPIR_Info * info, MPIR_Errhandler * errhandler)
+{
+    if (info)
+        MPII_Comm_set_hints(comm, info);
+    if (errhandler)
+        MPIR_Comm_set_errhandler_impl(comm, errhandler);
+}
+
+int MPIR_Comm_create_from_group_impl(MPIR_Group * group_ptr, const char *stringtag,
+                                     MPIR_Info * info_ptr, MPIR_Errhandler * errhan_ptr,
+                                     MPIR_Comm ** p_newcom_ptr)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    *p_newcom_ptr = NULL;
+    /* MPI_GROUP_EMPTY: MPI_COMM_NULL, without anybody else */
+    if (group_ptr->size == 0)
+        goto fn_exit;
+    mpi_errno = make_intracomm(group_ptr, stringtag, p_newcom_ptr);
+    MPIR_ERR_CHECK(mpi_errno);
+    dress(*p_newcom_ptr, info_ptr, errhan_ptr);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int check_intercomm(MPIR_Group * local, int local_leader, MPIR_Group * remote,
+                           int remote_leader)
+{
+    int mpi_errno = check_group(local);
+
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(local_leader < 0 || local_leader >= local->size || remote_leader < 0 ||
+                        remote_leader >= remote->size, mpi_errno, MPI_ERR_RANK, "**sessionleader");
+    for (int i = 0; i < local->size; i++) {
+        for (int j = 0; j < remote->size; j++)
+            MPIR_ERR_CHKANDJUMP(local->lrank_to_lpid[i].lpid == remote->lrank_to_lpid[j].lpid,
+                                mpi_errno, MPI_ERR_GROUP, "**sessiondisjoint");
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Intercomm_create_from_groups_impl(MPIR_Group * local_group_ptr, int local_leader,
+                                           MPIR_Group * remote_group_ptr, int remote_leader,
+                                           const char *stringtag, MPIR_Info * info_ptr,
+                                           MPIR_Errhandler * errhan_ptr,
+                                           MPIR_Comm ** p_newintercom_ptr)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Comm *local_comm = NULL, *parent;
+
+    *p_newintercom_ptr = NULL;
+    /* one of the groups is empty: MPI_COMM_NULL */
+    if (local_group_ptr->size == 0 || remote_group_ptr->size == 0)
+        goto fn_exit;
+    mpi_errno = check_intercomm(local_group_ptr, local_leader, remote_group_ptr, remote_leader);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = make_intracomm(local_group_ptr, stringtag, &local_comm);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = parent_of(local_group_ptr, &parent);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_meet(remote_group_ptr);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Intercomm_create_impl(local_comm, local_leader, parent,
+                                           (int) remote_group_ptr->lrank_to_lpid[remote_leader].lpid,
+                                           tag_of(stringtag), p_newintercom_ptr);
+    MPIR_ERR_CHECK(mpi_errno);
+    dress(*p_newintercom_ptr, info_ptr, errhan_ptr);
+
+  fn_exit:
+    if (local_comm)
+        MPIR_Comm_release(local_comm);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

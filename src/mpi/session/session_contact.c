@@ -1,0 +1,162 @@
+/*
+ * How processes of a launch become known to each other without a world: pair by pair, by names that they publish in
+ * the process manager.  SX5, SX6.
+ *
+ * Each publishes its address once.  Who has taken in another's address publishes that, too, and nobody sends to a
+ * process that has not said so: libfabric may lose a receive that was posted for a sender who was unknown when its
+ * message came.  Nothing is locked while it waits, so that several threads can meet different processes.
+ */
+
+#include "session.h"
+#include "pmi.h"
+
+#define NAME_BYTES (256 + 64)
+#define FIRST_PAUSE_US 50
+#define LONGEST_PAUSE_US 5000
+
+static MPL_initlock_t lock = MPL_INITLOCK_INITIALIZER;
+static bool address_published;
+static unsigned char *met;      /* for each rank: it knows us, and we know it */
+
+static int publish(const char *name, const char *value)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    int failed = PMI_Publish_name(name, value);
+    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    MPIR_ERR_CHKANDJUMP(failed, mpi_errno, MPI_ERR_OTHER, "**sessionpublish");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Until somebody has published it; meanwhile others may need this process' progress. */
+static int await(const char *name, char value[MPI_MAX_PORT_NAME])
+{
+    int mpi_errno = MPI_SUCCESS, pause_us = FIRST_PAUSE_US;
+
+    for (;;) {
+        MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+        int missing = PMI_Lookup_name(name, value);
+        MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+        if (!missing)
+            break;
+        mpi_errno = MPID_Progress_test(NULL);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        usleep(pause_us);
+        MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        pause_us = MPL_MIN(2 * pause_us, LONGEST_PAUSE_US);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void address_name(char *name, int rank)
+{
+    snprintf(name, NAME_BYTES, "elastic-address-%s-%d", MPIR_pmi_job_id(), rank);
+}
+
+static void known_name(char *name, int who, int by)
+{
+    snprintf(name, NAME_BYTES, "elastic-known-%s-%d-%d", MPIR_pmi_job_id(), who, by);
+}
+
+/* Under the lock. */
+static int publish_address(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char name[NAME_BYTES], text[MPI_MAX_PORT_NAME];
+
+    if (address_published)
+        goto fn_exit;
+    met = MPL_calloc(MPIR_Process.size, 1, MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(!met, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    mpi_errno = MPID_Session_address(text, sizeof(text));
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPID_Session_take_in(MPIR_Process.rank, text);
+    MPIR_ERR_CHECK(mpi_errno);
+    met[MPIR_Process.rank] = 1;
+    address_name(name, MPIR_Process.rank);
+    mpi_errno = publish(name, text);
+    MPIR_ERR_CHECK(mpi_errno);
+    address_published = true;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int learn(int rank)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char name[NAME_BYTES], text[MPI_MAX_PORT_NAME];
+
+    address_name(name, rank);
+    mpi_errno = await(name, text);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPL_initlock_lock(&lock);
+    if (!MPID_Session_knows(rank)) {
+        mpi_errno = MPID_Session_take_in(rank, text);
+        if (!mpi_errno) {
+            known_name(name, rank, MPIR_Process.rank);
+            mpi_errno = publish(name, "yes");
+        }
+    }
+    MPL_initlock_unlock(&lock);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int await_known(int rank)
+{
+    char name[NAME_BYTES], text[MPI_MAX_PORT_NAME];
+
+    known_name(name, MPIR_Process.rank, rank);
+    int mpi_errno = await(name, text);
+    if (!mpi_errno)
+        met[rank] = 1;
+    return mpi_errno;
+}
+
+int MPIR_Session_meet(const MPIR_Group * group)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    /* everybody knows everybody in a world */
+    if (MPIR_Process.comm_world)
+        goto fn_exit;
+    for (int i = 0; i < group->size; i++)
+        MPIR_ERR_CHKANDJUMP(group->lrank_to_lpid[i].lpid >= MPIR_Process.size, mpi_errno,
+                            MPI_ERR_GROUP, "**sessiongroup");
+    MPL_initlock_lock(&lock);
+    mpi_errno = publish_address();
+    MPL_initlock_unlock(&lock);
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 0; i < group->size; i++) {
+        int rank = (int) group->lrank_to_lpid[i].lpid;
+        mpi_errno = met[rank] ? MPI_SUCCESS : learn(rank);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    for (int i = 0; i < group->size; i++) {
+        int rank = (int) group->lrank_to_lpid[i].lpid;
+        mpi_errno = met[rank] ? MPI_SUCCESS : await_known(rank);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,187 @@
+/*
+ * How long the library lives in a process that uses sessions, and what of the world it has.  SX1, SX2, SX8.
+ *
+ * A first session is local: the network endpoint is opened, but nobody is spoken to.  The world, that is, everybody's
+ * addresses and the host's shared memory, is joined when MPI_Init or a communicator over all processes asks for it.
+ *
+ * When the last session (or MPI_Finalize) has ended, the library is parked: everything stays, endpoint, addresses and
+ * the world if it was joined, because others may still use this process' address, and because a next session may come;
+ * only the launcher learns that this process may end now.  Parked processes speak to nobody, and wait for nobody at
+ * exit.  Programs without sessions are taken down by MPI_Finalize as ever, and no session can come after that.
+ * Adaptive programs are never parked: their end is the adaptation's business.
+ *
+ * All state is under MPIR_init_lock.
+ */
+
+#include "session.h"
+#include "adapt.h"
+#include "mpi_init.h"
+#include "pmi.h"
+
+/* src/pmi/simple/simple_pmi_adapt.h */
+int PMIU_Adapt_barrier(void (*idle) (void));
+
+#define HIDDEN (1 << 24)        /* more references than there can be */
+
+static bool used;               /* a session was opened in this process */
+static bool parked;
+static bool world_open;         /* between MPI_Init and MPI_Finalize */
+static bool world_ended;
+static bool async_ended;        /* the progress thread of the world model */
+
+/* Our daemon is told in a line, without an answer; MPIR_Adapt_tell_daemon needs no board. */
+static bool has_daemon(void)
+{
+    return getenv(PMI_ADAPT_ENV) != NULL;
+}
+
+/* Other launchers know only of a PMI that is finalised; it cannot be opened again, so this waits for the exit. */
+static void finalize_pmi(void)
+{
+    if (parked)
+        PMI_Finalize();
+}
+
+int MPIR_Session_begin(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (!used) {
+        used = true;
+        if (!has_daemon())
+            atexit(finalize_pmi);
+    }
+    mpi_errno = MPID_Session_start();
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!MPIR_Process.comm_self) {
+        mpi_errno = MPIR_init_comm_self();
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+bool MPIR_Session_resume(void)
+{
+    if (!parked)
+        return false;
+    parked = false;
+    if (has_daemon())
+        MPIR_Adapt_tell_daemon("cmd=adapt_resumed");
+#ifdef MPICH_IS_THREADED
+    MPIR_ThreadInfo.isThreaded = (MPIR_ThreadInfo.thread_provided == MPI_THREAD_MULTIPLE);
+#endif
+    MPL_atomic_store_int(&MPIR_Process.mpich_state, MPICH_MPI_STATE__INITIALIZED);
+    return true;
+}
+
+/* The application's calls refuse an object whose count of references is not positive; the library's own operations on
+ * it count up and down as ever. */
+static void show_world(bool visible)
+{
+    MPIR_Comm *world = MPIR_Process.comm_world;
+
+    if (!world || visible == (MPIR_Object_get_ref(world) > 0))
+        return;
+    MPIR_Object_set_ref(world, MPIR_Object_get_ref(world) + (visible ? HIDDEN : -HIDDEN));
+}
+
+bool MPIR_Session_park(void)
+{
+    if (!used || MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF) {
+        /* the world is taken down, whether it is visible or not */
+        show_world(true);
+        return false;
+    }
+    if (world_ended && !async_ended) {
+        async_ended = true;
+        MPII_finalize_async();
+    }
+    MPIR_Adapt_delete_self_attributes();
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPID_Session_drain();
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    if (has_daemon())
+        MPIR_Adapt_tell_daemon("cmd=adapt_parked");
+    MPL_atomic_store_int(&MPIR_Process.mpich_state, MPICH_MPI_STATE__UNINITIALIZED);
+    parked = true;
+    return true;
+}
+
+static void make_progress(void)
+{
+    MPID_Progress_test(NULL);
+}
+
+/* A process that opened a session first has not passed the barrier that MPI_Init begins with.  Who waits here goes on
+ * sending what others still wait for. */
+static int barrier(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_CHKANDJUMP(PMIU_Adapt_barrier(make_progress), mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_join_world(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (MPIR_Process.comm_world)
+        goto fn_exit;
+    MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    mpi_errno = barrier();
+    if (!mpi_errno)
+        mpi_errno = MPIR_init_comm_world();
+    MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
+    MPIR_ERR_CHECK(mpi_errno);
+    show_world(world_open);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* MPI_Init is not in the critical section, which whoever waits for messages leaves and enters. */
+int MPIR_Session_join_world_at_init(void)
+{
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    int mpi_errno = MPIR_Session_join_world();
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    return mpi_errno;
+}
+
+int MPIR_Session_world_opened(void)
+{
+    world_open = true;
+    show_world(true);
+    /* a spawned process whose first session came before MPI_Init */
+    return used && MPIR_Process.has_parent && !MPIR_Process.comm_parent ?
+        MPID_InitCompleted() : MPI_SUCCESS;
+}
+
+void MPIR_Session_world_closed(void)
+{
+    world_open = false;
+    world_ended = true;
+    show_world(false);
+}
+
+int MPIR_Session_world_error(const MPIR_Comm * comm, const char *function, int line)
+{
+    if (comm != &MPIR_Comm_builtin[0] || world_open)
+        return MPI_SUCCESS;
+    if (world_ended)
+        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, MPI_ERR_COMM,
+                                    "**worldended", 0);
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, MPI_ERR_COMM,
+                                "**worldnotyet", 0);
+}

@@ -1,0 +1,201 @@
+/*
+ * What a session was opened with: its info, thread level and error handler, and how its functions end with an error.
+ * SX3: SI4, SE1.  The list of open sessions is under MPIR_init_lock's sister `lock`, because MPII_Init_thread and
+ * MPII_Finalize hold that one themselves.
+ */
+
+#include "session.h"
+#include "mpi_init.h"
+
+struct open_session {
+    const MPIR_Session *session;
+    MPIR_Info *info;            /* a copy of what was given, with the library's keys */
+    struct open_session *next;
+};
+
+static struct open_session *sessions;
+static MPL_initlock_t lock = MPL_INITLOCK_INITIALIZER;
+
+static const struct {
+    int level;
+    const char *name;
+} levels[] = {
+    {MPI_THREAD_SINGLE, "MPI_THREAD_SINGLE"},
+    {MPI_THREAD_FUNNELED, "MPI_THREAD_FUNNELED"},
+    {MPI_THREAD_SERIALIZED, "MPI_THREAD_SERIALIZED"},
+    {MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE"}
+};
+
+#define N_LEVELS ((int) (sizeof(levels) / sizeof(levels[0])))
+
+/* Under the lock. */
+static struct open_session **place_of(const MPIR_Session * session)
+{
+    struct open_session **place = &sessions;
+
+    while (*place && (*place)->session != session)
+        place = &(*place)->next;
+    return place;
+}
+
+int MPIR_Session_check(const MPIR_Session * session)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPL_initlock_lock(&lock);
+    bool open = *place_of(session) != NULL;
+    MPL_initlock_unlock(&lock);
+    MPIR_ERR_CHKANDJUMP(!open, mpi_errno, MPI_ERR_SESSION, "**sessionfinalized");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The level asked for; a program that does not ask, or for what there is not, gets all there is. */
+static int wanted_level(MPIR_Info * info)
+{
+    char value[MPI_MAX_INFO_VAL + 1];
+    int flag = 0;
+
+    if (info)
+        MPIR_Info_get_impl(info, "thread_level", MPI_MAX_INFO_VAL, value, &flag);
+    for (int i = 0; flag && i < N_LEVELS; i++) {
+        if (!strcmp(value, levels[i].name))
+            return levels[i].level;
+    }
+    return MPI_THREAD_MULTIPLE;
+}
+
+static const char *name_of_level(int level)
+{
+    int i = 0;
+
+    while (i < N_LEVELS - 1 && levels[i].level != level)
+        i++;
+    return levels[i].name;
+}
+
+static int make_info(MPIR_Info * given, int level, MPIR_Info ** result)
+{
+    int mpi_errno = given ? MPIR_Info_dup_impl(given, result) : MPIR_Info_alloc(result);
+
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Info_set_impl(*result, "thread_level", name_of_level(level));
+
+  fn_fail:
+    return mpi_errno;
+}
+
+static int enlist(MPIR_Session * session, MPIR_Info * given)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct open_session *entry = MPL_calloc(1, sizeof(*entry), MPL_MEM_OTHER);
+
+    MPIR_ERR_CHKANDJUMP(!entry, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    mpi_errno = make_info(given, session->thread_level, &entry->info);
+    MPIR_ERR_CHECK(mpi_errno);
+    entry->session = session;
+    MPL_initlock_lock(&lock);
+    entry->next = sessions;
+    sessions = entry;
+    MPL_initlock_unlock(&lock);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(entry);
+    goto fn_exit;
+}
+
+/* The library itself runs with the highest level, unless MPI_Init came first with a lower one: two threads may have a
+ * session each, and neither knows of the other's (SX11). */
+int MPIR_Session_init_impl(MPIR_Info * info_ptr, MPIR_Errhandler * errhandler_ptr,
+                           MPIR_Session ** p_session_ptr)
+{
+    int mpi_errno = MPI_SUCCESS, provided, wanted = wanted_level(info_ptr);
+    MPIR_Session *session = NULL;
+
+    mpi_errno = MPII_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided, &session);
+    MPIR_ERR_CHECK(mpi_errno);
+    session->thread_level = MPL_MIN(wanted, provided);
+    mpi_errno = enlist(session, info_ptr);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (errhandler_ptr)
+        MPIR_Session_set_errhandler_impl(session, errhandler_ptr);
+    *p_session_ptr = session;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_finalize_impl(MPIR_Session * session_ptr)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPL_initlock_lock(&lock);
+    struct open_session **place = place_of(session_ptr), *entry = *place;
+    if (entry)
+        *place = entry->next;
+    MPL_initlock_unlock(&lock);
+    MPIR_ERR_CHKANDJUMP(!entry, mpi_errno, MPI_ERR_SESSION, "**sessionfinalized");
+
+    MPIR_Info_free_impl(entry->info);
+    MPL_free(entry);
+    if (session_ptr->errhandler)
+        MPIR_Errhandler_free_impl(session_ptr->errhandler);
+    session_ptr->errhandler = NULL;
+    /* frees the object */
+    mpi_errno = MPII_Finalize(session_ptr);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_get_info_impl(MPIR_Session * session_ptr, MPIR_Info ** info_p_p)
+{
+    int mpi_errno = MPIR_Session_check(session_ptr);
+
+    MPIR_ERR_CHECK(mpi_errno);
+    MPL_initlock_lock(&lock);
+    mpi_errno = MPIR_Info_dup_impl((*place_of(session_ptr))->info, info_p_p);
+    MPL_initlock_unlock(&lock);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    *info_p_p = NULL;
+    goto fn_exit;
+}
+
+int MPIR_Session_return_error(MPIR_Session * session, MPIR_Errhandler * errhandler,
+                              const char *function, int mpi_errno)
+{
+    MPIR_Errhandler *own = errhandler;
+
+    if (session && MPIR_Session_check(session) == MPI_SUCCESS && session->errhandler)
+        own = session->errhandler;
+    if (!own || MPIR_Err_is_fatal(mpi_errno))
+        return MPIR_Err_return_comm(NULL, function, mpi_errno);
+    if (own->handle == MPI_ERRORS_ARE_FATAL || own->handle == MPI_ERRORS_ABORT)
+        MPIR_Handle_fatal_error(MPIR_Process.comm_self, function, mpi_errno);
+    if (own->handle != MPI_ERRORS_RETURN && own->kind == MPIR_SESSION) {
+        MPI_Session handle = session ? session->handle : MPI_SESSION_NULL;
+        if (own->language == MPIR_LANG__C) {
+            own->errfn.C_Session_Handler_function(&handle, &mpi_errno, 0);
+#ifdef HAVE_FORTRAN_BINDING
+        } else {
+            MPI_Fint error = mpi_errno, fortran_handle = handle;
+            own->errfn.F77_Handler_function(&fortran_handle, &error);
+#endif
+        }
+    }
+    return mpi_errno;
+}

@@ -1,0 +1,91 @@
+/*
+ * Addresses of single processes in libfabric's vector, before the world's are exchanged.  SX5.
+ *
+ * As text an address is the endpoint's name in hexadecimal.  Processes that know each other in this way do not use
+ * shared memory with each other, then and later: a message must not overtake one that went by the network.  Active
+ * messages are marked with the rank instead of the sender's place in its own vector, which is not the same everywhere.
+ */
+
+#include "mpidimpl.h"
+#include "ofi_impl.h"
+#include "ofi_adapt.h"
+#include "ofi_noinline.h"
+#include "session.h"
+
+static unsigned char *known;    /* for each rank of the world */
+
+int MPID_Session_address(char *text, int bytes)
+{
+    int mpi_errno = MPI_SUCCESS;
+    unsigned char name[FI_NAME_MAX];
+    size_t length = sizeof(name);
+
+    MPIDI_OFI_CALL(fi_getname((fid_t) MPIDI_OFI_global.ctx[0].ep, name, &length), getname);
+    MPIR_ERR_CHKANDJUMP(2 * length + 1 > (size_t) bytes, mpi_errno, MPI_ERR_OTHER, "**sessionaddress");
+    for (size_t i = 0; i < length; i++)
+        snprintf(text + 2 * i, 3, "%02x", name[i]);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Returns the number of bytes, 0 if it is not hexadecimal or too long. */
+static size_t decode(const char *text, unsigned char *name)
+{
+    size_t length = strlen(text);
+    unsigned byte;
+
+    if (length % 2 || length / 2 > FI_NAME_MAX || strspn(text, "0123456789abcdef") != length)
+        return 0;
+    for (size_t i = 0; i < length / 2; i++) {
+        sscanf(text + 2 * i, "%2x", &byte);
+        name[i] = (unsigned char) byte;
+    }
+    return length / 2;
+}
+
+int MPID_Session_take_in(int rank, const char *text)
+{
+    int mpi_errno = MPI_SUCCESS;
+    unsigned char name[FI_NAME_MAX];
+    size_t own_length = 0;
+
+    if (!known) {
+        known = MPL_calloc(MPIR_Process.size, 1, MPL_MEM_ADDRESS);
+        MPIR_ERR_CHKANDJUMP(!known, mpi_errno, MPI_ERR_OTHER, "**nomem");
+        MPIDI_Adapt_am_source = MPIDI_OFI_adapt_am_source(MPIR_Process.rank);
+    }
+    /* names of one provider have one length, which this asks for */
+    (void) fi_getname((fid_t) MPIDI_OFI_global.ctx[0].ep, NULL, &own_length);
+    MPIR_ERR_CHKANDJUMP(decode(text, name) != own_length, mpi_errno, MPI_ERR_OTHER, "**sessionaddress");
+    MPIDI_av_entry_t *entry = &MPIDIU_get_av(0, rank);
+    MPIDI_OFI_CALL(fi_av_insert(MPIDI_OFI_global.ctx[0].av, name, 1, &MPIDI_OFI_AV(entry).dest[0][0], 0ULL,
+                                NULL), avmap);
+#ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
+    entry->is_local = rank == MPIR_Process.rank;
+#endif
+    known[rank] = 1;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* As upstream waits for when it is taken down. */
+bool MPIDI_OFI_session_sends(void)
+{
+    for (int vni = 0; vni < MPIDI_OFI_global.num_vnis; vni++) {
+        if (MPIDI_OFI_global.per_vni[vni].am_inflight_rma_send_mrs ||
+            MPIDI_OFI_global.per_vni[vni].am_inflight_inject_emus)
+            return true;
+    }
+    return false;
+}
+
+bool MPID_Session_knows(int rank)
+{
+    return known && known[rank];
+}

@@ -1,0 +1,109 @@
+/*
+ * The communicator over which the members of a group agree on a communicator's id while there is no world.  SX5.
+ *
+ * It has the context id and the ranks of MPI_COMM_WORLD, because others may have that already, and the same kind of
+ * map, which is the fastest.  It knows nothing of nodes: shared memory comes with the world.  It is made once and
+ * stays, unlisted, until the process ends.
+ */
+
+#include "mpidimpl.h"
+#include "ch4_adapt.h"
+#include "ch4_adapt_comms.h"
+#include "mpir_adapt_device.h"
+#include "../shm/posix/posix_types.h"
+#include "../shm/posix/eager/include/posix_eager.h"
+#include "../shm/posix/eager/iqueue/iqueue_types.h"
+#include "session.h"
+
+static MPIR_Comm *stand_in;
+
+/* Without a world there is no shared memory; whoever makes progress looks into queues of our own then. */
+int MPID_Session_start(void)
+{
+    static MPIDU_genq_shmem_queue_u empty[MPIDI_CH4_MAX_VCIS][MPIDI_CH4_MAX_VCIS];
+    int mpi_errno = MPI_SUCCESS;
+
+    if (MPIR_Process.comm_world)
+        goto fn_exit;
+    for (int from = 0; from < MPIDI_POSIX_global.num_vsis; from++) {
+        for (int to = 0; to < MPIDI_POSIX_global.num_vsis; to++) {
+            MPIDI_POSIX_eager_iqueue_transport_t *transport =
+                MPIDI_POSIX_eager_iqueue_get_transport(from, to);
+            transport->my_terminal = &empty[from][to];
+            mpi_errno = MPIDU_genq_shmem_queue_init(transport->my_terminal,
+                                                    MPIDU_GENQ_SHMEM_QUEUE_TYPE__MPSC);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int make_stand_in(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Comm *comm;
+
+    mpi_errno = MPIR_Comm_create(&comm);
+    MPIR_ERR_CHECK(mpi_errno);
+    comm->context_id = 0;
+    comm->recvcontext_id = 0;
+    comm->comm_kind = MPIR_COMM_KIND__INTRACOMM;
+    comm->rank = MPIR_Process.rank;
+    comm->remote_size = MPIR_Process.size;
+    comm->local_size = MPIR_Process.size;
+    /* no collective agreement on a sequence number */
+    comm->tainted = 1;
+    mpi_errno = MPIDI_Adapt_commit_comm(comm, MPIDI_Adapt_range_map(0, MPIR_Process.size),
+                                        MPIDI_Adapt_no_map);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Adapt_unlist(comm);
+    stand_in = comm;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPID_Session_parent(MPIR_Comm ** parent)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (!MPIR_Process.comm_world && !stand_in) {
+        mpi_errno = make_stand_in();
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    *parent = MPIR_Process.comm_world ? MPIR_Process.comm_world : stand_in;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static bool shm_sends(void)
+{
+    for (int vsi = 0; vsi < MPIDI_POSIX_global.num_vsis; vsi++) {
+        if (MPIDI_POSIX_global.per_vsi[vsi].postponed_queue)
+            return true;
+    }
+    return false;
+}
+
+void MPID_Session_drain(void)
+{
+    while (shm_sends() || MPIDI_OFI_session_sends())
+        MPID_Progress_test(NULL);
+    /* who knows nobody, not even itself, has sent nothing */
+    if (MPIR_Process.comm_world || MPID_Session_knows(MPIR_Process.rank))
+        MPIDI_OFI_session_flush();
+}
+
+bool MPIDI_Session_no_node(int lpid)
+{
+    return stand_in && !MPIR_Process.comm_world && lpid != MPIR_Process.rank;
+}
