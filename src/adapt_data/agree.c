@@ -128,23 +128,35 @@ static int64_t signature(const struct adapt_array *array)
                                             strlen(array->name)), words, sizeof(words));
 }
 
+/* Head and signatures, in one message as long as there are not very many. */
+enum { HEAD = 4, SIGNED_AT_ONCE = 60 };
+
+/* Of old rank 0, to all. */
+static int tell_header(const struct call *call, int64_t *header)
+{
+    int code = tell(call, true, header, HEAD + SIGNED_AT_ONCE);
+
+    if (!code && header[0] > SIGNED_AT_ONCE)
+        code = tell(call, true, header + HEAD + SIGNED_AT_ONCE, header[0] - SIGNED_AT_ONCE);
+    return code;
+}
+
 /* Compares with what old rank 0 has: which arrays are moved, how many there are, what each is. */
 static int compare(struct call *call, struct verdict *verdict)
 {
     const MPIX_Adapt_data data = call->data;
-    int64_t head[4] = { data->count, call->first, call->end, 0 };
-    int64_t signatures[ADAPT_ARRAYS_MAX];
+    int64_t header[HEAD + ADAPT_ARRAYS_MAX] = { data->count, call->first, call->end, 0 };
+    int64_t *head = header, *signatures = header + HEAD;
 
     for (int k = 0; k < data->count; k++)
         signatures[k] = signature(data->arrays[k]);
     for (int k = call->first; call->facts && k < call->end; k++)
         head[3] |= call->facts[k] != NULL;
     head[3] |= !call->facts;    /* no memory: the others may have some */
-    int code = tell(call, true, head, 4);
+    int code = tell_header(call, header);
     if (code)
         return code;
     call->are_facts = head[3];
-    code = tell(call, true, signatures, head[0]);
     if (head[0] != data->count)
         *verdict = verdict_of("another process has registered fewer or more arrays", call->first);
     else if (head[1] != call->first || head[2] != call->end)
