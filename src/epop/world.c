@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "compat.h"
+#include "progress.h"
 
 #define DIFFERENT 2             /* exit code of --check */
 
@@ -25,6 +26,7 @@ void epop_world_prepare(epop_world_t * world, const program_t * program, const c
 {
     *world = (epop_world_t) {.program = program,.name = name };
     the_world = world;
+    epop_progress_begin(program);
 }
 
 void epop_world_exit(void)
@@ -115,6 +117,7 @@ static bool agree(void *state, epop_place_t where, const char *function, int64_t
 static void mark(void *state, epop_place_t where)
 {
     ((epop_world_t *) state)->where = where;
+    epop_progress_mark(where);
 }
 
 #ifdef MPI_ADAPT_TRUE

@@ -3,6 +3,7 @@
 AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/adapt
 
 include $(top_srcdir)/src/mpi/session/Makefile.mk
+include_HEADERS += src/include/mpi_epop.h
 
 noinst_HEADERS += \
     src/mpi/adapt/tools/tool_functions.h \
@@ -14,10 +15,13 @@ noinst_HEADERS += \
     src/mpi/adapt/adapt.h \
     src/mpi/adapt/adapt_handles.h \
     src/mpi/adapt/adapt_measure.h \
+    src/mpi/adapt/adapt_phases.h \
+    src/mpi/adapt/adapt_published.h \
     src/mpi/adapt/adapt_site.h \
     src/mpi/adapt/perf_graph.h \
     src/mpi/adapt/perf_measure.h \
     src/mpi/adapt/perf_pack.h \
+    src/mpi/adapt/perf_phases.h \
     src/mpid/ch4/src/ch4_adapt.h \
     src/mpid/ch4/src/ch4_adapt_ahead.h \
     src/mpid/ch4/src/ch4_adapt_comms.h \
@@ -48,10 +52,12 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_lineage.c \
     src/mpi/adapt/adapt_measure.c \
     src/mpi/adapt/adapt_pending.c \
+    src/mpi/adapt/adapt_phases.c \
     src/mpi/adapt/adapt_plan.c \
     src/mpi/adapt/adapt_pools.c \
     src/mpi/adapt/adapt_probe.c \
     src/mpi/adapt/adapt_pvars.c \
+    src/mpi/adapt/adapt_published.c \
     src/mpi/adapt/adapt_release.c \
     src/mpi/adapt/adapt_site.c \
     src/mpi/adapt/adapt_sizes.c \
@@ -63,6 +69,7 @@ mpi_core_sources += \
     src/mpi/adapt/perf_graph.c \
     src/mpi/adapt/perf_measure.c \
     src/mpi/adapt/perf_pack.c \
+    src/mpi/adapt/perf_phases.c \
     src/mpid/ch4/src/ch4_adapt_ahead.c \
     src/mpid/ch4/src/ch4_adapt_commit.c \
     src/mpid/ch4/src/ch4_adapt_comms.c \

@@ -7,6 +7,9 @@
  * probes, is in this process' slot of the board, and in performance variables; the whole graph is written beside the
  * slot once in an interval.  SPEC-performance S, D13, D14, V4-V8, B.
  *
+ * A program that says itself where it is (SPEC-epop M) is measured by adapt_phases.c, and nothing is done here but
+ * telling it of calls and probes.
+ *
  * MPIR_Measure_on is the only word that the calls of rigid programs look at.  The rest is owned by the measured thread.
  */
 
@@ -15,11 +18,12 @@
 #endif
 #include "adapt.h"
 #include "adapt_measure.h"
+#include "adapt_phases.h"
+#include "adapt_published.h"
 #include "adapt_site.h"
 #include "mpir_measure.h"
 #include "perf_measure.h"
 #include "perf_pack.h"
-#include "pmi_adapt_measured.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -57,7 +61,6 @@ cvars:
 
 #define CALIBRATION_ROUNDS 16
 #define STEP_COST_NS 40         /* of the graph, two branches and two calls */
-#define SOON_MS 1000            /* a graph that has changed is written before its time */
 #define PROBE_IDENTITY 1
 
 int MPIR_Measure_on;
@@ -71,20 +74,12 @@ static struct {
     bool unwinding_costs;       /* are part of the cost of a call */
     bool site_given;            /* of the next call, by the program */
     int given_site;
-    struct pmi_adapt_graph *shared;     /* on the board, NULL: there is none */
-    struct pmi_adapt_graph *packed;
     uint16_t named;             /* loops that have a name there */
-    uint64_t written_ns;        /* when the graph was, 0: not yet */
     FILE *log;
     uint64_t log_start;
 } measure;
 
-static struct {
-    unsigned nodes, loops, every, writes;
-    double loop_time, mpi_time;
-} pvars;
-
-static uint64_t now_ns(void)
+uint64_t MPIR_Measure_now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -97,16 +92,21 @@ static uint32_t least_cost(void (*action) (void))
 {
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < CALIBRATION_ROUNDS; i++) {
-        uint64_t start = now_ns();
+        uint64_t start = MPIR_Measure_now_ns();
         action();
-        least = MPL_MIN(least, now_ns() - start);
+        least = MPL_MIN(least, MPIR_Measure_now_ns() - start);
     }
     return least > 100000 ? 100000 : (uint32_t) least;
 }
 
 static void read_clock(void)
 {
-    (void) now_ns();
+    (void) MPIR_Measure_now_ns();
+}
+
+uint32_t MPIR_Measure_call_cost_ns(void)
+{
+    return 2 * least_cost(read_clock) + STEP_COST_NS;
 }
 
 static void unwind(void)
@@ -150,7 +150,7 @@ static void open_log(void)
     measure.log = fopen(path, "we");
     if (!measure.log)
         MPL_internal_error_printf("MPIR_CVAR_ADAPT_GRAPH_LOG: cannot write %s: %s\n", path, strerror(errno));
-    measure.log_start = now_ns();
+    measure.log_start = MPIR_Measure_now_ns();
 }
 
 static void log_step(const struct perf_step *step, uint64_t now)
@@ -233,7 +233,7 @@ static void name_node(const struct perf_step *step)
 
 void MPIR_Measure_set_site(int id)
 {
-    if (!MPIR_Measure_on || !is_observed())
+    if (!MPIR_Measure_on || !is_observed() || MPIR_Phases.active)
         return;
     measure.site_given = true;
     measure.given_site = id;
@@ -245,13 +245,17 @@ void MPIR_Measure_enter(enum MPIR_Measure_kind kind, const void *site)
 
     if (!is_observed() || is_nested((const char *) __builtin_frame_address(0)))
         return;
+    if (MPIR_Phases.active) {
+        MPIR_Phases_enter();
+        return;
+    }
     if (kind == MPIR_MEASURE_ASIDE || MPIR_Site_is_own(address)) {
         measure.site_given = false;
-        perf_measure_enter_aside(measure.state, now_ns());
+        perf_measure_enter_aside(measure.state, MPIR_Measure_now_ns());
         return;
     }
     uint64_t key = find_site(address);
-    uint64_t now = now_ns();
+    uint64_t now = MPIR_Measure_now_ns();
     struct perf_step step = perf_measure_enter(measure.state, key, (enum perf_kind) kind, now);
     log_step(&step, now);
     name_node(&step);
@@ -261,26 +265,20 @@ void MPIR_Measure_leave(void)
 {
     if (!is_observed() || measure.depth == 0 || --measure.depth > 0)
         return;                 /* 0: a probe in a callback has begun anew */
-    if (measure.state->measuring)
-        perf_measure_leave(measure.state, now_ns());
+    if (MPIR_Phases.active)
+        MPIR_Phases_leave();
+    else if (measure.state->measuring)
+        perf_measure_leave(measure.state, MPIR_Measure_now_ns());
+}
+
+void MPIR_Measure_observe(bool on)
+{
+    measure.thread = pthread_self();
+    measure.depth = 0;
+    MPIR_Measure_on = on;
 }
 
 /* ---- probes ---- */
-
-/* Where this process' graph is; nowhere if the daemon has none. */
-static void find_shared(void)
-{
-    const struct pmi_adapt_control *control = MPIR_Adapt.control;
-    uint64_t slot = (uint64_t) (MPIR_Adapt.slot - (struct pmi_adapt_slot *) ((char *) control + control->slots_offset));
-    uint64_t offset = control->perf_offset + slot * control->perf_stride;
-
-    if (control->perf_stride < sizeof(struct pmi_adapt_graph) ||
-        offset + sizeof(struct pmi_adapt_graph) > MPIR_Adapt.board_bytes)
-        return;
-    measure.packed = MPL_calloc(1, sizeof(*measure.packed), MPL_MEM_OTHER);
-    if (measure.packed)
-        measure.shared = (struct pmi_adapt_graph *) ((char *) control + offset);
-}
 
 /* At the first probe. */
 static void start(void)
@@ -291,9 +289,9 @@ static void start(void)
     measure.state = MPL_malloc(sizeof(*measure.state), MPL_MEM_OTHER);
     if (!measure.state)
         return;                 /* the program goes on, nobody learns how */
-    find_shared();
+    MPIR_Published_open();
     MPIR_Site_init();
-    perf_measure_init(measure.state, 2 * least_cost(read_clock) + STEP_COST_NS);
+    perf_measure_init(measure.state, MPIR_Measure_call_cost_ns());
     open_log();
 }
 
@@ -303,29 +301,13 @@ static void publish_elastic(void)
     const struct perf_measure *state = measure.state;
     uint16_t loop = perf_measure_elastic(state);
     const struct perf_times none = { 0 }, *times = loop != PERF_NONE ? &state->times[loop] : &none;
-    const struct pmi_adapt_measured measured =
-        { times->iterations, times->loop_ns, times->mpi_ns, state->every };
 
-    pmi_adapt_write_measured(MPIR_Adapt.slot, &measured);
-    pvars.nodes = state->graph.nodes;
-    pvars.loops = state->graph.loops;
-    pvars.every = state->every;
-    pvars.loop_time = times->loop_ns / 1e9;
-    pvars.mpi_time = times->mpi_ns / 1e9;
+    MPIR_Published_elastic(times, state->every, state->graph.nodes, state->graph.loops);
 }
 
-static bool is_time_to_write(uint64_t now, uint32_t interval_ms)
-{
-    bool changed = measure.packed->summary.structure != measure.state->graph.structure;
-    uint32_t ms = changed ? MPL_MIN(SOON_MS, interval_ms) : interval_ms;
-
-    return !measure.written_ns || now - measure.written_ns >= ms * UINT64_C(1000000);
-}
-
-static void name_loop(uint16_t loop)
+static void name_loop(uint16_t loop, char *name)
 {
     const struct perf_node *head = &measure.state->graph.node[measure.state->graph.loop_head[loop]];
-    char *name = measure.packed->loop[loop].name;
 
     memset(name, 0, PMI_ADAPT_LOOP_NAME_MAX);
     if (head->key == PERF_KEY_PROBE)
@@ -338,18 +320,17 @@ static void name_loop(uint16_t loop)
 
 static void publish_graph(uint64_t now)
 {
-    while (measure.named < measure.state->graph.loops)
-        name_loop(measure.named++);
-    perf_pack(measure.state, measure.packed);
-    measure.packed->summary.epoch = MPIR_Adapt.epoch;
-    pmi_adapt_write_graph(measure.shared, measure.packed);
-    measure.written_ns = now;
-    pvars.writes++;
+    struct pmi_adapt_graph *packed = MPIR_Published_packed();
+
+    for (; measure.named < measure.state->graph.loops; measure.named++)
+        name_loop(measure.named, packed->loop[measure.named].name);
+    perf_pack(measure.state, packed);
+    MPIR_Published_write(now);
 }
 
 uint64_t MPIR_Measure_probe_entered(void)
 {
-    return MPIR_Measure_on ? now_ns() : 0;
+    return MPIR_Measure_on ? MPIR_Measure_now_ns() : 0;
 }
 
 /* The world's times begin anew, but for the loops. */
@@ -358,12 +339,16 @@ static void suspend(void)
     perf_measure_suspend(measure.state);
     MPIR_Measure_on = 0;
     measure.site_given = false;
-    measure.written_ns = 0;
+    MPIR_Published_hurry();
     publish_elastic();
 }
 
 void MPIR_Measure_probe_false(uint64_t entered)
 {
+    if (MPIR_Phases.active) {
+        MPIR_Phases_probe_false(entered);
+        return;
+    }
     if (!measure.tried)
         start();
     if (!measure.state || perf_measure_skip(measure.state))
@@ -374,28 +359,29 @@ void MPIR_Measure_probe_false(uint64_t entered)
             suspend();
         return;
     }
-    measure.thread = pthread_self();
-    measure.depth = 0;
     measure.site_given = false;
-    uint64_t now = now_ns();
+    uint64_t now = MPIR_Measure_now_ns();
     struct perf_step step = perf_measure_probe(measure.state, entered ? entered : now, now);
     log_step(&step, now);
     name_node(&step);
-    MPIR_Measure_on = measure.state->measuring;
+    MPIR_Measure_observe(measure.state->measuring);
     publish_elastic();
-    if (measure.shared && is_time_to_write(now, interval_ms))
+    if (MPIR_Published_is_due(measure.state->graph.structure, now, interval_ms))
         publish_graph(now);
 }
 
 void MPIR_Measure_probe_true(void)
 {
-    if (measure.state)
+    if (MPIR_Phases.active)
+        MPIR_Phases_suspend();
+    else if (measure.state)
         suspend();
 }
 
 void MPIR_Measure_finalize(void)
 {
     MPIR_Measure_on = 0;
+    MPIR_Phases_finalize();
     if (!measure.state)
         return;
     if (measure.log) {
@@ -403,32 +389,6 @@ void MPIR_Measure_finalize(void)
         fclose(measure.log);
     }
     MPL_free(measure.state);
-    MPL_free(measure.packed);
+    MPIR_Published_close();
     measure.state = NULL;
-    measure.shared = measure.packed = NULL;
-}
-
-/* ---- performance variables ---- */
-
-static void add(MPI_Datatype type, const char *name, void *address, const char *description)
-{
-    MPIR_T_PVAR_REGISTER_impl(MPI_T_PVAR_CLASS_LEVEL, type, name, address, 1, MPI_T_ENUM_NULL,
-                              MPI_T_VERBOSITY_USER_BASIC, MPI_T_BIND_NO_OBJECT,
-                              MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS, NULL, NULL,
-                              "ADAPT", description);
-}
-
-void MPIR_Measure_register_pvars(void)
-{
-    add(MPI_UNSIGNED, "adapt_graph_nodes", &pvars.nodes,
-        "Places that the program calls MPI from, as far as they have been observed");
-    add(MPI_UNSIGNED, "adapt_graph_loops", &pvars.loops, "Loops that have been detected");
-    add(MPI_DOUBLE, "adapt_loop_time", &pvars.loop_time,
-        "Seconds of the measured iterations of the loop that probes, since the last commit");
-    add(MPI_DOUBLE, "adapt_mpi_time", &pvars.mpi_time,
-        "Seconds that the program has spent in MPI in these iterations");
-    add(MPI_UNSIGNED, "adapt_measure_every", &pvars.every,
-        "One iteration of the loop that probes is measured in so many");
-    add(MPI_UNSIGNED, "adapt_graph_writes", &pvars.writes,
-        "How often this process has written all its loops to the board of its node daemon");
 }

@@ -5,6 +5,7 @@
 #ifndef ADAPT_MEASURE_H_INCLUDED
 #define ADAPT_MEASURE_H_INCLUDED
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* When the probe began, if that is of interest, else 0. */
@@ -16,5 +17,12 @@ void MPIR_Measure_probe_true(void);
 /* Before the process' end. */
 void MPIR_Measure_finalize(void);
 void MPIR_Measure_register_pvars(void);
+
+/* For those that measure.  Nanoseconds of a clock, never 0. */
+uint64_t MPIR_Measure_now_ns(void);
+/* What measuring a call takes. */
+uint32_t MPIR_Measure_call_cost_ns(void);
+/* From now on the calls of this thread are told, or none. */
+void MPIR_Measure_observe(bool on);
 
 #endif /* ADAPT_MEASURE_H_INCLUDED */

@@ -30,7 +30,9 @@ enum perf_kind {
     PERF_KIND_COLLECTIVE,
     PERF_KIND_IO,
     PERF_KIND_MANAGE,           /* communicators, windows and files are made or freed */
-    PERF_KIND_PROBE             /* MPI_Probe_adapt */
+    PERF_KIND_PROBE,            /* MPI_Probe_adapt */
+    PERF_KIND_ELASTIC_PHASE,    /* of a program that says itself where it is (perf_phases.h): may adapt */
+    PERF_KIND_RIGID_PHASE       /* and may not */
 };
 
 /* What a step has told about the program; all but NONE are changes of the structure. */

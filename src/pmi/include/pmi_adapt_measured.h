@@ -1,6 +1,7 @@
 /*
  * What a process has measured, on the board (pmi_adapt.h): of the loop that probes, in its slot, at each measured
  * probe; and all loops that it has found, with the places in them, in a graph of its own, at most once in an interval.
+ * A program of phases (SPEC-epop M) says besides where it is, in each iteration.
  * How the process writes both and the node daemon reads them, without ever waiting for each other: seq is odd while the
  * process writes; what was read between two equal even values of it is whole.  SPEC-performance B.
  *
@@ -87,6 +88,15 @@ struct pmi_adapt_graph_summary {
     uint64_t steps;             /* number of the last step */
 };
 
+/* Where a program of phases is: a line of the cache of its own. */
+struct pmi_adapt_place {
+    uint64_t phase;             /* id of the node of its loop; 0: in none */
+    uint64_t iteration;         /* that is under way, from 0 each time that the phase is entered */
+    int64_t total;              /* iterations in all; -1: not known */
+    uint64_t element;           /* number of the phase in the program */
+    char pad[PMI_ADAPT_LINE - 32];
+};
+
 /* What processes of one program have alike, the nodes, lies apart from their own numbers. */
 struct pmi_adapt_graph {
     uint64_t seq;
@@ -94,7 +104,36 @@ struct pmi_adapt_graph {
     struct pmi_adapt_graph_node node[PMI_ADAPT_GRAPH_NODES];
     uint32_t reentries[PMI_ADAPT_GRAPH_NODES];  /* of each node, as far as they fit */
     struct pmi_adapt_graph_loop loop[PMI_ADAPT_GRAPH_LOOPS];
+    char pad[8];
+    struct pmi_adapt_place place;       /* not a part of the graph: written alone */
 };
+
+/* By the process of the graph alone.  In the same phase as before it is one store. */
+static inline void pmi_adapt_write_place(struct pmi_adapt_place *place, uint64_t phase, uint64_t iteration,
+                                         int64_t total, uint32_t element)
+{
+    if (place->phase == phase && place->total == total) {
+        __atomic_store_n(&place->iteration, iteration, __ATOMIC_RELAXED);
+        return;
+    }
+    __atomic_store_n(&place->phase, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __atomic_store_n(&place->iteration, iteration, __ATOMIC_RELAXED);
+    __atomic_store_n(&place->total, total, __ATOMIC_RELAXED);
+    __atomic_store_n(&place->element, element, __ATOMIC_RELAXED);
+    __atomic_store_n(&place->phase, phase, __ATOMIC_RELEASE);
+}
+
+/* 0: it is in no phase, or just entering one. */
+static inline int pmi_adapt_read_place(const struct pmi_adapt_place *shared, struct pmi_adapt_place *place)
+{
+    place->phase = __atomic_load_n(&shared->phase, __ATOMIC_ACQUIRE);
+    place->iteration = __atomic_load_n(&shared->iteration, __ATOMIC_RELAXED);
+    place->total = __atomic_load_n(&shared->total, __ATOMIC_RELAXED);
+    place->element = __atomic_load_n(&shared->element, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return place->phase != 0 && __atomic_load_n(&shared->phase, __ATOMIC_RELAXED) == place->phase;
+}
 
 /* Memory of two processes is copied by words that are read and written whole. */
 static inline void pmi_adapt_copy_words(void *to, const void *from, size_t bytes)

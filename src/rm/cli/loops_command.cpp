@@ -43,6 +43,38 @@ std::string progress_line(const std::string &subject, const Json &answer)
     return line + (missing > 0 ? "; " + std::to_string(missing) + " did not answer" : "");
 }
 
+/* What is left of it takes so long, if the iterations go on as they are. */
+std::string remaining_text(const Json &phase)
+{
+    double left = number_or(phase, "total", -1) - number_or(phase, "iteration", 0);
+    double seconds = left * number_or(phase, "iteration_us", -1) / 1e6;
+    if (left < 0 || seconds < 0)
+        return "";
+    if (seconds < 100)
+        return number(seconds, ", about %.0f s left");
+    return seconds < 6000 ? number(seconds / 60, ", about %.0f min left")
+                          : number(seconds / 3600, ", about %.0f h left");
+}
+
+/* Who is behind the others. */
+std::string behind_text(const Json &phase)
+{
+    std::string text;
+    for (const Json &rank : list_of(phase, "behind"))
+        text += (text.empty() ? "; behind in iteration " : ", ") + text_of(rank, "iteration") +
+                ": rank " + text_of(rank, "rank") + " on " + string_or(rank, "host", "?");
+    return text;
+}
+
+/* Where a program of phases is, from 0. */
+void print_phase(const Json &phase)
+{
+    std::string name = string_or(phase, "name", "");
+    std::string total = number_or(phase, "total", -1) < 0 ? "" : " of " + text_of(phase, "total");
+    print_line("phase " + (name.empty() ? text_of(phase, "element") : name) + ": iteration " +
+               text_of(phase, "iteration") + total + remaining_text(phase) + behind_text(phase));
+}
+
 std::string slowest_text(const Json &loop)
 {
     std::string text;
@@ -76,11 +108,20 @@ std::string place_text(const Json &answer, const Json &loop)
     return "in no other loop";
 }
 
+/* The only item of a phase's loop. */
+bool is_phase(const Json &loop)
+{
+    std::string items = items_text(loop);
+    return items == "elastic_phase" || items == "rigid_phase";
+}
+
 void print_inner_loop(const Json &answer, const Json &loop)
 {
     double loop_us = number_or(loop, "loop_us", 0), iterations = number_or(loop, "iterations", 0);
-    std::string line = "loop at " + string_or(loop, "name", "?") + ", " + place_text(answer, loop) +
-                       ", ranks " + string_or(loop, "ranks", "?") + ": ";
+    std::string name = string_or(loop, "name", "?");
+    std::string line =
+        (is_phase(loop) ? "phase " + name : "loop at " + name + ", " + place_text(answer, loop)) +
+        ", ranks " + string_or(loop, "ranks", "?") + ": ";
     if (iterations > 0 && loop_us > 0)
         line += number(loop_us / iterations / 1000, "%.3g ms a round, ") +
                 percent(number_or(loop, "mpi_us", 0) / loop_us) + " of it in MPI (from " +
@@ -144,6 +185,8 @@ void print_performance(const std::string &subject, const Json &answer)
         return;
     }
     print_line(progress_line(subject, answer));
+    if (const Json &phase = object_of(answer, "phase"); phase.contains("iteration"))
+        print_phase(phase);
     for (const Json &loop : list_of(answer, "loops")) {
         if (string_or(loop, "key", "") == "probe")
             print_loop(loop);

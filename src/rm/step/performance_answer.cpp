@@ -153,6 +153,30 @@ bool is_distributed(const LoopAnswer &loop, uint64_t size)
            loop.ratio_max;
 }
 
+bool is_phase(const LoopAnswer &loop, const char *kind)
+{
+    return loop.items.size() == 1 && loop.items[0] == kind;
+}
+
+/* Of a program of phases those that can adapt count (SPEC-epop M4).  The loop that probes is all of them
+ * together: where there are several, each is told apart. */
+std::vector<const LoopAnswer *> loops_that_count(const PerformanceAnswer &answer)
+{
+    std::vector<const LoopAnswer *> loops;
+    std::ptrdiff_t elastic_phases = 0;
+    for (const LoopAnswer &loop : answer.loops) {
+        if (!is_distributed(loop, answer.size) || is_phase(loop, "rigid_phase"))
+            continue;
+        elastic_phases += is_phase(loop, "elastic_phase");
+        loops.push_back(&loop);
+    }
+    if (elastic_phases == 1)
+        std::erase_if(loops, [](const LoopAnswer *loop) { return is_phase(*loop, "elastic_phase"); });
+    if (elastic_phases > 1)
+        std::erase_if(loops, [](const LoopAnswer *loop) { return loop->key == "probe"; });
+    return loops;
+}
+
 LoopSample loop_sample(const LoopAnswer &loop)
 {
     return {loop.key,
@@ -206,10 +230,7 @@ std::optional<Sample> sample_of(const PerformanceAnswer &answer, uint64_t epoch_
     sample.processes = static_cast<int>(answer.processes);
     sample.probes = static_cast<int64_t>(answer.probes);
     sample.epoch_ms = static_cast<int64_t>(answer.ms);
-    std::vector<const LoopAnswer *> distributed;
-    for (const LoopAnswer &loop : answer.loops)
-        if (is_distributed(loop, answer.size))
-            distributed.push_back(&loop);
+    std::vector<const LoopAnswer *> distributed = loops_that_count(answer);
     std::stable_sort(distributed.begin(), distributed.end(),
                      [](const LoopAnswer *a, const LoopAnswer *b) { return a->loop_us > b->loop_us; });
     for (size_t i = 0; i < std::min(distributed.size(), SAMPLE_LOOPS_MAX); i++)

@@ -167,6 +167,34 @@ TEST(PerformanceAnswerTest, many_loops_are_cut_to_the_longest)
     EXPECT_EQ(sample->loops[2].key, "31");
 }
 
+Json phase_loop_of(const char *key, const char *kind, int loop_us)
+{
+    Json loop = inner_loop();
+    loop["key"] = key;
+    loop["parent"] = nullptr;
+    loop["items"] = {kind};
+    loop["loop_us"] = loop_us;
+    return loop;
+}
+
+/* SPEC-epop M4.  The fresher sum where it is the same, each phase where there are several. */
+TEST(PerformanceAnswerTest, of_phases_those_that_can_adapt_count)
+{
+    Json answer = good();
+    answer["loops"] = {probe_loop(), phase_loop_of("a1", "elastic_phase", 11000000),
+                       phase_loop_of("b2", "rigid_phase", 90000000)};
+    auto sample = sample_of(read(answer).value(), 0);
+    ASSERT_TRUE(sample);
+    ASSERT_EQ(sample->loops.size(), 1u);
+    EXPECT_EQ(sample->loops[0].key, "probe");
+    answer["loops"].push_back(phase_loop_of("c3", "elastic_phase", 10000000));
+    sample = sample_of(read(answer).value(), 0);
+    ASSERT_TRUE(sample);
+    ASSERT_EQ(sample->loops.size(), 2u);
+    EXPECT_EQ(sample->loops[0].key, "a1");
+    EXPECT_EQ(sample->loops[1].key, "c3");
+}
+
 TEST(PerformanceAnswerTest, what_cannot_be_is_not_believed)
 {
     auto sample = [](const std::function<void(Json &)> &change) {

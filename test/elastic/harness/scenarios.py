@@ -1114,6 +1114,43 @@ def epop_same_output(run: TestRun, other: str) -> None:
 
 
 @scenario
+def epop_progress(run: TestRun) -> None:
+    """Where a program of phases is, and what its phases take, seen from outside: not the places that it calls MPI from."""
+    path = run.folder / "samples"
+    job = run.mpiexec(["--adapt-performance", str(path)])
+    job.await_line("^READY$")
+
+    def known() -> dict[str, Any] | None:
+        lines = path.read_text().splitlines() if path.exists() else []
+        last = json.loads(lines[-1]) if lines else {}
+        return last if last.get("phase") and len(last["loops"]) == 3 and last["phase"]["iteration_us"] else None
+
+    first = run.await_value(known, "a sample with a phase")
+    phase = first["phase"]
+    run.check((phase["name"], phase["element"], phase["rigid"]) == ("solve", 1, False), f"the phase is {phase}")
+    run.check((phase["processes"], phase["total"]) == (3, 1000000), f"the phase is {phase}")
+    elastic, *phases = first["loops"]
+    run.check((elastic["key"], elastic["ranks"]) == ("probe", "0-2"), f"the first loop is {elastic}")
+    told = {loop["name"]: (loop["items"], loop["parent"], loop["ranks"]) for loop in phases}
+    wanted = {"solve": (["elastic_phase"], None, "0-2"), "output": (["rigid_phase"], None, "0-2")}
+    run.check(told == wanted, f"the loops are {told}")
+    solve = next(loop for loop in phases if loop["name"] == "solve")
+    run.check(0 < solve["mpi_us"] <= solve["loop_us"] and solve["iterations"] > 0, f"the phase took {solve}")
+    run.check(elastic["iterations"] >= solve["iterations"], f"more of the phase than of the loop: {first['loops']}")
+
+    def goes_on() -> bool:
+        later = known()
+        return later is not None and later["phase"]["iteration"] > phase["iteration_max"]
+
+    run.await_value(goes_on, "a later iteration")
+    table = run.elastic("loops", str(run.step()["step"]))
+    said = re.search(r"^phase solve: iteration \d+ of 1000000, about \d+ h left$", table.stdout, re.MULTILINE)
+    run.check(said is not None, f"loops says {table.stdout}{table.stderr}")
+    (run.work / "stop").touch()
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+
+
+@scenario
 def epop_alone(run: TestRun) -> None:
     """P6: started by hand, without mpiexec."""
     job = run.start([str(run.setting.prefix / "bin" / "epop"), run.program(), *run.test.arguments])

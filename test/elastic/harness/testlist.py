@@ -32,7 +32,7 @@ CLAUSES: tuple[str, ...] = tuple(
     *("SN1", "SN5", "SN7", "SI1", "SI4", "SI7", "SI8", "SE1"),
 ) + tuple(
     f"EPOP.{letter}{number}"  # of the driver of phases
-    for letter, count in (("H", 2), ("P", 7), ("E", 4), ("W", 6), ("A", 3), ("C", 7))
+    for letter, count in (("H", 2), ("P", 7), ("E", 4), ("W", 6), ("L", 2), ("M", 4), ("A", 3), ("C", 7))
     for number in range(1, count + 1)
 )
 DEADLINE_S = 120.0

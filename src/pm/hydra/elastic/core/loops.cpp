@@ -18,6 +18,8 @@ const char *name_of(uint32_t kind)
         case LOOP_IO: return "io";
         case LOOP_MANAGE: return "manage";
         case LOOP_PROBE: return "probe";
+        case LOOP_ELASTIC_PHASE: return "elastic_phase";
+        case LOOP_RIGID_PHASE: return "rigid_phase";
         case LOOP_RMA:
         case LOOP_KINDS: break;
     }
@@ -100,6 +102,16 @@ void LoopSet::renumber(uint32_t limit, const std::function<int64_t(uint32_t)> &n
 bool is_elastic(const loop &loop)
 {
     return loop.item[0].kind == LOOP_PROBE;
+}
+
+const loop *find_phase(const LoopSet &set, uint64_t id)
+{
+    for (const loop &loop : set.loops()) {
+        bool phase = loop.item[0].kind == LOOP_ELASTIC_PHASE || loop.item[0].kind == LOOP_RIGID_PHASE;
+        if (phase && loop.item[0].id == id)
+            return &loop;
+    }
+    return nullptr;
 }
 
 Json describe_inner_loops(const LoopSet &set)

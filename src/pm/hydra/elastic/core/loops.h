@@ -52,6 +52,9 @@ class LoopSet {
 /* Whether it is the one that contains MPI_Probe_adapt. */
 bool is_elastic(const loop &loop);
 
+/* The loop of a phase, by the id that the program has given it; nullptr: it is not known. */
+const loop *find_phase(const LoopSet &set, uint64_t id);
+
 /* The loops but the elastic one, by time, the longest first: at most LOOPS_TOLD_MAX. */
 Json describe_inner_loops(const LoopSet &set);
 

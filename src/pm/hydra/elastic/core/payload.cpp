@@ -50,7 +50,7 @@ template <class Value> void append(std::string &text, Value value)
 }
 
 constexpr size_t COUNT_BYTES = 4 + 4 + 8 + 8;
-constexpr size_t PERFORMANCE_BYTES = 4 + 4 + 4 * 8;
+constexpr size_t PERFORMANCE_BYTES = 4 + 4 + 8 * 8;
 
 /* Shown to people: one line of plain characters. */
 bool is_plain(const std::string &text)
@@ -144,6 +144,10 @@ std::optional<SampleReport> parse_performance(Bytes payload)
         row.iterations = reader.take<uint64_t>();
         row.loop_ns = reader.take<uint64_t>();
         row.mpi_ns = reader.take<uint64_t>();
+        row.phase = reader.take<uint64_t>();
+        row.iteration = reader.take<uint64_t>();
+        row.total = reader.take<int64_t>();
+        row.element = reader.take<uint64_t>();
     }
     auto loops = LoopSet::read(payload.last(reader.left()));
     if (!loops)
@@ -280,6 +284,10 @@ std::string write_performance(std::span<const PerformanceReport> reports, const 
         append(text, report.iterations);
         append(text, report.loop_ns);
         append(text, report.mpi_ns);
+        append(text, report.phase);
+        append(text, report.iteration);
+        append(text, report.total);
+        append(text, report.element);
     }
     return text + loops.write();
 }

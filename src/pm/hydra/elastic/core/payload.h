@@ -46,6 +46,9 @@ struct CountReport {
 struct PerformanceReport {
     uint32_t rank = 0, every = 0;
     uint64_t count = 0, iterations = 0, loop_ns = 0, mpi_ns = 0;
+    uint64_t phase = 0, iteration = 0;  /* where it is; phase 0: not known */
+    int64_t total = -1;
+    uint64_t element = 0;
 };
 struct SampleReport {
     uint32_t stale = 0;         /* processes of which no loops are known */

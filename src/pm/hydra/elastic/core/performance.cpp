@@ -3,6 +3,7 @@
 #include "performance.h"
 
 #include <algorithm>
+#include <map>
 
 #include "change.h"
 
@@ -38,7 +39,74 @@ Json describe_slowest(const std::vector<const ProcessSample *> &by_ratio)
     return slowest;
 }
 
+/* What can be told, as a number of the protocol. */
+bool is_in_phase(const ProcessSample &sample)
+{
+    constexpr uint64_t MOST = uint64_t{1} << 53;
+    const PerformanceReport &report = sample.report;
+    return report.phase != 0 && report.iteration <= MOST && report.element <= UINT32_MAX && report.total >= -1 &&
+           report.total <= static_cast<int64_t>(MOST);
+}
+
+/* 0: none is in any.  Of equally many: the first one of the program. */
+uint64_t most_frequent_phase(const std::vector<ProcessSample> &samples)
+{
+    std::map<std::pair<uint64_t, uint64_t>, size_t> processes;  /* by element, phase */
+    uint64_t phase = 0;
+    size_t most = 0;
+    for (const ProcessSample &sample : samples)
+        if (is_in_phase(sample))
+            processes[{sample.report.element, sample.report.phase}]++;
+    for (const auto &[where, count] : processes) {
+        if (count > most) {
+            most = count;
+            phase = where.second;
+        }
+    }
+    return phase;
+}
+
+/* The first of those that are behind, `in` being all of the phase by iteration. */
+Json describe_behind(const std::vector<const ProcessSample *> &in)
+{
+    Json behind = Json::array();
+    for (size_t i = 0; i < std::min(in.size(), BEHIND_RANKS_MAX); i++) {
+        const ProcessSample &sample = *in[i];
+        if (sample.report.iteration + BEHIND_ITERATIONS <= in.back()->report.iteration)
+            behind.push_back({{"rank", sample.world_rank},
+                              {"host", sample.host},
+                              {"iteration", sample.report.iteration}});
+    }
+    return behind;
+}
+
 }  // namespace
+
+Json describe_phase(const std::vector<ProcessSample> &samples, const LoopSet &loops)
+{
+    uint64_t phase = most_frequent_phase(samples);
+    std::vector<const ProcessSample *> in;
+    for (const ProcessSample &sample : samples)
+        if (phase != 0 && sample.report.phase == phase && is_in_phase(sample))
+            in.push_back(&sample);
+    if (in.empty())
+        return nullptr;
+    std::stable_sort(in.begin(), in.end(), [](const ProcessSample *x, const ProcessSample *y) {
+        return x->report.iteration < y->report.iteration;
+    });
+    const PerformanceReport &first = in.front()->report;
+    const loop *known = find_phase(loops, phase);
+    bool measured = known && known->iterations > 0;
+    return {{"element", first.element},
+            {"name", known ? Json(known->name) : Json()},
+            {"rigid", known ? Json(known->item[0].kind == LOOP_RIGID_PHASE) : Json()},
+            {"processes", in.size()},
+            {"iteration", first.iteration},
+            {"iteration_max", in.back()->report.iteration},
+            {"total", first.total >= 0 ? Json(first.total) : Json()},
+            {"iteration_us", measured ? Json(known->loop_ns / 1000 / known->iterations) : Json()},
+            {"behind", describe_behind(in)}};
+}
 
 ProbeCount count_probes(const std::vector<ProcessSample> &samples, uint32_t epoch, int64_t now_ms)
 {

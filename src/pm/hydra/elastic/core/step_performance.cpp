@@ -137,6 +137,7 @@ Json Step::describe_sample(Sample &sample)
                    {"processes", sample.processes.size()},
                    {"stale", sample.stale},
                    {"progress", describe_progress(probes, epoch_began_ms_, probes_)},
+                   {"phase", describe_phase(sample.processes, sample.loops)},
                    {"loops", describe_loops(sample.processes, sample.loops)}};
     bool apart = !probes_ || probes_->epoch != epoch_ || now_ms_ - probes_->at_ms >= SAMPLE_APART_MS;
     if (apart)

@@ -313,5 +313,57 @@ TEST(MeasuredSlot, IsReadWholeOrNotAtAll)
     EXPECT_FALSE(pmi_adapt_read_measured(&slot, &seen)) << "in the middle of a write";
 }
 
+PerformanceReport in_phase(uint32_t rank, uint64_t phase, uint64_t iteration, int64_t total, uint64_t element)
+{
+    PerformanceReport row = {rank, 1, 100, 10, 1000 * MS, 10 * MS};
+    row.phase = phase;
+    row.iteration = iteration;
+    row.total = total;
+    row.element = element;
+    return row;
+}
+
+/* SPEC-epop L1, L2. */
+TEST_F(StepPerformanceTest, the_phase_that_most_processes_are_in)
+{
+    LoopSet loops = loops_of(0, {{77, LOOP_ELASTIC_PHASE, 0}}, 5, 0, 1000 * MS, 10 * MS);
+    start();
+    ask();
+    report(0, {in_phase(0, 77, 412, 1000, 1), in_phase(1, 77, 415, 1000, 1)}, {}, loops);
+    report(1, {in_phase(2, 78, 3, -1, 3)});
+    Json phase = last().at("phase");
+    EXPECT_EQ(phase.at("element"), 1);
+    EXPECT_EQ(phase.at("name"), "solver+0x1a2b");
+    EXPECT_EQ(phase.at("rigid"), false);
+    EXPECT_EQ(phase.at("processes"), 2);
+    EXPECT_EQ(phase.at("iteration"), 412);
+    EXPECT_EQ(phase.at("iteration_max"), 415);
+    EXPECT_EQ(phase.at("total"), 1000);
+    EXPECT_EQ(phase.at("iteration_us"), 100000);
+    ASSERT_EQ(phase.at("behind").size(), 1u);
+    EXPECT_EQ(phase.at("behind").at(0).at("rank"), 0);
+    EXPECT_EQ(phase.at("behind").at(0).at("host"), "a");
+
+    ask();
+    report(0, {in_phase(0, 78, 3, -1, 3), in_phase(1, 78, 4, -1, 3)});
+    report(1, {in_phase(2, 78, 3, -1, 3)});
+    phase = last().at("phase");
+    EXPECT_TRUE(phase.at("name").is_null()) << "its loop has not been written yet";
+    EXPECT_TRUE(phase.at("total").is_null());
+    EXPECT_EQ(phase.at("behind"), Json::array()) << "one iteration is a chance";
+}
+
+TEST_F(StepPerformanceTest, a_place_that_cannot_be_is_not_told)
+{
+    start();
+    ask();
+    report(0, {in_phase(0, 77, UINT64_MAX, 1000, 1), in_phase(1, 77, 1, INT64_MIN, 1)});
+    report(1, {in_phase(2, 77, 1, 10, UINT64_MAX)});
+    EXPECT_TRUE(last().at("phase").is_null());
+    ask();
+    report_all();
+    EXPECT_TRUE(last().at("phase").is_null()) << "a program without phases";
+}
+
 }  // namespace
 }  // namespace elastic

@@ -14,6 +14,19 @@ static int is_measured(const struct HYD_board *board)
     return __atomic_load_n(&board->control->perf_interval_ms, __ATOMIC_RELAXED) != 0;
 }
 
+/* A process that has ended, or measures nothing, is nowhere. */
+static void read_place(const struct HYD_board *board, int i, struct HYD_sample_row *row)
+{
+    struct pmi_adapt_place place;
+
+    if (board->ended[i] || !pmi_adapt_read_place(&HYD_board_graph(board, i)->place, &place))
+        return;
+    row->phase = place.phase;
+    row->iteration = place.iteration;
+    row->total = place.total;
+    row->element = place.element;
+}
+
 static struct HYD_sample_row read_slot(const struct HYD_board *board, int i)
 {
     const struct pmi_adapt_slot *slot = &board->slots[i];
@@ -28,6 +41,7 @@ static struct HYD_sample_row read_slot(const struct HYD_board *board, int i)
         row.loop_ns = measured.loop_ns;
         row.mpi_ns = measured.mpi_ns;
     }
+    read_place(board, i, &row);
     return row;
 }
 

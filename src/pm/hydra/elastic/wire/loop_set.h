@@ -31,7 +31,10 @@ extern "C" {
 #define LOOP_NO_RATIO UINT32_MAX
 
 /* As src/mpi/adapt/perf_graph.h numbers them. */
-enum loop_kind { LOOP_P2P, LOOP_RMA, LOOP_COLLECTIVE, LOOP_IO, LOOP_MANAGE, LOOP_PROBE, LOOP_KINDS };
+enum loop_kind {
+    LOOP_P2P, LOOP_RMA, LOOP_COLLECTIVE, LOOP_IO, LOOP_MANAGE, LOOP_PROBE, LOOP_ELASTIC_PHASE,
+    LOOP_RIGID_PHASE, LOOP_KINDS
+};
 
 struct loop_item {
     uint64_t id;                /* 0 of LOOP_P2P, a run of calls */

@@ -1,0 +1,78 @@
+/*
+ * What the loops of a program take that says itself where it is (mpi_epop.h), and which part of that is MPI's.
+ *
+ * Loops are known beforehand, none lies in another, and a call belongs to the iteration that it is made in.  An
+ * iteration lasts from its mark to the next one, of whatever loop; one in which the world was changed is not
+ * measured.  Each loop is sampled as the elastic loop of perf_measure.h: all its iterations until 3 are closed, then
+ * one in `every`, so that measuring costs at most 1/200 of its time.  SPEC-epop M2 to M4, SPEC-performance V2 to V7.
+ *
+ * Like perf_measure.h one flat object, pure: times come from the caller, in nanoseconds of one clock, never 0.
+ */
+
+#ifndef PERF_PHASES_H_INCLUDED
+#define PERF_PHASES_H_INCLUDED
+
+#include "perf_measure.h"
+#include "pmi_adapt_measured.h"
+
+#define PERF_NO_PHASE (-1)
+
+struct perf_phase {
+    uint64_t id;
+    uint32_t element;
+    bool elastic;
+    char name[PMI_ADAPT_LOOP_NAME_MAX];
+    uint32_t every;             /* one iteration in this many is measured */
+    uint32_t left_out;          /* iterations since the last one measured, and 1 */
+    uint32_t settled;           /* iterations closed, as far as they matter */
+    uint64_t calls;             /* in the closed iterations */
+    struct perf_times times;    /* of these; neither start nor pending_ns is used */
+};
+
+struct perf_phases {
+    bool measuring;             /* the iteration under way */
+    int current;                /* whose iteration is under way, or PERF_NO_PHASE */
+    int count;
+    uint32_t call_cost_ns;      /* what measuring a call takes */
+    uint64_t start, entered;    /* of the iteration under way, of the present call */
+    uint64_t mpi_ns, calls;     /* in the iteration under way */
+    struct perf_phase phase[PERF_LOOPS_MAX];
+};
+
+/* The caller has filled `count` and of each phase id, element, elastic and name. */
+void perf_phases_init(struct perf_phases *phases, uint32_t call_cost_ns);
+
+/* An iteration of `phase` begins, or (PERF_NO_PHASE) none: now.  `measure` false: it is not to be measured.
+ * Returns whether an iteration has been closed. */
+bool perf_phases_mark(struct perf_phases *phases, int phase, bool measure, uint64_t now);
+
+/* Whether the next mark of this phase changes nothing but the count of what is left out: the clock is not even read. */
+static inline bool perf_phases_skip(struct perf_phases *phases, int next)
+{
+    if (phases->measuring || next == PERF_NO_PHASE)
+        return false;
+    struct perf_phase *phase = &phases->phase[next];
+    if (phase->left_out + 1 >= phase->every)
+        return false;
+    phase->left_out++;
+    phases->current = next;
+    return true;
+}
+
+/* Around each MPI call while `measuring`. */
+void perf_phases_enter(struct perf_phases *phases, uint64_t now);
+void perf_phases_leave(struct perf_phases *phases, uint64_t now);
+
+/* What happened between `entered` and `now`, a probe, is nobody's time. */
+void perf_phases_leave_out(struct perf_phases *phases, uint64_t entered, uint64_t now);
+
+/* The world is another one: forgets all that was measured. */
+void perf_phases_suspend(struct perf_phases *phases);
+
+/* Sums over all elastic phases. */
+struct perf_times perf_phases_elastic(const struct perf_phases *phases);
+
+/* As perf_pack: a node and a loop for each phase, named. */
+void perf_phases_pack(const struct perf_phases *phases, struct pmi_adapt_graph *packed);
+
+#endif /* PERF_PHASES_H_INCLUDED */
