@@ -2,6 +2,8 @@
 
 #include "driver.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include "world.h"
 
 #define NO_PROGRAM 2            /* exit code */
@@ -37,6 +39,15 @@ int epop_drive(program_t * program, int argc, char **argv, bool check)
     return 0;
 }
 
+/* A linked program's options are its own: EPOP_CHECK=1 in its environment stands for the command's
+ * --check. */
+static bool is_asked_to_check(void)
+{
+    const char *word = getenv("EPOP_CHECK");
+
+    return word && strcmp(word, "1") == 0;
+}
+
 int epop_main(int argc, char **argv, program_t * (*get) (void))
 {
     char why[300];
@@ -46,5 +57,5 @@ int epop_main(int argc, char **argv, program_t * (*get) (void))
         fprintf(stderr, "epop: %s: %s\n", argc > 0 ? argv[0] : "program", why);
         return NO_PROGRAM;
     }
-    return epop_drive(program, argc, argv, false);
+    return epop_drive(program, argc, argv, is_asked_to_check());
 }

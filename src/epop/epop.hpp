@@ -33,6 +33,10 @@
 #include <utility>
 #include <vector>
 
+namespace elastic {
+class data;     // <elastic.hpp>
+}
+
 namespace epop {
 
 using window = epop_window_t;
@@ -110,6 +114,22 @@ template <class State> class program {
         };
     }
     template <class F> phase elastic(std::string name, F execute) { return add(EPOP_EP, std::move(name), execute); }
+    // What the state consists of: describe(state, data) registers it, once in each process, and it moves in
+    // the windows of all elastic phases without `redistribute`.  One registration for the program, since
+    // layouts may have a state of their own.  Needs <elastic.hpp>.
+    template <class F, class Data = ::elastic::data> void arrays(F describe)
+    {
+        // never freed: MPI has ended before the objects of the program do
+        move_all_ = [=, data = static_cast<Data *>(nullptr)](State &s, const window &w) mutable {
+            return detail::guarded<int>("arrays", [&] {
+                if (!data) {
+                    data = new Data;
+                    describe(s, *data);
+                }
+                data->move(w);
+            });
+        };
+    }
     template <class F> phase rigid(std::string name, F execute) { return add(EPOP_RP, std::move(name), execute); }
     // choose(state, pc) gives the next element's number.
     template <class F> int branch(std::string name, F choose)
@@ -132,6 +152,9 @@ template <class State> class program {
     program_t *described(const char *name)
     {
         c_elements_.clear();
+        for (element_of_state &element : elements_)
+            if (element.type == EPOP_EP && !element.move && move_all_)
+                element.move = [this](State &s, const window &w) { return move_all_(s, w); };
         for (std::size_t at = 0; at < elements_.size(); at++)
             c_elements_.push_back(described_element(elements_[at], at));
         c_program_ = {this, static_cast<int>(c_elements_.size()), c_elements_.data(), name,
@@ -233,6 +256,7 @@ template <class State> class program {
 
     std::deque<element_of_state> elements_;
     std::function<int(State &)> leave_;
+    std::function<int(State &, const window &)> move_all_;
     std::unique_ptr<State> state_ = std::make_unique<State>();
     std::vector<program_element_t> c_elements_;
     program_t c_program_ = {};

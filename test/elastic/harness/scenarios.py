@@ -1318,6 +1318,23 @@ EPOP_PAGE = SOURCES.parent / "doc" / "epop.md"
 
 
 @scenario
+def epop_linked_check(run: TestRun) -> None:
+    """A program that the driver is linked to: EPOP_CHECK=1 stands for --check."""
+    entry = run.work / "entry.c"
+    entry.write_text("#include <epop.h>\nint main(int argc, char **argv) { return epop_main(argc, argv, get_program); }\n")
+    programs = Path(__file__).parents[1] / "programs"
+    sources = [str(entry), *(str(programs / f"{name}.c") for name in ("epop_wrong", "elastic_test"))]
+    words = ["-std=gnu11", f"-I{programs}", *sources, "-o", "linked", "-lepop", "-ladapt_data", "-lpthread"]
+    done = run.start([str(run.setting.prefix / "bin" / "mpicc"), *words])
+    run.check(done.wait() == 0, f"it does not compile: {done.err}")
+    mpiexec = str(run.setting.prefix / "bin" / "mpiexec")
+    options = ["-genv", "EPOP_CHECK", "1", "--adapt-schedule", "3"]
+    job = run.start([mpiexec, "-n", "2", *options, "./linked", "--what", "total"])
+    said = "".join(job.err) if job.wait() == 2 else f"exit code {job.process.returncode}"
+    run.check("loop_total, after " in said and "is not the same on all ranks" in said, f"it says {said}")
+
+
+@scenario
 def epop_page(run: TestRun) -> None:
     """The page's two programs compile and come to the same result with and without adaptations."""
     text = EPOP_PAGE.read_text(encoding="utf-8")
