@@ -4,10 +4,14 @@
  * Steps in common (one reduction and 5 ms each) until rank 0 sees the file.  Each step adds 1 to a counter that all
  * carry; at the end all must have the same, and rank 0 tells so.  Nobody runs ahead of the others by more than a step,
  * however busy the machine is, so that an adaptation is agreed on at once.
+ *
+ * The file STOP-FILE.wish holds a size: rank 0 takes the file away and wishes for that size.  What becomes of the wish
+ * is a line of STOP-FILE.wished: "granted 4: ", "refused 4: REASON" (with the size of the world).
  */
 
 #include <mpi.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +29,52 @@ static void adapt(int joining_here)
     MPI_Comm_adapt_commit();
 }
 
+static int wish = 0;            /* that is open; 0: none */
+
+static void make_wish(const char *stop_file)
+{
+    char name[4096], size[16] = "";
+    MPI_Info info;
+
+    snprintf(name, sizeof(name), "%s.wish", stop_file);
+    FILE *file = fopen(name, "r");
+    if (!file)
+        return;
+    if (fgets(size, sizeof(size), file)) {
+        unlink(name);
+        size[strcspn(size, "\n")] = '\0';
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "size", size);
+        MPI_Info_set(info, "reason", "the test wants it");
+        MPIX_Adapt_request(info, &wish);
+        MPI_Info_free(&info);
+    }
+    fclose(file);
+}
+
+static void look_at_wish(const char *stop_file)
+{
+    static const char *const names[] = { "open", "granted", "refused", "withdrawn" };
+    char name[4096], size[16], reason[256];
+    int state, flag, n = sizeof(reason);
+    MPI_Info info;
+
+    MPIX_Adapt_request_state(wish, &state, &info);
+    if (state == MPIX_ADAPT_REQUEST_OPEN)
+        return;
+    MPI_Info_get_string(info, "reason", &n, reason, &flag);
+    n = sizeof(size);
+    MPI_Info_get_string(info, "size", &n, size, &flag);
+    MPI_Info_free(&info);
+    wish = 0;
+    snprintf(name, sizeof(name), "%s.wished", stop_file);
+    FILE *file = fopen(name, "a");
+    if (file) {
+        fprintf(file, "%s %s: %s\n", names[state], size, reason);
+        fclose(file);
+    }
+}
+
 /* Returns whether the file is there, the same everywhere. */
 static int step(const char *stop_file)
 {
@@ -35,6 +85,10 @@ static int step(const char *stop_file)
     seen = rank == 0 && access(stop_file, F_OK) == 0;
     MPI_Allreduce(&seen, &stop, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     steps++;
+    if (rank == 0)
+        make_wish(stop_file);
+    if (rank == 0 && wish)
+        look_at_wish(stop_file);
     nanosleep(&pause, NULL);
     return stop;
 }

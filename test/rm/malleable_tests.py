@@ -110,6 +110,51 @@ def a_running_job_gets_another_range_and_keeps_its_users_limit(bench: Bench) -> 
     expect((job["min"], job["max"], job["size"]) == (2, 8, 6), f"job: {job}")
 
 
+def a_program_wishes_for_sizes(bench: Bench) -> None:
+    """Granted by the policy within the job's range, refused beyond it; known to the job's user, over a kill of elasticd."""
+    program = work_program(bench)
+    daemon = bench.start(config=CONFIG, nodes=2, cores=2)
+    number = submit_work(daemon, program, "wishes", 1, 3)
+    wait_size(daemon, number, 3, 3)
+    stop = daemon.folder / "stop-wishes"
+
+    def wish(size: int) -> None:
+        partial = Path(f"{stop}.new")
+        partial.write_text(str(size))
+        partial.rename(f"{stop}.wish")
+
+    def ends() -> list[str]:
+        return Path(f"{stop}.wished").read_text().splitlines() if Path(f"{stop}.wished").exists() else []
+
+    def records(event: str) -> list[dict]:
+        return [r["data"] for r in daemon.get(f"/v1/jobs/{number}/records").body["records"] if r["event"] == event]
+
+    wish(1)
+    wait_for("the first wish's end", lambda: len(ends()) == 1)
+    expect(ends()[0] == "granted 1: ", f"ends: {ends()}")
+    wait_for("its record", lambda: len(records("wish_ended")) == 1)
+    job = daemon.job(number)
+    expect(job["size"] == 1 and job["wish"]["granted"] and job["wish"]["reason"] == "the test wants it", f"job: {job}")
+    expect(records("requested")[-1]["why"]["rule"] == "wish", f"{records('requested')[-1]}")
+    wish(4)
+    wait_for("the second wish's end", lambda: len(ends()) == 2)
+    expect(ends()[1].startswith("refused 1: the job was submitted for 1 to 3"), f"ends: {ends()}")
+    blocker = daemon.submit("sh", "-c", f"while [ ! -e {stop}-other ]; do sleep 0.1; done", min=3, output="/dev/null")
+    daemon.wait_state(blocker, "RUNNING")
+    wish(2)
+    wait_for("the third wish", lambda: len(records("wished")) == 3)
+    expect(daemon.job(number)["wish"]["target"] == 2 and not daemon.job(number)["wish"]["granted"], "it waits for cores")
+    daemon.kill()
+    daemon.start()
+    Path(f"{stop}-other").touch()
+    wait_for("the third wish's end", lambda: len(ends()) == 3)
+    expect(ends()[2] == "granted 2: ", f"ends: {ends()}")
+    wish(3)
+    wait_size(daemon, number, 3, 3)
+    wait_for("as many ends as wishes", lambda: len(records("wish_ended")) == len(records("wished")) == 4)
+    finish_work(daemon, number)
+
+
 def elasticd_is_killed_while_a_job_adapts(bench: Bench) -> None:
     program = work_program(bench)
     daemon = bench.start(config=CONFIG, nodes=2, cores=2)
@@ -178,6 +223,7 @@ def descendants(pid: int, name: str) -> list[int]:
 TESTS = [
     an_elastic_job_gives_way_and_grows_back,
     a_user_resizes_his_job,
+    a_program_wishes_for_sizes,
     a_running_job_gets_another_range_and_keeps_its_users_limit,
     elasticd_is_killed_while_a_job_adapts,
     a_script_with_two_elastic_steps,
