@@ -30,7 +30,8 @@ class JobOrderTest : public testing::Test {
         }
         for (JobId id : {1, 30, 31})
             driver_.send(Cancel{{"c" + std::to_string(id), id}});
-        for (const auto &[id, job] : Jobs(driver_.core.state().jobs)) {
+        const Jobs &all = driver_.core.state().jobs;
+        for (const auto &[id, job] : std::map<JobId, Job>(all.begin(), all.end())) {
             if (job.state == JobState::COMPLETING)
                 driver_.end(id);
             if (is_end(driver_.job(id).state))

@@ -32,6 +32,11 @@ const State &Core::state() const
     return impl_->state;
 }
 
+void Core::keep_no_history()
+{
+    impl_->keeps_history = false;
+}
+
 Json Core::snapshot() const
 {
     return impl_->snapshot();
@@ -132,13 +137,9 @@ void Core::Impl::refuse(const std::string &request, AnswerCode code, const std::
 
 void Core::Impl::record(const char *event, JobId job, const std::string &node, Json data)
 {
-    out_.push_back(Record{++state.records, state.now_ms, event, job, node, std::move(data), nullptr, {}});
-}
-
-void Core::Impl::record(const char *event, const Job &job, Json data, const char *list, Blocks blocks)
-{
-    out_.push_back(
-        Record{++state.records, state.now_ms, event, job.id, "", std::move(data), list, std::move(blocks)});
+    state.records++;
+    if (keeps_history)
+        out_.push_back(Record{state.records, state.now_ms, event, job, node, std::move(data), nullptr, {}});
 }
 
 void Core::Impl::unexpected(const std::string &what, JobId job)
@@ -265,7 +266,7 @@ void Core::Impl::on(const Submit &event)
     job.deadline_ms = job.deferred ? spec.begin_ms : NEVER;
     state.requests[job.request] = job.id;
     state.index(job);
-    record(record::SUBMITTED, job, {{"spec", write(spec)}});
+    record(record::SUBMITTED, job, [&]() -> Json { return {{"spec", write(spec)}}; });
     answer(event.request, job.id);
 }
 

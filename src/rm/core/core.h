@@ -12,7 +12,7 @@
  *   job.h node.h config.h state.h   what it knows
  *   event.h action.h record.h       what it is told, what it says
  *   job_table.h                     the states of a job
- *   policy.h placement.h            who starts, grows, shrinks, and where
+ *   policy.h placement.h promise.h  who starts, grows, shrinks, and where
  *   core_impl.h                     the core's own parts
  *   invariants.h                    what is always true
  *
@@ -49,6 +49,9 @@ class Core {
     Actions pending() const;
 
     const State &state() const;
+
+    /* From now on no Record comes: for simulations whose history nobody reads.  All else is the same. */
+    void keep_no_history();
 
     /* The whole state with a version; restore refuses one that is newer or broken, and says why. */
     Json snapshot() const;

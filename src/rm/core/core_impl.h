@@ -17,6 +17,8 @@
 #ifndef ELASTIC_RM_CORE_CORE_IMPL_H_INCLUDED
 #define ELASTIC_RM_CORE_CORE_IMPL_H_INCLUDED
 
+#include <concepts>
+
 #include "core/core.h"
 #include "core/job_table.h"
 #include "core/policy/policy.h"
@@ -33,6 +35,7 @@ class Core::Impl {
     std::string restore(const Json &snapshot, const std::vector<Json> &parts);
 
     State state;
+    bool keeps_history = true;
 
   private:
     static constexpr size_t REQUEST_MAX_BYTES = 64;
@@ -57,8 +60,14 @@ class Core::Impl {
     Job *job_of_request(const std::string &request, JobId id);
     void record(const char *event, JobId job, const std::string &node, Json data);
     void record(const char *event, const Job &job, Json data) { record(event, job.id, "", std::move(data)); }
-    /* With these blocks as a member of the data. */
-    void record(const char *event, const Job &job, Json data, const char *list, Blocks blocks);
+    /* What is recorded often: `data` makes them if there is a history; with these blocks as a member. */
+    template <std::invocable Data>
+    void record(const char *event, const Job &job, Data data, const char *list = nullptr, const Blocks &blocks = {})
+    {
+        state.records++;
+        if (keeps_history)
+            out_.push_back(Record{state.records, state.now_ms, event, job.id, "", data(), list, blocks});
+    }
     void unexpected(const std::string &what, JobId job = 0);
     void schedule();
     bool is_settled() const;

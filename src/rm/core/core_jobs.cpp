@@ -47,11 +47,10 @@ void Core::Impl::start(Job &job, const Blocks &blocks)
         int64_t limit = time_limit(state, job.spec);
         job.limit_at_ms = limit > 0 ? state.now_ms + limit : NEVER;
     });
-    record(record::PLACED, job,
-           {{"step", job.step},
-            {"size", job.size()},
-            {"waited_ms", state.now_ms - job.submitted_ms}},
-           "blocks", blocks);
+    auto data = [&]() -> Json {
+        return {{"step", job.step}, {"size", job.size()}, {"waited_ms", state.now_ms - job.submitted_ms}};
+    };
+    record(record::PLACED, job, data, "blocks", blocks);
     if (job.acquiring)
         out_.push_back(acquire(job));
     else
@@ -71,7 +70,7 @@ void Core::Impl::started(Job &job)
         int64_t limit = time_limit(state, job.spec);
         job.limit_at_ms = limit > 0 ? state.now_ms + limit : NEVER;
     });
-    record(record::STARTED, job, {{"step", job.step}, {"size", job.size()}});
+    record(record::STARTED, job, [&]() -> Json { return {{"step", job.step}, {"size", job.size()}}; });
     state.turns.push_back({job.id, job.state});
 }
 
@@ -89,8 +88,9 @@ void Core::Impl::stop(Job &job, JobState verdict, const std::string &reason)
         job.tries = 0;
         job.deadline_ms = state.now_ms + state.config.kill_grace_ms;
     });
-    record(record::COMPLETING, job,
-           {{"step", job.step}, {"verdict", to_string(verdict)}, {"reason", reason}});
+    record(record::COMPLETING, job, [&]() -> Json {
+        return {{"step", job.step}, {"verdict", to_string(verdict)}, {"reason", reason}};
+    });
     if (was_starting)           /* nobody waits for its start any more */
         state.turns.push_back({job.id, job.state});
     out_.push_back(SignalStep{job.id, job.step, SIGNAL_TERMINATE});
@@ -147,7 +147,7 @@ void Core::Impl::wait_again(Job &job)
         set_program_sizes(job.spec, "");
         job.epoch = 0;
         job.performance.reset();
-        job.blocks.clear();
+        job.blocks = Blocks();
         job.refusals = 0;
         job.last_change.reset();
         job.wished_size = 0;
@@ -170,11 +170,12 @@ void Core::Impl::end(Job &job, JobEvent event)
         job.deferred = false;
     });
     state.turns.push_back({job.id, job.state});
-    record(record::ENDED, job,
-           {{"state", to_string(job.state)},
-            {"reason", job.reason},
-            {"exit_code", write(job.exit_code)},
-            {"step", job.step}});
+    record(record::ENDED, job, [&]() -> Json {
+        return {{"state", to_string(job.state)},
+                {"reason", job.reason},
+                {"exit_code", write(job.exit_code)},
+                {"step", job.step}};
+    });
     state.finished.push_back(job.id);
     while (state.finished.size() > static_cast<size_t>(state.config.finished_max)) {
         JobId oldest = state.finished.front();
@@ -192,6 +193,7 @@ void Core::Impl::end(Job &job, JobEvent event)
 void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
 {
     bool must_acquire = state.config.asynchronous_nodes && !change.joining.empty();
+    Json why = keeps_history && change.why ? change.why(state, job) : Json();      /* as it is before */
     rebook(job, [&] {
         move(job, JobEvent::ADAPT);
         Adaptation &adaptation = job.adaptation.emplace();
@@ -207,16 +209,17 @@ void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
         job.tries = 0;
         job.deadline_ms = state.now_ms + state.config.answer_timeout_ms;
     });
-    record(record::REQUESTED, job,
-           {{"step", job.step},
-            {"request", job.requests},
-            {"by_user", by_user},
-            {"old_size", job.size()},
-            {"size", change.size},
-            {"leave", change.leave},
-            {"reason", change.reason},
-            {"why", change.why}},
-           "joining", change.joining);
+    auto data = [&]() -> Json {
+        return {{"step", job.step},
+                {"request", job.requests},
+                {"by_user", by_user},
+                {"old_size", job.size()},
+                {"size", change.size},
+                {"leave", change.leave},
+                {"reason", change.reason},
+                {"why", why}};
+    };
+    record(record::REQUESTED, job, data, "joining", change.joining);
     if (must_acquire)
         out_.push_back(acquire(job));
     else
@@ -251,15 +254,16 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
         job.last_adapted_ms = state.now_ms;
         wait_for_departures(job);
     });
-    record(record::COMMITTED, job,
-           {{"step", job.step},
-            {"request", adaptation.request},
-            {"epoch", event.epoch},
-            {"old_size", adaptation.old_size},
-            {"size", job.size()},
-            {"duration_ms", state.now_ms - adaptation.asked_ms},
-            {"standstill_ms", event.standstill_ms}},
-           "blocks", std::move(world));
+    auto data = [&]() -> Json {
+        return {{"step", job.step},
+                {"request", adaptation.request},
+                {"epoch", event.epoch},
+                {"old_size", adaptation.old_size},
+                {"size", job.size()},
+                {"duration_ms", state.now_ms - adaptation.asked_ms},
+                {"standstill_ms", event.standstill_ms}};
+    };
+    record(record::COMMITTED, job, data, "blocks", world);
 }
 
 /* What was under way may have happened or not: all that the job might have stays its own until it ends. */
@@ -330,12 +334,13 @@ void Core::Impl::adaptation_over(Job &job, const char *outcome, const std::strin
                                                      state.config.refusal_pause_max_ms);
         wait_for_departures(job);
     });
-    record(outcome, job,
-           {{"step", job.step},
-            {"request", adaptation.request},
-            {"old_size", adaptation.old_size},
-            {"size", adaptation.size},
-            {"reason", reason}});
+    record(outcome, job, [&]() -> Json {
+        return {{"step", job.step},
+                {"request", adaptation.request},
+                {"old_size", adaptation.old_size},
+                {"size", adaptation.size},
+                {"reason", reason}};
+    });
 }
 
 /* If there are any; within an update.  A step that is being ended has its own deadline. */
@@ -357,7 +362,8 @@ void Core::Impl::freed(Job &job, uint64_t request)
         job.departures.erase(departure);
         wait_for_departures(job);
     });
-    record(record::FREED, job, {{"step", job.step}, {"epoch", gone.epoch}}, "blocks", gone.blocks);
+    auto data = [&]() -> Json { return {{"step", job.step}, {"epoch", gone.epoch}}; };
+    record(record::FREED, job, data, "blocks", gone.blocks);
 }
 
 /* Asks the step to give up the change; its answer is the request's end. */

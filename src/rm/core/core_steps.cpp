@@ -65,7 +65,7 @@ void Core::Impl::set_mode(Job *job, StepMode mode)
     if (!job || job->mode != StepMode::UNKNOWN)
         return;
     update(*job, [&] { job->mode = mode; });
-    record(record::MODE, *job, {{"step", job->step}, {"mode", to_string(mode)}});
+    record(record::MODE, *job, [&]() -> Json { return {{"step", job->step}, {"mode", to_string(mode)}}; });
     look_at_wish(*job);
 }
 

@@ -18,6 +18,26 @@ TEST(CoreTest, a_job_is_not_resized_to_nothing)
     EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::FIELD);
 }
 
+TEST(CoreTest, without_a_history_all_but_the_records_is_the_same)
+{
+    CoreDriver driver(PolicyKind::FILL, 2, 4);
+    Core quiet;
+    quiet.keep_no_history();
+    JobId job = driver.submit(malleable(1, 8));
+    driver.run(job);
+    JobId other = driver.submit(rigid(6));
+    driver.commit(job);
+    driver.run(other);
+    driver.end(job);
+    driver.end(other);
+    for (const Event &event : driver.log) {
+        for (const Action &action : quiet.handle(event))
+            EXPECT_FALSE(std::holds_alternative<Record>(action)) << to_json(action).dump();
+    }
+    EXPECT_GT(driver.core.state().records, 8u);
+    EXPECT_EQ(quiet.snapshot(), driver.core.snapshot());
+}
+
 /* What was under way may have happened: its cores are the job's until its end, and nothing changes its size. */
 TEST(CoreTest, a_step_that_breaks_the_protocol_keeps_all_that_it_may_have)
 {

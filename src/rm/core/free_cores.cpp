@@ -48,9 +48,7 @@ uint32_t PositionSet::next(uint32_t from) const
 void FreeCores::begin()
 {
     layout_ = std::make_shared<Layout>();
-    free_.clear();
-    groups_.clear();
-    total_ = 0;
+    present_ = std::make_shared<Present>();
 }
 
 void FreeCores::add(const Node &node)
@@ -58,45 +56,50 @@ void FreeCores::add(const Node &node)
     node.position = static_cast<uint32_t>(layout_->nodes.size());
     layout_->nodes.push_back(&node);
     bool up = node.state() == NodeState::UP;
+    layout_->all_usable = layout_->all_usable && up;
     layout_->base.push_back(up ? 0 : -1);
-    free_.push_back(up ? node.free() : 0);
+    present_->free.push_back(up ? node.free() : 0);
 }
 
 void FreeCores::finish()
 {
+    Present &present = *present_;
     std::map<int, int> bases;
-    for (size_t i = 0; i < free_.size(); i++) {
+    for (size_t i = 0; i < present.free.size(); i++) {
         if (layout_->base[i] >= 0)
             bases[layout_->nodes[i]->cores] = 0;
     }
     for (auto &[cores, base] : bases) {
-        base = static_cast<int>(groups_.size());
+        base = static_cast<int>(present.groups.size());
         for (int free = 0; free <= cores; free++)
-            groups_.push_back({cores, free, {}});
-        layout_->idle.push_back(static_cast<uint32_t>(groups_.size() - 1));
+            present.groups.push_back({cores, free, {}});
+        layout_->idle.push_back(static_cast<uint32_t>(present.groups.size() - 1));
     }
-    uint32_t end = static_cast<uint32_t>(free_.size());
+    uint32_t end = static_cast<uint32_t>(present.free.size());
     for (uint32_t i = 0; i < end; i++) {
         if (layout_->base[i] < 0)
             continue;
         layout_->base[i] = bases[layout_->nodes[i]->cores];
-        groups_[static_cast<size_t>(layout_->base[i] + free_[i])].nodes.insert(i, end);
-        total_ += free_[i];
+        present.groups[static_cast<size_t>(layout_->base[i] + present.free[i])].nodes.insert(i, end);
+        present.total += present.free[i];
     }
 }
 
 void FreeCores::set(const Node &node, int free)
 {
     uint32_t position = node.position;
-    int &present = free_[position], base = layout_->base[position];
+    int before = present_->free[position], base = layout_->base[position];
     assert(base >= 0 && free >= 0 && free <= node.cores);
-    if (present == free)
+    if (before == free)
         return;
-    groups_[static_cast<size_t>(base + present)].nodes.erase(position);
-    groups_[static_cast<size_t>(base + free)].nodes.insert(
-        position, static_cast<uint32_t>(free_.size()));
-    total_ += free - present;
-    present = free;
+    if (present_.use_count() > 1)
+        present_ = std::make_shared<Present>(*present_);
+    Present &present = *present_;
+    present.groups[static_cast<size_t>(base + before)].nodes.erase(position);
+    present.groups[static_cast<size_t>(base + free)].nodes.insert(
+        position, static_cast<uint32_t>(present.free.size()));
+    present.total += free - before;
+    present.free[position] = free;
 }
 
 bool FreeCores::operator==(const FreeCores &other) const
@@ -109,8 +112,9 @@ bool FreeCores::operator==(const FreeCores &other) const
             at = a.nodes.next(at + 1);
         return at == PositionSet::NONE;
     };
-    return total_ == other.total_ && free_ == other.free_ && layout_->base == other.layout_->base &&
-           std::equal(groups_.begin(), groups_.end(), other.groups_.begin(), other.groups_.end(), same);
+    return total() == other.total() && by_position() == other.by_position() &&
+           layout_->base == other.layout_->base &&
+           std::equal(groups().begin(), groups().end(), other.groups().begin(), other.groups().end(), same);
 }
 
 }  // namespace elastic::rm

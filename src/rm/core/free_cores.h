@@ -3,12 +3,13 @@
  * every node.  State keeps one; a Space (placement.h) begins as a copy of it, which shares what neither changes.
  *
  * Nodes have positions, in the order of their names.  Nodes of one number of cores of which equally many are free make
- * a group; the positions of a group are a bitmap.
+ * a group; the positions of a group are a bitmap.  A copy costs nothing until one of both changes.
  */
 
 #ifndef ELASTIC_RM_CORE_FREE_CORES_H_INCLUDED
 #define ELASTIC_RM_CORE_FREE_CORES_H_INCLUDED
 
+#include <bit>
 #include <limits>
 #include <map>
 #include <memory>
@@ -37,6 +38,23 @@ class PositionSet {
     int size_ = 0;
 };
 
+/* Positions that are marked one by one and then gone through in their order, each once: without sorting. */
+class PositionMarks {
+  public:
+    explicit PositionMarks(size_t positions) : bits_((positions + 63) / 64) {}
+    void add(uint32_t position) { bits_[position / 64] |= uint64_t{1} << position % 64; }
+    template <class Visit> void each(Visit visit) const
+    {
+        for (size_t word = 0; word < bits_.size(); word++) {
+            for (uint64_t bits = bits_[word]; bits != 0; bits &= bits - 1)
+                visit(static_cast<uint32_t>(word * 64) + static_cast<uint32_t>(std::countr_zero(bits)));
+        }
+    }
+
+  private:
+    std::vector<uint64_t> bits_;
+};
+
 class FreeCores {
   public:
     struct Group {
@@ -54,14 +72,17 @@ class FreeCores {
     }
 
     bool usable(const Node &node) const { return layout_->base[node.position] >= 0; }
-    int free(uint32_t position) const { return free_[position]; }
-    int free(const Node &node) const { return free_[node.position]; }
+    int free(uint32_t position) const { return present_->free[position]; }
+    int free(const Node &node) const { return present_->free[node.position]; }
+    /* Of all nodes, by their positions; 0 of those that are of no use. */
+    const std::vector<int> &by_position() const { return present_->free; }
+    bool all_usable() const { return layout_->all_usable; }
     const Node &node(uint32_t position) const { return *layout_->nodes[position]; }
     /* Of a usable node. */
     void set(const Node &node, int free);
-    int64_t total() const { return total_; }
+    int64_t total() const { return present_->total; }
     /* Rising by cores and free. */
-    const std::vector<Group> &groups() const { return groups_; }
+    const std::vector<Group> &groups() const { return present_->groups; }
     /* Those of which no core is used: one for each number of cores. */
     const std::vector<uint32_t> &idle_groups() const { return layout_->idle; }
     bool operator==(const FreeCores &other) const;
@@ -71,15 +92,19 @@ class FreeCores {
         std::vector<const Node *> nodes;
         std::vector<int> base;          /* group of the node with nothing free; -1: it is not usable */
         std::vector<uint32_t> idle;
+        bool all_usable = true;
+    };
+    struct Present {
+        std::vector<int> free;          /* by position */
+        std::vector<Group> groups;
+        int64_t total = 0;
     };
     void begin();
     void add(const Node &node);
     void finish();
 
     std::shared_ptr<Layout> layout_ = std::make_shared<Layout>();
-    std::vector<int> free_;
-    std::vector<Group> groups_;
-    int64_t total_ = 0;
+    std::shared_ptr<Present> present_ = std::make_shared<Present>();
 };
 
 }  // namespace elastic::rm

@@ -105,6 +105,48 @@ using Blocks = std::vector<Block>;
 
 int count_processes(const Blocks &blocks);
 
+/* Blocks, and how many processes they are: that is asked for all the time.  Read like Blocks; as JSON it is these. */
+class World {
+  public:
+    using const_iterator = Blocks::const_iterator;
+    using value_type = Block;
+
+    World() = default;
+    World &operator=(Blocks blocks)
+    {
+        blocks_ = std::move(blocks);
+        processes_ = count_processes(blocks_);
+        return *this;
+    }
+    int processes() const { return processes_; }
+    operator const Blocks &() const { return blocks_; }
+    auto begin() const { return blocks_.begin(); }
+    auto end() const { return blocks_.end(); }
+    auto rbegin() const { return blocks_.rbegin(); }
+    auto rend() const { return blocks_.rend(); }
+    bool empty() const { return blocks_.empty(); }
+    size_t size() const { return blocks_.size(); }
+    const Block &front() const { return blocks_.front(); }
+    const Block &back() const { return blocks_.back(); }
+    const Block &operator[](size_t number) const { return blocks_[number]; }
+    bool operator==(const World &other) const { return blocks_ == other.blocks_; }
+    bool operator==(const Blocks &blocks) const { return blocks_ == blocks; }
+
+  private:
+    Blocks blocks_;
+    int processes_ = 0;
+};
+inline Json write(const World &world)
+{
+    return write(static_cast<const Blocks &>(world));
+}
+inline void read(const Json &json, World &world, const std::string &where)
+{
+    Blocks blocks;
+    read(json, blocks, where);
+    world = std::move(blocks);
+}
+
 /* How far a change of size is. */
 enum class AdaptPhase {
     ACQUIRING,  /* a back end is asked for the nodes */
@@ -197,7 +239,7 @@ struct Job {
     std::string broken;         /* not empty: how the step has broken the step protocol */
     uint64_t epoch = 0;         /* of the step, last committed; 0 at its launch */
     std::optional<Performance> performance;     /* of the step, once it has been sampled */
-    Blocks blocks;              /* the present world, in rank order; its processes are the size */
+    World blocks;               /* the present world, in rank order; its processes are the size */
     std::optional<Adaptation> adaptation;
     std::vector<Departure> departures;
     std::optional<LastChange> last_change;
@@ -230,7 +272,7 @@ struct Job {
     uint64_t last_wish = 0;     /* and its number */
     std::string wish_refusal;   /* of the last one, by us; empty: it was not refused */
 
-    int size() const { return count_processes(blocks); }
+    int size() const { return blocks.processes(); }
     ELASTIC_FIELDS(id, request, spec, state, held, deferred, waits_for, eligible_ms, acquiring, reason, verdict,
                    releasing, step, started_name, limit_changed, mode, broken, epoch, performance, blocks, adaptation,
                    departures, last_change, submitted_ms, started_ms, ended_ms,

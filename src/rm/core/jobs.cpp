@@ -6,25 +6,27 @@ namespace elastic::rm {
 
 Job &Jobs::change(JobId id)
 {
-    Job &job = jobs_.at(id);
+    Job &job = by_id_.at(id)->second;
     keep(id, job);
     return job;
 }
 
 Job &Jobs::add(JobId id)
 {
-    Job &job = jobs_[id];
-    job.id = id;
-    return job;
+    auto [added, is_new] = jobs_.try_emplace(id);
+    by_id_[id] = added;
+    added->second.id = id;
+    return added->second;
 }
 
 void Jobs::forget(JobId id)
 {
-    auto found = jobs_.find(id);
-    if (found == jobs_.end())
+    auto known = by_id_.find(id);
+    if (known == by_id_.end())
         return;
-    keep(id, found->second);
-    jobs_.erase(found);
+    keep(id, known->second->second);
+    jobs_.erase(known->second);
+    by_id_.erase(known);
 }
 
 void Jobs::keep(JobId id, const Job &job)

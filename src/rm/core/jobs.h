@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <map>
+#include <unordered_map>
 
 #include "core/job.h"
 
@@ -20,15 +21,23 @@ class Jobs {
     using Map = std::map<JobId, Job>;
 
   public:
+    Jobs() = default;
+    Jobs(Jobs &&) = default;
+    Jobs &operator=(Jobs &&) = default;
+
     using const_iterator = Map::const_iterator;
 
     const_iterator begin() const { return jobs_.begin(); }
     const_iterator end() const { return jobs_.end(); }
     auto rbegin() const { return jobs_.rbegin(); }
     auto rend() const { return jobs_.rend(); }
-    const_iterator find(JobId id) const { return jobs_.find(id); }
+    const_iterator find(JobId id) const
+    {
+        auto known = by_id_.find(id);
+        return known == by_id_.end() ? jobs_.end() : const_iterator(known->second);
+    }
     const_iterator lower_bound(JobId id) const { return jobs_.lower_bound(id); }
-    const Job &at(JobId id) const { return jobs_.at(id); }
+    const Job &at(JobId id) const { return by_id_.at(id)->second; }
     size_t size() const { return jobs_.size(); }
     bool empty() const { return jobs_.empty(); }
 
@@ -48,6 +57,7 @@ class Jobs {
     void keep(JobId id, const Job &job);
 
     Map jobs_;
+    std::unordered_map<JobId, Map::iterator> by_id_;    /* asked for much more often than anything else */
     JobId next_ = 1, last_ = 0;         /* what the picture still lacks */
     Map kept_;                          /* of these, as they were */
 };

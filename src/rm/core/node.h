@@ -19,9 +19,9 @@ struct Node {
     bool up = true;
     bool draining = false;      /* by an administrator; outlives going down */
     bool removed = false;       /* forgotten as soon as used is 0 */
+    mutable uint32_t position = 0;      /* in FreeCores, which sets it; near what is read with it */
     std::string reason;         /* why it is not up, or draining */
     std::string trouble;        /* the back end does not trust it at present, and why: as if draining */
-    mutable uint32_t position = 0;      /* in FreeCores, which sets it */
 
     NodeState state() const
     {

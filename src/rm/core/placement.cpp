@@ -6,9 +6,6 @@
 
 namespace elastic::rm {
 
-namespace {
-
-/* How many processes a node has room for, beside `own` of the same job. */
 int room_on(const JobSpec &spec, int cores, int free, int own)
 {
     int room = free / spec.cores_per_process;
@@ -20,6 +17,13 @@ int room_on(const JobSpec &spec, int cores, int free, int own)
         room = std::min(room, spec.processes_per_node - own);
     return std::max(room, 0);
 }
+
+bool any_core_will_do(const JobSpec &spec)
+{
+    return spec.cores_per_process == 1 && spec.processes_per_node == 0 && !spec.whole_nodes;
+}
+
+namespace {
 
 int within_int(int64_t value)
 {
@@ -84,8 +88,9 @@ std::vector<Space::Own> Space::usable_own(const JobSpec &spec, const Blocks &own
         if (node && cores_.usable(*node))
             nodes.push_back({node, block.processes, 0});
     }
-    std::sort(nodes.begin(), nodes.end(),
-              [](const Own &a, const Own &b) { return a.node->position < b.node->position; });
+    auto is_before = [](const Own &a, const Own &b) { return a.node->position < b.node->position; };
+    if (!std::is_sorted(nodes.begin(), nodes.end(), is_before))
+        std::sort(nodes.begin(), nodes.end(), is_before);
     size_t last = 0;
     for (size_t i = 1; i < nodes.size(); i++) {
         if (nodes[i].node == nodes[last].node)
@@ -124,9 +129,7 @@ bool Space::fits(const JobSpec &spec, int processes, const Blocks &own) const
     bool own_nodes = spec.whole_nodes && !own.empty();
     if (!own_nodes && int64_t{processes} * spec.cores_per_process > total())
         return false;
-    bool any_core_will_do = spec.cores_per_process == 1 && spec.processes_per_node == 0 &&
-                            !spec.whole_nodes;
-    return any_core_will_do || room(spec, own) >= processes;
+    return any_core_will_do(spec) || room(spec, own) >= processes;
 }
 
 /* Own nodes are first, those with the most room before others. */
@@ -199,36 +202,6 @@ Blocks Space::place(const JobSpec &spec, int processes, const Blocks &own)
     return blocks;
 }
 
-Blocks Space::place_beside(const Space &other, const Shares &given, const JobSpec &spec,
-                           int processes)
-{
-    Blocks blocks;
-    for (const Share &share : given) {
-        if (processes == 0)
-            break;
-        const Node &node = *share.node;
-        if (!cores_.usable(node))
-            continue;
-        int free = cores_.free(node), before = std::min(free, other.cores_.free(node));
-        int room = room_on(spec, node.cores, free, 0);
-        if (spec.whole_nodes)
-            room = before == node.cores ? 0 : room;
-        else
-            room = std::min(room, (free - before) / spec.cores_per_process);
-        int here = std::min(processes, room);
-        if (here == 0)
-            continue;
-        cores_.set(node, spec.whole_nodes ? 0 : free - here * spec.cores_per_process);
-        blocks.push_back({node.name, here});
-        processes -= here;
-    }
-    if (processes == 0)
-        return blocks;
-    /* What is taken of a node is missing there; only a number of processes for each node has to be remembered. */
-    Blocks own = spec.processes_per_node > 0 ? blocks : Blocks();
-    return append(std::move(blocks), place(spec, processes, own));
-}
-
 void Space::take(const std::vector<Share> &shares)
 {
     for (const Share &share : shares) {
@@ -265,6 +238,45 @@ void Space::limit(const Space &other, const Blocks &blocks)
         if (node && cores_.usable(*node))
             cores_.set(*node, std::min(cores_.free(*node), other.cores_.free(*node)));
     }
+}
+
+/* ---- what is given, counted ---------------------------------------------------------------------- */
+
+GrowingRoom::GrowingRoom(const Space &space, const JobSpec &spec)
+    : cores_(space.cores_), spec_(spec), any_core_will_do_(any_core_will_do(spec)),
+      room_(any_core_will_do_ ? space.total() : space.room(spec)), total_(space.total()), room_of_each_(-1)
+{
+    if (!cores_.all_usable() || cores_.idle_groups().size() != 1)
+        return;
+    int cores = cores_.groups()[cores_.idle_groups().front()].cores;
+    room_of_each_ = room_on(spec, cores, cores, 0);
+}
+
+/* Nothing else is on nodes that are booked as a whole. */
+void GrowingRoom::give(const Booking &booking)
+{
+    if (any_core_will_do_ && cores_.all_usable()) {
+        room_ = total_ += booking.cores;
+    } else if (booking.whole && room_of_each_ >= 0) {
+        room_ += int64_t{room_of_each_} * static_cast<int64_t>(booking.shares.size());
+        total_ += booking.cores;
+    } else {
+        for (const Share &share : booking.shares)
+            give(share);
+    }
+}
+
+void GrowingRoom::give(const Share &share)
+{
+    if (!cores_.usable(*share.node))
+        return;
+    if (free_.empty())
+        free_ = cores_.by_position();
+    int cores = share.node->cores, &free = free_[share.node->position];
+    room_ -= room_on(spec_, cores, free, 0);
+    free += share.cores;
+    room_ += room_on(spec_, cores, free, 0);
+    total_ += share.cores;
 }
 
 /* ---- step by step ---------------------------------------------------------------------------- */
@@ -313,10 +325,8 @@ bool GrowingJob::fits(const Space &space, int more)
     bool own_nodes = spec_->whole_nodes && has_own_;
     if (!own_nodes && int64_t{more} * spec_->cores_per_process > space.total())
         return false;
-    bool any_core_will_do = spec_->cores_per_process == 1 && spec_->processes_per_node == 0 &&
-                            !spec_->whole_nodes;
     bool own_suffice = own_nodes && room_ >= more;
-    return any_core_will_do || own_suffice || room(space) >= more;
+    return any_core_will_do(*spec_) || own_suffice || room(space) >= more;
 }
 
 Blocks GrowingJob::place(Space &space, int more)

@@ -12,6 +12,11 @@
 
 namespace elastic::rm {
 
+/* How many processes a node with so many free cores has room for, beside `own` of the same job. */
+int room_on(const JobSpec &spec, int cores, int free, int own);
+/* Its room is the cores that are free. */
+bool any_core_will_do(const JobSpec &spec);
+
 class Space {
   public:
     /* What is free now. */
@@ -24,8 +29,6 @@ class Space {
     bool fits(const JobSpec &spec, int processes, const Blocks &own = {}) const;
     /* Books `processes` and says where; they must fit. */
     Blocks place(const JobSpec &spec, int processes, const Blocks &own = {});
-    /* The same, with as little as possible of what `other` has as well: this one is that and `given`. */
-    Blocks place_beside(const Space &other, const Shares &given, const JobSpec &spec, int processes);
 
     /* Booked and unbooked cores.  Those of nodes that are not up are not counted. */
     void take(const std::vector<Share> &shares);
@@ -39,6 +42,8 @@ class Space {
 
   private:
     friend class GrowingJob;
+    friend class GrowingRoom;
+    friend class Promise;
     struct Own {
         const Node *node;
         int processes, room;
@@ -54,6 +59,27 @@ class Space {
 
     const State *state_;
     FreeCores cores_;
+};
+
+/* How a Space's total and room for one kind of job grow with what is given back, without changing it: for who asks how
+ * much has to be given, not where. */
+class GrowingRoom {
+  public:
+    GrowingRoom(const Space &space, const JobSpec &spec);
+
+    void give(const Booking &booking);
+    int64_t room() const { return room_; }
+    int64_t total() const { return total_; }
+
+  private:
+    void give(const Share &share);
+
+    const FreeCores &cores_;
+    const JobSpec &spec_;
+    bool any_core_will_do_;
+    int64_t room_, total_;
+    int room_of_each_;          /* idle node, if all are up and alike; else -1 */
+    std::vector<int> free_;     /* by position, without what was booked as a whole; made when it is needed */
 };
 
 /*

@@ -75,35 +75,49 @@ State::Indices::OfUser State::of_user(uint32_t uid) const
 
 namespace {
 
+/* By the nodes' names, which decide where nothing else does. */
 bool is_before(const Share &a, const Share &b)
 {
-    return std::pair(a.node, a.cores) < std::pair(b.node, b.cores);
+    return std::pair(a.node->position, a.cores) < std::pair(b.node->position, b.cores);
 }
 
-/* A whole node is booked once, whatever of the job is on it.  In the order of is_before. */
-void make_whole(Shares &shares)
+}  // namespace
+
+/* A whole node is booked once, whatever of the job is on it.  In the order of is_before: by marks, since what has grown
+ * is in no order, and often asked for. */
+void State::make_whole(Shares &shares) const
 {
-    auto is_left = [](const Share &a, const Share &b) { return a.node < b.node; };
-    if (!std::is_sorted(shares.begin(), shares.end(), is_left))
-        std::sort(shares.begin(), shares.end(), is_left);
-    shares.erase(std::unique(shares.begin(), shares.end(),
-                             [](const Share &a, const Share &b) { return a.node == b.node; }),
-                 shares.end());
+    const FreeCores &nodes = free_cores();
+    bool in_order = true;
+    for (size_t i = 1; i < shares.size(); i++)
+        in_order = in_order && shares[i - 1].node->position < shares[i].node->position;
+    if (!in_order) {
+        PositionMarks marks(nodes.by_position().size());
+        for (const Share &share : shares)
+            marks.add(share.node->position);
+        shares.clear();
+        marks.each([&](uint32_t position) { shares.push_back({&nodes.node(position), 0}); });
+    }
     for (Share &share : shares)
         share.cores = share.node->cores;
 }
 
-/* Leaves what is not in the other as well: all of it, but for what they begin with, and for whole
- * nodes. */
 void leave_differences(Shares &left, Shares &right)
 {
     if (std::is_sorted(left.begin(), left.end(), is_before) &&
         std::is_sorted(right.begin(), right.end(), is_before)) {
         Shares left_alone, right_alone;
-        std::set_difference(left.begin(), left.end(), right.begin(), right.end(),
-                            std::back_inserter(left_alone), is_before);
-        std::set_difference(right.begin(), right.end(), left.begin(), left.end(),
-                            std::back_inserter(right_alone), is_before);
+        auto l = left.begin(), r = right.begin();
+        while (l != left.end() && r != right.end()) {
+            if (l->node == r->node && l->cores == r->cores)
+                ++l, ++r;
+            else if (is_before(*l, *r))
+                left_alone.push_back(*l++);
+            else
+                right_alone.push_back(*r++);
+        }
+        left_alone.insert(left_alone.end(), l, left.end());
+        right_alone.insert(right_alone.end(), r, right.end());
         left = std::move(left_alone);
         right = std::move(right_alone);
         return;
@@ -116,8 +130,6 @@ void leave_differences(Shares &left, Shares &right)
     left.erase(left.begin(), left_from);
     right.erase(right.begin(), right_from);
 }
-
-}  // namespace
 
 Shares State::shares(const JobSpec &spec, const Blocks &blocks) const
 {
@@ -151,9 +163,17 @@ Shares State::shares(const Job &job) const
     return all;
 }
 
-const Shares &State::booked(JobId id) const
+Booking::Booking(Shares all) : shares(std::move(all))
 {
-    static const Shares nothing;
+    for (const Share &share : shares) {
+        cores += share.cores;
+        whole = whole && share.cores == share.node->cores;
+    }
+}
+
+const Booking &State::booking(JobId id) const
+{
+    static const Booking nothing;
     auto found = booked_.find(id);
     return found == booked_.end() ? nothing : found->second;
 }
@@ -282,7 +302,7 @@ void State::index(const Job &job)
     Facts now = facts(job);
     auto [known, is_new] = facts_.try_emplace(job.id);
     replace(job.id, known->second, now);
-    known->second = now;
+    known->second = std::move(now);
 }
 
 void State::unindex(const Job &job)
@@ -422,36 +442,42 @@ void State::count_use(uint32_t uid, int running, int64_t cores)
 
 void State::book(const Job &job)
 {
-    Shares now = shares(job);
-    auto known = booked_.find(job.id);
-    auto sum = [](const Shares &shares) {
-        int64_t cores = 0;
-        for (const Share &share : shares)
-            cores += share.cores;
-        return cores;
-    };
-    Shares less = known != booked_.end() ? known->second : Shares(), more = now;
-    count_use(job.spec.uid, 0, sum(now) - sum(less));
-    leave_differences(less, more);
-    book(less, -1);
-    book(more, 1);
-    if (!now.empty())
-        booked_[job.id] = std::move(now);
-    else if (known != booked_.end())
-        booked_.erase(known);
+    free_cores();               /* so that the nodes have their positions */
+    Booking now(shares(job)), &booked = booked_[job.id];
+    count_use(job.spec.uid, 0, now.cores - booked.cores);
+    if (booked.shares.empty() || now.shares.empty()) {
+        book(booked.shares, -1);
+        book(now.shares, 1);
+    } else {
+        Shares less = booked.shares, more = now.shares;
+        leave_differences(less, more);
+        book(less, -1);
+        book(more, 1);
+    }
+    booked = std::move(now);
+    if (booked.shares.empty())
+        booked_.erase(job.id);
     changes_.room = true;
 }
 
 void State::book(const Shares &shares, int sign)
 {
-    for (const Share &share : shares) {
-        Node &node = *const_cast<Node *>(share.node);
-        count_booked(node, -1);
-        node.used += sign * share.cores;
-        count_booked(node, 1);
-        if (!stale_ && free_cores_.usable(node))
-            free_cores_.set(node, node.free());
-    }
+    for (const Share &share : shares)
+        book(*const_cast<Node *>(share.node), sign * share.cores);
+}
+
+void State::book(Node &node, int cores)
+{
+    NodeState state = node.state();
+    bool was_empty = node.used == 0;
+    node.used += cores;
+    indices_.nodes.used_cores += cores;
+    if (state == NodeState::DRAINING)
+        indices_.nodes.drained += (node.used == 0) - was_empty;
+    if (state != NodeState::UP)
+        return;
+    indices_.free_cores -= cores;
+    free_cores_.set(node, node.free());
 }
 
 const FreeCores &State::free_cores() const

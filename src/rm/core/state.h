@@ -34,12 +34,22 @@ struct Use {
     ELASTIC_FIELDS(uid, core_ms, delay_ms)
 };
 
-/* Cores that a job has booked on one node. */
+/* Cores that a job has booked on one node.  Those of whole nodes are in the order of the nodes' names, each once. */
 struct Share {
     const Node *node;
     int cores;
 };
 using Shares = std::vector<Share>;
+
+/* All that a job has booked. */
+struct Booking {
+    Booking() = default;
+    explicit Booking(Shares all);
+
+    Shares shares;
+    int64_t cores = 0;          /* the sum */
+    bool whole = true;          /* nobody else is on any of these nodes: all their cores are booked */
+};
 
 /* What decides how many processes of a job the empty machine has room for. */
 struct Shape {
@@ -198,9 +208,11 @@ class State {
     /* All that such a job books: present, joining and departing processes. */
     Shares shares(const Job &job) const;
     /* What the job has booked. */
-    const Shares &booked(JobId id) const;
+    const Booking &booking(JobId id) const;
+    const Shares &booked(JobId id) const { return booking(id).shares; }
 
   private:
+    void make_whole(Shares &shares) const;
     /* Of a job, all that the indices hold. */
     struct Facts {
         uint32_t uid = 0;
@@ -228,16 +240,20 @@ class State {
     void count_booked(const Node &node, int sign);
     void count(const Facts &facts, int sign);
     void book(const Shares &shares, int sign);
+    void book(Node &node, int cores);
     void count_use(uint32_t uid, int running, int64_t cores);
 
     Indices indices_;
     Changes changes_;
     std::unordered_map<JobId, Facts> facts_;
-    std::unordered_map<JobId, Shares> booked_;
+    std::unordered_map<JobId, Booking> booked_;
     std::vector<Node *> by_number_;     /* NodeName::number; null: not one of ours */
     mutable FreeCores free_cores_;
     mutable bool stale_ = true;         /* free_cores_ */
 };
+
+/* Leaves what is not in the other as well: all of it, but for what they begin with, and for whole nodes. */
+void leave_differences(Shares &left, Shares &right);
 
 /* Why a PENDING job waits, for people: "held", "resources", ... */
 std::string why_waiting(const State &state, const Job &job);

@@ -126,19 +126,25 @@ int Donors::shrink_to(const Job &donor, int from, int less, int floor) const
  * choose_leaving. */
 std::vector<int> Donors::emptied_at(const Job &job) const
 {
-    std::unordered_map<const Node *, int> last;
+    const FreeCores &nodes = state_.free_cores();
+    std::vector<int> last(nodes.by_position().size());  /* by position; 0: nothing of it is there */
+    std::vector<uint32_t> positions;
     int leaving = 0;
     for (bool up : {false, true}) {
         for (auto block = job.blocks.rbegin(); block != job.blocks.rend(); ++block) {
             const Node *node = state_.node(block->node);
-            if ((node->state() == NodeState::UP) == up)
-                last[node] = leaving += block->processes;
+            if (nodes.usable(*node) != up)
+                continue;
+            if (last[node->position] == 0)
+                positions.push_back(node->position);
+            last[node->position] = leaving += block->processes;
         }
     }
     std::vector<int> emptied;
-    for (const auto &[node, count] : last)
-        emptied.push_back(count);
-    std::sort(emptied.begin(), emptied.end());
+    for (uint32_t position : positions)
+        emptied.push_back(last[position]);
+    if (!std::is_sorted(emptied.begin(), emptied.end()))
+        std::sort(emptied.begin(), emptied.end());
     return emptied;
 }
 
@@ -147,9 +153,10 @@ void Donors::release(Space &space, const Job &job, int from, int to) const
     auto world = [&](int size) {
         return without(job.blocks, choose_leaving(state_, job.blocks, job.size() - size));
     };
-    Blocks before = world(from), after = world(to);
-    space.give(state_.shares(job.spec, before));
-    space.take(state_.shares(job.spec, after));
+    Shares before = state_.shares(job.spec, world(from)), after = state_.shares(job.spec, world(to));
+    leave_differences(before, after);
+    space.give(before);
+    space.take(after);
 }
 
 }  // namespace elastic::rm

@@ -34,7 +34,7 @@ std::vector<Ending> FillPlan::starting() const
     for (const Growth &each : starts) {
         int64_t limit_ms = time_limit(state, each.job->spec);
         if (limit_ms > 0)
-            endings.push_back({state.now_ms + limit_ms, state.shares(each.job->spec, each.blocks)});
+            endings.push_back({state.now_ms + limit_ms, Booking(state.shares(each.job->spec, each.blocks))});
     }
     return endings;
 }

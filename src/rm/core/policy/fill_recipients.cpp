@@ -247,7 +247,7 @@ void Recipients::decide()
         else if (!each.blocks.empty())
             plan_.decisions.changes.push_back(
                 {each.job->id, each.size, {}, std::move(each.blocks), plan_.rules.words(state_, *each.job, each.size),
-                 plan_.rules.why(state_, *each.job, each.size, "expand")});
+                 plan_.rules.why_of(each.size, "expand")});
     }
 }
 

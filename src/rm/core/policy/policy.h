@@ -16,6 +16,7 @@
 #ifndef ELASTIC_RM_CORE_POLICY_H_INCLUDED
 #define ELASTIC_RM_CORE_POLICY_H_INCLUDED
 
+#include <functional>
 #include <memory>
 
 #include "core/state.h"
@@ -33,7 +34,8 @@ struct Change {
     std::vector<int> leave;
     Blocks joining;
     std::string reason;
-    Json why = nullptr; /* the numbers that made it (record.h); null: none beyond the sizes */
+    /* The numbers that made it (record.h), from the state that it was decided in; null: none beyond the sizes. */
+    std::function<Json(const State &, const Job &)> why = nullptr;
 };
 
 /* Of exchanges between running jobs (SizeRules::exchange). */

@@ -11,37 +11,37 @@ int64_t time_limit(const State &state, const JobSpec &spec)
     return spec.time_limit_ms > 0 ? spec.time_limit_ms : state.config.default_time_limit_ms;
 }
 
-/* Lets the placed jobs end in the order of their limits until it fits.  What is free now is promised last: others may
- * go ahead there. */
+/* Lets the placed jobs end in the order of their limits until it fits. */
 Reservation::Reservation(const State &state, const Space &now, const JobSpec &spec, int size,
                          std::vector<Ending> starting)
-    : state_(state), spec_(spec), size_(size), then_(now)
+    : state_(state), spec_(spec), size_(size), starting_(std::move(starting)), begun_(now)
 {
-    int room = then_.room(spec);
+    GrowingRoom room(now, spec);
     int64_t time_ms = state.now_ms;
-    auto end = [&](const Shares &shares) {
-        room += then_.give(shares, spec);
-        given_.insert(given_.end(), shares.begin(), shares.end());
+    auto end = [&](const Booking &booking) {
+        room.give(booking);
+        given_.push_back(&booking.shares);
     };
     for (JobId id : state.indices().settling) {
         if (state.jobs.at(id).state == JobState::COMPLETING)
-            end(state.booked(id));
+            end(state.booking(id));
     }
-    std::stable_sort(starting.begin(), starting.end(),
+    std::stable_sort(starting_.begin(), starting_.end(),
                      [](const Ending &a, const Ending &b) { return a.time_ms < b.time_ms; });
     const auto &limits = state.indices().limits;
     auto next = limits.begin();
-    auto start = starting.begin();
-    while (next != limits.end() || start != starting.end()) {
-        bool runs = start == starting.end() || (next != limits.end() && next->first <= start->time_ms);
+    auto start = starting_.begin();
+    while (next != limits.end() || start != starting_.end()) {
+        bool runs = start == starting_.end() || (next != limits.end() && next->first <= start->time_ms);
         int64_t end_ms = std::max(runs ? next->first : start->time_ms, state.now_ms);
-        if (room >= size && end_ms > time_ms)
+        if (room.room() >= size && end_ms > time_ms)
             break;
         time_ms = end_ms;
-        end(runs ? state.booked((next++)->second) : (start++)->shares);
+        end(runs ? state.booking((next++)->second) : (start++)->booking);
     }
-    if (room >= size)
+    if (room.room() >= size)
         time_ms_ = time_ms;
+    total_ = room.total();
 }
 
 bool Reservation::ends_before(const JobSpec &spec) const
@@ -50,15 +50,11 @@ bool Reservation::ends_before(const JobSpec &spec) const
     return limit > 0 && (time_ms_ == NEVER || state_.now_ms + limit <= time_ms_);
 }
 
-const Space &Reservation::beside(const Space &now)
+Promise &Reservation::promise(const Space &now)
 {
-    if (!promised_)
-        promised_ = then_.place_beside(now, given_, spec_, size_);
-    if (!beside_) {
-        beside_ = now;
-        beside_->limit(then_, *promised_);
-    }
-    return *beside_;
+    if (!promise_)
+        promise_.emplace(state_, begun_, given_, now, spec_, size_);
+    return *promise_;
 }
 
 bool Reservation::allows(const Space &now, const JobSpec &spec, int size)
@@ -67,22 +63,23 @@ bool Reservation::allows(const Space &now, const JobSpec &spec, int size)
         return false;
     if (ends_before(spec))
         return true;
-    int64_t left = then_.total() - (promised_ ? 0 : int64_t{size_} * spec_.cores_per_process);
-    return time_ms_ != NEVER && int64_t{size} * spec.cores_per_process <= left &&
-           beside(now).fits(spec, size);
+    return time_ms_ != NEVER && int64_t{size} * spec.cores_per_process <= left() &&
+           promise(now).fits(now, spec, size);
+}
+
+/* How many cores beside what is promised. */
+int64_t Reservation::left() const
+{
+    return promise_ ? promise_->left() : total_ - int64_t{size_} * spec_.cores_per_process;
 }
 
 Blocks Reservation::place(Space &now, const JobSpec &spec, int size)
 {
-    if (ends_before(spec)) {
-        beside_.reset();
-        return now.place(spec, size);
-    }
-    Blocks blocks = Space(beside(now)).place(spec, size);
-    beside_.reset();
-    now.take(state_.shares(spec, blocks));
-    then_.take(state_.shares(spec, blocks));
-    return blocks;
+    if (!ends_before(spec))
+        return promise(now).place(now, spec, size);
+    if (promise_)
+        promise_->changed();
+    return now.place(spec, size);
 }
 
 int64_t Reservation::limits_until_ms() const

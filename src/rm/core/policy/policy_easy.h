@@ -11,7 +11,7 @@
 #ifndef ELASTIC_RM_CORE_POLICY_EASY_H_INCLUDED
 #define ELASTIC_RM_CORE_POLICY_EASY_H_INCLUDED
 
-#include "core/placement.h"
+#include "core/promise.h"
 #include "core/policy/policy.h"
 
 namespace elastic::rm {
@@ -19,7 +19,7 @@ namespace elastic::rm {
 /* Cores that a job which starts in this decision will give back, by its limit. */
 struct Ending {
     int64_t time_ms = 0;
-    Shares shares;
+    Booking booking;
 };
 
 /* What the first job that does not fit is promised. */
@@ -40,16 +40,18 @@ class Reservation {
 
   private:
     bool ends_before(const JobSpec &spec) const;
-    const Space &beside(const Space &now);
+    int64_t left() const;
+    Promise &promise(const Space &now);
 
     const State &state_;
     const JobSpec &spec_;
     int size_;
+    std::vector<Ending> starting_;      /* by their times */
     int64_t time_ms_ = NEVER;   /* of the promised start; NEVER: unknown */
-    Space then_;                /* what is free at that time; once promised_ is, beside it */
-    Shares given_;              /* of it, what is busy now */
-    std::optional<Blocks> promised_;    /* placed when somebody asks; only there `then_` has less than `now` */
-    std::optional<Space> beside_;       /* now and then; kept until something is placed */
+    int64_t total_ = 0;         /* cores that are free at that time */
+    Space begun_;               /* what was free in the beginning */
+    std::vector<const Shares *> given_;         /* until that time */
+    std::optional<Promise> promise_;    /* made when somebody asks where, which few do */
 };
 
 class Easy : public Policy {

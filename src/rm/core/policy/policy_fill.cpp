@@ -17,13 +17,16 @@ void expect_settling(FillPlan &plan)
         plan.soon = plan.now;
     for (JobId id : plan.state.indices().settling) {
         const Job &job = plan.state.jobs.at(id);
-        plan.soon.give(plan.state.booked(id));
-        if (job.state == JobState::COMPLETING)
-            continue;
-        Blocks after = job.blocks;
-        if (job.adaptation)
-            after = append(without(job.blocks, job.adaptation->leave), job.adaptation->joining);
-        plan.soon.take(plan.state.shares(job.spec, after));
+        Shares given = plan.state.booked(id), kept;
+        if (job.state != JobState::COMPLETING) {
+            Blocks after = job.blocks;
+            if (job.adaptation)
+                after = append(without(job.blocks, job.adaptation->leave), job.adaptation->joining);
+            kept = plan.state.shares(job.spec, after);
+            leave_differences(given, kept);
+        }
+        plan.soon.give(given);
+        plan.soon.take(kept);
     }
 }
 
@@ -74,7 +77,7 @@ void decide_shrinks(FillPlan &plan)
                                                           : "cores for a waiting job";
         const char *rule = own ? "reduce" : "make_room";
         plan.decisions.changes.push_back({id, size, choose_leaving(plan.state, job.blocks, job.size() - size), {},
-                                          reason, plan.rules.why(plan.state, job, size, rule)});
+                                          reason, plan.rules.why_of(size, rule)});
     }
 }
 
@@ -97,8 +100,10 @@ void give_up(FillPlan &plan, const Job &job, int size)
 {
     const State &state = plan.state;
     Blocks after = without(job.blocks, choose_leaving(state, job.blocks, job.size() - size));
-    plan.soon.give(state.shares(job.spec, job.blocks));
-    plan.soon.take(state.shares(job.spec, after));
+    Shares gone = state.shares(job.spec, job.blocks), kept = state.shares(job.spec, after);
+    leave_differences(gone, kept);
+    plan.soon.give(gone);
+    plan.soon.take(kept);
     plan.shrinks[job.id] = size;
 }
 
@@ -158,7 +163,7 @@ void exchange(FillPlan &plan)
     std::vector<int> leave = choose_leaving(state, job.blocks, job.size() - size);
     plan.decisions.changes.push_back({id, size, std::move(leave), {},
                                       "another job is made faster by these cores",
-                                      plan.rules.why(state, job, size, "balance")});
+                                      plan.rules.why_of(size, "balance")});
 }
 
 Decisions decide_all(const State &state, const Gain &gain, const SizeRules &rules)

@@ -380,7 +380,8 @@ TEST(FillTest, no_oscillation)
         uint64_t changes = 0, at_rest = 0;
         for (int i = 0; i < 200; i++) {
             driver.wait(1000);
-            for (const auto &[id, job] : Jobs(driver.core.state().jobs)) {
+            const Jobs &all = driver.core.state().jobs;
+            for (const auto &[id, job] : std::map<JobId, Job>(all.begin(), all.end())) {
                 if (job.state == JobState::STARTING)
                     driver.run(id);
                 if (driver.job(id).state == JobState::ADAPTING) {

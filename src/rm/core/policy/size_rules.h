@@ -31,6 +31,11 @@ class SizeRules {
     /* The numbers that made the change to `size`, for the record; `rule` is one of SPEC-
      * performance X1.  Null: the sizes alone decided. */
     virtual Json why(const State &state, const Job &job, int size, const char *rule) const = 0;
+    /* The same, for Change::why. */
+    std::function<Json(const State &, const Job &)> why_of(int size, const char *rule) const
+    {
+        return [this, size, rule](const State &state, const Job &job) { return why(state, job, size, rule); };
+    }
     /* The same for people: a reason in a few words. */
     virtual std::string words(const State &state, const Job &job, int size) const = 0;
     /* Why the running job has the size that it has (Policy::explain). */

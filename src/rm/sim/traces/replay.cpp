@@ -62,6 +62,7 @@ class Replay {
         : workload_(workload), options_(options), running_(workload.jobs.size()), noise_(options.seed)
     {
         outcome_.jobs.resize(workload.jobs.size());
+        core_.keep_no_history();
     }
 
     Outcome run(const std::function<bool(int64_t)> &progress);

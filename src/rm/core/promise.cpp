@@ -1,0 +1,112 @@
+/* See promise.h. */
+
+#include "core/promise.h"
+
+namespace elastic::rm {
+
+Promise::Promise(const State &state, const Space &begun, const std::vector<const Shares *> &given, const Space &now,
+                 const JobSpec &spec, int processes)
+    : state_(state), then_(begun.cores_.by_position()), left_(begun.total())
+{
+    auto each_given = [&](auto visit) {
+        for (const Shares *shares : given) {
+            for (const Share &share : *shares) {
+                if (begun.cores_.usable(*share.node))
+                    visit(*share.node, share.cores);
+            }
+        }
+    };
+    auto promise = [&](const Node &node, int cores) {
+        take(node, cores);
+        contested_.push_back(&node);
+    };
+    each_given([&](const Node &node, int cores) { take(node, -cores); });
+    Blocks blocks;
+    each_given([&](const Node &node, int) {
+        int free = then_[node.position], before = std::min(free, now.cores_.free(node));
+        if (processes == 0 || (spec.whole_nodes && before == node.cores))
+            return;
+        int room = room_on(spec, node.cores, free, 0);
+        if (!spec.whole_nodes)
+            room = std::min(room, (free - before) / spec.cores_per_process);
+        int here = std::min(processes, room);
+        if (here == 0)
+            return;
+        promise(node, spec.whole_nodes ? node.cores : here * spec.cores_per_process);
+        blocks.push_back({node.name, here});
+        processes -= here;
+    });
+    if (processes > 0) {
+        Space rest = begun;
+        each_given([&](const Node &node, int) { rest.cores_.set(node, then_[node.position]); });
+        /* What is taken of a node is missing there; only a number of processes for each node has to be remembered. */
+        Blocks own = spec.processes_per_node > 0 ? blocks : Blocks();
+        for (const Space::Piece &piece : rest.choose(spec, processes, rest.usable_own(spec, own)))
+            promise(*piece.node, piece.cores);
+    }
+    /* Who goes ahead takes the same now and then: no other node becomes contested. */
+    std::erase_if(contested_, [&](const Node *node) { return now.cores_.free(*node) <= then_[node->position]; });
+    std::sort(contested_.begin(), contested_.end(),
+              [](const Node *a, const Node *b) { return a->position < b->position; });
+    contested_.erase(std::unique(contested_.begin(), contested_.end()), contested_.end());
+}
+
+void Promise::take(const Node &node, int cores)
+{
+    then_[node.position] -= cores;
+    left_ -= cores;
+}
+
+void Promise::changed()
+{
+    losses_.clear();
+    lost_cores_.reset();
+}
+
+int64_t Promise::lost_cores(const Space &now)
+{
+    if (!lost_cores_) {
+        lost_cores_ = 0;
+        for (const Node *node : contested_)
+            *lost_cores_ += std::max(now.cores_.free(*node) - then_[node->position], 0);
+    }
+    return *lost_cores_;
+}
+
+int64_t Promise::lost_room(const Space &now, const JobSpec &spec)
+{
+    for (const Loss &loss : losses_) {
+        if (loss.shape == shape_of(spec) && loss.whole_nodes == spec.whole_nodes)
+            return loss.room;
+    }
+    int64_t room = 0;
+    for (const Node *node : contested_) {
+        int free = now.cores_.free(*node), less = std::min(free, then_[node->position]);
+        room += room_on(spec, node->cores, free, 0) - room_on(spec, node->cores, less, 0);
+    }
+    losses_.push_back({shape_of(spec), spec.whole_nodes, room});
+    return room;
+}
+
+bool Promise::fits(const Space &now, const JobSpec &spec, int processes)
+{
+    if (int64_t{processes} * spec.cores_per_process > now.total() - lost_cores(now))
+        return false;
+    return any_core_will_do(spec) || now.room(spec) - lost_room(now, spec) >= processes;
+}
+
+Blocks Promise::place(Space &now, const JobSpec &spec, int processes)
+{
+    Space beside = now;
+    for (const Node *node : contested_)
+        beside.cores_.set(*node, std::min(now.cores_.free(*node), then_[node->position]));
+    Blocks blocks = beside.place(spec, processes);
+    for (const Share &share : state_.shares(spec, blocks)) {
+        now.cores_.set(*share.node, now.cores_.free(*share.node) - share.cores);
+        take(*share.node, share.cores);
+    }
+    changed();
+    return blocks;
+}
+
+}  // namespace elastic::rm
