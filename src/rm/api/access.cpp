@@ -44,7 +44,8 @@ std::optional<uint32_t> user_number(const std::string &name)
 bool RateLimit::take(uint32_t uid, int64_t now_ms, int64_t &wait_ms)
 {
     if (buckets_.size() > BUCKETS_MAX)
-        std::erase_if(buckets_, [&](const auto &entry) { return now_ms - entry.second.at_ms > 2000; });
+        std::erase_if(buckets_,
+                      [&](const auto &entry) { return now_ms - entry.second.at_ms > 2000; });
     auto [found, is_new] = buckets_.try_emplace(uid);
     Bucket &bucket = found->second;
     if (is_new)
@@ -53,7 +54,8 @@ bool RateLimit::take(uint32_t uid, int64_t now_ms, int64_t &wait_ms)
     bucket.level = std::max(0.0, bucket.level - elapsed_s * per_second_);
     bucket.at_ms = now_ms;
     if (bucket.level + 1 > 2 * per_second_) {
-        wait_ms = static_cast<int64_t>((bucket.level + 1 - 2 * per_second_) / per_second_ * 1000) + 1;
+        wait_ms = static_cast<int64_t>((bucket.level + 1 - 2 * per_second_) / per_second_ * 1000) +
+            1;
         return false;
     }
     bucket.level += 1;
@@ -66,7 +68,8 @@ Caller Access::of_uid(uint32_t uid) const
 {
     Caller caller{uid, user_name(uid), uid == 0 || uid == geteuid()};
     const auto &names = settings_.administrators;
-    caller.administrator = caller.administrator || std::find(names.begin(), names.end(), caller.name) != names.end();
+    caller.administrator = caller.administrator ||
+        std::find(names.begin(), names.end(), caller.name) != names.end();
     return caller;
 }
 
@@ -102,7 +105,8 @@ Result<std::map<std::string, Access::Token>> Access::parse_tokens(const std::str
         if (!(words >> user) || ((words >> mark) && mark != "admin") || (words >> more))
             return Error{where + "a line is: TOKEN USER, or TOKEN USER admin"};
         if (secret.size() < TOKEN_BYTES_MIN || secret.size() > TOKEN_BYTES_MAX)
-            return Error{where + "a token has 16 to 256 characters: make one with `openssl rand -hex 24`"};
+            return Error{
+                where + "a token has 16 to 256 characters: make one with `openssl rand -hex 24`"};
         if (!user_number(user))
             return Error{where + "there is no user " + user};
         tokens[secret] = Token{user, mark == "admin"};
@@ -120,7 +124,9 @@ std::string Access::read_tokens()
     if (!file || stat(path.c_str(), &status) != 0)
         return "cannot read the tokens " + path + ": " + strerror(errno);
     if (status.st_uid != geteuid() || (status.st_mode & 077) != 0)
-        return path + " must belong to the user that runs elasticd and have mode 0600: others could read the tokens";
+        return path +
+            " must belong to the user that runs elasticd and have mode 0600: others could read the "
+            "tokens";
     if (status.st_size > static_cast<off_t>(TOKENS_FILE_MAX))
         return path + " is longer than 1 MiB";
     std::ostringstream text;

@@ -1,6 +1,6 @@
 /*
- * Who asks, whether he may, and whether he asks too often.  Names come from the system's user database;
- * tokens from a file that is read at start and at SIGHUP.  One thread.
+ * Who asks, whether he may, and whether he asks too often.  Names come from the system's user
+ * database; tokens from a file that is read at start and at SIGHUP.  One thread.
  */
 
 #ifndef ELASTIC_RM_ACCESS_H_INCLUDED

@@ -1,5 +1,5 @@
-/* See api.h.  What is read from a submission is in api_submit.cpp, what is shown of jobs and nodes in api_show.cpp, of
- * what jobs do with their time in api_performance.cpp. */
+/* See api.h.  What is read from a submission is in api_submit.cpp, what is shown of jobs and nodes
+ * in api_show.cpp, of what jobs do with their time in api_performance.cpp. */
 
 #include "api/api.h"
 
@@ -17,8 +17,9 @@ namespace elastic::rm {
 namespace {
 
 /* Of the web page: no script but its own file, nothing from elsewhere, in nobody's frame. */
-constexpr const char *PAGE_POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-                                    "frame-ancestors 'none'";
+constexpr const char *PAGE_POLICY =
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "frame-ancestors 'none'";
 
 constexpr size_t TEXT_MAX = 255;        /* reasons of people */
 constexpr size_t RESIZE_REASON_MAX = 63;
@@ -68,7 +69,8 @@ ApiError storage_error()
 {
     return {503,
             "storage",
-            "elasticd cannot write its store now (is the disk full?): nothing was accepted; try again in a "
+            "elasticd cannot write its store now (is the disk full?): nothing was accepted; try "
+            "again in a "
             "moment",
             "",
             {{"Retry-After", "5"}}};
@@ -79,9 +81,9 @@ ApiError not_found(const std::string &path)
     return {404, "not_found", "there is no " + path.substr(0, 200) + ": see doc/elasticd-api.md"};
 }
 
-constexpr std::pair<const char *, int> SIGNALS[] = {{"INT", SIGINT},   {"TERM", SIGTERM}, {"HUP", SIGHUP},
-                                                    {"QUIT", SIGQUIT}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
-                                                    {"CONT", SIGCONT}, {"TSTP", SIGTSTP}, {"KILL", SIGKILL}};
+constexpr std::pair<const char *, int> SIGNALS[] = {
+    {"INT", SIGINT},   {"TERM", SIGTERM}, {"HUP", SIGHUP},   {"QUIT", SIGQUIT}, {"USR1", SIGUSR1},
+    {"USR2", SIGUSR2}, {"CONT", SIGCONT}, {"TSTP", SIGTSTP}, {"KILL", SIGKILL}};
 
 }  // namespace
 
@@ -133,7 +135,7 @@ const std::vector<Api::Route> &Api::routes()
     return table;
 }
 
-/* ---- the frame of each request -------------------------------------------------------------------------- */
+/* ---- the frame of each request --------------------------------------------------------------- */
 
 void Api::handle(const HttpRequest &request, Responder responder)
 {
@@ -160,14 +162,16 @@ std::optional<HttpResponse> Api::admit(const HttpRequest &request)
     }
 }
 
-void Api::answer_safely(const Responder &responder, const std::string &path, const std::function<void()> &task)
+void Api::answer_safely(const Responder &responder, const std::string &path,
+                        const std::function<void()> &task)
 {
     try {
         task();
     } catch (const ApiError &error) {
         respond_error(responder, error);
     } catch (const std::exception &exception) {
-        log_line(LogLevel::ERROR, "a request failed", {{"path", path}, {"error", exception.what()}});
+        log_line(LogLevel::ERROR, "a request failed",
+                 {{"path", path}, {"error", exception.what()}});
         respond_error(responder, {500, "internal", "a bug in elasticd: its log has more"});
     }
 }
@@ -175,11 +179,12 @@ void Api::answer_safely(const Responder &responder, const std::string &path, con
 /* One that has been answered by an error waits no longer. */
 void Api::wait(const Call &call, int64_t for_ms, Daemon::Waiter waiter)
 {
-    daemon_.wait(for_ms, [this, responder = call.responder, path = call.request.path, waiter](bool late) {
-        bool answered = true;
-        answer_safely(responder, path, [&] { answered = waiter(late); });
-        return answered;
-    });
+    daemon_.wait(for_ms,
+                 [this, responder = call.responder, path = call.request.path, waiter](bool late) {
+                     bool answered = true;
+                     answer_safely(responder, path, [&] { answered = waiter(late); });
+                     return answered;
+                 });
 }
 
 void Api::identify(Call &call)
@@ -215,9 +220,9 @@ void Api::check_origin(const Call &call) const
         return;
     bool own = origin == "http://" + call.request.host || origin == "https://" + call.request.host;
     if (!own || !daemon_.settings().allow_web_changes)
-        throw ApiError{
-            403, "forbidden",
-            "changes from a web page are not allowed here (web.allow_changes in the configuration)"};
+        throw ApiError{403, "forbidden",
+                       "changes from a web page are not allowed here (web.allow_changes in the "
+                       "configuration)"};
 }
 
 const Api::Route *Api::route_of(Call &call) const
@@ -227,7 +232,8 @@ const Api::Route *Api::route_of(Call &call) const
     for (const Route &route : routes()) {
         if (!fits(route.path, request.path, call.argument))
             continue;
-        bool same = request.method == route.method || (request.method == "HEAD" && !strcmp(route.method, "GET"));
+        bool same = request.method == route.method ||
+            (request.method == "HEAD" && !strcmp(route.method, "GET"));
         if (!same) {
             allowed += (allowed.empty() ? "" : ", ") + std::string(route.method);
             continue;
@@ -239,12 +245,14 @@ const Api::Route *Api::route_of(Call &call) const
                            "",
                            {{"WWW-Authenticate", "Bearer"}}};
         if (request.too_large)
-            throw ApiError{413, "too_large", "the body is longer than " + std::to_string(HTTP_BODY_MAX) + " bytes"};
+            throw ApiError{413, "too_large",
+                           "the body is longer than " + std::to_string(HTTP_BODY_MAX) + " bytes"};
         check_origin(call);
         return &route;
     }
     if (!allowed.empty())
-        throw ApiError{405, "method", request.path + " takes " + allowed + " only", "", {{"Allow", allowed}}};
+        throw ApiError{
+            405, "method", request.path + " takes " + allowed + " only", "", {{"Allow", allowed}}};
     if (request.method != "GET" && request.method != "HEAD")
         throw not_found(request.path);
     return nullptr;
@@ -274,7 +282,8 @@ void Api::respond(const Call &call, HttpResponse response)
 void Api::respond_json(const Responder &responder, const Json &json, int status)
 {
     daemon_.metrics().count_response(status);
-    responder({status, "application/json", json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"});
+    responder({status, "application/json",
+               json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"});
 }
 
 HttpResponse Api::error_response(const ApiError &error)
@@ -284,7 +293,8 @@ HttpResponse Api::error_response(const ApiError &error)
         json["field"] = error.field;
     daemon_.metrics().count_response(error.status);
     return {error.status, "application/json",
-            Json{{"error", json}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", error.headers};
+            Json{{"error", json}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n",
+            error.headers};
 }
 
 void Api::respond_error(const Responder &responder, const ApiError &error)
@@ -292,7 +302,7 @@ void Api::respond_error(const Responder &responder, const ApiError &error)
     responder(error_response(error));
 }
 
-/* ---- who may -------------------------------------------------------------------------------------------- */
+/* ---- who may --------------------------------------------------------------------------------- */
 
 bool Api::may_see(const Caller &caller, uint32_t uid) const
 {
@@ -321,7 +331,8 @@ Job Api::job_of(const Caller &caller, JobId id, const std::string &name, bool to
             if (auto job = parse<Job>(row))
                 found = job.value();
     }
-    bool visible = found && (to_change ? may_change(caller, found->spec.uid) : may_see(caller, found->spec.uid));
+    bool visible = found &&
+        (to_change ? may_change(caller, found->spec.uid) : may_see(caller, found->spec.uid));
     if (!visible)
         throw ApiError{404, "not_found",
                        "there is no job " + name.substr(0, 40) +
@@ -329,7 +340,7 @@ Job Api::job_of(const Caller &caller, JobId id, const std::string &name, bool to
     return *found;
 }
 
-/* ---- changes -------------------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 void Api::ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done)
 {
@@ -431,7 +442,8 @@ void Api::signal(Call &call)
         body.fail("signal", "must be INT, TERM, HUP, QUIT, USR1, USR2, CONT, TSTP or KILL");
     body.finish();
     Job job = job_of(call, true);
-    bool runs = is_placed(job.state) && job.step > 0 && daemon_.steps().signal(job.id, job.step, number);
+    bool runs = is_placed(job.state) && job.step > 0 &&
+        daemon_.steps().signal(job.id, job.step, number);
     if (!runs)
         throw ApiError{409, "state",
                        "job " + std::to_string(job.id) + " is " + to_string(job.state) +
@@ -447,7 +459,8 @@ void Api::drain(Call &call)
     if (!call.caller.administrator)
         throw ApiError{403, "forbidden", "only administrators drain nodes"};
     ask_core(call, Drain{daemon_.next_request_id(), call.argument, reason},
-             [this, responder = call.responder, caller = call.caller, name = call.argument](const Answer &) {
+             [this, responder = call.responder, caller = call.caller,
+              name = call.argument](const Answer &) {
                  const Node *node = daemon_.state().node(name);
                  respond_json(responder, {{"node", node ? node_json(caller, *node) : Json()}});
              });
@@ -462,7 +475,8 @@ void Api::resume(Call &call)
     if (known && !known->up)
         daemon_.backend().look_at(call.argument);
     ask_core(call, Resume{daemon_.next_request_id(), call.argument},
-             [this, responder = call.responder, caller = call.caller, name = call.argument](const Answer &) {
+             [this, responder = call.responder, caller = call.caller,
+              name = call.argument](const Answer &) {
                  const Node *node = daemon_.state().node(name);
                  respond_json(responder, {{"node", node ? node_json(caller, *node) : Json()}});
              });

@@ -22,7 +22,11 @@ namespace elastic::rm {
 template <class Value> Value stored(Result<Value> value)
 {
     if (!value)
-        throw ApiError{503, "storage", "elasticd cannot read its store: " + value.error(), "", {{"Retry-After", "5"}}};
+        throw ApiError{503,
+                       "storage",
+                       "elasticd cannot read its store: " + value.error(),
+                       "",
+                       {{"Retry-After", "5"}}};
     return std::move(value.value());
 }
 
@@ -37,7 +41,8 @@ constexpr size_t JOB_NAME_BYTES_MAX = 128;
 class Api {
   public:
     explicit Api(Daemon &daemon);
-    /* Whether the body is worth reading: who asks, whether he asks too often, whether there is such a thing. */
+    /* Whether the body is worth reading: who asks, whether he asks too often, whether there is such
+     * a thing. */
     std::optional<HttpResponse> admit(const HttpRequest &request);
     /* After admit(). */
     void handle(const HttpRequest &request, Responder responder);
@@ -60,12 +65,14 @@ class Api {
     static const std::vector<Route> &routes();
 
     /* No exception leaves it: each is an answer. */
-    void answer_safely(const Responder &responder, const std::string &path, const std::function<void()> &task);
+    void answer_safely(const Responder &responder, const std::string &path,
+                       const std::function<void()> &task);
     /* For people who wait, see Daemon::wait; `waiter` may throw as a request may. */
     void wait(const Call &call, int64_t for_ms, Daemon::Waiter waiter);
     void identify(Call &call);
     void check_rate(const Call &call);
-    /* The route of a request, after all that can be checked without its body; null: perhaps a file of the page. */
+    /* The route of a request, after all that can be checked without its body; null: perhaps a file
+     * of the page. */
     const Route *route_of(Call &call) const;
     HttpResponse error_response(const ApiError &error);
     void check_origin(const Call &call) const;
@@ -123,8 +130,10 @@ class Api {
     };
     NodeRange read_range(QueryReader &query) const;
     static std::string state_of(const Node &node);
-    void send_use(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms, size_t groups, size_t columns);
-    void send_segments(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms, Timeline::Query query);
+    void send_use(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms, size_t groups,
+                  size_t columns);
+    void send_segments(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms,
+                       Timeline::Query query);
     using WantedJob = std::function<bool(JobId id, uint32_t uid, int64_t submitted_ms)>;
     void send_report(const Responder &responder, const WantedJob &wanted, bool by_user);
     Json node_json(const Caller &caller, const Node &node, const UsersOfNode &users) const;

@@ -1,5 +1,5 @@
-/* See api.h: what jobs do with their time.  What lasts is the core's (core/performance.h), the loops are those of the
- * step's newest answer (step/sampler.h). */
+/* See api.h: what jobs do with their time.  What lasts is the core's (core/performance.h), the
+ * loops are those of the step's newest answer (step/sampler.h). */
 
 #include "api/api.h"
 #include "core/mpi_share.h"
@@ -71,7 +71,8 @@ Json Api::performance_json(const Job &job) const
 Json Api::history_json(const Job &job) const
 {
     Json history = Json::array();
-    for (const Interval &interval : job.performance ? job.performance->history : std::vector<Interval>())
+    for (const Interval &interval :
+         job.performance ? job.performance->history : std::vector<Interval>())
         history.push_back({{"until_ms", daemon_.shown_ms(interval.until_ms)},
                            {"ms", interval.ms},
                            {"size", interval.size},
@@ -100,7 +101,8 @@ std::string Api::reason_without_sample(const Job &job) const
 Json Api::loops_json(const Job &job)
 {
     const Sampler::Newest *newest = daemon_.sampler().newest(job.id);
-    Json json = newest ? to_json(newest->answer) : Json{{"available", false}, {"reason", reason_without_sample(job)}};
+    Json json = newest ? to_json(newest->answer)
+                       : Json{{"available", false}, {"reason", reason_without_sample(job)}};
     int64_t age_ms = newest ? monotonic_ms() - newest->at_ms : 0;
     json["job"] = job.id;
     json["sampled_ms"] = newest ? Json(unix_ms() - age_ms) : Json();
@@ -121,17 +123,18 @@ void Api::get_loops(Call &call)
         const Sampler::Newest *newest = daemon_.sampler().newest(id);
         return newest && newest->at_ms >= since_ms;
     };
-    bool can_wait = job.state == JobState::RUNNING && job.mode == StepMode::ADAPTIVE && job.broken.empty() &&
-                    daemon_.sampler().is_on() && max_age_ms < AGE_MAX_MS && !is_fresh();
+    bool can_wait = job.state == JobState::RUNNING && job.mode == StepMode::ADAPTIVE &&
+        job.broken.empty() && daemon_.sampler().is_on() && max_age_ms < AGE_MAX_MS && !is_fresh();
     if (can_wait)
         daemon_.sampler().ask_soon(job.id);
-    wait(call, can_wait ? WAIT_MS : 0, [this, responder = call.responder, job, is_fresh](bool late) {
-        if (!late && !is_fresh())
-            return false;
-        const Job *now = daemon_.state().job(job.id);
-        respond_json(responder, loops_json(now ? *now : job));
-        return true;
-    });
+    wait(call, can_wait ? WAIT_MS : 0,
+         [this, responder = call.responder, job, is_fresh](bool late) {
+             if (!late && !is_fresh())
+                 return false;
+             const Job *now = daemon_.state().job(job.id);
+             respond_json(responder, loops_json(now ? *now : job));
+             return true;
+         });
 }
 
 }  // namespace elastic::rm

@@ -38,8 +38,9 @@ Json nodes_of(const Blocks &blocks)
 {
     Json nodes = Json::array();
     for (const Block &block : blocks) {
-        auto same = std::find_if(nodes.begin(), nodes.end(),
-                                 [&](const Json &node) { return node["name"] == block.node.str(); });
+        auto same = std::find_if(nodes.begin(), nodes.end(), [&](const Json &node) {
+            return node["name"] == block.node.str();
+        });
         if (same == nodes.end())
             nodes.push_back({{"name", block.node}, {"processes", block.processes}});
         else
@@ -53,8 +54,9 @@ Json adaptation_of(const Job &job)
     if (!job.adaptation)
         return nullptr;
     const Adaptation &a = *job.adaptation;
-    return {{"request", a.request}, {"phase", to_string(a.phase)}, {"from", a.old_size}, {"size", a.size},
-            {"by_user", a.by_user}, {"reason", a.reason}, {"since_ms", a.asked_ms}};
+    return {{"request", a.request},  {"phase", to_string(a.phase)}, {"from", a.old_size},
+            {"size", a.size},        {"by_user", a.by_user},        {"reason", a.reason},
+            {"since_ms", a.asked_ms}};
 }
 
 Json last_change_of(const Job &job)
@@ -67,7 +69,8 @@ Json last_change_of(const Job &job)
             {"standstill_ms", last.standstill_ms}, {"reason", last.reason}};
 }
 
-/* Of the running program, that is open; else the last one that was granted, which still limits the size. */
+/* Of the running program, that is open; else the last one that was granted, which still limits the
+ * size. */
 Json wish_of(const Job &job)
 {
     if (!job.wish && !job.granted)
@@ -95,8 +98,9 @@ void add_wish(Json &json, const JobSpec &spec)
     json["expect_ms"] = number_or_null(spec.expect_ms);
     json["speedup"] = nullptr;
     if (spec.serial_ppm != NEVER)
-        json["speedup"] = {{"law", "amdahl"},
-                           {"serial", static_cast<double>(spec.serial_ppm) / static_cast<double>(PPM)}};
+        json["speedup"] = {
+            {"law", "amdahl"},
+            {"serial", static_cast<double>(spec.serial_ppm) / static_cast<double>(PPM)}};
     json["priority"] = spec.priority;
     json["dependencies"] = write(spec.dependencies);
     json["time_limit_ms"] = number_or_null(spec.time_limit_ms);
@@ -105,9 +109,11 @@ void add_wish(Json &json, const JobSpec &spec)
 void add_launch(Json &json, const Launch &launch, const Job &job)
 {
     /* They are named when it starts. */
-    LaunchPaths paths = paths_of(launch, job.id, job.started_name.empty() ? job.spec.name : job.started_name);
+    LaunchPaths paths =
+        paths_of(launch, job.id, job.started_name.empty() ? job.spec.name : job.started_name);
     if (launch.warn_signal)
-        json["limit_signal"] = {{"signal", signal_name(launch.warn_signal)}, {"before_ms", launch.warn_before_ms}};
+        json["limit_signal"] = {
+            {"signal", signal_name(launch.warn_signal)}, {"before_ms", launch.warn_before_ms}};
     json["command"] = launch.command;
     json["script"] = launch.is_script;
     json["directory"] = launch.directory;
@@ -118,7 +124,8 @@ void add_launch(Json &json, const Launch &launch, const Job &job)
 
 bool is_wanted_state(const std::vector<std::string> &wanted, JobState state)
 {
-    return wanted.empty() || std::any_of(wanted.begin(), wanted.end(), [&](const std::string &name) {
+    return wanted.empty() ||
+        std::any_of(wanted.begin(), wanted.end(), [&](const std::string &name) {
                return name == to_string(state) || name == CODES[static_cast<size_t>(state)];
            });
 }
@@ -130,15 +137,16 @@ void check_states(const std::vector<std::string> &wanted)
         for (const char *state : NamesOf<JobState>::names)
             known = known || name == state;
         if (!known)
-            throw ApiError{400, "field",
-                           "'state' must name states such as PENDING or R, not " + name.substr(0, 40),
-                           "state"};
+            throw ApiError{
+                400, "field",
+                "'state' must name states such as PENDING or R, not " + name.substr(0, 40),
+                "state"};
     }
 }
 
 }  // namespace
 
-/* ---- jobs ------------------------------------------------------------------------------------------------ */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 /* Why it waits, and why it waits again. */
 std::string Api::waiting_reason(const Job &job) const
@@ -168,36 +176,39 @@ std::string Api::reason_of(const Job &job) const
 Json Api::job_json(const Job &job)
 {
     bool ended = is_end(job.state);
-    Json json = {{"id", job.id},
-                 {"name", job.spec.name},
-                 {"user", job.spec.user},
-                 {"uid", job.spec.uid},
-                 {"state", to_string(job.state)},
-                 {"code", CODES[static_cast<size_t>(job.state)]},
-                 {"reason", text_or_null(reason_of(job))},
-                 {"adaptive", job.mode == StepMode::UNKNOWN ? Json() : Json(job.mode == StepMode::ADAPTIVE)},
-                 {"size", job.size()},
-                 {"nodes", nodes_of(job.blocks)},
-                 {"held", job.held},
-                 {"begin_ms", job.spec.begin_ms ? Json(daemon_.shown_ms(job.spec.begin_ms)) : Json()},
-                 {"waits_for", write(job.waits_for)},
-                 {"limit_signal", nullptr},
-                 {"submit_ms", time_or_null(daemon_.shown_ms(job.submitted_ms))},
-                 {"start_ms", time_or_null(daemon_.shown_ms(job.started_ms))},
-                 {"end_ms", time_or_null(daemon_.shown_ms(job.ended_ms))},
-                 {"exit_code", ended ? write(job.exit_code) : Json()},
-                 {"step", job.step},
-                 {"epoch", job.epoch},
-                 {"adaptation", adaptation_of(job)},
-                 {"last_change", last_change_of(job)},
-                 {"wish", wish_of(job)},
-                 {"counts", {{"committed", job.committed}, {"withdrawn", job.withdrawn}, {"failed", job.failed}}},
-                 {"standstill_ms", job.standstill_ms},
-                 {"performance", performance_json(job)},
-                 {"why", nullptr},
-                 {"step_socket", text_or_null(ended ? "" : daemon_.steps().socket(job.id))}};
+    Json json = {
+        {"id", job.id},
+        {"name", job.spec.name},
+        {"user", job.spec.user},
+        {"uid", job.spec.uid},
+        {"state", to_string(job.state)},
+        {"code", CODES[static_cast<size_t>(job.state)]},
+        {"reason", text_or_null(reason_of(job))},
+        {"adaptive", job.mode == StepMode::UNKNOWN ? Json() : Json(job.mode == StepMode::ADAPTIVE)},
+        {"size", job.size()},
+        {"nodes", nodes_of(job.blocks)},
+        {"held", job.held},
+        {"begin_ms", job.spec.begin_ms ? Json(daemon_.shown_ms(job.spec.begin_ms)) : Json()},
+        {"waits_for", write(job.waits_for)},
+        {"limit_signal", nullptr},
+        {"submit_ms", time_or_null(daemon_.shown_ms(job.submitted_ms))},
+        {"start_ms", time_or_null(daemon_.shown_ms(job.started_ms))},
+        {"end_ms", time_or_null(daemon_.shown_ms(job.ended_ms))},
+        {"exit_code", ended ? write(job.exit_code) : Json()},
+        {"step", job.step},
+        {"epoch", job.epoch},
+        {"adaptation", adaptation_of(job)},
+        {"last_change", last_change_of(job)},
+        {"wish", wish_of(job)},
+        {"counts",
+         {{"committed", job.committed}, {"withdrawn", job.withdrawn}, {"failed", job.failed}}},
+        {"standstill_ms", job.standstill_ms},
+        {"performance", performance_json(job)},
+        {"why", nullptr},
+        {"step_socket", text_or_null(ended ? "" : daemon_.steps().socket(job.id))}};
     if (job.state == JobState::RUNNING || job.state == JobState::ADAPTING)
-        json["why"] = text_or_null(policy(daemon_.state().config.policy).explain(daemon_.state(), job));
+        json["why"] =
+            text_or_null(policy(daemon_.state().config.policy).explain(daemon_.state(), job));
     if (job.adaptation)
         json["adaptation"]["since_ms"] = daemon_.shown_ms(job.adaptation->asked_ms);
     if (job.last_change)
@@ -208,7 +219,8 @@ Json Api::job_json(const Job &job)
     return json;
 }
 
-/* The part of a user in what is remembered of all use, and by how much his jobs stand back for it. */
+/* The part of a user in what is remembered of all use, and by how much his jobs stand back for
+ * it. */
 Json Api::fair_share_json(uint32_t uid) const
 {
     const State &state = daemon_.state();
@@ -222,10 +234,13 @@ Json Api::fair_share_json(uint32_t uid) const
     return {{"use", all > 0 ? own / all : 0.0}, {"delay_ms", state.delay_of(uid)}};
 }
 
-/* When it starts at the latest, and who ends then, if nothing comes before it: for one job, since it takes a while. */
+/* When it starts at the latest, and who ends then, if nothing comes before it: for one job, since
+ * it takes a while. */
 void Api::add_forecast(Json &json, const Job &job) const
 {
-    Forecast forecast = job.state == JobState::PENDING ? rm::forecast(daemon_.state(), job.id) : Forecast();
+    Forecast forecast = job.state == JobState::PENDING
+        ? rm::forecast(daemon_.state(), job.id)
+        : Forecast();
     const Job *other = daemon_.state().job(forecast.waits_for);
     bool visible = other && (other->spec.uid == job.spec.uid || !daemon_.settings().private_jobs);
     json["expected_start_ms"] = time_or_null(daemon_.shown_ms(forecast.start_ms));
@@ -257,9 +272,10 @@ void Api::get_jobs(Call &call)
     QueryReader query(call.request.query);
     auto states = query.list("state");
     check_states(states);
-    bool all = query.flag("all") || std::any_of(states.begin(), states.end(), [](const std::string &name) {
-                   return name == "DONE" || name == "FAILED" || name == "CANCELLED" || name == "CD" ||
-                          name == "F" || name == "CA";
+    bool all = query.flag("all") ||
+        std::any_of(states.begin(), states.end(), [](const std::string &name) {
+                   return name == "DONE" || name == "FAILED" || name == "CANCELLED" ||
+                       name == "CD" || name == "F" || name == "CA";
                });
     std::string user = query.text("user"), name = query.text("name"), order = query.text("order");
     auto ids = query.numbers("ids");
@@ -286,14 +302,15 @@ void Api::get_jobs(Call &call)
     }
     Json list = Json::array();
     bool more = false;
-    each_job(daemon_.state(), ended, *known_order, {past.after, past.before, ids}, [&](const Job &job) {
-        if (!wanted(job))
-            return true;
-        more = list.size() == limit;
-        if (!more)
-            list.push_back(list_json(job));
-        return !more;
-    });
+    each_job(daemon_.state(), ended, *known_order, {past.after, past.before, ids},
+             [&](const Job &job) {
+                 if (!wanted(job))
+                     return true;
+                 more = list.size() == limit;
+                 if (!more)
+                     list.push_back(list_json(job));
+                 return !more;
+             });
     respond_json(call.responder, {{"jobs", std::move(list)}, {"more", more}});
 }
 
@@ -310,7 +327,8 @@ void Api::get_job(Call &call)
         const Job *now = daemon_.state().job(job.id);
         const Job &shown = now ? *now : job;
         bool reached = until.empty() || is_end(shown.state) ||
-                       (until == "started" && shown.state != JobState::PENDING && shown.state != JobState::STARTING);
+            (until == "started" && shown.state != JobState::PENDING &&
+             shown.state != JobState::STARTING);
         if (!reached && !late)
             return false;
         Json json = job_json(shown);
@@ -330,7 +348,7 @@ void Api::get_script(Call &call)
     respond(call, {200, "text/plain; charset=utf-8", row->script});
 }
 
-/* ---- records --------------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 std::optional<uint32_t> Api::owner_of(JobId id)
 {
@@ -374,29 +392,32 @@ void Api::send_records(Call &call, RecordQuery query)
     constexpr int BLOCKS_MAX = 10;      /* of others' records; then who asks goes on at `next` */
     auto last = static_cast<int64_t>(daemon_.state().records);
     query.since = static_cast<uint64_t>(std::max<int64_t>(since < 0 ? last + 1 + since : since, 1));
-    wait(call, wait_ms, [this, responder = call.responder, caller = call.caller, query](bool late) mutable {
-        Json records = Json::array();
-        uint64_t next = query.since;
-        for (int block = 0; block < BLOCKS_MAX; block++) {
-            auto rows = query.since > daemon_.state().records ? std::vector<Json>()
-                                                              : stored(daemon_.store().records(query));
-            for (Json &row : rows) {
-                next = row["seq"].get<uint64_t>() + 1;
-                row["time_ms"] = daemon_.shown_ms(row["time_ms"].get<int64_t>());
-                if (may_see_record(caller, row))
-                    records.push_back(std::move(row));
-            }
-            query.since = next;
-            if (!records.empty() || rows.size() < query.limit)
-                break;
-        }
-        if (records.empty() && !late && next > daemon_.state().records)
-            return false;
-        respond_json(
-            responder,
-            {{"records", std::move(records)}, {"next", next}, {"oldest", stored(daemon_.store().oldest_record())}});
-        return true;
-    });
+    wait(call, wait_ms,
+         [this, responder = call.responder, caller = call.caller, query](bool late) mutable {
+             Json records = Json::array();
+             uint64_t next = query.since;
+             for (int block = 0; block < BLOCKS_MAX; block++) {
+                 auto rows = query.since > daemon_.state().records
+                     ? std::vector<Json>()
+                     : stored(daemon_.store().records(query));
+                 for (Json &row : rows) {
+                     next = row["seq"].get<uint64_t>() + 1;
+                     row["time_ms"] = daemon_.shown_ms(row["time_ms"].get<int64_t>());
+                     if (may_see_record(caller, row))
+                         records.push_back(std::move(row));
+                 }
+                 query.since = next;
+                 if (!records.empty() || rows.size() < query.limit)
+                     break;
+             }
+             if (records.empty() && !late && next > daemon_.state().records)
+                 return false;
+             respond_json(responder,
+                          {{"records", std::move(records)},
+                           {"next", next},
+                           {"oldest", stored(daemon_.store().oldest_record())}});
+             return true;
+         });
 }
 
 void Api::get_records(Call &call)
@@ -411,7 +432,7 @@ void Api::get_job_records(Call &call)
     send_records(call, query);
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 /* Who is on these nodes: one way through all blocks, for as many nodes as are shown. */
 Api::NodeUsers Api::node_users(const std::vector<const Node *> &nodes) const
@@ -466,7 +487,9 @@ Json Api::backend_json() const
 
 std::string Api::state_of(const Node &node)
 {
-    return node.state() == NodeState::DRAINING && node.used == 0 ? "drained" : to_string(node.state());
+    return node.state() == NodeState::DRAINING && node.used == 0
+        ? "drained"
+        : to_string(node.state());
 }
 
 /* Those of `first` to `last`, by name; both may be missing. */
@@ -495,7 +518,8 @@ void Api::get_nodes(Call &call)
         const Node &node = entry->second;
         cores += node.cores;
         used += node.used;
-        if (!states.empty() && std::find(states.begin(), states.end(), state_of(node)) == states.end())
+        if (!states.empty() &&
+            std::find(states.begin(), states.end(), state_of(node)) == states.end())
             continue;
         if (shown.size() < limit)
             shown.push_back(&node);
@@ -515,19 +539,22 @@ void Api::get_node(Call &call)
     QueryReader(call.request.query).finish();
     const Node *node = daemon_.state().node(call.argument);
     if (!node)
-        throw ApiError{404, "not_found",
-                       "there is no node " + call.argument.substr(0, 80) + ": 'elastic nodes' lists them"};
+        throw ApiError{
+            404, "not_found",
+            "there is no node " + call.argument.substr(0, 80) + ": 'elastic nodes' lists them"};
     respond_json(call.responder, {{"node", node_json(call.caller, *node)}});
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 void Api::get_version(Call &call)
 {
     QueryReader(call.request.query).finish();
     Json user = nullptr;
     if (call.known)
-        user = {{"name", call.caller.name}, {"uid", call.caller.uid}, {"administrator", call.caller.administrator}};
+        user = {{"name", call.caller.name},
+                {"uid", call.caller.uid},
+                {"administrator", call.caller.administrator}};
     const Settings &settings = daemon_.settings();
     respond_json(call.responder, {{"name", "elasticd"},
                                   {"version", ELASTIC_VERSION},
@@ -549,9 +576,11 @@ void Api::get_health(Call &call)
 
 void Api::get_metrics(Call &call)
 {
-    respond(call, {200, "text/plain; version=0.0.4; charset=utf-8",
-                   daemon_.metrics().text(daemon_.state(), {daemon_.started_ms(), daemon_.connections(),
-                                                            daemon_.storage_works(), daemon_.sampler().counts()})});
+    respond(call,
+            {200, "text/plain; version=0.0.4; charset=utf-8",
+             daemon_.metrics().text(daemon_.state(),
+                                    {daemon_.started_ms(), daemon_.connections(),
+                                     daemon_.storage_works(), daemon_.sampler().counts()})});
 }
 
 void Api::get_summary(Call &call)
@@ -563,25 +592,27 @@ void Api::get_summary(Call &call)
     Json states = Json::object();
     for (size_t i = 0; i < jobs.states.size(); i++)
         states[NamesOf<JobState>::names[i]] = jobs.states[i];
-    respond_json(call.responder,
-                 {{"now_ms", unix_ms()},
-                  {"policy", daemon_.settings().policy},
-                  {"cores", nodes.cores},
-                  {"cores_used", nodes.used_cores},
-                  {"nodes",
-                   {{"up", nodes.of(NodeState::UP)},
-                    {"draining", nodes.of(NodeState::DRAINING) - nodes.drained},
-                    {"drained", nodes.drained},
-                    {"down", nodes.of(NodeState::DOWN)}}},
-                  {"jobs", std::move(states)},
-                  {"adaptations",
-                   {{"committed", jobs.committed}, {"withdrawn", jobs.withdrawn}, {"failed", jobs.failed}}},
-                  {"seq", state.records}});
+    respond_json(
+        call.responder,
+        {{"now_ms", unix_ms()},
+         {"policy", daemon_.settings().policy},
+         {"cores", nodes.cores},
+         {"cores_used", nodes.used_cores},
+         {"nodes",
+          {{"up", nodes.of(NodeState::UP)},
+           {"draining", nodes.of(NodeState::DRAINING) - nodes.drained},
+           {"drained", nodes.drained},
+           {"down", nodes.of(NodeState::DOWN)}}},
+         {"jobs", std::move(states)},
+         {"adaptations",
+          {{"committed", jobs.committed}, {"withdrawn", jobs.withdrawn}, {"failed", jobs.failed}}},
+         {"seq", state.records}});
 }
 
 void Api::get_timeline(Call &call)
 {
-    constexpr int64_t HOUR_MS = 3600 * 1000, GROUPS_MAX = 1000, COLUMNS_MAX = 1000, SEGMENTS_MAX = 4000;
+    constexpr int64_t HOUR_MS = 3600 * 1000, GROUPS_MAX = 1000, COLUMNS_MAX = 1000,
+                      SEGMENTS_MAX = 4000;
     QueryReader query(call.request.query);
     int64_t to_ms = query.number("to_ms", 0, INT64_MAX / 2, unix_ms());
     int64_t from_ms = query.number("from_ms", 0, INT64_MAX / 2, to_ms - HOUR_MS);
@@ -599,11 +630,13 @@ void Api::get_timeline(Call &call)
 }
 
 /* How much of each group of neighbouring nodes was in use: it tells of nobody's job. */
-void Api::send_use(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms, size_t groups, size_t columns)
+void Api::send_use(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms,
+                   size_t groups, size_t columns)
 {
     const Timeline &timeline = daemon_.timeline();
     int64_t first_ms = timeline.first_ms();
-    from_ms = std::min(to_ms, std::max(from_ms, first_ms == NEVER ? to_ms : daemon_.shown_ms(first_ms)));
+    from_ms =
+        std::min(to_ms, std::max(from_ms, first_ms == NEVER ? to_ms : daemon_.shown_ms(first_ms)));
     auto nodes = static_cast<size_t>(std::distance(range.begin, range.end));
     groups = std::max<size_t>(1, std::min(groups, nodes));
     struct Group {
@@ -623,22 +656,29 @@ void Api::send_use(Call &call, const NodeRange &range, int64_t from_ms, int64_t 
         found[group].cores += node.cores;
         group_of.set(node.name, static_cast<uint32_t>(group));
     }
-    auto use = timeline.use(daemon_.core_ms(from_ms), daemon_.core_ms(to_ms), columns, group_of, found.size());
+    auto use = timeline.use(
+        daemon_.core_ms(from_ms), daemon_.core_ms(to_ms), columns, group_of, found.size());
     Json list = Json::array();
     for (size_t group = 0; group < found.size(); group++) {
         const Group &here = found[group];
         for (double &cores : use[group])
             cores = std::round(cores * 10) / 10;
-        list.push_back({{"first", here.first}, {"last", here.last}, {"nodes", here.nodes}, {"cores", here.cores},
+        list.push_back({{"first", here.first},
+                        {"last", here.last},
+                        {"nodes", here.nodes},
+                        {"cores", here.cores},
                         {"used", std::move(use[group])}});
     }
-    respond_json(call.responder, {{"from_ms", from_ms}, {"to_ms", to_ms}, {"groups", std::move(list)}});
+    respond_json(call.responder,
+                 {{"from_ms", from_ms}, {"to_ms", to_ms}, {"groups", std::move(list)}});
 }
 
-void Api::send_segments(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms, Timeline::Query query)
+void Api::send_segments(Call &call, const NodeRange &range, int64_t from_ms, int64_t to_ms,
+                        Timeline::Query query)
 {
     Json segments = Json::array(), nodes = Json::array();
-    bool all = range.begin == daemon_.state().nodes.begin() && range.end == daemon_.state().nodes.end();
+    bool all = range.begin == daemon_.state().nodes.begin() &&
+        range.end == daemon_.state().nodes.end();
     bool is_first = query.before == INT64_MAX;
     NodeTable wanted;
     for (auto entry = range.begin; entry != range.end; ++entry) {
@@ -651,7 +691,8 @@ void Api::send_segments(Call &call, const NodeRange &range, int64_t from_ms, int
     query.to_ms = daemon_.core_ms(to_ms);
     query.nodes = all ? nullptr : &wanted;
     Timeline::Found found = daemon_.timeline().between(query);
-    std::unordered_map<JobId, bool> may_see_job;        /* asked once for a job, not for each segment */
+    /* asked once for a job, not for each segment */
+    std::unordered_map<JobId, bool> may_see_job;
     for (const Segment &segment : found.segments) {
         const Job *job = daemon_.state().job(segment.job);
         auto [known, is_new] = may_see_job.try_emplace(segment.job);
@@ -666,12 +707,13 @@ void Api::send_segments(Call &call, const NodeRange &range, int64_t from_ms, int
                             {"from_ms", daemon_.shown_ms(segment.from_ms)},
                             {"to_ms", time_or_null(daemon_.shown_ms(segment.to_ms))}});
     }
-    respond_json(call.responder, {{"from_ms", from_ms},
-                                  {"to_ms", to_ms},
-                                  {"nodes", std::move(nodes)},
-                                  {"segments", std::move(segments)},
-                                  {"next", found.older ? Json(found.segments.front().number) : Json()},
-                                  {"more", found.older || found.forgotten}});
+    respond_json(call.responder,
+                 {{"from_ms", from_ms},
+                  {"to_ms", to_ms},
+                  {"nodes", std::move(nodes)},
+                  {"segments", std::move(segments)},
+                  {"next", found.older ? Json(found.segments.front().number) : Json()},
+                  {"more", found.older || found.forgotten}});
 }
 
 /* After a restart it may take a moment until all that has ended is known again. */
@@ -688,7 +730,8 @@ void Api::get_report(Call &call)
         throw ApiError{400, "field", "'by' must be user", "by"};
     std::set<JobId> ids(numbers.begin(), numbers.end());
     wait(call, LOADING_MAX_MS,
-         [this, responder = call.responder, caller = call.caller, from_ms, to_ms, ids, by](bool late) {
+         [this, responder = call.responder, caller = call.caller, from_ms, to_ms, ids,
+          by](bool late) {
              if (!daemon_.ended_jobs().is_complete() && !late)
                  return false;
              auto wanted = [&](JobId id, uint32_t uid, int64_t submitted_ms) {

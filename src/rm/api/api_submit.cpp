@@ -12,7 +12,8 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr size_t COMMAND_COUNT_MAX = 4096, COMMAND_BYTES_MAX = 1024 * 1024, ENVIRONMENT_BYTES_MAX = 1024 * 1024;
+constexpr size_t COMMAND_COUNT_MAX = 4096, COMMAND_BYTES_MAX = 1024 * 1024,
+                 ENVIRONMENT_BYTES_MAX = 1024 * 1024;
 constexpr size_t SCRIPT_BYTES_MAX = 4 * 1024 * 1024, PATH_BYTES_MAX = 4095, KEY_BYTES_MAX = 40;
 constexpr int64_t PRIORITY_MAX = 1000000, BEGIN_MAX_MS = int64_t{1} << 45;      /* the year 3084 */
 constexpr int64_t TIME_LIMIT_MAX_MS = int64_t{100} * 366 * 24 * 3600 * 1000;
@@ -39,7 +40,8 @@ void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node)
     int nodes = static_cast<int>(body.number("nodes", 1, PROCESSES_MAX, 0));
     int per_node = std::max(1, cores_of_node / spec.cores_per_process);
     int64_t least = nodes ? int64_t{nodes} * per_node : 1;
-    spec.minimum = static_cast<int>(body.number("min", 1, PROCESSES_MAX, std::min(least, PROCESSES_MAX)));
+    spec.minimum =
+        static_cast<int>(body.number("min", 1, PROCESSES_MAX, std::min(least, PROCESSES_MAX)));
     spec.maximum = static_cast<int>(body.number("max", 1, PROCESSES_MAX, spec.minimum));
     spec.preferred = static_cast<int>(body.number("preferred", 1, PROCESSES_MAX, 0));
     if (nodes) {
@@ -51,7 +53,8 @@ void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node)
     spec.size_rule = read_name(sizes, "rule", SizeRule::ANY);
     spec.size_multiple = static_cast<int>(sizes.number("of", 1, PROCESSES_MAX, 1));
     sizes.finish();
-    spec.elasticity = read_name(body, "kind", spec.minimum == spec.maximum ? Elasticity::RIGID : Elasticity::MALLEABLE);
+    spec.elasticity = read_name(
+        body, "kind", spec.minimum == spec.maximum ? Elasticity::RIGID : Elasticity::MALLEABLE);
 }
 
 void check_range(const JobSpec &spec)
@@ -64,7 +67,8 @@ void check_range(const JobSpec &spec)
     if (spec.preferred && (spec.preferred < spec.minimum || spec.preferred > spec.maximum))
         throw ApiError{400, "range", "preferred must lie between min and max", "preferred"};
     if (spec.elasticity == Elasticity::RIGID && spec.minimum != spec.maximum)
-        throw ApiError{400, "range", "a rigid job has one size: give min and max alike, or another kind", "kind"};
+        throw ApiError{400, "range",
+                       "a rigid job has one size: give min and max alike, or another kind", "kind"};
     std::string problem = check(spec);
     if (!problem.empty())
         throw ApiError{400, "range", problem};
@@ -89,7 +93,8 @@ void read_limits(BodyReader &body, std::vector<ProcessLimit> &limits)
     BodyReader given = body.object("limits");
     for (const LimitName &known : LIMIT_NAMES) {
         if (given.has(known.name))
-            limits.push_back({known.name, given.number(known.name, ProcessLimit::UNLIMITED, INT64_MAX, 0)});
+            limits.push_back(
+                {known.name, given.number(known.name, ProcessLimit::UNLIMITED, INT64_MAX, 0)});
     }
     given.finish();
 }
@@ -154,7 +159,8 @@ int64_t Api::read_time_limit(BodyReader &body, int64_t otherwise) const
         return limit_ms;
     if (body.has("time_limit_ms"))
         body.fail("time_limit_ms",
-                  "is above the longest that this system allows, " + std::to_string(most_ms / 1000) + " s");
+                  "is above the longest that this system allows, " +
+                      std::to_string(most_ms / 1000) + " s");
     return most_ms;
 }
 
@@ -174,7 +180,8 @@ void Api::add_dependencies(const Call &call, BodyReader &body, JobSpec &spec)
         for (JobId id : body.ids(name, DEPENDENCIES_MAX)) {
             Dependency dependency{static_cast<DependencyKind>(kind), id};
             Job other = job_of(call.caller, id, std::to_string(id), false);
-            if (daemon_.state().job(id) || look_at(dependency.kind, other.state) != DependencyState::MET)
+            if (daemon_.state().job(id) ||
+                look_at(dependency.kind, other.state) != DependencyState::MET)
                 spec.dependencies.push_back(dependency);
         }
     }
@@ -188,13 +195,15 @@ JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, st
     spec.user = call.caller.name;
     read_launch(body, launch, script);
     read_sizes(body, spec, largest_node(daemon_.state()));
-    spec.name = body.text("name", JOB_NAME_BYTES_MAX, last_part(launch.command[0]).substr(0, JOB_NAME_BYTES_MAX));
+    spec.name = body.text("name", JOB_NAME_BYTES_MAX,
+                          last_part(launch.command[0]).substr(0, JOB_NAME_BYTES_MAX));
     if (spec.name.empty())
         body.fail("name", "must not be empty");
     spec.time_limit_ms = read_time_limit(body, daemon_.settings().default_time_limit_ms);
     spec.priority = read_priority(body, call.caller);
     if (body.has("begin_ms"))
-        spec.begin_ms = std::max<int64_t>(daemon_.core_ms(body.number("begin_ms", 0, BEGIN_MAX_MS, 0)), 0);
+        spec.begin_ms =
+            std::max<int64_t>(daemon_.core_ms(body.number("begin_ms", 0, BEGIN_MAX_MS, 0)), 0);
     add_dependencies(call, body, spec);
     read_limit_signal(body, spec, launch);
     spec.held = body.flag("held", false);
@@ -219,22 +228,24 @@ void Api::check_room(uint32_t uid, size_t bytes) const
     int64_t own = daemon_.quota().jobs_of(uid);
     const Settings &settings = daemon_.settings();
     if (all >= settings.jobs_max || own >= settings.jobs_per_user_max)
-        throw ApiError{503,
-                       "full",
-                       all >= settings.jobs_max
-                           ? "the queue is full (" + std::to_string(settings.jobs_max) +
-                                 " jobs): submit again later"
-                           : "you have " + std::to_string(own) +
-                                 " jobs that have not ended, and more are not allowed: submit again later",
-                       "",
-                       {{"Retry-After", "60"}}};
+        throw ApiError{
+            503,
+            "full",
+            all >= settings.jobs_max ? "the queue is full (" + std::to_string(settings.jobs_max) +
+                    " jobs): submit again later"
+                                     : "you have " + std::to_string(own) +
+                    " jobs that have not ended, and more are not allowed: submit again later",
+            "",
+            {{"Retry-After", "60"}}};
     if (daemon_.quota().bytes_of(uid) + static_cast<int64_t>(bytes) > settings.bytes_per_user_max)
-        throw ApiError{503,
-                       "full",
-                       "the scripts, environments and commands of your jobs that have not ended would be more than " +
-                           std::to_string(settings.bytes_per_user_max) + " bytes: submit again later",
-                       "",
-                       {{"Retry-After", "60"}}};
+        throw ApiError{
+            503,
+            "full",
+            "the scripts, environments and commands of your jobs that have not ended would be more "
+            "than " +
+                std::to_string(settings.bytes_per_user_max) + " bytes: submit again later",
+            "",
+            {{"Retry-After", "60"}}};
 }
 
 void Api::submit(Call &call)
@@ -249,18 +260,22 @@ void Api::submit(Call &call)
     std::string script, key;
     JobSpec spec = read_spec(call, launch, script, key);
     check_room(spec.uid, call.request.body.size());
-    LaunchRow row{0, spec.uid, write(launch), script, static_cast<int64_t>(call.request.body.size())};
+    LaunchRow row{0, spec.uid, write(launch), script,
+                  static_cast<int64_t>(call.request.body.size())};
     launch.environment.clear();
     auto kept = std::make_shared<Launch>(std::move(launch));
-    std::string request = key.empty() ? daemon_.next_request_id() : "k" + std::to_string(spec.uid) + ":" + key;
-    daemon_.request(Submit{request, spec}, std::move(row),
-                    [this, responder = call.responder, begin, kept](const Answer *answer, bool is_new) {
-                        if (answer && is_new)
-                            daemon_.remember(answer->job, kept);
-                        daemon_.metrics().time_submit(
-                            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-                        answer_safely(responder, "/v1/jobs", [&] { submitted(responder, answer, is_new); });
-                    });
+    std::string request = key.empty()
+        ? daemon_.next_request_id()
+        : "k" + std::to_string(spec.uid) + ":" + key;
+    daemon_.request(
+        Submit{request, spec}, std::move(row),
+        [this, responder = call.responder, begin, kept](const Answer *answer, bool is_new) {
+            if (answer && is_new)
+                daemon_.remember(answer->job, kept);
+            daemon_.metrics().time_submit(
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+            answer_safely(responder, "/v1/jobs", [&] { submitted(responder, answer, is_new); });
+        });
 }
 
 }  // namespace elastic::rm

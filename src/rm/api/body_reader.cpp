@@ -8,7 +8,8 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int DEPTH_MAX = 32;           /* of a body: what nests deeper is nonsense, and would use up the stack */
+/* of a body: what nests deeper is nonsense, and would use up the stack */
+constexpr int DEPTH_MAX = 32;
 
 /* How deep brackets nest, outside of texts. */
 int depth_of(const std::string &text)
@@ -37,12 +38,19 @@ bool has_zero(const std::string &text)
 
 BodyReader::BodyReader(const std::string &text)
 {
-    object_ = text.empty() ? Json::object() : depth_of(text) > DEPTH_MAX ? Json() : Json::parse(text, nullptr, false);
+    object_ = text.empty() ? Json::object()
+        : depth_of(text) > DEPTH_MAX
+        ? Json()
+        : Json::parse(text, nullptr, false);
     if (!object_.is_object())
-        throw ApiError{400, "syntax", "the body is not one JSON object (UTF-8): see doc/elasticd-api.md"};
+        throw ApiError{400, "syntax",
+                       "the body is not one JSON object (UTF-8): see doc/elasticd-api.md"};
 }
 
-BodyReader::BodyReader(Json object, std::string where) : object_(std::move(object)), where_(std::move(where) + ".") {}
+BodyReader::BodyReader(Json object, std::string where)
+    : object_(std::move(object)), where_(std::move(where) + ".")
+{
+}
 
 void BodyReader::fail(const std::string &name, const std::string &message) const
 {
@@ -66,12 +74,15 @@ std::string BodyReader::text(const char *name, size_t bytes_max, const std::stri
     const Json *value = find(name);
     if (!value)
         return otherwise;
-    bool fits = value->is_string() && (bytes_max == 0 || value->get_ref<const std::string &>().size() <= bytes_max) &&
-                !has_zero(value->get_ref<const std::string &>());
+    bool fits = value->is_string() &&
+        (bytes_max == 0 || value->get_ref<const std::string &>().size() <= bytes_max) &&
+        !has_zero(value->get_ref<const std::string &>());
     if (!fits)
-        fail(name, "must be a text" +
-                       (bytes_max ? " of at most " + std::to_string(bytes_max) + " bytes" : std::string()) +
-                       ", without zero bytes");
+        fail(name,
+             "must be a text" +
+                 (bytes_max ? " of at most " + std::to_string(bytes_max) + " bytes"
+                            : std::string()) +
+                 ", without zero bytes");
     return value->get<std::string>();
 }
 
@@ -88,10 +99,13 @@ int64_t BodyReader::number(const char *name, int64_t lowest, int64_t highest, in
     const Json *value = find(name);
     if (!value)
         return otherwise;
-    bool fits = value->is_number_integer() && (!value->is_number_unsigned() || value->get<uint64_t>() <= INT64_MAX) &&
-                value->get<int64_t>() >= lowest && value->get<int64_t>() <= highest;
+    bool fits = value->is_number_integer() &&
+        (!value->is_number_unsigned() || value->get<uint64_t>() <= INT64_MAX) &&
+        value->get<int64_t>() >= lowest && value->get<int64_t>() <= highest;
     if (!fits)
-        fail(name, "must be a whole number from " + std::to_string(lowest) + " to " + std::to_string(highest));
+        fail(name,
+             "must be a whole number from " + std::to_string(lowest) + " to " +
+                 std::to_string(highest));
     return value->get<int64_t>();
 }
 
@@ -183,7 +197,7 @@ void BodyReader::finish() const
             fail(name.substr(0, 60), "is not a field of this request: leave it out");
 }
 
-/* ---- query ----------------------------------------------------------------------------------------------- */
+/* ---- query ----------------------------------------------------------------------------------- */
 
 std::string QueryReader::text(const char *name)
 {
@@ -203,8 +217,8 @@ int64_t QueryReader::number(const char *name, int64_t lowest, int64_t highest, i
     int64_t number = is_number ? std::stoll(value) : 0;
     if (!is_number || number < lowest || number > highest)
         throw ApiError{400, "field",
-                       std::string("'") + name + "' must be a whole number from " + std::to_string(lowest) +
-                           " to " + std::to_string(highest),
+                       std::string("'") + name + "' must be a whole number from " +
+                           std::to_string(lowest) + " to " + std::to_string(highest),
                        name};
     return number;
 }
@@ -233,9 +247,10 @@ std::vector<uint64_t> QueryReader::numbers(const char *name)
     for (const std::string &item : list(name)) {
         uint64_t number = parse_id(item);
         if (number == 0 || numbers.size() >= 10000)
-            throw ApiError{400, "field",
-                           std::string("'") + name + "' must be at most 10000 job numbers such as 3,5,8",
-                           name};
+            throw ApiError{
+                400, "field",
+                std::string("'") + name + "' must be at most 10000 job numbers such as 3,5,8",
+                name};
         numbers.push_back(number);
     }
     return numbers;
@@ -245,14 +260,16 @@ void QueryReader::finish() const
 {
     for (const auto &[name, value] : query_)
         if (!known_.contains(name))
-            throw ApiError{400, "field",
-                           "'" + name.substr(0, 60) + "' is not a parameter of this request: leave it out",
-                           name.substr(0, 60)};
+            throw ApiError{
+                400, "field",
+                "'" + name.substr(0, 60) + "' is not a parameter of this request: leave it out",
+                name.substr(0, 60)};
 }
 
 uint64_t parse_id(const std::string &text)
 {
-    bool digits = !text.empty() && text.size() <= 15 && text.find_first_not_of("0123456789") == std::string::npos;
+    bool digits = !text.empty() && text.size() <= 15 &&
+        text.find_first_not_of("0123456789") == std::string::npos;
     return digits ? std::stoull(text) : 0;
 }
 

@@ -69,7 +69,8 @@ struct HttpServer::Impl {
     Loop::TimerId sweep_timer = 0, accept_timer = 0, refused_timer = 0;
 
     Impl(Loop &loop_, Admit admit_, Handler handler_, const HttpLimits &limits_, bool is_unix_)
-        : loop(loop_), admit(std::move(admit_)), handler(std::move(handler_)), limits(limits_), is_unix(is_unix_)
+        : loop(loop_), admit(std::move(admit_)), handler(std::move(handler_)), limits(limits_),
+          is_unix(is_unix_)
     {
     }
     ~Impl();
@@ -106,9 +107,12 @@ std::optional<uint32_t> uid_of(int socket)
 std::string peer_of(int socket, const sockaddr_storage &address)
 {
     if (address.ss_family == AF_INET)
-        return std::string(reinterpret_cast<const char *>(&reinterpret_cast<const sockaddr_in &>(address).sin_addr), 4);
+        return std::string(reinterpret_cast<const char *>(
+                               &reinterpret_cast<const sockaddr_in &>(address).sin_addr),
+                           4);
     if (address.ss_family == AF_INET6)
-        return std::string(reinterpret_cast<const char *>(&reinterpret_cast<const sockaddr_in6 &>(address).sin6_addr),
+        return std::string(reinterpret_cast<const char *>(
+                               &reinterpret_cast<const sockaddr_in6 &>(address).sin6_addr),
                            8);
     auto uid = uid_of(socket);
     return "uid " + std::to_string(uid ? *uid : UINT32_MAX);
@@ -116,7 +120,8 @@ std::string peer_of(int socket, const sockaddr_storage &address)
 
 Impl::Connection *connection_of(MHD_Connection *connection)
 {
-    const MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    const MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? static_cast<Impl::Connection *>(info->socket_context) : nullptr;
 }
 
@@ -138,8 +143,9 @@ MHD_Result take_argument(void *context, MHD_ValueKind, const char *name, const c
     return MHD_YES;
 }
 
-MHD_Result on_request(void *context, MHD_Connection *connection, const char *url, const char *method, const char *,
-                      const char *data, size_t *bytes, void **request_context)
+MHD_Result on_request(void *context, MHD_Connection *connection, const char *url,
+                      const char *method, const char *, const char *data, size_t *bytes,
+                      void **request_context)
 {
     auto *impl = static_cast<Impl *>(context);
     if (!*request_context) {
@@ -170,7 +176,8 @@ void on_end(void *context, MHD_Connection *, void **request_context, MHD_Request
     if (!held)
         return;
     static_cast<Impl *>(context)->release(**held);
-    give_time((*held)->connection, static_cast<Impl *>(context)->limits.receive_max_ms);     /* for the next request */
+    /* for the next request */
+    give_time((*held)->connection, static_cast<Impl *>(context)->limits.receive_max_ms);
     (*held)->server = nullptr;
     (*held)->connection = nullptr;
     static_cast<Impl *>(context)->exchanges.erase(*held);
@@ -183,8 +190,10 @@ void on_connection(void *context, MHD_Connection *connection, void **socket_cont
 {
     auto *impl = static_cast<Impl *>(context);
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        const MHD_ConnectionInfo *address = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+        const MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        const MHD_ConnectionInfo *address =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
         sockaddr_storage known = {};
         if (address && address->client_addr)
             memcpy(&known, address->client_addr,
@@ -192,7 +201,8 @@ void on_connection(void *context, MHD_Connection *connection, void **socket_cont
                    : address->client_addr->sa_family == AF_INET ? sizeof(sockaddr_in)
                                                                 : sizeof(sa_family_t));
         int fd = info ? info->connect_fd : -1;
-        auto *entry = new Impl::Connection{peer_of(fd, known), fd, monotonic_ms() + impl->limits.receive_max_ms};
+        auto *entry = new Impl::Connection{
+            peer_of(fd, known), fd, monotonic_ms() + impl->limits.receive_max_ms};
         *socket_context = entry;
         impl->opened(entry);
     } else if (*socket_context) {
@@ -216,8 +226,10 @@ HttpServer::Impl::~Impl()
         exchange->server = nullptr;
         if (exchange->suspended) {
             exchange->suspended = false;
-            exchange->response = HttpResponse{503, "application/json",
-                R"({"error":{"code":"storage","message":"elasticd is stopping: try again in a moment"}})"};
+            exchange->response = HttpResponse{
+                503, "application/json",
+                R"({"error":{"code":"storage",)"
+                R"("message":"elasticd is stopping: try again in a moment"}})"};
             MHD_resume_connection(exchange->connection);
         }
     }
@@ -236,12 +248,14 @@ HttpServer::Impl::~Impl()
 std::string HttpServer::Impl::start(Descriptor socket)
 {
     daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, nullptr, nullptr,
-        on_request, this, MHD_OPTION_EXTERNAL_LOGGER, on_log, nullptr,
-        MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(limits.connections + 2 * HTTP_ROOT_RESERVE),
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
+        nullptr, nullptr, on_request, this, MHD_OPTION_EXTERNAL_LOGGER, on_log, nullptr,
+        MHD_OPTION_CONNECTION_LIMIT,
+        static_cast<unsigned>(limits.connections + 2 * HTTP_ROOT_RESERVE),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
         static_cast<unsigned>(std::max<int64_t>(limits.receive_max_ms / 1000, 1)),
-        MHD_OPTION_NOTIFY_COMPLETED, on_end, this, MHD_OPTION_NOTIFY_CONNECTION, on_connection, this, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, on_end, this, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+        this, MHD_OPTION_END);
     if (!daemon)
         return "cannot start the HTTP server";
     const MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
@@ -256,7 +270,7 @@ std::string HttpServer::Impl::start(Descriptor socket)
     return "";
 }
 
-/* ---- connections ------------------------------------------------------------------------------------ */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 void HttpServer::Impl::accept_some()
 {
@@ -289,8 +303,10 @@ void HttpServer::Impl::add(Descriptor socket, const sockaddr_storage &address, s
     if (peer != peers.end() && peer->second.connections >= limits.connections_of_peer)
         return refuse(std::move(socket), 429, "you have too many open connections: close some");
     if (connections.size() >= limits.connections + (is_root ? HTTP_ROOT_RESERVE : 0))
-        return refuse(std::move(socket), 503, "elasticd has too many open connections: try again in a moment");
-    MHD_add_connection(daemon, socket.release(), reinterpret_cast<const sockaddr *>(&address), length);
+        return refuse(std::move(socket), 503,
+                      "elasticd has too many open connections: try again in a moment");
+    MHD_add_connection(daemon, socket.release(), reinterpret_cast<const sockaddr *>(&address),
+                       length);
 }
 
 /* Kept for a moment: a socket that is closed before its client has written loses the answer. */
@@ -301,7 +317,8 @@ void HttpServer::Impl::refuse(Descriptor socket, int status, const char *message
     int length = snprintf(body, sizeof body, "{\"error\":{\"code\":\"%s\",\"message\":\"%s\"}}\n",
                           is_full ? "full" : "rate", message);
     length = snprintf(text, sizeof text,
-                      "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close\r\n"
+                      "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nRetry-After: "
+                      "1\r\nConnection: close\r\n"
                       "Content-Length: %d\r\n\r\n%s",
                       status, is_full ? "Service Unavailable" : "Too Many Requests", length, body);
     ::send(socket.get(), text, static_cast<size_t>(length), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -338,7 +355,8 @@ void HttpServer::Impl::sweep()
     for (const Connection *each : connections)
         if (each->late_at_ms && now_ms >= each->late_at_ms)
             shutdown(each->fd, SHUT_RDWR);
-    sweep_timer = loop.after(std::clamp<int64_t>(limits.receive_max_ms / 4, 100, SWEEP_MAX_MS), [this] { sweep(); });
+    sweep_timer = loop.after(
+        std::clamp<int64_t>(limits.receive_max_ms / 4, 100, SWEEP_MAX_MS), [this] { sweep(); });
 }
 
 /* Does what can be done now, and looks when to come again. */
@@ -350,10 +368,11 @@ void HttpServer::Impl::run()
         loop.cancel(timer);
     timer = 0;
     if (MHD_get_timeout(daemon, &wait_ms) == MHD_YES)
-        timer = loop.after(static_cast<int64_t>(std::min<unsigned long long>(wait_ms, 60000)), [this] {
-            timer = 0;
-            run();
-        });
+        timer =
+            loop.after(static_cast<int64_t>(std::min<unsigned long long>(wait_ms, 60000)), [this] {
+                timer = 0;
+                run();
+            });
 }
 
 void HttpServer::Impl::run_soon()
@@ -374,7 +393,8 @@ void HttpServer::Impl::begin(Exchange &exchange, const char *url, const char *me
     request.authorization = header(exchange.connection, "Authorization");
     request.origin = header(exchange.connection, "Origin");
     request.host = header(exchange.connection, "Host");
-    const MHD_ConnectionInfo *info = MHD_get_connection_info(exchange.connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const MHD_ConnectionInfo *info =
+        MHD_get_connection_info(exchange.connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (is_unix && info)
         request.peer_uid = uid_of(info->connect_fd);
     MHD_get_connection_values(exchange.connection, MHD_GET_ARGUMENT_KIND, take_argument, &request);
@@ -385,7 +405,8 @@ MHD_Result HttpServer::Impl::let_in(const std::shared_ptr<Exchange> &exchange)
 {
     std::string length = header(exchange->connection, "Content-Length");
     bool is_chunked = !header(exchange->connection, "Transfer-Encoding").empty();
-    uint64_t bytes = strtoull(length.c_str(), nullptr, 10);     /* libmicrohttpd has refused what is no number */
+    /* libmicrohttpd has refused what is no number */
+    uint64_t bytes = strtoull(length.c_str(), nullptr, 10);
     /* Somewhat too much is read and thrown away, so that the client hears why it is refused. */
     exchange->request.too_large = bytes > 4 * HTTP_BODY_MAX;
     exchange->response = admit(exchange->request);
@@ -396,8 +417,10 @@ MHD_Result HttpServer::Impl::let_in(const std::shared_ptr<Exchange> &exchange)
         peer.body_bytes += exchange->reserved;
         if (peer.body_bytes > HTTP_PEER_BODIES_MAX)
             exchange->response = HttpResponse{
-                429, "application/json",
-                R"({"error":{"code":"rate","message":"you are sending too much at once: send one after the other"}})",
+                429,
+                "application/json",
+                R"({"error":{"code":"rate",)"
+                R"("message":"you are sending too much at once: send one after the other"}})",
                 {{"Retry-After", "1"}}};
     }
     if (!exchange->response)
@@ -444,7 +467,8 @@ MHD_Result HttpServer::Impl::send(Exchange &exchange)
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     for (const auto &[name, value] : answer.headers)
         MHD_add_response_header(response, name.c_str(), value.c_str());
-    MHD_Result result = MHD_queue_response(exchange.connection, static_cast<unsigned>(answer.status), response);
+    MHD_Result result =
+        MHD_queue_response(exchange.connection, static_cast<unsigned>(answer.status), response);
     MHD_destroy_response(response);
     return result;
 }
@@ -464,8 +488,9 @@ void Responder::operator()(HttpResponse response) const
 HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::~HttpServer() = default;
 
-Result<std::unique_ptr<HttpServer>> HttpServer::start(Loop &loop, Descriptor listening, bool is_unix,
-                                                      const HttpLimits &limits, Admit admit, Handler handler)
+Result<std::unique_ptr<HttpServer>>
+HttpServer::start(Loop &loop, Descriptor listening, bool is_unix, const HttpLimits &limits,
+                  Admit admit, Handler handler)
 {
     auto impl = std::make_unique<Impl>(loop, std::move(admit), std::move(handler), limits, is_unix);
     std::string error = impl->start(std::move(listening));
@@ -479,7 +504,7 @@ size_t HttpServer::connections() const
     return impl_->connections.size();
 }
 
-/* ---- listening ------------------------------------------------------------------------------------- */
+/* ---- listening ------------------------------------------------------------------------------- */
 
 namespace {
 
@@ -489,8 +514,8 @@ std::string prepare_folder(const std::string &folder)
     if (mkdir(folder.c_str(), root ? 0755 : 0700) != 0 && errno != EEXIST)
         return "cannot make " + folder + ": " + strerror(errno);
     struct stat status = {};
-    if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid() ||
-        (status.st_mode & 022) != 0)
+    if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
+        status.st_uid != geteuid() || (status.st_mode & 022) != 0)
         return folder + " is not a directory of this user that nobody else may write: "
                "remove it, or set listen.socket to another place";
     return "";
@@ -499,7 +524,9 @@ std::string prepare_folder(const std::string &folder)
 bool somebody_listens(const sockaddr_un &address)
 {
     Descriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    return connect(probe.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0 || errno == EAGAIN;
+    return connect(probe.get(), reinterpret_cast<const sockaddr *>(&address), sizeof address) ==
+        0 ||
+        errno == EAGAIN;
 }
 
 }  // namespace
@@ -515,7 +542,8 @@ Result<Descriptor> listen_unix(const std::string &path, unsigned mode)
     if (!error.empty())
         return Error{error};
     if (somebody_listens(address))
-        return Error{"another elasticd listens on " + path + ": stop that one, or set listen.socket to another path"};
+        return Error{"another elasticd listens on " + path +
+                     ": stop that one, or set listen.socket to another path"};
     unlink(path.c_str());
     Descriptor listening(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!listening.is_open() ||

@@ -2,17 +2,17 @@
  * An HTTP/1.1 server on one listening socket, driven by the daemon's loop (libmicrohttpd does the
  * protocol, without threads of its own).  What requests mean is the handler's business.
  *
- * The handler gets each complete request once, and a Responder, which it calls once, at once or later:
- * while an answer waits for the store, or for something to happen, the connection sleeps.  An answer to a
- * client that has gone meanwhile is dropped.
+ * The handler gets each complete request once, and a Responder, which it calls once, at once or
+ * later: while an answer waits for the store, or for something to happen, the connection sleeps.
+ * An answer to a client that has gone meanwhile is dropped.
  *
- * Who asks is looked at before the body is read: `admit` gets each request when its headers are complete, and may
- * answer instead of the handler; then the rest is never read.
+ * Who asks is looked at before the body is read: `admit` gets each request when its headers are
+ * complete, and may answer instead of the handler; then the rest is never read.
  *
- * Bounds: HTTP_BODY_MAX bytes of body, HTTP_PEER_BODIES_MAX of all bodies of a peer that are under way,
- * HTTP_HEADER_MAX of request line and headers; connections as given, of all and of each peer (a user, or an address),
- * from the moment of connecting; root has some more in reserve.  Times (http.cpp) for a request to come in and for an
- * answer to go out, however slow the client is.
+ * Bounds: HTTP_BODY_MAX bytes of body, HTTP_PEER_BODIES_MAX of all bodies of a peer that are under
+ * way, HTTP_HEADER_MAX of request line and headers; connections as given, of all and of each peer
+ * (a user, or an address), from the moment of connecting; root has some more in reserve.  Times
+ * (http.cpp) for a request to come in and for an answer to go out, however slow the client is.
  * Owner of the server and its connections; the listening descriptor is its own.  One thread.
  */
 
@@ -54,7 +54,8 @@ struct HttpResponse {
 
 struct HttpLimits {
     size_t connections = 512, connections_of_peer = 64;
-    int64_t receive_max_ms = 120000;    /* of a request, from the connection or the last answer on; idle, too */
+    /* of a request, from the connection or the last answer on; idle, too */
+    int64_t receive_max_ms = 120000;
     int64_t send_max_ms = 600000;       /* of an answer */
 };
 
@@ -75,10 +76,12 @@ class Responder {
 class HttpServer {
   public:
     using Handler = std::function<void(const HttpRequest &, Responder)>;
-    using Admit = std::function<std::optional<HttpResponse>(const HttpRequest &)>;      /* the body is not there yet */
+    /* the body is not there yet */
+    using Admit = std::function<std::optional<HttpResponse>(const HttpRequest &)>;
 
-    static Result<std::unique_ptr<HttpServer>> start(Loop &loop, Descriptor listening, bool is_unix,
-                                                     const HttpLimits &limits, Admit admit, Handler handler);
+    static Result<std::unique_ptr<HttpServer>>
+    start(Loop &loop, Descriptor listening, bool is_unix, const HttpLimits &limits, Admit admit,
+          Handler handler);
     ~HttpServer();
     HttpServer(const HttpServer &) = delete;
     HttpServer &operator=(const HttpServer &) = delete;
@@ -93,8 +96,8 @@ class HttpServer {
     std::unique_ptr<Impl> impl_;
 };
 
-/* Listening sockets.  Of the Unix socket the folder is made; a socket that nobody listens on is replaced, one
- * with a living daemon behind it is an error. */
+/* Listening sockets.  Of the Unix socket the folder is made; a socket that nobody listens on is
+ * replaced, one with a living daemon behind it is an error. */
 Result<Descriptor> listen_unix(const std::string &path, unsigned mode);
 Result<Descriptor> listen_tcp(const std::string &address_and_port);
 

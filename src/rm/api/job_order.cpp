@@ -42,7 +42,8 @@ JobList sorted(const State &state, JobOrder order, const std::vector<Job> &jobs)
 
 /* Those that have ended are numbered between the others. */
 template <class Iterator>
-void merge(const State &state, JobOrder order, Iterator job, Iterator end, const JobList &ended, const Take &take)
+void merge(const State &state, JobOrder order, Iterator job, Iterator end, const JobList &ended,
+           const Take &take)
 {
     auto next = ended.begin();
     while (job != end || next != ended.end()) {
@@ -50,7 +51,8 @@ void merge(const State &state, JobOrder order, Iterator job, Iterator end, const
             ++job;
             continue;
         }
-        bool is_ended = job == end || (next != ended.end() && comes_before(state, order, **next, job->second));
+        bool is_ended = job == end ||
+            (next != ended.end() && comes_before(state, order, **next, job->second));
         if (!take(is_ended ? **next : job->second))
             return;
         if (is_ended)
@@ -79,7 +81,8 @@ void each_in_queue(const State &state, const JobList &ended, const Take &take)
 }
 
 /* A few that were named. */
-void each_of(const State &state, JobOrder order, JobList jobs, const JobRange &range, const Take &take)
+void each_of(const State &state, JobOrder order, JobList jobs, const JobRange &range,
+             const Take &take)
 {
     for (JobId id : range.ids)
         if (const Job *job = state.job(id); job && !is_end(job->state))
@@ -104,8 +107,8 @@ std::optional<JobOrder> job_order(const std::string &name)
     return name == "queue" ? std::optional(JobOrder::QUEUE) : std::nullopt;
 }
 
-void each_job(const State &state, const std::vector<Job> &ended, JobOrder order, const JobRange &range,
-              const std::function<bool(const Job &)> &take)
+void each_job(const State &state, const std::vector<Job> &ended, JobOrder order,
+              const JobRange &range, const std::function<bool(const Job &)> &take)
 {
     JobList past = sorted(state, order, ended);
     if (!range.ids.empty())
@@ -113,7 +116,8 @@ void each_job(const State &state, const std::vector<Job> &ended, JobOrder order,
     if (order == JobOrder::QUEUE)
         return each_in_queue(state, past, take);
     auto begin = state.jobs.lower_bound(range.after + 1);
-    auto end = range.before ? state.jobs.lower_bound(std::max(range.before, range.after + 1)) : state.jobs.end();
+    auto end = range.before ? state.jobs.lower_bound(std::max(range.before, range.after + 1))
+                            : state.jobs.end();
     if (order == JobOrder::ID)
         merge(state, order, begin, end, past, take);
     else

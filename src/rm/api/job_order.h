@@ -17,7 +17,8 @@ namespace elastic::rm {
 enum class JobOrder {
     ID,
     NEWEST,             /* ID backwards */
-    QUEUE               /* those on nodes, the queue, who waits for something else, those that have ended */
+    /* those on nodes, the queue, who waits for something else, those that have ended */
+    QUEUE
 };
 /* Of its name in a query (empty: ID); nullopt: there is none. */
 std::optional<JobOrder> job_order(const std::string &name);
@@ -27,10 +28,10 @@ struct JobRange {
     std::vector<JobId> ids;             /* only these; empty: any */
 };
 
-/* Calls back for the jobs that have not ended and for `ended` (in any order) until `take` says false.  With QUEUE the
- * bounds of the range are not looked at. */
-void each_job(const State &state, const std::vector<Job> &ended, JobOrder order, const JobRange &range,
-              const std::function<bool(const Job &)> &take);
+/* Calls back for the jobs that have not ended and for `ended` (in any order) until `take` says
+ * false.  With QUEUE the bounds of the range are not looked at. */
+void each_job(const State &state, const std::vector<Job> &ended, JobOrder order,
+              const JobRange &range, const std::function<bool(const Job &)> &take);
 
 }  // namespace elastic::rm
 

@@ -1,6 +1,6 @@
 /*
- * What /metrics tells, once: names, types, units and what they are.  doc/elasticd-api.md has the same as a table, which
- * test/rm/run compares with what elasticd tells.
+ * What /metrics tells, once: names, types, units and what they are.  doc/elasticd-api.md has the
+ * same as a table, which test/rm/run compares with what elasticd tells.
  */
 
 #ifndef ELASTIC_RM_METRIC_LIST_H_INCLUDED
@@ -20,12 +20,16 @@ namespace metric {
 inline constexpr MetricInfo JOBS{"elasticd_jobs", "gauge", "state", "Jobs in memory."};
 inline constexpr MetricInfo NODES{"elasticd_nodes", "gauge", "state", "Nodes."};
 inline constexpr MetricInfo CORES{"elasticd_cores", "gauge", nullptr, "Cores of all nodes."};
-inline constexpr MetricInfo CORES_USED{"elasticd_cores_used", "gauge", nullptr, "Cores that jobs occupy."};
+inline constexpr MetricInfo CORES_USED{
+    "elasticd_cores_used", "gauge", nullptr, "Cores that jobs occupy."};
 inline constexpr MetricInfo UNEXPECTED{"elasticd_unexpected_events_total", "counter", nullptr,
                                        "Events that did not fit."};
-inline constexpr MetricInfo EVENTS{"elasticd_events_total", "counter", "event", "Events that the core has handled."};
-inline constexpr MetricInfo RECORDS{"elasticd_records_total", "counter", "event", "Records of the history."};
-inline constexpr MetricInfo RESPONSES{"elasticd_http_responses_total", "counter", "status", "Answers."};
+inline constexpr MetricInfo EVENTS{
+    "elasticd_events_total", "counter", "event", "Events that the core has handled."};
+inline constexpr MetricInfo RECORDS{
+    "elasticd_records_total", "counter", "event", "Records of the history."};
+inline constexpr MetricInfo RESPONSES{
+    "elasticd_http_responses_total", "counter", "status", "Answers."};
 inline constexpr MetricInfo STANDSTILL{"elasticd_standstill_seconds_total", "counter", nullptr,
                                        "Time that programs stood still for adaptations."};
 inline constexpr MetricInfo STORAGE_ERRORS{"elasticd_storage_errors_total", "counter", nullptr,
@@ -40,15 +44,20 @@ inline constexpr MetricInfo SAMPLES{"elasticd_samples_total", "counter", "result
                                     "Samples of what programs do with their time."};
 inline constexpr MetricInfo CORES_MEASURED{"elasticd_cores_measured", "gauge", nullptr,
                                            "Cores of jobs whose time in MPI is known."};
-inline constexpr MetricInfo MPI_SHARE{"elasticd_mpi_share", "gauge", nullptr,
-                                      "Part of these cores' time that is spent in MPI; 0 if there are none."};
+inline constexpr MetricInfo MPI_SHARE{
+    "elasticd_mpi_share", "gauge", nullptr,
+    "Part of these cores' time that is spent in MPI; 0 if there are none."};
 inline constexpr MetricInfo STORAGE_WORKS{"elasticd_storage_works", "gauge", nullptr,
                                           "1: the last commit was written."};
-inline constexpr MetricInfo CONNECTIONS{"elasticd_connections", "gauge", nullptr, "Open connections."};
-inline constexpr MetricInfo START_TIME{"elasticd_start_time_seconds", "gauge", nullptr, "When this process started."};
-inline constexpr MetricInfo COMMIT{"elasticd_commit_seconds", "histogram", nullptr, "Time of one commit of the store."};
-inline constexpr MetricInfo TURN{"elasticd_turn_seconds", "histogram", nullptr,
-                                 "Processor time of one turn of the loop, in which nobody else is served."};
+inline constexpr MetricInfo CONNECTIONS{
+    "elasticd_connections", "gauge", nullptr, "Open connections."};
+inline constexpr MetricInfo START_TIME{
+    "elasticd_start_time_seconds", "gauge", nullptr, "When this process started."};
+inline constexpr MetricInfo COMMIT{
+    "elasticd_commit_seconds", "histogram", nullptr, "Time of one commit of the store."};
+inline constexpr MetricInfo TURN{
+    "elasticd_turn_seconds", "histogram", nullptr,
+    "Processor time of one turn of the loop, in which nobody else is served."};
 inline constexpr MetricInfo SUBMIT{"elasticd_submit_seconds", "histogram", nullptr,
                                    "From a submission's arrival to its answer."};
 

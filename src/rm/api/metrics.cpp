@@ -15,7 +15,8 @@ namespace {
 
 void head(std::ostringstream &out, const MetricInfo &info)
 {
-    out << "# HELP " << info.name << " " << info.help << "\n# TYPE " << info.name << " " << info.type << "\n";
+    out << "# HELP " << info.name << " " << info.help << "\n# TYPE " << info.name << " "
+        << info.type << "\n";
 }
 
 template <class Value> void single(std::ostringstream &out, const MetricInfo &info, Value value)
@@ -24,7 +25,8 @@ template <class Value> void single(std::ostringstream &out, const MetricInfo &in
     out << info.name << " " << value << "\n";
 }
 
-template <class Counts> void labelled(std::ostringstream &out, const MetricInfo &info, const Counts &counts)
+template <class Counts>
+void labelled(std::ostringstream &out, const MetricInfo &info, const Counts &counts)
 {
     head(out, info);
     for (const auto &[value, count] : counts)
@@ -68,7 +70,8 @@ void time_in_mpi(std::ostringstream &out, const State &state)
 
 void Metrics::Histogram::add(double seconds)
 {
-    size_t bucket = static_cast<size_t>(std::lower_bound(BOUNDS.begin(), BOUNDS.end(), seconds) - BOUNDS.begin());
+    size_t bucket = static_cast<size_t>(
+        std::lower_bound(BOUNDS.begin(), BOUNDS.end(), seconds) - BOUNDS.begin());
     counts[bucket]++;
     sum += seconds;
 }
@@ -111,7 +114,8 @@ std::string Metrics::text(const State &state, const Now &now) const
     single(out, metric::STEPS_BROKEN, StepLink::counts().broken);
     single(out, metric::EVENTS_DROPPED, StepLink::counts().dropped);
     labelled(out, metric::SAMPLES,
-             std::map<std::string, uint64_t>{{"taken", now.samples.taken}, {"unavailable", now.samples.unavailable}});
+             std::map<std::string, uint64_t>{
+                 {"taken", now.samples.taken}, {"unavailable", now.samples.unavailable}});
     time_in_mpi(out, state);
     single(out, metric::STORAGE_WORKS, now.storage_works ? 1 : 0);
     single(out, metric::CONNECTIONS, now.connections);

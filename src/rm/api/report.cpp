@@ -61,11 +61,12 @@ Json report_metrics()
 
 JobFacts facts_of(const Job &job, int64_t core_ms)
 {
-    return {job.id,         job.spec.uid,      job.state, job.spec.user, job.submitted_ms, job.started_ms,
-            job.ended_ms,   job.standstill_ms, core_ms,   job.committed, job.withdrawn,    job.failed};
+    return {job.id,           job.spec.uid,   job.state,     job.spec.user,
+            job.submitted_ms, job.started_ms, job.ended_ms,  job.standstill_ms,
+            core_ms,          job.committed,  job.withdrawn, job.failed};
 }
 
-/* ---- the past ---------------------------------------------------------------------------------------------- */
+/* ---- the past -------------------------------------------------------------------------------- */
 
 void EndedJobs::load(const std::vector<Job> &jobs, const std::function<int64_t(JobId)> &core_ms)
 {
@@ -92,7 +93,7 @@ void EndedJobs::forget_before(int64_t time_ms)
     std::erase_if(facts_, [time_ms](const JobFacts &facts) { return facts.ended_ms < time_ms; });
 }
 
-/* ---- reports ----------------------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 void Report::add(const JobFacts &job)
 {
@@ -124,7 +125,8 @@ Json Report::json(int64_t cores) const
             {"wait_ms", distribution(waits_ms_)},
             {"turnaround_ms", distribution(turnarounds_ms_)},
             {"utilisation", capacity > 0 ? Json(static_cast<double>(core_ms_) / capacity) : Json()},
-            {"adaptations", {{"committed", committed_}, {"withdrawn", withdrawn_}, {"failed", failed_}}},
+            {"adaptations",
+             {{"committed", committed_}, {"withdrawn", withdrawn_}, {"failed", failed_}}},
             {"standstill_ms", standstill_ms_},
             {"core_ms", core_ms_}};
 }

@@ -26,8 +26,8 @@ struct JobFacts {
 };
 JobFacts facts_of(const Job &job, int64_t core_ms);
 
-/* The jobs that have ended, as far as they are kept.  Those of an earlier life are read in parts; those of this one may
- * come meanwhile. */
+/* The jobs that have ended, as far as they are kept.  Those of an earlier life are read in parts;
+ * those of this one may come meanwhile. */
 class EndedJobs {
   public:
     /* `core_ms`: what a job of an earlier life has used. */
@@ -73,8 +73,8 @@ class UserReports {
     std::map<std::string, Report>::iterator last_ = users_.end();
 };
 
-/* What the metrics are called, where they are in a report, and their units, for who shows them: a list of {"title",
- * "path", "unit"}. */
+/* What the metrics are called, where they are in a report, and their units, for who shows them: a
+ * list of {"title", "path", "unit"}. */
 Json report_metrics();
 
 }  // namespace elastic::rm

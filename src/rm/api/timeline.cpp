@@ -83,8 +83,10 @@ Timeline::Found Timeline::between(const Query &query) const
     Found found;
     std::vector<const Segment *> touching;
     each([&](const Segment &segment) {
-        bool touches = segment.from_ms <= query.to_ms && (segment.to_ms == NEVER || segment.to_ms >= query.from_ms);
-        if (touches && segment.number < query.before && (!query.nodes || query.nodes->contains(segment.node)))
+        bool touches = segment.from_ms <= query.to_ms &&
+            (segment.to_ms == NEVER || segment.to_ms >= query.from_ms);
+        if (touches && segment.number < query.before &&
+            (!query.nodes || query.nodes->contains(segment.node)))
             touching.push_back(&segment);
     });
     auto newer = [](const Segment *x, const Segment *y) { return x->number > y->number; };
@@ -101,20 +103,22 @@ Timeline::Found Timeline::between(const Query &query) const
     return found;
 }
 
-/* A segment adds to the columns in which it begins and ends what it covers of them, and to those between by a step
- * there and back: its length costs nothing. */
+/* A segment adds to the columns in which it begins and ends what it covers of them, and to those
+ * between by a step there and back: its length costs nothing. */
 std::vector<std::vector<double>> Timeline::use(int64_t from_ms, int64_t to_ms, size_t columns,
                                                const NodeTable &group_of, size_t groups) const
 {
     std::vector<std::vector<double>> part(groups, std::vector<double>(columns)), step = part;
-    double width = static_cast<double>(std::max<int64_t>(to_ms - from_ms, 1)) / static_cast<double>(columns);
+    double width = static_cast<double>(std::max<int64_t>(to_ms - from_ms, 1)) /
+        static_cast<double>(columns);
     each([&](const Segment &segment) {
         uint32_t group = group_of.of(segment.node);
         int64_t begin = std::max(segment.from_ms, from_ms);
         int64_t end = segment.to_ms == NEVER ? to_ms : std::min(segment.to_ms, to_ms);
         if (group == NodeTable::NONE || end <= begin)
             return;
-        double left = static_cast<double>(begin - from_ms) / width, right = static_cast<double>(end - from_ms) / width;
+        double left = static_cast<double>(begin - from_ms) / width,
+               right = static_cast<double>(end - from_ms) / width;
         size_t first = std::min(static_cast<size_t>(left), columns - 1);
         size_t last = std::min(static_cast<size_t>(right), columns - 1);
         auto &parts = part[group], &steps = step[group];

@@ -1,6 +1,6 @@
 /*
- * Who held which cores when: made of the records, for the Gantt chart and for what jobs have used.  Bounded:
- * SEGMENTS_MAX that have ended, the newest.  One thread.
+ * Who held which cores when: made of the records, for the Gantt chart and for what jobs have used.
+ * Bounded: SEGMENTS_MAX that have ended, the newest.  One thread.
  */
 
 #ifndef ELASTIC_RM_TIMELINE_H_INCLUDED
@@ -19,7 +19,8 @@
 namespace elastic::rm {
 
 struct Segment {
-    uint64_t number = 0;        /* 1, 2, 3, ... in the order in which they begin; while this process lives */
+    /* 1, 2, 3, ... in the order in which they begin; while this process lives */
+    uint64_t number = 0;
     JobId job = 0;
     NodeName node;
     int cores = 0;
@@ -65,10 +66,11 @@ class Timeline {
     /* The newest ones that touch the time. */
     Found between(const Query &query) const;
 
-    /* For each of so many groups of nodes: the cores that were held, on average over each of `columns` equal parts of
-     * the time.  `group_of`: the group of a node; nodes that are not in it do not count. */
-    std::vector<std::vector<double>> use(int64_t from_ms, int64_t to_ms, size_t columns, const NodeTable &group_of,
-                                         size_t groups) const;
+    /* For each of so many groups of nodes: the cores that were held, on average over each of
+     * `columns` equal parts of the time.  `group_of`: the group of a node; nodes that are not in it
+     * do not count. */
+    std::vector<std::vector<double>> use(int64_t from_ms, int64_t to_ms, size_t columns,
+                                         const NodeTable &group_of, size_t groups) const;
     /* Of the oldest that is kept; NEVER: there is none. */
     int64_t first_ms() const;
 
@@ -89,7 +91,8 @@ class Timeline {
     template <class Visit> void each(Visit visit) const;
 
     std::map<JobId, Held> jobs_;        /* that hold cores, or have done so and have not ended */
-    std::unordered_map<JobId, int> cores_per_process_;  /* of those that have held none yet; absent: 1 */
+    /* of those that have held none yet; absent: 1 */
+    std::unordered_map<JobId, int> cores_per_process_;
     std::deque<Segment> ended_;
     std::unordered_map<JobId, int64_t> core_ms_of_ended_;
     int64_t dropped_until_ms_ = 0;

@@ -12,8 +12,8 @@ namespace {
 
 using Made = std::unique_ptr<Backend>;
 
-/* What backend.kind may be is said in config.cpp ("nested" is only chosen by --nested); a kind without a line here is
- * not built. */
+/* What backend.kind may be is said in config.cpp ("nested" is only chosen by --nested); a kind
+ * without a line here is not built. */
 struct Kind {
     const char *name;
     Made (*make)(const Settings &settings, Loop &loop);
@@ -23,9 +23,13 @@ constexpr Kind KINDS[] = {
     {"local", [](const Settings &settings, Loop &) { return make_local_backend(settings); }},
     {"nested", [](const Settings &settings, Loop &) { return make_nested_backend(settings); }},
     {"hosts",
-     [](const Settings &settings, Loop &loop) -> Made { return std::make_unique<HostsBackend>(settings, loop); }},
+     [](const Settings &settings, Loop &loop) -> Made {
+         return std::make_unique<HostsBackend>(settings, loop);
+     }},
     {"slurm",
-     [](const Settings &settings, Loop &loop) -> Made { return std::make_unique<SlurmBackend>(settings, loop); }},
+     [](const Settings &settings, Loop &loop) -> Made {
+         return std::make_unique<SlurmBackend>(settings, loop);
+     }},
 };
 
 }  // namespace

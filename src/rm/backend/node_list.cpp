@@ -34,7 +34,10 @@ int parse_count(std::string_view text, int highest = LISTED_CORES_MAX)
 {
     int value = 0;
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size() && value >= 1 && value <= highest ? value : 0;
+    return error == std::errc() && end == text.data() + text.size() && value >= 1 &&
+            value <= highest
+        ? value
+        : 0;
 }
 
 std::vector<std::string_view> words_of(std::string_view text)
@@ -89,7 +92,7 @@ class Adder {
     std::unordered_map<std::string, size_t> places_;
 };
 
-/* ---- Slurm ------------------------------------------------------------------------------------------ */
+/* ---- Slurm ----------------------------------------------------------------------------------- */
 
 /* Splits at the commas that are outside of brackets. */
 Result<std::vector<std::string_view>> split_list(std::string_view text)
@@ -119,23 +122,28 @@ std::string multiply(std::vector<std::string> &names, std::string_view ranges)
         std::string_view range = ranges.substr(0, comma);
         ranges.remove_prefix(std::min(comma + 1, ranges.size()));
         size_t dash = std::min(range.find('-'), range.size());
-        std::string_view first = range.substr(0, dash), last = dash < range.size() ? range.substr(dash + 1) : first;
+        std::string_view first = range.substr(0, dash),
+                         last = dash < range.size() ? range.substr(dash + 1) : first;
         constexpr size_t DIGITS_MAX = 9;
         auto is_number = [](std::string_view text) {
-            return !text.empty() && text.size() <= DIGITS_MAX && text.find_first_not_of("0123456789") == text.npos;
+            return !text.empty() && text.size() <= DIGITS_MAX &&
+                text.find_first_not_of("0123456789") == text.npos;
         };
         if (!is_number(first) || !is_number(last))
             return shown(range) + " is no range of numbers such as 1-3 or 07";
         long low = std::stol(std::string(first)), high = std::stol(std::string(last));
         if (high < low || static_cast<size_t>(high - low) >= LISTED_NODES_MAX ||
             longer.size() + names.size() * static_cast<size_t>(high - low + 1) > LISTED_NODES_MAX)
-            return shown(range) + (high < low ? " goes down" : " makes more nodes than there can be");
+            return shown(range) +
+                (high < low ? " goes down" : " makes more nodes than there can be");
         for (const std::string &name : names)
             for (long number = low; number <= high; number++) {
                 std::string digits = std::to_string(number);
-                longer.push_back(name +
-                                 std::string(first.size() > digits.size() ? first.size() - digits.size() : 0, '0') +
-                                 digits);
+                longer.push_back(
+                    name +
+                    std::string(first.size() > digits.size() ? first.size() - digits.size() : 0,
+                                '0') +
+                    digits);
             }
     }
     names = std::move(longer);
@@ -173,8 +181,9 @@ Result<std::vector<int>> expand_counts(std::string_view text, size_t most)
         size_t open = part.find("(x");
         int times = 1;
         if (open != std::string_view::npos)
-            times = part.ends_with(")") ? parse_count(part.substr(open + 2, part.size() - open - 3), LISTED_NODES_MAX)
-                                        : 0;
+            times = part.ends_with(")")
+                ? parse_count(part.substr(open + 2, part.size() - open - 3), LISTED_NODES_MAX)
+                : 0;
         int count = parse_count(part.substr(0, open));
         if (count == 0 || times == 0)
             return Error{shown(part) + " is no number of CPUs such as 4 or 4(x2)"};
@@ -193,9 +202,12 @@ std::string check_host_name(std::string_view name)
         return "a host's name is missing";
     if (name.size() > HOST_NAME_BYTES_MAX)
         return "a host's name has at most " + std::to_string(HOST_NAME_BYTES_MAX) + " characters";
-    constexpr std::string_view ALLOWED = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
-    if (name.find_first_not_of(ALLOWED) != std::string_view::npos || name[0] == '-' || name[0] == '.')
-        return "a host's name has letters, digits, '-', '_' and '.'; a user's name or a port belong into the "
+    constexpr std::string_view ALLOWED =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    if (name.find_first_not_of(ALLOWED) != std::string_view::npos || name[0] == '-' ||
+        name[0] == '.')
+        return "a host's name has letters, digits, '-', '_' and '.'; a user's name or a port "
+               "belong into the "
                "configuration of ssh";
     return "";
 }
@@ -274,8 +286,8 @@ Result<ListedNodes> parse_slurm_nodes(std::string_view nodes, std::string_view c
     if (!counts)
         return Error{counts.error()};
     if (!counts.value().empty() && counts.value().size() != list.size())
-        return Error{std::to_string(list.size()) + " nodes and " + std::to_string(counts.value().size()) +
-                     " numbers of CPUs"};
+        return Error{std::to_string(list.size()) + " nodes and " +
+                     std::to_string(counts.value().size()) + " numbers of CPUs"};
     for (size_t i = 0; i < counts.value().size(); i++)
         list[i].cores = counts.value()[i];
     return list;

@@ -1,9 +1,11 @@
 /*
- * Lists of nodes in the forms in which people and batch systems write them: the configuration's hosts, a file, and the
- * variables and files in which Slurm, PBS and LSF tell a job where it may run.
+ * Lists of nodes in the forms in which people and batch systems write them: the configuration's
+ * hosts, a file, and the variables and files in which Slurm, PBS and LSF tell a job where it may
+ * run.
  *
- * Everything is checked: names are those of hosts (so that none can be taken for an option of ssh), counts are
- * positive, sizes bounded.  An error says which text is wrong and what would be right.  Pure.
+ * Everything is checked: names are those of hosts (so that none can be taken for an option of ssh),
+ * counts are positive, sizes bounded.  An error says which text is wrong and what would be right.
+ * Pure.
  */
 
 #ifndef ELASTIC_RM_NODE_LIST_H_INCLUDED
@@ -33,11 +35,13 @@ std::string check_host_name(std::string_view name);
 
 /* "a", "b:16"; each name once. */
 Result<ListedNodes> parse_hosts(const std::vector<std::string> &entries);
-/* A line for each, NAME or NAME:CORES; # begins a comment.  A name that comes again adds its cores (without a number:
- * one for each time), as in the files of batch systems.  `name` is for messages. */
+/* A line for each, NAME or NAME:CORES; # begins a comment.  A name that comes again adds its cores
+ * (without a number: one for each time), as in the files of batch systems.  `name` is for
+ * messages. */
 Result<ListedNodes> parse_hosts_file(std::string_view text, const std::string &name);
 
-/* SLURM_JOB_NODELIST, "n[1-3,07],login", and SLURM_JOB_CPUS_PER_NODE, "4(x2),8" (empty: not said). */
+/* SLURM_JOB_NODELIST, "n[1-3,07],login", and SLURM_JOB_CPUS_PER_NODE, "4(x2),8" (empty: not
+ * said). */
 Result<ListedNodes> parse_slurm_nodes(std::string_view nodes, std::string_view cpus_per_node);
 /* LSB_MCPU_HOSTS, "a 4 b 8". */
 Result<ListedNodes> parse_lsf_mcpu_hosts(std::string_view text);

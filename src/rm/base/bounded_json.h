@@ -1,6 +1,7 @@
 /*
- * JSON of strangers.  A text that is nested deeper than its reader expects is refused before it is parsed: what is
- * as deep as a stranger likes exhausts the stack of whoever copies or prints it.  Pure.
+ * JSON of strangers.  A text that is nested deeper than its reader expects is refused before it is
+ * parsed: what is as deep as a stranger likes exhausts the stack of whoever copies or prints it.
+ * Pure.
  */
 
 #ifndef ELASTIC_RM_BOUNDED_JSON_H_INCLUDED
@@ -19,7 +20,8 @@ constexpr int JSON_DEPTH_MAX = 16;
 /* Discarded (Json::is_discarded) if it is not JSON, or too deep. */
 Json parse_bounded(std::string_view text, int depth_max = JSON_DEPTH_MAX);
 
-/* At most `bytes_max` of it, as printable ASCII: what is not becomes '?', line ends and tabs blanks. */
+/* At most `bytes_max` of it, as printable ASCII: what is not becomes '?', line ends and tabs
+ * blanks. */
 std::string printable(std::string_view text, size_t bytes_max);
 
 }  // namespace elastic::rm

@@ -18,7 +18,8 @@ namespace elastic::rm {
 
 namespace {
 
-/* A file in memory with that text, at its beginning: a program may read it as slowly as it likes. */
+/* A file in memory with that text, at its beginning: a program may read it as slowly as it
+ * likes. */
 Descriptor file_with(const std::string &text)
 {
     Descriptor file(memfd_create("input", MFD_CLOEXEC));
@@ -42,8 +43,8 @@ std::vector<std::string> environment_for(const CommandSpec &spec)
 {
     auto is_replaced = [&](const std::string &name) {
         return std::find(spec.without.begin(), spec.without.end(), name) != spec.without.end() ||
-               std::any_of(spec.variables.begin(), spec.variables.end(),
-                           [&](const std::string &entry) { return name_of_variable(entry) == name; });
+            std::any_of(spec.variables.begin(), spec.variables.end(),
+                        [&](const std::string &entry) { return name_of_variable(entry) == name; });
     };
     std::vector<std::string> list;
     for (char **entry = environ; *entry; entry++)
@@ -81,8 +82,10 @@ pid_t spawn(const CommandSpec &spec, int input, int output, int errors, int &err
     sigfillset(&all);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
-    /* A session of its own: whatever it runs is in its group, and no terminal can ask for a password. */
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+    /* A session of its own: whatever it runs is in its group, and no terminal can ask for a
+     * password. */
+    posix_spawnattr_setflags(
+        &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
     auto variables = environment_for(spec);
     auto words = pointers_to(spec.words), environment = pointers_to(variables);
     pid_t pid = 0;
@@ -101,7 +104,10 @@ struct Command::Run : std::enable_shared_from_this<Run> {
         std::string text;
     };
 
-    Run(Loop &loop, CommandSpec spec, Done done) : loop(loop), spec(std::move(spec)), done(std::move(done)) {}
+    Run(Loop &loop, CommandSpec spec, Done done)
+        : loop(loop), spec(std::move(spec)), done(std::move(done))
+    {
+    }
     void start();
     void begin();
     void watch(Stream &stream);
@@ -157,7 +163,8 @@ void Command::Run::begin()
 
 void Command::Run::watch(Stream &stream)
 {
-    loop.watch(stream.pipe.get(), EPOLLIN, [self = shared_from_this(), &stream](uint32_t) { self->read(stream); });
+    loop.watch(stream.pipe.get(), EPOLLIN,
+               [self = shared_from_this(), &stream](uint32_t) { self->read(stream); });
 }
 
 /* All that is there. */
@@ -176,7 +183,8 @@ void Command::Run::read(Stream &stream)
         stream.text.append(block, std::min(room, static_cast<size_t>(bytes)));
         end.truncated = end.truncated || static_cast<size_t>(bytes) > room;
         if (static_cast<size_t>(bytes) < sizeof block)
-            return;             /* the loop comes again: one that writes without end must not hold it up */
+            /* the loop comes again: one that writes without end must not hold it up */
+            return;
     }
 }
 
@@ -193,12 +201,14 @@ void Command::Run::late(int signal)
     end.timed_out = true;
     kill(-pid, signal);
     if (signal != SIGKILL)
-        timer = loop.after(spec.kill_grace_ms, [self = shared_from_this()] { self->late(SIGKILL); });
+        timer =
+            loop.after(spec.kill_grace_ms, [self = shared_from_this()] { self->late(SIGKILL); });
 }
 
 void Command::Run::ended(int status)
 {
-    /* What it has written is in the pipes, at most their capacity; a child of it may go on writing. */
+    /* What it has written is in the pipes, at most their capacity; a child of it may go on
+     * writing. */
     constexpr int READS_MAX = 64;
     for (Stream *stream : {&output, &errors}) {
         for (int i = 0; i < READS_MAX && stream->pipe.is_open(); i++)

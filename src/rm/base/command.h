@@ -1,18 +1,19 @@
 /*
- * One run of another program (ssh, squeue, ...), without waiting for it: started with posix_spawn in a session of its
- * own, its output collected, ended if it takes too long.
+ * One run of another program (ssh, squeue, ...), without waiting for it: started with posix_spawn
+ * in a session of its own, its output collected, ended if it takes too long.
  *
  *   command_ = std::make_unique<Command>(loop, CommandSpec{{"ssh", "h1", "true"}},
  *                                        [this](const CommandEnd &end) {...});
  *
- * `done` is called exactly once, from the loop and never from the constructor, also if the program could not be
- * started; it may destroy the Command.  A Command that is destroyed before that kills its program and all of its
- * process group, and `done` is not called.  The process is collected in either case, as a child of the loop
- * (Loop::watch_child).  If elasticd itself is killed, the program goes on until it ends by itself: give programs that
- * may hang a limit of their own as well.
+ * `done` is called exactly once, from the loop and never from the constructor, also if the program
+ * could not be started; it may destroy the Command.  A Command that is destroyed before that kills
+ * its program and all of its process group, and `done` is not called.  The process is collected in
+ * either case, as a child of the loop (Loop::watch_child).  If elasticd itself is killed, the
+ * program goes on until it ends by itself: give programs that may hang a limit of their own as
+ * well.
  *
- * When the program has ended, what it has written is taken and its pipes are closed: children of it that keep
- * them open (a shared connection of ssh) are not waited for.
+ * When the program has ended, what it has written is taken and its pipes are closed: children of it
+ * that keep them open (a shared connection of ssh) are not waited for.
  *
  * One thread, that of the loop.
  */
@@ -31,8 +32,10 @@ namespace elastic::rm {
 
 struct CommandSpec {
     std::vector<std::string> words;             /* [0] is looked for in PATH */
-    std::vector<std::string> variables = {};    /* NAME=VALUE, beside or instead of elasticd's own */
-    std::vector<std::string> without = {};      /* names of elasticd's variables that it must not see */
+    /* NAME=VALUE, beside or instead of elasticd's own */
+    std::vector<std::string> variables = {};
+    /* names of elasticd's variables that it must not see */
+    std::vector<std::string> without = {};
     std::string input = "";                     /* its standard input */
     int64_t limit_ms = 30000;                   /* then SIGTERM; must be positive */
     int64_t kill_grace_ms = 2000;               /* then SIGKILL */
@@ -43,7 +46,8 @@ struct CommandEnd {
     bool started = false;
     bool timed_out = false;
     bool truncated = false;                     /* it wrote more than output_max */
-    int exit_code = -1;                         /* 128 + number if a signal ended it; -1: not started */
+    /* 128 + number if a signal ended it; -1: not started */
+    int exit_code = -1;
     std::string output, errors;                 /* standard output and error */
     std::string problem; /* empty: exit code 0 in time; else one line that says what went wrong */
 
@@ -64,7 +68,8 @@ class Command {
     std::shared_ptr<Run> run_;
 };
 
-/* The last line that says something, at most `length` bytes of it, without control characters: for messages. */
+/* The last line that says something, at most `length` bytes of it, without control characters: for
+ * messages. */
 std::string last_line(const std::string &text, size_t length = 300);
 
 }  // namespace elastic::rm

@@ -1,4 +1,5 @@
-/* Programs that are run beside the loop: their ends, limits, outputs, and that nothing of them is left. */
+/* Programs that are run beside the loop: their ends, limits, outputs, and that nothing of them is
+ * left. */
 
 #include "base/command.h"
 
@@ -127,7 +128,8 @@ TEST_F(CommandTest, EndsWhatTakesTooLong)
     CommandEnd end = run(spec);
     EXPECT_TRUE(end.timed_out);
     EXPECT_EQ(end.exit_code, 128 + SIGTERM);
-    EXPECT_NE(end.problem.find("gave no answer within 100 ms: begun"), std::string::npos) << end.problem;
+    EXPECT_NE(end.problem.find("gave no answer within 100 ms: begun"), std::string::npos)
+        << end.problem;
     EXPECT_TRUE(is_without_children());
 }
 
@@ -174,7 +176,8 @@ TEST_F(CommandTest, DestroyedItIsKilledAndTellsNothing)
 {
     bool told = false;
     {
-        Command command(loop_, shell("trap '' TERM; sleep 1000"), [&](const CommandEnd &) { told = true; });
+        Command command(loop_, shell("trap '' TERM; sleep 1000"),
+                        [&](const CommandEnd &) { told = true; });
     }
     EXPECT_TRUE(turn_until([] { return is_without_children(); }));
     EXPECT_FALSE(told);
@@ -190,10 +193,11 @@ TEST_F(CommandTest, MayBeDestroyedByItsOwnEnd)
     });
     EXPECT_TRUE(turn_until([&] { return told; }));
     told = false;
-    command = std::make_unique<Command>(loop_, CommandSpec{{"/nonexistent"}}, [&](const CommandEnd &) {
-        command.reset();
-        told = true;
-    });
+    command =
+        std::make_unique<Command>(loop_, CommandSpec{{"/nonexistent"}}, [&](const CommandEnd &) {
+            command.reset();
+            told = true;
+        });
     EXPECT_TRUE(turn_until([&] { return told; }));
 }
 
@@ -204,9 +208,9 @@ TEST_F(CommandTest, ManyAtOnce)
     std::vector<std::unique_ptr<Command>> commands;
     for (int i = 0; i < COUNT; i++) {
         std::string expected = std::to_string(i) + "\n";
-        commands.push_back(
-            std::make_unique<Command>(loop_, shell("echo " + std::to_string(i)),
-                                      [&, expected](auto &end) { good += end.good() && end.output == expected; }));
+        commands.push_back(std::make_unique<Command>(
+            loop_, shell("echo " + std::to_string(i)),
+            [&, expected](auto &end) { good += end.good() && end.output == expected; }));
     }
     EXPECT_TRUE(turn_until([&] { return good == COUNT; }));
     EXPECT_TRUE(is_without_children());

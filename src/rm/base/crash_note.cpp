@@ -41,7 +41,8 @@ void watch_crashes()
 EventInHand::EventInHand(uint64_t seq)
 {
     snprintf(note, sizeof note,
-             "elasticd: died of event %llu of its store; if it does so again: elasticd --quarantine-event %llu\n",
+             "elasticd: died of event %llu of its store; if it does so again: elasticd "
+             "--quarantine-event %llu\n",
              static_cast<unsigned long long>(seq), static_cast<unsigned long long>(seq));
 }
 

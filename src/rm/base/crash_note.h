@@ -1,6 +1,7 @@
 /*
- * Which stored event is being handled, said on standard error if this process dies of it (an abort, a segmentation
- * fault): the same event would kill it at every start, and its number is what `elasticd --quarantine-event` wants.
+ * Which stored event is being handled, said on standard error if this process dies of it (an abort,
+ * a segmentation fault): the same event would kill it at every start, and its number is what
+ * `elasticd --quarantine-event` wants.
  */
 
 #ifndef ELASTIC_RM_CRASH_NOTE_H_INCLUDED

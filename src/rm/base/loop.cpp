@@ -117,7 +117,7 @@ void Loop::watch_signals(std::initializer_list<int> signals, std::function<void(
     });
 }
 
-/* ---- children ------------------------------------------------------------------------------------ */
+/* ---- children -------------------------------------------------------------------------------- */
 
 void Loop::watch_child(pid_t pid, ChildEnded ended)
 {
@@ -136,7 +136,8 @@ void Loop::reap_children()
         if (found != children_.end()) {
             ChildEnded ended = std::move(found->second);
             children_.erase(found);
-            ended(info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0) : W_EXITCODE(0, info.si_status));
+            ended(info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0)
+                                             : W_EXITCODE(0, info.si_status));
         }
         waitpid(pid, nullptr, WNOHANG);
     }

@@ -1,12 +1,13 @@
 /*
  * The one event loop of the daemon: descriptors (epoll), timers, signals and children.
  *
- * A *turn* is: wait, call back for what is ready and for timers that are due, then call end_of_turn.  The
- * daemon makes everything that arrived within a turn durable with one commit there.
+ * A *turn* is: wait, call back for what is ready and for timers that are due, then call
+ * end_of_turn.  The daemon makes everything that arrived within a turn durable with one commit
+ * there.
  *
- * Owner of the epoll descriptor alone; descriptors that are watched belong to the callers, who forget()
- * them before they close them.  A callback may watch, change and forget any descriptor, its own
- * included: no callback is called after its forget().  One thread.
+ * Owner of the epoll descriptor alone; descriptors that are watched belong to the callers, who
+ * forget() them before they close them.  A callback may watch, change and forget any descriptor,
+ * its own included: no callback is called after its forget().  One thread.
  */
 
 #ifndef ELASTIC_RM_LOOP_H_INCLUDED
@@ -45,8 +46,9 @@ class Loop {
 
     /* The signals are blocked for the process and come here instead. */
     void watch_signals(std::initializer_list<int> signals, std::function<void(int)> handler);
-    /* Calls back once when this child of ours has ended, with its status as of waitpid(2).  To be called in the turn
-     * that made the child.  Its number is still its own during the call: signals may be sent to its group. */
+    /* Calls back once when this child of ours has ended, with its status as of waitpid(2).  To be
+     * called in the turn that made the child.  Its number is still its own during the call: signals
+     * may be sent to its group. */
     using ChildEnded = std::function<void(int status)>;
     void watch_child(pid_t pid, ChildEnded ended);
     /* For the handler of SIGCHLD: collects every child that has ended, watched or not. */
@@ -54,8 +56,8 @@ class Loop {
     /* Another turn without waiting. */
     void turn_again() { turn_again_ = true; }
 
-    /* Until stop().  `turned`, if there is one, is told after each turn how much of the processor's time that took, in
-     * seconds. */
+    /* Until stop().  `turned`, if there is one, is told after each turn how much of the processor's
+     * time that took, in seconds. */
     void run(const Task &end_of_turn, const std::function<void(double)> &turned = nullptr);
     void stop() { stopped_ = true; }
 

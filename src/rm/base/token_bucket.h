@@ -21,7 +21,9 @@ class TokenBucket {
         double elapsed_s = static_cast<double>(std::max<int64_t>(now_ms - at_ms_, 0)) / 1000;
         level_ = std::max(0.0, level_ - elapsed_s * per_second_) + amount;
         at_ms_ = now_ms;
-        return level_ <= at_once_ ? 0 : static_cast<int64_t>((level_ - at_once_) / per_second_ * 1000) + 1;
+        return level_ <= at_once_
+            ? 0
+            : static_cast<int64_t>((level_ - at_once_) / per_second_ * 1000) + 1;
     }
 
   private:

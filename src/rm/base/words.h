@@ -1,4 +1,5 @@
-/* Lists of texts as programs get them: argument and environment vectors, and command lines for people.  Pure. */
+/* Lists of texts as programs get them: argument and environment vectors, and command lines for
+ * people.  Pure. */
 
 #ifndef ELASTIC_RM_WORDS_H_INCLUDED
 #define ELASTIC_RM_WORDS_H_INCLUDED

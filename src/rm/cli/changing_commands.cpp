@@ -94,13 +94,13 @@ int resize_job(Changing &options, const std::string &job)
 {
     const ResizeWish &wish = options.resize;
     if (!wish.leave.empty() || !wish.hosts.empty())
-        return complain(
-            USAGE,
-            "--leave and --hosts are for steps without elasticd: it chooses ranks and nodes itself");
+        return complain(USAGE,
+                        "--leave and --hosts are for steps without elasticd: it chooses ranks and "
+                        "nodes itself");
     if (wish.program)
-        return complain(
-            USAGE,
-            "--program is for steps without elasticd: joining processes of a job run its first program");
+        return complain(USAGE,
+                        "--program is for steps without elasticd: joining processes of a job run "
+                        "its first program");
     Json body = {{"size", wish.size}}, answer;
     if (!wish.reason.empty())
         body["reason"] = wish.reason;
@@ -150,9 +150,9 @@ void add_resize(CLI::App &app, int &code)
     command->add_option("--hosts", options->resize.hosts,
                         "of a step: hosts for the joining processes, such as a,b");
     command
-        ->add_option(
-            "--program", options->resize.program,
-            "of a step of several programs (mpiexec a : b): which one the joining processes run, from 0")
+        ->add_option("--program", options->resize.program,
+                     "of a step of several programs (mpiexec a : b): which one the joining "
+                     "processes run, from 0")
         ->check(CLI::Range(0, PROGRAMS_MAX - 1));
     command->add_option("--reason", options->resize.reason,
                         "told to the application (at most 63 bytes)");
@@ -258,9 +258,9 @@ void add_update(CLI::App &app, int &code)
     CLI::App *command = add_command(
         app, "update", "change what jobs that wait or run have asked for", options->json);
     command->add_option("JOB", options->names, "jobs, as 'elastic queue' lists them")->required();
-    command->add_option(
-        "-n,--ntasks", wish->size,
-        "processes: N or MIN:MAX (of a running job: only if it is malleable, around its present size)");
+    command->add_option("-n,--ntasks", wish->size,
+                        "processes: N or MIN:MAX (of a running job: only if it is malleable, "
+                        "around its present size)");
     command->add_option("-t,--time", wish->time_limit,
                         "time limit (of a running job: longer for administrators only)");
     command->add_option("-J,--job-name", wish->name, "name");

@@ -17,9 +17,9 @@ namespace {
 
 constexpr const char *USER_SOCKET_NAME = "elasticd.sock";
 constexpr const char *ROOT_SOCKET = "/run/elasticd/elasticd.sock";
-constexpr const char *NOT_RUNNING =
-    "no elasticd runs here: start one with 'elasticd' (this machine becomes the cluster), or name one with "
-    "ELASTICD_SOCKET or ELASTICD_URL";
+constexpr const char *NOT_RUNNING = "no elasticd runs here: start one with 'elasticd' (this "
+                                    "machine becomes the cluster), or name one with "
+                                    "ELASTICD_SOCKET or ELASTICD_URL";
 
 std::string from_environment(const char *name)
 {

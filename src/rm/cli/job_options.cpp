@@ -62,7 +62,8 @@ std::optional<Error> add_sizes(const JobOptions &options, Json &request)
     return std::nullopt;
 }
 
-/* What the user knows of its speed: "linear", or "amdahl:" and the part of the work that only one process can do. */
+/* What the user knows of its speed: "linear", or "amdahl:" and the part of the work that only one
+ * process can do. */
 Result<Json> speedup_hint(const std::string &text)
 {
     Error wrong{"--speedup: '" + text +
@@ -189,11 +190,13 @@ void add_job_options(CLI::App &command, JobOptions &options)
              .add_option("--kind", options.kind,
                          "rigid, moldable (size chosen at the start) or malleable (default by -n)")
              ->check(CLI::IsMember({"rigid", "moldable", "malleable"})));
-    last(command.add_option("--speedup", options.speedup,
-                            "how it scales, until that is measured: linear, or amdahl:PART that only one process "
-                            "can do"));
-    last(command.add_option("--expect", options.expect,
-                            "how long it is expected to run at its first size (default: its time limit)"));
+    last(command.add_option(
+        "--speedup", options.speedup,
+        "how it scales, until that is measured: linear, or amdahl:PART that only one process "
+        "can do"));
+    last(command.add_option(
+        "--expect", options.expect,
+        "how long it is expected to run at its first size (default: its time limit)"));
     command.add_flag("--exclusive", options.exclusive, "its nodes serve nobody else");
     last(command
              .add_option("--priority", options.priority,

@@ -32,8 +32,8 @@ TEST(JobOptionsTest, hints_of_speed_and_time)
     EXPECT_EQ(request["expect_ms"], 600000);
     options.speedup = "linear";
     EXPECT_EQ(request_of(options)["speedup"]["serial"], 0.0);
-    for (const char *wrong :
-         {"amdahl", "amdahl:", "amdahl:2", "amdahl:-1", "amdahl:0.1x", "amdahl:1.2.3", "downey:3"}) {
+    for (const char *wrong : {"amdahl", "amdahl:", "amdahl:2", "amdahl:-1", "amdahl:0.1x",
+                              "amdahl:1.2.3", "downey:3"}) {
         options.speedup = wrong;
         auto request = job_request(options, "/here", {});
         EXPECT_TRUE(!request && request.error().find("--speedup") == 0) << wrong;

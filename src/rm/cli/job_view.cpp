@@ -127,10 +127,13 @@ std::string last_change_text(const Json &job)
     int64_t from = integer_or(last, "from", 0), size = integer_or(last, "size", 0);
     double still_ms = number_or(last, "standstill_ms", 0);
     std::string reason = string_or(last, "reason", "");
-    return std::string(size < from ? "Reduced " : size > from ? "Grown " : "Moved ") + shown(last, "from") + " -> " +
-           shown(last, "size") + " at " + format_time(integer_or(last, "at_ms", 0)) + " (request " +
-           shown(last, "request") + number_text(still_ms / 1000, ", stood still %.2g s)") +
-           (reason.empty() ? "" : ": " + reason) + ".";
+    return std::string(size < from       ? "Reduced "
+                           : size > from ? "Grown "
+                                         : "Moved ") +
+        shown(last, "from") + " -> " + shown(last, "size") + " at " +
+        format_time(integer_or(last, "at_ms", 0)) + " (request " + shown(last, "request") +
+        number_text(still_ms / 1000, ", stood still %.2g s)") +
+        (reason.empty() ? "" : ": " + reason) + ".";
 }
 
 /* What made its size, and what holds it there. */
@@ -139,7 +142,8 @@ std::string why_text(const Json &job)
     std::string now = string_or(job, "why", ""), last = last_change_text(job);
     std::string held = string_or(object_of(job, "performance"), "held_because", "");
     if (now.empty() && !held.empty())
-        now = shown(job, "size") + " processes of " + size_range(job) + "; not growing: " + held_text(held);
+        now = shown(job, "size") + " processes of " + size_range(job) +
+            "; not growing: " + held_text(held);
     std::string text = now.empty() ? "" : now + (last.empty() ? "" : ". ");
     return text.empty() && last.empty() ? "-" : text + last;
 }
@@ -150,9 +154,14 @@ std::string wish_text(const Json &job)
     const Json &wish = object_of(job, "wish");
     if (!wish.contains("size"))
         return "-";
-    std::string size = shown(wish, "size"), minimum = shown(wish, "min"), maximum = shown(wish, "max");
-    std::string range = minimum == size && maximum == size ? "" : " (" + minimum + ":" + maximum + ")";
-    std::string target = shown(wish, "target") == size ? "" : ", of which the job can have " + shown(wish, "target");
+    std::string size = shown(wish, "size"), minimum = shown(wish, "min"),
+                maximum = shown(wish, "max");
+    std::string range = minimum == size && maximum == size
+        ? ""
+        : " (" + minimum + ":" + maximum + ")";
+    std::string target = shown(wish, "target") == size
+        ? ""
+        : ", of which the job can have " + shown(wish, "target");
     std::string reason = string_or(wish, "reason", "");
     return size + range + (reason.empty() ? "" : ": " + reason) + target +
            (bool_or(wish, "granted", false) ? ", granted" : ", open");
@@ -404,11 +413,11 @@ std::string record_detail(const std::string &event, const Json &data)
     if (event == "sizes")
         return shown(data, "rule");
     if (event == "wished")
-        return "wish " + shown(data, "wish") + ": " + shown(data, "size") + " processes, " + shown(data, "minimum") +
-               ":" + shown(data, "maximum") + after(": ", data, "reason");
+        return "wish " + shown(data, "wish") + ": " + shown(data, "size") + " processes, " +
+            shown(data, "minimum") + ":" + shown(data, "maximum") + after(": ", data, "reason");
     if (event == "wish_ended")
-        return "wish " + shown(data, "wish") + ": " + shown(data, "result") + " with " + shown(data, "size") +
-               " processes" + after(": ", data, "reason");
+        return "wish " + shown(data, "wish") + ": " + shown(data, "result") + " with " +
+            shown(data, "size") + " processes" + after(": ", data, "reason");
     if (event == "requested")
         return "request " + shown(data, "request") + ": " + resize_text(data) +
                (bool_or(data, "by_user", false) ? " (by a user)" : "") +

@@ -149,10 +149,10 @@ int start(const Allocation &allocation, const std::string &folder, const std::st
     if (int code = await_start(pid, socket, log))
         return code;
     if (!quiet)
-        fprintf(
-            stderr,
-            "elastic: started elasticd for the nodes of %s job %s; it ends when nothing has run for %s\n",
-            allocation.system_name(), allocation.id.c_str(), IDLE_EXIT);
+        fprintf(stderr,
+                "elastic: started elasticd for the nodes of %s job %s; it ends when nothing has "
+                "run for %s\n",
+                allocation.system_name(), allocation.id.c_str(), IDLE_EXIT);
     return 0;
 }
 

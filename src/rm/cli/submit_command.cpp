@@ -144,9 +144,9 @@ CLI::App *add_submit(CLI::App &app, const ProgramLine &line, int &code)
     auto options = std::make_shared<Submit>();
     CLI::App *command = app.add_subcommand("submit", "hand a script or a program to elasticd");
     add_submit_options(*command, *options);
-    command->footer(
-        "What follows the options is a script (a file that begins with #!; its lines #ELASTIC OPTIONS are\n"
-        "options, too) or a program, with its arguments.");
+    command->footer("What follows the options is a script (a file that begins with #!; its lines "
+                    "#ELASTIC OPTIONS are\n"
+                    "options, too) or a program, with its arguments.");
     command->callback([options, &line, &code] { code = run_submit(*options, line); });
     return command;
 }

@@ -98,8 +98,8 @@ struct CancelRequest {
     ELASTIC_FIELDS(job, step, request, step_request)
 };
 
-/* The job can never have what its program wishes for.  Heard of by StepWishEnded; by StepWish again, if it did not
- * arrive. */
+/* The job can never have what its program wishes for.  Heard of by StepWishEnded; by StepWish
+ * again, if it did not arrive. */
 struct RefuseWish {
     static constexpr const char *NAME = "refuse_wish";
     JobId job = 0;
@@ -120,8 +120,8 @@ struct SignalStep {
     ELASTIC_FIELDS(job, step, signal)
 };
 
-/* The step's time limit is another now: so long after its start, for who watches it without us.  Nothing is heard of
- * it. */
+/* The step's time limit is another now: so long after its start, for who watches it without us.
+ * Nothing is heard of it. */
 struct LimitStep {
     static constexpr const char *NAME = "limit_step";
     JobId job = 0;
@@ -158,7 +158,8 @@ struct Record {
     JobId job = 0;              /* 0: not about a job */
     std::string node;           /* empty: not about a node */
     Json data = Json::object();
-    /* One more member of the data: it can be long, and is written as JSON for whoever wants it alone. */
+    /* One more member of the data: it can be long, and is written as JSON for whoever wants it
+     * alone. */
     const char *list = nullptr; /* its name; null: there is none */
     Blocks blocks = {};
 
@@ -186,8 +187,9 @@ struct ForgetJob {
     ELASTIC_FIELDS(job)
 };
 
-using Action = std::variant<Answer, AcquireNodes, ReleaseNodes, StartStep, ResizeStep,
-                            CancelRequest, RefuseWish, SignalStep, LimitStep, QueryStep, SetTimer, Record, ForgetJob>;
+using Action =
+    std::variant<Answer, AcquireNodes, ReleaseNodes, StartStep, ResizeStep, CancelRequest,
+                 RefuseWish, SignalStep, LimitStep, QueryStep, SetTimer, Record, ForgetJob>;
 using Actions = std::vector<Action>;
 
 /* {"action": NAME, ...}; both directions. */

@@ -43,7 +43,8 @@ std::string check(const Config &config)
                    "; it must be from " + std::to_string(bound.low) + " to " + std::to_string(HIGH);
     }
     if (config.efficiency_ppm >= 1000000)
-        return "efficiency_ppm is " + std::to_string(config.efficiency_ppm) + "; it must be less than 1000000";
+        return "efficiency_ppm is " + std::to_string(config.efficiency_ppm) +
+            "; it must be less than 1000000";
     return "";
 }
 

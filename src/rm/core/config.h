@@ -40,15 +40,19 @@ struct Config {
     int backfill_depth = 100;           /* waiting jobs that are looked at behind the first */
     int user_running_max = 0;           /* jobs of one user on nodes at once; 0: any number */
     int64_t user_cores_max = 0;         /* their cores together; 0: any number */
-    int64_t fair_share_ms = 0;          /* who has used everything stands so far back in the queue; 0: nobody */
-    int64_t fair_share_half_life_ms = int64_t{7} * 86400 * 1000;        /* in which use is half forgotten */
+    /* who has used everything stands so far back in the queue; 0: nobody */
+    int64_t fair_share_ms = 0;
+    /* in which use is half forgotten */
+    int64_t fair_share_half_life_ms = int64_t{7} * 86400 * 1000;
     int monitor_window = 5;             /* samples that tell what a job's MPI share is now */
     /* efficient: MPI time by computing time of the phase, in ppm */
     int64_t mtct_upper_ppm = 100000;    /* above it a job gives processes */
     int64_t mtct_lower_ppm = 10000;     /* below it a job may have more */
-    int64_t ceiling_hold_ms = 600000;   /* a size at which it was above is not given again for so long */
+    /* a size at which it was above is not given again for so long */
+    int64_t ceiling_hold_ms = 600000;
     bool reduce_when_idle = true;       /* also if nobody waits */
-    /* measured: nobody gets cores that bring less than this part of a proportional gain in speed, in ppm */
+    /* measured: nobody gets cores that bring less than this part of a proportional gain in speed,
+     * in ppm */
     int64_t efficiency_ppm = 500000;
     int jobs_max = 100000;              /* waiting and running; more are refused */
     int finished_max = 1000;            /* kept in memory; older ones are forgotten (ForgetJob) */
@@ -57,10 +61,10 @@ struct Config {
     ELASTIC_FIELDS(policy, asynchronous_nodes, whole_nodes, check_capacity, default_time_limit_ms,
                    priority_weight_ms, kill_grace_ms, answer_timeout_ms, answer_tries_max,
                    adapt_patience_ms, offer_pause_ms, refusal_pause_ms, refusal_pause_max_ms,
-                   look_interval_ms, start_pause_ms, start_attempts_max,
-                   backfill_depth, user_running_max, user_cores_max, fair_share_ms, fair_share_half_life_ms,
-                   monitor_window, mtct_upper_ppm, mtct_lower_ppm, ceiling_hold_ms, reduce_when_idle, efficiency_ppm,
-                   jobs_max, finished_max)
+                   look_interval_ms, start_pause_ms, start_attempts_max, backfill_depth,
+                   user_running_max, user_cores_max, fair_share_ms, fair_share_half_life_ms,
+                   monitor_window, mtct_upper_ppm, mtct_lower_ppm, ceiling_hold_ms,
+                   reduce_when_idle, efficiency_ppm, jobs_max, finished_max)
 };
 
 /* Empty, or what is wrong with it. */

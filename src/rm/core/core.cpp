@@ -139,7 +139,8 @@ void Core::Impl::record(const char *event, JobId job, const std::string &node, J
 {
     state.records++;
     if (keeps_history)
-        out_.push_back(Record{state.records, state.now_ms, event, job, node, std::move(data), nullptr, {}});
+        out_.push_back(
+            Record{state.records, state.now_ms, event, job, node, std::move(data), nullptr, {}});
 }
 
 void Core::Impl::unexpected(const std::string &what, JobId job)
@@ -343,7 +344,8 @@ void Core::Impl::on(const Resize &event)
                                    "change"
                           : name + "'s processes have not initialised MPI yet; try again later");
     int old_size = job->size();
-    if (event.size < 1 || event.size == old_size || size_at_most(job->spec, event.size) != event.size)
+    if (event.size < 1 || event.size == old_size ||
+        size_at_most(job->spec, event.size) != event.size)
         return refuse(event.request, AnswerCode::FIELD,
                       event.size == old_size
                           ? name + " has that size already"
@@ -359,7 +361,8 @@ void Core::Impl::on(const Resize &event)
                           "there is room for " + std::to_string(space.room(job->spec, own)) +
                               " more processes of " + name + " now");
         change.joining = space.place(job->spec, event.size - old_size, own);
-        int64_t more = int64_t{event.size - old_size} * job->spec.cores_per_process, left = cores_left(job->spec.uid);
+        int64_t more = int64_t{event.size - old_size} * job->spec.cores_per_process,
+                left = cores_left(job->spec.uid);
         if (more > left)
             return refuse(event.request, AnswerCode::CAPACITY,
                           "its user may have " + std::to_string(left) + " more cores");
@@ -394,11 +397,12 @@ void Core::Impl::on(const Resume &event)
         return refuse(event.request, AnswerCode::UNKNOWN, "there is no node " + event.node);
     Node &node = found->second;
     if (!node.draining)
-        return refuse(event.request, AnswerCode::STATE,
-                      "node " + node.name + " is not draining" +
-                          (node.state() == NodeState::UP
-                               ? ""
-                               : "; what is wrong with it is looked at now, and it comes back by itself"));
+        return refuse(
+            event.request, AnswerCode::STATE,
+            "node " + node.name + " is not draining" +
+                (node.state() == NodeState::UP
+                     ? ""
+                     : "; what is wrong with it is looked at now, and it comes back by itself"));
     answer(event.request, 0);
     update(node, [&] {
         node.draining = false;

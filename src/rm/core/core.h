@@ -50,7 +50,8 @@ class Core {
 
     const State &state() const;
 
-    /* From now on no Record comes: for simulations whose history nobody reads.  All else is the same. */
+    /* From now on no Record comes: for simulations whose history nobody reads.  All else is the
+     * same. */
     void keep_no_history();
 
     /* The whole state with a version; restore refuses one that is newer or broken, and says why. */

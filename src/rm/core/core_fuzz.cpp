@@ -1,7 +1,7 @@
 /*
- * Fuzzes the core from its store's side: a snapshot or a log of events (a JSON object per line) as a damaged or
- * foreign store would give them.  Whatever is accepted leaves a core that holds its invariants and that its own
- * snapshot describes in full.
+ * Fuzzes the core from its store's side: a snapshot or a log of events (a JSON object per line) as
+ * a damaged or foreign store would give them.  Whatever is accepted leaves a core that holds its
+ * invariants and that its own snapshot describes in full.
  */
 
 #include <algorithm>
@@ -31,7 +31,8 @@ void check_snapshot(const Core &core)
 {
     Json snapshot = core.snapshot();
     auto again = Core::restore(snapshot);
-    require(static_cast<bool>(again), "the core refuses its own snapshot: " + (again ? "" : again.error()));
+    require(static_cast<bool>(again),
+            "the core refuses its own snapshot: " + (again ? "" : again.error()));
     require(again.value().snapshot() == snapshot, "a restored core is another one");
 }
 

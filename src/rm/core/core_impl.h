@@ -59,26 +59,34 @@ class Core::Impl {
     void refuse(const std::string &request, AnswerCode code, const std::string &message);
     Job *job_of_request(const std::string &request, JobId id);
     void record(const char *event, JobId job, const std::string &node, Json data);
-    void record(const char *event, const Job &job, Json data) { record(event, job.id, "", std::move(data)); }
-    /* What is recorded often: `data` makes them if there is a history; with these blocks as a member. */
+    void record(const char *event, const Job &job, Json data)
+    {
+        record(event, job.id, "", std::move(data));
+    }
+    /* What is recorded often: `data` makes them if there is a history; with these blocks as a
+     * member. */
     template <std::invocable Data>
-    void record(const char *event, const Job &job, Data data, const char *list = nullptr, const Blocks &blocks = {})
+    void record(const char *event, const Job &job, Data data, const char *list = nullptr,
+                const Blocks &blocks = {})
     {
         state.records++;
         if (keeps_history)
-            out_.push_back(Record{state.records, state.now_ms, event, job.id, "", data(), list, blocks});
+            out_.push_back(
+                Record{state.records, state.now_ms, event, job.id, "", data(), list, blocks});
     }
     void unexpected(const std::string &what, JobId job = 0);
     void schedule();
     bool is_settled() const;
 
     /* core_update.cpp */
-    std::string refusal(const Job &job, const JobSpec &wish, const Update &event, AnswerCode &code) const;
+    std::string refusal(const Job &job, const JobSpec &wish, const Update &event,
+                        AnswerCode &code) const;
     void change_limit(Job &job);
 
     /* core_waiting.cpp */
     static constexpr int SETTLED_MAX = 1000;    /* in one event */
-    std::string open_dependencies(const JobSpec &spec, std::vector<Dependency> &open, AnswerCode &code) const;
+    std::string open_dependencies(const JobSpec &spec, std::vector<Dependency> &open,
+                                  AnswerCode &code) const;
     void begin_if_due(Job &job);
     void look_at_dependents();
     void settle(Job &waiting, const Turn &turn);
@@ -109,8 +117,8 @@ class Core::Impl {
     bool can_have(const Job &job, const Blocks &instead_of, const Blocks &blocks) const;
 
     /* core_jobs.cpp */
-    /* Every change of a job or node goes through these, which keep the indices.  rebook: of what the
-     * job has booked, too. */
+    /* Every change of a job or node goes through these, which keep the indices.  rebook: of what
+     * the job has booked, too. */
     template <class Change> void update(Job &job, Change change)
     {
         change();
@@ -179,7 +187,8 @@ class Core::Impl {
     {
         return find_step(event.NAME, event.job, event.step);
     }
-    /* Something is heard of the running step: then it has been started, even if that was not said. */
+    /* Something is heard of the running step: then it has been started, even if that was not
+     * said. */
     template <class StepEvent> Job *job_of_running(const StepEvent &event)
     {
         Job *job = job_of_step(event);

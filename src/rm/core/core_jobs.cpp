@@ -11,8 +11,10 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t STANDSTILL_MAX_MS = int64_t{366} * 86400 * 1000;      /* a step may say anything */
-constexpr int64_t MEAN_PART = 4;        /* of the newest value in an exponential mean: one in so many */
+/* a step may say anything */
+constexpr int64_t STANDSTILL_MAX_MS = int64_t{366} * 86400 * 1000;
+/* of the newest value in an exponential mean: one in so many */
+constexpr int64_t MEAN_PART = 4;
 
 void add_to_mean(int64_t &mean_ms, int64_t value_ms)
 {
@@ -48,7 +50,9 @@ void Core::Impl::start(Job &job, const Blocks &blocks)
         job.limit_at_ms = limit > 0 ? state.now_ms + limit : NEVER;
     });
     auto data = [&]() -> Json {
-        return {{"step", job.step}, {"size", job.size()}, {"waited_ms", state.now_ms - job.submitted_ms}};
+        return {{"step", job.step},
+                {"size", job.size()},
+                {"waited_ms", state.now_ms - job.submitted_ms}};
     };
     record(record::PLACED, job, data, "blocks", blocks);
     if (job.acquiring)
@@ -70,7 +74,9 @@ void Core::Impl::started(Job &job)
         int64_t limit = time_limit(state, job.spec);
         job.limit_at_ms = limit > 0 ? state.now_ms + limit : NEVER;
     });
-    record(record::STARTED, job, [&]() -> Json { return {{"step", job.step}, {"size", job.size()}}; });
+    record(record::STARTED, job, [&]() -> Json {
+        return {{"step", job.step}, {"size", job.size()}};
+    });
     state.turns.push_back({job.id, job.state});
 }
 
@@ -104,7 +110,8 @@ void Core::Impl::over(Job &job, JobState verdict, const std::string &reason)
         adaptation_over(job, record::WITHDRAWN, "the job ended");
     }
     forget_wish(job, "the job ended");
-    bool was_stopped = job.state == JobState::COMPLETING, was_starting = job.state == JobState::STARTING;
+    bool was_stopped = job.state == JobState::COMPLETING,
+         was_starting = job.state == JobState::STARTING;
     update(job, [&] {
         move(job, JobEvent::OVER);
         job.verdict = was_stopped ? job.verdict : verdict;
@@ -193,7 +200,8 @@ void Core::Impl::end(Job &job, JobEvent event)
 void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
 {
     bool must_acquire = state.config.asynchronous_nodes && !change.joining.empty();
-    Json why = keeps_history && change.why ? change.why(state, job) : Json();      /* as it is before */
+    /* as it is before */
+    Json why = keeps_history && change.why ? change.why(state, job) : Json();
     rebook(job, [&] {
         move(job, JobEvent::ADAPT);
         Adaptation &adaptation = job.adaptation.emplace();
@@ -266,7 +274,8 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
     record(record::COMMITTED, job, data, "blocks", world);
 }
 
-/* What was under way may have happened or not: all that the job might have stays its own until it ends. */
+/* What was under way may have happened or not: all that the job might have stays its own until it
+ * ends. */
 void Core::Impl::stop_believing(Job &job, const std::string &reason)
 {
     std::string why = "step protocol broken: " + reason;
@@ -275,7 +284,8 @@ void Core::Impl::stop_believing(Job &job, const std::string &reason)
     else if (job.adaptation) {
         rebook(job, [&] {
             if (!job.adaptation->joining.empty())
-                job.departures.push_back({job.adaptation->request, 0, job.adaptation->joining, false});
+                job.departures.push_back(
+                    {job.adaptation->request, 0, job.adaptation->joining, false});
             job.adaptation->joining.clear();
         });
         adaptation_over(job, record::FAILED, why);
@@ -377,7 +387,7 @@ void Core::Impl::withdraw(Job &job)
         CancelRequest{job.id, job.step, adaptation.request, adaptation.step_request});
 }
 
-/* ---- actions that may be sent again ------------------------------------------------------------ */
+/* ---- actions that may be sent again ---------------------------------------------------------- */
 
 StartStep Core::Impl::start_step(const Job &job)
 {

@@ -38,7 +38,8 @@ void Core::Impl::on(const NodeSuspect &event)
 {
     auto found = state.nodes.find(event.node);
     if (found == state.nodes.end() || event.reason.empty())
-        return unexpected("node " + event.node + " that is in trouble is not known, or has no reason");
+        return unexpected(
+            "node " + event.node + " that is in trouble is not known, or has no reason");
     Node &node = found->second;
     if (!node.up || node.trouble == event.reason)
         return;
@@ -124,7 +125,7 @@ void Core::Impl::forget_removed_nodes()
     });
 }
 
-/* ---- nodes that a back end gives and takes ------------------------------------------------------------ */
+/* ---- nodes that a back end gives and takes --------------------------------------------------- */
 
 /* Whether the job may book `blocks` instead of what it has booked for that. */
 bool Core::Impl::can_have(const Job &job, const Blocks &instead_of, const Blocks &blocks) const
@@ -202,7 +203,8 @@ void Core::Impl::on(const NodesReleased &event)
         freed(*job, event.request);
 }
 
-/* What others have taken they want no more: else jobs would give way once more before NodesWanted says so. */
+/* What others have taken they want no more: else jobs would give way once more before NodesWanted
+ * says so. */
 void Core::Impl::count_as_given(const Node &node)
 {
     if (node.state() == NodeState::UP && node.used == 0 && state.wanted_nodes > 0 &&

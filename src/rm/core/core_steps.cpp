@@ -27,8 +27,9 @@ Job *Core::Impl::find_step(const char *event, JobId id, uint32_t step)
 template <class StepEvent> Job *Core::Impl::job_of_adaptation(const StepEvent &event)
 {
     Job *job = job_of_running(event);
-    bool fits = job && job->broken.empty() && job->adaptation && job->adaptation->request == event.request &&
-                job->adaptation->phase != AdaptPhase::ACQUIRING;
+    bool fits = job && job->broken.empty() && job->adaptation &&
+        job->adaptation->request == event.request &&
+        job->adaptation->phase != AdaptPhase::ACQUIRING;
     return fits ? job : nullptr;
 }
 
@@ -65,7 +66,9 @@ void Core::Impl::set_mode(Job *job, StepMode mode)
     if (!job || job->mode != StepMode::UNKNOWN)
         return;
     update(*job, [&] { job->mode = mode; });
-    record(record::MODE, *job, [&]() -> Json { return {{"step", job->step}, {"mode", to_string(mode)}}; });
+    record(record::MODE, *job, [&]() -> Json {
+        return {{"step", job->step}, {"mode", to_string(mode)}};
+    });
     look_at_wish(*job);
 }
 

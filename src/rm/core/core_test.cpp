@@ -38,7 +38,8 @@ TEST(CoreTest, without_a_history_all_but_the_records_is_the_same)
     EXPECT_EQ(quiet.snapshot(), driver.core.snapshot());
 }
 
-/* What was under way may have happened: its cores are the job's until its end, and nothing changes its size. */
+/* What was under way may have happened: its cores are the job's until its end, and nothing changes
+ * its size. */
 TEST(CoreTest, a_step_that_breaks_the_protocol_keeps_all_that_it_may_have)
 {
     CoreDriver driver(PolicyKind::FCFS, 1, 4);
@@ -479,7 +480,7 @@ TEST(CoreTest, a_slow_program_is_not_waited_for_for_ever)
     EXPECT_EQ(driver.job(id).size(), 5);
 }
 
-/* ---- a back end that must ask for nodes ------------------------------------------------------------ */
+/* ---- a back end that must ask for nodes ------------------------------------------------------ */
 
 class AsynchronousTest : public testing::Test {
   protected:
@@ -578,7 +579,8 @@ TEST_F(AsynchronousTest, the_reason_of_an_end_may_come_later)
 {
     JobSpec again = rigid(4);
     again.requeue = true;
-    JobId fails = driver.submit(rigid(4)), waits = driver.submit(again), done = driver.submit(rigid(4));
+    JobId fails = driver.submit(rigid(4)), waits = driver.submit(again),
+          done = driver.submit(rigid(4));
     JobId node = 0;
     for (JobId id : {fails, waits, done}) {
         driver.send(NodesAcquired{id, 1, 0, {{"n" + std::to_string(node++), 4}}});

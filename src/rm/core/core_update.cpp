@@ -35,13 +35,15 @@ Json difference(const JobSpec &before, const JobSpec &after)
 }  // namespace
 
 /* Empty, or why the job cannot have this wish. */
-std::string Core::Impl::refusal(const Job &job, const JobSpec &wish, const Update &event, AnswerCode &code) const
+std::string Core::Impl::refusal(const Job &job, const JobSpec &wish, const Update &event,
+                                AnswerCode &code) const
 {
     std::string name = "job " + std::to_string(job.id);
     bool resized = wish.minimum != job.spec.minimum || wish.maximum != job.spec.maximum;
     code = AnswerCode::STATE;
     if (is_end(job.state) || job.state == JobState::COMPLETING)
-        return name + " is " + to_string(job.state) + ": only a job that waits or runs can be changed";
+        return name + " is " + to_string(job.state) +
+            ": only a job that waits or runs can be changed";
     code = AnswerCode::FIELD;
     if (std::string wrong = check(wish); !wrong.empty())
         return wrong;

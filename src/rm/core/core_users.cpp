@@ -1,14 +1,15 @@
 /*
  * See core_impl.h: what one user may have at once, and fair share.
  *
- * Limits: policies know nothing of them.  What they decide is cut here to what the user may have; a user for whose
- * next job that is not enough is full: none of his jobs is in the queue until he has less, or wants something else
- * (let_in).  Of whole nodes the cores that are booked count, which is known when they are: the last job may go beyond
- * the limit of cores.
+ * Limits: policies know nothing of them.  What they decide is cut here to what the user may have; a
+ * user for whose next job that is not enough is full: none of his jobs is in the queue until he has
+ * less, or wants something else (let_in).  Of whole nodes the cores that are booked count, which is
+ * known when they are: the last job may go beyond the limit of cores.
  *
- * Fair share: the use of each user is counted in intervals (a 1024th of the half-life) and at the end of each job, with
- * the size that the job has then.  Who has used all of what is remembered stands back by Config::fair_share_ms, others
- * by their part of it.  In whole numbers, so that a log that is replayed gives the same.
+ * Fair share: the use of each user is counted in intervals (a 1024th of the half-life) and at the
+ * end of each job, with the size that the job has then.  Who has used all of what is remembered
+ * stands back by Config::fair_share_ms, others by their part of it.  In whole numbers, so that a
+ * log that is replayed gives the same.
  */
 
 #include "core/core_impl.h"
@@ -19,9 +20,11 @@ namespace elastic::rm {
 namespace {
 
 constexpr int64_t INTERVALS = 1024;     /* in a half-life */
-constexpr int64_t FORGOTTEN = 1478;     /* of so many parts one is forgotten in each: (1 - 1/1478)^1024 = 1/2 */
+/* of so many parts one is forgotten in each: (1 - 1/1478)^1024 = 1/2 */
+constexpr int64_t FORGOTTEN = 1478;
 constexpr int64_t DELAY_STEP_MS = 1000; /* the queue is not sorted anew for less */
-constexpr int64_t CORES_MAX = int64_t{1} << 20, SPAN_MAX_MS = int64_t{1} << 38, USE_MAX = int64_t{1} << 60;
+constexpr int64_t CORES_MAX = int64_t{1} << 20, SPAN_MAX_MS = int64_t{1} << 38,
+                  USE_MAX = int64_t{1} << 60;
 
 /* The first of them, in rank order. */
 Blocks first_of(const Blocks &blocks, int processes)
@@ -38,7 +41,7 @@ Blocks first_of(const Blocks &blocks, int processes)
 
 }  // namespace
 
-/* ---- limits ---------------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 int64_t Core::Impl::cores_left(uint32_t uid) const
 {
@@ -58,7 +61,8 @@ bool Core::Impl::limit_start(const Job &job, Blocks &blocks)
     int wanted = count_processes(blocks);
     int64_t most = cores_left(uid) / job.spec.cores_per_process;
     int size = most >= wanted ? wanted : size_at_most(job.spec, static_cast<int>(most));
-    if (size > 0 && (config.user_running_max == 0 || state.of_user(uid).running < config.user_running_max)) {
+    if (size > 0 &&
+        (config.user_running_max == 0 || state.of_user(uid).running < config.user_running_max)) {
         if (size < wanted)
             blocks = first_of(blocks, size);
         return true;
@@ -94,7 +98,7 @@ void Core::Impl::let_in()
         state.requeue(uid, [&] { state.full_users.erase(uid); });
 }
 
-/* ---- fair share ---------------------------------------------------------------------------------------- */
+/* ---- fair share ------------------------------------------------------------------------------ */
 
 int64_t Core::Impl::use_interval_ms() const
 {
@@ -141,7 +145,8 @@ void Core::Impl::set_delays()
     for (auto &entry : state.uses) {
         Use &use = entry.second;
         double part = all > 0 ? static_cast<double>(use.core_ms) / all : 0;
-        auto steps = static_cast<int64_t>(part * static_cast<double>(state.config.fair_share_ms / DELAY_STEP_MS));
+        auto steps = static_cast<int64_t>(
+            part * static_cast<double>(state.config.fair_share_ms / DELAY_STEP_MS));
         if (steps * DELAY_STEP_MS != use.delay_ms)
             state.requeue(use.uid, [&] { use.delay_ms = steps * DELAY_STEP_MS; });
     }

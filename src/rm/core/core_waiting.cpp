@@ -1,9 +1,11 @@
 /*
- * See core_impl.h: jobs that wait for more than their turn, that is, for a time (--begin) or for other jobs (--after).
+ * See core_impl.h: jobs that wait for more than their turn, that is, for a time (--begin) or for
+ * other jobs (--after).
  *
- * Who starts or ends is remembered (State::turns) and looked at when the event has been handled: a job that can never
- * start any more is cancelled then, and so, in turn, are those that wait for it.  So many at a time that the event does
- * not become a long one; the others' turn comes with the next event, for which a timer is set at once.
+ * Who starts or ends is remembered (State::turns) and looked at when the event has been handled: a
+ * job that can never start any more is cancelled then, and so, in turn, are those that wait for it.
+ * So many at a time that the event does not become a long one; the others' turn comes with the next
+ * event, for which a timer is set at once.
  */
 
 #include "core/core_impl.h"
@@ -25,8 +27,9 @@ std::string Core::Impl::open_dependencies(const JobSpec &spec, std::vector<Depen
             case DependencyState::MET: break;
             case DependencyState::OPEN: open.push_back(each); break;
             case DependencyState::NEVER_MET:
-                return "job " + std::to_string(each.job) + " has ended as " + to_string(other->state) +
-                       ": a job with " + describe(each) + " could never start";
+                return "job " + std::to_string(each.job) + " has ended as " +
+                    to_string(other->state) + ": a job with " + describe(each) +
+                    " could never start";
         }
     }
     return "";
@@ -68,14 +71,16 @@ void Core::Impl::settle(Job &waiting, const Turn &turn)
     std::optional<Dependency> never;
     update(waiting, [&] {
         std::erase_if(waiting.waits_for, [&](const Dependency &each) {
-            auto means = each.job == turn.job ? look_at(each.kind, turn.state) : DependencyState::OPEN;
+            auto means = each.job == turn.job
+                ? look_at(each.kind, turn.state)
+                : DependencyState::OPEN;
             if (means == DependencyState::NEVER_MET)
                 never = each;
             return means == DependencyState::MET;
         });
         if (never)
-            waiting.reason = "it could never start: job " + std::to_string(turn.job) + " has ended as " +
-                             to_string(turn.state) + " (" + describe(*never) + ")";
+            waiting.reason = "it could never start: job " + std::to_string(turn.job) +
+                " has ended as " + to_string(turn.state) + " (" + describe(*never) + ")";
         else if (waiting.waits_for.empty())
             waiting.eligible_ms = state.now_ms;
     });

@@ -1,8 +1,9 @@
 /* See core_impl.h: what running programs wish for (MPIX_Adapt_request).
  *
- * A wish that the job could have is kept, and the policy sees to it: grows the job up to it when cores are there,
- * shrinks it to it at once.  One that it could never have is refused.  The step itself says when it has ended; a
- * granted one goes on limiting the size, until the program or the job's user wants something else. */
+ * A wish that the job could have is kept, and the policy sees to it: grows the job up to it when
+ * cores are there, shrinks it to it at once.  One that it could never have is refused.  The step
+ * itself says when it has ended; a granted one goes on limiting the size, until the program or the
+ * job's user wants something else. */
 
 #include "core/core_impl.h"
 #include "core/record.h"
@@ -11,8 +12,8 @@ namespace elastic::rm {
 
 namespace {
 
-/* Of the sizes that the job can have, the wish allows, and that are not beyond `most`: the wanted one, else the next
- * smaller, else the next greater one; 0: none. */
+/* Of the sizes that the job can have, the wish allows, and that are not beyond `most`: the wanted
+ * one, else the next smaller, else the next greater one; 0: none. */
 int best_size(const JobSpec &spec, const ProgramWish &wish, int most)
 {
     int highest = std::min(wish.maximum, most);
@@ -35,7 +36,8 @@ void Core::Impl::on(const StepWish &event)
         return unexpected("step_wish: " + why, job->id);
     if (event.wish.mpiexec == job->wishing && event.wish.number <= job->last_wish) {
         if (event.wish.number == job->last_wish && !job->wish_refusal.empty())
-            out_.push_back(RefuseWish{job->id, job->step, job->wishing, job->last_wish, job->wish_refusal});
+            out_.push_back(
+                RefuseWish{job->id, job->step, job->wishing, job->last_wish, job->wish_refusal});
         return;
     }
     if (job->wish)
@@ -103,7 +105,9 @@ int Core::Impl::size_for(const Job &job, std::string &why) const
         why = "not all processes of the job have called MPI_Init_adapt";
         return 0;
     }
-    int room = state.config.check_capacity ? state.room_when_empty(shape_of(spec), false) : spec.maximum;
+    int room = state.config.check_capacity
+        ? state.room_when_empty(shape_of(spec), false)
+        : spec.maximum;
     int size = best_size(spec, wish, room);
     if (size == 0)
         why = best_size(spec, wish, spec.maximum) == 0

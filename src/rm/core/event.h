@@ -64,8 +64,9 @@ struct Resize {
     ELASTIC_FIELDS(request, job, size)
 };
 
-/* Another wish of a job that waits or runs; what is empty stays as it is.  Of a running job: the range of sizes only if
- * it is malleable, and the present size must lie in it; a longer time limit only with `may_extend`. */
+/* Another wish of a job that waits or runs; what is empty stays as it is.  Of a running job: the
+ * range of sizes only if it is malleable, and the present size must lie in it; a longer time limit
+ * only with `may_extend`. */
 struct Update {
     static constexpr const char *NAME = "update";
     std::string request;
@@ -74,7 +75,8 @@ struct Update {
     std::optional<int64_t> time_limit_ms;
     std::optional<int> priority, minimum, maximum, preferred;
     bool may_extend = false;    /* the asker is an administrator */
-    ELASTIC_FIELDS(request, job, name, time_limit_ms, priority, minimum, maximum, preferred, may_extend)
+    ELASTIC_FIELDS(request, job, name, time_limit_ms, priority, minimum, maximum, preferred,
+                   may_extend)
 };
 
 struct Drain {                  /* nothing new is placed on the node */
@@ -110,8 +112,9 @@ struct NodeSuspect {
     ELASTIC_FIELDS(node, reason)
 };
 
-/* Its processes are gone: steps on it are ended.  Of a node that is down already: the reason is another now.  A node
- * that is new is known from now on, with `cores` if that is known (0: it counts as one). */
+/* Its processes are gone: steps on it are ended.  Of a node that is down already: the reason is
+ * another now.  A node that is new is known from now on, with `cores` if that is known (0: it
+ * counts as one). */
 struct NodeDown {
     static constexpr const char *NAME = "node_down";
     std::string node;
@@ -159,7 +162,8 @@ struct NodesReleased {
 };
 
 /* Nodes that the step held are not its own any more, by the will of whoever owns them (only with
- * asynchronous_nodes): what still runs there is ended.  If the step has ended already, it is the reason why. */
+ * asynchronous_nodes): what still runs there is ended.  If the step has ended already, it is the
+ * reason why. */
 struct NodesLost {
     static constexpr const char *NAME = "nodes_lost";
     JobId job = 0;
@@ -168,8 +172,8 @@ struct NodesLost {
     ELASTIC_FIELDS(job, step, reason)
 };
 
-/* Somebody else waits for so many whole nodes, ahead of all our jobs; 0: nobody any more.  Each replaces
- * the former one. */
+/* Somebody else waits for so many whole nodes, ahead of all our jobs; 0: nobody any more.  Each
+ * replaces the former one. */
 struct NodesWanted {
     static constexpr const char *NAME = "nodes_wanted";
     int nodes = 0;
@@ -202,7 +206,8 @@ struct StepSizes {                      /* which sizes the program can use, by i
     ELASTIC_FIELDS(job, step, rule)
 };
 
-/* What the program wants (MPIX_Adapt_request): at most one wish is open.  Again, if the step is asked how it is. */
+/* What the program wants (MPIX_Adapt_request): at most one wish is open.  Again, if the step is
+ * asked how it is. */
 struct StepWish {
     static constexpr const char *NAME = "step_wish";
     JobId job = 0;
@@ -280,8 +285,8 @@ struct StepFailed : RequestEnded {
     static constexpr const char *NAME = "step_failed";
 };
 
-/* How far it is, and what its loops have taken, since its last commit: only what it has measured itself.  Of another
- * epoch, or of the past: no effect. */
+/* How far it is, and what its loops have taken, since its last commit: only what it has measured
+ * itself.  Of another epoch, or of the past: no effect. */
 struct StepSampled {
     static constexpr const char *NAME = "step_sampled";
     JobId job = 0;
@@ -298,8 +303,8 @@ struct StepFreed {                      /* the processes that left with `epoch` 
     ELASTIC_FIELDS(job, step, epoch)
 };
 
-/* What it says is not to be believed any more (it has broken the step protocol): it keeps its size until it ends, and
- * so does all that it may have.  It goes on running. */
+/* What it says is not to be believed any more (it has broken the step protocol): it keeps its size
+ * until it ends, and so does all that it may have.  It goes on running. */
 struct StepBroken {
     static constexpr const char *NAME = "step_broken";
     JobId job = 0;
@@ -332,12 +337,12 @@ struct Timer {                          /* the time that SetTimer asked for has 
     template <class Self, class Visit> static void fields(Self &, Visit &) {}
 };
 
-using EventContent =
-    std::variant<Configure, Submit, Cancel, Hold, Release, Resize, Update, Drain, Resume, NodeUp, NodeSuspect,
-                 NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, NodesLost, NodesWanted,
-                 StepStarted, StepAdaptive, StepRigid, StepSizes, StepWish, StepWishEnded, StepStartFailed,
-                 StepAccepted, StepReady, StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed,
-                 StepSampled, StepBroken, StepEnded, StepLost, Timer>;
+using EventContent = std::variant<
+    Configure, Submit, Cancel, Hold, Release, Resize, Update, Drain, Resume, NodeUp, NodeSuspect,
+    NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, NodesLost, NodesWanted,
+    StepStarted, StepAdaptive, StepRigid, StepSizes, StepWish, StepWishEnded, StepStartFailed,
+    StepAccepted, StepReady, StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed,
+    StepSampled, StepBroken, StepEnded, StepLost, Timer>;
 
 struct Event {
     uint64_t seq = 0;

@@ -1,6 +1,7 @@
 /*
- * When a waiting job starts, as far as can be told: at the latest, if nobody comes before it, all jobs use the whole of
- * their time limits, and no elastic job gives way.  For people; nothing is decided by it.  Pure.
+ * When a waiting job starts, as far as can be told: at the latest, if nobody comes before it, all
+ * jobs use the whole of their time limits, and no elastic job gives way.  For people; nothing is
+ * decided by it.  Pure.
  */
 
 #ifndef ELASTIC_RM_CORE_FORECAST_H_INCLUDED
@@ -11,7 +12,8 @@
 namespace elastic::rm {
 
 struct Forecast {
-    int64_t start_ms = NEVER;   /* NEVER: it cannot be told (jobs without a time limit, a long queue before it) */
+    /* NEVER: it cannot be told (jobs without a time limit, a long queue before it) */
+    int64_t start_ms = NEVER;
     JobId waits_for = 0;        /* whose end makes room for it; 0: nobody's */
 };
 

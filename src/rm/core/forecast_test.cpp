@@ -14,14 +14,16 @@ TEST(ForecastTest, a_job_starts_when_enough_has_ended)
     driver.run(one);
     driver.run(two);
     int64_t now_ms = driver.now_ms;
-    JobId small = driver.submit(rigid(1, 5000)), large = driver.submit(rigid(4)), last = driver.submit(rigid(1));
+    JobId small = driver.submit(rigid(1, 5000)), large = driver.submit(rigid(4)),
+          last = driver.submit(rigid(1));
     Forecast first = forecast(driver.core.state(), small);
     EXPECT_EQ(first.start_ms, now_ms + 10000);
     EXPECT_EQ(first.waits_for, one);
     Forecast second = forecast(driver.core.state(), large);
     EXPECT_EQ(second.start_ms, now_ms + 30000);
     EXPECT_EQ(second.waits_for, two);
-    EXPECT_EQ(forecast(driver.core.state(), last).start_ms, NEVER) << "job " << large << " has no time limit";
+    EXPECT_EQ(forecast(driver.core.state(), last).start_ms, NEVER)
+        << "job " << large << " has no time limit";
     EXPECT_EQ(forecast(driver.core.state(), one).start_ms, NEVER) << "it runs";
     EXPECT_EQ(forecast(driver.core.state(), 99).start_ms, NEVER);
 }

@@ -80,7 +80,8 @@ void FreeCores::finish()
         if (layout_->base[i] < 0)
             continue;
         layout_->base[i] = bases[layout_->nodes[i]->cores];
-        present.groups[static_cast<size_t>(layout_->base[i] + present.free[i])].nodes.insert(i, end);
+        present.groups[static_cast<size_t>(layout_->base[i] + present.free[i])].nodes.insert(
+            i, end);
         present.total += present.free[i];
     }
 }
@@ -113,8 +114,9 @@ bool FreeCores::operator==(const FreeCores &other) const
         return at == PositionSet::NONE;
     };
     return total() == other.total() && by_position() == other.by_position() &&
-           layout_->base == other.layout_->base &&
-           std::equal(groups().begin(), groups().end(), other.groups().begin(), other.groups().end(), same);
+        layout_->base == other.layout_->base &&
+        std::equal(groups().begin(), groups().end(), other.groups().begin(), other.groups().end(),
+                   same);
 }
 
 }  // namespace elastic::rm

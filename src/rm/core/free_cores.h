@@ -1,9 +1,11 @@
 /*
- * The free cores of each node, ordered by how many they are, so that nobody who asks what fits, or where, looks at
- * every node.  State keeps one; a Space (placement.h) begins as a copy of it, which shares what neither changes.
+ * The free cores of each node, ordered by how many they are, so that nobody who asks what fits, or
+ * where, looks at every node.  State keeps one; a Space (placement.h) begins as a copy of it, which
+ * shares what neither changes.
  *
- * Nodes have positions, in the order of their names.  Nodes of one number of cores of which equally many are free make
- * a group; the positions of a group are a bitmap.  A copy costs nothing until one of both changes.
+ * Nodes have positions, in the order of their names.  Nodes of one number of cores of which equally
+ * many are free make a group; the positions of a group are a bitmap.  A copy costs nothing until
+ * one of both changes.
  */
 
 #ifndef ELASTIC_RM_CORE_FREE_CORES_H_INCLUDED
@@ -38,7 +40,8 @@ class PositionSet {
     int size_ = 0;
 };
 
-/* Positions that are marked one by one and then gone through in their order, each once: without sorting. */
+/* Positions that are marked one by one and then gone through in their order, each once: without
+ * sorting. */
 class PositionMarks {
   public:
     explicit PositionMarks(size_t positions) : bits_((positions + 63) / 64) {}
@@ -47,7 +50,8 @@ class PositionMarks {
     {
         for (size_t word = 0; word < bits_.size(); word++) {
             for (uint64_t bits = bits_[word]; bits != 0; bits &= bits - 1)
-                visit(static_cast<uint32_t>(word * 64) + static_cast<uint32_t>(std::countr_zero(bits)));
+                visit(static_cast<uint32_t>(word * 64) +
+                      static_cast<uint32_t>(std::countr_zero(bits)));
         }
     }
 
@@ -90,7 +94,8 @@ class FreeCores {
   private:
     struct Layout {
         std::vector<const Node *> nodes;
-        std::vector<int> base;          /* group of the node with nothing free; -1: it is not usable */
+        /* group of the node with nothing free; -1: it is not usable */
+        std::vector<int> base;
         std::vector<uint32_t> idle;
         bool all_usable = true;
     };

@@ -46,7 +46,8 @@ void check_job(const State &state, const Job &job, Violations &wrong)
                  job.state == JobState::COMPLETING || !job.departures.empty();
     if (waits && job.deadline_ms == NEVER)
         wrong.push_back(name + "waits without a deadline");
-    if (job.performance && (job.performance->newest.epoch != job.epoch || !check(*job.performance).empty()))
+    if (job.performance &&
+        (job.performance->newest.epoch != job.epoch || !check(*job.performance).empty()))
         wrong.push_back(name + "is measured wrongly: " + check(*job.performance));
     for (const Dependency &each : job.waits_for) {
         const Job *other = state.job(each.job);
@@ -112,7 +113,8 @@ void check_indices(const State &state, Violations &wrong)
         wrong.push_back("the indices are not those of the jobs and nodes");
     for (const auto &[uid, user] : state.indices().users) {
         if (state.config.user_running_max > 0 && user.running > state.config.user_running_max)
-            wrong.push_back("user " + std::to_string(uid) + " has " + std::to_string(user.running) + " running jobs");
+            wrong.push_back("user " + std::to_string(uid) + " has " + std::to_string(user.running) +
+                            " running jobs");
     }
     size_t ends = 0, requests = 0;
     for (const auto &[id, job] : state.jobs) {
@@ -228,7 +230,8 @@ void Monitor::begin_wish(const Record &record)
 {
     uint64_t open = std::exchange(jobs_[record.job].wish, record.data.at("wish").get<uint64_t>());
     if (open != 0)
-        wrong("job " + std::to_string(record.job) + " has two wishes, " + std::to_string(open) + " is still open");
+        wrong("job " + std::to_string(record.job) + " has two wishes, " + std::to_string(open) +
+              " is still open");
 }
 
 void Monitor::end_wish(const Record &record)
@@ -245,7 +248,8 @@ void Monitor::placed(const Record &record, const State &state)
     for (const Block &block : record.blocks) {
         const Node *node = state.node(block.node);
         if (!node || node->state() != NodeState::UP)
-            wrong("job " + std::to_string(record.job) + " is placed on " + block.node + ", which is not up");
+            wrong("job " + std::to_string(record.job) + " is placed on " + block.node +
+                  ", which is not up");
     }
     History &job = jobs_[record.job];
     if (record.event != record::PLACED)
@@ -307,7 +311,8 @@ std::vector<std::string> Monitor::finish(const State &state) const
             open.push_back("request " + std::to_string(job.request) + " of job " +
                            std::to_string(id) + " has no end");
         if (job.wish)
-            open.push_back("wish " + std::to_string(job.wish) + " of job " + std::to_string(id) + " has no end");
+            open.push_back("wish " + std::to_string(job.wish) + " of job " + std::to_string(id) +
+                           " has no end");
     }
     return open;
 }

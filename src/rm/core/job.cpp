@@ -96,7 +96,8 @@ DependencyState look_at(DependencyKind kind, JobState state)
         case DependencyKind::AFTER:
             return state == JobState::PENDING || state == JobState::STARTING ? DependencyState::OPEN
                                                                              : DependencyState::MET;
-        case DependencyKind::AFTER_ANY: return is_end(state) ? DependencyState::MET : DependencyState::OPEN;
+        case DependencyKind::AFTER_ANY:
+            return is_end(state) ? DependencyState::MET : DependencyState::OPEN;
         case DependencyKind::AFTER_OK:
             if (!is_end(state))
                 return DependencyState::OPEN;
@@ -108,8 +109,8 @@ DependencyState look_at(DependencyKind kind, JobState state)
 bool can_take(const Job &job, const Sample &sample)
 {
     bool runs = job.state == JobState::RUNNING || job.state == JobState::ADAPTING;
-    if (!runs || job.mode != StepMode::ADAPTIVE || !job.broken.empty() || sample.epoch != job.epoch ||
-        sample.size != job.size())
+    if (!runs || job.mode != StepMode::ADAPTIVE || !job.broken.empty() ||
+        sample.epoch != job.epoch || sample.size != job.size())
         return false;
     return job.performance ? says_new(*job.performance, sample) : check(sample).empty();
 }
@@ -226,10 +227,11 @@ int size_wished(const Job &job)
 std::string describe_sizes(const JobSpec &spec)
 {
     constexpr size_t RULE_SHOWN_MAX = 100;
-    std::string text = "was submitted for " + std::to_string(spec.minimum) + " to " + std::to_string(spec.maximum) +
-                       ", rule " + to_string(spec.size_rule);
-    return spec.usable ? text + ", and its program can use '" + shorten(spec.program_sizes, RULE_SHOWN_MAX) + "'"
-                       : text;
+    std::string text = "was submitted for " + std::to_string(spec.minimum) + " to " +
+        std::to_string(spec.maximum) + ", rule " + to_string(spec.size_rule);
+    return spec.usable
+        ? text + ", and its program can use '" + shorten(spec.program_sizes, RULE_SHOWN_MAX) + "'"
+        : text;
 }
 
 std::string check(const ProgramWish &wish)

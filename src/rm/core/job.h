@@ -46,8 +46,8 @@ template <> struct NamesOf<StepMode> {
     static constexpr const char *names[] = {"unknown", "rigid", "adaptive"};
 };
 
-/* What is waited for of another job: that it has started (or will not any more), that it has ended, that it has ended
- * as DONE. */
+/* What is waited for of another job: that it has started (or will not any more), that it has ended,
+ * that it has ended as DONE. */
 enum class DependencyKind { AFTER, AFTER_ANY, AFTER_OK };
 template <> struct NamesOf<DependencyKind> {
     static constexpr const char *names[] = {"after", "after_any", "after_ok"};
@@ -73,23 +73,26 @@ struct JobSpec {
     int processes_per_node = 0; /* at most; 0: what fits */
     bool whole_nodes = false;   /* shares its nodes with nobody */
     int64_t time_limit_ms = 0;  /* of one step; 0: the configuration's default */
-    int64_t expect_ms = 0;      /* how long a step is expected to run at its first size; 0: its time limit */
-    /* Hint, until it is measured: the part of the work that only one process can do (Amdahl), in ppm. */
+    /* how long a step is expected to run at its first size; 0: its time limit */
+    int64_t expect_ms = 0;
+    /* Hint, until it is measured: the part of the work that only one process can do (Amdahl), in
+     * ppm. */
     int64_t serial_ppm = NEVER; /* NEVER: unknown */
     int priority = 0;           /* greater is sooner */
     bool held = false;          /* submitted on hold */
     bool requeue = false;       /* wait again when a node or the step is lost, instead of failing */
     int64_t begin_ms = 0;       /* not to be started before; 0: at any time */
     std::vector<Dependency> dependencies;       /* all of them */
-    /* What the running program has said that it can use (MPIX_Adapt_sizes), a rule of program_sizes.h; empty: nothing.
-     * `usable` follows from it, null with it: the sizes that fit to the rest as well, rising.  Both are set by
-     * set_program_sizes. */
+    /* What the running program has said that it can use (MPIX_Adapt_sizes), a rule of
+     * program_sizes.h; empty: nothing. `usable` follows from it, null with it: the sizes that fit
+     * to the rest as well, rising.  Both are set by set_program_sizes. */
     std::string program_sizes;
     std::shared_ptr<const std::vector<int>> usable;
 
     ELASTIC_FIELDS(name, user, uid, elasticity, minimum, maximum, preferred, size_rule,
-                   size_multiple, cores_per_process, processes_per_node, whole_nodes,
-                   time_limit_ms, expect_ms, serial_ppm, priority, held, requeue, begin_ms, dependencies, program_sizes)
+                   size_multiple, cores_per_process, processes_per_node, whole_nodes, time_limit_ms,
+                   expect_ms, serial_ppm, priority, held, requeue, begin_ms, dependencies,
+                   program_sizes)
 };
 
 /* `processes` consecutive ranks on one node.  A list of blocks is in rank order; a node may occur
@@ -105,7 +108,8 @@ using Blocks = std::vector<Block>;
 
 int count_processes(const Blocks &blocks);
 
-/* Blocks, and how many processes they are: that is asked for all the time.  Read like Blocks; as JSON it is these. */
+/* Blocks, and how many processes they are: that is asked for all the time.  Read like Blocks; as
+ * JSON it is these. */
 class World {
   public:
     using const_iterator = Blocks::const_iterator;
@@ -202,14 +206,16 @@ template <> struct NamesOf<WishKind> {
     static constexpr const char *names[] = {"processes"};
 };
 
-/* What the running program has said that it wants (MPIX_Adapt_request): a size, and those that it can do with. */
+/* What the running program has said that it wants (MPIX_Adapt_request): a size, and those that it
+ * can do with. */
 struct ProgramWish {
     std::string mpiexec;        /* whose step id: a script may run several, one after the other */
     uint64_t number = 0;        /* among those of that mpiexec: 1, 2, 3, ... */
     WishKind kind = WishKind::PROCESSES;
     int size = 0, minimum = 0, maximum = 0;
     std::string reason;         /* for people */
-    int target = 0;             /* the size of those that the job can have; it is not grown beyond */
+    /* the size of those that the job can have; it is not grown beyond */
+    int target = 0;
 
     ELASTIC_FIELDS(mpiexec, number, kind, size, minimum, maximum, reason, target)
 };
@@ -226,8 +232,10 @@ struct Job {
     JobState state = JobState::PENDING;
     bool held = false;
     bool deferred = false;      /* PENDING: its time to begin has not come */
-    std::vector<Dependency> waits_for;  /* PENDING: of spec.dependencies, those that are not fulfilled */
-    int64_t eligible_ms = NEVER;        /* when it came to wait for nothing but its turn; NEVER: when submitted */
+    /* PENDING: of spec.dependencies, those that are not fulfilled */
+    std::vector<Dependency> waits_for;
+    /* when it came to wait for nothing but its turn; NEVER: when submitted */
+    int64_t eligible_ms = NEVER;
     bool acquiring = false;     /* STARTING, and a back end is asked for the nodes: no step yet */
     std::string reason;         /* why it waits, or why it ended as it did; for people */
     JobState verdict = JobState::DONE;  /* COMPLETING: what it will be; PENDING: it waits again */
@@ -273,16 +281,18 @@ struct Job {
     std::string wish_refusal;   /* of the last one, by us; empty: it was not refused */
 
     int size() const { return blocks.processes(); }
-    ELASTIC_FIELDS(id, request, spec, state, held, deferred, waits_for, eligible_ms, acquiring, reason, verdict,
-                   releasing, step, started_name, limit_changed, mode, broken, epoch, performance, blocks, adaptation,
-                   departures, last_change, submitted_ms, started_ms, ended_ms,
-                   exit_code, requests, committed, withdrawn, failed, standstill_ms,
-                   last_adapted_ms, mean_standstill_ms, mean_duration_ms, first_size, process_ms, sized_ms,
-                   deadline_ms, limit_at_ms, tries, start_failures, refusals, offer_after_ms,
-                   grow_after_ms, wished_size, wish, granted, wishing, last_wish, wish_refusal)
+    ELASTIC_FIELDS(id, request, spec, state, held, deferred, waits_for, eligible_ms, acquiring,
+                   reason, verdict, releasing, step, started_name, limit_changed, mode, broken,
+                   epoch, performance, blocks, adaptation, departures, last_change, submitted_ms,
+                   started_ms, ended_ms, exit_code, requests, committed, withdrawn, failed,
+                   standstill_ms, last_adapted_ms, mean_standstill_ms, mean_duration_ms, first_size,
+                   process_ms, sized_ms, deadline_ms, limit_at_ms, tries, start_failures, refusals,
+                   offer_after_ms, grow_after_ms, wished_size, wish, granted, wishing, last_wish,
+                   wish_refusal)
 };
 
-/* Nobody grows it beyond: what its user or its program, whoever spoke last, wants it to be, else its maximum. */
+/* Nobody grows it beyond: what its user or its program, whoever spoke last, wants it to be, else
+ * its maximum. */
 int largest_wanted(const Job &job);
 /* The size that its program wants and that it does not have; 0: none. */
 int size_wished(const Job &job);

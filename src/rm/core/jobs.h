@@ -57,7 +57,8 @@ class Jobs {
     void keep(JobId id, const Job &job);
 
     Map jobs_;
-    std::unordered_map<JobId, Map::iterator> by_id_;    /* asked for much more often than anything else */
+    /* asked for much more often than anything else */
+    std::unordered_map<JobId, Map::iterator> by_id_;
     JobId next_ = 1, last_ = 0;         /* what the picture still lacks */
     Map kept_;                          /* of these, as they were */
 };

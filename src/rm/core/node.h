@@ -21,11 +21,15 @@ struct Node {
     bool removed = false;       /* forgotten as soon as used is 0 */
     mutable uint32_t position = 0;      /* in FreeCores, which sets it; near what is read with it */
     std::string reason;         /* why it is not up, or draining */
-    std::string trouble;        /* the back end does not trust it at present, and why: as if draining */
+    /* the back end does not trust it at present, and why: as if draining */
+    std::string trouble;
 
     NodeState state() const
     {
-        return !up ? NodeState::DOWN : draining || !trouble.empty() ? NodeState::DRAINING : NodeState::UP;
+        return !up ? NodeState::DOWN
+            : draining || !trouble.empty()
+            ? NodeState::DRAINING
+            : NodeState::UP;
     }
     /* What may be booked now. */
     int free() const { return state() == NodeState::UP ? cores - used : 0; }

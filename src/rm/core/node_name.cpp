@@ -21,7 +21,8 @@ const NodeName::Entry *NodeName::find(const std::string &name)
     std::lock_guard lock(table.mutex);
     if (auto known = table.by_name.find(name); known != table.by_name.end())
         return known->second;
-    const Entry &entry = table.entries.emplace_back(Entry{name, static_cast<uint32_t>(table.entries.size())});
+    const Entry &entry =
+        table.entries.emplace_back(Entry{name, static_cast<uint32_t>(table.entries.size())});
     table.by_name.emplace(entry.name, &entry);
     return &entry;
 }

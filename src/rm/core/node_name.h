@@ -1,9 +1,10 @@
 /*
- * The name of a node as a small value: copied and compared like a number, and a text again wherever one is wanted.
- * Jobs hold lists of them by the hundred, which are copied with each decision.
+ * The name of a node as a small value: copied and compared like a number, and a text again wherever
+ * one is wanted. Jobs hold lists of them by the hundred, which are copied with each decision.
  *
- * All names are in one table of the process, which any thread may use, and stay there: as many as there have ever been
- * nodes.  The numbers follow from the order in which names are seen; nothing is sorted by them or depends on them.
+ * All names are in one table of the process, which any thread may use, and stay there: as many as
+ * there have ever been nodes.  The numbers follow from the order in which names are seen; nothing
+ * is sorted by them or depends on them.
  */
 
 #ifndef ELASTIC_RM_CORE_NODE_NAME_H_INCLUDED
@@ -25,10 +26,19 @@ class NodeName {
     uint32_t number() const { return entry_->number; }
 
     bool operator==(const NodeName &) const = default;
-    friend bool operator==(const NodeName &name, const std::string &text) { return name.str() == text; }
+    friend bool operator==(const NodeName &name, const std::string &text)
+    {
+        return name.str() == text;
+    }
     friend bool operator==(const NodeName &name, const char *text) { return name.str() == text; }
-    friend std::string operator+(const std::string &text, const NodeName &name) { return text + name.str(); }
-    friend std::string operator+(const NodeName &name, const std::string &text) { return name.str() + text; }
+    friend std::string operator+(const std::string &text, const NodeName &name)
+    {
+        return text + name.str();
+    }
+    friend std::string operator+(const NodeName &name, const std::string &text)
+    {
+        return name.str() + text;
+    }
     friend void to_json(Json &json, const NodeName &name) { json = name.str(); }
 
   private:

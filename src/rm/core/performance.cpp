@@ -8,7 +8,8 @@ namespace {
 
 constexpr int64_t HUNDRED = 100;
 constexpr int64_t STATISTICS_MAX = 1 << 15;     /* then the past counts half */
-constexpr int64_t SAME_PERCENT = 95;            /* of the time of a loop inside: the outer one is the phase (J3) */
+/* of the time of a loop inside: the outer one is the phase (J3) */
+constexpr int64_t SAME_PERCENT = 95;
 constexpr int64_t FIT_UNITS = 1000;             /* of the time that the window takes */
 constexpr int64_t ITERATIONS_MIN = 3, SAMPLES_MIN = 2;
 
@@ -19,7 +20,8 @@ bool is_sum(int64_t value)
 
 bool are_sums(const LoopSums &sums)
 {
-    return is_sum(sums.iterations) && is_sum(sums.loop_us) && is_sum(sums.mpi_us) && sums.mpi_us <= sums.loop_us;
+    return is_sum(sums.iterations) && is_sum(sums.loop_us) && is_sum(sums.mpi_us) &&
+        sums.mpi_us <= sums.loop_us;
 }
 
 bool is_key(const std::string &key)
@@ -30,8 +32,8 @@ bool is_key(const std::string &key)
 
 bool is_interval(const Interval &interval)
 {
-    return interval.size >= 1 && is_sum(interval.until_ms) && is_sum(interval.ms) && is_sum(interval.probes) &&
-           are_sums(interval.phase) && is_key(interval.key);
+    return interval.size >= 1 && is_sum(interval.until_ms) && is_sum(interval.ms) &&
+        is_sum(interval.probes) && are_sums(interval.phase) && is_key(interval.key);
 }
 
 std::string check(const LoopSample &loop)
@@ -40,30 +42,35 @@ std::string check(const LoopSample &loop)
         return "the key of a loop is none";
     if (!are_sums(loop.sums))
         return "loop " + loop.key + " has times that cannot be";
-    if (loop.ratio_min_ppm < 0 || loop.ratio_min_ppm > loop.ratio_max_ppm || loop.ratio_max_ppm > PPM)
+    if (loop.ratio_min_ppm < 0 || loop.ratio_min_ppm > loop.ratio_max_ppm ||
+        loop.ratio_max_ppm > PPM)
         return "loop " + loop.key + " has ratios that cannot be";
     return "";
 }
 
 const LoopSample *find(const std::vector<LoopSample> &loops, const std::string &key)
 {
-    auto found = std::find_if(loops.begin(), loops.end(), [&](const LoopSample &loop) { return loop.key == key; });
+    auto found = std::find_if(loops.begin(), loops.end(), [&](const LoopSample &loop) {
+        return loop.key == key;
+    });
     return found == loops.end() ? nullptr : &*found;
 }
 
 LoopSums difference(const LoopSums &now, const LoopSums &before)
 {
-    return {now.iterations - before.iterations, now.loop_us - before.loop_us, now.mpi_us - before.mpi_us};
+    return {now.iterations - before.iterations, now.loop_us - before.loop_us,
+            now.mpi_us - before.mpi_us};
 }
 
-/* What has been measured since the sample before; the first of an epoch: since the commit.  Nothing: not known. */
+/* What has been measured since the sample before; the first of an epoch: since the commit.
+ * Nothing: not known. */
 std::optional<LoopSums> since(const Performance &known, const LoopSample &loop)
 {
     if (known.samples == 0)
         return loop.sums;
     const LoopSample *before = find(known.newest.loops, loop.key);
     bool rises = before && loop.sums.iterations >= before->sums.iterations &&
-                 loop.sums.loop_us >= before->sums.loop_us && loop.sums.mpi_us >= before->sums.mpi_us;
+        loop.sums.loop_us >= before->sums.loop_us && loop.sums.mpi_us >= before->sums.mpi_us;
     if (!rises)
         return std::nullopt;
     LoopSums between = difference(loop.sums, before->sums);
@@ -90,25 +97,27 @@ const LoopSample *find_phase(const Performance &known, const std::vector<LoopSam
     return phase;
 }
 
-/* ---- history ---------------------------------------------------------------------------------------------- */
+/* ---- history --------------------------------------------------------------------------------- */
 
 void join(Interval &left, const Interval &right)
 {
     left.until_ms = right.until_ms;
     left.ms = std::min(left.ms + right.ms, SAMPLE_SUM_MAX);
     left.probes = std::min(left.probes + right.probes, SAMPLE_SUM_MAX);
-    left.phase.iterations = std::min(left.phase.iterations + right.phase.iterations, SAMPLE_SUM_MAX);
+    left.phase.iterations =
+        std::min(left.phase.iterations + right.phase.iterations, SAMPLE_SUM_MAX);
     left.phase.loop_us = std::min(left.phase.loop_us + right.phase.loop_us, SAMPLE_SUM_MAX);
     left.phase.mpi_us = std::min(left.phase.mpi_us + right.phase.mpi_us, left.phase.loop_us);
 }
 
-/* One less: the shortest two neighbours of one size become one, so that all of it stays about as fine.  If there are
- * none the oldest is forgotten. */
+/* One less: the shortest two neighbours of one size become one, so that all of it stays about as
+ * fine.  If there are none the oldest is forgotten. */
 void shorten(std::vector<Interval> &history)
 {
     size_t best = 0;            /* the second of the two */
     for (size_t i = 1; i < history.size(); i++) {
-        bool shorter = best == 0 || history[i - 1].ms + history[i].ms < history[best - 1].ms + history[best].ms;
+        bool shorter = best == 0 ||
+            history[i - 1].ms + history[i].ms < history[best - 1].ms + history[best].ms;
         bool same = history[i - 1].size == history[i].size && history[i - 1].key == history[i].key;
         if (same && shorter)
             best = i;
@@ -118,7 +127,7 @@ void shorten(std::vector<Interval> &history)
     history.erase(history.begin() + static_cast<ptrdiff_t>(best));
 }
 
-/* ---- the phase ---------------------------------------------------------------------------------------------- */
+/* ---- the phase ------------------------------------------------------------------------------- */
 
 void begin_phase(Performance &known, const LoopSample *phase)
 {
@@ -129,8 +138,8 @@ void begin_phase(Performance &known, const LoopSample *phase)
     known.statistics = {};
 }
 
-/* The least-squares line through the intervals' values over time, at the last of them.  Of at most MONITOR_WINDOW_MAX
- * values, each at most MTCT_MAX_PPM, so that all fits into 64 bits. */
+/* The least-squares line through the intervals' values over time, at the last of them.  Of at most
+ * MONITOR_WINDOW_MAX values, each at most MTCT_MAX_PPM, so that all fits into 64 bits. */
 int64_t fit_at_end(const std::vector<int64_t> &at_ms, const std::vector<int64_t> &values)
 {
     auto n = static_cast<int64_t>(values.size());
@@ -143,7 +152,8 @@ int64_t fit_at_end(const std::vector<int64_t> &at_ms, const std::vector<int64_t>
         sum_xx += x * x;
         sum_xy += x * values[i];
     }
-    int64_t spread = n * sum_xx - sum_x * sum_x, slope = n * sum_xy - sum_x * sum_y;    /* slope: times spread */
+    /* slope: times spread */
+    int64_t spread = n * sum_xx - sum_x * sum_x, slope = n * sum_xy - sum_x * sum_y;
     if (spread == 0)
         return sum_y / n;
     int64_t from_mean = n * FIT_UNITS - sum_x;  /* of x, times n */
@@ -152,7 +162,7 @@ int64_t fit_at_end(const std::vector<int64_t> &at_ms, const std::vector<int64_t>
 
 }  // namespace
 
-/* ---- samples ---------------------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 std::string check(const Sample &sample)
 {
@@ -177,17 +187,21 @@ std::string check(const Performance &known)
     std::string wrong = known.samples > 0 ? check(known.newest) : "";
     if (!wrong.empty())
         return wrong;
-    if (known.samples < 0 || (known.samples == 0 && (known.newest.epoch_ms != 0 || known.newest.probes != 0)))
+    if (known.samples < 0 ||
+        (known.samples == 0 && (known.newest.epoch_ms != 0 || known.newest.probes != 0)))
         return "it has counts that cannot be";
     if (!is_key(known.phase) || !are_sums(known.phase_began))
         return "its phase cannot be";
-    if (known.window.size() > MONITOR_WINDOW_MAX || known.history.size() > PERFORMANCE_HISTORY_MAX ||
+    if (known.window.size() > MONITOR_WINDOW_MAX ||
+        known.history.size() > PERFORMANCE_HISTORY_MAX ||
         !std::all_of(known.window.begin(), known.window.end(), is_interval) ||
         !std::all_of(known.history.begin(), known.history.end(), is_interval))
         return "its intervals cannot be";
-    bool fits = statistics.count >= 0 && statistics.count <= STATISTICS_MAX && statistics.sum_ppm >= 0 &&
-                statistics.sum_ppm <= statistics.count * MTCT_MAX_PPM && statistics.squares >= 0 &&
-                statistics.squares <= statistics.count * (MTCT_MAX_PPM / HUNDRED) * (MTCT_MAX_PPM / HUNDRED);
+    bool fits = statistics.count >= 0 && statistics.count <= STATISTICS_MAX &&
+        statistics.sum_ppm >= 0 && statistics.sum_ppm <= statistics.count * MTCT_MAX_PPM &&
+        statistics.squares >= 0 &&
+        statistics.squares <=
+            statistics.count * (MTCT_MAX_PPM / HUNDRED) * (MTCT_MAX_PPM / HUNDRED);
     return fits ? "" : "its statistics cannot be";
 }
 
@@ -247,7 +261,7 @@ void forget_epoch(Performance &known, uint64_t epoch)
     known.scaling.reset();
 }
 
-/* ---- ratios ------------------------------------------------------------------------------------------------ */
+/* ---- ratios ---------------------------------------------------------------------------------- */
 
 std::optional<int64_t> mtct_ppm(const LoopSums &sums)
 {
@@ -258,7 +272,9 @@ std::optional<int64_t> mtct_ppm(const LoopSums &sums)
         return MTCT_MAX_PPM;
     /* mpi_us * PPM would be too much for 64 bits */
     int64_t whole = sums.mpi_us / computing_us, rest = sums.mpi_us % computing_us;
-    int64_t parts = rest <= INT64_MAX / PPM ? rest * PPM / computing_us : rest / (computing_us / PPM);
+    int64_t parts = rest <= INT64_MAX / PPM
+        ? rest * PPM / computing_us
+        : rest / (computing_us / PPM);
     return std::min(whole * PPM + parts, MTCT_MAX_PPM);
 }
 
@@ -266,7 +282,9 @@ std::optional<int64_t> mpi_share_ppm(const LoopSums &sums)
 {
     if (sums.loop_us <= 0)
         return std::nullopt;
-    return sums.mpi_us <= INT64_MAX / PPM ? sums.mpi_us * PPM / sums.loop_us : sums.mpi_us / (sums.loop_us / PPM);
+    return sums.mpi_us <= INT64_MAX / PPM
+        ? sums.mpi_us * PPM / sums.loop_us
+        : sums.mpi_us / (sums.loop_us / PPM);
 }
 
 void MtctStatistics::add(int64_t mtct_ppm)

@@ -1,10 +1,10 @@
 /*
- * What a job does with its processes, by samples of its step (operation `performance` of the step protocol): sums in,
- * ratios out.  Pure.  SPEC-performance J3-J6.
+ * What a job does with its processes, by samples of its step (operation `performance` of the step
+ * protocol): sums in, ratios out.  Pure.  SPEC-performance J3-J6.
  *
- * Whole numbers: times in microseconds or milliseconds, ratios in parts per million (ppm).  All is kept of one epoch,
- * but for the history.  Sums are those of the step, over all ranks and since the last commit; what lies between two
- * samples is an *interval*.
+ * Whole numbers: times in microseconds or milliseconds, ratios in parts per million (ppm).  All is
+ * kept of one epoch, but for the history.  Sums are those of the step, over all ranks and since the
+ * last commit; what lies between two samples is an *interval*.
  */
 
 #ifndef ELASTIC_RM_CORE_PERFORMANCE_H_INCLUDED
@@ -87,11 +87,13 @@ struct Performance {
     Sample newest;
     int64_t sampled_ms = 0;     /* of the core's clock */
     int64_t samples = 0;        /* since the last commit */
-    std::string phase;          /* key of the loop that the job's time goes into; empty: none is distributed */
+    /* key of the loop that the job's time goes into; empty: none is distributed */
+    std::string phase;
     LoopSums phase_began;       /* its sums when it became the phase */
     std::vector<Interval> window;       /* the last ones of this phase that are measured */
     MtctStatistics statistics;  /* of all intervals of this phase */
-    std::vector<Interval> history;      /* of all epochs, neighbours put together where there are too many */
+    /* of all epochs, neighbours put together where there are too many */
+    std::vector<Interval> history;
     /* What scaling_of has found last; follows from the rest, so that it is not stored.  Whoever
      * changes the rest resets it. */
     mutable std::optional<Scaling> scaling;
@@ -102,7 +104,8 @@ struct Performance {
 std::string check(const Sample &sample);
 std::string check(const Performance &known);
 
-/* Whether the sample changes anything: it is later than what is known of its epoch.  False also if it cannot be. */
+/* Whether the sample changes anything: it is later than what is known of its epoch.  False also if
+ * it cannot be. */
 bool says_new(const Performance &known, const Sample &sample);
 /* Precondition: says_new.  `window`: how many intervals are looked at. */
 void take(Performance &known, const Sample &sample, int64_t now_ms, size_t window);

@@ -20,7 +20,8 @@ LoopSample loop(const std::string &key, int64_t iterations, int64_t loop_us, int
     return {key, parent, {iterations, loop_us, mpi_us}, 0, PPM};
 }
 
-Sample sample(int64_t epoch_ms, int64_t probes, std::vector<LoopSample> loops, uint64_t epoch = 0, int size = 4)
+Sample sample(int64_t epoch_ms, int64_t probes, std::vector<LoopSample> loops, uint64_t epoch = 0,
+              int size = 4)
 {
     return {epoch, size, size, probes, epoch_ms, std::move(loops)};
 }
@@ -53,7 +54,8 @@ TEST(PerformanceTest, mtct_is_mpi_by_computing_time)
     EXPECT_EQ(mtct_ppm({1, 100, 100}), MTCT_MAX_PPM);
     EXPECT_EQ(mtct_ppm({1, SAMPLE_SUM_MAX, SAMPLE_SUM_MAX - 1}), MTCT_MAX_PPM);
     EXPECT_EQ(mtct_ppm({1, SAMPLE_SUM_MAX, SAMPLE_SUM_MAX / 2}), PPM);
-    EXPECT_NEAR(static_cast<double>(*mtct_ppm({1, SAMPLE_SUM_MAX, SAMPLE_SUM_MAX / 11})), 100000, 1);
+    EXPECT_NEAR(static_cast<double>(*mtct_ppm({1, SAMPLE_SUM_MAX, SAMPLE_SUM_MAX / 11})), 100000,
+                1);
     EXPECT_EQ(mtct_ppm({0, 0, 0}), std::nullopt);
     EXPECT_EQ(mpi_share_ppm({1, 100, 25}), 250000);
     EXPECT_EQ(mpi_share_ppm({1, SAMPLE_SUM_MAX, SAMPLE_SUM_MAX}), PPM);
@@ -98,7 +100,8 @@ TEST(PerformanceTest, the_trend_is_the_line_at_the_newest_within_what_was_seen)
         rising.add(1000 + mpi_us, mpi_us);      /* MTCT 0.1, 0.2, ... */
     EXPECT_NEAR(static_cast<double>(*recent_mtct_ppm(rising.known)), 500000, 1);
     rising.add(1600, 600);
-    EXPECT_NEAR(static_cast<double>(*recent_mtct_ppm(rising.known)), 600000, 1) << "of the last five";
+    EXPECT_NEAR(static_cast<double>(*recent_mtct_ppm(rising.known)), 600000, 1)
+        << "of the last five";
     EXPECT_EQ(rising.known.window.size(), 5u);
 
     Sampled jumping;
@@ -133,10 +136,16 @@ TEST(PerformanceTest, statistics_are_of_intervals)
 TEST(PerformanceTest, the_phase_is_the_longest_distributed_loop_and_the_outermost_of_equals)
 {
     Performance known;
-    take(known, sample(1, 1, {loop("a", 4, 1000, 10), loop("b", 4, 960, 10, "a"), loop("c", 4, 1000, 500, "b")}), 1, 5);
+    take(known,
+         sample(1, 1,
+                {loop("a", 4, 1000, 10), loop("b", 4, 960, 10, "a"), loop("c", 4, 1000, 500, "b")}),
+         1, 5);
     EXPECT_EQ(known.phase, "a") << "the outermost within 5 % of c";
-    take(known, sample(2, 2, {loop("a", 8, 2000, 20), loop("b", 8, 3960, 40, "a"), loop("c", 8, 1100, 500, "b")}), 2,
-         5);
+    take(
+        known,
+        sample(2, 2,
+               {loop("a", 8, 2000, 20), loop("b", 8, 3960, 40, "a"), loop("c", 8, 1100, 500, "b")}),
+        2, 5);
     EXPECT_EQ(known.phase, "b") << "it takes longest in the last interval";
     EXPECT_EQ(phase_sums(known), (LoopSums{4, 3000, 30})) << "since it has become the phase";
     EXPECT_EQ(known.window.size(), 1u);
@@ -208,7 +217,9 @@ TEST(PerformanceTest, what_cannot_be_is_named)
 TEST(PerformanceTest, any_samples_leave_what_holds)
 {
     std::mt19937_64 random(1);
-    auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
+    auto below = [&](int64_t n) {
+        return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+    };
     for (int seed = 0; seed < 200; seed++) {
         Performance known;
         int64_t at_ms = 0, taken = 0;
@@ -218,8 +229,9 @@ TEST(PerformanceTest, any_samples_leave_what_holds)
             next.size = next.processes = 1 + static_cast<int>(known.newest.epoch % 3);
             for (int64_t loops = below(4); loops > 0; loops--) {
                 int64_t most = int64_t{1} << below(54), loop_us = below(most) + 1;
-                next.loops.push_back(loop(std::string(1, static_cast<char>('a' + below(3))), below(1000), loop_us,
-                                          below(loop_us), std::string(1, static_cast<char>('a' + below(3)))));
+                next.loops.push_back(
+                    loop(std::string(1, static_cast<char>('a' + below(3))), below(1000), loop_us,
+                         below(loop_us), std::string(1, static_cast<char>('a' + below(3)))));
             }
             if (below(50) == 0)
                 forget_epoch(known, known.newest.epoch + 1);
@@ -255,7 +267,8 @@ TEST(PerformanceTest, the_history_of_a_long_run_has_all_of_it)
     int64_t longest = 0;
     for (const Interval &interval : history)
         longest = std::max(longest, interval.ms);
-    EXPECT_LT(longest, 4 * 10000 * MINUTE_MS / static_cast<int64_t>(PERFORMANCE_HISTORY_MAX)) << "all is about as fine";
+    EXPECT_LT(longest, 4 * 10000 * MINUTE_MS / static_cast<int64_t>(PERFORMANCE_HISTORY_MAX))
+        << "all is about as fine";
     EXPECT_EQ(ms, 10000 * MINUTE_MS);
     EXPECT_EQ(probes, 100000);
     EXPECT_EQ(mpi_share_ppm(history.front().phase), 100000);
@@ -275,7 +288,7 @@ TEST(PerformanceTest, intervals_of_different_sizes_stay_apart)
     EXPECT_EQ(known.history.back().until_ms, 999);
 }
 
-/* ---- in the core ------------------------------------------------------------------------------------------- */
+/* ---- in the core ----------------------------------------------------------------------------- */
 
 class SampledJobTest : public testing::Test {
   protected:
@@ -287,10 +300,13 @@ class SampledJobTest : public testing::Test {
     void tell(const Sample &told, uint32_t step = 1) { core.send(StepSampled{id, step, told}); }
     Sample now(int64_t epoch_ms, int64_t probes, uint64_t epoch = 0) const
     {
-        return sample(epoch_ms, probes, {loop("probe", 100 * probes, 1000 * probes, 100 * probes)}, epoch,
-                      core.job(id).size());
+        return sample(epoch_ms, probes, {loop("probe", 100 * probes, 1000 * probes, 100 * probes)},
+                      epoch, core.job(id).size());
     }
-    bool is_known(const Sample &told) { return is_redundant(core.core.state(), StepSampled{id, 1, told}); }
+    bool is_known(const Sample &told)
+    {
+        return is_redundant(core.core.state(), StepSampled{id, 1, told});
+    }
 
     CoreDriver core{PolicyKind::FILL, 2, 4};
     JobId id = 0;

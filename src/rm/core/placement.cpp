@@ -153,7 +153,8 @@ std::vector<Space::Piece> Space::choose(const JobSpec &spec, int processes,
     return pieces;
 }
 
-/* Nodes are filled from the one with the most room on; the last that is needed is the one that fits best. */
+/* Nodes are filled from the one with the most room on; the last that is needed is the one that fits
+ * best. */
 void Space::choose_others(const JobSpec &spec, int processes, const std::vector<Own> &own,
                           std::vector<Piece> &pieces) const
 {
@@ -171,7 +172,8 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
     };
     auto put = [&](uint32_t position, int here) {
         const Node &node = cores_.node(position);
-        pieces.push_back({&node, here, spec.whole_nodes ? node.cores : here * spec.cores_per_process});
+        pieces.push_back(
+            {&node, here, spec.whole_nodes ? node.cores : here * spec.cores_per_process});
         processes -= here;
     };
     std::vector<Tier> all = processes > 0 ? tiers(cores_, spec) : std::vector<Tier>();
@@ -240,11 +242,12 @@ void Space::limit(const Space &other, const Blocks &blocks)
     }
 }
 
-/* ---- what is given, counted ---------------------------------------------------------------------- */
+/* ---- what is given, counted ------------------------------------------------------------------ */
 
 GrowingRoom::GrowingRoom(const Space &space, const JobSpec &spec)
     : cores_(space.cores_), spec_(spec), any_core_will_do_(any_core_will_do(spec)),
-      room_(any_core_will_do_ ? space.total() : space.room(spec)), total_(space.total()), room_of_each_(-1)
+      room_(any_core_will_do_ ? space.total() : space.room(spec)), total_(space.total()),
+      room_of_each_(-1)
 {
     if (!cores_.all_usable() || cores_.idle_groups().size() != 1)
         return;

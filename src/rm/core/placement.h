@@ -53,7 +53,8 @@ class Space {
         int processes, cores;
     };
     std::vector<Own> usable_own(const JobSpec &spec, const Blocks &own) const;
-    std::vector<Piece> choose(const JobSpec &spec, int processes, const std::vector<Own> &own) const;
+    std::vector<Piece> choose(const JobSpec &spec, int processes,
+                              const std::vector<Own> &own) const;
     void choose_others(const JobSpec &spec, int processes, const std::vector<Own> &own,
                        std::vector<Piece> &pieces) const;
 
@@ -61,8 +62,8 @@ class Space {
     FreeCores cores_;
 };
 
-/* How a Space's total and room for one kind of job grow with what is given back, without changing it: for who asks how
- * much has to be given, not where. */
+/* How a Space's total and room for one kind of job grow with what is given back, without changing
+ * it: for who asks how much has to be given, not where. */
 class GrowingRoom {
   public:
     GrowingRoom(const Space &space, const JobSpec &spec);
@@ -79,7 +80,8 @@ class GrowingRoom {
     bool any_core_will_do_;
     int64_t room_, total_;
     int room_of_each_;          /* idle node, if all are up and alike; else -1 */
-    std::vector<int> free_;     /* by position, without what was booked as a whole; made when it is needed */
+    /* by position, without what was booked as a whole; made when it is needed */
+    std::vector<int> free_;
 };
 
 /*

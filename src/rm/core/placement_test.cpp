@@ -37,9 +37,10 @@ class SlowSpace {
             if (int here = room(slot, spec, present))
                 candidates.push_back({&slot, here, present});
         }
-        std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate &a, const Candidate &b) {
-            return std::pair(a.own > 0, a.room) > std::pair(b.own > 0, b.room);
-        });
+        std::stable_sort(
+            candidates.begin(), candidates.end(), [](const Candidate &a, const Candidate &b) {
+                return std::pair(a.own > 0, a.room) > std::pair(b.own > 0, b.room);
+            });
         Blocks blocks;
         for (auto next = candidates.begin(); processes > 0; ++next) {
             if (next->own == 0 && next->room >= processes) {
@@ -125,7 +126,8 @@ JobSpec some_spec(Chance &chance)
 /* The job's own nodes: of one that is there, or none. */
 Blocks some_own(const State &state, const JobSpec &spec, Chance &chance)
 {
-    const Job &job = state.jobs.at(static_cast<JobId>(1 + chance.upto(static_cast<int>(state.last_job) - 1)));
+    const Job &job =
+        state.jobs.at(static_cast<JobId>(1 + chance.upto(static_cast<int>(state.last_job) - 1)));
     bool possible = spec.cores_per_process == 1 && chance.upto(1);
     return possible ? job.blocks : Blocks();
 }
@@ -148,7 +150,8 @@ TEST(PlacementTest, a_space_places_as_if_it_had_looked_at_every_node)
                 continue;
             int processes = 1 + chance.upto(std::min(room, 40) - 1);
             ASSERT_TRUE(space.fits(spec, processes, own)) << "seed " << seed;
-            ASSERT_EQ(space.place(spec, processes, own), slow.place(spec, processes, own)) << "seed " << seed;
+            ASSERT_EQ(space.place(spec, processes, own), slow.place(spec, processes, own))
+                << "seed " << seed;
             placed++;
         }
     }

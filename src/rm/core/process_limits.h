@@ -1,7 +1,7 @@
 /*
- * What a process inherits beside its environment, so that a job runs as it would from its user's shell: the file mode
- * creation mask and the soft resource limits (setrlimit(2)).  The command reads them where it is called, elastic-stepd
- * sets them in the job.  Plain data with its JSON.
+ * What a process inherits beside its environment, so that a job runs as it would from its user's
+ * shell: the file mode creation mask and the soft resource limits (setrlimit(2)).  The command
+ * reads them where it is called, elastic-stepd sets them in the job.  Plain data with its JSON.
  */
 
 #ifndef ELASTIC_RM_CORE_PROCESS_LIMITS_H_INCLUDED
@@ -30,9 +30,10 @@ struct LimitName {
 };
 /* Those that are carried over. */
 constexpr LimitName LIMIT_NAMES[] = {
-    {"as", RLIMIT_AS},           {"core", RLIMIT_CORE},     {"cpu", RLIMIT_CPU},     {"data", RLIMIT_DATA},
-    {"fsize", RLIMIT_FSIZE},     {"memlock", RLIMIT_MEMLOCK}, {"nofile", RLIMIT_NOFILE}, {"nproc", RLIMIT_NPROC},
-    {"rss", RLIMIT_RSS},         {"stack", RLIMIT_STACK},
+    {"as", RLIMIT_AS},         {"core", RLIMIT_CORE},   {"cpu", RLIMIT_CPU},
+    {"data", RLIMIT_DATA},     {"fsize", RLIMIT_FSIZE}, {"memlock", RLIMIT_MEMLOCK},
+    {"nofile", RLIMIT_NOFILE}, {"nproc", RLIMIT_NPROC}, {"rss", RLIMIT_RSS},
+    {"stack", RLIMIT_STACK},
 };
 
 }  // namespace elastic::rm

@@ -1,4 +1,5 @@
-/* Sizes that a running program can use, by its own word (MPIX_Adapt_sizes), as the core respects them. */
+/* Sizes that a running program can use, by its own word (MPIX_Adapt_sizes), as the core respects
+ * them. */
 
 #include "core/core.h"
 
@@ -55,7 +56,8 @@ TEST(ProgramSizesTest, the_policy_offers_only_these)
     CoreDriver driver(PolicyKind::FILL, 1, 12);
     JobId id = start(driver, malleable(2, 12), "multiple:5,2");
     driver.wait(600000);
-    /* started with all 12 cores: the first change goes down to what the program can use, if there is any */
+    /* started with all 12 cores: the first change goes down to what the program can use, if there
+     * is any */
     JobId other = driver.submit(rigid(2));
     driver.wait(600000);
     ASSERT_TRUE(driver.job(id).adaptation);

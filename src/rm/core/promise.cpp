@@ -4,8 +4,8 @@
 
 namespace elastic::rm {
 
-Promise::Promise(const State &state, const Space &begun, const std::vector<const Shares *> &given, const Space &now,
-                 const JobSpec &spec, int processes)
+Promise::Promise(const State &state, const Space &begun, const std::vector<const Shares *> &given,
+                 const Space &now, const JobSpec &spec, int processes)
     : state_(state), then_(begun.cores_.by_position()), left_(begun.total())
 {
     auto each_given = [&](auto visit) {
@@ -39,13 +39,16 @@ Promise::Promise(const State &state, const Space &begun, const std::vector<const
     if (processes > 0) {
         Space rest = begun;
         each_given([&](const Node &node, int) { rest.cores_.set(node, then_[node.position]); });
-        /* What is taken of a node is missing there; only a number of processes for each node has to be remembered. */
+        /* What is taken of a node is missing there; only a number of processes for each node has to
+         * be remembered. */
         Blocks own = spec.processes_per_node > 0 ? blocks : Blocks();
         for (const Space::Piece &piece : rest.choose(spec, processes, rest.usable_own(spec, own)))
             promise(*piece.node, piece.cores);
     }
     /* Who goes ahead takes the same now and then: no other node becomes contested. */
-    std::erase_if(contested_, [&](const Node *node) { return now.cores_.free(*node) <= then_[node->position]; });
+    std::erase_if(contested_, [&](const Node *node) {
+        return now.cores_.free(*node) <= then_[node->position];
+    });
     std::sort(contested_.begin(), contested_.end(),
               [](const Node *a, const Node *b) { return a->position < b->position; });
     contested_.erase(std::unique(contested_.begin(), contested_.end()), contested_.end());

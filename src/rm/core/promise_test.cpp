@@ -22,7 +22,8 @@ void run_job(State &state, Blocks blocks, bool whole_nodes)
     state.book(job);
 }
 
-/* Nodes of two kinds or of one, some of them down; jobs of several whole nodes, and small ones that share a node. */
+/* Nodes of two kinds or of one, some of them down; jobs of several whole nodes, and small ones that
+ * share a node. */
 void fill(State &state, Chance &chance)
 {
     int nodes = 1 + chance.upto(60);
@@ -77,8 +78,8 @@ int free_on(const Space &space, const NodeName &node)
 /* The same by two Spaces, one for each time. */
 class SlowPromise {
   public:
-    SlowPromise(const Space &begun, const std::vector<const Shares *> &given, const Space &now, const JobSpec &spec,
-                int processes)
+    SlowPromise(const Space &begun, const std::vector<const Shares *> &given, const Space &now,
+                const JobSpec &spec, int processes)
         : then_(begun)
     {
         for (const Shares *shares : given)
@@ -138,7 +139,8 @@ struct Counts {
 };
 
 /* Others go ahead: some beside the promise, some who will have ended by then. */
-void go_ahead(const State &state, Promise &promise, SlowPromise &slow, Space now, Chance &chance, Counts &counts)
+void go_ahead(const State &state, Promise &promise, SlowPromise &slow, Space now, Chance &chance,
+              Counts &counts)
 {
     for (int i = 0; i < 20; i++) {
         JobSpec spec = some_spec(chance);

@@ -12,23 +12,28 @@ namespace elastic::rm::record {
 constexpr const char *SUBMITTED = "submitted";  /* spec */
 constexpr const char *HELD = "held";
 constexpr const char *RELEASED = "released";
-constexpr const char *UPDATED = "updated";      /* what has changed: name, time_limit_ms, priority, minimum, ... */
-constexpr const char *ELIGIBLE = "eligible";    /* its time to begin has come, its dependencies are fulfilled */
+/* what has changed: name, time_limit_ms, priority, minimum, ... */
+constexpr const char *UPDATED = "updated";
+/* its time to begin has come, its dependencies are fulfilled */
+constexpr const char *ELIGIBLE = "eligible";
 constexpr const char *PLACED = "placed";        /* step, size, blocks, waited_ms */
 constexpr const char *STARTED = "started";      /* step, size: it runs */
 constexpr const char *REQUEUED = "requeued";    /* step, reason */
 constexpr const char *MODE = "mode";            /* step, mode: adaptive or rigid */
 constexpr const char *SIZES = "sizes";          /* step, rule: the sizes that the program can use */
-constexpr const char *WISHED = "wished";        /* step, wish, kind, size, minimum, maximum, reason: of the program */
+/* step, wish, kind, size, minimum, maximum, reason: of the program */
+constexpr const char *WISHED = "wished";
 constexpr const char *WISH_ENDED = "wish_ended";        /* step, wish, result, size, reason */
-/* step, request, by_user, old_size, size, leave, joining, reason, why (null, or what size_rules.h makes of it) */
+/* step, request, by_user, old_size, size, leave, joining, reason, why (null, or what size_rules.h
+ * makes of it) */
 constexpr const char *REQUESTED = "requested";
 /* step, request, epoch, old_size, size, blocks, duration_ms, standstill_ms */
 constexpr const char *COMMITTED = "committed";
 constexpr const char *WITHDRAWN = "withdrawn";  /* step, request, old_size, size, reason */
 constexpr const char *FAILED = "failed";        /* the same; of a request, not of the job */
 constexpr const char *FREED = "freed";          /* step, epoch, blocks */
-constexpr const char *STEP_BROKEN = "step_broken";      /* step, reason: it is not resized any more */
+/* step, reason: it is not resized any more */
+constexpr const char *STEP_BROKEN = "step_broken";
 constexpr const char *COMPLETING = "completing";        /* step, verdict, reason */
 constexpr const char *ENDED = "ended";          /* state, reason, exit_code, step */
 /* nodes */
@@ -39,7 +44,8 @@ constexpr const char *NODE_DRAINING = "node_draining";  /* reason */
 constexpr const char *NODE_RESUMED = "node_resumed";
 constexpr const char *NODE_REMOVED = "node_removed";
 /* neither */
-constexpr const char *NODES_WANTED = "nodes_wanted";    /* nodes, by: somebody else waits for them */
+/* nodes, by: somebody else waits for them */
+constexpr const char *NODES_WANTED = "nodes_wanted";
 constexpr const char *CONFIGURED = "configured";        /* config */
 constexpr const char *UNEXPECTED = "unexpected";        /* what: an event that did not fit */
 

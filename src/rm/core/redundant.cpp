@@ -70,16 +70,18 @@ bool says_new(const Job &job, const RequestEnded &event)
 /* What left with a commit that has not been handled yet is not known as a departure. */
 bool says_new(const Job &job, const StepFreed &event)
 {
-    bool leaves = std::any_of(job.departures.begin(), job.departures.end(), [&](const Departure &each) {
-        return event.epoch > 0 && each.epoch == event.epoch && !each.releasing;
-    });
+    bool leaves =
+        std::any_of(job.departures.begin(), job.departures.end(), [&](const Departure &each) {
+            return event.epoch > 0 && each.epoch == event.epoch && !each.releasing;
+        });
     return leaves || (job.adaptation && event.epoch == job.epoch + 1);
 }
 
 /* What the program is, or its new world, may have been told and not been handled yet. */
 bool says_new(const Job &job, const StepSampled &event)
 {
-    bool may_follow = job.mode == StepMode::UNKNOWN || (job.adaptation && event.sample.epoch == job.epoch + 1);
+    bool may_follow = job.mode == StepMode::UNKNOWN ||
+        (job.adaptation && event.sample.epoch == job.epoch + 1);
     return may_follow ? check(event.sample).empty() : can_take(job, event.sample);
 }
 
@@ -100,8 +102,8 @@ bool is_redundant(const State &state, const EventContent &content)
         [&state](const auto &event) {
             if constexpr (Report<std::remove_cvref_t<decltype(event)>>) {
                 const Job *job = state.job(event.job);
-                return !job || event.step != job->step || !is_placed(job->state) || !job->broken.empty() ||
-                       !says_new(*job, event);
+                return !job || event.step != job->step || !is_placed(job->state) ||
+                    !job->broken.empty() || !says_new(*job, event);
             } else {
                 return false;
             }

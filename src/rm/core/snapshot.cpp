@@ -27,8 +27,8 @@ struct Stored {
     std::vector<JobId> finished;
     std::vector<Turn> turns;
     ELASTIC_FIELDS(version, config, now_ms, seq, jobs, nodes, last_job, records, unexpected,
-                   timer_ms, look_at_ms, policy_at_ms, wanted_nodes, wanted_by, uses, uses_at_ms, full_users,
-                   finished, turns)
+                   timer_ms, look_at_ms, policy_at_ms, wanted_nodes, wanted_by, uses, uses_at_ms,
+                   full_users, finished, turns)
 };
 
 /* A part of it. */
@@ -85,7 +85,8 @@ std::string contradiction(const Stored &stored)
         }
         if ((job.state == JobState::ADAPTING) && !job.adaptation)
             return name + " adapts to nothing";
-        if (job.deferred && (job.state != JobState::PENDING || job.deadline_ms != job.spec.begin_ms))
+        if (job.deferred &&
+            (job.state != JobState::PENDING || job.deadline_ms != job.spec.begin_ms))
             return name + " waits for no time";
     }
     std::set<JobId> turns;
@@ -97,9 +98,11 @@ std::string contradiction(const Stored &stored)
     for (const Job &job : stored.jobs) {
         for (const Dependency &each : job.waits_for) {
             auto other = states.find(each.job);
-            bool is_open = other != states.end() && look_at(each.kind, other->second) == DependencyState::OPEN;
+            bool is_open = other != states.end() &&
+                look_at(each.kind, other->second) == DependencyState::OPEN;
             if (job.state != JobState::PENDING || (!is_open && !turns.contains(each.job)))
-                return "job " + std::to_string(job.id) + " waits for " + describe(each) + " in vain";
+                return "job " + std::to_string(job.id) + " waits for " + describe(each) +
+                    " in vain";
         }
     }
     if (std::set<JobId>(stored.finished.begin(), stored.finished.end()) != ends)

@@ -83,8 +83,8 @@ bool is_before(const Share &a, const Share &b)
 
 }  // namespace
 
-/* A whole node is booked once, whatever of the job is on it.  In the order of is_before: by marks, since what has grown
- * is in no order, and often asked for. */
+/* A whole node is booked once, whatever of the job is on it.  In the order of is_before: by marks,
+ * since what has grown is in no order, and often asked for. */
 void State::make_whole(Shares &shares) const
 {
     const FreeCores &nodes = free_cores();
@@ -364,9 +364,9 @@ void State::note_changes(const Facts &old, const Facts &now)
     /* Who ends gives back all, not only what it was about to. */
     bool gives_more = now.settling && old.state != now.state;
     changes_.room |= old.placed != now.placed || old.settling != now.settling || gives_more;
-    changes_.sizes |= old.elastic != now.elastic || old.roomy != now.roomy || old.donor != now.donor ||
-                      old.pause_ms != now.pause_ms || old.growth_ms != now.growth_ms ||
-                      old.spare_cores != now.spare_cores;
+    changes_.sizes |= old.elastic != now.elastic || old.roomy != now.roomy ||
+        old.donor != now.donor || old.pause_ms != now.pause_ms || old.growth_ms != now.growth_ms ||
+        old.spare_cores != now.spare_cores;
     changes_.wishes |= old.wished != now.wished;
 }
 

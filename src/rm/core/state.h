@@ -34,7 +34,8 @@ struct Use {
     ELASTIC_FIELDS(uid, core_ms, delay_ms)
 };
 
-/* Cores that a job has booked on one node.  Those of whole nodes are in the order of the nodes' names, each once. */
+/* Cores that a job has booked on one node.  Those of whole nodes are in the order of the nodes'
+ * names, each once. */
 struct Share {
     const Node *node;
     int cores;
@@ -48,7 +49,8 @@ struct Booking {
 
     Shares shares;
     int64_t cores = 0;          /* the sum */
-    bool whole = true;          /* nobody else is on any of these nodes: all their cores are booked */
+    /* nobody else is on any of these nodes: all their cores are booked */
+    bool whole = true;
 };
 
 /* What decides how many processes of a job the empty machine has room for. */
@@ -65,7 +67,8 @@ inline Shape shape_of(const JobSpec &spec)
 struct Turn {
     JobId job = 0;
     JobState state = JobState::PENDING;
-    JobId looked_until = 0;     /* of those who wait for it; they are looked at in the order of their numbers */
+    /* of those who wait for it; they are looked at in the order of their numbers */
+    JobId looked_until = 0;
     ELASTIC_FIELDS(job, state, looked_until)
 };
 
@@ -141,10 +144,13 @@ class State {
         std::set<JobId> placed;         /* STARTING to COMPLETING */
         std::set<JobId> settling;       /* placed, and cores are about to be freed */
         std::set<JobId> elastic;        /* RUNNING, and another size may be offered */
-        std::set<JobId> wishers;        /* of these, whose programs want another size (size_wished) */
-        std::set<JobId> roomy;          /* of these, who have idle cores in whole nodes of their own */
+        /* of these, whose programs want another size (size_wished) */
+        std::set<JobId> wishers;
+        /* of these, who have idle cores in whole nodes of their own */
+        std::set<JobId> roomy;
         /* Of the elastic ones: */
-        std::set<std::pair<int64_t, JobId>> donors;     /* above their minimum: by cores, negative */
+        /* above their minimum: by cores, negative */
+        std::set<std::pair<int64_t, JobId>> donors;
         std::set<std::pair<int64_t, JobId>> pauses;     /* the same jobs, by Job::offer_after_ms */
         std::set<std::pair<int64_t, JobId>> growers;    /* below their maximum: by growth_from_ms */
         std::set<std::pair<int64_t, JobId>> deadlines;  /* Job::deadline_ms */
@@ -168,7 +174,8 @@ class State {
     const Node *node(const std::string &name) const;
     const Node *node(const char *name) const { return node(std::string(name)); }
 
-    /* Every change of a job is followed by index of it; if it concerns what it books, by book as well. */
+    /* Every change of a job is followed by index of it; if it concerns what it books, by book as
+     * well. */
     void index(const Job &job);
     void unindex(const Job &job);
     void book(const Job &job);
@@ -192,7 +199,8 @@ class State {
     void sampled() { changes_.sizes = true; }
 
     QueueKey queue_key(const Job &job) const;
-    /* Another place in the queue for all jobs of a user; `change` may change full_users and uses alone. */
+    /* Another place in the queue for all jobs of a user; `change` may change full_users and uses
+     * alone. */
     template <class Change> void requeue(uint32_t uid, Change change)
     {
         changes_.queue = std::min(changes_.queue, indices_.queue.first_of(uid));
@@ -252,7 +260,8 @@ class State {
     mutable bool stale_ = true;         /* free_cores_ */
 };
 
-/* Leaves what is not in the other as well: all of it, but for what they begin with, and for whole nodes. */
+/* Leaves what is not in the other as well: all of it, but for what they begin with, and for whole
+ * nodes. */
 void leave_differences(Shares &left, Shares &right);
 
 /* Why a PENDING job waits, for people: "held", "resources", ... */

@@ -13,14 +13,15 @@ constexpr int64_t UNSHOWN_MS = 2000;
 
 }  // namespace
 
-void SteadyClock::start(const std::optional<Mark> &mark, int64_t not_before_ms, const std::string &boot,
-                        int64_t boot_ms, int64_t wall_ms)
+void SteadyClock::start(const std::optional<Mark> &mark, int64_t not_before_ms,
+                        const std::string &boot, int64_t boot_ms, int64_t wall_ms)
 {
     bool same_boot = mark && !boot.empty() && mark->boot == boot && boot_ms >= mark->boot_ms;
     boot_ = boot;
     boot_ms_ = boot_ms;
     wall_ms_ = wall_ms;
-    clock_ms_ = std::max(not_before_ms, same_boot ? mark->clock_ms + (boot_ms - mark->boot_ms) : wall_ms);
+    clock_ms_ =
+        std::max(not_before_ms, same_boot ? mark->clock_ms + (boot_ms - mark->boot_ms) : wall_ms);
     allowed_us_ = 0;
 }
 

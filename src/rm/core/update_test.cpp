@@ -24,7 +24,8 @@ Update of(JobId job)
 TEST(UpdateTest, a_waiting_job_gets_another_wish)
 {
     CoreDriver driver(PolicyKind::FCFS, 1, 4);
-    JobId running = driver.submit(rigid(4)), first = driver.submit(rigid(4)), second = driver.submit(rigid(4));
+    JobId running = driver.submit(rigid(4)), first = driver.submit(rigid(4)),
+          second = driver.submit(rigid(4));
     Update event = of(second);
     event.name = "heat";
     event.priority = 1;

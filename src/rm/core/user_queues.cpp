@@ -106,7 +106,8 @@ UserQueues::Iterator UserQueues::upper_bound(const QueueKey &key) const
 {
     Iterator found;
     found.queues_ = this;
-    for (found.next_ = heads_.begin(); found.next_ != heads_.end() && found.next_->first <= key; ++found.next_)
+    for (found.next_ = heads_.begin(); found.next_ != heads_.end() && found.next_->first <= key;
+         ++found.next_)
         found.open(users_.at(found.next_->second), key);
     found.open_heads();
     return found;
@@ -134,7 +135,8 @@ void UserQueues::Iterator::push(Cursor cursor)
 /* Of users whose first job comes before all others that are open. */
 void UserQueues::Iterator::open_heads()
 {
-    for (; next_ != queues_->heads_.end() && (open_.empty() || next_->first < open_.front().key); ++next_)
+    for (; next_ != queues_->heads_.end() && (open_.empty() || next_->first < open_.front().key);
+         ++next_)
         open(queues_->users_.at(next_->second), QUEUE_BEGIN);
 }
 

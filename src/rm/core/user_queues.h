@@ -1,8 +1,9 @@
 /*
- * The waiting jobs of all users in one order, kept by user: all jobs of one user move by one number (State::delay_of),
- * or leave the order and come back, at the cost of one.
+ * The waiting jobs of all users in one order, kept by user: all jobs of one user move by one number
+ * (State::delay_of), or leave the order and come back, at the cost of one.
  *
- * Whoever goes through it looks at as many users as the jobs that he has seen belong to, not at all.
+ * Whoever goes through it looks at as many users as the jobs that he has seen belong to, not at
+ * all.
  */
 
 #ifndef ELASTIC_RM_CORE_USER_QUEUES_H_INCLUDED
@@ -20,7 +21,8 @@ namespace elastic::rm {
 /* The order of waiting jobs: since when they wait for their turn, brought forward by priority and
  * put back by what their user has used, at most by so much; everybody becomes first in the end. */
 struct QueueKey {
-    int64_t key = 0;            /* eligible_ms - priority * priority_weight_ms + State::delay_of its user */
+    /* eligible_ms - priority * priority_weight_ms + State::delay_of its user */
+    int64_t key = 0;
     JobId job = 0;
     auto operator<=>(const QueueKey &) const = default;
 };

@@ -56,7 +56,8 @@ TEST(UserQueuesTest, the_order_is_that_of_all_keys)
                 break;
             case 2:
                 if (!keys.empty()) {
-                    QueueKey gone = *std::next(keys.begin(), static_cast<long>(random() % keys.size()));
+                    QueueKey gone =
+                        *std::next(keys.begin(), static_cast<long>(random() % keys.size()));
                     queues.erase(uid, gone);
                     queues.erase(uid, gone);
                     keys.erase(gone);
@@ -76,8 +77,10 @@ TEST(UserQueuesTest, the_order_is_that_of_all_keys)
         ASSERT_EQ(queues.empty(), queues.begin() == queues.end());
         QueueKey some{static_cast<int64_t>(random() % 150), random() % 2000};
         ASSERT_EQ(after(queues, some), plain.after(some));
-        ASSERT_EQ(queues.first_of(uid), place.out || keys.empty() ? QUEUE_END
-                                                : (QueueKey{keys.begin()->key + place.delay_ms, keys.begin()->job}));
+        ASSERT_EQ(queues.first_of(uid),
+                  place.out || keys.empty()
+                      ? QUEUE_END
+                      : (QueueKey{keys.begin()->key + place.delay_ms, keys.begin()->job}));
     }
 }
 

@@ -39,7 +39,8 @@ TEST_P(UsersTest, a_user_has_so_many_jobs_on_nodes_and_others_go_ahead)
     EXPECT_EQ(driver.job(two).state, JobState::STARTING);
     EXPECT_EQ(driver.job(three).state, JobState::PENDING);
     EXPECT_EQ(driver.job(other).state, JobState::STARTING);
-    EXPECT_EQ(why_waiting(driver.core.state(), driver.job(three)), "the limit of a user: 2 jobs run, with 2 cores");
+    EXPECT_EQ(why_waiting(driver.core.state(), driver.job(three)),
+              "the limit of a user: 2 jobs run, with 2 cores");
     auto restored = Core::restore(driver.core.snapshot());
     ASSERT_TRUE(restored) << restored.error();
     EXPECT_EQ(restored.value().snapshot(), driver.core.snapshot());
@@ -106,7 +107,7 @@ TEST(UsersTest, a_cancelled_or_smaller_job_lets_the_next_in)
     EXPECT_EQ(driver.job(small).state, JobState::STARTING);
 }
 
-/* ---- fair share ------------------------------------------------------------------------------------ */
+/* ---- fair share ------------------------------------------------------------------------------ */
 
 Config shared(int64_t fair_share_ms)
 {

@@ -28,8 +28,10 @@ TEST(WaitingTest, a_job_waits_for_the_start_or_the_end_of_another)
     CoreDriver driver(PolicyKind::FILL, 1, 4);
     Three jobs(driver);
     EXPECT_EQ(driver.job(jobs.started).state, JobState::PENDING);
-    EXPECT_EQ(why_waiting(driver.core.state(), driver.job(jobs.started)), "waits until job 1 starts");
-    EXPECT_EQ(why_waiting(driver.core.state(), driver.job(jobs.done)), "waits until job 1 ends without error");
+    EXPECT_EQ(why_waiting(driver.core.state(), driver.job(jobs.started)),
+              "waits until job 1 starts");
+    EXPECT_EQ(why_waiting(driver.core.state(), driver.job(jobs.done)),
+              "waits until job 1 ends without error");
     driver.run(jobs.first);
     EXPECT_EQ(driver.job(jobs.started).state, JobState::STARTING);
     EXPECT_TRUE(driver.recorded(record::ELIGIBLE));
@@ -86,13 +88,15 @@ TEST(WaitingTest, however_many_wait_for_one_no_event_becomes_a_long_one)
         core = std::move(restored.value());
         EXPECT_LE(send(Timer{}).size(), ACTIONS_MAX);
     }
-    EXPECT_EQ(events, 4) << "each is looked at when the first starts and when it ends, 1000 in an event";
+    EXPECT_EQ(events, 4)
+        << "each is looked at when the first starts and when it ends, 1000 in an event";
     EXPECT_EQ(core.state().jobs.at(WAITING + 1).state, JobState::CANCELLED);
     EXPECT_TRUE(core.state().turns.empty());
     EXPECT_TRUE(violations(core.state()).empty());
 }
 
-/* Those that wait for it are cancelled in turn, at whatever depth; who only waits for an end starts. */
+/* Those that wait for it are cancelled in turn, at whatever depth; who only waits for an end
+ * starts. */
 TEST(WaitingTest, a_job_that_can_never_start_is_cancelled)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 4);
@@ -104,7 +108,8 @@ TEST(WaitingTest, a_job_that_can_never_start_is_cancelled)
     driver.end(jobs.first, 3);
     EXPECT_EQ(driver.job(jobs.ended).state, JobState::STARTING);
     EXPECT_EQ(driver.job(jobs.done).state, JobState::CANCELLED);
-    EXPECT_EQ(driver.job(jobs.done).reason, "it could never start: job 1 has ended as FAILED (after_ok:1)");
+    EXPECT_EQ(driver.job(jobs.done).reason,
+              "it could never start: job 1 has ended as FAILED (after_ok:1)");
     EXPECT_EQ(driver.job(last).state, JobState::CANCELLED);
     driver.send(Submit{"late", after(DependencyKind::AFTER_OK, jobs.first)});
     EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::STATE);
@@ -118,7 +123,8 @@ TEST(WaitingTest, a_requeued_job_is_waited_for)
     CoreDriver driver(PolicyKind::FCFS, 1, 4);
     JobSpec again = rigid(1);
     again.requeue = true;
-    JobId first = driver.submit(again), second = driver.submit(after(DependencyKind::AFTER_OK, first));
+    JobId first = driver.submit(again),
+          second = driver.submit(after(DependencyKind::AFTER_OK, first));
     driver.run(first);
     driver.send(StepLost{first, 1, "test"});
     EXPECT_EQ(driver.job(first).state, JobState::PENDING);
@@ -157,7 +163,8 @@ TEST(WaitingTest, a_job_begins_when_its_time_has_come)
     JobId first = driver.submit(later);
     ASSERT_TRUE(driver.last<SetTimer>());
     EXPECT_EQ(driver.last<SetTimer>()->at_ms, later.begin_ms);
-    EXPECT_EQ(why_waiting(driver.core.state(), driver.job(first)), "its time to begin has not come");
+    EXPECT_EQ(why_waiting(driver.core.state(), driver.job(first)),
+              "its time to begin has not come");
     driver.now_ms += 1000;
     JobId second = driver.submit(rigid(2)), third = driver.submit(rigid(2));
     EXPECT_EQ(driver.job(second).state, JobState::STARTING);
@@ -204,14 +211,16 @@ TEST(WaitingTest, older_logs_and_snapshots_are_read)
     JobId first = driver.submit(rigid(1)), second = driver.submit(rigid(1));
     Json snapshot = driver.core.snapshot();
     for (Json &job : snapshot["jobs"]) {
-        for (const char *name : {"deferred", "waits_for", "eligible_ms", "started_name", "limit_changed"})
+        for (const char *name :
+             {"deferred", "waits_for", "eligible_ms", "started_name", "limit_changed"})
             EXPECT_EQ(job.erase(name), 1u);
         for (const char *name : {"begin_ms", "dependencies"})
             EXPECT_EQ(job["spec"].erase(name), 1u);
     }
     auto restored = Core::restore(snapshot);
     ASSERT_TRUE(restored) << restored.error();
-    EXPECT_EQ(restored.value().snapshot()["jobs"][1]["submitted_ms"], driver.job(second).submitted_ms);
+    EXPECT_EQ(restored.value().snapshot()["jobs"][1]["submitted_ms"],
+              driver.job(second).submitted_ms);
     driver.core = std::move(restored.value());
     driver.end(first);
     EXPECT_EQ(driver.job(second).state, JobState::STARTING);

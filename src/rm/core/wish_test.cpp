@@ -46,7 +46,10 @@ class WishTest : public testing::TestWithParam<PolicyKind> {
             driver.wait(2000);
         }
     }
-    void make(JobId id, const ProgramWish &wish) { driver.send(StepWish{id, driver.job(id).step, wish}); }
+    void make(JobId id, const ProgramWish &wish)
+    {
+        driver.send(StepWish{id, driver.job(id).step, wish});
+    }
     void granted(JobId id, uint64_t number)
     {
         driver.send(StepWishEnded{id, driver.job(id).step, "4711", number, "granted", ""});
@@ -128,7 +131,8 @@ TEST_P(WishTest, a_job_that_cannot_change_is_refused)
     driver.run(id);
     make(id, wish_for(1, 2));
     ASSERT_TRUE(driver.last<RefuseWish>());
-    EXPECT_NE(driver.last<RefuseWish>()->reason.find("not submitted as malleable"), std::string::npos);
+    EXPECT_NE(driver.last<RefuseWish>()->reason.find("not submitted as malleable"),
+              std::string::npos);
 }
 
 TEST_P(WishTest, its_user_has_the_last_word)
@@ -191,8 +195,8 @@ TEST_P(WishTest, rubbish_is_counted)
 }
 
 INSTANTIATE_TEST_SUITE_P(policies, WishTest,
-                         testing::Values(PolicyKind::FCFS, PolicyKind::EASY, PolicyKind::FILL, PolicyKind::EFFICIENT,
-                                         PolicyKind::MEASURED),
+                         testing::Values(PolicyKind::FCFS, PolicyKind::EASY, PolicyKind::FILL,
+                                         PolicyKind::EFFICIENT, PolicyKind::MEASURED),
                          [](const auto &each) { return std::string(to_string(each.param)); });
 
 }  // namespace

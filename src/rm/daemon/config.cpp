@@ -18,7 +18,8 @@
 #include "core/performance.h"
 
 #define TOML_EXCEPTIONS 0
-/* Keys such as "[^" run into an assertion of the library's, behind which it has a good error message. */
+/* Keys such as "[^" run into an assertion of the library's, behind which it has a good error
+ * message. */
 #define TOML_ASSERT(expression) static_assert(true)
 #include <toml++/toml.h>
 
@@ -35,10 +36,11 @@ constexpr int64_t HOUR_MS = 3600 * 1000, YEAR_MS = 366 * 24 * HOUR_MS;
 constexpr size_t FILE_BYTES_MAX = 1024 * 1024;
 
 using Texts = std::vector<std::string>;
-using Member = std::variant<std::string Settings::*, int64_t Settings::*, bool Settings::*, Texts Settings::*,
-                            Ratio Settings::*>;
+using Member = std::variant<std::string Settings::*, int64_t Settings::*, bool Settings::*,
+                            Texts Settings::*, Ratio Settings::*>;
 
-/* One setting.  `unit` says how a number is written: "" plain, "ms" as a duration text such as "30s". */
+/* One setting.  `unit` says how a number is written: "" plain, "ms" as a duration text such as
+ * "30s". */
 struct Setting {
     const char *section, *name;
     Member member;
@@ -68,9 +70,11 @@ const std::vector<Setting> &table()
         {"listen", "socket", &Settings::socket,
          "The Unix socket. Its folder is made with mode 0700 (root: 0755)."},
         {"listen", "socket_mode", &Settings::socket_mode,
-         "Who may connect: 0o600 this user alone, 0o666 everybody; who asks is known in any case.", 0, 0777},
+         "Who may connect: 0o600 this user alone, 0o666 everybody; who asks is known in any case.",
+         0, 0777},
         {"listen", "tcp", &Settings::tcp,
-         "Address and port such as \"127.0.0.1:6817\"; empty: no TCP. No TLS: see doc/elasticd.md."},
+         "Address and port such as \"127.0.0.1:6817\"; empty: no TCP. No TLS: see "
+         "doc/elasticd.md."},
         {"listen", "tokens_file", &Settings::tokens_file,
          "Who may ask over TCP: lines `TOKEN USER [admin]`; mode 0600. Read again at SIGHUP."},
         {"access", "administrators", &Settings::administrators,
@@ -82,17 +86,20 @@ const std::vector<Setting> &table()
         {"scheduling",
          "policy",
          &Settings::policy,
-         "fcfs: in order; easy: with EASY backfilling; fill: elastic jobs give way and grow; efficient: as fill, by "
+         "fcfs: in order; easy: with EASY backfilling; fill: elastic jobs give way and grow; "
+         "efficient: as fill, by "
          "the time that MPI takes; measured: as fill, by how much faster each job becomes.",
          0,
          0,
          false,
          {"fcfs", "easy", "fill", "efficient", "measured"}},
         {"scheduling", "efficiency", &Settings::efficiency,
-         "measured: nobody gets cores that bring less than this part of a proportional gain in speed."},
+         "measured: nobody gets cores that bring less than this part of a proportional gain in "
+         "speed."},
         {"scheduling", "mtct_upper", &Settings::mtct_upper,
          "efficient: a job whose MPI time by computing time is above gives half of its processes."},
-        {"scheduling", "mtct_lower", &Settings::mtct_lower, "efficient: one that is below may have twice as many."},
+        {"scheduling", "mtct_lower", &Settings::mtct_lower,
+         "efficient: one that is below may have twice as many."},
         {"scheduling", "ceiling_hold", &Settings::ceiling_hold_ms,
          "efficient: a size that was too large is not given again for so long.", 0, YEAR_MS, true},
         {"scheduling", "reduce_when_idle", &Settings::reduce_when_idle,
@@ -100,7 +107,8 @@ const std::vector<Setting> &table()
         {"scheduling", "priority_weight", &Settings::priority_weight_ms,
          "One point of priority is worth this much waiting.", 0, YEAR_MS, true},
         {"scheduling", "fair_share", &Settings::fair_share_ms,
-         "Who has used all of what the half-life remembers stands in the queue as if his jobs had come so much later, "
+         "Who has used all of what the half-life remembers stands in the queue as if his jobs had "
+         "come so much later, "
          "others by their part of it; 0: off.",
          0, YEAR_MS, true},
         {"scheduling", "fair_share_half_life", &Settings::fair_share_half_life_ms,
@@ -108,48 +116,54 @@ const std::vector<Setting> &table()
         {"scheduling", "backfill_depth", &Settings::backfill_depth,
          "Waiting jobs that are looked at behind the first.", 0, 100000},
         {"scheduling", "adapt_patience", &Settings::adapt_patience_ms,
-         "A change of size on which the program has not agreed by then is withdrawn.", 1000, YEAR_MS, true},
+         "A change of size on which the program has not agreed by then is withdrawn.", 1000,
+         YEAR_MS, true},
         {"scheduling", "offer_pause", &Settings::offer_pause_ms,
          "Between two changes of one job for which nobody waits.", 0, YEAR_MS, true},
         {"scheduling", "refusal_pause", &Settings::refusal_pause_ms,
-         "After a change that came to nothing; doubles each time, up to refusal_pause_max.", 0, YEAR_MS,
-         true},
-        {"scheduling", "refusal_pause_max", &Settings::refusal_pause_max_ms, "See refusal_pause.", 0, YEAR_MS,
-         true},
+         "After a change that came to nothing; doubles each time, up to refusal_pause_max.", 0,
+         YEAR_MS, true},
+        {"scheduling", "refusal_pause_max", &Settings::refusal_pause_max_ms, "See refusal_pause.",
+         0, YEAR_MS, true},
         {"scheduling", "start_attempts", &Settings::start_attempts,
          "A job that cannot be started so often has failed.", 1, 100},
         {"scheduling", "start_pause", &Settings::start_pause_ms,
          "After a start that failed, times the failures in a row.", 0, YEAR_MS, true},
-        {"job", "default_time_limit", &Settings::default_time_limit_ms, "Of jobs that name none; 0: none.", 0,
-         YEAR_MS, true},
-        {"job", "max_time_limit", &Settings::max_time_limit_ms, "The longest that may be asked for; 0: any.",
-         0, YEAR_MS, true},
-        {"job", "kill_grace", &Settings::kill_grace_ms, "Between SIGTERM and SIGKILL.", 0, 24 * HOUR_MS,
-         true},
+        {"job", "default_time_limit", &Settings::default_time_limit_ms,
+         "Of jobs that name none; 0: none.", 0, YEAR_MS, true},
+        {"job", "max_time_limit", &Settings::max_time_limit_ms,
+         "The longest that may be asked for; 0: any.", 0, YEAR_MS, true},
+        {"job", "kill_grace", &Settings::kill_grace_ms, "Between SIGTERM and SIGKILL.", 0,
+         24 * HOUR_MS, true},
         {"job", "mpiexec", &Settings::mpiexec, "The mpiexec of Elastic MPICH."},
         {"job", "stepd", &Settings::stepd, "The program elastic-stepd."},
         {"job", "control_groups", &Settings::control_groups,
-         "Control groups (cgroup v2) of the jobs' steps on this machine: auto (where systemd delegates), off, or a "
+         "Control groups (cgroup v2) of the jobs' steps on this machine: auto (where systemd "
+         "delegates), off, or a "
          "folder."},
         {"job", "confine_cores", &Settings::confine_cores,
-         "local: a job may use as many processors as it has cores (control groups with cpuset). The nodes must not "
+         "local: a job may use as many processors as it has cores (control groups with cpuset). "
+         "The nodes must not "
          "have more cores than the machine has processors."},
         {"job", "memory_per_core", &Settings::memory_per_core_mib,
-         "local: a job may use so many MiB of memory for each of its cores (control groups with memory); 0: any.", 0,
-         1 << 30},
+         "local: a job may use so many MiB of memory for each of its cores (control groups with "
+         "memory); 0: any.",
+         0, 1 << 30},
         {"step", "answer_timeout", &Settings::answer_timeout_ms,
          "A request to a step that nothing is heard of is sent again.", 1000, HOUR_MS, true},
         {"step", "answer_tries", &Settings::answer_tries, "So often.", 1, 1000},
         {"monitor", "interval", &Settings::monitor_interval_ms,
-         "How often adaptive programs are asked how fast they go on and how much of their time MPI takes; 0: they "
+         "How often adaptive programs are asked how fast they go on and how much of their time MPI "
+         "takes; 0: they "
          "measure nothing.",
          0, HOUR_MS, true},
-        {"monitor", "window", &Settings::monitor_window, "So many samples tell how much it is now.", 1,
-         MONITOR_WINDOW_MAX},
+        {"monitor", "window", &Settings::monitor_window, "So many samples tell how much it is now.",
+         1, MONITOR_WINDOW_MAX},
         {"backend",
          "kind",
          &Settings::backend,
-         "Where jobs run. local: this machine, played as several nodes; hosts: machines that ssh reaches; slurm: a "
+         "Where jobs run. local: this machine, played as several nodes; hosts: machines that ssh "
+         "reaches; slurm: a "
          "Slurm of the site.",
          0,
          0,
@@ -157,42 +171,52 @@ const std::vector<Setting> &table()
          {"local", "hosts", "slurm"}},
         {"backend", "nodes", &Settings::local_nodes, "local: number of nodes.", 1, 100000},
         {"backend", "cores_per_node", &Settings::local_cores_per_node,
-         "local: cores of each. Default: a share of this machine's processors, at least 2.", 1, 65536},
+         "local: cores of each. Default: a share of this machine's processors, at least 2.", 1,
+         65536},
         {"backend", "node_prefix", &Settings::local_node_prefix,
          "local: nodes are called PREFIX0, PREFIX1, ..."},
         {"backend", "hosts", &Settings::hosts,
-         "hosts: names that ssh knows, \"NAME\" or \"NAME:CORES\"; without a number the host is asked."},
+         "hosts: names that ssh knows, \"NAME\" or \"NAME:CORES\"; without a number the host is "
+         "asked."},
         {"backend", "hosts_file", &Settings::hosts_file,
          "hosts: a file with more of them, one in a line; # begins a comment."},
         {"backend", "ssh", &Settings::ssh, "hosts: the program that reaches them."},
         {"backend", "ssh_config", &Settings::ssh_config,
-         "hosts: a configuration for ssh (-F) in place of the users' own; all users must be able to read it."},
+         "hosts: a configuration for ssh (-F) in place of the users' own; all users must be able "
+         "to read it."},
         {"backend", "check_interval", &Settings::check_interval_ms,
          "hosts: how often each is looked at; sooner if something is wrong.", 100, HOUR_MS, true},
         {"backend", "check_timeout", &Settings::check_timeout_ms,
-         "hosts: how long ssh tries to connect; the whole look may take twice as long.", 1000, HOUR_MS, true},
+         "hosts: how long ssh tries to connect; the whole look may take twice as long.", 1000,
+         HOUR_MS, true},
         {"backend", "check_failures", &Settings::check_failures,
-         "hosts: after so many looks in a row without an answer it is down, and its jobs are ended.", 1, 1000},
-        {"backend", "checks_at_once", &Settings::checks_at_once, "hosts: so many are looked at at the same time.", 1,
-         1000},
+         "hosts: after so many looks in a row without an answer it is down, and its jobs are "
+         "ended.",
+         1, 1000},
+        {"backend", "checks_at_once", &Settings::checks_at_once,
+         "hosts: so many are looked at at the same time.", 1, 1000},
         {"slurm", "partition", &Settings::slurm_partition,
          "slurm: where nodes are asked for. Default: Slurm's default partition."},
-        {"slurm", "account", &Settings::slurm_account, "slurm: salloc --account; empty: the user's default."},
+        {"slurm", "account", &Settings::slurm_account,
+         "slurm: salloc --account; empty: the user's default."},
         {"slurm", "qos", &Settings::slurm_qos, "slurm: salloc --qos; empty: the default."},
-        {"slurm", "options", &Settings::slurm_options, "slurm: more options of salloc, such as \"--mem=0\"."},
+        {"slurm", "options", &Settings::slurm_options,
+         "slurm: more options of salloc, such as \"--mem=0\"."},
         {"slurm",
          "resize",
          &Settings::slurm_resize,
-         "slurm: merge: a job is one Slurm job, which grows and shrinks; set: one Slurm job for each node; auto: merge "
+         "slurm: merge: a job is one Slurm job, which grows and shrinks; set: one Slurm job for "
+         "each node; auto: merge "
          "where Slurm permits it.",
          0,
          0,
          false,
          {"auto", "merge", "set"}},
-        {"slurm", "poll_interval", &Settings::slurm_poll_ms, "slurm: how often Slurm is looked at.", 200, HOUR_MS,
-         true},
+        {"slurm", "poll_interval", &Settings::slurm_poll_ms, "slurm: how often Slurm is looked at.",
+         200, HOUR_MS, true},
         {"slurm", "wait", &Settings::slurm_wait_ms,
-         "slurm: how long nodes are waited for in Slurm's queue while others with more priority wait there too; 0: not "
+         "slurm: how long nodes are waited for in Slurm's queue while others with more priority "
+         "wait there too; 0: not "
          "at all.",
          0, HOUR_MS, true},
         {"slurm", "yield_to_waiting", &Settings::slurm_yield,
@@ -200,34 +224,41 @@ const std::vector<Setting> &table()
         {"slurm", "yield_priority", &Settings::slurm_yield_priority,
          "slurm: only for those with at least this priority in Slurm.", 0, INT64_MAX},
         {"slurm", "yield_patience", &Settings::slurm_yield_patience_ms,
-         "slurm: one that waits for longer than this waits for something else, and is not heeded any more.", 1000,
-         YEAR_MS, true},
-        {"limits", "jobs", &Settings::jobs_max, "Jobs that have not ended; more are refused.", 1, 1000000},
-        {"limits", "jobs_per_user", &Settings::jobs_per_user_max, "The same of one user.", 1, 1000000},
+         "slurm: one that waits for longer than this waits for something else, and is not heeded "
+         "any more.",
+         1000, YEAR_MS, true},
+        {"limits", "jobs", &Settings::jobs_max, "Jobs that have not ended; more are refused.", 1,
+         1000000},
+        {"limits", "jobs_per_user", &Settings::jobs_per_user_max, "The same of one user.", 1,
+         1000000},
         {"limits", "running_per_user", &Settings::running_per_user_max,
          "Jobs of one user on nodes at once; more wait. 0: any number.", 0, 1000000},
         {"limits", "cores_per_user", &Settings::cores_per_user_max,
-         "Cores of one user's jobs at once; more wait, and elastic jobs are not grown beyond. 0: any number.", 0,
-         1000000000},
+         "Cores of one user's jobs at once; more wait, and elastic jobs are not grown beyond. 0: "
+         "any number.",
+         0, 1000000000},
         {"limits", "connections", &Settings::connections_max, "Open connections.", 8, 10000},
-        {"limits", "connections_per_user", &Settings::connections_per_user_max, "The same of one user.", 1,
-         10000},
+        {"limits", "connections_per_user", &Settings::connections_per_user_max,
+         "The same of one user.", 1, 10000},
         {"limits", "request_time", &Settings::request_time_ms,
-         "How long a client may take to send a request, or say nothing; then it is disconnected.", 1000, HOUR_MS, true},
-        {"limits", "answer_time", &Settings::answer_time_ms, "How long a client may take to read an answer.", 1000,
-         HOUR_MS, true},
+         "How long a client may take to send a request, or say nothing; then it is disconnected.",
+         1000, HOUR_MS, true},
+        {"limits", "answer_time", &Settings::answer_time_ms,
+         "How long a client may take to read an answer.", 1000, HOUR_MS, true},
         {"limits", "bytes_per_user", &Settings::bytes_per_user_max,
-         "Scripts, environments and commands of one user's jobs that have not ended, together, in bytes.", 65536,
-         int64_t{1} << 40},
+         "Scripts, environments and commands of one user's jobs that have not ended, together, in "
+         "bytes.",
+         65536, int64_t{1} << 40},
         {"limits", "rate_per_s", &Settings::rate_per_s,
          "Requests of one user in a second; twice as many in a burst.", 1, 1000000},
         {"history", "in_memory", &Settings::finished_in_memory,
          "Ended jobs that are kept in memory; older ones are in the store alone.", 10, 100000},
-        {"history", "keep", &Settings::history_keep_ms, "Ended jobs and records in the store.", HOUR_MS,
-         100 * YEAR_MS, true},
+        {"history", "keep", &Settings::history_keep_ms, "Ended jobs and records in the store.",
+         HOUR_MS, 100 * YEAR_MS, true},
         {"history", "snapshot_events", &Settings::snapshot_events,
-         "So many events between two snapshots: fewer make a restart faster, and the daemon slower.", 10,
-         1000000},
+         "So many events between two snapshots: fewer make a restart faster, and the daemon "
+         "slower.",
+         10, 1000000},
     };
     return settings;
 }
@@ -265,13 +296,14 @@ std::string default_state_dir()
     return base + "/elastic-mpich/" + host_name();
 }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 struct Unit {
     const char *name;
     int64_t ms;
 };
-constexpr Unit UNITS[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", HOUR_MS}, {"d", 24 * HOUR_MS}};
+constexpr Unit UNITS[] = {
+    {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", HOUR_MS}, {"d", 24 * HOUR_MS}};
 
 std::optional<int64_t> parse_duration(const std::string &text)
 {
@@ -283,7 +315,9 @@ std::optional<int64_t> parse_duration(const std::string &text)
         return number == 0 ? std::optional<int64_t>(0) : std::nullopt;
     for (const Unit &unit : UNITS)
         if (text.substr(digits) == unit.name)
-            return number > INT64_MAX / unit.ms ? std::nullopt : std::optional<int64_t>(number * unit.ms);
+            return number > INT64_MAX / unit.ms
+                ? std::nullopt
+                : std::optional<int64_t>(number * unit.ms);
     return std::nullopt;
 }
 
@@ -301,8 +335,10 @@ std::string check_bounds(const Setting &setting, int64_t value)
     if (value >= setting.lowest && value <= setting.highest)
         return "";
     if (setting.duration)
-        return "must be from " + format_duration(setting.lowest) + " to " + format_duration(setting.highest);
-    return "must be from " + std::to_string(setting.lowest) + " to " + std::to_string(setting.highest);
+        return "must be from " + format_duration(setting.lowest) + " to " +
+            format_duration(setting.highest);
+    return "must be from " + std::to_string(setting.lowest) + " to " +
+        std::to_string(setting.highest);
 }
 
 std::string take_number(const Setting &setting, const toml::node &node, int64_t &value)
@@ -408,7 +444,7 @@ std::string format_value(const Setting &setting, const Settings &settings)
     return out.str();
 }
 
-/* ---- the file ---------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 std::string place(const std::string &name, const toml::source_region &source)
 {
@@ -429,8 +465,8 @@ bool is_section(std::string_view name)
                        [&](const Setting &s) { return *s.section && name == s.section; });
 }
 
-std::string take_section(const std::string &section, const toml::table &values, const std::string &file,
-                         Settings &settings)
+std::string take_section(const std::string &section, const toml::table &values,
+                         const std::string &file, Settings &settings)
 {
     for (const auto &[key, node] : values) {
         std::string name(key.str());
@@ -446,7 +482,8 @@ std::string take_section(const std::string &section, const toml::table &values, 
         const Setting *setting = find(section, name);
         std::string full = section.empty() ? name : section + "." + name;
         if (!setting)
-            return place(file, node.source()) + "there is no setting " + full + ": 'elasticd --print-config' lists all";
+            return place(file, node.source()) + "there is no setting " + full +
+                ": 'elasticd --print-config' lists all";
         std::string error = take(*setting, node, settings);
         if (!error.empty())
             return place(file, node.source()) + full + " " + error;
@@ -472,15 +509,16 @@ std::string check_together(const Settings &s)
     if (s.monitor_interval_ms > 0 && s.monitor_interval_ms < 1000)
         return "monitor.interval must be 0 or at least 1s";
     if (s.local_node_prefix.empty() || s.local_node_prefix.size() > 64 ||
-        s.local_node_prefix.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") !=
-            std::string::npos)
+        s.local_node_prefix.find_first_not_of(
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != std::string::npos)
         return "backend.node_prefix must be letters, digits and hyphens, at most 64";
     if (!s.hosts_file.empty() && s.hosts_file[0] != '/')
         return "backend.hosts_file must be an absolute path";
     if (!s.ssh_config.empty() && s.ssh_config[0] != '/')
         return "backend.ssh_config must be an absolute path";
     if (s.ssh.empty() || (s.ssh + s.ssh_config).find_first_of(" \t\n") != std::string::npos)
-        return "backend.ssh and backend.ssh_config must have no blanks: mpiexec gets them in one variable";
+        return "backend.ssh and backend.ssh_config must have no blanks: mpiexec gets them in one "
+               "variable";
     return check(s.core());
 }
 
@@ -592,7 +630,8 @@ Result<Settings> parse_settings(std::string_view text, const std::string &name)
 {
     toml::parse_result parsed = toml::parse(text, name);
     if (!parsed)
-        return Error{place(name, parsed.error().source()) + std::string(parsed.error().description())};
+        return Error{
+            place(name, parsed.error().source()) + std::string(parsed.error().description())};
     Settings settings = default_settings();
     std::string error = take_section("", parsed.table(), name, settings);
     if (!error.empty())
@@ -621,13 +660,16 @@ std::string default_settings_path()
     std::string base = environment("XDG_CONFIG_HOME");
     if (base.empty() || base[0] != '/')
         base = home_directory() + "/.config";
-    std::string path = geteuid() == 0 ? "/etc/elasticd/elasticd.toml" : base + "/elastic-mpich/elasticd.toml";
+    std::string path = geteuid() == 0
+        ? "/etc/elasticd/elasticd.toml"
+        : base + "/elastic-mpich/elasticd.toml";
     return access(path.c_str(), F_OK) == 0 ? path : "";
 }
 
 std::string print_settings(const Settings &settings)
 {
-    std::string text = "# The configuration of elasticd.  Everything is optional; these are the values in force.\n";
+    std::string text = "# The configuration of elasticd.  Everything is optional; these are the "
+                       "values in force.\n";
     const char *section = "";
     for (const Setting &setting : table()) {
         if (std::string_view(section) != setting.section)

@@ -1,9 +1,10 @@
 /*
- * The configuration of elasticd: one TOML file, and a default for everything, so that none is needed.
+ * The configuration of elasticd: one TOML file, and a default for everything, so that none is
+ * needed.
  *
- * The table of settings in config.cpp is the one definition of names, bounds, defaults and documentation: reading,
- * checking, `elasticd --print-config` and the list in doc/elasticd.md come from it.
- * Settings are read once, at start.  No state; any thread.
+ * The table of settings in config.cpp is the one definition of names, bounds, defaults and
+ * documentation: reading, checking, `elasticd --print-config` and the list in doc/elasticd.md come
+ * from it. Settings are read once, at start.  No state; any thread.
  */
 
 #ifndef ELASTIC_RM_DAEMON_CONFIG_H_INCLUDED
@@ -73,7 +74,8 @@ struct Settings {
     bool confine_cores = false;
     int64_t memory_per_core_mib = 0;
     int64_t request_time_ms = 0, answer_time_ms = 0;
-    int64_t fair_share_ms = 0, fair_share_half_life_ms = 0, running_per_user_max = 0, cores_per_user_max = 0;
+    int64_t fair_share_ms = 0, fair_share_half_life_ms = 0, running_per_user_max = 0,
+            cores_per_user_max = 0;
     int64_t jobs_max = 0, jobs_per_user_max = 0, connections_max = 0, connections_per_user_max = 0;
     int64_t bytes_per_user_max = 0;
     int64_t rate_per_s = 0;

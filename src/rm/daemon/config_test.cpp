@@ -38,8 +38,8 @@ TEST(ConfigTest, WhatIsPrintedIsReadAgain)
 
 TEST(ConfigTest, PoliciesAndTheirRatios)
 {
-    auto settings =
-        parse_settings("[scheduling]\npolicy = \"measured\"\nefficiency = 0.7\nmtct_upper = 0.2\n", "test.toml");
+    auto settings = parse_settings(
+        "[scheduling]\npolicy = \"measured\"\nefficiency = 0.7\nmtct_upper = 0.2\n", "test.toml");
     ASSERT_TRUE(settings) << settings.error();
     Config config = settings.value().core();
     EXPECT_EQ(config.policy, PolicyKind::MEASURED);
@@ -47,8 +47,9 @@ TEST(ConfigTest, PoliciesAndTheirRatios)
     EXPECT_EQ(config.mtct_upper_ppm, 200000);
     EXPECT_EQ(config.mtct_lower_ppm, 10000);
     for (const char *value : {"0", "1", "1.5", "-0.1", "nan", "\"0.5\"", "true"})
-        EXPECT_NE(error_of(std::string("[scheduling]\nefficiency = ") + value).find("between 0 and 1"),
-                  std::string::npos)
+        EXPECT_NE(
+            error_of(std::string("[scheduling]\nefficiency = ") + value).find("between 0 and 1"),
+            std::string::npos)
             << value;
     EXPECT_NE(error_of("[scheduling]\nmtct_lower = 0.2"), "") << "above mtct_upper";
     EXPECT_NE(error_of("[scheduling]\npolicy = \"fastest\""), "");
@@ -58,7 +59,8 @@ TEST(ConfigTest, SamplesAreNotTakenAllTheTime)
 {
     EXPECT_EQ(error_of("[monitor]\ninterval = \"1s\"\nwindow = 3"), "");
     EXPECT_EQ(error_of("[monitor]\ninterval = 0"), "");
-    EXPECT_NE(error_of("[monitor]\ninterval = \"500ms\"").find("monitor.interval"), std::string::npos);
+    EXPECT_NE(error_of("[monitor]\ninterval = \"500ms\"").find("monitor.interval"),
+              std::string::npos);
     EXPECT_NE(error_of("[monitor]\nwindow = 0").find("monitor.window"), std::string::npos);
     EXPECT_NE(error_of("[monitor]\nwindow = 65").find("monitor.window"), std::string::npos);
 }
@@ -81,10 +83,14 @@ TEST(ConfigTest, Durations)
 
 TEST(ConfigTest, ErrorsSayWhereAndWhat)
 {
-    EXPECT_NE(error_of("\nwrong = 1").find("test.toml:2: there is no setting wrong"), std::string::npos);
-    EXPECT_NE(error_of("[scheduling]\npolicy = \"best\"").find("must be one of fcfs, easy, fill"), std::string::npos);
-    EXPECT_NE(error_of("[backend]\nkind = \"pbs\"").find("must be one of local, hosts, slurm"), std::string::npos);
-    EXPECT_NE(error_of("[limits]\njobs = \"many\"").find("must be a whole number"), std::string::npos);
+    EXPECT_NE(error_of("\nwrong = 1").find("test.toml:2: there is no setting wrong"),
+              std::string::npos);
+    EXPECT_NE(error_of("[scheduling]\npolicy = \"best\"").find("must be one of fcfs, easy, fill"),
+              std::string::npos);
+    EXPECT_NE(error_of("[backend]\nkind = \"pbs\"").find("must be one of local, hosts, slurm"),
+              std::string::npos);
+    EXPECT_NE(error_of("[limits]\njobs = \"many\"").find("must be a whole number"),
+              std::string::npos);
     EXPECT_NE(error_of("listen = 3").find("is a section"), std::string::npos);
     EXPECT_NE(error_of("\n[^").find("test.toml:2: "), std::string::npos);
     EXPECT_NE(error_of("[access]\nadministrators = [1]").find("list of texts"), std::string::npos);

@@ -28,12 +28,11 @@ constexpr size_t KEPT_COMMAND_MAX = 4096;       /* a longer one is read when it 
 
 void log_record(const Record &record)
 {
-    static const char *const NOTABLE[] = {record::SUBMITTED,     record::UPDATED,      record::STARTED,
-                                          record::COMMITTED,
-                                          record::WITHDRAWN,     record::FAILED,       record::ENDED,
-                                          record::REQUEUED,      record::NODE_SUSPECT, record::NODE_DOWN,
-                                          record::NODE_DRAINING, record::NODE_RESUMED, record::STEP_BROKEN,
-                                          record::UNEXPECTED};
+    static const char *const NOTABLE[] = {
+        record::SUBMITTED,    record::UPDATED,   record::STARTED,       record::COMMITTED,
+        record::WITHDRAWN,    record::FAILED,    record::ENDED,         record::REQUEUED,
+        record::NODE_SUSPECT, record::NODE_DOWN, record::NODE_DRAINING, record::NODE_RESUMED,
+        record::STEP_BROKEN,  record::UNEXPECTED};
     bool notable = std::any_of(std::begin(NOTABLE), std::end(NOTABLE),
                                [&](const char *name) { return record.event == name; });
     nlohmann::ordered_json fields;
@@ -50,16 +49,20 @@ void log_record(const Record &record)
 }  // namespace
 
 Daemon::Daemon(const Settings &settings, Store store, Recovered recovered)
-    : settings_(settings), core_(std::move(recovered.core)), clock_(recovered.clock), access_(settings_),
-      timeline_(std::move(recovered.timeline)), quota_(std::move(recovered.quota)),
-      journal_({loop_, core_, clock_, metrics_}, std::move(store), recovered.snapshot_seq, settings_.snapshot_events,
+    : settings_(settings), core_(std::move(recovered.core)), clock_(recovered.clock),
+      access_(settings_), timeline_(std::move(recovered.timeline)),
+      quota_(std::move(recovered.quota)),
+      journal_({loop_, core_, clock_, metrics_}, std::move(store), recovered.snapshot_seq,
+               settings_.snapshot_events,
                [this](const Event &event, Journal::Entry &entry) { handle(event, entry); }),
       lifetime_(loop_, settings_,
-                {[this] { return unfinished_jobs(); }, [this] { return !waiting_.empty(); }, [this] { cancel_all(); }}),
+                {[this] { return unfinished_jobs(); }, [this] { return !waiting_.empty(); },
+                 [this] { cancel_all(); }}),
       waiting_(loop_),
-      sampler_(loop_, settings_.monitor_interval_ms, [this](JobId id, uint32_t step, int64_t write_ms) {
-          return steps_->ask_performance(id, step, write_ms);
-      })
+      sampler_(loop_, settings_.monitor_interval_ms,
+               [this](JobId id, uint32_t step, int64_t write_ms) {
+                   return steps_->ask_performance(id, step, write_ms);
+               })
 {
     started_ms_ = unix_ms();
     /* Unlike those of an earlier life. */
@@ -87,12 +90,14 @@ Result<std::unique_ptr<Daemon>> Daemon::start(const Settings &settings)
     return daemon;
 }
 
-/* ---- start ---------------------------------------------------------------------------------------------- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 std::string Daemon::start_parts()
 {
     /* Before anything starts a process: its end must not be missed. */
-    loop_.watch_signals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [this](int number) { on_signal(number); });
+    loop_.watch_signals({SIGTERM, SIGINT, SIGHUP, SIGCHLD}, [this](int number) {
+        on_signal(number);
+    });
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);    /* a limit is an error like a full disk */
     std::string error = access_.read_tokens();
@@ -108,14 +113,19 @@ std::string Daemon::start_parts()
     if (error = open_confinement(group.value()); !error.empty())
         return error;
     steps_ = std::make_unique<Steps>(
-        loop_, StepsConfig{settings_.state_dir + "/steps", settings_.stepd, geteuid() == 0,
-                           settings_.end_unknown_steps, group.value()},
+        loop_,
+        StepsConfig{settings_.state_dir + "/steps", settings_.stepd, geteuid() == 0,
+                    settings_.end_unknown_steps, group.value()},
         [this](EventContent content) { return tell_of_step(std::move(content)); },
         [this](JobId id) { return state().job(id); },
-        [this](JobId id, uint32_t step, const PerformanceAnswer &answer) { return sampled(id, step, answer); });
+        [this](JobId id, uint32_t step, const PerformanceAnswer &answer) {
+            return sampled(id, step, answer);
+        });
     error = steps_->open(state());
     if (error.empty())
-        error = backend_->start(state(), [this](EventContent content) { journal_.tell(std::move(content)); });
+        error = backend_->start(state(), [this](EventContent content) {
+            journal_.tell(std::move(content));
+        });
     if (!error.empty())
         return error;
     configure();
@@ -137,9 +147,11 @@ std::string Daemon::open_confinement(const std::string &groups)
     if (!config.any())
         return "";
     if (settings_.backend != "local")
-        return "job.confine_cores and job.memory_per_core are for jobs on this machine (backend.kind = \"local\")";
+        return "job.confine_cores and job.memory_per_core are for jobs on this machine "
+               "(backend.kind = \"local\")";
     if (groups.empty())
-        return "job.confine_cores and job.memory_per_core need control groups: set job.control_groups to a folder of a "
+        return "job.confine_cores and job.memory_per_core need control groups: set "
+               "job.control_groups to a folder of a "
                "cgroup v2 file system";
     confinement_ = std::make_unique<Confinement>(config);
     std::string error = confinement_->open(groups);
@@ -163,7 +175,8 @@ void Daemon::confine(JobId id)
     std::string group = step_group(control_groups_, id, job->step);
     std::string error = confinement_->apply(id, booked_cores(state(), *job), group);
     if (!error.empty())
-        log_line(LogLevel::WARNING, "a step is not confined to what its job has", {{"job", id}, {"error", error}});
+        log_line(LogLevel::WARNING, "a step is not confined to what its job has",
+                 {{"job", id}, {"error", error}});
 }
 
 /* Before everything else that has come in, since the first event of a log must be this one. */
@@ -185,18 +198,20 @@ std::string Daemon::listen()
     };
     auto admit = [this](const HttpRequest &request) { return api_->admit(request); };
     HttpLimits limits{static_cast<size_t>(settings_.connections_max),
-                      static_cast<size_t>(settings_.connections_per_user_max), settings_.request_time_ms,
-                      settings_.answer_time_ms};
+                      static_cast<size_t>(settings_.connections_per_user_max),
+                      settings_.request_time_ms, settings_.answer_time_ms};
     auto add = [&](Result<Descriptor> listening, bool is_unix) -> std::string {
         if (!listening)
             return listening.error();
-        auto server = HttpServer::start(loop_, std::move(listening.value()), is_unix, limits, admit, handler);
+        auto server =
+            HttpServer::start(loop_, std::move(listening.value()), is_unix, limits, admit, handler);
         if (!server)
             return server.error();
         servers_.push_back(std::move(server.value()));
         return "";
     };
-    std::string error = add(listen_unix(settings_.socket, static_cast<unsigned>(settings_.socket_mode)), true);
+    std::string error =
+        add(listen_unix(settings_.socket, static_cast<unsigned>(settings_.socket_mode)), true);
     if (error.empty() && !settings_.tcp.empty())
         error = add(listen_tcp(settings_.tcp), false);
     return error;
@@ -272,13 +287,14 @@ void Daemon::on_signal(int number)
         loop_.reap_children();
     } else if (number == SIGHUP) {
         std::string error = access_.read_tokens();
-        log_line(error.empty() ? LogLevel::INFO : LogLevel::ERROR, error.empty() ? "tokens read again" : error);
+        log_line(error.empty() ? LogLevel::INFO : LogLevel::ERROR,
+                 error.empty() ? "tokens read again" : error);
     } else {
         loop_.stop();
     }
 }
 
-/* ---- turns ---------------------------------------------------------------------------------------------- */
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 /* False: it says nothing new, and nothing is stored of it. */
 bool Daemon::tell_of_step(EventContent content)
@@ -384,7 +400,8 @@ void Daemon::suspect_world(JobId id)
         suspect(job->blocks);
 }
 
-/* What failed there may be the nodes' fault: they are looked at while it is still known which they are. */
+/* What failed there may be the nodes' fault: they are looked at while it is still known which they
+ * are. */
 void Daemon::suspect(const Blocks &blocks)
 {
     std::vector<std::string> nodes;
@@ -406,7 +423,7 @@ void Daemon::look_at_capacity()
         configure();
 }
 
-/* ---- actions -------------------------------------------------------------------------------------------- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
 void Daemon::perform(const Record &record)
 {
@@ -433,30 +450,33 @@ void Daemon::perform(const StartStep &start)
 {
     auto row = store().launch(start.job);
     if (row)
-        steps_->start(start.job, start.step,
-                      [&](const std::string &folder) { return make_program(start, row.value(), folder); });
+        steps_->start(start.job, start.step, [&](const std::string &folder) {
+            return make_program(start, row.value(), folder);
+        });
     else
         log_line(LogLevel::ERROR, row.error(), {{"job", start.job}});
 }
 
-Result<Steps::Program> Daemon::make_program(const StartStep &start, const std::optional<LaunchRow> &row,
-                                            const std::string &folder)
+Result<Steps::Program> Daemon::make_program(
+    const StartStep &start, const std::optional<LaunchRow> &row, const std::string &folder)
 {
     const Job *job = state().job(start.job);
-    auto launch = row ? parse<Launch>(row->body) : Result<Launch>(Error{"the store does not know what is to be run"});
+    auto launch = row ? parse<Launch>(row->body)
+                      : Result<Launch>(Error{"the store does not know what is to be run"});
     if (!launch || !job)
         return Error{launch ? "the job is gone" : launch.error()};
     std::string error = backend_->prepare_step(*job, folder);
     if (!error.empty())
         return Error{error};
-    LaunchPlace place{settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(),
-                      folder, settings_.socket, settings_.kill_grace_ms};
+    LaunchPlace place{
+        settings_.mpiexec, backend_->launcher_options(), backend_->launcher_environment(), folder,
+        settings_.socket,  settings_.kill_grace_ms};
     auto confine_step = [this, id = start.job](const std::string &group) -> std::string {
         const Job *placed = confinement_ ? state().job(id) : nullptr;
         return placed ? confinement_->apply(id, booked_cores(state(), *placed), group) : "";
     };
-    return Steps::Program{make_step(launch.value(), *job, start, place), row->script, format_host_lines(start.blocks),
-                          confine_step};
+    return Steps::Program{make_step(launch.value(), *job, start, place), row->script,
+                          format_host_lines(start.blocks), confine_step};
 }
 
 /* The machine may sleep: the clock is looked at again now and then. */
@@ -477,7 +497,7 @@ void Daemon::perform(const SetTimer &timer)
     });
 }
 
-/* ---- for the interface ------------------------------------------------------------------------------------ */
+/* ---- for the interface ----------------------------------------------------------------------- */
 
 std::shared_ptr<const Launch> Daemon::launch(JobId job)
 {

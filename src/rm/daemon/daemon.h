@@ -5,8 +5,8 @@
  *   steps (steps.h) ────────────┼─ events ─ store ─ core ─ actions ┼─ orders to steps
  *   the back end (backend.h) ───┘                               └─ records, for the history
  *
- * A turn of the loop collects events; at its end they become durable (journal.h), then each goes through the core and
- * its actions are carried out.
+ * A turn of the loop collects events; at its end they become durable (journal.h), then each goes
+ * through the core and its actions are carried out.
  *
  * Restart: the core as it was (recovery.h), then all that it still waits for (Core::pending).
  *
@@ -76,7 +76,10 @@ class Daemon {
     int64_t started_ms() const { return started_ms_; }
     /* The time of the core (core/steady_clock.h), and that time as people see it. */
     int64_t now_ms() { return clock_.now_ms(monotonic_ms(), unix_ms()); }
-    int64_t shown_ms(int64_t core_ms) const { return core_ms == NEVER ? NEVER : core_ms + clock_.offset_ms(); }
+    int64_t shown_ms(int64_t core_ms) const
+    {
+        return core_ms == NEVER ? NEVER : core_ms + clock_.offset_ms();
+    }
     int64_t core_ms(int64_t shown_ms) const { return shown_ms - clock_.offset_ms(); }
     bool storage_works() const { return journal_.error().empty(); }
     size_t connections() const;
@@ -128,7 +131,10 @@ class Daemon {
     void perform(const CancelRequest &cancel) { steps_->cancel(cancel); }
     void perform(const RefuseWish &refusal) { steps_->refuse(refusal); }
     void perform(const SignalStep &signal);
-    void perform(const LimitStep &limit) { steps_->limit(limit.job, limit.step, limit.time_limit_ms); }
+    void perform(const LimitStep &limit)
+    {
+        steps_->limit(limit.job, limit.step, limit.time_limit_ms);
+    }
     void perform(const QueryStep &query) { steps_->query(query.job, query.step); }
     void perform(const AcquireNodes &acquire) { backend_->acquire(acquire); }
     void perform(const ReleaseNodes &release) { backend_->release(release); }

@@ -41,7 +41,8 @@ void find_programs(Settings &settings)
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     std::string folder(path, length > 0 ? static_cast<size_t>(length) : 0);
     folder = folder.substr(0, folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/'));
-    auto find = [&](std::string &setting, const std::string &preset, const std::vector<std::string> &candidates) {
+    auto find = [&](std::string &setting, const std::string &preset,
+                    const std::vector<std::string> &candidates) {
         if (setting != preset || access(preset.c_str(), X_OK) == 0)
             return;
         for (const std::string &candidate : candidates)
@@ -68,7 +69,8 @@ Result<Settings> nest(Settings settings, const Options &options)
     return settings;
 }
 
-/* The folders of a nested elasticd: of this user alone, made before the log and the store go there. */
+/* The folders of a nested elasticd: of this user alone, made before the log and the store go
+ * there. */
 std::string make_nested_folders(const Settings &settings)
 {
     if (settings.nested_folder.empty())
@@ -77,11 +79,12 @@ std::string make_nested_folders(const Settings &settings)
         struct stat status = {};
         if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
             return "cannot make " + folder + ": " + strerror(errno);
-        if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid() ||
-            (status.st_mode & 077) != 0)
+        if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
+            status.st_uid != geteuid() || (status.st_mode & 077) != 0)
             return folder +
-                   " is not a directory of yours with mode 0700, so that others could meddle with it: remove it, or "
-                   "set XDG_RUNTIME_DIR to a directory of yours";
+                " is not a directory of yours with mode 0700, so that others could meddle with it: "
+                "remove it, or "
+                "set XDG_RUNTIME_DIR to a directory of yours";
     }
     return "";
 }
@@ -127,8 +130,9 @@ int check_config(const Settings &settings)
         return complain(error);
     for (const std::string &program : {settings.mpiexec, settings.stepd})
         if (::access(program.c_str(), X_OK) != 0)
-            return complain(program + " cannot be run: is Elastic MPICH installed?  See job.mpiexec and "
-                                      "job.stepd in the configuration");
+            return complain(program +
+                            " cannot be run: is Elastic MPICH installed?  See job.mpiexec and "
+                            "job.stepd in the configuration");
     std::cout << "the configuration is good\n";
     return 0;
 }
@@ -143,7 +147,8 @@ int run_replay(const Settings &settings)
         return complain(result.error());
     if (!result.value().difference.empty())
         return complain(result.value().difference);
-    std::cout << result.value().events << " events give the same " << result.value().records << " records\n";
+    std::cout << result.value().events << " events give the same " << result.value().records
+              << " records\n";
     return 0;
 }
 
@@ -153,14 +158,16 @@ int run_quarantine(const Settings &settings, uint64_t seq)
     std::string error = store ? store.value().quarantine(seq) : store.error();
     if (!error.empty())
         return complain(error);
-    std::cout << "event " << seq << " is taken out of the log; what it was is in the table quarantined\n";
+    std::cout << "event " << seq
+              << " is taken out of the log; what it was is in the table quarantined\n";
     return 0;
 }
 
 int run(int argc, char **argv)
 {
     Options options;
-    CLI::App app("The elastic resource manager: queue, allocations, elastic decisions.", "elasticd");
+    CLI::App app("The elastic resource manager: queue, allocations, elastic decisions.",
+                 "elasticd");
     app.set_version_flag("--version", "elasticd " ELASTIC_VERSION);
     app.option_defaults()->take_last();        /* whoever appends an option means that one */
     app.add_option("--config,-c", options.config,
@@ -169,24 +176,28 @@ int run(int argc, char **argv)
     app.add_flag("--check-config", options.check, "say whether the configuration is good, and end");
     app.add_flag("--print-config", options.print,
                  "print all settings with their documentation and the values in force, and end");
-    app.add_flag("--replay", options.replay, "run the stored events through the core again, compare, and end");
+    app.add_flag("--replay", options.replay,
+                 "run the stored events through the core again, compare, and end");
     app.add_option("--quarantine-event", options.quarantine,
-                   "take the stored event of this number out of the log, since elasticd cannot bear it, and end")
+                   "take the stored event of this number out of the log, since elasticd cannot "
+                   "bear it, and end")
         ->check(CLI::PositiveNumber);
     app.add_flag("--end-unknown-steps", options.end_unknown,
                  "end what runs and is newer than the store (after an older store was put back)");
-    auto *nested =
-        app.add_option("--nested", options.nested_file,
-                       "manage just the nodes of the allocation of Slurm, PBS or LSF that this is in, or those in a "
-                       "file (--nested=FILE: NAME or NAME:CORES in each line)")
-            ->expected(0, 1)
-            ->type_name("[FILE]");
+    auto *nested = app.add_option("--nested", options.nested_file,
+                                  "manage just the nodes of the allocation of Slurm, PBS or LSF "
+                                  "that this is in, or those in a "
+                                  "file (--nested=FILE: NAME or NAME:CORES in each line)")
+                       ->expected(0, 1)
+                       ->type_name("[FILE]");
     app.add_option("--idle-exit", options.idle_exit, "instead of idle_exit: a time such as 5m");
     app.add_option("--state-dir", options.state_dir, "instead of state_dir");
     app.add_option("--socket", options.socket, "instead of listen.socket");
     app.add_option("--policy", options.policy, "instead of scheduling.policy");
-    app.add_option("--nodes", options.nodes, "instead of backend.nodes")->check(CLI::PositiveNumber);
-    app.add_option("--cores", options.cores, "instead of backend.cores_per_node")->check(CLI::PositiveNumber);
+    app.add_option("--nodes", options.nodes, "instead of backend.nodes")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--cores", options.cores, "instead of backend.cores_per_node")
+        ->check(CLI::PositiveNumber);
     app.add_option("--mpiexec", options.mpiexec, "instead of job.mpiexec");
     app.add_option("--stepd", options.stepd, "instead of job.stepd");
     try {

@@ -13,23 +13,27 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t FLUSH_MS = 200;               /* derived rows wait so long for an event to go with */
+/* derived rows wait so long for an event to go with */
+constexpr int64_t FLUSH_MS = 200;
 constexpr int64_t RETRY_MS = 1000;
 constexpr size_t EVENTS_PER_COMMIT = 300;
-constexpr double TURN_MS = 8;                   /* of processor time: others are served in between */
+/* of processor time: others are served in between */
+constexpr double TURN_MS = 8;
 constexpr int64_t FORGET_ROWS = 1000;        /* of each kind, at once */
 constexpr int64_t SNAPSHOT_PAUSE_MS = 20;       /* between two parts of one */
-constexpr size_t REQUESTS_MAX = 10000;          /* people's, that wait; beyond it they are refused */
+/* people's, that wait; beyond it they are refused */
+constexpr size_t REQUESTS_MAX = 10000;
 
 }  // namespace
 
-Journal::Journal(Parts parts, Store store, uint64_t snapshot_seq, int64_t snapshot_events, Handle handle)
+Journal::Journal(Parts parts, Store store, uint64_t snapshot_seq, int64_t snapshot_events,
+                 Handle handle)
     : parts_(parts), store_(std::move(store)), handle_(std::move(handle)),
       snapshot_(parts.core, snapshot_seq, static_cast<uint64_t>(snapshot_events))
 {
 }
 
-/* ---- what comes in ---------------------------------------------------------------------------------------- */
+/* ---- what comes in --------------------------------------------------------------------------- */
 
 void Journal::tell(EventContent content)
 {
@@ -60,7 +64,7 @@ void Journal::derive(const Event &event, const Action &action, JobId last_job)
     rm::derive(derived_, parts_.core.state(), event, action, last_job);
 }
 
-/* ---- commit ------------------------------------------------------------------------------------------------- */
+/* ---- commit ---------------------------------------------------------------------------------- */
 
 void Journal::end_of_turn()
 {
@@ -155,8 +159,9 @@ void Journal::handle_accepted()
 void Journal::failed(const std::string &error)
 {
     if (error_.empty())
-        log_line(LogLevel::ERROR, error,
-                 {{"advice", "free some space on that file system; elasticd tries again by itself"}});
+        log_line(
+            LogLevel::ERROR, error,
+            {{"advice", "free some space on that file system; elasticd tries again by itself"}});
     parts_.metrics.count_storage_error();
     error_ = error;
     std::deque<Entry> kept;
@@ -182,7 +187,7 @@ void Journal::try_again()
         failed(still);
 }
 
-/* ---- what follows ------------------------------------------------------------------------------------------- */
+/* ---- what follows ---------------------------------------------------------------------------- */
 
 void Journal::write_derived()
 {

@@ -1,13 +1,13 @@
 /*
  * What the core is told becomes durable before the core sees it.
  *
- * Events are collected for a turn of the loop; commit() numbers them, writes them at once, and hands each over, in
- * this turn and those that follow, so that others are served in between; then the next are committed.  Rows
- * that follow from them go with the next commit, or soon.  Now and then a snapshot shortens the way of a restart
- * (snapshot_writer.h).
+ * Events are collected for a turn of the loop; commit() numbers them, writes them at once, and
+ * hands each over, in this turn and those that follow, so that others are served in between; then
+ * the next are committed.  Rows that follow from them go with the next commit, or soon.  Now and
+ * then a snapshot shortens the way of a restart (snapshot_writer.h).
  *
- * If it cannot be written, people are told so and nothing has happened; what came from steps and the back end is kept
- * and tried again.
+ * If it cannot be written, people are told so and nothing has happened; what came from steps and
+ * the back end is kept and tried again.
  *
  * Owner of the store and of what waits for it.  On the daemon's loop.
  */
@@ -47,7 +47,8 @@ class Journal {
     /* For what is durable: to let the core see it. */
     using Handle = std::function<void(const Event &event, Entry &entry)>;
 
-    Journal(Parts parts, Store store, uint64_t snapshot_seq, int64_t snapshot_events, Handle handle);
+    Journal(Parts parts, Store store, uint64_t snapshot_seq, int64_t snapshot_events,
+            Handle handle);
 
     void tell(EventContent content);
     /* Before everything else that has come in. */

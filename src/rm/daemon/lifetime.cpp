@@ -16,7 +16,8 @@ namespace elastic::rm {
 namespace {
 
 constexpr int64_t LOOK_MS = 500;
-constexpr int64_t OVER_GRACE_MS = 60000;        /* for the jobs of an allocation that is over to end */
+/* for the jobs of an allocation that is over to end */
+constexpr int64_t OVER_GRACE_MS = 60000;
 
 /* Tells systemd how we are, if it has started us. */
 void notify_systemd(const char *text)
@@ -31,7 +32,8 @@ void notify_systemd(const char *text)
         address.sun_path[0] = '\0';
     Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + strlen(path));
-    sendto(socket.get(), text, strlen(text), MSG_NOSIGNAL, reinterpret_cast<const sockaddr *>(&address), length);
+    sendto(socket.get(), text, strlen(text), MSG_NOSIGNAL,
+           reinterpret_cast<const sockaddr *>(&address), length);
 }
 
 }  // namespace
@@ -46,7 +48,8 @@ void Lifetime::begin()
     notify_systemd("READY=1");
     if (!settings_.nested_slurm_job.empty())
         allocation_ = std::make_unique<AllocationWatch>(
-            loop_, settings_.nested_slurm_job, [this](const std::string &reason) { allocation_is_over(reason); });
+            loop_, settings_.nested_slurm_job,
+            [this](const std::string &reason) { allocation_is_over(reason); });
     idle_since_ms_ = monotonic_ms();
     if (settings_.idle_exit_ms > 0)
         watch_idleness();
@@ -70,14 +73,16 @@ void Lifetime::watch_idleness()
         return;
     }
     log_line(LogLevel::INFO,
-             is_over ? "elasticd ends with its allocation" : "elasticd ends: there has been no job for a while");
+             is_over ? "elasticd ends with its allocation"
+                     : "elasticd ends: there has been no job for a while");
     loop_.stop();
 }
 
 /* Its nodes are others' now. */
 void Lifetime::allocation_is_over(const std::string &reason)
 {
-    log_line(LogLevel::WARNING, reason + "; all jobs in it are cancelled", {{"jobs", daemon_.unfinished_jobs()}});
+    log_line(LogLevel::WARNING, reason + "; all jobs in it are cancelled",
+             {{"jobs", daemon_.unfinished_jobs()}});
     daemon_.cancel_all();
     over_at_ms_ = monotonic_ms() + OVER_GRACE_MS;
     if (settings_.idle_exit_ms == 0)

@@ -1,6 +1,7 @@
 /*
- * How long elasticd lives, when nobody ends it: as long as the Slurm job that it is nested in, or until there has been
- * no job for a while (idle_exit).  systemd is told how it is.  On the daemon's loop.
+ * How long elasticd lives, when nobody ends it: as long as the Slurm job that it is nested in, or
+ * until there has been no job for a while (idle_exit).  systemd is told how it is.  On the daemon's
+ * loop.
  */
 
 #ifndef ELASTIC_RM_LIFETIME_H_INCLUDED

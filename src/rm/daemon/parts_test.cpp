@@ -1,4 +1,5 @@
-/* The smaller parts of the daemon: reading requests, launches, access, timeline, report, replay's pieces. */
+/* The smaller parts of the daemon: reading requests, launches, access, timeline, report, replay's
+ * pieces. */
 
 #include <gtest/gtest.h>
 
@@ -32,7 +33,9 @@ TEST(BodyReaderTest, RefusesWhatDoesNotFit)
     EXPECT_EQ(code_of([] { BodyReader("{\"a\": 1}").text("a", 5); }), "field a");
     EXPECT_EQ(code_of([] { BodyReader("{\"a\": \"123456\"}").text("a", 5); }), "field a");
     EXPECT_EQ(code_of([] { BodyReader("{\"a\": \"x\\u0000y\"}").text("a", 5); }), "field a");
-    EXPECT_EQ(code_of([] { BodyReader("{\"a\": 18446744073709551615}").number("a", 0, INT64_MAX, 0); }), "field a");
+    EXPECT_EQ(
+        code_of([] { BodyReader("{\"a\": 18446744073709551615}").number("a", 0, INT64_MAX, 0); }),
+        "field a");
     EXPECT_EQ(code_of([] { BodyReader("{\"a\": 1e3}").number("a", 0, 5000, 0); }), "field a");
     EXPECT_EQ(code_of([] { BodyReader("{\"o\": {\"b\": 1}}").object("o").finish(); }), "field o.b");
     BodyReader good("{\"a\": 7, \"t\": \"x\", \"n\": null}");
@@ -44,7 +47,8 @@ TEST(BodyReaderTest, RefusesWhatDoesNotFit)
 
 TEST(BodyReaderTest, BracketsInTextsDoNotNest)
 {
-    EXPECT_EQ(BodyReader("{\"a\": \"" + std::string(1000, '[') + "\\\"{\"}").text("a", 0).size(), 1002u);
+    EXPECT_EQ(BodyReader("{\"a\": \"" + std::string(1000, '[') + "\\\"{\"}").text("a", 0).size(),
+              1002u);
 }
 
 TEST(LaunchTest, PathsAreExpanded)
@@ -68,9 +72,11 @@ TEST(LaunchTest, AProgramIsStartedByMpiexec)
     Job job;
     job.id = 5;
     StartStep start{5, 1, 3, {{"n0", 2}, {"n1", 1}}};
-    StepSpec spec = make_step(launch, job, start, {"/m/mpiexec", {"-launcher", "fork"}, {}, "/f", "/s"});
-    EXPECT_EQ(spec.arguments, (std::vector<std::string>{"/m/mpiexec", "-launcher", "fork", "-hosts",
-                                                        "n0:2,n1:1", "-n", "3", "-l", "./app", "--x"}));
+    StepSpec spec =
+        make_step(launch, job, start, {"/m/mpiexec", {"-launcher", "fork"}, {}, "/f", "/s"});
+    EXPECT_EQ(spec.arguments,
+              (std::vector<std::string>{"/m/mpiexec", "-launcher", "fork", "-hosts", "n0:2,n1:1",
+                                        "-n", "3", "-l", "./app", "--x"}));
     EXPECT_EQ(std::count(spec.environment.begin(), spec.environment.end(), "ELASTIC_JOB_ID=5"), 1);
     EXPECT_EQ(std::count(spec.environment.begin(), spec.environment.end(), "ELASTIC_JOB_ID=99"), 0);
 }
@@ -91,13 +97,15 @@ TEST(RateLimitTest, AllowsABurstAndThenTheRate)
 
 TEST(LogTest, ALineIsOneJsonObject)
 {
-    std::string line = format_log_line(LogLevel::WARNING, "a\nb", {{"job", 3}, {"name", "\xff"}}, 1700000000123456);
+    std::string line = format_log_line(
+        LogLevel::WARNING, "a\nb", {{"job", 3}, {"name", "\xff"}}, 1700000000123456);
     auto json = nlohmann::json::parse(line);
     EXPECT_EQ(json["time"], "2023-11-14T22:13:20.123456Z");
     EXPECT_EQ(json["level"], "warning");
     EXPECT_EQ(json["message"], "a\nb");
     EXPECT_EQ(line.find('\n'), std::string::npos);
-    EXPECT_LT(format_log_line(LogLevel::INFO, "x", {{"long", std::string(100000, 'y')}}, 0).size(), 20000u);
+    EXPECT_LT(format_log_line(LogLevel::INFO, "x", {{"long", std::string(100000, 'y')}}, 0).size(),
+              20000u);
 }
 
 TEST(LoopTest, TimersComeInTheirOrderAndCanBeCancelled)
@@ -168,7 +176,8 @@ TEST(TimelineTest, SegmentsArePaged)
 TEST(TimelineTest, UseOfGroupsAddsUp)
 {
     Timeline timeline;
-    std::map<std::string, std::pair<int64_t, int64_t>> times = {{"a", {0, 1000}}, {"b", {130, 140}}, {"c", {150, 870}}};
+    std::map<std::string, std::pair<int64_t, int64_t>> times = {
+        {"a", {0, 1000}}, {"b", {130, 140}}, {"c", {150, 870}}};
     JobId job = 0;
     for (const auto &[node, time] : times) {
         timeline.add(placed(++job, time.first, record::PLACED, {{node, 3}}));
@@ -185,7 +194,9 @@ TEST(TimelineTest, UseOfGroupsAddsUp)
             return std::max(0.0, std::min(end, to) - std::max(begin, from)) / 100;
         };
         EXPECT_NEAR(use[0][column], 3 * covered(0, 1000), 1e-9) << column;
-        EXPECT_NEAR(use[1][column], 3 * covered(130, 140) + 3 * covered(150, 870) + covered(900, 1e9), 1e-9) << column;
+        EXPECT_NEAR(use[1][column],
+                    3 * covered(130, 140) + 3 * covered(150, 870) + covered(900, 1e9), 1e-9)
+            << column;
     }
     EXPECT_EQ(timeline.first_ms(), 0);
     EXPECT_EQ(timeline.take_core_ms(3), 3 * 720);

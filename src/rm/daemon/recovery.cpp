@@ -37,7 +37,8 @@ class Recovery {
     uint64_t last_record_ = 0;
 };
 
-/* A snapshot that does not do is not the last word: there may be an older one, and the events after it. */
+/* A snapshot that does not do is not the last word: there may be an older one, and the events after
+ * it. */
 std::string Recovery::read()
 {
     if (std::string error = read_timeline(); !error.empty())
@@ -51,13 +52,15 @@ std::string Recovery::read()
             return snapshot.error();
         std::string wrong = from(snapshot.value());
         if (wrong.empty()) {
-            recovered_.clock.start(mark.value(), state().now_ms, boot_id(), monotonic_ms(), unix_ms());
+            recovered_.clock.start(
+                mark.value(), state().now_ms, boot_id(), monotonic_ms(), unix_ms());
             return "";
         }
         if (!snapshot.value())
             return wrong;
         below = snapshot.value()->seq;
-        log_line(LogLevel::ERROR, wrong + "; the snapshot before it is tried", {{"snapshot", below}});
+        log_line(LogLevel::ERROR, wrong + "; the snapshot before it is tried",
+                 {{"snapshot", below}});
     }
 }
 
@@ -94,11 +97,13 @@ std::string Recovery::from(const std::optional<Store::Snapshot> &snapshot)
             return "the snapshot in " + store_.folder() + "/store.sqlite: " + restored.error();
         recovered_.core = std::move(restored.value());
     }
-    std::string error = store_.each_event(recovered_.snapshot_seq, [&](const Event &event) -> std::string {
-        if (event.seq != state().seq + 1)
-            return "it should follow event " + std::to_string(state().seq) + ": those between are missing";
-        return replay(event);
-    });
+    std::string error =
+        store_.each_event(recovered_.snapshot_seq, [&](const Event &event) -> std::string {
+            if (event.seq != state().seq + 1)
+                return "it should follow event " + std::to_string(state().seq) +
+                    ": those between are missing";
+            return replay(event);
+        });
     if (!error.empty())
         return error;
     for (const Record &record : derived_.records)
@@ -116,7 +121,8 @@ std::string Recovery::replay(const Event &event)
             derive(derived_, state(), event, action, last_job);
         return "";
     } catch (const std::exception &exception) {
-        return std::string("the core cannot bear it (") + exception.what() + "): " + quarantine_advice(event.seq);
+        return std::string("the core cannot bear it (") + exception.what() +
+            "): " + quarantine_advice(event.seq);
     }
 }
 
@@ -143,9 +149,11 @@ Result<Recovered> recover(Store &store)
     Recovery recovery(store);
     std::string error = recovery.read();
     if (!error.empty())
-        return Error{error + "\nNothing was changed, and all running steps go on.  doc/elasticd.md (\"A store that "
-                             "cannot be read\") says what to do; an event that cannot be used is taken out with "
-                             "elasticd --quarantine-event NUMBER"};
+        return Error{
+            error +
+            "\nNothing was changed, and all running steps go on.  doc/elasticd.md (\"A store that "
+            "cannot be read\") says what to do; an event that cannot be used is taken out with "
+            "elasticd --quarantine-event NUMBER"};
     error = recovery.write_derived();
     if (!error.empty())
         return Error{error};

@@ -1,6 +1,6 @@
 /*
- * The core as it was: the last snapshot that can be read, and the events after it through the core.  Their rows are
- * derived and written again, their actions are not carried out.
+ * The core as it was: the last snapshot that can be read, and the events after it through the core.
+ * Their rows are derived and written again, their actions are not carried out.
  *
  * All of the store must be readable: steps that a recovered core does not know would be ended.
  */

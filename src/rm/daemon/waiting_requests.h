@@ -1,4 +1,5 @@
-/* Requests of people that wait until something has happened, or for a time.  On the daemon's loop. */
+/* Requests of people that wait until something has happened, or for a time.  On the daemon's
+ * loop. */
 
 #ifndef ELASTIC_RM_WAITING_REQUESTS_H_INCLUDED
 #define ELASTIC_RM_WAITING_REQUESTS_H_INCLUDED

@@ -1,13 +1,15 @@
 /*
- * How fast the core decides on a large machine under full load (`make bench`), against the bars that it is to pass.
+ * How fast the core decides on a large machine under full load (`make bench`), against the bars
+ * that it is to pass.
  *
  *   rm_bench [POLICY [SHAPE [RUNNING]]]       easy or fill; packed or slurm
  *   rm_bench long
  *   rm_bench decisions SEEDS
  *
- * Prints a line for each load; the exit code is 1 if a bar is missed.  `long`: of single events alone that concern very
- * many jobs; without arguments they are measured as well.  `decisions` prints a digest of all actions on
- * small machines instead: two versions that print the same decide the same.
+ * Prints a line for each load; the exit code is 1 if a bar is missed.  `long`: of single events
+ * alone that concern very many jobs; without arguments they are measured as well.  `decisions`
+ * prints a digest of all actions on small machines instead: two versions that print the same decide
+ * the same.
  */
 
 #include <cstdio>
@@ -46,9 +48,10 @@ Cost run(const Load &load)
     Cost cost = machine.measure(EVENTS, SECONDS_MAX);
     printf("%-5s %-7s %6d nodes x %3d, %6d waiting, %5d running: %7.0f events/s; mean %.1f us, "
            "p99 %.0f us, max %.1f ms (%s); %lld events, %lld decisions\n",
-           to_string(load.policy), shape_of(load), load.nodes, load.cores, load.waiting, cost.running,
-           events_per_s(cost), cost.mean_us, cost.p99_us, cost.max_us / 1000, cost.slowest.c_str(),
-           static_cast<long long>(cost.events), static_cast<long long>(cost.decisions));
+           to_string(load.policy), shape_of(load), load.nodes, load.cores, load.waiting,
+           cost.running, events_per_s(cost), cost.mean_us, cost.p99_us, cost.max_us / 1000,
+           cost.slowest.c_str(), static_cast<long long>(cost.events),
+           static_cast<long long>(cost.decisions));
     fflush(stdout);
     return cost;
 }
@@ -58,8 +61,8 @@ bool passes(const Load &load)
     Cost cost = run(load);
     if (events_per_s(cost) >= wanted_events_per_s(load.policy) && cost.max_us <= EVENT_MAX_US)
         return true;
-    printf("      MISSED: wanted are %.0f events/s, none over %.0f ms\n", wanted_events_per_s(load.policy),
-           EVENT_MAX_US / 1000);
+    printf("      MISSED: wanted are %.0f events/s, none over %.0f ms\n",
+           wanted_events_per_s(load.policy), EVENT_MAX_US / 1000);
     return false;
 }
 
@@ -90,7 +93,8 @@ class SlowestEvent {
     {
         clock_t from = clock();
         core_.handle({core_.state().seq + 1, 1000, std::move(content)});
-        slowest_us_ = std::max(slowest_us_, static_cast<double>(clock() - from) * 1e6 / CLOCKS_PER_SEC);
+        slowest_us_ =
+            std::max(slowest_us_, static_cast<double>(clock() - from) * 1e6 / CLOCKS_PER_SEC);
     }
     JobId submit(const JobSpec &spec)
     {
@@ -189,9 +193,10 @@ void print_decisions(uint64_t seeds)
             for (uint64_t seed = 1; seed <= seeds; seed++) {
                 BusyMachine machine({policy, 60, 4, slurm, 20, 150, seed, true});
                 Cost cost = machine.measure(FEW_EVENTS, SECONDS_MAX);
-                printf("%-5s %-7s seed %3llu: %lld events, %lld decisions: %016llx\n", to_string(policy),
-                       slurm ? "slurm" : "packed", static_cast<unsigned long long>(seed),
-                       static_cast<long long>(cost.events), static_cast<long long>(cost.decisions),
+                printf("%-5s %-7s seed %3llu: %lld events, %lld decisions: %016llx\n",
+                       to_string(policy), slurm ? "slurm" : "packed",
+                       static_cast<unsigned long long>(seed), static_cast<long long>(cost.events),
+                       static_cast<long long>(cost.decisions),
                        static_cast<unsigned long long>(machine.digest()));
             }
         }

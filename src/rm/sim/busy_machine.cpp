@@ -165,8 +165,8 @@ Cost BusyMachine::measure(int64_t events, double seconds_max)
     decisions_ = 0;
     measuring_ = true;
     double until = processor_seconds() + seconds_max;
-    while (static_cast<int64_t>(costs_us_.size()) < events && processor_seconds() < until && next()) {
-    }
+    while (static_cast<int64_t>(costs_us_.size()) < events && processor_seconds() < until &&
+           next()) {}
     measuring_ = false;
     Cost cost;
     cost.events = static_cast<int64_t>(costs_us_.size());

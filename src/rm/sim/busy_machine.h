@@ -1,7 +1,8 @@
 /*
- * A large machine under full load, around one core: the queue is kept full, each start is heard of, each change of
- * size is done, each job that ends is followed by a new one.  Nothing goes wrong and nothing is checked, so that the
- * time in the core is all that is measured (`make bench`).  Everything follows from the load and its seed.
+ * A large machine under full load, around one core: the queue is kept full, each start is heard of,
+ * each change of size is done, each job that ends is followed by a new one.  Nothing goes wrong and
+ * nothing is checked, so that the time in the core is all that is measured (`make bench`).
+ * Everything follows from the load and its seed.
  */
 
 #ifndef ELASTIC_RM_SIM_BUSY_MACHINE_H_INCLUDED

@@ -114,12 +114,14 @@ void SimulatedCluster::clock_jumps()
     wall_offset_ms_ += between(0, 1) == 0 ? by_ms : -by_ms;
 }
 
-/* Whatever the wall clock says: who is ended because of his time limit has had it (less a thousandth). */
+/* Whatever the wall clock says: who is ended because of his time limit has had it (less a
+ * thousandth). */
 void SimulatedCluster::check_limit(const Record &record)
 {
     if (record.event == "started")
         started_ms_[record.job] = now_ms();
-    if (record.event != "completing" || !record.data.value("reason", "").starts_with("the time limit"))
+    if (record.event != "completing" ||
+        !record.data.value("reason", "").starts_with("the time limit"))
         return;
     counts.limits++;
     int64_t had_ms = now_ms() - started_ms_[record.job];
@@ -153,7 +155,9 @@ void SimulatedCluster::node_fails()
     }
     int64_t noticed_ms = delay(), down_ms = between(1, 60000);
     if (between(0, 1) == 0)     /* it is suspected before */
-        after(between(0, static_cast<int>(noticed_ms)), [this, node] { tell(NodeSuspect{node, "test"}); });
+        after(between(0, static_cast<int>(noticed_ms)), [this, node] {
+            tell(NodeSuspect{node, "test"});
+        });
     after(noticed_ms, [this, node] { tell(NodeDown{node, "test"}); });
     people_until_ms_ = std::max(people_until_ms_, now_ms() + noticed_ms + down_ms);
     after(noticed_ms + down_ms, [this, node] {

@@ -1,4 +1,5 @@
-/* See simulated_cluster.h: the programs and whoever gives them nodes.  What they say may be lost or come twice. */
+/* See simulated_cluster.h: the programs and whoever gives them nodes.  What they say may be lost or
+ * come twice. */
 
 #include "core/placement.h"
 #include "core/redundant.h"
@@ -148,14 +149,16 @@ void SimulatedCluster::work(Step &step)
     step.worked_until_ms = now_ms();
 }
 
-/* Now and then; one in four is not true.  By a chance of its own, so that all else happens as without samples. */
+/* Now and then; one in four is not true.  By a chance of its own, so that all else happens as
+ * without samples. */
 void SimulatedCluster::sample(Step &step)
 {
     after(samples_.between(1, options_.sample_ms), [this, &step] {
         if (step.ended)
             return;
         int size = count_processes(step.world);
-        int64_t epoch_ms = now_ms() - step.epoch_began_ms, probes = epoch_ms / step.program.probe_ms;
+        int64_t epoch_ms = now_ms() - step.epoch_began_ms,
+                probes = epoch_ms / step.program.probe_ms;
         int64_t loop_us = probes * size * step.program.probe_ms * 1000;
         LoopSums sums = {probes * size, loop_us, loop_us / 1000 * step.program.serial_permille};
         Sample sample = {step.epoch, size, size, probes, epoch_ms, {{"probe", "", sums, 0, PPM}}};
@@ -187,8 +190,11 @@ void SimulatedCluster::wish(Step &step)
             made.mpiexec = std::to_string(step.number);
             made.number = ++step.wishes;
             made.size = static_cast<int>(wishes_.between(1, 2 * step.program.spec.maximum));
-            made.minimum = wishes_.chance(0.5) ? made.size : static_cast<int>(wishes_.between(1, made.size));
-            made.maximum = made.size + static_cast<int>(wishes_.chance(0.5) ? 0 : wishes_.between(0, 3));
+            made.minimum = wishes_.chance(0.5)
+                ? made.size
+                : static_cast<int>(wishes_.between(1, made.size));
+            made.maximum = made.size +
+                static_cast<int>(wishes_.chance(0.5) ? 0 : wishes_.between(0, 3));
             counts.wishes++;
             step.said_of_wishes = StepWish{step.job, step.number, made};
             say(*step.said_of_wishes);
@@ -201,7 +207,9 @@ void SimulatedCluster::wish(Step &step)
 
 void SimulatedCluster::end_wish(Step &step, const std::string &result, const std::string &reason)
 {
-    (result == "granted" ? counts.granted : result == "refused" ? counts.refused : counts.withdrawn)++;
+    (result == "granted"       ? counts.granted
+         : result == "refused" ? counts.refused
+                               : counts.withdrawn)++;
     step.said_of_wishes =
         StepWishEnded{step.job, step.number, step.wish->mpiexec, step.wish->number, result, reason};
     step.wish.reset();
@@ -359,7 +367,8 @@ void SimulatedCluster::window(Step &step)
         step.said.push_back(StepCommitted{step.job, step.number, request.request, epoch,
                                           step.program.standstill_ms});
         say(step.said.back());
-        bool allowed = step.wish && step.wish->minimum <= request.size && request.size <= step.wish->maximum;
+        bool allowed = step.wish && step.wish->minimum <= request.size &&
+            request.size <= step.wish->maximum;
         if (allowed)
             end_wish(step, "granted", "");
         if (!left.empty()) {

@@ -1,7 +1,8 @@
 /*
- * A machine, its programs and its users in virtual time, around one core: for tests with faults from a seed, and to
- * see how a mix of jobs would run under a policy.  The core is the real one; the daemon between (it stores events
- * before actions are carried out, and may be killed at any moment), steps and nodes are played here.
+ * A machine, its programs and its users in virtual time, around one core: for tests with faults
+ * from a seed, and to see how a mix of jobs would run under a policy.  The core is the real one;
+ * the daemon between (it stores events before actions are carried out, and may be killed at any
+ * moment), steps and nodes are played here.
  *
  * Everything follows from the options and the seed.  What must not be (a broken invariant,
  * processes of two jobs on one core, a replay that decides otherwise, a job without an end) is
@@ -39,7 +40,8 @@ struct Faults {
     double stubborn = 0;        /* a program that never looks for adaptations */
     int node_failures = 0;      /* so many, over the time of submissions */
     int people = 0;             /* requests of people: cancel, hold, resize, drain, ... */
-    double nodes_lost = 0;      /* a step: whoever owns its nodes takes them (with asynchronous_nodes) */
+    /* a step: whoever owns its nodes takes them (with asynchronous_nodes) */
+    double nodes_lost = 0;
     int others = 0;             /* so often somebody else wants nodes */
     double breaks = 0;          /* a step the step protocol, in a change */
     int clock_jumps = 0;        /* of the wall clock, over the time of submissions */
@@ -53,8 +55,10 @@ struct ClusterOptions {
     Faults faults;
     int64_t delay_max_ms = 0;   /* of every message */
     bool check = true;          /* invariants after each event; keeps the log */
-    int64_t sample_ms = 0;      /* between two samples of an adaptive step, at most; 0: none are taken */
-    int64_t wish_ms = 0;        /* between two wishes of an adaptive step, at most; 0: there are none */
+    /* between two samples of an adaptive step, at most; 0: none are taken */
+    int64_t sample_ms = 0;
+    /* between two wishes of an adaptive step, at most; 0: there are none */
+    int64_t wish_ms = 0;
     bool drop_redundant = false;        /* as the daemon does; else the core must bear them */
     bool trace = false;
 };
@@ -71,7 +75,8 @@ class SimulatedCluster {
     const std::vector<Event> &log() const { return log_; }
 
     struct Counts {
-        int crashes = 0, lost = 0, node_failures = 0, died = 0, nodes_lost = 0, gave_way = 0, broke = 0, redundant = 0;
+        int crashes = 0, lost = 0, node_failures = 0, died = 0, nodes_lost = 0, gave_way = 0,
+            broke = 0, redundant = 0;
         int jumps = 0, limits = 0, samples = 0, snapshots = 0;
         int wishes = 0, granted = 0, refused = 0, withdrawn = 0;
     };

@@ -1,6 +1,6 @@
 /*
- * Whole machines from seeds (simulated_cluster.h).  ELASTIC_SIMULATION_SEEDS says how many, ELASTIC_SIMULATION_FIRST
- * which is the first, ELASTIC_SIMULATION_TRACE=1 prints all that happens.
+ * Whole machines from seeds (simulated_cluster.h).  ELASTIC_SIMULATION_SEEDS says how many,
+ * ELASTIC_SIMULATION_FIRST which is the first, ELASTIC_SIMULATION_TRACE=1 prints all that happens.
  */
 
 #include <gtest/gtest.h>
@@ -171,12 +171,13 @@ TEST(SimulationTest, seeds)
     }
     printf("%llu machines: %d jobs, %d done, %d failed, %d cancelled; %d changes of size, %d "
            "withdrawn, %d failed; %d kills of the daemon, %d messages lost, %d nodes failed, %d "
-           "programs died, %d steps lost their nodes, %d gave way to others, %d broke the protocol, %d reports "
+           "programs died, %d steps lost their nodes, %d gave way to others, %d broke the "
+           "protocol, %d reports "
            "said nothing new; of %d wishes %d were granted, %d refused, %d withdrawn\n",
            static_cast<unsigned long long>(seeds), sum.jobs, sum.done, sum.failed, sum.cancelled,
            sum.adaptations, sum.withdrawn, sum.failed_adaptations, counts.crashes, counts.lost,
-           counts.node_failures, counts.died, counts.nodes_lost, counts.gave_way, counts.broke, counts.redundant,
-           counts.wishes, counts.granted, counts.refused, counts.withdrawn);
+           counts.node_failures, counts.died, counts.nodes_lost, counts.gave_way, counts.broke,
+           counts.redundant, counts.wishes, counts.granted, counts.refused, counts.withdrawn);
     if (seeds < 100)
         return;
     /* The seeds reach what they are meant to reach. */

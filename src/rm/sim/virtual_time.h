@@ -1,6 +1,7 @@
 /*
- * Time that passes only when nothing is left to be done at its present: happenings in the order of their times, and of
- * their making where those are equal; and the chance of a simulation.  The same seed, the same order.
+ * Time that passes only when nothing is left to be done at its present: happenings in the order of
+ * their times, and of their making where those are equal; and the chance of a simulation.  The same
+ * seed, the same order.
  */
 
 #ifndef ELASTIC_RM_SIM_VIRTUAL_TIME_H_INCLUDED

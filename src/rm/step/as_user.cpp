@@ -13,7 +13,8 @@ bool become_user(const StepSpec &spec)
 {
     if (geteuid() != 0 || spec.uid == 0)
         return true;
-    return initgroups(spec.user.c_str(), spec.gid) == 0 && setgid(spec.gid) == 0 && setuid(spec.uid) == 0;
+    return initgroups(spec.user.c_str(), spec.gid) == 0 && setgid(spec.gid) == 0 &&
+        setuid(spec.uid) == 0;
 }
 
 bool remove_socket_as_user(const std::string &path, const StepSpec &spec)

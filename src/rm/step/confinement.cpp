@@ -20,7 +20,8 @@ std::string write_to(const std::string &folder, const char *name, const std::str
 {
     std::string path = folder + "/" + name;
     Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    bool done = file.is_open() && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    bool done = file.is_open() &&
+        ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
     return done ? "" : "cannot write " + text + " into " + path + ": " + strerror(errno);
 }
 
@@ -49,7 +50,8 @@ std::string Confinement::open(const std::string &base) const
                    ": write +" + controller + " into cgroup.subtree_control of the group above it";
         if (has_word(base, "cgroup.subtree_control", controller))
             continue;
-        if (std::string error = write_to(base, "cgroup.subtree_control", "+" + controller); !error.empty())
+        if (std::string error = write_to(base, "cgroup.subtree_control", "+" + controller);
+            !error.empty())
             return error;
     }
     return "";
@@ -58,8 +60,8 @@ std::string Confinement::open(const std::string &base) const
 std::string Confinement::add_node(const std::string &name, int cores, int processors_of_machine)
 {
     if (config_.cores && next_ + cores > processors_of_machine)
-        return "the nodes have more cores than this machine has processors (" + std::to_string(processors_of_machine) +
-               ")";
+        return "the nodes have more cores than this machine has processors (" +
+            std::to_string(processors_of_machine) + ")";
     std::vector<int> &own = nodes_[name];
     for (int i = 0; i < cores; i++)
         own.push_back(next_++);

@@ -1,11 +1,12 @@
 /*
- * Which processors and how much memory the steps on this machine may use: the control group (cgroup v2) of each gets
- * a set of processors (cpuset) and a bound of memory that follow what its job has booked, joining and departing
- * processes included.  For the back end whose nodes are parts of this machine; each node is so many processors, in
- * order.
+ * Which processors and how much memory the steps on this machine may use: the control group (cgroup
+ * v2) of each gets a set of processors (cpuset) and a bound of memory that follow what its job has
+ * booked, joining and departing processes included.  For the back end whose nodes are parts of this
+ * machine; each node is so many processors, in order.
  *
- * Owner of who has which processors; the groups are the steps' (control_group.h).  Nothing is decided here: who cannot
- * be given what the core has booked keeps what he has, and the log tells.  On the daemon's loop.
+ * Owner of who has which processors; the groups are the steps' (control_group.h).  Nothing is
+ * decided here: who cannot be given what the core has booked keeps what he has, and the log tells.
+ * On the daemon's loop.
  */
 
 #ifndef ELASTIC_RM_CONFINEMENT_H_INCLUDED

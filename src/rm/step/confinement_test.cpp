@@ -57,7 +57,8 @@ TEST_F(ConfinementTest, controllers_are_turned_on_or_missed)
 TEST_F(ConfinementTest, nodes_are_parts_of_the_machine)
 {
     EXPECT_EQ(confinement_.add_node("n0", 4, 6), "");
-    EXPECT_NE(confinement_.add_node("n1", 4, 6).find("more cores than this machine"), std::string::npos);
+    EXPECT_NE(confinement_.add_node("n1", 4, 6).find("more cores than this machine"),
+              std::string::npos);
     Confinement memory_alone({false, MEMORY});
     EXPECT_EQ(memory_alone.add_node("n0", 400, 6), "");
 }

@@ -1,7 +1,7 @@
 /*
- * Control groups (cgroup v2) of steps, where elasticd has been given a part of the hierarchy (systemd: Delegate=yes): a
- * process cannot leave its step's group by any fork, so that a step is killed as one and is over when its group is
- * empty.
+ * Control groups (cgroup v2) of steps, where elasticd has been given a part of the hierarchy
+ * (systemd: Delegate=yes): a process cannot leave its step's group by any fork, so that a step is
+ * killed as one and is over when its group is empty.
  */
 
 #ifndef ELASTIC_RM_CONTROL_GROUP_H_INCLUDED
@@ -14,8 +14,8 @@
 
 namespace elastic::rm {
 
-/* Where the groups of steps go, made if need be.  `setting`: "auto" (what systemd has delegated to this process; empty
- * if it has nothing), "off" (empty), or a folder of a cgroup v2 file system. */
+/* Where the groups of steps go, made if need be.  `setting`: "auto" (what systemd has delegated to
+ * this process; empty if it has nothing), "off" (empty), or a folder of a cgroup v2 file system. */
 Result<std::string> steps_control_group(const std::string &setting);
 
 /* The group of one step, below that folder. */

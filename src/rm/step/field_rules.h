@@ -1,6 +1,6 @@
 /*
- * Fields of what a stranger says, read by tables: where a field goes says of which type it must be, its row within
- * which bounds.  What a table does not name is ignored.  Pure.
+ * Fields of what a stranger says, read by tables: where a field goes says of which type it must be,
+ * its row within which bounds.  What a table does not name is ignored.  Pure.
  */
 
 #ifndef ELASTIC_RM_FIELD_RULES_H_INCLUDED
@@ -24,11 +24,12 @@ constexpr double FIELD_NUMBER_MAX = 1e15;
 
 template <class Message> struct FieldRule {
     const char *name;
-    std::variant<uint64_t Message::*, double Message::*, std::optional<double> Message::*, std::string Message::*,
-                 bool Message::*>
+    std::variant<uint64_t Message::*, double Message::*, std::optional<double> Message::*,
+                 std::string Message::*, bool Message::*>
         into;
     Presence presence;
-    uint64_t most;      /* a whole number's value, a text's bytes, a ratio's 1; 0 of other numbers: FIELD_NUMBER_MAX */
+    /* a whole number's value, a text's bytes, a ratio's 1; 0 of other numbers: FIELD_NUMBER_MAX */
+    uint64_t most;
 };
 template <class Message> using FieldRules = std::vector<FieldRule<Message>>;
 
@@ -85,7 +86,8 @@ std::string read_fields(const Json &object, const FieldRules<Message> &rules, Me
             return "field '" + std::string(rule.name) + "' is missing";
         if (found == object.end() || (rule.presence == OPTIONAL && found->is_null()))
             continue;
-        bool good = std::visit([&](auto member) { return take_field(*found, message.*member, rule.most); }, rule.into);
+        bool good = std::visit(
+            [&](auto member) { return take_field(*found, message.*member, rule.most); }, rule.into);
         if (!good)
             return "field '" + std::string(rule.name) + "' has a wrong type or is out of bounds";
     }

@@ -7,14 +7,16 @@ namespace elastic::rm {
 namespace {
 
 /* The last of a name counts, as in a shell. */
-void set_variable(std::vector<std::string> &environment, const std::string &name, const std::string &value)
+void set_variable(std::vector<std::string> &environment, const std::string &name,
+                  const std::string &value)
 {
-    std::erase_if(environment, [&](const std::string &entry) { return entry.starts_with(name + "="); });
+    std::erase_if(environment,
+                  [&](const std::string &entry) { return entry.starts_with(name + "="); });
     environment.push_back(name + "=" + value);
 }
 
-void add_job_variables(std::vector<std::string> &environment, const Job &job, const StartStep &start,
-                       const LaunchPlace &place)
+void add_job_variables(std::vector<std::string> &environment, const Job &job,
+                       const StartStep &start, const LaunchPlace &place)
 {
     set_variable(environment, "ELASTIC_JOB_ID", std::to_string(job.id));
     set_variable(environment, "ELASTIC_JOB_NAME", job.spec.name);
@@ -25,14 +27,17 @@ void add_job_variables(std::vector<std::string> &environment, const Job &job, co
     set_variable(environment, "ELASTICD_SOCKET", place.daemon_socket);
     set_variable(environment, STEP_FOLDER_VARIABLE, place.folder);
     for (const std::string &entry : place.launcher_environment)
-        set_variable(environment, entry.substr(0, entry.find('=')), entry.substr(entry.find('=') + 1));
+        set_variable(environment, entry.substr(0, entry.find('=')),
+                     entry.substr(entry.find('=') + 1));
 }
 
-std::vector<std::string> mpiexec_arguments(const Launch &launch, const StartStep &start, const LaunchPlace &place)
+std::vector<std::string>
+mpiexec_arguments(const Launch &launch, const StartStep &start, const LaunchPlace &place)
 {
     std::vector<std::string> arguments = {place.mpiexec};
     arguments.insert(arguments.end(), place.launcher_options.begin(), place.launcher_options.end());
-    arguments.insert(arguments.end(), {"-hosts", format_hosts(start.blocks), "-n", std::to_string(start.size)});
+    arguments.insert(arguments.end(),
+                     {"-hosts", format_hosts(start.blocks), "-n", std::to_string(start.size)});
     arguments.insert(arguments.end(), launch.mpiexec.begin(), launch.mpiexec.end());
     arguments.insert(arguments.end(), launch.command.begin(), launch.command.end());
     return arguments;
@@ -58,7 +63,8 @@ void add_script_variables(std::vector<std::string> &environment, const LaunchPla
 
 }  // namespace
 
-std::string expand_path(const std::string &pattern, const std::string &directory, JobId job, const std::string &name)
+std::string expand_path(const std::string &pattern, const std::string &directory, JobId job,
+                        const std::string &name)
 {
     std::string path;
     for (size_t i = 0; i < pattern.size(); i++) {
@@ -82,12 +88,15 @@ std::string expand_path(const std::string &pattern, const std::string &directory
 LaunchPaths paths_of(const Launch &launch, JobId job, const std::string &name)
 {
     LaunchPaths paths;
-    paths.output = expand_path(launch.output.empty() ? "elastic-%j.out" : launch.output, launch.directory, job, name);
+    paths.output = expand_path(
+        launch.output.empty() ? "elastic-%j.out" : launch.output, launch.directory, job, name);
     if (!launch.error.empty())
         paths.error = expand_path(launch.error, launch.directory, job, name);
     if (paths.error == paths.output)
         paths.error.clear();
-    paths.input = launch.input.empty() ? "/dev/null" : expand_path(launch.input, launch.directory, job, name);
+    paths.input = launch.input.empty()
+        ? "/dev/null"
+        : expand_path(launch.input, launch.directory, job, name);
     return paths;
 }
 
@@ -107,7 +116,8 @@ std::string format_host_lines(const Blocks &blocks)
     return text;
 }
 
-StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start, const LaunchPlace &place)
+StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
+                   const LaunchPlace &place)
 {
     StepSpec spec;
     spec.job = job.id;

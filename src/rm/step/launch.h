@@ -1,6 +1,6 @@
 /*
- * What is to be run, as the submission says it and the store keeps it; and how it becomes a step.  The core
- * knows nothing of this.  Pure.
+ * What is to be run, as the submission says it and the store keeps it; and how it becomes a step.
+ * The core knows nothing of this.  Pure.
  */
 
 #ifndef ELASTIC_RM_LAUNCH_H_INCLUDED
@@ -19,18 +19,20 @@ struct Launch {
     std::vector<std::string> environment;       /* NAME=VALUE */
     std::vector<std::string> mpiexec;           /* more options */
     std::string directory;
-    std::string output, error, input;           /* as given: patterns, maybe relative; empty: the default */
+    /* as given: patterns, maybe relative; empty: the default */
+    std::string output, error, input;
     bool is_script = false;
     int warn_signal = 0;        /* so long before the time limit; 0: none */
     int64_t warn_before_ms = 0;
     int umask = 022;
     std::vector<ProcessLimit> limits;
-    ELASTIC_FIELDS(command, environment, mpiexec, directory, output, error, input, is_script, warn_signal,
-                   warn_before_ms, umask, limits)
+    ELASTIC_FIELDS(command, environment, mpiexec, directory, output, error, input, is_script,
+                   warn_signal, warn_before_ms, umask, limits)
 };
 
 /* Absolute, with %j, %x and %% replaced. */
-std::string expand_path(const std::string &pattern, const std::string &directory, JobId job, const std::string &name);
+std::string expand_path(const std::string &pattern, const std::string &directory, JobId job,
+                        const std::string &name);
 
 struct LaunchPaths {
     std::string output, error, input;           /* error empty: as output */
@@ -46,13 +48,15 @@ std::string format_host_lines(const Blocks &blocks);
 struct LaunchPlace {
     std::string mpiexec;                        /* program */
     std::vector<std::string> launcher_options;  /* of the back end */
-    std::vector<std::string> launcher_environment;      /* NAME=VALUE, for each mpiexec of the job */
+    /* NAME=VALUE, for each mpiexec of the job */
+    std::vector<std::string> launcher_environment;
     std::string folder;                         /* of the step */
     std::string daemon_socket;
     int64_t kill_grace_ms = 0;
 };
 
-StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start, const LaunchPlace &place);
+StepSpec make_step(const Launch &launch, const Job &job, const StartStep &start,
+                   const LaunchPlace &place);
 
 }  // namespace elastic::rm
 

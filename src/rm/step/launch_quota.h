@@ -1,6 +1,6 @@
 /*
- * What the jobs of each user that have not ended keep in the store: scripts, environments, commands;
- * and how many they are.  Pure.
+ * What the jobs of each user that have not ended keep in the store: scripts, environments,
+ * commands; and how many they are.  Pure.
  */
 
 #ifndef ELASTIC_RM_LAUNCH_QUOTA_H_INCLUDED

@@ -67,17 +67,19 @@ bool is_peer(int socket, uint32_t uid)
     return peer.uid == uid;
 }
 
-std::unique_ptr<LineConnection> LineConnection::connect(Loop &loop, const std::string &path, uint32_t uid,
-                                                        const LineLimits &limits, OnLine on_line, OnClose on_close)
+std::unique_ptr<LineConnection>
+LineConnection::connect(Loop &loop, const std::string &path, uint32_t uid, const LineLimits &limits,
+                        OnLine on_line, OnClose on_close)
 {
     Descriptor socket(connect_unix(path));
     if (!socket.is_open() || !is_peer(socket.get(), uid))
         return nullptr;
-    return std::make_unique<LineConnection>(loop, std::move(socket), limits, std::move(on_line), std::move(on_close));
+    return std::make_unique<LineConnection>(
+        loop, std::move(socket), limits, std::move(on_line), std::move(on_close));
 }
 
-LineConnection::LineConnection(Loop &loop, Descriptor socket, const LineLimits &limits, OnLine on_line,
-                               OnClose on_close)
+LineConnection::LineConnection(Loop &loop, Descriptor socket, const LineLimits &limits,
+                               OnLine on_line, OnClose on_close)
     : loop_(loop), socket_(std::move(socket)), limits_(limits), on_line_(std::move(on_line)),
       on_close_(std::move(on_close)),
       rate_(static_cast<double>(limits.bytes_per_s), static_cast<double>(limits.bytes_at_once))
@@ -93,7 +95,7 @@ LineConnection::~LineConnection()
         loop_.forget(socket_.get());
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 void LineConnection::send(const Json &object)
 {
@@ -107,12 +109,14 @@ void LineConnection::send(const Json &object)
     go_on_soon(0);              /* not now: who sends does not expect an end */
 }
 
-/* An error shows itself in reading, too: what the other side has said before its end is still read. */
+/* An error shows itself in reading, too: what the other side has said before its end is still
+ * read. */
 void LineConnection::flush()
 {
     size_t done = 0;
     while (done < out_.size()) {
-        ssize_t bytes = ::send(socket_.get(), out_.data() + done, out_.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t bytes = ::send(
+            socket_.get(), out_.data() + done, out_.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (bytes < 0 && errno == EINTR)
             continue;
         if (bytes < 0 && errno != EAGAIN)
@@ -125,7 +129,7 @@ void LineConnection::flush()
     update_watch();
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 void LineConnection::update_watch()
 {
@@ -231,7 +235,8 @@ void LineConnection::give_line(std::string_view text)
         if (object.is_object())
             on_line_(object);
         else
-            broken_ = "a line is not a JSON object, or is nested deeper than " + std::to_string(limits_.depth);
+            broken_ = "a line is not a JSON object, or is nested deeper than " +
+                std::to_string(limits_.depth);
     } catch (const std::exception &exception) {
         if (*alive)
             broken_ = std::string("a line that cannot be taken: ") + exception.what();

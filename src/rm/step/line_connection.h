@@ -1,12 +1,13 @@
 /*
- * JSON lines over a Unix socket, on the daemon's loop: to elastic-stepd and to mpiexec (step protocol).
- * Connects at once or not at all (both listen before they are told of); sends what the other side
- * takes and keeps the rest; gives complete lines.
+ * JSON lines over a Unix socket, on the daemon's loop: to elastic-stepd and to mpiexec (step
+ * protocol). Connects at once or not at all (both listen before they are told of); sends what the
+ * other side takes and keeps the rest; gives complete lines.
  *
- * The other side may be a stranger.  What it may not do (LineLimits: a long line, one that is not an object or nested
- * deeply, not to read what it is sent) closes the connection, as does an exception of who takes its lines; who talks
- * faster than bytes_per_s is read more slowly.  While it is paused nothing is read and no line is given.
- * After on_close nothing is called any more.  Either callback may destroy the connection.
+ * The other side may be a stranger.  What it may not do (LineLimits: a long line, one that is not
+ * an object or nested deeply, not to read what it is sent) closes the connection, as does an
+ * exception of who takes its lines; who talks faster than bytes_per_s is read more slowly.  While
+ * it is paused nothing is read and no line is given. After on_close nothing is called any more.
+ * Either callback may destroy the connection.
  */
 
 #ifndef ELASTIC_RM_LINE_CONNECTION_H_INCLUDED
@@ -40,10 +41,12 @@ class LineConnection {
     using OnClose = std::function<void(const std::string &broken)>;
 
     /* Null with errno if nobody listens there.  `uid`: who must be on the other side. */
-    static std::unique_ptr<LineConnection> connect(Loop &loop, const std::string &path, uint32_t uid,
-                                                   const LineLimits &limits, OnLine on_line, OnClose on_close);
+    static std::unique_ptr<LineConnection>
+    connect(Loop &loop, const std::string &path, uint32_t uid, const LineLimits &limits,
+            OnLine on_line, OnClose on_close);
     /* Of a connected socket. */
-    LineConnection(Loop &loop, Descriptor socket, const LineLimits &limits, OnLine on_line, OnClose on_close);
+    LineConnection(Loop &loop, Descriptor socket, const LineLimits &limits, OnLine on_line,
+                   OnClose on_close);
     ~LineConnection();
     LineConnection(const LineConnection &) = delete;
     LineConnection &operator=(const LineConnection &) = delete;
@@ -82,7 +85,8 @@ class LineConnection {
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-/* A path of any length: through the descriptor of its folder where it does not fit a socket address. */
+/* A path of any length: through the descriptor of its folder where it does not fit a socket
+ * address. */
 int connect_unix(const std::string &path);
 /* Whether this user listens on the other side; errno says why not. */
 bool is_peer(int socket, uint32_t uid);

@@ -30,10 +30,12 @@ bool send_with_descriptor(int socket, std::string_view text, int descriptor)
         header->cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
     }
-    return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(text.size());
+    return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+        static_cast<ssize_t>(text.size());
 }
 
-ssize_t receive_with_descriptors(int socket, char *block, size_t bytes, std::vector<Descriptor> &descriptors)
+ssize_t receive_with_descriptors(int socket, char *block, size_t bytes,
+                                 std::vector<Descriptor> &descriptors)
 {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * DESCRIPTORS_MAX)];
     iovec part = {block, bytes};

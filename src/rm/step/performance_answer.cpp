@@ -12,7 +12,8 @@ namespace elastic::rm {
 namespace {
 
 constexpr uint64_t PROCESSES_MAX = 1 << 20;
-constexpr size_t LOOPS_MAX = 64, SLOWEST_MAX = 16, ITEMS_MAX = 64, ITEM_BYTES_MAX = 16;   /* more than there are */
+/* more than there are */
+constexpr size_t LOOPS_MAX = 64, SLOWEST_MAX = 16, ITEMS_MAX = 64, ITEM_BYTES_MAX = 16;
 
 const FieldRules<PerformanceAnswer> ANSWER_FIELDS = {
     {"available", &PerformanceAnswer::available, REQUIRED, 0},
@@ -52,7 +53,8 @@ const FieldRules<SlowRank> SLOW_FIELDS = {
 
 /* A list of objects; empty, or what is wrong.  One that is not there is empty. */
 template <class Each, class Read>
-std::string read_list(const Json &object, const char *name, size_t most, std::vector<Each> &list, Read read)
+std::string read_list(const Json &object, const char *name, size_t most, std::vector<Each> &list,
+                      Read read)
 {
     auto found = object.find(name);
     if (found == object.end())
@@ -105,7 +107,7 @@ std::string read_available(const Json &json, PerformanceAnswer &answer)
     return wrong.empty() ? read_list(json, "loops", LOOPS_MAX, answer.loops, read_loop) : wrong;
 }
 
-/* ---- the other way ----------------------------------------------------------------------------------------- */
+/* ---- the other way --------------------------------------------------------------------------- */
 
 Json or_null(const std::string &text)
 {
@@ -121,7 +123,8 @@ Json to_json(const LoopAnswer &loop)
 {
     Json slowest = Json::array();
     for (const SlowRank &rank : loop.slowest)
-        slowest.push_back({{"rank", rank.rank}, {"host", rank.host}, {"mpi_ratio", rank.mpi_ratio}});
+        slowest.push_back(
+            {{"rank", rank.rank}, {"host", rank.host}, {"mpi_ratio", rank.mpi_ratio}});
     Json json = {{"key", loop.key},
                  {"parent", or_null(loop.parent)},
                  {"ranks", loop.ranks},
@@ -149,8 +152,8 @@ int64_t ppm_of(double ratio)
 /* One that all processes have measured, and that can be. */
 bool is_distributed(const LoopAnswer &loop, uint64_t size)
 {
-    return loop.processes == size && loop.iterations > 0 && loop.mpi_us <= loop.loop_us && loop.ratio_min &&
-           loop.ratio_max;
+    return loop.processes == size && loop.iterations > 0 && loop.mpi_us <= loop.loop_us &&
+        loop.ratio_min && loop.ratio_max;
 }
 
 bool is_phase(const LoopAnswer &loop, const char *kind)
@@ -158,8 +161,8 @@ bool is_phase(const LoopAnswer &loop, const char *kind)
     return loop.items.size() == 1 && loop.items[0] == kind;
 }
 
-/* Of a program of phases those that can adapt count (SPEC-epop M4).  The loop that probes is all of them
- * together: where there are several, each is told apart. */
+/* Of a program of phases those that can adapt count (SPEC-epop M4).  The loop that probes is all of
+ * them together: where there are several, each is told apart. */
 std::vector<const LoopAnswer *> loops_that_count(const PerformanceAnswer &answer)
 {
     std::vector<const LoopAnswer *> loops;
@@ -171,7 +174,8 @@ std::vector<const LoopAnswer *> loops_that_count(const PerformanceAnswer &answer
         loops.push_back(&loop);
     }
     if (elastic_phases == 1)
-        std::erase_if(loops, [](const LoopAnswer *loop) { return is_phase(*loop, "elastic_phase"); });
+        std::erase_if(loops,
+                      [](const LoopAnswer *loop) { return is_phase(*loop, "elastic_phase"); });
     if (elastic_phases > 1)
         std::erase_if(loops, [](const LoopAnswer *loop) { return loop->key == "probe"; });
     return loops;
@@ -231,8 +235,9 @@ std::optional<Sample> sample_of(const PerformanceAnswer &answer, uint64_t epoch_
     sample.probes = static_cast<int64_t>(answer.probes);
     sample.epoch_ms = static_cast<int64_t>(answer.ms);
     std::vector<const LoopAnswer *> distributed = loops_that_count(answer);
-    std::stable_sort(distributed.begin(), distributed.end(),
-                     [](const LoopAnswer *a, const LoopAnswer *b) { return a->loop_us > b->loop_us; });
+    std::stable_sort(
+        distributed.begin(), distributed.end(),
+        [](const LoopAnswer *a, const LoopAnswer *b) { return a->loop_us > b->loop_us; });
     for (size_t i = 0; i < std::min(distributed.size(), SAMPLE_LOOPS_MAX); i++)
         sample.loops.push_back(loop_sample(*distributed[i]));
     return check(sample).empty() ? std::optional(sample) : std::nullopt;

@@ -1,6 +1,7 @@
 /*
- * A step's answer to the operation `performance` (doc/step-protocol.md), read by tables as all that a step says
- * (field_rules.h): bounded, of the types that the protocol names.  What it claims may be a lie all the same.  Pure.
+ * A step's answer to the operation `performance` (doc/step-protocol.md), read by tables as all that
+ * a step says (field_rules.h): bounded, of the types that the protocol names.  What it claims may
+ * be a lie all the same.  Pure.
  */
 
 #ifndef ELASTIC_RM_PERFORMANCE_ANSWER_H_INCLUDED
@@ -42,8 +43,8 @@ Result<PerformanceAnswer> read_performance(const Json &answer);
 /* In the protocol's form, for people. */
 Json to_json(const PerformanceAnswer &answer);
 
-/* What the core is told of it: the longest of the loops that all processes have measured.  Nothing: it is not
- * available, or cannot be.  `epoch_offset`: epochs of earlier mpiexecs of the step. */
+/* What the core is told of it: the longest of the loops that all processes have measured.  Nothing:
+ * it is not available, or cannot be.  `epoch_offset`: epochs of earlier mpiexecs of the step. */
 std::optional<Sample> sample_of(const PerformanceAnswer &answer, uint64_t epoch_offset);
 
 }  // namespace elastic::rm

@@ -1,4 +1,5 @@
-/* What a step may answer to `performance`, what breaks the protocol, and what is only not believed. */
+/* What a step may answer to `performance`, what breaks the protocol, and what is only not
+ * believed. */
 
 #include "step/performance_answer.h"
 
@@ -13,24 +14,46 @@ namespace {
 
 Json inner_loop()
 {
-    return {{"key", "0123456789abcdef"}, {"name", "heat2d+0x393e"}, {"parent", "probe"},  {"ranks", "0-1"},
-            {"processes", 2},            {"items", {"p2p"}},        {"items_total", 1},   {"iterations", 680},
-            {"loop_us", 11000000},       {"mpi_us", 5000000},       {"ratio_min", 0.25},  {"ratio_max", 0.5}};
+    return {{"key", "0123456789abcdef"},
+            {"name", "heat2d+0x393e"},
+            {"parent", "probe"},
+            {"ranks", "0-1"},
+            {"processes", 2},
+            {"items", {"p2p"}},
+            {"items_total", 1},
+            {"iterations", 680},
+            {"loop_us", 11000000},
+            {"mpi_us", 5000000},
+            {"ratio_min", 0.25},
+            {"ratio_max", 0.5}};
 }
 
 Json probe_loop()
 {
-    return {{"key", "probe"},       {"parent", nullptr},      {"ranks", "0-1"},       {"processes", 2},
-            {"iterations", 34},     {"measured_every", 1},    {"loop_us", 12000000},  {"mpi_us", 6000000},
-            {"ratio_min", 0.4},     {"ratio_max", 0.6},
+    return {{"key", "probe"},
+            {"parent", nullptr},
+            {"ranks", "0-1"},
+            {"processes", 2},
+            {"iterations", 34},
+            {"measured_every", 1},
+            {"loop_us", 12000000},
+            {"mpi_us", 6000000},
+            {"ratio_min", 0.4},
+            {"ratio_max", 0.6},
             {"slowest", {{{"rank", 1}, {"host", "n0"}, {"mpi_ratio", 0.4}}}}};
 }
 
 Json good()
 {
-    return {{"id", "performance-1"}, {"ok", true}, {"available", true}, {"epoch", 3}, {"size", 2}, {"processes", 2},
+    return {{"id", "performance-1"},
+            {"ok", true},
+            {"available", true},
+            {"epoch", 3},
+            {"size", 2},
+            {"processes", 2},
             {"stale", 0},
-            {"progress", {{"probes", 17}, {"ms", 6300}, {"per_second", 2.7}, {"recent_per_second", nullptr}}},
+            {"progress",
+             {{"probes", 17}, {"ms", 6300}, {"per_second", 2.7}, {"recent_per_second", nullptr}}},
             {"loops", {probe_loop(), inner_loop()}}};
 }
 
@@ -63,7 +86,8 @@ TEST(PerformanceAnswerTest, is_read_and_shown_as_it_was)
 
 TEST(PerformanceAnswerTest, nothing_known_is_an_answer)
 {
-    auto answer = read({{"available", false}, {"reason", "the processes\nare adapting"}, {"size", "x"}});
+    auto answer =
+        read({{"available", false}, {"reason", "the processes\nare adapting"}, {"size", "x"}});
     ASSERT_TRUE(answer.ok()) << answer.error();
     EXPECT_EQ(answer.value().reason, "the processes are adapting");
     EXPECT_FALSE(sample_of(answer.value(), 0));
@@ -93,12 +117,16 @@ TEST(PerformanceAnswerTest, wrong_types_and_bounds_are_named)
         {"'key'", [](Json &a) { a["loops"][0].erase("key"); }},
         {"'parent'", [](Json &a) { a["loops"][1]["parent"] = Json::array(); }},
         {"'name'", [](Json &a) { a["loops"][1]["name"] = 3; }},
-        {"'ranks'", [](Json &a) { a["loops"][1]["ranks"] = Json::array({1, 2}); }},
+        {"'ranks'",
+         [](Json &a) {
+             a["loops"][1]["ranks"] = Json::array({1, 2});
+         }},
         {"'loop_us'", [](Json &a) { a["loops"][1]["loop_us"] = STEP_NUMBER_MAX + 1; }},
         {"'mpi_us'", [](Json &a) { a["loops"][1]["mpi_us"] = 1.5; }},
         {"'ratio_min'", [](Json &a) { a["loops"][1]["ratio_min"] = 1.01; }},
         {"'ratio_max'", [](Json &a) { a["loops"][1]["ratio_max"] = -0.01; }},
-        {"'slowest'", [](Json &a) { a["loops"][0]["slowest"] = Json(17, a["loops"][0]["slowest"][0]); }},
+        {"'slowest'",
+         [](Json &a) { a["loops"][0]["slowest"] = Json(17, a["loops"][0]["slowest"][0]); }},
         {"'slowest'", [](Json &a) { a["loops"][0]["slowest"][0] = "rank 1"; }},
         {"'host'", [](Json &a) { a["loops"][0]["slowest"][0]["host"] = nullptr; }},
         {"'mpi_ratio'", [](Json &a) { a["loops"][0]["slowest"][0]["mpi_ratio"] = 2; }},

@@ -18,14 +18,17 @@ constexpr size_t REASON_BYTES_MAX = 63;
 constexpr size_t REQUESTS_KEPT = 64;    /* ended ones: the core asks about the last */
 constexpr size_t FREED_KEPT = 1024;     /* as many events as a step keeps */
 constexpr double TOLD_PER_S = 100, TOLD_AT_ONCE = 1000;
-constexpr double SIZES_COST = 50;       /* nothing but this rate bounds how often a program may change its mind */
+/* nothing but this rate bounds how often a program may change its mind */
+constexpr double SIZES_COST = 50;
 /* A change of a world on ten thousand nodes is some megabytes of events. */
-constexpr LineLimits LIMITS = {size_t{1} << 20, size_t{1} << 20, JSON_DEPTH_MAX, 256 << 10, 16 << 20};
+constexpr LineLimits LIMITS = {
+    size_t{1} << 20, size_t{1} << 20, JSON_DEPTH_MAX, 256 << 10, 16 << 20};
 
 /* 0: no number. */
 uint64_t parse_request(const std::string &tag)
 {
-    bool digits = !tag.empty() && tag.size() <= 15 && tag.find_first_not_of("0123456789") == std::string::npos;
+    bool digits = !tag.empty() && tag.size() <= 15 &&
+        tag.find_first_not_of("0123456789") == std::string::npos;
     return digits ? std::stoull(tag) : 0;
 }
 
@@ -49,10 +52,11 @@ void StepLink::connect()
     auto on_line = [this](const Json &object) { line(object); };
     auto on_close = [this](const std::string &broken) { closed(broken); };
     if (!place_.connected.is_open())
-        connection_ = LineConnection::connect(loop_, place_.socket, place_.uid, LIMITS, on_line, on_close);
-    else if (is_peer(place_.connected.get(), place_.uid))
         connection_ =
-            std::make_unique<LineConnection>(loop_, std::move(place_.connected), LIMITS, on_line, on_close);
+            LineConnection::connect(loop_, place_.socket, place_.uid, LIMITS, on_line, on_close);
+    else if (is_peer(place_.connected.get(), place_.uid))
+        connection_ = std::make_unique<LineConnection>(
+            loop_, std::move(place_.connected), LIMITS, on_line, on_close);
     if (!connection_) {
         log_line(LogLevel::WARNING, "cannot connect to the step",
                  {{"job", place_.job}, {"socket", place_.socket}, {"error", strerror(errno)}});
@@ -65,8 +69,9 @@ void StepLink::connect()
 void StepLink::closed(const std::string &broken)
 {
     if (auto open = std::exchange(wish_, {})) {
-        wish_ended_ = StepWishEnded{place_.job, place_.step, open->wish.mpiexec, open->wish.number, "withdrawn",
-                                    "mpiexec has closed its step socket"};
+        wish_ended_ = StepWishEnded{
+            place_.job,        place_.step, open->wish.mpiexec,
+            open->wish.number, "withdrawn", "mpiexec has closed its step socket"};
         tell_wish();
     }
     if (broken.empty())
@@ -99,7 +104,7 @@ void StepLink::line(const Json &object)
         event(message.value());
 }
 
-/* ---- what the core hears --------------------------------------------------------------------------------- */
+/* ---- what the core hears --------------------------------------------------------------------- */
 
 void StepLink::tell(EventContent content)
 {
@@ -126,7 +131,7 @@ void StepLink::resume()
         connection_->resume();
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------ */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 void StepLink::answer(const StepMessage &message, const Json &line)
 {
@@ -138,7 +143,9 @@ void StepLink::answer(const StepMessage &message, const Json &line)
             caught_up();
         return;
     }
-    uint64_t number = message.id.starts_with(RESIZE_ID) ? parse_request(message.id.substr(strlen(RESIZE_ID))) : 0;
+    uint64_t number = message.id.starts_with(RESIZE_ID)
+        ? parse_request(message.id.substr(strlen(RESIZE_ID)))
+        : 0;
     auto found = requests_.find(number);
     if (found == requests_.end() || found->second.phase == Phase::ENDED || message.ok)
         return;                 /* of an accepted one the events tell the same, and more */
@@ -201,12 +208,13 @@ void StepLink::forget_old_requests()
         requests_.erase(requests_.begin());
 }
 
-/* ---- events ------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 void StepLink::event(const StepMessage &message)
 {
     if (message.seq <= last_event_)
-        return cut_off("event " + std::to_string(message.seq) + " follows event " + std::to_string(last_event_));
+        return cut_off("event " + std::to_string(message.seq) + " follows event " +
+                       std::to_string(last_event_));
     last_event_ = message.seq;
     if (!take_event(message))
         counts_.dropped++;
@@ -261,7 +269,8 @@ bool StepLink::sizes(const std::string &rule)
 /* One is open at a time.  Of those of the past only the last one matters. */
 bool StepLink::wish(const StepMessage &message)
 {
-    bool ordered = message.size_min >= 1 && message.size_min <= message.size && message.size <= message.size_max;
+    bool ordered = message.size_min >= 1 && message.size_min <= message.size &&
+        message.size <= message.size_max;
     if (wish_ || !ordered || message.wish == 0)
         return false;
     ProgramWish what;
@@ -274,7 +283,8 @@ bool StepLink::wish(const StepMessage &message)
     wish_ = StepWish{place_.job, place_.step, what};
     wish_ended_.reset();
     if (message.kind_of_wish != to_string(WishKind::PROCESSES))
-        refuse({place_.job, place_.step, message.step, message.wish, "this elasticd does not know such wishes"});
+        refuse({place_.job, place_.step, message.step, message.wish,
+                "this elasticd does not know such wishes"});
     else if (caught_up_)
         tell_wish();
     return true;
@@ -284,9 +294,11 @@ bool StepLink::wish_ended(const StepMessage &message)
 {
     bool is_open = wish_ && wish_->wish.number == message.wish;
     if (!is_open)
-        return !caught_up_;     /* it may have been made before the first event that the step has kept */
+        /* it may have been made before the first event that the step has kept */
+        return !caught_up_;
     wish_.reset();
-    wish_ended_ = StepWishEnded{place_.job, place_.step, message.step, message.wish, message.result, message.reason};
+    wish_ended_ = StepWishEnded{
+        place_.job, place_.step, message.step, message.wish, message.result, message.reason};
     if (caught_up_)
         tell_wish();
     return true;
@@ -302,7 +314,8 @@ void StepLink::tell_wish()
 
 void StepLink::refuse(const RefuseWish &refusal)
 {
-    bool is_open = wish_ && wish_->wish.number == refusal.wish && wish_->wish.mpiexec == refusal.mpiexec;
+    bool is_open = wish_ && wish_->wish.number == refusal.wish &&
+        wish_->wish.mpiexec == refusal.mpiexec;
     if (is_open && connection_)
         connection_->send({{"id", "refuse"},
                            {"op", "refuse"},
@@ -335,14 +348,16 @@ bool StepLink::requested(const StepMessage &message)
 bool StepLink::request_event(const StepMessage &message)
 {
     if (!under_way_.first || message.request != under_way_.first)
-        return !caught_up_;     /* it may have begun before the first event that the step has kept */
+        /* it may have begun before the first event that the step has kept */
+        return !caught_up_;
     uint64_t number = under_way_.second;
     auto found = requests_.find(number);
     bool is_ours = number && found != requests_.end() && found->second.phase != Phase::ENDED;
     switch (message.kind) {
         case StepMessageKind::TARGET: target_ms_ = message.time_ms; return true;
         case StepMessageKind::PLAN: return !is_ours || ready(number, found->second);
-        case StepMessageKind::COMMITTED: return committed(is_ours ? &found->second : nullptr, message);
+        case StepMessageKind::COMMITTED:
+            return committed(is_ours ? &found->second : nullptr, message);
         default: break;
     }
     under_way_ = {};
@@ -396,12 +411,14 @@ void StepLink::caught_up()
     tell_wish();
     for (auto &[number, request] : requests_)
         if (request.phase == Phase::WAITING && request.cancelled)
-            end(request, StepRefused{{place_.job, place_.step, number, "withdrawn before the step heard of it"}});
+            end(request,
+                StepRefused{
+                    {place_.job, place_.step, number, "withdrawn before the step heard of it"}});
         else if (request.phase == Phase::WAITING)
             send_resize(request);
 }
 
-/* ---- requests ----------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 void StepLink::send_resize(Request &request)
 {
@@ -460,7 +477,9 @@ bool StepLink::cancel(const CancelRequest &cancel)
     if (request.end)
         tell(*request.end);
     else if (request.phase == Phase::WAITING)
-        end(request, StepRefused{{place_.job, place_.step, cancel.request, "withdrawn before the step heard of it"}});
+        end(request,
+            StepRefused{{place_.job, place_.step, cancel.request,
+                         "withdrawn before the step heard of it"}});
     else if (request.step_request)
         send_cancel(request.step_request);
     else

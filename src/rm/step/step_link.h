@@ -7,10 +7,11 @@
  * restart of the daemon: a request is sent only if the events do not know its tag.  The core
  * ignores repetitions.
  *
- * The step is a stranger (step_message.h, line_connection.h).  What breaks the protocol's form ends the connection for
- * good, and the core is told (StepBroken).  What is well formed and cannot be (an end of a request that was never
- * made, an epoch out of order) is dropped and counted.  What is kept of a step is bounded.  A step that talks is not
- * read while something of it waits to be stored, and its events have a rate.
+ * The step is a stranger (step_message.h, line_connection.h).  What breaks the protocol's form ends
+ * the connection for good, and the core is told (StepBroken).  What is well formed and cannot be
+ * (an end of a request that was never made, an epoch out of order) is dropped and counted.  What is
+ * kept of a step is bounded.  A step that talks is not read while something of it waits to be
+ * stored, and its events have a rate.
  *
  * Epochs of the core count over all mpiexecs of a step (a script may run several): `epoch_offset`
  * is what earlier ones committed.
@@ -69,8 +70,9 @@ class StepLink {
     bool cancel(const CancelRequest &cancel);
     /* Nothing happens if the wish is open no more, or another mpiexec's. */
     void refuse(const RefuseWish &refusal);
-    /* What the processes do with their time, and how often they are to write it down (0: nothing is measured).  False:
-     * it cannot be asked now.  One question at a time: who asks meanwhile gets the same answer. */
+    /* What the processes do with their time, and how often they are to write it down (0: nothing is
+     * measured).  False: it cannot be asked now.  One question at a time: who asks meanwhile gets
+     * the same answer. */
     bool ask_performance(int64_t interval_ms);
     /* All that is known, again. */
     void tell_all();

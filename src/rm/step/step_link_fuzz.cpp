@@ -1,4 +1,5 @@
-/* Fuzzes what a step may say to elasticd: bytes on the socket that it listens on, after a resize that it was sent. */
+/* Fuzzes what a step may say to elasticd: bytes on the socket that it listens on, after a resize
+ * that it was sent. */
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -35,7 +35,8 @@ class StepLinkTest : public testing::Test {
             return hears_;
         };
         link_ = std::make_unique<StepLink>(loop_, std::move(place));
-        step_ = Descriptor(accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        step_ =
+            Descriptor(accept4(listening_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     }
     ~StepLinkTest() override { std::filesystem::remove_all(folder_); }
 
@@ -71,9 +72,10 @@ class StepLinkTest : public testing::Test {
     }
     template <class Kind> size_t count() const
     {
-        return static_cast<size_t>(std::count_if(told_.begin(), told_.end(), [](const EventContent &content) {
-            return std::holds_alternative<Kind>(content);
-        }));
+        return static_cast<size_t>(
+            std::count_if(told_.begin(), told_.end(), [](const EventContent &content) {
+                return std::holds_alternative<Kind>(content);
+            }));
     }
     std::string heard()
     {
@@ -108,7 +110,8 @@ class StepLinkTest : public testing::Test {
     std::unique_ptr<StepLink> link_;
 };
 
-const char *const WISH = R"(,"step":"4711","wish":1,"kind":"processes","size":8,"size_min":4,"size_max":8)";
+const char *const WISH =
+    R"(,"step":"4711","wish":1,"kind":"processes","size":8,"size_min":4,"size_max":8)";
 
 TEST_F(StepLinkTest, a_wish_is_told_and_can_be_refused)
 {
@@ -124,9 +127,11 @@ TEST_F(StepLinkTest, a_wish_is_told_and_can_be_refused)
     EXPECT_EQ(wish.reason, "fine grid");
     link_->refuse({1, 1, "4712", 1, "not this one"});
     link_->refuse({1, 1, "4711", 1, "too many"});
-    ASSERT_TRUE(turn_until([&] { return heard().find("\"reason\":\"too many\"") != std::string::npos; }));
+    ASSERT_TRUE(
+        turn_until([&] { return heard().find("\"reason\":\"too many\"") != std::string::npos; }));
     EXPECT_EQ(heard().find("not this one"), std::string::npos);
-    event("wish_ended", R"(,"step":"4711","wish":1,"result":"refused","size":4,"reason":"too many")");
+    event("wish_ended",
+          R"(,"step":"4711","wish":1,"result":"refused","size":4,"reason":"too many")");
     ASSERT_TRUE(turn_until([&] { return count<StepWishEnded>() == 1; }));
     EXPECT_EQ(std::get<StepWishEnded>(told_.back()).result, "refused");
     link_->tell_all();
@@ -139,7 +144,8 @@ TEST_F(StepLinkTest, of_the_wishes_of_the_past_only_the_last_matters)
     say(R"({"id":"events","ok":true,"oldest":1,"next":4})");
     event("wish", WISH);
     event("wish_ended", R"(,"step":"4711","wish":1,"result":"granted","size":8)");
-    event("wish", R"(,"step":"4711","wish":2,"kind":"processes","size":2,"size_min":2,"size_max":2)");
+    event("wish",
+          R"(,"step":"4711","wish":2,"kind":"processes","size":2,"size_min":2,"size_max":2)");
     ASSERT_TRUE(turn_until([&] { return count<StepWish>() == 1; }));
     EXPECT_EQ(std::get<StepWish>(told_.back()).wish.number, 2u);
     EXPECT_EQ(count<StepWishEnded>(), 0u);
@@ -149,15 +155,19 @@ TEST_F(StepLinkTest, wishes_that_cannot_be_are_dropped)
 {
     say_history();
     uint64_t before = StepLink::counts().dropped;
-    event("wish", R"(,"step":"4711","wish":1,"kind":"processes","size":3,"size_min":4,"size_max":8)");
+    event("wish",
+          R"(,"step":"4711","wish":1,"kind":"processes","size":3,"size_min":4,"size_max":8)");
     event("wish_ended", R"(,"step":"4711","wish":7,"result":"granted","size":8)");
     event("wish", WISH);
-    event("wish", R"(,"step":"4711","wish":2,"kind":"processes","size":2,"size_min":2,"size_max":2)");
+    event("wish",
+          R"(,"step":"4711","wish":2,"kind":"processes","size":2,"size_min":2,"size_max":2)");
     ASSERT_TRUE(turn_until([&] { return StepLink::counts().dropped == before + 3; }));
     EXPECT_EQ(count<StepWish>(), 1u) << "the first is still open";
-    event("wish_ended", R"(,"step":"4711","wish":1,"result":"withdrawn","size":8,"reason":"not wanted")");
+    event("wish_ended",
+          R"(,"step":"4711","wish":1,"result":"withdrawn","size":8,"reason":"not wanted")");
     event("wish", R"(,"step":"4711","wish":3,"kind":"coffee","size":2,"size_min":2,"size_max":2)");
-    ASSERT_TRUE(turn_until([&] { return heard().find("does not know such wishes") != std::string::npos; }));
+    ASSERT_TRUE(
+        turn_until([&] { return heard().find("does not know such wishes") != std::string::npos; }));
     EXPECT_EQ(count<StepWish>(), 1u);
 }
 
@@ -201,8 +211,9 @@ TEST_F(StepLinkTest, sizes_are_passed_on_if_they_are_a_rule)
     EXPECT_EQ(std::get<StepSizes>(told_.back()).rule, "2-8&multiple:2");
 }
 
-constexpr const char *SAMPLE = R"(,"ok":true,"available":true,"epoch":0,"size":2,"processes":2,"stale":0,)"
-                               R"("progress":{"probes":7,"ms":1000},"loops":[]})";
+constexpr const char *SAMPLE =
+    R"(,"ok":true,"available":true,"epoch":0,"size":2,"processes":2,"stale":0,)"
+    R"("progress":{"probes":7,"ms":1000},"loops":[]})";
 
 TEST_F(StepLinkTest, a_step_is_asked_how_fast_it_goes_on)
 {
@@ -242,7 +253,8 @@ TEST_F(StepLinkTest, a_sample_that_cannot_be_is_dropped_and_one_of_wrong_types_b
     uint64_t dropped = StepLink::counts().dropped;
     say_history();
     ASSERT_TRUE(turn_until([&] { return link_->ask_performance(1000); }));
-    say(R"({"id":"performance-1","ok":true,"available":true,"epoch":0,"size":2,"processes":3,"stale":0,)"
+    say(R"({"id":"performance-1","ok":true,"available":true,"epoch":0,"size":2,)"
+        R"("processes":3,"stale":0,)"
         R"("progress":{"probes":7,"ms":1000},"loops":[]})");
     ASSERT_TRUE(turn_until([&] { return StepLink::counts().dropped == dropped + 1; }));
     EXPECT_TRUE(answers_.empty());
@@ -257,7 +269,8 @@ TEST_F(StepLinkTest, a_step_that_knows_no_performance_says_so)
 {
     say_history();
     ASSERT_TRUE(turn_until([&] { return link_->ask_performance(1000); }));
-    say(R"({"id":"performance-1","ok":false,"error":{"code":"operation","message":"operation is not known"}})");
+    say(R"({"id":"performance-1","ok":false,)"
+        R"("error":{"code":"operation","message":"operation is not known"}})");
     ASSERT_TRUE(turn_until([&] { return answers_.size() == 1; }));
     EXPECT_FALSE(answers_[0].available);
     EXPECT_EQ(answers_[0].reason, "operation is not known");
@@ -288,7 +301,8 @@ TEST_F(StepLinkTest, a_line_without_an_end_breaks_it)
 
 TEST_F(StepLinkTest, a_deep_line_breaks_it)
 {
-    say(R"({"event":"adaptive","seq":1,"x":)" + std::string(200000, '[') + std::string(200000, ']') + "}");
+    say(R"({"event":"adaptive","seq":1,"x":)" + std::string(200000, '[') +
+        std::string(200000, ']') + "}");
     ASSERT_TRUE(is_broken());
     EXPECT_EQ(count<StepAdaptive>(), 0u);
 }

@@ -64,7 +64,8 @@ const FieldRules<StepMessage> ANSWER_FIELDS = {
     {"oldest", &StepMessage::oldest, OPTIONAL, STEP_NUMBER_MAX},
     {"next", &StepMessage::next, OPTIONAL, STEP_NUMBER_MAX},
 };
-const FieldRules<StepMessage> ERROR_FIELDS = {{"message", &StepMessage::error, OPTIONAL, FOR_PEOPLE}};
+const FieldRules<StepMessage> ERROR_FIELDS = {
+    {"message", &StepMessage::error, OPTIONAL, FOR_PEOPLE}};
 
 std::string read_event(const Json &line, const Json &event, StepMessage &message)
 {
@@ -102,7 +103,9 @@ Result<StepMessage> read_step_message(const Json &line)
         return Error{"a line is not a JSON object"};
     StepMessage message;
     auto event = line.find("event");
-    std::string wrong = event != line.end() ? read_event(line, *event, message) : read_answer(line, message);
+    std::string wrong = event != line.end()
+        ? read_event(line, *event, message)
+        : read_answer(line, message);
     if (!wrong.empty())
         return Error{wrong};
     return message;

@@ -17,7 +17,8 @@ Result<StepMessage> read(const std::string &line)
 
 TEST(StepMessageTest, events_are_read)
 {
-    auto message = read(R"({"event":"committed","seq":7,"time_ms":12.5,"request":3,"epoch":2,"duration_ms":812})");
+    auto message = read(
+        R"({"event":"committed","seq":7,"time_ms":12.5,"request":3,"epoch":2,"duration_ms":812})");
     ASSERT_TRUE(message.ok()) << message.error();
     EXPECT_EQ(message.value().kind, StepMessageKind::COMMITTED);
     EXPECT_EQ(message.value().seq, 7u);
@@ -40,7 +41,8 @@ TEST(StepMessageTest, unknown_events_and_fields_are_ignored)
 
 TEST(StepMessageTest, answers_are_read)
 {
-    auto message = read(R"({"id":"resize-4","ok":false,"error":{"code":"busy","message":"later"}})");
+    auto message =
+        read(R"({"id":"resize-4","ok":false,"error":{"code":"busy","message":"later"}})");
     ASSERT_TRUE(message.ok()) << message.error();
     EXPECT_FALSE(message.value().ok);
     EXPECT_EQ(message.value().error, "later");
@@ -57,8 +59,10 @@ TEST(StepMessageTest, wrong_types_and_bounds_are_named)
         {R"({"id":"resize-1","ok":false,"error":{"message":[]}})", "'message'"},
         {R"({"id":"events","ok":true,"next":-1})", "'next'"},
         {R"({"event":7,"seq":1})", "'event'"},
-        {R"({"event":"wish","seq":1,"step":"4","wish":1,"kind":"processes","size":2,"size_min":1})", "'size_max'"},
-        {R"({"event":"wish","seq":1,"step":"4","wish":1,"kind":"processes","size":2097152,"size_min":1,"size_max":1})",
+        {R"({"event":"wish","seq":1,"step":"4","wish":1,"kind":"processes","size":2,"size_min":1})",
+         "'size_max'"},
+        {R"({"event":"wish","seq":1,"step":"4","wish":1,"kind":"processes",)"
+         R"("size":2097152,"size_min":1,"size_max":1})",
          "'size'"},
         {R"({"event":"wish_ended","seq":1,"step":"4","wish":1,"result":7})", "'result'"},
         {R"({"event":"adaptive"})", "'seq'"},
@@ -77,7 +81,8 @@ TEST(StepMessageTest, wrong_types_and_bounds_are_named)
     for (const auto &[line, field] : cases) {
         auto message = read(line);
         ASSERT_FALSE(message.ok()) << line;
-        EXPECT_NE(message.error().find(field), std::string::npos) << line << ": " << message.error();
+        EXPECT_NE(message.error().find(field), std::string::npos)
+            << line << ": " << message.error();
     }
 }
 
@@ -87,7 +92,8 @@ TEST(StepMessageTest, reasons_are_short_and_printable)
     auto message = read(R"({"event":"failed","seq":1,"request":1,"reason":")" + reason + R"("})");
     ASSERT_TRUE(message.ok()) << message.error();
     EXPECT_EQ(message.value().reason.size(), PEOPLE_BYTES_MAX);
-    EXPECT_TRUE(message.value().reason.starts_with("line one ESC ?[2J ?? xxx")) << message.value().reason;
+    EXPECT_TRUE(message.value().reason.starts_with("line one ESC ?[2J ?? xxx"))
+        << message.value().reason;
 }
 
 TEST(BoundedJsonTest, depth_counts_outside_of_texts)
@@ -95,7 +101,8 @@ TEST(BoundedJsonTest, depth_counts_outside_of_texts)
     EXPECT_FALSE(parse_bounded(R"({"a":[1,"[[[[\"[["]})", 2).is_discarded());
     EXPECT_TRUE(parse_bounded(R"({"a":[[1]]})", 2).is_discarded());
     EXPECT_TRUE(parse_bounded(std::string(200000, '[')).is_discarded());
-    EXPECT_TRUE(parse_bounded("{\"a\":" + std::string(200000, '[') + std::string(200000, ']') + "}").is_discarded());
+    EXPECT_TRUE(parse_bounded("{\"a\":" + std::string(200000, '[') + std::string(200000, ']') + "}")
+                    .is_discarded());
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ bool is_alive(const std::string &folder)
 {
     auto stat = read_file(folder, "stat");
     size_t end = stat && stat.value() ? stat.value()->rfind(')') : std::string::npos;
-    return end != std::string::npos && end + 2 < stat.value()->size() && (*stat.value())[end + 2] != 'Z';
+    return end != std::string::npos && end + 2 < stat.value()->size() &&
+        (*stat.value())[end + 2] != 'Z';
 }
 
 bool names_the_step(const std::string &folder, const std::string &step_folder)
@@ -41,7 +42,8 @@ bool names_the_step(const std::string &folder, const std::string &step_folder)
     return false;
 }
 
-bool is_of_step(pid_t pid, const StepSpec &spec, const StepStartedFile &started, const std::string &step_folder)
+bool is_of_step(pid_t pid, const StepSpec &spec, const StepStartedFile &started,
+                const std::string &step_folder)
 {
     std::string folder = "/proc/" + std::to_string(pid);
     struct stat status = {};
@@ -49,12 +51,14 @@ bool is_of_step(pid_t pid, const StepSpec &spec, const StepStartedFile &started,
         return false;
     if (pid == started.pid && started.pid_start != 0)
         return process_start(pid) == started.pid_start;
-    return status.st_uid == spec.uid && process_start(pid) >= started.pid_start && names_the_step(folder, step_folder);
+    return status.st_uid == spec.uid && process_start(pid) >= started.pid_start &&
+        names_the_step(folder, step_folder);
 }
 
 }  // namespace
 
-size_t kill_step_processes(const StepSpec &spec, const StepStartedFile &started, const std::string &folder)
+size_t kill_step_processes(const StepSpec &spec, const StepStartedFile &started,
+                           const std::string &folder)
 {
     size_t count = 0;
     if (!spec.control_group.empty() && is_populated(spec.control_group)) {

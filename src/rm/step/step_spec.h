@@ -3,12 +3,14 @@
  * (STATE/steps/JOB.STEP) and by JSON lines on the socket there.
  *
  *   step.json    elasticd: what is to be run; written before elastic-stepd is started
- *   stepd.json   elastic-stepd: its process and the step's; its being there means that the start was tried
+ *   stepd.json   elastic-stepd: its process and the step's; its being there means that the start
+ *                was tried
  *   exit.json    elastic-stepd: how it ended; written when no process of the step is left
  *   script       of a job that is a script
- *   hosts        the present allocation, one line `name:processes` per block, for each mpiexec in the script
- *   stepd.sock   elasticd makes and binds it, elastic-stepd inherits it listening: whoever can connect knows
- *                that elastic-stepd lives
+ *   hosts        the present allocation, one line `name:processes` per block, for each mpiexec in
+ *                the script
+ *   stepd.sock   elasticd makes and binds it, elastic-stepd inherits it listening: whoever can
+ *                connect knows that elastic-stepd lives
  *
  * Each file is written under another name and renamed, so that it is there in full or not at all.
  */
@@ -33,8 +35,8 @@ constexpr const char *STEP_HOSTS_FILE = "hosts";
 constexpr const char *STEP_SOCKET_FILE = "stepd.sock";
 constexpr int STEPD_LISTEN_FD = 3;
 
-/* Where mpiexec tells its supervisor the path of its step socket: the name, in hexadecimal, of an abstract
- * Unix datagram socket. */
+/* Where mpiexec tells its supervisor the path of its step socket: the name, in hexadecimal, of an
+ * abstract Unix datagram socket. */
 constexpr const char *STEP_REGISTER_VARIABLE = "ELASTIC_STEP_REGISTER";
 
 /* Where what mpiexec starts finds the step's folder. */
@@ -45,25 +47,30 @@ struct StepSpec {
     uint32_t step = 0;
     uint32_t uid = 0, gid = 0;
     std::string user;
-    std::vector<std::string> arguments;         /* [0]: the program, found by PATH of the environment */
+    /* [0]: the program, found by PATH of the environment */
+    std::vector<std::string> arguments;
     std::vector<std::string> environment;       /* NAME=VALUE */
     std::string directory;
-    std::string input, output, error;           /* absolute paths; error empty: goes where output goes */
+    /* absolute paths; error empty: goes where output goes */
+    std::string input, output, error;
     bool is_script = false;                     /* signals go to its process group */
     int umask = 022;
     std::vector<ProcessLimit> limits;           /* soft ones; others are elasticd's */
     int64_t time_limit_ms = 0;  /* elastic-stepd's own duty when elasticd is not there; 0: none */
     int64_t kill_grace_ms = 0;  /* between SIGTERM and SIGKILL then */
-    int warn_signal = 0;        /* it is sent to the program so long before the time limit; 0: none */
+    /* it is sent to the program so long before the time limit; 0: none */
+    int warn_signal = 0;
     int64_t warn_before_ms = 0;
     std::string control_group;  /* that all its processes are in; empty: none */
-    ELASTIC_FIELDS(job, step, uid, gid, user, arguments, environment, directory, input, output, error, is_script, umask,
-                   limits, time_limit_ms, kill_grace_ms, warn_signal, warn_before_ms, control_group)
+    ELASTIC_FIELDS(job, step, uid, gid, user, arguments, environment, directory, input, output,
+                   error, is_script, umask, limits, time_limit_ms, kill_grace_ms, warn_signal,
+                   warn_before_ms, control_group)
 };
 
 struct StepStartedFile {
     int64_t stepd_pid = 0, pid = 0;
-    uint64_t pid_start = 0;     /* in clock ticks since boot: tells a process from a later one of its number */
+    /* in clock ticks since boot: tells a process from a later one of its number */
+    uint64_t pid_start = 0;
     std::string boot;           /* what boot_id() said: of another boot nothing runs */
     ELASTIC_FIELDS(stepd_pid, pid, pid_start, boot)
 };
@@ -82,7 +89,8 @@ struct StepdLine {
     std::string step_socket;    /* of the mpiexec that runs now; empty: none has registered */
     int64_t epoch_offset = -1;  /* what elasticd has said about it; -1: nothing yet */
     bool connects = false;      /* it understands StepdConnect */
-    /* Answer to StepdConnect: the descriptor beside this line is connected to that socket; none: it could not be. */
+    /* Answer to StepdConnect: the descriptor beside this line is connected to that socket; none: it
+     * could not be. */
     std::string connected;
     ELASTIC_FIELDS(started, step_socket, epoch_offset, connects, connected)
 };
@@ -90,14 +98,14 @@ struct StepdLine {
 /* elasticd's lines. */
 struct StepdOrder {
     int signal = 0;             /* 0: none */
-    /* To be kept for after a restart of elasticd: so many epochs were committed by earlier mpiexecs of
-     * the step.  -1: nothing to be kept. */
+    /* To be kept for after a restart of elasticd: so many epochs were committed by earlier mpiexecs
+     * of the step.  -1: nothing to be kept. */
     int64_t epoch_offset = -1;
     ELASTIC_FIELDS(signal, epoch_offset)
 };
 
-/* The same, in a line of its own, which an elastic-stepd of an earlier version ignores: if the step has not ended after
- * so long it is killed, whether elasticd is there or not. */
+/* The same, in a line of its own, which an elastic-stepd of an earlier version ignores: if the step
+ * has not ended after so long it is killed, whether elasticd is there or not. */
 struct StepdDeadline {
     int64_t kill_after_ms = 0;
     ELASTIC_FIELDS(kill_after_ms)
@@ -109,15 +117,16 @@ struct StepdLimit {
     ELASTIC_FIELDS(time_limit_ms)
 };
 
-/* Another one: connect to this step socket, as the user and in a process of its own.  The path is the user's and may
- * hang whoever follows it. */
+/* Another one: connect to this step socket, as the user and in a process of its own.  The path is
+ * the user's and may hang whoever follows it. */
 struct StepdConnect {
     std::string connect;
     ELASTIC_FIELDS(connect)
 };
 
 /* Files in a folder.  Empty, or what went wrong. */
-std::string write_file(const std::string &folder, const char *name, const std::string &text, unsigned mode = 0600);
+std::string write_file(const std::string &folder, const char *name, const std::string &text,
+                       unsigned mode = 0600);
 /* nullopt: it is not there; at most 64 MiB. */
 Result<std::optional<std::string>> read_file(const std::string &folder, const char *name);
 

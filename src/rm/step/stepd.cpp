@@ -29,7 +29,8 @@ namespace elastic::rm {
 
 namespace {
 
-constexpr int64_t REST_GRACE_MS = 3000; /* for what the program leaves behind to end by itself; then for SIGTERM */
+/* for what the program leaves behind to end by itself; then for SIGTERM */
+constexpr int64_t REST_GRACE_MS = 3000;
 constexpr int64_t KILL_AGAIN_MS = 200;
 constexpr int64_t LIMIT_SLACK_MS = 3000;        /* elasticd is first, if it is there */
 constexpr int64_t TIME_LIMIT_MAX_MS = int64_t{1} << 45;
@@ -38,13 +39,14 @@ constexpr int64_t REGISTER_PAUSE_MS = 50;       /* between two mpiexecs of a scr
 constexpr size_t LINE_MAX_BYTES = 4096;
 constexpr int PIPE_MESSAGE_MAX = 512;
 
-/* ---- the child, between fork and exec ------------------------------------------------------------- */
+/* ---- the child, between fork and exec -------------------------------------------------------- */
 
 [[noreturn]] void give_up(int report, const char *what, const char *name)
 {
     char text[PIPE_MESSAGE_MAX];
     int length = snprintf(text, sizeof text, "%s %s: %s", what, name, strerror(errno));
-    [[maybe_unused]] ssize_t n = ::write(report, text, std::min<size_t>(static_cast<size_t>(length), sizeof text - 1));
+    [[maybe_unused]] ssize_t n =
+        ::write(report, text, std::min<size_t>(static_cast<size_t>(length), sizeof text - 1));
     _exit(127);
 }
 
@@ -73,7 +75,8 @@ void open_files(int report, const StepSpec &spec)
         open_as(report, STDERR_FILENO, spec.error, OUT);
 }
 
-/* As far as the hard limits permit; after the files are open, which a small limit on descriptors might prevent. */
+/* As far as the hard limits permit; after the files are open, which a small limit on descriptors
+ * might prevent. */
 void set_limits(const StepSpec &spec)
 {
     for (const ProcessLimit &wanted : spec.limits) {
@@ -119,7 +122,7 @@ void reset_signals()
     give_up(report, "cannot run", arguments[0]);
 }
 
-/* ---- /proc ------------------------------------------------------------------------------------------ */
+/* ---- /proc ----------------------------------------------------------------------------------- */
 
 /* Children of this process: all that is left of the step becomes one, sooner or later. */
 std::vector<pid_t> children()
@@ -159,7 +162,8 @@ std::string Stepd::make_register_socket()
     int on = 1;
     /* Bound with no name, the kernel chooses an abstract one. */
     if (!register_.is_open() ||
-        bind(register_.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(sa_family_t)) != 0 ||
+        bind(register_.get(), reinterpret_cast<const sockaddr *>(&address), sizeof(sa_family_t)) !=
+            0 ||
         setsockopt(register_.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0 ||
         getsockname(register_.get(), reinterpret_cast<sockaddr *>(&address), &length) != 0)
         return std::string("cannot make the socket for step sockets: ") + strerror(errno);
@@ -186,7 +190,8 @@ std::string Stepd::launch()
         return std::string("cannot fork: ") + strerror(errno);
     if (program_ == 0)
         become_program(writing.get(), spec_, parent);
-    setpgid(program_, program_);        /* here, too: a signal may come before the child has come so far */
+    /* here, too: a signal may come before the child has come so far */
+    setpgid(program_, program_);
     launch_report_ = std::move(reading);
     loop_.watch(launch_report_.get(), EPOLLIN, [this](uint32_t) { launched(); });
     return "";
@@ -221,14 +226,15 @@ std::string Stepd::start()
     launched_ms_ = monotonic_ms();
     arm_limit();
     StepStartedFile started{getpid(), program_, process_start(program_), boot_id()};
-    /* If this cannot be written the step runs all the same: only a lost elastic-stepd would not be noticed. */
+    /* If this cannot be written the step runs all the same: only a lost elastic-stepd would not be
+     * noticed. */
     error = write_file(folder_, STEP_STARTED_FILE, write(started).dump());
     if (!error.empty())
         log_line(LogLevel::WARNING, error);
     return "";
 }
 
-/* ---- what holds without elasticd ------------------------------------------------------------------------ */
+/* ---- what holds without elasticd ------------------------------------------------------------- */
 
 void Stepd::arm_limit()
 {
@@ -237,9 +243,12 @@ void Stepd::arm_limit()
     if (spec_.time_limit_ms <= 0)
         return;
     int64_t left_ms = launched_ms_ + spec_.time_limit_ms - monotonic_ms();
-    limit_timer_ = loop_.after(std::max<int64_t>(left_ms + LIMIT_SLACK_MS, 0), [this] { limit_reached(); });
+    limit_timer_ =
+        loop_.after(std::max<int64_t>(left_ms + LIMIT_SLACK_MS, 0), [this] { limit_reached(); });
     if (spec_.warn_signal > 0 && !warned_)
-        warn_timer_ = loop_.after(std::max<int64_t>(left_ms - spec_.warn_before_ms, 0), [this] { limit_is_near(); });
+        warn_timer_ = loop_.after(std::max<int64_t>(left_ms - spec_.warn_before_ms, 0), [this] {
+            limit_is_near();
+        });
 }
 
 void Stepd::change_limit(int64_t limit_ms)
@@ -305,7 +314,7 @@ int Stepd::run()
     return written_ ? 0 : 1;
 }
 
-/* ---- elasticd ---------------------------------------------------------------------------------------- */
+/* ---- elasticd -------------------------------------------------------------------------------- */
 
 void Stepd::watch_listen()
 {
@@ -317,7 +326,8 @@ void Stepd::accept_client()
     Descriptor socket(accept4(listen_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     ucred peer = {};
     socklen_t length = sizeof peer;
-    if (!socket.is_open() || getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
+    if (!socket.is_open() ||
+        getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
         (peer.uid != geteuid() && peer.uid != 0))
         return;
     int fd = socket.get();
@@ -402,7 +412,8 @@ void Stepd::connect_for(int client, const std::string &socket)
     }
     int report = reading.get();
     connecting_[report] = std::move(reading);
-    loop_.watch(report, EPOLLIN, [this, report, client, socket](uint32_t) { connected(report, client, socket); });
+    loop_.watch(report, EPOLLIN,
+                [this, report, client, socket](uint32_t) { connected(report, client, socket); });
 }
 
 void Stepd::connected(int report, int client, const std::string &socket)
@@ -420,7 +431,7 @@ void Stepd::connected(int report, int client, const std::string &socket)
     send(found->second, answer, descriptors.empty() ? -1 : descriptors[0].get());
 }
 
-/* ---- the step ---------------------------------------------------------------------------------------- */
+/* ---- the step -------------------------------------------------------------------------------- */
 
 /* An mpiexec of the step tells where it listens. */
 void Stepd::registered()
@@ -448,8 +459,8 @@ void Stepd::registered()
     send_all();
 }
 
-/* To a script's whole group, since a shell acts on a signal only after its command has ended; of mpiexec to it
- * alone, which passes it on. */
+/* To a script's whole group, since a shell acts on a signal only after its command has ended; of
+ * mpiexec to it alone, which passes it on. */
 void Stepd::signal_step(int number)
 {
     signalled_ = signalled_ || (program_ > 0 && !ended_);

@@ -8,9 +8,9 @@
  * step is left, so that its cores are really free.  If elastic-stepd itself is killed, the program
  * gets SIGTERM (parent-death signal).
  *
- * What must hold without elasticd is its own duty: the time limit, and SIGKILL some time after what elasticd has
- * ordered.  It waits for nothing: the program's start, which opens files of the user, and whatever else touches a
- * user's path is done by children.
+ * What must hold without elasticd is its own duty: the time limit, and SIGKILL some time after what
+ * elasticd has ordered.  It waits for nothing: the program's start, which opens files of the user,
+ * and whatever else touches a user's path is done by children.
  *
  * Files and lines: step_spec.h.  Runs as elasticd does; only the child becomes the user.  One
  * thread, one loop.

@@ -1,4 +1,5 @@
-/* elastic-stepd FOLDER: supervises one step of a job (stepd.h).  elasticd starts it; it is of no use by hand. */
+/* elastic-stepd FOLDER: supervises one step of a job (stepd.h).  elasticd starts it; it is of no
+ * use by hand. */
 
 #include <cstdio>
 #include <cstring>
@@ -20,7 +21,8 @@ int main(int argc, char **argv)
     try {
         return elastic::rm::Stepd(argv[1]).run();
     } catch (const std::exception &exception) {
-        elastic::rm::log_line(elastic::rm::LogLevel::ERROR, exception.what(), {{"folder", argv[1]}});
+        elastic::rm::log_line(elastic::rm::LogLevel::ERROR, exception.what(),
+                              {{"folder", argv[1]}});
         return 1;
     }
 }

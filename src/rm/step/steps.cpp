@@ -26,7 +26,8 @@ namespace fs = std::filesystem;
 
 constexpr int64_t REST_LOOK_MS = 200;
 
-template <class File> std::optional<File> read_struct_file(const std::string &folder, const char *name)
+template <class File>
+std::optional<File> read_struct_file(const std::string &folder, const char *name)
 {
     auto text = read_file(folder, name);
     if (!text || !text.value())
@@ -50,7 +51,8 @@ std::optional<std::pair<JobId, uint32_t>> parse_key(const std::string &name)
     unsigned long long job = 0;
     unsigned step = 0;
     int end = 0;
-    if (sscanf(name.c_str(), "%llu.%u%n", &job, &step, &end) != 2 || static_cast<size_t>(end) != name.size())
+    if (sscanf(name.c_str(), "%llu.%u%n", &job, &step, &end) != 2 ||
+        static_cast<size_t>(end) != name.size())
         return std::nullopt;
     return std::pair<JobId, uint32_t>(job, step);
 }
@@ -102,7 +104,8 @@ std::string Steps::open(const State &state)
         Descriptor stepd(connect_unix(entry.path().string() + "/" + STEP_SOCKET_FILE));
         if (stepd.is_open()) {
             std::string order = write(StepdOrder{SIGKILL, -1}).dump() + "\n";
-            log_line(LogLevel::WARNING, "a step that belongs to no job is ended", {{"folder", entry.path().string()}});
+            log_line(LogLevel::WARNING, "a step that belongs to no job is ended",
+                     {{"folder", entry.path().string()}});
             [[maybe_unused]] ssize_t bytes = ::write(stepd.get(), order.data(), order.size());
         } else {
             remove_folder(entry.path());
@@ -118,10 +121,12 @@ std::string Steps::check_unknown(const State &state) const
         auto key = parse_key(entry.path().filename());
         const Job *job = key ? state.job(key->first) : nullptr;
         if (key && (key->first > state.last_job || (job && key->second > job->step)))
-            return entry.path().string() + " is of a step that the store has never heard of: the store is older than "
-                   "it (a copy that was put back? a disk that has lost its last writes?).  Nothing was changed, and "
-                   "the steps go on.  Put the right store back, or let elasticd end such steps: "
-                   "elasticd --end-unknown-steps";
+            return entry.path().string() +
+                " is of a step that the store has never heard of: the store is older than "
+                "it (a copy that was put back? a disk that has lost its last writes?).  Nothing "
+                "was changed, and "
+                "the steps go on.  Put the right store back, or let elasticd end such steps: "
+                "elasticd --end-unknown-steps";
     }
     return code ? "cannot read " + config_.folder + ": " + code.message() : "";
 }
@@ -139,13 +144,14 @@ Steps::Step *Steps::find(JobId job, uint32_t step) const
 
 std::string Steps::socket(JobId job) const
 {
-    for (auto found = steps_.lower_bound({job, 0}); found != steps_.end() && found->first.first == job; ++found)
+    for (auto found = steps_.lower_bound({job, 0});
+         found != steps_.end() && found->first.first == job; ++found)
         if (found->second->link && !found->second->end)
             return found->second->link->socket();
     return "";
 }
 
-/* ---- starting -------------------------------------------------------------------------------------------- */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 void Steps::start(JobId job, uint32_t step, const Make &make)
 {
@@ -200,7 +206,8 @@ std::string Steps::create(Step &step, const Make &make)
     return error.empty() ? spawn(step) : error;
 }
 
-/* elastic-stepd gets the listening socket, so that there is no moment at which it cannot be reached. */
+/* elastic-stepd gets the listening socket, so that there is no moment at which it cannot be
+ * reached. */
 std::string Steps::spawn(Step &step)
 {
     Descriptor listening(listen_unix_anywhere(step.folder + "/" + STEP_SOCKET_FILE));
@@ -210,7 +217,8 @@ std::string Steps::spawn(Step &step)
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_addopen(
+        &files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
     /* If both are the same number, dup2 in posix_spawn clears close-on-exec all the same. */
     posix_spawn_file_actions_adddup2(&files, listening.get(), STEPD_LISTEN_FD);
@@ -220,14 +228,18 @@ std::string Steps::spawn(Step &step)
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    char *arguments[] = {const_cast<char *>(config_.stepd.c_str()), const_cast<char *>(step.folder.c_str()), nullptr};
+    char *arguments[] = {const_cast<char *>(config_.stepd.c_str()),
+                         const_cast<char *>(step.folder.c_str()), nullptr};
     pid_t pid = 0;
     int code = posix_spawn(&pid, config_.stepd.c_str(), &files, &attributes, arguments, environ);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
     if (code != 0)
-        return "cannot run " + config_.stepd + " (job.stepd in the configuration): " + strerror(code);
-    return connect(step) ? "" : "cannot connect to elastic-stepd in " + step.folder + ": " + strerror(errno);
+        return "cannot run " + config_.stepd +
+            " (job.stepd in the configuration): " + strerror(code);
+    return connect(step)
+        ? ""
+        : "cannot connect to elastic-stepd in " + step.folder + ": " + strerror(errno);
 }
 
 bool Steps::connect(Step &step)
@@ -240,7 +252,7 @@ bool Steps::connect(Step &step)
     return step.stepd != nullptr;
 }
 
-/* ---- finding again ---------------------------------------------------------------------------------------- */
+/* ---- finding again --------------------------------------------------------------------------- */
 
 /* Null: it was never started. */
 Steps::Step *Steps::find_or_adopt(JobId job, uint32_t number)
@@ -274,7 +286,8 @@ void Steps::query(JobId job, uint32_t number)
     if (Step *step = find_or_adopt(job, number))
         say(*step);
     else
-        tell_(StepLost{job, number, "nothing is left of the step: its folder is gone from " + config_.folder});
+        tell_(StepLost{job, number,
+                       "nothing is left of the step: its folder is gone from " + config_.folder});
 }
 
 /* All that is known of it, again. */
@@ -313,7 +326,7 @@ void Steps::handled(JobId job, uint32_t number)
         step->link->resume();
 }
 
-/* ---- what comes from elastic-stepd -------------------------------------------------------------------------- */
+/* ---- what comes from elastic-stepd ----------------------------------------------------------- */
 
 void Steps::stepd_line(Step &step, const Json &line)
 {
@@ -335,7 +348,8 @@ void Steps::stepd_line(Step &step, const Json &line)
         return;                 /* it is not believed any more */
     int64_t offset = parsed.value().epoch_offset;
     if (offset < 0) {           /* a new mpiexec: nothing of it has been told to the core */
-        offset = static_cast<int64_t>(step.link ? std::min(step.link->epoch(), known->epoch + 1) : known->epoch);
+        offset = static_cast<int64_t>(
+            step.link ? std::min(step.link->epoch(), known->epoch + 1) : known->epoch);
         step.stepd->send(write(StepdOrder{0, offset}));
     }
     if (!parsed.value().connects)       /* of an earlier version */
@@ -354,14 +368,16 @@ void Steps::connected(Step &step, const std::string &socket)
     if (connected.is_open())
         link_to(step, socket, step.epoch_offset, std::move(connected));
     else
-        log_line(LogLevel::WARNING, "cannot connect to the step", {{"job", step.key.first}, {"socket", socket}});
+        log_line(LogLevel::WARNING, "cannot connect to the step",
+                 {{"job", step.key.first}, {"socket", socket}});
     if (auto held = std::exchange(step.held_resize, {}))
         resize(*held);
     if (auto held = std::exchange(step.held_cancel, {}))
         cancel(*held);
 }
 
-void Steps::link_to(Step &step, const std::string &socket, uint64_t epoch_offset, Descriptor connected)
+void Steps::link_to(Step &step, const std::string &socket, uint64_t epoch_offset,
+                    Descriptor connected)
 {
     StepLink::Place place;
     std::tie(place.job, place.step) = step.key;
@@ -373,7 +389,9 @@ void Steps::link_to(Step &step, const std::string &socket, uint64_t epoch_offset
         const Job *job = job_of_(id);
         return job ? job->requests : 0;
     };
-    place.tell = [this, kept = &step](EventContent content) { return tell(*kept, std::move(content)); };
+    place.tell = [this, kept = &step](EventContent content) {
+        return tell(*kept, std::move(content));
+    };
     place.sampled = [this, key = step.key](const PerformanceAnswer &answer) {
         return sampled_(key.first, key.second, answer);
     };
@@ -416,11 +434,13 @@ void Steps::look_for_rest(Step &step, const StepStartedFile &started)
             remove_socket_as_user(step.link->socket(), *spec);
         if (spec && !spec->control_group.empty())
             remove_control_group(spec->control_group);
-        end(step, StepLost{step.key.first, step.key.second,
-                           other_boot ? "the machine was started anew" : "its elastic-stepd was killed"});
+        end(step,
+            StepLost{step.key.first, step.key.second,
+                     other_boot ? "the machine was started anew" : "its elastic-stepd was killed"});
         return;
     }
-    step.rest_timer = loop_.after(REST_LOOK_MS, [this, kept = &step, started] { look_for_rest(*kept, started); });
+    step.rest_timer =
+        loop_.after(REST_LOOK_MS, [this, kept = &step, started] { look_for_rest(*kept, started); });
 }
 
 void Steps::end(Step &step, EventContent content)
@@ -444,7 +464,7 @@ void Steps::forget(JobId job, uint32_t number)
     loop_.after(0, [kept] {});
 }
 
-/* ---- orders -------------------------------------------------------------------------------------------------- */
+/* ---- orders ---------------------------------------------------------------------------------- */
 
 void Steps::resize(const ResizeStep &resize)
 {
@@ -457,7 +477,8 @@ void Steps::resize(const ResizeStep &resize)
         step->held_resize = resize;
     else if (step && step->started)
         tell(*step,
-             StepRefused{{resize.job, resize.step, resize.request, "no mpiexec of the step can be resized now"}});
+             StepRefused{{resize.job, resize.step, resize.request,
+                          "no mpiexec of the step can be resized now"}});
     /* else elastic-stepd is about to say where the step is; the core asks again */
 }
 
@@ -472,7 +493,9 @@ void Steps::cancel(const CancelRequest &cancel)
     if (step && step->end)
         tell(*step, *step->end);
     else if (step && !heard && (step->started || step->link))
-        tell(*step, StepRefused{{cancel.job, cancel.step, cancel.request, "withdrawn before the step heard of it"}});
+        tell(*step,
+             StepRefused{{cancel.job, cancel.step, cancel.request,
+                          "withdrawn before the step heard of it"}});
 }
 
 /* If it does not get there: the step tells of its wish again when it is asked how it is. */
@@ -512,7 +535,8 @@ void Steps::set_hosts(const Job &job)
     Step *step = find(job.id, job.step);
     if (!step)
         return;
-    std::string error = write_file(step->folder, STEP_HOSTS_FILE, format_host_lines(job.blocks), 0644);
+    std::string error =
+        write_file(step->folder, STEP_HOSTS_FILE, format_host_lines(job.blocks), 0644);
     if (!error.empty())
         log_line(LogLevel::WARNING, error, {{"job", job.id}});
 }

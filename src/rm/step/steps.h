@@ -1,10 +1,10 @@
 /*
- * The steps that run: starts them through elastic-stepd, finds them again after a restart, passes on what the
- * core wants of them, and tells the core what became of them.
+ * The steps that run: starts them through elastic-stepd, finds them again after a restart, passes
+ * on what the core wants of them, and tells the core what became of them.
  *
  * Each action may come again (core/action.h): the answer is what is the case.  A step's folder
- * (STATE/steps/JOB.STEP, see step_spec.h) tells after a restart whether it was started, runs, or has ended; it is
- * removed by forget(), once its end is durable.
+ * (STATE/steps/JOB.STEP, see step_spec.h) tells after a restart whether it was started, runs, or
+ * has ended; it is removed by forget(), once its end is durable.
  *
  * Owner of the folders and connections; the processes own themselves.  On the daemon's loop.
  */
@@ -38,23 +38,27 @@ class Steps {
   public:
     /* False: it changes nothing, and is not stored. */
     using Tell = std::function<bool(EventContent)>;
-    using JobOf = std::function<const Job *(JobId)>;    /* as the core knows it; null: not any more */
+    /* as the core knows it; null: not any more */
+    using JobOf = std::function<const Job *(JobId)>;
     /* A step's answer to ask_performance.  True: the core is to hear of it. */
     using Sampled = std::function<bool(JobId, uint32_t step, const PerformanceAnswer &)>;
 
     Steps(Loop &loop, StepsConfig config, Tell tell, JobOf job_of, Sampled sampled);
     ~Steps();
 
-    /* Makes the folder, removes what belongs to no step that the core has placed.  Empty, or why it cannot.  Steps
-     * that the state has never heard of prove that the store has lost its last events: then nothing is touched. */
+    /* Makes the folder, removes what belongs to no step that the core has placed.  Empty, or why it
+     * cannot.  Steps that the state has never heard of prove that the store has lost its last
+     * events: then nothing is touched. */
     std::string open(const State &state);
 
-    /* `make` gives the step's program and script; it is called only if nothing has been started yet. */
+    /* `make` gives the step's program and script; it is called only if nothing has been started
+     * yet. */
     struct Program {
         StepSpec spec;
         std::string script;
         std::string hosts;
-        /* What its control group may use, before anything is in it.  Empty, or what is wrong; may be null. */
+        /* What its control group may use, before anything is in it.  Empty, or what is wrong; may
+         * be null. */
         std::function<std::string(const std::string &group)> confine;
     };
     using Make = std::function<Result<Program>(const std::string &folder)>;
@@ -95,7 +99,8 @@ class Steps {
     void stepd_gone(Step &step);
     void lost(Step &step);
     void look_for_rest(Step &step, const StepStartedFile &started);
-    void link_to(Step &step, const std::string &socket, uint64_t epoch_offset, Descriptor connected);
+    void link_to(Step &step, const std::string &socket, uint64_t epoch_offset,
+                 Descriptor connected);
     void connected(Step &step, const std::string &socket);
     void order(Step &step, int signal, int64_t kill_after_ms);
     bool tell(Step &step, EventContent content);

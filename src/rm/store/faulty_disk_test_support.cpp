@@ -14,7 +14,8 @@ namespace {
 using Fault = FaultyDisk::Fault;
 namespace fs = std::filesystem;
 
-constexpr const char *SYNCED = ".synced";       /* beside a file: what it was at its last synchronisation */
+/* beside a file: what it was at its last synchronisation */
+constexpr const char *SYNCED = ".synced";
 
 struct Plan {
     Fault fault = Fault::NONE;
@@ -84,12 +85,21 @@ int sync(sqlite3_file *file, int flags)
 }
 
 /* What only passes on. */
-int truncate(sqlite3_file *f, sqlite3_int64 n) { return below(f)->pMethods->xTruncate(below(f), n); }
+int truncate(sqlite3_file *f, sqlite3_int64 n)
+{
+    return below(f)->pMethods->xTruncate(below(f), n);
+}
 int size(sqlite3_file *f, sqlite3_int64 *n) { return below(f)->pMethods->xFileSize(below(f), n); }
 int lock(sqlite3_file *f, int n) { return below(f)->pMethods->xLock(below(f), n); }
 int unlock(sqlite3_file *f, int n) { return below(f)->pMethods->xUnlock(below(f), n); }
-int reserved(sqlite3_file *f, int *n) { return below(f)->pMethods->xCheckReservedLock(below(f), n); }
-int control(sqlite3_file *f, int op, void *p) { return below(f)->pMethods->xFileControl(below(f), op, p); }
+int reserved(sqlite3_file *f, int *n)
+{
+    return below(f)->pMethods->xCheckReservedLock(below(f), n);
+}
+int control(sqlite3_file *f, int op, void *p)
+{
+    return below(f)->pMethods->xFileControl(below(f), op, p);
+}
 int sector(sqlite3_file *f) { return below(f)->pMethods->xSectorSize(below(f)); }
 int character(sqlite3_file *f) { return below(f)->pMethods->xDeviceCharacteristics(below(f)); }
 int map(sqlite3_file *f, int page, int n, int extend, void volatile **p)
@@ -143,10 +153,13 @@ FaultyDisk::FaultyDisk()
     disk.pAppData = found;
     disk.szOsFile = static_cast<int>(sizeof(File)) + found->szOsFile;
     disk.xOpen = open;
-    methods = {2, close, read, write, truncate, sync, size, lock, unlock, reserved, control, sector, character,
-               map, shm_lock, barrier, unmap, nullptr, nullptr};
+    methods = {2,        close,   read,     write,   truncate, sync,      size,
+               lock,     unlock,  reserved, control, sector,   character, map,
+               shm_lock, barrier, unmap,    nullptr, nullptr};
     /* The others are given the ordinary one, whose they are. */
-    disk.xDelete = [](sqlite3_vfs *, const char *name, int n) { return ordinary()->xDelete(ordinary(), name, n); };
+    disk.xDelete = [](sqlite3_vfs *, const char *name, int n) {
+        return ordinary()->xDelete(ordinary(), name, n);
+    };
     disk.xAccess = [](sqlite3_vfs *, const char *name, int flags, int *out) {
         return ordinary()->xAccess(ordinary(), name, flags, out);
     };

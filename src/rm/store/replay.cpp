@@ -31,8 +31,8 @@ class StoredRecords {
     size_t next_ = 0;
 };
 
-/* A wish or a configuration that an older elasticd has stored lacks what that did not know: those fields have their
- * defaults then. */
+/* A wish or a configuration that an older elasticd has stored lacks what that did not know: those
+ * fields have their defaults then. */
 bool is_same_data(Json stored, const Json &replayed)
 {
     for (const char *name : {"spec", "config"}) {
@@ -72,8 +72,8 @@ Result<Replay> replay(Store &store)
             const Json *row = stored.find(record->number);
             if (!row || !is_same(*record, *row))
                 result.difference = "record " + std::to_string(record->number) + " of event " +
-                                    std::to_string(event.seq) + " differs: stored " +
-                                    (row ? row->dump() : "nothing") + ", replayed " + write(*record).dump();
+                    std::to_string(event.seq) + " differs: stored " +
+                    (row ? row->dump() : "nothing") + ", replayed " + write(*record).dump();
         }
         return "";
     });

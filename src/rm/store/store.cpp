@@ -16,15 +16,16 @@ namespace elastic::rm {
 namespace {
 
 constexpr const char *SCHEMA = R"(
-CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body TEXT NOT NULL, sum INTEGER);
-CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body BLOB NOT NULL, sum INTEGER,
-                       parts INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE snapshot_part (seq INTEGER NOT NULL, number INTEGER NOT NULL, body BLOB NOT NULL, sum INTEGER NOT NULL,
-                            PRIMARY KEY (seq, number));
-CREATE TABLE launch (seq INTEGER PRIMARY KEY, job INTEGER UNIQUE, uid INTEGER NOT NULL, body TEXT NOT NULL,
-                     script TEXT NOT NULL);
-CREATE TABLE record (number INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, event TEXT NOT NULL, job INTEGER, node TEXT,
-                     data TEXT NOT NULL);
+CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body TEXT NOT NULL,
+                    sum INTEGER);
+CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body BLOB NOT NULL,
+                       sum INTEGER, parts INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE snapshot_part (seq INTEGER NOT NULL, number INTEGER NOT NULL, body BLOB NOT NULL,
+                            sum INTEGER NOT NULL, PRIMARY KEY (seq, number));
+CREATE TABLE launch (seq INTEGER PRIMARY KEY, job INTEGER UNIQUE, uid INTEGER NOT NULL,
+                     body TEXT NOT NULL, script TEXT NOT NULL);
+CREATE TABLE record (number INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, event TEXT NOT NULL,
+                     job INTEGER, node TEXT, data TEXT NOT NULL);
 CREATE INDEX record_of_job ON record (job, number) WHERE job IS NOT NULL;
 CREATE INDEX record_of_node ON record (node, number) WHERE node IS NOT NULL;
 CREATE TABLE ended (job INTEGER PRIMARY KEY, uid INTEGER NOT NULL, submitted_ms INTEGER NOT NULL,
@@ -32,22 +33,24 @@ CREATE TABLE ended (job INTEGER PRIMARY KEY, uid INTEGER NOT NULL, submitted_ms 
 CREATE INDEX ended_of_user ON ended (uid, job);
 CREATE INDEX ended_by_submission ON ended (submitted_ms);
 CREATE INDEX ended_by_end ON ended (ended_ms);
-CREATE TABLE clock (id INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_ms INTEGER NOT NULL, clock_ms INTEGER NOT NULL);
+CREATE TABLE clock (id INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_ms INTEGER NOT NULL,
+                    clock_ms INTEGER NOT NULL);
 )";
 /* Rows of version 1 have no sum, and are not checked. */
 constexpr const char *FROM_VERSION_1 = R"(
 BEGIN;
 ALTER TABLE event ADD COLUMN sum INTEGER;
 ALTER TABLE snapshot ADD COLUMN sum INTEGER;
-CREATE TABLE clock (id INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_ms INTEGER NOT NULL, clock_ms INTEGER NOT NULL);
+CREATE TABLE clock (id INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_ms INTEGER NOT NULL,
+                    clock_ms INTEGER NOT NULL);
 PRAGMA user_version = 2;
 COMMIT;
 )";
 constexpr const char *FROM_VERSION_2 = R"(
 BEGIN;
 ALTER TABLE snapshot ADD COLUMN parts INTEGER NOT NULL DEFAULT 0;
-CREATE TABLE snapshot_part (seq INTEGER NOT NULL, number INTEGER NOT NULL, body BLOB NOT NULL, sum INTEGER NOT NULL,
-                            PRIMARY KEY (seq, number));
+CREATE TABLE snapshot_part (seq INTEGER NOT NULL, number INTEGER NOT NULL, body BLOB NOT NULL,
+                            sum INTEGER NOT NULL, PRIMARY KEY (seq, number));
 PRAGMA user_version = 3;
 COMMIT;
 )";
@@ -73,7 +76,8 @@ class Statement {
     }
     Statement &bind(const std::string &text)
     {
-        sqlite3_bind_text64(statement_, next_++, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+        sqlite3_bind_text64(statement_, next_++, text.data(), text.size(), SQLITE_TRANSIENT,
+                            SQLITE_UTF8);
         return *this;
     }
     Statement &bind(const std::vector<uint8_t> &bytes)
@@ -91,7 +95,10 @@ class Statement {
     /* After row() was false: that was not the end. */
     bool failed() const { return code_ != SQLITE_DONE && code_ != SQLITE_ROW; }
     int64_t number(int column) const { return sqlite3_column_int64(statement_, column); }
-    bool is_null(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
+    bool is_null(int column) const
+    {
+        return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+    }
     std::string text(int column) const
     {
         const void *data = sqlite3_column_blob(statement_, column);
@@ -147,8 +154,9 @@ std::string make_folder(const std::string &folder)
     if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
         return folder + " is not a directory: choose another state_dir";
     if (status.st_uid != geteuid() || (status.st_mode & 022) != 0)
-        return "the state directory " + folder + " belongs to somebody else or can be written by others: "
-               "choose another state_dir, or repair its owner and mode (0700, of root 0711)";
+        return "the state directory " + folder +
+            " belongs to somebody else or can be written by others: "
+            "choose another state_dir, or repair its owner and mode (0700, of root 0711)";
     return "";
 }
 
@@ -162,8 +170,10 @@ Result<Descriptor> lock_folder(const std::string &folder)
         char holder[32] = "";
         [[maybe_unused]] ssize_t bytes = pread(lock.get(), holder, sizeof holder - 1, 0);
         holder[strcspn(holder, "\n")] = '\0';
-        return Error{"another elasticd" + (*holder ? " (process " + std::string(holder) + ")" : std::string()) +
-                     " uses the store in " + folder + ": stop that one, or give this one another state_dir"};
+        return Error{
+            "another elasticd" +
+            (*holder ? " (process " + std::string(holder) + ")" : std::string()) +
+            " uses the store in " + folder + ": stop that one, or give this one another state_dir"};
     }
     std::string pid = std::to_string(getpid()) + "\n";
     if (ftruncate(lock.get(), 0) != 0 || pwrite(lock.get(), pid.data(), pid.size(), 0) < 0)
@@ -196,32 +206,36 @@ std::string execute(sqlite3 *database, const std::string &sql)
 /* Makes or checks the tables. */
 std::string prepare_schema(sqlite3 *database, const std::string &file)
 {
-    std::string error =
-        execute(database, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;"
-                          "PRAGMA journal_size_limit = 67108864; PRAGMA foreign_keys = ON;");
+    std::string error = execute(
+        database,
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 5000;"
+        "PRAGMA journal_size_limit = 67108864; PRAGMA foreign_keys = ON;");
     if (!error.empty())
         return "cannot use the store " + file + ": " + error;
     int64_t version = pragma(database, "user_version");
     int64_t application = pragma(database, "application_id");
     bool is_new = version == 0 && application == 0 && pragma(database, "schema_version") == 0;
     if (is_new) {
-        error =
-            execute(database, "BEGIN;" + std::string(SCHEMA) +
-                                  "PRAGMA application_id = " + std::to_string(APPLICATION_ID) +
-                                  "; PRAGMA user_version = " + std::to_string(STORE_VERSION) + "; COMMIT;");
+        error = execute(
+            database,
+            "BEGIN;" + std::string(SCHEMA) +
+                "PRAGMA application_id = " + std::to_string(APPLICATION_ID) +
+                "; PRAGMA user_version = " + std::to_string(STORE_VERSION) + "; COMMIT;");
         return error.empty() ? "" : "cannot make the store " + file + ": " + error;
     }
     if (application != APPLICATION_ID)
         return file + " is not a store of elasticd: choose another state_dir";
     if (version > STORE_VERSION)
-        return "the store " + file + " was written by a newer elasticd (store version " + std::to_string(version) +
-               ", this one knows " + std::to_string(STORE_VERSION) + "): start that one, or give another state_dir";
+        return "the store " + file + " was written by a newer elasticd (store version " +
+            std::to_string(version) + ", this one knows " + std::to_string(STORE_VERSION) +
+            "): start that one, or give another state_dir";
     if (version < 1)
         return "the store " + file + " has the unknown version " + std::to_string(version);
     for (const char *step : {FROM_VERSION_1, FROM_VERSION_2}) {
         bool is_done = version > (step == FROM_VERSION_1 ? 1 : 2);
         if (!is_done && !(error = execute(database, step)).empty())
-            return "cannot bring the store " + file + " to version " + std::to_string(STORE_VERSION) + ": " + error;
+            return "cannot bring the store " + file + " to version " +
+                std::to_string(STORE_VERSION) + ": " + error;
     }
     return "";
 }
@@ -235,7 +249,8 @@ Store::Store(std::string folder, Descriptor lock, sqlite3 *database)
 
 Store::Store(Store &&other) noexcept
     : folder_(std::move(other.folder_)), lock_(std::move(other.lock_)),
-      database_(std::exchange(other.database_, nullptr)), statements_(std::exchange(other.statements_, {}))
+      database_(std::exchange(other.database_, nullptr)),
+      statements_(std::exchange(other.statements_, {}))
 {
 }
 
@@ -270,7 +285,8 @@ Result<Store> Store::open(const std::string &folder)
         return Error{"cannot open the store " + file + ": " + strerror(errno)};
     made.reset();               /* before SQLite locks it: a close would end the locks */
     sqlite3 *database = nullptr;
-    int code = sqlite3_open_v2(file.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
+    int code = sqlite3_open_v2(
+        file.c_str(), &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
     Store store(folder, std::move(lock.value()), database);
     if (code != SQLITE_OK)
         return Error{"cannot open the store " + file + ": " + sqlite3_errstr(code)};
@@ -290,7 +306,8 @@ sqlite3_stmt *Store::prepare(const char *sql)
 
 std::string Store::problem(const char *doing) const
 {
-    return std::string("cannot ") + doing + " the store " + folder_ + "/store.sqlite: " + sqlite3_errmsg(database_);
+    return std::string("cannot ") + doing + " the store " + folder_ +
+        "/store.sqlite: " + sqlite3_errmsg(database_);
 }
 
 std::string Store::run(const char *sql)
@@ -326,32 +343,42 @@ std::string Store::write_rows(const Batch &batch)
             .bind(ended.ended_ms);
         if (!row.bind(dump(ended.body)).done())
             return problem("write");
-        Statement launch(prepare("UPDATE launch SET body = json_remove(body, '$.environment') WHERE job = ?"));
+        Statement launch(
+            prepare("UPDATE launch SET body = json_remove(body, '$.environment') WHERE job = ?"));
         if (!launch.bind(static_cast<int64_t>(ended.job)).done())
             return problem("write");
     }
     if (batch.clock) {
         Statement row(prepare("INSERT OR REPLACE INTO clock VALUES (1, ?, ?, ?)"));
-        if (!row.bind(batch.clock->boot).bind(batch.clock->boot_ms).bind(batch.clock->clock_ms).done())
+        if (!row.bind(batch.clock->boot)
+                 .bind(batch.clock->boot_ms)
+                 .bind(batch.clock->clock_ms)
+                 .done())
             return problem("write");
     }
     for (const LaunchRow &launch : batch.launches) {
         Statement row(prepare("INSERT INTO launch VALUES (?, NULL, ?, ?, ?)"));
-        row.bind(static_cast<int64_t>(launch.seq)).bind(int64_t{launch.uid}).bind(dump(launch.body));
+        row.bind(static_cast<int64_t>(launch.seq))
+            .bind(int64_t{launch.uid})
+            .bind(dump(launch.body));
         if (!row.bind(launch.script).done())
             return problem("write");
     }
     for (const Event &event : batch.events) {
         Statement row(prepare("INSERT INTO event VALUES (?, ?, ?, ?)"));
         std::string body = dump(to_json(event));
-        row.bind(static_cast<int64_t>(event.seq)).bind(event.time_ms).bind(body).bind(sum_of(event.seq, body));
+        row.bind(static_cast<int64_t>(event.seq))
+            .bind(event.time_ms)
+            .bind(body)
+            .bind(sum_of(event.seq, body));
         if (!row.done())
             return problem("write");
     }
     return "";
 }
 
-/* Within a log that is written in order: whatever is on the disk, all that was written before is there as well. */
+/* Within a log that is written in order: whatever is on the disk, all that was written before is
+ * there as well. */
 std::string Store::synchronise(bool at_each_commit)
 {
     if (synchronises_ == at_each_commit)
@@ -379,7 +406,8 @@ std::string Store::write(const Batch &batch)
 
 std::string Store::probe()
 {
-    std::string error = execute(database_, "PRAGMA user_version = " + std::to_string(STORE_VERSION));
+    std::string error =
+        execute(database_, "PRAGMA user_version = " + std::to_string(STORE_VERSION));
     return error.empty() ? "" : problem("write");
 }
 
@@ -397,8 +425,9 @@ Result<bool> Store::tidy_snapshots(int64_t parts_max)
 {
     if (std::string error = synchronise(false); !error.empty())
         return Error{error};
-    Statement row(prepare("DELETE FROM snapshot_part WHERE rowid IN (SELECT rowid FROM snapshot_part "
-                          "WHERE seq NOT IN (SELECT seq FROM snapshot) LIMIT ?)"));
+    Statement row(prepare(
+        "DELETE FROM snapshot_part WHERE rowid IN (SELECT rowid FROM snapshot_part "
+        "WHERE seq NOT IN (SELECT seq FROM snapshot) LIMIT ?)"));
     if (!row.bind(parts_max).done())
         return Error{problem("write")};
     return sqlite3_changes(database_) >= parts_max;
@@ -413,21 +442,22 @@ std::string Store::write_snapshot(uint64_t seq, int64_t time_ms, const Json &hea
     row.bind(static_cast<int64_t>(seq)).bind(time_ms).bind(bytes).bind(sum_of(seq, text_of(bytes)));
     if (!row.bind(static_cast<int64_t>(parts)).done())
         return problem("write");
-    Statement old(prepare(
-        "DELETE FROM snapshot WHERE seq NOT IN (SELECT seq FROM snapshot ORDER BY seq DESC LIMIT ?)"));
+    Statement old(prepare("DELETE FROM snapshot WHERE seq NOT IN (SELECT seq FROM snapshot ORDER "
+                          "BY seq DESC LIMIT ?)"));
     return old.bind(int64_t{SNAPSHOTS_KEPT}).done() ? "" : problem("write");
 }
 
-/* The number of the first row that is not before the time: times rise with the numbers, so that no index over
- * them is needed, and no row is looked at that stays. */
-Result<uint64_t> Store::first_since(const std::string &table, const std::string &number, int64_t time_ms)
+/* The number of the first row that is not before the time: times rise with the numbers, so that no
+ * index over them is needed, and no row is looked at that stays. */
+Result<uint64_t> Store::first_since(const std::string &table, const std::string &number,
+                                    int64_t time_ms)
 {
     auto low = read_number(("SELECT coalesce(min(" + number + "), 1) FROM " + table).c_str());
     auto last = read_number(("SELECT coalesce(max(" + number + "), 0) FROM " + table).c_str());
     if (!low || !last)
         return Error{problem("read")};
-    std::string sql = "SELECT time_ms, " + number + " FROM " + table + " WHERE " + number + " >= ? ORDER BY " +
-                      number + " LIMIT 1";
+    std::string sql = "SELECT time_ms, " + number + " FROM " + table + " WHERE " + number +
+        " >= ? ORDER BY " + number + " LIMIT 1";
     uint64_t first = low.value(), end = last.value() + 1;
     while (first < end) {
         uint64_t middle = first + (end - first) / 2;
@@ -444,7 +474,8 @@ Result<uint64_t> Store::first_since(const std::string &table, const std::string 
 
 Result<bool> Store::forget_before(int64_t time_ms, int64_t rows_max)
 {
-    auto event = first_since("event", "seq", time_ms), record = first_since("record", "number", time_ms);
+    auto event = first_since("event", "seq", time_ms),
+         record = first_since("record", "number", time_ms);
     if (!event || !record)
         return Error{problem("read")};
     bool more = false;
@@ -455,19 +486,19 @@ Result<bool> Store::forget_before(int64_t time_ms, int64_t rows_max)
         return done;
     };
     bool done = run("BEGIN IMMEDIATE").empty() &&
-                forget("DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE seq < ?1 AND seq <= "
-                       "(SELECT coalesce(min(seq), 0) FROM snapshot) ORDER BY seq LIMIT ?2)",
-                       static_cast<int64_t>(event.value())) &&
-                forget("DELETE FROM record WHERE number IN (SELECT number FROM record WHERE number < ?1 "
-                       "ORDER BY number LIMIT ?2)",
-                       static_cast<int64_t>(record.value())) &&
-                forget("DELETE FROM launch WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?1 "
-                       "ORDER BY ended_ms, job LIMIT ?2)",
-                       time_ms) &&
-                forget("DELETE FROM ended WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?1 "
-                       "ORDER BY ended_ms, job LIMIT ?2)",
-                       time_ms) &&
-                run("COMMIT").empty();
+        forget("DELETE FROM event WHERE seq IN (SELECT seq FROM event WHERE seq < ?1 AND seq <= "
+               "(SELECT coalesce(min(seq), 0) FROM snapshot) ORDER BY seq LIMIT ?2)",
+               static_cast<int64_t>(event.value())) &&
+        forget("DELETE FROM record WHERE number IN (SELECT number FROM record WHERE number < ?1 "
+               "ORDER BY number LIMIT ?2)",
+               static_cast<int64_t>(record.value())) &&
+        forget("DELETE FROM launch WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?1 "
+               "ORDER BY ended_ms, job LIMIT ?2)",
+               time_ms) &&
+        forget("DELETE FROM ended WHERE job IN (SELECT job FROM ended WHERE ended_ms < ?1 "
+               "ORDER BY ended_ms, job LIMIT ?2)",
+               time_ms) &&
+        run("COMMIT").empty();
     if (done)
         return more;
     std::string error = problem("write");
@@ -477,15 +508,18 @@ Result<bool> Store::forget_before(int64_t time_ms, int64_t rows_max)
 
 Result<std::optional<Store::Snapshot>> Store::last_snapshot(uint64_t below)
 {
-    Statement row(prepare("SELECT seq, body, sum, parts FROM snapshot WHERE seq < ? ORDER BY seq DESC"));
+    Statement row(
+        prepare("SELECT seq, body, sum, parts FROM snapshot WHERE seq < ? ORDER BY seq DESC"));
     row.bind(static_cast<int64_t>(below));
     bool damaged = false;
     while (row.row()) {
         auto seq = static_cast<uint64_t>(row.number(0));
         std::string text = row.text(1);
         Snapshot snapshot{seq, Json::from_cbor(text, true, false), {}};
-        bool is_good = !snapshot.head.is_discarded() && (row.is_null(2) || row.number(2) == sum_of(seq, text));
-        auto parts = is_good ? read_parts(static_cast<uint64_t>(row.number(3)), snapshot) : Result<bool>(false);
+        bool is_good = !snapshot.head.is_discarded() &&
+            (row.is_null(2) || row.number(2) == sum_of(seq, text));
+        auto parts = is_good ? read_parts(static_cast<uint64_t>(row.number(3)), snapshot)
+                             : Result<bool>(false);
         if (!parts)
             return Error{parts.error()};
         if (parts.value())
@@ -495,20 +529,23 @@ Result<std::optional<Store::Snapshot>> Store::last_snapshot(uint64_t below)
     if (row.failed())
         return Error{problem("read")};
     if (damaged)
-        return Error{"the store " + folder_ + "/store.sqlite is damaged: none of its snapshots can be read"};
+        return Error{
+            "the store " + folder_ + "/store.sqlite is damaged: none of its snapshots can be read"};
     return std::optional<Snapshot>();
 }
 
 /* False: they are not all there as they were written. */
 Result<bool> Store::read_parts(uint64_t count, Snapshot &snapshot)
 {
-    Statement row(prepare("SELECT number, body, sum FROM snapshot_part WHERE seq = ? AND number < ? ORDER BY number"));
+    Statement row(prepare("SELECT number, body, sum FROM snapshot_part WHERE seq = ? AND number < "
+                          "? ORDER BY number"));
     row.bind(static_cast<int64_t>(snapshot.seq)).bind(static_cast<int64_t>(count));
     while (row.row()) {
         uint64_t number = snapshot.parts.size();
         std::string text = row.text(1);
         snapshot.parts.push_back(Json::from_cbor(text, true, false));
-        if (static_cast<uint64_t>(row.number(0)) != number || snapshot.parts.back().is_discarded() ||
+        if (static_cast<uint64_t>(row.number(0)) != number ||
+            snapshot.parts.back().is_discarded() ||
             row.number(2) != sum_of(snapshot.seq, number, text))
             return false;
     }
@@ -524,9 +561,11 @@ std::string Store::each_event(uint64_t seq, const std::function<std::string(cons
     uint64_t before = 0;
     while (row.row()) {
         auto number = static_cast<uint64_t>(row.number(0));
-        std::string where = "event " + std::to_string(number) + " of the store " + folder_ + "/store.sqlite";
+        std::string where = "event " + std::to_string(number) + " of the store " + folder_ +
+            "/store.sqlite";
         if (before && number != before + 1)
-            return where + " follows event " + std::to_string(before) + ": those between are missing";
+            return where + " follows event " + std::to_string(before) +
+                ": those between are missing";
         before = number;
         std::string body = row.text(1);
         Json json = Json::parse(body, nullptr, false);
@@ -544,8 +583,9 @@ std::string Store::each_event(uint64_t seq, const std::function<std::string(cons
 
 std::string Store::quarantine(uint64_t seq)
 {
-    std::string error = execute(database_, "CREATE TABLE IF NOT EXISTS quarantined "
-                                           "(seq INTEGER, time_ms INTEGER, body TEXT, sum INTEGER)");
+    std::string error = execute(database_,
+                                "CREATE TABLE IF NOT EXISTS quarantined "
+                                "(seq INTEGER, time_ms INTEGER, body TEXT, sum INTEGER)");
     if (!error.empty())
         return problem("write");
     Statement old(prepare("SELECT time_ms FROM event WHERE seq = ?"));
@@ -553,9 +593,10 @@ std::string Store::quarantine(uint64_t seq)
         return old.failed() ? problem("read") : "the store has no event " + std::to_string(seq);
     std::string body = dump(to_json(Event{seq, old.number(0), Timer{}}));
     error = run("BEGIN IMMEDIATE");
-    for (const char *sql : {"INSERT INTO quarantined SELECT seq, time_ms, body, sum FROM event WHERE seq = ?1",
-                            "UPDATE event SET body = ?2, sum = ?3 WHERE seq = ?1",
-                            "DELETE FROM snapshot WHERE seq >= ?1"}) {
+    for (const char *sql :
+         {"INSERT INTO quarantined SELECT seq, time_ms, body, sum FROM event WHERE seq = ?1",
+          "UPDATE event SET body = ?2, sum = ?3 WHERE seq = ?1",
+          "DELETE FROM snapshot WHERE seq >= ?1"}) {
         Statement row(prepare(sql));
         row.bind(static_cast<int64_t>(seq));
         if (strstr(sql, "?2"))
@@ -584,23 +625,23 @@ Result<std::optional<LaunchRow>> Store::launch(JobId job)
     Statement row(prepare("SELECT seq, uid, body, script FROM launch WHERE job = ?"));
     row.bind(static_cast<int64_t>(job));
     if (!row.row())
-        return row.failed() ? Result<std::optional<LaunchRow>>(Error{problem("read")}) : std::optional<LaunchRow>();
-    return std::optional<LaunchRow>(LaunchRow{static_cast<uint64_t>(row.number(0)),
-                                              static_cast<uint32_t>(row.number(1)),
-                                              Json::parse(row.text(2), nullptr, false), row.text(3)});
+        return row.failed() ? Result<std::optional<LaunchRow>>(Error{problem("read")})
+                            : std::optional<LaunchRow>();
+    return std::optional<LaunchRow>(
+        LaunchRow{static_cast<uint64_t>(row.number(0)), static_cast<uint32_t>(row.number(1)),
+                  Json::parse(row.text(2), nullptr, false), row.text(3)});
 }
 
 Result<std::vector<Json>> Store::records(const RecordQuery &query)
 {
-    const char *sql =
-        query.job
-            ? "SELECT number, time_ms, event, job, node, data FROM record WHERE number >= ?1 AND job = ?3 "
-              "ORDER BY number LIMIT ?2"
+    const char *sql = query.job ? "SELECT number, time_ms, event, job, node, data FROM record "
+                                  "WHERE number >= ?1 AND job = ?3 "
+                                  "ORDER BY number LIMIT ?2"
         : !query.node.empty()
-            ? "SELECT number, time_ms, event, job, node, data FROM record WHERE number >= ?1 "
-              "AND node = ?3 ORDER BY number LIMIT ?2"
-            : "SELECT number, time_ms, event, job, node, data FROM record "
-              "WHERE number >= ?1 ORDER BY number LIMIT ?2";
+        ? "SELECT number, time_ms, event, job, node, data FROM record WHERE number >= ?1 "
+          "AND node = ?3 ORDER BY number LIMIT ?2"
+        : "SELECT number, time_ms, event, job, node, data FROM record "
+          "WHERE number >= ?1 ORDER BY number LIMIT ?2";
     Statement row(prepare(sql));
     row.bind(static_cast<int64_t>(query.since)).bind(static_cast<int64_t>(query.limit));
     if (query.job)
@@ -623,11 +664,13 @@ Result<std::vector<Json>> Store::records(const RecordQuery &query)
 Result<std::vector<Store::LaunchSize>> Store::launch_sizes()
 {
     /* As bytes: the length of a text would be counted through all of it. */
-    Statement row(prepare("SELECT job, uid, length(CAST(body AS BLOB)) + length(CAST(script AS BLOB)) FROM launch "
-                          "WHERE job IS NOT NULL AND job NOT IN (SELECT job FROM ended)"));
+    Statement row(prepare(
+        "SELECT job, uid, length(CAST(body AS BLOB)) + length(CAST(script AS BLOB)) FROM launch "
+        "WHERE job IS NOT NULL AND job NOT IN (SELECT job FROM ended)"));
     std::vector<LaunchSize> sizes;
     while (row.row())
-        sizes.push_back({static_cast<JobId>(row.number(0)), static_cast<uint32_t>(row.number(1)), row.number(2)});
+        sizes.push_back({static_cast<JobId>(row.number(0)), static_cast<uint32_t>(row.number(1)),
+                         row.number(2)});
     if (row.failed())
         return Error{problem("read")};
     return sizes;
@@ -653,7 +696,8 @@ Result<uint64_t> Store::last_record()
 
 Result<std::vector<Json>> Store::ended(const EndedQuery &query)
 {
-    std::string sql = "SELECT body FROM ended WHERE submitted_ms >= ?1 AND submitted_ms <= ?2 AND job > ?3";
+    std::string sql =
+        "SELECT body FROM ended WHERE submitted_ms >= ?1 AND submitted_ms <= ?2 AND job > ?3";
     if (query.before)
         sql += " AND job < " + std::to_string(query.before);
     if (query.uid)

@@ -4,18 +4,20 @@
  *   event     every input of the core, numbered; the truth
  *   snapshot  the core after some event: a restart replays only what is newer
  *   snapshot_part   what of it is long, written before it; without a snapshot it is worth nothing
- *   launch    of each submission what the core need not know (program, environment, files), by the number of
- *             its event; `job` is set once the core has accepted it; the environment goes when the job has ended
+ *   launch    of each submission what the core need not know (program, environment, files), by the
+ *             number of its event; `job` is set once the core has accepted it; the environment goes
+ *             when the job has ended
  *   record    the history for people, derived from the events
  *   ended     each ended job as it was last; derived
- *   clock     what the time of the last event was by a clock that nobody can set (core/steady_clock.h)
+ *   clock     what the time of the last event was by a clock that nobody can set
+ *             (core/steady_clock.h)
  *
- * A turn of the daemon is one Batch, written in one transaction: all of it or nothing.  Derived rows of a
- * turn go with the next Batch or alone, and then without a synchronisation (a restart derives them again), so that a
- * turn costs one.
+ * A turn of the daemon is one Batch, written in one transaction: all of it or nothing.  Derived
+ * rows of a turn go with the next Batch or alone, and then without a synchronisation (a restart
+ * derives them again), so that a turn costs one.
  *
- * The disk may fail.  What cannot be read is an error, never the end of a table: a caller that gets a value has all of
- * it.  Events and snapshots carry a sum; events are numbered without a gap.
+ * The disk may fail.  What cannot be read is an error, never the end of a table: a caller that gets
+ * a value has all of it.  Events and snapshots carry a sum; events are numbered without a gap.
  *
  * The folder is locked while the store is open: two daemons never share one.  One thread.
  */
@@ -67,7 +69,8 @@ struct Batch {
 
     bool empty() const
     {
-        return events.empty() && launches.empty() && bound.empty() && records.empty() && ended.empty();
+        return events.empty() && launches.empty() && bound.empty() && records.empty() &&
+            ended.empty();
     }
 };
 
@@ -95,8 +98,8 @@ class Store {
     Store(Store &&) noexcept;
     Store &operator=(Store &&) noexcept;
 
-    /* Empty, or why nothing was written.  Events and launches are on the disk then; what is derived from earlier ones
-     * may be lost with the power, and with it all that was written later. */
+    /* Empty, or why nothing was written.  Events and launches are on the disk then; what is derived
+     * from earlier ones may be lost with the power, and with it all that was written later. */
     std::string write(const Batch &batch);
     /* The same for something that changes nothing: whether it can be written again. */
     std::string probe();
@@ -105,8 +108,8 @@ class Store {
     std::string write_snapshot_part(uint64_t seq, uint64_t number, const Json &part);
     /* Deletes parts that belong to no snapshot, so many at most.  True: there may be more. */
     Result<bool> tidy_snapshots(int64_t parts_max);
-    /* Deletes what ended or happened before, never what a restart needs: `rows_max` of each kind.  True: there is
-     * more. */
+    /* Deletes what ended or happened before, never what a restart needs: `rows_max` of each kind.
+     * True: there is more. */
     Result<bool> forget_before(int64_t time_ms, int64_t rows_max);
 
     struct Snapshot {
@@ -116,11 +119,11 @@ class Store {
     };
     /* The newest one below `below` that can be read; nullopt: there is none at all. */
     Result<std::optional<Snapshot>> last_snapshot(uint64_t below = INT64_MAX);
-    /* The stored events above `seq` in order, without a gap between them; `take` may return an error text, which ends
-     * it. */
+    /* The stored events above `seq` in order, without a gap between them; `take` may return an
+     * error text, which ends it. */
     std::string each_event(uint64_t seq, const std::function<std::string(const Event &)> &take);
-    /* Puts a Timer, which changes nothing, in the place of an event that cannot be borne, and keeps what was there in
-     * the table `quarantined`.  The snapshots above it are deleted. */
+    /* Puts a Timer, which changes nothing, in the place of an event that cannot be borne, and keeps
+     * what was there in the table `quarantined`.  The snapshots above it are deleted. */
     std::string quarantine(uint64_t seq);
 
     /* nullopt: none was written yet. */
@@ -145,7 +148,8 @@ class Store {
     sqlite3_stmt *prepare(const char *sql);
     std::string run(const char *sql);
     Result<uint64_t> read_number(const char *sql);
-    Result<uint64_t> first_since(const std::string &table, const std::string &number, int64_t time_ms);
+    Result<uint64_t> first_since(const std::string &table, const std::string &number,
+                                 int64_t time_ms);
     std::string problem(const char *doing) const;
     std::string write_rows(const Batch &batch);
     std::string synchronise(bool at_each_commit);

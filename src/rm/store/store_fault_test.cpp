@@ -1,4 +1,5 @@
-/* The store on disks that fail: what is acknowledged is there afterwards, and nobody gets a part for the whole. */
+/* The store on disks that fail: what is acknowledged is there afterwards, and nobody gets a part
+ * for the whole. */
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -32,8 +33,13 @@ class StoreFaultTest : public testing::Test {
     static Batch batch(uint64_t seq)
     {
         /* Some pages each, so that a part of the table is in the file and a part in its log. */
-        return {{{seq, static_cast<int64_t>(seq), NodeUp{"n" + std::to_string(seq) + std::string(900, 'x'), 4}}},
-                {}, {}, {}, {}, {}};
+        return {{{seq, static_cast<int64_t>(seq),
+                  NodeUp{"n" + std::to_string(seq) + std::string(900, 'x'), 4}}},
+                {},
+                {},
+                {},
+                {},
+                {}};
     }
     /* Its parts are some pages each, too. */
     static std::string write_snapshot(Store &store, uint64_t seq)
@@ -58,7 +64,8 @@ class StoreFaultTest : public testing::Test {
             }
         }
     }
-    /* What a restart would know; the error if it would refuse.  Every event that is given must be what was written. */
+    /* What a restart would know; the error if it would refuse.  Every event that is given must be
+     * what was written. */
     Result<uint64_t> recover()
     {
         auto store = Store::open(folder_);
@@ -131,7 +138,8 @@ TEST_F(StoreFaultTest, wrong_bytes_are_noticed)
         auto known = recover();
         if (!disk_.has_failed())
             break;
-        EXPECT_TRUE(!known || known.value() == EVENTS) << "read " << number << ": " << known.value();
+        EXPECT_TRUE(!known || known.value() == EVENTS)
+            << "read " << number << ": " << known.value();
     }
     EXPECT_GT(number, 10);
     EXPECT_LT(number, OPERATIONS_MAX);
@@ -169,7 +177,8 @@ TEST_F(StoreFaultTest, what_is_acknowledged_is_there_after_write_errors)
     }
 }
 
-/* A disk that says it has synchronised and has not: the end may be missing, never a part between. */
+/* A disk that says it has synchronised and has not: the end may be missing, never a part
+ * between. */
 TEST_F(StoreFaultTest, a_lost_synchronisation_loses_the_end_only)
 {
     std::mt19937_64 random(2);
@@ -216,13 +225,15 @@ TEST_F(StoreFaultTest, damage_on_the_disk_is_noticed_or_harmless)
         }
         auto known = recover();
         refused += !known;
-        EXPECT_TRUE(!known || known.value() == EVENTS) << "round " << round << ": " << known.value();
+        EXPECT_TRUE(!known || known.value() == EVENTS)
+            << "round " << round << ": " << known.value();
     }
     EXPECT_GT(refused, 0) << "no round has hit what is in use";
     std::filesystem::remove_all(folder_ + ".good");
 }
 
-/* Each page with something that a recovery needs, damaged alone or in one byte: never is the rest taken for all. */
+/* Each page with something that a recovery needs, damaged alone or in one byte: never is the rest
+ * taken for all. */
 TEST_F(StoreFaultTest, damage_of_any_page_in_use_is_refused)
 {
     constexpr std::streamoff PAGE = 4096;
@@ -230,12 +241,14 @@ TEST_F(StoreFaultTest, damage_of_any_page_in_use_is_refused)
     std::string name = folder_ + "/store.sqlite";
     std::filesystem::copy(folder_, folder_ + ".good");
     std::string text(std::filesystem::file_size(name), '\0');
-    std::ifstream(name, std::ios::binary).read(text.data(), static_cast<std::streamsize>(text.size()));
+    std::ifstream(name, std::ios::binary)
+        .read(text.data(), static_cast<std::streamsize>(text.size()));
     std::vector<size_t> needed;         /* where something stands that must be read */
     for (uint64_t seq = 101; seq <= EVENTS; seq++)
         if (size_t at = text.find("n" + std::to_string(seq) + "xxx"); at != text.npos)
             needed.push_back(at);
-    ASSERT_EQ(needed.size(), EVENTS - 100) << "events are not stored as text: look for them in another way";
+    ASSERT_EQ(needed.size(), EVENTS - 100)
+        << "events are not stored as text: look for them in another way";
     auto refused = [&](std::streamoff at, const std::string &junk) {
         std::filesystem::remove_all(folder_);
         std::filesystem::copy(folder_ + ".good", folder_);
@@ -249,7 +262,8 @@ TEST_F(StoreFaultTest, damage_of_any_page_in_use_is_refused)
     std::set<std::streamoff> pages = {0};
     for (size_t at : needed) {
         pages.insert(static_cast<std::streamoff>(at) / PAGE * PAGE);
-        EXPECT_TRUE(refused(static_cast<std::streamoff>(at), "m")) << "one byte of an event, at " << at;
+        EXPECT_TRUE(refused(static_cast<std::streamoff>(at), "m"))
+            << "one byte of an event, at " << at;
     }
     for (std::streamoff page : pages) {
         EXPECT_TRUE(refused(page, std::string(PAGE, '\x5a'))) << "page at " << page;

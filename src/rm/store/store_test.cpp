@@ -98,22 +98,28 @@ TEST_F(StoreTest, PartsOfFormerSnapshotsAreDeletedBitByBit)
 TEST_F(StoreTest, AStoreOfAFormerVersionIsBroughtToThisOne)
 {
     constexpr const char *COMMON = R"(
-        CREATE TABLE launch (seq INTEGER PRIMARY KEY, job INTEGER UNIQUE, uid INTEGER NOT NULL, body TEXT NOT NULL,
-                             script TEXT NOT NULL);
-        CREATE TABLE record (number INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, event TEXT NOT NULL, job INTEGER,
-                             node TEXT, data TEXT NOT NULL);
-        CREATE TABLE ended (job INTEGER PRIMARY KEY, uid INTEGER NOT NULL, submitted_ms INTEGER NOT NULL,
+        CREATE TABLE launch (seq INTEGER PRIMARY KEY, job INTEGER UNIQUE, uid INTEGER NOT NULL,
+                             body TEXT NOT NULL, script TEXT NOT NULL);
+        CREATE TABLE record (number INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL,
+                             event TEXT NOT NULL, job INTEGER, node TEXT, data TEXT NOT NULL);
+        CREATE TABLE ended (job INTEGER PRIMARY KEY, uid INTEGER NOT NULL,
+                            submitted_ms INTEGER NOT NULL,
                             ended_ms INTEGER NOT NULL, body TEXT NOT NULL);
-        INSERT INTO event (seq, time_ms, body) VALUES (4, 9, '{"event":"timer","seq":4,"time_ms":9}');
+        INSERT INTO event (seq, time_ms, body)
+            VALUES (4, 9, '{"event":"timer","seq":4,"time_ms":9}');
         INSERT INTO snapshot (seq, time_ms, body) VALUES (3, 9, x'a1667365715f697303');
         PRAGMA application_id = 1701601651;
     )";
     const std::string tables[] = {
-        "CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body TEXT NOT NULL);"
-        "CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body BLOB NOT NULL);"
+        "CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body TEXT NOT "
+        "NULL);"
+        "CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body BLOB NOT "
+        "NULL);"
         "PRAGMA user_version = 1;",
-        "CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body TEXT NOT NULL, sum INTEGER);"
-        "CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body BLOB NOT NULL, sum INTEGER);"
+        "CREATE TABLE event (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body TEXT NOT "
+        "NULL, sum INTEGER);"
+        "CREATE TABLE snapshot (seq INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, body BLOB NOT "
+        "NULL, sum INTEGER);"
         "CREATE TABLE clock (id INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_ms INTEGER NOT NULL,"
         "                    clock_ms INTEGER NOT NULL);"
         "PRAGMA user_version = 2;"};
@@ -122,7 +128,9 @@ TEST_F(StoreTest, AStoreOfAFormerVersionIsBroughtToThisOne)
         sqlite3 *database = nullptr;
         ASSERT_EQ(sqlite3_open((folder_ + "/store.sqlite").c_str(), &database), SQLITE_OK);
         char *wrong = nullptr;
-        EXPECT_EQ(sqlite3_exec(database, (former + COMMON).c_str(), nullptr, nullptr, &wrong), SQLITE_OK) << wrong;
+        EXPECT_EQ(sqlite3_exec(database, (former + COMMON).c_str(), nullptr, nullptr, &wrong),
+                  SQLITE_OK)
+            << wrong;
         sqlite3_close(database);
         for (int times = 0; times < 2; times++) {
             Store store = open();
@@ -130,7 +138,12 @@ TEST_F(StoreTest, AStoreOfAFormerVersionIsBroughtToThisOne)
             ASSERT_TRUE(snapshot && snapshot.value()) << snapshot.error();
             EXPECT_EQ(snapshot.value()->seq, 3u);
             uint64_t last = 0;
-            EXPECT_EQ(store.each_event(3, [&](const Event &event) { last = event.seq; return std::string(); }), "");
+            EXPECT_EQ(store.each_event(3,
+                                       [&](const Event &event) {
+                                           last = event.seq;
+                                           return std::string();
+                                       }),
+                      "");
             EXPECT_EQ(last, 4u);
             EXPECT_EQ(store.write_snapshot_part(5, 0, Json::array()), "");
         }
@@ -156,7 +169,8 @@ TEST_F(StoreTest, ALaunchBelongsToTheJobThatItMade)
 {
     Store store = open();
     Batch batch;
-    batch.launches = {{7, 1000, {{"directory", "/a"}}, "script"}, {8, 1000, {{"directory", "/b"}}, ""}};
+    batch.launches = {{7, 1000, {{"directory", "/a"}}, "script"},
+                      {8, 1000, {{"directory", "/b"}}, ""}};
     batch.events = {event(7), event(8)};
     ASSERT_EQ(store.write(batch), "");
     EXPECT_FALSE(store.launch(3).value());
@@ -165,14 +179,16 @@ TEST_F(StoreTest, ALaunchBelongsToTheJobThatItMade)
     ASSERT_TRUE(launch);
     EXPECT_EQ(launch->body["directory"], "/a");
     EXPECT_EQ(launch->script, "script");
-    EXPECT_EQ(store.write({{}, {}, {{7, 3}, {8, 0}}, {}, {}, {}}), "") << "again, as after a restart";
+    EXPECT_EQ(store.write({{}, {}, {{7, 3}, {8, 0}}, {}, {}, {}}), "")
+        << "again, as after a restart";
 }
 
 TEST_F(StoreTest, RecordsAreFoundByJobAndNode)
 {
     Store store = open();
     Batch batch;
-    batch.records = {{1, 10, record::SUBMITTED, 5, "", {{"a", 1}}}, {2, 20, record::NODE_DOWN, 0, "n1", Json::object()},
+    batch.records = {{1, 10, record::SUBMITTED, 5, "", {{"a", 1}}},
+                     {2, 20, record::NODE_DOWN, 0, "n1", Json::object()},
                      {3, 30, record::ENDED, 5, "", Json::object()}};
     ASSERT_EQ(store.write(batch), "");
     ASSERT_EQ(store.write(batch), "") << "again, as after a restart";

@@ -35,7 +35,7 @@ void add_if_here(std::vector<InstalledFile> &files, const std::string &path, boo
         files.push_back({path, status.st_size, is_library});
 }
 
-/* ---- when ssh says no ------------------------------------------------------------------------------ */
+/* ---- when ssh says no ------------------------------------------------------------------------ */
 
 struct Complaint {
     const char *part;           /* of what ssh says */
@@ -47,25 +47,31 @@ constexpr Complaint COMPLAINTS[] = {
     {"Could not resolve", HostHealth::NO_ACCESS,
      "is the name in the list of hosts (backend.hosts) right, and known to this machine?"},
     {"Permission denied", HostHealth::NO_ACCESS,
-     "the user of elasticd needs access without a password: a key of his in ~/.ssh/authorized_keys there"},
+     "the user of elasticd needs access without a password: a key of his in ~/.ssh/authorized_keys "
+     "there"},
     {"Too many authentication failures", HostHealth::NO_ACCESS,
      "say in the configuration of ssh which key is to be used"},
     {"HOST IDENTIFICATION HAS CHANGED", HostHealth::NO_ACCESS,
      "it shows another host key than before: if that is right, put the new one into known_hosts"},
     {"Host key verification failed", HostHealth::NO_ACCESS,
-     "its host key is not known here, or is another one: put the right one into known_hosts (ssh-keyscan shows it)"},
+     "its host key is not known here, or is another one: put the right one into known_hosts "
+     "(ssh-keyscan shows it)"},
     {"Connection refused", HostHealth::NO_ACCESS, "no sshd listens there"},
-    {"kex_exchange_identification", HostHealth::NO_ACCESS, "its sshd turns connections away (MaxStartups?)"},
+    {"kex_exchange_identification", HostHealth::NO_ACCESS,
+     "its sshd turns connections away (MaxStartups?)"},
     {"Connection reset", HostHealth::NO_ACCESS, "its sshd turns connections away"},
-    {"Connection closed", HostHealth::NO_ACCESS, "its sshd turns connections away, or asks for more than a key"},
-    {"Bad configuration option", HostHealth::NO_ACCESS, "correct the configuration of ssh (backend.ssh_config)"},
+    {"Connection closed", HostHealth::NO_ACCESS,
+     "its sshd turns connections away, or asks for more than a key"},
+    {"Bad configuration option", HostHealth::NO_ACCESS,
+     "correct the configuration of ssh (backend.ssh_config)"},
     {"Can't open user config file", HostHealth::NO_ACCESS,
      "backend.ssh_config must name a file that elasticd can read"},
     {"banner exchange", HostHealth::NO_ACCESS, "is it very busy, or does it hang?"},
     {"No route to host", HostHealth::NO_ANSWER, "is it up, and its network?"},
     {"Network is unreachable", HostHealth::NO_ANSWER, "is the network of this machine up?"},
     {"timed out", HostHealth::NO_ANSWER, "is it up, and its network?"},
-    {"gave no answer", HostHealth::NO_ACCESS, "is it very busy, or does it or its file system hang?"},
+    {"gave no answer", HostHealth::NO_ACCESS,
+     "is it very busy, or does it or its file system hang?"},
 };
 
 HostLook complain(const std::string &host, const CommandEnd &end, const std::string &ssh)
@@ -86,11 +92,12 @@ HostLook complain(const std::string &host, const CommandEnd &end, const std::str
         what = "no answer in time";
     if (what.empty())
         what = "ssh ended with code " + std::to_string(end.exit_code);
-    look.reason = "host " + host + " cannot be used: " + what + " (" + advice + "; try: " + ssh + " true)";
+    look.reason = "host " + host + " cannot be used: " + what + " (" + advice + "; try: " + ssh +
+        " true)";
     return look;
 }
 
-/* ---- what the host has said ---------------------------------------------------------------------------- */
+/* ---- what the host has said ------------------------------------------------------------------ */
 
 struct Answer {
     bool complete = false;
@@ -148,11 +155,12 @@ std::string unfit(const Answer &answer, const std::vector<InstalledFile> &files)
         if (found == answer.sizes.end() || found->second < 0)
             return file.path + " is missing there, or cannot be used";
         if (found->second != file.bytes)
-            return file.path + " is another one there than here (" + std::to_string(found->second) + " bytes, not " +
-                   std::to_string(file.bytes) + ")";
+            return file.path + " is another one there than here (" + std::to_string(found->second) +
+                " bytes, not " + std::to_string(file.bytes) + ")";
     }
     if (!answer.lacks.empty())
-        return "the library " + last_line(answer.lacks.front(), 100) + " is missing there, which libmpi needs";
+        return "the library " + last_line(answer.lacks.front(), 100) +
+            " is missing there, which libmpi needs";
     return "";
 }
 
@@ -179,17 +187,21 @@ std::string probe_script(const std::vector<InstalledFile> &files)
         "echo time $(date +%s)\n";
     for (const InstalledFile &file : files) {
         std::string word = shell_word(file.path);
-        script += std::string("if [ ") + (file.is_library ? "-r " : "-x ") + word + " ]; then bytes=$(wc -c <" + word +
-                  "); else bytes=-1; fi\n"
-                  "echo file $bytes " + word + "\n";
+        script += std::string("if [ ") + (file.is_library ? "-r " : "-x ") + word +
+            " ]; then bytes=$(wc -c <" + word +
+            "); else bytes=-1; fi\n"
+            "echo file $bytes " +
+            word + "\n";
         if (file.is_library)
-            script += "ldd " + word + " 2>/dev/null | sed -n 's/^[[:space:]]*\\(.*\\) => not found.*/lacks \\1/p'\n";
+            script += "ldd " + word +
+                " 2>/dev/null | sed -n 's/^[[:space:]]*\\(.*\\) => not found.*/lacks \\1/p'\n";
     }
     return script + "echo " + LAST_LINE + "\n";
 }
 
-HostLook judge(const std::string &host, const CommandEnd &end, const std::vector<InstalledFile> &files,
-               int64_t asked_ms, int64_t answered_ms, const std::string &ssh)
+HostLook judge(const std::string &host, const CommandEnd &end,
+               const std::vector<InstalledFile> &files, int64_t asked_ms, int64_t answered_ms,
+               const std::string &ssh)
 {
     Answer answer = read_answer(end.output);
     if (!answer.complete)

@@ -32,13 +32,17 @@ class HostProbeTest : public testing::Test {
     fs::path proxy() const { return folder_ / "it's here/bin/hydra_pmi_proxy"; }
     fs::path library() const { return folder_ / "it's here/lib/libmpi.so"; }
     std::string mpiexec() const { return folder_ / "it's here/bin/mpiexec"; }
-    static void write(const fs::path &path, const std::string &text) { std::ofstream(path) << text; }
+    static void write(const fs::path &path, const std::string &text)
+    {
+        std::ofstream(path) << text;
+    }
 
     /* As if ssh had run it. */
     CommandEnd run(const std::string &script) const
     {
         write(folder_ / "script", script);
-        FILE *pipe = popen(("echo Welcome; echo elastic; sh -s <" + (folder_ / "script").string()).c_str(), "r");
+        FILE *pipe = popen(
+            ("echo Welcome; echo elastic; sh -s <" + (folder_ / "script").string()).c_str(), "r");
         CommandEnd end;
         end.started = true;
         char block[4096];
@@ -91,7 +95,8 @@ TEST_F(HostProbeTest, WithoutAnInstallationHereNothingIsCompared)
     EXPECT_EQ(look().health, HostHealth::WELL);
 }
 
-HostLook judge_text(const std::string &output, int64_t asked_ms = 1000000, int64_t answered_ms = 1000100)
+HostLook judge_text(const std::string &output, int64_t asked_ms = 1000000,
+                    int64_t answered_ms = 1000100)
 {
     CommandEnd end;
     end.started = true;
@@ -103,7 +108,8 @@ HostLook judge_text(const std::string &output, int64_t asked_ms = 1000000, int64
 TEST(JudgeTest, Clocks)
 {
     auto ahead = [](int64_t time_s) {
-        return judge_text("elastic-probe 1\ncores 4\ntime " + std::to_string(time_s) + "\nelastic-probe end\n")
+        return judge_text("elastic-probe 1\ncores 4\ntime " + std::to_string(time_s) +
+                          "\nelastic-probe end\n")
             .clock_ahead_s;
     };
     EXPECT_EQ(ahead(1000), 0);
@@ -116,7 +122,8 @@ TEST(JudgeTest, ACutAnswerIsNone)
     EXPECT_EQ(judge_text("elastic-probe 1\ncores 4\ntime 1000\n").health, HostHealth::NO_ACCESS);
     EXPECT_EQ(judge_text("cores 4\nelastic-probe end\n").health, HostHealth::NO_ACCESS);
     EXPECT_EQ(judge_text("elastic-probe 1\nelastic-probe end\n").health, HostHealth::UNFIT);
-    EXPECT_EQ(judge_text("elastic-probe 1\ncores 4\nlacks libx.so.1\nelastic-probe end\n").health, HostHealth::UNFIT);
+    EXPECT_EQ(judge_text("elastic-probe 1\ncores 4\nlacks libx.so.1\nelastic-probe end\n").health,
+              HostHealth::UNFIT);
 }
 
 TEST(JudgeTest, WhatSshSaysBecomesAdvice)
@@ -132,14 +139,19 @@ TEST(JudgeTest, WhatSshSaysBecomesAdvice)
     };
     HostLook seen = look("ssh: Could not resolve hostname h1: Name or service not known\r\n");
     EXPECT_EQ(seen.health, HostHealth::NO_ACCESS);
-    EXPECT_EQ(seen.reason, "host h1 cannot be used: ssh: Could not resolve hostname h1: Name or service not known "
-                           "(is the name in the list of hosts (backend.hosts) right, and known to this machine?; "
-                           "try: ssh -F f h1 true)");
+    EXPECT_EQ(
+        seen.reason,
+        "host h1 cannot be used: ssh: Could not resolve hostname h1: Name or service not known "
+        "(is the name in the list of hosts (backend.hosts) right, and known to this machine?; "
+        "try: ssh -F f h1 true)");
     EXPECT_EQ(look("root@h1: Permission denied (publickey).").health, HostHealth::NO_ACCESS);
     EXPECT_EQ(look("Host key verification failed.").health, HostHealth::NO_ACCESS);
-    EXPECT_EQ(look("ssh: connect to host h1 port 22: Connection refused").health, HostHealth::NO_ACCESS);
-    EXPECT_EQ(look("ssh: connect to host h1 port 22: No route to host").health, HostHealth::NO_ANSWER);
-    EXPECT_EQ(look("ssh: connect to host h1 port 22: Connection timed out").health, HostHealth::NO_ANSWER);
+    EXPECT_EQ(look("ssh: connect to host h1 port 22: Connection refused").health,
+              HostHealth::NO_ACCESS);
+    EXPECT_EQ(look("ssh: connect to host h1 port 22: No route to host").health,
+              HostHealth::NO_ANSWER);
+    EXPECT_EQ(look("ssh: connect to host h1 port 22: Connection timed out").health,
+              HostHealth::NO_ANSWER);
     EXPECT_EQ(look("Connection timed out during banner exchange").health, HostHealth::NO_ACCESS);
     EXPECT_EQ(look("", true).health, HostHealth::NO_ACCESS) << "load alone ends no job";
     EXPECT_NE(look("", true).reason.find("no answer in time"), std::string::npos);

@@ -27,7 +27,8 @@ Result<std::string> read_text(const std::string &path)
     if (file.is_open())
         file.read(text.data(), static_cast<std::streamsize>(text.size()));
     if (!file.is_open() || file.bad())
-        return Error{"cannot read the list of hosts " + path + " (backend.hosts_file): " + strerror(errno)};
+        return Error{
+            "cannot read the list of hosts " + path + " (backend.hosts_file): " + strerror(errno)};
     text.resize(static_cast<size_t>(file.gcount()));
     if (text.size() > FILE_BYTES_MAX)
         return Error{path + " is longer than 16 MiB: that is no list of hosts"};
@@ -41,7 +42,8 @@ std::vector<std::string> ssh_options(const Settings &settings)
     if (!settings.ssh_config.empty())
         options = {"-F", settings.ssh_config};
     int64_t seconds = std::max<int64_t>(settings.check_timeout_ms / 1000, 1);
-    options.insert(options.end(), {"-o", "BatchMode=yes", "-o", "ConnectTimeout=" + std::to_string(seconds)});
+    options.insert(options.end(),
+                   {"-o", "BatchMode=yes", "-o", "ConnectTimeout=" + std::to_string(seconds)});
     return options;
 }
 
@@ -55,8 +57,8 @@ Result<ListedNodes> hosts_of(const Settings &settings)
     ListedNodes hosts = listed.value();
     if (!settings.hosts_file.empty()) {
         auto text = read_text(settings.hosts_file);
-        auto more =
-            text ? parse_hosts_file(text.value(), settings.hosts_file) : Result<ListedNodes>(Error{text.error()});
+        auto more = text ? parse_hosts_file(text.value(), settings.hosts_file)
+                         : Result<ListedNodes>(Error{text.error()});
         if (!more)
             return Error{more.error()};
         for (ListedNode &host : more.value()) {
@@ -67,13 +69,15 @@ Result<ListedNodes> hosts_of(const Settings &settings)
         }
     }
     if (hosts.empty())
-        return Error{
-            "backend.kind is \"hosts\" and no host is named: give backend.hosts = [\"NAME\", \"NAME:CORES\"] or "
-            "backend.hosts_file"};
+        return Error{"backend.kind is \"hosts\" and no host is named: give backend.hosts = "
+                     "[\"NAME\", \"NAME:CORES\"] or "
+                     "backend.hosts_file"};
     return hosts;
 }
 
-HostsBackend::HostsBackend(const Settings &settings, Loop &loop) : settings_(settings), loop_(loop) {}
+HostsBackend::HostsBackend(const Settings &settings, Loop &loop) : settings_(settings), loop_(loop)
+{
+}
 
 HostsBackend::~HostsBackend()
 {
@@ -121,7 +125,8 @@ std::string HostsBackend::start(const State &known, Tell tell)
 
 bool HostsBackend::capacity_known() const
 {
-    return std::all_of(hosts_.begin(), hosts_.end(), [](const auto &entry) { return entry.second.cores_known; });
+    return std::all_of(hosts_.begin(), hosts_.end(),
+                       [](const auto &entry) { return entry.second.cores_known; });
 }
 
 std::vector<std::string> HostsBackend::launcher_options() const
@@ -131,14 +136,14 @@ std::vector<std::string> HostsBackend::launcher_options() const
 
 std::vector<std::string> HostsBackend::launcher_environment() const
 {
-    std::vector<std::string> variables = {"HYDRA_LAUNCHER=ssh",
-                                          "HYDRA_LAUNCHER_EXTRA_ARGS=" + join_words(ssh_options(settings_))};
+    std::vector<std::string> variables = {
+        "HYDRA_LAUNCHER=ssh", "HYDRA_LAUNCHER_EXTRA_ARGS=" + join_words(ssh_options(settings_))};
     if (settings_.ssh != "ssh")
         variables.push_back("HYDRA_LAUNCHER_EXEC=" + settings_.ssh);
     return variables;
 }
 
-/* ---- when ------------------------------------------------------------------------------------------------ */
+/* ---- when ------------------------------------------------------------------------------------ */
 
 void HostsBackend::look_at(const std::string &name)
 {
@@ -159,10 +164,11 @@ void HostsBackend::step_failed_on(const std::vector<std::string> &nodes)
             continue;
         host.hurry = true;
         loop_.cancel(host.timer);
-        host.timer = loop_.after(host.looked_ms + HURRY_PAUSE_MS - monotonic_ms(), [this, kept = &host] {
-            kept->timer = 0;
-            look_soon(*kept);
-        });
+        host.timer =
+            loop_.after(host.looked_ms + HURRY_PAUSE_MS - monotonic_ms(), [this, kept = &host] {
+                kept->timer = 0;
+                look_soon(*kept);
+            });
     }
 }
 
@@ -174,8 +180,10 @@ void HostsBackend::look_soon(Host &host)
     if (host.hurry && !host.slow_timer)
         host.slow_timer = loop_.after(SUSPECT_AFTER_MS, [this, kept = &host] {
             kept->slow_timer = 0;
-            suspect(*kept, "host " + kept->name +
-                               " is being looked at, because a step failed there, and does not answer yet");
+            suspect(
+                *kept,
+                "host " + kept->name +
+                    " is being looked at, because a step failed there, and does not answer yet");
         });
     if (host.waits || host.look)
         return;
@@ -210,12 +218,14 @@ void HostsBackend::look(Host &host)
     spec.words = ssh_words();
     spec.words.insert(spec.words.end(), {"-x", "-T", host.name, "/bin/sh", "-s"});
     spec.input = script_;
-    /* So that ssh itself can say that it could not connect (ConnectTimeout): a host that only is slow is not lost. */
+    /* So that ssh itself can say that it could not connect (ConnectTimeout): a host that only is
+     * slow is not lost. */
     spec.limit_ms = 2 * settings_.check_timeout_ms;
     host.asked_ms = unix_ms();
     looks_++;
-    host.look = std::make_unique<Command>(loop_, std::move(spec),
-                                          [this, kept = &host](const CommandEnd &end) { looked(*kept, end); });
+    host.look = std::make_unique<Command>(
+        loop_, std::move(spec),
+        [this, kept = &host](const CommandEnd &end) { looked(*kept, end); });
 }
 
 int64_t HostsBackend::pause_ms(const Host &host) const
@@ -225,7 +235,7 @@ int64_t HostsBackend::pause_ms(const Host &host) const
     return sure ? settings_.check_interval_ms : std::min(settings_.check_interval_ms, RETRY_MS);
 }
 
-/* ---- what has been seen ------------------------------------------------------------------------------------ */
+/* ---- what has been seen ---------------------------------------------------------------------- */
 
 void HostsBackend::looked(Host &host, const CommandEnd &end)
 {
@@ -258,7 +268,8 @@ void HostsBackend::well(Host &host, const HostLook &look)
     int cores = host.cores > 0 ? host.cores : look.cores;
     if (known && known->used > 0)
         cores = known->cores;           /* another number counts when it is empty */
-    bool is_new = !known || !known->up || known->removed || !known->trouble.empty() || known->cores != cores;
+    bool is_new = !known || !known->up || known->removed || !known->trouble.empty() ||
+        known->cores != cores;
     if (is_new)
         tell_(NodeUp{host.name, cores});
 }
@@ -298,7 +309,8 @@ void HostsBackend::check_clock(Host &host, int64_t ahead_s)
 {
     bool wrong = std::abs(ahead_s) > CLOCK_TOLERANCE_S;
     if (wrong && !host.clock_told)
-        log_line(LogLevel::WARNING, "the clock of a host differs from the one here: set them by NTP",
+        log_line(LogLevel::WARNING,
+                 "the clock of a host differs from the one here: set them by NTP",
                  {{"host", host.name}, {"seconds_ahead", ahead_s}});
     host.clock_told = wrong;
 }

@@ -1,14 +1,18 @@
 /*
- * The back end *hosts*: machines that ssh reaches, named in the configuration.  Nothing of ours runs on a host that
- * has no job: mpiexec starts its node daemons with ssh where processes go, and they end when these have left.
+ * The back end *hosts*: machines that ssh reaches, named in the configuration.  Nothing of ours
+ * runs on a host that has no job: mpiexec starts its node daemons with ssh where processes go, and
+ * they end when these have left.
  *
  * Each host is looked at now and then (host_probe.h), several at once, and
  *   - is up when it answers and has what a job needs;
- *   - is suspect, so that it gets nothing new and malleable jobs leave it, after two looks in a row that failed; after
- *     a step has just failed there, after one, or when it takes long (SUSPECT_AFTER_MS);
- *   - is down, so that its jobs are ended, when the network has not reached it in `check_failures` looks in a row.  One
- *     that is slow, lets nobody in or lacks something is down only while nothing runs there: what runs goes on.
- * What keeps it from being up is told once, as the node's reason, in words that name the host and what to do.
+ *   - is suspect, so that it gets nothing new and malleable jobs leave it, after two looks in a row
+ *     that failed; after a step has just failed there, after one, or when it takes long
+ *     (SUSPECT_AFTER_MS);
+ *   - is down, so that its jobs are ended, when the network has not reached it in `check_failures`
+ *     looks in a row.  One that is slow, lets nobody in or lacks something is down only while
+ *     nothing runs there: what runs goes on.
+ * What keeps it from being up is told once, as the node's reason, in words that name the host and
+ * what to do.
  *
  * Owner of the looks.  On the daemon's loop.  One thread.
  */

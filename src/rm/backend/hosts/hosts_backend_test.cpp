@@ -1,4 +1,5 @@
-/* The back end hosts with a core and a scripted ssh: what looks at good, bad, slow and dead hosts make of the nodes. */
+/* The back end hosts with a core and a scripted ssh: what looks at good, bad, slow and dead hosts
+ * make of the nodes. */
 
 #include "backend/hosts/hosts_backend.h"
 
@@ -19,7 +20,8 @@ namespace fs = std::filesystem;
 
 constexpr int64_t PATIENCE_MS = 60000;
 
-/* What a host does is in a file of its name: `well` answers, `hang` says nothing, other text is ssh's last word. */
+/* What a host does is in a file of its name: `well` answers, `hang` says nothing, other text is
+ * ssh's last word. */
 constexpr const char *SSH = R"(#!/bin/sh
 folder=$(dirname "$0")
 shift $(($# - 3))
@@ -64,7 +66,10 @@ class HostsBackendTest : public testing::Test {
         fs::remove_all(folder_);
     }
 
-    void tell(EventContent content) { core_.handle({core_.state().seq + 1, ++now_ms_, std::move(content)}); }
+    void tell(EventContent content)
+    {
+        core_.handle({core_.state().seq + 1, ++now_ms_, std::move(content)});
+    }
     void set(const std::string &host, const std::string &says)
     {
         std::ofstream(folder_ / "new") << says << "\n";
@@ -152,7 +157,9 @@ TEST_F(HostsBackendTest, AWrongHostIsDownWithWhatToDo)
     set("a", "well");
     start({"a", "nowhere:4"});
     ASSERT_TRUE(turn_until_state("a", NodeState::UP));
-    ASSERT_TRUE(turn_until([&] { return node("nowhere")->reason.find("Could not resolve") != std::string::npos; }));
+    ASSERT_TRUE(turn_until([&] {
+        return node("nowhere")->reason.find("Could not resolve") != std::string::npos;
+    }));
     EXPECT_EQ(node("nowhere")->state(), NodeState::DOWN);
     EXPECT_EQ(node("nowhere")->cores, 4);
     set("nowhere", "well");
@@ -208,7 +215,8 @@ TEST_F(HostsBackendTest, OneFailureAloneIsForgiven)
     backend_->look_at("a");
     EXPECT_TRUE(turn_for_looks(1));
     set("a", "well");
-    /* One that is under way counts, so it is asked for until it begins; then the one before has been judged. */
+    /* One that is under way counts, so it is asked for until it begins; then the one before has
+     * been judged. */
     for (int next : {looks() + 1, looks() + 2})
         EXPECT_TRUE(turn_until([&] { return backend_->look_at("a"), looks() >= next; }));
     EXPECT_EQ(node("a")->state(), NodeState::UP);

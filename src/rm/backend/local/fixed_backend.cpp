@@ -8,7 +8,8 @@
 
 namespace elastic::rm {
 
-FixedBackend::FixedBackend(std::map<std::string, int> nodes, std::string launcher, std::vector<std::string> variables)
+FixedBackend::FixedBackend(std::map<std::string, int> nodes, std::string launcher,
+                           std::vector<std::string> variables)
     : nodes_(std::move(nodes)), launcher_(std::move(launcher)), variables_(std::move(variables))
 {
     variables_.push_back("HYDRA_LAUNCHER=" + launcher_);
@@ -39,12 +40,13 @@ std::unique_ptr<Backend> make_local_backend(const Settings &settings)
 {
     std::map<std::string, int> nodes;
     for (int64_t i = 0; i < settings.local_nodes; i++)
-        nodes[settings.local_node_prefix + std::to_string(i)] = static_cast<int>(settings.local_cores_per_node);
+        nodes[settings.local_node_prefix + std::to_string(i)] =
+            static_cast<int>(settings.local_cores_per_node);
     return std::make_unique<FixedBackend>(std::move(nodes), "fork", std::vector<std::string>{});
 }
 
-/* What the launchers need to know the allocation by, for jobs that are submitted with another environment than that
- * of the allocation. */
+/* What the launchers need to know the allocation by, for jobs that are submitted with another
+ * environment than that of the allocation. */
 std::unique_ptr<Backend> make_nested_backend(const Settings &settings)
 {
     std::map<std::string, int> nodes;
@@ -54,12 +56,14 @@ std::unique_ptr<Backend> make_nested_backend(const Settings &settings)
     std::vector<std::string> variables;
     for (char **entry = environ; *entry; entry++)
         for (const char *wanted :
-             {"SLURM_JOB_ID=", "SLURM_JOBID=", "SLURM_CONF=", "SLURM_JOB_NODELIST=", "SLURM_NODELIST=",
-              "SLURM_JOB_NUM_NODES=", "LSB_JOBID=", "LSF_BINDIR=", "LSF_SERVERDIR=", "LSF_LIBDIR=", "LSF_ENVDIR=",
-              "LSB_MCPU_HOSTS=", "LSB_HOSTS=", "LSB_DJOB_HOSTFILE="})
+             {"SLURM_JOB_ID=", "SLURM_JOBID=", "SLURM_CONF=", "SLURM_JOB_NODELIST=",
+              "SLURM_NODELIST=", "SLURM_JOB_NUM_NODES=", "LSB_JOBID=", "LSF_BINDIR=",
+              "LSF_SERVERDIR=", "LSF_LIBDIR=", "LSF_ENVDIR=", "LSB_MCPU_HOSTS=", "LSB_HOSTS=",
+              "LSB_DJOB_HOSTFILE="})
             if (std::string_view(*entry).starts_with(wanted))
                 variables.emplace_back(*entry);
-    return std::make_unique<FixedBackend>(std::move(nodes), settings.nested_launcher, std::move(variables));
+    return std::make_unique<FixedBackend>(
+        std::move(nodes), settings.nested_launcher, std::move(variables));
 }
 
 }  // namespace elastic::rm

@@ -16,7 +16,8 @@ struct Known {
 };
 
 constexpr Known KNOWN[] = {
-    {BatchSystem::SLURM, "Slurm", "slurm", "SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_NODELIST", "SLURM_NODELIST"},
+    {BatchSystem::SLURM, "Slurm", "slurm", "SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_NODELIST",
+     "SLURM_NODELIST"},
     {BatchSystem::PBS, "PBS", "pbs", "PBS_JOBID", "PBS_JOBID", "PBS_NODEFILE", "PBS_NODEFILE"},
     {BatchSystem::LSF, "LSF", "lsf", "LSB_JOBID", "LSB_JOBID", "LSB_MCPU_HOSTS", "LSB_HOSTS"},
 };

@@ -1,7 +1,7 @@
 /*
- * The allocation of a batch system that this process is in, as its environment tells; and where the elasticd that
- * manages just its nodes (`elasticd --nested`) is found.  Shared by elasticd, which serves there, and `elastic`,
- * which looks there or starts it.
+ * The allocation of a batch system that this process is in, as its environment tells; and where the
+ * elasticd that manages just its nodes (`elasticd --nested`) is found.  Shared by elasticd, which
+ * serves there, and `elastic`, which looks there or starts it.
  *
  * Pure but for getenv(), which the caller may replace.
  */

@@ -9,8 +9,8 @@ namespace {
 constexpr int64_t ASK_MS = 15000;
 
 /* States of a job that has its nodes, or had them a moment ago and will again. */
-constexpr const char *LIVING[] = {"RUNNING", "SUSPENDED", "CONFIGURING", "RESIZING", "PENDING", "STOPPED", "SIGNALING",
-                                  "STAGE_OUT"};
+constexpr const char *LIVING[] = {"RUNNING", "SUSPENDED", "CONFIGURING", "RESIZING",
+                                  "PENDING", "STOPPED",   "SIGNALING",   "STAGE_OUT"};
 
 }  // namespace
 
@@ -30,7 +30,9 @@ void AllocationWatch::ask()
     timer_ = 0;
     CommandSpec spec;
     spec.words = {"squeue", "-h", "-j", job_, "-o", "%T"};
-    squeue_ = std::make_unique<Command>(loop_, std::move(spec), [this](const CommandEnd &end) { answered(end); });
+    squeue_ = std::make_unique<Command>(loop_, std::move(spec), [this](const CommandEnd &end) {
+        answered(end);
+    });
 }
 
 void AllocationWatch::answered(const CommandEnd &end)

@@ -1,6 +1,6 @@
 /*
- * Whether the Slurm job that a nested elasticd lives in is still there: asks squeue now and then, and tells once when
- * it is over.  A Slurm that does not answer is no end.  On the daemon's loop.
+ * Whether the Slurm job that a nested elasticd lives in is still there: asks squeue now and then,
+ * and tells once when it is over.  A Slurm that does not answer is no end.  On the daemon's loop.
  */
 
 #ifndef ELASTIC_RM_ALLOCATION_WATCH_H_INCLUDED

@@ -44,7 +44,8 @@ std::string one_of(const Variables &variable, std::initializer_list<const char *
 
 Result<ListedNodes> nodes_of_slurm(const Variables &variable)
 {
-    /* What the job has, and not how many processes the user has thought of: those are elasticd's business. */
+    /* What the job has, and not how many processes the user has thought of: those are elasticd's
+     * business. */
     return parse_slurm_nodes(one_of(variable, {"SLURM_JOB_NODELIST", "SLURM_NODELIST"}),
                              one_of(variable, {"SLURM_JOB_CPUS_PER_NODE", "SLURM_TASKS_PER_NODE"}));
 }
@@ -92,13 +93,16 @@ Result<NestedNodes> nested_nodes(const std::string &file, const Variables &varia
 {
     auto allocation = find_allocation(variable);
     if (!allocation && file.empty())
-        return Error{"--nested works inside a job of Slurm, PBS or LSF, and there is none here (neither "
-                     "SLURM_JOB_NODELIST nor "
-                     "PBS_NODEFILE nor LSB_MCPU_HOSTS is set): name a file with --nested=FILE, a node in each line"};
+        return Error{
+            "--nested works inside a job of Slurm, PBS or LSF, and there is none here (neither "
+            "SLURM_JOB_NODELIST nor "
+            "PBS_NODEFILE nor LSB_MCPU_HOSTS is set): name a file with --nested=FILE, a node in "
+            "each line"};
     NestedNodes nested;
     nested.launcher = allocation ? launcher_of(allocation->system) : "ssh";
     nested.name = allocation ? allocation->short_name() : name_of_file(file);
-    nested.source = allocation ? std::string(allocation->system_name()) + " job " + allocation->id : file;
+    nested.source = allocation ? std::string(allocation->system_name()) + " job " + allocation->id
+                               : file;
     if (allocation && allocation->system == BatchSystem::SLURM)
         nested.slurm_job = allocation->id;
     auto nodes = file.empty() ? nodes_of(*allocation, variable) : read_list(file);

@@ -1,8 +1,9 @@
 /*
- * `elasticd --nested`: the settings of an elasticd that manages just the nodes of one allocation, for the user whose
- * allocation it is.  The nodes come from the environment (Slurm, PBS, LSF) or a file; state and socket are in a
- * folder of the allocation's own, which `elastic` finds without being told; processes start the way the batch system
- * wants it: srun under Slurm, blaunch under LSF, ssh otherwise.
+ * `elasticd --nested`: the settings of an elasticd that manages just the nodes of one allocation,
+ * for the user whose allocation it is.  The nodes come from the environment (Slurm, PBS, LSF) or a
+ * file; state and socket are in a folder of the allocation's own, which `elastic` finds without
+ * being told; processes start the way the batch system wants it: srun under Slurm, blaunch under
+ * LSF, ssh otherwise.
  *
  * Pure but for reading the node file and getenv(), which the caller may replace.
  */
@@ -26,7 +27,8 @@ struct NestedNodes {
 };
 
 /* `file`: empty, or the list to be used instead of the batch system's. */
-Result<NestedNodes> nested_nodes(const std::string &file, const Variables &variable = environment_variable);
+Result<NestedNodes> nested_nodes(const std::string &file,
+                                 const Variables &variable = environment_variable);
 
 /* What a nested elasticd does differently. */
 void set_nested(Settings &settings, const NestedNodes &nodes);

@@ -51,7 +51,9 @@ TEST(NestedTest, Slurm)
                                         {"SLURM_TASKS_PER_NODE", "1(x3)"}}))),
               "slurm-12 slurm h1:4 h2:4 x:8");
     EXPECT_EQ(
-        show(nested_nodes("", of({{"SLURM_JOBID", "12"}, {"SLURM_NODELIST", "a"}, {"SLURM_TASKS_PER_NODE", "3"}}))),
+        show(nested_nodes(
+            "",
+            of({{"SLURM_JOBID", "12"}, {"SLURM_NODELIST", "a"}, {"SLURM_TASKS_PER_NODE", "3"}}))),
         "slurm-12 slurm a:3");
     EXPECT_NE(show(nested_nodes("", of({{"SLURM_JOB_ID", "12"}, {"SLURM_JOB_NODELIST", "h["}})))
                   .find("the nodes of Slurm job 12: "),
@@ -60,9 +62,12 @@ TEST(NestedTest, Slurm)
 
 TEST(NestedTest, Lsf)
 {
-    EXPECT_EQ(show(nested_nodes("", of({{"LSB_JOBID", "7[3]"}, {"LSB_MCPU_HOSTS", "a 4 b 2"}, {"LSB_HOSTS", "a"}}))),
-              "lsf-7_3_ lsf a:4 b:2");
-    EXPECT_EQ(show(nested_nodes("", of({{"LSB_JOBID", "7"}, {"LSB_HOSTS", "a b a"}}))), "lsf-7 lsf a:2 b:1");
+    EXPECT_EQ(
+        show(nested_nodes(
+            "", of({{"LSB_JOBID", "7[3]"}, {"LSB_MCPU_HOSTS", "a 4 b 2"}, {"LSB_HOSTS", "a"}}))),
+        "lsf-7_3_ lsf a:4 b:2");
+    EXPECT_EQ(show(nested_nodes("", of({{"LSB_JOBID", "7"}, {"LSB_HOSTS", "a b a"}}))),
+              "lsf-7 lsf a:2 b:1");
 }
 
 TEST(NestedTest, NowhereIsAnError)
@@ -78,7 +83,8 @@ TEST_F(NestedFileTest, Pbs)
     EXPECT_EQ(show(nested_nodes("", of({{"PBS_JOBID", "42.server"}, {"PBS_NODEFILE", path_}}))),
               "pbs-42_server ssh a:2 b:2 c:1");
     unlink(path_.c_str());
-    EXPECT_NE(show(nested_nodes("", of({{"PBS_JOBID", "42"}, {"PBS_NODEFILE", path_}}))).find("cannot read"),
+    EXPECT_NE(show(nested_nodes("", of({{"PBS_JOBID", "42"}, {"PBS_NODEFILE", path_}})))
+                  .find("cannot read"),
               std::string::npos);
 }
 
@@ -120,7 +126,8 @@ TEST(AllocationWatchTest, Judges)
     EXPECT_EQ(judge(0, "RUNNING\n", ""), "");
     EXPECT_EQ(judge(0, "COMPLETING\n", ""), "Slurm job 7 is over (COMPLETING)");
     EXPECT_EQ(judge(0, "", ""), "Slurm job 7 is over");
-    EXPECT_EQ(judge(1, "", "slurm_load_jobs error: Invalid job id specified"), "Slurm job 7 is over");
+    EXPECT_EQ(judge(1, "", "slurm_load_jobs error: Invalid job id specified"),
+              "Slurm job 7 is over");
     EXPECT_EQ(judge(1, "", "slurm_load_jobs error: Unable to contact slurm controller"), "");
     EXPECT_EQ(judge(127, "", ""), "");
 }

@@ -41,7 +41,8 @@ Result<std::string> read_cluster_id(const std::string &folder)
 SlurmBackend::SlurmBackend(const Settings &settings, Loop &loop)
     : settings_(settings), loop_(loop), client_(loop),
       demand_(settings.slurm_yield_priority, settings.slurm_yield_patience_ms),
-      options_{settings.slurm_partition, settings.slurm_account, settings.slurm_qos, settings.slurm_options}
+      options_{settings.slurm_partition, settings.slurm_account, settings.slurm_qos,
+               settings.slurm_options}
 {
 }
 
@@ -56,7 +57,9 @@ std::string SlurmBackend::start(const State &known, Tell tell)
     tell_ = std::move(tell);
     launcher_ = settings_.stepd.substr(0, settings_.stepd.rfind('/') + 1) + "elastic-srun";
     if (access(launcher_.c_str(), X_OK) != 0)
-        return launcher_ + " cannot be run, which starts processes through Slurm: it is installed beside elastic-stepd";
+        return launcher_ +
+            " cannot be run, which starts processes through Slurm: it is installed beside "
+            "elastic-stepd";
     auto id = read_cluster_id(settings_.state_dir);
     if (!id)
         return id.error();
@@ -65,7 +68,7 @@ std::string SlurmBackend::start(const State &known, Tell tell)
     return "";
 }
 
-/* ---- how Slurm is ---------------------------------------------------------------------------------------- */
+/* ---- how Slurm is ---------------------------------------------------------------------------- */
 
 void SlurmBackend::ask_configuration()
 {
@@ -81,7 +84,8 @@ void SlurmBackend::ask_configuration()
     });
 }
 
-/* Merging needs Slurm's leave; and without accounting Slurm takes no nodes back from a job that has been merged. */
+/* Merging needs Slurm's leave; and without accounting Slurm takes no nodes back from a job that has
+ * been merged. */
 void SlurmBackend::read_configuration(const std::map<std::string, std::string> &values)
 {
     auto value = [&](const char *name) {
@@ -92,11 +96,13 @@ void SlurmBackend::read_configuration(const std::map<std::string, std::string> &
     std::string accounting = value("AccountingStorageType");
     bool accounted = !accounting.empty() && accounting != "accounting_storage/none";
     if (settings_.slurm_resize != "auto")
-        use(settings_.slurm_resize == "merge" ? Resize::MERGE : Resize::SET, "slurm.resize in the configuration");
+        use(settings_.slurm_resize == "merge" ? Resize::MERGE : Resize::SET,
+            "slurm.resize in the configuration");
     else if (!permitted)
         use(Resize::SET, "SchedulerParameters of Slurm has no permit_job_expansion");
     else if (!accounted)
-        use(Resize::SET, "Slurm has no accounting, and without it takes no nodes back from a merged job");
+        use(Resize::SET,
+            "Slurm has no accounting, and without it takes no nodes back from a merged job");
     else
         use(Resize::MERGE, "Slurm permits it");
 }
@@ -122,7 +128,8 @@ void SlurmBackend::ask_partition()
                 options_.partition = word.substr(0, word.size() - 1);
         if (!options_.partition.empty())
             return look();
-        no_answer(answer.good() ? "Slurm has no default partition: name one as slurm.partition" : answer.problem);
+        no_answer(answer.good() ? "Slurm has no default partition: name one as slurm.partition"
+                                : answer.problem);
         look_timer_ = loop_.after(retry_ms_, [this] { ask_partition(); });
     });
 }
@@ -146,10 +153,15 @@ void SlurmBackend::answers()
 
 std::string SlurmBackend::about() const
 {
-    std::string partition = options_.partition.empty() ? "" : "partition " + options_.partition + ", ";
+    std::string partition = options_.partition.empty()
+        ? ""
+        : "partition " + options_.partition + ", ";
     switch (resize_) {
-        case Resize::MERGE: return partition + "by merging expansions into one job (" + resize_why_ + ")";
-        case Resize::SET: return partition + "each job is a set of Slurm jobs, one for each node (" + resize_why_ + ")";
+        case Resize::MERGE:
+            return partition + "by merging expansions into one job (" + resize_why_ + ")";
+        case Resize::SET:
+            return partition + "each job is a set of Slurm jobs, one for each node (" +
+                resize_why_ + ")";
         case Resize::UNKNOWN: return partition + "how jobs are resized is not known yet";
     }
     return "";
@@ -160,7 +172,7 @@ std::string SlurmBackend::trouble() const
     return problem_.empty() ? "" : "Slurm does not answer: " + problem_;
 }
 
-/* ---- what the core wants ------------------------------------------------------------------------------------ */
+/* ---- what the core wants --------------------------------------------------------------------- */
 
 void SlurmBackend::acquire(const AcquireNodes &action)
 {
@@ -185,7 +197,7 @@ void SlurmBackend::look_at(const std::string &)
     look_soon(0);
 }
 
-/* ---- looking ------------------------------------------------------------------------------------------------- */
+/* ---- looking --------------------------------------------------------------------------------- */
 
 void SlurmBackend::look_soon(int64_t delay_ms)
 {
@@ -211,20 +223,23 @@ void SlurmBackend::look()
     looking_ = true;
     look_again_ = false;
     look_began_ = ++clock_;
-    client_.look(options_.partition,
-                 [this](const SlurmAnswer &answer, const SlurmLook &look) { looked(answer, look); });
+    client_.look(options_.partition, [this](const SlurmAnswer &answer, const SlurmLook &look) {
+        looked(answer, look);
+    });
 }
 
 void SlurmBackend::looked(const SlurmAnswer &answer, const SlurmLook &look)
 {
     looking_ = false;
     if (!answer.good() || look.nodes.empty()) {
-        no_answer(answer.good() ? "partition " + options_.partition + " has no nodes" : answer.problem);
+        no_answer(
+            answer.good() ? "partition " + options_.partition + " has no nodes" : answer.problem);
         return look_soon(retry_ms_);
     }
     answers();
-    /* What our job gave back may be somebody else's already: first it is not ours, then it is theirs, and only then do
-     * they wait for nothing more.  In any other order it would be taken for free. */
+    /* What our job gave back may be somebody else's already: first it is not ours, then it is
+     * theirs, and only then do they wait for nothing more.  In any other order it would be taken
+     * for free. */
     answer_releases(look);
     for (EventContent &event : node_events(*state_, look.nodes, look.jobs, cluster_))
         tell_(std::move(event));
@@ -245,7 +260,7 @@ void SlurmBackend::wanted_by_others(const SlurmLook &look)
         tell_(wanted);
 }
 
-/* ---- given back ---------------------------------------------------------------------------------------------- */
+/* ---- given back ------------------------------------------------------------------------------ */
 
 void SlurmBackend::answer_releases(const SlurmLook &look)
 {
@@ -280,19 +295,20 @@ bool SlurmBackend::is_given_back(const ReleaseNodes &release, const SlurmLook &l
     for (const Block &block : release.blocks)
         given.insert(block.node);
     for (const SlurmJob &each : look.jobs) {
-        if (!is_own(each, cluster_, *state_) || each.tag->job != release.job || each.tag->step != release.step ||
-            each.state == SlurmJobState::ENDED)
+        if (!is_own(each, cluster_, *state_) || each.tag->job != release.job ||
+            each.tag->step != release.step || each.state == SlurmJobState::ENDED)
             continue;
-        bool has_given = std::any_of(each.nodes.begin(), each.nodes.end(), [&](const std::string &node) {
-            return given.contains(node) && !wanted.contains(node);
-        });
+        bool has_given =
+            std::any_of(each.nodes.begin(), each.nodes.end(), [&](const std::string &node) {
+                return given.contains(node) && !wanted.contains(node);
+            });
         if (release.all || has_given)
             return false;
     }
     return true;
 }
 
-/* ---- launching ----------------------------------------------------------------------------------------------- */
+/* ---- launching ------------------------------------------------------------------------------- */
 
 std::vector<std::string> SlurmBackend::launcher_options() const
 {

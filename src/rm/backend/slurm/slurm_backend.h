@@ -1,17 +1,22 @@
 /*
- * A stock Slurm as the back end: whole nodes are got from it for each job, and given back, by its own commands.
+ * A stock Slurm as the back end: whole nodes are got from it for each job, and given back, by its
+ * own commands.
  *
- *   look        every poll_interval, and after whatever was done, squeue and sinfo say what is the case
- *   plan        for each of our jobs: what is to be done so that it becomes what the core wants (slurm_plan.h)
- *   orders      salloc, scontrol, scancel: one at a time for each job, those of different jobs at once
- *   answers     NodesAcquired, NodesReleased when a later look shows it; NodesRefused with what Slurm said;
- *               NodesLost for Slurm jobs that others have ended
+ *   look        every poll_interval, and after whatever was done, squeue and sinfo say what is the
+ *               case
+ *   plan        for each of our jobs: what is to be done so that it becomes what the core wants
+ *               (slurm_plan.h)
+ *   orders      salloc, scontrol, scancel: one at a time for each job, those of different jobs at
+ *               once
+ *   answers     NodesAcquired, NodesReleased when a later look shows it; NodesRefused with what
+ *               Slurm said; NodesLost for Slurm jobs that others have ended
  *
- * Nothing is remembered that a look would not show: Slurm jobs carry whose they are in their comment
- * (SlurmTag, with the number of this elasticd, kept in STATE/slurm_id).  So a restart needs nothing else, an answer
- * that was lost does no harm, and what belongs to no job is given back.
+ * Nothing is remembered that a look would not show: Slurm jobs carry whose they are in their
+ * comment (SlurmTag, with the number of this elasticd, kept in STATE/slurm_id).  So a restart needs
+ * nothing else, an answer that was lost does no harm, and what belongs to no job is given back.
  *
- * While Slurm does not answer, nothing is decided: jobs that run go on, and what was wanted is wanted again later.
+ * While Slurm does not answer, nothing is decided: jobs that run go on, and what was wanted is
+ * wanted again later.
  *
  * Owner of what is known of Slurm.  On the daemon's loop.
  */
@@ -62,7 +67,8 @@ class SlurmBackend : public Backend {
         std::set<SlurmId> ended_by_us, no_merge;
         std::map<std::string, SlurmId> nodes;   /* as the launcher is told */
         std::map<std::string, int64_t> given_back_ms;
-        std::optional<uint64_t> answered;       /* the request whose acquisition has been answered */
+        /* the request whose acquisition has been answered */
+        std::optional<uint64_t> answered;
         bool explained = false;                 /* the loss of its nodes has been told */
         int64_t shrink_after_ms = 0;            /* Slurm has refused to take nodes back */
     };
@@ -95,7 +101,8 @@ class SlurmBackend : public Backend {
     void allocate_refused(JobId id, Set &set, const SlurmAnswer &answer);
     void stop_orders(Set &set);
     void explain(JobId id, const NodeNames &lost);
-    std::string reason_of_loss(JobId id, const Set &set, const SlurmLook &look, const NodeNames &lost) const;
+    std::string reason_of_loss(JobId id, const Set &set, const SlurmLook &look,
+                               const NodeNames &lost) const;
     std::string write_node_map(const Set &set, const std::string &folder) const;
     std::string folder_of(JobId id, uint32_t step) const;
 

@@ -25,9 +25,10 @@ std::string draw_marker()
 
 /* The answer, or why it cannot be read. */
 template <class Row>
-SlurmAnswer read_listing(const SlurmAnswer &answer,
-                         Result<std::vector<Row>> (*parse)(std::string_view text, const std::string &marker),
-                         const std::string &marker, std::vector<Row> &rows)
+SlurmAnswer
+read_listing(const SlurmAnswer &answer,
+             Result<std::vector<Row>> (*parse)(std::string_view text, const std::string &marker),
+             const std::string &marker, std::vector<Row> &rows)
 {
     if (!answer.good())
         return answer;
@@ -51,11 +52,12 @@ void SlurmClient::run(Words words, int64_t wait_ms, Done done)
     spec.variables = {"LC_ALL=C"};
     spec.limit_ms = COMMAND_LIMIT_MS + wait_ms;
     spec.output_max = OUTPUT_MAX;
-    commands_[number] = std::make_unique<Command>(loop_, std::move(spec), [this, number, done](const CommandEnd &end) {
-        SlurmAnswer answer = answer_of(end);
-        forget(number);
-        done(answer);
-    });
+    commands_[number] = std::make_unique<Command>(
+        loop_, std::move(spec), [this, number, done](const CommandEnd &end) {
+            SlurmAnswer answer = answer_of(end);
+            forget(number);
+            done(answer);
+        });
 }
 
 /* We are called by it. */
@@ -70,13 +72,14 @@ void SlurmClient::forget(uint64_t number)
 void SlurmClient::look(const std::string &partition, Looked done)
 {
     std::string marker = draw_marker();
-    run(nodes_command(partition, marker), 0, [this, partition, marker, done](const SlurmAnswer &answer) {
-        SlurmLook look;
-        SlurmAnswer read = read_listing(answer, parse_nodes, marker, look.nodes);
-        if (!read.good())
-            return done(read, look);
-        list_jobs(partition, false, std::move(look), done);
-    });
+    run(nodes_command(partition, marker), 0,
+        [this, partition, marker, done](const SlurmAnswer &answer) {
+            SlurmLook look;
+            SlurmAnswer read = read_listing(answer, parse_nodes, marker, look.nodes);
+            if (!read.good())
+                return done(read, look);
+            list_jobs(partition, false, std::move(look), done);
+        });
 }
 
 void SlurmClient::look_at_ended(const std::string &partition, Looked done)
@@ -88,7 +91,8 @@ void SlurmClient::list_jobs(const std::string &partition, bool ended, SlurmLook 
 {
     std::string marker = draw_marker();
     run(jobs_command(partition, marker, ended), 0,
-        [look = std::move(look), marker, done = std::move(done)](const SlurmAnswer &answer) mutable {
+        [look = std::move(look), marker,
+         done = std::move(done)](const SlurmAnswer &answer) mutable {
             done(read_listing(answer, parse_jobs, marker, look.jobs), look);
         });
 }

@@ -1,7 +1,7 @@
 /*
- * Slurm's commands, given beside the loop.  Each has a time limit; its end is told once, from the loop, unless the
- * client is destroyed before: then the commands are killed, and what they were about to do may be done or not (whoever
- * starts again looks).
+ * Slurm's commands, given beside the loop.  Each has a time limit; its end is told once, from the
+ * loop, unless the client is destroyed before: then the commands are killed, and what they were
+ * about to do may be done or not (whoever starts again looks).
  *
  * Owner of the commands that run.  One thread, that of the loop.
  */

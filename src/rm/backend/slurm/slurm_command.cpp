@@ -18,13 +18,15 @@ constexpr const char *NO_ANSWER[] = {
     "No controllers",          "in standby mode",        "Name or service not known",
 };
 constexpr const char *BUSY[] = {
-    "nodes are busy",          "insufficient priority",  "fragmentation",     "Connection timed out",
-    "not available",           "NOT_AVAIL",              "DOWN, DRAINED",     "partition is down",
+    "nodes are busy",       "insufficient priority", "fragmentation",
+    "Connection timed out", "not available",         "NOT_AVAIL",
+    "DOWN, DRAINED",        "partition is down",
 };
 
 bool contains_any(const std::string &text, const char *const *begin, const char *const *end)
 {
-    return std::any_of(begin, end, [&](const char *part) { return text.find(part) != std::string::npos; });
+    return std::any_of(begin, end,
+                       [&](const char *part) { return text.find(part) != std::string::npos; });
 }
 
 void add(Words &words, const char *option, const std::string &value)
@@ -86,12 +88,14 @@ Words partitions_command()
 
 Words nodes_command(const std::string &partition, const std::string &marker)
 {
-    return {"sinfo", "--noheader", "--Node", "--partition=" + partition, "--format=" + node_format(marker)};
+    return {"sinfo", "--noheader", "--Node", "--partition=" + partition,
+            "--format=" + node_format(marker)};
 }
 
 Words jobs_command(const std::string &partition, const std::string &marker, bool ended)
 {
-    Words words = {"squeue", "--noheader", "--partition=" + partition, "--format=" + job_format(marker)};
+    Words words = {"squeue", "--noheader", "--partition=" + partition,
+                   "--format=" + job_format(marker)};
     if (ended)
         words.push_back("--states=all");
     return words;
@@ -107,10 +111,14 @@ SlurmAnswer answer_of(const CommandEnd &end)
     }
     /* What Slurm itself says is clearer than the command. */
     std::string said = last_line(end.errors.empty() ? end.output : end.errors);
-    for (const char *prefix : {"salloc: ", "scontrol: ", "squeue: ", "sinfo: ", "scancel: ", "error: "})
+    for (const char *prefix :
+         {"salloc: ", "scontrol: ", "squeue: ", "sinfo: ", "scancel: ", "error: "})
         if (said.starts_with(prefix))
             said.erase(0, strlen(prefix));
-    answer.problem = end.truncated ? "the answer is too long" : said.empty() || end.timed_out ? end.problem : said;
+    answer.problem = end.truncated ? "the answer is too long"
+        : said.empty() || end.timed_out
+        ? end.problem
+        : said;
     bool refused = end.started && !end.timed_out && !end.truncated && end.exit_code < 128 &&
                    !contains_any(end.errors, std::begin(NO_ANSWER), std::end(NO_ANSWER));
     answer.kind = refused ? SlurmAnswer::Kind::REFUSED : SlurmAnswer::Kind::NONE;
@@ -126,7 +134,8 @@ bool may_be_had_by_waiting(const SlurmAnswer &answer)
 
 bool is_busy(const SlurmAnswer &answer)
 {
-    return answer.kind == SlurmAnswer::Kind::REFUSED && contains_any(answer.problem, std::begin(BUSY), std::end(BUSY));
+    return answer.kind == SlurmAnswer::Kind::REFUSED &&
+        contains_any(answer.problem, std::begin(BUSY), std::end(BUSY));
 }
 
 }  // namespace elastic::rm

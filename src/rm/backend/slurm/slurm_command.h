@@ -1,6 +1,6 @@
 /*
- * The commands that elasticd gives to Slurm, and what their ends mean.  All that depends on a version of Slurm is here
- * and in slurm_text.  Pure.
+ * The commands that elasticd gives to Slurm, and what their ends mean.  All that depends on a
+ * version of Slurm is here and in slurm_text.  Pure.
  */
 
 #ifndef ELASTIC_RM_SLURM_COMMAND_H_INCLUDED
@@ -47,7 +47,8 @@ struct SlurmAnswer {
     enum class Kind {
         GOOD,
         REFUSED,        /* Slurm does not do it */
-        NONE            /* nobody knows whether it was done: Slurm could not be asked, or does not answer */
+        /* nobody knows whether it was done: Slurm could not be asked, or does not answer */
+        NONE
     };
     Kind kind = Kind::NONE;
     std::string output;

@@ -36,7 +36,8 @@ TEST(SlurmCommandTest, an_allocation)
     growth.gid = 100;
     EXPECT_EQ(text(allocate_command(growth, {"all", "physics", "low", {"--mem=0"}})),
               "salloc --quiet --no-shell --exclusive --no-kill --immediate=5 --job-name=elastic-17 "
-              "--comment=elasticd:c0:17.1.4+ --nodes=1 --nodelist=h3 --dependency=expand:99 --time=3 --uid=1001 "
+              "--comment=elasticd:c0:17.1.4+ --nodes=1 --nodelist=h3 --dependency=expand:99 "
+              "--time=3 --uid=1001 "
               "--gid=100 --partition=all --account=physics --qos=low --mem=0");
 }
 
@@ -53,20 +54,24 @@ CommandEnd ended(int code, const std::string &errors)
 TEST(SlurmCommandTest, what_an_end_means)
 {
     EXPECT_TRUE(answer_of(ended(0, "")).good());
-    SlurmAnswer busy = answer_of(ended(1, "salloc: error: Unable to allocate resources: Requested nodes are busy\n"));
+    SlurmAnswer busy = answer_of(
+        ended(1, "salloc: error: Unable to allocate resources: Requested nodes are busy\n"));
     EXPECT_EQ(busy.kind, SlurmAnswer::Kind::REFUSED);
     EXPECT_EQ(busy.problem, "Unable to allocate resources: Requested nodes are busy");
     EXPECT_TRUE(is_busy(busy));
     EXPECT_FALSE(may_be_had_by_waiting(busy));
-    SlurmAnswer later = answer_of(ended(1, "salloc: error: Unable to allocate resources: "
-                                           "Immediate execution impossible, insufficient priority\n"));
+    SlurmAnswer later = answer_of(ended(1,
+                                        "salloc: error: Unable to allocate resources: "
+                                        "Immediate execution impossible, insufficient priority\n"));
     EXPECT_TRUE(may_be_had_by_waiting(later));
-    SlurmAnswer wrong = answer_of(ended(1, "salloc: error: Job submit/allocate failed: Invalid account\n"));
+    SlurmAnswer wrong =
+        answer_of(ended(1, "salloc: error: Job submit/allocate failed: Invalid account\n"));
     EXPECT_EQ(wrong.kind, SlurmAnswer::Kind::REFUSED);
     EXPECT_FALSE(is_busy(wrong));
-    for (const char *silent : {"slurm_load_jobs error: Unable to contact slurm controller (connect failure)",
-                               "salloc: error: Munge encode failed: Failed to access \"/run/munge/munge.socket.2\"",
-                               "error: Socket timed out on send/recv operation"})
+    for (const char *silent :
+         {"slurm_load_jobs error: Unable to contact slurm controller (connect failure)",
+          "salloc: error: Munge encode failed: Failed to access \"/run/munge/munge.socket.2\"",
+          "error: Socket timed out on send/recv operation"})
         EXPECT_EQ(answer_of(ended(1, silent)).kind, SlurmAnswer::Kind::NONE) << silent;
 }
 
@@ -108,9 +113,11 @@ TEST(SlurmLaunchTest, the_words_of_mpiexec)
 
 TEST(SlurmLaunchTest, variables_that_mislead)
 {
-    char conf[] = "SLURM_CONF=/x", id[] = "SLURM_JOB_ID=4", format[] = "SQUEUE_FORMAT=%i", other[] = "MY_SLURM_X=1";
+    char conf[] = "SLURM_CONF=/x", id[] = "SLURM_JOB_ID=4", format[] = "SQUEUE_FORMAT=%i",
+         other[] = "MY_SLURM_X=1";
     char *environment[] = {conf, id, format, other, nullptr};
-    EXPECT_EQ(misleading_variables(environment), (std::vector<std::string>{"SLURM_JOB_ID", "SQUEUE_FORMAT"}));
+    EXPECT_EQ(misleading_variables(environment),
+              (std::vector<std::string>{"SLURM_JOB_ID", "SQUEUE_FORMAT"}));
 }
 
 }  // namespace

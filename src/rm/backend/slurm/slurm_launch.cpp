@@ -37,7 +37,9 @@ std::optional<std::string> node_of_srun(const std::vector<std::string> &words)
 {
     for (size_t i = 0; i + 1 < words.size(); i++)
         if (words[i] == "--nodelist" || words[i] == "-w")
-            return words[i + 1].find_first_of(",[") == std::string::npos ? std::optional(words[i + 1]) : std::nullopt;
+            return words[i + 1].find_first_of(",[") == std::string::npos
+                ? std::optional(words[i + 1])
+                : std::nullopt;
     return std::nullopt;
 }
 
@@ -49,14 +51,16 @@ std::vector<std::string> misleading_variables(char **environment)
         std::string name(*entry, strcspn(*entry, "="));
         if (name == "SLURM_CONF")
             continue;
-        for (const char *prefix : {"SLURM_", "SALLOC_", "SQUEUE_", "SINFO_", "SCANCEL_", "SCONTROL_", "SBATCH_"})
+        for (const char *prefix :
+             {"SLURM_", "SALLOC_", "SQUEUE_", "SINFO_", "SCANCEL_", "SCONTROL_", "SBATCH_"})
             if (name.starts_with(prefix))
                 names.push_back(name);
     }
     return names;
 }
 
-/* Other steps of the job are there too; MPI and binding are our own business; a step that ends badly says so itself. */
+/* Other steps of the job are there too; MPI and binding are our own business; a step that ends
+ * badly says so itself. */
 std::vector<std::string> srun_options(uint64_t slurm_job)
 {
     return {"--jobid=" + std::to_string(slurm_job), "--overlap", "--mpi=none", "--cpu-bind=none",

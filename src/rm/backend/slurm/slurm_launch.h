@@ -1,7 +1,8 @@
 /*
- * How mpiexec's daemons get to nodes that Slurm has given: elastic-srun (slurm_launch_main.cpp) takes the place of srun
- * for mpiexec.  Which Slurm job has a node, it reads from a file in the step's folder, which elasticd writes before it
- * tells mpiexec of the node.  Each step that it starts is on one node.
+ * How mpiexec's daemons get to nodes that Slurm has given: elastic-srun (slurm_launch_main.cpp)
+ * takes the place of srun for mpiexec.  Which Slurm job has a node, it reads from a file in the
+ * step's folder, which elasticd writes before it tells mpiexec of the node.  Each step that it
+ * starts is on one node.
  *
  * The file: a line `NODE ID` for each node of the job.
  *

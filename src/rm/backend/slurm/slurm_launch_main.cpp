@@ -1,6 +1,6 @@
 /*
- * elastic-srun: srun for mpiexec under elasticd's Slurm back end (slurm_launch.h).  mpiexec starts it as its launcher's
- * program; it becomes srun with the number of the Slurm job that has the node.
+ * elastic-srun: srun for mpiexec under elasticd's Slurm back end (slurm_launch.h).  mpiexec starts
+ * it as its launcher's program; it becomes srun with the number of the Slurm job that has the node.
  *
  * After a restart of elasticd the file may come a little later than mpiexec asks: it is waited for.
  */
@@ -47,7 +47,8 @@ int run(const std::vector<std::string> &words)
 {
     const char *folder = getenv(STEP_FOLDER_VARIABLE);
     if (!folder)
-        return complain("this is the launcher of jobs under elasticd; outside of them mpiexec uses srun itself");
+        return complain("this is the launcher of jobs under elasticd; outside of them mpiexec uses "
+                        "srun itself");
     auto node = node_of_srun(words);
     if (!node)
         return complain("a step on one node was expected (--nodelist NODE)");
@@ -65,7 +66,8 @@ int run(const std::vector<std::string> &words)
         arguments.push_back(word.data());
     arguments.push_back(nullptr);
     execvp("srun", arguments.data());
-    return complain("cannot run srun: " + std::string(strerror(errno)) + "; are Slurm's commands on this machine?");
+    return complain("cannot run srun: " + std::string(strerror(errno)) +
+                    "; are Slurm's commands on this machine?");
 }
 
 }  // namespace

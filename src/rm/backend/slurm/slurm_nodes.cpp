@@ -31,7 +31,8 @@ std::string why_used(const SlurmJob *user, const std::string &cluster)
 }
 
 /* Why nothing new may be placed on it; empty: it may. */
-std::string trouble_of(const SlurmNode &node, bool booked, const SlurmJob *user, const std::string &cluster)
+std::string trouble_of(const SlurmNode &node, bool booked, const SlurmJob *user,
+                       const std::string &cluster)
 {
     if (node.draining)
         return with_reason("drained in Slurm", node.reason);
@@ -42,7 +43,8 @@ std::string trouble_of(const SlurmNode &node, bool booked, const SlurmJob *user,
     return "";
 }
 
-void tell_node(const Node *known, const SlurmNode &node, const std::string &trouble, std::vector<EventContent> &events)
+void tell_node(const Node *known, const SlurmNode &node, const std::string &trouble,
+               std::vector<EventContent> &events)
 {
     bool up = known && known->up && !known->removed;
     if (node.dead) {
@@ -62,7 +64,8 @@ void tell_node(const Node *known, const SlurmNode &node, const std::string &trou
 
 bool waits_for_nodes(const SlurmJob &job)
 {
-    return job.state == SlurmJobState::PENDING && (job.reason == "Resources" || job.reason == "Priority");
+    return job.state == SlurmJobState::PENDING &&
+        (job.reason == "Resources" || job.reason == "Priority");
 }
 
 }  // namespace
@@ -101,8 +104,8 @@ std::vector<EventContent> node_events(const State &state, const std::vector<Slur
     return events;
 }
 
-NodesWanted SlurmDemand::look(const State &state, const std::vector<SlurmJob> &jobs, const std::string &cluster,
-                              int64_t now_ms)
+NodesWanted SlurmDemand::look(const State &state, const std::vector<SlurmJob> &jobs,
+                              const std::string &cluster, int64_t now_ms)
 {
     std::vector<const SlurmJob *> waiting;
     std::map<SlurmId, int64_t> since_ms;

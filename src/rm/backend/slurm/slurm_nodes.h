@@ -1,10 +1,10 @@
 /*
  * What the core is told of Slurm's nodes and of those who wait for them.
  *
- * A node that other people's jobs use is one on which nothing of ours is placed (NodeSuspect, with whose it is); so is
- * one that an administrator drains, or that does not answer at present.  Our jobs end only with a node that Slurm has
- * given up (NodeDown).  A node on which the core has booked anything is never taken for somebody else's: what Slurm
- * says may be older than that.
+ * A node that other people's jobs use is one on which nothing of ours is placed (NodeSuspect, with
+ * whose it is); so is one that an administrator drains, or that does not answer at present.  Our
+ * jobs end only with a node that Slurm has given up (NodeDown).  A node on which the core has
+ * booked anything is never taken for somebody else's: what Slurm says may be older than that.
  *
  * Pure; any thread.
  */
@@ -24,12 +24,14 @@ bool is_own(const SlurmJob &job, const std::string &cluster, const State &state)
 std::string name_of(const SlurmJob &job);
 
 /* What has changed for the core; the jobs may be newer than the nodes. */
-std::vector<EventContent> node_events(const State &state, const std::vector<SlurmNode> &nodes,
-                                      const std::vector<SlurmJob> &jobs, const std::string &cluster);
+std::vector<EventContent>
+node_events(const State &state, const std::vector<SlurmNode> &nodes,
+            const std::vector<SlurmJob> &jobs, const std::string &cluster);
 
 /*
- * Whom our elastic jobs give way to: the first of the other people's jobs that wait for nodes.  If one is still waiting
- * after `patience_ms`, it waits for something else than what we can give, and the next one counts.
+ * Whom our elastic jobs give way to: the first of the other people's jobs that wait for nodes.  If
+ * one is still waiting after `patience_ms`, it waits for something else than what we can give, and
+ * the next one counts.
  */
 class SlurmDemand {
   public:
@@ -37,7 +39,8 @@ class SlurmDemand {
         : lowest_priority_(lowest_priority), patience_ms_(patience_ms)
     {
     }
-    NodesWanted look(const State &state, const std::vector<SlurmJob> &jobs, const std::string &cluster, int64_t now_ms);
+    NodesWanted look(const State &state, const std::vector<SlurmJob> &jobs,
+                     const std::string &cluster, int64_t now_ms);
 
   private:
     int64_t lowest_priority_, patience_ms_;

@@ -7,7 +7,8 @@
 namespace elastic::rm {
 namespace {
 
-SlurmNode slurm_node(const std::string &name, SlurmNodeState state, const std::string &word = "idle")
+SlurmNode slurm_node(const std::string &name, SlurmNodeState state,
+                     const std::string &word = "idle")
 {
     SlurmNode node;
     node.name = name;
@@ -55,7 +56,8 @@ class SlurmNodesTest : public testing::Test {
             driver.send(event);
             text += (text.empty() ? "" : ", ") + std::string(name_of(event));
         }
-        EXPECT_TRUE(node_events(driver.core.state(), nodes, jobs, "c").empty());        /* once is enough */
+        /* once is enough */
+        EXPECT_TRUE(node_events(driver.core.state(), nodes, jobs, "c").empty());
         return text;
     }
     const std::string &why(const std::string &node) { return driver.node(node).why(); }
@@ -64,7 +66,8 @@ class SlurmNodesTest : public testing::Test {
 
 TEST_F(SlurmNodesTest, others_use_them_and_leave)
 {
-    std::vector<SlurmNode> nodes = {slurm_node("h1", SlurmNodeState::IDLE), slurm_node("h2", SlurmNodeState::USED)};
+    std::vector<SlurmNode> nodes = {
+        slurm_node("h1", SlurmNodeState::IDLE), slurm_node("h2", SlurmNodeState::USED)};
     std::vector<SlurmJob> jobs = {slurm_job(17, {"h2"})};
     EXPECT_EQ(look(nodes, jobs), "node_up, node_down");
     EXPECT_EQ(why("h2"), "in use by Slurm job 17 of bob");
@@ -123,7 +126,8 @@ TEST_F(SlurmNodesTest, who_owns_a_slurm_job)
     spec.uid = 1001;
     JobId id = driver.submit(spec);
     SlurmJob job = slurm_job(7, {"h1"}, SlurmTag{"c", id, 1, 0, false});
-    EXPECT_FALSE(is_own(job, "c", driver.core.state()));        /* another user has written our comment */
+    /* another user has written our comment */
+    EXPECT_FALSE(is_own(job, "c", driver.core.state()));
     job.uid = 1001;
     EXPECT_TRUE(is_own(job, "c", driver.core.state()));
     EXPECT_FALSE(is_own(job, "d", driver.core.state()));
@@ -137,8 +141,8 @@ TEST_F(SlurmNodesTest, the_first_who_waits_is_heeded_and_not_for_ever)
         NodesWanted wanted = demand.look(driver.core.state(), jobs, "c", now_ms);
         return std::to_string(wanted.nodes) + " " + wanted.by;
     };
-    std::vector<SlurmJob> jobs = {waiting(1, 3, 50, "Priority"), waiting(2, 2, 60), waiting(3, 4, 99, "Dependency"),
-                                  waiting(4, 4, 9)};
+    std::vector<SlurmJob> jobs = {waiting(1, 3, 50, "Priority"), waiting(2, 2, 60),
+                                  waiting(3, 4, 99, "Dependency"), waiting(4, 4, 9)};
     EXPECT_EQ(look({}, 0), "0 ");
     EXPECT_EQ(look(jobs, 0), "2 Slurm job 2 of bob");
     EXPECT_EQ(look(jobs, 59999), "2 Slurm job 2 of bob");

@@ -111,7 +111,8 @@ void SlurmBackend::remember(JobId id, Set &set, const std::vector<const SlurmJob
             set.given_back_ms[node] = monotonic_ms();
     std::string folder = folder_of(id, set.step);
     bool is_there = access(folder.c_str(), F_OK) == 0;
-    if (nodes == set.nodes && !(is_there && access((folder + "/" + SLURM_JOBS_FILE).c_str(), F_OK) != 0))
+    if (nodes == set.nodes &&
+        !(is_there && access((folder + "/" + SLURM_JOBS_FILE).c_str(), F_OK) != 0))
         return;
     set.nodes = std::move(nodes);
     std::string error = is_there ? write_node_map(set, folder) : "";
@@ -147,14 +148,15 @@ bool SlurmBackend::must_wait(const Set &set, const std::vector<SlurmOrder> &orde
     return wait_ms > 0;
 }
 
-/* ---- orders -------------------------------------------------------------------------------------------------- */
+/* ---- orders ---------------------------------------------------------------------------------- */
 
 void SlurmBackend::begin(JobId id, std::vector<SlurmOrder> orders)
 {
     Set &set = sets_[id];
     set.busy = true;
     set.waited = false;
-    set.orders.assign(std::make_move_iterator(orders.begin()), std::make_move_iterator(orders.end()));
+    set.orders.assign(std::make_move_iterator(orders.begin()),
+                      std::make_move_iterator(orders.end()));
     next_order(id);
 }
 
@@ -177,7 +179,8 @@ void SlurmBackend::next_order(JobId id)
     Words words = words_of(id, set, order);
     log_line(LogLevel::DEBUG, "to Slurm", {{"job", id}, {"command", join_words(words)}});
     int64_t wait_ms = order.act == SlurmAct::ALLOCATE && set.waited ? settings_.slurm_wait_ms : 0;
-    client_.run(std::move(words), wait_ms, [this, id](const SlurmAnswer &answer) { order_done(id, answer); });
+    client_.run(std::move(words), wait_ms,
+                [this, id](const SlurmAnswer &answer) { order_done(id, answer); });
 }
 
 Words SlurmBackend::words_of(JobId id, const Set &set, const SlurmOrder &order) const
@@ -195,7 +198,8 @@ Words SlurmBackend::words_of(JobId id, const Set &set, const SlurmOrder &order) 
     allocation.expands = order.expands;
     allocation.wait_s = set.waited ? std::max<int64_t>(settings_.slurm_wait_ms / 1000, 2) : 0;
     if (job && job->limit_at_ms != NEVER)
-        allocation.limit_ms = std::max<int64_t>(job->limit_at_ms - state_->now_ms, 0) + state_->config.kill_grace_ms;
+        allocation.limit_ms = std::max<int64_t>(job->limit_at_ms - state_->now_ms, 0) +
+            state_->config.kill_grace_ms;
     allocation.for_user = job && geteuid() == 0 && job->spec.uid != 0;
     allocation.uid = job ? job->spec.uid : 0;
     const passwd *user = allocation.for_user ? getpwuid(allocation.uid) : nullptr;
@@ -207,7 +211,8 @@ void SlurmBackend::order_done(JobId id, const SlurmAnswer &answer)
 {
     Set &set = sets_[id];
     const SlurmOrder order = set.orders.front();
-    if (answer.kind == SlurmAnswer::Kind::NONE) {       /* the next look shows whether it was done */
+    /* the next look shows whether it was done */
+    if (answer.kind == SlurmAnswer::Kind::NONE) {
         no_answer(answer.problem);
         return stop_orders(set);
     }
@@ -221,8 +226,10 @@ void SlurmBackend::order_done(JobId id, const SlurmAnswer &answer)
     }
     if (answer.kind == SlurmAnswer::Kind::REFUSED && order.act == SlurmAct::SHRINK) {
         log_line(LogLevel::WARNING, "Slurm does not take nodes back: " + answer.problem,
-                 {{"job", id}, {"slurm_job", order.id},
-                  {"advice", "they are given back when the job ends; slurm.resize = \"set\" avoids it"}});
+                 {{"job", id},
+                  {"slurm_job", order.id},
+                  {"advice",
+                   "they are given back when the job ends; slurm.resize = \"set\" avoids it"}});
         set.shrink_after_ms = monotonic_ms() + SHRINK_PAUSE_MS;
         if (settings_.slurm_resize == "auto")
             use(Resize::SET, "Slurm refused to take nodes back: " + answer.problem);
@@ -240,7 +247,8 @@ void SlurmBackend::allocate_refused(JobId id, Set &set, const SlurmAnswer &answe
     const Job *job = state_->job(id);
     SlurmWish wish = job ? wish_of(*job) : SlurmWish();
     bool still_wanted = wish.acquires && wish.request == order.request && wish.step == set.step;
-    if (still_wanted && !set.waited && settings_.slurm_wait_ms > 0 && may_be_had_by_waiting(answer)) {
+    if (still_wanted && !set.waited && settings_.slurm_wait_ms > 0 &&
+        may_be_had_by_waiting(answer)) {
         set.waited = true;
         return next_order(id);
     }
@@ -255,28 +263,30 @@ void SlurmBackend::allocate_refused(JobId id, Set &set, const SlurmAnswer &answe
     stop_orders(set);
 }
 
-/* ---- losses -------------------------------------------------------------------------------------------------- */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 void SlurmBackend::explain(JobId id, const NodeNames &lost)
 {
     Set &set = sets_[id];
     set.busy = true;
-    client_.look_at_ended(options_.partition, [this, id, lost](const SlurmAnswer &answer, const SlurmLook &look) {
-        Set &set = sets_[id];
-        if (!answer.good()) {
-            no_answer(answer.problem);
-            return stop_orders(set);
-        }
-        std::string reason = reason_of_loss(id, set, look, lost);
-        set.explained = !reason.empty();
-        if (!reason.empty())
-            tell_(NodesLost{id, set.step, reason});
-        stop_orders(set);
-    });
+    client_.look_at_ended(
+        options_.partition, [this, id, lost](const SlurmAnswer &answer, const SlurmLook &look) {
+            Set &set = sets_[id];
+            if (!answer.good()) {
+                no_answer(answer.problem);
+                return stop_orders(set);
+            }
+            std::string reason = reason_of_loss(id, set, look, lost);
+            set.explained = !reason.empty();
+            if (!reason.empty())
+                tell_(NodesLost{id, set.step, reason});
+            stop_orders(set);
+        });
 }
 
 /* Empty: nothing that concerns the job. */
-std::string SlurmBackend::reason_of_loss(JobId id, const Set &set, const SlurmLook &look, const NodeNames &lost) const
+std::string SlurmBackend::reason_of_loss(JobId id, const Set &set, const SlurmLook &look,
+                                         const NodeNames &lost) const
 {
     for (const SlurmJob &each : look.jobs)
         if (is_own(each, cluster_, *state_) && each.tag->job == id && each.tag->step == set.step &&

@@ -30,7 +30,8 @@ const SlurmJob *trunk(const std::vector<const SlurmJob *> &jobs)
 }
 
 /* What is of no use any more.  One that still waits belongs to a command that nobody waits for. */
-void give_back(const NodeSet &wanted, const std::vector<const SlurmJob *> &jobs, std::vector<SlurmOrder> &orders)
+void give_back(const NodeSet &wanted, const std::vector<const SlurmJob *> &jobs,
+               std::vector<SlurmOrder> &orders)
 {
     for (const SlurmJob *job : jobs) {
         NodeNames useful;
@@ -106,7 +107,8 @@ SlurmPlan plan_for(const SlurmWish &wish, const std::vector<const SlurmJob *> &j
         return plan;
     }
     for (const SlurmJob *job : jobs)
-        if (merge && into && runs(*job) && job->tag && job->tag->expands && !no_merge.contains(job->id))
+        if (merge && into && runs(*job) && job->tag && job->tag->expands &&
+            !no_merge.contains(job->id))
             plan.orders.push_back({SlurmAct::MERGE, job->id, {}, into->id, 0});
     plan.acquired = plan.orders.empty();
     return plan;

@@ -1,11 +1,12 @@
 /*
- * What is to be done about Slurm's jobs, so that they become what the core wants: the difference between the two.
- * Decided from the two alone, each time anew: that finds again what was begun before a restart, what an answer got
- * lost of, and what belongs to nobody any more.
+ * What is to be done about Slurm's jobs, so that they become what the core wants: the difference
+ * between the two. Decided from the two alone, each time anew: that finds again what was begun
+ * before a restart, what an answer got lost of, and what belongs to nobody any more.
  *
- * A *set* are the Slurm jobs of one step of one of our jobs.  Under *merge* one of them grows (an expansion is merged
- * into it) and shrinks; else each node is a Slurm job of its own, so that every one can be given back alone.  Both may
- * be mixed: whichever Slurm job has a node, is shrunk by it, or cancelled if that was its last.
+ * A *set* are the Slurm jobs of one step of one of our jobs.  Under *merge* one of them grows (an
+ * expansion is merged into it) and shrinks; else each node is a Slurm job of its own, so that every
+ * one can be given back alone.  Both may be mixed: whichever Slurm job has a node, is shrunk by it,
+ * or cancelled if that was its last.
  *
  * Pure; any thread.
  */
@@ -46,12 +47,13 @@ struct SlurmOrder {
 
 struct SlurmPlan {
     std::vector<SlurmOrder> orders;     /* in this order; later ones make no sense if one fails */
-    bool acquired = false;      /* all that was wanted is there, and nothing is to be done before it is used */
+    /* all that was wanted is there, and nothing is to be done before it is used */
+    bool acquired = false;
     NodeNames lost;             /* nodes that are its own for the core and not in Slurm */
 };
 
-/* `jobs`: those of Slurm that carry this job's and step's tag, of whatever request.  `no_merge`: expansions whose
- * merging was refused, which stay jobs of their own. */
+/* `jobs`: those of Slurm that carry this job's and step's tag, of whatever request.  `no_merge`:
+ * expansions whose merging was refused, which stay jobs of their own. */
 SlurmPlan plan_for(const SlurmWish &wish, const std::vector<const SlurmJob *> &jobs, bool merge,
                    const std::set<SlurmId> &no_merge);
 

@@ -7,7 +7,8 @@
 namespace elastic::rm {
 namespace {
 
-SlurmJob slurm_job(SlurmId id, NodeNames nodes, bool expands = false, SlurmJobState state = SlurmJobState::RUNNING)
+SlurmJob slurm_job(SlurmId id, NodeNames nodes, bool expands = false,
+                   SlurmJobState state = SlurmJobState::RUNNING)
 {
     SlurmJob job;
     job.id = id;
@@ -29,7 +30,8 @@ SlurmWish wish(NodeSet keep, NodeSet acquire = {}, uint64_t request = 0)
 }
 
 /* "allocate h1,h2 into 7; merge 8 into 7", "acquired", "lost h1" */
-std::string plan(const SlurmWish &wish, const std::vector<SlurmJob> &jobs, bool merge, std::set<SlurmId> no_merge = {})
+std::string plan(const SlurmWish &wish, const std::vector<SlurmJob> &jobs, bool merge,
+                 std::set<SlurmId> no_merge = {})
 {
     std::vector<const SlurmJob *> pointers;
     for (const SlurmJob &job : jobs)
@@ -51,19 +53,23 @@ TEST(SlurmPlanTest, a_start)
     EXPECT_EQ(plan(wish({}, {"h1", "h2"}), {}, true), "allocate h1,h2");
     EXPECT_EQ(plan(wish({}, {"h1", "h2"}), {}, false), "allocate h1; allocate h2");
     EXPECT_EQ(plan(wish({}, {"h1", "h2"}), {slurm_job(7, {"h1", "h2"})}, true), "acquired");
-    EXPECT_EQ(plan(wish({}, {"h1", "h2"}), {slurm_job(7, {"h1"})}, false), "allocate h2");      /* killed in between */
+    /* killed in between */
+    EXPECT_EQ(plan(wish({}, {"h1", "h2"}), {slurm_job(7, {"h1"})}, false), "allocate h2");
 }
 
 TEST(SlurmPlanTest, a_growth_is_merged_or_not)
 {
     SlurmWish grows = wish({"h1"}, {"h1", "h2"}, 1);
     EXPECT_EQ(plan(grows, {slurm_job(7, {"h1"})}, true), "allocate h2 into 7");
-    EXPECT_EQ(plan(grows, {slurm_job(7, {"h1"}), slurm_job(8, {"h2"}, true)}, true), "merge 8 into 7");
+    EXPECT_EQ(plan(grows, {slurm_job(7, {"h1"}), slurm_job(8, {"h2"}, true)}, true),
+              "merge 8 into 7");
     EXPECT_EQ(plan(grows, {slurm_job(7, {"h1", "h2"})}, true), "acquired");
-    EXPECT_EQ(plan(grows, {slurm_job(7, {"h1"}), slurm_job(8, {"h2"}, true)}, true, {8}), "acquired");
+    EXPECT_EQ(plan(grows, {slurm_job(7, {"h1"}), slurm_job(8, {"h2"}, true)}, true, {8}),
+              "acquired");
     EXPECT_EQ(plan(grows, {slurm_job(7, {"h1"})}, false), "allocate h2");
     EXPECT_EQ(plan(grows, {slurm_job(7, {"h1"}), slurm_job(8, {"h2"}, true)}, false), "acquired");
-    EXPECT_EQ(plan(wish({"h1"}, {"h1"}, 2), {slurm_job(7, {"h1"})}, true), "acquired");         /* within its nodes */
+    /* within its nodes */
+    EXPECT_EQ(plan(wish({"h1"}, {"h1"}, 2), {slurm_job(7, {"h1"})}, true), "acquired");
 }
 
 TEST(SlurmPlanTest, a_shrink)
@@ -73,7 +79,8 @@ TEST(SlurmPlanTest, a_shrink)
     EXPECT_EQ(plan(wish({"h2"}), {slurm_job(7, {"h1"}), slurm_job(8, {"h2", "h3"}, true)}, false),
               "cancel 7; shrink 8 to h2");
     EXPECT_EQ(plan(wish({"h1"}), {slurm_job(7, {"h1"})}, true), "");
-    EXPECT_EQ(plan(wish({}), {slurm_job(7, {"h1"}), slurm_job(8, {"h2"})}, true), "cancel 7; cancel 8");
+    EXPECT_EQ(plan(wish({}), {slurm_job(7, {"h1"}), slurm_job(8, {"h2"})}, true),
+              "cancel 7; cancel 8");
     EXPECT_EQ(plan(wish({}), {slurm_job(7, {"h1"}, false, SlurmJobState::COMPLETING)}, true), "");
 }
 
@@ -89,7 +96,8 @@ TEST(SlurmPlanTest, a_shrink_before_a_growth)
 TEST(SlurmPlanTest, what_others_have_ended_is_told_before_anything_else)
 {
     EXPECT_EQ(plan(wish({"h1", "h2"}, {"h3"}, 1), {slurm_job(7, {"h1"})}, false), "lost h2");
-    EXPECT_EQ(plan(wish({"h1"}), {slurm_job(7, {"h1"}, false, SlurmJobState::COMPLETING)}, true), "lost h1");
+    EXPECT_EQ(plan(wish({"h1"}), {slurm_job(7, {"h1"}, false, SlurmJobState::COMPLETING)}, true),
+              "lost h1");
 }
 
 TEST(SlurmPlanTest, what_still_waits_for_nobody_is_cancelled)

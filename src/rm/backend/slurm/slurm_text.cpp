@@ -32,7 +32,9 @@ std::string_view trimmed(std::string_view text)
 std::string value_or_nothing(std::string_view text)
 {
     text = trimmed(text);
-    return text == "(null)" || text == "none" || text == "None" || text == "N/A" ? "" : std::string(text);
+    return text == "(null)" || text == "none" || text == "None" || text == "N/A"
+        ? ""
+        : std::string(text);
 }
 
 }  // namespace
@@ -45,7 +47,7 @@ std::string join_names(const NodeNames &names)
     return text;
 }
 
-/* ---- listings ------------------------------------------------------------------------------------------ */
+/* ---- listings -------------------------------------------------------------------------------- */
 
 namespace {
 
@@ -81,7 +83,8 @@ std::optional<Fields> cut(std::string_view line, size_t count)
 
 Error broken(const char *command, std::string_view line)
 {
-    return Error{std::string(command) + " says something unexpected: '" + std::string(line.substr(0, 120)) + "'"};
+    return Error{std::string(command) + " says something unexpected: '" +
+                 std::string(line.substr(0, 120)) + "'"};
 }
 
 struct StateWord {
@@ -92,7 +95,8 @@ struct StateWord {
 /* Words that are not here: GONE. */
 constexpr StateWord NODE_STATES[] = {
     {"idle", SlurmNodeState::IDLE},
-    {"planned", SlurmNodeState::IDLE},          /* for a job that waits; Slurm itself keeps it for that */
+    /* for a job that waits; Slurm itself keeps it for that */
+    {"planned", SlurmNodeState::IDLE},
     {"allocated", SlurmNodeState::USED},
     {"mixed", SlurmNodeState::USED},
     {"completing", SlurmNodeState::USED},
@@ -110,8 +114,9 @@ void set_state(SlurmNode &node, std::string_view word)
     std::string_view marks = end == std::string_view::npos ? word : word.substr(end + 1);
     word = end == std::string_view::npos ? std::string_view() : word.substr(0, end + 1);
     node.word = word;
-    std::transform(node.word.begin(), node.word.end(), node.word.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    std::transform(node.word.begin(), node.word.end(), node.word.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
     for (const StateWord &known : NODE_STATES) {
         if (node.word == known.word) {
             node.state = known.state;
@@ -119,10 +124,14 @@ void set_state(SlurmNode &node, std::string_view word)
             node.dead = known.dead;
         }
     }
-    /* Not answering, powered down or about to be, booting: not for new jobs, and nobody's end yet. */
-    if (node.state == SlurmNodeState::IDLE && marks.find_first_of("*~#!%$@^") != std::string_view::npos) {
+    /* Not answering, powered down or about to be, booting: not for new jobs, and nobody's end
+     * yet. */
+    if (node.state == SlurmNodeState::IDLE &&
+        marks.find_first_of("*~#!%$@^") != std::string_view::npos) {
         node.state = SlurmNodeState::GONE;
-        node.word = marks.find('*') != std::string_view::npos ? "not answering" : "powered down or rebooting";
+        node.word = marks.find('*') != std::string_view::npos
+            ? "not answering"
+            : "powered down or rebooting";
     }
 }
 
@@ -139,8 +148,8 @@ Result<std::vector<SlurmNode>> parse_nodes(std::string_view text, const std::str
     for (std::string_view line : marked_lines(text, marker)) {
         auto fields = cut(line, 4);
         SlurmNode node;
-        if (!fields || !check_host_name((*fields)[0]).empty() || !read_number((*fields)[1], node.cores) ||
-            node.cores < 1)
+        if (!fields || !check_host_name((*fields)[0]).empty() ||
+            !read_number((*fields)[1], node.cores) || node.cores < 1)
             return broken("sinfo", line);
         node.name = (*fields)[0];
         set_state(node, (*fields)[2]);
@@ -150,12 +159,12 @@ Result<std::vector<SlurmNode>> parse_nodes(std::string_view text, const std::str
     return nodes;
 }
 
-/* ---- jobs ------------------------------------------------------------------------------------------------ */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 std::string format_tag(const SlurmTag &tag)
 {
-    return "elasticd:" + tag.cluster + ":" + std::to_string(tag.job) + "." + std::to_string(tag.step) + "." +
-           std::to_string(tag.request) + (tag.expands ? "+" : "");
+    return "elasticd:" + tag.cluster + ":" + std::to_string(tag.job) + "." +
+        std::to_string(tag.step) + "." + std::to_string(tag.request) + (tag.expands ? "+" : "");
 }
 
 std::optional<SlurmTag> parse_tag(std::string_view comment)
@@ -174,8 +183,8 @@ std::optional<SlurmTag> parse_tag(std::string_view comment)
     if ((tag.expands = comment.ends_with("+")))
         comment.remove_suffix(1);
     size_t first = comment.find('.'), second = comment.rfind('.');
-    if (first == std::string_view::npos || second == first || !check_host_name(tag.cluster).empty() ||
-        !read_number(comment.substr(0, first), tag.job) ||
+    if (first == std::string_view::npos || second == first ||
+        !check_host_name(tag.cluster).empty() || !read_number(comment.substr(0, first), tag.job) ||
         !read_number(comment.substr(first + 1, second - first - 1), tag.step) ||
         !read_number(comment.substr(second + 1), tag.request))
         return std::nullopt;
@@ -238,7 +247,7 @@ Result<std::vector<SlurmJob>> parse_jobs(std::string_view text, const std::strin
     return jobs;
 }
 
-/* ---- configuration ----------------------------------------------------------------------------------------- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 std::map<std::string, std::string> parse_config(std::string_view text)
 {
@@ -249,7 +258,8 @@ std::map<std::string, std::string> parse_config(std::string_view text)
         text.remove_prefix(std::min(end + 1, text.size()));
         size_t equals = line.find('=');
         if (equals != std::string_view::npos)
-            values[std::string(trimmed(line.substr(0, equals)))] = value_or_nothing(line.substr(equals + 1));
+            values[std::string(trimmed(line.substr(0, equals)))] =
+                value_or_nothing(line.substr(equals + 1));
     }
     return values;
 }

@@ -1,9 +1,9 @@
 /*
  * What Slurm's commands print, as data: pure functions over text that may be anything.
  *
- * Free texts in Slurm (names, comments, reasons) are other people's and may hold any byte, a line that looks like
- * another job included.  Each line of a listing therefore begins and ends with a word that is drawn anew for each
- * call (`marker`): what does not is no line of the listing.
+ * Free texts in Slurm (names, comments, reasons) are other people's and may hold any byte, a line
+ * that looks like another job included.  Each line of a listing therefore begins and ends with a
+ * word that is drawn anew for each call (`marker`): what does not is no line of the listing.
  *
  * Pure; any thread.
  */

@@ -1,4 +1,5 @@
-/* Slurm's texts from anybody: no crash, nothing out of bounds, what is read can be written and read again. */
+/* Slurm's texts from anybody: no crash, nothing out of bounds, what is read can be written and read
+ * again. */
 
 #include <cstdlib>
 

@@ -23,7 +23,8 @@ SlurmNode node(const std::string &word)
 
 TEST(SlurmTextTest, nodes)
 {
-    auto nodes = parse_nodes(line("h1|4|idle|none") + "noise\n" + line("h2|64|drained|broken | fan"), MARKER);
+    auto nodes = parse_nodes(
+        line("h1|4|idle|none") + "noise\n" + line("h2|64|drained|broken | fan"), MARKER);
     ASSERT_TRUE(nodes.ok()) << nodes.error();
     ASSERT_EQ(nodes.value().size(), 2u);
     EXPECT_EQ(nodes.value()[0].name, "h1");
@@ -38,9 +39,11 @@ TEST(SlurmTextTest, states_of_nodes)
 {
     for (const char *word : {"idle", "planned", "IDLE"})
         EXPECT_EQ(node(word).state, SlurmNodeState::IDLE) << word;
-    for (const char *word : {"allocated", "mixed", "completing", "allocated*", "draining", "allocated+"})
+    for (const char *word :
+         {"allocated", "mixed", "completing", "allocated*", "draining", "allocated+"})
         EXPECT_EQ(node(word).state, SlurmNodeState::USED) << word;
-    for (const char *word : {"down", "down*", "idle*", "idle~", "reserved", "unknown*", "maint", "something_new", "*"})
+    for (const char *word :
+         {"down", "down*", "idle*", "idle~", "reserved", "unknown*", "maint", "something_new", "*"})
         EXPECT_EQ(node(word).state, SlurmNodeState::GONE) << word;
     EXPECT_TRUE(node("down*").dead);
     EXPECT_FALSE(node("idle*").dead);
@@ -50,10 +53,11 @@ TEST(SlurmTextTest, states_of_nodes)
 
 TEST(SlurmTextTest, jobs)
 {
-    auto jobs = parse_jobs(line("17|RUNNING|bob|1001|4294901759|2|h[1-2]|None|elasticd:c0ffee:3.1.0+") +
-                               line("18|PENDING|al|7|-5|4||Resources|(null)") +
-                               line("19|CANCELLED|al|7|1|1|h3|None|a|b"),
-                           MARKER);
+    auto jobs = parse_jobs(
+        line("17|RUNNING|bob|1001|4294901759|2|h[1-2]|None|elasticd:c0ffee:3.1.0+") +
+            line("18|PENDING|al|7|-5|4||Resources|(null)") +
+            line("19|CANCELLED|al|7|1|1|h3|None|a|b"),
+        MARKER);
     ASSERT_TRUE(jobs.ok()) << jobs.error();
     ASSERT_EQ(jobs.value().size(), 3u);
     const SlurmJob &first = jobs.value()[0];
@@ -83,7 +87,8 @@ TEST(SlurmTextTest, nobody_can_forge_a_line)
 
 TEST(SlurmTextTest, what_cannot_be_is_an_error)
 {
-    for (const char *wrong : {"", "h1|4|idle", "h1|0|idle|none", "h1|x|idle|none", "-w|4|idle|none", "h 1|4|idle|none"})
+    for (const char *wrong :
+         {"", "h1|4|idle", "h1|0|idle|none", "h1|x|idle|none", "-w|4|idle|none", "h 1|4|idle|none"})
         EXPECT_FALSE(parse_nodes(line(wrong), MARKER).ok()) << wrong;
     for (const char *wrong : {"17", "x|RUNNING|b|1|1|1|h1|None|", "17|RUNNING|b|1|1|1|h[1|None|",
                               "17|RUNNING|b|1|1|h1|None|"})
@@ -98,17 +103,19 @@ TEST(SlurmTextTest, tags)
     EXPECT_EQ(parse_tag(format_tag(tag)), tag);
     tag.expands = true;
     EXPECT_EQ(parse_tag(format_tag(tag)), tag);
-    for (const char *wrong : {"", "(null)", "elasticd", "elasticd:", "elasticd:a", "elasticd:a:", "elasticd:a:1.1",
-                              "elasticd:a:1.1.x", "elasticd::1.1.1", "elasticd:a:1..1", "elasticd:a:1.1.1.1",
-                              "elasticd:a b:1.1.1", "elasticd:a:-1.1.1", "elasticd:a:99999999999999999999.1.1"})
+    for (const char *wrong :
+         {"", "(null)", "elasticd", "elasticd:", "elasticd:a", "elasticd:a:", "elasticd:a:1.1",
+          "elasticd:a:1.1.x", "elasticd::1.1.1", "elasticd:a:1..1", "elasticd:a:1.1.1.1",
+          "elasticd:a b:1.1.1", "elasticd:a:-1.1.1", "elasticd:a:99999999999999999999.1.1"})
         EXPECT_FALSE(parse_tag(wrong)) << wrong;
 }
 
 TEST(SlurmTextTest, configuration)
 {
-    auto values = parse_config("Configuration data as of 2026\n"
-                               "SchedulerParameters     = permit_job_expansion,bf_interval=1\n"
-                               "AccountingStorageType   = accounting_storage/none\nPrologFlags = (null)\nno value\n");
+    auto values = parse_config(
+        "Configuration data as of 2026\n"
+        "SchedulerParameters     = permit_job_expansion,bf_interval=1\n"
+        "AccountingStorageType   = accounting_storage/none\nPrologFlags = (null)\nno value\n");
     EXPECT_EQ(values["AccountingStorageType"], "accounting_storage/none");
     EXPECT_EQ(values["PrologFlags"], "");
     EXPECT_TRUE(has_word(values["SchedulerParameters"], "permit_job_expansion"));

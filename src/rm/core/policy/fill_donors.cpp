@@ -4,8 +4,8 @@
 
 namespace elastic::rm {
 
-/* Several rounds, since what is given need not be what the waiting job can use (whole nodes, several cores per
- * process). */
+/* Several rounds, since what is given need not be what the waiting job can use (whole nodes,
+ * several cores per process). */
 bool Donors::shrink_for(const JobSpec &spec, int want, bool below_share)
 {
     std::vector<const Job *> donors = may_shrink();
@@ -73,9 +73,11 @@ void Donors::sort_by_gain(std::vector<const Job *> &donors) const
     std::vector<std::pair<double, const Job *>> order;
     for (const Job *job : donors) {
         int size = plan_.shrunk(*job);
-        order.emplace_back(plan_.gain.gain(state_, *job, size, size_at_most(job->spec, size - 1)), job);
+        order.emplace_back(plan_.gain.gain(state_, *job, size, size_at_most(job->spec, size - 1)),
+                           job);
     }
-    std::stable_sort(order.begin(), order.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto &a, const auto &b) { return a.first < b.first; });
     for (size_t i = 0; i < donors.size(); i++)
         donors[i] = order[i].second;
 }
@@ -101,8 +103,9 @@ int Donors::floor(const Job &job, bool below_share) const
     return share > 0 ? share : job.spec.maximum;        /* its share is more than it can have */
 }
 
-/* At least `less` less, if its floor allows it; `from`: it cannot give anything.  Of whole nodes it keeps no
- * more than it must, and as many processes as they hold: a node that stays is of no use to others. */
+/* At least `less` less, if its floor allows it; `from`: it cannot give anything.  Of whole nodes it
+ * keeps no more than it must, and as many processes as they hold: a node that stays is of no use to
+ * others. */
 int Donors::shrink_to(const Job &donor, int from, int less, int floor) const
 {
     int to = std::max(size_at_most(donor.spec, from - less), floor);
@@ -122,8 +125,8 @@ int Donors::shrink_to(const Job &donor, int from, int less, int floor) const
     }
 }
 
-/* How many processes have to leave until the job has left one of its nodes, two, three, ...: in the order of
- * choose_leaving. */
+/* How many processes have to leave until the job has left one of its nodes, two, three, ...: in the
+ * order of choose_leaving. */
 std::vector<int> Donors::emptied_at(const Job &job) const
 {
     const FreeCores &nodes = state_.free_cores();
@@ -153,7 +156,8 @@ void Donors::release(Space &space, const Job &job, int from, int to) const
     auto world = [&](int size) {
         return without(job.blocks, choose_leaving(state_, job.blocks, job.size() - size));
     };
-    Shares before = state_.shares(job.spec, world(from)), after = state_.shares(job.spec, world(to));
+    Shares before = state_.shares(job.spec, world(from)),
+           after = state_.shares(job.spec, world(to));
     leave_differences(before, after);
     space.give(before);
     space.take(after);

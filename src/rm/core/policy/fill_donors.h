@@ -1,6 +1,6 @@
 /*
- * Who gives cores to a job that waits, and how many: from whom they are worth least first, among equals from the
- * largest, as little as possible.  Part of one decision (fill_plan.h).
+ * Who gives cores to a job that waits, and how many: from whom they are worth least first, among
+ * equals from the largest, as little as possible.  Part of one decision (fill_plan.h).
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_FILL_DONORS_H_INCLUDED
@@ -14,8 +14,8 @@ class Donors {
   public:
     explicit Donors(FillPlan &plan) : plan_(plan), state_(plan.state) {}
 
-    /* Plans shrinks until there will be room for so many processes; false, and nothing is planned, if that cannot be.
-     * Nobody is shrunk below the fair share unless `below_share`. */
+    /* Plans shrinks until there will be room for so many processes; false, and nothing is planned,
+     * if that cannot be. Nobody is shrunk below the fair share unless `below_share`. */
     bool shrink_for(const JobSpec &spec, int want, bool below_share);
 
   private:

@@ -34,7 +34,8 @@ std::vector<Ending> FillPlan::starting() const
     for (const Growth &each : starts) {
         int64_t limit_ms = time_limit(state, each.job->spec);
         if (limit_ms > 0)
-            endings.push_back({state.now_ms + limit_ms, Booking(state.shares(each.job->spec, each.blocks))});
+            endings.push_back(
+                {state.now_ms + limit_ms, Booking(state.shares(each.job->spec, each.blocks))});
     }
     return endings;
 }
@@ -49,7 +50,8 @@ int FillPlan::cap(const Job &job) const
 {
     const JobSpec &spec = job.spec;
     if (size_wished(job) > 0)
-        return largest_wanted(job);     /* by its own word: what is known of it may be of another phase */
+        /* by its own word: what is known of it may be of another phase */
+        return largest_wanted(job);
     int most = spec.preferred > 0 && others_wait ? spec.preferred : spec.maximum;
     return std::min({most, largest_wanted(job), rules.most(state, job)});
 }

@@ -1,5 +1,6 @@
 /*
- * What one decision of `fill` has in hand.  Its parts work on it one after the other (policy_fill.cpp):
+ * What one decision of `fill` has in hand.  Its parts work on it one after the other
+ * (policy_fill.cpp):
  *
  *   fill_starting.h     who starts, and for whom cores are wanted
  *   fill_donors.h       who gives them

@@ -17,7 +17,8 @@ bool worth_growing(const FillPlan &plan)
            plan.reservation->time_ms() > plan.state.now_ms + 2 * plan.state.config.offer_pause_ms;
 }
 
-/* While others wait for nodes, whoever gives them gives none to us, and refusals would only make our jobs pause. */
+/* While others wait for nodes, whoever gives them gives none to us, and refusals would only make
+ * our jobs pause. */
 void Recipients::spread()
 {
     bool idle = plan_.now.total() > 0;
@@ -197,7 +198,8 @@ int Recipients::next_size(const Growth &growth)
 
 /* ---- or more to some than to others ---------------------------------------------------------- */
 
-/* Step by step, each to whom it is worth most then.  One that does not fit now does not fit later. */
+/* Step by step, each to whom it is worth most then.  One that does not fit now does not fit
+ * later. */
 void Recipients::grow_by_gain()
 {
     struct Step {
@@ -206,7 +208,8 @@ void Recipients::grow_by_gain()
         size_t number;
         bool operator<(const Step &other) const
         {
-            return std::tuple(worth, -size, other.number) < std::tuple(other.worth, -other.size, number);
+            return std::tuple(worth, -size, other.number) <
+                std::tuple(other.worth, -other.size, number);
         }
     };
     std::priority_queue<Step> steps;
@@ -242,11 +245,20 @@ void Recipients::decide()
         if (each.starts)
             plan_.decisions.starts.push_back({each.job->id, std::move(each.blocks)});
         else if (!each.blocks.empty() && size_wished(*each.job) > 0)
-            plan_.decisions.changes.push_back({each.job->id, each.size, {}, std::move(each.blocks),
-                                               wish_words(*each.job), wish_why(*each.job, each.size)});
+            plan_.decisions.changes.push_back(
+                {each.job->id,
+                 each.size,
+                 {},
+                 std::move(each.blocks),
+                 wish_words(*each.job),
+                 wish_why(*each.job, each.size)});
         else if (!each.blocks.empty())
             plan_.decisions.changes.push_back(
-                {each.job->id, each.size, {}, std::move(each.blocks), plan_.rules.words(state_, *each.job, each.size),
+                {each.job->id,
+                 each.size,
+                 {},
+                 std::move(each.blocks),
+                 plan_.rules.words(state_, *each.job, each.size),
                  plan_.rules.why_of(each.size, "expand")});
     }
 }

@@ -1,6 +1,6 @@
 /*
- * Who gets what idles: those that start and running malleable jobs, to whom cores are worth most first, among equals
- * the smallest.  Part of one decision (fill_plan.h), and its last one.
+ * Who gets what idles: those that start and running malleable jobs, to whom cores are worth most
+ * first, among equals the smallest.  Part of one decision (fill_plan.h), and its last one.
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_FILL_RECIPIENTS_H_INCLUDED

@@ -4,8 +4,8 @@
 
 namespace elastic::rm {
 
-/* Like a rigid job that is ahead of all others, except that who starts it is not us.  If it cannot have
- * all that it wants, nobody gives way for it in vain, and what idles is left to it. */
+/* Like a rigid job that is ahead of all others, except that who starts it is not us.  If it cannot
+ * have all that it wants, nobody gives way for it in vain, and what idles is left to it. */
 void Starting::look_at_others()
 {
     if (state_.wanted_nodes == 0)
@@ -79,7 +79,8 @@ bool Starting::help_in_order()
 
 bool Starting::nothing_to_give() const
 {
-    return plan_.now.total() <= 0 && state_.indices().spare_cores == 0 && state_.indices().settling.empty();
+    return plan_.now.total() <= 0 && state_.indices().spare_cores == 0 &&
+        state_.indices().settling.empty();
 }
 
 bool Starting::start(const Job &job)
@@ -105,7 +106,8 @@ bool Starting::wait_for_cores(const Job &job)
         claim(job.spec, least);
         return true;
     }
-    int64_t spare = state_.indices().spare_cores, cores = int64_t{least} * job.spec.cores_per_process;
+    int64_t spare = state_.indices().spare_cores,
+            cores = int64_t{least} * job.spec.cores_per_process;
     if (spare == 0 || plan_.soon.total() + spare < cores)
         return false;
     int share = size_at_most(job.spec, std::min(plan_.fair_size(job.spec), plan_.cap(job)));

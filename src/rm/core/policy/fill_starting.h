@@ -1,6 +1,6 @@
 /*
- * Who starts of those that wait, in the queue's order, and for whom cores are taken from others.  Part of one decision
- * (fill_plan.h).
+ * Who starts of those that wait, in the queue's order, and for whom cores are taken from others.
+ * Part of one decision (fill_plan.h).
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_FILL_STARTING_H_INCLUDED

@@ -34,7 +34,8 @@ struct Change {
     std::vector<int> leave;
     Blocks joining;
     std::string reason;
-    /* The numbers that made it (record.h), from the state that it was decided in; null: none beyond the sizes. */
+    /* The numbers that made it (record.h), from the state that it was decided in; null: none beyond
+     * the sizes. */
     std::function<Json(const State &, const Job &)> why = nullptr;
 };
 
@@ -47,8 +48,8 @@ struct Exchange {
     double last = 0, next = 0;
 };
 
-/* What of the state a decision depends on, beside what is booked: as long as none of it changes, and
- * until look_again_ms, another one that nothing is to be done is the same. */
+/* What of the state a decision depends on, beside what is booked: as long as none of it changes,
+ * and until look_again_ms, another one that nothing is to be done is the same. */
 struct Dependence {
     QueueKey queue_until = QUEUE_END;   /* waiting jobs that come before it, and it */
     int64_t limits_until_ms = NEVER;    /* steps' limits up to this time */
@@ -122,7 +123,8 @@ class Policy {
     {
         return false;
     }
-    /* Why the running job has the size that it has, in one sentence for people; empty: nothing is known of it. */
+    /* Why the running job has the size that it has, in one sentence for people; empty: nothing is
+     * known of it. */
     virtual std::string explain(const State &, const Job &) const { return ""; }
     virtual std::optional<SizeBounds> bounds(const State &, const Job &) const { return {}; }
     /* The same in one word; nothing: it may grow now, or has no size that could change. */

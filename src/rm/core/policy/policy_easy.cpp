@@ -32,7 +32,8 @@ Reservation::Reservation(const State &state, const Space &now, const JobSpec &sp
     auto next = limits.begin();
     auto start = starting_.begin();
     while (next != limits.end() || start != starting_.end()) {
-        bool runs = start == starting_.end() || (next != limits.end() && next->first <= start->time_ms);
+        bool runs = start == starting_.end() ||
+            (next != limits.end() && next->first <= start->time_ms);
         int64_t end_ms = std::max(runs ? next->first : start->time_ms, state.now_ms);
         if (room.room() >= size && end_ms > time_ms)
             break;

@@ -67,8 +67,13 @@ void decide_shrinks(FillPlan &plan)
         const Job &job = plan.state.jobs.at(id);
         /* Who would be reduced in any case, and has given no more, has a reason of its own. */
         if (plan.wished.contains(id) && size == size_wished(job)) {
-            plan.decisions.changes.push_back({id, size, choose_leaving(plan.state, job.blocks, job.size() - size), {},
-                                              wish_words(job), wish_why(job, size)});
+            plan.decisions.changes.push_back(
+                {id,
+                 size,
+                 choose_leaving(plan.state, job.blocks, job.size() - size),
+                 {},
+                 wish_words(job),
+                 wish_why(job, size)});
             continue;
         }
         bool own = plan.reduced.contains(id) && size == plan.rules.reduced(plan.state, job);
@@ -76,8 +81,13 @@ void decide_shrinks(FillPlan &plan)
                              : plan.give_way.contains(id) ? "nodes for " + plan.state.wanted_by
                                                           : "cores for a waiting job";
         const char *rule = own ? "reduce" : "make_room";
-        plan.decisions.changes.push_back({id, size, choose_leaving(plan.state, job.blocks, job.size() - size), {},
-                                          reason, plan.rules.why_of(size, rule)});
+        plan.decisions.changes.push_back(
+            {id,
+             size,
+             choose_leaving(plan.state, job.blocks, job.size() - size),
+             {},
+             reason,
+             plan.rules.why_of(size, rule)});
     }
 }
 
@@ -149,8 +159,8 @@ void reduce(FillPlan &plan)
 void exchange(FillPlan &plan)
 {
     const State &state = plan.state;
-    bool at_rest = plan.decisions.starts.empty() && plan.decisions.changes.empty() && !plan.others_wait &&
-                   state.indices().queue.empty() && state.indices().settling.empty();
+    bool at_rest = plan.decisions.starts.empty() && plan.decisions.changes.empty() &&
+        !plan.others_wait && state.indices().queue.empty() && state.indices().settling.empty();
     if (plan.rules.allows_all() || !at_rest)
         return;
     plan.exchange = plan.rules.exchange(state);
@@ -252,7 +262,8 @@ bool Fill::heeds_sample(const State &state, const Job &job, const Sight &before,
     if (now.most > before.most || (now.has_data && !before.has_data))
         return true;
     int size = rules_.reduced(state, job);
-    bool is_reduced = size > 0 && size < job.size() && job.wished_size == 0 && size_wished(job) == 0;
+    bool is_reduced = size > 0 && size < job.size() && job.wished_size == 0 &&
+        size_wished(job) == 0;
     return is_reduced || (on.exchange && rules_.may_change(*on.exchange, state, job));
 }
 

@@ -197,16 +197,19 @@ TEST(FillTest, one_change_serves_all_that_wait)
     EXPECT_EQ(driver.job(first).requests, 1u);
 }
 
-/* It can have no more than its share, so that it has nothing to give before others are below theirs. */
+/* It can have no more than its share, so that it has nothing to give before others are below
+ * theirs. */
 TEST(FillTest, who_can_only_be_smaller_than_the_share_keeps_what_it_has)
 {
     CoreDriver driver(PolicyKind::FILL, 1, 16);
     JobId small = driver.submit(malleable(1, 4));
     driver.run(small);
     driver.submit(rigid(10));
-    driver.submit(malleable(3, 8));             /* 2 cores are free, and a third of the machine is 5 */
+    /* 2 cores are free, and a third of the machine is 5 */
+    driver.submit(malleable(3, 8));
     ASSERT_TRUE(driver.job(small).adaptation);
-    EXPECT_EQ(driver.job(small).adaptation->size, 3) << "1 makes it start; 3 would make its share full";
+    EXPECT_EQ(driver.job(small).adaptation->size, 3)
+        << "1 makes it start; 3 would make its share full";
 }
 
 /* Cores are worth so much to each user. */
@@ -249,9 +252,11 @@ TEST(GainTest, idle_cores_go_where_they_are_worth_most)
     }
     const State &state = driver.core.state();
     EXPECT_EQ(changes_of(equal_gain(), state), (std::map<JobId, int>{{1, 6}, {2, 6}}));
-    EXPECT_EQ(changes_of(GainOfUser({{1, 1}, {2, 1}}), state), (std::map<JobId, int>{{1, 6}, {2, 6}}));
+    EXPECT_EQ(changes_of(GainOfUser({{1, 1}, {2, 1}}), state),
+              (std::map<JobId, int>{{1, 6}, {2, 6}}));
     EXPECT_EQ(changes_of(GainOfUser({{1, 1}, {2, 100}}), state), (std::map<JobId, int>{{2, 11}}));
-    EXPECT_EQ(changes_of(GainOfUser({{1, 2}, {2, 1}}), state), (std::map<JobId, int>{{1, 8}, {2, 4}}));
+    EXPECT_EQ(changes_of(GainOfUser({{1, 2}, {2, 1}}), state),
+              (std::map<JobId, int>{{1, 8}, {2, 4}}));
 }
 
 TEST(GainTest, cores_are_taken_where_they_are_worth_least)
@@ -266,7 +271,8 @@ TEST(GainTest, cores_are_taken_where_they_are_worth_least)
         << "the other one has no more than its share";
     driver.submit(rigid(1));
     driver.submit(rigid(1));                    /* whose share is now 2 */
-    EXPECT_EQ(changes_of(GainOfUser({{1, 100}, {2, 1}}), state), (std::map<JobId, int>{{1, 5}, {2, 2}}));
+    EXPECT_EQ(changes_of(GainOfUser({{1, 100}, {2, 1}}), state),
+              (std::map<JobId, int>{{1, 5}, {2, 2}}));
     EXPECT_EQ(changes_of(equal_gain(), state), (std::map<JobId, int>{{1, 3}}));
 }
 
@@ -290,11 +296,13 @@ TEST(FillTest, jobs_that_start_count_in_the_promise)
     JobId all = driver.submit(rigid(8));
     driver.run(all);
     JobId starts = driver.submit(rigid(4, 10 * MINUTE)), first = driver.submit(rigid(8, MINUTE));
-    JobId too_long = driver.submit(rigid(2, 60 * MINUTE)), short_one = driver.submit(rigid(2, 9 * MINUTE));
+    JobId too_long = driver.submit(rigid(2, 60 * MINUTE)),
+          short_one = driver.submit(rigid(2, 9 * MINUTE));
     driver.end(all);
     EXPECT_EQ(state_of(driver, starts), JobState::STARTING);
     EXPECT_EQ(state_of(driver, first), JobState::PENDING);
-    EXPECT_EQ(state_of(driver, too_long), JobState::PENDING);   /* the first is promised a start in 10 minutes */
+    /* the first is promised a start in 10 minutes */
+    EXPECT_EQ(state_of(driver, too_long), JobState::PENDING);
     EXPECT_EQ(state_of(driver, short_one), JobState::STARTING);
 }
 
@@ -397,7 +405,7 @@ TEST(FillTest, no_oscillation)
     }
 }
 
-/* ---- whole nodes, and others who want them ------------------------------------------------------------ */
+/* ---- whole nodes, and others who want them --------------------------------------------------- */
 
 Config whole_nodes()
 {
@@ -525,7 +533,8 @@ TEST_F(WholeNodesTest, nobody_goes_below_the_minimum_or_gives_way_in_vain)
     EXPECT_EQ(resized(), 8);
 }
 
-/* The wish comes and goes, again and again, at the worst moments: each gives at most two changes. */
+/* The wish comes and goes, again and again, at the worst moments: each gives at most two
+ * changes. */
 TEST_F(WholeNodesTest, giving_way_does_not_oscillate)
 {
     JobId first = driver.submit(malleable(1, 16)), second = driver.submit(malleable(1, 16));

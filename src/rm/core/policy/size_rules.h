@@ -34,7 +34,9 @@ class SizeRules {
     /* The same, for Change::why. */
     std::function<Json(const State &, const Job &)> why_of(int size, const char *rule) const
     {
-        return [this, size, rule](const State &state, const Job &job) { return why(state, job, size, rule); };
+        return [this, size, rule](const State &state, const Job &job) {
+            return why(state, job, size, rule);
+        };
     }
     /* The same for people: a reason in a few words. */
     virtual std::string words(const State &state, const Job &job, int size) const = 0;

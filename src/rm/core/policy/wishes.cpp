@@ -10,7 +10,11 @@ namespace {
 
 std::optional<Change> shrunk(const State &state, const Job &job, int size)
 {
-    return Change{job.id, size, choose_leaving(state, job.blocks, job.size() - size), {}, wish_words(job),
+    return Change{job.id,
+                  size,
+                  choose_leaving(state, job.blocks, job.size() - size),
+                  {},
+                  wish_words(job),
                   wish_why(job, size)};
 }
 

@@ -1,6 +1,6 @@
 /*
- * What becomes of the wishes of running programs (ProgramWish) in a policy's decision: a job is shrunk at once to what
- * it wants, and grown to it when cores are there.  Pure.
+ * What becomes of the wishes of running programs (ProgramWish) in a policy's decision: a job is
+ * shrunk at once to what it wants, and grown to it when cores are there.  Pure.
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_WISHES_H_INCLUDED
@@ -14,8 +14,8 @@ namespace elastic::rm {
 std::string wish_words(const Job &job);
 Json wish_why(const Job &job, int size);
 
-/* For policies that change no sizes of their own: after their starts, if there are none; growth only while nobody
- * waits. */
+/* For policies that change no sizes of their own: after their starts, if there are none; growth
+ * only while nobody waits. */
 void fulfil_wishes(const State &state, Decisions &decisions);
 
 }  // namespace elastic::rm

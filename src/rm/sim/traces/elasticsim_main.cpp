@@ -71,11 +71,13 @@ std::string choose_policy(Options &options)
         read(Json(options.policy), config.policy, "policy");
         if (config.policy != PolicyKind::MEASURED && config.policy != PolicyKind::EFFICIENT)
             options.replay.sample_ms = 0; /* nobody looks at them */
-        options.workload.fixed = config.policy == PolicyKind::FCFS || config.policy == PolicyKind::EASY;
+        options.workload.fixed = config.policy == PolicyKind::FCFS ||
+            config.policy == PolicyKind::EASY;
         return "";
     }
     for (const Speedup &law : options.workload.speedups) {
-        if (!std::holds_alternative<LinearSpeedup>(law) && !std::holds_alternative<AmdahlSpeedup>(law))
+        if (!std::holds_alternative<LinearSpeedup>(law) &&
+            !std::holds_alternative<AmdahlSpeedup>(law))
             return "--policy oracle knows linear and amdahl speed-ups alone";
     }
     config.policy = PolicyKind::MEASURED;
@@ -314,10 +316,10 @@ int run(int argc, char **argv)
         ->check(CLI::Range(0.0, 1.0));
     app.add_option("--range", options.range,
                    "LOW:HIGH, least and greatest size of these, in units of the trace's (0.25:4)");
-    app.add_option(
-        "--speedup", options.speedups,
-        "how they scale: linear, amdahl:SHARE, downey:A,SIGMA, table:1=1,SIZE=SPEED,... (linear); given more than "
-        "once each job has one of them, by lot")
+    app.add_option("--speedup", options.speedups,
+                   "how they scale: linear, amdahl:SHARE, downey:A,SIGMA, table:1=1,SIZE=SPEED,... "
+                   "(linear); given more than "
+                   "once each job has one of them, by lot")
         ->allow_extra_args(false);
     app.add_option("--adapt-cost", options.adapt_cost_s,
                    "seconds that a job stands still for an adaptation (0.001)")
@@ -326,12 +328,15 @@ int run(int argc, char **argv)
                    "gigabytes on each core that an adaptation redistributes (0)")
         ->check(CLI::Range(0.0, 1e6));
     app.add_option("--sample", options.sample_s,
-                   "seconds between two samples of a malleable job, for efficient and measured; 0: none (60)")
+                   "seconds between two samples of a malleable job, for efficient and measured; 0: "
+                   "none (60)")
         ->check(CLI::Range(0.0, 3600.0));
-    app.add_option("--noise", options.replay.sample_noise, "each sample is wrong by up to this part (0)")
+    app.add_option("--noise", options.replay.sample_noise,
+                   "each sample is wrong by up to this part (0)")
         ->check(CLI::Range(0.0, 0.9));
     app.add_option("--efficiency", options.efficiency,
-                   "measured: nobody gets cores that bring less than this part of a proportional gain (0.5)")
+                   "measured: nobody gets cores that bring less than this part of a proportional "
+                   "gain (0.5)")
         ->check(CLI::Range(0.01, 0.99));
     app.add_option("--over-limit", options.over_limit,
                    "jobs that ran longer than requested: kill or run (kill)")

@@ -1,6 +1,7 @@
 /*
  * EASY backfilling once more, written plainly: one pool of processors and no records.  On a machine
- * of single-processor nodes the core starts every job when this does.  No job is ended by its limit.
+ * of single-processor nodes the core starts every job when this does.  No job is ended by its
+ * limit.
  *
  * ELASTIC_TRACE names a trace (SWF) that is replayed as well, on as many such nodes as it says.
  */
@@ -129,7 +130,8 @@ TEST(PlainEasyTest, every_job_starts_at_the_same_time)
         int64_t submit_s = 0;
         for (int i = 0; i < 500; i++) {
             submit_s += draw(0, 60);
-            int64_t run_s = draw(1, 400), requested_s = std::max<int64_t>(run_s + draw(-20, 300), 1);
+            int64_t run_s = draw(1, 400),
+                    requested_s = std::max<int64_t>(run_s + draw(-20, 300), 1);
             auto processors = static_cast<int>(draw(0, 3) ? draw(1, 8) : draw(8, 40));
             trace.jobs.push_back({i, submit_s, run_s, requested_s, processors, 1});
         }

@@ -17,7 +17,8 @@ namespace {
 
 constexpr int64_t PROGRESS_EVERY = 1000; /* ends of jobs */
 constexpr double ROUND_WORK_MS = 100;    /* work between two probes of a program */
-constexpr int64_t SAMPLES_EVEN = 4;      /* of one size; then each interval is twice as long as the one before */
+/* of one size; then each interval is twice as long as the one before */
+constexpr int64_t SAMPLES_EVEN = 4;
 constexpr int SAMPLES_DOUBLINGS_MAX = 20;
 
 /* In the order in which they come at one moment: what ends makes room for what is submitted. */
@@ -48,7 +49,8 @@ struct Running {
     uint64_t changes = 0; /* of its speed; the end that was foreseen before one does not come */
     uint64_t request = 0; /* of the adaptation under way; 0: none */
     ResizeStep resize;
-    /* Of the present epoch; `of`: the samples that were foreseen before a change of size do not come. */
+    /* Of the present epoch; `of`: the samples that were foreseen before a change of size do not
+     * come. */
     struct Epoch {
         uint64_t number = 0, of = 0;
         int64_t began_ms = 0, sampled_ms = 0, samples = 0;
@@ -59,7 +61,8 @@ struct Running {
 class Replay {
   public:
     Replay(const Workload &workload, const ReplayOptions &options)
-        : workload_(workload), options_(options), running_(workload.jobs.size()), noise_(options.seed)
+        : workload_(workload), options_(options), running_(workload.jobs.size()),
+          noise_(options.seed)
     {
         outcome_.jobs.resize(workload.jobs.size());
         core_.keep_no_history();
@@ -170,7 +173,8 @@ void Replay::perform(const StartStep &action)
     Running &job = running_[index];
     if (job.step == action.step) /* it was sent again */
         return;
-    job = {action.job, action.step, action.size, workload_.jobs[index].work, 0, now_ms_, 0, 0, {}, {}};
+    job = {action.job, action.step, action.size, workload_.jobs[index].work, 0, now_ms_, 0,
+           0,          {},          {}};
     outcome_.jobs[index].start_ms = now_ms_;
     outcome_.jobs[index].first_size = outcome_.jobs[index].last_size = action.size;
     go_on(index, action.size, false);
@@ -255,7 +259,7 @@ void Replay::commit(size_t index)
         tell(StepFreed{resize.job, resize.step, resize.epoch + 1});
 }
 
-/* ---- samples ------------------------------------------------------------------------------------------------ */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 void Replay::begin_epoch(size_t index, uint64_t number)
 {
@@ -277,7 +281,8 @@ double Replay::with_noise(double value)
 {
     if (options_.sample_noise == 0)
         return value;
-    return value * (1 + options_.sample_noise * std::uniform_real_distribution<double>(-1, 1)(noise_));
+    return value *
+        (1 + options_.sample_noise * std::uniform_real_distribution<double>(-1, 1)(noise_));
 }
 
 void Replay::sample(size_t index)
@@ -294,8 +299,10 @@ void Replay::sample(size_t index)
         return;
     epoch.rounds += with_noise(ms * job.speed / ROUND_WORK_MS);
     epoch.mpi_us += std::min(with_noise((1 - job.speed / job.size) * ms), ms) * job.size * 1000;
-    Sample sample{epoch.number, job.size, job.size, std::llround(epoch.rounds), now_ms_ - epoch.began_ms, {}};
-    LoopSums sums{sample.probes * job.size, sample.epoch_ms * job.size * 1000, std::llround(epoch.mpi_us)};
+    Sample sample{
+        epoch.number, job.size, job.size, std::llround(epoch.rounds), now_ms_ - epoch.began_ms, {}};
+    LoopSums sums{sample.probes * job.size, sample.epoch_ms * job.size * 1000,
+                  std::llround(epoch.mpi_us)};
     sums.mpi_us = std::clamp<int64_t>(sums.mpi_us, 0, sums.loop_us);
     sample.loops.push_back({"probe", "", sums, 0, PPM});
     tell(StepSampled{job.id, job.step, std::move(sample)});

@@ -7,9 +7,9 @@
  * for its adaptation's cost, and goes on at the speed of its new size; a job ends when its work is
  * done, or when the core ends it at its limit.
  *
- * Malleable jobs are sampled as elasticd samples their steps: progress by the work that is done, and as MPI time all
- * that the job loses to a proportional speed-up.  As the speed of a simulated job does not change at one size, samples
- * of one size come ever more rarely.
+ * Malleable jobs are sampled as elasticd samples their steps: progress by the work that is done,
+ * and as MPI time all that the job loses to a proportional speed-up.  As the speed of a simulated
+ * job does not change at one size, samples of one size come ever more rarely.
  *
  * Deterministic: nothing but the workload and the options decides.
  */
@@ -41,8 +41,10 @@ struct ReplayOptions {
     int64_t nodes = 0;
     int cores = 1;
     AdaptationCost cost;
-    int64_t sample_ms = 60000;  /* between two samples; half of it for the first two at a size; 0: none */
-    double sample_noise = 0;    /* each interval's speed and MPI time are wrong by up to this part; 0 to 1 */
+    /* between two samples; half of it for the first two at a size; 0: none */
+    int64_t sample_ms = 60000;
+    /* each interval's speed and MPI time are wrong by up to this part; 0 to 1 */
+    double sample_noise = 0;
     uint64_t seed = 1;          /* of the noise */
 };
 

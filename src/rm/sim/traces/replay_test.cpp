@@ -68,7 +68,8 @@ TEST(ReplayTest, a_malleable_job_alone_uses_the_machine)
     EXPECT_NEAR(static_cast<double>(outcome.jobs[0].end_ms), 10000, 10);
 }
 
-/* A program that four processes make as fast as it can be: fill gives it the machine, measured does not. */
+/* A program that four processes make as fast as it can be: fill gives it the machine, measured does
+ * not. */
 TEST(ReplayTest, samples_tell_measured_what_a_job_cannot_use)
 {
     Speedup table = TableSpeedup{{{1, 1}, {4, 4}, {16, 4.2}}};
@@ -83,7 +84,8 @@ TEST(ReplayTest, samples_tell_measured_what_a_job_cannot_use)
         EXPECT_LE(outcome.jobs[0].last_size, fills ? 16 : 8) << to_string(policy);
         EXPECT_GE(outcome.jobs[0].last_size, fills ? 16 : 1) << to_string(policy);
         /* efficient tries again when the ceiling is no longer held (R6). */
-        EXPECT_LE(outcome.jobs[0].adaptations, policy == PolicyKind::EFFICIENT ? 120 : 5) << to_string(policy);
+        EXPECT_LE(outcome.jobs[0].adaptations, policy == PolicyKind::EFFICIENT ? 120 : 5)
+            << to_string(policy);
         options.sample_ms = 0;
         EXPECT_EQ(replay(workload, options).jobs[0].last_size, 16) << "nothing is known";
     }

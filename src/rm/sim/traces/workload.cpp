@@ -44,7 +44,8 @@ Workload make_workload(const Trace &trace, const WorkloadOptions &options)
     Workload workload;
     std::mt19937_64 random(options.seed);
     std::uniform_real_distribution<double> lot(0, 1);
-    std::mt19937_64 laws(options.seed + 1);     /* apart, so that the same jobs are elastic under all laws */
+    /* apart, so that the same jobs are elastic under all laws */
+    std::mt19937_64 laws(options.seed + 1);
     for (const TraceJob &from : trace.jobs) {
         double drawn =
             lot(random); /* for each line, so that classes do not shift with what is left out */

@@ -21,8 +21,10 @@ struct WorkloadOptions {
            range_high = 4; /* least and greatest size of elastic jobs, in units of the trace's */
     std::vector<Speedup> speedups = {LinearSpeedup{}};  /* each job has one of these, by lot */
     bool kill_over_limit = true; /* else a job's limit is never shorter than it runs */
-    bool hints = false;         /* jobs of Amdahl's law say so: their users know the part that is serial */
-    bool fixed = false;         /* the policy gives each job one size: elastic ones that of the trace */
+    /* jobs of Amdahl's law say so: their users know the part that is serial */
+    bool hints = false;
+    /* the policy gives each job one size: elastic ones that of the trace */
+    bool fixed = false;
     uint64_t seed = 1;
 };
 
