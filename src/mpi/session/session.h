@@ -21,6 +21,8 @@ int MPIR_Session_return_error(MPIR_Session * session, MPIR_Errhandler * errhandl
 
 /* ---- session_life.c: from the first session to the end of the process ---- */
 
+/* Whether this process was started by our launcher. */
+bool MPIR_Session_has_daemon(void);
 /* MPII_Init_thread, by the only user of the library: whether it was parked and is there again. */
 bool MPIR_Session_resume(void);
 /* MPII_Init_thread of a session.  From now on the library stays when nobody uses it. */

@@ -25,14 +25,28 @@ int PMIU_Adapt_barrier(void (*idle) (void));
 
 static bool used;               /* a session was opened in this process */
 static bool parked;
+static bool has_daemon;         /* of our launcher */
 static bool world_open;         /* between MPI_Init and MPI_Finalize */
 static bool world_ended;
 static bool async_ended;        /* the progress thread of the world model */
 
-/* Our daemon is told in a line, without an answer; MPIR_Adapt_tell_daemon needs no board. */
-static bool has_daemon(void)
+/* Our daemon is told in a line, without an answer, other launchers would not understand it.  The variable may be
+ * inherited by accident, from a job in which another launcher has started this process. */
+static bool look_for_daemon(void)
 {
-    return getenv(PMI_ADAPT_ENV) != NULL;
+    if (MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF || !getenv(PMI_ADAPT_ENV))
+        return MPIR_Adapt.control != NULL;
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPIR_Adapt_board_open();
+    bool ours = MPIR_Adapt_board_is_ours();
+    MPIR_Adapt_board_close();
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    return ours;
+}
+
+bool MPIR_Session_has_daemon(void)
+{
+    return has_daemon;
 }
 
 /* Other launchers know only of a PMI that is finalised; it cannot be opened again, so this waits for the exit. */
@@ -48,7 +62,8 @@ int MPIR_Session_begin(void)
 
     if (!used) {
         used = true;
-        if (!has_daemon())
+        has_daemon = look_for_daemon();
+        if (!has_daemon)
             atexit(finalize_pmi);
     }
     mpi_errno = MPID_Session_start();
@@ -69,7 +84,7 @@ bool MPIR_Session_resume(void)
     if (!parked)
         return false;
     parked = false;
-    if (has_daemon())
+    if (has_daemon)
         MPIR_Adapt_tell_daemon("cmd=adapt_resumed");
 #ifdef MPICH_IS_THREADED
     MPIR_ThreadInfo.isThreaded = (MPIR_ThreadInfo.thread_provided == MPI_THREAD_MULTIPLE);
@@ -104,7 +119,7 @@ bool MPIR_Session_park(void)
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     MPID_Session_drain();
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    if (has_daemon())
+    if (has_daemon)
         MPIR_Adapt_tell_daemon("cmd=adapt_parked");
     MPL_atomic_store_int(&MPIR_Process.mpich_state, MPICH_MPI_STATE__UNINITIALIZED);
     parked = true;

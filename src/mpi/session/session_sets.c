@@ -69,7 +69,7 @@ static bool read_set(const char *line, struct named_set *set)
     return true;
 }
 
-/* Under the lock.  Other launchers and groups have no such keys. */
+/* Under the lock.  Other launchers have no such keys; without one, a question would start one. */
 static int ask_for_named(void)
 {
     int mpi_errno = MPI_SUCCESS, bytes = MPIR_pmi_max_val_size();
@@ -79,7 +79,7 @@ static int ask_for_named(void)
         goto fn_exit;
     n_named = 0;
     /* after an adaptation ranks are no longer those of the launch */
-    if (MPIR_Adapt_epoch() > 0)
+    if (!MPIR_Session_has_daemon() || MPIR_Adapt_epoch() > 0)
         goto fn_exit;
     line = MPL_malloc(bytes, MPL_MEM_OTHER);
     MPIR_ERR_CHKANDJUMP(!line, mpi_errno, MPI_ERR_OTHER, "**nomem");
