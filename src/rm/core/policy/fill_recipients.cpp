@@ -251,7 +251,7 @@ void Recipients::decide()
                  {},
                  std::move(each.blocks),
                  wish_words(*each.job),
-                 wish_why(*each.job, each.size)});
+                 wish_why(each.size)});
         else if (!each.blocks.empty())
             plan_.decisions.changes.push_back(
                 {each.job->id,

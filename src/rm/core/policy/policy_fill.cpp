@@ -73,7 +73,7 @@ void decide_shrinks(FillPlan &plan)
                  choose_leaving(plan.state, job.blocks, job.size() - size),
                  {},
                  wish_words(job),
-                 wish_why(job, size)});
+                 wish_why(size)});
             continue;
         }
         bool own = plan.reduced.contains(id) && size == plan.rules.reduced(plan.state, job);

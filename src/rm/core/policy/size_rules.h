@@ -28,8 +28,8 @@ class SizeRules {
     /* The size that the running job is to have although nobody waits; its present one or 0: it
      * keeps what it has. */
     virtual int reduced(const State &state, const Job &job) const = 0;
-    /* The numbers that made the change to `size`, for the record; `rule` is one of SPEC-
-     * performance X1.  Null: the sizes alone decided. */
+    /* The numbers that made the change to `size`, for the record; `rule` is one of
+     * SPEC-performance X1.  Null: the sizes alone decided. */
     virtual Json why(const State &state, const Job &job, int size, const char *rule) const = 0;
     /* The same, for Change::why. */
     std::function<Json(const State &, const Job &)> why_of(int size, const char *rule) const

@@ -15,7 +15,7 @@ std::optional<Change> shrunk(const State &state, const Job &job, int size)
                   choose_leaving(state, job.blocks, job.size() - size),
                   {},
                   wish_words(job),
-                  wish_why(job, size)};
+                  wish_why(size)};
 }
 
 /* As far as there is room now. */
@@ -26,7 +26,7 @@ std::optional<Change> grown(Space &now, const Job &job, int size)
     if (size <= job.size())
         return std::nullopt;
     Blocks joining = now.place(job.spec, size - job.size(), own);
-    return Change{job.id, size, {}, std::move(joining), wish_words(job), wish_why(job, size)};
+    return Change{job.id, size, {}, std::move(joining), wish_words(job), wish_why(size)};
 }
 
 }  // namespace
@@ -36,10 +36,13 @@ std::string wish_words(const Job &job)
     return "its program wishes for " + std::to_string(job.wish->size);
 }
 
-Json wish_why(const Job &job, int size)
+std::function<Json(const State &, const Job &)> wish_why(int size)
 {
-    return {{"rule", "wish"},           {"wish", job.wish->number},     {"wanted", job.wish->size},
-            {"minimum", job.wish->minimum}, {"maximum", job.wish->maximum}, {"size", size}};
+    return [size](const State &, const Job &job) -> Json {
+        const ProgramWish &wish = *job.wish;
+        return {{"rule", "wish"},           {"wish", wish.number},     {"wanted", wish.size},
+                {"minimum", wish.minimum}, {"maximum", wish.maximum}, {"size", size}};
+    };
 }
 
 void fulfil_wishes(const State &state, Decisions &decisions)

@@ -10,9 +10,9 @@
 
 namespace elastic::rm {
 
-/* Of the change to `size`, for people and for the record. */
+/* Of the change to `size`, for people and for the record (Change::why). */
 std::string wish_words(const Job &job);
-Json wish_why(const Job &job, int size);
+std::function<Json(const State &, const Job &)> wish_why(int size);
 
 /* For policies that change no sizes of their own: after their starts, if there are none; growth
  * only while nobody waits. */
