@@ -129,15 +129,15 @@ struct barrier_line {
 };
 
 /* Who waits for long sleeps, so that whoever is waited for gets the processor, and is woken up on a processor that is
- * free.  Where each process has a processor of its own the others are about to come: at the agreed probe, which is some
- * milliseconds away at most if the program probes that often, and whoever comes last would have to wake up the rest
- * (20 us on a virtual machine). */
+ * free.  Where each process has a processor of its own the others are about to come.  To an agreement they come at the
+ * agreed probe, which is some milliseconds away at most if the program probes that often, and whoever comes last would
+ * have to wake up the rest (20 us on a virtual machine). */
 #define LOOKS_OVERSUBSCRIBED 20
 #define LOOKS_ALONE 300 /* some tens of microseconds */
 #define LOOKS_GIVING_WAY 20000  /* some ten milliseconds; somebody else may want this processor */
 #define SLEEP_NS 1000000        /* between two rounds of progress, which somebody may need */
 
-static void wait_a_moment(struct barrier_line *line, MPL_atomic_int_t * word, int seen, int looks)
+static void wait_a_moment(struct barrier_line *line, MPL_atomic_int_t * word, int seen, int looks, int looks_giving_way)
 {
     const struct timespec limit = {.tv_nsec = SLEEP_NS };
 
@@ -145,7 +145,7 @@ static void wait_a_moment(struct barrier_line *line, MPL_atomic_int_t * word, in
         MPIDU_OVERSUBSCRIBED_WAIT();
         return;
     }
-    if (!MPIDU_oversubscribed && looks < LOOKS_GIVING_WAY) {
+    if (!MPIDU_oversubscribed && looks < looks_giving_way) {
         sched_yield();
         return;
     }
@@ -161,7 +161,7 @@ static void open_for_all(struct barrier_line *line, MPL_atomic_int_t * word, int
         syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static int wait_while(struct barrier_line *line, MPL_atomic_int_t * word, int seen,
+static int wait_while(struct barrier_line *line, MPL_atomic_int_t * word, int seen, int looks_giving_way,
                       int (*while_waiting) (void))
 {
     int mpi_errno = MPI_SUCCESS;
@@ -169,7 +169,7 @@ static int wait_while(struct barrier_line *line, MPL_atomic_int_t * word, int se
     for (int looks = 0; MPL_atomic_load_int(word) == seen; looks++) {
         mpi_errno = while_waiting();
         MPIR_ERR_CHECK(mpi_errno);
-        wait_a_moment(line, word, seen, looks);
+        wait_a_moment(line, word, seen, looks, looks_giving_way);
     }
 
   fn_exit:
@@ -189,7 +189,7 @@ int MPIDU_Init_shm_adapt_barrier(int (*while_waiting) (void))
             MPL_atomic_store_int(&barrier->val, 0);
             open_for_all(line, &barrier->wait, 1 - sense);
         }
-        mpi_errno = wait_while(line, &barrier->wait, sense, while_waiting);
+        mpi_errno = wait_while(line, &barrier->wait, sense, 0, while_waiting);
         MPIR_ERR_CHECK(mpi_errno);
         sense = 1 - sense;
     }
@@ -227,7 +227,7 @@ int MPIDU_Init_shm_adapt_agree(int value, int *greatest, int (*while_waiting) (v
             MPL_atomic_store_int(&line->agreeing, 0);
             open_for_all(line, &line->agreements, (int) ((unsigned) number + 1));
         }
-        mpi_errno = wait_while(line, &line->agreements, number, while_waiting);
+        mpi_errno = wait_while(line, &line->agreements, number, LOOKS_GIVING_WAY, while_waiting);
         MPIR_ERR_CHECK(mpi_errno);
         *greatest = MPL_atomic_load_int(common);
     }
