@@ -111,6 +111,7 @@ noinst_HEADERS += \
     elastic/wire/message.h          \
     elastic/wire/sample.h           \
     elastic/wire/send_queue.h       \
+    elastic/wire/sessions.h         \
     elastic/wire/silence.h          \
     elastic/wire/step_socket.h      \
     elastic/wire/tree.h             \
@@ -124,6 +125,7 @@ libhydra_la_SOURCES += \
     elastic/wire/event_loop.c \
     elastic/wire/job_secret.c \
     elastic/wire/send_queue.c \
+    elastic/wire/sessions.c   \
     elastic/wire/silence.c
 
 if hydra_ui_mpich

@@ -31,7 +31,7 @@ static int launchers_left(void)
     return left;
 }
 
-/* Each is the leader of a session, and so of a process group. */
+/* Each is the leader of a process group, mostly of a session too. */
 static void signal_launchers(int signum)
 {
     for (int i = 0; i < HYD_bscu_pid_count; i++)

@@ -15,6 +15,7 @@
 #include "wire/channel.h"
 #include "wire/clock.h"
 #include "wire/job_secret.h"
+#include "wire/sessions.h"
 
 #define KILL_DEFAULT_MS 5000
 
@@ -124,6 +125,7 @@ void HYD_step_start(void)
                               "the resource manager of this job decides on its size");
     if (!HYD_step_options_given() && !HYD_step_managed())
         return;
+    HYD_share_session();
     open_log();
     HYD_step_performance_open();
     HYD_core_create();

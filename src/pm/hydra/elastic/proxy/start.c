@@ -8,6 +8,7 @@
 #include "exits.h"
 #include "output.h"
 #include "stdin.h"
+#include "wire/sessions.h"
 #include "wire/silence.h"
 
 struct HYD_agent HYD_agent = {.board = {.fd = -1} };
@@ -58,6 +59,7 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     HYD_pmcd_pmip_output_first();
     if (HYD_pmcd_pmip.local.pgid != 0 && !HYD_agent.join.given)
         goto fn_exit;
+    HYD_follow_session();
 
     /* Nobody is left behind if we are killed: a process that waits in begin would wait for ever. */
     HYDU_child_death_signal = SIGKILL;
