@@ -57,7 +57,8 @@ enum MPIR_Adapt_lineage {
     struct {                                                            \
         struct MPIR_Comm *next, *prev;  /* list of live ones; prev NULL: not listed */ \
         int lineage;                    /* enum MPIR_Adapt_lineage */   \
-        int by_begin;                   /* made by begin, not by the application */ \
+        unsigned by_begin:1;            /* made by begin, not by the application */ \
+        unsigned session:31;            /* number of the session that it is of, 0: none */ \
     } adapt;
 
 /* Live communicators in the order of creation, without builtin ones and without those that live with
@@ -102,6 +103,10 @@ void MPIR_Adapt_free_datatypes(void);
  * more (every process has entered commit).  Does not fail: MPI_File_close tells of files that could
  * not be closed properly. */
 int MPIR_Adapt_release_handles(unsigned epoch);
+/* SX7: the same for what a session has left, when it is finalised.  What has operations under way stays. */
+void MPIR_Adapt_release_session(unsigned session);
+/* The "epoch" of what ended with a session. */
+#define MPIR_ADAPT_BY_SESSION (1u << 30)
 
 /* Set by begin on a leaving process and cleared by commit: a null communicator there is most likely
  * `new_comm_world`, and the error message says so (W8). */

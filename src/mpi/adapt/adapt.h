@@ -66,6 +66,8 @@ void MPIR_Adapt_board_open(void);
 void MPIR_Adapt_board_close(void);
 /* Whether the board belongs to this process' group; asks PMI for its name, so after MPI_Init. */
 int MPIR_Adapt_board_is_ours(void);
+/* Whether our daemon has been told by this process that it is rigid. */
+bool MPIR_Adapt_daemon_knows_rigid(void);
 /* One-way message to the daemon, printf-like; the newline is added. */
 int MPIR_Adapt_tell_daemon(const char *format, ...) ATTRIBUTE((format(printf, 1, 2)));
 /* Sleeps until the board's `wake` differs from seen, for at most some milliseconds (fewer if others

@@ -20,6 +20,7 @@
 extern MPIR_Comm *MPIR_Adapt_live_comms;        /* doubly linked through adapt.next and adapt.prev */
 /* Set while commit releases what a process has that will not return from it: all of it (C3). */
 extern bool MPIR_Adapt_everything_ends;
+/* With the commit, or with the session that is being finalised. */
 bool MPIR_Adapt_ends(const MPIR_Comm * comm);
 
 /* ---- adapt_pools.c ---- */
@@ -36,6 +37,7 @@ extern struct MPIR_Adapt_ending {
     MPIR_Comm *comm;
     MPIR_Win *win;
     unsigned epoch;
+    unsigned session;           /* which is being finalised, else 0 */
 } MPIR_Adapt_ending;
 /* It is `comm`, which has given everything back: keeps the slot. */
 void MPIR_Adapt_comm_end(MPIR_Comm * comm);

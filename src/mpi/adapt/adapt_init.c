@@ -93,6 +93,8 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
     goto fn_exit;
 }
 
+static bool daemon_knows_rigid;
+
 /* A rigid program: the resource manager learns of it, nothing else happens. */
 static void tell_rigid(void)
 {
@@ -100,8 +102,13 @@ static void tell_rigid(void)
         return;
     MPIR_Adapt_board_open();
     if (MPIR_Adapt_board_is_ours())
-        MPIR_Adapt_tell_daemon("cmd=adapt_init mode=rigid");
+        daemon_knows_rigid = !MPIR_Adapt_tell_daemon("cmd=adapt_init mode=rigid");
     MPIR_Adapt_board_close();
+}
+
+bool MPIR_Adapt_daemon_knows_rigid(void)
+{
+    return daemon_knows_rigid;
 }
 
 int MPIR_Adapt_init_completed(void)

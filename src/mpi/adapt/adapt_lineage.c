@@ -11,19 +11,34 @@ bool MPIR_Adapt_everything_ends;
 
 static bool cleanup_registered;
 
-bool MPIR_Adapt_ends(const MPIR_Comm * comm)
+static bool ends_with_world(const MPIR_Comm * comm)
 {
     return MPIR_Adapt_everything_ends || comm->adapt.lineage != MPIR_ADAPT_LINEAGE_SELF;
 }
 
+bool MPIR_Adapt_ends(const MPIR_Comm * comm)
+{
+    return MPIR_Adapt_ending.session ? comm->adapt.session == MPIR_Adapt_ending.session :
+        ends_with_world(comm);
+}
+
+/* It is of the session of the communicators that it comes from (SX7). */
+static void join_session(MPIR_Comm * comm, const MPIR_Comm * from)
+{
+    if (!comm->adapt.session)
+        comm->adapt.session = from->adapt.session;
+}
+
 void MPIR_Adapt_comm_inherit(MPIR_Comm * comm)
 {
+    for (MPIR_Comm_map_t * mapper = comm->mapper_head; mapper; mapper = mapper->next)
+        join_session(comm, mapper->src_comm);
     if (comm->adapt.lineage != MPIR_ADAPT_LINEAGE_UNKNOWN)
         return;
 
     bool self_only = (comm->handle == MPI_COMM_SELF) || (comm->mapper_head != NULL);
     for (MPIR_Comm_map_t * mapper = comm->mapper_head; mapper; mapper = mapper->next) {
-        if (MPIR_Adapt_ends(mapper->src_comm))
+        if (ends_with_world(mapper->src_comm))
             self_only = false;
     }
     comm->adapt.lineage = self_only ? MPIR_ADAPT_LINEAGE_SELF : MPIR_ADAPT_LINEAGE_WORLD;
@@ -31,7 +46,11 @@ void MPIR_Adapt_comm_inherit(MPIR_Comm * comm)
 
 void MPIR_Adapt_comm_derive(MPIR_Comm * comm, const MPIR_Comm * from, const MPIR_Comm * also)
 {
-    bool survives = !MPIR_Adapt_ends(from) && !(also && MPIR_Adapt_ends(also));
+    bool survives = !ends_with_world(from) && !(also && ends_with_world(also));
+
+    join_session(comm, from);
+    if (also)
+        join_session(comm, also);
     comm->adapt.lineage = survives ? MPIR_ADAPT_LINEAGE_SELF : MPIR_ADAPT_LINEAGE_WORLD;
 }
 

@@ -95,6 +95,34 @@ int MPIR_Adapt_release_handles(unsigned epoch)
     return MPI_SUCCESS;
 }
 
+static bool session_has_left(unsigned session)
+{
+    MPIR_Comm *comm;
+
+    /* windows and files have communicators of their own, which are listed, too */
+    DL_FOREACH_NP(MPIR_Adapt_live_comms, comm, adapt.next, adapt.prev) {
+        if (comm->adapt.session == session)
+            return true;
+    }
+    return false;
+}
+
+void MPIR_Adapt_release_session(unsigned session)
+{
+    static MPL_initlock_t one_at_a_time = MPL_INITLOCK_INITIALIZER;
+
+    MPL_initlock_lock(&one_at_a_time);
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    if (session_has_left(session)) {
+        MPIR_Adapt_ending.session = session;
+        if (MPIR_Adapt_check_pending() == MPI_SUCCESS)
+            MPIR_Adapt_release_handles(MPIR_ADAPT_BY_SESSION);
+        MPIR_Adapt_ending.session = 0;
+    }
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPL_initlock_unlock(&one_at_a_time);
+}
+
 /* ---- the end of a leaving process ---------------------------------------------------------------------- */
 
 static void free_typerep(void *object, void *unused)

@@ -102,6 +102,11 @@ static bool is_stale(const struct stale_queue *queue, const void *object)
         stale_find(queue, object) >= 0;
 }
 
+static bool ended_with_session(const void *object)
+{
+    return MPIR_Object_get_ref((const MPIR_Handle_common *) object) == -(int) MPIR_ADAPT_BY_SESSION;
+}
+
 int MPIR_Adapt_comm_is_stale(const MPIR_Comm * comm)
 {
     return is_stale(&stale_comms, comm) || is_stale(&stale_begin_comms, comm);
@@ -131,6 +136,10 @@ int MPIR_Adapt_comm_error(const MPIR_Comm * comm, const char *function, int line
         return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line,
                                     MPI_ERR_COMM, "**comm", 0);
 
+    if (ended_with_session(comm))
+        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, MPI_ERR_COMM,
+                                    "**sessioncomm", "**sessioncomm %s",
+                                    comm->name[0] ? comm->name : "(without name)");
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, MPI_ERR_COMM,
                                 "**adaptcomm", "**adaptcomm %s %d",
                                 comm->name[0] ? comm->name : "(without name)",
@@ -154,6 +163,10 @@ int MPIR_Adapt_win_error(const MPIR_Win * win, const char *function, int line)
         return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line,
                                     MPI_ERR_WIN, "**win", 0);
 
+    if (ended_with_session(win))
+        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, MPI_ERR_WIN,
+                                    "**sessionwin", "**sessionwin %s",
+                                    win->name[0] ? win->name : "(without name)");
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line, MPI_ERR_WIN,
                                 "**adaptwin", "**adaptwin %s %d",
                                 win->name[0] ? win->name : "(without name)",

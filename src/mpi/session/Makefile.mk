@@ -8,6 +8,7 @@ mpi_core_sources += \
     src/mpi/session/session_comm.c \
     src/mpi/session/session_contact.c \
     src/mpi/session/session_life.c \
+    src/mpi/session/session_objects.c \
     src/mpi/session/session_open.c \
     src/mpi/session/session_sets.c \
     src/mpid/ch4/src/ch4_session.c \

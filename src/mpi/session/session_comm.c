@@ -79,6 +79,7 @@ static int make_intracomm(MPIR_Group * group, const char *stringtag, MPIR_Comm *
     int mpi_errno = MPI_SUCCESS;
     MPIR_Comm *parent;
 
+    *comm = NULL;
     mpi_errno = check_group(group);
     MPIR_ERR_CHECK(mpi_errno);
     if (group->size == 1) {
@@ -92,6 +93,7 @@ static int make_intracomm(MPIR_Group * group, const char *stringtag, MPIR_Comm *
         mpi_errno = MPIR_Comm_create_group_impl(parent, group, tag_of(stringtag), comm);
         MPIR_ERR_CHECK(mpi_errno);
     }
+    (*comm)->adapt.session = group->session;
 
   fn_exit:
     return mpi_errno;

@@ -7,7 +7,9 @@
  * When the last session (or MPI_Finalize) has ended, the library is parked: everything stays, endpoint, addresses and
  * the world if it was joined, because others may still use this process' address, and because a next session may come;
  * only the launcher learns that this process may end now.  Parked processes speak to nobody, and wait for nobody at
- * exit.  Programs without sessions are taken down by MPI_Finalize as ever, and no session can come after that.
+ * exit.  Programs without sessions are taken down by MPI_Finalize as ever, but for the connection to our daemon: with
+ * that a first session can make everything anew.  Other launchers know only of a connection that is closed; under them,
+ * and in adaptive programs, no session can come then.
  * Adaptive programs are never parked: their end is the adaptation's business.
  *
  * All state is under MPIR_init_lock.
@@ -20,6 +22,8 @@
 
 /* src/pmi/simple/simple_pmi_adapt.h */
 int PMIU_Adapt_barrier(void (*idle) (void));
+int PMIU_Adapt_keep(void);
+bool PMIU_Adapt_has_manager(void);
 
 #define HIDDEN (1 << 24)        /* more references than there can be */
 
@@ -29,6 +33,7 @@ static bool has_daemon;         /* of our launcher */
 static bool world_open;         /* between MPI_Init and MPI_Finalize */
 static bool world_ended;
 static bool async_ended;        /* the progress thread of the world model */
+static bool over;               /* the connection to the process manager is closed */
 
 /* Our daemon is told in a line, without an answer, other launchers would not understand it.  The variable may be
  * inherited by accident, from a job in which another launcher has started this process. */
@@ -107,8 +112,9 @@ static void show_world(bool visible)
 bool MPIR_Session_park(void)
 {
     if (!used || MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF) {
-        /* the world is taken down, whether it is visible or not */
+        /* the world is taken down, whether it is visible or not, and the thread with it */
         show_world(true);
+        async_ended = true;
         return false;
     }
     if (world_ended && !async_ended) {
@@ -124,6 +130,26 @@ bool MPIR_Session_park(void)
     MPL_atomic_store_int(&MPIR_Process.mpich_state, MPICH_MPI_STATE__UNINITIALIZED);
     parked = true;
     return true;
+}
+
+bool MPIR_Session_keep_pmi(void)
+{
+    if (!used && MPIR_Adapt_daemon_knows_rigid() && !PMIU_Adapt_keep())
+        return true;
+    over = PMIU_Adapt_has_manager();
+    return false;
+}
+
+int MPIR_Session_check_over(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_CHKANDJUMP(over, mpi_errno, MPI_ERR_OTHER, "**sessionover");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 static void make_progress(void)

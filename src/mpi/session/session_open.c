@@ -9,11 +9,15 @@
 
 struct open_session {
     const MPIR_Session *session;
+    unsigned number;            /* by which objects know it: never that of another session (SX7) */
     MPIR_Info *info;            /* a copy of what was given, with the library's keys */
     struct open_session *next;
 };
 
+#define LAST_NUMBER (~0u >> 1)  /* 31 bits of a communicator */
+
 static struct open_session *sessions;
+static unsigned number_of_last;
 static MPL_initlock_t lock = MPL_INITLOCK_INITIALIZER;
 
 static const struct {
@@ -51,6 +55,15 @@ int MPIR_Session_check(const MPIR_Session * session)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+unsigned MPIR_Session_number(const MPIR_Session * session)
+{
+    MPL_initlock_lock(&lock);
+    const struct open_session *entry = *place_of(session);
+    unsigned number = entry ? entry->number : 0;
+    MPL_initlock_unlock(&lock);
+    return number;
 }
 
 /* The level asked for; a program that does not ask, or for what there is not, gets all there is. */
@@ -98,6 +111,8 @@ static int enlist(MPIR_Session * session, MPIR_Info * given)
     MPIR_ERR_CHECK(mpi_errno);
     entry->session = session;
     MPL_initlock_lock(&lock);
+    number_of_last = number_of_last < LAST_NUMBER ? number_of_last + 1 : 1;
+    entry->number = number_of_last;
     entry->next = sessions;
     sessions = entry;
     MPL_initlock_unlock(&lock);
@@ -117,6 +132,8 @@ int MPIR_Session_init_impl(MPIR_Info * info_ptr, MPIR_Errhandler * errhandler_pt
     int mpi_errno = MPI_SUCCESS, provided, wanted = wanted_level(info_ptr);
     MPIR_Session *session = NULL;
 
+    mpi_errno = MPIR_Session_check_over();
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided, &session);
     MPIR_ERR_CHECK(mpi_errno);
     session->thread_level = MPL_MIN(wanted, provided);
@@ -143,6 +160,7 @@ int MPIR_Session_finalize_impl(MPIR_Session * session_ptr)
     MPL_initlock_unlock(&lock);
     MPIR_ERR_CHKANDJUMP(!entry, mpi_errno, MPI_ERR_SESSION, "**sessionfinalized");
 
+    MPIR_Adapt_release_session(entry->number);
     MPIR_Info_free_impl(entry->info);
     MPL_free(entry);
     if (session_ptr->errhandler)

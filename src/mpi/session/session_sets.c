@@ -272,6 +272,7 @@ int MPIR_Group_from_session_pset_impl(MPIR_Session * session_ptr, const char *ps
     MPIR_ERR_CHECK(mpi_errno);
     group->size = set.size;
     group->rank = MPI_UNDEFINED;
+    group->session = MPIR_Session_number(session_ptr);
     group->idx_of_first_lpid = -1;
     group->is_local_dense_monotonic = TRUE;
     for (int i = 0; i < set.size; i++) {

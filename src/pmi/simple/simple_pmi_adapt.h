@@ -6,7 +6,9 @@
 #ifndef SIMPLE_PMI_ADAPT_H_INCLUDED
 #define SIMPLE_PMI_ADAPT_H_INCLUDED
 
+#include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
 
 /* Sends one complete line ("cmd=... \n") of any length; no answer is expected.  The caller holds the
  * PMI lock.  Returns 0, or -1 when there is no daemon or the connection is broken. */
@@ -47,6 +49,27 @@ int PMIU_Adapt_barrier(void (*idle) (void))
     if (PMIU_readline(PMI_fd, line, sizeof(line)) <= 0)
         return -1;
     return strncmp(line, "cmd=barrier_out", strlen("cmd=barrier_out")) ? -1 : 0;
+}
+
+bool PMIU_Adapt_has_manager(void);
+
+bool PMIU_Adapt_has_manager(void)
+{
+    return PMI_initialized > SINGLETON_INIT_BUT_NO_PM;
+}
+
+/* In place of PMI_Finalize: the process may end now, or begin again with PMI_Init.  What it starts does not inherit the
+ * connection.  Returns 0, or -1 as PMIU_Adapt_send. */
+int PMIU_Adapt_keep(void);
+
+int PMIU_Adapt_keep(void)
+{
+    static const char command[] = "cmd=adapt_parked\n";
+
+    if (PMIU_Adapt_send(command, sizeof(command) - 1))
+        return -1;
+    fcntl(PMI_fd, F_SETFD, FD_CLOEXEC);
+    return 0;
 }
 
 #endif /* SIMPLE_PMI_ADAPT_H_INCLUDED */

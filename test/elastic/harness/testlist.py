@@ -28,7 +28,7 @@ CLAUSES: tuple[str, ...] = tuple(
     for number in range(1, count + 1)
 ) + (
     # of MPI Sessions
-    *(f"SX{number}" for number in (1, 2, 3, 4, 5, 6, 8, 10, 11)),
+    *(f"SX{number}" for number in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)),
     *("SN1", "SN5", "SN7", "SI1", "SI4", "SI7", "SI8", "SE1"),
 ) + tuple(
     f"EPOP.{letter}{number}"  # of the driver of phases

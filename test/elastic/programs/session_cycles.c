@@ -1,7 +1,8 @@
 /*
  * SX2: sessions are opened, used and closed again and again: neither memory nor descriptors, mappings or threads become
  * more.  --when: `only` (no world), `before` (MPI_Init … MPI_Finalize), `after` (it, with a session open meanwhile),
- * `overlap` (a session is open while others come and go).  --end CODE: exit code of the process.
+ * `ended` (after MPI_Finalize of a process that has had no session, which takes everything down), `overlap` (a session
+ * is open while others come and go).  --end CODE: exit code of the process.
  */
 
 #include "elastic_test.h"
@@ -99,6 +100,8 @@ int main(int argc, char **argv)
         world();
         ET_MPI(MPI_Session_finalize(&open));
     }
+    if (!strcmp(when, "ended"))
+        world();
     if (!strcmp(when, "overlap"))
         ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &open));
     check_growth(n, set);

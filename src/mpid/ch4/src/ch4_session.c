@@ -25,6 +25,8 @@ int MPID_Session_start(void)
 
     if (MPIR_Process.comm_world)
         goto fn_exit;
+    /* freed, if MPI_Finalize has taken a world down; the next one reads it again */
+    MPIDI_global.shm.posix.csel_root = NULL;
     for (int from = 0; from < MPIDI_POSIX_global.num_vsis; from++) {
         for (int to = 0; to < MPIDI_POSIX_global.num_vsis; to++) {
             MPIDI_POSIX_eager_iqueue_transport_t *transport =

@@ -1,5 +1,5 @@
 /*
- * What happens to files over an adaptation.  SPEC C4, C6.
+ * What happens to files over an adaptation (SPEC C4, C6), and to those that a session leaves (SX7).
  *
  * This file owns the table of open files and the queue of stale ones.  A file that was opened over a
  * communicator of the old world is closed by the commit, on each process for itself: it gets a
@@ -19,6 +19,8 @@
 
 #define STALE_FILES_MAX 1024
 #define STALE_COOKIE 6001959
+/* MPIR_ADAPT_BY_SESSION of mpir_adapt.h */
+#define MPIR_ROMIO_ADAPT_BY_SESSION (1 << 30)
 
 static MPI_File *open_files;
 static int num_open, max_open;
@@ -187,6 +189,9 @@ int MPIR_ROMIO_Adapt_forget(MPI_File * file, const char *function, int *error_co
 /* The error code for a handle that is not that of an open file. */
 int MPIR_ROMIO_Adapt_file_error(MPI_File file, const char *function, int line)
 {
+    if (MPIR_ROMIO_Adapt_is_stale(file) && file->async_count == MPIR_ROMIO_ADAPT_BY_SESSION)
+        return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line,
+                                    MPI_ERR_FILE, "**sessionfile", 0);
     if (MPIR_ROMIO_Adapt_is_stale(file))
         return MPIO_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, function, line,
                                     MPI_ERR_FILE, "**adaptfile", "**adaptfile %d",

@@ -1,0 +1,108 @@
+/*
+ * SX7: objects know their session.  The end of one session leaves the others' objects and the world's at work; what it
+ * has left itself is released locally and stale: a communicator, what is derived from it, a window and a file.  With
+ * --check (and MPIR_CVAR_SESSION_CHECK=1) objects of two sessions in one call are MPI_ERR_SESSION.
+ */
+
+#include "elastic_test.h"
+#include <unistd.h>
+
+struct work {
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm;
+};
+
+static void open_work(struct work *work, const char *tag)
+{
+    ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &work->session));
+    ET_MPI(MPI_Group_from_session_pset(work->session, "mpi://WORLD", &work->group));
+    ET_MPI(MPI_Comm_create_from_group(work->group, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &work->comm));
+}
+
+static void close_work(struct work *work)
+{
+    ET_MPI(MPI_Comm_free(&work->comm));
+    ET_MPI(MPI_Group_free(&work->group));
+    ET_MPI(MPI_Session_finalize(&work->session));
+}
+
+static void check_mixed(struct work *one, struct work *other)
+{
+    MPI_Group group, part;
+    MPI_Comm comm;
+    int result, rank = 0, there;
+
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    ET_ERROR(MPI_Group_union(one->group, other->group, &group), MPI_ERR_SESSION, "sessions");
+    ET_ERROR(MPI_Comm_compare(one->comm, other->comm, &result), MPI_ERR_SESSION, "sessions");
+    ET_MPI(MPI_Group_incl(other->group, 1, &rank, &part));
+    ET_ERROR(MPI_Group_translate_ranks(one->group, 1, &rank, part, &there), MPI_ERR_SESSION, "sessions");
+    ET_ERROR(MPI_Comm_create_group(one->comm, part, 0, &comm), MPI_ERR_SESSION, "sessions");
+    ET_MPI(MPI_Group_free(&part));
+    /* a group of a communicator is of its session, the empty group of none */
+    ET_MPI(MPI_Comm_group(one->comm, &part));
+    ET_ERROR(MPI_Group_compare(part, other->group, &result), MPI_ERR_SESSION, "sessions");
+    ET_MPI(MPI_Group_compare(part, one->group, &result));
+    ET_MPI(MPI_Group_free(&part));
+    ET_MPI(MPI_Group_union(one->group, MPI_GROUP_EMPTY, &group));
+    ET_MPI(MPI_Group_free(&group));
+}
+
+/* Of `work`, whose session is finalised while all of it is there. */
+static void check_left(struct work *work, struct work *other)
+{
+    MPI_Comm derived, world_comm = other->comm;
+    MPI_Win win;
+    MPI_File file;
+    int size, *memory;
+    MPI_Offset position;
+
+    ET_MPI(MPI_Comm_dup(work->comm, &derived));
+    ET_MPI(MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, derived, &memory, &win));
+    ET_MPI(MPIX_File_open_from_group(work->group, "file", "left", MPI_MODE_CREATE | MPI_MODE_RDWR,
+                                     MPI_INFO_NULL, MPI_ERRORS_RETURN, &file));
+    ET_MPI(MPI_Barrier(work->comm));
+    ET_MPI(MPI_Session_finalize(&work->session));
+
+    ET_ERROR(MPI_Comm_size(work->comm, &size), MPI_ERR_COMM, "MPI_Session_finalize");
+    ET_ERROR(MPI_Comm_size(derived, &size), MPI_ERR_COMM, "MPI_Session_finalize");
+    ET_ERROR(MPI_Win_fence(0, win), MPI_ERR_WIN, "MPI_Session_finalize");
+    ET_ERROR(MPI_File_get_position(file, &position), MPI_ERR_FILE, "MPI_Session_finalize");
+    et_exercise(world_comm, "the other session's");
+    ET_MPI(MPI_Comm_free(&work->comm));
+    ET_MPI(MPI_Comm_free(&derived));
+    ET_MPI(MPI_Win_free(&win));
+    ET_MPI(MPI_File_close(&file));
+    ET_MPI(MPI_Group_free(&work->group));
+}
+
+int main(int argc, char **argv)
+{
+    const long with_world = et_number(argc, argv, "world", 0);
+    struct work one, other;
+
+    if (with_world) {
+        ET_MPI(MPI_Init(NULL, NULL));
+        ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    }
+    open_work(&one, "one");
+    open_work(&other, "other");
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    if (et_number(argc, argv, "check", 0))
+        check_mixed(&one, &other);
+    check_left(&one, &other);
+    /* a session that comes later has objects of its own */
+    open_work(&one, "again");
+    et_exercise(one.comm, "again");
+    close_work(&one);
+    et_exercise(other.comm, "the other session's");
+    close_work(&other);
+    if (with_world) {
+        et_exercise(MPI_COMM_WORLD, "MPI_COMM_WORLD");
+        ET_MPI(MPI_Finalize());
+    }
+    if (!strcmp(getenv("PMI_RANK"), "0"))
+        et_say("PASS session_owner");
+    return 0;
+}
