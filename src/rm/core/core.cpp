@@ -182,14 +182,14 @@ void reindex(State &state, const Config &before)
 {
     bool places = before.priority_weight_ms != state.config.priority_weight_ms;
     bool pauses = before.offer_pause_ms != state.config.offer_pause_ms;
-    if (!places && !pauses)
-        return;
-    for (const auto &[id, job] : state.jobs) {
-        bool is_moved = places && is_queued(job) && job.spec.priority != 0;
-        bool is_paused = pauses && is_placed(job.state) && job.last_adapted_ms != NEVER;
-        if (is_moved || is_paused)
-            state.index(job);
-    }
+    auto index_each = [&](const std::set<JobId> &jobs) {
+        for (JobId id : jobs)
+            state.index(state.jobs.at(id));
+    };
+    if (places)
+        index_each(state.indices().prioritised);
+    if (pauses)
+        index_each(state.indices().placed);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "core/free_cores.h"
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 
@@ -45,6 +46,32 @@ uint32_t PositionSet::next(uint32_t from) const
     return word * 64 + static_cast<uint32_t>(std::countr_zero(bits));
 }
 
+void SharedNumbers::push_back(int number)
+{
+    if (size_ % PART_SIZE == 0)
+        parts_.push_back(std::make_shared<Part>());
+    set(size_++, number);
+}
+
+void SharedNumbers::set(uint32_t position, int number)
+{
+    std::shared_ptr<Part> &part = parts_[position / PART_SIZE];
+    if (part.use_count() > 1)
+        part = std::make_shared<Part>(*part);
+    (*part)[position % PART_SIZE] = number;
+}
+
+std::vector<int> SharedNumbers::all() const
+{
+    std::vector<int> numbers;
+    numbers.reserve(size_);
+    for (const std::shared_ptr<Part> &part : parts_) {
+        size_t more = std::min<size_t>(PART_SIZE, size_ - numbers.size());
+        numbers.insert(numbers.end(), part->begin(), part->begin() + more);
+    }
+    return numbers;
+}
+
 void FreeCores::begin()
 {
     layout_ = std::make_shared<Layout>();
@@ -65,7 +92,7 @@ void FreeCores::finish()
 {
     Present &present = *present_;
     std::map<int, int> bases;
-    for (size_t i = 0; i < present.free.size(); i++) {
+    for (uint32_t i = 0; i < present.free.size(); i++) {
         if (layout_->base[i] >= 0)
             bases[layout_->nodes[i]->cores] = 0;
     }
@@ -75,7 +102,7 @@ void FreeCores::finish()
             present.groups.push_back({cores, free, {}});
         layout_->idle.push_back(static_cast<uint32_t>(present.groups.size() - 1));
     }
-    uint32_t end = static_cast<uint32_t>(present.free.size());
+    uint32_t end = present.free.size();
     for (uint32_t i = 0; i < end; i++) {
         if (layout_->base[i] < 0)
             continue;
@@ -98,9 +125,9 @@ void FreeCores::set(const Node &node, int free)
     Present &present = *present_;
     present.groups[static_cast<size_t>(base + before)].nodes.erase(position);
     present.groups[static_cast<size_t>(base + free)].nodes.insert(
-        position, static_cast<uint32_t>(present.free.size()));
+        position, present.free.size());
     present.total += free - before;
-    present.free[position] = free;
+    present.free.set(position, free);
 }
 
 bool FreeCores::operator==(const FreeCores &other) const

@@ -11,6 +11,7 @@
 #ifndef ELASTIC_RM_CORE_FREE_CORES_H_INCLUDED
 #define ELASTIC_RM_CORE_FREE_CORES_H_INCLUDED
 
+#include <array>
 #include <bit>
 #include <limits>
 #include <map>
@@ -38,6 +39,26 @@ class PositionSet {
 
     std::shared_ptr<Bits> bits_;
     int size_ = 0;
+};
+
+/* A number for each position; copies share what neither changes, in parts. */
+class SharedNumbers {
+  public:
+    void push_back(int number);
+    void set(uint32_t position, int number);
+    int operator[](uint32_t position) const
+    {
+        return (*parts_[position / PART_SIZE])[position % PART_SIZE];
+    }
+    uint32_t size() const { return size_; }
+    std::vector<int> all() const;
+
+  private:
+    static constexpr uint32_t PART_SIZE = 512;
+    using Part = std::array<int, PART_SIZE>;
+
+    std::vector<std::shared_ptr<Part>> parts_;
+    uint32_t size_ = 0;
 };
 
 /* Positions that are marked one by one and then gone through in their order, each once: without
@@ -79,7 +100,8 @@ class FreeCores {
     int free(uint32_t position) const { return present_->free[position]; }
     int free(const Node &node) const { return present_->free[node.position]; }
     /* Of all nodes, by their positions; 0 of those that are of no use. */
-    const std::vector<int> &by_position() const { return present_->free; }
+    std::vector<int> by_position() const { return present_->free.all(); }
+    uint32_t positions() const { return present_->free.size(); }
     bool all_usable() const { return layout_->all_usable; }
     const Node &node(uint32_t position) const { return *layout_->nodes[position]; }
     /* Of a usable node. */
@@ -100,7 +122,7 @@ class FreeCores {
         bool all_usable = true;
     };
     struct Present {
-        std::vector<int> free;          /* by position */
+        SharedNumbers free;     /* by position */
         std::vector<Group> groups;
         int64_t total = 0;
     };

@@ -92,7 +92,7 @@ void State::make_whole(Shares &shares) const
     for (size_t i = 1; i < shares.size(); i++)
         in_order = in_order && shares[i - 1].node->position < shares[i].node->position;
     if (!in_order) {
-        PositionMarks marks(nodes.by_position().size());
+        PositionMarks marks(nodes.positions());
         for (const Share &share : shares)
             marks.add(share.node->position);
         shares.clear();
@@ -274,6 +274,7 @@ State::Facts State::facts(const Job &job) const
         facts.queued = own_key(job);
         facts.shape = shape_of(job.spec);
         facts.least = size_at_least(job.spec, 1);
+        facts.prioritised = job.spec.priority != 0;
     }
     facts.placed = is_placed(job.state);
     facts.settling = gives_soon(job);
@@ -292,8 +293,11 @@ State::Facts State::facts(const Job &job) const
         facts.pause_ms = job.offer_after_ms;
     }
     facts.wished = size_wished(job);
-    if (size < largest_wanted(job))
-        facts.growth_ms = growth_from_ms(job);
+    if (size >= largest_wanted(job))
+        return facts;
+    facts.growth_ms = growth_from_ms(job);
+    if (job.spec.preferred == 0 || size < job.spec.preferred || facts.wished > 0)
+        facts.needy_ms = facts.growth_ms;
     return facts;
 }
 
@@ -319,10 +323,15 @@ void State::replace(JobId id, const Facts &old, const Facts &now)
     note_changes(old, now);
     count(old, -1);
     count(now, 1);
-    if (old.queued != now.queued || old.shape != now.shape || old.least != now.least) {
+    bool needs_the_same = old.queued.has_value() == now.queued.has_value() &&
+        old.shape == now.shape && old.least == now.least;
+    if (!needs_the_same) {
         dequeue(old);
         enqueue(now);
+    } else if (old.queued != now.queued) {
+        move_in_queue(old, now);
     }
+    move_member(indices_.prioritised, old.prioritised, now.prioritised, id);
     for (JobId other : old.waits_for)
         indices_.dependents.erase(std::pair(other, id));
     for (JobId other : now.waits_for)
@@ -338,6 +347,7 @@ void State::replace(JobId id, const Facts &old, const Facts &now)
     move_value(indices_.donors, old.donor, now.donor, id);
     move_value(indices_.pauses, old.pause_ms, now.pause_ms, id);
     move_value(indices_.growers, old.growth_ms, now.growth_ms, id);
+    move_value(indices_.needy, old.needy_ms, now.needy_ms, id);
     indices_.spare_cores += now.spare_cores - old.spare_cores;
 }
 
@@ -377,7 +387,7 @@ void State::enqueue(const Facts &facts)
     auto [shape, is_new] = indices_.shapes.try_emplace(facts.shape);
     if (is_new)
         shape->second.room = room_when_empty(facts.shape, true);
-    shape->second.jobs.insert({facts.least, *facts.queued});
+    shape->second.jobs.insert({facts.least, facts.queued->job});
     indices_.queue.insert(facts.uid, place_of(facts.uid), *facts.queued);
     if (facts.least <= shape->second.room)
         indices_.runnable.insert(facts.uid, place_of(facts.uid), *facts.queued);
@@ -388,11 +398,23 @@ void State::dequeue(const Facts &facts)
     if (!facts.queued)
         return;
     auto shape = indices_.shapes.find(facts.shape);
-    shape->second.jobs.erase({facts.least, *facts.queued});
+    shape->second.jobs.erase({facts.least, facts.queued->job});
     if (shape->second.jobs.empty())
         indices_.shapes.erase(shape);
     indices_.queue.erase(facts.uid, *facts.queued);
     indices_.runnable.erase(facts.uid, *facts.queued);
+}
+
+/* Of one that needs the same as before. */
+void State::move_in_queue(const Facts &old, const Facts &now)
+{
+    auto move = [&](UserQueues &queues) {
+        queues.erase(old.uid, *old.queued);
+        queues.insert(now.uid, place_of(now.uid), *now.queued);
+    };
+    move(indices_.queue);
+    if (now.least <= indices_.shapes.at(now.shape).room)
+        move(indices_.runnable);
 }
 
 /* Those whose smallest size lies between the former room and the present one can run now, or cannot
@@ -402,13 +424,13 @@ void State::find_runnable()
     for (auto &[shape, queue] : indices_.shapes) {
         int room = room_when_empty(shape, true);
         int low = std::min(room, queue.room), high = std::max(room, queue.room);
-        auto end = queue.jobs.lower_bound({high + 1, QUEUE_BEGIN});
-        for (auto job = queue.jobs.lower_bound({low + 1, QUEUE_BEGIN}); job != end; ++job) {
-            uint32_t uid = facts_.at(job->second.job).uid;
+        auto end = queue.jobs.lower_bound({high + 1, 0});
+        for (auto job = queue.jobs.lower_bound({low + 1, 0}); job != end; ++job) {
+            const Facts &facts = facts_.at(job->second);
             if (job->first <= room)
-                indices_.runnable.insert(uid, place_of(uid), job->second);
+                indices_.runnable.insert(facts.uid, place_of(facts.uid), *facts.queued);
             else
-                indices_.runnable.erase(uid, job->second);
+                indices_.runnable.erase(facts.uid, *facts.queued);
         }
         queue.room = room;
     }

@@ -72,10 +72,10 @@ struct Turn {
     ELASTIC_FIELDS(job, state, looked_until)
 };
 
-/* Waiting jobs of one shape; keys are without the delay of their users. */
+/* Waiting jobs of one shape. */
 struct ShapeQueue {
     int room = 0;               /* of all nodes that are up */
-    std::set<std::pair<int, QueueKey>> jobs;    /* by their smallest size */
+    std::set<std::pair<int, JobId>> jobs;       /* by their smallest size */
     bool operator==(const ShapeQueue &) const = default;
 };
 
@@ -134,6 +134,7 @@ class State {
         UserQueues queue;               /* is_queued; those of full users are out */
         UserQueues runnable;            /* of these, who could run if they were alone */
         std::map<Shape, ShapeQueue> shapes;     /* all that are queued */
+        std::set<JobId> prioritised;    /* of these, whose priority is not 0 */
         struct OfUser {
             int running = 0;            /* jobs on nodes */
             int64_t cores = 0;          /* theirs, booked */
@@ -153,6 +154,9 @@ class State {
         std::set<std::pair<int64_t, JobId>> donors;
         std::set<std::pair<int64_t, JobId>> pauses;     /* the same jobs, by Job::offer_after_ms */
         std::set<std::pair<int64_t, JobId>> growers;    /* below their maximum: by growth_from_ms */
+        /* of these, who may grow while others wait: below their preferred size, if they have one,
+         * or their programs want another */
+        std::set<std::pair<int64_t, JobId>> needy;
         std::set<std::pair<int64_t, JobId>> deadlines;  /* Job::deadline_ms */
         std::set<std::pair<int64_t, JobId>> limits;     /* Job::limit_at_ms */
         JobCounts jobs;
@@ -228,9 +232,11 @@ class State {
         std::optional<QueueKey> queued; /* without the delay of its user */
         Shape shape;
         int least = 0;
+        bool prioritised = false;
         bool placed = false, settling = false, elastic = false, roomy = false;
         int wished = 0;         /* size_wished, if another size may be offered */
-        std::optional<int64_t> deadline_ms, limit_ms, donor, pause_ms, growth_ms;
+        std::optional<int64_t> deadline_ms, limit_ms, donor, pause_ms, growth_ms,
+            needy_ms;
         int64_t spare_cores = 0;
         std::optional<JobState> state;
         uint64_t committed = 0, withdrawn = 0, failed = 0;
@@ -243,6 +249,7 @@ class State {
     void note_changes(const Facts &old, const Facts &now);
     void enqueue(const Facts &facts);
     void dequeue(const Facts &facts);
+    void move_in_queue(const Facts &old, const Facts &now);
     void find_runnable();
     void count(const Node &node, int sign);
     void count_booked(const Node &node, int sign);

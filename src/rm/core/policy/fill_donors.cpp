@@ -130,7 +130,7 @@ int Donors::shrink_to(const Job &donor, int from, int less, int floor) const
 std::vector<int> Donors::emptied_at(const Job &job) const
 {
     const FreeCores &nodes = state_.free_cores();
-    std::vector<int> last(nodes.by_position().size());  /* by position; 0: nothing of it is there */
+    std::vector<int> last(nodes.positions());  /* by position; 0: nothing of it is there */
     std::vector<uint32_t> positions;
     int leaving = 0;
     for (bool up : {false, true}) {

@@ -74,7 +74,8 @@ bool Recipients::may_grow(const Job &job) const
 /* Of all that may grow; of those with idle cores in nodes of their own. */
 std::vector<JobId> Recipients::growers()
 {
-    const auto &all = state_.indices().growers;
+    const State::Indices &indices = state_.indices();
+    const auto &all = plan_.others_wait ? indices.needy : indices.growers;
     auto later = all.upper_bound({state_.now_ms, std::numeric_limits<JobId>::max()});
     std::vector<JobId> ids;
     for (auto each = all.begin(); each != later; ++each)
