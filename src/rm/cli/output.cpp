@@ -103,7 +103,7 @@ void Table::add(std::vector<std::string> cells)
     for (std::string &cell : cells) {
         cell = printable(cell);
         if (cell.size() > CELL_MAX)
-            cell = cell.substr(0, CELL_MAX - 3) + "...";
+            cell.replace(CELL_MAX - 3, std::string::npos, "...");
     }
     rows_.push_back(std::move(cells));
 }
