@@ -118,6 +118,7 @@ class Api {
     Json job_json(const Job &job);
     Json list_json(const Job &job);
     Json performance_json(const Job &job) const;
+    Json phase_json(const Job &job) const;
     Json history_json(const Job &job) const;
     std::string reason_without_sample(const Job &job) const;
     Json loops_json(const Job &job);

@@ -67,6 +67,14 @@ Json Api::performance_json(const Job &job) const
             {"held_because", held ? Json(to_string(*held)) : Json()}};
 }
 
+/* Where a program of phases is, by the newest answer of its step; null: nowhere that is known. */
+Json Api::phase_json(const Job &job) const
+{
+    const Sampler::Newest *newest = daemon_.sampler().newest(job.id);
+    bool known = newest && newest->answer.available && newest->answer.phase;
+    return known ? to_json(*newest->answer.phase) : Json();
+}
+
 /* Of all epochs of the step. */
 Json Api::history_json(const Job &job) const
 {

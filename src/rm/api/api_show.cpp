@@ -203,6 +203,7 @@ Json Api::job_json(const Job &job)
         {"counts",
          {{"committed", job.committed}, {"withdrawn", job.withdrawn}, {"failed", job.failed}}},
         {"standstill_ms", job.standstill_ms},
+        {"phase", phase_json(job)},
         {"performance", performance_json(job)},
         {"why", nullptr},
         {"step_socket", text_or_null(ended ? "" : daemon_.steps().socket(job.id))}};

@@ -4,6 +4,8 @@
 
 #include <ctime>
 
+#include "cli/phase_text.h"
+
 namespace elastic {
 
 namespace {
@@ -103,6 +105,7 @@ std::string number_text(double value, const char *form)
 std::string held_text(const std::string &word)
 {
     static const std::map<std::string, const char *> words = {
+        {"rigid_phase", "its program is in a phase without adaptations"},
         {"no_data", "it has not been measured at this size yet"},
         {"not_spmd", "no loop of all its processes has been seen"},
         {"between_thresholds", "it uses what it has, and more would make it too little faster"},
@@ -165,6 +168,13 @@ std::string wish_text(const Json &job)
     std::string reason = string_or(wish, "reason", "");
     return size + range + (reason.empty() ? "" : ": " + reason) + target +
            (bool_or(wish, "granted", false) ? ", granted" : ", open");
+}
+
+/* Of a program of phases: where it is. */
+std::string phase_or_none(const Json &job)
+{
+    std::string text = phase_text(object_of(job, "phase"));
+    return text.empty() ? "-" : text;
 }
 
 /* How fast it goes on at its present size. */
@@ -357,6 +367,7 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"Adaptations", adaptations_text(job)},
         {"StandstillMs", shown(job, "standstill_ms")},
         {"Wish", wish_text(job)},
+        {"Phase", phase_or_none(job)},
         {"Progress", progress_text(job)},
         {"MpiShare", mpi_share_text(job)},
         {"Why", why_text(job)},

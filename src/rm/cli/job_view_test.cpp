@@ -72,6 +72,33 @@ TEST(JobViewTest, progress_and_mpi_share_have_a_line_each)
     EXPECT_TRUE(has(lines(nullptr), "   Progress=-\n") && has(lines("odd"), "   MpiShare=-\n"));
 }
 
+/* SPEC-epop L2. */
+TEST(JobViewTest, L2_a_program_of_phases_says_where_it_is)
+{
+    auto line = [](Json phase) {
+        for (const std::string &each : job_description({{"phase", std::move(phase)}}, 0))
+            if (each.starts_with("   Phase="))
+                return each.substr(9);
+        return std::string("no line");
+    };
+    Json phase = {{"element", 1},   {"name", "solve"}, {"rigid", false},
+                  {"processes", 4}, {"iteration", 412}, {"iteration_max", 415},
+                  {"total", 1000},  {"iteration_us", 306000}, {"behind", Json::array()}};
+    EXPECT_EQ(line(phase), "solve: 412 of 1000 iterations, about 3 min left");
+    phase["behind"] = {{{"rank", 2}, {"host", "n1"}, {"iteration", 412}}};
+    EXPECT_EQ(line(phase), "solve: 412 of 1000 iterations, about 3 min left; "
+                           "behind in iteration 412: rank 2 on n1");
+    phase["iteration"] = 2;
+    phase["behind"] = nullptr;
+    EXPECT_EQ(line(phase), "solve: 2 of 1000 iterations") << "J7: from 3 on";
+    phase["total"] = nullptr;
+    phase["rigid"] = true;
+    phase["name"] = nullptr;
+    EXPECT_EQ(line(phase), "phase 1: 2 iterations of a rigid phase");
+    EXPECT_EQ(line(nullptr), "-");
+    EXPECT_EQ(line("odd"), "-");
+}
+
 TEST(JobViewTest, records_read_as_sentences)
 {
     auto line = [](const char *event, Json data) {

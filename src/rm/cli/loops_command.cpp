@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/phase_text.h"
 #include "cli/step_commands.h"
 #include "cli/target.h"
 
@@ -41,38 +42,6 @@ std::string progress_line(const std::string &subject, const Json &answer)
         line += " (recently " + number(recent, "%.3g") + ")";
     int64_t missing = integer_or(answer, "size", 0) - integer_or(answer, "processes", 0);
     return line + (missing > 0 ? "; " + std::to_string(missing) + " did not answer" : "");
-}
-
-/* What is left of it takes so long, if the iterations go on as they are. */
-std::string remaining_text(const Json &phase)
-{
-    double left = number_or(phase, "total", -1) - number_or(phase, "iteration", 0);
-    double seconds = left * number_or(phase, "iteration_us", -1) / 1e6;
-    if (left < 0 || seconds < 0)
-        return "";
-    if (seconds < 100)
-        return number(seconds, ", about %.0f s left");
-    return seconds < 6000 ? number(seconds / 60, ", about %.0f min left")
-                          : number(seconds / 3600, ", about %.0f h left");
-}
-
-/* Who is behind the others. */
-std::string behind_text(const Json &phase)
-{
-    std::string text;
-    for (const Json &rank : list_of(phase, "behind"))
-        text += (text.empty() ? "; behind in iteration " : ", ") + text_of(rank, "iteration") +
-                ": rank " + text_of(rank, "rank") + " on " + string_or(rank, "host", "?");
-    return text;
-}
-
-/* Where a program of phases is, from 0. */
-void print_phase(const Json &phase)
-{
-    std::string name = string_or(phase, "name", "");
-    std::string total = number_or(phase, "total", -1) < 0 ? "" : " of " + text_of(phase, "total");
-    print_line("phase " + (name.empty() ? text_of(phase, "element") : name) + ": iteration " +
-               text_of(phase, "iteration") + total + remaining_text(phase) + behind_text(phase));
 }
 
 std::string slowest_text(const Json &loop)
@@ -185,8 +154,8 @@ void print_performance(const std::string &subject, const Json &answer)
         return;
     }
     print_line(progress_line(subject, answer));
-    if (const Json &phase = object_of(answer, "phase"); phase.contains("iteration"))
-        print_phase(phase);
+    if (std::string phase = phase_text(object_of(answer, "phase")); !phase.empty())
+        print_line("phase " + phase);
     for (const Json &loop : list_of(answer, "loops")) {
         if (string_or(loop, "key", "") == "probe")
             print_loop(loop);

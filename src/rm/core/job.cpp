@@ -106,6 +106,12 @@ DependencyState look_at(DependencyKind kind, JobState state)
     return DependencyState::OPEN;
 }
 
+bool is_in_rigid_phase(const Job &job)
+{
+    return job.performance && job.performance->newest.place &&
+           job.performance->newest.place->is_rigid;
+}
+
 bool can_take(const Job &job, const Sample &sample)
 {
     bool runs = job.state == JobState::RUNNING || job.state == JobState::ADAPTING;

@@ -303,6 +303,9 @@ Blocks present(const Job &job);
 bool is_end(JobState state);
 /* Whether it occupies nodes. */
 bool is_placed(JobState state);
+/* As of its newest sample: its program could not take part in an adaptation now, so that its size
+ * is held. */
+bool is_in_rigid_phase(const Job &job);
 /* Whether it waits for nothing but its turn. */
 bool is_queued(const Job &job);
 

@@ -164,6 +164,14 @@ int64_t fit_at_end(const std::vector<int64_t> &at_ms, const std::vector<int64_t>
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
+std::string check(const PhasePlace &place)
+{
+    bool fits = is_sum(place.element) && is_sum(place.iteration) &&
+        (place.total == -1 || is_sum(place.total)) &&
+        (place.iteration_us == -1 || is_sum(place.iteration_us));
+    return fits ? "" : "its place in the program cannot be";
+}
+
 std::string check(const Sample &sample)
 {
     if (sample.size < 1 || sample.processes < 1 || sample.processes > sample.size)
@@ -172,6 +180,8 @@ std::string check(const Sample &sample)
         return "its progress cannot be";
     if (sample.loops.size() > SAMPLE_LOOPS_MAX)
         return "it has too many loops";
+    if (std::string wrong = sample.place ? check(*sample.place) : ""; !wrong.empty())
+        return wrong;
     for (size_t i = 0; i < sample.loops.size(); i++) {
         if (std::string wrong = check(sample.loops[i]); !wrong.empty())
             return wrong;
@@ -212,7 +222,7 @@ bool says_new(const Performance &known, const Sample &sample)
     const Sample &before = known.newest;
     if (known.samples > 0 && (sample.epoch_ms <= before.epoch_ms || sample.probes < before.probes))
         return false;           /* of the past */
-    if (known.samples == 0 || sample.probes > before.probes)
+    if (known.samples == 0 || sample.probes > before.probes || sample.place != before.place)
         return true;
     return std::any_of(sample.loops.begin(), sample.loops.end(), [&](const LoopSample &loop) {
         const LoopSample *same = find(before.loops, loop.key);

@@ -39,6 +39,16 @@ struct LoopSample {
     ELASTIC_FIELDS(key, parent, sums, ratio_min_ppm, ratio_max_ppm)
 };
 
+/* Where a program of phases is (SPEC-epop L1), of the process that is behind. */
+struct PhasePlace {
+    int64_t element = 0;        /* which phase */
+    bool is_rigid = false;      /* no adaptation can come in it */
+    int64_t iteration = 0, total = -1;  /* from 0, of how many; -1: not known */
+    int64_t iteration_us = -1;  /* how long one takes; -1: not known */
+    bool operator==(const PhasePlace &) const = default;
+    ELASTIC_FIELDS(element, is_rigid, iteration, total, iteration_us)
+};
+
 struct Sample {
     uint64_t epoch = 0;
     int size = 0;               /* of the world */
@@ -46,7 +56,8 @@ struct Sample {
     int64_t probes = 0;         /* since the last commit, of the process that is behind */
     int64_t epoch_ms = 0;       /* since the last commit */
     std::vector<LoopSample> loops;
-    ELASTIC_FIELDS(epoch, size, processes, probes, epoch_ms, loops)
+    std::optional<PhasePlace> place = std::nullopt;     /* nothing: not in a phase that is known */
+    ELASTIC_FIELDS(epoch, size, processes, probes, epoch_ms, loops, place)
 };
 
 /* Of one size. */
@@ -101,6 +112,7 @@ struct Performance {
 };
 
 /* Empty, or what cannot be. */
+std::string check(const PhasePlace &place);
 std::string check(const Sample &sample);
 std::string check(const Performance &known);
 

@@ -46,8 +46,11 @@ class SampledProgram {
         driver_.send(
             StepSampled{id_,
                         job.step,
-                        {epoch_, size, size, probes_, epoch_ms_, {{"probe", "", sums_, 0, PPM}}}});
+                        {epoch_, size, size, probes_, epoch_ms_, {{"probe", "", sums_, 0, PPM}},
+                         place}});
     }
+
+    std::optional<PhasePlace> place;    /* what it says of where it is */
 
   private:
     static constexpr double ROUND_MS = 100; /* of one process */

@@ -18,6 +18,8 @@ constexpr double INTERVALS_MAX = 5; /* more make a size no surer */
 constexpr double MPI_WEIGHT = 0.15;
 constexpr int64_t SIZE_HUGE = int64_t{1} << 40;
 constexpr int64_t REMAINING_MIN_MS = 1000;
+constexpr double REMAINING_MAX_MS = 3e11;       /* ten years: what is told may be anything */
+constexpr int64_t PROGRESS_MIN = 3;             /* iterations */
 constexpr int64_t GAIN_PER_STANDSTILL = 10, REMAINING_PER_DURATION = 4, SINCE_PER_STANDSTILL = 20;
 
 struct Point {
@@ -201,6 +203,17 @@ int64_t known_until_ms(const Job &job)
     return sampled ? std::max(job.performance->sampled_ms, job.sized_ms) : job.sized_ms;
 }
 
+/* What the program says of its phase; NEVER: not enough. */
+int64_t remaining_by_progress_ms(const Job &job)
+{
+    auto place = job.performance ? job.performance->newest.place : std::nullopt;
+    if (!place || place->total <= 0 || place->iteration < PROGRESS_MIN || place->iteration_us < 0)
+        return NEVER;
+    auto left = static_cast<double>(std::max<int64_t>(place->total - place->iteration, 0));
+    double ms = left * static_cast<double>(place->iteration_us) / 1000;
+    return std::max(static_cast<int64_t>(std::min(ms, REMAINING_MAX_MS)), REMAINING_MIN_MS);
+}
+
 }  // namespace
 
 int64_t sampled_since_ms(const Job &job)
@@ -210,6 +223,8 @@ int64_t sampled_since_ms(const Job &job)
 
 int64_t remaining_ms(const State &state, const Job &job)
 {
+    if (int64_t left_ms = remaining_by_progress_ms(job); left_ms != NEVER)
+        return left_ms;
     int64_t expect_ms = job.spec.expect_ms > 0 ? job.spec.expect_ms : time_limit(state, job.spec);
     int64_t size = expect_ms <= 0 || job.sized_ms == NEVER ? 0 : job.size();
     if (size == 0)

@@ -35,7 +35,8 @@ int64_t efficient_size(int size, int64_t serial_ppm, int64_t efficiency_ppm);
 /* ---- time ------------------------------------------------------------------------------------ */
 
 /* As of the job's newest sample, else of its last change of size: milliseconds at its present
- * size, at least 1000; NEVER: unknown.  Of a running job (J7). */
+ * size, at least 1000; NEVER: unknown.  Of a running job: by its program's progress in its phase
+ * if that is known, else by `expect` or its time limit (J7). */
 int64_t remaining_ms(const State &state, const Job &job);
 /* As of the newest sample: since the last commit or the start; 0: there was none. */
 int64_t sampled_since_ms(const Job &job);

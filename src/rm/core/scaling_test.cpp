@@ -120,6 +120,27 @@ TEST(ScalingTest, J7_remaining_time_is_the_work_that_is_left)
     EXPECT_EQ(remaining_ms(driver.core.state(), driver.job(endless)), NEVER);
 }
 
+/* SPEC-epop L2: (total - iteration) iterations of mean length, from 3 on. */
+TEST(ScalingTest, J7_L2_progress_in_a_phase_goes_before_both)
+{
+    CoreDriver driver(PolicyKind::FCFS, 1, 8);
+    JobId id = driver.submit(malleable(4, 4, 100 * MINUTE));
+    driver.run(id);
+    SampledProgram program(driver, id, amdahl(0));
+    auto left_ms = [&](PhasePlace place) {
+        program.place = place;
+        driver.now_ms += MINUTE;
+        program.sample(MINUTE);
+        return remaining_ms(driver.core.state(), driver.job(id));
+    };
+    EXPECT_EQ(left_ms({1, false, 412, 1000, 300000}), 588 * 300);
+    EXPECT_EQ(left_ms({1, false, 1000, 1000, 300000}), 1000) << "at least a second";
+    EXPECT_EQ(left_ms({1, false, 2, 1000, 300000}), 97 * MINUTE) << "too few: by its limit";
+    EXPECT_EQ(left_ms({1, false, 500, -1, 300000}), 96 * MINUTE) << "no total";
+    EXPECT_EQ(left_ms({1, false, 500, 1000, -1}), 95 * MINUTE) << "not measured";
+    EXPECT_GT(left_ms({1, false, 3, SAMPLE_SUM_MAX, SAMPLE_SUM_MAX}), 0) << "whatever it says";
+}
+
 TEST(ScalingTest, J7_the_expected_time_goes_before_the_limit)
 {
     CoreDriver driver(PolicyKind::FCFS, 1, 8);

@@ -185,7 +185,8 @@ namespace {
 bool may_be_offered(const Job &job)
 {
     return job.state == JobState::RUNNING && job.spec.elasticity == Elasticity::MALLEABLE &&
-           job.mode == StepMode::ADAPTIVE && !(job.spec.usable && job.spec.usable->empty());
+           job.mode == StepMode::ADAPTIVE && !(job.spec.usable && job.spec.usable->empty()) &&
+           !is_in_rigid_phase(job);
 }
 
 bool gives_soon(const Job &job)

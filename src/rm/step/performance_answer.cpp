@@ -13,7 +13,8 @@ namespace {
 
 constexpr uint64_t PROCESSES_MAX = 1 << 20;
 /* more than there are */
-constexpr size_t LOOPS_MAX = 64, SLOWEST_MAX = 16, ITEMS_MAX = 64, ITEM_BYTES_MAX = 16;
+constexpr size_t LOOPS_MAX = 64, SLOWEST_MAX = 16, BEHIND_MAX = 16;
+constexpr size_t ITEMS_MAX = 64, ITEM_BYTES_MAX = 16;
 
 const FieldRules<PerformanceAnswer> ANSWER_FIELDS = {
     {"available", &PerformanceAnswer::available, REQUIRED, 0},
@@ -49,6 +50,21 @@ const FieldRules<SlowRank> SLOW_FIELDS = {
     {"rank", &SlowRank::rank, REQUIRED, PROCESSES_MAX},
     {"host", &SlowRank::host, REQUIRED, FOR_PEOPLE},
     {"mpi_ratio", &SlowRank::mpi_ratio, REQUIRED, 1},
+};
+const FieldRules<PhaseAnswer> PHASE_FIELDS = {
+    {"element", &PhaseAnswer::element, REQUIRED, UINT32_MAX},
+    {"name", &PhaseAnswer::name, OPTIONAL, FOR_PEOPLE},
+    {"rigid", &PhaseAnswer::is_rigid, OPTIONAL, 0},
+    {"processes", &PhaseAnswer::processes, REQUIRED, PROCESSES_MAX},
+    {"iteration", &PhaseAnswer::iteration, REQUIRED, STEP_NUMBER_MAX},
+    {"iteration_max", &PhaseAnswer::iteration_max, REQUIRED, STEP_NUMBER_MAX},
+    {"total", &PhaseAnswer::total, OPTIONAL, STEP_NUMBER_MAX},
+    {"iteration_us", &PhaseAnswer::iteration_us, OPTIONAL, 0},
+};
+const FieldRules<RankBehind> BEHIND_FIELDS = {
+    {"rank", &RankBehind::rank, REQUIRED, PROCESSES_MAX},
+    {"host", &RankBehind::host, REQUIRED, FOR_PEOPLE},
+    {"iteration", &RankBehind::iteration, REQUIRED, STEP_NUMBER_MAX},
 };
 
 /* A list of objects; empty, or what is wrong.  One that is not there is empty. */
@@ -96,6 +112,26 @@ std::string read_loop(const Json &json, LoopAnswer &loop)
     return wrong;
 }
 
+std::string read_behind(const Json &json, RankBehind &rank)
+{
+    return json.is_object() ? read_fields(json, BEHIND_FIELDS, rank)
+                            : "an element is not an object";
+}
+
+/* Null, or not there: of no phase. */
+std::string read_phase(const Json &json, std::optional<PhaseAnswer> &phase)
+{
+    auto found = json.find("phase");
+    if (found == json.end() || found->is_null())
+        return "";
+    if (!found->is_object())
+        return "field 'phase' must be an object";
+    std::string wrong = read_fields(*found, PHASE_FIELDS, phase.emplace());
+    if (wrong.empty())
+        wrong = read_list(*found, "behind", BEHIND_MAX, phase->behind, read_behind);
+    return wrong.empty() ? "" : "field 'phase': " + wrong;
+}
+
 std::string read_available(const Json &json, PerformanceAnswer &answer)
 {
     std::string wrong = read_fields(json, AVAILABLE_FIELDS, answer);
@@ -104,6 +140,8 @@ std::string read_available(const Json &json, PerformanceAnswer &answer)
         wrong = "field 'progress' must be an object";
     if (wrong.empty())
         wrong = read_fields(*progress, PROGRESS_FIELDS, answer);
+    if (wrong.empty())
+        wrong = read_phase(json, answer.phase);
     return wrong.empty() ? read_list(json, "loops", LOOPS_MAX, answer.loops, read_loop) : wrong;
 }
 
@@ -191,6 +229,18 @@ LoopSample loop_sample(const LoopAnswer &loop)
             ppm_of(*loop.ratio_max)};
 }
 
+/* What the core goes by; nothing: it cannot be. */
+std::optional<PhasePlace> place_of(const PhaseAnswer &phase)
+{
+    PhasePlace place;
+    place.element = static_cast<int64_t>(phase.element);
+    place.is_rigid = phase.is_rigid;
+    place.iteration = static_cast<int64_t>(phase.iteration);
+    place.total = phase.total ? std::llround(*phase.total) : -1;
+    place.iteration_us = phase.iteration_us ? std::llround(*phase.iteration_us) : -1;
+    return check(place).empty() ? std::optional(place) : std::nullopt;
+}
+
 }  // namespace
 
 Result<PerformanceAnswer> read_performance(const Json &json)
@@ -202,6 +252,23 @@ Result<PerformanceAnswer> read_performance(const Json &json)
     if (!wrong.empty())
         return Error{"an answer to performance: " + wrong};
     return answer;
+}
+
+Json to_json(const PhaseAnswer &phase)
+{
+    Json behind = Json::array();
+    for (const RankBehind &rank : phase.behind)
+        behind.push_back(
+            {{"rank", rank.rank}, {"host", rank.host}, {"iteration", rank.iteration}});
+    return {{"element", phase.element},
+            {"name", or_null(phase.name)},
+            {"rigid", phase.name.empty() ? Json() : Json(phase.is_rigid)},
+            {"processes", phase.processes},
+            {"iteration", phase.iteration},
+            {"iteration_max", phase.iteration_max},
+            {"total", phase.total ? Json(std::llround(*phase.total)) : Json()},
+            {"iteration_us", phase.iteration_us ? Json(std::llround(*phase.iteration_us)) : Json()},
+            {"behind", std::move(behind)}};
 }
 
 Json to_json(const PerformanceAnswer &answer)
@@ -221,6 +288,7 @@ Json to_json(const PerformanceAnswer &answer)
               {"ms", answer.ms},
               {"per_second", or_null(answer.per_second)},
               {"recent_per_second", or_null(answer.recent_per_second)}}},
+            {"phase", answer.phase ? to_json(*answer.phase) : Json()},
             {"loops", std::move(loops)}};
 }
 
@@ -234,6 +302,8 @@ std::optional<Sample> sample_of(const PerformanceAnswer &answer, uint64_t epoch_
     sample.processes = static_cast<int>(answer.processes);
     sample.probes = static_cast<int64_t>(answer.probes);
     sample.epoch_ms = static_cast<int64_t>(answer.ms);
+    if (answer.phase)
+        sample.place = place_of(*answer.phase);
     std::vector<const LoopAnswer *> distributed = loops_that_count(answer);
     std::stable_sort(
         distributed.begin(), distributed.end(),

@@ -29,12 +29,30 @@ struct LoopAnswer {
     uint64_t items_total = 0;
 };
 
+struct RankBehind {
+    uint64_t rank = 0;
+    std::string host;
+    uint64_t iteration = 0;
+};
+
+/* Where a program of phases is. */
+struct PhaseAnswer {
+    uint64_t element = 0;       /* its number in the program */
+    std::string name;           /* for people; empty: not known yet */
+    bool is_rigid = false;      /* known to be */
+    uint64_t processes = 0;     /* that are in it */
+    uint64_t iteration = 0, iteration_max = 0;  /* least and greatest of theirs, from 0 */
+    std::optional<double> total, iteration_us;
+    std::vector<RankBehind> behind;
+};
+
 struct PerformanceAnswer {
     bool available = false;
     std::string reason;         /* not available: why */
     uint64_t epoch = 0, size = 0, processes = 0, stale = 0;
     uint64_t probes = 0, ms = 0;        /* since the last commit */
     std::optional<double> per_second, recent_per_second;
+    std::optional<PhaseAnswer> phase;   /* nothing: in none, or no program of phases */
     std::vector<LoopAnswer> loops;
 };
 
@@ -42,6 +60,7 @@ struct PerformanceAnswer {
 Result<PerformanceAnswer> read_performance(const Json &answer);
 /* In the protocol's form, for people. */
 Json to_json(const PerformanceAnswer &answer);
+Json to_json(const PhaseAnswer &phase);
 
 /* What the core is told of it: the longest of the loops that all processes have measured.  Nothing:
  * it is not available, or cannot be.  `epoch_offset`: epochs of earlier mpiexecs of the step. */

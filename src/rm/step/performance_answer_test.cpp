@@ -223,6 +223,41 @@ TEST(PerformanceAnswerTest, of_phases_those_that_can_adapt_count)
     EXPECT_EQ(sample->loops[1].key, "c3");
 }
 
+/* SPEC-epop L1, L2. */
+TEST(PerformanceAnswerTest, where_a_program_of_phases_is)
+{
+    Json phase = {{"element", 3},       {"name", "solve"}, {"rigid", false},
+                  {"processes", 2},     {"iteration", 412}, {"iteration_max", 414},
+                  {"total", 1000},      {"iteration_us", 300000},
+                  {"behind", {{{"rank", 1}, {"host", "n0"}, {"iteration", 412}}}}};
+    Json answer = good();
+    EXPECT_FALSE(sample_of(read(answer).value(), 0)->place);
+    answer["phase"] = phase;
+    auto told = read(answer);
+    ASSERT_TRUE(told.ok()) << told.error();
+    EXPECT_EQ(to_json(told.value()).at("phase"), phase);
+    EXPECT_EQ(sample_of(told.value(), 0)->place, (PhasePlace{3, false, 412, 1000, 300000}));
+    answer["phase"]["rigid"] = true;
+    answer["phase"]["total"] = answer["phase"]["iteration_us"] = nullptr;
+    EXPECT_EQ(sample_of(read(answer).value(), 0)->place, (PhasePlace{3, true, 412, -1, -1}));
+    answer["phase"] = nullptr;
+    EXPECT_TRUE(read(answer).ok());
+    const std::pair<const char *, Json> lies[] = {
+        {"element", -1},      {"element", int64_t{1} << 40}, {"rigid", "yes"},
+        {"iteration", 1.5},   {"iteration", nullptr},        {"total", -2},
+        {"total", 1e300},     {"iteration_us", "long"},      {"name", 7},
+        {"behind", "nobody"}, {"behind", {{{"rank", 1}}}},   {"behind", Json(17, Json::object())}};
+    for (const auto &[field, value] : lies) {
+        answer["phase"] = phase;
+        answer["phase"][field] = value;
+        auto lie = read(answer);
+        ASSERT_FALSE(lie.ok()) << field << " " << value;
+        EXPECT_NE(lie.error().find("phase"), std::string::npos) << lie.error();
+    }
+    answer["phase"] = "solve";
+    EXPECT_FALSE(read(answer).ok());
+}
+
 TEST(PerformanceAnswerTest, what_cannot_be_is_not_believed)
 {
     auto sample = [](const std::function<void(Json &)> &change) {

@@ -16,6 +16,13 @@ namespace {
 
 constexpr const char *FOLDER = "/var/lib/elasticd/steps/7.1";
 
+/* The entry of an environment that names the step of this folder. */
+std::string naming(const std::string &folder)
+{
+    std::string entry(STEP_FOLDER_VARIABLE);
+    return entry.append("=").append(folder);
+}
+
 class StepProcessesTest : public testing::Test {
   protected:
     ~StepProcessesTest() override
@@ -69,7 +76,7 @@ class StepProcessesTest : public testing::Test {
 
 TEST_F(StepProcessesTest, the_program_and_what_names_the_step_are_killed)
 {
-    pid_t program = run("A=1"), child = run(std::string(STEP_FOLDER_VARIABLE) + "=" + FOLDER);
+    pid_t program = run("A=1"), child = run(naming(FOLDER));
     EXPECT_EQ(kill_step_processes(spec(), started(program), FOLDER), 2u);
     EXPECT_TRUE(is_killed(program));
     EXPECT_TRUE(is_killed(child));
@@ -90,11 +97,11 @@ TEST_F(StepProcessesTest, other_steps_and_other_users_are_left_alone)
 {
     pid_t program = run("A=1");
     StepStartedFile file = started(program);
-    pid_t other_step = run(std::string(STEP_FOLDER_VARIABLE) + "=" + FOLDER + "0");
-    pid_t in_a_value = run(std::string("B=") + STEP_FOLDER_VARIABLE + "=" + FOLDER);
+    pid_t other_step = run(naming(FOLDER + std::string("0")));
+    pid_t in_a_value = run("B=" + naming(FOLDER));
     EXPECT_EQ(kill_step_processes(spec(), file, FOLDER), 1u);
     EXPECT_TRUE(is_killed(program)) << "one that is still about to end would be counted again";
-    pid_t other_user = run(std::string(STEP_FOLDER_VARIABLE) + "=" + FOLDER);
+    pid_t other_user = run(naming(FOLDER));
     EXPECT_EQ(kill_step_processes(spec(getuid() + 1), file, FOLDER), 0u);
     for (pid_t pid : {other_step, in_a_value, other_user})
         EXPECT_FALSE(is_killed(pid));
@@ -102,7 +109,7 @@ TEST_F(StepProcessesTest, other_steps_and_other_users_are_left_alone)
 
 TEST_F(StepProcessesTest, what_is_older_than_the_step_is_left_alone)
 {
-    pid_t older = run(std::string(STEP_FOLDER_VARIABLE) + "=" + FOLDER);
+    pid_t older = run(naming(FOLDER));
     StepStartedFile file = started(older);
     file.pid = 1;
     file.pid_start += 1000;

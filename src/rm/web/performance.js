@@ -42,12 +42,22 @@ function drawShare(history) {
   return picture;
 }
 
+/* Where a program of phases is: "solve: 412 of 1000 iterations". */
+function phaseText(phase) {
+  if (!phase) return "";
+  const behind = phase.behind.map((one) => `rank ${one.rank} on ${one.host} (${one.iteration})`).join(", ");
+  const total = phase.total === null ? "" : ` of ${phase.total}`;
+  return `${phase.name || `phase ${phase.element}`}: ${phase.iteration}${total} iterations` +
+    (phase.rigid ? " of a rigid phase" : "") + (behind ? `; behind: ${behind}` : "") + ". ";
+}
+
 /* What is known now, in words. */
 function measuredText(answer) {
   if (!answer.available) return answer.reason ? `Nothing is known now: ${answer.reason}.` : "";
   const { probes, ms, per_second, recent_per_second } = answer.progress;
   const missing = answer.size - answer.processes;
-  return `${answer.size} processes, ${probes} probes in ${duration(ms)}: ${rate(per_second)} (recently ${rate(recent_per_second)})` +
+  return phaseText(answer.phase) +
+    `${answer.size} processes, ${probes} probes in ${duration(ms)}: ${rate(per_second)} (recently ${rate(recent_per_second)})` +
     (missing > 0 ? `; ${missing} did not answer` : "");
 }
 

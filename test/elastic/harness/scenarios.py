@@ -1145,7 +1145,7 @@ def epop_progress(run: TestRun) -> None:
 
     run.await_value(goes_on, "a later iteration")
     table = run.elastic("loops", str(run.step()["step"]))
-    said = re.search(r"^phase solve: iteration \d+ of 1000000, about \d+ h left$", table.stdout, re.MULTILINE)
+    said = re.search(r"^phase solve: \d+ of 1000000 iterations, about \d+ h left$", table.stdout, re.MULTILINE)
     run.check(said is not None, f"loops says {table.stdout}{table.stderr}")
     (run.work / "stop").touch()
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")

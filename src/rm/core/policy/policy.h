@@ -60,6 +60,7 @@ struct Dependence {
 };
 
 /* Why a running job is not grown: the first that holds (SPEC-performance X2).
+ * RIGID_PHASE: its program is in a phase without adaptations, so that its size is held.
  * NO_DATA: not measured at its size yet.  NOT_SPMD: no loop of all its processes has been seen.
  * BETWEEN_THRESHOLDS: it uses what it has, and more would make it too little faster.
  * CEILING: more was too much before.  COST: the change would cost more than it wins.
@@ -67,6 +68,7 @@ struct Dependence {
  * idles, or others wait for it.  PAUSE: it was changed just now, or has refused a change.
  * NO_ESTIMATE: not known for how long it runs, and not for long enough yet. */
 enum class HeldBecause {
+    RIGID_PHASE,
     NO_DATA,
     NOT_SPMD,
     BETWEEN_THRESHOLDS,
@@ -79,10 +81,9 @@ enum class HeldBecause {
     NO_ESTIMATE
 };
 template <> struct NamesOf<HeldBecause> {
-    static constexpr const char *names[] = {"no_data",    "not_spmd",     "between_thresholds",
-                                            "ceiling",    "cost",         "at_minimum",
-                                            "at_maximum", "cores_wanted", "pause",
-                                            "no_estimate"};
+    static constexpr const char *names[] = {
+        "rigid_phase", "no_data",    "not_spmd",   "between_thresholds", "ceiling",    "cost",
+        "at_minimum",  "at_maximum", "cores_wanted", "pause",            "no_estimate"};
 };
 
 /* Which sizes a policy would give a running job now, by what it knows of it. */

@@ -220,9 +220,22 @@ Sight Fill::sight(const State &state, const Job &job) const
     return {job.performance && has_data(*job.performance), rules_.most(state, job)};
 }
 
+namespace {
+
+/* Of one whose size could change else. */
+bool is_held(const Job &job)
+{
+    return job.state == JobState::RUNNING && job.spec.elasticity == Elasticity::MALLEABLE &&
+           is_in_rigid_phase(job);
+}
+
+}  // namespace
+
 /* Within what its user or its program wants. */
 std::optional<SizeBounds> Fill::bounds(const State &state, const Job &job) const
 {
+    if (is_held(job) && !rules_.allows_all())
+        return SizeBounds{job.size(), job.size(), 0};
     if (!state.indices().elastic.contains(job.id))
         return std::nullopt;
     auto bounds = rules_.bounds(state, job);
@@ -233,6 +246,8 @@ std::optional<SizeBounds> Fill::bounds(const State &state, const Job &job) const
 
 std::optional<HeldBecause> Fill::held_because(const State &state, const Job &job) const
 {
+    if (is_held(job))
+        return HeldBecause::RIGID_PHASE;
     if (!state.indices().elastic.contains(job.id))
         return std::nullopt;
     if (size_at_least(job.spec, job.size() + 1) == 0 || job.size() >= largest_wanted(job))

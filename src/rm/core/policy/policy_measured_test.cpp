@@ -235,6 +235,40 @@ TEST(MeasuredTest, X2_held_because)
         << "a rigid one has no size that could change";
 }
 
+/* SPEC-epop M4, SPEC-performance X2: in a rigid phase it neither grows nor gives, whoever asks. */
+TEST(MeasuredTest, X2_M4_in_a_rigid_phase_the_size_is_held)
+{
+    for (PolicyKind kind : {PolicyKind::MEASURED, PolicyKind::EFFICIENT, PolicyKind::FILL}) {
+        Machine machine(16, kind);
+        JobSpec spec = malleable(2, 16);
+        spec.preferred = 4;
+        auto now = [&] {
+            const State &state = machine.driver.core.state();
+            return policy(kind).held_because(state, machine.driver.job(machine.ids[0]));
+        };
+        machine.driver.submit(rigid(12));
+        machine.driver.run(1);
+        machine.start(spec, scales_to(16));
+        machine.programs[0].place = PhasePlace{2, true, 0, -1, -1};
+        machine.go_on(4);
+        int before = machine.size(0), changes = machine.changes;
+        EXPECT_EQ(now(), HeldBecause::RIGID_PHASE) << to_string(kind);
+        machine.driver.end(1);
+        machine.go_on(4);
+        EXPECT_EQ(machine.size(0), before) << "12 cores idle: " << to_string(kind);
+        EXPECT_EQ(machine.changes, changes);
+        JobId waits = machine.driver.submit(rigid(14));
+        machine.go_on(4);
+        EXPECT_EQ(machine.driver.job(waits).state, JobState::PENDING);
+        EXPECT_EQ(machine.changes, changes) << "one waits for its cores: " << to_string(kind);
+        machine.programs[0].place = PhasePlace{1, false, 0, -1, -1};
+        machine.go_on(40);
+        EXPECT_NE(now(), HeldBecause::RIGID_PHASE) << to_string(kind);
+        bool gave = machine.driver.job(waits).state != JobState::PENDING;
+        EXPECT_TRUE(gave) << "an elastic phase: " << to_string(kind);
+    }
+}
+
 TEST(MeasuredTest, nobody_grows_into_what_costs_more_than_it_wins)
 {
     MeasuredNumbers numbers;

@@ -75,7 +75,7 @@ TEST_F(SwfTest, a_file_with_broken_lines)
 
 TEST_F(SwfTest, a_line_without_end)
 {
-    write(std::string(100000, '1') + "\n" + GOOD + "\n");
+    write(std::string(100000, '1').append("\n").append(GOOD).append("\n"));
     auto trace = read_trace(path_, false);
     ASSERT_TRUE(trace);
     EXPECT_EQ(trace.value().jobs.size(), 1u);

@@ -1,0 +1,17 @@
+/* Where a program of phases is, for people: of `phase` in an answer of the step protocol, or in a
+ * job of elasticd.  SPEC-epop L2.  Pure. */
+
+#ifndef ELASTIC_RM_CLI_PHASE_TEXT_H_INCLUDED
+#define ELASTIC_RM_CLI_PHASE_TEXT_H_INCLUDED
+
+#include "cli/output.h"
+
+namespace elastic {
+
+/* "solve: 412 of 1000 iterations, about 3 min left; behind in iteration 409: rank 2 on n0"; empty:
+ * it is in no phase.  Iterations are those that the slowest process has behind it. */
+std::string phase_text(const Json &phase);
+
+}  // namespace elastic
+
+#endif /* ELASTIC_RM_CLI_PHASE_TEXT_H_INCLUDED */
