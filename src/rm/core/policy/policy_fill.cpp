@@ -222,7 +222,7 @@ Sight Fill::sight(const State &state, const Job &job) const
 
 namespace {
 
-/* Of one whose size could change else. */
+/* Of one whose size could change otherwise. */
 bool is_held(const Job &job)
 {
     return job.state == JobState::RUNNING && job.spec.elasticity == Elasticity::MALLEABLE &&
