@@ -88,10 +88,13 @@ const LoopSample *find_phase(const Performance &known, const std::vector<LoopSam
     for (const LoopSample &loop : loops)
         if (time_of(loop) > (longest ? time_of(*longest) : 0))
             longest = &loop;
+    /* at least something: else nothing is known of it in this interval */
+    int64_t same_us =
+        longest ? std::max<int64_t>(time_of(*longest) / HUNDRED * SAME_PERCENT, 1) : 0;
     const LoopSample *phase = longest, *outer = longest;
     for (size_t depth = 0; outer && depth < loops.size(); depth++) {
         outer = find(loops, outer->parent);
-        if (outer && time_of(*outer) >= time_of(*longest) / HUNDRED * SAME_PERCENT)
+        if (outer && time_of(*outer) >= same_us)
             phase = outer;
     }
     return phase;

@@ -177,6 +177,21 @@ TEST(PerformanceTest, sums_that_fall_are_no_interval)
     EXPECT_EQ(accumulated_mtct_ppm(known), mtct_ppm({30, 900, 50}));
 }
 
+/* However short the inner one was: what is not known of an interval is no part of it. */
+TEST(PerformanceTest, an_outer_loop_whose_sums_fall_is_no_phase)
+{
+    Performance known;
+    take(known, sample(1000, 10, {loop("a", 10, 1000, 100, "b"), loop("b", 10, 500, 100)}), 1000,
+         5);
+    ASSERT_EQ(known.phase, "a");
+    Sample next = sample(2000, 20, {loop("a", 20, 1050, 110, "b"), loop("b", 5, 10, 1)});
+    ASSERT_TRUE(says_new(known, next));
+    take(known, next, 2000, 5);
+    EXPECT_EQ(check(known), "");
+    EXPECT_EQ(known.phase, "a");
+    EXPECT_EQ(known.history.back().phase, (LoopSums{10, 50, 10}));
+}
+
 TEST(PerformanceTest, what_is_not_new_is_known_as_such)
 {
     Performance known;
@@ -229,9 +244,11 @@ TEST(PerformanceTest, any_samples_leave_what_holds)
             next.size = next.processes = 1 + static_cast<int>(known.newest.epoch % 3);
             for (int64_t loops = below(4); loops > 0; loops--) {
                 int64_t most = int64_t{1} << below(54), loop_us = below(most) + 1;
-                next.loops.push_back(
-                    loop(std::string(1, static_cast<char>('a' + below(3))), below(1000), loop_us,
-                         below(loop_us), std::string(1, static_cast<char>('a' + below(3)))));
+                /* One after the other: arguments of one call are in no order. */
+                std::string key(1, static_cast<char>('a' + below(3))),
+                    parent(1, static_cast<char>('a' + below(3)));
+                int64_t iterations = below(1000), mpi_us = below(loop_us);
+                next.loops.push_back(loop(key, iterations, loop_us, mpi_us, parent));
             }
             if (below(50) == 0)
                 forget_epoch(known, known.newest.epoch + 1);
