@@ -240,7 +240,7 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
     const Adaptation adaptation = *job.adaptation;
     Blocks left;
     Blocks world = append(without(job.blocks, adaptation.leave, &left), adaptation.joining);
-    rebook(job, [&] {
+    auto change = [&] {
         move(job, JobEvent::ADAPT_END);
         job.blocks = world;
         job.epoch = event.epoch;
@@ -261,7 +261,14 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
                            state.now_ms,       standstill_ms,       adaptation.reason};
         job.last_adapted_ms = state.now_ms;
         wait_for_departures(job);
-    });
+    };
+    /* What has joined is booked already, and what leaves still is; whole nodes in the same order,
+     * too. */
+    if (job.spec.whole_nodes)
+        update(job, change);
+    else
+        rebook(job, change);
+    state.changed();
     auto data = [&]() -> Json {
         return {{"step", job.step},
                 {"request", adaptation.request},

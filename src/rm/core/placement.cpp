@@ -4,6 +4,8 @@
 
 #include <cassert>
 
+#include "core/position_ranks.h"
+
 namespace elastic::rm {
 
 int room_on(const JobSpec &spec, int cores, int free, int own)
@@ -83,22 +85,27 @@ std::vector<Tier> tiers(const FreeCores &cores, const JobSpec &spec)
 std::vector<Space::Own> Space::usable_own(const JobSpec &spec, const Blocks &own) const
 {
     std::vector<Own> nodes;
+    nodes.reserve(own.size());
     for (const Block &block : own) {
         const Node *node = state_->node(block.node);
         if (node && cores_.usable(*node))
             nodes.push_back({node, block.processes, 0});
     }
-    auto is_before = [](const Own &a, const Own &b) { return a.node->position < b.node->position; };
-    if (!std::is_sorted(nodes.begin(), nodes.end(), is_before))
-        std::sort(nodes.begin(), nodes.end(), is_before);
-    size_t last = 0;
-    for (size_t i = 1; i < nodes.size(); i++) {
-        if (nodes[i].node == nodes[last].node)
-            nodes[last].processes += nodes[i].processes;
-        else
-            nodes[++last] = nodes[i];
+    bool in_order = true;       /* and each once */
+    for (size_t i = 1; i < nodes.size(); i++)
+        in_order = in_order && nodes[i - 1].node->position < nodes[i].node->position;
+    if (!in_order) {
+        PositionRanks ranks(cores_.positions());
+        for (const Own &each : nodes)
+            ranks.mark(each.node->position);
+        std::vector<Own> ordered(ranks.count());
+        for (const Own &each : nodes) {
+            Own &sum = ordered[ranks.rank(each.node->position)];
+            sum.node = each.node;
+            sum.processes += each.processes;
+        }
+        nodes = std::move(ordered);
     }
-    nodes.resize(std::min(nodes.size(), last + 1));
     for (Own &each : nodes)
         each.room = room_on(spec, each.node->cores, cores_.free(*each.node), each.processes);
     return nodes;
@@ -332,13 +339,30 @@ bool GrowingJob::fits(const Space &space, int more)
     return any_core_will_do(*spec_) || own_suffice || room(space) >= more;
 }
 
+namespace {
+
+/* Before `begin` they are in order. */
+template <class Nodes> void order_from(Nodes &nodes, size_t begin)
+{
+    auto is_before = [](const auto &a, const auto &b) {
+        return a.node->position < b.node->position;
+    };
+    auto middle = nodes.begin() + static_cast<std::ptrdiff_t>(begin);
+    if (!std::is_sorted(middle, nodes.end(), is_before))
+        std::sort(middle, nodes.end(), is_before);
+    std::inplace_merge(nodes.begin(), middle, nodes.end(), is_before);
+}
+
+}  // namespace
+
 Blocks GrowingJob::place(Space &space, int more)
 {
     look(space);
     std::vector<Space::Piece> pieces;
+    bool all_are_new = spec_->whole_nodes && open_ == 0;
     if (spec_->whole_nodes && open_ == 1 && nodes_[last_].room >= more)
         pieces.push_back({nodes_[last_].node, more, 0});
-    else if (spec_->whole_nodes && open_ == 0)
+    else if (all_are_new)
         space.choose_others(*spec_, more, nodes_, pieces);
     else
         pieces = space.choose(*spec_, more, nodes_);
@@ -346,8 +370,18 @@ Blocks GrowingJob::place(Space &space, int more)
     for (const Space::Piece &piece : pieces) {
         space.cores_.set(*piece.node, space.cores_.free(*piece.node) - piece.cores);
         blocks.push_back({piece.node->name, piece.processes});
-        put(space, piece);
     }
+    /* Many whole nodes are put behind the others, and in order at the end. */
+    size_t own = nodes_.size(), behind = all_are_new && !pieces.empty() ? pieces.size() - 1 : 0;
+    for (size_t i = 0; i < behind; i++) {
+        int room = room_on(*spec_, pieces[i].node->cores, 0, pieces[i].processes);
+        nodes_.push_back({pieces[i].node, pieces[i].processes, room});
+        room_ += room;
+        open_ += room > 0;
+    }
+    order_from(nodes_, own);
+    for (size_t i = behind; i < pieces.size(); i++)
+        put(space, pieces[i]);
     has_own_ = true;
     return blocks;
 }
@@ -369,7 +403,10 @@ void GrowingJob::put(const Space &space, const Space::Piece &piece)
     last_ = static_cast<size_t>(at - nodes_.begin());
 }
 
-void append(Blocks &blocks, const Block &block)
+namespace {
+
+/* As append, where it is called for each block of a long list. */
+inline void put_behind(Blocks &blocks, const Block &block)
 {
     if (!blocks.empty() && blocks.back().node == block.node)
         blocks.back().processes += block.processes;
@@ -377,16 +414,24 @@ void append(Blocks &blocks, const Block &block)
         blocks.push_back(block);
 }
 
+}  // namespace
+
+void append(Blocks &blocks, const Block &block)
+{
+    put_behind(blocks, block);
+}
+
 Blocks append(Blocks first, const Blocks &second)
 {
     for (const Block &block : second)
-        append(first, block);
+        put_behind(first, block);
     return first;
 }
 
 Blocks without(const Blocks &blocks, const std::vector<int> &leave, Blocks *left)
 {
     Blocks staying;
+    staying.reserve(blocks.size());
     auto next = leave.begin();
     int rank = 0;
     for (const Block &block : blocks) {
@@ -394,9 +439,9 @@ Blocks without(const Blocks &blocks, const std::vector<int> &leave, Blocks *left
         auto last = std::lower_bound(next, leave.end(), end);
         int leaving = static_cast<int>(last - next);
         if (leaving < block.processes)
-            append(staying, {block.node, block.processes - leaving});
+            put_behind(staying, {block.node, block.processes - leaving});
         if (leaving > 0 && left)
-            append(*left, {block.node, leaving});
+            put_behind(*left, {block.node, leaving});
         next = last;
         rank = end;
     }

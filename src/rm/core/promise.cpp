@@ -49,9 +49,11 @@ Promise::Promise(const State &state, const Space &begun, const std::vector<const
     std::erase_if(contested_, [&](const Node *node) {
         return now.cores_.free(*node) <= then_[node->position];
     });
-    std::sort(contested_.begin(), contested_.end(),
-              [](const Node *a, const Node *b) { return a->position < b->position; });
-    contested_.erase(std::unique(contested_.begin(), contested_.end()), contested_.end());
+    PositionMarks marks(then_.size());
+    for (const Node *node : contested_)
+        marks.add(node->position);
+    contested_.clear();
+    marks.each([&](uint32_t at) { contested_.push_back(&now.cores_.node(at)); });
 }
 
 void Promise::take(const Node &node, int cores)

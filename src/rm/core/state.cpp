@@ -5,6 +5,8 @@
 #include <cctype>
 #include <cstring>
 
+#include "core/position_ranks.h"
+
 namespace elastic::rm {
 
 bool NaturalLess::operator()(const std::string &left, const std::string &right) const
@@ -76,10 +78,9 @@ State::Indices::OfUser State::of_user(uint32_t uid) const
 namespace {
 
 /* By the nodes' names, which decide where nothing else does. */
-bool is_before(const Share &a, const Share &b)
-{
+constexpr auto is_before = [](const Share &a, const Share &b) {
     return std::pair(a.node->position, a.cores) < std::pair(b.node->position, b.cores);
-}
+};
 
 }  // namespace
 
@@ -149,6 +150,7 @@ Shares State::shares(const Job &job) const
     if (!is_placed(job.state))
         return {};
     Shares all;
+    all.reserve(job.blocks.size());
     auto add = [&](const Blocks &blocks) {
         for (const Block &block : blocks)
             all.push_back({node(block.node), block.processes * job.spec.cores_per_process});
@@ -212,9 +214,17 @@ bool is_roomy(const State &state, const Job &job)
         each_fills = each_fills && fills(*state.node(block.node), block.processes);
     if (each_fills)
         return false;
-    std::unordered_map<const Node *, int> processes;
-    for (const Block &block : present(job))
-        processes[state.node(block.node)] += block.processes;
+    PositionRanks ranks(state.free_cores().positions());
+    Blocks all = present(job);
+    for (const Block &block : all)
+        ranks.mark(state.node(block.node)->position);
+    std::vector<std::pair<const Node *, int>> processes(ranks.count());
+    for (const Block &block : all) {
+        const Node *node = state.node(block.node);
+        auto &[of, sum] = processes[ranks.rank(node->position)];
+        of = node;
+        sum += block.processes;
+    }
     return std::any_of(processes.begin(), processes.end(),
                        [&](const auto &entry) { return !fills(*entry.first, entry.second); });
 }
@@ -225,9 +235,13 @@ int64_t spare_cores(const State &state, const Job &job)
     int spare = job.size() - size_at_least(job.spec, 1);
     if (!job.spec.whole_nodes || spare <= 0)
         return int64_t{std::max(spare, 0)} * job.spec.cores_per_process;
+    PositionRanks nodes(state.free_cores().positions());
     int64_t cores = 0;
-    for (const Share &share : state.shares(job.spec, job.blocks))
-        cores += share.cores;
+    for (const Block &block : job.blocks) {
+        const Node *node = state.node(block.node);
+        if (node && nodes.mark(node->position))
+            cores += node->cores;
+    }
     return cores;
 }
 
@@ -463,6 +477,30 @@ void State::count_use(uint32_t uid, int running, int64_t cores)
 
 /* ---- what is booked ------------------------------------------------------------ */
 
+namespace {
+
+/* Of shares in the order of the nodes, each node once: those that are there before or now alone. */
+template <class Visit> void each_difference(const Shares &before, const Shares &now, Visit visit)
+{
+    auto old = before.begin();
+    for (const Share &share : now) {
+        for (; old != before.end() && old->node->position < share.node->position; ++old)
+            visit(*old, -1);
+        bool known = old != before.end() && old->node == share.node;
+        if (known && old->cores == share.cores) {
+            ++old;
+            continue;
+        }
+        if (known)
+            visit(*old++, -1);
+        visit(share, 1);
+    }
+    for (; old != before.end(); ++old)
+        visit(*old, -1);
+}
+
+}  // namespace
+
 void State::book(const Job &job)
 {
     free_cores();               /* so that the nodes have their positions */
@@ -471,6 +509,10 @@ void State::book(const Job &job)
     if (booked.shares.empty() || now.shares.empty()) {
         book(booked.shares, -1);
         book(now.shares, 1);
+    } else if (job.spec.whole_nodes) {
+        each_difference(booked.shares, now.shares, [this](const Share &share, int sign) {
+            book(*const_cast<Node *>(share.node), sign * share.cores);
+        });
     } else {
         Shares less = booked.shares, more = now.shares;
         leave_differences(less, more);

@@ -2,6 +2,8 @@
 
 #include "core/policy/fill_donors.h"
 
+#include "core/position_ranks.h"
+
 namespace elastic::rm {
 
 /* Several rounds, since what is given need not be what the waiting job can use (whole nodes,
@@ -106,61 +108,91 @@ int Donors::floor(const Job &job, bool below_share) const
 /* At least `less` less, if its floor allows it; `from`: it cannot give anything.  Of whole nodes it
  * keeps no more than it must, and as many processes as they hold: a node that stays is of no use to
  * others. */
-int Donors::shrink_to(const Job &donor, int from, int less, int floor) const
+int Donors::shrink_to(const Job &donor, int from, int less, int floor)
 {
     int to = std::max(size_at_most(donor.spec, from - less), floor);
     if (!donor.spec.whole_nodes)
         return to;
-    std::vector<int> emptied = emptied_at(donor);
+    const std::vector<Emptied> &emptied = emptied_by(donor);
+    auto is_later = [](int leaving, const Emptied &each) { return leaving < each.leaving; };
     int present = donor.size();
     for (;;) {
-        auto next = std::upper_bound(emptied.begin(), emptied.end(), present - to);
-        int full = next == emptied.begin() ? from : std::min(from, present - *std::prev(next));
+        auto next = std::upper_bound(emptied.begin(), emptied.end(), present - to, is_later);
+        int full =
+            next == emptied.begin() ? from : std::min(from, present - std::prev(next)->leaving);
         int filled = std::max(to, size_at_most(donor.spec, full));
         if (filled < from)
             return filled;
         if (to <= floor || next == emptied.end())
             return from;
-        to = std::max(size_at_most(donor.spec, std::min(to - 1, present - *next)), floor);
+        to = std::max(size_at_most(donor.spec, std::min(to - 1, present - next->leaving)), floor);
     }
 }
 
-/* How many processes have to leave until the job has left one of its nodes, two, three, ...: in the
- * order of choose_leaving. */
-std::vector<int> Donors::emptied_at(const Job &job) const
+namespace {
+
+/* The job's blocks in the order in which their processes leave (choose_leaving), with how many have
+ * left before. */
+template <class Visit> void each_leaving(const State &state, const Job &job, Visit visit)
 {
-    const FreeCores &nodes = state_.free_cores();
-    std::vector<int> last(nodes.positions());  /* by position; 0: nothing of it is there */
-    std::vector<uint32_t> positions;
+    const FreeCores &nodes = state.free_cores();
     int leaving = 0;
     for (bool up : {false, true}) {
         for (auto block = job.blocks.rbegin(); block != job.blocks.rend(); ++block) {
-            const Node *node = state_.node(block->node);
+            const Node *node = state.node(block->node);
             if (nodes.usable(*node) != up)
                 continue;
-            if (last[node->position] == 0)
-                positions.push_back(node->position);
-            last[node->position] = leaving += block->processes;
+            visit(*node, leaving, block->processes);
+            leaving += block->processes;
         }
     }
-    std::vector<int> emptied;
-    for (uint32_t position : positions)
-        emptied.push_back(last[position]);
-    if (!std::is_sorted(emptied.begin(), emptied.end()))
-        std::sort(emptied.begin(), emptied.end());
+}
+
+}  // namespace
+
+const std::vector<Donors::Emptied> &Donors::emptied_by(const Job &job)
+{
+    auto [known, is_new] = emptied_.try_emplace(job.id);
+    std::vector<Emptied> &emptied = known->second;
+    if (!is_new)
+        return emptied;
+    PositionRanks left(state_.free_cores().positions());
+    bool each_once = true;
+    emptied.reserve(job.blocks.size());
+    each_leaving(state_, job, [&](const Node &node, int before, int processes) {
+        each_once = left.mark(node.position) && each_once;
+        emptied.push_back({before + processes, &node});
+    });
+    if (each_once)
+        return emptied;
+    /* It has left a node with the last of its processes there. */
+    std::vector<int> last(left.count());
+    for (const Emptied &each : emptied)
+        last[left.rank(each.node->position)] = each.leaving;
+    std::erase_if(emptied, [&](const Emptied &each) {
+        return each.leaving != last[left.rank(each.node->position)];
+    });
     return emptied;
 }
 
-void Donors::release(Space &space, const Job &job, int from, int to) const
+/* What is booked for processes that leave on the way from one size to the other. */
+void Donors::release(Space &space, const Job &job, int from, int to)
 {
-    auto world = [&](int size) {
-        return without(job.blocks, choose_leaving(state_, job.blocks, job.size() - size));
-    };
-    Shares before = state_.shares(job.spec, world(from)),
-           after = state_.shares(job.spec, world(to));
-    leave_differences(before, after);
-    space.give(before);
-    space.take(after);
+    int first = job.size() - from, end = job.size() - to;
+    Shares given;
+    if (job.spec.whole_nodes) {
+        for (const Emptied &each : emptied_by(job)) {
+            if (each.leaving > first && each.leaving <= end)
+                given.push_back({each.node, each.node->cores});
+        }
+    } else {
+        each_leaving(state_, job, [&](const Node &node, int before, int processes) {
+            int here = std::min(before + processes, end) - std::max(before, first);
+            if (here > 0)
+                given.push_back({&node, here * job.spec.cores_per_process});
+        });
+    }
+    space.give(given);
 }
 
 }  // namespace elastic::rm

@@ -23,12 +23,19 @@ class Donors {
     void look_again_when_one_may();
     void sort_by_gain(std::vector<const Job *> &donors) const;
     int floor(const Job &job, bool below_share) const;
-    int shrink_to(const Job &donor, int from, int less, int floor) const;
-    std::vector<int> emptied_at(const Job &job) const;
-    void release(Space &space, const Job &job, int from, int to) const;
+    int shrink_to(const Job &donor, int from, int less, int floor);
+    /* The job has left this node when so many of its processes have left. */
+    struct Emptied {
+        int leaving;
+        const Node *node;
+    };
+    /* All of its nodes, in the order in which it leaves them. */
+    const std::vector<Emptied> &emptied_by(const Job &job);
+    void release(Space &space, const Job &job, int from, int to);
 
     FillPlan &plan_;
     const State &state_;
+    std::unordered_map<JobId, std::vector<Emptied>> emptied_;   /* so far */
 };
 
 }  // namespace elastic::rm

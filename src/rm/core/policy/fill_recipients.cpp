@@ -105,11 +105,27 @@ std::vector<JobId> Recipients::roomy()
 bool Recipients::grow(Growth &growth, int size)
 {
     int more = size - growth.size;
-    if (more <= 0 || !nodes_of(growth).fits(plan_.now, more))
+    if (more <= 0 || (fills_its_nodes(growth) && plan_.now.room(growth.job->spec) < more) ||
+        !nodes_of(growth).fits(plan_.now, more))
         return false;
     growth.blocks = append(std::move(growth.blocks), nodes_of(growth).place(plan_.now, more));
     growth.size = size;
     return true;
+}
+
+/* For how many more processes there is room. */
+int Recipients::room_for(Growth &growth) const
+{
+    return fills_its_nodes(growth) ? plan_.now.room(growth.job->spec)
+                                   : nodes_of(growth).room(plan_.now);
+}
+
+/* It can grow to other nodes alone, which it need not be compared with: its own are whole, full,
+ * and not looked up yet. */
+bool Recipients::fills_its_nodes(const Growth &growth) const
+{
+    return !growth.nodes && !growth.starts && growth.job->spec.whole_nodes &&
+        !state_.indices().roomy.contains(growth.job->id);
 }
 
 GrowingJob &Recipients::nodes_of(Growth &growth) const
@@ -167,7 +183,7 @@ void Recipients::grow_to_level()
     for (Growth &each : growing_) {
         int size = target(each, low);
         if (size > each.size && !grow(each, size)) {
-            int most = each.size + nodes_of(each).room(plan_.now);
+            int most = each.size + room_for(each);
             grow(each, size_at_most(each.job->spec, std::min(size, most)));
         }
     }

@@ -31,6 +31,8 @@ class Recipients {
     void grow_by_gain();
     static int next_size(const Growth &growth);
     bool grow(Growth &growth, int size);
+    int room_for(Growth &growth) const;
+    bool fills_its_nodes(const Growth &growth) const;
     GrowingJob &nodes_of(Growth &growth) const;
     bool may_have_room_within(const Growth &growth) const;
     void decide();

@@ -1,0 +1,57 @@
+/*
+ * Positions of nodes (free_cores.h) put into their order, each once, without sorting: they are
+ * marked, then counted, and then each knows how many come before it.
+ */
+
+#ifndef ELASTIC_RM_CORE_POSITION_RANKS_H_INCLUDED
+#define ELASTIC_RM_CORE_POSITION_RANKS_H_INCLUDED
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace elastic::rm {
+
+class PositionRanks {
+  public:
+    /* Of positions below this. */
+    explicit PositionRanks(size_t positions) : words_(positions / 64 + 1) {}
+
+    /* Whether it was not marked before. */
+    bool mark(uint32_t position)
+    {
+        uint64_t &bits = words_[position / 64].bits, before = bits;
+        bits |= bit(position);
+        return bits != before;
+    }
+    /* Ends the marking; how many there are. */
+    size_t count()
+    {
+        size_t sum = 0;
+        for (Word &word : words_) {
+            word.before = static_cast<uint32_t>(sum);
+            sum += static_cast<size_t>(std::popcount(word.bits));
+        }
+        return sum;
+    }
+    /* 0, 1, 2, ... among those that are marked. */
+    size_t rank(uint32_t position) const
+    {
+        const Word &word = words_[position / 64];
+        return word.before + static_cast<size_t>(std::popcount(word.bits & (bit(position) - 1)));
+    }
+
+  private:
+    struct Word {
+        uint64_t bits = 0;
+        uint32_t before = 0;
+    };
+    static uint64_t bit(uint32_t position) { return uint64_t{1} << position % 64; }
+
+    std::vector<Word> words_;
+};
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_POSITION_RANKS_H_INCLUDED */
