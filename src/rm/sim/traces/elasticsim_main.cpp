@@ -2,7 +2,8 @@
  * elasticsim: replays a job trace (SWF) with elasticd's own core, on a simulated machine, and says
  * how it went.  `elasticsim --help` lists the options, doc/simulation.md explains them.
  *
- * Exit codes: 0 done; 1 the trace cannot be read, or it was interrupted; 2 wrong usage.
+ * Exit codes: 0 done; 1 the trace cannot be read, a file cannot be written, or it was interrupted;
+ * 2 wrong usage.
  */
 
 #include <CLI/CLI.hpp>
@@ -11,8 +12,10 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <unistd.h>
 
+#include "sim/traces/plots.h"
 #include "sim/traces/replay.h"
 
 namespace elastic::rm {
@@ -21,12 +24,13 @@ namespace {
 volatile std::sig_atomic_t interrupted;
 
 constexpr const char *ORACLE = "oracle";
+constexpr size_t PLOT_INTERVALS = 300;
 
 void interrupt(int) { interrupted = 1; }
 
 struct Options {
-    std::string trace, policy = "fill", over_limit = "kill", range = "0.25:4",
-                       csv;
+    std::string trace, policy, over_limit = "kill", range = "0.25:4", csv, svg;
+    std::vector<std::string> policies = {"fill"}; /* one after the other */
     std::vector<std::string> speedups = {"linear"};
     WorkloadOptions workload;
     ReplayOptions replay;
@@ -48,6 +52,7 @@ struct Draw {
     int64_t events, too_large;
     double processor_seconds;
     bool whole; /* not interrupted */
+    Series series; /* of the first draw, for plots */
 };
 
 bool read_range(const std::string &text, double &low, double &high)
@@ -133,6 +138,7 @@ Draw draw(const Options &options, const Trace &trace, uint64_t seed, std::ostrea
     Workload workload = make_workload(trace, wishes);
     ReplayOptions how = options.replay;
     how.seed = seed;
+    how.keep_sizes = !options.svg.empty() && seed == options.workload.seed;
     Outcome outcome = replay(workload, how, [&](int64_t ended) {
         return show_progress(ended, workload.jobs.size(), options.quiet);
     });
@@ -140,10 +146,10 @@ Draw draw(const Options &options, const Trace &trace, uint64_t seed, std::ostrea
         for (size_t i = 0; i < workload.jobs.size(); i++) {
             const WorkloadJob &job = workload.jobs[i];
             const JobOutcome &of = outcome.jobs[i];
-            *csv << seed << ',' << job.spec.name << ',' << job.spec.user << ','
-                 << to_string(job.spec.elasticity) << ',' << job.submit_ms << ',' << of.start_ms
-                 << ',' << of.end_ms << ',' << (of.done ? 1 : 0) << ',' << job.size << ','
-                 << of.first_size << ',' << of.last_size << ',' << of.adaptations << ','
+            *csv << options.policy << ',' << seed << ',' << job.spec.name << ',' << job.spec.user
+                 << ',' << to_string(job.spec.elasticity) << ',' << job.submit_ms << ','
+                 << of.start_ms << ',' << of.end_ms << ',' << (of.done ? 1 : 0) << ',' << job.size
+                 << ',' << of.first_size << ',' << of.last_size << ',' << of.adaptations << ','
                  << of.standstill_ms << '\n';
         }
     }
@@ -156,7 +162,11 @@ Draw draw(const Options &options, const Trace &trace, uint64_t seed, std::ostrea
                 outcome.events,
                 workload.too_large,
                 outcome.processor_seconds,
-                !interrupted};
+                !interrupted,
+                {}};
+    if (how.keep_sizes)
+        result.series = series_of(workload, outcome, options.replay.nodes * options.replay.cores,
+                                  PLOT_INTERVALS);
     if (options.users)
         result.users = sums_by_user(workload, outcome);
     return result;
@@ -217,17 +227,13 @@ void print(const Options &options, const Draw &draw)
         print_row(user, sums);
 }
 
-/* Mean and half the width of its 95 % interval, over draws. */
 void print_mean(const char *name, const std::vector<Draw> &draws, double (*value)(const Draw &))
 {
-    double mean = 0, squares = 0;
+    std::vector<double> values;
     for (const Draw &each : draws)
-        mean += value(each) / static_cast<double>(draws.size());
-    for (const Draw &each : draws)
-        squares += (value(each) - mean) * (value(each) - mean);
-    double deviation = std::sqrt(squares / static_cast<double>(draws.size() - 1));
-    printf("%-22s %14.4g +- %.2g\n", name, mean,
-           1.96 * deviation / std::sqrt(static_cast<double>(draws.size())));
+        values.push_back(value(each));
+    auto [mean, half] = mean_of(values);
+    printf("%-22s %14.4g +- %.2g\n", name, mean, half);
 }
 
 void print_means(const std::vector<Draw> &draws)
@@ -252,7 +258,56 @@ void say_problems(const std::string &path, const Trace &trace)
                   << " line(s) left out (--strict refuses such a trace)\n";
 }
 
-int simulate(const Options &options)
+/* Each draw of one policy, told as it comes. */
+std::vector<Draw> draw_all(const Options &options, const Trace &trace, std::ostream *csv)
+{
+    std::vector<Draw> draws;
+    for (int i = 0; i < options.draws && !interrupted; i++) {
+        draws.push_back(
+            draw(options, trace, options.workload.seed + static_cast<uint64_t>(i), csv));
+        if (!options.quiet && isatty(STDERR_FILENO))
+            fprintf(stderr, "\r\033[K");
+        if (options.json)
+            std::cout << to_json(options, draws.back()).dump() << std::endl;
+        else
+            print(options, draws.back());
+    }
+    if (draws.size() > 1 && !options.json)
+        print_means(draws);
+    return draws;
+}
+
+std::string page(const Options &options, const std::vector<std::vector<Draw>> &draws)
+{
+    std::vector<PolicyPlot> policies;
+    for (size_t i = 0; i < draws.size(); i++) {
+        if (draws[i].empty())
+            continue;
+        PolicyPlot &plot = policies.emplace_back();
+        plot.policy = options.policies[i];
+        plot.series = draws[i].front().series;
+        for (const Draw &each : draws[i])
+            plot.draws.push_back(each.all);
+    }
+    size_t slash = options.trace.rfind('/');
+    std::string title = options.trace.substr(slash == options.trace.npos ? 0 : slash + 1) + ": " +
+        std::to_string(options.workload.nodes) + " nodes of " +
+        std::to_string(options.workload.cores) + " cores";
+    return plots(title, policies);
+}
+
+/* False, and it is told, if it cannot be written. */
+bool written(const std::string &name, std::ofstream &file)
+{
+    if (!file.is_open() || !file.flush()) {
+        std::cerr << "elasticsim: " << name << " cannot be written\n";
+        return false;
+    }
+    return true;
+}
+
+/* `runs`: the options as they are for each policy. */
+int simulate(const Options &options, const std::vector<Options> &runs)
 {
     auto trace = read_trace(options.trace, options.strict);
     if (!trace) {
@@ -265,32 +320,22 @@ int simulate(const Options &options)
     std::ofstream csv;
     if (!options.csv.empty()) {
         csv.open(options.csv);
-        csv << "seed,job,user,class,submit_ms,start_ms,end_ms,done,trace_size,first_size,last_size,"
-               "adaptations,standstill_ms\n";
+        csv << "policy,seed,job,user,class,submit_ms,start_ms,end_ms,done,trace_size,first_size,"
+               "last_size,adaptations,standstill_ms\n";
     }
-    std::vector<Draw> draws;
-    for (int i = 0; i < options.draws && !interrupted; i++) {
-        draws.push_back(draw(options, trace.value(),
-                             options.workload.seed + static_cast<uint64_t>(i),
-                             csv.is_open() ? &csv : nullptr));
-        if (!options.quiet && isatty(STDERR_FILENO))
-            fprintf(stderr, "\r\033[K");
-        const Draw &last = draws.back();
-        if (last.too_large > 0 && i == 0)
-            std::cerr << "elasticsim: " << last.too_large
-                      << " job(s) left out: larger than the machine\n";
-        if (options.json)
-            std::cout << to_json(options, last).dump() << std::endl;
-        else
-            print(options, last);
+    std::vector<std::vector<Draw>> draws;
+    for (const Options &each : runs)
+        draws.push_back(draw_all(each, trace.value(), csv.is_open() ? &csv : nullptr));
+    if (!draws.front().empty() && draws.front().front().too_large > 0)
+        std::cerr << "elasticsim: " << draws.front().front().too_large
+                  << " job(s) left out: larger than the machine\n";
+    bool all_written = options.csv.empty() || written(options.csv, csv);
+    if (!options.svg.empty()) {
+        std::ofstream svg(options.svg);
+        svg << page(options, draws);
+        all_written = written(options.svg, svg) && all_written;
     }
-    if (csv.is_open() && !csv.flush()) {
-        std::cerr << "elasticsim: " << options.csv << " cannot be written\n";
-        return 1;
-    }
-    if (draws.size() > 1 && !options.json)
-        print_means(draws);
-    return interrupted ? 1 : 0;
+    return all_written && !interrupted ? 0 : 1;
 }
 
 int run(int argc, char **argv)
@@ -306,8 +351,12 @@ int run(int argc, char **argv)
     app.add_option("--cores", options.workload.cores, "cores of each node")
         ->required()
         ->check(CLI::Range(1, 100000));
-    app.add_option("--policy", options.policy, "who starts, grows and shrinks (fill)")
-        ->check(CLI::IsMember({"fcfs", "easy", "fill", "efficient", "measured", ORACLE}));
+    app.add_option("--policy", options.policies,
+                   "who starts, grows and shrinks (fill); given more than once: one after the "
+                   "other")
+        ->check(CLI::IsMember({"fcfs", "easy", "fill", "efficient", "measured", ORACLE}))
+        ->delimiter(',')
+        ->allow_extra_args(false);
     app.add_option("--malleable", options.workload.malleable,
                    "share of jobs whose size changes while they run (0)")
         ->check(CLI::Range(0.0, 1.0));
@@ -350,6 +399,9 @@ int run(int argc, char **argv)
     app.add_option("--draws", options.draws, "so many seeds, beginning there (1)")
         ->check(CLI::Range(1, 100000));
     app.add_option("--csv", options.csv, "a line for each job, into this file");
+    app.add_option("--svg", options.svg,
+                   "plots into this file: waiting jobs, utilisation and sizes over time, and how "
+                   "the policies compare");
     app.add_flag("--users", options.users, "sums by user, too");
     app.add_flag("--json", options.json, "a JSON object for each draw");
     app.add_flag("--strict", options.strict, "refuse a trace with a line that is no job");
@@ -359,12 +411,21 @@ int run(int argc, char **argv)
     } catch (const CLI::ParseError &error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
-    if (std::string wrong = complete(options); !wrong.empty()) {
-        std::cerr << "elasticsim: " << wrong << "\n";
-        return 2;
+    std::vector<Options> runs;
+    std::set<std::string> known;
+    for (const std::string &policy : options.policies) {
+        Options &run = runs.emplace_back(options);
+        run.policy = policy;
+        std::string wrong = complete(run);
+        if (!known.insert(policy).second)
+            wrong = "--policy " + policy + " is given twice";
+        if (!wrong.empty()) {
+            std::cerr << "elasticsim: " << wrong << "\n";
+            return 2;
+        }
     }
     signal(SIGINT, interrupt);
-    return simulate(options);
+    return simulate(options, runs);
 }
 
 }  // namespace

@@ -37,8 +37,16 @@ struct OutcomeSums {
                    adaptations, standstill_ms)
 };
 
+/* From now on a job has this size: its first, or another one. */
+struct SizeChange {
+    int64_t time_ms;
+    size_t job; /* in the workload */
+    int size;
+};
+
 struct Outcome {
     std::vector<JobOutcome> jobs; /* as in the workload */
+    std::vector<SizeChange> sizes; /* in their order; only if they were to be kept */
     int64_t events = 0;           /* that the core was told */
     double processor_seconds = 0; /* that the replay has taken */
 };

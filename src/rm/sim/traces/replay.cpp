@@ -82,6 +82,11 @@ class Replay {
     void settle(size_t index);
     /* From now on it runs at this size; `still`: it does not, while it adapts. */
     void go_on(size_t index, int size, bool still);
+    void note_size(size_t index, int size)
+    {
+        if (options_.keep_sizes)
+            outcome_.sizes.push_back({now_ms_, index, size});
+    }
 
     void happen(const Happening &happening);
     void end(size_t index, int exit_code, bool done);
@@ -177,6 +182,7 @@ void Replay::perform(const StartStep &action)
            0,          {},          {}};
     outcome_.jobs[index].start_ms = now_ms_;
     outcome_.jobs[index].first_size = outcome_.jobs[index].last_size = action.size;
+    note_size(index, action.size);
     go_on(index, action.size, false);
     tell(StepStarted{{action.job, action.step}});
     if (workload_.jobs[index].spec.elasticity == Elasticity::MALLEABLE) {
@@ -252,6 +258,7 @@ void Replay::commit(size_t index)
     job.request = 0;
     outcome_.jobs[index].adaptations++;
     outcome_.jobs[index].standstill_ms += still_ms;
+    note_size(index, resize.size);
     go_on(index, resize.size, false);
     begin_epoch(index, resize.epoch + 1);
     tell(StepCommitted{resize.job, resize.step, resize.request, resize.epoch + 1, still_ms});

@@ -46,6 +46,7 @@ struct ReplayOptions {
     /* each interval's speed and MPI time are wrong by up to this part; 0 to 1 */
     double sample_noise = 0;
     uint64_t seed = 1;          /* of the noise */
+    bool keep_sizes = false;    /* Outcome::sizes */
 };
 
 /* The configuration must be one that check() finds nothing wrong with.  `progress` is called now

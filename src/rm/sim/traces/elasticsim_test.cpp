@@ -1,0 +1,106 @@
+/* The program as people call it: files that it reads and writes, and exit codes. */
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace elastic::rm {
+namespace {
+
+class ElasticsimTest : public testing::Test {
+  protected:
+    void SetUp() override
+    {
+        const char *build = getenv("ELASTIC_RM_BUILD");
+        ASSERT_NE(build, nullptr) << "make check sets it";
+        program_ = std::string(build) + "/elasticsim";
+        char name[] = "/tmp/elasticsim-test-XXXXXX";
+        ASSERT_NE(mkdtemp(name), nullptr);
+        folder_ = name;
+        std::ofstream trace(folder_ + "/trace.swf");
+        for (int i = 0; i < 60; i++)
+            trace << i + 1 << " " << i * 40 << " 0 " << 120 + i % 7 * 30 << " " << 1 + i % 8
+                  << " -1 -1 -1 600 -1 1 " << i % 3 << " -1 -1 -1 -1 -1 -1\n";
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    /* Its exit code; what it prints is in `output_`. */
+    int run(const std::string &arguments)
+    {
+        std::string command = program_ + " " + arguments + " 2>&1";
+        output_.clear();
+        FILE *pipe = popen(("cd " + folder_ + " && " + command).c_str(), "r");
+        if (!pipe)
+            return -1;
+        char part[4096];
+        while (size_t bytes = fread(part, 1, sizeof(part), pipe))
+            output_.append(part, bytes);
+        int status = pclose(pipe);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+    std::string file(const std::string &name) const
+    {
+        std::ostringstream text;
+        text << std::ifstream(folder_ + "/" + name).rdbuf();
+        return text.str();
+    }
+    static size_t count(const std::string &text, const std::string &what)
+    {
+        size_t found = 0;
+        for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1))
+            found++;
+        return found;
+    }
+
+    std::string program_, folder_, output_;
+};
+
+const std::string MACHINE = "--nodes 2 --cores 8 ";
+
+TEST_F(ElasticsimTest, PlotsComparePolicies)
+{
+    ASSERT_EQ(run("trace.swf " + MACHINE +
+                  "--policy easy --policy fill --malleable 0.5 --draws 2 --json --quiet "
+                  "--svg plots.svg --csv jobs.csv"),
+              0)
+        << output_;
+    EXPECT_EQ(count(output_, "\"policy\":\"easy\""), 2u) << output_;
+    EXPECT_EQ(count(output_, "\"policy\":\"fill\""), 2u) << output_;
+    std::string page = file("plots.svg"), jobs = file("jobs.csv");
+    EXPECT_EQ(page.rfind("<svg", 0), 0u);
+    EXPECT_NE(page.find("trace.swf: 2 nodes of 8 cores"), std::string::npos) << page;
+    /* Waiting jobs, utilisation and sizes, of each; sizes may be interrupted. */
+    EXPECT_GE(count(page, "<polyline"), 6u);
+    EXPECT_EQ(count(page, "<title>easy: "), 3u);
+    EXPECT_EQ(count(page, "<title>fill: "), 3u);
+    EXPECT_EQ(count(jobs, "\n"), 1u + 2 * 2 * 60);
+    EXPECT_EQ(count(jobs, "\nfill,2,60,"), 1u) << jobs;
+}
+
+TEST_F(ElasticsimTest, OnePolicyAloneIsFill)
+{
+    ASSERT_EQ(run("trace.swf " + MACHINE + "--quiet --svg plots.svg"), 0) << output_;
+    EXPECT_EQ(output_.rfind("fill, seed 1: ", 0), 0u) << output_;
+    EXPECT_EQ(count(file("plots.svg"), "<polyline"), 2u) << "no job is malleable";
+}
+
+TEST_F(ElasticsimTest, WhatIsWrongIsSaid)
+{
+    EXPECT_EQ(run("nowhere.swf " + MACHINE), 1);
+    EXPECT_NE(output_.find("nowhere.swf"), std::string::npos) << output_;
+    EXPECT_EQ(run("trace.swf --nodes 2"), 2);
+    EXPECT_EQ(run("trace.swf " + MACHINE + "--policy fill --policy fill"), 2);
+    EXPECT_NE(output_.find("twice"), std::string::npos) << output_;
+    EXPECT_EQ(run("trace.swf " + MACHINE + "--quiet --svg nowhere/plots.svg"), 1);
+    EXPECT_NE(output_.find("nowhere/plots.svg cannot be written"), std::string::npos) << output_;
+    EXPECT_EQ(run("trace.swf " + MACHINE + "--policy easy --policy oracle --speedup downey:8,1"),
+              2);
+}
+
+}  // namespace
+}  // namespace elastic::rm
