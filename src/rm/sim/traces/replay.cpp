@@ -138,6 +138,8 @@ void Replay::tell(EventContent content)
         outcome_.events++;
         for (const Action &action : actions)
             std::visit([this](const auto &each) { perform(each); }, action);
+        if (options_.after_each)
+            options_.after_each(core_.state());
     }
 }
 

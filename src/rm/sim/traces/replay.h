@@ -47,6 +47,8 @@ struct ReplayOptions {
     double sample_noise = 0;
     uint64_t seed = 1;          /* of the noise */
     bool keep_sizes = false;    /* Outcome::sizes */
+    /* Called after each event with all that the core knows; null: nobody looks. */
+    std::function<void(const State &)> after_each = nullptr;
 };
 
 /* The configuration must be one that check() finds nothing wrong with.  `progress` is called now

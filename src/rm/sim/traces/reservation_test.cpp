@@ -1,0 +1,101 @@
+/*
+ * A reservation is never moved later by a decision (SPEC-performance Q7): whoever has been first in
+ * the queue starts by the earliest time that it could be promised meanwhile, as long as no job
+ * outlives its limit and nothing fails.
+ */
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "core/policy/policy_easy.h"
+#include "sim/traces/replay.h"
+
+namespace elastic::rm {
+namespace {
+
+struct Chance {
+    std::mt19937_64 random;
+    int64_t upto(int64_t most)
+    {
+        return static_cast<int64_t>(random() % static_cast<uint64_t>(most + 1));
+    }
+};
+
+/* More than the machine can hold for a while; all ask for at least the time that they take. */
+Trace busy_trace(uint64_t seed, int nodes, int cores)
+{
+    Chance chance{std::mt19937_64(seed)};
+    Trace trace;
+    int64_t submit_s = 0;
+    for (int i = 0; i < 250; i++) {
+        submit_s += chance.upto(120);
+        int64_t run_s = 30 + chance.upto(1200), most = chance.upto(3) ? cores : nodes * cores;
+        trace.jobs.push_back({i + 1, submit_s, run_s, run_s + chance.upto(1800),
+                              static_cast<int>(1 + chance.upto(most - 1)), 1});
+    }
+    return trace;
+}
+
+/* What has been promised to whom, at the earliest. */
+struct Promises {
+    std::map<JobId, int64_t> times;
+
+    void look(const State &state)
+    {
+        if (state.indices().runnable.empty())
+            return;
+        const Job &first = state.jobs.at(state.indices().runnable.begin()->job);
+        bool fixed = state.config.policy == PolicyKind::EASY;
+        int size = fixed ? fixed_size(state, first.spec) : size_at_least(first.spec, 1);
+        Reservation reservation(state, Space(state), first.spec, size);
+        if (reservation.time_ms() == NEVER)
+            return;
+        auto [known, is_new] = times.try_emplace(first.id, reservation.time_ms());
+        if (!is_new)
+            known->second = std::min(known->second, reservation.time_ms());
+    }
+};
+
+void check(PolicyKind policy, double malleable)
+{
+    constexpr int NODES = 4, CORES = 8;
+    size_t promised = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        WorkloadOptions wishes;
+        wishes.nodes = NODES;
+        wishes.cores = CORES;
+        wishes.malleable = malleable;
+        wishes.fixed = policy == PolicyKind::EASY;
+        wishes.seed = seed;
+        Workload workload = make_workload(busy_trace(seed, NODES, CORES), wishes);
+        Promises promises;
+        ReplayOptions options;
+        options.nodes = NODES;
+        options.cores = options.cost.cores_per_node = CORES;
+        options.cost.launch_ms = options.cost.standstill_ms = 0;
+        options.config.policy = policy;
+        options.config.finished_max = 0;
+        options.after_each = [&](const State &state) { promises.look(state); };
+        Outcome outcome = replay(workload, options);
+        for (const auto &[id, time_ms] : promises.times)
+            ASSERT_LE(outcome.jobs[id - 1].start_ms, time_ms)
+                << to_string(policy) << ", seed " << seed << ", job " << id;
+        promised += promises.times.size();
+    }
+    EXPECT_GT(promised, 1000u) << "too few jobs have waited";
+}
+
+TEST(ReservationTest, easy_keeps_it)
+{
+    check(PolicyKind::EASY, 0.5);
+}
+
+/* Among malleable ones it does not: one that grows moves it to its own limit. */
+TEST(ReservationTest, fill_keeps_it_among_rigid_jobs)
+{
+    check(PolicyKind::FILL, 0);
+}
+
+}  // namespace
+}  // namespace elastic::rm
