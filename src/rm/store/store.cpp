@@ -11,6 +11,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "store/schema.h"
+
 namespace elastic::rm {
 
 namespace {
@@ -54,7 +56,6 @@ CREATE TABLE snapshot_part (seq INTEGER NOT NULL, number INTEGER NOT NULL, body 
 PRAGMA user_version = 3;
 COMMIT;
 )";
-constexpr int APPLICATION_ID = 0x656c6173;      /* "elas" */
 constexpr int SNAPSHOTS_KEPT = 2;
 
 /* A prepared statement in use: bound in order, reset at the end. */
@@ -219,11 +220,11 @@ std::string prepare_schema(sqlite3 *database, const std::string &file)
         error = execute(
             database,
             "BEGIN;" + std::string(SCHEMA) +
-                "PRAGMA application_id = " + std::to_string(APPLICATION_ID) +
+                "PRAGMA application_id = " + std::to_string(STORE_APPLICATION_ID) +
                 "; PRAGMA user_version = " + std::to_string(STORE_VERSION) + "; COMMIT;");
         return error.empty() ? "" : "cannot make the store " + file + ": " + error;
     }
-    if (application != APPLICATION_ID)
+    if (application != STORE_APPLICATION_ID)
         return file + " is not a store of elasticd: choose another state_dir";
     if (version > STORE_VERSION)
         return "the store " + file + " was written by a newer elasticd (store version " +
@@ -278,7 +279,7 @@ Result<Store> Store::open(const std::string &folder)
     auto lock = lock_folder(folder);
     if (!lock)
         return Error{lock.error()};
-    std::string file = folder + "/store.sqlite";
+    std::string file = folder + "/" + STORE_FILE;
     /* For nobody else's eyes from birth on; SQLite gives the files beside it the same mode. */
     Descriptor made(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!made.is_open() || fchmod(made.get(), 0600) != 0)

@@ -1,6 +1,7 @@
 /*
- * elasticsim: replays a job trace (SWF) with elasticd's own core, on a simulated machine, and says
- * how it went.  `elasticsim --help` lists the options, doc/simulation.md explains them.
+ * elasticsim: replays a job trace (SWF), or the jobs of an elasticd, with elasticd's own core, on a
+ * simulated machine, and says how it went.  `elasticsim --help` lists the options,
+ * doc/simulation.md explains them.
  *
  * Exit codes: 0 done; 1 the trace cannot be read, a file cannot be written, or it was interrupted;
  * 2 wrong usage.
@@ -17,6 +18,7 @@
 
 #include "sim/traces/plots.h"
 #include "sim/traces/replay.h"
+#include "store/ended_jobs.h"
 
 namespace elastic::rm {
 namespace {
@@ -29,7 +31,8 @@ constexpr size_t PLOT_INTERVALS = 300;
 void interrupt(int) { interrupted = 1; }
 
 struct Options {
-    std::string trace, policy, over_limit = "kill", range = "0.25:4", csv, svg;
+    std::string trace, store; /* one of these */
+    std::string policy, over_limit = "kill", range = "0.25:4", csv, svg;
     std::vector<std::string> policies = {"fill"}; /* one after the other */
     std::vector<std::string> speedups = {"linear"};
     WorkloadOptions workload;
@@ -42,6 +45,12 @@ struct Options {
     bool json = false, strict = false, quiet = false, users = false;
 };
 
+/* The jobs that are replayed: of a trace or of an elasticd. */
+struct Source {
+    Trace trace;
+    std::vector<Job> ended;
+};
+
 struct Draw {
     uint64_t seed;
     OutcomeSums all;
@@ -49,7 +58,7 @@ struct Draw {
     std::map<std::string, OutcomeSums> users;
     int64_t makespan_ms;
     double utilisation;
-    int64_t events, too_large;
+    int64_t events, too_large, never_ran;
     double processor_seconds;
     bool whole; /* not interrupted */
     Series series; /* of the first draw, for plots */
@@ -131,11 +140,12 @@ bool show_progress(int64_t ended, size_t jobs, bool quiet)
     return !interrupted;
 }
 
-Draw draw(const Options &options, const Trace &trace, uint64_t seed, std::ostream *csv)
+Draw draw(const Options &options, const Source &source, uint64_t seed, std::ostream *csv)
 {
     WorkloadOptions wishes = options.workload;
     wishes.seed = seed;
-    Workload workload = make_workload(trace, wishes);
+    Workload workload = options.store.empty() ? make_workload(source.trace, wishes)
+                                              : make_workload(source.ended, wishes);
     ReplayOptions how = options.replay;
     how.seed = seed;
     how.keep_sizes = !options.svg.empty() && seed == options.workload.seed;
@@ -161,6 +171,7 @@ Draw draw(const Options &options, const Trace &trace, uint64_t seed, std::ostrea
                 utilisation(workload, outcome, options.replay.nodes * options.replay.cores),
                 outcome.events,
                 workload.too_large,
+                workload.never_ran,
                 outcome.processor_seconds,
                 !interrupted,
                 {}};
@@ -259,12 +270,12 @@ void say_problems(const std::string &path, const Trace &trace)
 }
 
 /* Each draw of one policy, told as it comes. */
-std::vector<Draw> draw_all(const Options &options, const Trace &trace, std::ostream *csv)
+std::vector<Draw> draw_all(const Options &options, const Source &source, std::ostream *csv)
 {
     std::vector<Draw> draws;
     for (int i = 0; i < options.draws && !interrupted; i++) {
         draws.push_back(
-            draw(options, trace, options.workload.seed + static_cast<uint64_t>(i), csv));
+            draw(options, source, options.workload.seed + static_cast<uint64_t>(i), csv));
         if (!options.quiet && isatty(STDERR_FILENO))
             fprintf(stderr, "\r\033[K");
         if (options.json)
@@ -289,8 +300,9 @@ std::string page(const Options &options, const std::vector<std::vector<Draw>> &d
         for (const Draw &each : draws[i])
             plot.draws.push_back(each.all);
     }
-    size_t slash = options.trace.rfind('/');
-    std::string title = options.trace.substr(slash == options.trace.npos ? 0 : slash + 1) + ": " +
+    const std::string &from = options.store.empty() ? options.trace : options.store;
+    size_t slash = from.rfind('/');
+    std::string title = from.substr(slash == from.npos ? 0 : slash + 1) + ": " +
         std::to_string(options.workload.nodes) + " nodes of " +
         std::to_string(options.workload.cores) + " cores";
     return plots(title, policies);
@@ -306,17 +318,49 @@ bool written(const std::string &name, std::ofstream &file)
     return true;
 }
 
+template <class Jobs> void keep_first(Jobs &jobs, int64_t count)
+{
+    if (count > 0 && jobs.size() > static_cast<size_t>(count))
+        jobs.resize(static_cast<size_t>(count));
+}
+
+Result<Source> read_source(const Options &options)
+{
+    Source source;
+    if (!options.store.empty()) {
+        auto ended = read_ended_jobs(options.store);
+        if (!ended)
+            return Error{ended.error()};
+        source.ended = std::move(ended.value().jobs);
+        if (ended.value().unreadable > 0)
+            std::cerr << options.store << ": " << ended.value().unreadable
+                      << " job(s) left out: not understood\n";
+        keep_first(source.ended, options.jobs);
+        return source;
+    }
+    auto trace = read_trace(options.trace, options.strict);
+    if (!trace)
+        return Error{trace.error()};
+    source.trace = std::move(trace.value());
+    say_problems(options.trace, source.trace);
+    keep_first(source.trace.jobs, options.jobs);
+    return source;
+}
+
+void say_left_out(int64_t jobs, const char *why)
+{
+    if (jobs > 0)
+        std::cerr << "elasticsim: " << jobs << " job(s) left out: " << why << "\n";
+}
+
 /* `runs`: the options as they are for each policy. */
 int simulate(const Options &options, const std::vector<Options> &runs)
 {
-    auto trace = read_trace(options.trace, options.strict);
-    if (!trace) {
-        std::cerr << "elasticsim: " << trace.error() << "\n";
+    auto source = read_source(options);
+    if (!source) {
+        std::cerr << "elasticsim: " << source.error() << "\n";
         return 1;
     }
-    if (options.jobs > 0 && trace.value().jobs.size() > static_cast<size_t>(options.jobs))
-        trace.value().jobs.resize(static_cast<size_t>(options.jobs));
-    say_problems(options.trace, trace.value());
     std::ofstream csv;
     if (!options.csv.empty()) {
         csv.open(options.csv);
@@ -325,10 +369,11 @@ int simulate(const Options &options, const std::vector<Options> &runs)
     }
     std::vector<std::vector<Draw>> draws;
     for (const Options &each : runs)
-        draws.push_back(draw_all(each, trace.value(), csv.is_open() ? &csv : nullptr));
-    if (!draws.front().empty() && draws.front().front().too_large > 0)
-        std::cerr << "elasticsim: " << draws.front().front().too_large
-                  << " job(s) left out: larger than the machine\n";
+        draws.push_back(draw_all(each, source.value(), csv.is_open() ? &csv : nullptr));
+    if (!draws.front().empty()) {
+        say_left_out(draws.front().front().too_large, "larger than the machine");
+        say_left_out(draws.front().front().never_ran, "they have ended without having run");
+    }
     bool all_written = options.csv.empty() || written(options.csv, csv);
     if (!options.svg.empty()) {
         std::ofstream svg(options.svg);
@@ -343,8 +388,11 @@ int run(int argc, char **argv)
     Options options;
     CLI::App app("Replays a job trace with elasticd's scheduler on a simulated machine.",
                  "elasticsim");
-    app.add_option("TRACE", options.trace, "a trace in the Standard Workload Format, plain or gzip")
-        ->required();
+    auto *trace = app.add_option(
+        "TRACE", options.trace, "a trace in the Standard Workload Format, plain or gzip");
+    app.add_option("--store", options.store,
+                   "instead of a trace: the ended jobs of an elasticd, from its state directory")
+        ->excludes(trace);
     app.add_option("--nodes", options.workload.nodes, "nodes of the machine")
         ->required()
         ->check(CLI::Range(1, 10000000));
@@ -410,6 +458,11 @@ int run(int argc, char **argv)
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
         return app.exit(error) == 0 ? 0 : 2;
+    }
+    if (options.trace.empty() && options.store.empty()) {
+        std::cerr << "elasticsim: give a trace, or --store and the state directory of an "
+                     "elasticd\n";
+        return 2;
     }
     std::vector<Options> runs;
     std::set<std::string> known;

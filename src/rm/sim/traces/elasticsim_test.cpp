@@ -9,6 +9,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "store/store.h"
+
 namespace elastic::rm {
 namespace {
 
@@ -87,6 +89,41 @@ TEST_F(ElasticsimTest, OnePolicyAloneIsFill)
     ASSERT_EQ(run("trace.swf " + MACHINE + "--quiet --svg plots.svg"), 0) << output_;
     EXPECT_EQ(output_.rfind("fill, seed 1: ", 0), 0u) << output_;
     EXPECT_EQ(count(file("plots.svg"), "<polyline"), 2u) << "no job is malleable";
+}
+
+TEST_F(ElasticsimTest, TheJobsOfAnElasticd)
+{
+    {
+        auto store = Store::open(folder_ + "/state");
+        ASSERT_TRUE(store) << store.error();
+        Batch batch;
+        for (JobId id = 1; id <= 3; id++) {
+            Job job;
+            job.id = id;
+            job.state = id < 3 ? JobState::DONE : JobState::CANCELLED;
+            job.spec.minimum = job.spec.maximum = 4;
+            job.submitted_ms = 1'700'000'000'000 + static_cast<int64_t>(id);
+            if (id < 3) {
+                job.step = 1;
+                job.first_size = 4;
+                job.started_ms = job.sized_ms = job.submitted_ms;
+                job.blocks = {{"n0", 4}};
+            }
+            job.ended_ms = job.submitted_ms + 60'000;
+            batch.ended.push_back({id, 0, job.submitted_ms, job.ended_ms, write(job)});
+        }
+        ASSERT_EQ(store.value().write(batch), "");
+    }
+    ASSERT_EQ(run("--store state --nodes 1 --cores 4 --policy easy --json --quiet"), 0) << output_;
+    EXPECT_NE(output_.find("\"done\":2,"), std::string::npos) << output_;
+    EXPECT_NE(output_.find("\"makespan_ms\":120000,"), std::string::npos) << output_;
+    EXPECT_NE(output_.find("1 job(s) left out: they have ended without having run"),
+              std::string::npos)
+        << output_;
+    EXPECT_EQ(run("trace.swf --store state " + MACHINE), 2) << "one of them";
+    EXPECT_EQ(run(MACHINE), 2);
+    EXPECT_EQ(run("--store nowhere " + MACHINE), 1);
+    EXPECT_NE(output_.find("nowhere/store.sqlite"), std::string::npos) << output_;
 }
 
 TEST_F(ElasticsimTest, WhatIsWrongIsSaid)

@@ -45,7 +45,8 @@ class Summation {
         slowdown_ +=
             std::max(1.0, turnaround / std::max(static_cast<double>(job.run_ms), SHORT_MS));
         if (outcome.done)
-            sums_.wasted_core_hours += std::max(outcome.core_ms - job.work, 0.0) / HOUR_MS;
+            sums_.wasted_core_hours +=
+                std::max(outcome.core_ms - job.work * job.spec.cores_per_process, 0.0) / HOUR_MS;
     }
 
     OutcomeSums result()

@@ -1,11 +1,13 @@
 /*
- * What a simulated machine is given: the jobs of a trace, made elastic by lot.  A job of more
- * processors than a node has gets whole nodes.  Everything follows from the trace, the wishes and
- * the seed.
+ * What a simulated machine is given: the jobs of a trace or of an elasticd, made elastic by lot.  A
+ * trace's job of more processors than a node has gets whole nodes.  Everything follows from the
+ * jobs, the wishes and the seed.
  */
 
 #ifndef ELASTIC_RM_SIM_TRACES_WORKLOAD_H_INCLUDED
 #define ELASTIC_RM_SIM_TRACES_WORKLOAD_H_INCLUDED
+
+#include <span>
 
 #include "core/job.h"
 #include "sim/traces/speedup.h"
@@ -41,9 +43,13 @@ struct WorkloadJob {
 struct Workload {
     std::vector<WorkloadJob> jobs;
     int64_t too_large = 0; /* left out: more than the machine has */
+    int64_t never_ran = 0; /* left out: of a store, ended while they waited */
 };
 
 Workload make_workload(const Trace &trace, const WorkloadOptions &options);
+/* Jobs that an elasticd has run, ended ones.  Each keeps what it was submitted with; by lot elastic
+ * become those that were rigid.  Its size is the mean of those that it had. */
+Workload make_workload(std::span<const Job> ended, const WorkloadOptions &options);
 
 }  // namespace elastic::rm
 

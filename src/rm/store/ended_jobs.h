@@ -1,0 +1,27 @@
+/*
+ * The ended jobs of a store, for who only wants to know what has run: the folder is neither made,
+ * locked nor changed, and an elasticd may be using it.
+ */
+
+#ifndef ELASTIC_RM_STORE_ENDED_JOBS_H_INCLUDED
+#define ELASTIC_RM_STORE_ENDED_JOBS_H_INCLUDED
+
+#include <string>
+#include <vector>
+
+#include "core/job.h"
+#include "result.h"
+
+namespace elastic::rm {
+
+struct EndedJobs {
+    std::vector<Job> jobs;      /* by their numbers */
+    int64_t unreadable = 0;     /* left out: not what this version understands */
+};
+
+/* Of the store in this folder (elasticd's state_dir). */
+Result<EndedJobs> read_ended_jobs(const std::string &folder);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_STORE_ENDED_JOBS_H_INCLUDED */
