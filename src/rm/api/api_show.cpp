@@ -10,6 +10,7 @@
 #include "core/forecast.h"
 #include "core/policy/policy.h"
 #include "core/record.h"
+#include "core/shortage.h"
 
 namespace elastic::rm {
 
@@ -235,6 +236,24 @@ Json Api::fair_share_json(uint32_t uid) const
     return {{"use", all > 0 ? own / all : 0.0}, {"delay_ms", state.delay_of(uid)}};
 }
 
+namespace {
+
+/* What it lacks, and who is about to free cores. */
+Json shortage_json(const State &state, const Job &job, bool private_jobs)
+{
+    auto missing = shortage(state, job);
+    if (!missing)
+        return nullptr;
+    Json giving = Json::array();
+    for (const Giving &each : missing->giving) {
+        bool visible = state.jobs.at(each.job).spec.uid == job.spec.uid || !private_jobs;
+        giving.push_back({{"job", visible ? Json(each.job) : Json()}, {"cores", each.cores}});
+    }
+    return {{"processes", missing->processes}, {"room", missing->room}, {"giving", giving}};
+}
+
+}  // namespace
+
 /* When it starts at the latest, and who ends then, if nothing comes before it: for one job, since
  * it takes a while. */
 void Api::add_forecast(Json &json, const Job &job) const
@@ -247,6 +266,8 @@ void Api::add_forecast(Json &json, const Job &job) const
     json["expected_start_ms"] = time_or_null(daemon_.shown_ms(forecast.start_ms));
     json["fair_share"] = fair_share_json(job.spec.uid);
     json["expected_after"] = visible ? Json(other->id) : Json();
+    json["shortage"] =
+        shortage_json(daemon_.state(), job, daemon_.settings().private_jobs);
 }
 
 /* What a list tells of a job: all but its command, which may be long. */

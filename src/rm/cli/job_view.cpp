@@ -139,9 +139,33 @@ std::string last_change_text(const Json &job)
         (reason.empty() ? "" : ": " + reason) + ".";
 }
 
-/* What made its size, and what holds it there. */
+/* "needs room for 24 processes, there is room for 8; job 3 gives 8 cores": what it waits for. */
+std::string shortage_text(const Json &job)
+{
+    const Json &missing = object_of(job, "shortage");
+    int64_t processes = integer_or(missing, "processes", 0), room = integer_or(missing, "room", 0);
+    if (processes <= 0)
+        return "";
+    if (room >= processes)
+        return "there is room for it, but it would keep those before it waiting";
+    std::string text = "needs room for " + std::to_string(processes) + " processes, there is ";
+    text += room > 0 ? "room for " + std::to_string(room) : "none";
+    const char *separator = "; ";
+    for (const Json &each : list_of(missing, "giving")) {
+        int64_t other = integer_or(each, "job", 0);
+        text += separator;
+        text += other > 0 ? "job " + std::to_string(other) : "a job";
+        text += " gives " + std::to_string(integer_or(each, "cores", 0)) + " cores";
+        separator = ", ";
+    }
+    return text;
+}
+
+/* What made its size, and what holds it there; or what it waits for. */
 std::string why_text(const Json &job)
 {
+    if (std::string text = shortage_text(job); !text.empty())
+        return text;
     std::string now = string_or(job, "why", ""), last = last_change_text(job);
     std::string held = string_or(object_of(job, "performance"), "held_because", "");
     if (now.empty() && !held.empty())

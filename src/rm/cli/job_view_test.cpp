@@ -43,6 +43,30 @@ TEST(JobViewTest, nothing_that_is_missing_or_odd_does_harm)
     }
 }
 
+TEST(JobViewTest, a_waiting_job_says_what_it_lacks)
+{
+    auto why = [](const Json &shortage) {
+        for (const std::string &line : job_description({{"shortage", shortage}}, 0)) {
+            if (size_t at = line.find("Why="); at != line.npos)
+                return line.substr(at);
+        }
+        return std::string();
+    };
+    Json shortage = {{"processes", 24}, {"room", 8}, {"giving", Json::array()}};
+    EXPECT_EQ(why(shortage), "Why=needs room for 24 processes, there is room for 8");
+    shortage["giving"] = {{{"job", 3}, {"cores", 8}}, {{"job", nullptr}, {"cores", 4}}};
+    EXPECT_EQ(why(shortage),
+              "Why=needs room for 24 processes, there is room for 8; job 3 gives 8 cores, a job "
+              "gives 4 cores");
+    shortage["room"] = 0;
+    EXPECT_EQ(why(shortage).substr(0, 49), "Why=needs room for 24 processes, there is none; j");
+    shortage["room"] = 24;
+    EXPECT_EQ(why(shortage),
+              "Why=there is room for it, but it would keep those before it waiting");
+    for (const Json &odd : {Json(), Json(5), Json{{"processes", "x"}}})
+        EXPECT_EQ(why(odd), "Why=-") << odd;
+}
+
 TEST(JobViewTest, progress_and_mpi_share_have_a_line_each)
 {
     auto lines = [](Json performance) {

@@ -5,6 +5,7 @@
 #include "core/policy/fill_recipients.h"
 #include "core/policy/fill_starting.h"
 #include "core/policy/wishes.h"
+#include "core/settling.h"
 
 namespace elastic::rm {
 
@@ -17,14 +18,9 @@ void expect_settling(FillPlan &plan)
         plan.soon = plan.now;
     for (JobId id : plan.state.indices().settling) {
         const Job &job = plan.state.jobs.at(id);
-        Shares given = plan.state.booked(id), kept;
-        if (job.state != JobState::COMPLETING) {
-            Blocks after = job.blocks;
-            if (job.adaptation)
-                after = append(without(job.blocks, job.adaptation->leave), job.adaptation->joining);
-            kept = plan.state.shares(job.spec, after);
-            leave_differences(given, kept);
-        }
+        Shares given = plan.state.booked(id),
+               kept = plan.state.shares(job.spec, settled_world(job));
+        leave_differences(given, kept);
         plan.soon.give(given);
         plan.soon.take(kept);
     }
