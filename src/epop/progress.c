@@ -21,6 +21,17 @@ static bool is_loop(const program_element_t * element)
     return element->type == EPOP_EP || (element->type == EPOP_RP && element->loop_condition);
 }
 
+static bool is_once(const program_element_t * element)
+{
+    return element->type == EPOP_RP && !element->loop_condition;
+}
+
+static uint32_t kind_of(const program_element_t * element)
+{
+    return element->type == EPOP_EP ? MPIX_T_EPOP_ELASTIC :
+        is_once(element) ? MPIX_T_EPOP_ONCE : MPIX_T_EPOP_RIGID;
+}
+
 /* Never 0; its pc is part of it, so that it is of this loop alone. */
 static uint64_t loop_id(const program_t * program, int pc)
 {
@@ -29,39 +40,61 @@ static uint64_t loop_id(const program_t * program, int pc)
     return id ? id : 1;
 }
 
-/* The first loops of the program; those behind are not told apart from what is no loop. */
-static int find_loops(const program_t * program, MPIX_T_EPOP_loop * loops,
-                      char (*rooms)[NAME_ROOM])
-{
-    int count = 0;
+struct found {
+    MPIX_T_EPOP_loop loop[MPIX_T_EPOP_LOOPS_MAX];
+    char room[MPIX_T_EPOP_LOOPS_MAX][NAME_ROOM];
+    int count;
+};
 
-    for (int pc = 0; pc < program->size; pc++) {
+/* In their order, as far as there is room. */
+static void add_those(const program_t * program, bool(*fits) (const program_element_t * element),
+                      struct found *found)
+{
+    for (int pc = 1; pc < program->size; pc++) {
         const program_element_t *element = &program->elements[pc];
-        progress.loop_of[pc] = MPIX_T_EPOP_NO_LOOP;
-        if (!is_loop(element) || count == MPIX_T_EPOP_LOOPS_MAX)
+        if (!fits(element) || found->count == MPIX_T_EPOP_LOOPS_MAX)
             continue;
-        loops[count] = (MPIX_T_EPOP_loop) {
-            .id = loop_id(program, pc),.element = (uint32_t) pc,
-            .kind = element->type == EPOP_EP ? MPIX_T_EPOP_ELASTIC : MPIX_T_EPOP_RIGID,
-            .name = epop_element_name(program, pc, rooms[count], NAME_ROOM)
+        found->loop[found->count] = (MPIX_T_EPOP_loop) {
+            .id = loop_id(program, pc),.element = (uint32_t) pc,.kind = kind_of(element),
+            .name = epop_element_name(program, pc, found->room[found->count], NAME_ROOM)
         };
-        progress.loop_of[pc] = count++;
+        progress.loop_of[pc] = found->count++;
     }
-    return count;
+}
+
+/* The first loops of the program, and where there is room left the rigid phases without condition, which
+ * are not measured; those behind are not told of. */
+static void find_loops(const program_t * program, struct found *found)
+{
+    found->count = 0;
+    for (int pc = 0; pc < program->size; pc++)
+        progress.loop_of[pc] = MPIX_T_EPOP_NO_LOOP;
+    add_those(program, is_loop, found);
+    add_those(program, is_once, found);
 }
 
 void epop_progress_begin(const program_t * program)
 {
-    MPIX_T_EPOP_loop loops[MPIX_T_EPOP_LOOPS_MAX];
-    char rooms[MPIX_T_EPOP_LOOPS_MAX][NAME_ROOM];
+    struct found found;
 
     progress.program = program;
     progress.loop_of = malloc((size_t) program->size * sizeof(int));
-    if (!progress.loop_of || MPI_T_enable_EPOP_mode() != MPI_SUCCESS ||
-        MPIX_T_EPOP_loops(find_loops(program, loops, rooms), loops) != MPI_SUCCESS) {
+    if (!progress.loop_of)
+        return;
+    find_loops(program, &found);
+    if (MPI_T_enable_EPOP_mode() != MPI_SUCCESS ||
+        MPIX_T_EPOP_loops(found.count, found.loop) != MPI_SUCCESS) {
         free(progress.loop_of);
         progress.loop_of = NULL;
     }
+}
+
+/* How many iterations there will be; -1: not known. */
+static int64_t total_of(const program_element_t * element)
+{
+    if (is_once(element))
+        return 1;
+    return element->loop_total ? element->loop_total(progress.program->data) : -1;
 }
 
 void epop_progress_mark(epop_place_t where)
@@ -69,8 +102,7 @@ void epop_progress_mark(epop_place_t where)
     const program_element_t *element = &progress.program->elements[where.pc];
 
     if (progress.loop_of)
-        MPIX_T_EPOP_iteration(progress.loop_of[where.pc], where.iteration,
-                              element->loop_total ? element->loop_total(progress.program->data) : -1);
+        MPIX_T_EPOP_iteration(progress.loop_of[where.pc], where.iteration, total_of(element));
 }
 
 #else

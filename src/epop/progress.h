@@ -10,8 +10,8 @@
 
 #include "loop.h"
 
-/* Before INIT: hands out one loop for each elastic phase and each rigid one that has a condition.  The
- * program stays as it is as long as it is marked. */
+/* Before INIT: hands out one loop for each elastic phase and each rigid one, which without a condition
+ * is gone round once.  The program stays as it is as long as it is marked. */
 void epop_progress_begin(const program_t * program);
 
 /* An iteration begins. */

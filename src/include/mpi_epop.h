@@ -20,11 +20,13 @@ extern "C" {
 #define MPIX_T_EPOP_LOOPS_MAX 64
 #define MPIX_T_EPOP_NO_LOOP (-1)
 
-enum { MPIX_T_EPOP_ELASTIC = 1, MPIX_T_EPOP_RIGID = 2 };        /* whether an adaptation can come in it */
+/* Whether an adaptation can come in it.  MPIX_T_EPOP_ONCE: none can, and it has one iteration each time that it is
+ * entered; it is told of, but not measured. */
+enum { MPIX_T_EPOP_ELASTIC = 1, MPIX_T_EPOP_RIGID = 2, MPIX_T_EPOP_ONCE = 3 };
 
 typedef struct MPIX_T_EPOP_loop {
     uint64_t id;                        /* not 0, of this loop alone, the same in all processes */
-    uint32_t kind;                      /* MPIX_T_EPOP_ELASTIC or MPIX_T_EPOP_RIGID */
+    uint32_t kind;                      /* MPIX_T_EPOP_ELASTIC, _RIGID or _ONCE */
     uint32_t element;                   /* number of the phase in the program, for people */
     const char *name;                   /* for people: printable, at most 39 bytes are told */
 } MPIX_T_EPOP_loop;

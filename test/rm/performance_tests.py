@@ -13,6 +13,7 @@ from hostile_tests import cut_off, hostile, metric
 from malleable_tests import resize, wait_size
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+PROGRAMS = Path(__file__).resolve().parents[1] / "elastic" / "programs"
 CONFIG = '[scheduling]\npolicy = "easy"\n[monitor]\ninterval = "1s"\n'  # no sizes but those that a test asks for
 
 
@@ -155,6 +156,39 @@ def a_rigid_job_says_why_nothing_is_known(bench: Bench) -> None:
     cancel(daemon, waiting)
 
 
+def a_job_in_a_rigid_phase_is_left_alone(bench: Bench) -> None:
+    """SPEC-epop M4: also in one without a condition, and before anything is measured."""
+    mpi, archive = bench.needs_mpi(), bench.folder / "epop_measured"
+    sources = [PROGRAMS / "epop_measured.c", PROGRAMS / "elastic_test.c"]
+    command = [mpi / "bin/mpicc", "-std=gnu11", "-shared", "-fPIC", *sources, "-o", archive, "-lpthread"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, f"epop_measured does not compile: {done.stderr}")
+    daemon = bench.start(config=CONFIG.replace("easy", "measured"), nodes=1, cores=4)
+    words = [str(mpi / "bin/epop"), str(archive), "--epochs", "0", "--watched", "1"]
+    number = daemon.submit(*words, min=1, max=4, kind="malleable", output="phases-%j.txt")
+    folder = Path(daemon.job(number)["directory"])
+
+    def held(name: str, rigid: bool) -> dict[str, Any]:
+        def there() -> dict[str, Any] | None:
+            job = daemon.job(number)
+            phase, known = job["phase"], job["performance"]
+            at = phase and known and phase["name"] == name and phase["rigid"] is rigid
+            return job if at and (known["held_because"] == "rigid_phase") is rigid else None
+
+        return wait_for(f"the job to be in {name}", there)
+
+    job = held("setup", True)
+    expect(job["performance"]["iterations"] == 0, f"nothing is measured in a rigid phase: {job}")
+    text = elastic(bench, daemon, "show", str(number))
+    expect("Phase=setup, a rigid phase\n" in text, text)
+    (folder / "setup").touch()
+    held("solve", False)
+    (folder / "solve").touch()
+    held("between", True)
+    (folder / "between").touch()
+    expect(daemon.wait_end(number)["state"] == "DONE", "the job goes on to its end")
+
+
 def steps_that_lie_about_their_time_are_not_believed(bench: Bench) -> None:
     daemon = bench.start(config=CONFIG, nodes=4, cores=4)
     jobs = {kind: hostile(daemon, kind) for kind in ("honest", "lies", "unasked", "silent", "nonsense")}
@@ -181,5 +215,6 @@ TESTS = [
     a_job_is_measured_at_each_of_its_sizes,
     switched_off_nothing_is_measured,
     a_rigid_job_says_why_nothing_is_known,
+    a_job_in_a_rigid_phase_is_left_alone,
     steps_that_lie_about_their_time_are_not_believed,
 ]

@@ -21,6 +21,7 @@ static struct {
     struct perf_phases *phases; /* NULL: the program has handed out none */
     bool tried;                 /* to start: never twice */
     bool measures;
+    bool introduced;            /* the phases are on the board, by name, for this world */
     bool skip_first;            /* iteration of a joining process: others have not measured it */
     struct pmi_adapt_place *place;      /* on the board; NULL: there is none */
 } state;
@@ -43,7 +44,7 @@ int MPI_T_enable_EPOP_mode(void)
 static bool is_loop(const MPIX_T_EPOP_loop * loop)
 {
     return loop->id != 0 && loop->name &&
-        (loop->kind == MPIX_T_EPOP_ELASTIC || loop->kind == MPIX_T_EPOP_RIGID);
+        loop->kind >= MPIX_T_EPOP_ELASTIC && loop->kind <= MPIX_T_EPOP_ONCE;
 }
 
 /* Whatever a reader would not take for text becomes a question mark. */
@@ -77,6 +78,7 @@ int MPIX_T_EPOP_loops(int count, const MPIX_T_EPOP_loop * loops)
         phases->phase[i].id = loops[i].id;
         phases->phase[i].element = loops[i].element;
         phases->phase[i].elastic = loops[i].kind == MPIX_T_EPOP_ELASTIC;
+        phases->phase[i].once = loops[i].kind == MPIX_T_EPOP_ONCE;
         copy_name(phases->phase[i].name, loops[i].name);
     }
     perf_phases_init(phases, 0);
@@ -114,6 +116,15 @@ static void publish(uint64_t now, uint32_t interval_ms)
     }
 }
 
+/* Before anything is measured in this world: whoever reads the place knows then which phase that is, and
+ * whether it is rigid.  What is closed first is written at once all the same. */
+static void introduce(uint64_t now, uint32_t interval_ms)
+{
+    publish(now, interval_ms);
+    MPIR_Published_hurry();
+    state.introduced = true;
+}
+
 void MPIR_Phases_suspend(void)
 {
     if (!state.measures)
@@ -121,6 +132,7 @@ void MPIR_Phases_suspend(void)
     perf_phases_suspend(state.phases);
     MPIR_Measure_on = 0;
     MPIR_Published_hurry();
+    state.introduced = false;
     struct perf_times elastic = perf_phases_elastic(state.phases);
     MPIR_Published_elastic(&elastic, 1, (unsigned) state.phases->count, (unsigned) state.phases->count);
 }
@@ -139,7 +151,9 @@ static void measure(int loop)
     bool closed = perf_phases_mark(state.phases, loop, !first, now);
     state.skip_first &= !first;
     MPIR_Measure_observe(state.phases->measuring);
-    if (closed)
+    if (!state.introduced)
+        introduce(now, interval_ms);
+    else if (closed)
         publish(now, interval_ms);
 }
 

@@ -66,7 +66,7 @@ bool perf_phases_mark(struct perf_phases *phases, int next, bool measure, uint64
     if (next == PERF_NO_PHASE)
         return closed;
     struct perf_phase *phase = &phases->phase[next];
-    phases->measuring = measure && ++phase->left_out >= phase->every;
+    phases->measuring = measure && !phase->once && ++phase->left_out >= phase->every;
     if (phases->measuring) {
         phases->start = now;
         phases->mpi_ns = phases->calls = 0;

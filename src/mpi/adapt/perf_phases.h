@@ -3,8 +3,9 @@
  *
  * Loops are known beforehand, none lies in another, and a call belongs to the iteration that it is made in.  An
  * iteration lasts from its mark to the next one, of whatever loop; one in which the world was changed is not
- * measured.  Each loop is sampled as the elastic loop of perf_measure.h: all its iterations until 3 are closed, then
- * one in `every`, so that measuring costs at most 1/200 of its time.  SPEC-epop M2 to M4, SPEC-performance V2 to V7.
+ * measured, nor is a phase that is gone through once.  Each loop is sampled as the elastic loop of perf_measure.h: all
+ * its iterations until 3 are closed, then one in `every`, so that measuring costs at most 1/200 of its time.  SPEC-epop
+ * M2 to M4, SPEC-performance V2 to V7.
  *
  * Like perf_measure.h one flat object, pure: times come from the caller, in nanoseconds of one clock, never 0.
  */
@@ -21,6 +22,7 @@ struct perf_phase {
     uint64_t id;
     uint32_t element;
     bool elastic;
+    bool once;                  /* not a loop: never measured */
     char name[PMI_ADAPT_LOOP_NAME_MAX];
     uint32_t every;             /* one iteration in this many is measured */
     uint32_t left_out;          /* iterations since the last one measured, and 1 */
@@ -39,7 +41,7 @@ struct perf_phases {
     struct perf_phase phase[PERF_LOOPS_MAX];
 };
 
-/* The caller has filled `count` and of each phase id, element, elastic and name. */
+/* The caller has filled `count` and of each phase id, element, elastic, once and name. */
 void perf_phases_init(struct perf_phases *phases, uint32_t call_cost_ns);
 
 /* An iteration of `phase` begins, or (PERF_NO_PHASE) none: now.  `measure` false: it is not to be measured.

@@ -11,7 +11,7 @@ extern "C" {
 
 namespace {
 
-enum { SOLVE, OUTPUT, REFINE };         /* OUTPUT is rigid */
+enum { SOLVE, OUTPUT, REFINE, SETUP };  /* OUTPUT and SETUP are rigid, SETUP is gone through once */
 
 struct Measured {
     std::unique_ptr<perf_phases> p = std::make_unique<perf_phases>();
@@ -19,11 +19,12 @@ struct Measured {
 
     explicit Measured(uint32_t call_cost_ns = 0)
     {
-        static const char *const names[] = {"solve", "output", "refine"};
-        p->count = 3;
+        static const char *const names[] = {"solve", "output", "refine", "setup"};
+        p->count = 4;
         for (int i = 0; i < p->count; i++) {
             p->phase[i].id = 100 + static_cast<uint64_t>(i);
-            p->phase[i].elastic = i != OUTPUT;
+            p->phase[i].elastic = i == SOLVE || i == REFINE;
+            p->phase[i].once = i == SETUP;
             std::strcpy(p->phase[i].name, names[i]);
         }
         perf_phases_init(p.get(), call_cost_ns);
@@ -74,6 +75,22 @@ TEST(PerfPhases, AnIterationLastsUntilTheNextMark)
     expect_times(program.times(SOLVE), 2, 110, 50);
     expect_times(program.times(OUTPUT), 1, 7, 0);
     expect_times(program.times(REFINE), 0, 0, 0);
+}
+
+/* M4: it ends the iteration before, and its own time is nobody's. */
+TEST(PerfPhases, APhaseThatIsGoneThroughOnceIsNotMeasured)
+{
+    Measured program;
+    program.mark(SOLVE);
+    program.compute(60);
+    EXPECT_TRUE(program.mark(SETUP));
+    EXPECT_FALSE(program.p->measuring);
+    program.call(1000);
+    EXPECT_FALSE(program.mark(SOLVE));
+    program.compute(50);
+    EXPECT_TRUE(program.mark(PERF_NO_PHASE));
+    expect_times(program.times(SOLVE), 2, 110, 0);
+    expect_times(program.times(SETUP), 0, 0, 0);
 }
 
 TEST(PerfPhases, ThePhasesThatAdaptTogether)
@@ -146,10 +163,11 @@ TEST(PerfPhases, Packed)
     program.call(40);
     program.mark(PERF_NO_PHASE);
     perf_phases_pack(program.p.get(), packed.get());
-    EXPECT_EQ(packed->summary.nodes, 3u);
-    EXPECT_EQ(packed->summary.loops, 3u);
+    EXPECT_EQ(packed->summary.nodes, 4u);
+    EXPECT_EQ(packed->summary.loops, 4u);
     EXPECT_EQ(packed->node[SOLVE].kind, static_cast<uint32_t>(PERF_KIND_ELASTIC_PHASE));
     EXPECT_EQ(packed->node[OUTPUT].kind, static_cast<uint32_t>(PERF_KIND_RIGID_PHASE));
+    EXPECT_EQ(packed->node[SETUP].kind, static_cast<uint32_t>(PERF_KIND_RIGID_PHASE));
     EXPECT_EQ(packed->node[OUTPUT].id, 101u);
     EXPECT_EQ(packed->loop[OUTPUT].mpi_ns, 40u);
     EXPECT_STREQ(packed->loop[OUTPUT].name, "output");

@@ -119,6 +119,11 @@ TEST(JobViewTest, L2_a_program_of_phases_says_where_it_is)
     phase["rigid"] = true;
     phase["name"] = nullptr;
     EXPECT_EQ(line(phase), "phase 1: 2 iterations of a rigid phase");
+    phase["iteration"] = 0;
+    phase["total"] = 1;
+    EXPECT_EQ(line(phase), "phase 1, a rigid phase");
+    phase["rigid"] = false;
+    EXPECT_EQ(line(phase), "phase 1: 0 of 1 iterations");
     EXPECT_EQ(line(nullptr), "-");
     EXPECT_EQ(line("odd"), "-");
 }

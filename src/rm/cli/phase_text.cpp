@@ -45,11 +45,14 @@ std::string phase_text(const Json &phase)
     if (!phase.is_object() || !phase.contains("iteration"))
         return "";
     std::string name = string_or(phase, "name", "");
+    if (name.empty())
+        name = "phase " + text_of(phase, "element");
+    bool rigid = bool_or(phase, "rigid", false);
+    if (rigid && number_or(phase, "total", -1) == 1)
+        return name + ", a rigid phase" + behind_text(phase);
     std::string total = number_or(phase, "total", -1) < 0 ? "" : " of " + text_of(phase, "total");
-    return (name.empty() ? "phase " + text_of(phase, "element") : name) + ": " +
-        text_of(phase, "iteration") + total + " iterations" +
-        (bool_or(phase, "rigid", false) ? " of a rigid phase" : "") + remaining_text(phase) +
-        behind_text(phase);
+    return name + ": " + text_of(phase, "iteration") + total + " iterations" +
+        (rigid ? " of a rigid phase" : "") + remaining_text(phase) + behind_text(phase);
 }
 
 }  // namespace elastic

@@ -1121,20 +1121,41 @@ def epop_progress(run: TestRun) -> None:
     job = run.mpiexec(["--adapt-performance", str(path)])
     job.await_line("^READY$")
 
-    def known() -> dict[str, Any] | None:
+    def newest() -> dict[str, Any]:
         lines = path.read_text().splitlines() if path.exists() else []
-        last = json.loads(lines[-1]) if lines else {}
-        return last if last.get("phase") and len(last["loops"]) == 3 and last["phase"]["iteration_us"] else None
+        return json.loads(lines[-1]) if lines else {}
+
+    def await_once(name: str, element: int) -> None:
+        """A rigid phase without condition: known although nothing is measured in it, and left when the file is there."""
+
+        def is_there() -> dict[str, Any] | None:
+            phase = newest().get("phase")
+            return phase if phase and (phase["element"], phase["processes"]) == (element, 3) else None
+
+        phase = run.await_value(is_there, f"a sample in {name}")
+        told = (phase["name"], phase["rigid"], phase["iteration"], phase["total"], phase["iteration_us"])
+        run.check(told == (name, True, 0, 1, None), f"the phase is {phase}")
+        table = run.elastic("loops", str(run.step()["step"]))
+        run.check(f"\nphase {name}, a rigid phase\n" in table.stdout, f"loops says {table.stdout}{table.stderr}")
+        (run.work / name).touch()
+
+    def known() -> dict[str, Any] | None:
+        last = newest()
+        return last if last.get("phase") and len(last["loops"]) == 5 and last["phase"]["iteration_us"] else None
+
+    await_once("setup", 1)
 
     first = run.await_value(known, "a sample with a phase")
     phase = first["phase"]
-    run.check((phase["name"], phase["element"], phase["rigid"]) == ("solve", 1, False), f"the phase is {phase}")
+    run.check((phase["name"], phase["element"], phase["rigid"]) == ("solve", 2, False), f"the phase is {phase}")
     run.check((phase["processes"], phase["total"]) == (3, 1000000), f"the phase is {phase}")
     elastic, *phases = first["loops"]
     run.check((elastic["key"], elastic["ranks"]) == ("probe", "0-2"), f"the first loop is {elastic}")
     told = {loop["name"]: (loop["items"], loop["parent"], loop["ranks"]) for loop in phases}
-    wanted = {"solve": (["elastic_phase"], None, "0-2"), "output": (["rigid_phase"], None, "0-2")}
+    wanted = {"solve": (["elastic_phase"], None, "0-2")}
+    wanted |= {name: (["rigid_phase"], None, "0-2") for name in ("setup", "between", "output")}
     run.check(told == wanted, f"the loops are {told}")
+    run.check(not any(loop["iterations"] for loop in phases if loop["name"] != "solve"), f"the loops are {phases}")
     solve = next(loop for loop in phases if loop["name"] == "solve")
     run.check(0 < solve["mpi_us"] <= solve["loop_us"] and solve["iterations"] > 0, f"the phase took {solve}")
     run.check(elastic["iterations"] >= solve["iterations"], f"more of the phase than of the loop: {first['loops']}")
@@ -1147,7 +1168,8 @@ def epop_progress(run: TestRun) -> None:
     table = run.elastic("loops", str(run.step()["step"]))
     said = re.search(r"^phase solve: \d+ of 1000000 iterations, about \d+ h left$", table.stdout, re.MULTILINE)
     run.check(said is not None, f"loops says {table.stdout}{table.stderr}")
-    (run.work / "stop").touch()
+    (run.work / "solve").touch()
+    await_once("between", 3)
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
 
 
