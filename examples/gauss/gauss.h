@@ -21,6 +21,16 @@ struct gauss_progress {
     int64_t adaptations;        /* that have been seen */
     int64_t moved;              /* rows that have been sent in windows */
     uint64_t sum;               /* of all bits of all solutions */
+    int64_t split;              /* the first row of those that are split evenly: 0 but with --balance */
+};
+
+/* Rows that this process has finished, with --balance. */
+struct gauss_finished {
+    double *rows;
+    int64_t *numbers;           /* which these are */
+    int64_t count;
+    int *owner;                 /* in back substitution: whose each row before `split` is */
+    int array, numbers_array;   /* as the library knows them */
 };
 
 struct gauss {
@@ -28,12 +38,16 @@ struct gauss {
     int64_t systems;            /* at least */
     int64_t adaptations;        /* at least: --adaptations */
     int by_root;                /* --root: rank 0 collects all rows and deals them out, to compare */
+    int balance;                /* --balance: what is left to eliminate is split evenly in each window */
     double sleep_ms;            /* a column takes so much longer, divided by the processes */
-    int size;                   /* of the world in the last column */
+    int64_t told;               /* adaptations when the number of processes was said; -1: never */
     MPIX_Adapt_layout blocks, everywhere;
     MPI_Datatype row_type, progress_type;
     MPIX_Adapt_data data;       /* rows and progress move by themselves; with --root progress alone */
+    int rows_array;             /* as the library knows it */
     double *rows;               /* this process': n coefficients and the right-hand side, each */
+    struct gauss_finished finished;
+    const epop_window_t *window;        /* while it is open */
     double *x;                  /* the solution, while it is made */
     struct gauss_progress *progress;
 };
@@ -47,6 +61,17 @@ int gauss_move(struct gauss *gauss, const epop_window_t * window);
 /* The same with --root (root.c): rank 0 of the old world holds all rows for a while.  Returns how many
  * rows this process has sent to others; -1: no memory. */
 int64_t gauss_move_by_root(struct gauss *gauss, const epop_window_t * window);
+
+/* With --balance (balance.c).  Registers rows and finished rows; 0, or an error.  Then, each returning 0,
+ * or something else if there is no memory: this process will have `count` rows of a new system; in the
+ * window, before anything moves, finished ones of its rows [first, first + count) are set aside; and,
+ * collectively, which ranks have the finished rows. */
+int gauss_balance_setup(struct gauss *gauss);
+int gauss_balance_refill(struct gauss *gauss, int64_t count);
+int gauss_balance_set_aside(struct gauss *gauss, int64_t first, int64_t count);
+int gauss_balance_find_owners(struct gauss *gauss);
+/* A finished row that this process has. */
+double *gauss_balance_row(const struct gauss *gauss, int64_t row);
 
 /* The next system. */
 int gauss_refill(struct gauss *gauss);

@@ -1290,34 +1290,105 @@ def epop_structure(run: TestRun) -> None:
 EXAMPLES = SOURCES.parent / "examples"
 
 
-@scenario
-def epop_example(run: TestRun, name: str, count: str, moved: str = "") -> None:
-    """A case study, by hand and as phases: what comes out has the same bits as without adaptations.  `count` is the option
-    that says how long it runs, `moved` the number of rows that its windows send."""
+def _case_study(run: TestRun, name: str) -> tuple[list[str], list[str]]:
+    """Its commands, by hand and as phases."""
     folder = run.work / "examples"
     made = run.start(
         ["make", "-s", "-C", str(EXAMPLES), f"MPICC={run.setting.prefix / 'bin' / 'mpicc'}", f"BUILD={folder}"]
         + [str(folder / f"{name}_plain"), str(folder / f"{name}.epop")]
     )
     run.check(made.wait() == 0 and not made.err, f"{name} does not compile: {made.err}")
-    mpiexec, driver = (str(run.setting.prefix / "bin" / word) for word in ("mpiexec", "epop"))
-    plain, phases = [str(folder / f"{name}_plain")], [driver, "--check", str(folder / name)]
-    for command in (plain, phases):
-        run.log_path.unlink(missing_ok=True)
-        words = [*run.test.options, "--adapt-log", str(run.log_path), *command, *run.test.arguments]
-        job = run.start([mpiexec, "-n", str(run.test.processes), *words])
-        run.check(job.wait() == 0, f"exit code {job.process.returncode}")
-        sizes = [event["size"] for event in run.events() if event["event"] == "committed"]
-        run.check(sizes == [change.size for change in run.test.changes], f"sizes {sizes}")
-        wanted = f"{name}: {len(sizes)} adaptations" + (f", {moved} rows moved" if moved else "")
+    driver = str(run.setting.prefix / "bin" / "epop")
+    return [str(folder / f"{name}_plain")], [driver, "--check", str(folder / name)]
+
+
+def _adapt_study(run: TestRun, command: list[str]) -> Job:
+    """With the adaptations of the test."""
+    run.log_path.unlink(missing_ok=True)
+    mpiexec = [str(run.setting.prefix / "bin" / "mpiexec"), "-n", str(run.test.processes)]
+    options = [*run.test.options, "--adapt-log", str(run.log_path)]
+    job = run.start([*mpiexec, *options, *command, *run.test.arguments])
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    sizes = [event["size"] for event in run.events() if event["event"] == "committed"]
+    run.check(sizes == [change.size for change in run.test.changes], f"sizes {sizes}")
+    return job
+
+
+def _same_bits(run: TestRun, name: str, count: str, job: Job, others: tuple[list[str], list[str]]) -> None:
+    """What came out of `job` is what comes out without adaptations, on one process and on four."""
+    told = re.fullmatch(rf"{name}: after (\d+) (.*)", job.lines[-1])
+    run.check(told, f"it says {job.lines[-1]}")
+    assert told
+    mpiexec, (plain, phases) = str(run.setting.prefix / "bin" / "mpiexec"), others
+    for n, other in (("1", phases), ("4", plain)):
+        rigid = run.start([mpiexec, "-n", n, *other, *run.test.arguments[:2], f"--{count}", told[1]])
+        run.check(rigid.wait() == 0, f"exit code {rigid.process.returncode}")
+        run.check(rigid.lines[-1] == job.lines[-1], f"{rigid.lines[-1]} without adaptations, {job.lines[-1]} with")
+
+
+@scenario
+def epop_example(run: TestRun, name: str, count: str, moved: str = "") -> None:
+    """A case study, by hand and as phases: what comes out has the same bits as without adaptations.  `count` is the option
+    that says how long it runs, `moved` the number of rows that its windows send."""
+    commands = _case_study(run, name)
+    for command in commands:
+        job = _adapt_study(run, command)
+        wanted = f"{name}: {len(run.test.changes)} adaptations" + (f", {moved} rows moved" if moved else "")
         run.check(job.lines[-2] == wanted, f"it says {job.lines[-2:]}")
-        told = re.fullmatch(rf"{name}: after (\d+) (.*)", job.lines[-1])
-        run.check(told, f"it says {job.lines[-1]}")
-        assert told
-        for n, other in (("1", phases), ("4", plain)):
-            rigid = run.start([mpiexec, "-n", n, *other, *run.test.arguments[:2], f"--{count}", told[1]])
-            run.check(rigid.wait() == 0, f"exit code {rigid.process.returncode}")
-            run.check(rigid.lines[-1] == job.lines[-1], f"{rigid.lines[-1]} without adaptations, {job.lines[-1]} with")
+        _same_bits(run, name, count, job, commands)
+
+
+def _owners(world: list[int], n: int, split: int) -> dict[int, int]:
+    """Of rows `split` to n - 1, evenly."""
+    left, size = n - split, len(world)
+    ranges = [(split + rank * left // size, split + (rank + 1) * left // size) for rank in range(size)]
+    return {row: process for process, (low, high) in zip(world, ranges, strict=True) for row in range(low, high)}
+
+
+def _rows_moved(n: int, places: list[tuple[int, int]], changes: list[schedule.Change]) -> int:
+    """The rows whose owner changes, by windows before these columns of these systems: what is left is split evenly, what
+    is finished stays, or goes to the one before who stays.  Processes have the numbers in which they came."""
+    world, moved, split, system = list(range(changes[0].before)), 0, 0, 1
+    born, finished = len(world), dict[int, int]()
+    for change, (column, now) in zip(changes, places, strict=True):
+        if now != system:
+            split, system, finished = 0, now, {}
+        before = _owners(world, n, split)
+        finished |= {row: before[row] for row in range(split, column)}
+        staying = [process for rank, process in enumerate(world) if rank not in change.leaving]
+        coming = [*staying, *range(born, born + change.joining)]
+        born += change.joining
+        after = _owners(coming, n, column)
+        moved += sum(before[row] != after[row] for row in range(column, n))
+        moved += sum(owner not in staying for owner in finished.values())
+        heirs = {
+            process: next((other for other in reversed(world[:rank]) if other in staying), coming[0])
+            for rank, process in enumerate(world)
+        }
+        finished = {row: owner if owner in staying else heirs[owner] for row, owner in finished.items()}
+        world, split = coming, column
+    return moved
+
+
+@scenario
+def epop_balance(run: TestRun) -> None:
+    """C6, --balance: after each window nobody has more than an even part of what is left, only rows whose owner changes have
+    been sent, and the solutions have the same bits."""
+    commands = _case_study(run, "gauss")
+    line = r"gauss: (\d+) processes from column (\d+) of system (\d+) on, with up to (\d+) rows each"
+    n, changes = int(run.test.arguments[1]), run.test.changes
+    for command in commands:
+        job = _adapt_study(run, command)
+        found = [match for each in job.lines if (match := re.fullmatch(line, each))]
+        told = [tuple(int(number) for number in match.groups()) for match in found]
+        sizes = [changes[0].before, *(change.size for change in changes)]
+        run.check([size for size, *_ in told] == sizes, f"it says {job.lines}")
+        for size, column, _, most in told:
+            run.check(most == -(-(n - column) // size), f"{most} of {n - column} rows on one of {size} processes")
+        moved = _rows_moved(n, [(column, system) for _, column, system, _ in told[1:]], changes)
+        wanted = f"gauss: {len(changes)} adaptations, {moved} rows moved"
+        run.check(job.lines[-2] == wanted, f"it says {job.lines}, but should {wanted}")
+        _same_bits(run, "gauss", "systems", job, commands)
 
 
 @scenario
