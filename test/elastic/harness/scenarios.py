@@ -1392,6 +1392,29 @@ def epop_balance(run: TestRun) -> None:
 
 
 @scenario
+def fortran_solver(run: TestRun) -> None:
+    """examples/elastic_cg.F90: the solutions have the same bits as without adaptations."""
+    program = run.work / "examples" / "elastic_cg"
+    compilers = [f"{name}={run.setting.prefix / 'bin' / tool}" for name, tool in (("MPICC", "mpicc"), ("MPIFC", "mpifort"))]
+    flags = "FCFLAGS=-O2 -Wall -Wextra -Werror"
+    made = run.start(["make", "-s", "-C", str(EXAMPLES), *compilers, flags, f"BUILD={program.parent}", str(program)])
+    run.check(made.wait() == 0 and not made.err, f"elastic_cg does not compile: {made.err}")
+    job = _adapt_study(run, [str(program)])
+    run.check("leaked" not in job.err, f"it complains: {job.err}")
+    run.check(job.lines[-2] == f"cg: {len(run.test.changes)} adaptations", f"it says {job.lines}")
+    told = re.fullmatch(r"cg: after (\d+) systems the solutions are [0-9A-F]{16}", job.lines[-1])
+    run.check(told, f"it says {job.lines}")
+    assert told
+    seen = [int(line.split()[1]) for line in job.lines if " processes after iteration " in line]
+    run.check(seen == [change.size for change in run.test.changes], f"it says {job.lines}")
+    for processes in ("1", "3"):
+        mpiexec = [str(run.setting.prefix / "bin" / "mpiexec"), "-n", processes]
+        rigid = run.start([*mpiexec, str(program), run.test.arguments[0], told[1]])
+        run.check(rigid.wait() == 0, f"exit code {rigid.process.returncode}")
+        run.check(rigid.lines[-1] == job.lines[-1], f"{rigid.lines[-1]} without adaptations, {job.lines[-1]} with")
+
+
+@scenario
 def epop_no_square(run: TestRun) -> None:
     """C4: a number of processes that makes no square grid is refused at launch, and never comes about later."""
     folder = run.work / "examples"

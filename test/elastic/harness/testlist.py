@@ -34,7 +34,7 @@ CLAUSES: tuple[str, ...] = tuple(
     f"EPOP.{letter}{number}"  # of the driver of phases
     for letter, count in (("H", 2), ("P", 7), ("E", 4), ("W", 6), ("L", 2), ("M", 4), ("A", 3), ("C", 7))
     for number in range(1, count + 1)
-)
+) + ("EPOP.D4",)
 DEADLINE_S = 120.0
 
 
