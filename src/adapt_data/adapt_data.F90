@@ -145,6 +145,16 @@ module adapt_data_base
       type(c_funptr), value :: boxes, grow, release
       integer(c_int) :: nodes(*), ghost(*), outcome
     end function
+    integer(c_int) function adapt_fortran_items_move(window, name, part, destination, destinations, &
+                                                     grow, slot, outcome) bind(C)
+      import
+      type(c_ptr), value :: window, slot
+      character(kind=c_char) :: name(*)
+      type(adapt_part) :: part
+      integer(c_int) :: destination(*), outcome
+      integer(c_int64_t), value :: destinations
+      type(c_funptr), value :: grow
+    end function
     integer(c_int) function adapt_fortran_place(array, asked, of_rank, answer) bind(C)
       import
       type(c_ptr), value :: array
@@ -307,6 +317,7 @@ module adapt_data
   public :: adapt_block, adapt_block_free, adapt_block_cyclic, adapt_grid, adapt_same
   public :: adapt_irregular, adapt_user, adapt_split, adapt_pieces
   public :: adapt_box, adapt_boxes, adapt_move_box, adapt_even_box
+  public :: adapt_move_items
   public :: adapt_range, adapt_owner
   public :: adapt_create, adapt_free, adapt_move, adapt_start, adapt_test, adapt_wait
   public :: adapt_place, adapt_rank
@@ -595,6 +606,13 @@ contains
     ignored = MPIX_Boxes_even(rank, size, 1, found, domain)
     box = found(1)
   end function adapt_even_box
+
+  ! ---- items -----------------------------------------------------------------------------------
+
+  ! adapt_move_items(window, name, a, destination [, ierror]): slice i of a goes to the process with the
+  ! new rank destination(i).  What stays comes first, in its order, then what has come, in an order that
+  ! depends on nothing but who sends what: arrays with the same destinations stay side by side.  The last
+  ! dimension begins where it began; joining processes have nothing allocated.  MPIX_Adapt_items_move.
 
   ! ---- the window ------------------------------------------------------------------------------
 

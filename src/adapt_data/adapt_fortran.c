@@ -9,6 +9,7 @@
  */
 
 #include "adapt_boxes.h"
+#include "adapt_items.h"
 #include "data.h"
 
 #include <stdio.h>
@@ -174,23 +175,27 @@ struct agreement {
 
 #define AGREED ((int) (sizeof(struct agreement) / sizeof(int64_t)))
 
-/* Greatest and, negated, smallest of all processes: equal where everybody has the same. */
+/* Greatest and, negated, smallest of all processes: equal where everybody has the same.  why: what
+ * else does not fit on this process, or NULL. */
 static int agree(struct fortran_array *array, const epop_window_t *window,
-                 const struct fortran_part *part)
+                 const struct fortran_part *part, const char *function, const char *why)
 {
-    const char *why = check(array, part);
     const int last = part->rank - 1;
     struct agreement most, least;
     MPI_Comm all;
 
     for (int k = 0; k < AGREED; k++)
         ((int64_t *) &most)[k] = ((int64_t *) &least)[k] = -INT64_MAX;
+    why = why ? why : check(array, part);
     most.wrong = why != NULL;
     most.kind = part->kind;
     most.rank = part->rank;
     for (int k = 0; part->is_allocated && k < part->rank; k++) {
         most.extent[k] = k < last ? part->extent[k] : 0;
-        most.lower[k] = k == last && array->is_global ? 0 : part->lower[k];
+        if (k == last && array->is_global)
+            most.lower[k] = 0;
+        else if (k < last || part->extent[k] > 0)       /* without slices Fortran says 1 */
+            most.lower[k] = part->lower[k];
     }
     for (int k = 0; k < AGREED; k++)
         if (((int64_t *) &most)[k] != -INT64_MAX)
@@ -211,7 +216,7 @@ static int agree(struct fortran_array *array, const epop_window_t *window,
         if (((int64_t *) &most)[k] != -INT64_MAX && ((int64_t *) &most)[k] != -((int64_t *) &least)[k])
             why = "processes differ in its type, dimensions, or the bounds of its slices";
     if (why)
-        return adapt_fail(MPI_ERR_ARG, "adapt_start: array '%s': %s; nothing has moved",
+        return adapt_fail(MPI_ERR_ARG, "%s: array '%s': %s; nothing has moved", function,
                           array->name, why);
     array->kind = part->kind;
     array->rank = part->rank;
@@ -223,14 +228,20 @@ static int agree(struct fortran_array *array, const epop_window_t *window,
     return MPI_SUCCESS;
 }
 
-static int add(struct fortran_array *array, const MPIX_Adapt_memory *memory)
+static int make_slice_type(const struct fortran_array *array, MPI_Datatype * type)
 {
     int64_t slice = 1;
-    MPI_Datatype type;
 
     for (int k = 0; k < array->rank - 1; k++)
         slice *= array->extent[k];
-    int code = MPI_Type_contiguous_c(slice, type_of(array->kind), &type);
+    return MPI_Type_contiguous_c(slice, type_of(array->kind), type);
+}
+
+static int add(struct fortran_array *array, const MPIX_Adapt_memory *memory)
+{
+    MPI_Datatype type;
+
+    int code = make_slice_type(array, &type);
     if (!code)
         code = MPIX_Adapt_data_create(&array->data);
     if (!code)
@@ -260,7 +271,7 @@ int adapt_fortran_start(struct fortran_array *array, const epop_window_t *window
     if (!window)
         return adapt_fail(MPI_ERR_ARG, "adapt_start: array '%s': the window is not open",
                           array->name);
-    int code = agree(array, window, part);
+    int code = agree(array, window, part, "adapt_start", NULL);
     if (!code && !array->data)
         code = add(array, &memory);
     if (code)
@@ -412,4 +423,86 @@ int adapt_fortran_box_move(const epop_window_t *window, const char *name,
     *outcome = window->new_rank < 0 ? OUTCOME_LEAVE : !base[0] ? OUTCOME_EMPTY :
         base[0] == former ? OUTCOME_KEEP : OUTCOME_REPLACE;
     return code;
+}
+
+/* ---- items ------------------------------------------------------------------------------------ */
+
+/* What comes to this process, slice by slice. */
+struct arrivals {
+    char *slices;
+    int64_t count;
+    size_t slice_bytes;
+};
+
+static int append(int64_t count, const MPIX_Column columns[], void *state)
+{
+    struct arrivals *come = state;
+    const size_t before = (size_t) come->count * come->slice_bytes;
+    const size_t bytes = (size_t) count * come->slice_bytes;
+    char *slices = realloc(come->slices, before + bytes + 1);
+
+    if (!slices)
+        return 1;
+    memcpy(slices + before, columns[0].base, bytes);
+    come->slices = slices;
+    come->count += count;
+    return 0;
+}
+
+/* The new array: what stays, then what has come. */
+static int put_together(struct fortran_array *array, const void *part, int64_t stay,
+                        const struct arrivals *come, void *(*grow) (int64_t, void *))
+{
+    const size_t kept = (size_t) stay * come->slice_bytes;
+    char *fresh = grow(stay + come->count, array);
+
+    if (!fresh)
+        return adapt_fail(MPI_ERR_NO_MEM, "adapt_move_items: array '%s': there is no memory; items are"
+                          " lost", array->name);
+    if (kept > 0)
+        memcpy(fresh, part, kept);
+    if (come->count > 0 && come->slice_bytes > 0)
+        memcpy(fresh + kept, come->slices, (size_t) come->count * come->slice_bytes);
+    return MPI_SUCCESS;
+}
+
+static int move_items(struct fortran_array *array, const epop_window_t *window,
+                      const struct fortran_part *part, int64_t slices, const int destination[],
+                      void *(*grow) (int64_t, void *), int *outcome)
+{
+    MPIX_Column column = {.base = part->first ? part->first : array };  /* slices without elements */
+    struct arrivals come = { 0 };
+    int64_t stay = slices;
+    int type_bytes;
+
+    int code = make_slice_type(array, &column.element);
+    if (code)
+        return code;
+    MPI_Type_size(column.element, &type_bytes);
+    come.slice_bytes = (size_t) type_bytes;
+    code = MPIX_Adapt_items_move(window, &stay, destination, 1, &column, append, &come);
+    *outcome = window->new_rank < 0 ? OUTCOME_LEAVE : part->is_allocated && stay == slices &&
+        come.count == 0 ? OUTCOME_KEEP : OUTCOME_REPLACE;
+    if (!code && *outcome == OUTCOME_REPLACE)
+        code = put_together(array, part->first, stay, &come, grow);
+    free(come.slices);
+    int free_code = MPI_Type_free(&column.element);
+    return code ? code : free_code;
+}
+
+/* part->first: the address of the array.  destinations: how many there are. */
+int adapt_fortran_items_move(const epop_window_t *window, const char *name,
+                             const struct fortran_part *part, const int destination[],
+                             int64_t destinations, void *(*grow) (int64_t, void *), void *slot,
+                             int *outcome)
+{
+    struct fortran_array array = {.layout = {.kind = ADAPT_LAYOUT_IRREGULAR},.name = (char *) name };
+    const int64_t slices = part->is_allocated ? part->extent[part->rank - 1] : 0;
+
+    if (!window)
+        return adapt_fail(MPI_ERR_ARG, "adapt_move_items: '%s': the window is not open", name);
+    int code = agree(&array, window, part, "adapt_move_items", slices == destinations ? NULL :
+                     "there are not as many destinations as slices");
+    array.slot = slot;
+    return code ? code : move_items(&array, window, part, slices, destination, grow, outcome);
 }

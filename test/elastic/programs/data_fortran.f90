@@ -1,15 +1,15 @@
 ! The Fortran module adapt_data: allocatable arrays of all types and ranks, with ghost slices, bounds
 ! other than 1 and global bounds, moved in each window at once or started and waited for in another
 ! order.  Every element tells its place.  Joining processes have nothing allocated and learn the
-! slices' shape; wrong use is refused on all processes and moves nothing.  SPEC-epop D1 to D4, D6, X1,
-! F3, F4.  Arguments: the number of adaptations; "grid" if all sizes are squares.
+! slices' shape; wrong use is refused on all processes and moves nothing.  Items go to the process that
+! each is destined for, arrays of them side by side.  SPEC-epop D1 to D4, D6, X1, F3, F4.  Arguments: the number of adaptations; "grid" if all sizes are squares.
 program elastic
   use mpi_f08
   use adapt_data
   use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_ptr
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
   implicit none
-  integer, parameter :: n = 1003, few = 2
+  integer, parameter :: n = 1003, few = 2, items = 211
   ! the last dimension is split; bounds of the others are not 1 everywhere
   real(real64), allocatable, target :: field(:, :)
   real(real32), allocatable, target :: brick(:, :, :)
@@ -20,6 +20,10 @@ program elastic
   integer(int32), allocatable, target :: nothing(:, :)
   real(real64), allocatable, target :: cells(:, :)
   real(real32), allocatable, target :: faces(:, :, :)
+  ! items: their numbers, places from 0, and tags that one process has all of
+  integer(int64), allocatable, target :: item(:)
+  real(real64), allocatable, target :: place(:, :)
+  complex(real32), allocatable, target :: tag(:)
   type(adapt_array) :: of_field, of_brick, of_numbers, of_few, of_wide, of_waves, of_spectrum
   type(adapt_array) :: of_uneven, of_nothing
   integer :: status, pending, rank, nprocs, epoch, epochs
@@ -172,6 +176,79 @@ contains
     end do
   end subroutine check_boxes
 
+  ! ---- items -----------------------------------------------------------------------------------
+
+  integer elemental function home(i, size)
+    integer(int64), intent(in) :: i
+    integer, intent(in) :: size
+
+    home = int(mod(i * 7919_int64 / 5, int(size, int64)))
+  end function home
+
+  subroutine fill_items()
+    integer(int64) :: i
+
+    item = pack([(i, i = 1, items)], home([(i, i = 1, items)], nprocs) == rank)
+    allocate (place(0:2, 0:size(item) - 1))
+    do i = 1, size(item)
+      place(:, i - 1) = real(item(i) * [1, 2, 3], real64)
+    end do
+    allocate (tag(5:4 + merge(items, 0, rank == nprocs - 1)))
+    tag = [(cmplx(i, -i, real32), i = 1, size(tag))]
+  end subroutine fill_items
+
+  subroutine check_items()
+    integer(int64) :: i
+    logical :: seen(items)
+
+    seen = .false.
+    call check(all(home(item, nprocs) == rank) .and. all(item > 0 .and. item <= items), 'whose items')
+    do i = 1, size(item)
+      call check(.not. seen(item(i)), 'an item twice')
+      seen(item(i)) = .true.
+      call check(all(place(:, i - 1) == item(i) * [1, 2, 3]), 'place')
+    end do
+    call check(size(item) == count(home([(i, i = 1, items)], nprocs) == rank), 'an item is missing')
+    call check(lbound(item, 1) == 1 .and. lbound(place, 1) == 0 .and. size(place, 2) == size(item) .and. &
+               (size(item) == 0 .or. lbound(place, 2) == 0), 'bounds of items')
+    call check(size(tag) == merge(items, 0, rank == nprocs - 1), 'who has the tags')
+    if (size(tag) > 0) call check(lbound(tag, 1) == 5, 'bounds of tags')
+    call check(all(tag == [(cmplx(i, -i, real32), i = 1, size(tag))]), 'tags')
+  end subroutine check_items
+
+  subroutine move_items(window)
+    type(adapt_window), intent(in) :: window
+    integer, allocatable :: to(:), tags_to(:)
+    integer :: ierror, many
+
+    allocate (to(0), tags_to(0))
+    if (allocated(item)) to = home(item, window%new_size)
+    many = size(to)
+    if (window%old_rank == 0) then
+      call adapt_move_items(window, 'item', item, [to, 0], ierror)
+    else
+      call adapt_move_items(window, 'item', item, to, ierror)
+    end if
+    if (window%old_rank == 0) call expect(ierror, 'not as many destinations')
+    call expect(ierror, 'nothing has moved')
+    call adapt_move_items(window, 'item', item, [to + window%new_size], ierror)
+    call expect(ierror, 'nothing has moved')
+    block
+      real(real64), allocatable, target :: shapes(:, :)
+      if (window%status /= MPI_ADAPT_STATUS_JOINING) &
+        allocate (shapes(merge(2, 3, window%old_rank == 0), many))
+      call adapt_move_items(window, 'shapes', shapes, to, ierror)
+      if (window%old_size > 1) call expect(ierror, 'differ')
+    end block
+    if (allocated(item)) call check(size(item) == many, 'items are gone')
+    call adapt_move_items(window, 'item', item, to)
+    call adapt_move_items(window, 'place', place, to)
+    if (allocated(tag)) tags_to = spread(window%new_size - 1, 1, size(tag))
+    call adapt_move_items(window, 'tag', tag, tags_to)
+    if (window%status == MPI_ADAPT_STATUS_LEAVING) &
+      call check(.not. (allocated(item) .or. allocated(place) .or. allocated(tag)), 'a leaving process has items')
+  end subroutine move_items
+
   ! Every third slice is another rank's.
   integer(c_int64_t) function pieces(r, size, most, low, high, state) bind(C)
     integer(c_int), value :: r, size
@@ -229,6 +306,7 @@ contains
     allocate (uneven(first:end))
     uneven = [(cmplx(i, i, real64), i = first, end)]
     call fill_boxes()
+    call fill_items()
   end subroutine fill
 
   ! A grid of 1 x n on q x q processes: all elements are in the last row of places.
@@ -289,6 +367,7 @@ contains
     call check(size(uneven) == end - first + 1, 'size of uneven')
     call check(all(uneven == [(cmplx(i, i, real64), i = first, end)]), 'uneven')
     call check_boxes()
+    call check_items()
   end subroutine check_all
 
   ! Refused on all processes alike, whoever is wrong.
@@ -372,6 +451,7 @@ contains
     call expect(ierror, 'nothing has moved')
     call adapt_move_box(window, 'cells', cells, boxes_2, ghost=[2, 2])
     call adapt_move_box(window, 'faces', faces, boxes_3, nodes=[0, 1, 0], ghost=[0, 1, 0])
+    call move_items(window)
     if (window%status == MPI_ADAPT_STATUS_LEAVING) then
       call check(.not. (allocated(field) .or. allocated(wide) .or. allocated(cells)), 'a leaving process has parts')
       call destroy()
