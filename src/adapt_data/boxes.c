@@ -372,7 +372,9 @@ static int move(struct call *call)
         for (int64_t k = 0; !code && !call->is_unchanged && k < call->schedules[f].keep.count; k++)
             code = keep(call, f, &call->schedules[f].keep.pieces[k]);
     }
-    return code ? code : adapt_exchange(&exchange);
+    if (!code)
+        code = adapt_exchange_begin(&exchange);
+    return code ? code : adapt_exchange_wait(&exchange);
 }
 
 /* The new parts take the old ones' place. */

@@ -299,25 +299,8 @@ int MPIX_Adapt_data_test(MPIX_Adapt_data data, int array, int *done)
 
     if (!found || !done || !found->is_started)
         return wrong("MPIX_Adapt_data_test", "the array has not been started, or done is NULL");
-    int code = adapt_transfer_progress(&found->transfer, false, &is_through);
+    int code = adapt_exchange_test(&found->transfer.exchange, &is_through);
     *done = is_through;
-    return code;
-}
-
-/* Everything that is started goes on meanwhile: another process may wait for another array first. */
-static int progress_all(MPIX_Adapt_data data, const struct adapt_array *wanted, bool *done)
-{
-    int code = MPI_SUCCESS;
-
-    for (int k = 0; !code && k < data->count; k++) {
-        struct adapt_array *array = data->arrays[k];
-        bool is_through;
-        if (!array->is_started)
-            continue;
-        code = adapt_transfer_progress(&array->transfer, data->started == 1, &is_through);
-        if (array == wanted)
-            *done = is_through;
-    }
     return code;
 }
 
@@ -329,11 +312,9 @@ int MPIX_Adapt_data_wait(MPIX_Adapt_data data, int array)
     if (!data || (array != MPIX_ALL_ARRAYS && (!find(data, array) || !data->arrays[array]->is_started)))
         return wrong(function, "the array has not been started");
     for (int k = 0; !code && k < data->count; k++) {
-        bool done = false;
         if (!data->arrays[k]->is_started || (array != MPIX_ALL_ARRAYS && array != k))
             continue;
-        while (!code && !done)
-            code = progress_all(data, data->arrays[k], &done);
+        code = adapt_exchange_wait(&data->arrays[k]->transfer.exchange);
         if (!code)
             code = finish(data, data->arrays[k]);
     }

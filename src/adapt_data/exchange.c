@@ -3,14 +3,12 @@
 #include "exchange.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define CHUNK_BYTES ((int64_t) 64 * 1024 * 1024)
 
-/* One list: messages [done, next) are under way or complete, number k in slot k mod EXCHANGE_MESSAGES. */
-struct side {
-    int64_t count, next, done;
-    MPI_Request requests[EXCHANGE_MESSAGES];
-};
+/* Those that have begun and are not through. */
+static struct adapt_exchange *under_way;
 
 int adapt_exchange_distance(int sender, int receiver, int processes)
 {
@@ -26,67 +24,156 @@ int64_t adapt_exchange_chunk(void)
     return text && (*end || bytes < 1 || bytes > CHUNK_BYTES) ? CHUNK_BYTES : bytes;
 }
 
-static int post_more(const struct adapt_exchange *exchange, struct side *side, bool sends)
-{
-    int code = MPI_SUCCESS;
+/* ---- one list --------------------------------------------------------------------------------- */
 
-    while (!code && side->next < side->count && side->next < side->done + EXCHANGE_MESSAGES) {
-        code = exchange->post(exchange->state, sends, side->next,
-                              &side->requests[side->next % EXCHANGE_MESSAGES]);
+/* Where what arrives must be told in order, number k is in slot k mod EXCHANGE_MESSAGES and is through
+ * after those before it; elsewhere any free slot does. */
+static bool is_ordered(const struct adapt_exchange *exchange, bool sends)
+{
+    return !sends && exchange->arrived;
+}
+
+/* For the next message; -1: none. */
+static int find_slot(const struct adapt_exchange *exchange, const struct adapt_exchange_side *side,
+                     bool sends)
+{
+    int slot = 0;
+
+    if (side->next - side->through >= EXCHANGE_MESSAGES)
+        return -1;
+    if (is_ordered(exchange, sends))
+        return (int) (side->next % EXCHANGE_MESSAGES);
+    while (side->requests[slot] != MPI_REQUEST_NULL)
+        slot++;
+    return slot;
+}
+
+static int post_more(struct adapt_exchange *exchange, bool sends)
+{
+    struct adapt_exchange_side *side = sends ? &exchange->send : &exchange->receive;
+    const int64_t count = sends ? exchange->sends : exchange->receives;
+    int code = MPI_SUCCESS, slot = 0;
+
+    while (!code && side->next < count && (slot = find_slot(exchange, side, sends)) >= 0) {
+        code = exchange->post(exchange->state, sends, side->next, &side->requests[slot]);
         side->next++;
     }
     return code;
 }
 
 /* Takes what is complete from the front. */
-static int take(const struct adapt_exchange *exchange, struct side *side, bool sends)
+static int take_in_order(struct adapt_exchange *exchange)
 {
+    struct adapt_exchange_side *side = &exchange->receive;
     int code = MPI_SUCCESS;
 
-    while (!code && side->done < side->next &&
-           side->requests[side->done % EXCHANGE_MESSAGES] == MPI_REQUEST_NULL) {
-        if (!sends && exchange->arrived)
-            code = exchange->arrived(exchange->state, side->done);
-        side->done++;
+    while (!code && side->through < side->next &&
+           side->requests[side->through % EXCHANGE_MESSAGES] == MPI_REQUEST_NULL) {
+        code = exchange->arrived(exchange->state, side->through);
+        side->through++;
     }
     return code;
 }
 
-static int wait_for_some(struct side *send, struct side *receive)
+/* ---- progress --------------------------------------------------------------------------------- */
+
+static bool is_through(const struct adapt_exchange *exchange)
 {
+    return exchange->code || (exchange->send.through == exchange->sends &&
+                              exchange->receive.through == exchange->receives);
+}
+
+/* How many of both directions have become complete. */
+static int complete_some(struct adapt_exchange *exchange, bool wait, int *completed)
+{
+    struct adapt_exchange_side *send = &exchange->send, *receive = &exchange->receive;
     MPI_Request all[2 * EXCHANGE_MESSAGES];
     MPI_Status statuses[2 * EXCHANGE_MESSAGES];
-    int completed, indices[2 * EXCHANGE_MESSAGES];
+    int indices[2 * EXCHANGE_MESSAGES], *begin = indices;
 
-    for (int k = 0; k < EXCHANGE_MESSAGES; k++) {
-        all[k] = send->requests[k];
-        all[EXCHANGE_MESSAGES + k] = receive->requests[k];
-    }
-    int code = MPI_Waitsome(2 * EXCHANGE_MESSAGES, all, &completed, indices, statuses);
-    for (int k = 0; k < EXCHANGE_MESSAGES; k++) {
-        send->requests[k] = all[k];
-        receive->requests[k] = all[EXCHANGE_MESSAGES + k];
+    memcpy(all, send->requests, sizeof(send->requests));
+    memcpy(all + EXCHANGE_MESSAGES, receive->requests, sizeof(receive->requests));
+    int code = wait ? MPI_Waitsome(2 * EXCHANGE_MESSAGES, all, completed, begin, statuses) :
+        MPI_Testsome(2 * EXCHANGE_MESSAGES, all, completed, begin, statuses);
+    memcpy(send->requests, all, sizeof(send->requests));
+    memcpy(receive->requests, all + EXCHANGE_MESSAGES, sizeof(receive->requests));
+    *completed = code || *completed == MPI_UNDEFINED ? 0 : *completed;
+    for (int k = 0; k < *completed; k++) {
+        if (indices[k] < EXCHANGE_MESSAGES)
+            send->through++;
+        else if (!is_ordered(exchange, false))
+            receive->through++;
     }
     return code;
 }
 
-int adapt_exchange(const struct adapt_exchange *exchange)
+/* Until nothing more is complete. */
+static void progress(struct adapt_exchange *exchange, bool wait)
 {
-    struct side send = {.count = exchange->sends }, receive = {.count = exchange->receives };
-    int code = MPI_SUCCESS;
+    int completed = 1;
 
-    for (int k = 0; k < EXCHANGE_MESSAGES; k++)
-        send.requests[k] = receive.requests[k] = MPI_REQUEST_NULL;
-    while (!code && (send.done < send.count || receive.done < receive.count)) {
-        code = post_more(exchange, &receive, false);
+    while (!is_through(exchange) && completed > 0) {
+        int code = complete_some(exchange, wait, &completed);
+        if (!code && exchange->arrived)
+            code = take_in_order(exchange);
         if (!code)
-            code = post_more(exchange, &send, true);
+            code = post_more(exchange, false);
         if (!code)
-            code = wait_for_some(&send, &receive);
-        if (!code)
-            code = take(exchange, &receive, false);
-        if (!code)
-            code = take(exchange, &send, true);
+            code = post_more(exchange, true);
+        exchange->code = code;
     }
-    return code;
+}
+
+static void take_out(const struct adapt_exchange *exchange)
+{
+    struct adapt_exchange **link = &under_way;
+
+    while (*link && *link != exchange)
+        link = &(*link)->next;
+    if (*link)
+        *link = exchange->next;
+}
+
+int adapt_exchange_begin(struct adapt_exchange *exchange)
+{
+    exchange->send = exchange->receive = (struct adapt_exchange_side) {.next = 0 };
+    for (int k = 0; k < EXCHANGE_MESSAGES; k++)
+        exchange->send.requests[k] = exchange->receive.requests[k] = MPI_REQUEST_NULL;
+    exchange->next = NULL;
+    exchange->code = post_more(exchange, false);
+    if (!exchange->code)
+        exchange->code = post_more(exchange, true);
+    if (!is_through(exchange)) {
+        exchange->next = under_way;
+        under_way = exchange;
+    }
+    return exchange->code;
+}
+
+int adapt_exchange_test(struct adapt_exchange *exchange, bool *done)
+{
+    if (!is_through(exchange)) {
+        progress(exchange, false);
+        if (is_through(exchange))
+            take_out(exchange);
+    }
+    *done = !exchange->code && is_through(exchange);
+    return exchange->code;
+}
+
+int adapt_exchange_wait(struct adapt_exchange *exchange)
+{
+    bool done;
+
+    while (!is_through(exchange)) {
+        const bool is_alone = under_way == exchange && !exchange->next;
+        for (struct adapt_exchange * each = under_way, *next; each; each = next) {
+            next = each->next;
+            if (is_alone)
+                progress(each, true);
+            (void) adapt_exchange_test(each, &done);    /* errors are for those who wait for it */
+        }
+    }
+    take_out(exchange);
+    return exchange->code;
 }

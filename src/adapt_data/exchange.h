@@ -1,10 +1,14 @@
 /*
- * Two lists of messages, those that this process sends and those that it receives, worked off with at
- * most EXCHANGE_MESSAGES under way in each direction.
+ * The message engine: two lists of messages, those that this process sends and those that it receives,
+ * worked off with at most EXCHANGE_MESSAGES under way in each direction.
  *
  * Both ends have their lists in the same order where it matters: by the distance from sender to
  * receiver around all processes, and by the same number behind it.  So the first message that is not
- * through is under way at both its ends, and something always goes on.  SPEC-epop V8, V10.
+ * through is under way at both its ends, and something always goes on.  Whoever waits for one exchange
+ * makes progress with all that have begun, for another process may wait for another one first.
+ * SPEC-epop V8, V10, X1.
+ *
+ * State: exchanges that are under way are in a list of the process; one thread.
  */
 
 #ifndef EXCHANGE_H_INCLUDED
@@ -16,16 +20,33 @@
 
 #define EXCHANGE_MESSAGES 8
 
+/* One list; private to exchange.c. */
+struct adapt_exchange_side {
+    int64_t next, through;      /* messages before `next` have been posted; so many are complete */
+    MPI_Request requests[EXCHANGE_MESSAGES];
+};
+
 struct adapt_exchange {
     int64_t sends, receives;    /* how many */
     void *state;
-    /* Begins number k of a list. */
+    /* Begins number k of a list; called for 0, 1, ... */
     int (*post) (void *state, bool sends, int64_t k, MPI_Request * request);
-    /* Number k is there, one after the other (may be NULL). */
+    /* Number k is there, one after the other.  May be NULL: then they may be through in any order. */
     int (*arrived) (void *state, int64_t k);
+
+    /* private */
+    struct adapt_exchange_side send, receive;
+    struct adapt_exchange *next;
+    int code;
 };
 
-int adapt_exchange(const struct adapt_exchange *exchange);
+/* Posts what it can.  The exchange stays where it is until it is through.  An MPI error, also below. */
+int adapt_exchange_begin(struct adapt_exchange *exchange);
+/* Makes progress.  *done: all has arrived and all has been sent. */
+int adapt_exchange_test(struct adapt_exchange *exchange, bool *done);
+/* Until that is so. */
+int adapt_exchange_wait(struct adapt_exchange *exchange);
+
 /* From sender to receiver around `processes` processes. */
 int adapt_exchange_distance(int sender, int receiver, int processes);
 

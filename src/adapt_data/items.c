@@ -287,7 +287,8 @@ static int move(struct call *call, int64_t *count, const int destination[])
         exchange.sends = call->send.count;
         exchange.receives = call->receive.count;
         *count = pack(call, *count, destination, next);
-        code = adapt_exchange(&exchange);
+        code = adapt_exchange_begin(&exchange);
+        code = code ? code : adapt_exchange_wait(&exchange);
     }
     free(begin);
     free(next);

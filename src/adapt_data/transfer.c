@@ -89,9 +89,11 @@ static int make_type(struct adapt_direction *direction, const struct adapt_eleme
     return code ? code : MPI_Type_commit(type);
 }
 
-static int post(const struct adapt_transfer *transfer, struct adapt_direction *direction,
-                MPI_Request *request)
+/* The next one: they are posted in their order. */
+static int post(void *state, bool sends, int64_t k, MPI_Request *request)
 {
+    struct adapt_transfer *transfer = state;
+    struct adapt_direction *direction = sends ? &transfer->send : &transfer->receive;
     const struct adapt_peer *peer = &direction->side->peers[direction->peer];
     const bool is_old = peer->process < transfer->old_size;
     const int rank = is_old ? peer->process : peer->process - transfer->old_size;
@@ -100,6 +102,7 @@ static int post(const struct adapt_transfer *transfer, struct adapt_direction *d
     int64_t count = peer->elements - direction->of_peer, first = 0;
     int code = MPI_SUCCESS, items = 1;
 
+    (void) k;
     count = count < transfer->chunk ? count : transfer->chunk;
     const int64_t runs = count_runs(direction, count);
     if (runs == 1)
@@ -114,7 +117,7 @@ static int post(const struct adapt_transfer *transfer, struct adapt_direction *d
         direction->of_peer = 0;
     }
     char *from = direction->part + (MPI_Aint) first * transfer->element.extent;
-    if (direction == &transfer->send)
+    if (sends)
         code = MPI_Isend(from, items, type, rank, transfer->tag, comm, request);
     else
         code = MPI_Irecv(from, items, type, rank, transfer->tag, comm, request);
@@ -122,76 +125,28 @@ static int post(const struct adapt_transfer *transfer, struct adapt_direction *d
     return code ? code : free_code;
 }
 
-static int post_more(const struct adapt_transfer *transfer, struct adapt_direction *direction)
+/* How many messages it has. */
+static int64_t set_out(struct adapt_direction *direction, const struct adapt_side *side, void *part,
+                       int64_t chunk)
 {
-    for (int k = 0; k < TRANSFER_MESSAGES && direction->peer < direction->side->peer_count; k++) {
-        if (direction->requests[k] != MPI_REQUEST_NULL)
-            continue;
-        int code = post(transfer, direction, &direction->requests[k]);
-        if (code)
-            return code;
-        direction->active++;
-    }
-    return MPI_SUCCESS;
-}
+    int64_t messages = 0;
 
-static void set_out(struct adapt_direction *direction, const struct adapt_side *side, void *part)
-{
     *direction = (struct adapt_direction) {.side = side,.part = part };
-    for (int k = 0; k < TRANSFER_MESSAGES; k++)
-        direction->requests[k] = MPI_REQUEST_NULL;
+    for (int k = 0; k < side->peer_count; k++)
+        messages += (side->peers[k].elements + chunk - 1) / chunk;
+    return messages;
 }
 
 int adapt_transfer_begin(struct adapt_transfer *transfer, const struct adapt_schedule *schedule,
                          const void *old_part, void *new_part)
 {
-    set_out(&transfer->send, &schedule->send, (void *) old_part);
-    set_out(&transfer->receive, &schedule->receive, new_part);
-    int code = post_more(transfer, &transfer->receive);
-    if (!code)
-        code = post_more(transfer, &transfer->send);
+    transfer->exchange = (struct adapt_exchange) {
+        .sends = set_out(&transfer->send, &schedule->send, (void *) old_part, transfer->chunk),
+        .receives = set_out(&transfer->receive, &schedule->receive, new_part, transfer->chunk),
+        .state = transfer,.post = post
+    };
+    int code = adapt_exchange_begin(&transfer->exchange);
     if (!code && new_part != old_part)
         copy_kept(&transfer->element, schedule, old_part, new_part);
-    return code;
-}
-
-/* ---- progress --------------------------------------------------------------------------------- */
-
-/* Takes what is through out of the requests of both directions. */
-static int complete_some(struct adapt_transfer *transfer, bool wait, int *completed)
-{
-    MPI_Request all[2 * TRANSFER_MESSAGES];
-    int indices[2 * TRANSFER_MESSAGES];
-    MPI_Status statuses[2 * TRANSFER_MESSAGES];
-    MPI_Request *sends = transfer->send.requests, *receives = transfer->receive.requests;
-
-    memcpy(all, sends, TRANSFER_MESSAGES * sizeof(*all));
-    memcpy(all + TRANSFER_MESSAGES, receives, TRANSFER_MESSAGES * sizeof(*all));
-    int code = wait ? MPI_Waitsome(2 * TRANSFER_MESSAGES, all, completed, indices, statuses) :
-        MPI_Testsome(2 * TRANSFER_MESSAGES, all, completed, indices, statuses);
-    memcpy(sends, all, TRANSFER_MESSAGES * sizeof(*all));
-    memcpy(receives, all + TRANSFER_MESSAGES, TRANSFER_MESSAGES * sizeof(*all));
-    *completed = code || *completed == MPI_UNDEFINED ? 0 : *completed;
-    for (int k = 0; k < *completed; k++) {
-        if (indices[k] < TRANSFER_MESSAGES)
-            transfer->send.active--;
-        else
-            transfer->receive.active--;
-    }
-    return code;
-}
-
-int adapt_transfer_progress(struct adapt_transfer *transfer, bool wait, bool *done)
-{
-    int code = MPI_SUCCESS, completed = 1;
-
-    while (!code && completed > 0 && transfer->send.active + transfer->receive.active > 0) {
-        code = complete_some(transfer, wait, &completed);
-        if (!code)
-            code = post_more(transfer, &transfer->receive);
-        if (!code)
-            code = post_more(transfer, &transfer->send);
-    }
-    *done = !code && transfer->send.active + transfer->receive.active == 0;
     return code;
 }
