@@ -20,6 +20,7 @@
 #define ADAPT_BOXES_H_INCLUDED
 
 #include "adapt_data.h"
+#include "adapt_motion.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -67,6 +68,10 @@ int64_t MPIX_Field_extents(const MPIX_Field *field, const MPIX_Box *box,
  * MPIX_Adapt_data_start says of errors is true here, too. */
 int MPIX_Adapt_boxes_move(const epop_window_t *window, int axes, MPIX_Boxes *boxes, void *state,
                           int count, const MPIX_Field fields[]);
+/* The same in two steps: between start and MPIX_Adapt_motion_wait the program may compute on anything but
+ * these fields.  The window, parts[], memory and element types stay as they are until then. */
+int MPIX_Adapt_boxes_start(const epop_window_t *window, int axes, MPIX_Boxes *boxes, void *state,
+                           int count, const MPIX_Field fields[], MPIX_Adapt_motion *motion);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 #define ADAPT_ITEMS_H_INCLUDED
 
 #include "adapt_data.h"
+#include "adapt_motion.h"
 
 #include <stdio.h>
 
@@ -36,6 +37,12 @@ typedef int MPIX_Append(int64_t count, const MPIX_Column columns[], void *state)
  * MPI_ERR_ARG: a destination is no new rank, or columns differ; nothing has moved. */
 int MPIX_Adapt_items_move(const epop_window_t *window, int64_t *count, const int destination[],
                           int columns, const MPIX_Column column[], MPIX_Append *append, void *state);
+/* The same in two steps.  After start *count items stay and are the program's; until
+ * MPIX_Adapt_motion_wait returns `append` may be called in any test or wait of this library.  The window
+ * and the element types stay as they are until then. */
+int MPIX_Adapt_items_start(const epop_window_t *window, int64_t *count, const int destination[],
+                           int columns, const MPIX_Column column[], MPIX_Append *append, void *state,
+                           MPIX_Adapt_motion *motion);
 
 /* ---- files ------------------------------------------------------------------------------------ */
 

@@ -10,18 +10,20 @@
 #include <string.h>
 #include "box_schedule.h"
 #include "data.h"
-#include "exchange.h"
 #include "failure.h"
+#include "motion.h"
 
 _Static_assert(sizeof(MPIX_Box) == sizeof(struct adapt_box) && MPIX_BOX_AXES == BOX_AXES,
                "the same boxes");
 
-/* One call of MPIX_Adapt_boxes_move. */
+/* From start to wait. */
 struct call {
+    struct MPIX_Adapt_motion_s motion;
+    const char *function;       /* that was called */
     const epop_window_t *window;
     int axes, count;
     const MPIX_Field *fields;
-    MPI_Comm all;
+    MPIX_Field *copies;         /* that fields are, once there is room */
     struct adapt_roles roles;
     int *process_of_new;
     struct adapt_boxes old, coming;
@@ -207,9 +209,24 @@ static const char *make_parts(struct call *call, int f)
     return NULL;
 }
 
+/* The program's own may be gone when they are waited for. */
+static const char *copy_fields(struct call *call)
+{
+    call->copies = adapt_room(call->count, sizeof(*call->copies));
+    if (!call->copies)
+        return ADAPT_NO_MEMORY;
+    if (call->count > 0)
+        memcpy(call->copies, call->fields, (size_t) call->count * sizeof(*call->copies));
+    call->fields = call->copies;
+    return NULL;
+}
+
 static const char *prepare(struct call *call, MPIX_Boxes *boxes, void *state)
 {
-    const char *error = ask_boxes(&call->old, call->window->old_size, boxes, state);
+    const char *error = copy_fields(call);
+
+    if (!error)
+        error = ask_boxes(&call->old, call->window->old_size, boxes, state);
 
     if (!error)
         error = ask_boxes(&call->coming, call->window->new_size, boxes, state);
@@ -263,7 +280,7 @@ static int compare(struct call *call, const char **error)
     const int64_t mine = signature(call);
     int64_t most[3] = { -adapt_exchange_chunk(), mine, -mine };
 
-    int code = MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_INT64_T, MPI_MAX, call->all);
+    int code = MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_INT64_T, MPI_MAX, call->motion.all);
     call->chunk = -most[0];
     if (most[1] != -most[2])
         *error = "processes differ in fields, their element sizes or nodes";
@@ -276,15 +293,15 @@ static int agree(const struct call *call, const char *error)
     int64_t mine = 0, worst, rank;
     int own_rank;
 
-    MPI_Comm_rank(call->all, &own_rank);
+    MPI_Comm_rank(call->motion.all, &own_rank);
     if (error)
         mine = ((int64_t) (error == ADAPT_NO_MEMORY ? 1 : 2) << 32) + INT32_MAX - own_rank;
-    int code = MPI_Allreduce(&mine, &worst, 1, MPI_INT64_T, MPI_MAX, call->all);
+    int code = MPI_Allreduce(&mine, &worst, 1, MPI_INT64_T, MPI_MAX, call->motion.all);
     if (code || worst == 0)
         return code;
     rank = INT32_MAX - (worst & INT32_MAX);
     return adapt_fail(worst >> 32 == 2 ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
-                      "MPIX_Adapt_boxes_move: %s (%s %d); nothing has moved",
+                      "%s: %s (%s %d); nothing has moved", call->function,
                       error ? error : worst >> 32 == 2 ? "it was refused" : ADAPT_NO_MEMORY,
                       rank < call->window->old_size ? "old rank" : "joining process",
                       (int) (rank < call->window->old_size ? rank : rank - call->window->old_size));
@@ -352,33 +369,36 @@ static int post(void *state, bool sends, int64_t k, MPI_Request * request)
     if (code)
         return code;
     if (sends)
-        code = MPI_Isend(field->parts[piece->old_box], 1, type, piece->process, f, call->all,
+        code = MPI_Isend(field->parts[piece->old_box], 1, type, piece->process, f, call->motion.all,
                          request);
     else
-        code = MPI_Irecv(call->fresh[f][piece->new_box], 1, type, piece->process, f, call->all,
+        code = MPI_Irecv(call->fresh[f][piece->new_box], 1, type, piece->process, f, call->motion.all,
                          request);
     int free_code = MPI_Type_free(&type);
     return code ? code : free_code;
 }
 
-static int move(struct call *call)
+/* What is kept is copied while messages are under way. */
+static int begin(struct call *call)
 {
-    struct adapt_exchange exchange = {.state = call,.post = post };
-    int code = MPI_SUCCESS;
+    struct adapt_exchange *exchange = &call->motion.exchange;
 
+    *exchange = (struct adapt_exchange) {.state = call,.post = post };
     for (int f = 0; f < call->count; f++) {
-        exchange.sends += call->schedules[f].send.count;
-        exchange.receives += call->schedules[f].receive.count;
+        exchange->sends += call->schedules[f].send.count;
+        exchange->receives += call->schedules[f].receive.count;
+    }
+    int code = adapt_exchange_begin(exchange);
+    for (int f = 0; f < call->count; f++)
         for (int64_t k = 0; !code && !call->is_unchanged && k < call->schedules[f].keep.count; k++)
             code = keep(call, f, &call->schedules[f].keep.pieces[k]);
-    }
-    if (!code)
-        code = adapt_exchange_begin(&exchange);
-    return code ? code : adapt_exchange_wait(&exchange);
+    if (code)
+        (void) adapt_exchange_wait(exchange);   /* it is gone afterwards */
+    return code;
 }
 
 /* The new parts take the old ones' place. */
-static void finish(struct call *call)
+static void replace_parts(struct call *call)
 {
     const int old_count = own_count(&call->old, call->window->old_rank);
     const int new_count = own_count(&call->coming, call->window->new_rank);
@@ -414,33 +434,86 @@ static void clear(struct call *call)
     free(call->coming.boxes);
     free(call->coming.first);
     free(call->process_of_new);
+    free(call->copies);
+}
+
+static int finish(struct MPIX_Adapt_motion_s *motion, int code)
+{
+    struct call *call = (struct call *) motion;
+
+    if (!code)
+        replace_parts(call);
+    clear(call);
+    return code;
+}
+
+/* All but the messages: on all processes or on none.  Without room for it `call` is NULL. */
+static int start(struct call *call, const struct call *described, MPIX_Boxes *boxes, void *state)
+{
+    struct call alone, *here = call ? call : &alone;
+    const char *error = call ? NULL : ADAPT_NO_MEMORY;
+
+    *here = *described;
+    here->motion.reminder = MPI_REQUEST_NULL;
+    here->motion.finish = finish;
+    int code = MPIX_Adapt_window_all(here->window, &here->motion.all);
+    if (code)
+        return code;
+    const char *differ = NULL;
+    code = compare(here, &differ);
+    error = error ? error : differ;
+    if (!error)
+        error = adapt_roles_of(here->window, &here->roles, &here->process_of_new);
+    if (!error)
+        error = prepare(here, boxes, state);
+    if (!code)
+        code = agree(here, error);
+    if (!code)
+        code = begin(here);
+    if (code) {
+        clear(here);
+        MPI_Comm_free(&here->motion.all);
+    }
+    return code;
+}
+
+static int start_or_refuse(const struct call *described, MPIX_Boxes *boxes, void *state,
+                           MPIX_Adapt_motion * motion)
+{
+    const epop_window_t *window = described->window;
+    const int axes = described->axes, count = described->count;
+
+    if (!window || !window->new_rank_of || !boxes || count < 0 ||
+        (count > 0 && !described->fields) || axes < 1 || axes > BOX_AXES || !motion)
+        return adapt_fail(MPI_ERR_ARG, "%s: window, boxes, fields or motion is NULL, or count or axes"
+                          " has no sense", described->function);
+    struct call *call = malloc(sizeof(*call));
+    int code = start(call, described, boxes, state);
+    *motion = code ? NULL : &call->motion;
+    if (code)
+        free(call);
+    return code;
+}
+
+int MPIX_Adapt_boxes_start(const epop_window_t *window, int axes, MPIX_Boxes *boxes, void *state,
+                           int count, const MPIX_Field fields[], MPIX_Adapt_motion *motion)
+{
+    const struct call described = {.function = "MPIX_Adapt_boxes_start",.window = window,
+        .axes = axes,.count = count,.fields = fields
+    };
+
+    int code = start_or_refuse(&described, boxes, state, motion);
+    return code ? code : adapt_motion_remind(*motion, "boxes", count > 0 ? fields[0].name : "");
 }
 
 int MPIX_Adapt_boxes_move(const epop_window_t *window, int axes, MPIX_Boxes *boxes, void *state,
                           int count, const MPIX_Field fields[])
 {
-    struct call call = {.window = window,.axes = axes,.count = count,.fields = fields };
-    const char *error = NULL;
+    const struct call described = {.function = "MPIX_Adapt_boxes_move",.window = window,
+        .axes = axes,.count = count,.fields = fields
+    };
+    MPIX_Adapt_motion motion;
 
-    if (!window || !window->new_rank_of || !boxes || count < 0 || (count > 0 && !fields) ||
-        axes < 1 || axes > BOX_AXES)
-        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_boxes_move: window, boxes or fields is NULL, or"
-                          " count or axes has no sense");
-    int code = MPIX_Adapt_window_all(window, &call.all);
-    if (code)
-        return code;
-    code = compare(&call, &error);
-    if (!error)
-        error = adapt_roles_of(window, &call.roles, &call.process_of_new);
-    if (!error)
-        error = prepare(&call, boxes, state);
-    if (!code)
-        code = agree(&call, error);
-    if (!code)
-        code = move(&call);
-    if (!code)
-        finish(&call);
-    clear(&call);
-    int free_code = MPI_Comm_free(&call.all);
-    return code ? code : free_code;
+    int code = start_or_refuse(&described, boxes, state, &motion);
+    return code ? code : MPIX_Adapt_motion_wait(&motion);
 }

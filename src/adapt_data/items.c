@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "data.h"
-#include "exchange.h"
 #include "failure.h"
+#include "motion.h"
 
 /* Consecutive items for or from one process. */
 struct message {
@@ -22,16 +22,18 @@ struct message_list {
     int64_t count;
 };
 
-/* One call of MPIX_Adapt_items_move. */
+/* From start to wait. */
 struct call {
+    struct MPIX_Adapt_motion_s motion;
+    const char *function;       /* that was called */
     const epop_window_t *window;
     int columns;
     const MPIX_Column *column;
+    MPIX_Column *copies;        /* that columns are, once there is room */
     MPIX_Append *append;
     void *state;
 
-    MPI_Comm all;               /* ranks are the processes' numbers */
-    int processes, process;
+    int processes, process;     /* ranks in motion.all */
     struct adapt_roles roles;
     int *process_of_new;
     int64_t *sent, *received;   /* [processes] items; of this process: 0 */
@@ -75,20 +77,20 @@ static int agree(struct call *call, const char *error)
     most[1] = -adapt_exchange_chunk();
     most[2] = bytes;
     most[3] = -bytes;
-    int code = MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_INT64_T, MPI_MAX, call->all);
+    int code = MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_INT64_T, MPI_MAX, call->motion.all);
     if (code)
         return code;
     const int who = (int) (INT32_MAX - (most[0] & INT32_MAX));
     const bool is_old = who < call->window->old_size;
     if (most[0] != 0)
         return adapt_fail(most[0] >> 32 == 2 ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
-                          "MPIX_Adapt_items_move: %s (%s %d); nothing has moved",
+                          "%s: %s (%s %d); nothing has moved", call->function,
                           error ? error : most[0] >> 32 == 2 ? "it was refused" : ADAPT_NO_MEMORY,
                           is_old ? "old rank" : "joining process",
                           is_old ? who : who - call->window->old_size);
     if (most[2] != -most[3])
-        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_items_move: processes differ in their columns;"
-                          " nothing has moved");
+        return adapt_fail(MPI_ERR_ARG, "%s: processes differ in their columns; nothing has moved",
+                          call->function);
     call->chunk = call->item_bytes > 0 ? -most[1] / call->item_bytes : INT32_MAX;
     call->chunk = call->chunk < 1 ? 1 : call->chunk > INT32_MAX ? INT32_MAX : call->chunk;
     return MPI_SUCCESS;
@@ -104,8 +106,11 @@ static const char *make_room(struct call *call, int64_t count, const int destina
     call->received = adapt_room(call->processes, sizeof(int64_t));
     call->extent = adapt_room(call->columns, sizeof(MPI_Aint));
     call->leaving = adapt_room(call->columns, sizeof(char *));
-    if (!call->sent || !call->received || !call->extent || !call->leaving)
+    call->copies = adapt_room(call->columns, sizeof(*call->copies));
+    if (!call->sent || !call->received || !call->extent || !call->leaving || !call->copies)
         return ADAPT_NO_MEMORY;
+    memcpy(call->copies, call->column, (size_t) call->columns * sizeof(*call->copies));
+    call->column = call->copies;        /* the program's own may be gone when it waits */
     for (int64_t i = 0; i < count; i++) {
         const int to = call->process_of_new[destination[i]];
         call->sent[to] += to != call->process;
@@ -225,9 +230,9 @@ static int post(void *state, bool sends, int64_t k, MPI_Request * request)
     if (code)
         return code;
     if (sends)
-        code = MPI_Isend(MPI_BOTTOM, 1, type, message->process, 0, call->all, request);
+        code = MPI_Isend(MPI_BOTTOM, 1, type, message->process, 0, call->motion.all, request);
     else
-        code = MPI_Irecv(MPI_BOTTOM, 1, type, message->process, 0, call->all, request);
+        code = MPI_Irecv(MPI_BOTTOM, 1, type, message->process, 0, call->motion.all, request);
     int free_code = MPI_Type_free(&type);
     return code ? code : free_code;
 }
@@ -246,13 +251,13 @@ static int arrived(void *state, int64_t k)
         free(parts[c]);
         parts[c] = NULL;
     }
-    return failed ? adapt_fail(MPI_ERR_OTHER, "MPIX_Adapt_items_move: append has failed; items are"
-                               " lost") : MPI_SUCCESS;
+    return failed ? adapt_fail(MPI_ERR_OTHER, "%s: append has failed; items are lost",
+                               call->function) : MPI_SUCCESS;
 }
 
 /* ---- all of it -------------------------------------------------------------------------------- */
 
-static int start(struct call *call, const char *error, int64_t count, const int destination[])
+static int prepare(struct call *call, const char *error, int64_t count, const int destination[])
 {
     for (int c = 0; !error && c < call->columns; c++) {
         int size;
@@ -266,13 +271,13 @@ static int start(struct call *call, const char *error, int64_t count, const int 
     return agree(call, error);
 }
 
-static int move(struct call *call, int64_t *count, const int destination[])
+static int begin(struct call *call, int64_t *count, const int destination[])
 {
-    struct adapt_exchange exchange = {.state = call,.post = post,.arrived = arrived };
+    struct adapt_exchange *exchange = &call->motion.exchange;
     int64_t *begin = begin_of(call), *next = begin_of(call);
     const char *error = begin && next ? NULL : ADAPT_NO_MEMORY;
 
-    int code = MPI_Alltoall(call->sent, 1, MPI_INT64_T, call->received, 1, MPI_INT64_T, call->all);
+    int code = MPI_Alltoall(call->sent, 1, MPI_INT64_T, call->received, 1, MPI_INT64_T, call->motion.all);
     if (!code && !error)
         error = list(call, true, begin, &call->send);
     if (!code && !error)
@@ -284,11 +289,11 @@ static int move(struct call *call, int64_t *count, const int destination[])
     if (!code)
         code = agree(call, error);
     if (!code) {
-        exchange.sends = call->send.count;
-        exchange.receives = call->receive.count;
+        *exchange = (struct adapt_exchange) {.state = call,.post = post,.arrived = arrived,
+            .sends = call->send.count,.receives = call->receive.count
+        };
         *count = pack(call, *count, destination, next);
-        code = adapt_exchange_begin(&exchange);
-        code = code ? code : adapt_exchange_wait(&exchange);
+        code = adapt_exchange_begin(exchange);
     }
     free(begin);
     free(next);
@@ -309,27 +314,77 @@ static void clear(struct call *call)
     free(call->send.messages);
     free(call->receive.messages);
     free(call->process_of_new);
+    free(call->copies);
+}
+
+static int finish(struct MPIX_Adapt_motion_s *motion, int code)
+{
+    clear((struct call *) motion);
+    return code;
+}
+
+/* On all processes or on none.  Without room for it `call` is NULL. */
+static int start(struct call *call, const struct call *described, int64_t *count,
+                 const int destination[])
+{
+    struct call alone, *here = call ? call : &alone;
+
+    *here = *described;
+    here->motion.reminder = MPI_REQUEST_NULL;
+    here->motion.finish = finish;
+    int code = MPIX_Adapt_window_all(here->window, &here->motion.all);
+    if (code)
+        return code;
+    MPI_Comm_rank(here->motion.all, &here->process);
+    MPI_Comm_size(here->motion.all, &here->processes);
+    code = prepare(here, call ? check(here, *count, destination) : ADAPT_NO_MEMORY, *count,
+                   destination);
+    if (!code)
+        code = begin(here, count, destination);
+    if (code) {
+        clear(here);
+        MPI_Comm_free(&here->motion.all);
+    }
+    return code;
+}
+
+static int start_or_refuse(const struct call *described, int64_t *count, const int destination[],
+                           MPIX_Adapt_motion *motion)
+{
+    const epop_window_t *window = described->window;
+
+    if (!window || !window->new_rank_of || !count || *count < 0 || described->columns < 1 ||
+        !described->column || !described->append || !motion)
+        return adapt_fail(MPI_ERR_ARG, "%s: window, count, column, append or motion is NULL, or count"
+                          " or columns has no sense", described->function);
+    struct call *call = malloc(sizeof(*call));
+    int code = start(call, described, count, destination);
+    *motion = code ? NULL : &call->motion;
+    if (code)
+        free(call);
+    return code;
+}
+
+int MPIX_Adapt_items_start(const epop_window_t *window, int64_t *count, const int destination[],
+                           int columns, const MPIX_Column column[], MPIX_Append *append, void *state,
+                           MPIX_Adapt_motion *motion)
+{
+    const struct call described = {.function = "MPIX_Adapt_items_start",.window = window,
+        .columns = columns,.column = column,.append = append,.state = state
+    };
+
+    int code = start_or_refuse(&described, count, destination, motion);
+    return code ? code : adapt_motion_remind(*motion, "items", "");
 }
 
 int MPIX_Adapt_items_move(const epop_window_t *window, int64_t *count, const int destination[],
                           int columns, const MPIX_Column column[], MPIX_Append *append, void *state)
 {
-    struct call call = {.window = window,.columns = columns,.column = column,.append = append,
-        .state = state
+    const struct call described = {.function = "MPIX_Adapt_items_move",.window = window,
+        .columns = columns,.column = column,.append = append,.state = state
     };
+    MPIX_Adapt_motion motion;
 
-    if (!window || !window->new_rank_of || !count || *count < 0 || columns < 1 || !column || !append)
-        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_items_move: window, count, column or append is NULL,"
-                          " or count or columns has no sense");
-    int code = MPIX_Adapt_window_all(window, &call.all);
-    if (code)
-        return code;
-    MPI_Comm_rank(call.all, &call.process);
-    MPI_Comm_size(call.all, &call.processes);
-    code = start(&call, check(&call, *count, destination), *count, destination);
-    if (!code)
-        code = move(&call, count, destination);
-    clear(&call);
-    int free_code = MPI_Comm_free(&call.all);
-    return code ? code : free_code;
+    int code = start_or_refuse(&described, count, destination, &motion);
+    return code ? code : MPIX_Adapt_motion_wait(&motion);
 }
