@@ -3,9 +3,11 @@
  * communicators are integers there (as mpi4py's Comm.py2f and f2py).  Windows: see adapt_fortran.c.
  */
 
-#include "adapt_data.h"
+#include "adapt_boxes.h"
+#include "adapt_items.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include "failure.h"
 
 int adapt_python_init(int *status)
@@ -91,4 +93,85 @@ int adapt_python_error(int code, char text[])
 int adapt_python_error_length(void)
 {
     return MPI_MAX_ERROR_STRING;
+}
+
+/* ---- boxes ------------------------------------------------------------------------------------ */
+
+/* One box for each rank, of elements of `bytes` bytes.  *part is the new one. */
+int adapt_python_box_move(const epop_window_t *window, const char *name, int axes, int bytes,
+                          MPIX_Boxes *boxes, const int nodes[], const int ghost[],
+                          const MPIX_Adapt_memory *memory, void **part)
+{
+    MPIX_Field field = {.name = name,.parts = part,.memory = memory };
+
+    int code = MPI_Type_contiguous(bytes, MPI_BYTE, &field.element);
+    if (code)
+        return code;
+    memcpy(field.nodes, nodes, (size_t) axes * sizeof(int));
+    memcpy(field.ghost, ghost, (size_t) axes * sizeof(int));
+    code = MPIX_Adapt_boxes_move(window, axes, boxes, NULL, 1, &field);
+    int free_code = MPI_Type_free(&field.element);
+    return code ? code : free_code;
+}
+
+/* ---- items ------------------------------------------------------------------------------------ */
+
+/* What has come: of column c an item has bytes[c] bytes. */
+struct arrivals {
+    int columns;
+    const int *bytes;
+    int64_t count;
+    char **items;               /* [columns] */
+};
+
+static int append(int64_t count, const MPIX_Column columns[], void *state)
+{
+    struct arrivals *come = state;
+
+    for (int c = 0; c < come->columns; c++) {
+        const size_t before = (size_t) come->count * (size_t) come->bytes[c];
+        const size_t more = (size_t) count * (size_t) come->bytes[c];
+        char *items = realloc(come->items[c], before + more + 1);
+        if (!items)
+            return 1;
+        memcpy(items + before, columns[c].base, more);
+        come->items[c] = items;
+    }
+    come->count += count;
+    return 0;
+}
+
+/* Up to `limit` of them. */
+static void free_types(MPIX_Column column[], int limit)
+{
+    for (int c = 0; c < limit; c++)
+        MPI_Type_free(&column[c].element);
+}
+
+/* *count: in items, out those that stay, at the front; *come: those that have come, in items[columns], each
+ * to be freed by adapt_python_free. */
+int adapt_python_items_move(const epop_window_t *window, int64_t *count, const int destination[],
+                            int columns, void *const base[], const int bytes[], char *items[],
+                            int64_t *come)
+{
+    struct arrivals arrivals = {.columns = columns,.bytes = bytes,.items = items };
+    MPIX_Column *column = calloc((size_t) columns + 1, sizeof(*column));
+    int made = 0, code = column ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+
+    while (!code && made < columns) {
+        column[made].base = base[made];
+        code = MPI_Type_contiguous(bytes[made], MPI_BYTE, &column[made].element);
+        made += !code;
+    }
+    if (!code)
+        code = MPIX_Adapt_items_move(window, count, destination, columns, column, append, &arrivals);
+    free_types(column, made);
+    free(column);
+    *come = arrivals.count;
+    return code;
+}
+
+void adapt_python_free(void *items)
+{
+    free(items);
 }

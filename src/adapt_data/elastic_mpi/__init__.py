@@ -451,3 +451,142 @@ class Data:
         place = ctypes.c_int()
         _check(_library.MPIX_Adapt_data_place(self._handle, self._entries[name].number, rank, ctypes.byref(place)))
         return place.value
+
+
+# ---- boxes ------------------------------------------------------------------------------------
+
+_AXES = 3
+
+Box = tuple[Sequence[int], Sequence[int]]  # cells low[a] <= i < high[a] of each axis
+
+
+class _Box(ctypes.Structure):
+    """MPIX_Box"""
+
+    _fields_ = [("low", ctypes.c_int64 * _AXES), ("high", ctypes.c_int64 * _AXES)]
+
+
+_BOXES = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.POINTER(_Box), ctypes.c_void_p)
+
+
+def _box(low: Sequence[int], high: Sequence[int]) -> _Box:
+    unused = _AXES - len(low)
+    return _Box((ctypes.c_int64 * _AXES)(*low, *[0] * unused), (ctypes.c_int64 * _AXES)(*high, *[1] * unused))
+
+
+def even(low: Sequence[int], high: Sequence[int]) -> Callable[[int, int], Box]:
+    """A function for move_box: the domain from low to before high, cut evenly, one box for each rank."""
+    domain = _box(low, high)
+
+    def cut(rank: int, size: int) -> Box:
+        found = _Box()
+        _library.MPIX_Boxes_even(rank, size, 1, ctypes.byref(found), ctypes.byref(domain))
+        return tuple(found.low[: len(low)]), tuple(found.high[: len(low)])
+
+    return cut
+
+
+def _zeros(like: Any, shape: Sequence[int]) -> Any:
+    if isinstance(like, (bytearray, _array.array)):
+        return _of_length(like, shape[0])
+    import numpy
+
+    return numpy.zeros(shape, dtype=like.dtype)
+
+
+def move_box(
+    window: Window, name: str, array: Any, boxes: Callable[[int, int], Box],
+    ghost: Sequence[int] | None = None, nodes: Sequence[int] | None = None,
+) -> Any:  # fmt: skip
+    """The new part of a field of which each rank has one box: boxes(rank, size) tells its bounds.
+
+    An array has as many dimensions as the boxes have axes, on a joining process with any shape; `ghost` layers are stored
+    around, and where `nodes` is 1 there are values on the sides of cells, too.  New ghost layers are 0.
+    """
+    axes = memoryview(array).ndim
+    if not 1 <= axes <= _AXES:
+        raise Error(_ERR_ARG, "elastic_mpi.move_box: an array has one to three dimensions")
+    around, sides = list(ghost or [0] * axes), list(nodes or [0] * axes)
+    fresh: list[Any] = []
+
+    def shape_of(rank: int, size: int) -> tuple[int, ...]:
+        low, high = boxes(rank, size)
+        empty = any(low[a] >= high[a] for a in range(axes))
+        return tuple(0 if empty else high[a] - low[a] + sides[a] + 2 * around[a] for a in range(axes))
+
+    def call(rank: int, size: int, most: int, found: Any, _state: Any) -> int:
+        try:
+            if most > 0:
+                found[0] = _box(*boxes(rank, size))
+            return 1
+        except Exception as failure:  # no exception crosses C: all processes refuse it
+            print(f"elastic_mpi: boxes: {failure!r}", file=sys.stderr)
+            return -1
+
+    def grow(_count: int, _state: Any) -> int | None:
+        try:
+            fresh.append(_zeros(array, shape_of(window.new_rank, window.new_size)))
+            return _address(fresh[0])
+        except (MemoryError, ValueError):
+            return None
+
+    fits = window.old_rank >= 0 and len(around) == len(sides) == axes
+    fits = fits and memoryview(array).shape == shape_of(window.old_rank, window.old_size)
+    part = ctypes.c_void_p(_address(array) if fits else None)  # what does not fit is refused by all, like what is missing
+    former = part.value
+    memory = _Memory(_GROW(grow), _RELEASE(lambda _part, _state: None), None)
+    numbers = [(ctypes.c_int * _AXES)(*(each + [0] * _AXES)[:_AXES]) for each in (sides, around)]
+    _check(
+        _library.adapt_python_box_move(
+            window._handle, name.encode(), axes, memoryview(array).itemsize, _BOXES(call), *numbers,
+            ctypes.byref(memory), ctypes.byref(part),
+        )
+    )  # fmt: skip
+    if part.value is None:
+        return _zeros(array, (0,) * axes)
+    return array if part.value == former else fresh[0]
+
+
+# ---- items ------------------------------------------------------------------------------------
+
+
+def _item_bytes(array: Any) -> int:
+    view = memoryview(array)
+    product = view.itemsize
+    for length in view.shape[1:]:
+        product *= length
+    return product
+
+
+def move_items(window: Window, destination: Sequence[int], *arrays: Any) -> tuple[Any, ...]:
+    """Item i, array[i] of each array, goes to the rank destination[i] of the new world; the new arrays.
+
+    What stays comes first, then what has come, in the same order in all of them.  The old arrays are used up.
+    """
+    columns, count = len(arrays), ctypes.c_int64(len(destination))
+    ranks = (ctypes.c_int * max(count.value, 1))(*destination)
+    fits = all(len(array) == count.value for array in arrays)
+    if not fits:
+        count.value = max(count.value, 1)  # refused by all, for there are no destinations
+    bases = (ctypes.c_void_p * max(columns, 1))(*map(_address, arrays))
+    sizes = (ctypes.c_int * max(columns, 1))(*map(_item_bytes, arrays))
+    come, items = ctypes.c_int64(), (ctypes.c_void_p * max(columns, 1))()
+    try:
+        _check(
+            _library.adapt_python_items_move(
+                window._handle, ctypes.byref(count), ranks if fits else None, columns, bases, sizes, items, ctypes.byref(come)
+            )
+        )
+        fresh = []
+        for k, array in enumerate(arrays):
+            made = _of_length(array, count.value + come.value)
+            to, kept = _address(made), count.value * sizes[k]
+            if to is not None and kept > 0:
+                ctypes.memmove(to, bases[k], kept)
+            if to is not None and come.value > 0:
+                ctypes.memmove(to + kept, items[k], come.value * sizes[k])
+            fresh.append(made)
+        return tuple(fresh)
+    finally:
+        for part in items:
+            _library.adapt_python_free(ctypes.c_void_p(part))

@@ -1,4 +1,4 @@
-"""elastic_mpi: initialisation, probe, window, shared values, layouts and arrays, with and without NumPy.
+"""elastic_mpi: initialisation, probe, window, shared values, layouts, arrays, boxes and items, with and without NumPy.
 
 Every element tells its number.  What is wrong raises Error on all processes, and the window goes on.  Argument: the
 number of adaptations.  SPEC-epop D1 to D4, D6, F1, F3.
@@ -16,7 +16,7 @@ try:
 except ImportError:
     numpy = None
 
-N, COLUMNS = 1003, 3
+N, COLUMNS, ITEMS = 1003, 3, 300
 
 
 def split(old_lengths, new_size):
@@ -61,6 +61,78 @@ def fill(data, joining):
         data.add("matrix", matrix(mine["block"]), elastic.block(N))
 
 
+def home(item, size):
+    return item * 7919 // 3 % size
+
+
+line = elastic.even([5], [5 + N])
+plate = elastic.even([0, -3], [17, 20])
+
+
+def stripes(rank, size):
+    return [0, N * rank // size], [2, N * (rank + 1) // size]
+
+
+class Pieces:
+    """Boxes and items of this process."""
+
+    def __init__(self, joining):
+        rank, size = (0, 1) if joining else (elastic.rank(), elastic.size())
+        self.items = array.array("q", [] if joining else [i for i in range(ITEMS) if home(i, size) == rank])
+        self.marks = bytearray(i % 251 for i in self.items)
+        low, high = line(rank, size)
+        self.line = array.array("d", [] if joining else [-1.0, *range(low[0], high[0] + 1), -1.0])
+        if numpy:
+            self.vectors = numpy.array([[i, 2.0 * i] for i in self.items]).reshape(len(self.items), 2)
+            self.plate = numpy.zeros((0, 0)) if joining else self.cells(rank, size)
+            self.stripes = numpy.zeros((0, 0), dtype="i4")
+            if not joining:
+                self.stripes = numpy.array([[r * N + c for c in range(*self.columns(rank, size))] for r in range(2)], dtype="i4")
+
+    @staticmethod
+    def columns(rank, size):
+        low, high = stripes(rank, size)
+        return low[1], high[1]
+
+    @staticmethod
+    def cells(rank, size):
+        low, high = plate(rank, size)
+        cells = numpy.zeros((high[0] - low[0] + 2, high[1] - low[1] + 4))
+        cells[1:-1, 2:-2] = [[100.0 * i + j for j in range(low[1], high[1])] for i in range(low[0], high[0])]
+        return cells
+
+    def move(self, w):
+        to = [home(i, w.new_size) for i in self.items]
+        before = list(self.items)
+        surplus = [*to, 0] if w.old_rank == 0 else to
+        expect_error("nothing has moved", elastic.move_items, w, surplus, self.items)
+        expect_error("nothing has moved", elastic.move_items, w, [w.new_size] * len(to), self.items, self.marks)
+        short = array.array("d", [1.0])
+        expect_error("nothing has moved", elastic.move_box, w, "short", short, line, [1], [1])
+        assert list(self.items) == before
+        arrays = [self.items, self.marks] + ([self.vectors] if numpy else [])
+        self.items, self.marks, *vectors = elastic.move_items(w, to, *arrays)
+        self.line = elastic.move_box(w, "line", self.line, line, ghost=[1], nodes=[1])
+        if numpy:
+            self.vectors = vectors[0]
+            self.plate = elastic.move_box(w, "plate", self.plate, plate, ghost=[1, 2])
+            self.stripes = elastic.move_box(w, "stripes", self.stripes, stripes)
+        assert w.status != elastic.LEAVING or (len(self.items) == 0 and len(self.line) == 0)
+
+    def check(self):
+        rank, size = elastic.rank(), elastic.size()
+        assert sorted(self.items) == [i for i in range(ITEMS) if home(i, size) == rank], "items"
+        assert list(self.marks) == [i % 251 for i in self.items], "marks"
+        low, high = line(rank, size)
+        assert list(self.line)[1:-1] == list(range(low[0], high[0] + 1)), "line"
+        if numpy:
+            assert (self.vectors == [[i, 2.0 * i] for i in self.items]).all() and len(self.vectors) == len(self.items)
+            expected = self.cells(rank, size)
+            assert self.plate.shape == expected.shape and (self.plate[1:-1, 2:-2] == expected[1:-1, 2:-2]).all(), "plate"
+            first, end = self.columns(rank, size)
+            assert self.stripes.tolist() == [[r * N + c for c in range(first, end)] for r in range(2)], "stripes"
+
+
 def check(data):
     mine = owned(elastic.rank(), elastic.size())
     for name in ("block", "cyclic", "user", "same"):
@@ -82,7 +154,7 @@ def expect_error(word, call, *words):
         raise AssertionError(f"no error: {word}")
 
 
-def adapt(data, epoch):
+def adapt(data, parts, epoch):
     with elastic.window() as w:
         assert w.new_size == w.staying + w.joining and len(w.new_rank_of) == w.old_size
         assert (w.old_rank < 0) == (w.status == elastic.JOINING)
@@ -96,10 +168,12 @@ def adapt(data, epoch):
         data.start(w)
         expect_error("'block'", w.close)
         data.wait()
+        parts.move(w)
         leaves = w.status == elastic.LEAVING
         assert not leaves or len(data["block"]) == 0
     assert not leaves, "a leaving process goes on"
     check(data)
+    parts.check()
     return epoch + 1
 
 
@@ -108,15 +182,16 @@ def main():
     joining = elastic.init()
     data = elastic.Data()
     fill(data, joining)
+    parts = Pieces(joining)
     if joining:
-        epoch = adapt(data, epoch)
+        epoch = adapt(data, parts, epoch)
     expect_error("no probe", elastic.window().__enter__)
     deadline = time.monotonic() + 90
     while epoch < epochs:
         assert time.monotonic() < deadline, "no adaptation"
         elastic.barrier()
         if elastic.probe():
-            epoch = adapt(data, epoch)
+            epoch = adapt(data, parts, epoch)
             deadline = time.monotonic() + 90
     if elastic.rank() == 0:
         print(f"PASS epoch={epoch} size={elastic.size()}{'' if numpy else ' without NumPy'}")
