@@ -46,6 +46,7 @@ noinst_HEADERS += \
 
 mpi_core_sources += \
     src/mpi/adapt/adapt_ahead.c \
+    src/mpi/adapt/adapt_answers.c \
     src/mpi/adapt/adapt_attributes.c \
     src/mpi/adapt/adapt_board.c \
     src/mpi/adapt/adapt_init.c \

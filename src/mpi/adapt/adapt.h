@@ -59,6 +59,17 @@ typedef struct {
 
 extern MPIR_Adapt_t MPIR_Adapt;
 
+/* ---- adapt_init.c ---- */
+/* Whether this process is in a world: one that joins is in none before its commit. */
+bool MPIR_Adapt_has_joined(void);
+
+/* ---- adapt_answers.c ---- */
+/* The slot's count of answers (pmi_adapt_set.h), also of a process that does not adapt: it stays mapped from then on.
+ * NULL: there is none. */
+uint32_t *MPIR_Adapt_board_answered(void);
+/* Sleeps until that differs from seen, for at most some milliseconds; then makes progress. */
+int MPIR_Adapt_board_await_answer(const uint32_t * answered, uint32_t seen);
+
 /* ---- adapt_board.c ---- */
 /* Maps the board that PMI_ADAPT names.  No MPI is needed.  Without the variable, or where it is not
  * for this process, nothing happens. */

@@ -177,6 +177,11 @@ int MPII_Finalize_f08(void)
     return MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF ? PMPI_Finalize() : MPI_Finalize();
 }
 
+bool MPIR_Adapt_has_joined(void)
+{
+    return MPIR_Adapt.epoch >= MPIR_Adapt.join_epoch;
+}
+
 unsigned MPIR_Adapt_epoch(void)
 {
     return MPIR_Adapt.epoch;

@@ -5,9 +5,11 @@ AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/session
 noinst_HEADERS += src/mpi/session/session.h
 
 mpi_core_sources += \
+    src/mpi/session/session_call.c \
     src/mpi/session/session_comm.c \
     src/mpi/session/session_contact.c \
     src/mpi/session/session_life.c \
+    src/mpi/session/session_named.c \
     src/mpi/session/session_objects.c \
     src/mpi/session/session_open.c \
     src/mpi/session/session_sets.c \

@@ -10,6 +10,7 @@
 #define SESSION_H_INCLUDED
 
 #include "mpiimpl.h"
+#include "pmi_adapt_set.h"
 
 /* ---- session_open.c: what was given to MPI_Session_init ---- */
 
@@ -46,14 +47,91 @@ int MPIR_Session_world_error(const MPIR_Comm * comm, const char *function, int l
 
 /* ---- session_sets.c ---- */
 
-/* Ranks in the world of a set's members, ascending unless the set has another order. */
+/* Ranks in the world of a set's members, in the set's order; NULL: all of the world. */
 struct MPIR_Session_set {
     const char *name;
     int size;
     const int *ranks;
+    struct MPIR_Session_made *made;     /* what the step manager has told of it; NULL: it is of the launch */
 };
-/* The set of this name; MPI_ERR_ARG: there is none. */
+/* The set of this name; MPI_ERR_ARG: there is none.  To be given back by release. */
 int MPIR_Session_find_set(const char *name, struct MPIR_Session_set *set);
+bool MPIR_Session_set_holds_me(const struct MPIR_Session_set *set);
+void MPIR_Session_release_set(struct MPIR_Session_set *set);
+/* Whether the name is one of mpi://..., which mean something else in each process; then `set` is filled in, with the
+ * name as it is written here. */
+bool MPIR_Session_nth_predefined(int n, struct MPIR_Session_set *set);
+bool MPIR_Session_find_predefined(const char *name, struct MPIR_Session_set *set);
+
+/* ---- session_call.c: a question to the step manager about sets (pmi_adapt_set.h), and its answer ---- */
+
+struct MPIR_Session_call {
+    unsigned char *bytes;
+    size_t used, room;
+    bool failed;                /* out of memory */
+};
+/* Before a call that has members, or whose answer has: who is in the world is known then. */
+int MPIR_Session_call_prepare(void);
+void MPIR_Session_call_begin(struct MPIR_Session_call *call, enum pmi_set_call kind);
+void MPIR_Session_call_number(struct MPIR_Session_call *call, uint32_t number);
+void MPIR_Session_call_text(struct MPIR_Session_call *call, const char *text);
+/* Ranks of the world as members; NULL: all. */
+void MPIR_Session_call_members(struct MPIR_Session_call *call, const int *ranks, int n);
+/* A set as an operand: by its members if its name means something else in each process. */
+void MPIR_Session_call_operand(struct MPIR_Session_call *call, const char *name);
+
+struct MPIR_Session_answer {
+    enum pmi_set_code code;
+    unsigned char *bytes;
+    size_t used, at;
+    bool bad;                   /* it was shorter than what has been taken from it */
+};
+/* Asks and waits for the answer; the call is freed.  Any code but OK is an error, of which `code` tells more; an answer
+ * that is OK is to be freed. */
+int MPIR_Session_call_ask(struct MPIR_Session_call *call, struct MPIR_Session_answer *answer);
+/* The same where nothing else than OK is answered. */
+int MPIR_Session_call_tell(struct MPIR_Session_call *call);
+uint32_t MPIR_Session_answer_number(struct MPIR_Session_answer *answer);
+/* At most `max` bytes and a 0. */
+void MPIR_Session_answer_text(struct MPIR_Session_answer *answer, char *text, size_t max);
+/* Ranks of the world, -1 for who is not in it, to be freed; NULL: out of memory or malformed. */
+int *MPIR_Session_answer_members(struct MPIR_Session_answer *answer, int *n);
+void MPIR_Session_answer_free(struct MPIR_Session_answer *answer);
+/* MPI_ERR_UNSUPPORTED_OPERATION where nobody answers. */
+int MPIR_Session_check_manager(void);
+
+/* What the step manager tells of a set that was made. */
+struct MPIR_Session_made {
+    char name[PMI_SET_NAME_MAX + 1];
+    enum pmi_set_state state;
+    uint32_t serial;
+    int primary;                /* rank of the first member that lives, -1: none does, or it is not in the world */
+    enum pmi_set_op op;
+    char operands[2][PMI_SET_NAME_MAX + 1];     /* the first ones */
+    int size, *ranks;
+};
+/* To be freed by MPIR_Session_made_free. */
+int MPIR_Session_look(const char *name, struct MPIR_Session_made **made);
+void MPIR_Session_made_free(struct MPIR_Session_made *made);
+/* session_sets.c: whether all its processes are in the world and have not ended. */
+bool MPIR_Session_runs(const struct MPIR_Session_made *made);
+/* Names and sizes of the sets that hold this process and were made after `serial`, which becomes the present one. */
+int MPIR_Session_list_made(uint32_t * serial, void (*take) (void *state, const char *name, int size), void *state);
+
+/* ---- session_named.c: sets that programs make ---- */
+int MPIR_Session_get_psets_impl(MPIR_Session * session, MPIR_Info ** psets);
+int MPIR_Session_get_default_pset_impl(MPIR_Session * session, char *name, int *dynamic);
+int MPIR_Session_get_primary_process_impl(MPIR_Session * session, const char *name, int *primary);
+int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const input[], int ninput,
+                              MPIR_Info * info, char output[][MPI_MAX_PSET_NAME_LEN], int *noutput);
+int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group, MPIR_Info * info, char *name);
+int MPIR_Session_pset_move_impl(MPIR_Session * session, const char *from, const char *to);
+int MPIR_Session_pset_free_impl(MPIR_Session * session, const char *name);
+int MPIR_Session_pset_included_impl(MPIR_Session * session, const char *name, int *included);
+int MPIR_Session_pset_exists_impl(MPIR_Session * session, const char *name, int *running, MPI_Info * info);
+int MPIR_Session_set_pset_data_impl(MPIR_Session * session, const char *name, MPIR_Info * data);
+int MPIR_Session_get_pset_data_impl(MPIR_Session * session, const char *coll_pset, const char *name,
+                                    const char *const keys[], int nkeys, int wait, MPIR_Info ** data);
 
 /* ---- device: netmod/ofi/ofi_session.c, ch4/src/ch4_session.c ---- */
 

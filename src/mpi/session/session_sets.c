@@ -1,135 +1,81 @@
 /*
- * Process sets of static Sessions: which there are, and who is in them.  SX4: SN1, SN5, SN7, SI1, SI7.
+ * Process sets: which there are, and who is in them.  SX4: SN1, SN5, SN7, SI1, SI3, SI7.
  *
- * mpi://WORLD, mpi://SELF and mpi://SHARED are read from the tables of the world and follow it over an adaptation.  The
- * sets that mpiexec's --pset names are asked for once, in the PMI's key-value space of the launch.  The list of
- * names that a caller is shown is made at the first look and never changes.
+ * mpi://WORLD, mpi://SELF and mpi://SHARED are read from the tables of the world and follow it over an adaptation.  All
+ * others, those of mpiexec's --pset too, are the step manager's, who is asked each time: a name may be given another
+ * meaning, or none.  The list of names that a caller is shown only grows.
  */
 
 #include "session.h"
-#include "mpir_adapt.h"
+#include "adapt.h"
 
-#define KEY_FORMAT "elastic-pset-%d"    /* as mpiexec/psets.c writes them */
+#define N_PREDEFINED 3
 
-/* A set of mpiexec's, which comes as NAME+RANKS, ranks as 0-3,8. */
-struct named_set {
-    char name[MPI_MAX_PSET_NAME_LEN];
-    int *ranks;
-    int size;
-    bool mine;
-};
-
-static struct named_set *named;
-static int n_named = -1;        /* not yet asked for */
+/* The names after the predefined ones, in the order in which they became known here. */
+static struct {
+    char **names;
+    int n, room;
+    uint32_t serial;            /* of the last look */
+} known;
 static MPL_initlock_t lock = MPL_INITLOCK_INITIALIZER;
 
-static int read_range(const char **text, int *first, int *last)
+/* Under the lock. */
+static void append_known(const char *name)
 {
-    char *end;
-
-    *first = *last = (int) strtol(*text, &end, 10);
-    if (end == *text || *first < 0)
-        return -1;
-    if (*end == '-') {
-        const char *second = end + 1;
-        *last = (int) strtol(second, &end, 10);
-        if (end == second)
-            return -1;
+    for (int i = 0; i < known.n; i++)
+        if (!strcmp(known.names[i], name))
+            return;
+    if (known.n == known.room) {
+        int room = known.room ? 2 * known.room : 16;
+        char **more = MPL_realloc(known.names, room * sizeof(*more), MPL_MEM_OTHER);
+        if (!more)
+            return;
+        known.names = more;
+        known.room = room;
     }
-    if (*last < *first || *last >= MPIR_Process.size || (*end && *end != ','))
-        return -1;
-    *text = *end ? end + 1 : end;
-    return 0;
+    known.names[known.n] = MPL_strdup(name);
+    if (known.names[known.n])
+        known.n++;
 }
 
-/* What comes from mpiexec is checked here; a line that is wrong is no set. */
-static bool read_set(const char *line, struct named_set *set)
-{
-    const char *plus = strrchr(line, '+'), *text;
-    int first, last;
-
-    if (!plus || plus == line || plus - line >= MPI_MAX_PSET_NAME_LEN)
-        return false;
-    memset(set, 0, sizeof(*set));
-    memcpy(set->name, line, plus - line);
-    for (text = plus + 1; *text; set->size += last - first + 1)
-        if (read_range(&text, &first, &last))
-            return false;
-    set->ranks = set->size ? MPL_malloc(set->size * sizeof(int), MPL_MEM_OTHER) : NULL;
-    if (!set->ranks)
-        return false;
-    set->size = 0;
-    for (text = plus + 1; *text;) {
-        read_range(&text, &first, &last);
-        for (int rank = first; rank <= last; rank++) {
-            set->ranks[set->size++] = rank;
-            set->mine = set->mine || rank == MPIR_Process.rank;
-        }
-    }
-    return true;
-}
-
-/* Under the lock.  Other launchers have no such keys; without one, a question would start one. */
-static int ask_for_named(void)
-{
-    int mpi_errno = MPI_SUCCESS, bytes = MPIR_pmi_max_val_size();
-    char key[32], *line = NULL;
-
-    if (n_named >= 0)
-        goto fn_exit;
-    n_named = 0;
-    /* after an adaptation ranks are no longer those of the launch */
-    if (!MPIR_Session_has_daemon() || MPIR_Adapt_epoch() > 0)
-        goto fn_exit;
-    line = MPL_malloc(bytes, MPL_MEM_OTHER);
-    MPIR_ERR_CHKANDJUMP(!line, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    for (int i = 0;; i++) {
-        struct named_set set, *more;
-
-        snprintf(key, sizeof(key), KEY_FORMAT, i);
-        MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
-        int none = MPIR_pmi_kvs_get(-1, key, line, bytes) != MPI_SUCCESS;
-        MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
-        if (none)
-            break;
-        if (!read_set(line, &set))
-            continue;
-        more = MPL_realloc(named, (n_named + 1) * sizeof(*named), MPL_MEM_OTHER);
-        MPIR_ERR_CHKANDJUMP(!more, mpi_errno, MPI_ERR_OTHER, "**nomem");
-        named = more;
-        named[n_named++] = set;
-    }
-
-  fn_exit:
-    MPL_free(line);
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-static int load_named(void)
+static void take_known(void *state, const char *name, int size)
 {
     MPL_initlock_lock(&lock);
-    int mpi_errno = ask_for_named();
+    append_known(name);
     MPL_initlock_unlock(&lock);
-    return mpi_errno;
+}
+
+/* Whether there is somebody who knows sets. */
+static bool is_managed(void)
+{
+    return MPIR_Session_has_daemon() && MPIR_Adapt_has_joined();
+}
+
+static int look_for_more(void)
+{
+    return is_managed() ? MPIR_Session_list_made(&known.serial, take_known, NULL) : MPI_SUCCESS;
 }
 
 /* The library's own names, in the order in which they are listed; compared without regard to case (SN1). */
-static bool find_predefined(int index, const char *name, struct MPIR_Session_set *set)
+bool MPIR_Session_nth_predefined(int index, struct MPIR_Session_set *set)
 {
     static const char *const names[] = { "mpi://WORLD", "mpi://SELF", "mpi://SHARED" };
     const int sizes[] = { MPIR_Process.size, 1, MPIR_Process.local_size };
     const int *const ranks[] = { NULL, &MPIR_Process.rank, MPIR_Process.node_local_map };
 
-    for (int i = 0; i < 3; i++) {
-        if (name ? MPL_stricmp(name, names[i]) == 0 : i == index) {
-            *set = (struct MPIR_Session_set) {
-                names[i], sizes[i], ranks[i]
-            };
+    if (index < 0 || index >= N_PREDEFINED)
+        return false;
+    *set = (struct MPIR_Session_set) {
+        names[index], sizes[index], ranks[index], NULL
+    };
+    return true;
+}
+
+bool MPIR_Session_find_predefined(const char *name, struct MPIR_Session_set *set)
+{
+    for (int i = 0; MPIR_Session_nth_predefined(i, set); i++)
+        if (!MPL_stricmp(name, set->name))
             return true;
-        }
-    }
     return false;
 }
 
@@ -137,19 +83,16 @@ int MPIR_Session_find_set(const char *name, struct MPIR_Session_set *set)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    if (find_predefined(-1, name, set))
+    if (MPIR_Session_find_predefined(name, set))
         goto fn_exit;
-    mpi_errno = load_named();
+    MPIR_ERR_CHKANDJUMP1(!is_managed() || !*name, mpi_errno, MPI_ERR_ARG, "**psetunknown",
+                         "**psetunknown %s", name);
+    struct MPIR_Session_made *made;
+    mpi_errno = MPIR_Session_look(name, &made);
     MPIR_ERR_CHECK(mpi_errno);
-    for (int i = 0; i < n_named && MPIR_Adapt_epoch() == 0; i++) {
-        if (!strcmp(named[i].name, name)) {
-            *set = (struct MPIR_Session_set) {
-                named[i].name, named[i].size, named[i].ranks
-            };
-            goto fn_exit;
-        }
-    }
-    MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_ARG, "**psetunknown", "**psetunknown %s", name);
+    *set = (struct MPIR_Session_set) {
+        made->name, made->size, made->ranks, made
+    };
 
   fn_exit:
     return mpi_errno;
@@ -157,19 +100,24 @@ int MPIR_Session_find_set(const char *name, struct MPIR_Session_set *set)
     goto fn_exit;
 }
 
-/* The n-th set that holds the caller. */
-static bool listed(int n, struct MPIR_Session_set *set)
+void MPIR_Session_release_set(struct MPIR_Session_set *set)
 {
-    if (n < 0 || find_predefined(n, NULL, set))
-        return n >= 0;
-    n -= 3;
-    for (int i = 0; i < n_named; i++) {
-        if (named[i].mine && n-- == 0) {
-            set->name = named[i].name;
-            return true;
-        }
-    }
-    return false;
+    MPIR_Session_made_free(set->made);
+}
+
+/* The name of the n-th set that holds the caller, NULL: there are not so many. */
+static const char *nth_name(int n)
+{
+    struct MPIR_Session_set set;
+
+    if (n < 0)
+        return NULL;
+    if (MPIR_Session_nth_predefined(n, &set))
+        return set.name;
+    MPL_initlock_lock(&lock);
+    const char *name = n - N_PREDEFINED < known.n ? known.names[n - N_PREDEFINED] : NULL;
+    MPL_initlock_unlock(&lock);
+    return name;
 }
 
 /* ---- the functions of MPI 4.0 ---------------------------------------------------------------------------- */
@@ -177,15 +125,12 @@ static bool listed(int n, struct MPIR_Session_set *set)
 int MPIR_Session_get_num_psets_impl(MPIR_Session * session_ptr, MPIR_Info * info_ptr,
                                     int *npset_names)
 {
-    struct MPIR_Session_set set;
-    int mpi_errno = MPIR_Session_check(session_ptr), n = 0;
+    int mpi_errno = MPIR_Session_check(session_ptr);
 
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = load_named();
+    mpi_errno = look_for_more();
     MPIR_ERR_CHECK(mpi_errno);
-    while (listed(n, &set))
-        n++;
-    *npset_names = n;
+    *npset_names = N_PREDEFINED + known.n;
 
   fn_exit:
     return mpi_errno;
@@ -196,18 +141,21 @@ int MPIR_Session_get_num_psets_impl(MPIR_Session * session_ptr, MPIR_Info * info
 int MPIR_Session_get_nth_pset_impl(MPIR_Session * session_ptr, MPIR_Info * info_ptr, int n,
                                    int *pset_len, char *pset_name)
 {
-    struct MPIR_Session_set set;
+    const char *name = nth_name(n);
     int mpi_errno = MPIR_Session_check(session_ptr);
 
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = load_named();
-    MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(!listed(n, &set), mpi_errno, MPI_ERR_ARG, "**psetinvalidn");
+    if (!name) {                /* nobody has asked for their number yet */
+        mpi_errno = look_for_more();
+        MPIR_ERR_CHECK(mpi_errno);
+        name = nth_name(n);
+    }
+    MPIR_ERR_CHKANDJUMP(!name, mpi_errno, MPI_ERR_ARG, "**psetinvalidn");
     MPIR_ERR_CHKANDJUMP(*pset_len < 0, mpi_errno, MPI_ERR_ARG, "**psetlength");
     if (*pset_len == 0)
-        *pset_len = (int) strlen(set.name) + 1;
+        *pset_len = (int) strlen(name) + 1;
     else
-        MPL_strncpy(pset_name, set.name, *pset_len);
+        MPL_strncpy(pset_name, name, *pset_len);
 
   fn_exit:
     return mpi_errno;
@@ -215,7 +163,7 @@ int MPIR_Session_get_nth_pset_impl(MPIR_Session * session_ptr, MPIR_Info * info_
     goto fn_exit;
 }
 
-static bool holds_me(const struct MPIR_Session_set *set)
+bool MPIR_Session_set_holds_me(const struct MPIR_Session_set *set)
 {
     for (int i = 0; i < set->size && set->ranks; i++) {
         if (set->ranks[i] == MPIR_Process.rank)
@@ -224,32 +172,99 @@ static bool holds_me(const struct MPIR_Session_set *set)
     return !set->ranks;
 }
 
+/* Who has left the world is as good as gone. */
+bool MPIR_Session_runs(const struct MPIR_Session_made *made)
+{
+    bool runs = made->state == PMI_SET_RUNNING;
+
+    for (int i = 0; i < made->size && runs; i++)
+        runs = made->ranks[i] >= 0;
+    return runs;
+}
+
+/* What is told of sets that programs have made. */
+static int describe_made(const struct MPIR_Session_made *made, MPIR_Info * info)
+{
+    static const struct {
+        enum pmi_set_op op;
+        const char *published;  /* by libmpidynres; NULL: it has no such operation */
+    } ops[] = {
+        {PMI_SET_OP_UNION, "union"},
+        {PMI_SET_OP_INTERSECTION, "intersect"},
+        {PMI_SET_OP_DIFFERENCE, "difference"}
+    };
+    int mpi_errno = MPI_SUCCESS;
+    char serial[16];
+
+    snprintf(serial, sizeof(serial), "%u", made->serial);
+    mpi_errno = MPIR_Info_set_impl(info, "mpix_serial", serial);
+    MPIR_ERR_CHECK(mpi_errno);
+    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+        if (ops[i].op != made->op)
+            continue;
+        mpi_errno = MPIR_Info_set_impl(info, "mpidynres_op", ops[i].published);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIR_Info_set_impl(info, "mpidynres_op_parent1", made->operands[0]);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (made->operands[1][0])
+            mpi_errno = MPIR_Info_set_impl(info, "mpidynres_op_parent2", made->operands[1]);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int describe(const struct MPIR_Session_set *set, MPIR_Info * info)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char size[16];
+    int primary = set->made ? set->made->primary : set->ranks ? set->ranks[0] : 0;
+    bool ended = set->made && !MPIR_Session_runs(set->made);
+
+    snprintf(size, sizeof(size), "%d", set->size);
+    const char *const pairs[][2] = {
+        {"mpi_size", size},
+        {"mpi_included", MPIR_Session_set_holds_me(set) ? "True" : "False"},
+        {"mpi_primary", primary == MPIR_Process.rank ? "True" : "False"},
+        {"mpi_dyn", "False"},
+        {"mpidynres_name", set->name},
+        {"mpix_state", ended ? "ended" : "running"}
+    };
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        mpi_errno = MPIR_Info_set_impl(info, pairs[i][0], pairs[i][1]);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (set->made)
+        mpi_errno = describe_made(set->made, info);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPIR_Session_get_pset_info_impl(MPIR_Session * session_ptr, const char *pset_name,
                                     MPIR_Info ** info_p_p)
 {
-    struct MPIR_Session_set set;
+    struct MPIR_Session_set set = { 0 };
     int mpi_errno = MPIR_Session_check(session_ptr);
     MPIR_Info *info = NULL;
-    char size[16];
 
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_find_set(pset_name, &set);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Info_alloc(&info);
     MPIR_ERR_CHECK(mpi_errno);
-    snprintf(size, sizeof(size), "%d", set.size);
-    mpi_errno = MPIR_Info_set_impl(info, "mpi_size", size);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Info_set_impl(info, "mpi_included", holds_me(&set) ? "True" : "False");
-    MPIR_ERR_CHECK(mpi_errno);
-    bool primary = MPIR_Process.rank == (set.ranks ? set.ranks[0] : 0);
-    mpi_errno = MPIR_Info_set_impl(info, "mpi_primary", primary ? "True" : "False");
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Info_set_impl(info, "mpi_dyn", "False");
+    mpi_errno = describe(&set, info);
     MPIR_ERR_CHECK(mpi_errno);
     *info_p_p = info;
 
   fn_exit:
+    MPIR_Session_release_set(&set);
     return mpi_errno;
   fn_fail:
     if (info)
@@ -261,13 +276,17 @@ int MPIR_Session_get_pset_info_impl(MPIR_Session * session_ptr, const char *pset
 int MPIR_Group_from_session_pset_impl(MPIR_Session * session_ptr, const char *pset_name,
                                       MPIR_Group ** new_group_ptr)
 {
-    struct MPIR_Session_set set;
+    struct MPIR_Session_set set = { 0 };
     MPIR_Group *group;
     int mpi_errno = MPIR_Session_check(session_ptr);
 
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_find_set(pset_name, &set);
     MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP1(set.made && !MPIR_Session_runs(set.made), mpi_errno, MPI_ERR_PROC_ABORTED, "**psetended",
+                         "**psetended %s", pset_name);
+    MPIR_ERR_CHKANDJUMP1(!strcmp(set.name, "mpix://ALL"), mpi_errno, MPI_ERR_ARG, "**psetcall",
+                         "**psetcall %s", "mpix://ALL is not the same to all processes, so that it gives no group");
     mpi_errno = MPIR_Group_create(set.size, &group);
     MPIR_ERR_CHECK(mpi_errno);
     group->size = set.size;
@@ -286,6 +305,7 @@ int MPIR_Group_from_session_pset_impl(MPIR_Session * session_ptr, const char *ps
     *new_group_ptr = group;
 
   fn_exit:
+    MPIR_Session_release_set(&set);
     return mpi_errno;
   fn_fail:
     goto fn_exit;

@@ -20,7 +20,7 @@
 
 /* ---- environment ---------------------------------------------------------------------------- */
 
-/* PMI_ADAPT="version=8 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 pidns=4026531836"
+/* PMI_ADAPT="version=9 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 pidns=4026531836"
  *   version    of this interface
  *   fd         descriptor of the board (a memfd inherited from the daemon)
  *   slot       index of this process' slot on that board
@@ -33,7 +33,7 @@
  * Processes made by MPI_Comm_spawn do not get it.  A process checks that the board's group name is
  * the name of its own PMI key-value space, so that a variable inherited by accident is ignored. */
 #define PMI_ADAPT_ENV "PMI_ADAPT"
-#define PMI_ADAPT_VERSION 8
+#define PMI_ADAPT_VERSION 9
 
 /* ---- wire commands, process to daemon (PMI-1 lines) ------------------------------------------ */
 /* None of them is answered: the answer, where there is one, appears on the board.
@@ -54,6 +54,7 @@
  *                                      said something that must be told before the commit; the others
  *                                      count themselves on the board
  *   cmd=adapt_wish ..., cmd=adapt_wish_withdraw ...                    pmi_adapt_wish.h
+ *   cmd=adapt_set_call ..., cmd=adapt_set_fetch ...                    pmi_adapt_set.h: the second one is answered
  */
 
 /* ---- board ------------------------------------------------------------------------------------ */
@@ -144,7 +145,7 @@ struct pmi_adapt_slot {
     uint64_t perf_iterations, perf_loop_ns, perf_mpi_ns;        /* pmi_adapt_measured.h */
     uint32_t perf_seq, perf_every;
     uint32_t plan_serial;       /* of the plan that the process reads; 0: none */
-    char pad[PMI_ADAPT_LINE - 60];
+    uint32_t answered;          /* by the daemon: answers so far to its calls (pmi_adapt_set.h); a futex word */
 };
 
 /* ---- plan ------------------------------------------------------------------------------------- */

@@ -31,6 +31,14 @@ int PMIU_Adapt_send(const char *line, int length)
     return 0;
 }
 
+/* As PMIU_Adapt_send, and then the line that is the answer, ended by 0.  0, or -1. */
+int PMIU_Adapt_ask(const char *line, int length, char answer[PMIU_MAXLINE]);
+
+int PMIU_Adapt_ask(const char *line, int length, char answer[PMIU_MAXLINE])
+{
+    return PMIU_Adapt_send(line, length) || PMIU_readline(PMI_fd, answer, PMIU_MAXLINE) <= 0 ? -1 : 0;
+}
+
 /* PMI_Barrier that calls idle() again and again while it waits.  Returns 0, or -1 if the connection is broken. */
 int PMIU_Adapt_barrier(void (*idle) (void));
 

@@ -96,6 +96,19 @@ static int check_set(const char *text, int rank, int place)
     return mine;
 }
 
+/* A set is ended for those who still look at it when one of its processes has gone (SI7). */
+static void wait_for_all(void)
+{
+    MPI_Group group;
+    MPI_Comm comm;
+
+    ET_MPI(MPI_Group_from_session_pset(session, "mpi://WORLD", &group));
+    ET_MPI(MPI_Comm_create_from_group(group, "end", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm));
+    ET_MPI(MPI_Barrier(comm));
+    ET_MPI(MPI_Comm_free(&comm));
+    ET_MPI(MPI_Group_free(&group));
+}
+
 int main(int argc, char **argv)
 {
     char sets[1024], *rest = sets;
@@ -123,6 +136,7 @@ int main(int argc, char **argv)
     check_unknown("mpi://WORLDS");
     check_unknown("app://nobody");
 
+    wait_for_all();
     closed = session;
     ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
     ET_MPI(MPI_Session_finalize(&closed));

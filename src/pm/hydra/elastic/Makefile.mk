@@ -27,12 +27,16 @@ elastic_core_sources = \
     elastic/core/program_sizes.cpp    \
     elastic/core/protocol.cpp         \
     elastic/core/schedule.cpp         \
+    elastic/core/set_call.cpp         \
+    elastic/core/set_members.cpp      \
+    elastic/core/sets.cpp             \
     elastic/core/step.cpp             \
     elastic/core/step_adapt.cpp       \
     elastic/core/step_behind.cpp      \
     elastic/core/step_client.cpp      \
     elastic/core/step_core.cpp        \
     elastic/core/step_performance.cpp \
+    elastic/core/step_sets.cpp        \
     elastic/core/step_sizes.cpp       \
     elastic/core/step_window.cpp      \
     elastic/core/step_wish.cpp        \
@@ -54,6 +58,9 @@ noinst_HEADERS += \
     elastic/core/program_sizes.h    \
     elastic/core/protocol.h         \
     elastic/core/result.h           \
+    elastic/core/set_call.h         \
+    elastic/core/set_members.h      \
+    elastic/core/sets.h             \
     elastic/core/schedule.h         \
     elastic/core/step.h             \
     elastic/core/step_core.h        \
@@ -79,6 +86,7 @@ noinst_HEADERS += \
     elastic/pmi_adapt.h             \
     elastic/pmi_adapt_measured.h    \
     elastic/pmi_adapt_plan.h        \
+    elastic/pmi_adapt_set.h         \
     elastic/pmi_adapt_sizes.h       \
     elastic/pmi_adapt_wish.h        \
     elastic/proxy/agent.h           \
@@ -96,6 +104,7 @@ noinst_HEADERS += \
     elastic/proxy/relay.h           \
     elastic/proxy/reports.h         \
     elastic/proxy/sequence.h        \
+    elastic/proxy/sets.h            \
     elastic/proxy/state.h           \
     elastic/proxy/stdin.h           \
     elastic/proxy/upward.h          \
@@ -174,6 +183,7 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/reports.c     \
     elastic/proxy/say.c         \
     elastic/proxy/sequence.c    \
+    elastic/proxy/sets.c        \
     elastic/proxy/start.c       \
     elastic/proxy/stdin.c       \
     elastic/proxy/upward.c      \

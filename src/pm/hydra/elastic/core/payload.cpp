@@ -35,6 +35,7 @@ class Reader {
         return text;
     }
     size_t left() const { return bytes_.size(); }
+    bool holds() const { return ok_; }
     bool complete() const { return ok_ && bytes_.empty(); }
 
   private:
@@ -229,6 +230,18 @@ std::optional<WishWithdrawal> parse_wish_withdrawal(Bytes payload)
     return reader.complete() ? std::optional(withdrawal) : std::nullopt;
 }
 
+std::optional<SetReport> parse_set_report(Bytes payload)
+{
+    Reader reader(payload);
+    SetReport report;
+    report.rank = reader.take<uint32_t>();
+    report.id = reader.take<uint32_t>();
+    if (reader.left() > PMI_SET_CALL_MAX || !reader.holds())
+        return std::nullopt;
+    report.call = payload.subspan(payload.size() - reader.left());
+    return report;
+}
+
 std::string write_init(const InitReport &report)
 {
     std::string text;
@@ -339,6 +352,14 @@ std::string write_wish_withdrawal(const WishWithdrawal &withdrawal)
     append(text, withdrawal.rank);
     append(text, withdrawal.number);
     return text;
+}
+
+std::string write_set_report(uint32_t rank, uint32_t id, const std::string &call)
+{
+    std::string text;
+    append(text, rank);
+    append(text, id);
+    return text + call;
 }
 
 std::string describe_wait_status(uint32_t wait_status)

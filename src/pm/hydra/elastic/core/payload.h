@@ -14,6 +14,7 @@
 
 #include "loops.h"
 #include "payload_bytes.h"
+#include "pmi_adapt_set.h"
 #include "pmi_adapt_sizes.h"
 #include "pmi_adapt_wish.h"
 #include "step_core.h"
@@ -75,6 +76,10 @@ struct WishReport {
 struct WishWithdrawal {
     uint32_t rank = 0, number = 0;
 };
+struct SetReport {
+    uint32_t rank = 0, id = 0;
+    Bytes call;                 /* of the payload: sets.h looks at it */
+};
 struct UnreceivedReport {
     uint32_t rank = 0, count = 0;
     int32_t source = 0, tag = 0;        /* of the first; the source's rank in the (remote) group */
@@ -97,6 +102,7 @@ std::optional<UnreceivedReport> parse_unreceived(Bytes payload);
 /* Of the kind that is known: processes. */
 std::optional<WishReport> parse_wish(Bytes payload);
 std::optional<WishWithdrawal> parse_wish_withdrawal(Bytes payload);
+std::optional<SetReport> parse_set_report(Bytes payload);
 
 /* The reverse, for the fake daemons of the tests. */
 std::string write_init(const InitReport &report);
@@ -112,6 +118,7 @@ std::string write_sizes(const SizesReport &report);
 std::string write_unreceived(const UnreceivedReport &report);
 std::string write_wish(const WishReport &report);
 std::string write_wish_withdrawal(const WishWithdrawal &withdrawal);
+std::string write_set_report(uint32_t rank, uint32_t id, const std::string &call);
 
 /* "ended with exit code 3", "was killed by signal 9 (Killed)". */
 std::string describe_wait_status(uint32_t wait_status);

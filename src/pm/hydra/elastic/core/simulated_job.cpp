@@ -288,6 +288,8 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
         case STEP_COUNTS:
             return count(daemon, epoch);
         case STEP_PERFORMANCE:
+        case STEP_SETS:
+        case STEP_SET_ANSWER:
             return;             /* nobody asks */
         case STEP_WISHED:
             return wished(daemon, payload);

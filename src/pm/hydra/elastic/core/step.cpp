@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <numeric>
 
 namespace elastic {
 
@@ -53,6 +54,9 @@ void Step::launch_placed(std::span<const step_process> processes)
     world_.add_group(0, 0, processes);
     next_uid_ = static_cast<uint32_t>(processes.size());
     launch_unreported_ = processes.size();
+    std::vector<uint32_t> uids(processes.size());
+    std::iota(uids.begin(), uids.end(), 0u);
+    add_world(0, uids);
     statistics_.sizes.push_back(world_.size());
     offers_.launched(now_ms_);
     log("started", {{"program", program_}, {"size", world_.size()}});
@@ -141,6 +145,10 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
         case REPORT_WISH_WITHDRAWN:
             if (auto withdrawal = parse_wish_withdrawal(payload); withdrawal && process_of(withdrawal->rank))
                 understood = true, on_wish_withdrawn(*process_of(withdrawal->rank), withdrawal->number);
+            break;
+        case REPORT_SET_CALL:
+            if (auto call = parse_set_report(payload); call && process_of(call->rank))
+                understood = true, on_set_call(*process_of(call->rank), *call);
             break;
         case REPORT_UNRECEIVED:
             if (auto unreceived = parse_unreceived(payload);
@@ -393,6 +401,7 @@ void Step::process_over(Process &process, bool by_itself, const std::string &cau
                    {"host", process.host},
                    {"cause", cause}});
     wish_without(process, "the process that has made it has ended");
+    sets_without(process);
     if (killed_groups_.contains(process.group))
         return;
     if (is_joiner(process))

@@ -10,6 +10,7 @@
  *   step_client.cpp    the step protocol
  *   step_performance.cpp   what the processes do with their time
  *   step_wish.cpp      what the program wishes for
+ *   step_sets.cpp      process sets: who asks, and who is told
  *   step_sizes.cpp     which sizes the program can use; messages that it did not receive
  *
  * Invariants: at most one adaptation at a time (there is no queue: a request that arrives meanwhile
@@ -36,6 +37,7 @@
 #include "plan.h"
 #include "protocol.h"
 #include "program_sizes.h"
+#include "sets.h"
 #include "wish.h"
 #include "world.h"
 
@@ -56,6 +58,9 @@ class Step {
     void strangers(int64_t now_ms, unsigned count);
     void client_line(int64_t now_ms, int client, std::string_view line);
     void client_departed(int client);
+
+    /* A set of the launch.  False: its name is in use, or there is no room. */
+    bool add_set(const std::string &name, const SetMembers &members);
 
     int local_pre(const std::string &host) const { return world_.members_on(host); }
     bool owns_failure(int group) const;
@@ -159,6 +164,7 @@ class Step {
     void finish();
     void depart(const std::vector<Process *> &left);
     void send(const std::set<Agent> &agents, step_command command, std::string_view payload);
+    void post(const std::set<Agent> &agents, step_command command, uint32_t epoch, std::string_view payload);
     void log(const char *event, Json fields);
 
     /* step_behind.cpp */
@@ -212,6 +218,14 @@ class Step {
     std::optional<int64_t> wish_void_ms() const;
     void wish_time();
     std::string answer_refuse(const Json &id, const RefuseRequest &refuse);
+
+    /* step_sets.cpp */
+    void add_world(uint32_t epoch, const std::vector<uint32_t> &uids);
+    void add_coming_world();
+    void use_sets();
+    void on_set_call(const Process &process, SetReport &report);
+    void sets_without(const Process &process);
+    void tell_sets(const std::vector<Sets::Reply> &replies);
 
     /* step_performance.cpp */
     const char *cannot_sample() const;
@@ -267,6 +281,9 @@ class Step {
     std::optional<Wish> next_wish_;     /* once that is granted, which it is about to be */
     uint64_t wishes_ = 0;       /* how many there were */
     WishRate wish_rate_;
+    Sets sets_;
+    bool sets_used_ = false;
+    std::map<uint32_t, Agent> set_callers_;     /* by uid, of those that have called and not ended */
     LastEnd last_end_;
     std::set<int> killed_groups_;
     std::map<Agent, int> freezes_unanswered_;   /* a daemon answers each, withdrawn or not */

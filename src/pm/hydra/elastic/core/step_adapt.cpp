@@ -224,6 +224,7 @@ void Step::send_target()
     a.agreed_ms = now_ms_;
     plan_behind();
     log("target", {{"target", a.target}});
+    add_coming_world();
     send(a.agents, STEP_TARGET, write_number(a.target));
 }
 
@@ -331,14 +332,20 @@ void Step::finish()
 
 void Step::send(const std::set<Agent> &agents, step_command command, std::string_view payload)
 {
+    post(agents, command, adaptation_->epoch, payload);
+}
+
+/* To those that have not departed. */
+void Step::post(const std::set<Agent> &agents, step_command command, uint32_t epoch, std::string_view payload)
+{
     std::vector<step_agent> to;
     for (const Agent &agent : agents) {
         if (!world_.departed(agent))
             to.push_back({agent.group, agent.proxy});
     }
     if (!to.empty())
-        effects_.send(effects_.context, to.data(), static_cast<int>(to.size()), command,
-                      adaptation_->epoch, payload.data(), payload.size());
+        effects_.send(effects_.context, to.data(), static_cast<int>(to.size()), command, epoch, payload.data(),
+                      payload.size());
 }
 
 }  // namespace elastic

@@ -166,6 +166,19 @@ void step_core_strangers(struct step_core *core, int64_t now_ms, unsigned count)
     run(core, [=] { core->step->strangers(now_ms, count); });
 }
 
+int step_core_add_set(struct step_core *core, const char *name, const uint32_t (*runs)[2], int n)
+{
+    bool added = false;
+    guarded(core, [&] {
+        std::vector<elastic::SetMembers::Run> list;
+        for (int i = 0; i < n; i++)
+            list.push_back({runs[i][0], runs[i][1]});
+        auto members = elastic::SetMembers::of_runs(list);
+        added = members && core->step->add_set(name, *members);
+    });
+    return added ? 0 : -1;
+}
+
 int step_core_local_pre(const struct step_core *core, const char *host)
 {
     return core->step->local_pre(host ? host : "");

@@ -99,6 +99,10 @@ void step_core_told_to_end(struct step_core *core, int64_t now_ms, int signum);
 /* So many connections to control ports did not know the job's secret. */
 void step_core_strangers(struct step_core *core, int64_t now_ms, unsigned count);
 
+/* Processes of the launch, `n` times a first uid and how many from there on, are a process set.  0, or -1: the name is
+ * in use, or there are too many sets. */
+int step_core_add_set(struct step_core *core, const char *name, const uint32_t (*runs)[2], int n);
+
 /* How many processes of the present world are on `host`. */
 int step_core_local_pre(const struct step_core *core, const char *host);
 /* Whether the death of this process is the core's business alone (an expansion before agreement:

@@ -12,6 +12,7 @@
 #include "launch.h"
 #include "output.h"
 #include "performance.h"
+#include "psets.h"
 #include "relay.h"
 #include "socket.h"
 #include "wire/clock.h"
@@ -175,6 +176,11 @@ void HYD_core_client_departed(int client)
 void HYD_core_id(const char *step_id)
 {
     step_core_id(HYD_step.core, step_id);
+}
+
+int HYD_core_add_set(const char *name, const uint32_t (*runs)[2], int n)
+{
+    return step_core_add_set(HYD_step.core, name, runs, n);
 }
 
 int HYD_core_local_pre(const char *host)
@@ -349,6 +355,7 @@ void HYD_core_create(void)
     if (!HYD_step.core)
         HYD_step_option_error(HYD_step_options.schedule ? "--adapt-schedule" :
                               HYD_step_options.policy ? "--adapt-policy" : "adaptation", error);
+    HYD_step_psets_add();
     HYD_step_use_loop();
     if (HYD_step_adopt_launch() == HYD_SUCCESS)
         place_group(HYD_step_find_group(0));

@@ -1,15 +1,11 @@
-/*
- * See psets.h.  A set is one line, NAME+RANKS, under elastic-pset-0, -1, ... in the order of the command line; ranks
- * are ranges with commas, ascending.  Blocks have their ranks one after the other, in the order of the command line.
- */
+/* See psets.h.  Blocks have their ranks one after the other, in the order of the command line. */
 
 #include "psets.h"
+#include "core.h"
 #include "glue.h"
 #include "../../ui/mpich/mpiexec.h"
-#include "pmiserv_pmi.h"
 
 #define NAME_BYTES_MAX 254
-#define LINE_BYTES_MAX 600      /* what fits into a line of PMI with the longest key-value space */
 
 struct named_block {
     char *name;
@@ -111,41 +107,32 @@ static bool is_repeated(const struct named_block *block)
     return before != block;
 }
 
-static void write_line(const char *name, char *line)
+static void add_one(const char *name)
 {
-    int first = 0, length = MPL_snprintf(line, LINE_BYTES_MAX, "%s+", name);
+    uint32_t(*runs)[2] = NULL;
+    int first = 0, n = 0;
 
-    for (const struct HYD_exec * exec = HYD_uii_mpx_exec_list; exec; exec = exec->next) {
-        int n = exec->proc_count;
-        if (n > 0 && is_in(name, exec->appnum)) {
-            int more = MPL_snprintf(line + length, LINE_BYTES_MAX - length, "%s%d-%d",
-                                    line[length - 1] == '+' ? "" : ",", first, first + n - 1);
-            if (more >= LINE_BYTES_MAX - length)
-                HYD_step_option_error("--pset", "a set has too many executables");
-            length += more;
+    for (const struct HYD_exec * exec = HYD_uii_mpx_exec_list; exec; exec = exec->next)
+        n++;
+    runs = MPL_malloc((size_t) n * sizeof(*runs), MPL_MEM_PM);
+    n = 0;
+    for (const struct HYD_exec * exec = HYD_uii_mpx_exec_list; runs && exec; exec = exec->next) {
+        if (exec->proc_count <= 0)
+            continue;
+        if (is_in(name, exec->appnum)) {
+            runs[n][0] = (uint32_t) first;
+            runs[n++][1] = (uint32_t) exec->proc_count;
         }
-        first += n > 0 ? n : 0;
+        first += exec->proc_count;
     }
+    if (!runs || HYD_core_add_set(name, runs, n) < 0)
+        HYDU_error_printf("unable to make the process set %s\n", name);
+    MPL_free(runs);
 }
 
-HYD_status HYD_step_psets_publish(void)
+void HYD_step_psets_add(void)
 {
-    struct HYD_pmcd_pmi_pg_scratch *scratch = HYD_server_info.pg_list.pg_scratch;
-    char key[PMI_MAXKEYLEN], line[LINE_BYTES_MAX];
-    int n = 0, duplicate;
-    HYD_status status = HYD_SUCCESS;
-
-    for (const struct named_block * block = blocks; block; block = block->next) {
-        if (is_repeated(block))
-            continue;
-        write_line(block->name, line);
-        MPL_snprintf(key, sizeof(key), "elastic-pset-%d", n++);
-        status = HYD_pmcd_pmi_add_kvs(key, line, scratch->kvs, &duplicate);
-        HYDU_ERR_POP(status, "unable to publish a process set\n");
-    }
-
-  fn_exit:
-    return status;
-  fn_fail:
-    goto fn_exit;
+    for (const struct named_block * block = blocks; block; block = block->next)
+        if (!is_repeated(block))
+            add_one(block->name);
 }

@@ -1,6 +1,5 @@
 /*
- * mpiexec's --pset NAME: the processes of an executable block are a process set of MPI Sessions.  The sets are put into
- * the key-value space of the launch, where src/mpi/session/session_sets.c finds them.  SN5.
+ * mpiexec's --pset NAME: the processes of an executable block are a process set of MPI Sessions.  SN5.
  */
 
 #ifndef STEP_PSETS_H_INCLUDED
@@ -11,7 +10,7 @@
 /* The option, and its help.  Ends mpiexec with one message if the name is no name of a set. */
 HYD_status HYD_step_pset_fn(char *arg, char ***argv);
 void HYD_step_pset_help_fn(void);
-/* The numbers of processes are known, the launch's key-value space is there, nothing has been launched. */
-HYD_status HYD_step_psets_publish(void);
+/* The numbers of processes are known: tells the core, which is new. */
+void HYD_step_psets_add(void);
 
 #endif /* STEP_PSETS_H_INCLUDED */

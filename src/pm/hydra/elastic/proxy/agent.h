@@ -74,5 +74,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_sizes(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_wish(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_wish_withdraw(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_unreceived(int fd, char *args[]);
+/* sets.c */
+HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[]);
+HYD_status HYD_pmcd_pmip_adapt_fn_set_fetch(int fd, char *args[]);
 
 #endif /* ADAPT_PMIP_H_INCLUDED */

@@ -283,6 +283,14 @@ void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms)
     __atomic_store_n(&board->control->perf_interval_ms, interval_ms, __ATOMIC_RELAXED);
 }
 
+void HYD_board_answered(struct HYD_board *board, int slot)
+{
+    uint32_t *answered = &board->slots[slot].answered;
+
+    __atomic_fetch_add(answered, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, answered, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 void HYD_board_ended(struct HYD_board *board, int slot)
 {
     board->ended[slot] = 1;

@@ -54,6 +54,8 @@ const struct pmi_adapt_graph *HYD_board_graph(const struct HYD_board *board, int
 /* The ends of the wishes of this slot's process (pmi_adapt_wish.h). */
 struct pmi_adapt_wish_ends;
 struct pmi_adapt_wish_ends *HYD_board_wish_ends(struct HYD_board *board, int slot);
+/* An answer lies ready for the process of this slot (pmi_adapt_set.h). */
+void HYD_board_answered(struct HYD_board *board, int slot);
 /* How often processes write that; 0: they measure nothing from their next probe on. */
 void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms);
 /* The process of this slot has ended: it takes part in no later freeze. */

@@ -6,6 +6,7 @@
 #include "performance.h"
 #include "pmi_adapt_plan.h"
 #include "reports.h"
+#include "sets.h"
 #include "upward.h"
 #include "wish.h"
 
@@ -170,6 +171,16 @@ static HYD_status on_wished(const struct command *c)
     return HYD_wish_ended(c->payload, c->message->bytes);
 }
 
+static HYD_status on_sets(const struct command *c)
+{
+    return HYD_sets_used();
+}
+
+static HYD_status on_set_answer(const struct command *c)
+{
+    return HYD_sets_answered(c->payload, c->message->bytes);
+}
+
 static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_PLAN] = on_plan,
     [STEP_FREEZE] = on_freeze,
@@ -178,8 +189,16 @@ static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_RELEASE] = on_release,
     [STEP_COUNTS] = on_counts,
     [STEP_PERFORMANCE] = on_performance,
-    [STEP_WISHED] = on_wished
+    [STEP_WISHED] = on_wished,
+    [STEP_SETS] = on_sets,
+    [STEP_SET_ANSWER] = on_set_answer
 };
+
+/* The others have the number of a sample, or none. */
+static int has_epoch(uint32_t kind)
+{
+    return kind < STEP_PERFORMANCE;
+}
 
 HYD_status HYD_commands_execute(const struct HYD_adapt_message *message, const char *payload,
                                 struct HYD_relay_frozen *answer)
@@ -190,8 +209,7 @@ HYD_status HYD_commands_execute(const struct HYD_adapt_message *message, const c
     HYDU_ERR_CHKANDJUMP(status, HYD_agent.board.fd < 0, HYD_INTERNAL_ERROR, "this proxy has no board\n");
     HYDU_ERR_CHKANDJUMP(status, message->kind >= sizeof(handlers) / sizeof(*handlers) || !handlers[message->kind],
                         HYD_INTERNAL_ERROR, "unknown adaptation command %u\n", message->kind);
-    /* these have the number of a sample, or none */
-    if (message->kind != STEP_PERFORMANCE && message->kind != STEP_WISHED)
+    if (has_epoch(message->kind))
         HYD_agent.epoch = message->epoch;
     status = handlers[message->kind] (&command);
     HYDU_ERR_POP(status, "unable to carry out adaptation command %u\n", message->kind);

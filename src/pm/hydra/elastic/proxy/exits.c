@@ -8,6 +8,7 @@
 #include "committed.h"
 #include "exits.h"
 #include "reports.h"
+#include "sets.h"
 #include "upward.h"
 #include "stdin.h"
 #include "wire/kinds.h"
@@ -177,6 +178,7 @@ static void note_exit(int process_id, int wait_status)
     p->wait_status = wait_status;
     HYD_board_ended(&HYD_agent.board, process_id);
     HYD_stdin_ended(process_id);
+    HYD_sets_ended(process_id);
     if (!watched)
         return;
     if (WIFSIGNALED(wait_status) && !killing) {

@@ -18,8 +18,11 @@ enum step_command {
     STEP_COUNTS,                /* report the slots */
     STEP_PERFORMANCE,           /* [u32 interval in ms, or nothing] report what is measured; processes write their loops
                                  * so often from now on; the epoch is the number of the sample, also in the answer */
-    STEP_WISHED                 /* [struct wish_ended, {u32 uid, u32 number} ..., text] the end of a wish, for those
+    STEP_WISHED,                /* [struct wish_ended, {u32 uid, u32 number} ..., text] the end of a wish, for those
                                  * processes of the daemon that are listed (wire/wish.h); no epoch */
+    STEP_SETS,                  /* [] report ends from now on, also of processes that do not adapt; no epoch */
+    STEP_SET_ANSWER             /* [u32 uid, u32 id, bytes] the answer to a call on process sets (pmi_adapt_set.h), to
+                                 * the daemon of the process that asked; no epoch */
 };
 
 /* Daemon to mpiexec, for the core. */
@@ -43,7 +46,8 @@ enum step_report {
     REPORT_LOOPS,               /* [u32 group, loops] of processes of that group, put together on the way up the tree;
                                  * the epoch is the number of the sample */
     REPORT_WISH,                /* [struct wish_made, text] a wish of a process (wire/wish.h) */
-    REPORT_WISH_WITHDRAWN       /* [u32 rank, u32 number] it is not wanted any more */
+    REPORT_WISH_WITHDRAWN,      /* [u32 rank, u32 number] it is not wanted any more */
+    REPORT_SET_CALL             /* [u32 rank, u32 id, bytes] a call on process sets (pmi_adapt_set.h) */
 };
 
 /* Between mpiexec and the daemon themselves. */

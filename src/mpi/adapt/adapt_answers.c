@@ -1,0 +1,43 @@
+/*
+ * Waiting for answers of the node daemon (pmi_adapt_set.h), also in programs that do not adapt: these give back the
+ * board but for what has the count of answers, which stays mapped from the first question on.
+ */
+
+#include "adapt.h"
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Others may have to do with this process before there is an answer: it makes progress so often at least. */
+#define WAIT_MS 5
+
+uint32_t *MPIR_Adapt_board_answered(void)
+{
+    static uint32_t *answered;
+
+    if (MPIR_Adapt.slot)
+        return &MPIR_Adapt.slot->answered;
+    if (!answered) {
+        MPIR_Adapt_board_open();
+        if (!MPIR_Adapt_board_is_ours()) {
+            MPIR_Adapt_board_close();
+            return NULL;
+        }
+        answered = &MPIR_Adapt.slot->answered;
+        MPIR_Adapt.control = NULL;
+        MPIR_Adapt.slot = NULL;
+    }
+    return answered;
+}
+
+int MPIR_Adapt_board_await_answer(const uint32_t * answered, uint32_t seen)
+{
+    const struct timespec limit = {.tv_nsec = WAIT_MS * 1000000L };
+
+    /* let other threads of this process work meanwhile */
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    syscall(SYS_futex, answered, FUTEX_WAIT, seen, &limit, NULL, 0);
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    return MPID_Progress_test(NULL);
+}

@@ -1,0 +1,427 @@
+/*
+ * Process sets that programs make: operations on sets, their names, and the data that belongs to them.  All is the step
+ * manager's (session_call.c), who orders it; here is what a process says and what it is told.
+ * SN6, SN7, SO1-SO8, SD1-SD3, SI2, SI5, SI6, SE1.
+ */
+
+#include "session.h"
+#include "mpir_adapt.h"
+
+/* ---- names and numbers that a caller gives ------------------------------------------------------------------ */
+
+static int get_value(MPIR_Info * info, const char *key, char value[MPI_MAX_INFO_VAL + 1])
+{
+    int flag = 0;
+
+    value[0] = '\0';
+    return info ? MPIR_Info_get_impl(info, key, MPI_MAX_INFO_VAL, value, &flag) : MPI_SUCCESS;
+}
+
+/* SN6: what is too long is no name, and an empty text is no wish. */
+static int add_wished_name(struct MPIR_Session_call *call, MPIR_Info * info)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char value[MPI_MAX_INFO_VAL + 1];
+
+    mpi_errno = get_value(info, "mpix_name", value);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!value[0])
+        mpi_errno = get_value(info, "mpidynres_proposed_name", value);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_call_text(call, strlen(value) <= PMI_SET_NAME_MAX ? value : "");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* "3,0,2" of mpi_part_sizes; how many. */
+static int add_parts(struct MPIR_Session_call *call, MPIR_Info * info, int *n)
+{
+    int mpi_errno = MPI_SUCCESS, sizes[PMI_SET_OPERANDS_MAX];
+    char value[MPI_MAX_INFO_VAL + 1], *end;
+    const char *text = value;
+
+    mpi_errno = get_value(info, "mpi_part_sizes", value);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(!value[0], mpi_errno, MPI_ERR_INFO_NOKEY, "**psetparts");
+    for (*n = 0; *n < PMI_SET_OPERANDS_MAX; text = end + 1) {
+        long size = strtol(text, &end, 10);
+        MPIR_ERR_CHKANDJUMP1(*text < '0' || *text > '9' || size > INT_MAX || (*end && *end != ','),
+                             mpi_errno, MPI_ERR_INFO_VALUE, "**psetparts", "**psetparts %s", value);
+        sizes[(*n)++] = (int) size;
+        if (!*end)
+            break;
+    }
+    MPIR_Session_call_number(call, *n);
+    for (int i = 0; i < *n; i++)
+        MPIR_Session_call_number(call, sizes[i]);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* A name as the step manager knows it, where that has data: mpi://WORLD is the present one. */
+static int add_name_with_data(struct MPIR_Session_call *call, const char *name)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Session_set set;
+    bool world = !MPL_stricmp(name, "mpi://WORLD");
+    char of_epoch[32];
+
+    MPIR_ERR_CHKANDJUMP1(!world && MPIR_Session_find_predefined(name, &set), mpi_errno, MPI_ERR_ARG,
+                         "**psetnodata", "**psetnodata %s", name);
+    snprintf(of_epoch, sizeof(of_epoch), "mpix://WORLD/%u", MPIR_Adapt_epoch());
+    MPIR_Session_call_text(call, world ? of_epoch : name);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- operations ---------------------------------------------------------------------------------------------- */
+
+static int check_op(int op)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_CHKANDJUMP(op >= MPIX_PSETOP_ADD && op <= MPIX_PSETOP_SHRINK, mpi_errno,
+                        MPI_ERR_UNSUPPORTED_OPERATION, "**psetopchange");
+    MPIR_ERR_CHKANDJUMP1(op < MPIX_PSETOP_UNION || op > MPIX_PSETOP_SPLIT, mpi_errno, MPI_ERR_ARG,
+                         "**psetop", "**psetop %d", op);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const input[], int ninput,
+                              MPIR_Info * info, char output[][MPI_MAX_PSET_NAME_LEN], int *noutput)
+{
+    int mpi_errno = MPIR_Session_check(session), parts = 1;
+    struct MPIR_Session_call call = { 0 };
+    struct MPIR_Session_answer answer = { 0 };
+
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP1(!output, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "output");
+    if (*noutput > 0)
+        output[0][0] = '\0';
+    mpi_errno = check_op(op);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(ninput < 1 || ninput > PMI_SET_OPERANDS_MAX, mpi_errno, MPI_ERR_ARG, "**psetop");
+    mpi_errno = MPIR_Session_call_prepare();
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_call_begin(&call, PMI_SET_MAKE);
+    MPIR_Session_call_number(&call, op);
+    mpi_errno = add_wished_name(&call, info);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (op == MPIX_PSETOP_SPLIT)
+        mpi_errno = add_parts(&call, info, &parts);
+    else
+        MPIR_Session_call_number(&call, 0);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP2(*noutput < parts, mpi_errno, MPI_ERR_ARG, "**psetoproom", "**psetoproom %d %d",
+                         *noutput, parts);
+    MPIR_Session_call_number(&call, ninput);
+    for (int i = 0; i < ninput; i++) {
+        MPIR_ERR_CHKANDJUMP(!input[i], mpi_errno, MPI_ERR_ARG, "**psetunknown");
+        MPIR_Session_call_operand(&call, input[i]);
+    }
+    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    call.bytes = NULL;
+    MPIR_ERR_CHECK(mpi_errno);
+    int n = (int) MPIR_Session_answer_number(&answer);
+    MPIR_ERR_CHKANDJUMP(answer.bad || n != parts, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    for (int i = 0; i < n; i++)
+        MPIR_Session_answer_text(&answer, output[i], MPI_MAX_PSET_NAME_LEN - 1);
+    *noutput = n;
+
+  fn_exit:
+    MPL_free(call.bytes);
+    MPIR_Session_answer_free(&answer);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group, MPIR_Info * info, char *name)
+{
+    int mpi_errno = MPIR_Session_check(session), *ranks = NULL;
+    struct MPIR_Session_call call = { 0 };
+    struct MPIR_Session_answer answer = { 0 };
+
+    name[0] = '\0';
+    MPIR_ERR_CHECK(mpi_errno);
+    ranks = MPL_malloc(MPL_MAX(group->size, 1) * sizeof(int), MPL_MEM_OTHER);
+    MPIR_ERR_CHKANDJUMP(!ranks, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (int i = 0; i < group->size; i++) {
+        uint64_t lpid = group->lrank_to_lpid[i].lpid;
+        MPIR_ERR_CHKANDJUMP(lpid >= (uint64_t) MPIR_Process.size, mpi_errno, MPI_ERR_GROUP, "**sessiongroup");
+        ranks[i] = (int) lpid;
+    }
+    mpi_errno = MPIR_Session_call_prepare();
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_call_begin(&call, PMI_SET_FROM_LIST);
+    mpi_errno = add_wished_name(&call, info);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_call_members(&call, ranks, group->size);
+    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    call.bytes = NULL;
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_answer_text(&answer, name, MPI_MAX_PSET_NAME_LEN - 1);
+
+  fn_exit:
+    MPL_free(ranks);
+    MPL_free(call.bytes);
+    MPIR_Session_answer_free(&answer);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_pset_move_impl(MPIR_Session * session, const char *from, const char *to)
+{
+    int mpi_errno = MPIR_Session_check(session);
+    struct MPIR_Session_call call;
+
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_call_begin(&call, PMI_SET_MOVE);
+    MPIR_Session_call_text(&call, from);
+    MPIR_Session_call_text(&call, to);
+    mpi_errno = MPIR_Session_call_tell(&call);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_pset_free_impl(MPIR_Session * session, const char *name)
+{
+    int mpi_errno = MPIR_Session_check(session);
+    struct MPIR_Session_call call;
+    struct MPIR_Session_set set;
+
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP1(MPIR_Session_find_predefined(name, &set), mpi_errno, MPI_ERR_ARG, "**psetcall",
+                         "**psetcall %s", "sets mpi://... cannot be freed");
+    MPIR_Session_call_begin(&call, PMI_SET_FREE);
+    MPIR_Session_call_text(&call, name);
+    mpi_errno = MPIR_Session_call_tell(&call);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- looking --------------------------------------------------------------------------------------------------- */
+
+struct listing {
+    MPIR_Info *info;
+    int mpi_errno;
+};
+
+static void add_listed(void *state, const char *name, int size)
+{
+    struct listing *listing = state;
+    char text[16];
+
+    snprintf(text, sizeof(text), "%d", size);
+    if (!listing->mpi_errno)
+        listing->mpi_errno = MPIR_Info_set_impl(listing->info, name, text);
+}
+
+int MPIR_Session_get_psets_impl(MPIR_Session * session, MPIR_Info ** psets)
+{
+    struct MPIR_Session_set set;
+    struct listing listing = { 0 };
+    int mpi_errno = MPIR_Session_check(session);
+    uint32_t from_the_first = 0;
+
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Info_alloc(&listing.info);
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 0; MPIR_Session_nth_predefined(i, &set); i++)
+        add_listed(&listing, set.name, set.size);
+    if (MPIR_Session_check_manager() == MPI_SUCCESS)
+        mpi_errno = MPIR_Session_list_made(&from_the_first, add_listed, &listing);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = listing.mpi_errno;
+    MPIR_ERR_CHECK(mpi_errno);
+    *psets = listing.info;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (listing.info)
+        MPIR_Info_free_impl(listing.info);
+    *psets = NULL;
+    goto fn_exit;
+}
+
+/* SI5: all processes are of the launch. */
+int MPIR_Session_get_default_pset_impl(MPIR_Session * session, char *name, int *dynamic)
+{
+    MPL_strncpy(name, "mpi://WORLD", MPI_MAX_PSET_NAME_LEN);
+    *dynamic = 0;
+    return MPIR_Session_check(session);
+}
+
+int MPIR_Session_get_primary_process_impl(MPIR_Session * session, const char *name, int *primary)
+{
+    struct MPIR_Session_set set = { 0 };
+    int mpi_errno = MPIR_Session_check(session);
+
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_find_set(name, &set);
+    MPIR_ERR_CHECK(mpi_errno);
+    *primary = MPIR_Process.rank == (set.made ? set.made->primary : set.ranks ? set.ranks[0] : 0);
+
+  fn_exit:
+    MPIR_Session_release_set(&set);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_pset_included_impl(MPIR_Session * session, const char *name, int *included)
+{
+    struct MPIR_Session_set set = { 0 };
+    int mpi_errno = MPIR_Session_check(session);
+
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_find_set(name, &set);
+    MPIR_ERR_CHECK(mpi_errno);
+    *included = MPIR_Session_set_holds_me(&set);
+
+  fn_exit:
+    MPIR_Session_release_set(&set);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* SI6: a name that nobody knows is no error. */
+int MPIR_Session_pset_exists_impl(MPIR_Session * session, const char *name, int *running, MPI_Info * info)
+{
+    struct MPIR_Session_set set = { 0 };
+    MPIR_Info *described = NULL;
+    int mpi_errno = MPIR_Session_check(session);
+
+    MPIR_ERR_CHECK(mpi_errno);
+    *running = 0;
+    if (info)
+        *info = MPI_INFO_NULL;
+    mpi_errno = MPIR_Session_find_set(name, &set);
+    if (MPIR_ERR_GET_CLASS(mpi_errno) == MPI_ERR_ARG) {
+        mpi_errno = MPI_SUCCESS;
+        goto fn_exit;
+    }
+    MPIR_ERR_CHECK(mpi_errno);
+    *running = !set.made || MPIR_Session_runs(set.made);
+    if (info)
+        mpi_errno = MPIR_Session_get_pset_info_impl(session, name, &described);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (described)
+        *info = described->handle;
+
+  fn_exit:
+    MPIR_Session_release_set(&set);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- data ---------------------------------------------------------------------------------------------- */
+
+int MPIR_Session_set_pset_data_impl(MPIR_Session * session, const char *name, MPIR_Info * data)
+{
+    int mpi_errno = MPIR_Session_check(session), n = 0, flag;
+    struct MPIR_Session_call call = { 0 };
+    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
+
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(!data, mpi_errno, MPI_ERR_INFO, "**infonull");
+    MPIR_Session_call_begin(&call, PMI_SET_PUT);
+    mpi_errno = add_name_with_data(&call, name);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Info_get_nkeys_impl(data, &n);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(n > PMI_SET_KEYS_MAX, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    MPIR_Session_call_number(&call, n);
+    for (int i = 0; i < n; i++) {
+        mpi_errno = MPIR_Info_get_nthkey_impl(data, i, key);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIR_Info_get_impl(data, key, MPI_MAX_INFO_VAL, value, &flag);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPIR_Session_call_text(&call, key);
+        MPIR_Session_call_text(&call, value);
+    }
+    mpi_errno = MPIR_Session_call_tell(&call);
+    call.bytes = NULL;
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPL_free(call.bytes);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_get_pset_data_impl(MPIR_Session * session, const char *coll_pset, const char *name,
+                                    const char *const keys[], int nkeys, int wait, MPIR_Info ** data)
+{
+    int mpi_errno = MPIR_Session_check(session);
+    struct MPIR_Session_call call = { 0 };
+    struct MPIR_Session_answer answer = { 0 };
+    MPIR_Info *info = NULL;
+    uint32_t n;
+    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
+
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(nkeys < 0 || nkeys > PMI_SET_KEYS_MAX, mpi_errno, MPI_ERR_ARG, "**psetop");
+    mpi_errno = MPIR_Session_call_prepare();
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_call_begin(&call, PMI_SET_GET);
+    MPIR_Session_call_operand(&call, coll_pset);
+    mpi_errno = add_name_with_data(&call, name);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_call_number(&call, wait != 0);
+    MPIR_Session_call_number(&call, nkeys);
+    for (int i = 0; i < nkeys; i++) {
+        MPIR_ERR_CHKANDJUMP(!keys[i], mpi_errno, MPI_ERR_ARG, "**infokeynull");
+        MPIR_Session_call_text(&call, keys[i]);
+    }
+    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    call.bytes = NULL;
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Info_alloc(&info);
+    MPIR_ERR_CHECK(mpi_errno);
+    n = MPIR_Session_answer_number(&answer);
+    for (uint32_t i = 0; i < n && !answer.bad; i++) {
+        MPIR_Session_answer_text(&answer, key, MPI_MAX_INFO_KEY);
+        MPIR_Session_answer_text(&answer, value, MPI_MAX_INFO_VAL);
+        mpi_errno = MPIR_Info_set_impl(info, key, value);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    *data = info;
+
+  fn_exit:
+    MPL_free(call.bytes);
+    MPIR_Session_answer_free(&answer);
+    return mpi_errno;
+  fn_fail:
+    if (info)
+        MPIR_Info_free_impl(info);
+    *data = NULL;
+    goto fn_exit;
+}

@@ -1,0 +1,296 @@
+/* See set_call.h. */
+
+#include "set_call.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace elastic {
+
+namespace {
+
+/* Takes from the front; once something is wrong, ok() is false for good and what is taken is empty. */
+class CallReader {
+  public:
+    explicit CallReader(Bytes bytes) : bytes_(bytes), ok_(bytes.size() <= PMI_SET_CALL_MAX) {}
+
+    uint32_t number(uint32_t max = UINT32_MAX)
+    {
+        uint32_t value = 0;
+        Bytes raw = take(sizeof value);
+        if (ok_)
+            std::memcpy(&value, raw.data(), sizeof value);
+        return require(value <= max) ? value : 0;
+    }
+    std::string text(size_t max)
+    {
+        Bytes raw = take(number());
+        require(raw.size() <= max && std::ranges::find(raw, '\0') == raw.end());
+        return ok_ ? std::string(raw.begin(), raw.end()) : std::string();
+    }
+    std::string name() { return text(PMI_SET_NAME_MAX); }
+    SetMembers members()
+    {
+        size_t n = number();
+        std::vector<SetMembers::Run> runs;
+        if (!require(n <= bytes_.size() / (2 * sizeof(uint32_t))))
+            return {};
+        runs.resize(n);
+        for (SetMembers::Run &run : runs) {
+            run.first = number();
+            run.count = number();
+        }
+        auto members = SetMembers::of_runs(runs);
+        return require(members.has_value()) ? std::move(*members) : SetMembers();
+    }
+    SetOperand operand()
+    {
+        SetOperand operand{name(), {}};
+        if (number(1))
+            operand.members = members();
+        return operand;
+    }
+    bool ok() const { return ok_; }
+    bool complete() const { return ok_ && bytes_.empty(); }
+
+  private:
+    bool require(bool holds) { return ok_ = ok_ && holds; }
+    Bytes take(size_t n)
+    {
+        if (!require(n <= bytes_.size()))
+            return {};
+        Bytes front = bytes_.first(n);
+        bytes_ = bytes_.subspan(n);
+        return front;
+    }
+
+    Bytes bytes_;
+    bool ok_;
+};
+
+void append_number(std::string &bytes, size_t value)
+{
+    auto number = static_cast<uint32_t>(value);
+    bytes.append(reinterpret_cast<const char *>(&number), sizeof number);
+}
+
+void append_text(std::string &bytes, const std::string &text)
+{
+    append_number(bytes, text.size());
+    bytes += text;
+}
+
+void append_members(std::string &bytes, const SetMembers &members)
+{
+    append_number(bytes, members.runs().size());
+    for (const SetMembers::Run &run : members.runs()) {
+        append_number(bytes, run.first);
+        append_number(bytes, run.count);
+    }
+}
+
+void append_operand(std::string &bytes, const SetOperand &operand)
+{
+    append_text(bytes, operand.name);
+    append_number(bytes, operand.members ? 1 : 0);
+    if (operand.members)
+        append_members(bytes, *operand.members);
+}
+
+/* ---- one call ------------------------------------------------------------------------------------------ */
+
+template <class Call> Call read(CallReader &reader);
+
+template <> MakeSets read(CallReader &reader)
+{
+    MakeSets call;
+    call.op = static_cast<pmi_set_op>(reader.number(PMI_SET_OP_SPLIT));
+    call.wished = reader.name();
+    for (uint32_t n = reader.number(PMI_SET_OPERANDS_MAX); n > 0 && reader.ok(); n--)
+        call.parts.push_back(reader.number());
+    for (uint32_t n = reader.number(PMI_SET_OPERANDS_MAX); n > 0 && reader.ok(); n--)
+        call.operands.push_back(reader.operand());
+    return call;
+}
+
+template <> MakeFromList read(CallReader &reader)
+{
+    std::string wished = reader.name();
+    return {std::move(wished), reader.members()};
+}
+
+template <> LookAtSet read(CallReader &reader)
+{
+    return {reader.name()};
+}
+
+template <> ListSets read(CallReader &reader)
+{
+    return {reader.number()};
+}
+
+template <> MoveSet read(CallReader &reader)
+{
+    std::string from = reader.name();
+    return {std::move(from), reader.name()};
+}
+
+template <> FreeSet read(CallReader &reader)
+{
+    return {reader.name()};
+}
+
+template <> PutData read(CallReader &reader)
+{
+    PutData call{reader.name(), {}};
+    for (uint32_t n = reader.number(PMI_SET_KEYS_MAX); n > 0 && reader.ok(); n--) {
+        std::string key = reader.text(PMI_SET_KEY_MAX);
+        call.data[key] = reader.text(PMI_SET_VALUE_MAX);
+    }
+    return call;
+}
+
+template <> GetData read(CallReader &reader)
+{
+    GetData call;
+    call.callers = reader.operand();
+    call.name = reader.name();
+    call.wait = reader.number(1) == 1;
+    for (uint32_t n = reader.number(PMI_SET_KEYS_MAX); n > 0 && reader.ok(); n--)
+        call.keys.push_back(reader.text(PMI_SET_KEY_MAX));
+    return call;
+}
+
+template <class Call> std::optional<SetCall> whole(CallReader &reader)
+{
+    Call call = read<Call>(reader);
+    return reader.complete() ? std::optional<SetCall>(std::move(call)) : std::nullopt;
+}
+
+struct Write {
+    std::string &bytes;
+
+    void operator()(const MakeSets &call)
+    {
+        append_number(bytes, PMI_SET_MAKE);
+        append_number(bytes, call.op);
+        append_text(bytes, call.wished);
+        append_number(bytes, call.parts.size());
+        for (uint32_t part : call.parts)
+            append_number(bytes, part);
+        append_number(bytes, call.operands.size());
+        for (const SetOperand &operand : call.operands)
+            append_operand(bytes, operand);
+    }
+    void operator()(const MakeFromList &call)
+    {
+        append_number(bytes, PMI_SET_FROM_LIST);
+        append_text(bytes, call.wished);
+        append_members(bytes, call.members);
+    }
+    void operator()(const LookAtSet &call)
+    {
+        append_number(bytes, PMI_SET_LOOK);
+        append_text(bytes, call.name);
+    }
+    void operator()(const ListSets &call)
+    {
+        append_number(bytes, PMI_SET_LIST);
+        append_number(bytes, call.after);
+    }
+    void operator()(const MoveSet &call)
+    {
+        append_number(bytes, PMI_SET_MOVE);
+        append_text(bytes, call.from);
+        append_text(bytes, call.to);
+    }
+    void operator()(const FreeSet &call)
+    {
+        append_number(bytes, PMI_SET_FREE);
+        append_text(bytes, call.name);
+    }
+    void operator()(const PutData &call)
+    {
+        append_number(bytes, PMI_SET_PUT);
+        append_text(bytes, call.name);
+        append_number(bytes, call.data.size());
+        for (const auto &[key, value] : call.data) {
+            append_text(bytes, key);
+            append_text(bytes, value);
+        }
+    }
+    void operator()(const GetData &call)
+    {
+        append_number(bytes, PMI_SET_GET);
+        append_operand(bytes, call.callers);
+        append_text(bytes, call.name);
+        append_number(bytes, call.wait ? 1 : 0);
+        append_number(bytes, call.keys.size());
+        for (const std::string &key : call.keys)
+            append_text(bytes, key);
+    }
+};
+
+}  // namespace
+
+std::optional<SetCall> parse_set_call(Bytes call)
+{
+    CallReader reader(call);
+    switch (reader.number()) {
+    case PMI_SET_MAKE:
+        return whole<MakeSets>(reader);
+    case PMI_SET_FROM_LIST:
+        return whole<MakeFromList>(reader);
+    case PMI_SET_LOOK:
+        return whole<LookAtSet>(reader);
+    case PMI_SET_LIST:
+        return whole<ListSets>(reader);
+    case PMI_SET_MOVE:
+        return whole<MoveSet>(reader);
+    case PMI_SET_FREE:
+        return whole<FreeSet>(reader);
+    case PMI_SET_PUT:
+        return whole<PutData>(reader);
+    case PMI_SET_GET:
+        return whole<GetData>(reader);
+    default:
+        return std::nullopt;
+    }
+}
+
+std::string write_set_call(const SetCall &call)
+{
+    std::string bytes;
+    std::visit(Write{bytes}, call);
+    return bytes;
+}
+
+/* ---- answers -------------------------------------------------------------------------------------------- */
+
+std::string SetAnswer::error(pmi_set_code code, const std::string &text)
+{
+    std::string bytes;
+    append_number(bytes, code);
+    append_text(bytes, text);
+    return bytes;
+}
+
+SetAnswer &SetAnswer::number(size_t value)
+{
+    append_number(bytes_, value);
+    return *this;
+}
+
+SetAnswer &SetAnswer::text(const std::string &value)
+{
+    append_text(bytes_, value);
+    return *this;
+}
+
+SetAnswer &SetAnswer::members(const SetMembers &members)
+{
+    append_members(bytes_, members);
+    return *this;
+}
+
+}  // namespace elastic

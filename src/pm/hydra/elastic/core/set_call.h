@@ -1,0 +1,84 @@
+/*
+ * Calls of processes on sets and the answers to them, as bytes (pmi_adapt_set.h): read with every length, count and
+ * character checked first, because they are the program's.
+ */
+
+#ifndef ELASTIC_SET_CALL_H_INCLUDED
+#define ELASTIC_SET_CALL_H_INCLUDED
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "payload_bytes.h"
+#include "pmi_adapt_set.h"
+#include "set_members.h"
+
+namespace elastic {
+
+struct SetOperand {
+    std::string name;
+    std::optional<SetMembers> members;  /* what the name means to the caller */
+};
+struct MakeSets {
+    pmi_set_op op = PMI_SET_OP_UNION;
+    std::string wished;         /* "": no wish */
+    std::vector<uint32_t> parts;
+    std::vector<SetOperand> operands;
+};
+struct MakeFromList {
+    std::string wished;
+    SetMembers members;
+};
+struct LookAtSet {
+    std::string name;
+};
+struct ListSets {
+    uint32_t after = 0;         /* serial */
+};
+struct MoveSet {
+    std::string from, to;
+};
+struct FreeSet {
+    std::string name;
+};
+using SetData = std::map<std::string, std::string>;
+struct PutData {
+    std::string name;
+    SetData data;
+};
+struct GetData {
+    SetOperand callers;
+    std::string name;
+    bool wait = false;
+    std::vector<std::string> keys;
+};
+using SetCall = std::variant<MakeSets, MakeFromList, LookAtSet, ListSets, MoveSet, FreeSet, PutData, GetData>;
+
+/* Nothing: it is malformed. */
+std::optional<SetCall> parse_set_call(Bytes call);
+/* The reverse, for tests. */
+std::string write_set_call(const SetCall &call);
+
+/* An answer that is being written, after its code. */
+class SetAnswer {
+  public:
+    SetAnswer() { number(PMI_SET_OK); }
+    static std::string error(pmi_set_code code, const std::string &text);
+
+    SetAnswer &number(size_t value);
+    SetAnswer &text(const std::string &value);
+    SetAnswer &members(const SetMembers &members);
+    const std::string &bytes() const { return bytes_; }
+
+  private:
+    std::string bytes_;
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_SET_CALL_H_INCLUDED */

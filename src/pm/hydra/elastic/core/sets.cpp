@@ -1,0 +1,456 @@
+/* See sets.h. */
+
+#include "sets.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+namespace elastic {
+
+namespace {
+
+const char *const ALL = "mpix://ALL";
+const char *const NO_ROOM = "there are too many process sets: free some";
+
+bool begins_with(const std::string &name, const char *prefix)
+{
+    return strncasecmp(name.c_str(), prefix, std::strlen(prefix)) == 0;
+}
+
+bool is_library_name(const std::string &name)
+{
+    return begins_with(name, "mpi://") || begins_with(name, "mpix://") || begins_with(name, "mpidynres://");
+}
+
+/* SN3: two spellings of one name. */
+std::string canonical(const std::string &name)
+{
+    for (const char *kind : {"op", "rc"}) {
+        std::string published = std::string("mpidynres://") + kind + "_";
+        if (name.starts_with(published))
+            return std::string("mpix://") + kind + "/" + name.substr(published.size());
+    }
+    return name;
+}
+
+std::string unknown(const std::string &name)
+{
+    return SetAnswer::error(PMI_SET_UNKNOWN, "there is no process set " + name);
+}
+
+std::string wrong(const std::string &text)
+{
+    return SetAnswer::error(PMI_SET_WRONG, text);
+}
+
+std::string full(const std::string &text)
+{
+    return SetAnswer::error(PMI_SET_FULL, text);
+}
+
+std::string foreign()
+{
+    return SetAnswer::error(PMI_SET_FOREIGN, "a process is not of this job");
+}
+
+}  // namespace
+
+bool is_user_set_name(const std::string &name)
+{
+    size_t colon = name.find("://");
+    return name.size() <= PMI_SET_NAME_MAX && colon != std::string::npos && colon > 0 && colon + 3 < name.size() &&
+           std::ranges::all_of(name, [](char c) { return c > ' ' && c <= '~'; }) && !is_library_name(name);
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------- */
+
+Sets::Set *Sets::find(const std::string &name)
+{
+    auto found = sets_.find(canonical(name));
+    if (found != sets_.end())
+        return found->second.get();
+    auto world = std::ranges::find(worlds_, name, [](const auto &set) { return set->name; });
+    return world == worlds_.end() ? nullptr : world->get();
+}
+
+bool Sets::add(const std::string &name, const SetMembers &members)
+{
+    if (find(name) || !has_room(1, members.runs().size()))
+        return false;
+    Set set;
+    set.members = members;
+    make({}, name, std::move(set));
+    return true;
+}
+
+void Sets::add_world(uint32_t epoch, SetMembers members)
+{
+    auto set = std::make_unique<Set>();
+    set->id = ++last_id_;
+    set->name = "mpix://WORLD/" + std::to_string(epoch);
+    set->members = std::move(members);
+    worlds_runs_ += set->members.runs().size();
+    worlds_.push_back(std::move(set));
+    while (worlds_.size() > 1 && (worlds_.size() > limits_.worlds || worlds_runs_ > limits_.worlds_runs)) {
+        worlds_runs_ -= worlds_.front()->members.runs().size();
+        forget_looks(*worlds_.front());
+        worlds_.pop_front();
+    }
+}
+
+SetMembers Sets::running() const
+{
+    std::vector<SetMembers::Run> runs;
+    uint32_t at = 0;
+    for (uint32_t uid : ended_) {
+        if (at < uid)
+            runs.push_back({at, uid - at});
+        at = uid + 1;
+    }
+    if (at < next_uid_)
+        runs.push_back({at, next_uid_ - at});
+    return SetMembers::of_runs(runs).value_or(SetMembers());
+}
+
+/* SO9: nobody can be in a call on a set all of whose members are gone. */
+void Sets::forget_ended()
+{
+    std::vector<std::string> names;
+    for (const auto &[name, set] : sets_) {
+        if (set->members.count_of(ended_) == set->members.size())
+            names.push_back(name);
+    }
+    for (const std::string &name : names)
+        erase(name);
+}
+
+bool Sets::has_room(size_t sets, size_t runs)
+{
+    auto fits = [&] { return sets_.size() + sets <= limits_.sets && runs_ + runs <= limits_.runs; };
+    if (!fits())
+        forget_ended();
+    return fits();
+}
+
+/* SN6; "" for no members.  There is room. */
+std::string Sets::make(const Caller &caller, const std::string &wished, Set set)
+{
+    if (set.members.empty())
+        return "";
+    set.name = is_user_set_name(wished) && !find(wished)
+                   ? wished
+                   : "mpix://op/" + std::to_string(caller.uid) + "." + std::to_string(++made_[caller.uid]);
+    set.id = ++last_id_;
+    set.serial = ++serial_;
+    runs_ += set.members.runs().size();
+    std::string name = set.name;
+    auto &place = sets_[name];
+    place = std::make_unique<Set>(std::move(set));
+    by_serial_[place->serial] = place.get();
+    return name;
+}
+
+void Sets::erase(const std::string &name)
+{
+    auto found = sets_.find(name);
+    by_serial_.erase(found->second->serial);
+    forget_looks(*found->second);
+    runs_ -= found->second->members.runs().size();
+    sets_.erase(found);
+    serial_++;
+}
+
+/* Nobody can ask together with its processes any more; those who have asked and wait are answered yet. */
+void Sets::forget_looks(const Set &set)
+{
+    std::string who = std::to_string(set.id);
+    looks_.erase(who);
+    for (auto next = rounds_.lower_bound({who, 0}); next != rounds_.end() && next->first.first == who;) {
+        next->second.owed = 0;
+        next = next->second.answer ? rounds_.erase(next) : std::next(next);
+    }
+}
+
+/* ---- operations ------------------------------------------------------------------------------------------- */
+
+/* What the operands are, or the error.  `all`: room for mpix://ALL. */
+std::string Sets::resolve(std::span<const SetOperand> operands, SetMembers &all, Operands &members)
+{
+    size_t runs = 0;
+    for (const SetOperand &operand : operands) {
+        const Set *set = operand.members ? nullptr : find(operand.name);
+        if (operand.members && !is_of_job(*operand.members))
+            return foreign();
+        if (!operand.members && operand.name == ALL)
+            all = running();
+        else if (!operand.members && !set)
+            return unknown(operand.name);
+        members.push_back(operand.members ? &*operand.members : set ? &set->members : &all);
+        runs += members.back()->runs().size();
+    }
+    return runs > limits_.operands_runs ? full("these process sets are too irregular for one operation") : "";
+}
+
+bool Sets::is_of_job(const SetMembers &members) const
+{
+    return members.empty() || members.greatest() < next_uid_;
+}
+
+std::optional<std::string> Sets::answer(const Caller &caller, const MakeSets &call)
+{
+    SetMembers all;
+    Operands of;
+    std::vector<SetMembers> results;
+    if (call.operands.empty())
+        return wrong("an operation needs an operand");
+    if (std::string error = resolve(call.operands, all, of); !error.empty())
+        return error;
+    if (call.op == PMI_SET_OP_UNION) {
+        auto sum = SetMembers::union_of(of);
+        if (!sum)
+            return full("a set has at most " + std::to_string(SetMembers::MAX) + " processes");
+        results.push_back(std::move(*sum));
+    } else if (call.op == PMI_SET_OP_INTERSECTION) {
+        results.push_back(SetMembers::intersection_of(of));
+    } else if (call.op == PMI_SET_OP_DIFFERENCE) {
+        results.push_back(SetMembers::difference_of(of));
+    } else if (call.op == PMI_SET_OP_SPLIT && of.size() == 1) {
+        auto sum = std::accumulate(call.parts.begin(), call.parts.end(), uint64_t{0});
+        if (sum != of.front()->size())
+            return wrong("the parts have " + std::to_string(sum) + " processes, " + call.operands.front().name +
+                         " has " + std::to_string(of.front()->size()));
+        results = of.front()->split(call.parts);
+    } else {
+        return wrong(call.op == PMI_SET_OP_SPLIT ? "one set can be split at a time" : "no such operation");
+    }
+    size_t runs = 0;
+    for (const SetMembers &members : results)
+        runs += members.runs().size();
+    if (!has_room(results.size(), runs))
+        return full(NO_ROOM);
+    SetAnswer made;
+    made.number(results.size());
+    for (SetMembers &members : results) {
+        Set set;
+        set.members = std::move(members);
+        set.op = call.op;
+        for (const SetOperand &operand : call.operands)
+            set.operands.push_back(operand.name);
+        made.text(make(caller, call.wished, std::move(set)));
+    }
+    return made.bytes();
+}
+
+std::optional<std::string> Sets::answer(const Caller &caller, const MakeFromList &call)
+{
+    if (!is_of_job(call.members))
+        return foreign();
+    if (!has_room(1, call.members.runs().size()))
+        return full(NO_ROOM);
+    Set set;
+    set.members = call.members;
+    return SetAnswer().text(make(caller, call.wished, std::move(set))).bytes();
+}
+
+std::optional<std::string> Sets::answer(const Caller &, const LookAtSet &call)
+{
+    Set all;
+    const Set *set = find(call.name);
+    if (!set && call.name == ALL) {
+        all.name = ALL;
+        all.members = running();
+        set = &all;
+    }
+    if (!set)
+        return unknown(call.name);
+    SetAnswer answer;
+    answer.text(set->name)
+        .number(set->members.any_of(ended_) ? PMI_SET_ENDED : PMI_SET_RUNNING)
+        .number(set->serial)
+        .number(set->members.first_without(ended_))
+        .number(set->op)
+        .number(set->operands.size());
+    for (const std::string &operand : set->operands)
+        answer.text(operand);
+    return answer.members(set->members).bytes();
+}
+
+std::optional<std::string> Sets::answer(const Caller &caller, const ListSets &call)
+{
+    std::vector<const Set *> found;
+    for (auto next = by_serial_.upper_bound(call.after); next != by_serial_.end(); ++next) {
+        if (next->second->members.contains(caller.uid))
+            found.push_back(next->second);
+    }
+    SetAnswer answer;
+    answer.number(serial_).number(found.size());
+    for (const Set *set : found)
+        answer.text(set->name).number(set->members.size());
+    return answer.bytes();
+}
+
+std::optional<std::string> Sets::answer(const Caller &, const MoveSet &call)
+{
+    Set *set = find(call.from);
+    if (!is_user_set_name(call.to) || call.from.starts_with("mpix://WORLD/"))
+        return wrong("a set cannot be called " + call.to);
+    if (!set)
+        return unknown(call.from);
+    if (set->name == call.to)
+        return SetAnswer().bytes();
+    if (find(call.to))
+        erase(call.to);
+    auto taken = sets_.extract(set->name);
+    by_serial_.erase(set->serial);
+    set->name = taken.key() = call.to;
+    set->serial = ++serial_;
+    by_serial_[set->serial] = set;
+    sets_.insert(std::move(taken));
+    return SetAnswer().bytes();
+}
+
+std::optional<std::string> Sets::answer(const Caller &, const FreeSet &call)
+{
+    const Set *set = find(call.name);
+    if (begins_with(call.name, "mpi://") || call.name == ALL || call.name.starts_with("mpix://WORLD/"))
+        return wrong(call.name + " cannot be freed");
+    if (!set)
+        return unknown(call.name);
+    erase(set->name);
+    return SetAnswer().bytes();
+}
+
+/* ---- data -------------------------------------------------------------------------------------------------- */
+
+std::optional<std::string> Sets::answer(const Caller &, const PutData &call)
+{
+    Set *set = find(call.name);
+    if (!set)
+        return unknown(call.name);
+    size_t bytes = set->data_bytes;
+    for (const auto &[key, value] : call.data) {
+        auto old = set->data.find(key);
+        bytes += value.size();
+        bytes = old == set->data.end() ? bytes + key.size() : bytes - old->second.size();
+    }
+    if (bytes > limits_.data)
+        return full("a set has at most " + std::to_string(limits_.data) + " bytes of data");
+    for (const auto &[key, value] : call.data)
+        set->data[key] = value;
+    set->data_bytes = bytes;
+    return SetAnswer().bytes();
+}
+
+/* Nothing: it has to wait. */
+std::optional<std::string> Sets::look(const Round &round)
+{
+    const Set *set = find(round.name);
+    if (!set)
+        return unknown(round.name);
+    std::vector<SetData::const_iterator> found;
+    for (const std::string &key : round.keys) {
+        if (auto entry = set->data.find(key); entry != set->data.end())
+            found.push_back(entry);
+    }
+    if (round.wait && found.size() < round.keys.size()) {
+        if (set->members.any_of(ended_))
+            return SetAnswer::error(PMI_SET_MEMBER_ENDED, "a process of " + round.name + " has ended");
+        return std::nullopt;
+    }
+    SetAnswer answer;
+    answer.number(found.size());
+    for (const auto &entry : found)
+        answer.text(entry->first).text(entry->second);
+    return answer.bytes();
+}
+
+/* Who takes part: a set, or what its name means to the caller together with its members. */
+std::string Sets::describe(const SetOperand &callers)
+{
+    if (!callers.members)
+        return callers.name == ALL ? ALL : std::to_string(find(callers.name)->id);
+    std::string text = callers.name;
+    for (const SetMembers::Run &run : callers.members->runs())
+        text += " " + std::to_string(run.first) + "+" + std::to_string(run.count);
+    return text;
+}
+
+std::optional<std::string> Sets::answer(const Caller &caller, const GetData &call)
+{
+    SetMembers all;
+    Operands callers;
+    if (std::string error = resolve(std::span(&call.callers, 1), all, callers); !error.empty())
+        return error;
+    if (!callers.front()->contains(caller.uid))
+        return wrong("the calling process is not in " + call.callers.name);
+    std::string who = describe(call.callers);
+    if (rounds_.size() >= limits_.rounds || (looks_.size() >= limits_.rounds && !looks_.contains(who)))
+        return full("too many processes have not asked for data that others of their set asked for");
+    auto [place, is_first] = rounds_.try_emplace({who, looks_[who][caller.uid]++});
+    Round &round = place->second;
+    if (is_first) {
+        round.callers = *callers.front();
+        round.owed = round.callers.size() - round.callers.count_of(ended_);
+        round.name = call.name;
+        round.keys = call.keys;
+        round.wait = call.wait;
+        round.answer = look(round);
+    }
+    round.asked.insert(caller.uid);
+    round.owed--;
+    auto answer = round.answer;
+    if (!answer)
+        round.waiting.push_back(caller);
+    else if (round.owed == 0)
+        rounds_.erase(place);
+    return answer;
+}
+
+void Sets::look_again(std::vector<Reply> &replies)
+{
+    for (auto next = rounds_.begin(); next != rounds_.end();) {
+        Round &round = next->second;
+        if (!round.answer && (round.answer = look(round))) {
+            for (const Caller &caller : round.waiting)
+                replies.push_back({caller, *round.answer});
+            round.waiting.clear();
+        }
+        next = round.answer && round.owed == 0 ? rounds_.erase(next) : std::next(next);
+    }
+}
+
+/* ---- calls -------------------------------------------------------------------------------------------------- */
+
+std::vector<Sets::Reply> Sets::call(const Caller &caller, Bytes bytes)
+{
+    std::vector<Reply> replies;
+    auto call = parse_set_call(bytes);
+    if (!call)
+        return {{caller, wrong("the call is malformed")}};
+    bool may_end_waiting = std::holds_alternative<PutData>(*call) || std::holds_alternative<MoveSet>(*call) ||
+                           std::holds_alternative<FreeSet>(*call);
+    if (auto text = std::visit([&](const auto &known) { return answer(caller, known); }, *call))
+        replies.push_back({caller, std::move(*text)});
+    if (may_end_waiting)
+        look_again(replies);
+    return replies;
+}
+
+std::vector<Sets::Reply> Sets::ended(uint32_t uid)
+{
+    std::vector<Reply> replies;
+    if (!ended_.insert(uid).second)
+        return replies;
+    if (!sets_.empty())
+        serial_++;
+    for (auto &[key, round] : rounds_) {
+        if (round.owed > 0 && !round.asked.contains(uid) && round.callers.contains(uid))
+            round.owed--;
+    }
+    look_again(replies);
+    return replies;
+}
+
+}  // namespace elastic

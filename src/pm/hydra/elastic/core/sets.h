@@ -1,0 +1,134 @@
+/*
+ * The process sets of a job: the one place where they are made, named, freed and written to, so that all that happens
+ * to them has one order.  Calls of processes in, answers out; no time, no other effects.  What a process is told is
+ * what all sets are at that moment.  SN3-SN7, SO1-SO9, SD1-SD3, SA1-SA3.
+ *
+ * Owned by Step (step_sets.cpp).  All is bounded by Limits.
+ */
+
+#ifndef ELASTIC_SETS_H_INCLUDED
+#define ELASTIC_SETS_H_INCLUDED
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "set_call.h"
+#include "set_members.h"
+
+namespace elastic {
+
+/* Of a name that a user gives: 1 to 254 printable characters without blank, scheme://rest, not the library's. */
+bool is_user_set_name(const std::string &name);
+
+class Sets {
+  public:
+    struct Limits {
+        size_t sets = 65536;
+        size_t data = 64 * 1024;        /* bytes of each set's dictionary */
+        size_t runs = 16 << 20;         /* of all sets' members */
+        size_t operands_runs = 4 << 20; /* of what one operation works on */
+        size_t rounds = 65536;          /* of processes that ask for data together, and have not all asked; and as
+                                         * many groups of such processes */
+        size_t worlds = 1024;
+        size_t worlds_runs = 1 << 20;
+    };
+
+    /* A question of a process, to which it gets one answer. */
+    struct Caller {
+        uint32_t uid = 0;
+        uint32_t id = 0;        /* among the questions of that process */
+    };
+    struct Reply {
+        Caller caller;
+        std::string answer;
+    };
+
+    Sets() = default;
+    explicit Sets(const Limits &limits) : limits_(limits) {}
+
+    /* All uids below have been given to processes of the job. */
+    void grow(uint32_t next_uid) { next_uid_ = next_uid; }
+    /* A set of the launch (--pset).  False: the name is in use. */
+    bool add(const std::string &name, const SetMembers &members);
+    /* The world of an epoch is mpix://WORLD/EPOCH: found, but not listed.  The latest ones are kept. */
+    void add_world(uint32_t epoch, SetMembers members);
+
+    /* The answer to this call, unless it waits, and those to others that waited for it. */
+    std::vector<Reply> call(const Caller &caller, Bytes call);
+    /* A process is gone for good; answers to those who waited. */
+    std::vector<Reply> ended(uint32_t uid);
+
+    /* Greater after each change; 0: there has been none. */
+    uint32_t serial() const { return serial_; }
+
+  private:
+    struct Set {
+        uint64_t id = 0;        /* whatever it is called */
+        std::string name;
+        SetMembers members;
+        pmi_set_op op = {};
+        std::vector<std::string> operands;
+        SetData data;
+        size_t data_bytes = 0;
+        uint32_t serial = 0;    /* when it got its name */
+    };
+    /* A look at data that several processes take together: all get the same in their n-th one. */
+    struct Round {
+        SetMembers callers;
+        std::string name;
+        std::vector<std::string> keys;
+        bool wait = false;
+        std::set<uint32_t> asked;
+        size_t owed = 0;        /* who have not asked, and have not ended */
+        std::vector<Caller> waiting;
+        std::optional<std::string> answer;
+    };
+    using Operands = std::vector<const SetMembers *>;
+    using Rounds = std::map<std::pair<std::string, uint32_t>, Round>;   /* by who takes part, and its number */
+
+    std::optional<std::string> answer(const Caller &caller, const MakeSets &call);
+    std::optional<std::string> answer(const Caller &caller, const MakeFromList &call);
+    std::optional<std::string> answer(const Caller &caller, const LookAtSet &call);
+    std::optional<std::string> answer(const Caller &caller, const ListSets &call);
+    std::optional<std::string> answer(const Caller &caller, const MoveSet &call);
+    std::optional<std::string> answer(const Caller &caller, const FreeSet &call);
+    std::optional<std::string> answer(const Caller &caller, const PutData &call);
+    std::optional<std::string> answer(const Caller &caller, const GetData &call);
+
+    Set *find(const std::string &name);
+    std::string describe(const SetOperand &callers);
+    SetMembers running() const;
+    std::string resolve(std::span<const SetOperand> operands, SetMembers &all, Operands &members);
+    bool is_of_job(const SetMembers &members) const;
+    bool has_room(size_t sets, size_t runs);
+    void forget_ended();
+    std::string make(const Caller &caller, const std::string &wished, Set set);
+    void erase(const std::string &name);
+    void forget_looks(const Set &set);
+    std::optional<std::string> look(const Round &round);
+    void look_again(std::vector<Reply> &replies);
+
+    Limits limits_;
+    uint32_t next_uid_ = 0, serial_ = 0;
+    uint64_t last_id_ = 0;
+    size_t runs_ = 0;           /* of all sets */
+    std::map<std::string, std::unique_ptr<Set>> sets_;
+    std::map<uint32_t, Set *> by_serial_;
+    std::map<uint32_t, uint32_t> made_; /* by uid: how many library-made names it has got */
+    std::set<uint32_t> ended_;
+    Rounds rounds_;
+    std::map<std::string, std::map<uint32_t, uint32_t>> looks_;         /* by who takes part: of each uid so far */
+    std::deque<std::unique_ptr<Set>> worlds_;
+    size_t worlds_runs_ = 0;
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_SETS_H_INCLUDED */

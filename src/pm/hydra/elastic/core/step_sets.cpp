@@ -1,0 +1,76 @@
+/* See step.h: process sets (sets.h).  Calls come from the daemons of those who ask, and the answers go back there. */
+
+#include "step.h"
+
+#include <cstring>
+#include <utility>
+
+namespace elastic {
+
+bool Step::add_set(const std::string &name, const SetMembers &members)
+{
+    return sets_.add(name, members);
+}
+
+/* A world of more processes than a set can have is none. */
+void Step::add_world(uint32_t epoch, const std::vector<uint32_t> &uids)
+{
+    if (auto members = SetMembers::of_list(uids))
+        sets_.add_world(epoch, std::move(*members));
+}
+
+/* W2: those that stay, and then those that join. */
+void Step::add_coming_world()
+{
+    std::vector<uint32_t> uids;
+    for (const Process *member : world_.members()) {
+        if (!is_leaving(*member))
+            uids.push_back(member->uid);
+    }
+    if (adaptation_->group >= 0) {
+        for (const Process &process : world_.processes(adaptation_->group))
+            uids.push_back(process.uid);
+    }
+    add_world(adaptation_->epoch, uids);
+}
+
+/* Sets need to know of every end, also in a job that does not adapt: daemons report it from now on. */
+void Step::use_sets()
+{
+    if (!std::exchange(sets_used_, true))
+        post(World::agents_of(world_.members()), STEP_SETS, 0, "");
+}
+
+void Step::on_set_call(const Process &process, SetReport &report)
+{
+    if (process.ended)
+        return unexpected("call on a set of " + describe(process) + ", which has ended");
+    set_callers_[process.uid] = process.agent();
+    sets_.grow(next_uid_);
+    std::vector<Sets::Reply> replies = sets_.call({process.uid, report.id}, report.call);
+    if (sets_.serial() > 0)
+        use_sets();
+    tell_sets(replies);
+}
+
+void Step::sets_without(const Process &process)
+{
+    set_callers_.erase(process.uid);
+    tell_sets(sets_.ended(process.uid));
+}
+
+void Step::tell_sets(const std::vector<Sets::Reply> &replies)
+{
+    for (const Sets::Reply &reply : replies) {
+        auto caller = set_callers_.find(reply.caller.uid);
+        if (caller == set_callers_.end())
+            continue;           /* has ended meanwhile */
+        std::string payload(2 * sizeof(uint32_t), '\0');
+        std::memcpy(payload.data(), &reply.caller.uid, sizeof(uint32_t));
+        std::memcpy(payload.data() + sizeof(uint32_t), &reply.caller.id, sizeof(uint32_t));
+        payload += reply.answer;
+        post({caller->second}, STEP_SET_ANSWER, 0, payload);
+    }
+}
+
+}  // namespace elastic

@@ -1,0 +1,128 @@
+/* Calls on process sets, as mpiexec passes them between daemons and the table of sets (sets_test.cpp). */
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "fake_glue.h"
+#include "set_call.h"
+
+namespace elastic {
+namespace {
+
+class StepSetsTest : public testing::Test {
+  protected:
+    /* Two processes on node a, one on b, that have not said whether they adapt. */
+    void SetUp() override
+    {
+        ASSERT_EQ(glue.create(), "");
+        glue.place(0, {"a", "a", "b"});
+    }
+    void call(uint32_t rank, uint32_t id, const SetCall &call)
+    {
+        glue.report(0, rank == 2 ? 1 : 0, REPORT_SET_CALL, 0, write_set_report(rank, id, write_set_call(call)));
+    }
+    /* "0.1 to 2, call 7, code 0": group and daemon, uid, id, and what the answer begins with. */
+    std::string answer() const
+    {
+        const SentMessage &last = glue.sent.back();
+        uint32_t head[3];
+        if (last.command != STEP_SET_ANSWER || last.payload.size() < sizeof head)
+            return "none";
+        std::memcpy(head, last.payload.data(), sizeof head);
+        return std::to_string(last.group) + "." + std::to_string(last.proxy) + " to " + std::to_string(head[0]) +
+               ", call " + std::to_string(head[1]) + ", code " + std::to_string(head[2]);
+    }
+    static SetMembers first_two()
+    {
+        std::vector<SetMembers::Run> runs = {{0, 2}};
+        return *SetMembers::of_runs(runs);
+    }
+
+    FakeGlue glue;
+};
+
+TEST_F(StepSetsTest, answers_go_to_the_daemon_of_the_process_that_asked)
+{
+    call(2, 7, MakeFromList{"app://a", first_two()});
+    EXPECT_EQ(answer(), "0.1 to 2, call 7, code 0");
+    call(0, 1, LookAtSet{"app://a"});
+    EXPECT_EQ(answer(), "0.0 to 0, call 1, code 0");
+    call(0, 2, LookAtSet{"app://b"});
+    EXPECT_EQ(answer(), "0.0 to 0, call 2, code " + std::to_string(PMI_SET_UNKNOWN));
+}
+
+TEST_F(StepSetsTest, all_daemons_report_ends_from_the_first_set_on)
+{
+    call(0, 1, ListSets{});
+    EXPECT_EQ(glue.sent_text(), "answer:0.0") << "nothing needs it yet";
+    call(0, 2, MakeFromList{"app://a", first_two()});
+    EXPECT_EQ(glue.sent_text(1), "sets:0.0 sets:0.1 answer:0.0");
+    call(0, 3, ListSets{});
+    EXPECT_EQ(glue.sent_text(4), "answer:0.0");
+}
+
+TEST_F(StepSetsTest, the_end_of_a_process_answers_those_who_waited_for_it)
+{
+    call(0, 1, MakeFromList{"app://a", first_two()});
+    size_t before = glue.sent.size();
+    call(0, 2, GetData{{"app://a", {}}, "app://a", true, {"key"}});
+    EXPECT_EQ(glue.sent.size(), before);
+    glue.exited(0, 0, 1);
+    EXPECT_EQ(answer(), "0.0 to 0, call 2, code " + std::to_string(PMI_SET_MEMBER_ENDED));
+}
+
+TEST_F(StepSetsTest, nobody_is_told_after_its_end)
+{
+    call(0, 1, MakeFromList{"app://a", first_two()});
+    call(0, 2, GetData{{"app://a", {}}, "app://a", true, {"key"}});
+    glue.exited(0, 0, 0);
+    size_t before = glue.sent.size();
+    call(1, 3, PutData{"app://a", {{"key", "value"}}});
+    EXPECT_EQ(glue.sent.size(), before + 1);
+    EXPECT_EQ(answer(), "0.0 to 1, call 3, code 0");
+    glue.departed(0, 0);
+    before = glue.sent.size();
+    call(1, 4, ListSets{});
+    EXPECT_EQ(glue.sent.size(), before);
+    EXPECT_EQ(glue.last_event("unexpected").at("what"), "call on a set of rank 1 on node a, which has ended");
+}
+
+TEST_F(StepSetsTest, what_a_daemon_says_is_checked)
+{
+    glue.report(0, 0, REPORT_SET_CALL, 0, "short");
+    glue.report(0, 0, REPORT_SET_CALL, 0, write_set_report(2, 1, write_set_call(ListSets{})));
+    EXPECT_EQ(glue.count_events("unexpected"), 2) << "rank 2 is another daemon's";
+    glue.report(0, 0, REPORT_SET_CALL, 0, write_set_report(0, 9, "rubbish"));
+    EXPECT_EQ(answer(), "0.0 to 0, call 9, code " + std::to_string(PMI_SET_WRONG));
+}
+
+TEST_F(StepSetsTest, SW2_the_world_of_each_epoch_is_a_set)
+{
+    for (uint32_t rank = 0; rank < 3; rank++)
+        glue.init(0, rank == 2 ? 1 : 0, rank);
+    call(0, 1, LookAtSet{"mpix://WORLD/0"});
+    EXPECT_EQ(answer(), "0.0 to 0, call 1, code 0");
+    glue.ask(1, R"({"id":1,"op":"resize","size":2})");
+    for (int proxy : {0, 1})
+        glue.prepared(0, proxy, 1);
+    call(0, 2, LookAtSet{"mpix://WORLD/1"});
+    EXPECT_EQ(answer(), "0.0 to 0, call 2, code " + std::to_string(PMI_SET_UNKNOWN)) << "it is not agreed on";
+    for (int proxy : {0, 1})
+        glue.frozen(0, proxy, 1, 12);
+    call(0, 3, LookAtSet{"mpix://WORLD/1"});
+    EXPECT_EQ(answer(), "0.0 to 0, call 3, code 0") << "who has committed does not wait for others";
+    EXPECT_NE(glue.sent.back().payload.find("mpix://WORLD/1"), std::string::npos);
+}
+
+TEST_F(StepSetsTest, sets_of_the_launch_are_there_before_the_first_call)
+{
+    const uint32_t runs[][2] = {{0, 1}, {2, 1}};
+    EXPECT_EQ(step_core_add_set(glue.core, "app://ocean", runs, 2), 0);
+    EXPECT_EQ(step_core_add_set(glue.core, "app://ocean", runs, 2), -1);
+    call(1, 1, LookAtSet{"app://ocean"});
+    EXPECT_EQ(answer(), "0.0 to 1, call 1, code 0");
+}
+
+}  // namespace
+}  // namespace elastic

@@ -1,0 +1,208 @@
+/* See sets.h.  What is malformed or too much in a process' lines is not passed on: it waits for itself then. */
+
+#include "state.h"
+#include "agent.h"
+#include "exits.h"
+#include "output.h"
+#include "pmi_adapt_set.h"
+#include "pmi_line.h"
+#include "reports.h"
+#include "sets.h"
+#include "wire/kinds.h"
+
+/* What REPORT_SET_CALL and STEP_SET_ANSWER begin with. */
+struct head {
+    uint32_t who;               /* rank in the group; uid */
+    uint32_t id;
+};
+
+struct call {
+    int process;
+    uint32_t id;
+    int answered;
+    unsigned char *bytes;       /* a head and the call; its answer */
+    size_t used;
+    struct call *next;
+};
+
+static struct call *calls;
+
+/* Where it is, or where one more would be. */
+static struct call **place_of(int process, uint32_t id)
+{
+    struct call **place = &calls;
+
+    while (*place && ((*place)->process != process || (*place)->id != id))
+        place = &(*place)->next;
+    return place;
+}
+
+static void drop(struct call **place)
+{
+    struct call *c = *place;
+
+    *place = c->next;
+    MPL_free(c->bytes);
+    MPL_free(c);
+}
+
+static int count_of(int process)
+{
+    int n = 0;
+
+    for (const struct call * c = calls; c; c = c->next)
+        n += c->process == process;
+    return n;
+}
+
+/* An argument that is a number, or `otherwise`. */
+static uint32_t number_argument(char *args[], const char *key, uint32_t otherwise)
+{
+    const char *text = HYD_pmi_line_argument(args, key);
+    char *end = NULL;
+    unsigned long number = text ? strtoul(text, &end, 10) : 0;
+
+    return text && end != text && !*end && number <= UINT32_MAX ? (uint32_t) number : otherwise;
+}
+
+static HYD_status append(struct call *c, const char *hex)
+{
+    size_t more = strlen(hex) / 2;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_REALLOC_OR_JUMP(c->bytes, unsigned char *, c->used + more + 1, status);
+    if (c->used + more > sizeof(struct head) + PMI_SET_CALL_MAX ||
+        HYD_pmi_line_decode_hex(hex, c->bytes + c->used, more) < 0)
+        c->used = 0;            /* for good */
+    else
+        c->used += more;
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+static HYD_status new_call(struct call **place, int process, uint32_t id)
+{
+    struct head head = { (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process], id };
+    struct call *c = NULL;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_MALLOC_OR_JUMP(c, struct call *, sizeof(*c), status);
+    *c = (struct call) {.process = process,.id = id };
+    *place = c;
+    HYDU_MALLOC_OR_JUMP(c->bytes, unsigned char *, sizeof(head), status);
+    memcpy(c->bytes, &head, sizeof(head));
+    c->used = sizeof(head);
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* A call comes in parts, each in a line: id=N more=0|1 call=HEX. */
+HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[])
+{
+    const char *hex = HYD_pmi_line_argument(args, "call");
+    uint32_t id = number_argument(args, "id", 0), more = number_argument(args, "more", 0);
+    int i = HYD_agent.board.fd < 0 ? -1 : HYD_agent_process_of_fd(fd);
+    struct call **place;
+    HYD_status status = HYD_SUCCESS;
+
+    if (i < 0 || id == 0 || !hex)
+        goto fn_exit;
+    place = place_of(i, id);
+    if (!*place && count_of(i) < PMI_SET_CALLS_MAX) {
+        status = new_call(place, i, id);
+        HYDU_ERR_POP(status, "no memory for a call on process sets\n");
+    }
+    if (!*place || (*place)->answered || (*place)->used == 0)
+        goto fn_exit;
+    status = append(*place, hex);
+    HYDU_ERR_POP(status, "no memory for a call on process sets\n");
+    if (!more && (*place)->used > 0)
+        status = HYD_reports_send(REPORT_SET_CALL, 0, 0, (*place)->bytes, (*place)->used);
+    HYDU_ERR_POP(status, "unable to pass on a call on process sets\n");
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* A reader that does not read waits for itself, too. */
+static void say(int fd, const char *line)
+{
+    ssize_t sent = send(fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL);
+
+    if (sent < 0 && errno == ENOTSOCK)
+        sent = write(fd, line, strlen(line));
+}
+
+HYD_status HYD_pmcd_pmip_adapt_fn_set_fetch(int fd, char *args[])
+{
+    char line[2 * PMI_SET_PART_MAX + 128];
+    uint32_t id = number_argument(args, "id", 0), at = number_argument(args, "at", 0);
+    int i = HYD_agent.board.fd < 0 ? -1 : HYD_agent_process_of_fd(fd);
+    struct call **place = place_of(i, id);
+
+    if (!*place || !(*place)->answered || at > (*place)->used) {
+        say(fd, "cmd=adapt_set_part bytes=0 data=\n");
+        return HYD_SUCCESS;
+    }
+    const struct call *c = *place;
+    size_t n = c->used - at < PMI_SET_PART_MAX ? c->used - at : PMI_SET_PART_MAX;
+    int length = MPL_snprintf(line, sizeof(line), "cmd=adapt_set_part bytes=%zu data=", c->used);
+    for (size_t k = 0; k < n; k++)
+        length += MPL_snprintf(line + length, sizeof(line) - length, "%02x", c->bytes[at + k]);
+    MPL_snprintf(line + length, sizeof(line) - length, "\n");
+    if (at + n == c->used)
+        drop(place);
+    say(fd, line);
+    return HYD_SUCCESS;
+}
+
+HYD_status HYD_sets_used(void)
+{
+    HYD_status status = HYD_pmcd_pmip_adapt_channel();
+
+    return status == HYD_SUCCESS ? HYD_exits_watch() : status;
+}
+
+HYD_status HYD_sets_answered(const char *payload, size_t bytes)
+{
+    struct head head;
+    struct call *c;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ERR_CHKANDJUMP(status, bytes <= sizeof(head), HYD_INTERNAL_ERROR,
+                        "the answer to a call on process sets has a wrong length\n");
+    memcpy(&head, payload, sizeof(head));
+    int i = head.who < HYD_agent.join.first_uid ? -1 :
+        HYD_agent_process_of_rank((int) (head.who - HYD_agent.join.first_uid));
+    c = i < 0 ? NULL : *place_of(i, head.id);
+    if (!c || c->answered)
+        goto fn_exit;           /* it has ended meanwhile */
+    HYDU_REALLOC_OR_JUMP(c->bytes, unsigned char *, bytes - sizeof(head), status);
+    memcpy(c->bytes, payload + sizeof(head), bytes - sizeof(head));
+    c->used = bytes - sizeof(head);
+    c->answered = 1;
+    HYD_board_answered(&HYD_agent.board, i);
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+void HYD_sets_ended(int process_id)
+{
+    for (struct call ** place = &calls; *place;) {
+        if ((*place)->process == process_id)
+            drop(place);
+        else
+            place = &(*place)->next;
+    }
+}

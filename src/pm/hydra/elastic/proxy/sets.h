@@ -1,0 +1,21 @@
+/*
+ * The daemon's part in calls of its processes on process sets (pmi_adapt_set.h): each goes up to mpiexec once it is
+ * whole, and its answer waits here until the process has fetched it.  Nothing is decided here.
+ *
+ * State: calls that are not answered or not fetched yet, at most PMI_SET_CALLS_MAX of a process; owned by sets.c, used
+ * from the event loop only.
+ */
+
+#ifndef PROXY_SETS_H_INCLUDED
+#define PROXY_SETS_H_INCLUDED
+
+#include "hydra.h"
+
+/* STEP_SETS: mpiexec needs to know of the ends of all processes. */
+HYD_status HYD_sets_used(void);
+/* STEP_SET_ANSWER.  An error if the payload is malformed. */
+HYD_status HYD_sets_answered(const char *payload, size_t bytes);
+/* The process of this number fetches nothing any more. */
+void HYD_sets_ended(int process_id);
+
+#endif /* PROXY_SETS_H_INCLUDED */

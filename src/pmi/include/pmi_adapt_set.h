@@ -1,0 +1,72 @@
+/*
+ * Process sets of MPI Sessions: what a process asks of the step manager, who orders all that happens to sets, and what
+ * it answers.  Lines of the PMI connection (doc/pmi.md):
+ *
+ *   cmd=adapt_set_call id=N more=0 call=<hex>        one question, number N of this process: a call as below, in
+ *                                            parts of at most PMI_SET_LINE_MAX bytes, all but the last with more=1
+ *   cmd=adapt_set_fetch id=N at=OFFSET       a part of its answer, once the slot's `answered` has been incremented:
+ *                                            cmd=adapt_set_part bytes=TOTAL data=<hex>; TOTAL 0: not there (yet)
+ *
+ * Calls and answers are u32 (of the machine), texts (u32 bytes, then these, without a 0) and members (u32 runs, then
+ * for each run u32 first uid, u32 count): an ordered list of uids.  A set in a call is an operand: text name,
+ * u32 explicit (0, 1), members if explicit.  The caller says the members of names that mean something else in each
+ * process (mpi://...).
+ *
+ * As pmi_adapt.h: plain C11/C++20, compiled into libmpi, Hydra and the tests.
+ */
+
+#ifndef PMI_ADAPT_SET_H_INCLUDED
+#define PMI_ADAPT_SET_H_INCLUDED
+
+#include <stdint.h>
+
+#define PMI_SET_NAME_MAX 254    /* bytes of a name */
+#define PMI_SET_KEY_MAX 254     /* as MPI_MAX_INFO_KEY - 1, */
+#define PMI_SET_VALUE_MAX 1023  /* MPI_MAX_INFO_VAL - 1 */
+#define PMI_SET_OPERANDS_MAX 1024
+#define PMI_SET_KEYS_MAX 1024
+#define PMI_SET_CALL_MAX (4 * 1024 * 1024)      /* bytes of a call, or of an answer */
+#define PMI_SET_CALLS_MAX 64    /* of a process, not answered or not fetched yet */
+#define PMI_SET_LINE_MAX 4096   /* bytes of a call in one line */
+#define PMI_SET_PART_MAX 384    /* bytes of an answer in one line */
+
+enum pmi_set_call {             /* u32, at the front of each call; then */
+    PMI_SET_MAKE = 1,           /* u32 op, text wished name, u32 n, n * u32 part size (SPLIT), u32 n, n * operand
+                                 * -> u32 n, n * text name; "" for an empty result */
+    PMI_SET_FROM_LIST,          /* text wished name, members -> text name */
+    PMI_SET_LOOK,               /* text name -> struct of a set, see below */
+    PMI_SET_LIST,               /* u32 serial -> u32 present serial, u32 n, n * (text name, u32 size): the sets that
+                                 * hold the caller, are not freed, and were made after that serial */
+    PMI_SET_MOVE,               /* text from, text to -> nothing */
+    PMI_SET_FREE,               /* text name -> nothing */
+    PMI_SET_PUT,                /* text name, u32 n, n * (text key, text value) -> nothing */
+    PMI_SET_GET                 /* operand whose members all ask, text name, u32 wait, u32 n, n * text key
+                                 * -> u32 n, n * (text key, text value) */
+};
+
+/* A set in an answer: text name, u32 state, u32 serial, u32 uid of the first member that has not ended (UINT32_MAX: all
+ * have), u32 op, u32 n, n * text operand (of op), members. */
+enum pmi_set_state {
+    PMI_SET_RUNNING = 3,        /* 1, 2: proposed, starting */
+    PMI_SET_ENDED = 4           /* a member has ended */
+};
+
+/* Of an operation: numbers as MPIX_PSETOP_*; 0: it was not made by one. */
+enum pmi_set_op {
+    PMI_SET_OP_UNION = 7,
+    PMI_SET_OP_DIFFERENCE = 8,
+    PMI_SET_OP_INTERSECTION = 9,
+    PMI_SET_OP_SPLIT = 10
+};
+
+/* u32, at the front of each answer.  But for OK a text follows, for people. */
+enum pmi_set_code {
+    PMI_SET_OK = 0,
+    PMI_SET_UNKNOWN,            /* no set has this name, or not any more */
+    PMI_SET_WRONG,              /* this cannot be done with this set, or in this way */
+    PMI_SET_FOREIGN,            /* a process that is not of the job */
+    PMI_SET_MEMBER_ENDED,
+    PMI_SET_FULL                /* too many sets, or too much data */
+};
+
+#endif /* PMI_ADAPT_SET_H_INCLUDED */
