@@ -60,7 +60,7 @@ typedef struct {
 extern MPIR_Adapt_t MPIR_Adapt;
 
 /* ---- adapt_init.c ---- */
-/* Whether this process is in a world: one that joins is in none before its commit. */
+/* Whether this process is in a world: one that joins is in none before its commit, one that has left in none after. */
 bool MPIR_Adapt_has_joined(void);
 
 /* ---- adapt_answers.c ---- */

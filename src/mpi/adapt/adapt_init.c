@@ -179,7 +179,7 @@ int MPII_Finalize_f08(void)
 
 bool MPIR_Adapt_has_joined(void)
 {
-    return MPIR_Adapt.epoch >= MPIR_Adapt.join_epoch;
+    return MPIR_Adapt.state != MPIR_ADAPT_STATE__LEFT && MPIR_Adapt.epoch >= MPIR_Adapt.join_epoch;
 }
 
 unsigned MPIR_Adapt_epoch(void)

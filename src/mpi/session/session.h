@@ -69,6 +69,7 @@ struct MPIR_Session_call {
     unsigned char *bytes;
     size_t used, room;
     bool failed;                /* out of memory */
+    bool waits;                 /* its answer may need other calls first, also of this process */
 };
 /* Before a call that has members, or whose answer has: who is in the world is known then. */
 int MPIR_Session_call_prepare(void);

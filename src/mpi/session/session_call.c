@@ -283,20 +283,16 @@ static int error_of(struct MPIR_Session_answer *answer)
     MPIR_Session_answer_text(answer, text, sizeof(text) - 1);
     switch (answer->code) {
         case PMI_SET_FOREIGN:
-            MPIR_ERR_SET1(mpi_errno, MPI_ERR_GROUP, "**psetcall",
-                          "**psetcall %s", text);
+            MPIR_ERR_SET1(mpi_errno, MPI_ERR_GROUP, "**psetcall", "**psetcall %s", text);
             break;
         case PMI_SET_MEMBER_ENDED:
-            MPIR_ERR_SET1(mpi_errno, MPI_ERR_PROC_ABORTED, "**psetcall",
-                          "**psetcall %s", text);
+            MPIR_ERR_SET1(mpi_errno, MPI_ERR_PROC_ABORTED, "**psetcall", "**psetcall %s", text);
             break;
         case PMI_SET_FULL:
-            MPIR_ERR_SET1(mpi_errno, MPI_ERR_NO_MEM, "**psetcall",
-                          "**psetcall %s", text);
+            MPIR_ERR_SET1(mpi_errno, MPI_ERR_NO_MEM, "**psetcall", "**psetcall %s", text);
             break;
         default:
-            MPIR_ERR_SET1(mpi_errno, MPI_ERR_ARG, "**psetcall",
-                          "**psetcall %s", text);
+            MPIR_ERR_SET1(mpi_errno, MPI_ERR_ARG, "**psetcall", "**psetcall %s", text);
     }
     return mpi_errno;
 }
@@ -304,6 +300,8 @@ static int error_of(struct MPIR_Session_answer *answer)
 int MPIR_Session_call_ask(struct MPIR_Session_call *call, struct MPIR_Session_answer *answer)
 {
     static MPL_atomic_uint64_t last_id = MPL_ATOMIC_UINT64_T_INITIALIZER(0);
+    static int under_way[2];    /* by the library's critical section; those that may wait for others apart */
+    bool counted = false;
     int mpi_errno = MPIR_Session_check_manager();
     uint32_t seen, *answered = NULL;
 
@@ -313,6 +311,12 @@ int MPIR_Session_call_ask(struct MPIR_Session_call *call, struct MPIR_Session_an
     MPIR_ERR_CHKANDJUMP(!answered, mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION, "**psetmanager");
     MPIR_ERR_CHKANDJUMP(call->failed, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     MPIR_ERR_CHKANDJUMP(call->used > PMI_SET_CALL_MAX, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    while (under_way[call->waits] == PMI_SET_CALLS_MAX / 2) {
+        mpi_errno = MPIR_Adapt_board_await_answer(answered, __atomic_load_n(answered, __ATOMIC_ACQUIRE));
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    under_way[call->waits]++;
+    counted = true;
     uint32_t id = (uint32_t) MPL_atomic_fetch_add_uint64(&last_id, 1) + 1;
     seen = __atomic_load_n(answered, __ATOMIC_ACQUIRE);
     mpi_errno = send_call(call, id);
@@ -327,6 +331,7 @@ int MPIR_Session_call_ask(struct MPIR_Session_call *call, struct MPIR_Session_an
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
+    under_way[call->waits] -= counted;
     MPL_free(call->bytes);
     return mpi_errno;
   fn_fail:

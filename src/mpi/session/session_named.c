@@ -391,6 +391,7 @@ int MPIR_Session_get_pset_data_impl(MPIR_Session * session, const char *coll_pse
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_call_begin(&call, PMI_SET_GET);
+    call.waits = wait != 0;
     MPIR_Session_call_operand(&call, coll_pset);
     mpi_errno = add_name_with_data(&call, name);
     MPIR_ERR_CHECK(mpi_errno);

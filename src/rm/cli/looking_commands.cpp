@@ -331,7 +331,7 @@ void add_events(CLI::App &app, int &code)
     command->callback([options, &code] { code = run_events(*options); });
 }
 
-/* ---- ps, version ----------------------------------------------------------------------------- */
+/* ---- ps, psets, version ---------------------------------------------------------------------- */
 
 void add_ps(CLI::App &app, int &code)
 {
@@ -339,6 +339,18 @@ void add_ps(CLI::App &app, int &code)
     CLI::App *command =
         add_command(app, "ps", "list your running steps on this machine", options->json);
     command->callback([options, &code] { code = step_ps(options->json); });
+}
+
+void add_psets(CLI::App &app, int &code)
+{
+    struct Options {
+        std::string step;
+        bool json = false;
+    };
+    auto options = std::make_shared<Options>();
+    CLI::App *command = add_command(app, "psets", "list the process sets of a step", options->json);
+    command->add_option("STEP", options->step, "a step ('elastic ps')")->required();
+    command->callback([options, &code] { code = step_psets(options->step, options->json); });
 }
 
 int run_version(Looking &options)
@@ -379,6 +391,7 @@ void add_looking(CLI::App &app, int &code)
     add_history(app, code);
     add_nodes(app, code);
     add_ps(app, code);
+    add_psets(app, code);
     add_events(app, code);
     add_version(app, code);
 }

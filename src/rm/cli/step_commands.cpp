@@ -197,6 +197,50 @@ int step_loops(const std::string &step, bool json)
     return DONE;
 }
 
+/* ---- psets ----------------------------------------------------------------------------------- */
+
+namespace {
+
+void print_pset(const std::string &name, const std::string &size, const std::string &state,
+                const std::string &uids)
+{
+    char row[1024];
+    snprintf(row, sizeof row, "%-32s %6s %-8s %s", name.c_str(), size.c_str(), state.c_str(),
+             uids.c_str());
+    print_line(row);
+}
+
+}  // namespace
+
+int step_psets(const std::string &step, bool json)
+{
+    int code = DONE;
+    auto found = open_step(step, code);
+    if (!found)
+        return code;
+    if (!json)
+        print_pset("SET", "SIZE", "STATE", "PROCESSES");
+    uint64_t after = 0;
+    for (bool more = true; more;) {
+        auto answer = found->connection.ask({{"op", "psets"}, {"after", after}});
+        if (!answer)
+            return complain(NOT_FOUND, "step " + step + ": " + answer.error());
+        if (!answer.value().value("ok", false))
+            return complain_refused(step, answer.value());
+        uint64_t before = after;
+        for (const Json &set : list_of(answer.value(), "psets")) {
+            if (json)
+                print_line(set.dump());
+            else
+                print_pset(text_of(set, "name"), text_of(set, "size"), text_of(set, "state"),
+                           text_of(set, "uids"));
+            after = set.value("serial", after);
+        }
+        more = answer.value().value("more", false) && after > before;
+    }
+    return DONE;
+}
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
 namespace {

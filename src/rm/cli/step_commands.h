@@ -29,6 +29,7 @@ Result<Json> resize_request(const ResizeWish &wish);
 int step_ps(bool json);
 int step_resize(const std::string &step, const Json &request, bool json);
 int step_cancel(const std::string &step, bool json);
+int step_psets(const std::string &step, bool json);
 int step_loops(const std::string &step, bool json);
 /* loops_command.cpp: the answer for a person, of "step 17" or "job 3". */
 void print_performance(const std::string &subject, const Json &answer);

@@ -1,11 +1,13 @@
 /*
  * SO4, SI2, SI6, SI7, SD2: rank 2 ends while the others wait for data of sets that hold it.  They are told so, the sets
- * are ended for everybody and stay listed, and the algebra goes on.  --threads 1: one thread waits and another one of
- * the same process writes (ST1).  Run by 3 processes without a world.
+ * are ended for everybody and stay listed, and the algebra goes on.  --threads 1: many threads of each
+ * process wait and another one writes (ST1).  Run by 3 processes without a world.
  */
 
 #include "elastic_test.h"
 #include <pthread.h>
+
+#define THREADS 80
 
 static MPI_Session session;
 
@@ -86,15 +88,29 @@ static void *write_late(void *unused)
     return NULL;
 }
 
-static void wait_for_other_thread(void)
+static void *ask_much(void *unused)
 {
-    pthread_t thread;
     MPI_Info data;
+    int running;
 
-    ET_CHECK(!pthread_create(&thread, NULL, write_late, NULL), "no thread");
+    for (int i = 0; i < 5; i++)
+        ET_MPI(MPIX_Session_pset_exists(session, "mpix://WORLD/0", &running, NULL));
     ET_MPI(get_alone("mpi://WORLD", "late", 1, &data));
     ET_MPI(MPI_Info_free(&data));
-    pthread_join(thread, NULL);
+    return NULL;
+}
+
+/* More than the node daemon keeps answers for. */
+static void wait_for_other_thread(void)
+{
+    pthread_t threads[THREADS], writer;
+
+    for (int i = 0; i < THREADS; i++)
+        ET_CHECK(!pthread_create(&threads[i], NULL, ask_much, NULL), "no thread");
+    ET_CHECK(!pthread_create(&writer, NULL, write_late, NULL), "no thread");
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    pthread_join(writer, NULL);
 }
 
 int main(int argc, char **argv)

@@ -15,6 +15,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <sstream>
 #include <thread>
 
 #include "payload.h"
@@ -23,6 +24,8 @@
 
 namespace elastic {
 namespace {
+
+constexpr size_t PSETS = 1500;  /* more than one answer has */
 
 struct CommandResult {
     int code = -1;
@@ -77,6 +80,10 @@ class Server {
         effects.wake_at = [](void *, int64_t) {};
         char error[256];
         core_ = step_core_create(&config, &effects, error, sizeof error);
+        const uint32_t turned[][2] = {{1, 1}, {0, 1}}, first[][2] = {{0, 1}};
+        step_core_add_set(core_, "app://turned", turned, 2);
+        for (size_t i = 0; i < PSETS; i++)
+            step_core_add_set(core_, ("app://first/" + std::to_string(i)).c_str(), first, 1);
         place(0, 2);
     }
     void place(int group, int count)
@@ -277,6 +284,26 @@ TEST_F(ElasticCommandTest, tells_what_a_step_does_with_its_time)
     EXPECT_NE(loops.output.find("rank 0 on here (1.0 %), rank 1 on here (19.0 %)"), loops.output.npos) << loops.output;
     EXPECT_NE(run("loops 77 --json").output.find("\"available\":true"), std::string::npos);
     EXPECT_EQ(run("loops 78").code, 3);
+}
+
+TEST_F(ElasticCommandTest, lists_all_process_sets_of_a_step)
+{
+    Server server(socket_of(getpid()));
+    CommandResult psets = run("psets 77");
+    EXPECT_EQ(psets.code, 0) << psets.output;
+    std::istringstream lines(psets.output);
+    std::vector<std::string> words;
+    for (std::string line; std::getline(lines, line);) {
+        words.emplace_back();
+        std::istringstream row(line);
+        for (std::string word; row >> word;)
+            words.back() += (words.back().empty() ? "" : " ") + word;
+    }
+    ASSERT_EQ(words.size(), 2 + PSETS);
+    EXPECT_EQ(words[1], "app://turned 2 running 1,0");
+    EXPECT_EQ(words.back(), "app://first/1499 1 running 0");
+    EXPECT_NE(run("psets 77 --json").output.find("\"name\":\"app://turned\""), std::string::npos);
+    EXPECT_EQ(run("psets 78").code, 3);
 }
 
 TEST_F(ElasticCommandTest, refusals_have_messages_and_codes)

@@ -176,6 +176,15 @@ RefuseRequest read_refuse(FieldReader &fields)
     return refuse;
 }
 
+PsetsRequest read_psets(FieldReader &fields)
+{
+    fields.allow("psets", {"after"});
+    PsetsRequest psets;
+    if (fields.has("after"))
+        psets.after = static_cast<uint32_t>(fields.number("after", 0, UINT32_MAX));
+    return psets;
+}
+
 /* The id as it may be echoed, or null. */
 Json read_id(const Json &object, FieldReader &fields)
 {
@@ -210,11 +219,13 @@ std::variant<ClientRequest, ProtocolError> read_operation(const Json &object, Fi
         request.what = read_cancel(fields);
     else if (op == "refuse")
         request.what = read_refuse(fields);
+    else if (op == "psets")
+        request.what = read_psets(fields);
     else if (!fields.error())
         return ProtocolError{id, ErrorCode::OPERATION,
                              (object.contains("op") ? "operation '" + op + "' is not known"
                                                     : std::string("'op' is missing")) +
-                                 ": give hello, status, resize, events, cancel, refuse or performance"};
+                                 ": give hello, status, resize, events, cancel, refuse, performance or psets"};
     if (fields.error())
         return ProtocolError{id, ErrorCode::FIELD, *fields.error()};
     return request;

@@ -48,10 +48,14 @@ struct RefuseRequest {
     std::string reason;         /* told to the program, not empty */
 };
 
+struct PsetsRequest {
+    uint32_t after = 0;         /* only sets that got their name after this serial number */
+};
+
 struct ClientRequest {
     Json id;                    /* null if none could be read */
     std::variant<HelloRequest, StatusRequest, ResizeRequest, EventsRequest, CancelRequest, PerformanceRequest,
-                 RefuseRequest>
+                 RefuseRequest, PsetsRequest>
         what;
 };
 

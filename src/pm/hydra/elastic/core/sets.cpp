@@ -421,6 +421,16 @@ void Sets::look_again(std::vector<Reply> &replies)
     }
 }
 
+std::vector<Sets::View> Sets::view(uint32_t after, size_t most) const
+{
+    std::vector<View> views;
+    for (auto next = by_serial_.upper_bound(after); next != by_serial_.end() && views.size() < most; ++next) {
+        const Set &set = *next->second;
+        views.push_back({set.name, set.serial, set.members.size(), set.members.any_of(ended_), &set.members});
+    }
+    return views;
+}
+
 /* ---- calls -------------------------------------------------------------------------------------------------- */
 
 std::vector<Sets::Reply> Sets::call(const Caller &caller, Bytes bytes)

@@ -65,6 +65,17 @@ class Sets {
     /* A process is gone for good; answers to those who waited. */
     std::vector<Reply> ended(uint32_t uid);
 
+    /* What others may look at. */
+    struct View {
+        std::string name;
+        uint32_t serial = 0;    /* when it got its name */
+        size_t size = 0;
+        bool ended = false;     /* a member has */
+        const SetMembers *members = nullptr;    /* until the next call */
+    };
+    /* Those that got their names after this serial, in this order, at most so many. */
+    std::vector<View> view(uint32_t after, size_t most) const;
+
     /* Greater after each change; 0: there has been none. */
     uint32_t serial() const { return serial_; }
 

@@ -62,6 +62,8 @@ class Step {
     /* A set of the launch.  False: its name is in use, or there is no room. */
     bool add_set(const std::string &name, const SetMembers &members);
 
+    bool has_sets() const { return sets_.serial() > 0; }
+
     int local_pre(const std::string &host) const { return world_.members_on(host); }
     bool owns_failure(int group) const;
     int world_rank(int group, int rank) const;
@@ -82,6 +84,8 @@ class Step {
     static constexpr size_t WINDOW_RANKS_TEXT_MAX = 100;
     static constexpr size_t SUMMARY_SIZES_MAX = 16;
     static constexpr size_t UNRECEIVED_TEXT_MAX = 4;
+    static constexpr size_t PSETS_MAX = 1000;   /* of an answer */
+    static constexpr size_t PSET_RUNS_MAX = 64; /* of a set in it */
     static constexpr size_t UNRECEIVED_EVENTS_MAX = 64;
 
     /* Processes that left and have not ended yet, by epoch (C7). */
@@ -225,6 +229,7 @@ class Step {
     void use_sets();
     void on_set_call(const Process &process, SetReport &report);
     void sets_without(const Process &process);
+    std::string answer_psets(const Json &id, const PsetsRequest &request) const;
     void tell_sets(const std::vector<Sets::Reply> &replies);
 
     /* step_performance.cpp */

@@ -44,6 +44,8 @@ std::string Step::answer(int client, const ClientRequest &request)
         return answer_performance(client, id, *performance);
     if (const auto *refuse = std::get_if<RefuseRequest>(&request.what))
         return answer_refuse(id, *refuse);
+    if (const auto *psets = std::get_if<PsetsRequest>(&request.what))
+        return answer_psets(id, *psets);
     return answer_cancel(id, std::get<CancelRequest>(request.what));
 }
 

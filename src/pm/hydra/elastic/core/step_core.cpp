@@ -179,6 +179,11 @@ int step_core_add_set(struct step_core *core, const char *name, const uint32_t (
     return added ? 0 : -1;
 }
 
+int step_core_has_sets(const struct step_core *core)
+{
+    return core->step->has_sets() ? 1 : 0;
+}
+
 int step_core_local_pre(const struct step_core *core, const char *host)
 {
     return core->step->local_pre(host ? host : "");

@@ -103,6 +103,9 @@ void step_core_strangers(struct step_core *core, int64_t now_ms, unsigned count)
  * in use, or there are too many sets. */
 int step_core_add_set(struct step_core *core, const char *name, const uint32_t (*runs)[2], int n);
 
+/* Whether there is, or was, a process set that is not one of MPI's own. */
+int step_core_has_sets(const struct step_core *core);
+
 /* How many processes of the present world are on `host`. */
 int step_core_local_pre(const struct step_core *core, const char *host);
 /* Whether the death of this process is the core's business alone (an expansion before agreement:

@@ -2,6 +2,7 @@
 
 #include "step.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -58,6 +59,44 @@ void Step::sets_without(const Process &process)
     set_callers_.erase(process.uid);
     tell_sets(sets_.ended(process.uid));
 }
+
+/* ---- the step protocol ------------------------------------------------------------------------------------ */
+
+namespace {
+
+/* "3,0-2" */
+std::string format_members(const SetMembers &members, size_t runs_max)
+{
+    std::string text;
+    for (const SetMembers::Run &run : members.runs()) {
+        if (runs_max-- == 0)
+            return text + ",...";
+        text += (text.empty() ? "" : ",") + std::to_string(run.first);
+        if (run.count > 1)
+            text += "-" + std::to_string(run.first + run.count - 1);
+    }
+    return text;
+}
+
+}  // namespace
+
+/* One more is looked for, to know whether there are more. */
+std::string Step::answer_psets(const Json &id, const PsetsRequest &request) const
+{
+    std::vector<Sets::View> views = sets_.view(request.after, PSETS_MAX + 1);
+    bool more = views.size() > PSETS_MAX;
+    views.resize(std::min(views.size(), PSETS_MAX));
+    Json psets = Json::array();
+    for (const Sets::View &view : views)
+        psets.push_back({{"name", view.name},
+                         {"serial", view.serial},
+                         {"size", view.size},
+                         {"state", view.ended ? "ended" : "running"},
+                         {"uids", format_members(*view.members, PSET_RUNS_MAX)}});
+    return write_answer(id, {{"serial", sets_.serial()}, {"psets", psets}, {"more", more}});
+}
+
+/* ---- answers to processes --------------------------------------------------------------------------------- */
 
 void Step::tell_sets(const std::vector<Sets::Reply> &replies)
 {

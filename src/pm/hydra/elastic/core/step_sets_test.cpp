@@ -97,6 +97,26 @@ TEST_F(StepSetsTest, what_a_daemon_says_is_checked)
     EXPECT_EQ(answer(), "0.0 to 0, call 9, code " + std::to_string(PMI_SET_WRONG));
 }
 
+TEST_F(StepSetsTest, SM3_sets_are_listed_for_clients_a_page_at_a_time)
+{
+    EXPECT_EQ(glue.ask(1, R"({"id":1,"op":"psets"})").at(0).at("psets"), Json::array());
+    EXPECT_EQ(step_core_has_sets(glue.core), 0);
+    for (uint32_t id = 1; id <= 1001; id++)
+        call(2, id, MakeFromList{id == 1 ? "app://a" : "", first_two()});
+    EXPECT_EQ(step_core_has_sets(glue.core), 1);
+    Json page = glue.ask(1, R"({"id":1,"op":"psets"})").at(0);
+    EXPECT_EQ(page.at("psets").size(), 1000u);
+    EXPECT_EQ(page.at("more"), true);
+    EXPECT_EQ(page.at("psets").at(0),
+              Json({{"name", "app://a"}, {"serial", 1}, {"size", 2}, {"state", "running"}, {"uids", "0-1"}}));
+    glue.exited(0, 0, 1);
+    page = glue.ask(1, R"({"id":1,"op":"psets","after":1000})").at(0);
+    EXPECT_EQ(page.at("more"), false);
+    EXPECT_EQ(page.at("psets").at(0).at("name"), "mpix://op/2.1000");
+    EXPECT_EQ(page.at("psets").at(0).at("state"), "ended");
+    EXPECT_EQ(glue.ask(1, R"({"id":1,"op":"psets","after":-1})").at(0).at("error").at("code"), "field");
+}
+
 TEST_F(StepSetsTest, SW2_the_world_of_each_epoch_is_a_set)
 {
     for (uint32_t rank = 0; rank < 3; rank++)

@@ -183,6 +183,11 @@ int HYD_core_add_set(const char *name, const uint32_t (*runs)[2], int n)
     return step_core_add_set(HYD_step.core, name, runs, n);
 }
 
+int HYD_core_has_sets(void)
+{
+    return step_core_has_sets(HYD_step.core);
+}
+
 int HYD_core_local_pre(const char *host)
 {
     return step_core_local_pre(HYD_step.core, host);

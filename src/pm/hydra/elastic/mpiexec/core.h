@@ -40,8 +40,10 @@ void HYD_core_client_line(int client, const char *line);
 void HYD_core_client_departed(int client);
 void HYD_core_id(const char *step_id);
 
-/* See step_core_add_set, step_core_local_pre, step_core_owns_failure, step_core_world_rank, step_core_summary. */
+/* See step_core_add_set, step_core_has_sets, step_core_local_pre,
+ * step_core_owns_failure, step_core_world_rank, step_core_summary. */
 int HYD_core_add_set(const char *name, const uint32_t (*runs)[2], int n);
+int HYD_core_has_sets(void);
 int HYD_core_local_pre(const char *host);
 int HYD_core_owns_failure(int group);
 int HYD_core_world_rank(int group, int rank);

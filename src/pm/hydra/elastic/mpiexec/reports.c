@@ -67,6 +67,14 @@ static void on_init(const struct report *r)
     to_core(r);
 }
 
+/* Who looks at the sets of a rigid job needs a socket, too. */
+static void on_set_call(const struct report *r)
+{
+    to_core(r);
+    if (HYD_core_has_sets())
+        HYD_step_socket_open();
+}
+
 static void on_exited(const struct report *r)
 {
     struct HYD_step_process *process = process_of(r);
@@ -136,6 +144,7 @@ static const struct {
     {REPORT_INIT, on_init},
     {REPORT_EXITED, on_exited},
     {REPORT_FROZEN, on_frozen},
+    {REPORT_SET_CALL, on_set_call},
     {HYD_ADAPT_BROKE, on_broke},
     {HYD_ADAPT_LISTENS, on_listens},
     {HYD_ADAPT_RELAYED, on_relayed},
