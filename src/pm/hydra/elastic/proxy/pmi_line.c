@@ -39,6 +39,18 @@ const char *HYD_pmi_line_argument(char *args[], const char *key)
     return NULL;
 }
 
+int64_t HYD_pmi_line_number(char *args[], const char *key, int64_t max)
+{
+    const char *text = HYD_pmi_line_argument(args, key);
+    char *end = NULL;
+
+    if (!text || *text < '0' || *text > '9')
+        return -1;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    return errno == 0 && *end == '\0' && number <= max ? number : -1;
+}
+
 int HYD_pmi_line_rank(int fd)
 {
     int i = HYD_agent.board.fd < 0 ? -1 : HYD_agent_process_of_fd(fd);

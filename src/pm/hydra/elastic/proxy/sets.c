@@ -55,16 +55,6 @@ static int count_of(int process)
     return n;
 }
 
-/* An argument that is a number, or `otherwise`. */
-static uint32_t number_argument(char *args[], const char *key, uint32_t otherwise)
-{
-    const char *text = HYD_pmi_line_argument(args, key);
-    char *end = NULL;
-    unsigned long number = text ? strtoul(text, &end, 10) : 0;
-
-    return text && end != text && !*end && number <= UINT32_MAX ? (uint32_t) number : otherwise;
-}
-
 static HYD_status append(struct call *c, const char *hex)
 {
     size_t more = strlen(hex) / 2;
@@ -106,23 +96,23 @@ static HYD_status new_call(struct call **place, int process, uint32_t id)
 HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[])
 {
     const char *hex = HYD_pmi_line_argument(args, "call");
-    uint32_t id = number_argument(args, "id", 0), more = number_argument(args, "more", 0);
+    int64_t id = HYD_pmi_line_number(args, "id", UINT32_MAX), more = HYD_pmi_line_number(args, "more", UINT32_MAX);
     int i = HYD_agent.board.fd < 0 ? -1 : HYD_agent_process_of_fd(fd);
     struct call **place;
     HYD_status status = HYD_SUCCESS;
 
-    if (i < 0 || id == 0 || !hex)
+    if (i < 0 || id < 1 || !hex)
         goto fn_exit;
-    place = place_of(i, id);
+    place = place_of(i, (uint32_t) id);
     if (!*place && count_of(i) < PMI_SET_CALLS_MAX) {
-        status = new_call(place, i, id);
+        status = new_call(place, i, (uint32_t) id);
         HYDU_ERR_POP(status, "no memory for a call on process sets\n");
     }
     if (!*place || (*place)->answered || (*place)->used == 0)
         goto fn_exit;
     status = append(*place, hex);
     HYDU_ERR_POP(status, "no memory for a call on process sets\n");
-    if (!more && (*place)->used > 0)
+    if (more < 1 && (*place)->used > 0)
         status = HYD_reports_send(REPORT_SET_CALL, 0, 0, (*place)->bytes, (*place)->used);
     HYDU_ERR_POP(status, "unable to pass on a call on process sets\n");
 
@@ -144,9 +134,10 @@ static void say(int fd, const char *line)
 HYD_status HYD_pmcd_pmip_adapt_fn_set_fetch(int fd, char *args[])
 {
     char line[2 * PMI_SET_PART_MAX + 128];
-    uint32_t id = number_argument(args, "id", 0), at = number_argument(args, "at", 0);
+    int64_t id = HYD_pmi_line_number(args, "id", UINT32_MAX), from = HYD_pmi_line_number(args, "at", UINT32_MAX);
     int i = HYD_agent.board.fd < 0 ? -1 : HYD_agent_process_of_fd(fd);
-    struct call **place = place_of(i, id);
+    struct call **place = place_of(i, id < 1 ? 0 : (uint32_t) id);
+    size_t at = from < 0 ? 0 : (size_t) from;
 
     if (!*place || !(*place)->answered || at > (*place)->used) {
         say(fd, "cmd=adapt_set_part bytes=0 data=\n");

@@ -9,27 +9,14 @@
 #include "wire/kinds.h"
 #include "wire/wish.h"
 
-/* The number that an argument is, or -1. */
-static int64_t number_argument(char *args[], const char *key, int64_t max)
-{
-    const char *text = HYD_pmi_line_argument(args, key);
-    char *end = NULL;
-
-    if (!text || *text < '0' || *text > '9')
-        return -1;
-    errno = 0;
-    long long number = strtoll(text, &end, 10);
-    return errno == 0 && *end == '\0' && number <= max ? number : -1;
-}
-
 HYD_status HYD_pmcd_pmip_adapt_fn_wish(int fd, char *args[])
 {
     unsigned char payload[sizeof(struct wish_made) + PMI_ADAPT_WISH_REASON_MAX];
     const char *why = HYD_pmi_line_argument(args, "why");
-    int64_t number = number_argument(args, "id", PMI_ADAPT_WISH_NUMBER_MAX);
-    int64_t kind = number_argument(args, "kind", UINT32_MAX), size = number_argument(args, "size", UINT32_MAX);
-    int64_t min = number_argument(args, "min", UINT32_MAX), max = number_argument(args, "max", UINT32_MAX);
-    int64_t until = number_argument(args, "until", INT64_MAX);
+    int64_t number = HYD_pmi_line_number(args, "id", PMI_ADAPT_WISH_NUMBER_MAX);
+    int64_t kind = HYD_pmi_line_number(args, "kind", UINT32_MAX), size = HYD_pmi_line_number(args, "size", UINT32_MAX);
+    int64_t min = HYD_pmi_line_number(args, "min", UINT32_MAX), max = HYD_pmi_line_number(args, "max", UINT32_MAX);
+    int64_t until = HYD_pmi_line_number(args, "until", INT64_MAX);
     int rank = HYD_pmi_line_rank(fd);
     int bytes = HYD_pmi_line_decode_hex(why ? why : "", payload + sizeof(struct wish_made), PMI_ADAPT_WISH_REASON_MAX);
 
@@ -45,7 +32,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_wish(int fd, char *args[])
 
 HYD_status HYD_pmcd_pmip_adapt_fn_wish_withdraw(int fd, char *args[])
 {
-    int64_t number = number_argument(args, "id", PMI_ADAPT_WISH_NUMBER_MAX);
+    int64_t number = HYD_pmi_line_number(args, "id", PMI_ADAPT_WISH_NUMBER_MAX);
     int rank = HYD_pmi_line_rank(fd);
 
     if (rank < 0 || number < 1)
