@@ -57,6 +57,12 @@ struct MPIR_Session_set {
 /* The set of this name; MPI_ERR_ARG: there is none.  To be given back by release. */
 int MPIR_Session_find_set(const char *name, struct MPIR_Session_set *set);
 bool MPIR_Session_set_holds_me(const struct MPIR_Session_set *set);
+/* Whether all its processes are in the world and have not ended. */
+bool MPIR_Session_set_runs(const struct MPIR_Session_set *set);
+/* Whether this process is the first of its members that lives. */
+bool MPIR_Session_set_is_led_by_me(const struct MPIR_Session_set *set);
+/* In a new info object. */
+int MPIR_Session_describe_set(const struct MPIR_Session_set *set, MPIR_Info ** info);
 void MPIR_Session_release_set(struct MPIR_Session_set *set);
 /* Whether the name is one of mpi://..., which mean something else in each process; then `set` is filled in, with the
  * name as it is written here. */
@@ -114,8 +120,6 @@ struct MPIR_Session_made {
 /* To be freed by MPIR_Session_made_free. */
 int MPIR_Session_look(const char *name, struct MPIR_Session_made **made);
 void MPIR_Session_made_free(struct MPIR_Session_made *made);
-/* session_sets.c: whether all its processes are in the world and have not ended. */
-bool MPIR_Session_runs(const struct MPIR_Session_made *made);
 /* Names and sizes of the sets that hold this process and were made after `serial`, which becomes the present one. */
 int MPIR_Session_list_made(uint32_t * serial, void (*take) (void *state, const char *name, int size), void *state);
 

@@ -283,7 +283,7 @@ int MPIR_Session_get_primary_process_impl(MPIR_Session * session, const char *na
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_find_set(name, &set);
     MPIR_ERR_CHECK(mpi_errno);
-    *primary = MPIR_Process.rank == (set.made ? set.made->primary : set.ranks ? set.ranks[0] : 0);
+    *primary = MPIR_Session_set_is_led_by_me(&set);
 
   fn_exit:
     MPIR_Session_release_set(&set);
@@ -326,9 +326,9 @@ int MPIR_Session_pset_exists_impl(MPIR_Session * session, const char *name, int 
         goto fn_exit;
     }
     MPIR_ERR_CHECK(mpi_errno);
-    *running = !set.made || MPIR_Session_runs(set.made);
+    *running = MPIR_Session_set_runs(&set);
     if (info)
-        mpi_errno = MPIR_Session_get_pset_info_impl(session, name, &described);
+        mpi_errno = MPIR_Session_describe_set(&set, &described);
     MPIR_ERR_CHECK(mpi_errno);
     if (described)
         *info = described->handle;

@@ -172,14 +172,19 @@ bool MPIR_Session_set_holds_me(const struct MPIR_Session_set *set)
     return !set->ranks;
 }
 
-/* Who has left the world is as good as gone. */
-bool MPIR_Session_runs(const struct MPIR_Session_made *made)
+/* Who has left the world is as good as gone; the sets of the launch do not end. */
+bool MPIR_Session_set_runs(const struct MPIR_Session_set *set)
 {
-    bool runs = made->state == PMI_SET_RUNNING;
+    bool runs = !set->made || set->made->state == PMI_SET_RUNNING;
 
-    for (int i = 0; i < made->size && runs; i++)
-        runs = made->ranks[i] >= 0;
+    for (int i = 0; set->made && i < set->size && runs; i++)
+        runs = set->ranks[i] >= 0;
     return runs;
+}
+
+bool MPIR_Session_set_is_led_by_me(const struct MPIR_Session_set *set)
+{
+    return MPIR_Process.rank == (set->made ? set->made->primary : set->ranks ? set->ranks[0] : 0);
 }
 
 /* What is told of sets that programs have made. */
@@ -217,22 +222,23 @@ static int describe_made(const struct MPIR_Session_made *made, MPIR_Info * info)
     goto fn_exit;
 }
 
-static int describe(const struct MPIR_Session_set *set, MPIR_Info * info)
+int MPIR_Session_describe_set(const struct MPIR_Session_set *set, MPIR_Info ** info_p)
 {
     int mpi_errno = MPI_SUCCESS;
+    MPIR_Info *info = NULL;
     char size[16];
-    int primary = set->made ? set->made->primary : set->ranks ? set->ranks[0] : 0;
-    bool ended = set->made && !MPIR_Session_runs(set->made);
 
     snprintf(size, sizeof(size), "%d", set->size);
     const char *const pairs[][2] = {
         {"mpi_size", size},
         {"mpi_included", MPIR_Session_set_holds_me(set) ? "True" : "False"},
-        {"mpi_primary", primary == MPIR_Process.rank ? "True" : "False"},
+        {"mpi_primary", MPIR_Session_set_is_led_by_me(set) ? "True" : "False"},
         {"mpi_dyn", "False"},
         {"mpidynres_name", set->name},
-        {"mpix_state", ended ? "ended" : "running"}
+        {"mpix_state", MPIR_Session_set_runs(set) ? "running" : "ended"}
     };
+    mpi_errno = MPIR_Info_alloc(&info);
+    MPIR_ERR_CHECK(mpi_errno);
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         mpi_errno = MPIR_Info_set_impl(info, pairs[i][0], pairs[i][1]);
         MPIR_ERR_CHECK(mpi_errno);
@@ -240,10 +246,14 @@ static int describe(const struct MPIR_Session_set *set, MPIR_Info * info)
     if (set->made)
         mpi_errno = describe_made(set->made, info);
     MPIR_ERR_CHECK(mpi_errno);
+    *info_p = info;
 
   fn_exit:
     return mpi_errno;
   fn_fail:
+    if (info)
+        MPIR_Info_free_impl(info);
+    *info_p = NULL;
     goto fn_exit;
 }
 
@@ -252,24 +262,18 @@ int MPIR_Session_get_pset_info_impl(MPIR_Session * session_ptr, const char *pset
 {
     struct MPIR_Session_set set = { 0 };
     int mpi_errno = MPIR_Session_check(session_ptr);
-    MPIR_Info *info = NULL;
 
+    *info_p_p = NULL;
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_find_set(pset_name, &set);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Info_alloc(&info);
+    mpi_errno = MPIR_Session_describe_set(&set, info_p_p);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = describe(&set, info);
-    MPIR_ERR_CHECK(mpi_errno);
-    *info_p_p = info;
 
   fn_exit:
     MPIR_Session_release_set(&set);
     return mpi_errno;
   fn_fail:
-    if (info)
-        MPIR_Info_free_impl(info);
-    *info_p_p = NULL;
     goto fn_exit;
 }
 
@@ -283,7 +287,7 @@ int MPIR_Group_from_session_pset_impl(MPIR_Session * session_ptr, const char *ps
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_find_set(pset_name, &set);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP1(set.made && !MPIR_Session_runs(set.made), mpi_errno, MPI_ERR_PROC_ABORTED, "**psetended",
+    MPIR_ERR_CHKANDJUMP1(!MPIR_Session_set_runs(&set), mpi_errno, MPI_ERR_PROC_ABORTED, "**psetended",
                          "**psetended %s", pset_name);
     MPIR_ERR_CHKANDJUMP1(!strcmp(set.name, "mpix://ALL"), mpi_errno, MPI_ERR_ARG, "**psetcall",
                          "**psetcall %s", "mpix://ALL is not the same to all processes, so that it gives no group");
