@@ -123,7 +123,6 @@ HYD_status HYD_pmcd_pmip_adapt_started(void)
     if (HYD_agent.board.fd < 0)
         return HYD_SUCCESS;
 
-    HYD_leave_session(HYD_pmcd_pmip.downstream.pid[0]);
     HYD_stdin_started();
     /* A joining process that cannot even be executed must be noticed (E3).  For a launch, this
      * waits for the first process that says it is adaptive: stock runs pay nothing. */

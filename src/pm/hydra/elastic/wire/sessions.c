@@ -24,13 +24,6 @@ void HYD_share_session(void)
     HYDU_child_session = !has_autogroups();
 }
 
-/* A leader of a process group can begin no session: it joins another group before. */
-void HYD_leave_session(pid_t process)
-{
-    if (!HYDU_child_session && setpgid(0, process) == 0)
-        setsid();
-}
-
 void HYD_follow_session(void)
 {
     if (getpgrp() == getpid() && getsid(0) != getpid())

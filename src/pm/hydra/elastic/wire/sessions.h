@@ -3,22 +3,16 @@
  * kernel shares processors out among sessions ("The autogroup feature" in sched(7)), sched_yield then gives way to
  * nobody, and processes that wait for each other on one processor each use up their time slice.  So the daemons that
  * mpiexec itself starts for a job that may change, and their processes, stay in mpiexec's session, in process groups
- * of their own and without a terminal.  The daemon itself leaves that session once its processes run: they wait for
- * what it writes on the board, and the kernel lets a session that needs little run at once, also beside others that
- * need much.  A daemon that ssh starts has a session of ssh's making; its processes are started as by stock, and so
- * are those of rigid jobs.
+ * of their own and without a terminal.  A daemon that ssh starts has a session of ssh's making; its processes are
+ * started as by stock, and so are those of rigid jobs.
  */
 
 #ifndef SESSIONS_H_INCLUDED
 #define SESSIONS_H_INCLUDED
 
-#include <sys/types.h>
-
 /* mpiexec, before it starts anything: the job may change. */
 void HYD_share_session(void);
 /* A daemon, before it starts its processes: does as mpiexec did with it. */
 void HYD_follow_session(void);
-/* A daemon, when they run; the process leads a group of its own. */
-void HYD_leave_session(pid_t process);
 
 #endif /* SESSIONS_H_INCLUDED */
