@@ -22,20 +22,6 @@ bool is_step_of(const SlurmJob &each, const Job *job)
     return job && is_placed(job->state) && each.tag->step == job->step;
 }
 
-std::string how_it_ended(const SlurmJob &job)
-{
-    std::string name = "Slurm job " + std::to_string(job.id);
-    if (job.word == "CANCELLED")
-        return name + " was cancelled in Slurm (scancel)";
-    if (job.word == "TIMEOUT")
-        return name + " reached its time limit in Slurm";
-    if (job.word == "PREEMPTED")
-        return name + " was preempted in Slurm";
-    if (job.word == "NODE_FAIL")
-        return name + " lost a node";
-    return name + " ended in Slurm as " + job.word;
-}
-
 }  // namespace
 
 void SlurmBackend::reconcile_all(const SlurmLook &look)

@@ -247,6 +247,24 @@ Result<std::vector<SlurmJob>> parse_jobs(std::string_view text, const std::strin
     return jobs;
 }
 
+/* While a job is COMPLETING, only the reason tells what ended it.  Its allocation has no script
+   that could end by itself. */
+std::string how_it_ended(const SlurmJob &job)
+{
+    std::string name = "Slurm job " + std::to_string(job.id);
+    if (job.word == "CANCELLED")
+        return name + " was cancelled in Slurm (scancel)";
+    if (job.word == "TIMEOUT" || job.reason == "TimeLimit")
+        return name + " reached its time limit in Slurm";
+    if (job.word == "PREEMPTED")
+        return name + " was preempted in Slurm";
+    if (job.word == "NODE_FAIL" || job.reason == "NodeDown")
+        return name + " lost a node";
+    if (job.state == SlurmJobState::COMPLETING)
+        return name + " was cancelled in Slurm (scancel, or preempted)";
+    return name + " ended in Slurm as " + job.word;
+}
+
 /* ---- configuration --------------------------------------------------------------------------- */
 
 std::map<std::string, std::string> parse_config(std::string_view text)

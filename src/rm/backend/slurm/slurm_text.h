@@ -72,13 +72,15 @@ struct SlurmJob {
     int64_t priority = 0;
     int node_count = 0;         /* that it has, or waits for */
     NodeNames nodes;
-    std::string reason;         /* why it waits */
+    std::string reason;         /* why it waits, or was ended */
     std::optional<SlurmTag> tag;
 };
 
 /* For squeue: "MARKER|id|state|user|uid|priority|nodes|node list|reason|comment|MARKER". */
 std::string job_format(const std::string &marker);
 Result<std::vector<SlurmJob>> parse_jobs(std::string_view text, const std::string &marker);
+/* For users; of a job that is COMPLETING or has ended. */
+std::string how_it_ended(const SlurmJob &job);
 
 /* The lines "Name = value" of `scontrol show config`. */
 std::map<std::string, std::string> parse_config(std::string_view text);

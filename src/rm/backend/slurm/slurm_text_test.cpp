@@ -74,6 +74,22 @@ TEST(SlurmTextTest, jobs)
     EXPECT_FALSE(jobs.value()[2].tag);
 }
 
+TEST(SlurmTextTest, what_ended_a_job_is_told_before_its_nodes_are_clean)
+{
+    auto told = [](const std::string &state, const std::string &reason) {
+        auto jobs = parse_jobs(line("18|" + state + "|bob|7|1|1|h1|" + reason + "|"), MARKER);
+        return jobs.ok() ? how_it_ended(jobs.value().at(0)) : jobs.error();
+    };
+    EXPECT_EQ(told("CANCELLED", "None"), "Slurm job 18 was cancelled in Slurm (scancel)");
+    EXPECT_EQ(told("COMPLETING", "None"),
+              "Slurm job 18 was cancelled in Slurm (scancel, or preempted)");
+    for (const char *state : {"COMPLETING", "TIMEOUT"})
+        EXPECT_EQ(told(state, "TimeLimit"), "Slurm job 18 reached its time limit in Slurm");
+    for (const char *state : {"COMPLETING", "NODE_FAIL"})
+        EXPECT_EQ(told(state, "NodeDown"), "Slurm job 18 lost a node");
+    EXPECT_EQ(told("BOOT_FAIL", "None"), "Slurm job 18 ended in Slurm as BOOT_FAIL");
+}
+
 /* A comment that looks like the next line, for whoever does not know the marker. */
 TEST(SlurmTextTest, nobody_can_forge_a_line)
 {
