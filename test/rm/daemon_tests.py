@@ -253,6 +253,21 @@ def a_web_page_cannot_act_for_its_reader(bench: Bench) -> None:
     daemon = bench.start()
     reply = daemon.ask("POST", "/v1/jobs", daemon.spec("true"), {"Origin": "http://evil.example"})
     expect(reply.status == 403 and reply.error() == "forbidden", f"{reply.status} {reply.body}")
+    body = json.dumps(daemon.spec("true")).encode()
+    slow = UnixConnection(daemon.socket)
+    slow.connect()
+    try:
+        slow.putrequest("POST", "/v1/jobs")
+        slow.putheader("Origin", "http://evil.example")
+        slow.putheader("Content-Length", str(len(body)))
+        slow.endheaders()
+        for part in (body[:10], body[10:]):
+            time.sleep(0.2)
+            slow.send(part)
+        reply = read_reply(slow)
+    finally:
+        slow.close()
+    expect(reply.status == 403 and reply.error() == "forbidden", f"to who writes slowly: {reply.status} {reply.body}")
     policy = daemon.get("/").headers.get("Content-Security-Policy", "")
     expect("default-src 'self'" in policy and "script-src" not in policy, f"only the page's own script may run: {policy!r}")
 

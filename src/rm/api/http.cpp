@@ -24,6 +24,7 @@ namespace {
 
 constexpr int64_t SWEEP_MAX_MS = 5000;
 constexpr int64_t ACCEPT_PAUSE_MS = 100;                /* when there is no descriptor left */
+constexpr uint64_t REFUSED_BODY_MAX = 64 << 10;         /* read and thrown away */
 constexpr size_t REFUSED_KEPT = 64;                     /* so that they can read why */
 constexpr int64_t REFUSED_KEPT_MS = 5000;
 constexpr size_t CONNECTION_MEMORY = 2 * HTTP_HEADER_MAX;
@@ -65,7 +66,7 @@ struct HttpServer::Impl {
     std::set<std::shared_ptr<Exchange>> exchanges;
     std::map<std::string, Peer> peers;
     std::set<Connection *> connections;
-    std::deque<Descriptor> refused;
+    std::deque<std::pair<Descriptor, int64_t>> refused;     /* until when it is kept */
     Loop::TimerId sweep_timer = 0, accept_timer = 0, refused_timer = 0;
 
     Impl(Loop &loop_, Admit admit_, Handler handler_, const HttpLimits &limits_, bool is_unix_)
@@ -78,6 +79,7 @@ struct HttpServer::Impl {
     void accept_some();
     void add(Descriptor socket, const sockaddr_storage &address, socklen_t length);
     void refuse(Descriptor socket, int status, const char *message);
+    void drop_refused();
     void opened(Connection *connection);
     void closed(Connection *connection);
     void sweep();
@@ -162,7 +164,7 @@ MHD_Result on_request(void *context, MHD_Connection *connection, const char *url
         exchange->received += *bytes;
         if (exchange->received > 4 * HTTP_BODY_MAX)
             return MHD_NO;      /* no sense in answering who does not stop */
-        if (exchange->received <= HTTP_BODY_MAX)
+        if (exchange->received <= HTTP_BODY_MAX && !exchange->response)
             exchange->request.body.append(data, *bytes);
         *bytes = 0;
         return MHD_YES;
@@ -323,14 +325,21 @@ void HttpServer::Impl::refuse(Descriptor socket, int status, const char *message
                       status, is_full ? "Service Unavailable" : "Too Many Requests", length, body);
     ::send(socket.get(), text, static_cast<size_t>(length), MSG_NOSIGNAL | MSG_DONTWAIT);
     shutdown(socket.get(), SHUT_WR);
-    refused.push_back(std::move(socket));
+    refused.emplace_back(std::move(socket), monotonic_ms() + REFUSED_KEPT_MS);
     if (refused.size() > REFUSED_KEPT)
         refused.pop_front();
     if (!refused_timer)
-        refused_timer = loop.after(REFUSED_KEPT_MS, [this] {
-            refused_timer = 0;
-            refused.clear();
-        });
+        refused_timer = loop.after(REFUSED_KEPT_MS, [this] { drop_refused(); });
+}
+
+void HttpServer::Impl::drop_refused()
+{
+    int64_t now_ms = monotonic_ms();
+    while (!refused.empty() && refused.front().second <= now_ms)
+        refused.pop_front();
+    refused_timer = refused.empty() ? 0
+                                    : loop.after(refused.front().second - now_ms,
+                                                 [this] { drop_refused(); });
 }
 
 void HttpServer::Impl::opened(Connection *connection)
@@ -426,7 +435,8 @@ MHD_Result HttpServer::Impl::let_in(const std::shared_ptr<Exchange> &exchange)
     if (!exchange->response)
         return MHD_YES;
     exchange->dispatched = true;
-    return send(*exchange);
+    /* Who is still writing when its connection is closed does not hear the answer. */
+    return is_chunked || bytes > REFUSED_BODY_MAX ? send(*exchange) : MHD_YES;
 }
 
 void HttpServer::Impl::release(Exchange &exchange)

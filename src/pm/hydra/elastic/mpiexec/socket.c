@@ -30,6 +30,7 @@
 #define OUTPUT_MAX (4 * 1024 * 1024)
 #define REGISTER_VARIABLE "ELASTIC_STEP_REGISTER"
 #define NEW_SOCKET_PREFIX "new-"         /* it has no name yet that others look for */
+#define NEW_SOCKET_S 60         /* whose mpiexec has not come to listen within this time is dead */
 #define READ_MAX 16384          /* of one client at a time, so that nobody else starves */
 
 struct client {
@@ -234,16 +235,26 @@ static HYD_status listen_cb(int fd, HYD_event_t events, void *userp)
 
 /* ---- the folder and the socket ------------------------------------------------------------------ */
 
+/* A new socket refuses connections until its mpiexec listens. */
+static int may_be_stale(int folder, const char *name)
+{
+    char id[STEP_ID_MAX];
+    struct stat status;
+
+    if (strncmp(name, NEW_SOCKET_PREFIX, strlen(NEW_SOCKET_PREFIX)) != 0)
+        return step_socket_id_of(name, id, sizeof(id));
+    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mtime < time(NULL) - NEW_SOCKET_S;
+}
+
 static void remove_stale(const char *folder)
 {
-    char path[STEP_SOCKET_PATH_MAX + sizeof(((struct dirent *) 0)->d_name)], id[STEP_ID_MAX];
+    char path[STEP_SOCKET_PATH_MAX + sizeof(((struct dirent *) 0)->d_name)];
     struct dirent *entry;
     DIR *dir = opendir(folder);
 
     while (dir && (entry = readdir(dir))) {
         snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-        if (step_socket_id_of(entry->d_name, id, sizeof(id)) ||
-            !strncmp(entry->d_name, NEW_SOCKET_PREFIX, strlen(NEW_SOCKET_PREFIX)))
+        if (may_be_stale(dirfd(dir), entry->d_name))
             step_socket_remove_stale(path);
     }
     if (dir)
