@@ -17,6 +17,7 @@
 #define _GNU_SOURCE
 #endif
 #include "adapt.h"
+#include "adapt_clock.h"
 #include "adapt_measure.h"
 #include "adapt_phases.h"
 #include "adapt_published.h"
@@ -26,7 +27,6 @@
 #include "perf_pack.h"
 
 #include <pthread.h>
-#include <time.h>
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -78,13 +78,6 @@ static struct {
     FILE *log;
     uint64_t log_start;
 } measure;
-
-uint64_t MPIR_Measure_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
-}
 
 /* ---- sites ---- */
 
@@ -289,6 +282,7 @@ static void start(void)
     measure.state = MPL_malloc(sizeof(*measure.state), MPL_MEM_OTHER);
     if (!measure.state)
         return;                 /* the program goes on, nobody learns how */
+    MPIR_Measure_clock_init();
     MPIR_Published_open();
     MPIR_Site_init();
     perf_measure_init(measure.state, MPIR_Measure_call_cost_ns());

@@ -18,9 +18,7 @@ void MPIR_Measure_probe_true(void);
 void MPIR_Measure_finalize(void);
 void MPIR_Measure_register_pvars(void);
 
-/* For those that measure.  Nanoseconds of a clock, never 0. */
-uint64_t MPIR_Measure_now_ns(void);
-/* What measuring a call takes. */
+/* For those that measure: what measuring a call takes. */
 uint32_t MPIR_Measure_call_cost_ns(void);
 /* From now on the calls of this thread are told, or none. */
 void MPIR_Measure_observe(bool on);

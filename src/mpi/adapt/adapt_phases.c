@@ -8,6 +8,7 @@
  */
 
 #include "adapt.h"
+#include "adapt_clock.h"
 #include "adapt_measure.h"
 #include "adapt_phases.h"
 #include "adapt_published.h"

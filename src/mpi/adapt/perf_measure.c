@@ -54,7 +54,7 @@ static void close_iteration(struct perf_measure *measure, uint16_t head, uint64_
 
     collect_inner(measure, head);
     times->iterations++;
-    times->loop_ns += now - times->start;
+    times->loop_ns += perf_since(times->start, now);
     times->mpi_ns += times->pending_ns;
     hand_up(measure, head);
 }
@@ -115,7 +115,7 @@ void perf_measure_leave(struct perf_measure *measure, uint64_t now)
     uint16_t head = perf_graph_head(graph, graph->current);
 
     if (head != PERF_NONE)
-        measure->times[graph->node[head].loop].pending_ns += now - measure->entered;
+        measure->times[graph->node[head].loop].pending_ns += perf_since(measure->entered, now);
 }
 
 /* ---- probes ---- */

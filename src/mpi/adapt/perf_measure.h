@@ -42,6 +42,12 @@ struct perf_measure {
     struct perf_graph graph;
 };
 
+/* 0 if the clock has gone back, as it may by nanoseconds from one processor to another. */
+static inline uint64_t perf_since(uint64_t then, uint64_t now)
+{
+    return now > then ? now - then : 0;
+}
+
 void perf_measure_init(struct perf_measure *measure, uint32_t call_cost_ns);
 
 /* Around each MPI call while `measuring`: the second for calls that are no steps of the program but take time. */

@@ -54,6 +54,22 @@ struct Measured {
     }
 };
 
+/* From one processor to another the clock may go back. */
+TEST(PerfMeasure, AClockThatGoesBackCountsAsOneThatStands)
+{
+    Measured program;
+    program.probe();
+    for (int i = 0; i < 5; i++) {
+        perf_measure_enter(program.m.get(), SITES, PERF_KIND_P2P, program.now);
+        perf_measure_leave(program.m.get(), program.now - 3);
+        program.now -= 2;
+        program.probe(0);
+    }
+    EXPECT_EQ(program.elastic().iterations, 4u);
+    EXPECT_EQ(program.elastic().loop_ns, 0u);
+    EXPECT_EQ(program.elastic().mpi_ns, 0u);
+}
+
 TEST(PerfMeasure, ElasticLoop)
 {
     Measured program;

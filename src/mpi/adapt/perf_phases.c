@@ -45,7 +45,7 @@ static void close_iteration(struct perf_phases *phases, uint64_t now)
     struct perf_phase *phase = &phases->phase[phases->current];
 
     phase->times.iterations++;
-    phase->times.loop_ns += now - phases->start;
+    phase->times.loop_ns += perf_since(phases->start, now);
     phase->times.mpi_ns += phases->mpi_ns;
     phase->calls += phases->calls + 1;
     if (phase->settled < SETTLED_ITERATIONS)
@@ -82,12 +82,12 @@ void perf_phases_enter(struct perf_phases *phases, uint64_t now)
 
 void perf_phases_leave(struct perf_phases *phases, uint64_t now)
 {
-    phases->mpi_ns += now - phases->entered;
+    phases->mpi_ns += perf_since(phases->entered, now);
 }
 
 void perf_phases_leave_out(struct perf_phases *phases, uint64_t entered, uint64_t now)
 {
-    phases->start += now - entered;
+    phases->start += perf_since(entered, now);
 }
 
 struct perf_times perf_phases_elastic(const struct perf_phases *phases)

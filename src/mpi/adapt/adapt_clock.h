@@ -1,0 +1,34 @@
+/*
+ * The clock of what is measured: CLOCK_MONOTONIC, or the processor's counter where the kernel keeps time by that, which
+ * takes half as long and does not wait for the instructions before it.
+ */
+
+#ifndef ADAPT_CLOCK_H_INCLUDED
+#define ADAPT_CLOCK_H_INCLUDED
+
+#include <stdint.h>
+
+/* The counter in nanoseconds: ns + (counter - ticks) * scale / 2^32.  Never changes once scale is not 0. */
+struct MPIR_Measure_clock {
+    uint64_t ticks, ns, scale;
+};
+extern struct MPIR_Measure_clock MPIR_Measure_clock;
+
+/* Once, before the first use. */
+void MPIR_Measure_clock_init(void);
+/* By the system; and finds out how fast the counter is, from two calls that are some time apart. */
+uint64_t MPIR_Measure_clock_read(void);
+
+/* Nanoseconds, never 0. */
+static inline uint64_t MPIR_Measure_now_ns(void)
+{
+#ifdef __x86_64__
+    const struct MPIR_Measure_clock *clock = &MPIR_Measure_clock;
+    uint64_t scale = __atomic_load_n(&clock->scale, __ATOMIC_ACQUIRE);
+    if (scale)
+        return clock->ns + (uint64_t) (((unsigned __int128) (__builtin_ia32_rdtsc() - clock->ticks) * scale) >> 32);
+#endif
+    return MPIR_Measure_clock_read();
+}
+
+#endif /* ADAPT_CLOCK_H_INCLUDED */
