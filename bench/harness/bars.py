@@ -130,6 +130,21 @@ _BARS = (
         unit="ms",
     ),
     Bar(
+        "epop_time",
+        "a program of phases against the same by hand",
+        1.02,
+        "run time under the driver epop",
+        "run time of the same iterations with a loop and a window of its own",
+        elsewhere="indistinguishable (Comprés 2017, ch. 14)",
+    ),
+    Bar(
+        "epop_share",
+        "what is measured of a program of phases, and of the same by hand",
+        1.05,
+        "time in MPI for time outside, of the one",
+        "the same of the other",
+    ),
+    Bar(
         "hosts",
         "survivors' standstill over two hosts",
         6,

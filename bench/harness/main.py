@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TextIO
 
-from . import data, hosts, joining, model, monitoring, page, report, reports, windows, worlds
+from . import data, hosts, joining, model, monitoring, page, phases, report, reports, windows, worlds
 from .bars import BARS
 from .bench import Amount, Bench, Section, Skipped
 from .launch import Mpi, RunFailure
@@ -58,6 +58,7 @@ SECTIONS = (
         "data", "data in the window",
         ("data_bytes", "data_hand", "data_root", "data_bandwidth", "data_schedule"), data.data,
     ),  # fmt: skip
+    Section("phases", "programs of phases", ("epop_time", "epop_share"), phases.phases),
     Section("model", "model of the cost", (), _model),
 )
 NOT_QUICK = {"model"}

@@ -18,6 +18,7 @@ import stat
 import struct
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -1171,6 +1172,38 @@ def epop_progress(run: TestRun) -> None:
     (run.work / "solve").touch()
     await_once("between", 3)
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+
+
+@scenario
+def epop_same_share(run: TestRun) -> None:
+    """M5: the same iterations by hand and as a phase, of which it is known how much time is MPI's: the same is measured."""
+    source = SOURCES.parent / "bench" / "phases" / "phases.c"
+    shares = []
+    for style, words in (("probe", []), ("work", ["-DPHASES_EPOP", "-lepop", "-ladapt_data"])):
+        compiler = str(run.setting.prefix / "bin" / "mpicc")
+        done = run.start([compiler, "-std=gnu11", "-Wall", "-Wextra", "-Werror", str(source), "-o", style, *words, "-lm"])
+        run.check(done.wait() == 0, f"it does not compile: {done.err}")
+        run.log_path.unlink(missing_ok=True)
+        options = ["-n", "4", "--adapt-log", str(run.log_path)]
+        job = run.start(
+            [str(run.setting.prefix / "bin" / "mpiexec"), *options, f"./{style}", "-i", "150", "-w", "80", "-m", "0.5"]
+        )
+        run.await_event("adaptive")
+        step, phase = str(run.step()["step"]), None
+        while job.process.poll() is None:
+            done = run.elastic("loops", step, "--json")
+            loops = json.loads(done.stdout)["loops"] if done.returncode == 0 else []
+            phase = next((loop for loop in loops if style in (loop["key"], loop.get("name"))), phase)
+            time.sleep(0.2)
+        run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+        run.check(phase is not None and phase["ranks"] == "0-3" and phase["iterations"] >= 40, f"{style}: {phase}")
+        assert phase
+        mean_us = phase["loop_us"] / phase["iterations"]
+        run.check(mean_us > 35500, f"iterations of 20 and 16 ms cannot take {mean_us} us")
+        shares.append(phase["mpi_us"] / (phase["loop_us"] - phase["mpi_us"]))
+    # late processes of a busy machine change it
+    by_hand, as_phase = shares
+    run.check(0.3 < by_hand < 0.9 and 0.8 < by_hand / as_phase < 1.25, f"time in MPI for time outside: {shares}, not 0.5")
 
 
 @scenario

@@ -33,7 +33,7 @@ CLAUSES: tuple[str, ...] = tuple(
     *("SO1", "SO2", "SO3", "SO4", "SO5", "SO7", "SO8", "SD1", "SD2", "SD3", "SA1", "SE1", "ST1", "SW2"),
 ) + tuple(
     f"EPOP.{letter}{number}"  # of the driver of phases
-    for letter, count in (("H", 2), ("P", 7), ("E", 4), ("W", 6), ("L", 2), ("M", 4), ("A", 3), ("C", 7))
+    for letter, count in (("H", 2), ("P", 7), ("E", 4), ("W", 6), ("L", 2), ("M", 5), ("A", 3), ("C", 7))
     for number in range(1, count + 1)
 ) + ("EPOP.D4",)
 DEADLINE_S = 120.0
