@@ -12,6 +12,7 @@ from daemon_under_test import Bench, Daemon, expect, wait_for
 from hostile_tests import cut_off, hostile, metric
 from malleable_tests import resize, wait_size
 
+PHASES = Path(__file__).resolve().parents[2] / "bench" / "phases" / "phases.c"
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PROGRAMS = Path(__file__).resolve().parents[1] / "elastic" / "programs"
 CONFIG = '[scheduling]\npolicy = "easy"\n[monitor]\ninterval = "1s"\n'  # no sizes but those that a test asks for
@@ -114,6 +115,43 @@ def a_job_is_measured_at_each_of_its_sizes(bench: Bench) -> None:
     expect(not answer["available"] and answer["reason"] == "the job has ended" and answer["history"], f"of an ended job: {answer}")
 
 
+def sizes_of(daemon: Daemon, number: int) -> list[int]:
+    """That it has had, the first one included."""
+    records = daemon.get(f"/v1/jobs/{number}/records", limit=10000).body["records"]
+    return [record["data"]["size"] for record in records if record["event"] in ("started", "committed")]
+
+
+def cores_go_to_who_computes(bench: Bench) -> None:
+    """SPEC-performance G, figure 14.7, and SPEC-epop C8: a law as Gauss' gives half again and again, one as Cannon's grows from
+    square to square, one in between is let alone; by hand and as phases."""
+    mpi = bench.needs_mpi()
+    for name, words in (("by_hand", ()), ("phases", ("-DPHASES_EPOP", "-lepop", "-ladapt_data"))):
+        command = [mpi / "bin/mpicc", "-O2", "-std=gnu11", PHASES, "-o", bench.folder / name, *words, "-lm"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        expect(done.returncode == 0, f"phases does not compile: {done.stderr}")
+    # a busy machine wakes processes late: limits far from what they make of that
+    limits = 'policy = "efficient"\nmtct_lower = 0.1\nmtct_upper = 0.3\n'
+    daemon = bench.start(config=CONFIG.replace('policy = "easy"\n', limits), nodes=1, cores=21)
+
+    def submit(name: str, program: str, work_ms: int, mu: str, **fields: Any) -> int:
+        words = [str(bench.folder / program), "-i", "1000000", "-w", str(work_ms), "-m", mu]
+        number = daemon.submit(*words, kind="malleable", name=name, **fields)
+        wait_for(f"{name} to be known as adaptive", lambda: daemon.job(number)["adaptive"])
+        return number
+
+    gauss = submit("gauss", "phases", 800, "linear:0.2", min=2, max=8, preferred=8, sizes={"rule": "power_of_two"})
+    cannon = submit("cannon", "by_hand", 1800, "0.01", min=9, max=16, preferred=9, sizes={"rule": "square"})
+    between = submit("between", "by_hand", 300, "0.2", min=1, max=3, preferred=3)
+    wanted = {gauss: [8, 4, 2], cannon: [9, 16], between: [3]}
+    for number, sizes in wanted.items():
+        wait_for(f"job {number} to come to {sizes}", lambda n=number, s=sizes: sizes_of(daemon, n) == s)
+    samples = daemon.job(between)["performance"]["samples"]
+    wait_for("more samples", lambda: daemon.job(between)["performance"]["samples"] > samples + 3)
+    for number, sizes in wanted.items():
+        expect(sizes_of(daemon, number) == sizes, f"job {number}: {sizes_of(daemon, number)} instead of {sizes}")
+        cancel(daemon, number)
+
+
 def ask_step(path: str) -> dict[str, Any]:
     """The step itself, past elasticd."""
     with socket.socket(socket.AF_UNIX) as connection:
@@ -213,6 +251,7 @@ def steps_that_lie_about_their_time_are_not_believed(bench: Bench) -> None:
 
 TESTS = [
     a_job_is_measured_at_each_of_its_sizes,
+    cores_go_to_who_computes,
     switched_off_nothing_is_measured,
     a_rigid_job_says_why_nothing_is_known,
     a_job_in_a_rigid_phase_is_left_alone,
