@@ -177,18 +177,21 @@ void limit_delays(State &state)
 }
 
 /* The jobs of which the indices hold something that depends on the configuration: the place in the
- * queue by priority, and when a running job may be offered more. */
+ * queue by priority, and when a running job may be offered more; and what is kept of what running
+ * jobs are worth. */
 void reindex(State &state, const Config &before)
 {
     bool places = before.priority_weight_ms != state.config.priority_weight_ms;
     bool pauses = before.offer_pause_ms != state.config.offer_pause_ms;
+    bool worth = before.efficiency_ppm != state.config.efficiency_ppm ||
+        before.default_time_limit_ms != state.config.default_time_limit_ms;
     auto index_each = [&](const std::set<JobId> &jobs) {
         for (JobId id : jobs)
             state.index(state.jobs.at(id));
     };
     if (places)
         index_each(state.indices().prioritised);
-    if (pauses)
+    if (pauses || worth)
         index_each(state.indices().placed);
 }
 

@@ -237,12 +237,11 @@ void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
 void Core::Impl::commit(Job &job, const StepCommitted &event)
 {
     unsend_resize(job);
-    const Adaptation adaptation = *job.adaptation;
+    const Adaptation adaptation = std::move(*job.adaptation);
     Blocks left;
-    Blocks world = append(without(job.blocks, adaptation.leave, &left), adaptation.joining);
     auto change = [&] {
         move(job, JobEvent::ADAPT_END);
-        job.blocks = world;
+        job.blocks = append(without(job.blocks, adaptation.leave, &left), adaptation.joining);
         job.epoch = event.epoch;
         if (job.performance)
             forget_epoch(*job.performance, job.epoch);
@@ -278,7 +277,7 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
                 {"duration_ms", state.now_ms - adaptation.asked_ms},
                 {"standstill_ms", event.standstill_ms}};
     };
-    record(record::COMMITTED, job, data, "blocks", world);
+    record(record::COMMITTED, job, data, "blocks", job.blocks);
 }
 
 /* What was under way may have happened or not: all that the job might have stays its own until it

@@ -3,6 +3,7 @@
 #include "core/invariants.h"
 
 #include "core/policy/policy.h"
+#include "core/policy/policy_measured.h"
 #include "core/record.h"
 #include "core/scaling.h"
 
@@ -129,14 +130,17 @@ void check_indices(const State &state, Violations &wrong)
 }
 
 /* What is kept of a job's performance is what follows from it. */
-void check_scaling(const Job &job, Violations &wrong)
+void check_known(const State &state, const Job &job, Violations &wrong)
 {
-    if (!job.performance || !job.performance->scaling)
-        return;
     Job again = job;
-    again.performance->scaling.reset();
+    again.worth.reset();
+    if (again.performance)
+        again.performance->scaling.reset();
+    std::string name = "job " + std::to_string(job.id);
     if (scaling_of(again) != scaling_of(job))
-        wrong.push_back("job " + std::to_string(job.id) + " has the scaling of former samples");
+        wrong.push_back(name + " has the scaling of former samples");
+    if (job.worth && *job.worth != find_worth(state, again))
+        wrong.push_back(name + " is worth what it was before");
 }
 
 }  // namespace
@@ -146,7 +150,7 @@ std::vector<std::string> violations(const State &state)
     Violations wrong;
     for (const auto &[id, job] : state.jobs) {
         check_job(state, job, wrong);
-        check_scaling(job, wrong);
+        check_known(state, job, wrong);
     }
     check_nodes(state, wrong);
     check_indices(state, wrong);

@@ -225,6 +225,21 @@ constexpr int WISH_SIZE_MAX = 1 << 20;
 /* Empty, or what is wrong with it. */
 std::string check(const ProgramWish &wish);
 
+/* What policy `measured` has found of a job, by which it is asked for again and again
+ * (policy_measured.h). */
+struct SizeWorth {
+    bool settled = false;       /* measured at its present size */
+    int64_t most = 0;           /* it is not to grow beyond */
+    int reduced = 0;            /* it is to be reduced to; 0: it is not */
+    int more = 0, less = 0;     /* the next sizes that it could have; 0: none */
+    /* For each core: by how much the logarithm of its speed grows with `more`, falls with `less`.
+     */
+    double next = 0, last = 0;
+    /* The same as policies compare it (gain.h). */
+    double next_gain = 0, last_gain = 0;
+    bool operator==(const SizeWorth &) const = default;
+};
+
 struct Job {
     JobId id = 0;
     std::string request;        /* of its Submit: repeated, it finds the job */
@@ -279,6 +294,9 @@ struct Job {
     std::string wishing;        /* the mpiexec of the last one, whatever has become of it, */
     uint64_t last_wish = 0;     /* and its number */
     std::string wish_refusal;   /* of the last one, by us; empty: it was not refused */
+    /* Found last; follows from the rest and the configuration, so that it is not stored.
+     * State::index, and whoever takes a sample, resets it. */
+    mutable std::optional<SizeWorth> worth;
 
     int size() const { return blocks.processes(); }
     ELASTIC_FIELDS(id, request, spec, state, held, deferred, waits_for, eligible_ms, acquiring,

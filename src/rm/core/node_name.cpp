@@ -2,29 +2,69 @@
 
 #include "core/node_name.h"
 
-#include <deque>
+#include <array>
+#include <atomic>
+#include <bit>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
 
 namespace elastic::rm {
 
+/* Names are in parts of 1, 2, 4, ... of them, which do not move: whoever has a number reads its
+ * name without a lock. */
 struct NodeName::Table {
+    Table() { add(""); }
+    const std::string &name(uint32_t number)
+    {
+        auto [part, at] = place(number);
+        return parts[part].load(std::memory_order_acquire)[at];
+    }
+    uint32_t find(const std::string &name)
+    {
+        std::lock_guard lock(mutex);
+        auto known = numbers.find(name);
+        return known != numbers.end() ? known->second : add(name);
+    }
+
+  private:
+    static std::pair<size_t, size_t> place(uint32_t number)
+    {
+        uint64_t from_one = uint64_t{number} + 1;
+        auto part = static_cast<size_t>(std::bit_width(from_one) - 1);
+        return {part, from_one - (uint64_t{1} << part)};
+    }
+    uint32_t add(const std::string &name)
+    {
+        auto number = static_cast<uint32_t>(numbers.size());
+        auto [part, at] = place(number);
+        if (at == 0)
+            parts[part].store(new std::string[size_t{1} << part], std::memory_order_release);
+        std::string &kept = parts[part].load(std::memory_order_relaxed)[at];
+        kept = name;
+        numbers.emplace(kept, number);
+        return number;
+    }
+
     std::mutex mutex;
-    std::deque<Entry> entries;  /* which do not move */
-    std::unordered_map<std::string_view, const Entry *> by_name;
+    std::array<std::atomic<std::string *>, 33> parts = {};
+    std::unordered_map<std::string_view, uint32_t> numbers;
 };
 
-const NodeName::Entry *NodeName::find(const std::string &name)
+NodeName::Table &NodeName::table()
 {
     static Table &table = *new Table;   /* outlives whoever holds a name */
-    std::lock_guard lock(table.mutex);
-    if (auto known = table.by_name.find(name); known != table.by_name.end())
-        return known->second;
-    const Entry &entry =
-        table.entries.emplace_back(Entry{name, static_cast<uint32_t>(table.entries.size())});
-    table.by_name.emplace(entry.name, &entry);
-    return &entry;
+    return table;
+}
+
+uint32_t NodeName::find(const std::string &name)
+{
+    return table().find(name);
+}
+
+const std::string &NodeName::str() const
+{
+    return table().name(number_);
 }
 
 }  // namespace elastic::rm

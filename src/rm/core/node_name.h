@@ -16,14 +16,14 @@ namespace elastic::rm {
 
 class NodeName {
   public:
-    NodeName() : NodeName("") {}
-    NodeName(const std::string &name) : entry_(find(name)) {}
+    NodeName() = default;       /* "" */
+    NodeName(const std::string &name) : number_(find(name)) {}
     NodeName(const char *name) : NodeName(std::string(name)) {}
 
-    const std::string &str() const { return entry_->name; }
-    operator const std::string &() const { return entry_->name; }
+    const std::string &str() const;
+    operator const std::string &() const { return str(); }
     /* 0, 1, 2, ...: an index for tables by node. */
-    uint32_t number() const { return entry_->number; }
+    uint32_t number() const { return number_; }
 
     bool operator==(const NodeName &) const = default;
     friend bool operator==(const NodeName &name, const std::string &text)
@@ -42,14 +42,11 @@ class NodeName {
     friend void to_json(Json &json, const NodeName &name) { json = name.str(); }
 
   private:
-    struct Entry {
-        std::string name;
-        uint32_t number;
-    };
     struct Table;
-    static const Entry *find(const std::string &name);
+    static Table &table();
+    static uint32_t find(const std::string &name);
 
-    const Entry *entry_;        /* of the table; never null */
+    uint32_t number_ = 0;
 };
 
 }  // namespace elastic::rm

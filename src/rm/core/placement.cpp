@@ -143,6 +143,12 @@ bool Space::fits(const JobSpec &spec, int processes, const Blocks &own) const
 std::vector<Space::Piece> Space::choose(const JobSpec &spec, int processes,
                                         const std::vector<Own> &own) const
 {
+    auto cores = [&](int here) { return spec.whole_nodes ? 0 : here * spec.cores_per_process; };
+    auto roomiest = std::max_element(own.begin(), own.end(), [](const Own &a, const Own &b) {
+        return a.room < b.room;
+    });
+    if (processes > 0 && roomiest != own.end() && roomiest->room >= processes)
+        return {{roomiest->node, processes, cores(processes)}};
     std::vector<Own> order;
     std::copy_if(own.begin(), own.end(), std::back_inserter(order),
                  [](const Own &each) { return each.room > 0; });
@@ -153,7 +159,7 @@ std::vector<Space::Piece> Space::choose(const JobSpec &spec, int processes,
         if (processes == 0)
             break;
         int here = std::min(processes, each.room);
-        pieces.push_back({each.node, here, spec.whole_nodes ? 0 : here * spec.cores_per_process});
+        pieces.push_back({each.node, here, cores(here)});
         processes -= here;
     }
     choose_others(spec, processes, own, pieces);
@@ -171,10 +177,10 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
             [](const Own &each, uint32_t at) { return each.node->position < at; });
         return found != own.end() && found->node->position == position;
     };
-    auto next = [&](const Tier &tier, uint32_t from) {
-        uint32_t position = tier.next(from);
+    auto next = [&](const auto &nodes, uint32_t from) {
+        uint32_t position = nodes.next(from);
         while (position != PositionSet::NONE && is_own(position))
-            position = tier.next(position + 1);
+            position = nodes.next(position + 1);
         return position;
     };
     auto put = [&](uint32_t position, int here) {
@@ -183,7 +189,19 @@ void Space::choose_others(const JobSpec &spec, int processes, const std::vector<
             {&node, here, spec.whole_nodes ? node.cores : here * spec.cores_per_process});
         processes -= here;
     };
-    std::vector<Tier> all = processes > 0 ? tiers(cores_, spec) : std::vector<Tier>();
+    if (processes == 0)
+        return;
+    /* One node suffices, mostly: the one that fits best. */
+    std::pair best(std::numeric_limits<int>::max(), PositionSet::NONE);
+    each_group(cores_, spec, [&](const FreeCores::Group &group, int room) {
+        if (room < processes || room > best.first)
+            return;
+        if (uint32_t at = next(group.nodes, 0); at != PositionSet::NONE)
+            best = std::min(best, std::pair(room, at));
+    });
+    if (best.second != PositionSet::NONE)
+        return put(best.second, processes);
+    std::vector<Tier> all = tiers(cores_, spec);
     for (auto tier = all.begin(); processes > 0 && tier != all.end(); ++tier) {
         uint32_t at = next(*tier, 0);
         for (; at != PositionSet::NONE && tier->room < processes; at = next(*tier, at + 1))
@@ -355,21 +373,20 @@ template <class Nodes> void order_from(Nodes &nodes, size_t begin)
 
 }  // namespace
 
-Blocks GrowingJob::place(Space &space, int more)
+void GrowingJob::place(Space &space, int more, Blocks &places)
 {
+    if (spec_->whole_nodes && open_ == 1 && nodes_[last_].room >= more)
+        return fill_last(more, places);
     look(space);
     std::vector<Space::Piece> pieces;
     bool all_are_new = spec_->whole_nodes && open_ == 0;
-    if (spec_->whole_nodes && open_ == 1 && nodes_[last_].room >= more)
-        pieces.push_back({nodes_[last_].node, more, 0});
-    else if (all_are_new)
+    if (all_are_new)
         space.choose_others(*spec_, more, nodes_, pieces);
     else
         pieces = space.choose(*spec_, more, nodes_);
-    Blocks blocks;
     for (const Space::Piece &piece : pieces) {
         space.cores_.set(*piece.node, space.cores_.free(*piece.node) - piece.cores);
-        blocks.push_back({piece.node->name, piece.processes});
+        append(places, {piece.node->name, piece.processes});
     }
     /* Many whole nodes are put behind the others, and in order at the end. */
     size_t own = nodes_.size(), behind = all_are_new && !pieces.empty() ? pieces.size() - 1 : 0;
@@ -383,7 +400,17 @@ Blocks GrowingJob::place(Space &space, int more)
     for (size_t i = behind; i < pieces.size(); i++)
         put(space, pieces[i]);
     has_own_ = true;
-    return blocks;
+}
+
+/* Its whole node that has room books nothing more. */
+void GrowingJob::fill_last(int more, Blocks &places)
+{
+    Space::Own &last = nodes_[last_];
+    append(places, {last.node->name, more});
+    last.processes += more;
+    last.room -= more;
+    room_ -= more;
+    open_ -= last.room == 0;
 }
 
 void GrowingJob::put(const Space &space, const Space::Piece &piece)
@@ -423,6 +450,7 @@ void append(Blocks &blocks, const Block &block)
 
 Blocks append(Blocks first, const Blocks &second)
 {
+    first.reserve(first.size() + second.size());
     for (const Block &block : second)
         put_behind(first, block);
     return first;
@@ -430,21 +458,29 @@ Blocks append(Blocks first, const Blocks &second)
 
 Blocks without(const Blocks &blocks, const std::vector<int> &leave, Blocks *left)
 {
-    Blocks staying;
-    staying.reserve(blocks.size());
+    Blocks staying(blocks.size());
+    size_t count = 0;           /* of which so many are meant */
+    auto stay = [&](const NodeName &node, int processes) {
+        if (count > 0 && staying[count - 1].node == node)
+            staying[count - 1].processes += processes;
+        else
+            staying[count++] = {node, processes};
+    };
     auto next = leave.begin();
     int rank = 0;
     for (const Block &block : blocks) {
         int end = rank + block.processes;
-        auto last = std::lower_bound(next, leave.end(), end);
+        bool stays = next == leave.end() || *next >= end;
+        auto last = stays ? next : std::lower_bound(next, leave.end(), end);
         int leaving = static_cast<int>(last - next);
         if (leaving < block.processes)
-            put_behind(staying, {block.node, block.processes - leaving});
+            stay(block.node, block.processes - leaving);
         if (leaving > 0 && left)
             put_behind(*left, {block.node, leaving});
         next = last;
         rank = end;
     }
+    staying.resize(count);
     return staying;
 }
 

@@ -97,12 +97,13 @@ class GrowingJob {
     int room(const Space &space);
     int room_within(const Space &space);
     bool fits(const Space &space, int more);
-    /* Books `more` and says where; they must fit. */
-    Blocks place(Space &space, int more);
+    /* Books `more` and puts their places behind the others; they must fit. */
+    void place(Space &space, int more, Blocks &places);
 
   private:
     void look(const Space &space);
     void put(const Space &space, const Space::Piece &piece);
+    void fill_last(int more, Blocks &places);
 
     const JobSpec *spec_;
     bool has_own_;

@@ -26,6 +26,7 @@ struct Point {
     int size = 0;
     int intervals = 0;
     double ms = 0, probes = 0, loop_us = 0, mpi_us = 0;
+    double distance = 0; /* the logarithm of its size by the present one */
 };
 
 /* The loop that the job's time goes into, or went before its last change of size. */
@@ -52,7 +53,7 @@ Point &point_of(Points &points, int size)
     return *at;
 }
 
-Points points_of(const Performance &known)
+Points points_of(const Performance &known, int present_size)
 {
     Points points;
     const std::string &key = phase_key(known);
@@ -66,6 +67,8 @@ Points points_of(const Performance &known)
         point.loop_us += static_cast<double>(interval.phase.loop_us);
         point.mpi_us += static_cast<double>(interval.phase.mpi_us);
     }
+    for (Point &point : points)
+        point.distance = std::log(static_cast<double>(point.size) / present_size);
     return points;
 }
 
@@ -103,14 +106,13 @@ double fitted_part(std::span<const Point> points, int size)
      * one. */
     auto nearest =
         std::min_element(points.begin(), points.end(), [&](const Point &left, const Point &right) {
-            return std::abs(std::log(double(left.size) / size)) <
-                   std::abs(std::log(double(right.size) / size));
+            return std::abs(left.distance) < std::abs(right.distance);
         });
     double unit = nearest->ms / nearest->probes;
     Fit fit;
     for (const Point &point : points) {
         double round = point.ms / point.probes / unit;
-        double distance = std::log(static_cast<double>(point.size) / size) / NEAR;
+        double distance = point.distance / NEAR;
         double close = std::exp(-distance * distance / 2);
         double shorter = static_cast<double>(size) / point.size;
         fit.add(close * std::min<double>(point.intervals, INTERVALS_MAX), 1 / round,
@@ -151,7 +153,7 @@ Scaling scaling_of(const Job &job)
         std::optional<Scaling> &known = job.performance->scaling;
         if (known && known->size == scaling.size)
             return *known;
-        Points points = points_of(*job.performance);
+        Points points = points_of(*job.performance, scaling.size);
         for (const Point &point : points)
             scaling.samples += point.intervals;
         scaling.sizes = static_cast<int>(points.size());
@@ -159,8 +161,10 @@ Scaling scaling_of(const Job &job)
             scaling.proven_most = points.back().size;
             scaling.serial_ppm =
                 to_ppm(fitted_part(side(points, scaling.size, true), scaling.size));
-            scaling.serial_below_ppm =
-                to_ppm(fitted_part(side(points, scaling.size, false), scaling.size));
+            std::span<const Point> below = side(points, scaling.size, false);
+            scaling.serial_below_ppm = scaling.sizes == 1
+                                           ? scaling.serial_ppm
+                                           : to_ppm(fitted_part(below, scaling.size));
             known = scaling;
             return scaling;
         }

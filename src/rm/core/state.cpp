@@ -318,6 +318,7 @@ State::Facts State::facts(const Job &job) const
 
 void State::index(const Job &job)
 {
+    job.worth.reset();
     Facts now = facts(job);
     auto [known, is_new] = facts_.try_emplace(job.id);
     replace(job.id, known->second, now);

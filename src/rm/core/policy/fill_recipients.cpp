@@ -108,7 +108,7 @@ bool Recipients::grow(Growth &growth, int size)
     if (more <= 0 || (fills_its_nodes(growth) && plan_.now.room(growth.job->spec) < more) ||
         !nodes_of(growth).fits(plan_.now, more))
         return false;
-    growth.blocks = append(std::move(growth.blocks), nodes_of(growth).place(plan_.now, more));
+    nodes_of(growth).place(plan_.now, more, growth.blocks);
     growth.size = size;
     return true;
 }
@@ -230,17 +230,25 @@ void Recipients::grow_by_gain()
         }
     };
     std::priority_queue<Step> steps;
-    std::vector<std::function<double(int, int)>> worth(growing_.size());
+    /* of who has got something: most get nothing */
+    std::unordered_map<size_t, std::function<double(int, int)>> worth;
+    auto gain = [&](size_t number, int next) {
+        const Growth &growth = growing_[number];
+        if (growth.size == growth.job->size())
+            return plan_.gain.gain(state_, *growth.job, growth.size, next);
+        auto known = worth.find(number);
+        if (known == worth.end())
+            known = worth.emplace(number, plan_.gain.of(state_, *growth.job)).first;
+        return known->second(growth.size, next);
+    };
     auto offer = [&](size_t number) {
         const Growth &growth = growing_[number];
         int next = next_size(growth);
         if (next == 0)
             return;
-        if (!worth[number])
-            worth[number] = plan_.gain.of(state_, *growth.job);
         /* who asks for it first, as far as it asks */
         bool wished = size_wished(*growth.job) > 0;
-        if (double value = wished ? WISHED_GAIN : worth[number](growth.size, next); value > 0)
+        if (double value = wished ? WISHED_GAIN : gain(number, next); value > 0)
             steps.push({value, growth.size, number});
     };
     for (size_t i = 0; i < growing_.size(); i++)

@@ -139,8 +139,10 @@ void reduce(FillPlan &plan)
     for (JobId id : state.indices().elastic) {
         const Job &job = state.jobs.at(id);
         int size = plan.rules.reduced(state, job);
+        if (size == 0 || size >= job.size())    /* the usual case, known at once */
+            continue;
         bool wished = job.wished_size > 0 || size_wished(job) > 0;      /* such a size is kept */
-        if (size == 0 || wished || size >= job.size() || plan.moved.contains(id))
+        if (wished || plan.moved.contains(id))
             continue;
         if (job.offer_after_ms > state.now_ms) {
             plan.decisions.look_again_at(job.offer_after_ms);

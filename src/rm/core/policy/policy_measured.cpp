@@ -26,41 +26,50 @@ bool is_known(const Scaling &scaling) { return scaling.samples > 0 || scaling.hi
 
 bool has_settled(const Job &job) { return job.performance && has_data(*job.performance); }
 
+/* What each core is worth between two sizes. */
+double gain_of(const Scaling &scaling, int cores, int from, int to)
+{
+    int small = std::min(from, to), large = std::max(from, to);
+    double ratio = relative_speed(scaling, large) / relative_speed(scaling, small);
+    return std::log(ratio) / (double(large - small) * cores);
+}
+
 class MeasuredGain : public Gain {
   public:
     double gain(const State &state, const Job &job, int from, int to) const override
     {
-        return of(state, job)(from, to);
+        if (from == job.size()) {
+            const SizeWorth &worth = worth_of(state, job);
+            if (to == worth.more || to == worth.less)
+                return to == worth.more ? worth.next_gain : worth.last_gain;
+        }
+        return gain_of(scaling_of(job), job.spec.cores_per_process, from, to);
     }
     std::function<double(int, int)> of(const State &, const Job &job) const override
     {
         return [scaling = scaling_of(job), cores = job.spec.cores_per_process](int from, int to) {
-            int small = std::min(from, to), large = std::max(from, to);
-            double ratio = relative_speed(scaling, large) / relative_speed(scaling, small);
-            return std::log(ratio) / (double(large - small) * cores);
+            return gain_of(scaling, cores, from, to);
         };
     }
 };
 
-int most_of(const MeasuredNumbers &numbers, const Job &job)
+/* A job that waits may be started with any size up to it. */
+int most_of(const State &state, const Job &job)
 {
-    int size = job.blocks.empty() ? 0 : numbers.scaling.size;
-    return static_cast<int>(std::clamp<int64_t>(measured_most(numbers), size, job.spec.maximum));
+    int64_t most = worth_of(state, job).most;
+    return static_cast<int>(std::clamp<int64_t>(most, job.size(), job.spec.maximum));
 }
 
 class MeasuredRules : public SizeRules {
   public:
     int most(const State &state, const Job &job) const override
     {
-        return most_of(measured_numbers(state, job), job);
+        return most_of(state, job);
     }
     bool may_give(const State &, const Job &) const override { return true; }
     int reduced(const State &state, const Job &job) const override
     {
-        if (!has_settled(job)) /* the usual case, known at once */
-            return 0;
-        int64_t least = measured_least(measured_numbers(state, job));
-        return least == 0 ? 0 : size_at_least(job.spec, static_cast<int>(least));
+        return worth_of(state, job).reduced;
     }
     Json why(const State &state, const Job &job, int size, const char *rule) const override
     {
@@ -89,51 +98,14 @@ double log_speed(const Scaling &scaling, int size)
 }
 
 /* One that may give or get: measured at its present size, and not just changed. */
-struct Partner {
-    const Job *job;
-    MeasuredNumbers numbers;
-    int less = 0; /* the next size that it could have; 0: none */
-    double next, last; /* what its next process would bring, and its last one has, for each core */
-};
-
-Partner partner(const State &state, const Job &job)
+bool may_trade(const State &state, const Job &job)
 {
-    Partner each{&job, measured_numbers(state, job), 0, 0, 0};
-    int size = each.numbers.scaling.size, cores = job.spec.cores_per_process;
-    int more = size_at_least(job.spec, size + 1);
-    each.less = size_at_most(job.spec, size - 1);
-    if (more > 0)
-        each.next = log_speed(each.numbers.scaling, more) / double((more - size) * cores);
-    if (each.less > 0)
-        each.last =
-            -log_speed(each.numbers.scaling, each.less) / double((size - each.less) * cores);
-    return each;
-}
-
-bool may_trade(const Job &job)
-{
-    return has_settled(job) && job.wished_size == 0 && !job.wish && !job.granted;
+    return job.wished_size == 0 && !job.wish && !job.granted && worth_of(state, job).settled;
 }
 
 int64_t trades_from_ms(const State &state, const Job &job)
 {
     return std::max(state.growth_from_ms(job), job.offer_after_ms);
-}
-
-std::vector<Partner> partners(const State &state, int64_t &again_ms)
-{
-    std::vector<Partner> found;
-    for (JobId id : state.indices().elastic) {
-        const Job &job = state.jobs.at(id);
-        if (!may_trade(job))
-            continue;
-        int64_t from_ms = trades_from_ms(state, job);
-        if (from_ms <= state.now_ms)
-            found.push_back(partner(state, job));
-        else
-            again_ms = again_ms == NEVER ? from_ms : std::min(again_ms, from_ms);
-    }
-    return found;
 }
 
 std::string MeasuredRules::words(const State &state, const Job &job, int size) const
@@ -213,48 +185,58 @@ std::string MeasuredRules::explain(const State &state, const Job &job) const
     return text + why_not_growing(numbers, job);
 }
 
-/* From whom the last process is worth least to whom the next one is worth most: so many that both
- * together gain most. */
-Exchange MeasuredRules::exchange(const State &state) const
+/* The size that one of them is to give processes down to; nothing: none pays. */
+std::optional<std::pair<JobId, int>> best_exchange(const State &state, const Job &from,
+                                                   const Job &to)
 {
-    Exchange result;
-    std::vector<Partner> all = partners(state, result.again_ms);
-    const Partner *gives = nullptr, *gets = nullptr;
-    for (const Partner &each : all) {
-        if (each.less > 0 && (!gives || each.last < gives->last))
-            gives = &each;
-        bool is_better = !gets || each.next > gets->next;
-        if (is_better && most_of(each.numbers, *each.job) > each.numbers.scaling.size)
-            gets = &each;
-    }
-    if (gives) {
-        result.gives = gives->job->id;
-        result.last = gives->last;
-    }
-    if (gets) {
-        result.gets = gets->job->id;
-        result.next = gets->next;
-    }
-    if (!gives || !gets || gives == gets)
-        return result;
-    const Job &from = *gives->job, &to = *gets->job;
-    int cap = size_at_most(to.spec, most_of(gets->numbers, to)), best = 0;
+    MeasuredNumbers gives = measured_numbers(state, from), gets = measured_numbers(state, to);
+    if (gives.times.standstill_ms * STANDSTILL_PART > gives.since_ms)
+        return std::nullopt;
+    int cap = size_at_most(to.spec, most_of(state, to)), best = 0;
     double best_gain = EXCHANGE_GAIN_MIN;
     for (int size = size_at_most(from.spec, from.size() - 1); size > 0 && 2 * size >= from.size();
          size = size_at_most(from.spec, size - 1)) {
         int cores = (from.size() - size) * from.spec.cores_per_process;
         int more = cores / to.spec.cores_per_process;
         int grown = size_at_most(to.spec, std::min(cap, to.size() + more));
-        double gain =
-            log_speed(gives->numbers.scaling, size) + log_speed(gets->numbers.scaling, grown);
+        double gain = log_speed(gives.scaling, size) + log_speed(gets.scaling, grown);
         if (gain > best_gain) {
             best_gain = gain;
             best = size;
         }
     }
-    bool pays = gives->numbers.times.standstill_ms * STANDSTILL_PART <= gives->numbers.since_ms;
-    if (best > 0 && pays)
-        result.change = {from.id, best};
+    return best > 0 ? std::optional(std::pair(from.id, best)) : std::nullopt;
+}
+
+/* From whom the last process is worth least to whom the next one is worth most: so many that both
+ * together gain most. */
+Exchange MeasuredRules::exchange(const State &state) const
+{
+    Exchange result;
+    const Job *gives = nullptr, *gets = nullptr;
+    for (JobId id : state.indices().elastic) {
+        const Job &job = state.jobs.at(id);
+        if (!may_trade(state, job))
+            continue;
+        if (int64_t from_ms = trades_from_ms(state, job); from_ms > state.now_ms) {
+            result.again_ms =
+                result.again_ms == NEVER ? from_ms : std::min(result.again_ms, from_ms);
+            continue;
+        }
+        const SizeWorth &worth = worth_of(state, job);
+        if (worth.less > 0 && (!gives || worth.last < result.last)) {
+            gives = &job;
+            result.last = worth.last;
+        }
+        if ((!gets || worth.next > result.next) && most_of(state, job) > job.size()) {
+            gets = &job;
+            result.next = worth.next;
+        }
+    }
+    result.gives = gives ? gives->id : 0;
+    result.gets = gets ? gets->id : 0;
+    if (gives && gets && gives != gets)
+        result.change = best_exchange(state, *gives, *gets);
     return result;
 }
 
@@ -263,13 +245,13 @@ bool MeasuredRules::may_change(const Exchange &exchange, const State &state, con
 {
     if (job.id == exchange.gives || job.id == exchange.gets)
         return true;
-    if (!may_trade(job) || trades_from_ms(state, job) > state.now_ms)
+    if (!may_trade(state, job) || trades_from_ms(state, job) > state.now_ms)
         return false;
-    Partner now = partner(state, job);
-    std::pair gives(now.last, job.id), gets(-now.next, job.id);
-    if (now.less > 0 && (exchange.gives == 0 || gives < std::pair(exchange.last, exchange.gives)))
+    const SizeWorth &worth = worth_of(state, job);
+    std::pair gives(worth.last, job.id), gets(-worth.next, job.id);
+    if (worth.less > 0 && (exchange.gives == 0 || gives < std::pair(exchange.last, exchange.gives)))
         return true;
-    return most_of(now.numbers, job) > now.numbers.scaling.size &&
+    return most_of(state, job) > job.size() &&
            (exchange.gets == 0 || gets < std::pair(-exchange.next, exchange.gets));
 }
 
@@ -317,6 +299,36 @@ int64_t measured_least(const MeasuredNumbers &numbers)
         return half;
     return std::max(efficient_size(scaling.size, scaling.serial_below_ppm, numbers.efficiency_ppm),
                     half);
+}
+
+SizeWorth find_worth(const State &state, const Job &job)
+{
+    MeasuredNumbers numbers = measured_numbers(state, job);
+    const Scaling &scaling = numbers.scaling;
+    SizeWorth worth;
+    worth.settled = numbers.settled;
+    worth.most = measured_most(numbers);
+    int64_t least = measured_least(numbers);
+    worth.reduced = least == 0 ? 0 : size_at_least(job.spec, static_cast<int>(least));
+    int size = scaling.size, cores = job.spec.cores_per_process;
+    worth.more = size_at_least(job.spec, size + 1);
+    worth.less = size_at_most(job.spec, size - 1);
+    if (worth.more > 0) {
+        worth.next = log_speed(scaling, worth.more) / double((worth.more - size) * cores);
+        worth.next_gain = gain_of(scaling, cores, size, worth.more);
+    }
+    if (worth.less > 0) {
+        worth.last = -log_speed(scaling, worth.less) / double((size - worth.less) * cores);
+        worth.last_gain = gain_of(scaling, cores, size, worth.less);
+    }
+    return worth;
+}
+
+const SizeWorth &worth_of(const State &state, const Job &job)
+{
+    if (!job.worth)
+        job.worth = find_worth(state, job);
+    return *job.worth;
 }
 
 const Gain &measured_gain()

@@ -46,6 +46,10 @@ int64_t measured_most(const MeasuredNumbers &numbers);
 /* The size that it is to give processes down to; 0: none. */
 int64_t measured_least(const MeasuredNumbers &numbers);
 
+/* All of it that decisions ask for, and the same as it is kept while nothing of the job changes. */
+SizeWorth find_worth(const State &state, const Job &job);
+const SizeWorth &worth_of(const State &state, const Job &job);
+
 /* gain.h: by how much the logarithm of the job's speed grows for each core. */
 const Gain &measured_gain();
 const Policy &measured_policy();
