@@ -267,6 +267,17 @@ void Space::limit(const Space &other, const Blocks &blocks)
     }
 }
 
+Shares Space::more_than(const Space &other) const
+{
+    std::vector<int> here = cores_.by_position(), there = other.cores_.by_position();
+    Shares more;
+    for (uint32_t i = 0; i < here.size(); i++) {
+        if (here[i] > there[i])
+            more.push_back({&cores_.node(i), here[i] - there[i]});
+    }
+    return more;
+}
+
 /* ---- what is given, counted ------------------------------------------------------------------ */
 
 GrowingRoom::GrowingRoom(const Space &space, const JobSpec &spec)

@@ -39,6 +39,8 @@ class Space {
     void limit(const Space &other, const Blocks &blocks);
 
     int64_t total() const { return cores_.total(); }
+    /* What of each node is free here beyond what is free in the other. */
+    Shares more_than(const Space &other) const;
 
   private:
     friend class GrowingJob;

@@ -2,6 +2,8 @@
 
 #include "core/policy/fill_plan.h"
 
+#include "core/settling.h"
+
 namespace elastic::rm {
 
 namespace {
@@ -11,6 +13,16 @@ int fair_share(const State &state)
     const State::Indices &indices = state.indices();
     size_t sharers = indices.placed.size() + static_cast<size_t>(waiting_sharers(state));
     return static_cast<int>(indices.up_cores / static_cast<int64_t>(std::max<size_t>(sharers, 1)));
+}
+
+/* Both of whole nodes, in the order of the nodes. */
+bool holds(const Shares &shares, const Share &share)
+{
+    auto at = std::lower_bound(shares.begin(), shares.end(), share,
+                               [](const Share &a, const Share &b) {
+                                   return a.node->position < b.node->position;
+                               });
+    return at != shares.end() && at->node == share.node;
 }
 
 }  // namespace
@@ -23,11 +35,94 @@ FillPlan::FillPlan(const State &all, const Gain &worth, const SizeRules &size_ru
 Reservation &FillPlan::promise()
 {
     if (!reservation)
-        reservation.emplace(state, now, first->spec, lowest(first->spec), starting());
+        reservation.emplace(state, now, first->spec, lowest(first->spec), outlook());
     return *reservation;
 }
 
-/* Those without a limit may run for ever. */
+void FillPlan::expect_settling()
+{
+    if (!moved.empty())
+        soon = now;
+    for (JobId id : state.indices().settling) {
+        const Job &job = state.jobs.at(id);
+        Shares given = state.booked(id), kept = state.shares(job.spec, settled_world(job));
+        leave_differences(given, kept);
+        soon.give(given);
+        soon.take(kept);
+    }
+}
+
+/* Whether it can be taken for sure that it gives what it has above its least size: what its user
+ * says of it is believed until it turns out to be wrong. */
+bool FillPlan::gives_when_asked(const Job &job) const
+{
+    bool can_change = job.spec.elasticity == Elasticity::MALLEABLE &&
+        job.mode != StepMode::RIGID && job.refusals == 0 && !is_in_rigid_phase(job) &&
+        !(job.spec.usable && job.spec.usable->empty());
+    return can_change && job.state != JobState::COMPLETING && !moved.contains(job.id) &&
+        rules.may_give(state, job);
+}
+
+/* When all has come to its end that is under way or planned with it. */
+Blocks FillPlan::world_to_come(const Job &job) const
+{
+    auto planned = shrinks.find(job.id);
+    if (planned == shrinks.end())
+        return settled_world(job);
+    return without(job.blocks, choose_leaving(state, job.blocks, job.size() - planned->second));
+}
+
+/* What such a world has above `least` processes, as choose_leaving says; it is taken out. */
+Blocks FillPlan::take_spare(Blocks &world, int least) const
+{
+    Blocks spare;
+    int processes = count_processes(world);
+    if (processes <= least)
+        return spare;
+    if (state.indices().nodes.of(NodeState::UP) != static_cast<int>(state.nodes.size())) {
+        world = without(world, choose_leaving(state, world, processes - least), &spare);
+        return spare;
+    }
+    /* the usual case: the highest ranks */
+    auto block = world.begin();
+    for (; least >= block->processes; ++block)
+        least -= block->processes;
+    spare.assign(block, world.end());
+    spare.front().processes -= least;
+    world.erase(least > 0 ? block + 1 : block, world.end());
+    if (least > 0)
+        world.back().processes = least;
+    return spare;
+}
+
+Outlook FillPlan::outlook() const
+{
+    Outlook all;
+    all.starting = starting();
+    all.at_once.emplace_back(soon.more_than(now));
+    for (JobId id : state.indices().placed) {
+        const Job &job = state.jobs.at(id);
+        bool gives = gives_when_asked(job);
+        bool changes = state.indices().settling.contains(id) || shrinks.contains(id);
+        if (job.state == JobState::COMPLETING || (!gives && !changes))
+            continue;
+        bool stays = !job.adaptation && !shrinks.contains(id);
+        if (stays && !changes && job.size() <= lowest(job.spec))
+            continue;
+        Blocks least = stays ? Blocks(job.blocks) : world_to_come(job), given;
+        if (gives)
+            given = take_spare(least, lowest(job.spec));
+        Shares kept = state.shares(job.spec, least), more = state.shares(job.spec, given);
+        if (job.spec.whole_nodes)       /* of a node that it leaves in part it keeps all */
+            std::erase_if(more, [&](const Share &share) { return holds(kept, share); });
+        if (!more.empty())
+            all.at_once.emplace_back(std::move(more));
+        all.at_end.emplace(id, Booking(std::move(kept)));
+    }
+    return all;
+}
+
+/* What those that start give back by their limits: those without one may run for ever. */
 std::vector<Ending> FillPlan::starting() const
 {
     std::vector<Ending> endings;

@@ -50,16 +50,25 @@ struct FillPlan {
     std::optional<Exchange> exchange;   /* was looked for */
     Decisions decisions;
 
+    /* What jobs give back without being asked for more is in `soon` from then on. */
+    void expect_settling();
     /* Of the first job; made when it is asked for. */
     Reservation &promise();
-    /* What those that start give back, by their limits. */
-    std::vector<Ending> starting() const;
+    /* What is left to it then: malleable jobs keep their least size alone, whatever they have
+     * grown to, so that no growth, and no gift to others, moves it (SPEC-performance Q7). */
+    Outlook outlook() const;
     /* The size that it has, or will have by what is planned. */
     int shrunk(const Job &job) const;
     /* What is its share, in processes. */
     int fair_size(const JobSpec &spec) const { return fair_cores / spec.cores_per_process; }
     /* It is not grown beyond, for nobody's sake, and not started larger. */
     int cap(const Job &job) const;
+
+  private:
+    std::vector<Ending> starting() const;
+    bool gives_when_asked(const Job &job) const;
+    Blocks world_to_come(const Job &job) const;
+    Blocks take_spare(Blocks &world, int least) const;
 };
 
 /* The smallest size. */

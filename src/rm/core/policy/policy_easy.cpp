@@ -11,36 +11,55 @@ int64_t time_limit(const State &state, const JobSpec &spec)
     return spec.time_limit_ms > 0 ? spec.time_limit_ms : state.config.default_time_limit_ms;
 }
 
-/* Lets the placed jobs end in the order of their limits until it fits. */
-Reservation::Reservation(const State &state, const Space &now, const JobSpec &spec, int size,
-                         std::vector<Ending> starting)
-    : state_(state), spec_(spec), size_(size), starting_(std::move(starting)), begun_(now)
+Reservation::Reservation(const State &state, const Space &now, const JobSpec &spec, int size)
+    : state_(state), spec_(spec), size_(size), begun_(now)
 {
     GrowingRoom room(now, spec);
-    int64_t time_ms = state.now_ms;
-    auto end = [&](const Booking &booking) {
-        room.give(booking);
-        given_.push_back(&booking.shares);
-    };
     for (JobId id : state.indices().settling) {
         if (state.jobs.at(id).state == JobState::COMPLETING)
-            end(state.booking(id));
+            give(room, state.booking(id));
     }
-    std::stable_sort(starting_.begin(), starting_.end(),
+    find_time(room);
+}
+
+Reservation::Reservation(const State &state, const Space &now, const JobSpec &spec, int size,
+                         Outlook outlook)
+    : state_(state), spec_(spec), size_(size), outlook_(std::move(outlook)), begun_(now)
+{
+    GrowingRoom room(now, spec);
+    for (const Booking &booking : outlook_.at_once)
+        give(room, booking);
+    std::stable_sort(outlook_.starting.begin(), outlook_.starting.end(),
                      [](const Ending &a, const Ending &b) { return a.time_ms < b.time_ms; });
-    const auto &limits = state.indices().limits;
+    find_time(room);
+}
+
+void Reservation::give(GrowingRoom &room, const Booking &booking)
+{
+    room.give(booking);
+    given_.push_back(&booking.shares);
+}
+
+/* Lets the placed jobs end in the order of their limits until it fits. */
+void Reservation::find_time(GrowingRoom &room)
+{
+    int64_t time_ms = state_.now_ms;
+    const auto &limits = state_.indices().limits;
     auto next = limits.begin();
-    auto start = starting_.begin();
-    while (next != limits.end() || start != starting_.end()) {
-        bool runs = start == starting_.end() ||
-            (next != limits.end() && next->first <= start->time_ms);
-        int64_t end_ms = std::max(runs ? next->first : start->time_ms, state.now_ms);
-        if (room.room() >= size && end_ms > time_ms)
+    auto start = outlook_.starting.begin(), last = outlook_.starting.end();
+    auto of_running = [&](JobId id) -> const Booking & {
+        auto known = outlook_.at_end.find(id);
+        return known == outlook_.at_end.end() ? state_.booking(id) : known->second;
+    };
+    while (next != limits.end() || start != last) {
+        bool runs = start == last || (next != limits.end() && next->first <= start->time_ms);
+        int64_t end_ms = std::max(runs ? next->first : start->time_ms, state_.now_ms);
+        if (room.room() >= size_ && end_ms > time_ms)
             break;
         time_ms = end_ms;
-        end(runs ? state.booking((next++)->second) : (start++)->booking);
+        give(room, runs ? of_running((next++)->second) : (start++)->booking);
     }
-    if (room.room() >= size)
+    if (room.room() >= size_)
         time_ms_ = time_ms;
     total_ = room.total();
 }

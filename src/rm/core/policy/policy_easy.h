@@ -22,12 +22,24 @@ struct Ending {
     Booking booking;
 };
 
+/* What becomes free beside what jobs give back with their ends, and where that is another sum than
+ * what they have booked. */
+struct Outlook {
+    std::vector<Booking> at_once;       /* about to be free, or given as soon as it is wanted */
+    std::unordered_map<JobId, Booking> at_end;  /* of these jobs */
+    std::vector<Ending> starting;       /* jobs that start in this decision, in any order */
+};
+
 /* What the first job that does not fit is promised. */
 class Reservation {
   public:
-    /* `now` is what may be booked at present; `starting` is out of it, in any order. */
+    /* `now` is what may be booked at present.  Without an outlook: nobody gives anything before
+     * its end, and nobody else starts. */
+    Reservation(const State &state, const Space &now, const JobSpec &spec, int size);
     Reservation(const State &state, const Space &now, const JobSpec &spec, int size,
-                std::vector<Ending> starting = {});
+                Outlook outlook);
+    Reservation(const Reservation &) = delete;  /* given_ points into outlook_ */
+    Reservation &operator=(const Reservation &) = delete;
 
     /* Whether such a job may start now, in `now`, without delaying the promised start.  `now` is
      * always the one of the construction, and changes by place() alone. */
@@ -39,6 +51,8 @@ class Reservation {
     int64_t limits_until_ms() const;
 
   private:
+    void give(GrowingRoom &room, const Booking &booking);
+    void find_time(GrowingRoom &room);
     bool ends_before(const JobSpec &spec) const;
     int64_t left() const;
     Promise &promise(const Space &now);
@@ -46,7 +60,7 @@ class Reservation {
     const State &state_;
     const JobSpec &spec_;
     int size_;
-    std::vector<Ending> starting_;      /* by their times */
+    Outlook outlook_;           /* those who start by their times */
     int64_t time_ms_ = NEVER;   /* of the promised start; NEVER: unknown */
     int64_t total_ = 0;         /* cores that are free at that time */
     Space begun_;               /* what was free in the beginning */

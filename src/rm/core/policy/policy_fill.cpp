@@ -5,26 +5,10 @@
 #include "core/policy/fill_recipients.h"
 #include "core/policy/fill_starting.h"
 #include "core/policy/wishes.h"
-#include "core/settling.h"
 
 namespace elastic::rm {
 
 namespace {
-
-/* What jobs give back without being asked for more. */
-void expect_settling(FillPlan &plan)
-{
-    if (!plan.moved.empty())
-        plan.soon = plan.now;
-    for (JobId id : plan.state.indices().settling) {
-        const Job &job = plan.state.jobs.at(id);
-        Shares given = plan.state.booked(id),
-               kept = plan.state.shares(job.spec, settled_world(job));
-        leave_differences(given, kept);
-        plan.soon.give(given);
-        plan.soon.take(kept);
-    }
-}
 
 void leave_draining_nodes(FillPlan &plan, const Job &job)
 {
@@ -178,7 +162,7 @@ Decisions decide_all(const State &state, const Gain &gain, const SizeRules &rule
 {
     FillPlan plan(state, gain, rules);
     leave_draining_nodes(plan);
-    expect_settling(plan);
+    plan.expect_settling();
     reduce_as_wished(plan);
     reduce(plan);
     Starting starting(plan);

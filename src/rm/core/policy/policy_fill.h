@@ -19,6 +19,10 @@
  * start at its own minimum otherwise.  Cores that are about to be freed belong to the job that they
  * are freed for.
  *
+ * A reservation is not moved by a decision (SPEC-performance Q7): it is for the time when enough is
+ * free if malleable jobs have given what they can, and others go ahead beside that.  So whoever
+ * grows into reserved cores gives them back then, and moves nothing by its own time limit.
+ *
  * No oscillation: a job is grown only into cores that no waiting job can use now, and not again
  * within offer_pause_ms; it is shrunk only for a job that starts because of it.  Both follow an
  * arrival or an end; without one, nothing changes. After a change that came to nothing the job is

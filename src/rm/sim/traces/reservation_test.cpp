@@ -8,7 +8,7 @@
 
 #include <random>
 
-#include "core/policy/policy_easy.h"
+#include "core/policy/fill_plan.h"
 #include "sim/traces/replay.h"
 
 namespace elastic::rm {
@@ -46,14 +46,31 @@ struct Promises {
         if (state.indices().runnable.empty())
             return;
         const Job &first = state.jobs.at(state.indices().runnable.begin()->job);
-        bool fixed = state.config.policy == PolicyKind::EASY;
-        int size = fixed ? fixed_size(state, first.spec) : size_at_least(first.spec, 1);
-        Reservation reservation(state, Space(state), first.spec, size);
-        if (reservation.time_ms() == NEVER)
+        int64_t time_ms = state.config.policy == PolicyKind::EASY ? of_easy(state, first)
+                                                                  : of_fill(state, first);
+        if (time_ms == NEVER)
             return;
-        auto [known, is_new] = times.try_emplace(first.id, reservation.time_ms());
+        auto [known, is_new] = times.try_emplace(first.id, time_ms);
         if (!is_new)
-            known->second = std::min(known->second, reservation.time_ms());
+            known->second = std::min(known->second, time_ms);
+    }
+    static int64_t of_easy(const State &state, const Job &first)
+    {
+        int size = fixed_size(state, first.spec);
+        return Reservation(state, Space(state), first.spec, size).time_ms();
+    }
+    /* By the jobs' limits alone, if nobody gave anything, or as `fill` promises it, whichever is
+     * earlier. */
+    static int64_t of_fill(const State &state, const Job &first)
+    {
+        FillPlan plan(state, equal_gain(), any_sizes());
+        plan.expect_settling();
+        plan.first = &first;
+        int64_t time_ms = plan.promise().time_ms();
+        Reservation by_limits(state, Space(state), first.spec, size_at_least(first.spec, 1));
+        if (by_limits.time_ms() == NEVER || (time_ms != NEVER && time_ms < by_limits.time_ms()))
+            return time_ms;
+        return by_limits.time_ms();
     }
 };
 
@@ -91,10 +108,16 @@ TEST(ReservationTest, easy_keeps_it)
     check(PolicyKind::EASY, 0.5);
 }
 
-/* Among malleable ones it does not: one that grows moves it to its own limit. */
-TEST(ReservationTest, fill_keeps_it_among_rigid_jobs)
+TEST(ReservationTest, fill_keeps_it)
 {
-    check(PolicyKind::FILL, 0);
+    for (double malleable : {0.0, 0.5, 1.0})
+        check(PolicyKind::FILL, malleable);
+}
+
+TEST(ReservationTest, measured_keeps_it)
+{
+    for (double malleable : {0.5, 1.0})
+        check(PolicyKind::MEASURED, malleable);
 }
 
 }  // namespace
