@@ -266,6 +266,19 @@ void Monitor::placed(const Record &record, const State &state)
     job.epoch = 0;
 }
 
+namespace {
+
+/* Whether nobody has asked for the change that was requested, and nobody waits for it. */
+bool is_optional(const Json &requested)
+{
+    const Json &why = requested["why"];
+    std::string rule = why.is_object() ? why.value("rule", "") : "";
+    bool grows = requested["size"] > requested["old_size"];
+    return !requested["by_user"].get<bool>() && (rule == "balance" || (grows && rule != "wish"));
+}
+
+}  // namespace
+
 void Monitor::begin_change(const Record &record)
 {
     History &job = jobs_[record.job];
@@ -275,6 +288,23 @@ void Monitor::begin_change(const Record &record)
         wrong("requests of job " + std::to_string(record.job) + " do not follow each other");
     job.request++;
     job.open = true;
+    job.optional = is_optional(record.data);
+}
+
+/* For a change that has been committed now. */
+void Monitor::stood_still(History &job, const Record &record)
+{
+    constexpr int64_t WINDOW_MS = 600000;
+    int64_t from_ms = record.time_ms - WINDOW_MS, sum_ms = 0;
+    job.still.emplace_back(record.time_ms, record.data["standstill_ms"].get<int64_t>());
+    while (job.still.front().first <= from_ms)
+        job.still.pop_front();
+    for (const auto &[until_ms, standstill_ms] : job.still)
+        sum_ms += std::clamp<int64_t>(until_ms - from_ms, 0, standstill_ms);
+    /* What the first one costs is not known before. */
+    if (job.still.size() > 1 && sum_ms > WINDOW_MS / 10)
+        wrong("job " + std::to_string(record.job) + " has stood still for " +
+              std::to_string(sum_ms) + " ms of ten minutes for nobody's sake");
 }
 
 void Monitor::end_change(const Record &record)
@@ -286,6 +316,8 @@ void Monitor::end_change(const Record &record)
     job.open = false;
     if (record.event == record::COMMITTED && record.data["epoch"] != ++job.epoch)
         wrong("epochs of job " + std::to_string(record.job) + " do not follow each other");
+    if (record.event == record::COMMITTED && job.optional)
+        stood_still(job, record);
 }
 
 void Monitor::see(const ResizeStep &resize, const State &state)

@@ -18,7 +18,9 @@ std::vector<std::string> violations(const State &state);
 /*
  * Watches a core's events and actions: each request of a person has one answer, each accepted
  * change of size one end, each wish of a program one end, each accepted job one end; changes of a
- * job never nest; epochs are 1, 2, 3, ... per step; nothing is placed on a node that is not up;
+ * job never nest, and those that nobody waits for take a tenth of any ten minutes at most
+ * (SPEC-performance K4); epochs are 1, 2, 3, ... per step; nothing is placed on a node that is not
+ * up;
  * only ranks that exist leave; records are numbered without gaps.  A restart that hands the same
  * event to a restored core again is watched by the same monitor: what comes again must be the same.
  */
@@ -39,6 +41,8 @@ class Monitor {
     void begin_wish(const Record &record);
     void end_wish(const Record &record);
     void placed(const Record &record, const State &state);
+    struct History;
+    void stood_still(History &job, const Record &record);
     void wrong(const std::string &what) { wrong_.push_back(what); }
 
     struct History {
@@ -48,6 +52,8 @@ class Monitor {
         bool open = false;      /* it has no end yet */
         bool ended = false;
         uint64_t wish = 0;      /* of the program, that has no end yet; 0: none */
+        bool optional = false;  /* the change under way: nobody waits for it */
+        std::deque<std::pair<int64_t, int64_t>> still;  /* for such ones: until when, how long */
     };
     std::map<JobId, History> jobs_;
     std::map<std::string, int> unanswered_;

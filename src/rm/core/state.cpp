@@ -264,14 +264,34 @@ void move_member(std::set<JobId> &set, bool old, bool now, JobId id)
         set.insert(id);
 }
 
+/* After a change for which the job has stood still for so long nobody changes it for nobody's sake
+ * for so long, so that it stands still for a tenth of any ten minutes at most
+ * (SPEC-performance K4): with a longer pause than this between two such changes n of them that take
+ * more than the tenth take more than the ten minutes together. */
+int64_t pause_after(int64_t standstill_ms)
+{
+    constexpr int64_t WINDOW_MS = 600000, STILL_MAX_MS = WINDOW_MS / 10;
+    constexpr int64_t FOR_GOOD_MS = int64_t{366} * 86400 * 1000;
+    if (standstill_ms >= STILL_MAX_MS)
+        return FOR_GOOD_MS;
+    int64_t rest_ms = STILL_MAX_MS - standstill_ms;
+    return (standstill_ms * (WINDOW_MS - STILL_MAX_MS) + rest_ms - 1) / rest_ms;
+}
+
 }  // namespace
 
 int64_t State::growth_from_ms(const Job &job) const
 {
     int64_t from_ms = std::max(job.offer_after_ms, job.grow_after_ms);
-    return job.last_adapted_ms == NEVER
-               ? from_ms
-               : std::max(from_ms, job.last_adapted_ms + config.offer_pause_ms);
+    if (job.last_adapted_ms == NEVER)
+        return from_ms;
+    int64_t standstill_ms = std::max<int64_t>(job.mean_standstill_ms, 0);
+    if (job.last_change)
+        standstill_ms = std::max(standstill_ms, job.last_change->standstill_ms);
+    int64_t pause_ms = config.offer_pause_ms;
+    if (size_wished(job) == 0)  /* else its program has asked for it */
+        pause_ms = std::max(pause_ms, pause_after(standstill_ms));
+    return std::max(from_ms, job.last_adapted_ms + pause_ms);
 }
 
 State::Facts State::facts(const Job &job) const
