@@ -8,7 +8,7 @@ namespace elastic::rm {
 
 /* Several rounds, since what is given need not be what the waiting job can use (whole nodes,
  * several cores per process). */
-bool Donors::shrink_for(const JobSpec &spec, int want, bool below_share)
+bool Donors::shrink_for(const JobSpec &spec, int want, bool below_share, JobId whom)
 {
     std::vector<const Job *> donors = may_shrink();
     int room = plan_.soon.room(spec);
@@ -36,8 +36,11 @@ bool Donors::shrink_for(const JobSpec &spec, int want, bool below_share)
     if (room < want)
         return false;
     plan_.soon = std::move(trial);
-    for (const auto &[id, size] : planned)
+    for (const auto &[id, size] : planned) {
         plan_.shrinks[id] = size;
+        if (whom != 0)
+            plan_.makes_room_for[id].push_back(whom);
+    }
     return true;
 }
 

@@ -15,8 +15,9 @@ class Donors {
     explicit Donors(FillPlan &plan) : plan_(plan), state_(plan.state) {}
 
     /* Plans shrinks until there will be room for so many processes; false, and nothing is planned,
-     * if that cannot be. Nobody is shrunk below the fair share unless `below_share`. */
-    bool shrink_for(const JobSpec &spec, int want, bool below_share);
+     * if that cannot be. Nobody is shrunk below the fair share unless `below_share`.  `whom`: the
+     * job that waits; 0: somebody else. */
+    bool shrink_for(const JobSpec &spec, int want, bool below_share, JobId whom = 0);
 
   private:
     std::vector<const Job *> may_shrink();

@@ -43,6 +43,7 @@ struct FillPlan {
     QueueKey looked_until = QUEUE_END;
     std::vector<Growth> starts;
     std::map<JobId, int> shrinks;       /* new sizes */
+    std::map<JobId, std::vector<JobId>> makes_room_for; /* of shrinks: these, which wait */
     std::set<JobId> give_way;           /* of shrinks: to somebody else */
     std::set<JobId> reduced;            /* of shrinks: for nobody's sake */
     std::set<JobId> wished;             /* of shrinks: as their programs want it */

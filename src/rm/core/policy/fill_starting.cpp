@@ -112,11 +112,11 @@ bool Starting::wait_for_cores(const Job &job)
         return false;
     int share = size_at_most(job.spec, std::min(plan_.fair_size(job.spec), plan_.cap(job)));
     int want = std::max(least, share);
-    if (donors_.shrink_for(job.spec, want, false)) {
+    if (donors_.shrink_for(job.spec, want, false, job.id)) {
         claim(job.spec, want);
         return true;
     }
-    if (!donors_.shrink_for(job.spec, least, true))
+    if (!donors_.shrink_for(job.spec, least, true, job.id))
         return false;
     claim(job.spec, least);
     return true;

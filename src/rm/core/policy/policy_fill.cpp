@@ -41,6 +41,28 @@ void leave_draining_nodes(FillPlan &plan)
     }
 }
 
+/* "job 3", "jobs 3, 4": for people. */
+std::string name_jobs(const std::vector<JobId> &jobs)
+{
+    std::string names;
+    for (JobId id : jobs)
+        names += (names.empty() ? "" : ", ") + std::to_string(id);
+    return (jobs.size() == 1 ? "job " : "jobs ") + names;
+}
+
+/* With those for whom: nobody in particular if it is somebody else's nodes. */
+std::function<Json(const State &, const Job &)> why_room(const SizeRules &rules, int size,
+                                                        const std::vector<JobId> &whom)
+{
+    return [of_rules = rules.why_of(size, "make_room"), whom](const State &state, const Job &job) {
+        Json why = of_rules(state, job);
+        if (why.is_null())
+            why = {{"rule", "make_room"}};
+        why["for"] = whom;
+        return why;
+    };
+}
+
 void decide_shrinks(FillPlan &plan)
 {
     for (const auto &[id, size] : plan.shrinks) {
@@ -57,17 +79,17 @@ void decide_shrinks(FillPlan &plan)
             continue;
         }
         bool own = plan.reduced.contains(id) && size == plan.rules.reduced(plan.state, job);
-        std::string reason = own                           ? plan.rules.words(plan.state, job, size)
+        const std::vector<JobId> &whom = plan.makes_room_for[id];
+        std::string reason = own                          ? plan.rules.words(plan.state, job, size)
                              : plan.give_way.contains(id) ? "nodes for " + plan.state.wanted_by
-                                                          : "cores for a waiting job";
-        const char *rule = own ? "reduce" : "make_room";
+                                                          : "cores for " + name_jobs(whom);
         plan.decisions.changes.push_back(
             {id,
              size,
              choose_leaving(plan.state, job.blocks, job.size() - size),
              {},
              reason,
-             plan.rules.why_of(size, rule)});
+             own ? plan.rules.why_of(size, "reduce") : why_room(plan.rules, size, whom)});
     }
 }
 

@@ -650,5 +650,22 @@ TEST(MixTest, metrics_are_those_of_the_run)
     EXPECT_NEAR(simulate_mix(two, 1, 4, PolicyKind::FCFS, false).utilisation, 0.75, 0.001);
 }
 
+/* SPEC-performance X1, X3: a change says for whom it is made. */
+TEST(FillTest, who_gives_says_for_whom)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 8);
+    JobId gives = driver.submit(malleable(1, 8));
+    driver.run(gives);
+    JobId waits = driver.submit(rigid(4));
+    const Record *requested = driver.recorded(record::REQUESTED);
+    ASSERT_TRUE(requested);
+    EXPECT_EQ(requested->job, gives);
+    EXPECT_EQ(requested->data.at("reason"), "cores for job " + std::to_string(waits));
+    EXPECT_EQ(requested->data.at("why").at("rule"), "make_room");
+    EXPECT_EQ(requested->data.at("why").at("for"), Json::array({waits}));
+    driver.commit(gives);
+    EXPECT_EQ(driver.job(gives).last_change->reason, "cores for job " + std::to_string(waits));
+}
+
 }  // namespace
 }  // namespace elastic::rm
