@@ -5,8 +5,7 @@
 #include <list>
 
 #include "core/placement.h"
-#include "core/policy/policy.h"
-#include "core/policy/policy_easy.h"
+#include "core/policy/fill_plan.h"
 
 namespace elastic::rm {
 
@@ -14,16 +13,33 @@ namespace {
 
 constexpr int QUEUE_MAX = 100;          /* farther back it is a guess, and takes long */
 
+/* What running jobs give, of the policies that take it from all that can give (fill_plan.h). */
+std::optional<Outlook> outlook_of(const State &state)
+{
+    if (state.config.policy != PolicyKind::FILL && state.config.policy != PolicyKind::MEASURED)
+        return std::nullopt;
+    FillPlan plan(state, equal_gain(), any_sizes());
+    plan.expect_settling();
+    return plan.outlook();
+}
+
 /* Starts the queue's jobs one after the other, each as soon as enough has ended. */
 class Course {
   public:
     explicit Course(const State &state) : state_(state), space_(state), now_ms_(state.now_ms)
     {
+        std::optional<Outlook> outlook = outlook_of(state);
+        for (const Booking &booking : outlook ? outlook->at_once : std::vector<Booking>())
+            space_.give(booking.shares);
         for (JobId id : state.indices().placed) {
             const Job &job = state.jobs.at(id);
-            int64_t end_ms = job.state == JobState::COMPLETING ? state.now_ms : job.limit_at_ms;
-            if (end_ms != NEVER)
-                ends_.emplace(std::max(end_ms, state.now_ms), Ending{id, state.booked(id)});
+            bool ends = job.state == JobState::COMPLETING;
+            int64_t end_ms = ends ? state.now_ms : job.limit_at_ms;
+            if (end_ms == NEVER || (ends && outlook))   /* it has given all at once */
+                continue;
+            bool is_rest = outlook && outlook->at_end.contains(id);
+            const Booking &given = is_rest ? outlook->at_end.at(id) : state.booking(id);
+            ends_.emplace(std::max(end_ms, state.now_ms), Ending{id, given.shares});
         }
     }
 

@@ -39,6 +39,31 @@ TEST(ForecastTest, a_job_waits_for_one_that_waits_itself)
     EXPECT_EQ(expected.waits_for, two);
 }
 
+/* As it is promised: what malleable jobs can give is there at any time (SPEC-performance Q7, X3).
+ */
+TEST(ForecastTest, malleable_jobs_give_what_they_can)
+{
+    for (PolicyKind policy : {PolicyKind::FILL, PolicyKind::MEASURED}) {
+        CoreDriver driver(policy, 1, 8);
+        JobId fixed = driver.submit(rigid(4, 10000));
+        driver.run(fixed);
+        JobId grown = driver.submit(malleable(1, 4, 50000));
+        driver.run(grown);
+        ASSERT_EQ(driver.job(grown).size(), 4);
+        JobId waits = driver.submit(rigid(7, 5000)), later = driver.submit(rigid(8, 5000));
+        Forecast first = forecast(driver.core.state(), waits);
+        EXPECT_EQ(first.start_ms, driver.now_ms + 10000);
+        EXPECT_EQ(first.waits_for, fixed);
+        Forecast second = forecast(driver.core.state(), later);
+        EXPECT_EQ(second.start_ms, driver.now_ms + 50000);
+        EXPECT_EQ(second.waits_for, grown);
+        driver.wait(10000);
+        driver.end(fixed);
+        driver.commit(grown);
+        EXPECT_EQ(driver.job(waits).state, JobState::STARTING) << "it has been told the truth";
+    }
+}
+
 /* One that the machine cannot run now holds up nobody. */
 TEST(ForecastTest, a_job_that_cannot_run_is_not_waited_for)
 {
