@@ -67,6 +67,8 @@ bool MPIR_Adapt_has_joined(void);
 /* The slot's count of answers (pmi_adapt_set.h), also of a process that does not adapt: it stays mapped from then on.
  * NULL: there is none. */
 uint32_t *MPIR_Adapt_board_answered(void);
+/* The slot's places for texts of process sets; NULL before the first call of the function above. */
+struct pmi_adapt_bcast *MPIR_Adapt_board_bcasts(void);
 /* Sleeps until that differs from seen, for at most some milliseconds; then makes progress. */
 int MPIR_Adapt_board_await_answer(const uint32_t * answered, uint32_t seen);
 

@@ -4,6 +4,7 @@
  */
 
 #include "adapt.h"
+#include "pmi_adapt_set.h"
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -12,23 +13,41 @@
 /* Others may have to do with this process before there is an answer: it makes progress so often at least. */
 #define WAIT_MS 5
 
+/* What stays mapped of the board in a program that does not adapt. */
+static struct {
+    uint32_t *answered;
+    struct pmi_adapt_bcast *bcasts;
+} kept;
+
+static struct pmi_adapt_bcast *own_bcasts(void)
+{
+    char *board = (char *) MPIR_Adapt.control;
+    size_t slot = MPIR_Adapt.slot - (struct pmi_adapt_slot *) (board + MPIR_Adapt.control->slots_offset);
+
+    return (struct pmi_adapt_bcast *) (board + MPIR_Adapt.control->bcasts_offset) + slot * PMI_SET_BCASTS_MAX;
+}
+
 uint32_t *MPIR_Adapt_board_answered(void)
 {
-    static uint32_t *answered;
-
     if (MPIR_Adapt.slot)
         return &MPIR_Adapt.slot->answered;
-    if (!answered) {
+    if (!kept.answered) {
         MPIR_Adapt_board_open();
         if (!MPIR_Adapt_board_is_ours()) {
             MPIR_Adapt_board_close();
             return NULL;
         }
-        answered = &MPIR_Adapt.slot->answered;
+        kept.bcasts = own_bcasts();
+        kept.answered = &MPIR_Adapt.slot->answered;
         MPIR_Adapt.control = NULL;
         MPIR_Adapt.slot = NULL;
     }
-    return answered;
+    return kept.answered;
+}
+
+struct pmi_adapt_bcast *MPIR_Adapt_board_bcasts(void)
+{
+    return MPIR_Adapt.slot ? own_bcasts() : kept.bcasts;
 }
 
 int MPIR_Adapt_board_await_answer(const uint32_t * answered, uint32_t seen)

@@ -5,6 +5,7 @@ AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/session
 noinst_HEADERS += src/mpi/session/session.h
 
 mpi_core_sources += \
+    src/mpi/session/session_bcast.c \
     src/mpi/session/session_call.c \
     src/mpi/session/session_comm.c \
     src/mpi/session/session_contact.c \

@@ -138,6 +138,9 @@ int MPIR_Session_set_pset_data_impl(MPIR_Session * session, const char *name, MP
 int MPIR_Session_get_pset_data_impl(MPIR_Session * session, const char *coll_pset, const char *name,
                                     const char *const keys[], int nkeys, int wait, MPIR_Info ** data);
 
+/* ---- session_bcast.c: texts that the first process of a set gives to all its members ---- */
+int MPIR_Session_bcast_pset_info_impl(MPIR_Session * session, const char *name, char *text, int len, int primary);
+
 /* ---- device: netmod/ofi/ofi_session.c, ch4/src/ch4_session.c ---- */
 
 /* This process' address as text without blanks, for other processes' take_in. */

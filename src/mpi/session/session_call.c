@@ -288,6 +288,9 @@ static int error_of(struct MPIR_Session_answer *answer)
         case PMI_SET_MEMBER_ENDED:
             MPIR_ERR_SET1(mpi_errno, MPI_ERR_PROC_ABORTED, "**psetcall", "**psetcall %s", text);
             break;
+        case PMI_SET_PENDING:
+            MPIR_ERR_SET1(mpi_errno, MPI_ERR_PENDING, "**psetcall", "**psetcall %s", text);
+            break;
         case PMI_SET_FULL:
             MPIR_ERR_SET1(mpi_errno, MPI_ERR_NO_MEM, "**psetcall", "**psetcall %s", text);
             break;

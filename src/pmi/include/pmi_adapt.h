@@ -20,7 +20,7 @@
 
 /* ---- environment ---------------------------------------------------------------------------- */
 
-/* PMI_ADAPT="version=9 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 pidns=4026531836"
+/* PMI_ADAPT="version=10 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 pidns=4026531836"
  *   version    of this interface
  *   fd         descriptor of the board (a memfd inherited from the daemon)
  *   slot       index of this process' slot on that board
@@ -33,7 +33,7 @@
  * Processes made by MPI_Comm_spawn do not get it.  A process checks that the board's group name is
  * the name of its own PMI key-value space, so that a variable inherited by accident is ignored. */
 #define PMI_ADAPT_ENV "PMI_ADAPT"
-#define PMI_ADAPT_VERSION 9
+#define PMI_ADAPT_VERSION 10
 
 /* ---- wire commands, process to daemon (PMI-1 lines) ------------------------------------------ */
 /* None of them is answered: the answer, where there is one, appears on the board.
@@ -119,7 +119,8 @@ struct pmi_adapt_control {
     char group[PMI_ADAPT_GROUP_MAX];    /* PMI key-value space name of the process group */
     uint64_t perf_offset;       /* of the graph of slot 0 (pmi_adapt_measured.h), page aligned */
     uint64_t wishes_offset;     /* of the ends of slot 0's wishes; the other slots' follow (pmi_adapt_wish.h) */
-    uint32_t perf_stride;       /* bytes from one to the next; 0: there are none */
+    uint64_t bcasts_offset;     /* of the places of slot 0 for texts of process sets (pmi_adapt_set.h) */
+    uint32_t perf_stride;       /* bytes from one graph to the next; 0: there are none */
 
     /* written by the daemon */
     uint32_t perf_interval_ms;  /* how often a process writes its graph; 0: nothing is measured */

@@ -29,6 +29,8 @@
 #define PMI_SET_CALLS_MAX 64    /* of a process, not answered or not fetched yet */
 #define PMI_SET_LINE_MAX 4096   /* bytes of a call in one line */
 #define PMI_SET_PART_MAX 384    /* bytes of an answer in one line */
+#define PMI_SET_BCASTS_MAX 32   /* sets whose texts a process takes part in */
+#define PMI_SET_TEXT_MAX 65535  /* bytes of such a text */
 
 enum pmi_set_call {             /* u32, at the front of each call; then */
     PMI_SET_MAKE = 1,           /* u32 op, text wished name, u32 n, n * u32 part size (SPLIT), u32 n, n * operand
@@ -40,8 +42,13 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
     PMI_SET_MOVE,               /* text from, text to -> nothing */
     PMI_SET_FREE,               /* text name -> nothing */
     PMI_SET_PUT,                /* text name, u32 n, n * (text key, text value) -> nothing */
-    PMI_SET_GET                 /* operand whose members all ask, text name, u32 wait, u32 n, n * text key
+    PMI_SET_GET,                /* operand whose members all ask, text name, u32 wait, u32 n, n * text key
                                  * -> u32 n, n * (text key, text value) */
+    PMI_SET_JOIN,               /* operand, u32 place where the caller counts its calls -> u32 place where it has done
+                                 * so before, or the same; its gate is true then */
+    PMI_SET_GIVE,               /* u32 place, text: of the set that is counted there -> nothing */
+    PMI_SET_TURN                /* u32 place, u64 number of the call that is in front of the gate
+                                 * -> u32 1, text that is delivered in it; u32 0: none */
 };
 
 /* A set in an answer: text name, u32 state, u32 serial, u32 uid of the first member that has not ended (UINT32_MAX: all
@@ -66,7 +73,25 @@ enum pmi_set_code {
     PMI_SET_WRONG,              /* this cannot be done with this set, or in this way */
     PMI_SET_FOREIGN,            /* a process that is not of the job */
     PMI_SET_MEMBER_ENDED,
-    PMI_SET_FULL                /* too many sets, or too much data */
+    PMI_SET_FULL,               /* too many sets, or too much data */
+    PMI_SET_PENDING             /* the one before is not delivered yet */
+};
+
+/*
+ * Texts that the first process of a set gives to all its members (MPIX_Session_bcast_pset_info) are delivered in the
+ * call of one number, agreed on as for a probe (pmi_adapt.h).  Each slot of the board has PMI_SET_BCASTS_MAX places,
+ * one for each set that its process takes part in.  Call n (1, 2, ... since JOIN), on the process' side:
+ *   store n in count; full fence; load gate; n < gate: nothing is delivered.
+ *   0 < gate <= number of the call in which the last text was delivered here: that is over, nothing is delivered.
+ *   Else PMI_SET_TURN tells, once it is known.
+ * On the daemon's side gate is OPEN, SHUT while it counts (gate = SHUT; full fence; read counts; gate = greatest + 1)
+ * or if nobody can call the set so any more, or the number that is agreed on.
+ */
+struct pmi_adapt_bcast {
+    uint64_t count;             /* by the process */
+    char pad0[64 - 8];
+    uint64_t gate;              /* by the daemon: PMI_ADAPT_GATE_* or a number */
+    char pad1[64 - 8];
 };
 
 #endif /* PMI_ADAPT_SET_H_INCLUDED */

@@ -78,6 +78,24 @@ static void check_before(int before)
     ET_MPI(MPI_Group_free(&all));
 }
 
+/* SB1: counted in each world from the start. */
+static void pass_text(void)
+{
+    char expected[32], text[32];
+    int calls = 0, longest, given = 0;
+
+    snprintf(expected, sizeof(expected), "text %d", et.epoch);
+    do {
+        int gives = et.rank == 0 && ++given == 3;
+        snprintf(text, sizeof(text), "%s", gives ? expected : "");
+        ET_MPI(MPIX_Session_bcast_pset_info(session, "mpi://WORLD", text, sizeof(text), gives));
+        calls++;
+    } while (!text[0]);
+    ET_CHECK(!strcmp(text, expected), "'%s' in epoch %d", text, et.epoch);
+    ET_MPI(MPI_Allreduce(&calls, &longest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    ET_CHECK(calls == longest, "the text came in call %d and in call %d", calls, longest);
+}
+
 static void use_sets(void)
 {
     pset_name name, data_key;
@@ -106,6 +124,8 @@ static void use_sets(void)
     }
     ET_MPI(MPIX_Session_get_pset_data(session, "mpi://WORLD", "mpi://WORLD", &key, 1, 1, &data));
     ET_MPI(MPI_Info_free(&data));
+
+    pass_text();
 
     snprintf(name, sizeof(name), "mpix://WORLD/%d", et.epoch);
     check_turned(name, 0);

@@ -27,6 +27,7 @@ elastic_core_sources = \
     elastic/core/program_sizes.cpp    \
     elastic/core/protocol.cpp         \
     elastic/core/schedule.cpp         \
+    elastic/core/set_bcasts.cpp       \
     elastic/core/set_call.cpp         \
     elastic/core/set_members.cpp      \
     elastic/core/sets.cpp             \
@@ -58,6 +59,7 @@ noinst_HEADERS += \
     elastic/core/program_sizes.h    \
     elastic/core/protocol.h         \
     elastic/core/result.h           \
+    elastic/core/set_bcasts.h       \
     elastic/core/set_call.h         \
     elastic/core/set_members.h      \
     elastic/core/sets.h             \
@@ -90,6 +92,7 @@ noinst_HEADERS += \
     elastic/pmi_adapt_sizes.h       \
     elastic/pmi_adapt_wish.h        \
     elastic/proxy/agent.h           \
+    elastic/proxy/bcasts.h          \
     elastic/proxy/board.h           \
     elastic/proxy/commands.h        \
     elastic/proxy/committed.h       \
@@ -110,6 +113,7 @@ noinst_HEADERS += \
     elastic/proxy/upward.h          \
     elastic/proxy/wish.h            \
     elastic/wire/accept.h           \
+    elastic/wire/bcast.h            \
     elastic/wire/channel.h          \
     elastic/wire/children.h         \
     elastic/wire/clock.h            \
@@ -164,6 +168,7 @@ endif
 
 if hydra_pm_pmiserv
 hydra_pmi_proxy_SOURCES += \
+    elastic/proxy/bcasts.c      \
     elastic/proxy/board.c       \
     elastic/proxy/commands.c    \
     elastic/proxy/committed.c   \

@@ -124,7 +124,8 @@ class FakeGlue {
     std::string sent_text(size_t first = 0) const
     {
         static const char *const NAMES[] = {"?", "plan", "freeze", "target", "thaw", "release",
-                                            "counts", "performance", "wished", "sets", "answer"};
+                                            "counts", "performance", "wished", "sets", "answer",
+                                            "bcast"};
         std::string text;
         for (const SentMessage &m : sent_since(first))
             text += (text.empty() ? "" : " ") + std::string(NAMES[m.command]) + ":" +

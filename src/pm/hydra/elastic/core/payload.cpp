@@ -242,6 +242,14 @@ std::optional<SetReport> parse_set_report(Bytes payload)
     return report;
 }
 
+std::optional<bcast_frozen> parse_bcast(Bytes payload)
+{
+    Reader reader(payload);
+    auto count = reader.take<bcast_frozen>();
+    bool sane = count.ceiling != PMI_ADAPT_GATE_OPEN && count.ceiling != PMI_ADAPT_GATE_SHUT;
+    return reader.complete() && sane ? std::optional(count) : std::nullopt;
+}
+
 std::string write_init(const InitReport &report)
 {
     std::string text;

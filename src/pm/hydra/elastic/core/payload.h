@@ -18,6 +18,7 @@
 #include "pmi_adapt_sizes.h"
 #include "pmi_adapt_wish.h"
 #include "step_core.h"
+#include "wire/bcast.h"
 
 namespace elastic {
 
@@ -103,6 +104,7 @@ std::optional<UnreceivedReport> parse_unreceived(Bytes payload);
 std::optional<WishReport> parse_wish(Bytes payload);
 std::optional<WishWithdrawal> parse_wish_withdrawal(Bytes payload);
 std::optional<SetReport> parse_set_report(Bytes payload);
+std::optional<bcast_frozen> parse_bcast(Bytes payload);
 
 /* The reverse, for the fake daemons of the tests. */
 std::string write_init(const InitReport &report);

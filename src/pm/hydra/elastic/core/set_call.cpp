@@ -161,6 +161,25 @@ template <> GetData read(CallReader &reader)
     return call;
 }
 
+template <> JoinBcast read(CallReader &reader)
+{
+    SetOperand callers = reader.operand();
+    return {std::move(callers), reader.number(PMI_SET_BCASTS_MAX - 1)};
+}
+
+template <> GiveText read(CallReader &reader)
+{
+    uint32_t place = reader.number(PMI_SET_BCASTS_MAX - 1);
+    return {place, reader.text(PMI_SET_TEXT_MAX)};
+}
+
+template <> TakeTurn read(CallReader &reader)
+{
+    uint32_t place = reader.number(PMI_SET_BCASTS_MAX - 1);
+    uint64_t low = reader.number();
+    return {place, static_cast<uint64_t>(reader.number()) << 32 | low};
+}
+
 template <class Call> std::optional<SetCall> whole(CallReader &reader)
 {
     Call call = read<Call>(reader);
@@ -229,6 +248,25 @@ struct Write {
         for (const std::string &key : call.keys)
             append_text(bytes, key);
     }
+    void operator()(const JoinBcast &call)
+    {
+        append_number(bytes, PMI_SET_JOIN);
+        append_operand(bytes, call.callers);
+        append_number(bytes, call.place);
+    }
+    void operator()(const GiveText &call)
+    {
+        append_number(bytes, PMI_SET_GIVE);
+        append_number(bytes, call.place);
+        append_text(bytes, call.text);
+    }
+    void operator()(const TakeTurn &call)
+    {
+        append_number(bytes, PMI_SET_TURN);
+        append_number(bytes, call.place);
+        append_number(bytes, call.number);
+        append_number(bytes, call.number >> 32);
+    }
 };
 
 }  // namespace
@@ -253,6 +291,12 @@ std::optional<SetCall> parse_set_call(Bytes call)
         return whole<PutData>(reader);
     case PMI_SET_GET:
         return whole<GetData>(reader);
+    case PMI_SET_JOIN:
+        return whole<JoinBcast>(reader);
+    case PMI_SET_GIVE:
+        return whole<GiveText>(reader);
+    case PMI_SET_TURN:
+        return whole<TakeTurn>(reader);
     default:
         return std::nullopt;
     }

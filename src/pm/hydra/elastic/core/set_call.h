@@ -57,7 +57,20 @@ struct GetData {
     bool wait = false;
     std::vector<std::string> keys;
 };
-using SetCall = std::variant<MakeSets, MakeFromList, LookAtSet, ListSets, MoveSet, FreeSet, PutData, GetData>;
+struct JoinBcast {
+    SetOperand callers;
+    uint32_t place = 0;
+};
+struct GiveText {
+    uint32_t place = 0;
+    std::string text;
+};
+struct TakeTurn {
+    uint32_t place = 0;
+    uint64_t number = 0;        /* of the call */
+};
+using SetCall = std::variant<MakeSets, MakeFromList, LookAtSet, ListSets, MoveSet, FreeSet, PutData, GetData, JoinBcast,
+                             GiveText, TakeTurn>;
 
 /* Nothing: it is malformed. */
 std::optional<SetCall> parse_set_call(Bytes call);

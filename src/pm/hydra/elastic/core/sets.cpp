@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -166,6 +167,7 @@ void Sets::erase(const std::string &name)
 void Sets::forget_looks(const Set &set)
 {
     std::string who = std::to_string(set.id);
+    bcasts_.forget(who);
     looks_.erase(who);
     for (auto next = rounds_.lower_bound({who, 0}); next != rounds_.end() && next->first.first == who;) {
         next->second.owed = 0;
@@ -302,6 +304,7 @@ std::optional<std::string> Sets::answer(const Caller &, const MoveSet &call)
         return SetAnswer().bytes();
     if (find(call.to))
         erase(call.to);
+    bcasts_.forget(std::to_string(set->id));    /* processes know it by its name */
     auto taken = sets_.extract(set->name);
     by_serial_.erase(set->serial);
     set->name = taken.key() = call.to;
@@ -377,14 +380,21 @@ std::string Sets::describe(const SetOperand &callers)
     return text;
 }
 
+/* Who takes part, or the error if the caller is not among them. */
+std::string Sets::check_caller(const Caller &caller, const SetOperand &callers, SetMembers &all, Operands &members)
+{
+    std::string error = resolve(std::span(&callers, 1), all, members);
+    if (error.empty() && !members.front()->contains(caller.uid))
+        return wrong("the calling process is not in " + callers.name);
+    return error;
+}
+
 std::optional<std::string> Sets::answer(const Caller &caller, const GetData &call)
 {
     SetMembers all;
     Operands callers;
-    if (std::string error = resolve(std::span(&call.callers, 1), all, callers); !error.empty())
+    if (std::string error = check_caller(caller, call.callers, all, callers); !error.empty())
         return error;
-    if (!callers.front()->contains(caller.uid))
-        return wrong("the calling process is not in " + call.callers.name);
     std::string who = describe(call.callers);
     if (rounds_.size() >= limits_.rounds || (looks_.size() >= limits_.rounds && !looks_.contains(who)))
         return full("too many processes have not asked for data that others of their set asked for");
@@ -421,6 +431,35 @@ void Sets::look_again(std::vector<Reply> &replies)
     }
 }
 
+/* ---- broadcasts -------------------------------------------------------------------------------------------- */
+
+std::optional<std::string> Sets::answer(const Caller &caller, const JoinBcast &call)
+{
+    SetMembers all;
+    Operands callers;
+    if (std::string error = check_caller(caller, call.callers, all, callers); !error.empty())
+        return error;
+    if (call.callers.name == ALL && !call.callers.members)
+        return wrong(std::string(ALL) + " is not the same to all processes, so that it has no broadcast");
+    return bcasts_.join(caller, describe(call.callers), *callers.front(), call.place, ended_);
+}
+
+std::optional<std::string> Sets::answer(const Caller &caller, const GiveText &call)
+{
+    return bcasts_.give(caller, call.place, call.text, ended_);
+}
+
+std::optional<std::string> Sets::answer(const Caller &caller, const TakeTurn &call)
+{
+    return bcasts_.turn(caller, call.place, call.number, ended_);
+}
+
+std::vector<Sets::Reply> Sets::frozen(uint64_t agent, const bcast_frozen &count)
+{
+    bcasts_.frozen(agent, count, ended_);
+    return bcasts_.take_replies();
+}
+
 std::vector<Sets::View> Sets::view(uint32_t after, size_t most) const
 {
     std::vector<View> views;
@@ -445,6 +484,7 @@ std::vector<Sets::Reply> Sets::call(const Caller &caller, Bytes bytes)
         replies.push_back({caller, std::move(*text)});
     if (may_end_waiting)
         look_again(replies);
+    std::ranges::move(bcasts_.take_replies(), std::back_inserter(replies));
     return replies;
 }
 
@@ -460,6 +500,8 @@ std::vector<Sets::Reply> Sets::ended(uint32_t uid)
             round.owed--;
     }
     look_again(replies);
+    bcasts_.without(uid, ended_);
+    std::ranges::move(bcasts_.take_replies(), std::back_inserter(replies));
     return replies;
 }
 

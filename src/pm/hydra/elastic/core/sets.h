@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "set_bcasts.h"
 #include "set_call.h"
 #include "set_members.h"
 
@@ -36,22 +37,16 @@ class Sets {
         size_t operands_runs = 4 << 20; /* of what one operation works on */
         size_t rounds = 65536;          /* of processes that ask for data together, and have not all asked; and as
                                          * many groups of such processes */
+        size_t bcasts = 4096;   /* sets whose members pass on texts */
         size_t worlds = 1024;
         size_t worlds_runs = 1 << 20;
     };
 
-    /* A question of a process, to which it gets one answer. */
-    struct Caller {
-        uint32_t uid = 0;
-        uint32_t id = 0;        /* among the questions of that process */
-    };
-    struct Reply {
-        Caller caller;
-        std::string answer;
-    };
+    using Caller = SetCaller;
+    using Reply = SetReply;
 
-    Sets() = default;
-    explicit Sets(const Limits &limits) : limits_(limits) {}
+    Sets() : Sets(Limits()) {}
+    explicit Sets(const Limits &limits) : limits_(limits), bcasts_(limits.bcasts) {}
 
     /* All uids below have been given to processes of the job. */
     void grow(uint32_t next_uid) { next_uid_ = next_uid; }
@@ -64,6 +59,12 @@ class Sets {
     std::vector<Reply> call(const Caller &caller, Bytes call);
     /* A process is gone for good; answers to those who waited. */
     std::vector<Reply> ended(uint32_t uid);
+    /* A daemon has counted the calls of its processes; answers to those who waited. */
+    std::vector<Reply> frozen(uint64_t agent, const bcast_frozen &count);
+    /* What daemons are to do before the last replies are sent. */
+    std::vector<SetBcasts::Order> take_orders() { return bcasts_.take_orders(); }
+    /* Whether ends of processes matter to anybody. */
+    bool used() const { return serial_ > 0 || !bcasts_.empty(); }
 
     /* What others may look at. */
     struct View {
@@ -112,6 +113,9 @@ class Sets {
     std::optional<std::string> answer(const Caller &caller, const FreeSet &call);
     std::optional<std::string> answer(const Caller &caller, const PutData &call);
     std::optional<std::string> answer(const Caller &caller, const GetData &call);
+    std::optional<std::string> answer(const Caller &caller, const JoinBcast &call);
+    std::optional<std::string> answer(const Caller &caller, const GiveText &call);
+    std::optional<std::string> answer(const Caller &caller, const TakeTurn &call);
 
     Set *find(const std::string &name);
     std::string describe(const SetOperand &callers);
@@ -123,6 +127,7 @@ class Sets {
     std::string make(const Caller &caller, const std::string &wished, Set set);
     void erase(const std::string &name);
     void forget_looks(const Set &set);
+    std::string check_caller(const Caller &caller, const SetOperand &callers, SetMembers &all, Operands &members);
     std::optional<std::string> look(const Round &round);
     void look_again(std::vector<Reply> &replies);
 
@@ -138,6 +143,7 @@ class Sets {
     std::map<std::string, std::map<uint32_t, uint32_t>> looks_;         /* by who takes part: of each uid so far */
     std::deque<std::unique_ptr<Set>> worlds_;
     size_t worlds_runs_ = 0;
+    SetBcasts bcasts_;
 };
 
 }  // namespace elastic

@@ -290,6 +290,7 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
         case STEP_PERFORMANCE:
         case STEP_SETS:
         case STEP_SET_ANSWER:
+        case STEP_BCAST:
             return;             /* nobody asks */
         case STEP_WISHED:
             return wished(daemon, payload);

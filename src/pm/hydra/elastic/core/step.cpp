@@ -150,6 +150,10 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             if (auto call = parse_set_report(payload); call && process_of(call->rank))
                 understood = true, on_set_call(*process_of(call->rank), *call);
             break;
+        case REPORT_BCAST:
+            if (auto count = parse_bcast(payload))
+                understood = true, on_bcast(agent, *count);
+            break;
         case REPORT_UNRECEIVED:
             if (auto unreceived = parse_unreceived(payload);
                 unreceived && process_of(unreceived->rank))

@@ -228,6 +228,7 @@ class Step {
     void add_coming_world();
     void use_sets();
     void on_set_call(const Process &process, SetReport &report);
+    void on_bcast(const Agent &agent, const bcast_frozen &count);
     void sets_without(const Process &process);
     std::string answer_psets(const Json &id, const PsetsRequest &request) const;
     void tell_sets(const std::vector<Sets::Reply> &replies);

@@ -8,6 +8,21 @@
 
 namespace elastic {
 
+namespace {
+
+/* A daemon as process sets know it. */
+uint64_t number_of(const Agent &agent)
+{
+    return static_cast<uint64_t>(agent.group) << 32 | static_cast<uint32_t>(agent.proxy);
+}
+
+Agent agent_of(uint64_t number)
+{
+    return {static_cast<int>(number >> 32), static_cast<int>(number & UINT32_MAX)};
+}
+
+}  // namespace
+
 bool Step::add_set(const std::string &name, const SetMembers &members)
 {
     return sets_.add(name, members);
@@ -48,10 +63,15 @@ void Step::on_set_call(const Process &process, SetReport &report)
         return unexpected("call on a set of " + describe(process) + ", which has ended");
     set_callers_[process.uid] = process.agent();
     sets_.grow(next_uid_);
-    std::vector<Sets::Reply> replies = sets_.call({process.uid, report.id}, report.call);
-    if (sets_.serial() > 0)
+    std::vector<Sets::Reply> replies = sets_.call({process.uid, report.id, number_of(process.agent())}, report.call);
+    if (sets_.used())
         use_sets();
     tell_sets(replies);
+}
+
+void Step::on_bcast(const Agent &agent, const bcast_frozen &count)
+{
+    tell_sets(sets_.frozen(number_of(agent), count));
 }
 
 void Step::sets_without(const Process &process)
@@ -100,6 +120,12 @@ std::string Step::answer_psets(const Json &id, const PsetsRequest &request) cons
 
 void Step::tell_sets(const std::vector<Sets::Reply> &replies)
 {
+    for (const SetBcasts::Order &order : sets_.take_orders()) {
+        std::set<Agent> to;
+        for (uint64_t agent : order.agents)
+            to.insert(agent_of(agent));
+        post(to, STEP_BCAST, 0, {reinterpret_cast<const char *>(&order.order), sizeof order.order});
+    }
     for (const Sets::Reply &reply : replies) {
         auto caller = set_callers_.find(reply.caller.uid);
         if (caller == set_callers_.end())

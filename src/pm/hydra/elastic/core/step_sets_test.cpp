@@ -135,6 +135,43 @@ TEST_F(StepSetsTest, SW2_the_world_of_each_epoch_is_a_set)
     EXPECT_NE(glue.sent.back().payload.find("mpix://WORLD/1"), std::string::npos);
 }
 
+TEST_F(StepSetsTest, SB1_daemons_get_orders_for_texts_before_the_answer)
+{
+    const SetMembers all = *SetMembers::of_list(std::vector<uint32_t>{0, 1, 2});
+    call(0, 1, JoinBcast{{"mpi://WORLD", all}, 0});
+    EXPECT_EQ(glue.sent_text(), "sets:0.0 sets:0.1 bcast:0.0 answer:0.0") << "ends matter now";
+    call(2, 1, JoinBcast{{"mpi://WORLD", all}, 3});
+    size_t before = glue.sent.size();
+    call(0, 2, GiveText{0, "text"});
+    EXPECT_EQ(glue.sent_text(before), "bcast:0.0 bcast:0.1 answer:0.0");
+    before = glue.sent.size();
+    call(2, 2, TakeTurn{3, 4});
+    EXPECT_EQ(glue.sent_text(before), "");
+    auto frozen = [&](int proxy, const bcast_frozen &count) {
+        glue.report(0, proxy, REPORT_BCAST, 0, std::string(reinterpret_cast<const char *>(&count), sizeof count));
+    };
+    frozen(0, {1, 1, 2});
+    frozen(1, {1, 1, 4});
+    EXPECT_EQ(glue.sent_text(before), "bcast:0.0 bcast:0.1 answer:0.1");
+    EXPECT_NE(glue.sent.back().payload.find("text"), std::string::npos);
+    glue.report(0, 0, REPORT_BCAST, 0, "short");
+    frozen(0, {1, 1, 0});
+    EXPECT_EQ(glue.count_events("unexpected"), 2);
+}
+
+TEST_F(StepSetsTest, SB2_the_end_of_a_daemon_does_not_keep_a_text)
+{
+    const SetMembers all = *SetMembers::of_list(std::vector<uint32_t>{0, 1, 2});
+    call(0, 1, JoinBcast{{"mpi://WORLD", all}, 0});
+    call(2, 1, JoinBcast{{"mpi://WORLD", all}, 0});
+    call(0, 2, GiveText{0, "text"});
+    call(0, 3, TakeTurn{0, 2});
+    const bcast_frozen count = {1, 1, 2};
+    glue.report(0, 0, REPORT_BCAST, 0, std::string(reinterpret_cast<const char *>(&count), sizeof count));
+    glue.exited(0, 1, 2);
+    EXPECT_EQ(answer(), "0.0 to 0, call 3, code " + std::to_string(PMI_SET_MEMBER_ENDED));
+}
+
 TEST_F(StepSetsTest, sets_of_the_launch_are_there_before_the_first_call)
 {
     const uint32_t runs[][2] = {{0, 1}, {2, 1}};

@@ -22,6 +22,7 @@
 #include <unistd.h>
 #include "board.h"
 #include "pmi_adapt_measured.h"
+#include "pmi_adapt_set.h"
 #include "pmi_adapt_wish.h"
 #include "wire/clock.h"
 
@@ -45,7 +46,8 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     size_t graphs = round_up(offset + (size_t) slots * sizeof(struct pmi_adapt_slot), page);
     size_t stride = round_up(sizeof(struct pmi_adapt_graph), page);
     size_t wishes = graphs + (size_t) slots * stride;
-    size_t bytes = round_up(wishes + (size_t) slots * sizeof(struct pmi_adapt_wish_ends), page);
+    size_t bcasts = round_up(wishes + (size_t) slots * sizeof(struct pmi_adapt_wish_ends), page);
+    size_t bytes = round_up(bcasts + (size_t) slots * PMI_SET_BCASTS_MAX * sizeof(struct pmi_adapt_bcast), page);
     /* of which only what is written takes memory */
     int error;
 
@@ -81,6 +83,7 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     board->control->perf_offset = graphs;
     board->control->perf_stride = (uint32_t) stride;
     board->control->wishes_offset = wishes;
+    board->control->bcasts_offset = bcasts;
     board->control->perf_interval_ms = PMI_ADAPT_INTERVAL_MS;
     snprintf(board->control->group, sizeof(board->control->group), "%s", group);
     board->control->magic = PMI_ADAPT_MAGIC;
@@ -276,6 +279,12 @@ const struct pmi_adapt_graph *HYD_board_graph(const struct HYD_board *board, int
 struct pmi_adapt_wish_ends *HYD_board_wish_ends(struct HYD_board *board, int slot)
 {
     return (struct pmi_adapt_wish_ends *) ((char *) board->control + board->control->wishes_offset) + slot;
+}
+
+struct pmi_adapt_bcast *HYD_board_bcasts(struct HYD_board *board, int slot)
+{
+    return (struct pmi_adapt_bcast *) ((char *) board->control + board->control->bcasts_offset) +
+        (size_t) slot * PMI_SET_BCASTS_MAX;
 }
 
 void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms)

@@ -54,6 +54,9 @@ const struct pmi_adapt_graph *HYD_board_graph(const struct HYD_board *board, int
 /* The ends of the wishes of this slot's process (pmi_adapt_wish.h). */
 struct pmi_adapt_wish_ends;
 struct pmi_adapt_wish_ends *HYD_board_wish_ends(struct HYD_board *board, int slot);
+/* Where this slot's process counts its calls for texts of process sets: PMI_SET_BCASTS_MAX places (pmi_adapt_set.h). */
+struct pmi_adapt_bcast;
+struct pmi_adapt_bcast *HYD_board_bcasts(struct HYD_board *board, int slot);
 /* An answer lies ready for the process of this slot (pmi_adapt_set.h). */
 void HYD_board_answered(struct HYD_board *board, int slot);
 /* How often processes write that; 0: they measure nothing from their next probe on. */

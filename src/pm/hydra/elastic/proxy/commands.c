@@ -1,6 +1,7 @@
 /* See commands.h. */
 
 #include "state.h"
+#include "bcasts.h"
 #include "commands.h"
 #include "committed.h"
 #include "performance.h"
@@ -181,6 +182,11 @@ static HYD_status on_set_answer(const struct command *c)
     return HYD_sets_answered(c->payload, c->message->bytes);
 }
 
+static HYD_status on_bcast(const struct command *c)
+{
+    return HYD_bcasts_order(c->payload, c->message->bytes);
+}
+
 static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_PLAN] = on_plan,
     [STEP_FREEZE] = on_freeze,
@@ -191,7 +197,8 @@ static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_PERFORMANCE] = on_performance,
     [STEP_WISHED] = on_wished,
     [STEP_SETS] = on_sets,
-    [STEP_SET_ANSWER] = on_set_answer
+    [STEP_SET_ANSWER] = on_set_answer,
+    [STEP_BCAST] = on_bcast
 };
 
 /* The others have the number of a sample, or none. */

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include "demux.h"
 #include "agent.h"
+#include "bcasts.h"
 #include "committed.h"
 #include "exits.h"
 #include "reports.h"
@@ -179,6 +180,7 @@ static void note_exit(int process_id, int wait_status)
     HYD_board_ended(&HYD_agent.board, process_id);
     HYD_stdin_ended(process_id);
     HYD_sets_ended(process_id);
+    HYD_bcasts_ended(process_id);
     if (!watched)
         return;
     if (WIFSIGNALED(wait_status) && !killing) {

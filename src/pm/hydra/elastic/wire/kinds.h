@@ -21,8 +21,9 @@ enum step_command {
     STEP_WISHED,                /* [struct wish_ended, {u32 uid, u32 number} ..., text] the end of a wish, for those
                                  * processes of the daemon that are listed (wire/wish.h); no epoch */
     STEP_SETS,                  /* [] report ends from now on, also of processes that do not adapt; no epoch */
-    STEP_SET_ANSWER             /* [u32 uid, u32 id, bytes] the answer to a call on process sets (pmi_adapt_set.h), to
+    STEP_SET_ANSWER,            /* [u32 uid, u32 id, bytes] the answer to a call on process sets (pmi_adapt_set.h), to
                                  * the daemon of the process that asked; no epoch */
+    STEP_BCAST                  /* [struct bcast_order] of texts that process sets pass on (wire/bcast.h); no epoch */
 };
 
 /* Daemon to mpiexec, for the core. */
@@ -47,7 +48,8 @@ enum step_report {
                                  * the epoch is the number of the sample */
     REPORT_WISH,                /* [struct wish_made, text] a wish of a process (wire/wish.h) */
     REPORT_WISH_WITHDRAWN,      /* [u32 rank, u32 number] it is not wanted any more */
-    REPORT_SET_CALL             /* [u32 rank, u32 id, bytes] a call on process sets (pmi_adapt_set.h) */
+    REPORT_SET_CALL,            /* [u32 rank, u32 id, bytes] a call on process sets (pmi_adapt_set.h) */
+    REPORT_BCAST                /* [struct bcast_frozen] answer to BCAST_FREEZE (wire/bcast.h) */
 };
 
 /* Between mpiexec and the daemon themselves. */

@@ -1,0 +1,115 @@
+/* See bcasts.h.  Stores and loads have the order of a probe (board.c): the gate is shut before counts are read. */
+
+#include "state.h"
+#include "agent.h"
+#include "bcasts.h"
+#include "pmi_adapt_set.h"
+#include "reports.h"
+#include "wire/bcast.h"
+#include "wire/kinds.h"
+
+struct place {
+    int process, place;
+    uint32_t bcast;
+    struct place *next;
+};
+
+static struct place *places;
+
+static struct pmi_adapt_bcast *on_board(const struct place *p)
+{
+    return HYD_board_bcasts(&HYD_agent.board, p->process) + p->place;
+}
+
+/* Those of a set. */
+static void set_gates(uint32_t bcast, uint64_t gate)
+{
+    for (const struct place * p = places; p; p = p->next)
+        if (p->bcast == bcast)
+            __atomic_store_n(&on_board(p)->gate, gate, __ATOMIC_SEQ_CST);
+}
+
+static HYD_status take_place(const struct bcast_order *order)
+{
+    int i = order->uid < HYD_agent.join.first_uid ? -1 :
+        HYD_agent_process_of_rank((int) (order->uid - HYD_agent.join.first_uid));
+    struct place *p = places;
+    HYD_status status = HYD_SUCCESS;
+
+    if (i < 0)
+        goto fn_exit;           /* it has ended meanwhile */
+    while (p && (p->process != i || p->place != (int) order->place))
+        p = p->next;
+    if (!p) {
+        HYDU_MALLOC_OR_JUMP(p, struct place *, sizeof(*p), status);
+        *p = (struct place) {.process = i,.place = (int) order->place,.next = places };
+        places = p;
+    }
+    p->bcast = order->bcast;
+    __atomic_store_n(&on_board(p)->gate, order->value, __ATOMIC_SEQ_CST);
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+static HYD_status freeze(const struct bcast_order *order)
+{
+    struct bcast_frozen frozen = {.bcast = order->bcast,.text = (uint32_t) order->value };
+
+    set_gates(order->bcast, PMI_ADAPT_GATE_SHUT);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (const struct place * p = places; p; p = p->next) {
+        uint64_t count = __atomic_load_n(&on_board(p)->count, __ATOMIC_ACQUIRE);
+        if (p->bcast == order->bcast && count > frozen.ceiling)
+            frozen.ceiling = count;
+    }
+    frozen.ceiling++;
+    set_gates(order->bcast, frozen.ceiling);
+    return HYD_reports_send(REPORT_BCAST, 0, 0, &frozen, sizeof(frozen));
+}
+
+static void forget(int process, uint32_t bcast)
+{
+    for (struct place ** place = &places; *place;) {
+        struct place *p = *place;
+        if (p->process == process || p->bcast == bcast) {
+            *place = p->next;
+            MPL_free(p);
+        } else {
+            place = &p->next;
+        }
+    }
+}
+
+HYD_status HYD_bcasts_order(const char *payload, size_t bytes)
+{
+    struct bcast_order order = { 0 };
+    HYD_status status = HYD_SUCCESS;
+
+    if (bytes == sizeof(order))
+        memcpy(&order, payload, sizeof(order));
+    HYDU_ERR_CHKANDJUMP(status, order.what < BCAST_PLACE || order.what > BCAST_FORGET || order.bcast == 0 ||
+                        order.place >= PMI_SET_BCASTS_MAX, HYD_INTERNAL_ERROR,
+                        "malformed order for the texts of process sets\n");
+    if (order.what == BCAST_PLACE)
+        status = take_place(&order);
+    else if (order.what == BCAST_FREEZE)
+        status = freeze(&order);
+    else
+        set_gates(order.bcast, order.what == BCAST_GATE ? order.value : PMI_ADAPT_GATE_SHUT);
+    HYDU_ERR_POP(status, "unable to carry out an order for the texts of process sets\n");
+    if (order.what == BCAST_FORGET)
+        forget(-1, order.bcast);
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+void HYD_bcasts_ended(int process_id)
+{
+    forget(process_id, 0);
+}

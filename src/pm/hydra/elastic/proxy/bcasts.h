@@ -1,0 +1,19 @@
+/*
+ * The daemon's part in texts that process sets pass on (pmi_adapt_set.h, wire/bcast.h): the gates of its processes'
+ * places on the board are its, and it reads their counts.
+ *
+ * State: which set is counted in which place, at most PMI_SET_BCASTS_MAX of a process; owned by bcasts.c, used from the
+ * event loop only.
+ */
+
+#ifndef PROXY_BCASTS_H_INCLUDED
+#define PROXY_BCASTS_H_INCLUDED
+
+#include "hydra.h"
+
+/* STEP_BCAST.  An error if the payload is malformed. */
+HYD_status HYD_bcasts_order(const char *payload, size_t bytes);
+/* The process of this number counts nothing any more. */
+void HYD_bcasts_ended(int process_id);
+
+#endif /* PROXY_BCASTS_H_INCLUDED */
