@@ -9,6 +9,7 @@ mpi_core_sources += \
     src/mpi/session/session_call.c \
     src/mpi/session/session_comm.c \
     src/mpi/session/session_contact.c \
+    src/mpi/session/session_iget.c \
     src/mpi/session/session_life.c \
     src/mpi/session/session_named.c \
     src/mpi/session/session_objects.c \

@@ -96,7 +96,16 @@ struct MPIR_Session_answer {
 /* Asks and waits for the answer; the call is freed.  Any code but OK is an error, of which `code` tells more; an answer
  * that is OK is to be freed. */
 int MPIR_Session_call_ask(struct MPIR_Session_call *call, struct MPIR_Session_answer *answer);
-/* The same where nothing else than OK is answered. */
+/* The same without waiting: has_room tells whether one more can be under way; send frees the call, also if it fails;
+ * test completes with an answer or an error, and is called until then. */
+struct MPIR_Session_sent {
+    uint32_t id, seen, *answered;
+    bool waits;
+};
+bool MPIR_Session_call_has_room(const struct MPIR_Session_call *call);
+int MPIR_Session_call_send(struct MPIR_Session_call *call, struct MPIR_Session_sent *sent);
+int MPIR_Session_call_test(struct MPIR_Session_sent *sent, struct MPIR_Session_answer *answer, bool * complete);
+/* The same as ask where nothing else than OK is answered. */
 int MPIR_Session_call_tell(struct MPIR_Session_call *call);
 uint32_t MPIR_Session_answer_number(struct MPIR_Session_answer *answer);
 /* At most `max` bytes and a 0. */
@@ -137,6 +146,14 @@ int MPIR_Session_pset_exists_impl(MPIR_Session * session, const char *name, int 
 int MPIR_Session_set_pset_data_impl(MPIR_Session * session, const char *name, MPIR_Info * data);
 int MPIR_Session_get_pset_data_impl(MPIR_Session * session, const char *coll_pset, const char *name,
                                     const char *const keys[], int nkeys, int wait, MPIR_Info ** data);
+/* The call of these two, and what its answer says. */
+int MPIR_Session_write_get(struct MPIR_Session_call *call, MPIR_Session * session, const char *coll_pset,
+                           const char *name, const char *const keys[], int nkeys, int wait);
+int MPIR_Session_read_data(struct MPIR_Session_answer *answer, MPIR_Info ** data);
+/* ---- session_iget.c ---- */
+int MPIR_Session_iget_pset_data_impl(MPIR_Session * session, const char *coll_pset, const char *name,
+                                     const char *const keys[], int nkeys, int wait, MPI_Info * data,
+                                     MPIR_Request ** request);
 
 /* ---- session_bcast.c: texts that the first process of a set gives to all its members ---- */
 int MPIR_Session_bcast_pset_info_impl(MPIR_Session * session, const char *name, char *text, int len, int primary);

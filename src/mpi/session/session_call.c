@@ -300,45 +300,93 @@ static int error_of(struct MPIR_Session_answer *answer)
     return mpi_errno;
 }
 
-int MPIR_Session_call_ask(struct MPIR_Session_call *call, struct MPIR_Session_answer *answer)
+/* By the library's critical section: calls not answered yet; those that may wait for others apart. */
+static int under_way[2];
+
+bool MPIR_Session_call_has_room(const struct MPIR_Session_call *call)
+{
+    return under_way[call->waits] < PMI_SET_CALLS_MAX / 2;
+}
+
+int MPIR_Session_call_send(struct MPIR_Session_call *call, struct MPIR_Session_sent *sent)
 {
     static MPL_atomic_uint64_t last_id = MPL_ATOMIC_UINT64_T_INITIALIZER(0);
-    static int under_way[2];    /* by the library's critical section; those that may wait for others apart */
-    bool counted = false;
     int mpi_errno = MPIR_Session_check_manager();
-    uint32_t seen, *answered = NULL;
 
-    memset(answer, 0, sizeof(*answer));
     MPIR_ERR_CHECK(mpi_errno);
-    answered = MPIR_Adapt_board_answered();
-    MPIR_ERR_CHKANDJUMP(!answered, mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION, "**psetmanager");
+    sent->answered = MPIR_Adapt_board_answered();
+    MPIR_ERR_CHKANDJUMP(!sent->answered, mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION, "**psetmanager");
     MPIR_ERR_CHKANDJUMP(call->failed, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     MPIR_ERR_CHKANDJUMP(call->used > PMI_SET_CALL_MAX, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    while (under_way[call->waits] == PMI_SET_CALLS_MAX / 2) {
-        mpi_errno = MPIR_Adapt_board_await_answer(answered, __atomic_load_n(answered, __ATOMIC_ACQUIRE));
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-    under_way[call->waits]++;
-    counted = true;
-    uint32_t id = (uint32_t) MPL_atomic_fetch_add_uint64(&last_id, 1) + 1;
-    seen = __atomic_load_n(answered, __ATOMIC_ACQUIRE);
-    mpi_errno = send_call(call, id);
-    while (!mpi_errno && answer->used == 0) {
-        uint32_t now = __atomic_load_n(answered, __ATOMIC_ACQUIRE);
-        mpi_errno = now == seen ? MPIR_Adapt_board_await_answer(answered, seen) : fetch(id, answer);
-        seen = now;
-    }
+    sent->waits = call->waits;
+    sent->id = (uint32_t) MPL_atomic_fetch_add_uint64(&last_id, 1) + 1;
+    sent->seen = __atomic_load_n(sent->answered, __ATOMIC_ACQUIRE);
+    mpi_errno = send_call(call, sent->id);
     MPIR_ERR_CHECK(mpi_errno);
+    under_way[sent->waits]++;
+
+  fn_exit:
+    MPL_free(call->bytes);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_call_test(struct MPIR_Session_sent *sent, struct MPIR_Session_answer *answer, bool * complete)
+{
+    int mpi_errno = MPI_SUCCESS;
+    uint32_t now = __atomic_load_n(sent->answered, __ATOMIC_ACQUIRE);
+
+    memset(answer, 0, sizeof(*answer));
+    *complete = false;
+    if (now == sent->seen)
+        goto fn_exit;
+    mpi_errno = fetch(sent->id, answer);
+    MPIR_ERR_CHECK(mpi_errno);
+    sent->seen = now;
+    if (answer->used == 0)
+        goto fn_exit;           /* it was another's */
+    *complete = true;
     answer->code = (enum pmi_set_code) MPIR_Session_answer_number(answer);
     mpi_errno = answer->code == PMI_SET_OK ? MPI_SUCCESS : error_of(answer);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    under_way[call->waits] -= counted;
-    MPL_free(call->bytes);
+    under_way[sent->waits] -= *complete;
     return mpi_errno;
   fn_fail:
+    *complete = true;
     MPIR_Session_answer_free(answer);
+    goto fn_exit;
+}
+
+int MPIR_Session_call_ask(struct MPIR_Session_call *call, struct MPIR_Session_answer *answer)
+{
+    int mpi_errno = MPIR_Session_check_manager();
+    struct MPIR_Session_sent sent;
+    uint32_t *answered = mpi_errno ? NULL : MPIR_Adapt_board_answered();
+    bool complete = false;
+
+    memset(answer, 0, sizeof(*answer));
+    while (answered && !mpi_errno && !MPIR_Session_call_has_room(call))
+        mpi_errno = MPIR_Adapt_board_await_answer(answered, __atomic_load_n(answered, __ATOMIC_ACQUIRE));
+    if (mpi_errno)
+        MPL_free(call->bytes);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_call_send(call, &sent);
+    MPIR_ERR_CHECK(mpi_errno);
+    while (true) {
+        mpi_errno = MPIR_Session_call_test(&sent, answer, &complete);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (complete)
+            break;
+        mpi_errno = MPIR_Adapt_board_await_answer(sent.answered, sent.seen);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
     goto fn_exit;
 }
 

@@ -376,53 +376,79 @@ int MPIR_Session_set_pset_data_impl(MPIR_Session * session, const char *name, MP
     goto fn_exit;
 }
 
-int MPIR_Session_get_pset_data_impl(MPIR_Session * session, const char *coll_pset, const char *name,
-                                    const char *const keys[], int nkeys, int wait, MPIR_Info ** data)
+int MPIR_Session_write_get(struct MPIR_Session_call *call, MPIR_Session * session, const char *coll_pset,
+                           const char *name, const char *const keys[], int nkeys, int wait)
 {
     int mpi_errno = MPIR_Session_check(session);
-    struct MPIR_Session_call call = { 0 };
-    struct MPIR_Session_answer answer = { 0 };
-    MPIR_Info *info = NULL;
-    uint32_t n;
-    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
 
+    memset(call, 0, sizeof(*call));
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(nkeys < 0 || nkeys > PMI_SET_KEYS_MAX, mpi_errno, MPI_ERR_ARG, "**psetop");
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Session_call_begin(&call, PMI_SET_GET);
-    call.waits = wait != 0;
-    MPIR_Session_call_operand(&call, coll_pset);
-    mpi_errno = add_name_with_data(&call, name);
+    MPIR_Session_call_begin(call, PMI_SET_GET);
+    call->waits = wait != 0;
+    MPIR_Session_call_operand(call, coll_pset);
+    mpi_errno = add_name_with_data(call, name);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Session_call_number(&call, wait != 0);
-    MPIR_Session_call_number(&call, nkeys);
+    MPIR_Session_call_number(call, wait != 0);
+    MPIR_Session_call_number(call, nkeys);
     for (int i = 0; i < nkeys; i++) {
         MPIR_ERR_CHKANDJUMP(!keys[i], mpi_errno, MPI_ERR_ARG, "**infokeynull");
-        MPIR_Session_call_text(&call, keys[i]);
+        MPIR_Session_call_text(call, keys[i]);
     }
-    mpi_errno = MPIR_Session_call_ask(&call, &answer);
-    call.bytes = NULL;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(call->bytes);
+    goto fn_exit;
+}
+
+int MPIR_Session_read_data(struct MPIR_Session_answer *answer, MPIR_Info ** data)
+{
+    MPIR_Info *info = NULL;
+    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
+    int mpi_errno = MPIR_Info_alloc(&info);
+
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Info_alloc(&info);
-    MPIR_ERR_CHECK(mpi_errno);
-    n = MPIR_Session_answer_number(&answer);
-    for (uint32_t i = 0; i < n && !answer.bad; i++) {
-        MPIR_Session_answer_text(&answer, key, MPI_MAX_INFO_KEY);
-        MPIR_Session_answer_text(&answer, value, MPI_MAX_INFO_VAL);
+    uint32_t n = MPIR_Session_answer_number(answer);
+    for (uint32_t i = 0; i < n && !answer->bad; i++) {
+        MPIR_Session_answer_text(answer, key, MPI_MAX_INFO_KEY);
+        MPIR_Session_answer_text(answer, value, MPI_MAX_INFO_VAL);
         mpi_errno = MPIR_Info_set_impl(info, key, value);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
     *data = info;
 
   fn_exit:
-    MPL_free(call.bytes);
-    MPIR_Session_answer_free(&answer);
     return mpi_errno;
   fn_fail:
     if (info)
         MPIR_Info_free_impl(info);
     *data = NULL;
+    goto fn_exit;
+}
+
+int MPIR_Session_get_pset_data_impl(MPIR_Session * session, const char *coll_pset, const char *name,
+                                    const char *const keys[], int nkeys, int wait, MPIR_Info ** data)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Session_call call;
+    struct MPIR_Session_answer answer = { 0 };
+
+    *data = NULL;
+    mpi_errno = MPIR_Session_write_get(&call, session, coll_pset, name, keys, nkeys, wait);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_read_data(&answer, data);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPIR_Session_answer_free(&answer);
+    return mpi_errno;
+  fn_fail:
     goto fn_exit;
 }

@@ -116,7 +116,9 @@ static void wait_for_other_thread(void)
 int main(int argc, char **argv)
 {
     MPI_Group group;
-    MPI_Info data;
+    MPI_Info data, late;
+    MPI_Request request;
+    const char *never = "never";
     int rank;
 
     ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
@@ -145,8 +147,12 @@ int main(int argc, char **argv)
         ET_MPI(MPI_Group_free(&world));
         make_set("app://ready", "mpi://SELF");
     }
-    ET_ERROR(get_alone("app://all", "never", 1, &data), MPI_ERR_PROC_ABORTED, "app://all");
+    ET_MPI(MPIX_Session_iget_pset_data(session, "mpi://SELF", "app://all", &never, 1, 1, &late, &request));
+    ET_ERROR(get_alone("app://all", never, 1, &data), MPI_ERR_PROC_ABORTED, "app://all");
     ET_CHECK(data == MPI_INFO_NULL, "there is data");
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    ET_ERROR(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_ERR_PROC_ABORTED, "app://all");
+    ET_CHECK(late == MPI_INFO_NULL, "there is data");
     ET_MPI(get_alone("app://all", "never", 0, &data));
     ET_MPI(MPI_Info_free(&data));
     check_ended("app://all");

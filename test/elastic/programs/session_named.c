@@ -7,6 +7,7 @@
 
 #define NAMES 8
 #define BIG_KEYS 60
+#define REQUESTS 32
 #define BIG_BYTES 1000
 
 static MPI_Session session;
@@ -314,6 +315,63 @@ static void check_big(const char *set)
     ET_MPI(MPI_Info_free(&data));
 }
 
+/* Those without an object, and of requests. */
+static void return_errors(void)
+{
+    int initialized;
+
+    ET_MPI(MPI_Initialized(&initialized));
+    ET_MPI(MPI_Comm_set_errhandler(initialized ? MPI_COMM_WORLD : MPI_COMM_SELF, MPI_ERRORS_RETURN));
+}
+
+static MPI_Request iget(const char *coll, const char *set, const char *key, int wait, MPI_Info * data)
+{
+    MPI_Request request;
+
+    ET_MPI(MPIX_Session_iget_pset_data(session, coll, set, &key, 1, wait, data, &request));
+    return request;
+}
+
+/* SD2, while the program goes on: in the rounds of the blocking call, and completed in any order. */
+static void check_requests(const char *set)
+{
+    MPI_Info early, late, much[REQUESTS + 1];
+    MPI_Request requests[REQUESTS + 1];
+    const char *key = "never";
+    int flag;
+
+    requests[0] = iget("mpi://WORLD", set, "after all", 1, &late);
+    ET_MPI(MPI_Test(&requests[0], &flag, MPI_STATUS_IGNORE));
+    ET_CHECK(!flag && late == MPI_INFO_NULL, "SD2: there is data that nobody has written");
+    requests[1] = iget("mpi://WORLD", set, "colour", 0, &early);
+    ET_MPI(MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
+    check_value(early, "colour", "blue");
+    ET_MPI(MPI_Info_free(&early));
+    check_key("mpi://WORLD", set, "colour", "blue");
+    ET_MPI(MPI_Barrier(all));
+    if (rank == 1)
+        put(set, "after all", "here");
+    ET_MPI(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+    check_value(late, "after all", "here");
+    ET_MPI(MPI_Info_free(&late));
+
+    for (int i = 0; i < REQUESTS; i++)
+        requests[i] = iget("mpi://SELF", set, rank == 0 ? "the last" : "colour", 1, &much[i]);
+    if (rank == 0) {
+        ET_ERROR(MPIX_Session_iget_pset_data(session, "mpi://SELF", set, &key, 1, 1, &late, &requests[REQUESTS]),
+                 MPI_ERR_NO_MEM, "requests");
+        put(set, "the last", "here");
+    }
+    ET_MPI(MPI_Waitall(REQUESTS, requests, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < REQUESTS; i++)
+        ET_MPI(MPI_Info_free(&much[i]));
+    ET_ERROR(MPIX_Session_iget_pset_data(session, "app://nobody", set, &key, 1, 0, &late, NULL), MPI_ERR_ARG, NULL);
+    return_errors();
+    requests[0] = iget("mpi://SELF", "app://nobody", "key", 0, &late);
+    ET_ERROR(MPI_Wait(&requests[0], MPI_STATUS_IGNORE), MPI_ERR_ARG, "app://nobody");
+    ET_MPI(MPI_Barrier(all));
+}
+
 static void check_data(void)
 {
     pset_name set;
@@ -331,6 +389,7 @@ static void check_data(void)
     if (rank < 2)
         check_key(set, set, "colour", "blue");
     check_waiting(set);
+    check_requests(set);
     check_big(set);
 }
 
@@ -339,7 +398,7 @@ static void check_refused(void)
 {
     pset_name name = "untouched", names[2];
     const char *unknown[] = { "mpi://WORLD", "app://nobody" }, *world = "mpi://WORLD";
-    int noutput = 1, two = 2, flag, initialized;
+    int noutput = 1, two = 2, flag;
     MPI_Session closed, copy;
     MPI_Info sizes = info_of("mpi_part_sizes", "3,2"), data = info_of("key", "value");
 
@@ -368,9 +427,7 @@ static void check_refused(void)
     ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &closed));
     copy = closed;
     ET_MPI(MPI_Session_finalize(&closed));
-    /* errors without an object */
-    ET_MPI(MPI_Initialized(&initialized));
-    ET_MPI(MPI_Comm_set_errhandler(initialized ? MPI_COMM_WORLD : MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    return_errors();
     ET_ERROR(MPIX_Session_pset_included(copy, "mpi://WORLD", &flag), MPI_ERR_SESSION, NULL);
     ET_MPI(MPI_Info_free(&sizes));
     ET_MPI(MPI_Info_free(&data));
