@@ -2,13 +2,14 @@
 
 AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/session
 
-noinst_HEADERS += src/mpi/session/session.h
+noinst_HEADERS += src/mpi/session/session.h src/include/mpir_pset_fortran.h
 
 mpi_core_sources += \
     src/mpi/session/session_bcast.c \
     src/mpi/session/session_call.c \
     src/mpi/session/session_comm.c \
     src/mpi/session/session_contact.c \
+    src/mpi/session/session_fortran.c \
     src/mpi/session/session_iget.c \
     src/mpi/session/session_life.c \
     src/mpi/session/session_named.c \

@@ -1,0 +1,24 @@
+/*
+ * Operations on process sets as Fortran calls them: arrays of names, and texts that are given and delivered, as they
+ * are, blank-padded, with the length of an element as the last arguments (src/mpi/session/session_fortran.c).  All
+ * other arguments are those of the operations in C.  Called by generated code (pset_fortran.py).
+ */
+
+#ifndef MPIR_PSET_FORTRAN_H_INCLUDED
+#define MPIR_PSET_FORTRAN_H_INCLUDED
+
+#include <mpi.h>
+
+int MPIR_Session_pset_op_fortran(MPI_Session session, int op, const char *input, int ninput, MPI_Info info,
+                                 char *output, int *noutput, int input_len, int output_len) MPICH_API_PUBLIC;
+int MPIR_Session_get_pset_data_fortran(MPI_Session session, const char *coll_pset, const char *pset_name,
+                                       const char *keys, int nkeys, int wait, MPI_Info * data,
+                                       int keys_len) MPICH_API_PUBLIC;
+int MPIR_Session_iget_pset_data_fortran(MPI_Session session, const char *coll_pset, const char *pset_name,
+                                        const char *keys, int nkeys, int wait, MPI_Info * data,
+                                        MPI_Request * request, int keys_len) MPICH_API_PUBLIC;
+/* The first `length` characters of the text are used. */
+int MPIR_Session_bcast_pset_info_fortran(MPI_Session session, const char *pset_name, char *text, int length,
+                                         int primary, int text_len) MPICH_API_PUBLIC;
+
+#endif /* MPIR_PSET_FORTRAN_H_INCLUDED */

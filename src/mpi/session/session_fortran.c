@@ -1,0 +1,102 @@
+/* See mpir_pset_fortran.h.  What C is given is checked there; here is only what has to be so for a copy to be made. */
+
+#include "session.h"
+#include "mpir_pset_fortran.h"
+
+static int length_of(const char *padded, int length)
+{
+    while (length > 0 && padded[length - 1] == ' ')
+        length--;
+    return length;
+}
+
+/* As texts of C, in one piece with their addresses; NULL: no memory. */
+static char **copy_names(const char *names, int n, int length)
+{
+    size_t count = MPL_MAX(n, 0), bytes = count * (sizeof(char *) + length + 1);
+    char **copy = MPL_malloc(MPL_MAX(bytes, 1), MPL_MEM_OTHER);
+
+    if (!copy)
+        return NULL;
+    char *text = (char *) (copy + count);
+    for (size_t i = 0; i < count; i++, text += length + 1) {
+        int used = length_of(names + i * length, length);
+        memcpy(text, names + i * length, used);
+        text[used] = '\0';
+        copy[i] = text;
+    }
+    return copy;
+}
+
+static void pad(char *padded, int length, const char *text)
+{
+    size_t used = MPL_MIN(strlen(text), (size_t) length);
+
+    memcpy(padded, text, used);
+    memset(padded + used, ' ', length - used);
+}
+
+int MPIR_Session_pset_op_fortran(MPI_Session session, int op, const char *input, int ninput, MPI_Info info,
+                                 char *output, int *noutput, int input_len, int output_len)
+{
+    int room = MPL_MAX(MPL_MIN(*noutput, PMI_SET_OPERANDS_MAX), 0);
+    char **names = copy_names(input, ninput, input_len);
+    char (*made)[MPI_MAX_PSET_NAME_LEN] = MPL_calloc(room + 1, sizeof(*made), MPL_MEM_OTHER);
+    int error = MPI_ERR_NO_MEM, n = room;
+
+    if (names && made) {
+        error = PMPIX_Session_pset_op(session, op, (const char *const *) names, ninput, info, made, &n);
+        for (int i = 0; i < MPL_MIN(room, error ? 1 : n); i++)
+            pad(output + (size_t) i * output_len, output_len, made[i]);
+        if (!error)
+            *noutput = n;
+    }
+    MPL_free(names);
+    MPL_free(made);
+    return error;
+}
+
+int MPIR_Session_get_pset_data_fortran(MPI_Session session, const char *coll_pset, const char *pset_name,
+                                       const char *keys, int nkeys, int wait, MPI_Info * data, int keys_len)
+{
+    char **names = copy_names(keys, nkeys, keys_len);
+    int error = MPI_ERR_NO_MEM;
+
+    if (names)
+        error = PMPIX_Session_get_pset_data(session, coll_pset, pset_name, (const char *const *) names, nkeys, wait,
+                                            data);
+    MPL_free(names);
+    return error;
+}
+
+int MPIR_Session_iget_pset_data_fortran(MPI_Session session, const char *coll_pset, const char *pset_name,
+                                        const char *keys, int nkeys, int wait, MPI_Info * data,
+                                        MPI_Request * request, int keys_len)
+{
+    char **names = copy_names(keys, nkeys, keys_len);
+    int error = MPI_ERR_NO_MEM;
+
+    if (names)
+        error = PMPIX_Session_iget_pset_data(session, coll_pset, pset_name, (const char *const *) names, nkeys, wait,
+                                             data, request);
+    MPL_free(names);
+    return error;
+}
+
+int MPIR_Session_bcast_pset_info_fortran(MPI_Session session, const char *pset_name, char *text, int length,
+                                         int primary, int text_len)
+{
+    int room = MPL_MIN(length, text_len), used = primary ? length_of(text, MPL_MAX(room, 0)) : 0;
+    char few[256], *copy = room < (int) sizeof(few) ? few : MPL_malloc((size_t) room + 1, MPL_MEM_OTHER);
+    int error = MPI_ERR_NO_MEM;
+
+    if (copy) {
+        memcpy(copy, text, used);
+        copy[used] = '\0';
+        error = PMPIX_Session_bcast_pset_info(session, pset_name, copy, room + 1, primary);
+        pad(text, text_len, copy);
+    }
+    if (copy != few)
+        MPL_free(copy);
+    return error;
+}
