@@ -124,7 +124,7 @@ void Sets::forget_ended()
             names.push_back(name);
     }
     for (const std::string &name : names)
-        erase(name);
+        erase(name, "ended");
 }
 
 bool Sets::has_room(size_t sets, size_t runs)
@@ -150,12 +150,14 @@ std::string Sets::make(const Caller &caller, const std::string &wished, Set set)
     auto &place = sets_[name];
     place = std::make_unique<Set>(std::move(set));
     by_serial_[place->serial] = place.get();
+    changes_.push_back({"set_made", name, place->serial, place->members});
     return name;
 }
 
-void Sets::erase(const std::string &name)
+void Sets::erase(const std::string &name, const char *why)
 {
     auto found = sets_.find(name);
+    changes_.push_back({"set_freed", name, found->second->serial, found->second->members, why});
     by_serial_.erase(found->second->serial);
     forget_looks(*found->second);
     runs_ -= found->second->members.runs().size();
@@ -303,13 +305,15 @@ std::optional<std::string> Sets::answer(const Caller &, const MoveSet &call)
     if (set->name == call.to)
         return SetAnswer().bytes();
     if (find(call.to))
-        erase(call.to);
+        erase(call.to, "moved");
     bcasts_.forget(std::to_string(set->id));    /* processes know it by its name */
+    changes_.push_back({"set_freed", set->name, set->serial, set->members, "moved"});
     auto taken = sets_.extract(set->name);
     by_serial_.erase(set->serial);
     set->name = taken.key() = call.to;
     set->serial = ++serial_;
     by_serial_[set->serial] = set;
+    changes_.push_back({"set_made", set->name, set->serial, set->members});
     sets_.insert(std::move(taken));
     return SetAnswer().bytes();
 }
@@ -321,7 +325,7 @@ std::optional<std::string> Sets::answer(const Caller &, const FreeSet &call)
         return wrong(call.name + " cannot be freed");
     if (!set)
         return unknown(call.name);
-    erase(set->name);
+    erase(set->name, "freed");
     return SetAnswer().bytes();
 }
 

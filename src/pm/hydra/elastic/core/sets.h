@@ -17,6 +17,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "set_bcasts.h"
@@ -77,6 +78,16 @@ class Sets {
     /* Those that got their names after this serial, in this order, at most so many. */
     std::vector<View> view(uint32_t after, size_t most) const;
 
+    /* Names that have got, or lost, their meaning since the last time, in order. */
+    struct Change {
+        const char *event;      /* set_made, set_freed */
+        std::string name;
+        uint32_t serial = 0;
+        SetMembers members;
+        const char *why = "";   /* of set_freed: freed, moved, ended */
+    };
+    std::vector<Change> take_changes() { return std::exchange(changes_, {}); }
+
     /* Greater after each change; 0: there has been none. */
     uint32_t serial() const { return serial_; }
 
@@ -125,7 +136,7 @@ class Sets {
     bool has_room(size_t sets, size_t runs);
     void forget_ended();
     std::string make(const Caller &caller, const std::string &wished, Set set);
-    void erase(const std::string &name);
+    void erase(const std::string &name, const char *why);
     void forget_looks(const Set &set);
     std::string check_caller(const Caller &caller, const SetOperand &callers, SetMembers &all, Operands &members);
     std::optional<std::string> look(const Round &round);
@@ -144,6 +155,7 @@ class Sets {
     std::deque<std::unique_ptr<Set>> worlds_;
     size_t worlds_runs_ = 0;
     SetBcasts bcasts_;
+    std::vector<Change> changes_;
 };
 
 }  // namespace elastic

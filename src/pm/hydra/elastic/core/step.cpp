@@ -60,6 +60,7 @@ void Step::launch_placed(std::span<const step_process> processes)
     statistics_.sizes.push_back(world_.size());
     offers_.launched(now_ms_);
     log("started", {{"program", program_}, {"size", world_.size()}});
+    log_sets();
 }
 
 void Step::joiners_placed(int group, std::span<const step_process> processes)
@@ -468,6 +469,7 @@ void Step::job_over()
     if (over_)
         return;
     over_ = true;
+    log_untold_sets();
     log("ended", {{"size", world_.size()}, {"adaptations", statistics_.committed}});
     if (mode_ == InitMode::UNKNOWN && offers_.any())
         effects_.tell_user(effects_.context,

@@ -229,6 +229,8 @@ class Step {
     void use_sets();
     void on_set_call(const Process &process, SetReport &report);
     void on_bcast(const Agent &agent, const bcast_frozen &count);
+    void log_sets();
+    void log_untold_sets();
     void sets_without(const Process &process);
     std::string answer_psets(const Json &id, const PsetsRequest &request) const;
     void tell_sets(const std::vector<Sets::Reply> &replies);
@@ -289,6 +291,8 @@ class Step {
     WishRate wish_rate_;
     Sets sets_;
     bool sets_used_ = false;
+    WishRate set_event_rate_;
+    uint64_t set_events_untold_ = 0;
     std::map<uint32_t, Agent> set_callers_;     /* by uid, of those that have called and not ended */
     LastEnd last_end_;
     std::set<int> killed_groups_;

@@ -66,6 +66,7 @@ void Step::on_set_call(const Process &process, SetReport &report)
     std::vector<Sets::Reply> replies = sets_.call({process.uid, report.id, number_of(process.agent())}, report.call);
     if (sets_.used())
         use_sets();
+    log_sets();
     tell_sets(replies);
 }
 
@@ -99,6 +100,31 @@ std::string format_members(const SetMembers &members, size_t runs_max)
 }
 
 }  // namespace
+
+/* Bounded, as a program may make sets as fast as it likes: those who follow have other events to hear of. */
+void Step::log_sets()
+{
+    for (const Sets::Change &change : sets_.take_changes()) {
+        if (!set_event_rate_.allows(now_ms_)) {
+            set_events_untold_++;
+            continue;
+        }
+        log_untold_sets();
+        Json fields = {{"name", change.name},
+                       {"serial", change.serial},
+                       {"size", change.members.size()},
+                       {"uids", format_members(change.members, PSET_RUNS_MAX)}};
+        if (*change.why)
+            fields["reason"] = change.why;
+        journal_.add(now_ms_, change.event, fields);
+    }
+}
+
+void Step::log_untold_sets()
+{
+    if (uint64_t count = std::exchange(set_events_untold_, 0))
+        journal_.add(now_ms_, "sets_untold", {{"count", count}});
+}
 
 /* One more is looked for, to know whether there are more. */
 std::string Step::answer_psets(const Json &id, const PsetsRequest &request) const

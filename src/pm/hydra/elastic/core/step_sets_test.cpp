@@ -117,6 +117,38 @@ TEST_F(StepSetsTest, SM3_sets_are_listed_for_clients_a_page_at_a_time)
     EXPECT_EQ(glue.ask(1, R"({"id":1,"op":"psets","after":-1})").at(0).at("error").at("code"), "field");
 }
 
+TEST_F(StepSetsTest, SM3_names_that_get_and_lose_their_meaning_are_told)
+{
+    call(0, 1, MakeFromList{"app://a", first_two()});
+    call(0, 2, MakeFromList{"app://b", first_two()});
+    call(0, 3, MoveSet{"app://b", "app://a"});
+    call(0, 4, FreeSet{"app://a"});
+    call(0, 5, FreeSet{"app://a"});
+    EXPECT_EQ(glue.events(), "started set_made set_made set_freed set_freed set_made set_freed");
+    Json made = glue.last_event("set_made");
+    EXPECT_EQ(made.at("name"), "app://a");
+    EXPECT_EQ(made.at("size"), 2);
+    EXPECT_EQ(made.at("uids"), "0-1");
+    EXPECT_EQ(glue.logged.at(3).at("reason"), "moved");
+    EXPECT_EQ(glue.last_event("set_freed").at("reason"), "freed");
+    EXPECT_EQ(glue.last_event("set_freed").at("serial"), made.at("serial"));
+}
+
+TEST_F(StepSetsTest, SM3_many_of_them_do_not_drown_other_events)
+{
+    for (uint32_t id = 1; id <= 100; id++)
+        call(2, id, MakeFromList{"", first_two()});
+    EXPECT_EQ(glue.count_events("set_made"), 32);
+    glue.now_ms += 50;
+    call(2, 101, MakeFromList{"", first_two()});
+    EXPECT_EQ(glue.count_events("set_made"), 33);
+    EXPECT_EQ(glue.last_event("sets_untold").at("count"), 68);
+    call(2, 102, MakeFromList{"", first_two()});
+    for (uint32_t rank = 0; rank < 3; rank++)
+        glue.exited(0, rank == 2 ? 1 : 0, rank);
+    EXPECT_EQ(glue.last_event("sets_untold").at("count"), 1);
+}
+
 TEST_F(StepSetsTest, SW2_the_world_of_each_epoch_is_a_set)
 {
     for (uint32_t rank = 0; rank < 3; rank++)
