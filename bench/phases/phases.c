@@ -1,9 +1,10 @@
 /*
  * An iteration of which it is known how much of its time is MPI's, by hand and, with -DPHASES_EPOP, as phases:
  *
- *   mpiexec -n P phases [-i ITERATIONS] [-w WORK] [-m MU]
+ *   mpiexec -n P phases [-i ITERATIONS] [-w WORK] [-s PROCESSES] [-m MU]
  *
  *   -w WORK   milliseconds of work in an iteration, shared by all processes: c = WORK / P for each (800)
+ *   -s N      more than N processes do not make it faster: c = WORK / N then
  *   -m MU     time in MPI for each second outside of it, over all processes: a number, or as a function of P
  *             cannon:A,B (A P^1.5 + B P^0.5) or linear:A (A P)  (0.2)
  *
@@ -25,6 +26,7 @@
 
 static struct {
     long iterations;
+    int scales_to;              /* 0: as far as you like */
     double work_s, mu_linear, mu_root, mu_power;        /* mu: constant + ... P + ... P^0.5 + ... P^1.5 */
     double mu;
 } options = { .iterations = 100, .work_s = 0.8, .mu = 0.2 };
@@ -81,7 +83,7 @@ static void iterate(void)
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    double each_s = options.work_s / size;
+    double each_s = options.work_s / (options.scales_to && options.scales_to < size ? options.scales_to : size);
     sleep_until(start + each_s + (state.iteration % size == rank ? imbalance_s(size, each_s) : 0));
     MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     state.iteration++;
@@ -102,17 +104,19 @@ static int read_options(int argc, char **argv)
 {
     int good = 1;
 
-    for (int option; good && (option = getopt(argc, argv, "i:w:m:")) != -1;) {
+    for (int option; good && (option = getopt(argc, argv, "i:w:s:m:")) != -1;) {
         switch (option) {
             case 'i': options.iterations = atol(optarg); break;
             case 'w': options.work_s = 1e-3 * atof(optarg); break;
+            case 's': options.scales_to = atoi(optarg); break;
             case 'm': good = read_mu(optarg); break;
             default: good = 0;
         }
     }
-    good = good && optind == argc && options.iterations > 0 && options.work_s > 0 && mu_of(1) >= 0;
+    good = good && optind == argc && options.iterations > 0 && options.scales_to >= 0 && options.work_s > 0 &&
+        mu_of(1) >= 0;
     if (!good)
-        fprintf(stderr, "usage: phases [-i ITERATIONS] [-w WORK_MS] [-m MU|cannon:A,B|linear:A]\n");
+        fprintf(stderr, "usage: phases [-i ITERATIONS] [-w WORK_MS] [-s PROCESSES] [-m MU|cannon:A,B|linear:A]\n");
     return good;
 }
 

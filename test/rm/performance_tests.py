@@ -121,27 +121,31 @@ def sizes_of(daemon: Daemon, number: int) -> list[int]:
     return [record["data"]["size"] for record in records if record["event"] in ("started", "committed")]
 
 
+def compile_phases(bench: Bench, name: str, *words: str) -> Path:
+    mpi = bench.needs_mpi()
+    command = [mpi / "bin/mpicc", "-O2", "-std=gnu11", PHASES, "-o", bench.folder / name, *words, "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, f"phases does not compile: {done.stderr}")
+    return bench.folder / name
+
+
+def submit_phases(daemon: Daemon, program: Path, options: str, **fields: Any) -> int:
+    number = daemon.submit(str(program), "-i", "1000000", *options.split(), kind="malleable", **fields)
+    wait_for(f"job {number} to be known as adaptive", lambda: daemon.job(number)["adaptive"])
+    return number
+
+
 def cores_go_to_who_computes(bench: Bench) -> None:
     """SPEC-performance G, figure 14.7, and SPEC-epop C8: a law as Gauss' gives half again and again, one as Cannon's grows from
     square to square, one in between is let alone; by hand and as phases."""
-    mpi = bench.needs_mpi()
-    for name, words in (("by_hand", ()), ("phases", ("-DPHASES_EPOP", "-lepop", "-ladapt_data"))):
-        command = [mpi / "bin/mpicc", "-O2", "-std=gnu11", PHASES, "-o", bench.folder / name, *words, "-lm"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        expect(done.returncode == 0, f"phases does not compile: {done.stderr}")
+    by_hand = compile_phases(bench, "by_hand")
+    phases = compile_phases(bench, "phases", "-DPHASES_EPOP", "-lepop", "-ladapt_data")
     # a busy machine wakes processes late: limits far from what they make of that
     limits = 'policy = "efficient"\nmtct_lower = 0.1\nmtct_upper = 0.3\n'
     daemon = bench.start(config=CONFIG.replace('policy = "easy"\n', limits), nodes=1, cores=21)
-
-    def submit(name: str, program: str, work_ms: int, mu: str, **fields: Any) -> int:
-        words = [str(bench.folder / program), "-i", "1000000", "-w", str(work_ms), "-m", mu]
-        number = daemon.submit(*words, kind="malleable", name=name, **fields)
-        wait_for(f"{name} to be known as adaptive", lambda: daemon.job(number)["adaptive"])
-        return number
-
-    gauss = submit("gauss", "phases", 800, "linear:0.2", min=2, max=8, preferred=8, sizes={"rule": "power_of_two"})
-    cannon = submit("cannon", "by_hand", 1800, "0.01", min=9, max=16, preferred=9, sizes={"rule": "square"})
-    between = submit("between", "by_hand", 300, "0.2", min=1, max=3, preferred=3)
+    gauss = submit_phases(daemon, phases, "-w 800 -m linear:0.2", min=2, max=8, preferred=8, sizes={"rule": "power_of_two"})
+    cannon = submit_phases(daemon, by_hand, "-w 1800 -m 0.01", min=9, max=16, preferred=9, sizes={"rule": "square"})
+    between = submit_phases(daemon, by_hand, "-w 300 -m 0.2", min=1, max=3, preferred=3)
     wanted = {gauss: [8, 4, 2], cannon: [9, 16], between: [3]}
     for number, sizes in wanted.items():
         wait_for(f"job {number} to come to {sizes}", lambda n=number, s=sizes: sizes_of(daemon, n) == s)
@@ -149,6 +153,34 @@ def cores_go_to_who_computes(bench: Bench) -> None:
     wait_for("more samples", lambda: daemon.job(between)["performance"]["samples"] > samples + 3)
     for number, sizes in wanted.items():
         expect(sizes_of(daemon, number) == sizes, f"job {number}: {sizes_of(daemon, number)} instead of {sizes}")
+        cancel(daemon, number)
+
+
+def cores_go_to_who_becomes_faster(bench: Bench) -> None:
+    """Policy measured, three programs of known curves on 16 cores: within a process of what who knows the curves would give, and
+    then at rest."""
+    program = compile_phases(bench, "phases")
+    daemon = bench.start(config=CONFIG.replace("easy", "measured"), nodes=1, cores=16)
+    best = {2: 2, 6: 6, 16: 8}
+    jobs = {
+        submit_phases(daemon, program, f"-w 400 -s {scales} -m 0", min=1, max=16, preferred=1, expect_ms=3600000): size
+        for scales, size in best.items()
+    }
+
+    def is_best() -> bool:
+        return all(abs(sizes_of(daemon, number)[-1] - size) <= 1 for number, size in jobs.items())
+
+    def samples() -> int:
+        return min(daemon.job(number)["performance"]["samples"] for number in jobs)
+
+    wait_for(f"sizes near {list(jobs.values())}", is_best, 240)
+    before = samples()
+    wait_for("fifteen more samples", lambda: samples() >= before + 15)
+    shown = {number: sizes_of(daemon, number) for number in jobs}
+    expect(is_best(), f"not at rest: {shown}")
+    expect(sum(len(sizes) - 1 for sizes in shown.values()) <= 12, f"more than twelve adaptations: {shown}")
+    print(f"# sizes: {list(shown.values())}")
+    for number in jobs:
         cancel(daemon, number)
 
 
@@ -252,6 +284,7 @@ def steps_that_lie_about_their_time_are_not_believed(bench: Bench) -> None:
 TESTS = [
     a_job_is_measured_at_each_of_its_sizes,
     cores_go_to_who_computes,
+    cores_go_to_who_becomes_faster,
     switched_off_nothing_is_measured,
     a_rigid_job_says_why_nothing_is_known,
     a_job_in_a_rigid_phase_is_left_alone,

@@ -34,8 +34,8 @@
  * the last leaving process and its daemon. */
 #define PROCESSES_IN_FLIGHT 4
 #define DESCRIPTORS_IN_FLIGHT 12
-/* That of the former world, until a probe gives it back, and that of the next one. */
-#define SEGMENTS_IN_FLIGHT 2
+/* That of the former world, until a probe gives it back, and that of the next one; each is mapped in three parts. */
+#define SEGMENTS_IN_FLIGHT 6
 /* Connections to the processes that join next, or have just left, and their segments. */
 #define CONNECTIONS_IN_FLIGHT 4
 
