@@ -210,11 +210,13 @@ int64_t known_until_ms(const Job &job)
 /* What the program says of its phase; NEVER: not enough. */
 int64_t remaining_by_progress_ms(const Job &job)
 {
-    auto place = job.performance ? job.performance->newest.place : std::nullopt;
-    if (!place || place->total <= 0 || place->iteration < PROGRESS_MIN || place->iteration_us < 0)
+    if (!job.performance || !job.performance->newest.place)
         return NEVER;
-    auto left = static_cast<double>(std::max<int64_t>(place->total - place->iteration, 0));
-    double ms = left * static_cast<double>(place->iteration_us) / 1000;
+    const PhasePlace &place = *job.performance->newest.place;
+    if (place.total <= 0 || place.iteration < PROGRESS_MIN || place.iteration_us < 0)
+        return NEVER;
+    auto left = static_cast<double>(std::max<int64_t>(place.total - place.iteration, 0));
+    double ms = left * static_cast<double>(place.iteration_us) / 1000;
     return std::max(static_cast<int64_t>(std::min(ms, REMAINING_MAX_MS)), REMAINING_MIN_MS);
 }
 

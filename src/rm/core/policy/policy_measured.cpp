@@ -313,14 +313,14 @@ SizeWorth find_worth(const State &state, const Job &job)
     int size = scaling.size, cores = job.spec.cores_per_process;
     worth.more = size_at_least(job.spec, size + 1);
     worth.less = size_at_most(job.spec, size - 1);
-    if (worth.more > 0) {
-        worth.next = log_speed(scaling, worth.more) / double((worth.more - size) * cores);
+    if (worth.more > 0)
         worth.next_gain = gain_of(scaling, cores, size, worth.more);
-    }
-    if (worth.less > 0) {
-        worth.last = -log_speed(scaling, worth.less) / double((size - worth.less) * cores);
+    if (worth.less > 0)
         worth.last_gain = gain_of(scaling, cores, size, worth.less);
-    }
+    if (worth.settled && worth.more > 0) /* else it does not trade */
+        worth.next = log_speed(scaling, worth.more) / double((worth.more - size) * cores);
+    if (worth.settled && worth.less > 0)
+        worth.last = -log_speed(scaling, worth.less) / double((size - worth.less) * cores);
     return worth;
 }
 
