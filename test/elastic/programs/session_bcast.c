@@ -1,14 +1,17 @@
 /*
  * Texts that the primary process of a set gives to all its members.  SB1: the members call at speeds of their own and
  * all get the same texts in the calls of the same numbers.  SB2: what is pending, and members that end: --ends 1: one
- * that has given nothing, before a text is given; --ends 2: the primary, after it has given one.  Run by 4 processes.
+ * that has given nothing, before a text is given; --ends 2: the primary, after it has given one.  ST1: several
+ * threads.  Run by 4 processes.
  */
 
 #include "elastic_test.h"
+#include <pthread.h>
 
 #define TEXTS 20
 #define AHEAD 100
 #define SETS 40
+#define THREADS 4
 
 static MPI_Session session;
 static MPI_Comm all;            /* from mpi://WORLD */
@@ -16,7 +19,7 @@ static int rank, size;
 
 typedef char pset_name[MPI_MAX_PSET_NAME_LEN];
 
-static char text[256];
+static __thread char text[256];
 
 /* One call; "" or what is delivered is in `text`. */
 static int bcast(const char *set, const char *given)
@@ -77,19 +80,45 @@ static void pass_texts(const char *set, int n, const int *ranks)
         if (call % 64 == 63)    /* or the fast ones run away from the slow ones */
             ET_MPI(MPI_Barrier(members));
     }
-    ET_MPI(MPI_Comm_free(&members));
-    ET_MPI(MPI_Group_free(&group));
     if (me == 0) {
         for (int i = 1; i < n; i++) {
             int theirs[TEXTS];
-            ET_MPI(MPI_Recv(theirs, TEXTS, MPI_INT, ranks[i], 0, all, MPI_STATUS_IGNORE));
+            ET_MPI(MPI_Recv(theirs, TEXTS, MPI_INT, i, 0, members, MPI_STATUS_IGNORE));
             for (int k = 0; k < TEXTS; k++)
                 ET_CHECK(theirs[k] == calls[k], "SB1: text %d came in call %d on rank %d, %d here", k, theirs[k],
                          ranks[i], calls[k]);
         }
     } else {
-        ET_MPI(MPI_Send(calls, TEXTS, MPI_INT, ranks[0], 0, all));
+        ET_MPI(MPI_Send(calls, TEXTS, MPI_INT, 0, 0, members));
     }
+    ET_MPI(MPI_Comm_free(&members));
+    ET_MPI(MPI_Group_free(&group));
+}
+
+/* ST1: each thread has a set of its own. */
+static const int everybody[] = { 0, 1, 2, 3 };
+
+static void *pass_in_thread(void *set)
+{
+    pass_texts(set, 4, everybody);
+    return NULL;
+}
+
+static void pass_in_threads(void)
+{
+    static char sets[THREADS][32];
+    pthread_t threads[THREADS];
+
+    for (int i = 0; i < THREADS; i++) {
+        snprintf(sets[i], sizeof(sets[i]), "app://thread/%d", i);
+        if (rank == 0)
+            make_set(sets[i], 4, everybody);
+    }
+    ET_MPI(MPI_Barrier(all));
+    for (int i = 0; i < THREADS; i++)
+        ET_CHECK(!pthread_create(&threads[i], NULL, pass_in_thread, sets[i]), "no thread");
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
 }
 
 static void until_delivered(const char *set, const char *expected)
@@ -234,7 +263,7 @@ static void await_end(const char *set)
 
 static void check_ends(int which)
 {
-    const int everybody[] = { 0, 1, 2, 3 }, dying = which == 1 ? 3 : 0, first = which == 1 ? 0 : 1;
+    const int dying = which == 1 ? 3 : 0, first = which == 1 ? 0 : 1;
     int calls = 0, error, numbers[2];
 
     if (rank == 0)
@@ -271,7 +300,7 @@ static void check_ends(int which)
 int main(int argc, char **argv)
 {
     int ends = (int) et_number(argc, argv, "ends", 0);
-    const int world[] = { 0, 1, 2, 3 }, odd[] = { 3, 1 };
+    const int odd[] = { 3, 1 };
     MPI_Group group;
 
     ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
@@ -288,7 +317,8 @@ int main(int argc, char **argv)
         return 0;
     }
     check_pending();
-    pass_texts("mpi://WORLD", 4, world);
+    pass_texts("mpi://WORLD", 4, everybody);
+    pass_in_threads();
     ET_MPI(MPI_Barrier(all));
     if (rank == 0)
         make_set("app://odd", 2, odd);
