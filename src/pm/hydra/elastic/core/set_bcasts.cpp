@@ -129,7 +129,7 @@ std::string SetBcasts::give(const SetCaller &caller, uint32_t place, std::string
 
 void SetBcasts::start(Bcast &bcast, std::string text, const Uids &ended)
 {
-    bcast.text.emplace();
+    bcast.text = Text();
     bcast.text->number = ++last_text_;
     bcast.text->text = std::move(text);
     bcast.text->owed = bcast.members.size() - bcast.members.count_of(ended);
