@@ -156,34 +156,6 @@ def cores_go_to_who_computes(bench: Bench) -> None:
         cancel(daemon, number)
 
 
-def cores_go_to_who_becomes_faster(bench: Bench) -> None:
-    """Policy measured, three programs of known curves on 16 cores: within a process of what who knows the curves would give, and
-    then at rest."""
-    program = compile_phases(bench, "phases")
-    daemon = bench.start(config=CONFIG.replace("easy", "measured"), nodes=1, cores=16)
-    best = {2: 2, 6: 6, 16: 8}
-    jobs = {
-        submit_phases(daemon, program, f"-w 400 -s {scales} -m 0", min=1, max=16, preferred=1, expect_ms=3600000): size
-        for scales, size in best.items()
-    }
-
-    def is_best() -> bool:
-        return all(abs(sizes_of(daemon, number)[-1] - size) <= 1 for number, size in jobs.items())
-
-    def samples() -> int:
-        return min(daemon.job(number)["performance"]["samples"] for number in jobs)
-
-    wait_for(f"sizes near {list(jobs.values())}", is_best, 240)
-    before = samples()
-    wait_for("fifteen more samples", lambda: samples() >= before + 15)
-    shown = {number: sizes_of(daemon, number) for number in jobs}
-    expect(is_best(), f"not at rest: {shown}")
-    expect(sum(len(sizes) - 1 for sizes in shown.values()) <= 12, f"more than twelve adaptations: {shown}")
-    print(f"# sizes: {list(shown.values())}")
-    for number in jobs:
-        cancel(daemon, number)
-
-
 def ask_step(path: str) -> dict[str, Any]:
     """The step itself, past elasticd."""
     with socket.socket(socket.AF_UNIX) as connection:
@@ -284,7 +256,6 @@ def steps_that_lie_about_their_time_are_not_believed(bench: Bench) -> None:
 TESTS = [
     a_job_is_measured_at_each_of_its_sizes,
     cores_go_to_who_computes,
-    cores_go_to_who_becomes_faster,
     switched_off_nothing_is_measured,
     a_rigid_job_says_why_nothing_is_known,
     a_job_in_a_rigid_phase_is_left_alone,
