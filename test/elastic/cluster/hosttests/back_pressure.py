@@ -52,7 +52,7 @@ def rigid_sockets_are_stock(run: HostRun) -> None:
         run.await_event("adaptive" if adaptive else "rigid")
         run.await_value(lambda: control_timers(run), "control connection")
         time.sleep(1)
-        timers = control_timers(run)
+        timers = run.await_value(lambda: control_timers(run), "control connection a second later")
         asks = ["keepalive" in line for line in timers]
         run.check(timers and all(asks) == adaptive and any(asks) == adaptive, f"adaptive: {adaptive}, connections: {timers}")
         reader.touch()
