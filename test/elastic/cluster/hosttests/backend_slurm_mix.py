@@ -28,6 +28,7 @@ from .hostrun import HostRun
 
 LENGTH_S = float(os.environ.get("ELASTIC_SLURM_MIX_S", "600"))
 NODES = int(os.environ.get("ELASTIC_SLURM_MIX_NODES", "4"))
+COMMITTED, OTHERS = LENGTH_S / 20, LENGTH_S / 60  # adaptations and jobs of others that make a mix; it goes on until then
 JOBS = 10
 ENDS = ("committed", "withdrawn", "failed")
 
@@ -176,17 +177,30 @@ def check_slurm(run: HostRun) -> int:
     return len(lines)
 
 
-@case("W6 W7 C7", nodes=NODES, with_slurm=True, full=True, deadline_s=LENGTH_S + 300)
+@case("W6 W7 C7", nodes=NODES, with_slurm=True, full=True, deadline_s=3 * LENGTH_S + 300)
 def rm_slurm_mix(run: HostRun) -> None:
     """See above."""
     daemon = Slurm(run)
     watcher = Watcher(run)
     mix = Mix(run, daemon)
     end = time.monotonic() + LENGTH_S
+
+    def others() -> int:
+        return sum(name.startswith("slurm") for name in watcher.seen)
+
+    def enough() -> bool:
+        committed = sum(row["event"] == "committed" for row in daemon.ask("events"))
+        return committed >= COMMITTED and others() >= OTHERS
+
     try:
         while time.monotonic() < end:
             mix.turn()
             time.sleep(0.3)
+        while not enough():  # a busy machine gets to as much, later
+            run.check(time.monotonic() < end + 2 * LENGTH_S, "too few adaptations, or too few jobs of others")
+            for _ in range(10):
+                mix.turn()
+                time.sleep(0.3)
         mix.finish()
         daemon.await_empty()
     finally:
@@ -198,12 +212,9 @@ def rm_slurm_mix(run: HostRun) -> None:
     slurm_jobs = check_slurm(run)
     for number in mix.submitted:
         daemon.good_end(number)
-    others = sum(name.startswith("slurm") for name in watcher.seen)
     print(
-        f"# {LENGTH_S:.0f} s: {len(mix.submitted)} elastic jobs, {dict(kinds)}; {len(mix.others)} jobs of others, {others} of them "
+        f"# {LENGTH_S:.0f} s: {len(mix.submitted)} elastic jobs, {dict(kinds)}; {len(mix.others)} jobs of others, {others()} of them "
         f"seen; {slurm_jobs} Slurm jobs; {watcher.looks} looks at the hosts",
         flush=True,
     )
-    run.check(kinds["committed"] >= LENGTH_S / 20, f"hardly anything grew or shrank: {kinds}")
-    run.check(others >= LENGTH_S / 60, f"others hardly ran: {others} of {len(mix.others)}")
     daemon.finish()

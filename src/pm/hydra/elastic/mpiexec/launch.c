@@ -19,6 +19,7 @@
 #include "nodes.h"
 #include "output.h"
 #include "relay.h"
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -69,6 +70,46 @@ static int check_capacity(const struct HYD_pg *pg, char *error, size_t error_byt
         return -1;
     }
     return 0;
+}
+
+/* What mpiexec itself opens for a launch: the port; for each proxy two ends of its output, what tells its launcher's
+ * end, and its connection; and for a moment the other ends, its input and what its launcher inherits. */
+#define FDS_PER_LAUNCH 8
+#define FDS_PER_LAUNCHER 4
+
+/* Whether so many files more can be opened. */
+static int can_open(int count)
+{
+    int *fds = MPL_malloc((size_t) count * sizeof(int), MPL_MEM_PM), opened = 0, error = fds ? 0 : ENOMEM;
+
+    while (!error && opened < count)
+        if ((fds[opened] = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
+            error = errno;
+        else
+            opened++;
+    for (int i = 0; i < opened; i++)
+        close(fds[i]);
+    MPL_free(fds);
+    errno = error;
+    return !error;
+}
+
+/* A launch that lacks something in its middle leaves launchers that nobody awaits. */
+static int check_own_descriptors(const struct HYD_pg *pg, char *error, size_t error_bytes)
+{
+    struct rlimit limit = {.rlim_cur = 0 };
+    int need = FDS_PER_LAUNCH;
+
+    for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
+        need += FDS_PER_LAUNCHER;
+    if (can_open(need))
+        return 0;
+    int why = errno;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    say(error, error_bytes, "mpiexec cannot open the %d files that the node daemons of the joining processes need (%s;"
+        " its limit is %llu, ulimit -n): raise the limit, or try again with fewer hosts", need,
+        MPL_strerror(why), (unsigned long long) limit.rlim_cur);
+    return -1;
 }
 
 /* ---- proxies that come up ---------------------------------------------------------------------- */
@@ -549,7 +590,18 @@ static void close_all_on_exec(void)
     HYDU_sock_cloexec(HYD_server_info.cmd_pipe[1]);
 }
 
-static HYD_status start_proxies(struct HYD_step_group *g, char **arguments)
+/* How many launchers run; one that could not be started is the last of the list. */
+static int launchers_since(int first)
+{
+    int n = HYD_bscu_pid_count - first;
+
+    while (n > 0 && HYD_bscu_pid_list[first + n - 1] < 0)
+        n--;
+    return n;
+}
+
+/* Sets how many proxies have a launcher: all, or those before one that could not be started. */
+static HYD_status start_proxies(struct HYD_step_group *g, char **arguments, int *started)
 {
     int *control_fd = NULL, first = HYD_bscu_pid_count;
     HYD_status status = HYD_SUCCESS;
@@ -559,8 +611,14 @@ static HYD_status start_proxies(struct HYD_step_group *g, char **arguments)
     for (int i = 0; i < g->proxy_count; i++)
         control_fd[i] = HYD_FD_UNSET;
     status = HYDT_bsci_launch_procs(arguments, g->pg->proxy_list, HYD_FALSE, control_fd);
-    HYDU_ERR_POP(status, "launcher cannot launch processes\n");
-    for (int i = 0; i < g->proxy_count; i++) {
+    *started = status == HYD_SUCCESS ? g->proxy_count : launchers_since(first);
+    for (int i = *started; i < g->proxy_count; i++)
+        if (control_fd[i] != HYD_FD_UNSET)
+            close(control_fd[i]);
+    if (*started == 0)
+        compact_launcher_lists();
+    HYDU_ERR_CHKANDJUMP(status, *started == 0, status, "launcher cannot launch processes\n");
+    for (int i = 0; i < *started; i++) {
         if (control_fd[i] == HYD_FD_UNSET)
             continue;
         g->proxies[i].launch_fd = control_fd[i];
@@ -587,13 +645,14 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
     struct HYD_step_group *g = NULL;
     struct HYD_string_stash stash;
     char *port = NULL;
+    int started = 0;
     HYD_status status = HYD_SUCCESS;
 
     HYD_STRING_STASH_INIT(stash);
     say(error, error_bytes, "mpiexec was unable to start the processes (see the messages above)");
     status = make_pg(count, program, hosts, n_hosts, &pg);
     HYDU_ERR_POP(status, "unable to make a process group\n");
-    if (check_capacity(pg, error, error_bytes) < 0) {
+    if (check_capacity(pg, error, error_bytes) < 0 || check_own_descriptors(pg, error, error_bytes) < 0) {
         drop_pg(pg);
         return -1;
     }
@@ -613,12 +672,14 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
         status = tell_proxy(g, i, epoch, pre, first_uid);
         HYDU_ERR_POP(status, "unable to fill in adaptation arguments\n");
     }
-    status = start_proxies(g, stash.strlist);
+    status = start_proxies(g, stash.strlist, &started);
     HYDU_ERR_POP(status, "unable to start proxies\n");
     *group = g->group;
     if (HYD_step.launch_limit_ms > 0)
         g->up_by_ms = HYD_step_now_ms() + HYD_step.launch_limit_ms;
     HYD_core_defer_placed(g);
+    for (int i = started; i < g->proxy_count; i++)
+        proxy_failed(g, i);
 
   fn_exit:
     HYD_STRING_STASH_FREE(stash);
