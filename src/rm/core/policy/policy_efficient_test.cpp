@@ -186,6 +186,30 @@ TEST(EfficientTest, G147_cannon_grows_and_gauss_gives)
     EXPECT_EQ(machine.sizes[first], (std::vector<int>{256, 361, 441, 484}));
 }
 
+/* G, figure 14.8: the same with smaller matrices, by whole nodes: both give, and nobody grows. */
+TEST(EfficientTest, G148_small_cannon_gives_as_well)
+{
+    Efficient machine(32, 16);
+    JobSpec gauss = malleable(16, 256);
+    gauss.whole_nodes = true;
+    gauss.size_rule = SizeRule::POWER_OF_TWO;
+    gauss.preferred = 256;
+    JobSpec cannon = squares(16, 512);
+    cannon.whole_nodes = true;
+    cannon.preferred = 256;
+    JobId second = machine.start(gauss, [](int) { return 0.12; });
+    ASSERT_EQ(machine.sizes[second].front(), 256);
+    JobId first = machine.start(cannon, [](int size) {
+        return 0.00002 * std::pow(size, 1.5) + 0.014 * std::sqrt(size);
+    });
+    ASSERT_EQ(machine.sizes[first].front(), 256);
+    machine.go_on(60);
+    EXPECT_EQ(machine.sizes[first], (std::vector<int>{256, 121, 64, 25}));
+    EXPECT_EQ(machine.sizes[second], (std::vector<int>{256, 128, 64, 32, 16}));
+    EXPECT_EQ(machine.driver.core.state().indices().free_cores, (32 - 2 - 1) * 16)
+        << "idle nodes stay idle";
+}
+
 /* Q13, X1: it comes to rest, and each record's numbers give its range. */
 TEST(EfficientTest, Q13_X1_comes_to_rest_and_says_why)
 {

@@ -7,17 +7,18 @@ namespace elastic::rm {
 SizeRange size_range(const JobSpec &spec, const RangeNumbers &numbers)
 {
     int size = numbers.size, least = size_at_least(spec, 1);
+    int units = (size + numbers.unit - 1) / numbers.unit;
     SizeRange keep{RangeKind::KEEP, size, size};
     if (!numbers.has_data)
         return keep;
     if (numbers.mtct_ppm > numbers.upper_ppm || numbers.recent_mtct_ppm > numbers.upper_ppm) {
-        int half = std::max(size / numbers.unit / 2, 1) * numbers.unit;
+        int half = std::max(units / 2, 1) * numbers.unit;
         int target = std::max(size_at_most(spec, half), least);
         return target < size ? SizeRange{RangeKind::REDUCE, target, target} : keep;
     }
     if (numbers.mtct_ppm >= numbers.lower_ppm || numbers.recent_mtct_ppm >= numbers.lower_ppm)
         return keep;
-    int64_t twice = std::min(int64_t{2} * size, int64_t{spec.maximum});
+    int64_t twice = std::min(int64_t{2} * units * numbers.unit, int64_t{spec.maximum});
     if (numbers.ceiling > 0)
         twice = std::min(twice, int64_t{numbers.ceiling} - 1);
     int high = std::max(size_at_most(spec, static_cast<int>(twice)), size);

@@ -67,6 +67,11 @@ TEST(SizeRangeTest, R5_whole_nodes_are_halved)
     RangeNumbers five = numbers(20, UPPER + 1, 0); /* five nodes of four */
     five.unit = 4;
     EXPECT_EQ(size_range(spec, five).high, 8);
+    RangeNumbers not_full = numbers(19, UPPER + 1, 0);
+    not_full.unit = 4;
+    EXPECT_EQ(size_range(spec, not_full).high, 8) << "five nodes as well";
+    not_full.mtct_ppm = 0;
+    EXPECT_EQ(size_range(spec, not_full).high, 40);
 }
 
 TEST(SizeRangeTest, R6_a_size_that_was_too_large_is_a_ceiling)
