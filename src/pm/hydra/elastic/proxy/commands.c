@@ -113,7 +113,8 @@ static HYD_status on_target(const struct command *c)
     if (status != HYD_SUCCESS)
         return status;
     HYD_board_target(&HYD_agent.board, c->message->epoch, target);
-    return HYD_committed_await(&HYD_agent.board, c->message->epoch);
+    HYD_committed_await(&HYD_agent.board, c->message->epoch);
+    return HYD_SUCCESS;
 }
 
 static HYD_status on_thaw(const struct command *c)

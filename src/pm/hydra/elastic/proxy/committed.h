@@ -11,7 +11,7 @@
 #include "board.h"
 
 /* The window of this epoch opens: looks from now on, and tells mpiexec when all of the board have committed. */
-HYD_status HYD_committed_await(const struct HYD_board *board, uint32_t epoch);
+void HYD_committed_await(const struct HYD_board *board, uint32_t epoch);
 /* Tells it now, if they have; to be called before what must come after it. */
 HYD_status HYD_committed_look(void);
 

@@ -3,10 +3,9 @@
 #include "pmip.h"
 #include <dirent.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
-#include "demux.h"
 #include "agent.h"
+#include "wire/event_loop.h"
 
 #define STUCK_S 5               /* so long it has done nothing */
 #define STUCK_TICKS_PERMILLE 5  /* of a processor, that still is nothing */
@@ -155,17 +154,25 @@ static void end_process(int process_id, const char *why)
 
 static void judge(int process_id)
 {
-    int late = end_after_ms > 0 && told_s * (int64_t) 1000 >= end_after_ms;
+    int late = end_after_ms > 0 && told_s * (int64_t) 1000 >= end_after_ms &&
+        HYD_pmcd_pmip_adapt_is_adaptive(process_id);
     pid_t pid = HYD_pmcd_pmip.downstream.pid[process_id];
     struct look look;
 
-    if (!lives(process_id) || !look_at(pid, &look) || look.left_alone)
+    if (!lives(process_id))
+        return;
+    if (!look_at(pid, &look)) { /* no descriptor is left to look with */
+        if (late)
+            end_process(process_id, "has not ended");
+        return;
+    }
+    if (look.left_alone)
         return;
     if (was_not_reached(&look) && told_s < STUCK_S)
         kill(pid, told);
     else if (was_not_reached(&look))
         end_process(process_id, "has not heard of it");
-    else if (late && HYD_pmcd_pmip_adapt_is_adaptive(process_id))
+    else if (late)
         end_process(process_id, "has not ended");
     else if (told_s % STUCK_S == 0 && is_stuck(process_id, &look))
         end_process(process_id, "hangs");
@@ -173,12 +180,9 @@ static void judge(int process_id)
         ticks[process_id] = look.ticks;
 }
 
-static HYD_status timer_cb(int fd, HYD_event_t events, void *userp)
+static HYD_status every_second(void)
 {
-    uint64_t times;
-
-    if (read(fd, &times, sizeof(times)) != sizeof(times))
-        return HYD_SUCCESS;
+    HYD_loop_call(every_second, 1000);
     told_s++;
     for (int i = 0; HYD_pmcd_pmip.downstream.pid && i < HYD_pmcd_pmip.local.proxy_process_count; i++)
         judge(i);
@@ -187,17 +191,15 @@ static HYD_status timer_cb(int fd, HYD_event_t events, void *userp)
 
 void HYD_pmcd_pmip_end_signalled(int signum)
 {
-    const struct itimerspec every_second = {.it_interval = {.tv_sec = 1},.it_value = {.tv_sec = 1} };
     int n = HYD_pmcd_pmip.local.proxy_process_count;
 
     if (told || n <= 0 || (signum != SIGTERM && signum != SIGINT && signum != SIGQUIT))
         return;
-    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     ticks = MPL_calloc((size_t) n, sizeof(*ticks), MPL_MEM_PM);
-    if (fd < 0 || !ticks || timerfd_settime(fd, 0, &every_second, NULL) < 0 ||
-        HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, NULL, timer_cb) != HYD_SUCCESS) {
-        HYDU_error_printf("unable to see to the end of the processes (%s)\n", MPL_strerror(errno));
+    if (!ticks) {
+        HYDU_error_printf("no memory to see to the end of the processes\n");
         return;
     }
+    HYD_loop_call(every_second, 1000);
     told = signum;
 }

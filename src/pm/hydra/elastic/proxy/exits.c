@@ -1,7 +1,6 @@
 /* See exits.h. */
 
 #include "state.h"
-#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include "demux.h"
 #include "agent.h"
@@ -12,6 +11,7 @@
 #include "sets.h"
 #include "upward.h"
 #include "stdin.h"
+#include "wire/event_loop.h"
 #include "wire/kinds.h"
 
 static int culprit = -1;        /* process for whose end we kill the others */
@@ -131,21 +131,10 @@ int HYD_pmcd_pmip_adapt_busy(void)
     return HYD_agent.processes && awaits_decision();
 }
 
-static HYD_status wake_cb(int fd, HYD_event_t events, void *userp)
-{
-    eventfd_t ignored;
-
-    eventfd_read(fd, &ignored);
-    return HYD_SUCCESS;
-}
-
 /* Lets the main loop look once more although nothing else may happen. */
-static void wake_main_loop(void)
+static HYD_status nothing(void)
 {
-    int fd = eventfd(1, EFD_CLOEXEC);
-
-    if (fd >= 0)
-        HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, NULL, wake_cb);
+    return HYD_SUCCESS;
 }
 
 static int all_ended(void)
@@ -199,7 +188,7 @@ static void note_exit(int process_id, int wait_status)
     }
     report_exit(process_id, wait_status);
     if (HYD_board_in_window(&HYD_agent.board) && all_ended())
-        wake_main_loop();
+        HYD_loop_call(nothing, 0);
     for (int i = 0; process_id == culprit && i < HYD_agent_process_count(); i++) {
         if (HYD_agent.processes[i].held)
             report_exit(i, HYD_agent.processes[i].wait_status);

@@ -58,6 +58,51 @@ static int is_paused(int fd, int64_t now)
     return fd < n_paused_until && paused_until[fd] > now;
 }
 
+/* ---- timers ------------------------------------------------------------------------------------ */
+
+#define TIMERS_MAX 8
+
+static struct timer {
+    HYD_status(*due) (void);
+    int64_t at_ms;              /* <0: not set */
+} timers[TIMERS_MAX];
+static int n_timers = 0;
+
+void HYD_loop_call(HYD_status(*due) (void), int64_t ms)
+{
+    int i = 0;
+
+    while (i < n_timers && timers[i].due != due)
+        i++;
+    if (i == TIMERS_MAX) {
+        HYDU_error_printf("more than %d timers\n", TIMERS_MAX);
+        return;
+    }
+    n_timers += i == n_timers;
+    timers[i] = (struct timer) {due, ms < 0 ? -1 : now_ms() + ms };
+}
+
+/* Whether any was due. */
+static HYD_status serve_timers(int *any)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    for (int i = 0; i < n_timers; i++) {
+        if (timers[i].at_ms < 0 || timers[i].at_ms > now_ms())
+            continue;
+        timers[i].at_ms = -1;
+        *any = 1;
+        status = timers[i].due();
+        HYDU_ERR_POP(status, "a timer's function returned error status\n");
+    }
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
 /* ---- one round --------------------------------------------------------------------------------- */
 
 static void free_dead_records(void)
@@ -221,6 +266,8 @@ static int timeout_ms(int wtime)
     ms = sooner(ms, until(HYD_silence_next()));
     ms = sooner(ms, until(next_resume));
     ms = sooner(ms, hooks.wait_ms ? hooks.wait_ms() : -1);
+    for (int i = 0; i < n_timers; i++)
+        ms = sooner(ms, until(timers[i].at_ms));
     return ms > 3600 * 1000 ? 3600 * 1000 : (int) ms;
 }
 
@@ -240,7 +287,7 @@ static int serve_clock(void)
 static HYD_status wait_for_event(int wtime)
 {
     struct poll_set set = { NULL, NULL, 0, 0 };
-    int found;
+    int found, timed = 0;
     HYD_status status = HYD_SUCCESS;
 
     if (depth++ == 0)
@@ -256,7 +303,9 @@ static HYD_status wait_for_event(int wtime)
     }
     if (hooks.after)
         hooks.after();
-    if (!serve_clock() && found == 0 && wtime >= 0)
+    status = serve_timers(&timed);
+    HYDU_ERR_POP(status, "error while handling timers\n");
+    if (!serve_clock() && !timed && found == 0 && wtime >= 0)
         status = HYD_TIMED_OUT;
 
   fn_exit:

@@ -2,7 +2,7 @@
  * The event loop of mpiexec and of node daemons in jobs that adapt: it takes the place of Hydra's demux engine.
  * Callbacks are registered as ever (demux.h).  Differences from the stock engine:
  *   - it serves channels (channel.h) and watches for silent hosts (silence.h);
- *   - it wakes at times that are asked for, in milliseconds;
+ *   - it wakes at times that are asked for, in milliseconds, and then calls who asked;
  *   - a descriptor may be left alone for a while, so that what comes from it waits where it is;
  *   - a callback may deregister any descriptor: an event that was found before is then dropped
  *     (the stock engine assigns events by counting and would give it to another descriptor);
@@ -32,5 +32,9 @@ void HYD_loop_use(const struct HYD_loop_hooks *hooks);
  * bounded: what is left in a pipe or socket. */
 void HYD_loop_pause(int fd, int paused);
 void HYD_loop_rest(int fd, int ms);
+
+/* Calls `due` once, `ms` from now, instead of at the time that was asked for before; `ms` < 0: not at all.  It takes no
+ * descriptor: a daemon may have none left.  For some functions that are known beforehand. */
+void HYD_loop_call(HYD_status(*due) (void), int64_t ms);
 
 #endif /* EVENT_LOOP_H_INCLUDED */
