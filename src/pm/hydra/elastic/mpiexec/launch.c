@@ -659,6 +659,9 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
     status = HYD_step_new_group(pg, &g);
     HYDU_ERR_POP(status, "unable to note a process group\n");
     status = listen_for(g, &port);
+    if (status != HYD_SUCCESS && HYD_server_info.port_range)
+        say(error, error_bytes, "mpiexec finds no free port among %s (MPIEXEC_PORT_RANGE) on which node daemons could "
+            "reach it: give it more ports", HYD_server_info.port_range);
     HYDU_ERR_POP(status, "unable to listen for proxies\n");
     status = HYD_pmcd_pmi_fill_in_proxy_args(&stash, port, pg->pgid);
     HYDU_ERR_POP(status, "unable to fill in proxy arguments\n");
