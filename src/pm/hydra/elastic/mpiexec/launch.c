@@ -523,8 +523,6 @@ static HYD_status listen_for(struct HYD_step_group *g, char **port_string)
         range = MPL_strdup(HYD_server_info.port_range);
     status = HYDU_sock_listen(&g->listen_fd, range, &port);
     HYDU_ERR_POP(status, "unable to listen on port\n");
-    status = HYDU_sock_cloexec(g->listen_fd);
-    HYDU_ERR_POP(status, "unable to set a socket to close on exec\n");
     status = HYDT_dmx_register_fd(1, &g->listen_fd, HYD_POLLIN, (void *) (size_t) g->group,
                                   accept_cb);
     HYDU_ERR_POP(status, "unable to register fd\n");
@@ -649,7 +647,7 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
     HYD_status status = HYD_SUCCESS;
 
     HYD_STRING_STASH_INIT(stash);
-    say(error, error_bytes, "mpiexec was unable to start the processes (see the messages above)");
+    say(error, error_bytes, "mpiexec was unable to start the processes: its standard error says why");
     status = make_pg(count, program, hosts, n_hosts, &pg);
     HYDU_ERR_POP(status, "unable to make a process group\n");
     if (check_capacity(pg, error, error_bytes) < 0 || check_own_descriptors(pg, error, error_bytes) < 0) {

@@ -187,8 +187,6 @@ HYD_status HYD_connection_listen(const char *payload, size_t bytes, uint16_t * p
         *port = 0;              /* no port is free: mpiexec tells this daemon itself */
         goto fn_exit;
     }
-    status = HYDU_sock_cloexec(listen_fd);
-    HYDU_ERR_POP(status, "unable to set a socket to close on exec\n");
     status = HYDT_dmx_register_fd(1, &listen_fd, HYD_POLLIN, NULL, accept_cb);
     HYDU_ERR_POP(status, "unable to register fd\n");
 
