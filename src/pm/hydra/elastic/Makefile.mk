@@ -118,6 +118,7 @@ noinst_HEADERS += \
     elastic/wire/children.h         \
     elastic/wire/clock.h            \
     elastic/wire/event_loop.h       \
+    elastic/wire/file_size.h        \
     elastic/wire/job_secret.h       \
     elastic/wire/kinds.h            \
     elastic/wire/loop_set.h         \

@@ -16,6 +16,7 @@
 #include "relay.h"
 #include "socket.h"
 #include "wire/clock.h"
+#include "wire/file_size.h"
 #include "wire/tree.h"
 
 #define BEHIND_DEFAULT_MS 30000
@@ -263,7 +264,9 @@ static void effect_log(void *context, const char *line)
         return;
     memcpy(text, line, length);
     text[length] = '\n';
+    struct sigaction usual = HYD_file_size_fails();
     ssize_t n = write(HYD_step.log_fd, text, length + 1);
+    HYD_file_size_ends(&usual);
     if (n != (ssize_t) length + 1) {
         fprintf(stderr, "mpiexec: --adapt-log: unable to write (%s); the log ends here\n",
                 n < 0 ? MPL_strerror(errno) : "disk full");

@@ -25,6 +25,7 @@
 #include "pmi_adapt_set.h"
 #include "pmi_adapt_wish.h"
 #include "wire/clock.h"
+#include "wire/file_size.h"
 
 #define FIRST_FD 3
 
@@ -65,8 +66,12 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     if (board->fd < 0)
         goto fn_fail;
     /* What a process has mapped stays: nobody can make the file shorter, or forbid to write to it. */
-    if (ftruncate(board->fd, (off_t) bytes) < 0 ||
-        fcntl(board->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
+    struct sigaction usual = HYD_file_size_fails();
+    error = ftruncate(board->fd, (off_t) bytes) < 0 ? errno : 0;
+    HYD_file_size_ends(&usual);
+    if (error)
+        goto fn_fail;
+    if (fcntl(board->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
         goto fn_errno;
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, board->fd, 0);
     if (base == MAP_FAILED)
@@ -147,14 +152,18 @@ static uint64_t take_place(struct HYD_board *board, uint32_t serial, size_t byte
 /* The file only grows. */
 static int write_plan(const struct HYD_board *board, const struct pmi_adapt_plan *plan, size_t bytes, uint64_t offset)
 {
-    for (size_t done = 0; done < bytes;) {
+    struct sigaction usual = HYD_file_size_fails();
+    int error = 0;
+
+    for (size_t done = 0; done < bytes && !error;) {
         ssize_t n = pwrite(board->fd, (const char *) plan + done, bytes - done, (off_t) (offset + done));
         if (n < 0 && errno != EINTR)
-            return errno;
+            error = errno;
         if (n > 0)
             done += (size_t) n;
     }
-    return 0;
+    HYD_file_size_ends(&usual);
+    return error;
 }
 
 int HYD_board_place(struct HYD_board *board, const struct pmi_adapt_plan *plan, size_t bytes,

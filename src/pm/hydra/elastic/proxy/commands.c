@@ -35,6 +35,21 @@ static int count_participants(const struct pmi_adapt_plan *plan, size_t bytes)
     return participants;
 }
 
+/* The processes of the board cannot take part, because of `error`: it is withdrawn. */
+static HYD_status report_unable(uint32_t epoch, int error)
+{
+    char payload[sizeof(uint32_t) + 128];
+    int i = 0;
+
+    while (i + 1 < HYD_agent_process_count() && HYD_agent.processes[i].ended)
+        i++;
+    uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
+    memcpy(payload, &rank, sizeof(rank));
+    MPL_snprintf(payload + sizeof(rank), sizeof(payload) - sizeof(rank),
+                 "its node daemon has no room for the plan (%s)", MPL_strerror(error));
+    return HYD_reports_send(REPORT_UNABLE, epoch, 0, payload, sizeof(rank) + strlen(payload + sizeof(rank)));
+}
+
 static HYD_status on_plan(const struct command *c)
 {
     const struct pmi_adapt_plan *plan = (const struct pmi_adapt_plan *) c->payload;
@@ -44,8 +59,8 @@ static HYD_status on_plan(const struct command *c)
     int participants = count_participants(plan, c->message->bytes);
     HYDU_ERR_CHKANDJUMP(status, participants < 0, HYD_INTERNAL_ERROR, "malformed plan\n");
     int error = HYD_board_place(&HYD_agent.board, plan, c->message->bytes, (uint32_t) participants);
-    HYDU_ERR_CHKANDJUMP(status, error, HYD_INTERNAL_ERROR, "unable to place the plan (%s)\n",
-                        MPL_strerror(error));
+    if (error)
+        status = report_unable(c->message->epoch, error);
 
   fn_exit:
     return status;
