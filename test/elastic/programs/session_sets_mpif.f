@@ -77,6 +77,18 @@ C     The operations on process sets by mpif.h.  Run by 2 processes.
       CALL MPI_INFO_GET(INFO, 'app://all', 16, VALUE, FLAG, IERR)
       CALL CHECK(FLAG .AND. VALUE .EQ. '2', 'list of sets')
       CALL MPI_INFO_FREE(INFO, IERR)
+C     Who ends would end the set of the other one
+      IF (RANK .EQ. 1) THEN
+         CALL MPI_INFO_CREATE(INFO, IERR)
+         CALL MPI_INFO_SET(INFO, 'colour', 'seen', IERR)
+         CALL MPIX_SESSION_SET_PSET_DATA(SESS, 'mpi://WORLD', INFO,
+     &        IERR)
+         CALL MPI_INFO_FREE(INFO, IERR)
+      END IF
+      CALL MPIX_SESSION_GET_PSET_DATA(SESS, 'mpi://WORLD',
+     &     'mpi://WORLD', KEYS(2), 1, .TRUE., DATA, IERR)
+      CALL CHECK(IERR .EQ. MPI_SUCCESS, 'seen by the other one')
+      CALL MPI_INFO_FREE(DATA, IERR)
 
       CALLS = 0
       TEXT = ' '
