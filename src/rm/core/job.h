@@ -229,6 +229,7 @@ std::string check(const ProgramWish &wish);
  * (policy_measured.h). */
 struct SizeWorth {
     bool settled = false;       /* measured at its present size */
+    bool doubtful = false;      /* nothing shows that it needs its last processes */
     int64_t most = 0;           /* it is not to grow beyond */
     int reduced = 0;            /* it is to be reduced to; 0: it is not */
     int more = 0, less = 0;     /* the next sizes that it could have; 0: none */

@@ -88,10 +88,11 @@ struct Scaling {
     int64_t serial_below_ppm = 0;       /* and what the last ones of these have not made shorter */
     int samples = 0;            /* intervals that say so */
     int sizes = 0;              /* at which it has been measured in this phase */
-    int proven_most = 0;        /* the greatest of these; 0: none */
+    int proven_least = 0, proven_most = 0;      /* the extremes of these; 0: none */
     bool hinted = false;        /* by the user, and not measured */
     bool operator==(const Scaling &) const = default;
-    ELASTIC_FIELDS(size, serial_ppm, serial_below_ppm, samples, sizes, proven_most, hinted)
+    ELASTIC_FIELDS(size, serial_ppm, serial_below_ppm, samples, sizes, proven_least,
+                   proven_most, hinted)
 };
 
 struct Performance {

@@ -109,6 +109,8 @@ double fitted_part(std::span<const Point> points, int size)
             return std::abs(left.distance) < std::abs(right.distance);
         });
     double unit = nearest->ms / nearest->probes;
+    /* At several sizes it says the same again. */
+    double mpi_weight = MPI_WEIGHT / static_cast<double>(points.size());
     Fit fit;
     for (const Point &point : points) {
         double round = point.ms / point.probes / unit;
@@ -118,7 +120,7 @@ double fitted_part(std::span<const Point> points, int size)
         fit.add(close * std::min<double>(point.intervals, INTERVALS_MAX), 1 / round,
                 shorter / round, 1);
         if (point.loop_us > 0)
-            fit.add(close * MPI_WEIGHT, 1 / round, 0, point.mpi_us / point.loop_us);
+            fit.add(close * mpi_weight, 1 / round, 0, point.mpi_us / point.loop_us);
     }
     auto [stays, becomes_shorter] = fit.solve();
     return stays + becomes_shorter > 0 ? stays / (stays + becomes_shorter) : 0;
@@ -158,6 +160,7 @@ Scaling scaling_of(const Job &job)
             scaling.samples += point.intervals;
         scaling.sizes = static_cast<int>(points.size());
         if (scaling.sizes > 0) {
+            scaling.proven_least = points.front().size;
             scaling.proven_most = points.back().size;
             scaling.serial_ppm =
                 to_ppm(fitted_part(side(points, scaling.size, true), scaling.size));

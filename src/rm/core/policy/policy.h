@@ -39,13 +39,28 @@ struct Change {
     std::function<Json(const State &, const Job &)> why = nullptr;
 };
 
+/* One of those that an exchange comes into question for; 0: nobody. */
+struct Trader {
+    JobId job = 0;
+    double worth = 0;           /* of its last or its next process */
+    /* Among equals the smaller number comes first. */
+    bool gives_before(const Trader &other) const
+    {
+        return other.job == 0 || std::pair(worth, job) < std::pair(other.worth, other.job);
+    }
+    bool gets_before(const Trader &other) const
+    {
+        return other.job == 0 || std::pair(-worth, job) < std::pair(-other.worth, other.job);
+    }
+};
+
 /* Of exchanges between running jobs (SizeRules::exchange). */
 struct Exchange {
-    std::optional<std::pair<JobId, int>> change;        /* who is to give processes, to what size */
+    std::optional<Change> change;       /* who is to give processes */
     int64_t again_ms = NEVER;   /* ask again then; NEVER: only when something has changed */
-    /* Whose last process is worth least, whose next one most, and how much; 0: nobody's. */
-    JobId gives = 0, gets = 0;
-    double last = 0, next = 0;
+    Trader gives;               /* whose last process is worth least */
+    Trader doubtful;            /* the same of those of whom nothing shows that they need it */
+    Trader gets, gets_else;     /* whose next process is worth most, and after it */
 };
 
 /* What of the state a decision depends on, beside what is booked: as long as none of it changes,

@@ -170,14 +170,8 @@ void exchange(FillPlan &plan)
     plan.exchange = plan.rules.exchange(state);
     if (plan.exchange->again_ms != NEVER)
         plan.decisions.look_again_at(plan.exchange->again_ms);
-    if (!plan.exchange->change)
-        return;
-    auto [id, size] = *plan.exchange->change;
-    const Job &job = state.jobs.at(id);
-    std::vector<int> leave = choose_leaving(state, job.blocks, job.size() - size);
-    plan.decisions.changes.push_back({id, size, std::move(leave), {},
-                                      "another job is made faster by these cores",
-                                      plan.rules.why_of(size, "balance")});
+    if (plan.exchange->change)
+        plan.decisions.changes.push_back(std::move(*plan.exchange->change));
 }
 
 Decisions decide_all(const State &state, const Gain &gain, const SizeRules &rules)

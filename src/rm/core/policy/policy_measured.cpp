@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/placement.h"
 #include "core/policy/policy_fill.h"
 
 #include "../../../pm/hydra/elastic/core/change.h"
@@ -21,6 +22,9 @@ constexpr int64_t WORTH_PERCENT = 125;
 constexpr double EXCHANGE_GAIN_MIN = 0.05;
 constexpr int64_t STANDSTILL_PART =
     10; /* of the time since the last change, at most, for a reduction (K3) */
+/* What a trial can lose, of what it can win, at most: it loses for as long as measuring takes. */
+constexpr double TRIAL_LOSS_MAX = 4;
+constexpr int64_t REMAINING_PER_SAMPLE = 20; /* two samples: a tenth of what remains */
 
 bool is_known(const Scaling &scaling) { return scaling.samples > 0 || scaling.hinted; }
 
@@ -53,11 +57,15 @@ class MeasuredGain : public Gain {
     }
 };
 
+int within(const JobSpec &spec, int size, int64_t most)
+{
+    return static_cast<int>(std::clamp<int64_t>(most, size, spec.maximum));
+}
+
 /* A job that waits may be started with any size up to it. */
 int most_of(const State &state, const Job &job)
 {
-    int64_t most = worth_of(state, job).most;
-    return static_cast<int>(std::clamp<int64_t>(most, job.size(), job.spec.maximum));
+    return within(job.spec, job.size(), worth_of(state, job).most);
 }
 
 class MeasuredRules : public SizeRules {
@@ -185,35 +193,53 @@ std::string MeasuredRules::explain(const State &state, const Job &job) const
     return text + why_not_growing(numbers, job);
 }
 
-/* The size that one of them is to give processes down to; nothing: none pays. */
-std::optional<std::pair<JobId, int>> best_exchange(const State &state, const Job &from,
-                                                   const Job &to)
+/* Why one gives to another one: its own numbers, and the other's. */
+Json why_given(const SizeRules &rules, const State &state, const Job &from, const Job &to,
+               const Given &given, bool trial)
 {
-    MeasuredNumbers gives = measured_numbers(state, from), gets = measured_numbers(state, to);
-    if (gives.times.standstill_ms * STANDSTILL_PART > gives.since_ms)
+    Json why = rules.why(state, from, given.size, "balance");
+    why["trial"] = trial;
+    why["for"] = {to.id};
+    why["gets"] = write(measured_numbers(state, to));
+    why["gets_size"] = given.grown;
+    return why;
+}
+
+std::string words_given(const Job &from, const Job &to, const Given &given, bool trial)
+{
+    char text[200];
+    snprintf(text, sizeof text,
+             trial ? "tried, as nothing shows that %d processes are faster than %d; meanwhile "
+                     "job %llu, with %d, is expected to be %.2f times as fast"
+                   : "%d processes need not be more than %d: job %llu, with %d, is expected to "
+                     "be %.2f times as fast",
+             from.size(), given.size, static_cast<unsigned long long>(to.id), given.grown,
+             given.speed);
+    return text;
+}
+
+std::optional<Change> exchange_between(const SizeRules &rules, const State &state, const Job &from,
+                                       const Job &to, bool trial)
+{
+    auto given = best_exchange(from.spec, measured_numbers(state, from), to.spec,
+                               measured_numbers(state, to), trial);
+    if (!given)
         return std::nullopt;
-    int cap = size_at_most(to.spec, most_of(state, to)), best = 0;
-    double best_gain = EXCHANGE_GAIN_MIN;
-    for (int size = size_at_most(from.spec, from.size() - 1); size > 0 && 2 * size >= from.size();
-         size = size_at_most(from.spec, size - 1)) {
-        int cores = (from.size() - size) * from.spec.cores_per_process;
-        int more = cores / to.spec.cores_per_process;
-        int grown = size_at_most(to.spec, std::min(cap, to.size() + more));
-        double gain = log_speed(gives.scaling, size) + log_speed(gets.scaling, grown);
-        if (gain > best_gain) {
-            best_gain = gain;
-            best = size;
-        }
-    }
-    return best > 0 ? std::optional(std::pair(from.id, best)) : std::nullopt;
+    return Change{from.id,
+                  given->size,
+                  choose_leaving(state, from.blocks, from.size() - given->size),
+                  {},
+                  words_given(from, to, *given, trial),
+                  [&rules, to = to.id, given = *given, trial](const State &then, const Job &job) {
+                      return why_given(rules, then, job, then.jobs.at(to), given, trial);
+                  }};
 }
 
 /* From whom the last process is worth least to whom the next one is worth most: so many that both
- * together gain most. */
+ * together gain most.  If that brings nothing: from whom it may be worth nothing. */
 Exchange MeasuredRules::exchange(const State &state) const
 {
     Exchange result;
-    const Job *gives = nullptr, *gets = nullptr;
     for (JobId id : state.indices().elastic) {
         const Job &job = state.jobs.at(id);
         if (!may_trade(state, job))
@@ -224,43 +250,53 @@ Exchange MeasuredRules::exchange(const State &state) const
             continue;
         }
         const SizeWorth &worth = worth_of(state, job);
-        if (worth.less > 0 && (!gives || worth.last < result.last)) {
-            gives = &job;
-            result.last = worth.last;
-        }
-        if ((!gets || worth.next > result.next) && most_of(state, job) > job.size()) {
-            gets = &job;
-            result.next = worth.next;
-        }
+        Trader gives{id, worth.last}, gets{id, worth.next};
+        if (worth.less > 0 && gives.gives_before(result.gives))
+            result.gives = gives;
+        if (worth.doubtful && gives.gives_before(result.doubtful))
+            result.doubtful = gives;
+        if (most_of(state, job) <= job.size() || !gets.gets_before(result.gets_else))
+            continue;
+        result.gets_else = gets.gets_before(result.gets) ? result.gets : gets;
+        if (gets.gets_before(result.gets))
+            result.gets = gets;
     }
-    result.gives = gives ? gives->id : 0;
-    result.gets = gets ? gets->id : 0;
-    if (gives && gets && gives != gets)
-        result.change = best_exchange(state, *gives, *gets);
+    auto between = [&](JobId from, JobId to, bool trial) {
+        if (from != 0 && to != 0 && from != to && !result.change)
+            result.change = exchange_between(*this, state, state.jobs.at(from), state.jobs.at(to),
+                                             trial);
+    };
+    between(result.gives.job, result.gets.job, false);
+    bool alone = result.gets.job == result.doubtful.job;
+    between(result.doubtful.job, (alone ? result.gets_else : result.gets).job, true);
     return result;
 }
 
-/* It is one of the two, or comes before one of them; among equals the smaller number does. */
+/* It is one of those that were compared, or comes before one of them. */
 bool MeasuredRules::may_change(const Exchange &exchange, const State &state, const Job &job) const
 {
-    if (job.id == exchange.gives || job.id == exchange.gets)
-        return true;
+    for (const Trader &trader :
+         {exchange.gives, exchange.doubtful, exchange.gets, exchange.gets_else})
+        if (job.id == trader.job)
+            return true;
     if (!may_trade(state, job) || trades_from_ms(state, job) > state.now_ms)
         return false;
     const SizeWorth &worth = worth_of(state, job);
-    std::pair gives(worth.last, job.id), gets(-worth.next, job.id);
-    if (worth.less > 0 && (exchange.gives == 0 || gives < std::pair(exchange.last, exchange.gives)))
-        return true;
-    return most_of(state, job) > job.size() &&
-           (exchange.gets == 0 || gets < std::pair(-exchange.next, exchange.gets));
+    Trader gives{job.id, worth.last}, gets{job.id, worth.next};
+    return (worth.less > 0 && gives.gives_before(exchange.gives)) ||
+           (worth.doubtful && gives.gives_before(exchange.doubtful)) ||
+           (most_of(state, job) > job.size() && gets.gets_before(exchange.gets_else));
 }
 
 }  // namespace
 
 MeasuredNumbers measured_numbers(const State &state, const Job &job)
 {
+    int64_t sample_ms =
+        has_settled(job) ? job.performance->newest.epoch_ms / job.performance->samples : 0;
     return {scaling_of(job),          has_settled(job),      state.config.efficiency_ppm,
-            remaining_ms(state, job), sampled_since_ms(job), adaptation_times(job)};
+            remaining_ms(state, job), sampled_since_ms(job), sample_ms,
+            adaptation_times(job)};
 }
 
 int64_t measured_most(const MeasuredNumbers &numbers)
@@ -301,12 +337,52 @@ int64_t measured_least(const MeasuredNumbers &numbers)
                     half);
 }
 
+bool is_doubtful(const MeasuredNumbers &numbers)
+{
+    const Scaling &scaling = numbers.scaling;
+    /* More than these have not made it faster, or nothing else has been measured at all. */
+    bool saturated =
+        PPM - scaling.serial_ppm < std::max<int64_t>(numbers.efficiency_ppm - RULE_MARGIN_PPM, 1);
+    bool long_enough = numbers.remaining_ms == NEVER ||
+                       numbers.remaining_ms >= REMAINING_PER_SAMPLE * numbers.sample_ms;
+    return numbers.settled && scaling.proven_least == scaling.size &&
+           (scaling.sizes == 1 || saturated) && long_enough;
+}
+
+/* So many that both together gain most; of a trial, that the other one does, as who gives may lose
+ * nothing.  Of a trial so many that it shows. */
+std::optional<Given> best_exchange(const JobSpec &from, const MeasuredNumbers &gives,
+                                   const JobSpec &to, const MeasuredNumbers &gets, bool trial)
+{
+    if (gives.times.standstill_ms * STANDSTILL_PART > gives.since_ms)
+        return std::nullopt;
+    int present = gives.scaling.size, receiver = gets.scaling.size;
+    int cap = size_at_most(to, within(to, receiver, measured_most(gets)));
+    std::optional<Given> best;
+    double best_gain = EXCHANGE_GAIN_MIN;
+    for (int size = size_at_most(from, present - 1); size > 0 && TRIAL * size >= present;
+         size = size_at_most(from, size - 1)) {
+        if (trial && size * WORTH_PERCENT > present * int64_t{100})
+            continue;
+        int more = (present - size) * from.cores_per_process / to.cores_per_process;
+        int grown = size_at_most(to, std::min(cap, receiver + more));
+        double wins = log_speed(gets.scaling, grown), loses = -log_speed(gives.scaling, size);
+        double gain = trial ? wins : wins - loses;
+        if (gain > best_gain && (!trial || loses <= TRIAL_LOSS_MAX * wins)) {
+            best_gain = gain;
+            best = {size, grown, relative_speed(gets.scaling, grown)};
+        }
+    }
+    return best;
+}
+
 SizeWorth find_worth(const State &state, const Job &job)
 {
     MeasuredNumbers numbers = measured_numbers(state, job);
     const Scaling &scaling = numbers.scaling;
     SizeWorth worth;
     worth.settled = numbers.settled;
+    worth.doubtful = is_doubtful(numbers) && size_at_most(job.spec, scaling.size - 1) > 0;
     worth.most = measured_most(numbers);
     int64_t least = measured_least(numbers);
     worth.reduced = least == 0 ? 0 : size_at_least(job.spec, static_cast<int>(least));

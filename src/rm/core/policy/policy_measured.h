@@ -13,6 +13,11 @@
  *            looked at when it has been measured at the new size, and it is taken back if it did
  *            not.  What was measured is remembered while the phase lasts, so that it is not tried
  *            again
+ *   balance  while nobody waits and no core idles, cores go from whom they help least to whom they
+ *            help most, if both together gain more than noise
+ *   doubt    MPI time does not say of every program that it needs fewer processes.  Of whom nothing
+ *            has been measured below its present size, and nothing shows that it needs that, half
+ *            is tried, for the sake of another one
  *   cost     nobody grows who would stand still for longer than a tenth of what it wins
  *
  * Between growing and giving back lies a band that noise of the samples does not cross
@@ -35,8 +40,9 @@ struct MeasuredNumbers {
     bool settled = false; /* measured since its last change of size */
     int64_t efficiency_ppm = 0; /* of the configuration */
     int64_t remaining_ms = NEVER, since_ms = 0;
+    int64_t sample_ms = 0; /* the mean time between samples, since its last change of size */
     AdaptationTimes times;
-    ELASTIC_FIELDS(scaling, settled, efficiency_ppm, remaining_ms, since_ms, times)
+    ELASTIC_FIELDS(scaling, settled, efficiency_ppm, remaining_ms, since_ms, sample_ms, times)
 };
 MeasuredNumbers measured_numbers(const State &state, const Job &job);
 
@@ -45,6 +51,20 @@ constexpr int64_t RULE_MARGIN_PPM = 100000;
 int64_t measured_most(const MeasuredNumbers &numbers);
 /* The size that it is to give processes down to; 0: none. */
 int64_t measured_least(const MeasuredNumbers &numbers);
+
+/* Nothing shows that it needs its last processes, and it pays to find out. */
+bool is_doubtful(const MeasuredNumbers &numbers);
+
+/* What one gives so that another one becomes faster. */
+struct Given {
+    int size = 0;               /* of who gives, afterwards */
+    int grown = 0;              /* of who gets */
+    double speed = 1;           /* of who gets, over the present one */
+};
+/* `trial`: whether the processes that are given do anything is tried.  Nothing: it does not
+ * pay. */
+std::optional<Given> best_exchange(const JobSpec &from, const MeasuredNumbers &gives,
+                                   const JobSpec &to, const MeasuredNumbers &gets, bool trial);
 
 /* All of it that decisions ask for, and the same as it is kept while nothing of the job changes. */
 SizeWorth find_worth(const State &state, const Job &job);

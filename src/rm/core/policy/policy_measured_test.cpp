@@ -18,12 +18,13 @@ struct Machine {
     explicit Machine(int cores, PolicyKind policy = PolicyKind::MEASURED) : driver(policy, 1, cores)
     {
     }
+    Machine(int nodes, int cores) : driver(PolicyKind::MEASURED, nodes, cores) {}
 
-    JobId start(JobSpec spec, SampledProgram::Law law)
+    JobId start(JobSpec spec, SampledProgram::Law law, SampledProgram::Law share = nullptr)
     {
         JobId id = driver.submit(spec);
         ids.push_back(id);
-        programs.emplace_back(driver, id, std::move(law));
+        programs.emplace_back(driver, id, std::move(law), std::move(share));
         settle();
         return id;
     }
@@ -95,6 +96,51 @@ TEST(MeasuredTest, three_programs_get_what_they_can_use_in_few_adaptations)
     EXPECT_EQ(machine.changes, before) << "it has not come to rest";
 }
 
+/* K: of no program does MPI time say that it needs fewer processes (bench/phases -s), no core
+ * idles, and nobody waits.  Whoever came first. */
+TEST(MeasuredTest, K_what_mpi_time_does_not_say_is_tried_among_running_jobs)
+{
+    for (double share : {0.0, 0.02, 0.15}) {
+        std::vector<int> order = {2, 6, 16};
+        do {
+            SCOPED_TRACE(testing::Message() << "MPI share " << share << ", scale to " << order[0]
+                                            << ", " << order[1] << ", " << order[2]);
+            Machine machine(16);
+            for (int most : order)
+                machine.start(malleable(1, 16), scales_to(most), [share](int) { return share; });
+            machine.go_on(60);
+            std::map<int, int> sizes;
+            for (size_t i = 0; i < 3; i++)
+                sizes[order[i]] = machine.size(i);
+            EXPECT_NEAR(sizes[2], 2, 1);
+            EXPECT_NEAR(sizes[6], 6, 1);
+            EXPECT_NEAR(sizes[16], 8, 1);
+            EXPECT_LE(machine.changes, 12);
+            int before = machine.changes;
+            machine.go_on(200, 0.1);
+            EXPECT_EQ(machine.changes, before) << "it has not come to rest";
+        } while (std::next_permutation(order.begin(), order.end()));
+    }
+}
+
+/* Of whole nodes, too: part of a node is of no use to others. */
+TEST(MeasuredTest, Q13_exchanges_of_whole_nodes_come_to_rest)
+{
+    for (double share : {0.0, 0.02, -1.0}) {
+        SampledProgram::Law untold = [share](int) { return share; };
+        Machine machine(4, 4);
+        JobSpec spec = malleable(1, 16);
+        spec.whole_nodes = true;
+        for (int most : {3, 6, 16})
+            machine.start(spec, scales_to(most), share < 0 ? nullptr : untold);
+        machine.go_on(100);
+        int before = machine.changes;
+        EXPECT_LE(before, 14);
+        machine.go_on(300);
+        EXPECT_EQ(machine.changes, before) << share;
+    }
+}
+
 /* The state is settled: samples that are wrong by up to 10 % change nothing. */
 TEST(MeasuredTest, noise_changes_nothing)
 {
@@ -158,8 +204,10 @@ TEST(MeasuredTest, no_decision_is_missed_whichever_job_is_sampled)
         for (int i = 0; i < jobs; i++) {
             int &most = scales_to.emplace_back(1 + upto(30));
             int least = 1 + upto(2);
+            SampledProgram::Law untold = [](int) { return 0.01; };
             machine.start(malleable(least, least + upto(40), upto(1) ? 100 * MINUTE : 0),
-                          [&most](int size) { return std::min(size, most); });
+                          [&most](int size) { return std::min(size, most); },
+                          upto(1) ? untold : nullptr);
         }
         for (int i = 0; i < 150; i++) {
             size_t job = static_cast<size_t>(upto(jobs - 1));
@@ -179,32 +227,53 @@ TEST(MeasuredTest, no_decision_is_missed_whichever_job_is_sampled)
 /* X1: from the numbers of a record alone follows what was decided. */
 TEST(MeasuredTest, X1_records_say_why_and_that_gives_the_decision)
 {
-    ThreePrograms machine;
-    machine.go_on(200);
-    int reductions = 0, growths = 0;
-    for (const Record &record : machine.requested) {
-        Json why = record.data.at("why");
-        ASSERT_TRUE(why.is_object());
-        std::string rule = why.at("rule").get<std::string>();
-        why.erase("rule");
-        why.erase("speed_ppm");
-        auto numbers = parse<MeasuredNumbers>(why);
-        ASSERT_TRUE(numbers) << numbers.error();
-        int size = record.data.at("size").get<int>();
-        if (rule == "reduce") {
-            EXPECT_EQ(measured_least(numbers.value()), size);
-            reductions++;
-        } else if (rule == "balance") {
-            EXPECT_LT(size, numbers.value().scaling.size);
-        } else {
-            EXPECT_LE(size, measured_most(numbers.value()));
-            EXPECT_GT(size, numbers.value().scaling.size);
-            growths++;
+    const JobSpec spec = malleable(1, 16);
+    std::map<std::string, int> rules;
+    ThreePrograms told;
+    Machine untold(16); /* MPI time says nothing */
+    for (int most : {2, 6, 16})
+        untold.start(spec, scales_to(most), [](int) { return 0.02; });
+    for (Machine *machine : {static_cast<Machine *>(&told), &untold}) {
+        machine->go_on(200);
+        for (const Record &record : machine->requested) {
+            Json why = record.data.at("why");
+            ASSERT_TRUE(why.is_object());
+            auto taken = [&](const char *key) {
+                Json value = why.value(key, Json());
+                why.erase(key);
+                return value;
+            };
+            std::string rule = taken("rule").get<std::string>();
+            Json trial = taken("trial"), whom = taken("for"), other = taken("gets");
+            Json other_size = taken("gets_size");
+            taken("speed_ppm");
+            auto numbers = parse<MeasuredNumbers>(why);
+            ASSERT_TRUE(numbers) << numbers.error();
+            int size = record.data.at("size").get<int>();
+            if (rule == "reduce") {
+                EXPECT_EQ(measured_least(numbers.value()), size);
+            } else if (rule == "balance") {
+                auto gets = parse<MeasuredNumbers>(other);
+                ASSERT_TRUE(gets) << gets.error();
+                bool tried = trial.get<bool>();
+                auto given = best_exchange(spec, numbers.value(), spec, gets.value(), tried);
+                ASSERT_TRUE(given);
+                EXPECT_EQ(std::pair(given->size, given->grown),
+                          std::pair(size, other_size.get<int>()));
+                EXPECT_EQ(whom.size(), 1u);
+                EXPECT_TRUE(!tried || is_doubtful(numbers.value()));
+                rule = tried ? "trial" : rule;
+            } else {
+                EXPECT_EQ(rule, "expand");
+                EXPECT_LE(size, measured_most(numbers.value()));
+                EXPECT_GT(size, numbers.value().scaling.size);
+            }
+            rules[rule]++;
+            EXPECT_FALSE(record.data.at("reason").get<std::string>().empty());
         }
-        EXPECT_FALSE(record.data.at("reason").get<std::string>().empty());
     }
-    EXPECT_GT(reductions, 0);
-    EXPECT_GT(growths, 0);
+    for (const char *rule : {"reduce", "balance", "trial", "expand"})
+        EXPECT_GT(rules[rule], 0) << rule;
 }
 
 /* X2: one word of a closed list. */
@@ -269,10 +338,51 @@ TEST(MeasuredTest, X2_M4_in_a_rigid_phase_the_size_is_held)
     }
 }
 
+/* K, K3: half is tried once, of whom nothing shows that it needs all, and if it is worth it. */
+TEST(MeasuredTest, K_who_is_doubtful_and_what_is_tried)
+{
+    const JobSpec spec = malleable(1, 64);
+    MeasuredNumbers one;
+    one.scaling = {8, 20000, 20000, 2, 1, 8, 8, false};
+    one.settled = true;
+    one.efficiency_ppm = 500000;
+    one.since_ms = one.sample_ms = MINUTE;
+    EXPECT_TRUE(is_doubtful(one)) << "MPI time alone is known";
+    auto given = best_exchange(spec, one, spec, one, true);
+    ASSERT_TRUE(given);
+    EXPECT_EQ(std::pair(given->size, given->grown), std::pair(4, 12));
+    EXPECT_FALSE(best_exchange(spec, one, spec, one, false)) << "one loses what the other wins";
+
+    MeasuredNumbers other = one;
+    other.scaling.size = other.scaling.proven_least = other.scaling.proven_most = 64;
+    EXPECT_FALSE(best_exchange(spec, one, malleable(1, 72), other, true)) << "it wins too little";
+    given = best_exchange(spec, other, spec, one, true);
+    ASSERT_TRUE(given);
+    EXPECT_EQ(std::pair(given->size, given->grown), std::pair(51, 16)) << "so many that it shows";
+    one.times.standstill_ms = MINUTE;
+    EXPECT_FALSE(best_exchange(spec, one, spec, one, true)) << "it would stand still for long";
+
+    one.remaining_ms = 20 * MINUTE;
+    EXPECT_TRUE(is_doubtful(one));
+    one.remaining_ms--;
+    EXPECT_FALSE(is_doubtful(one)) << "its end comes too soon";
+    one.remaining_ms = NEVER;
+    one.scaling.sizes = 2;
+    one.scaling.proven_most = 16;
+    EXPECT_FALSE(is_doubtful(one)) << "more have made it faster, so these do";
+    one.scaling.serial_ppm = 900000;
+    EXPECT_TRUE(is_doubtful(one)) << "more have not";
+    one.scaling.proven_least = 4;
+    EXPECT_FALSE(is_doubtful(one)) << "fewer have been measured";
+    one.scaling.proven_least = 8;
+    one.settled = false;
+    EXPECT_FALSE(is_doubtful(one));
+}
+
 TEST(MeasuredTest, nobody_grows_into_what_costs_more_than_it_wins)
 {
     MeasuredNumbers numbers;
-    numbers.scaling = {8, 50000, 50000, 4, 1, 8, false};
+    numbers.scaling = {8, 50000, 50000, 4, 1, 8, 8, false};
     numbers.settled = true;
     numbers.efficiency_ppm = 500000;
     numbers.remaining_ms = 60 * MINUTE;
