@@ -15,6 +15,13 @@ template <> struct NamesOf<PolicyKind> {
     static constexpr const char *names[] = {"fcfs", "easy", "fill", "efficient", "measured"};
 };
 
+/* efficient: how far a job is changed at once (SPEC-performance R).  DOUBLE: to half or twice its
+ * size.  MODEL: to the size at which its MPI time is expected to lie between the thresholds. */
+enum class RangeTarget { DOUBLE, MODEL };
+template <> struct NamesOf<RangeTarget> {
+    static constexpr const char *names[] = {"double", "model"};
+};
+
 struct Config {
     PolicyKind policy = PolicyKind::FILL;
     /* A back end that must ask somebody for nodes (Slurm): AcquireNodes and ReleaseNodes are sent
@@ -51,6 +58,7 @@ struct Config {
     /* a size at which it was above is not given again for so long */
     int64_t ceiling_hold_ms = 600000;
     bool reduce_when_idle = true;       /* also if nobody waits */
+    RangeTarget range = RangeTarget::DOUBLE;
     /* measured: nobody gets cores that bring less than this part of a proportional gain in speed,
      * in ppm */
     int64_t efficiency_ppm = 500000;
@@ -64,7 +72,7 @@ struct Config {
                    look_interval_ms, start_pause_ms, start_attempts_max, backfill_depth,
                    user_running_max, user_cores_max, fair_share_ms, fair_share_half_life_ms,
                    monitor_window, mtct_upper_ppm, mtct_lower_ppm, ceiling_hold_ms,
-                   reduce_when_idle, efficiency_ppm, jobs_max, finished_max)
+                   reduce_when_idle, range, efficiency_ppm, jobs_max, finished_max)
 };
 
 /* Empty, or what is wrong with it. */

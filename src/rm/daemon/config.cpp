@@ -104,6 +104,15 @@ const std::vector<Setting> &table()
          "efficient: a size that was too large is not given again for so long.", 0, YEAR_MS, true},
         {"scheduling", "reduce_when_idle", &Settings::reduce_when_idle,
          "efficient: jobs give processes that they use badly also when nobody waits."},
+        {"scheduling",
+         "range",
+         &Settings::range,
+         "efficient: double: to half or twice the size at once; model: to the size at which MPI "
+         "time is expected to lie between mtct_lower and mtct_upper.",
+         0,
+         0,
+         false,
+         {"double", "model"}},
         {"scheduling", "priority_weight", &Settings::priority_weight_ms,
          "One point of priority is worth this much waiting.", 0, YEAR_MS, true},
         {"scheduling", "fair_share", &Settings::fair_share_ms,
@@ -548,6 +557,7 @@ Settings default_settings()
     s.mtct_lower.ppm = core.mtct_lower_ppm;
     s.ceiling_hold_ms = core.ceiling_hold_ms;
     s.reduce_when_idle = core.reduce_when_idle;
+    s.range = to_string(core.range);
     s.priority_weight_ms = core.priority_weight_ms;
     s.backfill_depth = core.backfill_depth;
     s.fair_share_ms = core.fair_share_ms;
@@ -604,6 +614,7 @@ Config Settings::core() const
     config.mtct_lower_ppm = mtct_lower.ppm;
     config.ceiling_hold_ms = ceiling_hold_ms;
     config.reduce_when_idle = reduce_when_idle;
+    read(Json(range), config.range, "scheduling.range");
     config.default_time_limit_ms = default_time_limit_ms;
     config.priority_weight_ms = priority_weight_ms;
     config.kill_grace_ms = kill_grace_ms;

@@ -41,7 +41,7 @@ struct Settings {
     bool private_jobs = true;
     bool allow_web_changes = false;
 
-    std::string policy;
+    std::string policy, range;
     Ratio efficiency, mtct_upper, mtct_lower;
     int64_t ceiling_hold_ms = 0;
     bool reduce_when_idle = true;

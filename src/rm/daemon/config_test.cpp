@@ -39,13 +39,16 @@ TEST(ConfigTest, WhatIsPrintedIsReadAgain)
 TEST(ConfigTest, PoliciesAndTheirRatios)
 {
     auto settings = parse_settings(
-        "[scheduling]\npolicy = \"measured\"\nefficiency = 0.7\nmtct_upper = 0.2\n", "test.toml");
+        "[scheduling]\npolicy = \"measured\"\nefficiency = 0.7\nmtct_upper = 0.2\n"
+        "range = \"model\"\n",
+        "test.toml");
     ASSERT_TRUE(settings) << settings.error();
     Config config = settings.value().core();
     EXPECT_EQ(config.policy, PolicyKind::MEASURED);
     EXPECT_EQ(config.efficiency_ppm, 700000);
     EXPECT_EQ(config.mtct_upper_ppm, 200000);
     EXPECT_EQ(config.mtct_lower_ppm, 10000);
+    EXPECT_EQ(config.range, RangeTarget::MODEL);
     for (const char *value : {"0", "1", "1.5", "-0.1", "nan", "\"0.5\"", "true"})
         EXPECT_NE(
             error_of(std::string("[scheduling]\nefficiency = ") + value).find("between 0 and 1"),
@@ -53,6 +56,7 @@ TEST(ConfigTest, PoliciesAndTheirRatios)
             << value;
     EXPECT_NE(error_of("[scheduling]\nmtct_lower = 0.2"), "") << "above mtct_upper";
     EXPECT_NE(error_of("[scheduling]\npolicy = \"fastest\""), "");
+    EXPECT_NE(error_of("[scheduling]\nrange = \"half\""), "");
 }
 
 TEST(ConfigTest, SamplesAreNotTakenAllTheTime)

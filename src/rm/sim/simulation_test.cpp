@@ -116,6 +116,7 @@ ClusterOptions random_options(uint64_t seed, bool trace)
         config.mtct_upper_ppm = config.mtct_lower_ppm + chance.between(1, 100000);
         config.ceiling_hold_ms = chance.between(0, 100000);
         config.reduce_when_idle = chance.one_in(2);
+        config.range = chance.one_in(2) ? RangeTarget::MODEL : RangeTarget::DOUBLE;
         for (MixJob &job : options.jobs) {
             job.spec.expect_ms = chance.one_in(2) ? chance.between(1, 200000) : 0;
             job.spec.serial_ppm = chance.one_in(3) ? chance.between(0, PPM) : NEVER;

@@ -175,6 +175,7 @@ EfficientNumbers efficient_numbers(const State &state, const Job &job)
     numbers.range.upper_ppm = config.mtct_upper_ppm;
     numbers.range.lower_ppm = config.mtct_lower_ppm;
     if (job.performance && has_data(*job.performance)) {
+    numbers.range.target = config.range;
         const Performance &known = *job.performance;
         auto mtct = accumulated_mtct_ppm(known), recent = recent_mtct_ppm(known);
         numbers.range.has_data = mtct && recent;
@@ -183,6 +184,8 @@ EfficientNumbers efficient_numbers(const State &state, const Job &job)
         numbers.range.ceiling =
             ceiling_of(known, config.mtct_upper_ppm, known.sampled_ms - config.ceiling_hold_ms);
     }
+        if (config.range == RangeTarget::MODEL)
+            numbers.range.measured = measured_mtct(known, job.size());
     numbers.remaining_ms = remaining_ms(state, job);
     numbers.since_ms = sampled_since_ms(job);
     numbers.times = adaptation_times(job);

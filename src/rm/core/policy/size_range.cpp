@@ -2,26 +2,100 @@
 
 #include "core/policy/size_range.h"
 
+#include <cmath>
+
 namespace elastic::rm {
+
+namespace {
+
+constexpr int MODEL_SHRINK = 16, MODEL_GROW = 4; /* of the present size, at most (R7) */
+
+/* With n processes a round takes alpha + beta n in MPI and gamma / n outside, so that MTCT / n is
+ * a + b n: fitted by least squares, both at least 0; half or twice as many are near `present`. */
+std::pair<double, double> fit_mtct(std::span<const SizeMtct> points, int present)
+{
+    double all = 0, n = 0, nn = 0, y = 0, ny = 0;
+    for (const SizeMtct &point : points) {
+        double size = point.size, mtct = static_cast<double>(point.mtct_ppm);
+        double distance = std::log2(size / present), weight = std::exp(-distance * distance / 2);
+        all += weight;
+        n += weight * size;
+        nn += weight * size * size;
+        y += weight * mtct / size;
+        ny += weight * mtct;
+    }
+    double spread = all * nn - n * n;
+    double b = spread > 1e-12 * all * nn ? (all * ny - n * y) / spread : 0, a = (y - b * n) / all;
+    if (b < 0)
+        return {y / all, 0};
+    return a < 0 ? std::pair(0.0, ny / nn) : std::pair(a, b);
+}
+
+/* R7: the greatest size, in reals, whose MTCT is expected to be at most the thresholds' mean. */
+double size_by_model(const RangeNumbers &numbers)
+{
+    double wanted = std::sqrt(static_cast<double>(numbers.upper_ppm) *
+                              static_cast<double>(numbers.lower_ppm));
+    std::vector<SizeMtct> points = numbers.measured;
+    points.push_back({numbers.size, std::max(numbers.mtct_ppm, numbers.recent_mtct_ppm)});
+    auto [a, b] = fit_mtct(points, numbers.size);
+    /* b x^2 + a x = wanted, for small b as well */
+    double root = a + std::sqrt(a * a + 4 * b * wanted);
+    double size = root > 0 ? 2 * wanted / root : HUGE_VAL;
+    double present = numbers.size;
+    return std::clamp(size, present / MODEL_SHRINK, present * MODEL_GROW);
+}
+
+/* R5; the last one may not be full. */
+int units_of(const RangeNumbers &numbers)
+{
+    return (numbers.size + numbers.unit - 1) / numbers.unit;
+}
+
+/* What R2 asks for: never further than the model does, and at least the next smaller size. */
+int size_reduced(const JobSpec &spec, const RangeNumbers &numbers)
+{
+    int least = size_at_least(spec, 1);
+    int half = std::max(units_of(numbers) / 2, 1) * numbers.unit;
+    if (numbers.target == RangeTarget::DOUBLE)
+        return std::max(size_at_most(spec, half), least);
+    int units = static_cast<int>(std::ceil(size_by_model(numbers) / numbers.unit));
+    int size = size_at_least(spec, std::max(units, 1) * numbers.unit);
+    bool smaller = size > 0 && size < numbers.size;
+    return smaller ? size : std::max(size_at_most(spec, numbers.size - 1), least);
+}
+
+/* What R3 allows at most. */
+int64_t size_grown(const RangeNumbers &numbers)
+{
+    if (numbers.target == RangeTarget::DOUBLE)
+        return int64_t{2} * units_of(numbers) * numbers.unit;
+    return static_cast<int64_t>(size_by_model(numbers));
+}
+
+bool is_of_phase(const Performance &known, const Interval &interval)
+{
+    return !interval.key.empty() && (known.phase.empty() || interval.key == known.phase);
+}
+
+}  // namespace
 
 SizeRange size_range(const JobSpec &spec, const RangeNumbers &numbers)
 {
     int size = numbers.size, least = size_at_least(spec, 1);
-    int units = (size + numbers.unit - 1) / numbers.unit;
     SizeRange keep{RangeKind::KEEP, size, size};
     if (!numbers.has_data)
         return keep;
     if (numbers.mtct_ppm > numbers.upper_ppm || numbers.recent_mtct_ppm > numbers.upper_ppm) {
-        int half = std::max(units / 2, 1) * numbers.unit;
-        int target = std::max(size_at_most(spec, half), least);
+        int target = size_reduced(spec, numbers);
         return target < size ? SizeRange{RangeKind::REDUCE, target, target} : keep;
     }
     if (numbers.mtct_ppm >= numbers.lower_ppm || numbers.recent_mtct_ppm >= numbers.lower_ppm)
         return keep;
-    int64_t twice = std::min(int64_t{2} * units * numbers.unit, int64_t{spec.maximum});
+    int64_t most = std::min(size_grown(numbers), int64_t{spec.maximum});
     if (numbers.ceiling > 0)
-        twice = std::min(twice, int64_t{numbers.ceiling} - 1);
-    int high = std::max(size_at_most(spec, static_cast<int>(twice)), size);
+        most = std::min(most, int64_t{numbers.ceiling} - 1);
+    int high = std::max(size_at_most(spec, static_cast<int>(most)), size);
     return {RangeKind::OPTIONAL, std::min(least, size), high};
 }
 
@@ -29,12 +103,28 @@ int ceiling_of(const Performance &known, int64_t upper_ppm, int64_t since_ms)
 {
     int ceiling = 0;
     for (const Interval &interval : known.history) {
-        bool counts = interval.until_ms >= since_ms && !interval.key.empty() &&
-                      (known.phase.empty() || interval.key == known.phase);
+        bool counts = interval.until_ms >= since_ms && is_of_phase(known, interval);
         if (counts && mtct_ppm(interval.phase).value_or(0) > upper_ppm)
             ceiling = ceiling == 0 ? interval.size : std::min(ceiling, interval.size);
     }
     return ceiling;
+}
+
+std::vector<SizeMtct> measured_mtct(const Performance &known, int present_size)
+{
+    std::map<int, LoopSums> sums;
+    for (const Interval &interval : known.history) {
+        if (interval.size == present_size || !is_of_phase(known, interval))
+            continue;
+        LoopSums &all = sums[interval.size];
+        all.loop_us = std::min(all.loop_us + interval.phase.loop_us, SAMPLE_SUM_MAX);
+        all.mpi_us = std::min(all.mpi_us + interval.phase.mpi_us, all.loop_us);
+    }
+    std::vector<SizeMtct> measured;
+    for (const auto &[size, all] : sums)
+        if (auto mtct = mtct_ppm(all))
+            measured.push_back({size, *mtct});
+    return measured;
 }
 
 /* ---- all end together ------------------------------------------------------------------------ */

@@ -8,6 +8,7 @@
 #ifndef ELASTIC_RM_CORE_POLICY_SIZE_RANGE_H_INCLUDED
 #define ELASTIC_RM_CORE_POLICY_SIZE_RANGE_H_INCLUDED
 
+#include "core/config.h"
 #include "core/job.h"
 
 namespace elastic::rm {
@@ -26,6 +27,14 @@ struct SizeRange {
     ELASTIC_FIELDS(kind, low, high)
 };
 
+/* MPI time by computing time at a size. */
+struct SizeMtct {
+    int size = 0;
+    int64_t mtct_ppm = 0;
+    bool operator==(const SizeMtct &) const = default;
+    ELASTIC_FIELDS(size, mtct_ppm)
+};
+
 /* What decides the range, beside the sizes that the job can have. */
 struct RangeNumbers {
     int size = 0;
@@ -34,9 +43,15 @@ struct RangeNumbers {
     int64_t mtct_ppm = 0, recent_mtct_ppm = 0; /* since the last commit; of the last samples */
     int64_t upper_ppm = 0, lower_ppm = 0;
     int ceiling = 0; /* the smallest size that was too large; 0: none (R6) */
-    ELASTIC_FIELDS(size, unit, has_data, mtct_ppm, recent_mtct_ppm, upper_ppm, lower_ppm, ceiling)
+    RangeTarget target = RangeTarget::DOUBLE;
+    std::vector<SizeMtct> measured; /* MODEL: other sizes that the phase has had, rising */
+    ELASTIC_FIELDS(size, unit, has_data, mtct_ppm, recent_mtct_ppm, upper_ppm, lower_ppm, ceiling,
+                   target, measured)
 };
 SizeRange size_range(const JobSpec &spec, const RangeNumbers &numbers);
+
+/* The other sizes that the job has had in its present phase. */
+std::vector<SizeMtct> measured_mtct(const Performance &known, int present_size);
 
 /* The smallest size at which the job was above `upper_ppm` in its present phase, since
  * `since_ms`; 0: none. */

@@ -96,6 +96,91 @@ TEST(SizeRangeTest, R6_a_size_that_was_too_large_is_a_ceiling)
     EXPECT_EQ(ceiling_of(known, UPPER, 201), 0); /* long ago */
 }
 
+/* Of a program whose MTCT at a size is a law, from one size to where it stays. */
+struct Settled {
+    int size, changes = 0;
+};
+Settled settle(const JobSpec &spec, int first, const std::function<double(int)> &mtct,
+               RangeTarget target)
+{
+    Settled job{first};
+    std::map<int, int64_t> had;
+    for (; job.changes < 100; job.changes++) {
+        int64_t now = had[job.size] = std::llround(mtct(job.size) * double(PPM));
+        RangeNumbers known = numbers(job.size, now, now);
+        known.target = target;
+        for (auto [size, ppm] : had) {
+            if (size != job.size)
+                known.measured.push_back({size, ppm});
+            if (ppm > UPPER && known.ceiling == 0)
+                known.ceiling = size;
+        }
+        SizeRange range = size_range(spec, known);
+        if (range.kind == RangeKind::KEEP || range.high == job.size)
+            break;
+        job.size = range.high;
+    }
+    return job;
+}
+
+/* To the same size as by halves, or the next one, in no more adaptations: where allowed sizes
+ * are a factor of two apart, and MTCT grows at most as the size does, as one size alone cannot say
+ * that it grows faster.  Then it may go one further.  Else it goes between the thresholds. */
+TEST(SizeRangeTest, R7_the_model_goes_there_at_once)
+{
+    JobSpec any = malleable(1, 1 << 12), powers = any;
+    powers.size_rule = SizeRule::POWER_OF_TWO;
+    int fewer = 0;
+    for (double factor = 1e-6; factor < 1; factor *= 1.7) {
+        for (double power : {0.5, 1.0, 1.5, 2.0}) {
+            auto law = [=](int size) { return factor * std::pow(size, power); };
+            for (int first = 1; first <= 1 << 12; first *= 2) {
+                SCOPED_TRACE(testing::Message()
+                             << factor << " n^" << power << ", from " << first);
+                Settled halves = settle(powers, first, law, RangeTarget::DOUBLE),
+                        model = settle(powers, first, law, RangeTarget::MODEL);
+                int more = power > 1 ? 1 : 0;
+                EXPECT_LE(std::abs(std::log2(double(model.size) / halves.size)), 1 + more);
+                EXPECT_LE(model.changes, halves.changes + more);
+                fewer += model.changes < halves.changes;
+                Settled free = settle(any, first, law, RangeTarget::MODEL);
+                EXPECT_LE(free.changes, 8);
+                bool right = (law(free.size) * PPM <= UPPER || free.size == 1) &&
+                    (law(free.size + 1) * PPM >= LOWER || free.size == 1 << 12);
+                EXPECT_TRUE(right) << free.size << ": " << law(free.size);
+            }
+        }
+    }
+    EXPECT_GT(fewer, 50);
+}
+
+TEST(SizeRangeTest, R7_limits_and_units)
+{
+    RangeNumbers known = numbers(64, 0, 0);
+    known.target = RangeTarget::MODEL;
+    EXPECT_EQ(size_range(malleable(1, 4096), known).high, 256) << "four times as many";
+    known.mtct_ppm = MTCT_MAX_PPM;
+    EXPECT_EQ(size_range(malleable(1, 4096), known).high, 4) << "a sixteenth";
+    known.mtct_ppm = 200000;
+    EXPECT_EQ(size_range(malleable(1, 4096), known).high, 11) << "64 * 0.0316 / 0.2, rounded up";
+    known.unit = 16;
+    EXPECT_EQ(size_range(malleable(1, 4096), known).high, 16) << "whole nodes";
+    known.unit = 1;
+    known.measured = {{32, 190000}};
+    EXPECT_EQ(size_range(malleable(1, 4096), known).high, 8) << "MPI takes nearly as much at half";
+    Performance had;
+    had.phase = "a";
+    for (auto [size, mpi_us, key] :
+         {std::tuple(64, 100, "a"), {32, 200, "a"}, {32, 400, "a"}, {16, 9, "b"}}) {
+        Interval interval;
+        interval.size = size;
+        interval.key = key;
+        interval.phase = {1, 1000, mpi_us};
+        had.history.push_back(interval);
+    }
+    EXPECT_EQ(measured_mtct(had, 64), (std::vector<SizeMtct>{{32, 428571}}));
+}
+
 /* ---- T --------------------------------------------------------------------------------------- */
 
 Balanced of(const JobSpec &spec, int64_t work, int low, int high)
