@@ -60,7 +60,7 @@ bool FillPlan::gives_when_asked(const Job &job) const
         job.mode != StepMode::RIGID && job.refusals == 0 && !is_in_rigid_phase(job) &&
         !(job.spec.usable && job.spec.usable->empty());
     return can_change && job.state != JobState::COMPLETING && !moved.contains(job.id) &&
-        rules.may_give(state, job);
+        rules.gives_later() && rules.may_give(state, job);
 }
 
 /* When all has come to its end that is under way or planned with it. */

@@ -60,6 +60,8 @@ struct FillPlan {
     Outlook outlook() const;
     /* The size that it has, or will have by what is planned. */
     int shrunk(const Job &job) const;
+    /* Whether growths must leave what is reserved, as nobody gives it back before its end. */
+    bool keeps_out_of_reserved() const { return first && !rules.gives_later(); }
     /* What is its share, in processes. */
     int fair_size(const JobSpec &spec) const { return fair_cores / spec.cores_per_process; }
     /* It is not grown beyond, for nobody's sake, and not started larger. */

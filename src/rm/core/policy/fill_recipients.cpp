@@ -41,7 +41,9 @@ void Recipients::spread()
 void Recipients::add_starts()
 {
     for (Growth &each : plan_.starts) {
-        bool may_grow = each.job->spec.elasticity == Elasticity::MALLEABLE || !plan_.first;
+        bool gives_back =
+            each.job->spec.elasticity == Elasticity::MALLEABLE && plan_.rules.gives_later();
+        bool may_grow = gives_back || !plan_.first;
         each.cap = may_grow ? plan_.cap(*each.job) : each.size;
         growing_.push_back(std::move(each));
     }
@@ -109,6 +111,19 @@ bool Recipients::grow(Growth &growth, int size)
         !nodes_of(growth).fits(plan_.now, more))
         return false;
     nodes_of(growth).place(plan_.now, more, growth.blocks);
+    growth.size = size;
+    return true;
+}
+
+/* Not to other whole nodes: it would get one for each step. */
+bool Recipients::grow_beside_reserved(Growth &growth, int size)
+{
+    Reservation &promise = plan_.promise();
+    const Job &job = *growth.job;
+    int more = size - growth.size;
+    if (growth.starts || job.spec.whole_nodes || !promise.allows_more(plan_.now, job, more))
+        return false;
+    growth.blocks = append(std::move(growth.blocks), promise.place_more(plan_.now, job, more));
     growth.size = size;
     return true;
 }
@@ -257,7 +272,8 @@ void Recipients::grow_by_gain()
         size_t number = steps.top().number;
         steps.pop();
         Growth &growth = growing_[number];
-        if (grow(growth, next_size(growth)))
+        int next = next_size(growth);
+        if (plan_.keeps_out_of_reserved() ? grow_beside_reserved(growth, next) : grow(growth, next))
             offer(number);
     }
 }

@@ -31,6 +31,7 @@ class Recipients {
     void grow_by_gain();
     static int next_size(const Growth &growth);
     bool grow(Growth &growth, int size);
+    bool grow_beside_reserved(Growth &growth, int size);
     int room_for(Growth &growth) const;
     bool fills_its_nodes(const Growth &growth) const;
     GrowingJob &nodes_of(Growth &growth) const;

@@ -64,10 +64,16 @@ void Reservation::find_time(GrowingRoom &room)
     total_ = room.total();
 }
 
-bool Reservation::ends_before(const JobSpec &spec) const
+/* Of one that starts now; NEVER: it may run for ever. */
+int64_t Reservation::end_of(const JobSpec &spec) const
 {
     int64_t limit = time_limit(state_, spec);
-    return limit > 0 && (time_ms_ == NEVER || state_.now_ms + limit <= time_ms_);
+    return limit > 0 ? state_.now_ms + limit : NEVER;
+}
+
+bool Reservation::is_before(int64_t end_ms) const
+{
+    return end_ms != NEVER && (time_ms_ == NEVER || end_ms <= time_ms_);
 }
 
 Promise &Reservation::promise(const Space &now)
@@ -77,14 +83,24 @@ Promise &Reservation::promise(const Space &now)
     return *promise_;
 }
 
-bool Reservation::allows(const Space &now, const JobSpec &spec, int size)
+bool Reservation::allows(const Space &now, const JobSpec &spec, int size, int64_t end_ms)
 {
     if (!now.fits(spec, size))
         return false;
-    if (ends_before(spec))
+    if (is_before(end_ms))
         return true;
     return time_ms_ != NEVER && int64_t{size} * spec.cores_per_process <= left() &&
            promise(now).fits(now, spec, size);
+}
+
+bool Reservation::allows(const Space &now, const JobSpec &spec, int size)
+{
+    return allows(now, spec, size, end_of(spec));
+}
+
+bool Reservation::allows_more(const Space &now, const Job &job, int more)
+{
+    return allows(now, job.spec, more, job.limit_at_ms);
 }
 
 /* How many cores beside what is promised. */
@@ -93,13 +109,23 @@ int64_t Reservation::left() const
     return promise_ ? promise_->left() : total_ - int64_t{size_} * spec_.cores_per_process;
 }
 
-Blocks Reservation::place(Space &now, const JobSpec &spec, int size)
+Blocks Reservation::place(Space &now, const JobSpec &spec, int size, int64_t end_ms)
 {
-    if (!ends_before(spec))
+    if (!is_before(end_ms))
         return promise(now).place(now, spec, size);
     if (promise_)
         promise_->changed();
     return now.place(spec, size);
+}
+
+Blocks Reservation::place(Space &now, const JobSpec &spec, int size)
+{
+    return place(now, spec, size, end_of(spec));
+}
+
+Blocks Reservation::place_more(Space &now, const Job &job, int more)
+{
+    return place(now, job.spec, more, job.limit_at_ms);
 }
 
 int64_t Reservation::limits_until_ms() const

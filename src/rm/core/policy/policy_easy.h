@@ -46,6 +46,9 @@ class Reservation {
     bool allows(const Space &now, const JobSpec &spec, int size);
     /* Places it there. */
     Blocks place(Space &now, const JobSpec &spec, int size);
+    /* The same of so many more processes of a running job, which are gone by its limit. */
+    bool allows_more(const Space &now, const Job &job, int more);
+    Blocks place_more(Space &now, const Job &job, int more);
     int64_t time_ms() const { return time_ms_; }
     /* Later limits have not been looked at. */
     int64_t limits_until_ms() const;
@@ -53,7 +56,10 @@ class Reservation {
   private:
     void give(GrowingRoom &room, const Booking &booking);
     void find_time(GrowingRoom &room);
-    bool ends_before(const JobSpec &spec) const;
+    int64_t end_of(const JobSpec &spec) const;
+    bool is_before(int64_t end_ms) const;
+    bool allows(const Space &now, const JobSpec &spec, int size, int64_t end_ms);
+    Blocks place(Space &now, const JobSpec &spec, int size, int64_t end_ms);
     int64_t left() const;
     Promise &promise(const Space &now);
 

@@ -56,6 +56,7 @@ class EfficientRules : public SizeRules {
             numbers.remaining_ms > REMAINING_PER_DURATION * numbers.times.duration_ms;
         return range_of(numbers, job.spec).kind == RangeKind::OPTIONAL && long_enough;
     }
+    bool gives_later() const override { return false; }
     int reduced(const State &state, const Job &job) const override
     {
         if (!state.config.reduce_when_idle && state.indices().queue.empty())
@@ -174,8 +175,8 @@ EfficientNumbers efficient_numbers(const State &state, const Job &job)
     numbers.range.unit = unit_of(state, job);
     numbers.range.upper_ppm = config.mtct_upper_ppm;
     numbers.range.lower_ppm = config.mtct_lower_ppm;
-    if (job.performance && has_data(*job.performance)) {
     numbers.range.target = config.range;
+    if (job.performance && has_data(*job.performance)) {
         const Performance &known = *job.performance;
         auto mtct = accumulated_mtct_ppm(known), recent = recent_mtct_ppm(known);
         numbers.range.has_data = mtct && recent;
@@ -183,20 +184,25 @@ EfficientNumbers efficient_numbers(const State &state, const Job &job)
         numbers.range.recent_mtct_ppm = recent.value_or(0);
         numbers.range.ceiling =
             ceiling_of(known, config.mtct_upper_ppm, known.sampled_ms - config.ceiling_hold_ms);
-    }
         if (config.range == RangeTarget::MODEL)
             numbers.range.measured = measured_mtct(known, job.size());
+    }
     numbers.remaining_ms = remaining_ms(state, job);
     numbers.since_ms = sampled_since_ms(job);
     numbers.times = adaptation_times(job);
     return numbers;
 }
 
+const SizeRules &efficient_rules()
+{
+    static const EfficientRules rules;
+    return rules;
+}
+
 const Policy &efficient_policy()
 {
     static const LongestFirst gain;
-    static const EfficientRules rules;
-    static const Fill policy(gain, rules);
+    static const Fill policy(gain, efficient_rules());
     return policy;
 }
 

@@ -7,7 +7,10 @@
  *   give     only jobs that are below a lower threshold give processes to those that wait
  *   expand   only these get idle cores, up to twice their size: who runs longest first
  *
- * SPEC-performance R, F, K and X; the range itself is size_range.h.
+ * Who gives now may keep all that it has later, between the thresholds.  So a reservation counts on
+ * nobody's gifts, and nobody grows into what is reserved.
+ *
+ * SPEC-performance R, F, Q7, K and X; the range itself is size_range.h.
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_EFFICIENT_H_INCLUDED
@@ -15,6 +18,7 @@
 
 #include "core/policy/policy.h"
 #include "core/policy/size_range.h"
+#include "core/policy/size_rules.h"
 #include "core/scaling.h"
 
 namespace elastic::rm {
@@ -29,6 +33,7 @@ struct EfficientNumbers {
 };
 EfficientNumbers efficient_numbers(const State &state, const Job &job);
 
+const SizeRules &efficient_rules();
 const Policy &efficient_policy();
 
 }  // namespace elastic::rm

@@ -25,6 +25,9 @@ class SizeRules {
     virtual int most(const State &state, const Job &job) const = 0;
     /* Whether processes may be taken from the running job for one that waits. */
     virtual bool may_give(const State &state, const Job &job) const = 0;
+    /* Whether one that may give now may give later, too, so that a reservation can count on it;
+     * else nobody grows into what is reserved (SPEC-performance Q7, F1). */
+    virtual bool gives_later() const { return true; }
     /* The size that the running job is to have although nobody waits; its present one or 0: it
      * keeps what it has. */
     virtual int reduced(const State &state, const Job &job) const = 0;

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "core/policy/fill_plan.h"
+#include "core/policy/policy_efficient.h"
 #include "sim/traces/replay.h"
 
 namespace elastic::rm {
@@ -59,11 +60,12 @@ struct Promises {
         int size = fixed_size(state, first.spec);
         return Reservation(state, Space(state), first.spec, size).time_ms();
     }
-    /* By the jobs' limits alone, if nobody gave anything, or as `fill` promises it, whichever is
-     * earlier. */
+    /* By the jobs' limits alone, if nobody gave anything, or as the policy promises it, whichever
+     * is earlier. */
     static int64_t of_fill(const State &state, const Job &first)
     {
-        FillPlan plan(state, equal_gain(), any_sizes());
+        bool efficient = state.config.policy == PolicyKind::EFFICIENT;
+        FillPlan plan(state, equal_gain(), efficient ? efficient_rules() : any_sizes());
         plan.expect_settling();
         plan.first = &first;
         int64_t time_ms = plan.promise().time_ms();
@@ -83,6 +85,8 @@ void check(PolicyKind policy, double malleable)
         wishes.nodes = NODES;
         wishes.cores = CORES;
         wishes.malleable = malleable;
+        /* some are to be kept as they are after they have grown (R4) */
+        wishes.speedups = {LinearSpeedup{}, AmdahlSpeedup{0.005}, AmdahlSpeedup{0.02}};
         wishes.fixed = policy == PolicyKind::EASY;
         wishes.seed = seed;
         Workload workload = make_workload(busy_trace(seed, NODES, CORES), wishes);
@@ -118,6 +122,12 @@ TEST(ReservationTest, measured_keeps_it)
 {
     for (double malleable : {0.5, 1.0})
         check(PolicyKind::MEASURED, malleable);
+}
+
+TEST(ReservationTest, Q7_efficient_keeps_it)
+{
+    for (double malleable : {0.2, 0.5, 1.0})
+        check(PolicyKind::EFFICIENT, malleable);
 }
 
 }  // namespace
