@@ -156,6 +156,40 @@ def cores_go_to_who_computes(bench: Bench) -> None:
         cancel(daemon, number)
 
 
+def cores_go_to_who_can_use_them(bench: Bench) -> None:
+    """SPEC-performance K, policy measured: of three programs that go faster with up to 2, up to 6 and all processes, of which MPI
+    time does not tell, each comes to what it can use of 16 cores, and stays there.  They begin together, when another job ends."""
+    program = compile_phases(bench, "scales_to")
+    config = CONFIG.replace('policy = "easy"\n', 'policy = "measured"\n')
+    daemon = bench.start(config=config, nodes=1, cores=16)
+    before = daemon.submit("sleep", "1000", min=16, max=16)
+    daemon.wait_state(before, "RUNNING")
+    wanted = {}
+    for most, size in [(2, 2), (6, 6), (16, 8)]:
+        options = ["-i", "1000000", "-w", "1200", "-m", "0.02", "-s", str(most)]
+        wanted[daemon.submit(str(program), *options, kind="malleable", min=1, max=16)] = size
+    cancel(daemon, before)
+
+    def at_rest() -> bool:
+        jobs = {number: daemon.job(number) for number in wanted}
+        measured = [job["performance"]["samples"] if job["performance"] else 0 for job in jobs.values()]
+        near = all(abs(jobs[number]["size"] - size) <= 1 for number, size in wanted.items())
+        return near and min(measured) >= 30  # since its last change
+
+    wait_for(f"sizes near {wanted}", at_rest, limit_s=600)
+    changes = {number: sizes_of(daemon, number) for number in wanted}
+    expect(sum(len(sizes) - 1 for sizes in changes.values()) <= 12, f"few changes: {changes}")
+    records = [record for number in wanted for record in daemon.get(f"/v1/jobs/{number}/records", limit=10000).body["records"]]
+    trials = [record["data"] for record in records if record["event"] == "requested" and (record["data"]["why"] or {}).get("trial")]
+    expect(trials, f"nothing has been tried: {changes}")
+    for trial in trials:
+        expect("tried, as nothing shows" in trial["reason"] and trial["why"]["for"][0] in wanted, f"a trial: {trial}")
+    text = elastic(bench, daemon, "show", str(min(wanted)))
+    expect("processes: twice as many are expected to be " in text, text)
+    for number in wanted:
+        cancel(daemon, number)
+
+
 def ask_step(path: str) -> dict[str, Any]:
     """The step itself, past elasticd."""
     with socket.socket(socket.AF_UNIX) as connection:
@@ -256,6 +290,7 @@ def steps_that_lie_about_their_time_are_not_believed(bench: Bench) -> None:
 TESTS = [
     a_job_is_measured_at_each_of_its_sizes,
     cores_go_to_who_computes,
+    cores_go_to_who_can_use_them,
     switched_off_nothing_is_measured,
     a_rigid_job_says_why_nothing_is_known,
     a_job_in_a_rigid_phase_is_left_alone,
