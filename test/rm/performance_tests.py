@@ -190,6 +190,27 @@ def cores_go_to_who_can_use_them(bench: Bench) -> None:
         cancel(daemon, number)
 
 
+def a_program_is_known_in_its_next_run(bench: Bench) -> None:
+    """Issue 15: what was measured is remembered per user, program and arguments, also by an elasticd that was killed."""
+    program = compile_phases(bench, "known")
+    measuring = CONFIG.replace('policy = "easy"\n', 'policy = "measured"\n')
+    daemon = bench.start(config=measuring, nodes=1, cores=4)
+    options = {"min": 2, "max": 4, "preferred": 2}
+    first = submit_phases(daemon, program, "-w 100 -m 0.05", **options)
+    performance(daemon, first, 0)
+    cancel(daemon, first)
+    daemon.kill()
+    daemon.config.write_text(measuring.replace('"1s"', "0"))  # nothing is measured any more
+    daemon.start()
+    again = submit_phases(daemon, program, "-w 100 -m 0.05", **options)
+    other = submit_phases(daemon, program, "-w 101 -m 0.05", min=1, max=2)
+    expect("sizes measured" in daemon.job(again)["why"], f"the same: {daemon.job(again)['why']}")
+    expect("nothing is known of its speed" in daemon.job(other)["why"], f"other arguments: {daemon.job(other)['why']}")
+    expect(daemon.job(again)["performance"] is None and not loops(daemon, again)["history"], "it has not been measured itself")
+    cancel(daemon, again)
+    cancel(daemon, other)
+
+
 def ask_step(path: str) -> dict[str, Any]:
     """The step itself, past elasticd."""
     with socket.socket(socket.AF_UNIX) as connection:
@@ -291,6 +312,7 @@ TESTS = [
     a_job_is_measured_at_each_of_its_sizes,
     cores_go_to_who_computes,
     cores_go_to_who_can_use_them,
+    a_program_is_known_in_its_next_run,
     switched_off_nothing_is_measured,
     a_rigid_job_says_why_nothing_is_known,
     a_job_in_a_rigid_phase_is_left_alone,

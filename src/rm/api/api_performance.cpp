@@ -80,12 +80,15 @@ Json Api::history_json(const Job &job) const
 {
     Json history = Json::array();
     for (const Interval &interval :
-         job.performance ? job.performance->history : std::vector<Interval>())
+         job.performance ? job.performance->history : std::vector<Interval>()) {
+        if (interval.until_ms <= job.started_ms) /* of an earlier run (core/learned.h) */
+            continue;
         history.push_back({{"until_ms", daemon_.shown_ms(interval.until_ms)},
                            {"ms", interval.ms},
                            {"size", interval.size},
                            {"per_second", per_second(interval.probes, interval.ms)},
                            {"mpi_share", ratio(mpi_share_ppm(interval.phase))}});
+    }
     return history;
 }
 

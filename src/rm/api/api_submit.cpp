@@ -216,6 +216,7 @@ JobSpec Api::read_spec(const Call &call, Launch &launch, std::string &script, st
         spec.serial_ppm = std::llround(speedup.ratio("serial") * static_cast<double>(PPM));
         speedup.finish();
     }
+    spec.program = launch.is_script ? "" : program_of(launch.command);
     key = body.text("key", KEY_BYTES_MAX);
     body.finish();
     check_range(spec);

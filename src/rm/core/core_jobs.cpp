@@ -70,6 +70,7 @@ void Core::Impl::started(Job &job)
         job.process_ms = 0;
         job.sized_ms = state.now_ms;
         job.deadline_ms = NEVER;
+        recall(state.learned, job);
         job.start_failures = 0;
         int64_t limit = time_limit(state, job.spec);
         job.limit_at_ms = limit > 0 ? state.now_ms + limit : NEVER;
@@ -110,6 +111,7 @@ void Core::Impl::over(Job &job, JobState verdict, const std::string &reason)
         adaptation_over(job, record::WITHDRAWN, "the job ended");
     }
     forget_wish(job, "the job ended");
+    learn(state.learned, job, state.now_ms);
     bool was_stopped = job.state == JobState::COMPLETING,
          was_starting = job.state == JobState::STARTING;
     update(job, [&] {

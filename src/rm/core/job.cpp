@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "core/learned.h"
+
 #include "../../pm/hydra/elastic/core/change.h"
 #include "../../pm/hydra/elastic/core/program_sizes.h"
 
@@ -204,6 +206,8 @@ std::string check(const JobSpec &spec)
         return outside("the expected time in ms", spec.expect_ms, 0, TIME_LIMIT_MAX_MS);
     if (spec.serial_ppm != NEVER && (spec.serial_ppm < 0 || spec.serial_ppm > PPM))
         return outside("the serial part in ppm", spec.serial_ppm, 0, PPM);
+    if (!is_program(spec.program))
+        return "the key of its program is none";
     if (spec.priority < -PRIORITY_MAX || spec.priority > PRIORITY_MAX)
         return outside("the priority", spec.priority, -PRIORITY_MAX, PRIORITY_MAX);
     if (spec.begin_ms < 0 || spec.begin_ms > BEGIN_MAX_MS)

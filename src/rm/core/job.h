@@ -78,6 +78,9 @@ struct JobSpec {
     /* Hint, until it is measured: the part of the work that only one process can do (Amdahl), in
      * ppm. */
     int64_t serial_ppm = NEVER; /* NEVER: unknown */
+    /* Equal for two jobs that run the same program with the same arguments (program_of); empty:
+     * nothing is learned of it (learned.h). */
+    std::string program;
     int priority = 0;           /* greater is sooner */
     bool held = false;          /* submitted on hold */
     bool requeue = false;       /* wait again when a node or the step is lost, instead of failing */
@@ -91,8 +94,8 @@ struct JobSpec {
 
     ELASTIC_FIELDS(name, user, uid, elasticity, minimum, maximum, preferred, size_rule,
                    size_multiple, cores_per_process, processes_per_node, whole_nodes, time_limit_ms,
-                   expect_ms, serial_ppm, priority, held, requeue, begin_ms, dependencies,
-                   program_sizes)
+                   expect_ms, serial_ppm, program, priority, held, requeue, begin_ms,
+                   dependencies, program_sizes)
 };
 
 /* `processes` consecutive ranks on one node.  A list of blocks is in rank order; a node may occur

@@ -102,17 +102,6 @@ const LoopSample *find_phase(const Performance &known, const std::vector<LoopSam
 
 /* ---- history --------------------------------------------------------------------------------- */
 
-void join(Interval &left, const Interval &right)
-{
-    left.until_ms = right.until_ms;
-    left.ms = std::min(left.ms + right.ms, SAMPLE_SUM_MAX);
-    left.probes = std::min(left.probes + right.probes, SAMPLE_SUM_MAX);
-    left.phase.iterations =
-        std::min(left.phase.iterations + right.phase.iterations, SAMPLE_SUM_MAX);
-    left.phase.loop_us = std::min(left.phase.loop_us + right.phase.loop_us, SAMPLE_SUM_MAX);
-    left.phase.mpi_us = std::min(left.phase.mpi_us + right.phase.mpi_us, left.phase.loop_us);
-}
-
 /* One less: the shortest two neighbours of one size become one, so that all of it stays about as
  * fine.  If there are none the oldest is forgotten. */
 void shorten(std::vector<Interval> &history)
@@ -164,6 +153,17 @@ int64_t fit_at_end(const std::vector<int64_t> &at_ms, const std::vector<int64_t>
 }
 
 }  // namespace
+
+void join(Interval &left, const Interval &right)
+{
+    left.until_ms = right.until_ms;
+    left.ms = std::min(left.ms + right.ms, SAMPLE_SUM_MAX);
+    left.probes = std::min(left.probes + right.probes, SAMPLE_SUM_MAX);
+    left.phase.iterations =
+        std::min(left.phase.iterations + right.phase.iterations, SAMPLE_SUM_MAX);
+    left.phase.loop_us = std::min(left.phase.loop_us + right.phase.loop_us, SAMPLE_SUM_MAX);
+    left.phase.mpi_us = std::min(left.phase.mpi_us + right.phase.mpi_us, left.phase.loop_us);
+}
 
 /* ---- samples --------------------------------------------------------------------------------- */
 

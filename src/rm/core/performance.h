@@ -70,6 +70,9 @@ struct Interval {
     ELASTIC_FIELDS(until_ms, size, ms, probes, phase, key)
 };
 
+/* Makes one of two of the same size and loop. */
+void join(Interval &left, const Interval &right);
+
 /* Of the intervals' MTCT. */
 struct MtctStatistics {
     int64_t count = 0, sum_ppm = 0;

@@ -29,18 +29,6 @@ struct Point {
     double distance = 0; /* the logarithm of its size by the present one */
 };
 
-/* The loop that the job's time goes into, or went before its last change of size. */
-const std::string &phase_key(const Performance &known)
-{
-    static const std::string none;
-    if (!known.phase.empty())
-        return known.phase;
-    for (auto interval = known.history.rbegin(); interval != known.history.rend(); ++interval)
-        if (!interval->key.empty())
-            return interval->key;
-    return none;
-}
-
 /* Rising by size: there are few. */
 using Points = std::vector<Point>;
 
@@ -146,6 +134,17 @@ int64_t to_ppm(double part)
 }
 
 }  // namespace
+
+const std::string &phase_key(const Performance &known)
+{
+    static const std::string none;
+    if (!known.phase.empty())
+        return known.phase;
+    for (auto interval = known.history.rbegin(); interval != known.history.rend(); ++interval)
+        if (!interval->key.empty())
+            return interval->key;
+    return none;
+}
 
 Scaling scaling_of(const Job &job)
 {

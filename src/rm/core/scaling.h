@@ -24,6 +24,8 @@ struct Config;
 class State;
 
 Scaling scaling_of(const Job &job);
+/* The loop that the job's time goes into, or went before its last change of size; empty: none. */
+const std::string &phase_key(const Performance &known);
 
 /* Speed with so many processes, >= 1, over the present one. */
 double relative_speed(const Scaling &scaling, int size);

@@ -24,11 +24,12 @@ struct Stored {
     std::vector<Use> uses;
     int64_t uses_at_ms = NEVER;
     std::vector<uint32_t> full_users;
+    std::vector<Learned> learned;
     std::vector<JobId> finished;
     std::vector<Turn> turns;
     ELASTIC_FIELDS(version, config, now_ms, seq, jobs, nodes, last_job, records, unexpected,
                    timer_ms, look_at_ms, policy_at_ms, wanted_nodes, wanted_by, uses, uses_at_ms,
-                   full_users, finished, turns)
+                   full_users, learned, finished, turns)
 };
 
 /* A part of it. */
@@ -57,6 +58,11 @@ std::string contradiction(const Stored &stored)
             use.delay_ms > stored.config.fair_share_ms)
             return "user " + std::to_string(use.uid) + " has a wrong use";
     }
+    for (const Learned &learned : stored.learned)
+        if (std::string wrong = check(learned); !wrong.empty())
+            return wrong;
+    if (stored.learned.size() > LEARNED_PROGRAMS_MAX)
+        return "too many programs are remembered";
     std::set<std::string> nodes;
     for (const Node &node : stored.nodes)
         nodes.insert(node.name);
@@ -161,6 +167,8 @@ Json Core::Impl::head() const
     for (const auto &[uid, use] : state.uses)
         stored.uses.push_back(use);
     stored.uses_at_ms = state.uses_at_ms;
+    for (const auto &[key, learned] : state.learned)
+        stored.learned.push_back(learned);
     stored.full_users.assign(state.full_users.begin(), state.full_users.end());
     stored.finished.assign(state.finished.begin(), state.finished.end());
     stored.turns.assign(state.turns.begin(), state.turns.end());
@@ -203,6 +211,8 @@ std::string Core::Impl::restore(const Json &snapshot, const std::vector<Json> &p
     for (const Use &use : stored.uses)
         state.uses[use.uid] = use;
     state.uses_at_ms = stored.uses_at_ms;
+    for (Learned &learned : stored.learned)
+        state.learned.emplace(std::pair(learned.uid, learned.program), std::move(learned));
     state.full_users.insert(stored.full_users.begin(), stored.full_users.end());
     state.finished.assign(stored.finished.begin(), stored.finished.end());
     state.turns.assign(stored.turns.begin(), stored.turns.end());

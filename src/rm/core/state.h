@@ -16,6 +16,7 @@
 #include "core/config.h"
 #include "core/free_cores.h"
 #include "core/jobs.h"
+#include "core/learned.h"
 #include "core/node.h"
 #include "core/user_queues.h"
 
@@ -125,6 +126,7 @@ class State {
     std::map<uint32_t, Use> uses;       /* by uid; only with Config::fair_share_ms */
     int64_t uses_at_ms = NEVER; /* up to when they are counted */
     std::set<uint32_t> full_users;      /* are at a limit of theirs: none of their jobs starts */
+    LearnedPrograms learned;    /* of earlier runs */
     std::deque<JobId> finished; /* oldest first */
     std::deque<Turn> turns;     /* whose dependents are still to be looked at */
     std::unordered_map<std::string, JobId> requests;    /* Job::request of the known jobs */

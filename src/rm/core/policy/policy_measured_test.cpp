@@ -123,6 +123,39 @@ TEST(MeasuredTest, K_what_mpi_time_does_not_say_is_tried_among_running_jobs)
     }
 }
 
+/* What was found out is not asked for again by the next run of the same programs (learned.h). */
+TEST(MeasuredTest, what_was_learned_holds_for_the_next_run)
+{
+    Machine machine(16);
+    auto run = [&](uint32_t uid) {
+        machine.ids.clear();
+        machine.programs.clear();
+        machine.requested.clear();
+        machine.changes = 0;
+        for (int most : {2, 6, 16}) {
+            JobSpec spec = malleable(1, 16);
+            spec.uid = uid;
+            spec.program = program_of({"program", std::to_string(most)});
+            machine.start(spec, scales_to(most), [](int) { return 0.02; });
+        }
+        machine.go_on(60);
+        for (int i : {0, 1, 2})
+            EXPECT_NEAR(machine.size(static_cast<size_t>(i)), std::vector({2, 6, 8})[size_t(i)], 1);
+        for (JobId id : machine.ids)
+            machine.driver.end(id);
+        return std::count_if(
+            machine.requested.begin(), machine.requested.end(), [](const Record &record) {
+                const Json &why = record.data.at("why");
+                return why.is_object() && why.value("trial", false);
+            });
+    };
+    EXPECT_GT(run(1), 0);
+    int changes = machine.changes;
+    EXPECT_EQ(run(1), 0);
+    EXPECT_LE(machine.changes, changes);
+    EXPECT_GT(run(2), 0) << "another user";
+}
+
 /* Of whole nodes, too: part of a node is of no use to others. */
 TEST(MeasuredTest, Q13_exchanges_of_whole_nodes_come_to_rest)
 {

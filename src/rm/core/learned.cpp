@@ -1,0 +1,116 @@
+/* See learned.h. */
+
+#include "core/learned.h"
+
+#include "core/scaling.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr size_t PROGRAM_DIGITS = 16;
+
+bool can_learn(const Job &job)
+{
+    return job.spec.elasticity == Elasticity::MALLEABLE && !job.spec.program.empty();
+}
+
+/* The same speed and MPI share, of less time. */
+void shorten(Interval &interval)
+{
+    int64_t parts = (interval.ms + LEARNED_MS_MAX - 1) / LEARNED_MS_MAX;
+    if (parts <= 1)
+        return;
+    interval.ms /= parts;
+    interval.probes /= parts;
+    interval.phase.iterations /= parts;
+    interval.phase.loop_us /= parts;
+    interval.phase.mpi_us /= parts;
+}
+
+std::vector<Interval> sizes_of(const Performance &known)
+{
+    const std::string &key = phase_key(known);
+    std::map<int, Interval> sums;
+    for (Interval interval : known.history) {
+        if (interval.key != key || interval.ms <= 0 || interval.probes <= 0)
+            continue;
+        shorten(interval);
+        auto [sum, is_new] = sums.try_emplace(interval.size, interval);
+        if (!is_new)
+            join(sum->second, interval);
+    }
+    while (sums.size() > LEARNED_SIZES_MAX)
+        sums.erase(std::min_element(sums.begin(), sums.end(), [](const auto &a, const auto &b) {
+            return a.second.until_ms < b.second.until_ms;
+        }));
+    std::vector<Interval> sizes;
+    for (auto &[size, sum] : sums) {
+        shorten(sum);
+        if (sum.probes > 0)
+            sizes.push_back(std::move(sum));
+    }
+    return sizes;
+}
+
+void forget_oldest(LearnedPrograms &programs)
+{
+    while (programs.size() > LEARNED_PROGRAMS_MAX)
+        programs.erase(
+            std::min_element(programs.begin(), programs.end(), [](const auto &a, const auto &b) {
+                return a.second.ended_ms < b.second.ended_ms;
+            }));
+}
+
+}  // namespace
+
+std::string program_of(const std::vector<std::string> &command)
+{
+    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a; each word with the 0 at its end */
+    for (const std::string &word : command)
+        for (size_t i = 0; i <= word.size(); i++)
+            hash = (hash ^ static_cast<unsigned char>(word.c_str()[i])) * 0x100000001b3;
+    char text[PROGRAM_DIGITS + 1];
+    snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+    return text;
+}
+
+bool is_program(const std::string &key)
+{
+    return key.empty() || (key.size() == PROGRAM_DIGITS &&
+                           key.find_first_not_of("0123456789abcdef") == std::string::npos);
+}
+
+std::string check(const Learned &learned)
+{
+    if (!is_program(learned.program) || learned.program.empty() || learned.ended_ms < 0)
+        return "a program that is remembered is none";
+    Performance known;
+    known.history = learned.sizes;
+    if (learned.sizes.empty() || learned.sizes.size() > LEARNED_SIZES_MAX)
+        return "a program is remembered at too many sizes, or at none";
+    return check(known);
+}
+
+void learn(LearnedPrograms &programs, const Job &job, int64_t now_ms)
+{
+    if (!can_learn(job) || !job.performance)
+        return;
+    std::vector<Interval> sizes = sizes_of(*job.performance);
+    if (sizes.empty())
+        return;
+    programs[{job.spec.uid, job.spec.program}] = {job.spec.uid, job.spec.program, now_ms,
+                                                  std::move(sizes)};
+    forget_oldest(programs);
+}
+
+void recall(const LearnedPrograms &programs, Job &job)
+{
+    auto known = programs.find({job.spec.uid, job.spec.program});
+    if (!can_learn(job) || known == programs.end())
+        return;
+    forget_epoch(job.performance.emplace(), job.epoch);
+    job.performance->history = known->second.sizes;
+}
+
+}  // namespace elastic::rm

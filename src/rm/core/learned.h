@@ -1,0 +1,44 @@
+/*
+ * What is remembered of a program when its job ends, so that the next run of it by the same user,
+ * with the same arguments, need not find it out again: how far a round has come at each size, in
+ * the loop that its time went into.  Pure; part of the state, so that replay and snapshots keep
+ * it.
+ *
+ * Bounded: of so many programs, those that ended last; of each its last sizes, and of a size no
+ * more time than new samples make up for.
+ */
+
+#ifndef ELASTIC_RM_CORE_LEARNED_H_INCLUDED
+#define ELASTIC_RM_CORE_LEARNED_H_INCLUDED
+
+#include "core/job.h"
+
+namespace elastic::rm {
+
+constexpr size_t LEARNED_PROGRAMS_MAX = 200, LEARNED_SIZES_MAX = 8;
+constexpr int64_t LEARNED_MS_MAX = 600000;      /* of each size */
+
+struct Learned {
+    uint32_t uid = 0;
+    std::string program;                /* JobSpec::program */
+    int64_t ended_ms = 0;               /* the last run */
+    std::vector<Interval> sizes;        /* one for each, rising, all of one loop */
+    ELASTIC_FIELDS(uid, program, ended_ms, sizes)
+};
+using LearnedPrograms = std::map<std::pair<uint32_t, std::string>, Learned>;
+
+/* The key of a command: 16 digits. */
+std::string program_of(const std::vector<std::string> &command);
+bool is_program(const std::string &key);        /* or empty */
+
+/* Empty, or what cannot be. */
+std::string check(const Learned &learned);
+
+/* The job's step has ended. */
+void learn(LearnedPrograms &programs, const Job &job, int64_t now_ms);
+/* The job's step starts, and nothing of it has been measured. */
+void recall(const LearnedPrograms &programs, Job &job);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_LEARNED_H_INCLUDED */

@@ -1,0 +1,146 @@
+/* What is remembered of programs over their runs: of whom, how much, and that it survives. */
+
+#include "core/learned.h"
+
+#include "core/sampled_program.h"
+
+namespace elastic::rm {
+namespace {
+
+constexpr int64_t MINUTE = 60000;
+
+JobSpec run_of(const std::string &argument)
+{
+    JobSpec spec = malleable(1, 8);
+    spec.uid = 7;
+    spec.program = program_of({"solver", argument});
+    return spec;
+}
+
+/* A run that is measured for a while at its first size. */
+JobId run(CoreDriver &driver, const JobSpec &spec, int samples = 3)
+{
+    JobId id = driver.submit(spec);
+    driver.run(id);
+    SampledProgram program(driver, id, scales_to(3));
+    for (int i = 0; i < samples; i++) {
+        driver.wait(MINUTE);
+        program.sample(MINUTE);
+    }
+    return id;
+}
+
+TEST(LearnedTest, commands_are_told_apart)
+{
+    EXPECT_EQ(program_of({"a", "b"}), program_of({"a", "b"}));
+    std::set<std::string> keys = {program_of({"a", "b"}), program_of({"ab"}), program_of({"a b"}),
+                                  program_of({"a", "b", ""}), program_of({"b", "a"})};
+    EXPECT_EQ(keys.size(), 5u);
+    for (const std::string &key : keys)
+        EXPECT_TRUE(is_program(key)) << key;
+    EXPECT_FALSE(is_program("0123456789ABCDEF"));
+    EXPECT_FALSE(is_program("1"));
+    JobSpec spec = run_of("x");
+    EXPECT_EQ(check(spec), "");
+    spec.program = "x";
+    EXPECT_NE(check(spec), "");
+}
+
+TEST(LearnedTest, the_next_run_knows_what_the_last_one_has_measured)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 8);
+    JobId first = run(driver, run_of("x"));
+    EXPECT_TRUE(driver.core.state().learned.empty()) << "it still runs";
+    driver.end(first, 1);
+    ASSERT_EQ(driver.core.state().learned.size(), 1u);
+    const Learned &learned = driver.core.state().learned.begin()->second;
+    ASSERT_EQ(learned.sizes.size(), 1u);
+    EXPECT_EQ(learned.sizes[0].size, 8);
+    EXPECT_EQ(learned.sizes[0].ms, 3 * MINUTE);
+    EXPECT_EQ(learned.sizes[0].probes, 3 * MINUTE * 3 / 100);
+
+    auto knows = [&](JobSpec spec) {
+        JobId id = driver.submit(spec);
+        driver.run(id);
+        bool known = driver.job(id).performance && driver.job(id).performance->history.size() == 1;
+        driver.end(id);
+        return known;
+    };
+    EXPECT_TRUE(knows(run_of("x")));
+    EXPECT_FALSE(knows(run_of("y"))) << "other arguments";
+    JobSpec other = run_of("x");
+    other.uid = 8;
+    EXPECT_FALSE(knows(other)) << "another user";
+    other = run_of("x");
+    other.elasticity = Elasticity::MOLDABLE;
+    EXPECT_FALSE(knows(other)) << "its size does not change";
+    other = run_of("x");
+    other.program.clear();
+    EXPECT_FALSE(knows(other)) << "no key: a script";
+    EXPECT_TRUE(knows(run_of("x"))) << "a run without samples forgets nothing";
+}
+
+/* J5: of the loop that the time went into; new samples count soon. */
+TEST(LearnedTest, it_is_bounded)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 8);
+    driver.end(run(driver, run_of("long"), 100));
+    const Interval &size = driver.core.state().learned.begin()->second.sizes[0];
+    EXPECT_LE(size.ms, LEARNED_MS_MAX);
+    EXPECT_NEAR(double(size.probes) / double(size.ms), 0.03, 0.001) << "the same speed";
+
+    LearnedPrograms programs;
+    Job job;
+    job.spec = run_of("x");
+    job.performance.emplace();
+    for (int i = 1; i <= 20; i++)
+        job.performance->history.push_back({i * MINUTE, i, MINUTE, 100, {1, 100, 1}, "probe"});
+    learn(programs, job, 0);
+    const Learned &learned = programs.begin()->second;
+    EXPECT_EQ(learned.sizes.size(), LEARNED_SIZES_MAX);
+    EXPECT_EQ(learned.sizes.front().size, 13) << "the last ones";
+    EXPECT_EQ(check(learned), "");
+    for (int i = 1; i <= 300; i++) {
+        job.spec = run_of(std::to_string(i));
+        learn(programs, job, i);
+    }
+    EXPECT_EQ(programs.size(), LEARNED_PROGRAMS_MAX);
+    EXPECT_TRUE(programs.contains({7, run_of("300").program}));
+    EXPECT_FALSE(programs.contains({7, run_of("100").program})) << "the oldest are forgotten";
+
+    /* Nonsense of a step that lies stays within bounds, too. */
+    job.spec = run_of("lies");
+    for (Interval &interval : job.performance->history)
+        interval = {1, 1, 1, SAMPLE_SUM_MAX, {SAMPLE_SUM_MAX, SAMPLE_SUM_MAX, 0}, "probe"};
+    learn(programs, job, 1000);
+    EXPECT_EQ(check(programs.at({7, job.spec.program})), "");
+}
+
+TEST(LearnedTest, snapshot_and_replay_keep_it)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 8);
+    driver.end(run(driver, run_of("x")));
+    Json snapshot = driver.core.snapshot();
+    auto again = Core::restore(Json::parse(snapshot.dump()));
+    ASSERT_TRUE(again) << again.error();
+    EXPECT_EQ(again.value().snapshot(), snapshot);
+    ASSERT_EQ(snapshot.at("learned").size(), 1u);
+    Core replayed;
+    for (const Event &event : driver.log)
+        replayed.handle(event);
+    EXPECT_EQ(replayed.snapshot(), snapshot);
+
+    Json broken = snapshot;
+    broken["learned"][0]["sizes"] = Json::array();
+    EXPECT_FALSE(Core::restore(broken));
+    broken = snapshot;
+    broken["learned"][0]["program"] = "";
+    EXPECT_FALSE(Core::restore(broken));
+    broken = snapshot;
+    for (size_t i = 0; i < LEARNED_PROGRAMS_MAX; i++)
+        broken["learned"].push_back(snapshot["learned"][0]);
+    EXPECT_FALSE(Core::restore(broken));
+}
+
+}  // namespace
+}  // namespace elastic::rm
