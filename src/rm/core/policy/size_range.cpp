@@ -3,6 +3,7 @@
 #include "core/policy/size_range.h"
 
 #include <cmath>
+#include <span>
 
 namespace elastic::rm {
 
