@@ -31,6 +31,8 @@
 #define PMI_SET_PART_MAX 384    /* bytes of an answer in one line */
 #define PMI_SET_BCASTS_MAX 32   /* sets whose texts a process takes part in */
 #define PMI_SET_TEXT_MAX 65535  /* bytes of such a text */
+#define PMI_SET_TAG_MAX 1024    /* of a meeting */
+#define PMI_SET_CARD_MAX 1024   /* what a member says in it */
 
 enum pmi_set_call {             /* u32, at the front of each call; then */
     PMI_SET_MAKE = 1,           /* u32 op, text wished name, u32 n, n * u32 part size (SPLIT), u32 n, n * operand
@@ -47,19 +49,41 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
     PMI_SET_JOIN,               /* operand, u32 place where the caller counts its calls -> u32 place where it has done
                                  * so before, or the same; its gate is true then */
     PMI_SET_GIVE,               /* u32 place, text: of the set that is counted there -> nothing */
-    PMI_SET_TURN                /* u32 place, u64 number of the call that is in front of the gate
+    PMI_SET_TURN,               /* u32 place, u64 number of the call that is in front of the gate
                                  * -> u32 1, text that is delivered in it; u32 0: none */
+    PMI_SET_MEET,               /* text tag, text card, members, among them the caller -> u32 n, n * text card, in the
+                                 * members' order: when all of them have called with this tag */
+    PMI_SET_DYNAMIC,            /* nothing -> nothing: the job changes through process sets from now on */
+    PMI_SET_ENTER,              /* nothing -> text delta, u32 tag, u32 n, n * (text key, text value): of a process that
+                                 * was started by an addition, once that is accepted; all others get "" at once */
+    PMI_SET_ENTERED,            /* nothing -> nothing: it goes on with this answer */
+    PMI_SET_CHANGE,             /* operand that is bound; text "" without members: all processes
+                                 * -> u32 enum pmi_set_change, text delta, u32 tag, u32 n, n * (text key, text value) */
+    PMI_SET_ACCEPT,             /* u32 tag, u32 n, n * (text key, text value) for those who join -> nothing */
+    PMI_SET_DECLINE             /* u32 tag -> nothing */
+};
+
+/* Numbers as MPIX_RC_*. */
+enum pmi_set_change {
+    PMI_SET_CHANGE_NONE = 0,    /* there is none to be told: delta "", tag 0, no keys */
+    PMI_SET_CHANGE_ADD = 1,
+    PMI_SET_CHANGE_SUB = 2
 };
 
 /* A set in an answer: text name, u32 state, u32 serial, u32 uid of the first member that has not ended (UINT32_MAX: all
  * have), u32 op, u32 n, n * text operand (of op), members. */
 enum pmi_set_state {
-    PMI_SET_RUNNING = 3,        /* 1, 2: proposed, starting */
+    PMI_SET_PROPOSED = 1,       /* a member belongs to an addition that is not accepted */
+    PMI_SET_STARTING = 2,       /* a member has not returned from its first MPI_Session_init */
+    PMI_SET_RUNNING = 3,
     PMI_SET_ENDED = 4           /* a member has ended */
 };
 
-/* Of an operation: numbers as MPIX_PSETOP_*; 0: it was not made by one. */
+/* Of an operation: numbers as MPIX_PSETOP_*; 0: it was not made by one.  ADD and SUB: it is the delta of a change,
+ * whose tag is its only operand. */
 enum pmi_set_op {
+    PMI_SET_OP_ADD = 1,
+    PMI_SET_OP_SUB = 2,
     PMI_SET_OP_UNION = 7,
     PMI_SET_OP_DIFFERENCE = 8,
     PMI_SET_OP_INTERSECTION = 9,
@@ -74,7 +98,9 @@ enum pmi_set_code {
     PMI_SET_FOREIGN,            /* a process that is not of the job */
     PMI_SET_MEMBER_ENDED,
     PMI_SET_FULL,               /* too many sets, or too much data */
-    PMI_SET_PENDING             /* the one before is not delivered yet */
+    PMI_SET_PENDING,            /* the one before is not delivered yet */
+    PMI_SET_LOST,               /* processes that were to join have ended */
+    PMI_SET_WINDOWS             /* the job adapts in windows, not through process sets */
 };
 
 /*

@@ -29,6 +29,9 @@ elastic_core_sources = \
     elastic/core/schedule.cpp         \
     elastic/core/set_bcasts.cpp       \
     elastic/core/set_call.cpp         \
+    elastic/core/set_change.cpp       \
+    elastic/core/set_change_table.cpp \
+    elastic/core/set_meetings.cpp     \
     elastic/core/set_members.cpp      \
     elastic/core/sets.cpp             \
     elastic/core/step.cpp             \
@@ -61,6 +64,7 @@ noinst_HEADERS += \
     elastic/core/result.h           \
     elastic/core/set_bcasts.h       \
     elastic/core/set_call.h         \
+    elastic/core/set_meetings.h     \
     elastic/core/set_members.h      \
     elastic/core/sets.h             \
     elastic/core/schedule.h         \

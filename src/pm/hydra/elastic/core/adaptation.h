@@ -7,6 +7,7 @@
 #define ELASTIC_ADAPTATION_H_INCLUDED
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +17,8 @@
 #include "change.h"
 #include "journal.h"
 #include "payload.h"
+#include "set_bcasts.h"
+#include "set_call.h"
 #include "world.h"
 
 namespace elastic {
@@ -30,6 +33,12 @@ struct Waiter {
 struct RankCount {
     const Process *process = nullptr;
     CountReport report;
+};
+
+/* Of a change through process sets, to the process with this uid. */
+struct ToldChange {
+    uint32_t tag = 0, uid = 0;
+    bool complete = false, lost = false;        /* before that process has answered */
 };
 
 struct Adaptation {
@@ -59,6 +68,16 @@ struct Adaptation {
     std::string plan;           /* until it has been sent to all */
     uint64_t target = 0;
     std::vector<RankCount> counts;      /* of the round of STEP_COUNTS under way */
+
+    /* through process sets (set_change.cpp) */
+    std::vector<uint32_t> chosen;       /* who shall leave, if the request says so */
+    std::vector<SetCaller> entering;    /* joining processes that wait in MPI_Session_init */
+    std::optional<SetMembers> delta;    /* once it has been told */
+    std::string delta_name;
+    SetData keys;               /* of the accept */
+    std::set<uint32_t> awaited; /* who has not initialised since, or not ended */
+    std::map<std::string, int> left_hosts;
+    std::vector<uint32_t> left_uids;
 
     std::vector<std::string> unreceived;        /* messages that nobody received, for people */
 

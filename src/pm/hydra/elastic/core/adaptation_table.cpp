@@ -73,7 +73,7 @@ bool is_end(AdaptState state)
 bool before_agreement(AdaptState state)
 {
     return state == S::ACCEPTED || state == S::LAUNCHING || state == S::JOINING ||
-           state == S::FREEZING;
+           state == S::FREEZING || state == S::OFFERED;
 }
 
 const char *to_string(AdaptState state)
@@ -85,6 +85,10 @@ const char *to_string(AdaptState state)
         case S::FREEZING: return "freezing";
         case S::AGREED: return "agreed";
         case S::ENDING: return "ending";
+        case S::OFFERED: return "offered";
+        case S::TOLD: return "told";
+        case S::ORPHANED: return "orphaned";
+        case S::TAKEN: return "taken";
         case S::COMMITTED: return "committed";
         case S::WITHDRAWN: return "withdrawn";
         case S::FAILED: return "failed";
@@ -110,6 +114,11 @@ const char *to_string(AdaptEvent event)
         case E::PARTICIPANT_ENDED: return "participant ended";
         case E::PROGRAM_OVER: return "program over";
         case E::WINDOW_BROKEN: return "window broken";
+        case E::ASKED: return "asked";
+        case E::TAKE: return "take";
+        case E::DECLINE: return "decline";
+        case E::TELLER_ENDED: return "teller ended";
+        case E::ALL_THERE: return "all there";
     }
     return "?";
 }

@@ -16,6 +16,10 @@ enum class AdaptState {
     FREEZING,           /* step 4: plan and freeze are sent, ceilings are awaited */
     AGREED,             /* step 5: the target is sent; it can no longer be withdrawn */
     ENDING,             /* AGREED, but a process has ended by itself: is anybody in the window? */
+    OFFERED,            /* through sets: to be told to the first that asks */
+    TOLD,               /* that one may accept or decline */
+    ORPHANED,           /* it has ended without doing so: the same is told to the next that asks */
+    TAKEN,              /* accepted: joining processes return, leaving ones may end */
     COMMITTED,          /* step 6 */
     WITHDRAWN,
     FAILED
@@ -36,7 +40,12 @@ enum class AdaptEvent {
     MEMBER_LOST,        /* a pre-existing process or its daemon has died */
     PARTICIPANT_ENDED,  /* after agreement: a process has ended by itself */
     PROGRAM_OVER,       /* ... because the program is over, and nobody is in the window */
-    WINDOW_BROKEN       /* ... and others wait for it */
+    WINDOW_BROKEN,      /* ... and others wait for it */
+    ASKED,              /* through sets: by a process that can be told */
+    TAKE,
+    DECLINE,
+    TELLER_ENDED,       /* the process that was told */
+    ALL_THERE           /* the joining processes have initialised, or the leaving ones have ended */
 };
 
 enum class AdaptAction {
@@ -44,6 +53,8 @@ enum class AdaptAction {
     SEND_PLAN,          /* and freeze */
     SEND_TARGET,
     RELEASE,            /* the world is the new one */
+    START_JOINERS,      /* let them return from their first MPI_Session_init */
+    COMPLETE,           /* the processes are those after the change */
     REMOVE_JOINERS,     /* boards are untouched so far */
     THAW,               /* and remove the joiners */
     ASK_COUNTS,
@@ -59,6 +70,8 @@ struct AdaptTransition {
 
 /* nullptr if the pair is not listed. */
 const AdaptTransition *find_transition(AdaptState state, AdaptEvent event);
+/* The same of a change through process sets (set_change_table.cpp). */
+const AdaptTransition *find_set_transition(AdaptState state, AdaptEvent event);
 
 bool is_end(AdaptState state);
 /* Whether the application knows nothing yet, so that the adaptation can be undone (P7, E3). */

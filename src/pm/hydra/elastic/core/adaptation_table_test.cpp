@@ -8,7 +8,7 @@ namespace elastic {
 namespace {
 
 constexpr int STATES = static_cast<int>(AdaptState::FAILED) + 1;
-constexpr int EVENTS = static_cast<int>(AdaptEvent::WINDOW_BROKEN) + 1;
+constexpr int EVENTS = static_cast<int>(AdaptEvent::ALL_THERE) + 1;
 
 template <class Function> void for_each_row(Function function)
 {
@@ -30,8 +30,8 @@ TEST(AdaptationTableTest, before_agreement_all_can_be_undone)
     for (AdaptEvent event : {AdaptEvent::WITHDRAW, AdaptEvent::JOB_ENDED, AdaptEvent::MEMBER_LOST}) {
         for (int s = 0; s < STATES; s++) {
             const auto *row = find_transition(AdaptState(s), event);
-            if (!before_agreement(AdaptState(s)))
-                continue;
+            if (!before_agreement(AdaptState(s)) || AdaptState(s) == AdaptState::OFFERED)
+                continue;       /* of changes through sets: set_change_test.cpp */
             ASSERT_TRUE(row) << to_string(AdaptState(s)) << ", " << to_string(event);
             EXPECT_TRUE(is_end(row->next));
             EXPECT_NE(row->action, AdaptAction::ABORT_STEP);
@@ -72,11 +72,15 @@ TEST(AdaptationTableTest, every_state_and_event_is_used_and_named)
 {
     std::set<AdaptState> states;
     std::set<AdaptEvent> events;
-    for_each_row([&](const AdaptTransition &row) {
-        states.insert(row.state);
-        states.insert(row.next);
-        events.insert(row.event);
-    });
+    for (auto find : {find_transition, find_set_transition}) {
+        for (int i = 0; i < STATES * EVENTS; i++) {
+            const auto *row = find(AdaptState(i / EVENTS), AdaptEvent(i % EVENTS));
+            if (!row)
+                continue;
+            states.insert({row->state, row->next});
+            events.insert(row->event);
+        }
+    }
     EXPECT_EQ(states.size(), static_cast<size_t>(STATES));
     EXPECT_EQ(events.size(), static_cast<size_t>(EVENTS));
     for (AdaptState state : states)

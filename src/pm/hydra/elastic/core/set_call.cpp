@@ -89,6 +89,15 @@ void append_members(std::string &bytes, const SetMembers &members)
     }
 }
 
+void append_data(std::string &bytes, const SetData &data)
+{
+    append_number(bytes, data.size());
+    for (const auto &[key, value] : data) {
+        append_text(bytes, key);
+        append_text(bytes, value);
+    }
+}
+
 void append_operand(std::string &bytes, const SetOperand &operand)
 {
     append_text(bytes, operand.name);
@@ -140,14 +149,20 @@ template <> FreeSet read(CallReader &reader)
     return {reader.name()};
 }
 
-template <> PutData read(CallReader &reader)
+SetData read_data(CallReader &reader)
 {
-    PutData call{reader.name(), {}};
+    SetData data;
     for (uint32_t n = reader.number(PMI_SET_KEYS_MAX); n > 0 && reader.ok(); n--) {
         std::string key = reader.text(PMI_SET_KEY_MAX);
-        call.data[key] = reader.text(PMI_SET_VALUE_MAX);
+        data[key] = reader.text(PMI_SET_VALUE_MAX);
     }
-    return call;
+    return data;
+}
+
+template <> PutData read(CallReader &reader)
+{
+    std::string name = reader.name();
+    return {std::move(name), read_data(reader)};
 }
 
 template <> GetData read(CallReader &reader)
@@ -180,10 +195,57 @@ template <> TakeTurn read(CallReader &reader)
     return {place, static_cast<uint64_t>(reader.number()) << 32 | low};
 }
 
-template <class Call> std::optional<SetCall> whole(CallReader &reader)
+template <> MeetMembers read(CallReader &reader)
+{
+    std::string tag = reader.text(PMI_SET_TAG_MAX), card = reader.text(PMI_SET_CARD_MAX);
+    return {std::move(tag), std::move(card), reader.members()};
+}
+
+template <> BecomeDynamic read(CallReader &)
+{
+    return {};
+}
+
+template <> EnterJob read(CallReader &)
+{
+    return {};
+}
+
+template <> HasEntered read(CallReader &)
+{
+    return {};
+}
+
+template <> GetChange read(CallReader &reader)
+{
+    return {reader.operand()};
+}
+
+template <> AcceptChange read(CallReader &reader)
+{
+    uint32_t tag = reader.number();
+    return {tag, read_data(reader)};
+}
+
+template <> DeclineChange read(CallReader &reader)
+{
+    return {reader.number()};
+}
+
+template <class Any, class Call> std::optional<Any> whole_of(CallReader &reader)
 {
     Call call = read<Call>(reader);
-    return reader.complete() ? std::optional<SetCall>(std::move(call)) : std::nullopt;
+    return reader.complete() ? std::optional<Any>(std::move(call)) : std::nullopt;
+}
+
+template <class Call> std::optional<SetCall> whole(CallReader &reader)
+{
+    return whole_of<SetCall, Call>(reader);
+}
+
+template <class Call> std::optional<ChangeCall> whole_change(CallReader &reader)
+{
+    return whole_of<ChangeCall, Call>(reader);
 }
 
 struct Write {
@@ -232,11 +294,7 @@ struct Write {
     {
         append_number(bytes, PMI_SET_PUT);
         append_text(bytes, call.name);
-        append_number(bytes, call.data.size());
-        for (const auto &[key, value] : call.data) {
-            append_text(bytes, key);
-            append_text(bytes, value);
-        }
+        append_data(bytes, call.data);
     }
     void operator()(const GetData &call)
     {
@@ -266,6 +324,32 @@ struct Write {
         append_number(bytes, call.place);
         append_number(bytes, call.number);
         append_number(bytes, call.number >> 32);
+    }
+    void operator()(const MeetMembers &call)
+    {
+        append_number(bytes, PMI_SET_MEET);
+        append_text(bytes, call.tag);
+        append_text(bytes, call.card);
+        append_members(bytes, call.members);
+    }
+    void operator()(const BecomeDynamic &) { append_number(bytes, PMI_SET_DYNAMIC); }
+    void operator()(const EnterJob &) { append_number(bytes, PMI_SET_ENTER); }
+    void operator()(const HasEntered &) { append_number(bytes, PMI_SET_ENTERED); }
+    void operator()(const GetChange &call)
+    {
+        append_number(bytes, PMI_SET_CHANGE);
+        append_operand(bytes, call.bound);
+    }
+    void operator()(const AcceptChange &call)
+    {
+        append_number(bytes, PMI_SET_ACCEPT);
+        append_number(bytes, call.tag);
+        append_data(bytes, call.keys);
+    }
+    void operator()(const DeclineChange &call)
+    {
+        append_number(bytes, PMI_SET_DECLINE);
+        append_number(bytes, call.tag);
     }
 };
 
@@ -297,12 +381,42 @@ std::optional<SetCall> parse_set_call(Bytes call)
         return whole<GiveText>(reader);
     case PMI_SET_TURN:
         return whole<TakeTurn>(reader);
+    case PMI_SET_MEET:
+        return whole<MeetMembers>(reader);
+    default:
+        return std::nullopt;
+    }
+}
+
+std::optional<ChangeCall> parse_change_call(Bytes call)
+{
+    CallReader reader(call);
+    switch (reader.number()) {
+    case PMI_SET_DYNAMIC:
+        return whole_change<BecomeDynamic>(reader);
+    case PMI_SET_ENTER:
+        return whole_change<EnterJob>(reader);
+    case PMI_SET_ENTERED:
+        return whole_change<HasEntered>(reader);
+    case PMI_SET_CHANGE:
+        return whole_change<GetChange>(reader);
+    case PMI_SET_ACCEPT:
+        return whole_change<AcceptChange>(reader);
+    case PMI_SET_DECLINE:
+        return whole_change<DeclineChange>(reader);
     default:
         return std::nullopt;
     }
 }
 
 std::string write_set_call(const SetCall &call)
+{
+    std::string bytes;
+    std::visit(Write{bytes}, call);
+    return bytes;
+}
+
+std::string write_set_call(const ChangeCall &call)
 {
     std::string bytes;
     std::visit(Write{bytes}, call);
@@ -334,6 +448,12 @@ SetAnswer &SetAnswer::text(const std::string &value)
 SetAnswer &SetAnswer::members(const SetMembers &members)
 {
     append_members(bytes_, members);
+    return *this;
+}
+
+SetAnswer &SetAnswer::data(const SetData &data)
+{
+    append_data(bytes_, data);
     return *this;
 }
 

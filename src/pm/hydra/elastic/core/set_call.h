@@ -69,13 +69,35 @@ struct TakeTurn {
     uint32_t place = 0;
     uint64_t number = 0;        /* of the call */
 };
+struct MeetMembers {
+    std::string tag, card;
+    SetMembers members;
+};
 using SetCall = std::variant<MakeSets, MakeFromList, LookAtSet, ListSets, MoveSet, FreeSet, PutData, GetData, JoinBcast,
-                             GiveText, TakeTurn>;
+                             GiveText, TakeTurn, MeetMembers>;
 
-/* Nothing: it is malformed. */
+/* Calls on changes through sets: not of the table of sets, but of the step (set_change.cpp). */
+struct BecomeDynamic {};
+struct EnterJob {};
+struct HasEntered {};
+struct GetChange {
+    SetOperand bound;           /* "": all processes */
+};
+struct AcceptChange {
+    uint32_t tag = 0;
+    SetData keys;
+};
+struct DeclineChange {
+    uint32_t tag = 0;
+};
+using ChangeCall = std::variant<BecomeDynamic, EnterJob, HasEntered, GetChange, AcceptChange, DeclineChange>;
+
+/* Nothing: it is malformed, or of the other kind. */
 std::optional<SetCall> parse_set_call(Bytes call);
+std::optional<ChangeCall> parse_change_call(Bytes call);
 /* The reverse, for tests. */
 std::string write_set_call(const SetCall &call);
+std::string write_set_call(const ChangeCall &call);
 
 /* An answer that is being written, after its code. */
 class SetAnswer {
@@ -86,6 +108,7 @@ class SetAnswer {
     SetAnswer &number(size_t value);
     SetAnswer &text(const std::string &value);
     SetAnswer &members(const SetMembers &members);
+    SetAnswer &data(const SetData &data);
     const std::string &bytes() const { return bytes_; }
 
   private:

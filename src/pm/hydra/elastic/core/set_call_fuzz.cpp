@@ -25,6 +25,16 @@ void require(bool holds)
         abort();
 }
 
+template <class Parse> void check_written_again(elastic::Bytes call, Parse parse)
+{
+    auto parsed = parse(call);
+    if (!parsed)
+        return;
+    std::string again = elastic::write_set_call(*parsed);
+    auto twice = parse({reinterpret_cast<const unsigned char *>(again.data()), again.size()});
+    require(twice && elastic::write_set_call(*twice) == again);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -36,11 +46,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t id = 1; id < 20 && !rest.empty(); id++) {
         auto [call, next] = cut(rest);
         rest = next;
-        if (auto parsed = elastic::parse_set_call(call)) {
-            std::string again = elastic::write_set_call(*parsed);
-            auto twice = elastic::parse_set_call({reinterpret_cast<const unsigned char *>(again.data()), again.size()});
-            require(twice && elastic::write_set_call(*twice) == again);
-        }
+        check_written_again(call, elastic::parse_set_call);
+        check_written_again(call, elastic::parse_change_call);
         asked++;
         answered += sets.call({id % PROCESSES, id}, call).size();
         require(answered <= asked);

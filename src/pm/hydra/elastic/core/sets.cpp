@@ -105,7 +105,10 @@ SetMembers Sets::running() const
 {
     std::vector<SetMembers::Run> runs;
     uint32_t at = 0;
-    for (uint32_t uid : ended_) {
+    Uids others = ended_;
+    others.insert(proposed_.begin(), proposed_.end());
+    others.insert(starting_.begin(), starting_.end());
+    for (uint32_t uid : others) {
         if (at < uid)
             runs.push_back({at, uid - at});
         at = uid + 1;
@@ -143,6 +146,13 @@ std::string Sets::make(const Caller &caller, const std::string &wished, Set set)
     set.name = is_user_set_name(wished) && !find(wished)
                    ? wished
                    : "mpix://op/" + std::to_string(caller.uid) + "." + std::to_string(++made_[caller.uid]);
+    std::string name = set.name;
+    insert(std::move(set));
+    return name;
+}
+
+void Sets::insert(Set set)
+{
     set.id = ++last_id_;
     set.serial = ++serial_;
     runs_ += set.members.runs().size();
@@ -151,7 +161,6 @@ std::string Sets::make(const Caller &caller, const std::string &wished, Set set)
     place = std::make_unique<Set>(std::move(set));
     by_serial_[place->serial] = place.get();
     changes_.push_back({"set_made", name, place->serial, place->members});
-    return name;
 }
 
 void Sets::erase(const std::string &name, const char *why)
@@ -175,6 +184,63 @@ void Sets::forget_looks(const Set &set)
         next->second.owed = 0;
         next = next->second.answer ? rounds_.erase(next) : std::next(next);
     }
+}
+
+/* ---- changes ----------------------------------------------------------------------------------------------- */
+
+void Sets::propose(uint32_t first_uid, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        proposed_.insert(first_uid + i);
+}
+
+void Sets::start_proposed()
+{
+    starting_.merge(proposed_);
+    told_ = UINT32_MAX;
+}
+
+std::string Sets::add_delta(uint32_t tag, pmi_set_op kind, SetMembers members)
+{
+    if (!has_room(1, members.runs().size()))
+        return "";
+    Set set;
+    set.name = "mpix://rc/" + std::to_string(tag);
+    set.members = std::move(members);
+    set.op = kind;
+    set.operands = {std::to_string(tag)};
+    std::string name = set.name;
+    insert(std::move(set));
+    open_delta_ = last_id_;
+    return name;
+}
+
+std::vector<Sets::Reply> Sets::free_delta()
+{
+    std::vector<Reply> replies;
+    auto delta = std::ranges::find_if(sets_, [&](const auto &entry) { return entry.second->id == open_delta_; });
+    open_delta_ = 0;
+    if (delta != sets_.end())
+        erase(std::string(delta->first), "declined");
+    look_again(replies);
+    return replies;
+}
+
+std::optional<SetMembers> Sets::look_up(const SetOperand &operand, std::string &error)
+{
+    SetMembers all;
+    Operands of;
+    error = resolve(std::span(&operand, 1), all, of);
+    return error.empty() ? std::optional(*of.front()) : std::nullopt;
+}
+
+/* A process that is not there yet makes a set wait, one that is gone ends it. */
+pmi_set_state Sets::state_of(const SetMembers &members) const
+{
+    return members.any_of(ended_)      ? PMI_SET_ENDED
+           : members.any_of(proposed_) ? PMI_SET_PROPOSED
+           : members.any_of(starting_) ? PMI_SET_STARTING
+                                       : PMI_SET_RUNNING;
 }
 
 /* ---- operations ------------------------------------------------------------------------------------------- */
@@ -271,7 +337,7 @@ std::optional<std::string> Sets::answer(const Caller &, const LookAtSet &call)
         return unknown(call.name);
     SetAnswer answer;
     answer.text(set->name)
-        .number(set->members.any_of(ended_) ? PMI_SET_ENDED : PMI_SET_RUNNING)
+        .number(state_of(set->members))
         .number(set->serial)
         .number(set->members.first_without(ended_))
         .number(set->op)
@@ -325,6 +391,8 @@ std::optional<std::string> Sets::answer(const Caller &, const FreeSet &call)
         return wrong(call.name + " cannot be freed");
     if (!set)
         return unknown(call.name);
+    if (set->id == open_delta_)
+        return wrong(call.name + " belongs to a change that is under way");
     erase(set->name, "freed");
     return SetAnswer().bytes();
 }
@@ -469,9 +537,25 @@ std::vector<Sets::View> Sets::view(uint32_t after, size_t most) const
     std::vector<View> views;
     for (auto next = by_serial_.upper_bound(after); next != by_serial_.end() && views.size() < most; ++next) {
         const Set &set = *next->second;
-        views.push_back({set.name, set.serial, set.members.size(), set.members.any_of(ended_), &set.members});
+        views.push_back({set.name, set.serial, set.members.size(), state_of(set.members), &set.members});
     }
     return views;
+}
+
+/* ---- meetings ---------------------------------------------------------------------------------------------- */
+
+/* Nobody can come to a meeting whose change is not accepted: who could accept it does not wait for that. */
+std::optional<std::string> Sets::answer(const Caller &caller, const MeetMembers &call)
+{
+    if (!is_of_job(call.members))
+        return foreign();
+    if (!call.members.contains(caller.uid))
+        return wrong("the calling process is not a member");
+    if (call.members.any_of(ended_))
+        return SetAnswer::error(PMI_SET_MEMBER_ENDED, "a process of the group has ended");
+    if (caller.uid == told_ && call.members.any_of(proposed_))
+        return SetAnswer::error(PMI_SET_FOREIGN, "a process of the group waits for its change to be accepted");
+    return meetings_.come(caller, call);
 }
 
 /* ---- calls -------------------------------------------------------------------------------------------------- */
@@ -489,6 +573,7 @@ std::vector<Sets::Reply> Sets::call(const Caller &caller, Bytes bytes)
     if (may_end_waiting)
         look_again(replies);
     std::ranges::move(bcasts_.take_replies(), std::back_inserter(replies));
+    std::ranges::move(meetings_.take_replies(), std::back_inserter(replies));
     return replies;
 }
 
@@ -497,6 +582,8 @@ std::vector<Sets::Reply> Sets::ended(uint32_t uid)
     std::vector<Reply> replies;
     if (!ended_.insert(uid).second)
         return replies;
+    proposed_.erase(uid);
+    starting_.erase(uid);
     if (!sets_.empty())
         serial_++;
     for (auto &[key, round] : rounds_) {
@@ -505,7 +592,9 @@ std::vector<Sets::Reply> Sets::ended(uint32_t uid)
     }
     look_again(replies);
     bcasts_.without(uid, ended_);
+    meetings_.without(uid);
     std::ranges::move(bcasts_.take_replies(), std::back_inserter(replies));
+    std::ranges::move(meetings_.take_replies(), std::back_inserter(replies));
     return replies;
 }
 

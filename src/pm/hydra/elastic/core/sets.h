@@ -1,7 +1,7 @@
 /*
  * The process sets of a job: the one place where they are made, named, freed and written to, so that all that happens
  * to them has one order.  Calls of processes in, answers out; no time, no other effects.  What a process is told is
- * what all sets are at that moment.  SN3-SN7, SO1-SO9, SD1-SD3, SA1-SA3.
+ * what all sets are at that moment.  SN3-SN7, SI7, SI8, SO1-SO9, SD1-SD3, SA1-SA3.
  *
  * Owned by Step (step_sets.cpp).  All is bounded by Limits.
  */
@@ -22,6 +22,7 @@
 
 #include "set_bcasts.h"
 #include "set_call.h"
+#include "set_meetings.h"
 #include "set_members.h"
 
 namespace elastic {
@@ -39,6 +40,7 @@ class Sets {
         size_t rounds = 65536;          /* of processes that ask for data together, and have not all asked; and as
                                          * many groups of such processes */
         size_t bcasts = 4096;   /* sets whose members pass on texts */
+        size_t meetings = 4096;
         size_t worlds = 1024;
         size_t worlds_runs = 1 << 20;
     };
@@ -47,7 +49,7 @@ class Sets {
     using Reply = SetReply;
 
     Sets() : Sets(Limits()) {}
-    explicit Sets(const Limits &limits) : limits_(limits), bcasts_(limits.bcasts) {}
+    explicit Sets(const Limits &limits) : limits_(limits), bcasts_(limits.bcasts), meetings_(limits.meetings) {}
 
     /* All uids below have been given to processes of the job. */
     void grow(uint32_t next_uid) { next_uid_ = next_uid; }
@@ -55,6 +57,20 @@ class Sets {
     bool add(const std::string &name, const SetMembers &members);
     /* The world of an epoch is mpix://WORLD/EPOCH: found, but not listed.  The latest ones are kept. */
     void add_world(uint32_t epoch, SetMembers members);
+
+    /* Processes of an addition: they are not accepted yet; the one that was told of them, UINT32_MAX: nobody; they may
+     * start; this one has. */
+    void propose(uint32_t first_uid, uint32_t count);
+    void tell(uint32_t uid) { told_ = uid; }
+    void start_proposed();
+    void run(uint32_t uid) { starting_.erase(uid); }
+    /* The delta of the change with this tag; "": there is no room.  It cannot be freed before its change is over. */
+    std::string add_delta(uint32_t tag, pmi_set_op kind, SetMembers members);
+    void delta_over() { open_delta_ = 0; }
+    /* Of a change that was declined; answers to those who waited. */
+    std::vector<Reply> free_delta();
+    /* What the operand means; nothing: `error` says why. */
+    std::optional<SetMembers> look_up(const SetOperand &operand, std::string &error);
 
     /* The answer to this call, unless it waits, and those to others that waited for it. */
     std::vector<Reply> call(const Caller &caller, Bytes call);
@@ -72,7 +88,7 @@ class Sets {
         std::string name;
         uint32_t serial = 0;    /* when it got its name */
         size_t size = 0;
-        bool ended = false;     /* a member has */
+        pmi_set_state state = PMI_SET_RUNNING;
         const SetMembers *members = nullptr;    /* until the next call */
     };
     /* Those that got their names after this serial, in this order, at most so many. */
@@ -127,8 +143,11 @@ class Sets {
     std::optional<std::string> answer(const Caller &caller, const JoinBcast &call);
     std::optional<std::string> answer(const Caller &caller, const GiveText &call);
     std::optional<std::string> answer(const Caller &caller, const TakeTurn &call);
+    std::optional<std::string> answer(const Caller &caller, const MeetMembers &call);
 
     Set *find(const std::string &name);
+    pmi_set_state state_of(const SetMembers &members) const;
+    void insert(Set set);
     std::string describe(const SetOperand &callers);
     SetMembers running() const;
     std::string resolve(std::span<const SetOperand> operands, SetMembers &all, Operands &members);
@@ -149,12 +168,15 @@ class Sets {
     std::map<std::string, std::unique_ptr<Set>> sets_;
     std::map<uint32_t, Set *> by_serial_;
     std::map<uint32_t, uint32_t> made_; /* by uid: how many library-made names it has got */
-    std::set<uint32_t> ended_;
+    Uids ended_, proposed_, starting_;  /* in one of them at most */
+    uint32_t told_ = UINT32_MAX;        /* of those that are proposed */
+    uint64_t open_delta_ = 0;   /* id of a set, 0: none */
     Rounds rounds_;
     std::map<std::string, std::map<uint32_t, uint32_t>> looks_;         /* by who takes part: of each uid so far */
     std::deque<std::unique_ptr<Set>> worlds_;
     size_t worlds_runs_ = 0;
     SetBcasts bcasts_;
+    SetMeetings meetings_;
     std::vector<Change> changes_;
 };
 

@@ -243,13 +243,25 @@ void Step::on_init(Process &process, const InitReport &report)
     process.pid_namespace = report.pid_namespace;
     if (process.group == 0) {
         launch_unreported_--;
-        if (!report.adaptive)
+        if (mode_ == InitMode::SETS)
+            tell_no_windows(process);
+        else if (!report.adaptive)
             become_rigid(process);
         else if (launch_unreported_ == 0 && mode_ == InitMode::UNKNOWN)
             become_adaptive();
+    } else if (mode_ == InitMode::SETS) {
+        tell_no_windows(process);
     } else if (is_joiner(process) && !report.adaptive && before_agreement(adaptation_->state)) {
         raise(AdaptEvent::JOINER_LOST, describe(process) + " called MPI_Init, not MPI_Init_adapt");
     }
+}
+
+/* SW1; MPI_Init alone changes nothing (SW3). */
+void Step::tell_no_windows(const Process &process)
+{
+    if (process.init == InitMode::ADAPTIVE)
+        effects_.tell_user(effects_.context, (describe(process) + " called MPI_Init_adapt in a job that changes "
+                                              "through process sets: it will be offered no adaptation").c_str());
 }
 
 void Step::become_rigid(const Process &process)
@@ -409,7 +421,9 @@ void Step::process_over(Process &process, bool by_itself, const std::string &cau
     sets_without(process);
     if (killed_groups_.contains(process.group))
         return;
-    if (is_joiner(process))
+    if (mode_ == InitMode::SETS)
+        set_process_over(process, by_itself, describe(process) + " " + cause);
+    else if (is_joiner(process))
         joiner_over(process, by_itself, describe(process) + " " + cause);
     else if (process.world_rank >= 0)
         member_over(process, by_itself, describe(process) + " " + cause);
@@ -474,7 +488,7 @@ void Step::job_over()
     if (mode_ == InitMode::UNKNOWN && offers_.any())
         effects_.tell_user(effects_.context,
                            "no adaptation was offered: the program ended without MPI_Init_adapt");
-    else if (mode_ == InitMode::ADAPTIVE && !broken_)
+    else if (adapts() && !broken_)
         tell_never_offered();
 }
 
@@ -502,7 +516,7 @@ void Step::settle()
         take_next_wish();
     if (wish_)
         consider_wish();
-    while (mode_ == InitMode::ADAPTIVE && !adaptation_ && !ending_) {
+    while (adapts() && !adaptation_ && !ending_) {
         bool offering = offers_.any();
         auto due = offers_.take(now_ms_, world_.size(), sizes_ ? &*sizes_ : nullptr);
         if (offering && !offers_.any() && sizes_)
@@ -521,7 +535,7 @@ void Step::update_wake()
         if (time_ms >= 0 && (wake < 0 || time_ms < wake))
             wake = std::max(time_ms, now_ms_);
     };
-    if (mode_ == InitMode::ADAPTIVE && !adaptation_ && !ending_ && offers_.due())
+    if (adapts() && !adaptation_ && !ending_ && offers_.due())
         consider(*offers_.due());
     if (sample_)
         consider(sample_->until_ms);
@@ -550,7 +564,7 @@ void Step::unexpected(const std::string &what)
 bool Step::owns_failure(int group) const
 {
     return killed_groups_.contains(group) || (adaptation_ && adaptation_->group == group &&
-                                              before_agreement(adaptation_->state));
+                                              (mode_ == InitMode::SETS || before_agreement(adaptation_->state)));
 }
 
 int Step::world_rank(int group, int rank) const

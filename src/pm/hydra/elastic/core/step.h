@@ -11,6 +11,7 @@
  *   step_performance.cpp   what the processes do with their time
  *   step_wish.cpp      what the program wishes for
  *   step_sets.cpp      process sets: who asks, and who is told
+ *   set_change.cpp     changes through process sets: what the rows of set_change_table.cpp do
  *   step_sizes.cpp     which sizes the program can use; messages that it did not receive
  *
  * Invariants: at most one adaptation at a time (there is no queue: a request that arrives meanwhile
@@ -141,6 +142,7 @@ class Step {
     void tell_never_offered();
     void become_rigid(const Process &process);
     void become_adaptive();
+    void tell_no_windows(const Process &process);
     void settle();
     void update_wake();
     void unexpected(const std::string &what);
@@ -227,13 +229,38 @@ class Step {
     void add_world(uint32_t epoch, const std::vector<uint32_t> &uids);
     void add_coming_world();
     void use_sets();
-    void on_set_call(const Process &process, SetReport &report);
+    void on_set_call(Process &process, SetReport &report);
     void on_bcast(const Agent &agent, const bcast_frozen &count);
     void log_sets();
     void log_untold_sets();
     void sets_without(const Process &process);
     std::string answer_psets(const Json &id, const PsetsRequest &request) const;
     void tell_sets(const std::vector<Sets::Reply> &replies);
+
+    /* set_change.cpp */
+    void on_change_call(Process &process, const SetCaller &caller, const ChangeCall &call);
+    std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const BecomeDynamic &call);
+    std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const EnterJob &call);
+    std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const HasEntered &call);
+    std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const GetChange &call);
+    std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const AcceptChange &call);
+    std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const DeclineChange &call);
+    std::string cannot_be_dynamic() const;
+    void become_dynamic();
+    bool adapts() const { return mode_ == InitMode::ADAPTIVE || mode_ == InitMode::SETS; }
+    std::optional<Error> check_set_change(const Change &change) const;
+    void begin_set_change();
+    std::optional<SetMembers> choose_leaving(const SetMembers &bound) const;
+    std::optional<SetMembers> choose_delta(const SetMembers &bound) const;
+    std::string tell_change(const Process &process, const SetMembers &delta);
+    void start_joiners();
+    void is_there(uint32_t uid);
+    void complete_set_change();
+    void end_set_change();
+    void drop_from_world(Process &process);
+    void set_process_over(Process &process, bool by_itself, const std::string &cause);
+    void set_member_over(Process &process, bool by_itself, const std::string &cause);
+    void leaving_over(const Process &process, const std::string &cause);
 
     /* step_performance.cpp */
     const char *cannot_sample() const;
@@ -294,6 +321,7 @@ class Step {
     WishRate set_event_rate_;
     uint64_t set_events_untold_ = 0;
     std::map<uint32_t, Agent> set_callers_;     /* by uid, of those that have called and not ended */
+    std::optional<ToldChange> told_;    /* the last one that was told, until it is accepted or declined */
     LastEnd last_end_;
     std::set<int> killed_groups_;
     std::map<Agent, int> freezes_unanswered_;   /* a daemon answers each, withdrawn or not */

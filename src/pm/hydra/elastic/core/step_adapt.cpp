@@ -91,6 +91,8 @@ void Step::offer(const Offer &offer)
 void Step::begin()
 {
     plan_behind();
+    if (mode_ == InitMode::SETS)
+        return begin_set_change();
     if (adaptation_->change.joining > 0)
         launch();
     else
@@ -102,6 +104,8 @@ void Step::launch()
     Adaptation &a = *adaptation_;
     a.first_uid = next_uid_;
     next_uid_ += static_cast<uint32_t>(a.change.joining);       /* never used again, even if it fails */
+    if (mode_ == InitMode::SETS)
+        sets_.propose(a.first_uid, static_cast<uint32_t>(a.change.joining));
     log("launching", {{"joining", a.change.joining}, {"hosts", a.asked.hosts}});
     std::vector<const char *> hosts;
     for (const std::string &host : a.asked.hosts)
@@ -122,7 +126,8 @@ void Step::launch()
 
 void Step::raise(AdaptEvent event, const std::string &why)
 {
-    const AdaptTransition *row = find_transition(adaptation_->state, event);
+    const AdaptTransition *row = mode_ == InitMode::SETS ? find_set_transition(adaptation_->state, event)
+                                                         : find_transition(adaptation_->state, event);
     if (!row) {
         unexpected(std::string(to_string(event)) + " while " + to_string(adaptation_->state));
         return;
@@ -131,8 +136,11 @@ void Step::raise(AdaptEvent event, const std::string &why)
     if (adaptation_->end_reason.empty())
         adaptation_->end_reason = why;  /* the first cause; others follow from it */
     perform(row->action);
-    if (adaptation_ && is_end(adaptation_->state))
+    if (adaptation_ && is_end(adaptation_->state)) {
+        if (mode_ == InitMode::SETS)
+            end_set_change();
         finish();
+    }
 }
 
 void Step::perform(AdaptAction action)
@@ -146,6 +154,10 @@ void Step::perform(AdaptAction action)
             return send_target();
         case AdaptAction::RELEASE:
             return release();
+        case AdaptAction::START_JOINERS:
+            return start_joiners();
+        case AdaptAction::COMPLETE:
+            return complete_set_change();
         case AdaptAction::REMOVE_JOINERS:
             return remove_joiners();
         case AdaptAction::THAW:

@@ -33,7 +33,8 @@ void Step::joiners_behind()
         if (!process.ready)
             late.push_back({&process, {}});
     }
-    tell_behind("these joining processes do not wait in MPI_Comm_adapt_begin yet", late);
+    tell_behind(std::string("these joining processes do not wait in ") +
+                    (mode_ == InitMode::SETS ? "MPI_Session_init" : "MPI_Comm_adapt_begin") + " yet", late);
 }
 
 void Step::ask_counts(const std::set<Agent> &agents)

@@ -72,7 +72,7 @@ Json Step::hosts_status() const
 
 std::string Step::answer_status(const Json &id) const
 {
-    static const char *const MODES[] = {"unknown", "rigid", "adaptive"};
+    static const char *const MODES[] = {"unknown", "rigid", "adaptive", "sets"};
     Json status = {{"step", step_id_},
                    {"program", program_},
                    {"user", user_},
@@ -141,6 +141,8 @@ std::string Step::answer_resize(int client, const Json &id, const ResizeRequest 
     auto change = resolve_change(world_.size(), resize.change, programs_);
     if (!change)
         return write_error({id, ErrorCode::CHANGE, change.error()});
+    if (auto set_error = check_set_change(change.value()))
+        return write_error({id, ErrorCode::CHANGE, set_error->message});
     if (sizes_ && !sizes_->allows(change.value().new_size))
         return write_error({id, ErrorCode::SIZES, sizes_->refusal(change.value().new_size)});
     if (auto range = offers_.requests_range(); range && !range->holds(change.value().new_size))
@@ -159,7 +161,7 @@ std::string Step::answer_resize(int client, const Json &id, const ResizeRequest 
                      {"size", a.change.new_size},
                      {"joining", a.change.joining},
                      {"leaving", a.change.leaving}};
-    if (mode_ == InitMode::ADAPTIVE)    /* else when all processes have initialised */
+    if (adapts())               /* else when all processes have initialised */
         begin();
     if (last_end_.request == request)   /* the launch was refused at once */
         return write_error({id, ErrorCode::LAUNCH, last_end_.reason});

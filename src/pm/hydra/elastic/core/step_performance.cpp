@@ -14,6 +14,8 @@ const char *Step::cannot_sample() const
 {
     if (mode_ == InitMode::RIGID)
         return "the program is rigid: it calls MPI_Init, not MPI_Init_adapt";
+    if (mode_ == InitMode::SETS)
+        return "the program changes through process sets, in which nothing is measured";
     if (mode_ == InitMode::UNKNOWN)
         return "not all processes have initialised MPI yet";
     if (ending_ || over_)

@@ -57,13 +57,16 @@ void Step::use_sets()
         post(World::agents_of(world_.members()), STEP_SETS, 0, "");
 }
 
-void Step::on_set_call(const Process &process, SetReport &report)
+void Step::on_set_call(Process &process, SetReport &report)
 {
     if (process.ended)
         return unexpected("call on a set of " + describe(process) + ", which has ended");
     set_callers_[process.uid] = process.agent();
     sets_.grow(next_uid_);
-    std::vector<Sets::Reply> replies = sets_.call({process.uid, report.id, number_of(process.agent())}, report.call);
+    SetCaller caller = {process.uid, report.id, number_of(process.agent())};
+    if (auto change = parse_change_call(report.call))
+        return on_change_call(process, caller, *change);
+    std::vector<Sets::Reply> replies = sets_.call(caller, report.call);
     if (sets_.used())
         use_sets();
     log_sets();
@@ -97,6 +100,17 @@ std::string format_members(const SetMembers &members, size_t runs_max)
             text += "-" + std::to_string(run.first + run.count - 1);
     }
     return text;
+}
+
+const char *name_of(pmi_set_state state)
+{
+    switch (state) {
+        case PMI_SET_PROPOSED: return "proposed";
+        case PMI_SET_STARTING: return "starting";
+        case PMI_SET_RUNNING: return "running";
+        case PMI_SET_ENDED: return "ended";
+    }
+    return "?";
 }
 
 }  // namespace
@@ -137,7 +151,7 @@ std::string Step::answer_psets(const Json &id, const PsetsRequest &request) cons
         psets.push_back({{"name", view.name},
                          {"serial", view.serial},
                          {"size", view.size},
-                         {"state", view.ended ? "ended" : "running"},
+                         {"state", name_of(view.state)},
                          {"uids", format_members(*view.members, PSET_RUNS_MAX)}});
     return write_answer(id, {{"serial", sets_.serial()}, {"psets", psets}, {"more", more}});
 }

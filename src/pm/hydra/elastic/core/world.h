@@ -25,7 +25,7 @@
 
 namespace elastic {
 
-enum class InitMode { UNKNOWN, RIGID, ADAPTIVE };
+enum class InitMode { UNKNOWN, RIGID, ADAPTIVE, SETS };
 
 struct Agent {
     int group = 0, proxy = 0;

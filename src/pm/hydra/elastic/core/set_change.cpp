@@ -1,0 +1,378 @@
+/*
+ * See step.h: a change through process sets, from the first process that asks for it to its end.  One process is told,
+ * and accepts or declines for all; nobody else waits.  SR1, SR3-SR9, SR11, SJ1, SL1, SF1-SF3, SW1.
+ */
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "step.h"
+
+namespace elastic {
+
+namespace {
+
+std::string wrong(const std::string &text)
+{
+    return SetAnswer::error(PMI_SET_WRONG, text);
+}
+
+std::string no_change()
+{
+    return SetAnswer().number(PMI_SET_CHANGE_NONE).text("").number(0).data({}).bytes();
+}
+
+/* Of the request; it is unique in the job. */
+uint32_t tag_of(const Adaptation &adaptation)
+{
+    return static_cast<uint32_t>(adaptation.request);
+}
+
+std::string tag_is_wrong(uint32_t tag)
+{
+    return wrong("the calling process has not been told a change with tag " + std::to_string(tag) +
+                 ", or has answered it already");
+}
+
+}  // namespace
+
+void Step::on_change_call(Process &process, const SetCaller &caller, const ChangeCall &call)
+{
+    auto answer = std::visit([&](const auto &known) { return answer_change(process, caller, known); }, call);
+    log_sets();
+    if (answer)
+        tell_sets({{caller, std::move(*answer)}});
+}
+
+/* ---- a job that changes through sets ------------------------------------------------------------------------ */
+
+/* SW1 */
+std::string Step::cannot_be_dynamic() const
+{
+    bool windows = mode_ == InitMode::ADAPTIVE || std::ranges::any_of(world_.members(), [](const Process *process) {
+        return process->init == InitMode::ADAPTIVE;
+    });
+    return windows ? SetAnswer::error(PMI_SET_WINDOWS, "the program has called MPI_Init_adapt, so that its processes "
+                                                       "change in windows, not through process sets")
+                   : "";
+}
+
+std::optional<std::string> Step::answer_change(Process &, const SetCaller &, const BecomeDynamic &)
+{
+    if (std::string error = cannot_be_dynamic(); !error.empty())
+        return error;
+    if (mode_ != InitMode::SETS)
+        become_dynamic();
+    return SetAnswer().bytes();
+}
+
+void Step::become_dynamic()
+{
+    mode_ = InitMode::SETS;
+    epoch_began_ms_ = now_ms_;
+    use_sets();
+    log("adaptive", {{"size", world_.size()}, {"mode", "sets"}});
+    offers_.adaptive(now_ms_);
+    if (adaptation_ && !ending_)
+        begin();
+}
+
+/* ---- from the request to the offer -------------------------------------------------------------------------- */
+
+std::optional<Error> Step::check_set_change(const Change &change) const
+{
+    if (mode_ != InitMode::SETS || change.joining == 0 || change.leaving.empty())
+        return std::nullopt;
+    return Error{"the job changes through process sets, where a request either adds or removes processes: ask twice"};
+}
+
+void Step::begin_set_change()
+{
+    Adaptation &a = *adaptation_;
+    if (auto error = check_set_change(a.change))
+        return raise(AdaptEvent::WITHDRAW, error->message);
+    for (int rank : a.asked.leave.value_or(std::vector<int>{}))
+        a.chosen.push_back(world_.members()[static_cast<size_t>(rank)]->uid);
+    a.ready_ms = now_ms_;       /* if nobody joins */
+    if (a.change.joining > 0)
+        launch();
+    else
+        raise(AdaptEvent::NOBODY_JOINS);
+}
+
+/* A joining process waits for its change; others that ask so were started in other ways. */
+std::optional<std::string> Step::answer_change(Process &process, const SetCaller &caller, const EnterJob &)
+{
+    if (mode_ != InitMode::SETS || !is_joiner(process))
+        return SetAnswer().text("").number(0).data({}).bytes();
+    if (adaptation_->state != AdaptState::JOINING || process.ready)
+        return wrong("the calling process waits already");
+    process.ready = true;
+    adaptation_->entering.push_back(caller);
+    log("ready", {{"rank", process.rank}, {"host", process.host}, {"uid", process.uid}});
+    if (--adaptation_->unready == 0) {
+        adaptation_->ready_ms = now_ms_;
+        raise(AdaptEvent::ALL_READY);
+    }
+    return std::nullopt;
+}
+
+/* ---- telling it --------------------------------------------------------------------------------------------- */
+
+/* SR4: whom the resource manager has chosen, if the set holds them; else the set's last members. */
+std::optional<SetMembers> Step::choose_leaving(const SetMembers &bound) const
+{
+    const Adaptation &a = *adaptation_;
+    std::vector<uint32_t> running, leaving;
+    for (const Process *process : world_.members()) {
+        if (bound.contains(process->uid))
+            running.push_back(process->uid);
+    }
+    if (!a.chosen.empty()) {
+        bool all = std::ranges::all_of(a.chosen, [&](uint32_t uid) { return bound.contains(uid); });
+        return all ? SetMembers::of_list(a.chosen) : std::nullopt;
+    }
+    if (running.size() < a.change.leaving.size())
+        return std::nullopt;
+    const std::set<uint32_t> runs(running.begin(), running.end());
+    for (auto run = bound.runs().rbegin(); run != bound.runs().rend(); ++run) {
+        for (uint32_t uid = run->first + run->count; uid-- > run->first && leaving.size() < a.change.leaving.size();) {
+            if (runs.contains(uid))
+                leaving.push_back(uid);
+        }
+    }
+    std::ranges::reverse(leaving);
+    return SetMembers::of_list(leaving);
+}
+
+/* Nothing: it is not for whoever names this set. */
+std::optional<SetMembers> Step::choose_delta(const SetMembers &bound) const
+{
+    const Adaptation &a = *adaptation_;
+    if (a.change.joining > 0) {
+        const SetMembers::Run joining = {a.first_uid, static_cast<uint32_t>(a.change.joining)};
+        return SetMembers::of_runs(std::span(&joining, 1));
+    }
+    if (!a.delta)
+        return choose_leaving(bound);
+    const SetMembers *operands[] = {&*a.delta, &bound};
+    return SetMembers::intersection_of(operands) == *a.delta ? a.delta : std::nullopt;
+}
+
+std::optional<std::string> Step::answer_change(Process &process, const SetCaller &, const GetChange &call)
+{
+    if (std::string error = cannot_be_dynamic(); !error.empty())
+        return error;
+    if (mode_ != InitMode::SETS)
+        become_dynamic();
+    std::string error;
+    SetOperand bound = call.bound;
+    if (bound.name.empty() && !bound.members) {
+        std::vector<uint32_t> uids;
+        for (const Process *member : world_.members())
+            uids.push_back(member->uid);
+        bound.members = SetMembers::of_list(uids);
+    }
+    auto members = sets_.look_up(bound, error);
+    if (!members)
+        return error;
+    bool may_be_told = adaptation_ && process.world_rank >= 0 &&
+                       find_set_transition(adaptation_->state, AdaptEvent::ASKED);
+    auto delta = may_be_told ? choose_delta(*members) : std::nullopt;
+    return delta ? tell_change(process, *delta) : no_change();
+}
+
+/* SR11 */
+std::string Step::tell_change(const Process &process, const SetMembers &delta)
+{
+    Adaptation &a = *adaptation_;
+    bool adds = a.change.joining > 0;
+    if (!a.delta) {
+        a.delta_name = sets_.add_delta(tag_of(a), adds ? PMI_SET_OP_ADD : PMI_SET_OP_SUB, delta);
+        if (a.delta_name.empty())
+            return SetAnswer::error(PMI_SET_FULL, "there are too many process sets: free some");
+        a.delta = delta;
+        for (const Process *member : world_.members()) {
+            if (!adds && delta.contains(member->uid))
+                a.awaited.insert(member->uid);
+        }
+    }
+    told_ = ToldChange{tag_of(a), process.uid};
+    sets_.tell(process.uid);
+    log_sets();
+    log("told", {{"uid", process.uid}, {"tag", told_->tag}, {"name", a.delta_name}});
+    raise(AdaptEvent::ASKED);
+    return SetAnswer()
+        .number(adds ? PMI_SET_CHANGE_ADD : PMI_SET_CHANGE_SUB)
+        .text(a.delta_name)
+        .number(told_->tag)
+        .data({{"mpix_reason", a.reason},
+               {"mpix_deadline", std::to_string(a.deadline_unix_ms / 1000)},
+               {"mpix_old_size", std::to_string(a.old_size)},
+               {"mpix_new_size", std::to_string(a.change.new_size)}})
+        .bytes();
+}
+
+/* ---- the answer of the process that was told ---------------------------------------------------------------- */
+
+/* A removal may be complete before it is accepted (SR9), and an addition may have failed (SF2). */
+std::optional<std::string> Step::answer_change(Process &process, const SetCaller &, const AcceptChange &call)
+{
+    if (!told_ || told_->tag != call.tag || told_->uid != process.uid)
+        return tag_is_wrong(call.tag);
+    ToldChange told = *std::exchange(told_, std::nullopt);
+    if (told.lost)
+        return SetAnswer::error(PMI_SET_LOST, "processes that were to join have ended");
+    log("accepted", {{"uid", process.uid}, {"tag", told.tag}});
+    if (!told.complete) {
+        adaptation_->keys = call.keys;
+        adaptation_->agreed_ms = now_ms_;
+        raise(AdaptEvent::TAKE);
+    }
+    return SetAnswer().bytes();
+}
+
+std::optional<std::string> Step::answer_change(Process &process, const SetCaller &, const DeclineChange &call)
+{
+    if (!told_ || told_->tag != call.tag || told_->uid != process.uid || told_->complete)
+        return tag_is_wrong(call.tag);
+    ToldChange told = *std::exchange(told_, std::nullopt);
+    if (told.lost)
+        return SetAnswer().bytes();
+    log("declined", {{"uid", process.uid}, {"tag", told.tag}});
+    tell_sets(sets_.free_delta());
+    raise(AdaptEvent::DECLINE, "declined");
+    return SetAnswer().bytes();
+}
+
+void Step::start_joiners()
+{
+    Adaptation &a = *adaptation_;
+    std::vector<Sets::Reply> replies;
+    sets_.start_proposed();
+    for (const SetCaller &caller : a.entering) {
+        a.awaited.insert(caller.uid);
+        replies.push_back({caller, SetAnswer().text(a.delta_name).number(tag_of(a)).data(a.keys).bytes()});
+    }
+    tell_sets(replies);
+}
+
+std::optional<std::string> Step::answer_change(Process &process, const SetCaller &, const HasEntered &)
+{
+    bool awaited = adaptation_ && adaptation_->state == AdaptState::TAKEN && is_joiner(process) &&
+                   adaptation_->awaited.contains(process.uid);
+    if (!awaited)
+        return wrong("nobody waits for the calling process");
+    sets_.run(process.uid);
+    is_there(process.uid);
+    return SetAnswer().bytes();
+}
+
+void Step::is_there(uint32_t uid)
+{
+    adaptation_->awaited.erase(uid);
+    if (adaptation_->awaited.empty())
+        raise(AdaptEvent::ALL_THERE);
+}
+
+/* ---- the end of a change ------------------------------------------------------------------------------------ */
+
+void Step::complete_set_change()
+{
+    Adaptation &a = *adaptation_;
+    epoch_ = a.epoch;
+    epoch_began_ms_ = now_ms_;
+    if (a.change.joining > 0) {
+        world_.commit({{}, a.change.joining, 0}, a.group);
+        for (Process &process : world_.processes(a.group)) {
+            if (process.ended)
+                drop_from_world(process);
+        }
+    }
+    if (statistics_.sizes.size() < SUMMARY_SIZES_MAX)
+        statistics_.sizes.push_back(world_.size());
+    statistics_.launch_ms += a.ready_ms - a.requested_ms;
+    statistics_.agree_ms += (a.agreed_ms > 0 ? a.agreed_ms : now_ms_) - a.ready_ms;
+    statistics_.window_ms += a.agreed_ms > 0 ? now_ms_ - a.agreed_ms : 0;
+    Json freed = {{"request", a.request}, {"epoch", a.epoch}, {"hosts", a.left_hosts}, {"uids", a.left_uids}};
+    end_set_change();
+    finish();
+    if (!freed.at("uids").empty())
+        journal_.add(now_ms_, "freed", freed);
+}
+
+/* Whoever waits for joining processes that will not come is told so before they have ended. */
+void Step::end_set_change()
+{
+    const Adaptation &a = *adaptation_;
+    if (told_ && told_->tag == tag_of(a)) {
+        told_->complete = a.state == AdaptState::COMMITTED;
+        told_->lost = !told_->complete;
+    }
+    sets_.delta_over();
+    sets_.tell(UINT32_MAX);
+    for (int i = 0; a.state != AdaptState::COMMITTED && i < a.change.joining; i++) {
+        if (a.first_uid != 0)
+            tell_sets(sets_.ended(a.first_uid + static_cast<uint32_t>(i)));
+    }
+}
+
+/* ---- ends of processes -------------------------------------------------------------------------------------- */
+
+void Step::drop_from_world(Process &process)
+{
+    world_.commit({{process.world_rank}, 0, world_.size() - 1}, -1);
+}
+
+/* A process of a job that changes through sets has ended: it may do so at any time, by itself. */
+void Step::set_process_over(Process &process, bool by_itself, const std::string &cause)
+{
+    bool has_entered = process.ready && adaptation_ && adaptation_->state == AdaptState::TAKEN &&
+                       !adaptation_->awaited.contains(process.uid);
+    if (is_joiner(process) && !(has_entered && by_itself))
+        raise(AdaptEvent::JOINER_LOST, cause);
+    else
+        set_member_over(process, by_itself, cause);
+    bool others_come = adaptation_ && adaptation_->state == AdaptState::TAKEN;
+    if (world_.living() > 0 || others_come)
+        return;
+    ending_ = true;
+    if (adaptation_)
+        raise(AdaptEvent::JOB_ENDED, "the job ended (" + cause + ")");
+    job_over();
+}
+
+void Step::set_member_over(Process &process, bool by_itself, const std::string &cause)
+{
+    if (process.world_rank >= 0)
+        drop_from_world(process);
+    if (!by_itself) {
+        ending_ = broken_ = true;
+        if (adaptation_)
+            raise(AdaptEvent::MEMBER_LOST, cause);
+    }
+    if (adaptation_ && adaptation_->change.joining == 0)
+        leaving_over(process, cause);
+    if (!told_ || told_->uid != process.uid)
+        return;
+    told_.reset();
+    sets_.tell(UINT32_MAX);
+    if (adaptation_ && adaptation_->state == AdaptState::TOLD)
+        raise(AdaptEvent::TELLER_ENDED);
+}
+
+/* Of whom there are fewer than a removal counted on, before anybody was told; or one that is awaited. */
+void Step::leaving_over(const Process &process, const std::string &cause)
+{
+    Adaptation &a = *adaptation_;
+    if (before_agreement(a.state))
+        return raise(AdaptEvent::WITHDRAW, cause + " by itself: ask again");
+    if (!a.awaited.contains(process.uid))
+        return;
+    a.left_hosts[process.host]++;
+    a.left_uids.push_back(process.uid);
+    is_there(process.uid);
+}
+
+}  // namespace elastic

@@ -1,0 +1,379 @@
+/*
+ * Jobs that change through process sets, from seeds: processes that ask, accept, decline, initialise, meet and end, a
+ * user that asks for sizes, and accidents, in any order that processes can bring about.  A seed gives the same history
+ * each time.  ELASTIC_SIMULATION_SEEDS says how many: twice as many.
+ *
+ * Invariants:
+ *   SR3  a change is told when all its joining processes wait, and at once where nobody joins
+ *   SR4  to one process, and to another one only if that has ended; it is the same change then (SF1)
+ *   SR7  joining processes return when their change is accepted, and only then
+ *   SR9  at the end of a removal its processes have ended, at that of an addition its processes have initialised
+ *   SI8  nobody waits in a meeting one of whose members has ended
+ *   each request has one end; the size is that of the processes that run; nothing is unexpected; the job ends once
+ */
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+#include "change.h"
+#include "fake_glue.h"
+#include "set_call.h"
+
+namespace elastic {
+namespace {
+
+struct Outcome {
+    int added = 0, removed = 0, declined = 0, orphaned = 0, failed = 0, withdrawn = 0, meetings = 0, lost_meetings = 0;
+};
+
+class SetsJob {
+  public:
+    explicit SetsJob(uint64_t seed) : seed_(seed), random_(seed) {}
+
+    Outcome run()
+    {
+        EXPECT_EQ(glue_.create(), "");
+        uint32_t n = 1 + pick(4);
+        place(0, 0, n);
+        for (uint32_t uid = 0; uid < n; uid++)
+            processes_[uid].stage = Stage::RUNS;
+        ask(0, BecomeDynamic{}, Question::NOTHING);
+        for (int i = 0; i < 300 && running() > 0 && !testing::Test::HasFailure(); i++) {
+            act();
+            look();
+        }
+        for (auto &[uid, process] : processes_) {
+            if (process.stage != Stage::ENDED)
+                end(uid, process.doomed ? 9 : 0);
+            look();
+        }
+        require(glue_.count_events("ended") == 1, "the job ends once");
+        require(request_ == 0, "each request has an end");
+        return outcome_;
+    }
+
+  private:
+    enum class Stage { STARTS, WAITS, LET_GO, RUNS, ENDED };
+    enum class Question { NOTHING, ENTER, CHANGE, MEET };
+    struct Process {
+        int group = 0;
+        uint32_t rank = 0;
+        Stage stage = Stage::STARTS;
+        bool doomed = false;    /* its group is to be removed */
+        uint32_t calls = 0;
+        std::map<uint32_t, Question> questions;         /* not answered */
+        std::vector<uint32_t> meets;    /* with whom it waits to meet */
+    };
+
+    uint32_t pick(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
+    void require(bool holds, const std::string &what)
+    {
+        EXPECT_TRUE(holds) << what << "; seed " << seed_ << ", after: " << glue_.events();
+    }
+    void place(int group, uint32_t first_uid, uint32_t n)
+    {
+        for (uint32_t rank = 0; rank < n; rank++)
+            processes_[first_uid + rank] = {group, rank, Stage::STARTS, false, 0, {}, {}};
+        glue_.place(group, std::vector<std::string>(n, "a"));
+    }
+    std::vector<uint32_t> all_in(Stage stage) const
+    {
+        std::vector<uint32_t> uids;
+        for (const auto &[uid, process] : processes_) {
+            if (process.stage == stage)
+                uids.push_back(uid);
+        }
+        return uids;
+    }
+    size_t running() const { return all_in(Stage::RUNS).size(); }
+    uint32_t any(Stage stage)
+    {
+        auto uids = all_in(stage);
+        return uids.empty() ? UINT32_MAX : uids[pick(static_cast<uint32_t>(uids.size()))];
+    }
+
+    template <class Call> void ask(uint32_t uid, const Call &call, Question question)
+    {
+        Process &process = processes_.at(uid);
+        process.questions[++process.calls] = question;
+        glue_.report(process.group, 0, REPORT_SET_CALL, 0,
+                     write_set_report(process.rank, process.calls, write_set_call(call)));
+    }
+    void end(uint32_t uid, uint32_t status)
+    {
+        Process &process = processes_.at(uid);
+        process.stage = Stage::ENDED;
+        process.questions.clear();
+        if (uid == told_to_)
+            told_to_ = UINT32_MAX, outcome_.orphaned++;
+        glue_.exited(process.group, 0, process.rank, status);
+    }
+
+    void act()
+    {
+        uint32_t uid = any(Stage::RUNS), joiner = any(Stage::STARTS), let_go = any(Stage::LET_GO);
+        switch (pick(16)) {
+            case 0: case 1:
+                resize();
+                break;
+            case 2: case 3: case 4: case 5: case 6:
+                if (joiner != UINT32_MAX && !processes_.at(joiner).doomed) {
+                    processes_.at(joiner).stage = Stage::WAITS;
+                    ask(joiner, EnterJob{}, Question::ENTER);
+                }
+                break;
+            case 7: case 8:
+                ask(uid, GetChange{{"", bound()}}, Question::CHANGE);
+                break;
+            case 9: case 10:
+                answer_change();
+                break;
+            case 11: case 12:
+                if (let_go != UINT32_MAX && !processes_.at(let_go).doomed) {
+                    processes_.at(let_go).stage = Stage::RUNS;
+                    ask(let_go, HasEntered{}, Question::NOTHING);
+                }
+                break;
+            case 13:
+                meet(uid);
+                break;
+            case 14:
+                end_one(uid);
+                break;
+            case 15:
+                if (pick(4) == 0)
+                    glue_.ask(1, R"({"id":1,"op":"cancel"})");
+                break;
+        }
+    }
+    void resize()
+    {
+        uint32_t size = 1 + pick(6);
+        glue_.ask(1, R"({"id":1,"op":"resize","size":)" + std::to_string(size) + "}");
+        if (glue_.launches.size() > launches_) {
+            const LaunchCall &launch = glue_.launches.at(launches_++);
+            place(launch.group, launch.first_uid, static_cast<uint32_t>(launch.count));
+            joining_group_ = launch.group;
+        }
+    }
+    std::optional<SetMembers> bound()
+    {
+        if (pick(2))
+            return std::nullopt;
+        auto uids = all_in(Stage::RUNS);
+        std::erase_if(uids, [&](uint32_t) { return pick(4) == 0; });
+        return SetMembers::of_list(uids);
+    }
+    void answer_change()
+    {
+        if (told_to_ == UINT32_MAX || processes_.at(told_to_).stage != Stage::RUNS)
+            return;
+        uint32_t uid = std::exchange(told_to_, UINT32_MAX);
+        accepted_ = pick(4) > 0;
+        if (accepted_)
+            ask(uid, AcceptChange{tag_, {}}, Question::NOTHING);
+        else
+            ask(uid, DeclineChange{tag_}, Question::NOTHING);
+    }
+    /* Those of a removal go; others seldom, and joining ones may be killed. */
+    void end_one(uint32_t uid)
+    {
+        uint32_t doomed = UINT32_MAX;
+        for (const auto &[other, process] : processes_) {
+            if (process.doomed && process.stage != Stage::ENDED)
+                doomed = other;
+        }
+        uint32_t joiner = pick(2) ? any(Stage::WAITS) : any(Stage::LET_GO);
+        if (doomed != UINT32_MAX)
+            end(doomed, 9);
+        else if (!leaving_.empty() && accepted_)
+            end(leaving_[pick(static_cast<uint32_t>(leaving_.size()))], pick(2) << 8);
+        else if (joiner != UINT32_MAX && pick(8) == 0)
+            end(joiner, 9);
+        else if (pick(6) == 0)
+            end(uid, 0);
+    }
+    void meet(uint32_t uid)
+    {
+        std::vector<uint32_t> all = all_in(Stage::RUNS);
+        if (!processes_.at(uid).meets.empty() || all.size() < 2)
+            return;
+        processes_.at(uid).meets = all;
+        ask(uid, MeetMembers{"tag", std::to_string(uid), *SetMembers::of_list(all)}, Question::MEET);
+    }
+
+    /* ---- what came of it ---- */
+
+    void look()
+    {
+        for (; killed_ < glue_.killed.size(); killed_++) {
+            for (auto &[uid, process] : processes_)
+                process.doomed = process.doomed || process.group == glue_.killed[killed_];
+        }
+        for (; logged_ < glue_.logged.size(); logged_++)
+            look_at_event(glue_.logged[logged_]);
+        for (; sent_ < glue_.sent.size(); sent_++) {
+            if (glue_.sent[sent_].command == STEP_SET_ANSWER)
+                look_at_answer(glue_.sent[sent_].payload);
+        }
+        std::erase_if(leaving_, [&](uint32_t uid) { return processes_.at(uid).stage == Stage::ENDED; });
+        for (const auto &[uid, process] : processes_) {
+            for (uint32_t other : process.meets)
+                require(process.stage == Stage::ENDED || processes_.at(other).stage != Stage::ENDED,
+                        "who meets nobody does not wait");
+        }
+        Json status = glue_.status();
+        require(status.at("unexpected") == 0, "nothing is unexpected");
+        require(status.at("size") == members(), "the size is that of the processes that run");
+    }
+    /* Those of an addition belong to it when it is complete. */
+    size_t members() const
+    {
+        size_t n = 0;
+        for (const auto &[uid, process] : processes_)
+            n += process.stage == Stage::RUNS && (process.group == 0 || complete_.contains(process.group));
+        return n;
+    }
+    void look_at_event(const Json &event)
+    {
+        std::string name = event.at("event");
+        if (name == "requested") {
+            require(request_ == 0, "one at a time");
+            request_ = event.at("request");
+            joins_ = event.at("joining") > 0;
+            accepted_ = false;
+        } else if (name == "committed" || name == "withdrawn" || name == "failed") {
+            require(event.at("request") == request_, "what ends was under way");
+            look_at_end(name);
+            request_ = 0;
+            told_to_ = accepted_ ? UINT32_MAX : told_to_;
+        }
+    }
+    void look_at_end(const std::string &name)
+    {
+        if (name == "committed" && joins_) {
+            outcome_.added++;
+            require(accepted_, "SR7");
+            complete_.insert(joining_group_);
+            for (const auto &[uid, process] : processes_) {
+                bool waits = process.stage != Stage::RUNS && process.stage != Stage::ENDED;
+                require(process.group != joining_group_ || !waits, "SR9: all have initialised");
+            }
+        } else if (name == "committed") {
+            outcome_.removed++;
+            for (uint32_t uid : leaving_)
+                require(processes_.at(uid).stage == Stage::ENDED, "SR9: all have ended");
+        } else {
+            (name == "failed" ? outcome_.failed : outcome_.withdrawn)++;
+            outcome_.declined += glue_.last_event(name).at("reason") == "declined";
+        }
+        leaving_.clear();
+        delta_.clear();
+    }
+    static uint32_t number_at(const std::string &payload, size_t at)
+    {
+        uint32_t number = 0;
+        EXPECT_LE(at + sizeof number, payload.size());
+        std::memcpy(&number, payload.data() + at, sizeof number);
+        return number;
+    }
+    void look_at_answer(const std::string &payload)
+    {
+        uint32_t uid = number_at(payload, 0), code = number_at(payload, 8);
+        Process &process = processes_.at(uid);
+        auto question = process.questions.find(number_at(payload, 4));
+        if (process.stage == Stage::ENDED)
+            return;
+        ASSERT_NE(question, process.questions.end()) << "one answer to each; seed " << seed_;
+        if (question->second == Question::ENTER) {
+            require(accepted_ && process.stage == Stage::WAITS, "SR7");
+            process.stage = Stage::LET_GO;
+        } else if (question->second == Question::MEET) {
+            (code == PMI_SET_OK ? outcome_.meetings : outcome_.lost_meetings)++;
+            process.meets.clear();
+        } else if (question->second == Question::CHANGE && code == PMI_SET_OK && number_at(payload, 12) != 0) {
+            look_at_change(uid, payload.substr(16));
+        }
+        process.questions.erase(question);
+    }
+    /* Text delta, u32 tag. */
+    void look_at_change(uint32_t uid, const std::string &told)
+    {
+        std::string delta = told.substr(4, number_at(told, 0));
+        uint32_t tag = number_at(told, 4 + delta.size());
+        require(tag == request_, "what is told is under way");
+        require(told_to_ == UINT32_MAX || tag != tag_, "SR4: to one process");
+        require(delta_.empty() || delta_ == delta, "SF1: the same change");
+        told_to_ = uid;
+        tag_ = tag;
+        for (const auto &[other, process] : processes_)
+            require(!joins_ || process.group != joining_group_ || process.stage == Stage::WAITS, "SR3: all wait");
+        if (delta_.empty() && !joins_)
+            read_leaving(delta);
+        delta_ = delta;
+    }
+    void read_leaving(const std::string &name)
+    {
+        const Json answer = glue_.ask(1, R"({"id":1,"op":"psets"})").at(0);
+        for (const Json &set : answer.at("psets")) {
+            if (set.at("name") != name)
+                continue;
+            auto uids = parse_ranks(set.at("uids").get<std::string>(), ',');
+            for (int uid : uids.value())
+                leaving_.push_back(static_cast<uint32_t>(uid));
+        }
+        require(!leaving_.empty(), "a removal has processes");
+    }
+
+    uint64_t seed_;
+    std::mt19937_64 random_;
+    FakeGlue glue_;
+    std::map<uint32_t, Process> processes_;     /* by uid */
+    size_t launches_ = 0, killed_ = 0, logged_ = 0, sent_ = 0;          /* looked at so far */
+    uint64_t request_ = 0;      /* under way, 0: none */
+    bool joins_ = false, accepted_ = false;
+    int joining_group_ = -1;
+    std::set<int> complete_;
+    uint32_t told_to_ = UINT32_MAX, tag_ = 0;
+    std::string delta_;
+    std::vector<uint32_t> leaving_;
+    Outcome outcome_;
+};
+
+TEST(SetChangeSimulationTest, seeds)
+{
+    const char *text = getenv("ELASTIC_SIMULATION_SEEDS");
+    uint64_t seeds = 2 * (text ? strtoull(text, nullptr, 10) : 100);
+    Outcome sum;
+    for (uint64_t seed = 1; seed <= seeds && !HasFailure(); seed++) {
+        Outcome outcome = SetsJob(seed).run();
+        sum.added += outcome.added;
+        sum.removed += outcome.removed;
+        sum.declined += outcome.declined;
+        sum.orphaned += outcome.orphaned;
+        sum.failed += outcome.failed;
+        sum.withdrawn += outcome.withdrawn;
+        sum.meetings += outcome.meetings;
+        sum.lost_meetings += outcome.lost_meetings;
+    }
+    printf("%llu jobs: %d added, %d removed, %d declined, %d tellers ended, %d failed, %d withdrawn; %d met, %d not\n",
+           static_cast<unsigned long long>(seeds), sum.added, sum.removed, sum.declined, sum.orphaned, sum.failed,
+           sum.withdrawn, sum.meetings, sum.lost_meetings);
+    if (seeds < 200)
+        return;
+    /* The seeds reach what they are meant to reach. */
+    EXPECT_GT(sum.added, 100);
+    EXPECT_GT(sum.removed, 100);
+    EXPECT_GT(sum.declined, 50);
+    EXPECT_GT(sum.orphaned, 10);
+    EXPECT_GT(sum.failed, 20);
+    EXPECT_GT(sum.withdrawn, 50);
+    EXPECT_GT(sum.meetings, 100);
+    EXPECT_GT(sum.lost_meetings, 10);
+}
+
+}  // namespace
+}  // namespace elastic

@@ -1,0 +1,526 @@
+/* Changes through process sets, from the request to the end: set_change.cpp and its table, and the sets they make. */
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+#include <tuple>
+
+#include "adaptation_table.h"
+#include "fake_glue.h"
+#include "set_call.h"
+
+namespace elastic {
+namespace {
+
+/* ---- the table -------------------------------------------------------------------------------------------- */
+
+constexpr int STATES = static_cast<int>(AdaptState::FAILED) + 1;
+constexpr int EVENTS = static_cast<int>(AdaptEvent::ALL_THERE) + 1;
+
+template <class Function> void for_each_row(Function function)
+{
+    for (int s = 0; s < STATES; s++) {
+        for (int e = 0; e < EVENTS; e++) {
+            if (const auto *row = find_set_transition(AdaptState(s), AdaptEvent(e)))
+                function(*row);
+        }
+    }
+}
+
+TEST(SetChangeTableTest, every_state_that_is_reached_has_a_way_to_an_end)
+{
+    std::set<AdaptState> reached = {AdaptState::ACCEPTED}, ends;
+    for (int round = 0; round < STATES; round++) {
+        for_each_row([&](const AdaptTransition &row) {
+            if (reached.contains(row.state))
+                reached.insert(row.next);
+            if (is_end(row.next) || ends.contains(row.next))
+                ends.insert(row.state);
+        });
+    }
+    for (AdaptState state : reached)
+        EXPECT_TRUE(is_end(state) || ends.contains(state)) << to_string(state);
+    EXPECT_FALSE(reached.contains(AdaptState::FREEZING)) << "there is no window";
+    EXPECT_FALSE(reached.contains(AdaptState::AGREED));
+}
+
+TEST(SetChangeTableTest, SR3_what_was_told_is_not_withdrawn_by_wish)
+{
+    for (AdaptState state : {AdaptState::TOLD, AdaptState::ORPHANED, AdaptState::TAKEN}) {
+        EXPECT_FALSE(find_set_transition(state, AdaptEvent::WITHDRAW)) << to_string(state);
+        EXPECT_FALSE(before_agreement(state));
+    }
+}
+
+TEST(SetChangeTableTest, joining_processes_are_removed_whenever_a_change_fails)
+{
+    for_each_row([](const AdaptTransition &row) {
+        bool undone = row.next == AdaptState::WITHDRAWN || row.next == AdaptState::FAILED;
+        if (undone && row.state != AdaptState::ACCEPTED) {
+            EXPECT_EQ(row.action, AdaptAction::REMOVE_JOINERS) << to_string(row.state) << ", " << to_string(row.event);
+        }
+    });
+}
+
+/* ---- the step ----------------------------------------------------------------------------------------------- */
+
+class SetChangeTest : public testing::Test {
+  protected:
+    /* Two processes on node a, one on b, none of which has called MPI_Init. */
+    void SetUp() override
+    {
+        ASSERT_EQ(glue.create(), "");
+        glue.place(0, {"a", "a", "b"});
+    }
+    template <class Call> void call(uint32_t uid, const Call &call)
+    {
+        auto [group, proxy, rank] = where(uid);
+        glue.report(group, proxy, REPORT_SET_CALL, 0, write_set_report(rank, ++ids[uid], write_set_call(call)));
+    }
+    /* The launch, then additions of two on node b each. */
+    static std::tuple<int, int, uint32_t> where(uint32_t uid)
+    {
+        return uid < 3 ? std::tuple(0, uid == 2 ? 1 : 0, uid) : std::tuple(int(uid - 3) / 2 + 1, 0, (uid - 3) % 2);
+    }
+    static uint32_t number_at(const std::string &payload, size_t at)
+    {
+        uint32_t number = 0;
+        EXPECT_LE(at + sizeof number, payload.size());
+        std::memcpy(&number, payload.data() + at, sizeof number);
+        return number;
+    }
+    /* To this process' last call, from its code on; "": it waits. */
+    std::string answer_to(uint32_t uid) const
+    {
+        for (auto message = glue.sent.rbegin(); message != glue.sent.rend(); ++message) {
+            if (message->command == STEP_SET_ANSWER && number_at(message->payload, 0) == uid &&
+                number_at(message->payload, 4) == ids.at(uid))
+                return message->payload.substr(8);
+        }
+        return "";
+    }
+    static constexpr uint32_t WAITS = UINT32_MAX;
+    uint32_t code(uint32_t uid) const { return answer_to(uid).empty() ? WAITS : number_at(answer_to(uid), 0); }
+    /* "1 mpix://rc/1 1": kind, delta and tag in the answer to GetChange. */
+    std::string told(uint32_t uid) const
+    {
+        std::string answer = answer_to(uid);
+        if (code(uid) != PMI_SET_OK)
+            return "code " + std::to_string(code(uid));
+        uint32_t bytes = number_at(answer, 8);
+        return std::to_string(number_at(answer, 4)) + " " + answer.substr(12, bytes) + " " +
+               std::to_string(number_at(answer, 12 + bytes));
+    }
+    std::string state_of(const std::string &name)
+    {
+        const Json answer = glue.ask(1, R"({"id":1,"op":"psets"})").at(0);
+        for (const Json &set : answer.at("psets")) {
+            if (set.at("name") == name)
+                return set.at("state").get<std::string>() + " " + set.at("uids").get<std::string>();
+        }
+        return "none";
+    }
+    void resize(int size, const std::string &more = "")
+    {
+        glue.ask(1, R"({"id":1,"op":"resize","size":)" + std::to_string(size) + more + "}");
+    }
+    /* An addition of two processes that wait, with the uids 3 and 4. */
+    void offer_addition()
+    {
+        call(0, BecomeDynamic{});
+        resize(5);
+        ASSERT_EQ(glue.launches.size(), 1u);
+        glue.place(1, {"b", "b"});
+        call(3, EnterJob{});
+        call(4, EnterJob{});
+    }
+    void add()
+    {
+        offer_addition();
+        call(0, GetChange{});
+        call(0, AcceptChange{1, {}});
+        call(3, HasEntered{});
+        call(4, HasEntered{});
+    }
+
+    FakeGlue glue;
+    std::map<uint32_t, uint32_t> ids;
+};
+
+const GetChange all = {};
+SetMembers list(const std::vector<uint32_t> &uids)
+{
+    return *SetMembers::of_list(uids);
+}
+
+TEST_F(SetChangeTest, SR1_a_job_becomes_one_that_changes_through_sets)
+{
+    EXPECT_EQ(glue.status().at("mode"), "unknown");
+    resize(2);
+    EXPECT_EQ(glue.count_events("requested"), 1) << "it waits";
+    call(1, BecomeDynamic{});
+    EXPECT_EQ(code(1), 0u);
+    EXPECT_EQ(glue.status().at("mode"), "sets");
+    EXPECT_EQ(glue.last_event("adaptive").at("mode"), "sets");
+    call(2, BecomeDynamic{});
+    EXPECT_EQ(glue.count_events("adaptive"), 1);
+    call(0, all);
+    EXPECT_EQ(told(0), "2 mpix://rc/1 1") << "the request from before";
+}
+
+TEST_F(SetChangeTest, SR1_a_rigid_job_may_become_one)
+{
+    glue.init(0, 0, 0, false);
+    EXPECT_EQ(glue.status().at("mode"), "rigid");
+    call(1, all);
+    EXPECT_EQ(told(1), "0  0");
+    EXPECT_EQ(glue.status().at("mode"), "sets");
+    glue.init(0, 0, 1, false);
+    EXPECT_EQ(glue.status().at("mode"), "sets") << "SW3: MPI_Init changes nothing";
+}
+
+TEST_F(SetChangeTest, SW1_not_in_a_job_with_windows)
+{
+    glue.init(0, 0, 0);
+    call(1, BecomeDynamic{});
+    EXPECT_EQ(code(1), uint32_t{PMI_SET_WINDOWS});
+    glue.init(0, 0, 1);
+    glue.init(0, 1, 2);
+    call(1, all);
+    EXPECT_EQ(code(1), uint32_t{PMI_SET_WINDOWS});
+    EXPECT_EQ(glue.status().at("mode"), "adaptive");
+}
+
+TEST_F(SetChangeTest, SR3_an_addition_is_told_when_all_joiners_wait)
+{
+    call(0, BecomeDynamic{});
+    resize(5);
+    call(0, all);
+    EXPECT_EQ(told(0), "0  0");
+    glue.place(1, {"b", "b"});
+    call(4, EnterJob{});
+    call(0, all);
+    EXPECT_EQ(told(0), "0  0");
+    EXPECT_EQ(state_of("mpix://rc/1"), "none");
+    call(3, EnterJob{});
+    call(0, all);
+    EXPECT_EQ(told(0), "1 mpix://rc/1 1");
+    EXPECT_EQ(state_of("mpix://rc/1"), "proposed 3-4");
+}
+
+TEST_F(SetChangeTest, SR4_one_process_is_told_once)
+{
+    offer_addition();
+    call(2, all);
+    EXPECT_EQ(told(2), "1 mpix://rc/1 1");
+    call(2, all);
+    EXPECT_EQ(told(2), "0  0");
+    call(0, all);
+    EXPECT_EQ(told(0), "0  0");
+}
+
+TEST_F(SetChangeTest, SR7_joiners_return_when_their_change_is_accepted)
+{
+    offer_addition();
+    call(0, all);
+    EXPECT_EQ(code(3), WAITS) << "it waits";
+    call(1, AcceptChange{1, {}});
+    EXPECT_EQ(code(1), uint32_t{PMI_SET_WRONG}) << "another one was told";
+    call(0, AcceptChange{2, {}});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_WRONG});
+    call(0, AcceptChange{1, {{"app", "value"}}});
+    EXPECT_EQ(code(0), 0u);
+    EXPECT_EQ(code(3), 0u);
+    EXPECT_EQ(code(4), 0u);
+    EXPECT_EQ(state_of("mpix://rc/1"), "starting 3-4");
+    call(0, AcceptChange{1, {}});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_WRONG}) << "it has been accepted";
+    call(3, HasEntered{});
+    EXPECT_EQ(glue.count_events("committed"), 0);
+    call(4, HasEntered{});
+    EXPECT_EQ(glue.count_events("committed"), 1) << "SR9";
+    EXPECT_EQ(state_of("mpix://rc/1"), "running 3-4");
+    EXPECT_EQ(glue.status().at("size"), 5);
+}
+
+TEST_F(SetChangeTest, the_log_tells_all_steps)
+{
+    add();
+    EXPECT_EQ(glue.events(),
+              "started adaptive requested launching placed ready ready set_made told accepted committed");
+}
+
+TEST_F(SetChangeTest, SR8_a_declined_change_is_undone)
+{
+    offer_addition();
+    call(0, all);
+    call(0, DeclineChange{1});
+    EXPECT_EQ(code(0), 0u);
+    EXPECT_EQ(glue.killed, std::vector<int>{1});
+    EXPECT_EQ(state_of("mpix://rc/1"), "none");
+    EXPECT_EQ(glue.last_event("withdrawn").at("reason"), "declined");
+    call(0, AcceptChange{1, {}});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_WRONG});
+    EXPECT_EQ(glue.status().at("size"), 3);
+}
+
+TEST_F(SetChangeTest, SO8_a_delta_is_not_freed_before_its_change_is_complete)
+{
+    offer_addition();
+    call(0, all);
+    call(1, FreeSet{"mpix://rc/1"});
+    EXPECT_EQ(code(1), uint32_t{PMI_SET_WRONG});
+    call(0, AcceptChange{1, {}});
+    call(3, HasEntered{});
+    call(4, HasEntered{});
+    call(1, FreeSet{"mpidynres://rc_1"});
+    EXPECT_EQ(code(1), 0u);
+}
+
+TEST_F(SetChangeTest, SR4_a_removal_takes_the_last_of_the_bound_set)
+{
+    add();
+    call(0, MakeFromList{"app://main", list({4, 1, 0})});
+    resize(3);
+    call(2, GetChange{{"", list({2})}});
+    EXPECT_EQ(told(2), "0  0") << "a set of one cannot lose two";
+    call(0, GetChange{{"app://main", {}}});
+    EXPECT_EQ(told(0), "2 mpix://rc/2 2");
+    EXPECT_EQ(state_of("mpix://rc/2"), "running 1,0");
+}
+
+TEST_F(SetChangeTest, SR4_a_removal_that_was_chosen_is_told_to_a_set_that_holds_it)
+{
+    add();
+    resize(4, R"(,"leave":[1])");
+    call(0, GetChange{{"", list({0, 2})}});
+    EXPECT_EQ(told(0), "0  0");
+    call(0, GetChange{{"", list({0, 1})}});
+    EXPECT_EQ(told(0), "2 mpix://rc/2 2");
+    EXPECT_EQ(state_of("mpix://rc/2"), "running 1");
+}
+
+TEST_F(SetChangeTest, SR9_a_removal_is_complete_when_its_processes_have_ended)
+{
+    add();
+    resize(3);
+    call(0, all);
+    EXPECT_EQ(state_of("mpix://rc/2"), "running 3-4");
+    call(0, AcceptChange{2, {}});
+    glue.exited(1, 0, 0);
+    EXPECT_EQ(glue.count_events("committed"), 1);
+    glue.exited(1, 0, 1, 7 << 8);
+    EXPECT_EQ(glue.count_events("committed"), 2) << "SL1: with any exit code";
+    EXPECT_EQ(glue.last_event("freed").at("uids"), Json({3, 4}));
+    EXPECT_EQ(state_of("mpix://rc/2"), "ended 3-4");
+    EXPECT_EQ(glue.status().at("size"), 3);
+    EXPECT_EQ(glue.status().at("state"), "running");
+}
+
+TEST_F(SetChangeTest, SR9_who_was_told_may_be_slower_than_who_leaves)
+{
+    call(0, BecomeDynamic{});
+    resize(2);
+    call(0, all);
+    glue.exited(0, 1, 2);
+    EXPECT_EQ(glue.count_events("committed"), 1);
+    call(0, DeclineChange{1});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_WRONG});
+    call(0, AcceptChange{1, {}});
+    EXPECT_EQ(code(0), 0u);
+    call(0, AcceptChange{1, {}});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_WRONG});
+}
+
+TEST_F(SetChangeTest, SR9_who_was_told_may_leave_without_accepting)
+{
+    add();
+    resize(4, R"(,"leave":[0])");
+    call(0, all);
+    glue.exited(0, 0, 0);
+    EXPECT_EQ(glue.count_events("committed"), 2);
+    EXPECT_EQ(glue.last_event("freed").at("uids"), Json({0}));
+}
+
+TEST_F(SetChangeTest, SL1_a_process_may_end_at_any_time)
+{
+    call(0, BecomeDynamic{});
+    glue.exited(0, 0, 1, 3 << 8);
+    EXPECT_EQ(glue.status().at("size"), 2);
+    EXPECT_EQ(glue.status().at("state"), "running");
+    EXPECT_TRUE(glue.aborts.empty());
+    resize(1);
+    glue.exited(0, 1, 2);
+    EXPECT_EQ(glue.count_events("withdrawn"), 1) << "nobody had been told";
+    glue.exited(0, 0, 0);
+    EXPECT_EQ(glue.count_events("ended"), 1);
+}
+
+TEST_F(SetChangeTest, SF1_the_next_caller_is_told_the_same)
+{
+    offer_addition();
+    call(2, all);
+    glue.exited(0, 1, 2);
+    EXPECT_EQ(glue.ask(1, R"({"id":1,"op":"cancel"})").at(0).at("error").at("code"), "agreed");
+    call(1, all);
+    EXPECT_EQ(told(1), "1 mpix://rc/1 1");
+    call(1, AcceptChange{1, {}});
+    EXPECT_EQ(code(1), 0u);
+    EXPECT_EQ(code(3), 0u);
+}
+
+TEST_F(SetChangeTest, SF1_also_of_a_removal)
+{
+    add();
+    resize(3);
+    call(0, all);
+    glue.exited(0, 0, 0);
+    EXPECT_EQ(glue.count_events("committed"), 1);
+    call(1, GetChange{{"", list({1, 2, 3})}});
+    EXPECT_EQ(told(1), "0  0") << "4 is to go, too";
+    call(2, all);
+    EXPECT_EQ(told(2), "2 mpix://rc/2 2");
+    EXPECT_EQ(state_of("mpix://rc/2"), "running 3-4");
+}
+
+TEST_F(SetChangeTest, SF2_a_joiner_dies_before_the_change_is_told)
+{
+    offer_addition();
+    glue.exited(1, 0, 1, 9);
+    EXPECT_EQ(glue.count_events("failed"), 1);
+    EXPECT_EQ(glue.killed, std::vector<int>{1});
+    call(0, all);
+    EXPECT_EQ(told(0), "0  0") << "it is never seen";
+    EXPECT_EQ(glue.status().at("state"), "running");
+}
+
+TEST_F(SetChangeTest, SF2_a_joiner_dies_before_its_change_is_accepted)
+{
+    offer_addition();
+    EXPECT_EQ(step_core_owns_failure(glue.core, 1), 1);
+    call(0, all);
+    EXPECT_EQ(step_core_owns_failure(glue.core, 1), 1);
+    call(0, MakeSets{PMI_SET_OP_UNION, "app://new", {}, {{"mpix://rc/1", {}}, {"", list({0, 1})}}});
+    EXPECT_EQ(state_of("app://new"), "proposed 3-4,0-1");
+    glue.exited(1, 0, 0, 9);
+    EXPECT_EQ(state_of("app://new"), "ended 3-4,0-1") << "sets that hold it";
+    EXPECT_EQ(state_of("mpix://rc/1"), "ended 3-4");
+    call(0, AcceptChange{1, {}});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_LOST});
+    EXPECT_EQ(glue.count_events("failed"), 1);
+}
+
+TEST_F(SetChangeTest, SF2_a_joiner_dies_before_its_change_is_complete)
+{
+    offer_addition();
+    call(0, all);
+    call(0, AcceptChange{1, {}});
+    call(3, HasEntered{});
+    call(0, MeetMembers{"tag", "card", list({0, 3, 4})});
+    EXPECT_EQ(code(0), WAITS);
+    glue.exited(1, 0, 1, 9);
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_MEMBER_ENDED}) << "creations that wait for it";
+    EXPECT_EQ(glue.killed, std::vector<int>{1});
+    EXPECT_EQ(glue.last_event("failed").at("size"), 3);
+    EXPECT_EQ(glue.status().at("state"), "running");
+    EXPECT_TRUE(glue.aborts.empty());
+    glue.exited(1, 0, 0, 9);
+    resize(5);
+    EXPECT_EQ(glue.launches.back().first_uid, 5u) << "numbers are never used again";
+}
+
+TEST_F(SetChangeTest, SF3_the_death_of_another_process_ends_what_is_under_way)
+{
+    offer_addition();
+    glue.exited(0, 0, 0, 9);
+    EXPECT_EQ(glue.count_events("failed"), 1);
+    EXPECT_EQ(glue.killed, std::vector<int>{1});
+    EXPECT_EQ(glue.status().at("state"), "ending");
+}
+
+TEST_F(SetChangeTest, the_job_is_over_when_all_have_ended)
+{
+    offer_addition();
+    for (uint32_t rank = 0; rank < 3; rank++)
+        glue.exited(0, rank == 2 ? 1 : 0, rank);
+    EXPECT_EQ(glue.count_events("withdrawn"), 1);
+    EXPECT_EQ(glue.killed, std::vector<int>{1}) << "they would wait for ever";
+    EXPECT_EQ(glue.count_events("ended"), 1);
+}
+
+TEST_F(SetChangeTest, joiners_may_outlive_the_launch)
+{
+    offer_addition();
+    call(0, all);
+    call(0, AcceptChange{1, {}});
+    for (uint32_t rank = 0; rank < 3; rank++)
+        glue.exited(0, rank == 2 ? 1 : 0, rank);
+    EXPECT_EQ(glue.count_events("ended"), 0);
+    call(3, HasEntered{});
+    glue.exited(1, 0, 0);
+    EXPECT_EQ(glue.count_events("failed"), 0) << "it had initialised";
+    call(4, HasEntered{});
+    EXPECT_EQ(glue.status().at("size"), 1);
+    glue.exited(1, 0, 1);
+    EXPECT_EQ(glue.count_events("ended"), 1);
+}
+
+TEST_F(SetChangeTest, SR6_a_request_does_not_do_both)
+{
+    call(0, BecomeDynamic{});
+    Json answer = glue.ask(1, R"({"id":1,"op":"resize","size":3,"leave":[0]})").at(0);
+    EXPECT_EQ(answer.at("error").at("code"), "change");
+    EXPECT_EQ(glue.count_events("requested"), 0);
+}
+
+TEST_F(SetChangeTest, SR6_nor_one_from_before)
+{
+    resize(3, R"(,"leave":[0])");
+    EXPECT_EQ(glue.count_events("requested"), 1);
+    call(0, BecomeDynamic{});
+    EXPECT_EQ(glue.count_events("withdrawn"), 1);
+}
+
+TEST_F(SetChangeTest, SN4_joiners_do_not_run_before_they_have_initialised)
+{
+    const MakeSets running = {PMI_SET_OP_UNION, "", {}, {{"mpix://ALL", {}}}};
+    offer_addition();
+    call(0, running);
+    EXPECT_EQ(state_of("mpix://op/0.1"), "running 0-2");
+    call(0, all);
+    call(0, AcceptChange{1, {}});
+    call(3, HasEntered{});
+    call(0, running);
+    EXPECT_EQ(state_of("mpix://op/0.2"), "running 0-3");
+}
+
+TEST_F(SetChangeTest, SI8_who_was_told_does_not_wait_for_joiners_that_are_proposed)
+{
+    offer_addition();
+    call(0, all);
+    call(0, MeetMembers{"tag", "card", list({0, 1, 3, 4})});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_FOREIGN});
+    call(1, MeetMembers{"tag", "card", list({0, 1, 3, 4})});
+    EXPECT_EQ(code(1), WAITS) << "others do";
+    call(0, DeclineChange{1});
+    EXPECT_EQ(code(1), uint32_t{PMI_SET_MEMBER_ENDED});
+}
+
+TEST_F(SetChangeTest, others_than_joiners_do_not_wait_to_enter)
+{
+    call(0, EnterJob{});
+    EXPECT_EQ(code(0), 0u);
+    call(0, HasEntered{});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_WRONG});
+    offer_addition();
+    call(3, EnterJob{});
+    EXPECT_EQ(code(3), uint32_t{PMI_SET_WRONG}) << "it waits already";
+    call(3, HasEntered{});
+    EXPECT_EQ(code(3), uint32_t{PMI_SET_WRONG}) << "it has not been let go";
+    call(3, all);
+    EXPECT_EQ(told(3), "0  0") << "it does not run";
+}
+
+}  // namespace
+}  // namespace elastic

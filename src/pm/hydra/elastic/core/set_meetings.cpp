@@ -1,0 +1,60 @@
+/* See set_meetings.h. */
+
+#include "set_meetings.h"
+
+namespace elastic {
+
+namespace {
+
+std::string key_of(const MeetMembers &call)
+{
+    std::string key;
+    for (const SetMembers::Run &run : call.members.runs())
+        key += std::to_string(run.first) + "+" + std::to_string(run.count) + " ";
+    return key + call.tag;
+}
+
+}  // namespace
+
+std::optional<std::string> SetMeetings::come(const SetCaller &caller, const MeetMembers &call)
+{
+    std::string key = key_of(call);
+    if (meetings_.size() >= most_ && !meetings_.contains(key))
+        return SetAnswer::error(PMI_SET_FULL, "too many groups of processes wait for one of them");
+    auto [place, is_new] = meetings_.try_emplace(key);
+    Meeting &meeting = place->second;
+    if (is_new)
+        meeting.members = call.members;
+    if (!meeting.guests.try_emplace(caller.uid, Guest{caller, call.card}).second)
+        return SetAnswer::error(PMI_SET_WRONG, "the calling process waits in the same meeting already");
+    if (meeting.guests.size() < meeting.members.size())
+        return std::nullopt;
+    SetAnswer answer;
+    answer.number(meeting.members.size());
+    for (const SetMembers::Run &run : meeting.members.runs()) {
+        for (uint32_t i = 0; i < run.count; i++)
+            answer.text(meeting.guests.at(run.first + i).card);
+    }
+    end(place, answer.bytes());
+    return std::nullopt;        /* the caller is among those who have waited */
+}
+
+SetMeetings::Meetings::iterator SetMeetings::end(Meetings::iterator meeting, const std::string &answer)
+{
+    for (const auto &[uid, guest] : meeting->second.guests)
+        replies_.push_back({guest.caller, answer});
+    return meetings_.erase(meeting);
+}
+
+void SetMeetings::without(uint32_t uid)
+{
+    for (auto next = meetings_.begin(); next != meetings_.end();) {
+        next->second.guests.erase(uid);
+        if (next->second.members.contains(uid))
+            next = end(next, SetAnswer::error(PMI_SET_MEMBER_ENDED, "process " + std::to_string(uid) + " has ended"));
+        else
+            ++next;
+    }
+}
+
+}  // namespace elastic

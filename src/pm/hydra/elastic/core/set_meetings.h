@@ -1,0 +1,55 @@
+/*
+ * Meetings: each member of a list of processes brings a card, and all get the cards of all when the last one has come.
+ * So processes that were started apart become known to each other, and nobody waits for one that is gone.  SI8.
+ *
+ * Owned by Sets, which knows who has ended.  A meeting is known by its members and a tag; when it is over, another one
+ * may follow under the same.
+ */
+
+#ifndef ELASTIC_SET_MEETINGS_H_INCLUDED
+#define ELASTIC_SET_MEETINGS_H_INCLUDED
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "set_bcasts.h"
+#include "set_call.h"
+
+namespace elastic {
+
+class SetMeetings {
+  public:
+    explicit SetMeetings(size_t most) : most_(most) {}
+
+    /* The caller, a member, has come; none of them has ended.  Nothing: it has to wait. */
+    std::optional<std::string> come(const SetCaller &caller, const MeetMembers &call);
+    /* Nobody waits for this process any more. */
+    void without(uint32_t uid);
+    /* To those who have waited. */
+    std::vector<SetReply> take_replies() { return std::exchange(replies_, {}); }
+
+  private:
+    struct Guest {
+        SetCaller caller;
+        std::string card;
+    };
+    struct Meeting {
+        SetMembers members;
+        std::map<uint32_t, Guest> guests;       /* by uid */
+    };
+    using Meetings = std::map<std::string, Meeting>;    /* by tag and members */
+
+    Meetings::iterator end(Meetings::iterator meeting, const std::string &answer);
+
+    size_t most_;
+    Meetings meetings_;
+    std::vector<SetReply> replies_;
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_SET_MEETINGS_H_INCLUDED */
