@@ -166,6 +166,7 @@ std::optional<std::string> Step::answer_change(Process &process, const SetCaller
         return error;
     if (mode_ != InitMode::SETS)
         become_dynamic();
+    drop_ended();
     std::string error;
     SetOperand bound = call.bound;
     if (bound.name.empty() && !bound.members) {
@@ -283,13 +284,9 @@ void Step::complete_set_change()
     Adaptation &a = *adaptation_;
     epoch_ = a.epoch;
     epoch_began_ms_ = now_ms_;
-    if (a.change.joining > 0) {
+    if (a.change.joining > 0)
         world_.commit({{}, a.change.joining, 0}, a.group);
-        for (Process &process : world_.processes(a.group)) {
-            if (process.ended)
-                drop_from_world(process);
-        }
-    }
+    drop_ended();
     if (statistics_.sizes.size() < SUMMARY_SIZES_MAX)
         statistics_.sizes.push_back(world_.size());
     statistics_.launch_ms += a.ready_ms - a.requested_ms;
@@ -312,21 +309,28 @@ void Step::end_set_change()
     }
     sets_.delta_over();
     sets_.tell(UINT32_MAX);
-    for (int i = 0; a.state != AdaptState::COMMITTED && i < a.change.joining; i++) {
-        if (a.first_uid != 0)
-            tell_sets(sets_.ended(a.first_uid + static_cast<uint32_t>(i)));
-    }
+    bool removed = a.state != AdaptState::COMMITTED && a.first_uid != 0;
+    for (int i = 0; removed && i < a.change.joining; i++)
+        tell_sets(sets_.ended(a.first_uid + static_cast<uint32_t>(i)));
 }
 
 /* ---- ends of processes -------------------------------------------------------------------------------------- */
 
-void Step::drop_from_world(Process &process)
+/* All at once, when somebody asks for the processes that run: in a large job they end one after the other. */
+void Step::drop_ended()
 {
-    world_.commit({{process.world_rank}, 0, world_.size() - 1}, -1);
+    if (mode_ != InitMode::SETS || world_.living() == world_.size())
+        return;
+    Change change;
+    for (const Process *process : world_.members()) {
+        if (process->ended)
+            change.leaving.push_back(process->world_rank);
+    }
+    world_.commit(change, -1);
 }
 
 /* A process of a job that changes through sets has ended: it may do so at any time, by itself. */
-void Step::set_process_over(Process &process, bool by_itself, const std::string &cause)
+void Step::set_process_over(const Process &process, bool by_itself, const std::string &cause)
 {
     bool has_entered = process.ready && adaptation_ && adaptation_->state == AdaptState::TAKEN &&
                        !adaptation_->awaited.contains(process.uid);
@@ -343,10 +347,8 @@ void Step::set_process_over(Process &process, bool by_itself, const std::string 
     job_over();
 }
 
-void Step::set_member_over(Process &process, bool by_itself, const std::string &cause)
+void Step::set_member_over(const Process &process, bool by_itself, const std::string &cause)
 {
-    if (process.world_rank >= 0)
-        drop_from_world(process);
     if (!by_itself) {
         ending_ = broken_ = true;
         if (adaptation_)

@@ -192,6 +192,19 @@ TEST_F(SetChangeTest, SW1_not_in_a_job_with_windows)
     EXPECT_EQ(glue.status().at("mode"), "adaptive");
 }
 
+TEST_F(SetChangeTest, SW1_a_joiner_does_not_wait_for_a_window)
+{
+    call(0, BecomeDynamic{});
+    resize(5);
+    glue.place(1, {"b", "b"});
+    glue.init(1, 0, 0);
+    EXPECT_EQ(glue.killed, std::vector<int>{1});
+    EXPECT_EQ(glue.count_events("failed"), 1);
+    glue.init(0, 0, 0);
+    EXPECT_NE(glue.told.back().find("MPI_Init_adapt"), std::string::npos);
+    EXPECT_EQ(glue.status().at("mode"), "sets");
+}
+
 TEST_F(SetChangeTest, SR3_an_addition_is_told_when_all_joiners_wait)
 {
     call(0, BecomeDynamic{});

@@ -244,24 +244,28 @@ void Step::on_init(Process &process, const InitReport &report)
     if (process.group == 0) {
         launch_unreported_--;
         if (mode_ == InitMode::SETS)
-            tell_no_windows(process);
+            refuse_windows(process);
         else if (!report.adaptive)
             become_rigid(process);
         else if (launch_unreported_ == 0 && mode_ == InitMode::UNKNOWN)
             become_adaptive();
     } else if (mode_ == InitMode::SETS) {
-        tell_no_windows(process);
+        refuse_windows(process);
     } else if (is_joiner(process) && !report.adaptive && before_agreement(adaptation_->state)) {
         raise(AdaptEvent::JOINER_LOST, describe(process) + " called MPI_Init, not MPI_Init_adapt");
     }
 }
 
 /* SW1; MPI_Init alone changes nothing (SW3). */
-void Step::tell_no_windows(const Process &process)
+void Step::refuse_windows(const Process &process)
 {
-    if (process.init == InitMode::ADAPTIVE)
-        effects_.tell_user(effects_.context, (describe(process) + " called MPI_Init_adapt in a job that changes "
-                                              "through process sets: it will be offered no adaptation").c_str());
+    if (process.init != InitMode::ADAPTIVE)
+        return;
+    std::string what = describe(process) + " called MPI_Init_adapt in a job that changes through process sets";
+    if (is_joiner(process))
+        raise(AdaptEvent::JOINER_LOST, what);
+    else
+        effects_.tell_user(effects_.context, (what + ": it will be offered no adaptation").c_str());
 }
 
 void Step::become_rigid(const Process &process)
@@ -517,6 +521,8 @@ void Step::settle()
     if (wish_)
         consider_wish();
     while (adapts() && !adaptation_ && !ending_) {
+        if (offers_.due() && *offers_.due() <= now_ms_)
+            drop_ended();
         bool offering = offers_.any();
         auto due = offers_.take(now_ms_, world_.size(), sizes_ ? &*sizes_ : nullptr);
         if (offering && !offers_.any() && sizes_)

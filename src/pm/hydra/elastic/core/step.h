@@ -142,7 +142,7 @@ class Step {
     void tell_never_offered();
     void become_rigid(const Process &process);
     void become_adaptive();
-    void tell_no_windows(const Process &process);
+    void refuse_windows(const Process &process);
     void settle();
     void update_wake();
     void unexpected(const std::string &what);
@@ -257,9 +257,9 @@ class Step {
     void is_there(uint32_t uid);
     void complete_set_change();
     void end_set_change();
-    void drop_from_world(Process &process);
-    void set_process_over(Process &process, bool by_itself, const std::string &cause);
-    void set_member_over(Process &process, bool by_itself, const std::string &cause);
+    void drop_ended();
+    void set_process_over(const Process &process, bool by_itself, const std::string &cause);
+    void set_member_over(const Process &process, bool by_itself, const std::string &cause);
     void leaving_over(const Process &process, const std::string &cause);
 
     /* step_performance.cpp */

@@ -7,6 +7,7 @@ namespace elastic {
 void Step::client_line(int64_t now_ms, int client, std::string_view line)
 {
     now_ms_ = now_ms;
+    drop_ended();
     auto parsed = parse_request(line);
     std::string reply = std::holds_alternative<ProtocolError>(parsed)
                             ? write_error(std::get<ProtocolError>(parsed))
