@@ -113,17 +113,17 @@ int ceiling_of(const Performance &known, int64_t upper_ppm, int64_t since_ms)
 
 std::vector<SizeMtct> measured_mtct(const Performance &known, int present_size)
 {
-    std::map<int, LoopSums> sums;
+    std::map<int, Interval> sums;
     for (const Interval &interval : known.history) {
         if (interval.size == present_size || !is_of_phase(known, interval))
             continue;
-        LoopSums &all = sums[interval.size];
-        all.loop_us = std::min(all.loop_us + interval.phase.loop_us, SAMPLE_SUM_MAX);
-        all.mpi_us = std::min(all.mpi_us + interval.phase.mpi_us, all.loop_us);
+        auto [sum, is_new] = sums.try_emplace(interval.size, interval);
+        if (!is_new)
+            join(sum->second, interval);
     }
     std::vector<SizeMtct> measured;
-    for (const auto &[size, all] : sums)
-        if (auto mtct = mtct_ppm(all))
+    for (const auto &[size, sum] : sums)
+        if (auto mtct = mtct_ppm(sum.phase))
             measured.push_back({size, *mtct});
     return measured;
 }

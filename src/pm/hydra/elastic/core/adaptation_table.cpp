@@ -56,13 +56,18 @@ constexpr AdaptTransition TABLE[] = {
 
 }  // namespace
 
-const AdaptTransition *find_transition(AdaptState state, AdaptEvent event)
+const AdaptTransition *find_row(std::span<const AdaptTransition> table, AdaptState state, AdaptEvent event)
 {
-    for (const AdaptTransition &row : TABLE) {
+    for (const AdaptTransition &row : table) {
         if (row.state == state && row.event == event)
             return &row;
     }
     return nullptr;
+}
+
+const AdaptTransition *find_transition(AdaptState state, AdaptEvent event)
+{
+    return find_row(TABLE, state, event);
 }
 
 bool is_end(AdaptState state)

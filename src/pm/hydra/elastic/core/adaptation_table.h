@@ -7,6 +7,8 @@
 #ifndef ELASTIC_ADAPTATION_TABLE_H_INCLUDED
 #define ELASTIC_ADAPTATION_TABLE_H_INCLUDED
 
+#include <span>
+
 namespace elastic {
 
 enum class AdaptState {
@@ -69,6 +71,7 @@ struct AdaptTransition {
 };
 
 /* nullptr if the pair is not listed. */
+const AdaptTransition *find_row(std::span<const AdaptTransition> table, AdaptState state, AdaptEvent event);
 const AdaptTransition *find_transition(AdaptState state, AdaptEvent event);
 /* The same of a change through process sets (set_change_table.cpp). */
 const AdaptTransition *find_set_transition(AdaptState state, AdaptEvent event);

@@ -63,11 +63,7 @@ constexpr AdaptTransition TABLE[] = {
 
 const AdaptTransition *find_set_transition(AdaptState state, AdaptEvent event)
 {
-    for (const AdaptTransition &row : TABLE) {
-        if (row.state == state && row.event == event)
-            return &row;
-    }
-    return nullptr;
+    return find_row(TABLE, state, event);
 }
 
 }  // namespace elastic
