@@ -217,10 +217,10 @@ static bool is_nested(const char *frame)
 /* A new node gets its identity, once. */
 static void name_node(const struct perf_step *step)
 {
-    if (step->node == PERF_NONE)
+    if (step->event == PERF_EVENT_NONE || step->node == PERF_NONE)
         return;
     struct perf_node *node = &measure.state->graph.node[step->node];
-    if (unlikely(node->id == 0))
+    if (node->id == 0)
         node->id = identify(node->key);
 }
 
@@ -235,6 +235,7 @@ void MPIR_Measure_set_site(int id)
 void MPIR_Measure_enter(enum MPIR_Measure_kind kind, const void *site)
 {
     uintptr_t address = (uintptr_t) site;
+    uint64_t key = address;
 
     if (!is_observed() || is_nested((const char *) __builtin_frame_address(0)))
         return;
@@ -242,12 +243,14 @@ void MPIR_Measure_enter(enum MPIR_Measure_kind kind, const void *site)
         MPIR_Phases_enter();
         return;
     }
-    if (kind == MPIR_MEASURE_ASIDE || MPIR_Site_is_own(address)) {
+    bool is_known = !measure.site_given && perf_graph_expected(&measure.state->graph, address);
+    if (kind == MPIR_MEASURE_ASIDE || (!is_known && MPIR_Site_is_own(address))) {
         measure.site_given = false;
         perf_measure_enter_aside(measure.state, MPIR_Measure_now_ns());
         return;
     }
-    uint64_t key = find_site(address);
+    if (!is_known)
+        key = find_site(address);
     uint64_t now = MPIR_Measure_now_ns();
     struct perf_step step = perf_measure_enter(measure.state, key, (enum perf_kind) kind, now);
     log_step(&step, now);
@@ -279,7 +282,7 @@ static void start(void)
     measure.tried = true;
     if (!MPIR_CVAR_ADAPT_MEASURE)
         return;
-    measure.state = MPL_malloc(sizeof(*measure.state), MPL_MEM_OTHER);
+    measure.state = MPL_aligned_alloc(PERF_ALIGNMENT, sizeof(*measure.state), MPL_MEM_OTHER);
     if (!measure.state)
         return;                 /* the program goes on, nobody learns how */
     MPIR_Measure_clock_init();

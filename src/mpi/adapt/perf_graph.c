@@ -238,32 +238,18 @@ static struct perf_step visit_new(struct perf_graph *graph, uint64_t key, enum p
     return step;
 }
 
-/* V1: most steps are the one that followed the last time. */
-static uint16_t guess(const struct perf_graph *graph, uint64_t key)
+struct perf_step perf_graph_find_step(struct perf_graph *graph, uint64_t key, enum perf_kind kind)
 {
-    if (graph->current == PERF_NONE)
-        return PERF_NONE;
-    const struct perf_node *current = &graph->node[graph->current];
-    uint16_t to = current->edges > 0 ? current->edge[current->next].to : PERF_NONE;
-    return to != PERF_NONE && graph->node[to].key == key ? to : PERF_NONE;
-}
+    struct perf_step step = {.from = graph->current };
+    uint16_t *place = find_place(graph, key);
 
-struct perf_step perf_graph_visit(struct perf_graph *graph, uint64_t key, enum perf_kind kind)
-{
-    struct perf_step step = {.node = guess(graph, key),.from = graph->current };
-
+    step.node = *place;
     if (step.node == PERF_NONE) {
-        uint16_t *place = find_place(graph, key);
-        step.node = *place;
-        if (step.node == PERF_NONE) {
-            step = visit_new(graph, key, kind);
-            if (step.node == PERF_NONE)
-                return step;
-            *place = step.node;
-        } else if (step.from != PERF_NONE) {
-            follow_edge(graph, step.from, step.node, &step);
-        }
-    } else {
+        step = visit_new(graph, key, kind);
+        if (step.node == PERF_NONE)
+            return step;
+        *place = step.node;
+    } else if (step.from != PERF_NONE) {
         follow_edge(graph, step.from, step.node, &step);
     }
 

@@ -23,6 +23,7 @@
 #define PERF_LOOPS_MAX 64
 #define PERF_NONE UINT16_MAX    /* no node, no loop */
 #define PERF_HASH_SIZE (2 * PERF_NODES_MAX)
+#define PERF_ALIGNMENT 64       /* of a graph and its nodes */
 
 enum perf_kind {
     PERF_KIND_P2P,
@@ -59,6 +60,7 @@ struct perf_edge {
     uint32_t structure;
 };
 
+/* What a step along a known edge needs of a node is in one cache line, its first edge included. */
 struct perf_node {
     uint64_t key;               /* what the caller knows the site by */
     uint64_t id;                /* what others know it by: the caller's, 0 at first */
@@ -73,7 +75,7 @@ struct perf_node {
     uint8_t edges;
     uint8_t next;               /* the edge that was taken last: most likely the next one */
     struct perf_edge edge[PERF_SUCCESSORS_MAX];
-};
+} __attribute__((aligned(PERF_ALIGNMENT)));
 
 struct perf_graph {
     uint64_t steps;
@@ -96,8 +98,32 @@ struct perf_step {
 
 void perf_graph_init(struct perf_graph *graph);
 
+/* As perf_graph_visit, where the step is not the one that was expected. */
+struct perf_step perf_graph_find_step(struct perf_graph *graph, uint64_t key, enum perf_kind kind);
+
+/* V1: most steps are the one that followed the last time.  The edge to that node, if its site is `key`, else NULL. */
+static inline const struct perf_edge *perf_graph_expected(const struct perf_graph *graph, uint64_t key)
+{
+    if (graph->current == PERF_NONE)
+        return NULL;
+    const struct perf_node *current = &graph->node[graph->current];
+    const struct perf_edge *edge = &current->edge[current->next];
+    return current->edges > 0 && graph->node[edge->to].key == key ? edge : NULL;
+}
+
 /* The program calls MPI from the site `key` (not 0). */
-struct perf_step perf_graph_visit(struct perf_graph *graph, uint64_t key, enum perf_kind kind);
+static inline struct perf_step perf_graph_visit(struct perf_graph *graph, uint64_t key, enum perf_kind kind)
+{
+    const struct perf_edge *edge = perf_graph_expected(graph, key);
+
+    if (!edge || edge->structure != graph->structure || edge->label == PERF_LABEL_BODY_REENTRY)
+        return perf_graph_find_step(graph, key, kind);
+    struct perf_step step = {.node = edge->to,.from = graph->current,.event = PERF_EVENT_NONE,.label = edge->label };
+    graph->node[step.node].visits++;
+    graph->node[step.node].seq = ++graph->steps;
+    graph->current = step.node;
+    return step;
+}
 
 /* Steps have been left out: goes on as if `node` (or NONE) were the last one. */
 void perf_graph_resume(struct perf_graph *graph, uint16_t node);

@@ -67,8 +67,7 @@ static void abandon(struct perf_measure *measure, uint16_t head)
     measure->times[measure->graph.node[head].loop].start = 0;
 }
 
-/* A step has led to a node of a loop at this time. */
-static void arrive(struct perf_measure *measure, const struct perf_step *step, uint64_t now)
+void perf_measure_arrive(struct perf_measure *measure, const struct perf_step *step, uint64_t now)
 {
     const struct perf_graph *graph = &measure->graph;
     const struct perf_node *node = &graph->node[step->node];
@@ -89,33 +88,6 @@ static void arrive(struct perf_measure *measure, const struct perf_step *step, u
     else
         abandon(measure, step->node);
     times->start = now;
-}
-
-struct perf_step perf_measure_enter(struct perf_measure *measure, uint64_t key, enum perf_kind kind,
-                                    uint64_t now)
-{
-    struct perf_step step = perf_graph_visit(&measure->graph, key, kind);
-
-    measure->entered = now;
-    measure->calls++;
-    if (step.node != PERF_NONE && step.label != PERF_LABEL_OUTSIDE)
-        arrive(measure, &step, now);
-    return step;
-}
-
-void perf_measure_enter_aside(struct perf_measure *measure, uint64_t now)
-{
-    measure->entered = now;
-    measure->calls++;
-}
-
-void perf_measure_leave(struct perf_measure *measure, uint64_t now)
-{
-    const struct perf_graph *graph = &measure->graph;
-    uint16_t head = perf_graph_head(graph, graph->current);
-
-    if (head != PERF_NONE)
-        measure->times[graph->node[head].loop].pending_ns += perf_since(measure->entered, now);
 }
 
 /* ---- probes ---- */
@@ -154,7 +126,7 @@ static struct perf_step visit_probe(struct perf_measure *measure, uint64_t enter
 
     if (loop != PERF_NONE) {
         uint64_t iterations = measure->times[loop].iterations;
-        arrive(measure, &step, entered);
+        perf_measure_arrive(measure, &step, entered);
         if (measure->times[loop].iterations > iterations) {
             measure->closed_calls += measure->calls + 1;        /* the probe is one, too */
             measure->settled += measure->settled < SETTLED_ITERATIONS;

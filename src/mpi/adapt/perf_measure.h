@@ -50,11 +50,37 @@ static inline uint64_t perf_since(uint64_t then, uint64_t now)
 
 void perf_measure_init(struct perf_measure *measure, uint32_t call_cost_ns);
 
+/* A step has led to a node of a loop at this time. */
+void perf_measure_arrive(struct perf_measure *measure, const struct perf_step *step, uint64_t now);
+
 /* Around each MPI call while `measuring`: the second for calls that are no steps of the program but take time. */
-struct perf_step perf_measure_enter(struct perf_measure *measure, uint64_t key, enum perf_kind kind,
-                                    uint64_t now);
-void perf_measure_enter_aside(struct perf_measure *measure, uint64_t now);
-void perf_measure_leave(struct perf_measure *measure, uint64_t now);
+static inline struct perf_step perf_measure_enter(struct perf_measure *measure, uint64_t key, enum perf_kind kind,
+                                                  uint64_t now)
+{
+    struct perf_step step = perf_graph_visit(&measure->graph, key, kind);
+
+    measure->entered = now;
+    measure->calls++;
+    if (step.label != PERF_LABEL_OUTSIDE &&
+        (step.label != PERF_LABEL_INSIDE || measure->graph.node[step.node].loop != PERF_NONE))
+        perf_measure_arrive(measure, &step, now);
+    return step;
+}
+
+static inline void perf_measure_enter_aside(struct perf_measure *measure, uint64_t now)
+{
+    measure->entered = now;
+    measure->calls++;
+}
+
+static inline void perf_measure_leave(struct perf_measure *measure, uint64_t now)
+{
+    const struct perf_graph *graph = &measure->graph;
+    uint16_t head = perf_graph_head(graph, graph->current);
+
+    if (head != PERF_NONE)
+        measure->times[graph->node[head].loop].pending_ns += perf_since(measure->entered, now);
+}
 
 /* A probe has answered FALSE.  What happens between `entered` and `now` is nobody's time.  Afterwards `measuring`
  * tells whether the coming iteration is measured. */
