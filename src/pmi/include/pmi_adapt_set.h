@@ -51,14 +51,16 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
     PMI_SET_GIVE,               /* u32 place, text: of the set that is counted there -> nothing */
     PMI_SET_TURN,               /* u32 place, u64 number of the call that is in front of the gate
                                  * -> u32 1, text that is delivered in it; u32 0: none */
-    PMI_SET_MEET,               /* text tag, text card, members, among them the caller -> u32 n, n * text card, in the
-                                 * members' order: when all of them have called with this tag */
+    PMI_SET_MEET,               /* text tag, text card, members, among them the caller -> u32 number of this meeting,
+                                 * u32 n, n * text card, in the members' order: when all of them have called with
+                                 * this tag */
     PMI_SET_DYNAMIC,            /* nothing -> nothing: the job changes through process sets from now on */
     PMI_SET_ENTER,              /* nothing -> text delta, u32 tag, u32 n, n * (text key, text value): of a process that
                                  * was started by an addition, once that is accepted; all others get "" at once */
     PMI_SET_ENTERED,            /* nothing -> nothing: it goes on with this answer */
-    PMI_SET_CHANGE,             /* operand that is bound; text "" without members: all processes
-                                 * -> u32 enum pmi_set_change, text delta, u32 tag, u32 n, n * (text key, text value) */
+    PMI_SET_CHANGE,             /* operand that is bound; text "" without members: all processes; u32 1: only whether
+                                 * there is one to be told -> u32 enum pmi_set_change, text delta, u32 tag, u32 n,
+                                 * n * (text key, text value) */
     PMI_SET_ACCEPT,             /* u32 tag, u32 n, n * (text key, text value) for those who join -> nothing */
     PMI_SET_DECLINE             /* u32 tag -> nothing */
 };

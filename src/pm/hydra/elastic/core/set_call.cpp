@@ -218,7 +218,8 @@ template <> HasEntered read(CallReader &)
 
 template <> GetChange read(CallReader &reader)
 {
-    return {reader.operand()};
+    SetOperand bound = reader.operand();
+    return {std::move(bound), reader.number(1) == 1};
 }
 
 template <> AcceptChange read(CallReader &reader)
@@ -339,6 +340,7 @@ struct Write {
     {
         append_number(bytes, PMI_SET_CHANGE);
         append_operand(bytes, call.bound);
+        append_number(bytes, call.only_look ? 1 : 0);
     }
     void operator()(const AcceptChange &call)
     {

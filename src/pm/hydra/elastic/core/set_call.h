@@ -82,6 +82,7 @@ struct EnterJob {};
 struct HasEntered {};
 struct GetChange {
     SetOperand bound;           /* "": all processes */
+    bool only_look = false;
 };
 struct AcceptChange {
     uint32_t tag = 0;

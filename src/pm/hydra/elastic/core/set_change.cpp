@@ -18,9 +18,10 @@ std::string wrong(const std::string &text)
     return SetAnswer::error(PMI_SET_WRONG, text);
 }
 
-std::string no_change()
+/* That there is one of this kind, without its name. */
+std::string only(pmi_set_change kind)
 {
-    return SetAnswer().number(PMI_SET_CHANGE_NONE).text("").number(0).data({}).bytes();
+    return SetAnswer().number(kind).text("").number(0).data({}).bytes();
 }
 
 /* Of the request; it is unique in the job. */
@@ -181,7 +182,11 @@ std::optional<std::string> Step::answer_change(Process &process, const SetCaller
     bool may_be_told = adaptation_ && process.world_rank >= 0 &&
                        find_set_transition(adaptation_->state, AdaptEvent::ASKED);
     auto delta = may_be_told ? choose_delta(*members) : std::nullopt;
-    return delta ? tell_change(process, *delta) : no_change();
+    if (!delta)
+        return only(PMI_SET_CHANGE_NONE);
+    if (call.only_look)
+        return only(adaptation_->change.joining > 0 ? PMI_SET_CHANGE_ADD : PMI_SET_CHANGE_SUB);
+    return tell_change(process, *delta);
 }
 
 /* SR11 */

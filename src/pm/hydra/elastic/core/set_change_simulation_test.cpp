@@ -126,7 +126,7 @@ class SetsJob {
                 }
                 break;
             case 7: case 8:
-                ask(uid, GetChange{{"", bound()}}, Question::CHANGE);
+                ask(uid, GetChange{{"", bound()}, false}, Question::CHANGE);
                 break;
             case 9: case 10:
                 answer_change();

@@ -222,6 +222,30 @@ TEST_F(SetChangeTest, SR3_an_addition_is_told_when_all_joiners_wait)
     EXPECT_EQ(state_of("mpix://rc/1"), "proposed 3-4");
 }
 
+TEST_F(SetChangeTest, SR2_to_look_tells_nothing)
+{
+    offer_addition();
+    call(0, GetChange{{}, true});
+    EXPECT_EQ(told(0), "1  0");
+    call(0, GetChange{{}, true});
+    EXPECT_EQ(told(0), "1  0");
+    EXPECT_EQ(glue.count_events("told"), 0);
+}
+
+TEST_F(SetChangeTest, SI8_members_that_meet_get_all_cards_in_their_order)
+{
+    call(0, MeetMembers{"tag", "zero", list({2, 0})});
+    EXPECT_EQ(code(0), WAITS);
+    call(2, MeetMembers{"other", "two", list({2, 0})});
+    EXPECT_EQ(code(2), WAITS) << "with another tag";
+    call(1, MeetMembers{"tag", "one", list({2, 0})});
+    EXPECT_EQ(code(1), uint32_t{PMI_SET_WRONG}) << "it is no member";
+    call(2, MeetMembers{"tag", "two", list({2, 0})});
+    EXPECT_EQ(code(0), 0u);
+    EXPECT_EQ(answer_to(0), answer_to(2));
+    EXPECT_EQ(answer_to(0), SetAnswer().number(1).number(2).text("two").text("zero").bytes());
+}
+
 TEST_F(SetChangeTest, SR4_one_process_is_told_once)
 {
     offer_addition();
@@ -296,9 +320,9 @@ TEST_F(SetChangeTest, SR4_a_removal_takes_the_last_of_the_bound_set)
     add();
     call(0, MakeFromList{"app://main", list({4, 1, 0})});
     resize(3);
-    call(2, GetChange{{"", list({2})}});
+    call(2, GetChange{{"", list({2})}, false});
     EXPECT_EQ(told(2), "0  0") << "a set of one cannot lose two";
-    call(0, GetChange{{"app://main", {}}});
+    call(0, GetChange{{"app://main", {}}, false});
     EXPECT_EQ(told(0), "2 mpix://rc/2 2");
     EXPECT_EQ(state_of("mpix://rc/2"), "running 1,0");
 }
@@ -307,9 +331,9 @@ TEST_F(SetChangeTest, SR4_a_removal_that_was_chosen_is_told_to_a_set_that_holds_
 {
     add();
     resize(4, R"(,"leave":[1])");
-    call(0, GetChange{{"", list({0, 2})}});
+    call(0, GetChange{{"", list({0, 2})}, false});
     EXPECT_EQ(told(0), "0  0");
-    call(0, GetChange{{"", list({0, 1})}});
+    call(0, GetChange{{"", list({0, 1})}, false});
     EXPECT_EQ(told(0), "2 mpix://rc/2 2");
     EXPECT_EQ(state_of("mpix://rc/2"), "running 1");
 }
@@ -390,7 +414,7 @@ TEST_F(SetChangeTest, SF1_also_of_a_removal)
     call(0, all);
     glue.exited(0, 0, 0);
     EXPECT_EQ(glue.count_events("committed"), 1);
-    call(1, GetChange{{"", list({1, 2, 3})}});
+    call(1, GetChange{{"", list({1, 2, 3})}, false});
     EXPECT_EQ(told(1), "0  0") << "4 is to go, too";
     call(2, all);
     EXPECT_EQ(told(2), "2 mpix://rc/2 2");

@@ -30,7 +30,7 @@ std::optional<std::string> SetMeetings::come(const SetCaller &caller, const Meet
     if (meeting.guests.size() < meeting.members.size())
         return std::nullopt;
     SetAnswer answer;
-    answer.number(meeting.members.size());
+    answer.number(++last_).number(meeting.members.size());
     for (const SetMembers::Run &run : meeting.members.runs()) {
         for (uint32_t i = 0; i < run.count; i++)
             answer.text(meeting.guests.at(run.first + i).card);

@@ -46,6 +46,7 @@ class SetMeetings {
     Meetings::iterator end(Meetings::iterator meeting, const std::string &answer);
 
     size_t most_;
+    uint32_t last_ = 0;         /* number of a meeting */
     Meetings meetings_;
     std::vector<SetReply> replies_;
 };
