@@ -70,6 +70,10 @@ void MPIR_Adapt_comm_freed(struct MPIR_Comm *comm);     /* end of MPIR_Comm_dele
 void MPIR_Adapt_foreach_comm(void (*function) (struct MPIR_Comm *, void *), void *context);
 void MPIR_Adapt_foreach_group(void (*function) (struct MPIR_Group *, void *), void *context);
 
+/* src/mpi/session/session_change.c */
+bool MPIR_Session_ranks_are_lpids(void);
+int MPIR_Session_place(void);
+
 /* Sets the lineage of a communicator under construction where its rank mappers do not tell it:
  * it survives if both `from` and `also` (may be NULL) do. */
 void MPIR_Adapt_comm_derive(struct MPIR_Comm *comm, const struct MPIR_Comm *from,

@@ -7,6 +7,7 @@ noinst_HEADERS += src/mpi/session/session.h src/include/mpir_pset_fortran.h
 mpi_core_sources += \
     src/mpi/session/session_bcast.c \
     src/mpi/session/session_call.c \
+    src/mpi/session/session_change.c \
     src/mpi/session/session_comm.c \
     src/mpi/session/session_contact.c \
     src/mpi/session/session_fortran.c \

@@ -57,8 +57,8 @@ struct MPIR_Session_set {
 /* The set of this name; MPI_ERR_ARG: there is none.  To be given back by release. */
 int MPIR_Session_find_set(const char *name, struct MPIR_Session_set *set);
 bool MPIR_Session_set_holds_me(const struct MPIR_Session_set *set);
-/* Whether all its processes are in the world and have not ended. */
-bool MPIR_Session_set_runs(const struct MPIR_Session_set *set);
+/* Ended also if a process is not in the world; the sets of the launch run. */
+enum pmi_set_state MPIR_Session_state_of(const struct MPIR_Session_set *set);
 /* Whether this process is the first of its members that lives. */
 bool MPIR_Session_set_is_led_by_me(const struct MPIR_Session_set *set);
 /* In a new info object. */
@@ -84,6 +84,8 @@ void MPIR_Session_call_number(struct MPIR_Session_call *call, uint32_t number);
 void MPIR_Session_call_text(struct MPIR_Session_call *call, const char *text);
 /* Ranks of the world as members; NULL: all. */
 void MPIR_Session_call_members(struct MPIR_Session_call *call, const int *ranks, int n);
+/* All keys and values, NULL: none. */
+int MPIR_Session_call_data(struct MPIR_Session_call *call, MPIR_Info * info);
 /* A set as an operand: by its members if its name means something else in each process. */
 void MPIR_Session_call_operand(struct MPIR_Session_call *call, const char *name);
 
@@ -132,6 +134,26 @@ void MPIR_Session_made_free(struct MPIR_Session_made *made);
 /* Names and sizes of the sets that hold this process and were made after `serial`, which becomes the present one. */
 int MPIR_Session_list_made(uint32_t * serial, void (*take) (void *state, const char *name, int size), void *state);
 
+/* ---- session_change.c: changes through sets; places are those in the device's table ---- */
+#define MPID_SESSION_PLACES 65536       /* processes that a job has ever had, if it changes through sets */
+/* By the first session, before it is used: waits in a process of an addition until that is accepted. */
+int MPIR_Session_enter(void);
+bool MPIR_Session_is_joiner(void);
+bool MPIR_Session_may_ask(void);
+int MPIR_Session_place(void);
+/* Of a joiner's start group, and those on its host; NULL in all other processes. */
+const int *MPIR_Session_start_places(void);
+const int *MPIR_Session_shared_places(void);
+const char *MPIR_Session_delta_name(void);
+int MPIR_Session_add_join_keys(MPIR_Info * info);
+/* If the info given to MPI_Session_init says so. */
+int MPIR_Session_become_dynamic(MPIR_Info * info);
+int MPIR_Session_rc_test_impl(MPIR_Session * session, const char *name, int *flag);
+int MPIR_Session_rc_get_impl(MPIR_Session * session, const char *name, int *type, char *delta, int *tag,
+                             MPIR_Info ** info);
+int MPIR_Session_rc_accept_impl(MPIR_Session * session, int tag, MPIR_Info * info);
+int MPIR_Session_rc_decline_impl(MPIR_Session * session, int tag);
+
 /* ---- session_named.c: sets that programs make ---- */
 int MPIR_Session_get_psets_impl(MPIR_Session * session, MPIR_Info ** psets);
 int MPIR_Session_get_default_pset_impl(MPIR_Session * session, char *name, int *dynamic);
@@ -164,6 +186,10 @@ int MPIR_Session_bcast_pset_info_impl(MPIR_Session * session, const char *name, 
 int MPID_Session_address(char *text, int bytes);
 /* From now on this process can send to, and receive from, the process with this rank of the world. */
 int MPID_Session_take_in(int rank, const char *text);
+/* The table gets places for all processes, once; whoever is in it moves by `shift`. */
+int MPID_Session_reserve_places(int shift);
+/* A communicator over a group whose members know each other, to agree on another one's id; to be released. */
+int MPID_Session_bridge(MPIR_Group * group, MPIR_Comm ** bridge);
 bool MPID_Session_knows(int rank);
 /* The communicator over whose messages ids of communicators are agreed on: MPI_COMM_WORLD, or in its place, before
  * that is there, an object with the same context id and ranks. */
@@ -204,5 +230,9 @@ int MPIR_File_open_from_group_impl(MPIR_Group * group, const char *stringtag, co
 
 /* Makes this process and the members of a group known to each other: they call it, too. */
 int MPIR_Session_meet(const MPIR_Group * group);
+/* Whether it takes the step manager to do so: a member was not started with the launch. */
+bool MPIR_Session_is_apart(const MPIR_Group * group);
+/* With a number of this meeting. */
+int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, uint32_t * number);
 
 #endif /* SESSION_H_INCLUDED */

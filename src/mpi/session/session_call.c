@@ -20,7 +20,8 @@ int MPIR_Session_check_manager(void)
     int mpi_errno = MPI_SUCCESS;
 
     MPIR_ERR_CHKANDJUMP(!MPIR_Session_has_daemon(), mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION, "**psetmanager");
-    MPIR_ERR_CHKANDJUMP(!MPIR_Adapt_has_joined(), mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION, "**psetjoining");
+    MPIR_ERR_CHKANDJUMP(!MPIR_Adapt_has_joined() && !MPIR_Session_may_ask(), mpi_errno,
+                        MPI_ERR_UNSUPPORTED_OPERATION, "**psetjoining");
 
   fn_exit:
     return mpi_errno;
@@ -60,8 +61,10 @@ static int rank_of(uint32_t uid)
     const struct member wanted = {.uid = uid };
     const struct member *found;
 
+    /* a job that changes through sets has no windows */
+    uint32_t places = MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF ? MPID_SESSION_PLACES : (uint32_t) MPIR_Process.size;
     if (world.epoch == 0)
-        return uid < (uint32_t) MPIR_Process.size ? (int) uid : -1;
+        return uid < places ? (int) uid : -1;
     found = bsearch(&wanted, world.members, world.size, sizeof(wanted), compare_members);
     return found ? found->rank : -1;
 }
@@ -191,6 +194,31 @@ void MPIR_Session_call_members(struct MPIR_Session_call *call, const int *ranks,
     }
 }
 
+int MPIR_Session_call_data(struct MPIR_Session_call *call, MPIR_Info * info)
+{
+    int mpi_errno = MPI_SUCCESS, n = 0, flag;
+    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
+
+    if (info)
+        mpi_errno = MPIR_Info_get_nkeys_impl(info, &n);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(n > PMI_SET_KEYS_MAX, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    MPIR_Session_call_number(call, n);
+    for (int i = 0; i < n; i++) {
+        mpi_errno = MPIR_Info_get_nthkey_impl(info, i, key);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIR_Info_get_impl(info, key, MPI_MAX_INFO_VAL, value, &flag);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPIR_Session_call_text(call, key);
+        MPIR_Session_call_text(call, value);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 void MPIR_Session_call_operand(struct MPIR_Session_call *call, const char *name)
 {
     struct MPIR_Session_set set;
@@ -290,6 +318,12 @@ static int error_of(struct MPIR_Session_answer *answer)
             break;
         case PMI_SET_PENDING:
             MPIR_ERR_SET1(mpi_errno, MPI_ERR_PENDING, "**psetcall", "**psetcall %s", text);
+            break;
+        case PMI_SET_LOST:
+            MPIR_ERR_SET1(mpi_errno, MPI_ERR_SPAWN, "**psetcall", "**psetcall %s", text);
+            break;
+        case PMI_SET_WINDOWS:
+            MPIR_ERR_SET1(mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION, "**psetcall", "**psetcall %s", text);
             break;
         case PMI_SET_FULL:
             MPIR_ERR_SET1(mpi_errno, MPI_ERR_NO_MEM, "**psetcall", "**psetcall %s", text);

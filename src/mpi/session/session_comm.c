@@ -32,6 +32,28 @@ static void lock_init(void)
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
+/* Of a group whose members were not all started with the launch. */
+static int make_apart(MPIR_Group * group, const char *stringtag, MPIR_Comm ** comm)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Comm *bridge = NULL;
+    uint32_t number;
+
+    mpi_errno = MPIR_Session_meet_apart(group, stringtag, &number);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPID_Session_bridge(group, &bridge);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Comm_create_group_impl(bridge, group, (int) (number % (unsigned) MPIR_Process.attrs.tag_ub), comm);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    if (bridge)
+        MPIR_Comm_release(bridge);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* The communicator under which the members of the group, all of which call this, can talk. */
 static int parent_of(const MPIR_Group * group, MPIR_Comm ** parent)
 {
@@ -87,6 +109,9 @@ static int make_intracomm(MPIR_Group * group, const char *stringtag, MPIR_Comm *
         mpi_errno = MPIR_Comm_dup_impl(MPIR_Process.comm_self, comm);
         MPIR_ERR_CHECK(mpi_errno);
         MPIR_Adapt_comm_derive(*comm, MPIR_Process.comm_self, NULL);
+    } else if (MPIR_Session_is_apart(group)) {
+        mpi_errno = make_apart(group, stringtag, comm);
+        MPIR_ERR_CHECK(mpi_errno);
     } else {
         mpi_errno = parent_of(group, &parent);
         MPIR_ERR_CHECK(mpi_errno);
@@ -164,6 +189,8 @@ int MPIR_Intercomm_create_from_groups_impl(MPIR_Group * local_group_ptr, int loc
         goto fn_exit;
     mpi_errno = check_intercomm(local_group_ptr, local_leader, remote_group_ptr, remote_leader);
     MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(MPIR_Session_is_apart(local_group_ptr) || MPIR_Session_is_apart(remote_group_ptr), mpi_errno,
+                        MPI_ERR_GROUP, "**sessiongroup");
     mpi_errno = make_intracomm(local_group_ptr, stringtag, &local_comm);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = parent_of(local_group_ptr, &parent);

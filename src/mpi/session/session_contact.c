@@ -5,9 +5,13 @@
  * Each publishes its address once.  Who has taken in another's address publishes that, too, and nobody sends to a
  * process that has not said so: libfabric may lose a receive that was posted for a sender who was unknown when its
  * message came.  Nothing is locked while it waits, so that several threads can meet different processes.
+ *
+ * Processes that were not started together meet in mpiexec: once to tell the addresses, and once when all have taken
+ * them in.  Nobody waits there for one that is gone.
  */
 
 #include "session.h"
+#include "adapt.h"
 #include "pmi.h"
 
 #define NAME_BYTES (256 + 64)
@@ -156,6 +160,89 @@ int MPIR_Session_meet(const MPIR_Group * group)
     }
 
   fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- processes of different start groups ------------------------------------------------------------------------ */
+
+bool MPIR_Session_is_apart(const MPIR_Group * group)
+{
+    bool apart = MPIR_Session_is_joiner();
+
+    for (int i = 0; i < group->size && !apart; i++)
+        apart = group->lrank_to_lpid[i].lpid >= (uint64_t) MPIR_Process.size;
+    return apart && MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF;
+}
+
+static int take_in_card(int place, const char *card)
+{
+    bool known = MPID_Session_knows(place) || (MPIR_Process.comm_world && place < MPIR_Process.size);
+
+    return known ? MPI_SUCCESS : MPID_Session_take_in(place, card);
+}
+
+/* One of the two meetings. */
+static int meet_once(const int *places, int n, const char *stringtag, int round, const char *card, uint32_t * number)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Session_call call;
+    struct MPIR_Session_answer answer = { 0 };
+    char tag[PMI_SET_TAG_MAX], text[PMI_SET_CARD_MAX + 1];
+
+    snprintf(tag, sizeof(tag), "%d %.900s", round, stringtag);
+    mpi_errno = MPIR_Session_call_prepare();
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_call_begin(&call, PMI_SET_MEET);
+    call.waits = true;
+    MPIR_Session_call_text(&call, tag);
+    MPIR_Session_call_text(&call, card);
+    MPIR_Session_call_members(&call, places, n);
+    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    MPIR_ERR_CHECK(mpi_errno);
+    *number = MPIR_Session_answer_number(&answer);
+    MPIR_ERR_CHKANDJUMP(MPIR_Session_answer_number(&answer) != (uint32_t) n, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    MPL_initlock_lock(&lock);
+    for (int i = 0; i < n && *card && !mpi_errno; i++) {
+        MPIR_Session_answer_text(&answer, text, PMI_SET_CARD_MAX);
+        mpi_errno = take_in_card(places[i], text);
+    }
+    MPL_initlock_unlock(&lock);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPIR_Session_answer_free(&answer);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, uint32_t * number)
+{
+    int mpi_errno = MPI_SUCCESS, *places = NULL;
+    char card[PMI_SET_CARD_MAX];
+    MPIR_CHKLMEM_DECL(1);
+
+    MPIR_CHKLMEM_MALLOC(places, int *, group->size * sizeof(int), mpi_errno, "places", MPL_MEM_OTHER);
+    for (int i = 0; i < group->size; i++) {
+        MPIR_ERR_CHKANDJUMP(group->lrank_to_lpid[i].lpid >= MPID_SESSION_PLACES, mpi_errno, MPI_ERR_GROUP,
+                            "**sessiongroup");
+        places[i] = (int) group->lrank_to_lpid[i].lpid;
+    }
+    MPL_initlock_lock(&lock);
+    mpi_errno = MPID_Session_reserve_places(0);
+    if (!mpi_errno)
+        mpi_errno = MPID_Session_address(card, sizeof(card));
+    MPL_initlock_unlock(&lock);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = meet_once(places, group->size, stringtag, 1, card, number);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = meet_once(places, group->size, stringtag, 2, "", number);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPIR_CHKLMEM_FREEALL();
     return mpi_errno;
   fn_fail:
     goto fn_exit;

@@ -177,6 +177,7 @@ int MPIR_Session_join_world(void)
 
     if (MPIR_Process.comm_world)
         goto fn_exit;
+    MPIR_ERR_CHKANDJUMP(MPIR_Session_is_joiner(), mpi_errno, MPI_ERR_OTHER, "**sessionjoinerworld");
     MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
     mpi_errno = barrier();
     if (!mpi_errno)

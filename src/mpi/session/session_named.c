@@ -161,7 +161,7 @@ int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group
     MPIR_ERR_CHKANDJUMP(!ranks, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = 0; i < group->size; i++) {
         uint64_t lpid = group->lrank_to_lpid[i].lpid;
-        MPIR_ERR_CHKANDJUMP(lpid >= (uint64_t) MPIR_Process.size, mpi_errno, MPI_ERR_GROUP, "**sessiongroup");
+        MPIR_ERR_CHKANDJUMP(lpid >= MPID_SESSION_PLACES, mpi_errno, MPI_ERR_GROUP, "**sessiongroup");
         ranks[i] = (int) lpid;
     }
     mpi_errno = MPIR_Session_call_prepare();
@@ -267,11 +267,10 @@ int MPIR_Session_get_psets_impl(MPIR_Session * session, MPIR_Info ** psets)
     goto fn_exit;
 }
 
-/* SI5: all processes are of the launch. */
 int MPIR_Session_get_default_pset_impl(MPIR_Session * session, char *name, int *dynamic)
 {
-    MPL_strncpy(name, "mpi://WORLD", MPI_MAX_PSET_NAME_LEN);
-    *dynamic = 0;
+    *dynamic = MPIR_Session_is_joiner();
+    MPL_strncpy(name, *dynamic ? MPIR_Session_delta_name() : "mpi://WORLD", MPI_MAX_PSET_NAME_LEN);
     return MPIR_Session_check(session);
 }
 
@@ -326,7 +325,7 @@ int MPIR_Session_pset_exists_impl(MPIR_Session * session, const char *name, int 
         goto fn_exit;
     }
     MPIR_ERR_CHECK(mpi_errno);
-    *running = MPIR_Session_set_runs(&set);
+    *running = MPIR_Session_state_of(&set) == PMI_SET_RUNNING;
     if (info)
         mpi_errno = MPIR_Session_describe_set(&set, &described);
     MPIR_ERR_CHECK(mpi_errno);
@@ -344,27 +343,16 @@ int MPIR_Session_pset_exists_impl(MPIR_Session * session, const char *name, int 
 
 int MPIR_Session_set_pset_data_impl(MPIR_Session * session, const char *name, MPIR_Info * data)
 {
-    int mpi_errno = MPIR_Session_check(session), n = 0, flag;
+    int mpi_errno = MPIR_Session_check(session);
     struct MPIR_Session_call call = { 0 };
-    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
 
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(!data, mpi_errno, MPI_ERR_INFO, "**infonull");
     MPIR_Session_call_begin(&call, PMI_SET_PUT);
     mpi_errno = add_name_with_data(&call, name);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Info_get_nkeys_impl(data, &n);
+    mpi_errno = MPIR_Session_call_data(&call, data);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(n > PMI_SET_KEYS_MAX, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    MPIR_Session_call_number(&call, n);
-    for (int i = 0; i < n; i++) {
-        mpi_errno = MPIR_Info_get_nthkey_impl(data, i, key);
-        MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIR_Info_get_impl(data, key, MPI_MAX_INFO_VAL, value, &flag);
-        MPIR_ERR_CHECK(mpi_errno);
-        MPIR_Session_call_text(&call, key);
-        MPIR_Session_call_text(&call, value);
-    }
     mpi_errno = MPIR_Session_call_tell(&call);
     call.bytes = NULL;
     MPIR_ERR_CHECK(mpi_errno);

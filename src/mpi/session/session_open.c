@@ -95,6 +95,8 @@ static int make_info(MPIR_Info * given, int level, MPIR_Info ** result)
     int mpi_errno = given ? MPIR_Info_dup_impl(given, result) : MPIR_Info_alloc(result);
 
     MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_add_join_keys(*result);
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Info_set_impl(*result, "thread_level", name_of_level(level));
 
   fn_fail:
@@ -137,6 +139,10 @@ int MPIR_Session_init_impl(MPIR_Info * info_ptr, MPIR_Errhandler * errhandler_pt
     mpi_errno = MPII_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided, &session);
     MPIR_ERR_CHECK(mpi_errno);
     session->thread_level = MPL_MIN(wanted, provided);
+    mpi_errno = MPIR_Session_enter();
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_become_dynamic(info_ptr);
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = enlist(session, info_ptr);
     MPIR_ERR_CHECK(mpi_errno);
     if (errhandler_ptr)
@@ -146,6 +152,8 @@ int MPIR_Session_init_impl(MPIR_Info * info_ptr, MPIR_Errhandler * errhandler_pt
   fn_exit:
     return mpi_errno;
   fn_fail:
+    if (session)
+        MPII_Finalize(session);
     goto fn_exit;
 }
 

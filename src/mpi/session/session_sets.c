@@ -48,7 +48,7 @@ static void take_known(void *state, const char *name, int size)
 /* Whether there is somebody who knows sets. */
 static bool is_managed(void)
 {
-    return MPIR_Session_has_daemon() && MPIR_Adapt_has_joined();
+    return MPIR_Session_check_manager() == MPI_SUCCESS;
 }
 
 static int look_for_more(void)
@@ -61,7 +61,11 @@ bool MPIR_Session_nth_predefined(int index, struct MPIR_Session_set *set)
 {
     static const char *const names[] = { "mpi://WORLD", "mpi://SELF", "mpi://SHARED" };
     const int sizes[] = { MPIR_Process.size, 1, MPIR_Process.local_size };
-    const int *const ranks[] = { NULL, &MPIR_Process.rank, MPIR_Process.node_local_map };
+    const int *start = MPIR_Session_start_places();
+    const int *const ranks[] = {
+        start, start ? &start[MPIR_Process.rank] : &MPIR_Process.rank,
+        start ? MPIR_Session_shared_places() : MPIR_Process.node_local_map
+    };
 
     if (index < 0 || index >= N_PREDEFINED)
         return false;
@@ -166,25 +170,40 @@ int MPIR_Session_get_nth_pset_impl(MPIR_Session * session_ptr, MPIR_Info * info_
 bool MPIR_Session_set_holds_me(const struct MPIR_Session_set *set)
 {
     for (int i = 0; i < set->size && set->ranks; i++) {
-        if (set->ranks[i] == MPIR_Process.rank)
+        if (set->ranks[i] == MPIR_Session_place())
             return true;
     }
     return !set->ranks;
 }
 
-/* Who has left the world is as good as gone; the sets of the launch do not end. */
-bool MPIR_Session_set_runs(const struct MPIR_Session_set *set)
+enum pmi_set_state MPIR_Session_state_of(const struct MPIR_Session_set *set)
 {
-    bool runs = !set->made || set->made->state == PMI_SET_RUNNING;
+    enum pmi_set_state state = set->made ? set->made->state : PMI_SET_RUNNING;
 
-    for (int i = 0; set->made && i < set->size && runs; i++)
-        runs = set->ranks[i] >= 0;
-    return runs;
+    for (int i = 0; set->made && i < set->size; i++) {
+        if (set->ranks[i] < 0)
+            state = PMI_SET_ENDED;
+    }
+    return state;
+}
+
+static const char *name_of_state(enum pmi_set_state state)
+{
+    switch (state) {
+        case PMI_SET_PROPOSED:
+            return "proposed";
+        case PMI_SET_STARTING:
+            return "starting";
+        case PMI_SET_RUNNING:
+            return "running";
+        default:
+            return "ended";
+    }
 }
 
 bool MPIR_Session_set_is_led_by_me(const struct MPIR_Session_set *set)
 {
-    return MPIR_Process.rank == (set->made ? set->made->primary : set->ranks ? set->ranks[0] : 0);
+    return MPIR_Session_place() == (set->made ? set->made->primary : set->ranks ? set->ranks[0] : 0);
 }
 
 /* What is told of sets that programs have made. */
@@ -201,6 +220,17 @@ static int describe_made(const struct MPIR_Session_made *made, MPIR_Info * info)
     int mpi_errno = MPI_SUCCESS;
     char serial[16];
 
+    if (made->op == PMI_SET_OP_ADD || made->op == PMI_SET_OP_SUB) {
+        const char *const pairs[][2] = {
+            {"mpidynres_rc", "true"},
+            {"mpidynres_rc_type", made->op == PMI_SET_OP_ADD ? "add" : "sub"},
+            {"mpidynres_rc_tag", made->operands[0]}
+        };
+        for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+            mpi_errno = MPIR_Info_set_impl(info, pairs[i][0], pairs[i][1]);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+    }
     snprintf(serial, sizeof(serial), "%u", made->serial);
     mpi_errno = MPIR_Info_set_impl(info, "mpix_serial", serial);
     MPIR_ERR_CHECK(mpi_errno);
@@ -227,15 +257,17 @@ int MPIR_Session_describe_set(const struct MPIR_Session_set *set, MPIR_Info ** i
     int mpi_errno = MPI_SUCCESS;
     MPIR_Info *info = NULL;
     char size[16];
+    bool dynamic = set->made ? set->made->op == PMI_SET_OP_ADD :
+        MPIR_Session_is_joiner() && !strcmp(set->name, "mpi://WORLD");
 
     snprintf(size, sizeof(size), "%d", set->size);
     const char *const pairs[][2] = {
         {"mpi_size", size},
         {"mpi_included", MPIR_Session_set_holds_me(set) ? "True" : "False"},
         {"mpi_primary", MPIR_Session_set_is_led_by_me(set) ? "True" : "False"},
-        {"mpi_dyn", "False"},
+        {"mpi_dyn", dynamic ? "True" : "False"},
         {"mpidynres_name", set->name},
-        {"mpix_state", MPIR_Session_set_runs(set) ? "running" : "ended"}
+        {"mpix_state", name_of_state(MPIR_Session_state_of(set))}
     };
     mpi_errno = MPIR_Info_alloc(&info);
     MPIR_ERR_CHECK(mpi_errno);
@@ -287,7 +319,7 @@ int MPIR_Group_from_session_pset_impl(MPIR_Session * session_ptr, const char *ps
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_find_set(pset_name, &set);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP1(!MPIR_Session_set_runs(&set), mpi_errno, MPI_ERR_PROC_ABORTED, "**psetended",
+    MPIR_ERR_CHKANDJUMP1(MPIR_Session_state_of(&set) == PMI_SET_ENDED, mpi_errno, MPI_ERR_PROC_ABORTED, "**psetended",
                          "**psetended %s", pset_name);
     MPIR_ERR_CHKANDJUMP1(!strcmp(set.name, "mpix://ALL"), mpi_errno, MPI_ERR_ARG, "**psetcall",
                          "**psetcall %s", "mpix://ALL is not the same to all processes, so that it gives no group");
@@ -301,7 +333,7 @@ int MPIR_Group_from_session_pset_impl(MPIR_Session * session_ptr, const char *ps
     for (int i = 0; i < set.size; i++) {
         int rank = set.ranks ? set.ranks[i] : i;
         group->lrank_to_lpid[i].lpid = rank;
-        if (rank == MPIR_Process.rank)
+        if (rank == MPIR_Session_place())
             group->rank = i;
         if (i > 0 && rank != (int) group->lrank_to_lpid[i - 1].lpid + 1)
             group->is_local_dense_monotonic = FALSE;

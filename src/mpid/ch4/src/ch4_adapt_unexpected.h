@@ -14,7 +14,8 @@ typedef enum {
     MPIDI_ADAPT_CONTEXT__UNION,
     MPIDI_ADAPT_CONTEXT__NEW_WORLD,
     MPIDI_ADAPT_CONTEXT__INTERCOMM,
-    MPIDI_ADAPT_CONTEXT__WORLD
+    MPIDI_ADAPT_CONTEXT__WORLD,
+    MPIDI_ADAPT_CONTEXTS        /* how many */
 } MPIDI_Adapt_context_t;
 
 MPIR_Context_id_t MPIDI_Adapt_context_of(MPIDI_Adapt_context_t kind, unsigned epoch);

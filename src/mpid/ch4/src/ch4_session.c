@@ -9,6 +9,9 @@
 #include "mpidimpl.h"
 #include "ch4_adapt.h"
 #include "ch4_adapt_comms.h"
+#include "ch4_adapt_renumber.h"
+#include "ch4_adapt_table.h"
+#include "ch4_adapt_unexpected.h"
 #include "mpir_adapt_device.h"
 #include "../shm/posix/posix_types.h"
 #include "../shm/posix/eager/include/posix_eager.h"
@@ -16,6 +19,7 @@
 #include "session.h"
 
 static MPIR_Comm *stand_in;
+static bool has_places;         /* for processes of other start groups, which are on no node */
 
 /* Without a world there is no shared memory; whoever makes progress looks into queues of our own then. */
 int MPID_Session_start(void)
@@ -101,11 +105,101 @@ void MPID_Session_drain(void)
     while (shm_sends() || MPIDI_OFI_session_sends())
         MPID_Progress_test(NULL);
     /* who knows nobody, not even itself, has sent nothing */
-    if (MPIR_Process.comm_world || MPID_Session_knows(MPIR_Process.rank))
+    if (MPIR_Process.comm_world || MPID_Session_knows(MPIR_Session_place()))
         MPIDI_OFI_session_flush();
 }
 
 bool MPIDI_Session_no_node(int lpid)
 {
+    if (has_places && (MPIR_Session_is_joiner() || lpid >= MPIR_Process.size))
+        return true;
     return stand_in && !MPIR_Process.comm_world && lpid != MPIR_Process.rank;
+}
+
+/* ---- processes of different start groups ------------------------------------------------------------------------ */
+
+/* What was made before, MPI_COMM_SELF for one. */
+static int renumber_all(int shift, int size)
+{
+    int mpi_errno = MPI_SUCCESS, *places = NULL;
+    MPIDI_Adapt_renumbering_t shifted = { {NULL, size, NULL} };
+    MPIR_CHKLMEM_DECL(1);
+
+    MPIR_CHKLMEM_MALLOC(places, int *, size * sizeof(int), mpi_errno, "places", MPL_MEM_ADDRESS);
+    for (int i = 0; i < size; i++)
+        places[i] = i + shift;
+    shifted.r.new_index = places;
+    mpi_errno = MPIDI_Adapt_reserve_renumbering(&shifted);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_Adapt_renumber(&shifted, NULL);
+    MPL_free(shifted.seen);
+
+  fn_exit:
+    MPIR_CHKLMEM_FREEALL();
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The old table stays: operations that are under way may point into it. */
+int MPID_Session_reserve_places(int shift)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_av_table_t *old = MPIDI_global.avt_mgr.av_table0, *table;
+
+    if (has_places)
+        goto fn_exit;
+    MPIR_Assertp(shift >= 0 && old->size + shift <= MPID_SESSION_PLACES);
+    table = MPIDI_Adapt_new_table(MPID_SESSION_PLACES);
+    MPIR_ERR_CHKANDJUMP(!table, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (int i = 0; i < old->size; i++)
+        table->table[i + shift] = old->table[i];
+    MPIDI_Adapt_set_table(table);
+    if (shift)
+        mpi_errno = renumber_all(shift, old->size);
+    MPIR_ERR_CHECK(mpi_errno);
+    has_places = true;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Next to the ids of windows; what is agreed on there is told apart by its tags. */
+#define BRIDGE_CONTEXT (MPIR_CONTEXT_DYNAMIC_PROC_MASK | (MPIDI_ADAPT_CONTEXTS << MPIR_CONTEXT_PREFIX_SHIFT))
+
+int MPID_Session_bridge(MPIR_Group * group, MPIR_Comm ** bridge)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_rank_map_t map = {.mode = MPIDI_RANK_MAP_LUT_INTRA,.avtid = 0,.size = group->size };
+    MPIDI_rank_map_lut_t *lut;
+    MPIR_Comm *comm;
+
+    mpi_errno = MPIDIU_alloc_lut(&lut, group->size);
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 0; i < group->size; i++)
+        lut->lpid[i] = (int) group->lrank_to_lpid[i].lpid;
+    map.irreg.lut.t = lut;
+    map.irreg.lut.lpid = lut->lpid;
+    mpi_errno = MPIR_Comm_create(&comm);
+    MPIR_ERR_CHECK(mpi_errno);
+    comm->context_id = BRIDGE_CONTEXT;
+    comm->recvcontext_id = BRIDGE_CONTEXT;
+    comm->comm_kind = MPIR_COMM_KIND__INTRACOMM;
+    comm->rank = group->rank;
+    comm->remote_size = group->size;
+    comm->local_size = group->size;
+    comm->tainted = 1;
+    comm->local_group = group;
+    MPIR_Group_add_ref(group);
+    mpi_errno = MPIDI_Adapt_commit_comm(comm, map, MPIDI_Adapt_no_map);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Adapt_unlist(comm);
+    *bridge = comm;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }

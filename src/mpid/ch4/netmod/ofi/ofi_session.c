@@ -12,7 +12,7 @@
 #include "ofi_noinline.h"
 #include "session.h"
 
-static unsigned char *known;    /* for each rank of the world */
+static unsigned char *known;    /* for each place in the table */
 
 int MPID_Session_address(char *text, int bytes)
 {
@@ -53,9 +53,11 @@ int MPID_Session_take_in(int rank, const char *text)
     size_t own_length = 0;
 
     if (!known) {
-        known = MPL_calloc(MPIR_Process.size, 1, MPL_MEM_ADDRESS);
+        known = MPL_calloc(MPL_MAX(MPIR_Process.size, MPID_SESSION_PLACES), 1, MPL_MEM_ADDRESS);
         MPIR_ERR_CHKANDJUMP(!known, mpi_errno, MPI_ERR_OTHER, "**nomem");
-        MPIDI_Adapt_am_source = MPIDI_OFI_adapt_am_source(MPIR_Process.rank);
+        /* in a world they have been numbered already, by its ranks */
+        if (!MPIR_Process.comm_world)
+            MPIDI_Adapt_am_source = MPIDI_OFI_adapt_am_source(MPIR_Session_place());
     }
     /* names of one provider have one length, which this asks for */
     (void) fi_getname((fid_t) MPIDI_OFI_global.ctx[0].ep, NULL, &own_length);
@@ -64,7 +66,7 @@ int MPID_Session_take_in(int rank, const char *text)
     MPIDI_OFI_CALL(fi_av_insert(MPIDI_OFI_global.ctx[0].av, name, 1, &MPIDI_OFI_AV(entry).dest[0][0], 0ULL,
                                 NULL), avmap);
 #ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
-    entry->is_local = rank == MPIR_Process.rank;
+    entry->is_local = rank == MPIR_Session_place();
 #endif
     known[rank] = 1;
 

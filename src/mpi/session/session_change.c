@@ -1,0 +1,313 @@
+/*
+ * Changes through process sets, as a process sees them: it is told of one, accepts or declines it for all, or was
+ * started by one and waits for that in its first MPI_Session_init.  The step manager decides (core/set_change.cpp).
+ * SR1, SR2, SR4, SR7, SR8, SR11, SJ1, SJ2.
+ *
+ * In a process of an addition ("joiner") the world is its start group, as ever: MPIR_Process.rank and size.  All other
+ * processes are known by their place in the device's table, which is their uid; in a process of the launch that is the
+ * rank.
+ */
+
+#include "session.h"
+#include "adapt.h"
+
+static MPL_initlock_t lock = MPL_INITLOCK_INITIALIZER;
+static bool looked;             /* it is known whether this process is a joiner */
+static bool asking;             /* that is being asked */
+static bool entered;            /* it is one */
+static char delta_name[PMI_SET_NAME_MAX + 1];
+static uint32_t delta_tag;
+static MPIR_Info *accept_keys;
+static int *start_places, *shared_places;       /* of the start group, and of those on this host */
+
+/* ---- joining ------------------------------------------------------------------------------------------------ */
+
+bool MPIR_Session_is_joiner(void)
+{
+    return entered;
+}
+
+bool MPIR_Session_may_ask(void)
+{
+    return entered || asking;
+}
+
+int MPIR_Session_place(void)
+{
+    return entered ? (int) MPIR_Adapt.uid : MPIR_Process.rank;
+}
+
+const int *MPIR_Session_start_places(void)
+{
+    return start_places;
+}
+
+const int *MPIR_Session_shared_places(void)
+{
+    return shared_places;
+}
+
+const char *MPIR_Session_delta_name(void)
+{
+    return delta_name;
+}
+
+/* Whether what is of the start group is so in the device's table, too. */
+bool MPIR_Session_ranks_are_lpids(void)
+{
+    return !entered && (!MPIR_Process.comm_world || MPIR_Process.comm_world->rank == MPIR_Process.rank);
+}
+
+static int take_places(void)
+{
+    int mpi_errno = MPI_SUCCESS, first = (int) MPIR_Adapt.uid - MPIR_Process.rank;
+
+    MPIR_ERR_CHKANDJUMP(first < 0 || first > MPID_SESSION_PLACES - MPIR_Process.size, mpi_errno, MPI_ERR_OTHER,
+                        "**sessionplaces");
+    start_places = MPL_malloc(MPIR_Process.size * sizeof(int), MPL_MEM_OTHER);
+    shared_places = MPL_malloc(MPIR_Process.local_size * sizeof(int), MPL_MEM_OTHER);
+    MPIR_ERR_CHKANDJUMP(!start_places || !shared_places, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (int i = 0; i < MPIR_Process.size; i++)
+        start_places[i] = first + i;
+    for (int i = 0; i < MPIR_Process.local_size; i++)
+        shared_places[i] = first + MPIR_Process.node_local_map[i];
+    mpi_errno = MPID_Session_reserve_places(first);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* A process that was started in another way is answered at once. */
+static int enter(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Session_call call;
+    struct MPIR_Session_answer answer = { 0 };
+
+    MPIR_Session_call_begin(&call, PMI_SET_ENTER);
+    call.waits = true;
+    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_answer_text(&answer, delta_name, PMI_SET_NAME_MAX);
+    delta_tag = MPIR_Session_answer_number(&answer);
+    if (!delta_name[0])
+        goto fn_exit;
+    MPIR_ERR_CHKANDJUMP(MPIR_Process.comm_world, mpi_errno, MPI_ERR_OTHER, "**sessionjoinerworld");
+    mpi_errno = MPIR_Session_read_data(&answer, &accept_keys);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = take_places();
+    MPIR_ERR_CHECK(mpi_errno);
+    entered = true;
+    MPIR_Session_call_begin(&call, PMI_SET_ENTERED);
+    mpi_errno = MPIR_Session_call_tell(&call);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPIR_Session_answer_free(&answer);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_enter(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool may_be_joiner = MPIR_Session_has_daemon() && MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF &&
+        MPIR_Adapt.join_epoch > 0;
+
+    MPL_initlock_lock(&lock);
+    if (!looked && may_be_joiner) {
+        asking = true;
+        MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        mpi_errno = enter();
+        MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        asking = false;
+    }
+    looked = mpi_errno == MPI_SUCCESS;
+    MPL_initlock_unlock(&lock);
+    return mpi_errno;
+}
+
+/* SI4: of a key that is there twice this value is told. */
+int MPIR_Session_add_join_keys(MPIR_Info * info)
+{
+    int mpi_errno = MPI_SUCCESS, n = 0, flag;
+    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
+    const char *const names[] = { "mpidynres_process_id", "mpidynres_origin_rc_tag" };
+    const uint32_t numbers[] = { MPIR_Adapt.uid, delta_tag };
+
+    if (!entered)
+        goto fn_exit;
+    mpi_errno = MPIR_Info_get_nkeys_impl(accept_keys, &n);
+    for (int i = 0; i < n && !mpi_errno; i++) {
+        MPIR_Info_get_nthkey_impl(accept_keys, i, key);
+        MPIR_Info_get_impl(accept_keys, key, MPI_MAX_INFO_VAL, value, &flag);
+        mpi_errno = MPIR_Info_set_impl(info, key, value);
+    }
+    for (int i = 0; i < 2 && !mpi_errno; i++) {
+        snprintf(value, sizeof(value), "%u", numbers[i]);
+        mpi_errno = MPIR_Info_set_impl(info, names[i], value);
+    }
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Info_set_impl(info, "mpidynres_dynamic_start", "yes");
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- changes ------------------------------------------------------------------------------------------------ */
+
+/* SR1 */
+int MPIR_Session_become_dynamic(MPIR_Info * info)
+{
+    int mpi_errno = MPI_SUCCESS, flag = 0;
+    struct MPIR_Session_call call;
+    char value[MPI_MAX_INFO_VAL + 1];
+
+    if (info)
+        MPIR_Info_get_impl(info, "mpix_dynamic", MPI_MAX_INFO_VAL, value, &flag);
+    if (!flag || strcmp(value, "true") || !MPIR_Session_has_daemon())
+        goto fn_exit;
+    MPIR_Session_call_begin(&call, PMI_SET_DYNAMIC);
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    mpi_errno = MPIR_Session_call_tell(&call);
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+struct change {
+    int type;
+    char delta[PMI_SET_NAME_MAX + 1];
+    int tag;
+    MPIR_Info *info;
+};
+
+/* SE1: there are none where nobody makes them. */
+static int ask_change(const char *bound, bool only_look, struct change *change)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Session_call call;
+    struct MPIR_Session_answer answer = { 0 };
+
+    *change = (struct change) {.type = MPIX_RC_NONE,.tag = -1 };
+    if (!MPIR_Session_has_daemon())
+        goto fn_exit;
+    MPIR_ERR_CHKANDJUMP(bound && !*bound, mpi_errno, MPI_ERR_ARG, "**psetunknown");
+    mpi_errno = MPIR_Session_call_prepare();
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_call_begin(&call, PMI_SET_CHANGE);
+    if (bound) {
+        MPIR_Session_call_operand(&call, bound);
+    } else {
+        MPIR_Session_call_text(&call, "");
+        MPIR_Session_call_number(&call, 0);
+    }
+    MPIR_Session_call_number(&call, only_look);
+    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    MPIR_ERR_CHECK(mpi_errno);
+    change->type = (int) MPIR_Session_answer_number(&answer);
+    MPIR_Session_answer_text(&answer, change->delta, PMI_SET_NAME_MAX);
+    uint32_t tag = MPIR_Session_answer_number(&answer);
+    MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    if (change->delta[0]) {
+        change->tag = (int) tag;
+        mpi_errno = MPIR_Session_read_data(&answer, &change->info);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    MPIR_Session_answer_free(&answer);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_rc_test_impl(MPIR_Session * session, const char *name, int *flag)
+{
+    int mpi_errno = MPIR_Session_check(session);
+    struct change change;
+
+    *flag = 0;
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = ask_change(name, true, &change);
+    MPIR_ERR_CHECK(mpi_errno);
+    *flag = change.type != MPIX_RC_NONE;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_rc_get_impl(MPIR_Session * session, const char *name, int *type, char *delta, int *tag,
+                             MPIR_Info ** info)
+{
+    int mpi_errno = MPIR_Session_check(session);
+    struct change change;
+
+    *type = MPIX_RC_NONE;
+    *tag = -1;
+    delta[0] = '\0';
+    *info = NULL;
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = ask_change(name, false, &change);
+    MPIR_ERR_CHECK(mpi_errno);
+    *type = change.type;
+    *tag = change.tag;
+    MPL_strncpy(delta, change.delta, MPI_MAX_PSET_NAME_LEN);
+    *info = change.info;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_rc_accept_impl(MPIR_Session * session, int tag, MPIR_Info * info)
+{
+    int mpi_errno = MPIR_Session_check(session);
+    struct MPIR_Session_call call = { 0 };
+
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_call_begin(&call, PMI_SET_ACCEPT);
+    MPIR_Session_call_number(&call, (uint32_t) tag);
+    mpi_errno = MPIR_Session_call_data(&call, info);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_call_tell(&call);
+    call.bytes = NULL;
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPL_free(call.bytes);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_rc_decline_impl(MPIR_Session * session, int tag)
+{
+    int mpi_errno = MPIR_Session_check(session);
+    struct MPIR_Session_call call;
+
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_call_begin(&call, PMI_SET_DECLINE);
+    MPIR_Session_call_number(&call, (uint32_t) tag);
+    mpi_errno = MPIR_Session_call_tell(&call);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
