@@ -33,10 +33,13 @@ CLAUSES: tuple[str, ...] = tuple(
     *("SR1", "SR3", "SR4", "SR7", "SR9", "SR11", "SJ1", "SJ2", "SL1"),
     *("SO1", "SO2", "SO3", "SO4", "SO5", "SO7", "SO8", "SB1", "SB2", "SD1", "SD2", "SD3", "SA1", "SE1", "ST1", "SW2"),
 ) + tuple(
-    f"EPOP.{letter}{number}"  # of the driver of phases
-    for letter, count in (("H", 2), ("P", 7), ("E", 4), ("W", 6), ("L", 2), ("M", 5), ("A", 3), ("C", 7))
+    f"EPOP.{letter}{number}"  # of the driver of phases, and of what moves data
+    for letter, count in (
+        *(("H", 2), ("P", 7), ("E", 4), ("W", 6), ("L", 2), ("M", 5), ("A", 3), ("C", 7)),
+        *(("D", 6), ("V", 8), ("X", 3), ("F", 4)),
+    )
     for number in range(1, count + 1)
-) + ("EPOP.D4",)
+) + ("EPOP.V10",)  # V9 is a matter of the unit test AdaptVolume, and of ./run bench --only data
 DEADLINE_S = 120.0
 
 

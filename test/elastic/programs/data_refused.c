@@ -47,6 +47,23 @@ static void add_field(void)
     ET_MPI(MPIX_Adapt_data_add(data, "field", (void **) &field, MPI_DOUBLE, &layout, &memory, NULL));
 }
 
+/* Whether all move the same array, and the same is under way everywhere. */
+static void refuse_another(const epop_window_t *window, int differs)
+{
+    double *parts[2] = { NULL, NULL };
+    const MPIX_Adapt_layout nothing = MPIX_Layout_block(0);
+    MPIX_Adapt_data wrong;
+
+    ET_MPI(MPIX_Adapt_data_create(&wrong));
+    for (int array = 0; array < 2; array++)
+        ET_MPI(MPIX_Adapt_data_add(wrong, "empty", (void **) &parts[array], MPI_DOUBLE, &nothing, NULL,
+                                   NULL));
+    ET_CHECK(MPIX_Adapt_data_start(wrong, window, differs) == MPI_ERR_ARG, "must fail");
+    ET_CHECK(strstr(MPIX_Adapt_data_message(), "nothing has moved"), "%s", MPIX_Adapt_data_message());
+    ET_MPI(MPIX_Adapt_data_move(wrong, window));
+    ET_MPI(MPIX_Adapt_data_free(&wrong));
+}
+
 /* A second set, of arrays that are refused; each process owns something of it. */
 static void refuse(const epop_window_t *window, const char *name, MPIX_Adapt_layout layout,
                    MPI_Datatype type, int more, const char *word)
@@ -106,6 +123,7 @@ static void window(void)
     refuse(&window, "cyclic", differs ? MPIX_Layout_block_cyclic(ELEMENTS, 5) : block, MPI_DOUBLE, 0,
            "'cyclic'");
     refuse(&window, "count", block, MPI_DOUBLE, differs, "nothing has moved");
+    refuse_another(&window, differs);
     shift = 1;
     refuse(&window, "gap", MPIX_Layout_user(pieces, NULL), MPI_DOUBLE, 0, "nobody owns");
     shift = -1;
