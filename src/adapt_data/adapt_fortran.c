@@ -181,39 +181,35 @@ static int agree(struct fortran_array *array, const epop_window_t *window,
                  const struct fortran_part *part, const char *function, const char *why)
 {
     const int last = part->rank - 1;
-    struct agreement most, least;
-    MPI_Comm all;
+    struct agreement both[2], *most = &both[0], *least = &both[1];
+    struct adapt_channel *channel;
 
     for (int k = 0; k < AGREED; k++)
-        ((int64_t *) &most)[k] = ((int64_t *) &least)[k] = -INT64_MAX;
+        ((int64_t *) most)[k] = ((int64_t *) least)[k] = -INT64_MAX;
     why = why ? why : check(array, part);
-    most.wrong = why != NULL;
-    most.kind = part->kind;
-    most.rank = part->rank;
+    most->wrong = why != NULL;
+    most->kind = part->kind;
+    most->rank = part->rank;
     for (int k = 0; part->is_allocated && k < part->rank; k++) {
-        most.extent[k] = k < last ? part->extent[k] : 0;
+        most->extent[k] = k < last ? part->extent[k] : 0;
         if (k == last && array->is_global)
-            most.lower[k] = 0;
+            most->lower[k] = 0;
         else if (k < last || part->extent[k] > 0)       /* without slices Fortran says 1 */
-            most.lower[k] = part->lower[k];
+            most->lower[k] = part->lower[k];
     }
     for (int k = 0; k < AGREED; k++)
-        if (((int64_t *) &most)[k] != -INT64_MAX)
-            ((int64_t *) &least)[k] = -((int64_t *) &most)[k];
-    least.wrong = 0;
-    int code = MPIX_Adapt_window_all(window, &all);
+        if (((int64_t *) most)[k] != -INT64_MAX)
+            ((int64_t *) least)[k] = -((int64_t *) most)[k];
+    least->wrong = 0;
+    int code = adapt_channel_open(window, &channel);
     if (!code)
-        code = MPI_Allreduce(MPI_IN_PLACE, &most, AGREED, MPI_INT64_T, MPI_MAX, all);
-    if (!code)
-        code = MPI_Allreduce(MPI_IN_PLACE, &least, AGREED, MPI_INT64_T, MPI_MAX, all);
-    if (!code)
-        code = MPI_Comm_free(&all);
+        code = MPI_Allreduce(MPI_IN_PLACE, both, 2 * AGREED, MPI_INT64_T, MPI_MAX, channel->all);
     if (code)
         return code;
-    if (!why && most.wrong)
+    if (!why && most->wrong)
         why = "another process says that it does not fit";
     for (int k = 1; !why && k < AGREED; k++)
-        if (((int64_t *) &most)[k] != -INT64_MAX && ((int64_t *) &most)[k] != -((int64_t *) &least)[k])
+        if (((int64_t *) most)[k] != -INT64_MAX && ((int64_t *) most)[k] != -((int64_t *) least)[k])
             why = "processes differ in its type, dimensions, or the bounds of its slices";
     if (why)
         return adapt_fail(MPI_ERR_ARG, "%s: array '%s': %s; nothing has moved", function,
@@ -222,8 +218,8 @@ static int agree(struct fortran_array *array, const epop_window_t *window,
     array->rank = part->rank;
     for (int k = 0; k < part->rank; k++) {
         /* nobody has any of it: there are no elements */
-        array->extent[k] = most.extent[k] < 0 ? 0 : most.extent[k];
-        array->lower[k] = most.lower[k] == -INT64_MAX ? 1 : most.lower[k];
+        array->extent[k] = most->extent[k] < 0 ? 0 : most->extent[k];
+        array->lower[k] = most->lower[k] == -INT64_MAX ? 1 : most->lower[k];
     }
     return MPI_SUCCESS;
 }

@@ -1,10 +1,11 @@
 /*
- * Before anything moves all processes of the window compare what they have registered, compute their
- * schedules and take the memory for the new parts.  Then they tell each other how that went: it
+ * Before anything moves all processes of the window compute their schedules and take the memory for the
+ * new parts.  Then they tell each other how that went, and whether they have registered the same: it
  * works for all of them or for none.  SPEC-epop D2, D3, F1.
  *
- * Old rank 0 tells everybody what it has registered (the header), and joining processes what only
- * the old ones can know: places and lengths (the facts).
+ * That is one reduction.  Of arrays whose schedule needs what only some processes know (the facts: places
+ * and lengths) these are told after it, and there is a second one.  What differs in registrations is
+ * looked for when it is known that something does.
  */
 
 #include "data.h"
@@ -22,8 +23,7 @@ struct call {
     struct adapt_roles roles;
     int *process_of_new;
     int64_t **facts;            /* by array; NULL: it has none */
-    bool are_facts;             /* old rank 0 has some to tell */
-    int64_t chunk_bytes;
+    int64_t chunk_bytes;        /* at first this process', then the smallest */
 };
 
 /* What went wrong here; the worst of all processes is told to all. */
@@ -55,61 +55,17 @@ static bool has_places(const struct adapt_array *array)
     return array->layout.kind == ADAPT_LAYOUT_BLOCK_FREE || array->layout.kind == ADAPT_LAYOUT_GRID;
 }
 
-/* ---- communicators ---------------------------------------------------------------------------- */
-
-static int open_communicators(struct call *call)
+static bool has_facts(const struct adapt_array *array)
 {
-    MPIX_Adapt_data data = call->data;
-    int code = MPI_SUCCESS;
-
-    if (data->old_world != MPI_COMM_NULL)
-        return code;
-    code = MPI_Comm_dup(call->window->old_world, &data->old_world);
-    if (!code && call->window->intercomm != MPI_COMM_NULL)
-        code = MPI_Comm_dup(call->window->intercomm, &data->intercomm);
-    return code;
+    return has_places(array) || array->layout.kind == ADAPT_LAYOUT_IRREGULAR;
 }
 
-static void close_communicators(MPIX_Adapt_data data)
+static int processes(const struct call *call)
 {
-    if (data->old_world != MPI_COMM_NULL)
-        MPI_Comm_free(&data->old_world);
-    if (data->intercomm != MPI_COMM_NULL)
-        MPI_Comm_free(&data->intercomm);
+    return call->window->old_size + call->window->joining;
 }
 
-/* From old rank 0 to all old processes (if `old`) and to the joining ones. */
-static int tell(const struct call *call, bool old, void *words, int64_t count)
-{
-    const MPIX_Adapt_data data = call->data;
-    const bool is_root = call->roles.old_rank == 0;
-    int code = MPI_SUCCESS;
-
-    if (old && !is_joining(call))
-        code = MPI_Bcast_c(words, count, MPI_INT64_T, 0, data->old_world);
-    if (!code && data->intercomm != MPI_COMM_NULL)
-        code = MPI_Bcast_c(words, count, MPI_INT64_T,
-                           is_joining(call) ? 0 : is_root ? MPI_ROOT : MPI_PROC_NULL,
-                           data->intercomm);
-    return code;
-}
-
-/* The greatest of all processes' values, for each of them. */
-static int greatest_of_all(const struct call *call, int64_t *values, int count)
-{
-    int64_t theirs[4];
-    int code = MPI_Allreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, MPI_MAX,
-                             call->data->old_world);
-
-    if (code || call->data->intercomm == MPI_COMM_NULL)
-        return code;
-    code = MPI_Allreduce(values, theirs, count, MPI_INT64_T, MPI_MAX, call->data->intercomm);
-    for (int k = 0; k < count; k++)
-        values[k] = values[k] > theirs[k] ? values[k] : theirs[k];
-    return code;
-}
-
-/* ---- header ----------------------------------------------------------------------------------- */
+/* ---- what is registered ------------------------------------------------------------------------ */
 
 static int64_t hash_bytes(uint64_t hash, const void *bytes, size_t count)
 {
@@ -128,40 +84,35 @@ static int64_t signature(const struct adapt_array *array)
                                             strlen(array->name)), words, sizeof(words));
 }
 
-/* Head and signatures, in one message as long as there are not very many. */
-enum { HEAD = 4, SIGNED_AT_ONCE = 60 };
-
-/* Of old rank 0, to all. */
-static int tell_header(const struct call *call, int64_t *header)
+/* Which arrays are moved, how many there are, and what each is: the same everywhere if that is. */
+static int64_t signature_of_all(const struct call *call)
 {
-    int code = tell(call, true, header, HEAD + SIGNED_AT_ONCE);
+    const int64_t words[] = { call->data->count, call->first, call->end };
+    int64_t hash = hash_bytes(UINT64_C(14695981039346656037), words, sizeof(words));
 
-    if (!code && header[0] > SIGNED_AT_ONCE)
-        code = tell(call, true, header + HEAD + SIGNED_AT_ONCE, header[0] - SIGNED_AT_ONCE);
-    return code;
+    for (int k = 0; k < call->data->count; k++) {
+        const int64_t each[] = { signature(call->data->arrays[k]), is_concerned(call, k) };
+        hash = hash_bytes((uint64_t) hash, each, sizeof(each));
+    }
+    return hash;
 }
 
-/* Compares with what old rank 0 has: which arrays are moved, how many there are, what each is. */
-static int compare(struct call *call, struct verdict *verdict)
+/* Compares with what old rank 0 has. */
+static int find_difference(const struct call *call, struct verdict *verdict)
 {
+    enum { COUNT, FIRST, END, HEAD };
     const MPIX_Adapt_data data = call->data;
-    int64_t header[HEAD + ADAPT_ARRAYS_MAX] = { data->count, call->first, call->end, 0 };
-    int64_t *head = header, *signatures = header + HEAD;
+    int64_t header[HEAD + ADAPT_ARRAYS_MAX] = { data->count, call->first, call->end };
+    int64_t *signatures = header + HEAD;
 
     for (int k = 0; k < data->count; k++)
         signatures[k] = signature(data->arrays[k]);
-    for (int k = call->first; call->facts && k < call->end; k++)
-        head[3] |= call->facts[k] != NULL;
-    head[3] |= !call->facts;    /* no memory: the others may have some */
-    int code = tell_header(call, header);
-    if (code)
-        return code;
-    call->are_facts = head[3];
-    if (head[0] != data->count)
+    int code = MPI_Bcast(header, HEAD + ADAPT_ARRAYS_MAX, MPI_INT64_T, 0, data->channel->all);
+    if (header[COUNT] != data->count)
         *verdict = verdict_of("another process has registered fewer or more arrays", call->first);
-    else if (head[1] != call->first || head[2] != call->end)
+    else if (header[FIRST] != call->first || header[END] != call->end)
         *verdict = verdict_of("another process moves other arrays", call->first);
-    for (int k = 0; k < data->count && k < head[0]; k++) {
+    for (int k = 0; k < data->count && k < header[COUNT]; k++) {
         if (signatures[k] != signature(data->arrays[k])) {
             *verdict = verdict_of("it is registered differently on another process", k);
             break;
@@ -172,18 +123,16 @@ static int compare(struct call *call, struct verdict *verdict)
 
 /* ---- facts ------------------------------------------------------------------------------------ */
 
-/* Memory for them, by array. */
+/* Memory for them, by array: a number of each process. */
 static const char *make_room_for_facts(struct call *call)
 {
     call->facts = adapt_room(call->data->count, sizeof(*call->facts));
     if (!call->facts)
         return ADAPT_NO_MEMORY;
     for (int k = call->first; k < call->end; k++) {
-        const struct adapt_array *array = call->data->arrays[k];
-        if (!is_concerned(call, k) ||
-            (!has_places(array) && array->layout.kind != ADAPT_LAYOUT_IRREGULAR))
+        if (!is_concerned(call, k) || !has_facts(call->data->arrays[k]))
             continue;
-        call->facts[k] = adapt_room(call->roles.old_size, sizeof(int64_t));
+        call->facts[k] = adapt_room(processes(call), sizeof(int64_t));
         if (!call->facts[k])
             return ADAPT_NO_MEMORY;
     }
@@ -191,23 +140,18 @@ static const char *make_room_for_facts(struct call *call)
 }
 
 /* Of an array: the lengths of the old parts, or the ranks of the old places. */
-static int exchange_facts(const struct call *call, int k)
+static int tell_facts(const struct call *call, int k)
 {
     const struct adapt_array *array = call->data->arrays[k];
-    int64_t *facts = call->facts[k], mine = array->layout.mine;
+    const int64_t mine = array->layout.mine;
+    const MPI_Comm all = call->data->channel->all;
+    int64_t *facts = call->facts[k];
 
-    if (!facts)
-        return MPI_SUCCESS;
-    if (!is_joining(call) && array->layout.kind == ADAPT_LAYOUT_IRREGULAR) {
-        int code = MPI_Allgather(&mine, 1, MPI_INT64_T, facts, 1, MPI_INT64_T,
-                                 call->data->old_world);
-        if (code)
-            return code;
-    }
-    for (int place = 0; !is_joining(call) && has_places(array) && place < call->roles.old_size;
-         place++)
+    if (!has_places(array))
+        return MPI_Allgather(&mine, 1, MPI_INT64_T, facts, 1, MPI_INT64_T, all);
+    for (int place = 0; !is_joining(call) && place < call->roles.old_size; place++)
         facts[place] = array->now.rank_of_place ? array->now.rank_of_place[place] : place;
-    return tell(call, false, facts, call->roles.old_size);
+    return MPI_Bcast(facts, call->roles.old_size, MPI_INT64_T, 0, all);
 }
 
 /* ---- schedules -------------------------------------------------------------------------------- */
@@ -311,38 +255,54 @@ static const char *prepare(const struct call *call, int k, bool room)
 
 /* ---- agreement -------------------------------------------------------------------------------- */
 
-/* The worst verdict of all processes: wrong use before lack of memory, lowest array first. */
-static int agree(const struct call *call, const struct verdict *mine, const char *caller)
+/* Greater is worse: wrong use before lack of memory, lowest array first.  0: nothing is wrong. */
+static int64_t severity(const struct call *call, const struct verdict *verdict)
 {
-    const struct adapt_roles *roles = &call->roles;
-    const int64_t process = roles->old_rank >= 0 ? roles->old_rank :
-        roles->process_of_new ? roles->process_of_new[roles->new_rank] : roles->old_size;
-    int64_t severity = mine->error_class == MPI_ERR_ARG ? 2 : mine->error_class == MPI_ERR_NO_MEM;
-    int64_t worst[2] = { severity == 0 ? 0 : severity << 48 |
-            (int64_t) (ADAPT_ARRAYS_MAX - mine->array) << 32 | process, -call->chunk_bytes
-    };
+    const int64_t rank = verdict->error_class == MPI_ERR_ARG ? 2 : verdict->error_class == MPI_ERR_NO_MEM;
+    int process;
 
-    int code = greatest_of_all(call, worst, 2);
-    if (code)
-        return code;
-    if (worst[0] == 0) {
-        for (int k = call->first; k < call->end; k++) {
-            struct adapt_array *array = call->data->arrays[k];
-            int64_t chunk = array->element_size > 0 ? -worst[1] / array->element_size : INT32_MAX;
-            array->transfer.chunk = chunk < 1 ? 1 : chunk < INT32_MAX ? chunk : INT32_MAX;
-        }
-        return MPI_SUCCESS;
-    }
-    const int number = ADAPT_ARRAYS_MAX - (int) (worst[0] >> 32 & 0xffff);
-    const int who = (int) (worst[0] & INT32_MAX);
-    const bool is_old = who < roles->old_size;
+    MPI_Comm_rank(call->data->channel->all, &process);
+    return rank == 0 ? 0 : rank << 48 | (int64_t) (ADAPT_ARRAYS_MAX - verdict->array) << 32 | process;
+}
+
+static int refuse(const struct call *call, const struct verdict *mine, int64_t worst,
+                  const char *caller)
+{
+    const int number = ADAPT_ARRAYS_MAX - (int) (worst >> 32 & 0xffff);
+    const int who = (int) (worst & INT32_MAX), old_size = call->window->old_size;
+    const bool is_wrong = worst >> 48 == 2;
     const char *name = number < call->data->count ? call->data->arrays[number]->name : "?";
-    return adapt_fail(worst[0] >> 48 == 2 ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
+
+    return adapt_fail(is_wrong ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
                       "%s: array '%s' cannot be moved: %s (%s %d); nothing has moved", caller, name,
                       mine->text && mine->array == number ? mine->text :
-                      worst[0] >> 48 == 2 ? "it was refused" : "there is no memory for it",
-                      is_old ? "old rank" : "joining process",
-                      is_old ? who : who - roles->old_size);
+                      is_wrong ? "it was refused" : "there is no memory for it",
+                      who < old_size ? "old rank" : "joining process",
+                      who < old_size ? who : who - old_size);
+}
+
+/* The worst verdict of all processes, and whether they mean the same. */
+static int agree(struct call *call, struct verdict *verdict, const char *caller)
+{
+    enum { WORST, CHUNK, GREATEST, SMALLEST, WORDS };
+    const int64_t same = signature_of_all(call);
+    int64_t words[WORDS] = { severity(call, verdict), -call->chunk_bytes, same, -same };
+    const MPI_Comm all = call->data->channel->all;
+
+    int code = MPI_Allreduce(MPI_IN_PLACE, words, WORDS, MPI_INT64_T, MPI_MAX, all);
+    if (!code && words[GREATEST] != -words[SMALLEST]) {
+        *verdict = verdict_of(NULL, 0);
+        code = find_difference(call, verdict);
+        words[WORST] = severity(call, verdict);
+        if (!code)
+            code = MPI_Allreduce(MPI_IN_PLACE, words, 1, MPI_INT64_T, MPI_MAX, all);
+        if (words[WORST] == 0) {
+            *verdict = verdict_of("another process has started other arrays", call->first);
+            words[WORST] = severity(call, verdict);
+        }
+    }
+    call->chunk_bytes = -words[CHUNK];
+    return code || words[WORST] == 0 ? code : refuse(call, verdict, words[WORST], caller);
 }
 
 /* ---- all of it -------------------------------------------------------------------------------- */
@@ -371,31 +331,47 @@ const char *adapt_roles_of(const epop_window_t *window, struct adapt_roles *role
     return NULL;
 }
 
-static int agree_in_two_steps(struct call *call, bool room, const char *caller)
+/* Those with or without facts, as long as nothing is wrong. */
+static void prepare_all(const struct call *call, bool with_facts, bool room, struct verdict *verdict)
 {
+    for (int k = call->first; !verdict->text && k < call->end; k++)
+        if (is_concerned(call, k) && has_facts(call->data->arrays[k]) == with_facts)
+            *verdict = verdict_of(prepare(call, k, room), k);
+}
+
+static int agree_on_all(struct call *call, bool room, const char *caller)
+{
+    bool are_facts = false;
+
+    int code = adapt_channel_open(call->window, &call->data->channel);
+    if (code)
+        return code;
     struct verdict verdict = verdict_of(adapt_roles_of(call->window, &call->roles,
                                                        &call->process_of_new), call->first);
-    int code = open_communicators(call);
-
-    if (code)
-        return code;
     if (!verdict.text)
         verdict = verdict_of(make_room_for_facts(call), call->first);
-    struct verdict compared = verdict_of(NULL, 0);
-    code = compare(call, &compared);
-    if (compared.text)
-        verdict = compared;
-    /* facts are exchanged by those who have registered the same; without any, one agreement will do */
-    if (!code && call->are_facts)
-        code = agree(call, &verdict, caller);
-    for (int k = call->first; !code && call->are_facts && k < call->end; k++)
-        code = exchange_facts(call, k);
-    if (code)
+    prepare_all(call, false, room, &verdict);
+    code = agree(call, &verdict, caller);
+    for (int k = call->first; !code && k < call->end; k++) {
+        if (call->facts[k]) {
+            are_facts = true;
+            code = tell_facts(call, k);
+        }
+    }
+    if (code || !are_facts)
         return code;
-    for (int k = call->first; !verdict.text && k < call->end; k++)
-        if (is_concerned(call, k))
-            verdict = verdict_of(prepare(call, k, room), k);
+    prepare_all(call, true, room, &verdict);
     return agree(call, &verdict, caller);
+}
+
+static void set_chunks(const struct call *call)
+{
+    for (int k = call->first; k < call->end; k++) {
+        struct adapt_array *array = call->data->arrays[k];
+        int64_t chunk = array->element_size > 0 ? call->chunk_bytes / array->element_size : INT32_MAX;
+        if (!array->is_started)
+            array->transfer.chunk = chunk < 1 ? 1 : chunk < INT32_MAX ? chunk : INT32_MAX;
+    }
 }
 
 int adapt_agree(MPIX_Adapt_data data, const epop_window_t *window, int first, int end, bool room,
@@ -405,13 +381,15 @@ int adapt_agree(MPIX_Adapt_data data, const epop_window_t *window, int first, in
         .chunk_bytes = adapt_exchange_chunk()
     };
 
-    int code = agree_in_two_steps(&call, room, caller);
+    int code = agree_on_all(&call, room, caller);
     free(call.process_of_new);
     for (int k = 0; call.facts && k < data->count; k++)
         free(call.facts[k]);
     free(call.facts);
     if (code)
         adapt_undo_agree(data, first, end);
+    else
+        set_chunks(&call);
     return code;
 }
 
@@ -427,6 +405,4 @@ void adapt_undo_agree(MPIX_Adapt_data data, int first, int end)
         adapt_schedule_clear(&array->schedule);
         adapt_distribution_clear(&array->coming);
     }
-    if (data->started == 0)
-        close_communicators(data);
 }

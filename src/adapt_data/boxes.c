@@ -280,7 +280,7 @@ static int compare(struct call *call, const char **error)
     const int64_t mine = signature(call);
     int64_t most[3] = { -adapt_exchange_chunk(), mine, -mine };
 
-    int code = MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_INT64_T, MPI_MAX, call->motion.all);
+    int code = MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_INT64_T, MPI_MAX, call->motion.channel->all);
     call->chunk = -most[0];
     if (most[1] != -most[2])
         *error = "processes differ in fields, their element sizes or nodes";
@@ -293,10 +293,10 @@ static int agree(const struct call *call, const char *error)
     int64_t mine = 0, worst, rank;
     int own_rank;
 
-    MPI_Comm_rank(call->motion.all, &own_rank);
+    MPI_Comm_rank(call->motion.channel->all, &own_rank);
     if (error)
         mine = ((int64_t) (error == ADAPT_NO_MEMORY ? 1 : 2) << 32) + INT32_MAX - own_rank;
-    int code = MPI_Allreduce(&mine, &worst, 1, MPI_INT64_T, MPI_MAX, call->motion.all);
+    int code = MPI_Allreduce(&mine, &worst, 1, MPI_INT64_T, MPI_MAX, call->motion.channel->all);
     if (code || worst == 0)
         return code;
     rank = INT32_MAX - (worst & INT32_MAX);
@@ -355,6 +355,7 @@ static const struct adapt_box_list *list_of(const struct call *call, int f, bool
 static int post(void *state, bool sends, int64_t k, MPI_Request * request)
 {
     const struct call *call = state;
+    const struct adapt_exchange *exchange = &call->motion.exchange;
     MPI_Datatype type;
     int f = 0;
 
@@ -369,11 +370,11 @@ static int post(void *state, bool sends, int64_t k, MPI_Request * request)
     if (code)
         return code;
     if (sends)
-        code = MPI_Isend(field->parts[piece->old_box], 1, type, piece->process, f, call->motion.all,
-                         request);
+        code = MPI_Isend(field->parts[piece->old_box], 1, type, piece->process, exchange->tag,
+                         exchange->all, request);
     else
-        code = MPI_Irecv(call->fresh[f][piece->new_box], 1, type, piece->process, f, call->motion.all,
-                         request);
+        code = MPI_Irecv(call->fresh[f][piece->new_box], 1, type, piece->process, exchange->tag,
+                         exchange->all, request);
     int free_code = MPI_Type_free(&type);
     return code ? code : free_code;
 }
@@ -383,7 +384,9 @@ static int begin(struct call *call)
 {
     struct adapt_exchange *exchange = &call->motion.exchange;
 
-    *exchange = (struct adapt_exchange) {.state = call,.post = post };
+    *exchange = (struct adapt_exchange) {.all = call->motion.channel->all,.tag =
+            adapt_channel_tag(call->motion.channel),.state = call,.post = post
+    };
     for (int f = 0; f < call->count; f++) {
         exchange->sends += call->schedules[f].send.count;
         exchange->receives += call->schedules[f].receive.count;
@@ -454,9 +457,8 @@ static int start(struct call *call, const struct call *described, MPIX_Boxes *bo
     const char *error = call ? NULL : ADAPT_NO_MEMORY;
 
     *here = *described;
-    here->motion.reminder = MPI_REQUEST_NULL;
     here->motion.finish = finish;
-    int code = MPIX_Adapt_window_all(here->window, &here->motion.all);
+    int code = adapt_channel_open(here->window, &here->motion.channel);
     if (code)
         return code;
     const char *differ = NULL;
@@ -470,10 +472,8 @@ static int start(struct call *call, const struct call *described, MPIX_Boxes *bo
         code = agree(here, error);
     if (!code)
         code = begin(here);
-    if (code) {
+    if (code)
         clear(here);
-        MPI_Comm_free(&here->motion.all);
-    }
     return code;
 }
 
@@ -503,7 +503,8 @@ int MPIX_Adapt_boxes_start(const epop_window_t *window, int axes, MPIX_Boxes *bo
     };
 
     int code = start_or_refuse(&described, boxes, state, motion);
-    return code ? code : adapt_motion_remind(*motion, "boxes", count > 0 ? fields[0].name : "");
+    return code ? code : adapt_channel_owe((*motion)->channel, &(*motion)->debt, "boxes",
+                                           count > 0 ? fields[0].name : "");
 }
 
 int MPIX_Adapt_boxes_move(const epop_window_t *window, int axes, MPIX_Boxes *boxes, void *state,

@@ -47,8 +47,6 @@ int MPIX_Adapt_data_create(MPIX_Adapt_data *data)
     *data = calloc(1, sizeof(**data));
     if (!*data)
         return adapt_fail(MPI_ERR_NO_MEM, "MPIX_Adapt_data_create: there is no memory");
-    (*data)->old_world = (*data)->intercomm = MPI_COMM_NULL;
-    (*data)->reminder = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
 }
 
@@ -217,59 +215,39 @@ static const char *find_range(MPIX_Adapt_data data, const epop_window_t *window,
         "the array has been started already" : NULL;
 }
 
-/* Commit refuses a window with pending requests and tells on which communicator they are: one that is
- * pending while something is started, on a communicator that bears the array's name.  SPEC-epop X2. */
-static int remind(MPIX_Adapt_data data)
+static int begin(MPIX_Adapt_data data, struct adapt_array *array)
 {
-    char name[MPI_MAX_OBJECT_NAME];
-    int rank, code = MPI_SUCCESS, k = 0;
-
-    while (k < data->count && !data->arrays[k]->is_started)
-        k++;
-    if (k < data->count) {
-        snprintf(name, sizeof(name), "array '%.80s' (not waited for)", data->arrays[k]->name);
-        code = MPI_Comm_set_name(data->old_world, name);
-        if (!code && data->intercomm != MPI_COMM_NULL)
-            code = MPI_Comm_set_name(data->intercomm, name);
-        if (code || data->reminder != MPI_REQUEST_NULL)
-            return code;
-        MPI_Comm_rank(data->old_world, &rank);
-        return MPI_Irecv(NULL, 0, MPI_BYTE, rank, ADAPT_TAG_REMINDER, data->old_world,
-                         &data->reminder);
-    }
-    if (data->reminder != MPI_REQUEST_NULL)
-        code = MPI_Cancel(&data->reminder);
-    return code ? code : MPI_Wait(&data->reminder, MPI_STATUS_IGNORE);
-}
-
-static int begin(MPIX_Adapt_data data, const epop_window_t *window, int k)
-{
-    struct adapt_array *array = data->arrays[k];
-
     array->is_started = true;
     data->started++;
-    array->transfer.old_world = data->old_world;
-    array->transfer.intercomm = data->intercomm;
-    array->transfer.old_size = window->old_size;
-    array->transfer.joins = window->status == MPI_ADAPT_STATUS_JOINING;
-    array->transfer.tag = k;
     array->transfer.element = array->element;
-    return adapt_transfer_begin(&array->transfer, &array->schedule, *array->base, array->new_part);
+    return adapt_transfer_begin(&array->transfer, data->channel, &array->schedule, *array->base,
+                                array->new_part);
 }
 
-int MPIX_Adapt_data_start(MPIX_Adapt_data data, const epop_window_t *window, int array)
+/* owe: commit shall refuse the window until they are waited for. */
+static int start(MPIX_Adapt_data data, const epop_window_t *window, int array, bool owe,
+                 const char *function)
 {
-    static const char function[] = "MPIX_Adapt_data_start";
-    int first, end, code = MPI_SUCCESS;
+    int first, end;
 
     const char *why = find_range(data, window, array, &first, &end);
     if (why)
         return wrong(function, why);
-    code = adapt_agree(data, window, first, end, true, function);
-    for (int k = first; !code && k < end; k++)
-        if (!data->arrays[k]->is_started)
-            code = begin(data, window, k);
-    return code || data->started == 0 ? code : remind(data);
+    int code = adapt_agree(data, window, first, end, true, function);
+    for (int k = first; !code && k < end; k++) {
+        struct adapt_array *each = data->arrays[k];
+        if (each->is_started)
+            continue;
+        code = begin(data, each);
+        if (!code && owe)
+            code = adapt_channel_owe(data->channel, &each->debt, "array", each->name);
+    }
+    return code;
+}
+
+int MPIX_Adapt_data_start(MPIX_Adapt_data data, const epop_window_t *window, int array)
+{
+    return start(data, window, array, true, "MPIX_Adapt_data_start");
 }
 
 /* Its new part is the array's from now on. */
@@ -287,9 +265,7 @@ static int finish(MPIX_Adapt_data data, struct adapt_array *array)
     adapt_schedule_clear(&array->schedule);
     array->is_started = false;
     data->started--;
-    int code = remind(data);
-    adapt_undo_agree(data, 0, 0);
-    return code;
+    return adapt_channel_settle(data->channel, &array->debt);
 }
 
 int MPIX_Adapt_data_test(MPIX_Adapt_data data, int array, int *done)
@@ -323,7 +299,7 @@ int MPIX_Adapt_data_wait(MPIX_Adapt_data data, int array)
 
 int MPIX_Adapt_data_move(MPIX_Adapt_data data, const epop_window_t *window)
 {
-    int code = MPIX_Adapt_data_start(data, window, MPIX_ALL_ARRAYS);
+    int code = start(data, window, MPIX_ALL_ARRAYS, false, "MPIX_Adapt_data_move");
 
     return code ? code : MPIX_Adapt_data_wait(data, MPIX_ALL_ARRAYS);
 }

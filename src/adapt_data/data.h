@@ -8,7 +8,6 @@
 #include "transfer.h"
 
 #define ADAPT_ARRAYS_MAX 1024   /* of a program */
-#define ADAPT_TAG_REMINDER ADAPT_ARRAYS_MAX     /* the arrays' tags are their numbers */
 
 struct adapt_array {
     char *name;
@@ -28,13 +27,13 @@ struct adapt_array {
     struct adapt_schedule schedule;
     void *new_part;
     struct adapt_transfer transfer;
+    struct adapt_debt debt;
 };
 
 struct MPIX_Adapt_data_s {
     struct adapt_array **arrays;
     int count, started;
-    MPI_Comm old_world, intercomm;      /* the window's, for nobody else: while something is started */
-    MPI_Request reminder;       /* pending, and named by the communicator, as long as that is so */
+    struct adapt_channel *channel;      /* of the window, while something is started */
 };
 
 /* The memory of an array's parts. */
@@ -45,14 +44,14 @@ void adapt_array_release(const struct adapt_array *array, void *part);
 
 /* Sets coming distribution and schedule of the arrays `first` to `end` - 1 that are not started; with
  * `room` their new parts, too.  Collective: it works on all processes or fails on all, and then
- * nothing is left of it.  data's communicators are there afterwards, if it works.  `caller` is named
- * in errors. */
+ * nothing is left of it.  data's channel is there afterwards, if it works.  `caller` is named in
+ * errors. */
 int adapt_agree(MPIX_Adapt_data data, const epop_window_t *window, int first, int end, bool room,
                 const char *caller);
 /* Who is who in a window.  *process_of_new belongs to the caller, also with an error. */
 const char *adapt_roles_of(const epop_window_t *window, struct adapt_roles *roles,
                            int **process_of_new);
-/* What adapt_agree has set, and the communicators if nothing is started. */
+/* What adapt_agree has set. */
 void adapt_undo_agree(MPIX_Adapt_data data, int first, int end);
 
 #endif /* DATA_H_INCLUDED */

@@ -27,6 +27,8 @@ struct adapt_exchange_side {
 };
 
 struct adapt_exchange {
+    MPI_Comm all;               /* what its messages go over, and their tag */
+    int tag;
     int64_t sends, receives;    /* how many */
     void *state;
     /* Begins number k of a list; called for 0, 1, ... */

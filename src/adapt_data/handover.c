@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "channel.h"
 #include "distribution.h"
 #include "failure.h"
 
@@ -44,23 +45,22 @@ static int agree_on(MPI_Comm all, int mine, int *worst)
 
 int MPIX_Adapt_sums(const epop_window_t *window, int count, double values[])
 {
-    MPI_Comm all;
+    struct adapt_channel *channel;
     int worst = 0;
 
     if (!window || !window->new_rank_of || count < 0 || (count > 0 && !values))
         return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_sums: window or values is NULL, or count negative");
-    int code = MPIX_Adapt_window_all(window, &all);
+    int code = adapt_channel_open(window, &channel);
     if (code)
         return code;
     double *room = adapt_room(2 * (int64_t) count, sizeof(double));
-    code = agree_on(all, !room, &worst);
+    code = agree_on(channel->all, !room, &worst);
     if (!code && worst)
         code = adapt_fail(MPI_ERR_NO_MEM, "MPIX_Adapt_sums: there is no memory; nothing has changed");
     if (!code)
-        code = add_up(window, all, count, values, room);
+        code = add_up(window, channel->all, count, values, room);
     free(room);
-    int free_code = MPI_Comm_free(&all);
-    return code ? code : free_code;
+    return code;
 }
 
 /* ---- files ------------------------------------------------------------------------------------ */
@@ -126,25 +126,24 @@ static int hand_over(const epop_window_t *window, MPI_Comm all, int owner, int h
 
 int MPIX_Adapt_file(const epop_window_t *window, int heir, const char *path, FILE **file)
 {
-    MPI_Comm all;
+    struct adapt_channel *channel;
     int mine[2], most[2], rank;
 
     if (!window || !window->new_rank_of || !file || (*file && !path) || heir < 0 ||
         heir >= window->new_size)
         return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_file: window, file or path is NULL, or heir is no"
                           " rank of the new world");
-    int code = MPIX_Adapt_window_all(window, &all);
+    int code = adapt_channel_open(window, &channel);
     if (code)
         return code;
-    MPI_Comm_rank(all, &rank);
+    MPI_Comm_rank(channel->all, &rank);
     /* who has it: the greatest and the smallest rank are the same */
     mine[0] = *file ? rank : -1;
     mine[1] = *file ? -rank : INT32_MIN;
-    code = MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, all);
+    code = MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, channel->all);
     if (!code && most[0] >= 0 && most[0] != -most[1])
         code = adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_file: several processes have the file open");
     if (!code && most[0] >= 0 && most[0] < window->old_size && window->new_rank_of[most[0]] < 0)
-        code = hand_over(window, all, most[0], heir, path, file);
-    int free_code = MPI_Comm_free(&all);
-    return code ? code : free_code;
+        code = hand_over(window, channel->all, most[0], heir, path, file);
+    return code;
 }

@@ -77,7 +77,7 @@ static int agree(struct call *call, const char *error)
     most[1] = -adapt_exchange_chunk();
     most[2] = bytes;
     most[3] = -bytes;
-    int code = MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_INT64_T, MPI_MAX, call->motion.all);
+    int code = MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_INT64_T, MPI_MAX, call->motion.channel->all);
     if (code)
         return code;
     const int who = (int) (INT32_MAX - (most[0] & INT32_MAX));
@@ -217,6 +217,7 @@ static int make_type(const struct call *call, char *const parts[], int64_t first
 static int post(void *state, bool sends, int64_t k, MPI_Request * request)
 {
     const struct call *call = state;
+    const struct adapt_exchange *exchange = &call->motion.exchange;
     const struct message *message = &(sends ? &call->send : &call->receive)->messages[k];
     char **parts = sends ? call->leaving : &call->arriving[k * call->columns];
     MPI_Datatype type;
@@ -230,9 +231,11 @@ static int post(void *state, bool sends, int64_t k, MPI_Request * request)
     if (code)
         return code;
     if (sends)
-        code = MPI_Isend(MPI_BOTTOM, 1, type, message->process, 0, call->motion.all, request);
+        code = MPI_Isend(MPI_BOTTOM, 1, type, message->process, exchange->tag, exchange->all,
+                         request);
     else
-        code = MPI_Irecv(MPI_BOTTOM, 1, type, message->process, 0, call->motion.all, request);
+        code = MPI_Irecv(MPI_BOTTOM, 1, type, message->process, exchange->tag, exchange->all,
+                         request);
     int free_code = MPI_Type_free(&type);
     return code ? code : free_code;
 }
@@ -277,7 +280,7 @@ static int begin(struct call *call, int64_t *count, const int destination[])
     int64_t *begin = begin_of(call), *next = begin_of(call);
     const char *error = begin && next ? NULL : ADAPT_NO_MEMORY;
 
-    int code = MPI_Alltoall(call->sent, 1, MPI_INT64_T, call->received, 1, MPI_INT64_T, call->motion.all);
+    int code = MPI_Alltoall(call->sent, 1, MPI_INT64_T, call->received, 1, MPI_INT64_T, call->motion.channel->all);
     if (!code && !error)
         error = list(call, true, begin, &call->send);
     if (!code && !error)
@@ -289,7 +292,8 @@ static int begin(struct call *call, int64_t *count, const int destination[])
     if (!code)
         code = agree(call, error);
     if (!code) {
-        *exchange = (struct adapt_exchange) {.state = call,.post = post,.arrived = arrived,
+        *exchange = (struct adapt_exchange) {.all = call->motion.channel->all,.tag =
+                adapt_channel_tag(call->motion.channel),.state = call,.post = post,.arrived = arrived,
             .sends = call->send.count,.receives = call->receive.count
         };
         *count = pack(call, *count, destination, next);
@@ -330,21 +334,18 @@ static int start(struct call *call, const struct call *described, int64_t *count
     struct call alone, *here = call ? call : &alone;
 
     *here = *described;
-    here->motion.reminder = MPI_REQUEST_NULL;
     here->motion.finish = finish;
-    int code = MPIX_Adapt_window_all(here->window, &here->motion.all);
+    int code = adapt_channel_open(here->window, &here->motion.channel);
     if (code)
         return code;
-    MPI_Comm_rank(here->motion.all, &here->process);
-    MPI_Comm_size(here->motion.all, &here->processes);
+    MPI_Comm_rank(here->motion.channel->all, &here->process);
+    MPI_Comm_size(here->motion.channel->all, &here->processes);
     code = prepare(here, call ? check(here, *count, destination) : ADAPT_NO_MEMORY, *count,
                    destination);
     if (!code)
         code = begin(here, count, destination);
-    if (code) {
+    if (code)
         clear(here);
-        MPI_Comm_free(&here->motion.all);
-    }
     return code;
 }
 
@@ -374,7 +375,7 @@ int MPIX_Adapt_items_start(const epop_window_t *window, int64_t *count, const in
     };
 
     int code = start_or_refuse(&described, count, destination, motion);
-    return code ? code : adapt_motion_remind(*motion, "items", "");
+    return code ? code : adapt_channel_owe((*motion)->channel, &(*motion)->debt, "items", "");
 }
 
 int MPIX_Adapt_items_move(const epop_window_t *window, int64_t *count, const int destination[],

@@ -95,9 +95,8 @@ static int post(void *state, bool sends, int64_t k, MPI_Request *request)
     struct adapt_transfer *transfer = state;
     struct adapt_direction *direction = sends ? &transfer->send : &transfer->receive;
     const struct adapt_peer *peer = &direction->side->peers[direction->peer];
-    const bool is_old = peer->process < transfer->old_size;
-    const int rank = is_old ? peer->process : peer->process - transfer->old_size;
-    const MPI_Comm comm = transfer->joins || !is_old ? transfer->intercomm : transfer->old_world;
+    const struct adapt_exchange *exchange = &transfer->exchange;
+    const int process = peer->process;
     MPI_Datatype type = transfer->element.type;
     int64_t count = peer->elements - direction->of_peer, first = 0;
     int code = MPI_SUCCESS, items = 1;
@@ -118,9 +117,9 @@ static int post(void *state, bool sends, int64_t k, MPI_Request *request)
     }
     char *from = direction->part + (MPI_Aint) first * transfer->element.extent;
     if (sends)
-        code = MPI_Isend(from, items, type, rank, transfer->tag, comm, request);
+        code = MPI_Isend(from, items, type, process, exchange->tag, exchange->all, request);
     else
-        code = MPI_Irecv(from, items, type, rank, transfer->tag, comm, request);
+        code = MPI_Irecv(from, items, type, process, exchange->tag, exchange->all, request);
     int free_code = runs == 1 ? MPI_SUCCESS : MPI_Type_free(&type);
     return code ? code : free_code;
 }
@@ -137,10 +136,12 @@ static int64_t set_out(struct adapt_direction *direction, const struct adapt_sid
     return messages;
 }
 
-int adapt_transfer_begin(struct adapt_transfer *transfer, const struct adapt_schedule *schedule,
-                         const void *old_part, void *new_part)
+int adapt_transfer_begin(struct adapt_transfer *transfer, struct adapt_channel *channel,
+                         const struct adapt_schedule *schedule, const void *old_part,
+                         void *new_part)
 {
     transfer->exchange = (struct adapt_exchange) {
+        .all = channel->all,.tag = adapt_channel_tag(channel),
         .sends = set_out(&transfer->send, &schedule->send, (void *) old_part, transfer->chunk),
         .receives = set_out(&transfer->receive, &schedule->receive, new_part, transfer->chunk),
         .state = transfer,.post = post

@@ -9,6 +9,7 @@
 #define TRANSFER_H_INCLUDED
 
 #include "adapt_data.h"
+#include "channel.h"
 #include "exchange.h"
 #include "schedule.h"
 
@@ -26,19 +27,15 @@ struct adapt_direction {
 };
 
 struct adapt_transfer {
-    MPI_Comm old_world, intercomm;
-    int old_size;
-    bool joins;
-    int tag;
     int64_t chunk;              /* elements */
     struct adapt_element element;
     struct adapt_direction send, receive;
     struct adapt_exchange exchange;
 };
 
-/* Begins transfer->exchange.  The communicators are nobody else's.  old_part, new_part and schedule stay
- * until it is through.  An MPI error. */
-int adapt_transfer_begin(struct adapt_transfer *transfer, const struct adapt_schedule *schedule,
-                         const void *old_part, void *new_part);
+/* Begins transfer->exchange.  old_part, new_part and schedule stay until it is through.  An MPI error. */
+int adapt_transfer_begin(struct adapt_transfer *transfer, struct adapt_channel *channel,
+                         const struct adapt_schedule *schedule, const void *old_part,
+                         void *new_part);
 
 #endif /* TRANSFER_H_INCLUDED */

@@ -1,0 +1,93 @@
+/* See channel.h. */
+
+#include "channel.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#define TAG_REMINDER 32767      /* every MPI has that many */
+
+static struct adapt_channel the_channel;        /* there is one window at a time */
+static bool is_open;
+static int key = MPI_KEYVAL_INVALID;    /* of an attribute of the old world, which tells of the commit */
+
+/* Commit ends the communicator itself. */
+static int forget(MPI_Comm comm, int of_key, void *value, void *state)
+{
+    (void) comm;
+    (void) of_key;
+    (void) value;
+    (void) state;
+    is_open = false;
+    return MPI_SUCCESS;
+}
+
+int adapt_channel_open(const epop_window_t *window, struct adapt_channel **channel)
+{
+    int code = MPI_SUCCESS;
+
+    *channel = &the_channel;
+    if (is_open)
+        return code;
+    the_channel = (struct adapt_channel) {.reminder = MPI_REQUEST_NULL };
+    if (key == MPI_KEYVAL_INVALID)
+        code = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &key, NULL);
+    if (!code)
+        code = MPIX_Adapt_window_all(window, &the_channel.all);
+    if (!code)
+        code = MPI_Comm_set_attr(window->old_world, key, &the_channel);
+    is_open = !code;
+    return code;
+}
+
+int adapt_channel_tag(struct adapt_channel *channel)
+{
+    return channel->tags++ % TAG_REMINDER;
+}
+
+/* ---- debts ------------------------------------------------------------------------------------ */
+
+/* The communicator's name says what has been owed for longest. */
+static int tell_debt(struct adapt_channel *channel)
+{
+    const struct adapt_debt *debt = channel->owed;
+    char text[MPI_MAX_OBJECT_NAME];
+
+    snprintf(text, sizeof(text), "%s '%.80s' (not waited for)", debt->kind, debt->name);
+    return MPI_Comm_set_name(channel->all, text);
+}
+
+int adapt_channel_owe(struct adapt_channel *channel, struct adapt_debt *debt, const char *kind,
+                      const char *name)
+{
+    struct adapt_debt **end = &channel->owed;
+    int rank;
+
+    debt->kind = kind;
+    snprintf(debt->name, sizeof(debt->name), "%s", name);
+    debt->next = NULL;
+    while (*end)
+        end = &(*end)->next;
+    *end = debt;
+    if (channel->owed != debt)
+        return MPI_SUCCESS;
+    MPI_Comm_rank(channel->all, &rank);
+    int code = tell_debt(channel);
+    return code ? code : MPI_Irecv(NULL, 0, MPI_BYTE, rank, TAG_REMINDER, channel->all,
+                                   &channel->reminder);
+}
+
+int adapt_channel_settle(struct adapt_channel *channel, struct adapt_debt *debt)
+{
+    struct adapt_debt **link = &channel->owed;
+
+    while (*link && *link != debt)
+        link = &(*link)->next;
+    if (!*link)
+        return MPI_SUCCESS;
+    *link = debt->next;
+    if (channel->owed)
+        return tell_debt(channel);
+    int code = MPI_Cancel(&channel->reminder);
+    return code ? code : MPI_Wait(&channel->reminder, MPI_STATUS_IGNORE);
+}

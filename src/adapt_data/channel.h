@@ -1,0 +1,44 @@
+/*
+ * The library's own communicator in a window: of all its processes, the old ones by old rank, then the
+ * joining ones, so that ranks in it are the processes' numbers (schedule.h).  Nobody else sends on it.
+ *
+ * It is made by the first call of a window that needs it, and ends with the commit.  A debt is a start
+ * whose wait is owed: commit refuses a window with pending requests and names the communicator that they
+ * are on, so a request is pending as long as something is owed, and the communicator bears its name.
+ * SPEC-epop V8, X1, X2.
+ *
+ * State: one channel of the process; one thread.
+ */
+
+#ifndef CHANNEL_H_INCLUDED
+#define CHANNEL_H_INCLUDED
+
+#include "adapt_window.h"
+
+struct adapt_debt {
+    const char *kind;           /* "array" */
+    char name[81];
+    struct adapt_debt *next;
+};
+
+struct adapt_channel {
+    MPI_Comm all;
+
+    /* private */
+    int tags;                   /* that have been given out */
+    struct adapt_debt *owed;
+    MPI_Request reminder;       /* pending while something is owed */
+};
+
+/* Collective over the processes of the window.  *channel is valid until commit.  An MPI error, also below. */
+int adapt_channel_open(const epop_window_t *window, struct adapt_channel **channel);
+/* For what is started next: all processes start in the same order. */
+int adapt_channel_tag(struct adapt_channel *channel);
+
+/* debt: stays where it is until it is settled. */
+int adapt_channel_owe(struct adapt_channel *channel, struct adapt_debt *debt, const char *kind,
+                      const char *name);
+/* No effect if it is not owed. */
+int adapt_channel_settle(struct adapt_channel *channel, struct adapt_debt *debt);
+
+#endif /* CHANNEL_H_INCLUDED */
