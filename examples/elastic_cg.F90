@@ -235,12 +235,8 @@ contains
     end subroutine finish
 
     subroutine adapt_if_asked()
-        integer :: pending, status
-        type(MPI_Info) :: info
-        call MPI_Probe_adapt(pending, status, info)
-        if (pending /= MPI_ADAPT_TRUE) return
-        call MPI_Info_free(info)
-        call adapt(status)
+        integer :: status
+        if (adapt_window_probe(status)) call adapt(status)
     end subroutine adapt_if_asked
 
     subroutine adapt(status)
@@ -251,9 +247,9 @@ contains
         call adapt_move(of_r, window, r)
         call adapt_move(of_p, window, p)
         progress(adaptations_) = progress(adaptations_) + 1
-        call MPI_Bcast(progress, 4, MPI_INTEGER8, 0, MPI_Comm(window%all))
-        call MPI_Bcast(rho, 1, MPI_DOUBLE_PRECISION, 0, MPI_Comm(window%all))
-        call MPI_Bcast(rho_first, 1, MPI_DOUBLE_PRECISION, 0, MPI_Comm(window%all))
+        call adapt_share(window, progress)
+        call adapt_share(window, rho)
+        call adapt_share(window, rho_first)
         call adapt_window_close(window)         ! leaving processes end here
         call look_around()
         if (rank == 0) print '(3(a,i0))', 'cg: ', size, ' processes after iteration ', progress(iteration_), &

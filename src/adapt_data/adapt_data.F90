@@ -155,6 +155,34 @@ module adapt_data_base
       integer(c_int64_t), value :: destinations
       type(c_funptr), value :: grow
     end function
+    integer(c_int) function adapt_fortran_share(window, variable) bind(C)
+      import
+      type(c_ptr), value :: window
+      type(*), dimension(..) :: variable
+    end function
+    integer(c_int) function adapt_fortran_sums(window, count, values) bind(C)
+      import
+      type(c_ptr), value :: window
+      integer(c_int), value :: count
+      real(c_double) :: values(*)
+    end function
+    integer(c_int) function adapt_fortran_file_owner(window, has_it, heir, owner, rank) bind(C)
+      import
+      type(c_ptr), value :: window
+      integer(c_int), value :: has_it, heir
+      integer(c_int) :: owner, rank
+    end function
+    integer(c_int) function adapt_fortran_file_tell(window, owner, text, length) bind(C)
+      import
+      type(c_ptr), value :: window
+      integer(c_int), value :: owner, length
+      character(kind=c_char) :: text(*)
+    end function
+    integer(c_int) function adapt_fortran_file_end(window, status) bind(C)
+      import
+      type(c_ptr), value :: window
+      integer(c_int), value :: status
+    end function
     integer(c_int) function adapt_fortran_place(array, asked, of_rank, answer) bind(C)
       import
       type(c_ptr), value :: array
@@ -321,7 +349,8 @@ module adapt_data
   public :: adapt_range, adapt_owner
   public :: adapt_create, adapt_free, adapt_move, adapt_start, adapt_test, adapt_wait
   public :: adapt_place, adapt_rank
-  public :: adapt_window_open, adapt_window_close, adapt_message
+  public :: adapt_window_probe, adapt_window_open, adapt_window_close, adapt_message
+  public :: adapt_share, adapt_sums, adapt_file
 
   ! Layouts of n slices: MPIX_Layout_block and its sisters.
   interface adapt_block
@@ -409,6 +438,10 @@ module adapt_data
       import
       integer(c_int), value :: rank, size, most
       type(adapt_box) :: found(*), domain
+    end function
+    integer(c_int) function MPIX_Adapt_window_probe(status) bind(C, name='MPIX_Adapt_window_probe')
+      import
+      integer(c_int) :: status
     end function
     type(c_ptr) function MPIX_Adapt_data_message() bind(C, name='MPIX_Adapt_data_message')
       import
@@ -614,7 +647,66 @@ contains
   ! depends on nothing but who sends what: arrays with the same destinations stay side by side.  The last
   ! dimension begins where it began; joining processes have nothing allocated.  MPIX_Adapt_items_move.
 
+  ! ---- the rest --------------------------------------------------------------------------------
+
+  ! Joining processes get what rank 0 of the old world has; the size is the same everywhere.
+  subroutine adapt_share(window, variable, ierror)
+    type(adapt_window), intent(in) :: window
+    type(*), dimension(..) :: variable
+    integer, optional, intent(out) :: ierror
+    integer :: code
+
+    code = adapt_fortran_share(window%handle, variable)
+    if (present(ierror)) ierror = code
+  end subroutine adapt_share
+
+  ! What leaving processes have is added to what new rank 0 has: sums over all ranks stay what they are.
+  subroutine adapt_sums(window, values, ierror)
+    type(adapt_window), intent(in) :: window
+    real(c_double), contiguous, intent(inout) :: values(:)
+    integer, optional, intent(out) :: ierror
+    integer :: code
+
+    code = adapt_fortran_sums(window%handle, size(values), values)
+    if (present(ierror)) ierror = code
+  end subroutine adapt_sums
+
+  ! If the process that has a file open on `unit`, for writing one record after the other, leaves, the one
+  ! with new rank `heir` goes on behind what is written.  No effect if nobody has it open.
+  subroutine adapt_file(window, heir, unit, ierror)
+    type(adapt_window), intent(in) :: window
+    integer, intent(in) :: heir, unit
+    integer, optional, intent(out) :: ierror
+    integer, parameter :: form_length = 11, path_length = 4096
+    character(len=form_length + path_length) :: text
+    integer(c_int) :: owner, rank
+    integer :: code, status
+    logical :: is_open
+
+    text = ''
+    inquire (unit=unit, opened=is_open)
+    if (is_open) inquire (unit=unit, form=text(:form_length), name=text(form_length + 1:))
+    code = adapt_fortran_file_owner(window%handle, merge(1, 0, is_open), heir, owner, rank)
+    if (present(ierror)) ierror = code
+    if (code /= 0 .or. owner < 0) return
+    status = 0
+    if (rank == owner) close (unit, iostat=status)
+    code = adapt_fortran_file_tell(window%handle, owner, text, len(text))
+    if (code == 0 .and. window%new_rank == heir) &
+      open (unit, file=trim(text(form_length + 1:)), form=trim(text(:form_length)), status='old', &
+            position='append', action='write', iostat=status)
+    if (code == 0) code = adapt_fortran_file_end(window%handle, status)
+    if (present(ierror)) ierror = code
+  end subroutine adapt_file
+
   ! ---- the window ------------------------------------------------------------------------------
+
+  ! MPI_Probe_adapt: whether there is a window to be opened, with this status.
+  logical function adapt_window_probe(status)
+    integer, intent(out) :: status
+
+    adapt_window_probe = MPIX_Adapt_window_probe(status) /= 0
+  end function adapt_window_probe
 
   ! MPI_Comm_adapt_begin.  status: the probe's, or that of MPI_Init_adapt on a joining process.
   subroutine adapt_window_open(status, window, ierror)

@@ -37,8 +37,11 @@ void MPIX_Adapt_window_clear(epop_window_t *window);
  * of them.  The caller frees it, or leaves that to the commit. */
 int MPIX_Adapt_window_all(const epop_window_t *window, MPI_Comm *all);
 
+/* MPI_Probe_adapt: 1 if there is a window to be opened, with *status; else, and with an error, 0. */
+int MPIX_Adapt_window_probe(int *status);
+
 /* The window in one call: MPI_Comm_adapt_begin, MPIX_Adapt_window_fill and, unless `all` is NULL,
- * MPIX_Adapt_window_all.  status: that of the probe that said TRUE, or of MPI_Init_adapt where it is
+ * MPIX_Adapt_window_all.  status: that of the probe that said so, or of MPI_Init_adapt where it is
  * MPI_ADAPT_STATUS_JOINING. */
 int MPIX_Adapt_window_open(int status, epop_window_t *window, MPI_Comm *all);
 /* MPI_Comm_adapt_commit; leaving processes end here.  If it fails the window is open as before, and

@@ -1,6 +1,7 @@
 /* Files and sums of adapt_items.h. */
 
 #include "adapt_items.h"
+#include "handover.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -124,26 +125,39 @@ static int hand_over(const epop_window_t *window, MPI_Comm all, int owner, int h
     return code;
 }
 
-int MPIX_Adapt_file(const epop_window_t *window, int heir, const char *path, FILE **file)
+int adapt_file_owner(const epop_window_t *window, bool has_it, const char *function, int *owner)
 {
     struct adapt_channel *channel;
     int mine[2], most[2], rank;
 
-    if (!window || !window->new_rank_of || !file || (*file && !path) || heir < 0 ||
-        heir >= window->new_size)
-        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_file: window, file or path is NULL, or heir is no"
-                          " rank of the new world");
+    *owner = -1;
     int code = adapt_channel_open(window, &channel);
     if (code)
         return code;
     MPI_Comm_rank(channel->all, &rank);
-    /* who has it: the greatest and the smallest rank are the same */
-    mine[0] = *file ? rank : -1;
-    mine[1] = *file ? -rank : INT32_MIN;
+    /* the greatest and the smallest rank are the same */
+    mine[0] = has_it ? rank : -1;
+    mine[1] = has_it ? -rank : INT32_MIN;
     code = MPI_Allreduce(mine, most, 2, MPI_INT, MPI_MAX, channel->all);
     if (!code && most[0] >= 0 && most[0] != -most[1])
-        code = adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_file: several processes have the file open");
+        code = adapt_fail(MPI_ERR_ARG, "%s: several processes have the file open", function);
     if (!code && most[0] >= 0 && most[0] < window->old_size && window->new_rank_of[most[0]] < 0)
-        code = hand_over(window, channel->all, most[0], heir, path, file);
+        *owner = most[0];
     return code;
+}
+
+int MPIX_Adapt_file(const epop_window_t *window, int heir, const char *path, FILE **file)
+{
+    static const char function[] = "MPIX_Adapt_file";
+    struct adapt_channel *channel;
+    int owner;
+
+    if (!window || !window->new_rank_of || !file || (*file && !path) || heir < 0 ||
+        heir >= window->new_size)
+        return adapt_fail(MPI_ERR_ARG, "%s: window, file or path is NULL, or heir is no rank of the new"
+                          " world", function);
+    int code = adapt_file_owner(window, *file, function, &owner);
+    if (!code && owner >= 0)
+        code = adapt_channel_open(window, &channel);
+    return code || owner < 0 ? code : hand_over(window, channel->all, owner, heir, path, file);
 }

@@ -100,6 +100,17 @@ int MPIX_Adapt_window_all(const epop_window_t *window, MPI_Comm *all)
     return MPI_Intercomm_merge(window->intercomm, window->status == MPI_ADAPT_STATUS_JOINING, all);
 }
 
+int MPIX_Adapt_window_probe(int *status)
+{
+    int pending = MPI_ADAPT_FALSE;
+
+    if (!status) {
+        (void) adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_probe: status is NULL");
+        return 0;
+    }
+    return MPI_Probe_adapt(&pending, status, NULL) == MPI_SUCCESS && pending == MPI_ADAPT_TRUE;
+}
+
 int MPIX_Adapt_window_open(int status, epop_window_t *window, MPI_Comm *all)
 {
     MPI_Comm intercomm, new_world;

@@ -824,22 +824,42 @@ def published_page(run: TestRun) -> None:
 # ---- the programs of doc/converting.md ---------------------------------------------------------
 
 CONVERTING = Path(__file__).resolve().parents[3] / "doc" / "converting.md"
+DIFF = r"^```diff\n(.*?)^```"
 
 
 def _converted(run: TestRun, number: int) -> tuple[Path, Path]:
     """Before and after: a block has lines of one of them alone, and lines of both."""
-    text = CONVERTING.read_text(encoding="utf-8")
-    block = re.findall(r"^```diff\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[number]
+    block = re.findall(DIFF, CONVERTING.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[number]
+    fortran = "end program" in block
+    # what is called back has arguments that nobody needs
+    compiler, flag = ("mpifort", "-Wno-unused-dummy-argument") if fortran else ("mpicc", "-std=gnu11")
+    words = [str(run.setting.prefix / "bin" / compiler), "-O1", "-Wall", "-Wextra", "-Werror", flag]
     programs = []
     for name, other in (("before", "+"), ("after", "-")):
-        source = run.work / f"{name}.c"
+        source = run.work / f"{name}{'.f90' if fortran else '.c'}"
         source.write_text("".join(f"{line[1:]}\n" for line in block.splitlines() if line[:1] != other))
-        mpicc = str(run.setting.prefix / "bin" / "mpicc")
-        words = [mpicc, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", str(source), "-o", str(run.work / name)]
-        done = run.start([*words, "-ladapt_data"] if name == "after" else words)
+        library = ["-ladapt_data"] if name == "after" else []
+        done = run.start([*words, str(source), "-o", str(run.work / name), *library])
         run.check(done.wait() == 0, f"the program {name} does not compile")
         programs.append(run.work / name)
     return programs[0], programs[1]
+
+
+@scenario
+def converted_lines(run: TestRun) -> None:
+    """The page's table has the lines of its programs; where there is a number for such a code converted by hand, a third of it
+    is enough, and 15 lines say what moves."""
+    text = CONVERTING.read_text(encoding="utf-8")
+    told = re.findall(r"^\| ([^|]+) \| (\d+) \| (\d+) \| (\d+) \| (\d*)", text, re.MULTILINE)
+    blocks = re.findall(DIFF, text, re.MULTILINE | re.DOTALL)
+    run.check(len(told) == len(blocks), f"{len(told)} rows for {len(blocks)} programs")
+    for (name, before, added, moves, by_hand), block in zip(told, blocks, strict=True):
+        run.check(f"## {name}\n" in text and text.index(f"## {name}\n") < text.index(block), f"{name}: no such heading")
+        signs = [line[:1] for line in block.splitlines() if line[1:].strip()]
+        counted = (len(signs) - signs.count("+"), signs.count("+"))
+        run.check(counted == (int(before), int(added)), f"{name}: {counted} lines")
+        if by_hand:
+            run.check(3 * int(added) <= int(by_hand) and int(moves) <= 15, f"{name}: more than a third of {by_hand} lines")
 
 
 @scenario
