@@ -103,7 +103,7 @@ _BARS = (
         "data_hand",
         "libadapt_data against a redistribution by hand",
         1.05,
-        "register and move one array in blocks, from barrier to barrier",
+        "move one registered array in blocks, from barrier to barrier",
         "nonblocking messages of the same overlaps and a copy of what stays, in the same window",
     ),
     Bar(
@@ -117,7 +117,7 @@ _BARS = (
         "data_bandwidth",
         "bandwidth of libadapt_data",
         0.9,
-        "an array of a process that leaves, to one that joins; with registering it and the agreement",
+        "an array of a process that leaves, to one that joins; with the agreement",
         "the message alone, in the same window: its time over that",
         at_least=True,
     ),

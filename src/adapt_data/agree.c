@@ -22,7 +22,7 @@ struct call {
     int first, end;
     struct adapt_roles roles;
     int *process_of_new;
-    int64_t **facts;            /* by array; NULL: it has none */
+    int64_t **facts;            /* by array; NULL: none has any; of an array NULL: it has none */
     int64_t chunk_bytes;        /* at first this process', then the smallest */
 };
 
@@ -123,9 +123,19 @@ static int find_difference(const struct call *call, struct verdict *verdict)
 
 /* ---- facts ------------------------------------------------------------------------------------ */
 
+static bool are_facts(const struct call *call)
+{
+    for (int k = call->first; k < call->end; k++)
+        if (is_concerned(call, k) && has_facts(call->data->arrays[k]))
+            return true;
+    return false;
+}
+
 /* Memory for them, by array: a number of each process. */
 static const char *make_room_for_facts(struct call *call)
 {
+    if (!are_facts(call))
+        return NULL;
     call->facts = adapt_room(call->data->count, sizeof(*call->facts));
     if (!call->facts)
         return ADAPT_NO_MEMORY;
@@ -159,6 +169,7 @@ static int tell_facts(const struct call *call, int k)
 static const char *make_old(const struct call *call, int k)
 {
     struct adapt_array *array = call->data->arrays[k];
+    const int64_t *facts = call->facts ? call->facts[k] : NULL;
     const int size = call->roles.old_size;
     const char *error = NULL;
     int *places = NULL;
@@ -170,10 +181,10 @@ static const char *make_old(const struct call *call, int k)
         if (!places)
             return ADAPT_NO_MEMORY;
         for (int place = 0; place < size; place++)
-            places[place] = (int) call->facts[k][place];
+            places[place] = (int) facts[place];
     }
     adapt_distribution_clear(&array->now);
-    error = adapt_distribution_make(&array->now, &array->layout, size, places, call->facts[k]);
+    error = adapt_distribution_make(&array->now, &array->layout, size, places, facts);
     array->rank = call->roles.old_rank;
     free(places);
     return error;
@@ -341,8 +352,6 @@ static void prepare_all(const struct call *call, bool with_facts, bool room, str
 
 static int agree_on_all(struct call *call, bool room, const char *caller)
 {
-    bool are_facts = false;
-
     int code = adapt_channel_open(call->window, &call->data->channel);
     if (code)
         return code;
@@ -352,13 +361,12 @@ static int agree_on_all(struct call *call, bool room, const char *caller)
         verdict = verdict_of(make_room_for_facts(call), call->first);
     prepare_all(call, false, room, &verdict);
     code = agree(call, &verdict, caller);
-    for (int k = call->first; !code && k < call->end; k++) {
-        if (call->facts[k]) {
-            are_facts = true;
+    if (code || !call->facts)
+        return code;
+    for (int k = call->first; !code && k < call->end; k++)
+        if (call->facts[k])
             code = tell_facts(call, k);
-        }
-    }
-    if (code || !are_facts)
+    if (code)
         return code;
     prepare_all(call, true, room, &verdict);
     return agree(call, &verdict, caller);
