@@ -206,7 +206,10 @@ static void measure_window(const struct where *where)
     static const int orders[WAYS][WAYS] = { {0, 1, 3, 2}, {1, 2, 0, 3}, {2, 3, 1, 0}, {3, 0, 2, 1} };
     static double us[WAYS][ROUNDS_MOST];
     int64_t bytes[2] = { 0, 0 }, sums[2];
+    int me;
 
+    MPI_Comm_rank(where->all, &me);
+    bind_to_core(me);
     for (int round = 0; round < rounds; round++)
         for (int turn = 0; turn < WAYS; turn++) {
             const int way = orders[round % WAYS][turn];
