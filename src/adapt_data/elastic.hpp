@@ -281,6 +281,13 @@ class window
         text.assign(letters.begin(), letters.end());
     }
 
+    /* What leaving processes have is added to new rank 0's: sums over all ranks stay what they are. */
+    void sums(std::vector<double> &values) const
+    {
+        detail::returned_errors guard;
+        detail::check_data(MPIX_Adapt_sums(&it_, int(values.size()), values.data()));
+    }
+
   private:
     epop_window_t it_ = {};
     MPI_Comm all_ = MPI_COMM_NULL;

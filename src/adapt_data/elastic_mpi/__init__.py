@@ -192,6 +192,12 @@ class Window:
         _check(_library.adapt_python_bcast(buffer, length, self.all))
         return pickle.loads(buffer.raw)
 
+    def sums(self, values: Sequence[float]) -> list[float]:
+        """What leaving processes have is added to what new rank 0 has: the sums over all ranks stay what they are."""
+        numbers = (ctypes.c_double * len(values))(*values)
+        _check(_library.MPIX_Adapt_sums(self._handle, len(values), numbers))
+        return list(numbers)
+
     def close(self) -> None:
         """Commit.  If it fails the window is open as before."""
         _check(_library.adapt_fortran_close(ctypes.byref(self._numbers), ctypes.byref(self._handle)))

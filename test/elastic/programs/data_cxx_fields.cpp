@@ -85,6 +85,7 @@ struct State {
     std::vector<Particle> particles;
     std::vector<double> x;
     std::vector<int> n;
+    std::vector<double> windows{0}; /* over all ranks: how many there have been */
     elastic::boxes even{2, elastic::box_of({0, 0}, {ROWS, COLUMNS})}, striped{2, stripes};
 
     State()
@@ -131,6 +132,9 @@ void State::check(int rank, int size)
         CHECK(tiles[k].size() == room(mine[k], PLAIN));
         visit(mine[k], PLAIN, [&](auto i, auto j, auto at) { CHECK(tiles[k][at] == int(value(i, j))); });
     }
+    double sum = 0;
+    MPI_Allreduce(windows.data(), &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(sum == epoch);
     std::vector<bool> seen(ITEMS), seen_apart(ITEMS);
     std::size_t expected = 0;
     for (std::int64_t number = 0; number < ITEMS; number++)
@@ -194,6 +198,8 @@ void State::move(elastic::window &window)
         to_apart.push_back(home(number, window.new_size()));
     elastic::move_items(window, to, particles);
     elastic::move_items(window, to_apart, x, n);
+    window.sums(windows);
+    windows[0] += window.new_rank() == window.new_size() - 1;
     CHECK(!window.leaving() || (cells.empty() && sides.empty() && tiles.empty() && x.empty()));
     epoch++;
 }

@@ -1,4 +1,4 @@
-"""elastic_mpi: initialisation, probe, window, shared values, layouts, arrays, boxes and items, with and without NumPy.
+"""elastic_mpi: initialisation, probe, window, shared values, sums, layouts, arrays, boxes and items, with and without NumPy.
 
 Every element tells its number.  What is wrong raises Error on all processes, and the window goes on.  Argument: the
 number of adaptations.  SPEC-epop D1 to D4, D6, F1, F3.
@@ -80,6 +80,7 @@ class Pieces:
         rank, size = (0, 1) if joining else (elastic.rank(), elastic.size())
         self.items = array.array("q", [] if joining else [i for i in range(ITEMS) if home(i, size) == rank])
         self.marks = bytearray(i % 251 for i in self.items)
+        self.windows = [0.0]  # over all ranks: how many there have been
         low, high = line(rank, size)
         self.line = array.array("d", [] if joining else [-1.0, *range(low[0], high[0] + 1), -1.0])
         if numpy:
@@ -169,11 +170,15 @@ def adapt(data, parts, epoch):
         expect_error("'block'", w.close)
         data.wait()
         parts.move(w)
+        parts.windows = w.sums(parts.windows)
+        if w.new_rank == w.new_size - 1:
+            parts.windows[0] += 1
         leaves = w.status == elastic.LEAVING
         assert not leaves or len(data["block"]) == 0
     assert not leaves, "a leaving process goes on"
     check(data)
     parts.check()
+    assert elastic.size() > 1 or parts.windows == [epoch + 1], "sums"
     return epoch + 1
 
 
