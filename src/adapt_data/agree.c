@@ -269,11 +269,12 @@ static const char *prepare(const struct call *call, int k, bool room)
 /* Greater is worse: wrong use before lack of memory, lowest array first.  0: nothing is wrong. */
 static int64_t severity(const struct call *call, const struct verdict *verdict)
 {
-    const int64_t rank = verdict->error_class == MPI_ERR_ARG ? 2 : verdict->error_class == MPI_ERR_NO_MEM;
+    const int64_t weight = verdict->error_class == MPI_ERR_ARG ? 2 :
+        verdict->error_class == MPI_ERR_NO_MEM;
     int process;
 
     MPI_Comm_rank(call->data->channel->all, &process);
-    return rank == 0 ? 0 : rank << 48 | (int64_t) (ADAPT_ARRAYS_MAX - verdict->array) << 32 | process;
+    return weight == 0 ? 0 : weight << 48 | (int64_t) (ADAPT_ARRAYS_MAX - verdict->array) << 32 | process;
 }
 
 static int refuse(const struct call *call, const struct verdict *mine, int64_t worst,
