@@ -241,6 +241,15 @@ int64_t remaining_ms(const State &state, const Job &job)
     return std::max((expect_ms * job.first_size - done) / size, REMAINING_MIN_MS);
 }
 
+int64_t expected_end_ms(const State &state, const Job &job)
+{
+    int64_t left_ms = job.sized_ms == NEVER ? NEVER : remaining_ms(state, job);
+    int64_t end_ms = left_ms > REMAINING_MIN_MS ? known_until_ms(job) + left_ms : NEVER;
+    if (end_ms <= state.now_ms)
+        return job.limit_at_ms;
+    return job.limit_at_ms == NEVER ? end_ms : std::min(end_ms, job.limit_at_ms);
+}
+
 AdaptationTimes adaptation_times(const Job &job)
 {
     AdaptationTimes times;

@@ -40,6 +40,9 @@ int64_t efficient_size(int size, int64_t serial_ppm, int64_t efficiency_ppm);
  * size, at least 1000; NEVER: unknown.  Of a running job: by its program's progress in its phase
  * if that is known, else by `expect` or its time limit (J7). */
 int64_t remaining_ms(const State &state, const Job &job);
+/* When it ends at its present size, by that and by its time limit, whichever is earlier; NEVER:
+ * unknown.  One that has outlived what was expected of it ends by its limit. */
+int64_t expected_end_ms(const State &state, const Job &job);
 /* As of the newest sample: since the last commit or the start; 0: there was none. */
 int64_t sampled_since_ms(const Job &job);
 

@@ -63,7 +63,6 @@ bool FillPlan::gives_when_asked(const Job &job) const
         rules.gives_later() && rules.may_give(state, job);
 }
 
-/* When all has come to its end that is under way or planned with it. */
 Blocks FillPlan::world_to_come(const Job &job) const
 {
     auto planned = shrinks.find(job.id);
@@ -132,7 +131,51 @@ std::vector<Ending> FillPlan::starting() const
             endings.push_back(
                 {state.now_ms + limit_ms, Booking(state.shares(each.job->spec, each.blocks))});
     }
+    endings.insert(endings.end(), grown.begin(), grown.end());
     return endings;
+}
+
+void FillPlan::give_up(const Job &job, int size)
+{
+    Blocks after = without(job.blocks, choose_leaving(state, job.blocks, job.size() - size));
+    Shares gone = state.shares(job.spec, job.blocks), kept = state.shares(job.spec, after);
+    leave_differences(gone, kept);
+    soon.give(gone);
+    soon.take(kept);
+    shrinks[job.id] = size;
+}
+
+Change FillPlan::to_balance(const Job &job, int size, std::vector<int> leave,
+                            Blocks joining) const
+{
+    char text[160];
+    snprintf(text, sizeof text,
+             "to end with others in %lld s, so that job %llu starts sooner, in place of %lld s",
+             static_cast<long long>(balance_end_ms / 1000),
+             static_cast<unsigned long long>(balance->whom),
+             static_cast<long long>(unchanged_end_ms(*balance) / 1000));
+    auto why = [of_rules = rules.why_of(size, "balance"), all = *balance,
+                end_ms = balance_end_ms](const State &then, const Job &changed) {
+        Json json = of_rules(then, changed);
+        json["for"] = {all.whom};
+        json["balance"] = write(all);
+        json["end_ms"] = end_ms;
+        json["unchanged_end_ms"] = unchanged_end_ms(all);
+        return json;
+    };
+    return {job.id, size, std::move(leave), std::move(joining), text, std::move(why)};
+}
+
+bool FillPlan::leaves_expected(int64_t cores, int64_t end_ms) const
+{
+    bool in_time = expected && end_ms != NEVER && end_ms <= expected->time_ms;
+    return !expected || in_time || cores <= expected->left;
+}
+
+void FillPlan::take_beside_expected(int64_t cores, int64_t end_ms)
+{
+    if (expected && (end_ms == NEVER || end_ms > expected->time_ms))
+        expected->left -= cores;
 }
 
 int FillPlan::shrunk(const Job &job) const

@@ -4,6 +4,7 @@
  *
  *   fill_starting.h     who starts, and for whom cores are wanted
  *   fill_donors.h       who gives them
+ *   fill_balance.h      who is to end together with others, for the first that cannot be helped
  *   fill_recipients.h   who gets what idles then
  */
 
@@ -15,6 +16,7 @@
 #include "core/policy/policy.h"
 #include "core/policy/policy_easy.h"
 #include "core/policy/size_rules.h"
+#include "core/policy/time_balance.h"
 
 namespace elastic::rm {
 
@@ -26,6 +28,12 @@ struct Growth {
     int cap;            /* at most */
     Blocks blocks;      /* its place: all of it if it starts, the joining processes if it grows */
     std::optional<GrowingJob> nodes = {};       /* all that it has; once it is to grow */
+};
+
+/* When the first job is expected to start, sooner than it is promised, how many cores are free then
+ * beside its own, and until when that can be believed: somebody is to have ended by then. */
+struct ExpectedStart {
+    int64_t time_ms = 0, left = 0, until_ms = 0;
 };
 
 struct FillPlan {
@@ -48,6 +56,11 @@ struct FillPlan {
     std::set<JobId> reduced;            /* of shrinks: for nobody's sake */
     std::set<JobId> wished;             /* of shrinks: as their programs want it */
     std::set<JobId> moved;              /* leave draining nodes */
+    std::optional<TimeBalance> balance; /* was looked for, of those who run */
+    int64_t balance_end_ms = NEVER;     /* they end together in so long */
+    std::set<JobId> balanced;           /* get other sizes by it, now or as cores become free */
+    std::vector<Ending> grown;          /* what growths for it book, by their limits */
+    std::optional<ExpectedStart> expected;      /* of the first job */
     std::optional<Exchange> exchange;   /* was looked for */
     Decisions decisions;
 
@@ -58,6 +71,16 @@ struct FillPlan {
     /* What is left to it then: malleable jobs keep their least size alone, whatever they have
      * grown to, so that no growth, and no gift to others, moves it (SPEC-performance Q7). */
     Outlook outlook() const;
+    /* When all has come to its end that is under way or planned with it. */
+    Blocks world_to_come(const Job &job) const;
+    /* Plans to shrink it; what it gives is in `soon` from then on. */
+    void give_up(const Job &job, int size);
+    /* By the balance. */
+    Change to_balance(const Job &job, int size, std::vector<int> leave, Blocks joining) const;
+    /* Whether the first job can still start when it is expected to, if these cores are used until
+     * then; NEVER: for ever. */
+    bool leaves_expected(int64_t cores, int64_t end_ms) const;
+    void take_beside_expected(int64_t cores, int64_t end_ms);
     /* The size that it has, or will have by what is planned. */
     int shrunk(const Job &job) const;
     /* Whether growths must leave what is reserved, as nobody gives it back before its end. */
@@ -70,7 +93,6 @@ struct FillPlan {
   private:
     std::vector<Ending> starting() const;
     bool gives_when_asked(const Job &job) const;
-    Blocks world_to_come(const Job &job) const;
     Blocks take_spare(Blocks &world, int least) const;
 };
 

@@ -65,7 +65,8 @@ void Recipients::add_running(const std::vector<JobId> &jobs)
 /* Nothing else is planned for it. */
 bool Recipients::is_free(const Job &job) const
 {
-    return !plan_.shrinks.contains(job.id) && !plan_.moved.contains(job.id);
+    return !plan_.shrinks.contains(job.id) && !plan_.moved.contains(job.id) &&
+           !plan_.balanced.contains(job.id);
 }
 
 bool Recipients::may_grow(const Job &job) const
@@ -123,6 +124,11 @@ bool Recipients::grow_beside_reserved(Growth &growth, int size)
     int more = size - growth.size;
     if (growth.starts || job.spec.whole_nodes || !promise.allows_more(plan_.now, job, more))
         return false;
+    int64_t cores = int64_t{more} * job.spec.cores_per_process;
+    int64_t end_ms = expected_end_ms(state_, job);
+    if (!plan_.leaves_expected(cores, end_ms))
+        return false;
+    plan_.take_beside_expected(cores, end_ms);
     growth.blocks = append(std::move(growth.blocks), promise.place_more(plan_.now, job, more));
     growth.size = size;
     return true;

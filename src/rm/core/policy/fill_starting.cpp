@@ -2,6 +2,8 @@
 
 #include "core/policy/fill_starting.h"
 
+#include "core/policy/fill_balance.h"
+
 namespace elastic::rm {
 
 /* Like a rigid job that is ahead of all others, except that who starts it is not us.  If it cannot
@@ -29,6 +31,7 @@ void Starting::look_at_waiting()
 {
     if (!help_in_order())
         return;
+    Balancing(plan_).plan();
     const auto &queue = state_.indices().queue;
     plan_.looked_until = state_.queue_key(*plan_.first);
     int left = state_.config.backfill_depth;
@@ -133,6 +136,12 @@ bool Starting::go_ahead(const Job &job)
     int size = lowest(job.spec);
     if (!plan_.now.fits(job.spec, size) || !plan_.promise().allows(plan_.now, job.spec, size))
         return false;
+    int64_t limit_ms = time_limit(state_, job.spec);
+    int64_t end_ms = limit_ms > 0 ? state_.now_ms + limit_ms : NEVER;
+    int64_t cores = int64_t{size} * job.spec.cores_per_process;
+    if (!plan_.leaves_expected(cores, end_ms))
+        return false;
+    plan_.take_beside_expected(cores, end_ms);
     add_start(job, size, plan_.promise().place(plan_.now, job.spec, size));
     return true;
 }

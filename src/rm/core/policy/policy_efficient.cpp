@@ -15,20 +15,42 @@ constexpr int64_t REMAINING_PER_DURATION = 2; /* else its end comes first (K3) *
  * remains. */
 constexpr double START_GAIN = 1e18, UNKNOWN_GAIN = 0.5;
 
-/* Processes of a job of whole nodes on each of them; else 1. */
-int unit_of(const State &state, const Job &job)
+/* Of samples that are wrong by a tenth the true MPI time lies between these parts. */
+constexpr double TRUE_LEAST = 0.9, TRUE_MOST = 1.12;
+
+/* What it is if MPI takes another part of the time than measured. */
+int64_t with_mpi_time(int64_t mtct_ppm, double factor)
 {
-    const Node *node =
-        job.spec.whole_nodes && !job.blocks.empty() ? state.node(job.blocks.front().node) : nullptr;
-    if (!node)
-        return 1;
-    int fit = std::max(node->cores / job.spec.cores_per_process, 1);
-    return job.spec.processes_per_node > 0 ? std::min(fit, job.spec.processes_per_node) : fit;
+    auto all = static_cast<double>(PPM), mtct = static_cast<double>(mtct_ppm);
+    double rest = all + mtct - factor * mtct; /* of the loop's time */
+    double other = rest > 0 ? factor * mtct / rest * all : static_cast<double>(MTCT_MAX_PPM);
+    return static_cast<int64_t>(std::min(other, static_cast<double>(MTCT_MAX_PPM)));
 }
 
+/* R, but that nothing is done which samples that are wrong by a tenth would let seem right. */
 SizeRange range_of(const EfficientNumbers &numbers, const JobSpec &spec)
 {
-    return size_range(spec, numbers.range);
+    SizeRange range = size_range(spec, numbers.range);
+    if (range.kind == RangeKind::KEEP)
+        return range;
+    RangeNumbers doubted = numbers.range;
+    double factor = range.kind == RangeKind::REDUCE ? TRUE_LEAST : TRUE_MOST;
+    doubted.mtct_ppm = with_mpi_time(doubted.mtct_ppm, factor);
+    doubted.recent_mtct_ppm = with_mpi_time(doubted.recent_mtct_ppm, factor);
+    if (size_range(spec, doubted).kind == range.kind)
+        return range;
+    return {RangeKind::KEEP, numbers.range.size, numbers.range.size};
+}
+
+bool is_above(const RangeNumbers &range)
+{
+    return range.mtct_ppm > range.upper_ppm || range.recent_mtct_ppm > range.upper_ppm;
+}
+
+/* It should have fewer, and cannot. */
+bool is_at_minimum(const RangeNumbers &range, const JobSpec &spec)
+{
+    return is_above(range) && size_at_most(spec, range.size - 1) == 0;
 }
 
 /* F1: who runs longest gets all that it may have before the next one gets any. */
@@ -57,6 +79,7 @@ class EfficientRules : public SizeRules {
         return range_of(numbers, job.spec).kind == RangeKind::OPTIONAL && long_enough;
     }
     bool gives_later() const override { return false; }
+    bool balances() const override { return true; }
     int reduced(const State &state, const Job &job) const override
     {
         if (!state.config.reduce_when_idle && state.indices().queue.empty())
@@ -116,10 +139,9 @@ std::optional<HeldBecause> EfficientRules::held_because(const State &state, cons
     SizeRange sizes = range_of(numbers, job.spec);
     if (sizes.kind == RangeKind::REDUCE)        /* not done yet (K3) */
         return HeldBecause::COST;
-    if (sizes.kind == RangeKind::KEEP) {
-        bool above = range.mtct_ppm > range.upper_ppm || range.recent_mtct_ppm > range.upper_ppm;
-        return above ? HeldBecause::AT_MINIMUM : HeldBecause::BETWEEN_THRESHOLDS;
-    }
+    if (sizes.kind == RangeKind::KEEP)
+        return is_at_minimum(range, job.spec) ? HeldBecause::AT_MINIMUM
+                                              : HeldBecause::BETWEEN_THRESHOLDS;
     if (sizes.high == job.size())       /* else AT_MAXIMUM or the next size is too far */
         return range.ceiling > 0 ? HeldBecause::CEILING : HeldBecause::AT_MAXIMUM;
     return numbers.remaining_ms == NEVER ? HeldBecause::NO_ESTIMATE : HeldBecause::COST;
@@ -155,12 +177,11 @@ std::string EfficientRules::explain(const State &state, const Job &job) const
     else if (range.kind == RangeKind::OPTIONAL)
         snprintf(then, sizeof then, "less than %.3g: from %d to %d", ratio(numbers.range.lower_ppm),
                  range.low, range.high);
-    else if (numbers.range.mtct_ppm > numbers.range.upper_ppm ||
-             numbers.range.recent_mtct_ppm > numbers.range.upper_ppm)
+    else if (is_at_minimum(numbers.range, job.spec))
         snprintf(then, sizeof then, "more than %.3g, and it has the least that it can have",
                  ratio(numbers.range.upper_ppm));
     else
-        snprintf(then, sizeof then, "kept between the thresholds %.3g and %.3g",
+        snprintf(then, sizeof then, "kept, as it is not for sure outside of %.3g to %.3g",
                  ratio(numbers.range.lower_ppm), ratio(numbers.range.upper_ppm));
     return std::string(text) + then;
 }
@@ -172,7 +193,7 @@ EfficientNumbers efficient_numbers(const State &state, const Job &job)
     const Config &config = state.config;
     EfficientNumbers numbers;
     numbers.range.size = job.size();
-    numbers.range.unit = unit_of(state, job);
+    numbers.range.unit = processes_of_node(state, job);
     numbers.range.upper_ppm = config.mtct_upper_ppm;
     numbers.range.lower_ppm = config.mtct_lower_ppm;
     numbers.range.target = config.range;

@@ -6,11 +6,14 @@
  *            processes, at once
  *   give     only jobs that are below a lower threshold give processes to those that wait
  *   expand   only these get idle cores, up to twice their size: who runs longest first
+ *   balance  for a job that nobody can make room for, these end together (fill_balance.h)
+ *
+ * Above and below is only what samples that are wrong by a tenth could not make seem so.
  *
  * Who gives now may keep all that it has later, between the thresholds.  So a reservation counts on
  * nobody's gifts, and nobody grows into what is reserved.
  *
- * SPEC-performance R, F, Q7, K and X; the range itself is size_range.h.
+ * SPEC-performance R, T, F, Q6-Q8, K and X; the range itself is size_range.h.
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_EFFICIENT_H_INCLUDED

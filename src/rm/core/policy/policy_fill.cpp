@@ -78,6 +78,11 @@ void decide_shrinks(FillPlan &plan)
                  wish_why(size)});
             continue;
         }
+        if (plan.balanced.contains(id)) {
+            plan.decisions.changes.push_back(plan.to_balance(
+                job, size, choose_leaving(plan.state, job.blocks, job.size() - size), {}));
+            continue;
+        }
         bool own = plan.reduced.contains(id) && size == plan.rules.reduced(plan.state, job);
         const std::vector<JobId> &whom = plan.makes_room_for[id];
         std::string reason = own                          ? plan.rules.words(plan.state, job, size)
@@ -96,7 +101,8 @@ void decide_shrinks(FillPlan &plan)
 void say_dependence(FillPlan &plan)
 {
     const State &state = plan.state;
-    if (state.indices().nodes.of(NodeState::DRAINING) > 0)
+    /* What remains of those that might be balanced becomes less with time. */
+    if (state.indices().nodes.of(NodeState::DRAINING) > 0 || plan.balance)
         return plan.decisions.depends_on.reset();
     Dependence &on = *plan.decisions.depends_on;
     on = {plan.looked_until, NEVER, true, waiting_sharers(state), NEVER, plan.exchange};
@@ -105,18 +111,8 @@ void say_dependence(FillPlan &plan)
     on.limits_until_ms = plan.reservation->limits_until_ms();
     if (plan.reservation->time_ms() != NEVER && worth_growing(plan))
         on.until_ms = plan.reservation->time_ms() - 2 * state.config.offer_pause_ms;
-}
-
-/* What they give is at the disposal of all. */
-void give_up(FillPlan &plan, const Job &job, int size)
-{
-    const State &state = plan.state;
-    Blocks after = without(job.blocks, choose_leaving(state, job.blocks, job.size() - size));
-    Shares gone = state.shares(job.spec, job.blocks), kept = state.shares(job.spec, after);
-    leave_differences(gone, kept);
-    plan.soon.give(gone);
-    plan.soon.take(kept);
-    plan.shrinks[job.id] = size;
+    if (plan.expected && (on.until_ms == NEVER || plan.expected->until_ms < on.until_ms))
+        on.until_ms = plan.expected->until_ms;
 }
 
 /* Whose programs want fewer processes. */
@@ -131,7 +127,7 @@ void reduce_as_wished(FillPlan &plan)
             plan.decisions.look_again_at(job.offer_after_ms);
             continue;
         }
-        give_up(plan, job, size_wished(job));
+        plan.give_up(job, size_wished(job));
         plan.wished.insert(id);
     }
 }
@@ -154,7 +150,7 @@ void reduce(FillPlan &plan)
             plan.decisions.look_again_at(job.offer_after_ms);
             continue;
         }
-        give_up(plan, job, size);
+        plan.give_up(job, size);
         plan.reduced.insert(id);
     }
 }
@@ -269,7 +265,7 @@ bool Fill::heeds_sample(const State &state, const Job &job, const Sight &before,
     if (rules_.allows_all() || !indices.elastic.contains(job.id))
         return false;
     bool others_want = !indices.queue.empty() || state.wanted_nodes > 0;
-    if (others_want && indices.spare_cores > 0)
+    if (others_want && (indices.spare_cores > 0 || rules_.balances()))
         return true;
     Sight now = sight(state, job);
     if (now.most > before.most || (now.has_data && !before.has_data))

@@ -138,6 +138,8 @@ int size_to_end(const Balanced &job, int64_t ms)
     int64_t wanted = (job.work + ms - 1) / ms;
     if (wanted > job.high)
         return 0;
+    if (job.low == job.high)
+        return job.low;
     int size = size_at_least(*job.spec, std::max(static_cast<int>(wanted), job.low));
     return size > job.high ? 0 : size;
 }
@@ -146,7 +148,7 @@ bool fits(const std::vector<Balanced> &jobs, int64_t ms, int64_t cores)
 {
     for (const Balanced &job : jobs) {
         int size = size_to_end(job, ms);
-        cores -= int64_t{size} * job.spec->cores_per_process;
+        cores -= job.cores(size);
         if (size == 0 || cores < 0)
             return false;
     }

@@ -60,11 +60,14 @@ int ceiling_of(const Performance &known, int64_t upper_ppm, int64_t since_ms);
 /* ---- all end together (T) -------------------------------------------------------------------- */
 
 /* A job of `work` process-milliseconds that may have the sizes from `low` to `high`, both
- * allowed. */
+ * allowed; where they are one, that one.  Each `unit` of processes occupies `unit_cores`, the last
+ * one may not be full (R5). */
 struct Balanced {
     const JobSpec *spec = nullptr;
     int64_t work = 0;
     int low = 0, high = 0;
+    int unit = 1, unit_cores = 1;
+    int64_t cores(int size) const { return int64_t{(size + unit - 1) / unit} * unit_cores; }
 };
 
 struct Balance {

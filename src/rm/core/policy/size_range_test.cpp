@@ -185,7 +185,7 @@ TEST(SizeRangeTest, R7_limits_and_units)
 
 Balanced of(const JobSpec &spec, int64_t work, int low, int high)
 {
-    return {&spec, work, low, high};
+    return {&spec, work, low, high, 1, spec.cores_per_process};
 }
 
 TEST(BalanceTest, T2_golden)

@@ -2,6 +2,8 @@
 
 #include "core/policy/size_rules.h"
 
+#include "core/placement.h"
+
 namespace elastic::rm {
 
 namespace {
@@ -17,6 +19,13 @@ class AnySizes : public SizeRules {
 };
 
 }  // namespace
+
+int processes_of_node(const State &state, const Job &job)
+{
+    const Node *node =
+        job.spec.whole_nodes && !job.blocks.empty() ? state.node(job.blocks.front().node) : nullptr;
+    return node ? std::max(room_on(job.spec, node->cores, node->cores, 0), 1) : 1;
+}
 
 HeldBecause held_without_data(const Job &job)
 {

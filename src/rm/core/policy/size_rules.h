@@ -28,6 +28,9 @@ class SizeRules {
     /* Whether one that may give now may give later, too, so that a reservation can count on it;
      * else nobody grows into what is reserved (SPEC-performance Q7, F1). */
     virtual bool gives_later() const { return true; }
+    /* Whether those whose ends the first waiting job waits for are to end together, within their
+     * bounds (fill_balance.h). */
+    virtual bool balances() const { return false; }
     /* The size that the running job is to have although nobody waits; its present one or 0: it
      * keeps what it has. */
     virtual int reduced(const State &state, const Job &job) const = 0;
@@ -55,6 +58,9 @@ class SizeRules {
     /* Whether that, which came to nothing, may be another one now that the job has been sampled. */
     virtual bool may_change(const Exchange &, const State &, const Job &) const { return false; }
 };
+
+/* Processes of a job of whole nodes on each of them; of another one 1 (SPEC-performance R5). */
+int processes_of_node(const State &state, const Job &job);
 
 /* Of one that has no data (has_data). */
 HeldBecause held_without_data(const Job &job);

@@ -1,0 +1,182 @@
+/* See fill_balance.h. */
+
+#include "core/policy/fill_balance.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr int64_t REMAINING_PER_DURATION = 2; /* of one that gives: else its end comes first (K3) */
+constexpr int64_t SOONER_PERCENT = 95; /* than what is promised: else that is good enough */
+
+/* What it books for them beside what it has: of whole nodes that it has nothing. */
+Shares new_shares(const State &state, const Job &job, const Blocks &joining)
+{
+    Shares shares = state.shares(job.spec, joining);
+    if (job.spec.whole_nodes)
+        std::erase_if(shares, [&](const Share &share) {
+            return std::any_of(job.blocks.begin(), job.blocks.end(), [&](const Block &block) {
+                return state.node(block.node) == share.node;
+            });
+        });
+    return shares;
+}
+
+}  // namespace
+
+void Balancing::plan()
+{
+    bool others = !plan_.starts.empty() || state_.wanted_nodes > 0;
+    if (!plan_.first || !plan_.rules.balances() || others)
+        return;
+    promised_ms_ = plan_.promise().time_ms();
+    if (!find_members())
+        return;
+    std::optional<Balance> found = worthwhile(balance_);
+    expect_start(found ? found->end_ms : unchanged_end_ms(balance_));
+    auto is_open = [](const BalanceMember &member) { return member.low < member.high; };
+    if (std::any_of(balance_.members.begin(), balance_.members.end(), is_open))
+        plan_.balance = balance_;
+    if (found)
+        carry_out(*found);
+}
+
+void Balancing::carry_out(const Balance &found)
+{
+    plan_.balance_end_ms = found.end_ms;
+    std::vector<std::pair<const Job *, int>> growths;
+    for (size_t i = 0; i < found.sizes.size(); i++) {
+        const BalanceMember &member = balance_.members[i];
+        const Job &job = state_.jobs.at(member.job);
+        if (found.sizes[i] == member.size)
+            continue;
+        plan_.balanced.insert(job.id);
+        if (found.sizes[i] > member.size)
+            growths.emplace_back(&job, found.sizes[i]);
+        else
+            plan_.give_up(job, found.sizes[i]);
+    }
+    for (const auto &[job, size] : growths)
+        grow(*job, size);
+    plan_.reservation.reset(); /* what it is made from has changed */
+}
+
+/* As they are expected to end, until there is room for the first job. */
+bool Balancing::find_members()
+{
+    std::vector<std::pair<int64_t, JobId>> ends;
+    for (JobId id : state_.indices().placed) {
+        const Job &job = state_.jobs.at(id);
+        int64_t end_ms = expected_end_ms(state_, job);
+        if (job.state != JobState::COMPLETING && end_ms != NEVER)
+            ends.emplace_back(end_ms, id);
+    }
+    std::sort(ends.begin(), ends.end());
+    first_end_ms_ = ends.empty() ? NEVER : ends.front().first;
+    const JobSpec &spec = plan_.first->spec;
+    balance_ = {plan_.first->id, plan_.soon.total(), {}};
+    GrowingRoom room(plan_.soon, spec);
+    for (const auto &[end_ms, id] : ends) {
+        if (room.room() >= lowest(spec))
+            break;
+        const Job &job = state_.jobs.at(id);
+        Booking kept(state_.shares(job.spec, plan_.world_to_come(job)));
+        room.give(kept);
+        balance_.cores += kept.cores;
+        balance_.members.push_back(member(job, std::max(end_ms, state_.now_ms)));
+    }
+    return !balance_.members.empty() && room.room() >= lowest(spec);
+}
+
+BalanceMember Balancing::member(const Job &job, int64_t end_ms) const
+{
+    BalanceMember member;
+    member.job = job.id;
+    member.spec = &job.spec;
+    member.size = std::max(count_processes(plan_.world_to_come(job)), 1);
+    member.work = (end_ms - state_.now_ms) * job.size();
+    member.unit = processes_of_node(state_, job);
+    member.unit_cores = job.spec.cores_per_process;
+    if (job.spec.whole_nodes)
+        member.unit_cores = state_.node(job.blocks.front().node)->cores;
+    member.times = adaptation_times(job);
+    SizeBounds bounds = range(job, member);
+    member.low = bounds.low;
+    member.high = bounds.high;
+    return member;
+}
+
+/* Nothing else is planned for it, and it need not be left alone (Q11). */
+bool Balancing::may_change(const Job &job) const
+{
+    bool is_free = !plan_.shrinks.contains(job.id) && !plan_.moved.contains(job.id);
+    bool wished = job.wished_size > 0 || size_wished(job) > 0;
+    if (!is_free || wished || !state_.indices().elastic.contains(job.id))
+        return false;
+    int64_t from_ms = state_.growth_from_ms(job);
+    if (from_ms > state_.now_ms)
+        plan_.decisions.look_again_at(from_ms);
+    return from_ms <= state_.now_ms;
+}
+
+SizeBounds Balancing::range(const Job &job, const BalanceMember &member) const
+{
+    int size = member.size;
+    SizeBounds keep{size, size};
+    if (!may_change(job))
+        return keep;
+    SizeBounds bounds = plan_.rules.bounds(state_, job).value_or(keep);
+    if (bounds.low > size || bounds.high < size) /* to be reduced (R2) */
+        return keep;
+    int64_t limit_ms = job.limit_at_ms;
+    bool gone_in_time = promised_ms_ == NEVER || (limit_ms != NEVER && limit_ms <= promised_ms_);
+    if (!gone_in_time)
+        bounds.high = size;
+    bounds.high = std::max(std::min(bounds.high, largest_wanted(job)), size);
+    if (member.remaining_ms() <= REMAINING_PER_DURATION * member.times.duration_ms)
+        bounds.low = size;
+    if (limit_ms != NEVER) {
+        int64_t left_ms = std::max<int64_t>(limit_ms - state_.now_ms, 1);
+        int64_t least = (member.work + left_ms - 1) / left_ms;
+        int low = least < size ? size_at_least(job.spec, static_cast<int>(least)) : 0;
+        bounds.low = low == 0 ? size : std::min(std::max(bounds.low, low), size);
+    }
+    return bounds;
+}
+
+/* Whoever goes ahead is to leave it that. */
+void Balancing::expect_start(int64_t in_ms)
+{
+    bool sooner = promised_ms_ == NEVER ||
+                  in_ms * 100 < (promised_ms_ - state_.now_ms) * SOONER_PERCENT;
+    if (!sooner)
+        return;
+    const JobSpec &spec = plan_.first->spec;
+    int64_t need = int64_t{lowest(spec)} * spec.cores_per_process;
+    plan_.expected = {state_.now_ms + in_ms, std::max<int64_t>(balance_.cores - need, 0),
+                      first_end_ms_};
+}
+
+/* Once: so it waits while others are to give what it needs.  That is kept for it. */
+void Balancing::grow(const Job &job, int size)
+{
+    Blocks own = present(job);
+    auto fitting = [&](const Space &space) {
+        return size_at_most(job.spec, std::min(size, job.size() + space.room(job.spec, own)));
+    };
+    int later = fitting(plan_.soon), here = fitting(plan_.now);
+    if (later <= job.size())
+        return;
+    if (here < later) {
+        plan_.now.limit(plan_.soon, plan_.soon.place(job.spec, later - job.size(), own));
+        return;
+    }
+    Blocks joining = plan_.now.place(job.spec, later - job.size(), own);
+    Shares more = new_shares(state_, job, joining);
+    plan_.soon.take(more);
+    if (job.limit_at_ms != NEVER)
+        plan_.grown.push_back({job.limit_at_ms, Booking(std::move(more))});
+    plan_.decisions.changes.push_back(plan_.to_balance(job, later, {}, std::move(joining)));
+}
+
+}  // namespace elastic::rm
