@@ -66,6 +66,8 @@ void Core::Impl::set_mode(Job *job, StepMode mode)
     if (!job || job->mode != StepMode::UNKNOWN)
         return;
     update(*job, [&] { job->mode = mode; });
+    if (mode == StepMode::RIGID)        /* reservations have counted on what it would give */
+        state.sampled();
     record(record::MODE, *job, [&]() -> Json {
         return {{"step", job->step}, {"mode", to_string(mode)}};
     });

@@ -306,6 +306,20 @@ TEST(FillTest, jobs_that_start_count_in_the_promise)
     EXPECT_EQ(state_of(driver, short_one), JobState::STARTING);
 }
 
+/* Whose step has not said yet whether it adapts was taken to do so. */
+TEST(FillTest, who_turns_out_to_be_rigid_is_promised_to_nobody)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 8);
+    JobId malleable_one = driver.submit(malleable(2, 7, 60 * MINUTE));
+    driver.send(StepStarted{{malleable_one, 1}});
+    JobId first = driver.submit(rigid(6, MINUTE));      /* as soon as the other one gives 5 */
+    JobId in_time = driver.submit(rigid(1, 30 * MINUTE));
+    EXPECT_EQ(state_of(driver, in_time), JobState::PENDING);
+    driver.send(StepRigid{{malleable_one, 1}});
+    EXPECT_EQ(state_of(driver, in_time), JobState::STARTING);
+    EXPECT_EQ(state_of(driver, first), JobState::PENDING);
+}
+
 TEST(FillTest, never_below_the_minimum_and_only_allowed_sizes)
 {
     CoreDriver driver(PolicyKind::FILL, 4, 4);
