@@ -37,6 +37,11 @@ void Core::keep_no_history()
     impl_->keeps_history = false;
 }
 
+void Core::decide_by(const Policy &policy)
+{
+    impl_->other_policy = &policy;
+}
+
 Json Core::snapshot() const
 {
     return impl_->snapshot();
@@ -89,7 +94,7 @@ void Core::Impl::schedule()
     Decisions decisions;
     do {
         state.forget_changes();
-        decisions = policy(state.config.policy).decide(state);
+        decisions = rules().decide(state);
         for (Start &each : decisions.starts) {
             Job &job = state.jobs.change(each.job);
             if (limit_start(job, each.blocks))

@@ -32,6 +32,8 @@
 
 namespace elastic::rm {
 
+class Policy;
+
 class Core {
   public:
     Core();
@@ -53,6 +55,10 @@ class Core {
     /* From now on no Record comes: for simulations whose history nobody reads.  All else is the
      * same. */
     void keep_no_history();
+
+    /* From now on this policy decides in place of the configuration's: for simulations of what
+     * elasticd does not have.  It must outlive the core; snapshots do not know it. */
+    void decide_by(const Policy &policy);
 
     /* The whole state with a version; restore refuses one that is newer or broken, and says why. */
     Json snapshot() const;

@@ -36,6 +36,7 @@ class Core::Impl {
 
     State state;
     bool keeps_history = true;
+    const Policy *other_policy = nullptr;       /* Core::decide_by */
 
   private:
     static constexpr size_t REQUEST_MAX_BYTES = 64;
@@ -75,6 +76,10 @@ class Core::Impl {
                 Record{state.records, state.now_ms, event, job.id, "", data(), list, blocks});
     }
     void unexpected(const std::string &what, JobId job = 0);
+    const Policy &rules() const
+    {
+        return other_policy ? *other_policy : policy(state.config.policy);
+    }
     void schedule();
     bool is_settled() const;
 

@@ -166,15 +166,14 @@ void Core::Impl::on(const StepSampled &event)
         return;
     if (!job->performance)
         forget_epoch(job->performance.emplace(), job->epoch);
-    const Policy &rules = policy(state.config.policy);
-    Sight before = rules.sight(state, *job);
+    Sight before = rules().sight(state, *job);
     int window = std::min(state.config.monitor_window, MONITOR_WINDOW_MAX);
     bool was_rigid = is_in_rigid_phase(*job);
     take(*job->performance, event.sample, state.now_ms, static_cast<size_t>(window));
     job->worth.reset();
     if (is_in_rigid_phase(*job) != was_rigid)
         state.index(*job);
-    if (settled_ && rules.heeds_sample(state, *job, before, *settled_))
+    if (settled_ && rules().heeds_sample(state, *job, before, *settled_))
         state.sampled();
 }
 

@@ -88,7 +88,8 @@ bool Starting::nothing_to_give() const
 
 bool Starting::start(const Job &job)
 {
-    int size = lowest(job.spec);
+    int least = lowest(job.spec), wish = plan_.rules.first_size(state_, job);
+    int size = wish > least && plan_.now.fits(job.spec, wish) ? wish : least;
     if (!plan_.now.fits(job.spec, size))
         return false;
     add_start(job, size, plan_.now.place(job.spec, size));
@@ -133,8 +134,13 @@ void Starting::claim(const JobSpec &spec, int size)
 /* Beside the first job's reservation. */
 bool Starting::go_ahead(const Job &job)
 {
-    int size = lowest(job.spec);
-    if (!plan_.now.fits(job.spec, size) || !plan_.promise().allows(plan_.now, job.spec, size))
+    int least = lowest(job.spec), wish = plan_.rules.first_size(state_, job);
+    auto allowed = [&](int size) {
+        return plan_.now.fits(job.spec, size) &&
+               plan_.promise().allows(plan_.now, job.spec, size);
+    };
+    int size = wish > least && allowed(wish) ? wish : least;
+    if (!allowed(size))
         return false;
     int64_t limit_ms = time_limit(state_, job.spec);
     int64_t end_ms = limit_ms > 0 ? state_.now_ms + limit_ms : NEVER;

@@ -21,6 +21,11 @@ class SizeRules {
     virtual ~SizeRules() = default;
     /* It allows all sizes always, so that nobody need ask. */
     virtual bool allows_all() const { return false; }
+    /* A waiting job is started with it where it fits, else with the least that it can have. */
+    virtual int first_size(const State &, const Job &job) const
+    {
+        return size_at_least(job.spec, 1);
+    }
     /* The job is not started larger, nor grown beyond; at least its present size. */
     virtual int most(const State &state, const Job &job) const = 0;
     /* Whether processes may be taken from the running job for one that waits. */

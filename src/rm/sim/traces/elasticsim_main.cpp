@@ -18,6 +18,7 @@
 
 #include "sim/traces/plots.h"
 #include "sim/traces/replay.h"
+#include "sim/traces/study_policies.h"
 #include "store/ended_jobs.h"
 
 namespace elastic::rm {
@@ -32,6 +33,8 @@ void interrupt(int) { interrupted = 1; }
 
 struct Options {
     std::string trace, store; /* one of these */
+    std::string nodes;
+    int cores = 0; /* of each node; 0: `nodes` says it */
     std::string policy, over_limit = "kill", range = "0.25:4", csv, svg;
     std::vector<std::string> policies = {"fill"}; /* one after the other */
     std::vector<std::string> speedups = {"linear"};
@@ -81,12 +84,18 @@ std::string choose_policy(Options &options)
 {
     Config &config = options.replay.config;
     options.replay.sample_ms = std::llround(options.sample_s * 1000);
+    if (const Policy *policy = study_policy(options.policy)) {
+        options.replay.policy = policy;
+        options.replay.sample_ms = 0;
+        options.workload.prefer_trace_size = true;
+        return "";
+    }
     if (options.policy != ORACLE) {
         read(Json(options.policy), config.policy, "policy");
         if (config.policy != PolicyKind::MEASURED && config.policy != PolicyKind::EFFICIENT)
             options.replay.sample_ms = 0; /* nobody looks at them */
-        options.workload.fixed = config.policy == PolicyKind::FCFS ||
-            config.policy == PolicyKind::EASY;
+        options.workload.prefer_trace_size =
+            config.policy == PolicyKind::FCFS || config.policy == PolicyKind::EASY;
         return "";
     }
     for (const Speedup &law : options.workload.speedups) {
@@ -127,8 +136,12 @@ std::string complete(Options &options)
     if (options.adapt_cost_s >= 0)
         cost.standstill_ms = std::llround(options.adapt_cost_s * 1000);
     cost.bytes_per_core = options.gigabytes_per_core * 1e9;
-    cost.cores_per_node = options.replay.cores = options.workload.cores;
-    options.replay.nodes = options.workload.nodes;
+    auto machine = read_machine(options.nodes, options.cores);
+    if (!machine)
+        return machine.error();
+    options.workload.machine = options.replay.machine = machine.value();
+    cost.cores_per_node = static_cast<int>(
+        std::max<int64_t>(machine.value().cores() / machine.value().nodes(), 1));
     return check(config);
 }
 
@@ -168,7 +181,7 @@ Draw draw(const Options &options, const Source &source, uint64_t seed, std::ostr
                 sums_by_class(workload, outcome),
                 {},
                 makespan_ms(workload, outcome),
-                utilisation(workload, outcome, options.replay.nodes * options.replay.cores),
+                utilisation(workload, outcome, options.replay.machine.cores()),
                 outcome.events,
                 workload.too_large,
                 workload.never_ran,
@@ -176,8 +189,8 @@ Draw draw(const Options &options, const Source &source, uint64_t seed, std::ostr
                 !interrupted,
                 {}};
     if (how.keep_sizes)
-        result.series = series_of(workload, outcome, options.replay.nodes * options.replay.cores,
-                                  PLOT_INTERVALS);
+        result.series =
+            series_of(workload, outcome, options.replay.machine.cores(), PLOT_INTERVALS);
     if (options.users)
         result.users = sums_by_user(workload, outcome);
     return result;
@@ -303,8 +316,7 @@ std::string page(const Options &options, const std::vector<std::vector<Draw>> &d
     const std::string &from = options.store.empty() ? options.trace : options.store;
     size_t slash = from.rfind('/');
     std::string title = from.substr(slash == from.npos ? 0 : slash + 1) + ": " +
-        std::to_string(options.workload.nodes) + " nodes of " +
-        std::to_string(options.workload.cores) + " cores";
+        options.workload.machine.words();
     return plots(title, policies);
 }
 
@@ -393,16 +405,16 @@ int run(int argc, char **argv)
     app.add_option("--store", options.store,
                    "instead of a trace: the ended jobs of an elasticd, from its state directory")
         ->excludes(trace);
-    app.add_option("--nodes", options.workload.nodes, "nodes of the machine")
-        ->required()
-        ->check(CLI::Range(1, 10000000));
-    app.add_option("--cores", options.workload.cores, "cores of each node")
-        ->required()
+    app.add_option("--nodes", options.nodes,
+                   "nodes of the machine; of several kinds: NODESxCORES,... in place of --cores")
+        ->required();
+    app.add_option("--cores", options.cores, "cores of each node")
         ->check(CLI::Range(1, 100000));
     app.add_option("--policy", options.policies,
                    "who starts, grows and shrinks (fill); given more than once: one after the "
                    "other")
-        ->check(CLI::IsMember({"fcfs", "easy", "fill", "efficient", "measured", ORACLE}))
+        ->check(CLI::IsMember({"fcfs", "easy", "fill", "efficient", "measured", ORACLE, "pref",
+                               "keep-pref"}))
         ->delimiter(',')
         ->allow_extra_args(false);
     app.add_option("--malleable", options.workload.malleable,

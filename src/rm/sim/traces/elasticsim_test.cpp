@@ -84,6 +84,17 @@ TEST_F(ElasticsimTest, PlotsComparePolicies)
     EXPECT_EQ(count(jobs, "\nfill,2,60,"), 1u) << jobs;
 }
 
+TEST_F(ElasticsimTest, NodesOfSeveralKindsAndStrategiesOfAnotherStudy)
+{
+    ASSERT_EQ(run("trace.swf --nodes 1x8,2x4 --policy pref,keep-pref --malleable 0.5 --json "
+                  "--quiet --svg plots.svg"),
+              0)
+        << output_;
+    EXPECT_EQ(count(output_, "\"done\":60,"), 2u) << output_;
+    EXPECT_EQ(count(output_, "\"policy\":\"keep-pref\""), 1u) << output_;
+    EXPECT_NE(file("plots.svg").find("1 nodes of 8 cores, 2 of 4"), std::string::npos);
+}
+
 TEST_F(ElasticsimTest, OnePolicyAloneIsFill)
 {
     ASSERT_EQ(run("trace.swf " + MACHINE + "--quiet --svg plots.svg"), 0) << output_;
@@ -131,6 +142,9 @@ TEST_F(ElasticsimTest, WhatIsWrongIsSaid)
     EXPECT_EQ(run("nowhere.swf " + MACHINE), 1);
     EXPECT_NE(output_.find("nowhere.swf"), std::string::npos) << output_;
     EXPECT_EQ(run("trace.swf --nodes 2"), 2);
+    EXPECT_EQ(run("trace.swf --nodes 2x8 --cores 8"), 2);
+    EXPECT_EQ(run("trace.swf --nodes 2x8,"), 2);
+    EXPECT_NE(output_.find("of several kinds"), std::string::npos) << output_;
     EXPECT_EQ(run("trace.swf " + MACHINE + "--policy fill --policy fill"), 2);
     EXPECT_NE(output_.find("twice"), std::string::npos) << output_;
     EXPECT_EQ(run("trace.swf " + MACHINE + "--quiet --svg nowhere/plots.svg"), 1);

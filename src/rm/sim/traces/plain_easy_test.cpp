@@ -101,11 +101,11 @@ class PlainEasy {
 void compare(const Trace &trace, int processors)
 {
     WorkloadOptions wishes;
-    wishes.nodes = processors;
+    wishes.machine = {{{processors, 1}}};
     wishes.kill_over_limit = false;
     Workload workload = make_workload(trace, wishes);
     ReplayOptions options;
-    options.nodes = processors;
+    options.machine = wishes.machine;
     options.config.policy = PolicyKind::EASY;
     options.config.finished_max = 0;
     options.config.check_capacity = false;

@@ -66,6 +66,8 @@ class Replay {
     {
         outcome_.jobs.resize(workload.jobs.size());
         core_.keep_no_history();
+        if (options.policy)
+            core_.decide_by(*options.policy);
     }
 
     Outcome run(const std::function<bool(int64_t)> &progress);
@@ -364,8 +366,11 @@ Outcome Replay::run(const std::function<bool(int64_t)> &progress)
     now_ms_ = workload_.jobs.front().submit_ms;
     tell(Configure{options_.config});
     assert(core_.state().config == options_.config);
-    for (int64_t i = 0; i < options_.nodes; i++)
-        tell(NodeUp{"n" + std::to_string(i), options_.cores});
+    int64_t number = 0;
+    for (const NodeKind &kind : options_.machine.kinds) {
+        for (int64_t i = 0; i < kind.nodes; i++)
+            tell(NodeUp{"n" + std::to_string(number++), kind.cores});
+    }
     after(0, Kind::SUBMIT, 0, 0);
     int64_t told = 0;
     double from = processor_seconds();

@@ -31,15 +31,15 @@ struct AdaptationCost {
     int64_t standstill_ms = 1; /* agreement to commit, nothing redistributed */
     double bytes_per_core = 0; /* of the program's data; the larger world's part of it moves */
     double bytes_per_ms = 1e6; /* that one node sends and receives: 1 GB/s */
-    int cores_per_node = 1;
+    int cores_per_node = 1;    /* in the mean, if nodes differ */
 
     int64_t standstill_of(int old_size, int size) const;
 };
 
 struct ReplayOptions {
     Config config;
-    int64_t nodes = 0;
-    int cores = 1;
+    const Policy *policy = nullptr;     /* decides in place of config.policy */
+    Machine machine;
     AdaptationCost cost;
     /* between two samples; half of it for the first two at a size; 0: none */
     int64_t sample_ms = 60000;

@@ -17,8 +17,8 @@ TraceJob job(int64_t submit_s, int64_t run_s, int processors, int64_t requested_
 ReplayOptions machine(int64_t nodes, int cores, PolicyKind policy)
 {
     ReplayOptions options;
-    options.nodes = nodes;
-    options.cores = options.cost.cores_per_node = cores;
+    options.machine = {{{nodes, cores}}};
+    options.cost.cores_per_node = cores;
     options.config.policy = policy;
     options.config.finished_max = 0;
     options.cost.launch_ms = 0;
@@ -32,8 +32,7 @@ Workload workload_of(std::vector<TraceJob> jobs, const ReplayOptions &on, double
     Trace trace;
     trace.jobs = std::move(jobs);
     WorkloadOptions options;
-    options.nodes = on.nodes;
-    options.cores = on.cores;
+    options.machine = on.machine;
     options.malleable = malleable;
     options.speedups = {speedup};
     return make_workload(trace, options);
@@ -56,6 +55,26 @@ TEST(ReplayTest, rigid_jobs_one_after_the_other)
     EXPECT_DOUBLE_EQ(sums.mean_turnaround_ms, (10000 + 19000 + 28000) / 3.0);
     EXPECT_DOUBLE_EQ(sums.mean_bounded_slowdown, (1 + 1.9 + 2.8) / 3.0);
     EXPECT_DOUBLE_EQ(sums.wasted_core_hours, 0);
+}
+
+/* What fits on the larger node goes there; what does not gets whole nodes of both kinds. */
+TEST(ReplayTest, nodes_of_several_kinds)
+{
+    auto options = machine(1, 16, PolicyKind::FCFS);
+    options.machine.kinds.push_back({1, 48});
+    auto rigid = workload_of({job(0, 10, 48), job(0, 10, 16), job(1, 10, 64), job(2, 10, 65)},
+                             options);
+    EXPECT_EQ(rigid.too_large, 1);
+    auto outcome = replay(rigid, options);
+    EXPECT_EQ(outcome.jobs[0].start_ms, 0);
+    EXPECT_EQ(outcome.jobs[1].start_ms, 0);
+    EXPECT_EQ(outcome.jobs[2].start_ms, 10000);
+    EXPECT_DOUBLE_EQ(utilisation(rigid, outcome, 64), 1);
+    options.config.policy = PolicyKind::FILL;
+    auto malleable = workload_of({job(0, 40, 16)}, options, 1);
+    outcome = replay(malleable, options);
+    EXPECT_EQ(outcome.jobs[0].last_size, 64);
+    EXPECT_NEAR(static_cast<double>(outcome.jobs[0].end_ms), 10000, 10);
 }
 
 /* Alone it grows to the whole machine: 40 s of work for 4 of 16 processors take 10 s. */

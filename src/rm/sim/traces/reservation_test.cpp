@@ -82,18 +82,17 @@ void check(PolicyKind policy, double malleable)
     size_t promised = 0;
     for (uint64_t seed = 1; seed <= 40; seed++) {
         WorkloadOptions wishes;
-        wishes.nodes = NODES;
-        wishes.cores = CORES;
+        wishes.machine = {{{NODES, CORES}}};
         wishes.malleable = malleable;
         /* some are to be kept as they are after they have grown (R4) */
         wishes.speedups = {LinearSpeedup{}, AmdahlSpeedup{0.005}, AmdahlSpeedup{0.02}};
-        wishes.fixed = policy == PolicyKind::EASY;
+        wishes.prefer_trace_size = policy == PolicyKind::EASY;
         wishes.seed = seed;
         Workload workload = make_workload(busy_trace(seed, NODES, CORES), wishes);
         Promises promises;
         ReplayOptions options;
-        options.nodes = NODES;
-        options.cores = options.cost.cores_per_node = CORES;
+        options.machine = wishes.machine;
+        options.cost.cores_per_node = CORES;
         options.cost.launch_ms = options.cost.standstill_ms = 0;
         options.config.policy = policy;
         options.config.finished_max = 0;

@@ -69,13 +69,12 @@ TEST(SeriesTest, AReplaysBookings)
     for (int i = 0; i < 200; i++)
         trace.jobs.push_back({i, i * 37, 60 + i * 53 % 900, 0, 1 + i * 7 % 16, 1});
     WorkloadOptions wishes;
-    wishes.nodes = 4;
-    wishes.cores = 8;
+    wishes.machine = {{{4, 8}}};
     wishes.malleable = 0.5;
     Workload workload = make_workload(trace, wishes);
     ReplayOptions options;
-    options.nodes = 4;
-    options.cores = options.cost.cores_per_node = 8;
+    options.machine = wishes.machine;
+    options.cost.cores_per_node = 8;
     options.config.policy = PolicyKind::FILL;
     options.keep_sizes = true;
     Outcome outcome = replay(workload, options);

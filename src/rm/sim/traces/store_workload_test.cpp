@@ -32,8 +32,7 @@ Job ran(JobId id, int64_t submit_s, int64_t start_s, int64_t end_s, int size)
 WorkloadOptions machine(int64_t nodes, int cores)
 {
     WorkloadOptions options;
-    options.nodes = nodes;
-    options.cores = cores;
+    options.machine = {{{nodes, cores}}};
     return options;
 }
 
@@ -96,8 +95,8 @@ TEST(StoreWorkloadTest, RigidJobsRunAsTheyDid)
 {
     std::vector<Job> ended = {ran(1, 0, 0, 30, 8), ran(2, 1, 30, 50, 8), ran(3, 2, 50, 55, 4)};
     ReplayOptions options;
-    options.nodes = 1;
-    options.cores = options.cost.cores_per_node = 8;
+    options.machine = {{{1, 8}}};
+    options.cost.cores_per_node = 8;
     options.config.policy = PolicyKind::FCFS;
     WorkloadOptions wishes = machine(1, 8);
     Outcome outcome = replay(make_workload(ended, wishes), options);

@@ -13,16 +13,31 @@ namespace {
 /* Up to the next multiple. */
 int64_t rounded_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
+/* How many processes of the job there is room for if it is alone. */
+int64_t room_on(const Machine &machine, const JobSpec &spec)
+{
+    int64_t room = 0;
+    for (const NodeKind &kind : machine.kinds) {
+        int64_t here = kind.cores / spec.cores_per_process;
+        if (spec.processes_per_node > 0)
+            here = std::min<int64_t>(here, spec.processes_per_node);
+        room += here * kind.nodes;
+    }
+    return room;
+}
+
 /* Within all of the machine. */
 void make_elastic(WorkloadJob &job, double drawn, const WorkloadOptions &options)
 {
     JobSpec &spec = job.spec;
     int size = job.size;
     spec.elasticity = drawn < options.malleable ? Elasticity::MALLEABLE : Elasticity::MOLDABLE;
-    spec.preferred = options.fixed ? size : 0;
+    spec.preferred = options.prefer_trace_size ? size : 0;
     /* Whole nodes keep being whole. */
-    int64_t unit = spec.whole_nodes ? options.cores / spec.cores_per_process : 1;
-    int64_t all = options.nodes * (options.cores / spec.cores_per_process);
+    const Machine &machine = options.machine;
+    bool fills_nodes = spec.whole_nodes && machine.has_equal_nodes();
+    int64_t unit = fills_nodes ? machine.largest_node() / spec.cores_per_process : 1;
+    int64_t all = room_on(machine, spec);
     auto least = static_cast<int64_t>(std::ceil(size * options.range_low));
     auto greatest = static_cast<int64_t>(std::floor(size * options.range_high));
     spec.minimum = static_cast<int>(
@@ -57,9 +72,11 @@ Workload make_workload(const Trace &trace, const WorkloadOptions &options)
         double drawn =
             lot(random); /* for each line, so that classes do not shift with what is left out */
         int64_t size = from.processors;
-        if (size > options.cores)
-            size = rounded_up(size, options.cores);
-        if (size > options.nodes * options.cores) {
+        const Machine &machine = options.machine;
+        bool whole_nodes = size > machine.largest_node();
+        if (whole_nodes && machine.has_equal_nodes())
+            size = rounded_up(size, machine.largest_node());
+        if (size > machine.cores()) {
             workload.too_large++;
             continue;
         }
@@ -73,7 +90,7 @@ Workload make_workload(const Trace &trace, const WorkloadOptions &options)
         job.spec.uid = static_cast<uint32_t>(from.user + 1);
         job.spec.user = from.user < 0 ? "unknown" : "u" + std::to_string(from.user);
         job.spec.minimum = job.spec.maximum = job.size;
-        job.spec.whole_nodes = from.processors > options.cores;
+        job.spec.whole_nodes = whole_nodes;
         if (drawn < options.malleable + options.moldable)
             make_elastic(job, drawn, options);
         if (options.hints)
@@ -129,14 +146,6 @@ int nearest_size(const JobSpec &spec, double size)
     return size - low <= high - size ? low : high;
 }
 
-bool has_room(const JobSpec &spec, const WorkloadOptions &options)
-{
-    int64_t here = options.cores / spec.cores_per_process;
-    if (spec.processes_per_node > 0)
-        here = std::min<int64_t>(here, spec.processes_per_node);
-    return here * options.nodes >= size_at_least(spec, 1);
-}
-
 /* What of a wish is about other jobs, times and people is over. */
 JobSpec spec_of(const Job &from)
 {
@@ -170,7 +179,7 @@ Workload make_workload(std::span<const Job> ended, const WorkloadOptions &option
             workload.never_ran++;
             continue;
         }
-        if (!has_room(job.spec, options)) {
+        if (room_on(options.machine, job.spec) < size_at_least(job.spec, 1)) {
             workload.too_large++;
             continue;
         }
@@ -181,7 +190,8 @@ Workload make_workload(std::span<const Job> ended, const WorkloadOptions &option
         job.speedup = options.speedups[laws() % options.speedups.size()];
         job.work = static_cast<double>(run.run_ms) * speed_between(job.speedup, mean_size);
         if (job.spec.elasticity != Elasticity::RIGID)
-            job.spec.preferred = options.fixed ? job.size : job.spec.preferred;
+            job.spec.preferred =
+                options.prefer_trace_size ? job.size : job.spec.preferred;
         else if (drawn < options.malleable + options.moldable)
             make_elastic(job, drawn, options);
         if (options.hints)

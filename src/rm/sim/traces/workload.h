@@ -1,7 +1,7 @@
 /*
  * What a simulated machine is given: the jobs of a trace or of an elasticd, made elastic by lot.  A
- * trace's job of more processors than a node has gets whole nodes.  Everything follows from the
- * jobs, the wishes and the seed.
+ * trace's job of more processors than a node has gets whole nodes, all of their cores if they are
+ * alike.  Everything follows from the jobs, the wishes and the seed.
  */
 
 #ifndef ELASTIC_RM_SIM_TRACES_WORKLOAD_H_INCLUDED
@@ -10,14 +10,14 @@
 #include <span>
 
 #include "core/job.h"
+#include "sim/traces/machine.h"
 #include "sim/traces/speedup.h"
 #include "sim/traces/swf.h"
 
 namespace elastic::rm {
 
 struct WorkloadOptions {
-    int64_t nodes = 0;
-    int cores = 1;                      /* of each node */
+    Machine machine;
     double malleable = 0, moldable = 0; /* shares of the jobs, together at most 1 */
     double range_low = 0.25,
            range_high = 4; /* least and greatest size of elastic jobs, in units of the trace's */
@@ -25,8 +25,8 @@ struct WorkloadOptions {
     bool kill_over_limit = true; /* else a job's limit is never shorter than it runs */
     /* jobs of Amdahl's law say so: their users know the part that is serial */
     bool hints = false;
-    /* the policy gives each job one size: elastic ones that of the trace */
-    bool fixed = false;
+    /* elastic jobs prefer the size of the trace; policies that know one size alone start them so */
+    bool prefer_trace_size = false;
     uint64_t seed = 1;
 };
 

@@ -1,0 +1,88 @@
+/* Sizes under the strategies of another study. */
+
+#include "sim/traces/study_policies.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/traces/replay.h"
+
+namespace elastic::rm {
+namespace {
+
+struct StudyJob {
+    int64_t submit_s, run_s;
+    int size;
+    bool malleable = true;
+};
+
+/* On one node; malleable jobs may have a quarter to four times of their sizes. */
+Outcome study(const std::string &policy, int cores, const std::vector<StudyJob> &jobs)
+{
+    Trace trace;
+    for (const StudyJob &job : jobs)
+        trace.jobs.push_back({0, job.submit_s, job.run_s, 0, job.size, 1});
+    WorkloadOptions wishes;
+    wishes.machine = {{{1, cores}}};
+    wishes.malleable = 1;
+    wishes.prefer_trace_size = true;
+    Workload workload = make_workload(trace, wishes);
+    for (size_t i = 0; i < jobs.size(); i++) {
+        JobSpec &spec = workload.jobs[i].spec;
+        if (!jobs[i].malleable) {
+            spec.elasticity = Elasticity::RIGID;
+            spec.minimum = spec.maximum = jobs[i].size;
+        }
+    }
+    ReplayOptions options;
+    options.machine = wishes.machine;
+    options.cost.launch_ms = 0;
+    options.keep_sizes = true;
+    options.policy = study_policy(policy);
+    return replay(workload, options);
+}
+
+/* All that the job has had, one after the other. */
+std::vector<int> sizes_of(const Outcome &outcome, size_t job)
+{
+    std::vector<int> sizes;
+    for (const SizeChange &each : outcome.sizes) {
+        if (each.job == job && each.size > 0)
+            sizes.push_back(each.size);
+    }
+    return sizes;
+}
+
+TEST(StudyPoliciesTest, alone_a_job_keeps_its_preferred_size_or_grows_beyond_it)
+{
+    EXPECT_EQ(sizes_of(study("keep-pref", 16, {{0, 40, 4}}), 0), std::vector<int>{4});
+    EXPECT_EQ(sizes_of(study("pref", 16, {{0, 40, 4}}), 0), std::vector<int>{16});
+}
+
+TEST(StudyPoliciesTest, it_starts_with_its_preferred_size_while_others_get_what_is_left)
+{
+    auto outcome = study("keep-pref", 12, {{0, 400, 8}, {0, 400, 8}});
+    EXPECT_EQ(outcome.jobs[0].first_size, 8);
+    EXPECT_EQ(outcome.jobs[1].first_size, 4);
+}
+
+TEST(StudyPoliciesTest, it_gives_to_who_waits_and_gets_its_preferred_size_back)
+{
+    auto outcome = study("keep-pref", 8, {{0, 1000, 8}, {100, 50, 4, false}});
+    EXPECT_LT(outcome.jobs[1].start_ms, 101000);
+    EXPECT_EQ(sizes_of(outcome, 0), (std::vector<int>{8, 4, 8}));
+}
+
+TEST(StudyPoliciesTest, beyond_its_preferred_size_it_has_only_what_nobody_can_use)
+{
+    auto outcome = study("pref", 8, {{0, 1000, 4}, {100, 50, 4, false}});
+    EXPECT_LT(outcome.jobs[1].start_ms, 101000);
+    EXPECT_EQ(sizes_of(outcome, 0), (std::vector<int>{8, 4, 8}));
+}
+
+TEST(StudyPoliciesTest, other_names_are_none)
+{
+    EXPECT_EQ(study_policy("fill"), nullptr);
+}
+
+}  // namespace
+}  // namespace elastic::rm
