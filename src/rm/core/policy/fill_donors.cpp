@@ -10,7 +10,9 @@ namespace elastic::rm {
  * several cores per process). */
 bool Donors::shrink_for(const JobSpec &spec, int want, bool below_share, JobId whom)
 {
-    std::vector<const Job *> donors = may_shrink();
+    if (!may_shrink_)
+        may_shrink_ = find_donors();
+    const std::vector<const Job *> &donors = *may_shrink_;
     int room = plan_.soon.room(spec);
     if (room >= want || donors.empty())
         return room >= want;
@@ -36,6 +38,7 @@ bool Donors::shrink_for(const JobSpec &spec, int want, bool below_share, JobId w
     if (room < want)
         return false;
     plan_.soon = std::move(trial);
+    may_shrink_.reset();
     for (const auto &[id, size] : planned) {
         plan_.shrinks[id] = size;
         if (whom != 0)
@@ -45,7 +48,7 @@ bool Donors::shrink_for(const JobSpec &spec, int want, bool below_share, JobId w
 }
 
 /* In the order in which they give: the largest first, by the sizes that they will have. */
-std::vector<const Job *> Donors::may_shrink()
+std::vector<const Job *> Donors::find_donors()
 {
     std::vector<std::pair<int64_t, JobId>> order;       /* cores, negative */
     for (const auto &[id, size] : plan_.shrinks) {

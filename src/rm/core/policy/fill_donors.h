@@ -20,7 +20,7 @@ class Donors {
     bool shrink_for(const JobSpec &spec, int want, bool below_share, JobId whom = 0);
 
   private:
-    std::vector<const Job *> may_shrink();
+    std::vector<const Job *> find_donors();
     void look_again_when_one_may();
     void sort_by_gain(std::vector<const Job *> &donors) const;
     int floor(const Job &job, bool below_share) const;
@@ -37,6 +37,8 @@ class Donors {
     FillPlan &plan_;
     const State &state_;
     std::unordered_map<JobId, std::vector<Emptied>> emptied_;   /* so far */
+    /* Until another shrink is planned. */
+    std::optional<std::vector<const Job *>> may_shrink_;
 };
 
 }  // namespace elastic::rm

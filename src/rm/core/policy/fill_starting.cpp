@@ -46,7 +46,8 @@ void Starting::look_at_waiting()
         if (--left < 0)
             return;
         plan_.others_wait = true;
-        go_ahead(job);
+        if (!go_ahead(job))
+            make_room_ahead(job);
     }
     if (next == queue.end())
         plan_.looked_until = QUEUE_END;
@@ -150,6 +151,25 @@ bool Starting::go_ahead(const Job &job)
     plan_.take_beside_expected(cores, end_ms);
     add_start(job, size, plan_.promise().place(plan_.now, job.spec, size));
     return true;
+}
+
+/* For one that ends before the first job starts, malleable jobs give what that one is promised of
+ * them: it comes back in time. */
+void Starting::make_room_ahead(const Job &job)
+{
+    int least = lowest(job.spec);
+    int64_t cores = int64_t{least} * job.spec.cores_per_process;
+    if (!plan_.rules.gives_later() ||
+        plan_.soon.total() + state_.indices().spare_cores < cores ||
+        !plan_.promise().ends_before(job.spec))
+        return;
+    if (!plan_.soon.fits(job.spec, least) &&
+        !donors_.shrink_for(job.spec, least, true, job.id))
+        return;
+    claim(job.spec, least);
+    plan_.promise().changed();
+    if (int64_t until_ms = plan_.promise().ends_before_until_ms(job.spec); until_ms != NEVER)
+        plan_.decisions.look_again_at(until_ms + 1);    /* what is kept for it goes to others */
 }
 
 }  // namespace elastic::rm

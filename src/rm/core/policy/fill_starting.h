@@ -25,6 +25,7 @@ class Starting {
     bool wait_for_cores(const Job &job);
     void claim(const JobSpec &spec, int size);
     bool go_ahead(const Job &job);
+    void make_room_ahead(const Job &job);
     void add_start(const Job &job, int size, Blocks blocks);
 
     FillPlan &plan_;

@@ -76,6 +76,11 @@ bool Reservation::is_before(int64_t end_ms) const
     return end_ms != NEVER && (time_ms_ == NEVER || end_ms <= time_ms_);
 }
 
+int64_t Reservation::ends_before_until_ms(const JobSpec &spec) const
+{
+    return time_ms_ == NEVER ? NEVER : time_ms_ - time_limit(state_, spec);
+}
+
 Promise &Reservation::promise(const Space &now)
 {
     if (!promise_)
@@ -103,6 +108,12 @@ bool Reservation::allows_more(const Space &now, const Job &job, int more)
     return allows(now, job.spec, more, job.limit_at_ms);
 }
 
+void Reservation::changed()
+{
+    if (promise_)
+        promise_->changed();
+}
+
 /* How many cores beside what is promised. */
 int64_t Reservation::left() const
 {
@@ -113,8 +124,7 @@ Blocks Reservation::place(Space &now, const JobSpec &spec, int size, int64_t end
 {
     if (!is_before(end_ms))
         return promise(now).place(now, spec, size);
-    if (promise_)
-        promise_->changed();
+    changed();
     return now.place(spec, size);
 }
 

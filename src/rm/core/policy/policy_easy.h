@@ -42,13 +42,19 @@ class Reservation {
     Reservation &operator=(const Reservation &) = delete;
 
     /* Whether such a job may start now, in `now`, without delaying the promised start.  `now` is
-     * always the one of the construction, and changes by place() alone. */
+     * always the one of the construction, and changes by place() alone, or it is told. */
     bool allows(const Space &now, const JobSpec &spec, int size);
     /* Places it there. */
     Blocks place(Space &now, const JobSpec &spec, int size);
     /* The same of so many more processes of a running job, which are gone by its limit. */
     bool allows_more(const Space &now, const Job &job, int more);
     Blocks place_more(Space &now, const Job &job, int more);
+    /* Whether such a job, started now, has ended before the promised start; and until when that is
+     * so (NEVER: always). */
+    bool ends_before(const JobSpec &spec) const { return is_before(end_of(spec)); }
+    int64_t ends_before_until_ms(const JobSpec &spec) const;
+    /* `now` has got less, for who ends before. */
+    void changed();
     int64_t time_ms() const { return time_ms_; }
     /* Later limits have not been looked at. */
     int64_t limits_until_ms() const;

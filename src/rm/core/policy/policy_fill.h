@@ -4,9 +4,9 @@
  *
  *   1 malleable jobs leave draining nodes
  *   2 waiting jobs, in the queue's order: one that fits starts, small at first; for one that does
- *   not, malleable jobs
- *     are shrunk; if that is not enough either, it gets a reservation as in EASY backfilling, and
- *     later ones may go ahead beside it (fill_starting.h, fill_donors.h)
+ *     not, malleable jobs are shrunk; if that is not enough either, it gets a reservation as in
+ *     EASY backfilling, and later ones may go ahead beside it; malleable jobs are shrunk for these,
+ *     too, if they end before it (fill_starting.h, fill_donors.h)
  *   3 what then idles goes to those that start and to running malleable jobs (fill_recipients.h)
  *
  * Within what a policy allows each job (size_rules.h): `fill` itself any size.

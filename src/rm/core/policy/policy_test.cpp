@@ -306,6 +306,34 @@ TEST(FillTest, jobs_that_start_count_in_the_promise)
     EXPECT_EQ(state_of(driver, short_one), JobState::STARTING);
 }
 
+/* What the first job is promised of a malleable one can be had by others until then. */
+TEST(FillTest, malleable_jobs_give_to_who_goes_ahead_and_ends_in_time)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 8);
+    JobId grown = driver.submit(malleable(2, 8, 60 * MINUTE));
+    driver.run(grown);
+    EXPECT_EQ(driver.job(grown).size(), 8);
+    JobId first = driver.submit(rigid(8, MINUTE));      /* promised in 60 minutes */
+    JobId too_long = driver.submit(rigid(4, 61 * MINUTE));
+    EXPECT_FALSE(driver.last<ResizeStep>());
+    JobId endless = driver.submit(rigid(4));
+    EXPECT_FALSE(driver.last<ResizeStep>());
+    JobId in_time = driver.submit(rigid(4, 59 * MINUTE));
+    ASSERT_TRUE(driver.last<ResizeStep>());
+    EXPECT_EQ(driver.last<ResizeStep>()->size, 4);
+    JobId another = driver.submit(rigid(4, 59 * MINUTE));       /* 2 stay */
+    driver.commit(grown);
+    EXPECT_FALSE(driver.last<ResizeStep>());
+    EXPECT_EQ(state_of(driver, in_time), JobState::STARTING);
+    driver.run(in_time);
+    for (JobId id : {first, too_long, endless, another})
+        EXPECT_EQ(state_of(driver, id), JobState::PENDING) << id;
+    driver.send(Cancel{{"c", another}});
+    driver.end(grown);
+    driver.end(in_time);
+    EXPECT_EQ(state_of(driver, first), JobState::STARTING);
+}
+
 /* Whose step has not said yet whether it adapts was taken to do so. */
 TEST(FillTest, who_turns_out_to_be_rigid_is_promised_to_nobody)
 {
@@ -320,6 +348,20 @@ TEST(FillTest, who_turns_out_to_be_rigid_is_promised_to_nobody)
     EXPECT_EQ(state_of(driver, first), JobState::PENDING);
 }
 
+/* It would end too late by the time when the cores are free: nobody is delayed. */
+TEST(FillTest, who_gets_cores_too_late_does_not_go_ahead)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 8);
+    JobId grown = driver.submit(malleable(2, 8, 60 * MINUTE));
+    driver.run(grown);
+    driver.submit(rigid(8, MINUTE));
+    JobId in_time = driver.submit(rigid(4, 60 * MINUTE));
+    ASSERT_TRUE(driver.last<ResizeStep>());
+    driver.now_ms += 1;
+    driver.commit(grown);
+    EXPECT_EQ(state_of(driver, in_time), JobState::PENDING);
+}
+
 TEST(FillTest, never_below_the_minimum_and_only_allowed_sizes)
 {
     CoreDriver driver(PolicyKind::FILL, 4, 4);
@@ -330,8 +372,8 @@ TEST(FillTest, never_below_the_minimum_and_only_allowed_sizes)
     driver.run(first);
     JobId big = driver.submit(rigid(13));       /* would need a size below 4 */
     EXPECT_FALSE(driver.last<ResizeStep>());
-    JobId small = driver.submit(rigid(1, MINUTE));
-    EXPECT_FALSE(driver.last<ResizeStep>());    /* the big one is first */
+    JobId small = driver.submit(rigid(1));
+    EXPECT_FALSE(driver.last<ResizeStep>());    /* the big one is first; this may run for ever */
     driver.send(Cancel{{"c", big}});
     ASSERT_TRUE(driver.last<ResizeStep>());
     EXPECT_EQ(driver.last<ResizeStep>()->size, 8);
