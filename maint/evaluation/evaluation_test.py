@@ -1,0 +1,114 @@
+"""python3 -m unittest discover -s maint/evaluation -p '*_test.py' -t maint"""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from pathlib import Path
+
+from evaluation import break_even, live, report, workloads
+from evaluation.runs import Failed, Runs, Setting
+from evaluation.workloads import DAY_S, TraceJob, Workload
+
+# Takes the options of elasticsim, counts its calls, and lets turnaround rise with the cost of an adaptation.
+FAKE = """#!/usr/bin/env python3
+import json, sys
+words = sys.argv[1:]
+of = lambda name: words[words.index(name) + 1]
+open(sys.argv[0] + ".calls", "a").write(of("--seed") + " " + of("--draws") + "\\n")
+turnaround = 1000 if of("--policy") == "easy" else 400 + float(of("--adapt-cost"))
+for seed in range(int(of("--seed")), int(of("--seed")) + int(of("--draws"))):
+    print(json.dumps({"seed": seed, "mean_turnaround_ms": turnaround}))
+sys.exit(3 if of("--malleable") == "0.9" else 0)
+"""
+
+
+class WindowTest(unittest.TestCase):
+    def test_the_most_loaded_days_are_chosen(self) -> None:
+        jobs = [TraceJob(100 + day * DAY_S, 50 if day in (4, 5) else 1, str(day)) for day in range(10)]
+        self.assertEqual([job.line for job in workloads.most_loaded(jobs, 2)], ["4", "5"])
+        self.assertEqual([job.line for job in workloads.most_loaded(jobs, 3)], ["3", "4", "5"], "the first of equals")
+        self.assertEqual(workloads.most_loaded(jobs, 28), jobs)
+
+    def test_a_window_with_many_jobs_is_shorter(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            lines = [f"{i} {i * 100} -1 10 {i % 4 + 1} -1 -1 -1 -1 -1 1 1 -1 -1 -1 -1 -1 -1\n" for i in range(12000)]
+            (folder / "busy.swf").write_text("; a comment\n" + "".join(lines))
+            busy = workloads.window(Workload("busy", folder / "busy.swf", (4, 1)), folder)
+            self.assertEqual(busy.name, "busy-window")
+            self.assertEqual(len(workloads.read_jobs(busy.trace)), 7 * DAY_S // 100)
+
+
+class RunsTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.made = tempfile.TemporaryDirectory()
+        self.addCleanup(self.made.cleanup)
+        self.folder = Path(self.made.name)
+        self.fake = self.folder / "fake"
+        self.fake.write_text(FAKE)
+        self.fake.chmod(0o755)
+        self.workload = Workload("w", self.folder / "w.swf", (4, 1))
+        self.setting = Setting(0.5, "fill", 0.001, 0.05, 0)
+
+    def runs(self) -> Runs:
+        return Runs(str(self.fake), self.folder / "results.jsonl")
+
+    def calls(self) -> list[str]:
+        return Path(f"{self.fake}.calls").read_text().splitlines()
+
+    def test_what_is_known_is_not_simulated_again(self) -> None:
+        self.runs().draws(self.workload, self.setting, range(1, 3))
+        draws = self.runs().draws(self.workload, self.setting, range(1, 5))
+        self.assertEqual([draw["seed"] for draw in draws], [1, 2, 3, 4])
+        self.assertEqual(self.calls(), ["1 2", "3 2"])
+        self.runs().draws(self.workload, self.setting._replace(policy="easy"), range(1, 2))
+        self.assertEqual(len(self.calls()), 3)
+
+    def test_a_draw_that_is_written_by_half_is_made_again(self) -> None:
+        self.runs().draws(self.workload, self.setting, range(1, 3))
+        path = self.folder / "results.jsonl"
+        path.write_text(path.read_text()[:-20])
+        draws = self.runs().draws(self.workload, self.setting, range(1, 3))
+        self.assertEqual([draw["seed"] for draw in draws], [1, 2])
+        self.assertEqual(len(self.runs().known[self.workload.name, self.setting]), 2)
+
+    def test_a_failure_is_told(self) -> None:
+        with self.assertRaises(Failed):
+            self.runs().draws(self.workload, self.setting._replace(share=0.9), range(1, 2))
+
+    def test_the_break_even_cost_is_found(self) -> None:
+        text = break_even.cost(self.runs(), self.workload, self.setting, self.easy())
+        low, high = (float(word) for word in text.removesuffix(" s").split(" to "))
+        self.assertTrue(low <= 600 <= high <= 1.2 * low, text)
+
+    def easy(self) -> list[dict]:
+        return self.runs().draws(self.workload, self.setting._replace(policy="easy"), range(1, 4))
+
+
+class ReportTest(unittest.TestCase):
+    def test_differences_are_draw_by_draw(self) -> None:
+        draws = [{"mean_turnaround_ms": 60000 * value} for value in (9, 90, 900)]
+        others = [{"mean_turnaround_ms": 60000 * value} for value in (10, 100, 1000)]
+        metric = report.METRICS["turnaround, min"]
+        self.assertEqual(report.percent_cell(draws, others, metric), "-10.0 ± 0.0 %")
+        self.assertEqual(report.percent_cell(draws, others, report.METRICS["its p99, min"]), "", "no job is rigid")
+
+
+class LiveTest(unittest.TestCase):
+    def test_more_processes_are_faster(self) -> None:
+        speeds = [live.speed(size) for size in range(1, live.CORES + 1)]
+        self.assertEqual(speeds[0], 1)
+        self.assertEqual(speeds, sorted(speeds))
+
+    def test_a_scaled_day_fits_the_machine(self) -> None:
+        with tempfile.TemporaryDirectory() as name:
+            jobs = live.scaled_day(workloads.synthetic(Path(name) / "synthetic.swf", 1500, 1), 40)
+        self.assertEqual(len(jobs), 40)
+        self.assertTrue(all(1 <= job.size <= live.CORES and live.RUN_S[0] <= job.run_s <= live.RUN_S[2] for job in jobs))
+        offered = sum(job.size * job.run_s for job in jobs) / (jobs[-1].submit_s * live.CORES)
+        self.assertAlmostEqual(offered, live.LOAD, delta=0.02)
+
+
+if __name__ == "__main__":
+    unittest.main()

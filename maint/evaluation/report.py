@@ -1,0 +1,85 @@
+"""Tables of what has been simulated: means, and what one policy has over another, draw by draw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+# By workload, share and policy: the draws in the order of their seeds.
+Results = dict[tuple[str, float, str], list[dict]]
+Metric = Callable[[dict], float | None]
+T_95 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26}
+
+
+def rigid(name: str) -> Metric:
+    """Of the rigid jobs alone, in minutes; None: there are none."""
+    return lambda draw: draw["classes"]["rigid"][name] / 60000 if "rigid" in draw.get("classes", {}) else None
+
+
+METRICS: dict[str, Metric] = {
+    "turnaround, min": lambda draw: draw["mean_turnaround_ms"] / 60000,
+    "bounded slowdown": lambda draw: draw["mean_bounded_slowdown"],
+    "wait, min": lambda draw: draw["mean_wait_ms"] / 60000,
+    "rigid jobs' wait, min": rigid("mean_wait_ms"),
+    "its p99, min": rigid("p99_wait_ms"),
+    "makespan, h": lambda draw: draw["makespan_ms"] / 3600000,
+    "utilisation": lambda draw: draw["utilisation"],
+    "wasted core hours": lambda draw: draw["wasted_core_hours"],
+    "adaptations": lambda draw: draw["adaptations"],
+}
+COMPARED = ["turnaround, min", "bounded slowdown", "rigid jobs' wait, min", "its p99, min"]
+
+
+def mean_and_interval(values: list[float]) -> tuple[float, float]:
+    """The mean, and half of the width of its 95 % interval."""
+    mean = sum(values) / len(values)
+    if len(values) < 2:
+        return mean, 0.0
+    deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
+    return mean, T_95.get(len(values), 1.96) * deviation / math.sqrt(len(values))
+
+
+def mean_cell(draws: list[dict], metric: Metric) -> str:
+    values = [metric(draw) for draw in draws]
+    if None in values:
+        return ""
+    mean, half = mean_and_interval(values)
+    return f"{mean:.4g}" + (f" ± {half:.2g}" if half > 1e-6 * mean else "")
+
+
+def percent_cell(draws: list[dict], others: list[dict], metric: Metric) -> str:
+    """How much more (+) or less (-) than in the other's draws of the same seeds."""
+    pairs = [(metric(draw), metric(other)) for draw, other in zip(draws, others)]
+    if any(None in pair or pair[1] == 0 for pair in pairs):
+        return ""
+    mean, half = mean_and_interval([100 * (value / other - 1) for value, other in pairs])
+    return f"{mean:+.1f} ± {half:.1f} %"
+
+
+def table(heads: list[str], rows: list[list[str]]) -> str:
+    lines = [heads, ["---"] * len(heads)] + rows
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def means(results: Results, workload: str, shares: list[float], policies: list[str]) -> str:
+    rows = [
+        [f"{share:.0%}", policy] + [mean_cell(draws, metric) for metric in METRICS.values()]
+        for share in shares
+        for policy in policies
+        if (draws := results.get((workload, share, policy)))
+    ]
+    return table(["malleable", "policy", *METRICS], rows)
+
+
+def differences(results: Results, workload: str, shares: list[float], policies: list[str]) -> str:
+    """Of `measured` to each of the others, with less `efficiency` to `fill`, and of that to easy."""
+    rows = []
+    for share in shares:
+        pairs = [("measured", policy) for policy in policies if policy != "measured"]
+        pairs += [("measured:0.25", "fill"), ("fill", "easy")]
+        for policy, other in pairs:
+            draws, others = results.get((workload, share, policy)), results.get((workload, share, other))
+            if share > 0 and draws and others:
+                cells = [percent_cell(draws, others, METRICS[name]) for name in COMPARED]
+                rows.append([f"{share:.0%}", f"{policy} to {other}", *cells])
+    return table(["malleable", "", *(name.removesuffix(", min") for name in COMPARED)], rows) if rows else ""
