@@ -68,6 +68,10 @@ std::optional<Offer> Offers::take(int64_t now_ms, int present, const ProgramSize
         return Offer{schedule_[next_entry_ - 1].change,
                      "schedule entry " + std::to_string(next_entry_)};
     }
+    if (policy_->skips()) {
+        not_before_ms_ = now_ms + std::max(interval_ms_, SKIP_MS);
+        return std::nullopt;
+    }
     auto size = policy_->next_size(present, rule);
     if (!size) {
         policy_.reset();        /* the range holds no other size: never anything to do */

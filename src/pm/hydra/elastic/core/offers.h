@@ -31,6 +31,7 @@ class Offers {
   public:
     static constexpr int64_t RETRY_MS = 1000;
     static constexpr int FAILURES_MAX = 3;
+    static constexpr int64_t SKIP_MS = 10;      /* at least, after an offer that is not made */
 
     static Result<Offers> create(const step_config &config);
 

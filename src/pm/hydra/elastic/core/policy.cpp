@@ -9,6 +9,39 @@
 
 namespace elastic {
 
+namespace {
+
+/* What is before the next colon; `text` is what is behind it.  Nothing: there is no more. */
+std::optional<std::string_view> next_part(std::string_view &text, bool &more)
+{
+    if (!more)
+        return std::nullopt;
+    size_t colon = text.find(':');
+    std::string_view part = text.substr(0, colon);
+    more = colon != std::string_view::npos;
+    text = more ? text.substr(colon + 1) : "";
+    return part;
+}
+
+template <class Number> bool reads(std::string_view text, Number &number)
+{
+    auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return !text.empty() && status == std::errc() && end == text.data() + text.size();
+}
+
+Error not_a(std::string_view text, const char *what)
+{
+    return Error{"'" + std::string(text.substr(0, 60)) + "' is not " + what};
+}
+
+}  // namespace
+
+/* libmpidynres' default deviation: as many processes as there are, by sqrt(2 / pi), by 4. */
+Policy::Policy(Kind kind, Range range, uint64_t seed)
+    : kind_(kind), range_(range), state_(seed), deviation_(range.max * std::sqrt(std::numbers::pi / 2) / 4)
+{
+}
+
 Result<Policy> Policy::parse(std::string_view text, Range range, uint64_t seed)
 {
     if (range.min < 1 || range.max < range.min)
@@ -17,17 +50,33 @@ Result<Policy> Policy::parse(std::string_view text, Range range, uint64_t seed)
         return Policy(Kind::INCREASE_DECREASE, range, seed);
     if (text == "random")
         return Policy(Kind::RANDOM, range, seed);
-    if (text.starts_with("random:")) {
-        std::string_view digits = text.substr(7);
-        uint64_t given = 0;
-        auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), given);
-        if (digits.empty() || status != std::errc() || end != digits.data() + digits.size())
-            return Error{"'" + std::string(digits.substr(0, 60)) +
-                         "' is not a seed: give a whole number, as in random:7"};
-        return Policy(Kind::RANDOM, range, given);
-    }
+    if (text.starts_with("random:"))
+        return parse_random(text.substr(7), range, seed);
     return Error{"adaptation policy '" + std::string(text.substr(0, 60)) +
-                 "' is not known: give increase-decrease or random[:SEED]"};
+                 "' is not known: give increase-decrease or random[:SEED[:DEVIATION[:PROBABILITY]]]"};
+}
+
+Result<Policy> Policy::parse_random(std::string_view text, Range range, uint64_t seed)
+{
+    bool more = true;
+    auto part = next_part(text, more);
+    if (!reads(*part, seed))
+        return not_a(*part, "a seed: give a whole number, as in random:7");
+    Policy policy(Kind::RANDOM, range, seed);
+    part = next_part(text, more);
+    if (part && !(reads(*part, policy.deviation_) && policy.deviation_ > 0 && policy.deviation_ < 1e9))
+        return not_a(*part, "a deviation: give a number of processes greater than 0, as in random:7:2.5");
+    part = next_part(text, more);
+    if (part && !(reads(*part, policy.probability_) && policy.probability_ >= 0 && policy.probability_ <= 1))
+        return not_a(*part, "a probability: give a number from 0 to 1, as in random:7:2.5:0.3");
+    if (more)
+        return not_a(text, "known: give random[:SEED[:DEVIATION[:PROBABILITY]]]");
+    return policy;
+}
+
+bool Policy::skips()
+{
+    return probability_ < 1 && uniform() > probability_;
 }
 
 std::optional<int> Policy::next_size(int present, const ProgramSizes *rule)
@@ -76,9 +125,8 @@ int Policy::next_stair(int present)
 int Policy::next_random(int present)
 {
     constexpr int DRAWS_MAX = 64;       /* a difference of zero is drawn again, not for ever */
-    double deviation = std::max(1.0, (range_.max - range_.min) / 3.0);
     for (int draw = 0; draw < DRAWS_MAX; draw++) {
-        auto difference = static_cast<int>(std::lround(normal() * deviation));
+        auto difference = static_cast<int>(std::lround(normal() * deviation_));
         int size = std::clamp(present + difference, range_.min, range_.max);
         if (size != present)
             return size;

@@ -1,8 +1,9 @@
 /*
  * --adapt-policy: sizes without end, within --adapt-range.
  *   increase-decrease   one more each time up to the maximum, then one fewer down to the minimum
- *   random[:SEED]       normally distributed differences, clamped to the range, never zero
- * Pure and reproducible: the same seed gives the same sizes on every machine.
+ *   random[:SEED[:DEVIATION[:PROBABILITY]]]     normally distributed differences, clamped to the range, never zero;
+ *                       each offer is made with this probability (default 1)
+ * The two managers of libmpidynres (SM1).  Pure and reproducible: the same seed gives the same sizes on every machine.
  */
 
 #ifndef ELASTIC_POLICY_H_INCLUDED
@@ -22,6 +23,9 @@ class Policy {
   public:
     static Result<Policy> parse(std::string_view text, Range range, uint64_t seed);
 
+    /* Whether no offer is made this time; asked once before each. */
+    bool skips();
+
     /* The size to offer to a world of `present` processes; nothing when the range holds it alone, of those
      * that the program can use. */
     std::optional<int> next_size(int present, const ProgramSizes *rule = nullptr);
@@ -29,7 +33,8 @@ class Policy {
   private:
     enum class Kind { INCREASE_DECREASE, RANDOM };
 
-    Policy(Kind kind, Range range, uint64_t seed) : kind_(kind), range_(range), state_(seed) {}
+    Policy(Kind kind, Range range, uint64_t seed);
+    static Result<Policy> parse_random(std::string_view text, Range range, uint64_t seed);
 
     int wish(int present);
     std::optional<int> usable(int present, int wish, const ProgramSizes &rule) const;
@@ -42,6 +47,7 @@ class Policy {
     Range range_;
     uint64_t state_;
     bool rising_ = true;
+    double deviation_, probability_ = 1;
 };
 
 }  // namespace elastic

@@ -48,12 +48,29 @@ TEST(PolicyTest, random_stays_in_range_changes_and_reaches_everything)
 
 TEST(PolicyTest, random_differences_are_normal)
 {
-    /* Within +-1 deviation of a third of the range lie 68 % of the differences. */
-    int inside = 0, total = 4000;
-    Policy policy = Policy::parse("random:7", {1, 3001}, 0).value();
+    /* Within +-1 deviation lie 68 % of the differences. */
+    auto inside = [](const char *text, Range range, int present, double deviation) {
+        int n = 0, total = 4000;
+        Policy policy = Policy::parse(text, range, 0).value();
+        for (int i = 0; i < total; i++)
+            n += std::abs(policy.next_size(present).value() - present) <= deviation;
+        return static_cast<double>(n) / total;
+    };
+    EXPECT_NEAR(inside("random:7:1000", {1, 3001}, 1501, 1000), 0.683, 0.03);
+    EXPECT_NEAR(inside("random:7", {1, 4000}, 2000, 1253.3), 0.683, 0.03) << "SM1: 4000 * sqrt(pi / 2) / 4";
+    EXPECT_EQ(walk("random:7:0.01", {1, 3}, 2, 4).size(), 4u) << "a difference of zero is none";
+}
+
+TEST(PolicyTest, SM1_a_probability)
+{
+    Policy policy = Policy::parse("random:7:2:0.3", {1, 9}, 0).value();
+    int skipped = 0, total = 4000;
     for (int i = 0; i < total; i++)
-        inside += std::abs(policy.next_size(1501).value() - 1501) <= 1000;
-    EXPECT_NEAR(static_cast<double>(inside) / total, 0.683, 0.03);
+        skipped += policy.skips();
+    EXPECT_NEAR(static_cast<double>(skipped) / total, 0.7, 0.03);
+    EXPECT_FALSE(Policy::parse("random:7:2:1", {1, 9}, 0).value().skips());
+    EXPECT_TRUE(Policy::parse("random:7:2:0", {1, 9}, 0).value().skips());
+    EXPECT_FALSE(Policy::parse("increase-decrease", {1, 9}, 0).value().skips());
 }
 
 TEST(PolicyTest, a_seed_gives_the_same_sizes)
@@ -88,7 +105,10 @@ TEST(PolicyTest, only_sizes_that_the_program_can_use)
 
 TEST(PolicyTest, bad_texts)
 {
-    for (const char *bad : {"", "grow", "random:", "random:x", "random:-1", "random:1 ", "Random"})
+    for (const char *bad : {"", "grow", "random:", "random:x", "random:-1", "random:1 ", "Random", "random:1:",
+                            "random:1:0", "random:1:-2", "random:1:x", "random:1:nan", "random:1:inf", "random:1:2:",
+                            "random:1:2:1.5", "random:1:2:-0.1", "random:1:2:nan", "random:1:2:1:",
+                            "random:1:2:1:3", "random::2"})
         EXPECT_FALSE(Policy::parse(bad, {1, 4}, 0)) << bad;
     EXPECT_FALSE(Policy::parse("random", {0, 0}, 0));
 }
@@ -113,6 +133,19 @@ TEST(OffersTest, a_policy_waits_for_the_interval)
     EXPECT_EQ(offers.take(1500, 2)->change.size, 3);
     offers.ended(2000, true);
     EXPECT_EQ(offers.due(), 3000);
+}
+
+TEST(OffersTest, SM1_an_offer_that_is_not_made_is_no_end)
+{
+    step_config config = policy_config(0);
+    config.policy = "random:7:2:0";
+    Offers offers = Offers::create(config).value();
+    offers.adaptive(0);
+    for (int64_t now = 0; now < 1000; now += Offers::SKIP_MS) {
+        EXPECT_FALSE(offers.take(now, 2));
+        EXPECT_EQ(offers.due(), now + Offers::SKIP_MS) << "no hot loop";
+    }
+    EXPECT_TRUE(offers.any());
 }
 
 TEST(OffersTest, a_policy_gives_up_after_failures_in_a_row)
