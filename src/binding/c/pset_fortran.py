@@ -2,7 +2,8 @@
 
 Names have any length in Fortran, MPI_MAX_PSET_NAME_LEN characters in C.  Arrays of names, and texts that are given and
 delivered, are passed as they are, with the length of an element behind the other arguments, to functions in C
-(src/include/mpir_pset_fortran.h) that take the place of the operations.  Windows and files over groups have no Fortran.
+(src/include/mpir_pset_fortran.h) that take the place of the operations.  Windows and files over groups have no Fortran,
+and what v2a's module has by its own names (src/dynres) has none of these names.
 """
 
 ROOM = "256"  # MPI_MAX_PSET_NAME_LEN
@@ -12,11 +13,12 @@ RAW = {
     "MPIX_Session_iget_pset_data": ("keys",),
     "MPIX_Session_bcast_pset_info": ("text",),
 }
+WITHOUT = ("MPIX_Session_get_pset_op", "MPIX_Session_ipset_op", "MPIX_Session_iget_pset_op")
 
 
 def mark(func):
     """Before its bindings are made: which parameters are passed as they are."""
-    if not func["name"].startswith("MPIX_Session_"):
+    if not func["name"].startswith("MPIX_Session_") or func["name"] in WITHOUT:
         func["_skip_fortran"] = 1
     for p in func["parameters"]:
         if p["name"] in raw(func):

@@ -77,6 +77,8 @@ int MPIR_Adapt_board_await_answer(const uint32_t * answered, uint32_t seen);
  * for this process, nothing happens. */
 void MPIR_Adapt_board_open(void);
 void MPIR_Adapt_board_close(void);
+/* Whether this process was started by an addition, and its number in the job, before anything is initialised. */
+bool MPIR_Adapt_joins(unsigned *uid);
 /* Whether the board belongs to this process' group; asks PMI for its name, so after MPI_Init. */
 int MPIR_Adapt_board_is_ours(void);
 /* Whether our daemon has been told by this process that it is rigid. */

@@ -42,6 +42,15 @@ static long env_field(const char *text, const char *name)
     return (long) env_number(text, name, INT_MAX);
 }
 
+bool MPIR_Adapt_joins(unsigned *uid)
+{
+    const char *text = getenv(PMI_ADAPT_ENV);
+    long number = text ? env_field(text, "uid") : -1;
+
+    *uid = (unsigned) MPL_MAX(number, 0);
+    return number >= 0 && env_field(text, "version") == PMI_ADAPT_VERSION && env_field(text, "epoch") > 0;
+}
+
 uint64_t MPIR_Adapt_pid_namespace(void)
 {
     struct stat status;

@@ -2,6 +2,7 @@
 
 AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/session
 
+include_HEADERS += src/include/mpi_session_dyn.h src/include/mpidynres.h src/include/mpidynres_sim.h
 noinst_HEADERS += src/mpi/session/session.h src/include/mpir_pset_fortran.h
 
 mpi_core_sources += \
@@ -16,6 +17,7 @@ mpi_core_sources += \
     src/mpi/session/session_named.c \
     src/mpi/session/session_objects.c \
     src/mpi/session/session_open.c \
+    src/mpi/session/session_request.c \
     src/mpi/session/session_sets.c \
     src/mpid/ch4/src/ch4_session.c \
     src/mpid/ch4/netmod/ofi/ofi_session.c

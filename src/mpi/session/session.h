@@ -16,6 +16,7 @@
 
 /* MPI_ERR_SESSION for a session that has been finalised. */
 int MPIR_Session_check(const MPIR_Session * session);
+int MPIR_Session_get_oldest_impl(MPI_Session * oldest);
 /* By which its objects know it, 0: it has been finalised. */
 unsigned MPIR_Session_number(const MPIR_Session * session);
 /* How a function of a session (NULL: none is known) ends with an error: its error handler, or that of the call. */
@@ -138,6 +139,8 @@ int MPIR_Session_list_made(uint32_t * serial, void (*take) (void *state, const c
 #define MPID_SESSION_PLACES 65536       /* processes that a job has ever had, if it changes through sets */
 /* By the first session, before it is used: waits in a process of an addition until that is accepted. */
 int MPIR_Session_enter(void);
+/* Before anything is sent: a joiner may open its own world first, which is a part of the job then. */
+void MPIR_Session_before_init(void);
 bool MPIR_Session_is_joiner(void);
 bool MPIR_Session_may_ask(void);
 int MPIR_Session_place(void);
@@ -145,7 +148,8 @@ int MPIR_Session_place(void);
 const int *MPIR_Session_start_places(void);
 const int *MPIR_Session_shared_places(void);
 const char *MPIR_Session_delta_name(void);
-int MPIR_Session_add_join_keys(MPIR_Info * info);
+/* What the library tells in the info of each session. */
+int MPIR_Session_add_keys(MPIR_Info * info);
 /* If the info given to MPI_Session_init says so. */
 int MPIR_Session_become_dynamic(MPIR_Info * info);
 int MPIR_Session_rc_test_impl(MPIR_Session * session, const char *name, int *flag);
@@ -172,7 +176,26 @@ int MPIR_Session_get_pset_data_impl(MPIR_Session * session, const char *coll_pse
 int MPIR_Session_write_get(struct MPIR_Session_call *call, MPIR_Session * session, const char *coll_pset,
                            const char *name, const char *const keys[], int nkeys, int wait);
 int MPIR_Session_read_data(struct MPIR_Session_answer *answer, MPIR_Info ** data);
+/* A name as the step manager knows it, where that has data. */
+int MPIR_Session_call_name(struct MPIR_Session_call *call, const char *name);
+
+/* ---- session_request.c: operations that change who is there ---- */
+int MPIR_Session_request_op(int op, const char *const input[], int ninput, MPIR_Info * info,
+                            char output[][MPI_MAX_PSET_NAME_LEN], int *noutput);
+int MPIR_Session_get_pset_op_impl(MPIR_Session * session, const char *coll_pset, const char *name, int *op,
+                                  char output[][MPI_MAX_PSET_NAME_LEN], int *noutput);
+int MPIR_Session_finish_pset_op_impl(MPIR_Session * session, const char *name);
+int MPIR_Session_ipset_op_impl(MPIR_Session * session, int *op, const char *const input[], int ninput,
+                               MPIR_Info * info, char ***output, int *noutput, MPIR_Request ** request);
+int MPIR_Session_iget_pset_op_impl(MPIR_Session * session, const char *coll_pset, const char *name, int *op,
+                                   char ***output, int *noutput, MPIR_Request ** request);
+
 /* ---- session_iget.c ---- */
+/* A question whose answer completes a request, after `take`, whose result is the request's; `state` is freed then, or
+ * if this fails (NULL: out of memory). */
+int MPIR_Session_ask_later(struct MPIR_Session_call *call,
+                           int (*take) (struct MPIR_Session_answer * answer, void *state), void *state,
+                           MPIR_Request ** request);
 int MPIR_Session_iget_pset_data_impl(MPIR_Session * session, const char *coll_pset, const char *name,
                                      const char *const keys[], int nkeys, int wait, MPI_Info * data,
                                      MPIR_Request ** request);

@@ -22,6 +22,14 @@ static int *start_places, *shared_places;       /* of the start group, and of th
 
 /* ---- joining ------------------------------------------------------------------------------------------------ */
 
+void MPIR_Session_before_init(void)
+{
+    unsigned uid;
+
+    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF && MPIR_Adapt_joins(&uid))
+        MPID_Adapt_set_uid(uid);
+}
+
 bool MPIR_Session_is_joiner(void)
 {
     return entered;
@@ -95,7 +103,6 @@ static int enter(void)
     delta_tag = MPIR_Session_answer_number(&answer);
     if (!delta_name[0])
         goto fn_exit;
-    MPIR_ERR_CHKANDJUMP(MPIR_Process.comm_world, mpi_errno, MPI_ERR_OTHER, "**sessionjoinerworld");
     mpi_errno = MPIR_Session_read_data(&answer, &accept_keys);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = take_places();
@@ -131,34 +138,30 @@ int MPIR_Session_enter(void)
     return mpi_errno;
 }
 
-/* SI4: of a key that is there twice this value is told. */
-int MPIR_Session_add_join_keys(MPIR_Info * info)
+/* SI4: of a key that is there twice the value of the accept is told, and of these keys always the library's. */
+int MPIR_Session_add_keys(MPIR_Info * info)
 {
     int mpi_errno = MPI_SUCCESS, n = 0, flag;
-    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
-    const char *const names[] = { "mpidynres_process_id", "mpidynres_origin_rc_tag" };
-    const uint32_t numbers[] = { MPIR_Adapt.uid, delta_tag };
+    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1], id[16], tag[16];
+    const char *const own[][2] = {
+        {"mpidynres", "yes"},
+        {"mpidynres_process_id", id},
+        {"mpidynres_dynamic_start", entered ? "yes" : "no"},
+        {"mpidynres_origin_rc_tag", tag}
+    };
 
-    if (!entered)
-        goto fn_exit;
-    mpi_errno = MPIR_Info_get_nkeys_impl(accept_keys, &n);
+    snprintf(id, sizeof(id), "%d", MPIR_Session_place());
+    snprintf(tag, sizeof(tag), "%d", entered ? (int) delta_tag : -1);
+    if (entered)
+        mpi_errno = MPIR_Info_get_nkeys_impl(accept_keys, &n);
     for (int i = 0; i < n && !mpi_errno; i++) {
         MPIR_Info_get_nthkey_impl(accept_keys, i, key);
         MPIR_Info_get_impl(accept_keys, key, MPI_MAX_INFO_VAL, value, &flag);
         mpi_errno = MPIR_Info_set_impl(info, key, value);
     }
-    for (int i = 0; i < 2 && !mpi_errno; i++) {
-        snprintf(value, sizeof(value), "%u", numbers[i]);
-        mpi_errno = MPIR_Info_set_impl(info, names[i], value);
-    }
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Info_set_impl(info, "mpidynres_dynamic_start", "yes");
-    MPIR_ERR_CHECK(mpi_errno);
-
-  fn_exit:
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]) && !mpi_errno; i++)
+        mpi_errno = MPIR_Info_set_impl(info, own[i][0], own[i][1]);
     return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 /* ---- changes ------------------------------------------------------------------------------------------------ */

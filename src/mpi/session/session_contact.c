@@ -178,7 +178,9 @@ bool MPIR_Session_is_apart(const MPIR_Group * group)
 
 static int take_in_card(int place, const char *card)
 {
-    bool known = MPID_Session_knows(place) || (MPIR_Process.comm_world && place < MPIR_Process.size);
+    int first = MPIR_Session_place() - MPIR_Process.rank;
+    bool of_world = place >= first && place < first + MPIR_Process.size;
+    bool known = MPID_Session_knows(place) || (MPIR_Process.comm_world && of_world);
 
     return known ? MPI_SUCCESS : MPID_Session_take_in(place, card);
 }

@@ -86,8 +86,10 @@ int MPIR_Session_begin(void)
 
 bool MPIR_Session_resume(void)
 {
-    if (!parked)
+    if (!parked) {
+        MPIR_Session_before_init();
         return false;
+    }
     parked = false;
     if (has_daemon)
         MPIR_Adapt_tell_daemon("cmd=adapt_resumed");

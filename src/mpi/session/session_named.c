@@ -64,14 +64,18 @@ static int add_parts(struct MPIR_Session_call *call, MPIR_Info * info, int *n)
     goto fn_exit;
 }
 
-/* A name as the step manager knows it, where that has data: mpi://WORLD is the present one. */
-static int add_name_with_data(struct MPIR_Session_call *call, const char *name)
+/* mpi://WORLD is the present one, and of a joiner its delta. */
+int MPIR_Session_call_name(struct MPIR_Session_call *call, const char *name)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_set set;
     bool world = !MPL_stricmp(name, "mpi://WORLD");
     char of_epoch[32];
 
+    if (world && MPIR_Session_is_joiner()) {
+        MPIR_Session_call_text(call, MPIR_Session_delta_name());
+        goto fn_exit;
+    }
     MPIR_ERR_CHKANDJUMP1(!world && MPIR_Session_find_predefined(name, &set), mpi_errno, MPI_ERR_ARG,
                          "**psetnodata", "**psetnodata %s", name);
     snprintf(of_epoch, sizeof(of_epoch), "mpix://WORLD/%u", MPIR_Adapt_epoch());
@@ -89,9 +93,7 @@ static int check_op(int op)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP(op >= MPIX_PSETOP_ADD && op <= MPIX_PSETOP_SHRINK, mpi_errno,
-                        MPI_ERR_UNSUPPORTED_OPERATION, "**psetopchange");
-    MPIR_ERR_CHKANDJUMP1(op < MPIX_PSETOP_UNION || op > MPIX_PSETOP_SPLIT, mpi_errno, MPI_ERR_ARG,
+    MPIR_ERR_CHKANDJUMP1(op < MPIX_PSETOP_ADD || op > MPIX_PSETOP_SPLIT, mpi_errno, MPI_ERR_ARG,
                          "**psetop", "**psetop %d", op);
 
   fn_exit:
@@ -114,6 +116,11 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
     mpi_errno = check_op(op);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(ninput < 1 || ninput > PMI_SET_OPERANDS_MAX, mpi_errno, MPI_ERR_ARG, "**psetop");
+    if (op < MPIX_PSETOP_UNION) {
+        mpi_errno = MPIR_Session_request_op(op, input, ninput, info, output, noutput);
+        MPIR_ERR_CHECK(mpi_errno);
+        goto fn_exit;
+    }
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_call_begin(&call, PMI_SET_MAKE);
@@ -249,8 +256,11 @@ int MPIR_Session_get_psets_impl(MPIR_Session * session, MPIR_Info ** psets)
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Info_alloc(&listing.info);
     MPIR_ERR_CHECK(mpi_errno);
-    for (int i = 0; MPIR_Session_nth_predefined(i, &set); i++)
-        add_listed(&listing, set.name, set.size);
+    for (int i = 0; MPIR_Session_nth_predefined(i, &set); i++) {
+        /* SI2: a process of the launch is one whose list has mpi://WORLD */
+        if (!MPIR_Session_is_joiner() || strcmp(set.name, "mpi://WORLD"))
+            add_listed(&listing, set.name, set.size);
+    }
     if (MPIR_Session_check_manager() == MPI_SUCCESS)
         mpi_errno = MPIR_Session_list_made(&from_the_first, add_listed, &listing);
     MPIR_ERR_CHECK(mpi_errno);
@@ -349,7 +359,7 @@ int MPIR_Session_set_pset_data_impl(MPIR_Session * session, const char *name, MP
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(!data, mpi_errno, MPI_ERR_INFO, "**infonull");
     MPIR_Session_call_begin(&call, PMI_SET_PUT);
-    mpi_errno = add_name_with_data(&call, name);
+    mpi_errno = MPIR_Session_call_name(&call, name);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_call_data(&call, data);
     MPIR_ERR_CHECK(mpi_errno);
@@ -377,7 +387,7 @@ int MPIR_Session_write_get(struct MPIR_Session_call *call, MPIR_Session * sessio
     MPIR_Session_call_begin(call, PMI_SET_GET);
     call->waits = wait != 0;
     MPIR_Session_call_operand(call, coll_pset);
-    mpi_errno = add_name_with_data(call, name);
+    mpi_errno = MPIR_Session_call_name(call, name);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_call_number(call, wait != 0);
     MPIR_Session_call_number(call, nkeys);

@@ -57,6 +57,17 @@ int MPIR_Session_check(const MPIR_Session * session)
     goto fn_exit;
 }
 
+/* New ones are put in front. */
+int MPIR_Session_get_oldest_impl(MPI_Session * oldest)
+{
+    *oldest = MPI_SESSION_NULL;
+    MPL_initlock_lock(&lock);
+    for (const struct open_session *entry = sessions; entry; entry = entry->next)
+        *oldest = entry->session->handle;
+    MPL_initlock_unlock(&lock);
+    return MPI_SUCCESS;
+}
+
 unsigned MPIR_Session_number(const MPIR_Session * session)
 {
     MPL_initlock_lock(&lock);
@@ -95,7 +106,7 @@ static int make_info(MPIR_Info * given, int level, MPIR_Info ** result)
     int mpi_errno = given ? MPIR_Info_dup_impl(given, result) : MPIR_Info_alloc(result);
 
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Session_add_join_keys(*result);
+    mpi_errno = MPIR_Session_add_keys(*result);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Info_set_impl(*result, "thread_level", name_of_level(level));
 

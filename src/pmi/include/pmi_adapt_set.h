@@ -44,7 +44,8 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
     PMI_SET_MOVE,               /* text from, text to -> nothing */
     PMI_SET_FREE,               /* text name -> nothing */
     PMI_SET_PUT,                /* text name, u32 n, n * (text key, text value) -> nothing */
-    PMI_SET_GET,                /* operand whose members all ask, text name, u32 wait, u32 n, n * text key
+    PMI_SET_GET,                /* operand whose members all ask, text name, u32 wait, u32 n, n * text key; n = 0:
+                                 * all keys, and with wait at least one
                                  * -> u32 n, n * (text key, text value) */
     PMI_SET_JOIN,               /* operand, u32 place where the caller counts its calls -> u32 place where it has done
                                  * so before, or the same; its gate is true then */
@@ -62,7 +63,13 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
                                  * there is one to be told -> u32 enum pmi_set_change, text delta, u32 tag, u32 n,
                                  * n * (text key, text value) */
     PMI_SET_ACCEPT,             /* u32 tag, u32 n, n * (text key, text value) for those who join -> nothing */
-    PMI_SET_DECLINE             /* u32 tag -> nothing */
+    PMI_SET_DECLINE,            /* u32 tag -> nothing */
+    PMI_SET_REQUEST,            /* text name of the set that is bound, u32 op (ADD to SHRINK), u32 how many to add,
+                                 * u32 to remove -> u32 op that was done (0: not granted), u32 n, n * text name; told
+                                 * and accepted in one */
+    PMI_SET_QUERY,              /* operand whose members all ask, text name -> as REQUEST, when all have asked: the open
+                                 * operation of that set */
+    PMI_SET_CLOSE               /* text name: its operation, or the one that made it, is not open any more -> nothing */
 };
 
 /* Numbers as MPIX_RC_*. */
@@ -86,6 +93,10 @@ enum pmi_set_state {
 enum pmi_set_op {
     PMI_SET_OP_ADD = 1,
     PMI_SET_OP_SUB = 2,
+    PMI_SET_OP_REPLACE = 3,     /* of REQUEST alone, as the next three */
+    PMI_SET_OP_MALLEABLE = 4,
+    PMI_SET_OP_GROW = 5,
+    PMI_SET_OP_SHRINK = 6,
     PMI_SET_OP_UNION = 7,
     PMI_SET_OP_DIFFERENCE = 8,
     PMI_SET_OP_INTERSECTION = 9,

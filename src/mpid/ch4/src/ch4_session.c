@@ -131,11 +131,28 @@ static int renumber_all(int shift, int size)
     shifted.r.new_index = places;
     mpi_errno = MPIDI_Adapt_reserve_renumbering(&shifted);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIDI_Adapt_renumber(&shifted, NULL);
+    MPIDI_Adapt_renumber(&shifted, MPIR_Process.comm_world);
     MPL_free(shifted.seen);
 
   fn_exit:
     MPIR_CHKLMEM_FREEALL();
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Those of the own world on this host keep their places in its shared memory. */
+static int shift_local_ranks(int shift, int size)
+{
+    int mpi_errno = MPI_SUCCESS, *moved = MPL_malloc((shift + size) * sizeof(int), MPL_MEM_SHM);
+
+    MPIR_ERR_CHKANDJUMP(!moved, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (int i = 0; i < shift + size; i++)
+        moved[i] = i < shift ? -1 : MPIDI_POSIX_global.local_ranks[i - shift];
+    MPL_free(MPIDI_POSIX_global.local_ranks);
+    MPIDI_POSIX_global.local_ranks = moved;
+
+  fn_exit:
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -154,9 +171,10 @@ int MPID_Session_reserve_places(int shift)
     MPIR_ERR_CHKANDJUMP(!table, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = 0; i < old->size; i++)
         table->table[i + shift] = old->table[i];
+    mpi_errno = shift ? shift_local_ranks(shift, old->size) : MPI_SUCCESS;
+    MPIR_ERR_CHECK(mpi_errno);
     MPIDI_Adapt_set_table(table);
-    if (shift)
-        mpi_errno = renumber_all(shift, old->size);
+    mpi_errno = shift ? renumber_all(shift, old->size) : MPI_SUCCESS;
     MPIR_ERR_CHECK(mpi_errno);
     has_places = true;
 

@@ -33,7 +33,9 @@ elastic_core_sources = \
     elastic/core/set_change_table.cpp \
     elastic/core/set_meetings.cpp     \
     elastic/core/set_members.cpp      \
+    elastic/core/set_request.cpp      \
     elastic/core/sets.cpp             \
+    elastic/core/state_log.cpp        \
     elastic/core/step.cpp             \
     elastic/core/step_adapt.cpp       \
     elastic/core/step_behind.cpp      \
@@ -42,6 +44,7 @@ elastic_core_sources = \
     elastic/core/step_performance.cpp \
     elastic/core/step_sets.cpp        \
     elastic/core/step_sizes.cpp       \
+    elastic/core/step_states.cpp      \
     elastic/core/step_window.cpp      \
     elastic/core/step_wish.cpp        \
     elastic/core/wish.cpp             \
@@ -68,6 +71,7 @@ noinst_HEADERS += \
     elastic/core/set_members.h      \
     elastic/core/sets.h             \
     elastic/core/schedule.h         \
+    elastic/core/state_log.h        \
     elastic/core/step.h             \
     elastic/core/step_core.h        \
     elastic/core/wish.h             \

@@ -41,6 +41,16 @@ struct ToldChange {
     bool complete = false, lost = false;        /* before that process has answered */
 };
 
+/* What a process has asked for, and waits for (set_request.cpp). */
+struct SetRequest {
+    SetCaller caller;
+    RequestOp call;
+    bool asked = false;         /* a change or a wish has been made for it */
+    bool removing = false;      /* and its removal */
+    uint64_t request = 0, wish = 0;     /* the numbers of these */
+    std::optional<std::string> added;   /* of REPLACE: the delta that has been taken */
+};
+
 struct Adaptation {
     uint64_t request = 0;       /* number of the request, 1, 2, ... per step */
     Source source = Source::CLIENT;

@@ -54,7 +54,7 @@ class FakeGlue {
     std::string create()
     {
         step_effects effects = {this,   launch, kill_group, abort_step, send,
-                                reply,  log,    tell_user,  wake_at,    nullptr};
+                                reply,  log,    tell_user,  wake_at,    nullptr, state_line};
         char error[1024] = "";
         core = step_core_create(&config, &effects, error, sizeof error);
         return core ? "" : error;
@@ -169,6 +169,7 @@ class FakeGlue {
     std::vector<std::string> aborts, told;
     std::map<int, std::vector<Json>> replies;
     std::vector<Json> logged;
+    std::vector<std::string> state_lines;
     int64_t wake_ms = -1;
 
   private:
@@ -213,6 +214,7 @@ class FakeGlue {
         self(context).logged.push_back(parsed);
     }
     static void tell_user(void *context, const char *text) { self(context).told.push_back(text); }
+    static void state_line(void *context, const char *text) { self(context).state_lines.push_back(text); }
     static void wake_at(void *context, int64_t time_ms) { self(context).wake_ms = time_ms; }
 };
 

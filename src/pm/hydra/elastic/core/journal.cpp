@@ -50,6 +50,8 @@ void Journal::add(int64_t now_ms, const char *event, const Json &fields)
         effects_.log(effects_.context, history_.back().c_str());
     for (int client : followers_)
         effects_.reply(effects_.context, client, history_.back().c_str());
+    if (observer_)
+        observer_(us, event, fields);
 }
 
 void Journal::send(int client, uint64_t since, bool follow)

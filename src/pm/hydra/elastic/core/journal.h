@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <set>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -32,6 +33,10 @@ class Journal {
 
     void id(std::string step_id) { step_id_ = std::move(step_id); }
 
+    using Observer = std::function<void(int64_t time_us, const char *event, const Json &fields)>;
+    /* Sees every event after it has been logged. */
+    void observe(Observer observer) { observer_ = std::move(observer); }
+
     /* `fields` is an object; they follow the common ones. */
     void add(int64_t now_ms, const char *event, const Json &fields);
 
@@ -52,6 +57,7 @@ class Journal {
     uint64_t next_ = 1;
     std::deque<std::string> history_;
     std::set<int> followers_;
+    Observer observer_;
 };
 
 }  // namespace elastic

@@ -41,7 +41,7 @@ step_core *make_step()
     config.range_max = 4;
     config.behind_ms = 3;
     step_effects effects = {nullptr, launch, kill_group, abort_step, send,
-                            reply,   log,    tell_user,  wake_at,    nullptr};
+                            reply,   log,    tell_user,  wake_at,    nullptr, nullptr};
     char error[256];
     step_core *core = step_core_create(&config, &effects, error, sizeof error);
     step_process processes[] = {{0, "a"}, {0, "a"}, {1, "b"}};

@@ -233,6 +233,25 @@ template <> DeclineChange read(CallReader &reader)
     return {reader.number()};
 }
 
+template <> RequestOp read(CallReader &reader)
+{
+    std::string bound = reader.name();
+    auto op = static_cast<pmi_set_op>(reader.number(PMI_SET_OP_SHRINK));
+    uint32_t add = reader.number(SetMembers::MAX);
+    return {std::move(bound), op, add, reader.number(SetMembers::MAX)};
+}
+
+template <> QueryOp read(CallReader &reader)
+{
+    SetOperand callers = reader.operand();
+    return {std::move(callers), reader.name()};
+}
+
+template <> CloseOp read(CallReader &reader)
+{
+    return {reader.name()};
+}
+
 template <class Any, class Call> std::optional<Any> whole_of(CallReader &reader)
 {
     Call call = read<Call>(reader);
@@ -353,6 +372,25 @@ struct Write {
         append_number(bytes, PMI_SET_DECLINE);
         append_number(bytes, call.tag);
     }
+    void operator()(const RequestOp &call)
+    {
+        append_number(bytes, PMI_SET_REQUEST);
+        append_text(bytes, call.bound);
+        append_number(bytes, call.op);
+        append_number(bytes, call.add);
+        append_number(bytes, call.remove);
+    }
+    void operator()(const QueryOp &call)
+    {
+        append_number(bytes, PMI_SET_QUERY);
+        append_operand(bytes, call.callers);
+        append_text(bytes, call.name);
+    }
+    void operator()(const CloseOp &call)
+    {
+        append_number(bytes, PMI_SET_CLOSE);
+        append_text(bytes, call.name);
+    }
 };
 
 }  // namespace
@@ -406,6 +444,12 @@ std::optional<ChangeCall> parse_change_call(Bytes call)
         return whole_change<AcceptChange>(reader);
     case PMI_SET_DECLINE:
         return whole_change<DeclineChange>(reader);
+    case PMI_SET_REQUEST:
+        return whole_change<RequestOp>(reader);
+    case PMI_SET_QUERY:
+        return whole_change<QueryOp>(reader);
+    case PMI_SET_CLOSE:
+        return whole_change<CloseOp>(reader);
     default:
         return std::nullopt;
     }

@@ -91,7 +91,20 @@ struct AcceptChange {
 struct DeclineChange {
     uint32_t tag = 0;
 };
-using ChangeCall = std::variant<BecomeDynamic, EnterJob, HasEntered, GetChange, AcceptChange, DeclineChange>;
+struct RequestOp {
+    std::string bound;
+    pmi_set_op op = PMI_SET_OP_ADD;
+    uint32_t add = 0, remove = 0;
+};
+struct QueryOp {
+    SetOperand callers;
+    std::string name;
+};
+struct CloseOp {
+    std::string name;
+};
+using ChangeCall = std::variant<BecomeDynamic, EnterJob, HasEntered, GetChange, AcceptChange, DeclineChange, RequestOp,
+                                QueryOp, CloseOp>;
 
 /* Nothing: it is malformed, or of the other kind. */
 std::optional<SetCall> parse_set_call(Bytes call);

@@ -27,6 +27,7 @@ namespace {
 
 struct Outcome {
     int added = 0, removed = 0, declined = 0, orphaned = 0, failed = 0, withdrawn = 0, meetings = 0, lost_meetings = 0;
+    int granted = 0, refused = 0;
 };
 
 class SetsJob {
@@ -35,13 +36,15 @@ class SetsJob {
 
     Outcome run()
     {
+        glue_.config.range_min = 1;     /* in which requests of the program are granted */
+        glue_.config.range_max = 6;
         EXPECT_EQ(glue_.create(), "");
         uint32_t n = 1 + pick(4);
         place(0, 0, n);
         for (uint32_t uid = 0; uid < n; uid++)
             processes_[uid].stage = Stage::RUNS;
         ask(0, BecomeDynamic{}, Question::NOTHING);
-        for (int i = 0; i < 300 && running() > 0 && !testing::Test::HasFailure(); i++) {
+        for (int i = 0; i < 360 && running() > 0 && !testing::Test::HasFailure(); i++) {
             act();
             look();
         }
@@ -57,7 +60,7 @@ class SetsJob {
 
   private:
     enum class Stage { STARTS, WAITS, LET_GO, RUNS, ENDED };
-    enum class Question { NOTHING, ENTER, CHANGE, MEET };
+    enum class Question { NOTHING, ENTER, CHANGE, MEET, REQUEST, QUERY };
     struct Process {
         int group = 0;
         uint32_t rank = 0;
@@ -115,7 +118,7 @@ class SetsJob {
     void act()
     {
         uint32_t uid = any(Stage::RUNS), joiner = any(Stage::STARTS), let_go = any(Stage::LET_GO);
-        switch (pick(16)) {
+        switch (pick(18)) {
             case 0: case 1:
                 resize();
                 break;
@@ -143,16 +146,34 @@ class SetsJob {
             case 14:
                 end_one(uid);
                 break;
+            case 16:
+                ask(uid, RequestOp{"mpix://WORLD/0", static_cast<pmi_set_op>(1 + pick(6)), pick(3), pick(3)},
+                    Question::REQUEST);
+                break;
+            case 17:
+                query(uid);
+                break;
             case 15:
                 if (pick(4) == 0)
                     glue_.ask(1, R"({"id":1,"op":"cancel"})");
                 break;
         }
     }
+    void query(uint32_t uid)
+    {
+        const std::string bound = "mpix://WORLD/0";
+        if (pick(2))
+            ask(uid, CloseOp{bound}, Question::NOTHING);
+        else
+            ask(uid, QueryOp{{"mpi://SELF", SetMembers::of_list(std::vector{uid})}, bound}, Question::QUERY);
+    }
     void resize()
     {
         uint32_t size = 1 + pick(6);
         glue_.ask(1, R"({"id":1,"op":"resize","size":)" + std::to_string(size) + "}");
+    }
+    void take_launches()
+    {
         if (glue_.launches.size() > launches_) {
             const LaunchCall &launch = glue_.launches.at(launches_++);
             place(launch.group, launch.first_uid, static_cast<uint32_t>(launch.count));
@@ -215,15 +236,20 @@ class SetsJob {
         }
         for (; logged_ < glue_.logged.size(); logged_++)
             look_at_event(glue_.logged[logged_]);
+        take_launches();
         for (; sent_ < glue_.sent.size(); sent_++) {
             if (glue_.sent[sent_].command == STEP_SET_ANSWER)
                 look_at_answer(glue_.sent[sent_].payload);
         }
+        for (const auto &[uid, process] : processes_) {
+            for (const auto &[id, question] : process.questions)
+                require(question != Question::REQUEST || request_ != 0, "SC6: what waits has something to wait for");
+        }
         std::erase_if(leaving_, [&](uint32_t uid) { return processes_.at(uid).stage == Stage::ENDED; });
         for (const auto &[uid, process] : processes_) {
             for (uint32_t other : process.meets)
-                require(process.stage == Stage::ENDED || processes_.at(other).stage != Stage::ENDED,
-                        "who meets nobody does not wait");
+                require(process.stage == Stage::ENDED || process.doomed || processes_.at(other).stage != Stage::ENDED,
+                        "who meets nobody does not wait: " + std::to_string(uid) + " for " + std::to_string(other));
         }
         Json status = glue_.status();
         require(status.at("unexpected") == 0, "nothing is unexpected");
@@ -245,6 +271,8 @@ class SetsJob {
             request_ = event.at("request");
             joins_ = event.at("joining") > 0;
             accepted_ = false;
+        } else if (name == "accepted") {
+            accepted_ = true;
         } else if (name == "committed" || name == "withdrawn" || name == "failed") {
             require(event.at("request") == request_, "what ends was under way");
             look_at_end(name);
@@ -296,6 +324,10 @@ class SetsJob {
             process.meets.clear();
         } else if (question->second == Question::CHANGE && code == PMI_SET_OK && number_at(payload, 12) != 0) {
             look_at_change(uid, payload.substr(16));
+        } else if (question->second == Question::REQUEST || question->second == Question::QUERY) {
+            require(code == PMI_SET_OK || process.doomed, "SC6");
+            if (code == PMI_SET_OK)
+                look_at_done(payload.substr(12), question->second == Question::REQUEST);
         }
         process.questions.erase(question);
     }
@@ -314,6 +346,21 @@ class SetsJob {
         if (delta_.empty() && !joins_)
             read_leaving(delta);
         delta_ = delta;
+    }
+    /* u32 op, u32 n, n * text name: one of them is of the change under way, unless it is over or an earlier one. */
+    void look_at_done(const std::string &done, bool was_asked_for)
+    {
+        size_t at = 8;
+        (number_at(done, 0) == 0 ? outcome_.refused : outcome_.granted) += was_asked_for;
+        for (uint32_t i = 0; i < number_at(done, 4); i++) {
+            std::string name = done.substr(at + 4, number_at(done, at));
+            at += 4 + name.size();
+            if (name != "mpix://rc/" + std::to_string(request_))
+                continue;
+            require(accepted_, "SC6: told and accepted in one");
+            if (!joins_ && leaving_.empty())
+                read_leaving(name);
+        }
     }
     void read_leaving(const std::string &name)
     {
@@ -358,10 +405,13 @@ TEST(SetChangeSimulationTest, seeds)
         sum.withdrawn += outcome.withdrawn;
         sum.meetings += outcome.meetings;
         sum.lost_meetings += outcome.lost_meetings;
+        sum.granted += outcome.granted;
+        sum.refused += outcome.refused;
     }
-    printf("%llu jobs: %d added, %d removed, %d declined, %d tellers ended, %d failed, %d withdrawn; %d met, %d not\n",
+    printf("%llu jobs: %d added, %d removed, %d declined, %d tellers ended, %d failed, %d withdrawn; %d met, %d not; "
+           "%d granted, %d not\n",
            static_cast<unsigned long long>(seeds), sum.added, sum.removed, sum.declined, sum.orphaned, sum.failed,
-           sum.withdrawn, sum.meetings, sum.lost_meetings);
+           sum.withdrawn, sum.meetings, sum.lost_meetings, sum.granted, sum.refused);
     if (seeds < 200)
         return;
     /* The seeds reach what they are meant to reach. */
@@ -373,6 +423,8 @@ TEST(SetChangeSimulationTest, seeds)
     EXPECT_GT(sum.withdrawn, 50);
     EXPECT_GT(sum.meetings, 100);
     EXPECT_GT(sum.lost_meetings, 10);
+    EXPECT_GT(sum.granted, 50);
+    EXPECT_GT(sum.refused, 50);
 }
 
 }  // namespace

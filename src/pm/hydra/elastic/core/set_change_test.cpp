@@ -559,5 +559,322 @@ TEST_F(SetChangeTest, others_than_joiners_do_not_wait_to_enter)
     EXPECT_EQ(told(3), "0  0") << "it does not run";
 }
 
+/* ---- operations that the program asks for ----------------------------------------------------------------------- */
+
+class SetRequestTest : public SetChangeTest {
+  protected:
+    void SetUp() override
+    {
+        glue.config.range_min = 1;
+        glue.config.range_max = 5;
+        glue.config.managed = managed;
+        SetChangeTest::SetUp();
+    }
+    void ask(uint32_t uid, pmi_set_op op, uint32_t add, uint32_t remove, const std::string &bound = "mpix://WORLD/0")
+    {
+        call(uid, RequestOp{bound, op, add, remove});
+    }
+    /* "5 mpix://rc/1,mpix://op/0.1"; "0": not granted; "waits"; "code N". */
+    std::string done(uint32_t uid) const
+    {
+        std::string answer = answer_to(uid);
+        if (answer.empty())
+            return "waits";
+        if (code(uid) != PMI_SET_OK)
+            return "code " + std::to_string(code(uid));
+        std::string text = std::to_string(number_at(answer, 4));
+        size_t at = 12;
+        for (uint32_t i = 0; i < number_at(answer, 8); i++) {
+            uint32_t bytes = number_at(answer, at);
+            text += (i == 0 ? " " : ",") + answer.substr(at + 4, bytes);
+            at += 4 + bytes;
+        }
+        return text;
+    }
+    void query(uint32_t uid, const std::string &name = "mpix://WORLD/0")
+    {
+        call(uid, QueryOp{{"mpi://WORLD", list({0, 1, 2})}, name});
+    }
+    void place_joiners(int group)
+    {
+        glue.place(group, {"b", "b"});
+        uint32_t first = 3 + 2 * (static_cast<uint32_t>(group) - 1);
+        call(first, EnterJob{});
+        call(first + 1, EnterJob{});
+    }
+    void enter(uint32_t uid)
+    {
+        call(uid, HasEntered{});
+    }
+
+    bool managed = false;
+};
+
+TEST_F(SetRequestTest, SC6_grow_is_told_and_accepted_in_one)
+{
+    ask(0, PMI_SET_OP_GROW, 2, 9);
+    EXPECT_EQ(done(0), "waits");
+    ASSERT_EQ(glue.launches.size(), 1u);
+    EXPECT_EQ(glue.launches[0].count, 2);
+    place_joiners(1);
+    EXPECT_EQ(done(0), "5 mpix://rc/1,mpix://op/0.1");
+    EXPECT_EQ(code(3), 0u) << "it has been let go";
+    EXPECT_EQ(state_of("mpix://op/0.1"), "starting 0-4");
+    enter(3);
+    enter(4);
+    EXPECT_EQ(glue.count_events("committed"), 1);
+    EXPECT_EQ(glue.last_event("requested").at("source"), "wish");
+    EXPECT_EQ(state_of("mpix://op/0.1"), "running 0-4");
+}
+
+TEST_F(SetRequestTest, SC6_add_and_sub_make_the_delta_alone)
+{
+    ask(1, PMI_SET_OP_ADD, 2, 0);
+    place_joiners(1);
+    EXPECT_EQ(done(1), "1 mpix://rc/1");
+    enter(3);
+    enter(4);
+    ask(1, PMI_SET_OP_SUB, 9, 1);
+    EXPECT_EQ(done(1), "2 mpix://rc/2");
+    EXPECT_EQ(state_of("mpix://rc/2"), "running 2") << "of the set that is bound";
+    glue.exited(0, 1, 2);
+    EXPECT_EQ(glue.count_events("committed"), 2);
+}
+
+TEST_F(SetRequestTest, SC6_shrink)
+{
+    ask(2, PMI_SET_OP_SHRINK, 0, 2);
+    EXPECT_EQ(done(2), "6 mpix://rc/1,mpix://op/2.1");
+    EXPECT_EQ(state_of("mpix://rc/1"), "running 1-2");
+    EXPECT_EQ(state_of("mpix://op/2.1"), "running 0");
+}
+
+TEST_F(SetRequestTest, SC6_replace_removes_when_those_that_were_added_are_there)
+{
+    ask(0, PMI_SET_OP_REPLACE, 2, 1);
+    place_joiners(1);
+    EXPECT_EQ(done(0), "waits");
+    enter(3);
+    EXPECT_EQ(done(0), "waits");
+    enter(4);
+    EXPECT_EQ(done(0), "3 mpix://rc/2,mpix://rc/1,mpix://op/0.2");
+    EXPECT_EQ(state_of("mpix://rc/2"), "running 2");
+    EXPECT_EQ(state_of("mpix://op/0.2"), "running 0-1,3-4");
+    query(0), query(1), query(2);
+    EXPECT_EQ(done(2), "3 mpix://rc/2,mpix://rc/1,mpix://op/0.2");
+    glue.exited(0, 1, 2);
+    EXPECT_EQ(glue.status().at("size"), 4);
+}
+
+TEST_F(SetRequestTest, SC6_not_outside_of_the_range)
+{
+    const std::tuple<pmi_set_op, uint32_t, uint32_t> asked[] = {{PMI_SET_OP_ADD, 3, 0},
+                                                                {PMI_SET_OP_SUB, 0, 3},
+                                                                {PMI_SET_OP_GROW, 0, 0},
+                                                                {PMI_SET_OP_REPLACE, 3, 2},
+                                                                {PMI_SET_OP_SHRINK, 0, 1 << 20}};
+    for (auto [op, add, remove] : asked) {
+        ask(0, op, add, remove);
+        EXPECT_EQ(done(0), "0") << op;
+    }
+    EXPECT_EQ(glue.count_events("requested"), 0);
+}
+
+TEST_F(SetRequestTest, SC6_what_fails_is_not_granted)
+{
+    ask(0, PMI_SET_OP_ADD, 2, 0);
+    ask(1, PMI_SET_OP_SUB, 0, 1);
+    EXPECT_EQ(done(1), "0") << "one waits at a time";
+    glue.place(1, {"b", "b"});
+    glue.exited(1, 0, 0, 1);
+    EXPECT_EQ(done(0), "0");
+    EXPECT_EQ(glue.count_events("failed"), 1);
+    glue.refuse_launch = "no places";
+    ask(0, PMI_SET_OP_GROW, 1, 0);
+    EXPECT_EQ(done(0), "0");
+}
+
+TEST_F(SetRequestTest, SC6_its_asker_ends)
+{
+    ask(1, PMI_SET_OP_ADD, 2, 0);
+    glue.exited(0, 0, 1);
+    EXPECT_EQ(glue.last_event("withdrawn").at("reason"), "the process that asked for it has ended");
+    EXPECT_EQ(glue.killed, std::vector<int>{1});
+}
+
+TEST_F(SetRequestTest, SC6_malleable_takes_what_is_offered)
+{
+    ask(0, PMI_SET_OP_MALLEABLE, 0, 0);
+    EXPECT_EQ(done(0), "0");
+    resize(2);
+    ask(0, PMI_SET_OP_ADD, 1, 0);
+    EXPECT_EQ(done(0), "0") << "the opposite is offered";
+    ask(0, PMI_SET_OP_MALLEABLE, 0, 0);
+    EXPECT_EQ(done(0), "6 mpix://rc/1,mpix://op/0.1");
+}
+
+TEST_F(SetRequestTest, SC6_all_of_a_set_ask_which_operation_is_open)
+{
+    query(0);
+    query(1);
+    EXPECT_EQ(done(1), "waits");
+    query(2);
+    for (uint32_t uid : {0, 1, 2})
+        EXPECT_EQ(done(uid), "0");
+    query(1);
+    query(2);
+    ask(0, PMI_SET_OP_GROW, 2, 0);
+    place_joiners(1);
+    query(0);
+    for (uint32_t uid : {0, 1, 2})
+        EXPECT_EQ(done(uid), "5 mpix://rc/1,mpix://op/0.1");
+    call(0, QueryOp{{"mpi://SELF", list({0})}, "mpix://op/0.1"});
+    EXPECT_EQ(done(0), "0") << "it is bound to the old set";
+    call(3, CloseOp{"mpix://op/0.1"});
+    EXPECT_EQ(code(3), 0u);
+    call(0, QueryOp{{"mpi://SELF", list({0})}, "mpix://WORLD/0"});
+    EXPECT_EQ(done(0), "0");
+}
+
+TEST_F(SetRequestTest, SC6_an_operation_is_closed_by_what_was_made_of_it)
+{
+    ask(0, PMI_SET_OP_SUB, 0, 1);
+    call(0, MakeSets{PMI_SET_OP_DIFFERENCE, "app://rest", {}, {{"mpix://WORLD/0", {}}, {"mpix://rc/1", {}}}});
+    call(1, CloseOp{"app://nobody"});
+    EXPECT_EQ(code(1), uint32_t{PMI_SET_UNKNOWN});
+    call(1, CloseOp{"app://rest"});
+    call(0, QueryOp{{"mpi://SELF", list({0})}, "mpix://WORLD/0"});
+    EXPECT_EQ(done(0), "0");
+}
+
+TEST_F(SetRequestTest, SC6_the_managers_change_is_an_open_operation_too)
+{
+    call(0, BecomeDynamic{});
+    resize(5);
+    place_joiners(1);
+    query(0), query(1), query(2);
+    EXPECT_EQ(done(0), "5 mpix://rc/1,mpix://op/2.1");
+    EXPECT_EQ(done(1), done(0));
+    enter(3);
+    enter(4);
+    EXPECT_EQ(glue.status().at("size"), 5);
+}
+
+TEST_F(SetRequestTest, SC6_nobody_waits_for_one_that_is_gone)
+{
+    query(0);
+    glue.exited(0, 1, 2);
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_MEMBER_ENDED});
+    query(1);
+    EXPECT_EQ(code(1), uint32_t{PMI_SET_MEMBER_ENDED});
+}
+
+TEST_F(SetRequestTest, SC6_bad_calls)
+{
+    ask(0, PMI_SET_OP_ADD, 1, 0, "app://nobody");
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_UNKNOWN});
+    call(0, RequestOp{"mpix://WORLD/0", static_cast<pmi_set_op>(0), 1, 1});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_WRONG});
+    query(0, "app://nobody");
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_UNKNOWN});
+    call(0, QueryOp{{"mpi://WORLD", list({1, 2})}, "mpix://WORLD/0"});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_WRONG});
+}
+
+class ManagedSetRequestTest : public SetRequestTest {
+  protected:
+    ManagedSetRequestTest() { managed = true; }
+};
+
+TEST_F(ManagedSetRequestTest, SC6_a_resource_manager_decides)
+{
+    ask(0, PMI_SET_OP_GROW, 2, 0);
+    EXPECT_EQ(done(0), "waits");
+    EXPECT_EQ(glue.last_event("wish").at("size"), 5);
+    EXPECT_EQ(glue.last_event("wish").at("size_min"), 4);
+    glue.time(1000);
+    EXPECT_EQ(done(0), "waits") << "whatever happens meanwhile";
+    resize(5, R"(,"tag":"manager")");
+    ASSERT_EQ(glue.launches.size(), 1u);
+    place_joiners(1);
+    EXPECT_EQ(done(0), "5 mpix://rc/1,mpix://op/0.1");
+    enter(3);
+    enter(4);
+    EXPECT_EQ(glue.last_event("wish_ended").at("result"), "granted");
+
+    ask(0, PMI_SET_OP_SHRINK, 0, 1);
+    EXPECT_EQ(glue.last_event("wish").at("size"), 4);
+    glue.ask(1, R"({"id":1,"op":"refuse","wish":2,"reason":"no"})");
+    EXPECT_EQ(done(0), "0");
+    ask(0, PMI_SET_OP_REPLACE, 1, 1);
+    EXPECT_EQ(done(0), "0") << "a wish has one size";
+}
+
+TEST_F(ManagedSetRequestTest, SC6_its_asker_ends)
+{
+    ask(1, PMI_SET_OP_GROW, 2, 0);
+    glue.exited(0, 0, 1);
+    EXPECT_EQ(glue.last_event("wish_ended").at("result"), "withdrawn");
+}
+
+/* ---- --sets-log -------------------------------------------------------------------------------------------------- */
+
+class SetStatesTest : public SetChangeTest {
+  protected:
+    void SetUp() override
+    {
+        glue.config.states = 1;
+        glue.config.range_min = 1;
+        glue.config.range_max = 6;
+        SetChangeTest::SetUp();
+    }
+    /* The letters, and the event's name, of the lines from the last time on. */
+    std::string states()
+    {
+        std::string text;
+        for (; seen < glue.state_lines.size(); seen++) {
+            const std::string &line = glue.state_lines[seen];
+            size_t begin = line.find("ms ") + 3, name = line.find(' ', begin) + 1;
+            text += (text.empty() ? "" : " ") + line.substr(begin, line.find(' ', name) - begin);
+        }
+        return text;
+    }
+    size_t seen = 1;            /* the first is the header */
+};
+
+TEST_F(SetStatesTest, SM2_an_addition_and_a_removal)
+{
+    EXPECT_EQ(glue.state_lines.front().substr(0, 4), "TIME");
+    offer_addition();
+    EXPECT_EQ(states(), "RRRIII started RRRIII adaptive RRRIII requested RRRPPI launching RRRPPI placed RRRPPI ready "
+                        "RRRPPI ready");
+    call(0, all);
+    call(0, AcceptChange{1, {}});
+    call(3, HasEntered{});
+    call(4, HasEntered{});
+    EXPECT_EQ(states(), "RRRPPI set_made RRRPPI told RRRPPI accepted RRRRRI committed");
+
+    resize(3, R"(,"leave":[1,2])");
+    call(0, all);
+    call(0, AcceptChange{2, {}});
+    EXPECT_EQ(states(), "RRRRRI requested RSSRRI set_made RSSRRI told RAARRI accepted");
+    glue.exited(0, 0, 1);
+    glue.exited(0, 1, 2);
+    EXPECT_EQ(states(), "RIARRI exited RIIRRI exited RIIRRI committed RIIRRI freed");
+
+    resize(5);
+    glue.place(2, {"b", "b"});
+    EXPECT_EQ(states(), "RIIRRI requested RPPRRI launching RPPRRI placed") << "SM1: the lowest free places";
+}
+
+TEST_F(SetStatesTest, SM2_an_addition_that_is_declined)
+{
+    offer_addition();
+    call(0, all);
+    states();
+    call(0, DeclineChange{1});
+    EXPECT_EQ(states(), "RRRPPI declined RRRIII withdrawn RRRIII set_freed");
+}
+
 }  // namespace
 }  // namespace elastic

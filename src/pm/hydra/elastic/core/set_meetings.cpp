@@ -16,7 +16,7 @@ std::string key_of(const MeetMembers &call)
 
 }  // namespace
 
-std::optional<std::string> SetMeetings::come(const SetCaller &caller, const MeetMembers &call)
+std::optional<std::string> SetMeetings::come(const SetCaller &caller, const MeetMembers &call, const Answer &instead)
 {
     std::string key = key_of(call);
     if (meetings_.size() >= most_ && !meetings_.contains(key))
@@ -29,6 +29,10 @@ std::optional<std::string> SetMeetings::come(const SetCaller &caller, const Meet
         return SetAnswer::error(PMI_SET_WRONG, "the calling process waits in the same meeting already");
     if (meeting.guests.size() < meeting.members.size())
         return std::nullopt;
+    if (instead) {
+        end(place, instead());
+        return std::nullopt;
+    }
     SetAnswer answer;
     answer.number(++last_).number(meeting.members.size());
     for (const SetMembers::Run &run : meeting.members.runs()) {

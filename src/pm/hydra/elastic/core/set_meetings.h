@@ -10,6 +10,7 @@
 #define ELASTIC_SET_MEETINGS_H_INCLUDED
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,8 +26,11 @@ class SetMeetings {
   public:
     explicit SetMeetings(size_t most) : most_(most) {}
 
+    /* What all get in place of the cards, when the last one has come. */
+    using Answer = std::function<std::string()>;
+
     /* The caller, a member, has come; none of them has ended.  Nothing: it has to wait. */
-    std::optional<std::string> come(const SetCaller &caller, const MeetMembers &call);
+    std::optional<std::string> come(const SetCaller &caller, const MeetMembers &call, const Answer &answer = {});
     /* Nobody waits for this process any more. */
     void without(uint32_t uid);
     /* To those who have waited. */

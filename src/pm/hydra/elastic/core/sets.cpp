@@ -425,11 +425,14 @@ std::optional<std::string> Sets::look(const Round &round)
     if (!set)
         return unknown(round.name);
     std::vector<SetData::const_iterator> found;
+    bool all = round.keys.empty();
+    for (auto entry = set->data.begin(); all && entry != set->data.end(); ++entry)
+        found.push_back(entry);
     for (const std::string &key : round.keys) {
         if (auto entry = set->data.find(key); entry != set->data.end())
             found.push_back(entry);
     }
-    if (round.wait && found.size() < round.keys.size()) {
+    if (round.wait && found.size() < (all ? 1 : round.keys.size())) {
         if (set->members.any_of(ended_))
             return SetAnswer::error(PMI_SET_MEMBER_ENDED, "a process of " + round.name + " has ended");
         return std::nullopt;
@@ -556,6 +559,78 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MeetMembers 
     if (caller.uid == told_ && call.members.any_of(proposed_))
         return SetAnswer::error(PMI_SET_FOREIGN, "a process of the group waits for its change to be accepted");
     return meetings_.come(caller, call);
+}
+
+/* ---- operations that change who is there ------------------------------------------------------------------- */
+
+void Sets::open_op(const std::string &bound, OpenOp op)
+{
+    if (Set *set = find(bound))
+        set->open = std::move(op);
+}
+
+const Sets::OpenOp *Sets::find_open_op(const std::string &bound)
+{
+    const Set *set = find(bound);
+    return set && set->open ? &*set->open : nullptr;
+}
+
+/* By the set that it was bound to, one of those that it made, or one that was made of these. */
+std::optional<std::string> Sets::close_op(const std::string &name)
+{
+    Set *set = find(name);
+    if (!set)
+        return unknown(name);
+    auto is_of = [&](const std::string &made) {
+        return made == set->name || std::ranges::find(set->operands, made) != set->operands.end();
+    };
+    auto is_closed = [&](const Set &bound) {
+        return bound.open && (&bound == set || std::ranges::any_of(bound.open->names, is_of));
+    };
+    for (auto &[other, bound] : sets_) {
+        if (is_closed(*bound))
+            bound->open.reset();
+    }
+    for (auto &world : worlds_) {
+        if (is_closed(*world))
+            world->open.reset();
+    }
+    return SetAnswer().bytes();
+}
+
+std::string Sets::combine(uint32_t uid, pmi_set_op op, const std::string &first, const std::string &second)
+{
+    std::string error;
+    const SetOperand of[] = {{first, {}}, {second, {}}};
+    auto a = look_up(of[0], error), b = look_up(of[1], error);
+    if (!a || !b)
+        return "";
+    const SetMembers *members[] = {&*a, &*b};
+    auto sum = op == PMI_SET_OP_UNION ? SetMembers::union_of(members)
+                                      : std::optional(SetMembers::difference_of(members));
+    if (!sum || !has_room(1, sum->runs().size()))
+        return "";
+    Set set;
+    set.members = std::move(*sum);
+    set.op = op;
+    set.operands = {first, second};
+    return make({uid}, "", std::move(set));
+}
+
+std::vector<Sets::Reply> Sets::gather(const Caller &caller, const QueryOp &call, const SetMeetings::Answer &answer)
+{
+    SetMembers all;
+    Operands callers;
+    std::string error = check_caller(caller, call.callers, all, callers);
+    if (error.empty() && !find(call.name))
+        error = unknown(call.name);
+    if (error.empty() && callers.front()->any_of(ended_))
+        error = SetAnswer::error(PMI_SET_MEMBER_ENDED, "a process of " + call.callers.name + " has ended");
+    if (!error.empty())
+        return {{caller, error}};
+    if (auto refused = meetings_.come(caller, {"query " + call.name, "", *callers.front()}, answer))
+        return {{caller, *refused}};
+    return meetings_.take_replies();
 }
 
 /* ---- calls -------------------------------------------------------------------------------------------------- */

@@ -69,6 +69,20 @@ class Sets {
     void delta_over() { open_delta_ = 0; }
     /* Of a change that was declined; answers to those who waited. */
     std::vector<Reply> free_delta();
+    /* Operations that change who is there (set_request.cpp): open from when they are done until they are closed by the
+     * name of the set that they were bound to, or of what they made. */
+    struct OpenOp {
+        pmi_set_op op = {};
+        std::vector<std::string> names;
+    };
+    void open_op(const std::string &bound, OpenOp op);
+    const OpenOp *find_open_op(const std::string &bound);
+    std::optional<std::string> close_op(const std::string &name);
+    /* Union or difference of the two for the process with this uid; "": it is empty, or there is no room. */
+    std::string combine(uint32_t uid, pmi_set_op op, const std::string &first, const std::string &second);
+    /* All members of the operand ask, and all get the answer that is made when the last one has. */
+    std::vector<Reply> gather(const Caller &caller, const QueryOp &call, const SetMeetings::Answer &answer);
+
     /* What the operand means; nothing: `error` says why. */
     std::optional<SetMembers> look_up(const SetOperand &operand, std::string &error);
 
@@ -117,6 +131,7 @@ class Sets {
         SetData data;
         size_t data_bytes = 0;
         uint32_t serial = 0;    /* when it got its name */
+        std::optional<OpenOp> open;
     };
     /* A look at data that several processes take together: all get the same in their n-th one. */
     struct Round {

@@ -532,6 +532,17 @@ TEST_F(SetsTest, SN3_the_latest_worlds_are_known)
     EXPECT_EQ(look("mpix://WORLD/2").members, (Uids{2, 7}));
 }
 
+TEST_F(SetsTest, SC4_without_keys_all_is_told_and_who_waits_waits_for_the_first)
+{
+    std::string a = from_list(0, {0, 1}), me = from_list(0, {0});
+    EXPECT_EQ(get(0, me, a, {}, false), "");
+    EXPECT_EQ(get(0, me, a, {}, true), "waits");
+    ask(1, PutData{a, {{"x", "1"}, {"y", "2"}}});
+    ASSERT_EQ(late.size(), 1u);
+    EXPECT_EQ(data_of({late[0].answer}), "x=1 y=2");
+    EXPECT_EQ(get(0, me, a, {}, true), "x=1 y=2");
+}
+
 TEST_F(SetsTest, SD3_data_moves_with_its_set_and_is_bounded)
 {
     std::string a = from_list(0, {0});

@@ -26,6 +26,8 @@ Step::Step(const step_config &config, const step_effects &effects, Offers offers
       effects_(effects), offers_(std::move(offers)),
       journal_(step_id_, config, effects_)
 {
+    if (config.states && effects_.state_line)
+        open_state_log(config);
 }
 
 /* ---- what the glue tells ------------------------------------------------------------------------ */
@@ -276,11 +278,7 @@ void Step::become_rigid(const Process &process)
     log("rigid", {{"rank", process.world_rank}});
     std::string why = "rank " + std::to_string(process.world_rank) +
                       " called MPI_Init, not MPI_Init_adapt, so that the job is rigid";
-    if (offers_.any())
-        effects_.tell_user(effects_.context,
-                           ("the adaptation " +
-                            std::string(offers_.is_schedule() ? "schedule" : "policy") +
-                            " is not used: " + why).c_str());
+    rigid_because_ = why;
     if (adaptation_)
         raise(AdaptEvent::WITHDRAW, why);
 }
@@ -492,6 +490,10 @@ void Step::job_over()
     if (mode_ == InitMode::UNKNOWN && offers_.any())
         effects_.tell_user(effects_.context,
                            "no adaptation was offered: the program ended without MPI_Init_adapt");
+    else if (mode_ == InitMode::RIGID && offers_.any())
+        effects_.tell_user(effects_.context,
+                           ("the adaptation " + std::string(offers_.is_schedule() ? "schedule" : "policy") +
+                            " was not used: " + rigid_because_).c_str());
     else if (adapts() && !broken_)
         tell_never_offered();
 }
@@ -520,6 +522,7 @@ void Step::settle()
         take_next_wish();
     if (wish_)
         consider_wish();
+    consider_set_request();
     while (adapts() && !adaptation_ && !ending_) {
         if (offers_.due() && *offers_.due() <= now_ms_)
             drop_ended();

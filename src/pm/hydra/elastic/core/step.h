@@ -12,6 +12,8 @@
  *   step_wish.cpp      what the program wishes for
  *   step_sets.cpp      process sets: who asks, and who is told
  *   set_change.cpp     changes through process sets: what the rows of set_change_table.cpp do
+ *   set_request.cpp    and those that the program asks for
+ *   step_states.cpp    who is where, for people
  *   step_sizes.cpp     which sizes the program can use; messages that it did not receive
  *
  * Invariants: at most one adaptation at a time (there is no queue: a request that arrives meanwhile
@@ -39,6 +41,7 @@
 #include "protocol.h"
 #include "program_sizes.h"
 #include "sets.h"
+#include "state_log.h"
 #include "wish.h"
 #include "world.h"
 
@@ -237,6 +240,11 @@ class Step {
     std::string answer_psets(const Json &id, const PsetsRequest &request) const;
     void tell_sets(const std::vector<Sets::Reply> &replies);
 
+    /* step_states.cpp */
+    void open_state_log(const step_config &config);
+    PlaceState state_of(const Process &process, bool accepted) const;
+    void write_states(int64_t time_us, const char *event, const Json &fields);
+
     /* set_change.cpp */
     void on_change_call(Process &process, const SetCaller &caller, const ChangeCall &call);
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const BecomeDynamic &call);
@@ -245,6 +253,9 @@ class Step {
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const GetChange &call);
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const AcceptChange &call);
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const DeclineChange &call);
+    std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const RequestOp &call);
+    std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const QueryOp &call);
+    std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const CloseOp &call);
     std::string cannot_be_dynamic() const;
     void become_dynamic();
     bool adapts() const { return mode_ == InitMode::ADAPTIVE || mode_ == InitMode::SETS; }
@@ -261,6 +272,22 @@ class Step {
     void set_process_over(const Process &process, bool by_itself, const std::string &cause);
     void set_member_over(const Process &process, bool by_itself, const std::string &cause);
     void leaving_over(const Process &process, const std::string &cause);
+
+    /* set_request.cpp */
+    std::string open_op(const Process &asker, const std::string &bound);
+    bool is_on_offer() const;
+    std::string take_offer(const Process &process, const std::string &bound);
+    std::string result_of(uint32_t uid, pmi_set_op op, const std::string &bound, const std::string &delta);
+    void end_set_request(const Sets::OpenOp &op);
+    void drop_set_request(const SetRequest &request, const char *why);
+    void consider_set_request();
+    void begin_set_request();
+    void start_set_request();
+    void wish_for_set_request();
+    void take_for_set_request();
+    std::vector<std::string> replaced(uint32_t uid, const SetRequest &request, const std::string &removed);
+    const Process *find_member(uint32_t uid) const;
+    void set_request_without(const Process &process);
 
     /* step_performance.cpp */
     const char *cannot_sample() const;
@@ -300,6 +327,7 @@ class Step {
     bool ending_ = false;       /* a member has ended: nothing is offered any more */
     bool over_ = false;         /* all members have ended */
     bool broken_ = false;       /* the job ends, but not by itself */
+    std::string rigid_because_; /* told at the end: until then the job may become one that changes through sets */
     std::string told_to_end_;   /* by which signal, for a reason */
     uint32_t next_uid_ = 0;
     uint32_t epoch_ = 0;        /* last committed */
@@ -321,6 +349,8 @@ class Step {
     WishRate set_event_rate_;
     uint64_t set_events_untold_ = 0;
     std::map<uint32_t, Agent> set_callers_;     /* by uid, of those that have called and not ended */
+    std::optional<SetRequest> set_request_;     /* that waits for its answer */
+    std::optional<StateLog> state_log_;
     std::optional<ToldChange> told_;    /* the last one that was told, until it is accepted or declined */
     LastEnd last_end_;
     std::set<int> killed_groups_;

@@ -37,6 +37,7 @@ struct step_config {
                                  * by step_core_create; 0: not known yet */
     int programs;               /* launched together (MPMD), at least 1; 0: not known */
     int managed;                /* a resource manager decides: resizes without a tag are refused */
+    int states;                 /* --sets-log is given; 2: on a terminal */
 };
 
 struct step_process {           /* one process of a group */
@@ -68,6 +69,8 @@ struct step_effects {
     void (*wake_at) (void *context, int64_t time_ms);   /* call step_core_time then; replaces; <0 none */
     /* The same clock in microseconds, for the times in log lines alone; NULL: whole ms are logged. */
     int64_t (*clock_us) (void *context);
+    /* --sets-log, lines without the last newline; only if `states` is set. */
+    void (*state_line) (void *context, const char *text);
 };
 
 struct step_core;

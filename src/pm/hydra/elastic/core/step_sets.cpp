@@ -81,6 +81,7 @@ void Step::on_bcast(const Agent &agent, const bcast_frozen &count)
 void Step::sets_without(const Process &process)
 {
     set_callers_.erase(process.uid);
+    set_request_without(process);
     tell_sets(sets_.ended(process.uid));
 }
 

@@ -68,8 +68,11 @@ void Step::end_wish(WishEnd end, const std::string &reason)
         fields["reason"] = reason;
     journal_.add(now_ms_, "wish_ended", fields);
     std::vector<WishHolder> holders = std::move(wish_->holders);
+    bool of_set_request = set_request_ && set_request_->wish == wish_->number;
     wish_.reset();
     tell_wish_end(holders, end, reason);
+    if (of_set_request)
+        end_set_request({});
 }
 
 /* ---- what processes say ----------------------------------------------------------------------------- */

@@ -47,7 +47,7 @@ struct Wish {
     uint64_t until_unix_ms = 0; /* 0: for ever */
     std::string reason;         /* of the program, for people */
     int rank = -1;              /* of who was the first to make it; -1: not in the world yet */
-    std::vector<WishHolder> holders;    /* never empty, each uid once */
+    std::vector<WishHolder> holders;    /* each uid once; none: it is of set_request.cpp */
     uint64_t request = 0;       /* of the adaptation that is made for it here; 0: none */
     bool withdrawing = false;   /* nobody wants it any more, but it may be granted yet */
 

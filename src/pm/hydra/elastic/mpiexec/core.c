@@ -254,9 +254,10 @@ static void effect_abort_step(void *context, const char *reason)
     HYD_step_end_job_soon();
 }
 
-static void effect_log(void *context, const char *line)
+/* One line; a log that cannot be written to any more ends, and the job goes on. */
+static void write_log(int *fd, const char *option, const char *line)
 {
-    if (HYD_step.log_fd < 0)
+    if (*fd < 0)
         return;
     size_t length = strlen(line);
     char *text = MPL_malloc(length + 1, MPL_MEM_PM);
@@ -265,15 +266,25 @@ static void effect_log(void *context, const char *line)
     memcpy(text, line, length);
     text[length] = '\n';
     struct sigaction usual = HYD_file_size_fails();
-    ssize_t n = write(HYD_step.log_fd, text, length + 1);
+    ssize_t n = write(*fd, text, length + 1);
     HYD_file_size_ends(&usual);
     if (n != (ssize_t) length + 1) {
-        fprintf(stderr, "mpiexec: --adapt-log: unable to write (%s); the log ends here\n",
-                n < 0 ? MPL_strerror(errno) : "disk full");
-        close(HYD_step.log_fd);
-        HYD_step.log_fd = -1;
+        fprintf(stderr, "mpiexec: %s: unable to write (%s); the log ends here\n", option,
+                n >= 0 ? "no room" : errno == EAGAIN ? "nobody reads it" : MPL_strerror(errno));
+        close(*fd);
+        *fd = -1;
     }
     MPL_free(text);
+}
+
+static void effect_log(void *context, const char *line)
+{
+    write_log(&HYD_step.log_fd, "--adapt-log", line);
+}
+
+static void effect_state_line(void *context, const char *line)
+{
+    write_log(&HYD_step.sets_log_fd, "--sets-log", line);
 }
 
 static void effect_wake_at(void *context, int64_t time_ms)
@@ -332,7 +343,8 @@ void HYD_core_create(void)
         .unix_ms_at_zero = unix_ms() - HYD_step_now_ms(),
         .size = HYD_server_info.pg_list.pg_process_count,
         .programs = HYD_step_programs(),
-        .managed = HYD_step_managed()
+        .managed = HYD_step_managed(),
+        .states = HYD_step.sets_log_fd < 0 ? 0 : isatty(HYD_step.sets_log_fd) ? 2 : 1
     };
     const struct step_effects effects = {
         .launch = effect_launch,
@@ -343,7 +355,8 @@ void HYD_core_create(void)
         .log = effect_log,
         .tell_user = effect_tell_user,
         .wake_at = effect_wake_at,
-        .clock_us = clock_us
+        .clock_us = clock_us,
+        .state_line = effect_state_line
     };
 
     if (HYD_step_options.range &&

@@ -19,7 +19,7 @@
 
 #define KILL_DEFAULT_MS 5000
 
-struct HYD_step HYD_step = {.wake_ms = -1,.abort_ms = -1,.log_fd = -1 };
+struct HYD_step HYD_step = {.wake_ms = -1,.abort_ms = -1,.log_fd = -1,.sets_log_fd = -1 };
 
 int64_t HYD_step_now_ms(void)
 {
@@ -93,18 +93,35 @@ void HYD_step_tick(void)
 
 /* ---- start and end ----------------------------------------------------------------------------- */
 
-static void open_log(void)
+/* `more`: flags.  -1: it is not wanted. */
+static int open_log(const char *name, const char *option, int more)
 {
-    const char *name = HYD_step_options.log;
+    char error[HYDRA_MAX_PATH];
+    int fd = -1;
 
-    if (!name)
-        return;
-    HYD_step.log_fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
-    if (HYD_step.log_fd < 0) {
-        char error[HYDRA_MAX_PATH];
+    if (name)
+        fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | more, 0666);
+    if (name && fd < 0) {
         MPL_snprintf(error, sizeof(error), "unable to open %s (%s)", name, MPL_strerror(errno));
-        HYD_step_option_error("--adapt-log", error);
+        HYD_step_option_error(option, error);
     }
+    return fd;
+}
+
+static void close_log(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* libmpidynres' variable for the log of states. */
+static void use_environment(void)
+{
+    const char *name;
+
+    if (!HYD_step_options.sets_log && MPL_env2str("MPIDYNRES_STATELOG", &name) && *name)
+        HYD_step_options.sets_log = MPL_strdup(name);
 }
 
 void HYD_step_start(void)
@@ -123,10 +140,13 @@ void HYD_step_start(void)
     if (HYD_step_managed() && (o->schedule || o->policy))
         HYD_step_option_error(o->schedule ? "--adapt-schedule" : "--adapt-policy",
                               "the resource manager of this job decides on its size");
+    use_environment();
     if (!HYD_step_options_given() && !HYD_step_managed())
         return;
     HYD_share_session();
-    open_log();
+    HYD_step.log_fd = open_log(o->log, "--adapt-log", 0);
+    /* it may be a terminal */
+    HYD_step.sets_log_fd = open_log(o->sets_log, "--sets-log", O_NONBLOCK | O_NOCTTY);
     HYD_step_performance_open();
     HYD_core_create();
     if (HYD_step_managed())
@@ -152,8 +172,7 @@ void HYD_step_finish(void)
     HYD_step_relay_finish();
     while (HYD_step.groups)
         HYD_step_free_group(HYD_step.groups);
-    if (HYD_step.log_fd >= 0)
-        close(HYD_step.log_fd);
-    HYD_step.log_fd = -1;
+    close_log(&HYD_step.log_fd);
+    close_log(&HYD_step.sets_log_fd);
     HYD_step_free_exits();
 }

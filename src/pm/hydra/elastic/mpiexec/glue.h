@@ -64,7 +64,7 @@ HYD_status HYD_step_cleanup_proxy(struct HYD_proxy *proxy);
 
 struct HYD_step_options {
     char *schedule;             /* text; an @FILE is read */
-    char *policy, *range, *interval, *log, *performance;
+    char *policy, *range, *interval, *log, *sets_log, *performance;
 };
 extern struct HYD_step_options HYD_step_options;
 /* Set while the configuration file is parsed: the command line has precedence over it. */

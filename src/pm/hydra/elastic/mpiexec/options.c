@@ -53,6 +53,7 @@ static char **variable_of(const char *arg)
         {"adapt-range", &HYD_step_options.range},
         {"adapt-interval", &HYD_step_options.interval},
         {"adapt-log", &HYD_step_options.log},
+        {"sets-log", &HYD_step_options.sets_log},
         {"adapt-performance", &HYD_step_options.performance}
     };
 
@@ -66,7 +67,7 @@ int HYD_step_options_given(void)
 {
     const struct HYD_step_options *o = &HYD_step_options;
 
-    return o->schedule || o->policy || o->range || o->interval || o->log || o->performance;
+    return o->schedule || o->policy || o->range || o->interval || o->log || o->sets_log || o->performance;
 }
 
 HYD_status HYD_step_option_fn(char *arg, char ***argv)
@@ -91,10 +92,11 @@ void HYD_step_options_usage(void)
     printf("\n");
     printf("  Process sets (programs that use MPI Sessions):\n");
     printf("    -pset {name}                     set that the processes of this executable are in\n");
+    printf("    -sets-log {file}                 who is in which place and state, a line for each event\n");
     printf("\n");
     printf("  Adaptation options (programs that use MPI_Init_adapt):\n");
     printf("    -adapt-schedule {list|@file}     world sizes to go through, for example 4,2,6\n");
-    printf("    -adapt-policy {policy}           increase-decrease or random[:seed]\n");
+    printf("    -adapt-policy {policy}           increase-decrease or random[:seed[:deviation[:probability]]]\n");
     printf("    -adapt-range {min:max}           world sizes that a policy or a request may choose\n");
     printf("    -adapt-interval {time}           time between its offers (default 1s)\n");
     printf("    -adapt-log {file}                one JSON line for each event\n");
@@ -113,12 +115,15 @@ void HYD_step_option_help_fn(void)
     printf("   @FILE            the list is in a file\n");
     printf("-adapt-policy: Sizes are chosen by mpiexec\n");
     printf("   increase-decrease   one more each time up to the maximum, then one fewer\n");
-    printf("   random[:SEED]       normally distributed differences\n");
+    printf("   random[:SEED[:DEVIATION[:PROBABILITY]]]\n");
+    printf("                       normally distributed differences, each made with this probability\n");
     printf("-adapt-range MIN:MAX: Sizes that a policy chooses from; without a policy, those that\n");
     printf("   requests (elastic resize) are accepted for, and wishes of the program granted\n");
     printf("-adapt-interval TIME: How long a policy waits between two offers (default 1s;\n");
     printf("   0: the next one at once)\n");
     printf("-adapt-log FILE: One JSON line for each event, with times\n");
+    printf("-sets-log FILE: A line for each event: a letter for each place of the range, I idle,\n");
+    printf("   P reserved, R running, S to leave, A to leave and agreed (also: MPIDYNRES_STATELOG=FILE)\n");
     printf("-adapt-performance FILE: One JSON line every 10 s: how fast the program goes on, and\n");
     printf("   which part of its time MPI takes, in each loop\n\n");
     printf("Notes:\n");

@@ -72,7 +72,7 @@ struct HYD_step {
     int exit_status;            /* see HYD_step_exit_status */
     int failed;                 /* the job may not end with exit code 0 */
     int ending;                 /* all proxies have been told to kill their processes */
-    int log_fd;
+    int log_fd, sets_log_fd;
 };
 extern struct HYD_step HYD_step;
 

@@ -9,6 +9,7 @@
 #define MPIR_Adapt OF_PROCESS(litmus_adapt_)
 #define MPIR_Process OF_PROCESS(litmus_rank_)
 #define MPIR_Probe_adapt_impl OF_PROCESS(litmus_probe_adapt_)
+#define MPIR_Adapt_joins OF_PROCESS(litmus_joins_)
 #define MPIR_Adapt_board_open OF_PROCESS(litmus_board_open_)
 #define MPIR_Adapt_board_close OF_PROCESS(litmus_board_close_)
 #define MPIR_Adapt_board_is_ours OF_PROCESS(litmus_board_is_ours_)

@@ -1,0 +1,364 @@
+/*
+ * Operations on process sets that change who is there, which the program asks for: the step manager answers when they
+ * have been done, or that they are not granted.  And which operation is open.  SC5, SC6, SE1.
+ */
+
+#include "session.h"
+
+/* Of REPLACE: removed, added, new. */
+#define NAMES_MAX 3
+
+static bool is_resource_op(int op)
+{
+    return op >= MPIX_PSETOP_ADD && op <= MPIX_PSETOP_SHRINK;
+}
+
+static int names_of(int op)
+{
+    return op == MPIX_PSETOP_REPLACE ? NAMES_MAX : op == MPIX_PSETOP_ADD || op == MPIX_PSETOP_SUB ? 1 : 2;
+}
+
+/* ---- the question ------------------------------------------------------------------------------------------- */
+
+/* How many; a key that must be there is. */
+static int get_number(MPIR_Info * info, const char *key, bool must, uint32_t * number)
+{
+    int mpi_errno = MPI_SUCCESS, flag = 0;
+    char value[MPI_MAX_INFO_VAL + 1], *end;
+
+    *number = 0;
+    if (info)
+        mpi_errno = MPIR_Info_get_impl(info, key, MPI_MAX_INFO_VAL, value, &flag);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP1(!flag && must, mpi_errno, MPI_ERR_INFO_NOKEY, "**psetnumber", "**psetnumber %s", key);
+    if (!flag)
+        goto fn_exit;
+    long n = strtol(value, &end, 10);
+    MPIR_ERR_CHKANDJUMP2(*value < '0' || *value > '9' || *end || n > MPID_SESSION_PLACES, mpi_errno, MPI_ERR_INFO_VALUE,
+                         "**psetnumber", "**psetnumber %s %s", key, value);
+    *number = (uint32_t) n;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The first set is bound.  Of REPLACE one number is enough. */
+static int write_request(struct MPIR_Session_call *call, int op, const char *const input[], int ninput,
+                         MPIR_Info * info)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool adds = op == MPIX_PSETOP_ADD || op == MPIX_PSETOP_GROW;
+    bool removes = op == MPIX_PSETOP_SUB || op == MPIX_PSETOP_SHRINK;
+    uint32_t add, remove;
+
+    MPIR_ERR_CHKANDJUMP(ninput < 1 || !input[0], mpi_errno, MPI_ERR_ARG, "**psetunknown");
+    mpi_errno = get_number(info, "mpi_num_procs_add", adds, &add);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = get_number(info, "mpi_num_procs_sub", removes || (op == MPIX_PSETOP_REPLACE && !add), &remove);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_call_prepare();
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_call_begin(call, PMI_SET_REQUEST);
+    call->waits = true;
+    mpi_errno = MPIR_Session_call_name(call, input[0]);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_call_number(call, op);
+    MPIR_Session_call_number(call, add);
+    MPIR_Session_call_number(call, remove);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(call->bytes);
+    call->bytes = NULL;
+    goto fn_exit;
+}
+
+static int write_query(struct MPIR_Session_call *call, const char *coll_pset, const char *name)
+{
+    int mpi_errno = MPIR_Session_call_prepare();
+
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_call_begin(call, PMI_SET_QUERY);
+    call->waits = true;
+    MPIR_Session_call_operand(call, coll_pset);
+    mpi_errno = MPIR_Session_call_name(call, name);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(call->bytes);
+    call->bytes = NULL;
+    goto fn_exit;
+}
+
+/* ---- the answer --------------------------------------------------------------------------------------------- */
+
+struct done {
+    int op, n;
+    char names[NAMES_MAX][MPI_MAX_PSET_NAME_LEN];
+};
+
+static int read_done(struct MPIR_Session_answer *answer, struct done *done)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    done->op = (int) MPIR_Session_answer_number(answer);
+    uint32_t n = MPIR_Session_answer_number(answer);
+    MPIR_ERR_CHKANDJUMP(answer->bad || n > NAMES_MAX, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    done->n = (int) n;
+    for (int i = 0; i < done->n; i++)
+        MPIR_Session_answer_text(answer, done->names[i], MPI_MAX_PSET_NAME_LEN - 1);
+    MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int ask(struct MPIR_Session_call *call, struct done *done)
+{
+    struct MPIR_Session_answer answer = { 0 };
+    int mpi_errno = MPIR_Session_call_ask(call, &answer);
+
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = read_done(&answer, done);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPIR_Session_answer_free(&answer);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int check_room(int room, int needed)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_CHKANDJUMP2(room < needed, mpi_errno, MPI_ERR_ARG, "**psetoproom", "**psetoproom %d %d", room, needed);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void give(const struct done *done, char output[][MPI_MAX_PSET_NAME_LEN], int *noutput)
+{
+    for (int i = 0; i < done->n; i++)
+        MPL_strncpy(output[i], done->names[i], MPI_MAX_PSET_NAME_LEN);
+    *noutput = done->n;
+}
+
+int MPIR_Session_request_op(int op, const char *const input[], int ninput, MPIR_Info * info,
+                            char output[][MPI_MAX_PSET_NAME_LEN], int *noutput)
+{
+    int mpi_errno = check_room(*noutput, names_of(op));
+    struct MPIR_Session_call call = { 0 };
+    struct done done = { 0 };
+
+    MPIR_ERR_CHECK(mpi_errno);
+    if (MPIR_Session_has_daemon()) {
+        mpi_errno = write_request(&call, op, input, ninput, info);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = ask(&call, &done);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    give(&done, output, noutput);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_get_pset_op_impl(MPIR_Session * session, const char *coll_pset, const char *name, int *op,
+                                  char output[][MPI_MAX_PSET_NAME_LEN], int *noutput)
+{
+    int mpi_errno = MPIR_Session_check(session);
+    struct MPIR_Session_call call = { 0 };
+    struct done done = { 0 };
+
+    *op = MPIX_PSETOP_NULL;
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP1(!output, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "output");
+    if (MPIR_Session_has_daemon()) {
+        mpi_errno = write_query(&call, coll_pset, name);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = ask(&call, &done);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    mpi_errno = check_room(*noutput, done.n);
+    MPIR_ERR_CHECK(mpi_errno);
+    *op = done.op;
+    give(&done, output, noutput);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_finish_pset_op_impl(MPIR_Session * session, const char *name)
+{
+    int mpi_errno = MPIR_Session_check(session);
+    struct MPIR_Session_call call = { 0 };
+
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_call_begin(&call, PMI_SET_CLOSE);
+    mpi_errno = MPIR_Session_call_name(&call, name);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_call_tell(&call);
+    call.bytes = NULL;
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPL_free(call.bytes);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- while the program goes on -------------------------------------------------------------------------------- */
+
+/* Where the answer goes. */
+struct place {
+    int *op, *noutput;
+    char ***output;             /* names of their own memory, and the array, which the caller frees */
+};
+
+static int put(const struct place *place, int op, int n, char names[][MPI_MAX_PSET_NAME_LEN])
+{
+    int mpi_errno = MPI_SUCCESS, made = 0;
+    char **output = n > 0 ? MPL_direct_malloc(n * sizeof(char *)) : NULL;
+
+    MPIR_ERR_CHKANDJUMP(n > 0 && !output, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    for (; made < n; made++) {
+        output[made] = MPL_direct_malloc(MPI_MAX_PSET_NAME_LEN);
+        MPIR_ERR_CHKANDJUMP(!output[made], mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+        MPL_strncpy(output[made], names[made], MPI_MAX_PSET_NAME_LEN);
+    }
+    *place->op = op;
+    *place->output = output;
+    *place->noutput = n;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    while (made-- > 0)
+        MPL_direct_free(output[made]);
+    MPL_direct_free(output);
+    goto fn_exit;
+}
+
+/* What was wished for is known by what was done. */
+static int take_done(struct MPIR_Session_answer *answer, void *state)
+{
+    struct done done = { 0 };
+    int mpi_errno = read_done(answer, &done);
+
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = put(state, done.op, done.n, done.names);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int send_later(struct MPIR_Session_call *call, int *op, char ***output, int *noutput, MPIR_Request ** request)
+{
+    struct place *place = MPL_malloc(sizeof(*place), MPL_MEM_OTHER);
+
+    if (place)
+        *place = (struct place) {.op = op,.noutput = noutput,.output = output };
+    return MPIR_Session_ask_later(call, take_done, place, request);
+}
+
+static int complete_at_once(MPIR_Request ** request)
+{
+    *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__COLL);
+    return *request ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+/* Those that only make sets need no more than a question. */
+static int make_sets(MPIR_Session * session, int *op, const char *const input[], int ninput, MPIR_Info * info,
+                     char ***output, int *noutput)
+{
+    int mpi_errno = MPI_SUCCESS, n = *op == MPIX_PSETOP_SPLIT ? PMI_SET_OPERANDS_MAX : 1;
+    const struct place place = {.op = op,.noutput = noutput,.output = output };
+    char (*names)[MPI_MAX_PSET_NAME_LEN];
+    MPIR_CHKLMEM_DECL(1);
+
+    MPIR_CHKLMEM_MALLOC(names, void *, n * sizeof(*names), mpi_errno, "names", MPL_MEM_OTHER);
+    mpi_errno = MPIR_Session_pset_op_impl(session, *op, input, ninput, info, names, &n);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = put(&place, *op, n, names);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPIR_CHKLMEM_FREEALL();
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_ipset_op_impl(MPIR_Session * session, int *op, const char *const input[], int ninput,
+                               MPIR_Info * info, char ***output, int *noutput, MPIR_Request ** request)
+{
+    int mpi_errno = MPIR_Session_check(session);
+    struct MPIR_Session_call call = { 0 };
+
+    *output = NULL;
+    *noutput = 0;
+    MPIR_ERR_CHECK(mpi_errno);
+    if (is_resource_op(*op) && MPIR_Session_has_daemon()) {
+        mpi_errno = write_request(&call, *op, input, ninput, info);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = send_later(&call, op, output, noutput, request);
+    } else {
+        if (is_resource_op(*op))
+            *op = MPIX_PSETOP_NULL;
+        else
+            mpi_errno = make_sets(session, op, input, ninput, info, output, noutput);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = complete_at_once(request);
+    }
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_iget_pset_op_impl(MPIR_Session * session, const char *coll_pset, const char *name, int *op,
+                                   char ***output, int *noutput, MPIR_Request ** request)
+{
+    int mpi_errno = MPIR_Session_check(session);
+    struct MPIR_Session_call call = { 0 };
+
+    *op = MPIX_PSETOP_NULL;
+    *output = NULL;
+    *noutput = 0;
+    MPIR_ERR_CHECK(mpi_errno);
+    if (MPIR_Session_has_daemon()) {
+        mpi_errno = write_query(&call, coll_pset, name);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = send_later(&call, op, output, noutput, request);
+    } else {
+        mpi_errno = complete_at_once(request);
+    }
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

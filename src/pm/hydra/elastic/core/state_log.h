@@ -1,0 +1,52 @@
+/*
+ * mpiexec --sets-log: who is where and in which state, a line for each event, as libmpidynres' log of states.  Places
+ * are numbered from 1 on; a process that comes gets the lowest free one, and keeps it.  Pure: states in, lines out.
+ * SM1, SM2.
+ */
+
+#ifndef ELASTIC_STATE_LOG_H_INCLUDED
+#define ELASTIC_STATE_LOG_H_INCLUDED
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace elastic {
+
+enum class PlaceState : char {
+    IDLE = 'I',
+    RESERVED = 'P',             /* its process is started, and not of the job yet */
+    RUNNING = 'R',
+    PROPOSED = 'S',             /* its process shall leave: the program has been told */
+    ACCEPTED = 'A'              /* and has agreed */
+};
+
+class StateLog {
+  public:
+    /* So many places are numbered in the header; there may be more later. */
+    StateLog(size_t places, bool colours) : numbered_(places), colours_(colours), states_(places, PlaceState::IDLE) {}
+
+    /* Several lines, each with its newline but the last. */
+    std::string header() const;
+
+    /* All processes that there are, in the order in which they came, and their states. */
+    void update(const std::vector<std::pair<uint32_t, PlaceState>> &processes);
+    /* Milliseconds with a fraction, a letter for each place, the event. */
+    std::string line(int64_t time_us, const std::string &event) const;
+
+  private:
+    static constexpr size_t TIME_WIDTH = 13;    /* with its unit and a blank */
+
+    size_t place_of(uint32_t uid);
+
+    size_t numbered_;
+    bool colours_;
+    std::vector<PlaceState> states_;    /* of place 1, 2, ... */
+    std::map<uint32_t, size_t> places_; /* by uid, from 0 */
+};
+
+}  // namespace elastic
+
+#endif /* ELASTIC_STATE_LOG_H_INCLUDED */
