@@ -17,6 +17,7 @@ FLAGS = {
 COMMON = "elastic_test"
 DATA = "data_"  # programs of this name use adapt_data.h
 EPOP = "epop_"  # programs of this name are archives of the driver epop, and may use adapt_data.h
+DYNRES = ("dynres_", "v2a_")  # programs of these names, if they are in Fortran, use the modules of libmpidynres
 TOOL = "tool_"  # programs of this name are profiling tools: libraries to be loaded before MPI
 
 
@@ -73,6 +74,7 @@ def build(prefix: Path, programs: Path, names: set[str], folder: Path, jobs: int
         else:
             command += ["-J", str(folder)]
             command += ["-ladapt_data"] if name.startswith(DATA) else []
+            command += ["-lmpidynres"] if name.startswith(DYNRES) else []
         return name, _compile(command)
 
     with ThreadPoolExecutor(max_workers=jobs) as pool:

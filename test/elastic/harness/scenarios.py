@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import re
@@ -1531,3 +1532,83 @@ def epop_page(run: TestRun) -> None:
         if len(sizes) == 2:
             return
     run.fail("the adaptations were not all committed")
+
+
+# ---- published interfaces of process sets --------------------------------------------------------------------
+
+
+@scenario
+def stairs(run: TestRun, times: str) -> None:
+    """SM1: one more each time up to the greatest size of the range, then one fewer down to the least."""
+    low, high = (int(size) for size in run.test.options[run.test.options.index("--adapt-range") + 1].split(":"))
+    job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
+    checks.exit_code(run, job)
+    sizes = [event["size"] for event in run.events() if event["event"] == "committed"]
+    size, step, expected = run.test.processes, 1, []
+    for _ in range(int(times)):
+        step = -1 if size == high else 1 if size == low else step
+        size += step
+        expected.append(size)
+    # one more may be under way when the program has seen enough
+    run.check(sizes[: int(times)] == expected, f"sizes {sizes}, not {expected}")
+    run.check(f"{times} changes, {size} processes at the end" in job.lines, "the program saw other changes")
+
+
+def _states(run: TestRun, path: Path) -> list[tuple[str, str]]:
+    """The letters and the event's name of each line of a log of states; its header is looked at."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    run.check("\x1b" not in "".join(lines), "there are colours in a file")
+    begin = next((i for i, line in enumerate(lines) if set(line) == {"="}), -1) + 1
+    run.check(begin > 2 and lines[0].split() == ["TIME", "STATE", "EVENT"], f"the header is {lines[:4]}")
+    parsed = []
+    for line in lines[begin:]:
+        match = re.fullmatch(r" *(\d+\.\d+)ms ([IPRSA]+) (\w+).*", line)
+        if match is None:
+            run.fail(f"a line is '{line}'")
+        parsed.append((match.group(2), match.group(3)))
+    return parsed
+
+
+@scenario
+def state_log(run: TestRun, how: str = "option") -> None:
+    """SM2: replaying the log of states gives the sizes of the adapt log."""
+    path = run.work / "states"
+    high = int(run.test.options[run.test.options.index("--adapt-range") + 1].split(":")[1])
+    options = [*run.test.options, "--adapt-log", str(run.log_path)]
+    if how == "option":
+        options += ["--sets-log", str(path)]
+    else:
+        run.environment["MPIDYNRES_STATELOG"] = str(path)
+    job = run.mpiexec(options)
+    checks.exit_code(run, job)
+    states, events = _states(run, path), run.events()
+    run.check([name for _, name in states] == [event["event"] for event in events], "other events than in the adapt log")
+    run.check(any(set(letters) & set("P") for letters, _ in states), "nobody was reserved")
+    run.check(any(set(letters) & set("SA") for letters, _ in states), "nobody was to leave")
+    removed = {uid for event in events if event["event"] == "freed" for uid in event["uids"]}
+    program_ends = False
+    for (letters, name), event in zip(states, events):
+        run.check(len(letters) == high, f"{len(letters)} places, not {high}")
+        program_ends = program_ends or (name == "exited" and event["uid"] not in removed)
+        if name == "committed" and not program_ends:
+            size = sum(letter in "RSA" for letter in letters)
+            run.check(size == event["size"], f"'{letters}' where the adapt log has {event['size']} processes")
+
+
+@scenario
+def state_log_unwritten(run: TestRun) -> None:
+    """SM2: a log that cannot be written, or that nobody reads, ends; the job goes on."""
+    fifo = run.work / "pipe"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+    try:
+        for path, why in ((Path("/dev/full"), "No space left on device"), (fifo, "nobody reads it|no room")):
+            job = run.mpiexec([*run.test.options, "--sets-log", str(path)])
+            checks.exit_code(run, job)
+            checks.patterns(run, job.err, [f"--sets-log: unable to write \\(({why})\\); the log ends"], "standard error")
+    finally:
+        os.close(reader)
+    refused = run.mpiexec([*run.test.options, "--sets-log", "no-such-folder/states"])
+    run.check(refused.wait() != 0, "a log that cannot be opened is no error")
+    checks.patterns(run, refused.err, ["--sets-log.*no-such-folder"], "standard error")

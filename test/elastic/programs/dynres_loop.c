@@ -1,0 +1,2 @@
+/* The example itself. */
+#include "../../../examples/sessions/dynres_loop.c"

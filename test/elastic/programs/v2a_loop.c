@@ -1,0 +1,2 @@
+/* The example itself. */
+#include "../../../examples/sessions/v2a_loop.c"
