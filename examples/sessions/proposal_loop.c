@@ -116,12 +116,13 @@ static int change(void)
     MPI_Session_bcast_PSet_info(MAIN, next, primary);
     if (!next[0])
         return 1;
-    /* nobody gives the name another meaning before all have the text */
+    int stays = MPI_Session_Pset_IsProcessIncluded(next);
+    /* names get other meanings then: all have asked */
     MPI_Barrier(comm);
     told = 0;
     state.changes++;
     MPI_Comm_free(&comm);
-    if (!MPI_Session_Pset_IsProcessIncluded(next))
+    if (!stays)
         return 0;
     follow(next);
     rename_set(next);
