@@ -46,8 +46,7 @@ Figure run(double mtct, bool sampled, int64_t upper_ppm = 100000, int64_t lower_
     workload.jobs = {job_of(0, 16, 16, 5 * MINUTE, law), job_of(1, 16, CORES, 10 * MINUTE, law),
                      job_of(2, CORES, 0, 15 * MINUTE, law)};
     ReplayOptions options;
-    options.nodes = 1;
-    options.cores = CORES;
+    options.machine = {{{1, CORES}}};
     options.config.policy = PolicyKind::EFFICIENT;
     options.config.mtct_upper_ppm = upper_ppm;
     options.config.mtct_lower_ppm = lower_ppm;
