@@ -389,7 +389,7 @@ int simulate(const Options &options, const std::vector<Options> &runs)
     bool all_written = options.csv.empty() || written(options.csv, csv);
     if (!options.svg.empty()) {
         std::ofstream svg(options.svg);
-        svg << page(options, draws);
+        svg << page(runs.front(), draws);
         all_written = written(options.svg, svg) && all_written;
     }
     return all_written && !interrupted ? 0 : 1;
