@@ -239,6 +239,20 @@ def whole_output(run: TestRun) -> None:
 
 
 @scenario
+def output_flows(run: TestRun, kb: str) -> None:
+    """I5: what is printed is there while the program waits for its reader, and all of a long output comes."""
+    job = run.mpiexec(arguments=[*run.test.arguments, "--kb", kb])
+    job.await_line("^READY ", run.test.processes)
+    (run.work / "go").touch()
+    checks.exit_code(run, job)
+    printed = [line.split() for line in job.lines if line.startswith("PRINTED ")]
+    for rank in range(1, run.test.processes):
+        numbers = [int(words[2]) for words in printed if words[1] == str(rank)]
+        run.check(numbers == list(range(int(kb))), f"{len(numbers)} lines of rank {rank}, expected {kb} in order")
+    run.check(all(len(words[3]) == 1000 for words in printed), "some lines are torn")
+
+
+@scenario
 def labels(run: TestRun, option: str) -> None:
     """-l and -prepend-rank label the lines of joining processes as well."""
     job = run.mpiexec([option, "--adapt-schedule", "4"], ["--epochs", "1"], 2)

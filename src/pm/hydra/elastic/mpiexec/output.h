@@ -11,7 +11,7 @@ struct HYD_step_proxy;
 void HYD_step_use_loop(void);
 /* The control connection of a proxy is there. */
 void HYD_step_take_connection(struct HYD_proxy *proxy);
-/* This daemon has an adaptive process, and counts its output from now on. */
+/* This daemon counts its output from now on: it has an adaptive process, or process sets are used. */
 void HYD_step_output_counted(struct HYD_step_proxy *proxy);
 /* Tells the user what a signal to mpiexec does, if the signal handler has not (HYD_step_tells_signals). */
 void HYD_step_tell_signal(int signum);

@@ -103,6 +103,12 @@ static void on_broke(const struct report *r)
         HYD_step_end_job_soon();
 }
 
+static void on_counts_output(const struct report *r)
+{
+    HYD_silence_watch(r->from->proxy->control_fd);
+    HYD_step_output_counted(r->from);
+}
+
 static void on_listens(const struct report *r)
 {
     HYD_step_relay_listens(r->from, r->payload, (size_t) r->message->bytes);
@@ -149,6 +155,7 @@ static const struct {
     {HYD_ADAPT_LISTENS, on_listens},
     {HYD_ADAPT_RELAYED, on_relayed},
     {HYD_ADAPT_LOST, on_lost},
+    {HYD_ADAPT_COUNTS_OUTPUT, on_counts_output},
 };
 
 static void take_report_of(struct HYD_step_group *g, int proxy, const struct HYD_adapt_message *message,

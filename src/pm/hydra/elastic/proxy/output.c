@@ -12,7 +12,7 @@
 #include "pmi_line.h"
 #include <poll.h>
 
-static int opened = 0, counting = 0, limited = 0;
+static int opened = 0, waits_for_room = 0, counting = 0;
 static uint64_t sent = 0, room = 0;
 static int held = 0;            /* output is left where it is */
 
@@ -34,7 +34,7 @@ static void hold(int on)
 
 static void after_events(void)
 {
-    int no_room = !limited || sent >= room;
+    int no_room = waits_for_room && sent >= room;
 
     if (no_room != held)
         hold(no_room);
@@ -101,14 +101,19 @@ HYD_status HYD_pmcd_pmip_adapt_channel(void)
     goto fn_exit;
 }
 
+void HYD_pmcd_pmip_adapt_hold_output(void)
+{
+    waits_for_room = 1;
+}
+
 void HYD_pmcd_pmip_adapt_count_output(void)
 {
+    waits_for_room = 1;
     counting = 1;
 }
 
 void HYD_pmcd_pmip_adapt_output_room(uint64_t bytes)
 {
-    limited = 1;
     room = bytes;
 }
 

@@ -56,6 +56,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
         HYD_silence_watch(HYD_pmcd_pmip.upstream.control);
         status = HYD_pmcd_pmip_adapt_channel();
         HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
+        HYD_pmcd_pmip_adapt_hold_output();
         status = HYD_exits_watch();
         HYDU_ERR_POP(status, "unable to watch the processes\n");
     }

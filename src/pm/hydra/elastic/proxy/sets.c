@@ -9,6 +9,7 @@
 #include "reports.h"
 #include "sets.h"
 #include "wire/kinds.h"
+#include "wire/silence.h"
 
 /* What REPORT_SET_CALL and STEP_SET_ANSWER begin with. */
 struct head {
@@ -155,11 +156,23 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_fetch(int fd, char *args[])
     return HYD_SUCCESS;
 }
 
+/* As the first adaptive process: a daemon with ends to report must not wait for mpiexec. */
 HYD_status HYD_sets_used(void)
 {
     HYD_status status = HYD_pmcd_pmip_adapt_channel();
 
-    return status == HYD_SUCCESS ? HYD_exits_watch() : status;
+    HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
+    HYD_silence_watch(HYD_pmcd_pmip.upstream.control);
+    status = HYD_reports_send(HYD_ADAPT_COUNTS_OUTPUT, 0, 0, NULL, 0);
+    HYDU_ERR_POP(status, "unable to tell mpiexec that output is counted\n");
+    HYD_pmcd_pmip_adapt_count_output();
+    status = HYD_exits_watch();
+    HYDU_ERR_POP(status, "unable to watch the processes\n");
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
 }
 
 HYD_status HYD_sets_answered(const char *payload, size_t bytes)
