@@ -1584,6 +1584,49 @@ def _states(run: TestRun, path: Path) -> list[tuple[str, str]]:
 
 
 @scenario
+def leaver_stays(run: TestRun) -> None:
+    """SL3: who is to leave and does not end is reported, and nothing is ended."""
+    run.environment["MPIEXEC_ADAPT_BEHIND"] = "500ms"
+    job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
+
+    def names_leaver(event: dict[str, Any]) -> bool:
+        return any(entry["kind"] == "leaving" for entry in event["ranks"])
+
+    report = run.await_event("behind", where=names_leaver)
+    run.check([entry["rank"] for entry in report["ranks"]] == [3], f"reported are {report['ranks']}")
+    run.await_value(lambda: re.search(r"have not ended: rank 3 on node ", job.err), "report on standard error")
+    run.check(job.process.poll() is None, "the job was ended")
+    (run.work / "reported").touch()
+    checks.result(run, job)
+
+
+@scenario
+def joiner_dies(run: TestRun, stage: str) -> None:
+    """SF2: a joining process is killed at this step of its addition; the job goes on, and the next one works."""
+    job = run.mpiexec(["--adapt-schedule", "4,3", "--adapt-log", str(run.log_path)], ["--stage", stage])
+    number = "2" if stage == "joining" else "3"
+    (started,) = job.await_line(rf"^STARTED {number} \d+$")
+    pid = int(started.split()[2])
+    if stage == "joining":
+        run.await_event("ready")
+    elif stage == "offered":
+        run.await_event("ready", 2)
+    elif stage != "launching":
+        job.await_line("^TOLD$")
+    if stage in ("taken", "meeting"):
+        os.kill(pid, signal.SIGSTOP)  # before it is let go
+        (run.work / "accept").touch()
+        run.await_event("accepted")
+    if stage != "launching":
+        os.kill(pid, signal.SIGKILL)
+    run.await_event("failed")
+    (run.work / "over").touch()
+    checks.exit_code(run, job)
+    checks.patterns(run, job.out, ["^PASS session_joiner_dies$"], "standard output")
+    checks.ends(run, ["failed", "committed"])
+
+
+@scenario
 def state_log(run: TestRun, how: str = "option") -> None:
     """SM2: replaying the log of states gives the sizes of the adapt log."""
     path = run.work / "states"

@@ -125,7 +125,7 @@ class FakeGlue {
     {
         static const char *const NAMES[] = {"?", "plan", "freeze", "target", "thaw", "release",
                                             "counts", "performance", "wished", "sets", "answer",
-                                            "bcast"};
+                                            "bcast", "let_go"};
         std::string text;
         for (const SentMessage &m : sent_since(first))
             text += (text.empty() ? "" : " ") + std::string(NAMES[m.command]) + ":" +

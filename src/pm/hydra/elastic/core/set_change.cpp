@@ -127,7 +127,7 @@ std::optional<SetMembers> Step::choose_leaving(const SetMembers &bound) const
     const Adaptation &a = *adaptation_;
     std::vector<uint32_t> running, leaving;
     for (const Process *process : world_.members()) {
-        if (bound.contains(process->uid))
+        if (bound.contains(process->uid) && !process->ended)
             running.push_back(process->uid);
     }
     if (!a.chosen.empty()) {
@@ -233,10 +233,20 @@ std::optional<std::string> Step::answer_change(Process &process, const SetCaller
     log("accepted", {{"uid", process.uid}, {"tag", told.tag}});
     if (!told.complete) {
         adaptation_->keys = call.keys;
-        adaptation_->agreed_ms = now_ms_;
-        raise(AdaptEvent::TAKE);
+        taken();
     }
     return SetAnswer().bytes();
+}
+
+/* SL3: who is to leave has until the deadline, if there is one. */
+void Step::taken()
+{
+    Adaptation &a = *adaptation_;
+    a.agreed_ms = now_ms_;
+    plan_behind();
+    if (a.behind_at_ms >= 0 && a.change.joining == 0 && a.deadline_unix_ms > unix_now_ms())
+        a.behind_at_ms = static_cast<int64_t>(a.deadline_unix_ms) - unix_ms_at_zero_;
+    raise(AdaptEvent::TAKE);
 }
 
 std::optional<std::string> Step::answer_change(Process &process, const SetCaller &, const DeclineChange &call)
@@ -256,12 +266,28 @@ void Step::start_joiners()
 {
     Adaptation &a = *adaptation_;
     std::vector<Sets::Reply> replies;
+    if (a.change.joining == 0)
+        return let_go();
     sets_.start_proposed();
     for (const SetCaller &caller : a.entering) {
         a.awaited.insert(caller.uid);
         replies.push_back({caller, SetAnswer().text(a.delta_name).number(tag_of(a)).data(a.keys).bytes()});
     }
     tell_sets(replies);
+}
+
+/* Before anybody can know that it has been accepted. */
+void Step::let_go()
+{
+    std::set<Agent> agents;
+    std::string uids;
+    for (const Process *member : world_.members()) {
+        if (!adaptation_->awaited.contains(member->uid))
+            continue;
+        agents.insert(member->agent());
+        uids.append(reinterpret_cast<const char *>(&member->uid), sizeof member->uid);
+    }
+    post(agents, STEP_LET_GO, 0, uids);
 }
 
 std::optional<std::string> Step::answer_change(Process &process, const SetCaller &, const HasEntered &)
@@ -289,9 +315,16 @@ void Step::complete_set_change()
     Adaptation &a = *adaptation_;
     epoch_ = a.epoch;
     epoch_began_ms_ = now_ms_;
-    if (a.change.joining > 0)
+    if (a.change.joining > 0) {
         world_.commit({{}, a.change.joining, 0}, a.group);
-    drop_ended();
+    } else {
+        a.change.leaving.clear();       /* until somebody was told these were only so many */
+        for (const Process *member : world_.members()) {
+            if (a.delta->contains(member->uid))
+                a.change.leaving.push_back(member->world_rank);
+        }
+        world_.commit(a.change, -1);
+    }
     if (statistics_.sizes.size() < SUMMARY_SIZES_MAX)
         statistics_.sizes.push_back(world_.size());
     statistics_.launch_ms += a.ready_ms - a.requested_ms;
@@ -302,6 +335,7 @@ void Step::complete_set_change()
     finish();
     if (!freed.at("uids").empty())
         journal_.add(now_ms_, "freed", freed);
+    drop_ended();
 }
 
 /* Whoever waits for joining processes that will not come is told so before they have ended. */
@@ -321,17 +355,42 @@ void Step::end_set_change()
 
 /* ---- ends of processes -------------------------------------------------------------------------------------- */
 
-/* All at once, when somebody asks for the processes that run: in a large job they end one after the other. */
+/* SL1: who has ended outside of a removal is out of the world, and the resource manager is told.  All at once, as in a
+ * large job they end one after the other; not while a change is under way, which was asked for with the ranks of
+ * before, and not at the end of the job. */
 void Step::drop_ended()
 {
-    if (mode_ != InitMode::SETS || world_.living() == world_.size())
-        return;
     Change change;
+    std::vector<uint32_t> uids;
+    std::map<std::string, int> hosts;
+
+    left_at_ms_ = -1;
+    if (mode_ != InitMode::SETS || adaptation_ || ending_ || world_.living() == world_.size())
+        return;
     for (const Process *process : world_.members()) {
-        if (process->ended)
-            change.leaving.push_back(process->world_rank);
+        if (!process->ended)
+            continue;
+        change.leaving.push_back(process->world_rank);
+        uids.push_back(process->uid);
+        hosts[process->host]++;
     }
+    int old_size = world_.size();
     world_.commit(change, -1);
+    epoch_++;
+    epoch_began_ms_ = now_ms_;
+    journal_.add(now_ms_, "left", {{"epoch", epoch_},
+                                   {"old_size", old_size},
+                                   {"size", world_.size()},
+                                   {"leaving", change.leaving},
+                                   {"hosts", hosts},
+                                   {"uids", uids}});
+}
+
+/* SL3 */
+bool Step::was_let_go(const Process &process) const
+{
+    return adaptation_ && adaptation_->state == AdaptState::TAKEN && adaptation_->change.joining == 0 &&
+           adaptation_->awaited.contains(process.uid);
 }
 
 /* A process of a job that changes through sets has ended: it may do so at any time, by itself. */
@@ -354,11 +413,15 @@ void Step::set_process_over(const Process &process, bool by_itself, const std::s
 
 void Step::set_member_over(const Process &process, bool by_itself, const std::string &cause)
 {
-    if (!by_itself) {
+    if (!by_itself && was_let_go(process)) {
+        effects_.tell_user(effects_.context, (cause + " when it was to leave; the others go on").c_str());
+    } else if (!by_itself) {
         ending_ = broken_ = true;
         if (adaptation_)
             raise(AdaptEvent::MEMBER_LOST, cause);
     }
+    if (left_at_ms_ < 0)
+        left_at_ms_ = now_ms_ + LEFT_MS;
     if (adaptation_ && adaptation_->change.joining == 0)
         leaving_over(process, cause);
     if (!told_ || told_->uid != process.uid)

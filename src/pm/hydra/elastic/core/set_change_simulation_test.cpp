@@ -9,7 +9,9 @@
  *   SR7  joining processes return when their change is accepted, and only then
  *   SR9  at the end of a removal its processes have ended, at that of an addition its processes have initialised
  *   SI8  nobody waits in a meeting one of whose members has ended
- *   each request has one end; the size is that of the processes that run; nothing is unexpected; the job ends once
+ *   SL3  who leaves with an accepted removal may die in any way, and the job goes on
+ *   each request has one end; the size is that of the processes that run, and who replays the log knows it, with the
+ *   epoch; nothing is unexpected; the job ends once
  */
 
 #include <gtest/gtest.h>
@@ -211,7 +213,7 @@ class SetsJob {
         if (doomed != UINT32_MAX)
             end(doomed, 9);
         else if (!leaving_.empty() && accepted_)
-            end(leaving_[pick(static_cast<uint32_t>(leaving_.size()))], pick(2) << 8);
+            end(leaving_[pick(static_cast<uint32_t>(leaving_.size()))], pick(3) == 0 ? 9 : pick(2) << 8);
         else if (joiner != UINT32_MAX && pick(8) == 0)
             end(joiner, 9);
         else if (pick(6) == 0)
@@ -230,6 +232,7 @@ class SetsJob {
 
     void look()
     {
+        const Json status = glue_.status();     /* it may lead to events */
         for (; killed_ < glue_.killed.size(); killed_++) {
             for (auto &[uid, process] : processes_)
                 process.doomed = process.doomed || process.group == glue_.killed[killed_];
@@ -251,9 +254,13 @@ class SetsJob {
                 require(process.stage == Stage::ENDED || process.doomed || processes_.at(other).stage != Stage::ENDED,
                         "who meets nobody does not wait: " + std::to_string(uid) + " for " + std::to_string(other));
         }
-        Json status = glue_.status();
         require(status.at("unexpected") == 0, "nothing is unexpected");
-        require(status.at("size") == members(), "the size is that of the processes that run");
+        require(status.at("state") != "ending" || members() == 0, "SL3");
+        if (status.at("state") == "ending")
+            return;
+        require(request_ != 0 ? status.at("size") >= members() : status.at("size") == members(),
+                "the size is that of the processes that run");
+        require(status.at("size") == size_ && status.at("epoch") == epoch_, "who follows the log knows as much");
     }
     /* Those of an addition belong to it when it is complete. */
     size_t members() const
@@ -273,12 +280,27 @@ class SetsJob {
             accepted_ = false;
         } else if (name == "accepted") {
             accepted_ = true;
+        } else if (name == "started") {
+            size_ = event.at("size");
+        } else if (name == "left") {
+            require(request_ == 0, "not while a change is under way");
+            look_at_world(event);
         } else if (name == "committed" || name == "withdrawn" || name == "failed") {
+            if (name == "committed")
+                look_at_world(event);
             require(event.at("request") == request_, "what ends was under way");
             look_at_end(name);
             request_ = 0;
             told_to_ = accepted_ ? UINT32_MAX : told_to_;
         }
+    }
+    void look_at_world(const Json &event)
+    {
+        require(event.at("epoch") == ++epoch_, "epochs follow each other");
+        require(event.at("old_size") == size_, "nobody comes or goes between two events");
+        size_t leaving = event.at("leaving").size(), joining = event.value("joining", 0u);
+        size_ = event.at("size");
+        require(size_ + leaving == event.at("old_size").get<size_t>() + joining, "all are named");
     }
     void look_at_end(const std::string &name)
     {
@@ -381,6 +403,7 @@ class SetsJob {
     std::map<uint32_t, Process> processes_;     /* by uid */
     size_t launches_ = 0, killed_ = 0, logged_ = 0, sent_ = 0;          /* looked at so far */
     uint64_t request_ = 0;      /* under way, 0: none */
+    size_t size_ = 0, epoch_ = 0;       /* as the log tells */
     bool joins_ = false, accepted_ = false;
     int joining_group_ = -1;
     std::set<int> complete_;

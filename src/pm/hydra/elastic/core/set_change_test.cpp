@@ -394,6 +394,144 @@ TEST_F(SetChangeTest, SL1_a_process_may_end_at_any_time)
     EXPECT_EQ(glue.count_events("ended"), 1);
 }
 
+TEST_F(SetChangeTest, SL1_the_manager_is_told_who_has_ended_by_itself)
+{
+    call(0, BecomeDynamic{});
+    glue.exited(0, 0, 0);
+    EXPECT_EQ(glue.count_events("left"), 0) << "perhaps more follow";
+    glue.exited(0, 1, 2);
+    glue.time(10000);
+    const Json left = glue.last_event("left");
+    EXPECT_EQ(glue.count_events("left"), 1);
+    EXPECT_EQ(left.at("epoch"), 1);
+    EXPECT_EQ(left.at("old_size"), 3);
+    EXPECT_EQ(left.at("size"), 1);
+    EXPECT_EQ(left.at("leaving"), Json({0, 2}));
+    EXPECT_EQ(left.at("hosts"), Json({{"a", 1}, {"b", 1}}));
+    EXPECT_EQ(left.at("uids"), Json({0, 2}));
+    Json answer = glue.ask(1, R"({"id":1,"op":"resize","size":3,"if_epoch":0})").at(0);
+    EXPECT_EQ(answer.at("error").at("code"), "stale") << "who does not know it asks with the wrong ranks";
+    resize(3, R"(,"if_epoch":1)");
+    EXPECT_EQ(glue.last_event("requested").at("epoch"), 2);
+    glue.exited(0, 0, 1);
+    EXPECT_EQ(glue.count_events("left"), 1) << "the end of the job is told as such";
+    EXPECT_EQ(glue.count_events("ended"), 1);
+}
+
+TEST_F(SetChangeTest, SL1_ranks_are_those_of_before_while_a_change_is_under_way)
+{
+    add();
+    resize(4, R"(,"leave":[3])");
+    call(2, all);
+    glue.exited(0, 0, 0);
+    glue.time(10000);
+    EXPECT_EQ(glue.count_events("left"), 0);
+    call(2, AcceptChange{2, {}});
+    glue.exited(1, 0, 0);
+    EXPECT_EQ(glue.last_event("committed").at("leaving"), Json({3}));
+    EXPECT_EQ(glue.last_event("committed").at("size"), 4);
+    EXPECT_EQ(glue.last_event("left").at("leaving"), Json({0}));
+    EXPECT_EQ(glue.last_event("left").at("epoch"), 3);
+    EXPECT_EQ(glue.status().at("size"), 3);
+}
+
+TEST_F(SetChangeTest, SR4_the_log_tells_who_has_left)
+{
+    call(0, BecomeDynamic{});
+    call(0, MakeFromList{"app://main", list({2, 0})});
+    resize(2);
+    call(1, GetChange{{"app://main", {}}, false});
+    glue.exited(0, 0, 0);
+    EXPECT_EQ(glue.last_event("committed").at("leaving"), Json({0})) << "and not the one with the highest rank";
+}
+
+TEST_F(SetChangeTest, SL3_who_was_let_go_may_die_in_any_way)
+{
+    add();
+    resize(3);
+    call(0, all);
+    EXPECT_EQ(glue.sent.back().command, STEP_SET_ANSWER);
+    call(0, AcceptChange{2, {}});
+    const SentMessage &before = glue.sent.at(glue.sent.size() - 2);
+    EXPECT_EQ(before.command, STEP_LET_GO) << "their daemon knows before anybody can know";
+    EXPECT_EQ(before.group, 1);
+    EXPECT_EQ(number_at(before.payload, 0), 3u);
+    EXPECT_EQ(number_at(before.payload, 4), 4u);
+    glue.exited(1, 0, 0, 9);
+    EXPECT_NE(glue.told.back().find("the others go on"), std::string::npos) << "it is reported";
+    glue.exited(1, 0, 1, 11);
+    EXPECT_EQ(glue.count_events("committed"), 2);
+    EXPECT_EQ(glue.status().at("state"), "running");
+    EXPECT_TRUE(glue.aborts.empty());
+}
+
+TEST_F(SetChangeTest, SL3_before_that_a_death_ends_the_job)
+{
+    add();
+    resize(3);
+    call(0, all);
+    glue.exited(1, 0, 0, 9);
+    EXPECT_EQ(glue.count_events("failed"), 1);
+    EXPECT_EQ(glue.status().at("state"), "ending");
+}
+
+class SetsBehindTest : public SetChangeTest {
+  protected:
+    void SetUp() override
+    {
+        glue.config.behind_ms = 1000;
+        SetChangeTest::SetUp();
+    }
+    std::string said(const std::string &what) const
+    {
+        bool found = !glue.told.empty() && glue.told.back().find(what) != std::string::npos;
+        return found ? what : glue.told.empty() ? "nothing" : glue.told.back();
+    }
+};
+
+TEST_F(SetsBehindTest, SL3_who_does_not_leave_is_reported)
+{
+    add();
+    resize(3);
+    glue.time(glue.now_ms + 1000);
+    EXPECT_EQ(said("no process has asked for it"), "no process has asked for it");
+    call(0, all);
+    glue.time(glue.now_ms + 2000);
+    EXPECT_EQ(said("process 0 has been told of it"), "process 0 has been told of it");
+    call(0, AcceptChange{2, {}});
+    glue.exited(1, 0, 0);
+    glue.time(glue.now_ms + 1000);
+    EXPECT_EQ(said("have not ended: rank 4 on node b;"), "have not ended: rank 4 on node b;");
+    EXPECT_EQ(glue.last_event("behind").at("ranks").at(0).at("kind"), "leaving");
+    EXPECT_EQ(glue.last_event("behind").at("total"), 1);
+    EXPECT_TRUE(glue.killed.empty());
+    EXPECT_TRUE(glue.aborts.empty());
+}
+
+TEST_F(SetsBehindTest, SL3_not_before_the_deadline)
+{
+    call(0, BecomeDynamic{});
+    int64_t deadline_ms = glue.config.unix_ms_at_zero + glue.now_ms + 60000;
+    resize(2, ",\"deadline_ms\":" + std::to_string(deadline_ms));
+    call(0, all);
+    call(0, AcceptChange{1, {}});
+    glue.time(glue.now_ms + 59000);
+    EXPECT_EQ(glue.count_events("behind"), 0);
+    glue.time(glue.now_ms + 1000);
+    EXPECT_EQ(glue.count_events("behind"), 1);
+}
+
+TEST_F(SetsBehindTest, joiners_that_do_not_return_are_reported)
+{
+    offer_addition();
+    call(0, all);
+    call(0, AcceptChange{1, {}});
+    call(3, HasEntered{});
+    glue.time(glue.now_ms + 1000);
+    EXPECT_EQ(said("have not returned from MPI_Session_init yet: joining rank 1 on node b"),
+              "have not returned from MPI_Session_init yet: joining rank 1 on node b");
+}
+
 TEST_F(SetChangeTest, SF1_the_next_caller_is_told_the_same)
 {
     offer_addition();

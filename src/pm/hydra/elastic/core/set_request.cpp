@@ -112,8 +112,7 @@ std::string Step::take_offer(const Process &process, const std::string &bound)
     std::string name = adaptation_->delta_name;
     ToldChange told = *std::exchange(told_, std::nullopt);
     log("accepted", {{"uid", told.uid}, {"tag", told.tag}});
-    adaptation_->agreed_ms = now_ms_;
-    raise(AdaptEvent::TAKE);
+    taken();
     return name;
 }
 

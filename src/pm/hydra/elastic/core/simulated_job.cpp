@@ -291,6 +291,7 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
         case STEP_SETS:
         case STEP_SET_ANSWER:
         case STEP_BCAST:
+        case STEP_LET_GO:
             return;             /* nobody asks */
         case STEP_WISHED:
             return wished(daemon, payload);

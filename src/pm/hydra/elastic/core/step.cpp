@@ -199,7 +199,9 @@ void Step::time(int64_t now_ms)
         wake_ms_ = -1;          /* the caller's timer is used up */
     if (adaptation_ && adaptation_->deadline_unix_ms != 0 &&
         before_agreement(adaptation_->state) && unix_now_ms() >= adaptation_->deadline_unix_ms)
-        raise(AdaptEvent::WITHDRAW, "the deadline passed before the joining processes were ready");
+        raise(AdaptEvent::WITHDRAW, adaptation_->state == AdaptState::OFFERED
+                                        ? "the deadline passed before a process asked for it"
+                                        : "the deadline passed before the joining processes were ready");
     if (adaptation_ && adaptation_->behind_at_ms >= 0 && now_ms >= adaptation_->behind_at_ms)
         behind();
     if (adaptation_ && adaptation_->freeze_at_ms >= 0 && now_ms >= adaptation_->freeze_at_ms)
@@ -208,6 +210,8 @@ void Step::time(int64_t now_ms)
         ending_time();
     if (sample_ && now_ms >= sample_->until_ms)
         sample_complete();
+    if (left_at_ms_ >= 0 && now_ms >= left_at_ms_)
+        drop_ended();
     wish_time();
     settle();
 }
@@ -550,6 +554,7 @@ void Step::update_wake()
         consider(sample_->until_ms);
     if (auto when = wish_void_ms())
         consider(*when);
+    consider(left_at_ms_);
     if (adaptation_) {
         consider(adaptation_->behind_at_ms);
         consider(adaptation_->freeze_at_ms);

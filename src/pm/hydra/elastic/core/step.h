@@ -79,6 +79,7 @@ class Step {
     static constexpr int64_t ENDING_ASK_MS = 100;
     static constexpr int64_t ENDING_WAIT_MS = 5000;
     static constexpr int64_t BEHIND_WAIT_MAX_MS = 600 * 1000;
+    static constexpr int64_t LEFT_MS = 500;     /* for more processes that end by themselves */
     static constexpr int64_t SAMPLE_WAIT_MS = 2000;     /* for a daemon's answer */
     static constexpr size_t SAMPLE_WAITING_MAX = 64;
     static constexpr int64_t SAMPLE_APART_MS = 1000;    /* between those that a recent rate is made of */
@@ -191,6 +192,7 @@ class Step {
     void tell_behind(const std::string &what, const std::vector<RankCount> &late);
     void log_behind(const std::vector<RankCount> &late);
     void tell_waiting(const std::string &what);
+    void set_change_behind();
     int64_t waited_ms() const;
 
     /* step_window.cpp */
@@ -264,11 +266,14 @@ class Step {
     std::optional<SetMembers> choose_leaving(const SetMembers &bound) const;
     std::optional<SetMembers> choose_delta(const SetMembers &bound) const;
     std::string tell_change(const Process &process, const SetMembers &delta);
+    void taken();
     void start_joiners();
+    void let_go();
     void is_there(uint32_t uid);
     void complete_set_change();
     void end_set_change();
     void drop_ended();
+    bool was_let_go(const Process &process) const;
     void set_process_over(const Process &process, bool by_itself, const std::string &cause);
     void set_member_over(const Process &process, bool by_itself, const std::string &cause);
     void leaving_over(const Process &process, const std::string &cause);
@@ -351,6 +356,7 @@ class Step {
     std::map<uint32_t, Agent> set_callers_;     /* by uid, of those that have called and not ended */
     std::optional<SetRequest> set_request_;     /* that waits for its answer */
     std::optional<StateLog> state_log_;
+    int64_t left_at_ms_ = -1;   /* when who has ended is to be out of the world; -1: nobody has */
     std::optional<ToldChange> told_;    /* the last one that was told, until it is accepted or declined */
     LastEnd last_end_;
     std::set<int> killed_groups_;

@@ -336,6 +336,8 @@ void Step::finish()
     last_end_ = {a.request, a.state, committed ? "" : a.end_reason};
     Adaptation ended = std::move(*adaptation_);
     adaptation_.reset();
+    if (mode_ == InitMode::SETS && world_.living() < world_.size())
+        left_at_ms_ = now_ms_;
     wish_after(ended);
     if (offers_.ended(now_ms_, committed) && !ending_)
         effects_.tell_user(effects_.context, "the adaptation policy stops: too many adaptations in "

@@ -18,7 +18,9 @@ void Step::behind()
     Adaptation &a = *adaptation_;
     a.behind_wait_ms = std::min(a.behind_wait_ms * 2, std::max(BEHIND_WAIT_MAX_MS, behind_ms_));
     a.behind_at_ms = now_ms_ + a.behind_wait_ms;
-    if (a.state == AdaptState::AGREED)
+    if (mode_ == InitMode::SETS && a.state != AdaptState::JOINING)
+        set_change_behind();
+    else if (a.state == AdaptState::AGREED)
         ask_counts(a.agents);
     else if (a.state == AdaptState::FREEZING)
         daemons_behind();
@@ -35,6 +37,32 @@ void Step::joiners_behind()
     }
     tell_behind(std::string("these joining processes do not wait in ") +
                     (mode_ == InitMode::SETS ? "MPI_Session_init" : "MPI_Comm_adapt_begin") + " yet", late);
+}
+
+/* SL3; and what nobody asks for, or answers. */
+void Step::set_change_behind()
+{
+    const Adaptation &a = *adaptation_;
+    std::vector<RankCount> late;
+    auto add = [&](const Process &process) {
+        if (a.awaited.contains(process.uid) && !process.ended)
+            late.push_back({&process, {}});
+    };
+    for (const Process *member : world_.members())
+        add(*member);
+    if (a.state == AdaptState::TAKEN && a.change.joining > 0) {
+        for (const Process &process : world_.processes(a.group))
+            add(process);
+        return tell_behind("these joining processes have not returned from MPI_Session_init yet", late);
+    }
+    if (a.state == AdaptState::TAKEN)
+        return tell_behind("these processes are to leave, which has been accepted, and have not ended", late);
+    log_behind({});
+    if (a.state == AdaptState::TOLD)
+        tell_waiting("process " + std::to_string(told_ ? told_->uid : 0) +
+                     " has been told of it, and has neither accepted nor declined it");
+    else if (a.state == AdaptState::OFFERED || a.state == AdaptState::ORPHANED)
+        tell_waiting("no process has asked for it, with a set that it fits to");
 }
 
 void Step::ask_counts(const std::set<Agent> &agents)
@@ -188,7 +216,8 @@ void Step::tell_behind(const std::string &what, const std::vector<RankCount> &la
     for (size_t i = 0; i < std::min(late.size(), BEHIND_TEXT_RANKS_MAX); i++) {
         bool joining = late[i].process->world_rank < 0;
         text += (text.empty() ? " " : ", ") + describe(*late[i].process) +
-                (joining ? "" : " (" + std::to_string(late[i].report.count) + " probes)");
+                (joining || mode_ == InitMode::SETS ? ""
+                                                    : " (" + std::to_string(late[i].report.count) + " probes)");
     }
     if (late.size() > BEHIND_TEXT_RANKS_MAX)
         text += " and " + std::to_string(late.size() - BEHIND_TEXT_RANKS_MAX) + " more";
@@ -219,7 +248,7 @@ void Step::log_behind(const std::vector<RankCount> &late)
 int64_t Step::waited_ms() const
 {
     const Adaptation &a = *adaptation_;
-    return now_ms_ - (a.state == AdaptState::AGREED ? a.agreed_ms : a.requested_ms);
+    return now_ms_ - (a.agreed_ms > 0 ? a.agreed_ms : a.requested_ms);
 }
 
 void Step::tell_waiting(const std::string &what)

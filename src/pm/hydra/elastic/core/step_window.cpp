@@ -35,7 +35,8 @@ std::string duration(const std::vector<RankCount> &processes)
 
 const char *Step::kind_of(const Process &process) const
 {
-    return is_joiner(process) ? "joining" : is_leaving(process) ? "leaving" : "staying";
+    bool leaves = adaptation_ && adaptation_->delta ? adaptation_->delta->contains(process.uid) : is_leaving(process);
+    return is_joiner(process) ? "joining" : leaves ? "leaving" : "staying";
 }
 
 /* A few of a kind with their nodes, many as ranges of ranks. */

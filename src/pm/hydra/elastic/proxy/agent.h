@@ -43,7 +43,9 @@ void HYD_pmcd_pmip_adapt_stdin_to(int rank);
 void HYD_pmcd_pmip_adapt_signalled(int signum);
 /* The PMI connection of a process broke; the others are about to be killed for it. */
 void HYD_pmcd_pmip_adapt_lost(int process_id);
-/* The connection of a process has ended: whether it may, because the process is parked or has never used MPI. */
+/* Whether it may end in any way, because it leaves. */
+int HYD_pmcd_pmip_adapt_is_let_go(int process_id);
+/* The connection of a process has ended: whether it may, because it is parked, leaves or has never used MPI. */
 int HYD_pmcd_pmip_adapt_closed(int process_id, int fd);
 /* A process has been waited for. */
 void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status);

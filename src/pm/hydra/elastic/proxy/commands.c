@@ -4,6 +4,7 @@
 #include "bcasts.h"
 #include "commands.h"
 #include "committed.h"
+#include "exits.h"
 #include "performance.h"
 #include "pmi_adapt_plan.h"
 #include "reports.h"
@@ -203,6 +204,11 @@ static HYD_status on_bcast(const struct command *c)
     return HYD_bcasts_order(c->payload, c->message->bytes);
 }
 
+static HYD_status on_let_go(const struct command *c)
+{
+    return HYD_exits_let_go(c->payload, c->message->bytes);
+}
+
 static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_PLAN] = on_plan,
     [STEP_FREEZE] = on_freeze,
@@ -214,7 +220,8 @@ static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_WISHED] = on_wished,
     [STEP_SETS] = on_sets,
     [STEP_SET_ANSWER] = on_set_answer,
-    [STEP_BCAST] = on_bcast
+    [STEP_BCAST] = on_bcast,
+    [STEP_LET_GO] = on_let_go
 };
 
 /* The others have the number of a sample, or none. */

@@ -60,6 +60,33 @@ HYD_status HYD_exits_watch(void)
     goto fn_exit;
 }
 
+/* Those of other daemons are among them. */
+HYD_status HYD_exits_let_go(const char *payload, size_t bytes)
+{
+    HYD_status status = HYD_SUCCESS;
+    uint32_t uid;
+
+    HYDU_ERR_CHKANDJUMP(status, bytes == 0 || bytes % sizeof(uid) != 0, HYD_INTERNAL_ERROR,
+                        "the list of processes that leave has a wrong length\n");
+    for (size_t at = 0; at < bytes; at += sizeof(uid)) {
+        memcpy(&uid, payload + at, sizeof(uid));
+        int i = uid < HYD_agent.join.first_uid ? -1 :
+            HYD_agent_process_of_rank((int) (uid - HYD_agent.join.first_uid));
+        if (i >= 0)
+            HYD_agent.processes[i].let_go = 1;
+    }
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+int HYD_pmcd_pmip_adapt_is_let_go(int process_id)
+{
+    return process_id >= 0 && HYD_agent.processes && HYD_agent.processes[process_id].let_go;
+}
+
 /* ---- ends --------------------------------------------------------------------------------------- */
 
 /* As stock wants it, in whatever order processes are waited for: the exit status of the job is that
@@ -172,7 +199,7 @@ static void note_exit(int process_id, int wait_status)
     HYD_bcasts_ended(process_id);
     if (!watched)
         return;
-    if (WIFSIGNALED(wait_status) && !killing) {
+    if (WIFSIGNALED(wait_status) && !killing && !p->let_go) {
         culprit = process_id;   /* stock kills the others for it */
         killing = 1;
     }

@@ -12,5 +12,7 @@
 
 /* Watches those that are not watched yet. */
 HYD_status HYD_exits_watch(void);
+/* STEP_LET_GO.  An error if the payload is malformed. */
+HYD_status HYD_exits_let_go(const char *payload, size_t bytes);
 
 #endif /* PROXY_EXITS_H_INCLUDED */

@@ -24,7 +24,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_resumed(int fd, char *args[])
 
 int HYD_pmcd_pmip_adapt_closed(int process_id, int fd)
 {
-    if (process_id < 0 || HYD_pmcd_pmip.downstream.pmi_fd_active[process_id])
+    if (process_id < 0 ||
+        (HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] && !HYD_pmcd_pmip_adapt_is_let_go(process_id)))
         return 0;
     HYDT_dmx_deregister_fd(fd);
     close(fd);

@@ -18,6 +18,7 @@ struct HYD_agent_process {
     int ended;
     int wait_status;            /* when ended */
     int held;                   /* its end is to be reported after the culprit's */
+    int let_go;                 /* however it ends, nobody is ended for it */
 };
 
 struct HYD_agent {

@@ -23,7 +23,9 @@ enum step_command {
     STEP_SETS,                  /* [] report ends from now on, also of processes that do not adapt; no epoch */
     STEP_SET_ANSWER,            /* [u32 uid, u32 id, bytes] the answer to a call on process sets (pmi_adapt_set.h), to
                                  * the daemon of the process that asked; no epoch */
-    STEP_BCAST                  /* [struct bcast_order] of texts that process sets pass on (wire/bcast.h); no epoch */
+    STEP_BCAST,                 /* [struct bcast_order] of texts that process sets pass on (wire/bcast.h); no epoch */
+    STEP_LET_GO                 /* [u32 uid ...] they leave with a change through process sets that is accepted: however
+                                 * they end, nobody is ended for it; no epoch */
 };
 
 /* Daemon to mpiexec, for the core. */
