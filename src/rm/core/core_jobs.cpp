@@ -6,6 +6,7 @@
 #include "core/placement.h"
 #include "core/policy/policy_easy.h"
 #include "core/record.h"
+#include "core/settling.h"
 
 namespace elastic::rm {
 
@@ -108,7 +109,9 @@ void Core::Impl::over(Job &job, JobState verdict, const std::string &reason)
 {
     if (job.adaptation) {
         keep_joining(job);
+        bool kept = job.kept_loan;
         adaptation_over(job, record::WITHDRAWN, "the job ended");
+        job.kept_loan = kept;
     }
     forget_wish(job, "the job ended");
     learn(state.learned, job, state.now_ms);
@@ -158,6 +161,7 @@ void Core::Impl::wait_again(Job &job)
         job.performance.reset();
         job.blocks = Blocks();
         job.refusals = 0;
+        job.lent = 0;
         job.last_change.reset();
         job.wished_size = 0;
         job.offer_after_ms =
@@ -215,6 +219,7 @@ void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
         adaptation.size = change.size;
         adaptation.leave = change.leave;
         adaptation.joining = change.joining;
+        adaptation.lent = change.lent;
         adaptation.asked_ms = state.now_ms;
         job.tries = 0;
         job.deadline_ms = state.now_ms + state.config.answer_timeout_ms;
@@ -243,7 +248,9 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
     Blocks left;
     auto change = [&] {
         move(job, JobEvent::ADAPT_END);
+        int lent = lent_to_come(job, adaptation);
         job.blocks = append(without(job.blocks, adaptation.leave, &left), adaptation.joining);
+        job.lent = lent;
         job.epoch = event.epoch;
         if (job.performance)
             forget_epoch(*job.performance, job.epoch);
@@ -336,6 +343,15 @@ void Core::Impl::unsend_resize(const Job &job)
     });
 }
 
+namespace {
+
+bool was_to_give_back(const Job &job, const Adaptation &adaptation)
+{
+    return job.lent > 0 && !adaptation.by_user && adaptation.size < adaptation.old_size;
+}
+
+}  // namespace
+
 /* Its one end, other than a commit. */
 void Core::Impl::adaptation_over(Job &job, const char *outcome, const std::string &reason)
 {
@@ -347,6 +363,7 @@ void Core::Impl::adaptation_over(Job &job, const char *outcome, const std::strin
         job.adaptation.reset();
         (failed ? job.failed : job.withdrawn)++;
         job.refusals++;
+        job.kept_loan = job.kept_loan || was_to_give_back(job, adaptation);
         int doublings = std::min(job.refusals - 1, BACKOFF_DOUBLINGS_MAX);
         job.offer_after_ms = state.now_ms + std::min(state.config.refusal_pause_ms << doublings,
                                                      state.config.refusal_pause_max_ms);

@@ -82,6 +82,7 @@ bool Core::Impl::limit_growth(Job &job, Change &change)
     if (size > job.size() && change.leave.empty()) {
         change.joining = first_of(change.joining, size - job.size());
         change.size = size;
+        change.lent = std::min(change.lent, size - job.size());
         return true;
     }
     update(job, [&] { job.grow_after_ms = state.now_ms + state.config.refusal_pause_ms; });

@@ -6,6 +6,7 @@
 
 #include "core/placement.h"
 #include "core/policy/fill_plan.h"
+#include "core/policy/policy_efficient.h"
 
 namespace elastic::rm {
 
@@ -13,12 +14,14 @@ namespace {
 
 constexpr int QUEUE_MAX = 100;          /* farther back it is a guess, and takes long */
 
-/* What running jobs give, of the policies that take it from all that can give (fill_plan.h). */
+/* What running jobs give, of the policies that take it from them (fill_plan.h). */
 std::optional<Outlook> outlook_of(const State &state)
 {
-    if (state.config.policy != PolicyKind::FILL && state.config.policy != PolicyKind::MEASURED)
+    PolicyKind kind = state.config.policy;
+    if (kind == PolicyKind::FCFS || kind == PolicyKind::EASY)
         return std::nullopt;
-    FillPlan plan(state, equal_gain(), any_sizes());
+    FillPlan plan(state, equal_gain(),
+                  kind == PolicyKind::EFFICIENT ? efficient_rules() : any_sizes());
     plan.expect_settling();
     return plan.outlook();
 }

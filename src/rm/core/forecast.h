@@ -2,7 +2,7 @@
  * When a waiting job starts, as far as can be told: at the latest, if nobody comes before it and
  * all jobs use the whole of their time limits.  With `fill` and `measured` malleable jobs give what
  * they can, as the reservation of the first waiting job counts on it (SPEC-performance X3); with
- * `efficient` none is taken to give anything.  For people; nothing is decided by it.  Pure.
+ * `efficient` what is lent to them alone.  For people; nothing is decided by it.  Pure.
  */
 
 #ifndef ELASTIC_RM_CORE_FORECAST_H_INCLUDED

@@ -174,12 +174,13 @@ struct Adaptation {
     int old_size = 0, size = 0;
     std::vector<int> leave;     /* ranks, before the change, rising */
     Blocks joining;             /* booked for the joining ranks */
+    int lent = 0;               /* so many of these are lent to the job */
     uint64_t step_request = 0;  /* the step's own number of it, 0 until accepted */
     bool withdrawing = false;   /* CancelRequest has been sent */
     int64_t asked_ms = 0;
 
-    ELASTIC_FIELDS(request, phase, by_user, reason, old_size, size, leave, joining, step_request,
-                   withdrawing, asked_ms)
+    ELASTIC_FIELDS(request, phase, by_user, reason, old_size, size, leave, joining, lent,
+                   step_request, withdrawing, asked_ms)
 };
 
 /* The last change of size that was committed, of the present step. */
@@ -292,6 +293,10 @@ struct Job {
     int refusals = 0;           /* of changes, in a row: offers pause longer and longer */
     int64_t offer_after_ms = 0; /* no start, no change is tried before */
     int64_t grow_after_ms = 0;  /* no growth is tried before: its user is at a limit */
+    /* So many of its processes are lent: they go back when a job that waits wants them
+     * (SPEC-performance Q8). */
+    int lent = 0;
+    bool kept_loan = false;     /* it did not give them back when asked: it gets none again */
     int wished_size = 0;        /* a user has resized it: it is not grown beyond; 0: none */
     std::optional<ProgramWish> wish;    /* of the step, open */
     std::optional<ProgramWish> granted; /* the last one that was */
@@ -309,8 +314,8 @@ struct Job {
                    started_ms, ended_ms, exit_code, requests, committed, withdrawn, failed,
                    standstill_ms, last_adapted_ms, mean_standstill_ms, mean_duration_ms, first_size,
                    process_ms, sized_ms, deadline_ms, limit_at_ms, tries, start_failures, refusals,
-                   offer_after_ms, grow_after_ms, wished_size, wish, granted, wishing, last_wish,
-                   wish_refusal)
+                   offer_after_ms, grow_after_ms, lent, kept_loan, wished_size, wish, granted,
+                   wishing, last_wish, wish_refusal)
 };
 
 /* Nobody grows it beyond: what its user or its program, whoever spoke last, wants it to be, else

@@ -322,6 +322,7 @@ State::Facts State::facts(const Job &job) const
         return facts;
     int size = job.size();
     facts.roomy = is_roomy(*this, job);
+    facts.borrows = job.lent > 0;
     facts.spare_cores = spare_cores(*this, job);
     if (size > size_at_least(job.spec, 1)) {
         facts.donor = -int64_t{size} * job.spec.cores_per_process;
@@ -377,6 +378,7 @@ void State::replace(JobId id, const Facts &old, const Facts &now)
     move_member(indices_.settling, old.settling, now.settling, id);
     move_member(indices_.elastic, old.elastic, now.elastic, id);
     move_member(indices_.roomy, old.roomy, now.roomy, id);
+    move_member(indices_.borrowers, old.borrows, now.borrows, id);
     move_member(indices_.wishers, old.wished > 0, now.wished > 0, id);
     move_value(indices_.deadlines, old.deadline_ms, now.deadline_ms, id);
     move_value(indices_.limits, old.limit_ms, now.limit_ms, id);

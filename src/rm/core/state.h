@@ -151,6 +151,7 @@ class State {
         std::set<JobId> wishers;
         /* of these, who have idle cores in whole nodes of their own */
         std::set<JobId> roomy;
+        std::set<JobId> borrowers;      /* of these, who have lent processes */
         /* Of the elastic ones: */
         /* above their minimum: by cores, negative */
         std::set<std::pair<int64_t, JobId>> donors;
@@ -236,6 +237,7 @@ class State {
         int least = 0;
         bool prioritised = false;
         bool placed = false, settling = false, elastic = false, roomy = false;
+        bool borrows = false;
         int wished = 0;         /* size_wished, if another size may be offered */
         std::optional<int64_t> deadline_ms, limit_ms, donor, pause_ms, growth_ms,
             needy_ms;

@@ -176,7 +176,9 @@ void Balancing::grow(const Job &job, int size)
     plan_.soon.take(more);
     if (job.limit_at_ms != NEVER)
         plan_.grown.push_back({job.limit_at_ms, Booking(std::move(more))});
-    plan_.decisions.changes.push_back(plan_.to_balance(job, later, {}, std::move(joining)));
+    Change change = plan_.to_balance(job, later, {}, std::move(joining));
+    change.lent = job.lent > 0 ? later - job.size() : 0;        /* those are its last ones */
+    plan_.decisions.changes.push_back(std::move(change));
 }
 
 }  // namespace elastic::rm

@@ -6,45 +6,52 @@
 
 namespace elastic::rm {
 
-/* Several rounds, since what is given need not be what the waiting job can use (whole nodes,
- * several cores per process). */
-bool Donors::shrink_for(const JobSpec &spec, int want, bool below_share, JobId whom)
+bool Donors::shrink_for(const JobSpec &spec, int want, Giving giving, JobId whom)
 {
     if (!may_shrink_)
         may_shrink_ = find_donors();
-    const std::vector<const Job *> &donors = *may_shrink_;
     int room = plan_.soon.room(spec);
-    if (room >= want || donors.empty())
+    if (room >= want || may_shrink_->empty())
         return room >= want;
-    Space trial = plan_.soon;
-    std::map<JobId, int> planned;
-    for (bool progress = true; room < want && progress;) {
-        progress = false;
-        for (const Job *donor : donors) {
-            int from = planned.contains(donor->id) ? planned[donor->id] : plan_.shrunk(*donor);
-            int cores = (want - room) * spec.cores_per_process;
-            int less = (cores + donor->spec.cores_per_process - 1) / donor->spec.cores_per_process;
-            int to = shrink_to(*donor, from, less, floor(*donor, below_share));
-            if (to >= from)
-                continue;
-            release(trial, *donor, from, to);
-            planned[donor->id] = to;
-            progress = true;
-            room = trial.room(spec);
-            if (room >= want)
-                break;
-        }
-    }
-    if (room < want)
+    Trial trial{plan_.soon, room, {}};
+    if (!state_.indices().borrowers.empty())
+        shrink(trial, spec, want, Giving::LENT);
+    if (giving != Giving::LENT)
+        shrink(trial, spec, want, giving);
+    if (trial.room < want)
         return false;
-    plan_.soon = std::move(trial);
+    plan_.soon = std::move(trial.space);
     may_shrink_.reset();
-    for (const auto &[id, size] : planned) {
+    for (const auto &[id, size] : trial.planned) {
         plan_.shrinks[id] = size;
         if (whom != 0)
             plan_.makes_room_for[id].push_back(whom);
     }
     return true;
+}
+
+/* Several rounds, since what is given need not be what the waiting job can use (whole nodes,
+ * several cores per process). */
+void Donors::shrink(Trial &trial, const JobSpec &spec, int want, Giving giving)
+{
+    for (bool progress = true; trial.room < want && progress;) {
+        progress = false;
+        for (const Job *donor : *may_shrink_) {
+            auto planned = trial.planned.find(donor->id);
+            int from = planned == trial.planned.end() ? plan_.shrunk(*donor) : planned->second;
+            int cores = (want - trial.room) * spec.cores_per_process;
+            int less = (cores + donor->spec.cores_per_process - 1) / donor->spec.cores_per_process;
+            int to = shrink_to(*donor, from, less, floor(*donor, giving));
+            if (to >= from)
+                continue;
+            release(trial.space, *donor, from, to);
+            trial.planned[donor->id] = to;
+            progress = true;
+            trial.room = trial.space.room(spec);
+            if (trial.room >= want)
+                break;
+        }
+    }
 }
 
 /* In the order in which they give: the largest first, by the sizes that they will have. */
@@ -63,8 +70,9 @@ std::vector<const Job *> Donors::find_donors()
         for (; planned != order.end() && *planned < donor; ++planned)
             jobs.push_back(&state_.jobs.at(planned->second));
         const Job &job = state_.jobs.at(donor.second);
-        if (!plan_.shrinks.contains(job.id) && !plan_.moved.contains(job.id) &&
-            job.offer_after_ms <= state_.now_ms && plan_.rules.may_give(state_, job))
+        if (!plan_.is_planned(job) &&
+            job.offer_after_ms <= state_.now_ms &&
+            (job.lent > 0 || plan_.rules.may_give(state_, job)))
             jobs.push_back(&job);
     }
     for (; planned != order.end(); ++planned)
@@ -103,12 +111,16 @@ void Donors::look_again_when_one_may()
     }
 }
 
-int Donors::floor(const Job &job, bool below_share) const
+int Donors::floor(const Job &job, Giving giving) const
 {
-    if (below_share)
+    int own = plan_.own_size(job);
+    if (giving == Giving::LENT || (job.lent > 0 && !plan_.rules.may_give(state_, job)))
+        return own;
+    if (giving == Giving::TO_LEAST)
         return lowest(job.spec);
     int share = size_at_least(job.spec, plan_.fair_size(job.spec));
-    return share > 0 ? share : job.spec.maximum;        /* its share is more than it can have */
+    /* its share may be more than it can have */
+    return std::min(share > 0 ? share : job.spec.maximum, own);
 }
 
 /* At least `less` less, if its floor allows it; `from`: it cannot give anything.  Of whole nodes it

@@ -10,20 +10,30 @@
 
 namespace elastic::rm {
 
+/* How far jobs are shrunk: lent processes alone, whoever has them; down to the fair share; to the
+ * least size. */
+enum class Giving { LENT, TO_SHARE, TO_LEAST };
+
 class Donors {
   public:
     explicit Donors(FillPlan &plan) : plan_(plan), state_(plan.state) {}
 
     /* Plans shrinks until there will be room for so many processes; false, and nothing is planned,
-     * if that cannot be. Nobody is shrunk below the fair share unless `below_share`.  `whom`: the
-     * job that waits; 0: somebody else. */
-    bool shrink_for(const JobSpec &spec, int want, bool below_share, JobId whom = 0);
+     * if that cannot be.  What is lent is given first.  `whom`: the job that waits; 0: somebody
+     * else. */
+    bool shrink_for(const JobSpec &spec, int want, Giving giving, JobId whom = 0);
 
   private:
+    struct Trial {
+        Space space;
+        int room;
+        std::map<JobId, int> planned;   /* new sizes */
+    };
+    void shrink(Trial &trial, const JobSpec &spec, int want, Giving giving);
     std::vector<const Job *> find_donors();
     void look_again_when_one_may();
     void sort_by_gain(std::vector<const Job *> &donors) const;
-    int floor(const Job &job, bool below_share) const;
+    int floor(const Job &job, Giving giving) const;
     int shrink_to(const Job &donor, int from, int less, int floor);
     /* The job has left this node when so many of its processes have left. */
     struct Emptied {

@@ -91,7 +91,8 @@ TEST(DonorsTest, what_is_given_is_what_those_who_leave_have_booked)
             JobSpec wanted = some_spec(chance);
             auto before = plan.shrinks;
             int want = plan.soon.room(wanted) + 1 + chance.upto(20);
-            bool helped = donors.shrink_for(wanted, want, chance.upto(1));
+            bool helped = donors.shrink_for(
+                wanted, want, chance.upto(1) ? Giving::TO_LEAST : Giving::TO_SHARE);
             Space expected = with_shrinks(state, plan.shrinks);
             ASSERT_EQ(plan.soon.total(), expected.total()) << "seed " << seed;
             for (int kind = 0; kind < 6; kind++) {

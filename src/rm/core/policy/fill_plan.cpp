@@ -59,8 +59,30 @@ bool FillPlan::gives_when_asked(const Job &job) const
     bool can_change = job.spec.elasticity == Elasticity::MALLEABLE &&
         job.mode != StepMode::RIGID && job.refusals == 0 && !is_in_rigid_phase(job) &&
         !(job.spec.usable && job.spec.usable->empty());
-    return can_change && job.state != JobState::COMPLETING && !moved.contains(job.id) &&
-        rules.gives_later() && rules.may_give(state, job);
+    bool gives = rules.gives_later() ? rules.may_give(state, job)
+                                     : lent_then(job) > 0 && !job.kept_loan;
+    return can_change && job.state != JobState::COMPLETING && !moved.contains(job.id) && gives;
+}
+
+/* Of world_to_come. */
+int FillPlan::lent_then(const Job &job) const
+{
+    auto planned = shrinks.find(job.id);
+    int given = planned == shrinks.end() ? 0 : job.size() - planned->second;
+    return std::max(settled_lent(job) - given, 0);
+}
+
+/* Of such a world, if it gives when it is asked. */
+int FillPlan::kept_size(const Job &job, const Blocks &world) const
+{
+    if (rules.gives_later())
+        return lowest(job.spec);
+    return size_without(job.spec, count_processes(world), lent_then(job));
+}
+
+int FillPlan::own_size(const Job &job) const
+{
+    return size_without(job.spec, job.size(), job.lent);
 }
 
 Blocks FillPlan::world_to_come(const Job &job) const
@@ -110,7 +132,7 @@ Outlook FillPlan::outlook() const
             continue;
         Blocks least = stays ? Blocks(job.blocks) : world_to_come(job), given;
         if (gives)
-            given = take_spare(least, lowest(job.spec));
+            given = take_spare(least, kept_size(job, least));
         Shares kept = state.shares(job.spec, least), more = state.shares(job.spec, given);
         if (job.spec.whole_nodes)       /* of a node that it leaves in part it keeps all */
             std::erase_if(more, [&](const Share &share) { return holds(kept, share); });

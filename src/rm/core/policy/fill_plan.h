@@ -5,6 +5,7 @@
  *   fill_starting.h     who starts, and for whom cores are wanted
  *   fill_donors.h       who gives them
  *   fill_balance.h      who is to end together with others, for the first that cannot be helped
+ *   fill_lending.h      what is reserved for that one, and who has it until then
  *   fill_recipients.h   who gets what idles then
  */
 
@@ -28,6 +29,7 @@ struct Growth {
     int cap;            /* at most */
     Blocks blocks;      /* its place: all of it if it starts, the joining processes if it grows */
     std::optional<GrowingJob> nodes = {};       /* all that it has; once it is to grow */
+    int lent = 0;       /* so many of the joining ones, until somebody wants them */
 };
 
 /* When the first job is expected to start, sooner than it is promised, how many cores are free then
@@ -69,7 +71,8 @@ struct FillPlan {
     /* Of the first job; made when it is asked for. */
     Reservation &promise();
     /* What is left to it then: malleable jobs keep their least size alone, whatever they have
-     * grown to, so that no growth, and no gift to others, moves it (SPEC-performance Q7). */
+     * grown to, so that no growth, and no gift to others, moves it (SPEC-performance Q7).  Where
+     * rules count on no gifts they keep all but what is lent to them. */
     Outlook outlook() const;
     /* When all has come to its end that is under way or planned with it. */
     Blocks world_to_come(const Job &job) const;
@@ -83,6 +86,13 @@ struct FillPlan {
     void take_beside_expected(int64_t cores, int64_t end_ms);
     /* The size that it has, or will have by what is planned. */
     int shrunk(const Job &job) const;
+    /* What it keeps if it gives all that is lent to it. */
+    int own_size(const Job &job) const;
+    /* What becomes of it in this decision is settled. */
+    bool is_planned(const Job &job) const
+    {
+        return shrinks.contains(job.id) || moved.contains(job.id) || balanced.contains(job.id);
+    }
     /* Whether growths must leave what is reserved, as nobody gives it back before its end. */
     bool keeps_out_of_reserved() const { return first && !rules.gives_later(); }
     /* What is its share, in processes. */
@@ -93,6 +103,8 @@ struct FillPlan {
   private:
     std::vector<Ending> starting() const;
     bool gives_when_asked(const Job &job) const;
+    int kept_size(const Job &job, const Blocks &world) const;
+    int lent_then(const Job &job) const;
     Blocks take_spare(Blocks &world, int least) const;
 };
 

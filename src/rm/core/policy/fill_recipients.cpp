@@ -2,6 +2,7 @@
 
 #include "core/policy/fill_recipients.h"
 
+#include "core/policy/fill_lending.h"
 #include "core/policy/wishes.h"
 
 #include <queue>
@@ -65,8 +66,7 @@ void Recipients::add_running(const std::vector<JobId> &jobs)
 /* Nothing else is planned for it. */
 bool Recipients::is_free(const Job &job) const
 {
-    return !plan_.shrinks.contains(job.id) && !plan_.moved.contains(job.id) &&
-           !plan_.balanced.contains(job.id);
+    return !plan_.is_planned(job);
 }
 
 bool Recipients::may_grow(const Job &job) const
@@ -105,6 +105,18 @@ std::vector<JobId> Recipients::roomy()
     return ids;
 }
 
+namespace {
+
+/* What is lent are its last processes: all that come behind these are lent, too. */
+void note_size(Growth &growth, int size)
+{
+    if (growth.job->lent + growth.lent > 0)
+        growth.lent += size - growth.size;
+    growth.size = size;
+}
+
+}  // namespace
+
 bool Recipients::grow(Growth &growth, int size)
 {
     int more = size - growth.size;
@@ -112,11 +124,11 @@ bool Recipients::grow(Growth &growth, int size)
         !nodes_of(growth).fits(plan_.now, more))
         return false;
     nodes_of(growth).place(plan_.now, more, growth.blocks);
-    growth.size = size;
+    note_size(growth, size);
     return true;
 }
 
-/* Not to other whole nodes: it would get one for each step. */
+/* Not to other whole nodes, which it would keep. */
 bool Recipients::grow_beside_reserved(Growth &growth, int size)
 {
     Reservation &promise = plan_.promise();
@@ -130,7 +142,24 @@ bool Recipients::grow_beside_reserved(Growth &growth, int size)
         return false;
     plan_.take_beside_expected(cores, end_ms);
     growth.blocks = append(std::move(growth.blocks), promise.place_more(plan_.now, job, more));
+    note_size(growth, size);
+    return true;
+}
+
+/* Of what is reserved. */
+bool Recipients::grow_on_loan(Growth &growth, int size)
+{
+    const Job &job = *growth.job;
+    int more = size - growth.size;
+    if (!Lending(plan_).allows(growth, more))
+        return false;
+    Blocks own = append(present(job), growth.blocks);
+    if (!plan_.now.fits(job.spec, more, own))
+        return false;
+    growth.blocks = append(std::move(growth.blocks), plan_.now.place(job.spec, more, own));
+    plan_.promise().changed();
     growth.size = size;
+    growth.lent += more;
     return true;
 }
 
@@ -227,11 +256,18 @@ void Recipients::grow_by_steps()
     }
 }
 
-/* 0: it is as large as it may be. */
-int Recipients::next_size(const Growth &growth)
+/* 0: it is as large as it may be.  Beside what is reserved whole nodes come one after the other,
+ * each filled: where a step is placed, the next one is not. */
+int Recipients::next_size(const Growth &growth) const
 {
-    int size = size_at_least(growth.job->spec, growth.size + 1);
-    return size <= growth.cap ? size : 0;
+    const Job &job = *growth.job;
+    int size = size_at_least(job.spec, growth.size + 1);
+    if (size == 0 || size > growth.cap)
+        return 0;
+    if (growth.starts || !job.spec.whole_nodes || !plan_.keeps_out_of_reserved())
+        return size;
+    int unit = processes_of_node(state_, job), nodes = (size - growth.size + unit - 1) / unit;
+    return std::max(size, size_at_most(job.spec, std::min(growth.cap, growth.size + nodes * unit)));
 }
 
 /* ---- or more to some than to others ---------------------------------------------------------- */
@@ -279,7 +315,10 @@ void Recipients::grow_by_gain()
         steps.pop();
         Growth &growth = growing_[number];
         int next = next_size(growth);
-        if (plan_.keeps_out_of_reserved() ? grow_beside_reserved(growth, next) : grow(growth, next))
+        bool grown = plan_.keeps_out_of_reserved()
+                         ? grow_beside_reserved(growth, next) || grow_on_loan(growth, next)
+                         : grow(growth, next);
+        if (grown)
             offer(number);
     }
 }
@@ -291,23 +330,24 @@ void Recipients::decide()
     for (Growth &each : growing_) {
         if (each.starts)
             plan_.decisions.starts.push_back({each.job->id, std::move(each.blocks)});
-        else if (!each.blocks.empty() && size_wished(*each.job) > 0)
-            plan_.decisions.changes.push_back(
-                {each.job->id,
-                 each.size,
-                 {},
-                 std::move(each.blocks),
-                 wish_words(*each.job),
-                 wish_why(each.size)});
         else if (!each.blocks.empty())
-            plan_.decisions.changes.push_back(
-                {each.job->id,
-                 each.size,
-                 {},
-                 std::move(each.blocks),
-                 plan_.rules.words(state_, *each.job, each.size),
-                 plan_.rules.why_of(each.size, "expand")});
+            plan_.decisions.changes.push_back(change_to(each));
     }
+}
+
+Change Recipients::change_to(Growth &growth) const
+{
+    const Job &job = *growth.job;
+    if (growth.lent > 0 && plan_.first)
+        return to_lend(plan_, growth);
+    bool wished = size_wished(job) > 0;
+    return {job.id,
+            growth.size,
+            {},
+            std::move(growth.blocks),
+            wished ? wish_words(job) : plan_.rules.words(state_, job, growth.size),
+            wished ? wish_why(growth.size) : plan_.rules.why_of(growth.size, "expand"),
+            growth.lent};
 }
 
 }  // namespace elastic::rm

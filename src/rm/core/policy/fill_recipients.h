@@ -29,14 +29,16 @@ class Recipients {
     void grow_to_level();
     void grow_by_steps();
     void grow_by_gain();
-    static int next_size(const Growth &growth);
+    int next_size(const Growth &growth) const;
     bool grow(Growth &growth, int size);
     bool grow_beside_reserved(Growth &growth, int size);
+    bool grow_on_loan(Growth &growth, int size);
     int room_for(Growth &growth) const;
     bool fills_its_nodes(const Growth &growth) const;
     GrowingJob &nodes_of(Growth &growth) const;
     bool may_have_room_within(const Growth &growth) const;
     void decide();
+    Change change_to(Growth &growth) const;
 
     FillPlan &plan_;
     const State &state_;

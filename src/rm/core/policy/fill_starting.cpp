@@ -18,7 +18,8 @@ void Starting::look_at_others()
     spec.processes_per_node = 1;
     int want = state_.wanted_nodes;
     if (plan_.soon.room(spec) < want && state_.indices().spare_cores > 0)
-        donors_.shrink_for(spec, want, false) || donors_.shrink_for(spec, want, true);
+        donors_.shrink_for(spec, want, Giving::TO_SHARE) ||
+            donors_.shrink_for(spec, want, Giving::TO_LEAST);
     for (const auto &[id, size] : plan_.shrinks)
         plan_.give_way.insert(id);
     int here = std::min(want, plan_.now.room(spec));
@@ -117,11 +118,11 @@ bool Starting::wait_for_cores(const Job &job)
         return false;
     int share = size_at_most(job.spec, std::min(plan_.fair_size(job.spec), plan_.cap(job)));
     int want = std::max(least, share);
-    if (donors_.shrink_for(job.spec, want, false, job.id)) {
+    if (donors_.shrink_for(job.spec, want, Giving::TO_SHARE, job.id)) {
         claim(job.spec, want);
         return true;
     }
-    if (!donors_.shrink_for(job.spec, least, true, job.id))
+    if (!donors_.shrink_for(job.spec, least, Giving::TO_LEAST, job.id))
         return false;
     claim(job.spec, least);
     return true;
@@ -130,6 +131,13 @@ bool Starting::wait_for_cores(const Job &job)
 void Starting::claim(const JobSpec &spec, int size)
 {
     plan_.now.limit(plan_.soon, plan_.soon.place(spec, size));
+}
+
+/* If it starts now; NEVER: it may run for ever. */
+int64_t Starting::end_of(const JobSpec &spec) const
+{
+    int64_t limit_ms = time_limit(state_, spec);
+    return limit_ms > 0 ? state_.now_ms + limit_ms : NEVER;
 }
 
 /* Beside the first job's reservation. */
@@ -143,8 +151,7 @@ bool Starting::go_ahead(const Job &job)
     int size = wish > least && allowed(wish) ? wish : least;
     if (!allowed(size))
         return false;
-    int64_t limit_ms = time_limit(state_, job.spec);
-    int64_t end_ms = limit_ms > 0 ? state_.now_ms + limit_ms : NEVER;
+    int64_t end_ms = end_of(job.spec);
     int64_t cores = int64_t{size} * job.spec.cores_per_process;
     if (!plan_.leaves_expected(cores, end_ms))
         return false;
@@ -154,17 +161,19 @@ bool Starting::go_ahead(const Job &job)
 }
 
 /* For one that ends before the first job starts, malleable jobs give what that one is promised of
- * them: it comes back in time. */
+ * them, or what of its is lent to them: it comes back in time. */
 void Starting::make_room_ahead(const Job &job)
 {
     int least = lowest(job.spec);
     int64_t cores = int64_t{least} * job.spec.cores_per_process;
-    if (!plan_.rules.gives_later() ||
-        plan_.soon.total() + state_.indices().spare_cores < cores ||
-        !plan_.promise().ends_before(job.spec))
+    bool gives = plan_.rules.gives_later() || !state_.indices().borrowers.empty();
+    if (!gives || plan_.soon.total() + state_.indices().spare_cores < cores ||
+        !plan_.promise().ends_before(job.spec) ||
+        !plan_.leaves_expected(cores, end_of(job.spec)))
         return;
     if (!plan_.soon.fits(job.spec, least) &&
-        !donors_.shrink_for(job.spec, least, true, job.id))
+        !donors_.shrink_for(job.spec, least,
+                            plan_.rules.gives_later() ? Giving::TO_LEAST : Giving::LENT, job.id))
         return;
     claim(job.spec, least);
     plan_.promise().changed();

@@ -26,6 +26,7 @@ class Starting {
     void claim(const JobSpec &spec, int size);
     bool go_ahead(const Job &job);
     void make_room_ahead(const Job &job);
+    int64_t end_of(const JobSpec &spec) const;
     void add_start(const Job &job, int size, Blocks blocks);
 
     FillPlan &plan_;

@@ -37,6 +37,7 @@ struct Change {
     /* The numbers that made it (record.h), from the state that it was decided in; null: none beyond
      * the sizes. */
     std::function<Json(const State &, const Job &)> why = nullptr;
+    int lent = 0;       /* of the joining processes, so many are to be given back on demand */
 };
 
 /* One of those that an exchange comes into question for; 0: nobody. */

@@ -120,6 +120,11 @@ int64_t Reservation::left() const
     return promise_ ? promise_->left() : total_ - int64_t{size_} * spec_.cores_per_process;
 }
 
+int64_t Reservation::kept_of(const Space &now) const
+{
+    return std::max<int64_t>(now.total() - std::max<int64_t>(left(), 0), 0);
+}
+
 Blocks Reservation::place(Space &now, const JobSpec &spec, int size, int64_t end_ms)
 {
     if (!is_before(end_ms))

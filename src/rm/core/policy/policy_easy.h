@@ -55,6 +55,8 @@ class Reservation {
     int64_t ends_before_until_ms(const JobSpec &spec) const;
     /* `now` has got less, for who ends before. */
     void changed();
+    /* Of the cores that are free in `now`, how many the promised start needs. */
+    int64_t kept_of(const Space &now) const;
     int64_t time_ms() const { return time_ms_; }
     /* Later limits have not been looked at. */
     int64_t limits_until_ms() const;

@@ -79,6 +79,10 @@ class EfficientRules : public SizeRules {
         return range_of(numbers, job.spec).kind == RangeKind::OPTIONAL && long_enough;
     }
     bool gives_later() const override { return false; }
+    bool borrows(const State &, const Job &job) const override
+    {
+        return job.committed > 0 && job.refusals == 0 && !job.kept_loan;
+    }
     bool balances() const override { return true; }
     int reduced(const State &state, const Job &job) const override
     {
@@ -183,7 +187,9 @@ std::string EfficientRules::explain(const State &state, const Job &job) const
     else
         snprintf(then, sizeof then, "kept, as it is not for sure outside of %.3g to %.3g",
                  ratio(numbers.range.lower_ppm), ratio(numbers.range.upper_ppm));
-    return std::string(text) + then;
+    std::string lent = job.lent == 0 ? "" : "; " + std::to_string(job.lent) +
+                                                 " are lent until a job that waits wants them";
+    return std::string(text) + then + lent;
 }
 
 }  // namespace

@@ -7,11 +7,12 @@
  *   give     only jobs that are below a lower threshold give processes to those that wait
  *   expand   only these get idle cores, up to twice their size: who runs longest first
  *   balance  for a job that nobody can make room for, these end together (fill_balance.h)
+ *   lend     what idles because it is reserved goes to them until it is wanted (fill_lending.h)
  *
  * Above and below is only what samples that are wrong by a tenth could not make seem so.
  *
  * Who gives now may keep all that it has later, between the thresholds.  So a reservation counts on
- * nobody's gifts, and nobody grows into what is reserved.
+ * nobody's gifts, but for loans, and nobody else grows into what is reserved.
  *
  * SPEC-performance R, T, F, Q6-Q8, K and X; the range itself is size_range.h.
  */

@@ -2,6 +2,7 @@
 
 #include "core/policy/policy_fill.h"
 
+#include "core/policy/fill_lending.h"
 #include "core/policy/fill_recipients.h"
 #include "core/policy/fill_starting.h"
 #include "core/policy/wishes.h"
@@ -180,6 +181,7 @@ Decisions decide_all(const State &state, const Gain &gain, const SizeRules &rule
     Starting starting(plan);
     starting.look_at_others();
     starting.look_at_waiting();
+    Lending(plan).call_in();
     decide_shrinks(plan);
     Recipients(plan).spread();
     exchange(plan);

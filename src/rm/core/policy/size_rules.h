@@ -33,6 +33,9 @@ class SizeRules {
     /* Whether one that may give now may give later, too, so that a reservation can count on it;
      * else nobody grows into what is reserved (SPEC-performance Q7, F1). */
     virtual bool gives_later() const { return true; }
+    /* Whether it may have what is reserved for the first waiting job, until that wants it: then it
+     * gives it back, whatever else holds of its size (fill_lending.h). */
+    virtual bool borrows(const State &, const Job &) const { return false; }
     /* Whether those whose ends the first waiting job waits for are to end together, within their
      * bounds (fill_balance.h). */
     virtual bool balances() const { return false; }
