@@ -57,7 +57,8 @@ void Timeline::add(const Record &record)
         int cores = record.data.value("spec", Json::object()).value("cores_per_process", 1);
         if (cores != 1)
             cores_per_process_[record.job] = cores;
-    } else if (record.event == record::PLACED || record.event == record::COMMITTED) {
+    } else if (record.event == record::PLACED || record.event == record::COMMITTED ||
+               record.event == record::LEFT) {
         hold(record.job, held_by(record.job), record.blocks, record.time_ms);
     } else if (record.event == record::ENDED || record.event == record::REQUEUED) {
         Held &held = held_by(record.job);

@@ -461,6 +461,9 @@ std::string record_detail(const std::string &event, const Json &data)
         return "epoch " + shown(data, "epoch") + ": " + resize_text(data) + " on " +
                node_list(list_of(data, "blocks")) +
                number_after(", stood still ", data, "standstill_ms", " ms");
+    if (event == "left")
+        return "epoch " + shown(data, "epoch") + ": " + resize_text(data) + " by themselves, on " +
+               node_list(list_of(data, "blocks"));
     if (event == "withdrawn" || event == "failed")
         return "request " + shown(data, "request") + ": " + resize_text(data) +
                after(": ", data, "reason");

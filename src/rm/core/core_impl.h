@@ -160,6 +160,7 @@ class Core::Impl {
     void unsend_resize(const Job &job);
     void wait_for_departures(Job &job);
     void freed(Job &job, uint64_t request);
+    void left(Job &job, const StepLeft &event);
     void withdraw(Job &job);
     static StartStep start_step(const Job &job);
     static AcquireNodes acquire(const Job &job);
@@ -182,6 +183,7 @@ class Core::Impl {
     void on(const StepWithdrawn &event);
     void on(const StepFailed &event);
     void on(const StepFreed &event);
+    void on(const StepLeft &event);
     void on(const StepSampled &event);
     void on(const StepBroken &event);
     void on(const StepEnded &event);

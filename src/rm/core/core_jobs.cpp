@@ -401,6 +401,36 @@ void Core::Impl::freed(Job &job, uint64_t request)
     record(record::FREED, job, data, "blocks", gone.blocks);
 }
 
+/* Nobody has asked for it, so that it has a number apart from those of requests. */
+void Core::Impl::left(Job &job, const StepLeft &event)
+{
+    constexpr uint64_t NO_REQUEST = uint64_t{1} << 52;
+    const int old_size = job.size();
+    Departure departure{NO_REQUEST + event.epoch, event.epoch, {}, state.config.asynchronous_nodes};
+    rebook(job, [&] {
+        job.blocks = without(job.blocks, event.leave, &departure.blocks);
+        job.epoch = event.epoch;
+        if (job.performance)
+            forget_epoch(*job.performance, job.epoch);
+        job.departures.push_back(departure);
+        job.process_ms += old_size * (state.now_ms - job.sized_ms);
+        job.sized_ms = state.now_ms;
+        wait_for_departures(job);
+    });
+    state.changed();
+    auto data = [&]() -> Json {
+        return {{"step", job.step},
+                {"epoch", event.epoch},
+                {"old_size", old_size},
+                {"size", job.size()}};
+    };
+    record(record::LEFT, job, data, "blocks", job.blocks);
+    if (departure.releasing)
+        out_.push_back(release(job, departure));
+    else
+        freed(job, departure.request);
+}
+
 /* Asks the step to give up the change; its answer is the request's end. */
 void Core::Impl::withdraw(Job &job)
 {

@@ -1,9 +1,24 @@
 /* See core_impl.h: what steps report. */
 
+#include <algorithm>
+#include <functional>
+
 #include "core/core_impl.h"
 #include "core/record.h"
 
 namespace elastic::rm {
+
+namespace {
+
+/* Rising, and not all. */
+bool are_some_ranks(const std::vector<int> &ranks, int size)
+{
+    bool rising = std::ranges::adjacent_find(ranks, std::greater_equal<>()) == ranks.end();
+    return !ranks.empty() && rising && ranks.front() >= 0 && ranks.back() < size &&
+        static_cast<int>(ranks.size()) < size;
+}
+
+}  // namespace
 
 /* Late and repeated reports are ordinary: they are no longer about the present step or have been
  * heard of, and change nothing. */
@@ -63,10 +78,15 @@ void Core::Impl::on(const StepSizes &event)
 
 void Core::Impl::set_mode(Job *job, StepMode mode)
 {
-    if (!job || job->mode != StepMode::UNKNOWN)
+    bool may_follow = job && (job->mode == StepMode::UNKNOWN ||
+                              (job->mode == StepMode::RIGID && mode == StepMode::ADAPTIVE &&
+                               job->broken.empty()));    /* through process sets */
+    if (!may_follow)
         return;
+    bool was_rigid = job->mode == StepMode::RIGID;
     update(*job, [&] { job->mode = mode; });
-    if (mode == StepMode::RIGID)        /* reservations have counted on what it would give */
+    /* reservations have counted on what it would give, or would not */
+    if (mode == StepMode::RIGID || was_rigid)
         state.sampled();
     record(record::MODE, *job, [&]() -> Json {
         return {{"step", job->step}, {"mode", to_string(mode)}};
@@ -157,6 +177,22 @@ void Core::Impl::on(const StepFreed &event)
         return freed(*job, departure->request);
     departure->releasing = true;
     out_.push_back(release(*job, *departure));
+}
+
+/* A change that is asked for names ranks of before: the step refuses it. */
+void Core::Impl::on(const StepLeft &event)
+{
+    Job *job = job_of_running(event);
+    if (!job || !job->broken.empty() || event.epoch <= job->epoch)
+        return;
+    bool fits = event.epoch == job->epoch + 1 && are_some_ranks(event.leave, job->size());
+    if (!fits)
+        return unexpected("step_left with epoch " + std::to_string(event.epoch) + ", after epoch " +
+                              std::to_string(job->epoch),
+                          job->id);
+    if (job->adaptation)
+        come_to_nothing(*job, false, "processes have ended by themselves meanwhile");
+    left(*job, event);
 }
 
 void Core::Impl::on(const StepSampled &event)

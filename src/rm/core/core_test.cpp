@@ -65,6 +65,48 @@ TEST(CoreTest, a_step_that_breaks_the_protocol_keeps_all_that_it_may_have)
     EXPECT_EQ(driver.node("n0").used, 0);
 }
 
+/* SM1, SL1, SW3: it has called MPI_Init, and then changes through process sets. */
+TEST(CoreTest, processes_that_end_by_themselves_free_their_cores)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    JobSpec spec = malleable(2, 6);
+    JobId job = driver.submit(spec);
+    driver.run(job);
+    int size = driver.job(job).size(), used = driver.node("n0").used + driver.node("n1").used;
+    ASSERT_GE(size, 2);
+    driver.send(Resize{"r", job, size == 6 ? 5 : size + 1});
+    driver.send(StepLeft{job, 1, 1, {0}});
+    EXPECT_EQ(driver.job(job).size(), size - 1);
+    EXPECT_EQ(driver.job(job).epoch, 1u);
+    EXPECT_FALSE(driver.job(job).adaptation) << "it was asked with the ranks of before";
+    EXPECT_EQ(driver.node("n0").used + driver.node("n1").used, used - 1);
+    EXPECT_TRUE(driver.recorded(record::LEFT));
+    driver.send(StepLeft{job, 1, 1, {0}});
+    EXPECT_EQ(driver.job(job).size(), size - 1) << "told again";
+    driver.send(StepLeft{job, 1, 3, {0}});
+    driver.send(StepLeft{job, 1, 2, {size}});
+    EXPECT_EQ(driver.job(job).epoch, 1u) << "they cannot be";
+    driver.send(Resize{"r2", job, 3});
+    driver.commit(job);
+    EXPECT_EQ(driver.job(job).size(), 3);
+    EXPECT_EQ(driver.job(job).epoch, 2u);
+    driver.end(job);
+    EXPECT_EQ(driver.node("n0").used + driver.node("n1").used, 0);
+}
+
+TEST(CoreTest, a_rigid_program_may_come_to_change_through_process_sets)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    JobId job = driver.submit(malleable(1, 8));
+    driver.send(StepStarted{job, 1});
+    driver.send(StepRigid{job, 1});
+    EXPECT_EQ(driver.job(job).mode, StepMode::RIGID);
+    driver.send(StepAdaptive{job, 1});
+    EXPECT_EQ(driver.job(job).mode, StepMode::ADAPTIVE);
+    driver.send(StepRigid{job, 1});
+    EXPECT_EQ(driver.job(job).mode, StepMode::ADAPTIVE) << "not the other way";
+}
+
 /* ---- from submission to the end ------------------------------------------------------------ */
 
 TEST(CoreTest, a_job_runs_and_ends)

@@ -303,6 +303,17 @@ struct StepFreed {                      /* the processes that left with `epoch` 
     ELASTIC_FIELDS(job, step, epoch)
 };
 
+/* Processes have ended by themselves (a program that changes through process sets).  `epoch` is
+ * the last one plus 1. */
+struct StepLeft {
+    static constexpr const char *NAME = "step_left";
+    JobId job = 0;
+    uint32_t step = 0;
+    uint64_t epoch = 0;
+    std::vector<int> leave;             /* ranks before, rising */
+    ELASTIC_FIELDS(job, step, epoch, leave)
+};
+
 /* What it says is not to be believed any more (it has broken the step protocol): it keeps its size
  * until it ends, and so does all that it may have.  It goes on running. */
 struct StepBroken {
@@ -342,7 +353,7 @@ using EventContent = std::variant<
     NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, NodesLost, NodesWanted,
     StepStarted, StepAdaptive, StepRigid, StepSizes, StepWish, StepWishEnded, StepStartFailed,
     StepAccepted, StepReady, StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed,
-    StepSampled, StepBroken, StepEnded, StepLost, Timer>;
+    StepLeft, StepSampled, StepBroken, StepEnded, StepLost, Timer>;
 
 struct Event {
     uint64_t seq = 0;

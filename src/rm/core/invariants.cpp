@@ -222,6 +222,8 @@ void Monitor::see(const Record &record, const State &state)
     else if (record.event == record::COMMITTED || record.event == record::WITHDRAWN ||
              record.event == record::FAILED)
         end_change(record);
+    else if (record.event == record::LEFT && record.data["epoch"] != ++jobs_[record.job].epoch)
+        wrong("epochs of job " + std::to_string(record.job) + " do not follow each other");
     else if (record.event == record::WISHED)
         begin_wish(record);
     else if (record.event == record::WISH_ENDED)

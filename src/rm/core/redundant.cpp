@@ -19,7 +19,7 @@ bool says_new(const Job &job, const StepStarted &)
 
 bool says_new(const Job &job, const StepAdaptive &)
 {
-    return job.mode == StepMode::UNKNOWN;
+    return job.mode != StepMode::ADAPTIVE;
 }
 
 bool says_new(const Job &job, const StepRigid &)
@@ -75,6 +75,11 @@ bool says_new(const Job &job, const StepFreed &event)
             return event.epoch > 0 && each.epoch == event.epoch && !each.releasing;
         });
     return leaves || (job.adaptation && event.epoch == job.epoch + 1);
+}
+
+bool says_new(const Job &job, const StepLeft &event)
+{
+    return event.epoch > job.epoch;
 }
 
 /* What the program is, or its new world, may have been told and not been handled yet. */

@@ -30,9 +30,9 @@ void log_record(const Record &record)
 {
     static const char *const NOTABLE[] = {
         record::SUBMITTED,    record::UPDATED,   record::STARTED,       record::COMMITTED,
-        record::WITHDRAWN,    record::FAILED,    record::ENDED,         record::REQUEUED,
-        record::NODE_SUSPECT, record::NODE_DOWN, record::NODE_DRAINING, record::NODE_RESUMED,
-        record::STEP_BROKEN,  record::UNEXPECTED};
+        record::LEFT,         record::WITHDRAWN, record::FAILED,        record::ENDED,
+        record::REQUEUED,     record::NODE_SUSPECT, record::NODE_DOWN,  record::NODE_DRAINING,
+        record::NODE_RESUMED, record::STEP_BROKEN,  record::UNEXPECTED};
     bool notable = std::any_of(std::begin(NOTABLE), std::end(NOTABLE),
                                [&](const char *name) { return record.event == name; });
     nlohmann::ordered_json fields;

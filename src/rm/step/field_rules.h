@@ -25,10 +25,11 @@ constexpr double FIELD_NUMBER_MAX = 1e15;
 template <class Message> struct FieldRule {
     const char *name;
     std::variant<uint64_t Message::*, double Message::*, std::optional<double> Message::*,
-                 std::string Message::*, bool Message::*>
+                 std::string Message::*, bool Message::*, std::vector<int> Message::*>
         into;
     Presence presence;
-    /* a whole number's value, a text's bytes, a ratio's 1; 0 of other numbers: FIELD_NUMBER_MAX */
+    /* a whole number's value, a text's bytes, a ratio's 1, how many ranks and how great they may
+     * be; 0 of other numbers: FIELD_NUMBER_MAX */
     uint64_t most;
 };
 template <class Message> using FieldRules = std::vector<FieldRule<Message>>;
@@ -73,6 +74,22 @@ inline bool take_field(const Json &value, bool &into, uint64_t)
     if (!value.is_boolean())
         return false;
     into = value.get<bool>();
+    return true;
+}
+
+/* Ranks: rising. */
+inline bool take_field(const Json &value, std::vector<int> &into, uint64_t most)
+{
+    if (!value.is_array() || value.size() > most)
+        return false;
+    into.clear();
+    for (const Json &rank : value) {
+        if (!rank.is_number_unsigned() || rank.get<uint64_t>() > most)
+            return false;
+        into.push_back(static_cast<int>(rank.get<uint64_t>()));
+        if (into.size() > 1 && into[into.size() - 2] >= into.back())
+            return false;
+    }
     return true;
 }
 

@@ -16,6 +16,7 @@ constexpr const char *RESIZE_ID = "resize-";
 constexpr const char *PERFORMANCE_ID = "performance-";
 constexpr size_t REASON_BYTES_MAX = 63;
 constexpr size_t REQUESTS_KEPT = 64;    /* ended ones: the core asks about the last */
+constexpr size_t LEFT_KEPT = 64;        /* the core misses none but while elasticd is down */
 constexpr size_t FREED_KEPT = 1024;     /* as many events as a step keeps */
 constexpr double TOLD_PER_S = 100, TOLD_AT_ONCE = 1000;
 /* nothing but this rate bounds how often a program may change its mind */
@@ -233,6 +234,7 @@ bool StepLink::take_event(const StepMessage &message)
         case StepMessageKind::WISH: return wish(message);
         case StepMessageKind::WISH_ENDED: return wish_ended(message);
         case StepMessageKind::FREED: return freed(place_.epoch_offset + message.epoch);
+        case StepMessageKind::LEFT: return left(message);
         case StepMessageKind::PLAN:
         case StepMessageKind::TARGET:
         case StepMessageKind::COMMITTED:
@@ -246,7 +248,9 @@ bool StepLink::take_event(const StepMessage &message)
 
 bool StepLink::mode(StepMode mode)
 {
-    if (mode_ && mode != *mode_)
+    /* A rigid program may come to change through process sets, and never the other way. */
+    bool becomes_adaptive = mode_ == StepMode::RIGID && mode == StepMode::ADAPTIVE;
+    if (mode_ && mode != *mode_ && !becomes_adaptive)
         return false;
     mode_ = mode;
     if (mode == StepMode::RIGID)
@@ -404,6 +408,20 @@ bool StepLink::freed(uint64_t epoch)
     return true;
 }
 
+/* Processes that have ended by themselves: never while a request is under way. */
+bool StepLink::left(const StepMessage &message)
+{
+    bool follows = message.epoch == epoch_ + 1 || (!caught_up_ && message.epoch > epoch_);
+    if (under_way_.first || !follows || message.leaving.empty())
+        return false;
+    epoch_ = message.epoch;
+    left_.push_back({place_.job, place_.step, epoch(), message.leaving});
+    if (left_.size() > LEFT_KEPT)
+        left_.erase(left_.begin());
+    tell(left_.back());
+    return true;
+}
+
 /* The past is known: what still waits has never been sent. */
 void StepLink::caught_up()
 {
@@ -498,14 +516,23 @@ void StepLink::tell_all()
     if (!sizes_.empty())
         tell(StepSizes{place_.job, place_.step, sizes_});
     tell_wish();
+    auto left = left_.begin();
+    auto tell_left_before = [&](uint64_t epoch) {
+        for (; left != left_.end() && left->epoch < epoch; ++left)
+            tell(*left);
+    };
     for (const auto &[number, request] : requests_) {
         if (request.phase >= Phase::ACCEPTED && request.step_request)
             tell(StepAccepted{place_.job, place_.step, number, request.step_request});
         if (request.phase == Phase::READY)
             tell(StepReady{place_.job, place_.step, number});
-        if (request.end)
+        if (request.end) {
+            const auto *committed = std::get_if<StepCommitted>(&*request.end);
+            tell_left_before(committed ? committed->epoch : 0);
             tell(*request.end);
+        }
     }
+    tell_left_before(UINT64_MAX);
     for (uint64_t epoch : freed_)
         tell(StepFreed{place_.job, place_.step, epoch});
 }

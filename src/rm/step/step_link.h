@@ -27,6 +27,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/loop.h"
 #include "core/action.h"
@@ -108,6 +109,7 @@ class StepLink {
     bool ready(uint64_t number, Request &request);
     bool committed(Request *request, const StepMessage &message);
     bool freed(uint64_t epoch);
+    bool left(const StepMessage &message);
     bool mode(StepMode mode);
     bool sizes(const std::string &rule);
     bool wish(const StepMessage &message);
@@ -137,6 +139,7 @@ class StepLink {
     double target_ms_ = 0;
     std::map<uint64_t, Request> requests_;      /* by the core's number */
     std::pair<uint64_t, uint64_t> under_way_ = {};      /* the step's number and the core's */
+    std::vector<StepLeft> left_;                /* the last ones, by epoch */
     std::set<uint64_t> freed_;                  /* the core's epochs */
     uint64_t questions_ = 0;                    /* of performance */
     bool answer_awaited_ = false;               /* to the last of them */

@@ -181,6 +181,46 @@ TEST_F(StepLinkTest, a_step_that_has_gone_wants_nothing_any_more)
     EXPECT_EQ(std::get<StepWishEnded>(told_.back()).result, "withdrawn");
 }
 
+TEST_F(StepLinkTest, SL1_processes_end_by_themselves)
+{
+    say_history();
+    event("rigid");
+    event("adaptive");
+    event("left", R"(,"epoch":1,"leaving":[0,2],"size":2)");
+    ASSERT_TRUE(turn_until([&] { return count<StepLeft>() == 1; }));
+    EXPECT_EQ(std::get<StepLeft>(told_.back()).leave, (std::vector<int>{0, 2}));
+    EXPECT_EQ(count<StepAdaptive>(), 1u) << "SW3";
+    resize(1);
+    commit(1, 2);
+    event("left", R"(,"epoch":3,"leaving":[1],"size":3)");
+    ASSERT_TRUE(turn_until([&] { return count<StepLeft>() == 2; }));
+    EXPECT_EQ(link_->epoch(), 3u);
+    told_.clear();
+    link_->tell_all();          /* by epoch */
+    std::vector<uint64_t> epochs;
+    for (const EventContent &content : told_) {
+        if (const auto *left = std::get_if<StepLeft>(&content))
+            epochs.push_back(left->epoch);
+        else if (const auto *committed = std::get_if<StepCommitted>(&content))
+            epochs.push_back(committed->epoch);
+    }
+    EXPECT_EQ(epochs, (std::vector<uint64_t>{1, 2, 3}));
+}
+
+TEST_F(StepLinkTest, ends_that_cannot_be_are_dropped)
+{
+    say_history();
+    uint64_t before = StepLink::counts().dropped;
+    event("left", R"(,"epoch":2,"leaving":[0])");
+    event("left", R"(,"epoch":1,"leaving":[])");
+    event("requested", R"(,"request":1)");
+    event("left", R"(,"epoch":1,"leaving":[0])");
+    ASSERT_TRUE(turn_until([&] { return StepLink::counts().dropped == before + 3; }));
+    event("left", R"(,"epoch":1,"leaving":[1,0])");
+    EXPECT_TRUE(is_broken()) << "ranks rise";
+    EXPECT_EQ(count<StepLeft>(), 0u);
+}
+
 TEST_F(StepLinkTest, a_good_step_is_resized)
 {
     say_history();

@@ -28,6 +28,7 @@ const Rule TAG = {"tag", &StepMessage::tag, OPTIONAL, TAG_BYTES_MAX};
 const Rule RULE = {"rule", &StepMessage::rule, REQUIRED, PMI_ADAPT_SIZES_MAX};
 const Rule REASON = {"reason", &StepMessage::reason, OPTIONAL, FOR_PEOPLE};
 
+const Rule LEAVING = {"leaving", &StepMessage::leaving, REQUIRED, WISH_SIZE_MOST};
 const Rule STEP = {"step", &StepMessage::step, REQUIRED, ID_BYTES_MAX};
 const Rule WISH_NUMBER = {"wish", &StepMessage::wish, REQUIRED, STEP_NUMBER_MAX};
 const Rule KIND = {"kind", &StepMessage::kind_of_wish, REQUIRED, WORD_BYTES_MAX};
@@ -50,6 +51,7 @@ const std::vector<MessageRule> &events()
         {"withdrawn", WITHDRAWN, {REQUEST, REASON}},
         {"failed", FAILED, {REQUEST, REASON}},
         {"freed", FREED, {EPOCH}},
+        {"left", LEFT, {EPOCH, LEAVING}},
         {"wish", WISH, {STEP, WISH_NUMBER, KIND, SIZE, SIZE_LEAST, SIZE_MOST, REASON}},
         {"wish_ended", WISH_ENDED, {STEP, WISH_NUMBER, RESULT, REASON}},
     };

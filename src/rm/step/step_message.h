@@ -12,6 +12,7 @@
 #define ELASTIC_RM_STEP_MESSAGE_H_INCLUDED
 
 #include <string>
+#include <vector>
 
 #include "core/fields.h"
 
@@ -31,6 +32,7 @@ enum class StepMessageKind {
     WITHDRAWN,
     FAILED,
     FREED,
+    LEFT,
     WISH,
     WISH_ENDED,
     OTHER       /* an event that is not for us */
@@ -45,6 +47,7 @@ struct StepMessage {
     std::string tag, reason, rule;
     std::string step, kind_of_wish, result;
     uint64_t wish = 0, size = 0, size_min = 0, size_max = 0;
+    std::vector<int> leaving;   /* ranks, rising */
     /* of an answer */
     std::string id, error;      /* error: its message; empty if ok */
     bool ok = false;

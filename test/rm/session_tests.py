@@ -1,0 +1,151 @@
+"""Programs that change through process sets (examples/sessions) as jobs: elasticd resizes them beside a job with windows."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from daemon_under_test import Bench, Daemon, expect, wait_for
+from malleable_tests import CONFIG, finish_work, no_core_is_used_twice, resize, submit_work, wait_size, work_program
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "sessions"
+ENDS = ("DONE", "FAILED", "CANCELLED")
+
+
+def compiled(bench: Bench, source: Path) -> Path:
+    program = bench.folder / source.stem
+    command = [bench.needs_mpi() / "bin/mpicc", "-O1", source, "-o", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, f"{source.name} does not compile: {done.stderr}")
+    return program
+
+
+def submit(daemon: Daemon, program: Path, *arguments: str, low: int = 1, high: int) -> int:
+    number = daemon.submit(str(program), *arguments, min=low, max=high, name=program.stem, output="sets-%j.txt")
+    wait_for("the program to be known as adaptive", lambda: daemon.job(number)["adaptive"])
+    return number
+
+
+def drive(daemon: Daemon, number: int, *sizes: int) -> None:
+    """Asks for these sizes by turns until the job has ended; a refusal is not the end of it."""
+    turn = 0
+
+    def ended() -> bool:
+        nonlocal turn
+        job = daemon.job(number)
+        if job["state"] in ENDS:
+            return True
+        wanted = sizes[turn % len(sizes)]
+        if job["size"] == wanted:
+            turn += 1
+        elif not job["adaptation"]:
+            daemon.post(f"/v1/jobs/{number}/resize", size=wanted)
+        return False
+
+    wait_for(f"job {number} to end", ended, limit_s=180)
+
+
+def check(daemon: Daemon, number: int, changes: int) -> None:
+    job = daemon.job(number)
+    text = Path(job["output"]).read_text() if Path(job["output"]).exists() else "(no output)"
+    expect(job["state"] == "DONE", f"job {number}: {json.dumps(job)}\n{text[-2000:]}")
+    expect("3.14159" in text and f"{changes} changes" in text, f"job {number} says {text[-500:]}")
+    expect(job["counts"]["committed"] >= changes, f"counts: {job}")
+
+
+def beside_windows(bench: Bench, source: str, run: Callable[[Daemon, Path], None]) -> None:
+    """The job of `source` runs while another one is resized through windows."""
+    windows_program = work_program(bench)
+    program = compiled(bench, EXAMPLES / source)
+    daemon = bench.start(config=CONFIG, nodes=2, cores=4)
+    windows = submit_work(daemon, windows_program, "windows", 1, 2)
+    run(daemon, program)
+    no_core_is_used_twice(daemon)
+    resize(daemon, windows, 1)
+    wait_size(daemon, windows, 1, 1)
+    finish_work(daemon, windows)
+
+
+def a_job_in_the_style_of_libmpidynres_is_resized(bench: Bench) -> None:
+    def run(daemon: Daemon, program: Path) -> None:
+        number = submit(daemon, program, "6", high=3)
+        drive(daemon, number, 1, 3, 2)
+        check(daemon, number, 6)
+
+    beside_windows(bench, "dynres_loop.c", run)
+
+
+def a_job_in_the_style_of_v2a_asks_for_processes(bench: Bench) -> None:
+    def run(daemon: Daemon, program: Path) -> None:
+        number = submit(daemon, program, "6", high=6)
+        daemon.wait_end(number)
+        check(daemon, number, 6)
+
+    beside_windows(bench, "v2a_loop.c", run)
+
+
+LEAVES_ALONE = """
+#include <mpi.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    MPI_Session session;
+    MPI_Group world;
+    MPI_Info info;
+    int rank, dynamic, type, tag, flag;
+    char delta[MPI_MAX_PSET_NAME_LEN];
+
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &world);
+    MPI_Group_rank(world, &rank);
+    MPI_Group_free(&world);
+    MPIX_Session_get_default_pset(session, delta, &dynamic);
+    MPIX_Session_rc_test(session, NULL, &flag);
+    while (access(argv[rank == 1 && !dynamic ? 1 : 2], F_OK) < 0) {
+        usleep(10000);
+        if (rank > 0 || dynamic)
+            continue;
+        MPIX_Session_rc_get(session, NULL, &type, delta, &tag, &info);
+        if (type != MPIX_RC_NONE) {
+            MPIX_Session_rc_accept(session, tag, MPI_INFO_NULL);
+            MPI_Info_free(&info);
+        }
+    }
+    MPI_Session_finalize(&session);
+    return 0;
+}
+"""
+
+
+def a_process_ends_by_itself_and_its_core_is_free(bench: Bench) -> None:
+    """SL1, SM1: the job grows again, and whoever is to leave then is named by the rank that it has then."""
+    source = bench.folder / "leaves_alone.c"
+    source.write_text(LEAVES_ALONE)
+    program = compiled(bench, source)
+    daemon = bench.start(config=CONFIG, nodes=1, cores=4)
+    alone, stop = daemon.folder / "alone", daemon.folder / "stop"
+    number = submit(daemon, program, str(alone), str(stop), low=2, high=3)
+    before = wait_size(daemon, number, 3, 3)
+    alone.touch()
+
+    def left() -> list[dict]:
+        return [record for record in daemon.records(job=number) if record["event"] == "left"]
+
+    wait_for("the end of a process to be known", left)
+    expect([record["data"]["size"] for record in left()] == [2], f"records: {left()}")
+    no_core_is_used_twice(daemon)
+    wait_for("its place to be taken", lambda: daemon.job(number)["epoch"] == before["epoch"] + 2)
+    wait_size(daemon, number, 3, 3)
+    stop.touch()
+    job = daemon.wait_end(number)
+    expect(job["state"] == "DONE", f"job {number}: {json.dumps(job)}")
+
+
+TESTS = [
+    a_job_in_the_style_of_libmpidynres_is_resized,
+    a_job_in_the_style_of_v2a_asks_for_processes,
+    a_process_ends_by_itself_and_its_core_is_free,
+]
