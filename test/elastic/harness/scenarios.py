@@ -1583,6 +1583,49 @@ def _states(run: TestRun, path: Path) -> list[tuple[str, str]]:
     return parsed
 
 
+def _daemons(job: Job) -> list[int]:
+    """mpiexec's node daemons."""
+    command = ["ps", "-o", "pid=,comm=", "--ppid", str(job.process.pid)]
+    rows = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+    return [int(row.split()[0]) for row in rows if row.split()[1].startswith("hydra_pmi")]
+
+
+@scenario
+def sets_daemon_lost(run: TestRun) -> None:
+    """SF4: a node daemon is killed; the job ends with a report, and nothing is left."""
+    job = run.mpiexec()
+    job.await_line("^READY ", run.test.processes)
+    os.kill(_daemons(job)[-1], signal.SIGKILL)
+    checks.exit_code(run, job)
+    checks.patterns(run, job.err, run.test.errors, "standard error")
+
+
+@scenario
+def psets_listed(run: TestRun) -> None:
+    """SM3: what there are of sets can be looked at from outside, and the log tells of their beginning and end."""
+    job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
+    job.await_line("^READY ", run.test.processes)
+    listed = run.elastic("psets", str(run.step()["step"]))
+    for uid in range(run.test.processes):
+        found = re.search(rf"^mpix://op/{uid}\.1 +{run.test.processes} +running ", listed.stdout, re.MULTILINE)
+        run.check(found, f"the set of process {uid} is not listed: {listed.stdout}")
+    (run.work / "go").touch()
+    checks.exit_code(run, job)
+    made = [event["name"] for event in run.events() if event["event"] == "set_made"]
+    run.check(len(made) == run.test.processes, f"made: {made}")
+
+
+@scenario
+def one_at_a_time(run: TestRun) -> None:
+    """SR5: no change is asked for before the one before has ended, and each is told, accepted and committed in order."""
+    job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
+    checks.result(run, job)
+    names = [event["event"] for event in run.events()]
+    steps = [name for name in names if name in ("requested", "told", "accepted", "committed")]
+    wanted = ["requested", "told", "accepted", "committed"] * len(run.test.changes)
+    run.check(steps == wanted, f"the changes went {steps}")
+
+
 @scenario
 def leaver_stays(run: TestRun) -> None:
     """SL3: who is to leave and does not end is reported, and nothing is ended."""
