@@ -69,6 +69,8 @@ bool MPIR_Adapt_has_joined(void);
 uint32_t *MPIR_Adapt_board_answered(void);
 /* The slot's places for texts of process sets; NULL before the first call of the function above. */
 struct pmi_adapt_bcast *MPIR_Adapt_board_bcasts(void);
+/* Where `offer` and `forgets` are; NULL before the first call of that function. */
+const struct pmi_adapt_control *MPIR_Adapt_board_words(void);
 /* Sleeps until that differs from seen, for at most some milliseconds; then makes progress. */
 int MPIR_Adapt_board_await_answer(const uint32_t * answered, uint32_t seen);
 

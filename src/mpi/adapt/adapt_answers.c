@@ -17,6 +17,7 @@
 static struct {
     uint32_t *answered;
     struct pmi_adapt_bcast *bcasts;
+    const struct pmi_adapt_control *control;
 } kept;
 
 static struct pmi_adapt_bcast *own_bcasts(void)
@@ -38,6 +39,7 @@ uint32_t *MPIR_Adapt_board_answered(void)
             return NULL;
         }
         kept.bcasts = own_bcasts();
+        kept.control = MPIR_Adapt.control;
         kept.answered = &MPIR_Adapt.slot->answered;
         MPIR_Adapt.control = NULL;
         MPIR_Adapt.slot = NULL;
@@ -48,6 +50,11 @@ uint32_t *MPIR_Adapt_board_answered(void)
 struct pmi_adapt_bcast *MPIR_Adapt_board_bcasts(void)
 {
     return MPIR_Adapt.slot ? own_bcasts() : kept.bcasts;
+}
+
+const struct pmi_adapt_control *MPIR_Adapt_board_words(void)
+{
+    return MPIR_Adapt.slot ? MPIR_Adapt.control : kept.control;
 }
 
 int MPIR_Adapt_board_await_answer(const uint32_t * answered, uint32_t seen)

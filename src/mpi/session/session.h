@@ -27,6 +27,12 @@ int MPIR_Session_return_error(MPIR_Session * session, MPIR_Errhandler * errhandl
 
 /* Whether this process was started by our launcher. */
 bool MPIR_Session_has_daemon(void);
+/* Of a session for one thread (MPI_THREAD_SINGLE), alone in its process, calls take no locks, as after MPI_Init.  What
+ * is opened later brings them back for good: it is opened by the same thread, which is in no other call then.  For
+ * MPI_THREAD_FUNNELED there are locks, because another thread may open a session of its own while this one waits in a
+ * call (SX11).  Opening comes before anything is done for the session, opened after. */
+void MPIR_Session_opening(int level);
+void MPIR_Session_opened(int level, bool alone);
 /* MPII_Init_thread, by the only user of the library: whether it was parked and is there again. */
 bool MPIR_Session_resume(void);
 /* MPII_Init_thread of a session.  From now on the library stays when nobody uses it. */
@@ -58,7 +64,7 @@ struct MPIR_Session_set {
 /* The set of this name; MPI_ERR_ARG: there is none.  To be given back by release. */
 int MPIR_Session_find_set(const char *name, struct MPIR_Session_set *set);
 bool MPIR_Session_set_holds_me(const struct MPIR_Session_set *set);
-/* Ended also if a process is not in the world; the sets of the launch run. */
+/* The sets of the launch run. */
 enum pmi_set_state MPIR_Session_state_of(const struct MPIR_Session_set *set);
 /* Whether this process is the first of its members that lives. */
 bool MPIR_Session_set_is_led_by_me(const struct MPIR_Session_set *set);
@@ -119,21 +125,36 @@ void MPIR_Session_answer_free(struct MPIR_Session_answer *answer);
 /* MPI_ERR_UNSUPPORTED_OPERATION where nobody answers. */
 int MPIR_Session_check_manager(void);
 
-/* What the step manager tells of a set that was made. */
+/* What the step manager tells of a set that was made.  It may be remembered: not to be changed once it is made. */
 struct MPIR_Session_made {
+    int references;
     char name[PMI_SET_NAME_MAX + 1];
-    enum pmi_set_state state;
+    enum pmi_set_state state;   /* ended also if a process is not in the world */
     uint32_t serial;
+    bool holds_me;
     int primary;                /* rank of the first member that lives, -1: none does, or it is not in the world */
     enum pmi_set_op op;
     char operands[2][PMI_SET_NAME_MAX + 1];     /* the first ones */
     int size, *ranks;
 };
-/* To be freed by MPIR_Session_made_free. */
+/* To be released by MPIR_Session_made_release. */
 int MPIR_Session_look(const char *name, struct MPIR_Session_made **made);
-void MPIR_Session_made_free(struct MPIR_Session_made *made);
+void MPIR_Session_made_release(struct MPIR_Session_made *made);
 /* Names and sizes of the sets that hold this process and were made after `serial`, which becomes the present one. */
 int MPIR_Session_list_made(uint32_t * serial, void (*take) (void *state, const char *name, int size), void *state);
+
+/* ---- session_remembered.c: answers to look-ups that hold until the board says otherwise ---- */
+
+/* The stamp of what is asked from now on. */
+struct MPIR_Session_stamp {
+    uint32_t forgets;
+    unsigned epoch;
+};
+struct MPIR_Session_stamp MPIR_Session_stamp(void);
+/* What was told of this name and still holds, with a reference more; NULL: it has to be asked for. */
+struct MPIR_Session_made *MPIR_Session_recall(const char *name);
+/* The stamp is of before the question.  Nothing happens if there is no memory. */
+void MPIR_Session_remember(const char *name, struct MPIR_Session_made *made, struct MPIR_Session_stamp stamp);
 
 /* ---- session_change.c: changes through sets; places are those in the device's table ---- */
 #define MPID_SESSION_PLACES 65536       /* processes that a job has ever had, if it changes through sets */
@@ -255,7 +276,7 @@ int MPIR_File_open_from_group_impl(MPIR_Group * group, const char *stringtag, co
 int MPIR_Session_meet(const MPIR_Group * group);
 /* Whether it takes the step manager to do so: a member was not started with the launch. */
 bool MPIR_Session_is_apart(const MPIR_Group * group);
-/* With a number of this meeting. */
-int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, uint32_t * number);
+/* With a number of this meeting.  There are two, `first_round` and the one after; both belong to the tag. */
+int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, int first_round, uint32_t * number);
 
 #endif /* SESSION_H_INCLUDED */

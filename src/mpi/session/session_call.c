@@ -13,6 +13,7 @@
 /* src/pmi/simple/simple_pmi_adapt.h */
 #define ANSWER_LINE_MAX 1024
 #define MEMBERS_MAX (1 << 20)   /* of a set */
+#define LOOKS_PER_PROGRESS 8
 int PMIU_Adapt_ask(const char *line, int length, char answer[ANSWER_LINE_MAX]);
 
 int MPIR_Session_check_manager(void)
@@ -497,47 +498,95 @@ void MPIR_Session_answer_free(struct MPIR_Session_answer *answer)
 
 /* ---- looking ------------------------------------------------------------------------------------------------ */
 
-void MPIR_Session_made_free(struct MPIR_Session_made *made)
+void MPIR_Session_made_release(struct MPIR_Session_made *made)
 {
-    if (made)
-        MPL_free(made->ranks);
+    if (!made || --made->references > 0)
+        return;
+    MPL_free(made->ranks);
     MPL_free(made);
 }
 
-int MPIR_Session_look(const char *name, struct MPIR_Session_made **result)
+/* What is told of a set; `lasts`: it may be remembered. */
+static int read_made(struct MPIR_Session_answer *answer, struct MPIR_Session_made *made, bool * lasts)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char rest[PMI_SET_NAME_MAX + 1];
+
+    MPIR_Session_answer_text(answer, made->name, PMI_SET_NAME_MAX);
+    made->state = (enum pmi_set_state) MPIR_Session_answer_number(answer);
+    made->serial = MPIR_Session_answer_number(answer);
+    made->primary = rank_of(MPIR_Session_answer_number(answer));
+    made->op = (enum pmi_set_op) MPIR_Session_answer_number(answer);
+    uint32_t n = MPIR_Session_answer_number(answer);
+    for (uint32_t i = 0; i < n && !answer->bad; i++)
+        MPIR_Session_answer_text(answer, i < 2 ? made->operands[i] : rest, PMI_SET_NAME_MAX);
+    made->ranks = MPIR_Session_answer_members(answer, &made->size);
+    *lasts = MPIR_Session_answer_number(answer) == 1;
+    MPIR_ERR_CHKANDJUMP(answer->bad || !made->ranks, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    for (int i = 0; i < made->size; i++) {
+        made->holds_me = made->holds_me || made->ranks[i] == MPIR_Session_place();
+        if (made->ranks[i] < 0)
+            made->state = PMI_SET_ENDED;
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int ask_look(const char *name, struct MPIR_Session_made **result)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
     struct MPIR_Session_answer answer = { 0 };
     struct MPIR_Session_made *made = NULL;
-    char rest[PMI_SET_NAME_MAX + 1];
+    struct MPIR_Session_stamp stamp;
+    bool lasts;
 
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
+    stamp = MPIR_Session_stamp();
     MPIR_Session_call_begin(&call, PMI_SET_LOOK);
     MPIR_Session_call_text(&call, name);
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     made = MPL_calloc(1, sizeof(*made), MPL_MEM_OTHER);
     MPIR_ERR_CHKANDJUMP(!made, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    MPIR_Session_answer_text(&answer, made->name, PMI_SET_NAME_MAX);
-    made->state = (enum pmi_set_state) MPIR_Session_answer_number(&answer);
-    made->serial = MPIR_Session_answer_number(&answer);
-    made->primary = rank_of(MPIR_Session_answer_number(&answer));
-    made->op = (enum pmi_set_op) MPIR_Session_answer_number(&answer);
-    uint32_t n = MPIR_Session_answer_number(&answer);
-    for (uint32_t i = 0; i < n && !answer.bad; i++)
-        MPIR_Session_answer_text(&answer, i < 2 ? made->operands[i] : rest, PMI_SET_NAME_MAX);
-    made->ranks = MPIR_Session_answer_members(&answer, &made->size);
-    MPIR_ERR_CHKANDJUMP(answer.bad || !made->ranks, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    made->references = 1;
+    mpi_errno = read_made(&answer, made, &lasts);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (lasts)
+        MPIR_Session_remember(name, made, stamp);
 
   fn_exit:
     MPIR_Session_answer_free(&answer);
     *result = made;
     return mpi_errno;
   fn_fail:
-    MPIR_Session_made_free(made);
+    MPIR_Session_made_release(made);
     made = NULL;
+    goto fn_exit;
+}
+
+/* Whoever waits by looking again and again makes progress now and then: others may need that before what it waits for
+ * can come.  A question makes progress itself. */
+int MPIR_Session_look(const char *name, struct MPIR_Session_made **result)
+{
+    static unsigned looks;
+    int mpi_errno = MPI_SUCCESS;
+
+    if (++looks % LOOKS_PER_PROGRESS == 0)
+        mpi_errno = MPID_Progress_test(NULL);
+    *result = mpi_errno ? NULL : MPIR_Session_recall(name);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!*result)
+        mpi_errno = ask_look(name, result);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
     goto fn_exit;
 }
 

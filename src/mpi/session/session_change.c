@@ -11,6 +11,8 @@
 #include "session.h"
 #include "adapt.h"
 
+#define LOOKS_PER_PROGRESS 32
+
 static MPL_initlock_t lock = MPL_INITLOCK_INITIALIZER;
 static bool looked;             /* it is known whether this process is a joiner */
 static bool asking;             /* that is being asked */
@@ -196,6 +198,53 @@ struct change {
     MPIR_Info *info;
 };
 
+/* Of which sets a question about changes has been answered: the last ones. */
+static struct {
+    bool all;                   /* no set was named */
+    char names[PMI_SET_BCASTS_MAX][PMI_SET_NAME_MAX + 1];
+    int next, last;
+    unsigned looks;
+} asked;
+
+static bool has_asked(const char *bound)
+{
+    if (!bound)
+        return asked.all;
+    if (likely(!strcmp(asked.names[asked.last], bound)))
+        return true;
+    for (int i = 0; i < PMI_SET_BCASTS_MAX; i++)
+        if (!strcmp(asked.names[i], bound)) {
+            asked.last = i;
+            return true;
+        }
+    return false;
+}
+
+static void note_asked(const char *bound)
+{
+    if (!bound) {
+        asked.all = true;
+    } else if (!has_asked(bound)) {
+        asked.last = asked.next;
+        MPL_strncpy(asked.names[asked.last], bound, sizeof(asked.names[0]));
+        asked.next = (asked.next + 1) % PMI_SET_BCASTS_MAX;
+    }
+}
+
+/* SR2: a load from the board, if somebody has asked so before: the job changes through sets then (SR1), and the name is
+ * a set's, or was.  Whoever only looks makes progress now and then: others may wait for that. */
+static bool knows_of_none(const char *bound, int *mpi_errno)
+{
+    const struct pmi_adapt_control *board = MPIR_Adapt_board_words();
+
+    *mpi_errno = MPI_SUCCESS;
+    if (!board || __atomic_load_n(&board->offer, __ATOMIC_ACQUIRE) != 0 || !has_asked(bound) || (bound && !*bound))
+        return false;
+    if (++asked.looks % LOOKS_PER_PROGRESS == 0)
+        *mpi_errno = MPID_Progress_test(NULL);
+    return true;
+}
+
 /* SE1: there are none where nobody makes them. */
 static int ask_change(const char *bound, bool only_look, struct change *change)
 {
@@ -223,6 +272,8 @@ static int ask_change(const char *bound, bool only_look, struct change *change)
     MPIR_Session_answer_text(&answer, change->delta, PMI_SET_NAME_MAX);
     uint32_t tag = MPIR_Session_answer_number(&answer);
     MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    if (change->type == MPIX_RC_NONE)
+        note_asked(bound);      /* or the board may not say yet what was answered here */
     if (change->delta[0]) {
         change->tag = (int) tag;
         mpi_errno = MPIR_Session_read_data(&answer, &change->info);
@@ -243,6 +294,8 @@ int MPIR_Session_rc_test_impl(MPIR_Session * session, const char *name, int *fla
 
     *flag = 0;
     MPIR_ERR_CHECK(mpi_errno);
+    if (likely(knows_of_none(name, &mpi_errno)))
+        goto fn_exit;
     mpi_errno = ask_change(name, true, &change);
     MPIR_ERR_CHECK(mpi_errno);
     *flag = change.type != MPIX_RC_NONE;
@@ -264,6 +317,8 @@ int MPIR_Session_rc_get_impl(MPIR_Session * session, const char *name, int *type
     delta[0] = '\0';
     *info = NULL;
     MPIR_ERR_CHECK(mpi_errno);
+    if (likely(knows_of_none(name, &mpi_errno)))
+        goto fn_exit;
     mpi_errno = ask_change(name, false, &change);
     MPIR_ERR_CHECK(mpi_errno);
     *type = change.type;

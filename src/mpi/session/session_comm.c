@@ -9,6 +9,10 @@
 #include "session.h"
 #include "mpir_adapt.h"
 
+/* Meetings for the two kinds of communicators: by the same processes with the same tag they are not the same. */
+#define INTRACOMM_ROUNDS 1
+#define INTERCOMM_ROUNDS 3
+
 /* Positive, and small enough for MPIR_Comm_create_group. */
 static int tag_of(const char *text)
 {
@@ -32,14 +36,14 @@ static void lock_init(void)
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
-/* Of a group whose members were not all started with the launch. */
-static int make_apart(MPIR_Group * group, const char *stringtag, MPIR_Comm ** comm)
+/* Of a group whose members were not all started with the launch.  `first_round`: of its meetings. */
+static int make_apart(MPIR_Group * group, const char *stringtag, int first_round, MPIR_Comm ** comm)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Comm *bridge = NULL;
     uint32_t number;
 
-    mpi_errno = MPIR_Session_meet_apart(group, stringtag, &number);
+    mpi_errno = MPIR_Session_meet_apart(group, stringtag, first_round, &number);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Session_bridge(group, &bridge);
     MPIR_ERR_CHECK(mpi_errno);
@@ -110,7 +114,7 @@ static int make_intracomm(MPIR_Group * group, const char *stringtag, MPIR_Comm *
         MPIR_ERR_CHECK(mpi_errno);
         MPIR_Adapt_comm_derive(*comm, MPIR_Process.comm_self, NULL);
     } else if (MPIR_Session_is_apart(group)) {
-        mpi_errno = make_apart(group, stringtag, comm);
+        mpi_errno = make_apart(group, stringtag, INTRACOMM_ROUNDS, comm);
         MPIR_ERR_CHECK(mpi_errno);
     } else {
         mpi_errno = parent_of(group, &parent);
@@ -174,6 +178,78 @@ static int check_intercomm(MPIR_Group * local, int local_leader, MPIR_Group * re
     goto fn_exit;
 }
 
+static int compare_processes(const void *a, const void *b)
+{
+    uint64_t left = ((const MPII_Group_pmap_t *) a)->lpid, right = ((const MPII_Group_pmap_t *) b)->lpid;
+
+    return (left > right) - (left < right);
+}
+
+/* The processes of both, in an order on which both sides agree. */
+static int join_groups(const MPIR_Group * local, const MPIR_Group * remote, MPIR_Group ** both)
+{
+    int mpi_errno = MPIR_Group_create(local->size + remote->size, both);
+    MPIR_Group *group = *both;
+
+    MPIR_ERR_CHECK(mpi_errno);
+    group->size = local->size + remote->size;
+    group->idx_of_first_lpid = -1;
+    group->is_local_dense_monotonic = FALSE;
+    for (int i = 0; i < local->size; i++)
+        group->lrank_to_lpid[i].lpid = local->lrank_to_lpid[i].lpid;
+    for (int i = 0; i < remote->size; i++)
+        group->lrank_to_lpid[local->size + i].lpid = remote->lrank_to_lpid[i].lpid;
+    qsort(group->lrank_to_lpid, group->size, sizeof(group->lrank_to_lpid[0]), compare_processes);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int rank_of_lpid(const MPIR_Group * group, uint64_t lpid)
+{
+    int rank = 0;
+
+    while (rank < group->size && group->lrank_to_lpid[rank].lpid != lpid)
+        rank++;
+    return rank;
+}
+
+/* Of groups whose members were not all started with the launch: all of them meet, and the leaders talk on a
+ * communicator of their own. */
+static int make_intercomm_apart(MPIR_Group * local, int local_leader, MPIR_Group * remote, int remote_leader,
+                                const char *stringtag, MPIR_Comm ** intercomm)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Group *both = NULL;
+    MPIR_Comm *parent = NULL, *local_comm = NULL;
+
+    mpi_errno = join_groups(local, remote, &both);
+    MPIR_ERR_CHECK(mpi_errno);
+    both->rank = rank_of_lpid(both, local->lrank_to_lpid[local->rank].lpid);
+    mpi_errno = make_apart(both, stringtag, INTERCOMM_ROUNDS, &parent);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Comm_create_group_impl(parent, local, 0, &local_comm);
+    MPIR_ERR_CHECK(mpi_errno);
+    local_comm->adapt.session = local->session;
+    mpi_errno = MPIR_Intercomm_create_impl(local_comm, local_leader, parent,
+                                           rank_of_lpid(both, remote->lrank_to_lpid[remote_leader].lpid), 0,
+                                           intercomm);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    if (local_comm)
+        MPIR_Comm_release(local_comm);
+    if (parent)
+        MPIR_Comm_release(parent);
+    if (both)
+        MPIR_Group_release(both);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPIR_Intercomm_create_from_groups_impl(MPIR_Group * local_group_ptr, int local_leader,
                                            MPIR_Group * remote_group_ptr, int remote_leader,
                                            const char *stringtag, MPIR_Info * info_ptr,
@@ -189,8 +265,13 @@ int MPIR_Intercomm_create_from_groups_impl(MPIR_Group * local_group_ptr, int loc
         goto fn_exit;
     mpi_errno = check_intercomm(local_group_ptr, local_leader, remote_group_ptr, remote_leader);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(MPIR_Session_is_apart(local_group_ptr) || MPIR_Session_is_apart(remote_group_ptr), mpi_errno,
-                        MPI_ERR_GROUP, "**sessiongroup");
+    if (MPIR_Session_is_apart(local_group_ptr) || MPIR_Session_is_apart(remote_group_ptr)) {
+        mpi_errno = make_intercomm_apart(local_group_ptr, local_leader, remote_group_ptr, remote_leader, stringtag,
+                                         p_newintercom_ptr);
+        MPIR_ERR_CHECK(mpi_errno);
+        dress(*p_newintercom_ptr, info_ptr, errhan_ptr);
+        goto fn_exit;
+    }
     mpi_errno = make_intracomm(local_group_ptr, stringtag, &local_comm);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = parent_of(local_group_ptr, &parent);

@@ -220,7 +220,7 @@ static int meet_once(const int *places, int n, const char *stringtag, int round,
     goto fn_exit;
 }
 
-int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, uint32_t * number)
+int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, int first_round, uint32_t * number)
 {
     int mpi_errno = MPI_SUCCESS, *places = NULL;
     char card[PMI_SET_CARD_MAX];
@@ -238,9 +238,9 @@ int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, uin
         mpi_errno = MPID_Session_address(card, sizeof(card));
     MPL_initlock_unlock(&lock);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = meet_once(places, group->size, stringtag, 1, card, number);
+    mpi_errno = meet_once(places, group->size, stringtag, first_round, card, number);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = meet_once(places, group->size, stringtag, 2, "", number);
+    mpi_errno = meet_once(places, group->size, stringtag, first_round + 1, "", number);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

@@ -49,6 +49,25 @@ static bool look_for_daemon(void)
     return ours;
 }
 
+static void set_locks(bool wanted)
+{
+#ifdef MPICH_IS_THREADED
+    MPIR_ThreadInfo.isThreaded = wanted && MPIR_ThreadInfo.thread_provided == MPI_THREAD_MULTIPLE;
+#endif
+}
+
+void MPIR_Session_opening(int level)
+{
+    if (level != MPI_THREAD_SINGLE && MPL_atomic_load_int(&MPIR_Process.mpich_state) == MPICH_MPI_STATE__INITIALIZED)
+        set_locks(true);
+}
+
+void MPIR_Session_opened(int level, bool alone)
+{
+    if (level == MPI_THREAD_SINGLE && alone && !world_open)
+        set_locks(false);
+}
+
 bool MPIR_Session_has_daemon(void)
 {
     return has_daemon;
@@ -93,9 +112,7 @@ bool MPIR_Session_resume(void)
     parked = false;
     if (has_daemon)
         MPIR_Adapt_tell_daemon("cmd=adapt_resumed");
-#ifdef MPICH_IS_THREADED
-    MPIR_ThreadInfo.isThreaded = (MPIR_ThreadInfo.thread_provided == MPI_THREAD_MULTIPLE);
-#endif
+    set_locks(true);
     MPL_atomic_store_int(&MPIR_Process.mpich_state, MPICH_MPI_STATE__INITIALIZED);
     return true;
 }
@@ -206,6 +223,7 @@ int MPIR_Session_join_world_at_init(void)
 int MPIR_Session_world_opened(void)
 {
     world_open = true;
+    set_locks(true);            /* as it asked for: it may have come after a session without */
     show_world(true);
     /* a spawned process whose first session came before MPI_Init */
     return used && MPIR_Process.has_parent && !MPIR_Process.comm_parent ?

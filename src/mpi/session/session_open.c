@@ -18,6 +18,7 @@ struct open_session {
 
 static struct open_session *sessions;
 static unsigned number_of_last;
+static int n_users;             /* sessions that are open, or are being opened */
 static MPL_initlock_t lock = MPL_INITLOCK_INITIALIZER;
 
 static const struct {
@@ -137,6 +138,15 @@ static int enlist(MPIR_Session * session, MPIR_Info * given)
     goto fn_exit;
 }
 
+/* How many there are then. */
+static int count_user(int more)
+{
+    MPL_initlock_lock(&lock);
+    int n = n_users += more;
+    MPL_initlock_unlock(&lock);
+    return n;
+}
+
 /* The library itself runs with the highest level, unless MPI_Init came first with a lower one: two threads may have a
  * session each, and neither knows of the other's (SX11). */
 int MPIR_Session_init_impl(MPIR_Info * info_ptr, MPIR_Errhandler * errhandler_ptr,
@@ -146,7 +156,10 @@ int MPIR_Session_init_impl(MPIR_Info * info_ptr, MPIR_Errhandler * errhandler_pt
     MPIR_Session *session = NULL;
 
     mpi_errno = MPIR_Session_check_over();
-    MPIR_ERR_CHECK(mpi_errno);
+    if (mpi_errno)
+        return mpi_errno;
+    MPIR_Session_opening(wanted);
+    count_user(1);
     mpi_errno = MPII_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided, &session);
     MPIR_ERR_CHECK(mpi_errno);
     session->thread_level = MPL_MIN(wanted, provided);
@@ -158,11 +171,13 @@ int MPIR_Session_init_impl(MPIR_Info * info_ptr, MPIR_Errhandler * errhandler_pt
     MPIR_ERR_CHECK(mpi_errno);
     if (errhandler_ptr)
         MPIR_Session_set_errhandler_impl(session, errhandler_ptr);
+    MPIR_Session_opened(wanted, count_user(0) == 1);
     *p_session_ptr = session;
 
   fn_exit:
     return mpi_errno;
   fn_fail:
+    count_user(-1);
     if (session)
         MPII_Finalize(session);
     goto fn_exit;
@@ -179,6 +194,7 @@ int MPIR_Session_finalize_impl(MPIR_Session * session_ptr)
     MPL_initlock_unlock(&lock);
     MPIR_ERR_CHKANDJUMP(!entry, mpi_errno, MPI_ERR_SESSION, "**sessionfinalized");
 
+    count_user(-1);
     MPIR_Adapt_release_session(entry->number);
     MPIR_Info_free_impl(entry->info);
     MPL_free(entry);

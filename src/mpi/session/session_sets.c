@@ -2,8 +2,8 @@
  * Process sets: which there are, and who is in them.  SX4: SN1, SN5, SN7, SI1, SI3, SI7.
  *
  * mpi://WORLD, mpi://SELF and mpi://SHARED are read from the tables of the world and follow it over an adaptation.  All
- * others, those of mpiexec's --pset too, are the step manager's, who is asked each time: a name may be given another
- * meaning, or none.  The list of names that a caller is shown only grows.
+ * others, those of mpiexec's --pset too, are the step manager's, who is asked for each once, and again when a name may
+ * have got another meaning, or none (session_remembered.c).  The list of names that a caller is shown only grows.
  */
 
 #include "session.h"
@@ -106,7 +106,7 @@ int MPIR_Session_find_set(const char *name, struct MPIR_Session_set *set)
 
 void MPIR_Session_release_set(struct MPIR_Session_set *set)
 {
-    MPIR_Session_made_free(set->made);
+    MPIR_Session_made_release(set->made);
 }
 
 /* The name of the n-th set that holds the caller, NULL: there are not so many. */
@@ -169,6 +169,8 @@ int MPIR_Session_get_nth_pset_impl(MPIR_Session * session_ptr, MPIR_Info * info_
 
 bool MPIR_Session_set_holds_me(const struct MPIR_Session_set *set)
 {
+    if (set->made)
+        return set->made->holds_me;
     for (int i = 0; i < set->size && set->ranks; i++) {
         if (set->ranks[i] == MPIR_Session_place())
             return true;
@@ -178,13 +180,7 @@ bool MPIR_Session_set_holds_me(const struct MPIR_Session_set *set)
 
 enum pmi_set_state MPIR_Session_state_of(const struct MPIR_Session_set *set)
 {
-    enum pmi_set_state state = set->made ? set->made->state : PMI_SET_RUNNING;
-
-    for (int i = 0; set->made && i < set->size; i++) {
-        if (set->ranks[i] < 0)
-            state = PMI_SET_ENDED;
-    }
-    return state;
+    return set->made ? set->made->state : PMI_SET_RUNNING;
 }
 
 static const char *name_of_state(enum pmi_set_state state)

@@ -20,7 +20,7 @@
 
 /* ---- environment ---------------------------------------------------------------------------- */
 
-/* PMI_ADAPT="version=10 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 pidns=4026531836"
+/* PMI_ADAPT="version=11 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 pidns=4026531836"
  *   version    of this interface
  *   fd         descriptor of the board (a memfd inherited from the daemon)
  *   slot       index of this process' slot on that board
@@ -33,7 +33,7 @@
  * Processes made by MPI_Comm_spawn do not get it.  A process checks that the board's group name is
  * the name of its own PMI key-value space, so that a variable inherited by accident is ignored. */
 #define PMI_ADAPT_ENV "PMI_ADAPT"
-#define PMI_ADAPT_VERSION 10
+#define PMI_ADAPT_VERSION 11
 
 /* ---- wire commands, process to daemon (PMI-1 lines) ------------------------------------------ */
 /* None of them is answered: the answer, where there is one, appears on the board.
@@ -124,6 +124,9 @@ struct pmi_adapt_control {
 
     /* written by the daemon */
     uint32_t perf_interval_ms;  /* how often a process writes its graph; 0: nothing is measured */
+    uint32_t offer;             /* tag of a change through process sets that somebody can be told of; 0: none */
+    uint32_t forgets;           /* what a process was told of a set when this was another number it has to ask again
+                                 * (pmi_adapt_set.h) */
 };
 
 enum pmi_adapt_phase {

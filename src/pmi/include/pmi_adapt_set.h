@@ -38,7 +38,7 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
     PMI_SET_MAKE = 1,           /* u32 op, text wished name, u32 n, n * u32 part size (SPLIT), u32 n, n * operand
                                  * -> u32 n, n * text name; "" for an empty result */
     PMI_SET_FROM_LIST,          /* text wished name, members -> text name */
-    PMI_SET_LOOK,               /* text name -> struct of a set, see below */
+    PMI_SET_LOOK,               /* text name -> struct of a set, see below, u32 1: it may be remembered */
     PMI_SET_LIST,               /* u32 serial -> u32 present serial, u32 n, n * (text name, u32 size): the sets that
                                  * hold the caller, are not freed, and were made after that serial */
     PMI_SET_MOVE,               /* text from, text to -> nothing */
@@ -79,7 +79,11 @@ enum pmi_set_change {
     PMI_SET_CHANGE_SUB = 2
 };
 
-/* A set in an answer: text name, u32 state, u32 serial, u32 uid of the first member that has not ended (UINT32_MAX: all
+/* What LOOK told and may be remembered holds as long as the board's `forgets` is what it was before the question was
+ * sent: when it does not hold any more, all daemons of processes that were told so add one before anybody is told
+ * otherwise.
+ *
+ * A set in an answer: text name, u32 state, u32 serial, u32 uid of the first member that has not ended (UINT32_MAX: all
  * have), u32 op, u32 n, n * text operand (of op), members. */
 enum pmi_set_state {
     PMI_SET_PROPOSED = 1,       /* a member belongs to an addition that is not accepted */

@@ -29,6 +29,7 @@ elastic_core_sources = \
     elastic/core/schedule.cpp         \
     elastic/core/set_bcasts.cpp       \
     elastic/core/set_call.cpp         \
+    elastic/core/set_forgets.cpp      \
     elastic/core/set_change.cpp       \
     elastic/core/set_change_table.cpp \
     elastic/core/set_meetings.cpp     \
@@ -67,6 +68,7 @@ noinst_HEADERS += \
     elastic/core/result.h           \
     elastic/core/set_bcasts.h       \
     elastic/core/set_call.h         \
+    elastic/core/set_forgets.h      \
     elastic/core/set_meetings.h     \
     elastic/core/set_members.h      \
     elastic/core/sets.h             \

@@ -250,6 +250,13 @@ std::optional<bcast_frozen> parse_bcast(Bytes payload)
     return reader.complete() && sane ? std::optional(count) : std::nullopt;
 }
 
+std::optional<uint64_t> parse_forgotten(Bytes payload)
+{
+    Reader reader(payload);
+    auto number = reader.take<uint64_t>();
+    return reader.complete() ? std::optional(number) : std::nullopt;
+}
+
 std::string write_init(const InitReport &report)
 {
     std::string text;

@@ -105,6 +105,7 @@ std::optional<WishReport> parse_wish(Bytes payload);
 std::optional<WishWithdrawal> parse_wish_withdrawal(Bytes payload);
 std::optional<SetReport> parse_set_report(Bytes payload);
 std::optional<bcast_frozen> parse_bcast(Bytes payload);
+std::optional<uint64_t> parse_forgotten(Bytes payload);
 
 /* The reverse, for the fake daemons of the tests. */
 std::string write_init(const InitReport &report);

@@ -147,6 +147,19 @@ std::optional<SetMembers> Step::choose_leaving(const SetMembers &bound) const
     return SetMembers::of_list(leaving);
 }
 
+/* Those of a removal that have ended before it was accepted, too: it is told once more (SF1). */
+std::optional<SetMembers> Step::all_processes() const
+{
+    std::vector<uint32_t> uids;
+    for (const Process *member : world_.members())
+        uids.push_back(member->uid);
+    auto running = SetMembers::of_list(uids);
+    if (!running || !adaptation_ || !adaptation_->delta)
+        return running;
+    const SetMembers *both[] = {&*running, &*adaptation_->delta};
+    return SetMembers::union_of(both);
+}
+
 /* Nothing: it is not for whoever names this set. */
 std::optional<SetMembers> Step::choose_delta(const SetMembers &bound) const
 {
@@ -170,12 +183,8 @@ std::optional<std::string> Step::answer_change(Process &process, const SetCaller
     drop_ended();
     std::string error;
     SetOperand bound = call.bound;
-    if (bound.name.empty() && !bound.members) {
-        std::vector<uint32_t> uids;
-        for (const Process *member : world_.members())
-            uids.push_back(member->uid);
-        bound.members = SetMembers::of_list(uids);
-    }
+    if (bound.name.empty() && !bound.members)
+        bound.members = all_processes();
     auto members = sets_.look_up(bound, error);
     if (!members)
         return error;
@@ -187,6 +196,16 @@ std::optional<std::string> Step::answer_change(Process &process, const SetCaller
     if (call.only_look)
         return only(adaptation_->change.joining > 0 ? PMI_SET_CHANGE_ADD : PMI_SET_CHANGE_SUB);
     return tell_change(process, *delta);
+}
+
+/* SR2: a process asks when its board says so.  Boards of processes that are not members yet need not know. */
+void Step::tell_offer()
+{
+    bool can_be_told = mode_ == InitMode::SETS && adaptation_ &&
+                       find_set_transition(adaptation_->state, AdaptEvent::ASKED);
+    uint32_t offer = can_be_told ? tag_of(*adaptation_) : 0;
+    if (std::exchange(offer_, offer) != offer)
+        post(World::agents_of(world_.members()), STEP_OFFER, 0, {reinterpret_cast<const char *>(&offer), sizeof offer});
 }
 
 /* SR11 */

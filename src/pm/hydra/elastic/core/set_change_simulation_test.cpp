@@ -8,6 +8,7 @@
  *   SR4  to one process, and to another one only if that has ended; it is the same change then (SF1)
  *   SR7  joining processes return when their change is accepted, and only then
  *   SR9  at the end of a removal its processes have ended, at that of an addition its processes have initialised
+ *   SR2  boards say of a change as long as somebody can be told of it, and of none else
  *   SI8  nobody waits in a meeting one of whose members has ended
  *   SL3  who leaves with an accepted removal may die in any way, and the job goes on
  *   each request has one end; the size is that of the processes that run, and who replays the log knows it, with the
@@ -29,7 +30,7 @@ namespace {
 
 struct Outcome {
     int added = 0, removed = 0, declined = 0, orphaned = 0, failed = 0, withdrawn = 0, meetings = 0, lost_meetings = 0;
-    int granted = 0, refused = 0;
+    int granted = 0, refused = 0, offers_seen = 0;
 };
 
 class SetsJob {
@@ -57,12 +58,13 @@ class SetsJob {
         }
         require(glue_.count_events("ended") == 1, "the job ends once");
         require(request_ == 0, "each request has an end");
+        outcome_.offers_seen = offers_seen_;
         return outcome_;
     }
 
   private:
     enum class Stage { STARTS, WAITS, LET_GO, RUNS, ENDED };
-    enum class Question { NOTHING, ENTER, CHANGE, MEET, REQUEST, QUERY };
+    enum class Question { NOTHING, ENTER, CHANGE, LOOK, MEET, REQUEST, QUERY };
     struct Process {
         int group = 0;
         uint32_t rank = 0;
@@ -240,10 +242,8 @@ class SetsJob {
         for (; logged_ < glue_.logged.size(); logged_++)
             look_at_event(glue_.logged[logged_]);
         take_launches();
-        for (; sent_ < glue_.sent.size(); sent_++) {
-            if (glue_.sent[sent_].command == STEP_SET_ANSWER)
-                look_at_answer(glue_.sent[sent_].payload);
-        }
+        take_messages();
+        look_at_offer();
         for (const auto &[uid, process] : processes_) {
             for (const auto &[id, question] : process.questions)
                 require(question != Question::REQUEST || request_ != 0, "SC6: what waits has something to wait for");
@@ -262,12 +262,41 @@ class SetsJob {
                 "the size is that of the processes that run");
         require(status.at("size") == size_ && status.at("epoch") == epoch_, "who follows the log knows as much");
     }
+    void take_messages()
+    {
+        for (; sent_ < glue_.sent.size(); sent_++) {
+            const SentMessage &message = glue_.sent[sent_];
+            if (message.command == STEP_OFFER)
+                offers_[message.group] = number_at(message.payload, 0);
+            else if (message.command == STEP_SET_ANSWER)
+                look_at_answer(message.payload);
+        }
+    }
+    /* By a question that changes nothing, of one member after the other. */
+    void look_at_offer()
+    {
+        std::vector<uint32_t> uids;
+        for (const auto &[uid, process] : processes_) {
+            if (is_member(process))
+                uids.push_back(uid);
+        }
+        if (uids.empty())
+            return;
+        uint32_t uid = uids[looks_++ % uids.size()];
+        offer_seen_ = offers_[processes_.at(uid).group] != 0;
+        ask(uid, GetChange{{"", {}}, true}, Question::LOOK);
+        take_messages();
+    }
+    bool is_member(const Process &process) const
+    {
+        return process.stage == Stage::RUNS && (process.group == 0 || complete_.contains(process.group));
+    }
     /* Those of an addition belong to it when it is complete. */
     size_t members() const
     {
         size_t n = 0;
         for (const auto &[uid, process] : processes_)
-            n += process.stage == Stage::RUNS && (process.group == 0 || complete_.contains(process.group));
+            n += is_member(process);
         return n;
     }
     void look_at_event(const Json &event)
@@ -344,6 +373,9 @@ class SetsJob {
         } else if (question->second == Question::MEET) {
             (code == PMI_SET_OK ? outcome_.meetings : outcome_.lost_meetings)++;
             process.meets.clear();
+        } else if (question->second == Question::LOOK) {
+            require(code == PMI_SET_OK && (number_at(payload, 12) != 0) == offer_seen_, "SR2: none is left untold");
+            offers_seen_ += offer_seen_;
         } else if (question->second == Question::CHANGE && code == PMI_SET_OK && number_at(payload, 12) != 0) {
             look_at_change(uid, payload.substr(16));
         } else if (question->second == Question::REQUEST || question->second == Question::QUERY) {
@@ -410,6 +442,10 @@ class SetsJob {
     uint32_t told_to_ = UINT32_MAX, tag_ = 0;
     std::string delta_;
     std::vector<uint32_t> leaving_;
+    std::map<int, uint32_t> offers_;    /* what the board of a group says; each has one daemon */
+    size_t looks_ = 0;
+    int offers_seen_ = 0;
+    bool offer_seen_ = false;
     Outcome outcome_;
 };
 
@@ -430,6 +466,7 @@ TEST(SetChangeSimulationTest, seeds)
         sum.lost_meetings += outcome.lost_meetings;
         sum.granted += outcome.granted;
         sum.refused += outcome.refused;
+        sum.offers_seen += outcome.offers_seen;
     }
     printf("%llu jobs: %d added, %d removed, %d declined, %d tellers ended, %d failed, %d withdrawn; %d met, %d not; "
            "%d granted, %d not\n",
@@ -448,6 +485,7 @@ TEST(SetChangeSimulationTest, seeds)
     EXPECT_GT(sum.lost_meetings, 10);
     EXPECT_GT(sum.granted, 50);
     EXPECT_GT(sum.refused, 50);
+    EXPECT_GT(sum.offers_seen, 500);
 }
 
 }  // namespace

@@ -450,7 +450,7 @@ TEST_F(SetChangeTest, SL3_who_was_let_go_may_die_in_any_way)
     add();
     resize(3);
     call(0, all);
-    EXPECT_EQ(glue.sent.back().command, STEP_SET_ANSWER);
+    EXPECT_EQ(glue.sent.back().command, STEP_OFFER) << "nobody else need ask";
     call(0, AcceptChange{2, {}});
     const SentMessage &before = glue.sent.at(glue.sent.size() - 2);
     EXPECT_EQ(before.command, STEP_LET_GO) << "their daemon knows before anybody can know";

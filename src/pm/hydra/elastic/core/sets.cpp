@@ -166,6 +166,7 @@ void Sets::insert(Set set)
 void Sets::erase(const std::string &name, const char *why)
 {
     auto found = sets_.find(name);
+    outdate(*found->second);
     changes_.push_back({"set_freed", name, found->second->serial, found->second->members, why});
     by_serial_.erase(found->second->serial);
     forget_looks(*found->second);
@@ -324,10 +325,26 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MakeFromList
     return SetAnswer().text(make(caller, call.wished, std::move(set))).bytes();
 }
 
-std::optional<std::string> Sets::answer(const Caller &, const LookAtSet &call)
+/* A state that only an end can change. */
+bool Sets::may_be_remembered(const Set &set) const
+{
+    pmi_set_state state = state_of(set.members);
+    return sets_.contains(set.name) && rebound_.size() < limits_.rebound && !rebound_.contains(set.name) &&
+           (state == PMI_SET_RUNNING || state == PMI_SET_ENDED);
+}
+
+std::set<uint64_t> Sets::take_outdated()
+{
+    if (!std::exchange(outdated_, false))
+        return {};
+    times_outdated_++;
+    return std::exchange(remembering_, {});
+}
+
+std::optional<std::string> Sets::answer(const Caller &caller, const LookAtSet &call)
 {
     Set all;
-    const Set *set = find(call.name);
+    Set *set = find(call.name);
     if (!set && call.name == ALL) {
         all.name = ALL;
         all.members = running();
@@ -344,7 +361,12 @@ std::optional<std::string> Sets::answer(const Caller &, const LookAtSet &call)
         .number(set->operands.size());
     for (const std::string &operand : set->operands)
         answer.text(operand);
-    return answer.members(set->members).bytes();
+    bool lasts = may_be_remembered(*set);
+    if (lasts) {
+        set->told = times_outdated_;
+        remembering_.insert(caller.agent);
+    }
+    return answer.members(set->members).number(lasts).bytes();
 }
 
 std::optional<std::string> Sets::answer(const Caller &caller, const ListSets &call)
@@ -372,6 +394,9 @@ std::optional<std::string> Sets::answer(const Caller &, const MoveSet &call)
         return SetAnswer().bytes();
     if (find(call.to))
         erase(call.to, "moved");
+    outdate(*set);
+    if (rebound_.size() < limits_.rebound)
+        rebound_.insert(call.to);
     bcasts_.forget(std::to_string(set->id));    /* processes know it by its name */
     changes_.push_back({"set_freed", set->name, set->serial, set->members, "moved"});
     auto taken = sets_.extract(set->name);
@@ -657,6 +682,7 @@ std::vector<Sets::Reply> Sets::ended(uint32_t uid)
     std::vector<Reply> replies;
     if (!ended_.insert(uid).second)
         return replies;
+    outdated_ = outdated_ || !remembering_.empty();     /* whichever sets hold it */
     proposed_.erase(uid);
     starting_.erase(uid);
     if (!sets_.empty())

@@ -43,6 +43,7 @@ class Sets {
         size_t meetings = 4096;
         size_t worlds = 1024;
         size_t worlds_runs = 1 << 20;
+        size_t rebound = 65536; /* names that have been moved to; with more of them nothing is remembered */
     };
 
     using Caller = SetCaller;
@@ -97,6 +98,10 @@ class Sets {
     /* Whether ends of processes matter to anybody. */
     bool used() const { return serial_ > 0 || !bcasts_.empty(); }
 
+    /* What was told of a set, and may be remembered, since the last time does not hold any more: the daemons of those
+     * who may remember it.  Answers that tell otherwise are made by the same call or a later one. */
+    std::set<uint64_t> take_outdated();
+
     /* What others may look at. */
     struct View {
         std::string name;
@@ -132,6 +137,7 @@ class Sets {
         size_t data_bytes = 0;
         uint32_t serial = 0;    /* when it got its name */
         std::optional<OpenOp> open;
+        uint64_t told = 0;      /* when (times_outdated_) somebody may have remembered it */
     };
     /* A look at data that several processes take together: all get the same in their n-th one. */
     struct Round {
@@ -172,6 +178,8 @@ class Sets {
     std::string make(const Caller &caller, const std::string &wished, Set set);
     void erase(const std::string &name, const char *why);
     void forget_looks(const Set &set);
+    bool may_be_remembered(const Set &set) const;
+    void outdate(const Set &set) { outdated_ = outdated_ || set.told == times_outdated_; }
     std::string check_caller(const Caller &caller, const SetOperand &callers, SetMembers &all, Operands &members);
     std::optional<std::string> look(const Round &round);
     void look_again(std::vector<Reply> &replies);
@@ -193,6 +201,10 @@ class Sets {
     SetBcasts bcasts_;
     SetMeetings meetings_;
     std::vector<Change> changes_;
+    std::set<std::string> rebound_;     /* SO7: never remembered */
+    std::set<uint64_t> remembering_;    /* daemons of those who may remember something */
+    bool outdated_ = false;     /* it does not hold */
+    uint64_t times_outdated_ = 1;
 };
 
 }  // namespace elastic

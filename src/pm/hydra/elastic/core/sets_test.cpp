@@ -189,6 +189,7 @@ class SetsTest : public testing::Test {
         uint32_t state = 0, primary = 0, op = 0;
         std::vector<std::string> operands;
         Uids members;
+        uint32_t lasts = 0;     /* it may be remembered */
     };
     Looked look(const std::string &name)
     {
@@ -205,6 +206,7 @@ class SetsTest : public testing::Test {
         for (std::string &operand : set.operands)
             operand = answer.text();
         set.members = answer.members();
+        set.lasts = answer.number();
         EXPECT_TRUE(answer.complete());
         return set;
     }
@@ -257,6 +259,22 @@ TEST_F(SetsTest, SO1_operations_make_sets_that_everybody_finds)
     EXPECT_EQ(look(sum[0]).operands, (std::vector<std::string>{b, a}));
     EXPECT_EQ(look(make(2, PMI_SET_OP_DIFFERENCE, {a, b})[0]).members, (Uids{0, 1}));
     EXPECT_EQ(look(make(2, PMI_SET_OP_INTERSECTION, {b, a})[0]).members, (Uids{3, 2}));
+}
+
+TEST_F(SetsTest, what_may_change_without_an_end_or_a_call_is_not_remembered)
+{
+    sets.propose(4, 1);
+    from_list(0, {0, 1}, "app://a");
+    from_list(0, {0, 4}, "app://b");
+    EXPECT_EQ(look("app://a").lasts, 1u);
+    EXPECT_EQ(look("app://b").lasts, 0u) << "its processes will start";
+    EXPECT_EQ(look("mpix://ALL").lasts, 0u);
+    EXPECT_TRUE(sets.take_outdated().empty());
+    ask(0, FreeSet{"app://b"});
+    EXPECT_TRUE(sets.take_outdated().empty());
+    ask(0, FreeSet{"app://a"});
+    EXPECT_EQ(sets.take_outdated().size(), 1u);
+    EXPECT_TRUE(sets.take_outdated().empty()) << "once";
 }
 
 TEST_F(SetsTest, SO2_split_into_as_many_sets_as_parts)

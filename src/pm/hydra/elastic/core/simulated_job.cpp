@@ -292,6 +292,8 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
         case STEP_SET_ANSWER:
         case STEP_BCAST:
         case STEP_LET_GO:
+        case STEP_OFFER:
+        case STEP_FORGET:
             return;             /* nobody asks */
         case STEP_WISHED:
             return wished(daemon, payload);

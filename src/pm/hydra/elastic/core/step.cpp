@@ -157,6 +157,10 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             if (auto count = parse_bcast(payload))
                 understood = true, on_bcast(agent, *count);
             break;
+        case REPORT_FORGOTTEN:
+            if (auto number = parse_forgotten(payload); number && world_.known(agent))
+                understood = true, on_forgotten(agent, *number);
+            break;
         case REPORT_UNRECEIVED:
             if (auto unreceived = parse_unreceived(payload);
                 unreceived && process_of(unreceived->rank))
@@ -180,10 +184,12 @@ void Step::proxy_departed(int64_t now_ms, const Agent &agent)
         unexpected("end of unknown daemon " + std::to_string(agent.proxy) + " of group " +
                    std::to_string(agent.group));
     freezes_unanswered_.erase(agent);
+    set_forgets_.departed(agent);
     for (Process *process : world_.mark_departed(agent)) {
         world_.mark_ended(*process);
         process_over(*process, false, "was lost with its node daemon");
     }
+    send_set_answers();
     if (adaptation_ && adaptation_->counts_owed.erase(agent) > 0 &&
         adaptation_->counts_owed.empty())
         counts_complete();
@@ -538,6 +544,7 @@ void Step::settle()
             break;
         offer(*due);
     }
+    tell_offer();
     update_wake();
 }
 

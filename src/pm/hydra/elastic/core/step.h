@@ -40,6 +40,7 @@
 #include "plan.h"
 #include "protocol.h"
 #include "program_sizes.h"
+#include "set_forgets.h"
 #include "sets.h"
 #include "state_log.h"
 #include "wish.h"
@@ -241,6 +242,9 @@ class Step {
     void sets_without(const Process &process);
     std::string answer_psets(const Json &id, const PsetsRequest &request) const;
     void tell_sets(const std::vector<Sets::Reply> &replies);
+    void outdate_sets();
+    void on_forgotten(const Agent &agent, uint64_t number);
+    void send_set_answers();
 
     /* step_states.cpp */
     void open_state_log(const step_config &config);
@@ -264,7 +268,9 @@ class Step {
     std::optional<Error> check_set_change(const Change &change) const;
     void begin_set_change();
     std::optional<SetMembers> choose_leaving(const SetMembers &bound) const;
+    std::optional<SetMembers> all_processes() const;
     std::optional<SetMembers> choose_delta(const SetMembers &bound) const;
+    void tell_offer();
     std::string tell_change(const Process &process, const SetMembers &delta);
     void taken();
     void start_joiners();
@@ -353,6 +359,8 @@ class Step {
     bool sets_used_ = false;
     WishRate set_event_rate_;
     uint64_t set_events_untold_ = 0;
+    SetForgets set_forgets_;
+    uint32_t offer_ = 0;        /* what boards say of it */
     std::map<uint32_t, Agent> set_callers_;     /* by uid, of those that have called and not ended */
     std::optional<SetRequest> set_request_;     /* that waits for its answer */
     std::optional<StateLog> state_log_;

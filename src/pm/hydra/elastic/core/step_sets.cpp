@@ -159,15 +159,45 @@ std::string Step::answer_psets(const Json &id, const PsetsRequest &request) cons
 
 /* ---- answers to processes --------------------------------------------------------------------------------- */
 
+/* Before an answer that tells otherwise than a process may remember. */
+void Step::outdate_sets()
+{
+    std::set<Agent> agents;
+    for (uint64_t number : sets_.take_outdated()) {
+        if (Agent agent = agent_of(number); !world_.departed(agent))
+            agents.insert(agent);
+    }
+    if (agents.empty())
+        return;
+    uint64_t number = set_forgets_.begin(agents);
+    post(agents, STEP_FORGET, 0, {reinterpret_cast<const char *>(&number), sizeof number});
+}
+
+void Step::on_forgotten(const Agent &agent, uint64_t number)
+{
+    if (set_forgets_.confirmed(agent, number))
+        send_set_answers();
+    else if (!world_.departed(agent))
+        unexpected("confirmation that nobody waits for");
+}
+
 void Step::tell_sets(const std::vector<Sets::Reply> &replies)
 {
+    outdate_sets();
     for (const SetBcasts::Order &order : sets_.take_orders()) {
         std::set<Agent> to;
         for (uint64_t agent : order.agents)
             to.insert(agent_of(agent));
         post(to, STEP_BCAST, 0, {reinterpret_cast<const char *>(&order.order), sizeof order.order});
     }
-    for (const Sets::Reply &reply : replies) {
+    for (const Sets::Reply &reply : replies)
+        set_forgets_.add(reply);
+    send_set_answers();
+}
+
+void Step::send_set_answers()
+{
+    for (const Sets::Reply &reply : set_forgets_.take_answers()) {
         auto caller = set_callers_.find(reply.caller.uid);
         if (caller == set_callers_.end())
             continue;           /* has ended meanwhile */

@@ -204,6 +204,79 @@ TEST_F(StepSetsTest, SB2_the_end_of_a_daemon_does_not_keep_a_text)
     EXPECT_EQ(answer(), "0.0 to 0, call 3, code " + std::to_string(PMI_SET_MEMBER_ENDED));
 }
 
+/* ---- what processes remember ---- */
+
+TEST_F(StepSetsTest, SA1_who_may_remember_has_forgotten_before_others_are_told)
+{
+    call(0, 1, MakeFromList{"app://a", first_two()});
+    call(2, 1, LookAtSet{"app://a"});
+    size_t before = glue.sent.size();
+    call(0, 2, FreeSet{"app://a"});
+    EXPECT_EQ(glue.sent_text(before), "forget:0.1") << "of the daemon whose process was told";
+    call(1, 1, LookAtSet{"app://a"});
+    EXPECT_EQ(glue.sent_text(before), "forget:0.1") << "nobody is told that it is unknown";
+    glue.report(0, 1, REPORT_FORGOTTEN, 0, glue.sent.back().payload);
+    EXPECT_EQ(glue.sent_text(before), "forget:0.1 answer:0.0 answer:0.0");
+    EXPECT_EQ(answer(), "0.0 to 1, call 1, code " + std::to_string(PMI_SET_UNKNOWN));
+}
+
+TEST_F(StepSetsTest, a_set_that_nobody_was_told_of_is_freed_at_once)
+{
+    call(0, 1, MakeFromList{"app://a", first_two()});
+    call(0, 2, MakeFromList{"app://b", first_two()});
+    call(2, 1, LookAtSet{"app://b"});
+    size_t before = glue.sent.size();
+    call(0, 3, FreeSet{"app://a"});
+    EXPECT_EQ(glue.sent_text(before), "answer:0.0");
+}
+
+TEST_F(StepSetsTest, SA1_a_daemon_that_departs_has_forgotten)
+{
+    call(0, 1, MakeFromList{"app://a", first_two()});
+    call(2, 1, LookAtSet{"app://a"});
+    call(0, 2, FreeSet{"app://a"});
+    size_t before = glue.sent.size();
+    glue.departed(0, 1);
+    EXPECT_EQ(glue.sent_text(before), "answer:0.0");
+}
+
+TEST_F(StepSetsTest, SA1_nobody_waits_for_a_daemon_that_has_departed)
+{
+    call(0, 1, MakeFromList{"app://a", first_two()});
+    call(2, 1, LookAtSet{"app://a"});
+    glue.departed(0, 1);
+    size_t before = glue.sent.size();
+    call(0, 2, FreeSet{"app://a"});
+    EXPECT_EQ(glue.sent_text(before), "answer:0.0");
+}
+
+TEST_F(StepSetsTest, SA1_the_end_of_a_process_is_forgotten_before_it_is_told)
+{
+    call(0, 1, MakeFromList{"app://a", first_two()});
+    call(2, 1, LookAtSet{"app://a"});
+    size_t before = glue.sent.size();
+    glue.exited(0, 0, 1);
+    EXPECT_EQ(glue.sent_text(before), "forget:0.1");
+    call(0, 2, LookAtSet{"app://a"});
+    EXPECT_EQ(glue.sent_text(before), "forget:0.1");
+    glue.report(0, 1, REPORT_FORGOTTEN, 0, glue.sent.back().payload);
+    EXPECT_EQ(answer(), "0.0 to 0, call 2, code 0");
+    glue.report(0, 1, REPORT_FORGOTTEN, 0, write_number(1));
+    glue.report(0, 1, REPORT_FORGOTTEN, 0, "short");
+    EXPECT_EQ(glue.count_events("unexpected"), 2);
+}
+
+TEST_F(StepSetsTest, SO7_what_was_moved_to_is_not_remembered)
+{
+    call(0, 1, MakeFromList{"app://a", first_two()});
+    call(0, 2, MoveSet{"app://a", "app://b"});
+    call(2, 1, LookAtSet{"app://b"});
+    EXPECT_EQ(glue.sent.back().payload.back(), '\0');
+    size_t before = glue.sent.size();
+    call(0, 3, FreeSet{"app://b"});
+    EXPECT_EQ(glue.sent_text(before), "answer:0.0");
+}
+
 TEST_F(StepSetsTest, sets_of_the_launch_are_there_before_the_first_call)
 {
     const uint32_t runs[][2] = {{0, 1}, {2, 1}};

@@ -296,6 +296,16 @@ struct pmi_adapt_bcast *HYD_board_bcasts(struct HYD_board *board, int slot)
         (size_t) slot * PMI_SET_BCASTS_MAX;
 }
 
+void HYD_board_set_offer(struct HYD_board *board, uint32_t offer)
+{
+    __atomic_store_n(&board->control->offer, offer, __ATOMIC_SEQ_CST);
+}
+
+void HYD_board_forget(struct HYD_board *board)
+{
+    __atomic_fetch_add(&board->control->forgets, 1, __ATOMIC_SEQ_CST);
+}
+
 void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms)
 {
     __atomic_store_n(&board->control->perf_interval_ms, interval_ms, __ATOMIC_RELAXED);

@@ -59,6 +59,9 @@ struct pmi_adapt_bcast;
 struct pmi_adapt_bcast *HYD_board_bcasts(struct HYD_board *board, int slot);
 /* An answer lies ready for the process of this slot (pmi_adapt_set.h). */
 void HYD_board_answered(struct HYD_board *board, int slot);
+/* The change through process sets that somebody can be told of, 0: none; what was told of sets is to be forgotten. */
+void HYD_board_set_offer(struct HYD_board *board, uint32_t offer);
+void HYD_board_forget(struct HYD_board *board);
 /* How often processes write that; 0: they measure nothing from their next probe on. */
 void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms);
 /* The process of this slot has ended: it takes part in no later freeze. */

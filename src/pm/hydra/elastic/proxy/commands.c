@@ -209,6 +209,35 @@ static HYD_status on_let_go(const struct command *c)
     return HYD_exits_let_go(c->payload, c->message->bytes);
 }
 
+/* Of process sets, for processes that look at their board (pmi_adapt.h). */
+static HYD_status on_offer(const struct command *c)
+{
+    uint32_t offer;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ERR_CHKANDJUMP(status, c->message->bytes != sizeof(offer), HYD_INTERNAL_ERROR,
+                        "adaptation command %u has a wrong length\n", c->message->kind);
+    memcpy(&offer, c->payload, sizeof(offer));
+    HYD_board_set_offer(&HYD_agent.board, offer);
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+static HYD_status on_forget(const struct command *c)
+{
+    uint64_t number;
+    HYD_status status = number_of(c, &number);
+
+    if (status != HYD_SUCCESS)
+        return status;
+    HYD_board_forget(&HYD_agent.board);
+    return HYD_reports_send(REPORT_FORGOTTEN, 0, 0, &number, sizeof(number));
+}
+
 static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_PLAN] = on_plan,
     [STEP_FREEZE] = on_freeze,
@@ -221,7 +250,9 @@ static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_SETS] = on_sets,
     [STEP_SET_ANSWER] = on_set_answer,
     [STEP_BCAST] = on_bcast,
-    [STEP_LET_GO] = on_let_go
+    [STEP_LET_GO] = on_let_go,
+    [STEP_OFFER] = on_offer,
+    [STEP_FORGET] = on_forget
 };
 
 /* The others have the number of a sample, or none. */

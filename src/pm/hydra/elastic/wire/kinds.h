@@ -24,8 +24,11 @@ enum step_command {
     STEP_SET_ANSWER,            /* [u32 uid, u32 id, bytes] the answer to a call on process sets (pmi_adapt_set.h), to
                                  * the daemon of the process that asked; no epoch */
     STEP_BCAST,                 /* [struct bcast_order] of texts that process sets pass on (wire/bcast.h); no epoch */
-    STEP_LET_GO                 /* [u32 uid ...] they leave with a change through process sets that is accepted: however
+    STEP_LET_GO,                /* [u32 uid ...] they leave with a change through process sets that is accepted: however
                                  * they end, nobody is ended for it; no epoch */
+    STEP_OFFER,                 /* [u32] `offer` of the board; no epoch */
+    STEP_FORGET                 /* [u64 number] add one to `forgets` of the board, and confirm it with this number; no
+                                 * epoch */
 };
 
 /* Daemon to mpiexec, for the core. */
@@ -51,7 +54,8 @@ enum step_report {
     REPORT_WISH,                /* [struct wish_made, text] a wish of a process (wire/wish.h) */
     REPORT_WISH_WITHDRAWN,      /* [u32 rank, u32 number] it is not wanted any more */
     REPORT_SET_CALL,            /* [u32 rank, u32 id, bytes] a call on process sets (pmi_adapt_set.h) */
-    REPORT_BCAST                /* [struct bcast_frozen] answer to BCAST_FREEZE (wire/bcast.h) */
+    REPORT_BCAST,               /* [struct bcast_frozen] answer to BCAST_FREEZE (wire/bcast.h) */
+    REPORT_FORGOTTEN            /* [u64 number] STEP_FORGET has been carried out */
 };
 
 /* Between mpiexec and the daemon themselves. */
