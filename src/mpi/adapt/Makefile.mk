@@ -3,6 +3,7 @@
 AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/adapt
 
 include $(top_srcdir)/src/mpi/session/Makefile.mk
+include $(top_srcdir)/src/mpi/dynproc/Makefile.mk
 include_HEADERS += src/include/mpi_epop.h
 
 noinst_HEADERS += \

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import build, checks, processes, scenarios, testlist
+from . import dynproc as _  # noqa: F401  (adds its scenarios)
 from .job import LAST_LINES, Setting, Skip, TestFailure, TestRun
 from .testlist import Test
 

@@ -89,6 +89,7 @@ noinst_HEADERS += \
     elastic/mpiexec/launchers.h     \
     elastic/mpiexec/nodes.h         \
     elastic/mpiexec/psets.h         \
+    elastic/mpiexec/spawn.h         \
     elastic/mpiexec/output.h        \
     elastic/mpiexec/performance.h   \
     elastic/mpiexec/relay.h         \
@@ -171,6 +172,7 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/relay.c     \
     elastic/mpiexec/reports.c   \
     elastic/mpiexec/socket.c    \
+    elastic/mpiexec/spawn.c     \
     elastic/wire/loop_set.c     \
     elastic/wire/message.c      \
     $(elastic_core_sources)

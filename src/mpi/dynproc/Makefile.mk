@@ -1,0 +1,25 @@
+# Processes that a program starts, and clients and servers (doc/dynamic-processes.md).
+
+AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/dynproc
+
+include_HEADERS += src/include/mpe_dynamic.h
+noinst_HEADERS += \
+    src/mpi/dynproc/dynproc.h \
+    src/mpi/dynproc/dynproc_events.h \
+    src/mpi/dynproc/dynproc_link.h \
+    src/mpi/dynproc/dynproc_names.h \
+    src/mpi/dynproc/dynproc_seal.h \
+    src/mpi/dynproc/dynproc_service.h
+
+mpi_core_sources += \
+    src/mpi/dynproc/attach.c \
+    src/mpi/dynproc/contact.c \
+    src/mpi/dynproc/events.c \
+    src/mpi/dynproc/link.c \
+    src/mpi/dynproc/names.c \
+    src/mpi/dynproc/port.c \
+    src/mpi/dynproc/requests.c \
+    src/mpi/dynproc/seal.c \
+    src/mpi/dynproc/service.c \
+    src/mpi/dynproc/spawn.c \
+    src/mpid/ch4/src/ch4_dynproc.c

@@ -1,0 +1,194 @@
+/*
+ * From a connection between two ranks 0 to an intercommunicator.  DN2, DN4.
+ *
+ * The sides tell each other their context ids and addresses on the connection; then each makes its half alone.  A side
+ * that has ended is the end of the connection, so nobody waits for it.
+ */
+
+#include "dynproc.h"
+
+static int my_side(const struct MPIR_Dynproc_attach *attach, struct MPIR_Dynproc_side *side)
+{
+    int mpi_errno = MPID_Dynproc_addresses(attach->comm, &side->address_sizes, &side->addresses);
+
+    MPIR_ERR_CHECK(mpi_errno);
+    side->context_id = attach->context_id;
+    side->size = attach->comm->local_size;
+    for (int i = 0; i < side->size; i++)
+        side->bytes += side->address_sizes[i];
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void free_side(struct MPIR_Dynproc_side *side)
+{
+    MPL_free(side->address_sizes);
+    MPL_free(side->addresses);
+    side->address_sizes = NULL;
+    side->addresses = NULL;
+}
+
+static bool overlap(const struct MPIR_Dynproc_side *one, const struct MPIR_Dynproc_side *other)
+{
+    const char *a = one->addresses;
+
+    for (int i = 0; i < one->size; a += one->address_sizes[i++]) {
+        const char *b = other->addresses;
+        for (int j = 0; j < other->size; b += other->address_sizes[j++]) {
+            if (one->address_sizes[i] == other->address_sizes[j] && !memcmp(a, b, (size_t) one->address_sizes[i]))
+                return true;
+        }
+    }
+    return false;
+}
+
+int MPIR_Dynproc_attach_begin(MPIR_Comm * comm, bool is_server, struct MPIR_Dynproc_attach *attach)
+{
+    memset(attach, 0, sizeof(*attach));
+    attach->comm = comm;
+    attach->is_server = is_server;
+    return MPIR_Get_contextid_sparse(comm, &attach->context_id, FALSE);
+}
+
+int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR_Dynproc_link *link)
+{
+    struct MPIR_Dynproc_side mine = { 0 };
+    struct MPIR_Dynproc_wait wait = {.fd = link->fd };
+    enum MPIR_Dynproc_link_state state = MPIR_DYNPROC_MORE;
+    int mpi_errno = my_side(attach, &mine);
+
+    MPIR_ERR_CHECK(mpi_errno);
+    free_side(&attach->other);
+    if (!MPIR_Dynproc_send_side(link, attach->is_server, &mine))
+        state = MPIR_DYNPROC_BROKEN;
+    while (state == MPIR_DYNPROC_MORE) {
+        state = MPIR_Dynproc_read_side(link, attach->is_server, &attach->other);
+        if (state == MPIR_DYNPROC_MORE) {
+            mpi_errno = MPIR_Dynproc_pause(&wait);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+    }
+    MPIR_ERR_CHKANDJUMP(state == MPIR_DYNPROC_BROKEN, mpi_errno, MPI_ERR_PORT, "**dynproclost");
+    MPIR_ERR_CHKANDJUMP(overlap(&mine, &attach->other), mpi_errno, MPI_ERR_COMM, "**dynprocoverlap");
+
+  fn_exit:
+    free_side(&mine);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* What rank 0 has learnt. */
+static int spread(struct MPIR_Dynproc_attach *attach, int error)
+{
+    struct MPIR_Dynproc_side *other = &attach->other;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    int mpi_errno, head[4] = { error ? MPIR_ERR_GET_CLASS(error) : MPI_SUCCESS, other->size,
+        (int) other->context_id, other->bytes
+    };
+
+    mpi_errno = MPIR_Bcast(head, 4, MPI_INT, 0, attach->comm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (attach->comm->rank == 0) {
+        mpi_errno = error;
+        MPIR_ERR_CHECK(mpi_errno);
+    } else {
+        mpi_errno = head[0] ? MPIR_Dynproc_error_elsewhere(head[0]) : MPI_SUCCESS;
+        MPIR_ERR_CHECK(mpi_errno);
+        other->size = head[1];
+        other->context_id = (uint32_t) head[2];
+        other->bytes = head[3];
+        other->address_sizes = MPL_malloc(sizeof(int) * (size_t) other->size, MPL_MEM_OTHER);
+        other->addresses = MPL_malloc((size_t) other->bytes, MPL_MEM_OTHER);
+        MPIR_Assertp(other->address_sizes && other->addresses);
+    }
+    if (attach->comm->local_size > 1) {
+        mpi_errno = MPIR_Bcast(other->address_sizes, other->size, MPI_INT, 0, attach->comm, &errflag);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIR_Bcast(other->addresses, other->bytes, MPI_BYTE, 0, attach->comm, &errflag);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Dynproc_attach_end(struct MPIR_Dynproc_attach *attach, int error, MPIR_Comm ** newcomm)
+{
+    int mpi_errno = spread(attach, error);
+    struct MPIR_Dynproc_side *other = &attach->other;
+
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPID_Dynproc_intercomm(attach->comm, attach->is_server, attach->context_id, other->context_id,
+                                       other->size, other->address_sizes, other->addresses, newcomm);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    free_side(other);
+    return mpi_errno;
+  fn_fail:
+    MPIR_Free_contextid(attach->context_id);
+    goto fn_exit;
+}
+
+/* ---- MPIX_Remote_attach ------------------------------------------------------------------------------------------ */
+
+/* The same one on all processes: if one of them has none, or another one, none of them goes on. */
+static int agree(MPIR_Comm * comm, const struct MPIR_Dynproc_request *request)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    /* what is the same everywhere is its own negative's negative, as a maximum */
+    int mine[5] = { 1, 0, 0, 0, 0 }, all[5];
+
+    if (request) {
+        mine[0] = 0;
+        mine[1] = request->number;
+        mine[2] = -request->number;
+        mine[3] = request->index;
+        mine[4] = -request->index;
+    }
+    mpi_errno = MPIR_Allreduce(mine, all, 5, MPI_INT, MPI_MAX, comm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(all[0] || all[1] != -all[2] || all[3] != -all[4], mpi_errno, MPI_ERR_REQUEST,
+                        "**dynprocrequest");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Remote_attach_impl(MPIR_Comm * comm, int n, MPI_Request requests[], MPIR_Comm ** newcomm)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Dynproc_attach attach;
+    struct MPIR_Dynproc_request *request;
+
+    MPIR_ERR_CHKANDJUMP1(n < 0, mpi_errno, MPI_ERR_COUNT, "**countneg", "**countneg %d", n);
+    MPIR_ERR_CHKANDJUMP1(n != 1, mpi_errno, MPI_ERR_ARG, "**dynprocone", "**dynprocone %d", n);
+    MPIR_ERR_CHKANDJUMP1(!requests, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "array_of_requests");
+    request = MPIR_Dynproc_request_of(requests[0]);
+    if (request && (request->comm != comm || request->state != MPIR_DYNPROC_TAKEN))
+        request = NULL;
+    mpi_errno = agree(comm, request);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Dynproc_attach_begin(comm, request->is_server, &attach);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (comm->rank == 0)
+        mpi_errno = MPIR_Dynproc_attach_exchange(&attach, request->link);
+    MPIR_Dynproc_request_drop(request);
+    requests[0] = MPI_REQUEST_NULL;
+    mpi_errno = MPIR_Dynproc_attach_end(&attach, mpi_errno, newcomm);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,297 @@
+/*
+ * Contact requests, and MPIX_Client_connect. DN2, DN3, DN5.
+ *
+ * Rank 0 connects and says its hello at once; then it waits, for the server's verdict. If the connection ends before,
+ * or nobody listens, it tries again, until the time is over.
+ */
+
+#include "dynproc_events.h"
+
+#define AGAIN_FIRST 0.001       /* seconds */
+#define AGAIN_MOST 0.1
+
+struct contact {
+    struct MPIR_Dynproc_place place;
+    unsigned char key[MPIR_DYNPROC_KEY];
+    int key_bytes;
+    struct MPIR_Dynproc_link *link;
+    double since, again_at, again_after;
+    bool is_patient;            /* a server that lives may take its time */
+    bool nobody;                /* the last time nobody had the name */
+    char why[MPIR_DYNPROC_WHY];
+    struct MPIR_Dynproc_request *request;       /* of MPIX_Icontact */
+    struct MPIR_Dynproc_events *events;
+    struct contact *next;
+};
+
+static struct contact *contacts;        /* of rank 0 that wait */
+
+static double now(void)
+{
+    MPL_time_t time;
+    double seconds;
+
+    MPL_wtime(&time);
+    MPL_wtime_todouble(&time, &seconds);
+    return seconds;
+}
+
+static void free_contact(struct contact *contact)
+{
+    MPIR_Dynproc_link_free(contact->link);
+    MPL_free(contact);
+}
+
+static int new_contact(const char *name, const void *key, int key_bytes, struct contact **made)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct contact *contact = MPL_calloc(1, sizeof(*contact), MPL_MEM_OTHER);
+
+    MPIR_ERR_CHKANDJUMP(!contact, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    MPIR_ERR_CHKANDJUMP1(key_bytes > MPIR_DYNPROC_KEY || (key && key_bytes < 0), mpi_errno, MPI_ERR_ARG,
+                         "**dynprockeylength", "**dynprockeylength %d", key_bytes);
+    mpi_errno = MPIR_Dynproc_find(name, &contact->place);
+    MPIR_ERR_CHECK(mpi_errno);
+    contact->key_bytes = key_bytes;
+    if (key && key_bytes > 0)
+        memcpy(contact->key, key, (size_t) key_bytes);
+    contact->since = now();
+    contact->again_after = AGAIN_FIRST;
+    *made = contact;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(contact);
+    goto fn_exit;
+}
+
+/* ---- one step --------------------------------------------------------------------------------------------------- */
+
+static void try_later(struct contact *contact, const char *why)
+{
+    MPIR_Dynproc_link_free(contact->link);
+    contact->link = NULL;
+    contact->again_at = now() + contact->again_after;
+    contact->again_after = MPL_MIN(2 * contact->again_after, AGAIN_MOST);
+    if (why)
+        snprintf(contact->why, sizeof(contact->why), "%s", why);
+}
+
+static void try_now(struct contact *contact)
+{
+    struct MPIR_Dynproc_hello hello = { contact->place.name, contact->key, contact->key_bytes };
+    int fd = socket(contact->place.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0) {
+        try_later(contact, strerror(errno));
+        return;
+    }
+    bool failed = connect(fd, (struct sockaddr *) &contact->place.address, contact->place.address_bytes) != 0 &&
+        errno != EINPROGRESS;
+    /* a queue that is full (EAGAIN) is that of a server */
+    contact->nobody = failed && !contact->place.on_network && (errno == ENOENT || errno == ECONNREFUSED);
+    if (failed) {
+        try_later(contact, strerror(errno));
+        close(fd);
+        return;
+    }
+    contact->link = MPIR_Dynproc_link_new(fd, contact->place.secret);
+    if (!contact->link)
+        close(fd);
+    else if (!MPIR_Dynproc_send_hello(contact->link, &hello))
+        try_later(contact, "it cannot be reached");
+}
+
+static bool is_over(struct contact *contact)
+{
+    int seconds = MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT;
+
+    if (contact->link && contact->is_patient)
+        contact->since = now();
+    return seconds > 0 && now() - contact->since > seconds;
+}
+
+static int too_late(const struct contact *contact)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (contact->nobody)
+        MPIR_ERR_SET1(mpi_errno, MPI_ERR_NAME, "**dynprocnobody", "**dynprocnobody %s", contact->place.name);
+    else
+        MPIR_ERR_SET2(mpi_errno, MPI_ERR_PORT, "**dynprocaway", "**dynprocaway %s %s", contact->place.name,
+                      contact->link || !contact->why[0] ? "it is busy" : contact->why);
+    return mpi_errno;
+}
+
+/* Whether it has come to an end; then with an error, or a connection. */
+static bool step(struct contact *contact, int *error)
+{
+    enum MPIR_Dynproc_verdict verdict;
+    enum MPIR_Dynproc_link_state state = MPIR_DYNPROC_MORE;
+
+    *error = MPI_SUCCESS;
+    if (!contact->link && now() >= contact->again_at)
+        try_now(contact);
+    if (contact->link)
+        state = MPIR_Dynproc_read_verdict(contact->link, &verdict);
+    if (state == MPIR_DYNPROC_DONE) {
+        if (verdict != MPIR_DYNPROC_WELCOME)
+            MPIR_ERR_SET(*error, MPIX_ERR_KEY, "**dynprockey");
+        return true;
+    }
+    if (state == MPIR_DYNPROC_BROKEN)
+        try_later(contact, contact->place.on_network ?
+                  "it is not there, has ended, or has another secret (MPIEXEC_SECRET_FILE)" : "it has ended");
+    if (is_over(contact))
+        *error = too_late(contact);
+    return *error != MPI_SUCCESS;
+}
+
+/* ---- MPIX_Client_connect ----------------------------------------------------------------------------------------- */
+
+static int connect_one(const char *name, struct MPIR_Dynproc_attach *attach)
+{
+    int mpi_errno = MPI_SUCCESS, error = MPI_SUCCESS;
+    struct contact *contact = NULL;
+
+    mpi_errno = new_contact(name, NULL, -1, &contact);
+    MPIR_ERR_CHECK(mpi_errno);
+    struct MPIR_Dynproc_wait wait = {.fd = -1 };
+    while (!step(contact, &error)) {
+        wait.fd = contact->link ? contact->link->fd : -1;
+        mpi_errno = MPIR_Dynproc_pause(&wait);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    mpi_errno = error;
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Dynproc_attach_exchange(attach, contact->link);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    if (contact)
+        free_contact(contact);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Client_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** newcomm)
+{
+    struct MPIR_Dynproc_attach attach;
+    int mpi_errno = MPIR_Dynproc_attach_begin(comm, false, &attach);
+
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = comm->rank == 0 ? connect_one(name, &attach) : MPI_SUCCESS;
+    mpi_errno = MPIR_Dynproc_attach_end(&attach, mpi_errno, newcomm);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- MPIX_Icontact ---------------------------------------------------------------------------------------------- */
+
+/* Rank 0. */
+static void decide(struct contact *contact, enum MPIR_Dynproc_state state, int error)
+{
+    struct MPIR_Dynproc_event event = { 0, state, MPIR_ERR_GET_CLASS(error) };
+    struct contact **place = &contacts;
+
+    while (*place && *place != contact)
+        place = &(*place)->next;
+    if (*place)
+        *place = contact->next;
+    MPIR_Dynproc_events_tell(contact->events, &event);
+    if (state == MPIR_DYNPROC_TAKEN) {
+        contact->request->link = contact->link;
+        contact->link = NULL;
+    }
+    MPIR_Dynproc_request_end(contact->request, state, error);
+    free_contact(contact);
+}
+
+static void cancel(struct MPIR_Dynproc_request *request)
+{
+    decide(request->owner, MPIR_DYNPROC_CANCELLED, MPI_SUCCESS);
+}
+
+bool MPIR_Dynproc_look_at_contacts(void)
+{
+    int error;
+
+    for (struct contact * contact = contacts, *next; contact; contact = next) {
+        next = contact->next;
+        if (step(contact, &error))
+            decide(contact, error ? MPIR_DYNPROC_FAILED : MPIR_DYNPROC_TAKEN, error);
+    }
+    return contacts != NULL;
+}
+
+/* The others. */
+static void apply(void *owner, const struct MPIR_Dynproc_event *event)
+{
+    int error = MPI_SUCCESS;
+
+    if (!event || event->state == MPIR_DYNPROC_FAILED)
+        error = MPIR_Dynproc_error_elsewhere(event ? event->error_class : MPI_ERR_OTHER);
+    MPIR_Dynproc_request_end(owner, event ? (enum MPIR_Dynproc_state) event->state : MPIR_DYNPROC_FAILED, error);
+}
+
+static int start_contact(const char *name, const void *key, int key_bytes, struct MPIR_Dynproc_request *request,
+                         struct MPIR_Dynproc_events *events)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct contact *contact;
+
+    mpi_errno = new_contact(name, key, key_bytes, &contact);
+    MPIR_ERR_CHECK(mpi_errno);
+    contact->is_patient = true;
+    contact->request = request;
+    contact->events = events;
+    request->cancel = cancel;
+    request->owner = contact;
+    contact->next = contacts;
+    contacts = contact;
+    try_now(contact);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Icontact_impl(MPIR_Comm * comm, const char *name, const void *key, int key_bytes, MPI_Request * handle)
+{
+    int mpi_errno = MPI_SUCCESS, tag;
+    struct MPIR_Dynproc_request *request = NULL;
+    struct MPIR_Dynproc_events *events = NULL;
+
+    MPIR_ERR_CHKANDJUMP1(!handle, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "request");
+    mpi_errno = MPIR_Sched_next_tag(comm, &tag);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Dynproc_request_make(comm, false, tag, 0, &request);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Dynproc_events_open(comm, tag, 1, apply, request, &events);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (comm->rank == 0) {
+        mpi_errno = start_contact(name, key, key_bytes, request, events);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    *handle = request->handle->handle;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (events) {
+        struct MPIR_Dynproc_event event = { 0, MPIR_DYNPROC_FAILED, MPIR_ERR_GET_CLASS(mpi_errno) };
+        MPIR_Dynproc_events_tell(events, &event);
+    }
+    if (request) {
+        MPIR_Dynproc_request_end(request, MPIR_DYNPROC_FAILED, mpi_errno);
+        MPIR_Dynproc_request_drop(request);
+    }
+    goto fn_exit;
+}

@@ -1,0 +1,119 @@
+/*
+ * Dynamic process management (SPEC DS, DN): what the generated entry points call, and what the files of src/mpi/dynproc
+ * promise each other.
+ *
+ *   spawn.c     MPIX_Spawn
+ *   names.c     names of servers, and who has them
+ *   link.c      one connection between the ranks 0 of a client and a server, and what is said on it
+ *   service.c   a name that this process listens for, and the clients that wait there
+ *   port.c      port requests, MPIX_Server_connect          contact.c   contact requests, MPIX_Client_connect
+ *   requests.c  both kinds as MPI_Request                   events.c    how rank 0 tells the others of a request
+ *   attach.c    from a connection to an intercommunicator
+ *
+ * Owned by whichever thread holds the library's critical section.  Connections are looked after by a progress hook.
+ * The ranks 0 say all that the two sides have to say on their connection; hence neither waits for a side that has
+ * ended, which is the end of the connection.
+ */
+
+#ifndef DYNPROC_H_INCLUDED
+#define DYNPROC_H_INCLUDED
+
+#include "mpiimpl.h"
+#include "dynproc_link.h"
+#include "dynproc_names.h"
+
+#define MPIR_DYNPROC_PORTS 65536        /* requests of a call */
+
+/* ---- the operations */
+
+int MPIR_Spawn_impl(MPIR_Comm * comm, int root, const char *arch, int count, const char *const names[],
+                    const char *executable, char *argv[], int flag, MPIR_Comm ** newcomm);
+int MPIR_Client_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** newcomm);
+int MPIR_Server_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** newcomm);
+int MPIR_Iaccept_impl(MPIR_Comm * comm, const char *name, MPIX_Key_function * welcome, void *extra_state, int n,
+                      MPI_Request requests[]);
+int MPIR_Icontact_impl(MPIR_Comm * comm, const char *name, const void *key, int key_bytes, MPI_Request * request);
+int MPIR_Get_server_name_impl(const char *requested, char given[]);
+int MPIR_Remote_attach_impl(MPIR_Comm * comm, int n, MPI_Request requests[], MPIR_Comm ** newcomm);
+
+/* An error of this class that another process, rank 0 or a root, can tell more about. */
+int MPIR_Dynproc_error_elsewhere(int errclass);
+
+/* ---- requests.c */
+
+enum MPIR_Dynproc_state {
+    MPIR_DYNPROC_ACTIVE,
+    MPIR_DYNPROC_TAKEN,
+    MPIR_DYNPROC_CANCELLED,
+    MPIR_DYNPROC_FAILED
+};
+
+/* A port or contact request.  It stays until it has been attached or freed; the user's handle is a persistent request,
+ * whose completion does not free it. */
+struct MPIR_Dynproc_request {
+    MPIR_Request *handle;
+    MPIR_Request *operation;    /* a generalized request, while active */
+    MPIR_Comm *comm;
+    enum MPIR_Dynproc_state state;
+    bool is_server;
+    int number, index;          /* the call on this communicator, and which request of it */
+    struct MPIR_Dynproc_link *link;     /* rank 0, if taken */
+    void (*cancel) (struct MPIR_Dynproc_request * request);     /* rank 0 */
+    void *owner;
+    struct MPIR_Dynproc_request *next;
+};
+
+int MPIR_Dynproc_request_make(MPIR_Comm * comm, bool is_server, int number, int index,
+                              struct MPIR_Dynproc_request **request);
+/* Completes it; error is that of the completion if it FAILED. */
+void MPIR_Dynproc_request_end(struct MPIR_Dynproc_request *request, enum MPIR_Dynproc_state state, int error);
+/* The request of a handle, or NULL. */
+struct MPIR_Dynproc_request *MPIR_Dynproc_request_of(MPI_Request handle);
+/* Forgets it, with the user's handle. */
+void MPIR_Dynproc_request_drop(struct MPIR_Dynproc_request *request);
+
+/* ---- progress: what is called while something is under way (port.c, contact.c) */
+
+void MPIR_Dynproc_look_from_now_on(void);
+bool MPIR_Dynproc_look_at_services(void);       /* whether there is anything to look at */
+bool MPIR_Dynproc_look_at_contacts(void);
+bool MPIR_Dynproc_look_at_events(void);
+void MPIR_Dynproc_sweep(void);  /* requests that the user has freed */
+
+/* Between two looks of a process that waits: progress, other threads, and a nap after a while. */
+struct MPIR_Dynproc_wait {
+    int looks;
+    int fd;                     /* wakes it, -1: none */
+};
+int MPIR_Dynproc_pause(struct MPIR_Dynproc_wait *wait);
+
+/* At MPI_Finalize all names are given back and all connections closed. */
+void MPIR_Dynproc_at_finalize(void);
+void MPIR_Dynproc_close_services(void);
+
+/* ---- attach.c: both sides */
+
+struct MPIR_Dynproc_attach {
+    MPIR_Comm *comm;
+    bool is_server;
+    MPIR_Context_id_t context_id;
+    struct MPIR_Dynproc_side other;
+};
+
+/* On all processes of comm. */
+int MPIR_Dynproc_attach_begin(MPIR_Comm * comm, bool is_server, struct MPIR_Dynproc_attach *attach);
+/* On rank 0.  MPI_ERR_PORT: the other side has ended. */
+int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR_Dynproc_link *link);
+/* On all processes: error is that of rank 0. */
+int MPIR_Dynproc_attach_end(struct MPIR_Dynproc_attach *attach, int error, MPIR_Comm ** newcomm);
+
+/* ---- the device's part (src/mpid/ch4/src/ch4_dynproc.c) */
+
+/* Addresses of the processes of comm, one after the other; the arrays are the caller's. */
+int MPID_Dynproc_addresses(MPIR_Comm * comm, int **sizes, char **addresses);
+int MPID_Dynproc_intercomm(MPIR_Comm * local, bool is_low_group, MPIR_Context_id_t recv_context,
+                           MPIR_Context_id_t send_context, int remote_size, int *sizes, char *addresses,
+                           MPIR_Comm ** newcomm);
+void MPID_Dynproc_init_handle(MPIR_Request * handle);
+
+#endif /* DYNPROC_H_INCLUDED */

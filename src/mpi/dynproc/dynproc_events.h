@@ -1,0 +1,27 @@
+/*
+ * How rank 0 tells the other processes of a communicator what has become of requests that they have made together: in
+ * small messages along a binary tree, under a tag that all have counted alike.  Nobody waits.  DN3.
+ */
+
+#ifndef EVENTS_H_INCLUDED
+#define EVENTS_H_INCLUDED
+
+#include "dynproc.h"
+
+struct MPIR_Dynproc_event {
+    int index;                  /* which request */
+    int state;                  /* enum MPIR_Dynproc_state */
+    int error_class;            /* if it FAILED */
+};
+
+struct MPIR_Dynproc_events;
+/* On ranks other than 0, for each event.  NULL: none will come any more, because a process has ended. */
+typedef void (MPIR_Dynproc_apply) (void *owner, const struct MPIR_Dynproc_event * event);
+
+/* n events will come.  They close themselves after the last one. */
+int MPIR_Dynproc_events_open(MPIR_Comm * comm, int tag, int n, MPIR_Dynproc_apply * apply, void *owner,
+                             struct MPIR_Dynproc_events **events);
+/* Rank 0, n times. */
+void MPIR_Dynproc_events_tell(struct MPIR_Dynproc_events *events, const struct MPIR_Dynproc_event *event);
+
+#endif /* EVENTS_H_INCLUDED */

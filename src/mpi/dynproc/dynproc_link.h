@@ -1,0 +1,74 @@
+/*
+ * The connection between the ranks 0 of a client and a server, and what is said on it.  DN5, DN7.
+ *
+ *   client  HELLO    the name, a key or none, a number used once
+ *   server  VERDICT  TAKEN, or KEY (not welcome), another number used once
+ *   both    SIDE     the context id and the addresses of the processes, when the side is asked to attach
+ *
+ * Each is sealed with the place's secret, SIDE also with both numbers.  A connection that ends, or on which something
+ * else is said, is broken.  Nothing here waits.  All numbers are big-endian.
+ */
+
+#ifndef LINK_H_INCLUDED
+#define LINK_H_INCLUDED
+
+#include "dynproc_names.h"
+
+#define MPIR_DYNPROC_KEY 1024
+#define MPIR_DYNPROC_ONCE 16
+
+enum MPIR_Dynproc_verdict {
+    MPIR_DYNPROC_WELCOME = 1,
+    MPIR_DYNPROC_KEY_REFUSED = 2
+};
+
+enum MPIR_Dynproc_link_state {
+    MPIR_DYNPROC_MORE,          /* not all bytes are there yet */
+    MPIR_DYNPROC_DONE,
+    MPIR_DYNPROC_BROKEN
+};
+
+struct MPIR_Dynproc_link {
+    int fd;
+    unsigned char secret[MPIR_DYNPROC_SEAL];
+    unsigned char client_once[MPIR_DYNPROC_ONCE], server_once[MPIR_DYNPROC_ONCE];
+    unsigned char *out, *in;
+    size_t out_bytes, out_sent, in_bytes, in_room;
+    double since;               /* server: when it was accepted */
+    struct MPIR_Dynproc_link *next;
+};
+
+struct MPIR_Dynproc_hello {
+    const char *name;
+    const void *key;
+    int key_bytes;              /* -1: no key */
+};
+
+/* One side of a connection. */
+struct MPIR_Dynproc_side {
+    uint32_t context_id;
+    int size;                   /* processes */
+    int *address_sizes;
+    char *addresses;
+    int bytes;                  /* of all addresses */
+};
+
+struct MPIR_Dynproc_link *MPIR_Dynproc_link_new(int fd, const unsigned char *secret);
+void MPIR_Dynproc_link_free(struct MPIR_Dynproc_link *link);
+/* Whether the other side is still there, as far as can be seen. */
+bool MPIR_Dynproc_link_lives(struct MPIR_Dynproc_link *link);
+
+/* Client. */
+bool MPIR_Dynproc_send_hello(struct MPIR_Dynproc_link *link, const struct MPIR_Dynproc_hello *hello);
+enum MPIR_Dynproc_link_state MPIR_Dynproc_read_verdict(struct MPIR_Dynproc_link *link,
+                                                       enum MPIR_Dynproc_verdict *verdict);
+/* Server.  The hello points into the connection. */
+enum MPIR_Dynproc_link_state MPIR_Dynproc_read_hello(struct MPIR_Dynproc_link *link,
+                                                     struct MPIR_Dynproc_hello *hello, char name[]);
+bool MPIR_Dynproc_send_verdict(struct MPIR_Dynproc_link *link, enum MPIR_Dynproc_verdict verdict);
+/* Both. */
+bool MPIR_Dynproc_send_side(struct MPIR_Dynproc_link *link, bool is_server, const struct MPIR_Dynproc_side *side);
+enum MPIR_Dynproc_link_state MPIR_Dynproc_read_side(struct MPIR_Dynproc_link *link, bool is_server,
+                                                    struct MPIR_Dynproc_side *side);
+
+#endif /* LINK_H_INCLUDED */

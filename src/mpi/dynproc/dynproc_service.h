@@ -1,0 +1,38 @@
+/*
+ * A name that this process listens for, and the clients that have come and wait there. DN2, DN6, DN7.
+ *
+ * Whoever connects has 2 seconds to say a hello; at most 64 at a time are listened to, and when there are more the
+ * one that has said nothing for the longest time has to go (a client comes again). At most 256 clients wait here,
+ * first come first served; further ones wait in the system's queue. So memory is bounded whoever comes, and nobody is
+ * waited for.
+ */
+
+#ifndef SERVICE_H_INCLUDED
+#define SERVICE_H_INCLUDED
+
+#include "dynproc.h"
+
+struct MPIR_Dynproc_call;       /* port.c */
+
+struct MPIR_Dynproc_service {
+    struct MPIR_Dynproc_place place;
+    char name[MPIR_DYNPROC_NAME + 1];   /* as it was given */
+    int fd;
+    int n_silent, n_waiting;
+    struct MPIR_Dynproc_link *silent, *waiting; /* the oldest one first */
+    struct MPIR_Dynproc_call *calls;    /* port requests, the oldest one first */
+    struct MPIR_Dynproc_service *next;
+};
+
+extern struct MPIR_Dynproc_service *MPIR_Dynproc_services;
+
+/* The service of this name, which is made if need be. */
+int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **service);
+void MPIR_Dynproc_service_close(struct MPIR_Dynproc_service *service);
+/* Lets clients in.  Does not wait. */
+void MPIR_Dynproc_service_look(struct MPIR_Dynproc_service *service);
+/* The next client that lives and is welcome (NULL: everybody is), which has been told; or NULL. */
+struct MPIR_Dynproc_link *MPIR_Dynproc_service_take(struct MPIR_Dynproc_service *service, MPIX_Key_function * welcome,
+                                                    void *extra_state);
+
+#endif /* SERVICE_H_INCLUDED */

@@ -1,0 +1,495 @@
+/* See dynproc_names.h.  State: the names that this process has reserved. */
+
+#include "dynproc_names.h"
+#include "dynproc.h"
+#include "../../pm/hydra/elastic/wire/step_socket.h"
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/random.h>
+
+#define SECRET_DIGITS 64
+#define SECRET_VARIABLE "MPIEXEC_SECRET_FILE"
+#define BACKLOG 4096
+#define TRIES 100
+#define RESERVED_MAX 1024
+
+struct reserved {
+    char path[MPIR_DYNPROC_PATH];       /* of the locked file */
+    int lock_fd;
+    struct reserved *next;
+};
+
+static struct reserved *reserved;
+static int n_reserved;
+
+/* ---- what is in a name ---------------------------------------------------------------------------------------- */
+
+static bool is_well_formed(const char *name)
+{
+    size_t length = strnlen(name, MPIR_DYNPROC_NAME + 1);
+
+    for (size_t i = 0; i < length; i++) {
+        if ((unsigned char) name[i] < ' ' || name[i] == 0x7f)
+            return false;
+    }
+    return length >= 1 && length <= MPIR_DYNPROC_NAME;
+}
+
+/* HOST:PORT: what is behind the last colon is a number of at most 65535, what is before it the name of a host. */
+static bool has_port(struct MPIR_Dynproc_place *place)
+{
+    const char *colon = strrchr(place->name, ':');
+    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    char *host = place->host;
+
+    if (!colon || colon == place->name || digits < 1 || digits > 5 || colon[1 + digits])
+        return false;
+    snprintf(host, sizeof(place->host), "%.*s", (int) (colon - place->name), place->name);
+    if (host[0] == '[' && host[strlen(host) - 1] == ']') {
+        memmove(host, host + 1, strlen(host));
+        host[strlen(host) - 1] = '\0';
+    }
+    place->port = atoi(colon + 1);
+    return place->port <= 65535 && host[0] && !host[strspn(host, "0123456789abcdefghijklmnopqrstuvwxyz"
+                                                            "ABCDEFGHIJKLMNOPQRSTUVWXYZ.-_:%")];
+}
+
+/* ---- the user's private directory ------------------------------------------------------------------------------ */
+
+/* Of a name of any characters; the name itself goes into each hello, so that two of the same sum are told apart. */
+static uint64_t sum_of(const char *name)
+{
+    uint64_t sum = 0xcbf29ce484222325u;
+
+    for (; *name; name++)
+        sum = (sum ^ (unsigned char) *name) * 0x100000001b3u;
+    return sum;
+}
+
+static bool private_directory(char *path, size_t bytes, char *why)
+{
+    char error[STEP_SOCKET_ERROR_MAX];
+
+    if (step_socket_directory(path, bytes, error, sizeof(error)) == 0 &&
+        step_socket_make_directory(path, error, sizeof(error)) == 0)
+        return true;
+    snprintf(why, MPIR_DYNPROC_WHY, "%.*s", MPIR_DYNPROC_WHY - 1, error);
+    return false;
+}
+
+static bool find_in_directory(struct MPIR_Dynproc_place *place, char *why)
+{
+    char directory[MPIR_DYNPROC_PATH];
+
+    if (!private_directory(directory, sizeof(directory), why))
+        return false;
+    int length = snprintf(place->path, sizeof(place->path), "%s/name-%016llx.sock", directory,
+                          (unsigned long long) sum_of(place->name));
+    if (length > 0 && length < (int) sizeof(place->path))
+        return true;
+    snprintf(why, MPIR_DYNPROC_WHY, "set XDG_RUNTIME_DIR to a shorter path");
+    return false;
+}
+
+/* ---- the user's secret ----------------------------------------------------------------------------------------- */
+
+static int digit_of(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* What is used here is made of the secret, which mpiexec and the node daemons may have as well. */
+static bool parse_secret(const char *text, ssize_t length, unsigned char secret[MPIR_DYNPROC_SEAL])
+{
+    unsigned char bytes[SECRET_DIGITS / 2];
+
+    if (length < SECRET_DIGITS)
+        return false;
+    for (int i = 0; i < SECRET_DIGITS / 2; i++) {
+        int high = digit_of(text[2 * i]), low = digit_of(text[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        bytes[i] = (unsigned char) (high * 16 + low);
+    }
+    MPIR_Dynproc_seal(bytes, bytes + MPIR_DYNPROC_SEAL, MPIR_DYNPROC_SEAL, secret);
+    return true;
+}
+
+static bool read_secret(const char *path, unsigned char secret[MPIR_DYNPROC_SEAL], char *why)
+{
+    struct stat status;
+    char text[SECRET_DIGITS];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    bool is_read = false;
+
+    if (fd < 0) {
+        snprintf(why, MPIR_DYNPROC_WHY, "%.150s: %.80s", path, strerror(errno));
+        return false;
+    }
+    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077))
+        snprintf(why, MPIR_DYNPROC_WHY, "%.150s is not a file of yours that nobody else may read (chmod 600)", path);
+    else if (!(is_read = parse_secret(text, read(fd, text, sizeof(text)), secret)))
+        snprintf(why, MPIR_DYNPROC_WHY, "%.150s does not begin with %d hexadecimal digits in small letters", path,
+                 SECRET_DIGITS);
+    close(fd);
+    return is_read;
+}
+
+/* Made whole under another name, then linked: who comes second finds the first one's. */
+static void make_secret(const char *path)
+{
+    unsigned char bytes[SECRET_DIGITS / 2];
+    char text[SECRET_DIGITS + 2], fresh[MPIR_DYNPROC_PATH + 32];
+
+    if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+        return;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    text[SECRET_DIGITS] = '\n';
+    snprintf(fresh, sizeof(fresh), "%s.%ld", path, (long) getpid());
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    if (write(fd, text, SECRET_DIGITS + 1) == SECRET_DIGITS + 1 && link(fresh, path) != 0 && errno != EEXIST)
+        MPL_DBG_MSG(MPIR_DBG_OTHER, TYPICAL, "the user's secret could not be made");
+    close(fd);
+    unlink(fresh);
+}
+
+static bool get_secret(unsigned char secret[MPIR_DYNPROC_SEAL], char *why)
+{
+    const char *given = getenv(SECRET_VARIABLE);
+    char path[MPIR_DYNPROC_PATH], directory[MPIR_DYNPROC_PATH - 16];
+
+    if (given && given[0])
+        return read_secret(given, secret, why);
+    if (!private_directory(directory, sizeof(directory), why))
+        return false;
+    snprintf(path, sizeof(path), "%s/secret", directory);
+    if (access(path, F_OK) != 0)
+        make_secret(path);
+    return read_secret(path, secret, why);
+}
+
+/* ---- where a name is ------------------------------------------------------------------------------------------- */
+
+static void set_port(struct MPIR_Dynproc_place *place, int port)
+{
+    place->port = port;
+    if (place->address.ss_family == AF_INET6)
+        ((struct sockaddr_in6 *) &place->address)->sin6_port = htons((uint16_t) port);
+    else
+        ((struct sockaddr_in *) &place->address)->sin_port = htons((uint16_t) port);
+}
+
+static bool look_up(struct MPIR_Dynproc_place *place, char *why)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC,.ai_socktype = SOCK_STREAM }, *found = NULL;
+    int failed = getaddrinfo(place->host, NULL, &hints, &found);
+
+    if (failed || !found || found->ai_addrlen > sizeof(place->address)) {
+        snprintf(why, MPIR_DYNPROC_WHY, "host %.100s: %.100s", place->host,
+                 failed ? gai_strerror(failed) : "no address");
+        if (found)
+            freeaddrinfo(found);
+        return false;
+    }
+    memcpy(&place->address, found->ai_addr, found->ai_addrlen);
+    place->address_bytes = found->ai_addrlen;
+    freeaddrinfo(found);
+    set_port(place, place->port);
+    return true;
+}
+
+static void set_path(struct MPIR_Dynproc_place *place)
+{
+    struct sockaddr_un *address = (struct sockaddr_un *) &place->address;
+
+    address->sun_family = AF_UNIX;
+    memcpy(address->sun_path, place->path, sizeof(place->path));
+    place->address_bytes = sizeof(*address);
+}
+
+int MPIR_Dynproc_find(const char *name, struct MPIR_Dynproc_place *place)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char why[MPIR_DYNPROC_WHY] = "";
+
+    MPIR_Assert(sizeof(place->path) == sizeof(((struct sockaddr_un *) 0)->sun_path));
+    memset(place, 0, sizeof(*place));
+    MPIR_ERR_CHKANDJUMP(!name || !is_well_formed(name), mpi_errno, MPI_ERR_ARG, "**dynprocname");
+    snprintf(place->name, sizeof(place->name), "%s", name);
+    place->on_network = has_port(place);
+    if (place->on_network) {
+        MPIR_ERR_CHKANDJUMP1(!get_secret(place->secret, why), mpi_errno, MPI_ERR_PORT, "**dynprocsecret",
+                             "**dynprocsecret %s", why);
+        MPIR_ERR_CHKANDJUMP2(!look_up(place, why), mpi_errno, MPI_ERR_PORT, "**dynprocserver",
+                             "**dynprocserver %s %s", place->name, why);
+    } else {
+        MPIR_ERR_CHKANDJUMP2(!find_in_directory(place, why), mpi_errno, MPI_ERR_NAME, "**dynprocserver",
+                             "**dynprocserver %s %s", place->name, why);
+        set_path(place);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- reservations ---------------------------------------------------------------------------------------------- */
+
+/* What the processes of this job have in common, and no other process has. */
+static void write_job(char *job, size_t bytes)
+{
+    if (getenv("PMI_FD") || getenv("PMI_PORT"))
+        snprintf(job, bytes, "%s", MPIR_pmi_job_id());
+    else
+        snprintf(job, bytes, "process %ld", (long) getpid());
+}
+
+static bool reservation_path(const struct MPIR_Dynproc_place *place, char *path, size_t bytes)
+{
+    char directory[MPIR_DYNPROC_PATH], why[MPIR_DYNPROC_WHY];
+
+    if (!private_directory(directory, sizeof(directory), why))
+        return false;
+    return snprintf(path, bytes, "%s/name-%016llx.job", directory,
+                    (unsigned long long) sum_of(place->name)) < (int) bytes;
+}
+
+/* Whether a process of another job, which lives, has reserved the name. */
+static bool is_reserved(const struct MPIR_Dynproc_place *place)
+{
+    char path[MPIR_DYNPROC_PATH], job[256] = "", owner[256] = "";
+    int fd = reservation_path(place, path, sizeof(path)) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    bool held = false;
+
+    if (fd < 0)
+        return false;
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0) {
+        ssize_t length = read(fd, owner, sizeof(owner) - 1);
+        write_job(job, sizeof(job));
+        held = length <= 0 || strcmp(owner, job) != 0;
+    }
+    close(fd);
+    return held;
+}
+
+static bool write_reservation(int fd)
+{
+    char job[256];
+
+    write_job(job, sizeof(job));
+    return flock(fd, LOCK_EX | LOCK_NB) == 0 && ftruncate(fd, 0) == 0 &&
+        write(fd, job, strlen(job)) == (ssize_t) strlen(job);
+}
+
+/* The directory is locked by the caller: nobody makes or removes a reservation meanwhile. */
+static bool reserve(const struct MPIR_Dynproc_place *place)
+{
+    struct reserved *entry = n_reserved < RESERVED_MAX ? MPL_malloc(sizeof(*entry), MPL_MEM_OTHER) : NULL;
+
+    if (!entry)
+        return false;
+    entry->lock_fd = reservation_path(place, entry->path, sizeof(entry->path)) ?
+        open(entry->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+    if (entry->lock_fd < 0 || !write_reservation(entry->lock_fd)) {
+        if (entry->lock_fd >= 0)
+            close(entry->lock_fd);
+        MPL_free(entry);
+        return false;
+    }
+    entry->next = reserved;
+    reserved = entry;
+    n_reserved++;
+    return true;
+}
+
+void MPIR_Dynproc_release_names(void)
+{
+    while (reserved) {
+        struct reserved *entry = reserved;
+        reserved = entry->next;
+        unlink(entry->path);
+        close(entry->lock_fd);
+        MPL_free(entry);
+    }
+    n_reserved = 0;
+}
+
+/* ---- listening ------------------------------------------------------------------------------------------------- */
+
+/* Taken for moments only, so to wait for it is no wait. */
+static int lock_directory(void)
+{
+    char directory[MPIR_DYNPROC_PATH], why[MPIR_DYNPROC_WHY];
+    int fd = private_directory(directory, sizeof(directory), why) ?
+        open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR);
+    return fd;
+}
+
+static void unlock_directory(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+static bool is_local(const struct MPIR_Dynproc_place *place)
+{
+    struct MPIR_Dynproc_place any_port = *place;
+    int fd = socket(place->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    set_port(&any_port, 0);
+    bool local = fd >= 0 && bind(fd, (struct sockaddr *) &any_port.address, any_port.address_bytes) == 0;
+    if (fd >= 0)
+        close(fd);
+    return local;
+}
+
+/* The name of a host may lead to an address that only this host knows (127.0.1.1): then clients elsewhere could not
+ * come, so a server listens on all addresses unless its name has a particular one. */
+static void widen(struct MPIR_Dynproc_place *place)
+{
+    unsigned char numeric[sizeof(struct in6_addr)];
+
+    if (!strcmp(place->host, "localhost") || inet_pton(place->address.ss_family, place->host, numeric) == 1)
+        return;
+    if (place->address.ss_family == AF_INET6)
+        ((struct sockaddr_in6 *) &place->address)->sin6_addr = in6addr_any;
+    else
+        ((struct sockaddr_in *) &place->address)->sin_addr.s_addr = htonl(INADDR_ANY);
+}
+
+static void read_port(struct MPIR_Dynproc_place *place, int fd)
+{
+    struct sockaddr_storage got;
+    socklen_t bytes = sizeof(got);
+
+    if (getsockname(fd, (struct sockaddr *) &got, &bytes) == 0)
+        set_port(place, ntohs(got.ss_family == AF_INET6 ? ((struct sockaddr_in6 *) &got)->sin6_port :
+                              ((struct sockaddr_in *) &got)->sin_port));
+}
+
+/* 0, or errno. */
+static int listen_on_network(struct MPIR_Dynproc_place *place, int *fd)
+{
+    int yes = 1;
+
+    if (!is_local(place))
+        return EADDRNOTAVAIL;
+    widen(place);
+    *fd = socket(place->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (*fd < 0)
+        return errno;
+    setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    if (bind(*fd, (struct sockaddr *) &place->address, place->address_bytes) == 0 && listen(*fd, BACKLOG) == 0) {
+        read_port(place, *fd);
+        return 0;
+    }
+    int failed = errno;
+    close(*fd);
+    return failed;
+}
+
+static int listen_in_directory(struct MPIR_Dynproc_place *place, int *fd)
+{
+    /* the lock is held: what nobody listens on is of a process that has ended */
+    if (step_socket_is_stale(place->path))
+        unlink(place->path);
+    *fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (*fd < 0)
+        return errno;
+    if (bind(*fd, (struct sockaddr *) &place->address, place->address_bytes) == 0 && listen(*fd, BACKLOG) == 0)
+        return 0;
+    int failed = errno;
+    close(*fd);
+    return failed;
+}
+
+int MPIR_Dynproc_listen(struct MPIR_Dynproc_place *place, int *fd)
+{
+    int mpi_errno = MPI_SUCCESS, failed, lock_fd = lock_directory();
+    const char *why;
+
+    if (is_reserved(place))
+        failed = EADDRINUSE;
+    else
+        failed = place->on_network ? listen_on_network(place, fd) : listen_in_directory(place, fd);
+    unlock_directory(lock_fd);
+    if (failed == EADDRNOTAVAIL)
+        why = "this host has another name; HOST is where the server's rank 0 runs";
+    else
+        why = failed == EADDRINUSE ? "another server has it" : strerror(failed);
+    MPIR_ERR_CHKANDJUMP2(failed == EADDRINUSE, mpi_errno, MPI_ERR_SERVICE, "**dynprocserver",
+                         "**dynprocserver %s %s", place->name, why);
+    MPIR_ERR_CHKANDJUMP2(failed, mpi_errno, MPI_ERR_PORT, "**dynprocserver", "**dynprocserver %s %s", place->name, why);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void MPIR_Dynproc_close(const struct MPIR_Dynproc_place *place, int fd)
+{
+    int lock_fd = place->on_network ? -1 : lock_directory();
+
+    close(fd);
+    /* not one that somebody has put there since */
+    if (!place->on_network && step_socket_is_stale(place->path))
+        unlink(place->path);
+    unlock_directory(lock_fd);
+}
+
+/* ---- MPIX_Get_server_name --------------------------------------------------------------------------------------- */
+
+static bool try_name(const char *name, char given[])
+{
+    struct MPIR_Dynproc_place place;
+    int fd = -1;
+
+    if (MPIR_Dynproc_find(name, &place) != MPI_SUCCESS || MPIR_Dynproc_listen(&place, &fd) != MPI_SUCCESS)
+        return false;
+    if (place.on_network)
+        snprintf(place.name, sizeof(place.name), strchr(place.host, ':') ? "[%.190s]:%d" : "%.190s:%d", place.host,
+                 place.port);
+    int lock_fd = lock_directory();
+    close(fd);
+    if (!place.on_network)
+        unlink(place.path);
+    bool is_given = reserve(&place);
+    unlock_directory(lock_fd);
+    if (is_given)
+        snprintf(given, MPI_MAX_PORT_NAME, "%s", place.name);
+    return is_given;
+}
+
+int MPIR_Get_server_name_impl(const char *requested, char given[])
+{
+    int mpi_errno = MPI_SUCCESS;
+    char name[MPIR_DYNPROC_NAME + 1];
+
+    MPIR_ERR_CHKANDJUMP1(!requested, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "requested_name");
+    MPIR_Dynproc_at_finalize();
+    if (try_name(requested, given))
+        goto fn_exit;
+    for (int i = 1; i <= TRIES; i++) {
+        snprintf(name, sizeof(name), "%.160s-%ld-%d", is_well_formed(requested) ? requested : "server",
+                 (long) getpid(), i);
+        if (try_name(name, given))
+            goto fn_exit;
+    }
+    MPIR_ERR_SETANDJUMP2(mpi_errno, MPI_ERR_SERVICE, "**dynprocserver", "**dynprocserver %s %s", name,
+                         "there is no other name, either");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

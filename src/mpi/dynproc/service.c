@@ -1,0 +1,199 @@
+/* See dynproc_service.h. */
+
+#include "dynproc_service.h"
+#include <poll.h>
+
+#define SILENT_MAX 64
+#define WAITING_MAX 256
+#define HELLO_SECONDS 2.0
+#define ACCEPTS 64              /* of one look */
+
+struct MPIR_Dynproc_service *MPIR_Dynproc_services;
+
+static double now(void)
+{
+    MPL_time_t time;
+    double seconds;
+
+    MPL_wtime(&time);
+    MPL_wtime_todouble(&time, &seconds);
+    return seconds;
+}
+
+static void append(struct MPIR_Dynproc_link **list, struct MPIR_Dynproc_link *link)
+{
+    while (*list)
+        list = &(*list)->next;
+    link->next = NULL;
+    *list = link;
+}
+
+static struct MPIR_Dynproc_link *remove_first(struct MPIR_Dynproc_link **list)
+{
+    struct MPIR_Dynproc_link *first = *list;
+
+    *list = first->next;
+    first->next = NULL;
+    return first;
+}
+
+static void free_all(struct MPIR_Dynproc_link **list)
+{
+    while (*list)
+        MPIR_Dynproc_link_free(remove_first(list));
+}
+
+int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **opened)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Dynproc_service *service = MPIR_Dynproc_services;
+
+    MPIR_ERR_CHKANDJUMP(!name, mpi_errno, MPI_ERR_ARG, "**dynprocname");
+    while (service && strcmp(service->name, name))
+        service = service->next;
+    *opened = service;
+    if (service)
+        goto fn_exit;
+    service = MPL_calloc(1, sizeof(*service), MPL_MEM_OTHER);
+    MPIR_ERR_CHKANDJUMP(!service, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    mpi_errno = MPIR_Dynproc_find(name, &service->place);
+    MPIR_ERR_CHECK(mpi_errno);
+    snprintf(service->name, sizeof(service->name), "%s", name);
+    mpi_errno = MPIR_Dynproc_listen(&service->place, &service->fd);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Dynproc_at_finalize();
+    service->next = MPIR_Dynproc_services;
+    MPIR_Dynproc_services = service;
+    *opened = service;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(service);
+    goto fn_exit;
+}
+
+void MPIR_Dynproc_service_close(struct MPIR_Dynproc_service *service)
+{
+    struct MPIR_Dynproc_service **place = &MPIR_Dynproc_services;
+
+    while (*place != service)
+        place = &(*place)->next;
+    *place = service->next;
+    free_all(&service->silent);
+    free_all(&service->waiting);
+    MPIR_Dynproc_close(&service->place, service->fd);
+    MPL_free(service);
+}
+
+static void accept_one(struct MPIR_Dynproc_service *service, int fd)
+{
+    struct MPIR_Dynproc_link *link = MPIR_Dynproc_link_new(fd, service->place.secret);
+
+    if (!link) {
+        close(fd);
+        return;
+    }
+    link->since = now();
+    if (service->n_silent == SILENT_MAX)
+        MPIR_Dynproc_link_free(remove_first(&service->silent));
+    else
+        service->n_silent++;
+    append(&service->silent, link);
+}
+
+/* Whether this connection has come to an end in the one or the other way. */
+static bool is_heard(struct MPIR_Dynproc_service *service, struct MPIR_Dynproc_link *link, bool *is_client)
+{
+    char name[MPIR_DYNPROC_NAME + 1];
+    struct MPIR_Dynproc_hello hello;
+    enum MPIR_Dynproc_link_state state = MPIR_Dynproc_read_hello(link, &hello, name);
+
+    /* who comes to a port needs to know the secret, and not how the host is called here */
+    *is_client = state == MPIR_DYNPROC_DONE && (service->place.on_network || !strcmp(name, service->name));
+    return state != MPIR_DYNPROC_MORE || now() - link->since > HELLO_SECONDS;
+}
+
+static void listen_to_silent(struct MPIR_Dynproc_service *service)
+{
+    bool is_client;
+
+    for (struct MPIR_Dynproc_link ** place = &service->silent; *place;) {
+        if (!is_heard(service, *place, &is_client)) {
+            place = &(*place)->next;
+            continue;
+        }
+        struct MPIR_Dynproc_link *link = remove_first(place);
+        service->n_silent--;
+        if (is_client) {
+            append(&service->waiting, link);
+            service->n_waiting++;
+        } else {
+            MPIR_Dynproc_link_free(link);
+        }
+    }
+}
+
+static void forget_gone(struct MPIR_Dynproc_service *service)
+{
+    for (struct MPIR_Dynproc_link ** place = &service->waiting; *place;) {
+        if (MPIR_Dynproc_link_lives(*place)) {
+            place = &(*place)->next;
+            continue;
+        }
+        MPIR_Dynproc_link_free(remove_first(place));
+        service->n_waiting--;
+    }
+}
+
+void MPIR_Dynproc_service_look(struct MPIR_Dynproc_service *service)
+{
+    int fd = -1;
+
+    if (service->n_waiting >= WAITING_MAX)
+        forget_gone(service);
+    for (int i = 0; i < ACCEPTS && service->n_waiting < WAITING_MAX; i++) {
+        fd = accept4(service->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0)
+            break;
+        accept_one(service, fd);
+        listen_to_silent(service);
+    }
+    if (service->silent && fd < 0)
+        listen_to_silent(service);
+}
+
+/* The key is behind the hello that has been read. */
+static bool is_welcome(struct MPIR_Dynproc_link *link, MPIX_Key_function * welcome, void *extra_state)
+{
+    char name[MPIR_DYNPROC_NAME + 1];
+    struct MPIR_Dynproc_hello hello;
+
+    if (!welcome)
+        return true;
+    return MPIR_Dynproc_read_hello(link, &hello, name) == MPIR_DYNPROC_DONE && hello.key_bytes >= 0 &&
+        welcome(hello.key, hello.key_bytes, extra_state);
+}
+
+struct MPIR_Dynproc_link *MPIR_Dynproc_service_take(struct MPIR_Dynproc_service *service, MPIX_Key_function * welcome,
+                                                    void *extra_state)
+{
+    while (service->waiting) {
+        struct MPIR_Dynproc_link *link = remove_first(&service->waiting);
+        service->n_waiting--;
+        if (MPIR_Dynproc_link_lives(link)) {
+            bool welcome_here = is_welcome(link, welcome, extra_state);
+            bool told = MPIR_Dynproc_send_verdict(link, welcome_here ? MPIR_DYNPROC_WELCOME : MPIR_DYNPROC_KEY_REFUSED);
+            if (told && welcome_here)
+                return link;
+        }
+        MPIR_Dynproc_link_free(link);
+    }
+    return NULL;
+}
+
+void MPIR_Dynproc_close_services(void)
+{
+    while (MPIR_Dynproc_services)
+        MPIR_Dynproc_service_close(MPIR_Dynproc_services);
+}

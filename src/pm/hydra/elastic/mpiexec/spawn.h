@@ -1,0 +1,19 @@
+/*
+ * Before processes are started for MPI_Comm_spawn: whether their programs are there (DS4).  Stock notices only when a
+ * daemon has been started for them, and then ends the job.
+ *
+ * Only this host can be looked at.  If a process is to run elsewhere, or where is not known, the answer is yes, and it
+ * is as under stock.
+ */
+
+#ifndef MPIEXEC_SPAWN_H_INCLUDED
+#define MPIEXEC_SPAWN_H_INCLUDED
+
+#include "hydra.h"
+#include "common.h"
+#include "pmiserv_pmi.h"
+
+/* Says on standard error what is wrong, if there is something. */
+int HYD_spawn_can_start(struct HYD_pmcd_token *tokens, const struct HYD_pmcd_token_segment *commands, int n);
+
+#endif /* MPIEXEC_SPAWN_H_INCLUDED */

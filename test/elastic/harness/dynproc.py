@@ -1,0 +1,194 @@
+"""Scenarios of clients and servers: two jobs that connect, and others that mean no good."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+from . import checks
+from .job import Job, TestRun
+from .scenarios import scenario
+
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+FLOOD = 300  # connections; more than are listened to at a time
+
+
+def _forget_secret(run: TestRun) -> None:
+    """The user's secret is meant to stay; it is the test's own directory that goes."""
+    for path in run.runtime.glob("*/secret"):
+        run.check(path.stat().st_mode & 0o777 == 0o600, f"mode {path.stat().st_mode:o} of the user's secret")
+        path.unlink()
+
+
+def _side(run: TestRun, role: str, n: int, *more: str) -> Job:
+    return run.mpiexec(run.test.options, ["--role", role, *run.test.arguments, *more], n)
+
+
+def _ends_well(run: TestRun, *jobs: Job) -> None:
+    for job in jobs:
+        run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+        run.check(any(line.startswith("PASS dyn_serve") for line in job.lines), "no PASS line")
+    _forget_secret(run)
+
+
+@scenario
+def dyn_two_jobs(run: TestRun, first: str = "server", second: str = "client", clients: str = "2") -> None:
+    """DN2: between two mpiexecs, whoever comes first."""
+    one = _side(run, first, run.test.processes)
+    two = _side(run, second, int(clients))
+    _ends_well(run, one, two)
+
+
+def _bodies() -> list[bytes]:
+    """What is no hello: rubbish, other protocols, hellos of wrong lengths and with a wrong seal."""
+    head = b"EMDH\1\1"
+    return [
+        b"GET / HTTP/1.0\r\n\r\n",
+        os.urandom(2000),
+        b"\0" * 26,
+        head + b"\xff\xff\xff\xff" + b"x" * 16,
+        head + b"\0\4\0\4" + b"x" * 16 + b"namekeys" + b"y" * 16,
+        head,
+        b"",
+    ]
+
+
+def _disturb(address: tuple[str, int]) -> list[socket.socket]:
+    """Connections that say something wrong, and many that say nothing; they stay open."""
+    held = []
+    bodies = _bodies()
+    for i in range(FLOOD):
+        with contextlib.suppress(OSError):
+            connection = socket.create_connection(address, timeout=10)
+            held.append(connection)
+            connection.sendall(bodies[i % len(bodies)])
+    return held
+
+
+def _open_files(job: Job) -> int:
+    """Of the server's process, a grandchild of mpiexec."""
+    most = 0
+    for children in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if b"--role\0many" in children.read_bytes() and b"mpiexec" not in children.read_bytes():
+                most = max(most, len(list((children.parent / "fd").iterdir())))
+    return most
+
+
+@scenario
+def dyn_flood(run: TestRun) -> None:
+    """DN7: rubbish and a flood disturb nobody, and do not fill the server's memory."""
+    server = _side(run, "many", run.test.processes, "--times", "3")
+    name = run.work / "name"
+    run.await_value(name.exists, "name of the server")
+    host, _, port = name.read_text(encoding="utf-8").rpartition(":")
+    held = _disturb((host, int(port)))
+    run.check(_open_files(server) < 64 + 64, f"the server has {_open_files(server)} open files")
+    client = _side(run, "alone", 1, "--times", "3")
+    _ends_well(run, client, server)
+    for connection in held:
+        connection.close()
+
+
+@scenario
+def dyn_other_secret(run: TestRun) -> None:
+    """DN7: who has another secret is not taken, and who has the server's is."""
+    server = _side(run, "server", 1)
+    run.await_value((run.work / "name").exists, "name of the server")
+    wrong = run.work / "wrong"
+    wrong.write_text("0123456789abcdef" * 4 + "\n", encoding="utf-8")
+    wrong.chmod(0o600)
+    options = ["-genv", "MPIEXEC_SECRET_FILE", str(wrong), "-genv", "MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT", "2"]
+    stranger = run.mpiexec(options, ["--role", "no_port", *run.test.arguments], 1)
+    run.check(stranger.wait() == 0, f"exit code {stranger.process.returncode} of the stranger")
+    _ends_well(run, _side(run, "client", 1), server)
+
+
+@scenario
+def dyn_dies(run: TestRun, dying: str, left: str) -> None:
+    """DN4: a side that has ended after the other one was taken: an error, at once, and no other one."""
+    first = _side(run, dying, 1)
+    other = _side(run, left, run.test.processes)
+    run.check(first.wait() != 0, "who should have died has not")
+    _ends_well(run, other)
+    _remove_sockets(run)
+
+
+def _remove_sockets(run: TestRun) -> None:
+    """Who is killed cannot remove its name; a server of the same name does (dyn_server_dies)."""
+    for path in run.runtime.glob("*/name-*"):
+        path.unlink()
+
+
+def _pid_of(run: TestRun, role: str) -> int:
+    def find() -> int | None:
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                words = path.read_bytes().split(b"\0")
+                if words[0].endswith(b"dyn_serve") and role.encode() in words:
+                    return int(path.parent.name)
+        return None
+
+    return int(run.await_value(find, f"process in the role {role}"))
+
+
+@scenario
+def dyn_server_dies(run: TestRun) -> None:
+    """DN2: a server that does not take its clients is killed; they do not hang, and the next server gets the name."""
+    options = ["-genv", "MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT", "3"]
+    listener = _side(run, "listener", 1)
+    listener.await_line("^LISTENING$")
+    client = run.mpiexec(options, ["--role", "no_name", *run.test.arguments], run.test.processes)
+    client.await_line("^WAITING$")
+    os.kill(_pid_of(run, "listener"), signal.SIGKILL)
+    run.check(listener.wait() != 0, "the server has not died")
+    _ends_well(run, client)
+    _ends_well(run, _side(run, "server", 1), _side(run, "client", 1))
+
+
+@scenario
+def dyn_client_dies(run: TestRun) -> None:
+    """DN6: a client that goes away while it waits, for a server that is busy, is skipped."""
+    server = _side(run, "busy", run.test.processes)
+    server.await_line("^BUSY$")
+    gone = _side(run, "client", 1)
+    gone.await_line("^CONNECTING$")
+    os.kill(_pid_of(run, "client"), signal.SIGKILL)
+    run.check(gone.wait() != 0, "the client has not died")
+    (run.work / "go").touch()
+    _ends_well(run, _side(run, "client", 1), server)
+
+
+@scenario
+def dyn_one_job(run: TestRun) -> None:
+    """A test of one job in which names have ports: the user's secret stays, and has its mode."""
+    checks.ordinary(run)
+    _forget_secret(run)
+
+
+@scenario
+def dyn_examples(run: TestRun, server: str, client: str) -> None:
+    """DX3: the server of examples/dynamic, clients that have numbers added up, and one that ends it."""
+    folder = run.work / "examples"
+    make = ["make", "-C", str(EXAMPLES), f"MPICC={run.setting.prefix}/bin/mpicc", f"BUILD={folder}"]
+    done = subprocess.run(
+        [*make, *(f"{folder}/dynamic/{name}" for name in (server, client))], capture_output=True, text=True, check=False
+    )
+    run.check(done.returncode == 0, f"{done.stdout}{done.stderr}")
+    serving = run.mpiexec([], ["the sums"], run.test.processes, f"{folder}/dynamic/{server}")
+    clients = [
+        run.mpiexec([], ["the sums", *(str(number) for number in range(1, 10 + i))], 1 + i % 2, f"{folder}/dynamic/{client}")
+        for i in range(3)
+    ]
+    for i, job in enumerate(clients):
+        run.check(job.wait() == 0, f"exit code {job.process.returncode} of client {i}")
+        run.check(f"sum {sum(range(1, 10 + i))}" in job.lines, f"client {i} says {job.lines}")
+    last = run.mpiexec([], ["the sums"], 1, f"{folder}/dynamic/{client}")
+    run.check(last.wait() == 0 and serving.wait() == 0, "an exit code is not 0")
+    said = sorted(serving.lines)
+    run.check(said == sorted(f"a client's sum is {n}" for n in (45, 55, 66, 0)), f"the server says {said}")

@@ -1,0 +1,201 @@
+/*
+ * One side of a connection between two jobs (DN2-DN7): --role server, client, or one of those that end too early.
+ * --name NAME, --times N connections, --port: the server asks for a name and writes it into the file "name", where
+ * the client reads it. --growth: the memory of the server stays what it was.
+ */
+
+#include "elastic_test.h"
+#include <signal.h>
+#include <unistd.h>
+
+static char name[MPI_MAX_PORT_NAME];
+
+static void write_name(const char *wanted)
+{
+    FILE *file;
+
+    ET_MPI(MPIX_Get_server_name(wanted, name));
+    file = fopen("name.new", "w");
+    ET_CHECK(file && fprintf(file, "%s", name) > 0 && fclose(file) == 0, "cannot write the name");
+    ET_CHECK(rename("name.new", "name") == 0, "cannot write the name");
+}
+
+static void read_name(void)
+{
+    FILE *file;
+
+    et_await_file("name");
+    file = fopen("name", "r");
+    ET_CHECK(file && fgets(name, sizeof(name), file), "no name");
+    fclose(file);
+}
+
+/* Pages in memory that are the process' own. */
+static long pages(void)
+{
+    long all = 0, resident = 0, shared = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    ET_CHECK(file && fscanf(file, "%ld %ld %ld", &all, &resident, &shared) == 3, "no statm");
+    fclose(file);
+    return resident - shared;
+}
+
+static void talk(MPI_Comm inter, int i)
+{
+    int got = -1, size;
+
+    ET_MPI(MPI_Comm_remote_size(inter, &size));
+    ET_MPI(MPI_Allreduce(&i, &got, 1, MPI_INT, MPI_SUM, inter));
+    ET_CHECK(got == i * size, "the other side is not at %d", i);
+    ET_MPI(MPI_Comm_disconnect(&inter));
+}
+
+static void connect_often(int is_server, int times, int growth)
+{
+    MPI_Comm inter;
+    long before = 0, after;
+
+    if (!is_server)
+        et_say("CONNECTING");
+    for (int i = 0; i < times; i++) {
+        if (i == times / 2)
+            before = pages();
+        if (is_server)
+            ET_MPI(MPIX_Server_connect(MPI_COMM_WORLD, name, &inter));
+        else
+            ET_MPI(MPIX_Client_connect(MPI_COMM_WORLD, name, &inter));
+        talk(inter, i);
+    }
+    after = pages();
+    if (growth)
+        ET_CHECK(after - before < 64, "%ld pages more after %d connections", after - before, times - times / 2);
+}
+
+/* A client that is taken and then ends, so that who attaches to it must not wait. */
+static void end_when_taken(int is_server)
+{
+    MPI_Request request;
+
+    if (is_server)
+        ET_MPI(MPIX_Iaccept(MPI_COMM_WORLD, name, 1, &request));
+    else
+        ET_MPI(MPIX_Icontact(MPI_COMM_WORLD, name, &request));
+    ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    et_say("TAKEN");
+    raise(SIGKILL);
+}
+
+static void attach_to_the_dead(int is_server)
+{
+    MPI_Request request;
+    MPI_Comm inter;
+
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    if (is_server)
+        ET_MPI(MPIX_Iaccept(MPI_COMM_WORLD, name, 1, &request));
+    else
+        ET_MPI(MPIX_Icontact(MPI_COMM_WORLD, name, &request));
+    ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    ET_ERROR(MPIX_Remote_attach(MPI_COMM_WORLD, 1, &request, &inter), MPI_ERR_PORT, NULL);
+    ET_CHECK(request == MPI_REQUEST_NULL && inter == MPI_COMM_NULL, "something is left");
+}
+
+/* Waits for a server that never takes it. */
+static void wait_in_vain(int error)
+{
+    MPI_Comm inter;
+
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    et_say("WAITING");
+    ET_ERROR(MPIX_Client_connect(MPI_COMM_WORLD, name, &inter), error, NULL);
+}
+
+/* All at once: n port requests for n clients of another job, which come as communicators of one process. */
+static void serve_many(int n)
+{
+    MPI_Request *requests = malloc((size_t) n * sizeof(*requests));
+    int i;
+
+    ET_MPI(MPIX_Iaccept(MPI_COMM_WORLD, name, n, requests));
+    for (int left = n; left > 0; left--) {
+        MPI_Comm inter;
+        if (et.rank == 0)
+            ET_MPI(MPI_Waitany(n, requests, &i, MPI_STATUS_IGNORE));
+        ET_MPI(MPI_Bcast(&i, 1, MPI_INT, 0, MPI_COMM_WORLD));
+        if (et.rank != 0)
+            ET_MPI(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+        ET_MPI(MPIX_Remote_attach(MPI_COMM_WORLD, 1, &requests[i], &inter));
+        if (et.rank == 0)
+            ET_MPI(MPI_Send(&i, 1, MPI_INT, 0, 1, inter));
+        ET_MPI(MPI_Comm_disconnect(&inter));
+    }
+    free(requests);
+}
+
+static void come_alone(int times)
+{
+    MPI_Comm inter;
+    int i;
+
+    while (times--) {
+        ET_MPI(MPIX_Client_connect(MPI_COMM_SELF, name, &inter));
+        ET_MPI(MPI_Recv(&i, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE));
+        ET_MPI(MPI_Comm_disconnect(&inter));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *role;
+    int times;
+
+    ET_MPI(MPI_Init(&argc, &argv));
+    et_options(&argc, &argv);
+    et_world_changed();
+    role = et_argument(argc, argv, "role", "");
+    times = (int) et_number(argc, argv, "times", 1);
+    snprintf(name, sizeof(name), "%s", et_argument(argc, argv, "name", "dyn_serve"));
+    if (strstr(name, ":0")) {
+        if (et.rank == 0 && (!strcmp(role, "server") || !strcmp(role, "many")))
+            write_name(name);
+        else if (et.rank == 0)
+            read_name();
+        ET_MPI(MPI_Bcast(name, sizeof(name), MPI_CHAR, 0, MPI_COMM_WORLD));
+    }
+    if (!strcmp(role, "server") || !strcmp(role, "client"))
+        connect_often(!strcmp(role, "server"), times, (int) et_number(argc, argv, "growth", 0));
+    else if (!strcmp(role, "busy")) {
+        MPI_Request request;
+        MPI_Comm inter;
+        ET_MPI(MPIX_Iaccept(MPI_COMM_WORLD, name, 1, &request));
+        if (et.rank == 0)
+            et_say("BUSY");
+        et_await_file("go");
+        ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        ET_MPI(MPIX_Remote_attach(MPI_COMM_WORLD, 1, &request, &inter));
+        talk(inter, 0);
+    } else if (!strcmp(role, "many"))
+        serve_many(times);
+    else if (!strcmp(role, "alone"))
+        come_alone(times / et.size);
+    else if (!strcmp(role, "dying_server") || !strcmp(role, "dying_client"))
+        end_when_taken(!strcmp(role, "dying_server"));
+    else if (!strcmp(role, "left_server") || !strcmp(role, "left_client"))
+        attach_to_the_dead(!strcmp(role, "left_server"));
+    else if (!strcmp(role, "no_name") || !strcmp(role, "no_port"))
+        wait_in_vain(!strcmp(role, "no_name") ? MPI_ERR_NAME : MPI_ERR_PORT);
+    else if (!strcmp(role, "listener")) {
+        MPI_Request request;
+        ET_MPI(MPIX_Iaccept(MPI_COMM_WORLD, name, 1, &request));
+        et_say("LISTENING");
+        for (;;)
+            pause();
+    } else
+        ET_CHECK(0, "no role %s", role);
+    ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    if (et.rank == 0)
+        et_say("PASS dyn_serve %s", role);
+    ET_MPI(MPI_Finalize());
+    return 0;
+}

@@ -1,0 +1,142 @@
+/* DS1-DS4: MPIX_Spawn, and programs that cannot be started, with --missing 1 by MPI_Comm_spawn as well. */
+
+#include "elastic_test.h"
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static char *program;
+static struct utsname host;
+
+static int child(MPI_Comm parent, int argc, char **argv)
+{
+    int remote, value = -1;
+
+    ET_CHECK(parent == MPIX_COMM_PARENT, "the macro gives another parent");
+    ET_CHECK(argc >= 4 && !strcmp(argv[2], "two words") && !strcmp(argv[3], ""), "other arguments");
+    et_world_changed();
+    ET_MPI(MPI_Comm_remote_size(parent, &remote));
+    ET_MPI(MPI_Bcast(&value, 1, MPI_INT, 0, parent));
+    ET_CHECK(value == 100 + remote, "my parents say %d", value);
+    value = et.rank;
+    ET_MPI(MPI_Gather(&value, 1, MPI_INT, NULL, 0, MPI_INT, 0, parent));
+    ET_MPI(MPI_Comm_disconnect(&parent));
+    ET_MPI(MPI_Finalize());
+    return 0;
+}
+
+/* The children are as many as wanted, in order, and end. */
+static void use(MPI_Comm inter, int wanted)
+{
+    int n, value = 100 + et.size, got[8];
+
+    ET_MPI(MPI_Comm_remote_size(inter, &n));
+    ET_CHECK(n == wanted, "%d children, not %d", n, wanted);
+    ET_MPI(MPI_Bcast(&value, 1, MPI_INT, et.rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter));
+    ET_MPI(MPI_Gather(NULL, 0, MPI_INT, got, 1, MPI_INT, et.rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter));
+    for (int i = 0; et.rank == 0 && i < n; i++)
+        ET_CHECK(got[i] == i, "child %d says it is %d", i, got[i]);
+    ET_MPI(MPI_Comm_disconnect(&inter));
+}
+
+/* %a in the name of a link beside the program. */
+static const char *named_by_arch(void)
+{
+    static char named[300];
+    char link[300];
+
+    snprintf(link, sizeof(link), "./child-%s", host.machine);
+    if (access(link, F_OK) != 0)
+        ET_CHECK(symlink(program, link) == 0, "cannot make a link");
+    snprintf(named, sizeof(named), "./child-%%a");
+    return named;
+}
+
+static void good(void)
+{
+    char *arguments[] = { "--child", "two words", "", NULL };
+    const char *any[] = { MPIX_ANYWHERE, MPIX_ANYWHERE, "localhost" };
+    MPI_Comm inter;
+    int root = et.size - 1;
+
+    ET_CHECK(MPIX_COMM_PARENT == MPI_COMM_NULL, "I have a parent");
+    ET_MPI(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 2, NULL, program, arguments, 0, &inter));
+    use(inter, 2);
+    ET_MPI(MPIX_Spawn(MPI_COMM_WORLD, root, et.rank == root ? host.machine : NULL, et.rank == root ? 2 : -9,
+                      et.rank == root ? any : NULL, et.rank == root ? named_by_arch() : NULL,
+                      et.rank == root ? arguments : NULL, et.rank == root ? MPIX_SPAWN_SOFT : 77, &inter));
+    use(inter, 2);
+    ET_MPI(MPIX_Spawn(MPI_COMM_WORLD, 0, "no such", 1, any + 2, program, arguments, 0, &inter));
+    use(inter, 1);
+}
+
+static void bad(void)
+{
+    const char *no_name[] = { NULL }, *any[] = { MPIX_ANYWHERE };
+    MPI_Comm inter;
+
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "no such", 1, NULL, program, NULL, 0, &inter), MPIX_ERR_ALLOCATE,
+             et.rank == 0 ? host.machine : NULL);
+    ET_CHECK(inter == MPI_COMM_NULL, "there is a communicator");
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "no such", 1, any, program, NULL, 0, &inter), MPIX_ERR_ALLOCATE, NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 1, no_name, program, NULL, 0, &inter), MPI_ERR_ARG, NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", -1, NULL, program, NULL, 0, &inter), MPI_ERR_COUNT, NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 0, NULL, program, NULL, 0, &inter), MPI_ERR_ARG, NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 1, NULL, NULL, NULL, 0, &inter), MPI_ERR_ARG, NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, NULL, 1, NULL, program, NULL, 0, &inter), MPI_ERR_ARG, NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 1, NULL, program, NULL, 2, &inter), MPI_ERR_ARG, NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 1, NULL, program, NULL, 0, NULL), MPI_ERR_ARG, NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 9, "*", 1, NULL, program, NULL, 0, &inter), MPI_ERR_ROOT, NULL);
+    ET_ERROR(MPIX_Spawn(MPI_COMM_NULL, 0, "*", 1, NULL, program, NULL, 0, &inter), MPI_ERR_COMM, NULL);
+}
+
+/* The job goes on, and can start what is there. */
+static void missing(void)
+{
+    char *arguments[] = { "--child", "two words", "", NULL };
+    int errors[2];
+    MPI_Comm inter;
+    MPI_Info info;
+
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    for (int i = 0; i < 3; i++) {
+        ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 2, NULL, "./no-such-program", NULL, 0, &inter), MPI_ERR_SPAWN,
+                 NULL);
+        ET_ERROR(MPI_Comm_spawn("no-such-program", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                                MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN, NULL);
+        ET_ERROR(MPI_Comm_spawn("/", MPI_ARGV_NULL, 2, MPI_INFO_NULL, 1, MPI_COMM_WORLD, &inter, errors), MPI_ERR_SPAWN,
+                 NULL);
+    }
+    ET_MPI(MPI_Info_create(&info));
+    ET_MPI(MPI_Info_set(info, "wdir", "/no/such/folder"));
+    ET_ERROR(MPI_Comm_spawn(program, arguments, 1, info, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN,
+             NULL);
+    ET_MPI(MPI_Info_free(&info));
+    ET_MPI(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 2, NULL, program, arguments, 0, &inter));
+    use(inter, 2);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm parent;
+
+    program = argv[0];
+    ET_MPI(MPI_Init(&argc, &argv));
+    ET_CHECK(uname(&host) == 0, "no uname");
+    ET_MPI(MPI_Comm_get_parent(&parent));
+    if (parent != MPI_COMM_NULL)
+        return child(parent, argc, argv);
+    et_options(&argc, &argv);
+    et_world_changed();
+    if (et_number(argc, argv, "missing", 0)) {
+        missing();
+    } else {
+        good();
+        bad();
+    }
+    ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    if (et.rank == 0)
+        et_say("PASS dyn_spawn");
+    ET_MPI(MPI_Finalize());
+    return 0;
+}
