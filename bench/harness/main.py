@@ -14,7 +14,9 @@ import time
 from pathlib import Path
 from typing import TextIO
 
-from . import data, hosts, joining, model, monitoring, page, phases, report, reports, windows, worlds
+from . import (
+    data, hosts, joining, model, monitoring, page, phases, report, reports, sessions, windows, worlds,
+)  # fmt: skip
 from .bars import BARS
 from .bench import Amount, Bench, Section, Skipped
 from .launch import Mpi, RunFailure
@@ -57,6 +59,10 @@ SECTIONS = (
     Section(
         "data", "data in the window",
         ("data_bytes", "data_hand", "data_root", "data_bandwidth", "data_schedule"), data.data,
+    ),  # fmt: skip
+    Section(
+        "sessions", "sessions",
+        ("session_looks", "session_lookups", "session_world", "session_create", "session_change"), sessions.sessions,
     ),  # fmt: skip
     Section("phases", "programs of phases", ("epop_time", "epop_share"), phases.phases),
     Section("model", "model of the cost", (), _model),
