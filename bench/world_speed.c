@@ -5,6 +5,8 @@
  *     --adapt N          be an adaptive program, take N adaptations first (0: none, launched so)
  *     --window new|inter measure in the window of the Nth adaptation, on new_comm_world or, between
  *                        the first old and the first joining process, on the intercommunicator
+ *     --apart spawn|join measure between the launched process and one that it spawns, or that joins it through
+ *                        process sets
  *     --ms TIME          about this long for each point (10)
  *     --spread           do not bind process R to core R
  *   POINT: latency:BYTES   half of a ping-pong between ranks 0 and 1
@@ -19,6 +21,7 @@
  */
 
 #include "measure.h"
+#include "started_apart.h"
 #include <string.h>
 #include <unistd.h>
 
@@ -38,7 +41,7 @@ struct point {
 
 static struct {
     int adaptive, adaptations, spread;
-    const char *window;
+    const char *window, *apart;
     double budget_us;
     char **points;
     int point_count;
@@ -324,6 +327,8 @@ static int read_options(int argc, char **argv)
             options.adaptations = atoi(value);
         } else if (strcmp(argv[i], "--window") == 0) {
             options.window = value;
+        } else if (strcmp(argv[i], "--apart") == 0) {
+            options.apart = value;
         } else if (strcmp(argv[i], "--ms") == 0) {
             options.budget_us = 1000 * atof(value);
         } else {
@@ -336,15 +341,38 @@ static int read_options(int argc, char **argv)
     return 1;
 }
 
+static int measure_joined(void)
+{
+    MPI_Session session;
+    MPI_Comm comm = join_one(&session);
+
+    measure_all(comm, comm);
+    MPI_Comm_free(&comm);
+    MPI_Session_finalize(&session);
+    return 0;
+}
+
+static void measure_spawned(char **argv)
+{
+    MPI_Comm comm = spawn_one(argv);
+
+    measure_all(comm, comm);
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv)
 {
     if (!read_options(argc, argv)) {
-        fprintf(stderr, "usage: world_speed [--adapt N] [--window new|inter] [--ms TIME] [--spread]"
-                " POINT...\n");
+        fprintf(stderr, "usage: world_speed [--adapt N] [--window new|inter] [--apart spawn|join]"
+                " [--ms TIME] [--spread] POINT...\n");
         return 2;
     }
+    if (options.apart && strcmp(options.apart, "join") == 0)
+        return measure_joined();
     initialise(&argc, &argv);
-    if (!options.window)
+    if (options.apart)
+        measure_spawned(argv);
+    else if (!options.window)
         measure_all(MPI_COMM_WORLD, MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;

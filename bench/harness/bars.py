@@ -55,6 +55,14 @@ _BARS = (
         elsewhere="7.2 for a spawned process in MPICH 4.0.2 (pmodels/mpich issue 6089, 64 KiB)",
     ),
     Bar(
+        "processes",
+        "processes of one host that were started apart talk as those of a world",
+        1.2,
+        "a launched process and one that it spawns, or that joins through process sets: messages",
+        "the same program, launched with two processes",
+        elsewhere="7.2 for a spawned process in MPICH 4.0.2 (pmodels/mpich issue 6089, 64 KiB)",
+    ),
+    Bar(
         "probe",
         "a probe with nothing pending",
         50,

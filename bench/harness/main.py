@@ -41,6 +41,7 @@ SECTIONS = (
     ),  # fmt: skip
     Section("busy", "standstill beside others", ("standstill_busy",), windows.busy),
     Section("window", "bandwidth in the window", ("window",), worlds.window),
+    Section("processes", "processes started apart", ("processes",), worlds.apart),
     Section("undisturbed", "throughput of survivors", ("undisturbed",), joining.undisturbed),
     Section("offered", "time to the offer", ("offered",), joining.offered),
     Section("endurance", "many adaptations", ("endurance", "flat"), windows.endurance),

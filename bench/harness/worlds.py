@@ -25,6 +25,7 @@ POINTS = (
     "barrier",
 )
 WINDOWS = ("win_shared", "put:8", "get:8", "put:65536", "get:65536")
+APART = ("latency:8", "latency:65536", "latency:1048576", "flood:8", "flood:65536", "flood:1048576")
 BANDWIDTH = ("flood:65536", "flood:1048576")
 
 # How a world of two can come to be: launched size, schedule, adaptations.
@@ -121,6 +122,20 @@ def window(bench: Bench) -> list[Case]:
         for name in ways
         for point in BANDWIDTH
     ]  # fmt: skip
+
+
+def apart(bench: Bench) -> list[Case]:
+    """Between processes of one host that were started one after the other."""
+    ways = {"spawned": ("spawn", ""), "joined": ("join", "2")}
+    variants = {"launched": _variant(bench.ours, 2, APART)}
+    for name, (way, schedule) in ways.items():
+        variants[name] = _variant(
+            bench.ours, 1, APART, schedule=schedule, arguments=("--apart", way)
+        )
+    rounds = Rounds.measure(variants, bench.amount.pick(15, 60, 200), bench.progress, least=5)
+    return [
+        case for name in ways for case in rounds.compare("processes", name, "launched", f"{name}, ")
+    ]
 
 
 def crowded(bench: Bench) -> list[Case]:

@@ -86,9 +86,12 @@ mpi_core_sources += \
     src/mpid/ch4/src/ch4_adapt_unexpected.c \
     src/mpid/ch4/src/ch4_adapt_window.c \
     src/mpid/ch4/src/ch4_adapt_world.c \
+    src/mpid/ch4/src/ch4_lanes.c \
     src/mpid/ch4/netmod/ofi/ofi_adapt.c \
     src/mpid/ch4/netmod/ofi/ofi_adapt_unexpected.c \
     src/mpid/ch4/shm/posix/posix_adapt.c \
+    src/mpid/ch4/shm/posix/posix_lanes.c \
+    src/mpid/ch4/shm/posix/posix_mailbox.c \
     src/mpid/ch4/shm/src/shm_adapt.c \
     src/mpid/common/shm/mpidu_oversubscribed.c
 

@@ -9,6 +9,7 @@
 #include "adapt.h"
 #include "adapt_measure.h"
 #include "mpidu_oversubscribed.h"
+#include "../../mpid/ch4/shm/posix/posix_lanes.h"
 
 static struct {
     unsigned long long adaptations;
@@ -75,5 +76,9 @@ void MPIR_Adapt_register_pvars(void)
         "Seconds that this process, when it joined, waited in begin for the others");
     add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED, "progress_yield", &MPIDU_oversubscribed,
         "1 while waiting gives way to other processes (MPIR_CVAR_PROGRESS_YIELD), else 0");
+    add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED, "shm_lanes", &MPIDI_POSIX_lanes.open,
+        "Processes that were started apart to which this process talks through shared memory");
+    add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "shm_lane_messages", &MPIDI_POSIX_lanes.sent,
+        "Messages, or parts of long ones, sent to these through shared memory");
     MPIR_Measure_register_pvars();
 }

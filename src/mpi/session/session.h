@@ -230,6 +230,11 @@ int MPIR_Session_bcast_pset_info_impl(MPIR_Session * session, const char *name, 
 int MPID_Session_address(char *text, int bytes);
 /* From now on this process can send to, and receive from, the process with this rank of the world. */
 int MPID_Session_take_in(int rank, const char *text);
+/* Shared memory with processes of this host (ch4_lanes.h): a card of this process, "" if there can be none; another's
+ * card, when its address has been taken in; and when it has this one's, too.  A card has no spaces or commas. */
+void MPID_Lanes_card(char *card, int bytes);
+void MPID_Lanes_offer(int place, const char *card);
+void MPID_Lanes_settle(int place);
 /* The table gets places for all processes, once; whoever is in it moves by `shift`. */
 int MPID_Session_reserve_places(int shift);
 /* A communicator over a group whose members know each other, to agree on another one's id; to be released. */

@@ -6,6 +6,8 @@
  * process that has not said so: libfabric may lose a receive that was posted for a sender who was unknown when its
  * message came.  Nothing is locked while it waits, so that several threads can meet different processes.
  *
+ * Behind the address, after a comma, stands how it shares memory with others of its host.
+ *
  * Processes that were not started together meet in mpiexec: once to tell the addresses, and once when all have taken
  * them in.  Nobody waits there for one that is gone.
  */
@@ -72,20 +74,47 @@ static void known_name(char *name, int who, int by)
     snprintf(name, NAME_BYTES, "elastic-known-%s-%d-%d", MPIR_pmi_job_id(), who, by);
 }
 
+/* Text as others take it in. */
+static int own_card(char *card, int bytes)
+{
+    int mpi_errno = MPID_Session_address(card, bytes);
+    int length = (int) strlen(card);
+
+    if (!mpi_errno && length + 1 < bytes) {
+        card[length] = ',';
+        MPID_Lanes_card(card + length + 1, bytes - length - 1);
+    }
+    return mpi_errno;
+}
+
+static int take_in(int place, char *card)
+{
+    char *lanes = strchr(card, ',');
+
+    if (lanes)
+        *lanes++ = '\0';
+    int mpi_errno = MPID_Session_take_in(place, card);
+    if (!mpi_errno && lanes)
+        MPID_Lanes_offer(place, lanes);
+    return mpi_errno;
+}
+
 /* Under the lock. */
 static int publish_address(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    char name[NAME_BYTES], text[MPI_MAX_PORT_NAME];
+    char name[NAME_BYTES], text[MPI_MAX_PORT_NAME], taken[MPI_MAX_PORT_NAME];
 
     if (address_published)
         goto fn_exit;
     met = MPL_calloc(MPIR_Process.size, 1, MPL_MEM_ADDRESS);
     MPIR_ERR_CHKANDJUMP(!met, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    mpi_errno = MPID_Session_address(text, sizeof(text));
+    mpi_errno = own_card(text, sizeof(text));
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPID_Session_take_in(MPIR_Process.rank, text);
+    strcpy(taken, text);
+    mpi_errno = take_in(MPIR_Process.rank, taken);
     MPIR_ERR_CHECK(mpi_errno);
+    MPID_Lanes_settle(MPIR_Process.rank);
     met[MPIR_Process.rank] = 1;
     address_name(name, MPIR_Process.rank);
     mpi_errno = publish(name, text);
@@ -108,7 +137,7 @@ static int learn(int rank)
     MPIR_ERR_CHECK(mpi_errno);
     MPL_initlock_lock(&lock);
     if (!MPID_Session_knows(rank)) {
-        mpi_errno = MPID_Session_take_in(rank, text);
+        mpi_errno = take_in(rank, text);
         if (!mpi_errno) {
             known_name(name, rank, MPIR_Process.rank);
             mpi_errno = publish(name, "yes");
@@ -129,8 +158,12 @@ static int await_known(int rank)
 
     known_name(name, MPIR_Process.rank, rank);
     int mpi_errno = await(name, text);
-    if (!mpi_errno)
+    if (!mpi_errno) {
+        MPL_initlock_lock(&lock);
+        MPID_Lanes_settle(rank);
         met[rank] = 1;
+        MPL_initlock_unlock(&lock);
+    }
     return mpi_errno;
 }
 
@@ -176,13 +209,13 @@ bool MPIR_Session_is_apart(const MPIR_Group * group)
     return apart && MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF;
 }
 
-static int take_in_card(int place, const char *card)
+static int take_in_card(int place, char *card)
 {
     int first = MPIR_Session_place() - MPIR_Process.rank;
     bool of_world = place >= first && place < first + MPIR_Process.size;
     bool known = MPID_Session_knows(place) || (MPIR_Process.comm_world && of_world);
 
-    return known ? MPI_SUCCESS : MPID_Session_take_in(place, card);
+    return known ? MPI_SUCCESS : take_in(place, card);
 }
 
 /* One of the two meetings. */
@@ -235,13 +268,17 @@ int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, int
     MPL_initlock_lock(&lock);
     mpi_errno = MPID_Session_reserve_places(0);
     if (!mpi_errno)
-        mpi_errno = MPID_Session_address(card, sizeof(card));
+        mpi_errno = own_card(card, sizeof(card));
     MPL_initlock_unlock(&lock);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = meet_once(places, group->size, stringtag, first_round, card, number);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = meet_once(places, group->size, stringtag, first_round + 1, "", number);
     MPIR_ERR_CHECK(mpi_errno);
+    MPL_initlock_lock(&lock);
+    for (int i = 0; i < group->size; i++)
+        MPID_Lanes_settle(places[i]);
+    MPL_initlock_unlock(&lock);
 
   fn_exit:
     MPIR_CHKLMEM_FREEALL();

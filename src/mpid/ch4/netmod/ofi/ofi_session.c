@@ -1,9 +1,10 @@
 /*
  * Addresses of single processes in libfabric's vector, before the world's are exchanged.  SX5.
  *
- * As text an address is the endpoint's name in hexadecimal.  Processes that know each other in this way do not use
- * shared memory with each other, then and later: a message must not overtake one that went by the network.  Active
- * messages are marked with the rank instead of the sender's place in its own vector, which is not the same everywhere.
+ * As text an address is the endpoint's name in hexadecimal.  Processes that know each other in this way do not use the
+ * world's shared memory with each other, then and later: a message must not overtake one that went by the network.
+ * Lanes (ch4_lanes.h) come before the first message.  Active messages are marked with the rank instead of the sender's
+ * place in its own vector, which is not the same everywhere.
  */
 
 #include "mpidimpl.h"
@@ -11,6 +12,7 @@
 #include "ofi_adapt.h"
 #include "ofi_noinline.h"
 #include "session.h"
+#include "../../src/ch4_locality.h"
 
 static unsigned char *known;    /* for each place in the table */
 
@@ -66,7 +68,8 @@ int MPID_Session_take_in(int rank, const char *text)
     MPIDI_OFI_CALL(fi_av_insert(MPIDI_OFI_global.ctx[0].av, name, 1, &MPIDI_OFI_AV(entry).dest[0][0], 0ULL,
                                 NULL), avmap);
 #ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
-    entry->is_local = rank == MPIR_Session_place();
+    /* also of itself: without a world it has no shared memory yet */
+    entry->is_local = MPIDI_LOCALITY__NETWORK;
 #endif
     known[rank] = 1;
 

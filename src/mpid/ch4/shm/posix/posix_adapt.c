@@ -244,8 +244,10 @@ void MPIDI_POSIX_adapt_renumber(int *slots, int union_size, int shift)
 
     for (int vsi = 0; vsi < MPIDI_CH4_MAX_VCIS; vsi++) {
         MPIDI_POSIX_am_request_header_t *postponed;
-        DL_FOREACH(MPIDI_POSIX_global.per_vsi[vsi].postponed_queue, postponed)
-            postponed->dst_grank += shift;
+        DL_FOREACH(MPIDI_POSIX_global.per_vsi[vsi].postponed_queue, postponed) {
+            if (postponed->dst_grank >= 0)      /* else that of a lane */
+                postponed->dst_grank += shift;
+        }
     }
 }
 

@@ -1,0 +1,86 @@
+/*
+ * A communicator of two processes that were started one after the other: the one that mpiexec has launched is rank 0.
+ * What was spawned works with any MPI, what joins through process sets with this one.
+ */
+
+#ifndef STARTED_APART_H_INCLUDED
+#define STARTED_APART_H_INCLUDED
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* After MPI_Init; argv is this program's. */
+static inline MPI_Comm spawn_one(char **argv)
+{
+    MPI_Comm parent, inter, merged;
+
+    MPI_Comm_get_parent(&parent);
+    inter = parent;
+    if (parent == MPI_COMM_NULL)
+        MPI_Comm_spawn(argv[0], argv + 1, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE);
+    MPI_Intercomm_merge(inter, parent != MPI_COMM_NULL, &merged);
+    MPI_Comm_disconnect(&inter);
+    return merged;
+}
+
+#ifdef MPIX_RC_ADD
+
+/* The set of both, made of the first growth that somebody asks for (--adapt-schedule 2). */
+static inline void await_growth(MPI_Session session, char set[MPI_MAX_PSET_NAME_LEN])
+{
+    char delta[MPI_MAX_PSET_NAME_LEN];
+    const char *operands[] = { "mpi://WORLD", delta };
+    int flag = 0, type, tag, outputs = 1;
+    MPI_Info info;
+
+    while (!flag)
+        MPIX_Session_rc_test(session, "mpi://WORLD", &flag);
+    MPIX_Session_rc_get(session, "mpi://WORLD", &type, delta, &tag, &info);
+    MPI_Info_free(&info);
+    MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, operands, 2, MPI_INFO_NULL, (char (*)[MPI_MAX_PSET_NAME_LEN]) set,
+                         &outputs);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "app_set", set);
+    MPIX_Session_rc_accept(session, tag, info);
+    MPI_Info_free(&info);
+}
+
+static inline MPI_Comm join_one(MPI_Session * session)
+{
+    char set[MPI_MAX_PSET_NAME_LEN];
+    int joins, found;
+    MPI_Group group;
+    MPI_Info info;
+    MPI_Comm comm;
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpix_dynamic", "true");
+    MPI_Session_init(info, MPI_ERRORS_ARE_FATAL, session);
+    MPI_Info_free(&info);
+    MPIX_Session_get_default_pset(*session, set, &joins);
+    if (joins) {
+        MPI_Session_get_info(*session, &info);
+        MPI_Info_get(info, "app_set", MPI_MAX_PSET_NAME_LEN - 1, set, &found);
+        MPI_Info_free(&info);
+    } else {
+        await_growth(*session, set);
+    }
+    MPI_Group_from_session_pset(*session, set, &group);
+    MPI_Comm_create_from_group(group, "bench", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Group_free(&group);
+    return comm;
+}
+
+#else
+
+static inline MPI_Comm join_one(MPI_Session * session)
+{
+    (void) session;
+    fprintf(stderr, "world_speed: this MPI has no changes through process sets\n");
+    exit(2);
+}
+
+#endif
+
+#endif /* STARTED_APART_H_INCLUDED */

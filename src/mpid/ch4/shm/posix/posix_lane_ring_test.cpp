@@ -1,0 +1,148 @@
+#include "posix_lane_ring.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <thread>
+
+namespace {
+
+constexpr uint64_t CAPACITY = 4096;
+
+/* A ring with both of its ends. */
+struct Ring {
+    alignas(LANE_LINE) char memory[sizeof(lane_ring) + CAPACITY] = {};
+    lane_end out{reinterpret_cast<lane_ring *>(memory), CAPACITY, 0, 0};
+    lane_end in = out;
+
+    bool put(uint32_t number, uint64_t payload)
+    {
+        lane_record *record = lane_put(&out, payload);
+        if (!record)
+            return false;
+        record->kind = LANE_FIRST;
+        memset(lane_payload(record), static_cast<int>(number & 0xff), payload);
+        lane_publish(&out, record, payload);
+        return true;
+    }
+
+    /* The number that was put, or -1; its payload is what is expected. */
+    int take(uint64_t payload)
+    {
+        uint32_t bytes, found;
+        bool wrong;
+        lane_record *record = lane_take(&in, &bytes, &found, &wrong);
+        EXPECT_FALSE(wrong);
+        if (!record)
+            return -1;
+        EXPECT_EQ(payload, found);
+        auto *content = static_cast<unsigned char *>(lane_payload(record));
+        int number = found ? content[0] : 0;
+        for (uint32_t i = 0; i < found; i++)
+            EXPECT_EQ(number, content[i]);
+        lane_taken(&in, bytes);
+        return number;
+    }
+};
+
+TEST(LaneRing, GivesBackWhatWasPutInInOrder)
+{
+    Ring ring;
+    ring.put(1, 10);
+    ring.put(2, 100);
+    EXPECT_EQ(1, ring.take(10));
+    EXPECT_EQ(2, ring.take(100));
+    EXPECT_EQ(-1, ring.take(0));
+    EXPECT_TRUE(lane_is_empty(&ring.in));
+}
+
+TEST(LaneRing, IsFullAndHasRoomAgain)
+{
+    Ring ring;
+    int n = 0;
+    while (ring.put(static_cast<uint32_t>(n), 32))
+        n++;
+    EXPECT_EQ(CAPACITY / LANE_LINE, n);
+    EXPECT_EQ(0, ring.take(32));
+    EXPECT_TRUE(ring.put(0, 32));
+    EXPECT_FALSE(ring.put(0, 32));
+}
+
+TEST(LaneRing, TakesTheGreatestRecordAtAnyPlace)
+{
+    const uint64_t greatest = CAPACITY - sizeof(lane_record);
+    for (uint64_t before = 0; before < CAPACITY - LANE_LINE; before += LANE_LINE) {
+        Ring ring;
+        ASSERT_TRUE(ring.put(1, before));
+        EXPECT_FALSE(ring.put(2, greatest));
+        EXPECT_EQ(before ? 1 : 0, ring.take(before));
+        bool is_put = ring.put(2, greatest);
+        if (!is_put) {
+            EXPECT_EQ(-1, ring.take(0));  // the filler
+            is_put = ring.put(2, greatest);
+        }
+        EXPECT_TRUE(is_put);
+        EXPECT_EQ(2, ring.take(greatest));
+    }
+}
+
+TEST(LaneRing, BeginsAtTheFrontWhenAllIsTaken)
+{
+    Ring ring;
+    for (int i = 0; i < 1000; i++) {
+        ASSERT_TRUE(ring.put(7, 1000));
+        EXPECT_GT(CAPACITY / 2, ring.in.count % CAPACITY);
+        EXPECT_EQ(7, ring.take(1000));
+    }
+}
+
+TEST(LaneRing, RefusesWhatCannotBe)
+{
+    auto is_wrong = [](auto spoil) {
+        Ring ring;
+        ring.put(1, 100);
+        spoil(ring, *reinterpret_cast<lane_record *>(ring.out.ring->bytes));
+        uint32_t bytes, payload;
+        bool wrong;
+        EXPECT_EQ(nullptr, lane_take(&ring.in, &bytes, &payload, &wrong));
+        return wrong;
+    };
+    EXPECT_TRUE(is_wrong([](Ring & ring, lane_record &) { ring.out.ring->head = CAPACITY + LANE_LINE; }));
+    EXPECT_TRUE(is_wrong([](Ring & ring, lane_record &) { ring.out.ring->head = UINT64_MAX; }));
+    EXPECT_TRUE(is_wrong([](Ring &, lane_record & record) { record.bytes = 0; }));
+    EXPECT_TRUE(is_wrong([](Ring &, lane_record & record) { record.bytes = 100; }));
+    EXPECT_TRUE(is_wrong([](Ring &, lane_record & record) { record.bytes = 2 * LANE_LINE + CAPACITY; }));
+    EXPECT_TRUE(is_wrong([](Ring &, lane_record & record) { record.payload = 1000; }));
+    EXPECT_TRUE(is_wrong([](Ring &, lane_record & record) { record.payload = UINT32_MAX; }));
+    EXPECT_TRUE(is_wrong([](Ring &, lane_record & record) { record.kind = 17; }));
+    Ring ring;
+    ring.out.ring->tail = 64;  // more than was ever put in
+    EXPECT_EQ(nullptr, lane_put(&ring.out, 1));
+}
+
+TEST(LaneRing, KeepsTheOrderBetweenTwoThreads)
+{
+    constexpr uint32_t RECORDS = 20000;
+    Ring ring;
+    auto payload_of = [](std::mt19937 & random) { return random() % 8 ? random() % 200 : random() % 3000; };
+    std::thread sender([&] {
+        std::mt19937 random(1);
+        for (uint32_t i = 0; i < RECORDS; i++) {
+            uint64_t payload = payload_of(random) + 1;
+            while (!ring.put(i, payload))
+                std::this_thread::yield();
+        }
+    });
+    std::mt19937 random(1);
+    for (uint32_t i = 0; i < RECORDS; i++) {
+        uint64_t payload = payload_of(random) + 1;
+        int number = -1;
+        while ((number = ring.take(payload)) < 0)
+            std::this_thread::yield();
+        EXPECT_EQ(static_cast<int>(i & 0xff), number);
+    }
+    sender.join();
+}
+
+}  // namespace

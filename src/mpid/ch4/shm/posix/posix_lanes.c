@@ -1,0 +1,195 @@
+/*
+ * Sending and receiving on lanes, as posix_am.h and posix_progress.h do in the host's segment.  See posix_lanes.h.
+ */
+
+#include "mpidimpl.h"
+#include "posix_am.h"
+#include "posix_eager.h"
+#include "posix_lanes.h"
+#include "posix_mailbox.h"
+#include "mpidig_recv_utils.h"
+
+#define LOOK_AFTER 1024         /* times that a lane was full, to see whether its end is still there */
+
+struct MPIDI_POSIX_lanes MPIDI_POSIX_lanes;
+
+/* ---- to a process that has ended -------------------------------------------------------------------------------- */
+
+/* Who waits for its answer, or for room in its memory, would wait for ever. */
+static void fail_request(const MPIDIG_hdr_t * hdr)
+{
+    MPIR_Request *sreq = hdr->sreq_ptr;
+
+    MPIR_ERR_SET(sreq->status.MPI_ERROR, MPI_ERR_OTHER, "**lanegone");
+    if (hdr->flags & MPIDIG_AM_SEND_FLAGS_RTS) {
+        MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, datatype));
+        MPID_Request_complete(sreq);
+    }
+    if (hdr->flags & MPIDIG_AM_SEND_FLAGS_SYNC)
+        MPID_Request_complete(sreq);
+}
+
+static int drop(const MPIDI_POSIX_am_header_t * msg_hdr, const void *am_hdr, MPI_Aint data, MPI_Aint * bytes_sent)
+{
+    const MPIDIG_hdr_t *hdr = am_hdr;
+
+    if (hdr && msg_hdr->handler_id == MPIDIG_SEND &&
+        hdr->flags & (MPIDIG_AM_SEND_FLAGS_RTS | MPIDIG_AM_SEND_FLAGS_SYNC))
+        fail_request(hdr);
+    if (bytes_sent)
+        *bytes_sent = data;
+    return MPIDI_POSIX_OK;
+}
+
+/* ---- sending ---------------------------------------------------------------------------------------------------- */
+
+static struct lane *lane_of(int grank)
+{
+    int number = -grank - MPIDI_LOCALITY__LANE;
+
+    MPIR_Assert(number < MPIDI_POSIX_lanes_top);
+    return number < 0 || MPIDI_POSIX_lane[number].state != LANE_OPEN ||
+        __atomic_load_n(&MPIDI_POSIX_lane[number].out.ring->closed, __ATOMIC_RELAXED) ?
+        NULL : &MPIDI_POSIX_lane[number];
+}
+
+static MPI_Aint data_left(MPI_Aint count, MPI_Datatype datatype, MPI_Aint offset)
+{
+    MPI_Aint size;
+
+    MPIDI_Datatype_check_size(datatype, count, size);
+    return size - offset;
+}
+
+static void put_header(struct lane_record *record, const MPIDI_POSIX_am_header_t * msg_hdr, const void *am_hdr,
+                       MPI_Aint am_hdr_sz, MPI_Aint room)
+{
+    MPIDI_POSIX_am_header_t header = *msg_hdr;
+
+    MPL_COMPILE_TIME_ASSERT(sizeof(header) <= sizeof(record->header));
+    header.am_hdr_sz = (int16_t) room;
+    memcpy(record->header, &header, sizeof(header));
+    memcpy(lane_payload(record), am_hdr, (size_t) am_hdr_sz);
+}
+
+int MPIDI_POSIX_lane_send(int grank, MPIDI_POSIX_am_header_t * msg_hdr, const void *am_hdr,
+                          MPI_Aint am_hdr_sz, const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                          MPI_Aint offset, MPI_Aint * bytes_sent)
+{
+    struct lane *lane = lane_of(grank);
+    MPI_Aint first = am_hdr ? MPL_ROUND_UP_ALIGN(am_hdr_sz, MAX_ALIGNMENT) : 0, packed = 0;
+    MPI_Aint data = bytes_sent ? data_left(count, datatype, offset) : 0;
+    MPI_Aint payload = MPL_MIN(first + data, (MPI_Aint) MPIDI_POSIX_eager_payload_limit());
+
+    if (!lane)
+        return drop(msg_hdr, am_hdr, data, bytes_sent);
+    struct lane_record *record = lane_put(&lane->out, (uint64_t) payload);
+    if (!record) {
+        if (++lane->stuck % LOOK_AFTER == 0 && !MPIDI_POSIX_lane_lives(lane))
+            return drop(msg_hdr, am_hdr, data, bytes_sent);
+        return MPIDI_POSIX_NOK;
+    }
+    lane->stuck = 0;
+    record->kind = am_hdr ? LANE_FIRST : LANE_MORE;
+    if (am_hdr)
+        put_header(record, msg_hdr, am_hdr, am_hdr_sz, first);
+    if (bytes_sent) {
+        MPIR_Typerep_pack(buf, count, datatype, offset, (char *) lane_payload(record) + first, payload - first,
+                          &packed);
+        *bytes_sent = packed;
+    }
+    lane_publish(&lane->out, record, (uint64_t) (first + packed));
+    MPIDI_POSIX_lanes.sent++;
+    return MPIDI_POSIX_OK;
+}
+
+/* ---- receiving -------------------------------------------------------------------------------------------------- */
+
+static void take_part(struct lane *lane, void *data, MPI_Aint bytes)
+{
+    MPIR_Request *rreq = lane->active;
+
+    if (MPIDIG_recv_copy_seg(data, bytes, rreq)) {
+        lane->active = NULL;
+        MPIDIG_REQUEST(rreq, req->target_cmpl_cb) (rreq);
+    }
+}
+
+/* False: this cannot be the beginning of a message. */
+static bool take_first(struct lane *lane, const MPIDI_POSIX_am_header_t * header, char *am_hdr, MPI_Aint bytes)
+{
+    uint32_t attr = MPIDIG_AM_ATTR__IS_LOCAL;
+    int id = header->handler_id;
+
+    if (id < 0 || id >= MPIDI_AM_HANDLERS_MAX || !MPIDIG_global.target_msg_cbs[id] || header->am_hdr_sz < 0 ||
+        header->am_hdr_sz > bytes || lane->active)
+        return false;
+    char *data = am_hdr + header->am_hdr_sz;
+    bytes -= header->am_hdr_sz;
+    MPIDIG_AM_ATTR_SET_VCIS(attr, 0, 0);
+    if (header->am_type != MPIDI_POSIX_AM_TYPE__PIPELINE) {
+        MPIDIG_global.target_msg_cbs[id] (am_hdr, data, bytes, attr, NULL);
+        return true;
+    }
+    MPIDIG_global.target_msg_cbs[id] (am_hdr, NULL, bytes, attr | MPIDIG_AM_ATTR__IS_ASYNC, &lane->active);
+    if (!lane->active)
+        return false;
+    MPIDIG_recv_setup(lane->active);
+    take_part(lane, data, bytes);
+    return true;
+}
+
+static bool take_record(struct lane *lane, struct lane_record *record, MPI_Aint payload)
+{
+    MPIDI_POSIX_am_header_t header;
+
+    if (record->kind == LANE_FIRST) {
+        memcpy(&header, record->header, sizeof(header));
+        return take_first(lane, &header, lane_payload(record), payload);
+    }
+    if (!lane->active)
+        return false;
+    take_part(lane, lane_payload(record), payload);
+    return true;
+}
+
+static int take_in(struct lane *lane)
+{
+    int mpi_errno = MPI_SUCCESS;
+    uint32_t bytes, payload;
+    bool wrong;
+
+    struct lane_record *record = lane_take(&lane->in, &bytes, &payload, &wrong);
+    if (record) {
+        lane->busy = true;      /* a handler may make progress */
+        wrong = !take_record(lane, record, payload);
+        lane->busy = false;
+        lane_taken(&lane->in, bytes);
+    }
+    if (wrong)
+        lane->state = LANE_BROKEN;
+    MPIR_ERR_CHKANDJUMP1(wrong, mpi_errno, MPI_ERR_OTHER, "**lanewrong", "**lanewrong %d", (int) lane->peer.pid);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_POSIX_lanes_progress(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    for (int i = 0; i < MPIDI_POSIX_lanes_top; i++) {
+        struct lane *lane = &MPIDI_POSIX_lane[i];
+        if (lane->state < LANE_OPEN || lane->busy || lane_is_empty(&lane->in))
+            continue;
+        mpi_errno = take_in(lane);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,42 @@
+/*
+ * Lanes: shared memory for processes of one host that were started apart (a world, those that joined through process
+ * sets, those of MPI_Comm_spawn).  doc/design/lanes.md; SI9, DS5.
+ *
+ * A lane leads from one process to another and back; it is known by the locality of the peer's address, whose negative
+ * takes the place of a rank in the world in the functions of posix.  This header is what sending and progress need, for
+ * the life of lanes see ch4_lanes.h.  A program without lanes pays a look at `used`.
+ */
+
+#ifndef POSIX_LANES_H_INCLUDED
+#define POSIX_LANES_H_INCLUDED
+
+#include "../../src/ch4_locality.h"
+#include "../../src/ch4_proc.h"
+
+extern struct MPIDI_POSIX_lanes {
+    unsigned used;              /* whether there ever was one: addresses may say so */
+    unsigned open;              /* how many there are */
+    unsigned long long sent;    /* active messages, or parts of them, ever sent */
+} MPIDI_POSIX_lanes;
+
+/* The contract of MPIDI_POSIX_eager_send.  Whatever is sent to a process that has ended counts as sent, but whoever
+ * waits for an answer of it gets an error. */
+int MPIDI_POSIX_lane_send(int grank, MPIDI_POSIX_am_header_t * msg_hdr, const void *am_hdr,
+                          MPI_Aint am_hdr_sz, const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                          MPI_Aint offset, MPI_Aint * bytes_sent);
+
+/* Takes in at most one message, or part of one, of each lane. */
+int MPIDI_POSIX_lanes_progress(void);
+
+/* What MPIDI_POSIX_eager_send knows a process by. */
+static inline int MPIDI_POSIX_lane_or_lpid(int rank, MPIR_Comm * comm)
+{
+    if (unlikely(MPIDI_POSIX_lanes.used)) {
+        unsigned locality = MPIDIU_comm_rank_to_av(comm, rank)->is_local;
+        if (locality > MPIDI_LOCALITY__SEGMENT)
+            return -(int) locality;
+    }
+    return MPIDIU_rank_to_lpid(rank, comm);
+}
+
+#endif /* POSIX_LANES_H_INCLUDED */

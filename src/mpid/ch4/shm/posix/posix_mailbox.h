@@ -1,0 +1,63 @@
+/*
+ * A process' mailbox: the memory in which the lanes that lead to it end (posix_lane_ring.h), and who claims them.
+ *
+ * A nameless file of its own, which others of its user on its host open through /proc by what its card says, after
+ * having looked that it is the right one (mpl_shm_nameless.h).  So nothing has to be found, named or cleaned up,
+ * and in another pid namespace nothing is found.  It is made with the first card, sealed in its size, and holds no
+ * pages but those that were written.
+ *
+ * A lane here is both directions: ours into the peer's mailbox, the peer's into ours.  States: free; claimed, in
+ * the peer's mailbox; open, when the peer has claimed one in ours; gone, after its end; broken, if what comes is no
+ * message.  All is under the critical section.
+ */
+
+#ifndef POSIX_MAILBOX_H_INCLUDED
+#define POSIX_MAILBOX_H_INCLUDED
+
+#include "posix_lane_ring.h"
+
+#define MPIDI_POSIX_LANES_MAX 256
+
+enum lane_state { LANE_FREE, LANE_CLAIMED, LANE_BROKEN, LANE_OPEN, LANE_GONE };
+
+/* Where a process' mailbox is, and which one. */
+struct lane_card {
+    char boot[40];              /* the host, since it was started */
+    unsigned pid, fd;
+    unsigned long long device, inode, nonce;
+};
+
+struct mailbox_head;
+
+struct lane {
+    enum lane_state state;
+    bool busy;                  /* while a message of it is handled */
+    struct lane_end in, out;
+    MPIR_Request *active;       /* the message that comes in parts */
+    struct lane_card peer;
+    int avtid, lpid;            /* its address */
+    unsigned stuck;             /* how often nothing could be sent since something could */
+    /* claimed: the head of the peer's mailbox, and the place there; open: the memory of the lane */
+    struct mailbox_head *head;
+    size_t slot;
+    void *memory;
+    size_t memory_bytes;
+    size_t own_slot;            /* where it ends in our mailbox */
+};
+
+extern struct lane MPIDI_POSIX_lane[MPIDI_POSIX_LANES_MAX];
+extern int MPIDI_POSIX_lanes_top;       /* those from here on are free */
+
+/* As text; "" if there is no mailbox. */
+void MPIDI_POSIX_mailbox_card(char *card, int bytes);
+/* Claims a lane in the mailbox that the text tells; the number of the lane, or -1.  One that is there already is
+ * returned, as it is. */
+int MPIDI_POSIX_lane_claim(const char *card);
+/* When the peer has tried, too: the lane is open, or has been given back (false). */
+bool MPIDI_POSIX_lane_settle(int number);
+/* Whether the peer still has its mailbox; if not, the lane is gone. */
+bool MPIDI_POSIX_lane_lives(struct lane *lane);
+/* Frees the lanes of those that have ended, if nothing of them waits to be received; calls forget before. */
+void MPIDI_POSIX_lanes_sweep(void (*forget) (const struct lane * lane, int number));
+
+#endif /* POSIX_MAILBOX_H_INCLUDED */

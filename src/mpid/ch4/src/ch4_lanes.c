@@ -1,0 +1,162 @@
+/* See ch4_lanes.h. */
+
+#include "mpidimpl.h"
+#include "ch4_lanes.h"
+#include "session.h"
+#include "../shm/posix/posix_lanes.h"
+#include "../shm/posix/posix_mailbox.h"
+
+static MPIDI_av_entry_t *address_of(int avtid, int lpid)
+{
+    return &MPIDI_global.avt_mgr.av_tables[avtid]->table[lpid];
+}
+
+/* ---- ends ------------------------------------------------------------------------------------------------------- */
+
+static void mark_gone(MPIDI_av_table_t * table, unsigned locality)
+{
+    for (int i = 0; i < table->size; i++) {
+        if (table->table[i].is_local == locality)
+            table->table[i].is_local = MPIDI_LOCALITY__GONE;
+    }
+}
+
+/* Most addresses are where they were; an adaptation has moved others. */
+static void forget(const struct lane *lane, int number)
+{
+    unsigned locality = (unsigned) (MPIDI_LOCALITY__LANE + number);
+    MPIDI_av_table_t *table = lane->avtid >= 0 && lane->avtid < MPIDI_global.avt_mgr.n_avts ?
+        MPIDI_global.avt_mgr.av_tables[lane->avtid] : NULL;
+
+    if (table && lane->lpid < table->size && table->table[lane->lpid].is_local == locality) {
+        table->table[lane->lpid].is_local = MPIDI_LOCALITY__GONE;
+        return;
+    }
+    for (int i = 0; i < MPIDI_global.avt_mgr.n_avts; i++) {
+        if (MPIDI_global.avt_mgr.av_tables[i])
+            mark_gone(MPIDI_global.avt_mgr.av_tables[i], locality);
+    }
+}
+
+static bool sends_on_lanes(void)
+{
+    MPIDI_POSIX_am_request_header_t *postponed;
+
+    DL_FOREACH(MPIDI_POSIX_global.per_vsi[0].postponed_queue, postponed) {
+        if (postponed->dst_grank < 0)
+            return true;
+    }
+    return false;
+}
+
+/* Answers that others wait for and that no request stands for. */
+static int drain(void *unused ATTRIBUTE((unused)))
+{
+    while (sends_on_lanes())
+        MPID_Progress_test(NULL);
+    return 0;
+}
+
+/* ---- first contact ---------------------------------------------------------------------------------------------- */
+
+void MPID_Lanes_card(char *card, int bytes)
+{
+    MPIDI_POSIX_lanes_sweep(forget);
+    MPIDI_POSIX_mailbox_card(card, bytes);
+}
+
+static bool is_at(const struct lane *lane, int avtid, int lpid)
+{
+    return lane->avtid == avtid && lane->lpid == lpid;
+}
+
+static void offer(int avtid, int lpid, const char *card)
+{
+    /* who was there before, and has disconnected */
+    for (int i = 0; i < MPIDI_POSIX_lanes_top; i++) {
+        if (is_at(&MPIDI_POSIX_lane[i], avtid, lpid))
+            MPIDI_POSIX_lane[i].avtid = -1;
+    }
+    int number = MPIDI_POSIX_lane_claim(card);
+    if (number >= 0) {
+        MPIDI_POSIX_lane[number].avtid = avtid;
+        MPIDI_POSIX_lane[number].lpid = lpid;
+    }
+}
+
+static void settle(int avtid, int lpid)
+{
+    static bool drains;
+
+    for (int i = 0; i < MPIDI_POSIX_lanes_top; i++) {
+        struct lane *lane = &MPIDI_POSIX_lane[i];
+        if (lane->state == LANE_FREE || !is_at(lane, avtid, lpid) || !MPIDI_POSIX_lane_settle(i))
+            continue;
+        address_of(avtid, lpid)->is_local = (unsigned) (MPIDI_LOCALITY__LANE + i);
+        if (!drains)
+            MPIR_Add_finalize(drain, NULL, MPIR_FINALIZE_CALLBACK_PRIO + 1);
+        drains = true;
+    }
+}
+
+void MPID_Lanes_offer(int place, const char *card)
+{
+    offer(0, place, card);
+}
+
+void MPID_Lanes_settle(int place)
+{
+    if (address_of(0, place)->is_local == MPIDI_LOCALITY__NETWORK)
+        settle(0, place);
+}
+
+/* ---- of spawned processes --------------------------------------------------------------------------------------- */
+
+static void offer_all(MPIR_Comm * intercomm, char *cards)
+{
+    int avtid, lpid;
+
+    for (int i = 0; i < intercomm->remote_size; i++) {
+        char *card = cards + i * MPIDI_LANES_CARD_BYTES;
+        card[MPIDI_LANES_CARD_BYTES - 1] = '\0';
+        MPIDIU_comm_rank_to_pid(intercomm, i, &lpid, &avtid);
+        if (address_of(avtid, lpid)->is_local == MPIDI_LOCALITY__NETWORK)
+            offer(avtid, lpid, card);
+    }
+}
+
+static void settle_all(MPIR_Comm * intercomm)
+{
+    int avtid, lpid;
+
+    for (int i = 0; i < intercomm->remote_size; i++) {
+        MPIDIU_comm_rank_to_pid(intercomm, i, &lpid, &avtid);
+        if (address_of(avtid, lpid)->is_local == MPIDI_LOCALITY__NETWORK)
+            settle(avtid, lpid);
+    }
+}
+
+/* The barrier goes by the network; what is left of it then is received by nobody who has not posted it before. */
+int MPIDI_Lanes_meet(MPIR_Comm * intercomm)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    char own[MPIDI_LANES_CARD_BYTES] = "", *cards;
+    MPIR_CHKLMEM_DECL(1);
+
+    MPIR_CHKLMEM_MALLOC(cards, char *, (size_t) intercomm->remote_size * sizeof(own), mpi_errno, "cards",
+                        MPL_MEM_ADDRESS);
+    MPID_Lanes_card(own, sizeof(own));
+    mpi_errno = MPIR_Allgather(own, sizeof(own), MPI_BYTE, cards, sizeof(own), MPI_BYTE, intercomm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    offer_all(intercomm, cards);
+    mpi_errno = MPIR_Barrier(intercomm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    settle_all(intercomm);
+
+  fn_exit:
+    MPIR_CHKLMEM_FREEALL();
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,295 @@
+/*
+ * SI9, DS5: processes of one host that were started apart talk through shared memory, and what is sent so is as
+ * ordinary as any message: order, any source, probes, synchronous and cancelled ones, long and scattered data, more
+ * than fits, windows.  --how spawn: by MPI_Comm_spawn, and on what is merged from it; --how join: by process sets.
+ * --lanes 0: over the network, which the performance variables tell apart.
+ */
+
+#include "session_changes.h"
+
+#define STARTED 2               /* of each kind */
+#define LONG_BYTES (1 << 20)
+#define FLOOD 3000
+#define TAG 7
+
+static MPI_T_pvar_session tool;
+static MPI_T_pvar_handle lanes, sent;
+static int with_lanes, rank, size;
+
+static MPI_T_pvar_handle open_variable(const char *name, int class)
+{
+    MPI_T_pvar_handle handle;
+    int index, count;
+
+    ET_CHECK(MPI_T_pvar_get_index(name, class, &index) == MPI_SUCCESS, "no variable %s", name);
+    ET_CHECK(MPI_T_pvar_handle_alloc(tool, index, NULL, &handle, &count) == MPI_SUCCESS, "no handle for %s", name);
+    return handle;
+}
+
+static void open_variables(void)
+{
+    int provided;
+
+    ET_CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS, "no MPI_T");
+    ET_CHECK(MPI_T_pvar_session_create(&tool) == MPI_SUCCESS, "no session of MPI_T");
+    lanes = open_variable("shm_lanes", MPI_T_PVAR_CLASS_LEVEL);
+    sent = open_variable("shm_lane_messages", MPI_T_PVAR_CLASS_COUNTER);
+}
+
+static unsigned long long count_sent(void)
+{
+    unsigned long long value;
+
+    ET_CHECK(MPI_T_pvar_read(tool, sent, &value) == MPI_SUCCESS, "MPI_T_pvar_read");
+    return value;
+}
+
+static void check_lanes(int expected)
+{
+    unsigned value;
+
+    ET_CHECK(MPI_T_pvar_read(tool, lanes, &value) == MPI_SUCCESS, "MPI_T_pvar_read");
+    ET_CHECK((int) value == (with_lanes ? expected : 0), "%u lanes", value);
+}
+
+/* ---- messages between all processes of a communicator ----------------------------------------------------------- */
+
+/* Every process sends so many messages to every other one, none of which is received before all have been sent. */
+static void flood(MPI_Comm comm, int from_any)
+{
+    MPI_Request *requests = malloc(sizeof(*requests) * (size_t) (size * FLOOD));
+    int (*values)[2] = malloc(sizeof(*values) * (size_t) (size * FLOOD)), *next = calloc((size_t) size, sizeof(*next));
+    int n = 0, value[2];
+    MPI_Status status;
+
+    ET_CHECK(requests && values && next, "no memory");
+    for (int i = 0; i < FLOOD; i++) {
+        for (int to = 0; to < size; to++) {
+            values[n][0] = rank;
+            values[n][1] = i;
+            if (to != rank)
+                ET_MPI(MPI_Isend(values[n], 2, MPI_INT, to, TAG, comm, &requests[n]));
+            n += to != rank;
+        }
+    }
+    for (int i = 0; i < (size - 1) * FLOOD; i++) {
+        int from = from_any ? MPI_ANY_SOURCE : (rank + 1 + i / FLOOD) % size;
+        ET_MPI(MPI_Recv(value, 2, MPI_INT, from, from_any ? MPI_ANY_TAG : TAG, comm, &status));
+        ET_CHECK(value[0] == status.MPI_SOURCE && value[1] == next[value[0]]++, "message %d of %d, from %d", value[1],
+                 value[0], status.MPI_SOURCE);
+    }
+    ET_MPI(MPI_Waitall(n, requests, MPI_STATUSES_IGNORE));
+    ET_MPI(MPI_Barrier(comm));  /* any tag is of what comes next, too */
+    free(requests);
+    free(values);
+    free(next);
+}
+
+/* Around the ring, of several sizes, by synchronous sends, too. */
+static void ring(MPI_Comm comm, int synchronous)
+{
+    static const int bytes[] = { 0, 1, 4000, 65536, 69000, 70000, LONG_BYTES + 3, 17 };
+    char *out = malloc(LONG_BYTES + 3), *in = malloc(LONG_BYTES + 3);
+    int to = (rank + 1) % size, from = (rank + size - 1) % size, count;
+    MPI_Request request;
+    MPI_Status status;
+
+    ET_CHECK(out && in, "no memory");
+    for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+        et_fill(out, (size_t) bytes[i], rank, (int) i);
+        if (synchronous)
+            ET_MPI(MPI_Issend(out, bytes[i], MPI_BYTE, to, (int) i, comm, &request));
+        else
+            ET_MPI(MPI_Isend(out, bytes[i], MPI_BYTE, to, (int) i, comm, &request));
+        ET_MPI(MPI_Probe(from, MPI_ANY_TAG, comm, &status));
+        ET_MPI(MPI_Get_count(&status, MPI_BYTE, &count));
+        ET_CHECK(status.MPI_TAG == (int) i && count == bytes[i], "a probe tells %d bytes", count);
+        ET_MPI(MPI_Recv(in, bytes[i], MPI_BYTE, from, (int) i, comm, MPI_STATUS_IGNORE));
+        et_verify(in, (size_t) bytes[i], from, (int) i, "a message of the ring");
+        ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    }
+    free(out);
+    free(in);
+}
+
+/* Every second element, into every third. */
+static void scattered(MPI_Comm comm)
+{
+    enum { N = 60000 };
+    int *out = calloc(2 * N, sizeof(int)), *in = calloc(3 * N, sizeof(int));
+    int to = (rank + 1) % size, from = (rank + size - 1) % size;
+    MPI_Datatype second, third;
+
+    ET_CHECK(out && in, "no memory");
+    for (int i = 0; i < N; i++)
+        out[2 * i] = rank * N + i;
+    ET_MPI(MPI_Type_vector(N, 1, 2, MPI_INT, &second));
+    ET_MPI(MPI_Type_vector(N, 1, 3, MPI_INT, &third));
+    ET_MPI(MPI_Type_commit(&second));
+    ET_MPI(MPI_Type_commit(&third));
+    ET_MPI(MPI_Sendrecv(out, 1, second, to, TAG, in, 1, third, from, TAG, comm, MPI_STATUS_IGNORE));
+    for (int i = 0; i < N; i++)
+        ET_CHECK(in[3 * i] == from * N + i && (i == N - 1 || in[3 * i + 1] == 0), "element %d is %d", i, in[3 * i]);
+    ET_MPI(MPI_Type_free(&second));
+    ET_MPI(MPI_Type_free(&third));
+    free(out);
+    free(in);
+}
+
+static void to_itself(MPI_Comm comm)
+{
+    char out[100], in[100];
+
+    et_fill(out, sizeof(out), rank, TAG);
+    ET_MPI(MPI_Sendrecv(out, sizeof(out), MPI_BYTE, rank, TAG, in, sizeof(in), MPI_BYTE, rank, TAG, comm,
+                        MPI_STATUS_IGNORE));
+    et_verify(in, sizeof(in), rank, TAG, "a message to itself");
+}
+
+/* A receive that nothing comes for is cancelled; a matched probe takes its message out of what others receive. */
+static void cancelled(MPI_Comm comm)
+{
+    int to = (rank + 1) % size, from = (rank + size - 1) % size, flag, value = rank, first, second;
+    MPI_Request request, sends[2];
+    MPI_Message message;
+    MPI_Status status;
+
+    for (int any = 0; any < 2; any++) {
+        ET_MPI(MPI_Irecv(&value, 1, MPI_INT, any ? MPI_ANY_SOURCE : from, TAG + 1, comm, &request));
+        ET_MPI(MPI_Cancel(&request));
+        ET_MPI(MPI_Wait(&request, &status));
+        ET_MPI(MPI_Test_cancelled(&status, &flag));
+        ET_CHECK(flag, "a receive was not cancelled");
+    }
+    first = 10 * rank;
+    second = first + 1;
+    ET_MPI(MPI_Isend(&first, 1, MPI_INT, to, TAG, comm, &sends[0]));
+    ET_MPI(MPI_Isend(&second, 1, MPI_INT, to, TAG, comm, &sends[1]));
+    ET_MPI(MPI_Mprobe(MPI_ANY_SOURCE, TAG, comm, &message, &status));
+    ET_MPI(MPI_Recv(&value, 1, MPI_INT, from, TAG, comm, MPI_STATUS_IGNORE));
+    ET_CHECK(value == 10 * from + 1, "%d after a matched probe", value);
+    ET_MPI(MPI_Mrecv(&value, 1, MPI_INT, &message, MPI_STATUS_IGNORE));
+    ET_CHECK(value == 10 * from, "%d by a matched probe", value);
+    ET_MPI(MPI_Waitall(2, sends, MPI_STATUSES_IGNORE));
+}
+
+/* Each writes into the windows of all, reads them, and adds to the first one. */
+static void windows(MPI_Comm comm)
+{
+    int *memory, value, one = 1, sum = size;
+    MPI_Win win;
+
+    for (int kind = 0; kind < 2; kind++) {
+        if (kind == 0) {
+            ET_MPI(MPI_Win_allocate((size + 1) * (int) sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &memory, &win));
+        } else {
+            memory = malloc((size_t) (size + 1) * sizeof(int));
+            ET_MPI(MPI_Win_create(memory, (size + 1) * (int) sizeof(int), sizeof(int), MPI_INFO_NULL, comm, &win));
+        }
+        memset(memory, 0, (size_t) (size + 1) * sizeof(int));
+        ET_MPI(MPI_Win_fence(0, win));
+        for (int to = 0; to < size; to++)
+            ET_MPI(MPI_Put(&rank, 1, MPI_INT, to, rank, 1, MPI_INT, win));
+        ET_MPI(MPI_Win_fence(0, win));
+        for (int i = 0; i < size; i++)
+            ET_CHECK(memory[i] == i, "put by %d: %d", i, memory[i]);
+        for (int from = 0; from < size; from++) {
+            ET_MPI(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, from, 0, win));
+            ET_MPI(MPI_Get(&value, 1, MPI_INT, from, rank, 1, MPI_INT, win));
+            ET_MPI(MPI_Win_unlock(from, win));
+            ET_CHECK(value == rank, "got from %d: %d", from, value);
+        }
+        ET_MPI(MPI_Win_fence(0, win));
+        ET_MPI(MPI_Accumulate(&one, 1, MPI_INT, 0, size, 1, MPI_INT, MPI_SUM, win));
+        ET_MPI(MPI_Win_fence(0, win));
+        ET_CHECK(rank || memory[size] == sum, "the sum is %d", memory[size]);
+        ET_MPI(MPI_Win_free(&win));
+        if (kind == 1)
+            free(memory);
+    }
+}
+
+static void exercise(MPI_Comm comm, const char *name, int others)
+{
+    ET_MPI(MPI_Comm_rank(comm, &rank));
+    ET_MPI(MPI_Comm_size(comm, &size));
+    unsigned long long before = count_sent();
+    flood(comm, 0);
+    ET_CHECK((count_sent() - before >= (unsigned long long) FLOOD * (unsigned) others) == with_lanes,
+             "%s: %llu messages were sent on lanes", name, count_sent() - before);
+    flood(comm, 1);
+    for (int synchronous = 0; synchronous < 2; synchronous++)
+        ring(comm, synchronous);
+    scattered(comm);
+    to_itself(comm);
+    cancelled(comm);
+    et_exercise(comm, name);
+    windows(comm);
+}
+
+/* ---- who is started apart --------------------------------------------------------------------------------------- */
+
+static int by_spawn(int argc, char **argv)
+{
+    MPI_Comm parent, inter, merged;
+    int errors[STARTED];
+
+    ET_MPI(MPI_Init(&argc, &argv));
+    open_variables();
+    ET_MPI(MPI_Comm_get_parent(&parent));
+    inter = parent;
+    if (parent == MPI_COMM_NULL)
+        ET_MPI(MPI_Comm_spawn(argv[0], argv + 1, STARTED, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, errors));
+    check_lanes(STARTED);
+    et_exercise_inter(inter, parent == MPI_COMM_NULL, "parents and children");
+    ET_MPI(MPI_Intercomm_merge(inter, parent != MPI_COMM_NULL, &merged));
+    exercise(merged, "merged", STARTED);
+    ET_MPI(MPI_Comm_free(&merged));
+    ET_MPI(MPI_Comm_disconnect(&inter));
+    et_world_changed();
+    et_exercise(MPI_COMM_WORLD, "the world");
+    if (parent == MPI_COMM_NULL && et.rank == 0)
+        et_say("PASS lanes");
+    ET_MPI(MPI_Finalize());
+    return 0;
+}
+
+static int by_joining(void)
+{
+    pset_name set = "mpi://WORLD", delta;
+    MPI_Comm comm;
+
+    open_session();
+    open_variables();
+    int joins = is_joiner(delta);
+    if (joins) {
+        ET_CHECK(session_value("app_set", set), "no set");
+    } else {
+        MPI_Comm before = connect_set("mpi://WORLD", "before");
+        check_lanes(0);
+        ET_MPI(MPI_Comm_rank(before, &rank));
+        if (rank == 0) {
+            struct change change = await_change("mpi://WORLD");
+            set_after("mpi://WORLD", &change, set);
+            accept_change(&change, "app_set", set);
+        }
+        ET_MPI(MPI_Bcast(set, sizeof(set), MPI_CHAR, 0, before));
+        ET_MPI(MPI_Comm_free(&before));
+    }
+    comm = connect_set(set, "all");
+    int n_lanes = joins ? 2 * STARTED : STARTED;        /* joining processes have no world */
+    check_lanes(n_lanes);
+    exercise(comm, "a communicator over start groups", n_lanes - joins);
+    check_lanes(n_lanes);
+    ET_MPI(MPI_Comm_free(&comm));
+    ET_MPI(MPI_Session_finalize(&session));
+    if (rank == 0)
+        et_say("PASS lanes");
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    with_lanes = et_number(argc, argv, "lanes", 1) != 0;
+    return strcmp(et_argument(argc, argv, "how", "join"), "spawn") ? by_joining() : by_spawn(argc, argv);
+}

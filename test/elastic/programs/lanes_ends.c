@@ -1,0 +1,118 @@
+/*
+ * DS5: what is left of processes that had shared memory with this one.  --rounds N: so many are spawned, one after
+ * the other, talk and end; then there are as many descriptors and mappings as after a few, and no lanes but the
+ * last one's.  What is sent to one that has ended does not wait for it: a short message counts as sent, a
+ * synchronous or a long one is an error.
+ */
+
+#include "elastic_test.h"
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define LONG_BYTES (1 << 20)
+#define FEW 4
+
+static MPI_T_pvar_handle lanes;
+static MPI_T_pvar_session tool;
+
+static int child(MPI_Comm parent)
+{
+    char *buffer = calloc(LONG_BYTES, 1);
+    int pid = (int) getpid();
+
+    ET_MPI(MPI_Send(&pid, 1, MPI_INT, 0, 0, parent));
+    ET_MPI(MPI_Recv(buffer, LONG_BYTES, MPI_BYTE, 0, 0, parent, MPI_STATUS_IGNORE));
+    et_verify(buffer, LONG_BYTES, 0, 0, "a long message");
+    free(buffer);
+    ET_MPI(MPI_Finalize());
+    return 0;
+}
+
+static int count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int n = 0;
+
+    ET_CHECK(folder, "no /proc/self/fd");
+    while (readdir(folder))
+        n++;
+    closedir(folder);
+    return n;
+}
+
+static int count_mailboxes(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[512];
+    int n = 0;
+
+    ET_CHECK(maps, "no /proc/self/maps");
+    while (fgets(line, sizeof(line), maps))
+        n += strstr(line, "mpich-lanes") != NULL;
+    fclose(maps);
+    return n;
+}
+
+static unsigned count_lanes(void)
+{
+    unsigned value;
+
+    ET_CHECK(MPI_T_pvar_read(tool, lanes, &value) == MPI_SUCCESS, "MPI_T_pvar_read");
+    return value;
+}
+
+static void send_after_the_end(MPI_Comm inter, char *buffer)
+{
+    MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+    ET_MPI(MPI_Send(buffer, 8, MPI_BYTE, 0, 1, inter));
+    ET_ERROR(MPI_Ssend(buffer, 8, MPI_BYTE, 0, 1, inter), MPI_ERR_OTHER, "has ended");
+    ET_ERROR(MPI_Send(buffer, LONG_BYTES, MPI_BYTE, 0, 1, inter), MPI_ERR_OTHER, "has ended");
+    ET_ERROR(MPI_Ssend(buffer, LONG_BYTES, MPI_BYTE, 0, 1, inter), MPI_ERR_OTHER, "has ended");
+}
+
+static void round_of_one(char *program, char *buffer)
+{
+    char *arguments[] = { "--child", NULL };
+    MPI_Comm inter;
+    int pid;
+
+    ET_MPI(MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE));
+    ET_CHECK(count_lanes() == 1, "%u lanes", count_lanes());
+    ET_MPI(MPI_Recv(&pid, 1, MPI_INT, 0, 0, inter, MPI_STATUS_IGNORE));
+    et_fill(buffer, LONG_BYTES, 0, 0);
+    ET_MPI(MPI_Send(buffer, LONG_BYTES, MPI_BYTE, 0, 0, inter));
+    while (kill(pid, 0) == 0 || errno != ESRCH)
+        et_sleep_ms(1);
+    send_after_the_end(inter, buffer);
+    ET_MPI(MPI_Comm_free(&inter));
+}
+
+int main(int argc, char **argv)
+{
+    int rounds = et_number(argc, argv, "rounds", 0), descriptors = 0, mailboxes = 0, provided;
+    char *buffer = calloc(LONG_BYTES, 1);
+    MPI_Comm parent;
+
+    ET_MPI(MPI_Init(&argc, &argv));
+    ET_MPI(MPI_Comm_get_parent(&parent));
+    if (parent != MPI_COMM_NULL)
+        return child(parent);
+    ET_CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS, "no MPI_T");
+    ET_CHECK(MPI_T_pvar_session_create(&tool) == MPI_SUCCESS, "no session of MPI_T");
+    lanes = et_open_variable(tool, "shm_lanes");
+    for (int i = 0; i < rounds; i++) {
+        round_of_one(argv[0], buffer);
+        if (i == FEW) {
+            descriptors = count_descriptors();
+            mailboxes = count_mailboxes();
+        }
+    }
+    ET_CHECK(count_mailboxes() == mailboxes && mailboxes > 0, "%d mappings, then %d", mailboxes, count_mailboxes());
+    ET_CHECK(count_descriptors() <= descriptors, "%d descriptors, then %d", descriptors, count_descriptors());
+    ET_MPI(MPI_Finalize());
+    et_say("PASS lanes_ends");
+    free(buffer);
+    return 0;
+}
