@@ -28,6 +28,13 @@ program session_sets
   call MPIX_Session_pset_included(session, 'mpi://SELF', flag, ierror)
   call check(ierror == MPI_SUCCESS .and. flag, 'included')
 
+  call check(MPIX_RC_NONE == 0 .and. MPIX_RC_ADD == 1 .and. MPIX_RC_SUB == 2, 'kinds of changes')
+  call MPIX_Session_rc_test(session, 'mpi://WORLD', flag, ierror)
+  call check(ierror == MPI_SUCCESS .and. .not. flag, 'no change')
+  call MPIX_Session_rc_get(session, 'mpi://WORLD', calls, name, n, info, ierror)
+  call check(ierror == MPI_SUCCESS .and. calls == MPIX_RC_NONE .and. name == ' ' .and. n == -1 .and. &
+             info == MPI_INFO_NULL, 'no change to be told')
+
   ! made by one process, known to both by their data
   if (rank == 0) then
     names(1) = 'mpi://SELF'

@@ -22,6 +22,13 @@ C     The operations on process sets by mpif.h.  Run by 2 processes.
       CALL MPIX_SESSION_PSET_INCLUDED(SESS, 'mpi://SELF ', FLAG, IERR)
       CALL CHECK(IERR .EQ. MPI_SUCCESS .AND. FLAG, 'included')
 
+      CALL CHECK(MPIX_RC_NONE .EQ. 0 .AND. MPIX_RC_ADD .EQ. 1 .AND.
+     &     MPIX_RC_SUB .EQ. 2, 'kinds of changes')
+      CALL MPIX_SESSION_RC_GET(SESS, 'mpi://WORLD', CALLS, NAME, N,
+     &     INFO, IERR)
+      CALL CHECK(IERR .EQ. MPI_SUCCESS .AND. CALLS .EQ. MPIX_RC_NONE
+     &     .AND. NAME .EQ. ' ' .AND. N .EQ. -1, 'no change')
+
       CALL CHECK(MPI_MAX_PSET_NAME_LEN .EQ. 255, 'length of names')
       IF (RANK .EQ. 0) THEN
          NAMES(1) = 'mpi://SELF'
