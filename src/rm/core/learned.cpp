@@ -12,7 +12,7 @@ constexpr size_t PROGRAM_DIGITS = 16;
 
 bool can_learn(const Job &job)
 {
-    return job.spec.elasticity == Elasticity::MALLEABLE && !job.spec.program.empty();
+    return job.spec.elasticity != Elasticity::RIGID && !job.spec.program.empty();
 }
 
 /* The same speed and MPI share, of less time. */
@@ -89,7 +89,16 @@ std::string check(const Learned &learned)
     known.history = learned.sizes;
     if (learned.sizes.empty() || learned.sizes.size() > LEARNED_SIZES_MAX)
         return "a program is remembered at too many sizes, or at none";
-    return check(known);
+    bool times_fit = learned.mean_standstill_ms >= NEVER && learned.mean_duration_ms >= NEVER;
+    return times_fit ? check(known) : "a program's adaptations take a time that cannot be";
+}
+
+const Learned *find_learned(const LearnedPrograms &programs, const Job &job)
+{
+    if (programs.empty() || !can_learn(job))
+        return nullptr;
+    auto known = programs.find({job.spec.uid, job.spec.program});
+    return known == programs.end() ? nullptr : &known->second;
 }
 
 void learn(LearnedPrograms &programs, const Job &job, int64_t now_ms)
@@ -99,18 +108,23 @@ void learn(LearnedPrograms &programs, const Job &job, int64_t now_ms)
     std::vector<Interval> sizes = sizes_of(*job.performance);
     if (sizes.empty())
         return;
-    programs[{job.spec.uid, job.spec.program}] = {job.spec.uid, job.spec.program, now_ms,
-                                                  std::move(sizes)};
+    programs[{job.spec.uid, job.spec.program}] = {
+        job.spec.uid,           job.spec.program,        now_ms, std::move(sizes),
+        job.mean_standstill_ms, job.mean_duration_ms};
     forget_oldest(programs);
 }
 
 void recall(const LearnedPrograms &programs, Job &job)
 {
-    auto known = programs.find({job.spec.uid, job.spec.program});
-    if (!can_learn(job) || known == programs.end())
+    const Learned *known = find_learned(programs, job);
+    if (!known)
         return;
     forget_epoch(job.performance.emplace(), job.epoch);
-    job.performance->history = known->second.sizes;
+    job.performance->history = known->sizes;
+    if (job.mean_standstill_ms != NEVER)
+        return;
+    job.mean_standstill_ms = known->mean_standstill_ms;
+    job.mean_duration_ms = known->mean_duration_ms;
 }
 
 }  // namespace elastic::rm

@@ -1,8 +1,9 @@
 /*
  * What is remembered of a program when its job ends, so that the next run of it by the same user,
  * with the same arguments, need not find it out again: how far a round has come at each size, in
- * the loop that its time went into.  Pure; part of the state, so that replay and snapshots keep
- * it.
+ * the loop that its time went into, and what its adaptations cost (SPEC-performance K1).  It
+ * decides what size the next run is started with (X3).  Pure; part of the state, so that replay and
+ * snapshots keep it.
  *
  * Bounded: of so many programs, those that ended last; of each its last sizes, and of a size no
  * more time than new samples make up for.
@@ -23,7 +24,9 @@ struct Learned {
     std::string program;                /* JobSpec::program */
     int64_t ended_ms = 0;               /* the last run */
     std::vector<Interval> sizes;        /* one for each, rising, all of one loop */
-    ELASTIC_FIELDS(uid, program, ended_ms, sizes)
+    /* as Job's; NEVER: it has not adapted */
+    int64_t mean_standstill_ms = NEVER, mean_duration_ms = NEVER;
+    ELASTIC_FIELDS(uid, program, ended_ms, sizes, mean_standstill_ms, mean_duration_ms)
 };
 using LearnedPrograms = std::map<std::pair<uint32_t, std::string>, Learned>;
 
@@ -33,6 +36,8 @@ bool is_program(const std::string &key);        /* or empty */
 
 /* Empty, or what cannot be. */
 std::string check(const Learned &learned);
+/* Of earlier runs of the job's program; null: nothing. */
+const Learned *find_learned(const LearnedPrograms &programs, const Job &job);
 
 /* The job's step has ended. */
 void learn(LearnedPrograms &programs, const Job &job, int64_t now_ms);

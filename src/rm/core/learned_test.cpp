@@ -73,7 +73,11 @@ TEST(LearnedTest, the_next_run_knows_what_the_last_one_has_measured)
     EXPECT_FALSE(knows(other)) << "another user";
     other = run_of("x");
     other.elasticity = Elasticity::MOLDABLE;
-    EXPECT_FALSE(knows(other)) << "its size does not change";
+    EXPECT_TRUE(knows(other)) << "its size is chosen";
+    other = run_of("x");
+    other.elasticity = Elasticity::RIGID;
+    other.maximum = other.minimum;
+    EXPECT_FALSE(knows(other)) << "its size is given";
     other = run_of("x");
     other.program.clear();
     EXPECT_FALSE(knows(other)) << "no key: a script";
@@ -114,6 +118,89 @@ TEST(LearnedTest, it_is_bounded)
         interval = {1, 1, 1, SAMPLE_SUM_MAX, {SAMPLE_SUM_MAX, SAMPLE_SUM_MAX, 0}, "probe"};
     learn(programs, job, 1000);
     EXPECT_EQ(check(programs.at({7, job.spec.program})), "");
+}
+
+/* X3: what an earlier run has come to is what the next one begins with; moldable ones, too. */
+TEST(LearnedTest, X3_it_decides_the_size_that_the_next_run_starts_with)
+{
+    auto start = [](CoreDriver &driver, const JobSpec &spec) {
+        JobId id = driver.submit(spec);
+        driver.run(id);
+        return id;
+    };
+    for (PolicyKind policy : {PolicyKind::EFFICIENT, PolicyKind::MEASURED}) {
+        CoreDriver driver(policy, 1, 8);
+        JobId first = start(driver, run_of("x"));
+        ASSERT_EQ(driver.job(first).size(), 8) << "nothing is known of it";
+        bool efficient = policy == PolicyKind::EFFICIENT;
+        SampledProgram program(driver, first, efficient ? amdahl(0.05) : scales_to(2));
+        for (int i = 0; i < 60; i++) {
+            driver.wait(MINUTE);
+            program.sample(MINUTE);
+            if (driver.job(first).state == JobState::ADAPTING)
+                driver.commit(first);
+        }
+        int size = driver.job(first).size();
+        ASSERT_LE(size, 4) << to_string(policy);
+        driver.end(first);
+        for (Elasticity kind : {Elasticity::MALLEABLE, Elasticity::MOLDABLE}) {
+            JobSpec again = run_of("x");
+            again.elasticity = kind;
+            JobId next = start(driver, again);
+            EXPECT_LE(driver.job(next).size(), size)
+                << to_string(policy) << ", " << to_string(kind);
+            EXPECT_GE(driver.job(next).size(), 2);
+            driver.end(next);
+        }
+        JobSpec at_least = run_of("x");
+        at_least.minimum = 6;
+        JobId large = start(driver, at_least);
+        EXPECT_EQ(driver.job(large).size(), 6) << "its user says so";
+        driver.end(large);
+        JobId other = start(driver, run_of("y"));
+        EXPECT_EQ(driver.job(other).size(), 8) << "other arguments";
+    }
+}
+
+/* It has stopped to scale nowhere: twice what is known, not all. */
+TEST(LearnedTest, X3_beyond_what_has_been_measured_it_is_doubled)
+{
+    for (PolicyKind policy : {PolicyKind::EFFICIENT, PolicyKind::MEASURED}) {
+        CoreDriver driver(policy, 1, 16);
+        JobId blocker = driver.submit(rigid(13));
+        driver.run(blocker);
+        JobSpec spec = run_of("x");
+        spec.maximum = 16;
+        JobId first = driver.submit(spec);
+        driver.run(first);
+        ASSERT_EQ(driver.job(first).size(), 3);
+        SampledProgram program(driver, first, amdahl(0));
+        for (int i = 0; i < 5; i++) {
+            driver.wait(MINUTE);
+            program.sample(MINUTE);
+        }
+        driver.end(first);
+        driver.end(blocker);
+        JobId next = driver.submit(spec);
+        EXPECT_EQ(driver.job(next).size(), 6) << to_string(policy);
+    }
+}
+
+/* K1: what changes of earlier runs have cost. */
+TEST(LearnedTest, K1_what_changes_cost_is_known_to_the_next_run)
+{
+    CoreDriver driver(PolicyKind::FILL, 1, 8);
+    JobId first = run(driver, run_of("x"));
+    JobId waits = driver.submit(rigid(4));
+    driver.now_ms += 3000;
+    driver.commit(first);
+    driver.run(waits);
+    driver.end(waits);
+    driver.end(first);
+    JobId next = driver.submit(run_of("x"));
+    driver.run(next);
+    EXPECT_EQ(driver.job(next).mean_duration_ms, 3000);
+    EXPECT_EQ(driver.job(next).committed, 0u);
 }
 
 TEST(LearnedTest, snapshot_and_replay_keep_it)

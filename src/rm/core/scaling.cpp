@@ -146,31 +146,38 @@ const std::string &phase_key(const Performance &known)
     return none;
 }
 
-Scaling scaling_of(const Job &job)
+Scaling scaling_of(const Performance &known, int size)
 {
     Scaling scaling;
-    scaling.size = std::max(job.size(), 1);
+    scaling.size = size;
+    Points points = points_of(known, size);
+    for (const Point &point : points)
+        scaling.samples += point.intervals;
+    scaling.sizes = static_cast<int>(points.size());
+    if (points.empty())
+        return scaling;
+    scaling.proven_least = points.front().size;
+    scaling.proven_most = points.back().size;
+    scaling.serial_ppm = to_ppm(fitted_part(side(points, size, true), size));
+    scaling.serial_below_ppm = scaling.serial_ppm;
+    if (scaling.sizes > 1)
+        scaling.serial_below_ppm = to_ppm(fitted_part(side(points, size, false), size));
+    return scaling;
+}
+
+Scaling scaling_of(const Job &job)
+{
+    int size = std::max(job.size(), 1);
     if (job.performance && !job.performance->history.empty()) {
         std::optional<Scaling> &known = job.performance->scaling;
-        if (known && known->size == scaling.size)
+        if (known && known->size == size)
             return *known;
-        Points points = points_of(*job.performance, scaling.size);
-        for (const Point &point : points)
-            scaling.samples += point.intervals;
-        scaling.sizes = static_cast<int>(points.size());
-        if (scaling.sizes > 0) {
-            scaling.proven_least = points.front().size;
-            scaling.proven_most = points.back().size;
-            scaling.serial_ppm =
-                to_ppm(fitted_part(side(points, scaling.size, true), scaling.size));
-            std::span<const Point> below = side(points, scaling.size, false);
-            scaling.serial_below_ppm = scaling.sizes == 1
-                                           ? scaling.serial_ppm
-                                           : to_ppm(fitted_part(below, scaling.size));
-            known = scaling;
-            return scaling;
-        }
+        Scaling found = scaling_of(*job.performance, size);
+        if (found.sizes > 0)
+            return *(known = found);
     }
+    Scaling scaling;
+    scaling.size = size;
     if (job.spec.serial_ppm != NEVER) {
         double serial = static_cast<double>(job.spec.serial_ppm) / static_cast<double>(PPM);
         double round = serial + (1 - serial) / scaling.size;

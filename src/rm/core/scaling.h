@@ -24,6 +24,9 @@ struct Config;
 class State;
 
 Scaling scaling_of(const Job &job);
+/* The same of what is known of a program alone, at a size that need not be one of these; without
+ * any, sizes is 0. */
+Scaling scaling_of(const Performance &known, int size);
 /* The loop that the job's time goes into, or went before its last change of size; empty: none. */
 const std::string &phase_key(const Performance &known);
 

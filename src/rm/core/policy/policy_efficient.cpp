@@ -67,6 +67,32 @@ class LongestFirst : public Gain {
     }
 };
 
+/* With which size, at most, a run of the program is started (X3): what it would have come to,
+ * from the greatest of its sizes at which MPI did not take too much. */
+int start_size(const State &state, const Job &job, const Learned &learned)
+{
+    const Config &config = state.config;
+    EfficientNumbers numbers;
+    RangeNumbers &range = numbers.range;
+    range.upper_ppm = config.mtct_upper_ppm;
+    range.lower_ppm = config.mtct_lower_ppm;
+    range.target = config.range;
+    for (const Interval &interval : learned.sizes) {
+        auto mtct = mtct_ppm(interval.phase);
+        bool is_above = mtct && *mtct > range.upper_ppm;
+        if (is_above)
+            range.ceiling = interval.size;
+        if (mtct && (!is_above || !range.has_data)) {
+            range.has_data = true;
+            range.size = interval.size;
+            range.mtct_ppm = range.recent_mtct_ppm = *mtct;
+        }
+        if (is_above)
+            break;
+    }
+    return range.has_data ? range_of(numbers, job.spec).high : job.spec.maximum;
+}
+
 class EfficientRules : public SizeRules {
   public:
     int most(const State &state, const Job &job) const override;
@@ -81,7 +107,9 @@ class EfficientRules : public SizeRules {
     bool gives_later() const override { return false; }
     bool borrows(const State &, const Job &job) const override
     {
-        return job.committed > 0 && job.refusals == 0 && !job.kept_loan;
+        /* in this run or an earlier one */
+        bool has_changed = job.mean_duration_ms != NEVER;
+        return has_changed && job.refusals == 0 && !job.kept_loan;
     }
     bool balances() const override { return true; }
     int reduced(const State &state, const Job &job) const override
@@ -116,12 +144,15 @@ int EfficientRules::most(const State &state, const Job &job) const
 {
     if (job.state == JobState::PENDING) { /* Q5 */
         const State::Indices &indices = state.indices();
+        const Learned *learned = find_learned(state.learned, job);
+        int most = learned ? start_size(state, job, *learned) : job.spec.maximum;
+        most = std::clamp(most, size_at_least(job.spec, 1), job.spec.maximum);
         if (indices.queue.size() <= 1)
-            return job.spec.maximum;
+            return most;
         int64_t sharers = static_cast<int64_t>(indices.placed.size()) + waiting_sharers(state);
         int64_t share =
             indices.up_cores / std::max<int64_t>(sharers, 1) / job.spec.cores_per_process;
-        return std::max(static_cast<int>(std::min<int64_t>(share, job.spec.maximum)),
+        return std::max(static_cast<int>(std::min<int64_t>(share, most)),
                         size_at_least(job.spec, 1));
     }
     EfficientNumbers numbers = efficient_numbers(state, job);

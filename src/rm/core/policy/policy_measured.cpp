@@ -65,6 +65,12 @@ int within(const JobSpec &spec, int size, int64_t most)
 /* A job that waits may be started with any size up to it. */
 int most_of(const State &state, const Job &job)
 {
+    const Learned *learned =
+        job.state == JobState::PENDING ? find_learned(state.learned, job) : nullptr;
+    if (learned) {
+        int64_t most = measured_start(*learned, state.config.efficiency_ppm);
+        return std::max(within(job.spec, 0, most), size_at_least(job.spec, 1));
+    }
     return within(job.spec, job.size(), worth_of(state, job).most);
 }
 
@@ -335,6 +341,26 @@ int64_t measured_least(const MeasuredNumbers &numbers)
         return half;
     return std::max(efficient_size(scaling.size, scaling.serial_below_ppm, numbers.efficiency_ppm),
                     half);
+}
+
+int64_t measured_start(const Learned &learned, int64_t efficiency_ppm)
+{
+    constexpr int ROUNDS_MAX = 8;
+    Performance known;
+    known.history = learned.sizes;
+    MeasuredNumbers numbers;
+    numbers.settled = true;
+    numbers.efficiency_ppm = efficiency_ppm;
+    numbers.times = {0, 0};
+    numbers.scaling = scaling_of(known, learned.sizes.back().size);
+    /* From the largest size down, as a job would be reduced, or up once. */
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        int64_t least = measured_least(numbers);
+        if (least == 0 || least >= numbers.scaling.size)
+            return round > 0 ? numbers.scaling.size : measured_most(numbers);
+        numbers.scaling = scaling_of(known, static_cast<int>(least));
+    }
+    return numbers.scaling.size;
 }
 
 bool is_doubtful(const MeasuredNumbers &numbers)

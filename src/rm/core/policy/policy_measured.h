@@ -52,6 +52,9 @@ int64_t measured_most(const MeasuredNumbers &numbers);
 /* The size that it is to give processes down to; 0: none. */
 int64_t measured_least(const MeasuredNumbers &numbers);
 
+/* With which size, at most, a run of the program is started (X3). */
+int64_t measured_start(const Learned &learned, int64_t efficiency_ppm);
+
 /* Nothing shows that it needs its last processes, and it pays to find out. */
 bool is_doubtful(const MeasuredNumbers &numbers);
 
