@@ -443,7 +443,7 @@ int run(int argc, char **argv)
     app.add_option("--noise", options.replay.sample_noise,
                    "each sample is wrong by up to this part (0)")
         ->check(CLI::Range(0.0, 0.9));
-    app.add_option("--efficiency", options.efficiency,
+    app.add_option("--efficiency,--target", options.efficiency,
                    "measured: nobody gets cores that bring less than this part of a proportional "
                    "gain (0.5)")
         ->check(CLI::Range(0.01, 0.99));
