@@ -149,4 +149,8 @@ void MPIR_Adapt_count_commit(void);
 /* A leaving process ends, whatever sessions it still has: the next MPI_Finalize is the last one. */
 void MPIR_Adapt_end_sessions(void);
 
+/* ---- session/session_change.c ---- */
+/* This process has asked for changes, or was started by one: the job changes through process sets. */
+bool MPIR_Session_is_dynamic(void);
+
 #endif /* ADAPT_H_INCLUDED */

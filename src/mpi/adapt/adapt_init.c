@@ -65,6 +65,8 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
 {
     int mpi_errno = MPI_SUCCESS;
 
+    /* SW1; in a process that has said nothing of it mpiexec tells the user */
+    MPIR_ERR_CHKANDJUMP(MPIR_Session_is_dynamic(), mpi_errno, MPI_ERR_OTHER, "**sessiondynamic");
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF) {
         /* before MPI_Init, because the device marks its messages with the number from the start */
         MPIR_Adapt_board_open();

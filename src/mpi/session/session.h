@@ -163,6 +163,10 @@ int MPIR_Session_enter(void);
 /* Before anything is sent: a joiner may open its own world first, which is a part of the job then. */
 void MPIR_Session_before_init(void);
 bool MPIR_Session_is_joiner(void);
+/* It has asked for changes (MPIR_Session_is_dynamic, adapt.h). */
+void MPIR_Session_note_dynamic(void);
+/* Whether a change that somebody has been told of removes this process; asks only in such a job. */
+int MPIR_Session_leaves(bool * leaves);
 bool MPIR_Session_may_ask(void);
 int MPIR_Session_place(void);
 /* Of a joiner's start group, and those on its host; NULL in all other processes. */

@@ -17,6 +17,7 @@ static MPL_initlock_t lock = MPL_INITLOCK_INITIALIZER;
 static bool looked;             /* it is known whether this process is a joiner */
 static bool asking;             /* that is being asked */
 static bool entered;            /* it is one */
+static bool dynamic;            /* or has asked for changes */
 static char delta_name[PMI_SET_NAME_MAX + 1];
 static uint32_t delta_tag;
 static MPIR_Info *accept_keys;
@@ -35,6 +36,38 @@ void MPIR_Session_before_init(void)
 bool MPIR_Session_is_joiner(void)
 {
     return entered;
+}
+
+bool MPIR_Session_is_dynamic(void)
+{
+    return entered || dynamic;
+}
+
+void MPIR_Session_note_dynamic(void)
+{
+    dynamic = true;
+}
+
+int MPIR_Session_leaves(bool * leaves)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Session_call call;
+    struct MPIR_Session_answer answer = { 0 };
+
+    *leaves = false;
+    if (!MPIR_Session_is_dynamic())
+        goto fn_exit;
+    MPIR_Session_call_begin(&call, PMI_SET_LEAVES);
+    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    MPIR_ERR_CHECK(mpi_errno);
+    *leaves = MPIR_Session_answer_number(&answer) == 1;
+    MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+
+  fn_exit:
+    MPIR_Session_answer_free(&answer);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 bool MPIR_Session_may_ask(void)
@@ -184,6 +217,7 @@ int MPIR_Session_become_dynamic(MPIR_Info * info)
     mpi_errno = MPIR_Session_call_tell(&call);
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_note_dynamic();
 
   fn_exit:
     return mpi_errno;
@@ -268,6 +302,7 @@ static int ask_change(const char *bound, bool only_look, struct change *change)
     MPIR_Session_call_number(&call, only_look);
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_note_dynamic();
     change->type = (int) MPIR_Session_answer_number(&answer);
     MPIR_Session_answer_text(&answer, change->delta, PMI_SET_NAME_MAX);
     uint32_t tag = MPIR_Session_answer_number(&answer);

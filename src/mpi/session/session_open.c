@@ -214,11 +214,16 @@ int MPIR_Session_finalize_impl(MPIR_Session * session_ptr)
 int MPIR_Session_get_info_impl(MPIR_Session * session_ptr, MPIR_Info ** info_p_p)
 {
     int mpi_errno = MPIR_Session_check(session_ptr);
+    bool leaves;
 
     MPIR_ERR_CHECK(mpi_errno);
     MPL_initlock_lock(&lock);
     mpi_errno = MPIR_Info_dup_impl((*place_of(session_ptr))->info, info_p_p);
     MPL_initlock_unlock(&lock);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_leaves(&leaves);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Info_set_impl(*info_p_p, "mpidynres_pending_shutdown", leaves ? "yes" : "no");
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

@@ -126,6 +126,7 @@ static int ask(struct MPIR_Session_call *call, struct done *done)
     int mpi_errno = MPIR_Session_call_ask(call, &answer);
 
     MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_note_dynamic();
     mpi_errno = read_done(&answer, done);
     MPIR_ERR_CHECK(mpi_errno);
 

@@ -69,7 +69,9 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
                                  * and accepted in one */
     PMI_SET_QUERY,              /* operand whose members all ask, text name -> as REQUEST, when all have asked: the open
                                  * operation of that set */
-    PMI_SET_CLOSE               /* text name: its operation, or the one that made it, is not open any more -> nothing */
+    PMI_SET_CLOSE,              /* text name: its operation, or the one that made it, is not open any more -> nothing */
+    PMI_SET_LEAVES              /* nothing -> u32 1: a change that somebody has been told of removes the caller;
+                                 * 0: none does */
 };
 
 /* Numbers as MPIX_RC_*. */

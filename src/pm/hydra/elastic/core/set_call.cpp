@@ -252,6 +252,11 @@ template <> CloseOp read(CallReader &reader)
     return {reader.name()};
 }
 
+template <> AskLeaves read(CallReader &)
+{
+    return {};
+}
+
 template <class Any, class Call> std::optional<Any> whole_of(CallReader &reader)
 {
     Call call = read<Call>(reader);
@@ -391,6 +396,7 @@ struct Write {
         append_number(bytes, PMI_SET_CLOSE);
         append_text(bytes, call.name);
     }
+    void operator()(const AskLeaves &) { append_number(bytes, PMI_SET_LEAVES); }
 };
 
 }  // namespace
@@ -450,6 +456,8 @@ std::optional<ChangeCall> parse_change_call(Bytes call)
         return whole_change<QueryOp>(reader);
     case PMI_SET_CLOSE:
         return whole_change<CloseOp>(reader);
+    case PMI_SET_LEAVES:
+        return whole_change<AskLeaves>(reader);
     default:
         return std::nullopt;
     }

@@ -103,8 +103,9 @@ struct QueryOp {
 struct CloseOp {
     std::string name;
 };
+struct AskLeaves {};
 using ChangeCall = std::variant<BecomeDynamic, EnterJob, HasEntered, GetChange, AcceptChange, DeclineChange, RequestOp,
-                                QueryOp, CloseOp>;
+                                QueryOp, CloseOp, AskLeaves>;
 
 /* Nothing: it is malformed, or of the other kind. */
 std::optional<SetCall> parse_set_call(Bytes call);

@@ -239,6 +239,14 @@ std::string Step::tell_change(const Process &process, const SetMembers &delta)
         .bytes();
 }
 
+/* SI4 */
+std::optional<std::string> Step::answer_change(Process &process, const SetCaller &, const AskLeaves &)
+{
+    bool leaves = mode_ == InitMode::SETS && adaptation_ && adaptation_->change.joining == 0 && adaptation_->delta &&
+                  adaptation_->delta->contains(process.uid);
+    return SetAnswer().number(leaves ? 1 : 0).bytes();
+}
+
 /* ---- the answer of the process that was told ---------------------------------------------------------------- */
 
 /* A removal may be complete before it is accepted (SR9), and an addition may have failed (SF2). */

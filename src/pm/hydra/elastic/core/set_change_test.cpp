@@ -338,6 +338,24 @@ TEST_F(SetChangeTest, SR4_a_removal_that_was_chosen_is_told_to_a_set_that_holds_
     EXPECT_EQ(state_of("mpix://rc/2"), "running 1");
 }
 
+TEST_F(SetChangeTest, SI4_a_process_knows_that_it_is_to_leave)
+{
+    auto leaves = [&](uint32_t uid) {
+        call(uid, AskLeaves{});
+        return number_at(answer_to(uid), 4);
+    };
+    add();
+    resize(4, R"(,"leave":[1])");
+    EXPECT_EQ(leaves(1), 0u) << "nobody has been told";
+    call(0, all);
+    EXPECT_EQ(leaves(1), 1u);
+    EXPECT_EQ(leaves(2), 0u);
+    call(0, AcceptChange{2, {}});
+    EXPECT_EQ(leaves(1), 1u);
+    glue.exited(0, 0, 1);
+    EXPECT_EQ(leaves(2), 0u);
+}
+
 TEST_F(SetChangeTest, SR9_a_removal_is_complete_when_its_processes_have_ended)
 {
     add();

@@ -262,6 +262,7 @@ class Step {
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const RequestOp &call);
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const QueryOp &call);
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const CloseOp &call);
+    std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const AskLeaves &call);
     std::string cannot_be_dynamic() const;
     void become_dynamic();
     bool adapts() const { return mode_ == InitMode::ADAPTIVE || mode_ == InitMode::SETS; }
