@@ -401,7 +401,8 @@ void Core::Impl::freed(Job &job, uint64_t request)
     record(record::FREED, job, data, "blocks", gone.blocks);
 }
 
-/* Nobody has asked for it, so that it has a number apart from those of requests. */
+/* Nobody has asked for it, so that it has a number apart from those of requests.  What is lent
+ * counts as gone first. */
 void Core::Impl::left(Job &job, const StepLeft &event)
 {
     constexpr uint64_t NO_REQUEST = uint64_t{1} << 52;
@@ -409,6 +410,7 @@ void Core::Impl::left(Job &job, const StepLeft &event)
     Departure departure{NO_REQUEST + event.epoch, event.epoch, {}, state.config.asynchronous_nodes};
     rebook(job, [&] {
         job.blocks = without(job.blocks, event.leave, &departure.blocks);
+        job.lent = std::max(job.lent - (old_size - job.size()), 0);
         job.epoch = event.epoch;
         if (job.performance)
             forget_epoch(*job.performance, job.epoch);

@@ -190,8 +190,11 @@ void Core::Impl::on(const StepLeft &event)
         return unexpected("step_left with epoch " + std::to_string(event.epoch) + ", after epoch " +
                               std::to_string(job->epoch),
                           job->id);
-    if (job->adaptation)
+    if (job->adaptation) {
+        bool kept = job->kept_loan; /* it has not refused */
         come_to_nothing(*job, false, "processes have ended by themselves meanwhile");
+        job->kept_loan = kept;
+    }
     left(*job, event);
 }
 

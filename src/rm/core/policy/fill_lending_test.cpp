@@ -139,6 +139,27 @@ TEST(LendingTest, Q8_it_comes_back_at_once_for_who_starts_sooner)
     EXPECT_EQ(machine.driver.job(machine.waits).state, JobState::STARTING);
 }
 
+/* Processes that end by themselves are those that were lent; a return that this prevents is no refusal. */
+TEST(LendingTest, Q8_who_leaves_by_itself_keeps_no_loan)
+{
+    Machine machine;
+    machine.share_beyond = 0.05;
+    machine.commit();
+    machine.go_on(3);
+    CoreDriver &driver = machine.driver;
+    const Job &job = machine.of();
+    driver.send(StepLeft{job.id, job.step, job.epoch + 1, {3}});
+    EXPECT_EQ(job.size(), 11);
+    EXPECT_EQ(job.lent, 3);
+    driver.end(machine.ends);
+    ASSERT_EQ(job.state, JobState::ADAPTING);
+    EXPECT_EQ(job.adaptation->size, 8);
+    driver.send(StepLeft{job.id, job.step, job.epoch + 1, {0, 1}});
+    EXPECT_EQ(job.size(), 9);
+    EXPECT_EQ(job.lent, 1);
+    EXPECT_FALSE(job.kept_loan);
+}
+
 /* Without the loan they could start; who stays for longer than the promise allows could not. */
 TEST(LendingTest, Q8_it_comes_back_for_who_goes_ahead)
 {
