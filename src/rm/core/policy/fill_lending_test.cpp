@@ -139,7 +139,8 @@ TEST(LendingTest, Q8_it_comes_back_at_once_for_who_starts_sooner)
     EXPECT_EQ(machine.driver.job(machine.waits).state, JobState::STARTING);
 }
 
-/* Processes that end by themselves are those that were lent; a return that this prevents is no refusal. */
+/* Processes that end by themselves are those that were lent; a return that this prevents is no
+ * refusal. */
 TEST(LendingTest, Q8_who_leaves_by_itself_keeps_no_loan)
 {
     Machine machine;
