@@ -4,6 +4,7 @@ AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/adapt
 
 include $(top_srcdir)/src/mpi/session/Makefile.mk
 include $(top_srcdir)/src/mpi/dynproc/Makefile.mk
+include $(top_srcdir)/src/mpi/process/Makefile.mk
 include_HEADERS += src/include/mpi_epop.h
 
 noinst_HEADERS += \
@@ -13,6 +14,7 @@ noinst_HEADERS += \
     src/include/mpir_adapt_context.h \
     src/include/mpir_adapt_device.h \
     src/include/mpir_measure.h \
+    src/include/mpir_process_request.h \
     src/mpi/adapt/adapt.h \
     src/mpi/adapt/adapt_clock.h \
     src/mpi/adapt/adapt_handles.h \
@@ -43,6 +45,7 @@ noinst_HEADERS += \
     src/pmi/include/pmi_adapt_measured.h \
     src/pmi/include/pmi_adapt_plan.h \
     src/pmi/include/pmi_adapt_sizes.h \
+    src/pmi/include/pmi_adapt_signal.h \
     src/pmi/include/pmi_adapt_wish.h \
     src/pmi/simple/simple_pmi_adapt.h
 

@@ -25,7 +25,7 @@ int MPIR_Session_return_error(MPIR_Session * session, MPIR_Errhandler * errhandl
 
 /* ---- session_life.c: from the first session to the end of the process ---- */
 
-/* Whether this process was started by our launcher. */
+/* Whether this process was started by our launcher: known once it has opened a session, or has looked. */
 bool MPIR_Session_has_daemon(void);
 /* Of a session for one thread (MPI_THREAD_SINGLE), alone in its process, calls take no locks, as after MPI_Init.  What
  * is opened later brings them back for good: it is opened by the same thread, which is in no other call then.  For
@@ -33,6 +33,8 @@ bool MPIR_Session_has_daemon(void);
  * call (SX11).  Opening comes before anything is done for the session, opened after. */
 void MPIR_Session_opening(int level);
 void MPIR_Session_opened(int level, bool alone);
+/* Looks, within the library's critical section. */
+bool MPIR_Session_find_daemon(void);
 /* MPII_Init_thread, by the only user of the library: whether it was parked and is there again. */
 bool MPIR_Session_resume(void);
 /* MPII_Init_thread of a session.  From now on the library stays when nobody uses it. */

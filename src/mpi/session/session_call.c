@@ -326,6 +326,9 @@ static int error_of(struct MPIR_Session_answer *answer)
         case PMI_SET_WINDOWS:
             MPIR_ERR_SET1(mpi_errno, MPI_ERR_UNSUPPORTED_OPERATION, "**psetcall", "**psetcall %s", text);
             break;
+        case PMI_TASK_NO_PLACE:
+            MPIR_ERR_SET1(mpi_errno, MPIX_ERR_ALLOCATE, "**processallocate", "**processallocate %s", text);
+            break;
         case PMI_SET_FULL:
             MPIR_ERR_SET1(mpi_errno, MPI_ERR_NO_MEM, "**psetcall", "**psetcall %s", text);
             break;

@@ -30,6 +30,7 @@ bool PMIU_Adapt_has_manager(void);
 static bool used;               /* a session was opened in this process */
 static bool parked;
 static bool has_daemon;         /* of our launcher */
+static bool found_daemon;       /* the same, without a session */
 static bool world_open;         /* between MPI_Init and MPI_Finalize */
 static bool world_ended;
 static bool async_ended;        /* the progress thread of the world model */
@@ -41,11 +42,9 @@ static bool look_for_daemon(void)
 {
     if (MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF || !getenv(PMI_ADAPT_ENV))
         return MPIR_Adapt.control != NULL;
-    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     MPIR_Adapt_board_open();
     bool ours = MPIR_Adapt_board_is_ours();
     MPIR_Adapt_board_close();
-    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     return ours;
 }
 
@@ -70,7 +69,14 @@ void MPIR_Session_opened(int level, bool alone)
 
 bool MPIR_Session_has_daemon(void)
 {
-    return has_daemon;
+    return has_daemon || found_daemon;
+}
+
+bool MPIR_Session_find_daemon(void)
+{
+    if (!used && !found_daemon)
+        found_daemon = look_for_daemon();
+    return MPIR_Session_has_daemon();
 }
 
 /* Other launchers know only of a PMI that is finalised; it cannot be opened again, so this waits for the exit. */
@@ -86,7 +92,9 @@ int MPIR_Session_begin(void)
 
     if (!used) {
         used = true;
+        MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         has_daemon = look_for_daemon();
+        MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         if (!has_daemon)
             atexit(finalize_pmi);
     }

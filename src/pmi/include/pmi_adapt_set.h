@@ -12,6 +12,8 @@
  * u32 explicit (0, 1), members if explicit.  The caller says the members of names that mean something else in each
  * process (mpi://...).
  *
+ * Processes that a program starts one by one (PMI_TASK_*) go the same way.
+ *
  * As pmi_adapt.h: plain C11/C++20, compiled into libmpi, Hydra and the tests.
  */
 
@@ -70,9 +72,32 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
     PMI_SET_QUERY,              /* operand whose members all ask, text name -> as REQUEST, when all have asked: the open
                                  * operation of that set */
     PMI_SET_CLOSE,              /* text name: its operation, or the one that made it, is not open any more -> nothing */
-    PMI_SET_LEAVES              /* nothing -> u32 1: a change that somebody has been told of removes the caller;
+    PMI_SET_LEAVES,             /* nothing -> u32 1: a change that somebody has been told of removes the caller;
                                  * 0: none does */
+    PMI_TASK_ALLOCATE,          /* u32 first number, u32 n, u32 hard, text arch, text words, u32 n or 0, n * text words,
+                                 * u32 n or 0, n * text host -> nothing; requests first ... first + n - 1 of the caller,
+                                 * which never uses a number twice */
+    PMI_TASK_START,             /* u32 number, text executable, u32 n, n * text argument -> nothing */
+    PMI_TASK_CANCEL,            /* u32 number: if it has no place yet -> nothing */
+    PMI_TASK_RELEASE,           /* u32 number: nobody asks for it any more; its process runs on -> nothing */
+    PMI_TASK_SIGNAL,            /* u32 number, text name without SIG -> nothing */
+    PMI_TASK_EVENTS             /* nothing -> u32 n, n * (u32 number, u32 enum pmi_task_stage, u32 code, text,
+                                 * text info), as soon as there are any of the caller's requests */
 };
+
+/* Of a process request: a program has its own process on a place that it was given.  The numbers are those of
+ * MPIX_STAGE_*. */
+enum pmi_task_stage {
+    PMI_TASK_CANCELLED = 0,     /* it gets no place */
+    PMI_TASK_ALLOCATED = 1,     /* text: the host */
+    PMI_TASK_STARTED = 2,
+    PMI_TASK_EXITED = 3         /* code as of a shell; text: why it could not be executed, "" if it was */
+};
+
+#define PMI_TASKS_MAX 4096      /* places of a job, and those that wait for one */
+#define PMI_TASK_ARGUMENTS_MAX 65536
+#define PMI_TASK_TEXT_MAX 65535 /* bytes of a text */
+#define PMI_TASK_EVENTS_MAX 1024        /* in an answer */
 
 /* Numbers as MPIX_RC_*. */
 enum pmi_set_change {
@@ -119,7 +144,8 @@ enum pmi_set_code {
     PMI_SET_FULL,               /* too many sets, or too much data */
     PMI_SET_PENDING,            /* the one before is not delivered yet */
     PMI_SET_LOST,               /* processes that were to join have ended */
-    PMI_SET_WINDOWS             /* the job adapts in windows, not through process sets */
+    PMI_SET_WINDOWS,            /* the job adapts in windows, not through process sets */
+    PMI_TASK_NO_PLACE           /* there could never be such places for processes */
 };
 
 /*

@@ -192,3 +192,20 @@ def dyn_examples(run: TestRun, server: str, client: str) -> None:
     run.check(last.wait() == 0 and serving.wait() == 0, "an exit code is not 0")
     said = sorted(serving.lines)
     run.check(said == sorted(f"a client's sum is {n}" for n in (45, 55, 66, 0)), f"the server says {said}")
+
+
+@scenario
+def dyn_farm(run: TestRun) -> None:
+    """DX2: examples/dynamic/taskfarm; every run has its number, and no process is left."""
+    folder = run.work / "examples"
+    program = f"{folder}/dynamic/taskfarm"
+    make = ["make", "-C", str(EXAMPLES), f"MPICC={run.setting.prefix}/bin/mpicc", f"BUILD={folder}", program]
+    done = subprocess.run(make, capture_output=True, text=True, check=False)
+    run.check(done.returncode == 0, f"{done.stdout}{done.stderr}")
+    runs = 60
+    job = run.mpiexec([], [str(runs), "sh", "-c", "echo run $0; exit $(($0 % 3))"], run.test.processes, program)
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    said = sorted(line for line in job.lines if line.startswith("run "))
+    run.check(said == sorted(f"run {number}" for number in range(runs)), f"runs: {said}")
+    ends = [line for line in job.lines if "ended with" in line]
+    run.check(ends == [f"{runs // 3} runs ended with {code}" for code in range(3)], f"{ends}")

@@ -45,6 +45,9 @@ elastic_core_sources = \
     elastic/core/step_performance.cpp \
     elastic/core/step_sets.cpp        \
     elastic/core/step_sizes.cpp       \
+    elastic/core/step_tasks.cpp       \
+    elastic/core/task_call.cpp        \
+    elastic/core/places.cpp           \
     elastic/core/step_states.cpp      \
     elastic/core/step_window.cpp      \
     elastic/core/step_wish.cpp        \
@@ -101,6 +104,7 @@ noinst_HEADERS += \
     elastic/pmi_adapt_plan.h        \
     elastic/pmi_adapt_set.h         \
     elastic/pmi_adapt_sizes.h       \
+    elastic/pmi_adapt_signal.h      \
     elastic/pmi_adapt_wish.h        \
     elastic/proxy/agent.h           \
     elastic/proxy/bcasts.h          \
@@ -120,6 +124,9 @@ noinst_HEADERS += \
     elastic/proxy/sequence.h        \
     elastic/proxy/sets.h            \
     elastic/proxy/state.h           \
+    elastic/proxy/tasks.h           \
+    elastic/core/places.h           \
+    elastic/core/task_call.h        \
     elastic/proxy/stdin.h           \
     elastic/proxy/upward.h          \
     elastic/proxy/wish.h            \
@@ -140,6 +147,7 @@ noinst_HEADERS += \
     elastic/wire/silence.h          \
     elastic/wire/step_socket.h      \
     elastic/wire/tree.h             \
+    elastic/wire/task.h             \
     elastic/wire/wish.h
 
 # For the launchers, mpiexec and hydra_pmi_proxy.
@@ -203,6 +211,7 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/sequence.c    \
     elastic/proxy/sets.c        \
     elastic/proxy/start.c       \
+    elastic/proxy/tasks.c       \
     elastic/proxy/stdin.c       \
     elastic/proxy/upward.c      \
     elastic/proxy/wish.c        \

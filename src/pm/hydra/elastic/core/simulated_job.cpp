@@ -294,6 +294,7 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
         case STEP_LET_GO:
         case STEP_OFFER:
         case STEP_FORGET:
+        case STEP_TASK:
             return;             /* nobody asks */
         case STEP_WISHED:
             return wished(daemon, payload);

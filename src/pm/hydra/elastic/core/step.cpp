@@ -23,6 +23,7 @@ Step::Step(const step_config &config, const step_effects &effects, Offers offers
       margin_(config.margin), prepare_ms_(config.prepare_ms),
       behind_ms_(config.behind_ms),
       unix_ms_at_zero_(config.unix_ms_at_zero), programs_(config.programs), managed_(config.managed),
+      range_min_(config.range_min), range_max_(config.range_max),
       effects_(effects), offers_(std::move(offers)),
       journal_(step_id_, config, effects_)
 {
@@ -161,6 +162,10 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             if (auto number = parse_forgotten(payload); number && world_.known(agent))
                 understood = true, on_forgotten(agent, *number);
             break;
+        case REPORT_TASK:
+            if (auto task = parse_task_report(payload))
+                understood = on_task(agent, *task);
+            break;
         case REPORT_UNRECEIVED:
             if (auto unreceived = parse_unreceived(payload);
                 unreceived && process_of(unreceived->rank))
@@ -190,6 +195,7 @@ void Step::proxy_departed(int64_t now_ms, const Agent &agent)
         process_over(*process, false, "was lost with its node daemon");
     }
     send_set_answers();
+    tasks_without(agent);
     if (adaptation_ && adaptation_->counts_owed.erase(agent) > 0 &&
         adaptation_->counts_owed.empty())
         counts_complete();
@@ -533,6 +539,7 @@ void Step::settle()
     if (wish_)
         consider_wish();
     consider_set_request();
+    consider_places();
     while (adapts() && !adaptation_ && !ending_) {
         if (offers_.due() && *offers_.due() <= now_ms_)
             drop_ended();

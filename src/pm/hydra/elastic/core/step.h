@@ -25,6 +25,7 @@
 #ifndef ELASTIC_STEP_H_INCLUDED
 #define ELASTIC_STEP_H_INCLUDED
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,6 +41,7 @@
 #include "plan.h"
 #include "protocol.h"
 #include "program_sizes.h"
+#include "places.h"
 #include "set_forgets.h"
 #include "sets.h"
 #include "state_log.h"
@@ -246,6 +248,26 @@ class Step {
     void on_forgotten(const Agent &agent, uint64_t number);
     void send_set_answers();
 
+    /* step_tasks.cpp */
+    struct TaskListener {
+        std::optional<SetCaller> caller;        /* whose question is not answered yet */
+        std::deque<Places::Event> events;       /* that it has not been told */
+    };
+    void size_up_places();
+    void on_task_call(const SetCaller &caller, const TaskCall &call);
+    std::string answer_task(const SetCaller &caller, const AllocatePlaces &call);
+    std::string answer_task(const SetCaller &caller, const StartTask &call);
+    std::string answer_task(const SetCaller &caller, const CancelPlace &call);
+    std::string answer_task(const SetCaller &caller, const ReleasePlace &call);
+    std::string answer_task(const SetCaller &caller, const SignalTask &call);
+    std::string answer_task(const SetCaller &caller, const AwaitTaskEvents &call);
+    bool on_task(const Agent &agent, const TaskReport &report);
+    void tasks_without(uint32_t uid);
+    void tasks_without(const Agent &agent);
+    void consider_places();
+    void carry_out_tasks();
+    static std::string write_task_events(std::deque<Places::Event> &events);
+
     /* step_states.cpp */
     void open_state_log(const step_config &config);
     PlaceState state_of(const Process &process, bool accepted) const;
@@ -328,6 +350,7 @@ class Step {
     int64_t prepare_ms_ = 0, behind_ms_ = 0, unix_ms_at_zero_ = 0;
     int programs_ = 0;          /* launched together; 0: not known */
     bool managed_ = false;
+    int range_min_ = 0, range_max_ = 0; /* 0: not given */
     step_effects effects_;
     Offers offers_;
     Journal journal_;
@@ -363,6 +386,8 @@ class Step {
     SetForgets set_forgets_;
     uint32_t offer_ = 0;        /* what boards say of it */
     std::map<uint32_t, Agent> set_callers_;     /* by uid, of those that have called and not ended */
+    Places places_;
+    std::map<uint32_t, TaskListener> task_listeners_;   /* by uid */
     std::optional<SetRequest> set_request_;     /* that waits for its answer */
     std::optional<StateLog> state_log_;
     int64_t left_at_ms_ = -1;   /* when who has ended is to be out of the world; -1: nobody has */

@@ -64,6 +64,8 @@ void Step::on_set_call(Process &process, SetReport &report)
     set_callers_[process.uid] = process.agent();
     sets_.grow(next_uid_);
     SetCaller caller = {process.uid, report.id, number_of(process.agent())};
+    if (auto task = parse_task_call(report.call))
+        return on_task_call(caller, *task);
     if (auto change = parse_change_call(report.call))
         return on_change_call(process, caller, *change);
     std::vector<Sets::Reply> replies = sets_.call(caller, report.call);
@@ -81,6 +83,7 @@ void Step::on_bcast(const Agent &agent, const bcast_frozen &count)
 void Step::sets_without(const Process &process)
 {
     set_callers_.erase(process.uid);
+    tasks_without(process.uid);
     set_request_without(process);
     tell_sets(sets_.ended(process.uid));
 }

@@ -49,6 +49,8 @@ int HYD_pmcd_pmip_adapt_is_let_go(int process_id);
 int HYD_pmcd_pmip_adapt_closed(int process_id, int fd);
 /* A process has been waited for. */
 void HYD_pmcd_pmip_adapt_exited(int process_id, int wait_status);
+/* Some child has been waited for. */
+void HYD_pmcd_pmip_adapt_reaped(pid_t pid, int wait_status);
 /* Whether it has called MPI_Init_adapt, or is started to join. */
 int HYD_pmcd_pmip_adapt_is_adaptive(int process_id);
 /* Some watched process still runs although its output is closed. */

@@ -9,6 +9,7 @@
 #include "pmi_adapt_plan.h"
 #include "reports.h"
 #include "sets.h"
+#include "tasks.h"
 #include "upward.h"
 #include "wish.h"
 
@@ -238,6 +239,11 @@ static HYD_status on_forget(const struct command *c)
     return HYD_reports_send(REPORT_FORGOTTEN, 0, 0, &number, sizeof(number));
 }
 
+static HYD_status on_task(const struct command *c)
+{
+    return HYD_tasks_order(c->payload, c->message->bytes);
+}
+
 static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_PLAN] = on_plan,
     [STEP_FREEZE] = on_freeze,
@@ -252,7 +258,8 @@ static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_BCAST] = on_bcast,
     [STEP_LET_GO] = on_let_go,
     [STEP_OFFER] = on_offer,
-    [STEP_FORGET] = on_forget
+    [STEP_FORGET] = on_forget,
+    [STEP_TASK] = on_task
 };
 
 /* The others have the number of a sample, or none. */

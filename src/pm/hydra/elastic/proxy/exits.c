@@ -9,6 +9,7 @@
 #include "exits.h"
 #include "reports.h"
 #include "sets.h"
+#include "tasks.h"
 #include "upward.h"
 #include "stdin.h"
 #include "wire/event_loop.h"
@@ -110,6 +111,7 @@ void HYD_pmcd_pmip_adapt_signalled(int signum)
 {
     killing |= HYD_agent.processes && signum == SIGKILL;
     HYD_pmcd_pmip_end_signalled(signum);
+    HYD_tasks_signalled(signum);
 }
 
 void HYD_pmcd_pmip_adapt_lost(int process_id)
@@ -145,6 +147,8 @@ static int awaits_decision(void)
 
 int HYD_pmcd_pmip_adapt_busy(void)
 {
+    if (HYD_tasks_live())
+        return 1;
     for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
         siginfo_t info = {.si_pid = 0 };
         if (HYD_agent.processes[i].ended || HYD_agent.processes[i].watch_fd < 0)

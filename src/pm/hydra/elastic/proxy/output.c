@@ -5,6 +5,7 @@
 #include "output.h"
 #include "agent.h"
 #include "reports.h"
+#include "tasks.h"
 #include "upward.h"
 #include "wire/channel.h"
 #include "demux.h"
@@ -26,6 +27,7 @@ static void hold(int on)
     const struct HYD_pmcd_pmip_s *p = &HYD_pmcd_pmip;
 
     held = on;
+    HYD_tasks_hold_output(on);
     for (int i = 0; i < p->local.proxy_process_count; i++) {
         HYD_loop_pause(p->downstream.out[i], on);
         HYD_loop_pause(p->downstream.err[i], on);

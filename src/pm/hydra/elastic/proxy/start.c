@@ -8,6 +8,7 @@
 #include "exits.h"
 #include "output.h"
 #include "stdin.h"
+#include "tasks.h"
 #include "wire/sessions.h"
 #include "wire/silence.h"
 
@@ -110,6 +111,8 @@ HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env)
 
     if (HYD_agent.board.fd < 0)
         return HYD_SUCCESS;
+    if (process_id == 0)
+        HYD_tasks_environment(*env);
     MPL_snprintf(text, sizeof(text),
                  "version=%d fd=%d slot=%d uid=%u epoch=%u pre=%u local_pre=%u pidns=%llu",
                  PMI_ADAPT_VERSION, HYD_agent.board.fd, process_id,

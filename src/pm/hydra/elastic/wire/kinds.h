@@ -27,8 +27,10 @@ enum step_command {
     STEP_LET_GO,                /* [u32 uid ...] they leave with a change through process sets that is accepted: however
                                  * they end, nobody is ended for it; no epoch */
     STEP_OFFER,                 /* [u32] `offer` of the board; no epoch */
-    STEP_FORGET                 /* [u64 number] add one to `forgets` of the board, and confirm it with this number; no
+    STEP_FORGET,                /* [u64 number] add one to `forgets` of the board, and confirm it with this number; no
                                  * epoch */
+    STEP_TASK                   /* [struct task_head, bytes] an order about a process that a program starts by itself
+                                 * (wire/task.h); no epoch */
 };
 
 /* Daemon to mpiexec, for the core. */
@@ -55,7 +57,8 @@ enum step_report {
     REPORT_WISH_WITHDRAWN,      /* [u32 rank, u32 number] it is not wanted any more */
     REPORT_SET_CALL,            /* [u32 rank, u32 id, bytes] a call on process sets (pmi_adapt_set.h) */
     REPORT_BCAST,               /* [struct bcast_frozen] answer to BCAST_FREEZE (wire/bcast.h) */
-    REPORT_FORGOTTEN            /* [u64 number] STEP_FORGET has been carried out */
+    REPORT_FORGOTTEN,           /* [u64 number] STEP_FORGET has been carried out */
+    REPORT_TASK                 /* [struct task_head, text] such a process has been executed, or has ended */
 };
 
 /* Between mpiexec and the daemon themselves. */

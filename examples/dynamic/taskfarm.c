@@ -1,0 +1,135 @@
+/*
+ * A farm: runs a program so many times, on places that it asks for, a few at a time, and counts how the runs ended.
+ *
+ *     mpiexec -n 1 ./taskfarm 100 sh -c 'exit $((RANDOM % 2))'
+ *
+ * The number of a run is the last argument of the program. After Gropp and Lusk. With an MPI that gives no places it
+ * runs the program here, one run after the other.
+ */
+
+#define _GNU_SOURCE
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OUTSTANDING 10          /* places that are held or awaited at a time */
+#define CODES 256
+
+static int ended[CODES];
+
+/* The arguments of run `number`, in a place of the caller's. */
+static void set_number(char **args, char *text, size_t bytes, int number)
+{
+    int n = 0;
+
+    while (args[n])
+        n++;
+    snprintf(text, bytes, "%d", number);
+    args[n - 1] = text;
+}
+
+#ifdef MPIX_HARD
+static void ask(int n, MPI_Request * places)
+{
+    MPIX_Iallocate(n, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_SOFT, places);
+}
+
+/* What one of the requests has come to; whether its run has ended. */
+static int follow(MPI_Request * place, const MPI_Status * status, int *given, int runs, char *program, char **args)
+{
+    char number[16];
+    int stage, code, cancelled;
+
+    MPI_Test_cancelled(status, &cancelled);
+    if (cancelled)
+        return 0;
+    MPIX_Get_stage(status, &stage);
+    if (stage == MPIX_STAGE_ALLOCATED && *given == runs) {
+        MPI_Request_free(place);
+    } else if (stage == MPIX_STAGE_ALLOCATED) {
+        set_number(args, number, sizeof(number), (*given)++);
+        MPIX_Set_exec(*place, program);
+        MPIX_Set_args(*place, args);
+        MPI_Start(place);
+    } else if (stage == MPIX_STAGE_EXITED) {
+        MPIX_Get_return_code(status, &code);
+        ended[code]++;
+        return 1;
+    }
+    return 0;
+}
+
+static void farm(int runs, char *program, char **args)
+{
+    MPI_Request places[OUTSTANDING];
+    MPI_Status status;
+    int given = 0, done = 0, n = runs < OUTSTANDING ? runs : OUTSTANDING, i;
+
+    for (i = 0; i < n; i++)
+        places[i] = MPI_REQUEST_NULL;
+    while (done < runs) {
+        for (i = 0; i < n && given < runs; i++) {       /* one that is over makes room */
+            if (places[i] == MPI_REQUEST_NULL)
+                ask(1, &places[i]);
+        }
+        MPI_Waitany(n, places, &i, &status);
+        if (i != MPI_UNDEFINED)
+            done += follow(&places[i], &status, &given, runs, program, args);
+    }
+    for (i = 0; i < n; i++) {   /* places that nobody needs any more */
+        if (places[i] != MPI_REQUEST_NULL) {
+            MPI_Cancel(&places[i]);
+            MPI_Request_free(&places[i]);
+        }
+    }
+}
+#else
+static void farm(int runs, char *program, char **args)
+{
+    char number[16], *argv[64] = { program };
+    int status;
+
+    for (int i = 0; i < runs; i++) {
+        set_number(args, number, sizeof(number), i);
+        for (int j = 0; j < 62 && args[j]; j++)
+            argv[j + 1] = args[j];
+        pid_t pid = fork();
+        if (pid == 0) {
+            execvp(program, argv);
+            _exit(127);
+        }
+        waitpid(pid, &status, 0);
+        ended[WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)]++;
+    }
+}
+#endif
+
+int main(int argc, char **argv)
+{
+    int rank;
+    char *nothing = "";
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0 && argc < 3)
+        fprintf(stderr, "usage: taskfarm RUNS PROGRAM [ARGUMENT...]\n");
+    if (argc < 3) {
+        MPI_Finalize();
+        return 2;
+    }
+    if (rank == 0) {
+        char **args = calloc((size_t) argc, sizeof(*args));
+        memcpy(args, argv + 3, (size_t) (argc - 3) * sizeof(*args));
+        args[argc - 3] = nothing;       /* the number comes here */
+        farm(atoi(argv[1]), argv[2], args);
+        for (int code = 0; code < CODES; code++)
+            if (ended[code] > 0)
+                printf("%d runs ended with %d\n", ended[code], code);
+        free(args);
+    }
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,27 @@
+/*
+ * Process requests among all others (src/mpi/process): what MPI_Start, MPI_Cancel, MPI_Request_free and the
+ * completion of requests ask.  Programs that have none pay for the look at a counter.
+ */
+
+#ifndef MPIR_PROCESS_REQUEST_H_INCLUDED
+#define MPIR_PROCESS_REQUEST_H_INCLUDED
+
+extern int MPIR_Process_requests;       /* how many there are */
+
+struct MPIR_Process_request *MPIR_Process_request_find(const MPIR_Request * handle);
+
+/* NULL: it is of another kind. */
+static inline struct MPIR_Process_request *MPIR_Process_request_of(const MPIR_Request * handle)
+{
+    return unlikely(MPIR_Process_requests > 0) ? MPIR_Process_request_find(handle) : NULL;
+}
+
+int MPIR_Process_request_start(struct MPIR_Process_request *request);
+/* Of these and other kinds, in order. */
+int MPIR_Process_requests_start(int n, MPIR_Request * handles[]);
+int MPIR_Process_request_cancel(struct MPIR_Process_request *request);
+int MPIR_Process_request_free(struct MPIR_Process_request *request);
+/* A stage has been told to the program: another one follows, or the handle ends with this one. */
+void MPIR_Process_request_told(struct MPIR_Process_request *request);
+
+#endif /* MPIR_PROCESS_REQUEST_H_INCLUDED */

@@ -1,0 +1,10 @@
+# Places and processes that a program starts one by one (doc/dynamic-processes.md).
+
+AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/process
+
+noinst_HEADERS += src/mpi/process/process.h
+
+mpi_core_sources += \
+    src/mpi/process/process_calls.c \
+    src/mpi/process/process_requests.c \
+    src/mpid/ch4/src/ch4_process.c

@@ -1,0 +1,462 @@
+/*
+ * Process requests as MPI_Request (SPEC DA1, DA4-DA8, DA10, DA11).
+ *
+ * The user's handle is a persistent receive whose operation stands for the next stage that the program is to be told.
+ * While it waits for a place or for its process it has one, and is active; with a place and nothing started it has
+ * none.  Stages that have come are counted apart from those that were told, so each is told once, in order.  With the
+ * last one the handle becomes one of a kind that is not persistent, and ends as any other.
+ *
+ * State: all process requests, in a table by handle and by number; owned by whichever thread holds the library's
+ * critical section.
+ */
+
+#include "process.h"
+
+#define BUCKETS 1024
+
+struct MPIR_Process_request {
+    uint32_t number;
+    MPIR_Request *handle;
+    MPIR_Request *operation;    /* of the stage after `told`, or NULL */
+    enum pmi_task_stage come, told;     /* CANCELLED: none yet */
+    bool cancelled, started;
+    uint32_t code;
+    char *error;                /* why it could not be executed */
+    char *executable, **args;
+    int n_args;
+    char *host, *info;
+    struct MPIR_Process_request *next_by_number, *next_by_handle;
+};
+
+int MPIR_Process_requests = 0;
+static struct MPIR_Process_request *by_number[BUCKETS], *by_handle[BUCKETS];
+static uint32_t last_number;
+
+/* ---- table ---- */
+
+static unsigned bucket_of(const MPIR_Request * handle)
+{
+    return (unsigned) HANDLE_INDEX(handle->handle) % BUCKETS;
+}
+
+struct MPIR_Process_request *MPIR_Process_request_find(const MPIR_Request * handle)
+{
+    struct MPIR_Process_request *request = by_handle[bucket_of(handle)];
+
+    while (request && request->handle != handle)
+        request = request->next_by_handle;
+    return request;
+}
+
+static struct MPIR_Process_request *find_number(uint32_t number)
+{
+    struct MPIR_Process_request *request = by_number[number % BUCKETS];
+
+    while (request && request->number != number)
+        request = request->next_by_number;
+    return request;
+}
+
+static void list(struct MPIR_Process_request *request)
+{
+    request->next_by_number = by_number[request->number % BUCKETS];
+    by_number[request->number % BUCKETS] = request;
+    request->next_by_handle = by_handle[bucket_of(request->handle)];
+    by_handle[bucket_of(request->handle)] = request;
+    MPIR_Process_requests++;
+}
+
+static void free_args(struct MPIR_Process_request *request)
+{
+    for (int i = 0; i < request->n_args; i++)
+        MPL_free(request->args[i]);
+    MPL_free(request->args);
+    request->args = NULL;
+    request->n_args = 0;
+}
+
+/* Forgets it; the handle is the caller's. */
+static void forget(struct MPIR_Process_request *request)
+{
+    struct MPIR_Process_request **place = &by_number[request->number % BUCKETS];
+
+    while (*place != request)
+        place = &(*place)->next_by_number;
+    *place = request->next_by_number;
+    place = &by_handle[bucket_of(request->handle)];
+    while (*place != request)
+        place = &(*place)->next_by_handle;
+    *place = request->next_by_handle;
+    free_args(request);
+    MPL_free(request->executable);
+    MPL_free(request->host);
+    MPL_free(request->info);
+    MPL_free(request->error);
+    MPL_free(request);
+    MPIR_Process_requests--;
+}
+
+/* ---- stages ---- */
+
+static bool is_over(const struct MPIR_Process_request *request)
+{
+    return request->cancelled || (request->come == PMI_TASK_EXITED && (request->error ||
+                                                                      request->told == PMI_TASK_STARTED));
+}
+
+/* What MPI_Wait returns of the next stage. */
+static void fill_status(struct MPIR_Process_request *request, MPI_Status * status)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool over = is_over(request);
+
+    MPIR_Status_set_empty(status);
+    status->MPI_TAG = request->cancelled ? 0 : over ? PMI_TASK_EXITED : request->told + 1;
+    status->MPI_SOURCE = over && !request->cancelled ? (int) request->code : MPIX_PROC_RUNNING;
+    MPIR_STATUS_SET_CANCEL_BIT(*status, request->cancelled);
+    if (over && request->error)
+        MPIR_ERR_SET1(mpi_errno, MPI_ERR_SPAWN, "**processspawn", "**processspawn %s", request->error);
+    status->MPI_ERROR = mpi_errno;
+}
+
+/* The operation completes if its stage has come. */
+static void look(struct MPIR_Process_request *request)
+{
+    if (!request->operation || MPIR_Request_is_complete(request->operation))
+        return;
+    if (!request->cancelled && request->come <= request->told)
+        return;
+    fill_status(request, &request->operation->status);
+    MPIR_Request_complete(request->operation);
+}
+
+/* Active, until the next stage. */
+static int activate(struct MPIR_Process_request *request)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    request->operation = MPIR_Request_create(MPIR_REQUEST_KIND__COLL);
+    MPIR_ERR_CHKANDJUMP(!request->operation, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    MPIR_Request_add_ref(request->operation);   /* one for who completes it */
+    request->handle->u.persist.real_request = request->operation;
+    request->handle->cc_ptr = &request->operation->cc;
+    look(request);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void MPIR_Process_request_told(struct MPIR_Process_request *request)
+{
+    bool over = is_over(request);
+
+    request->operation = NULL;
+    if (over) {
+        request->handle->kind = MPIR_REQUEST_KIND__RMA; /* who calls frees it */
+        forget(request);
+        return;
+    }
+    request->told++;
+    if (request->told == PMI_TASK_STARTED) {
+        int mpi_errno = activate(request);
+        MPIR_Assertp(mpi_errno == MPI_SUCCESS);
+    }
+}
+
+void MPIR_Process_take_event(const struct MPIR_Process_event *event)
+{
+    struct MPIR_Process_request *request = find_number(event->number);
+
+    if (!request)
+        return;                 /* freed meanwhile */
+    switch (event->stage) {
+        case PMI_TASK_CANCELLED:
+            request->cancelled = true;
+            break;
+        case PMI_TASK_ALLOCATED:
+            request->host = MPL_strdup(event->text);
+            request->info = MPL_strdup(event->info);
+            break;
+        case PMI_TASK_STARTED:
+            break;
+        case PMI_TASK_EXITED:
+            request->code = event->code;
+            if (*event->text)
+                request->error = MPL_strdup(event->text);
+            break;
+    }
+    request->come = MPL_MAX(request->come, event->stage);
+    look(request);
+}
+
+/* ---- a new one ---- */
+
+static int make(uint32_t number)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Process_request *request = MPL_calloc(1, sizeof(*request), MPL_MEM_OTHER);
+
+    MPIR_ERR_CHKANDJUMP(!request, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    request->number = number;
+    request->handle = MPIR_Request_create(MPIR_REQUEST_KIND__PREQUEST_RECV);
+    MPIR_ERR_CHKANDJUMP(!request->handle, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    request->handle->comm = MPIR_Process.comm_self;
+    if (request->handle->comm)
+        MPIR_Comm_add_ref(request->handle->comm);
+    MPID_Process_init_handle(request->handle);
+    list(request);
+    mpi_errno = activate(request);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The end of a handle that nobody waits for. */
+static void drop_handle(struct MPIR_Process_request *request)
+{
+    MPIR_Request *handle = request->handle, *operation = request->operation;
+
+    if (operation && !MPIR_Request_is_complete(operation))
+        MPIR_Request_complete(operation);
+    if (operation)
+        MPIR_Request_free(operation);
+    forget(request);
+    MPIR_Request_free(handle);
+}
+
+int MPIR_Iallocate_impl(int n, const char *global, const char *const locals[], const char *arch,
+                        const char *const hosts[], int hardness, MPI_Request requests[])
+{
+    int mpi_errno = MPI_SUCCESS, made = 0;
+    uint32_t first = last_number + 1;
+
+    MPIR_ERR_CHKANDJUMP(n < 0, mpi_errno, MPI_ERR_COUNT, "**countneg");
+    MPIR_ERR_CHKANDJUMP(n > PMI_TASKS_MAX, mpi_errno, MPIX_ERR_ALLOCATE, "**processmany");
+    MPIR_ERR_CHKANDJUMP(hardness != MPIX_SOFT && hardness != MPIX_HARD, mpi_errno, MPI_ERR_ARG, "**processhardness");
+    MPIR_ERR_CHKANDJUMP(n > 0 && !requests, mpi_errno, MPI_ERR_ARG, "**processtext");
+    MPIR_ERR_CHKANDJUMP1(!MPIR_Session_find_daemon(), mpi_errno, MPIX_ERR_ALLOCATE, "**processallocate",
+                         "**processallocate %s", "the process was not started by this MPI's mpiexec");
+    MPIR_ERR_CHKANDJUMP1(arch && strcmp(arch, MPIX_ANYWHERE), mpi_errno, MPIX_ERR_ALLOCATE, "**processallocate",
+                         "**processallocate %s", "architectures cannot be asked for: give MPIX_ANYWHERE");
+    last_number += (uint32_t) n;
+    /* before the call: a place may be there before it returns */
+    for (; made < n; made++) {
+        mpi_errno = make(first + (uint32_t) made);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    mpi_errno = MPIR_Process_call_allocate(first, n, global, locals, arch, hosts, hardness == MPIX_HARD);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (n > 0)
+        mpi_errno = MPIR_Process_listen();
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 0; i < n; i++)
+        MPIR_OBJ_PUBLISH_HANDLE(requests[i], find_number(first + (uint32_t) i)->handle->handle);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    for (int i = 0; i < made; i++)
+        drop_handle(find_number(first + (uint32_t) i));
+    goto fn_exit;
+}
+
+MPIR_Request *MPIR_Process_handle(MPI_Request request)
+{
+    MPIR_Request *handle = NULL;
+
+    if (request != MPI_REQUEST_NULL && HANDLE_GET_MPI_KIND(request) == MPIR_REQUEST)
+        MPIR_Request_get_ptr(request, handle);
+    return handle;
+}
+
+/* ---- before the start ---- */
+
+/* With a place, and nothing started; NULL: it is not. */
+static struct MPIR_Process_request *inactive(const MPIR_Request * handle)
+{
+    struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
+
+    return request && request->told == PMI_TASK_ALLOCATED && !request->started ? request : NULL;
+}
+
+int MPIR_Process_set_exec_impl(MPIR_Request * handle, const char *executable)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Process_request *request = inactive(handle);
+    char *copy;
+
+    MPIR_ERR_CHKANDJUMP(!request, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
+    MPIR_ERR_CHKANDJUMP(!executable || !*executable || strlen(executable) > PMI_TASK_TEXT_MAX, mpi_errno, MPI_ERR_ARG,
+                        "**processtext");
+    copy = MPL_strdup(executable);
+    MPIR_ERR_CHKANDJUMP(!copy, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    MPL_free(request->executable);
+    request->executable = copy;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Process_set_args_impl(MPIR_Request * handle, char *const args[])
+{
+    int mpi_errno = MPI_SUCCESS, n = 0;
+    struct MPIR_Process_request *request = inactive(handle);
+    char **copies = NULL;
+
+    MPIR_ERR_CHKANDJUMP(!request, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
+    while (args && args[n] && n < PMI_TASK_ARGUMENTS_MAX && strlen(args[n]) <= PMI_TASK_TEXT_MAX)
+        n++;
+    MPIR_ERR_CHKANDJUMP(args && args[n], mpi_errno, MPI_ERR_ARG, "**processtext");
+    copies = MPL_calloc((size_t) n + 1, sizeof(*copies), MPL_MEM_OTHER);
+    MPIR_ERR_CHKANDJUMP(!copies, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (int i = 0; i < n; i++)
+        copies[i] = MPL_strdup(args[i]);
+    free_args(request);
+    request->args = copies;
+    request->n_args = n;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Process_get_nodename_impl(MPIR_Request * handle, char *host)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
+
+    MPIR_ERR_CHKANDJUMP(!request || !request->host, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
+    MPIR_ERR_CHKANDJUMP(!host, mpi_errno, MPI_ERR_ARG, "**processtext");
+    MPL_strncpy(host, request->host, MPI_MAX_PROCESSOR_NAME);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Process_get_jsinfo_impl(MPIR_Request * handle, char *info)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
+
+    MPIR_ERR_CHKANDJUMP(!request || !request->info, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
+    MPIR_ERR_CHKANDJUMP(!info, mpi_errno, MPI_ERR_ARG, "**processtext");
+    MPL_strncpy(info, request->info, MPI_MAX_INFO_VAL);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- MPI_Start and after ---- */
+
+int MPIR_Process_request_start(struct MPIR_Process_request *request)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_CHKANDJUMP(!inactive(request->handle), mpi_errno, MPI_ERR_REQUEST, "**processrequest");
+    MPIR_ERR_CHKANDJUMP(!request->executable, mpi_errno, MPI_ERR_REQUEST, "**processexec");
+    mpi_errno = MPIR_Process_call_start(request->number, request->executable, request->args, request->n_args);
+    MPIR_ERR_CHECK(mpi_errno);
+    request->started = true;
+    mpi_errno = activate(request);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Process_requests_start(int n, MPIR_Request * handles[])
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    for (int i = 0; i < n && !mpi_errno; i++) {
+        struct MPIR_Process_request *request = MPIR_Process_request_of(handles[i]);
+        mpi_errno = request ? MPIR_Process_request_start(request) : MPID_Startall(1, &handles[i]);
+    }
+    return mpi_errno;
+}
+
+int MPIR_Process_request_cancel(struct MPIR_Process_request *request)
+{
+    return request->come == PMI_TASK_CANCELLED && !request->cancelled ? MPIR_Process_call_cancel(request->number) :
+        MPI_SUCCESS;
+}
+
+int MPIR_Process_request_free(struct MPIR_Process_request *request)
+{
+    int mpi_errno = MPIR_Process_call_release(request->number);
+
+    drop_handle(request);
+    return mpi_errno;
+}
+
+int MPIR_Process_signal_impl(int signum, int n, const MPI_Request requests[])
+{
+    int mpi_errno = MPI_SUCCESS;
+    const char *name = pmi_signal_name(signum);
+    bool missed = false;
+
+    MPIR_ERR_CHKANDJUMP1(!name, mpi_errno, MPIX_ERR_INVALID_SIGNAL, "**processsignal", "**processsignal %d", signum);
+    MPIR_ERR_CHKANDJUMP(n < 0, mpi_errno, MPI_ERR_COUNT, "**countneg");
+    MPIR_ERR_CHKANDJUMP(n > 0 && !requests, mpi_errno, MPI_ERR_ARG, "**processtext");
+    for (int i = 0; i < n; i++) {
+        MPIR_Request *handle = MPIR_Process_handle(requests[i]);
+        struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
+        if (!request || !request->started || request->come == PMI_TASK_EXITED) {
+            missed = true;
+            continue;
+        }
+        mpi_errno = MPIR_Process_call_signal(request->number, name);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    MPIR_ERR_CHKANDJUMP(missed, mpi_errno, MPI_ERR_REQUEST, "**processstarted");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- status ---- */
+
+int MPIR_Process_get_stage_impl(const MPI_Status * status, int *stage)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_CHKANDJUMP(!stage || !status || status == MPI_STATUS_IGNORE || status->MPI_TAG < MPIX_STAGE_ALLOCATED ||
+                        status->MPI_TAG > MPIX_STAGE_EXITED, mpi_errno, MPI_ERR_ARG, "**processstatus");
+    *stage = status->MPI_TAG;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Process_get_return_code_impl(const MPI_Status * status, int *code)
+{
+    int mpi_errno = MPI_SUCCESS, stage;
+
+    MPIR_ERR_CHKANDJUMP(!code, mpi_errno, MPI_ERR_ARG, "**processstatus");
+    mpi_errno = MPIR_Process_get_stage_impl(status, &stage);
+    MPIR_ERR_CHECK(mpi_errno);
+    *code = status->MPI_SOURCE;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

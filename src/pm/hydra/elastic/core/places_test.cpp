@@ -1,0 +1,173 @@
+/* Places for processes that programs start (places.h).  DA1-DA3, DA10, DA12. */
+
+#include <gtest/gtest.h>
+
+#include "places.h"
+
+namespace elastic {
+
+namespace {
+
+const std::string PROGRAM = std::string("\4\0\0\0true\0\0\0\0", 12);
+
+struct PlacesTest : ::testing::Test {
+    PlacesTest()
+    {
+        places.set_hosts({{"n1", 1}, {"n2", 2}});
+        places.set_room(2, 3);
+    }
+    std::string allocate(uint32_t uid, uint32_t first, uint32_t n, bool hard, std::vector<std::string> hosts = {})
+    {
+        return places.allocate(uid, {first, n, hard, "*", "", {}, std::move(hosts)});
+    }
+    bool report(uint32_t uid, uint32_t number, pmi_task_stage stage, uint32_t code, uint64_t agent)
+    {
+        return places.report(agent, {{uid, number, static_cast<uint32_t>(stage), code}, ""});
+    }
+    /* "1:1@n1 2:0", number and stage of each. */
+    std::string events()
+    {
+        std::string text;
+        for (const Places::Event &e : places.take_events()) {
+            text += (text.empty() ? "" : " ") + std::to_string(e.number) + ":" + std::to_string(e.stage);
+            text += e.stage == PMI_TASK_ALLOCATED ? "@" + e.text : "";
+        }
+        return text;
+    }
+    /* "1:1@2", number, kind and daemon of each. */
+    std::string orders()
+    {
+        std::string text;
+        for (const Places::Order &o : places.take_orders())
+            text += (text.empty() ? "" : " ") + std::to_string(o.head.number) + ":" + std::to_string(o.head.kind) +
+                    "@" + std::to_string(o.agent);
+        return text;
+    }
+    Places places;
+};
+
+}  // namespace
+
+TEST_F(PlacesTest, HardRequestsWaitForTheirTurn)
+{
+    EXPECT_EQ("", allocate(7, 1, 3, true));
+    EXPECT_EQ("1:1@n1 2:1@n2", events());
+    places.release(7, 1);
+    EXPECT_EQ("3:1@n1", events());
+    EXPECT_EQ(2u, places.held());
+}
+
+TEST_F(PlacesTest, MoreThanThereCouldEverBeAreRefused)
+{
+    EXPECT_NE("", allocate(7, 1, 4, true));
+    EXPECT_NE("", allocate(7, 1, 1, true, {"n3"}));
+    EXPECT_EQ("", events());
+    EXPECT_FALSE(places.any());
+}
+
+TEST_F(PlacesTest, SoftRequestsThatGetNoneNowAreCancelled)
+{
+    EXPECT_EQ("", allocate(7, 1, 4, false));
+    EXPECT_EQ("1:1@n1 2:1@n2 3:0 4:0", events());
+    EXPECT_EQ(2u, places.held());
+}
+
+TEST_F(PlacesTest, AHostByItsName)
+{
+    EXPECT_EQ("", allocate(7, 1, 2, true, {"n2", "n2"}));
+    EXPECT_EQ("1:1@n2 2:1@n2", events());
+}
+
+TEST_F(PlacesTest, TheLifeOfAProcess)
+{
+    EXPECT_EQ("", allocate(7, 1, 1, true));
+    EXPECT_FALSE(places.signal(7, {1, "USR1"}));
+    EXPECT_TRUE(places.start(7, {1, PROGRAM}));
+    EXPECT_FALSE(places.start(7, {1, PROGRAM}));
+    EXPECT_EQ("1:1@1", orders());
+    EXPECT_FALSE(report(7, 1, PMI_TASK_STARTED, 0, 2));
+    EXPECT_TRUE(report(7, 1, PMI_TASK_STARTED, 0, 1));
+    EXPECT_TRUE(places.signal(7, {1, "USR1"}));
+    EXPECT_TRUE(report(7, 1, PMI_TASK_EXITED, 3, 1));
+    EXPECT_FALSE(report(7, 1, PMI_TASK_EXITED, 3, 1));
+    EXPECT_EQ("1:1@n1 1:2 1:3", events());
+    EXPECT_EQ(0u, places.held());
+    EXPECT_FALSE(places.any());
+}
+
+TEST_F(PlacesTest, CancelGivesUpOnlyWhatHasNoPlace)
+{
+    EXPECT_EQ("", allocate(7, 1, 3, true));
+    places.cancel(7, 1);
+    places.cancel(7, 3);
+    EXPECT_EQ("1:1@n1 2:1@n2 3:0", events());
+    EXPECT_EQ(2u, places.held());
+}
+
+TEST_F(PlacesTest, AFreedRequestGivesItsPlaceBackAtTheExit)
+{
+    EXPECT_EQ("", allocate(7, 1, 1, true));
+    places.start(7, {1, PROGRAM});
+    places.release(7, 1);
+    EXPECT_EQ(1u, places.held());
+    EXPECT_TRUE(report(7, 1, PMI_TASK_EXITED, 0, 1));
+    EXPECT_EQ("1:1@n1", events());
+    EXPECT_EQ(0u, places.held());
+}
+
+TEST_F(PlacesTest, WithItsOwnerAllEndsAndOthersGoOn)
+{
+    EXPECT_EQ("", allocate(7, 1, 2, true));
+    EXPECT_EQ("", allocate(8, 1, 1, true));
+    places.start(7, {1, PROGRAM});
+    places.take_events();
+    places.take_orders();
+    places.owner_ended(7);
+    EXPECT_EQ("1:3@1", orders());
+    EXPECT_EQ("1:1@n2", events());      /* of 8, in the place of the one that was not started */
+    EXPECT_TRUE(report(7, 1, PMI_TASK_EXITED, 143, 1));
+    EXPECT_EQ("", events());
+    EXPECT_EQ(1u, places.held());
+}
+
+TEST_F(PlacesTest, ALostDaemonEndsItsProcesses)
+{
+    EXPECT_EQ("", allocate(7, 1, 2, true));
+    places.start(7, {1, PROGRAM});
+    places.take_events();
+    places.agent_lost(1);
+    EXPECT_EQ("1:3", events());
+    EXPECT_EQ(1u, places.held());
+    places.agent_lost(2);
+    EXPECT_TRUE(places.start(7, {2, PROGRAM}));
+    EXPECT_EQ("2:3", events());
+    EXPECT_FALSE(places.any());
+}
+
+TEST_F(PlacesTest, WordsAreToldBack)
+{
+    EXPECT_EQ("", places.allocate(7, {1, 1, true, "*", "reason=night;color=red", {"tag=x;y"}, {}}));
+    std::vector<Places::Event> events = places.take_events();
+    ASSERT_EQ(1u, events.size());
+    EXPECT_EQ("place=1;reason=night;tag=x;ignored=color,y", events[0].info);
+}
+
+TEST(TaskCall, IsReadAsItIsWritten)
+{
+    std::string bytes = write_task_call(AllocatePlaces{4, 2, true, "*", "tag=a", {"", "tag=b"}, {"*", "n1"}});
+    auto raw = [](const std::string &text) {
+        return Bytes(reinterpret_cast<const unsigned char *>(text.data()), text.size());
+    };
+    auto call = parse_task_call(raw(bytes));
+    ASSERT_TRUE(call);
+    EXPECT_EQ("n1", std::get<AllocatePlaces>(*call).hosts[1]);
+    for (size_t n = 0; n < bytes.size(); n++)
+        EXPECT_FALSE(parse_task_call(raw(bytes.substr(0, n)))) << n;
+    EXPECT_FALSE(parse_task_call(raw(bytes + "x")));
+    EXPECT_TRUE(parse_task_call(raw(write_task_call(StartTask{1, PROGRAM}))));
+    EXPECT_FALSE(parse_task_call(raw(write_task_call(StartTask{1, PROGRAM + "x"}))));
+    EXPECT_FALSE(parse_task_report(raw(write_task_head({1, 1, 9, 0}))));
+    EXPECT_FALSE(parse_task_report(raw(write_task_head({1, 1, PMI_TASK_EXITED, 256}))));
+}
+
+}  // namespace elastic

@@ -1,0 +1,477 @@
+/* See tasks.h. */
+
+#include "state.h"
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include "agent.h"
+#include "demux.h"
+#include "pmi_adapt_set.h"
+#include "pmi_adapt_signal.h"
+#include "reports.h"
+#include "tasks.h"
+#include "wire/event_loop.h"
+#include "wire/kinds.h"
+#include "wire/task.h"
+
+#define END_GRACE_MS 2000
+
+struct task {
+    uint32_t uid, number;
+    pid_t pid;
+    int pidfd;
+    int64_t kill_at_ms;         /* it has been told to end; <0: it has not */
+    struct task *next;
+};
+
+static struct task *tasks = NULL;
+static char **environment = NULL;
+static struct {
+    int read, write, held;
+} pipes[2] = { {-1, -1, 0}, {-1, -1, 0} };      /* standard output, standard error */
+
+/* ---- environment --------------------------------------------------------------------------------------------- */
+
+static int is_managers(const char *name)
+{
+    static const char *const prefixes[] = { "PMI_", "PMIX_", "MPI_LOCAL", "HYDI_" };
+
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+        if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+            return 1;
+    return 0;
+}
+
+static int is_given(const struct HYD_env *env, const char *entry)
+{
+    for (; env; env = env->next)
+        if (!strncmp(env->env_name, entry, strlen(env->env_name)) && entry[strlen(env->env_name)] == '=')
+            return 1;
+    return 0;
+}
+
+/* What is there already, and then what the launch adds. */
+void HYD_tasks_environment(const struct HYD_env *env)
+{
+    extern char **environ;
+    size_t n = 0, size = 1;
+
+    for (char **entry = environ; *entry; entry++)
+        size++;
+    for (const struct HYD_env * e = env; e; e = e->next)
+        size++;
+    MPL_free(environment);
+    environment = MPL_calloc(size, sizeof(*environment), MPL_MEM_PM);
+    if (!environment)
+        return;
+    for (char **entry = environ; *entry; entry++)
+        if (!is_managers(*entry) && !is_given(env, *entry))
+            environment[n++] = MPL_strdup(*entry);
+    for (const struct HYD_env * e = env; e; e = e->next) {
+        if (is_managers(e->env_name))
+            continue;
+        size_t bytes = strlen(e->env_name) + (e->env_value ? strlen(e->env_value) : 0) + 2;
+        char *entry = MPL_malloc(bytes, MPL_MEM_PM);
+        if (!entry)
+            return;
+        MPL_snprintf(entry, bytes, "%s=%s", e->env_name, e->env_value ? e->env_value : "");
+        environment[n++] = entry;
+    }
+}
+
+/* ---- output -------------------------------------------------------------------------------------------------- */
+
+/* As output of the first process of this daemon. */
+static HYD_status send_output(int which, const char *bytes, int count)
+{
+    struct HYD_pmcd_hdr hdr;
+    int sent, closed;
+    HYD_status status = HYD_SUCCESS;
+
+    HYD_pmcd_init_header(&hdr);
+    hdr.cmd = which == 0 ? STDOUT : STDERR;
+    hdr.pgid = HYD_pmcd_pmip.local.pgid;
+    hdr.proxy_id = HYD_pmcd_pmip.local.id;
+    hdr.rank = HYD_pmcd_pmip.downstream.pmi_rank[0];
+    hdr.buflen = count;
+    status = HYDU_sock_write(HYD_pmcd_pmip.upstream.control, &hdr, sizeof(hdr), &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    HYDU_ERR_POP(status, "unable to send to mpiexec\n");
+    status = HYDU_sock_write(HYD_pmcd_pmip.upstream.control, bytes, count, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    HYDU_ERR_POP(status, "unable to send to mpiexec\n");
+    HYD_pmcd_pmip_adapt_output(count);
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+static HYD_status output_cb(int fd, HYD_event_t events, void *userp)
+{
+    char bytes[HYD_TMPBUF_SIZE];
+    ssize_t n = read(fd, bytes, sizeof(bytes));
+
+    return n > 0 ? send_output((int) (size_t) userp, bytes, (int) n) : HYD_SUCCESS;
+}
+
+/* All that is there, at most what a pipe holds. */
+static HYD_status drain(void)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    for (int which = 0; which < 2; which++) {
+        struct pollfd there = {.fd = pipes[which].read,.events = POLLIN };
+        for (int left = 32; left > 0 && status == HYD_SUCCESS && poll(&there, 1, 0) == 1; left--)
+            status = output_cb(pipes[which].read, HYD_POLLIN, (void *) (size_t) which);
+    }
+    return status;
+}
+
+void HYD_tasks_hold_output(int on)
+{
+    for (int which = 0; which < 2; which++) {
+        pipes[which].held = on;
+        if (pipes[which].read >= 0)
+            HYD_loop_pause(pipes[which].read, on);
+    }
+}
+
+/* "" or an error. */
+static const char *open_pipes(void)
+{
+    for (int which = 0; which < 2; which++) {
+        int ends[2];
+        if (pipes[which].read >= 0)
+            continue;
+        if (pipe2(ends, O_CLOEXEC) < 0)
+            return MPL_strerror(errno);
+        pipes[which].read = ends[0];
+        pipes[which].write = ends[1];
+        if (HYDT_dmx_register_fd(1, &ends[0], HYD_POLLIN, (void *) (size_t) which, output_cb) != HYD_SUCCESS)
+            return "no memory";
+        HYD_loop_pause(ends[0], pipes[which].held);
+    }
+    return "";
+}
+
+/* ---- start and end ------------------------------------------------------------------------------------------- */
+
+static HYD_status report(uint32_t uid, uint32_t number, enum pmi_task_stage stage, int code, const char *why)
+{
+    char payload[sizeof(struct task_head) + 512];
+    struct task_head head = { uid, number, (uint32_t) stage, (uint32_t) code };
+
+    memcpy(payload, &head, sizeof(head));
+    MPL_snprintf(payload + sizeof(head), sizeof(payload) - sizeof(head), "%s", why);
+    return HYD_reports_send(REPORT_TASK, 0, 0, payload, sizeof(head) + strlen(payload + sizeof(head)));
+}
+
+static struct task **place_of(uint32_t uid, uint32_t number)
+{
+    struct task **place = &tasks;
+
+    while (*place && ((*place)->uid != uid || (*place)->number != number))
+        place = &(*place)->next;
+    return place;
+}
+
+/* It has been waited for. */
+static HYD_status end_task(struct task **place, int wait_status)
+{
+    struct task *t = *place;
+    int code = WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+    HYD_status status = drain();
+
+    *place = t->next;
+    if (status == HYD_SUCCESS)
+        status = report(t->uid, t->number, PMI_TASK_EXITED, code, "");
+    if (t->pidfd >= 0) {
+        HYDT_dmx_deregister_fd(t->pidfd);
+        close(t->pidfd);
+    }
+    MPL_free(t);
+    return status;
+}
+
+static HYD_status exited_cb(int fd, HYD_event_t events, void *userp)
+{
+    int wait_status;
+
+    for (struct task ** place = &tasks; *place; place = &(*place)->next) {
+        if ((*place)->pidfd == fd && waitpid((*place)->pid, &wait_status, WNOHANG) == (*place)->pid)
+            return end_task(place, wait_status);
+        if ((*place)->pidfd == fd)
+            break;
+    }
+    return HYD_SUCCESS;
+}
+
+/* Whoever waits for the last one looks again. */
+static HYD_status look_again(void)
+{
+    return HYD_SUCCESS;
+}
+
+/* Stock's main loop has been quicker; it goes to sleep without looking whether this was what it waits for. */
+void HYD_pmcd_pmip_adapt_reaped(pid_t pid, int wait_status)
+{
+    for (struct task ** place = &tasks; *place; place = &(*place)->next) {
+        if ((*place)->pid == pid) {
+            (void) end_task(place, wait_status);
+            HYD_loop_call(look_again, 0);
+            return;
+        }
+    }
+}
+
+/* In the child, which shares our memory until it executes: nothing but system calls. */
+static void become(char *const argv[], int null, volatile int *error)
+{
+    const struct sigaction usual = {.sa_handler = SIG_DFL };
+    sigset_t none;
+
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int signum = 1; signum < NSIG; signum++)
+        sigaction(signum, &usual, NULL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (dup2(null, STDIN_FILENO) >= 0 && dup2(pipes[0].write, STDOUT_FILENO) >= 0 &&
+        dup2(pipes[1].write, STDERR_FILENO) >= 0)
+        execvpe(argv[0], argv, environment);
+    *error = errno;
+    _exit(127);
+}
+
+/* The pid, or -1 with an error.  A vfork costs the same however large we are, and tells at once whether it could be
+ * executed. */
+static pid_t execute(char *const argv[], int *error)
+{
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    sigset_t all, before;
+    volatile int failed = 0;
+
+    if (null < 0) {
+        *error = errno;
+        return -1;
+    }
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    pid_t pid = vfork();
+    if (pid == 0)
+        become(argv, null, &failed);
+    *error = pid < 0 ? errno : failed;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    close(null);
+    if (pid > 0 && failed) {
+        waitpid(pid, NULL, 0);
+        return -1;
+    }
+    return pid;
+}
+
+/* "" or an error; with the descriptor by which we hear of its end. */
+static const char *watch(struct task *t)
+{
+    t->pidfd = (int) syscall(SYS_pidfd_open, t->pid, 0);
+    if (t->pidfd < 0)
+        return MPL_strerror(errno);
+    return HYDT_dmx_register_fd(1, &t->pidfd, HYD_POLLIN, NULL, exited_cb) == HYD_SUCCESS ? "" : "no memory";
+}
+
+static HYD_status run(const struct task_head *head, char *const argv[])
+{
+    struct task *t = NULL;
+    int error = 0;
+    const char *why = open_pipes();
+    HYD_status status = HYD_SUCCESS;
+
+    if (*why || !environment)
+        return report(head->uid, head->number, PMI_TASK_EXITED, 127, *why ? why : "no memory");
+    HYDU_MALLOC_OR_JUMP(t, struct task *, sizeof(*t), status);
+    *t = (struct task) {.uid = head->uid,.number = head->number,.pidfd = -1,.kill_at_ms = -1 };
+    t->pid = execute(argv, &error);
+    why = t->pid < 0 ? MPL_strerror(error) : watch(t);
+    if (*why) {
+        char text[512];
+        if (t->pid > 0) {
+            kill(t->pid, SIGKILL);
+            waitpid(t->pid, NULL, 0);
+        }
+        MPL_snprintf(text, sizeof(text), "%s: %s", argv[0], why);
+        MPL_free(t);
+        return report(head->uid, head->number, PMI_TASK_EXITED, 127, text);
+    }
+    t->next = tasks;
+    tasks = t;
+    status = report(head->uid, head->number, PMI_TASK_STARTED, 0, "");
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- orders -------------------------------------------------------------------------------------------------- */
+
+/* A text at the front of `left` bytes, copied; NULL: malformed. */
+static char *take_text(const char **bytes, size_t *left)
+{
+    uint32_t n;
+
+    if (*left < sizeof(n))
+        return NULL;
+    memcpy(&n, *bytes, sizeof(n));
+    if (n > PMI_TASK_TEXT_MAX || *left - sizeof(n) < n)
+        return NULL;
+    char *text = MPL_malloc((size_t) n + 1, MPL_MEM_PM);
+    if (text) {
+        memcpy(text, *bytes + sizeof(n), n);
+        text[n] = '\0';
+        *bytes += sizeof(n) + n;
+        *left -= sizeof(n) + n;
+    }
+    return text;
+}
+
+static void free_argv(char **argv)
+{
+    for (char **arg = argv; arg && *arg; arg++)
+        MPL_free(*arg);
+    MPL_free(argv);
+}
+
+/* As in TASK_RUN; NULL: malformed, or no memory. */
+static char **take_argv(const char *bytes, size_t left)
+{
+    char *executable = take_text(&bytes, &left), **argv = NULL;
+    uint32_t n = 0;
+
+    if (executable && left >= sizeof(n)) {
+        memcpy(&n, bytes, sizeof(n));
+        bytes += sizeof(n);
+        left -= sizeof(n);
+        if (n <= PMI_TASK_ARGUMENTS_MAX)
+            argv = MPL_calloc((size_t) n + 2, sizeof(*argv), MPL_MEM_PM);
+    }
+    if (!argv) {
+        MPL_free(executable);
+        return NULL;
+    }
+    argv[0] = executable;
+    for (uint32_t i = 0; i < n; i++) {
+        argv[i + 1] = take_text(&bytes, &left);
+        if (!argv[i + 1]) {
+            free_argv(argv);
+            return NULL;
+        }
+    }
+    return argv;
+}
+
+static HYD_status on_run(const struct task_head *head, const char *bytes, size_t n)
+{
+    char **argv = take_argv(bytes, n);
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ERR_CHKANDJUMP(status, !argv, HYD_INTERNAL_ERROR, "malformed order to run a process\n");
+    status = run(head, argv);
+
+  fn_exit:
+    free_argv(argv);
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* It has not been waited for: the number is its own. */
+static void send_signal(const struct task *t, int signum)
+{
+    if (killpg(t->pid, signum) < 0)
+        kill(t->pid, signum);
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+}
+
+/* Each at its time: one that is told later has its grace, too. */
+static HYD_status kill_told(void)
+{
+    int64_t now = now_ms(), next = -1;
+
+    for (struct task * t = tasks; t; t = t->next) {
+        if (t->kill_at_ms < 0)
+            continue;
+        if (t->kill_at_ms <= now)
+            send_signal(t, SIGKILL);
+        else if (next < 0 || t->kill_at_ms < next)
+            next = t->kill_at_ms;
+    }
+    if (next >= 0)
+        HYD_loop_call(kill_told, next - now);
+    return HYD_SUCCESS;
+}
+
+static void tell_to_end(struct task *t)
+{
+    if (t->kill_at_ms >= 0)
+        return;
+    t->kill_at_ms = now_ms() + END_GRACE_MS;
+    send_signal(t, SIGTERM);
+    send_signal(t, SIGCONT);
+    (void) kill_told();
+}
+
+HYD_status HYD_tasks_order(const char *payload, size_t bytes)
+{
+    struct task_head head;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ERR_CHKANDJUMP(status, bytes < sizeof(head), HYD_INTERNAL_ERROR, "malformed order about a process\n");
+    memcpy(&head, payload, sizeof(head));
+    struct task *t = *place_of(head.uid, head.number);
+    const char *rest = payload + sizeof(head);
+    size_t left = bytes - sizeof(head);
+    char name[16];
+    switch (head.kind) {
+        case TASK_RUN:
+            return on_run(&head, rest, left);
+        case TASK_SIGNAL:
+            MPL_snprintf(name, sizeof(name), "%.*s", (int) (left < sizeof(name) ? left : sizeof(name) - 1), rest);
+            if (t && pmi_signal_number(name))
+                send_signal(t, pmi_signal_number(name));
+            break;
+        case TASK_END:
+            if (t)
+                tell_to_end(t);
+            break;
+        default:
+            HYDU_ERR_SETANDJUMP(status, HYD_INTERNAL_ERROR, "unknown order about a process\n");
+    }
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+int HYD_tasks_live(void)
+{
+    return tasks != NULL;
+}
+
+void HYD_tasks_signalled(int signum)
+{
+    for (struct task * t = tasks; t; t = t->next) {
+        if (signum == SIGTERM || signum == SIGINT || signum == SIGQUIT)
+            tell_to_end(t);
+        else
+            send_signal(t, signum);
+    }
+}

@@ -1,0 +1,26 @@
+/*
+ * Processes that programs start one by one (SPEC DA6-DA9, DA11), on this daemon's host: executed, watched by a pidfd,
+ * signalled by name as long as they have not been waited for, and ended with SIGTERM and END_GRACE_MS later SIGKILL.
+ * Each is the leader of a process group of its own.  They read nothing, and write to two pipes that all of them share,
+ * so that what waits, and descriptors, are bounded; what they have written is passed on before their end is told.
+ * The daemon stays as long as one lives; the kernel kills those of a daemon that is killed.
+ *
+ * State: the processes that live, owned by tasks.c; used from the event loop only.  At most PMI_TASKS_MAX.
+ */
+
+#ifndef PROXY_TASKS_H_INCLUDED
+#define PROXY_TASKS_H_INCLUDED
+
+#include "hydra.h"
+
+/* The environment that a process of the launch gets; that of tasks is the same without the process manager's part. */
+void HYD_tasks_environment(const struct HYD_env *env);
+/* STEP_TASK.  An error if the payload is malformed. */
+HYD_status HYD_tasks_order(const char *payload, size_t bytes);
+int HYD_tasks_live(void);
+/* mpiexec passes a signal on: it is for these processes, too. */
+void HYD_tasks_signalled(int signum);
+/* Their output is left where it is, as long as mpiexec has no room. */
+void HYD_tasks_hold_output(int on);
+
+#endif /* PROXY_TASKS_H_INCLUDED */

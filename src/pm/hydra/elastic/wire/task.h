@@ -1,0 +1,23 @@
+/*
+ * Processes that programs start one by one, as mpiexec and node daemons speak of them: STEP_TASK and REPORT_TASK.  Each
+ * is known by the uid of the process that has asked for it, and its number there, which is never used twice.
+ */
+
+#ifndef WIRE_TASK_H_INCLUDED
+#define WIRE_TASK_H_INCLUDED
+
+#include <stdint.h>
+
+enum task_order {
+    TASK_RUN = 1,               /* text executable, u32 n, n * text argument; a text is u32 bytes, then these */
+    TASK_SIGNAL,                /* name of the signal, without SIG */
+    TASK_END                    /* SIGTERM, and later SIGKILL */
+};
+
+struct task_head {              /* of an order; of a report, followed by why it could not be executed */
+    uint32_t uid, number;
+    uint32_t kind;              /* enum task_order; in a report PMI_TASK_STARTED or PMI_TASK_EXITED */
+    uint32_t code;              /* in a report that it has ended, as of a shell */
+};
+
+#endif /* WIRE_TASK_H_INCLUDED */

@@ -1,0 +1,274 @@
+/*
+ * Places and processes (DA): --case NAME, one of those in the table at the end.  Rank 0 does it; the others wait in a
+ * barrier, and so they see the end of a rank 0 that dies.
+ */
+
+#include "elastic_test.h"
+#include <signal.h>
+#include <unistd.h>
+
+static MPI_Request one_place(void)
+{
+    MPI_Request request;
+    MPI_Status status;
+    int stage;
+
+    ET_MPI(MPIX_Iallocate(1, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, &request));
+    ET_MPI(MPI_Wait(&request, &status));
+    ET_MPI(MPIX_Get_stage(&status, &stage));
+    ET_CHECK(stage == MPIX_STAGE_ALLOCATED && request != MPI_REQUEST_NULL, "stage %d", stage);
+    return request;
+}
+
+static void start_shell(MPI_Request * request, const char *script)
+{
+    char *args[] = { "-c", (char *) script, NULL };
+
+    ET_MPI(MPIX_Set_exec(*request, "sh"));
+    ET_MPI(MPIX_Set_args(*request, args));
+    ET_MPI(MPI_Start(request));
+}
+
+static void await(MPI_Request * request, int expected_stage, int expected_code)
+{
+    MPI_Status status;
+    int stage, code;
+
+    ET_MPI(MPI_Wait(request, &status));
+    ET_MPI(MPIX_Get_stage(&status, &stage));
+    ET_MPI(MPIX_Get_return_code(&status, &code));
+    ET_CHECK(stage == expected_stage && code == expected_code, "stage %d, code %d", stage, code);
+    ET_CHECK((*request == MPI_REQUEST_NULL) == (stage == MPIX_STAGE_EXITED), "stage %d", stage);
+}
+
+static void run_shell(const char *script, int code)
+{
+    MPI_Request request = one_place();
+
+    start_shell(&request, script);
+    await(&request, MPIX_STAGE_STARTED, MPIX_PROC_RUNNING);
+    await(&request, MPIX_STAGE_EXITED, code);
+}
+
+/* DA1, DA4, DA5, DA6, DA8 */
+static void life(void)
+{
+    MPI_Request request = one_place();
+    MPI_Status status;
+    char host[MPI_MAX_PROCESSOR_NAME], info[MPI_MAX_INFO_VAL + 1];
+    int count, flag;
+
+    ET_MPI(MPI_Wait(&request, &status));
+    ET_MPI(MPI_Get_count(&status, MPI_BYTE, &count));
+    ET_CHECK(count == 0 && status.MPI_TAG == MPI_ANY_TAG, "tag %d", status.MPI_TAG);
+    ET_MPI(MPIX_Get_nodename(request, host));
+    ET_MPI(MPIX_Get_jsinfo(request, info));
+    ET_CHECK(*host && !strncmp(info, "place=", 6), "%s, %s", host, info);
+    ET_ERROR(MPI_Start(&request), MPI_ERR_REQUEST, NULL);
+    start_shell(&request, "exit 3");
+    ET_ERROR(MPI_Start(&request), MPI_ERR_REQUEST, NULL);
+    ET_ERROR(MPIX_Set_exec(request, "sh"), MPI_ERR_REQUEST, NULL);
+    for (flag = 0; !flag;)
+        ET_MPI(MPI_Request_get_status(request, &flag, &status));
+    await(&request, MPIX_STAGE_STARTED, MPIX_PROC_RUNNING);
+    await(&request, MPIX_STAGE_EXITED, 3);
+    run_shell("kill -9 $$", 128 + SIGKILL);
+    ET_ERROR(MPIX_Set_exec(MPI_REQUEST_NULL, "sh"), MPI_ERR_REQUEST, NULL);
+}
+
+/* DA6, DA7 */
+static void surroundings(void)
+{
+    run_shell("test -z \"$PMI_RANK$PMI_FD$PMI_PORT$PMI_ADAPT\"", 0);
+    run_shell("read line", 1);
+    run_shell("echo spoken by a task; exit 0", 0);
+}
+
+/* DA7: a program that is not there */
+static void absent(void)
+{
+    MPI_Request request = one_place();
+    MPI_Status status;
+    int stage, code;
+
+    ET_MPI(MPIX_Set_exec(request, "/nowhere/nothing"));
+    ET_MPI(MPI_Start(&request));
+    ET_ERROR(MPI_Wait(&request, &status), MPI_ERR_SPAWN, NULL);
+    ET_MPI(MPIX_Get_stage(&status, &stage));
+    ET_MPI(MPIX_Get_return_code(&status, &code));
+    ET_CHECK(stage == MPIX_STAGE_EXITED && code == 127, "stage %d, code %d", stage, code);
+    ET_CHECK(request == MPI_REQUEST_NULL, "the request is there");
+}
+
+/* DA4: each stage once and in order, beside other requests */
+static void mixed(void)
+{
+    MPI_Request requests[3] = { one_place(), one_place() };
+    MPI_Status statuses[3];
+    int value = 0, seven = 7, stage;
+
+    start_shell(&requests[0], "exit 0");
+    start_shell(&requests[1], "exit 1");
+    ET_MPI(MPI_Irecv(&value, 1, MPI_INT, 0, 5, MPI_COMM_SELF, &requests[2]));
+    ET_MPI(MPI_Send(&seven, 1, MPI_INT, 0, 5, MPI_COMM_SELF));
+    ET_MPI(MPI_Waitall(3, requests, statuses));
+    ET_CHECK(value == 7 && requests[2] == MPI_REQUEST_NULL, "value %d", value);
+    for (int i = 0; i < 2; i++) {
+        ET_MPI(MPIX_Get_stage(&statuses[i], &stage));
+        ET_CHECK(stage == MPIX_STAGE_STARTED && requests[i] != MPI_REQUEST_NULL, "stage %d", stage);
+    }
+    ET_MPI(MPI_Waitall(3, requests, statuses));
+    for (int i = 0; i < 2; i++) {
+        int code;
+        ET_MPI(MPIX_Get_stage(&statuses[i], &stage));
+        ET_MPI(MPIX_Get_return_code(&statuses[i], &code));
+        ET_CHECK(stage == MPIX_STAGE_EXITED && code == i && requests[i] == MPI_REQUEST_NULL, "code %d", code);
+    }
+}
+
+/* DA4: some hundred, ten at a time */
+static void farm(void)
+{
+    MPI_Request requests[10];
+    MPI_Status status;
+    int todo = 200, running = 10, index, stage, code, sum = 0;
+
+    ET_MPI(MPIX_Iallocate(10, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, requests));
+    while (running > 0) {
+        ET_MPI(MPI_Waitany(10, requests, &index, &status));
+        ET_MPI(MPIX_Get_stage(&status, &stage));
+        if (stage == MPIX_STAGE_ALLOCATED)
+            start_shell(&requests[index], "exit 1");
+        if (stage != MPIX_STAGE_EXITED)
+            continue;
+        ET_MPI(MPIX_Get_return_code(&status, &code));
+        sum += code;
+        running--;
+        if (--todo < 10)
+            continue;
+        ET_MPI(MPIX_Iallocate(1, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, &requests[index]));
+        running++;
+    }
+    ET_CHECK(sum == 200, "%d tasks", sum);
+}
+
+/* DA2, DA10; there is room for two, --adapt-range 1:3 */
+static void room(void)
+{
+    MPI_Request requests[4];
+    MPI_Status statuses[4];
+    int cancelled, count = 0, flag;
+
+    ET_ERROR(MPIX_Iallocate(3, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, requests), MPIX_ERR_ALLOCATE, "adapt-range");
+    ET_MPI(MPIX_Iallocate(4, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_SOFT, requests));
+    ET_MPI(MPI_Waitall(4, requests, statuses));
+    for (int i = 0; i < 4; i++) {
+        ET_MPI(MPI_Test_cancelled(&statuses[i], &cancelled));
+        ET_CHECK(cancelled == (requests[i] == MPI_REQUEST_NULL), "request %d", i);
+        count += cancelled;
+    }
+    ET_CHECK(count == 2, "%d are cancelled", count);
+    ET_MPI(MPIX_Iallocate(2, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, &requests[2]));
+    ET_MPI(MPI_Cancel(&requests[3]));
+    ET_MPI(MPI_Wait(&requests[3], &statuses[3]));
+    ET_MPI(MPI_Test_cancelled(&statuses[3], &cancelled));
+    ET_CHECK(cancelled && requests[3] == MPI_REQUEST_NULL, "%d", cancelled);
+    ET_MPI(MPI_Test(&requests[2], &flag, &statuses[2]));
+    ET_CHECK(!flag, "there were three places");
+    ET_MPI(MPI_Request_free(&requests[0]));     /* a place that is given back is given away */
+    ET_MPI(MPI_Wait(&requests[2], &statuses[2]));
+    start_shell(&requests[1], "exit 0");
+    ET_MPI(MPI_Request_free(&requests[1]));     /* at the exit */
+    ET_MPI(MPIX_Iallocate(1, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, &requests[0]));
+    ET_MPI(MPI_Wait(&requests[0], &statuses[0]));
+    ET_MPI(MPI_Request_free(&requests[0]));
+    ET_MPI(MPI_Request_free(&requests[2]));
+}
+
+/* DA11 */
+static void signals(void)
+{
+    MPI_Request requests[2] = { one_place(), one_place() };
+
+    start_shell(&requests[0], "exec sleep 1000");
+    await(&requests[0], MPIX_STAGE_STARTED, MPIX_PROC_RUNNING);
+    ET_ERROR(MPIX_Signal(100000, 1, requests), MPIX_ERR_INVALID_SIGNAL, "100000");
+    ET_ERROR(MPIX_Signal(SIGUSR1, 2, requests), MPI_ERR_REQUEST, NULL); /* the first one gets it */
+    await(&requests[0], MPIX_STAGE_EXITED, 128 + SIGUSR1);
+    ET_MPI(MPI_Request_free(&requests[1]));
+}
+
+/* DA3: a host by its name; n1 and n2 */
+static void hosts(void)
+{
+    static const char *const names[] = { "n2", MPIX_ANYWHERE, "n2" }, *const wrong[] = { "n9" };
+    MPI_Request requests[3];
+    MPI_Status statuses[3];
+    char host[MPI_MAX_PROCESSOR_NAME];
+
+    ET_ERROR(MPIX_Iallocate(1, NULL, NULL, MPIX_ANYWHERE, wrong, MPIX_HARD, requests), MPIX_ERR_ALLOCATE, "n9");
+    ET_MPI(MPIX_Iallocate(3, "reason=test", NULL, MPIX_ANYWHERE, names, MPIX_HARD, requests));
+    ET_MPI(MPI_Waitall(3, requests, statuses));
+    for (int i = 0; i < 3; i++) {
+        ET_MPI(MPIX_Get_nodename(requests[i], host));
+        ET_CHECK(!strcmp(host, i == 1 ? "n1" : "n2"), "request %d is on %s", i, host);
+        start_shell(&requests[i], "exit 5");
+    }
+    for (int i = 0; i < 3; i++) {
+        await(&requests[i], MPIX_STAGE_STARTED, MPIX_PROC_RUNNING);
+        await(&requests[i], MPIX_STAGE_EXITED, 5);
+    }
+}
+
+/* DA9: those that live at the end of the job, one of which does not hear SIGTERM; a place that is not used, and one
+ * that fails. */
+static void left(void)
+{
+    MPI_Request requests[4] = { one_place(), one_place(), one_place(), one_place() };
+
+    start_shell(&requests[0], "exec sleep 1000");
+    start_shell(&requests[1], "trap '' TERM; while :; do sleep 1; done");
+    start_shell(&requests[2], "exit 9");
+    ET_MPI(MPI_Waitall(3, requests, MPI_STATUSES_IGNORE));
+    await(&requests[2], MPIX_STAGE_EXITED, 9);
+}
+
+/* DA9, DA12: the caller dies */
+static void dies(void)
+{
+    left();
+    et_say("DYING");
+    kill(getpid(), SIGKILL);
+}
+
+static const struct {
+    const char *name;
+    void (*run) (void);
+} cases[] = {
+    {"life", life}, {"surroundings", surroundings}, {"absent", absent}, {"mixed", mixed}, {"farm", farm},
+    {"room", room}, {"signals", signals}, {"hosts", hosts}, {"left", left}, {"dies", dies}
+};
+
+int main(int argc, char **argv)
+{
+    const char *name = et_argument(argc, argv, "case", "life");
+    int rank, found = 0;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        if (strcmp(cases[i].name, name))
+            continue;
+        found = 1;
+        if (rank == 0)
+            cases[i].run();
+    }
+    ET_CHECK(found, "there is no case %s", name);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("PASS processes %s\n", name);
+    MPI_Finalize();
+    return 0;
+}
