@@ -70,6 +70,7 @@ noinst_HEADERS += \
     elastic/core/protocol.h         \
     elastic/core/result.h           \
     elastic/core/set_bcasts.h       \
+    elastic/core/call_bytes.h       \
     elastic/core/set_call.h         \
     elastic/core/set_forgets.h      \
     elastic/core/set_meetings.h     \

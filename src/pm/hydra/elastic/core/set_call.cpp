@@ -2,38 +2,22 @@
 
 #include "set_call.h"
 
-#include <algorithm>
-#include <cstring>
+#include "call_bytes.h"
 
 namespace elastic {
 
 namespace {
 
-/* Takes from the front; once something is wrong, ok() is false for good and what is taken is empty. */
-class CallReader {
+class CallReader : public CallBytes {
   public:
-    explicit CallReader(Bytes bytes) : bytes_(bytes), ok_(bytes.size() <= PMI_SET_CALL_MAX) {}
+    using CallBytes::CallBytes;
 
-    uint32_t number(uint32_t max = UINT32_MAX)
-    {
-        uint32_t value = 0;
-        Bytes raw = take(sizeof value);
-        if (ok_)
-            std::memcpy(&value, raw.data(), sizeof value);
-        return require(value <= max) ? value : 0;
-    }
-    std::string text(size_t max)
-    {
-        Bytes raw = take(number());
-        require(raw.size() <= max && std::ranges::find(raw, '\0') == raw.end());
-        return ok_ ? std::string(raw.begin(), raw.end()) : std::string();
-    }
     std::string name() { return text(PMI_SET_NAME_MAX); }
     SetMembers members()
     {
         size_t n = number();
         std::vector<SetMembers::Run> runs;
-        if (!require(n <= bytes_.size() / (2 * sizeof(uint32_t))))
+        if (!require(n <= left().size() / (2 * sizeof(uint32_t))))
             return {};
         runs.resize(n);
         for (SetMembers::Run &run : runs) {
@@ -50,35 +34,7 @@ class CallReader {
             operand.members = members();
         return operand;
     }
-    bool ok() const { return ok_; }
-    bool complete() const { return ok_ && bytes_.empty(); }
-
-  private:
-    bool require(bool holds) { return ok_ = ok_ && holds; }
-    Bytes take(size_t n)
-    {
-        if (!require(n <= bytes_.size()))
-            return {};
-        Bytes front = bytes_.first(n);
-        bytes_ = bytes_.subspan(n);
-        return front;
-    }
-
-    Bytes bytes_;
-    bool ok_;
 };
-
-void append_number(std::string &bytes, size_t value)
-{
-    auto number = static_cast<uint32_t>(value);
-    bytes.append(reinterpret_cast<const char *>(&number), sizeof number);
-}
-
-void append_text(std::string &bytes, const std::string &text)
-{
-    append_number(bytes, text.size());
-    bytes += text;
-}
 
 void append_members(std::string &bytes, const SetMembers &members)
 {

@@ -2,55 +2,26 @@
 
 #include "task_call.h"
 
-#include <algorithm>
 #include <cstring>
+
+#include "call_bytes.h"
 
 namespace elastic {
 
 namespace {
 
-/* Takes from the front; once something is wrong, ok() is false for good and what is taken is empty. */
-class TaskReader {
+class TaskReader : public CallBytes {
   public:
-    explicit TaskReader(Bytes bytes) : bytes_(bytes), ok_(bytes.size() <= PMI_SET_CALL_MAX) {}
+    using CallBytes::CallBytes;
 
-    uint32_t number(uint32_t max = UINT32_MAX)
-    {
-        uint32_t value = 0;
-        Bytes raw = take(sizeof value);
-        if (ok_)
-            std::memcpy(&value, raw.data(), sizeof value);
-        return require(value <= max) ? value : 0;
-    }
-    std::string text()
-    {
-        Bytes raw = take(number(PMI_TASK_TEXT_MAX));
-        require(std::ranges::find(raw, '\0') == raw.end());
-        return ok_ ? std::string(raw.begin(), raw.end()) : std::string();
-    }
+    std::string text() { return CallBytes::text(PMI_TASK_TEXT_MAX); }
     std::vector<std::string> texts(uint32_t max)
     {
         std::vector<std::string> list;
-        for (uint32_t n = number(max); n > 0 && ok_; n--)
+        for (uint32_t n = number(max); n > 0 && ok(); n--)
             list.push_back(text());
         return list;
     }
-    Bytes left() const { return bytes_; }
-    bool require(bool holds) { return ok_ = ok_ && holds; }
-    bool complete() const { return ok_ && bytes_.empty(); }
-
-  private:
-    Bytes take(size_t n)
-    {
-        if (!require(n <= bytes_.size()))
-            return {};
-        Bytes front = bytes_.first(n);
-        bytes_ = bytes_.subspan(n);
-        return front;
-    }
-
-    Bytes bytes_;
-    bool ok_;
 };
 
 TaskCall read_allocate(TaskReader &reader)
@@ -79,22 +50,11 @@ TaskCall read_start(TaskReader &reader)
     return call;
 }
 
-void append(std::string &bytes, uint32_t number)
+void append_texts(std::string &bytes, const std::vector<std::string> &texts)
 {
-    bytes.append(reinterpret_cast<const char *>(&number), sizeof number);
-}
-
-void append(std::string &bytes, const std::string &text)
-{
-    append(bytes, static_cast<uint32_t>(text.size()));
-    bytes += text;
-}
-
-void append(std::string &bytes, const std::vector<std::string> &texts)
-{
-    append(bytes, static_cast<uint32_t>(texts.size()));
+    append_number(bytes, texts.size());
     for (const std::string &text : texts)
-        append(bytes, text);
+        append_text(bytes, text);
 }
 
 struct Write {
@@ -102,38 +62,38 @@ struct Write {
 
     void operator()(const AllocatePlaces &call)
     {
-        append(bytes, PMI_TASK_ALLOCATE);
-        append(bytes, call.first);
-        append(bytes, call.n);
-        append(bytes, uint32_t{call.hard});
-        append(bytes, call.arch);
-        append(bytes, call.words);
-        append(bytes, call.own_words);
-        append(bytes, call.hosts);
+        append_number(bytes, PMI_TASK_ALLOCATE);
+        append_number(bytes, call.first);
+        append_number(bytes, call.n);
+        append_number(bytes, call.hard);
+        append_text(bytes, call.arch);
+        append_text(bytes, call.words);
+        append_texts(bytes, call.own_words);
+        append_texts(bytes, call.hosts);
     }
     void operator()(const StartTask &call)
     {
-        append(bytes, PMI_TASK_START);
-        append(bytes, call.number);
+        append_number(bytes, PMI_TASK_START);
+        append_number(bytes, call.number);
         bytes += call.program;
     }
     void operator()(const CancelPlace &call)
     {
-        append(bytes, PMI_TASK_CANCEL);
-        append(bytes, call.number);
+        append_number(bytes, PMI_TASK_CANCEL);
+        append_number(bytes, call.number);
     }
     void operator()(const ReleasePlace &call)
     {
-        append(bytes, PMI_TASK_RELEASE);
-        append(bytes, call.number);
+        append_number(bytes, PMI_TASK_RELEASE);
+        append_number(bytes, call.number);
     }
     void operator()(const SignalTask &call)
     {
-        append(bytes, PMI_TASK_SIGNAL);
-        append(bytes, call.number);
-        append(bytes, call.name);
+        append_number(bytes, PMI_TASK_SIGNAL);
+        append_number(bytes, call.number);
+        append_text(bytes, call.name);
     }
-    void operator()(const AwaitTaskEvents &) { append(bytes, PMI_TASK_EVENTS); }
+    void operator()(const AwaitTaskEvents &) { append_number(bytes, PMI_TASK_EVENTS); }
 };
 
 }  // namespace
