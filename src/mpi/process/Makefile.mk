@@ -6,5 +6,4 @@ noinst_HEADERS += src/mpi/process/process.h
 
 mpi_core_sources += \
     src/mpi/process/process_calls.c \
-    src/mpi/process/process_requests.c \
-    src/mpid/ch4/src/ch4_process.c
+    src/mpi/process/process_requests.c

@@ -55,8 +55,4 @@ int MPIR_Process_call_signal(uint32_t number, const char *name);
 /* Events are taken by progress from now on. */
 int MPIR_Process_listen(void);
 
-/* ---- the device's part (src/mpid/ch4/src/ch4_process.c) ---- */
-
-void MPID_Process_init_handle(MPIR_Request * handle);
-
 #endif /* PROCESS_H_INCLUDED */

@@ -11,6 +11,7 @@
  */
 
 #include "process.h"
+#include "dynproc.h"
 
 #define BUCKETS 1024
 
@@ -205,7 +206,7 @@ static int make(uint32_t number)
     request->handle->comm = MPIR_Process.comm_self;
     if (request->handle->comm)
         MPIR_Comm_add_ref(request->handle->comm);
-    MPID_Process_init_handle(request->handle);
+    MPID_Dynproc_init_handle(request->handle);
     list(request);
     mpi_errno = activate(request);
     MPIR_ERR_CHECK(mpi_errno);
@@ -328,14 +329,14 @@ int MPIR_Process_set_args_impl(MPIR_Request * handle, char *const args[])
     goto fn_exit;
 }
 
-int MPIR_Process_get_nodename_impl(MPIR_Request * handle, char *host)
+/* What is known since there is a place; NULL: there is none. */
+static int tell_text(const char *text, char *room, int bytes)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
 
-    MPIR_ERR_CHKANDJUMP(!request || !request->host, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
-    MPIR_ERR_CHKANDJUMP(!host, mpi_errno, MPI_ERR_ARG, "**processtext");
-    MPL_strncpy(host, request->host, MPI_MAX_PROCESSOR_NAME);
+    MPIR_ERR_CHKANDJUMP(!text, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
+    MPIR_ERR_CHKANDJUMP(!room, mpi_errno, MPI_ERR_ARG, "**processtext");
+    MPL_strncpy(room, text, bytes);
 
   fn_exit:
     return mpi_errno;
@@ -343,19 +344,18 @@ int MPIR_Process_get_nodename_impl(MPIR_Request * handle, char *host)
     goto fn_exit;
 }
 
-int MPIR_Process_get_jsinfo_impl(MPIR_Request * handle, char *info)
+int MPIR_Process_get_nodename_impl(MPIR_Request * handle, char *host)
 {
-    int mpi_errno = MPI_SUCCESS;
     struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
 
-    MPIR_ERR_CHKANDJUMP(!request || !request->info, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
-    MPIR_ERR_CHKANDJUMP(!info, mpi_errno, MPI_ERR_ARG, "**processtext");
-    MPL_strncpy(info, request->info, MPI_MAX_INFO_VAL);
+    return tell_text(request ? request->host : NULL, host, MPI_MAX_PROCESSOR_NAME);
+}
 
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+int MPIR_Process_get_jsinfo_impl(MPIR_Request * handle, char *info)
+{
+    struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
+
+    return tell_text(request ? request->info : NULL, info, MPI_MAX_INFO_VAL);
 }
 
 /* ---- MPI_Start and after ---- */
