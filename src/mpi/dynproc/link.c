@@ -5,7 +5,7 @@
 #include <netinet/tcp.h>
 #include <sys/random.h>
 
-#define VERSION 1
+#define LINK_VERSION 1
 #define HELLO_HEAD 26
 #define HELLO_MAX (HELLO_HEAD + MPIR_DYNPROC_NAME + MPIR_DYNPROC_KEY + MPIR_DYNPROC_SEAL)
 #define VERDICT_HEAD (5 + MPIR_DYNPROC_ONCE)
@@ -148,7 +148,7 @@ bool MPIR_Dynproc_send_hello(struct MPIR_Dynproc_link *link, const struct MPIR_D
     if (!message || getrandom(link->client_once, MPIR_DYNPROC_ONCE, 0) != MPIR_DYNPROC_ONCE)
         return false;
     memcpy(message, "EMDH", 4);
-    put(message + 4, VERSION, 1);
+    put(message + 4, LINK_VERSION, 1);
     put(message + 5, hello->key_bytes >= 0, 1);
     put(message + 6, (uint32_t) name_bytes, 2);
     put(message + 8, (uint32_t) key_bytes, 2);
@@ -169,7 +169,7 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_hello(struct MPIR_Dynproc_link *l
         return state;
     size_t name_bytes = get(link->in + 6, 2), key_bytes = get(link->in + 8, 2);
     size_t bytes = HELLO_HEAD + name_bytes + key_bytes;
-    if (!begins(link, "EMDH") || link->in[4] != VERSION || link->in[5] > 1 || (!link->in[5] && key_bytes) ||
+    if (!begins(link, "EMDH") || link->in[4] != LINK_VERSION || link->in[5] > 1 || (!link->in[5] && key_bytes) ||
         name_bytes < 1 || name_bytes > MPIR_DYNPROC_NAME || key_bytes > MPIR_DYNPROC_KEY)
         return MPIR_DYNPROC_BROKEN;
     state = fill(link, bytes + MPIR_DYNPROC_SEAL);
