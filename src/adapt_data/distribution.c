@@ -2,6 +2,8 @@
 
 #include "distribution.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,7 +87,9 @@ static int by_low(const void *a, const void *b)
 {
     const struct adapt_piece *x = a, *y = b;
 
-    return x->low < y->low ? -1 : x->low > y->low;
+    if (x->low != y->low)
+        return x->low < y->low ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
 /* Asks for the pieces of one rank and adds them to the list. */
@@ -117,6 +121,35 @@ static const char *ask_pieces(struct adapt_distribution *made, const MPIX_Adapt_
     return error;
 }
 
+#define MISFITS_MOST 5          /* that are told of */
+#define MISFIT_LENGTH 100
+
+/* Which elements nobody owns, and which two ranks do, in pieces by number.  NULL: none, and *end elements. */
+static const char *find_misfits(const struct adapt_piece *pieces, int64_t count, int64_t *end)
+{
+    static _Thread_local char text[(MISFITS_MOST + 1) * MISFIT_LENGTH];
+    int misfits = 0, owner = -1;
+    char *to = text;
+
+    *end = 0;
+    for (int64_t k = 0; k < count && misfits <= MISFITS_MOST; k++) {
+        const struct adapt_piece *piece = &pieces[k];
+        const char *between = misfits > 0 ? "; " : "";
+        if (piece->low != *end && misfits++ == MISFITS_MOST)
+            to += sprintf(to, "; and more");
+        else if (piece->low > *end)
+            to += sprintf(to, "%snobody owns its elements [%" PRId64 ", %" PRId64 ")", between, *end, piece->low);
+        else if (piece->low < *end)
+            to += sprintf(to, "%sranks %d and %d both own its elements [%" PRId64 ", %" PRId64 ")", between, owner,
+                          piece->rank, piece->low, piece->high < *end ? piece->high : *end);
+        if (piece->high > *end) {
+            *end = piece->high;
+            owner = piece->rank;
+        }
+    }
+    return misfits > 0 ? text : NULL;
+}
+
 static const char *list_user(struct adapt_distribution *made, const MPIX_Adapt_layout *layout)
 {
     const char *error = NULL;
@@ -133,14 +166,9 @@ static const char *list_user(struct adapt_distribution *made, const MPIX_Adapt_l
         return error;
     if (made->count > 0)
         qsort(made->pieces, (size_t) made->count, sizeof(*made->pieces), by_low);
-    made->n = 0;
-    for (int64_t k = 0; k < made->count; k++) {
-        if (made->pieces[k].low > made->n)
-            return "nobody owns some of its elements";
-        if (made->pieces[k].low < made->n)
-            return "two ranks own some of its elements";
-        made->n = made->pieces[k].high;
-    }
+    error = find_misfits(made->pieces, made->count, &made->n);
+    if (error)
+        return error;
     made->own = adapt_room(made->count, sizeof(int64_t));
     int64_t *next = adapt_room(made->size, sizeof(int64_t));
     if (!made->own || !next) {

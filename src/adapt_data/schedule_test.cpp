@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 extern "C" {
@@ -483,6 +484,16 @@ int64_t scattered(int rank, int size, int64_t max, int64_t *low, int64_t *high, 
     return count;
 }
 
+/* Ten elements each, those of odd ranks `state` further on. */
+int64_t tens(int rank, int, int64_t max, int64_t *low, int64_t *high, void *state)
+{
+    if (max > 0) {
+        low[0] = 10 * rank + (rank % 2 ? *static_cast<int64_t *>(state) : 0);
+        high[0] = low[0] + 10;
+    }
+    return 1;
+}
+
 /* [0, 10) of rank 0; rank 1 has from `state` on. */
 int64_t begins_at(int rank, int, int64_t max, int64_t *low, int64_t *high, void *state)
 {
@@ -519,12 +530,24 @@ TEST(AdaptLayout, user_layouts_that_overlap_or_leave_gaps_are_refused)
     EXPECT_EQ(Distribution(MPIX_Layout_user(begins_at, &begin), 3).error, nullptr);
     begin = 9;
     EXPECT_STREQ(Distribution(MPIX_Layout_user(begins_at, &begin), 3).error,
-                 "two ranks own some of its elements");
+                 "ranks 0 and 1 both own its elements [9, 10)");
     begin = 11;
     EXPECT_STREQ(Distribution(MPIX_Layout_user(begins_at, &begin), 3).error,
-                 "nobody owns some of its elements");
+                 "nobody owns its elements [10, 11)");
     begin = 21;
     EXPECT_NE(Distribution(MPIX_Layout_user(begins_at, &begin), 3).error, nullptr);
+}
+
+TEST(AdaptLayout, all_overlaps_and_gaps_of_a_user_layout_are_named)
+{
+    int64_t shift = 0;
+    EXPECT_EQ(Distribution(MPIX_Layout_user(tens, &shift), 9).error, nullptr);
+    shift = 2;
+    EXPECT_STREQ(Distribution(MPIX_Layout_user(tens, &shift), 5).error,
+                 "nobody owns its elements [10, 12); ranks 1 and 2 both own its elements [20, 22); "
+                 "nobody owns its elements [30, 32); ranks 3 and 4 both own its elements [40, 42)");
+    const std::string many = Distribution(MPIX_Layout_user(tens, &shift), 9).error;
+    EXPECT_TRUE(many.ends_with("; nobody owns its elements [50, 52); and more")) << many;
 }
 
 /* A million processes, all questions answered by formulas: what a process needs is its own pieces. */

@@ -127,7 +127,7 @@ static void window(void)
     shift = 1;
     refuse(&window, "gap", MPIX_Layout_user(pieces, NULL), MPI_DOUBLE, 0, "nobody owns");
     shift = -1;
-    refuse(&window, "overlap", MPIX_Layout_user(pieces, NULL), MPI_DOUBLE, 0, "two ranks own");
+    refuse(&window, "overlap", MPIX_Layout_user(pieces, NULL), MPI_DOUBLE, 0, "both own");
     refuse(&window, "sum", MPIX_Layout_irregular(joins ? 0 : ELEMENTS, loses_one, NULL), MPI_DOUBLE,
            0, "as many elements");
     refuse(&window, "grid", MPIX_Layout_grid(ELEMENTS, 1), MPI_DOUBLE, 0, "not a square");
