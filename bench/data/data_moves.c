@@ -5,8 +5,10 @@
  *
  *     mpiexec -n 2 --adapt-schedule 4,2 data_moves BYTES ROUNDS EPOCHS        BYTES of the whole array
  *
- * Each window prints a line of JSON with the times of each way, from barrier to barrier, and what
- * libadapt_data has given to MPI_Isend on all processes beside the optimum: what changes its owner.
+ * Each window prints a line of JSON with the times of each way, from barrier to barrier, what
+ * libadapt_data has given to MPI_Isend on all processes beside the optimum (what changes its owner), and
+ * "peak": the most memory that a process had while it moved, for 1 of its old part, its new part and 8
+ * messages, of the process for which that is most.
  */
 
 #include "../measure.h"
@@ -194,6 +196,45 @@ static char *by_root(const struct where *where)
     return fresh;
 }
 
+/* ---- memory ------------------------------------------------------------------------------------- */
+
+/* "VmRSS" or "VmHWM" of this process, in bytes. */
+static double resident(const char *which)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[256];
+    double kib = 0;
+
+    while (file && fgets(line, sizeof(line), file))
+        if (strncmp(line, which, strlen(which)) == 0)
+            kib = atof(line + strlen(which) + 1);
+    if (file)
+        fclose(file);
+    return 1024 * kib;
+}
+
+/* VmHWM begins anew. */
+static void forget_peak(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+
+    if (!file || fputs("5", file) < 0 || fclose(file) != 0) {
+        fprintf(stderr, "data_moves: /proc/self/clear_refs cannot be written\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
+/* before: resident before anything moved, with the old part. */
+static double peak_share(const struct where *where, double before)
+{
+    const char *text = getenv("MPIX_ADAPT_DATA_CHUNK");
+    const double chunk = text ? atof(text) : 64.0 * 1024 * 1024;
+    const double old = (double) (where->old.end - where->old.first) * UNIT;
+    const double fresh = (double) (where->fresh.end - where->fresh.first) * UNIT;
+
+    return (old + resident("VmHWM") - before) / (old + fresh + 8 * chunk);
+}
+
 /* ---- a window ----------------------------------------------------------------------------------- */
 
 static void measure_window(const struct where *where)
@@ -206,6 +247,7 @@ static void measure_window(const struct where *where)
     static const int orders[WAYS][WAYS] = { {0, 1, 3, 2}, {1, 2, 0, 3}, {2, 3, 1, 0}, {3, 0, 2, 1} };
     static double us[WAYS][ROUNDS_MOST];
     int64_t bytes[2] = { 0, 0 }, sums[2];
+    double before = 0, peak = 0, highest;
     int me;
 
     MPI_Comm_rank(where->all, &me);
@@ -216,11 +258,17 @@ static void measure_window(const struct where *where)
             bytes_sent = 0;
             if (way == 0)
                 register_part(where);
+            if (way == 0 && round == 0) {
+                forget_peak();
+                before = resident("VmRSS");
+            }
             MPI_Barrier(where->all);
             double start = now_us();
             char *fresh = ways[way] (where);
             MPI_Barrier(where->all);
             us[way][round] = now_us() - start;
+            if (way == 0 && round == 0)
+                peak = peak_share(where, before);
             if (way == 0)
                 MPIX_Adapt_data_free(&registered);
             if (way != 2 && round == 0)
@@ -232,10 +280,12 @@ static void measure_window(const struct where *where)
     struct block kept = common(where->old, where->fresh);
     bytes[1] = (where->fresh.end - where->fresh.first - (kept.end - kept.first)) * UNIT;
     MPI_Reduce(bytes, sums, 2, MPI_INT64_T, MPI_SUM, 0, where->all);
+    MPI_Reduce(&peak, &highest, 1, MPI_DOUBLE, MPI_MAX, 0, where->all);
     if (where->window->old_rank != 0)
         return;
-    printf("{\"from\":%d,\"to\":%d,\"bytes\":%lld,\"optimum\":%lld", where->window->old_size,
-           where->window->new_size, (long long) sums[0], (long long) sums[1]);
+    printf("{\"from\":%d,\"to\":%d,\"bytes\":%lld,\"optimum\":%lld,\"peak\":%.4f",
+           where->window->old_size, where->window->new_size, (long long) sums[0], (long long) sums[1],
+           highest);
     for (int way = 0; way < WAYS; way++)
         print_numbers(names[way], us[way], rounds);
     printf("}\n");

@@ -138,6 +138,21 @@ _BARS = (
         unit="ms",
     ),
     Bar(
+        "data_memory",
+        "memory of a process while libadapt_data moves",
+        1.0,
+        "most resident memory beside what was there before but the old part; 32 MiB of each process, messages of 1 MiB",
+        "old part, new part and 8 messages",
+    ),
+    Bar(
+        "mark",
+        "a program of phases tells where it is",
+        5,
+        "mean over 20000 marks, the median of 201 of these, on each process; measuring switched off",
+        "none: a time",
+        unit="ns",
+    ),
+    Bar(
         "epop_time",
         "a program of phases against the same by hand",
         1.02,

@@ -19,6 +19,8 @@ PURE = ROOT / "src" / "adapt_data"
 FLAGS = ("-O2", "-std=gnu11", "-Wall", "-Wextra")
 SCHEDULED_PROCESSES = 1_000_000
 ROUNDS_SMALL = 96  # of microseconds, where others' programs are felt
+CHUNK = 1 << 20  # bytes of a message, where memory is looked at
+UNMEASURED = ("-genv", "MPIR_CVAR_ADAPT_MEASURE", "0")
 
 
 def _compile(words: list[object], log: Path) -> None:
@@ -41,12 +43,42 @@ def _schedules(bench: Bench) -> list[Case]:
     ]
 
 
-def _windows(bench: Bench, mib: int, rounds: int, processes: int, schedule: list[str]) -> list[Line]:
+def _compile_mpi(bench: Bench, name: str) -> None:
+    words = [bench.ours.bin / "mpicc", *FLAGS, SOURCES / f"{name}.c", "-o", bench.ours.folder / name, "-ladapt_data"]
+    _compile(words, bench.folder / f"{name}-build.log")
+
+
+def _marks(bench: Bench) -> list[Case]:
+    _compile_mpi(bench, "mark_cost")
+    cases = []
+    for processes in (1, 2):
+        bench.progress.say(f"marks of {processes} processes")
+        samples = [
+            ns
+            for _ in range(bench.amount.pick(2, 5, 10))
+            for ns in bench.ours.run(processes, "mark_cost", options=UNMEASURED, deadline_s=300).lines[0]["ns"]
+        ]
+        cases.append(value_case("mark", f"{processes} processes", samples, "ns"))
+    return cases
+
+
+def _windows(
+    bench: Bench, mib: int, rounds: int, processes: int, schedule: list[str], options: tuple[object, ...] = ()
+) -> list[Line]:
     """An array of so many MiB in all; a line for each window."""
     return bench.ours.run(
-        processes, "data_moves", mib << 20, rounds, len(schedule), options=("--adapt-schedule", ",".join(schedule)),
-        deadline_s=900,
+        processes, "data_moves", mib << 20, rounds, len(schedule),
+        options=("--adapt-schedule", ",".join(schedule), *options), deadline_s=900,
     ).lines  # fmt: skip
+
+
+def _memory(bench: Bench) -> list[Case]:
+    bench.progress.say("memory")
+    cases = []
+    for small, large in ((1, 2), (2, 4)):
+        for line in _windows(bench, 32 * small, 1, small, [str(large), str(small)], ("-genv", "MPIX_ADAPT_DATA_CHUNK", CHUNK)):
+            cases.append(value_case("data_memory", f"{line['from']} → {line['to']}", [line["peak"]], ""))
+    return cases
 
 
 def _against(line: Line, bar: str, name: str, reference: str) -> list[Case]:
@@ -58,12 +90,8 @@ def _against(line: Line, bar: str, name: str, reference: str) -> list[Case]:
 
 
 def _moves(bench: Bench) -> list[Case]:
-    _compile(
-        [bench.ours.bin / "mpicc", *FLAGS, SOURCES / "data_moves.c", "-o", bench.ours.folder / "data_moves",
-         "-ladapt_data"],
-        bench.folder / "data-build.log",
-    )  # fmt: skip
-    cases = []
+    _compile_mpi(bench, "data_moves")
+    cases = _memory(bench)
     for mib in bench.amount.pick((1, 32), (1, 32, 256), (1, 32, 256, 1024)):  # of each process
         rounds = bench.amount.pick(5, 15, 40) if mib > 1 else ROUNDS_SMALL
         bench.progress.say(f"{mib} MiB, to another process")
@@ -80,4 +108,4 @@ def _moves(bench: Bench) -> list[Case]:
 
 
 def data(bench: Bench) -> list[Case]:
-    return _schedules(bench) + _moves(bench)
+    return _schedules(bench) + _marks(bench) + _moves(bench)

@@ -59,7 +59,7 @@ SECTIONS = (
     ),  # fmt: skip
     Section(
         "data", "data in the window",
-        ("data_bytes", "data_hand", "data_root", "data_bandwidth", "data_schedule"), data.data,
+        ("data_bytes", "data_hand", "data_root", "data_bandwidth", "data_memory", "data_schedule", "mark"), data.data,
     ),  # fmt: skip
     Section(
         "sessions", "sessions",
