@@ -10,7 +10,8 @@ packages_for() {
             # libfabric's own needs at link time; these exist for x86 only.
             [ "$(dpkg --print-architecture)" != amd64 ] || echo libpsm2-dev libpsm-infinipath1-dev
             ;;
-        test) echo libgtest-dev libpng-dev procps shellcheck man-db valgrind libslurm38 ;; # the last one: for Debian's mpiexec
+        # libslurm38: for Debian's mpiexec; python3-numpy: for elastic_mpi
+        test) echo libgtest-dev libpng-dev procps shellcheck man-db valgrind libslurm38 python3-numpy ;;
         web) echo chromium chromium-driver ;;
         full) echo clang libclang-rt-dev llvm ;;
         cluster) echo iproute2 util-linux openssh-client openssh-server procps ;;

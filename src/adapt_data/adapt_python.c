@@ -8,16 +8,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "failure.h"
+#include "handover.h"
 
 int adapt_python_init(int *status)
 {
-    int is_initialized = 0, code = MPI_Initialized(&is_initialized);
+    int code = MPI_Init_adapt(NULL, NULL, status);
 
-    if (!code && is_initialized)
-        return MPI_ERR_OTHER;
-    if (!code)
-        code = MPI_Init_adapt(NULL, NULL, status);
     /* as mpi4py has it: errors become exceptions */
     if (!code)
         code = MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -68,9 +64,9 @@ int adapt_python_add(MPIX_Adapt_data data, const char *name, void **base, int by
     return code ? code : free_code;
 }
 
-int adapt_python_bcast(void *bytes, int64_t count, MPI_Fint comm)
+int adapt_python_bcast(void *bytes, int64_t count, int root, MPI_Fint comm)
 {
-    return MPI_Bcast_c(bytes, count, MPI_BYTE, 0, MPI_Comm_f2c(comm));
+    return MPI_Bcast_c(bytes, count, MPI_BYTE, root, MPI_Comm_f2c(comm));
 }
 
 int adapt_python_barrier(MPI_Fint comm)
@@ -93,6 +89,19 @@ int adapt_python_error(int code, char text[])
 int adapt_python_error_length(void)
 {
     return MPI_MAX_ERROR_STRING;
+}
+
+/* ---- files ------------------------------------------------------------------------------------ */
+
+/* *owner: the old rank of the process that has it and leaves; -1: there is none. */
+int adapt_python_file_owner(const epop_window_t *window, int has_it, int heir, int *owner)
+{
+    return adapt_file_owner(window, has_it, heir, "elastic_mpi.Window.file", owner);
+}
+
+int adapt_python_file_end(const epop_window_t *window, int failed)
+{
+    return adapt_file_end(window, failed, "elastic_mpi.Window.file");
 }
 
 /* ---- boxes ------------------------------------------------------------------------------------ */

@@ -63,9 +63,7 @@ int adapt_fortran_file_owner(const epop_window_t *window, int has_it, int heir, 
 
     if (!window)
         return refuse_closed("adapt_file");
-    if (heir < 0 || heir >= window->new_size)
-        return adapt_fail(MPI_ERR_ARG, "adapt_file: heir is no rank of the new world");
-    int code = adapt_file_owner(window, has_it, "adapt_file", owner);
+    int code = adapt_file_owner(window, has_it, heir, "adapt_file", owner);
     if (!code)
         code = adapt_channel_open(window, &channel);
     return code ? code : MPI_Comm_rank(channel->all, rank);
@@ -83,12 +81,5 @@ int adapt_fortran_file_tell(const epop_window_t *window, int owner, char text[],
 /* What closing or opening it has said to each, 0: nothing. */
 int adapt_fortran_file_end(const epop_window_t *window, int status)
 {
-    struct adapt_channel *channel;
-    int worst, mine = status != 0;
-
-    int code = adapt_channel_open(window, &channel);
-    if (!code)
-        code = MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, channel->all);
-    return code || !worst ? code : adapt_fail(MPI_ERR_IO, "adapt_file: the file cannot be closed by the"
-                                              " one that leaves, or not opened by its heir");
+    return adapt_file_end(window, status != 0, "adapt_file");
 }

@@ -125,12 +125,15 @@ static int hand_over(const epop_window_t *window, MPI_Comm all, int owner, int h
     return code;
 }
 
-int adapt_file_owner(const epop_window_t *window, bool has_it, const char *function, int *owner)
+int adapt_file_owner(const epop_window_t *window, bool has_it, int heir, const char *function,
+                     int *owner)
 {
     struct adapt_channel *channel;
     int mine[2], most[2], rank;
 
     *owner = -1;
+    if (heir < 0 || heir >= window->new_size)
+        return adapt_fail(MPI_ERR_ARG, "%s: heir is no rank of the new world", function);
     int code = adapt_channel_open(window, &channel);
     if (code)
         return code;
@@ -146,17 +149,27 @@ int adapt_file_owner(const epop_window_t *window, bool has_it, const char *funct
     return code;
 }
 
+int adapt_file_end(const epop_window_t *window, bool failed, const char *function)
+{
+    struct adapt_channel *channel;
+    int worst;
+
+    int code = adapt_channel_open(window, &channel);
+    if (!code)
+        code = agree_on(channel->all, failed, &worst);
+    return code || !worst ? code : adapt_fail(MPI_ERR_IO, "%s: the file cannot be closed by the one that"
+                                              " leaves, or not opened by its heir", function);
+}
+
 int MPIX_Adapt_file(const epop_window_t *window, int heir, const char *path, FILE **file)
 {
     static const char function[] = "MPIX_Adapt_file";
     struct adapt_channel *channel;
     int owner;
 
-    if (!window || !window->new_rank_of || !file || (*file && !path) || heir < 0 ||
-        heir >= window->new_size)
-        return adapt_fail(MPI_ERR_ARG, "%s: window, file or path is NULL, or heir is no rank of the new"
-                          " world", function);
-    int code = adapt_file_owner(window, *file, function, &owner);
+    if (!window || !window->new_rank_of || !file || (*file && !path))
+        return adapt_fail(MPI_ERR_ARG, "%s: window, file or path is NULL", function);
+    int code = adapt_file_owner(window, *file, heir, function, &owner);
     if (!code && owner >= 0)
         code = adapt_channel_open(window, &channel);
     return code || owner < 0 ? code : hand_over(window, channel->all, owner, heir, path, file);

@@ -1,5 +1,5 @@
 /*
- * Files of processes that leave: what C and Fortran have alike.
+ * Files of processes that leave: what C, Fortran and Python have alike.
  */
 
 #ifndef HANDOVER_H_INCLUDED
@@ -9,7 +9,10 @@
 #include "adapt_window.h"
 
 /* The rank among all processes of the one that has the file and leaves; -1: nobody.  Collective.  An MPI
- * error; several that have it are one. */
-int adapt_file_owner(const epop_window_t *window, bool has_it, const char *function, int *owner);
+ * error; several that have it are one, and an heir that is no new rank. */
+int adapt_file_owner(const epop_window_t *window, bool has_it, int heir, const char *function,
+                     int *owner);
+/* After closing and opening: MPI_ERR_IO on all processes if one of them has failed.  Collective. */
+int adapt_file_end(const epop_window_t *window, bool failed, const char *function);
 
 #endif /* HANDOVER_H_INCLUDED */

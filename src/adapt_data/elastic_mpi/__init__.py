@@ -22,15 +22,17 @@
             adapt()
 
 Arrays are whatever has a writable C-contiguous buffer and is made anew for another length: NumPy arrays, array.array,
-bytearray.  The first dimension is split; an element is what one index of it has.  mpi4py is used if it is there; it must
-be compiled with this MPI.  Errors are exceptions of type Error.  Not for several threads at once.
+bytearray.  The first dimension is split; an element is what one index of it has.  Messages between windows are mpi4py's:
+`MPI = elastic.load_mpi4py()`.  Errors are exceptions of type Error.  Not for several threads at once.
 """
 
 from __future__ import annotations
 
 import array as _array
 import atexit
+import contextlib
 import ctypes
+import io
 import os
 import pickle
 import sys
@@ -43,7 +45,8 @@ from typing import Any
 _library = ctypes.CDLL(str(Path(__file__).resolve().parent / "_adapt_data.so"))
 _library.MPIX_Adapt_data_message.restype = ctypes.c_char_p
 
-_ERR_ARG, _ERR_NO_MEM = 12, 34  # of MPICH's ABI: those of which the library has a message
+_ERR_ARG, _ERR_IO, _ERR_NO_MEM = 12, 32, 34  # of MPICH's ABI: those of which the library has a message
+_ERR_OTHER = 15
 ALL_ARRAYS = -1
 
 
@@ -58,7 +61,7 @@ class Error(Exception):
 def _check(code: int) -> None:
     if code == 0:
         return
-    if code in (_ERR_ARG, _ERR_NO_MEM):
+    if code in (_ERR_ARG, _ERR_IO, _ERR_NO_MEM):
         raise Error(code, _library.MPIX_Adapt_data_message().decode("utf-8", "replace"))
     text = ctypes.create_string_buffer(_library.adapt_python_error_length() + 1)
     error_class = _library.adapt_python_error(code, text)
@@ -77,6 +80,10 @@ _status: int | None = None  # of this process, for the next window; None: there 
 def init() -> bool:
     """Initialises MPI; true: this process joins, and its first step is the window."""
     global _status
+    is_initialized = ctypes.c_int()
+    _check(_library.MPI_Initialized(ctypes.byref(is_initialized)))
+    if is_initialized.value or "mpi4py.MPI" in sys.modules:
+        raise Error(_ERR_OTHER, "elastic_mpi.init: it comes once, and before `from mpi4py import MPI`")
     # A process that leaves returns from commit and ends as Python programs do.
     os.environ["MPIR_CVAR_ADAPT_LEAVERS_RETURN"] = "1"
     try:
@@ -84,12 +91,35 @@ def init() -> bool:
     except ImportError:
         pass
     else:
-        mpi4py.rc.initialize = False
+        mpi4py.rc.initialize = mpi4py.rc.finalize = False
     status = ctypes.c_int()
     _check(_library.adapt_python_init(ctypes.byref(status)))
     atexit.register(finalize)
     _status = status.value if status.value == JOINING else None
     return status.value == JOINING
+
+
+def _mpicc() -> str:
+    beside = Path(__file__).resolve().parents[3] / "bin" / "mpicc"
+    return str(beside) if beside.is_file() else "mpicc"
+
+
+def load_mpi4py() -> Any:
+    """mpi4py's module MPI, after init().
+
+    An mpi4py that is linked with another MPI knows nothing of this job, and ends it at its first call; here it raises Error.
+    """
+    try:
+        from mpi4py import MPI
+
+        version = MPI.Get_library_version().splitlines()[0]
+        problem = "" if MPI.Is_initialized() else f"it is linked with another MPI, {version}"
+    except ImportError as failure:
+        problem = str(failure)
+    if problem:
+        advice = f"MPICC={_mpicc()} python3 -m pip install --no-binary=mpi4py mpi4py"
+        raise Error(_ERR_OTHER, f"elastic_mpi: mpi4py cannot be used: {problem}. Compile one with this MPI: {advice}")
+    return MPI
 
 
 _all_data: weakref.WeakSet[Data] = weakref.WeakSet()
@@ -128,6 +158,11 @@ def rank() -> int:
 
 def size() -> int:
     return _world()[1]
+
+
+def sizes(rule: str) -> None:
+    """Which numbers of processes the program can use, as "square" or "1,2-64&multiple:2"; after init()."""
+    _check(_library.MPIX_Adapt_sizes(rule.encode()))
 
 
 def barrier() -> None:
@@ -179,18 +214,20 @@ class Window:
 
     def comm(self, handle: int) -> Any:
         """mpi4py's communicator of one of these integers."""
-        from mpi4py import MPI
+        return load_mpi4py().Comm.f2py(handle)
 
-        return MPI.Comm.f2py(handle)
+    def _tell(self, value: Any, teller: int) -> Any:
+        """What the process of that old rank has there, to all."""
+        text = pickle.dumps(value) if self.old_rank == teller else b""
+        length = ctypes.c_int64(len(text))
+        _check(_library.adapt_python_bcast(ctypes.byref(length), ctypes.c_int64(8), teller, self.all))
+        buffer = ctypes.create_string_buffer(text, length.value) if text else ctypes.create_string_buffer(length.value)
+        _check(_library.adapt_python_bcast(buffer, length, teller, self.all))
+        return pickle.loads(buffer.raw)
 
     def share(self, value: Any) -> Any:
         """What rank 0 of the old world has there; collective over all processes.  It can be pickled."""
-        text = pickle.dumps(value) if self.old_rank == 0 else b""
-        length = ctypes.c_int64(len(text))
-        _check(_library.adapt_python_bcast(ctypes.byref(length), ctypes.c_int64(8), self.all))
-        buffer = ctypes.create_string_buffer(text, length.value) if text else ctypes.create_string_buffer(length.value)
-        _check(_library.adapt_python_bcast(buffer, length, self.all))
-        return pickle.loads(buffer.raw)
+        return self._tell(value, 0)
 
     def sums(self, values: Sequence[float]) -> list[float]:
         """What leaving processes have is added to what new rank 0 has: the sums over all ranks stay what they are."""
@@ -198,9 +235,60 @@ class Window:
         _check(_library.MPIX_Adapt_sums(self._handle, len(values), numbers))
         return list(numbers)
 
+    def file(self, file: Any, heir: int = 0) -> Any:
+        """If the process that has an output file open leaves, that of new rank `heir` goes on with it, behind what is written.
+
+        Whoever has it gives it, as open() has made it, all others None; what comes back is theirs from then on.  If it
+        cannot be closed or opened, Error on all processes, of class MPI_ERR_IO, and nobody has it.
+        """
+        owner = ctypes.c_int()
+        _check(_library.adapt_python_file_owner(self._handle, file is not None, heir, ctypes.byref(owner)))
+        if owner.value < 0:
+            return file
+        handed, failure = (None, None) if file is None else _close_for_heir(file)
+        handed = self._tell(handed, owner.value)
+        heirs = None
+        if handed is not None and self.new_rank == heir:
+            heirs, failure = _open_as_heir(handed)
+        code = _library.adapt_python_file_end(self._handle, failure is not None)
+        if code and failure is not None:
+            print(f"elastic_mpi.Window.file: {failure}", file=sys.stderr)
+        if code and heirs is not None:
+            heirs.close()
+        _check(code)
+        return heirs
+
     def close(self) -> None:
         """Commit.  If it fails the window is open as before."""
         _check(_library.adapt_fortran_close(ctypes.byref(self._numbers), ctypes.byref(self._handle)))
+
+
+def _close_for_heir(file: Any) -> tuple[dict[str, Any] | None, Exception | None]:
+    """How another process opens it and where it goes on, or what has failed."""
+    try:
+        is_text = isinstance(file, io.TextIOBase)
+        mode = ("a" if "a" in file.mode else "r+") + ("" if is_text else "b")
+        words: dict[str, Any] = {"file": os.path.abspath(os.fsdecode(file.name)), "mode": mode}
+        if is_text:
+            words |= {"encoding": file.encoding, "errors": file.errors, "buffering": 1 if file.line_buffering else -1}
+        elif isinstance(file, io.RawIOBase):
+            words["buffering"] = 0
+        position = file.tell()
+        file.close()
+    except (OSError, AttributeError, TypeError, ValueError) as failure:
+        with contextlib.suppress(Exception):
+            file.close()
+        return None, failure
+    return {"words": words, "position": position}, None
+
+
+def _open_as_heir(handed: dict[str, Any]) -> tuple[Any, Exception | None]:
+    try:
+        file = open(**handed["words"])
+        file.seek(handed["position"])
+    except (OSError, LookupError, ValueError) as failure:
+        return None, failure
+    return file, None
 
 
 class window:  # noqa: N801 (used as a function)
@@ -271,6 +359,13 @@ class Layout:
             raise Error(_ERR_ARG, "elastic_mpi.Layout.range: out of range, or not known of this layout")
         return range(first.value, first.value + count)
 
+    def owner(self, element: int, of: int) -> int:
+        """The place, of so many, that an element is in."""
+        place = int(_library.MPIX_Layout_owner(ctypes.byref(self.it), of, ctypes.c_int64(element)))
+        if place < 0:
+            raise Error(_ERR_ARG, "elastic_mpi.Layout.owner: out of range, or not known of this layout")
+        return place
+
 
 def block(n: int) -> Layout:
     return Layout("MPIX_Layout_block", n)
@@ -282,6 +377,11 @@ def block_free(n: int) -> Layout:
 
 def block_cyclic(n: int, block: int) -> Layout:
     return Layout("MPIX_Layout_block_cyclic", n, block)
+
+
+def grid(rows: int, columns: int) -> Layout:
+    """Blocks of a matrix on a square of places; an element is an entry, and a part is stored by rows, in one dimension."""
+    return Layout("MPIX_Layout_grid", rows, columns)
 
 
 def same(n: int) -> Layout:
@@ -443,6 +543,14 @@ class Data:
             entry.base.value = entry.former = _address(entry.array) if count.value == length else None
         _check(_library.MPIX_Adapt_data_start(self._handle, window._handle, ALL_ARRAYS))
 
+    def test(self) -> bool:
+        """Makes progress with what has been started; whether all of it is there, so that wait() returns at once."""
+        done, all_done = ctypes.c_int(), True
+        for entry in self._entries.values():
+            _check(_library.MPIX_Adapt_data_test(self._handle, entry.number, ctypes.byref(done)))
+            all_done = all_done and bool(done.value)
+        return all_done
+
     def wait(self) -> None:
         _check(_library.MPIX_Adapt_data_wait(self._handle, ALL_ARRAYS))
         for entry in self._entries.values():
@@ -453,10 +561,16 @@ class Data:
         self.wait()
 
     def place(self, name: str, rank: int) -> int:
-        """Of a rank in the present world: the same number, but for block_free."""
+        """Of a rank in the present world: the same number, but for block_free and grid."""
         place = ctypes.c_int()
         _check(_library.MPIX_Adapt_data_place(self._handle, self._entries[name].number, rank, ctypes.byref(place)))
         return place.value
+
+    def rank(self, name: str, place: int) -> int:
+        """The rank that has this place."""
+        rank = ctypes.c_int()
+        _check(_library.MPIX_Adapt_data_rank(self._handle, self._entries[name].number, place, ctypes.byref(rank)))
+        return rank.value
 
 
 # ---- boxes ------------------------------------------------------------------------------------

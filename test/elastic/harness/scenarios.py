@@ -912,19 +912,54 @@ def data_page(run: TestRun) -> None:
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 
 
-@scenario
-def python_program(run: TestRun, name: str) -> None:
-    """A program of elastic_mpi, as it is installed."""
+def _has_numpy(python: str) -> bool:
+    try:
+        return subprocess.run([python, "-c", "import numpy"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def _python(run: TestRun, *folders: Path) -> str:
+    """An interpreter, with NumPy if there is one, that finds elastic_mpi as it is installed, and what is in the folders."""
     package = run.setting.prefix / "lib" / "python3"
     run.check((package / "elastic_mpi" / "__init__.py").is_file(), f"no elastic_mpi in {package}")
-    run.environment["PYTHONPATH"] = f"{package}:{run.environment.get('PYTHONPATH', '')}".rstrip(":")
+    run.environment["PYTHONPATH"] = ":".join(str(folder) for folder in (package, *folders))
     run.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    return next(filter(_has_numpy, (sys.executable, "/usr/bin/python3")), sys.executable)
+
+
+@scenario
+def python_program(run: TestRun, name: str) -> None:
+    """A program of elastic_mpi."""
     schedule = ["4", "1", "3/leave=0", "2/leave=0+1+2"]
     options = ["--adapt-schedule", ",".join(schedule), "--adapt-log", str(run.log_path)]
-    job = run.mpiexec(options, [str(PROGRAMS / f"{name}.py"), str(len(schedule))], 2, sys.executable)
+    job = run.mpiexec(options, [str(PROGRAMS / f"{name}.py"), str(len(schedule))], 2, _python(run))
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
     run.check(job.lines[-1:] and job.lines[-1].startswith(f"PASS epoch={len(schedule)} size=2"), f"{job.lines[-3:]}")
     run.check([event["event"] for event in run.events()].count("committed") == len(schedule), "not all committed")
+
+
+@scenario
+def python_jacobi(run: TestRun) -> None:
+    """examples/python with the stand-in for mpi4py: the same bits as a rigid run; an mpi4py of another MPI is told of."""
+    python = _python(run, PROGRAMS.parent / "standin")
+    if not _has_numpy(python):
+        raise Skip("no NumPy here")
+    example = str(SOURCES.parent / "examples" / "python" / "jacobi.py")
+    schedule = ["4", "1", "3/leave=0"]
+    job = run.mpiexec(["--adapt-schedule", ",".join(schedule)], [example, "40", "200", str(len(schedule)), "5"], 2, python)
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    run.check(job.lines[0] == f"jacobi: {len(schedule)} adaptations", f"{job.lines}")
+    sweeps = re.fullmatch(r"jacobi: after (\d+) sweeps .* temperatures [0-9a-f]{16}", job.lines[-1])
+    run.check(sweeps is not None and int(sweeps[1]) >= 200, f"{job.lines}")
+    rigid = run.mpiexec([], [example, "40", sweeps[1]], 4, python)
+    run.check(rigid.wait() == 0, f"rigid: exit code {rigid.process.returncode}")
+    run.check(rigid.lines == ["jacobi: 0 adaptations", job.lines[-1]], f"{rigid.lines} and not {job.lines}")
+    run.environment["STANDIN_FOREIGN"] = "1"
+    foreign = run.mpiexec([], [example], 1, python)
+    run.check(foreign.wait() != 0, "an mpi4py of another MPI is taken")
+    said = "it is linked with another MPI, Another MPI 1.0. Compile one with this MPI: MPICC="
+    run.check(said in foreign.err, f"it says {foreign.err!r}")
 
 
 # ---- sizes ---------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""elastic_mpi: initialisation, probe, window, shared values, sums, layouts, arrays, boxes and items, with and without NumPy.
+"""elastic_mpi: initialisation, probe, window, shared values, sums, files, layouts, arrays, boxes and items, with and without
+NumPy.
 
 Every element tells its number.  What is wrong raises Error on all processes, and the window goes on.  Argument: the
 number of adaptations.  SPEC-epop D1 to D4, D6, F1, F3.
@@ -6,6 +7,7 @@ number of adaptations.  SPEC-epop D1 to D4, D6, F1, F3.
 
 import array
 import ctypes
+import os
 import sys
 import time
 
@@ -134,6 +136,40 @@ class Pieces:
             assert self.stripes.tolist() == [[r * N + c for c in range(first, end)] for r in range(2)], "stripes"
 
 
+class Logs:
+    """Two output files, text and bytes, which the last rank goes on with when whoever has them leaves."""
+
+    def __init__(self, joining):
+        has = not joining and elastic.rank() == 0
+        self.text = open("log", "x", encoding="utf-16", buffering=1) if has else None
+        self.raw = open("raw_log", "ab", buffering=0) if has else None
+        self.lines = 0
+
+    def move(self, w):
+        heir = w.new_size - 1
+        expect_error("no rank of the new world", w.file, None, w.new_size)
+        expect_error("several processes", w.file, sys.stderr)
+        if w.new_rank_of[0] < 0:
+            gone = open("gone", "w") if w.old_rank == 0 else None
+            if gone:
+                os.unlink("gone")
+            expect_error("cannot be", w.file, gone, heir)
+            assert gone is None or gone.closed
+        self.text, self.raw = w.file(self.text, heir), w.file(self.raw, heir)
+        assert w.status != elastic.LEAVING or self.text is None and self.raw is None
+
+    def write(self, epoch):
+        self.lines += 1
+        if self.text:
+            self.text.write(f"after window {epoch}: ü\n")
+            self.raw.write(b"%d\n" % epoch)
+            assert self.text.line_buffering
+            with open("log", encoding="utf-16") as text:
+                assert text.read() == "".join(f"after window {k + 1}: ü\n" for k in range(epoch)), "text"
+            with open("raw_log", "rb") as raw:
+                assert raw.read() == b"".join(b"%d\n" % (k + 1) for k in range(epoch)), "bytes"
+
+
 def check(data):
     mine = owned(elastic.rank(), elastic.size())
     for name in ("block", "cyclic", "user", "same"):
@@ -155,7 +191,7 @@ def expect_error(word, call, *words):
         raise AssertionError(f"no error: {word}")
 
 
-def adapt(data, parts, epoch):
+def adapt(data, parts, logs, epoch):
     with elastic.window() as w:
         assert w.new_size == w.staying + w.joining and len(w.new_rank_of) == w.old_size
         assert (w.old_rank < 0) == (w.status == elastic.JOINING)
@@ -168,8 +204,11 @@ def adapt(data, parts, epoch):
         expect_error("not writable", wrong.add, "x", b"constant", elastic.block(8))
         data.start(w)
         expect_error("'block'", w.close)
+        while not data.test():
+            time.sleep(0.001)
         data.wait()
         parts.move(w)
+        logs.move(w)
         parts.windows = w.sums(parts.windows)
         if w.new_rank == w.new_size - 1:
             parts.windows[0] += 1
@@ -178,6 +217,12 @@ def adapt(data, parts, epoch):
     assert not leaves, "a leaving process goes on"
     check(data)
     parts.check()
+    logs.write(epoch + 1)
+    assert [data.rank("block", place) for place in range(elastic.size())] == list(range(elastic.size()))
+    assert elastic.block(N).owner(N - 1, elastic.size()) == elastic.size() - 1
+    square = elastic.grid(4, 6)
+    assert len(square.range(1, 4)) == 6 and square.owner(3, 4) == 1, "grid"
+    expect_error("out of range", square.owner, 24, 4)
     assert elastic.size() > 1 or parts.windows == [epoch + 1], "sums"
     return epoch + 1
 
@@ -187,16 +232,17 @@ def main():
     joining = elastic.init()
     data = elastic.Data()
     fill(data, joining)
-    parts = Pieces(joining)
+    parts, logs = Pieces(joining), Logs(joining)
     if joining:
-        epoch = adapt(data, parts, epoch)
+        epoch = adapt(data, parts, logs, epoch)
     expect_error("no probe", elastic.window().__enter__)
+    expect_error("it comes once", elastic.init)
     deadline = time.monotonic() + 90
     while epoch < epochs:
         assert time.monotonic() < deadline, "no adaptation"
         elastic.barrier()
         if elastic.probe():
-            epoch = adapt(data, parts, epoch)
+            epoch = adapt(data, parts, logs, epoch)
             deadline = time.monotonic() + 90
     if elastic.rank() == 0:
         print(f"PASS epoch={epoch} size={elastic.size()}{'' if numpy else ' without NumPy'}")
