@@ -1,6 +1,7 @@
 /*
  * The device's part of commit: all agree, and MPI_COMM_WORLD (ch4_adapt_world.c) and the tables become the new world's
- * (doc/design/world.md).  Everything but the agreement is local work.  No state of its own.  SPEC C1-C5, C8, C9.
+ * (doc/design/world.md).  Everything but the agreement is local work.  State: whether processes still give way that
+ * would not have to any more.  SPEC C1-C5, C8, C9.
  */
 
 #include "mpidimpl.h"
@@ -50,9 +51,50 @@ int MPID_Adapt_agree(int value, int *greatest)
     goto fn_exit;
 }
 
+/* ---- processes that have shared processors ------------------------------------------------------- */
+
+/* Where the new world does not oversubscribe the node any more two of its processes may be on one processor yet, one of
+ * them still in commit: the other one, waiting for it, would keep the processor for a time slice.  So waiting gives way
+ * for a while. */
+#define LOOKS_GIVING_WAY 1000   /* about a millisecond of waiting */
+
+static int hook_id = -1, looks_left;
+
+void MPIDI_Adapt_end_giving_way(void)
+{
+    if (looks_left == 0)
+        return;
+    looks_left = 0;
+    MPIDU_oversubscribed = 0;
+    MPIR_Progress_hook_deactivate(hook_id);
+}
+
+static int look(int *made_progress)
+{
+    if (looks_left > 1)
+        looks_left--;
+    else
+        MPIDI_Adapt_end_giving_way();
+    return MPI_SUCCESS;
+}
+
+static void give_way_for_a_while(void)
+{
+    if (hook_id < 0) {
+        int mpi_errno = MPIR_Progress_hook_register(look, &hook_id);
+        MPIR_Assertp(mpi_errno == MPI_SUCCESS); /* there is a place for it */
+    }
+    looks_left = LOOKS_GIVING_WAY;
+    MPIDU_oversubscribed = 1;
+    MPIR_Progress_hook_activate(hook_id);
+}
+
+/* ---- commit -------------------------------------------------------------------------------------- */
+
 int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index)
 {
     int mpi_errno = MPI_SUCCESS;
+    const bool gave_way = MPIDU_oversubscribed;
     int *list = NULL, *new_index = NULL, n = 1;
     MPIR_Comm *world = MPIR_Process.comm_world;
     MPIR_CHKLMEM_DECL(2);
@@ -88,6 +130,8 @@ int MPID_Adapt_commit(const struct pmi_adapt_plan *plan, int index)
     MPIDU_Init_shm_adapt_resize(MPIR_Process.local_size, MPIR_Process.local_rank);
     mpi_errno = MPIDI_Adapt_begin_world(world, plan->epoch);
     MPIR_ERR_CHECK(mpi_errno);
+    if (gave_way && !MPIDU_oversubscribed && n > 1)
+        give_way_for_a_while();
 
   fn_exit:
     MPIR_CHKLMEM_FREEALL();

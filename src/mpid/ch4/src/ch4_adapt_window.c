@@ -71,6 +71,7 @@ int MPID_Adapt_prepare(const struct pmi_adapt_plan *plan, int index)
     MPIDI_Adapt_nodes_t nodes = { NULL, 0 };
     MPIDI_Adapt_renumbering_t shifted = { {NULL, old_size, plan} };
 
+    MPIDI_Adapt_end_giving_way();
     mpi_errno = MPID_Adapt_ahead(plan, index);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_Adapt_make_nodes(plan, NULL, union_size, &nodes);

@@ -20,6 +20,9 @@ extern struct MPIDI_Adapt_window {
 /* Whether all of its processes share this host's memory, so that they use nothing else. */
 bool MPIDI_Adapt_shares_memory(void);
 
+/* ch4_adapt_commit.c: the processes of the previous window do not give way to each other any more. */
+void MPIDI_Adapt_end_giving_way(void);
+
 /* Sets its numbers. */
 void MPIDI_Adapt_window_set(const struct pmi_adapt_plan *plan, int index);
 

@@ -49,8 +49,10 @@ int MPIDU_Init_shm_adapt_size(void);
 void MPIDU_Init_shm_adapt_register(void);
 /* The same in a segment that this process will move to. */
 void MPIDU_Init_shm_adapt_register_in(void *segment, int local_size, int local_rank);
-/* Tells mpidu_oversubscribed.h who shares the node: the processes of n slots, or of the first n (NULL). */
+/* Tells mpidu_oversubscribed.h who shares the node: the processes of n slots, or of the first n (NULL); or those that
+ * are about to move to a segment.  One that has not put its id there yet counts as if it had this one's processors. */
 void MPIDU_Init_shm_adapt_set_sharers(const int *slots, int n);
+void MPIDU_Init_shm_adapt_expect_sharers(void *segment, int local_size);
 
 /* Hooks of mpidu_init_shm_alloc.c: nonzero if it was done here. */
 int MPIDU_Init_shm_adapt_alloc(size_t bytes, void **ptr);

@@ -79,6 +79,11 @@ void MPIDU_Init_shm_adapt_set_sharers(const int *slots, int n)
     MPL_free(list);
 }
 
+void MPIDU_Init_shm_adapt_expect_sharers(void *segment, int new_local_size)
+{
+    MPIDU_Oversubscribed_set(pids_behind((char *) segment + MPIDU_SHM_CACHE_LINE_LEN, new_local_size), new_local_size);
+}
+
 void MPIDU_Init_shm_adapt_resize(int new_local_size, int new_local_rank)
 {
     local_size = new_local_size;

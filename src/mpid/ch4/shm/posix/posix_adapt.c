@@ -348,12 +348,13 @@ int MPIDI_POSIX_adapt_move(const MPIDI_Adapt_segment_t * segment)
             new_slot[old] = slot;
     }
 
+    /* the first wait is one in which others may need this processor */
+    MPIDU_Init_shm_adapt_expect_sharers(segment->base, n_local);
     mpi_errno = MPIDU_Init_shm_adapt_barrier(MPIDI_Adapt_progress);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDU_Init_shm_adapt_barrier(nothing);
     MPIR_ERR_CHECK(mpi_errno);
     MPIDU_Init_shm_adapt_move(segment->base, segment->bytes, n_local, segment->my_slot);
-    MPIDU_Init_shm_adapt_set_sharers(NULL, n_local);
 
     MPIR_Assert(!previous.exists);
     memcpy(previous.transports, MPIDI_POSIX_eager_iqueue_global.transports,
