@@ -50,13 +50,12 @@ int MPIR_Process_call_allocate(uint32_t first, int n, const char *global, const 
     mpi_errno = add_texts(&call, hosts, n);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_call_tell(&call);
-    call.bytes = NULL;          /* freed by it */
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
   fn_fail:
-    MPL_free(call.bytes);
+    MPIR_Session_call_free(&call);
     goto fn_exit;
 }
 

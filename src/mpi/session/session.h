@@ -89,6 +89,8 @@ struct MPIR_Session_call {
 /* Before a call that has members, or whose answer has: who is in the world is known then. */
 int MPIR_Session_call_prepare(void);
 void MPIR_Session_call_begin(struct MPIR_Session_call *call, enum pmi_set_call kind);
+/* Of one that is not sent after all; sending frees it, too. */
+void MPIR_Session_call_free(struct MPIR_Session_call *call);
 void MPIR_Session_call_number(struct MPIR_Session_call *call, uint32_t number);
 void MPIR_Session_call_text(struct MPIR_Session_call *call, const char *text);
 /* Ranks of the world as members; NULL: all. */

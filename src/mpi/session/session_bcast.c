@@ -218,14 +218,14 @@ static int take_text(struct MPIR_Session_answer *answer, char *text, int len)
     goto fn_exit;
 }
 
-/* In front of the gate.  `gone`: the name means another set, or none; the call has not been. */
-static int await_turn(int place, uint64_t number, char *text, int len, bool * gone)
+/* In front of the gate.  `replaced`: the name means another set, or none; the call has not been. */
+static int await_turn(int place, uint64_t number, char *text, int len, bool * replaced)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_answer answer;
 
     mpi_errno = take_turn(place, number, &answer);
-    *gone = mpi_errno && answer.code == PMI_SET_UNKNOWN;
+    *replaced = mpi_errno && answer.code == PMI_SET_UNKNOWN;
     bool is_over = mpi_errno ? answer.code == PMI_SET_MEMBER_ENDED : MPIR_Session_answer_number(&answer) == 1;
     if (is_over) {
         counted[place].done = number;
@@ -234,7 +234,7 @@ static int await_turn(int place, uint64_t number, char *text, int len, bool * go
             mpi_errno = take_text(&answer, text, len);
     }
     MPIR_Session_answer_free(&answer);
-    return *gone ? MPI_SUCCESS : mpi_errno;
+    return *replaced ? MPI_SUCCESS : mpi_errno;
 }
 
 static int give(int place, const char *text)
@@ -256,32 +256,32 @@ static int give(int place, const char *text)
     goto fn_exit;
 }
 
-/* Whatever takes a question.  A set that is gone may have another one of its name. */
+/* Whatever takes a question.  A set that has been freed may have been replaced by another one of its name. */
 static int call_slowly(const char *name, char *text, int len, const char *given)
 {
     int mpi_errno = MPI_SUCCESS, result = MPI_SUCCESS;
     struct part *part;
-    bool is_free, gone = true;
+    bool is_free, replaced = true;
 
-    for (int attempt = 0; gone && attempt < 2; attempt++) {
+    for (int attempt = 0; replaced && attempt < 2; attempt++) {
         mpi_errno = join(name, &part);
         MPIR_ERR_CHECK(mpi_errno);
         part->busy = true;
-        gone = false;
+        replaced = false;
         uint64_t number = count_call(&MPIR_Adapt_board_bcasts()[part->place], &counted[part->place], &is_free);
         if (!is_free)
-            result = await_turn(part->place, number, text, len, &gone);
-        if (!gone && given) {
+            result = await_turn(part->place, number, text, len, &replaced);
+        if (!replaced && given) {
             mpi_errno = give(part->place, given);
             if (!result)
                 result = mpi_errno;
         }
         part->busy = false;
-        if (gone)
+        if (replaced)
             forget_place(part->place);
     }
     mpi_errno = result;
-    MPIR_ERR_CHKANDJUMP1(gone, mpi_errno, MPI_ERR_ARG, "**psetunknown", "**psetunknown %s", name);
+    MPIR_ERR_CHKANDJUMP1(replaced, mpi_errno, MPI_ERR_ARG, "**psetunknown", "**psetunknown %s", name);
 
   fn_exit:
     return mpi_errno;

@@ -165,6 +165,12 @@ void MPIR_Session_call_begin(struct MPIR_Session_call *call, enum pmi_set_call k
     MPIR_Session_call_number(call, kind);
 }
 
+void MPIR_Session_call_free(struct MPIR_Session_call *call)
+{
+    MPL_free(call->bytes);
+    call->bytes = NULL;
+}
+
 void MPIR_Session_call_number(struct MPIR_Session_call *call, uint32_t number)
 {
     append(call, &number, sizeof(number));
@@ -364,7 +370,7 @@ int MPIR_Session_call_send(struct MPIR_Session_call *call, struct MPIR_Session_s
     under_way[sent->waits]++;
 
   fn_exit:
-    MPL_free(call->bytes);
+    MPIR_Session_call_free(call);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -409,7 +415,7 @@ int MPIR_Session_call_ask(struct MPIR_Session_call *call, struct MPIR_Session_an
     while (answered && !mpi_errno && !MPIR_Session_call_has_room(call))
         mpi_errno = MPIR_Adapt_board_await_answer(answered, __atomic_load_n(answered, __ATOMIC_ACQUIRE));
     if (mpi_errno)
-        MPL_free(call->bytes);
+        MPIR_Session_call_free(call);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_call_send(call, &sent);
     MPIR_ERR_CHECK(mpi_errno);

@@ -378,11 +378,10 @@ int MPIR_Session_rc_accept_impl(MPIR_Session * session, int tag, MPIR_Info * inf
     mpi_errno = MPIR_Session_call_data(&call, info);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_call_tell(&call);
-    call.bytes = NULL;
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    MPL_free(call.bytes);
+    MPIR_Session_call_free(&call);
     return mpi_errno;
   fn_fail:
     goto fn_exit;

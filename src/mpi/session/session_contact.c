@@ -9,7 +9,7 @@
  * Behind the address, after a comma, stands how it shares memory with others of its host.
  *
  * Processes that were not started together meet in mpiexec: once to tell the addresses, and once when all have taken
- * them in.  Nobody waits there for one that is gone.
+ * them in.  Nobody waits there for one that has departed.
  */
 
 #include "session.h"

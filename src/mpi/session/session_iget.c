@@ -79,7 +79,7 @@ int MPIR_Session_ask_later(struct MPIR_Session_call *call,
 
     call->waits = true;
     if (!later || !req || !MPIR_Session_call_has_room(call))
-        MPL_free(call->bytes);
+        MPIR_Session_call_free(call);
     MPIR_ERR_CHKANDJUMP(!later || !req || !state, mpi_errno, MPI_ERR_OTHER, "**nomem");
     MPIR_ERR_CHKANDJUMP(!MPIR_Session_call_has_room(call), mpi_errno, MPI_ERR_NO_MEM, "**psetigets");
     mpi_errno = MPIR_Session_call_send(call, &later->sent);

@@ -140,7 +140,6 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
         MPIR_Session_call_operand(&call, input[i]);
     }
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
-    call.bytes = NULL;
     MPIR_ERR_CHECK(mpi_errno);
     int n = (int) MPIR_Session_answer_number(&answer);
     MPIR_ERR_CHKANDJUMP(answer.bad || n != parts, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
@@ -149,7 +148,7 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
     *noutput = n;
 
   fn_exit:
-    MPL_free(call.bytes);
+    MPIR_Session_call_free(&call);
     MPIR_Session_answer_free(&answer);
     return mpi_errno;
   fn_fail:
@@ -178,13 +177,12 @@ int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_call_members(&call, ranks, group->size);
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
-    call.bytes = NULL;
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_answer_text(&answer, name, MPI_MAX_PSET_NAME_LEN - 1);
 
   fn_exit:
     MPL_free(ranks);
-    MPL_free(call.bytes);
+    MPIR_Session_call_free(&call);
     MPIR_Session_answer_free(&answer);
     return mpi_errno;
   fn_fail:
@@ -364,11 +362,10 @@ int MPIR_Session_set_pset_data_impl(MPIR_Session * session, const char *name, MP
     mpi_errno = MPIR_Session_call_data(&call, data);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_call_tell(&call);
-    call.bytes = NULL;
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    MPL_free(call.bytes);
+    MPIR_Session_call_free(&call);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -399,7 +396,7 @@ int MPIR_Session_write_get(struct MPIR_Session_call *call, MPIR_Session * sessio
   fn_exit:
     return mpi_errno;
   fn_fail:
-    MPL_free(call->bytes);
+    MPIR_Session_call_free(call);
     goto fn_exit;
 }
 

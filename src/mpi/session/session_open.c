@@ -115,7 +115,7 @@ static int make_info(MPIR_Info * given, int level, MPIR_Info ** result)
     return mpi_errno;
 }
 
-static int enlist(MPIR_Session * session, MPIR_Info * given)
+static int register_session(MPIR_Session * session, MPIR_Info * given)
 {
     int mpi_errno = MPI_SUCCESS;
     struct open_session *entry = MPL_calloc(1, sizeof(*entry), MPL_MEM_OTHER);
@@ -167,7 +167,7 @@ int MPIR_Session_init_impl(MPIR_Info * info_ptr, MPIR_Errhandler * errhandler_pt
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_become_dynamic(info_ptr);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = enlist(session, info_ptr);
+    mpi_errno = register_session(session, info_ptr);
     MPIR_ERR_CHECK(mpi_errno);
     if (errhandler_ptr)
         MPIR_Session_set_errhandler_impl(session, errhandler_ptr);

@@ -71,8 +71,7 @@ static int write_request(struct MPIR_Session_call *call, int op, const char *con
   fn_exit:
     return mpi_errno;
   fn_fail:
-    MPL_free(call->bytes);
-    call->bytes = NULL;
+    MPIR_Session_call_free(call);
     goto fn_exit;
 }
 
@@ -90,8 +89,7 @@ static int write_query(struct MPIR_Session_call *call, const char *coll_pset, co
   fn_exit:
     return mpi_errno;
   fn_fail:
-    MPL_free(call->bytes);
-    call->bytes = NULL;
+    MPIR_Session_call_free(call);
     goto fn_exit;
 }
 
@@ -215,11 +213,10 @@ int MPIR_Session_finish_pset_op_impl(MPIR_Session * session, const char *name)
     mpi_errno = MPIR_Session_call_name(&call, name);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_call_tell(&call);
-    call.bytes = NULL;
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    MPL_free(call.bytes);
+    MPIR_Session_call_free(&call);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
