@@ -45,7 +45,8 @@ static bool overlap(const struct MPIR_Dynproc_side *one, const struct MPIR_Dynpr
     return false;
 }
 
-int MPIR_Dynproc_attach_begin(MPIR_Comm * comm, bool is_server, struct MPIR_Dynproc_attach *attach)
+/* On all processes. */
+static int begin(MPIR_Comm * comm, bool is_server, struct MPIR_Dynproc_attach *attach)
 {
     memset(attach, 0, sizeof(*attach));
     attach->comm = comm;
@@ -118,7 +119,8 @@ static int spread(struct MPIR_Dynproc_attach *attach, int error)
     goto fn_exit;
 }
 
-int MPIR_Dynproc_attach_end(struct MPIR_Dynproc_attach *attach, int error, MPIR_Comm ** newcomm)
+/* On all processes: error is that of rank 0. */
+static int end(struct MPIR_Dynproc_attach *attach, int error, MPIR_Comm ** newcomm)
 {
     int mpi_errno = spread(attach, error);
     struct MPIR_Dynproc_side *other = &attach->other;
@@ -133,6 +135,23 @@ int MPIR_Dynproc_attach_end(struct MPIR_Dynproc_attach *attach, int error, MPIR_
     return mpi_errno;
   fn_fail:
     MPIR_Free_contextid(attach->context_id);
+    goto fn_exit;
+}
+
+int MPIR_Dynproc_attach(MPIR_Comm * comm, bool is_server, MPIR_Dynproc_meet * meet, const char *name,
+                        MPIR_Comm ** newcomm)
+{
+    struct MPIR_Dynproc_attach attach;
+    int mpi_errno = begin(comm, is_server, &attach);
+
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = comm->rank == 0 ? meet(name, &attach) : MPI_SUCCESS;
+    mpi_errno = end(&attach, mpi_errno, newcomm);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
     goto fn_exit;
 }
 
@@ -178,13 +197,13 @@ int MPIR_Remote_attach_impl(MPIR_Comm * comm, int n, MPI_Request requests[], MPI
         request = NULL;
     mpi_errno = agree(comm, request);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Dynproc_attach_begin(comm, request->is_server, &attach);
+    mpi_errno = begin(comm, request->is_server, &attach);
     MPIR_ERR_CHECK(mpi_errno);
     if (comm->rank == 0)
         mpi_errno = MPIR_Dynproc_attach_exchange(&attach, request->link);
     MPIR_Dynproc_request_drop(request);
     requests[0] = MPI_REQUEST_NULL;
-    mpi_errno = MPIR_Dynproc_attach_end(&attach, mpi_errno, newcomm);
+    mpi_errno = end(&attach, mpi_errno, newcomm);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

@@ -178,18 +178,7 @@ static int connect_one(const char *name, struct MPIR_Dynproc_attach *attach)
 
 int MPIR_Client_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** newcomm)
 {
-    struct MPIR_Dynproc_attach attach;
-    int mpi_errno = MPIR_Dynproc_attach_begin(comm, false, &attach);
-
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = comm->rank == 0 ? connect_one(name, &attach) : MPI_SUCCESS;
-    mpi_errno = MPIR_Dynproc_attach_end(&attach, mpi_errno, newcomm);
-    MPIR_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return MPIR_Dynproc_attach(comm, false, connect_one, name, newcomm);
 }
 
 /* ---- MPIX_Icontact ---------------------------------------------------------------------------------------------- */
@@ -197,14 +186,13 @@ int MPIR_Client_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** ne
 /* Rank 0. */
 static void decide(struct contact *contact, enum MPIR_Dynproc_state state, int error)
 {
-    struct MPIR_Dynproc_event event = { 0, state, MPIR_ERR_GET_CLASS(error) };
     struct contact **place = &contacts;
 
     while (*place && *place != contact)
         place = &(*place)->next;
     if (*place)
         *place = contact->next;
-    MPIR_Dynproc_events_tell(contact->events, &event);
+    MPIR_Dynproc_events_tell(contact->events, 0, state, error);
     if (state == MPIR_DYNPROC_TAKEN) {
         contact->request->link = contact->link;
         contact->link = NULL;
@@ -233,11 +221,9 @@ bool MPIR_Dynproc_look_at_contacts(void)
 /* The others. */
 static void apply(void *owner, const struct MPIR_Dynproc_event *event)
 {
-    int error = MPI_SUCCESS;
+    enum MPIR_Dynproc_state state = event ? (enum MPIR_Dynproc_state) event->state : MPIR_DYNPROC_FAILED;
 
-    if (!event || event->state == MPIR_DYNPROC_FAILED)
-        error = MPIR_Dynproc_error_elsewhere(event ? event->error_class : MPI_ERR_OTHER);
-    MPIR_Dynproc_request_end(owner, event ? (enum MPIR_Dynproc_state) event->state : MPIR_DYNPROC_FAILED, error);
+    MPIR_Dynproc_request_end(owner, state, MPIR_Dynproc_event_error(event));
 }
 
 static int start_contact(const char *name, const void *key, int key_bytes, struct MPIR_Dynproc_request *request,
@@ -285,10 +271,8 @@ int MPIR_Icontact_impl(MPIR_Comm * comm, const char *name, const void *key, int 
   fn_exit:
     return mpi_errno;
   fn_fail:
-    if (events) {
-        struct MPIR_Dynproc_event event = { 0, MPIR_DYNPROC_FAILED, MPIR_ERR_GET_CLASS(mpi_errno) };
-        MPIR_Dynproc_events_tell(events, &event);
-    }
+    if (events)
+        MPIR_Dynproc_events_tell(events, 0, MPIR_DYNPROC_FAILED, mpi_errno);
     if (request) {
         MPIR_Dynproc_request_end(request, MPIR_DYNPROC_FAILED, mpi_errno);
         MPIR_Dynproc_request_drop(request);

@@ -100,12 +100,13 @@ struct MPIR_Dynproc_attach {
     struct MPIR_Dynproc_side other;
 };
 
-/* On all processes of comm. */
-int MPIR_Dynproc_attach_begin(MPIR_Comm * comm, bool is_server, struct MPIR_Dynproc_attach *attach);
-/* On rank 0.  MPI_ERR_PORT: the other side has ended. */
+/* How rank 0 comes to the other side by its name, and exchanges with it. */
+typedef int (MPIR_Dynproc_meet) (const char *name, struct MPIR_Dynproc_attach * attach);
+/* On all processes of comm.  The others get an error of the class of rank 0's. */
+int MPIR_Dynproc_attach(MPIR_Comm * comm, bool is_server, MPIR_Dynproc_meet * meet, const char *name,
+                        MPIR_Comm ** newcomm);
+/* In meet.  MPI_ERR_PORT: the other side has ended. */
 int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR_Dynproc_link *link);
-/* On all processes: error is that of rank 0. */
-int MPIR_Dynproc_attach_end(struct MPIR_Dynproc_attach *attach, int error, MPIR_Comm ** newcomm);
 
 /* ---- the device's part (src/mpid/ch4/src/ch4_dynproc.c) */
 

@@ -21,7 +21,9 @@ typedef void (MPIR_Dynproc_apply) (void *owner, const struct MPIR_Dynproc_event 
 /* n events will come.  They close themselves after the last one. */
 int MPIR_Dynproc_events_open(MPIR_Comm * comm, int tag, int n, MPIR_Dynproc_apply * apply, void *owner,
                              struct MPIR_Dynproc_events **events);
-/* Rank 0, n times. */
-void MPIR_Dynproc_events_tell(struct MPIR_Dynproc_events *events, const struct MPIR_Dynproc_event *event);
+/* Rank 0, n times: the request has come to this state, by this error if it has FAILED. */
+void MPIR_Dynproc_events_tell(struct MPIR_Dynproc_events *events, int index, enum MPIR_Dynproc_state state, int error);
+/* What became of it, on the other ranks: MPI_SUCCESS, or an error of that class.  NULL as in MPIR_Dynproc_apply. */
+int MPIR_Dynproc_event_error(const struct MPIR_Dynproc_event *event);
 
 #endif /* EVENTS_H_INCLUDED */

@@ -79,10 +79,19 @@ static void pass_on(struct MPIR_Dynproc_events *events, const struct MPIR_Dynpro
     events->left--;
 }
 
-void MPIR_Dynproc_events_tell(struct MPIR_Dynproc_events *events, const struct MPIR_Dynproc_event *event)
+void MPIR_Dynproc_events_tell(struct MPIR_Dynproc_events *events, int index, enum MPIR_Dynproc_state state, int error)
 {
-    pass_on(events, event);
+    const struct MPIR_Dynproc_event event = { index, state, MPIR_ERR_GET_CLASS(error) };
+
+    pass_on(events, &event);
     MPIR_Dynproc_look_from_now_on();
+}
+
+int MPIR_Dynproc_event_error(const struct MPIR_Dynproc_event *event)
+{
+    if (!event)
+        return MPIR_Dynproc_error_elsewhere(MPI_ERR_OTHER);
+    return event->state == MPIR_DYNPROC_FAILED ? MPIR_Dynproc_error_elsewhere(event->error_class) : MPI_SUCCESS;
 }
 
 static bool is_under_way(struct sent *sent)

@@ -50,9 +50,7 @@ static void leave_line(struct MPIR_Dynproc_call *call)
 
 static void decide(struct MPIR_Dynproc_call *call, int index, enum MPIR_Dynproc_state state)
 {
-    struct MPIR_Dynproc_event event = { index, state, MPI_SUCCESS };
-
-    MPIR_Dynproc_events_tell(call->events, &event);
+    MPIR_Dynproc_events_tell(call->events, index, state, MPI_SUCCESS);
     end_request(call, index, state, MPI_SUCCESS);
     if (!call->left)
         leave_line(call);
@@ -125,14 +123,12 @@ static void fail_all(struct MPIR_Dynproc_call *call, int error)
 static void apply(void *owner, const struct MPIR_Dynproc_event *event)
 {
     struct MPIR_Dynproc_call *call = owner;
-    int error = MPI_SUCCESS;
+    int error = MPIR_Dynproc_event_error(event);
 
     if (!event) {
-        fail_all(call, MPIR_Dynproc_error_elsewhere(MPI_ERR_OTHER));
+        fail_all(call, error);
     } else {
         MPIR_Assertp(event->index >= 0 && event->index < call->n && call->requests[event->index]);
-        if (event->state == MPIR_DYNPROC_FAILED)
-            error = MPIR_Dynproc_error_elsewhere(event->error_class);
         end_request(call, event->index, event->state, error);
     }
     if (!call->left)
@@ -194,8 +190,7 @@ static void give_up(struct MPIR_Dynproc_call *call, int error, MPI_Request handl
 {
     for (int i = 0; i < call->n; i++) {
         struct MPIR_Dynproc_request *request = call->requests[i];
-        struct MPIR_Dynproc_event event = { i, MPIR_DYNPROC_FAILED, MPIR_ERR_GET_CLASS(error) };
-        MPIR_Dynproc_events_tell(call->events, &event);
+        MPIR_Dynproc_events_tell(call->events, i, MPIR_DYNPROC_FAILED, error);
         end_request(call, i, MPIR_DYNPROC_FAILED, error);
         MPIR_Dynproc_request_drop(request);
         handles[i] = MPI_REQUEST_NULL;
@@ -270,16 +265,5 @@ static int serve_one(const char *name, struct MPIR_Dynproc_attach *attach)
 
 int MPIR_Server_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** newcomm)
 {
-    struct MPIR_Dynproc_attach attach;
-    int mpi_errno = MPIR_Dynproc_attach_begin(comm, true, &attach);
-
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = comm->rank == 0 ? serve_one(name, &attach) : MPI_SUCCESS;
-    mpi_errno = MPIR_Dynproc_attach_end(&attach, mpi_errno, newcomm);
-    MPIR_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return MPIR_Dynproc_attach(comm, true, serve_one, name, newcomm);
 }
