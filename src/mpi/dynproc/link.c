@@ -41,7 +41,7 @@ struct MPIR_Dynproc_link *MPIR_Dynproc_link_new(int fd, const unsigned char *sec
         return NULL;
     link->fd = fd;
     memcpy(link->secret, secret, sizeof(link->secret));
-    /* a host that has gone is noticed; on Unix sockets these do nothing */
+    /* a host that has departed is noticed; on Unix sockets these do nothing */
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));

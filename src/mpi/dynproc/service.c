@@ -134,7 +134,7 @@ static void listen_to_silent(struct MPIR_Dynproc_service *service)
     }
 }
 
-static void forget_gone(struct MPIR_Dynproc_service *service)
+static void forget_departed(struct MPIR_Dynproc_service *service)
 {
     for (struct MPIR_Dynproc_link ** place = &service->waiting; *place;) {
         if (MPIR_Dynproc_link_lives(*place)) {
@@ -151,7 +151,7 @@ void MPIR_Dynproc_service_look(struct MPIR_Dynproc_service *service)
     int fd = -1;
 
     if (service->n_waiting >= WAITING_MAX)
-        forget_gone(service);
+        forget_departed(service);
     for (int i = 0; i < ACCEPTS && service->n_waiting < WAITING_MAX; i++) {
         fd = accept4(service->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0)

@@ -47,8 +47,8 @@ std::string SetBcasts::join(const SetCaller &caller, const std::string &who, con
     auto found = bcasts_.find(who);
     if (found != bcasts_.end() && found->second->parts.contains(caller.uid))
         return SetAnswer().number(found->second->parts[caller.uid].place).bytes();
-    if (Bcast *former = find(caller.uid, place)) {
-        leave(*former, caller.uid, ended);
+    if (Bcast *previous = find(caller.uid, place)) {
+        leave(*previous, caller.uid, ended);
         found = bcasts_.find(who);
     }
     if (found == bcasts_.end() && bcasts_.size() >= most_)

@@ -121,7 +121,7 @@ TEST_F(SetBcastsTest, only_the_first_member_that_lives_gives_texts)
     EXPECT_EQ(give(1, "text"), "");
     count(10, 1, 3);
     count(11, 1, 3);
-    EXPECT_EQ(turn(2, 3), ABORTED) << "a member is gone";
+    EXPECT_EQ(turn(2, 3), ABORTED) << "a member has departed";
 }
 
 TEST_F(SetBcastsTest, SB2_a_member_that_ends_before_delivery)

@@ -916,7 +916,7 @@ TEST_F(SetRequestTest, SC6_the_managers_change_is_an_open_operation_too)
     EXPECT_EQ(glue.status().at("size"), 5);
 }
 
-TEST_F(SetRequestTest, SC6_nobody_waits_for_one_that_is_gone)
+TEST_F(SetRequestTest, SC6_nobody_waits_for_one_that_has_departed)
 {
     query(0);
     glue.exited(0, 1, 2);

@@ -1,6 +1,6 @@
 /*
  * Meetings: each member of a list of processes brings a card, and all get the cards of all when the last one has come.
- * So processes that were started apart become known to each other, and nobody waits for one that is gone.  SI8.
+ * So processes that were started apart become known to each other, and nobody waits for one that has departed.  SI8.
  *
  * Owned by Sets, which knows who has ended.  A meeting is known by its members and a tag; when it is over, another one
  * may follow under the same.

@@ -246,13 +246,13 @@ const Process *Step::find_member(uint32_t uid) const
     return member == world_.members().end() || (*member)->ended ? nullptr : *member;
 }
 
-/* Its asker is gone: nobody wants what is made for it. */
+/* Its asker has ended: nobody wants what is made for it. */
 void Step::set_request_without(const Process &process)
 {
     if (!set_request_ || set_request_->caller.uid != process.uid)
         return;
-    SetRequest gone = *std::exchange(set_request_, std::nullopt);
-    drop_set_request(gone, "the process that asked for it has ended");
+    SetRequest dropped = *std::exchange(set_request_, std::nullopt);
+    drop_set_request(dropped, "the process that asked for it has ended");
 }
 
 }  // namespace elastic

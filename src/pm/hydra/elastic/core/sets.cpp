@@ -118,7 +118,7 @@ SetMembers Sets::running() const
     return SetMembers::of_runs(runs).value_or(SetMembers());
 }
 
-/* SO9: nobody can be in a call on a set all of whose members are gone. */
+/* SO9: nobody can be in a call on a set all of whose members have departed. */
 void Sets::forget_ended()
 {
     std::vector<std::string> names;
@@ -235,7 +235,7 @@ std::optional<SetMembers> Sets::look_up(const SetOperand &operand, std::string &
     return error.empty() ? std::optional(*of.front()) : std::nullopt;
 }
 
-/* A process that is not there yet makes a set wait, one that is gone ends it. */
+/* A process that is not there yet makes a set wait, one that has departed ends it. */
 pmi_set_state Sets::state_of(const SetMembers &members) const
 {
     return members.any_of(ended_)      ? PMI_SET_ENDED

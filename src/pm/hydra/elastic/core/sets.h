@@ -89,7 +89,7 @@ class Sets {
 
     /* The answer to this call, unless it waits, and those to others that waited for it. */
     std::vector<Reply> call(const Caller &caller, Bytes call);
-    /* A process is gone for good; answers to those who waited. */
+    /* A process has departed for good; answers to those who waited. */
     std::vector<Reply> ended(uint32_t uid);
     /* A daemon has counted the calls of its processes; answers to those who waited. */
     std::vector<Reply> frozen(uint64_t agent, const bcast_frozen &count);

@@ -317,7 +317,7 @@ TEST_F(SetsTest, SN4_all_are_those_that_run)
     EXPECT_EQ(code(0, FreeSet{"mpix://ALL"}), PMI_SET_WRONG);
 }
 
-TEST_F(SetsTest, SO4_processes_that_are_gone_count_in_the_algebra)
+TEST_F(SetsTest, SO4_departed_processes_count_in_the_algebra)
 {
     std::string main = from_list(0, {0, 1, 2, 3}), delta = from_list(0, {2, 3});
     sets.ended(3);
@@ -380,7 +380,7 @@ TEST_F(SetsTest, SO8_freed_for_everybody_once)
     EXPECT_TRUE(listed(0).empty());
 }
 
-TEST_F(SetsTest, SO9_a_full_table_forgets_those_whose_processes_are_gone)
+TEST_F(SetsTest, SO9_a_full_table_forgets_those_whose_processes_have_departed)
 {
     use({.sets = 100});
     for (int n = 0; n < 100; n++)

@@ -58,10 +58,10 @@ void StateLog::update(const std::vector<std::pair<uint32_t, PlaceState>> &proces
     for (const auto &[uid, state] : processes)
         present.insert(uid);
     std::erase_if(places_, [&](const auto &entry) {
-        bool gone = !present.contains(entry.first);
-        if (gone)
+        bool departed = !present.contains(entry.first);
+        if (departed)
             states_[entry.second] = PlaceState::IDLE;
-        return gone;
+        return departed;
     });
     for (const auto &[uid, state] : processes)
         states_[place_of(uid)] = state;

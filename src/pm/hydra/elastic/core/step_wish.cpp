@@ -119,7 +119,7 @@ void Step::on_wish(const Process &process, const WishReport &report)
     next_wish_ = wish;
 }
 
-/* A change that is made for the former one, and is not agreed on, is not made any more. */
+/* A change that is made for the previous one, and is not agreed on, is not made any more. */
 void Step::replace_wish(const Wish &wish)
 {
     if (wish_ && is_for_wish() && before_agreement(adaptation_->state)) {
@@ -168,7 +168,7 @@ void Step::withdraw_wish(const std::string &why)
         end_wish(WishEnd::WITHDRAWN, why);
 }
 
-/* This process wants it no more, or is gone.  The last one's wish ends by it. */
+/* This process wants it no more, or has ended.  The last one's wish ends by it. */
 void Step::wish_without(const Process &process, const std::string &why)
 {
     if (next_wish_)

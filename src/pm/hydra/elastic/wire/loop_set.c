@@ -668,17 +668,17 @@ static bool is_same_but_for_messages(const struct loop *a, const struct loop *b)
 /* `other` goes, what is in it is in `loop` now. */
 static void join(struct loop_set *set, uint32_t loop, uint32_t other)
 {
-    struct loop gone = set->loop[other];
+    struct loop joined = set->loop[other];
 
-    if (!combine(&set->loop[loop], &gone))
+    if (!combine(&set->loop[loop], &joined))
         set->lost++;
     for (uint32_t i = 0; i < set->loops; i++) {
-        if (set->loop[i].parent == gone.key)
+        if (set->loop[i].parent == joined.key)
             set->loop[i].parent = set->loop[loop].key;
     }
     set->loops--;
-    memmove(&set->loop[other], &set->loop[other + 1], (set->loops - other) * sizeof(gone));
-    free_loop(&gone);
+    memmove(&set->loop[other], &set->loop[other + 1], (set->loops - other) * sizeof(joined));
+    free_loop(&joined);
 }
 
 /* The one with more processes stays, or the one with the smaller key. */
