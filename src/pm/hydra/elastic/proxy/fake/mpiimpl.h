@@ -1,6 +1,6 @@
 /*
- * What the library's side of the adapt board (src/mpi/adapt) uses of MPICH, so that
- * board_litmus_test.cpp needs none of it.
+ * What the library's side of the adapt board (src/mpi/adapt) and of connections between clients and servers
+ * (src/mpi/dynproc/link.c) use of MPICH, so that board_litmus_test.cpp and link_fuzz.cpp need none of it.
  */
 
 #ifndef MPIIMPL_H_INCLUDED
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef int MPI_Info;
 #define MPI_INFO_NULL 0
@@ -34,6 +35,8 @@ extern struct litmus_rank {
 #define MPL_MAX(a, b) ((a) > (b) ? (a) : (b))
 #define MPL_MEM_OTHER 0
 #define MPL_malloc(bytes, class) malloc(bytes)
+#define MPL_calloc(n, bytes, class) calloc(n, bytes)
+#define MPL_realloc(old, bytes, class) realloc(old, bytes)
 #define MPL_free free
 typedef struct timespec MPL_time_t;
 #define MPL_wtime(time) clock_gettime(CLOCK_MONOTONIC, time)
