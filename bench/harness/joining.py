@@ -43,12 +43,13 @@ class Step:
     job: Job
     environment: dict[str, str]
     id: str = ""
+    patience_s: float = PATIENCE_S
 
     def elastic(self, *words: object) -> str:
         command = [str(self.bench.ours.bin / "elastic"), *map(str, words)]
         done = subprocess.run(
             command, env={**os.environ, **self.environment}, capture_output=True, text=True,
-            timeout=PATIENCE_S, check=False,
+            timeout=self.patience_s, check=False,
         )  # fmt: skip
         if done.returncode != 0:
             raise RunFailure(f"{' '.join(command)}: {done.stderr.strip()}")
@@ -63,7 +64,7 @@ class Step:
                     return str(line["step"])
             return ""
 
-        self.id = wait_for("the step", running)
+        self.id = wait_for("the step", running, self.patience_s)
 
     def said(self, what: str) -> list[Line]:
         return [line for line in parse_lines(self.job.text()) if line["what"] == what]
