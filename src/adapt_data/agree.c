@@ -67,6 +67,13 @@ static int processes(const struct call *call)
 
 /* ---- what is registered ------------------------------------------------------------------------ */
 
+static int64_t mix(int64_t hash, int64_t word)
+{
+    const uint64_t mixed = ((uint64_t) hash ^ (uint64_t) word) * UINT64_C(0x9e3779b97f4a7c15);
+
+    return (int64_t) ((mixed ^ mixed >> 29) >> 1);
+}
+
 static int64_t hash_bytes(uint64_t hash, const void *bytes, size_t count)
 {
     for (size_t k = 0; k < count; k++)
@@ -74,7 +81,7 @@ static int64_t hash_bytes(uint64_t hash, const void *bytes, size_t count)
     return (int64_t) (hash >> 1);
 }
 
-static int64_t signature(const struct adapt_array *array)
+int64_t adapt_array_signature(const struct adapt_array *array)
 {
     const int64_t words[] = { array->layout.kind, array->layout.n, array->layout.block,
         array->layout.rows, array->layout.columns, array->element_size
@@ -87,13 +94,10 @@ static int64_t signature(const struct adapt_array *array)
 /* Which arrays are moved, how many there are, and what each is: the same everywhere if that is. */
 static int64_t signature_of_all(const struct call *call)
 {
-    const int64_t words[] = { call->data->count, call->first, call->end };
-    int64_t hash = hash_bytes(UINT64_C(14695981039346656037), words, sizeof(words));
+    int64_t hash = mix(mix(call->data->count, call->first), call->end);
 
-    for (int k = 0; k < call->data->count; k++) {
-        const int64_t each[] = { signature(call->data->arrays[k]), is_concerned(call, k) };
-        hash = hash_bytes((uint64_t) hash, each, sizeof(each));
-    }
+    for (int k = 0; k < call->data->count; k++)
+        hash = mix(mix(hash, call->data->arrays[k]->signature), is_concerned(call, k));
     return hash;
 }
 
@@ -106,14 +110,14 @@ static int find_difference(const struct call *call, struct verdict *verdict)
     int64_t *signatures = header + HEAD;
 
     for (int k = 0; k < data->count; k++)
-        signatures[k] = signature(data->arrays[k]);
+        signatures[k] = data->arrays[k]->signature;
     int code = MPI_Bcast(header, HEAD + ADAPT_ARRAYS_MAX, MPI_INT64_T, 0, data->channel->all);
     if (header[COUNT] != data->count)
         *verdict = verdict_of("another process has registered fewer or more arrays", call->first);
     else if (header[FIRST] != call->first || header[END] != call->end)
         *verdict = verdict_of("another process moves other arrays", call->first);
     for (int k = 0; k < data->count && k < header[COUNT]; k++) {
-        if (signatures[k] != signature(data->arrays[k])) {
+        if (signatures[k] != data->arrays[k]->signature) {
             *verdict = verdict_of("it is registered differently on another process", k);
             break;
         }
@@ -273,8 +277,10 @@ static int64_t severity(const struct call *call, const struct verdict *verdict)
         verdict->error_class == MPI_ERR_NO_MEM;
     int process;
 
+    if (weight == 0)
+        return 0;
     MPI_Comm_rank(call->data->channel->all, &process);
-    return weight == 0 ? 0 : weight << 48 | (int64_t) (ADAPT_ARRAYS_MAX - verdict->array) << 32 | process;
+    return weight << 48 | (int64_t) (ADAPT_ARRAYS_MAX - verdict->array) << 32 | process;
 }
 
 static int refuse(const struct call *call, const struct verdict *mine, int64_t worst,

@@ -143,6 +143,7 @@ int MPIX_Adapt_data_add(MPIX_Adapt_data data, const char *name, void **base, MPI
     if (memory)
         made->memory = *memory;
     int code = set_element(made, element);
+    made->signature = made->name ? adapt_array_signature(made) : 0;
     if (!code && append(data, made))
         code = adapt_fail(MPI_ERR_NO_MEM, "%s: there is no memory", function);
     if (code) {

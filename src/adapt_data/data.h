@@ -12,6 +12,7 @@
 struct adapt_array {
     char *name;
     void **base;
+    int64_t signature;          /* what it is: the same on all processes */
     struct adapt_element element;
     int element_size;           /* bytes of data, without gaps */
     MPIX_Adapt_layout layout;
@@ -41,6 +42,9 @@ void *adapt_array_grow(const struct adapt_array *array, int64_t count);
 void adapt_array_release(const struct adapt_array *array, void *part);
 
 /* ---- agree.c: the collective first part of start ---------------------------------------------- */
+
+/* Of what is registered: name, layout, size of an element. */
+int64_t adapt_array_signature(const struct adapt_array *array);
 
 /* Sets coming distribution and schedule of the arrays `first` to `end` - 1 that are not started; with
  * `room` their new parts, too.  Collective: it works on all processes or fails on all, and then

@@ -11,11 +11,19 @@ const char ADAPT_NO_MEMORY[] = "there is no memory";
 
 int64_t adapt_block_begin(int64_t n, int size, int place)
 {
+    int64_t product;
+
+    if (!__builtin_mul_overflow(place, n, &product))
+        return product / size;
     return (int64_t) ((__int128) place * n / size);
 }
 
 static int block_place(int64_t n, int size, int64_t i)
 {
+    int64_t product;
+
+    if (!__builtin_mul_overflow(i + 1, (int64_t) size, &product) && product <= INT64_MAX - n)
+        return (int) ((product + n - 1) / n) - 1;
     return (int) (((__int128) (i + 1) * size + n - 1) / n) - 1;
 }
 

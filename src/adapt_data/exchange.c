@@ -17,11 +17,15 @@ int adapt_exchange_distance(int sender, int receiver, int processes)
 
 int64_t adapt_exchange_chunk(void)
 {
-    const char *text = getenv("MPIX_ADAPT_DATA_CHUNK");
-    char *end;
-    long long bytes = text ? strtoll(text, &end, 10) : CHUNK_BYTES;
+    static int64_t chunk;       /* as the environment said when it was first asked for */
 
-    return text && (*end || bytes < 1 || bytes > CHUNK_BYTES) ? CHUNK_BYTES : bytes;
+    if (chunk == 0) {
+        const char *text = getenv("MPIX_ADAPT_DATA_CHUNK");
+        char *end;
+        long long bytes = text ? strtoll(text, &end, 10) : CHUNK_BYTES;
+        chunk = text && (*end || bytes < 1 || bytes > CHUNK_BYTES) ? CHUNK_BYTES : bytes;
+    }
+    return chunk;
 }
 
 /* ---- one list --------------------------------------------------------------------------------- */
@@ -124,6 +128,36 @@ static void progress(struct adapt_exchange *exchange, bool wait)
     }
 }
 
+/* Nothing of it is to be posted any more.  MPI_Waitsome gives way after each look where processes share
+ * processors, MPI_Waitall only after one that has found nothing. */
+static void complete_all(struct adapt_exchange *exchange)
+{
+    struct adapt_exchange_side *send = &exchange->send, *receive = &exchange->receive;
+    MPI_Request all[2 * EXCHANGE_MESSAGES];
+    MPI_Status statuses[2 * EXCHANGE_MESSAGES];
+    int count = 0;
+
+    for (int k = 0; k < EXCHANGE_MESSAGES; k++) {
+        if (receive->requests[k] != MPI_REQUEST_NULL)
+            all[count++] = receive->requests[k];
+        if (send->requests[k] != MPI_REQUEST_NULL)
+            all[count++] = send->requests[k];
+        receive->requests[k] = send->requests[k] = MPI_REQUEST_NULL;
+    }
+    int code = MPI_Waitall(count, all, statuses);
+    send->through = send->next;
+    if (!is_ordered(exchange, false))
+        receive->through = receive->next;
+    else if (!code)
+        code = take_in_order(exchange);
+    exchange->code = code;
+}
+
+static bool is_all_posted(const struct adapt_exchange *exchange)
+{
+    return exchange->send.next == exchange->sends && exchange->receive.next == exchange->receives;
+}
+
 static void take_out(const struct adapt_exchange *exchange)
 {
     struct adapt_exchange **link = &under_way;
@@ -167,6 +201,10 @@ int adapt_exchange_wait(struct adapt_exchange *exchange)
 
     while (!is_through(exchange)) {
         const bool is_alone = under_way == exchange && !exchange->next;
+        if (is_alone && is_all_posted(exchange)) {
+            complete_all(exchange);
+            continue;
+        }
         for (struct adapt_exchange * each = under_way, *next; each; each = next) {
             next = each->next;
             if (is_alone)

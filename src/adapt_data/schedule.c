@@ -3,6 +3,9 @@
 #include "schedule.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define FEW 16                  /* runs that need no memory to be found */
 
 /* A run and the process at its other end. */
 struct found {
@@ -12,9 +15,43 @@ struct found {
 };
 
 struct found_list {
-    struct found *items;
+    struct found *items;        /* few, or more */
     int64_t count, room_for;
+    struct found few[FEW];
 };
+
+/* Where the parts of a schedule are taken from. */
+struct room {
+    struct adapt_run *runs;
+    struct adapt_peer *peers;
+};
+
+static const char *make_room_for_more(struct found_list *list)
+{
+    const bool are_few = list->items == list->few;
+    void *more = realloc(are_few ? NULL : list->items, 2 * (size_t) list->room_for * sizeof(*list->items));
+
+    if (!more)
+        return ADAPT_NO_MEMORY;
+    if (are_few)
+        memcpy(more, list->few, sizeof(list->few));
+    list->items = more;
+    list->room_for *= 2;
+    return NULL;
+}
+
+static void set_empty(struct found_list *list)
+{
+    list->items = list->few;
+    list->count = 0;
+    list->room_for = FEW;
+}
+
+static void let_go(struct found_list *list)
+{
+    if (list->items != list->few)
+        free(list->items);
+}
 
 static const char *add(struct found_list *list, int process, int64_t first, int64_t count)
 {
@@ -24,14 +61,9 @@ static const char *add(struct found_list *list, int process, int64_t first, int6
         last->run.count += count;
         return NULL;
     }
-    if (list->count == list->room_for) {
-        int64_t room_for = list->room_for ? 2 * list->room_for : 16;
-        void *more = realloc(list->items, (size_t) room_for * sizeof(*list->items));
-        if (!more)
-            return ADAPT_NO_MEMORY;
-        list->items = more;
-        list->room_for = room_for;
-    }
+    const char *error = list->count == list->room_for ? make_room_for_more(list) : NULL;
+    if (error)
+        return error;
     list->items[list->count++] = (struct found) {process, 0, {first, count}};
     return NULL;
 }
@@ -70,15 +102,13 @@ static int by_distance(const void *a, const void *b)
 }
 
 /* Takes what is this process' own out of the list. */
-static const char *take_kept(struct found_list *list, int process, struct adapt_run **kept,
-                             int64_t *runs, int64_t *elements)
+static void take_kept(struct found_list *list, int process, struct room *room,
+                      struct adapt_run **kept, int64_t *runs, int64_t *elements)
 {
     int64_t left = 0;
 
     *runs = *elements = 0;
-    *kept = adapt_room(list->count, sizeof(**kept));
-    if (!*kept)
-        return ADAPT_NO_MEMORY;
+    *kept = room->runs;
     for (int64_t k = 0; k < list->count; k++) {
         if (list->items[k].process == process) {
             (*kept)[(*runs)++] = list->items[k].run;
@@ -88,24 +118,21 @@ static const char *take_kept(struct found_list *list, int process, struct adapt_
         }
     }
     list->count = left;
-    return NULL;
+    room->runs += *runs;
 }
 
-static const char *fill_side(struct adapt_side *side, struct found_list *list, int process,
-                             bool sends, int processes, int64_t *elements)
+static void fill_side(struct adapt_side *side, struct found_list *list, int process, bool sends,
+                      int processes, struct room *room, int64_t *elements)
 {
     for (int64_t k = 0; k < list->count; k++) {
         struct found *item = &list->items[k];
         int64_t distance = sends ? (int64_t) item->process - process : (int64_t) process - item->process;
         item->distance = (int) (distance < 0 ? distance + processes : distance);
     }
-    if (list->count > 0)
+    if (list->count > 1)
         qsort(list->items, (size_t) list->count, sizeof(*list->items), by_distance);
-    side->runs = adapt_room(list->count, sizeof(*side->runs));
-    side->peers = adapt_room(list->count < processes ? list->count : processes,
-                             sizeof(*side->peers));
-    if (!side->runs || !side->peers)
-        return ADAPT_NO_MEMORY;
+    side->runs = room->runs;
+    side->peers = room->peers;
     *elements = 0;
     for (int64_t k = 0; k < list->count; k++) {
         const struct found *item = &list->items[k];
@@ -117,6 +144,21 @@ static const char *fill_side(struct adapt_side *side, struct found_list *list, i
         peer->elements += item->run.count;
         *elements += item->run.count;
     }
+    room->runs += list->count;
+    room->peers += side->peer_count;
+}
+
+/* For all runs that were found, and their peers. */
+static const char *make_room(struct adapt_schedule *made, int64_t out, int64_t in, int processes,
+                             struct room *room)
+{
+    const int64_t peers = (out < processes ? out : processes) + (in < processes ? in : processes);
+
+    made->memory = malloc((size_t) peers * sizeof(*room->peers) + (size_t) (out + in) * sizeof(*room->runs) + 1);
+    if (!made->memory)
+        return ADAPT_NO_MEMORY;
+    room->peers = made->memory;
+    room->runs = (struct adapt_run *) (room->peers + peers);
     return NULL;
 }
 
@@ -150,11 +192,14 @@ const char *adapt_schedule_make(struct adapt_schedule *made, const struct adapt_
                                 const struct adapt_roles *roles)
 {
     const char *error = NULL;
-    struct found_list out = { NULL, 0, 0 }, in = { NULL, 0, 0 };
+    struct found_list out, in;
+    struct room room;
     int staying = 0, process = roles->old_rank;
     int64_t kept_to;
 
     *made = (struct adapt_schedule) {.stay = 0 };
+    set_empty(&out);
+    set_empty(&in);
     for (int rank = 0; rank < roles->old_size; rank++)
         staying += roles->new_rank_of[rank] >= 0;
     const int processes = roles->old_size + roles->new_size - staying;
@@ -174,15 +219,15 @@ const char *adapt_schedule_make(struct adapt_schedule *made, const struct adapt_
             error = find_runs(coming, roles->new_rank, old, NULL, &in, &made->new_part);
     }
     if (!error)
-        error = take_kept(&out, process, &made->kept_from, &made->kept_from_runs, &made->stay);
-    if (!error)
-        error = take_kept(&in, process, &made->kept_to, &made->kept_to_runs, &kept_to);
-    if (!error)
-        error = fill_side(&made->send, &out, process, true, processes, &made->sent);
-    if (!error)
-        error = fill_side(&made->receive, &in, process, false, processes, &made->received);
-    free(out.items);
-    free(in.items);
+        error = make_room(made, out.count, in.count, processes, &room);
+    if (!error) {
+        take_kept(&out, process, &room, &made->kept_from, &made->kept_from_runs, &made->stay);
+        take_kept(&in, process, &room, &made->kept_to, &made->kept_to_runs, &kept_to);
+        fill_side(&made->send, &out, process, true, processes, &room, &made->sent);
+        fill_side(&made->receive, &in, process, false, processes, &room, &made->received);
+    }
+    let_go(&out);
+    let_go(&in);
     if (error)
         adapt_schedule_clear(made);
     return error;
@@ -190,11 +235,6 @@ const char *adapt_schedule_make(struct adapt_schedule *made, const struct adapt_
 
 void adapt_schedule_clear(struct adapt_schedule *schedule)
 {
-    free(schedule->send.runs);
-    free(schedule->send.peers);
-    free(schedule->receive.runs);
-    free(schedule->receive.peers);
-    free(schedule->kept_from);
-    free(schedule->kept_to);
+    free(schedule->memory);
     *schedule = (struct adapt_schedule) {.stay = 0 };
 }

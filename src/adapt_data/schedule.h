@@ -35,6 +35,7 @@ struct adapt_schedule {
     int64_t kept_from_runs, kept_to_runs;
     int64_t stay, sent, received;       /* elements */
     int64_t old_part, new_part; /* elements */
+    void *memory;               /* of all of them */
 };
 
 /* Who is who in a window. */
