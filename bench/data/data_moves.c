@@ -198,7 +198,7 @@ static char *by_root(const struct where *where)
 
 /* ---- memory ------------------------------------------------------------------------------------- */
 
-/* "VmRSS" or "VmHWM" of this process, in bytes. */
+/* "VmRSS", "VmHWM" or "RssShmem" of this process, in bytes. */
 static double resident(const char *which)
 {
     FILE *file = fopen("/proc/self/status", "r");
@@ -224,15 +224,18 @@ static void forget_peak(void)
     }
 }
 
-/* before: resident before anything moved, with the old part. */
-static double peak_share(const struct where *where, double before)
+/* before: resident before anything moved, with the old part; shared: of that in MPI's shared segments, whose pages
+ * count when a process looks at them for the first time, and are not of the move. */
+static double peak_share(const struct where *where, double before, double shared)
 {
     const char *text = getenv("MPIX_ADAPT_DATA_CHUNK");
     const double chunk = text ? atof(text) : 64.0 * 1024 * 1024;
     const double old = (double) (where->old.end - where->old.first) * UNIT;
     const double fresh = (double) (where->fresh.end - where->fresh.first) * UNIT;
 
-    return (old + resident("VmHWM") - before) / (old + fresh + 8 * chunk);
+    const double touched = resident("RssShmem") - shared;
+
+    return (old + resident("VmHWM") - before - touched) / (old + fresh + 8 * chunk);
 }
 
 /* ---- a window ----------------------------------------------------------------------------------- */
@@ -247,7 +250,7 @@ static void measure_window(const struct where *where)
     static const int orders[WAYS][WAYS] = { {0, 1, 3, 2}, {1, 2, 0, 3}, {2, 3, 1, 0}, {3, 0, 2, 1} };
     static double us[WAYS][ROUNDS_MOST];
     int64_t bytes[2] = { 0, 0 }, sums[2];
-    double before = 0, peak = 0, highest;
+    double before = 0, shared = 0, peak = 0, highest;
     int me;
 
     MPI_Comm_rank(where->all, &me);
@@ -261,6 +264,7 @@ static void measure_window(const struct where *where)
             if (way == 0 && round == 0) {
                 forget_peak();
                 before = resident("VmRSS");
+                shared = resident("RssShmem");
             }
             MPI_Barrier(where->all);
             double start = now_us();
@@ -268,7 +272,7 @@ static void measure_window(const struct where *where)
             MPI_Barrier(where->all);
             us[way][round] = now_us() - start;
             if (way == 0 && round == 0)
-                peak = peak_share(where, before);
+                peak = peak_share(where, before, shared);
             if (way == 0)
                 MPIX_Adapt_data_free(&registered);
             if (way != 2 && round == 0)

@@ -141,7 +141,8 @@ _BARS = (
         "data_memory",
         "memory of a process while libadapt_data moves",
         1.0,
-        "most resident memory beside what was there before but the old part; 32 MiB of each process, messages of 1 MiB",
+        "most resident memory beside what was there before but the old part, without MPI's shared segments; 32 MiB of each "
+        "process, messages of 1 MiB",
         "old part, new part and 8 messages",
     ),
     Bar(
