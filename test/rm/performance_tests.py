@@ -156,6 +156,28 @@ def cores_go_to_who_computes(bench: Bench) -> None:
         cancel(daemon, number)
 
 
+def cores_go_from_gauss_to_cannon(bench: Bench) -> None:
+    """SPEC-epop C8, the case studies themselves: elimination in a small system, whose time is spent in MPI, gives half again and
+    again, and multiplication, which rests between its shifts, takes what is given as soon as there is a square of it."""
+    mpi = bench.needs_mpi()
+    archives = {name: bench.folder / f"{name}.epop" for name in ("gauss", "cannon")}
+    command = ["make", "-s", "-C", EXAMPLES, f"MPICC={mpi / 'bin/mpicc'}", f"MPIFC={mpi / 'bin/mpifort'}", f"BUILD={bench.folder}"]
+    done = subprocess.run([*command, *archives.values()], capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, f"the case studies do not compile: {done.stderr}")
+    limits = 'policy = "efficient"\nmtct_lower = 0.1\nmtct_upper = 0.3\n'
+    daemon = bench.start(config=CONFIG.replace('policy = "easy"\n', limits), nodes=1, cores=18)
+
+    def submit(name: str, *options: str, **fields: Any) -> int:
+        return daemon.submit(str(mpi / "bin/epop"), str(archives[name]), *options, kind="malleable", **fields)
+
+    gauss = submit("gauss", "--size", "200", "--systems", "1000000", min=2, max=8, preferred=8, sizes={"rule": "power_of_two"})
+    cannon = submit("cannon", "--sleep", "20000", "--multiplications", "1000000", min=9, max=16, preferred=9, sizes={"rule": "square"})
+    for number, sizes in {gauss: [8, 4, 2], cannon: [9, 16]}.items():
+        wait_for(f"job {number} to come to {sizes}", lambda n=number, s=sizes: sizes_of(daemon, n) == s, limit_s=240)
+    for number in (gauss, cannon):
+        cancel(daemon, number)
+
+
 def cores_go_to_who_can_use_them(bench: Bench) -> None:
     """SPEC-performance K, policy measured: of three programs that go faster with up to 2, up to 6 and all processes, of which MPI
     time does not tell, each comes to what it can use of 16 cores, and stays there.  They begin together, when another job ends."""
@@ -311,6 +333,7 @@ def steps_that_lie_about_their_time_are_not_believed(bench: Bench) -> None:
 TESTS = [
     a_job_is_measured_at_each_of_its_sizes,
     cores_go_to_who_computes,
+    cores_go_from_gauss_to_cannon,
     cores_go_to_who_can_use_them,
     a_program_is_known_in_its_next_run,
     switched_off_nothing_is_measured,
