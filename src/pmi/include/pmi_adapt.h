@@ -20,7 +20,7 @@
 
 /* ---- environment ---------------------------------------------------------------------------- */
 
-/* PMI_ADAPT="version=11 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 pidns=4026531836"
+/* PMI_ADAPT="version=12 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 modify=0 pidns=4026531836"
  *   version    of this interface
  *   fd         descriptor of the board (a memfd inherited from the daemon)
  *   slot       index of this process' slot on that board
@@ -29,17 +29,21 @@
  *   epoch      0 for a process of the launch (status NEW); else the epoch that it joins in (JOINING)
  *   pre        number of pre-existing processes (joining only, else 0)
  *   local_pre  how many of those are on this host (joining only, else 0)
+ *   modify     1: MPIX_Comm_modify creates the process (joining only, else 0)
  *   pidns      the daemon's pid namespace (inode of /proc/self/ns/pid; 0: not known)
  * Processes made by MPI_Comm_spawn do not get it.  A process checks that the board's group name is
  * the name of its own PMI key-value space, so that a variable inherited by accident is ignored. */
 #define PMI_ADAPT_ENV "PMI_ADAPT"
-#define PMI_ADAPT_VERSION 11
+#define PMI_ADAPT_VERSION 12
 
 /* ---- wire commands, process to daemon (PMI-1 lines) ------------------------------------------ */
 /* None of them is answered: the answer, where there is one, appears on the board.
  *   cmd=adapt_init mode=rigid
  *   cmd=adapt_init mode=adaptive pidns=<inode> card=<hex>
  *                                      pid namespace and network addresses of this process
+ *   cmd=adapt_init mode=modify pidns=<inode> card=<hex>
+ *                                      the same of one that does not adapt, in its first MPIX_Comm_modify, and of
+ *                                      one that this creates
  *   cmd=adapt_ready epoch=E [segment=<pid>:<fd>:<bytes>:<device>:<inode>:<nonce>]
  *                                      a joining process waits in begin; the lowest joining rank of
  *                                      each host names the shared segment that it made for the host's
@@ -167,6 +171,8 @@ struct pmi_adapt_plan {
     uint32_t pre, joining, leaving;     /* staying = pre - leaving; new size = staying + joining */
     uint32_t n_hosts;
     uint32_t universe_size;     /* of the new world; 0: not set */
+    uint32_t modify;            /* 1: all processes wait for it in MPIX_Comm_modify */
+    uint32_t pad;
     uint64_t deadline_ms;       /* Unix time by which the resource manager wants it done; 0: none */
     char reason[PMI_ADAPT_REASON_MAX];
     uint64_t members_offset, hosts_offset;

@@ -24,7 +24,15 @@
 #define PMI_ADAPT_WISH_NUMBER_MAX 0x7fffffff
 
 enum pmi_adapt_wish_kind {
-    PMI_ADAPT_WISH_PROCESSES = 1        /* another size of the world */
+    PMI_ADAPT_WISH_PROCESSES = 1,       /* another size of the world */
+    PMI_ADAPT_WISH_MODIFY = 2   /* the same at once (MPIX_Comm_modify): all processes wait for it */
+};
+
+/* Why one of MPIX_Comm_modify is refused, where that is another error for the program. */
+enum pmi_adapt_wish_cause {
+    PMI_ADAPT_WISH_NO_CAUSE = 0,
+    PMI_ADAPT_WISH_AGAIN = 1,   /* another adaptation is agreed on: when that is committed */
+    PMI_ADAPT_WISH_SETS = 2     /* the job changes through process sets */
 };
 
 enum pmi_adapt_wish_state {     /* as MPIX_ADAPT_REQUEST_*: values never change */
@@ -38,7 +46,7 @@ struct pmi_adapt_wish_end {
     uint32_t number;            /* of the wish; 0: nothing here */
     uint32_t state;             /* enum pmi_adapt_wish_state, not OPEN */
     uint32_t size;              /* of the world then */
-    uint32_t pad;
+    uint32_t cause;             /* enum pmi_adapt_wish_cause */
     char reason[PMI_ADAPT_WISH_REASON_MAX + 1]; /* ended by 0; empty if it is granted */
 };
 
@@ -56,6 +64,7 @@ static inline void pmi_adapt_write_wish_end(struct pmi_adapt_wish_ends *ends, co
     __atomic_thread_fence(__ATOMIC_RELEASE);
     place->state = end->state;
     place->size = end->size;
+    place->cause = end->cause;
     memcpy(place->reason, end->reason, sizeof(place->reason));
     __atomic_store_n(&place->number, end->number, __ATOMIC_RELEASE);
 }

@@ -42,6 +42,7 @@ elastic_core_sources = \
     elastic/core/step_behind.cpp      \
     elastic/core/step_client.cpp      \
     elastic/core/step_core.cpp        \
+    elastic/core/step_modify.cpp      \
     elastic/core/step_performance.cpp \
     elastic/core/step_sets.cpp        \
     elastic/core/step_sizes.cpp       \

@@ -23,7 +23,7 @@
 
 namespace elastic {
 
-enum class Source { SCHEDULE, POLICY, CLIENT, WISH };
+enum class Source { SCHEDULE, POLICY, CLIENT, WISH, PROGRAM };
 
 struct Waiter {
     int client = -1;

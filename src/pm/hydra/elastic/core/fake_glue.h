@@ -31,6 +31,7 @@ struct LaunchCall {
     uint32_t first_uid;
     std::vector<std::string> hosts;
     int group;
+    bool modify = false;
 };
 
 class FakeGlue {
@@ -176,7 +177,7 @@ class FakeGlue {
     static FakeGlue &self(void *context) { return *static_cast<FakeGlue *>(context); }
 
     static int launch(void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
-                      const char *const *hosts, int n_hosts, int *group, char *error,
+                      int modify, const char *const *hosts, int n_hosts, int *group, char *error,
                       size_t error_bytes)
     {
         FakeGlue &glue = self(context);
@@ -185,7 +186,8 @@ class FakeGlue {
             return -1;
         }
         *group = glue.next_group++;
-        glue.launches.push_back({epoch, count, program, pre, first_uid, {hosts, hosts + n_hosts}, *group});
+        glue.launches.push_back({epoch, count, program, pre, first_uid, {hosts, hosts + n_hosts}, *group,
+                                 modify != 0});
         return 0;
     }
     static void kill_group(void *context, int group) { self(context).killed.push_back(group); }

@@ -74,8 +74,9 @@ std::optional<InitReport> parse_init(Bytes payload)
     report.rank = reader.take<uint32_t>();
     auto adaptive = reader.take<uint32_t>();
     report.adaptive = adaptive == 1;
+    report.modifies = adaptive == 2;
     report.pid_namespace = reader.take<uint64_t>();
-    if (adaptive > 1 || reader.left() > CARD_MAX_BYTES)
+    if (adaptive > 2 || reader.left() > CARD_MAX_BYTES)
         return std::nullopt;
     report.card = reader.rest();
     return reader.complete() ? std::optional(std::move(report)) : std::nullopt;
@@ -210,13 +211,15 @@ std::optional<WishReport> parse_wish(Bytes payload)
     Reader reader(payload);
     auto made = reader.take<wish_made>();
     auto is_size = [](uint32_t size) { return size >= 1 && size <= uint32_t{SIZE_MAX_PROCESSES}; };
-    bool holds = made.kind == PMI_ADAPT_WISH_PROCESSES && made.number >= 1 &&
+    bool is_known = made.kind == PMI_ADAPT_WISH_PROCESSES || made.kind == PMI_ADAPT_WISH_MODIFY;
+    bool holds = is_known && made.number >= 1 &&
                  made.number <= PMI_ADAPT_WISH_NUMBER_MAX && is_size(made.size_min) && is_size(made.size_max) &&
                  made.size_min <= made.size && made.size <= made.size_max && made.until_ms <= UNTIL_MAX_MS;
     if (!holds)
         return std::nullopt;
     WishReport report{made.rank, made.number, static_cast<int>(made.size), static_cast<int>(made.size_min),
-                      static_cast<int>(made.size_max), made.until_ms, reader.rest()};
+                      static_cast<int>(made.size_max), made.until_ms, reader.rest(),
+                      made.kind == PMI_ADAPT_WISH_MODIFY};
     bool is_text = pmi_adapt_wish_reason_holds(report.reason.data(), report.reason.size());
     return reader.complete() && is_text ? std::optional(std::move(report)) : std::nullopt;
 }
@@ -261,7 +264,7 @@ std::string write_init(const InitReport &report)
 {
     std::string text;
     append(text, report.rank);
-    append(text, uint32_t{report.adaptive});
+    append(text, report.modifies ? uint32_t{2} : uint32_t{report.adaptive});
     append(text, report.pid_namespace);
     return text + report.card;
 }
@@ -355,9 +358,15 @@ std::string write_unreceived(const UnreceivedReport &report)
 std::string write_wish(const WishReport &report)
 {
     std::string text;
-    append(text, wish_made{report.rank, report.number, PMI_ADAPT_WISH_PROCESSES, static_cast<uint32_t>(report.size),
-                           static_cast<uint32_t>(report.size_min), static_cast<uint32_t>(report.size_max),
-                           report.until_ms});
+    wish_made made = {};
+    made.rank = report.rank;
+    made.number = report.number;
+    made.kind = report.modify ? PMI_ADAPT_WISH_MODIFY : PMI_ADAPT_WISH_PROCESSES;
+    made.size = static_cast<uint32_t>(report.size);
+    made.size_min = static_cast<uint32_t>(report.size_min);
+    made.size_max = static_cast<uint32_t>(report.size_max);
+    made.until_ms = report.until_ms;
+    append(text, made);
     return text + report.reason;
 }
 

@@ -31,6 +31,7 @@ struct InitReport {
     bool adaptive = false;
     std::string card;
     uint64_t pid_namespace = 0;         /* 0: not known */
+    bool modifies = false;      /* in MPIX_Comm_modify, or created by it; adaptive or not */
 };
 struct ReadyReport {
     uint32_t rank = 0;
@@ -73,6 +74,7 @@ struct WishReport {
     int size = 0, size_min = 0, size_max = 0;   /* in order */
     uint64_t until_ms = 0;      /* Unix time, 0: none */
     std::string reason;
+    bool modify = false;        /* of MPIX_Comm_modify */
 };
 struct WishWithdrawal {
     uint32_t rank = 0, number = 0;
@@ -100,7 +102,7 @@ std::optional<LoopsReport> parse_loops(Bytes payload);
 std::optional<ExitReport> parse_exited(Bytes payload);
 std::optional<SizesReport> parse_sizes(Bytes payload);
 std::optional<UnreceivedReport> parse_unreceived(Bytes payload);
-/* Of the kind that is known: processes. */
+/* Of the kinds that are known: processes, modify. */
 std::optional<WishReport> parse_wish(Bytes payload);
 std::optional<WishWithdrawal> parse_wish_withdrawal(Bytes payload);
 std::optional<SetReport> parse_set_report(Bytes payload);

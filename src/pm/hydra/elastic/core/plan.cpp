@@ -53,6 +53,7 @@ pmi_adapt_plan build_header(const PlanFacts &facts, const Change &change, const 
     header.pre = static_cast<uint32_t>(tables.members.size()) - header.joining;
     header.n_hosts = static_cast<uint32_t>(tables.hosts.size());
     header.deadline_ms = facts.deadline_ms;
+    header.modify = facts.modify;
     std::strncpy(header.reason, facts.reason.c_str(), sizeof header.reason - 1);
     header.members_offset = sizeof header;
     header.hosts_offset = header.members_offset + tables.members.size() * sizeof(pmi_adapt_member);

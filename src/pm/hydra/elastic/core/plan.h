@@ -20,6 +20,7 @@ struct PlanFacts {
     uint32_t epoch = 0;
     uint64_t deadline_ms = 0;   /* Unix time, 0: none */
     std::string reason;         /* cut to what the plan holds */
+    bool modify = false;        /* all wait for it */
 };
 
 /* `joining` in the order of their own world; its processes must have reported cards and segments. */

@@ -33,6 +33,7 @@ struct SimulatedJob::Actor {
     uint64_t ahead_of = 0;      /* request that it has prepared for */
     bool leaves = false;        /* has committed, waits to be released */
     uint32_t wishes = 0;        /* that it has made */
+    bool modified = false;      /* has called MPIX_Comm_modify, or comes from it */
     int64_t last_write_us = 0;
 };
 
@@ -123,7 +124,8 @@ void SimulatedJob::choose_options()
     work_ = static_cast<int>(between(5, chance(0.2) ? 1000 : 200));
     margin_ = static_cast<uint64_t>(between(0, 4));
     delay_max_us_ = between(10, 20000);
-    rigid_ = chance(0.03);
+    rigid_ = chance(0.06);
+    modify_at_ = chance(rigid_ ? 0.8 : 0.3) ? static_cast<int>(between(1, work_)) : -1;
     launch_may_fail_ = chance(0.2);
     wishes_ = chance(0.6);
     for (int64_t i = between(1, 4); i > 0; i--)
@@ -307,7 +309,7 @@ void SimulatedJob::place_plan(Daemon &daemon, uint64_t request, const std::strin
     if (payload.size() < sizeof header)
         return broken("plan is too short");
     std::memcpy(&header, payload.data(), sizeof header);
-    Plan plan{request, header.epoch, header.pre, header.joining, {}, {}};
+    Plan plan{request, header.epoch, header.pre, header.joining, {}, {}, header.modify != 0};
     for (uint32_t i = 0; i < header.pre + header.joining; i++) {
         pmi_adapt_member member;
         std::memcpy(&member, payload.data() + header.members_offset + i * sizeof member,
@@ -445,7 +447,8 @@ void SimulatedJob::initialise(Actor &actor)
     if (!actor.alive)
         return;
     std::string card = "card" + std::to_string(actor.uid);
-    report(actor.agent, REPORT_INIT, 0, write_init({actor.rank, !rigid_, card}));
+    report(actor.agent, REPORT_INIT, 0,
+           write_init({actor.rank, !rigid_, card, 0, modify_groups_.contains(actor.group)}));
     if (!actor.joining) {
         actor.phase = PMI_ADAPT_PHASE_RUNNING;
         return compute(actor);
@@ -463,6 +466,8 @@ void SimulatedJob::compute(Actor &actor)
 {
     if (actor.work_left == 0)
         return finalise(actor);
+    if (actor.work_left == modify_at_ && !actor.modified)
+        return call_modify(actor);
     int64_t us = chance(0.01) ? actor.compute_us * 50 : actor.compute_us;
     after(us, [this, &actor] {
         if (actor.alive)
@@ -575,6 +580,7 @@ void SimulatedJob::commit(Actor &actor, const Plan &plan)
     worlds_[plan.epoch] = world;
     actor.epoch = plan.epoch;
     actor.joining = false;
+    actor.modified = actor.modified || plan.modify;
     actor.count = 0;
     actor.work_left = windows_[plan.request].work_left;
     actor.phase = PMI_ADAPT_PHASE_RUNNING;
@@ -722,7 +728,69 @@ void SimulatedJob::wished(Daemon &daemon, const std::string &payload)
         if (actor.agent == daemon.agent && own_wishes_[holder.uid].erase(holder.number) == 0)
             broken("wish " + std::to_string(holder.number) + " of process " + std::to_string(holder.uid) +
                    " ends twice, or was never made");
+        if (holder.uid == modify_.uid && holder.number == modify_.number && head.state != PMI_ADAPT_WISH_GRANTED)
+            modify_.over = true;        /* rank 0 tells the others */
     }
+}
+
+/* ---- MPIX_Comm_modify -------------------------------------------------------------------------------- */
+
+/* Collective: nobody goes on before all have come. */
+void SimulatedJob::call_modify(Actor &actor)
+{
+    actor.modified = true;
+    actor.phase = PMI_ADAPT_PHASE_RUNNING;
+    if (rigid_)
+        report(actor.agent, REPORT_INIT, 0,
+               write_init({actor.rank, false, "card" + std::to_string(actor.uid), 0, true}));
+    modify_.again = modify_.again || daemon(actor.agent).agreed == actor.epoch + 1;
+    modify_.arrived.insert(actor.uid);
+    const std::vector<uint32_t> world = worlds_.at(actor.epoch);
+    if (modify_.arrived.size() < world.size())
+        return;
+    for (uint32_t uid : world) {
+        Actor *each = actors_.at(uid).get();
+        after(delay_us(), [this, each, asks = uid == world.front()] {
+            if (each->alive && asks && !modify_.again)
+                ask_to_modify(*each);
+            await_modify(*each);
+        });
+    }
+}
+
+void SimulatedJob::ask_to_modify(Actor &actor)
+{
+    int size = static_cast<int>(worlds_.at(actor.epoch).size());
+    int wanted = size > 1 && chance(0.4) ? size - static_cast<int>(between(1, size - 1))
+                                         : size + static_cast<int>(between(1, 3));
+    modify_.uid = actor.uid;
+    modify_.number = ++actor.wishes;
+    own_wishes_[actor.uid].insert(modify_.number);
+    note("process " + std::to_string(actor.uid) + " asks for " + std::to_string(wanted));
+    report(actor.agent, REPORT_WISH, 0,
+           write_wish({actor.rank, modify_.number, wanted, wanted, wanted, 0, "", true}));
+}
+
+/* At its board, without a look at the count. */
+void SimulatedJob::await_modify(Actor &actor)
+{
+    if (!actor.alive)
+        return;
+    Daemon &board = daemon(actor.agent);
+    bool is_there = board.plan_epoch == actor.epoch + 1 && board.plan.modify;
+    if (is_there)
+        look_ahead(actor);
+    if (is_there && board.agreed == actor.epoch + 1) {
+        outcome_.modified++;
+        windows_[board.plan.request].work_left = actor.work_left;
+        actor.phase = PMI_ADAPT_PHASE_TOLD;
+        return after(delay_us(), [this, &actor] { enter_window(actor); });
+    }
+    if (modify_.again || modify_.over) {
+        outcome_.not_modified++;
+        return compute(actor);
+    }
+    after(between(50, 2000), [this, &actor] { await_modify(actor); });
 }
 
 void SimulatedJob::check_wish(const std::string &name, const Json &event)
@@ -784,7 +852,7 @@ void SimulatedJob::random_request(int client)
 /* ---- effects ---------------------------------------------------------------------------------------- */
 
 int SimulatedJob::launch(void *context, uint32_t epoch, int count, int /* program */, int pre, uint32_t first_uid,
-                         const char *const *hosts, int n_hosts, int *group, char *error,
+                         int modify, const char *const *hosts, int n_hosts, int *group, char *error,
                          size_t error_bytes)
 {
     SimulatedJob &job = self(context);
@@ -796,6 +864,8 @@ int SimulatedJob::launch(void *context, uint32_t epoch, int count, int /* progra
     }
     job.outcome_.launches++;
     *group = job.next_group_++;
+    if (modify)
+        job.modify_groups_.insert(*group);
     job.group_request_[*group] = epoch;
     std::vector<std::string> names(hosts, hosts + n_hosts);
     if (names.empty())
@@ -922,7 +992,7 @@ void SimulatedJob::check_event(const Json &event)
     if (name == "requested") {
         if (open_request_ != 0)
             broken("adaptations nest");
-        if (rigid_)
+        if (rigid_ && event.at("source") != "program")
             broken("a rigid job is offered an adaptation");
         open_request_ = event.at("request");
         if (requests_.contains(open_request_))

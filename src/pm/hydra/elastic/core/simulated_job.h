@@ -43,6 +43,7 @@ struct JobOutcome {
     int launches = 0, committed = 0, withdrawn = 0, failed = 0, aborts = 0, accidents = 0;
     int refused = 0, freed = 0, behind = 0, told = 0;
     int wishes_granted = 0, wishes_refused = 0, wishes_withdrawn = 0;
+    int modified = 0, not_modified = 0; /* calls of MPIX_Comm_modify, by process */
 };
 
 class SimulatedJob {
@@ -62,6 +63,7 @@ class SimulatedJob {
         uint64_t request = 0;   /* an epoch's number may be tried more than once */
         uint32_t epoch = 0, pre = 0, joining = 0;
         std::vector<uint32_t> uids, flags;
+        bool modify = false;
     };
     struct Actor;               /* an MPI process */
     struct Daemon;
@@ -131,6 +133,9 @@ class SimulatedJob {
     void plan_wishes();
     void make_wish(Actor &actor);
     void withdraw_wish(Actor &actor);
+    void call_modify(Actor &actor);
+    void ask_to_modify(Actor &actor);
+    void await_modify(Actor &actor);
     void end(Actor &actor, uint32_t wait_status);
     void kill_everybody();
     void check_world();
@@ -142,7 +147,7 @@ class SimulatedJob {
     /* effects */
     static SimulatedJob &self(void *context) { return *static_cast<SimulatedJob *>(context); }
     static int launch(void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
-                      const char *const *hosts, int n_hosts, int *group, char *error,
+                      int modify, const char *const *hosts, int n_hosts, int *group, char *error,
                       size_t error_bytes);
     static void kill_group(void *context, int group);
     static void abort_step(void *context, const char *reason);
@@ -171,6 +176,13 @@ class SimulatedJob {
     uint64_t margin_ = 1;
     int64_t delay_max_us_ = 1000;
     bool rigid_ = false, launch_may_fail_ = false, wishes_ = false;
+    int modify_at_ = -1;        /* work left when the program calls MPIX_Comm_modify, once; -1: never */
+    struct {
+        std::set<uint32_t> arrived;     /* uids */
+        bool again = false, over = false;       /* a board says that another one is agreed on; it came to nothing */
+        uint32_t uid = 0, number = 0;   /* who has asked, by which wish */
+    } modify_;
+    std::set<int> modify_groups_;
     std::vector<std::string> host_names_;
 
     step_core *core_ = nullptr;

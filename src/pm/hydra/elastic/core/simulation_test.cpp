@@ -42,13 +42,15 @@ TEST(SimulationTest, seeds)
         sum.wishes_granted += outcome.wishes_granted;
         sum.wishes_refused += outcome.wishes_refused;
         sum.wishes_withdrawn += outcome.wishes_withdrawn;
+        sum.modified += outcome.modified;
+        sum.not_modified += outcome.not_modified;
     }
     printf("%llu jobs: %d launches, %d committed, %d withdrawn, %d failed, %d accidents, "
            "%d aborts, %d refused, %d freed, %d behind; wishes: %d granted, %d refused, "
-           "%d withdrawn\n",
+           "%d withdrawn; MPIX_Comm_modify: %d, %d in vain\n",
            static_cast<unsigned long long>(seeds), sum.launches, sum.committed, sum.withdrawn,
            sum.failed, sum.accidents, sum.aborts, sum.refused, sum.freed, sum.behind, sum.wishes_granted,
-           sum.wishes_refused, sum.wishes_withdrawn);
+           sum.wishes_refused, sum.wishes_withdrawn, sum.modified, sum.not_modified);
     if (seeds < 100)
         return;
     /* The seeds reach what they are meant to reach. */
@@ -62,6 +64,8 @@ TEST(SimulationTest, seeds)
     EXPECT_GT(sum.wishes_granted, 10);
     EXPECT_GT(sum.wishes_refused, 10);
     EXPECT_GT(sum.wishes_withdrawn, 10);
+    EXPECT_GT(sum.modified, 20);
+    EXPECT_GT(sum.not_modified, 5);
 }
 
 TEST(SimulationTest, same_seed_gives_same_history)

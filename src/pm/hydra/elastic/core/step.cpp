@@ -252,11 +252,18 @@ void Step::strangers(int64_t now_ms, unsigned count)
 
 void Step::on_init(Process &process, const InitReport &report)
 {
-    if (process.init != InitMode::UNKNOWN) {
+    if (report.modifies)
+        on_modifies(process, report);
+    else if (process.init != InitMode::UNKNOWN)
         unexpected("second initialisation of " + describe(process));
-        return;
-    }
+    else
+        on_first_init(process, report);
+}
+
+void Step::on_first_init(Process &process, const InitReport &report)
+{
     process.init = report.adaptive ? InitMode::ADAPTIVE : InitMode::RIGID;
+    process.takes_part = report.adaptive;
     process.card = report.card;
     process.pid_namespace = report.pid_namespace;
     if (process.group == 0) {
@@ -312,8 +319,7 @@ void Step::become_adaptive()
 void Step::on_ready(Process &process, uint32_t epoch, const ReadyReport &report)
 {
     bool awaited = is_joiner(process) && adaptation_->state == AdaptState::JOINING &&
-                   epoch == adaptation_->epoch && process.init == InitMode::ADAPTIVE &&
-                   !process.ready;
+                   epoch == adaptation_->epoch && process.takes_part && !process.ready;
     if (!awaited) {
         if (!killed_groups_.contains(process.group))
             unexpected("readiness of " + describe(process));

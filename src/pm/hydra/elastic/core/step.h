@@ -10,6 +10,7 @@
  *   step_client.cpp    the step protocol
  *   step_performance.cpp   what the processes do with their time
  *   step_wish.cpp      what the program wishes for
+ *   step_modify.cpp    MPIX_Comm_modify: what it cannot do without
  *   step_sets.cpp      process sets: who asks, and who is told
  *   set_change.cpp     changes through process sets: what the rows of set_change_table.cpp do
  *   set_request.cpp    and those that the program asks for
@@ -131,6 +132,7 @@ class Step {
     void launch_placed(std::span<const step_process> processes);
     void joiners_placed(int group, std::span<const step_process> processes);
     void on_init(Process &process, const InitReport &report);
+    void on_first_init(Process &process, const InitReport &report);
     void on_ready(Process &process, uint32_t epoch, const ReadyReport &report);
     void on_unable(const Process &process, uint32_t epoch, const std::string &why);
     bool is_freezing(uint32_t epoch) const;
@@ -213,7 +215,8 @@ class Step {
     void tell_unreceived();
 
     /* step_wish.cpp */
-    void tell_wish_end(const std::vector<WishHolder> &holders, WishEnd end, const std::string &reason);
+    void tell_wish_end(const std::vector<WishHolder> &holders, WishEnd end, const std::string &reason,
+                       pmi_adapt_wish_cause cause = PMI_ADAPT_WISH_NO_CAUSE);
     Json describe_wish() const;
     void end_wish(WishEnd end, const std::string &reason);
     void on_wish(const Process &process, const WishReport &report);
@@ -232,6 +235,15 @@ class Step {
     std::optional<int64_t> wish_void_ms() const;
     void wish_time();
     std::string answer_refuse(const Json &id, const RefuseRequest &refuse);
+
+    /* step_modify.cpp */
+    bool is_modify() const { return wish_ && wish_->kind == WishKind::MODIFY; }
+    void on_modifies(Process &process, const InitReport &report);
+    void on_modify(const Process &process, const WishReport &report);
+    void begin_modify(const Wish &wish);
+    void consider_modify();
+    bool all_take_part() const;
+    std::optional<ProtocolError> check_modify(const Json &id, int size) const;
 
     /* step_sets.cpp */
     void add_world(uint32_t epoch, const std::vector<uint32_t> &uids);

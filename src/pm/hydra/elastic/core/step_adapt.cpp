@@ -20,6 +20,7 @@ const char *to_string(Source source)
         case Source::POLICY: return "policy";
         case Source::CLIENT: return "client";
         case Source::WISH: return "wish";
+        case Source::PROGRAM: return "program";
     }
     return "?";
 }
@@ -113,7 +114,7 @@ void Step::launch()
     char error[LAUNCH_ERROR_BYTES] = "";
     int group = -1;
     int status = effects_.launch(effects_.context, a.epoch, a.change.joining, a.asked.program.value_or(0),
-                                 a.old_size, a.first_uid, hosts.data(),
+                                 a.old_size, a.first_uid, a.source == Source::PROGRAM, hosts.data(),
                                  static_cast<int>(hosts.size()), &group, error, sizeof error);
     if (status != 0) {
         raise(AdaptEvent::LAUNCH_REFUSED,
@@ -186,7 +187,8 @@ void Step::send_plan()
             a.prepare_owed.insert(process.agent());
         a.agents.insert(a.prepare_owed.begin(), a.prepare_owed.end());
     }
-    a.plan = build_plan({a.epoch, a.deadline_unix_ms, a.reason}, a.change, world_.members(), joining);
+    a.plan = build_plan({a.epoch, a.deadline_unix_ms, a.reason, a.source == Source::PROGRAM}, a.change,
+                        world_.members(), joining);
     log("plan", {{"bytes", a.plan.size()}, {"daemons", a.agents.size()}});
     if (a.plan.size() > STEP_PAYLOAD_MAX)
         return raise(AdaptEvent::PLAN_TOO_LARGE,

@@ -111,6 +111,8 @@ std::optional<ProtocolError> Step::check_resize(const Json &id, const ResizeRequ
         return ProtocolError{id, ErrorCode::MANAGED,
                              "this step belongs to a job of a resource manager, which decides on "
                              "its size: ask there, with 'elastic resize JOB SIZE'"};
+    if (is_modify())
+        return check_modify(id, resize.change.size);
     if (mode_ == InitMode::RIGID)
         return ProtocolError{id, ErrorCode::RIGID,
                              "the job is rigid: its program calls MPI_Init, not MPI_Init_adapt, "
@@ -151,7 +153,10 @@ std::string Step::answer_resize(int client, const Json &id, const ResizeRequest 
                             "mpiexec was started with --adapt-range " + std::to_string(range->min) +
                                 ":" + std::to_string(range->max) + ": ask for a size in that range"});
 
-    Adaptation &a = accept(Source::CLIENT, "resize request", resize.change, change.value());
+    Adaptation &a = is_modify() ? accept(Source::PROGRAM, "MPIX_Comm_modify", resize.change, change.value())
+                                : accept(Source::CLIENT, "resize request", resize.change, change.value());
+    if (is_modify())
+        wish_->request = a.request;
     a.deadline_unix_ms = resize.deadline_ms;
     if (!resize.reason.empty())
         a.reason = resize.reason;
@@ -162,7 +167,7 @@ std::string Step::answer_resize(int client, const Json &id, const ResizeRequest 
                      {"size", a.change.new_size},
                      {"joining", a.change.joining},
                      {"leaving", a.change.leaving}};
-    if (adapts())               /* else when all processes have initialised */
+    if (adapts() || is_modify())        /* else when all processes have initialised */
         begin();
     if (last_end_.request == request)   /* the launch was refused at once */
         return write_error({id, ErrorCode::LAUNCH, last_end_.reason});

@@ -54,9 +54,9 @@ struct step_effects {
     void *context;
     /* Step 2: start `count` processes of `program` (its MPI_APPNUM) as a new process group numbered
      * `group` for `epoch`; `hosts` (n_hosts names, may be 0) is where.  pre: size of the world now; uids
-     * are first_uid + rank.  local_pre(host) is asked back through step_core_local_pre.  0 or -1 with a
-     * message in error. */
-    int (*launch) (void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
+     * are first_uid + rank; modify: MPIX_Comm_modify creates them.  local_pre(host) is asked back through
+     * step_core_local_pre.  0 or -1 with a message in error. */
+    int (*launch) (void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid, int modify,
                    const char *const *hosts, int n_hosts, int *group, char *error, size_t error_bytes);
     void (*kill_group) (void *context, int group);      /* remove an expansion that failed */
     void (*abort_step) (void *context, const char *reason);     /* E4: end the whole job */

@@ -16,13 +16,14 @@ namespace {
 
 const char *const REPLACED = "another wish of the program took its place";
 
-std::string write_wish_end(WishEnd end, int size, const std::vector<WishHolder> &holders, const std::string &reason)
+std::string write_wish_end(WishEnd end, int size, const std::vector<WishHolder> &holders, const std::string &reason,
+                           pmi_adapt_wish_cause cause)
 {
     auto bytes = [](const auto &value) {
         return std::string(reinterpret_cast<const char *>(&value), sizeof value);
     };
     wish_ended head = {static_cast<uint32_t>(end), static_cast<uint32_t>(size),
-                       static_cast<uint32_t>(holders.size()), 0};
+                       static_cast<uint32_t>(holders.size()), static_cast<uint32_t>(cause)};
     std::string text = bytes(head);
     for (const WishHolder &holder : holders)
         text += bytes(wish_holder{holder.uid, holder.number});
@@ -31,7 +32,8 @@ std::string write_wish_end(WishEnd end, int size, const std::vector<WishHolder> 
 
 }  // namespace
 
-void Step::tell_wish_end(const std::vector<WishHolder> &holders, WishEnd end, const std::string &reason)
+void Step::tell_wish_end(const std::vector<WishHolder> &holders, WishEnd end, const std::string &reason,
+                         pmi_adapt_wish_cause cause)
 {
     std::set<Agent> agents;
     for (const WishHolder &holder : holders) {
@@ -41,7 +43,7 @@ void Step::tell_wish_end(const std::vector<WishHolder> &holders, WishEnd end, co
     std::vector<step_agent> to;
     for (const Agent &agent : agents)
         to.push_back({agent.group, agent.proxy});
-    std::string payload = write_wish_end(end, world_.size(), holders, reason);
+    std::string payload = write_wish_end(end, world_.size(), holders, reason, cause);
     if (!to.empty())
         effects_.send(effects_.context, to.data(), static_cast<int>(to.size()), STEP_WISHED, 0, payload.data(),
                       payload.size());
@@ -54,6 +56,8 @@ Json Step::describe_wish() const
                    {"size", wish_->size},
                    {"size_min", wish_->size_min},
                    {"size_max", wish_->size_max}};
+    if (is_modify())
+        fields["modify"] = true;
     if (wish_->until_unix_ms > 0)
         fields["until_ms"] = wish_->until_unix_ms;
     if (!wish_->reason.empty())
@@ -100,6 +104,8 @@ void Step::on_wish(const Process &process, const WishReport &report)
 {
     if (process.ended)
         return unexpected("wish of " + describe(process) + ", which has ended");
+    if (report.modify)
+        return on_modify(process, report);
     Wish wish;
     wish.size = report.size;
     wish.size_min = report.size_min;
@@ -108,6 +114,8 @@ void Step::on_wish(const Process &process, const WishReport &report)
     wish.reason = report.reason;
     wish.holders.push_back({process.uid, report.number, process.agent()});
     wish.rank = process.world_rank;
+    if (is_modify())
+        return tell_wish_end(wish.holders, WishEnd::REFUSED, "the program waits in MPIX_Comm_modify");
     if (join_wish(next_wish_, wish) || join_wish(wish_, wish))
         return;
     if (!wish_rate_.allows(now_ms_))
@@ -204,6 +212,8 @@ void Step::consider_wish()
         return;
     if ((ending_ || over_) && !adaptation_)
         return end_wish(WishEnd::WITHDRAWN, "the job ended");
+    if (is_modify())
+        return consider_modify();
     if (mode_ == InitMode::RIGID)
         return end_wish(WishEnd::REFUSED, "the job is rigid: not all processes have called MPI_Init_adapt");
     if (mode_ == InitMode::UNKNOWN)
@@ -232,7 +242,8 @@ void Step::grant_wish(int size)
     auto change = resolve(asked);
     if (!change)
         return end_wish(WishEnd::REFUSED, change.error());
-    Adaptation &a = accept(Source::WISH, "the program's wish", asked, change.value());
+    Adaptation &a = is_modify() ? accept(Source::PROGRAM, "MPIX_Comm_modify", asked, change.value())
+                                : accept(Source::WISH, "the program's wish", asked, change.value());
     if (!wish_->reason.empty())
         a.reason = wish_->reason.substr(0, REASON_MAX_BYTES);
     wish_->request = a.request;

@@ -327,7 +327,7 @@ TEST_F(StepWishTest, rubbish_is_counted)
         good + "bell\a",
         good + std::string(256, 'x'),
         with(offsetof(wish_made, number), 0),
-        with(offsetof(wish_made, kind), 2),
+        with(offsetof(wish_made, kind), 3),
         with(offsetof(wish_made, size), 3),
         with(offsetof(wish_made, size_min), 0),
         with(offsetof(wish_made, size_max), 0xffffffff),

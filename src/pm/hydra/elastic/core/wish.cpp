@@ -9,7 +9,8 @@ namespace elastic {
 const char *to_string(WishKind kind)
 {
     switch (kind) {
-        case WishKind::PROCESSES: return "processes";
+        case WishKind::PROCESSES:
+        case WishKind::MODIFY: return "processes";
     }
     return "?";
 }

@@ -22,7 +22,7 @@
 namespace elastic {
 
 /* More than these go on being kinds that nobody knows here. */
-enum class WishKind : uint32_t { PROCESSES = PMI_ADAPT_WISH_PROCESSES };
+enum class WishKind : uint32_t { PROCESSES = PMI_ADAPT_WISH_PROCESSES, MODIFY = PMI_ADAPT_WISH_MODIFY };
 
 /* How it ends; each wish does so in exactly one way. */
 enum class WishEnd : uint32_t {

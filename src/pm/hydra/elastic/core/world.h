@@ -38,6 +38,7 @@ struct Process {
     uint32_t uid = 0;
     int world_rank = -1;
     InitMode init = InitMode::UNKNOWN;
+    bool takes_part = false;    /* its card is known: it adapts, or waits in MPIX_Comm_modify */
     std::string card;           /* network addresses, raw */
     uint64_t pid_namespace = 0; /* 0: not known */
     bool ready = false;         /* joining: waits in begin */

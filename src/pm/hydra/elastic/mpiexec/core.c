@@ -217,9 +217,10 @@ static void effect_tell_user(void *context, const char *text)
 }
 
 static int effect_launch(void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
-                         const char *const *hosts, int n_hosts, int *group, char *error, size_t error_bytes)
+                         int modify, const char *const *hosts, int n_hosts, int *group, char *error,
+                         size_t error_bytes)
 {
-    return HYD_step_launch(epoch, count, program, pre, first_uid, hosts, n_hosts, group, error, error_bytes);
+    return HYD_step_launch(epoch, count, program, pre, first_uid, modify, hosts, n_hosts, group, error, error_bytes);
 }
 
 static void effect_kill_group(void *context, int group)

@@ -546,7 +546,7 @@ static HYD_status listen_for(struct HYD_step_group *g, char **port_string)
 
 /* Adds --adapt and --adapt-bind to what a proxy is told. */
 static HYD_status tell_proxy(struct HYD_step_group *g, int i, uint32_t epoch, int pre,
-                             uint32_t first_uid)
+                             uint32_t first_uid, int modify)
 {
     struct HYD_proxy *proxy = g->proxies[i].proxy;
     char **list = proxy->exec_launch_info, text[128], *places = NULL;
@@ -560,8 +560,8 @@ static HYD_status tell_proxy(struct HYD_step_group *g, int i, uint32_t epoch, in
                                   g->processes[g->proxies[i].ranks[k]].place);
     n = HYDU_strlist_lastidx(list);
     HYDU_REALLOC_OR_JUMP(list, char **, (n + 5) * sizeof(char *), status);
-    MPL_snprintf(text, sizeof(text), "first_uid=%u,epoch=%u,pre=%d,local_pre=%d", first_uid, epoch,
-                 pre, HYD_core_local_pre(proxy->node->hostname));
+    MPL_snprintf(text, sizeof(text), "first_uid=%u,epoch=%u,pre=%d,local_pre=%d,modify=%d", first_uid, epoch,
+                 pre, HYD_core_local_pre(proxy->node->hostname), modify);
     list[n] = MPL_strdup("--adapt");
     list[n + 1] = MPL_strdup(text);
     list[n + 2] = MPL_strdup("--adapt-bind");
@@ -635,7 +635,7 @@ static HYD_status start_proxies(struct HYD_step_group *g, char **arguments, int 
     goto fn_exit;
 }
 
-int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
+int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t first_uid, int modify,
                     const char *const *hosts, int n_hosts, int *group, char *error,
                     size_t error_bytes)
 {
@@ -670,7 +670,7 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
     for (int i = 0; i < g->proxy_count; i++) {
         status = HYD_step_choose_places(g, i);
         HYDU_ERR_POP(status, "unable to choose the processes' places\n");
-        status = tell_proxy(g, i, epoch, pre, first_uid);
+        status = tell_proxy(g, i, epoch, pre, first_uid, modify);
         HYDU_ERR_POP(status, "unable to fill in adaptation arguments\n");
     }
     status = start_proxies(g, stash.strlist, &started);

@@ -7,7 +7,7 @@
 
 #include "hydra.h"
 
-int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t first_uid,
+int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t first_uid, int modify,
                     const char *const *hosts, int n_hosts, int *group, char *error,
                     size_t error_bytes);
 /* How many programs the job was launched with. */

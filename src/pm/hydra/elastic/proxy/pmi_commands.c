@@ -43,15 +43,15 @@ HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[])
     if (HYD_agent.board.fd < 0 || i < 0)
         goto fn_exit;
     head[0] = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
-    if (mode && !strcmp(mode, "adaptive")) {
+    if (mode && (!strcmp(mode, "adaptive") || !strcmp(mode, "modify"))) {
         bytes = HYD_pmi_line_decode_hex(hex ? hex : "", payload + head_bytes, CARD_BYTES_MAX);
         if (bytes < 0) {
             HYDU_dump(stderr, "rank %u gave a malformed address card; taken for rigid\n", head[0]);
             bytes = 0;
         } else
-            head[1] = 1;
+            head[1] = strcmp(mode, "modify") ? 1 : 2;
     }
-    HYD_agent.processes[i].adaptive = (int) head[1];
+    HYD_agent.processes[i].adaptive = head[1] != 0;
     if (head[1]) {
         HYD_silence_watch(HYD_pmcd_pmip.upstream.control);
         status = HYD_pmcd_pmip_adapt_channel();

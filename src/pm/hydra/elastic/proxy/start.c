@@ -21,9 +21,9 @@ HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv)
 {
     HYD_status status = HYD_SUCCESS;
 
-    int n = sscanf(**argv, "first_uid=%u,epoch=%u,pre=%u,local_pre=%u", &HYD_agent.join.first_uid,
-                   &HYD_agent.join.epoch, &HYD_agent.join.pre, &HYD_agent.join.local_pre);
-    HYDU_ERR_CHKANDJUMP(status, n != 4, HYD_INTERNAL_ERROR, "bad value of --%s: %s\n", arg, **argv);
+    int n = sscanf(**argv, "first_uid=%u,epoch=%u,pre=%u,local_pre=%u,modify=%u", &HYD_agent.join.first_uid,
+                   &HYD_agent.join.epoch, &HYD_agent.join.pre, &HYD_agent.join.local_pre, &HYD_agent.join.modify);
+    HYDU_ERR_CHKANDJUMP(status, n != 5, HYD_INTERNAL_ERROR, "bad value of --%s: %s\n", arg, **argv);
     HYD_agent.join.given = 1;
     HYD_agent.epoch = HYD_agent.join.epoch;
     (*argv)++;
@@ -114,10 +114,11 @@ HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env)
     if (process_id == 0)
         HYD_tasks_environment(*env);
     MPL_snprintf(text, sizeof(text),
-                 "version=%d fd=%d slot=%d uid=%u epoch=%u pre=%u local_pre=%u pidns=%llu",
+                 "version=%d fd=%d slot=%d uid=%u epoch=%u pre=%u local_pre=%u modify=%u pidns=%llu",
                  PMI_ADAPT_VERSION, HYD_agent.board.fd, process_id,
                  HYD_agent.join.first_uid + (unsigned) HYD_pmcd_pmip.downstream.pmi_rank[process_id],
-                 HYD_agent.join.epoch, HYD_agent.join.pre, HYD_agent.join.local_pre, pid_namespace());
+                 HYD_agent.join.epoch, HYD_agent.join.pre, HYD_agent.join.local_pre, HYD_agent.join.modify,
+                 pid_namespace());
     return HYDU_append_env_to_list(PMI_ADAPT_ENV, text, env);
 }
 

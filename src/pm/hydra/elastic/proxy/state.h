@@ -26,7 +26,7 @@ struct HYD_agent {
     struct HYD_agent_process *processes;        /* by number of the process; NULL without a board */
     struct {
         int given;
-        unsigned first_uid, epoch, pre, local_pre;
+        unsigned first_uid, epoch, pre, local_pre, modify;
     } join;                     /* --adapt of a joining group */
     uint32_t epoch;             /* of the last command, for reports that belong to none */
 };

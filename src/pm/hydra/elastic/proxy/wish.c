@@ -72,6 +72,7 @@ HYD_status HYD_wish_ended(const char *payload, size_t bytes)
     memset(&end, 0, sizeof(end));
     end.state = ended.state;
     end.size = ended.size;
+    end.cause = ended.cause;
     memcpy(end.reason, payload + text,
            bytes - text < PMI_ADAPT_WISH_REASON_MAX ? bytes - text : PMI_ADAPT_WISH_REASON_MAX);
     tell_holders(payload + sizeof(ended), ended.holders, &end);

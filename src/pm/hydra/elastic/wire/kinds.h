@@ -35,7 +35,8 @@ enum step_command {
 
 /* Daemon to mpiexec, for the core. */
 enum step_report {
-    REPORT_INIT = 1,            /* [u32 rank, u32 adaptive, u64 pid namespace, card bytes ...] adapt_init */
+    REPORT_INIT = 1,            /* [u32 rank, u32 adaptive, u64 pid namespace, card bytes ...] adapt_init;
+                                 * adaptive: 0, 1, or 2 of a process in MPIX_Comm_modify */
     REPORT_READY,               /* [u32 rank, struct pmi_adapt_host] adapt_ready */
     REPORT_FROZEN,              /* [u64 ceiling] */
     REPORT_COMMITTED,           /* [] all participants of this daemon's board have committed */

@@ -21,7 +21,7 @@ struct wish_ended {             /* then holders, and the reason */
     uint32_t state;             /* enum pmi_adapt_wish_state */
     uint32_t size;              /* of the world */
     uint32_t holders;
-    uint32_t unused;
+    uint32_t cause;             /* enum pmi_adapt_wish_cause */
 };
 
 struct wish_holder {
