@@ -21,4 +21,10 @@ int MPIR_Session_iget_pset_data_fortran(MPI_Session session, const char *coll_ps
 int MPIR_Session_bcast_pset_info_fortran(MPI_Session session, const char *pset_name, char *text, int length,
                                          int primary, int text_len) MPICH_API_PUBLIC;
 
+/* In libmpi only.  Texts as C has them, in one piece with their addresses and a NULL behind them, the caller's to free;
+ * NULL: no memory. */
+char **MPIR_Fortran_copy_texts(const char *padded, int n, int length);
+/* Those before the first blank one. */
+int MPIR_Fortran_count_texts(const char *padded, int length);
+
 #endif /* MPIR_PSET_FORTRAN_H_INCLUDED */

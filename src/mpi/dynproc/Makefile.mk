@@ -4,6 +4,7 @@ AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/dynproc
 
 include_HEADERS += src/include/mpe_dynamic.h
 noinst_HEADERS += \
+    src/include/mpir_dynproc_fortran.h \
     src/mpi/dynproc/dynproc.h \
     src/mpi/dynproc/dynproc_events.h \
     src/mpi/dynproc/dynproc_link.h \
@@ -14,6 +15,7 @@ noinst_HEADERS += \
 mpi_core_sources += \
     src/mpi/dynproc/attach.c \
     src/mpi/dynproc/contact.c \
+    src/mpi/dynproc/dynproc_fortran.c \
     src/mpi/dynproc/events.c \
     src/mpi/dynproc/link.c \
     src/mpi/dynproc/names.c \

@@ -9,6 +9,7 @@
  *   port.c      port requests, MPIX_Server_connect          contact.c   contact requests, MPIX_Client_connect
  *   requests.c  both kinds as MPI_Request                   events.c    how rank 0 tells the others of a request
  *   attach.c    from a connection to an intercommunicator
+ *   dynproc_fortran.c   what Fortran calls in place of those with arrays of texts, and its key functions
  *
  * Owned by whichever thread holds the library's critical section.  Connections are looked after by a progress hook.
  * The ranks 0 say all that the two sides have to say on their connection; hence neither waits for a side that has
@@ -35,6 +36,13 @@ int MPIR_Iaccept_impl(MPIR_Comm * comm, const char *name, MPIX_Key_function * we
 int MPIR_Icontact_impl(MPIR_Comm * comm, const char *name, const void *key, int key_bytes, MPI_Request * request);
 int MPIR_Get_server_name_impl(const char *requested, char given[]);
 int MPIR_Remote_attach_impl(MPIR_Comm * comm, int n, MPI_Request requests[], MPIR_Comm ** newcomm);
+
+/* A key function of Fortran's (interface mpix_key_function) is asked by this one, whose extra_state is one of these. */
+struct MPIR_Dynproc_key_fortran {
+    void (*function) (const void *key, MPI_Fint * key_bytes, MPI_Aint * extra_state, MPI_Fint * welcome);
+    MPI_Aint extra_state;
+};
+int MPIR_Dynproc_ask_fortran(const void *key, int key_bytes, void *extra_state);
 
 /* An error of this class that another process, rank 0 or a root, can tell more about. */
 int MPIR_Dynproc_error_elsewhere(int errclass);

@@ -12,6 +12,7 @@ struct MPIR_Dynproc_call {
     struct MPIR_Dynproc_request **requests;     /* NULL where one has ended */
     MPIX_Key_function *welcome;
     void *extra_state;
+    struct MPIR_Dynproc_key_fortran fortran;    /* extra_state, of a key function of Fortran's */
     bool all_cancelled;
     struct MPIR_Dynproc_events *events;
     struct MPIR_Dynproc_service *service;       /* rank 0 */
@@ -198,6 +199,16 @@ static void give_up(struct MPIR_Dynproc_call *call, int error, MPI_Request handl
     free_call(call);
 }
 
+static void keep_key_function(struct MPIR_Dynproc_call *call, MPIX_Key_function * welcome, void *extra_state)
+{
+    call->welcome = welcome;
+    call->extra_state = extra_state;
+    if (welcome == MPIR_Dynproc_ask_fortran) {
+        call->fortran = *(struct MPIR_Dynproc_key_fortran *) extra_state;
+        call->extra_state = &call->fortran;
+    }
+}
+
 int MPIR_Iaccept_impl(MPIR_Comm * comm, const char *name, MPIX_Key_function * welcome, void *extra_state, int n,
                       MPI_Request requests[])
 {
@@ -215,8 +226,7 @@ int MPIR_Iaccept_impl(MPIR_Comm * comm, const char *name, MPIX_Key_function * we
     MPIR_ERR_CHECK(mpi_errno);
     if (comm->rank != 0)
         goto fn_exit;
-    call->welcome = welcome;
-    call->extra_state = extra_state;
+    keep_key_function(call, welcome, extra_state);
     mpi_errno = MPIR_Dynproc_service_open(name, &service);
     if (mpi_errno)
         give_up(call, mpi_errno, requests);

@@ -5,19 +5,6 @@
 
 #define HOST_MAX 255
 
-/* A profiling tool sees MPI_Comm_get_parent, of which this is another form. */
-#undef MPIX_Comm_parent
-#if defined(HAVE_WEAK_ATTRIBUTE)
-MPI_Comm MPIX_Comm_parent(void) __attribute__ ((weak, alias("PMPIX_Comm_parent")));
-#endif
-MPI_Comm PMPIX_Comm_parent(void)
-{
-    MPI_Comm parent = MPI_COMM_NULL;
-
-    PMPI_Comm_get_parent(&parent);
-    return parent;
-}
-
 /* What the root asks MPI_Comm_spawn_multiple for: a command for each name, because mpiexec places one process for each
  * host that it is given. */
 struct spawn {

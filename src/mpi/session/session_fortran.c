@@ -10,22 +10,31 @@ static int length_of(const char *padded, int length)
     return length;
 }
 
-/* As texts of C, in one piece with their addresses; NULL: no memory. */
-static char **copy_names(const char *names, int n, int length)
+char **MPIR_Fortran_copy_texts(const char *padded, int n, int length)
 {
-    size_t count = MPL_MAX(n, 0), bytes = count * (sizeof(char *) + length + 1);
-    char **copy = MPL_malloc(MPL_MAX(bytes, 1), MPL_MEM_OTHER);
+    size_t count = MPL_MAX(n, 0), bytes = count * (sizeof(char *) + length + 1) + sizeof(char *);
+    char **copy = MPL_malloc(bytes, MPL_MEM_OTHER);
 
     if (!copy)
         return NULL;
-    char *text = (char *) (copy + count);
+    char *text = (char *) (copy + count + 1);
     for (size_t i = 0; i < count; i++, text += length + 1) {
-        int used = length_of(names + i * length, length);
-        memcpy(text, names + i * length, used);
+        int used = length_of(padded + i * length, length);
+        memcpy(text, padded + i * length, used);
         text[used] = '\0';
         copy[i] = text;
     }
+    copy[count] = NULL;
     return copy;
+}
+
+int MPIR_Fortran_count_texts(const char *padded, int length)
+{
+    int n = 0;
+
+    while (length_of(padded + (size_t) n * length, length) > 0)
+        n++;
+    return n;
 }
 
 static void pad(char *padded, int length, const char *text)
@@ -40,7 +49,7 @@ int MPIR_Session_pset_op_fortran(MPI_Session session, int op, const char *input,
                                  char *output, int *noutput, int input_len, int output_len)
 {
     int room = MPL_MAX(MPL_MIN(*noutput, PMI_SET_OPERANDS_MAX), 0);
-    char **names = copy_names(input, ninput, input_len);
+    char **names = MPIR_Fortran_copy_texts(input, ninput, input_len);
     char (*made)[MPI_MAX_PSET_NAME_LEN] = MPL_calloc(room + 1, sizeof(*made), MPL_MEM_OTHER);
     int error = MPI_ERR_NO_MEM, n = room;
 
@@ -59,7 +68,7 @@ int MPIR_Session_pset_op_fortran(MPI_Session session, int op, const char *input,
 int MPIR_Session_get_pset_data_fortran(MPI_Session session, const char *coll_pset, const char *pset_name,
                                        const char *keys, int nkeys, int wait, MPI_Info * data, int keys_len)
 {
-    char **names = copy_names(keys, nkeys, keys_len);
+    char **names = MPIR_Fortran_copy_texts(keys, nkeys, keys_len);
     int error = MPI_ERR_NO_MEM;
 
     if (names)
@@ -73,7 +82,7 @@ int MPIR_Session_iget_pset_data_fortran(MPI_Session session, const char *coll_ps
                                         const char *keys, int nkeys, int wait, MPI_Info * data,
                                         MPI_Request * request, int keys_len)
 {
-    char **names = copy_names(keys, nkeys, keys_len);
+    char **names = MPIR_Fortran_copy_texts(keys, nkeys, keys_len);
     int error = MPI_ERR_NO_MEM;
 
     if (names)
