@@ -11,6 +11,7 @@
 #define MPE_ANYWHERE MPIX_ANYWHERE
 #define MPE_COMM_PARENT MPIX_COMM_PARENT
 #define MPE_Key_function MPIX_Key_function
+#define MPE_Comm_modify MPIX_Comm_modify
 #define MPE_Spawn MPIX_Spawn
 #define MPE_Client_connect MPIX_Client_connect
 #define MPE_Server_connect MPIX_Server_connect
@@ -39,6 +40,7 @@
 #define MPI_ANYWHERE MPIX_ANYWHERE
 #define MPI_COMM_PARENT MPIX_COMM_PARENT
 #define MPI_Key_function MPIX_Key_function
+#define MPI_Comm_modify MPIX_Comm_modify
 #define MPI_Spawn MPIX_Spawn
 #define MPI_Client_connect MPIX_Client_connect
 #define MPI_Server_connect MPIX_Server_connect

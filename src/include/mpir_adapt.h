@@ -30,6 +30,10 @@ int MPIR_Adapt_request_state_impl(int wish_id, int *state, MPI_Info * info);
 int MPIR_Adapt_request_withdraw_impl(int wish_id);
 /* The level that MPI_Init asks for. */
 int MPIR_Init_default_thread_level(void);
+/* adapt_modify.c; newcomm may be NULL */
+int MPIR_Comm_modify_impl(struct MPIR_Comm *oldcomm, int count, struct MPIR_Comm **newcomm);
+/* Called before the first initialisation, however it is made. */
+void MPIR_Adapt_before_plain_init(void);
 /* Called at the end of MPI_Init and MPI_Init_thread, by which MPI_Init_adapt comes as well: a program
  * that did not call that is rigid (I3). */
 int MPIR_Adapt_init_completed(void);

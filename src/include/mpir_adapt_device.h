@@ -28,8 +28,13 @@ int MPID_Adapt_is_greeted(const struct pmi_adapt_plan *plan);
  * call it together. */
 int MPID_Adapt_join(const struct pmi_adapt_plan *plan, int index);
 
-/* Once, after MPI is initialised: context ids of an adaptive process (mpir_adapt_context.h). */
-int MPID_Adapt_init_contexts(void);
+/* Once, after MPI is initialised: context ids of an adaptive process (mpir_adapt_context.h).  in_use: the program has
+ * communicated already, so that MPI_COMM_SELF keeps its own, which is one of the launch's generation. */
+int MPID_Adapt_init_contexts(bool in_use);
+
+/* After the commit of `epoch`, on the world's last `created` processes: the intercommunicator between them and those
+ * who were there before.  It outlives adaptations; nobody of the others has its other side. */
+int MPID_Adapt_make_parent(unsigned epoch, int created, struct MPIR_Comm **parent);
 
 /* A communicator that is the device's own: it is not met by MPIR_Adapt_foreach_comm, and ends when it is released. */
 void MPIR_Adapt_unlist(struct MPIR_Comm *comm);

@@ -72,6 +72,7 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_unable.c \
     src/mpi/adapt/adapt_unreceived.c \
     src/mpi/adapt/adapt_window.c \
+    src/mpi/adapt/adapt_modify.c \
     src/mpi/adapt/adapt_wish.c \
     src/mpi/adapt/perf_graph.c \
     src/mpi/adapt/perf_measure.c \

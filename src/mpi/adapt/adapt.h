@@ -8,7 +8,8 @@
  *   JOINING  created for an expansion, begin not yet called
  *   WINDOW   between begin and commit
  *   COMMITTED  as RUNNING, before the first probe; what the previous world used is still there
- *   LEFT     left its job (MPIR_CVAR_ADAPT_LEAVERS_RETURN): alone from now on
+ *   LEFT     left its job (MPIR_CVAR_ADAPT_LEAVERS_RETURN, MPIX_Comm_modify): alone from now on
+ *   MODIFIED  rigid program that has called MPIX_Comm_modify: a member as in RUNNING, but never offered anything
  *
  * Owned by whichever thread holds the library's critical section.
  */
@@ -29,11 +30,13 @@ typedef enum {
     MPIR_ADAPT_STATE__JOINING,
     MPIR_ADAPT_STATE__WINDOW,
     MPIR_ADAPT_STATE__COMMITTED,
-    MPIR_ADAPT_STATE__LEFT
+    MPIR_ADAPT_STATE__LEFT,
+    MPIR_ADAPT_STATE__MODIFIED
 } MPIR_Adapt_state_t;
 
 typedef struct {
     MPIR_Adapt_state_t state;
+    bool adaptive;              /* has called MPI_Init_adapt */
     uint64_t count;             /* probes since start or last commit */
     unsigned epoch;             /* of the last commit; of a joining process: the one before it joins */
 
@@ -47,6 +50,7 @@ typedef struct {
     unsigned uid;
     unsigned join_epoch;        /* 0: process of the launch */
     int pre, local_pre;         /* joining only: pre-existing processes, those of this host */
+    bool created;               /* joining only: by MPIX_Comm_modify, in the world when MPI_Init returns */
     uint64_t daemon_pid_namespace;
 
     /* pending adaptation; the plan may be withdrawn and replaced until the process is told */
@@ -55,6 +59,7 @@ typedef struct {
     MPIR_Info *info;            /* about the plan, for the probe that says TRUE; NULL: not made, or given away */
     int prepared;               /* for the plan, as far as it is possible before begin */
     int leaving;
+    bool modifying;             /* in MPIX_Comm_modify */
 } MPIR_Adapt_t;
 
 extern MPIR_Adapt_t MPIR_Adapt;
@@ -62,6 +67,10 @@ extern MPIR_Adapt_t MPIR_Adapt;
 /* ---- adapt_init.c ---- */
 /* Whether this process is in a world: one that joins is in none before its commit, one that has left in none after. */
 bool MPIR_Adapt_has_joined(void);
+/* Whether the operations on adaptations are errors, because the program has not called MPI_Init_adapt. */
+bool MPIR_Adapt_is_rigid(void);
+/* The process becomes an ordinary member, or a joining one, and tells the daemon its addresses. */
+int MPIR_Adapt_begin_membership(void);
 
 /* ---- adapt_answers.c ---- */
 /* The slot's count of answers (pmi_adapt_set.h), also of a process that does not adapt: it stays mapped from then on.
@@ -81,6 +90,8 @@ void MPIR_Adapt_board_open(void);
 void MPIR_Adapt_board_close(void);
 /* Whether this process was started by an addition, and its number in the job, before anything is initialised. */
 bool MPIR_Adapt_joins(unsigned *uid);
+/* Whether MPIX_Comm_modify creates this process, before anything is initialised. */
+bool MPIR_Adapt_is_created(void);
 /* Whether the board belongs to this process' group; asks PMI for its name, so after MPI_Init. */
 int MPIR_Adapt_board_is_ours(void);
 /* Whether our daemon has been told by this process that it is rigid. */
@@ -121,6 +132,25 @@ int MPIR_Adapt_forget(void);
 /* ---- adapt_probe.c ---- */
 /* What a probe tells of the plan (P2), made before the program stands still; nothing if there is no memory. */
 void MPIR_Adapt_make_info_ahead(void);
+
+/* Agreed on: whether this process leaves, by the plan. */
+int MPIR_Adapt_find_own_status(void);
+
+/* ---- adapt_window.c ---- */
+/* Too late for a call to fail and change nothing: others have gone on and rely on this process. */
+void MPIR_Adapt_end_job(const char *call, int mpi_errno) ATTRIBUTE((noreturn));
+/* Whether this process ends in commit. */
+bool MPIR_Adapt_ends_in_commit(void);
+
+/* ---- adapt_modify.c ---- */
+/* A process that MPIX_Comm_modify creates, at the end of MPI_Init: it enters the world. */
+int MPIR_Adapt_enter_world(void);
+
+/* ---- adapt_wish.c ---- */
+struct pmi_adapt_wish_end;
+/* Rank 0 asks for a world of this size, for MPIX_Comm_modify; and whether that has ended. */
+int MPIR_Adapt_wish_modify(int size, uint32_t * number);
+bool MPIR_Adapt_wish_has_ended(uint32_t number, struct pmi_adapt_wish_end *end);
 
 /* ---- adapt_unable.c ---- */
 /* Why, in words: the last line of an error's text, which is put into `text`. */

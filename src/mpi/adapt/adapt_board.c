@@ -51,6 +51,14 @@ bool MPIR_Adapt_joins(unsigned *uid)
     return number >= 0 && env_field(text, "version") == PMI_ADAPT_VERSION && env_field(text, "epoch") > 0;
 }
 
+bool MPIR_Adapt_is_created(void)
+{
+    const char *text = getenv(PMI_ADAPT_ENV);
+    unsigned uid;
+
+    return text && MPIR_Adapt_joins(&uid) && env_field(text, "modify") > 0;
+}
+
 uint64_t MPIR_Adapt_pid_namespace(void)
 {
     struct stat status;
@@ -101,6 +109,7 @@ void MPIR_Adapt_board_open(void)
     MPIR_Adapt.join_epoch = (unsigned) MPL_MAX(env_field(text, "epoch"), 0);
     MPIR_Adapt.pre = (int) MPL_MAX(env_field(text, "pre"), 0);
     MPIR_Adapt.local_pre = (int) MPL_MAX(env_field(text, "local_pre"), 0);
+    MPIR_Adapt.created = MPIR_Adapt.join_epoch && env_field(text, "modify") > 0;
     MPIR_Adapt.daemon_pid_namespace = (uint64_t) MPL_MAX(env_number(text, "pidns", INT64_MAX), 0);
 }
 

@@ -23,7 +23,9 @@ static int register_adaptive(void)
     for (int i = 0; i < bytes; i++)
         snprintf(hex + 2 * i, 3, "%02x", card[i]);
 
-    mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_init mode=adaptive pidns=%" PRIu64 " card=%s",
+    /* MPIX_Comm_modify makes no adaptive program out of a rigid one */
+    const char *mode = MPIR_Adapt.adaptive && !MPIR_Adapt.created ? "adaptive" : "modify";
+    mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_init mode=%s pidns=%" PRIu64 " card=%s", mode,
                                        MPIR_Adapt_pid_namespace(), hex);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -35,19 +37,18 @@ static int register_adaptive(void)
     goto fn_exit;
 }
 
-/* The process becomes an ordinary member, or a joining one. */
-static int begin_membership(void)
+int MPIR_Adapt_begin_membership(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    mpi_errno = MPID_Adapt_init_contexts();
+    mpi_errno = MPID_Adapt_init_contexts(!MPIR_Adapt.adaptive && !MPIR_Adapt.created);
     MPIR_ERR_CHECK(mpi_errno);
     if (MPIR_Adapt.join_epoch) {
         MPIR_Adapt.state = MPIR_ADAPT_STATE__JOINING;
         MPIR_Adapt.epoch = MPIR_Adapt.join_epoch - 1;
         MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_JOINING);
     } else {
-        MPIR_Adapt.state = MPIR_ADAPT_STATE__RUNNING;
+        MPIR_Adapt.state = MPIR_Adapt.adaptive ? MPIR_ADAPT_STATE__RUNNING : MPIR_ADAPT_STATE__MODIFIED;
         MPIR_Adapt_set_phase(PMI_ADAPT_PHASE_RUNNING);
     }
     mpi_errno = register_adaptive();
@@ -59,6 +60,25 @@ static int begin_membership(void)
     goto fn_exit;
 }
 
+/* before MPI_Init, because the device marks its messages with the number from the start */
+static void prepare_for_windows(void)
+{
+    MPIR_Adapt_board_open();
+    if (MPIR_Adapt.control) {
+        MPID_Adapt_set_uid(MPIR_Adapt.uid);
+        MPID_Adapt_before_init();
+        /* Where each process is in a container of its own, the others do not find it in /proc. */
+        MPL_shm_nameless = MPIR_Adapt_pid_namespace() == MPIR_Adapt.daemon_pid_namespace;
+    }
+    MPIR_Adapt.state = MPIR_ADAPT_STATE__ALONE;
+}
+
+void MPIR_Adapt_before_plain_init(void)
+{
+    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF && MPIR_Adapt_is_created())
+        prepare_for_windows();
+}
+
 /* Profiling tools start in MPI_Init_thread and may be made before there were adaptations.  So this
  * comes by the name that they wrap; what they do there finds MPI initialized in full. */
 int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, int *local_status)
@@ -68,15 +88,8 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
     /* SW1; in a process that has said nothing of it mpiexec tells the user */
     MPIR_ERR_CHKANDJUMP(MPIR_Session_is_dynamic(), mpi_errno, MPI_ERR_OTHER, "**sessiondynamic");
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF) {
-        /* before MPI_Init, because the device marks its messages with the number from the start */
-        MPIR_Adapt_board_open();
-        if (MPIR_Adapt.control) {
-            MPID_Adapt_set_uid(MPIR_Adapt.uid);
-            MPID_Adapt_before_init();
-            /* Where each process is in a container of its own, the others do not find it in /proc. */
-            MPL_shm_nameless = MPIR_Adapt_pid_namespace() == MPIR_Adapt.daemon_pid_namespace;
-        }
-        MPIR_Adapt.state = MPIR_ADAPT_STATE__ALONE;
+        prepare_for_windows();
+        MPIR_Adapt.adaptive = true;
         mpi_errno = MPI_Init_thread(argc, argv, required, provided);
     } else {
         /* a tool that passes MPI_Init_thread on as MPI_Init_thread_adapt */
@@ -92,6 +105,7 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
     return mpi_errno;
   fn_fail:
     MPIR_Adapt.state = MPIR_ADAPT_STATE__OFF;
+    MPIR_Adapt.adaptive = false;
     goto fn_exit;
 }
 
@@ -124,7 +138,8 @@ int MPIR_Adapt_init_completed(void)
         MPIR_Adapt_board_close();
         return MPI_SUCCESS;
     }
-    return begin_membership();
+    int mpi_errno = MPIR_Adapt_begin_membership();
+    return mpi_errno || !MPIR_Adapt.created ? mpi_errno : MPIR_Adapt_enter_world();
 }
 
 int MPIR_Adapt_check_finalize(void)
@@ -156,7 +171,7 @@ int MPIR_Adapt_finalize(void)
     mpi_errno = MPIR_Adapt_forget();
     MPIR_ERR_CHECK(mpi_errno);
     bool is_member = MPIR_Adapt.state == MPIR_ADAPT_STATE__RUNNING ||
-        MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD;
+        MPIR_Adapt.state == MPIR_ADAPT_STATE__TOLD || MPIR_Adapt.state == MPIR_ADAPT_STATE__MODIFIED;
     if (is_member && MPIR_Adapt.epoch > 0) {
         /* Some providers lose last messages when an endpoint closes early.  At a launch the PMI
          * separates the two; it does not know the adapted world. */
@@ -176,7 +191,12 @@ int MPIR_Adapt_finalize(void)
 MPICH_API_PUBLIC int MPII_Finalize_f08(void);
 int MPII_Finalize_f08(void)
 {
-    return MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF ? PMPI_Finalize() : MPI_Finalize();
+    return MPIR_Adapt.adaptive ? MPI_Finalize() : PMPI_Finalize();
+}
+
+bool MPIR_Adapt_is_rigid(void)
+{
+    return MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF || MPIR_Adapt.state == MPIR_ADAPT_STATE__MODIFIED;
 }
 
 bool MPIR_Adapt_has_joined(void)

@@ -125,7 +125,7 @@ static int wait_for_decision(bool * agreed)
     goto fn_exit;
 }
 
-static int find_own_status(void)
+int MPIR_Adapt_find_own_status(void)
 {
     int mpi_errno = MPIR_Adapt_need_plan(MPIR_Adapt.epoch + 1);
     MPIR_ERR_CHECK(mpi_errno);
@@ -171,7 +171,7 @@ int MPIR_Probe_adapt_impl(int *pending_adaptation, int *local_status, MPI_Info *
             goto fn_exit;
         }
         MPIR_Measure_probe_true();
-        mpi_errno = find_own_status();
+        mpi_errno = MPIR_Adapt_find_own_status();
         MPIR_ERR_CHECK(mpi_errno);
         MPIR_Adapt.state = MPIR_ADAPT_STATE__TOLD;
         mpi_errno = answer_true(pending_adaptation, local_status, info);
@@ -190,7 +190,7 @@ int MPIR_Probe_adapt_impl(int *pending_adaptation, int *local_status, MPI_Info *
         mpi_errno = answer_true(pending_adaptation, local_status, info);
         MPIR_ERR_CHECK(mpi_errno);
     } else {
-        MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF, mpi_errno, MPI_ERR_OTHER,
+        MPIR_ERR_CHKANDJUMP(MPIR_Adapt_is_rigid(), mpi_errno, MPI_ERR_OTHER,
                             "**adaptrigid");
         MPIR_ERR_CHKANDJUMP1(MPIR_Adapt.state == MPIR_ADAPT_STATE__WINDOW, mpi_errno,
                              MPI_ERR_OTHER, "**adaptinwindow", "**adaptinwindow %d",

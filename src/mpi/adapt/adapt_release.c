@@ -81,7 +81,7 @@ int MPIR_Adapt_release_handles(unsigned epoch)
     MPIR_Adapt_foreach_request(detach_request, NULL);
     /* MPI_Finalize, which follows at once, wants windows freed and files closed; communicators and
      * requests on MPI_COMM_SELF are its own business */
-    MPIR_Adapt_everything_ends = MPIR_Adapt_leaving && !MPIR_CVAR_ADAPT_LEAVERS_RETURN;
+    MPIR_Adapt_everything_ends = MPIR_Adapt_ends_in_commit();
 #ifdef HAVE_ROMIO
     /* ROMIO calls MPI functions */
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);

@@ -51,7 +51,7 @@ int MPIR_Adapt_sizes_impl(const char *rule)
     const char *wrong = "it is too long";
     size_t at = 0;
 
-    MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF, mpi_errno, MPI_ERR_OTHER,
+    MPIR_ERR_CHKANDJUMP(MPIR_Adapt_is_rigid(), mpi_errno, MPI_ERR_OTHER,
                         "**adaptrigid");
     int bad = !squeeze(rule, squeezed) || pmi_adapt_sizes_read(&read, squeezed, &wrong, &at) != 0;
     MPIR_ERR_CHKANDJUMP3(bad, mpi_errno, MPI_ERR_ARG, "**adaptsizes", "**adaptsizes %s %d %s",

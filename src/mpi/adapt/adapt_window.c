@@ -30,8 +30,7 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-/* Too late for a call to fail and change nothing: others have gone on and rely on this process. */
-static void ATTRIBUTE((noreturn)) end_job(const char *call, int mpi_errno)
+void MPIR_Adapt_end_job(const char *call, int mpi_errno)
 {
     char stack[MPI_MAX_ERROR_STRING], text[2 * MPI_MAX_ERROR_STRING];
 
@@ -144,7 +143,7 @@ static int check_begin(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF, mpi_errno, MPI_ERR_OTHER,
+    MPIR_ERR_CHKANDJUMP(MPIR_Adapt_is_rigid(), mpi_errno, MPI_ERR_OTHER,
                         "**adaptrigid");
     MPIR_ERR_CHKANDJUMP1(MPIR_Adapt.state == MPIR_ADAPT_STATE__WINDOW, mpi_errno, MPI_ERR_OTHER,
                          "**adaptinwindow", "**adaptinwindow %d", (int) MPIR_Adapt.epoch + 1);
@@ -173,7 +172,7 @@ int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__JOINING) {
         mpi_errno = wait_for_window();
         if (mpi_errno)
-            end_job("MPI_Comm_adapt_begin", mpi_errno);
+            MPIR_Adapt_end_job("MPI_Comm_adapt_begin", mpi_errno);
         MPIR_Adapt_count_joining_wait(MPIR_Adapt_seconds_since(start));
         MPL_wtime(&start);
     } else {
@@ -183,7 +182,7 @@ int MPIR_Comm_adapt_begin_impl(MPI_Comm * intercomm, MPI_Comm * new_comm_world,
 
     mpi_errno = MPID_Adapt_begin(MPIR_Adapt.plan, index, &intercomm_ptr, &new_world_ptr);
     if (mpi_errno)
-        end_job("MPI_Comm_adapt_begin", mpi_errno);
+        MPIR_Adapt_end_job("MPI_Comm_adapt_begin", mpi_errno);
 
     *intercomm = intercomm_ptr ? intercomm_ptr->handle : MPI_COMM_NULL;
     *new_comm_world = new_world_ptr ? new_world_ptr->handle : MPI_COMM_NULL;
@@ -235,10 +234,9 @@ static int wait_for_release(unsigned epoch)
     goto fn_exit;
 }
 
-/* Whether this process ends in commit. */
-static bool ends_in_commit(void)
+bool MPIR_Adapt_ends_in_commit(void)
 {
-    return MPIR_Adapt.leaving && !MPIR_CVAR_ADAPT_LEAVERS_RETURN;
+    return MPIR_Adapt.leaving && !MPIR_Adapt.modifying && !MPIR_CVAR_ADAPT_LEAVERS_RETURN;
 }
 
 static int leave(void)
@@ -249,7 +247,7 @@ static int leave(void)
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Adapt.state = MPIR_ADAPT_STATE__LEFT;
     MPIR_Adapt_leaving = 0;
-    if (!ends_in_commit())
+    if (!MPIR_Adapt_ends_in_commit())
         goto fn_exit;
 
     /* Exit handlers may ask MPI whether it is finalized, so the lock must be free then.  By the
@@ -275,7 +273,7 @@ static int close_window(void)
 
     mpi_errno = MPID_Adapt_agree(pending ? my_index() + 1 : 0, &with_pending);
     if (mpi_errno)              /* the others wait for this process, or have not waited */
-        end_job("MPI_Comm_adapt_commit", mpi_errno);
+        MPIR_Adapt_end_job("MPI_Comm_adapt_commit", mpi_errno);
     mpi_errno = pending;
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP1(with_pending, mpi_errno, MPI_ERR_PENDING, "**adaptpendingother",
@@ -339,7 +337,7 @@ int MPIR_Comm_adapt_commit_impl(void)
     MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state != MPIR_ADAPT_STATE__WINDOW, mpi_errno, MPI_ERR_OTHER,
                         "**adaptnowindow");
     MPL_wtime(&start);
-    if (ends_in_commit()) {
+    if (MPIR_Adapt_ends_in_commit()) {
         /* What MPI_Finalize does first, while the others may still wait for the callbacks' messages */
         mpi_errno = MPIR_Adapt_delete_self_attributes();
         MPIR_ERR_CHECK(mpi_errno);
@@ -352,7 +350,7 @@ int MPIR_Comm_adapt_commit_impl(void)
     int callback_errno;
     mpi_errno = end_window(epoch, &callback_errno);
     if (mpi_errno)
-        end_job("MPI_Comm_adapt_commit", mpi_errno);
+        MPIR_Adapt_end_job("MPI_Comm_adapt_commit", mpi_errno);
 
     MPIR_Adapt_count_standstill(MPIR_Adapt_seconds_since(start));
     MPIR_Adapt_count_commit();
@@ -360,7 +358,7 @@ int MPIR_Comm_adapt_commit_impl(void)
     if (MPIR_Adapt.leaving) {
         mpi_errno = leave();
         if (mpi_errno)
-            end_job("MPI_Comm_adapt_commit", mpi_errno);
+            MPIR_Adapt_end_job("MPI_Comm_adapt_commit", mpi_errno);
     }
     mpi_errno = callback_errno;
     MPIR_ERR_CHECK(mpi_errno);

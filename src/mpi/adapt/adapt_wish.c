@@ -18,6 +18,7 @@
 
 struct wish {
     uint32_t number;            /* 0: none */
+    enum pmi_adapt_wish_kind kind;
     int size, size_min, size_max;
     char until[32];             /* as it was given: the same text is the same wish, "+30" as well */
     int64_t until_ms;           /* Unix time, 0: none */
@@ -116,6 +117,7 @@ static int read_wish(MPIR_Info * info, struct wish *wish)
     int mpi_errno = MPI_SUCCESS;
 
     memset(wish, 0, sizeof(*wish));
+    wish->kind = PMI_ADAPT_WISH_PROCESSES;
     mpi_errno = read_size(info, "size", &wish->size);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = read_size(info, "size_min", &wish->size_min);
@@ -186,7 +188,7 @@ static bool too_many(void)
 
 static bool is_same(const struct wish *a, const struct wish *b)
 {
-    return a->size == b->size && a->size_min == b->size_min && a->size_max == b->size_max &&
+    return a->kind == b->kind && a->size == b->size && a->size_min == b->size_min && a->size_max == b->size_max &&
         strcmp(a->until, b->until) == 0 && strcmp(a->reason, b->reason) == 0;
 }
 
@@ -197,7 +199,7 @@ static int tell(const struct wish *wish)
     for (size_t i = 0; wish->reason[i]; i++)
         snprintf(hex + 2 * i, 3, "%02x", (unsigned char) wish->reason[i]);
     return MPIR_Adapt_tell_daemon("cmd=adapt_wish id=%u kind=%d size=%d min=%d max=%d until=%" PRId64 " why=%s",
-                                  wish->number, PMI_ADAPT_WISH_PROCESSES, wish->size, wish->size_min,
+                                  wish->number, wish->kind, wish->size, wish->size_min,
                                   wish->size_max, wish->until_ms, hex);
 }
 
@@ -206,7 +208,7 @@ int MPIR_Adapt_request_impl(MPIR_Info * info, int *wish_id)
     int mpi_errno = MPI_SUCCESS;
     struct wish wish;
 
-    MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF, mpi_errno, MPI_ERR_OTHER, "**adaptrigid");
+    MPIR_ERR_CHKANDJUMP(MPIR_Adapt_is_rigid(), mpi_errno, MPI_ERR_OTHER, "**adaptrigid");
     MPIR_ERR_CHKANDJUMP(!info, mpi_errno, MPI_ERR_INFO, "**infonull");
     mpi_errno = read_wish(info, &wish);
     MPIR_ERR_CHECK(mpi_errno);
@@ -240,7 +242,7 @@ static int find_wish(int wish_id, struct wish **wish)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP(MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF, mpi_errno, MPI_ERR_OTHER, "**adaptrigid");
+    MPIR_ERR_CHKANDJUMP(MPIR_Adapt_is_rigid(), mpi_errno, MPI_ERR_OTHER, "**adaptrigid");
     bool known = wish_id >= 1 && wish_of((uint32_t) wish_id)->number == (uint32_t) wish_id;
     MPIR_ERR_CHKANDJUMP2(!known, mpi_errno, MPI_ERR_ARG, "**adaptwishid", "**adaptwishid %d %d", wish_id,
                          (int) made.last);
@@ -311,4 +313,32 @@ int MPIR_Adapt_request_withdraw_impl(int wish_id)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+/* ---- MPIX_Comm_modify ------------------------------------------------------------------------------ */
+
+int MPIR_Adapt_wish_modify(int size, uint32_t * number)
+{
+    struct wish wish = {
+        .number = made.last + 1,.kind = PMI_ADAPT_WISH_MODIFY,.size = size,.size_min = size,.size_max = size
+    };
+
+    MPIR_Assert(made.last < PMI_ADAPT_WISH_NUMBER_MAX);
+    int mpi_errno = tell(&wish);
+    if (mpi_errno)
+        return mpi_errno;
+    made.last = wish.number;
+    *wish_of(wish.number) = wish;
+    *number = wish.number;
+    return MPI_SUCCESS;
+}
+
+bool MPIR_Adapt_wish_has_ended(uint32_t number, struct pmi_adapt_wish_end *end)
+{
+    struct wish *wish = wish_of(number);
+
+    if (is_open(wish))
+        return false;
+    *end = wish->end;
+    return true;
 }

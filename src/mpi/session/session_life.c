@@ -115,6 +115,7 @@ bool MPIR_Session_resume(void)
 {
     if (!parked) {
         MPIR_Session_before_init();
+        MPIR_Adapt_before_plain_init();
         return false;
     }
     parked = false;

@@ -209,3 +209,18 @@ def dyn_farm(run: TestRun) -> None:
     run.check(said == sorted(f"run {number}" for number in range(runs)), f"runs: {said}")
     ends = [line for line in job.lines if "ended with" in line]
     run.check(ends == [f"{runs // 3} runs ended with {code}" for code in range(3)], f"{ends}")
+
+
+@scenario
+def dyn_size(run: TestRun) -> None:
+    """DX1: examples/dynamic/dynsize, of one and of three, told by arguments and by standard input."""
+    folder = run.work / "examples"
+    program = f"{folder}/dynamic/dynsize"
+    make = ["make", "-C", str(EXAMPLES), f"MPICC={run.setting.prefix}/bin/mpicc", f"BUILD={folder}", program]
+    done = subprocess.run(make, capture_output=True, text=True, check=False)
+    run.check(done.returncode == 0, f"{done.stdout}{done.stderr}")
+    for processes, numbers, sizes in ((1, (3, -2), (4, 2)), (3, (1, -1), (4, 3)), (2, (0, 0), (2,))):
+        job = run.mpiexec([], [str(number) for number in numbers], processes, program)
+        run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+        expected = [f"pi is about 3.1415926536, by {size} processes" for size in sizes]
+        run.check([line.split(" (")[0] for line in job.lines] == expected, f"{job.lines}")

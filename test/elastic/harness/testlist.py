@@ -35,7 +35,8 @@ CLAUSES: tuple[str, ...] = tuple(
     *("SC1", "SC2", "SC3", "SC4", "SC5", "SC6", "SM1", "SM2"),
     *("SO1", "SO2", "SO3", "SO4", "SO5", "SO7", "SO8", "SB1", "SB2", "SD1", "SD2", "SD3", "SA1", "SE1", "ST1", "SW2"),
     # of dynamic process management
-    *("DS1", "DS2", "DS3", "DS4", "DS5", "DN1", "DN2", "DN3", "DN4", "DN5", "DN6", "DN7", "DX2", "DX3"),
+    *("DS1", "DS2", "DS3", "DS4", "DS5", "DN1", "DN2", "DN3", "DN4", "DN5", "DN6", "DN7", "DX1", "DX2", "DX3"),
+    *("DM1", "DM2", "DM3", "DM4", "DM5", "DM6"),
 ) + tuple(
     f"DA{number}"  # of dynamic process management
     for number in range(1, 13)

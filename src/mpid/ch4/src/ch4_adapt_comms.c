@@ -81,7 +81,7 @@ static int make_comm(MPIR_Comm_kind_t kind, MPIDI_Adapt_context_t context, unsig
         MPIR_Errhandler_add_ref(comm->errhandler);
     MPL_strncpy(comm->name, name, MPI_MAX_OBJECT_NAME);
 
-    if (context != MPIDI_ADAPT_CONTEXT__UNION)
+    if (context != MPIDI_ADAPT_CONTEXT__UNION && context != MPIDI_ADAPT_CONTEXT__PARENT)
         MPIR_Adapt_comm_by_begin(comm);
     mpi_errno = MPIDI_Adapt_commit_comm(comm, map, local_map);
     MPIR_ERR_CHECK(mpi_errno);
@@ -146,6 +146,47 @@ static int make_intercomm(const struct pmi_adapt_plan *plan, MPIR_Comm ** interc
     return make_comm(MPIR_COMM_KIND__INTERCOMM, MPIDI_ADAPT_CONTEXT__INTERCOMM, plan->epoch,
                      MPIDI_Adapt_window.index - (is_pre ? 0 : MPIDI_Adapt_window.pre),
                      is_pre ? joining : pre, is_pre ? pre : joining, "MPI_ADAPT_INTERCOMM", intercomm);
+}
+
+/* A table, for whoever leaves later leaves a hole in it. */
+static int table_map(int first, int size, MPIDI_rank_map_mode mode, MPIDI_rank_map_t * map)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_rank_map_lut_t *lut;
+
+    mpi_errno = MPIDIU_alloc_lut(&lut, size);
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 0; i < size; i++)
+        lut->lpid[i] = first + i;
+    *map = MPIDI_Adapt_range_map(first, size);
+    map->mode = mode;
+    map->irreg.lut.t = lut;
+    map->irreg.lut.lpid = lut->lpid;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPID_Adapt_make_parent(unsigned epoch, int created, MPIR_Comm ** parent)
+{
+    int mpi_errno = MPI_SUCCESS, former = MPIR_Process.size - created;
+    MPIDI_rank_map_t map, local_map;
+
+    mpi_errno = table_map(0, former, MPIDI_RANK_MAP_LUT_INTRA, &map);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = table_map(former, created, MPIDI_RANK_MAP_LUT_INTRA, &local_map);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = make_comm(MPIR_COMM_KIND__INTERCOMM, MPIDI_ADAPT_CONTEXT__PARENT, epoch,
+                          MPIR_Process.rank - former, map, local_map, "MPI_COMM_PARENT", parent);
+    MPIR_ERR_CHECK(mpi_errno);
+    (*parent)->adapt.lineage = MPIR_ADAPT_LINEAGE_SELF;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 int MPIDI_Adapt_make_union(const struct pmi_adapt_plan *plan)

@@ -4,6 +4,12 @@
 #include "ch4_adapt_renumber.h"
 #include "mpir_adapt.h"
 
+/* Who has departed has no index any more. */
+static int renumbered(int lpid, const struct MPIDI_Adapt_new_indices *r)
+{
+    return lpid < 0 ? lpid : r->new_index[lpid];
+}
+
 static void renumber_map(MPIDI_rank_map_t * map, const struct MPIDI_Adapt_new_indices *r)
 {
     switch (map->mode) {
@@ -19,7 +25,7 @@ static void renumber_map(MPIDI_rank_map_t * map, const struct MPIDI_Adapt_new_in
         case MPIDI_RANK_MAP_LUT_INTRA:
             if (map->avtid == 0) {
                 for (int i = 0; i < map->size; i++)
-                    map->irreg.lut.lpid[i] = r->new_index[map->irreg.lut.lpid[i]];
+                    map->irreg.lut.lpid[i] = renumbered(map->irreg.lut.lpid[i], r);
             }
             break;
         default:

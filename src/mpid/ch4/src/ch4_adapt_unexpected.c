@@ -45,16 +45,18 @@ static MPIR_Context_id_t world_bits(unsigned epoch)
 MPIR_Context_id_t MPIDI_Adapt_context_of(MPIDI_Adapt_context_t kind, unsigned epoch)
 {
     return MPIR_CONTEXT_DYNAMIC_PROC_MASK | ((unsigned) kind << MPIR_CONTEXT_PREFIX_SHIFT) |
-        (kind == MPIDI_ADAPT_CONTEXT__WORLD ? world_bits(epoch) : window_bits(epoch));
+        (kind >= MPIDI_ADAPT_CONTEXT__WORLD ? world_bits(epoch) : window_bits(epoch));
 }
 
-int MPID_Adapt_init_contexts(void)
+int MPID_Adapt_init_contexts(bool in_use)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Comm *self = MPIR_Process.comm_self;
 
     MPIR_ERR_CHKANDJUMP(!MPIDI_NM_adapt_has_generations(), mpi_errno, MPI_ERR_OTHER,
                         "**adaptmatchbits");
+    if (in_use)
+        goto fn_exit;
     self->context_id |= MPIR_Adapt_generation_bits(SELF_GENERATION);
     self->recvcontext_id = self->context_id;
 
@@ -303,6 +305,7 @@ static bool is_in_use(MPIR_Context_id_t bits)
     struct search search = { bits, false };
 
     MPIR_Adapt_foreach_comm(look_for_bits, &search);
+    look_for_bits(MPIR_Process.comm_self, &search);
     return search.found;
 }
 

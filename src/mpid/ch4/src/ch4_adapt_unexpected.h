@@ -15,6 +15,7 @@ typedef enum {
     MPIDI_ADAPT_CONTEXT__NEW_WORLD,
     MPIDI_ADAPT_CONTEXT__INTERCOMM,
     MPIDI_ADAPT_CONTEXT__WORLD,
+    MPIDI_ADAPT_CONTEXT__PARENT,        /* of those that MPIX_Comm_modify has created: of the world's generation */
     MPIDI_ADAPT_CONTEXTS        /* how many */
 } MPIDI_Adapt_context_t;
 
