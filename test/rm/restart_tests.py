@@ -250,6 +250,7 @@ def check_records(daemon: Daemon, seed: int) -> None:
 
 
 def the_log_replayed_gives_the_same_decisions(bench: Bench) -> None:
+    """SPEC-performance X4: and the same numbers that made them."""
     daemon = bench.start(config="[history]\nsnapshot_events = 20\n")
     for index in range(30):
         daemon.submit("sh", "-c", "exit $((ELASTIC_JOB_ID % 3))", min=1 + index % 5)
@@ -265,8 +266,16 @@ def the_log_replayed_gives_the_same_decisions(bench: Bench) -> None:
     with sqlite3.connect(daemon.state / "store.sqlite") as database:  # as an older elasticd has stored it
         older = "UPDATE record SET data = json_remove(data, '$.spec.begin_ms', '$.spec.dependencies') WHERE event = 'submitted'"
         expect(database.execute(older).rowcount == 30, "all wishes")
+        older = "UPDATE record SET data = json_remove(data, '$.why') WHERE event = 'placed' AND job % 2 = 0"
+        expect(database.execute(older).rowcount == 15, "every second start")
     done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)
     expect(done.returncode == 0 and "the same" in done.stdout, f"replay of an older log: {done}")
+    with sqlite3.connect(daemon.state / "store.sqlite") as database:
+        other = "UPDATE record SET data = json_set(data, '$.why.room', 99) WHERE event = 'placed' AND job = 7"
+        expect(database.execute(other).rowcount == 1, "a start")
+    done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)
+    said = done.stdout + done.stderr
+    expect(done.returncode == 1 and "differs" in said and '"room":99' in said, f"other numbers must be told: {done}")
     with sqlite3.connect(daemon.state / "store.sqlite") as database:
         database.execute("UPDATE record SET data = '{}' WHERE number = (SELECT max(number) - 3 FROM record)")
     done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)

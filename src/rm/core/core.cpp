@@ -97,8 +97,8 @@ void Core::Impl::schedule()
         decisions = rules().decide(state);
         for (Start &each : decisions.starts) {
             Job &job = state.jobs.change(each.job);
-            if (limit_start(job, each.blocks))
-                start(job, each.blocks);
+            if (limit_start(job, each))
+                start(job, each);
         }
         for (Change &each : decisions.changes) {
             Job &job = state.jobs.change(each.job);
@@ -359,6 +359,9 @@ void Core::Impl::on(const Resize &event)
                           ? name + " has that size already"
                           : name + " cannot have that size: it " + describe_sizes(job->spec));
     Change change{job->id, event.size, {}, {}, "asked for by the user"};
+    change.why = [size = event.size](const State &, const Job &) -> Json {
+        return {{"rule", "user"}, {"size", size}};
+    };
     if (event.size < old_size) {
         change.leave = choose_leaving(state, job->blocks, old_size - event.size);
     } else {

@@ -97,7 +97,7 @@ class Core::Impl {
     void settle(Job &waiting, const Turn &turn);
 
     /* core_users.cpp */
-    bool limit_start(const Job &job, Blocks &blocks);
+    bool limit_start(const Job &job, Start &start);
     bool limit_growth(Job &job, Change &change);
     int64_t cores_left(uint32_t uid) const;
     void let_in();
@@ -144,7 +144,7 @@ class Core::Impl {
         state.index(node);
     }
     static void move(Job &job, JobEvent event);
-    void start(Job &job, const Blocks &blocks);
+    void start(Job &job, const Start &decided);
     void started(Job &job);
     void stop(Job &job, JobState verdict, const std::string &reason);
     void over(Job &job, JobState verdict, const std::string &reason);

@@ -33,14 +33,27 @@ void Core::Impl::move(Job &job, JobEvent event)
 
 /* ---- from the queue to the end ------------------------------------------------------------ */
 
-void Core::Impl::start(Job &job, const Blocks &blocks)
+namespace {
+
+/* Recomputing the rule from the numbers alone gives it again: the rest of the record is not needed
+ * for that (SPEC-performance X1). */
+Json why_started(const StartNumbers &numbers)
+{
+    Json why = write(numbers);
+    why["rule"] = numbers.ahead ? to_string(StartRule::BACKFILL) : to_string(StartRule::START);
+    return why;
+}
+
+}  // namespace
+
+void Core::Impl::start(Job &job, const Start &decided)
 {
     rebook(job, [&] {
         move(job, JobEvent::PLACE);
         job.step++;
         job.started_name = job.spec.name;
         job.limit_changed = false;
-        job.blocks = blocks;
+        job.blocks = decided.blocks;
         job.reason.clear();
         job.exit_code.reset();
         job.acquiring = state.config.asynchronous_nodes;
@@ -53,9 +66,10 @@ void Core::Impl::start(Job &job, const Blocks &blocks)
     auto data = [&]() -> Json {
         return {{"step", job.step},
                 {"size", job.size()},
-                {"waited_ms", state.now_ms - job.submitted_ms}};
+                {"waited_ms", state.now_ms - job.submitted_ms},
+                {"why", why_started(decided.numbers)}};
     };
-    record(record::PLACED, job, data, "blocks", blocks);
+    record(record::PLACED, job, data, "blocks", decided.blocks);
     if (job.acquiring)
         out_.push_back(acquire(job));
     else
@@ -220,6 +234,7 @@ void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
         adaptation.leave = change.leave;
         adaptation.joining = change.joining;
         adaptation.lent = change.lent;
+        adaptation.whom = change.whom;
         adaptation.asked_ms = state.now_ms;
         job.tries = 0;
         job.deadline_ms = state.now_ms + state.config.answer_timeout_ms;
@@ -266,7 +281,8 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
         job.sized_ms = state.now_ms;
         job.refusals = 0;
         job.last_change = {adaptation.request, adaptation.old_size, job.size(),
-                           state.now_ms,       standstill_ms,       adaptation.reason};
+                           state.now_ms,       standstill_ms,       adaptation.reason,
+                           adaptation.whom};
         job.last_adapted_ms = state.now_ms;
         wait_for_departures(job);
     };

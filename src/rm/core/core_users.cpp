@@ -50,7 +50,7 @@ int64_t Core::Impl::cores_left(uint32_t uid) const
 }
 
 /* False: its user may not have it now.  The place becomes smaller where only that is allowed. */
-bool Core::Impl::limit_start(const Job &job, Blocks &blocks)
+bool Core::Impl::limit_start(const Job &job, Start &start)
 {
     const Config &config = state.config;
     uint32_t uid = job.spec.uid;
@@ -58,13 +58,15 @@ bool Core::Impl::limit_start(const Job &job, Blocks &blocks)
         return true;
     if (state.full_users.contains(uid))
         return false;
-    int wanted = count_processes(blocks);
+    int wanted = count_processes(start.blocks);
     int64_t most = cores_left(uid) / job.spec.cores_per_process;
     int size = most >= wanted ? wanted : size_at_most(job.spec, static_cast<int>(most));
     if (size > 0 &&
         (config.user_running_max == 0 || state.of_user(uid).running < config.user_running_max)) {
-        if (size < wanted)
-            blocks = first_of(blocks, size);
+        if (size < wanted) {
+            start.blocks = first_of(start.blocks, size);
+            start.numbers.user_most = static_cast<int>(most);
+        }
         return true;
     }
     state.requeue(uid, [&] { state.full_users.insert(uid); });

@@ -2,6 +2,8 @@
 
 #include "core/invariants.h"
 
+#include <set>
+
 #include "core/policy/policy.h"
 #include "core/policy/policy_measured.h"
 #include "core/record.h"
@@ -248,6 +250,38 @@ void Monitor::end_wish(const Record &record)
               " ends twice, or was never made");
 }
 
+namespace {
+
+/* What of a record `placed` does not follow from its `why` (SPEC-performance X1); empty: nothing. */
+std::string wrong_start(const Record &record)
+{
+    Json why = record.data.value("why", Json());
+    if (!why.is_object() || !why.contains("rule"))
+        return "has no rule";
+    std::string rule = why["rule"];
+    why.erase("rule");
+    auto numbers = parse<StartNumbers>(why);
+    if (!numbers)
+        return numbers.error();
+    auto follows = start_rule(numbers.value());
+    if (!follows || rule != to_string(*follows))
+        return std::string("is not what follows: ") +
+               (follows ? to_string(*follows) : "it waits");
+    return gives_size(numbers.value(), record.data["size"]) ? "" : "gives it another size";
+}
+
+/* The rule of a record `requested`; empty: it is none that there is. */
+std::string rule_of(const Record &record)
+{
+    static const std::set<std::string> RULES = {"reduce",   "expand", "balance", "make_room",
+                                                "backfill", "drain",  "user",    "wish"};
+    const Json why = record.data.value("why", Json());
+    std::string rule = why.is_object() ? why.value("rule", "") : "";
+    return RULES.contains(rule) ? rule : "";
+}
+
+}  // namespace
+
 /* Whether what is placed now is placed where it may. */
 void Monitor::placed(const Record &record, const State &state)
 {
@@ -260,6 +294,9 @@ void Monitor::placed(const Record &record, const State &state)
     History &job = jobs_[record.job];
     if (record.event != record::PLACED)
         return;
+    if (std::string what = wrong_start(record); !what.empty())
+        wrong("why job " + std::to_string(record.job) + " starts " + what + ": " +
+              record.data.dump());
     if (record.data["step"] != job.step + 1)
         wrong("steps of job " + std::to_string(record.job) + " do not follow each other");
     if (job.ended || job.open)
@@ -271,10 +308,8 @@ void Monitor::placed(const Record &record, const State &state)
 namespace {
 
 /* Whether nobody has asked for the change that was requested, and nobody waits for it. */
-bool is_optional(const Json &requested)
+bool is_optional(const Json &requested, const std::string &rule)
 {
-    const Json &why = requested["why"];
-    std::string rule = why.is_object() ? why.value("rule", "") : "";
     bool grows = requested["size"] > requested["old_size"];
     return !requested["by_user"].get<bool>() && (rule == "balance" || (grows && rule != "wish"));
 }
@@ -290,7 +325,11 @@ void Monitor::begin_change(const Record &record)
         wrong("requests of job " + std::to_string(record.job) + " do not follow each other");
     job.request++;
     job.open = true;
-    job.optional = is_optional(record.data);
+    std::string rule = rule_of(record);
+    if (rule.empty())
+        wrong("a change of job " + std::to_string(record.job) + " has no rule: " +
+              record.data.dump());
+    job.optional = is_optional(record.data, rule);
 }
 
 /* For a change that has been committed now. */

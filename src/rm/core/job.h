@@ -175,11 +175,12 @@ struct Adaptation {
     std::vector<int> leave;     /* ranks, before the change, rising */
     Blocks joining;             /* booked for the joining ranks */
     int lent = 0;               /* so many of these are lent to the job */
+    std::vector<JobId> whom;    /* waiting jobs for whose sake it is made */
     uint64_t step_request = 0;  /* the step's own number of it, 0 until accepted */
     bool withdrawing = false;   /* CancelRequest has been sent */
     int64_t asked_ms = 0;
 
-    ELASTIC_FIELDS(request, phase, by_user, reason, old_size, size, leave, joining, lent,
+    ELASTIC_FIELDS(request, phase, by_user, reason, old_size, size, leave, joining, lent, whom,
                    step_request, withdrawing, asked_ms)
 };
 
@@ -189,8 +190,9 @@ struct LastChange {
     int old_size = 0, size = 0;
     int64_t at_ms = NEVER, standstill_ms = 0;
     std::string reason;
+    std::vector<JobId> whom;    /* waiting jobs for whose sake it was made */
 
-    ELASTIC_FIELDS(request, old_size, size, at_ms, standstill_ms, reason)
+    ELASTIC_FIELDS(request, old_size, size, at_ms, standstill_ms, reason, whom)
 };
 
 /* Processes that left with a committed request, or joining ones of a request that came to

@@ -16,7 +16,8 @@ constexpr const char *RELEASED = "released";
 constexpr const char *UPDATED = "updated";
 /* its time to begin has come, its dependencies are fulfilled */
 constexpr const char *ELIGIBLE = "eligible";
-constexpr const char *PLACED = "placed";        /* step, size, blocks, waited_ms */
+/* step, size, blocks, waited_ms, why (rule and start_numbers.h) */
+constexpr const char *PLACED = "placed";
 constexpr const char *STARTED = "started";      /* step, size: it runs */
 constexpr const char *REQUEUED = "requeued";    /* step, reason */
 constexpr const char *MODE = "mode";            /* step, mode: adaptive or rigid */
@@ -24,7 +25,7 @@ constexpr const char *SIZES = "sizes";          /* step, rule: the sizes that th
 /* step, wish, kind, size, minimum, maximum, reason: of the program */
 constexpr const char *WISHED = "wished";
 constexpr const char *WISH_ENDED = "wish_ended";        /* step, wish, result, size, reason */
-/* step, request, by_user, old_size, size, leave, joining, reason, why (null, or what size_rules.h
+/* step, request, by_user, old_size, size, leave, joining, reason, why (rule, and what size_rules.h
  * makes of it) */
 constexpr const char *REQUESTED = "requested";
 /* step, request, epoch, old_size, size, blocks, duration_ms, standstill_ms */

@@ -31,15 +31,19 @@ class StoredRecords {
     size_t next_ = 0;
 };
 
-/* A wish or a configuration that an older elasticd has stored lacks what that did not know: those
- * fields have their defaults then. */
+/* A wish, a configuration, or what decided, that an older elasticd has stored lacks what that did
+ * not know: those fields have their defaults then, or are not compared. */
 bool is_same_data(Json stored, const Json &replayed)
 {
-    for (const char *name : {"spec", "config"}) {
-        if (!stored.contains(name) || !replayed.contains(name))
+    for (const char *name : {"spec", "config", "why"}) {
+        if (!replayed.contains(name) || !replayed[name].is_object())
+            continue;
+        Json known = stored.value(name, Json());
+        if (!known.is_object() && std::string_view(name) != "why")
             continue;
         Json filled = replayed[name];
-        filled.update(stored[name]);
+        if (known.is_object())
+            filled.update(known);
         stored[name] = filled;
     }
     return stored == replayed;

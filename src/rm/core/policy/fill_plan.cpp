@@ -185,7 +185,8 @@ Change FillPlan::to_balance(const Job &job, int size, std::vector<int> leave,
         json["unchanged_end_ms"] = unchanged_end_ms(all);
         return json;
     };
-    return {job.id, size, std::move(leave), std::move(joining), text, std::move(why)};
+    std::vector<JobId> whom = {balance->whom};
+    return {job.id, size, std::move(leave), std::move(joining), text, std::move(why), 0, whom};
 }
 
 bool FillPlan::leaves_expected(int64_t cores, int64_t end_ms) const

@@ -30,6 +30,7 @@ struct Growth {
     Blocks blocks;      /* its place: all of it if it starts, the joining processes if it grows */
     std::optional<GrowingJob> nodes = {};       /* all that it has; once it is to grow */
     int lent = 0;       /* so many of the joining ones, until somebody wants them */
+    StartNumbers numbers = {};  /* if it starts */
 };
 
 /* When the first job is expected to start, sooner than it is promised, how many cores are free then

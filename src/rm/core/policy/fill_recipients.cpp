@@ -46,6 +46,8 @@ void Recipients::add_starts()
             each.job->spec.elasticity == Elasticity::MALLEABLE && plan_.rules.gives_later();
         bool may_grow = gives_back || !plan_.first;
         each.cap = may_grow ? plan_.cap(*each.job) : each.size;
+        int most = may_have_room_within(each) ? plan_.cap(*each.job) : each.cap;
+        each.numbers.most = std::max(each.size, most);
         growing_.push_back(std::move(each));
     }
 }
@@ -329,7 +331,8 @@ void Recipients::decide()
 {
     for (Growth &each : growing_) {
         if (each.starts)
-            plan_.decisions.starts.push_back({each.job->id, std::move(each.blocks)});
+            plan_.decisions.starts.push_back(
+                {each.job->id, std::move(each.blocks), each.numbers});
         else if (!each.blocks.empty())
             plan_.decisions.changes.push_back(change_to(each));
     }

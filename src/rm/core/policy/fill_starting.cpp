@@ -94,14 +94,27 @@ bool Starting::start(const Job &job)
     int size = wish > least && plan_.now.fits(job.spec, wish) ? wish : least;
     if (!plan_.now.fits(job.spec, size))
         return false;
-    add_start(job, size, plan_.now.place(job.spec, size));
+    StartNumbers numbers = numbers_of(job, size);
+    add_start(job, plan_.now.place(job.spec, size), numbers);
     return true;
 }
 
-void Starting::add_start(const Job &job, int size, Blocks blocks)
+/* Before it is placed. */
+StartNumbers Starting::numbers_of(const Job &job, int size) const
+{
+    StartNumbers numbers;
+    numbers.least = lowest(job.spec);
+    numbers.wanted = std::max(plan_.rules.first_size(state_, job), numbers.least);
+    numbers.room = plan_.now.room(job.spec);
+    numbers.cores_per_process = job.spec.cores_per_process;
+    numbers.fits = numbers.most = size;
+    return numbers;
+}
+
+void Starting::add_start(const Job &job, Blocks blocks, const StartNumbers &numbers)
 {
     plan_.soon.take(state_.shares(job.spec, blocks));
-    plan_.starts.push_back({&job, true, size, 0, std::move(blocks)});
+    plan_.starts.push_back({&job, true, numbers.fits, 0, std::move(blocks), {}, 0, numbers});
 }
 
 /* Whether enough is about to be freed, or can be. */
@@ -155,8 +168,12 @@ bool Starting::go_ahead(const Job &job)
     int64_t cores = int64_t{size} * job.spec.cores_per_process;
     if (!plan_.leaves_expected(cores, end_ms))
         return false;
+    StartNumbers numbers = numbers_of(job, size);
+    numbers.ahead = plan_.promise().going_ahead(plan_.first->id, job.spec);
+    if (plan_.expected)
+        numbers.ahead->expected = {plan_.expected->time_ms, plan_.expected->left};
     plan_.take_beside_expected(cores, end_ms);
-    add_start(job, size, plan_.promise().place(plan_.now, job.spec, size));
+    add_start(job, plan_.promise().place(plan_.now, job.spec, size), numbers);
     return true;
 }
 

@@ -27,7 +27,8 @@ class Starting {
     bool go_ahead(const Job &job);
     void make_room_ahead(const Job &job);
     int64_t end_of(const JobSpec &spec) const;
-    void add_start(const Job &job, int size, Blocks blocks);
+    StartNumbers numbers_of(const Job &job, int size) const;
+    void add_start(const Job &job, Blocks blocks, const StartNumbers &numbers);
 
     FillPlan &plan_;
     const State &state_;

@@ -55,7 +55,8 @@ class Fcfs : public Policy {
                 space.emplace(state);
             if (!space->fits(job.spec, size))
                 break;
-            decisions.starts.push_back({job.id, space->place(job.spec, size)});
+            StartNumbers numbers = fixed_start(job.spec, size, space->room(job.spec));
+            decisions.starts.push_back({job.id, space->place(job.spec, size), numbers});
             looked_until = QUEUE_END;
         }
         fulfil_wishes(state, decisions);

@@ -19,6 +19,7 @@
 #include <functional>
 #include <memory>
 
+#include "core/policy/start_numbers.h"
 #include "core/state.h"
 
 namespace elastic::rm {
@@ -26,6 +27,7 @@ namespace elastic::rm {
 struct Start {
     JobId job = 0;
     Blocks blocks;
+    StartNumbers numbers = {};  /* that decided it */
 };
 
 struct Change {
@@ -38,6 +40,7 @@ struct Change {
      * the sizes. */
     std::function<Json(const State &, const Job &)> why = nullptr;
     int lent = 0;       /* of the joining processes, so many are to be given back on demand */
+    std::vector<JobId> whom = {};       /* waiting jobs for whose sake it is made */
 };
 
 /* One of those that an exchange comes into question for; 0: nobody. */

@@ -11,6 +11,15 @@ int64_t time_limit(const State &state, const JobSpec &spec)
     return spec.time_limit_ms > 0 ? spec.time_limit_ms : state.config.default_time_limit_ms;
 }
 
+StartNumbers fixed_start(const JobSpec &spec, int size, int room)
+{
+    StartNumbers numbers;
+    numbers.least = numbers.wanted = numbers.fits = numbers.most = size;
+    numbers.room = room;
+    numbers.cores_per_process = spec.cores_per_process;
+    return numbers;
+}
+
 Reservation::Reservation(const State &state, const Space &now, const JobSpec &spec, int size)
     : state_(state), spec_(spec), size_(size), begun_(now)
 {
@@ -74,6 +83,11 @@ int64_t Reservation::end_of(const JobSpec &spec) const
 bool Reservation::is_before(int64_t end_ms) const
 {
     return end_ms != NEVER && (time_ms_ == NEVER || end_ms <= time_ms_);
+}
+
+GoingAhead Reservation::going_ahead(JobId first, const JobSpec &spec) const
+{
+    return {first, {time_ms_, std::max<int64_t>(left(), 0)}, {}, end_of(spec)};
 }
 
 int64_t Reservation::ends_before_until_ms(const JobSpec &spec) const
@@ -200,7 +214,8 @@ bool EasyPass::start_in_order()
             first_ = &job;
             return true;
         }
-        decisions_.starts.push_back({job.id, now_.place(job.spec, size)});
+        StartNumbers numbers = fixed_start(job.spec, size, now_.room(job.spec));
+        decisions_.starts.push_back({job.id, now_.place(job.spec, size), numbers});
     }
     return false;
 }
@@ -212,8 +227,11 @@ void EasyPass::go_ahead(const Job &job)
         return;
     if (!reservation_)
         reservation_.emplace(state_, now_, first_->spec, fixed_size(state_, first_->spec));
-    if (reservation_->allows(now_, job.spec, size))
-        decisions_.starts.push_back({job.id, reservation_->place(now_, job.spec, size)});
+    if (!reservation_->allows(now_, job.spec, size))
+        return;
+    StartNumbers numbers = fixed_start(job.spec, size, now_.room(job.spec));
+    numbers.ahead = reservation_->going_ahead(first_->id, job.spec);
+    decisions_.starts.push_back({job.id, reservation_->place(now_, job.spec, size), numbers});
 }
 
 }  // namespace

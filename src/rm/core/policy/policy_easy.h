@@ -53,6 +53,8 @@ class Reservation {
      * so (NEVER: always). */
     bool ends_before(const JobSpec &spec) const { return is_before(end_of(spec)); }
     int64_t ends_before_until_ms(const JobSpec &spec) const;
+    /* What such a job, started now, leaves to the job `first`, whose reservation it is. */
+    GoingAhead going_ahead(JobId first, const JobSpec &spec) const;
     /* `now` has got less, for who ends before. */
     void changed();
     /* Of the cores that are free in `now`, how many the promised start needs. */
@@ -87,6 +89,8 @@ class Easy : public Policy {
     Decisions decide(const State &state) const override;
 };
 
+/* Of a job that can have this size alone, in its turn. */
+StartNumbers fixed_start(const JobSpec &spec, int size, int room);
 /* A step's time limit; 0: none. */
 int64_t time_limit(const State &state, const JobSpec &spec);
 

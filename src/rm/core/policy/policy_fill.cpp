@@ -25,6 +25,10 @@ void leave_draining_nodes(FillPlan &plan, const Job &job)
     if (size == 0 || size < staying)
         return;
     Change change{job.id, size, std::move(leave), {}, "a node is drained"};
+    int room = plan.now.room(job.spec, own);
+    change.why = [size, staying, room](const State &, const Job &) -> Json {
+        return {{"rule", "drain"}, {"size", size}, {"staying", staying}, {"room", room}};
+    };
     if (size > staying)
         change.joining = plan.now.place(job.spec, size - staying, own);
     plan.decisions.changes.push_back(std::move(change));
@@ -57,8 +61,6 @@ std::function<Json(const State &, const Job &)> why_room(const SizeRules &rules,
 {
     return [of_rules = rules.why_of(size, "make_room"), whom](const State &state, const Job &job) {
         Json why = of_rules(state, job);
-        if (why.is_null())
-            why = {{"rule", "make_room"}};
         why["for"] = whom;
         return why;
     };
@@ -95,7 +97,9 @@ void decide_shrinks(FillPlan &plan)
              choose_leaving(plan.state, job.blocks, job.size() - size),
              {},
              reason,
-             own ? plan.rules.why_of(size, "reduce") : why_room(plan.rules, size, whom)});
+             own ? plan.rules.why_of(size, "reduce") : why_room(plan.rules, size, whom),
+             0,
+             own ? std::vector<JobId>() : whom});
     }
 }
 

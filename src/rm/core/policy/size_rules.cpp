@@ -14,7 +14,10 @@ class AnySizes : public SizeRules {
     int most(const State &, const Job &job) const override { return job.spec.maximum; }
     bool may_give(const State &, const Job &) const override { return true; }
     int reduced(const State &, const Job &) const override { return 0; }
-    Json why(const State &, const Job &, int, const char *) const override { return nullptr; }
+    Json why(const State &, const Job &job, int size, const char *rule) const override
+    {
+        return {{"rule", rule}, {"size", size}, {"most", largest_wanted(job)}};
+    }
     std::string words(const State &, const Job &, int) const override { return "idle cores"; }
 };
 

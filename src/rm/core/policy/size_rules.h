@@ -43,7 +43,7 @@ class SizeRules {
      * keeps what it has. */
     virtual int reduced(const State &state, const Job &job) const = 0;
     /* The numbers that made the change to `size`, for the record; `rule` is one of
-     * SPEC-performance X1.  Null: the sizes alone decided. */
+     * SPEC-performance X1. */
     virtual Json why(const State &state, const Job &job, int size, const char *rule) const = 0;
     /* The same, for Change::why. */
     std::function<Json(const State &, const Job &)> why_of(int size, const char *rule) const

@@ -1,0 +1,41 @@
+/* See start_numbers.h. */
+
+#include "core/policy/start_numbers.h"
+
+namespace elastic::rm {
+
+namespace {
+
+bool leaves(const StartAhead &other, int64_t end_ms, int64_t cores)
+{
+    bool ends_before = end_ms != NEVER && (other.start_ms == NEVER || end_ms <= other.start_ms);
+    return ends_before || (other.start_ms != NEVER && cores <= other.cores_left);
+}
+
+}  // namespace
+
+std::optional<StartRule> start_rule(const StartNumbers &numbers)
+{
+    if (numbers.fits <= 0 || numbers.fits > numbers.room)
+        return std::nullopt;
+    if (!numbers.ahead) {
+        int fits = numbers.wanted <= numbers.room ? numbers.wanted : numbers.least;
+        return numbers.fits == fits ? std::optional(StartRule::START) : std::nullopt;
+    }
+    /* Which of both fits beside what is promised is a matter of nodes, too. */
+    const GoingAhead &ahead = *numbers.ahead;
+    int64_t cores = int64_t{numbers.fits} * numbers.cores_per_process;
+    bool is_one = numbers.fits == numbers.wanted || numbers.fits == numbers.least;
+    bool goes = is_one && leaves(ahead.promised, ahead.end_ms, cores) &&
+                (!ahead.expected || leaves(*ahead.expected, ahead.end_ms, cores));
+    return goes ? std::optional(StartRule::BACKFILL) : std::nullopt;
+}
+
+bool gives_size(const StartNumbers &numbers, int size)
+{
+    if (numbers.user_most)
+        return size > 0 && size <= *numbers.user_most && size <= numbers.most;
+    return size >= numbers.fits && size <= numbers.most;
+}
+
+}  // namespace elastic::rm
