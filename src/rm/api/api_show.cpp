@@ -254,6 +254,25 @@ Json shortage_json(const State &state, const Job &job, bool private_jobs)
 
 }  // namespace
 
+namespace {
+
+Json helpers_json(const State &state, const Job &job, bool private_jobs)
+{
+    Json helpers = Json::array();
+    if (job.state != JobState::PENDING)
+        return helpers;
+    for (const Helper &each : helpers_of(state, job.id)) {
+        bool visible = state.jobs.at(each.job).spec.uid == job.spec.uid || !private_jobs;
+        helpers.push_back({{"job", visible ? Json(each.job) : Json()},
+                           {"from", each.old_size},
+                           {"size", each.size},
+                           {"committed", each.is_done}});
+    }
+    return helpers;
+}
+
+}  // namespace
+
 /* When it starts at the latest, and who ends then, if nothing comes before it: for one job, since
  * it takes a while. */
 void Api::add_forecast(Json &json, const Job &job) const
@@ -268,6 +287,7 @@ void Api::add_forecast(Json &json, const Job &job) const
     json["expected_after"] = visible ? Json(other->id) : Json();
     json["shortage"] =
         shortage_json(daemon_.state(), job, daemon_.settings().private_jobs);
+    json["helpers"] = helpers_json(daemon_.state(), job, daemon_.settings().private_jobs);
 }
 
 /* What a list tells of a job: all but its command, which may be long. */

@@ -161,11 +161,28 @@ std::string shortage_text(const Json &job)
     return text;
 }
 
+/* "; for it job 1 has got 9 processes in place of 16, job 2 gets 23 in place of 16" */
+std::string helpers_text(const Json &job)
+{
+    std::string text;
+    for (const Json &each : list_of(job, "helpers")) {
+        int64_t other = integer_or(each, "job", 0);
+        bool is_first = text.empty();
+        text += is_first ? "; for it " : ", ";
+        text += other > 0 ? "job " + std::to_string(other) : "a job";
+        text += (bool_or(each, "committed", false) ? " has got " : " gets ") + shown(each, "size") +
+                (is_first ? " processes" : "") + " in place of " + shown(each, "from");
+    }
+    return text;
+}
+
 /* What made its size, and what holds it there; or what it waits for. */
 std::string why_text(const Json &job)
 {
-    if (std::string text = shortage_text(job); !text.empty())
-        return text;
+    if (std::string text = shortage_text(job); !text.empty()) {
+        std::string start = expected_start_text(job);
+        return text + (start == "-" ? "" : "; starts at " + start) + helpers_text(job);
+    }
     std::string now = string_or(job, "why", ""), last = last_change_text(job);
     std::string held = string_or(object_of(job, "performance"), "held_because", "");
     if (now.empty() && !held.empty())

@@ -43,7 +43,7 @@ TEST(JobViewTest, nothing_that_is_missing_or_odd_does_harm)
     }
 }
 
-TEST(JobViewTest, a_waiting_job_says_what_it_lacks)
+TEST(JobViewTest, X3_a_waiting_job_says_what_it_lacks)
 {
     auto why = [](const Json &shortage) {
         for (const std::string &line : job_description({{"shortage", shortage}}, 0)) {
@@ -65,6 +65,30 @@ TEST(JobViewTest, a_waiting_job_says_what_it_lacks)
               "Why=there is room for it, but it would keep those before it waiting");
     for (const Json &odd : {Json(), Json(5), Json{{"processes", "x"}}})
         EXPECT_EQ(why(odd), "Why=-") << odd;
+}
+
+TEST(JobViewTest, X3_a_waiting_job_says_when_it_starts_and_who_was_changed_for_it)
+{
+    auto why = [](const Json &job) {
+        for (const std::string &line : job_description(job, 0)) {
+            if (size_t at = line.find("Why="); at != line.npos)
+                return line.substr(at);
+        }
+        return std::string();
+    };
+    Json helpers = {{{"job", 1}, {"from", 16}, {"size", 9}, {"committed", true}},
+                    {{"job", nullptr}, {"from", 16}, {"size", 23}, {"committed", false}}};
+    Json job = {{"shortage", {{"processes", 32}, {"room", 0}, {"giving", Json::array()}}},
+                {"expected_start_ms", 1000000},
+                {"expected_after", 2},
+                {"helpers", helpers}};
+    EXPECT_EQ(why(job), "Why=needs room for 32 processes, there is none; starts at " +
+                            format_time(1000000) +
+                            " at the latest, when job 2 ends; for it job 1 has got 9 processes in "
+                            "place of 16, a job gets 23 in place of 16");
+    job["expected_start_ms"] = nullptr;
+    job["helpers"] = "odd";
+    EXPECT_EQ(why(job), "Why=needs room for 32 processes, there is none");
 }
 
 TEST(JobViewTest, progress_and_mpi_share_have_a_line_each)

@@ -40,6 +40,8 @@ std::string check(const LoopSample &loop)
 {
     if (loop.key.empty() || !is_key(loop.key) || !is_key(loop.parent))
         return "the key of a loop is none";
+    if (loop.name.size() > LOOP_NAME_BYTES_MAX)
+        return "the name of loop " + loop.key + " is too long";
     if (!are_sums(loop.sums))
         return "loop " + loop.key + " has times that cannot be";
     if (loop.ratio_min_ppm < 0 || loop.ratio_min_ppm > loop.ratio_max_ppm ||
@@ -364,6 +366,33 @@ std::optional<int64_t> recent_mtct_ppm(const Performance &known)
         return mtct_ppm(sums);
     auto [least, most] = std::minmax_element(values.begin(), values.end());
     return std::clamp(fit_at_end(at_ms, values), *least, *most);
+}
+
+std::optional<MeasuredLoop> measured_loop(const Performance &known)
+{
+    const LoopSample *loop = phase_loop(known);
+    LoopSums sums = phase_sums(known);
+    if (!loop || sums.iterations <= 0)
+        return std::nullopt;
+    int processes = std::max(known.newest.size, 1);
+    return MeasuredLoop{loop->key,
+                        loop->name,
+                        processes,
+                        known.samples,
+                        sums.iterations / processes,
+                        sums.loop_us / sums.iterations};
+}
+
+std::string describe(const MeasuredLoop &loop)
+{
+    char text[160];
+    std::string name = loop.key == PROBE_LOOP ? "the loop that probes"
+                       : loop.name.empty() ? "loop " + loop.key
+                                           : loop.name;
+    snprintf(text, sizeof text, "%s (%d ranks, %lld iterations of %.2g s)", name.c_str(),
+             loop.processes, static_cast<long long>(loop.iterations),
+             static_cast<double>(loop.iteration_us) / 1e6);
+    return text;
 }
 
 bool has_data(const Performance &known)

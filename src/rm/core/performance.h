@@ -21,6 +21,8 @@ constexpr int64_t MTCT_MAX_PPM = 1000 * PPM;    /* of a loop that does nothing b
 constexpr int64_t SAMPLE_SUM_MAX = int64_t{1} << 53;
 constexpr size_t SAMPLE_LOOPS_MAX = 8;          /* those that take longest */
 constexpr size_t LOOP_KEY_BYTES_MAX = 32;
+constexpr const char *PROBE_LOOP = "probe";    /* key of the loop that probes */
+constexpr size_t LOOP_NAME_BYTES_MAX = 40;
 constexpr size_t PERFORMANCE_HISTORY_MAX = 64;
 constexpr int MONITOR_WINDOW_MAX = 64;
 
@@ -35,8 +37,9 @@ struct LoopSample {
     std::string key, parent;    /* parent: empty: none */
     LoopSums sums;
     int64_t ratio_min_ppm = 0, ratio_max_ppm = 0;       /* of one rank's time in MPI */
+    std::string name = {};      /* for people: where it is; empty: not known */
     bool operator==(const LoopSample &) const = default;
-    ELASTIC_FIELDS(key, parent, sums, ratio_min_ppm, ratio_max_ppm)
+    ELASTIC_FIELDS(key, parent, sums, ratio_min_ppm, ratio_max_ppm, name)
 };
 
 /* Where a program of phases is (SPEC-epop L1), of the process that is behind. */
@@ -139,6 +142,18 @@ std::optional<int64_t> accumulated_mtct_ppm(const Performance &known);
 std::optional<int64_t> recent_mtct_ppm(const Performance &known);
 /* Null: the phase has not been sampled. */
 const LoopSample *phase_loop(const Performance &known);
+/* What is known of the phase at the present size, for people: `iterations` of each process, in the
+ * mean. */
+struct MeasuredLoop {
+    std::string key, name;
+    int processes = 0;
+    int64_t samples = 0, iterations = 0, iteration_us = 0;
+    ELASTIC_FIELDS(key, name, processes, samples, iterations, iteration_us)
+};
+/* Nothing: the phase has not been sampled. */
+std::optional<MeasuredLoop> measured_loop(const Performance &known);
+/* "solver+0x1a2b (32 ranks, 412 iterations of 0.50 s)" */
+std::string describe(const MeasuredLoop &loop);
 /* J6: enough to decide by. */
 bool has_data(const Performance &known);
 

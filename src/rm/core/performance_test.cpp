@@ -46,7 +46,7 @@ struct Sampled {
     }
 };
 
-TEST(PerformanceTest, mtct_is_mpi_by_computing_time)
+TEST(PerformanceTest, J4_mtct_is_mpi_by_computing_time)
 {
     EXPECT_EQ(mtct_ppm({1, 100, 0}), 0);
     EXPECT_EQ(mtct_ppm({1, 110, 10}), 100000);
@@ -62,7 +62,7 @@ TEST(PerformanceTest, mtct_is_mpi_by_computing_time)
     EXPECT_EQ(mpi_share_ppm({}), std::nullopt);
 }
 
-TEST(PerformanceTest, ratios_are_of_sums_since_the_commit)
+TEST(PerformanceTest, J4_J5_ratios_are_of_sums_since_the_commit)
 {
     Sampled job;
     job.add(1000, 100);
@@ -83,7 +83,23 @@ TEST(PerformanceTest, ratios_are_of_sums_since_the_commit)
     EXPECT_EQ(job.known.history.size(), 2u) << "what was is not forgotten";
 }
 
-TEST(PerformanceTest, few_iterations_are_no_data)
+TEST(PerformanceTest, X3_the_phase_is_described)
+{
+    Performance known;
+    EXPECT_FALSE(measured_loop(known));
+    Sample first = sample(1000, 10, {loop("5e", 4 * 412, int64_t{4} * 412 * 500000, 100)});
+    first.loops[0].name = "solver+0x1a2b";
+    take(known, first, 1000, 5);
+    auto measured = measured_loop(known);
+    ASSERT_TRUE(measured);
+    EXPECT_EQ(describe(*measured), "solver+0x1a2b (4 ranks, 412 iterations of 0.5 s)");
+    measured->name.clear();
+    EXPECT_EQ(describe(*measured), "loop 5e (4 ranks, 412 iterations of 0.5 s)");
+    measured->key = "probe";
+    EXPECT_EQ(describe(*measured), "the loop that probes (4 ranks, 412 iterations of 0.5 s)");
+}
+
+TEST(PerformanceTest, J6_few_iterations_are_no_data)
 {
     Sampled job;
     job.add(1000, 100, 1);
@@ -93,7 +109,7 @@ TEST(PerformanceTest, few_iterations_are_no_data)
     EXPECT_TRUE(has_data(job.known));
 }
 
-TEST(PerformanceTest, the_trend_is_the_line_at_the_newest_within_what_was_seen)
+TEST(PerformanceTest, J5_the_trend_is_the_line_at_the_newest_within_what_was_seen)
 {
     Sampled rising;
     for (int64_t mpi_us : {100, 200, 300, 400, 500})
@@ -115,7 +131,7 @@ TEST(PerformanceTest, the_trend_is_the_line_at_the_newest_within_what_was_seen)
     EXPECT_EQ(recent_mtct_ppm(falling.known), 0);
 }
 
-TEST(PerformanceTest, statistics_are_of_intervals)
+TEST(PerformanceTest, J6_statistics_are_of_intervals)
 {
     Sampled job;
     for (int64_t mpi_us : {100, 300, 200, 200})
@@ -133,7 +149,7 @@ TEST(PerformanceTest, statistics_are_of_intervals)
     EXPECT_NEAR(static_cast<double>(many.deviation_ppm()), 5e8, 1e6);
 }
 
-TEST(PerformanceTest, the_phase_is_the_longest_distributed_loop_and_the_outermost_of_equals)
+TEST(PerformanceTest, J3_J5_the_phase_is_the_longest_loop_and_the_outermost_of_equals)
 {
     Performance known;
     take(known,
@@ -192,7 +208,7 @@ TEST(PerformanceTest, an_outer_loop_whose_sums_fall_is_no_phase)
     EXPECT_EQ(known.history.back().phase, (LoopSums{10, 50, 10}));
 }
 
-TEST(PerformanceTest, what_is_not_new_is_known_as_such)
+TEST(PerformanceTest, J2_what_is_not_new_is_known_as_such)
 {
     Performance known;
     Sample first = sample(1000, 10, {loop("probe", 40, 1000, 100)});
@@ -224,6 +240,7 @@ TEST(PerformanceTest, what_cannot_be_is_named)
     EXPECT_NE(wrong([](Sample &s) { s.loops[0].sums.iterations = -1; }), "");
     EXPECT_NE(wrong([](Sample &s) { s.loops[0].ratio_min_ppm = PPM + 1; }), "");
     EXPECT_NE(wrong([](Sample &s) { s.loops[0].key = "<b>"; }), "");
+    EXPECT_NE(wrong([](Sample &s) { s.loops[0].name.assign(LOOP_NAME_BYTES_MAX + 1, 'x'); }), "");
     EXPECT_NE(wrong([](Sample &s) { s.loops.push_back(s.loops[0]); }), "");
     EXPECT_NE(wrong([](Sample &s) { s.loops.assign(SAMPLE_LOOPS_MAX + 1, s.loops[0]); }), "");
 }
@@ -340,7 +357,7 @@ TEST_F(SampledJobTest, samples_are_kept_with_the_job)
     EXPECT_FALSE(is_known(now(2000, 20)));
 }
 
-TEST_F(SampledJobTest, those_of_another_world_have_no_effect)
+TEST_F(SampledJobTest, J2_those_of_another_world_have_no_effect)
 {
     Sample other_size = now(1000, 10);
     other_size.size++;
@@ -353,7 +370,7 @@ TEST_F(SampledJobTest, those_of_another_world_have_no_effect)
     EXPECT_FALSE(core.job(id).performance);
 }
 
-TEST_F(SampledJobTest, a_commit_begins_anew_and_a_late_sample_does_not_count)
+TEST_F(SampledJobTest, J2_J5_a_commit_begins_anew_and_a_late_sample_does_not_count)
 {
     tell(now(1000, 10));
     Sample late = now(2000, 20);

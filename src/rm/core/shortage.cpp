@@ -24,4 +24,22 @@ std::optional<Shortage> shortage(const State &state, const Job &job)
     return missing;
 }
 
+std::vector<Helper> helpers_of(const State &state, JobId waiting)
+{
+    auto is_for_it = [&](const std::vector<JobId> &whom) {
+        return std::find(whom.begin(), whom.end(), waiting) != whom.end();
+    };
+    std::vector<Helper> helpers;
+    for (JobId id : state.indices().placed) {
+        const Job &job = state.jobs.at(id);
+        if (job.adaptation && is_for_it(job.adaptation->whom))
+            helpers.push_back({id, job.adaptation->old_size, job.adaptation->size, false});
+        else if (job.last_change && is_for_it(job.last_change->whom))
+            helpers.push_back({id, job.last_change->old_size, job.last_change->size, true});
+    }
+    std::sort(helpers.begin(), helpers.end(),
+              [](const Helper &a, const Helper &b) { return a.job < b.job; });
+    return helpers;
+}
+
 }  // namespace elastic::rm

@@ -1,6 +1,6 @@
 /*
- * What a waiting job lacks, and who is about to free cores.  For people (SPEC-performance X3);
- * nothing is decided by it.  Pure.
+ * What a waiting job lacks, who is about to free cores, and whose sizes are others for its sake.
+ * For people (SPEC-performance X3); nothing is decided by it.  Pure.
  */
 
 #ifndef ELASTIC_RM_CORE_SHORTAGE_H_INCLUDED
@@ -25,6 +25,17 @@ struct Shortage {
 
 /* Nothing: it does not wait for its turn alone, or the nodes that are up cannot hold it. */
 std::optional<Shortage> shortage(const State &state, const Job &job);
+
+/* A running job that has, or is about to get, another size for the sake of one that waits. */
+struct Helper {
+    JobId job = 0;
+    int old_size = 0, size = 0;
+    bool is_done = false;
+    bool operator==(const Helper &) const = default;
+};
+
+/* In the order of their numbers. */
+std::vector<Helper> helpers_of(const State &state, JobId waiting);
 
 }  // namespace elastic::rm
 

@@ -21,7 +21,14 @@ TEST(ShortageTest, who_gives_way_and_who_ends)
     int64_t given = 8 - driver.job(elastic).adaptation.value().size;
     EXPECT_GE(given, 3);
     EXPECT_EQ(missing->giving, (std::vector<Giving>{{elastic, given}}));
-    driver.commit(elastic);
+    int left = 8 - static_cast<int>(given);
+    EXPECT_EQ(helpers_of(driver.core.state(), waiting),
+              (std::vector<Helper>{{elastic, 8, left, false}}));
+    driver.commit(elastic, false);
+    EXPECT_EQ(helpers_of(driver.core.state(), waiting),
+              (std::vector<Helper>{{elastic, 8, left, true}}));
+    EXPECT_TRUE(helpers_of(driver.core.state(), elastic).empty());
+    driver.send(StepFreed{elastic, driver.job(elastic).step, 1});
     EXPECT_FALSE(shortage(driver.core.state(), driver.job(waiting))) << "it has started";
     EXPECT_FALSE(shortage(driver.core.state(), driver.job(elastic))) << "it runs";
     JobId large = driver.submit(rigid(8));

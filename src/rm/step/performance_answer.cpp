@@ -226,7 +226,8 @@ LoopSample loop_sample(const LoopAnswer &loop)
             {static_cast<int64_t>(loop.iterations), static_cast<int64_t>(loop.loop_us),
              static_cast<int64_t>(loop.mpi_us)},
             ppm_of(*loop.ratio_min),
-            ppm_of(*loop.ratio_max)};
+            ppm_of(*loop.ratio_max),
+            loop.name.substr(0, LOOP_NAME_BYTES_MAX)};
 }
 
 /* What the core goes by; nothing: it cannot be. */

@@ -158,7 +158,7 @@ TEST(PerformanceAnswerTest, texts_are_printable_and_short)
     EXPECT_EQ(told.value().loops[0].slowest[0].host, "a b");
 }
 
-TEST(PerformanceAnswerTest, the_core_hears_of_distributed_loops_the_longest_first)
+TEST(PerformanceAnswerTest, J3_the_core_hears_of_distributed_loops_the_longest_first)
 {
     Json answer = good();
     Json alone = inner_loop();

@@ -102,7 +102,7 @@ class SamplerTest : public testing::Test {
     std::unique_ptr<Sampler> sampler;
 };
 
-TEST_F(SamplerTest, a_running_adaptive_step_is_asked_again_and_again)
+TEST_F(SamplerTest, J2_a_running_adaptive_step_is_asked_again_and_again)
 {
     make();
     look(job(1));
@@ -128,7 +128,7 @@ TEST_F(SamplerTest, others_are_not)
         EXPECT_EQ(times(id), 0u) << id;
 }
 
-TEST_F(SamplerTest, in_an_adaptation_it_is_not_asked_and_then_anew)
+TEST_F(SamplerTest, J2_in_an_adaptation_it_is_not_asked_and_then_anew)
 {
     make();
     look(job(1));
@@ -191,7 +191,7 @@ TEST_F(SamplerTest, one_that_cannot_be_asked_is_asked_later)
     ASSERT_TRUE(run_until([&] { return times(1) > before; }));
 }
 
-TEST_F(SamplerTest, switched_off_steps_are_told_to_measure_nothing)
+TEST_F(SamplerTest, J2_B1_switched_off_steps_are_told_to_measure_nothing)
 {
     make(0);
     look(job(1));

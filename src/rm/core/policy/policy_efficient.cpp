@@ -127,6 +127,8 @@ class EfficientRules : public SizeRules {
     {
         Json json = write(efficient_numbers(state, job));
         json["rule"] = rule;
+        if (auto loop = job.performance ? measured_loop(*job.performance) : std::nullopt)
+            json["loop"] = write(*loop);
         return json;
     }
     std::string words(const State &state, const Job &job, int size) const override;
@@ -191,7 +193,8 @@ std::string EfficientRules::words(const State &state, const Job &job, int size) 
              ratio(numbers.mtct_ppm), ratio(numbers.recent_mtct_ppm),
              size < job.size() ? "more than" : "less than",
              ratio(size < job.size() ? numbers.upper_ppm : numbers.lower_ppm));
-    return text;
+    auto loop = job.performance ? measured_loop(*job.performance) : std::nullopt;
+    return text + (loop ? ", in " + describe(*loop) : "");
 }
 
 std::string EfficientRules::explain(const State &state, const Job &job) const

@@ -8,6 +8,7 @@
 #include "core/record.h"
 #include "core/policy/time_balance.h"
 #include "core/sampled_program.h"
+#include "core/shortage.h"
 
 namespace elastic::rm {
 namespace {
@@ -147,6 +148,92 @@ TEST(EfficientTest, R3_gives_to_those_that_wait_when_it_has_data)
     EXPECT_EQ(machine.driver.job(waits).state, JobState::STARTING);
 }
 
+/* It is no program of which all processes do the same: no candidate, for nothing. */
+TEST(EfficientTest, J3_who_has_no_loop_of_all_its_processes_is_kept)
+{
+    Efficient machine(1, 8);
+    CoreDriver &driver = machine.driver;
+    JobId job = driver.submit(malleable(1, 16));
+    driver.run(job);
+    driver.submit(rigid(4));
+    for (int64_t minute = 1; minute <= 10; minute++) {
+        driver.wait(MINUTE);
+        driver.send(StepSampled{job, 1, {0, 8, 8, 10 * minute, minute * MINUTE, {}}});
+    }
+    EXPECT_EQ(driver.job(job).size(), 8);
+    EXPECT_EQ(driver.job(job).state, JobState::RUNNING);
+    EXPECT_EQ(driver.job(job).performance->samples, 10);
+    auto bounds = machine.bounds(job);
+    ASSERT_TRUE(bounds);
+    EXPECT_EQ(std::pair(bounds->low, bounds->high), std::pair(8, 8));
+    EXPECT_EQ(machine.held(job), HeldBecause::NOT_SPMD);
+}
+
+/* What another one is about to give suffices: nobody else is asked. */
+TEST(EfficientTest, Q6a_what_arrives_is_the_waiting_job_s)
+{
+    Efficient machine(1, 16);
+    CoreDriver &driver = machine.driver;
+    JobSpec half = malleable(1, 8);
+    JobId reduced = machine.start(half, [](int) { return 0.5; });
+    JobId could_give = machine.start(half, [](int) { return 0.001; });
+    JobId waits = driver.submit(rigid(4));
+    for (int i = 0; i < 2; i++) {
+        driver.wait(MINUTE);
+        machine.programs[0].sample(MINUTE);
+        machine.programs[1].sample(MINUTE);
+    }
+    ASSERT_EQ(driver.job(reduced).state, JobState::ADAPTING);
+    EXPECT_EQ(driver.job(could_give).state, JobState::RUNNING);
+    driver.commit(reduced);
+    EXPECT_EQ(driver.job(waits).state, JobState::STARTING);
+    EXPECT_EQ(driver.job(could_give).size(), 8);
+}
+
+/* Who has most above its share gives first, and alone if that suffices; below their shares all give
+ * only if it must be. */
+TEST(EfficientTest, Q6b_who_has_most_gives_first_and_as_few_as_can_be)
+{
+    for (int wanted : {3, 12}) {
+        Efficient machine(1, 16);
+        JobSpec large = malleable(1, 12), small = malleable(1, 4);
+        JobId most = machine.start(large, [](int) { return 0.001; });
+        JobId least = machine.start(small, [](int) { return 0.001; });
+        ASSERT_EQ(machine.driver.job(most).size() + machine.driver.job(least).size(), 16);
+        machine.go_on(3);
+        JobId waits = machine.driver.submit(rigid(wanted));
+        machine.commit();
+        EXPECT_EQ(machine.driver.job(waits).state, JobState::STARTING) << wanted;
+        EXPECT_LT(machine.driver.job(most).size(), 12) << wanted;
+        if (wanted == 3)
+            EXPECT_EQ(machine.driver.job(least).size(), 4);
+        else
+            EXPECT_LT(machine.driver.job(least).size(), 4);
+    }
+}
+
+/* What idles is for who waits; only what is left goes to who runs. */
+TEST(EfficientTest, Q9_who_waits_starts_before_anybody_grows)
+{
+    Efficient machine(1, 16);
+    CoreDriver &driver = machine.driver;
+    JobId first = driver.submit(rigid(8)), second = driver.submit(rigid(4));
+    driver.run(first);
+    driver.run(second);
+    JobId grows = machine.start(malleable(4, 16, 600 * MINUTE), [](int) { return 0.0; });
+    machine.go_on(5);
+    ASSERT_EQ(driver.job(grows).size(), 4);
+    JobId waits = driver.submit(rigid(8));
+    machine.go_on(5);
+    driver.end(first);
+    machine.commit();
+    EXPECT_EQ(driver.job(waits).state, JobState::STARTING);
+    EXPECT_EQ(driver.job(grows).size(), 4);
+    driver.end(second);
+    machine.commit();
+    EXPECT_EQ(driver.job(grows).size(), 8);
+}
+
 /* Of what idles the job that runs longest gets all that it may have. */
 TEST(EfficientTest, F1_who_runs_longest_gets_first)
 {
@@ -241,6 +328,9 @@ TEST(EfficientTest, Q6c_T4_Q10_those_that_it_waits_for_end_together)
     machine.go_on(3);
     EXPECT_EQ(machine.sizes[machine.first].size() + machine.sizes[machine.second].size(), 4u)
         << "and that is all";
+    /* X3: the waiting job can say who was balanced for it. */
+    EXPECT_EQ(helpers_of(machine.driver.core.state(), machine.waits),
+              (std::vector<Helper>{{machine.first, 16, 9, true}, {machine.second, 16, 23, true}}));
 }
 
 /* Nobody grows before cores are really free. */
@@ -417,6 +507,15 @@ TEST(EfficientTest, X1_the_record_s_numbers_give_the_decision)
     Json why = record->data.at("why");
     EXPECT_EQ(why.at("rule"), "reduce");
     why.erase("rule");
+    auto loop = parse<MeasuredLoop>(why.at("loop"));
+    ASSERT_TRUE(loop) << loop.error();
+    EXPECT_EQ(loop.value().processes, 16);
+    EXPECT_EQ(loop.value().samples, 2);
+    why.erase("loop");
+    EXPECT_NE(record->data.at("reason").get<std::string>().find(
+                  ", more than 0.1, in the loop that probes (16 ranks, "),
+              std::string::npos)
+        << record->data.at("reason");
     auto numbers = parse<EfficientNumbers>(why);
     ASSERT_TRUE(numbers) << numbers.error();
     EXPECT_EQ(size_range(spec, numbers.value().range).high, record->data.at("size").get<int>());
