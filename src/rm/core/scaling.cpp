@@ -25,7 +25,7 @@ constexpr int64_t GAIN_PER_STANDSTILL = 10, REMAINING_PER_DURATION = 4, SINCE_PE
 struct Point {
     int size = 0;
     int intervals = 0;
-    double ms = 0, probes = 0, loop_us = 0, mpi_us = 0;
+    double ms = 0, rounds = 0, loop_us = 0, mpi_us = 0;
     double distance = 0; /* the logarithm of its size by the present one */
 };
 
@@ -49,9 +49,10 @@ Points points_of(const Performance &known, int present_size)
         if (interval.probes <= 0 || interval.ms <= 0 || interval.key != key)
             continue;
         Point &point = point_of(points, interval.size);
+        Rounds of = rounds_of(interval);
         point.intervals++;
-        point.ms += static_cast<double>(interval.ms);
-        point.probes += static_cast<double>(interval.probes);
+        point.ms += of.ms;
+        point.rounds += of.rounds;
         point.loop_us += static_cast<double>(interval.phase.loop_us);
         point.mpi_us += static_cast<double>(interval.phase.mpi_us);
     }
@@ -96,12 +97,12 @@ double fitted_part(std::span<const Point> points, int size)
         std::min_element(points.begin(), points.end(), [&](const Point &left, const Point &right) {
             return std::abs(left.distance) < std::abs(right.distance);
         });
-    double unit = nearest->ms / nearest->probes;
+    double unit = nearest->ms / nearest->rounds;
     /* At several sizes it says the same again. */
     double mpi_weight = MPI_WEIGHT / static_cast<double>(points.size());
     Fit fit;
     for (const Point &point : points) {
-        double round = point.ms / point.probes / unit;
+        double round = point.ms / point.rounds / unit;
         double distance = point.distance / NEAR;
         double close = std::exp(-distance * distance / 2);
         double shorter = static_cast<double>(size) / point.size;
@@ -134,6 +135,16 @@ int64_t to_ppm(double part)
 }
 
 }  // namespace
+
+Rounds rounds_of(const Interval &interval)
+{
+    const LoopSums &measured = interval.phase;
+    auto size = static_cast<double>(interval.size), probes = static_cast<double>(interval.probes);
+    double rounds = static_cast<double>(measured.iterations) / size;
+    if (interval.key == PROBE_LOOP && measured.loop_us > 0 && rounds >= 1 && rounds >= probes / 2)
+        return {rounds, static_cast<double>(measured.loop_us) / 1000 / size};
+    return {probes, static_cast<double>(interval.ms)};
+}
 
 const std::string &phase_key(const Performance &known)
 {

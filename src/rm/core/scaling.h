@@ -23,6 +23,14 @@ namespace elastic::rm {
 struct Config;
 class State;
 
+/* How many rounds a process has made in how long, in the interval.  Where most rounds of the loop
+ * that probes have been measured it is these, from one probe to the next: what lies at the ends of
+ * a short interval, and the first round after a commit, is none.  Else what was probed. */
+struct Rounds {
+    double rounds = 0, ms = 0;
+};
+Rounds rounds_of(const Interval &interval);
+
 Scaling scaling_of(const Job &job);
 /* The same of what is known of a program alone, at a size that need not be one of these; without
  * any, sizes is 0. */

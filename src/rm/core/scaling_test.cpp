@@ -26,7 +26,10 @@ Job job_of(int size, const std::vector<std::pair<int, double>> &speeds, double s
             interval.ms = MINUTE;
             interval.probes = static_cast<int64_t>(static_cast<double>(MINUTE) * speed);
             interval.key = "probe";
-            interval.phase = {interval.probes * of, 1000000, static_cast<int64_t>(1e6 * share)};
+            interval.phase.iterations = interval.probes * of;
+            interval.phase.loop_us = MINUTE * 1000 * of;
+            interval.phase.mpi_us =
+                static_cast<int64_t>(static_cast<double>(interval.phase.loop_us) * share);
             known.history.push_back(interval);
         }
     }
@@ -52,7 +55,8 @@ TEST(ScalingTest, several_sizes_give_the_law_of_amdahl)
         auto part = [&](int size) { return serial * speed(size); };
         Job job = job_of(8, {{4, speed(4)}, {8, speed(8)}}, 0);
         for (Interval &each : job.performance->history)
-            each.phase.mpi_us = static_cast<int64_t>(1e6 * part(each.size));
+            each.phase.mpi_us = static_cast<int64_t>(
+                static_cast<double>(each.phase.loop_us) * part(each.size));
         EXPECT_NEAR(double(scaling_of(job).serial_ppm) / 1e6, part(8), 0.002) << serial;
         for (Interval &each : job.performance->history)
             each.phase = {};
@@ -69,6 +73,31 @@ TEST(ScalingTest, speeds_count_for_more_than_mpi_time)
     scaling = scaling_of(job_of(6, {{3, 3}, {6, 6}, {12, 6}}, 0.05));
     EXPECT_LT(scaling.serial_below_ppm, 100000) << "the first six were needed";
     EXPECT_GT(scaling.serial_ppm, 600000) << "six more were not";
+}
+
+/* Of a short interval the first round and a part of the last are no rounds that were measured: 4
+ * probes in 1 s are 3 rounds of 0.2 s, and a wait. */
+TEST(ScalingTest, rounds_are_those_that_were_measured)
+{
+    Interval interval;
+    interval.size = 2;
+    interval.ms = 1000;
+    interval.probes = 4;
+    interval.key = PROBE_LOOP;
+    interval.phase = {6, 1200000, 0};
+    auto per_second = [](const Interval &of) {
+        Rounds rounds = rounds_of(of);
+        return 1000 * rounds.rounds / rounds.ms;
+    };
+    EXPECT_DOUBLE_EQ(per_second(interval), 5);
+    interval.probes = 7;
+    EXPECT_DOUBLE_EQ(per_second(interval), 7) << "less than half has been measured";
+    interval.probes = 4;
+    interval.key = "5e";
+    EXPECT_DOUBLE_EQ(per_second(interval), 4) << "its rounds are others";
+    interval.key.clear();
+    interval.phase = {};
+    EXPECT_DOUBLE_EQ(per_second(interval), 4) << "nothing has been measured";
 }
 
 TEST(ScalingTest, another_phase_says_nothing)

@@ -3,6 +3,8 @@
 
 #include "core/policy/policy_measured.h"
 
+#include <cmath>
+
 #include "core/policy/policy_fill.h"
 #include "core/record.h"
 #include "core/sampled_program.h"
@@ -307,6 +309,49 @@ TEST(MeasuredTest, X1_records_say_why_and_that_gives_the_decision)
     }
     for (const char *rule : {"reduce", "balance", "trial", "expand"})
         EXPECT_GT(rules[rule], 0) << rule;
+}
+
+/* A user who wants more cores says that his program becomes the faster the more it has, however
+ * much: it gets what one gets that makes full use of all, and gives to those that wait as that one
+ * does. */
+TEST(MeasuredTest, who_boasts_gets_no_more_than_who_scales)
+{
+    auto boasts = [](int size) { return std::pow(size, 3.0); };
+    for (double share : {0.0, 0.02}) {
+        Machine told(16), scaling(16);
+        for (Machine *machine : {&told, &scaling}) {
+            bool lies = machine == &told;
+            auto waits_for_mpi = [share](int) { return share; };
+            machine->start(malleable(1, 16), scales_to(16), waits_for_mpi);
+            machine->start(malleable(1, 16),
+                           lies ? SampledProgram::Law(boasts) : scales_to(16), waits_for_mpi);
+            machine->go_on(60);
+        }
+        EXPECT_EQ(std::pair(told.size(0), told.size(1)),
+                  std::pair(scaling.size(0), scaling.size(1)));
+        JobId waits = told.driver.submit(rigid(12));
+        told.settle();
+        EXPECT_EQ(told.driver.job(waits).state, JobState::STARTING) << "it gives as any other";
+    }
+}
+
+/* Samples that say that it goes faster with fewer, or stands still, take nothing from others and
+ * break nothing. */
+TEST(MeasuredTest, nonsense_of_one_job_leaves_the_others_theirs)
+{
+    for (auto nonsense : {SampledProgram::Law([](int size) { return 1.0 / size; }),
+                          SampledProgram::Law([](int size) { return size % 2 ? 16.0 : 0.01; }),
+                          SampledProgram::Law([](int) { return 1e-9; }),
+                          SampledProgram::Law([](int) { return 1e9; })}) {
+        Machine machine(16);
+        machine.start(malleable(1, 16), scales_to(16));
+        machine.start(malleable(1, 16), nonsense, [](int) { return 0.5; });
+        machine.go_on(100, 0.1);
+        EXPECT_GE(machine.size(0), 8);
+        int changes = machine.changes;
+        machine.go_on(100, 0.1);
+        EXPECT_LE(machine.changes, changes + 4) << "it goes on and on";
+    }
 }
 
 /* X2: one word of a closed list. */
