@@ -347,6 +347,8 @@ Result<Source> read_source(const Options &options)
         if (ended.value().unreadable > 0)
             std::cerr << options.store << ": " << ended.value().unreadable
                       << " job(s) left out: not understood\n";
+        if (source.ended.empty())
+            return Error{options.store + " has no job that has ended"};
         keep_first(source.ended, options.jobs);
         return source;
     }
@@ -355,6 +357,8 @@ Result<Source> read_source(const Options &options)
         return Error{trace.error()};
     source.trace = std::move(trace.value());
     say_problems(options.trace, source.trace);
+    if (source.trace.jobs.empty())
+        return Error{"trace " + options.trace + " has no jobs"};
     keep_first(source.trace.jobs, options.jobs);
     return source;
 }
