@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from . import (
-    data, hosts, joining, model, monitoring, page, phases, report, reports, sessions, windows, worlds,
+    data, hosts, joining, laws, model, monitoring, page, phases, report, reports, sessions, windows, worlds,
 )  # fmt: skip
 from .bars import BARS
 from .bench import Amount, Bench, Section, Skipped
@@ -34,7 +34,7 @@ def _model(bench: Bench) -> list[Case]:
 SECTIONS = (
     Section("stock", "against stock MPICH", ("stock",), worlds.against_stock),
     Section("adapted", "adapted worlds", ("adapted",), worlds.adapted),
-    Section("probe", "probe", ("probe",), windows.probe),
+    Section("probe", "probe", ("probe", "probe_flat"), windows.probe),
     Section(
         "standstill", "standstill", ("standstill", "standstill_spread", "spawn"),
         windows.standstills,
@@ -66,6 +66,7 @@ SECTIONS = (
         ("session_looks", "session_lookups", "session_world", "session_create", "session_change"), sessions.sessions,
     ),  # fmt: skip
     Section("phases", "programs of phases", ("epop_time", "epop_share"), phases.phases),
+    Section("laws", "MPI time and efficiency", ("law_efficiency", "law_order", "law_share"), laws.laws),
     Section("model", "model of the cost", (), _model),
 )
 NOT_QUICK = {"model"}

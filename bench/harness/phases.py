@@ -16,7 +16,7 @@ WORK_MS, MU, ITERATIONS = 80, 0.5, 330  # 12 s, so that there is a sample after 
 STYLES = {"hand": ("probe", ()), "phases": ("work", ("-DPHASES_EPOP", "-lepop", "-ladapt_data"))}
 
 
-def _compile(bench: Bench, style: str) -> None:
+def compile_style(bench: Bench, style: str) -> None:
     words = [bench.ours.bin / "mpicc", *FLAGS, SOURCE, "-o", bench.ours.folder / style, *STYLES[style][1], "-lm"]
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -45,7 +45,7 @@ def _variant(bench: Bench, style: str) -> Variant:
 
 def phases(bench: Bench) -> list[Case]:
     for style in STYLES:
-        _compile(bench, style)
+        compile_style(bench, style)
     rounds = Rounds.measure(
         {style: _variant(bench, style) for style in STYLES}, bench.amount.pick(60, 180, 600), bench.progress, least=2
     )

@@ -76,7 +76,7 @@ def by_kind(lines: Iterable[Line]) -> dict[str, list[Line]]:
 
 
 def probe(bench: Bench) -> list[Case]:
-    cases = []
+    cases, medians = [], {}
     for processes in bench.amount.pick((1, 16), (1, 16), (1, 16, 64)):
         runs = bench.amount.pick(2, 5, 5) if processes <= cores() else 1
         samples: list[float] = []
@@ -84,7 +84,12 @@ def probe(bench: Bench) -> list[Case]:
             bench.progress.say(f"{processes} processes, run {number + 1}")
             samples += bench.ours.run(processes, "probe_cost", deadline_s=300).lines[0]["ns"]
         cases.append(value_case("probe", f"{processes} processes", samples, "ns"))
-    return cases
+        medians[processes] = [[sample] for sample in samples]
+    return cases + [
+        ratio_case("probe_flat", f"{processes} processes against 1", samples, medians[1], "ns")
+        for processes, samples in medians.items()
+        if processes > 1
+    ]
 
 
 # ---- standstill -------------------------------------------------------------------------------

@@ -1,12 +1,13 @@
 /*
  * An iteration of which it is known how much of its time is MPI's, by hand and, with -DPHASES_EPOP, as phases:
  *
- *   mpiexec -n P phases [-i ITERATIONS] [-w WORK] [-s PROCESSES] [-m MU]
+ *   mpiexec -n P phases [-i ITERATIONS] [-w WORK] [-s PROCESSES] [-m MU] [-k]
  *
  *   -w WORK   milliseconds of work in an iteration, shared by all processes: c = WORK / P for each (800)
  *   -s N      more than N processes do not make it faster: c = WORK / N then
  *   -m MU     time in MPI for each second outside of it, over all processes: a number, or as a function of P
  *             cannon:A,B (A P^1.5 + B P^0.5) or linear:A (A P)  (0.2)
+ *   -k        keeps time: an iteration begins when it is due, so that what a busy machine wakes late is not added up
  *
  * To work is to sleep, so that many processes need no core.  Processes in turn sleep m longer than c, and the others
  * wait for that one in MPI_Allreduce: of (c + m) P together (P - 1) m is MPI's, and MU is
@@ -27,6 +28,7 @@
 static struct {
     long iterations;
     int scales_to;              /* 0: as far as you like */
+    int keeps_time;
     double work_s, mu_linear, mu_root, mu_power;        /* mu: constant + ... P + ... P^0.5 + ... P^1.5 */
     double mu;
 } options = { .iterations = 100, .work_s = 0.8, .mu = 0.2 };
@@ -34,8 +36,11 @@ static struct {
 static struct {
     long iteration;
     double began;
+    double due_s;               /* when this iteration is due; 0: when it begins */
     int joins;
 } state;
+
+#define LATE_MAX_S 0.5          /* who is later, beyond an iteration, has been stopped, and begins anew */
 
 /* ---- what an iteration is ---- */
 
@@ -84,7 +89,11 @@ static void iterate(void)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     double each_s = options.work_s / (options.scales_to && options.scales_to < size ? options.scales_to : size);
-    sleep_until(start + each_s + (state.iteration % size == rank ? imbalance_s(size, each_s) : 0));
+    double longer_s = imbalance_s(size, each_s);
+    if (options.keeps_time && state.due_s > 0 && start - state.due_s < each_s + longer_s + LATE_MAX_S)
+        start = state.due_s;
+    state.due_s = start + each_s + longer_s;
+    sleep_until(start + each_s + (state.iteration % size == rank ? longer_s : 0));
     MPI_Allreduce(&one, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     state.iteration++;
 }
@@ -104,19 +113,20 @@ static int read_options(int argc, char **argv)
 {
     int good = 1;
 
-    for (int option; good && (option = getopt(argc, argv, "i:w:s:m:")) != -1;) {
+    for (int option; good && (option = getopt(argc, argv, "i:w:s:m:k")) != -1;) {
         switch (option) {
             case 'i': options.iterations = atol(optarg); break;
             case 'w': options.work_s = 1e-3 * atof(optarg); break;
             case 's': options.scales_to = atoi(optarg); break;
             case 'm': good = read_mu(optarg); break;
+            case 'k': options.keeps_time = 1; break;
             default: good = 0;
         }
     }
     good = good && optind == argc && options.iterations > 0 && options.scales_to >= 0 && options.work_s > 0 &&
         mu_of(1) >= 0;
     if (!good)
-        fprintf(stderr, "usage: phases [-i ITERATIONS] [-w WORK_MS] [-s PROCESSES] [-m MU|cannon:A,B|linear:A]\n");
+        fprintf(stderr, "usage: phases [-i ITERATIONS] [-w WORK_MS] [-s PROCESSES] [-m MU|cannon:A,B|linear:A] [-k]\n");
     return good;
 }
 
@@ -135,6 +145,7 @@ static void tell(MPI_Comm old_world, MPI_Comm intercomm, int joins)
 {
     int rank, root = 0;
 
+    state.due_s = 0;
     if (intercomm == MPI_COMM_NULL)
         return;
     if (!joins) {

@@ -109,6 +109,11 @@ class LiveTest(unittest.TestCase):
         offered = sum(job.size * job.run_s for job in jobs) / (jobs[-1].submit_s * live.CORES)
         self.assertAlmostEqual(offered, live.LOAD, delta=0.02)
 
+    def test_what_a_start_takes_at_a_size_between(self) -> None:
+        starts = {1: 100.0, 4: 160.0, 16: 400.0}
+        for size, wanted in {1: 100, 2: 120, 4: 160, 10: 280, 16: 400}.items():
+            self.assertAlmostEqual(live.between(starts, size), wanted)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,8 +1,8 @@
 """A scaled day of a workload under a real elasticd, beside what elasticsim says of it.
 
 The jobs are bench/phases, whose iterations sleep: of each it is known how fast it is at each size, and many of them need
-no cores.  elasticd plays one node of CORES cores here.  A job's run time is all of its step, so that what a start takes
-is measured before and taken from it.
+no cores.  They keep time (-k), so that they are as fast as that on a busy machine, too.  elasticd plays one node of CORES
+cores here.  A job's run time is all of its step, so that what a start takes is measured before, by size, and taken from it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ ITERATION_MS = 100  # at the size of the trace
 MU_LINEAR = 0.02  # phases -m linear: MPI time for time outside, for each process
 SHARE = 0.5  # of malleable jobs
 RANGE = (0.25, 4)  # their sizes, as elasticsim has it
-SAMPLE_S = 1
-STARTS = 5  # that are measured
+SAMPLE_S = 2  # the first two of a size in half of it, which is the least that elasticd does
+STARTS = 3  # of each size that are measured
+START_SIZES = (1, 4, 16)
 
 
 class LiveJob(NamedTuple):
@@ -92,6 +93,13 @@ def predict(elasticsim: str, jobs: list[LiveJob], policy: str, seed: int, folder
         return list(csv.DictReader(file))
 
 
+def between(values: dict[int, float], size: int) -> float:
+    """At a size between two that are known, by a line."""
+    low, high = max(s for s in values if s <= size), min(s for s in values if s >= size)
+    part = (size - low) / (high - low) if high > low else 0
+    return values[low] + part * (values[high] - values[low])
+
+
 class LiveMachine:
     """An elasticd with played cores."""
 
@@ -111,11 +119,11 @@ class LiveMachine:
         daemon = self.bench.daemon(config=config, name=policy, nodes=1, cores=CORES)
         try:
             daemon.start()
-            start_ms = self.start_ms(daemon)
+            starts = self.measure_starts(daemon)
             begin, numbers = time.monotonic(), []
             for job, row in zip(jobs, predicted):
                 time.sleep(max(begin + job.submit_s - time.monotonic(), 0))
-                numbers.append(self.submit(daemon, job, row["class"] == "malleable", policy, start_ms))
+                numbers.append(self.submit(daemon, job, row["class"] == "malleable", policy, starts))
             shown = [self.wait_end(daemon, number) for number in numbers]
             daemon.stop()
             return shown
@@ -124,15 +132,16 @@ class LiveMachine:
         finally:
             self.bench.clean()
 
-    def start_ms(self, daemon: Daemon) -> float:
-        """What a step takes beside its iterations."""
-        took = []
-        for _ in range(STARTS):
-            job = self.wait_end(daemon, daemon.submit(str(self.program), "-i", "1", "-w", "1", "-m", "0", min=4, max=4))
-            took.append(job["end_ms"] - job["start_ms"])
-        return statistics.median(took)
+    def measure_starts(self, daemon: Daemon) -> dict[int, float]:
+        """Milliseconds that a step takes beside its iterations, by its size."""
+        took: dict[int, list[float]] = {size: [] for size in START_SIZES}
+        for size in START_SIZES * STARTS:
+            job = self.wait_end(daemon, daemon.submit(str(self.program), "-i", "1", "-w", "1", "-m", "0", min=size, max=size))
+            took[size].append(job["end_ms"] - job["start_ms"])
+        return {size: statistics.median(times) for size, times in took.items()}
 
-    def submit(self, daemon: Daemon, job: LiveJob, malleable: bool, policy: str, start_ms: float) -> int:
+    def submit(self, daemon: Daemon, job: LiveJob, malleable: bool, policy: str, starts: dict[int, float]) -> int:
+        start_ms = between(starts, job.size)
         work_ms = ITERATION_MS * speed(job.size)
         iterations = max(round((job.run_s * 1000 - start_ms) / ITERATION_MS), 1)
         fields: dict[str, Any] = {"kind": "rigid", "min": job.size, "max": job.size}
@@ -143,7 +152,7 @@ class LiveMachine:
                 fields["preferred"] = job.size
         limit_ms = job.limit_s * 1000 * speed(job.size) / speed(fields["min"])
         return daemon.submit(
-            str(self.program), "-i", str(iterations), "-w", f"{work_ms:.6f}", "-m", f"linear:{MU_LINEAR}",
+            str(self.program), "-k", "-i", str(iterations), "-w", f"{work_ms:.6f}", "-m", f"linear:{MU_LINEAR}",
             time_limit_ms=int(limit_ms) + 1, **fields,
         )  # fmt: skip
 

@@ -1,0 +1,82 @@
+"""What the measured share of MPI says of a program: bench/phases with a law as Cannon's, from 4 to 36 processes that sleep.
+
+Figures 10.6, 14.1, 14.2 and 14.5 of Comprés 2017, by their relations: efficiency falls as MPI time by computing time rises, and is
+still high where that is below 0.1.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from statistics import median
+
+from . import phases
+from .bench import Bench
+from .result import Case, Rounds, Variant, ratio_case, value_case
+
+PROCESSES = (4, 9, 16, 25, 36)
+POWER, ROOT = 0.0006, 0.008  # MPI time by the rest: POWER P^1.5 + ROOT P^0.5
+WORK_MS = 3600  # of all processes: 100 ms of each of 36, so that they need no cores
+SECONDS = 5  # of a run
+UPPER = 0.1  # below, a program is taken for efficient
+
+
+def law(processes: int) -> float:
+    return POWER * processes**1.5 + ROOT * math.sqrt(processes)
+
+
+def iteration_s(processes: int) -> float:
+    each_s, mu = WORK_MS / processes / 1000, law(processes)
+    return each_s * (1 + mu * processes / (processes - 1 - mu))
+
+
+def _variant(bench: Bench, processes: int) -> Variant:
+    samples = bench.folder / f"law-{processes}-samples"
+
+    def run() -> dict[str, list[float]]:
+        samples.unlink(missing_ok=True)
+        bench.ours.run(
+            processes, "hand", "-k", "-i", math.ceil(SECONDS / iteration_s(processes)), "-w", WORK_MS,
+            "-m", f"cannon:{POWER},{ROOT}", options=("--adapt-performance", samples),
+            environment={"MPIEXEC_ADAPT_SAMPLE": "1s"}, deadline_s=300,
+        )  # fmt: skip
+        rows = json.loads(samples.read_text().splitlines()[-1])["loops"]
+        probe = next(row for row in rows if row["key"] == "probe")
+        seconds = probe["loop_us"] / probe["iterations"] / 1e6
+        return {"mtct": [probe["mpi_us"] / (probe["loop_us"] - probe["mpi_us"])], "efficiency": [WORK_MS / 1000 / processes / seconds]}
+
+    return run
+
+
+def _agreeing_pairs(mtct: dict[int, float], efficiency: dict[int, float]) -> float:
+    """Of all pairs of sizes the part in which the one with more MPI time is the less efficient one."""
+    pairs = [(a, b) for a in PROCESSES for b in PROCESSES if a < b]
+    return sum((mtct[a] < mtct[b]) == (efficiency[a] > efficiency[b]) for a, b in pairs) / len(pairs)
+
+
+def laws(bench: Bench) -> list[Case]:
+    phases.compile_style(bench, "hand")
+    rounds = Rounds.measure(
+        {str(p): _variant(bench, p) for p in PROCESSES}, bench.amount.pick(60, 180, 600), bench.progress, least=2
+    )
+
+    def of(point: str, p: int) -> list[list[float]]:
+        return rounds.of(str(p), point)
+
+    def middle(point: str) -> dict[int, float]:
+        return {p: median(each[0] for each in of(point, p)) for p in PROCESSES}
+
+    mtct = middle("mtct")
+    efficient = [p for p in PROCESSES[1:] if mtct[p] < UPPER]
+
+    def ratios(key: str, cases: Iterable[tuple[str, list[list[float]], list[list[float]]]]) -> list[Case]:
+        return [ratio_case(key, name, ours, reference, "", rounds.others, rounds.note()) for name, ours, reference in cases]
+
+    truth = {p: [[law(p)]] * len(rounds.used) for p in PROCESSES}
+    return [
+        *ratios("law_efficiency", ((f"{p} processes", of("efficiency", p), of("efficiency", PROCESSES[0])) for p in efficient)),
+        value_case("law_order", "pairs of sizes", [_agreeing_pairs(mtct, middle("efficiency"))], ""),
+        *ratios("law_share", ((f"{p} processes", of("mtct", p), truth[p]) for p in PROCESSES)),
+        *ratios("law_share", ((f"{p} processes, by the law", truth[p], of("mtct", p)) for p in PROCESSES)),
+    ]
