@@ -14,6 +14,7 @@
     unasked     answers all the time, whoever asks
     silent      does not answer
     nonsense    answers with a field of a wrong type
+    boasts      does what it is asked, and says that it is the faster the more it has, however much
 """
 
 import json
@@ -84,6 +85,33 @@ def be_measured(connection: socket.socket) -> None:
             send(connection, performance(number, loops="many"))
 
 
+def boast(connection: socket.socket) -> None:
+    lines = connection.makefile("r")
+    lines.readline()
+    send(connection, {"id": "events", "ok": True, "oldest": 1, "next": 1}, {"event": "adaptive", "seq": 1})
+    size, epoch, number, asked_of_epoch = int(os.environ["ELASTIC_JOB_SIZE"]), 0, 1, 0
+    requests = 0
+    for line in lines:
+        asked = json.loads(line)
+        if asked.get("op") == "performance":
+            asked_of_epoch += 1
+            rounds, ms = size**3 * asked_of_epoch, 1000 * asked_of_epoch
+            loop = {"key": "probe", "parent": None, "ranks": f"0-{size - 1}", "processes": size, "iterations": size * rounds,
+                    "measured_every": 1, "loop_us": 1000 * ms * size, "mpi_us": 0, "ratio_min": 0, "ratio_max": 0, "slowest": []}  # fmt: skip
+            progress = {"probes": rounds, "ms": ms, "per_second": size**3, "recent_per_second": None}
+            send(connection, {"id": asked["id"], "ok": True, "available": True, "epoch": epoch, "size": size, "processes": size,
+                              "stale": 0, "progress": progress, "loops": [loop]})  # fmt: skip
+        elif asked.get("op") == "resize":
+            requests += 1
+            size, epoch, asked_of_epoch = asked["size"], asked["if_epoch"] + 1, 0
+            same = {"request": requests, "time_ms": number}
+            send(connection, {"id": asked["id"], "ok": True, **same})
+            for event in ({"event": "requested", "tag": asked["tag"]}, {"event": "plan"}, {"event": "target"},
+                          {"event": "committed", "epoch": epoch}, {"event": "freed", "epoch": epoch}):
+                number += 1
+                send(connection, event | same | {"seq": number})
+
+
 def be_hostile(connection: socket.socket) -> None:
     lines = connection.makefile("r")
     lines.readline()  # the question for our events
@@ -117,7 +145,8 @@ def main() -> None:
             register(PATH)
         connection, _ = listening.accept()
         measured = KIND in ("honest", "lies", "unasked", "silent", "nonsense")
-        (be_good if KIND == "good" else be_measured if measured else be_hostile)(connection)
+        doing = {"good": be_good, "boasts": boast}.get(KIND, be_measured if measured else be_hostile)
+        doing(connection)
     except OSError as error:
         print(f"cut off: {error}", flush=True)
     finally:

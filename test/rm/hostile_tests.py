@@ -29,8 +29,8 @@ def resident_kb(daemon: Daemon) -> int:
     return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{daemon.process.pid}/status").read_text()).group(1))
 
 
-def hostile(daemon: Daemon, kind: str) -> int:
-    number = daemon.submit(str(HOSTILE), kind, script=HOSTILE.read_text(), min=1, max=2, kind="malleable", name=kind)
+def hostile(daemon: Daemon, kind: str, most: int = 2) -> int:
+    number = daemon.submit(str(HOSTILE), kind, script=HOSTILE.read_text(), min=1, max=most, kind="malleable", name=kind)
     daemon.wait_state(number, "RUNNING", "ADAPTING")
     return number
 

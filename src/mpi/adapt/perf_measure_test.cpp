@@ -70,7 +70,7 @@ TEST(PerfMeasure, AClockThatGoesBackCountsAsOneThatStands)
     EXPECT_EQ(program.elastic().mpi_ns, 0u);
 }
 
-TEST(PerfMeasure, ElasticLoop)
+TEST(PerfMeasure, V2_V3_D13_ElasticLoop)
 {
     Measured program;
     program.call(9, 1000);      /* before the first probe: nothing is observed */
@@ -89,7 +89,7 @@ TEST(PerfMeasure, ElasticLoop)
     EXPECT_EQ(program.elastic().mpi_ns, 10u * 30);
 }
 
-TEST(PerfMeasure, ALoopInside)
+TEST(PerfMeasure, V2_V3_ALoopInside)
 {
     Measured program;
     program.probe();
@@ -112,7 +112,7 @@ TEST(PerfMeasure, ALoopInside)
     EXPECT_EQ(program.elastic().mpi_ns, 5u * 22);
 }
 
-TEST(PerfMeasure, OneIterationInAsManyAsTheCostAllows)
+TEST(PerfMeasure, V5_OneIterationInAsManyAsTheCostAllows)
 {
     Measured program(10);       /* 2 calls and the probe in 100 ns at 10 ns each, 1/200 allowed: one in 60 */
     program.probe(0);
@@ -132,7 +132,7 @@ TEST(PerfMeasure, OneIterationInAsManyAsTheCostAllows)
     EXPECT_EQ(program.m->graph.edges_lost, 0u);
 }
 
-TEST(PerfMeasure, ProbesAloneAreSeldomMeasured)
+TEST(PerfMeasure, V5_ProbesAloneAreSeldomMeasured)
 {
     Measured program(10);
     program.probe(0);
@@ -143,7 +143,7 @@ TEST(PerfMeasure, ProbesAloneAreSeldomMeasured)
     EXPECT_EQ(program.m->every, 100u);
 }
 
-TEST(PerfMeasure, AChangeOfTheProgramIsFollowedCallByCall)
+TEST(PerfMeasure, V5_AChangeOfTheProgramIsFollowedCallByCall)
 {
     Measured program(10);
     program.probe(0);
@@ -158,7 +158,7 @@ TEST(PerfMeasure, AChangeOfTheProgramIsFollowedCallByCall)
     EXPECT_GE(program.elastic().iterations, 8u);
 }
 
-TEST(PerfMeasure, AfterACommitTheLoopsAreKnownAndTheirTimesNothing)
+TEST(PerfMeasure, V7_V4_D13_AfterACommitTheLoopsAreKnownAndTheirTimesNothing)
 {
     Measured program;
     program.probe();
@@ -186,7 +186,7 @@ TEST(PerfMeasure, AfterACommitTheLoopsAreKnownAndTheirTimesNothing)
 }
 
 /* Whatever the program does: no loop is longer than its time, and in none more MPI time than time. */
-TEST(PerfMeasure, NoLoopTakesMoreThanThereWas)
+TEST(PerfMeasure, V2_V3_NoLoopTakesMoreThanThereWas)
 {
     for (uint32_t seed = 1; seed <= 300; seed++) {
         std::mt19937 random(seed);

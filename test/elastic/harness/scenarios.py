@@ -469,6 +469,64 @@ def samples_tree(run: TestRun) -> None:
     _samples(run, "n1,n2,n3", 4)
 
 
+GRAPH_LOG = "MPIR_CVAR_ADAPT_GRAPH_LOG"
+GIVEN_SITE = 1 << 63  # of the keys of places that have an identifier of the program's
+
+
+@scenario
+def graph_log(run: TestRun) -> None:
+    """SPEC-performance D9, D14: each step as listing 10.1 of Comprés 2017, and at the end the table of listing 10.2."""
+    job = run.mpiexec(["-genv", GRAPH_LOG, str(run.folder / "graph")])
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    logs = sorted(run.folder.glob("graph.*"))
+    run.check([path.name for path in logs] == ["graph.0", "graph.1"], f"the logs are {logs}")
+    ids = [2, 0, 6, 3, 1, 6, 3, 1, 6, 3, 1, 9, 7, 9, 7, 3, 1, 6, 3, 1, 6, 3, 1, 9, 7, 9, 7]
+    labels = ["NOT in a loop"] * 5 + ["head: 6"] * 6 + ["NOT in a loop"] * 2 + ["head: 9"] * 2
+    labels += ["body re-entry; head: 6", *["head: 6"] * 7, "head re-entry; head: 9", *["head: 9"] * 3]
+    table = ["id: 2; H: 0; B: 0; Re: 0; Rv: 0; tail: ; head: ", "id: 0; H: 0; B: 0; Re: 0; Rv: 0; tail: ; head: "]
+    # index 0 is the probe: 6 is 3, 3 is 4, 1 is 5, 9 is 6 and 7 is 7
+    table += ["id: 6; H: 1; B: 0; Re: 0; Rv: 4; tail: 5; head: ", "id: 3; H: 0; B: 1; Re: 1; Rv: 5; tail: 7; head: 3"]
+    table += ["id: 1; H: 0; B: 1; Re: 0; Rv: 5; tail: ; head: 3", "id: 9; H: 1; B: 0; Re: 0; Rv: 3; tail: 7; head: "]
+    table += ["id: 7; H: 0; B: 1; Re: 0; Rv: 3; tail: ; head: 6"]
+    for path in logs:
+        lines = [re.sub(r"\d{19,}", lambda key: str(int(key[0]) - GIVEN_SITE), line) for line in path.read_text().splitlines()]
+        run.check(lines[0] == "0: root id: 1", f"{path}: the first step is {lines[0]}")
+        times = []
+        for number, (place, label) in enumerate(zip(ids, labels), 1):
+            detected = int(label != "NOT in a loop")
+            step = re.fullmatch(rf"{number}: id: {place}; detected: {detected}; -> {label}; \(TD: (\d+)\)", lines[number])
+            run.check(step is not None, f"{path}: step {number} is {lines[number]}, wanted: {place}, {label}")
+            times.append(int(step[1]) if step else 0)
+        run.check(times == sorted(times), f"{path}: times that go back: {times}")
+        first = lines.index("Current detected Control Flow Graph (CFG):") + 2
+        wanted = [f"{index}; {row}" for index, row in enumerate(table, 1)]
+        run.check(lines[first : first + 7] == wanted, f"{path}: the table is {lines[first:first + 7]}, wanted: {wanted}")
+
+
+def _places(path: Path) -> list[str]:
+    """Of a log: "KIND MODULE+OFFSET" of each place but the probe, in the order in which they were found."""
+    lines = path.read_text().splitlines()
+    first, end = (next(i for i, line in enumerate(lines) if line.startswith(word)) for word in ("Sites ", "Loops "))
+    return [line.split(": ", 1)[1] for line in lines[first + 1 : end] if not line.endswith(": PROBE")]
+
+
+@scenario
+def fortran_places(run: TestRun) -> None:
+    """SPEC-performance S4, S1: the places are those in the Fortran program, not in the bindings, the same in all processes."""
+    run.environment |= {GRAPH_LOG: str(run.folder / "graph")}
+    checks.ordinary(run)
+    logs = sorted(run.folder.glob("graph.*"))
+    run.check(len(logs) >= 2, f"the logs are {logs}")
+    places = {path.name: _places(path) for path in logs}
+    run.check(bool(places["graph.0"]), f"the places are {places}")
+    program = os.path.realpath(run.program())
+    for name, found in places.items():
+        for place in found:
+            kind, _, where = place.partition(" ")
+            run.check(where.startswith(program + "+0x"), f"{name}: a {kind} call comes from {where}, not from {program}")
+    run.check(places["graph.1"] == places["graph.0"], f"not the same places: {places}")
+
+
 @scenario
 def measured_binding(run: TestRun) -> None:
     """A language binding calls all functions from one place: the loop that probes is found all the same."""

@@ -47,7 +47,11 @@ CLAUSES: tuple[str, ...] = tuple(
         *(("D", 6), ("V", 8), ("X", 3), ("F", 4)),
     )
     for number in range(1, count + 1)
-) + ("EPOP.V10",)  # V9 is a matter of the unit test AdaptVolume, and of ./run bench --only data
+) + ("EPOP.V10",) + (  # V9 is a matter of the unit test AdaptVolume, and of ./run bench --only data
+    # of performance data, as far as they are a matter of programs; test/clauses has all
+    *(f"PERF.{clause}" for clause in ("S1", "S3", "S4", "S5", "S6", "D9", "D12", "D13", "D14", "V2", "V3", "V4", "V6", "V7")),
+    *(f"PERF.{clause}" for clause in ("V8", "B4", "J1", "N4", "N6")),
+)
 DEADLINE_S = 120.0
 
 

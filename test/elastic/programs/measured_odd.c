@@ -175,6 +175,43 @@ static void polling_round(void)
         ET_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
 }
 
+/* ---- writes: all loops are written when they have changed, after a second, and not when nothing is new ---- */
+
+#define LONGER_THAN_A_SECOND 1200000
+
+static void writes_round(void)
+{
+    static unsigned known;
+    unsigned writes = read_number("adapt_graph_writes");
+
+    switch (round_number) {
+        case 1:
+            ET_CHECK(writes == 1, "%u writes after the first probe", writes);
+            break;
+        case 10:
+        case 20:
+            usleep(LONGER_THAN_A_SECOND);
+            break;
+        case 15:               /* the loop has been found since the first one */
+            ET_CHECK(writes > 1, "what has changed is not written");
+            known = writes;
+            break;
+        case 25:
+            ET_CHECK(writes == known, "%u writes, although nothing has changed after %u", writes, known);
+            break;
+        case 26:
+            usleep(LONGER_THAN_A_SECOND);
+            message_to_myself(MPI_COMM_SELF);
+            break;
+        case 27:
+            ET_CHECK(writes == known + 1, "%u writes, not one more than %u for a new place", writes, known);
+            break;
+        default:
+            usleep(1000);       /* so that each round is measured */
+    }
+    ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 /* ---- all ---- */
 
 /* Sites beside the probe: exactly, or at most if less than 0. */
@@ -190,6 +227,7 @@ static const struct odd_case {
     {"sites", sites_round, 1023},
     {"identifiers", identifiers_round, 4},
     {"polling", polling_round, 1},
+    {"writes", writes_round, 2},
     {"never", NULL, 0}
 };
 

@@ -209,6 +209,61 @@ TEST(BalanceTest, T2_golden)
     EXPECT_NEAR(first->sizes[1], 1067, 1);
 }
 
+/* The system of Compres (2017, section 10.3): x'_i / t_i - x'_{i+1} / t_{i+1} = 0, sum of
+ * n_i x'_i = N; by elimination.  The new sizes are x'_i n_i. */
+std::vector<double> solve_published(const std::vector<double> &n, const std::vector<double> &t,
+                                    double cores)
+{
+    size_t k = n.size();
+    std::vector<std::vector<double>> rows(k, std::vector<double>(k + 1, 0));
+    for (size_t i = 0; i + 1 < k; i++) {
+        rows[i][i] = 1 / t[i];
+        rows[i][i + 1] = -1 / t[i + 1];
+    }
+    for (size_t i = 0; i < k; i++)
+        rows[k - 1][i] = n[i];
+    rows[k - 1][k] = cores;
+    for (size_t i = 0; i < k; i++) {
+        for (size_t j = i + 1; j < k; j++)
+            if (std::abs(rows[j][i]) > std::abs(rows[i][i]))
+                std::swap(rows[i], rows[j]);
+        for (size_t j = 0; j < k; j++) {
+            double factor = j == i ? 0 : rows[j][i] / rows[i][i];
+            for (size_t column = i; column <= k; column++)
+                rows[j][column] -= factor * rows[i][column];
+        }
+    }
+    std::vector<double> sizes;
+    for (size_t i = 0; i < k; i++)
+        sizes.push_back(rows[i][k] / rows[i][i] * n[i]);
+    return sizes;
+}
+
+TEST(BalanceTest, T1_T2_the_published_system_has_the_same_solution)
+{
+    std::mt19937 random(1);
+    JobSpec any = malleable(1, 10'000'000);
+    for (int round = 0; round < 100; round++) {
+        std::vector<double> n, t;
+        std::vector<Balanced> jobs;
+        double cores = 100 * (random() % 200); /* idle ones */
+        for (size_t k = 2 + random() % 5; k > 0; k--) {
+            n.push_back(100 * (1 + random() % 100));
+            t.push_back(60000.0 * (1 + random() % 60));
+            cores += n.back();
+            jobs.push_back(of(any, static_cast<int64_t>(n.back() * t.back()), 1, 10'000'000));
+        }
+        auto found = balance(jobs, static_cast<int64_t>(cores));
+        ASSERT_TRUE(found);
+        std::vector<double> wanted = solve_published(n, t, cores);
+        for (size_t i = 0; i < n.size(); i++) {
+            EXPECT_NEAR(found->sizes[i], wanted[i], 1 + 1e-3 * wanted[i]) << round;
+            double end_ms = double(found->end_ms);
+            EXPECT_NEAR(n[i] * t[i] / wanted[i], end_ms, 1e-2 * end_ms) << round;
+        }
+    }
+}
+
 TEST(BalanceTest, T3_ranges_bound_it)
 {
     JobSpec any = malleable(1, 100);

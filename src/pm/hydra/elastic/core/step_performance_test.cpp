@@ -41,7 +41,7 @@ class StepPerformanceTest : public testing::Test {
     FakeGlue glue;
 };
 
-TEST_F(StepPerformanceTest, the_daemons_are_asked_and_their_processes_summed_up)
+TEST_F(StepPerformanceTest, J1_the_daemons_are_asked_and_their_processes_summed_up)
 {
     start();
     glue.time(11000);
@@ -175,7 +175,7 @@ TEST_F(StepPerformanceTest, loops_of_processes_of_others_are_left_out)
     EXPECT_EQ(last().at("loops").size(), 1u);
 }
 
-TEST_F(StepPerformanceTest, the_interval_reaches_the_boards)
+TEST_F(StepPerformanceTest, J1_B1_the_interval_reaches_the_boards)
 {
     start();
     glue.ask(1, R"({"op":"performance","interval_ms":2000})");
@@ -227,7 +227,7 @@ TEST_F(StepPerformanceTest, answers_under_way_are_bounded)
     EXPECT_EQ(ask().at(0).at("error").at("code"), "busy");
 }
 
-TEST_F(StepPerformanceTest, a_silent_daemon_is_left_out_and_its_late_answer_ignored)
+TEST_F(StepPerformanceTest, J1_a_silent_daemon_is_left_out_and_its_late_answer_ignored)
 {
     start();
     ask();
@@ -272,7 +272,7 @@ TEST_F(StepPerformanceTest, what_cannot_be_is_not_believed)
     EXPECT_EQ(glue.status().at("unexpected"), 1);
 }
 
-TEST_F(StepPerformanceTest, a_rigid_program_has_none_and_that_is_no_error)
+TEST_F(StepPerformanceTest, N8_a_rigid_program_has_none_and_that_is_no_error)
 {
     ASSERT_EQ(glue.create(), "");
     glue.place(0, {"a"});

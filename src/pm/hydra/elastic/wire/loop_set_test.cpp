@@ -12,6 +12,7 @@
 #include <memory>
 #include <random>
 #include <thread>
+#include <tuple>
 
 extern "C" {
 #include "../../../../mpi/adapt/perf_pack.h"
@@ -115,7 +116,7 @@ const std::vector<int> OTHERS = {2, 0, 6, 3, 1, 6, 3, 1, 6, 3, 1, 6, 3, 1};
 const std::map<int, perf_kind> MESSAGES = {{6, PERF_KIND_P2P}, {3, PERF_KIND_P2P}};
 
 /* N7: figures 10.3 to 10.5 */
-TEST(LoopSet, TheGoldenOfFourProcessesAndOfTwoNodes)
+TEST(LoopSet, N7_N1_TheGoldenOfFourProcessesAndOfTwoNodes)
 {
     Graph root = graph_of(GOLDEN, MESSAGES), other = graph_of(OTHERS, MESSAGES);
     Set first, second;
@@ -127,7 +128,7 @@ TEST(LoopSet, TheGoldenOfFourProcessesAndOfTwoNodes)
     EXPECT_EQ(first.text(), "[c1 p:1] 0-7; [c7 c9] 0 in [c1 p:1]");
 }
 
-TEST(LoopSet, WithoutLoopsThereIsNothing)
+TEST(LoopSet, N8_N1_WithoutLoopsThereIsNothing)
 {
     Graph graph = graph_of({1, 2, 3, 4});
     Set set;
@@ -139,7 +140,7 @@ TEST(LoopSet, WithoutLoopsThereIsNothing)
 
 /* The same loop, entered elsewhere: of the sequence only how it goes round counts; a run of messages is one, also where
  * it goes over the end. */
-TEST(LoopSet, WhereALoopBeginsIsTheSame)
+TEST(LoopSet, N2_N3_WhereALoopBeginsIsTheSame)
 {
     std::map<int, perf_kind> messages = {
         {10, PERF_KIND_P2P}, {11, PERF_KIND_P2P}, {12, PERF_KIND_RMA}, {20, PERF_KIND_P2P}};
@@ -150,7 +151,7 @@ TEST(LoopSet, WhereALoopBeginsIsTheSame)
     EXPECT_EQ(set.text(), "[c1 c2 p] 0-1");
 }
 
-TEST(LoopSet, TimesAreSummedAndRatiosBounded)
+TEST(LoopSet, N4_TimesAreSummedAndRatiosBounded)
 {
     Graph a = graph_of({1, 2, 1, 2, 1}), b = graph_of({1, 2, 1, 2, 1});
     b->loop[0].loop_ns = 100;
@@ -168,7 +169,7 @@ TEST(LoopSet, TimesAreSummedAndRatiosBounded)
 }
 
 /* S6: whatever else a process does between two probes. */
-TEST(LoopSet, TheLoopThatProbesIsOne)
+TEST(LoopSet, S6_TheLoopThatProbesIsOne)
 {
     Graph a = graph_of({PROBE, 1, 2, PROBE, 1, 2, PROBE}), b = graph_of({PROBE, 3, PROBE, 3, PROBE});
     Set set;
@@ -177,7 +178,7 @@ TEST(LoopSet, TheLoopThatProbesIsOne)
 }
 
 /* N5 */
-TEST(LoopSet, ALoopThatStandsAloneForLackOfMessagesIsJoined)
+TEST(LoopSet, N5_ALoopThatStandsAloneForLackOfMessagesIsJoined)
 {
     std::map<int, perf_kind> messages = {{10, PERF_KIND_P2P}};
     Graph inner = graph_of({1, 10, 2, 1, 10, 2, 1}, messages), edge = graph_of({1, 2, 1, 2, 1}, messages);
@@ -191,7 +192,7 @@ TEST(LoopSet, ALoopThatStandsAloneForLackOfMessagesIsJoined)
         EXPECT_EQ(loop_processes(&set.set.loop[i]), set.set.loop[i].items == 1 ? 1u : 4u);
 }
 
-TEST(LoopSet, EqualSiblingsAreToldApart)
+TEST(LoopSet, N4_EqualSiblingsAreToldApart)
 {
     /* two loops of messages alone in the loop that probes, one after the other */
     std::map<int, perf_kind> messages = {{10, PERF_KIND_P2P}, {20, PERF_KIND_P2P}};
@@ -216,7 +217,7 @@ std::vector<int> random_program(std::mt19937 &random)
 }
 
 /* N6: all at once, by nodes, by any tree, in any order; an empty set is neutral; what is written is read. */
-TEST(LoopSet, MergingIsAssociativeAndCommutative)
+TEST(LoopSet, N6_MergingIsAssociativeAndCommutative)
 {
     for (uint32_t seed = 1; seed <= 60; seed++) {
         std::mt19937 random(seed);
@@ -253,7 +254,7 @@ TEST(LoopSet, MergingIsAssociativeAndCommutative)
 
 /* ---- B6 ---- */
 
-TEST(LoopSet, NonsenseIsNotBelieved)
+TEST(LoopSet, B6_NonsenseIsNotBelieved)
 {
     auto refuse = [](const char *what, auto change) {
         Graph graph = graph_of(GOLDEN, MESSAGES);
@@ -291,7 +292,7 @@ TEST(LoopSet, NonsenseIsNotBelieved)
 }
 
 /* Bits of a graph are turned over: it is refused, or can be reduced, written and read. */
-TEST(LoopSet, WhateverIsOnABoardIsRefusedOrReduced)
+TEST(LoopSet, B6_WhateverIsOnABoardIsRefusedOrReduced)
 {
     Graph good = graph_of(GOLDEN, MESSAGES);
     unsigned sound = 0;
@@ -347,8 +348,44 @@ TEST(LoopSet, WhateverADaemonSendsIsRefusedOrRead)
     EXPECT_LT(read_ones, 4500u);
 }
 
+/* The graph of the golden, as a process puts it on the board. */
+TEST(LoopSet, B2_B5_WhatAProcessPutsOnTheBoard)
+{
+    Graph graph = graph_of(GOLDEN, MESSAGES);
+    const pmi_adapt_graph_summary &summary = graph->summary;
+    EXPECT_EQ(summary.nodes, 7u);
+    EXPECT_EQ(summary.loops, 2u);
+    EXPECT_EQ(summary.steps, GOLDEN.size());
+    EXPECT_EQ(summary.flags, 0u);
+    constexpr uint32_t NONE = PMI_ADAPT_GRAPH_NONE;
+    EXPECT_EQ(NONE, UINT32_MAX);
+    /* 2 0 6 3 1 9 7, in the order of creation: head, tail, outer */
+    const uint32_t links[][3] = {{NONE, NONE, NONE}, {NONE, NONE, NONE}, {NONE, 4, NONE}, {2, 6, NONE},
+                                 {2, NONE, NONE},    {NONE, 6, 2},       {5, NONE, NONE}};
+    for (uint32_t i = 0; i < 7; i++) {
+        const pmi_adapt_graph_node &node = graph->node[i];
+        EXPECT_EQ(std::tuple(node.head, node.tail, node.outer), std::tuple(links[i][0], links[i][1], links[i][2])) << i;
+        EXPECT_EQ(graph->reentries[i], i == 3 ? 1u : 0u) << i;
+        EXPECT_EQ(node.kind, i == 2 || i == 3 ? LOOP_P2P : LOOP_COLLECTIVE) << i;
+    }
+    EXPECT_EQ(graph->loop[0].head, 2u);
+    EXPECT_EQ(graph->loop[1].head, 5u);
+    for (int i = 0; i < 2; i++) {
+        EXPECT_GT(graph->loop[i].iterations, 0u);
+        EXPECT_LE(graph->loop[i].mpi_ns, graph->loop[i].loop_ns);
+    }
+    /* the rest is 0 */
+    EXPECT_EQ(graph->node[7].id, 0u);
+    EXPECT_EQ(graph->loop[2].iterations, 0u);
+    /* who looks sees by `structure` that something has changed, and by `hash` what is alike */
+    Graph shorter = graph_of({GOLDEN.begin(), GOLDEN.end() - 13}, MESSAGES), again = graph_of(GOLDEN, MESSAGES);
+    EXPECT_LT(shorter->summary.structure, summary.structure);
+    EXPECT_NE(shorter->summary.hash, summary.hash);
+    EXPECT_EQ(again->summary.hash, summary.hash);
+}
+
 /* C5: a daemon reads the nodes of the first of those that are alike, and the numbers of each. */
-TEST(LoopSet, NodesThatAreKnownAreNotReadAgain)
+TEST(LoopSet, B2_NodesThatAreKnownAreNotReadAgain)
 {
     Graph shared = graph_of(GOLDEN, MESSAGES), read(new pmi_adapt_graph());
     shared->seq = 2;
@@ -377,7 +414,7 @@ TEST(LoopSet, NodesThatAreKnownAreNotReadAgain)
 }
 
 /* Processes with alike graphs, of which one has others' numbers of re-entries. */
-TEST(LoopSet, ReentriesOfAlikeProcessesAreSummedUp)
+TEST(LoopSet, N2_ReentriesOfAlikeProcessesAreSummedUp)
 {
     Graph one = graph_of(GOLDEN, MESSAGES), other = graph_of(GOLDEN, MESSAGES);
     other->reentries[3] += 3;
@@ -397,7 +434,7 @@ TEST(LoopSet, ReentriesOfAlikeProcessesAreSummedUp)
 }
 
 /* B3: what is read while the process writes is whole, or nothing is. */
-TEST(LoopSet, AGraphIsReadWholeOrNotAtAll)
+TEST(LoopSet, B3_AGraphIsReadWholeOrNotAtAll)
 {
     Graph shared(new pmi_adapt_graph()), written(new pmi_adapt_graph()), read(new pmi_adapt_graph());
     std::atomic<bool> over = false;

@@ -1,0 +1,1 @@
+"""What was promised, and which tests show it."""

@@ -1,0 +1,134 @@
+"""Why a job has its size, and what it waits for, as `elastic show` says it; and programs that say nothing, or boast."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from typing import Any
+
+from daemon_under_test import Bench, Daemon, expect, wait_for
+from hostile_tests import hostile
+from performance_tests import CONFIG, cancel, compile_phases, elastic, sizes_of, submit_phases
+
+# a busy machine wakes processes late: limits far from what they make of that
+EFFICIENT = CONFIG.replace('policy = "easy"\n', 'policy = "efficient"\nmtct_lower = 0.1\nmtct_upper = 0.3\n')
+MEASURED = CONFIG.replace('policy = "easy"\n', 'policy = "measured"\n')
+HOUR_MS = 3600 * 1000
+MPI_TAKES = r"MPI takes [\d.]+ of the computing time \(recently [\d.]+\)"
+LOOP = r"in the loop that probes \(%d ranks, \d+ iterations of [\d.]+ s\)"
+
+
+def why(bench: Bench, daemon: Daemon, number: int) -> str:
+    text = elastic(bench, daemon, "show", str(number))
+    return text.split("Why=")[1].splitlines()[0]
+
+
+def says(bench: Bench, daemon: Daemon, number: int, pattern: str) -> str:
+    """Until a line matches all of it."""
+    said = [""]
+
+    def matches() -> bool:
+        said[0] = why(bench, daemon, number)
+        return re.fullmatch(pattern, said[0]) is not None
+
+    try:
+        wait_for(f"job {number} to say {pattern}", matches)
+    except Exception as failure:
+        raise type(failure)(f"{failure}; it says: {said[0]}") from None
+    return said[0]
+
+
+def whys(daemon: Daemon, number: int, event: str) -> list[dict[str, Any]]:
+    records = daemon.get(f"/v1/jobs/{number}/records", limit=10000).body["records"]
+    return [record["data"]["why"] for record in records if record["event"] == event]
+
+
+def a_running_job_says_why_it_has_its_size(bench: Bench) -> None:
+    """SPEC-performance X3, X1: what reduced it, and what holds it."""
+    program = compile_phases(bench, "phases")
+    daemon = bench.start(config=EFFICIENT, nodes=1, cores=8)
+    gives = submit_phases(daemon, program, "-w 800 -m 0.6", min=2, max=4, preferred=4, sizes={"rule": "power_of_two"})
+    between = submit_phases(daemon, program, "-w 600 -m 0.2", min=1, max=3, preferred=3)
+    says(bench, daemon, gives, rf"2 processes: {MPI_TAKES}; more than 0.3, and it has the least that it can have\. "
+         rf"Reduced 4 -> 2 at \S+ \S+ \(request 1, stood still [\d.]+ s\): {MPI_TAKES}, more than 0.3, {LOOP % 4}\.")  # fmt: skip
+    says(bench, daemon, between, rf"3 processes: {MPI_TAKES}; kept, as it is not for sure outside of 0.1 to 0.3")
+    for number in (gives, between):
+        (start,) = whys(daemon, number, "placed")
+        expect(start["rule"] == "start" and start["fits"] <= start["room"] and start["ahead"] is None, f"its start: {start}")
+    (reduced,) = whys(daemon, gives, "requested")
+    expect(reduced["rule"] == "reduce" and reduced["loop"]["processes"] == 4, f"its change: {reduced}")
+    expect(reduced["range"]["mtct_ppm"] > reduced["range"]["upper_ppm"], f"by its own numbers: {reduced}")
+    expect(not whys(daemon, between, "requested"), "nothing was asked of who is between")
+    cancel(daemon, gives)
+    cancel(daemon, between)
+
+
+def a_waiting_job_says_who_was_balanced_for_it(bench: Bench) -> None:
+    """SPEC-performance X3, Q6c, G 14.9: two that end at different times are to end together, so that a third starts sooner."""
+    program = compile_phases(bench, "phases")
+    daemon = bench.start(config=EFFICIENT, nodes=1, cores=8)
+    fields: dict[str, Any] = {"min": 1, "max": 8, "preferred": 4, "time_limit_ms": HOUR_MS}
+    first = submit_phases(daemon, program, "-w 2000 -m 0.001", expect_ms=60000, **fields)
+    second = submit_phases(daemon, program, "-w 2000 -m 0.001", expect_ms=240000, **fields)
+    waits = daemon.submit("true", min=8, max=8, time_limit_ms=HOUR_MS)
+    brief = daemon.submit("true", min=1, max=1, time_limit_ms=HOUR_MS)  # would take what the third needs
+    says(bench, daemon, waits, rf"needs room for 8 processes, there is (none|room for \d)(; job \d gives \d cores)?; "
+         rf"starts at \S+ \S+ at the latest, when job ({first}|{second}) ends; for it job {first} has got 2 processes "
+         rf"in place of 4, job {second} has got 6 in place of 4")  # fmt: skip
+    expect(sizes_of(daemon, first) == [4, 2] and sizes_of(daemon, second) == [4, 6], "their sizes")
+    for number in (first, second):
+        (change,) = whys(daemon, number, "requested")
+        expect(change["rule"] == "balance" and change["for"] == [waits], f"for whom: {change}")
+    text = why(bench, daemon, brief)
+    expect(text.startswith("needs room for 1 processes, there is none; starts at "), f"one that waits behind: {text}")
+    cancel(daemon, brief)
+    cancel(daemon, first)
+    cancel(daemon, second)
+    expect(daemon.wait_end(waits)["state"] == "DONE", "it starts when they have ended")
+
+
+def one_that_never_probes_is_let_alone(bench: Bench) -> None:
+    """Nothing is known of it, it holds up nobody else, and its size is asked for in vain now and then."""
+    mpi = bench.needs_mpi()
+    source, program = bench.folder / "quiet.c", bench.folder / "quiet"
+    source.write_text("#include <mpi.h>\n#include <unistd.h>\nint main(int argc, char **argv) {\n"
+                      "int status; MPI_Init_adapt(&argc, &argv, &status); sleep(1000); MPI_Finalize(); }\n")  # fmt: skip
+    subprocess.run([mpi / "bin/mpicc", source, "-o", program], check=True)
+    config = MEASURED.replace("[monitor]", 'adapt_patience = "2s"\nrefusal_pause = "1s"\n[monitor]')
+    daemon = bench.start(config=config, nodes=1, cores=4)
+    number = daemon.submit(str(program), min=1, max=4, kind="malleable")
+    wait_for("it to be known as adaptive", lambda: daemon.job(number)["adaptive"])
+    waits = daemon.submit("true", min=2, max=2)
+    job = wait_for("a change to be given up", lambda: job if (job := daemon.job(number))["counts"]["withdrawn"] > 0 else None)
+    known = job["performance"]
+    expect(job["state"] in ("RUNNING", "ADAPTING") and job["size"] == 4, f"it goes on: {json.dumps(job)}")
+    expect(known is None or not known["has_data"], f"nothing is known: {known}")
+    expect("nothing is known of its speed" in why(bench, daemon, number), why(bench, daemon, number))
+    expect(daemon.job(waits)["state"] == "PENDING", "there is no room")
+    cancel(daemon, number)
+    expect(daemon.wait_end(waits)["state"] == "DONE", "the other one runs then")
+
+
+def who_boasts_gives_as_any_other(bench: Bench) -> None:
+    """A step that says it becomes the faster the more it has, however much: others that wait get their share of it."""
+    daemon = bench.start(config=MEASURED, nodes=1, cores=8)
+    number = hostile(daemon, "boasts", most=8)
+    wait_for("it to be measured", lambda: (job := daemon.job(number))["performance"] and job["performance"]["has_data"])
+    expect(daemon.job(number)["size"] == 8, "alone it has all")
+    other = daemon.submit("sleep", "1000", min=4, max=4)
+    daemon.wait_state(other, "RUNNING")
+    expect(daemon.job(number)["size"] == 4, f"it has given: {daemon.job(number)}")
+    wait_for("it to be measured at its new size", lambda: daemon.job(number)["performance"]["has_data"])
+    expect(daemon.job(other)["state"] == "RUNNING", "nothing is taken from who is rigid")
+    cancel(daemon, other)
+    wait_for("it to have all again", lambda: daemon.job(number)["size"] == 8)
+    cancel(daemon, number)
+
+
+TESTS = [
+    a_running_job_says_why_it_has_its_size,
+    a_waiting_job_says_who_was_balanced_for_it,
+    one_that_never_probes_is_let_alone,
+    who_boasts_gives_as_any_other,
+]
