@@ -48,8 +48,8 @@ def a_running_job_says_why_it_has_its_size(bench: Bench) -> None:
     """SPEC-performance X3, X1: what reduced it, and what holds it."""
     program = compile_phases(bench, "phases")
     daemon = bench.start(config=EFFICIENT, nodes=1, cores=8)
-    gives = submit_phases(daemon, program, "-w 800 -m 0.6", min=2, max=4, preferred=4, sizes={"rule": "power_of_two"})
-    between = submit_phases(daemon, program, "-w 600 -m 0.2", min=1, max=3, preferred=3)
+    gives = submit_phases(daemon, program, "-w 1600 -m 0.6", min=2, max=4, preferred=4, sizes={"rule": "power_of_two"})
+    between = submit_phases(daemon, program, "-w 3000 -m 0.2", min=1, max=3, preferred=3)
     says(bench, daemon, gives, rf"2 processes: {MPI_TAKES}; more than 0.3, and it has the least that it can have\. "
          rf"Reduced 4 -> 2 at \S+ \S+ \(request 1, stood still [\d.]+ s\): {MPI_TAKES}, more than 0.3, {LOOP % 4}\.")  # fmt: skip
     says(bench, daemon, between, rf"3 processes: {MPI_TAKES}; kept, as it is not for sure outside of 0.1 to 0.3")
@@ -69,8 +69,8 @@ def a_waiting_job_says_who_was_balanced_for_it(bench: Bench) -> None:
     program = compile_phases(bench, "phases")
     daemon = bench.start(config=EFFICIENT, nodes=1, cores=8)
     fields: dict[str, Any] = {"min": 1, "max": 8, "preferred": 4, "time_limit_ms": HOUR_MS}
-    first = submit_phases(daemon, program, "-w 2000 -m 0.001", expect_ms=60000, **fields)
-    second = submit_phases(daemon, program, "-w 2000 -m 0.001", expect_ms=240000, **fields)
+    first = submit_phases(daemon, program, "-w 2000 -m 0.001", expect_ms=120000, **fields)
+    second = submit_phases(daemon, program, "-w 2000 -m 0.001", expect_ms=480000, **fields)
     waits = daemon.submit("true", min=8, max=8, time_limit_ms=HOUR_MS)
     brief = daemon.submit("true", min=1, max=1, time_limit_ms=HOUR_MS)  # would take what the third needs
     says(bench, daemon, waits, rf"needs room for 8 processes, there is (none|room for \d)(; job \d gives \d cores)?; "

@@ -54,7 +54,7 @@ std::string wrong_with(const Database &database, const std::string &file)
 
 }  // namespace
 
-Result<EndedJobs> read_ended_jobs(const std::string &folder)
+Result<StoredJobs> read_ended_jobs(const std::string &folder)
 {
     std::string file = folder + "/" + STORE_FILE;
     sqlite3 *opened = nullptr;
@@ -65,7 +65,7 @@ Result<EndedJobs> read_ended_jobs(const std::string &folder)
     sqlite3_busy_timeout(database.get(), BUSY_TIMEOUT_MS);
     if (std::string wrong = wrong_with(database, file); !wrong.empty())
         return Error{wrong};
-    EndedJobs ended;
+    StoredJobs ended;
     Rows rows = select(database, "SELECT body FROM ended ORDER BY job");
     int step = rows ? sqlite3_step(rows.get()) : SQLITE_ERROR;
     for (; step == SQLITE_ROW; step = sqlite3_step(rows.get())) {

@@ -14,13 +14,13 @@
 
 namespace elastic::rm {
 
-struct EndedJobs {
+struct StoredJobs {
     std::vector<Job> jobs;      /* by their numbers */
     int64_t unreadable = 0;     /* left out: not what this version understands */
 };
 
 /* Of the store in this folder (elasticd's state_dir). */
-Result<EndedJobs> read_ended_jobs(const std::string &folder);
+Result<StoredJobs> read_ended_jobs(const std::string &folder);
 
 }  // namespace elastic::rm
 
