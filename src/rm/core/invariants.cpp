@@ -252,7 +252,7 @@ void Monitor::end_wish(const Record &record)
 
 namespace {
 
-/* What of a record `placed` does not follow from its `why` (SPEC-performance X1); empty: nothing. */
+/* What of a record `placed` does not follow from its `why` (X1); empty: nothing. */
 std::string wrong_start(const Record &record)
 {
     Json why = record.data.value("why", Json());
