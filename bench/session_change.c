@@ -1,8 +1,9 @@
 /*
  * How long a program stands still for a change through process sets: mpiexec -n P --adapt-schedule ... session_change N
  *
- * For each of N changes {"from":P,"to":Q,"us":[...]}: of each process that stays, from the step in which rank 0 is told
- * to the communicator of those who go on: told, operation, accept, the news to the others, group and communicator.
+ * For each of N changes {"from":P,"to":Q,"us":[...],"parts":[...]}: of each process that stays, from the step in which
+ * rank 0 is told to the communicator of those who go on: told, operation, accept, the news to the others, group and
+ * communicator.  Parts: what each of these took of rank 0; with the news the former communicator is freed.
  */
 
 #include "measure.h"
@@ -31,6 +32,17 @@ static char set[MPI_MAX_PSET_NAME_LEN] = "mpi://WORLD";
 static MPI_Comm comm = MPI_COMM_NULL;
 static int taken;               /* changes so far */
 
+enum part { TOLD, OPERATION, ACCEPT, NEWS, GROUP, CREATE, PARTS };
+static double part_us[PARTS], mark_us;
+
+static void note(enum part part)
+{
+    double now = now_us();
+
+    part_us[part] = now - mark_us;
+    mark_us = now;
+}
+
 static void connect_set(void)
 {
     MPI_Group group;
@@ -38,7 +50,9 @@ static void connect_set(void)
 
     snprintf(tag, sizeof(tag), "change %d", taken);
     MPI_Group_from_session_pset(session, set, &group);
+    note(GROUP);
     MPI_Comm_create_from_group(group, tag, MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    note(CREATE);
     MPI_Group_free(&group);
 }
 
@@ -73,15 +87,18 @@ static void tell(struct news *news)
     MPIX_Session_rc_get(session, NULL, &news->type, news->delta, &news->tag, &info);
     if (news->type == MPIX_RC_NONE)
         MPI_Abort(comm, 1);
+    note(TOLD);
     MPI_Info_free(&info);
     MPIX_Session_pset_op(session, news->type == MPIX_RC_ADD ? MPIX_PSETOP_UNION : MPIX_PSETOP_DIFFERENCE, operands, 2,
                          MPI_INFO_NULL, made, &n);
     strcpy(news->set, made[0]);
+    note(OPERATION);
     MPI_Info_create(&keys);
     snprintf(value, sizeof(value), "%d", taken + 1);
     MPI_Info_set(keys, "bench_set", news->set);
     MPI_Info_set(keys, "bench_taken", value);
     MPIX_Session_rc_accept(session, news->tag, keys);
+    note(ACCEPT);
     MPI_Info_free(&keys);
 }
 
@@ -114,6 +131,7 @@ static void report(double took, int stays, int from, int to)
         return;
     printf("{\"from\":%d,\"to\":%d", from, to);
     print_numbers("us", all, stayed);
+    print_numbers("parts", part_us, PARTS);
     printf("}\n");
     fflush(stdout);
 }
@@ -126,6 +144,7 @@ static int change(int rank, int size)
 
     MPI_Barrier(comm);
     double start = now_us();
+    mark_us = start;
     if (rank == 0)
         tell(&news);
     MPI_Bcast(&news, sizeof(news), MPI_BYTE, 0, comm);
@@ -136,6 +155,7 @@ static int change(int rank, int size)
         return 0;
     strcpy(set, news.set);
     taken++;
+    note(NEWS);
     connect_set();
     double took = now_us() - start;
     MPI_Comm_size(comm, &next);
