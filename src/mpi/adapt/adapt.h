@@ -80,6 +80,10 @@ uint32_t *MPIR_Adapt_board_answered(void);
 struct pmi_adapt_bcast *MPIR_Adapt_board_bcasts(void);
 /* Where `offer` and `forgets` are; NULL before the first call of that function. */
 const struct pmi_adapt_control *MPIR_Adapt_board_words(void);
+/* The slot's places for answers; NULL before the first call of that function. */
+struct pmi_adapt_answer *MPIR_Adapt_board_answers(void);
+/* Waits until that differs from seen, for a moment in which others get the processor; then makes progress. */
+int MPIR_Adapt_board_spin_for_answer(const uint32_t * answered, uint32_t seen);
 /* Sleeps until that differs from seen, for at most some milliseconds; then makes progress. */
 int MPIR_Adapt_board_await_answer(const uint32_t * answered, uint32_t seen);
 

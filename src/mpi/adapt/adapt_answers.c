@@ -6,26 +6,43 @@
 #include "adapt.h"
 #include "pmi_adapt_set.h"
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 /* Others may have to do with this process before there is an answer: it makes progress so often at least. */
 #define WAIT_MS 5
+/* An answer takes two processes of the process manager a processor: who sleeps at once costs a wake-up more. */
+#define SPIN_US 200
 
 /* What stays mapped of the board in a program that does not adapt. */
 static struct {
     uint32_t *answered;
+    struct pmi_adapt_answer *answers;
     struct pmi_adapt_bcast *bcasts;
     const struct pmi_adapt_control *control;
 } kept;
 
+static size_t own_slot(void)
+{
+    char *board = (char *) MPIR_Adapt.control;
+
+    return MPIR_Adapt.slot - (struct pmi_adapt_slot *) (board + MPIR_Adapt.control->slots_offset);
+}
+
 static struct pmi_adapt_bcast *own_bcasts(void)
 {
     char *board = (char *) MPIR_Adapt.control;
-    size_t slot = MPIR_Adapt.slot - (struct pmi_adapt_slot *) (board + MPIR_Adapt.control->slots_offset);
 
-    return (struct pmi_adapt_bcast *) (board + MPIR_Adapt.control->bcasts_offset) + slot * PMI_SET_BCASTS_MAX;
+    return (struct pmi_adapt_bcast *) (board + MPIR_Adapt.control->bcasts_offset) + own_slot() * PMI_SET_BCASTS_MAX;
+}
+
+static struct pmi_adapt_answer *own_answers(void)
+{
+    char *board = (char *) MPIR_Adapt.control;
+
+    return (struct pmi_adapt_answer *) (board + MPIR_Adapt.control->answers_offset) + own_slot() * PMI_SET_ANSWERS;
 }
 
 uint32_t *MPIR_Adapt_board_answered(void)
@@ -39,12 +56,18 @@ uint32_t *MPIR_Adapt_board_answered(void)
             return NULL;
         }
         kept.bcasts = own_bcasts();
+        kept.answers = own_answers();
         kept.control = MPIR_Adapt.control;
         kept.answered = &MPIR_Adapt.slot->answered;
         MPIR_Adapt.control = NULL;
         MPIR_Adapt.slot = NULL;
     }
     return kept.answered;
+}
+
+struct pmi_adapt_answer *MPIR_Adapt_board_answers(void)
+{
+    return MPIR_Adapt.slot ? own_answers() : kept.answers;
 }
 
 struct pmi_adapt_bcast *MPIR_Adapt_board_bcasts(void)
@@ -55,6 +78,22 @@ struct pmi_adapt_bcast *MPIR_Adapt_board_bcasts(void)
 const struct pmi_adapt_control *MPIR_Adapt_board_words(void)
 {
     return MPIR_Adapt.slot ? MPIR_Adapt.control : kept.control;
+}
+
+int MPIR_Adapt_board_spin_for_answer(const uint32_t * answered, uint32_t seen)
+{
+    MPL_time_t start, now;
+    double spun_s = 0;
+
+    MPL_wtime(&start);
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    while (__atomic_load_n(answered, __ATOMIC_ACQUIRE) == seen && spun_s < SPIN_US * 1e-6) {
+        sched_yield();
+        MPL_wtime(&now);
+        MPL_wtime_diff(&start, &now, &spun_s);
+    }
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    return MPID_Progress_test(NULL);
 }
 
 int MPIR_Adapt_board_await_answer(const uint32_t * answered, uint32_t seen)

@@ -17,6 +17,7 @@ mpi_core_sources += \
     src/mpi/session/session_named.c \
     src/mpi/session/session_objects.c \
     src/mpi/session/session_open.c \
+    src/mpi/session/session_own.c \
     src/mpi/session/session_remembered.c \
     src/mpi/session/session_request.c \
     src/mpi/session/session_sets.c \

@@ -63,8 +63,11 @@ struct MPIR_Session_set {
     const int *ranks;
     struct MPIR_Session_made *made;     /* what the step manager has told of it; NULL: it is of the launch */
 };
-/* The set of this name; MPI_ERR_ARG: there is none.  To be given back by release. */
+/* The set of this name; MPI_ERR_ARG: there is none.  To be given back by release.  For those whom it does not concern
+ * whether a set that has not ended runs. */
 int MPIR_Session_find_set(const char *name, struct MPIR_Session_set *set);
+/* The same with its state. */
+int MPIR_Session_find_set_and_state(const char *name, struct MPIR_Session_set *set);
 bool MPIR_Session_set_holds_me(const struct MPIR_Session_set *set);
 /* The sets of the launch run. */
 enum pmi_set_state MPIR_Session_state_of(const struct MPIR_Session_set *set);
@@ -85,6 +88,7 @@ struct MPIR_Session_call {
     size_t used, room;
     bool failed;                /* out of memory */
     bool waits;                 /* its answer may need other calls first, also of this process */
+    bool rests;                 /* its answer is not to be expected soon */
 };
 /* Before a call that has members, or whose answer has: who is in the world is known then. */
 int MPIR_Session_call_prepare(void);
@@ -118,6 +122,8 @@ struct MPIR_Session_sent {
 bool MPIR_Session_call_has_room(const struct MPIR_Session_call *call);
 int MPIR_Session_call_send(struct MPIR_Session_call *call, struct MPIR_Session_sent *sent);
 int MPIR_Session_call_test(struct MPIR_Session_sent *sent, struct MPIR_Session_answer *answer, bool * complete);
+/* Says it, and nobody answers: for what cannot fail. */
+int MPIR_Session_call_say(struct MPIR_Session_call *call);
 /* The same as ask where nothing else than OK is answered. */
 int MPIR_Session_call_tell(struct MPIR_Session_call *call);
 uint32_t MPIR_Session_answer_number(struct MPIR_Session_answer *answer);
@@ -128,6 +134,12 @@ int *MPIR_Session_answer_members(struct MPIR_Session_answer *answer, int *n);
 void MPIR_Session_answer_free(struct MPIR_Session_answer *answer);
 /* MPI_ERR_UNSUPPORTED_OPERATION where nobody answers. */
 int MPIR_Session_check_manager(void);
+
+/* When something was asked (session_remembered.c). */
+struct MPIR_Session_stamp {
+    uint32_t forgets;
+    unsigned epoch;
+};
 
 /* What the step manager tells of a set that was made.  It may be remembered: not to be changed once it is made. */
 struct MPIR_Session_made {
@@ -140,9 +152,12 @@ struct MPIR_Session_made {
     enum pmi_set_op op;
     char operands[2][PMI_SET_NAME_MAX + 1];     /* the first ones */
     int size, *ranks;
+    bool state_lasts;           /* as long as the rest of this, if that is remembered */
 };
-/* To be released by MPIR_Session_made_release. */
-int MPIR_Session_look(const char *name, struct MPIR_Session_made **made);
+/* To be released by MPIR_Session_made_release.  The state is that of now, or not ended, if it does not matter. */
+int MPIR_Session_look(const char *name, bool state_matters, struct MPIR_Session_made **made);
+/* What an answer to something else tells of n sets, which is remembered.  The stamp is of before the question. */
+int MPIR_Session_take_looks(struct MPIR_Session_answer *answer, uint32_t n, struct MPIR_Session_stamp stamp);
 void MPIR_Session_made_release(struct MPIR_Session_made *made);
 /* Names and sizes of the sets that hold this process and were made after `serial`, which becomes the present one. */
 int MPIR_Session_list_made(uint32_t * serial, void (*take) (void *state, const char *name, int size), void *state);
@@ -150,13 +165,9 @@ int MPIR_Session_list_made(uint32_t * serial, void (*take) (void *state, const c
 /* ---- session_remembered.c: answers to look-ups that hold until the board says otherwise ---- */
 
 /* The stamp of what is asked from now on. */
-struct MPIR_Session_stamp {
-    uint32_t forgets;
-    unsigned epoch;
-};
 struct MPIR_Session_stamp MPIR_Session_stamp(void);
 /* What was told of this name and still holds, with a reference more; NULL: it has to be asked for. */
-struct MPIR_Session_made *MPIR_Session_recall(const char *name);
+struct MPIR_Session_made *MPIR_Session_recall(const char *name, bool state_matters);
 /* The stamp is of before the question.  Nothing happens if there is no memory. */
 void MPIR_Session_remember(const char *name, struct MPIR_Session_made *made, struct MPIR_Session_stamp stamp);
 
@@ -181,11 +192,19 @@ const char *MPIR_Session_delta_name(void);
 int MPIR_Session_add_keys(MPIR_Info * info);
 /* If the info given to MPI_Session_init says so. */
 int MPIR_Session_become_dynamic(MPIR_Info * info);
+/* Of the next set that this process may make without being answered, 0: none; it has. */
+uint32_t MPIR_Session_granted_number(void);
+void MPIR_Session_granted_used(void);
 int MPIR_Session_rc_test_impl(MPIR_Session * session, const char *name, int *flag);
 int MPIR_Session_rc_get_impl(MPIR_Session * session, const char *name, int *type, char *delta, int *tag,
                              MPIR_Info ** info);
 int MPIR_Session_rc_accept_impl(MPIR_Session * session, int tag, MPIR_Info * info);
 int MPIR_Session_rc_decline_impl(MPIR_Session * session, int tag);
+
+/* ---- session_own.c: sets that a process makes by itself ---- */
+/* Union, difference or intersection of sets that are remembered; `done` false: the step manager has to be asked. */
+int MPIR_Session_make_by_itself(int op, const char *const input[], int ninput, char output[MPI_MAX_PSET_NAME_LEN],
+                                bool * done);
 
 /* ---- session_named.c: sets that programs make ---- */
 int MPIR_Session_get_psets_impl(MPIR_Session * session, MPIR_Info ** psets);
@@ -247,6 +266,8 @@ void MPID_Lanes_settle(int place);
 int MPID_Session_reserve_places(int shift);
 /* A communicator over a group whose members know each other, to agree on another one's id; to be released. */
 int MPID_Session_bridge(MPIR_Group * group, MPIR_Comm ** bridge);
+/* MPI_Comm_create_group over it. */
+int MPID_Session_create_over(MPIR_Comm * bridge, MPIR_Group * group, int tag, MPIR_Comm ** comm);
 bool MPID_Session_knows(int rank);
 /* The communicator over whose messages ids of communicators are agreed on: MPI_COMM_WORLD, or in its place, before
  * that is there, an object with the same context id and ranks. */
@@ -289,7 +310,12 @@ int MPIR_File_open_from_group_impl(MPIR_Group * group, const char *stringtag, co
 int MPIR_Session_meet(const MPIR_Group * group);
 /* Whether it takes the step manager to do so: a member was not started with the launch. */
 bool MPIR_Session_is_apart(const MPIR_Group * group);
-/* With a number of this meeting.  There are two, `first_round` and the one after; both belong to the tag. */
+/* The addresses of others that end what is told of a set.  SI8 */
+int MPIR_Session_take_cards(struct MPIR_Session_answer *answer);
+/* This process' own address, "" once it has been given to the step manager, in a call that was answered. */
+int MPIR_Session_own_card(char *card, int bytes);
+void MPIR_Session_card_given(void);
+/* With a number of this meeting.  There are up to two, `first_round` and the one after; both belong to the tag. */
 int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, int first_round, uint32_t * number);
 
 #endif /* SESSION_H_INCLUDED */

@@ -255,16 +255,17 @@ static int hex_digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static int send_call(const struct MPIR_Session_call *call, uint32_t id)
+static int send_call(const struct MPIR_Session_call *call, uint32_t id, bool answered)
 {
     int mpi_errno = MPI_SUCCESS;
+    const char *how = answered ? "board=1" : "answer=0";
     char hex[2 * PMI_SET_LINE_MAX + 1];
 
     for (size_t at = 0; at < call->used && !mpi_errno; at += PMI_SET_LINE_MAX) {
         size_t n = MPL_MIN(call->used - at, PMI_SET_LINE_MAX);
         write_hex(hex, call->bytes + at, n);
-        mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_set_call id=%u more=%d call=%s", id,
-                                           at + n < call->used, hex);
+        mpi_errno = MPIR_Adapt_tell_daemon("cmd=adapt_set_call id=%u more=%d %s call=%s", id, at + n < call->used, how,
+                                           hex);
     }
     return mpi_errno;
 }
@@ -310,6 +311,25 @@ static int fetch(uint32_t id, struct MPIR_Session_answer *answer)
     return mpi_errno;
 }
 
+/* From the board: whether it was there. */
+static bool take_from_board(uint32_t id, struct MPIR_Session_answer *answer)
+{
+    struct pmi_adapt_answer *places = MPIR_Adapt_board_answers();
+
+    for (int i = 0; i < PMI_SET_ANSWERS; i++) {
+        if (__atomic_load_n(&places[i].id, __ATOMIC_ACQUIRE) != id)
+            continue;
+        size_t n = MPL_MIN(places[i].bytes, PMI_SET_ANSWER_MAX);
+        answer->bytes = MPL_malloc(MPL_MAX(n, 1), MPL_MEM_OTHER);
+        if (answer->bytes)
+            memcpy(answer->bytes, places[i].data, n);
+        answer->used = answer->bytes ? n : 0;
+        __atomic_store_n(&places[i].id, 0, __ATOMIC_RELEASE);
+        return true;
+    }
+    return false;
+}
+
 static int error_of(struct MPIR_Session_answer *answer)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -352,9 +372,15 @@ bool MPIR_Session_call_has_room(const struct MPIR_Session_call *call)
     return under_way[call->waits] < PMI_SET_CALLS_MAX / 2;
 }
 
-int MPIR_Session_call_send(struct MPIR_Session_call *call, struct MPIR_Session_sent *sent)
+static uint32_t new_id(void)
 {
     static MPL_atomic_uint64_t last_id = MPL_ATOMIC_UINT64_T_INITIALIZER(0);
+
+    return (uint32_t) MPL_atomic_fetch_add_uint64(&last_id, 1) + 1;
+}
+
+int MPIR_Session_call_send(struct MPIR_Session_call *call, struct MPIR_Session_sent *sent)
+{
     int mpi_errno = MPIR_Session_check_manager();
 
     MPIR_ERR_CHECK(mpi_errno);
@@ -363,9 +389,9 @@ int MPIR_Session_call_send(struct MPIR_Session_call *call, struct MPIR_Session_s
     MPIR_ERR_CHKANDJUMP(call->failed, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     MPIR_ERR_CHKANDJUMP(call->used > PMI_SET_CALL_MAX, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     sent->waits = call->waits;
-    sent->id = (uint32_t) MPL_atomic_fetch_add_uint64(&last_id, 1) + 1;
+    sent->id = new_id();
     sent->seen = __atomic_load_n(sent->answered, __ATOMIC_ACQUIRE);
-    mpi_errno = send_call(call, sent->id);
+    mpi_errno = send_call(call, sent->id, true);
     MPIR_ERR_CHECK(mpi_errno);
     under_way[sent->waits]++;
 
@@ -385,11 +411,15 @@ int MPIR_Session_call_test(struct MPIR_Session_sent *sent, struct MPIR_Session_a
     *complete = false;
     if (now == sent->seen)
         goto fn_exit;
-    mpi_errno = fetch(sent->id, answer);
-    MPIR_ERR_CHECK(mpi_errno);
     sent->seen = now;
-    if (answer->used == 0)
-        goto fn_exit;           /* it was another's */
+    if (take_from_board(sent->id, answer)) {
+        MPIR_ERR_CHKANDJUMP(!answer->bytes, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    } else {
+        mpi_errno = fetch(sent->id, answer);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (answer->used == 0)
+            goto fn_exit;       /* it was another's */
+    }
     *complete = true;
     answer->code = (enum pmi_set_code) MPIR_Session_answer_number(answer);
     mpi_errno = answer->code == PMI_SET_OK ? MPI_SUCCESS : error_of(answer);
@@ -417,7 +447,11 @@ int MPIR_Session_call_ask(struct MPIR_Session_call *call, struct MPIR_Session_an
     if (mpi_errno)
         MPIR_Session_call_free(call);
     MPIR_ERR_CHECK(mpi_errno);
+    bool rests = call->rests;
     mpi_errno = MPIR_Session_call_send(call, &sent);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!rests)
+        mpi_errno = MPIR_Adapt_board_spin_for_answer(sent.answered, sent.seen);
     MPIR_ERR_CHECK(mpi_errno);
     while (true) {
         mpi_errno = MPIR_Session_call_test(&sent, answer, &complete);
@@ -429,6 +463,21 @@ int MPIR_Session_call_ask(struct MPIR_Session_call *call, struct MPIR_Session_an
     }
 
   fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_call_say(struct MPIR_Session_call *call)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_CHKANDJUMP(call->failed, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    mpi_errno = send_call(call, new_id(), false);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPIR_Session_call_free(call);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -530,12 +579,59 @@ static int read_made(struct MPIR_Session_answer *answer, struct MPIR_Session_mad
     for (uint32_t i = 0; i < n && !answer->bad; i++)
         MPIR_Session_answer_text(answer, i < 2 ? made->operands[i] : rest, PMI_SET_NAME_MAX);
     made->ranks = MPIR_Session_answer_members(answer, &made->size);
-    *lasts = MPIR_Session_answer_number(answer) == 1;
     MPIR_ERR_CHKANDJUMP(answer->bad || !made->ranks, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    mpi_errno = MPIR_Session_take_cards(answer);
+    MPIR_ERR_CHECK(mpi_errno);
+    uint32_t how_long = MPIR_Session_answer_number(answer);
+    *lasts = how_long != PMI_SET_LASTS_NOT;
+    made->state_lasts = how_long == PMI_SET_LASTS;
+    MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
     for (int i = 0; i < made->size; i++) {
         made->holds_me = made->holds_me || made->ranks[i] == MPIR_Session_place();
         if (made->ranks[i] < 0)
             made->state = PMI_SET_ENDED;
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* `name`: as it was asked for; NULL: as it is told. */
+static int take_look(struct MPIR_Session_answer *answer, const char *name, struct MPIR_Session_stamp stamp,
+                     struct MPIR_Session_made **result)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Session_made *made = MPL_calloc(1, sizeof(*made), MPL_MEM_OTHER);
+    bool lasts;
+
+    MPIR_ERR_CHKANDJUMP(!made, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    made->references = 1;
+    mpi_errno = read_made(answer, made, &lasts);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (lasts)
+        MPIR_Session_remember(name ? name : made->name, made, stamp);
+
+  fn_exit:
+    *result = made;
+    return mpi_errno;
+  fn_fail:
+    MPIR_Session_made_release(made);
+    made = NULL;
+    goto fn_exit;
+}
+
+int MPIR_Session_take_looks(struct MPIR_Session_answer *answer, uint32_t n, struct MPIR_Session_stamp stamp)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Session_made *made;
+
+    MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    for (; n > 0; n--) {
+        mpi_errno = take_look(answer, NULL, stamp, &made);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPIR_Session_made_release(made);
     }
 
   fn_exit:
@@ -549,10 +645,9 @@ static int ask_look(const char *name, struct MPIR_Session_made **result)
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
     struct MPIR_Session_answer answer = { 0 };
-    struct MPIR_Session_made *made = NULL;
     struct MPIR_Session_stamp stamp;
-    bool lasts;
 
+    *result = NULL;
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
     stamp = MPIR_Session_stamp();
@@ -560,34 +655,26 @@ static int ask_look(const char *name, struct MPIR_Session_made **result)
     MPIR_Session_call_text(&call, name);
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
-    made = MPL_calloc(1, sizeof(*made), MPL_MEM_OTHER);
-    MPIR_ERR_CHKANDJUMP(!made, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    made->references = 1;
-    mpi_errno = read_made(&answer, made, &lasts);
+    mpi_errno = take_look(&answer, name, stamp, result);
     MPIR_ERR_CHECK(mpi_errno);
-    if (lasts)
-        MPIR_Session_remember(name, made, stamp);
 
   fn_exit:
     MPIR_Session_answer_free(&answer);
-    *result = made;
     return mpi_errno;
   fn_fail:
-    MPIR_Session_made_release(made);
-    made = NULL;
     goto fn_exit;
 }
 
 /* Whoever waits by looking again and again makes progress now and then: others may need that before what it waits for
  * can come.  A question makes progress itself. */
-int MPIR_Session_look(const char *name, struct MPIR_Session_made **result)
+int MPIR_Session_look(const char *name, bool state_matters, struct MPIR_Session_made **result)
 {
     static unsigned looks;
     int mpi_errno = MPI_SUCCESS;
 
     if (++looks % LOOKS_PER_PROGRESS == 0)
         mpi_errno = MPID_Progress_test(NULL);
-    *result = mpi_errno ? NULL : MPIR_Session_recall(name);
+    *result = mpi_errno ? NULL : MPIR_Session_recall(name, state_matters);
     MPIR_ERR_CHECK(mpi_errno);
     if (!*result)
         mpi_errno = ask_look(name, result);

@@ -48,19 +48,38 @@ void MPIR_Session_note_dynamic(void)
     dynamic = true;
 }
 
+/* That no change removes this process: remembered as what is told of sets. */
+static struct {
+    bool told;
+    struct MPIR_Session_stamp stamp;
+} stays_since;
+
+static void note_stays(bool told, struct MPIR_Session_stamp stamp)
+{
+    stays_since.told = told;
+    stays_since.stamp = stamp;
+}
+
+static bool stays(void)
+{
+    return stays_since.told && stays_since.stamp.forgets == MPIR_Session_stamp().forgets;
+}
+
 int MPIR_Session_leaves(bool * leaves)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
     struct MPIR_Session_answer answer = { 0 };
+    struct MPIR_Session_stamp stamp = MPIR_Session_stamp();
 
     *leaves = false;
-    if (!MPIR_Session_is_dynamic())
+    if (!MPIR_Session_is_dynamic() || stays())
         goto fn_exit;
     MPIR_Session_call_begin(&call, PMI_SET_LEAVES);
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     *leaves = MPIR_Session_answer_number(&answer) == 1;
+    note_stays(MPIR_Session_answer_number(&answer) == 1, stamp);
     MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
 
   fn_exit:
@@ -129,23 +148,32 @@ static int enter(void)
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
     struct MPIR_Session_answer answer = { 0 };
+    struct MPIR_Session_stamp stamp = MPIR_Session_stamp();
+    char card[PMI_SET_CARD_MAX];
 
+    mpi_errno = MPIR_Session_own_card(card, sizeof(card));
+    MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_call_begin(&call, PMI_SET_ENTER);
-    call.waits = true;
+    MPIR_Session_call_text(&call, card);
+    call.waits = call.rests = true;
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_answer_text(&answer, delta_name, PMI_SET_NAME_MAX);
     delta_tag = MPIR_Session_answer_number(&answer);
     if (!delta_name[0])
         goto fn_exit;
+    MPIR_Session_card_given();
     mpi_errno = MPIR_Session_read_data(&answer, &accept_keys);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = take_places();
     MPIR_ERR_CHECK(mpi_errno);
     entered = true;
     MPIR_Session_call_begin(&call, PMI_SET_ENTERED);
-    mpi_errno = MPIR_Session_call_tell(&call);
+    mpi_errno = MPIR_Session_call_say(&call);
     MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_take_looks(&answer, MPIR_Session_answer_number(&answer), stamp);
+    MPIR_ERR_CHECK(mpi_errno);
+    note_stays(MPIR_Session_answer_number(&answer) == 1, stamp);
 
   fn_exit:
     MPIR_Session_answer_free(&answer);
@@ -265,6 +293,30 @@ static void note_asked(const char *bound)
     }
 }
 
+/* Sets that this process may make by itself until it has accepted or declined what it was told of (SA1,
+ * doc/design/sets.md). */
+static struct {
+    uint32_t next, end;         /* numbers */
+} granted;
+
+uint32_t MPIR_Session_granted_number(void)
+{
+    return granted.next < granted.end ? granted.next : 0;
+}
+
+void MPIR_Session_granted_used(void)
+{
+    granted.next++;
+}
+
+static void read_grant(struct MPIR_Session_answer *answer)
+{
+    granted.next = MPIR_Session_answer_number(answer);
+    granted.end = granted.next + MPL_MIN(MPIR_Session_answer_number(answer), PMI_SET_GRANT);
+    if (answer->bad)
+        granted.end = granted.next;
+}
+
 /* SR2: a load from the board, if somebody has asked so before: the job changes through sets then (SR1), and the name is
  * a set's, or was.  Whoever only looks makes progress now and then: others may wait for that. */
 static bool knows_of_none(const char *bound, int *mpi_errno)
@@ -285,12 +337,16 @@ static int ask_change(const char *bound, bool only_look, struct change *change)
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
     struct MPIR_Session_answer answer = { 0 };
+    struct MPIR_Session_stamp stamp;
+    char card[PMI_SET_CARD_MAX];
 
     *change = (struct change) {.type = MPIX_RC_NONE,.tag = -1 };
     if (!MPIR_Session_has_daemon())
         goto fn_exit;
     MPIR_ERR_CHKANDJUMP(bound && !*bound, mpi_errno, MPI_ERR_ARG, "**psetunknown");
     mpi_errno = MPIR_Session_call_prepare();
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_own_card(card, sizeof(card));
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_call_begin(&call, PMI_SET_CHANGE);
     if (bound) {
@@ -300,8 +356,11 @@ static int ask_change(const char *bound, bool only_look, struct change *change)
         MPIR_Session_call_number(&call, 0);
     }
     MPIR_Session_call_number(&call, only_look);
+    MPIR_Session_call_text(&call, card);
+    stamp = MPIR_Session_stamp();
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_card_given();
     MPIR_Session_note_dynamic();
     change->type = (int) MPIR_Session_answer_number(&answer);
     MPIR_Session_answer_text(&answer, change->delta, PMI_SET_NAME_MAX);
@@ -313,6 +372,9 @@ static int ask_change(const char *bound, bool only_look, struct change *change)
         change->tag = (int) tag;
         mpi_errno = MPIR_Session_read_data(&answer, &change->info);
         MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIR_Session_take_looks(&answer, MPIR_Session_answer_number(&answer), stamp);
+        MPIR_ERR_CHECK(mpi_errno);
+        read_grant(&answer);
     }
 
   fn_exit:
@@ -373,6 +435,7 @@ int MPIR_Session_rc_accept_impl(MPIR_Session * session, int tag, MPIR_Info * inf
     struct MPIR_Session_call call = { 0 };
 
     MPIR_ERR_CHECK(mpi_errno);
+    granted.end = granted.next;
     MPIR_Session_call_begin(&call, PMI_SET_ACCEPT);
     MPIR_Session_call_number(&call, (uint32_t) tag);
     mpi_errno = MPIR_Session_call_data(&call, info);
@@ -393,6 +456,7 @@ int MPIR_Session_rc_decline_impl(MPIR_Session * session, int tag)
     struct MPIR_Session_call call;
 
     MPIR_ERR_CHECK(mpi_errno);
+    granted.end = granted.next;
     MPIR_Session_call_begin(&call, PMI_SET_DECLINE);
     MPIR_Session_call_number(&call, (uint32_t) tag);
     mpi_errno = MPIR_Session_call_tell(&call);

@@ -47,7 +47,7 @@ static int make_apart(MPIR_Group * group, const char *stringtag, int first_round
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Session_bridge(group, &bridge);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Comm_create_group_impl(bridge, group, (int) (number % (unsigned) MPIR_Process.attrs.tag_ub), comm);
+    mpi_errno = MPID_Session_create_over(bridge, group, (int) (number % (unsigned) MPIR_Process.attrs.tag_ub), comm);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

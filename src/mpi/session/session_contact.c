@@ -8,8 +8,9 @@
  *
  * Behind the address, after a comma, stands how it shares memory with others of its host.
  *
- * Processes that were not started together meet in mpiexec: once to tell the addresses, and once when all have taken
- * them in.  Nobody waits there for one that has departed.
+ * Processes that were not started together are told each other's addresses by mpiexec: along with sets that hold them,
+ * and where that was not enough, when they meet there.  They meet once when all have taken in the addresses of all, for
+ * the reason above.  Nobody waits there for one that has departed.
  */
 
 #include "session.h"
@@ -87,13 +88,21 @@ static int own_card(char *card, int bytes)
     return mpi_errno;
 }
 
-static int take_in(int place, char *card)
+/* The part of a card that is about shared memory, which is cut off, or NULL. */
+static char *split_card(char *card)
 {
     char *lanes = strchr(card, ',');
 
     if (lanes)
         *lanes++ = '\0';
+    return lanes;
+}
+
+static int take_in(int place, char *card)
+{
+    char *lanes = split_card(card);
     int mpi_errno = MPID_Session_take_in(place, card);
+
     if (!mpi_errno && lanes)
         MPID_Lanes_offer(place, lanes);
     return mpi_errno;
@@ -209,17 +218,134 @@ bool MPIR_Session_is_apart(const MPIR_Group * group)
     return apart && MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF;
 }
 
-static int take_in_card(int place, char *card)
+static char **lane_cards;       /* by place: taken in with the address, and not offered yet */
+
+static bool is_mate(int place)
 {
     int first = MPIR_Session_place() - MPIR_Process.rank;
-    bool of_world = place >= first && place < first + MPIR_Process.size;
-    bool known = MPID_Session_knows(place) || (MPIR_Process.comm_world && of_world);
 
-    return known ? MPI_SUCCESS : take_in(place, card);
+    return place >= first && place < first + MPIR_Process.size;
 }
 
-/* One of the two meetings. */
-static int meet_once(const int *places, int n, const char *stringtag, int round, const char *card, uint32_t * number)
+static bool knows(int place)
+{
+    return MPID_Session_knows(place) || (MPIR_Process.comm_world && is_mate(place));
+}
+
+/* A ring in the other's memory is claimed when both make a communicator, not before: one of them may never. */
+static int take_in_card(int place, char *card)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (knows(place))
+        goto fn_exit;
+    if (!lane_cards)
+        lane_cards = MPL_calloc(MPID_SESSION_PLACES, sizeof(*lane_cards), MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(!lane_cards, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    char *lanes = split_card(card);
+    mpi_errno = MPID_Session_take_in(place, card);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (lanes && *lanes)
+        lane_cards[place] = MPL_strdup(lanes);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void offer_lanes(const int *places, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (!lane_cards || !lane_cards[places[i]])
+            continue;
+        MPID_Lanes_offer(places[i], lane_cards[places[i]]);
+        MPL_free(lane_cards[places[i]]);
+        lane_cards[places[i]] = NULL;
+    }
+}
+
+/* The own one is taken in, too: without a world there is no other way to oneself. */
+static int take_in_own_card(char *card, int bytes)
+{
+    int mpi_errno = own_card(card, bytes);
+    char taken[PMI_SET_CARD_MAX];
+
+    if (!mpi_errno) {
+        MPL_strncpy(taken, card, sizeof(taken));
+        mpi_errno = take_in_card(MPIR_Session_place(), taken);
+    }
+    return mpi_errno;
+}
+
+/* Of processes of the launch the others need not know, who take in its world together, if at all. */
+static int take_early(uint32_t uid, char *card)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (uid >= MPID_SESSION_PLACES || MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF ||
+        (is_mate((int) uid) && !MPIR_Session_is_joiner()))
+        goto fn_exit;
+    MPL_initlock_lock(&lock);
+    mpi_errno = MPID_Session_reserve_places(0);
+    if (!mpi_errno)
+        mpi_errno = take_in_card((int) uid, card);
+    MPL_initlock_unlock(&lock);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_take_cards(struct MPIR_Session_answer *answer)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char card[PMI_SET_CARD_MAX + 1];
+
+    for (uint32_t n = MPIR_Session_answer_number(answer); n > 0 && !answer->bad; n--) {
+        uint32_t uid = MPIR_Session_answer_number(answer);
+        MPIR_Session_answer_text(answer, card, PMI_SET_CARD_MAX);
+        MPIR_ERR_CHKANDJUMP(answer->bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+        mpi_errno = take_early(uid, card);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static bool card_given;         /* mpiexec has it */
+
+int MPIR_Session_own_card(char *card, int bytes)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    card[0] = '\0';
+    if (card_given)
+        goto fn_exit;
+    MPL_initlock_lock(&lock);
+    mpi_errno = own_card(card, bytes);
+    MPL_initlock_unlock(&lock);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void MPIR_Session_card_given(void)
+{
+    card_given = true;
+}
+
+/* All of them come to it.  `complete`: all know all; else what was missing has been taken in, and they meet again. */
+static int meet_once(const int *places, int n, const char *stringtag, int round, const char *card, bool knows_all,
+                     uint32_t * number, bool * complete)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
@@ -234,15 +360,21 @@ static int meet_once(const int *places, int n, const char *stringtag, int round,
     MPIR_Session_call_text(&call, tag);
     MPIR_Session_call_text(&call, card);
     MPIR_Session_call_members(&call, places, n);
+    MPIR_Session_call_number(&call, knows_all);
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_card_given();
     *number = MPIR_Session_answer_number(&answer);
-    MPIR_ERR_CHKANDJUMP(MPIR_Session_answer_number(&answer) != (uint32_t) n, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    uint32_t cards = MPIR_Session_answer_number(&answer);
+    MPIR_ERR_CHKANDJUMP(answer.bad || (cards != 0 && cards != (uint32_t) n), mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    *complete = cards == 0;
     MPL_initlock_lock(&lock);
-    for (int i = 0; i < n && *card && !mpi_errno; i++) {
+    for (int i = 0; i < n && cards > 0 && !mpi_errno; i++) {
         MPIR_Session_answer_text(&answer, text, PMI_SET_CARD_MAX);
         mpi_errno = take_in_card(places[i], text);
     }
+    if (!mpi_errno)
+        offer_lanes(places, n);
     MPL_initlock_unlock(&lock);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -257,6 +389,7 @@ int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, int
 {
     int mpi_errno = MPI_SUCCESS, *places = NULL;
     char card[PMI_SET_CARD_MAX];
+    bool knows_all = true, complete;
     MPIR_CHKLMEM_DECL(1);
 
     MPIR_CHKLMEM_MALLOC(places, int *, group->size * sizeof(int), mpi_errno, "places", MPL_MEM_OTHER);
@@ -268,12 +401,18 @@ int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, int
     MPL_initlock_lock(&lock);
     mpi_errno = MPID_Session_reserve_places(0);
     if (!mpi_errno)
-        mpi_errno = own_card(card, sizeof(card));
+        mpi_errno = take_in_own_card(card, sizeof(card));
+    for (int i = 0; i < group->size && !mpi_errno; i++)
+        knows_all = knows_all && knows(places[i]);
+    if (!mpi_errno)
+        offer_lanes(places, group->size);
     MPL_initlock_unlock(&lock);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = meet_once(places, group->size, stringtag, first_round, card, number);
+    mpi_errno = meet_once(places, group->size, stringtag, first_round, card_given ? "" : card, knows_all, number,
+                          &complete);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = meet_once(places, group->size, stringtag, first_round + 1, "", number);
+    if (!complete)
+        mpi_errno = meet_once(places, group->size, stringtag, first_round + 1, "", true, number, &complete);
     MPIR_ERR_CHECK(mpi_errno);
     MPL_initlock_lock(&lock);
     for (int i = 0; i < group->size; i++)

@@ -108,6 +108,8 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
     int mpi_errno = MPIR_Session_check(session), parts = 1;
     struct MPIR_Session_call call = { 0 };
     struct MPIR_Session_answer answer = { 0 };
+    struct MPIR_Session_stamp stamp;
+    bool done = false;
 
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP1(!output, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "output");
@@ -123,6 +125,14 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
     }
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
+    if (!info && op != MPIX_PSETOP_SPLIT && *noutput > 0) {
+        mpi_errno = MPIR_Session_make_by_itself(op, input, ninput, output[0], &done);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (done) {
+            *noutput = 1;
+            goto fn_exit;
+        }
+    }
     MPIR_Session_call_begin(&call, PMI_SET_MAKE);
     MPIR_Session_call_number(&call, op);
     mpi_errno = add_wished_name(&call, info);
@@ -139,6 +149,8 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
         MPIR_ERR_CHKANDJUMP(!input[i], mpi_errno, MPI_ERR_ARG, "**psetunknown");
         MPIR_Session_call_operand(&call, input[i]);
     }
+    MPIR_Session_call_number(&call, true);      /* looks */
+    stamp = MPIR_Session_stamp();
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     int n = (int) MPIR_Session_answer_number(&answer);
@@ -146,6 +158,8 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
     for (int i = 0; i < n; i++)
         MPIR_Session_answer_text(&answer, output[i], MPI_MAX_PSET_NAME_LEN - 1);
     *noutput = n;
+    mpi_errno = MPIR_Session_take_looks(&answer, MPIR_Session_answer_number(&answer), stamp);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     MPIR_Session_call_free(&call);
@@ -160,6 +174,7 @@ int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group
     int mpi_errno = MPIR_Session_check(session), *ranks = NULL;
     struct MPIR_Session_call call = { 0 };
     struct MPIR_Session_answer answer = { 0 };
+    struct MPIR_Session_stamp stamp;
 
     name[0] = '\0';
     MPIR_ERR_CHECK(mpi_errno);
@@ -176,9 +191,13 @@ int MPIR_Session_pset_from_group_impl(MPIR_Session * session, MPIR_Group * group
     mpi_errno = add_wished_name(&call, info);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_call_members(&call, ranks, group->size);
+    MPIR_Session_call_number(&call, true);      /* looks */
+    stamp = MPIR_Session_stamp();
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_answer_text(&answer, name, MPI_MAX_PSET_NAME_LEN - 1);
+    mpi_errno = MPIR_Session_take_looks(&answer, MPIR_Session_answer_number(&answer), stamp);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     MPL_free(ranks);
@@ -327,7 +346,7 @@ int MPIR_Session_pset_exists_impl(MPIR_Session * session, const char *name, int 
     *running = 0;
     if (info)
         *info = MPI_INFO_NULL;
-    mpi_errno = MPIR_Session_find_set(name, &set);
+    mpi_errno = MPIR_Session_find_set_and_state(name, &set);
     if (MPIR_ERR_GET_CLASS(mpi_errno) == MPI_ERR_ARG) {
         mpi_errno = MPI_SUCCESS;
         goto fn_exit;

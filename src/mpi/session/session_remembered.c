@@ -49,7 +49,7 @@ static bool holds(const struct remembered *entry, struct MPIR_Session_stamp now)
     return entry->stamp.forgets == now.forgets && entry->stamp.epoch == now.epoch;
 }
 
-struct MPIR_Session_made *MPIR_Session_recall(const char *name)
+struct MPIR_Session_made *MPIR_Session_recall(const char *name, bool state_matters)
 {
     if (!MPIR_Adapt_board_words())
         return NULL;            /* nothing has been asked */
@@ -59,6 +59,8 @@ struct MPIR_Session_made *MPIR_Session_recall(const char *name)
     for (uint32_t i = 0; i < TRIES; i++) {
         struct remembered *entry = places[(hash + i) % PLACES];
         if (entry && entry->hash == hash && holds(entry, now) && !strcmp(entry->name, name)) {
+            if (state_matters && !entry->made->state_lasts)
+                return NULL;
             entry->made->references++;
             return entry->made;
         }

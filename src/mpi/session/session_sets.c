@@ -83,7 +83,7 @@ bool MPIR_Session_find_predefined(const char *name, struct MPIR_Session_set *set
     return false;
 }
 
-int MPIR_Session_find_set(const char *name, struct MPIR_Session_set *set)
+static int find_set(const char *name, bool state_matters, struct MPIR_Session_set *set)
 {
     int mpi_errno = MPI_SUCCESS;
 
@@ -92,7 +92,7 @@ int MPIR_Session_find_set(const char *name, struct MPIR_Session_set *set)
     MPIR_ERR_CHKANDJUMP1(!is_managed() || !*name, mpi_errno, MPI_ERR_ARG, "**psetunknown",
                          "**psetunknown %s", name);
     struct MPIR_Session_made *made;
-    mpi_errno = MPIR_Session_look(name, &made);
+    mpi_errno = MPIR_Session_look(name, state_matters, &made);
     MPIR_ERR_CHECK(mpi_errno);
     *set = (struct MPIR_Session_set) {
         made->name, made->size, made->ranks, made
@@ -102,6 +102,16 @@ int MPIR_Session_find_set(const char *name, struct MPIR_Session_set *set)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+int MPIR_Session_find_set(const char *name, struct MPIR_Session_set *set)
+{
+    return find_set(name, false, set);
+}
+
+int MPIR_Session_find_set_and_state(const char *name, struct MPIR_Session_set *set)
+{
+    return find_set(name, true, set);
 }
 
 void MPIR_Session_release_set(struct MPIR_Session_set *set)
@@ -293,7 +303,7 @@ int MPIR_Session_get_pset_info_impl(MPIR_Session * session_ptr, const char *pset
 
     *info_p_p = NULL;
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Session_find_set(pset_name, &set);
+    mpi_errno = MPIR_Session_find_set_and_state(pset_name, &set);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_describe_set(&set, info_p_p);
     MPIR_ERR_CHECK(mpi_errno);

@@ -124,6 +124,7 @@ struct pmi_adapt_control {
     uint64_t perf_offset;       /* of the graph of slot 0 (pmi_adapt_measured.h), page aligned */
     uint64_t wishes_offset;     /* of the ends of slot 0's wishes; the other slots' follow (pmi_adapt_wish.h) */
     uint64_t bcasts_offset;     /* of the places of slot 0 for texts of process sets (pmi_adapt_set.h) */
+    uint64_t answers_offset;    /* of the places of slot 0 for answers to its calls (pmi_adapt_set.h) */
     uint32_t perf_stride;       /* bytes from one graph to the next; 0: there are none */
 
     /* written by the daemon */

@@ -2,10 +2,14 @@
  * Process sets of MPI Sessions: what a process asks of the step manager, who orders all that happens to sets, and what
  * it answers.  Lines of the PMI connection (doc/pmi.md):
  *
- *   cmd=adapt_set_call id=N more=0 call=<hex>        one question, number N of this process: a call as below, in
- *                                            parts of at most PMI_SET_LINE_MAX bytes, all but the last with more=1
+ *   cmd=adapt_set_call id=N more=0 [board=1|answer=0] call=<hex>     one question, number N of this process: a call as
+ *                                            below, in parts of at most PMI_SET_LINE_MAX bytes, all but the last with
+ *                                            more=1; with answer=0 nobody waits for an answer
  *   cmd=adapt_set_fetch id=N at=OFFSET       a part of its answer, once the slot's `answered` has been incremented:
  *                                            cmd=adapt_set_part bytes=TOTAL data=<hex>; TOTAL 0: not there (yet)
+ *
+ * With board=1 an answer that is short enough lies on the board instead, if one of the slot's places is free (struct
+ * pmi_adapt_answer).
  *
  * Calls and answers are u32 (of the machine), texts (u32 bytes, then these, without a 0) and members (u32 runs, then
  * for each run u32 first uid, u32 count): an ordered list of uids.  A set in a call is an operand: text name,
@@ -31,16 +35,22 @@
 #define PMI_SET_CALLS_MAX 64    /* of a process, not answered or not fetched yet */
 #define PMI_SET_LINE_MAX 4096   /* bytes of a call in one line */
 #define PMI_SET_PART_MAX 384    /* bytes of an answer in one line */
+#define PMI_SET_ANSWERS 4       /* of a process, on the board */
+#define PMI_SET_ANSWER_MAX 4088 /* bytes of such an answer */
 #define PMI_SET_BCASTS_MAX 32   /* sets whose texts a process takes part in */
 #define PMI_SET_TEXT_MAX 65535  /* bytes of such a text */
+#define PMI_SET_GRANT 4         /* sets that a process makes by itself for a change, */
+#define PMI_SET_GRANT_RUNS 64   /* runs of their members, */
+#define PMI_SET_GRANT_OPERANDS 8        /* and sets of which one is made */
 #define PMI_SET_TAG_MAX 1024    /* of a meeting */
 #define PMI_SET_CARD_MAX 1024   /* what a member says in it */
 
 enum pmi_set_call {             /* u32, at the front of each call; then */
-    PMI_SET_MAKE = 1,           /* u32 op, text wished name, u32 n, n * u32 part size (SPLIT), u32 n, n * operand
-                                 * -> u32 n, n * text name; "" for an empty result */
-    PMI_SET_FROM_LIST,          /* text wished name, members -> text name */
-    PMI_SET_LOOK,               /* text name -> struct of a set, see below, u32 1: it may be remembered */
+    PMI_SET_MAKE = 1,           /* u32 op, text wished name, u32 n, n * u32 part size (SPLIT), u32 n, n * operand,
+                                 * u32 1: the caller wants to look at them, too
+                                 * -> u32 n, n * text name; "" for an empty result; if wanted u32 n or 0, n * look */
+    PMI_SET_FROM_LIST,          /* text wished name, members, u32 1: as above -> text name; if wanted u32 n, n * look */
+    PMI_SET_LOOK,               /* text name -> look, see below */
     PMI_SET_LIST,               /* u32 serial -> u32 present serial, u32 n, n * (text name, u32 size): the sets that
                                  * hold the caller, are not freed, and were made after that serial */
     PMI_SET_MOVE,               /* text from, text to -> nothing */
@@ -54,16 +64,20 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
     PMI_SET_GIVE,               /* u32 place, text: of the set that is counted there -> nothing */
     PMI_SET_TURN,               /* u32 place, u64 number of the call that is in front of the gate
                                  * -> u32 1, text that is delivered in it; u32 0: none */
-    PMI_SET_MEET,               /* text tag, text card, members, among them the caller -> u32 number of this meeting,
-                                 * u32 n, n * text card, in the members' order: when all of them have called with
-                                 * this tag */
+    PMI_SET_MEET,               /* text tag, text card or "" if it was given before, members, among them the caller,
+                                 * u32 1: the caller has the cards of all members -> u32 number of this meeting, u32 0
+                                 * if all have them, else u32 n, n * text card, in the members' order, and they meet
+                                 * once more: when all of them have called with this tag */
     PMI_SET_DYNAMIC,            /* nothing -> nothing: the job changes through process sets from now on */
-    PMI_SET_ENTER,              /* nothing -> text delta, u32 tag, u32 n, n * (text key, text value): of a process that
+    PMI_SET_ENTER,              /* text card -> text delta, u32 tag, u32 n, n * (text key, text value), u32 n, n * look
+                                 * at sets that hold the caller, u32 1: as LEAVES, none removes it: of a process that
                                  * was started by an addition, once that is accepted; all others get "" at once */
     PMI_SET_ENTERED,            /* nothing -> nothing: it goes on with this answer */
     PMI_SET_CHANGE,             /* operand that is bound; text "" without members: all processes; u32 1: only whether
-                                 * there is one to be told -> u32 enum pmi_set_change, text delta, u32 tag, u32 n,
-                                 * n * (text key, text value) */
+                                 * there is one to be told; text card or "" if it was given before
+                                 * -> u32 enum pmi_set_change, text delta, u32 tag, u32 n, n * (text key, text value),
+                                 * u32 n, n * look at the delta and at what the caller may combine it with, u32 first
+                                 * and u32 n, numbers of sets that it may make by MADE before it accepts or declines */
     PMI_SET_ACCEPT,             /* u32 tag, u32 n, n * (text key, text value) for those who join -> nothing */
     PMI_SET_DECLINE,            /* u32 tag -> nothing */
     PMI_SET_REQUEST,            /* text name of the set that is bound, u32 op (ADD to SHRINK), u32 how many to add,
@@ -72,8 +86,11 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
     PMI_SET_QUERY,              /* operand whose members all ask, text name -> as REQUEST, when all have asked: the open
                                  * operation of that set */
     PMI_SET_CLOSE,              /* text name: its operation, or the one that made it, is not open any more -> nothing */
+    PMI_SET_MADE,               /* u32 number, u32 op (UNION, DIFFERENCE or INTERSECTION), u32 n, n * text name of an
+                                 * operand, members: the caller has made mpix://op/UID.NUMBER, as CHANGE has allowed it;
+                                 * not answered */
     PMI_SET_LEAVES,             /* nothing -> u32 1: a change that somebody has been told of removes the caller;
-                                 * 0: none does */
+                                 * 0: none does; u32 1: that may be remembered, as a look */
     PMI_TASK_ALLOCATE,          /* u32 first number, u32 n, u32 hard, text arch, text words, u32 n or 0, n * text words,
                                  * u32 n or 0, n * text host -> nothing; requests first ... first + n - 1 of the caller,
                                  * which never uses a number twice */
@@ -110,8 +127,15 @@ enum pmi_set_change {
  * sent: when it does not hold any more, all daemons of processes that were told so add one before anybody is told
  * otherwise.
  *
- * A set in an answer: text name, u32 state, u32 serial, u32 uid of the first member that has not ended (UINT32_MAX: all
- * have), u32 op, u32 n, n * text operand (of op), members. */
+ * A look in an answer: text name, u32 state, u32 serial, u32 uid of the first member that has not ended (UINT32_MAX:
+ * all have), u32 op, u32 n, n * text operand (of op), members, u32 n, n * (u32 uid, text card) of members whose cards
+ * the caller has not been told before, u32 enum pmi_set_lasts. */
+enum pmi_set_lasts {
+    PMI_SET_LASTS_NOT = 0,      /* nothing of it may be remembered */
+    PMI_SET_LASTS = 1,
+    PMI_SET_LASTS_BUT_STATE = 2 /* all but the state, which is not ended */
+};
+
 enum pmi_set_state {
     PMI_SET_PROPOSED = 1,       /* a member belongs to an addition that is not accepted */
     PMI_SET_STARTING = 2,       /* a member has not returned from its first MPI_Session_init */
@@ -163,6 +187,16 @@ struct pmi_adapt_bcast {
     char pad0[64 - 8];
     uint64_t gate;              /* by the daemon: PMI_ADAPT_GATE_* or a number */
     char pad1[64 - 8];
+};
+
+/*
+ * A place for an answer on the board; each slot has PMI_SET_ANSWERS of them.  Who finds `id` 0 there, the daemon, or
+ * the number of its call, the process, owns the place, and hands it over by changing `id`, last.
+ */
+struct pmi_adapt_answer {
+    uint32_t id;
+    uint32_t bytes;
+    unsigned char data[PMI_SET_ANSWER_MAX];
 };
 
 #endif /* PMI_ADAPT_SET_H_INCLUDED */

@@ -12,6 +12,7 @@
 #include "ch4_adapt_renumber.h"
 #include "ch4_adapt_table.h"
 #include "ch4_adapt_unexpected.h"
+#include "mpidu_oversubscribed.h"
 #include "mpir_adapt_device.h"
 #include "../shm/posix/posix_types.h"
 #include "../shm/posix/eager/include/posix_eager.h"
@@ -220,4 +221,21 @@ int MPID_Session_bridge(MPIR_Group * group, MPIR_Comm ** bridge)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+/* Who has just been woken up may be on the processor of another member: whoever waits gives way meanwhile.  Several
+ * threads may do so at once. */
+int MPID_Session_create_over(MPIR_Comm * bridge, MPIR_Group * group, int tag, MPIR_Comm ** comm)
+{
+    static unsigned creations, otherwise;
+
+    if (creations++ == 0) {
+        otherwise = MPIDU_oversubscribed;
+        if (MPIR_CVAR_PROGRESS_YIELD != MPIR_CVAR_PROGRESS_YIELD_never)
+            MPIDU_oversubscribed = 1;
+    }
+    int mpi_errno = MPIR_Comm_create_group_impl(bridge, group, tag, comm);
+    if (--creations == 0)
+        MPIDU_oversubscribed = otherwise;
+    return mpi_errno;
 }

@@ -32,6 +32,8 @@ elastic_core_sources = \
     elastic/core/set_forgets.cpp      \
     elastic/core/set_change.cpp       \
     elastic/core/set_change_table.cpp \
+    elastic/core/set_cards.cpp        \
+    elastic/core/set_sync.cpp         \
     elastic/core/set_meetings.cpp     \
     elastic/core/set_members.cpp      \
     elastic/core/set_request.cpp      \
@@ -74,6 +76,8 @@ noinst_HEADERS += \
     elastic/core/call_bytes.h       \
     elastic/core/set_call.h         \
     elastic/core/set_forgets.h      \
+    elastic/core/set_cards.h        \
+    elastic/core/set_sync.h         \
     elastic/core/set_meetings.h     \
     elastic/core/set_members.h      \
     elastic/core/sets.h             \

@@ -75,13 +75,15 @@ template <> MakeSets read(CallReader &reader)
         call.parts.push_back(reader.number());
     for (uint32_t n = reader.number(PMI_SET_OPERANDS_MAX); n > 0 && reader.ok(); n--)
         call.operands.push_back(reader.operand());
+    call.looks = reader.number(1) == 1;
     return call;
 }
 
 template <> MakeFromList read(CallReader &reader)
 {
     std::string wished = reader.name();
-    return {std::move(wished), reader.members()};
+    SetMembers members = reader.members();
+    return {std::move(wished), std::move(members), reader.number(1) == 1};
 }
 
 template <> LookAtSet read(CallReader &reader)
@@ -154,7 +156,19 @@ template <> TakeTurn read(CallReader &reader)
 template <> MeetMembers read(CallReader &reader)
 {
     std::string tag = reader.text(PMI_SET_TAG_MAX), card = reader.text(PMI_SET_CARD_MAX);
-    return {std::move(tag), std::move(card), reader.members()};
+    SetMembers members = reader.members();
+    return {std::move(tag), std::move(card), std::move(members), reader.number(1) == 1};
+}
+
+template <> MadeSet read(CallReader &reader)
+{
+    MadeSet call;
+    call.number = reader.number();
+    call.op = static_cast<pmi_set_op>(reader.number(PMI_SET_OP_INTERSECTION));
+    for (uint32_t n = reader.number(PMI_SET_GRANT_OPERANDS); n > 0 && reader.ok(); n--)
+        call.operands.push_back(reader.name());
+    call.members = reader.members();
+    return call;
 }
 
 template <> BecomeDynamic read(CallReader &)
@@ -162,9 +176,9 @@ template <> BecomeDynamic read(CallReader &)
     return {};
 }
 
-template <> EnterJob read(CallReader &)
+template <> EnterJob read(CallReader &reader)
 {
-    return {};
+    return {reader.text(PMI_SET_CARD_MAX)};
 }
 
 template <> HasEntered read(CallReader &)
@@ -175,7 +189,8 @@ template <> HasEntered read(CallReader &)
 template <> GetChange read(CallReader &reader)
 {
     SetOperand bound = reader.operand();
-    return {std::move(bound), reader.number(1) == 1};
+    bool only_look = reader.number(1) == 1;
+    return {std::move(bound), only_look, reader.text(PMI_SET_CARD_MAX)};
 }
 
 template <> AcceptChange read(CallReader &reader)
@@ -243,12 +258,14 @@ struct Write {
         append_number(bytes, call.operands.size());
         for (const SetOperand &operand : call.operands)
             append_operand(bytes, operand);
+        append_number(bytes, call.looks ? 1 : 0);
     }
     void operator()(const MakeFromList &call)
     {
         append_number(bytes, PMI_SET_FROM_LIST);
         append_text(bytes, call.wished);
         append_members(bytes, call.members);
+        append_number(bytes, call.looks ? 1 : 0);
     }
     void operator()(const LookAtSet &call)
     {
@@ -312,15 +329,31 @@ struct Write {
         append_text(bytes, call.tag);
         append_text(bytes, call.card);
         append_members(bytes, call.members);
+        append_number(bytes, call.knows ? 1 : 0);
+    }
+    void operator()(const MadeSet &call)
+    {
+        append_number(bytes, PMI_SET_MADE);
+        append_number(bytes, call.number);
+        append_number(bytes, call.op);
+        append_number(bytes, call.operands.size());
+        for (const std::string &operand : call.operands)
+            append_text(bytes, operand);
+        append_members(bytes, call.members);
     }
     void operator()(const BecomeDynamic &) { append_number(bytes, PMI_SET_DYNAMIC); }
-    void operator()(const EnterJob &) { append_number(bytes, PMI_SET_ENTER); }
+    void operator()(const EnterJob &call)
+    {
+        append_number(bytes, PMI_SET_ENTER);
+        append_text(bytes, call.card);
+    }
     void operator()(const HasEntered &) { append_number(bytes, PMI_SET_ENTERED); }
     void operator()(const GetChange &call)
     {
         append_number(bytes, PMI_SET_CHANGE);
         append_operand(bytes, call.bound);
         append_number(bytes, call.only_look ? 1 : 0);
+        append_text(bytes, call.card);
     }
     void operator()(const AcceptChange &call)
     {
@@ -385,6 +418,8 @@ std::optional<SetCall> parse_set_call(Bytes call)
         return whole<TakeTurn>(reader);
     case PMI_SET_MEET:
         return whole<MeetMembers>(reader);
+    case PMI_SET_MADE:
+        return whole<MadeSet>(reader);
     default:
         return std::nullopt;
     }

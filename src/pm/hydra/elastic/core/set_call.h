@@ -29,10 +29,12 @@ struct MakeSets {
     std::string wished;         /* "": no wish */
     std::vector<uint32_t> parts;
     std::vector<SetOperand> operands;
+    bool looks = false;         /* the caller wants to look at them, too */
 };
 struct MakeFromList {
     std::string wished;
     SetMembers members;
+    bool looks = false;
 };
 struct LookAtSet {
     std::string name;
@@ -72,17 +74,28 @@ struct TakeTurn {
 struct MeetMembers {
     std::string tag, card;
     SetMembers members;
+    bool knows = false;         /* the caller has the cards of all members */
+};
+/* By the caller itself; nobody waits for an answer. */
+struct MadeSet {
+    uint32_t number = 0;
+    pmi_set_op op = PMI_SET_OP_UNION;
+    std::vector<std::string> operands;
+    SetMembers members;
 };
 using SetCall = std::variant<MakeSets, MakeFromList, LookAtSet, ListSets, MoveSet, FreeSet, PutData, GetData, JoinBcast,
-                             GiveText, TakeTurn, MeetMembers>;
+                             GiveText, TakeTurn, MeetMembers, MadeSet>;
 
 /* Calls on changes through sets: not of the table of sets, but of the step (set_change.cpp). */
 struct BecomeDynamic {};
-struct EnterJob {};
+struct EnterJob {
+    std::string card;
+};
 struct HasEntered {};
 struct GetChange {
     SetOperand bound;           /* "": all processes */
     bool only_look = false;
+    std::string card = {};
 };
 struct AcceptChange {
     uint32_t tag = 0;

@@ -13,15 +13,22 @@ namespace elastic {
 
 namespace {
 
+constexpr size_t LOOKS_MAX = 8; /* at sets, for who has been let go */
+
 std::string wrong(const std::string &text)
 {
     return SetAnswer::error(PMI_SET_WRONG, text);
 }
 
+std::string full()
+{
+    return SetAnswer::error(PMI_SET_FULL, "there are too many process sets: free some");
+}
+
 /* That there is one of this kind, without its name. */
 std::string only(pmi_set_change kind)
 {
-    return SetAnswer().number(kind).text("").number(0).data({}).bytes();
+    return SetAnswer().number(kind).text("").number(0).data({}).number(0).bytes();
 }
 
 /* Of the request; it is unique in the job. */
@@ -97,19 +104,22 @@ void Step::begin_set_change()
         a.chosen.push_back(world_.members()[static_cast<size_t>(rank)]->uid);
     a.ready_ms = now_ms_;       /* if nobody joins */
     if (a.change.joining > 0)
-        launch();
-    else
-        raise(AdaptEvent::NOBODY_JOINS);
+        return launch();
+    if (std::exchange(stay_told_, false))
+        sets_.outdate_all();
+    tell_sets({});              /* before anybody can be told */
+    raise(AdaptEvent::NOBODY_JOINS);
 }
 
 /* A joining process waits for its change; others that ask so were started in other ways. */
-std::optional<std::string> Step::answer_change(Process &process, const SetCaller &caller, const EnterJob &)
+std::optional<std::string> Step::answer_change(Process &process, const SetCaller &caller, const EnterJob &call)
 {
     if (mode_ != InitMode::SETS || !is_joiner(process))
-        return SetAnswer().text("").number(0).data({}).bytes();
+        return SetAnswer().text("").number(0).data({}).number(0).bytes();
     if (adaptation_->state != AdaptState::JOINING || process.ready)
         return wrong("the calling process waits already");
     process.ready = true;
+    sets_.give_card(process.uid, call.card);
     adaptation_->entering.push_back(caller);
     log("ready", {{"rank", process.rank}, {"host", process.host}, {"uid", process.uid}});
     if (--adaptation_->unready == 0) {
@@ -174,13 +184,14 @@ std::optional<SetMembers> Step::choose_delta(const SetMembers &bound) const
     return SetMembers::intersection_of(operands) == *a.delta ? a.delta : std::nullopt;
 }
 
-std::optional<std::string> Step::answer_change(Process &process, const SetCaller &, const GetChange &call)
+std::optional<std::string> Step::answer_change(Process &process, const SetCaller &caller, const GetChange &call)
 {
     if (std::string error = cannot_be_dynamic(); !error.empty())
         return error;
     if (mode_ != InitMode::SETS)
         become_dynamic();
     drop_ended();
+    sets_.give_card(caller.uid, call.card);
     std::string error;
     SetOperand bound = call.bound;
     if (bound.name.empty() && !bound.members)
@@ -195,7 +206,7 @@ std::optional<std::string> Step::answer_change(Process &process, const SetCaller
         return only(PMI_SET_CHANGE_NONE);
     if (call.only_look)
         return only(adaptation_->change.joining > 0 ? PMI_SET_CHANGE_ADD : PMI_SET_CHANGE_SUB);
-    return tell_change(process, *delta);
+    return tell_change(process, *delta) ? answer_told(caller) : full();
 }
 
 /* SR2: a process asks when its board says so.  Boards of processes that are not members yet need not know. */
@@ -208,15 +219,15 @@ void Step::tell_offer()
         post(World::agents_of(world_.members()), STEP_OFFER, 0, {reinterpret_cast<const char *>(&offer), sizeof offer});
 }
 
-/* SR11 */
-std::string Step::tell_change(const Process &process, const SetMembers &delta)
+/* False: there is no room for its set. */
+bool Step::tell_change(const Process &process, const SetMembers &delta)
 {
     Adaptation &a = *adaptation_;
     bool adds = a.change.joining > 0;
     if (!a.delta) {
         a.delta_name = sets_.add_delta(tag_of(a), adds ? PMI_SET_OP_ADD : PMI_SET_OP_SUB, delta);
         if (a.delta_name.empty())
-            return SetAnswer::error(PMI_SET_FULL, "there are too many process sets: free some");
+            return false;
         a.delta = delta;
         for (const Process *member : world_.members()) {
             if (!adds && delta.contains(member->uid))
@@ -228,23 +239,52 @@ std::string Step::tell_change(const Process &process, const SetMembers &delta)
     log_sets();
     log("told", {{"uid", process.uid}, {"tag", told_->tag}, {"name", a.delta_name}});
     raise(AdaptEvent::ASKED);
-    return SetAnswer()
-        .number(adds ? PMI_SET_CHANGE_ADD : PMI_SET_CHANGE_SUB)
+    return true;
+}
+
+/* SR11; who is told looks at the delta next. */
+std::string Step::answer_told(const SetCaller &caller)
+{
+    const Adaptation &a = *adaptation_;
+    SetAnswer answer;
+    answer.number(a.change.joining > 0 ? PMI_SET_CHANGE_ADD : PMI_SET_CHANGE_SUB)
         .text(a.delta_name)
         .number(told_->tag)
         .data({{"mpix_reason", a.reason},
                {"mpix_deadline", std::to_string(a.deadline_unix_ms / 1000)},
                {"mpix_old_size", std::to_string(a.old_size)},
-               {"mpix_new_size", std::to_string(a.change.new_size)}})
-        .bytes();
+               {"mpix_new_size", std::to_string(a.change.new_size)}});
+    std::string latest = sets_.find_latest(caller.uid, a.delta_name);
+    answer.number(latest.empty() ? 1 : 2);
+    sets_.look(caller, a.delta_name, answer);
+    if (!latest.empty())
+        sets_.look(caller, latest, answer);
+    uint32_t first = sets_.grant(caller.uid);
+    return answer.number(first).number(first ? PMI_SET_GRANT : 0).bytes();
 }
 
 /* SI4 */
-std::optional<std::string> Step::answer_change(Process &process, const SetCaller &, const AskLeaves &)
+std::optional<std::string> Step::answer_change(Process &process, const SetCaller &caller, const AskLeaves &)
 {
-    bool leaves = mode_ == InitMode::SETS && adaptation_ && adaptation_->change.joining == 0 && adaptation_->delta &&
-                  adaptation_->delta->contains(process.uid);
-    return SetAnswer().number(leaves ? 1 : 0).bytes();
+    bool removes = mode_ == InitMode::SETS && adaptation_ && adaptation_->change.joining == 0;
+    bool leaves = removes && adaptation_->delta && adaptation_->delta->contains(process.uid);
+    if (!removes)
+        tell_stays(caller);
+    return SetAnswer().number(leaves ? 1 : 0).number(removes ? 0 : 1).bytes();
+}
+
+/* That no change removes the caller; it may remember that until there is a removal. */
+void Step::tell_stays(const SetCaller &caller)
+{
+    sets_.remembers(caller);
+    stay_told_ = true;
+}
+
+/* It is not told any more; whoever was has said all that it had to say before. */
+ToldChange Step::take_told()
+{
+    sets_.end_grant();
+    return *std::exchange(told_, std::nullopt);
 }
 
 /* ---- the answer of the process that was told ---------------------------------------------------------------- */
@@ -254,7 +294,7 @@ std::optional<std::string> Step::answer_change(Process &process, const SetCaller
 {
     if (!told_ || told_->tag != call.tag || told_->uid != process.uid)
         return tag_is_wrong(call.tag);
-    ToldChange told = *std::exchange(told_, std::nullopt);
+    ToldChange told = take_told();
     if (told.lost)
         return SetAnswer::error(PMI_SET_LOST, "processes that were to join have ended");
     log("accepted", {{"uid", process.uid}, {"tag", told.tag}});
@@ -280,7 +320,7 @@ std::optional<std::string> Step::answer_change(Process &process, const SetCaller
 {
     if (!told_ || told_->tag != call.tag || told_->uid != process.uid || told_->complete)
         return tag_is_wrong(call.tag);
-    ToldChange told = *std::exchange(told_, std::nullopt);
+    ToldChange told = take_told();
     if (told.lost)
         return SetAnswer().bytes();
     log("declined", {{"uid", process.uid}, {"tag", told.tag}});
@@ -298,7 +338,11 @@ void Step::start_joiners()
     sets_.start_proposed();
     for (const SetCaller &caller : a.entering) {
         a.awaited.insert(caller.uid);
-        replies.push_back({caller, SetAnswer().text(a.delta_name).number(tag_of(a)).data(a.keys).bytes()});
+        SetAnswer answer;
+        answer.text(a.delta_name).number(tag_of(a)).data(a.keys);
+        sets_.look_since(caller, a.delta_name, LOOKS_MAX, answer);
+        tell_stays(caller);
+        replies.push_back({caller, answer.number(1).bytes()});
     }
     tell_sets(replies);
 }
@@ -453,7 +497,7 @@ void Step::set_member_over(const Process &process, bool by_itself, const std::st
         leaving_over(process, cause);
     if (!told_ || told_->uid != process.uid)
         return;
-    told_.reset();
+    take_told();
     sets_.tell(UINT32_MAX);
     if (adaptation_ && adaptation_->state == AdaptState::TOLD)
         raise(AdaptEvent::TELLER_ENDED);

@@ -10,6 +10,8 @@
  *   SR9  at the end of a removal its processes have ended, at that of an addition its processes have initialised
  *   SR2  boards say of a change as long as somebody can be told of it, and of none else
  *   SI8  nobody waits in a meeting one of whose members has ended
+ *   SA1  nobody is told that a set is unknown which was made before it asked, by whoever was told and makes it by
+ *        itself, although what that process says may be on its way for as long as nobody asks
  *   SL3  who leaves with an accepted removal may die in any way, and the job goes on
  *   each request has one end; the size is that of the processes that run, and who replays the log knows it, with the
  *   epoch; nothing is unexpected; the job ends once
@@ -30,7 +32,7 @@ namespace {
 
 struct Outcome {
     int added = 0, removed = 0, declined = 0, orphaned = 0, failed = 0, withdrawn = 0, meetings = 0, lost_meetings = 0;
-    int granted = 0, refused = 0, offers_seen = 0;
+    int granted = 0, refused = 0, offers_seen = 0, own = 0, synced = 0;
 };
 
 class SetsJob {
@@ -64,7 +66,7 @@ class SetsJob {
 
   private:
     enum class Stage { STARTS, WAITS, LET_GO, RUNS, ENDED };
-    enum class Question { NOTHING, ENTER, CHANGE, LOOK, MEET, REQUEST, QUERY };
+    enum class Question { NOTHING, ENTER, CHANGE, LOOK, MEET, REQUEST, QUERY, OWN };
     struct Process {
         int group = 0;
         uint32_t rank = 0;
@@ -105,6 +107,8 @@ class SetsJob {
     template <class Call> void ask(uint32_t uid, const Call &call, Question question)
     {
         Process &process = processes_.at(uid);
+        if (uid == on_its_way_of_)
+            pass_on();
         process.questions[++process.calls] = question;
         glue_.report(process.group, 0, REPORT_SET_CALL, 0,
                      write_set_report(process.rank, process.calls, write_set_call(call)));
@@ -112,6 +116,8 @@ class SetsJob {
     void end(uint32_t uid, uint32_t status)
     {
         Process &process = processes_.at(uid);
+        if (uid == on_its_way_of_)
+            pass_on();
         process.stage = Stage::ENDED;
         process.questions.clear();
         if (uid == told_to_)
@@ -122,7 +128,7 @@ class SetsJob {
     void act()
     {
         uint32_t uid = any(Stage::RUNS), joiner = any(Stage::STARTS), let_go = any(Stage::LET_GO);
-        switch (pick(18)) {
+        switch (pick(20)) {
             case 0: case 1:
                 resize();
                 break;
@@ -157,11 +163,35 @@ class SetsJob {
             case 17:
                 query(uid);
                 break;
+            case 18:
+                make_own();
+                break;
+            case 19:
+                if (!own_.empty())
+                    ask(uid, LookAtSet{own_}, Question::OWN);
+                break;
             case 15:
                 if (pick(4) == 0)
                     glue_.ask(1, R"({"id":1,"op":"cancel"})");
                 break;
         }
+    }
+    /* Who was told says so to its daemon, which does not read it yet. */
+    void make_own()
+    {
+        if (told_to_ == UINT32_MAX || processes_.at(told_to_).stage != Stage::RUNS || number_ == 0 || number_ == end_)
+            return;
+        on_its_way_of_ = told_to_;
+        own_ = "mpix://op/" + std::to_string(told_to_) + "." + std::to_string(number_);
+        on_its_way_.push_back(write_set_call(
+            MadeSet{number_++, PMI_SET_OP_UNION, {}, *SetMembers::of_list(std::vector{told_to_})}));
+        outcome_.own++;
+    }
+    void pass_on()
+    {
+        const Process &process = processes_.at(std::exchange(on_its_way_of_, UINT32_MAX));
+        for (const std::string &call : std::exchange(on_its_way_, {}))
+            glue_.report(process.group, 0, REPORT_SET_CALL, 0, write_set_report(process.rank, 0, call));
     }
     void query(uint32_t uid)
     {
@@ -197,6 +227,7 @@ class SetsJob {
         if (told_to_ == UINT32_MAX || processes_.at(told_to_).stage != Stage::RUNS)
             return;
         uint32_t uid = std::exchange(told_to_, UINT32_MAX);
+        number_ = 0;
         accepted_ = pick(4) > 0;
         if (accepted_)
             ask(uid, AcceptChange{tag_, {}}, Question::NOTHING);
@@ -265,7 +296,16 @@ class SetsJob {
     void take_messages()
     {
         for (; sent_ < glue_.sent.size(); sent_++) {
-            const SentMessage &message = glue_.sent[sent_];
+            const SentMessage message = glue_.sent[sent_];
+            if (message.command == STEP_FORGET)
+                glue_.report(message.group, message.proxy, REPORT_FORGOTTEN, 0, message.payload);
+            if (message.command == STEP_SYNC) {
+                if (number_at(message.payload, sizeof(uint64_t)) == on_its_way_of_)
+                    pass_on();
+                outcome_.synced++;
+                std::string number = message.payload.substr(0, sizeof(uint64_t));
+                glue_.report(message.group, message.proxy, REPORT_SYNCED, 0, number);
+            }
             if (message.command == STEP_OFFER)
                 offers_[message.group] = number_at(message.payload, 0);
             else if (message.command == STEP_SET_ANSWER)
@@ -373,6 +413,8 @@ class SetsJob {
         } else if (question->second == Question::MEET) {
             (code == PMI_SET_OK ? outcome_.meetings : outcome_.lost_meetings)++;
             process.meets.clear();
+        } else if (question->second == Question::OWN) {
+            require(code == PMI_SET_OK, "SA1: a set that was made is known");
         } else if (question->second == Question::LOOK) {
             require(code == PMI_SET_OK && (number_at(payload, 12) != 0) == offer_seen_, "SR2: none is left untold");
             offers_seen_ += offer_seen_;
@@ -395,6 +437,8 @@ class SetsJob {
         require(delta_.empty() || delta_ == delta, "SF1: the same change");
         told_to_ = uid;
         tag_ = tag;
+        std::memcpy(&number_, told.data() + told.size() - 2 * sizeof number_, sizeof number_);
+        end_ = number_ + PMI_SET_GRANT;
         for (const auto &[other, process] : processes_)
             require(!joins_ || process.group != joining_group_ || process.stage == Stage::WAITS, "SR3: all wait");
         if (delta_.empty() && !joins_)
@@ -440,6 +484,10 @@ class SetsJob {
     int joining_group_ = -1;
     std::set<int> complete_;
     uint32_t told_to_ = UINT32_MAX, tag_ = 0;
+    uint32_t number_ = 0, end_ = 0;     /* of sets that it may make by itself */
+    std::string own_;           /* the last one */
+    uint32_t on_its_way_of_ = UINT32_MAX;
+    std::vector<std::string> on_its_way_;
     std::string delta_;
     std::vector<uint32_t> leaving_;
     std::map<int, uint32_t> offers_;    /* what the board of a group says; each has one daemon */
@@ -467,11 +515,14 @@ TEST(SetChangeSimulationTest, seeds)
         sum.granted += outcome.granted;
         sum.refused += outcome.refused;
         sum.offers_seen += outcome.offers_seen;
+        sum.own += outcome.own;
+        sum.synced += outcome.synced;
     }
     printf("%llu jobs: %d added, %d removed, %d declined, %d tellers ended, %d failed, %d withdrawn; %d met, %d not; "
-           "%d granted, %d not\n",
+           "%d granted, %d not; %d sets of tellers, %d daemons asked for them\n",
            static_cast<unsigned long long>(seeds), sum.added, sum.removed, sum.declined, sum.orphaned, sum.failed,
-           sum.withdrawn, sum.meetings, sum.lost_meetings, sum.granted, sum.refused);
+           sum.withdrawn, sum.meetings, sum.lost_meetings, sum.granted, sum.refused,
+           sum.own, sum.synced);
     if (seeds < 200)
         return;
     /* The seeds reach what they are meant to reach. */
@@ -486,6 +537,8 @@ TEST(SetChangeSimulationTest, seeds)
     EXPECT_GT(sum.granted, 50);
     EXPECT_GT(sum.refused, 50);
     EXPECT_GT(sum.offers_seen, 500);
+    EXPECT_GT(sum.own, 50);
+    EXPECT_GT(sum.synced, 20);
 }
 
 }  // namespace

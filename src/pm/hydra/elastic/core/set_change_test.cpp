@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <tuple>
@@ -77,6 +78,16 @@ class SetChangeTest : public testing::Test {
     {
         auto [group, proxy, rank] = where(uid);
         glue.report(group, proxy, REPORT_SET_CALL, 0, write_set_report(rank, ++ids[uid], write_set_call(call)));
+        confirm_forgets();
+    }
+    /* SA1: as daemons do at once. */
+    void confirm_forgets()
+    {
+        for (; seen < glue.sent.size(); seen++) {
+            const SentMessage message = glue.sent[seen];
+            if (message.command == STEP_FORGET)
+                glue.report(message.group, message.proxy, REPORT_FORGOTTEN, 0, message.payload);
+        }
     }
     /* The launch, then additions of two on node b each. */
     static std::tuple<int, int, uint32_t> where(uint32_t uid)
@@ -91,8 +102,9 @@ class SetChangeTest : public testing::Test {
         return number;
     }
     /* To this process' last call, from its code on; "": it waits. */
-    std::string answer_to(uint32_t uid) const
+    std::string answer_to(uint32_t uid)
     {
+        confirm_forgets();
         for (auto message = glue.sent.rbegin(); message != glue.sent.rend(); ++message) {
             if (message->command == STEP_SET_ANSWER && number_at(message->payload, 0) == uid &&
                 number_at(message->payload, 4) == ids.at(uid))
@@ -101,9 +113,9 @@ class SetChangeTest : public testing::Test {
         return "";
     }
     static constexpr uint32_t WAITS = UINT32_MAX;
-    uint32_t code(uint32_t uid) const { return answer_to(uid).empty() ? WAITS : number_at(answer_to(uid), 0); }
+    uint32_t code(uint32_t uid) { return answer_to(uid).empty() ? WAITS : number_at(answer_to(uid), 0); }
     /* "1 mpix://rc/1 1": kind, delta and tag in the answer to GetChange. */
-    std::string told(uint32_t uid) const
+    std::string told(uint32_t uid)
     {
         std::string answer = answer_to(uid);
         if (code(uid) != PMI_SET_OK)
@@ -146,6 +158,7 @@ class SetChangeTest : public testing::Test {
 
     FakeGlue glue;
     std::map<uint32_t, uint32_t> ids;
+    size_t seen = 0;            /* messages */
 };
 
 const GetChange all = {};
@@ -244,6 +257,88 @@ TEST_F(SetChangeTest, SI8_members_that_meet_get_all_cards_in_their_order)
     EXPECT_EQ(code(0), 0u);
     EXPECT_EQ(answer_to(0), answer_to(2));
     EXPECT_EQ(answer_to(0), SetAnswer().number(1).number(2).text("two").text("zero").bytes());
+}
+
+TEST_F(SetChangeTest, SI8_who_has_all_cards_meets_once)
+{
+    call(0, MeetMembers{"tag", "zero", list({2, 0}), true});
+    call(2, MeetMembers{"tag", "two", list({2, 0}), true});
+    EXPECT_EQ(answer_to(0), SetAnswer().number(1).number(0).bytes());
+    call(0, MeetMembers{"tag", "", list({2, 0}), true});
+    call(2, MeetMembers{"tag", "", list({2, 0}), false});
+    EXPECT_EQ(answer_to(0), SetAnswer().number(2).number(2).text("two").text("zero").bytes()) << "one has not";
+    call(1, MeetMembers{"tag", "", list({0, 1})});
+    EXPECT_EQ(code(1), uint32_t{PMI_SET_WRONG}) << "it has never said its address";
+}
+
+TEST_F(SetChangeTest, SI8_the_cards_of_others_come_along_with_sets)
+{
+    call(0, BecomeDynamic{});
+    resize(5);
+    glue.place(1, {"b", "b"});
+    call(3, EnterJob{"three"});
+    call(4, EnterJob{"four"});
+    call(0, GetChange{{}, false, "zero"});
+    EXPECT_NE(answer_to(0).find("three"), std::string::npos);
+    EXPECT_NE(answer_to(0).find("four"), std::string::npos);
+    call(0, MadeSet{1, PMI_SET_OP_UNION, {}, list({0, 3, 4})});
+    call(0, AcceptChange{1, {}});
+    EXPECT_NE(answer_to(3).find("mpix://op/0.1"), std::string::npos) << "a set that holds it";
+    EXPECT_NE(answer_to(3).find("zero"), std::string::npos);
+    EXPECT_NE(answer_to(3).find("four"), std::string::npos);
+    EXPECT_EQ(answer_to(3).find("three"), std::string::npos) << "its own";
+    call(3, LookAtSet{"mpix://op/0.1"});
+    EXPECT_EQ(answer_to(3).find("zero"), std::string::npos) << "once";
+}
+
+/* What has been said to the daemon of process 0 and not passed on yet. */
+TEST_F(SetChangeTest, SA1_who_asks_of_a_set_that_the_teller_made_is_answered_when_it_is_known)
+{
+    offer_addition();
+    call(0, all);
+    call(1, LookAtSet{"mpix://op/0.1"});
+    EXPECT_EQ(code(1), WAITS);
+    ASSERT_EQ(glue.sent.back().command, STEP_SYNC);
+    const SentMessage sync = glue.sent.back();
+    EXPECT_EQ(std::tuple(sync.group, sync.proxy), std::tuple(0, 0));
+    EXPECT_EQ(number_at(sync.payload, sizeof(uint64_t)), 0u) << "of this process";
+    call(0, MadeSet{1, PMI_SET_OP_UNION, {}, list({0, 3})});
+    glue.report(0, 0, REPORT_SYNCED, 0, sync.payload.substr(0, sizeof(uint64_t)));
+    EXPECT_EQ(code(1), 0u);
+    call(2, LookAtSet{"mpidynres://op_0.2"});
+    EXPECT_EQ(code(2), WAITS) << "in the other spelling";
+    const SentMessage again = glue.sent.back();
+    call(1, ListSets{0});
+    EXPECT_EQ(code(1), WAITS) << "a list would have it";
+    glue.report(0, 0, REPORT_SYNCED, 0, again.payload.substr(0, sizeof(uint64_t)));
+    EXPECT_EQ(code(2), uint32_t{PMI_SET_UNKNOWN});
+    EXPECT_EQ(code(1), WAITS) << "it has come after that";
+    glue.report(0, 0, REPORT_SYNCED, 0, glue.sent.back().payload.substr(0, sizeof(uint64_t)));
+    EXPECT_EQ(code(1), 0u);
+    call(0, AcceptChange{1, {}});
+    call(1, LookAtSet{"mpix://op/0.2"});
+    EXPECT_EQ(code(1), uint32_t{PMI_SET_UNKNOWN}) << "at once: nothing can be on its way";
+}
+
+TEST_F(SetChangeTest, SA1_nobody_waits_for_a_teller_that_has_ended)
+{
+    offer_addition();
+    call(2, all);
+    call(1, LookAtSet{"mpix://op/2.1"});
+    const SentMessage sync = glue.sent.back();
+    ASSERT_EQ(sync.command, STEP_SYNC);
+    call(0, LookAtSet{"mpix://op/2.1"});
+    glue.exited(0, 1, 2, 0);
+    glue.report(0, 1, REPORT_SYNCED, 0, sync.payload.substr(0, sizeof(uint64_t)));
+    EXPECT_EQ(code(1), uint32_t{PMI_SET_UNKNOWN});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_UNKNOWN});
+    EXPECT_EQ(told(1), "code 1");
+    call(1, all);
+    EXPECT_EQ(told(1), "1 mpix://rc/1 1") << "SF1";
+    call(0, LookAtSet{"mpix://op/1.1"});
+    ASSERT_EQ(glue.sent.back().command, STEP_SYNC);
+    glue.departed(0, 0);
+    EXPECT_EQ(glue.count_events("unexpected"), 0);
 }
 
 TEST_F(SetChangeTest, SR4_one_process_is_told_once)
@@ -354,6 +449,23 @@ TEST_F(SetChangeTest, SI4_a_process_knows_that_it_is_to_leave)
     EXPECT_EQ(leaves(1), 1u);
     glue.exited(0, 0, 1);
     EXPECT_EQ(leaves(2), 0u);
+}
+
+TEST_F(SetChangeTest, SA1_that_a_process_stays_is_forgotten_before_it_may_have_to_leave)
+{
+    auto lasts = [&](uint32_t uid) {
+        call(uid, AskLeaves{});
+        return number_at(answer_to(uid), 8);
+    };
+    auto forgets = [&] {
+        return std::ranges::count_if(glue.sent, [](const SentMessage &m) { return m.command == STEP_FORGET; });
+    };
+    add();
+    EXPECT_EQ(lasts(2), 1u);
+    auto before = forgets();
+    resize(4, R"(,"leave":[1])");
+    EXPECT_GT(forgets(), before) << "nobody has been told yet";
+    EXPECT_EQ(lasts(2), 0u) << "there is a removal";
 }
 
 TEST_F(SetChangeTest, SR9_a_removal_is_complete_when_its_processes_have_ended)
@@ -468,7 +580,7 @@ TEST_F(SetChangeTest, SL3_who_was_let_go_may_die_in_any_way)
     add();
     resize(3);
     call(0, all);
-    EXPECT_EQ(glue.sent.back().command, STEP_OFFER) << "nobody else need ask";
+    EXPECT_EQ(glue.sent.at(glue.sent.size() - 2).command, STEP_OFFER) << "nobody else need ask";
     call(0, AcceptChange{2, {}});
     const SentMessage &before = glue.sent.at(glue.sent.size() - 2);
     EXPECT_EQ(before.command, STEP_LET_GO) << "their daemon knows before anybody can know";
@@ -731,7 +843,7 @@ class SetRequestTest : public SetChangeTest {
         call(uid, RequestOp{bound, op, add, remove});
     }
     /* "5 mpix://rc/1,mpix://op/0.1"; "0": not granted; "waits"; "code N". */
-    std::string done(uint32_t uid) const
+    std::string done(uint32_t uid)
     {
         std::string answer = answer_to(uid);
         if (answer.empty())

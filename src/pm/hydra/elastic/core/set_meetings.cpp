@@ -16,7 +16,8 @@ std::string key_of(const MeetMembers &call)
 
 }  // namespace
 
-std::optional<std::string> SetMeetings::come(const SetCaller &caller, const MeetMembers &call, const Answer &instead)
+std::optional<std::string> SetMeetings::come(const SetCaller &caller, const MeetMembers &call, const SetCards &cards,
+                                             const Answer &instead)
 {
     std::string key = key_of(call);
     if (meetings_.size() >= most_ && !meetings_.contains(key))
@@ -25,8 +26,9 @@ std::optional<std::string> SetMeetings::come(const SetCaller &caller, const Meet
     Meeting &meeting = place->second;
     if (is_new)
         meeting.members = call.members;
-    if (!meeting.guests.try_emplace(caller.uid, Guest{caller, call.card}).second)
+    if (!meeting.guests.try_emplace(caller.uid, caller).second)
         return SetAnswer::error(PMI_SET_WRONG, "the calling process waits in the same meeting already");
+    meeting.all_know = meeting.all_know && call.knows;
     if (meeting.guests.size() < meeting.members.size())
         return std::nullopt;
     if (instead) {
@@ -34,10 +36,12 @@ std::optional<std::string> SetMeetings::come(const SetCaller &caller, const Meet
         return std::nullopt;
     }
     SetAnswer answer;
-    answer.number(++last_).number(meeting.members.size());
+    answer.number(++last_).number(meeting.all_know ? 0 : meeting.members.size());
     for (const SetMembers::Run &run : meeting.members.runs()) {
-        for (uint32_t i = 0; i < run.count; i++)
-            answer.text(meeting.guests.at(run.first + i).card);
+        for (uint32_t i = 0; i < run.count && !meeting.all_know; i++) {
+            const std::string *card = cards.find(run.first + i);
+            answer.text(card ? *card : "");
+        }
     }
     end(place, answer.bytes());
     return std::nullopt;        /* the caller is among those who have waited */
@@ -46,7 +50,7 @@ std::optional<std::string> SetMeetings::come(const SetCaller &caller, const Meet
 SetMeetings::Meetings::iterator SetMeetings::end(Meetings::iterator meeting, const std::string &answer)
 {
     for (const auto &[uid, guest] : meeting->second.guests)
-        replies_.push_back({guest.caller, answer});
+        replies_.push_back({guest, answer});
     return meetings_.erase(meeting);
 }
 

@@ -1,6 +1,7 @@
 /*
- * Meetings: each member of a list of processes brings a card, and all get the cards of all when the last one has come.
- * So processes that were started apart become known to each other, and nobody waits for one that has departed.  SI8.
+ * Meetings: each member of a list of processes says whether it has the cards of all others.  When the last one has come
+ * all are told so if all have them; else all get the cards, and meet once more.  So processes that were started apart
+ * become known to each other, and nobody waits for one that has departed.  SI8.
  *
  * Owned by Sets, which knows who has ended.  A meeting is known by its members and a tag; when it is over, another one
  * may follow under the same.
@@ -19,6 +20,7 @@
 
 #include "set_bcasts.h"
 #include "set_call.h"
+#include "set_cards.h"
 
 namespace elastic {
 
@@ -29,21 +31,19 @@ class SetMeetings {
     /* What all get in place of the cards, when the last one has come. */
     using Answer = std::function<std::string()>;
 
-    /* The caller, a member, has come; none of them has ended.  Nothing: it has to wait. */
-    std::optional<std::string> come(const SetCaller &caller, const MeetMembers &call, const Answer &answer = {});
+    /* The caller, a member, has come; none of them has ended, and each has given its card.  Nothing: it has to wait. */
+    std::optional<std::string> come(const SetCaller &caller, const MeetMembers &call, const SetCards &cards,
+                                    const Answer &answer = {});
     /* Nobody waits for this process any more. */
     void without(uint32_t uid);
     /* To those who have waited. */
     std::vector<SetReply> take_replies() { return std::exchange(replies_, {}); }
 
   private:
-    struct Guest {
-        SetCaller caller;
-        std::string card;
-    };
     struct Meeting {
         SetMembers members;
-        std::map<uint32_t, Guest> guests;       /* by uid */
+        std::map<uint32_t, SetCaller> guests;   /* by uid */
+        bool all_know = true;
     };
     using Meetings = std::map<std::string, Meeting>;    /* by tag and members */
 

@@ -106,11 +106,10 @@ std::string Step::take_offer(const Process &process, const std::string &bound)
     auto delta = members && process.world_rank >= 0 ? choose_delta(*members) : std::nullopt;
     if (!delta)
         return "";
-    (void) tell_change(process, *delta);
-    if (adaptation_->state != AdaptState::TOLD)
-        return "";              /* there is no room for its set */
+    if (!tell_change(process, *delta))
+        return "";
     std::string name = adaptation_->delta_name;
-    ToldChange told = *std::exchange(told_, std::nullopt);
+    ToldChange told = take_told();
     log("accepted", {{"uid", told.uid}, {"tag", told.tag}});
     taken();
     return name;

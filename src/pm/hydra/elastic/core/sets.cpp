@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 namespace elastic {
@@ -13,6 +14,7 @@ namespace elastic {
 namespace {
 
 const char *const ALL = "mpix://ALL";
+constexpr size_t LOOKS_MAX = 4; /* in the answer to a call that makes sets */
 const char *const NO_ROOM = "there are too many process sets: free some";
 
 bool begins_with(const std::string &name, const char *prefix)
@@ -132,6 +134,10 @@ void Sets::forget_ended()
 
 bool Sets::has_room(size_t sets, size_t runs)
 {
+    if (grant_) {
+        sets += grant_->end - grant_->next;
+        runs += (grant_->end - grant_->next) * PMI_SET_GRANT_RUNS;
+    }
     auto fits = [&] { return sets_.size() + sets <= limits_.sets && runs_ + runs <= limits_.runs; };
     if (!fits())
         forget_ended();
@@ -302,6 +308,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MakeSets &ca
     if (!has_room(results.size(), runs))
         return full(NO_ROOM);
     SetAnswer made;
+    std::vector<std::string> names;
     made.number(results.size());
     for (SetMembers &members : results) {
         Set set;
@@ -309,8 +316,11 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MakeSets &ca
         set.op = call.op;
         for (const SetOperand &operand : call.operands)
             set.operands.push_back(operand.name);
-        made.text(make(caller, call.wished, std::move(set)));
+        names.push_back(make(caller, call.wished, std::move(set)));
+        made.text(names.back());
     }
+    if (call.looks)
+        write_made(caller, names, made);
     return made.bytes();
 }
 
@@ -322,15 +332,21 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MakeFromList
         return full(NO_ROOM);
     Set set;
     set.members = call.members;
-    return SetAnswer().text(make(caller, call.wished, std::move(set))).bytes();
+    std::string name = make(caller, call.wished, std::move(set));
+    SetAnswer made;
+    made.text(name);
+    if (call.looks)
+        write_made(caller, std::span(&name, 1), made);
+    return made.bytes();
 }
 
-/* A state that only an end can change. */
-bool Sets::may_be_remembered(const Set &set) const
+/* Of a state that only an end can change, all; that a set starts, and runs then, is told to nobody else. */
+pmi_set_lasts Sets::how_lasting(const Set &set) const
 {
     pmi_set_state state = state_of(set.members);
-    return sets_.contains(set.name) && rebound_.size() < limits_.rebound && !rebound_.contains(set.name) &&
-           (state == PMI_SET_RUNNING || state == PMI_SET_ENDED);
+    if (!sets_.contains(set.name) || rebound_.size() >= limits_.rebound || rebound_.contains(set.name))
+        return PMI_SET_LASTS_NOT;
+    return state == PMI_SET_RUNNING || state == PMI_SET_ENDED ? PMI_SET_LASTS : PMI_SET_LASTS_BUT_STATE;
 }
 
 std::set<uint64_t> Sets::take_outdated()
@@ -353,20 +369,127 @@ std::optional<std::string> Sets::answer(const Caller &caller, const LookAtSet &c
     if (!set)
         return unknown(call.name);
     SetAnswer answer;
-    answer.text(set->name)
-        .number(state_of(set->members))
-        .number(set->serial)
-        .number(set->members.first_without(ended_))
-        .number(set->op)
-        .number(set->operands.size());
-    for (const std::string &operand : set->operands)
+    write(caller, *set, answer);
+    return answer.bytes();
+}
+
+void Sets::write(const Caller &caller, Set &set, SetAnswer &answer)
+{
+    answer.text(set.name)
+        .number(state_of(set.members))
+        .number(set.serial)
+        .number(set.members.first_without(ended_))
+        .number(set.op)
+        .number(set.operands.size());
+    for (const std::string &operand : set.operands)
         answer.text(operand);
-    bool lasts = may_be_remembered(*set);
-    if (lasts) {
-        set->told = times_outdated_;
+    pmi_set_lasts lasts = how_lasting(set);
+    if (lasts != PMI_SET_LASTS_NOT) {
+        set.told = times_outdated_;
         remembering_.insert(caller.agent);
     }
-    return answer.members(set->members).number(lasts).bytes();
+    auto cards = cards_.tell(caller.uid, set.members);
+    answer.members(set.members).number(cards.size());
+    for (const auto &[uid, card] : cards)
+        answer.number(uid).text(card);
+    answer.number(lasts);
+}
+
+void Sets::look(const Caller &caller, const std::string &name, SetAnswer &answer)
+{
+    write(caller, *find(name), answer);
+}
+
+void Sets::look_since(const Caller &caller, const std::string &delta, size_t most, SetAnswer &answer)
+{
+    std::vector<Set *> found;
+    const Set *first = find(delta);
+    for (auto next = first ? by_serial_.find(first->serial) : by_serial_.end();
+         next != by_serial_.end() && found.size() < most; ++next) {
+        if (next->second->members.contains(caller.uid))
+            found.push_back(next->second);
+    }
+    answer.number(found.size());
+    for (Set *set : found)
+        write(caller, *set, answer);
+}
+
+std::string Sets::find_latest(uint32_t uid, const std::string &but) const
+{
+    size_t tries = 16;
+    for (auto next = by_serial_.rbegin(); next != by_serial_.rend() && tries > 0; ++next, --tries) {
+        const Set &set = *next->second;
+        if (set.name != but && state_of(set.members) == PMI_SET_RUNNING && set.members.contains(uid))
+            return set.name;
+    }
+    return "";
+}
+
+/* ---- sets that a process makes by itself ------------------------------------------------------------------- */
+
+uint32_t Sets::grant(uint32_t uid)
+{
+    end_grant();
+    if (!has_room(PMI_SET_GRANT, PMI_SET_GRANT * PMI_SET_GRANT_RUNS))
+        return 0;
+    uint32_t &made = made_[uid];
+    grant_ = {uid, made + 1, made + 1 + PMI_SET_GRANT};
+    made += PMI_SET_GRANT;
+    return grant_->next;
+}
+
+/* Numbers that were not used are given back, if no others came after them. */
+void Sets::end_grant()
+{
+    if (!grant_)
+        return;
+    uint32_t &made = made_[grant_->uid];
+    if (made == grant_->end - 1)
+        made = grant_->next - 1;
+    grant_.reset();
+}
+
+/* Any list, and whatever has its name in it, in one of both spellings. */
+bool Sets::may_be_about_granted(const Caller &caller, Bytes bytes) const
+{
+    if (!grant_ || grant_->uid == caller.uid || grant_->next == grant_->end || bytes.size() < sizeof(uint32_t))
+        return false;
+    uint32_t kind;
+    std::memcpy(&kind, bytes.data(), sizeof kind);
+    const std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+    const std::string maker = std::to_string(grant_->uid) + ".";
+    return kind == PMI_SET_LIST || text.find("op/" + maker) != text.npos || text.find("op_" + maker) != text.npos;
+}
+
+std::optional<std::string> Sets::answer(const Caller &caller, const MadeSet &call)
+{
+    bool allowed = grant_ && grant_->uid == caller.uid && call.number >= grant_->next && call.number < grant_->end;
+    if (!allowed || call.op < PMI_SET_OP_UNION || call.members.empty() || !is_of_job(call.members) ||
+        call.members.runs().size() > PMI_SET_GRANT_RUNS)
+        return wrong("the calling process may not make this set by itself");
+    grant_->next = call.number + 1;
+    Set set;
+    set.name = "mpix://op/" + std::to_string(caller.uid) + "." + std::to_string(call.number);
+    set.members = call.members;
+    set.op = call.op;
+    set.operands = call.operands;
+    set.told = times_outdated_;         /* its maker remembers it */
+    remembering_.insert(caller.agent);
+    insert(std::move(set));
+    return std::nullopt;
+}
+
+/* Who makes a few sets will ask for them next. */
+void Sets::write_made(const Caller &caller, std::span<const std::string> names, SetAnswer &answer)
+{
+    bool some_empty = std::ranges::any_of(names, [](const std::string &name) { return name.empty(); });
+    if (some_empty || names.size() > LOOKS_MAX) {
+        answer.number(0);
+        return;
+    }
+    answer.number(names.size());
+    for (const std::string &name : names)
+        look(caller, name, answer);
 }
 
 std::optional<std::string> Sets::answer(const Caller &caller, const ListSets &call)
@@ -583,7 +706,10 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MeetMembers 
         return SetAnswer::error(PMI_SET_MEMBER_ENDED, "a process of the group has ended");
     if (caller.uid == told_ && call.members.any_of(proposed_))
         return SetAnswer::error(PMI_SET_FOREIGN, "a process of the group waits for its change to be accepted");
-    return meetings_.come(caller, call);
+    cards_.give(caller.uid, call.card);
+    if (!cards_.find(caller.uid))
+        return wrong("the calling process has not said its address");
+    return meetings_.come(caller, call, cards_);
 }
 
 /* ---- operations that change who is there ------------------------------------------------------------------- */
@@ -653,7 +779,7 @@ std::vector<Sets::Reply> Sets::gather(const Caller &caller, const QueryOp &call,
         error = SetAnswer::error(PMI_SET_MEMBER_ENDED, "a process of " + call.callers.name + " has ended");
     if (!error.empty())
         return {{caller, error}};
-    if (auto refused = meetings_.come(caller, {"query " + call.name, "", *callers.front()}, answer))
+    if (auto refused = meetings_.come(caller, {"query " + call.name, "", *callers.front(), true}, cards_, answer))
         return {{caller, *refused}};
     return meetings_.take_replies();
 }
@@ -685,6 +811,7 @@ std::vector<Sets::Reply> Sets::ended(uint32_t uid)
     outdated_ = outdated_ || !remembering_.empty();     /* whichever sets hold it */
     proposed_.erase(uid);
     starting_.erase(uid);
+    cards_.gone(uid);
     if (!sets_.empty())
         serial_++;
     for (auto &[key, round] : rounds_) {

@@ -22,6 +22,7 @@
 
 #include "set_bcasts.h"
 #include "set_call.h"
+#include "set_cards.h"
 #include "set_meetings.h"
 #include "set_members.h"
 
@@ -84,6 +85,20 @@ class Sets {
     /* All members of the operand ask, and all get the answer that is made when the last one has. */
     std::vector<Reply> gather(const Caller &caller, const QueryOp &call, const SetMeetings::Answer &answer);
 
+    /* Writes what is told of the set of this name, which there is, to a process that may remember it. */
+    void look(const Caller &caller, const std::string &name, SetAnswer &answer);
+    /* The same of those that hold the caller and were made with this delta or later, at most so many. */
+    void look_since(const Caller &caller, const std::string &delta, size_t most, SetAnswer &answer);
+    /* The latest running set that holds this process and is not this one; "": there is none among the last few. */
+    std::string find_latest(uint32_t uid, const std::string &but) const;
+    /* This process may make PMI_SET_GRANT sets by itself, with the numbers from this one on; 0: there is no room.  It
+     * is the only one, until that ends. */
+    uint32_t grant(uint32_t uid);
+    void end_grant();
+    /* Whether what is asked may be about sets that another process has made so, and nobody here has heard of. */
+    bool may_be_about_granted(const Caller &caller, Bytes call) const;
+    void give_card(uint32_t uid, const std::string &card) { cards_.give(uid, card); }
+
     /* What the operand means; nothing: `error` says why. */
     std::optional<SetMembers> look_up(const SetOperand &operand, std::string &error);
 
@@ -98,6 +113,9 @@ class Sets {
     /* Whether ends of processes matter to anybody. */
     bool used() const { return serial_ > 0 || !bcasts_.empty(); }
 
+    /* The caller may remember something that is not about a set; nobody may any more what was told until now. */
+    void remembers(const Caller &caller) { remembering_.insert(caller.agent); }
+    void outdate_all() { outdated_ = outdated_ || !remembering_.empty(); }
     /* What was told of a set, and may be remembered, since the last time does not hold any more: the daemons of those
      * who may remember it.  Answers that tell otherwise are made by the same call or a later one. */
     std::set<uint64_t> take_outdated();
@@ -165,6 +183,7 @@ class Sets {
     std::optional<std::string> answer(const Caller &caller, const GiveText &call);
     std::optional<std::string> answer(const Caller &caller, const TakeTurn &call);
     std::optional<std::string> answer(const Caller &caller, const MeetMembers &call);
+    std::optional<std::string> answer(const Caller &caller, const MadeSet &call);
 
     Set *find(const std::string &name);
     pmi_set_state state_of(const SetMembers &members) const;
@@ -175,10 +194,12 @@ class Sets {
     bool is_of_job(const SetMembers &members) const;
     bool has_room(size_t sets, size_t runs);
     void forget_ended();
+    void write(const Caller &caller, Set &set, SetAnswer &answer);
+    void write_made(const Caller &caller, std::span<const std::string> names, SetAnswer &answer);
     std::string make(const Caller &caller, const std::string &wished, Set set);
     void erase(const std::string &name, const char *why);
     void forget_looks(const Set &set);
-    bool may_be_remembered(const Set &set) const;
+    pmi_set_lasts how_lasting(const Set &set) const;
     void outdate(const Set &set) { outdated_ = outdated_ || set.told == times_outdated_; }
     std::string check_caller(const Caller &caller, const SetOperand &callers, SetMembers &all, Operands &members);
     std::optional<std::string> look(const Round &round);
@@ -191,6 +212,10 @@ class Sets {
     std::map<std::string, std::unique_ptr<Set>> sets_;
     std::map<uint32_t, Set *> by_serial_;
     std::map<uint32_t, uint32_t> made_; /* by uid: how many library-made names it has got */
+    struct Grant {
+        uint32_t uid = 0, next = 0, end = 0;    /* numbers */
+    };
+    std::optional<Grant> grant_;
     Uids ended_, proposed_, starting_;  /* in one of them at most */
     uint32_t told_ = UINT32_MAX;        /* of those that are proposed */
     uint64_t open_delta_ = 0;   /* id of a set, 0: none */
@@ -200,6 +225,7 @@ class Sets {
     size_t worlds_runs_ = 0;
     SetBcasts bcasts_;
     SetMeetings meetings_;
+    SetCards cards_;
     std::vector<Change> changes_;
     std::set<std::string> rebound_;     /* SO7: never remembered */
     std::set<uint64_t> remembering_;    /* daemons of those who may remember something */

@@ -206,6 +206,7 @@ class SetsTest : public testing::Test {
         for (std::string &operand : set.operands)
             operand = answer.text();
         set.members = answer.members();
+        EXPECT_EQ(answer.number(), 0u) << "no cards";
         set.lasts = answer.number();
         EXPECT_TRUE(answer.complete());
         return set;
@@ -267,14 +268,57 @@ TEST_F(SetsTest, what_may_change_without_an_end_or_a_call_is_not_remembered)
     from_list(0, {0, 1}, "app://a");
     from_list(0, {0, 4}, "app://b");
     EXPECT_EQ(look("app://a").lasts, 1u);
-    EXPECT_EQ(look("app://b").lasts, 0u) << "its processes will start";
+    EXPECT_EQ(look("app://b").lasts, uint32_t{PMI_SET_LASTS_BUT_STATE}) << "its processes will start";
     EXPECT_EQ(look("mpix://ALL").lasts, 0u);
     EXPECT_TRUE(sets.take_outdated().empty());
     ask(0, FreeSet{"app://b"});
-    EXPECT_TRUE(sets.take_outdated().empty());
+    EXPECT_EQ(sets.take_outdated().size(), 1u) << "who is in it is remembered";
+    EXPECT_EQ(look("app://a").lasts, 1u);
     ask(0, FreeSet{"app://a"});
     EXPECT_EQ(sets.take_outdated().size(), 1u);
     EXPECT_TRUE(sets.take_outdated().empty()) << "once";
+}
+
+TEST_F(SetsTest, who_makes_sets_may_look_at_them_in_the_same_call)
+{
+    from_list(0, {0, 1}, "app://a");
+    MakeSets call{PMI_SET_OP_UNION, "", {}, {named("app://a")}, true};
+    Answer answer = ask(1, call);
+    EXPECT_EQ(answer.number(), PMI_SET_OK);
+    EXPECT_EQ(answer.number(), 1u);
+    EXPECT_EQ(answer.text(), "mpix://op/1.1");
+    EXPECT_EQ(answer.number(), 1u) << "one look";
+    EXPECT_EQ(answer.text(), "mpix://op/1.1");
+    ask(0, FreeSet{"mpix://op/1.1"});
+    EXPECT_EQ(sets.take_outdated().size(), 1u) << "it is remembered";
+}
+
+TEST_F(SetsTest, SO3_a_process_makes_sets_by_itself_as_it_was_allowed)
+{
+    from_list(0, {0, 1}, "app://a");
+    const MadeSet made{1, PMI_SET_OP_UNION, {"app://a"}, list({0, 1, 2})};
+    ask(0, made);
+    EXPECT_EQ(look("mpix://op/0.1").state, 0u) << "it was not allowed";
+    EXPECT_EQ(sets.grant(0), 1u);
+    ask(1, made);
+    EXPECT_EQ(look("mpix://op/0.1").state, 0u) << "another one was";
+    EXPECT_TRUE(ask(0, made).bytes.empty()) << "nobody waits";
+    EXPECT_EQ(look("mpix://op/0.1").members, (Uids{0, 1, 2}));
+    EXPECT_EQ(look("mpix://op/0.1").op, PMI_SET_OP_UNION);
+    EXPECT_EQ(look("mpix://op/0.1").operands, (std::vector<std::string>{"app://a"}));
+    ask(0, made);
+    ask(0, MadeSet{5, PMI_SET_OP_UNION, {"app://a"}, list({0})});
+    EXPECT_EQ(look("mpix://op/0.5").state, 0u) << "more than it was allowed";
+    ask(0, MadeSet{2, PMI_SET_OP_DIFFERENCE, {"app://a"}, list({0, 99})});
+    EXPECT_EQ(look("mpix://op/0.2").state, 0u) << "there is no such process";
+    EXPECT_EQ(make(0, PMI_SET_OP_UNION, {"app://a"})[0], "mpix://op/0.5") << "what is made here has other numbers";
+    sets.end_grant();
+    ask(0, MadeSet{3, PMI_SET_OP_UNION, {"app://a"}, list({0})});
+    EXPECT_EQ(look("mpix://op/0.3").state, 0u) << "not any more";
+    EXPECT_EQ(sets.grant(0), 6u);
+    ask(0, MadeSet{6, PMI_SET_OP_UNION, {"app://a"}, list({0})});
+    sets.end_grant();
+    EXPECT_EQ(sets.grant(0), 7u) << "numbers that were not used come again";
 }
 
 TEST_F(SetsTest, SO2_split_into_as_many_sets_as_parts)

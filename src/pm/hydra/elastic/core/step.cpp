@@ -162,6 +162,10 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             if (auto number = parse_forgotten(payload); number && world_.known(agent))
                 understood = true, on_forgotten(agent, *number);
             break;
+        case REPORT_SYNCED:
+            if (auto number = parse_forgotten(payload); number && world_.known(agent))
+                understood = true, on_synced(agent, *number);
+            break;
         case REPORT_TASK:
             if (auto task = parse_task_report(payload))
                 understood = on_task(agent, *task);
@@ -190,11 +194,13 @@ void Step::proxy_departed(int64_t now_ms, const Agent &agent)
                    std::to_string(agent.group));
     freezes_unanswered_.erase(agent);
     set_forgets_.departed(agent);
+    SetSync::Calls held = set_sync_.departed(agent);
     for (Process *process : world_.mark_departed(agent)) {
         world_.mark_ended(*process);
         process_over(*process, false, "was lost with its node daemon");
     }
     send_set_answers();
+    carry_out_held(held);
     tasks_without(agent);
     if (adaptation_ && adaptation_->counts_owed.erase(agent) > 0 &&
         adaptation_->counts_owed.empty())

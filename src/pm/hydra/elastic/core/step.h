@@ -44,6 +44,7 @@
 #include "program_sizes.h"
 #include "places.h"
 #include "set_forgets.h"
+#include "set_sync.h"
 #include "sets.h"
 #include "state_log.h"
 #include "wish.h"
@@ -250,6 +251,10 @@ class Step {
     void add_coming_world();
     void use_sets();
     void on_set_call(Process &process, SetReport &report);
+    void carry_out_set_call(Process &process, const SetReport &report);
+    void carry_out_held(const SetSync::Calls &calls);
+    void sync_sets();
+    void on_synced(const Agent &agent, uint64_t number);
     void on_bcast(const Agent &agent, const bcast_frozen &count);
     void log_sets();
     void log_untold_sets();
@@ -306,7 +311,10 @@ class Step {
     std::optional<SetMembers> all_processes() const;
     std::optional<SetMembers> choose_delta(const SetMembers &bound) const;
     void tell_offer();
-    std::string tell_change(const Process &process, const SetMembers &delta);
+    bool tell_change(const Process &process, const SetMembers &delta);
+    std::string answer_told(const SetCaller &caller);
+    ToldChange take_told();
+    void tell_stays(const SetCaller &caller);
     void taken();
     void start_joiners();
     void let_go();
@@ -396,6 +404,8 @@ class Step {
     WishRate set_event_rate_;
     uint64_t set_events_untold_ = 0;
     SetForgets set_forgets_;
+    SetSync set_sync_;
+    bool stay_told_ = false;    /* to somebody that no change removes it */
     uint32_t offer_ = 0;        /* what boards say of it */
     std::map<uint32_t, Agent> set_callers_;     /* by uid, of those that have called and not ended */
     Places places_;

@@ -61,6 +61,53 @@ void Step::on_set_call(Process &process, SetReport &report)
 {
     if (process.ended)
         return unexpected("call on a set of " + describe(process) + ", which has ended");
+    if (sets_.may_be_about_granted({process.uid, report.id, 0}, report.call)) {
+        const char *bytes = reinterpret_cast<const char *>(report.call.data());
+        set_sync_.hold({process.agent(), report.rank, report.id, std::string(bytes, report.call.size())});
+        return sync_sets();
+    }
+    carry_out_set_call(process, report);
+}
+
+/* What has been said by who may make sets by itself is passed on before others are answered (SA1). */
+void Step::sync_sets()
+{
+    while (set_sync_.is_due()) {
+        const Process *teller = told_ ? find_member(told_->uid) : nullptr;
+        if (!teller || teller->ended || world_.departed(teller->agent())) {
+            carry_out_held(set_sync_.take_next());
+            continue;
+        }
+        uint64_t number = set_sync_.begin(teller->agent());
+        std::string payload(reinterpret_cast<const char *>(&number), sizeof number);
+        payload.append(reinterpret_cast<const char *>(&teller->uid), sizeof teller->uid);
+        post({teller->agent()}, STEP_SYNC, 0, payload);
+    }
+}
+
+void Step::on_synced(const Agent &agent, uint64_t number)
+{
+    auto held = set_sync_.answered(agent, number);
+    if (!held && !world_.departed(agent))
+        return unexpected("answer that nobody waits for");
+    carry_out_held(held.value_or(SetSync::Calls()));
+    sync_sets();
+}
+
+void Step::carry_out_held(const SetSync::Calls &calls)
+{
+    for (const SetSync::Held &held : calls) {
+        Process *process = world_.find(held.agent.group, static_cast<int>(held.rank));
+        if (!process || process->ended)
+            continue;
+        SetReport report = {held.rank, held.id,
+                            {reinterpret_cast<const unsigned char *>(held.call.data()), held.call.size()}};
+        carry_out_set_call(*process, report);
+    }
+}
+
+void Step::carry_out_set_call(Process &process, const SetReport &report)
+{
     set_callers_[process.uid] = process.agent();
     sets_.grow(next_uid_);
     SetCaller caller = {process.uid, report.id, number_of(process.agent())};
@@ -202,8 +249,8 @@ void Step::send_set_answers()
 {
     for (const Sets::Reply &reply : set_forgets_.take_answers()) {
         auto caller = set_callers_.find(reply.caller.uid);
-        if (caller == set_callers_.end())
-            continue;           /* has ended meanwhile */
+        if (caller == set_callers_.end() || reply.caller.id == 0)
+            continue;           /* has ended meanwhile, or does not wait */
         std::string payload(2 * sizeof(uint32_t), '\0');
         std::memcpy(payload.data(), &reply.caller.uid, sizeof(uint32_t));
         std::memcpy(payload.data() + sizeof(uint32_t), &reply.caller.id, sizeof(uint32_t));

@@ -61,6 +61,9 @@ void HYD_pmcd_pmip_adapt_output(int bytes);
 /* All has been sent: waits until it is on its way. */
 HYD_status HYD_pmcd_pmip_adapt_flush(void);
 
+/* pmip_cb.c: takes in what there is on a PMI connection. */
+HYD_status HYD_pmcd_pmip_adapt_read_pmi(int fd);
+
 /* PMI commands of the processes (PMI-1 table). */
 HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[]);

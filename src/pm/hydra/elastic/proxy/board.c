@@ -48,7 +48,8 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     size_t stride = round_up(sizeof(struct pmi_adapt_graph), page);
     size_t wishes = graphs + (size_t) slots * stride;
     size_t bcasts = round_up(wishes + (size_t) slots * sizeof(struct pmi_adapt_wish_ends), page);
-    size_t bytes = round_up(bcasts + (size_t) slots * PMI_SET_BCASTS_MAX * sizeof(struct pmi_adapt_bcast), page);
+    size_t answers = round_up(bcasts + (size_t) slots * PMI_SET_BCASTS_MAX * sizeof(struct pmi_adapt_bcast), page);
+    size_t bytes = round_up(answers + (size_t) slots * PMI_SET_ANSWERS * sizeof(struct pmi_adapt_answer), page);
     /* of which only what is written takes memory */
     int error;
 
@@ -89,6 +90,7 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     board->control->perf_stride = (uint32_t) stride;
     board->control->wishes_offset = wishes;
     board->control->bcasts_offset = bcasts;
+    board->control->answers_offset = answers;
     board->control->perf_interval_ms = PMI_ADAPT_INTERVAL_MS;
     snprintf(board->control->group, sizeof(board->control->group), "%s", group);
     board->control->magic = PMI_ADAPT_MAGIC;
@@ -309,6 +311,23 @@ void HYD_board_forget(struct HYD_board *board)
 void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms)
 {
     __atomic_store_n(&board->control->perf_interval_ms, interval_ms, __ATOMIC_RELAXED);
+}
+
+int HYD_board_answer(struct HYD_board *board, int slot, uint32_t id, const void *answer, size_t bytes)
+{
+    struct pmi_adapt_answer *places =
+        (struct pmi_adapt_answer *) ((char *) board->control + board->control->answers_offset) +
+        (size_t) slot * PMI_SET_ANSWERS;
+
+    for (int i = 0; i < PMI_SET_ANSWERS && bytes <= PMI_SET_ANSWER_MAX; i++) {
+        if (__atomic_load_n(&places[i].id, __ATOMIC_ACQUIRE) != 0)
+            continue;
+        memcpy(places[i].data, answer, bytes);
+        places[i].bytes = (uint32_t) bytes;
+        __atomic_store_n(&places[i].id, id, __ATOMIC_RELEASE);
+        return 1;
+    }
+    return 0;
 }
 
 void HYD_board_answered(struct HYD_board *board, int slot)

@@ -244,6 +244,26 @@ static HYD_status on_task(const struct command *c)
     return HYD_tasks_order(c->payload, c->message->bytes);
 }
 
+static HYD_status on_sync(const struct command *c)
+{
+    uint64_t number;
+    uint32_t uid;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ERR_CHKANDJUMP(status, c->message->bytes != sizeof(number) + sizeof(uid), HYD_INTERNAL_ERROR,
+                        "adaptation command %u has a wrong length\n", c->message->kind);
+    memcpy(&number, c->payload, sizeof(number));
+    memcpy(&uid, c->payload + sizeof(number), sizeof(uid));
+    status = HYD_sets_sync(uid);
+    HYDU_ERR_POP(status, "unable to read what a process has said\n");
+    status = HYD_reports_send(REPORT_SYNCED, 0, 0, &number, sizeof(number));
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
 static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_PLAN] = on_plan,
     [STEP_FREEZE] = on_freeze,
@@ -259,7 +279,8 @@ static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_LET_GO] = on_let_go,
     [STEP_OFFER] = on_offer,
     [STEP_FORGET] = on_forget,
-    [STEP_TASK] = on_task
+    [STEP_TASK] = on_task,
+    [STEP_SYNC] = on_sync
 };
 
 /* The others have the number of a sample, or none. */

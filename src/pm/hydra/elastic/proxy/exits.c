@@ -195,6 +195,7 @@ static void note_exit(int process_id, int wait_status)
     int watched = p->watch_fd >= 0;
 
     (void) HYD_committed_look();
+    (void) HYD_sets_read(process_id);
     p->ended = 1;
     p->wait_status = wait_status;
     HYD_board_ended(&HYD_agent.board, process_id);

@@ -1,6 +1,8 @@
 /* See sets.h.  What is malformed or too much in a process' lines is not passed on: it waits for itself then. */
 
 #include "state.h"
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include "agent.h"
 #include "exits.h"
 #include "output.h"
@@ -21,6 +23,7 @@ struct call {
     int process;
     uint32_t id;
     int answered;
+    int by_board;               /* the process looks for the answer on the board first */
     unsigned char *bytes;       /* a head and the call; its answer */
     size_t used;
     struct call *next;
@@ -93,7 +96,47 @@ static HYD_status new_call(struct call **place, int process, uint32_t id)
     goto fn_exit;
 }
 
-/* A call comes in parts, each in a line: id=N more=0|1 call=HEX. */
+/* 0: it is none. */
+static uint64_t inode_of(int fd)
+{
+    struct stat status;
+
+    return fd >= 0 && fstat(fd, &status) == 0 ? (uint64_t) status.st_ino : 0;
+}
+
+/* As long as it has the connection on which it made calls before. */
+HYD_status HYD_sets_read(int process_id)
+{
+    int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id], bytes = 0;
+    uint64_t socket = HYD_agent.processes ? HYD_agent.processes[process_id].socket : 0;
+    HYD_status status = HYD_SUCCESS;
+
+    while (status == HYD_SUCCESS && socket && inode_of(fd) == socket && ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0)
+        status = HYD_pmcd_pmip_adapt_read_pmi(fd);
+    return status;
+}
+
+HYD_status HYD_sets_sync(uint32_t uid)
+{
+    int i = uid < HYD_agent.join.first_uid ? -1 : HYD_agent_process_of_rank((int) (uid - HYD_agent.join.first_uid));
+
+    return i < 0 ? HYD_SUCCESS : HYD_sets_read(i);
+}
+
+/* One that is not answered has the number 0 further up. */
+static HYD_status pass_on(struct call **place, int one_way)
+{
+    struct head *head = (struct head *) (*place)->bytes;
+
+    if (one_way)
+        head->id = 0;
+    HYD_status status = HYD_reports_send(REPORT_SET_CALL, 0, 0, (*place)->bytes, (*place)->used);
+    if (one_way)
+        drop(place);
+    return status;
+}
+
+/* A call comes in parts, each in a line: id=N more=0|1 [board=1|answer=0] call=HEX. */
 HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[])
 {
     const char *hex = HYD_pmi_line_argument(args, "call");
@@ -111,10 +154,12 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[])
     }
     if (!*place || (*place)->answered || (*place)->used == 0)
         goto fn_exit;
+    HYD_agent.processes[i].socket = inode_of(fd);
+    (*place)->by_board = HYD_pmi_line_number(args, "board", 1) == 1;
     status = append(*place, hex);
     HYDU_ERR_POP(status, "no memory for a call on process sets\n");
     if (more < 1 && (*place)->used > 0)
-        status = HYD_reports_send(REPORT_SET_CALL, 0, 0, (*place)->bytes, (*place)->used);
+        status = pass_on(place, HYD_pmi_line_number(args, "answer", 0) == 0);
     HYDU_ERR_POP(status, "unable to pass on a call on process sets\n");
 
   fn_exit:
@@ -189,10 +234,15 @@ HYD_status HYD_sets_answered(const char *payload, size_t bytes)
     c = i < 0 ? NULL : *place_of(i, head.id);
     if (!c || c->answered)
         goto fn_exit;           /* it has ended meanwhile */
-    HYDU_REALLOC_OR_JUMP(c->bytes, unsigned char *, bytes - sizeof(head), status);
-    memcpy(c->bytes, payload + sizeof(head), bytes - sizeof(head));
-    c->used = bytes - sizeof(head);
-    c->answered = 1;
+    if (c->by_board &&
+        HYD_board_answer(&HYD_agent.board, i, head.id, payload + sizeof(head), bytes - sizeof(head))) {
+        drop(place_of(i, head.id));
+    } else {
+        HYDU_REALLOC_OR_JUMP(c->bytes, unsigned char *, bytes - sizeof(head), status);
+        memcpy(c->bytes, payload + sizeof(head), bytes - sizeof(head));
+        c->used = bytes - sizeof(head);
+        c->answered = 1;
+    }
     HYD_board_answered(&HYD_agent.board, i);
 
   fn_exit:

@@ -15,6 +15,10 @@
 HYD_status HYD_sets_used(void);
 /* STEP_SET_ANSWER.  An error if the payload is malformed. */
 HYD_status HYD_sets_answered(const char *payload, size_t bytes);
+/* STEP_SYNC: what this process has said until now is passed on. */
+HYD_status HYD_sets_sync(uint32_t uid);
+/* Before the end of the process of this number is told: the same. */
+HYD_status HYD_sets_read(int process_id);
 /* The process of this number fetches nothing any more. */
 void HYD_sets_ended(int process_id);
 

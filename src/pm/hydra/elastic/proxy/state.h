@@ -13,6 +13,7 @@
 struct HYD_agent_process {
     int stdin_fd;               /* write end, or < 0; stdin.c */
     int adaptive;
+    uint64_t socket;            /* inode of the connection on which it made calls on process sets; 0: none */
     /* the others are exits.c's */
     int watch_fd;               /* pidfd, or -1 */
     int ended;

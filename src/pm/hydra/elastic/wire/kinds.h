@@ -29,8 +29,10 @@ enum step_command {
     STEP_OFFER,                 /* [u32] `offer` of the board; no epoch */
     STEP_FORGET,                /* [u64 number] add one to `forgets` of the board, and confirm it with this number; no
                                  * epoch */
-    STEP_TASK                   /* [struct task_head, bytes] an order about a process that a program starts by itself
+    STEP_TASK,                  /* [struct task_head, bytes] an order about a process that a program starts by itself
                                  * (wire/task.h); no epoch */
+    STEP_SYNC                   /* [u64 number, u32 uid] pass on all that this process has said, then answer with the
+                                 * number; no epoch */
 };
 
 /* Daemon to mpiexec, for the core. */
@@ -59,7 +61,8 @@ enum step_report {
     REPORT_SET_CALL,            /* [u32 rank, u32 id, bytes] a call on process sets (pmi_adapt_set.h) */
     REPORT_BCAST,               /* [struct bcast_frozen] answer to BCAST_FREEZE (wire/bcast.h) */
     REPORT_FORGOTTEN,           /* [u64 number] STEP_FORGET has been carried out */
-    REPORT_TASK                 /* [struct task_head, text] such a process has been executed, or has ended */
+    REPORT_TASK,                /* [struct task_head, text] such a process has been executed, or has ended */
+    REPORT_SYNCED               /* [u64 number] STEP_SYNC has been carried out */
 };
 
 /* Between mpiexec and the daemon themselves. */

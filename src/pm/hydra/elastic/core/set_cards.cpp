@@ -1,0 +1,69 @@
+/* See set_cards.h. */
+
+#include "set_cards.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace elastic {
+
+void SetCards::give(uint32_t uid, const std::string &card)
+{
+    if (!card.empty())
+        cards_.try_emplace(uid, card);
+}
+
+const std::string *SetCards::find(uint32_t uid) const
+{
+    auto card = cards_.find(uid);
+    return card == cards_.end() ? nullptr : &card->second;
+}
+
+void SetCards::add(Intervals &intervals, uint32_t first, uint32_t end)
+{
+    auto next = intervals.lower_bound(first);
+    if (next != intervals.begin() && std::prev(next)->second >= first) {
+        --next;
+        first = next->first;
+    }
+    while (next != intervals.end() && next->first <= end) {
+        end = std::max(end, next->second);
+        next = intervals.erase(next);
+    }
+    intervals[first] = end;
+}
+
+std::vector<SetCards::Card> SetCards::tell(uint32_t uid, const SetMembers &members)
+{
+    std::vector<Card> news;
+    size_t bytes = 0;
+    if (cards_.empty())
+        return news;
+    Intervals &told = told_[uid];
+    for (const SetMembers::Run &run : members.runs()) {
+        const uint32_t end = run.first + run.count;
+        auto card = cards_.lower_bound(run.first);
+        while (card != cards_.end() && card->first < end && bytes < TOLD_BYTES_MAX) {
+            auto known = told.upper_bound(card->first);
+            if (known != told.begin() && std::prev(known)->second > card->first) {
+                card = cards_.lower_bound(std::prev(known)->second);
+                continue;
+            }
+            if (card->first != uid) {
+                news.push_back(*card);
+                bytes += card->second.size();
+            }
+            add(told, card->first, card->first + 1);
+            ++card;
+        }
+    }
+    return news;
+}
+
+void SetCards::gone(uint32_t uid)
+{
+    cards_.erase(uid);
+    told_.erase(uid);
+}
+
+}  // namespace elastic
