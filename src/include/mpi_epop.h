@@ -45,7 +45,7 @@ MPIX_T_EPOP_PUBLIC int MPI_T_enable_EPOP_mode(void);
  * MPI_T_ERR_MEMORY. */
 MPIX_T_EPOP_PUBLIC int MPIX_T_EPOP_loops(int count, const MPIX_T_EPOP_loop *loops);
 
-/* An iteration of this loop (its index in `loops`) begins, and the former one, of whatever loop, is over;
+/* An iteration of this loop (its index in `loops`) begins, and the previous one, of whatever loop, is over;
  * MPIX_T_EPOP_NO_LOOP: no loop is gone round.  `iteration` counts from 0 each time that the loop is
  * entered; `total`: how many there will be, -1: not known.  MPI_T_ERR_INVALID, and no effect: there is no
  * such loop.  Costs some nanoseconds; nothing is sent. */

@@ -9,7 +9,7 @@
 #include "adapt.h"
 #include "adapt_measure.h"
 #include "mpidu_oversubscribed.h"
-#include "../../mpid/ch4/shm/posix/posix_lanes.h"
+#include "session.h"
 
 static struct {
     unsigned long long adaptations;
@@ -60,7 +60,11 @@ static void add(MPIR_T_pvar_class_t class, MPI_Datatype type, const char *name, 
 
 void MPIR_Adapt_register_pvars(void)
 {
+    unsigned *lanes;
+    unsigned long long *lane_messages;
+
     MPL_COMPILE_TIME_ASSERT(sizeof(MPIR_Adapt.count) == sizeof(unsigned long long));
+    MPID_Lanes_counts(&lanes, &lane_messages);
 
     add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "adapt_adaptations", &pvars.adaptations,
         "Adaptations of MPI_COMM_WORLD that this process has committed");
@@ -76,9 +80,9 @@ void MPIR_Adapt_register_pvars(void)
         "Seconds that this process, when it joined, waited in begin for the others");
     add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED, "progress_yield", &MPIDU_oversubscribed,
         "1 while waiting gives way to other processes (MPIR_CVAR_PROGRESS_YIELD), else 0");
-    add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED, "shm_lanes", &MPIDI_POSIX_lanes.open,
+    add(MPI_T_PVAR_CLASS_LEVEL, MPI_UNSIGNED, "shm_lanes", lanes,
         "Processes that were started apart to which this process talks through shared memory");
-    add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "shm_lane_messages", &MPIDI_POSIX_lanes.sent,
+    add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "shm_lane_messages", lane_messages,
         "Messages, or parts of long ones, sent to these through shared memory");
     MPIR_Measure_register_pvars();
 }

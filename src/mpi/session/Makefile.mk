@@ -22,4 +22,6 @@ mpi_core_sources += \
     src/mpi/session/session_request.c \
     src/mpi/session/session_sets.c \
     src/mpid/ch4/src/ch4_session.c \
-    src/mpid/ch4/netmod/ofi/ofi_session.c
+    src/mpid/ch4/netmod/ofi/ofi_session.c \
+    src/mpid/ch4/shm/posix/posix_session.c \
+    src/mpid/ch4/shm/src/shm_session.c

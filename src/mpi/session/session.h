@@ -251,7 +251,7 @@ int MPIR_Session_iget_pset_data_impl(MPIR_Session * session, const char *coll_ps
 /* ---- session_bcast.c: texts that the first process of a set gives to all its members ---- */
 int MPIR_Session_bcast_pset_info_impl(MPIR_Session * session, const char *name, char *text, int len, int primary);
 
-/* ---- device: netmod/ofi/ofi_session.c, ch4/src/ch4_session.c ---- */
+/* ---- device: ch4/src/ch4_session.c, ch4_lanes.c ---- */
 
 /* This process' address as text without blanks, for other processes' take_in. */
 int MPID_Session_address(char *text, int bytes);
@@ -262,6 +262,8 @@ int MPID_Session_take_in(int rank, const char *text);
 void MPID_Lanes_card(char *card, int bytes);
 void MPID_Lanes_offer(int place, const char *card);
 void MPID_Lanes_settle(int place);
+/* Where the number of lanes, and of messages ever sent on them, is. */
+void MPID_Lanes_counts(unsigned **open, unsigned long long **sent);
 /* The table gets places for all processes, once; whoever is in it moves by `shift`. */
 int MPID_Session_reserve_places(int shift);
 /* A communicator over a group whose members know each other, to agree on another one's id; to be released. */
@@ -276,8 +278,6 @@ int MPID_Session_parent(MPIR_Comm ** parent);
 int MPID_Session_start(void);
 /* Until nothing that this process has sent waits for its own progress. */
 void MPID_Session_drain(void);
-bool MPIDI_OFI_session_sends(void);
-int MPIDI_OFI_session_flush(void);
 /* Whether a process counts as on no node: while there is no world, another one than the caller. */
 bool MPIDI_Session_no_node(int lpid);
 

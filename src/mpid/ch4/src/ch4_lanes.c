@@ -3,8 +3,7 @@
 #include "mpidimpl.h"
 #include "ch4_lanes.h"
 #include "session.h"
-#include "../shm/posix/posix_lanes.h"
-#include "../shm/posix/posix_mailbox.h"
+#include "ch4_locality.h"
 
 static MPIDI_av_entry_t *address_of(int avtid, int lpid)
 {
@@ -13,46 +12,35 @@ static MPIDI_av_entry_t *address_of(int avtid, int lpid)
 
 /* ---- ends ------------------------------------------------------------------------------------------------------- */
 
-static void mark_gone(MPIDI_av_table_t * table, unsigned locality)
+static void mark_departed(MPIDI_av_table_t * table, unsigned locality)
 {
     for (int i = 0; i < table->size; i++) {
         if (table->table[i].is_local == locality)
-            table->table[i].is_local = MPIDI_LOCALITY__GONE;
+            table->table[i].is_local = MPIDI_LOCALITY__DEPARTED;
     }
 }
 
 /* Most addresses are where they were; an adaptation has moved others. */
-static void forget(const struct lane *lane, int number)
+static void forget(int number, int avtid, int lpid)
 {
     unsigned locality = (unsigned) (MPIDI_LOCALITY__LANE + number);
-    MPIDI_av_table_t *table = lane->avtid >= 0 && lane->avtid < MPIDI_global.avt_mgr.n_avts ?
-        MPIDI_global.avt_mgr.av_tables[lane->avtid] : NULL;
+    MPIDI_av_table_t *table = avtid >= 0 && avtid < MPIDI_global.avt_mgr.n_avts ?
+        MPIDI_global.avt_mgr.av_tables[avtid] : NULL;
 
-    if (table && lane->lpid < table->size && table->table[lane->lpid].is_local == locality) {
-        table->table[lane->lpid].is_local = MPIDI_LOCALITY__GONE;
+    if (table && lpid < table->size && table->table[lpid].is_local == locality) {
+        table->table[lpid].is_local = MPIDI_LOCALITY__DEPARTED;
         return;
     }
     for (int i = 0; i < MPIDI_global.avt_mgr.n_avts; i++) {
         if (MPIDI_global.avt_mgr.av_tables[i])
-            mark_gone(MPIDI_global.avt_mgr.av_tables[i], locality);
+            mark_departed(MPIDI_global.avt_mgr.av_tables[i], locality);
     }
-}
-
-static bool sends_on_lanes(void)
-{
-    MPIDI_POSIX_am_request_header_t *postponed;
-
-    DL_FOREACH(MPIDI_POSIX_global.per_vsi[0].postponed_queue, postponed) {
-        if (postponed->dst_grank < 0)
-            return true;
-    }
-    return false;
 }
 
 /* Answers that others wait for and that no request stands for. */
 static int drain(void *unused ATTRIBUTE((unused)))
 {
-    while (sends_on_lanes())
+    while (MPIDI_SHM_lanes_sends())
         MPID_Progress_test(NULL);
     return 0;
 }
@@ -61,53 +49,40 @@ static int drain(void *unused ATTRIBUTE((unused)))
 
 void MPID_Lanes_card(char *card, int bytes)
 {
-    MPIDI_POSIX_lanes_sweep(forget);
-    MPIDI_POSIX_mailbox_card(card, bytes);
-}
+    int number = -1, avtid, lpid;
 
-static bool is_at(const struct lane *lane, int avtid, int lpid)
-{
-    return lane->avtid == avtid && lane->lpid == lpid;
-}
-
-static void offer(int avtid, int lpid, const char *card)
-{
-    /* who was there before, and has disconnected */
-    for (int i = 0; i < MPIDI_POSIX_lanes_top; i++) {
-        if (is_at(&MPIDI_POSIX_lane[i], avtid, lpid))
-            MPIDI_POSIX_lane[i].avtid = -1;
-    }
-    int number = MPIDI_POSIX_lane_claim(card);
-    if (number >= 0) {
-        MPIDI_POSIX_lane[number].avtid = avtid;
-        MPIDI_POSIX_lane[number].lpid = lpid;
-    }
+    while ((number = MPIDI_SHM_lanes_departed(number, &avtid, &lpid)) >= 0)
+        forget(number, avtid, lpid);
+    MPIDI_SHM_lanes_card(card, bytes);
 }
 
 static void settle(int avtid, int lpid)
 {
     static bool drains;
+    int number = MPIDI_SHM_lanes_settle(avtid, lpid);
 
-    for (int i = 0; i < MPIDI_POSIX_lanes_top; i++) {
-        struct lane *lane = &MPIDI_POSIX_lane[i];
-        if (lane->state == LANE_FREE || !is_at(lane, avtid, lpid) || !MPIDI_POSIX_lane_settle(i))
-            continue;
-        address_of(avtid, lpid)->is_local = (unsigned) (MPIDI_LOCALITY__LANE + i);
-        if (!drains)
-            MPIR_Add_finalize(drain, NULL, MPIR_FINALIZE_CALLBACK_PRIO + 1);
-        drains = true;
-    }
+    if (number < 0)
+        return;
+    address_of(avtid, lpid)->is_local = (unsigned) (MPIDI_LOCALITY__LANE + number);
+    if (!drains)
+        MPIR_Add_finalize(drain, NULL, MPIR_FINALIZE_CALLBACK_PRIO + 1);
+    drains = true;
 }
 
 void MPID_Lanes_offer(int place, const char *card)
 {
-    offer(0, place, card);
+    MPIDI_SHM_lanes_offer(0, place, card);
 }
 
 void MPID_Lanes_settle(int place)
 {
     if (address_of(0, place)->is_local == MPIDI_LOCALITY__NETWORK)
         settle(0, place);
+}
+
+void MPID_Lanes_counts(unsigned **open, unsigned long long **sent)
+{
+    MPIDI_SHM_lanes_counts(open, sent);
 }
 
 /* ---- of spawned processes --------------------------------------------------------------------------------------- */
@@ -121,7 +96,7 @@ static void offer_all(MPIR_Comm * intercomm, char *cards)
         card[MPIDI_LANES_CARD_BYTES - 1] = '\0';
         MPIDIU_comm_rank_to_pid(intercomm, i, &lpid, &avtid);
         if (address_of(avtid, lpid)->is_local == MPIDI_LOCALITY__NETWORK)
-            offer(avtid, lpid, card);
+            MPIDI_SHM_lanes_offer(avtid, lpid, card);
     }
 }
 

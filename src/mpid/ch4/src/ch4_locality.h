@@ -8,7 +8,7 @@
 enum {
     MPIDI_LOCALITY__NETWORK = 0,
     MPIDI_LOCALITY__SEGMENT = 1,        /* started together, or of one adapted world: one segment */
-    MPIDI_LOCALITY__GONE = 2,   /* had a lane, and has ended */
+    MPIDI_LOCALITY__DEPARTED = 2,       /* had a lane, and has ended */
     MPIDI_LOCALITY__LANE = 3    /* and above: lane 0 and so on (posix_lanes.h) */
 };
 

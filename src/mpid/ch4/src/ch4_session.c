@@ -14,39 +14,14 @@
 #include "ch4_adapt_unexpected.h"
 #include "mpidu_oversubscribed.h"
 #include "mpir_adapt_device.h"
-#include "../shm/posix/posix_types.h"
-#include "../shm/posix/eager/include/posix_eager.h"
-#include "../shm/posix/eager/iqueue/iqueue_types.h"
 #include "session.h"
 
 static MPIR_Comm *stand_in;
 static bool has_places;         /* for processes of other start groups, which are on no node */
 
-/* Without a world there is no shared memory; whoever makes progress looks into queues of our own then. */
 int MPID_Session_start(void)
 {
-    static MPIDU_genq_shmem_queue_u empty[MPIDI_CH4_MAX_VCIS][MPIDI_CH4_MAX_VCIS];
-    int mpi_errno = MPI_SUCCESS;
-
-    if (MPIR_Process.comm_world)
-        goto fn_exit;
-    /* freed, if MPI_Finalize has taken a world down; the next one reads it again */
-    MPIDI_global.shm.posix.csel_root = NULL;
-    for (int from = 0; from < MPIDI_POSIX_global.num_vsis; from++) {
-        for (int to = 0; to < MPIDI_POSIX_global.num_vsis; to++) {
-            MPIDI_POSIX_eager_iqueue_transport_t *transport =
-                MPIDI_POSIX_eager_iqueue_get_transport(from, to);
-            transport->my_terminal = &empty[from][to];
-            mpi_errno = MPIDU_genq_shmem_queue_init(transport->my_terminal,
-                                                    MPIDU_GENQ_SHMEM_QUEUE_TYPE__MPSC);
-            MPIR_ERR_CHECK(mpi_errno);
-        }
-    }
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return MPIR_Process.comm_world ? MPI_SUCCESS : MPIDI_SHM_session_start();
 }
 
 static int make_stand_in(void)
@@ -92,22 +67,30 @@ int MPID_Session_parent(MPIR_Comm ** parent)
     goto fn_exit;
 }
 
-static bool shm_sends(void)
-{
-    for (int vsi = 0; vsi < MPIDI_POSIX_global.num_vsis; vsi++) {
-        if (MPIDI_POSIX_global.per_vsi[vsi].postponed_queue)
-            return true;
-    }
-    return false;
-}
-
 void MPID_Session_drain(void)
 {
-    while (shm_sends() || MPIDI_OFI_session_sends())
+    while (MPIDI_SHM_session_sends() || MPIDI_NM_session_sends())
         MPID_Progress_test(NULL);
     /* who knows nobody, not even itself, has sent nothing */
     if (MPIR_Process.comm_world || MPID_Session_knows(MPIR_Session_place()))
-        MPIDI_OFI_session_flush();
+        MPIDI_NM_session_flush();
+}
+
+/* ---- addresses -------------------------------------------------------------------------------------------------- */
+
+int MPID_Session_address(char *text, int bytes)
+{
+    return MPIDI_NM_session_address(text, bytes);
+}
+
+int MPID_Session_take_in(int rank, const char *text)
+{
+    return MPIDI_NM_session_take_in(rank, text);
+}
+
+bool MPID_Session_knows(int rank)
+{
+    return MPIDI_NM_session_knows(rank);
 }
 
 bool MPIDI_Session_no_node(int lpid)
@@ -142,23 +125,6 @@ static int renumber_all(int shift, int size)
     goto fn_exit;
 }
 
-/* Those of the own world on this host keep their places in its shared memory. */
-static int shift_local_ranks(int shift, int size)
-{
-    int mpi_errno = MPI_SUCCESS, *moved = MPL_malloc((shift + size) * sizeof(int), MPL_MEM_SHM);
-
-    MPIR_ERR_CHKANDJUMP(!moved, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    for (int i = 0; i < shift + size; i++)
-        moved[i] = i < shift ? -1 : MPIDI_POSIX_global.local_ranks[i - shift];
-    MPL_free(MPIDI_POSIX_global.local_ranks);
-    MPIDI_POSIX_global.local_ranks = moved;
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
 /* The old table stays: operations that are under way may point into it. */
 int MPID_Session_reserve_places(int shift)
 {
@@ -172,7 +138,7 @@ int MPID_Session_reserve_places(int shift)
     MPIR_ERR_CHKANDJUMP(!table, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = 0; i < old->size; i++)
         table->table[i + shift] = old->table[i];
-    mpi_errno = shift ? shift_local_ranks(shift, old->size) : MPI_SUCCESS;
+    mpi_errno = shift ? MPIDI_SHM_session_shift(shift, old->size) : MPI_SUCCESS;
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_Adapt_set_table(table);
     mpi_errno = shift ? renumber_all(shift, old->size) : MPI_SUCCESS;

@@ -1,5 +1,6 @@
 /*
- * Addresses of single processes in libfabric's vector, before the world's are exchanged.  SX5.
+ * Rows of sessions (ch4_api.txt) for libfabric: addresses of single processes in its vector, before the world's are
+ * exchanged.  SX5.
  *
  * As text an address is the endpoint's name in hexadecimal.  Processes that know each other in this way do not use the
  * world's shared memory with each other, then and later: a message must not overtake one that went by the network.
@@ -16,7 +17,7 @@
 
 static unsigned char *known;    /* for each place in the table */
 
-int MPID_Session_address(char *text, int bytes)
+int MPIDI_OFI_session_address(char *text, int bytes)
 {
     int mpi_errno = MPI_SUCCESS;
     unsigned char name[FI_NAME_MAX];
@@ -48,7 +49,7 @@ static size_t decode(const char *text, unsigned char *name)
     return length / 2;
 }
 
-int MPID_Session_take_in(int rank, const char *text)
+int MPIDI_OFI_session_take_in(int place, const char *text)
 {
     int mpi_errno = MPI_SUCCESS;
     unsigned char name[FI_NAME_MAX];
@@ -64,14 +65,14 @@ int MPID_Session_take_in(int rank, const char *text)
     /* names of one provider have one length, which this asks for */
     (void) fi_getname((fid_t) MPIDI_OFI_global.ctx[0].ep, NULL, &own_length);
     MPIR_ERR_CHKANDJUMP(decode(text, name) != own_length, mpi_errno, MPI_ERR_OTHER, "**sessionaddress");
-    MPIDI_av_entry_t *entry = &MPIDIU_get_av(0, rank);
+    MPIDI_av_entry_t *entry = &MPIDIU_get_av(0, place);
     MPIDI_OFI_CALL(fi_av_insert(MPIDI_OFI_global.ctx[0].av, name, 1, &MPIDI_OFI_AV(entry).dest[0][0], 0ULL,
                                 NULL), avmap);
 #ifdef MPIDI_BUILD_CH4_LOCALITY_INFO
     /* also of itself: without a world it has no shared memory yet */
     entry->is_local = MPIDI_LOCALITY__NETWORK;
 #endif
-    known[rank] = 1;
+    known[place] = 1;
 
   fn_exit:
     return mpi_errno;
@@ -90,7 +91,7 @@ bool MPIDI_OFI_session_sends(void)
     return false;
 }
 
-bool MPID_Session_knows(int rank)
+bool MPIDI_OFI_session_knows(int place)
 {
-    return known && known[rank];
+    return known && known[place];
 }

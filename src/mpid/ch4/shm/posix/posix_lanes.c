@@ -7,6 +7,7 @@
 #include "posix_eager.h"
 #include "posix_lanes.h"
 #include "posix_mailbox.h"
+#include "posix_noinline.h"
 #include "mpidig_recv_utils.h"
 
 #define LOOK_AFTER 1024         /* times that a lane was full, to see whether its end is still there */
@@ -101,6 +102,23 @@ int MPIDI_POSIX_lane_send(int grank, MPIDI_POSIX_am_header_t * msg_hdr, const vo
     lane_publish(&lane->out, record, (uint64_t) (first + packed));
     MPIDI_POSIX_lanes.sent++;
     return MPIDI_POSIX_OK;
+}
+
+bool MPIDI_POSIX_lanes_sends(void)
+{
+    MPIDI_POSIX_am_request_header_t *postponed;
+
+    DL_FOREACH(MPIDI_POSIX_global.per_vsi[0].postponed_queue, postponed) {
+        if (postponed->dst_grank < 0)
+            return true;
+    }
+    return false;
+}
+
+void MPIDI_POSIX_lanes_counts(unsigned **open, unsigned long long **sent)
+{
+    *open = &MPIDI_POSIX_lanes.open;
+    *sent = &MPIDI_POSIX_lanes.sent;
 }
 
 /* ---- receiving -------------------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include "mpidimpl.h"
 #include "posix_mailbox.h"
 #include "posix_lanes.h"
+#include "posix_noinline.h"
 #include "mpl_shm_nameless.h"
 #include <sys/random.h>
 
@@ -126,7 +127,7 @@ static void make_mailbox(void)
         close(fd);
 }
 
-void MPIDI_POSIX_mailbox_card(char *card, int bytes)
+void MPIDI_POSIX_lanes_card(char *card, int bytes)
 {
     static bool tried;
 
@@ -247,7 +248,9 @@ static int free_lane(void)
     return i < MPL_MIN(MPIR_CVAR_CH4_SHM_LANES, MPIDI_POSIX_LANES_MAX) ? i : -1;
 }
 
-int MPIDI_POSIX_lane_claim(const char *text)
+/* Claims a lane in the mailbox that the text tells; the number of the lane, or -1.  One that is there already is
+ * returned, as it is. */
+static int claim(const char *text)
 {
     struct lane_card card;
     struct lane *lane;
@@ -273,11 +276,30 @@ int MPIDI_POSIX_lane_claim(const char *text)
     return number;
 }
 
+static bool is_at(const struct lane *lane, int avtid, int lpid)
+{
+    return lane->avtid == avtid && lane->lpid == lpid;
+}
+
+void MPIDI_POSIX_lanes_offer(int avtid, int lpid, const char *card)
+{
+    /* who was there before, and has disconnected */
+    for (int i = 0; i < MPIDI_POSIX_lanes_top; i++) {
+        if (is_at(&MPIDI_POSIX_lane[i], avtid, lpid))
+            MPIDI_POSIX_lane[i].avtid = -1;
+    }
+    int number = claim(card);
+    if (number >= 0) {
+        MPIDI_POSIX_lane[number].avtid = avtid;
+        MPIDI_POSIX_lane[number].lpid = lpid;
+    }
+}
+
 /* ---- both together ---------------------------------------------------------------------------------------------- */
 
-bool MPIDI_POSIX_lane_settle(int number)
+/* When the peer has tried, too: the lane is open, or has been given back (false). */
+static bool settle(struct lane *lane)
 {
-    struct lane *lane = &MPIDI_POSIX_lane[number];
     size_t slot = 0;
 
     if (lane->state != LANE_CLAIMED)
@@ -302,6 +324,20 @@ bool MPIDI_POSIX_lane_settle(int number)
     return open;
 }
 
+int MPIDI_POSIX_lanes_settle(int avtid, int lpid)
+{
+    int settled = -1;
+
+    for (int i = 0; i < MPIDI_POSIX_lanes_top; i++) {
+        struct lane *lane = &MPIDI_POSIX_lane[i];
+        if (lane->state != LANE_FREE && is_at(lane, avtid, lpid) && settle(lane))
+            settled = i;
+    }
+    return settled;
+}
+
+/* ---- ends ------------------------------------------------------------------------------------------------------- */
+
 bool MPIDI_POSIX_lane_lives(struct lane *lane)
 {
     char path[64];
@@ -313,7 +349,7 @@ bool MPIDI_POSIX_lane_lives(struct lane *lane)
     if (!__atomic_load_n(&lane->out.ring->closed, __ATOMIC_ACQUIRE) && stat(path, &status) == 0 &&
         status.st_dev == lane->peer.device && status.st_ino == lane->peer.inode)
         return true;
-    lane->state = LANE_GONE;
+    lane->state = LANE_DEPARTED;
     return false;
 }
 
@@ -329,7 +365,7 @@ static bool is_sent_to(int number)
 }
 
 /* Its place in our mailbox is as new for the next one. */
-static void free_gone(struct lane *lane)
+static void free_departed(struct lane *lane)
 {
     munmap(lane->memory, lane->memory_bytes);
     if (fallocate((int) own.card.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -340,15 +376,18 @@ static void free_gone(struct lane *lane)
     MPIDI_POSIX_lanes.open--;
 }
 
-void MPIDI_POSIX_lanes_sweep(void (*forget) (const struct lane * lane, int number))
+int MPIDI_POSIX_lanes_departed(int number, int *avtid, int *lpid)
 {
-    for (int i = 0; i < MPIDI_POSIX_lanes_top; i++) {
+    for (int i = number + 1; i < MPIDI_POSIX_lanes_top; i++) {
         struct lane *lane = &MPIDI_POSIX_lane[i];
-        if (lane->state != LANE_OPEN && lane->state != LANE_GONE)
+        if (lane->state != LANE_OPEN && lane->state != LANE_DEPARTED)
             continue;
         if (MPIDI_POSIX_lane_lives(lane) || lane->busy || !lane_is_empty(&lane->in) || is_sent_to(i))
             continue;
-        forget(lane, i);
-        free_gone(lane);
+        *avtid = lane->avtid;
+        *lpid = lane->lpid;
+        free_departed(lane);
+        return i;
     }
+    return -1;
 }

@@ -7,7 +7,7 @@
  * pages but those that were written.
  *
  * A lane here is both directions: ours into the peer's mailbox, the peer's into ours.  States: free; claimed, in
- * the peer's mailbox; open, when the peer has claimed one in ours; gone, after its end; broken, if what comes is no
+ * the peer's mailbox; open, when the peer has claimed one in ours; departed, after its end; broken, if what comes is no
  * message.  All is under the critical section.
  */
 
@@ -18,7 +18,7 @@
 
 #define MPIDI_POSIX_LANES_MAX 256
 
-enum lane_state { LANE_FREE, LANE_CLAIMED, LANE_BROKEN, LANE_OPEN, LANE_GONE };
+enum lane_state { LANE_FREE, LANE_CLAIMED, LANE_BROKEN, LANE_OPEN, LANE_DEPARTED };
 
 /* Where a process' mailbox is, and which one. */
 struct lane_card {
@@ -48,16 +48,12 @@ struct lane {
 extern struct lane MPIDI_POSIX_lane[MPIDI_POSIX_LANES_MAX];
 extern int MPIDI_POSIX_lanes_top;       /* those from here on are free */
 
-/* As text; "" if there is no mailbox. */
-void MPIDI_POSIX_mailbox_card(char *card, int bytes);
-/* Claims a lane in the mailbox that the text tells; the number of the lane, or -1.  One that is there already is
- * returned, as it is. */
-int MPIDI_POSIX_lane_claim(const char *card);
-/* When the peer has tried, too: the lane is open, or has been given back (false). */
-bool MPIDI_POSIX_lane_settle(int number);
-/* Whether the peer still has its mailbox; if not, the lane is gone. */
+/* Rows of ch4_api.txt: lanes_card writes the own card as text, "" if there is no mailbox; lanes_offer claims a lane
+ * for the process at that place of the tables, in the mailbox that a card tells; lanes_settle, when that process has
+ * tried, too, returns the number of the open lane, or -1; lanes_departed frees the first lane behind `number` whose
+ * peer has ended and of which nothing waits to be received, and returns its number, or -1. */
+
+/* Whether the peer still has its mailbox; if not, the lane is departed. */
 bool MPIDI_POSIX_lane_lives(struct lane *lane);
-/* Frees the lanes of those that have ended, if nothing of them waits to be received; calls forget before. */
-void MPIDI_POSIX_lanes_sweep(void (*forget) (const struct lane * lane, int number));
 
 #endif /* POSIX_MAILBOX_H_INCLUDED */
