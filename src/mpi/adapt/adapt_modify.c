@@ -256,7 +256,7 @@ static void pass_window(void)
     MPIR_Adapt.modifying = false;
 }
 
-/* Others go on: what is left of the former world is given back now, for in a rigid program nobody probes. */
+/* Others go on: what is left of the previous world is given back now, for in a rigid program nobody probes. */
 static int settle(MPIR_Comm ** newcomm)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -171,15 +171,15 @@ static int table_map(int first, int size, MPIDI_rank_map_mode mode, MPIDI_rank_m
 
 int MPID_Adapt_make_parent(unsigned epoch, int created, MPIR_Comm ** parent)
 {
-    int mpi_errno = MPI_SUCCESS, former = MPIR_Process.size - created;
+    int mpi_errno = MPI_SUCCESS, previous = MPIR_Process.size - created;
     MPIDI_rank_map_t map, local_map;
 
-    mpi_errno = table_map(0, former, MPIDI_RANK_MAP_LUT_INTRA, &map);
+    mpi_errno = table_map(0, previous, MPIDI_RANK_MAP_LUT_INTRA, &map);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = table_map(former, created, MPIDI_RANK_MAP_LUT_INTRA, &local_map);
+    mpi_errno = table_map(previous, created, MPIDI_RANK_MAP_LUT_INTRA, &local_map);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = make_comm(MPIR_COMM_KIND__INTERCOMM, MPIDI_ADAPT_CONTEXT__PARENT, epoch,
-                          MPIR_Process.rank - former, map, local_map, "MPI_COMM_PARENT", parent);
+                          MPIR_Process.rank - previous, map, local_map, "MPI_COMM_PARENT", parent);
     MPIR_ERR_CHECK(mpi_errno);
     (*parent)->adapt.lineage = MPIR_ADAPT_LINEAGE_SELF;
 
