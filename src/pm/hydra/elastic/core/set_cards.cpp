@@ -60,7 +60,7 @@ std::vector<SetCards::Card> SetCards::tell(uint32_t uid, const SetMembers &membe
     return news;
 }
 
-void SetCards::gone(uint32_t uid)
+void SetCards::departed(uint32_t uid)
 {
     cards_.erase(uid);
     told_.erase(uid);

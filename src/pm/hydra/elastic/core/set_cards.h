@@ -32,7 +32,7 @@ class SetCards {
     const std::string *find(uint32_t uid) const;
     /* Those of these members that this process has not been told; it has been from now on. */
     std::vector<Card> tell(uint32_t uid, const SetMembers &members);
-    void gone(uint32_t uid);
+    void departed(uint32_t uid);
 
   private:
     /* Intervals of uids, by their first one: one after the last.  They do not touch. */

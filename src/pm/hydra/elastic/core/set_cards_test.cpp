@@ -60,7 +60,7 @@ TEST(SetCards, TheFirstCardCounts)
     give(cards, 1);
     cards.give(1, "another");
     EXPECT_EQ(*cards.find(1), "card 1");
-    cards.gone(1);
+    cards.departed(1);
     EXPECT_EQ(cards.find(1), nullptr);
     EXPECT_TRUE(cards.tell(0, list({1})).empty());
 }

@@ -811,7 +811,7 @@ std::vector<Sets::Reply> Sets::ended(uint32_t uid)
     outdated_ = outdated_ || !remembering_.empty();     /* whichever sets hold it */
     proposed_.erase(uid);
     starting_.erase(uid);
-    cards_.gone(uid);
+    cards_.departed(uid);
     if (!sets_.empty())
         serial_++;
     for (auto &[key, round] : rounds_) {
