@@ -36,7 +36,9 @@ class SteadyClock {
   private:
     std::string boot_;
     int64_t boot_ms_ = 0, clock_ms_ = 0, wall_ms_ = 0;
-    int64_t allowed_us_ = 0;    /* by which it may approach the wall clock */
+    /* By which it may approach the wall clock: hardly anything is saved up while both agree, so
+     * that it is a thousandth of any span of time. */
+    int64_t allowed_us_ = 0;
 };
 
 }  // namespace elastic::rm

@@ -43,6 +43,22 @@ TEST(SteadyClockTest, it_follows_a_small_drift)
     EXPECT_NEAR(static_cast<double>(now), static_cast<double>(WALL + 10 * HOUR + HOUR / 1000), 10);
 }
 
+/* A job of ten seconds that starts after an hour without a difference loses no more of them than one
+ * of ten seconds may. */
+TEST(SteadyClockTest, what_was_not_needed_before_is_not_made_up_for)
+{
+    for (int64_t jump : {HOUR, -HOUR}) {
+        SteadyClock clock;
+        clock.start(std::nullopt, 0, "boot", 0, WALL);
+        for (int64_t boot = 0; boot <= HOUR; boot += 100)
+            clock.now_ms(boot, WALL + boot);
+        int64_t now = 0;
+        for (int64_t boot = HOUR; boot <= HOUR + 10000; boot += 100)
+            now = clock.now_ms(boot, WALL + boot + jump);
+        EXPECT_LE(std::abs(now - (WALL + HOUR + 10000)), 10 + 1);
+    }
+}
+
 TEST(SteadyClockTest, a_restart_in_the_same_boot_goes_on)
 {
     SteadyClock clock, again;
