@@ -97,7 +97,7 @@ class Server {
     {
         step_core_report(core_, 1, group, 0, kind, epoch, payload.data(), payload.size());
     }
-    static int launch(void *context, uint32_t epoch, int count, int, int, uint32_t,
+    static int launch(void *context, uint32_t epoch, int count, int, int, uint32_t, int,
                       const char *const *hosts, int n_hosts, int *group, char *error, size_t bytes)
     {
         Server &server = self(context);

@@ -31,6 +31,9 @@
 #define MPIR_Adapt_report_unable OF_PROCESS(litmus_report_unable_)
 #define MPIR_Adapt_count_standstill OF_PROCESS(litmus_count_standstill_)
 #define MPIR_Adapt_seconds_since OF_PROCESS(litmus_seconds_since_)
+#define MPIR_Adapt_is_created OF_PROCESS(litmus_is_created_)
+#define MPIR_Adapt_is_rigid OF_PROCESS(litmus_is_rigid_)
+#define MPIR_Adapt_find_own_status OF_PROCESS(litmus_find_own_status_)
 
 /* The device, as far as these files call it. */
 #define MPID_Adapt_ahead OF_PROCESS(litmus_ahead_)
@@ -59,6 +62,11 @@ struct litmus_rank MPIR_Process;
 void MPIR_Adapt_count_standstill(double seconds)
 {
     (void) seconds;
+}
+
+bool MPIR_Adapt_is_rigid(void)
+{
+    return false;
 }
 
 double MPIR_Adapt_seconds_since(MPL_time_t start)
