@@ -10,6 +10,7 @@
 #include "pmi_line.h"
 #include "reports.h"
 #include "sets.h"
+#include "wire/event_loop.h"
 #include "wire/kinds.h"
 #include "wire/silence.h"
 
@@ -111,8 +112,10 @@ HYD_status HYD_sets_read(int process_id)
     uint64_t socket = HYD_agent.processes ? HYD_agent.processes[process_id].socket : 0;
     HYD_status status = HYD_SUCCESS;
 
-    while (status == HYD_SUCCESS && socket && inode_of(fd) == socket && ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0)
+    while (status == HYD_SUCCESS && socket && inode_of(fd) == socket && ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0) {
+        HYD_loop_outdate();
         status = HYD_pmcd_pmip_adapt_read_pmi(fd);
+    }
     return status;
 }
 

@@ -135,7 +135,22 @@ struct poll_set {
     struct pollfd *fds;
     struct source *sources;
     int n, room;
+    unsigned state;             /* `states` when it was looked at */
 };
+
+/* Counts what makes older looks unreliable: each look (callbacks may wait themselves), each HYD_loop_outdate. */
+static unsigned states = 0;
+
+void HYD_loop_outdate(void)
+{
+    states++;
+}
+
+/* Callbacks read without asking again, and would block where there is nothing any more. */
+static int is_still_there(const struct poll_set *set, int i)
+{
+    return set->state == states || poll(&set->fds[i], 1, 0) > 0;
+}
 
 static HYD_status add(struct poll_set *set, int fd, short events, struct source source)
 {
@@ -217,7 +232,7 @@ static HYD_status serve(const struct poll_set *set, int i)
     int fd = set->fds[i].fd;
 
     if (source->record && source->record->fd[source->index] == fd)
-        return call(source->record, fd, set->fds[i].revents);
+        return is_still_there(set, i) ? call(source->record, fd, set->fds[i].revents) : HYD_SUCCESS;
     if (!source->record && HYD_channel_output_fd(source->channel) == fd)
         return HYD_channel_flush(source->channel);
     return HYD_SUCCESS;
@@ -286,7 +301,7 @@ static int serve_clock(void)
 
 static HYD_status wait_for_event(int wtime)
 {
-    struct poll_set set = { NULL, NULL, 0, 0 };
+    struct poll_set set = { NULL, NULL, 0, 0, 0 };
     int found, timed = 0;
     HYD_status status = HYD_SUCCESS;
 
@@ -295,6 +310,7 @@ static HYD_status wait_for_event(int wtime)
     status = collect(&set);
     HYDU_ERR_POP(status, "unable to collect the descriptors\n");
     found = poll(set.fds, (nfds_t) set.n, timeout_ms(wtime));
+    set.state = ++states;
     if (found < 0 && errno != EINTR)
         HYDU_ERR_SETANDJUMP(status, HYD_SOCK_ERROR, "poll error (%s)\n", MPL_strerror(errno));
     if (found > 0) {

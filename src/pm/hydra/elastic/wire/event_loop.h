@@ -33,6 +33,9 @@ void HYD_loop_use(const struct HYD_loop_hooks *hooks);
 void HYD_loop_pause(int fd, int paused);
 void HYD_loop_rest(int fd, int ms);
 
+/* A descriptor has been read outside of its callback: what was found before is looked at again before it is served. */
+void HYD_loop_outdate(void);
+
 /* Calls `due` once, `ms` from now, instead of at the time that was asked for before; `ms` < 0: not at all.  It takes no
  * descriptor: a daemon may have none left.  For some functions that are known beforehand. */
 void HYD_loop_call(HYD_status(*due) (void), int64_t ms);
