@@ -21,6 +21,8 @@ int MPIR_Process_request_start(struct MPIR_Process_request *request);
 int MPIR_Process_requests_start(int n, MPIR_Request * handles[]);
 int MPIR_Process_request_cancel(struct MPIR_Process_request *request);
 int MPIR_Process_request_free(struct MPIR_Process_request *request);
+/* Sleeps until one of these requests has completed, or all; returns at once if any of them is of another kind. */
+int MPIR_Process_await(int n, MPIR_Request * const requests[], bool all);
 /* A stage has been told to the program: another one follows, or the handle ends with this one. */
 void MPIR_Process_request_told(struct MPIR_Process_request *request);
 

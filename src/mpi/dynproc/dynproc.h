@@ -123,6 +123,8 @@ int MPID_Dynproc_addresses(MPIR_Comm * comm, int **sizes, char **addresses);
 int MPID_Dynproc_intercomm(MPIR_Comm * local, bool is_low_group, MPIR_Context_id_t recv_context,
                            MPIR_Context_id_t send_context, int remote_size, int *sizes, char *addresses,
                            MPIR_Comm ** newcomm);
+/* Rises with all that has been received or sent on the way. */
+int MPID_Dynproc_progress_count(void);
 void MPID_Dynproc_init_handle(MPIR_Request * handle);
 
 #endif /* DYNPROC_H_INCLUDED */

@@ -6,6 +6,16 @@
  */
 
 #include "process.h"
+#include "adapt.h"
+#include "dynproc.h"
+#include "mpir_process_request.h"
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOKS 100               /* for work, in vain, before a process sleeps */
+#define SLEEP_MAX_MS 16         /* messages of others may wait so long */
 
 static bool listening;
 
@@ -142,6 +152,71 @@ int MPIR_Process_listen(void)
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Request_free(answered);        /* nobody waits for it */
     listening = true;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- waiting for them ---------------------------------------------------------------------------------------- */
+
+/* Whether all that is active is a process request. */
+static bool are_all_ours(int n, MPIR_Request * const requests[])
+{
+    for (int i = 0; i < n; i++)
+        if (requests[i] && MPIR_Request_is_active(requests[i]) && !MPIR_Process_request_of(requests[i]))
+            return false;
+    return true;
+}
+
+/* Whether there is something to wait for. */
+static bool wait_on(int n, MPIR_Request * const requests[], bool all)
+{
+    bool waits = false;
+
+    for (int i = 0; i < n; i++) {
+        if (!requests[i] || !MPIR_Request_is_active(requests[i]))
+            continue;
+        bool complete = MPIR_Request_is_complete(requests[i]);
+        if (complete && !all)
+            return false;
+        waits = waits || !complete;
+    }
+    return waits;
+}
+
+/* Until the daemon answers, at most; other threads work meanwhile. */
+static void sleep_on(const uint32_t * answered, uint32_t seen, int ms)
+{
+    const struct timespec limit = {.tv_nsec = ms * 1000000L };
+
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    syscall(SYS_futex, answered, FUTEX_WAIT, seen, &limit, NULL, 0);
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+}
+
+/* An event of any of these requests comes as an answer.  Who has messages from others goes on looking for more. */
+int MPIR_Process_await(int n, MPIR_Request * const requests[], bool all)
+{
+    int mpi_errno = MPI_SUCCESS, in_vain = 0, sleep_ms = 1;
+    const uint32_t *answered = MPIR_Adapt_board_answered();
+
+    if (!answered || MPIR_CVAR_PROGRESS_YIELD == MPIR_CVAR_PROGRESS_YIELD_never || !are_all_ours(n, requests))
+        goto fn_exit;
+    while (wait_on(n, requests, all)) {
+        uint32_t seen = __atomic_load_n(answered, __ATOMIC_ACQUIRE);
+        int before = MPID_Dynproc_progress_count();
+        mpi_errno = MPID_Progress_test(NULL);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (before != MPID_Dynproc_progress_count()) {
+            in_vain = 0;
+            sleep_ms = 1;
+        } else if (++in_vain > LOOKS && wait_on(n, requests, all)) {
+            sleep_on(answered, seen, sleep_ms);
+            sleep_ms = MPL_MIN(2 * sleep_ms, SLEEP_MAX_MS);
+        }
+    }
 
   fn_exit:
     return mpi_errno;

@@ -12,6 +12,7 @@
 
 #include "process.h"
 #include "dynproc.h"
+#include <sys/utsname.h>
 
 #define BUCKETS 1024
 
@@ -115,7 +116,9 @@ static void fill_status(struct MPIR_Process_request *request, MPI_Status * statu
     status->MPI_TAG = request->cancelled ? 0 : over ? PMI_TASK_EXITED : request->told + 1;
     status->MPI_SOURCE = over && !request->cancelled ? (int) request->code : MPIX_PROC_RUNNING;
     MPIR_STATUS_SET_CANCEL_BIT(*status, request->cancelled);
-    if (over && request->error)
+    if (request->cancelled && request->error)
+        MPIR_ERR_SET1(mpi_errno, MPIX_ERR_ALLOCATE, "**processallocate", "**processallocate %s", request->error);
+    else if (over && request->error)
         MPIR_ERR_SET1(mpi_errno, MPI_ERR_SPAWN, "**processspawn", "**processspawn %s", request->error);
     status->MPI_ERROR = mpi_errno;
 }
@@ -175,6 +178,8 @@ void MPIR_Process_take_event(const struct MPIR_Process_event *event)
     switch (event->stage) {
         case PMI_TASK_CANCELLED:
             request->cancelled = true;
+            if (*event->text)
+                request->error = MPL_strdup(event->text);
             break;
         case PMI_TASK_ALLOCATED:
             request->host = MPL_strdup(event->text);
@@ -235,6 +240,7 @@ int MPIR_Iallocate_impl(int n, const char *global, const char *const locals[], c
 {
     int mpi_errno = MPI_SUCCESS, made = 0;
     uint32_t first = last_number + 1;
+    struct utsname machine;
 
     MPIR_ERR_CHKANDJUMP(n < 0, mpi_errno, MPI_ERR_COUNT, "**countneg");
     MPIR_ERR_CHKANDJUMP(n > PMI_TASKS_MAX, mpi_errno, MPIX_ERR_ALLOCATE, "**processmany");
@@ -242,8 +248,9 @@ int MPIR_Iallocate_impl(int n, const char *global, const char *const locals[], c
     MPIR_ERR_CHKANDJUMP(n > 0 && !requests, mpi_errno, MPI_ERR_ARG, "**processtext");
     MPIR_ERR_CHKANDJUMP1(!MPIR_Session_find_daemon(), mpi_errno, MPIX_ERR_ALLOCATE, "**processallocate",
                          "**processallocate %s", "the process was not started by this MPI's mpiexec");
-    MPIR_ERR_CHKANDJUMP1(arch && strcmp(arch, MPIX_ANYWHERE), mpi_errno, MPIX_ERR_ALLOCATE, "**processallocate",
-                         "**processallocate %s", "architectures cannot be asked for: give MPIX_ANYWHERE");
+    MPIR_ERR_CHKANDJUMP1(arch && strcmp(arch, MPIX_ANYWHERE) && (uname(&machine) < 0 || strcmp(arch, machine.machine)),
+                         mpi_errno, MPIX_ERR_ALLOCATE, "**processallocate", "**processallocate %s",
+                         "all hosts of a job have the architecture of this one (uname -m)");
     last_number += (uint32_t) n;
     /* before the call: a place may be there before it returns */
     for (; made < n; made++) {

@@ -105,7 +105,7 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
 /* Of a process request: a program has its own process on a place that it was given.  The numbers are those of
  * MPIX_STAGE_*. */
 enum pmi_task_stage {
-    PMI_TASK_CANCELLED = 0,     /* it gets no place */
+    PMI_TASK_CANCELLED = 0,     /* it gets no place; text: why, if it was to get one sooner or later, else "" */
     PMI_TASK_ALLOCATED = 1,     /* text: the host */
     PMI_TASK_STARTED = 2,
     PMI_TASK_EXITED = 3         /* code as of a shell; text: why it could not be executed, "" if it was */

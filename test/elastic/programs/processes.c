@@ -5,6 +5,8 @@
 
 #include "elastic_test.h"
 #include <signal.h>
+#include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 static MPI_Request one_place(void)
@@ -185,6 +187,29 @@ static void room(void)
     ET_MPI(MPI_Request_free(&requests[2]));
 }
 
+/* DA3: words; there is room for one, --adapt-range 1:2 */
+static void words(void)
+{
+    MPI_Request requests[2] = { one_place() };
+    MPI_Status status;
+    char info[MPI_MAX_INFO_VAL + 1];
+    struct utsname machine;
+    int cancelled;
+
+    uname(&machine);
+    ET_ERROR(MPIX_Iallocate(1, NULL, NULL, "vax", NULL, MPIX_HARD, &requests[1]), MPIX_ERR_ALLOCATE, "uname");
+    ET_MPI(MPIX_Iallocate(1, "timeout=100ms;colour=red", NULL, machine.machine, NULL, MPIX_HARD, &requests[1]));
+    ET_MPI(MPI_Wait(&requests[1], &status));
+    ET_MPI(MPI_Test_cancelled(&status, &cancelled));
+    ET_CHECK(cancelled && requests[1] == MPI_REQUEST_NULL, "it has waited for longer");
+    ET_MPI(MPI_Request_free(&requests[0]));
+    ET_MPI(MPIX_Iallocate(1, "timeout=100s;colour=red", NULL, machine.machine, NULL, MPIX_HARD, &requests[1]));
+    ET_MPI(MPI_Wait(&requests[1], &status));
+    ET_MPI(MPIX_Get_jsinfo(requests[1], info));
+    ET_CHECK(strstr(info, "timeout=100s") && strstr(info, "ignored=colour"), "%s", info);
+    ET_MPI(MPI_Request_free(&requests[1]));
+}
+
 /* DA11 */
 static void signals(void)
 {
@@ -220,6 +245,31 @@ static void hosts(void)
     }
 }
 
+static double seconds(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
+/* Costs: who waits for processes alone uses no processor, however long that takes; and is there for others. */
+static void idle(void)
+{
+    MPI_Request requests[2] = { one_place(), one_place() };
+    double began = seconds(CLOCK_MONOTONIC), used = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    int index;
+
+    start_shell(&requests[0], "sleep 1; exit 2");
+    await(&requests[0], MPIX_STAGE_STARTED, MPIX_PROC_RUNNING);
+    ET_MPI(MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE));
+    ET_CHECK(index == 0 && requests[0] == MPI_REQUEST_NULL, "request %d", index);
+    began = seconds(CLOCK_MONOTONIC) - began;
+    used = seconds(CLOCK_PROCESS_CPUTIME_ID) - used;
+    ET_CHECK(used < began / 4, "%.3f s of processor time in %.3f s", used, began);
+    ET_MPI(MPI_Request_free(&requests[1]));
+}
+
 /* DA9: those that live at the end of the job, one of which does not hear SIGTERM; a place that is not used, and one
  * that fails. */
 static void left(void)
@@ -246,7 +296,8 @@ static const struct {
     void (*run) (void);
 } cases[] = {
     {"life", life}, {"surroundings", surroundings}, {"absent", absent}, {"mixed", mixed}, {"farm", farm},
-    {"room", room}, {"signals", signals}, {"hosts", hosts}, {"left", left}, {"dies", dies}
+    {"room", room}, {"signals", signals}, {"hosts", hosts}, {"idle", idle}, {"words", words},
+    {"left", left}, {"dies", dies}
 };
 
 int main(int argc, char **argv)

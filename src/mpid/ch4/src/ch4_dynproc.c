@@ -9,6 +9,15 @@ int MPID_Dynproc_addresses(MPIR_Comm * comm, int **sizes, char **addresses)
     return MPIDI_NM_get_local_upids(comm, sizes, addresses);
 }
 
+int MPID_Dynproc_progress_count(void)
+{
+    int count = 0;
+
+    for (int vci = 0; vci < MPIDI_global.n_vcis; vci++)
+        count += MPL_atomic_relaxed_load_int(&MPIDI_VCI(vci).progress_count);
+    return count;
+}
+
 /* A table of addresses that is new stays until the end: a client that comes again is found there, where a new table
  * and another entry of the same address in the network's would be made for each of its connections. */
 static void keep_tables(int n, const uint64_t * gpids)

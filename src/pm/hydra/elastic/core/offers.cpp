@@ -80,6 +80,11 @@ std::optional<Offer> Offers::take(int64_t now_ms, int present, const ProgramSize
     return Offer{ChangeRequest{*size, {}, {}}, "policy"};
 }
 
+void Offers::postpone(int64_t now_ms)
+{
+    not_before_ms_ = now_ms + std::max(interval_ms_, RETRY_MS);
+}
+
 bool Offers::ended(int64_t now_ms, bool committed)
 {
     if (!policy_) {

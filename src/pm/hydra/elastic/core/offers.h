@@ -52,6 +52,9 @@ class Offers {
     /* Takes the offer that is due, for a world of `present` processes; a policy offers sizes of the rule only. */
     std::optional<Offer> take(int64_t now_ms, int present, const ProgramSizes *rule = nullptr);
 
+    /* The one that was taken cannot be made now. */
+    void postpone(int64_t now_ms);
+
     /* The first and the last entry of the schedule that have not been taken, from 1; none: first > last. */
     std::pair<size_t, size_t> left() const { return {next_entry_ + 1, schedule_.size()}; }
 

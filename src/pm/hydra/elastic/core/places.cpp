@@ -5,26 +5,46 @@
 #include <algorithm>
 #include <cassert>
 
+#include "schedule.h"
+
 namespace elastic {
 
 namespace {
 
 const char *const ANYWHERE = "*";
 
-/* "key=value" words with ';' between: what is kept, and the keys that mean nothing here. */
-std::string info_of(const std::string &words)
+/* What the words of a request say ("key=value" with ';' between). */
+struct Words {
+    std::string info;           /* those that are kept, and the keys that mean nothing here */
+    int64_t timeout_ms = -1;
+    bool alone = false;
+};
+
+Words read_words(const std::string &words, bool has_allocator)
 {
-    std::string kept, ignored;
+    Words read;
+    std::string ignored;
     for (size_t at = 0; at <= words.size();) {
         size_t end = std::min(words.find(';', at), words.size());
         std::string word = words.substr(at, end - at), key = word.substr(0, word.find('='));
-        if (key == "reason" || key == "tag")
-            kept += ";" + word;
-        else if (!key.empty())
-            ignored += (ignored.empty() ? "" : ",") + key;
         at = end + 1;
+        if (key.empty())
+            continue;
+        bool kept = key == "reason" || key == "tag";
+        if (key == "timeout") {
+            auto time_ms = parse_time_ms(word.substr(std::min(key.size() + 1, word.size())));
+            kept = static_cast<bool>(time_ms);
+            read.timeout_ms = kept ? time_ms.value() : read.timeout_ms;
+        } else if (word == "exclusive" && !has_allocator) {
+            kept = read.alone = true;
+        }
+        if (kept)
+            read.info += ";" + word;
+        else
+            ignored += (ignored.empty() ? "" : ",") + key;
     }
-    return kept + (ignored.empty() ? "" : ";ignored=" + ignored);
+    read.info += ignored.empty() ? "" : ";ignored=" + ignored;
+    return read;
 }
 
 }  // namespace
@@ -33,22 +53,23 @@ void Places::set_room(size_t now, size_t ever)
 {
     now_ = now;
     ever_ = ever;
-    grant_waiting();
+    give_waiting();
 }
 
 /* What matters first: what MPI says of an error is cut at 511 characters. */
 std::string Places::why_never(uint32_t uid, const AllocatePlaces &call) const
 {
     if (call.hard && call.n > ever_)
-        return "--adapt-range leaves " + std::to_string(ever_) + ", " + std::to_string(call.n) + " are asked for";
+        return (next_wish_ ? "the resource manager gives this job " : "--adapt-range leaves ") + std::to_string(ever_) +
+               ", " + std::to_string(call.n) + " are asked for";
     if (requests_.size() + call.n > PMI_TASKS_MAX)
         return "the job has " + std::to_string(requests_.size()) + " already, and can have " +
                std::to_string(PMI_TASKS_MAX);
     for (const std::string &host : call.hosts) {
-        if (!choose(host))
+        if (host != ANYWHERE && !find_host(host))
             return host + " runs no process of the job, so it has no node daemon";
     }
-    if (!choose(ANYWHERE))
+    if (hosts_.empty())
         return "the job has no host any more";
     for (uint32_t i = 0; i < call.n; i++) {
         if (requests_.contains({uid, call.first + i}))
@@ -62,24 +83,82 @@ std::string Places::allocate(uint32_t uid, const AllocatePlaces &call)
     if (std::string why = why_never(uid, call); !why.empty())
         return why;
     for (uint32_t i = 0; i < call.n; i++) {
+        Words words = read_words(call.words + ";" + (call.own_words.empty() ? "" : call.own_words[i]),
+                                 static_cast<bool>(next_wish_));
         Request request;
-        request.wish = call.hosts.empty() ? ANYWHERE : call.hosts[i];
-        request.info = info_of(call.words + ";" + (call.own_words.empty() ? "" : call.own_words[i]));
+        request.wanted_host = call.hosts.empty() ? ANYWHERE : call.hosts[i];
+        request.info = words.info;
+        request.hard = call.hard;
+        request.alone = words.alone;
         request.since = ++arrivals_;
+        request.until_ms = words.timeout_ms < 0 ? -1 : now_ms_ + words.timeout_ms;
         requests_.emplace(Key{uid, call.first + i}, std::move(request));
     }
-    grant_waiting();
-    for (uint32_t i = 0; !call.hard && i < call.n; i++)
+    give_waiting();
+    if (next_wish_)
+        wish_for(uid, call);
+    for (uint32_t i = 0; !next_wish_ && !call.hard && i < call.n; i++)
         cancel(uid, call.first + i);
     return "";
 }
 
+/* Those that have got no place, one wish for each host that is asked for. */
+void Places::wish_for(uint32_t uid, const AllocatePlaces &call)
+{
+    std::map<std::string, uint64_t> made;
+    bool has_all = held_ + idle_.size() >= ever_;       /* no allocator need be asked whether there are more now */
+    for (uint32_t i = 0; i < call.n; i++) {
+        auto it = requests_.find({uid, call.first + i});
+        if (it == requests_.end() || it->second.state != State::WAITING)
+            continue;
+        if (has_all && !call.hard) {
+            give_up(it, WishEnd::REFUSED, "");
+            continue;
+        }
+        uint64_t &number = made[it->second.wanted_host];
+        if (number == 0) {
+            number = next_wish_();
+            wishes_[number] = {number, 0, call.hard, it->second.wanted_host, call.words};
+        }
+        wishes_[number].count++;
+        it->second.wish = number;
+    }
+    for (const auto &[host, number] : made)
+        notices_.push_back({wishes_[number], std::nullopt, "", {}});
+}
+
+/* A request of this wish waits no more. */
+void Places::one_less(uint64_t wish, WishEnd end, const std::string &reason)
+{
+    auto it = wishes_.find(wish);
+    if (it == wishes_.end() || --it->second.count > 0)
+        return;
+    notices_.push_back({it->second, end, reason, {}});
+    wishes_.erase(it);
+}
+
+const Places::Host *Places::find_host(const std::string &name) const
+{
+    auto found = std::ranges::find(hosts_, name, &Host::name);
+    return found == hosts_.end() ? nullptr : &*found;
+}
+
+bool Places::suits(const Host &host, const std::string &wanted, bool alone) const
+{
+    if (wanted != ANYWHERE && wanted != host.name)
+        return false;
+    return std::ranges::none_of(requests_, [&](const auto &entry) {
+        const Request &other = entry.second;
+        return other.state != State::WAITING && other.host.name == host.name && (alone || other.alone);
+    });
+}
+
 /* With the fewest places in use, the first of several; nullptr: there is no such host. */
-const Places::Host *Places::choose(const std::string &wish) const
+const Places::Host *Places::choose(const std::string &wanted, bool alone) const
 {
     const Host *best = nullptr;
     for (const Host &host : hosts_) {
-        if ((wish == ANYWHERE || wish == host.name) && (!best || load(host) < load(*best)))
+        if (suits(host, wanted, alone) && (!best || load(host) < load(*best)))
             best = &host;
     }
     return best;
@@ -92,35 +171,149 @@ size_t Places::load(const Host &host) const
     }));
 }
 
-bool Places::grant(const Key &key, Request &request)
+/* One that was granted, and was used last. */
+bool Places::take_idle(Request &request)
 {
-    const Host *host = choose(request.wish);
-    if (!host)
-        return false;
+    for (size_t i = idle_.size(); i-- > 0;) {
+        const Host *host = find_host(idle_[i].host);
+        if (!host || (request.wanted_host != ANYWHERE && request.wanted_host != host->name))
+            continue;
+        request.host = *host;
+        idle_.erase(idle_.begin() + static_cast<ptrdiff_t>(i));
+        return true;
+    }
+    return false;
+}
+
+bool Places::give_place(const Key &key, Request &request)
+{
+    if (next_wish_) {
+        if (!take_idle(request))
+            return false;
+    } else {
+        const Host *host = choose(request.wanted_host, request.alone);
+        if (!host)
+            return false;
+        request.host = *host;
+    }
     request.state = State::HELD;
-    request.host = *host;
     held_++;
-    events_.push_back({key.first, key.second, PMI_TASK_ALLOCATED, 0, host->name,
+    one_less(std::exchange(request.wish, 0), WishEnd::GRANTED, "");
+    events_.push_back({key.first, key.second, PMI_TASK_ALLOCATED, 0, request.host.name,
                        "place=" + std::to_string(++place_number_) + request.info});
     return true;
 }
 
-/* First come, first served, but for hosts that are not there. */
-void Places::grant_waiting()
+/* In the order of their arrival. */
+std::vector<Places::Table::iterator> Places::waiting()
 {
-    if (held_ >= now_ || held_ == requests_.size())
-        return;
     std::vector<Table::iterator> waiting;
     for (auto it = requests_.begin(); it != requests_.end(); ++it) {
         if (it->second.state == State::WAITING)
             waiting.push_back(it);
     }
     std::ranges::sort(waiting, {}, [](const Table::iterator &it) { return it->second.since; });
-    for (Table::iterator it : waiting) {
-        if (held_ >= now_)
+    return waiting;
+}
+
+/* First come, first served, but for hosts that are not there. */
+void Places::give_waiting()
+{
+    auto none_left = [this] { return next_wish_ ? idle_.empty() : held_ >= now_; };
+    if (none_left() || held_ == requests_.size())
+        return;
+    for (Table::iterator it : waiting()) {
+        if (none_left())
             return;
-        grant(it->first, it->second);
+        give_place(it->first, it->second);
     }
+}
+
+/* ---- the allocator --------------------------------------------------------------------------------------------- */
+
+bool Places::grant(uint64_t number, uint64_t wish, const std::vector<std::string> &hosts)
+{
+    if (number != granted_ + 1)
+        return number <= granted_;
+    granted_ = number;
+    for (const std::string &host : hosts)
+        idle_.push_back({host, now_ms_});
+    give_waiting();
+    if (auto it = wishes_.find(wish); it != wishes_.end() && !it->second.hard)
+        refuse(wish, "more cannot be had now");
+    return true;
+}
+
+bool Places::refuse(uint64_t wish, const std::string &reason)
+{
+    if (!wishes_.contains(wish))
+        return false;
+    for (Table::iterator it : waiting()) {
+        if (it->second.wish == wish)
+            give_up(it, WishEnd::REFUSED, reason);
+    }
+    return true;
+}
+
+Places::HostCounts Places::given() const
+{
+    HostCounts given;
+    for (const Idle &idle : idle_)
+        given[idle.host]++;
+    for (const auto &[key, request] : requests_) {
+        if (request.state != State::WAITING)
+            given[request.host.name]++;
+    }
+    return given;
+}
+
+/* Those that nobody has used for long enough: the first ones, as they are in this order. */
+void Places::give_back_idle()
+{
+    auto used = std::ranges::find_if(idle_, [this](const Idle &idle) { return idle.since_ms + LINGER_MS > now_ms_; });
+    HostCounts released;
+    for (auto idle = idle_.begin(); idle != used; ++idle)
+        released[idle->host]++;
+    idle_.erase(idle_.begin(), used);
+    if (!released.empty())
+        notices_.push_back({std::nullopt, std::nullopt, "", std::move(released)});
+}
+
+/* ---- time ------------------------------------------------------------------------------------------------------ */
+
+void Places::time(int64_t now_ms)
+{
+    now_ms_ = now_ms;
+    if (requests_.empty() && idle_.empty())
+        return;
+    for (Table::iterator it : waiting()) {
+        if (it->second.until_ms >= 0 && it->second.until_ms <= now_ms_)
+            give_up(it, WishEnd::WITHDRAWN, "its time is over");
+    }
+    give_back_idle();
+}
+
+int64_t Places::next_ms() const
+{
+    int64_t next = idle_.empty() ? -1 : idle_.front().since_ms + LINGER_MS;
+    for (const auto &[key, request] : requests_) {
+        bool waits = request.state == State::WAITING && request.until_ms >= 0;
+        if (waits && (next < 0 || request.until_ms < next))
+            next = request.until_ms;
+    }
+    return next;
+}
+
+/* ---- what becomes of requests ---------------------------------------------------------------------------------- */
+
+/* It gets no place.  That one which was to come sooner or later does not is an error, with the reason. */
+void Places::give_up(Table::iterator it, WishEnd end, const std::string &reason)
+{
+    bool broken = it->second.hard && end == WishEnd::REFUSED;
+    events_.push_back({it->first.first, it->first.second, PMI_TASK_CANCELLED, 0, broken ? reason : "", ""});
+    uint64_t wish = it->second.wish;
+    over(it);
+    one_less(wish, end, reason);
 }
 
 void Places::order(const Key &key, const Request &request, task_order kind, const std::string &bytes)
@@ -134,6 +327,8 @@ Places::Table::iterator Places::over(Table::iterator it)
     if (it->second.state != State::WAITING) {
         assert(held_ > 0);
         held_--;
+        if (next_wish_)
+            idle_.push_back({it->second.host.name, now_ms_});
     }
     return requests_.erase(it);
 }
@@ -149,7 +344,7 @@ bool Places::start(uint32_t uid, const StartTask &call)
         events_.push_back({uid, call.number, PMI_TASK_EXITED, 127, "no process of the job runs on " +
                            request.host.name + " any more, so there is no node daemon", ""});
         over(it);
-        grant_waiting();
+        give_waiting();
         return true;
     }
     request.host.agent = here->agent;
@@ -163,8 +358,7 @@ void Places::cancel(uint32_t uid, uint32_t number)
     auto it = requests_.find({uid, number});
     if (it == requests_.end() || it->second.state != State::WAITING)
         return;
-    events_.push_back({uid, number, PMI_TASK_CANCELLED, 0, "", ""});
-    over(it);
+    give_up(it, WishEnd::WITHDRAWN, "the program has cancelled it");
 }
 
 void Places::release(uint32_t uid, uint32_t number)
@@ -173,9 +367,12 @@ void Places::release(uint32_t uid, uint32_t number)
     if (it == requests_.end())
         return;
     it->second.wanted = false;
-    if (it->second.state == State::WAITING || it->second.state == State::HELD)
+    if (it->second.state == State::WAITING || it->second.state == State::HELD) {
+        uint64_t wish = it->second.wish;
         over(it);
-    grant_waiting();
+        one_less(wish, WishEnd::WITHDRAWN, "the program has freed it");
+    }
+    give_waiting();
 }
 
 bool Places::signal(uint32_t uid, const SignalTask &call)
@@ -193,13 +390,15 @@ void Places::owner_ended(uint32_t uid)
         Request &request = it->second;
         request.wanted = false;
         if (request.state == State::WAITING || request.state == State::HELD) {
+            uint64_t wish = request.wish;
             it = over(it);
+            one_less(wish, WishEnd::WITHDRAWN, "the process that has asked for it has ended");
         } else {
             order(it->first, request, TASK_END);
             ++it;
         }
     }
-    grant_waiting();
+    give_waiting();
 }
 
 bool Places::report(uint64_t agent, const TaskReport &report)
@@ -217,7 +416,7 @@ bool Places::report(uint64_t agent, const TaskReport &report)
                            report.head.code, report.text, ""});
     if (ended)
         over(it);
-    grant_waiting();
+    give_waiting();
     return true;
 }
 
@@ -236,7 +435,7 @@ void Places::agent_lost(uint64_t agent)
                                request.state == State::RUNNING ? "" : "its host was lost", ""});
         it = over(it);
     }
-    grant_waiting();
+    give_waiting();
 }
 
 }  // namespace elastic

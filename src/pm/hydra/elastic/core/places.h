@@ -3,20 +3,29 @@
  * request waits for a place, holds one, runs there, and is over; who has asked for it is told of each step.  Its place
  * is free again when it is over, whoever has forgotten it meanwhile: none is lost, and none is kept.
  *
- * Pure: no input or output.  The caller says which hosts there are and how many places may be held, takes the events
- * for those who asked and the orders for daemons, and carries these out.  At most PMI_TASKS_MAX requests.
+ * Where places come from: without an allocator there are as many as the caller says.  With one, requests that find no
+ * place are wishes to it; what it grants is numbered, so that it may say a grant again, and what nobody has used for
+ * LINGER_MS is given back.  So a farm that asks again as soon as a run has ended keeps its places, and asks nobody.
+ * Each wish ends in exactly one way: granted, when no request waits for it any more, else refused or withdrawn.
+ *
+ * Pure: no input or output.  The caller says which hosts there are, how many places may be held and what time it is,
+ * takes the events for those who asked, the orders for daemons and the notices for the allocator, and carries these
+ * out.  At most PMI_TASKS_MAX requests.
  */
 
 #ifndef ELASTIC_PLACES_H_INCLUDED
 #define ELASTIC_PLACES_H_INCLUDED
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "task_call.h"
+#include "wish.h"
 
 namespace elastic {
 
@@ -38,9 +47,36 @@ class Places {
         std::string bytes;
     };
 
+    /* Places that are wished for together: on this host (MPIX_ANYWHERE: any). */
+    struct Wished {
+        uint64_t number = 0;    /* among the step's wishes */
+        uint32_t count = 0;     /* that have no place yet */
+        bool hard = false;
+        std::string host, words;
+    };
+    using HostCounts = std::map<std::string, int>;
+    /* A wish has been made (end: nothing), or has ended; or, without one, places are given back. */
+    struct Notice {
+        std::optional<Wished> wish;
+        std::optional<WishEnd> end;
+        std::string reason;
+        HostCounts released;
+    };
+
+    static constexpr int64_t LINGER_MS = 1000;
+
     void set_hosts(std::vector<Host> hosts) { hosts_ = std::move(hosts); }
     /* How many places there may be now, and could ever be. */
     void set_room(size_t now, size_t ever);
+    /* From now on places come from an allocator, whose wishes get these numbers. */
+    void use_allocator(std::function<uint64_t()> next_wish) { next_wish_ = std::move(next_wish); }
+    /* How many it could ever give. */
+    void set_most(size_t most) { ever_ = most; }
+
+    /* Never goes back.  What is due by then has been done. */
+    void time(int64_t now_ms);
+    /* When something is due next; -1: never. */
+    int64_t next_ms() const;
 
     /* "", or why there could never be such places; nothing has changed then. */
     std::string allocate(uint32_t uid, const AllocatePlaces &call);
@@ -56,6 +92,17 @@ class Places {
     bool report(uint64_t agent, const TaskReport &report);
     void agent_lost(uint64_t agent);
 
+    /* By the allocator.  Grants are numbered 1, 2, 3, ...: one that is known changes nothing; false: one is missing
+     * before it.  More cannot be had now for a soft wish. */
+    bool grant(uint64_t number, uint64_t wish, const std::vector<std::string> &hosts);
+    /* Whether it is open. */
+    bool refuse(uint64_t wish, const std::string &reason);
+    uint64_t granted() const { return granted_; }
+    const std::map<uint64_t, Wished> &wishes() const { return wishes_; }
+    /* All that it has given and not got back. */
+    HostCounts given() const;
+
+    std::vector<Notice> take_notices() { return std::exchange(notices_, {}); }
     std::vector<Event> take_events() { return std::exchange(events_, {}); }
     std::vector<Order> take_orders() { return std::exchange(orders_, {}); }
     size_t held() const { return held_; }
@@ -67,23 +114,44 @@ class Places {
     struct Request {
         State state = State::WAITING;
         bool wanted = true;     /* somebody still asks */
-        std::string wish;       /* host, or MPIX_ANYWHERE */
+        std::string wanted_host;        /* or MPIX_ANYWHERE */
         std::string info;
+        bool hard = false, alone = false;       /* on its host */
         Host host;
         uint64_t since = 0;     /* order of arrival */
+        int64_t until_ms = -1;  /* then it waits no more; -1: for ever */
+        uint64_t wish = 0;      /* it waits for this one; 0: none */
+    };
+    struct Idle {
+        std::string host;
+        int64_t since_ms = 0;
     };
     using Table = std::map<Key, Request>;
 
     std::string why_never(uint32_t uid, const AllocatePlaces &call) const;
-    const Host *choose(const std::string &wish) const;
+    const Host *find_host(const std::string &name) const;
+    const Host *choose(const std::string &wanted, bool alone = false) const;
+    bool suits(const Host &host, const std::string &wanted, bool alone) const;
     size_t load(const Host &host) const;
-    bool grant(const Key &key, Request &request);
-    void grant_waiting();
+    bool give_place(const Key &key, Request &request);
+    bool take_idle(Request &request);
+    std::vector<Table::iterator> waiting();
+    void give_waiting();
+    void wish_for(uint32_t uid, const AllocatePlaces &call);
+    void one_less(uint64_t wish, WishEnd end, const std::string &reason);
+    void give_up(Table::iterator it, WishEnd end, const std::string &reason);
+    void give_back_idle();
     void order(const Key &key, const Request &request, task_order kind, const std::string &bytes = "");
     Table::iterator over(Table::iterator it);
 
     std::vector<Host> hosts_;
+    int64_t now_ms_ = 0;
     size_t now_ = 0, ever_ = 0;
+    std::function<uint64_t()> next_wish_;       /* empty: there is no allocator */
+    uint64_t granted_ = 0;
+    std::map<uint64_t, Wished> wishes_;         /* open ones */
+    std::vector<Idle> idle_;    /* granted, and of no request */
+    std::vector<Notice> notices_;
     size_t held_ = 0;           /* requests that are not WAITING */
     uint64_t arrivals_ = 0;
     uint32_t place_number_ = 0;

@@ -152,6 +152,141 @@ TEST_F(PlacesTest, WordsAreToldBack)
     EXPECT_EQ("place=1;reason=night;tag=x;ignored=color,y", events[0].info);
 }
 
+TEST_F(PlacesTest, WhoWaitsTooLongGetsNone)
+{
+    EXPECT_EQ("", places.allocate(7, {1, 3, true, "*", "timeout=2s", {}, {}}));
+    EXPECT_EQ("1:1@n1 2:1@n2", events());
+    EXPECT_EQ(2000, places.next_ms());
+    places.time(1999);
+    EXPECT_EQ("", events());
+    places.time(2000);
+    EXPECT_EQ("3:0", events());
+    EXPECT_EQ(-1, places.next_ms());
+}
+
+TEST_F(PlacesTest, AHostForItself)
+{
+    places.set_room(9, 9);
+    EXPECT_EQ("", places.allocate(7, {1, 3, true, "*", "", {"", "exclusive", "exclusive"}, {}}));
+    EXPECT_EQ("1:1@n1 2:1@n2", events());
+    EXPECT_EQ("", allocate(8, 1, 2, true));
+    EXPECT_EQ("1:1@n1 2:1@n1", events());
+    places.release(7, 1);
+    places.release(8, 1);
+    EXPECT_EQ("", events());
+    places.release(8, 2);
+    EXPECT_EQ("3:1@n1", events());
+}
+
+/* With an allocator. */
+struct GivenPlacesTest : PlacesTest {
+    GivenPlacesTest()
+    {
+        places.use_allocator([this] { return ++last_wish; });
+        places.set_most(4);
+    }
+    /* "1?3 1:granted <n1", of wishes and ends of them, and what is given back. */
+    std::string notices()
+    {
+        std::string text;
+        for (const Places::Notice &n : places.take_notices()) {
+            text += text.empty() ? "" : " ";
+            if (n.wish && n.end)
+                text += std::to_string(n.wish->number) + ":" + to_string(*n.end);
+            else if (n.wish)
+                text += std::to_string(n.wish->number) + (n.wish->hard ? "!" : "?") + std::to_string(n.wish->count);
+            for (const auto &[host, count] : n.released)
+                text += "<" + host + "*" + std::to_string(count);
+        }
+        return text;
+    }
+    uint64_t last_wish = 0;
+};
+
+TEST_F(GivenPlacesTest, AHardWishIsGrantedInParts)
+{
+    EXPECT_EQ("", allocate(7, 1, 3, true));
+    EXPECT_EQ("1!3", notices());
+    EXPECT_EQ("", events());
+    EXPECT_TRUE(places.grant(1, 1, {"n1"}));
+    EXPECT_EQ("1:1@n1", events());
+    EXPECT_EQ(2u, places.wishes().at(1).count);
+    EXPECT_TRUE(places.grant(1, 1, {"n1"}));    /* said again */
+    EXPECT_FALSE(places.grant(3, 1, {"n1"}));   /* one is missing */
+    EXPECT_EQ("", events());
+    EXPECT_TRUE(places.grant(2, 1, {"n2", "n2"}));
+    EXPECT_EQ("2:1@n2 3:1@n2", events());
+    EXPECT_EQ("1:granted", notices());
+    EXPECT_EQ((Places::HostCounts{{"n1", 1}, {"n2", 2}}), places.given());
+}
+
+TEST_F(GivenPlacesTest, ASoftOneTakesWhatItGets)
+{
+    EXPECT_EQ("", allocate(7, 1, 3, false));
+    EXPECT_TRUE(places.grant(1, 1, {"n1"}));
+    EXPECT_EQ("1:1@n1 2:0 3:0", events());
+    EXPECT_EQ("1?3 1:refused", notices());
+    EXPECT_EQ("", allocate(7, 4, 2, false));
+    EXPECT_TRUE(places.refuse(2, "none is there"));
+    EXPECT_FALSE(places.refuse(2, "none is there"));
+    std::vector<Places::Event> told = places.take_events();
+    ASSERT_EQ(2u, told.size());
+    EXPECT_EQ("", told[0].text);
+}
+
+TEST_F(GivenPlacesTest, WhoHasAllThereAreAsksForNoMoreThatAreSoft)
+{
+    places.grant(1, 1, {"n1", "n1", "n2", "n2"});
+    EXPECT_EQ("", allocate(7, 1, 5, false));
+    EXPECT_EQ("1:1@n2 2:1@n2 3:1@n1 4:1@n1 5:0", events());
+    EXPECT_EQ("", notices());
+    EXPECT_EQ("", allocate(7, 6, 1, true));
+    EXPECT_EQ("1!1", notices());
+}
+
+TEST_F(GivenPlacesTest, AHardOneThatIsRefusedIsAnError)
+{
+    EXPECT_NE("", allocate(7, 1, 5, true));
+    EXPECT_EQ("", allocate(7, 1, 1, true));
+    EXPECT_TRUE(places.refuse(1, "the job is too large"));
+    EXPECT_EQ("the job is too large", places.take_events().at(0).text);
+    EXPECT_FALSE(places.any());
+}
+
+TEST_F(GivenPlacesTest, APlaceIsUsedAgainAndThenGivenBack)
+{
+    places.grant(1, 1, {"n1"});
+    EXPECT_EQ("", allocate(7, 1, 1, true));
+    EXPECT_EQ("1:1@n1", events());
+    EXPECT_EQ("", notices());
+    places.time(500);
+    places.release(7, 1);
+    EXPECT_EQ("", allocate(7, 2, 1, true, {"n1"}));
+    EXPECT_EQ("2:1@n1", events());
+    places.release(7, 2);
+    EXPECT_EQ(500 + Places::LINGER_MS, places.next_ms());
+    places.time(499 + Places::LINGER_MS);
+    EXPECT_EQ("", notices());
+    places.time(500 + Places::LINGER_MS);
+    EXPECT_EQ("<n1*1", notices());
+    EXPECT_TRUE(places.given().empty());
+    EXPECT_EQ(-1, places.next_ms());
+}
+
+TEST_F(GivenPlacesTest, WithItsOwnerAWishEnds)
+{
+    EXPECT_EQ("", allocate(7, 1, 2, true, {"n1", "n2"}));
+    EXPECT_EQ("1!1 2!1", notices());
+    places.cancel(7, 1);
+    EXPECT_EQ("1:withdrawn", notices());
+    places.owner_ended(7);
+    EXPECT_EQ("2:withdrawn", notices());
+    places.grant(1, 2, {"n2"});         /* it was under way */
+    EXPECT_EQ("1:0", events());
+    places.time(Places::LINGER_MS);
+    EXPECT_EQ("<n2*1", notices());
+}
+
 TEST(TaskCall, IsReadAsItIsWritten)
 {
     std::string bytes = write_task_call(AllocatePlaces{4, 2, true, "*", "tag=a", {"", "tag=b"}, {"*", "n1"}});

@@ -176,6 +176,31 @@ RefuseRequest read_refuse(FieldReader &fields)
     return refuse;
 }
 
+GrantRequest read_grant(FieldReader &fields)
+{
+    fields.allow("grant", {"wish", "grant", "hosts"});
+    GrantRequest grant;
+    for (const char *name : {"wish", "grant", "hosts"}) {
+        if (!fields.has(name))
+            fields.fail("'" + std::string(name) + "' is missing: a grant has 'wish', 'grant' and 'hosts'");
+    }
+    if (fields.error())
+        return grant;
+    grant.wish = fields.number("wish", 1, COUNTER_MAX);
+    grant.grant = fields.number("grant", 1, COUNTER_MAX);
+    grant.hosts = fields.hosts("hosts");
+    return grant;
+}
+
+SlotsRequest read_slots(FieldReader &fields)
+{
+    fields.allow("slots", {"most"});
+    SlotsRequest slots;
+    if (fields.has("most"))
+        slots.most = fields.number("most", 0, SIZE_MAX_PROCESSES);
+    return slots;
+}
+
 PsetsRequest read_psets(FieldReader &fields)
 {
     fields.allow("psets", {"after"});
@@ -219,13 +244,18 @@ std::variant<ClientRequest, ProtocolError> read_operation(const Json &object, Fi
         request.what = read_cancel(fields);
     else if (op == "refuse")
         request.what = read_refuse(fields);
+    else if (op == "grant")
+        request.what = read_grant(fields);
+    else if (op == "slots")
+        request.what = read_slots(fields);
     else if (op == "psets")
         request.what = read_psets(fields);
     else if (!fields.error())
         return ProtocolError{id, ErrorCode::OPERATION,
                              (object.contains("op") ? "operation '" + op + "' is not known"
                                                     : std::string("'op' is missing")) +
-                                 ": give hello, status, resize, events, cancel, refuse, performance or psets"};
+                                 ": give hello, status, resize, events, cancel, refuse, grant, slots, "
+                                 "performance or psets"};
     if (fields.error())
         return ProtocolError{id, ErrorCode::FIELD, *fields.error()};
     return request;

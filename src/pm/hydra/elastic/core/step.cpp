@@ -27,6 +27,10 @@ Step::Step(const step_config &config, const step_effects &effects, Offers offers
       effects_(effects), offers_(std::move(offers)),
       journal_(step_id_, config, effects_)
 {
+    if (managed_) {
+        places_.use_allocator([this] { return ++wishes_; });
+        places_.set_most(PMI_TASKS_MAX);
+    }
     if (config.states && effects_.state_line)
         open_state_log(config);
 }
@@ -581,6 +585,7 @@ void Step::update_wake()
     if (auto when = wish_void_ms())
         consider(*when);
     consider(left_at_ms_);
+    consider(places_.next_ms());
     if (adaptation_) {
         consider(adaptation_->behind_at_ms);
         consider(adaptation_->freeze_at_ms);

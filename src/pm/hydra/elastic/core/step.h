@@ -11,6 +11,7 @@
  *   step_performance.cpp   what the processes do with their time
  *   step_wish.cpp      what the program wishes for
  *   step_modify.cpp    MPIX_Comm_modify: what it cannot do without
+ *   step_tasks.cpp     places, and processes that the program starts one by one
  *   step_sets.cpp      process sets: who asks, and who is told
  *   set_change.cpp     changes through process sets: what the rows of set_change_table.cpp do
  *   set_request.cpp    and those that the program asks for
@@ -19,7 +20,7 @@
  *
  * Invariants: at most one adaptation at a time (there is no queue: a request that arrives meanwhile
  * is refused); every accepted request gets exactly one of the events committed, withdrawn, failed;
- * at most one wish is open, and each has exactly one end;
+ * at most one wish for another size is open, and each wish has exactly one end;
  * epochs of committed adaptations are 1, 2, 3, ...; nothing is sent to an agent that has departed.
  */
 
@@ -271,6 +272,7 @@ class Step {
         std::deque<Places::Event> events;       /* that it has not been told */
     };
     void size_up_places();
+    std::string why_no_room(int new_size) const;
     void on_task_call(const SetCaller &caller, const TaskCall &call);
     std::string answer_task(const SetCaller &caller, const AllocatePlaces &call);
     std::string answer_task(const SetCaller &caller, const StartTask &call);
@@ -283,6 +285,9 @@ class Step {
     void tasks_without(const Agent &agent);
     void consider_places();
     void carry_out_tasks();
+    void log_places(const Places::Notice &notice);
+    std::string answer_grant(const Json &id, const GrantRequest &grant);
+    std::string answer_slots(const Json &id, const SlotsRequest &slots);
     static std::string write_task_events(std::deque<Places::Event> &events);
 
     /* step_states.cpp */
@@ -397,7 +402,7 @@ class Step {
     std::optional<ProgramSizes> sizes_;     /* nothing said: any */
     std::optional<Wish> wish_;  /* the one that is open */
     std::optional<Wish> next_wish_;     /* once that is granted, which it is about to be */
-    uint64_t wishes_ = 0;       /* how many there were */
+    uint64_t wishes_ = 0;       /* how many there were, for places included */
     WishRate wish_rate_;
     Sets sets_;
     bool sets_used_ = false;
@@ -409,6 +414,7 @@ class Step {
     uint32_t offer_ = 0;        /* what boards say of it */
     std::map<uint32_t, Agent> set_callers_;     /* by uid, of those that have called and not ended */
     Places places_;
+    bool gives_places_ = false; /* the resource manager has said how many it could give */
     std::map<uint32_t, TaskListener> task_listeners_;   /* by uid */
     std::optional<SetRequest> set_request_;     /* that waits for its answer */
     std::optional<StateLog> state_log_;

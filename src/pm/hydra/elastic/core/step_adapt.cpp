@@ -84,6 +84,11 @@ void Step::offer(const Offer &offer)
                                (offer.origin + " is skipped: " + change.error()).c_str());
         return;
     }
+    if (std::string why = why_no_room(change.value().new_size); !why.empty()) {
+        journal_.add(now_ms_, "skipped", {{"origin", offer.origin}, {"reason", why}});
+        offers_.postpone(now_ms_);
+        return;
+    }
     accept(offers_.is_schedule() ? Source::SCHEDULE : Source::POLICY, offer.origin, offer.change,
            change.value());
     begin();

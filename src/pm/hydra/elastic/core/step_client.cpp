@@ -45,6 +45,10 @@ std::string Step::answer(int client, const ClientRequest &request)
         return answer_performance(client, id, *performance);
     if (const auto *refuse = std::get_if<RefuseRequest>(&request.what))
         return answer_refuse(id, *refuse);
+    if (const auto *grant = std::get_if<GrantRequest>(&request.what))
+        return answer_grant(id, *grant);
+    if (const auto *slots = std::get_if<SlotsRequest>(&request.what))
+        return answer_slots(id, *slots);
     if (const auto *psets = std::get_if<PsetsRequest>(&request.what))
         return answer_psets(id, *psets);
     return answer_cancel(id, std::get<CancelRequest>(request.what));
@@ -90,6 +94,7 @@ std::string Step::answer_status(const Json &id) const
                    {"hosts", hosts_status()},
                    {"sizes", sizes_ ? Json(sizes_->text()) : Json()},
                    {"wish", wish_ ? describe_wish() : Json()},
+                   {"places", places_.held()},
                    {"adaptation", nullptr}};
     if (adaptation_)
         status["adaptation"] = {{"request", adaptation_->request},
@@ -152,6 +157,8 @@ std::string Step::answer_resize(int client, const Json &id, const ResizeRequest 
         return write_error({id, ErrorCode::CHANGE,
                             "mpiexec was started with --adapt-range " + std::to_string(range->min) +
                                 ":" + std::to_string(range->max) + ": ask for a size in that range"});
+    if (std::string why = why_no_room(change.value().new_size); !why.empty())
+        return write_error({id, ErrorCode::CHANGE, why + ": try again when they are given back"});
 
     Adaptation &a = is_modify() ? accept(Source::PROGRAM, "MPIX_Comm_modify", resize.change, change.value())
                                 : accept(Source::CLIENT, "resize request", resize.change, change.value());

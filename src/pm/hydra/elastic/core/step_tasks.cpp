@@ -1,6 +1,9 @@
 /*
  * See step.h: places for processes that programs start one by one (places.h), and those processes.  Calls come from the
  * daemons of those who ask; orders go to the daemons of the places.  DA1-DA3, DA9, DA10, DA12.
+ *
+ * A resource manager is asked for places by the events "wish", grants or refuses them, and gets them back by the event
+ * "released".  All that it has to know of them is also the answer to "slots", so that it need not have seen each event.
  */
 
 #include "step.h"
@@ -28,7 +31,8 @@ std::string wrong(const std::string &text)
 
 }  // namespace
 
-/* Hosts are those on which a process of the world lives; beside the world there is room up to --adapt-range. */
+/* Hosts are those on which a process of the world lives.  Without a manager, and with --adapt-range, places and the
+ * world together are at most MAX, a growth under way included. */
 void Step::size_up_places()
 {
     std::vector<Places::Host> hosts;
@@ -38,11 +42,26 @@ void Step::size_up_places()
             hosts.push_back({member->host, number_of(member->agent())});
     }
     places_.set_hosts(std::move(hosts));
-    auto besides = [&](int world) { return static_cast<size_t>(std::max(range_max_ - world, 0)); };
+    places_.time(now_ms_);
+    if (managed_)
+        return;
+    int world = adaptation_ ? std::max(world_.size(), adaptation_->change.new_size) : world_.size();
+    auto besides = [&](int size) { return static_cast<size_t>(std::max(range_max_ - size, 0)); };
     if (range_max_ > 0)
-        places_.set_room(besides(world_.size()), besides(range_min_));
+        places_.set_room(besides(world), besides(range_min_));
     else
         places_.set_room(PMI_TASKS_MAX, PMI_TASKS_MAX);
+}
+
+/* "": it has room beside the places that are held. */
+std::string Step::why_no_room(int new_size) const
+{
+    int held = static_cast<int>(places_.held());
+    if (managed_ || range_max_ == 0 || held == 0 || new_size <= world_.size() || new_size + held <= range_max_)
+        return "";
+    return std::to_string(held) + " places are held for processes that the program starts, so that --adapt-range " +
+           std::to_string(range_min_) + ":" + std::to_string(range_max_) + " leaves " +
+           std::to_string(range_max_ - held) + " for the world now";
 }
 
 void Step::on_task_call(const SetCaller &caller, const TaskCall &call)
@@ -57,8 +76,8 @@ void Step::on_task_call(const SetCaller &caller, const TaskCall &call)
 
 std::string Step::answer_task(const SetCaller &caller, const AllocatePlaces &call)
 {
-    std::string why = managed_ ? "the resource manager of this job does not give places to programs"
-                               : places_.allocate(caller.uid, call);
+    std::string why = managed_ && !gives_places_ ? "the resource manager of this job does not give places to programs"
+                                                 : places_.allocate(caller.uid, call);
     return why.empty() ? SetAnswer().bytes() : SetAnswer::error(PMI_TASK_NO_PLACE, why);
 }
 
@@ -94,6 +113,7 @@ std::string Step::answer_task(const SetCaller &caller, const AwaitTaskEvents &)
 
 bool Step::on_task(const Agent &agent, const TaskReport &report)
 {
+    places_.time(now_ms_);
     bool known = places_.report(number_of(agent), report);
     carry_out_tasks();
     return known;
@@ -101,6 +121,7 @@ bool Step::on_task(const Agent &agent, const TaskReport &report)
 
 void Step::tasks_without(uint32_t uid)
 {
+    places_.time(now_ms_);
     if (places_.any())
         places_.owner_ended(uid);
     task_listeners_.erase(uid);
@@ -109,15 +130,16 @@ void Step::tasks_without(uint32_t uid)
 
 void Step::tasks_without(const Agent &agent)
 {
+    places_.time(now_ms_);
     if (places_.any())
         places_.agent_lost(number_of(agent));
     carry_out_tasks();
 }
 
-/* The world may have become smaller. */
+/* The world may have become smaller, and time has passed. */
 void Step::consider_places()
 {
-    if (places_.any()) {
+    if (places_.any() || places_.next_ms() >= 0) {
         size_up_places();
         carry_out_tasks();
     }
@@ -127,6 +149,8 @@ void Step::carry_out_tasks()
 {
     for (const Places::Order &order : places_.take_orders())
         post({agent_of(order.agent)}, STEP_TASK, 0, write_task_head(order.head) + order.bytes);
+    for (const Places::Notice &notice : places_.take_notices())
+        log_places(notice);
     for (Places::Event &event : places_.take_events()) {
         if (set_callers_.contains(event.uid))
             task_listeners_[event.uid].events.push_back(std::move(event));
@@ -138,6 +162,88 @@ void Step::carry_out_tasks()
     }
     tell_sets(replies);
 }
+
+/* ---- the resource manager -------------------------------------------------------------------------------- */
+
+namespace {
+
+Json write_hosts(const Places::HostCounts &hosts)
+{
+    Json list = Json::array();
+    for (const auto &[name, places] : hosts)
+        list.push_back({{"name", name}, {"places", places}});
+    return list;
+}
+
+Json write_wish(const Places::Wished &wish)
+{
+    Json fields = {{"wish", wish.number}, {"kind", "slots"}, {"count", wish.count}, {"hard", wish.hard},
+                   {"hosts", Json::array()}};
+    if (wish.host != "*")
+        fields["hosts"].push_back(wish.host);
+    if (!wish.words.empty())
+        fields["hints"] = wish.words.substr(0, PLACE_HINTS_MAX);
+    return fields;
+}
+
+/* "a:2" is twice "a". */
+std::vector<std::string> each_place(const std::vector<std::string> &hosts)
+{
+    std::vector<std::string> places;
+    for (const std::string &host : hosts) {
+        size_t colon = host.find(':');
+        auto count = parse_number(colon == std::string::npos ? "1" : host.substr(colon + 1), 1, PMI_TASKS_MAX);
+        places.insert(places.end(), static_cast<size_t>(count.value_or(0)), host.substr(0, colon));
+    }
+    return places;
+}
+
+}  // namespace
+
+void Step::log_places(const Places::Notice &notice)
+{
+    if (!notice.wish)
+        return journal_.add(now_ms_, "released", {{"hosts", write_hosts(notice.released)}});
+    if (!notice.end)
+        return journal_.add(now_ms_, "wish", write_wish(*notice.wish));
+    Json fields = {{"wish", notice.wish->number}, {"kind", "slots"}, {"result", to_string(*notice.end)}};
+    if (*notice.end != WishEnd::GRANTED)
+        fields["reason"] = notice.reason;
+    journal_.add(now_ms_, "wish_ended", fields);
+}
+
+std::string Step::answer_grant(const Json &id, const GrantRequest &grant)
+{
+    if (!managed_)
+        return write_error({id, ErrorCode::MANAGED, "mpiexec itself gives places to this step's program"});
+    size_up_places();
+    bool is_new = grant.grant == places_.granted() + 1;
+    if (!places_.grant(grant.grant, grant.wish, each_place(grant.hosts)))
+        return write_error({id, ErrorCode::STALE, "the last grant was " + std::to_string(places_.granted()) +
+                                                      ": ask for the slots, and say again what is missing"});
+    if (is_new)
+        journal_.add(now_ms_, "granted", {{"wish", grant.wish}, {"grant", grant.grant}, {"hosts", grant.hosts}});
+    carry_out_tasks();
+    return write_answer(id, {{"granted", places_.granted()}});
+}
+
+std::string Step::answer_slots(const Json &id, const SlotsRequest &slots)
+{
+    if (slots.most && managed_) {
+        places_.set_most(*slots.most);
+        gives_places_ = true;
+    }
+    Json wishes = Json::array();
+    for (const auto &[number, wish] : places_.wishes())
+        wishes.push_back(write_wish(wish));
+    return write_answer(id, {{"step", step_id_},
+                             {"told", journal_.next()},
+                             {"granted", places_.granted()},
+                             {"hosts", write_hosts(places_.given())},
+                             {"wishes", wishes}});
+}
+
+/* ---- what listeners are told ----------------------------------------------------------------------------- */
 
 /* Takes as many as an answer has. */
 std::string Step::write_task_events(std::deque<Places::Event> &events)

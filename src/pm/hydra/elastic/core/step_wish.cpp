@@ -230,6 +230,12 @@ void Step::consider_wish()
     auto size = best_size(*wish_, *offers_.range(), sizes_ ? &*sizes_ : nullptr);
     if (!size)
         return end_wish(WishEnd::REFUSED, size.error());
+    if (!why_no_room(size.value()).empty()) {
+        int most = range_max_ - static_cast<int>(places_.held());
+        size = best_size(*wish_, {range_min_, most}, sizes_ ? &*sizes_ : nullptr);
+        if (!size || size.value() <= world_.size())
+            return;             /* until places are given back */
+    }
     if (!adaptation_ && size.value() == world_.size())
         return end_wish(WishEnd::GRANTED, "");
     if (!adaptation_)
@@ -289,6 +295,11 @@ void Step::wish_time()
 
 std::string Step::answer_refuse(const Json &id, const RefuseRequest &refuse)
 {
+    places_.time(now_ms_);
+    if (places_.refuse(refuse.wish, refuse.reason)) {
+        carry_out_tasks();
+        return write_answer(id, {{"wish", refuse.wish}});
+    }
     if (!wish_ || wish_->number != refuse.wish)
         return write_error({id, ErrorCode::NOTHING, "wish " + std::to_string(refuse.wish) + " is not open"});
     if (is_for_wish())

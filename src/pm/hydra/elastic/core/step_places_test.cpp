@@ -1,0 +1,127 @@
+/* Places as a resource manager is asked for them, and beside a world that grows (places_test.cpp has the rest). */
+
+#include <gtest/gtest.h>
+
+#include "fake_glue.h"
+#include "task_call.h"
+
+namespace elastic {
+namespace {
+
+class StepPlacesTest : public testing::Test {
+  protected:
+    /* Two processes, on node a. */
+    void begin(bool managed, int range_max = 0)
+    {
+        glue.config.managed = managed;
+        glue.config.range_min = range_max > 0 ? 1 : 0;
+        glue.config.range_max = range_max;
+        ASSERT_EQ(glue.create(), "");
+        glue.place(0, {"a", "a"});
+        glue.init(0, 0, 0);
+        glue.init(0, 0, 1);
+    }
+    void call(const TaskCall &call)
+    {
+        glue.report(0, 0, REPORT_SET_CALL, 0, write_set_report(0, ++calls, write_task_call(call)));
+    }
+    void allocate(uint32_t first, uint32_t n, bool hard) { call(AllocatePlaces{first, n, hard, "*", "", {}, {}}); }
+    Json ask(const std::string &line) { return glue.ask(1, line).at(0); }
+    Json slots() { return ask(R"({"id":1,"op":"slots"})"); }
+    std::string grant(int number, int wish, const std::string &hosts)
+    {
+        Json answer = ask(R"({"id":1,"op":"grant","wish":)" + std::to_string(wish) + R"(,"grant":)" +
+                          std::to_string(number) + R"(,"hosts":)" + hosts + "}");
+        return answer.at("ok") == true ? "" : answer.at("error").at("code").get<std::string>();
+    }
+
+    FakeGlue glue;
+    uint32_t calls = 0;
+};
+
+TEST_F(StepPlacesTest, AManagerIsAskedAndTold)
+{
+    begin(true);
+    EXPECT_EQ(ask(R"({"id":1,"op":"slots","most":3})").at("wishes"), Json::array());
+    allocate(1, 2, true);
+    Json wish = glue.last_event("wish");
+    EXPECT_EQ(wish.at("kind"), "slots");
+    EXPECT_EQ(wish.at("count"), 2);
+    EXPECT_EQ(wish.at("hard"), true);
+    Json before = slots();
+    EXPECT_EQ(before.at("wishes").at(0).at("wish"), wish.at("wish"));
+    EXPECT_EQ(grant(1, 1, R"(["a:2"])"), "");
+    EXPECT_EQ(glue.last_event("wish_ended").at("result"), "granted");
+    EXPECT_EQ(glue.count_events("granted"), 1);
+    EXPECT_EQ(grant(1, 1, R"(["a:2"])"), "") << "said again";
+    EXPECT_EQ(glue.count_events("granted"), 1);
+    EXPECT_EQ(grant(3, 1, R"(["a"])"), "stale");
+    EXPECT_EQ(grant(2, 1, R"(["a b"])"), "field");
+    Json after = slots();
+    EXPECT_EQ(after.at("granted"), 1);
+    EXPECT_GT(after.at("told"), before.at("told"));
+    EXPECT_EQ(after.at("hosts"), Json::parse(R"([{"name":"a","places":2}])"));
+    glue.exited(0, 0, 0);
+    EXPECT_GE(glue.wake_ms, 0) << "to give back what nobody uses";
+    glue.time(glue.wake_ms);
+    EXPECT_EQ(glue.last_event("released").at("hosts"), Json::parse(R"([{"name":"a","places":2}])"));
+    EXPECT_EQ(slots().at("hosts"), Json::array());
+}
+
+TEST_F(StepPlacesTest, MoreThanTheManagerCouldGiveIsRefusedAtOnce)
+{
+    begin(true);
+    ask(R"({"id":1,"op":"slots","most":3})");
+    allocate(1, 4, true);
+    EXPECT_EQ(glue.count_events("wish"), 0);
+    allocate(1, 3, true);
+    EXPECT_EQ(glue.count_events("wish"), 1);
+    EXPECT_EQ(ask(R"({"id":1,"op":"refuse","wish":1,"reason":"no"})").at("ok"), true);
+    EXPECT_EQ(glue.last_event("wish_ended").at("reason"), "no");
+    EXPECT_EQ(ask(R"({"id":1,"op":"refuse","wish":1,"reason":"no"})").at("error").at("code"), "nothing");
+}
+
+TEST_F(StepPlacesTest, AManagerThatGivesNoneIsNotAsked)
+{
+    begin(true);
+    slots();
+    allocate(1, 1, false);
+    EXPECT_EQ(glue.count_events("wish"), 0);
+    EXPECT_EQ(slots().at("wishes"), Json::array());
+}
+
+TEST_F(StepPlacesTest, WithoutAManagerNobodyGrants)
+{
+    begin(false);
+    EXPECT_EQ(grant(1, 1, R"(["a"])"), "managed");
+    EXPECT_EQ(slots().at("hosts"), Json::array());
+}
+
+TEST_F(StepPlacesTest, WorldAndPlacesShareTheRange)
+{
+    begin(false, 4);
+    allocate(1, 2, true);
+    EXPECT_EQ(slots().at("hosts"), Json::parse(R"([{"name":"a","places":2}])"));
+    Json refused = ask(R"({"id":1,"op":"resize","size":3})");
+    EXPECT_EQ(refused.at("error").at("code"), "change");
+    EXPECT_NE(refused.at("error").at("message").get<std::string>().find("2 places are held"), std::string::npos);
+    call(ReleasePlace{1});
+    EXPECT_EQ(ask(R"({"id":1,"op":"resize","size":3})").at("ok"), true);
+    allocate(3, 1, false);
+    EXPECT_EQ(slots().at("hosts"), Json::parse(R"([{"name":"a","places":1}])")) << "a growth is under way";
+}
+
+TEST_F(StepPlacesTest, AWishForMoreProcessesWaitsForPlaces)
+{
+    begin(false, 4);
+    allocate(1, 2, true);
+    glue.report(0, 0, REPORT_WISH, 0, write_wish({0, 1, 4, 4, 4, 0, ""}));
+    EXPECT_EQ(glue.count_events("requested"), 0);
+    EXPECT_EQ(glue.count_events("wish_ended"), 0);
+    call(ReleasePlace{1});
+    call(ReleasePlace{2});
+    EXPECT_EQ(glue.last_event("requested").at("size"), 4);
+}
+
+}  // namespace
+}  // namespace elastic
