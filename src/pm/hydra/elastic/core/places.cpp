@@ -311,9 +311,16 @@ void Places::give_up(Table::iterator it, WishEnd end, const std::string &reason)
 {
     bool broken = it->second.hard && end == WishEnd::REFUSED;
     events_.push_back({it->first.first, it->first.second, PMI_TASK_CANCELLED, 0, broken ? reason : "", ""});
+    drop(it, end, reason);
+}
+
+/* Its wish, if it waits for one, ends so; the next one. */
+Places::Table::iterator Places::drop(Table::iterator it, WishEnd end, const std::string &reason)
+{
     uint64_t wish = it->second.wish;
-    over(it);
+    Table::iterator next = over(it);
     one_less(wish, end, reason);
+    return next;
 }
 
 void Places::order(const Key &key, const Request &request, task_order kind, const std::string &bytes)
@@ -367,11 +374,8 @@ void Places::release(uint32_t uid, uint32_t number)
     if (it == requests_.end())
         return;
     it->second.wanted = false;
-    if (it->second.state == State::WAITING || it->second.state == State::HELD) {
-        uint64_t wish = it->second.wish;
-        over(it);
-        one_less(wish, WishEnd::WITHDRAWN, "the program has freed it");
-    }
+    if (it->second.state == State::WAITING || it->second.state == State::HELD)
+        drop(it, WishEnd::WITHDRAWN, "the program has freed it");
     give_waiting();
 }
 
@@ -390,9 +394,7 @@ void Places::owner_ended(uint32_t uid)
         Request &request = it->second;
         request.wanted = false;
         if (request.state == State::WAITING || request.state == State::HELD) {
-            uint64_t wish = request.wish;
-            it = over(it);
-            one_less(wish, WishEnd::WITHDRAWN, "the process that has asked for it has ended");
+            it = drop(it, WishEnd::WITHDRAWN, "the process that has asked for it has ended");
         } else {
             order(it->first, request, TASK_END);
             ++it;

@@ -143,6 +143,7 @@ class Places {
     void give_back_idle();
     void order(const Key &key, const Request &request, task_order kind, const std::string &bytes = "");
     Table::iterator over(Table::iterator it);
+    Table::iterator drop(Table::iterator it, WishEnd end, const std::string &reason);
 
     std::vector<Host> hosts_;
     int64_t now_ms_ = 0;
