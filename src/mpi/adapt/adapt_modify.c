@@ -97,15 +97,14 @@ static int refusal(const struct pmi_adapt_wish_end *end)
                                 "**modifyrefused %s", end->reason);
 }
 
-/* The last adaptation is committed everywhere, else it would be taken for another one that comes first. */
-static int await_last_commit(void)
+/* Sleeps on the board until it holds. */
+static int wait_until(bool(*holds) (void *state), void *state)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct pmi_adapt_control *control = MPIR_Adapt.control;
 
     while (true) {
-        uint32_t wake = __atomic_load_n(&control->wake, __ATOMIC_ACQUIRE);
-        if (__atomic_load_n(&control->epoch, __ATOMIC_ACQUIRE) >= MPIR_Adapt.epoch)
+        uint32_t wake = __atomic_load_n(&MPIR_Adapt.control->wake, __ATOMIC_ACQUIRE);
+        if (holds(state))
             break;
         mpi_errno = MPIR_Adapt_board_wait(wake);
         MPIR_ERR_CHECK(mpi_errno);
@@ -117,30 +116,45 @@ static int await_last_commit(void)
     goto fn_exit;
 }
 
+/* The last adaptation is committed everywhere, else it would be taken for another one that comes first. */
+static bool last_is_committed(void *unused)
+{
+    return __atomic_load_n(&MPIR_Adapt.control->epoch, __ATOMIC_ACQUIRE) >= MPIR_Adapt.epoch;
+}
+
+struct asked {
+    uint32_t number;            /* of the wish */
+    bool refused;
+    struct pmi_adapt_wish_end end;      /* if it is */
+};
+
+static bool is_decided(void *state)
+{
+    struct asked *asked = state;
+
+    if (is_agreed())
+        return true;
+    asked->refused = MPIR_Adapt_wish_has_ended(asked->number, &asked->end);
+    return asked->refused;
+}
+
 /* Until it is agreed on, or has come to nothing. */
 static int ask(int size)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct pmi_adapt_wish_end end;
-    uint32_t number;
+    struct asked asked = { 0 };
 
     MPIR_ERR_CHKANDJUMP1(size > PMI_ADAPT_SIZE_LARGEST, mpi_errno, MPI_ERR_SPAWN, "**modifyrefused",
                          "**modifyrefused %s", "a world has at most 1048576 processes");
-    mpi_errno = await_last_commit();
+    mpi_errno = wait_until(last_is_committed, NULL);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Adapt_wish_modify(size, &number);
+    mpi_errno = MPIR_Adapt_wish_modify(size, &asked.number);
     MPIR_ERR_CHECK(mpi_errno);
-    while (true) {
-        uint32_t wake = __atomic_load_n(&MPIR_Adapt.control->wake, __ATOMIC_ACQUIRE);
-        if (is_agreed())
-            break;
-        if (MPIR_Adapt_wish_has_ended(number, &end)) {
-            mpi_errno = refusal(&end);
-            goto fn_fail;
-        }
-        mpi_errno = MPIR_Adapt_board_wait(wake);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
+    mpi_errno = wait_until(is_decided, &asked);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (asked.refused)
+        mpi_errno = refusal(&asked.end);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -164,23 +178,10 @@ static int complete(MPIR_Request * request)
     goto fn_exit;
 }
 
-/* Until it is agreed on, or this request is complete. */
-static int await_board(MPIR_Request * request)
+/* It is agreed on, or this request is complete. */
+static bool is_agreed_or_complete(void *request)
 {
-    int mpi_errno = MPI_SUCCESS;
-
-    while (true) {
-        uint32_t wake = __atomic_load_n(&MPIR_Adapt.control->wake, __ATOMIC_ACQUIRE);
-        if (is_agreed() || (request && MPIR_Request_is_complete(request)))
-            break;
-        mpi_errno = MPIR_Adapt_board_wait(wake);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return is_agreed() || (request && MPIR_Request_is_complete((MPIR_Request *) request));
 }
 
 /* What rank 0 has come to; on the others the broadcast of it is under way meanwhile. */
@@ -191,14 +192,14 @@ static int wait_for_rank_0(MPIR_Comm * comm)
 
     mpi_errno = MPIR_Ibcast(&error_class, 1, MPI_INT, 0, comm, &told);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = await_board(told);
+    mpi_errno = wait_until(is_agreed_or_complete, told);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = complete(told);
     MPIR_ERR_CHECK(mpi_errno);
     if (error_class)
         mpi_errno = error_elsewhere(error_class);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = await_board(NULL);      /* rank 0 may have seen it on another one */
+    mpi_errno = wait_until(is_agreed_or_complete, NULL);        /* rank 0 may have seen it on another one */
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
