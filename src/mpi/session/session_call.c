@@ -447,10 +447,9 @@ int MPIR_Session_call_ask(struct MPIR_Session_call *call, struct MPIR_Session_an
     if (mpi_errno)
         MPIR_Session_call_free(call);
     MPIR_ERR_CHECK(mpi_errno);
-    bool rests = call->rests;
     mpi_errno = MPIR_Session_call_send(call, &sent);
     MPIR_ERR_CHECK(mpi_errno);
-    if (!rests)
+    if (!call->rests)
         mpi_errno = MPIR_Adapt_board_spin_for_answer(sent.answered, sent.seen);
     MPIR_ERR_CHECK(mpi_errno);
     while (true) {
