@@ -171,24 +171,29 @@ def dyn_one_job(run: TestRun) -> None:
     _forget_secret(run)
 
 
+def _make_examples(run: TestRun, *names: str) -> Path:
+    """Makes these programs of examples/dynamic; the folder in which they are."""
+    folder = run.work / "examples"
+    make = ["make", "-C", str(EXAMPLES), f"MPICC={run.setting.prefix}/bin/mpicc", f"BUILD={folder}"]
+    programs = [f"{folder}/dynamic/{name}" for name in names]
+    done = subprocess.run([*make, *programs], capture_output=True, text=True, check=False)
+    run.check(done.returncode == 0, f"{done.stdout}{done.stderr}")
+    return folder / "dynamic"
+
+
 @scenario
 def dyn_examples(run: TestRun, server: str, client: str) -> None:
     """DX3: the server of examples/dynamic, clients that have numbers added up, and one that ends it."""
-    folder = run.work / "examples"
-    make = ["make", "-C", str(EXAMPLES), f"MPICC={run.setting.prefix}/bin/mpicc", f"BUILD={folder}"]
-    done = subprocess.run(
-        [*make, *(f"{folder}/dynamic/{name}" for name in (server, client))], capture_output=True, text=True, check=False
-    )
-    run.check(done.returncode == 0, f"{done.stdout}{done.stderr}")
-    serving = run.mpiexec([], ["the sums"], run.test.processes, f"{folder}/dynamic/{server}")
+    folder = _make_examples(run, server, client)
+    serving = run.mpiexec([], ["the sums"], run.test.processes, f"{folder}/{server}")
     clients = [
-        run.mpiexec([], ["the sums", *(str(number) for number in range(1, 10 + i))], 1 + i % 2, f"{folder}/dynamic/{client}")
+        run.mpiexec([], ["the sums", *(str(number) for number in range(1, 10 + i))], 1 + i % 2, f"{folder}/{client}")
         for i in range(3)
     ]
     for i, job in enumerate(clients):
         run.check(job.wait() == 0, f"exit code {job.process.returncode} of client {i}")
         run.check(f"sum {sum(range(1, 10 + i))}" in job.lines, f"client {i} says {job.lines}")
-    last = run.mpiexec([], ["the sums"], 1, f"{folder}/dynamic/{client}")
+    last = run.mpiexec([], ["the sums"], 1, f"{folder}/{client}")
     run.check(last.wait() == 0 and serving.wait() == 0, "an exit code is not 0")
     said = sorted(serving.lines)
     run.check(said == sorted(f"a client's sum is {n}" for n in (45, 55, 66, 0)), f"the server says {said}")
@@ -197,11 +202,7 @@ def dyn_examples(run: TestRun, server: str, client: str) -> None:
 @scenario
 def dyn_farm(run: TestRun) -> None:
     """DX2: examples/dynamic/taskfarm; every run has its number, and no process is left."""
-    folder = run.work / "examples"
-    program = f"{folder}/dynamic/taskfarm"
-    make = ["make", "-C", str(EXAMPLES), f"MPICC={run.setting.prefix}/bin/mpicc", f"BUILD={folder}", program]
-    done = subprocess.run(make, capture_output=True, text=True, check=False)
-    run.check(done.returncode == 0, f"{done.stdout}{done.stderr}")
+    program = f"{_make_examples(run, 'taskfarm')}/taskfarm"
     runs = 60
     job = run.mpiexec([], [str(runs), "sh", "-c", "echo run $0; exit $(($0 % 3))"], run.test.processes, program)
     run.check(job.wait() == 0, f"exit code {job.process.returncode}")
@@ -214,11 +215,7 @@ def dyn_farm(run: TestRun) -> None:
 @scenario
 def dyn_size(run: TestRun) -> None:
     """DX1: examples/dynamic/dynsize, of one and of three, told by arguments and by standard input."""
-    folder = run.work / "examples"
-    program = f"{folder}/dynamic/dynsize"
-    make = ["make", "-C", str(EXAMPLES), f"MPICC={run.setting.prefix}/bin/mpicc", f"BUILD={folder}", program]
-    done = subprocess.run(make, capture_output=True, text=True, check=False)
-    run.check(done.returncode == 0, f"{done.stdout}{done.stderr}")
+    program = f"{_make_examples(run, 'dynsize')}/dynsize"
     for processes, numbers, sizes in ((1, (3, -2), (4, 2)), (3, (1, -1), (4, 3)), (2, (0, 0), (2,))):
         job = run.mpiexec([], [str(number) for number in numbers], processes, program)
         run.check(job.wait() == 0, f"exit code {job.process.returncode}")
