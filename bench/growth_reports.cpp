@@ -144,8 +144,8 @@ class PlayedJob {
     }
 
     static PlayedJob &self(void *context) { return *static_cast<PlayedJob *>(context); }
-    static int launch(void *context, uint32_t, int, int, int, uint32_t, const char *const *, int, int *group, char *,
-                      size_t)
+    static int launch(void *context, uint32_t, int, int, int, uint32_t, int, const char *const *, int, int *group,
+                      char *, size_t)
     {
         *group = self(context).group_ = 1;
         return 0;
