@@ -16,6 +16,7 @@ from .result import Case, budget, ratio_case, value_case
 from .stats import percentile
 
 WARM = 2  # adaptations at the start of a run that are not counted
+ADAPTATIONS = 20  # of each kind in a run: its p90 is not its maximum
 
 
 def adaptations(
@@ -176,18 +177,17 @@ def standstills(bench: Bench) -> list[Case]:
         ((1, 2), (2, 4), (4, 8), (8, 16)),
         ((1, 2), (2, 4), (4, 8), (8, 16), (16, 32), (32, 64)),
     ):
-        fits = large <= cores()
         runs: list[list[Line]] = []
         spawned: list[float] = []
         others = []
         for number in budget(bench.amount.pick(15, 30, 60), least=1 if large > 8 else 2, most=6):
             bench.progress.say(f"{small} ↔ {large}, run {number + 1}")
             load = Others()
-            runs.append(adaptations(bench.ours, (small, large), 20 if fits else 6))
+            runs.append(adaptations(bench.ours, (small, large), ADAPTATIONS if large <= 8 else 6))
             others.append(load.share())
             if bench.stock is not None:
                 bench.progress.say(f"{small} → {large} by spawn in stock MPICH, run {number + 1}")
-                spawned += _spawn_us(bench, small, large - small, 5 if fits else 2)
+                spawned += _spawn_us(bench, small, large - small, 5 if large <= cores() else 2)
         lines = [line for run in runs for line in run]
         cases += _standstill_cases("standstill", lines, median(others))
         cases += _spread_cases(runs, median(others))
