@@ -88,6 +88,8 @@ noinst_HEADERS += \
     elastic/core/step_core.h        \
     elastic/core/wish.h             \
     elastic/core/world.h            \
+    elastic/mpiexec/capacity.h      \
+    elastic/mpiexec/connections.h   \
     elastic/mpiexec/core.h          \
     elastic/mpiexec/end.h           \
     elastic/mpiexec/exits.h         \
@@ -96,6 +98,7 @@ noinst_HEADERS += \
     elastic/mpiexec/groups.h        \
     elastic/mpiexec/input.h         \
     elastic/mpiexec/launch.h        \
+    elastic/mpiexec/launcher_ends.h \
     elastic/mpiexec/launchers.h     \
     elastic/mpiexec/nodes.h         \
     elastic/mpiexec/psets.h         \
@@ -170,6 +173,8 @@ libhydra_la_SOURCES += \
 
 if hydra_ui_mpich
 mpiexec_hydra_SOURCES += \
+    elastic/mpiexec/capacity.c  \
+    elastic/mpiexec/connections.c \
     elastic/mpiexec/core.c      \
     elastic/mpiexec/end.c       \
     elastic/mpiexec/exits.c     \
@@ -178,6 +183,7 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/groups.c    \
     elastic/mpiexec/input.c     \
     elastic/mpiexec/launch.c    \
+    elastic/mpiexec/launcher_ends.c \
     elastic/mpiexec/launchers.c \
     elastic/mpiexec/nodes.c     \
     elastic/mpiexec/options.c   \

@@ -2,11 +2,12 @@
 
 #include "state.h"
 #include "bsci.h"
+#include "connections.h"
 #include "core.h"
+#include "demux.h"
 #include "end.h"
 #include "exits.h"
 #include "groups.h"
-#include "launch.h"
 #include "launchers.h"
 #include "output.h"
 #include "performance.h"
@@ -61,6 +62,16 @@ void HYD_step_tell_user(const char *text)
     fflush(stdout);
     fprintf(stderr, "%s\n", text);
     fflush(stderr);
+}
+
+void HYD_step_close_fd(int *fd)
+{
+    if (*fd < 0)
+        return;
+    if (HYDT_dmx_query_fd_registration(*fd))
+        HYDT_dmx_deregister_fd(*fd);
+    close(*fd);
+    *fd = -1;
 }
 
 /* ---- time -------------------------------------------------------------------------------------- */

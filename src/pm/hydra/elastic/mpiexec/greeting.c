@@ -2,7 +2,7 @@
 
 #include "hydra_server.h"
 #include "core.h"
-#include "launchers.h"
+#include "launcher_ends.h"
 #include "wire/channel.h"
 #include "demux.h"
 #include "wire/job_secret.h"

@@ -2,6 +2,8 @@
 
 #include "state.h"
 #include "groups.h"
+#include "connections.h"
+#include "pmiserv_utils.h"
 
 static void free_record(struct HYD_step_group *g)
 {
@@ -126,4 +128,54 @@ HYD_status HYD_step_adopt_launch(void)
                 g->processes[g->proxies[i].ranks[k]].place = k;
     }
     return status;
+}
+
+/* ---- removal ----------------------------------------------------------------------------------- */
+
+void HYD_step_kill_group(int group)
+{
+    struct HYD_step_group *g = HYD_step_find_group(group);
+
+    if (!g || g->group == 0)
+        return;
+    g->removed = HYD_STEP_FAILED;
+    /* Proxies that have not come up yet are dealt with when they do (hello_cb). */
+    for (int i = 0; i < g->proxy_count; i++)
+        HYD_step_send_signal(g->proxies[i].proxy, SIGKILL);
+}
+
+static int finished(const struct HYD_pg *pg, const struct HYD_step_group *g)
+{
+    for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
+        if (p->control_fd != HYD_FD_CLOSED)
+            return 0;
+    for (int i = 0; i < g->proxy_count; i++)
+        if (g->proxies[i].launcher_pid != -1 || !g->proxies[i].ended)
+            return 0;
+    return 1;
+}
+
+void HYD_step_reap(struct HYD_pg *current)
+{
+    struct HYD_pg *before = &HYD_server_info.pg_list, *pg;
+
+    if (!HYD_step.core)
+        return;
+    /* The last one stays, so that no later group gets its number. */
+    while ((pg = before->next) && pg->next) {
+        struct HYD_step_group *g = pg == current ? NULL : HYD_step_find_group(pg->pgid);
+        if (!g || !finished(pg, g)) {
+            before = pg;
+            continue;
+        }
+        HYD_step_stop_listening(g);
+        HYD_step_free_group(g);
+        before->next = pg->next;
+        pg->next = NULL;
+        for (struct HYD_pg * p = &HYD_server_info.pg_list; p; p = p->next)
+            if (p->spawner_pg == pg)
+                p->spawner_pg = NULL;
+        HYD_pmcd_pmi_free_pg_scratch(pg);
+        HYDU_free_pg_list(pg);
+    }
 }

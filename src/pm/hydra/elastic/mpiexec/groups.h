@@ -1,4 +1,10 @@
-/* Records of process groups (state.h): made, and freed. */
+/*
+ * Records of process groups (state.h): made, and freed.
+ *
+ * A record of a launched proxy has three ends, in any order: its control connection, its output (both are stock's),
+ * and the process that launched it (launcher_ends.h).  When all have come for all proxies of a group, HYD_step_reap
+ * (glue.h) frees it.
+ */
 
 #ifndef MPIEXEC_GROUPS_H_INCLUDED
 #define MPIEXEC_GROUPS_H_INCLUDED
@@ -11,6 +17,8 @@ struct HYD_step_group;
 HYD_status HYD_step_new_group(struct HYD_pg *pg, struct HYD_step_group **group);
 /* That of the launch itself. */
 HYD_status HYD_step_adopt_launch(void);
+/* Ends an expansion's processes; its record is freed when they have. */
+void HYD_step_kill_group(int group);
 void HYD_step_free_group(struct HYD_step_group *group);
 
 #endif /* MPIEXEC_GROUPS_H_INCLUDED */

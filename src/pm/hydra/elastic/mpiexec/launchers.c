@@ -2,8 +2,7 @@
  * What Hydra's launchers lack when processes are started while a job runs.  Hydra calls launchers through
  * HYDT_bsci_fns; HYD_step_use_launcher puts a function of this file before the stock one.
  *
- * All: a launcher of the job's own launch that fails is noticed.  Stock waits for its node daemon for ever, and so do
- * we for jobs that have nothing to do with adaptations; but not for a daemon that has not got the job's secret.
+ * All: a launcher of the job's own launch that fails is noticed (launcher_ends.h).
  *
  * ssh: the stock launcher remembers its connections to each host and sleeps when there are many in
  * little time.  mpiexec must never sleep while a job runs, and an adaptation makes one connection to a
@@ -20,12 +19,9 @@
  */
 
 #include "state.h"
-#include "exits.h"
-#include "launch.h"
+#include "launcher_ends.h"
 #include "launchers.h"
 #include "socket.h"
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include "bsci.h"
 #include "bscu.h"
 #include "demux.h"
@@ -204,54 +200,6 @@ static HYD_status launch_by_slurm(char **args, struct HYD_proxy *proxy_list, int
     goto fn_exit;
 }
 
-/* ---- a launcher that has not passed the job's secret on ----------------------------------------- */
-
-/* One for each proxy of the launch, its pidfd, in the order of the list; -1: not watched. */
-static int *watches = NULL;
-
-static int number_of(const struct HYD_proxy *proxy)
-{
-    int n = 0;
-
-    for (const struct HYD_proxy *p = proxy->pg->proxy_list; p != proxy; p = p->next)
-        n++;
-    return n;
-}
-
-/* Whoever said that the daemon lacks the secret, it will not come if its launcher has failed. */
-static HYD_status watched_launcher_cb(int fd, HYD_event_t events, void *userp)
-{
-    const struct HYD_proxy *proxy = userp;
-    siginfo_t info = {.si_code = 0 };
-    HYD_status status = HYDT_dmx_deregister_fd(fd);
-
-    int known = waitid(P_PIDFD, (id_t) fd, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-    close(fd);
-    watches[number_of(proxy)] = -1;
-    if (known && info.si_status != 0 && HYD_step_is_awaited(proxy))
-        HYD_step_launch_failed(proxy);
-    return status;
-}
-
-void HYD_step_watch_launcher(const struct HYD_proxy *proxy)
-{
-    const struct HYD_proxy *p;
-    int n = 0;
-
-    if (HYD_step.core || !is_launch(proxy))
-        return;                 /* all are watched, or those of the launch were trusted before */
-    for (p = proxy->pg->proxy_list; p; p = p->next)
-        n++;
-    if (!watches && (watches = MPL_malloc((size_t) n * sizeof(int), MPL_MEM_PM)))
-        memset(watches, -1, (size_t) n * sizeof(int));
-    int k = number_of(proxy), launcher = HYD_bscu_pid_count < n ? 0 : k;
-    if (!watches || watches[k] >= 0 || launcher >= HYD_bscu_pid_count)
-        return;
-    watches[k] = (int) syscall(SYS_pidfd_open, HYD_bscu_pid_list[launcher], 0);
-    if (watches[k] >= 0)
-        HYDT_dmx_register_fd(1, &watches[k], HYD_POLLIN, (void *) proxy, watched_launcher_cb);
-}
-
 /* ------------------------------------------------------------------------------------------------ */
 
 static HYD_status launch(char **args, struct HYD_proxy *proxy_list, int use_rmk, int *control_fd)
@@ -260,8 +208,8 @@ static HYD_status launch(char **args, struct HYD_proxy *proxy_list, int use_rmk,
     HYD_status status = launch_by_name(args, proxy_list, use_rmk, control_fd);
 
     HYDU_ERR_POP(status, "unable to launch\n");
-    if (is_launch(proxy_list)) {
-        status = HYD_step_watch_launch(first);
+    if (is_launch(proxy_list) && HYD_step_find_group(0)) {
+        status = HYD_step_watch_launchers(HYD_step_find_group(0), first);
         HYDU_ERR_POP(status, "unable to watch the launchers\n");
     }
 

@@ -87,6 +87,8 @@ void HYD_step_send(const struct HYD_proxy *proxy, struct HYD_pmcd_hdr *hdr, cons
 void HYD_step_send_signal(const struct HYD_proxy *proxy, int signum);
 /* One line for standard error. */
 void HYD_step_tell_user(const char *text);
+/* Deregisters it if it is registered, closes it if it is open, and sets it to -1. */
+void HYD_step_close_fd(int *fd);
 /* Work that is due by the clock. */
 int64_t HYD_step_next_wake(void);
 void HYD_step_tick(void);

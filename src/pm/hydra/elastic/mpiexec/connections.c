@@ -1,0 +1,227 @@
+/* See connections.h. */
+
+#include "state.h"
+#include "connections.h"
+#include "bsci.h"
+#include "core.h"
+#include "exits.h"
+#include "output.h"
+#include "pmiserv.h"
+#include "pmiserv_pmi.h"
+#include "relay.h"
+#include "wire/accept.h"
+#include "wire/silence.h"
+
+#define KILL_AFTER_MS 5000      /* for a launcher that was given up to end, before it is killed */
+
+static void forget_launch_fd(struct HYD_step_group *g, int fd)
+{
+    for (int i = 0; i < g->proxy_count; i++)
+        if (g->proxies[i].launch_fd == fd)
+            g->proxies[i].launch_fd = -1;
+}
+
+void HYD_step_stop_listening(struct HYD_step_group *g)
+{
+    struct HYD_pmcd_pmi_pg_scratch *scratch = g->pg->pg_scratch;
+
+    HYD_step_close_fd(&g->listen_fd);
+    if (scratch && scratch->control_listen_fd != HYD_FD_CLOSED)
+        scratch->control_listen_fd = HYD_FD_UNSET;
+}
+
+void HYD_step_proxy_failed(struct HYD_step_group *g, int i)
+{
+    struct HYD_step_proxy *p = &g->proxies[i];
+
+    HYD_step_close_fd(&p->launch_fd);
+    p->node->active_processes -= p->processes - p->freed;
+    p->freed = p->processes;
+    p->proxy->control_fd = HYD_FD_CLOSED;
+    HYD_step_cleanup_proxy(p->proxy);
+    HYD_core_defer_departed(g, i);
+}
+
+static void check_all_up(struct HYD_step_group *g)
+{
+    for (int i = 0; i < g->proxy_count; i++)
+        if (g->proxies[i].proxy->control_fd == HYD_FD_UNSET)
+            return;
+    HYD_step_stop_listening(g);
+    g->up_by_ms = -1;
+}
+
+/* ---- first words ------------------------------------------------------------------------------- */
+
+/* The first words of a daemon, for stock's handler, or its end before that; or a stranger, who is cut
+ * off (greeting.h). */
+static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
+{
+    struct HYD_step_group *g = HYD_step_find_group((int) (size_t) userp);
+    int mine = -1, up = -1;
+    HYD_status status = HYD_SUCCESS;
+
+    for (int i = 0; g && i < g->proxy_count; i++)
+        if (g->proxies[i].launch_fd == fd)
+            mine = i;
+    if (g)
+        HYD_step_pmi_begin(g->proxies[0].proxy);
+    HYD_status taken = HYD_pmcd_pmiserv_proxy_init_cb(fd, events, userp);
+    status = g ? HYD_step_pmi_end(g->proxies[0].proxy, taken) : taken;
+    HYDU_ERR_POP(status, "unable to take in a proxy\n");
+
+    for (int i = 0; g && i < g->proxy_count; i++)
+        if (g->proxies[i].proxy->control_fd == fd)
+            up = i;
+    if (up >= 0) {
+        forget_launch_fd(g, fd);
+        if (taken != HYD_SUCCESS)
+            HYD_step_proxy_lost(g->proxies[up].proxy);
+        check_all_up(g);
+    } else if (mine >= 0 && !HYDT_dmx_query_fd_registration(fd)) {
+        g->proxies[mine].launch_fd = -1;
+        if (g->proxies[mine].proxy->control_fd == HYD_FD_UNSET)
+            HYD_step_proxy_failed(g, mine);
+    }
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* What runs out must not end a job that runs; a launch that lacks it ends, as stock's. */
+HYD_status HYD_step_accept(int listen_fd, const struct HYD_pg *pg, int *fd)
+{
+    for (const struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
+        if (!HYD_step.core || HYD_step_is_awaited(p))
+            return HYDU_sock_accept(listen_fd, fd);
+    *fd = HYD_accept(listen_fd, "a node daemon");
+    return HYD_SUCCESS;
+}
+
+static HYD_status accept_cb(int fd, HYD_event_t events, void *userp)
+{
+    int proxy_fd = HYD_accept(fd, "a node daemon");
+    HYD_status status = HYD_SUCCESS;
+
+    if (proxy_fd < 0)
+        goto fn_exit;
+    HYD_step_newcomer(proxy_fd);
+    status = HYDT_dmx_register_fd(1, &proxy_fd, HYD_POLLIN, userp, hello_cb);
+    HYDU_ERR_POP(status, "unable to register fd\n");
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    if (proxy_fd >= 0)
+        close(proxy_fd);
+    goto fn_exit;
+}
+
+HYD_status HYD_step_await_on(struct HYD_step_group *g, int i, int fd)
+{
+    g->proxies[i].launch_fd = fd;
+    return HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, (void *) (size_t) g->group, hello_cb);
+}
+
+HYD_status HYD_step_listen(struct HYD_step_group *g, char **port_string)
+{
+    struct HYD_pmcd_pmi_pg_scratch *scratch = g->pg->pg_scratch;
+    char *ip = NULL, *range = NULL;
+    uint16_t port = 0;
+    HYD_status status = HYD_SUCCESS;
+
+    if (HYD_server_info.port_range)
+        range = MPL_strdup(HYD_server_info.port_range);
+    status = HYDU_sock_listen(&g->listen_fd, range, &port);
+    HYDU_ERR_POP(status, "unable to listen on port\n");
+    status = HYDT_dmx_register_fd(1, &g->listen_fd, HYD_POLLIN, (void *) (size_t) g->group,
+                                  accept_cb);
+    HYDU_ERR_POP(status, "unable to register fd\n");
+    if (HYD_server_info.user_global.iface) {
+        status = HYDU_sock_get_iface_ip(HYD_server_info.user_global.iface, &ip);
+        HYDU_ERR_POP(status, "unable to get network interface IP\n");
+    } else
+        ip = MPL_strdup(HYD_server_info.localhost);
+    HYDU_MALLOC_OR_JUMP(*port_string, char *, strlen(ip) + 16, status);
+    MPL_snprintf(*port_string, strlen(ip) + 16, "%s:%u", ip, (unsigned) port);
+    scratch->control_listen_fd = HYD_FD_UNSET;
+
+  fn_exit:
+    MPL_free(range);
+    MPL_free(ip);
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+void HYD_step_proxy_up(struct HYD_proxy *proxy)
+{
+    struct HYD_step_group *g = HYD_step_find_group(proxy->pg->pgid);
+
+    if (g)
+        g->proxies[proxy->proxy_id].up = 1;
+    if (HYD_step.core)
+        HYD_step_take_connection(proxy);
+    if (g && g->group != 0) {
+        HYD_silence_watch(proxy->control_fd);
+        HYD_step_output_counted(&g->proxies[proxy->proxy_id]);
+    }
+    if (HYD_step_told_to_end())
+        HYD_step_send_signal(proxy, HYD_step_told_to_end());
+    if (g && g->removed)
+        HYD_step_send_signal(proxy, SIGKILL);
+    else if (g)
+        HYD_step_relay_prepare();
+}
+
+/* ---- time -------------------------------------------------------------------------------------- */
+
+int64_t HYD_step_next_launch_limit(void)
+{
+    int64_t next = -1;
+
+    for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
+        if (g->up_by_ms >= 0 && (next < 0 || g->up_by_ms < next))
+            next = g->up_by_ms;
+    return next;
+}
+
+static void give_up_proxy(struct HYD_step_group *g, int i)
+{
+    struct HYD_step_proxy *p = &g->proxies[i];
+
+    if (!g->removed) {
+        fflush(stdout);
+        fprintf(stderr, "host %s: its node daemon, started by %s, has not connected within %lld s "
+                "(MPIEXEC_ADAPT_LAUNCH): is the host overloaded, or can it not reach this one?  It is given up\n",
+                p->proxy->node->hostname, HYDT_bsci_info.launcher,
+                (long long) HYD_step.launch_limit_ms / 1000);
+        fflush(stderr);
+    }
+    p->given_up = 1;
+    if (p->launcher_pid > 0)
+        kill(p->launcher_pid, SIGTERM);
+    HYD_step_proxy_failed(g, i);
+}
+
+void HYD_step_end_slow_launches(int64_t now_ms)
+{
+    for (struct HYD_step_group * g = HYD_step.groups; g; g = g->next) {
+        if (g->up_by_ms < 0 || g->up_by_ms > now_ms)
+            continue;
+        g->up_by_ms = -1;
+        for (int i = 0; i < g->proxy_count; i++) {
+            if (g->proxies[i].given_up && g->proxies[i].launcher_pid > 0)
+                kill(g->proxies[i].launcher_pid, SIGKILL);
+            if (g->proxies[i].proxy->control_fd != HYD_FD_UNSET)
+                continue;
+            give_up_proxy(g, i);
+            g->up_by_ms = now_ms + KILL_AFTER_MS;
+        }
+    }
+}
