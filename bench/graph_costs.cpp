@@ -32,8 +32,8 @@ extern "C" {
 namespace {
 
 constexpr int SAMPLES = 21, PLACES_MAX = PERF_NODES_MAX, PROCESSES_MAX = 128;
-const int PLACES[] = { 8, 32, 128, 256, 512, 1024 };
-const int PROCESSES[] = { 1, 2, 8, 32, 128 };
+const int PLACES[] = {8, 32, 128, 256, 512, 1024};
+const int PROCESSES[] = {1, 2, 8, 32, 128};
 
 perf_measure measure;
 pmi_adapt_graph packed, shared;

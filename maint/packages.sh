@@ -13,7 +13,7 @@ packages_for() {
         # libslurm38: for Debian's mpiexec; python3-numpy: for elastic_mpi
         test) echo libgtest-dev libpng-dev procps shellcheck man-db valgrind libslurm38 python3-numpy ;;
         web) echo chromium chromium-driver ;;
-        full) echo clang libclang-rt-dev llvm ;;
+        full) echo clang clang-format libclang-rt-dev llvm ;;
         cluster) echo iproute2 util-linux openssh-client openssh-server procps ;;
         slurm) echo slurmctld slurmd slurm-client munge ;;
         accounting) echo slurmdbd mariadb-server ;;

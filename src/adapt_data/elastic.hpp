@@ -46,8 +46,7 @@ namespace elastic {
 
 /* ---- errors ----------------------------------------------------------------------------------- */
 
-class error : public std::runtime_error
-{
+class error : public std::runtime_error {
   public:
     error(int code, const std::string &what) : std::runtime_error(what), code_(code) {}
     /* Of MPI: MPI_ERR_ARG, MPI_ERR_NO_MEM, MPI_ERR_PENDING, ... */
@@ -65,8 +64,7 @@ class error : public std::runtime_error
 namespace detail {
 
 /* While it lives errors are returned, whatever the program's error handlers are. */
-class returned_errors
-{
+class returned_errors {
   public:
     returned_errors()
     {
@@ -123,8 +121,7 @@ enum class status {
 };
 
 /* MPI from here to the end of the scope. */
-class environment
-{
+class environment {
   public:
     environment(int &argc, char **&argv) { detail::check(MPI_Init_adapt(&argc, &argv, &status_)); }
     environment(int &argc, char **&argv, int required)
@@ -184,8 +181,7 @@ template <class T> struct datatype {
 namespace detail {
 
 /* A committed MPI datatype of `count` T. */
-template <class T> class owned_type
-{
+template <class T> class owned_type {
   public:
     explicit owned_type(int count = 1)
     {
@@ -209,8 +205,7 @@ template <class T> class owned_type
 /* ---- the window ------------------------------------------------------------------------------- */
 
 /* The adaptation window, open from construction to close() or the end of the scope. */
-class window
-{
+class window {
   public:
     /* Of the probe that said TRUE, or joining. */
     explicit window(elastic::status status)
@@ -335,8 +330,7 @@ struct interval {
 };
 
 /* Who owns which elements.  Places are ranks, but for block_free and grid (data::place). */
-class layout
-{
+class layout {
   public:
     /* The lengths of the new parts from those of the old ones. */
     using split = std::function<std::vector<std::int64_t>(const std::vector<std::int64_t> &old_lengths,
@@ -448,8 +442,7 @@ struct neighbours {
 };
 
 /* The program's distributed state: vectors, and values that all processes have. */
-class data
-{
+class data {
   public:
     data() { detail::check_data(MPIX_Adapt_data_create(&it_)); }
     ~data()
@@ -693,8 +686,7 @@ struct field_shape {
 
 /* Fields on blocks of one to three dimensions that move to the processes that have them in the new world:
  * adapt_boxes.h.  Values of a box are stored in C order in a vector of its own. */
-class boxes
-{
+class boxes {
   public:
     /* The boxes of a rank, the same whoever asks. */
     using cut = std::function<std::vector<box>(int rank, int size)>;

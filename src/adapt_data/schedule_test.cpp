@@ -194,7 +194,7 @@ int64_t move(const adapt_distribution &old, const adapt_distribution &coming, co
         int64_t changed = 0;
         for (int64_t i = 0; i < n; i++)
             changed += from[static_cast<size_t>(i)] !=
-                window.process_of_new[static_cast<size_t>(to[static_cast<size_t>(i)])];
+                       window.process_of_new[static_cast<size_t>(to[static_cast<size_t>(i)])];
         EXPECT_EQ(moved, changed);
     }
     return moved;

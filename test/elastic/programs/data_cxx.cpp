@@ -210,8 +210,8 @@ void try_errors(elastic::window &window)
     expect_error([&] { wrong.move(window); }, MPI_ERR_ARG, "'short'");
     CHECK(window.joining() || (short_one.size() == 3 && short_one[2] == 1.0));
     throwing.add("thrown", thrown, elastic::irregular([](auto &, int) -> std::vector<std::int64_t> {
-        throw std::runtime_error("no");
-    }));
+                     throw std::runtime_error("no");
+                 }));
     expect_error([&] { throwing.move(window); }, MPI_ERR_ARG, "'thrown'");
 }
 

@@ -108,14 +108,14 @@ TEST(LaneRing, RefusesWhatCannotBe)
         EXPECT_EQ(nullptr, lane_take(&ring.in, &bytes, &payload, &wrong));
         return wrong;
     };
-    EXPECT_TRUE(is_wrong([](Ring & ring, lane_record &) { ring.out.ring->head = CAPACITY + LANE_LINE; }));
-    EXPECT_TRUE(is_wrong([](Ring & ring, lane_record &) { ring.out.ring->head = UINT64_MAX; }));
-    EXPECT_TRUE(is_wrong([](Ring &, lane_record & record) { record.bytes = 0; }));
-    EXPECT_TRUE(is_wrong([](Ring &, lane_record & record) { record.bytes = 100; }));
-    EXPECT_TRUE(is_wrong([](Ring &, lane_record & record) { record.bytes = 2 * LANE_LINE + CAPACITY; }));
-    EXPECT_TRUE(is_wrong([](Ring &, lane_record & record) { record.payload = 1000; }));
-    EXPECT_TRUE(is_wrong([](Ring &, lane_record & record) { record.payload = UINT32_MAX; }));
-    EXPECT_TRUE(is_wrong([](Ring &, lane_record & record) { record.kind = 17; }));
+    EXPECT_TRUE(is_wrong([](Ring &ring, lane_record &) { ring.out.ring->head = CAPACITY + LANE_LINE; }));
+    EXPECT_TRUE(is_wrong([](Ring &ring, lane_record &) { ring.out.ring->head = UINT64_MAX; }));
+    EXPECT_TRUE(is_wrong([](Ring &, lane_record &record) { record.bytes = 0; }));
+    EXPECT_TRUE(is_wrong([](Ring &, lane_record &record) { record.bytes = 100; }));
+    EXPECT_TRUE(is_wrong([](Ring &, lane_record &record) { record.bytes = 2 * LANE_LINE + CAPACITY; }));
+    EXPECT_TRUE(is_wrong([](Ring &, lane_record &record) { record.payload = 1000; }));
+    EXPECT_TRUE(is_wrong([](Ring &, lane_record &record) { record.payload = UINT32_MAX; }));
+    EXPECT_TRUE(is_wrong([](Ring &, lane_record &record) { record.kind = 17; }));
     Ring ring;
     ring.out.ring->tail = 64;  // more than was ever put in
     EXPECT_EQ(nullptr, lane_put(&ring.out, 1));
@@ -125,7 +125,7 @@ TEST(LaneRing, KeepsTheOrderBetweenTwoThreads)
 {
     constexpr uint32_t RECORDS = 20000;
     Ring ring;
-    auto payload_of = [](std::mt19937 & random) { return random() % 8 ? random() % 200 : random() % 3000; };
+    auto payload_of = [](std::mt19937 &random) { return random() % 8 ? random() % 200 : random() % 3000; };
     std::thread sender([&] {
         std::mt19937 random(1);
         for (uint32_t i = 0; i < RECORDS; i++) {

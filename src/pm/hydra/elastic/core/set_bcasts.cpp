@@ -62,7 +62,7 @@ std::string SetBcasts::join(const SetCaller &caller, const std::string &who, con
     Bcast &bcast = *found->second;
     bcast.parts[caller.uid] = {place, caller.agent};
     places_[{caller.uid, place}] = &bcast;
-    uint64_t gate = !bcast.text                  ? PMI_ADAPT_GATE_OPEN
+    uint64_t gate = !bcast.text                    ? PMI_ADAPT_GATE_OPEN
                     : bcast.text->counting.empty() ? bcast.text->target
                                                  : PMI_ADAPT_GATE_SHUT;
     orders_.push_back({{caller.agent}, {BCAST_PLACE, bcast.id, caller.uid, place, gate}});

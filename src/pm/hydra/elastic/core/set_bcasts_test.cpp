@@ -284,13 +284,13 @@ class RandomRun {
     {
         uint64_t agent = random_() % 3;
         switch (random_() % 4) {
-        case 0:
-        case 1:
-            return call(random_() % 5);
-        case 2:
-            return up(agent);
-        default:
-            return down(agent);
+            case 0:
+            case 1:
+                return call(random_() % 5);
+            case 2:
+                return up(agent);
+            default:
+                return down(agent);
         }
     }
     void call(uint32_t uid)

@@ -394,34 +394,34 @@ std::optional<SetCall> parse_set_call(Bytes call)
 {
     CallReader reader(call);
     switch (reader.number()) {
-    case PMI_SET_MAKE:
-        return whole<MakeSets>(reader);
-    case PMI_SET_FROM_LIST:
-        return whole<MakeFromList>(reader);
-    case PMI_SET_LOOK:
-        return whole<LookAtSet>(reader);
-    case PMI_SET_LIST:
-        return whole<ListSets>(reader);
-    case PMI_SET_MOVE:
-        return whole<MoveSet>(reader);
-    case PMI_SET_FREE:
-        return whole<FreeSet>(reader);
-    case PMI_SET_PUT:
-        return whole<PutData>(reader);
-    case PMI_SET_GET:
-        return whole<GetData>(reader);
-    case PMI_SET_JOIN:
-        return whole<JoinBcast>(reader);
-    case PMI_SET_GIVE:
-        return whole<GiveText>(reader);
-    case PMI_SET_TURN:
-        return whole<TakeTurn>(reader);
-    case PMI_SET_MEET:
-        return whole<MeetMembers>(reader);
-    case PMI_SET_MADE:
-        return whole<MadeSet>(reader);
-    default:
-        return std::nullopt;
+        case PMI_SET_MAKE:
+            return whole<MakeSets>(reader);
+        case PMI_SET_FROM_LIST:
+            return whole<MakeFromList>(reader);
+        case PMI_SET_LOOK:
+            return whole<LookAtSet>(reader);
+        case PMI_SET_LIST:
+            return whole<ListSets>(reader);
+        case PMI_SET_MOVE:
+            return whole<MoveSet>(reader);
+        case PMI_SET_FREE:
+            return whole<FreeSet>(reader);
+        case PMI_SET_PUT:
+            return whole<PutData>(reader);
+        case PMI_SET_GET:
+            return whole<GetData>(reader);
+        case PMI_SET_JOIN:
+            return whole<JoinBcast>(reader);
+        case PMI_SET_GIVE:
+            return whole<GiveText>(reader);
+        case PMI_SET_TURN:
+            return whole<TakeTurn>(reader);
+        case PMI_SET_MEET:
+            return whole<MeetMembers>(reader);
+        case PMI_SET_MADE:
+            return whole<MadeSet>(reader);
+        default:
+            return std::nullopt;
     }
 }
 
@@ -429,28 +429,28 @@ std::optional<ChangeCall> parse_change_call(Bytes call)
 {
     CallReader reader(call);
     switch (reader.number()) {
-    case PMI_SET_DYNAMIC:
-        return whole_change<BecomeDynamic>(reader);
-    case PMI_SET_ENTER:
-        return whole_change<EnterJob>(reader);
-    case PMI_SET_ENTERED:
-        return whole_change<HasEntered>(reader);
-    case PMI_SET_CHANGE:
-        return whole_change<GetChange>(reader);
-    case PMI_SET_ACCEPT:
-        return whole_change<AcceptChange>(reader);
-    case PMI_SET_DECLINE:
-        return whole_change<DeclineChange>(reader);
-    case PMI_SET_REQUEST:
-        return whole_change<RequestOp>(reader);
-    case PMI_SET_QUERY:
-        return whole_change<QueryOp>(reader);
-    case PMI_SET_CLOSE:
-        return whole_change<CloseOp>(reader);
-    case PMI_SET_LEAVES:
-        return whole_change<AskLeaves>(reader);
-    default:
-        return std::nullopt;
+        case PMI_SET_DYNAMIC:
+            return whole_change<BecomeDynamic>(reader);
+        case PMI_SET_ENTER:
+            return whole_change<EnterJob>(reader);
+        case PMI_SET_ENTERED:
+            return whole_change<HasEntered>(reader);
+        case PMI_SET_CHANGE:
+            return whole_change<GetChange>(reader);
+        case PMI_SET_ACCEPT:
+            return whole_change<AcceptChange>(reader);
+        case PMI_SET_DECLINE:
+            return whole_change<DeclineChange>(reader);
+        case PMI_SET_REQUEST:
+            return whole_change<RequestOp>(reader);
+        case PMI_SET_QUERY:
+            return whole_change<QueryOp>(reader);
+        case PMI_SET_CLOSE:
+            return whole_change<CloseOp>(reader);
+        case PMI_SET_LEAVES:
+            return whole_change<AskLeaves>(reader);
+        default:
+            return std::nullopt;
     }
 }
 

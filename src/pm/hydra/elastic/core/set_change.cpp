@@ -59,8 +59,8 @@ void Step::on_change_call(Process &process, const SetCaller &caller, const Chang
 std::string Step::cannot_be_dynamic() const
 {
     bool windows = mode_ == InitMode::ADAPTIVE || std::ranges::any_of(world_.members(), [](const Process *process) {
-        return process->init == InitMode::ADAPTIVE;
-    });
+                       return process->init == InitMode::ADAPTIVE;
+                   });
     return windows ? SetAnswer::error(PMI_SET_WINDOWS, "the program has called MPI_Init_adapt, so that its processes "
                                                        "change in windows, not through process sets")
                    : "";

@@ -810,7 +810,7 @@ void SimulatedJob::check_wish(const std::string &name, const Json &event)
     if (open == open_wishes_.end())
         return broken("wish " + std::to_string(number) + " ends twice, or was never made");
     std::string result = event.at("result");
-    (result == "granted" ? outcome_.wishes_granted
+    (result == "granted"   ? outcome_.wishes_granted
      : result == "refused" ? outcome_.wishes_refused
                            : outcome_.wishes_withdrawn)++;
     bool allowed = event.at("size") >= open->second.at("size_min") && event.at("size") <= open->second.at("size_max");

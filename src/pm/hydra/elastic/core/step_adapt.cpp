@@ -325,9 +325,9 @@ void Step::finish()
         fields["reason"] = a.end_reason;
     log(result, fields);
 
-    (committed                              ? statistics_.committed
+    (committed                          ? statistics_.committed
      : a.state == AdaptState::WITHDRAWN ? statistics_.withdrawn
-                                            : statistics_.failed)++;
+                                        : statistics_.failed)++;
     if (a.state == AdaptState::WITHDRAWN && ending_ && !broken_)
         tell_unfinished();
     if (a.state == AdaptState::FAILED && !ending_)

@@ -68,9 +68,9 @@ struct step_effects {
     void (*tell_user) (void *context, const char *text);        /* one line for standard error */
     void (*wake_at) (void *context, int64_t time_ms);   /* call step_core_time then; replaces; <0 none */
     /* The same clock in microseconds, for the times in log lines alone; NULL: whole ms are logged. */
-    int64_t (*clock_us) (void *context);
+    int64_t (*clock_us)(void *context);
     /* --sets-log, lines without the last newline; only if `states` is set. */
-    void (*state_line) (void *context, const char *text);
+    void (*state_line)(void *context, const char *text);
 };
 
 struct step_core;

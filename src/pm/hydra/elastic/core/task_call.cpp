@@ -103,28 +103,28 @@ std::optional<TaskCall> parse_task_call(Bytes bytes)
     TaskReader reader(bytes);
     TaskCall call;
     switch (reader.number()) {
-    case PMI_TASK_ALLOCATE:
-        call = read_allocate(reader);
-        break;
-    case PMI_TASK_START:
-        call = read_start(reader);
-        break;
-    case PMI_TASK_CANCEL:
-        call = CancelPlace{reader.number()};
-        break;
-    case PMI_TASK_RELEASE:
-        call = ReleasePlace{reader.number()};
-        break;
-    case PMI_TASK_SIGNAL: {
-        uint32_t number = reader.number();
-        call = SignalTask{number, reader.text()};
-        break;
-    }
-    case PMI_TASK_EVENTS:
-        call = AwaitTaskEvents{};
-        break;
-    default:
-        return std::nullopt;
+        case PMI_TASK_ALLOCATE:
+            call = read_allocate(reader);
+            break;
+        case PMI_TASK_START:
+            call = read_start(reader);
+            break;
+        case PMI_TASK_CANCEL:
+            call = CancelPlace{reader.number()};
+            break;
+        case PMI_TASK_RELEASE:
+            call = ReleasePlace{reader.number()};
+            break;
+        case PMI_TASK_SIGNAL: {
+            uint32_t number = reader.number();
+            call = SignalTask{number, reader.text()};
+            break;
+        }
+        case PMI_TASK_EVENTS:
+            call = AwaitTaskEvents{};
+            break;
+        default:
+            return std::nullopt;
     }
     return reader.complete() ? std::optional(std::move(call)) : std::nullopt;
 }

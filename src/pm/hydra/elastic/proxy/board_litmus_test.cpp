@@ -84,7 +84,7 @@ void live(int rank, unsigned seed)
 // ---- daemon
 
 class Daemon {
-public:
+  public:
     Daemon()
     {
         for (auto &board : boards) {
@@ -126,7 +126,7 @@ public:
         pause();
     }
 
-private:
+  private:
     std::array<HYD_board, BOARDS> boards{};
     std::minstd_rand random{1};
     uint64_t serial = 0;

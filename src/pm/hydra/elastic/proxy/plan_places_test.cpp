@@ -14,7 +14,7 @@ constexpr uint64_t START = 8192, UNIT = 4096;
 constexpr int READERS = 3;
 
 class PlanPlaces : public testing::Test {
-protected:
+  protected:
     PlanPlaces() { EXPECT_EQ(HYD_plan_places_create(&places, READERS, START, UNIT), 0); }
     ~PlanPlaces() override { HYD_plan_places_destroy(&places); }
     PlanPlaces(const PlanPlaces &) = delete;
