@@ -11,6 +11,7 @@
 #include "pmi_adapt_signal.h"
 #include "reports.h"
 #include "tasks.h"
+#include "wire/clock.h"
 #include "wire/event_loop.h"
 #include "wire/kinds.h"
 #include "wire/task.h"
@@ -392,18 +393,10 @@ static void send_signal(const struct task *t, int signum)
         kill(t->pid, signum);
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
-}
-
 /* Each at its time: one that is told later has its grace, too. */
 static HYD_status kill_told(void)
 {
-    int64_t now = now_ms(), next = -1;
+    int64_t now = HYD_monotonic_us() / 1000, next = -1;
 
     for (struct task * t = tasks; t; t = t->next) {
         if (t->kill_at_ms < 0)
@@ -422,7 +415,7 @@ static void tell_to_end(struct task *t)
 {
     if (t->kill_at_ms >= 0)
         return;
-    t->kill_at_ms = now_ms() + END_GRACE_MS;
+    t->kill_at_ms = HYD_monotonic_us() / 1000 + END_GRACE_MS;
     send_signal(t, SIGTERM);
     send_signal(t, SIGCONT);
     (void) kill_told();
