@@ -106,7 +106,7 @@ std::string Places::allocate(uint32_t uid, const AllocatePlaces &call)
 void Places::wish_for(uint32_t uid, const AllocatePlaces &call)
 {
     std::map<std::string, uint64_t> made;
-    bool has_all = held_ + idle_.size() >= ever_;       /* no allocator need be asked whether there are more now */
+    bool has_all = had() >= ever_;       /* no allocator need be asked whether there are more now */
     for (uint32_t i = 0; i < call.n; i++) {
         auto it = requests_.find({uid, call.first + i});
         if (it == requests_.end() || it->second.state != State::WAITING)

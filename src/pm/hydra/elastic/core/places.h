@@ -99,8 +99,9 @@ class Places {
     bool refuse(uint64_t wish, const std::string &reason);
     uint64_t granted() const { return granted_; }
     const std::map<uint64_t, Wished> &wishes() const { return wishes_; }
-    /* All that it has given and not got back. */
+    /* All that it has given and not got back, and how many they are. */
     HostCounts given() const;
+    size_t had() const { return held_ + idle_.size(); }
 
     std::vector<Notice> take_notices() { return std::exchange(notices_, {}); }
     std::vector<Event> take_events() { return std::exchange(events_, {}); }

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "fake_glue.h"
+#include "pmi_adapt_set.h"
 #include "task_call.h"
 
 namespace elastic {
@@ -88,6 +91,40 @@ TEST_F(StepPlacesTest, AManagerThatGivesNoneIsNotAsked)
     allocate(1, 1, false);
     EXPECT_EQ(glue.count_events("wish"), 0);
     EXPECT_EQ(slots().at("wishes"), Json::array());
+}
+
+TEST_F(StepPlacesTest, AGrantOfMoreThanAJobCanHaveIsRefused)
+{
+    begin(true);
+    EXPECT_EQ(grant(1, 1, R"(["a:4097"])"), "change");
+    EXPECT_EQ(grant(1, 1, R"(["a:1048576","a:1048576"])"), "change");
+    EXPECT_EQ(grant(1, 1, R"(["a:4095"])"), "");
+    EXPECT_EQ(grant(2, 1, R"(["a:2"])"), "change");
+    EXPECT_EQ(grant(1, 1, R"(["a:4097"])"), "") << "it is known, whatever it says now";
+    EXPECT_EQ(grant(3, 1, R"(["a:2"])"), "stale");
+    EXPECT_EQ(grant(2, 1, R"(["b"])"), "");
+    EXPECT_EQ(slots().at("hosts"), Json::parse(R"([{"name":"a","places":4095},{"name":"b","places":1}])"));
+}
+
+/* A process that asks and takes back, and never looks what has become of it. */
+TEST_F(StepPlacesTest, WhoDoesNotLookGetsNoMorePlaces)
+{
+    begin(false);
+    auto answer = [&] {
+        uint32_t code;
+        std::memcpy(&code, glue.sent.back().payload.data() + 8, sizeof code);
+        return code;
+    };
+    uint32_t next = 1, gotten = 0;
+    for (; next <= 5 * PMI_TASKS_MAX; next++) {
+        allocate(next, 1, false);
+        gotten += answer() == PMI_SET_OK;
+        call(ReleasePlace{next});
+    }
+    EXPECT_EQ(gotten, 4u * PMI_TASKS_MAX);
+    call(AwaitTaskEvents{});
+    allocate(next, 1, false);
+    EXPECT_EQ(answer(), PMI_SET_OK);
 }
 
 TEST_F(StepPlacesTest, WithoutAManagerNobodyGrants)

@@ -9,6 +9,7 @@
 #include "step.h"
 
 #include <algorithm>
+#include <set>
 
 namespace elastic {
 
@@ -24,6 +25,9 @@ Agent agent_of(uint64_t number)
     return {static_cast<int>(number >> 32), static_cast<int>(number & UINT32_MAX)};
 }
 
+/* Of a process that does not ask for them.  Each of its requests has three at the most. */
+constexpr size_t EVENTS_UNTOLD_MAX = 4 * PMI_TASKS_MAX;
+
 std::string wrong(const std::string &text)
 {
     return SetAnswer::error(PMI_SET_WRONG, text);
@@ -36,9 +40,9 @@ std::string wrong(const std::string &text)
 void Step::size_up_places()
 {
     std::vector<Places::Host> hosts;
+    std::set<std::string_view> known;
     for (const Process *member : world_.members()) {
-        bool known = std::ranges::any_of(hosts, [&](const Places::Host &host) { return host.name == member->host; });
-        if (!member->ended && !known)
+        if (!member->ended && known.insert(member->host).second)
             hosts.push_back({member->host, number_of(member->agent())});
     }
     places_.set_hosts(std::move(hosts));
@@ -76,6 +80,9 @@ void Step::on_task_call(const SetCaller &caller, const TaskCall &call)
 
 std::string Step::answer_task(const SetCaller &caller, const AllocatePlaces &call)
 {
+    if (task_listeners_[caller.uid].events.size() >= EVENTS_UNTOLD_MAX)
+        return SetAnswer::error(PMI_TASK_NO_PLACE,
+                                "this process has not yet taken what was told of its requests before");
     std::string why = managed_ && !gives_places_ ? "the resource manager of this job does not give places to programs"
                                                  : places_.allocate(caller.uid, call);
     return why.empty() ? SetAnswer().bytes() : SetAnswer::error(PMI_TASK_NO_PLACE, why);
@@ -186,14 +193,16 @@ Json write_wish(const Places::Wished &wish)
     return fields;
 }
 
-/* "a:2" is twice "a". */
-std::vector<std::string> each_place(const std::vector<std::string> &hosts)
+/* "a:2" is twice "a".  Nothing: they are more than `most`. */
+std::optional<std::vector<std::string>> each_place(const std::vector<std::string> &hosts, size_t most)
 {
     std::vector<std::string> places;
     for (const std::string &host : hosts) {
         size_t colon = host.find(':');
-        auto count = parse_number(colon == std::string::npos ? "1" : host.substr(colon + 1), 1, PMI_TASKS_MAX);
-        places.insert(places.end(), static_cast<size_t>(count.value_or(0)), host.substr(0, colon));
+        auto count = parse_number(colon == std::string::npos ? "1" : host.substr(colon + 1), 1, SIZE_MAX_PROCESSES);
+        if (!count || static_cast<size_t>(*count) > most - places.size())
+            return std::nullopt;
+        places.insert(places.end(), static_cast<size_t>(*count), host.substr(0, colon));
     }
     return places;
 }
@@ -218,7 +227,13 @@ std::string Step::answer_grant(const Json &id, const GrantRequest &grant)
         return write_error({id, ErrorCode::MANAGED, "mpiexec itself gives places to this step's program"});
     size_up_places();
     bool is_new = grant.grant == places_.granted() + 1;
-    if (!places_.grant(grant.grant, grant.wish, each_place(grant.hosts)))
+    auto hosts = is_new ? each_place(grant.hosts, PMI_TASKS_MAX - std::min<size_t>(places_.had(), PMI_TASKS_MAX))
+                        : std::vector<std::string>();
+    if (!hosts)
+        return write_error({id, ErrorCode::CHANGE, "a job has at most " + std::to_string(PMI_TASKS_MAX) +
+                                                       " places, and this one " + std::to_string(places_.had()) +
+                                                       " already: grant fewer"});
+    if (!places_.grant(grant.grant, grant.wish, *hosts))
         return write_error({id, ErrorCode::STALE, "the last grant was " + std::to_string(places_.granted()) +
                                                       ": ask for the slots, and say again what is missing"});
     if (is_new)
