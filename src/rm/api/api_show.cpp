@@ -82,6 +82,24 @@ Json wish_of(const Job &job)
             {"granted", !job.wish}, {"reason", text_or_null(wish.reason)}};
 }
 
+/* Places beside its world, for processes that its program starts, and how many of those that it
+ * waits for are not there yet. */
+Json places_of(const Job &job)
+{
+    if (!job.slots)
+        return nullptr;
+    int wanted = 0;
+    for (const SlotWish &wish : job.slots->wishes)
+        wanted += open_slots(job, wish);
+    std::map<std::string, int> on;
+    for (const Block &block : slots_of(job))
+        on[block.node.str()] += block.processes;
+    Json nodes = Json::array();
+    for (const auto &[node, places] : on)
+        nodes.push_back({{"node", node}, {"places", places}});
+    return {{"held", count_slots(job)}, {"wanted", wanted}, {"nodes", nodes}};
+}
+
 void add_wish(Json &json, const JobSpec &spec)
 {
     json["kind"] = to_string(spec.elasticity);
@@ -92,6 +110,7 @@ void add_wish(Json &json, const JobSpec &spec)
     if (spec.size_rule == SizeRule::MULTIPLE)
         json["sizes"]["of"] = spec.size_multiple;
     json["sizes"]["program"] = text_or_null(spec.program_sizes);
+    json["places_max"] = spec.places;
     json["cores_per_process"] = spec.cores_per_process;
     json["processes_per_node"] = number_or_null(spec.processes_per_node);
     json["exclusive"] = spec.whole_nodes;
@@ -201,6 +220,7 @@ Json Api::job_json(const Job &job)
         {"adaptation", adaptation_of(job)},
         {"last_change", last_change_of(job)},
         {"wish", wish_of(job)},
+        {"places", places_of(job)},
         {"counts",
          {{"committed", job.committed}, {"withdrawn", job.withdrawn}, {"failed", job.failed}}},
         {"standstill_ms", job.standstill_ms},

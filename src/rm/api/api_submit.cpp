@@ -34,6 +34,7 @@ template <class Enum> Enum read_name(BodyReader &body, const char *name, Enum ot
 
 void read_sizes(BodyReader &body, JobSpec &spec, int cores_of_node)
 {
+    spec.places = static_cast<int>(body.number("places", 0, SLOTS_MAX, 0));
     spec.cores_per_process = static_cast<int>(body.number("cores_per_process", 1, CORES_MAX, 1));
     spec.processes_per_node = static_cast<int>(body.number("processes_per_node", 1, CORES_MAX, 0));
     spec.whole_nodes = body.flag("exclusive", false);

@@ -53,6 +53,8 @@ std::optional<Error> add_sizes(const JobOptions &options, Json &request)
         request["kind"] = options.kind;
     if (options.nodes > 0)
         request["nodes"] = options.nodes;
+    if (options.places > 0)
+        request["places"] = options.places;
     if (options.cores_per_process > 0)
         request["cores_per_process"] = options.cores_per_process;
     if (options.processes_per_node > 0)
@@ -173,6 +175,9 @@ void add_job_options(CLI::App &command, JobOptions &options)
     last(command.add_option("-J,--job-name", options.name, "name (default: the program's)"));
     last(command.add_option("-N,--nodes", options.nodes, "whole nodes")
              ->check(CLI::Range(1, 1 << 20)));
+    last(command.add_option("--places", options.places,
+                            "places beyond that, for processes that the program starts one by one")
+             ->check(CLI::Range(1, 4096)));
     last(command.add_option("-c,--cpus-per-task", options.cores_per_process, "cores of one process")
              ->check(CLI::Range(1, CORES_PER_PROCESS_MAX)));
     last(command

@@ -29,7 +29,7 @@ struct JobOptions {
     std::string sizes;          /* "any", "multiple:4", "power_of_two", "square", "cube" */
     std::string kind;           /* "rigid", "moldable", "malleable"; empty: by the size */
     /* 0: not given */
-    int preferred = 0, nodes = 0, cores_per_process = 0, processes_per_node = 0;
+    int preferred = 0, places = 0, nodes = 0, cores_per_process = 0, processes_per_node = 0;
     bool exclusive = false, held = false, requeue = false, label = false;
     std::string time_limit, name, directory, output, error, input;
     std::string speedup, expect;        /* "amdahl:0.02", "linear"; a time; empty: not given */

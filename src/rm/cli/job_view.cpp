@@ -192,6 +192,21 @@ std::string why_text(const Json &job)
     return text.empty() && last.empty() ? "-" : text + last;
 }
 
+/* "3 (n0: 2, n1: 1), 2 more are wanted" */
+std::string places_text(const Json &job)
+{
+    const Json &places = object_of(job, "places");
+    if (!places.contains("held"))
+        return "-";
+    std::string text = shown(places, "held"), on;
+    for (const Json &node : list_of(places, "nodes"))
+        on +=
+            (on.empty() ? "" : ", ") + string_or(node, "node", "?") + ": " + shown(node, "places");
+    text += on.empty() ? "" : " (" + on + ")";
+    int64_t wanted = integer_or(places, "wanted", 0);
+    return wanted > 0 ? text + ", " + std::to_string(wanted) + " more are wanted" : text;
+}
+
 /* What the program has asked for itself: "8 (4:8): fine grid, granted". */
 std::string wish_text(const Json &job)
 {
@@ -408,6 +423,7 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"Adaptations", adaptations_text(job)},
         {"StandstillMs", shown(job, "standstill_ms")},
         {"Wish", wish_text(job)},
+        {"Places", places_text(job)},
         {"Phase", phase_or_none(job)},
         {"Progress", progress_text(job)},
         {"MpiShare", mpi_share_text(job)},

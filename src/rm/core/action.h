@@ -98,8 +98,8 @@ struct CancelRequest {
     ELASTIC_FIELDS(job, step, request, step_request)
 };
 
-/* The job can never have what its program wishes for.  Heard of by StepWishEnded; by StepWish
- * again, if it did not arrive. */
+/* The job can never have what its program wishes for (or, of places that do not wait, not now).
+ * Heard of by StepWishEnded, or StepSlots; by StepWish or StepSlots again, if it did not arrive. */
 struct RefuseWish {
     static constexpr const char *NAME = "refuse_wish";
     JobId job = 0;
@@ -108,6 +108,18 @@ struct RefuseWish {
     uint64_t wish = 0;
     std::string reason;
     ELASTIC_FIELDS(job, step, mpiexec, wish, reason)
+};
+
+/* Places beside the world, for one of its wishes.  Heard of by StepSlots. */
+struct GrantSlots {
+    static constexpr const char *NAME = "grant_slots";
+    JobId job = 0;
+    uint32_t step = 0;
+    std::string mpiexec;
+    uint64_t wish = 0;
+    uint64_t grant = 0;         /* 1, 2, 3, ... of this mpiexec */
+    Blocks blocks;
+    ELASTIC_FIELDS(job, step, mpiexec, wish, grant, blocks)
 };
 
 /* SIGTERM (15) or SIGKILL (9) for the whole step, also if it is only being started.  Heard of by
@@ -187,9 +199,9 @@ struct ForgetJob {
     ELASTIC_FIELDS(job)
 };
 
-using Action =
-    std::variant<Answer, AcquireNodes, ReleaseNodes, StartStep, ResizeStep, CancelRequest,
-                 RefuseWish, SignalStep, LimitStep, QueryStep, SetTimer, Record, ForgetJob>;
+using Action = std::variant<Answer, AcquireNodes, ReleaseNodes, StartStep, ResizeStep,
+                            CancelRequest, RefuseWish, GrantSlots, SignalStep, LimitStep, QueryStep,
+                            SetTimer, Record, ForgetJob>;
 using Actions = std::vector<Action>;
 
 /* {"action": NAME, ...}; both directions. */

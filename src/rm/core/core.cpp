@@ -89,6 +89,7 @@ Actions Core::Impl::handle(const Event &event)
 void Core::Impl::schedule()
 {
     let_in();
+    give_slots();
     if (is_settled())
         return;
     Decisions decisions;
@@ -358,6 +359,12 @@ void Core::Impl::on(const Resize &event)
                       event.size == old_size
                           ? name + " has that size already"
                           : name + " cannot have that size: it " + describe_sizes(job->spec));
+    if (int held = count_slots(*job);
+        event.size > old_size && event.size + held > most_processes(job->spec))
+        return refuse(event.request, AnswerCode::STATE,
+                      name + " has " + std::to_string(held) +
+                          " places for processes that its program starts: with them it has at "
+                          "most " + std::to_string(most_processes(job->spec)));
     Change change{job->id, event.size, {}, {}, "asked for by the user"};
     change.why = [size = event.size](const State &, const Job &) -> Json {
         return {{"rule", "user"}, {"size", size}};

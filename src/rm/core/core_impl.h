@@ -10,6 +10,7 @@
  *   core_jobs.cpp      a job's way through its states
  *   core_steps.cpp     what steps report
  *   core_wish.cpp      what programs wish for
+ *   core_slots.cpp     places beside their worlds
  *   core_time.cpp      what is overdue: sending again, limits; all that is awaited
  *   snapshot.cpp       the state as JSON
  */
@@ -175,6 +176,7 @@ class Core::Impl {
     void on(const StepSizes &event);
     void on(const StepWish &event);
     void on(const StepWishEnded &event);
+    void on(const StepSlots &event);
     void on(const StepStartFailed &event);
     void on(const StepAccepted &event);
     void on(const StepReady &event);
@@ -214,6 +216,17 @@ class Core::Impl {
     void refuse_wish(Job &job, const std::string &why);
     void end_wish(Job &job, const std::string &result, const std::string &reason);
     void forget_wish(Job &job, const std::string &reason);
+
+    /* core_slots.cpp */
+    void take_slots(Job &job, const StepSlots &event);
+    void end_slot_wish(const Job &job, uint64_t number, const std::string &result,
+                       const std::string &reason);
+    void look_at_slots(Job &job);
+    void refuse_slots(Job &job, uint64_t number, const std::string &why);
+    void give_slots();
+    void forget_slots(Job &job, const std::string &reason);
+    void forget_slot_wishes(Job &job, const std::string &reason);
+    static GrantSlots grant_slots(const Job &job, const SlotGrant &grant);
 
     /* core_time.cpp */
     void due();

@@ -128,6 +128,7 @@ void Core::Impl::over(Job &job, JobState verdict, const std::string &reason)
         job.kept_loan = kept;
     }
     forget_wish(job, "the job ended");
+    forget_slots(job, "the job ended");
     learn(state.learned, job, state.now_ms);
     bool was_stopped = job.state == JobState::COMPLETING,
          was_starting = job.state == JobState::STARTING;
@@ -322,6 +323,7 @@ void Core::Impl::stop_believing(Job &job, const std::string &reason)
         adaptation_over(job, record::FAILED, why);
     }
     forget_wish(job, why);
+    forget_slot_wishes(job, why);
     update(job, [&] {
         job.broken = reason;
         job.mode = StepMode::RIGID;

@@ -67,6 +67,10 @@ std::string Core::Impl::refusal(const Job &job, const JobSpec &wish, const Updat
     if (job.size() < wish.minimum || job.size() > wish.maximum)
         return name + " has " + std::to_string(job.size()) +
                " processes, which the new range must allow: resize it first";
+    if (int held = count_slots(job); job.size() + held > most_processes(wish))
+        return name + " has " + std::to_string(job.size()) + " processes and " +
+               std::to_string(held) + " places for those that its program starts, which the new "
+               "maximum must allow";
     return "";
 }
 
@@ -90,6 +94,7 @@ void Core::Impl::on(const Update &event)
     });
     record(record::UPDATED, *job, std::move(changes));
     look_at_wish(*job);
+    look_at_slots(*job);
     if (is_placed(job->state) && event.time_limit_ms)
         change_limit(*job);
 }

@@ -228,6 +228,28 @@ struct StepWishEnded {
     ELASTIC_FIELDS(job, step, mpiexec, wish, result, reason)
 };
 
+/* What the step has of places beside its world, and which it wants: all of it.  `told` rises with
+ * each change; `granted` is the last GrantSlots that is in it. */
+struct StepSlots {
+    static constexpr const char *NAME = "step_slots";
+    struct Held {
+        std::string node;
+        int places = 0;
+        ELASTIC_FIELDS(node, places)
+    };
+    JobId job = 0;
+    uint32_t step = 0;
+    std::string mpiexec;
+    uint64_t told = 0, granted = 0;
+    std::vector<Held> held;
+    std::vector<SlotWish> wishes;       /* as the step knows them; numbers rising */
+    bool over = false;                  /* the mpiexec has ended: it has nothing any more */
+    ELASTIC_FIELDS(job, step, mpiexec, told, granted, held, wishes, over)
+};
+
+/* Whether the core, which knows `known`, learns anything by it. */
+bool tells_new(const Slots &known, const StepSlots &event);
+
 struct StepStartFailed {                /* nothing runs and nothing is left of the try */
     static constexpr const char *NAME = "step_start_failed";
     JobId job = 0;
@@ -351,7 +373,8 @@ struct Timer {                          /* the time that SetTimer asked for has 
 using EventContent = std::variant<
     Configure, Submit, Cancel, Hold, Release, Resize, Update, Drain, Resume, NodeUp, NodeSuspect,
     NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, NodesLost, NodesWanted,
-    StepStarted, StepAdaptive, StepRigid, StepSizes, StepWish, StepWishEnded, StepStartFailed,
+    StepStarted, StepAdaptive, StepRigid, StepSizes, StepWish, StepWishEnded, StepSlots,
+    StepStartFailed,
     StepAccepted, StepReady, StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed,
     StepLeft, StepSampled, StepBroken, StepEnded, StepLost, Timer>;
 

@@ -39,6 +39,12 @@ void check_job(const State &state, const Job &job, Violations &wrong)
     }
     if (!placed && !job.departures.empty())
         wrong.push_back(name + "has departures");
+    if (job.slots && !placed)
+        wrong.push_back(name + "has places beside no world");
+    int world = job.adaptation ? std::max(job.size(), job.adaptation->size) : job.size();
+    if (count_slots(job) > 0 && world + count_slots(job) > most_processes(job.spec))
+        wrong.push_back(name + "has " + std::to_string(world) + " processes and " +
+                        std::to_string(count_slots(job)) + " places beside them");
     if (job.state == JobState::PENDING && !job.blocks.empty())
         wrong.push_back(name + "is on nodes");
     if (job.acquiring && job.state != JobState::STARTING)
@@ -236,6 +242,11 @@ void Monitor::see(const Record &record, const State &state)
 
 void Monitor::begin_wish(const Record &record)
 {
+    if (record.data.at("kind") == to_string(WishKind::SLOTS)) {
+        if (!jobs_[record.job].slot_wishes.insert(record.data.at("wish").get<uint64_t>()).second)
+            wrong("job " + std::to_string(record.job) + " makes a wish twice");
+        return;
+    }
     uint64_t open = std::exchange(jobs_[record.job].wish, record.data.at("wish").get<uint64_t>());
     if (open != 0)
         wrong("job " + std::to_string(record.job) + " has two wishes, " + std::to_string(open) +
@@ -245,6 +256,11 @@ void Monitor::begin_wish(const Record &record)
 void Monitor::end_wish(const Record &record)
 {
     uint64_t wish = record.data.at("wish").get<uint64_t>();
+    if (record.data.contains("kind")) {
+        if (jobs_[record.job].slot_wishes.erase(wish) == 0)
+            wrong("a wish of job " + std::to_string(record.job) + " ends that is not open");
+        return;
+    }
     if (std::exchange(jobs_[record.job].wish, 0) != wish)
         wrong("wish " + std::to_string(wish) + " of job " + std::to_string(record.job) +
               " ends twice, or was never made");
@@ -387,6 +403,8 @@ std::vector<std::string> Monitor::finish(const State &state) const
         if (job.open)
             open.push_back("request " + std::to_string(job.request) + " of job " +
                            std::to_string(id) + " has no end");
+        if (!job.slot_wishes.empty())
+            open.push_back("a wish for places of job " + std::to_string(id) + " has no end");
         if (job.wish)
             open.push_back("wish " + std::to_string(job.wish) + " of job " + std::to_string(id) +
                            " has no end");

@@ -52,6 +52,7 @@ class Monitor {
         bool open = false;      /* it has no end yet */
         bool ended = false;
         uint64_t wish = 0;      /* of the program, that has no end yet; 0: none */
+        std::set<uint64_t> slot_wishes; /* for places beside its world, the same */
         bool optional = false;  /* the change under way: nobody waits for it */
         std::deque<std::pair<int64_t, int64_t>> still;  /* for such ones: until when, how long */
     };

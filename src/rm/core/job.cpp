@@ -74,7 +74,52 @@ Blocks present(const Job &job)
     Blocks blocks = job.blocks;
     for (const Departure &departure : job.departures)
         blocks.insert(blocks.end(), departure.blocks.begin(), departure.blocks.end());
+    Blocks slots = slots_of(job);
+    blocks.insert(blocks.end(), slots.begin(), slots.end());
     return blocks;
+}
+
+Blocks slots_of(const Job &job)
+{
+    if (!job.slots)
+        return {};
+    Blocks blocks = job.slots->held;
+    for (const SlotGrant &grant : job.slots->grants)
+        blocks.insert(blocks.end(), grant.blocks.begin(), grant.blocks.end());
+    return blocks;
+}
+
+int count_slots(const Job &job)
+{
+    return job.slots ? count_processes(slots_of(job)) : 0;
+}
+
+/* A soft wish has its end with its first grant. */
+int open_slots(const Job &job, const SlotWish &wish)
+{
+    int open = wish.refused.empty() ? wish.count : 0;
+    for (const SlotGrant &grant : job.slots->grants) {
+        if (grant.wish == wish.number)
+            open = wish.hard ? open - count_processes(grant.blocks) : 0;
+    }
+    return std::max(open, 0);
+}
+
+int claimed_slots(const Job &job)
+{
+    int claimed = count_slots(job);
+    for (size_t i = 0; job.slots && i < job.slots->wishes.size(); i++) {
+        if (job.slots->wishes[i].hard)
+            claimed += open_slots(job, job.slots->wishes[i]);
+    }
+    return claimed;
+}
+
+int most_slots(const Job &job)
+{
+    bool shrinks = job.spec.elasticity == Elasticity::MALLEABLE && job.mode != StepMode::RIGID;
+    return most_processes(job.spec) -
+           (shrinks ? std::max(size_at_least(job.spec, 1), 1) : job.size());
 }
 
 bool is_end(JobState state)
@@ -196,6 +241,8 @@ std::string check(const JobSpec &spec)
     if (spec.preferred != 0 && size_at_most(spec, spec.preferred) != spec.preferred)
         return "the preferred size " + std::to_string(spec.preferred) +
                " is not one that the job can have";
+    if (spec.places < 0 || spec.places > static_cast<int>(SLOTS_MAX))
+        return outside("the places", spec.places, 0, SLOTS_MAX);
     if (spec.cores_per_process < 1 || spec.cores_per_process > CORES_PER_PROCESS_MAX)
         return outside("cores per process", spec.cores_per_process, 1, CORES_PER_PROCESS_MAX);
     if (spec.processes_per_node < 0 || spec.processes_per_node > SIZE_MAX_PROCESSES)
@@ -219,19 +266,38 @@ std::string check(const JobSpec &spec)
     return "";
 }
 
+namespace {
+
+int largest_beside_slots(const Job &job)
+{
+    int most = std::min(job.spec.maximum, most_processes(job.spec) - claimed_slots(job));
+    return std::max(most, std::max(size_at_least(job.spec, 1), 1));
+}
+
+}  // namespace
+
 int largest_wanted(const Job &job)
 {
     int wanted = job.wished_size > 0 ? job.wished_size
                  : job.wish          ? job.wish->target
                  : job.granted       ? job.granted->target
                                      : 0;
-    return wanted > 0 ? std::min(wanted, job.spec.maximum) : job.spec.maximum;
+    int most = largest_beside_slots(job);
+    return wanted > 0 ? std::min(wanted, most) : most;
 }
 
 int size_wished(const Job &job)
 {
-    bool wants = job.wish && job.wish->target > 0 && job.wish->target != job.size();
-    return wants ? job.wish->target : 0;
+    int size = job.size(), most = largest_beside_slots(job);
+    int wanted = job.wish && job.wish->target > 0 ? job.wish->target : size;
+    bool fits = size <= most;
+    if (fits && wanted == size)
+        return 0;
+    int target = size_at_most(job.spec, std::min(wanted, most));
+    if (target == 0)
+        target = std::max(size_at_least(job.spec, 1), 1);
+    bool gives_for_nothing = fits && wanted > size && target < size;
+    return target == size || gives_for_nothing ? 0 : target;
 }
 
 std::string describe_sizes(const JobSpec &spec)

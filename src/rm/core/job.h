@@ -69,6 +69,8 @@ struct JobSpec {
     int preferred = 0;          /* start and grow up to this while others wait; 0: the maximum */
     SizeRule size_rule = SizeRule::ANY;
     int size_multiple = 1;      /* with MULTIPLE */
+    /* For processes that the program starts one by one, so many places beyond the maximum. */
+    int places = 0;
     int cores_per_process = 1;
     int processes_per_node = 0; /* at most; 0: what fits */
     bool whole_nodes = false;   /* shares its nodes with nobody */
@@ -95,7 +97,7 @@ struct JobSpec {
     ELASTIC_FIELDS(name, user, uid, elasticity, minimum, maximum, preferred, size_rule,
                    size_multiple, cores_per_process, processes_per_node, whole_nodes, time_limit_ms,
                    expect_ms, serial_ppm, program, priority, held, requeue, begin_ms,
-                   dependencies, program_sizes)
+                   dependencies, program_sizes, places)
 };
 
 /* `processes` consecutive ranks on one node.  A list of blocks is in rank order; a node may occur
@@ -207,9 +209,9 @@ struct Departure {
 };
 
 /* Of what a running program may want more. */
-enum class WishKind { PROCESSES };
+enum class WishKind { PROCESSES, SLOTS };
 template <> struct NamesOf<WishKind> {
-    static constexpr const char *names[] = {"processes"};
+    static constexpr const char *names[] = {"processes", "slots"};
 };
 
 /* What the running program has said that it wants (MPIX_Adapt_request): a size, and those that it
@@ -230,6 +232,40 @@ constexpr int WISH_SIZE_MAX = 1 << 20;
 
 /* Empty, or what is wrong with it. */
 std::string check(const ProgramWish &wish);
+
+/* Places beside the world, for processes that the program starts one by one (MPIX_Iallocate): so
+ * many are wanted on one host, or anywhere. */
+struct SlotWish {
+    uint64_t number = 0;        /* among the wishes of its mpiexec */
+    int count = 0;              /* that the step has not got yet */
+    bool hard = false;          /* it waits for them; else it takes what can be had at once */
+    std::string host;           /* empty: any */
+    int64_t since_ms = NEVER;   /* when the core heard of it */
+    std::string refused;        /* why; the step has not said yet that it has ended */
+
+    ELASTIC_FIELDS(number, count, hard, host, since_ms, refused)
+};
+/* Given, and not confirmed by the step. */
+struct SlotGrant {
+    uint64_t number = 0;        /* 1, 2, 3, ... of its mpiexec */
+    uint64_t wish = 0;
+    Blocks blocks;
+
+    ELASTIC_FIELDS(number, wish, blocks)
+};
+/* All that a job has of them.  The step tells what it holds as a whole, not what changes, so that
+ * nothing is lost with a message. */
+struct Slots {
+    std::string mpiexec;        /* a script may run several, one after the other */
+    uint64_t told = 0;          /* how new the last word of the step is */
+    uint64_t granted = 0;       /* number of the last grant */
+    std::vector<SlotGrant> grants;
+    Blocks held;                /* confirmed */
+    std::vector<SlotWish> wishes;
+
+    ELASTIC_FIELDS(mpiexec, told, granted, grants, held, wishes)
+};
+constexpr size_t SLOTS_MAX = 4096;      /* held, and wishes: as many as a step can have */
 
 /* What policy `measured` has found of a job, by which it is asked for again and again
  * (policy_measured.h). */
@@ -305,6 +341,7 @@ struct Job {
     std::string wishing;        /* the mpiexec of the last one, whatever has become of it, */
     uint64_t last_wish = 0;     /* and its number */
     std::string wish_refusal;   /* of the last one, by us; empty: it was not refused */
+    std::optional<Slots> slots;         /* places beside its world; empty: it never had any */
     /* Found last; follows from the rest and the configuration, so that it is not stored.
      * State::index, and whoever takes a sample, resets it. */
     mutable std::optional<SizeWorth> worth;
@@ -317,16 +354,32 @@ struct Job {
                    standstill_ms, last_adapted_ms, mean_standstill_ms, mean_duration_ms, first_size,
                    process_ms, sized_ms, deadline_ms, limit_at_ms, tries, start_failures, refusals,
                    offer_after_ms, grow_after_ms, lent, kept_loan, wished_size, wish, granted,
-                   wishing, last_wish, wish_refusal)
+                   wishing, last_wish, wish_refusal, slots)
 };
 
 /* Nobody grows it beyond: what its user or its program, whoever spoke last, wants it to be, else
- * its maximum. */
+ * its maximum; less what its places beside the world leave of that. */
 int largest_wanted(const Job &job);
-/* The size that its program wants and that it does not have; 0: none. */
+/* The size that its program wants and that it does not have, or that leaves it the places that it
+ * waits for; 0: none. */
 int size_wished(const Job &job);
 
-/* Where its processes are, those that are leaving included. */
+/* Where its places beside the world are, confirmed or not; and how many. */
+Blocks slots_of(const Job &job);
+int count_slots(const Job &job);
+/* That nobody has been given for the wish yet; 0 if it is refused. */
+int open_slots(const Job &job, const SlotWish &wish);
+/* Those that it has, and that its program waits for until they are there. */
+int claimed_slots(const Job &job);
+/* World and places together are at most so many. */
+inline int most_processes(const JobSpec &spec)
+{
+    return spec.maximum + spec.places;
+}
+/* So many places its program could ever have: beside its smallest world. */
+int most_slots(const Job &job);
+
+/* Where its processes are, those that are leaving and places beside the world included. */
 Blocks present(const Job &job);
 
 bool is_end(JobState state);

@@ -25,6 +25,9 @@ constexpr const char *SIZES = "sizes";          /* step, rule: the sizes that th
 /* step, wish, kind, size, minimum, maximum, reason: of the program */
 constexpr const char *WISHED = "wished";
 constexpr const char *WISH_ENDED = "wish_ended";        /* step, wish, result, size, reason */
+/* Of places beside the world, `kind` slots: wished has count, hard, host; wish_ended has it. */
+constexpr const char *SLOTS_GRANTED = "slots_granted";      /* step, wish, grant, blocks */
+constexpr const char *SLOTS_RELEASED = "slots_released";    /* step, places (left), released */
 /* step, request, by_user, old_size, size, leave, joining, reason, why (rule, and what size_rules.h
  * makes of it) */
 constexpr const char *REQUESTED = "requested";

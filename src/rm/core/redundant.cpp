@@ -45,6 +45,11 @@ bool says_new(const Job &job, const StepWishEnded &event)
     return may_follow || (is_last && (job.wish || !job.wish_refusal.empty()));
 }
 
+bool says_new(const Job &job, const StepSlots &event)
+{
+    return job.slots ? tells_new(*job.slots, event) : !event.held.empty() || !event.wishes.empty();
+}
+
 bool says_new(const Job &job, const StepAccepted &event)
 {
     const Adaptation *known = adaptation(job, event.request);

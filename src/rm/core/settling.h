@@ -17,6 +17,12 @@ inline Blocks settled_world(const Job &job)
     return append(without(job.blocks, job.adaptation->leave), job.adaptation->joining);
 }
 
+/* And with it its places beside the world. */
+inline Blocks settled_blocks(const Job &job)
+{
+    return job.state == JobState::COMPLETING ? Blocks() : append(settled_world(job), slots_of(job));
+}
+
 /* Of its processes after the change: what is lent goes first. */
 inline int lent_to_come(const Job &job, const Adaptation &change)
 {

@@ -17,7 +17,7 @@ std::optional<Shortage> shortage(const State &state, const Job &job)
     Shortage missing{size, Space(state).room(job.spec), {}};
     for (JobId id : state.indices().settling) {
         const Job &other = state.jobs.at(id);
-        Booking kept(state.shares(other.spec, settled_world(other)));
+        Booking kept(state.shares(other.spec, settled_blocks(other)));
         if (int64_t cores = state.booking(id).cores - kept.cores; cores > 0)
             missing.giving.push_back({id, cores});
     }

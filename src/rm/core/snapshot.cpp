@@ -85,6 +85,17 @@ std::string contradiction(const Stored &stored)
             all.insert(all.end(), job.adaptation->joining.begin(), job.adaptation->joining.end());
         for (const Departure &departure : job.departures)
             all.insert(all.end(), departure.blocks.begin(), departure.blocks.end());
+        if (job.slots) {
+            Blocks slots = slots_of(job);
+            bool wrong_count = std::ranges::any_of(
+                slots, [](const Block &block) { return block.processes < 1; });
+            bool wrong_grant = std::ranges::any_of(job.slots->grants, [&](const SlotGrant &grant) {
+                return grant.number > job.slots->granted;
+            });
+            if (!is_placed(job.state) || wrong_count || wrong_grant)
+                return name + " has wrong places beside its world";
+            all.insert(all.end(), slots.begin(), slots.end());
+        }
         for (const Block &block : all) {
             if (is_placed(job.state) && !nodes.contains(block.node))
                 return name + " is on node " + block.node + ", which is not known";

@@ -160,6 +160,8 @@ Shares State::shares(const Job &job) const
         add(job.adaptation->joining);
     for (const Departure &departure : job.departures)
         add(departure.blocks);
+    if (job.slots)
+        add(slots_of(job));
     if (job.spec.whole_nodes)
         make_whole(all);
     return all;
@@ -191,6 +193,14 @@ bool may_be_offered(const Job &job)
            !is_in_rigid_phase(job);
 }
 
+bool wants_slots(const Job &job)
+{
+    bool runs = job.state == JobState::RUNNING || job.state == JobState::ADAPTING;
+    return runs && job.slots && std::ranges::any_of(job.slots->wishes, [&](const SlotWish &wish) {
+        return open_slots(job, wish) > 0;
+    });
+}
+
 bool gives_soon(const Job &job)
 {
     return is_placed(job.state) &&
@@ -209,7 +219,7 @@ bool is_roomy(const State &state, const Job &job)
             most = std::min(most, job.spec.processes_per_node);
         return processes >= most;
     };
-    bool each_fills = job.departures.empty();
+    bool each_fills = job.departures.empty() && count_slots(job) == 0;
     for (const Block &block : job.blocks)
         each_fills = each_fills && fills(*state.node(block.node), block.processes);
     if (each_fills)
@@ -312,6 +322,7 @@ State::Facts State::facts(const Job &job) const
         facts.prioritised = job.spec.priority != 0;
     }
     facts.placed = is_placed(job.state);
+    facts.wants_slots = wants_slots(job);
     facts.settling = gives_soon(job);
     if (job.deadline_ms != NEVER)
         facts.deadline_ms = job.deadline_ms;
@@ -368,6 +379,7 @@ void State::replace(JobId id, const Facts &old, const Facts &now)
     } else if (old.queued != now.queued) {
         move_in_queue(old, now);
     }
+    move_member(indices_.slot_wishers, old.wants_slots, now.wants_slots, id);
     move_member(indices_.prioritised, old.prioritised, now.prioritised, id);
     for (JobId other : old.waits_for)
         indices_.dependents.erase(std::pair(other, id));

@@ -130,6 +130,7 @@ class Daemon {
     void perform(const ResizeStep &resize) { steps_->resize(resize); }
     void perform(const CancelRequest &cancel) { steps_->cancel(cancel); }
     void perform(const RefuseWish &refusal) { steps_->refuse(refusal); }
+    void perform(const GrantSlots &grant) { steps_->grant(grant); }
     void perform(const SignalStep &signal);
     void perform(const LimitStep &limit)
     {

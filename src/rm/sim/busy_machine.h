@@ -75,6 +75,7 @@ class BusyMachine {
     void perform(const Record &) {}
     void perform(const QueryStep &) {}
     void perform(const RefuseWish &) {} /* nobody wishes here */
+    void perform(const GrantSlots &) {}
     void perform(const LimitStep &) {}
 
     Load load_;

@@ -145,6 +145,11 @@ void SimulatedCluster::node_fails()
         Step *step = each.get();
         if (step->ended)
             continue;
+        bool lost_slots = false;
+        while (drop_slots(*step, node))
+            lost_slots = true;
+        if (lost_slots)
+            say_slots(*step);
         if (on_it(step->world))
             after(delay(), [this, step] { end(*step, 137); });
         else if (step->request && on_it(step->request->joining) && !step->in_window)

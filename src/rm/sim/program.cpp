@@ -73,6 +73,8 @@ void SimulatedCluster::say_all(Step &step)
         say(content);
     if (step.said_of_wishes)
         say(*step.said_of_wishes);
+    if (step.slots.told > 0)
+        say(step.slots);
 }
 
 SimulatedCluster::Step *SimulatedCluster::find(JobId job, uint32_t step)
@@ -129,6 +131,8 @@ void SimulatedCluster::perform(const StartStep &action)
             sample(step);
         if (adaptive && options_.wish_ms > 0)
             wish(step);
+        if (options_.slots_ms > 0)
+            want_slots(step);
     });
     if (options_.config.asynchronous_nodes && chance(options_.faults.nodes_lost))
         after(between(0, step.program.work_ms), [this, &step] { nodes_are_taken(step); });
@@ -219,8 +223,93 @@ void SimulatedCluster::end_wish(Step &step, const std::string &result, const std
 void SimulatedCluster::perform(const RefuseWish &action)
 {
     Step *step = find(action.job, action.step);
-    if (step && !step->ended && step->wish && step->wish->number == action.wish)
+    if (!step || step->ended)
+        return;
+    if (step->wish && step->wish->number == action.wish)
         end_wish(*step, "refused", action.reason);
+    auto open = std::ranges::find(step->slots.wishes, action.wish, &SlotWish::number);
+    if (open == step->slots.wishes.end())
+        return;
+    counts.slots_refused++;
+    step->slots.wishes.erase(open);
+    say_slots(*step);
+}
+
+/* ---- places beside the world ----------------------------------------------------------------- */
+
+void SimulatedCluster::want_slots(Step &step)
+{
+    after(slots_.between(1, options_.slots_ms), [this, &step] {
+        if (step.ended)
+            return;
+        change_slots(step);
+        want_slots(step);
+    });
+}
+
+/* One more wish, a place given back, or a wish that is wanted no more. */
+void SimulatedCluster::change_slots(Step &step)
+{
+    StepSlots &slots = step.slots;
+    int64_t what = slots_.between(0, 3);
+    if (what == 0 && !slots.held.empty()) {
+        drop_slots(step, slots.held.front().node);
+    } else if (what == 1 && !slots.wishes.empty()) {
+        slots.wishes.erase(slots.wishes.begin());
+    } else if (slots.wishes.size() < 4) {
+        counts.slots_wished++;
+        std::string host = slots_.chance(0.2) ? step.world.front().node.str() : "";
+        slots.wishes.push_back({++step.wishes, static_cast<int>(slots_.between(1, 3)),
+                                slots_.chance(0.6), host, NEVER, ""});
+    }
+    say_slots(step);
+}
+
+/* One on the node; false: it has none there. */
+bool SimulatedCluster::drop_slots(Step &step, const std::string &node)
+{
+    auto held = std::ranges::find(step.slots.held, node, &StepSlots::Held::node);
+    if (held == step.slots.held.end())
+        return false;
+    occupy(step, {{node, 1}}, -1);
+    if (--held->places == 0)
+        step.slots.held.erase(held);
+    return true;
+}
+
+void SimulatedCluster::say_slots(Step &step)
+{
+    step.slots.job = step.job;
+    step.slots.step = step.number;
+    step.slots.mpiexec = std::to_string(step.number);
+    step.slots.told++;
+    say(step.slots);
+}
+
+/* What is wanted no more is held all the same, until it is given back. */
+void SimulatedCluster::perform(const GrantSlots &action)
+{
+    Step *step = find(action.job, action.step);
+    if (!step || step->ended || action.grant != step->slots.granted + 1)
+        return;
+    StepSlots &slots = step->slots;
+    counts.slots_granted += count_processes(action.blocks);
+    slots.granted++;
+    occupy(*step, action.blocks, 1);
+    for (const Block &block : action.blocks) {
+        auto held = std::ranges::find(slots.held, block.node.str(), &StepSlots::Held::node);
+        if (held == slots.held.end())
+            slots.held.push_back({block.node, block.processes});
+        else
+            held->places += block.processes;
+    }
+    auto open = std::ranges::find(slots.wishes, action.wish, &SlotWish::number);
+    if (open != slots.wishes.end()) {
+        open->count -= count_processes(action.blocks);
+        if (open->count <= 0 || !open->hard)
+            slots.wishes.erase(open);
+    }
+    say_slots(*step);
 }
 
 /* Plans its end, at the present speed. */
@@ -247,6 +336,9 @@ void SimulatedCluster::end(Step &step, int exit_code)
         occupy(step, step.request->joining, -1);
     for (const auto &[epoch, blocks] : step.leaving)
         occupy(step, blocks, -1);
+    for (const StepSlots::Held &held : step.slots.held)
+        occupy(step, {{held.node, held.places}}, -1);
+    step.slots.held.clear();
     step.request.reset();
     step.leaving.clear();
     step.said.push_back(StepEnded{step.job, step.number, exit_code, ""});

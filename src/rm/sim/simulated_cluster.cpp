@@ -6,6 +6,7 @@ namespace elastic::rm {
 
 SimulatedCluster::SimulatedCluster(const ClusterOptions &options)
     : options_(options), time_(options.seed), samples_(options.seed + 1), wishes_(options.seed + 2),
+      slots_(options.seed + 3),
       trace_(options.trace)
 {
 }

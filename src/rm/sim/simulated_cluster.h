@@ -59,6 +59,8 @@ struct ClusterOptions {
     int64_t sample_ms = 0;
     /* between two wishes of an adaptive step, at most; 0: there are none */
     int64_t wish_ms = 0;
+    /* between two changes of mind about places beside the world, at most; 0: nobody wants any */
+    int64_t slots_ms = 0;
     bool drop_redundant = false;        /* as the daemon does; else the core must bear them */
     bool trace = false;
 };
@@ -79,6 +81,7 @@ class SimulatedCluster {
             broke = 0, redundant = 0;
         int jumps = 0, limits = 0, samples = 0, snapshots = 0;
         int wishes = 0, granted = 0, refused = 0, withdrawn = 0;
+        int slots_wished = 0, slots_granted = 0, slots_refused = 0;
     };
     Counts counts;
 
@@ -112,6 +115,7 @@ class SimulatedCluster {
     void perform(const CancelRequest &action);
     void perform(const SignalStep &action);
     void perform(const RefuseWish &action);
+    void perform(const GrantSlots &action);
     void perform(const LimitStep &) {}  /* steps here have no watch of their own */
     void perform(const QueryStep &action);
     void perform(const AcquireNodes &action);
@@ -129,6 +133,10 @@ class SimulatedCluster {
     void sample(Step &step);
     void wish(Step &step);
     void end_wish(Step &step, const std::string &result, const std::string &reason);
+    void want_slots(Step &step);
+    void change_slots(Step &step);
+    bool drop_slots(Step &step, const std::string &node);
+    void say_slots(Step &step);
     void end_request(Step &step, EventContent outcome);
     void end(Step &step, int exit_code);
     void occupy(const Step &step, const Blocks &blocks, int sign);
@@ -146,7 +154,7 @@ class SimulatedCluster {
 
     ClusterOptions options_;
     VirtualTime time_;
-    VirtualTime samples_, wishes_;      /* chances of their own, not times */
+    VirtualTime samples_, wishes_, slots_;      /* chances of their own, not times */
     Trace trace_;
     uint64_t timer_ = 0, requests_ = 0;
     Core core_;

@@ -27,6 +27,7 @@ struct SimulatedCluster::Step {
     std::optional<ProgramWish> wish;    /* open */
     uint64_t wishes = 0;
     std::optional<EventContent> said_of_wishes; /* only the last word is the case */
+    StepSlots slots;                    /* places beside the world, and wishes for them */
     std::vector<EventContent> said;     /* all that is the case */
 };
 

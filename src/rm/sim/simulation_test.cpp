@@ -126,6 +126,46 @@ ClusterOptions random_options(uint64_t seed, bool trace)
     return options;
 }
 
+/* The same, and programs that ask for places beside their worlds. */
+ClusterOptions demanding_options(uint64_t seed, bool trace)
+{
+    ClusterOptions options = random_options(seed, trace);
+    options.slots_ms = Chance(seed * 7919 + 2).between(1000, 30000);
+    return options;
+}
+
+/* To its end; whether something was wrong. */
+bool fails(SimulatedCluster &cluster, uint64_t seed)
+{
+    cluster.run();
+    for (const std::string &what : cluster.broken())
+        ADD_FAILURE() << "seed " << seed << " " << what
+                      << "\nreplay: make -f src/rm/Makefile replay SEED=" << seed;
+    return !cluster.broken().empty();
+}
+
+TEST(SimulationTest, programs_ask_for_places)
+{
+    uint64_t first = from_environment("ELASTIC_SIMULATION_FIRST", 1);
+    uint64_t seeds = (from_environment("ELASTIC_SIMULATION_SEEDS", 100) + 1) / 2;
+    bool trace = from_environment("ELASTIC_SIMULATION_TRACE", 0) != 0, broken = false;
+    SimulatedCluster::Counts counts;
+    for (uint64_t seed = first; seed < first + seeds && !broken; seed++) {
+        SimulatedCluster cluster(demanding_options(seed, trace));
+        broken = fails(cluster, seed);
+        counts.slots_wished += cluster.counts.slots_wished;
+        counts.slots_granted += cluster.counts.slots_granted;
+        counts.slots_refused += cluster.counts.slots_refused;
+    }
+    printf("%llu machines: of %d wishes for places %d were refused, %d places granted\n",
+           static_cast<unsigned long long>(seeds), counts.slots_wished, counts.slots_refused,
+           counts.slots_granted);
+    if (seeds < 50)
+        return;
+    EXPECT_GT(counts.slots_granted, 100);
+    EXPECT_GT(counts.slots_refused, 20);
+}
+
 TEST(SimulationTest, seeds)
 {
     uint64_t first = from_environment("ELASTIC_SIMULATION_FIRST", 1);
@@ -138,11 +178,7 @@ TEST(SimulationTest, seeds)
     int measured = 0;           /* jobs of which something is known at their end */
     for (uint64_t seed = first; seed < first + seeds && failures < FAILURES_MAX; seed++) {
         SimulatedCluster cluster(random_options(seed, trace));
-        cluster.run();
-        for (const std::string &what : cluster.broken())
-            ADD_FAILURE() << "seed " << seed << " " << what
-                          << "\nreplay: make -f src/rm/Makefile replay SEED=" << seed;
-        failures += !cluster.broken().empty();
+        failures += fails(cluster, seed);
         RunMetrics metrics = cluster.metrics();
         sum.jobs += metrics.jobs;
         sum.done += metrics.done;
@@ -209,7 +245,8 @@ TEST(SimulationTest, seeds)
 TEST(SimulationTest, same_seed_gives_same_history)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
-        SimulatedCluster first(random_options(seed, false)), second(random_options(seed, false));
+        auto options = seed % 2 ? random_options(seed, false) : demanding_options(seed, false);
+        SimulatedCluster first(options), second(options);
         first.run();
         second.run();
         ASSERT_EQ(first.log().size(), second.log().size());

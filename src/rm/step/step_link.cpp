@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "step/slots_answer.h"
 #include "program_sizes.h"
 
 namespace elastic::rm {
@@ -14,6 +15,7 @@ namespace {
 constexpr const char *EVENTS_ID = "events";
 constexpr const char *RESIZE_ID = "resize-";
 constexpr const char *PERFORMANCE_ID = "performance-";
+constexpr const char *SLOTS_ID = "slots";
 constexpr size_t REASON_BYTES_MAX = 63;
 constexpr size_t REQUESTS_KEPT = 64;    /* ended ones: the core asks about the last */
 constexpr size_t LEFT_KEPT = 64;        /* the core misses none but while elasticd is down */
@@ -74,6 +76,10 @@ void StepLink::closed(const std::string &broken)
             place_.job,        place_.step, open->wish.mpiexec,
             open->wish.number, "withdrawn", "mpiexec has closed its step socket"};
         tell_wish();
+    }
+    if (auto last = std::exchange(slots_, {}); last && broken.empty()) {
+        last->over = true;
+        tell(*last);
     }
     if (broken.empty())
         connection_.reset();
@@ -138,6 +144,8 @@ void StepLink::answer(const StepMessage &message, const Json &line)
 {
     if (message.id.starts_with(PERFORMANCE_ID))
         return performance(message, line);
+    if (message.id == SLOTS_ID)
+        return slots(message, line);
     if (message.id == EVENTS_ID && message.ok) {
         known_until_ = message.next;
         if (known_until_ <= std::max<uint64_t>(message.oldest, 1))
@@ -233,6 +241,7 @@ bool StepLink::take_event(const StepMessage &message)
         case StepMessageKind::REQUESTED: return requested(message);
         case StepMessageKind::WISH: return wish(message);
         case StepMessageKind::WISH_ENDED: return wish_ended(message);
+        case StepMessageKind::SLOTS_CHANGED: ask_slots(); return true;
         case StepMessageKind::FREED: return freed(place_.epoch_offset + message.epoch);
         case StepMessageKind::LEFT: return left(message);
         case StepMessageKind::PLAN:
@@ -318,13 +327,68 @@ void StepLink::tell_wish()
 
 void StepLink::refuse(const RefuseWish &refusal)
 {
-    bool is_open = wish_ && wish_->wish.number == refusal.wish &&
-        wish_->wish.mpiexec == refusal.mpiexec;
+    bool is_open =
+        (wish_ && wish_->wish.number == refusal.wish && wish_->wish.mpiexec == refusal.mpiexec) ||
+        (slots_ && slots_->mpiexec == refusal.mpiexec &&
+         std::ranges::find(slots_->wishes, refusal.wish, &SlotWish::number) !=
+             slots_->wishes.end());
     if (is_open && connection_)
         connection_->send({{"id", "refuse"},
                            {"op", "refuse"},
                            {"wish", refusal.wish},
                            {"reason", refusal.reason.substr(0, WISH_REASON_BYTES_MAX)}});
+}
+
+/* ---- places beside the world ----------------------------------------------------------------- */
+
+/* What happens while the answer is under way may be in it, or not: then once more. */
+void StepLink::ask_slots()
+{
+    if (!connection_ || !caught_up_)
+        return;
+    if (slots_asked_ != Asking::NO) {
+        slots_asked_ = Asking::AGAIN;
+        return;
+    }
+    slots_asked_ = Asking::YES;
+    connection_->send({{"id", SLOTS_ID},
+                       {"op", "slots"},
+                       {"most", place_.most_slots ? place_.most_slots() : 0}});
+}
+
+/* An error: of an mpiexec that knows no places. */
+void StepLink::slots(const StepMessage &message, const Json &line)
+{
+    if (slots_asked_ == Asking::NO) {
+        counts_.dropped++;
+        return;
+    }
+    bool again = std::exchange(slots_asked_, Asking::NO) == Asking::AGAIN;
+    if (!message.ok)
+        return;
+    auto read = read_slots(line);
+    if (!read)
+        return cut_off(read.error());
+    slots_ = std::move(read.value());
+    slots_->job = place_.job;
+    slots_->step = place_.step;
+    tell(*slots_);
+    if (again)
+        ask_slots();
+}
+
+void StepLink::grant(const GrantSlots &grant)
+{
+    if (!connection_ || !slots_ || slots_->mpiexec != grant.mpiexec)
+        return;
+    Json hosts = Json::array();
+    for (const Block &block : grant.blocks)
+        hosts.push_back(block.node + ":" + std::to_string(block.processes));
+    connection_->send({{"id", "grant"},
+                       {"op", "grant"},
+                       {"wish", grant.wish},
+                       {"grant", grant.grant},
+                       {"hosts", hosts}});
 }
 
 /* One at a time is under way; that of somebody else has no tag of ours. */
@@ -427,6 +491,7 @@ void StepLink::caught_up()
 {
     caught_up_ = true;
     tell_wish();
+    ask_slots();
     for (auto &[number, request] : requests_)
         if (request.phase == Phase::WAITING && request.cancelled)
             end(request,
@@ -516,6 +581,7 @@ void StepLink::tell_all()
     if (!sizes_.empty())
         tell(StepSizes{place_.job, place_.step, sizes_});
     tell_wish();
+    ask_slots();
     auto left = left_.begin();
     auto tell_left_before = [&](uint64_t epoch) {
         for (; left != left_.end() && left->epoch < epoch; ++left)

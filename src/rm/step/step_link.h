@@ -13,6 +13,9 @@
  * kept of a step is bounded.  A step that talks is not read while something of it waits to be
  * stored, and its events have a rate.
  *
+ * Of places beside the world the step is asked for all that it has whenever it tells that something
+ * of them has changed: no event of them need be seen, and none need be put together here.
+ *
  * Epochs of the core count over all mpiexecs of a step (a script may run several): `epoch_offset`
  * is what earlier ones committed.
  *
@@ -43,6 +46,7 @@ class StepLink {
     /* True: it waits to be stored; pause() until then. */
     using Tell = std::function<bool(EventContent)>;
     using LastRequest = std::function<uint64_t()>;      /* of the job, as the core knows it */
+    using MostSlots = std::function<int()>;     /* of the job */
     /* An answer to ask_performance has come.  True: the core is to hear of it. */
     using Sampled = std::function<bool(const PerformanceAnswer &)>;
 
@@ -55,6 +59,7 @@ class StepLink {
         uint32_t uid = 0;
         uint64_t epoch_offset = 0;
         LastRequest last_request;
+        MostSlots most_slots;
         Tell tell;
         Sampled sampled;
     };
@@ -71,6 +76,8 @@ class StepLink {
     bool cancel(const CancelRequest &cancel);
     /* Nothing happens if the wish is open no more, or another mpiexec's. */
     void refuse(const RefuseWish &refusal);
+    /* Nothing happens if it is another mpiexec's; who has it already, has it once. */
+    void grant(const GrantSlots &grant);
     /* What the processes do with their time, and how often they are to write it down (0: nothing is
      * measured).  False: it cannot be asked now.  One question at a time: who asks meanwhile gets
      * the same answer. */
@@ -115,6 +122,8 @@ class StepLink {
     bool wish(const StepMessage &message);
     bool wish_ended(const StepMessage &message);
     void tell_wish();
+    void ask_slots();
+    void slots(const StepMessage &message, const Json &line);
     void caught_up();
     void send_resize(Request &request);
     void send_cancel(uint64_t step_request);
@@ -136,6 +145,9 @@ class StepLink {
     std::string sizes_;                 /* empty: nothing said */
     std::optional<StepWish> wish_;      /* that is open */
     std::optional<StepWishEnded> wish_ended_;   /* the last one, if it is not */
+    std::optional<StepSlots> slots_;    /* last answer */
+    enum class Asking { NO, YES, AGAIN };
+    Asking slots_asked_ = Asking::NO;
     double target_ms_ = 0;
     std::map<uint64_t, Request> requests_;      /* by the core's number */
     std::pair<uint64_t, uint64_t> under_way_ = {};      /* the step's number and the core's */

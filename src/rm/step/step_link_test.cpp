@@ -26,6 +26,7 @@ class StepLinkTest : public testing::Test {
         place.socket = folder_ + "/step.sock";
         place.uid = getuid();
         place.last_request = [this] { return last_request_; };
+        place.most_slots = [] { return 6; };
         place.tell = [this](EventContent content) {
             told_.push_back(std::move(content));
             return stored_;
@@ -137,6 +138,60 @@ TEST_F(StepLinkTest, a_wish_is_told_and_can_be_refused)
     link_->tell_all();
     EXPECT_EQ(count<StepWish>(), 1u) << "it is open no more";
     EXPECT_EQ(count<StepWishEnded>(), 2u);
+}
+
+/* How often the step was asked for its slots. */
+size_t questions(const std::string &heard)
+{
+    size_t count = 0;
+    for (size_t at = heard.find(R"("op":"slots")"); at != std::string::npos;
+         at = heard.find(R"("op":"slots")", at + 1))
+        count++;
+    return count;
+}
+
+TEST_F(StepLinkTest, what_a_step_has_of_places_is_asked_for_when_it_changes)
+{
+    say_history();
+    ASSERT_TRUE(turn_until([this] { return questions(heard()) == 1; }));
+    EXPECT_NE(heard_.find(R"("most":6)"), std::string::npos);
+    event("wish", R"(,"step":"4711","wish":1,"kind":"slots","count":2,"hard":true,"hosts":[])");
+    event("granted");
+    say(R"({"id":"slots","ok":true,"step":"4711","told":5,"granted":0,"hosts":[],"wishes":[]})");
+    ASSERT_TRUE(turn_until([this] { return questions(heard()) == 2; }))
+        << "once more, and once only";
+    say(R"({"id":"slots","ok":true,"step":"4711","told":7,"granted":1,)"
+        R"("hosts":[{"name":"n0","places":2}],)"
+        R"("wishes":[{"wish":3,"kind":"slots","count":1,"hard":false,"hosts":["n1"]}]})");
+    ASSERT_TRUE(turn_until([this] { return count<StepSlots>() == 2; }));
+    const auto &slots = std::get<StepSlots>(told_.back());
+    EXPECT_EQ(slots.mpiexec, "4711");
+    EXPECT_EQ(slots.told, 7u);
+    EXPECT_EQ(slots.granted, 1u);
+    ASSERT_EQ(slots.held.size(), 1u);
+    EXPECT_EQ(slots.held[0].node, "n0");
+    EXPECT_EQ(slots.held[0].places, 2);
+    ASSERT_EQ(slots.wishes.size(), 1u);
+    EXPECT_EQ(slots.wishes[0].host, "n1");
+    EXPECT_FALSE(slots.wishes[0].hard);
+    link_->grant({1, 1, "4712", 3, 2, {{"n1", 1}}});
+    link_->grant({1, 1, "4711", 3, 2, {{"n1", 1}}});
+    link_->refuse({1, 1, "4711", 3, "no"});
+    ASSERT_TRUE(turn_until([this] { return heard().find("refuse") != std::string::npos; }));
+    EXPECT_NE(heard_.find(R"("hosts":["n1:1"])"), std::string::npos);
+    EXPECT_EQ(heard_.find(R"("op":"grant")"), heard_.rfind(R"("op":"grant")"));
+    step_ = Descriptor();       /* mpiexec has ended */
+    ASSERT_TRUE(turn_until([this] { return count<StepSlots>() == 3; }));
+    EXPECT_TRUE(std::get<StepSlots>(told_.back()).over);
+}
+
+TEST_F(StepLinkTest, a_wrong_word_about_places_ends_the_connection)
+{
+    say_history();
+    ASSERT_TRUE(turn_until([this] { return questions(heard()) == 1; }));
+    say(R"({"id":"slots","ok":true,"step":"4711","told":5,"granted":0,)"
+        R"("hosts":[{"name":"n0","places":-1}],"wishes":[]})");
+    EXPECT_TRUE(is_broken());
 }
 
 TEST_F(StepLinkTest, of_the_wishes_of_the_past_only_the_last_matters)

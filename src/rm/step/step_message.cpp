@@ -54,6 +54,10 @@ const std::vector<MessageRule> &events()
         {"left", LEFT, {EPOCH, LEAVING}},
         {"wish", WISH, {STEP, WISH_NUMBER, KIND, SIZE, SIZE_LEAST, SIZE_MOST, REASON}},
         {"wish_ended", WISH_ENDED, {STEP, WISH_NUMBER, RESULT, REASON}},
+        {"wish of slots", SLOTS_CHANGED, {}},
+        {"wish_ended of slots", SLOTS_CHANGED, {}},
+        {"granted", SLOTS_CHANGED, {}},
+        {"released", SLOTS_CHANGED, {}},
     };
     return table;
 }
@@ -69,14 +73,22 @@ const FieldRules<StepMessage> ANSWER_FIELDS = {
 const FieldRules<StepMessage> ERROR_FIELDS = {
     {"message", &StepMessage::error, OPTIONAL, FOR_PEOPLE}};
 
+/* Wishes for places have rows of their own. */
+std::string row_of(const Json &line, const std::string &name)
+{
+    auto kind = line.find("kind");
+    return kind != line.end() && *kind == "slots" ? name + " of slots" : name;
+}
+
 std::string read_event(const Json &line, const Json &event, StepMessage &message)
 {
     if (!event.is_string() || event.get_ref<const std::string &>().size() > NAME_BYTES_MAX)
         return "field 'event' has a wrong type or is out of bounds";
     const auto &name = event.get_ref<const std::string &>();
+    const std::string row = row_of(line, name);
     std::string wrong = read_fields(line, EVENT_FIELDS, message);
     for (const MessageRule &rule : events()) {
-        if (wrong.empty() && name == rule.event) {
+        if (wrong.empty() && row == rule.event) {
             message.kind = rule.kind;
             wrong = read_fields(line, rule.fields, message);
         }

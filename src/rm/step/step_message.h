@@ -35,6 +35,7 @@ enum class StepMessageKind {
     LEFT,
     WISH,
     WISH_ENDED,
+    SLOTS_CHANGED,
     OTHER       /* an event that is not for us */
 };
 

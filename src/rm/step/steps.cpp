@@ -389,6 +389,10 @@ void Steps::link_to(Step &step, const std::string &socket, uint64_t epoch_offset
         const Job *job = job_of_(id);
         return job ? job->requests : 0;
     };
+    place.most_slots = [this, id = step.key.first] {
+        const Job *job = job_of_(id);
+        return job ? most_slots(*job) : 0;
+    };
     place.tell = [this, kept = &step](EventContent content) {
         return tell(*kept, std::move(content));
     };
@@ -504,6 +508,14 @@ void Steps::refuse(const RefuseWish &refusal)
     Step *step = find(refusal.job, refusal.step);
     if (step && step->link)
         step->link->refuse(refusal);
+}
+
+/* The same: the step tells what it has. */
+void Steps::grant(const GrantSlots &grant)
+{
+    Step *step = find(grant.job, grant.step);
+    if (step && step->link)
+        step->link->grant(grant);
 }
 
 /* elastic-stepd kills it by itself if it has not ended by then; -1: never. */

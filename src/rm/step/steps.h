@@ -66,6 +66,7 @@ class Steps {
     void resize(const ResizeStep &resize);
     void cancel(const CancelRequest &cancel);
     void refuse(const RefuseWish &refusal);
+    void grant(const GrantSlots &grant);
     /* False: no such step. */
     bool signal(JobId job, uint32_t step, int number, int64_t kill_after_ms = -1);
     /* See StepLink. */

@@ -168,6 +168,13 @@ template <class Visit> void each_leaving(const State &state, const Job &job, Vis
 
 }  // namespace
 
+/* A whole node on which the job has places beside its world stays its own. */
+void Donors::keep_slots(const Job &job, std::vector<Emptied> &emptied)
+{
+    for (const Block &block : slots_of(job))
+        std::erase_if(emptied, [&](const Emptied &each) { return block.node == each.node->name; });
+}
+
 const std::vector<Donors::Emptied> &Donors::emptied_by(const Job &job)
 {
     auto [known, is_new] = emptied_.try_emplace(job.id);
@@ -181,8 +188,10 @@ const std::vector<Donors::Emptied> &Donors::emptied_by(const Job &job)
         each_once = left.mark(node.position) && each_once;
         emptied.push_back({before + processes, &node});
     });
-    if (each_once)
+    if (each_once) {
+        keep_slots(job, emptied);
         return emptied;
+    }
     /* It has left a node with the last of its processes there. */
     std::vector<int> last(left.count());
     for (const Emptied &each : emptied)
@@ -190,6 +199,7 @@ const std::vector<Donors::Emptied> &Donors::emptied_by(const Job &job)
     std::erase_if(emptied, [&](const Emptied &each) {
         return each.leaving != last[left.rank(each.node->position)];
     });
+    keep_slots(job, emptied);
     return emptied;
 }
 

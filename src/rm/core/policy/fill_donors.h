@@ -42,6 +42,7 @@ class Donors {
     };
     /* All of its nodes, in the order in which it leaves them. */
     const std::vector<Emptied> &emptied_by(const Job &job);
+    static void keep_slots(const Job &job, std::vector<Emptied> &emptied);
     void release(Space &space, const Job &job, int from, int to);
 
     FillPlan &plan_;

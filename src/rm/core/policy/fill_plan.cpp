@@ -45,7 +45,7 @@ void FillPlan::expect_settling()
         soon = now;
     for (JobId id : state.indices().settling) {
         const Job &job = state.jobs.at(id);
-        Shares given = state.booked(id), kept = state.shares(job.spec, settled_world(job));
+        Shares given = state.booked(id), kept = state.shares(job.spec, settled_blocks(job));
         leave_differences(given, kept);
         soon.give(given);
         soon.take(kept);
@@ -133,7 +133,8 @@ Outlook FillPlan::outlook() const
         Blocks least = stays ? Blocks(job.blocks) : world_to_come(job), given;
         if (gives)
             given = take_spare(least, kept_size(job, least));
-        Shares kept = state.shares(job.spec, least), more = state.shares(job.spec, given);
+        Shares kept = state.shares(job.spec, append(least, slots_of(job))),
+               more = state.shares(job.spec, given);
         if (job.spec.whole_nodes)       /* of a node that it leaves in part it keeps all */
             std::erase_if(more, [&](const Share &share) { return holds(kept, share); });
         if (!more.empty())
@@ -160,7 +161,9 @@ std::vector<Ending> FillPlan::starting() const
 void FillPlan::give_up(const Job &job, int size)
 {
     Blocks after = without(job.blocks, choose_leaving(state, job.blocks, job.size() - size));
-    Shares gone = state.shares(job.spec, job.blocks), kept = state.shares(job.spec, after);
+    Blocks slots = slots_of(job);
+    Shares gone = state.shares(job.spec, append(job.blocks, slots)),
+           kept = state.shares(job.spec, append(after, slots));
     leave_differences(gone, kept);
     soon.give(gone);
     soon.take(kept);

@@ -31,14 +31,28 @@ std::optional<Change> grown(Space &now, const Job &job, int size)
 
 }  // namespace
 
+namespace {
+
+/* Whether the job is too large for the places that its program waits for. */
+bool is_for_places(const Job &job)
+{
+    return job.size() + claimed_slots(job) > most_processes(job.spec);
+}
+
+}  // namespace
+
 std::string wish_words(const Job &job)
 {
+    if (!job.wish || is_for_places(job))
+        return "its program wishes for places for processes that it starts";
     return "its program wishes for " + std::to_string(job.wish->size);
 }
 
 std::function<Json(const State &, const Job &)> wish_why(int size)
 {
     return [size](const State &, const Job &job) -> Json {
+        if (!job.wish || is_for_places(job))
+            return {{"rule", "wish"}, {"places", claimed_slots(job)}, {"size", size}};
         const ProgramWish &wish = *job.wish;
         return {{"rule", "wish"},           {"wish", wish.number},     {"wanted", wish.size},
                 {"minimum", wish.minimum}, {"maximum", wish.maximum}, {"size", size}};

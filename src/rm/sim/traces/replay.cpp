@@ -108,6 +108,7 @@ class Replay {
     void perform(const AcquireNodes &) {}
     void perform(const ReleaseNodes &) {}
     void perform(const RefuseWish &) {} /* nobody wishes here */
+    void perform(const GrantSlots &) {}
     void perform(const LimitStep &) {}
     void perform(const Record &) {}
     void perform(const ForgetJob &) {}

@@ -29,7 +29,7 @@ Step::Step(const step_config &config, const step_effects &effects, Offers offers
 {
     if (managed_) {
         places_.use_allocator([this] { return ++wishes_; });
-        places_.set_most(PMI_TASKS_MAX);
+        places_.set_most(PMI_TASKS_MAX);        /* until it says how many */
     }
     if (config.states && effects_.state_line)
         open_state_log(config);

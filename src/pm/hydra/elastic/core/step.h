@@ -414,7 +414,6 @@ class Step {
     uint32_t offer_ = 0;        /* what boards say of it */
     std::map<uint32_t, Agent> set_callers_;     /* by uid, of those that have called and not ended */
     Places places_;
-    bool gives_places_ = false; /* the resource manager has said how many it could give */
     std::map<uint32_t, TaskListener> task_listeners_;   /* by uid */
     std::optional<SetRequest> set_request_;     /* that waits for its answer */
     std::optional<StateLog> state_log_;

@@ -84,10 +84,22 @@ TEST_F(StepPlacesTest, MoreThanTheManagerCouldGiveIsRefusedAtOnce)
     EXPECT_EQ(ask(R"({"id":1,"op":"refuse","wish":1,"reason":"no"})").at("error").at("code"), "nothing");
 }
 
+TEST_F(StepPlacesTest, AManagerIsWaitedForThatIsNotThereYet)
+{
+    begin(true);
+    allocate(1, 2, true);
+    allocate(3, 1, false);
+    EXPECT_EQ(slots().at("wishes").size(), 2u);
+    EXPECT_EQ(ask(R"({"id":1,"op":"slots","most":1})").at("wishes").size(), 2u) << "it refuses by itself";
+    EXPECT_EQ(ask(R"({"id":1,"op":"refuse","wish":1,"reason":"no"})").at("ok"), true);
+    EXPECT_EQ(grant(1, 2, R"(["a"])"), "");
+    EXPECT_EQ(glue.count_events("wish_ended"), 2);
+}
+
 TEST_F(StepPlacesTest, AManagerThatGivesNoneIsNotAsked)
 {
     begin(true);
-    slots();
+    ask(R"({"id":1,"op":"slots","most":0})");
     allocate(1, 1, false);
     EXPECT_EQ(glue.count_events("wish"), 0);
     EXPECT_EQ(slots().at("wishes"), Json::array());

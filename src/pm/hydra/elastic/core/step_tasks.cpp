@@ -83,8 +83,7 @@ std::string Step::answer_task(const SetCaller &caller, const AllocatePlaces &cal
     if (task_listeners_[caller.uid].events.size() >= EVENTS_UNTOLD_MAX)
         return SetAnswer::error(PMI_TASK_NO_PLACE,
                                 "this process has not yet taken what was told of its requests before");
-    std::string why = managed_ && !gives_places_ ? "the resource manager of this job does not give places to programs"
-                                                 : places_.allocate(caller.uid, call);
+    std::string why = places_.allocate(caller.uid, call);
     return why.empty() ? SetAnswer().bytes() : SetAnswer::error(PMI_TASK_NO_PLACE, why);
 }
 
@@ -244,10 +243,8 @@ std::string Step::answer_grant(const Json &id, const GrantRequest &grant)
 
 std::string Step::answer_slots(const Json &id, const SlotsRequest &slots)
 {
-    if (slots.most && managed_) {
+    if (slots.most && managed_)
         places_.set_most(*slots.most);
-        gives_places_ = true;
-    }
     Json wishes = Json::array();
     for (const auto &[number, wish] : places_.wishes())
         wishes.push_back(write_wish(wish));

@@ -1,0 +1,30 @@
+/*
+ * Who gets places beside its world next, and where (SlotWish).  The same under all policies: places
+ * come before growth, and a place is not taken back before its process has ended, so that none may
+ * delay the promised start of the first job that waits, unless the wish is older.  Pure.
+ */
+
+#ifndef ELASTIC_RM_CORE_POLICY_SLOTS_H_INCLUDED
+#define ELASTIC_RM_CORE_POLICY_SLOTS_H_INCLUDED
+
+#include "core/state.h"
+
+namespace elastic::rm {
+
+/* A wish that still wants some. */
+struct SlotTurn {
+    int64_t since_ms = 0;
+    JobId job = 0;
+    uint64_t wish = 0;
+    auto operator<=>(const SlotTurn &) const = default;
+};
+/* The one that was made first comes first. */
+std::vector<SlotTurn> slot_turns(const State &state);
+
+/* As many as there are now, at most what is wanted, what the job may have, and `most`.  On nodes of
+ * its world: elsewhere there is nobody to start processes. */
+Blocks places_for(const State &state, const Job &job, const SlotWish &wish, int64_t most);
+
+}  // namespace elastic::rm
+
+#endif /* ELASTIC_RM_CORE_POLICY_SLOTS_H_INCLUDED */

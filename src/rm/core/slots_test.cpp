@@ -1,0 +1,219 @@
+/* Places beside the worlds of running jobs, under each policy (SPEC-dynamic-processes DA1, DA2). */
+
+#include "core/core_driver.h"
+#include "core/policy/policy.h"
+#include "core/record.h"
+
+namespace elastic::rm {
+namespace {
+
+SlotWish wish_of(uint64_t number, int count, bool hard, const std::string &host = "")
+{
+    return {number, count, hard, host, NEVER, ""};
+}
+
+class SlotsTest : public testing::TestWithParam<PolicyKind> {
+  protected:
+    SlotsTest() : driver(GetParam(), 2, 4) {}
+
+    /* One that keeps `size` processes, and may have `most` with its places. */
+    JobId run(int size, int most)
+    {
+        JobId id = start(size, most);
+        driver.send(StepRigid{{id, 1}});
+        EXPECT_EQ(driver.job(id).size(), size);
+        return id;
+    }
+    /* No policy starts it larger, as it has its range only then. */
+    JobId start(int size, int most)
+    {
+        JobId id = driver.submit(malleable(size, size));
+        driver.send(StepStarted{{id, 1}});
+        Update update;
+        update.request = "most" + std::to_string(id);
+        update.job = id;
+        update.maximum = most;
+        driver.send(update);
+        return id;
+    }
+    /* What the step says of itself from then on. */
+    void tell(JobId id, uint64_t granted, std::vector<StepSlots::Held> held,
+              std::vector<SlotWish> wishes)
+    {
+        StepSlots slots;
+        slots.job = id;
+        slots.step = driver.job(id).step;
+        slots.mpiexec = mpiexec;
+        slots.told = ++told;
+        slots.granted = granted;
+        slots.held = std::move(held);
+        slots.wishes = std::move(wishes);
+        driver.send(slots);
+    }
+    int free_cores() { return static_cast<int>(driver.core.state().indices().free_cores); }
+
+    CoreDriver driver;
+    std::string mpiexec = "4711";
+    uint64_t told = 0;
+};
+
+TEST_P(SlotsTest, a_hard_wish_gets_what_there_is_and_the_rest_when_it_is_there)
+{
+    JobId id = run(1, 8), other = run(2, 2);
+    tell(id, 0, {}, {wish_of(1, 3, true)});
+    const GrantSlots *grant = driver.last<GrantSlots>();
+    ASSERT_TRUE(grant);
+    EXPECT_EQ(grant->blocks, (Blocks{{"n0", 1}}))
+        << "beside the other job, on the node of its world";
+    tell(id, 1, {{"n0", 1}}, {wish_of(1, 2, true)});
+    EXPECT_FALSE(driver.last<GrantSlots>());
+    driver.end(other);
+    grant = driver.last<GrantSlots>();
+    ASSERT_TRUE(grant);
+    EXPECT_EQ(grant->grant, 2u);
+    EXPECT_EQ(count_processes(grant->blocks), 2);
+    tell(id, 2, {{"n0", 3}}, {});
+    EXPECT_EQ(driver.recorded(record::WISH_ENDED)->data.at("result"), "over");
+    EXPECT_EQ(free_cores(), 4);
+    tell(id, 2, {{"n0", 1}}, {});
+    EXPECT_EQ(driver.recorded(record::SLOTS_RELEASED)->data.at("released"), 2);
+    EXPECT_EQ(free_cores(), 6);
+    driver.end(id);
+    EXPECT_EQ(free_cores(), 8) << "all is given back with the job";
+}
+
+TEST_P(SlotsTest, a_soft_wish_ends_at_once)
+{
+    JobId id = run(1, 8);
+    tell(id, 0, {}, {wish_of(1, 7, false)});
+    ASSERT_TRUE(driver.last<GrantSlots>());
+    EXPECT_EQ(count_processes(driver.last<GrantSlots>()->blocks), 3) << "those of its node";
+    tell(id, 1, {{"n0", 3}}, {});
+    tell(id, 1, {{"n0", 3}}, {wish_of(2, 1, false)});
+    EXPECT_FALSE(driver.last<GrantSlots>());
+    ASSERT_TRUE(driver.last<RefuseWish>());
+    EXPECT_EQ(driver.last<RefuseWish>()->reason, "no more places can be had now");
+}
+
+TEST_P(SlotsTest, world_and_places_are_never_more_than_the_maximum)
+{
+    JobId id = run(2, 4);
+    tell(id, 0, {}, {wish_of(1, 3, true)});
+    ASSERT_TRUE(driver.last<RefuseWish>());
+    EXPECT_NE(driver.last<RefuseWish>()->reason.find("there is room for 2"), std::string::npos);
+    tell(id, 0, {}, {wish_of(1, 3, true), wish_of(2, 2, true)});
+    EXPECT_TRUE(driver.last<RefuseWish>()) << "the step has not heard of it";
+    ASSERT_TRUE(driver.last<GrantSlots>());
+    EXPECT_EQ(driver.last<GrantSlots>()->wish, 2u);
+    tell(id, 1, {{"n0", 2}}, {wish_of(3, 1, true)});
+    EXPECT_FALSE(driver.last<GrantSlots>());
+    Update update;
+    update.request = "u";
+    update.job = id;
+    update.maximum = 3;
+    driver.send(update);
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::FIELD);
+}
+
+TEST_P(SlotsTest, a_growth_leaves_the_places_what_they_have)
+{
+    JobId id = start(1, 4);
+    tell(id, 0, {}, {wish_of(1, 2, true)});
+    ASSERT_TRUE(driver.last<GrantSlots>());
+    driver.send(StepAdaptive{{id, 1}});
+    for (int i = 0; i < 10; i++) {
+        driver.wait(60000);
+        if (driver.job(id).adaptation)
+            driver.commit(id);
+    }
+    EXPECT_LE(driver.job(id).size(), 2);
+    driver.send(Resize{"r", id, 3});
+    EXPECT_EQ(driver.last<Answer>()->code, AnswerCode::STATE);
+}
+
+TEST_P(SlotsTest, what_the_step_has_not_heard_of_is_said_again)
+{
+    JobId id = run(1, 8);
+    tell(id, 0, {}, {wish_of(1, 1, true)});
+    ASSERT_TRUE(driver.last<GrantSlots>());
+    tell(id, 0, {}, {wish_of(1, 1, true)});
+    ASSERT_TRUE(driver.last<GrantSlots>()) << "lost on its way";
+    EXPECT_EQ(driver.last<GrantSlots>()->grant, 1u);
+    EXPECT_EQ(free_cores(), 6);
+    tell(id, 1, {}, {});        /* it came, and was given back */
+    EXPECT_EQ(free_cores(), 7);
+    EXPECT_FALSE(driver.last<GrantSlots>());
+}
+
+TEST_P(SlotsTest, nobody_holds_more_than_was_given)
+{
+    JobId id = run(1, 8);
+    tell(id, 0, {}, {wish_of(1, 1, true)});
+    for (const auto &held : std::vector<std::vector<StepSlots::Held>>{
+             {{"n0", 2}}, {{"n1", 1}}, {{"n0", 1}, {"n0", 1}}, {{"nowhere", 1}}, {{"n0", -1}}}) {
+        tell(id, 1, held, {});
+        EXPECT_TRUE(driver.recorded(record::UNEXPECTED)) << held[0].node << " " << held[0].places;
+    }
+    tell(id, 2, {{"n0", 1}}, {});
+    EXPECT_TRUE(driver.recorded(record::UNEXPECTED));
+    tell(id, 1, {{"n0", 1}}, {wish_of(2, 0, true)});
+    EXPECT_TRUE(driver.recorded(record::UNEXPECTED));
+    EXPECT_EQ(free_cores(), 6);
+}
+
+TEST_P(SlotsTest, another_mpiexec_has_nothing_of_the_first)
+{
+    JobId id = run(1, 8);
+    tell(id, 0, {}, {wish_of(1, 2, true)});
+    tell(id, 1, {{"n0", 2}}, {});
+    mpiexec = "4712";
+    told = 0;
+    tell(id, 0, {}, {wish_of(1, 1, true)});
+    ASSERT_TRUE(driver.last<GrantSlots>());
+    EXPECT_EQ(driver.last<GrantSlots>()->grant, 1u);
+    EXPECT_EQ(free_cores(), 6);
+    StepSlots over;
+    over.job = id;
+    over.step = 1;
+    over.mpiexec = mpiexec;
+    over.told = 100;
+    over.over = true;
+    driver.send(over);
+    EXPECT_EQ(free_cores(), 7);
+}
+
+/* Under fcfs nobody overtakes; under the others a place may not delay the first job. */
+TEST_P(SlotsTest, a_job_that_has_waited_for_longer_comes_first)
+{
+    JobId id = run(1, 8);
+    JobId long_one = driver.submit(rigid(4, 100000));
+    driver.run(long_one);
+    JobId waiting = driver.submit(rigid(7));
+    tell(id, 0, {}, {wish_of(1, 1, true)});
+    EXPECT_FALSE(driver.last<GrantSlots>());
+    driver.end(long_one);
+    EXPECT_EQ(driver.job(waiting).state, JobState::STARTING);
+    driver.run(waiting);
+    driver.end(waiting);
+    EXPECT_TRUE(driver.last<GrantSlots>());
+}
+
+TEST_P(SlotsTest, a_restored_core_goes_on)
+{
+    JobId id = run(1, 8);
+    tell(id, 0, {}, {wish_of(1, 5, true), wish_of(2, 1, true, "n1")});
+    auto restored = Core::restore(driver.core.snapshot());
+    ASSERT_TRUE(restored) << restored.error();
+    EXPECT_EQ(restored.value().snapshot(), driver.core.snapshot());
+    EXPECT_EQ(restored.value().state().indices().free_cores,
+              driver.core.state().indices().free_cores);
+    EXPECT_EQ(restored.value().state().indices().slot_wishers, std::set<JobId>{id});
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, SlotsTest,
+                         testing::Values(PolicyKind::FCFS, PolicyKind::EASY, PolicyKind::FILL,
+                                         PolicyKind::EFFICIENT, PolicyKind::MEASURED),
+                         [](const auto &each) { return std::string(to_string(each.param)); });
+
+}  // namespace
+}  // namespace elastic::rm

@@ -1,0 +1,95 @@
+/* See slots_answer.h. */
+
+#include "step/slots_answer.h"
+
+#include "step/field_rules.h"
+#include "step/step_message.h"
+
+namespace elastic::rm {
+
+namespace {
+
+constexpr size_t NAME_MAX_BYTES = 255;
+
+struct Head {
+    std::string step;
+    uint64_t told = 0, granted = 0;
+};
+const FieldRules<Head> HEAD = {
+    {"step", &Head::step, REQUIRED, WISH_MPIEXEC_BYTES_MAX},
+    {"told", &Head::told, REQUIRED, STEP_NUMBER_MAX},
+    {"granted", &Head::granted, REQUIRED, STEP_NUMBER_MAX},
+};
+
+struct Host {
+    std::string name;
+    uint64_t places = 0;
+};
+const FieldRules<Host> HOST = {
+    {"name", &Host::name, REQUIRED, NAME_MAX_BYTES},
+    {"places", &Host::places, REQUIRED, SLOTS_MAX},
+};
+
+struct Wish {
+    uint64_t wish = 0, count = 0;
+    bool hard = false;
+};
+const FieldRules<Wish> WISH = {
+    {"wish", &Wish::wish, REQUIRED, STEP_NUMBER_MAX},
+    {"count", &Wish::count, REQUIRED, SLOTS_MAX},
+    {"hard", &Wish::hard, REQUIRED, 0},
+};
+
+/* The members of a list, each read by these rules; empty, or what is wrong. */
+template <class Item, class Take>
+std::string read_list(const Json &line, const char *name, const FieldRules<Item> &rules, Take take)
+{
+    auto list = line.find(name);
+    if (list == line.end() || !list->is_array() || list->size() > SLOTS_MAX)
+        return "slots: field '" + std::string(name) + "' must be a list of bounded length";
+    for (const Json &json : *list) {
+        Item item;
+        if (!json.is_object())
+            return "slots: a member of '" + std::string(name) + "' is not an object";
+        if (std::string wrong = read_fields(json, rules, item); !wrong.empty())
+            return "slots: " + wrong;
+        take(json, item);
+    }
+    return "";
+}
+
+/* One at most; empty: any. */
+std::string host_of(const Json &wish)
+{
+    auto hosts = wish.find("hosts");
+    bool named = hosts != wish.end() && hosts->is_array() && hosts->size() == 1 &&
+                 (*hosts)[0].is_string() &&
+                 (*hosts)[0].get_ref<const std::string &>().size() <= NAME_MAX_BYTES;
+    return named ? (*hosts)[0].get<std::string>() : "";
+}
+
+}  // namespace
+
+Result<StepSlots> read_slots(const Json &line)
+{
+    StepSlots slots;
+    Head head;
+    if (std::string wrong = read_fields(line, HEAD, head); !wrong.empty())
+        return Error{"slots: " + wrong};
+    slots.mpiexec = head.step;
+    slots.told = head.told;
+    slots.granted = head.granted;
+    std::string wrong = read_list(line, "hosts", HOST, [&](const Json &, const Host &host) {
+        slots.held.push_back({host.name, static_cast<int>(host.places)});
+    });
+    if (wrong.empty())
+        wrong = read_list(line, "wishes", WISH, [&](const Json &json, const Wish &wish) {
+            slots.wishes.push_back(
+                {wish.wish, static_cast<int>(wish.count), wish.hard, host_of(json), NEVER, ""});
+        });
+    if (!wrong.empty())
+        return Error{wrong};
+    return slots;
+}
+
+}  // namespace elastic::rm

@@ -1,0 +1,133 @@
+"""Places that programs ask for (MPIX_Iallocate), with elasticd as their allocator; clauses DA1, DA2, DA12 and DX2."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from daemon_under_test import Bench, Daemon, expect, wait_for
+from malleable_tests import CONFIG, finish_work, no_core_is_used_twice, resize, submit_work, wait_size, work_program
+
+HERE = Path(__file__).resolve().parent
+EXAMPLES = HERE.parents[1] / "examples" / "dynamic"
+
+
+def compiled(bench: Bench, source: Path) -> Path:
+    program = bench.folder / source.stem
+    command = [bench.needs_mpi() / "bin/mpicc", "-O1", "-D_GNU_SOURCE", source, "-o", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, f"{source.name} does not compile: {done.stderr}")
+    return program
+
+
+def ask(daemon: Daemon, program: Path, name: str, n: int, places: int) -> tuple[int, Path]:
+    """A job of one process that asks for n places and may have so many; and the folder by which it is led."""
+    folder = daemon.folder / name
+    folder.mkdir()
+    return daemon.submit(str(program), str(folder), str(n), name=name, places=places, output="%x.txt"), folder
+
+
+def held(daemon: Daemon, number: int) -> int:
+    return (daemon.job(number)["places"] or {"held": 0})["held"]
+
+
+def wanted(daemon: Daemon, number: int) -> int:
+    return (daemon.job(number)["places"] or {"wanted": 0})["wanted"]
+
+
+def used(daemon: Daemon) -> int:
+    return sum(node["cores_used"] for node in daemon.get("/v1/nodes").body["nodes"])
+
+
+def ends_well(daemon: Daemon, number: int) -> None:
+    job = daemon.wait_end(number)
+    text = Path(job["output"]).read_text() if Path(job["output"]).exists() else "(no output)"
+    expect(job["state"] == "DONE" and job["places"] is None, f"job {number}: {json.dumps(job)}\n{text[-2000:]}")
+
+
+def places_are_given_and_given_back(bench: Bench) -> None:
+    program = compiled(bench, HERE / "places.c")
+    daemon = bench.start(nodes=1, cores=4)
+    number, folder = ask(daemon, program, "holder", 2, 2)
+    wait_for("its places", (folder / "held").exists)
+    expect(held(daemon, number) == 2 and used(daemon) == 3, f"what it has: {daemon.job(number)}")
+    waiting = daemon.submit("true", min=2)
+    expect(daemon.job(waiting)["state"] == "PENDING", "the cores are in use")
+    (folder / "go").touch()
+    expect(daemon.wait_end(waiting)["state"] == "DONE", "they are given back")
+    expect(held(daemon, number) == 0, f"what it has: {daemon.job(number)}")
+    (folder / "end").touch()
+    ends_well(daemon, number)
+
+
+def what_is_impossible_is_refused(bench: Bench) -> None:
+    program = compiled(bench, HERE / "places.c")
+    daemon = bench.start(nodes=1, cores=4)
+    number, _ = ask(daemon, program, "greedy", 3, 2)
+    job = daemon.wait_end(number)
+    expect(job["exit_code"] == 7, f"MPIX_ERR_ALLOCATE: {job}")
+    refused = daemon.ask("POST", "/v1/jobs", daemon.spec("true", places=5000))
+    expect(refused.status == 400, f"too many: {refused}")
+
+
+def a_killed_elasticd_loses_no_wish_and_no_place(bench: Bench) -> None:
+    program = compiled(bench, HERE / "places.c")
+    daemon = bench.start(nodes=1, cores=4)
+    filler = daemon.submit("sleep", "1000", min=3)
+    daemon.wait_state(filler, "RUNNING")
+    number, folder = ask(daemon, program, "patient", 2, 2)
+    wait_for("its wish", lambda: wanted(daemon, number) == 2)
+    daemon.kill()
+    daemon.start()
+    expect(wanted(daemon, number) == 2 and held(daemon, number) == 0, f"between wish and grant: {daemon.job(number)}")
+    daemon.post(f"/v1/jobs/{filler}/cancel")
+    wait_for("its places", (folder / "held").exists)
+    daemon.kill()
+    daemon.start()
+    expect(held(daemon, number) == 2 and used(daemon) == 3, f"what is held stays: {daemon.job(number)}")
+    daemon.kill()
+    (folder / "go").touch()  # while nobody is there to be told
+    daemon.start()
+    wait_for("what was given back meanwhile", lambda: used(daemon) == 1)
+    (folder / "end").touch()
+    ends_well(daemon, number)
+
+
+def what_a_job_holds_goes_with_it(bench: Bench) -> None:
+    program = compiled(bench, HERE / "places.c")
+    daemon = bench.start(nodes=1, cores=4, config='[job]\nkill_grace = "1s"\n')
+    first, folder = ask(daemon, program, "ends", 2, 2)
+    wait_for("its places", (folder / "held").exists)
+    (folder / "end").touch()
+    ends_well(daemon, first)
+    expect(used(daemon) == 0, "it ended with its places")
+    second, folder = ask(daemon, program, "killed", 2, 2)
+    wait_for("its places", (folder / "held").exists)
+    daemon.post(f"/v1/jobs/{second}/cancel")
+    expect(daemon.wait_end(second)["state"] == "CANCELLED" and used(daemon) == 0, "it was killed with its places")
+
+
+def a_task_farm_beside_a_job_that_is_resized(bench: Bench) -> None:
+    windows_program = work_program(bench)
+    program = compiled(bench, EXAMPLES / "taskfarm.c")
+    daemon = bench.start(config=CONFIG, nodes=2, cores=4)
+    windows = submit_work(daemon, windows_program, "windows", 1, 4)
+    farm = daemon.submit(str(program), "300", "true", places=3, output="farm-%j.txt")
+    for size in (1, 3, 2):
+        resize(daemon, windows, size)
+        wait_size(daemon, windows, size, size)
+        no_core_is_used_twice(daemon)
+    ends_well(daemon, farm)
+    text = Path(daemon.job(farm)["output"]).read_text()
+    expect("300 runs ended with 0" in text, f"the farm says {text}")
+    finish_work(daemon, windows)
+
+
+TESTS = [
+    places_are_given_and_given_back,
+    what_is_impossible_is_refused,
+    a_killed_elasticd_loses_no_wish_and_no_place,
+    what_a_job_holds_goes_with_it,
+    a_task_farm_beside_a_job_that_is_resized,
+]
