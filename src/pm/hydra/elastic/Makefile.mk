@@ -129,6 +129,7 @@ noinst_HEADERS += \
     elastic/proxy/performance.h     \
     elastic/proxy/plan_places.h     \
     elastic/proxy/pmi_line.h        \
+    elastic/proxy/pmi_rest.h        \
     elastic/proxy/relay.h           \
     elastic/proxy/reports.h         \
     elastic/proxy/sequence.h        \
@@ -218,6 +219,7 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/parked.c      \
     elastic/proxy/pmi_commands.c\
     elastic/proxy/pmi_line.c    \
+    elastic/proxy/pmi_rest.c    \
     elastic/proxy/relay.c       \
     elastic/proxy/reports.c     \
     elastic/proxy/say.c         \

@@ -105,14 +105,25 @@ static uint64_t inode_of(int fd)
     return fd >= 0 && fstat(fd, &status) == 0 ? (uint64_t) status.st_ino : 0;
 }
 
-/* As long as it has the connection on which it made calls before. */
+/* What has come on a process' connection, as long as it is the one on which it made calls before. */
+static int bytes_of(int fd, uint64_t socket)
+{
+    int bytes = 0;
+
+    return socket && inode_of(fd) == socket && ioctl(fd, FIONREAD, &bytes) == 0 ? bytes : 0;
+}
+
+/* What comes meanwhile is read in the event loop: a process, or a child that has its connection, may never be
+ * silent. */
 HYD_status HYD_sets_read(int process_id)
 {
-    int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id], bytes = 0;
+    int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
     uint64_t socket = HYD_agent.processes ? HYD_agent.processes[process_id].socket : 0;
     HYD_status status = HYD_SUCCESS;
 
-    while (status == HYD_SUCCESS && socket && inode_of(fd) == socket && ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0) {
+    for (int reads = bytes_of(fd, socket) / HYD_TMPBUF_SIZE + 1; reads > 0; reads--) {
+        if (status != HYD_SUCCESS || bytes_of(fd, socket) == 0)
+            break;
         HYD_loop_outdate();
         status = HYD_pmcd_pmip_adapt_read_pmi(fd);
     }
