@@ -49,6 +49,14 @@ Words read_words(const std::string &words, bool has_allocator)
 
 }  // namespace
 
+void Places::set_hosts(std::vector<Host> hosts)
+{
+    hosts_ = std::move(hosts);
+    host_at_.clear();
+    for (size_t i = 0; i < hosts_.size(); i++)
+        host_at_.emplace(hosts_[i].name, i);
+}
+
 void Places::set_room(size_t now, size_t ever)
 {
     now_ = now;
@@ -139,18 +147,15 @@ void Places::one_less(uint64_t wish, WishEnd end, const std::string &reason)
 
 const Places::Host *Places::find_host(const std::string &name) const
 {
-    auto found = std::ranges::find(hosts_, name, &Host::name);
-    return found == hosts_.end() ? nullptr : &*found;
+    auto found = host_at_.find(name);
+    return found == host_at_.end() ? nullptr : &hosts_[found->second];
 }
 
 bool Places::suits(const Host &host, const std::string &wanted, bool alone) const
 {
     if (wanted != ANYWHERE && wanted != host.name)
         return false;
-    return std::ranges::none_of(requests_, [&](const auto &entry) {
-        const Request &other = entry.second;
-        return other.state != State::WAITING && other.host.name == host.name && (alone || other.alone);
-    });
+    return alone ? load(host).places == 0 : load(host).alone == 0;
 }
 
 /* With the fewest places in use, the first of several; nullptr: there is no such host. */
@@ -158,17 +163,16 @@ const Places::Host *Places::choose(const std::string &wanted, bool alone) const
 {
     const Host *best = nullptr;
     for (const Host &host : hosts_) {
-        if (suits(host, wanted, alone) && (!best || load(host) < load(*best)))
+        if (suits(host, wanted, alone) && (!best || load(host).places < load(*best).places))
             best = &host;
     }
     return best;
 }
 
-size_t Places::load(const Host &host) const
+Places::Load Places::load(const Host &host) const
 {
-    return static_cast<size_t>(std::ranges::count_if(requests_, [&](const auto &entry) {
-        return entry.second.state != State::WAITING && entry.second.host.name == host.name;
-    }));
+    auto found = loads_.find(host.name);
+    return found == loads_.end() ? Load{} : found->second;
 }
 
 /* One that was granted, and was used last. */
@@ -197,6 +201,9 @@ bool Places::give_place(const Key &key, Request &request)
         request.host = *host;
     }
     request.state = State::HELD;
+    Load &load = loads_[request.host.name];
+    load.places++;
+    load.alone += request.alone;
     held_++;
     one_less(std::exchange(request.wish, 0), WishEnd::GRANTED, "");
     events_.push_back({key.first, key.second, PMI_TASK_ALLOCATED, 0, request.host.name,
@@ -332,8 +339,12 @@ void Places::order(const Key &key, const Request &request, task_order kind, cons
 Places::Table::iterator Places::over(Table::iterator it)
 {
     if (it->second.state != State::WAITING) {
-        assert(held_ > 0);
+        auto load = loads_.find(it->second.host.name);
+        assert(held_ > 0 && load != loads_.end());
         held_--;
+        load->second.alone -= it->second.alone;
+        if (--load->second.places == 0)
+            loads_.erase(load);
         if (next_wish_)
             idle_.push_back({it->second.host.name, now_ms_});
     }
@@ -346,8 +357,8 @@ bool Places::start(uint32_t uid, const StartTask &call)
     if (it == requests_.end() || it->second.state != State::HELD)
         return false;
     Request &request = it->second;
-    auto here = std::ranges::find(hosts_, request.host.name, &Host::name);
-    if (here == hosts_.end()) {
+    const Host *here = find_host(request.host.name);
+    if (!here) {
         events_.push_back({uid, call.number, PMI_TASK_EXITED, 127, "no process of the job runs on " +
                            request.host.name + " any more, so there is no node daemon", ""});
         over(it);
@@ -425,6 +436,7 @@ bool Places::report(uint64_t agent, const TaskReport &report)
 void Places::agent_lost(uint64_t agent)
 {
     std::erase_if(hosts_, [&](const Host &host) { return host.agent == agent; });
+    set_hosts(std::move(hosts_));
     for (auto it = requests_.begin(); it != requests_.end();) {
         Request &request = it->second;
         bool runs = request.state == State::STARTED || request.state == State::RUNNING;

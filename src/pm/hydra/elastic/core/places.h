@@ -21,6 +21,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -65,7 +66,7 @@ class Places {
 
     static constexpr int64_t LINGER_MS = 1000;
 
-    void set_hosts(std::vector<Host> hosts) { hosts_ = std::move(hosts); }
+    void set_hosts(std::vector<Host> hosts);
     /* How many places there may be now, and could ever be. */
     void set_room(size_t now, size_t ever);
     /* From now on places come from an allocator, whose wishes get these numbers. */
@@ -123,6 +124,10 @@ class Places {
         int64_t until_ms = -1;  /* then it waits no more; -1: for ever */
         uint64_t wish = 0;      /* it waits for this one; 0: none */
     };
+    struct Load {
+        size_t places = 0;      /* of a host, that requests have */
+        size_t alone = 0;       /* of those, on a host of their own */
+    };
     struct Idle {
         std::string host;
         int64_t since_ms = 0;
@@ -133,7 +138,7 @@ class Places {
     const Host *find_host(const std::string &name) const;
     const Host *choose(const std::string &wanted, bool alone = false) const;
     bool suits(const Host &host, const std::string &wanted, bool alone) const;
-    size_t load(const Host &host) const;
+    Load load(const Host &host) const;
     bool give_place(const Key &key, Request &request);
     bool take_idle(Request &request);
     std::vector<Table::iterator> waiting();
@@ -147,6 +152,8 @@ class Places {
     Table::iterator drop(Table::iterator it, WishEnd end, const std::string &reason);
 
     std::vector<Host> hosts_;
+    std::unordered_map<std::string, size_t> host_at_;   /* by name, in hosts_ */
+    std::unordered_map<std::string, Load> loads_;       /* by name of the host, also of one that is lost */
     int64_t now_ms_ = 0;
     size_t now_ = 0, ever_ = 0;
     std::function<uint64_t()> next_wish_;       /* empty: there is no allocator */
