@@ -27,6 +27,7 @@ struct task {
 };
 
 static struct task *tasks = NULL;
+static pid_t owner = 0;         /* children that exit by exit() end nobody */
 static char **environment = NULL;
 static struct {
     int read, write, held;
@@ -281,6 +282,21 @@ static const char *watch(struct task *t)
     return HYDT_dmx_register_fd(1, &t->pidfd, HYD_POLLIN, NULL, exited_cb) == HYD_SUCCESS ? "" : "no memory";
 }
 
+/* It has not been waited for: the number is its own. */
+static void send_signal(const struct task *t, int signum)
+{
+    if (killpg(t->pid, signum) < 0)
+        kill(t->pid, signum);
+}
+
+/* The daemon ends with mpiexec, however that ends.  The kernel kills its children then, but not what these have
+ * started. */
+static void kill_groups(void)
+{
+    for (struct task * t = owner == getpid() ? tasks : NULL; t; t = t->next)
+        send_signal(t, SIGKILL);
+}
+
 static HYD_status run(const struct task_head *head, char *const argv[])
 {
     struct task *t = NULL;
@@ -306,6 +322,8 @@ static HYD_status run(const struct task_head *head, char *const argv[])
     }
     t->next = tasks;
     tasks = t;
+    if (!owner && atexit(kill_groups) == 0)
+        owner = getpid();
     status = report(head->uid, head->number, PMI_TASK_STARTED, 0, "");
 
   fn_exit:
@@ -384,13 +402,6 @@ static HYD_status on_run(const struct task_head *head, const char *bytes, size_t
     return status;
   fn_fail:
     goto fn_exit;
-}
-
-/* It has not been waited for: the number is its own. */
-static void send_signal(const struct task *t, int signum)
-{
-    if (killpg(t->pid, signum) < 0)
-        kill(t->pid, signum);
 }
 
 /* Each at its time: one that is told later has its grace, too. */
