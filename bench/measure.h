@@ -24,6 +24,7 @@
 #define BATCH_MOST 4096         /* operations */
 #define SAMPLES_LEAST 5
 #define SAMPLES_MOST 400
+#define WARM_LEAST 512          /* operations before the first sample, if the budget has time for them */
 
 static inline double clock_us(clockid_t clock)
 {
@@ -70,6 +71,14 @@ static inline void print_numbers(const char *name, const double *numbers, int co
     printf("]");
 }
 
+/* One line of samples that the caller has taken. */
+static inline void print_us(const char *what, const double *us, int count)
+{
+    printf("{\"what\":\"%s\"", what);
+    print_numbers("us", us, count);
+    printf("}\n");
+}
+
 /* Runs an operation `count` times; called by all processes of `control` together. */
 typedef void (*operation)(const void *what, int count);
 
@@ -100,6 +109,13 @@ static inline int size_of_batch(operation run, const void *what, MPI_Comm contro
     }
 }
 
+/* The first operations touch memory for the first time: of the host's segment, say, each of its cells. */
+static inline void warm(operation run, const void *what, int count, MPI_Comm control, double budget_us)
+{
+    for (int done = 0; done < WARM_LEAST && budget_us > 0; done += count)
+        budget_us -= time_batch(run, what, count, control);
+}
+
 /* Measure for about budget_us and let the first process of `control` print the samples: the time of
  * an operation divided by `parts`. */
 static inline void measure(const char *name, operation run, const void *what, int parts,
@@ -114,6 +130,7 @@ static inline void measure(const char *name, operation run, const void *what, in
         wanted = SAMPLES_LEAST;
     if (wanted > SAMPLES_MOST)
         wanted = SAMPLES_MOST;
+    warm(run, what, count, control, budget_us);
     for (int i = 0; i < wanted; i++)
         samples[i] = time_batch(run, what, count, control) / count / parts;
     MPI_Comm_rank(control, &rank);

@@ -88,14 +88,6 @@ static int child(void)
     return 0;
 }
 
-static void print(const char *what, const double *us, int rounds)
-{
-    printf("{\"what\":\"%s\",\"us\":[", what);
-    for (int i = 0; i < rounds; i++)
-        printf("%s%.1f", i ? "," : "", us[i]);
-    printf("]}\n");
-}
-
 int main(int argc, char **argv)
 {
     int rounds = argc == 3 ? atoi(argv[2]) : 0;
@@ -122,8 +114,8 @@ int main(int argc, char **argv)
         usleep(PAUSE_US);
     }
     if (rank == 0) {
-        print("modify", modified, rounds);
-        print("spawn_merge", spawned, rounds);
+        print_us("modify", modified, rounds);
+        print_us("spawn_merge", spawned, rounds);
     }
     free(modified);
     free(spawned);

@@ -89,14 +89,6 @@ static double once(MPI_Comm(*make) (void), int pause_us)
     return longest;
 }
 
-static void print(const char *what, const double *us, int rounds)
-{
-    printf("{\"what\":\"%s\",\"us\":[", what);
-    for (int i = 0; i < rounds; i++)
-        printf("%s%.1f", i ? "," : "", us[i]);
-    printf("]}\n");
-}
-
 static void compare(const char *ours, MPI_Comm(*our) (void), const char *others, MPI_Comm(*other) (void), int rounds,
                     int pause_us)
 {
@@ -109,8 +101,8 @@ static void compare(const char *ours, MPI_Comm(*our) (void), const char *others,
         us[rounds + i] = once(other, pause_us);
     }
     if (rank == 0) {
-        print(ours, us, rounds);
-        print(others, us + rounds, rounds);
+        print_us(ours, us, rounds);
+        print_us(others, us + rounds, rounds);
     }
     free(us);
 }

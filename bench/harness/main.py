@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TextIO
 
 from . import (
-    data, hosts, joining, laws, model, monitoring, page, phases, report, reports, sessions, windows, worlds,
+    data, hosts, joining, laws, model, monitoring, page, phases, processes, report, reports, sessions, windows, worlds,
 )  # fmt: skip
 from .bars import BARS
 from .bench import Amount, Bench, Section, Skipped
@@ -41,7 +41,11 @@ SECTIONS = (
     ),  # fmt: skip
     Section("busy", "standstill beside others", ("standstill_busy",), windows.busy),
     Section("window", "bandwidth in the window", ("window",), worlds.window),
-    Section("processes", "processes started apart", ("processes",), worlds.apart),
+    Section(
+        "processes", "processes that a program starts",
+        ("processes", "process_connect", "process_spawn", "task_system", "task_spawn", "modify_adaptation", "modify_spawn"),
+        processes.processes,
+    ),  # fmt: skip
     Section("undisturbed", "throughput of survivors", ("undisturbed",), joining.undisturbed),
     Section("offered", "time to the offer", ("offered",), joining.offered),
     Section("endurance", "many adaptations", ("endurance", "flat"), windows.endurance),
