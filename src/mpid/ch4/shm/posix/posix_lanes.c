@@ -11,22 +11,23 @@
 #include "mpidig_recv_utils.h"
 
 #define LOOK_AFTER 1024         /* times that a lane was full, to see whether its end is still there */
+#define LOOK_WAITS 4096         /* times that progress found an answer missing, for the same */
 
 struct MPIDI_POSIX_lanes MPIDI_POSIX_lanes;
 
 /* ---- to a process that has ended -------------------------------------------------------------------------------- */
 
-/* Who waits for its answer, or for room in its memory, would wait for ever. */
-static void fail_request(const MPIDIG_hdr_t * hdr)
-{
-    MPIR_Request *sreq = hdr->sreq_ptr;
+#define ANSWERED (MPIDIG_AM_SEND_FLAGS_RTS | MPIDIG_AM_SEND_FLAGS_SYNC)
 
+/* Who waits for its answer, or for room in its memory, would wait for ever.  flags: for which answers. */
+static void fail_request(MPIR_Request * sreq, int flags)
+{
     MPIR_ERR_SET(sreq->status.MPI_ERROR, MPI_ERR_OTHER, "**lanegone");
-    if (hdr->flags & MPIDIG_AM_SEND_FLAGS_RTS) {
+    if (flags & MPIDIG_AM_SEND_FLAGS_RTS) {
         MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, datatype));
         MPID_Request_complete(sreq);
     }
-    if (hdr->flags & MPIDIG_AM_SEND_FLAGS_SYNC)
+    if (flags & MPIDIG_AM_SEND_FLAGS_SYNC)
         MPID_Request_complete(sreq);
 }
 
@@ -34,12 +35,80 @@ static int drop(const MPIDI_POSIX_am_header_t * msg_hdr, const void *am_hdr, MPI
 {
     const MPIDIG_hdr_t *hdr = am_hdr;
 
-    if (hdr && msg_hdr->handler_id == MPIDIG_SEND &&
-        hdr->flags & (MPIDIG_AM_SEND_FLAGS_RTS | MPIDIG_AM_SEND_FLAGS_SYNC))
-        fail_request(hdr);
+    if (hdr && msg_hdr->handler_id == MPIDIG_SEND && hdr->flags & ANSWERED)
+        fail_request(hdr->sreq_ptr, hdr->flags);
     if (bytes_sent)
         *bytes_sent = data;
     return MPIDI_POSIX_OK;
+}
+
+/* ---- answers that are awaited ------------------------------------------------------------------------------------ */
+
+struct lane_wait {
+    MPIR_Request *sreq;
+    int flags;                  /* for which ones */
+    struct lane_wait *next;
+};
+
+/* Without memory it waits as long as it takes. */
+static void await_answer(struct lane *lane, const MPIDIG_hdr_t * hdr)
+{
+    struct lane_wait *wait = MPL_malloc(sizeof(*wait), MPL_MEM_OTHER);
+
+    if (!wait)
+        return;
+    *wait = (struct lane_wait) {.sreq = hdr->sreq_ptr,.flags = hdr->flags & ANSWERED };
+    if (lane->waits)
+        lane->last_wait->next = wait;
+    else
+        lane->waits = wait;
+    lane->last_wait = wait;
+}
+
+/* Most are answered in the order in which they have gone out. */
+static void answered(struct lane *lane, const MPIR_Request * sreq, int flag)
+{
+    struct lane_wait **place = &lane->waits, *before = NULL;
+
+    while (*place && (*place)->sreq != sreq) {
+        before = *place;
+        place = &before->next;
+    }
+    struct lane_wait *wait = *place;
+    if (!wait || (wait->flags &= ~flag))
+        return;
+    *place = wait->next;
+    if (lane->last_wait == wait)
+        lane->last_wait = before;
+    MPL_free(wait);
+}
+
+/* Whether what comes is such an answer. */
+static void note_answer(struct lane *lane, int handler, const void *am_hdr, MPI_Aint bytes)
+{
+    if (handler == MPIDIG_SEND_CTS && bytes >= (MPI_Aint) sizeof(MPIDIG_send_cts_msg_t))
+        answered(lane, ((const MPIDIG_send_cts_msg_t *) am_hdr)->sreq_ptr, MPIDIG_AM_SEND_FLAGS_RTS);
+    else if (handler == MPIDIG_SSEND_ACK && bytes >= (MPI_Aint) sizeof(MPIDIG_ssend_ack_msg_t))
+        answered(lane, ((const MPIDIG_ssend_ack_msg_t *) am_hdr)->sreq_ptr, MPIDIG_AM_SEND_FLAGS_SYNC);
+}
+
+void MPIDI_POSIX_lane_fail_waits(struct lane *lane)
+{
+    while (lane->waits) {
+        struct lane_wait *wait = lane->waits;
+        lane->waits = wait->next;
+        fail_request(wait->sreq, wait->flags);
+        MPL_free(wait);
+    }
+}
+
+/* The peer closes its lanes as the last thing; who is killed does not.  What it has said before is taken in first. */
+static bool will_not_answer(struct lane *lane)
+{
+    bool has_ended = __atomic_load_n(&lane->out.ring->closed, __ATOMIC_ACQUIRE) ||
+        (++lane->looks % LOOK_WAITS == 0 && !MPIDI_POSIX_lane_lives(lane)) || lane->state == LANE_DEPARTED;
+
+    return has_ended && lane_is_empty(&lane->in);
 }
 
 /* ---- sending ---------------------------------------------------------------------------------------------------- */
@@ -99,6 +168,8 @@ int MPIDI_POSIX_lane_send(int grank, MPIDI_POSIX_am_header_t * msg_hdr, const vo
                           &packed);
         *bytes_sent = packed;
     }
+    if (am_hdr && msg_hdr->handler_id == MPIDIG_SEND && ((const MPIDIG_hdr_t *) am_hdr)->flags & ANSWERED)
+        await_answer(lane, am_hdr);
     lane_publish(&lane->out, record, (uint64_t) (first + packed));
     MPIDI_POSIX_lanes.sent++;
     return MPIDI_POSIX_OK;
@@ -143,6 +214,8 @@ static bool take_first(struct lane *lane, const MPIDI_POSIX_am_header_t * header
         header->am_hdr_sz > bytes || lane->active)
         return false;
     char *data = am_hdr + header->am_hdr_sz;
+    if (lane->waits)
+        note_answer(lane, id, am_hdr, header->am_hdr_sz);
     bytes -= header->am_hdr_sz;
     MPIDIG_AM_ATTR_SET_VCIS(attr, 0, 0);
     if (header->am_type != MPIDI_POSIX_AM_TYPE__PIPELINE) {
@@ -200,7 +273,11 @@ int MPIDI_POSIX_lanes_progress(void)
 
     for (int i = 0; i < MPIDI_POSIX_lanes_top; i++) {
         struct lane *lane = &MPIDI_POSIX_lane[i];
-        if (lane->state < LANE_OPEN || lane->busy || lane_is_empty(&lane->in))
+        if (lane->state < LANE_OPEN || lane->busy)
+            continue;
+        if (lane->waits && will_not_answer(lane))
+            MPIDI_POSIX_lane_fail_waits(lane);
+        if (lane_is_empty(&lane->in))
             continue;
         mpi_errno = take_in(lane);
         MPIR_ERR_CHECK(mpi_errno);

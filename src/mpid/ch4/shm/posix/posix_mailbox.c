@@ -386,6 +386,7 @@ int MPIDI_POSIX_lanes_departed(int number, int *avtid, int *lpid)
             continue;
         *avtid = lane->avtid;
         *lpid = lane->lpid;
+        MPIDI_POSIX_lane_fail_waits(lane);
         free_departed(lane);
         return i;
     }

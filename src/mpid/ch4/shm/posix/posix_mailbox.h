@@ -28,6 +28,7 @@ struct lane_card {
 };
 
 struct mailbox_head;
+struct lane_wait;               /* posix_lanes.c */
 
 struct lane {
     enum lane_state state;
@@ -37,6 +38,8 @@ struct lane {
     struct lane_card peer;
     int avtid, lpid;            /* its address */
     unsigned stuck;             /* how often nothing could be sent since something could */
+    struct lane_wait *waits, *last_wait;        /* messages that have gone out and wait for an answer, in order */
+    unsigned looks;             /* how often they were looked at */
     /* claimed: the head of the peer's mailbox, and the place there; open: the memory of the lane */
     struct mailbox_head *head;
     size_t slot;
@@ -55,5 +58,8 @@ extern int MPIDI_POSIX_lanes_top;       /* those from here on are free */
 
 /* Whether the peer still has its mailbox; if not, the lane is departed. */
 bool MPIDI_POSIX_lane_lives(struct lane *lane);
+
+/* The peer has ended: who waits for its answers gets an error. */
+void MPIDI_POSIX_lane_fail_waits(struct lane *lane);
 
 #endif /* POSIX_MAILBOX_H_INCLUDED */
