@@ -35,6 +35,7 @@
 #define MPE_Get_stage MPIX_Get_stage
 #define MPE_Get_return_code MPIX_Get_return_code
 #define MPE_Signal MPIX_Signal
+#define MPE_Comm_parent_create MPIX_Comm_parent_create
 
 #ifdef MPIX_DYN_NAMES
 #define MPI_ANYWHERE MPIX_ANYWHERE
@@ -64,6 +65,7 @@
 #define MPI_Get_stage MPIX_Get_stage
 #define MPI_Get_return_code MPIX_Get_return_code
 #define MPI_Signal MPIX_Signal
+#define MPI_Comm_parent_create MPIX_Comm_parent_create
 #endif
 
 #endif /* MPE_DYNAMIC_H_INCLUDED */

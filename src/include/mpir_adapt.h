@@ -130,6 +130,11 @@ int MPIR_Adapt_win_is_stale(const struct MPIR_Win *win);
 /* The error code for an object whose reference count is not positive. */
 int MPIR_Adapt_comm_error(const struct MPIR_Comm *comm, const char *function, int line);
 int MPIR_Adapt_win_error(const struct MPIR_Win *win, const char *function, int line);
+/* A communicator that is marked as revoked is an intercommunicator of MPIX_Comm_parent_create whose processes are
+ * awaited (src/mpi/process/process_world.c): calls that communicate wait here, these two give it back. */
+int MPIR_Process_use_stub(struct MPIR_Comm *comm);
+bool MPIR_Process_is_stub(const struct MPIR_Comm *comm);
+int MPIR_Process_free_stub(struct MPIR_Comm *comm);
 /* MPI_Comm_free, MPI_Comm_disconnect and MPI_Win_free: give the slot back; 0 if it is not stale. */
 int MPIR_Adapt_comm_forget(struct MPIR_Comm *comm);
 int MPIR_Adapt_win_forget(struct MPIR_Win *win);

@@ -26,4 +26,8 @@ int MPIR_Process_await(int n, MPIR_Request * const requests[], bool all);
 /* A stage has been told to the program: another one follows, or the handle ends with this one. */
 void MPIR_Process_request_told(struct MPIR_Process_request *request);
 
+/* Of MPIX_Comm_parent_create (process_world.c).  Progress: whether there is anything to look at.  At MPI_Finalize. */
+bool MPIR_Process_look_at_worlds(void);
+void MPIR_Process_close_worlds(void);
+
 #endif /* MPIR_PROCESS_REQUEST_H_INCLUDED */

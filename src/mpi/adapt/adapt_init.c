@@ -5,6 +5,7 @@
 
 #include "adapt.h"
 #include "adapt_measure.h"
+#include "dynproc.h"
 #include "mpl_shm_nameless.h"
 
 /* The card in hexadecimal, for the daemon and, through it, for joining processes. */
@@ -127,7 +128,7 @@ bool MPIR_Adapt_daemon_knows_rigid(void)
     return daemon_knows_rigid;
 }
 
-int MPIR_Adapt_init_completed(void)
+static int completed(void)
 {
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF) {
         tell_rigid();
@@ -140,6 +141,13 @@ int MPIR_Adapt_init_completed(void)
     }
     int mpi_errno = MPIR_Adapt_begin_membership();
     return mpi_errno || !MPIR_Adapt.created ? mpi_errno : MPIR_Adapt_enter_world();
+}
+
+int MPIR_Adapt_init_completed(void)
+{
+    int mpi_errno = completed();
+
+    return mpi_errno ? mpi_errno : MPIR_Dynproc_meet_parent();
 }
 
 int MPIR_Adapt_check_finalize(void)

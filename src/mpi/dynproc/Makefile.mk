@@ -19,6 +19,7 @@ mpi_core_sources += \
     src/mpi/dynproc/events.c \
     src/mpi/dynproc/link.c \
     src/mpi/dynproc/names.c \
+    src/mpi/dynproc/parent.c \
     src/mpi/dynproc/port.c \
     src/mpi/dynproc/requests.c \
     src/mpi/dynproc/seal.c \

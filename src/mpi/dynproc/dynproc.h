@@ -9,6 +9,7 @@
  *   port.c      port requests, MPIX_Server_connect          contact.c   contact requests, MPIX_Client_connect
  *   requests.c  both kinds as MPI_Request                   events.c    how rank 0 tells the others of a request
  *   attach.c    from a connection to an intercommunicator
+ *   parent.c    how the processes of MPIX_Comm_parent_create (src/mpi/process) come to those who have started them
  *   dynproc_fortran.c   what Fortran calls in place of those with arrays of texts, and its key functions
  *
  * Owned by whichever thread holds the library's critical section.  Connections are looked after by a progress hook.
@@ -116,10 +117,19 @@ int MPIR_Dynproc_attach(MPIR_Comm * comm, bool is_server, MPIR_Dynproc_meet * me
 /* In meet.  MPI_ERR_PORT: the other side has ended. */
 int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR_Dynproc_link *link);
 
+/* ---- parent.c: a process that has been started by MPIX_Comm_parent_create, at the end of MPI_Init; others go on */
+
+int MPIR_Dynproc_meet_parent(void);
+
 /* ---- the device's part (src/mpid/ch4/src/ch4_dynproc.c) */
 
 /* Addresses of the processes of comm, one after the other; the arrays are the caller's. */
 int MPID_Dynproc_addresses(MPIR_Comm * comm, int **sizes, char **addresses);
+/* An intercommunicator whose other side is not known yet, and when it is. */
+int MPID_Dynproc_stub(MPIR_Comm * local, bool is_low_group, MPIR_Context_id_t recv_context, int remote_size,
+                      MPIR_Comm ** stub);
+int MPID_Dynproc_complete(MPIR_Comm * stub, MPIR_Comm * local, MPIR_Context_id_t send_context, int *sizes,
+                          char *addresses);
 int MPID_Dynproc_intercomm(MPIR_Comm * local, bool is_low_group, MPIR_Context_id_t recv_context,
                            MPIR_Context_id_t send_context, int remote_size, int *sizes, char *addresses,
                            MPIR_Comm ** newcomm);

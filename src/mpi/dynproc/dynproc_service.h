@@ -28,11 +28,17 @@ extern struct MPIR_Dynproc_service *MPIR_Dynproc_services;
 
 /* The service of this name, which is made if need be. */
 int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **service);
+/* One at this place, which nobody else finds. */
+int MPIR_Dynproc_service_at(const struct MPIR_Dynproc_place *place, struct MPIR_Dynproc_service **service);
 void MPIR_Dynproc_service_close(struct MPIR_Dynproc_service *service);
 /* Lets clients in.  Does not wait. */
 void MPIR_Dynproc_service_look(struct MPIR_Dynproc_service *service);
 /* The next client that lives and is welcome (NULL: everybody is), which has been told; or NULL. */
 struct MPIR_Dynproc_link *MPIR_Dynproc_service_take(struct MPIR_Dynproc_service *service, MPIX_Key_function * welcome,
                                                     void *extra_state);
+
+/* parent.c: a service that the processes of one MPIX_Comm_parent_create find by this text. */
+#define MPIR_DYNPROC_PARENT 512
+int MPIR_Dynproc_parent_listen(struct MPIR_Dynproc_service **service, char text[MPIR_DYNPROC_PARENT]);
 
 #endif /* SERVICE_H_INCLUDED */

@@ -8,6 +8,7 @@
  */
 
 #include "dynproc.h"
+#include "mpir_process_request.h"
 #include <poll.h>
 
 #define SWEEP_EVERY 256         /* looks */
@@ -184,6 +185,7 @@ static int look(int *made_progress)
     bool more = MPIR_Dynproc_look_at_services();
     more = MPIR_Dynproc_look_at_contacts() || more;
     more = MPIR_Dynproc_look_at_events() || more;
+    more = MPIR_Process_look_at_worlds() || more;
     if (!more)
         MPIR_Progress_hook_deactivate(hook_id);
     looks = false;
@@ -221,6 +223,7 @@ int MPIR_Dynproc_pause(struct MPIR_Dynproc_wait *wait)
 static int close_all(void *unused)
 {
     MPIR_Dynproc_sweep();
+    MPIR_Process_close_worlds();
     MPIR_Dynproc_close_services();
     MPIR_Dynproc_release_names();
     is_at_finalize = false;

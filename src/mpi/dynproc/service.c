@@ -43,22 +43,13 @@ static void free_all(struct MPIR_Dynproc_link **list)
         MPIR_Dynproc_link_free(remove_first(list));
 }
 
-int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **opened)
+int MPIR_Dynproc_service_at(const struct MPIR_Dynproc_place *place, struct MPIR_Dynproc_service **opened)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIR_Dynproc_service *service = MPIR_Dynproc_services;
+    struct MPIR_Dynproc_service *service = MPL_calloc(1, sizeof(*service), MPL_MEM_OTHER);
 
-    MPIR_ERR_CHKANDJUMP(!name, mpi_errno, MPI_ERR_ARG, "**dynprocname");
-    while (service && strcmp(service->name, name))
-        service = service->next;
-    *opened = service;
-    if (service)
-        goto fn_exit;
-    service = MPL_calloc(1, sizeof(*service), MPL_MEM_OTHER);
     MPIR_ERR_CHKANDJUMP(!service, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    mpi_errno = MPIR_Dynproc_find(name, &service->place);
-    MPIR_ERR_CHECK(mpi_errno);
-    snprintf(service->name, sizeof(service->name), "%s", name);
+    service->place = *place;
     mpi_errno = MPIR_Dynproc_listen(&service->place, &service->fd);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Dynproc_at_finalize();
@@ -70,6 +61,30 @@ int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **op
     return mpi_errno;
   fn_fail:
     MPL_free(service);
+    goto fn_exit;
+}
+
+int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **opened)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Dynproc_service *service = MPIR_Dynproc_services;
+    struct MPIR_Dynproc_place place;
+
+    MPIR_ERR_CHKANDJUMP(!name, mpi_errno, MPI_ERR_ARG, "**dynprocname");
+    while (service && strcmp(service->name, name))
+        service = service->next;
+    *opened = service;
+    if (service)
+        goto fn_exit;
+    mpi_errno = MPIR_Dynproc_find(name, &place);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Dynproc_service_at(&place, opened);
+    MPIR_ERR_CHECK(mpi_errno);
+    snprintf((*opened)->name, sizeof((*opened)->name), "%s", name);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
     goto fn_exit;
 }
 

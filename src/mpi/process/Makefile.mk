@@ -6,4 +6,5 @@ noinst_HEADERS += src/mpi/process/process.h
 
 mpi_core_sources += \
     src/mpi/process/process_calls.c \
-    src/mpi/process/process_requests.c
+    src/mpi/process/process_requests.c \
+    src/mpi/process/process_world.c

@@ -82,6 +82,23 @@ int MPIR_Process_call_start(uint32_t number, const char *executable, char *const
     return MPIR_Session_call_tell(&call);
 }
 
+int MPIR_Process_call_start_world(const char *parent, int n, struct MPIR_Process_request *const requests[])
+{
+    struct MPIR_Session_call call;
+
+    MPIR_Session_call_begin(&call, PMI_TASK_START_WORLD);
+    MPIR_Session_call_text(&call, parent);
+    MPIR_Session_call_number(&call, (uint32_t) n);
+    for (int i = 0; i < n; i++) {
+        MPIR_Session_call_number(&call, requests[i]->number);
+        MPIR_Session_call_text(&call, requests[i]->executable);
+        MPIR_Session_call_number(&call, (uint32_t) requests[i]->n_args);
+        for (int k = 0; k < requests[i]->n_args; k++)
+            MPIR_Session_call_text(&call, requests[i]->args[k]);
+    }
+    return MPIR_Session_call_tell(&call);
+}
+
 int MPIR_Process_call_cancel(uint32_t number)
 {
     struct MPIR_Session_call call;
@@ -213,7 +230,7 @@ int MPIR_Process_await(int n, MPIR_Request * const requests[], bool all)
             in_vain = 0;
             sleep_ms = 1;
         } else if (++in_vain > LOOKS && wait_on(n, requests, all)) {
-            sleep_on(answered, seen, sleep_ms);
+            sleep_on(answered, seen, MPIR_Process_worlds_start() ? 1 : sleep_ms);
             sleep_ms = MPL_MIN(2 * sleep_ms, SLEEP_MAX_MS);
         }
     }

@@ -16,20 +16,6 @@
 
 #define BUCKETS 1024
 
-struct MPIR_Process_request {
-    uint32_t number;
-    MPIR_Request *handle;
-    MPIR_Request *operation;    /* of the stage after `told`, or NULL */
-    enum pmi_task_stage come, told;     /* CANCELLED: none yet */
-    bool cancelled, started;
-    uint32_t code;
-    char *error;                /* why it could not be executed */
-    char *executable, **args;
-    int n_args;
-    char *host, *info;
-    struct MPIR_Process_request *next_by_number, *next_by_handle;
-};
-
 int MPIR_Process_requests = 0;
 static struct MPIR_Process_request *by_number[BUCKETS], *by_handle[BUCKETS];
 static uint32_t last_number;
@@ -81,6 +67,9 @@ static void free_args(struct MPIR_Process_request *request)
 static void forget(struct MPIR_Process_request *request)
 {
     struct MPIR_Process_request **place = &by_number[request->number % BUCKETS];
+
+    if (request->world)
+        MPIR_Process_world_lost(request);
 
     while (*place != request)
         place = &(*place)->next_by_number;
@@ -173,8 +162,8 @@ void MPIR_Process_take_event(const struct MPIR_Process_event *event)
 {
     struct MPIR_Process_request *request = find_number(event->number);
 
-    if (!request)
-        return;                 /* freed meanwhile */
+    if (!request || (request->world && event->stage == PMI_TASK_STARTED))
+        return;                 /* freed meanwhile; or it has yet to initialise MPI */
     switch (event->stage) {
         case PMI_TASK_CANCELLED:
             request->cancelled = true;
@@ -193,8 +182,21 @@ void MPIR_Process_take_event(const struct MPIR_Process_event *event)
                 request->error = MPL_strdup(event->text);
             break;
     }
-    request->come = MPL_MAX(request->come, event->stage);
-    look(request);
+    if (request->world && event->stage == PMI_TASK_EXITED) {
+        if (!request->error && request->come < PMI_TASK_STARTED)
+            request->error = MPL_strdup("it has ended before it had initialised MPI");
+        MPIR_Process_world_lost(request);
+    }
+    MPIR_Process_reach(request, event->stage);
+}
+
+void MPIR_Process_reach(struct MPIR_Process_request *request, enum pmi_task_stage stage)
+{
+    request->come = MPL_MAX(request->come, stage);
+    if (request->is_freed)
+        (void) MPIR_Process_request_free(request);
+    else
+        look(request);
 }
 
 /* ---- a new one ---- */
@@ -284,8 +286,7 @@ MPIR_Request *MPIR_Process_handle(MPI_Request request)
 
 /* ---- before the start ---- */
 
-/* With a place, and nothing started; NULL: it is not. */
-static struct MPIR_Process_request *inactive(const MPIR_Request * handle)
+struct MPIR_Process_request *MPIR_Process_inactive(const MPIR_Request * handle)
 {
     struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
 
@@ -295,7 +296,7 @@ static struct MPIR_Process_request *inactive(const MPIR_Request * handle)
 int MPIR_Process_set_exec_impl(MPIR_Request * handle, const char *executable)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIR_Process_request *request = inactive(handle);
+    struct MPIR_Process_request *request = MPIR_Process_inactive(handle);
     char *copy;
 
     MPIR_ERR_CHKANDJUMP(!request, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
@@ -315,7 +316,7 @@ int MPIR_Process_set_exec_impl(MPIR_Request * handle, const char *executable)
 int MPIR_Process_set_args_impl(MPIR_Request * handle, char *const args[])
 {
     int mpi_errno = MPI_SUCCESS, n = 0;
-    struct MPIR_Process_request *request = inactive(handle);
+    struct MPIR_Process_request *request = MPIR_Process_inactive(handle);
     char **copies = NULL;
 
     MPIR_ERR_CHKANDJUMP(!request, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
@@ -367,17 +368,20 @@ int MPIR_Process_get_jsinfo_impl(MPIR_Request * handle, char *info)
 
 /* ---- MPI_Start and after ---- */
 
-int MPIR_Process_request_start(struct MPIR_Process_request *request)
+int MPIR_Process_mark_started(struct MPIR_Process_request *request)
+{
+    request->started = true;
+    return activate(request);
+}
+
+static int check_start(struct MPIR_Process_request *request, int n, MPIR_Request * const handles[])
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP(!inactive(request->handle), mpi_errno, MPI_ERR_REQUEST, "**processrequest");
+    MPIR_ERR_CHKANDJUMP(!MPIR_Process_inactive(request->handle), mpi_errno, MPI_ERR_REQUEST, "**processrequest");
     MPIR_ERR_CHKANDJUMP(!request->executable, mpi_errno, MPI_ERR_REQUEST, "**processexec");
-    mpi_errno = MPIR_Process_call_start(request->number, request->executable, request->args, request->n_args);
-    MPIR_ERR_CHECK(mpi_errno);
-    request->started = true;
-    mpi_errno = activate(request);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(request->world && !MPIR_Process_world_is_whole(request->world, n, handles), mpi_errno,
+                        MPI_ERR_REQUEST, "**processtogether");
 
   fn_exit:
     return mpi_errno;
@@ -385,15 +389,41 @@ int MPIR_Process_request_start(struct MPIR_Process_request *request)
     goto fn_exit;
 }
 
+static int start(struct MPIR_Process_request *request)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (request->world)
+        return MPIR_Process_world_start(request->world);
+    mpi_errno = MPIR_Process_call_start(request->number, request->executable, request->args, request->n_args);
+    return mpi_errno ? mpi_errno : MPIR_Process_mark_started(request);
+}
+
+int MPIR_Process_request_start(struct MPIR_Process_request *request)
+{
+    return MPIR_Process_requests_start(1, &request->handle);
+}
+
+/* Nothing is started if one of them cannot be. */
 int MPIR_Process_requests_start(int n, MPIR_Request * handles[])
 {
     int mpi_errno = MPI_SUCCESS;
 
-    for (int i = 0; i < n && !mpi_errno; i++) {
+    for (int i = 0; i < n; i++) {
         struct MPIR_Process_request *request = MPIR_Process_request_of(handles[i]);
-        mpi_errno = request ? MPIR_Process_request_start(request) : MPID_Startall(1, &handles[i]);
+        mpi_errno = request ? check_start(request, n, handles) : MPI_SUCCESS;
+        MPIR_ERR_CHECK(mpi_errno);
     }
+    for (int i = 0; i < n; i++) {
+        struct MPIR_Process_request *request = MPIR_Process_request_of(handles[i]);
+        mpi_errno = request ? start(request) : MPID_Startall(1, &handles[i]);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
     return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 int MPIR_Process_request_cancel(struct MPIR_Process_request *request)
@@ -404,8 +434,10 @@ int MPIR_Process_request_cancel(struct MPIR_Process_request *request)
 
 int MPIR_Process_request_free(struct MPIR_Process_request *request)
 {
+    request->is_freed = true;
+    if (MPIR_Process_world_awaits(request))
+        return MPI_SUCCESS;
     int mpi_errno = MPIR_Process_call_release(request->number);
-
     drop_handle(request);
     return mpi_errno;
 }

@@ -98,8 +98,10 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
     PMI_TASK_CANCEL,            /* u32 number: if it has no place yet -> nothing */
     PMI_TASK_RELEASE,           /* u32 number: nobody asks for it any more; its process runs on -> nothing */
     PMI_TASK_SIGNAL,            /* u32 number, text name without SIG -> nothing */
-    PMI_TASK_EVENTS             /* nothing -> u32 n, n * (u32 number, u32 enum pmi_task_stage, u32 code, text,
+    PMI_TASK_EVENTS,            /* nothing -> u32 n, n * (u32 number, u32 enum pmi_task_stage, u32 code, text,
                                  * text info), as soon as there are any of the caller's requests */
+    PMI_TASK_START_WORLD        /* text for PMI_PARENT_ENV, u32 n, n * (u32 number, text executable, u32 n,
+                                 * n * text argument) -> nothing; they are one MPI_COMM_WORLD, in this order */
 };
 
 /* Of a process request: a program has its own process on a place that it was given.  The numbers are those of
@@ -111,6 +113,7 @@ enum pmi_task_stage {
     PMI_TASK_EXITED = 3         /* code as of a shell; text: why it could not be executed, "" if it was */
 };
 
+#define PMI_PARENT_ENV "PMI_PARENT"     /* of a process of such a world: how it comes to who has started it */
 #define PMI_TASKS_MAX 4096      /* places of a job, and those that wait for one */
 #define PMI_TASK_ARGUMENTS_MAX 65536
 #define PMI_TASK_TEXT_MAX 65535 /* bytes of a text */

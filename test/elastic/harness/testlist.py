@@ -37,6 +37,7 @@ CLAUSES: tuple[str, ...] = tuple(
     # of dynamic process management
     *("DS1", "DS2", "DS3", "DS4", "DS5", "DN1", "DN2", "DN3", "DN4", "DN5", "DN6", "DN7", "DX1", "DX2", "DX3"),
     *("DM1", "DM2", "DM3", "DM4", "DM5", "DM6"),
+    *("DC1", "DC2", "DC3"),
 ) + tuple(
     f"DA{number}"  # of dynamic process management
     for number in range(1, 13)

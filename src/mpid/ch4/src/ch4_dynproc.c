@@ -30,12 +30,34 @@ static void keep_tables(int n, const uint64_t * gpids)
 }
 
 /* The maps, then what MPI_Intercomm_create does for its communicators. */
-static int dress(MPIR_Comm * comm, MPIR_Comm * local, int remote_size, const uint64_t * gpids)
+int MPID_Dynproc_complete(MPIR_Comm * comm, MPIR_Comm * local, MPIR_Context_id_t send_context, int *sizes,
+                          char *addresses)
 {
-    int mpi_errno = MPID_Create_intercomm_from_lpids(comm, remote_size, gpids);
+    int mpi_errno = MPI_SUCCESS, n = comm->remote_size;
+    uint64_t *gpids = MPL_malloc(sizeof(*gpids) * (size_t) n, MPL_MEM_ADDRESS);
 
+    MPIR_ERR_CHKANDJUMP(!gpids, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    mpi_errno = MPIDIU_upids_to_gpids(n, sizes, addresses, gpids);
+    MPIR_ERR_CHECK(mpi_errno);
+    keep_tables(n, gpids);
+    comm->context_id = send_context;
+    mpi_errno = MPID_Create_intercomm_from_lpids(comm, n, gpids);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Comm_map_dup(comm, local, MPIR_COMM_MAP_DIR__L2L);
+    comm->tainted = 1;
+    MPIR_Adapt_comm_derive(comm, local, NULL);
+    mpi_errno = MPIR_Comm_commit(comm);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPL_free(gpids);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void inherit_errhandler(MPIR_Comm * comm, MPIR_Comm * local)
+{
     MPID_THREAD_CS_ENTER(POBJ, local->mutex);
     MPID_THREAD_CS_ENTER(VCI, local->mutex);
     comm->errhandler = local->errhandler;
@@ -43,10 +65,23 @@ static int dress(MPIR_Comm * comm, MPIR_Comm * local, int remote_size, const uin
         MPIR_Errhandler_add_ref(local->errhandler);
     MPID_THREAD_CS_EXIT(POBJ, local->mutex);
     MPID_THREAD_CS_EXIT(VCI, local->mutex);
-    comm->tainted = 1;
-    MPIR_Adapt_comm_derive(comm, local, NULL);
-    mpi_errno = MPIR_Comm_commit(comm);
+}
+
+int MPID_Dynproc_stub(MPIR_Comm * local, bool is_low_group, MPIR_Context_id_t recv_context, int remote_size,
+                      MPIR_Comm ** stub)
+{
+    int mpi_errno = MPIR_Comm_create(stub);
+
     MPIR_ERR_CHECK(mpi_errno);
+    (*stub)->context_id = recv_context;
+    (*stub)->recvcontext_id = recv_context;
+    (*stub)->remote_size = remote_size;
+    (*stub)->local_size = local->local_size;
+    (*stub)->rank = local->rank;
+    (*stub)->comm_kind = MPIR_COMM_KIND__INTERCOMM;
+    (*stub)->local_comm = NULL;
+    (*stub)->is_low_group = is_low_group;
+    inherit_errhandler(*stub, local);
 
   fn_exit:
     return mpi_errno;
@@ -59,28 +94,14 @@ int MPID_Dynproc_intercomm(MPIR_Comm * local, bool is_low_group, MPIR_Context_id
                            MPIR_Comm ** newcomm)
 {
     int mpi_errno = MPI_SUCCESS;
-    uint64_t *gpids = MPL_malloc(sizeof(*gpids) * (size_t) remote_size, MPL_MEM_ADDRESS);
 
     *newcomm = NULL;
-    MPIR_ERR_CHKANDJUMP(!gpids, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    mpi_errno = MPIDIU_upids_to_gpids(remote_size, sizes, addresses, gpids);
+    mpi_errno = MPID_Dynproc_stub(local, is_low_group, recv_context, remote_size, newcomm);
     MPIR_ERR_CHECK(mpi_errno);
-    keep_tables(remote_size, gpids);
-    mpi_errno = MPIR_Comm_create(newcomm);
-    MPIR_ERR_CHECK(mpi_errno);
-    (*newcomm)->context_id = send_context;
-    (*newcomm)->recvcontext_id = recv_context;
-    (*newcomm)->remote_size = remote_size;
-    (*newcomm)->local_size = local->local_size;
-    (*newcomm)->rank = local->rank;
-    (*newcomm)->comm_kind = MPIR_COMM_KIND__INTERCOMM;
-    (*newcomm)->local_comm = NULL;
-    (*newcomm)->is_low_group = is_low_group;
-    mpi_errno = dress(*newcomm, local, remote_size, gpids);
+    mpi_errno = MPID_Dynproc_complete(*newcomm, local, send_context, sizes, addresses);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    MPL_free(gpids);
     return mpi_errno;
   fn_fail:
     goto fn_exit;

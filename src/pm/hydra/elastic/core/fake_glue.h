@@ -55,7 +55,7 @@ class FakeGlue {
     std::string create()
     {
         step_effects effects = {this,   launch, kill_group, abort_step, send,
-                                reply,  log,    tell_user,  wake_at,    nullptr, state_line};
+                                reply,  log,    tell_user,  wake_at,    nullptr, state_line, launch_world};
         char error[1024] = "";
         core = step_core_create(&config, &effects, error, sizeof error);
         return core ? "" : error;
@@ -166,6 +166,7 @@ class FakeGlue {
 
     std::vector<SentMessage> sent;
     std::vector<LaunchCall> launches;
+    std::vector<std::string> worlds;    /* "UID NUMBER@HOST=PROGRAM ... PARENT" */
     std::vector<int> killed;
     std::vector<std::string> aborts, told;
     std::map<int, std::vector<Json>> replies;
@@ -188,6 +189,23 @@ class FakeGlue {
         *group = glue.next_group++;
         glue.launches.push_back({epoch, count, program, pre, first_uid, {hosts, hosts + n_hosts}, *group,
                                  modify != 0});
+        return 0;
+    }
+    static int launch_world(void *context, const step_world *world, int *group, char *error, size_t error_bytes)
+    {
+        FakeGlue &glue = self(context);
+        if (!glue.refuse_launch.empty()) {
+            snprintf(error, error_bytes, "%s", glue.refuse_launch.c_str());
+            return -1;
+        }
+        *group = glue.next_group++;
+        std::string text = std::to_string(world->uid);
+        for (int i = 0; i < world->count; i++) {
+            text += " " + std::to_string(world->numbers[i]) + "@" + world->hosts[i] + "=";
+            for (const char *const *argument = world->argv[i]; *argument; argument++)
+                text += (argument == world->argv[i] ? "" : ",") + std::string(*argument);
+        }
+        glue.worlds.push_back(text + " " + world->parent);
         return 0;
     }
     static void kill_group(void *context, int group) { self(context).killed.push_back(group); }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <set>
 
 #include "schedule.h"
 
@@ -12,6 +13,7 @@ namespace elastic {
 namespace {
 
 const char *const ANYWHERE = "*";
+constexpr uint64_t NO_AGENT = UINT64_MAX;
 
 /* What the words of a request say ("key=value" with ';' between). */
 struct Words {
@@ -330,9 +332,11 @@ Places::Table::iterator Places::drop(Table::iterator it, WishEnd end, const std:
     return next;
 }
 
-void Places::order(const Key &key, const Request &request, task_order kind, const std::string &bytes)
+void Places::order(const Key &key, Request &request, task_order kind, const std::string &bytes)
 {
-    orders_.push_back({request.host.agent, {key.first, key.second, static_cast<uint32_t>(kind), 0}, bytes});
+    bool is_early = request.in_world && request.state == State::STARTED;
+    (is_early ? request.late : orders_)
+        .push_back({request.host.agent, {key.first, key.second, static_cast<uint32_t>(kind), 0}, bytes});
 }
 
 /* The place is free; the next one. */
@@ -369,6 +373,41 @@ bool Places::start(uint32_t uid, const StartTask &call)
     it->second.state = State::STARTED;
     order(it->first, it->second, TASK_RUN, call.program);
     return true;
+}
+
+std::optional<std::vector<std::string>> Places::start_world(uint32_t uid, const std::vector<uint32_t> &numbers)
+{
+    std::vector<Request *> members;
+    std::vector<std::string> hosts;
+    std::set<uint32_t> named(numbers.begin(), numbers.end());
+    for (uint32_t number : numbers) {
+        auto it = requests_.find({uid, number});
+        if (it == requests_.end() || it->second.state != State::HELD || named.erase(number) == 0)
+            return std::nullopt;
+        members.push_back(&it->second);
+        hosts.push_back(it->second.host.name);
+    }
+    for (Request *member : members) {
+        member->state = State::STARTED;
+        member->in_world = true;
+        member->host.agent = NO_AGENT;
+    }
+    return hosts;
+}
+
+void Places::world_failed(uint32_t uid, const std::vector<uint32_t> &numbers, const std::string &why)
+{
+    for (uint32_t number : numbers) {
+        events_.push_back({uid, number, PMI_TASK_EXITED, 127, why, ""});
+        over(requests_.find({uid, number}));
+    }
+    give_waiting();
+}
+
+void Places::runs_on(uint32_t uid, uint32_t number, uint64_t agent)
+{
+    if (auto it = requests_.find({uid, number}); it != requests_.end())
+        it->second.host.agent = agent;
 }
 
 void Places::cancel(uint32_t uid, uint32_t number)
@@ -424,6 +463,9 @@ bool Places::report(uint64_t agent, const TaskReport &report)
     if (ended ? request.state != State::STARTED && request.state != State::RUNNING : request.state != State::STARTED)
         return false;
     request.state = State::RUNNING;
+    for (Order &late : request.late)
+        orders_.push_back({agent, late.head, std::move(late.bytes)});
+    request.late.clear();
     if (request.wanted)
         events_.push_back({report.head.uid, report.head.number, static_cast<pmi_task_stage>(report.head.kind),
                            report.head.code, report.text, ""});

@@ -83,6 +83,12 @@ class Places {
     std::string allocate(uint32_t uid, const AllocatePlaces &call);
     /* Whether there is such a place, with nothing started. */
     bool start(uint32_t uid, const StartTask &call);
+    /* Their hosts, if each of them is such a place and is named once: they start together.  Nothing: not all are. */
+    std::optional<std::vector<std::string>> start_world(uint32_t uid, const std::vector<uint32_t> &numbers);
+    /* That has come to nothing. */
+    void world_failed(uint32_t uid, const std::vector<uint32_t> &numbers, const std::string &why);
+    /* One of them is a process of this daemon, which tells when it has executed it. */
+    void runs_on(uint32_t uid, uint32_t number, uint64_t agent);
     void cancel(uint32_t uid, uint32_t number);
     void release(uint32_t uid, uint32_t number);
     /* Whether it runs. */
@@ -123,6 +129,8 @@ class Places {
         uint64_t since = 0;     /* order of arrival */
         int64_t until_ms = -1;  /* then it waits no more; -1: for ever */
         uint64_t wish = 0;      /* it waits for this one; 0: none */
+        bool in_world = false;  /* it starts with others */
+        std::vector<Order> late;        /* for its daemon, once that tells that it has started */
     };
     struct Load {
         size_t places = 0;      /* of a host, that requests have */
@@ -147,7 +155,7 @@ class Places {
     void one_less(uint64_t wish, WishEnd end, const std::string &reason);
     void give_up(Table::iterator it, WishEnd end, const std::string &reason);
     void give_back_idle();
-    void order(const Key &key, const Request &request, task_order kind, const std::string &bytes = "");
+    void order(const Key &key, Request &request, task_order kind, const std::string &bytes = "");
     Table::iterator over(Table::iterator it);
     Table::iterator drop(Table::iterator it, WishEnd end, const std::string &reason);
 

@@ -51,6 +51,8 @@ void Step::group(int64_t now_ms, int group, std::span<const step_process> proces
     else if (adaptation_ && adaptation_->group == group &&
              adaptation_->state == AdaptState::LAUNCHING)
         joiners_placed(group, processes);
+    else if (task_worlds_.contains(group))
+        task_world_placed(group, processes);
     else if (!killed_groups_.contains(group))
         unexpected("placement of group " + std::to_string(group));
     settle();
@@ -180,7 +182,7 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
                 understood = true, on_unreceived(*process_of(unreceived->rank), epoch, *unreceived);
             break;
     }
-    if (!understood && !killed_groups_.contains(agent.group))
+    if (!understood && !killed_groups_.contains(agent.group) && !task_worlds_.contains(agent.group))
         unexpected("report " + std::to_string(static_cast<int>(report)) + " of " +
                    std::to_string(payload.size()) + " bytes from daemon " +
                    std::to_string(agent.proxy) + " of group " + std::to_string(agent.group));
@@ -193,7 +195,7 @@ void Step::proxy_departed(int64_t now_ms, const Agent &agent)
     bool unplaced = adaptation_ && adaptation_->group == agent.group && !world_.known(agent);
     if (unplaced)
         raise(AdaptEvent::JOINER_LOST, "the node daemon for the joining processes has ended");
-    else if (!world_.known(agent) && !killed_groups_.contains(agent.group))
+    else if (!world_.known(agent) && !killed_groups_.contains(agent.group) && !task_worlds_.contains(agent.group))
         unexpected("end of unknown daemon " + std::to_string(agent.proxy) + " of group " +
                    std::to_string(agent.group));
     freezes_unanswered_.erase(agent);
@@ -608,8 +610,9 @@ void Step::unexpected(const std::string &what)
 
 bool Step::owns_failure(int group) const
 {
-    return killed_groups_.contains(group) || (adaptation_ && adaptation_->group == group &&
-                                              (mode_ == InitMode::SETS || before_agreement(adaptation_->state)));
+    return killed_groups_.contains(group) || task_worlds_.contains(group) ||
+           (adaptation_ && adaptation_->group == group &&
+            (mode_ == InitMode::SETS || before_agreement(adaptation_->state)));
 }
 
 int Step::world_rank(int group, int rank) const

@@ -271,6 +271,10 @@ class Step {
         std::optional<SetCaller> caller;        /* whose question is not answered yet */
         std::deque<Places::Event> events;       /* that it has not been told */
     };
+    struct TaskWorld {
+        uint32_t uid = 0;       /* of who has started it */
+        std::vector<uint32_t> numbers;  /* of its requests, by rank, until it is placed */
+    };
     void size_up_places();
     std::string why_no_room(int new_size) const;
     void on_task_call(const SetCaller &caller, const TaskCall &call);
@@ -280,6 +284,8 @@ class Step {
     std::string answer_task(const SetCaller &caller, const ReleasePlace &call);
     std::string answer_task(const SetCaller &caller, const SignalTask &call);
     std::string answer_task(const SetCaller &caller, const AwaitTaskEvents &call);
+    std::string answer_task(const SetCaller &caller, const StartWorld &call);
+    void task_world_placed(int group, std::span<const step_process> processes);
     bool on_task(const Agent &agent, const TaskReport &report);
     void tasks_without(uint32_t uid);
     void tasks_without(const Agent &agent);
@@ -415,6 +421,7 @@ class Step {
     std::map<uint32_t, Agent> set_callers_;     /* by uid, of those that have called and not ended */
     Places places_;
     std::map<uint32_t, TaskListener> task_listeners_;   /* by uid */
+    std::map<int, TaskWorld> task_worlds_;      /* by group, also those that have ended */
     std::optional<SetRequest> set_request_;     /* that waits for its answer */
     std::optional<StateLog> state_log_;
     int64_t left_at_ms_ = -1;   /* when who has ended is to be out of the world; -1: nobody has */

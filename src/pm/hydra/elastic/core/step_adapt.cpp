@@ -361,7 +361,7 @@ void Step::post(const std::set<Agent> &agents, step_command command, uint32_t ep
 {
     std::vector<step_agent> to;
     for (const Agent &agent : agents) {
-        if (!world_.departed(agent))
+        if (!world_.departed(agent) || task_worlds_.contains(agent.group))
             to.push_back({agent.group, agent.proxy});
     }
     if (!to.empty())

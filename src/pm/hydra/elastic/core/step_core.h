@@ -49,6 +49,17 @@ struct step_agent {             /* a node daemon */
     int group, proxy;
 };
 
+/* Processes that a program starts on places that it holds (MPIX_Comm_parent_create): one MPI_COMM_WORLD.  By rank: the
+ * number of the request, as the process `uid` counts them, its host, and argv, ended by NULL. */
+struct step_world {
+    uint32_t uid;
+    int count;
+    const uint32_t *numbers;
+    const char *const *hosts;
+    const char *const *const *argv;
+    const char *parent;         /* for PMI_PARENT_ENV */
+};
+
 /* What the core asks for.  `context` is the caller's.  Strings and payloads are copied if kept. */
 struct step_effects {
     void *context;
@@ -71,6 +82,8 @@ struct step_effects {
     int64_t (*clock_us)(void *context);
     /* --sets-log, lines without the last newline; only if `states` is set. */
     void (*state_line)(void *context, const char *text);
+    /* As launch, for processes of a program's own: a group whose daemons report by REPORT_TASK. */
+    int (*launch_world)(void *context, const struct step_world *world, int *group, char *error, size_t error_bytes);
 };
 
 struct step_core;

@@ -172,5 +172,111 @@ TEST_F(StepPlacesTest, AWishForMoreProcessesWaitsForPlaces)
     EXPECT_EQ(glue.last_event("requested").at("size"), 4);
 }
 
+/* ---- processes that start together: DC1, DC3, DA9 ---- */
+
+class StepWorldTest : public StepPlacesTest {
+  protected:
+    void SetUp() override
+    {
+        begin(false);
+        allocate(1, 3, true);
+        glue.sent.clear();
+    }
+    void start(const std::vector<uint32_t> &numbers)
+    {
+        StartWorld world{"parent", {}};
+        for (uint32_t number : numbers)
+            world.members.push_back({number, {"prog", std::to_string(number)}});
+        call(world);
+    }
+    void tell(int proxy, uint32_t number, pmi_task_stage stage, uint32_t code = 0)
+    {
+        glue.report(1, proxy, REPORT_TASK, 0, write_task_head({0, number, static_cast<uint32_t>(stage), code}));
+    }
+    /* "2:3@1.0", number, kind and daemon of each order about a process. */
+    std::string orders()
+    {
+        std::string text;
+        for (const SentMessage &message : glue.sent) {
+            task_head head;
+            if (message.command != STEP_TASK || message.payload.size() < sizeof head)
+                continue;
+            memcpy(&head, message.payload.data(), sizeof head);
+            text += (text.empty() ? "" : " ") + std::to_string(head.number) + ":" + std::to_string(head.kind) + "@" +
+                    std::to_string(message.group) + "." + std::to_string(message.proxy);
+        }
+        glue.sent.clear();
+        return text;
+    }
+    Json held() { return slots().at("hosts"); }
+};
+
+TEST_F(StepWorldTest, AGroupIsLaunchedWhoseProcessesAreTheRequests)
+{
+    start({3, 1});
+    ASSERT_EQ(glue.worlds, std::vector<std::string>{"0 3@a=prog,3 1@a=prog,1 parent"});
+    EXPECT_EQ(step_core_owns_failure(glue.core, 1), 1);
+    glue.place(1, {"a", "a"});
+    tell(0, 3, PMI_TASK_STARTED);
+    tell(0, 1, PMI_TASK_STARTED);
+    call(SignalTask{3, "INT"});
+    EXPECT_EQ(orders(), "3:2@1.0");
+    tell(0, 3, PMI_TASK_EXITED, 5);
+    glue.exited(1, 0, 0, 5 << 8);
+    EXPECT_EQ(held().at(0).at("places"), 2);
+    glue.departed(1, 0);
+    EXPECT_EQ(held().at(0).at("places"), 1) << "the one that is not started";
+    EXPECT_EQ(step_core_owns_failure(glue.core, 1), 1);
+    EXPECT_EQ(glue.count_events("unexpected"), 0);
+    EXPECT_TRUE(glue.aborts.empty());
+}
+
+TEST_F(StepWorldTest, WhatIsSaidBeforeItsDaemonIsThereComesLater)
+{
+    start({1, 2});
+    glue.place(1, {"a", "a"});
+    glue.exited(0, 0, 0);
+    EXPECT_EQ(orders(), "");
+    tell(0, 1, PMI_TASK_STARTED);
+    tell(0, 2, PMI_TASK_STARTED);
+    EXPECT_EQ(orders(), "1:3@1.0 2:3@1.0");
+    tell(0, 1, PMI_TASK_EXITED, 143);
+    tell(0, 2, PMI_TASK_EXITED, 143);
+    EXPECT_EQ(held(), Json::array());
+}
+
+TEST_F(StepWorldTest, WhatIsNotWholeIsNotStarted)
+{
+    start({1, 1});
+    start({1, 4});
+    call(StartTask{2, std::string("\4\0\0\0true\0\0\0\0", 12)});
+    start({1, 2});
+    EXPECT_TRUE(glue.worlds.empty());
+    start({1, 3});
+    EXPECT_EQ(glue.worlds.size(), 1u);
+}
+
+TEST_F(StepWorldTest, WhatCannotBeLaunchedHasEnded)
+{
+    glue.refuse_launch = "no room";
+    start({1, 2, 3});
+    EXPECT_EQ(held(), Json::array());
+    EXPECT_EQ(orders(), "");
+}
+
+TEST_F(StepWorldTest, ACallIsReadAsItIsWritten)
+{
+    std::string bytes = write_task_call(StartWorld{"p", {{4, {"a", "b", ""}}, {2, {"c"}}}});
+    auto bytes_of = [](const std::string &text) {
+        return Bytes(reinterpret_cast<const unsigned char *>(text.data()), text.size());
+    };
+    auto call = parse_task_call(bytes_of(bytes));
+    ASSERT_TRUE(call && std::holds_alternative<StartWorld>(*call));
+    EXPECT_EQ(write_task_call(*call), bytes);
+    for (size_t n = 0; n < bytes.size(); n++)
+        EXPECT_FALSE(parse_task_call(bytes_of(bytes.substr(0, n)))) << n;
+    EXPECT_FALSE(parse_task_call(bytes_of(write_task_call(StartWorld{"p", {}}))));
+}
+
 }  // namespace
 }  // namespace elastic

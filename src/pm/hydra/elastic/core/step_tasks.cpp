@@ -110,6 +110,46 @@ std::string Step::answer_task(const SetCaller &caller, const SignalTask &call)
     return SetAnswer().bytes();
 }
 
+/* Like an expansion a group of its own, but of no world that adapts: its end is that of these processes alone. */
+std::string Step::answer_task(const SetCaller &caller, const StartWorld &call)
+{
+    std::vector<uint32_t> numbers;
+    std::vector<std::vector<const char *>> argvs;
+    for (const StartWorld::Member &member : call.members) {
+        numbers.push_back(member.number);
+        std::vector<const char *> &argv = argvs.emplace_back();
+        for (const std::string &text : member.argv)
+            argv.push_back(text.c_str());
+        argv.push_back(nullptr);
+    }
+    auto hosts = places_.start_world(caller.uid, numbers);
+    if (!hosts)
+        return wrong("not each of the requests has a place, is given once, and is not started");
+    std::vector<const char *> names;
+    std::vector<const char *const *> programs;
+    for (size_t i = 0; i < numbers.size(); i++) {
+        names.push_back((*hosts)[i].c_str());
+        programs.push_back(argvs[i].data());
+    }
+    const step_world world = {caller.uid, static_cast<int>(numbers.size()), numbers.data(), names.data(),
+                              programs.data(), call.parent.c_str()};
+    char error[512] = "";
+    int group = -1;
+    if (effects_.launch_world(effects_.context, &world, &group, error, sizeof error) < 0)
+        places_.world_failed(caller.uid, numbers, error);
+    else
+        task_worlds_[group] = {caller.uid, std::move(numbers)};
+    return SetAnswer().bytes();
+}
+
+void Step::task_world_placed(int group, std::span<const step_process> processes)
+{
+    TaskWorld &world = task_worlds_.at(group);
+    for (size_t rank = 0; rank < std::min(processes.size(), world.numbers.size()); rank++)
+        places_.runs_on(world.uid, world.numbers[rank], number_of({group, processes[rank].proxy}));
+    world.numbers.clear();
+}
+
 /* Answered when there are events. */
 std::string Step::answer_task(const SetCaller &caller, const AwaitTaskEvents &)
 {

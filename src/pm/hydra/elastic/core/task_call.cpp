@@ -50,6 +50,24 @@ TaskCall read_start(TaskReader &reader)
     return call;
 }
 
+TaskCall read_start_world(TaskReader &reader)
+{
+    StartWorld call;
+    call.parent = reader.text();
+    uint32_t n = reader.number(PMI_TASKS_MAX);
+    reader.require(n > 0);
+    for (; n > 0 && reader.ok(); n--) {
+        StartWorld::Member member;
+        member.number = reader.number();
+        member.argv.push_back(reader.text());
+        reader.require(!member.argv.front().empty());
+        for (std::string &argument : reader.texts(PMI_TASK_ARGUMENTS_MAX))
+            member.argv.push_back(std::move(argument));
+        call.members.push_back(std::move(member));
+    }
+    return call;
+}
+
 void append_texts(std::string &bytes, const std::vector<std::string> &texts)
 {
     append_number(bytes, texts.size());
@@ -94,6 +112,17 @@ struct Write {
         append_text(bytes, call.name);
     }
     void operator()(const AwaitTaskEvents &) { append_number(bytes, PMI_TASK_EVENTS); }
+    void operator()(const StartWorld &call)
+    {
+        append_number(bytes, PMI_TASK_START_WORLD);
+        append_text(bytes, call.parent);
+        append_number(bytes, call.members.size());
+        for (const StartWorld::Member &member : call.members) {
+            append_number(bytes, member.number);
+            append_text(bytes, member.argv.front());
+            append_texts(bytes, {member.argv.begin() + 1, member.argv.end()});
+        }
+    }
 };
 
 }  // namespace
@@ -122,6 +151,9 @@ std::optional<TaskCall> parse_task_call(Bytes bytes)
         }
         case PMI_TASK_EVENTS:
             call = AwaitTaskEvents{};
+            break;
+        case PMI_TASK_START_WORLD:
+            call = read_start_world(reader);
             break;
         default:
             return std::nullopt;

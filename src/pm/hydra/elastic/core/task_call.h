@@ -29,6 +29,14 @@ struct StartTask {
     uint32_t number = 0;
     std::string program;        /* as in TASK_RUN */
 };
+struct StartWorld {             /* several places' programs, together */
+    struct Member {
+        uint32_t number = 0;
+        std::vector<std::string> argv;
+    };
+    std::string parent;
+    std::vector<Member> members;
+};
 struct CancelPlace {
     uint32_t number = 0;
 };
@@ -40,7 +48,8 @@ struct SignalTask {
     std::string name;
 };
 struct AwaitTaskEvents {};
-using TaskCall = std::variant<AllocatePlaces, StartTask, CancelPlace, ReleasePlace, SignalTask, AwaitTaskEvents>;
+using TaskCall =
+    std::variant<AllocatePlaces, StartTask, CancelPlace, ReleasePlace, SignalTask, AwaitTaskEvents, StartWorld>;
 
 /* Nothing: it is malformed, or no such call. */
 std::optional<TaskCall> parse_task_call(Bytes call);

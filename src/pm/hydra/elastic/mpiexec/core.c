@@ -223,6 +223,12 @@ static int effect_launch(void *context, uint32_t epoch, int count, int program, 
     return HYD_step_launch(epoch, count, program, pre, first_uid, modify, hosts, n_hosts, group, error, error_bytes);
 }
 
+static int effect_launch_world(void *context, const struct step_world *world, int *group, char *error,
+                               size_t error_bytes)
+{
+    return HYD_step_launch_world(world, group, error, error_bytes);
+}
+
 static void effect_kill_group(void *context, int group)
 {
     HYD_step_kill_group(group);
@@ -357,7 +363,8 @@ void HYD_core_create(void)
         .tell_user = effect_tell_user,
         .wake_at = effect_wake_at,
         .clock_us = clock_us,
-        .state_line = effect_state_line
+        .state_line = effect_state_line,
+        .launch_world = effect_launch_world
     };
 
     if (HYD_step_options.range &&

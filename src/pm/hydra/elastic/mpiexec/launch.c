@@ -1,7 +1,8 @@
 /*
  * See launch.h.  An expansion is started like MPI_Comm_spawn does it, but by mpiexec itself: the launch's executable,
  * arguments, environment and directory (I5), a key-value space of its own, no parent.  Where several programs were
- * launched together, joining processes run the one that is asked for, by its MPI_APPNUM.
+ * launched together, joining processes run the one that is asked for, by its MPI_APPNUM.  So are processes that a
+ * program starts on its places, but for the program.
  */
 
 #include "state.h"
@@ -11,10 +12,12 @@
 #include "capacity.h"
 #include "connections.h"
 #include "core.h"
+#include "core/step_core.h"
 #include "demux_internal.h"
 #include "groups.h"
 #include "launcher_ends.h"
 #include "nodes.h"
+#include "pmi_adapt_set.h"
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
 
@@ -65,12 +68,10 @@ static HYD_status joining_exec(int count, int program, struct HYD_exec **exec)
     goto fn_exit;
 }
 
-/* A pg at the end of Hydra's list, with its proxies placed. */
-static HYD_status make_pg(int count, int program, const char *const *hosts, int n_hosts,
-                          struct HYD_pg **new_pg)
+/* A pg at the end of Hydra's list, with its proxies placed on the nodes, which it owns. */
+static HYD_status make_pg(int count, struct HYD_exec *exec, struct HYD_node *nodes, struct HYD_pg **new_pg)
 {
     struct HYD_pg *last, *pg;
-    struct HYD_exec *exec = NULL;
     int i = 0;
     HYD_status status = HYD_SUCCESS;
 
@@ -80,13 +81,10 @@ static HYD_status make_pg(int count, int program, const char *const *hosts, int 
     last->next = pg;
     *new_pg = pg;
     pg->pg_process_count = count;
+    pg->user_node_list = nodes;
 
-    status = joining_exec(count, program, &exec);
-    HYDU_ERR_POP(status, "unable to copy the program's description\n");
     status = HYD_pmcd_pmi_alloc_pg_scratch(pg);
     HYDU_ERR_POP(status, "unable to allocate pg scratch space\n");
-    status = HYD_step_candidate_nodes(hosts, n_hosts, &pg->user_node_list);
-    HYDU_ERR_POP(status, "unable to make the node list\n");
     status = HYDU_create_proxy_list(exec, pg->user_node_list, pg);
     HYDU_ERR_POP(status, "error creating proxy list\n");
     /* One block of ranks on each host: PMI_process_mapping, from which the processes take who is local,
@@ -99,7 +97,6 @@ static HYD_status make_pg(int count, int program, const char *const *hosts, int 
     }
 
   fn_exit:
-    HYDU_free_exec_list(exec);
     return status;
 
   fn_fail:
@@ -119,29 +116,18 @@ static void drop_pg(struct HYD_pg *pg)
 
 /* ---- its proxies ------------------------------------------------------------------------------- */
 
-/* Adds --adapt and --adapt-bind to what a proxy is told. */
-static HYD_status tell_proxy(struct HYD_step_group *g, int i, uint32_t epoch, int pre,
-                             uint32_t first_uid, int modify)
+/* Two more arguments of a proxy.  The value is its own from now on. */
+static HYD_status add_argument(struct HYD_proxy *proxy, const char *name, char *value)
 {
-    struct HYD_proxy *proxy = g->proxies[i].proxy;
-    char **list = proxy->exec_launch_info, text[128], *places = NULL;
-    size_t room = (size_t) g->proxies[i].processes * 12 + 1, used = 0;
-    int n;
+    char **list = proxy->exec_launch_info;
+    int n = HYDU_strlist_lastidx(list);
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_MALLOC_OR_JUMP(places, char *, room, status);
-    for (int k = 0; k < g->proxies[i].processes; k++)
-        used += (size_t) snprintf(places + used, room - used, k ? ",%d" : "%d",
-                                  g->processes[g->proxies[i].ranks[k]].place);
-    n = HYDU_strlist_lastidx(list);
-    HYDU_REALLOC_OR_JUMP(list, char **, (n + 5) * sizeof(char *), status);
-    MPL_snprintf(text, sizeof(text), "first_uid=%u,epoch=%u,pre=%d,local_pre=%d,modify=%d", first_uid, epoch,
-                 pre, HYD_core_local_pre(proxy->node->hostname), modify);
-    list[n] = MPL_strdup("--adapt");
-    list[n + 1] = MPL_strdup(text);
-    list[n + 2] = MPL_strdup("--adapt-bind");
-    list[n + 3] = places;
-    list[n + 4] = NULL;
+    HYDU_ERR_CHKANDJUMP(status, !value, HYD_NO_MEM, "no memory for the arguments of a proxy\n");
+    HYDU_REALLOC_OR_JUMP(list, char **, (n + 3) * sizeof(char *), status);
+    list[n] = MPL_strdup(name);
+    list[n + 1] = value;
+    list[n + 2] = NULL;
     proxy->exec_launch_info = list;
 
   fn_exit:
@@ -149,6 +135,58 @@ static HYD_status tell_proxy(struct HYD_step_group *g, int i, uint32_t epoch, in
 
   fn_fail:
     goto fn_exit;
+}
+
+/* Numbers with commas, of the processes of proxy i, behind what is there already; NULL: no memory. */
+static char *numbers_of(const struct HYD_step_group *g, int i, const char *before,
+                        int (*number)(const struct HYD_step_group *, int rank, const void *), const void *what)
+{
+    size_t room = strlen(before) + (size_t) g->proxies[i].processes * 12 + 1;
+    size_t used = strlen(before);
+    char *text = MPL_malloc(room, MPL_MEM_PM);
+
+    if (!text)
+        return NULL;
+    memcpy(text, before, used + 1);
+    for (int k = 0; k < g->proxies[i].processes; k++)
+        used += (size_t) snprintf(text + used, room - used, k ? ",%d" : "%d",
+                                  number(g, g->proxies[i].ranks[k], what));
+    return text;
+}
+
+static int place_of(const struct HYD_step_group *g, int rank, const void *unused)
+{
+    return g->processes[rank].place;
+}
+
+/* What the proxies of an expansion are told: --adapt. */
+struct expansion {
+    uint32_t epoch, first_uid;
+    int pre, modify;
+};
+
+static HYD_status tell_expansion(struct HYD_step_group *g, int i, const void *what)
+{
+    const struct expansion *e = what;
+    struct HYD_proxy *proxy = g->proxies[i].proxy;
+    char text[128];
+
+    MPL_snprintf(text, sizeof(text), "first_uid=%u,epoch=%u,pre=%d,local_pre=%d,modify=%d", e->first_uid, e->epoch,
+                 e->pre, HYD_core_local_pre(proxy->node->hostname), e->modify);
+    return add_argument(proxy, "--adapt", MPL_strdup(text));
+}
+
+static int request_of(const struct HYD_step_group *g, int rank, const void *what)
+{
+    return (int) ((const struct step_world *) what)->numbers[rank];
+}
+
+static HYD_status tell_world(struct HYD_step_group *g, int i, const void *what)
+{
+    char uid[16];
+
+    MPL_snprintf(uid, sizeof(uid), "%u:", ((const struct step_world *) what)->uid);
+    return add_argument(g->proxies[i].proxy, "--adapt-tasks", numbers_of(g, i, uid, request_of, what));
 }
 
 /* Nothing of ours may live on in the proxies that are started from here: a copied control
@@ -221,11 +259,10 @@ static void drop_group(struct HYD_step_group *g)
     HYD_step_free_group(g);
 }
 
-int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t first_uid, int modify,
-                    const char *const *hosts, int n_hosts, int *group, char *error,
-                    size_t error_bytes)
+/* Starts the pg as a group: `tell` adds what its proxies have to know. */
+static int launch_pg(struct HYD_pg *pg, HYD_status(*tell) (struct HYD_step_group *, int, const void *),
+                     const void *what, int *group, char *error, size_t error_bytes)
 {
-    struct HYD_pg *pg = NULL;
     struct HYD_step_group *g = NULL;
     struct HYD_string_stash stash;
     char *port = NULL;
@@ -233,9 +270,6 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
     HYD_status status = HYD_SUCCESS;
 
     HYD_STRING_STASH_INIT(stash);
-    MPL_snprintf(error, error_bytes, "mpiexec was unable to start the processes: its standard error says why");
-    status = make_pg(count, program, hosts, n_hosts, &pg);
-    HYDU_ERR_POP(status, "unable to make a process group\n");
     if (HYD_step_check_capacity(pg, error, error_bytes) < 0) {
         drop_pg(pg);
         return -1;
@@ -257,7 +291,9 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
     for (int i = 0; i < g->proxy_count; i++) {
         status = HYD_step_choose_places(g, i);
         HYDU_ERR_POP(status, "unable to choose the processes' places\n");
-        status = tell_proxy(g, i, epoch, pre, first_uid, modify);
+        status = tell(g, i, what);
+        HYDU_ERR_POP(status, "unable to fill in adaptation arguments\n");
+        status = add_argument(g->proxies[i].proxy, "--adapt-bind", numbers_of(g, i, "", place_of, NULL));
         HYDU_ERR_POP(status, "unable to fill in adaptation arguments\n");
     }
     status = start_proxies(g, stash.strlist, &started);
@@ -265,6 +301,7 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
     *group = g->group;
     if (HYD_step.launch_limit_ms > 0)
         g->up_by_ms = HYD_step_now_ms() + HYD_step.launch_limit_ms;
+    g->is_tasks = tell == tell_world;
     HYD_core_defer_placed(g);
     for (int i = started; i < g->proxy_count; i++)
         HYD_step_proxy_failed(g, i);
@@ -277,7 +314,97 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
   fn_fail:
     if (g)
         drop_group(g);
+    drop_pg(pg);
+    goto fn_exit;
+}
+
+static void say_unable(char *error, size_t error_bytes)
+{
+    MPL_snprintf(error, error_bytes, "mpiexec was unable to start the processes: its standard error says why");
+}
+
+int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t first_uid, int modify,
+                    const char *const *hosts, int n_hosts, int *group, char *error,
+                    size_t error_bytes)
+{
+    const struct expansion expansion = {.epoch = epoch,.first_uid = first_uid,.pre = pre,.modify = modify };
+    struct HYD_exec *exec = NULL;
+    struct HYD_node *nodes = NULL;
+    struct HYD_pg *pg = NULL;
+
+    say_unable(error, error_bytes);
+    HYD_status status = joining_exec(count, program, &exec);
+    if (status == HYD_SUCCESS)
+        status = HYD_step_candidate_nodes(hosts, n_hosts, &nodes);
+    if (status == HYD_SUCCESS)
+        status = make_pg(count, exec, nodes, &pg);
+    HYDU_free_exec_list(exec);
+    if (status == HYD_SUCCESS)
+        return launch_pg(pg, tell_expansion, &expansion, group, error, error_bytes);
     if (pg)
         drop_pg(pg);
+    return -1;
+}
+
+/* ---- processes of a program's own ----------------------------------------------------------------- */
+
+/* The launch's surroundings, and another program. */
+static HYD_status task_exec(const struct step_world *world, int rank, struct HYD_exec **exec)
+{
+    const struct HYD_exec *launched = launched_program(0);
+    int i;
+    HYD_status status = HYDU_alloc_exec(exec);
+
+    HYDU_ERR_POP(status, "unable to allocate exec\n");
+    for (i = 0; world->argv[rank][i]; i++) {
+        HYDU_ERR_CHKANDJUMP(status, i >= HYD_NUM_TMP_STRINGS - 1, HYD_INTERNAL_ERROR,
+                            "a program of MPIX_Comm_parent_create can have %d arguments\n", HYD_NUM_TMP_STRINGS - 2);
+        (*exec)->exec[i] = MPL_strdup(world->argv[rank][i]);
+    }
+    (*exec)->exec[i] = NULL;
+    (*exec)->wdir = launched && launched->wdir ? MPL_strdup(launched->wdir) : NULL;
+    (*exec)->env_prop = launched && launched->env_prop ? MPL_strdup(launched->env_prop) : NULL;
+    (*exec)->user_env = launched ? HYDU_env_list_dup(launched->user_env) : NULL;
+    status = HYDU_append_env_to_list(PMI_PARENT_ENV, world->parent, &(*exec)->user_env);
+    HYDU_ERR_POP(status, "unable to add to the environment\n");
+    (*exec)->proc_count = 1;
+
+  fn_exit:
+    return status;
+
+  fn_fail:
     goto fn_exit;
+}
+
+static HYD_status task_execs(const struct step_world *world, struct HYD_exec **list)
+{
+    struct HYD_exec **end = list;
+    HYD_status status = HYD_SUCCESS;
+
+    for (int rank = 0; rank < world->count && status == HYD_SUCCESS; rank++) {
+        status = task_exec(world, rank, end);
+        if (*end)
+            end = &(*end)->next;
+    }
+    return status;
+}
+
+int HYD_step_launch_world(const struct step_world *world, int *group, char *error, size_t error_bytes)
+{
+    struct HYD_exec *execs = NULL;
+    struct HYD_node *nodes = NULL;
+    struct HYD_pg *pg = NULL;
+
+    say_unable(error, error_bytes);
+    HYD_status status = task_execs(world, &execs);
+    if (status == HYD_SUCCESS)
+        status = HYD_step_stretches_of_nodes(world->hosts, world->count, &nodes);
+    if (status == HYD_SUCCESS)
+        status = make_pg(world->count, execs, nodes, &pg);
+    HYDU_free_exec_list(execs);
+    if (status == HYD_SUCCESS)
+        return launch_pg(pg, tell_world, world, group, error, error_bytes);
+    if (pg)
+        drop_pg(pg);
+    return -1;
 }

@@ -89,6 +89,30 @@ HYD_status HYD_step_candidate_nodes(const char *const *hosts, int n_hosts, struc
     goto fn_exit;
 }
 
+HYD_status HYD_step_stretches_of_nodes(const char *const *hosts, int n_hosts, struct HYD_node **list)
+{
+    struct HYD_node **end = list;
+    HYD_status status = HYD_SUCCESS;
+
+    *list = NULL;
+    for (int i = 0, next; i < n_hosts; i = next) {
+        struct HYD_node *node = known_node(hosts[i]);
+        HYDU_ERR_CHKANDJUMP(status, !node, HYD_NO_MEM, "no memory for a node\n");
+        for (next = i + 1; next < n_hosts && !strcmp(hosts[next], hosts[i]); next++);
+        status = copy_node(node, end);
+        HYDU_ERR_POP(status, "unable to copy a node\n");
+        (*end)->core_count = next - i;
+        (*end)->active_processes = 0;
+        end = &(*end)->next;
+    }
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
 HYD_status HYD_step_count_on_nodes(struct HYD_step_group *g)
 {
     HYD_status status = HYD_SUCCESS;

@@ -16,6 +16,8 @@ struct HYD_step_group;
 
 /* Copies of the nodes that a group may use, in order. */
 HYD_status HYD_step_candidate_nodes(const char *const *hosts, int n_hosts, struct HYD_node **list);
+/* One copy for each stretch of equal hosts, with so many cores: ranks then lie as the hosts do. */
+HYD_status HYD_step_stretches_of_nodes(const char *const *hosts, int n_hosts, struct HYD_node **list);
 /* From here on the group's processes are counted on the known nodes. */
 HYD_status HYD_step_count_on_nodes(struct HYD_step_group *group);
 /* The places of the processes of proxy number i, for binding. */

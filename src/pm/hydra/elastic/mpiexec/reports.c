@@ -3,6 +3,7 @@
 #include "state.h"
 #include "core.h"
 #include "exits.h"
+#include "groups.h"
 #include "output.h"
 #include "relay.h"
 #include "socket.h"
@@ -101,6 +102,8 @@ static void on_broke(const struct report *r)
 {
     if (HYD_step_rules_apply(r->group))
         HYD_step_end_job_soon();
+    else if (r->group->is_tasks)
+        HYD_step_kill_group(r->group->group);
 }
 
 static void on_counts_output(const struct report *r)

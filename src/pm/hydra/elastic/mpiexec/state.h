@@ -55,6 +55,7 @@ struct HYD_step_group {
     struct HYD_step_process *processes; /* by rank */
     struct HYD_step_proxy *proxies;     /* by proxy id */
     int proxy_count;
+    int is_tasks;               /* processes that a program has started on its places: they end for themselves */
     int listen_fd;              /* for proxies that connect over the network, or -1 */
     int64_t up_by_ms;           /* when the proxies have to be there, <0: at any time, or they are */
     struct HYD_step_group *next;

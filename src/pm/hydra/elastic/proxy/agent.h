@@ -18,6 +18,8 @@
 HYD_status HYD_pmcd_pmip_adapt_param(char *arg, char ***argv);
 /* Handler of --adapt-bind: for each process, which place of the binding it takes. */
 HYD_status HYD_pmcd_pmip_adapt_bind_param(char *arg, char ***argv);
+/* Handler of --adapt-tasks (tasks.h). */
+HYD_status HYD_pmcd_pmip_adapt_tasks_param(char *arg, char ***argv);
 int HYD_pmcd_pmip_adapt_bind_index(int process_id);
 
 /* Before the first process is started: makes the board. */

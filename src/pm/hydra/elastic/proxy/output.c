@@ -187,6 +187,10 @@ HYD_status HYD_pmcd_pmip_adapt_fn_abort(int fd, char *args[])
         status = send_waiting(i, p->downstream.err[i], STDERR);
         HYDU_ERR_POP(status, "unable to send last words\n");
     }
+    if (HYD_tasks_are_world()) {        /* it ends itself now, and its world for it; nobody else does */
+        status = HYD_tasks_answer_abort(fd);
+        goto fn_exit;
+    }
     HYD_pmcd_init_header(&hdr);
     hdr.cmd = PMI_CMD;
     hdr.pid = fd;

@@ -58,7 +58,8 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     HYD_status status = HYD_SUCCESS;
 
     HYD_pmcd_pmip_output_first();
-    if (HYD_pmcd_pmip.local.pgid != 0 && !HYD_agent.join.given)
+    bool may_adapt = HYD_pmcd_pmip.local.pgid == 0 || HYD_agent.join.given;
+    if (!may_adapt && !HYD_tasks_are_world())
         goto fn_exit;
     HYD_follow_session();
 
@@ -68,7 +69,7 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     /* mpiexec must see our end even if a process of ours outlives us. */
     status = HYDU_sock_cloexec(HYD_pmcd_pmip.upstream.control);
     HYDU_ERR_POP(status, "unable to set the control connection to close on exec\n");
-    if (HYD_agent.join.given) {
+    if (HYD_agent.join.given || HYD_tasks_are_world()) {
         HYD_silence_watch(HYD_pmcd_pmip.upstream.control);
         status = HYD_pmcd_pmip_adapt_channel();
         HYDU_ERR_POP(status, "unable to open a channel to mpiexec\n");
@@ -109,7 +110,7 @@ HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env)
 {
     char text[256];
 
-    if (HYD_agent.board.fd < 0)
+    if (HYD_agent.board.fd < 0 || HYD_tasks_are_world())
         return HYD_SUCCESS;
     if (process_id == 0)
         HYD_tasks_environment(*env);
@@ -128,6 +129,10 @@ HYD_status HYD_pmcd_pmip_adapt_started(void)
         return HYD_SUCCESS;
 
     HYD_stdin_started();
+    if (HYD_tasks_are_world()) {
+        HYD_status status = HYD_tasks_adopt();
+        return status == HYD_SUCCESS ? HYD_exits_watch() : status;
+    }
     /* A joining process that cannot even be executed must be noticed (E3).  For a launch, this
      * waits for the first process that says it is adaptive: stock runs pay nothing. */
     return HYD_agent.join.given ? HYD_exits_watch() : HYD_SUCCESS;

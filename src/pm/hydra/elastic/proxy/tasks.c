@@ -10,6 +10,7 @@
 #include "pmi_adapt_set.h"
 #include "pmi_adapt_signal.h"
 #include "reports.h"
+#include "stdin.h"
 #include "tasks.h"
 #include "wire/clock.h"
 #include "wire/event_loop.h"
@@ -28,6 +29,7 @@ struct task {
 
 static struct task *tasks = NULL;
 static pid_t owner = 0;         /* children that exit by exit() end nobody */
+static char *world = NULL;      /* --adapt-tasks */
 static char **environment = NULL;
 static struct {
     int read, write, held;
@@ -332,6 +334,61 @@ static HYD_status run(const struct task_head *head, char *const argv[])
     goto fn_exit;
 }
 
+/* ---- processes of one world -------------------------------------------------------------------------------------- */
+
+HYD_status HYD_pmcd_pmip_adapt_tasks_param(char *arg, char ***argv)
+{
+    world = MPL_strdup(**argv);
+    (*argv)++;
+    return world ? HYD_SUCCESS : HYD_NO_MEM;
+}
+
+int HYD_tasks_are_world(void)
+{
+    return world != NULL;
+}
+
+/* Stock's main loop waits for them, and tells us (HYD_pmcd_pmip_adapt_reaped). */
+HYD_status HYD_tasks_adopt(void)
+{
+    char *at;
+    uint32_t uid = (uint32_t) strtoul(world, &at, 10);
+    HYD_status status = HYD_SUCCESS;
+
+    for (int i = 0; i < HYD_agent_process_count(); i++) {
+        struct task *t = NULL;
+        HYDU_ERR_CHKANDJUMP(status, !*at, HYD_INTERNAL_ERROR, "bad value of --adapt-tasks: %s\n", world);
+        HYDU_MALLOC_OR_JUMP(t, struct task *, sizeof(*t), status);
+        *t = (struct task) {.uid = uid,.number = (uint32_t) strtoul(at + 1, &at, 10),.pidfd = -1,.kill_at_ms = -1 };
+        t->pid = HYD_pmcd_pmip.downstream.pid[i];
+        t->next = tasks;
+        tasks = t;
+        HYD_stdin_ended(i);     /* it reads nothing */
+        status = report(uid, t->number, PMI_TASK_STARTED, 0, "");
+        HYDU_ERR_POP(status, "unable to tell of a process\n");
+    }
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_tasks_answer_abort(int pmi_fd)
+{
+    const char answer[] = "cmd=\n";
+    int sent, closed;
+
+    return HYDU_sock_write(pmi_fd, answer, sizeof(answer) - 1, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
+}
+
+/* The others may use their time. */
+static void let_world_go(void)
+{
+    for (int i = 0; world && i < HYD_agent_process_count(); i++)
+        HYD_agent.processes[i].let_go = 1;
+}
+
 /* ---- orders -------------------------------------------------------------------------------------------------- */
 
 /* A text at the front of `left` bytes, copied; NULL: malformed. */
@@ -426,6 +483,7 @@ static void tell_to_end(struct task *t)
 {
     if (t->kill_at_ms >= 0)
         return;
+    let_world_go();
     t->kill_at_ms = HYD_monotonic_us() / 1000 + END_GRACE_MS;
     send_signal(t, SIGTERM);
     send_signal(t, SIGCONT);

@@ -1,0 +1,235 @@
+/*
+ * How the processes that MPIX_Comm_parent_create has bound come to those who have started them, and these to them.
+ * DC2, DC3.
+ *
+ * The process that holds the requests listens on a port of its own, with a secret of its own; both, and the addresses
+ * of its host, are in the environment of the new processes (PMI_PARENT_ENV).  At the end of their MPI_Init rank 0
+ * connects as a client does, and the sides are exchanged (dynproc_link.h).  None of the others need be there for it.
+ */
+
+#include "dynproc_service.h"
+#include "pmi_adapt_set.h"
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/random.h>
+
+#define ADDRESSES 16            /* of a host */
+#define AGAIN_SECONDS 0.05
+
+static double now(void)
+{
+    MPL_time_t time;
+    double seconds;
+
+    MPL_wtime(&time);
+    MPL_wtime_todouble(&time, &seconds);
+    return seconds;
+}
+
+/* ---- who listens ------------------------------------------------------------------------------------------------ */
+
+/* Of IPv4, those that others see first, with commas between. */
+static void write_addresses(char *text, size_t bytes)
+{
+    struct ifaddrs *all = NULL;
+    int n = 0;
+    size_t used = 0;
+
+    text[0] = '\0';
+    if (getifaddrs(&all) != 0)
+        all = NULL;
+    for (int loopback = 0; loopback < 2; loopback++) {
+        for (struct ifaddrs * one = all; one && n < ADDRESSES; one = one->ifa_next) {
+            bool is_loopback = one->ifa_flags & IFF_LOOPBACK;
+            if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET || !(one->ifa_flags & IFF_UP) ||
+                is_loopback != loopback)
+                continue;
+            char digits[INET_ADDRSTRLEN] = "";
+            inet_ntop(AF_INET, &((struct sockaddr_in *) one->ifa_addr)->sin_addr, digits, sizeof(digits));
+            used += (size_t) snprintf(text + used, bytes - used, "%s%s", n++ ? "," : "", digits);
+        }
+    }
+    if (all)
+        freeifaddrs(all);
+}
+
+static void write_secret(const unsigned char secret[MPIR_DYNPROC_SEAL], char text[2 * MPIR_DYNPROC_SEAL + 1])
+{
+    for (int i = 0; i < MPIR_DYNPROC_SEAL; i++)
+        snprintf(text + 2 * i, 3, "%02x", secret[i]);
+}
+
+int MPIR_Dynproc_parent_listen(struct MPIR_Dynproc_service **service, char text[MPIR_DYNPROC_PARENT])
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Dynproc_place place = {.on_network = true,.name = "parent",
+        .address_bytes = sizeof(struct sockaddr_in)
+    };
+    char addresses[ADDRESSES * (INET_ADDRSTRLEN + 1)], secret[2 * MPIR_DYNPROC_SEAL + 1];
+
+    place.address.ss_family = AF_INET;
+    MPIR_ERR_CHKANDJUMP1(getrandom(place.secret, sizeof(place.secret), 0) != sizeof(place.secret), mpi_errno,
+                         MPI_ERR_PORT, "**dynprocsecret", "**dynprocsecret %s", "there are no random numbers");
+    mpi_errno = MPIR_Dynproc_service_at(&place, service);
+    MPIR_ERR_CHECK(mpi_errno);
+    write_addresses(addresses, sizeof(addresses));
+    write_secret(place.secret, secret);
+    snprintf(text, MPIR_DYNPROC_PARENT, "%s:%d:%s", addresses, (*service)->place.port, secret);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- who has been started ---------------------------------------------------------------------------------------- */
+
+/* The ways to one listener. */
+struct ways {
+    int n;
+    struct MPIR_Dynproc_way {
+        struct sockaddr_in address;
+        struct MPIR_Dynproc_link *link;
+        double again_at;
+    } ways[ADDRESSES];
+    unsigned char secret[MPIR_DYNPROC_SEAL];
+};
+
+static bool read_secret(const char *text, unsigned char secret[MPIR_DYNPROC_SEAL])
+{
+    unsigned byte;
+
+    for (int i = 0; i < MPIR_DYNPROC_SEAL; i++) {
+        if (sscanf(text + 2 * i, "%2x", &byte) != 1)
+            return false;
+        secret[i] = (unsigned char) byte;
+    }
+    return text[2 * MPIR_DYNPROC_SEAL] == '\0';
+}
+
+static bool read_ways(const char *text, struct ways *ways)
+{
+    char copy[MPIR_DYNPROC_PARENT], *rest;
+    const char *port = strchr(text, ':'), *secret = port ? strchr(port + 1, ':') : NULL;
+
+    memset(ways, 0, sizeof(*ways));
+    if (!secret || strlen(text) >= sizeof(copy) || strlen(secret + 1) != 2 * MPIR_DYNPROC_SEAL ||
+        !read_secret(secret + 1, ways->secret))
+        return false;
+    snprintf(copy, sizeof(copy), "%.*s", (int) (port - text), text);
+    for (char *one = strtok_r(copy, ",", &rest); one && ways->n < ADDRESSES; one = strtok_r(NULL, ",", &rest)) {
+        struct sockaddr_in *address = &ways->ways[ways->n].address;
+        address->sin_family = AF_INET;
+        address->sin_port = htons((uint16_t) atoi(port + 1));
+        if (inet_pton(AF_INET, one, &address->sin_addr) == 1)
+            ways->n++;
+    }
+    return ways->n > 0;
+}
+
+static void drop(struct MPIR_Dynproc_way *way)
+{
+    MPIR_Dynproc_link_free(way->link);
+    way->link = NULL;
+    way->again_at = now() + AGAIN_SECONDS;
+}
+
+static void try_now(struct MPIR_Dynproc_way *way, const unsigned char *secret)
+{
+    const struct MPIR_Dynproc_hello hello = {.name = "parent",.key_bytes = -1 };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    way->again_at = now() + AGAIN_SECONDS;
+    if (fd < 0)
+        return;
+    if (connect(fd, (struct sockaddr *) &way->address, sizeof(way->address)) == 0 || errno == EINPROGRESS)
+        way->link = MPIR_Dynproc_link_new(fd, secret);
+    if (!way->link)
+        close(fd);
+    else if (!MPIR_Dynproc_send_hello(way->link, &hello))
+        drop(way);
+}
+
+/* Whether the listener has taken this process on this way. */
+static bool is_taken(struct MPIR_Dynproc_way *way, const unsigned char *secret)
+{
+    enum MPIR_Dynproc_verdict verdict;
+
+    if (!way->link && now() >= way->again_at)
+        try_now(way, secret);
+    if (!way->link)
+        return false;
+    enum MPIR_Dynproc_link_state state = MPIR_Dynproc_read_verdict(way->link, &verdict);
+    if (state == MPIR_DYNPROC_BROKEN)
+        drop(way);
+    return state == MPIR_DYNPROC_DONE;
+}
+
+static struct MPIR_Dynproc_link *taken_way(struct ways *ways)
+{
+    for (int i = 0; i < ways->n; i++) {
+        if (is_taken(&ways->ways[i], ways->secret))
+            return ways->ways[i].link;
+    }
+    return NULL;
+}
+
+static bool any_lives(const struct ways *ways)
+{
+    for (int i = 0; i < ways->n; i++) {
+        if (ways->ways[i].link)
+            return true;
+    }
+    return false;
+}
+
+/* A listener that lives may take its time: it looks while its program is in MPI calls. */
+static int meet(const char *text, struct MPIR_Dynproc_attach *attach)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct ways ways;
+    struct MPIR_Dynproc_link *link = NULL;
+    struct MPIR_Dynproc_wait wait = {.fd = -1 };
+    double heard = now();
+
+    MPIR_ERR_CHKANDJUMP(!read_ways(text, &ways), mpi_errno, MPI_ERR_PORT, "**dynproclost");
+    while (!(link = taken_way(&ways))) {
+        heard = any_lives(&ways) ? now() : heard;
+        MPIR_ERR_CHKANDJUMP(MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT > 0 &&
+                            now() - heard > MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT, mpi_errno, MPI_ERR_PORT,
+                            "**dynproclost");
+        mpi_errno = MPIR_Dynproc_pause(&wait);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    mpi_errno = MPIR_Dynproc_attach_exchange(attach, link);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    for (int i = 0; i < ways.n; i++)
+        MPIR_Dynproc_link_free(ways.ways[i].link);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* What it starts itself shall not take itself for one of these. */
+int MPIR_Dynproc_meet_parent(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char text[MPIR_DYNPROC_PARENT];
+    const char *given = getenv(PMI_PARENT_ENV);
+
+    if (!given)
+        return MPI_SUCCESS;
+    snprintf(text, sizeof(text), "%s", given);
+    unsetenv(PMI_PARENT_ENV);
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    mpi_errno = MPIR_Dynproc_attach(MPIR_Process.comm_world, false, meet, text, &MPIR_Process.comm_parent);
+    if (mpi_errno == MPI_SUCCESS)
+        MPL_strncpy(MPIR_Process.comm_parent->name, "MPI_COMM_PARENT", MPI_MAX_OBJECT_NAME);
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    return mpi_errno;
+}

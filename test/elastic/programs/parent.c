@@ -1,0 +1,357 @@
+/*
+ * MPIX_Comm_parent_create (DC): --case NAME, one of those in the table at the end.  The processes that are started
+ * are this program with --child WHAT: it talks with its parents, or ends before it has initialised MPI.
+ */
+
+#include "elastic_test.h"
+#include <signal.h>
+#include <unistd.h>
+
+#define MOST 4
+
+static const char *program;
+static int rank, size;
+
+/* ---- who is started --------------------------------------------------------------------------------------------- */
+
+static int child(int argc, char **argv, const char *what)
+{
+    MPI_Comm parent = MPI_COMM_NULL;
+    int place = (int) et_number(argc, argv, "place", 0), value, parents;
+
+    if (!strcmp(what, "absent") && place == 1)
+        return 7;
+    if (!strcmp(what, "killed") && place == 1)
+        kill(getpid(), SIGKILL);
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_get_parent(&parent);
+    ET_CHECK(parent != MPI_COMM_NULL && parent == MPIX_COMM_PARENT, "no parent");
+    ET_CHECK(rank == place, "rank %d is started by request %d", rank, place);
+    ET_CHECK(!getenv("PMI_PARENT"), "its children would have parents of their own");
+    MPI_Comm_remote_size(parent, &parents);
+    ET_CHECK(getchar() == EOF, "there is input");
+    et_exercise(MPI_COMM_WORLD, "the children");
+    if (!strcmp(what, "aborts") && rank == size - 1)
+        MPI_Abort(MPI_COMM_WORLD, 23);
+    if (!strcmp(what, "aborts") || !strcmp(what, "waits"))
+        pause();
+    et_exercise_inter(parent, 0, "parents and children");
+    MPI_Comm_disconnect(&parent);
+    ET_CHECK(MPIX_COMM_PARENT == MPI_COMM_NULL, "the parent is there");
+    value = size == 1 ? 5 : 10 + rank;
+    MPI_Finalize();
+    return value;
+}
+
+/* ---- who starts ------------------------------------------------------------------------------------------------- */
+
+static void get_places(int n, const char *const hosts[], MPI_Request requests[])
+{
+    ET_MPI(MPIX_Iallocate(n, NULL, NULL, MPIX_ANYWHERE, hosts, MPIX_HARD, requests));
+    ET_MPI(MPI_Waitall(n, requests, MPI_STATUSES_IGNORE));
+}
+
+static void set_program(int n, MPI_Request requests[], const char *what)
+{
+    for (int i = 0; i < n; i++) {
+        char place[16];
+        char *args[] = { "--child", (char *) what, "--place", place, NULL };
+        snprintf(place, sizeof(place), "%d", i);
+        ET_MPI(MPIX_Set_exec(requests[i], program));
+        ET_MPI(MPIX_Set_args(requests[i], args));
+    }
+}
+
+static void await_stage(int n, MPI_Request requests[], int expected)
+{
+    MPI_Status statuses[MOST];
+
+    ET_MPI(MPI_Waitall(n, requests, statuses));
+    for (int i = 0; i < n; i++) {
+        int stage;
+        ET_MPI(MPIX_Get_stage(&statuses[i], &stage));
+        ET_CHECK(stage == expected, "request %d: stage %d", i, stage);
+    }
+}
+
+static void await_end(int n, MPI_Request requests[], const int codes[])
+{
+    MPI_Status statuses[MOST];
+
+    ET_MPI(MPI_Waitall(n, requests, statuses));
+    for (int i = 0; i < n; i++) {
+        int stage, code;
+        ET_MPI(MPIX_Get_stage(&statuses[i], &stage));
+        ET_MPI(MPIX_Get_return_code(&statuses[i], &code));
+        ET_CHECK(stage == MPIX_STAGE_EXITED && code == codes[i], "request %d: stage %d, code %d", i, stage, code);
+        ET_CHECK(requests[i] == MPI_REQUEST_NULL, "request %d", i);
+    }
+}
+
+static MPI_Comm create(int holder, int n, MPI_Request requests[])
+{
+    MPI_Comm inter = MPI_COMM_NULL;
+    int remote, local, flag, own;
+
+    ET_MPI(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank == holder ? n : 0, requests, &inter));
+    MPI_Comm_remote_size(inter, &remote);
+    MPI_Comm_size(inter, &local);
+    MPI_Comm_rank(inter, &own);
+    MPI_Comm_test_inter(inter, &flag);
+    ET_CHECK(remote == n && local == size && own == rank && flag, "%d and %d", local, remote);
+    return inter;
+}
+
+static void start_and_talk(int holder, int n, const char *const hosts[])
+{
+    static const int alone[] = { 5 }, codes[] = { 10, 11, 12, 13 };
+    MPI_Request requests[MOST];
+    MPI_Comm inter;
+
+    if (rank == holder) {
+        get_places(n, hosts, requests);
+        set_program(n, requests, "talks");
+    }
+    inter = create(holder, n, requests);
+    if (rank == holder) {
+        ET_MPI(MPI_Startall(n, requests));
+        await_stage(n, requests, MPIX_STAGE_STARTED);
+    }
+    et_exercise_inter(inter, 1, "parents and children");
+    ET_MPI(MPI_Comm_disconnect(&inter));
+    if (rank == holder)
+        await_end(n, requests, n == 1 ? alone : codes);
+}
+
+/* DC1, DC2: from the one and the other process, again and again; the others need not be told. */
+static void talks(void)
+{
+    start_and_talk(0, 3, NULL);
+    start_and_talk(size - 1, 1, NULL);
+    start_and_talk(0, 2, NULL);
+}
+
+/* DC1: ranks as in the array, wherever they are */
+static void hosts(void)
+{
+    static const char *const names[] = { "n2", "n1", "n1", "n2" };
+
+    start_and_talk(0, 4, names);
+}
+
+static int delete_attribute(MPI_Comm comm, int key, void *value, void *state)
+{
+    ++*(int *) value;
+    return MPI_SUCCESS;
+}
+
+/* DC2: what works at once, and that it may be freed before there is anybody on the other side */
+static void stub(void)
+{
+    MPI_Request requests[2];
+    MPI_Comm inter;
+    MPI_Errhandler handler;
+    char name[MPI_MAX_OBJECT_NAME];
+    int key, deleted = 0, flag, length;
+    void *value;
+
+    if (rank == 0) {
+        get_places(2, NULL, requests);
+        set_program(2, requests, "waits");
+    }
+    inter = create(0, 2, requests);
+    ET_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attribute, &key, NULL));
+    ET_MPI(MPI_Comm_set_attr(inter, key, &deleted));
+    ET_MPI(MPI_Comm_get_attr(inter, key, &value, &flag));
+    ET_CHECK(flag && value == &deleted, "an attribute");
+    ET_MPI(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
+    ET_MPI(MPI_Comm_get_errhandler(inter, &handler));
+    ET_CHECK(handler == MPI_ERRORS_RETURN, "an error handler");
+    ET_MPI(MPI_Comm_set_name(inter, "children"));
+    ET_MPI(MPI_Comm_get_name(inter, name, &length));
+    ET_CHECK(!strcmp(name, "children"), "%s", name);
+    if (rank == 0) {            /* nobody else could start them */
+        ET_ERROR(MPI_Send(&key, 0, MPI_INT, 0, 0, inter), MPI_ERR_COMM, "MPI_Startall");
+        ET_MPI(MPI_Startall(2, requests));
+    }
+    ET_MPI(MPI_Comm_free(&inter));
+    ET_CHECK(inter == MPI_COMM_NULL && deleted == 1, "%d deleted", deleted);
+    if (rank == 0) {
+        const int killed[] = { 128 + SIGKILL, 128 + SIGKILL };
+        await_stage(2, requests, MPIX_STAGE_STARTED);
+        ET_MPI(MPIX_Signal(SIGKILL, 2, requests));
+        await_end(2, requests, killed);
+    }
+    MPI_Comm_free_keyval(&key);
+}
+
+/* DC1 */
+static void wrong(void)
+{
+    MPI_Request requests[3] = { MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL }, twice[2];
+    MPI_Comm inter = MPI_COMM_NULL;
+    MPI_Request receive;
+    int value;
+
+    ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, 0, NULL, &inter), MPI_ERR_REQUEST, NULL);
+    get_places(2, NULL, requests);
+    ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, 2, requests, &inter), MPI_ERR_REQUEST, NULL);
+    twice[0] = twice[1] = requests[0];
+    ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : 2, twice, &inter), MPI_ERR_REQUEST, NULL);
+    ET_MPI(MPI_Irecv(&value, 1, MPI_INT, rank, 3, MPI_COMM_WORLD, &receive));
+    ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : 1, &receive, &inter), MPI_ERR_REQUEST, NULL);
+    ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : -1, requests, &inter), MPI_ERR_COUNT, NULL);
+    ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_WORLD, rank ? 0 : 2, NULL, &inter), MPI_ERR_ARG, NULL);
+    ET_CHECK(inter == MPI_COMM_NULL, "an intercommunicator");
+    ET_MPI(MPI_Send(&rank, 1, MPI_INT, rank, 3, MPI_COMM_WORLD));
+    ET_MPI(MPI_Wait(&receive, MPI_STATUS_IGNORE));
+
+    inter = create(0, 2, requests);     /* nothing has become of what was wrong */
+    if (rank == 0) {
+        const int codes[] = { 10, 11 };
+        set_program(2, requests, "talks");
+        ET_ERROR(MPIX_Comm_parent_create(MPI_COMM_SELF, 2, requests, &(MPI_Comm) { 0 }), MPI_ERR_REQUEST, NULL);
+        ET_ERROR(MPI_Startall(1, requests), MPI_ERR_REQUEST, "MPI_Startall");
+        ET_ERROR(MPI_Start(&requests[1]), MPI_ERR_REQUEST, "MPI_Startall");
+        ET_MPI(MPI_Startall(2, requests));
+        await_stage(2, requests, MPIX_STAGE_STARTED);
+        et_exercise_inter(inter, 1, "parents and children");
+        ET_MPI(MPI_Comm_disconnect(&inter));
+        await_end(2, requests, codes);
+        return;
+    }
+    et_exercise_inter(inter, 1, "parents and children");
+    ET_MPI(MPI_Comm_disconnect(&inter));
+    for (int i = 0; i < 2; i++)
+        ET_MPI(MPI_Request_free(&requests[i]));
+}
+
+static void fails(const char *what, const char *executable, int expected)
+{
+    MPI_Request requests[3];
+    MPI_Comm inter;
+    int value = 0;
+
+    if (rank == 0) {
+        get_places(3, NULL, requests);
+        set_program(3, requests, what);
+        for (int i = 0; executable && i < 3; i++)
+            ET_MPI(MPIX_Set_exec(requests[i], executable));
+    }
+    inter = create(0, 3, requests);
+    MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+    if (rank == 0) {
+        MPI_Status status;
+        ET_MPI(MPI_Startall(3, requests));
+        for (int i = 0; i < 3; i++) {
+            int stage, code;
+            ET_ERROR(MPI_Wait(&requests[i], &status), MPI_ERR_SPAWN, NULL);
+            ET_MPI(MPIX_Get_stage(&status, &stage));
+            ET_MPI(MPIX_Get_return_code(&status, &code));
+            ET_CHECK(stage == MPIX_STAGE_EXITED && requests[i] == MPI_REQUEST_NULL, "request %d: stage %d", i, stage);
+            ET_CHECK(i != 1 || expected < 0 || code == expected, "code %d", code);
+        }
+    }
+    ET_ERROR(MPI_Send(&value, 1, MPI_INT, 0, 0, inter), MPI_ERR_COMM, NULL);
+    ET_ERROR(MPI_Barrier(inter), MPI_ERR_COMM, NULL);
+    ET_MPI(MPI_Comm_free(&inter));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* DC3: one that ends before MPI_Init, by itself, by a signal, or because it cannot be executed; the others are ended */
+static void absent(void)
+{
+    fails("absent", NULL, 7);
+    fails("killed", NULL, 128 + SIGKILL);
+    fails("talks", "/nowhere/nothing", -1);
+    start_and_talk(0, 2, NULL);
+}
+
+/* DA9 of them: one that aborts takes its world with it, and nobody else */
+static void aborts(void)
+{
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    MPI_Comm inter;
+
+    if (rank == 0) {
+        get_places(2, NULL, requests);
+        set_program(2, requests, "aborts");
+    }
+    inter = create(0, 2, requests);
+    if (rank == 0) {
+        int code;
+        ET_MPI(MPI_Startall(2, requests));
+        await_stage(2, requests, MPIX_STAGE_STARTED);
+        ET_MPI(MPI_Waitall(2, requests, statuses));
+        ET_MPI(MPIX_Get_return_code(&statuses[1], &code));
+        ET_CHECK(code == 23, "code %d", code);
+        ET_MPI(MPIX_Get_return_code(&statuses[0], &code));
+        ET_CHECK(code == 128 + SIGKILL, "code %d", code);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* DA9 of them: those that live at the end, and one whose request is freed */
+static void left(void)
+{
+    MPI_Request requests[2];
+
+    if (rank == 0) {
+        get_places(2, NULL, requests);
+        set_program(2, requests, "waits");
+    }
+    (void) create(0, 2, requests);
+    if (rank == 0) {
+        ET_MPI(MPI_Startall(2, requests));
+        ET_MPI(MPI_Request_free(&requests[1]));
+        await_stage(1, requests, MPIX_STAGE_STARTED);
+    }
+}
+
+/* the same, and who has started them dies */
+static void dies(void)
+{
+    left();
+    if (rank == 0) {
+        et_say("DYING");
+        kill(getpid(), SIGKILL);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run) (void);
+} cases[] = {
+    {"talks", talks}, {"hosts", hosts}, {"stub", stub}, {"wrong", wrong}, {"absent", absent}, {"aborts", aborts},
+    {"left", left}, {"dies", dies}
+};
+
+int main(int argc, char **argv)
+{
+    const char *name = et_argument(argc, argv, "case", ""), *what = et_argument(argc, argv, "child", "");
+    int found = 0;
+
+    if (*what)
+        return child(argc, argv, what);
+    program = argv[0];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        if (strcmp(cases[i].name, name))
+            continue;
+        found = 1;
+        cases[i].run();
+    }
+    ET_CHECK(found, "there is no case %s", name);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("PASS parent %s\n", name);
+    MPI_Finalize();
+    return 0;
+}
