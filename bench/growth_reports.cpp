@@ -55,7 +55,8 @@ class PlayedJob {
         config.size = half_;
         step_effects effects = {this,  launch, [](void *, int) {}, [](void *, const char *why) { fail(why); },
                                 send,  reply,  [](void *, const char *) {},
-                                [](void *, const char *text) { fail(text); }, [](void *, int64_t) {}, nullptr, nullptr};
+                                [](void *, const char *text) { fail(text); }, [](void *, int64_t) {},
+                                nullptr, nullptr, nullptr};
         char error[1024] = "";
         core_ = step_core_create(&config, &effects, error, sizeof error);
         if (!core_)

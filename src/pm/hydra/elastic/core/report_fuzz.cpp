@@ -12,6 +12,11 @@
 
 namespace {
 
+int launch_world(void *, const step_world *, int *, char *, size_t)
+{
+    return -1;
+}
+
 int launch(void *, uint32_t, int, int, int, uint32_t, const char *const *, int, int *group, char *, size_t)
 {
     static int next_group = 1;
@@ -41,7 +46,7 @@ step_core *make_step()
     config.range_max = 4;
     config.behind_ms = 3;
     step_effects effects = {nullptr, launch, kill_group, abort_step, send,
-                            reply,   log,    tell_user,  wake_at,    nullptr, nullptr};
+                            reply,   log,    tell_user,  wake_at,    nullptr, nullptr, launch_world};
     char error[256];
     step_core *core = step_core_create(&config, &effects, error, sizeof error);
     step_process processes[] = {{0, "a"}, {0, "a"}, {1, "b"}};

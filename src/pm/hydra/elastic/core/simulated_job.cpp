@@ -72,7 +72,7 @@ SimulatedJob::SimulatedJob(uint64_t seed, bool trace) : seed_(seed), trace_(trac
     config.unix_ms_at_zero = 1700000000000;
     config.size = launch_size_;
     step_effects effects = {this,  launch, kill_group, abort_step, send,
-                            reply, log,    tell_user,  wake_at,    nullptr, nullptr};
+                            reply, log,    tell_user,  wake_at,    nullptr, nullptr,   nullptr};
     char error[512] = "";
     core_ = step_core_create(&config, &effects, error, sizeof error);
     if (!core_)
