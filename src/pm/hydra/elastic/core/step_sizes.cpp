@@ -55,7 +55,7 @@ void Step::tell_policy_stops()
 void Step::on_unreceived(const Process &process, uint32_t epoch, const UnreceivedReport &report)
 {
     bool under_way = adaptation_ && epoch == adaptation_->epoch;
-    if (!under_way && epoch != epoch_) {
+    if (!under_way && (epoch != epoch_ || epoch == 0)) {
         unexpected("messages that were not received in epoch " + std::to_string(epoch));
         return;
     }

@@ -1,6 +1,7 @@
 /*
  * Every message between mpiexec and a node daemon, with what it carries in brackets.  How it is framed: message.h.
- * Who handles it: core/step.cpp (reports of the core's), mpiexec/reports.c, proxy/commands.c.
+ * Who handles it: core/step.cpp (reports of the core's), and by tables mpiexec/reports.c, proxy/commands.c (commands of
+ * the core's) and proxy/messages.c.
  */
 
 #ifndef WIRE_KINDS_H_INCLUDED
