@@ -34,7 +34,7 @@ static void set_number(char **args, char *text, size_t bytes, int number)
 #ifdef MPIX_HARD
 static void ask(int n, MPI_Request * places)
 {
-    MPIX_Iallocate(n, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_SOFT, places);
+    MPIX_Iallocate(n, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, places);
 }
 
 /* What one of the requests has come to; whether its run has ended. */

@@ -1,8 +1,10 @@
-"""Places that programs ask for (MPIX_Iallocate), with elasticd as their allocator; clauses DA1, DA2, DA12 and DX2."""
+"""Places that programs ask for (MPIX_Iallocate), and sizes that they give themselves (MPIX_Comm_modify), with elasticd as their
+allocator; clauses DA1, DA2, DA12, DM4, DM5 and DX1 to DX3."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -15,7 +17,7 @@ EXAMPLES = HERE.parents[1] / "examples" / "dynamic"
 
 def compiled(bench: Bench, source: Path) -> Path:
     program = bench.folder / source.stem
-    command = [bench.needs_mpi() / "bin/mpicc", "-O1", "-D_GNU_SOURCE", source, "-o", program]
+    command = [bench.needs_mpi() / "bin/mpicc", "-O1", "-D_GNU_SOURCE", source, "-o", program, "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     expect(done.returncode == 0, f"{source.name} does not compile: {done.stderr}")
     return program
@@ -40,10 +42,12 @@ def used(daemon: Daemon) -> int:
     return sum(node["cores_used"] for node in daemon.get("/v1/nodes").body["nodes"])
 
 
-def ends_well(daemon: Daemon, number: int) -> None:
+def ends_well(daemon: Daemon, number: int, *says: str) -> None:
     job = daemon.wait_end(number)
     text = Path(job["output"]).read_text() if Path(job["output"]).exists() else "(no output)"
     expect(job["state"] == "DONE" and job["places"] is None, f"job {number}: {json.dumps(job)}\n{text[-2000:]}")
+    for words in says:
+        expect(words in text, f"job {number} does not say '{words}': {text[-2000:]}")
 
 
 def places_are_given_and_given_back(bench: Bench) -> None:
@@ -92,6 +96,9 @@ def a_killed_elasticd_loses_no_wish_and_no_place(bench: Bench) -> None:
     wait_for("what was given back meanwhile", lambda: used(daemon) == 1)
     (folder / "end").touch()
     ends_well(daemon, number)
+    daemon.stop()
+    done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)
+    expect(done.returncode == 0 and "the same" in done.stdout, f"replay: {done}")
 
 
 def what_a_job_holds_goes_with_it(bench: Bench) -> None:
@@ -108,19 +115,44 @@ def what_a_job_holds_goes_with_it(bench: Bench) -> None:
     expect(daemon.wait_end(second)["state"] == "CANCELLED" and used(daemon) == 0, "it was killed with its places")
 
 
-def a_task_farm_beside_a_job_that_is_resized(bench: Bench) -> None:
+def a_program_gives_itself_another_size(bench: Bench) -> None:
+    program = str(compiled(bench, EXAMPLES / "dynsize.c"))
+    daemon = bench.start(nodes=1, cores=4)
+    grown = daemon.submit(program, "3", "-2", places=3, output="%j.txt")
+    ends_well(daemon, grown, "by 4 processes", "by 2 processes")
+    expect(daemon.job(grown)["counts"]["committed"] == 2 and used(daemon) == 0, f"its changes: {daemon.job(grown)}")
+    refused = daemon.submit(program, "4", places=3, output="%j.txt")
+    ends_well(daemon, refused, "the size stays", "3 places", "by 1 processes")
+    filler = daemon.submit("sleep", "1000", min=2)
+    daemon.wait_state(filler, "RUNNING")
+    waits = daemon.submit(program, "2", places=3, output="%j.txt")
+    wait_for("its wish", lambda: daemon.job(waits)["wish"])
+    daemon.kill()
+    daemon.start()
+    daemon.post(f"/v1/jobs/{filler}/cancel")
+    ends_well(daemon, waits, "by 3 processes")
+
+
+def the_examples_beside_a_job_that_is_resized(bench: Bench) -> None:
     windows_program = work_program(bench)
-    program = compiled(bench, EXAMPLES / "taskfarm.c")
-    daemon = bench.start(config=CONFIG, nodes=2, cores=4)
+    farm, size, server, client = (str(compiled(bench, EXAMPLES / f"{name}.c")) for name in ("taskfarm", "dynsize", "server", "client"))
+    daemon = bench.start(config=CONFIG, nodes=2, cores=6)
     windows = submit_work(daemon, windows_program, "windows", 1, 4)
-    farm = daemon.submit(str(program), "300", "true", places=3, output="farm-%j.txt")
-    for size in (1, 3, 2):
-        resize(daemon, windows, size)
-        wait_size(daemon, windows, size, size)
+    name = f"sums-{os.getpid()}"
+    jobs = {
+        daemon.submit(farm, "300", "true", places=2, output="%j.txt"): ("300 runs ended with 0",),
+        daemon.submit(size, "1", "-1", places=1, output="%j.txt"): ("by 2 processes", "by 1 processes"),
+        daemon.submit(server, name, output="%j.txt"): ("a client's sum is 6",),
+        daemon.submit(client, name, "1", "2", "3", output="%j.txt"): ("sum 6",),
+    }
+    for wanted_size in (1, 3, 2):
+        resize(daemon, windows, wanted_size)
+        wait_size(daemon, windows, wanted_size, wanted_size)
         no_core_is_used_twice(daemon)
-    ends_well(daemon, farm)
-    text = Path(daemon.job(farm)["output"]).read_text()
-    expect("300 runs ended with 0" in text, f"the farm says {text}")
+    daemon.wait_end(max(jobs))
+    ends_well(daemon, daemon.submit(client, name))
+    for number, says in jobs.items():
+        ends_well(daemon, number, *says)
     finish_work(daemon, windows)
 
 
@@ -129,5 +161,6 @@ TESTS = [
     what_is_impossible_is_refused,
     a_killed_elasticd_loses_no_wish_and_no_place,
     what_a_job_holds_goes_with_it,
-    a_task_farm_beside_a_job_that_is_resized,
+    a_program_gives_itself_another_size,
+    the_examples_beside_a_job_that_is_resized,
 ]

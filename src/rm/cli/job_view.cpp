@@ -462,6 +462,23 @@ std::string number_after(const char *words, const Json &data, const char *name,
     return data.contains(name) && data[name].is_number() ? words + shown(data, name) + unit : "";
 }
 
+/* Of places beside the world; empty: of something else. */
+std::string places_detail(const std::string &event, const Json &data)
+{
+    std::string wish = "wish " + shown(data, "wish") + ": ";
+    bool of_places = string_or(data, "kind", "") == "slots";
+    if (event == "wished" && of_places)
+        return wish + shown(data, "count") + " places" + after(" on ", data, "host") +
+            (bool_or(data, "hard", false) ? "" : ", or fewer");
+    if (event == "wish_ended" && of_places)
+        return wish + shown(data, "result") + after(": ", data, "reason");
+    if (event == "slots_granted")
+        return wish + "places on " + node_list(list_of(data, "blocks"));
+    if (event == "slots_released")
+        return shown(data, "released") + " places, " + shown(data, "places") + " are left";
+    return "";
+}
+
 /* What is worth saying beyond the event's name. */
 std::string record_detail(const std::string &event, const Json &data)
 {
@@ -480,6 +497,8 @@ std::string record_detail(const std::string &event, const Json &data)
         return shown(data, "mode");
     if (event == "sizes")
         return shown(data, "rule");
+    if (std::string places = places_detail(event, data); !places.empty())
+        return places;
     if (event == "wished")
         return "wish " + shown(data, "wish") + ": " + shown(data, "size") + " processes, " +
             shown(data, "minimum") + ":" + shown(data, "maximum") + after(": ", data, "reason");

@@ -43,6 +43,35 @@ TEST(JobViewTest, nothing_that_is_missing_or_odd_does_harm)
     }
 }
 
+TEST(JobViewTest, places_are_listed_and_what_became_of_wishes_for_them)
+{
+    auto places = [](const Json &held) {
+        for (const std::string &line : job_description({{"places", held}}, 0)) {
+            if (size_t at = line.find("Places="); at != line.npos)
+                return line.substr(at);
+        }
+        return std::string();
+    };
+    Json nodes = {{{"node", "n0"}, {"places", 2}}, {{"node", "n1"}, {"places", 1}}};
+    EXPECT_EQ(places({{"held", 3}, {"wanted", 2}, {"nodes", nodes}}),
+              "Places=3 (n0: 2, n1: 1), 2 more are wanted");
+    EXPECT_EQ(places({{"held", 0}, {"wanted", 0}, {"nodes", Json::array()}}), "Places=0");
+    EXPECT_EQ(places(nullptr), "Places=-");
+    auto said = [](const char *event, const Json &data) {
+        std::string line =
+            record_line({{"time_ms", 1}, {"event", event}, {"job", 7}, {"data", data}});
+        return line.substr(line.find("job 7"));
+    };
+    EXPECT_EQ(said("wished",
+                   {{"wish", 3}, {"kind", "slots"}, {"count", 2}, {"hard", false}, {"host", "n1"}}),
+              "job 7       wished         wish 3: 2 places on n1, or fewer");
+    EXPECT_EQ(
+        said("wish_ended", {{"wish", 3}, {"kind", "slots"}, {"result", "over"}, {"reason", ""}}),
+        "job 7       wish_ended     wish 3: over");
+    EXPECT_EQ(said("slots_released", {{"places", 1}, {"released", 2}}),
+              "job 7       slots_released  2 places, 1 are left");
+}
+
 TEST(JobViewTest, X3_a_waiting_job_says_what_it_lacks)
 {
     auto why = [](const Json &shortage) {

@@ -90,8 +90,11 @@ void Core::Impl::schedule()
 {
     let_in();
     give_slots();
-    if (is_settled())
+    int64_t again_ms = grant_modifies();
+    if (is_settled()) {
+        state.policy_at_ms = earlier(state.policy_at_ms, again_ms);
         return;
+    }
     Decisions decisions;
     do {
         state.forget_changes();
@@ -107,7 +110,7 @@ void Core::Impl::schedule()
                 adapt(job, each, false);
         }
     } while (!decisions.starts.empty() || !decisions.changes.empty());
-    state.policy_at_ms = decisions.look_again_ms;
+    state.policy_at_ms = earlier(decisions.look_again_ms, again_ms);
     settled_ = decisions.depends_on;
 }
 
@@ -343,6 +346,10 @@ void Core::Impl::on(const Resize &event)
         return refuse(event.request, AnswerCode::STATE,
                       name + " is " + to_string(job->state) +
                           "; only a running job can be resized");
+    if (is_modified(*job))
+        return refuse(event.request, AnswerCode::BUSY,
+                      name + "'s program waits for " + std::to_string(job->wish->size) +
+                          " processes; try again when it has got them");
     if (job->spec.elasticity != Elasticity::MALLEABLE)
         return refuse(event.request, AnswerCode::RIGID,
                       name + " was not submitted as malleable: its size cannot change");

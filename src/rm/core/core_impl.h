@@ -10,6 +10,7 @@
  *   core_jobs.cpp      a job's way through its states
  *   core_steps.cpp     what steps report
  *   core_wish.cpp      what programs wish for
+ *   core_modify.cpp    sizes that programs give themselves
  *   core_slots.cpp     places beside their worlds
  *   core_time.cpp      what is overdue: sending again, limits; all that is awaited
  *   snapshot.cpp       the state as JSON
@@ -83,6 +84,10 @@ class Core::Impl {
     }
     void schedule();
     bool is_settled() const;
+    static int64_t earlier(int64_t one_ms, int64_t other_ms)
+    {
+        return one_ms == NEVER ? other_ms : other_ms == NEVER ? one_ms : std::min(one_ms, other_ms);
+    }
 
     /* core_update.cpp */
     std::string refusal(const Job &job, const JobSpec &wish, const Update &event,
@@ -216,6 +221,11 @@ class Core::Impl {
     void refuse_wish(Job &job, const std::string &why);
     void end_wish(Job &job, const std::string &result, const std::string &reason);
     void forget_wish(Job &job, const std::string &reason);
+
+    /* core_modify.cpp */
+    int own_size_for(const Job &job, std::string &why) const;
+    int64_t grant_modifies();
+    void grant_modify(Job &job);
 
     /* core_slots.cpp */
     void take_slots(Job &job, const StepSlots &event);

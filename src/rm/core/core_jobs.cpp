@@ -229,6 +229,7 @@ void Core::Impl::adapt(Job &job, const Change &change, bool by_user)
         adaptation.request = ++job.requests;
         adaptation.phase = must_acquire ? AdaptPhase::ACQUIRING : AdaptPhase::ASKED;
         adaptation.by_user = by_user;
+        adaptation.by_program = change.by_program;
         adaptation.reason = change.reason;
         adaptation.old_size = job.size();
         adaptation.size = change.size;

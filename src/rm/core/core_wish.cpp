@@ -45,13 +45,17 @@ void Core::Impl::on(const StepWish &event)
     update(*job, [&] {
         job->wish = event.wish;
         job->wish->target = 0;
+        job->wish->since_ms = state.now_ms;
         job->wishing = event.wish.mpiexec;
         job->last_wish = event.wish.number;
         job->wish_refusal.clear();
+        if (event.wish.modify)          /* it is no offer that was refused before */
+            job->offer_after_ms = job->refusals = 0;
     });
     record(record::WISHED, *job, {{"step", job->step},
                                   {"wish", event.wish.number},
                                   {"kind", to_string(event.wish.kind)},
+                                  {"modify", event.wish.modify},
                                   {"size", event.wish.size},
                                   {"minimum", event.wish.minimum},
                                   {"maximum", event.wish.maximum},
@@ -97,6 +101,8 @@ int Core::Impl::size_for(const Job &job, std::string &why) const
 {
     const JobSpec &spec = job.spec;
     const ProgramWish &wish = *job.wish;
+    if (wish.modify)
+        return own_size_for(job, why);
     if (spec.elasticity != Elasticity::MALLEABLE) {
         why = "the job was not submitted as malleable: its size cannot change";
         return 0;

@@ -21,7 +21,7 @@ void check_job(const State &state, const Job &job, Violations &wrong)
     bool placed = is_placed(job.state);
     /* what the program can use, it may say when it has another size, or is about to get it */
     bool any_size = job.spec.usable != nullptr;
-    if (placed && !any_size && size_at_most(job.spec, job.size()) != job.size())
+    if (placed && !any_size && !is_own_size(job.spec, job.size()))
         wrong.push_back(name + "has size " + std::to_string(job.size()));
     if (job.state == JobState::ADAPTING && !job.adaptation)
         wrong.push_back(name + "adapts to nothing");
@@ -31,10 +31,12 @@ void check_job(const State &state, const Job &job, Violations &wrong)
         const Adaptation &change = *job.adaptation;
         int size = job.size() - static_cast<int>(change.leave.size()) +
                    count_processes(change.joining);
-        if (size != change.size || (!any_size && size_at_most(job.spec, size) != size))
+        if (size != change.size || (!any_size && !is_own_size(job.spec, size)))
             wrong.push_back(name + "is to get size " + std::to_string(change.size) + ", really " +
                             std::to_string(size));
-        if (job.spec.elasticity != Elasticity::MALLEABLE || job.mode != StepMode::ADAPTIVE)
+        bool is_malleable =
+            job.spec.elasticity == Elasticity::MALLEABLE && job.mode == StepMode::ADAPTIVE;
+        if (!is_malleable && !change.by_program)
             wrong.push_back(name + "adapts and is not malleable");
     }
     if (!placed && !job.departures.empty())

@@ -115,6 +115,12 @@ int claimed_slots(const Job &job)
     return claimed;
 }
 
+bool is_own_size(const JobSpec &spec, int size)
+{
+    return size_at_most(spec, size) == size ||
+           (size > spec.maximum && size <= most_processes(spec));
+}
+
 int most_slots(const Job &job)
 {
     bool shrinks = job.spec.elasticity == Elasticity::MALLEABLE && job.mode != StepMode::RIGID;
@@ -290,8 +296,8 @@ int size_wished(const Job &job)
 {
     int size = job.size(), most = largest_beside_slots(job);
     int wanted = job.wish && job.wish->target > 0 ? job.wish->target : size;
-    bool fits = size <= most;
-    if (fits && wanted == size)
+    bool fits = size + claimed_slots(job) <= most_processes(job.spec);
+    if (is_modified(job) || (fits && wanted == size))
         return 0;
     int target = size_at_most(job.spec, std::min(wanted, most));
     if (target == 0)

@@ -69,7 +69,8 @@ struct JobSpec {
     int preferred = 0;          /* start and grow up to this while others wait; 0: the maximum */
     SizeRule size_rule = SizeRule::ANY;
     int size_multiple = 1;      /* with MULTIPLE */
-    /* For processes that the program starts one by one, so many places beyond the maximum. */
+    /* For processes that the program starts one by one, or makes itself larger by, so many places
+     * beyond the maximum. */
     int places = 0;
     int cores_per_process = 1;
     int processes_per_node = 0; /* at most; 0: what fits */
@@ -172,6 +173,7 @@ struct Adaptation {
     uint64_t request = 0;       /* 1, 2, 3, ... over all steps of the job; has exactly one end */
     AdaptPhase phase = AdaptPhase::ASKED;
     bool by_user = false;
+    bool by_program = false;    /* which waits for it (MPIX_Comm_modify) */
     std::string reason;
     int old_size = 0, size = 0;
     std::vector<int> leave;     /* ranks, before the change, rising */
@@ -182,8 +184,8 @@ struct Adaptation {
     bool withdrawing = false;   /* CancelRequest has been sent */
     int64_t asked_ms = 0;
 
-    ELASTIC_FIELDS(request, phase, by_user, reason, old_size, size, leave, joining, lent, whom,
-                   step_request, withdrawing, asked_ms)
+    ELASTIC_FIELDS(request, phase, by_user, by_program, reason, old_size, size, leave, joining,
+                   lent, whom, step_request, withdrawing, asked_ms)
 };
 
 /* The last change of size that was committed, of the present step. */
@@ -215,17 +217,20 @@ template <> struct NamesOf<WishKind> {
 };
 
 /* What the running program has said that it wants (MPIX_Adapt_request): a size, and those that it
- * can do with. */
+ * can do with.  Or (MPIX_Comm_modify) the size that all its processes wait for, by which a program
+ * changes that is rigid otherwise. */
 struct ProgramWish {
     std::string mpiexec;        /* whose step id: a script may run several, one after the other */
     uint64_t number = 0;        /* among those of that mpiexec: 1, 2, 3, ... */
     WishKind kind = WishKind::PROCESSES;
+    bool modify = false;        /* all wait for it */
     int size = 0, minimum = 0, maximum = 0;
     std::string reason;         /* for people */
+    int64_t since_ms = NEVER;   /* when the core heard of it */
     /* the size of those that the job can have; it is not grown beyond */
     int target = 0;
 
-    ELASTIC_FIELDS(mpiexec, number, kind, size, minimum, maximum, reason, target)
+    ELASTIC_FIELDS(mpiexec, number, kind, modify, size, minimum, maximum, reason, since_ms, target)
 };
 constexpr size_t WISH_REASON_BYTES_MAX = 255, WISH_MPIEXEC_BYTES_MAX = 64;
 constexpr int WISH_SIZE_MAX = 1 << 20;
@@ -375,6 +380,13 @@ int claimed_slots(const Job &job);
 inline int most_processes(const JobSpec &spec)
 {
     return spec.maximum + spec.places;
+}
+/* Whether it can have that size by its program's own word. */
+bool is_own_size(const JobSpec &spec, int size);
+/* Its program waits for another size, so that it can have no other. */
+inline bool is_modified(const Job &job)
+{
+    return job.wish && job.wish->modify;
 }
 /* So many places its program could ever have: beside its smallest world. */
 int most_slots(const Job &job);

@@ -190,7 +190,7 @@ bool may_be_offered(const Job &job)
 {
     return job.state == JobState::RUNNING && job.spec.elasticity == Elasticity::MALLEABLE &&
            job.mode == StepMode::ADAPTIVE && !(job.spec.usable && job.spec.usable->empty()) &&
-           !is_in_rigid_phase(job);
+           !is_in_rigid_phase(job) && !is_modified(job);
 }
 
 bool wants_slots(const Job &job)
@@ -323,6 +323,7 @@ State::Facts State::facts(const Job &job) const
     }
     facts.placed = is_placed(job.state);
     facts.wants_slots = wants_slots(job);
+    facts.modified = job.state == JobState::RUNNING && is_modified(job) && job.wish->target > 0;
     facts.settling = gives_soon(job);
     if (job.deadline_ms != NEVER)
         facts.deadline_ms = job.deadline_ms;
@@ -380,6 +381,7 @@ void State::replace(JobId id, const Facts &old, const Facts &now)
         move_in_queue(old, now);
     }
     move_member(indices_.slot_wishers, old.wants_slots, now.wants_slots, id);
+    move_member(indices_.modified, old.modified, now.modified, id);
     move_member(indices_.prioritised, old.prioritised, now.prioritised, id);
     for (JobId other : old.waits_for)
         indices_.dependents.erase(std::pair(other, id));

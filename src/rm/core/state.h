@@ -146,6 +146,7 @@ class State {
         std::set<std::pair<JobId, JobId>> dependents;   /* who is waited for, and by whom */
         std::set<JobId> placed;         /* STARTING to COMPLETING */
         std::set<JobId> slot_wishers;   /* running, whose programs want places beside the world */
+        std::set<JobId> modified;       /* RUNNING, whose programs wait for another size */
         std::set<JobId> settling;       /* placed, and cores are about to be freed */
         std::set<JobId> elastic;        /* RUNNING, and another size may be offered */
         /* of these, whose programs want another size (size_wished) */
@@ -237,7 +238,7 @@ class State {
         Shape shape;
         int least = 0;
         bool prioritised = false;
-        bool wants_slots = false;
+        bool wants_slots = false, modified = false;
         bool placed = false, settling = false, elastic = false, roomy = false;
         bool borrows = false;
         int wished = 0;         /* size_wished, if another size may be offered */

@@ -131,6 +131,8 @@ void SimulatedCluster::perform(const StartStep &action)
             sample(step);
         if (adaptive && options_.wish_ms > 0)
             wish(step);
+        if (options_.modify_ms > 0)
+            modify(step);
         if (options_.slots_ms > 0)
             want_slots(step);
     });
@@ -187,26 +189,46 @@ void SimulatedCluster::wish(Step &step)
     after(wishes_.between(1, options_.wish_ms), [this, &step] {
         if (step.ended)
             return;
-        if (step.wish && wishes_.chance(0.5))
+        bool waits = step.wish && step.wish->modify;
+        if (step.wish && !waits && wishes_.chance(0.5))
             end_wish(step, "withdrawn", "it is not wanted any more");
-        if (!step.wish) {
-            ProgramWish &made = step.wish.emplace();
-            made.mpiexec = std::to_string(step.number);
-            made.number = ++step.wishes;
-            made.size = static_cast<int>(wishes_.between(1, 2 * step.program.spec.maximum));
-            made.minimum = wishes_.chance(0.5)
-                ? made.size
-                : static_cast<int>(wishes_.between(1, made.size));
-            made.maximum = made.size +
-                static_cast<int>(wishes_.chance(0.5) ? 0 : wishes_.between(0, 3));
-            counts.wishes++;
-            step.said_of_wishes = StepWish{step.job, step.number, made};
-            say(*step.said_of_wishes);
-            if (count_processes(step.world) == made.size)
-                end_wish(step, "granted", "");
-        }
+        if (!step.wish)
+            make_wish(step, static_cast<int>(wishes_.between(1, 2 * step.program.spec.maximum)),
+                      false);
         wish(step);
     });
+}
+
+/* Its program, rigid or not, calls MPIX_Comm_modify. */
+void SimulatedCluster::modify(Step &step)
+{
+    after(wishes_.between(1, options_.modify_ms), [this, &step] {
+        if (step.ended)
+            return;
+        const JobSpec &spec = step.program.spec;
+        if (!step.wish && !step.request)
+            make_wish(step, static_cast<int>(wishes_.between(1, spec.maximum + spec.places + 1)),
+                      true);
+        modify(step);
+    });
+}
+
+void SimulatedCluster::make_wish(Step &step, int size, bool modify)
+{
+    ProgramWish &made = step.wish.emplace();
+    made.mpiexec = std::to_string(step.number);
+    made.number = ++step.wishes;
+    made.modify = modify;
+    made.size = made.minimum = made.maximum = size;
+    if (!modify && wishes_.chance(0.5))
+        made.minimum = static_cast<int>(wishes_.between(1, size));
+    if (!modify && wishes_.chance(0.5))
+        made.maximum += static_cast<int>(wishes_.between(0, 3));
+    counts.wishes++;
+    step.said_of_wishes = StepWish{step.job, step.number, made};
+    say(*step.said_of_wishes);
+    if (count_processes(step.world) == size)
+        end_wish(step, "granted", "");
 }
 
 void SimulatedCluster::end_wish(Step &step, const std::string &result, const std::string &reason)
@@ -214,6 +236,8 @@ void SimulatedCluster::end_wish(Step &step, const std::string &result, const std
     (result == "granted"       ? counts.granted
          : result == "refused" ? counts.refused
                                : counts.withdrawn)++;
+    if (step.wish->modify)
+        (result == "granted" ? counts.modified : counts.not_modified)++;
     step.said_of_wishes =
         StepWishEnded{step.job, step.number, step.wish->mpiexec, step.wish->number, result, reason};
     step.wish.reset();
@@ -375,6 +399,8 @@ void SimulatedCluster::end_request(Step &step, EventContent outcome)
     step.request.reset();
     step.said.push_back(outcome);
     say(std::move(outcome));
+    if (step.wish && step.wish->modify)
+        end_wish(step, "refused", "the change came to nothing");
 }
 
 void SimulatedCluster::perform(const ResizeStep &action)
@@ -394,7 +420,9 @@ void SimulatedCluster::perform(const ResizeStep &action)
     step->last_request = action.request;
     if (action.epoch != step->epoch)
         return refuse("stale");
-    if (step->mode != StepMode::ADAPTIVE || chance(options_.faults.refuses))
+    bool waits = step->wish && step->wish->modify;
+    bool can_be = waits ? step->wish->size == action.size : step->mode == StepMode::ADAPTIVE;
+    if (!can_be || chance(options_.faults.refuses))
         return refuse("no");
     step->request = action;
     step->joined = step->ready = false;

@@ -59,6 +59,8 @@ struct ClusterOptions {
     int64_t sample_ms = 0;
     /* between two wishes of an adaptive step, at most; 0: there are none */
     int64_t wish_ms = 0;
+    /* between two sizes that a program gives itself, at most; 0: none does */
+    int64_t modify_ms = 0;
     /* between two changes of mind about places beside the world, at most; 0: nobody wants any */
     int64_t slots_ms = 0;
     bool drop_redundant = false;        /* as the daemon does; else the core must bear them */
@@ -81,6 +83,7 @@ class SimulatedCluster {
             broke = 0, redundant = 0;
         int jumps = 0, limits = 0, samples = 0, snapshots = 0;
         int wishes = 0, granted = 0, refused = 0, withdrawn = 0;
+        int modified = 0, not_modified = 0;
         int slots_wished = 0, slots_granted = 0, slots_refused = 0;
     };
     Counts counts;
@@ -132,6 +135,8 @@ class SimulatedCluster {
     void window(Step &step);
     void sample(Step &step);
     void wish(Step &step);
+    void modify(Step &step);
+    void make_wish(Step &step, int size, bool modify);
     void end_wish(Step &step, const std::string &result, const std::string &reason);
     void want_slots(Step &step);
     void change_slots(Step &step);

@@ -126,11 +126,15 @@ ClusterOptions random_options(uint64_t seed, bool trace)
     return options;
 }
 
-/* The same, and programs that ask for places beside their worlds. */
+/* The same, and programs that ask for places beside their worlds, or for other sizes. */
 ClusterOptions demanding_options(uint64_t seed, bool trace)
 {
     ClusterOptions options = random_options(seed, trace);
-    options.slots_ms = Chance(seed * 7919 + 2).between(1000, 30000);
+    Chance chance(seed * 7919 + 2);
+    options.slots_ms = chance.one_in(4) ? 0 : chance.between(1000, 30000);
+    options.modify_ms = chance.one_in(2) ? chance.between(1000, 60000) : 0;
+    for (MixJob &job : options.jobs)
+        job.spec.places = chance.one_in(2) ? static_cast<int>(chance.between(1, 8)) : 0;
     return options;
 }
 
@@ -144,7 +148,7 @@ bool fails(SimulatedCluster &cluster, uint64_t seed)
     return !cluster.broken().empty();
 }
 
-TEST(SimulationTest, programs_ask_for_places)
+TEST(SimulationTest, programs_ask_for_places_and_give_themselves_other_sizes)
 {
     uint64_t first = from_environment("ELASTIC_SIMULATION_FIRST", 1);
     uint64_t seeds = (from_environment("ELASTIC_SIMULATION_SEEDS", 100) + 1) / 2;
@@ -156,14 +160,19 @@ TEST(SimulationTest, programs_ask_for_places)
         counts.slots_wished += cluster.counts.slots_wished;
         counts.slots_granted += cluster.counts.slots_granted;
         counts.slots_refused += cluster.counts.slots_refused;
+        counts.modified += cluster.counts.modified;
+        counts.not_modified += cluster.counts.not_modified;
     }
-    printf("%llu machines: of %d wishes for places %d were refused, %d places granted\n",
+    printf("%llu machines: of %d wishes for places %d were refused, %d places granted; %d programs "
+           "gave themselves another size, %d could not\n",
            static_cast<unsigned long long>(seeds), counts.slots_wished, counts.slots_refused,
-           counts.slots_granted);
+           counts.slots_granted, counts.modified, counts.not_modified);
     if (seeds < 50)
         return;
     EXPECT_GT(counts.slots_granted, 100);
     EXPECT_GT(counts.slots_refused, 20);
+    EXPECT_GT(counts.modified, 50);
+    EXPECT_GT(counts.not_modified, 50);
 }
 
 TEST(SimulationTest, seeds)

@@ -289,6 +289,7 @@ bool StepLink::wish(const StepMessage &message)
     ProgramWish what;
     what.mpiexec = message.step;
     what.number = message.wish;
+    what.modify = message.modify;
     what.size = static_cast<int>(message.size);
     what.minimum = static_cast<int>(message.size_min);
     what.maximum = static_cast<int>(message.size_max);

@@ -194,6 +194,15 @@ TEST_F(StepLinkTest, a_wrong_word_about_places_ends_the_connection)
     EXPECT_TRUE(is_broken());
 }
 
+TEST_F(StepLinkTest, a_size_that_all_processes_wait_for_is_told_as_such)
+{
+    say_history();
+    event("wish", R"(,"step":"4711","wish":1,"kind":"processes","modify":true,)"
+                  R"("size":4,"size_min":4,"size_max":4)");
+    ASSERT_TRUE(turn_until([&] { return count<StepWish>() == 1; }));
+    EXPECT_TRUE(std::get<StepWish>(told_.back()).wish.modify);
+}
+
 TEST_F(StepLinkTest, of_the_wishes_of_the_past_only_the_last_matters)
 {
     say(R"({"id":"events","ok":true,"oldest":1,"next":4})");

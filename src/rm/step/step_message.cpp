@@ -35,6 +35,7 @@ const Rule KIND = {"kind", &StepMessage::kind_of_wish, REQUIRED, WORD_BYTES_MAX}
 const Rule SIZE = {"size", &StepMessage::size, REQUIRED, WISH_SIZE_MOST};
 const Rule SIZE_LEAST = {"size_min", &StepMessage::size_min, REQUIRED, WISH_SIZE_MOST};
 const Rule SIZE_MOST = {"size_max", &StepMessage::size_max, REQUIRED, WISH_SIZE_MOST};
+const Rule MODIFY = {"modify", &StepMessage::modify, OPTIONAL, 0};
 const Rule RESULT = {"result", &StepMessage::result, REQUIRED, WORD_BYTES_MAX};
 
 const std::vector<MessageRule> &events()
@@ -52,7 +53,7 @@ const std::vector<MessageRule> &events()
         {"failed", FAILED, {REQUEST, REASON}},
         {"freed", FREED, {EPOCH}},
         {"left", LEFT, {EPOCH, LEAVING}},
-        {"wish", WISH, {STEP, WISH_NUMBER, KIND, SIZE, SIZE_LEAST, SIZE_MOST, REASON}},
+        {"wish", WISH, {STEP, WISH_NUMBER, KIND, SIZE, SIZE_LEAST, SIZE_MOST, MODIFY, REASON}},
         {"wish_ended", WISH_ENDED, {STEP, WISH_NUMBER, RESULT, REASON}},
         {"wish of slots", SLOTS_CHANGED, {}},
         {"wish_ended of slots", SLOTS_CHANGED, {}},

@@ -41,6 +41,7 @@ struct Change {
     std::function<Json(const State &, const Job &)> why = nullptr;
     int lent = 0;       /* of the joining processes, so many are to be given back on demand */
     std::vector<JobId> whom = {};       /* waiting jobs for whose sake it is made */
+    bool by_program = false;            /* which waits for it */
 };
 
 /* One of those that an exchange comes into question for; 0: nobody. */

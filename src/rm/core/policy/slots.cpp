@@ -11,15 +11,16 @@ namespace {
 
 constexpr size_t BLOCKS_MAX = 200;      /* of one grant: a line of the step protocol */
 
-/* The first job that waits and may start now, if nothing that is given may delay it; else null. */
-const Job *protected_job(const State &state, const SlotWish &wish)
+/* The first job that waits and may start now, if nothing that is given for a wish of then may delay
+ * it; else null. */
+const Job *protected_job(const State &state, int64_t since_ms)
 {
     for (const QueueKey &key : state.indices().runnable) {
         const Job &job = state.jobs.at(key.job);
         if (job.offer_after_ms > state.now_ms)
             continue;
         int64_t waits_since_ms = job.eligible_ms == NEVER ? job.submitted_ms : job.eligible_ms;
-        return wish.since_ms < waits_since_ms ? nullptr : &job;
+        return since_ms < waits_since_ms ? nullptr : &job;
     }
     return nullptr;
 }
@@ -35,8 +36,8 @@ int start_size(const State &state, const JobSpec &spec)
  * its job's end. */
 class Protected {
   public:
-    Protected(const State &state, const Job &job, const SlotWish &wish)
-        : state_(state), job_(job), first_(protected_job(state, wish))
+    Protected(const State &state, const Job &job, int64_t since_ms)
+        : state_(state), job_(job), first_(protected_job(state, since_ms))
     {
     }
     bool allows(const Space &before, const Space &after)
@@ -119,7 +120,7 @@ Blocks places_for(const State &state, const Job &job, const SlotWish &wish, int6
         (state.indices().free_cores == 0 && !job.spec.whole_nodes))
         return {};
     Space now(state);
-    Protected first(state, job, wish);
+    Protected first(state, job, wish.since_ms);
     Blocks places;
     for (const NodeName &node : nodes_for(job, wish)) {
         Blocks own = {{node, processes_on(job, node)}};
@@ -136,6 +137,20 @@ Blocks places_for(const State &state, const Job &job, const SlotWish &wish, int6
             break;
     }
     return places;
+}
+
+Blocks created_for(const State &state, const Job &job, int64_t most)
+{
+    int count = job.wish->size - job.size();
+    if (count > most || state.wanted_nodes > 0)
+        return {};
+    Space now(state);
+    Blocks own = present(job);
+    if (!now.fits(job.spec, count, own))
+        return {};
+    Space after = now;
+    Blocks created = after.place(job.spec, count, own);
+    return Protected(state, job, job.wish->since_ms).allows(now, after) ? created : Blocks();
 }
 
 }  // namespace elastic::rm

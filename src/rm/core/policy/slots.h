@@ -1,7 +1,8 @@
 /*
- * Who gets places beside its world next, and where (SlotWish).  The same under all policies: places
- * come before growth, and a place is not taken back before its process has ended, so that none may
- * delay the promised start of the first job that waits, unless the wish is older.  Pure.
+ * Who gets places beside its world next, and where (SlotWish); and processes that its program waits
+ * for (MPIX_Comm_modify).  The same under all policies: places come before growth, and a place is
+ * not taken back before its process has ended, so that none may delay the promised start of the
+ * first job that waits, unless the wish is older.  Pure.
  */
 
 #ifndef ELASTIC_RM_CORE_POLICY_SLOTS_H_INCLUDED
@@ -24,6 +25,9 @@ std::vector<SlotTurn> slot_turns(const State &state);
 /* As many as there are now, at most what is wanted, what the job may have, and `most`.  On nodes of
  * its world: elsewhere there is nobody to start processes. */
 Blocks places_for(const State &state, const Job &job, const SlotWish &wish, int64_t most);
+
+/* All the processes by which its program wishes to be larger, at most `most`; empty: not now. */
+Blocks created_for(const State &state, const Job &job, int64_t most);
 
 }  // namespace elastic::rm
 

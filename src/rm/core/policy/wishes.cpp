@@ -45,7 +45,8 @@ std::string wish_words(const Job &job)
 {
     if (!job.wish || is_for_places(job))
         return "its program wishes for places for processes that it starts";
-    return "its program wishes for " + std::to_string(job.wish->size);
+    return (job.wish->modify ? "its program waits for " : "its program wishes for ") +
+           std::to_string(job.wish->size);
 }
 
 std::function<Json(const State &, const Job &)> wish_why(int size)

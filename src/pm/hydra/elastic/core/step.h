@@ -225,6 +225,7 @@ class Step {
     bool is_about_to_be_granted() const;
     bool join_wish(std::optional<Wish> &open, const Wish &wish);
     void replace_wish(const Wish &wish);
+    void tell_wish();
     void drop_holder(Wish &wish, uint32_t uid, const std::string &reason);
     void on_wish_withdrawn(const Process &process, uint32_t number);
     void withdraw_wish(const std::string &why);

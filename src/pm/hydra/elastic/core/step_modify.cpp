@@ -63,6 +63,8 @@ void Step::consider_modify()
 {
     if (adaptation_ || !all_take_part())
         return;
+    if (!wish_->told)
+        tell_wish();            /* a manager may answer at once */
     if (wish_->size == world_.size())
         return end_wish(WishEnd::GRANTED, "");
     if (managed_)

@@ -225,8 +225,9 @@ TEST_F(StepModifyTest, a_resource_manager_gives_what_is_waited_for)
 {
     glue.config.managed = 1;
     start(false);
-    all_call();
     ask_for(4);
+    EXPECT_EQ(glue.count_events("wish"), 0) << "not before it could be had";
+    all_call();
     EXPECT_EQ(glue.last_event("wish").at("modify"), true);
     EXPECT_EQ(glue.count_events("requested"), 0);
     EXPECT_FALSE(glue.ask(1, R"({"id":1,"op":"resize","size":5,"tag":"7"})").at(0).at("ok"));

@@ -70,7 +70,8 @@ void Step::end_wish(WishEnd end, const std::string &reason)
     Json fields = {{"wish", wish_->number}, {"result", to_string(end)}, {"size", world_.size()}};
     if (end != WishEnd::GRANTED)
         fields["reason"] = reason;
-    journal_.add(now_ms_, "wish_ended", fields);
+    if (wish_->told)
+        journal_.add(now_ms_, "wish_ended", fields);
     std::vector<WishHolder> holders = std::move(wish_->holders);
     bool of_set_request = set_request_ && set_request_->wish == wish_->number;
     wish_.reset();
@@ -138,9 +139,16 @@ void Step::replace_wish(const Wish &wish)
         end_wish(WishEnd::WITHDRAWN, REPLACED);
     wish_ = wish;
     wish_->number = ++wishes_;
+    if (!is_modify())           /* else when it can be granted */
+        tell_wish();
+}
+
+void Step::tell_wish()
+{
     Json fields = describe_wish();
     fields["rank"] = wish_->rank;
     journal_.add(now_ms_, "wish", fields);
+    wish_->told = true;
 }
 
 /* This process, if it has made the wish, is told of an end of its own. */

@@ -50,6 +50,7 @@ struct Wish {
     std::vector<WishHolder> holders;    /* each uid once; none: it is of set_request.cpp */
     uint64_t request = 0;       /* of the adaptation that is made for it here; 0: none */
     bool withdrawing = false;   /* nobody wants it any more, but it may be granted yet */
+    bool told = false;          /* the event "wish" has been */
 
     bool allows(int a_size) const { return size_min <= a_size && a_size <= size_max; }
     /* Until when does not matter: several processes seldom say the same. */
