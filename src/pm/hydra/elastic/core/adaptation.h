@@ -80,6 +80,8 @@ struct Adaptation {
     std::vector<RankCount> counts;      /* of the round of STEP_COUNTS under way */
 
     /* through process sets (set_change.cpp) */
+    uint32_t tag = 0;           /* of the change that is told; unique in the job */
+    int added = 0;              /* processes of the addition that came first, in a request that does both */
     std::vector<uint32_t> chosen;       /* who shall leave, if the request says so */
     std::vector<SetCaller> entering;    /* joining processes that wait in MPI_Session_init */
     std::optional<SetMembers> delta;    /* once it has been told */

@@ -124,6 +124,7 @@ const char *to_string(AdaptEvent event)
         case E::DECLINE: return "decline";
         case E::TELLER_ENDED: return "teller ended";
         case E::ALL_THERE: return "all there";
+        case E::ADDED: return "added";
     }
     return "?";
 }

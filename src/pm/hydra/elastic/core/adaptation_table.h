@@ -47,7 +47,8 @@ enum class AdaptEvent {
     TAKE,
     DECLINE,
     TELLER_ENDED,       /* the process that was told */
-    ALL_THERE           /* the joining processes have initialised, or the leaving ones have ended */
+    ALL_THERE,          /* the joining processes have initialised, or the leaving ones have ended */
+    ADDED               /* the former, and others are to leave for it */
 };
 
 enum class AdaptAction {
@@ -57,6 +58,7 @@ enum class AdaptAction {
     RELEASE,            /* the world is the new one */
     START_JOINERS,      /* let them return from their first MPI_Session_init */
     COMPLETE,           /* the processes are those after the change */
+    OFFER_REMOVAL,      /* after the addition of a request that does both */
     REMOVE_JOINERS,     /* boards are untouched so far */
     THAW,               /* and remove the joiners */
     ASK_COUNTS,

@@ -8,7 +8,7 @@ namespace elastic {
 namespace {
 
 constexpr int STATES = static_cast<int>(AdaptState::FAILED) + 1;
-constexpr int EVENTS = static_cast<int>(AdaptEvent::ALL_THERE) + 1;
+constexpr int EVENTS = static_cast<int>(AdaptEvent::ADDED) + 1;
 
 template <class Function> void for_each_row(Function function)
 {

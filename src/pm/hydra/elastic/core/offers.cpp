@@ -19,7 +19,7 @@ Result<Offers> Offers::create(const step_config &config)
     if (range_given && (config.range_min < 1 || config.range_max < config.range_min))
         return Error{"--adapt-range must be MIN:MAX with 1 <= MIN <= MAX, such as 1:8"};
     if (range_given)
-        offers.range_ = Range{config.range_min, config.range_max};
+        offers.given_range_ = offers.range_ = Range{config.range_min, config.range_max};
     if (range_given && !config.policy)
         offers.requests_range_ = Range{config.range_min, config.range_max};
     if (config.schedule) {
@@ -36,6 +36,19 @@ Result<Offers> Offers::create(const step_config &config)
         offers.policy_ = policy.value();
     }
     return offers;
+}
+
+bool Offers::limit(const Range &hinted)
+{
+    if (!given_range_)
+        return false;
+    Range both = {std::max(given_range_->min, hinted.min), std::min(given_range_->max, hinted.max)};
+    if (both.min > both.max)
+        return false;
+    range_ = both;
+    if (policy_)
+        policy_->limit(both);
+    return true;
 }
 
 void Offers::launched(int64_t launch_ms)

@@ -40,6 +40,9 @@ class Offers {
     const std::optional<Range> &requests_range() const { return requests_range_; }
     /* --adapt-range, with a policy or without. */
     const std::optional<Range> &range() const { return range_; }
+    /* What the program can do with, within the range that was given; false: nothing of it. */
+    bool limit(const Range &hinted);
+    Policy *policy() { return policy_ ? &*policy_ : nullptr; }
     bool is_schedule() const { return !schedule_.empty(); }
 
     /* The processes are there: `launch_ms` is the zero of schedule times. */
@@ -65,7 +68,7 @@ class Offers {
     std::vector<ScheduleEntry> schedule_;
     size_t next_entry_ = 0;
     std::optional<Policy> policy_;
-    std::optional<Range> range_, requests_range_;
+    std::optional<Range> given_range_, range_, requests_range_;
     int64_t interval_ms_ = 0, launch_ms_ = 0, not_before_ms_ = 0;
     int failures_ = 0;
 };

@@ -260,6 +260,13 @@ std::optional<uint64_t> parse_forgotten(Bytes payload)
     return reader.complete() ? std::optional(number) : std::nullopt;
 }
 
+std::optional<uint32_t> parse_broke(Bytes payload)
+{
+    Reader reader(payload);
+    auto rank = reader.take<uint32_t>();
+    return reader.complete() ? std::optional(rank) : std::nullopt;
+}
+
 std::string write_init(const InitReport &report)
 {
     std::string text;

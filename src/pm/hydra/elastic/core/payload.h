@@ -108,6 +108,7 @@ std::optional<WishWithdrawal> parse_wish_withdrawal(Bytes payload);
 std::optional<SetReport> parse_set_report(Bytes payload);
 std::optional<bcast_frozen> parse_bcast(Bytes payload);
 std::optional<uint64_t> parse_forgotten(Bytes payload);
+std::optional<uint32_t> parse_broke(Bytes payload);
 
 /* The reverse, for the fake daemons of the tests. */
 std::string write_init(const InitReport &report);

@@ -64,14 +64,31 @@ Result<Policy> Policy::parse_random(std::string_view text, Range range, uint64_t
         return not_a(*part, "a seed: give a whole number, as in random:7");
     Policy policy(Kind::RANDOM, range, seed);
     part = next_part(text, more);
-    if (part && !(reads(*part, policy.deviation_) && policy.deviation_ > 0 && policy.deviation_ < 1e9))
+    double deviation = 0, probability = 0;
+    if (part && !(reads(*part, deviation) && policy.set_deviation(deviation)))
         return not_a(*part, "a deviation: give a number of processes greater than 0, as in random:7:2.5");
     part = next_part(text, more);
-    if (part && !(reads(*part, policy.probability_) && policy.probability_ >= 0 && policy.probability_ <= 1))
+    if (part && !(reads(*part, probability) && policy.set_probability(probability)))
         return not_a(*part, "a probability: give a number from 0 to 1, as in random:7:2.5:0.3");
     if (more)
         return not_a(text, "known: give random[:SEED[:DEVIATION[:PROBABILITY]]]");
     return policy;
+}
+
+bool Policy::set_deviation(double deviation)
+{
+    bool possible = kind_ == Kind::RANDOM && deviation > 0 && deviation < 1e9;
+    if (possible)
+        deviation_ = deviation;
+    return possible;
+}
+
+bool Policy::set_probability(double probability)
+{
+    bool possible = kind_ == Kind::RANDOM && probability >= 0 && probability <= 1;
+    if (possible)
+        probability_ = probability;
+    return possible;
 }
 
 bool Policy::skips()

@@ -30,6 +30,11 @@ class Policy {
      * that the program can use. */
     std::optional<int> next_size(int present, const ProgramSizes *rule = nullptr);
 
+    /* Sizes from now on; how sizes are drawn at random.  False: not of this policy, or not a value that it can have. */
+    void limit(Range range) { range_ = range; }
+    bool set_deviation(double deviation);
+    bool set_probability(double probability);
+
   private:
     enum class Kind { INCREASE_DECREASE, RANDOM };
 

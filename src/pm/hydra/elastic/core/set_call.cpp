@@ -171,6 +171,11 @@ template <> MadeSet read(CallReader &reader)
     return call;
 }
 
+template <> CountEnded read(CallReader &reader)
+{
+    return {reader.members()};
+}
+
 template <> BecomeDynamic read(CallReader &)
 {
     return {};
@@ -226,6 +231,11 @@ template <> CloseOp read(CallReader &reader)
 template <> AskLeaves read(CallReader &)
 {
     return {};
+}
+
+template <> AddHints read(CallReader &reader)
+{
+    return {read_data(reader)};
 }
 
 template <class Any, class Call> std::optional<Any> whole_of(CallReader &reader)
@@ -341,6 +351,11 @@ struct Write {
             append_text(bytes, operand);
         append_members(bytes, call.members);
     }
+    void operator()(const CountEnded &call)
+    {
+        append_number(bytes, PMI_SET_GONE);
+        append_members(bytes, call.members);
+    }
     void operator()(const BecomeDynamic &) { append_number(bytes, PMI_SET_DYNAMIC); }
     void operator()(const EnterJob &call)
     {
@@ -386,6 +401,11 @@ struct Write {
         append_text(bytes, call.name);
     }
     void operator()(const AskLeaves &) { append_number(bytes, PMI_SET_LEAVES); }
+    void operator()(const AddHints &call)
+    {
+        append_number(bytes, PMI_SET_HINTS);
+        append_data(bytes, call.hints);
+    }
 };
 
 }  // namespace
@@ -420,6 +440,8 @@ std::optional<SetCall> parse_set_call(Bytes call)
             return whole<MeetMembers>(reader);
         case PMI_SET_MADE:
             return whole<MadeSet>(reader);
+        case PMI_SET_GONE:
+            return whole<CountEnded>(reader);
         default:
             return std::nullopt;
     }
@@ -449,6 +471,8 @@ std::optional<ChangeCall> parse_change_call(Bytes call)
             return whole_change<CloseOp>(reader);
         case PMI_SET_LEAVES:
             return whole_change<AskLeaves>(reader);
+        case PMI_SET_HINTS:
+            return whole_change<AddHints>(reader);
         default:
             return std::nullopt;
     }

@@ -83,8 +83,11 @@ struct MadeSet {
     std::vector<std::string> operands;
     SetMembers members;
 };
+struct CountEnded {
+    SetMembers members;
+};
 using SetCall = std::variant<MakeSets, MakeFromList, LookAtSet, ListSets, MoveSet, FreeSet, PutData, GetData, JoinBcast,
-                             GiveText, TakeTurn, MeetMembers, MadeSet>;
+                             GiveText, TakeTurn, MeetMembers, MadeSet, CountEnded>;
 
 /* Calls on changes through sets: not of the table of sets, but of the step (set_change.cpp). */
 struct BecomeDynamic {};
@@ -117,8 +120,11 @@ struct CloseOp {
     std::string name;
 };
 struct AskLeaves {};
+struct AddHints {
+    SetData hints;
+};
 using ChangeCall = std::variant<BecomeDynamic, EnterJob, HasEntered, GetChange, AcceptChange, DeclineChange, RequestOp,
-                                QueryOp, CloseOp, AskLeaves>;
+                                QueryOp, CloseOp, AskLeaves, AddHints>;
 
 /* Nothing: it is malformed, or of the other kind. */
 std::optional<SetCall> parse_set_call(Bytes call);

@@ -1,6 +1,6 @@
 /*
  * See step.h: a change through process sets, from the first process that asks for it to its end.  One process is told,
- * and accepts or declines for all; nobody else waits.  SR1, SR3-SR9, SR11, SJ1, SL1, SF1-SF3, SW1.
+ * and accepts or declines for all; nobody else waits.  A request that adds and removes is two changes.  SR1, SR3-SR9, SR11, SJ1, SL1, SF1-SF3, SW1.
  */
 
 #include <algorithm>
@@ -29,12 +29,6 @@ std::string full()
 std::string only(pmi_set_change kind)
 {
     return SetAnswer().number(kind).text("").number(0).data({}).number(0).bytes();
-}
-
-/* Of the request; it is unique in the job. */
-uint32_t tag_of(const Adaptation &adaptation)
-{
-    return static_cast<uint32_t>(adaptation.request);
 }
 
 std::string tag_is_wrong(uint32_t tag)
@@ -88,18 +82,10 @@ void Step::become_dynamic()
 
 /* ---- from the request to the offer -------------------------------------------------------------------------- */
 
-std::optional<Error> Step::check_set_change(const Change &change) const
-{
-    if (mode_ != InitMode::SETS || change.joining == 0 || change.leaving.empty())
-        return std::nullopt;
-    return Error{"the job changes through process sets, where a request either adds or removes processes: ask twice"};
-}
-
 void Step::begin_set_change()
 {
     Adaptation &a = *adaptation_;
-    if (auto error = check_set_change(a.change))
-        return raise(AdaptEvent::WITHDRAW, error->message);
+    a.tag = ++last_tag_;
     for (int rank : a.asked.leave.value_or(std::vector<int>{}))
         a.chosen.push_back(world_.members()[static_cast<size_t>(rank)]->uid);
     a.ready_ms = now_ms_;       /* if nobody joins */
@@ -214,7 +200,7 @@ void Step::tell_offer()
 {
     bool can_be_told = mode_ == InitMode::SETS && adaptation_ &&
                        find_set_transition(adaptation_->state, AdaptEvent::ASKED);
-    uint32_t offer = can_be_told ? tag_of(*adaptation_) : 0;
+    uint32_t offer = can_be_told ? adaptation_->tag : 0;
     if (std::exchange(offer_, offer) != offer)
         post(World::agents_of(world_.members()), STEP_OFFER, 0, {reinterpret_cast<const char *>(&offer), sizeof offer});
 }
@@ -225,7 +211,7 @@ bool Step::tell_change(const Process &process, const SetMembers &delta)
     Adaptation &a = *adaptation_;
     bool adds = a.change.joining > 0;
     if (!a.delta) {
-        a.delta_name = sets_.add_delta(tag_of(a), adds ? PMI_SET_OP_ADD : PMI_SET_OP_SUB, delta);
+        a.delta_name = sets_.add_delta(a.tag, adds ? PMI_SET_OP_ADD : PMI_SET_OP_SUB, delta);
         if (a.delta_name.empty())
             return false;
         a.delta = delta;
@@ -234,7 +220,7 @@ bool Step::tell_change(const Process &process, const SetMembers &delta)
                 a.awaited.insert(member->uid);
         }
     }
-    told_ = ToldChange{tag_of(a), process.uid};
+    told_ = ToldChange{a.tag, process.uid};
     sets_.tell(process.uid);
     log_sets();
     log("told", {{"uid", process.uid}, {"tag", told_->tag}, {"name", a.delta_name}});
@@ -252,8 +238,8 @@ std::string Step::answer_told(const SetCaller &caller)
         .number(told_->tag)
         .data({{"mpix_reason", a.reason},
                {"mpix_deadline", std::to_string(a.deadline_unix_ms / 1000)},
-               {"mpix_old_size", std::to_string(a.old_size)},
-               {"mpix_new_size", std::to_string(a.change.new_size)}});
+               {"mpix_old_size", std::to_string(a.old_size + a.added)},
+               {"mpix_new_size", std::to_string(adds ? a.old_size + a.change.joining : a.change.new_size)}});
     std::string latest = sets_.find_latest(caller.uid, a.delta_name);
     answer.number(latest.empty() ? 1 : 2);
     sets_.look(caller, a.delta_name, answer);
@@ -339,7 +325,7 @@ void Step::start_joiners()
     for (const SetCaller &caller : a.entering) {
         a.awaited.insert(caller.uid);
         SetAnswer answer;
-        answer.text(a.delta_name).number(tag_of(a)).data(a.keys);
+        answer.text(a.delta_name).number(a.tag).data(a.keys);
         sets_.look_since(caller, a.delta_name, LOOKS_MAX, answer);
         tell_stays(caller);
         replies.push_back({caller, answer.number(1).bytes()});
@@ -352,9 +338,10 @@ void Step::let_go()
 {
     std::set<Agent> agents;
     std::string uids;
-    for (const Process *member : world_.members()) {
+    for (Process *member : world_.members()) {
         if (!adaptation_->awaited.contains(member->uid))
             continue;
+        member->let_go = true;
         agents.insert(member->agent());
         uids.append(reinterpret_cast<const char *>(&member->uid), sizeof member->uid);
     }
@@ -375,8 +362,31 @@ std::optional<std::string> Step::answer_change(Process &process, const SetCaller
 void Step::is_there(uint32_t uid)
 {
     adaptation_->awaited.erase(uid);
-    if (adaptation_->awaited.empty())
-        raise(AdaptEvent::ALL_THERE);
+    if (!adaptation_->awaited.empty())
+        return;
+    bool others_leave = std::ranges::any_of(adaptation_->chosen, [&](uint32_t chosen) { return find_member(chosen); });
+    bool adds = adaptation_->change.joining > 0;
+    raise(adds && others_leave ? AdaptEvent::ADDED : AdaptEvent::ALL_THERE);
+}
+
+/* SR6.  Those that have ended meanwhile need not leave any more. */
+void Step::offer_removal()
+{
+    Adaptation &a = *adaptation_;
+    world_.commit({{}, a.change.joining, 0}, a.group);
+    a.added = std::exchange(a.change.joining, 0);
+    log("added", {{"size", world_.size()}});
+    sets_.delta_over();
+    sets_.tell(UINT32_MAX);
+    std::erase_if(a.chosen, [&](uint32_t uid) { return !find_member(uid); });
+    a.tag = ++last_tag_;
+    a.group = -1;
+    a.first_uid = 0;
+    a.entering.clear();
+    a.delta.reset();
+    a.keys.clear();
+    a.agreed_ms = 0;
+    plan_behind();
 }
 
 /* ---- the end of a change ------------------------------------------------------------------------------------ */
@@ -388,6 +398,8 @@ void Step::complete_set_change()
     epoch_began_ms_ = now_ms_;
     if (a.change.joining > 0) {
         world_.commit({{}, a.change.joining, 0}, a.group);
+        a.change.leaving.clear();       /* they have ended before it was their turn */
+        a.change.new_size = world_.size();
     } else {
         a.change.leaving.clear();       /* until somebody was told these were only so many */
         for (const Process *member : world_.members()) {
@@ -395,6 +407,7 @@ void Step::complete_set_change()
                 a.change.leaving.push_back(member->world_rank);
         }
         world_.commit(a.change, -1);
+        a.change.joining = a.added;
     }
     if (statistics_.sizes.size() < SUMMARY_SIZES_MAX)
         statistics_.sizes.push_back(world_.size());
@@ -409,11 +422,23 @@ void Step::complete_set_change()
     drop_ended();
 }
 
+/* The removal of a request that does both has come to nothing: what was added is there. */
+void Step::keep_addition()
+{
+    Adaptation &a = *adaptation_;
+    a.state = AdaptState::COMMITTED;
+    a.change = {{}, a.added, world_.size()};
+    epoch_ = a.epoch;
+    epoch_began_ms_ = now_ms_;
+    if (statistics_.sizes.size() < SUMMARY_SIZES_MAX)
+        statistics_.sizes.push_back(world_.size());
+}
+
 /* Whoever waits for joining processes that will not come is told so before they have ended. */
 void Step::end_set_change()
 {
     const Adaptation &a = *adaptation_;
-    if (told_ && told_->tag == tag_of(a)) {
+    if (told_ && told_->tag == a.tag) {
         told_->complete = a.state == AdaptState::COMMITTED;
         told_->lost = !told_->complete;
     }
@@ -457,11 +482,11 @@ void Step::drop_ended()
                                    {"uids", uids}});
 }
 
-/* SL3 */
-bool Step::was_let_go(const Process &process) const
+/* SL3.  A daemon that has not heard that its process was let go is about to. */
+void Step::on_broke(const Process &process)
 {
-    return adaptation_ && adaptation_->state == AdaptState::TAKEN && adaptation_->change.joining == 0 &&
-           adaptation_->awaited.contains(process.uid);
+    if (!process.let_go)
+        post({process.agent()}, STEP_BREAK, 0, {reinterpret_cast<const char *>(&process.uid), sizeof process.uid});
 }
 
 /* A process of a job that changes through sets has ended: it may do so at any time, by itself. */
@@ -484,7 +509,7 @@ void Step::set_process_over(const Process &process, bool by_itself, const std::s
 
 void Step::set_member_over(const Process &process, bool by_itself, const std::string &cause)
 {
-    if (!by_itself && was_let_go(process)) {
+    if (!by_itself && process.let_go) {
         effects_.tell_user(effects_.context, (cause + " when it was to leave; the others go on").c_str());
     } else if (!by_itself) {
         ending_ = broken_ = true;

@@ -1,7 +1,7 @@
 /*
  * One change through process sets as a table, as adaptation_table.cpp for windows.  Nothing is told before all joining
  * processes wait in MPI_Session_init; what was told once is told until somebody accepts or declines it, or it fails.
- * SR3, SR7-SR9, SF1, SF2.
+ * SR3, SR6-SR9, SF1, SF2.
  */
 
 #include "adaptation_table.h"
@@ -55,6 +55,7 @@ constexpr AdaptTransition TABLE[] = {
     {S::ORPHANED, E::MEMBER_LOST, S::FAILED, A::REMOVE_JOINERS},
 
     {S::TAKEN, E::ALL_THERE, S::COMMITTED, A::COMPLETE},
+    {S::TAKEN, E::ADDED, S::OFFERED, A::OFFER_REMOVAL},
     {S::TAKEN, E::JOINER_LOST, S::FAILED, A::REMOVE_JOINERS},
     {S::TAKEN, E::MEMBER_LOST, S::FAILED, A::REMOVE_JOINERS},
 };

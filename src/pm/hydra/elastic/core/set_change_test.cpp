@@ -17,7 +17,7 @@ namespace {
 /* ---- the table -------------------------------------------------------------------------------------------- */
 
 constexpr int STATES = static_cast<int>(AdaptState::FAILED) + 1;
-constexpr int EVENTS = static_cast<int>(AdaptEvent::ALL_THERE) + 1;
+constexpr int EVENTS = static_cast<int>(AdaptEvent::ADDED) + 1;
 
 template <class Function> void for_each_row(Function function)
 {
@@ -162,6 +162,10 @@ class SetChangeTest : public testing::Test {
 };
 
 const GetChange all = {};
+std::string write_broke(uint32_t rank)
+{
+    return {reinterpret_cast<const char *>(&rank), sizeof rank};
+}
 SetMembers list(const std::vector<uint32_t> &uids)
 {
     return *SetMembers::of_list(uids);
@@ -595,6 +599,27 @@ TEST_F(SetChangeTest, SL3_who_was_let_go_may_die_in_any_way)
     EXPECT_TRUE(glue.aborts.empty());
 }
 
+TEST_F(SetChangeTest, SL3_also_before_its_daemon_knows)
+{
+    auto broke = [&](uint32_t rank) { glue.report(0, rank == 2 ? 1 : 0, REPORT_BROKE, 0, write_broke(rank)); };
+    call(0, BecomeDynamic{});
+    resize(2);
+    call(0, all);
+    broke(2);
+    EXPECT_EQ(glue.sent.back().command, STEP_BREAK) << "nobody has accepted it yet";
+    EXPECT_EQ(number_at(glue.sent.back().payload, 0), 2u);
+    call(0, AcceptChange{1, {}});
+    size_t sent = glue.sent.size();
+    broke(2);
+    EXPECT_EQ(glue.sent.size(), sent) << "its daemon is about to be told that it was let go";
+    glue.exited(0, 1, 2, 9);
+    broke(2);
+    EXPECT_EQ(glue.sent_text(sent), "") << "in whatever order";
+    EXPECT_EQ(glue.status().at("state"), "running");
+    broke(1);
+    EXPECT_EQ(glue.sent_text(sent), "break:0.0");
+}
+
 TEST_F(SetChangeTest, SL3_before_that_a_death_ends_the_job)
 {
     add();
@@ -771,20 +796,86 @@ TEST_F(SetChangeTest, joiners_may_outlive_the_launch)
     EXPECT_EQ(glue.count_events("ended"), 1);
 }
 
-TEST_F(SetChangeTest, SR6_a_request_does_not_do_both)
+/* A request that is made before the job changes through sets, by which two come and uid 1 goes. */
+class SetReplacementTest : public SetChangeTest {
+  protected:
+    void SetUp() override
+    {
+        SetChangeTest::SetUp();
+        resize(4, R"(,"leave":[1])");
+        call(0, BecomeDynamic{});
+        ASSERT_EQ(glue.launches.size(), 1u);
+        glue.place(1, {"b", "b"});
+        call(3, EnterJob{});
+        call(4, EnterJob{});
+    }
+    void take_addition()
+    {
+        call(0, all);
+        ASSERT_EQ(told(0), "1 mpix://rc/1 1");
+        call(0, AcceptChange{1, {}});
+        call(3, HasEntered{});
+        call(4, HasEntered{});
+    }
+};
+
+TEST_F(SetReplacementTest, SR6_told_as_an_addition_then_as_a_removal)
 {
-    call(0, BecomeDynamic{});
-    Json answer = glue.ask(1, R"({"id":1,"op":"resize","size":3,"leave":[0]})").at(0);
-    EXPECT_EQ(answer.at("error").at("code"), "change");
-    EXPECT_EQ(glue.count_events("requested"), 0);
+    take_addition();
+    EXPECT_EQ(glue.count_events("committed"), 0) << "a request has one end";
+    EXPECT_EQ(glue.status().at("size"), 5);
+    call(3, AskLeaves{});
+    call(4, GetChange{{"", list({0, 3, 4})}, false});
+    EXPECT_EQ(told(4), "0  0") << "SR4: the manager has chosen uid 1";
+    call(4, all);
+    EXPECT_EQ(told(4), "2 mpix://rc/2 2");
+    EXPECT_EQ(state_of("mpix://rc/2"), "running 1");
+    call(4, AcceptChange{2, {}});
+    EXPECT_EQ(glue.count_events("committed"), 0);
+    glue.exited(0, 0, 1);
+    EXPECT_EQ(glue.count_events("committed"), 1);
+    const Json committed = glue.last_event("committed");
+    EXPECT_EQ(committed.at("size"), 4);
+    EXPECT_EQ(committed.at("joining"), 2);
+    EXPECT_EQ(committed.at("leaving"), Json::array({1}));
+    EXPECT_EQ(glue.last_event("freed").at("uids"), Json::array({1}));
+    EXPECT_EQ(glue.status().at("epoch"), 1);
+    resize(3);
+    call(0, all);
+    EXPECT_EQ(told(0), "2 mpix://rc/3 3");
 }
 
-TEST_F(SetChangeTest, SR6_nor_one_from_before)
+TEST_F(SetReplacementTest, SR6_what_was_added_stays_if_the_removal_is_declined)
 {
-    resize(3, R"(,"leave":[0])");
-    EXPECT_EQ(glue.count_events("requested"), 1);
-    call(0, BecomeDynamic{});
+    take_addition();
+    call(3, all);
+    call(3, DeclineChange{2});
+    const Json committed = glue.last_event("committed");
+    EXPECT_EQ(committed.at("size"), 5);
+    EXPECT_EQ(committed.at("leaving"), Json::array());
+    EXPECT_EQ(committed.at("reason"), "declined");
+    EXPECT_EQ(glue.killed, std::vector<int>{});
+    EXPECT_EQ(glue.status().at("size"), 5);
+}
+
+TEST_F(SetReplacementTest, SR6_nobody_is_removed_who_has_ended_before)
+{
+    call(0, all);
+    call(0, AcceptChange{1, {}});
+    glue.exited(0, 0, 1);
+    call(3, HasEntered{});
+    call(4, HasEntered{});
+    EXPECT_EQ(glue.last_event("committed").at("size"), 5);
+    EXPECT_EQ(glue.last_event("left").at("size"), 4);
+    EXPECT_EQ(glue.status().at("size"), 4);
+}
+
+TEST_F(SetReplacementTest, SR6_nobody_is_removed_if_the_addition_is_declined)
+{
+    call(0, all);
+    call(0, DeclineChange{1});
     EXPECT_EQ(glue.count_events("withdrawn"), 1);
+    EXPECT_EQ(glue.status().at("size"), 3);
 }
 
 TEST_F(SetChangeTest, SN4_joiners_do_not_run_before_they_have_initialised)
@@ -1074,8 +1165,38 @@ TEST_F(ManagedSetRequestTest, SC6_a_resource_manager_decides)
     EXPECT_EQ(glue.last_event("wish").at("size"), 4);
     glue.ask(1, R"({"id":1,"op":"refuse","wish":2,"reason":"no"})");
     EXPECT_EQ(done(0), "0");
-    ask(0, PMI_SET_OP_REPLACE, 1, 1);
-    EXPECT_EQ(done(0), "0") << "a wish has one size";
+}
+
+TEST_F(ManagedSetRequestTest, SC6_replace_is_two_wishes)
+{
+    ask(0, PMI_SET_OP_REPLACE, 2, 1);
+    EXPECT_EQ(glue.last_event("wish").at("size"), 5);
+    resize(5, R"(,"tag":"manager")");
+    place_joiners(1);
+    enter(3);
+    EXPECT_EQ(done(0), "waits");
+    enter(4);
+    EXPECT_EQ(glue.last_event("wish_ended").at("result"), "granted");
+    EXPECT_EQ(glue.last_event("wish").at("size"), 4);
+    EXPECT_EQ(done(0), "waits");
+    resize(4, R"(,"tag":"manager","leave":[1])");
+    EXPECT_EQ(done(0), "3 mpix://rc/2,mpix://rc/1,mpix://op/0.2");
+    EXPECT_EQ(state_of("mpix://op/0.2"), "running 0,2-4");
+}
+
+TEST_F(ManagedSetRequestTest, SC6_replace_of_which_one_half_is_refused)
+{
+    ask(0, PMI_SET_OP_REPLACE, 2, 1);
+    glue.ask(1, R"({"id":1,"op":"refuse","wish":1,"reason":"no"})");
+    EXPECT_EQ(done(0), "0");
+    ask(0, PMI_SET_OP_REPLACE, 2, 1);
+    resize(5, R"(,"tag":"manager")");
+    place_joiners(1);
+    enter(3);
+    enter(4);
+    glue.ask(1, R"({"id":1,"op":"refuse","wish":3,"reason":"no"})");
+    EXPECT_EQ(done(0), "3 ,mpix://rc/1,mpix://op/0.1") << "those that were added are there";
+    EXPECT_EQ(state_of("mpix://op/0.1"), "running 0-4");
 }
 
 TEST_F(ManagedSetRequestTest, SC6_its_asker_ends)
@@ -1083,6 +1204,102 @@ TEST_F(ManagedSetRequestTest, SC6_its_asker_ends)
     ask(1, PMI_SET_OP_GROW, 2, 0);
     glue.exited(0, 0, 1);
     EXPECT_EQ(glue.last_event("wish_ended").at("result"), "withdrawn");
+}
+
+/* ---- hints ------------------------------------------------------------------------------------------------------ */
+
+class SetHintsTest : public SetRequestTest {
+  protected:
+    /* "mpix_accepted=a,b mpix_size_max=5 ..."; "nobody"; "code N". */
+    std::string hint(const SetData &hints)
+    {
+        call(0, AddHints{hints});
+        std::string answer = answer_to(0), text;
+        if (code(0) != PMI_SET_OK)
+            return "code " + std::to_string(code(0));
+        if (number_at(answer, 4) == 0)
+            return "nobody";
+        size_t at = 12;
+        auto next = [&] {
+            uint32_t bytes = number_at(answer, at);
+            at += 4 + bytes;
+            return answer.substr(at - bytes, bytes);
+        };
+        for (uint32_t i = 0; i < number_at(answer, 8); i++) {
+            std::string key = next();
+            text += (i == 0 ? "" : " ") + key + "=" + next();
+        }
+        return text;
+    }
+};
+
+TEST_F(SetHintsTest, SR10_sizes_limit_the_range_and_a_preferred_one_is_a_wish)
+{
+    EXPECT_EQ(hint({{"mpix_size_min", "2"}, {"mpi_num_procs_max", "4"}, {"mpix_reason", "fine grid"}, {"colour", "red"}}),
+              "mpix_accepted=mpi_num_procs_max,mpix_reason,mpix_size_min mpix_size_max=4 mpix_size_min=2");
+    EXPECT_EQ(glue.status().at("mode"), "sets") << "SR1";
+    EXPECT_EQ(glue.last_event("hints").at("hints").at("colour"), "red") << "as it is";
+    EXPECT_EQ(glue.count_events("wish"), 0) << "it has 3 processes";
+    ask(0, PMI_SET_OP_GROW, 2, 0);
+    EXPECT_EQ(done(0), "0") << "not in the range any more";
+    EXPECT_EQ(hint({{"mpix_size_preferred", "4"}}), "mpix_accepted=mpix_size_preferred mpix_size_max=5 mpix_size_min=1");
+    EXPECT_EQ(glue.last_event("wish").at("size"), 4);
+    EXPECT_EQ(glue.last_event("requested").at("size"), 4);
+}
+
+TEST_F(SetHintsTest, SR10_what_is_wrong_is_not_followed)
+{
+    EXPECT_EQ(hint({{"mpix_size_min", "4"}, {"mpix_size_max", "2"}, {"mpix_size_preferred", "many"}}),
+              "mpix_accepted= mpix_size_max=5 mpix_size_min=1");
+    EXPECT_EQ(hint({{"mpix_size_min", "6"}}), "mpix_accepted= mpix_size_max=5 mpix_size_min=1");
+    EXPECT_EQ(hint({{"mpix_size_preferred", "9"}, {"manager_std_dev", "1"}}), "mpix_accepted= mpix_size_max=5 mpix_size_min=1");
+    EXPECT_EQ(glue.count_events("wish"), 0);
+}
+
+TEST_F(SetChangeTest, SR10_without_range_or_manager_nobody_takes_hints)
+{
+    call(1, AddHints{{{"mpix_size_max", "2"}}});
+    EXPECT_EQ(answer_to(1), SetAnswer().number(0).data({}).bytes());
+}
+
+class PolicyHintsTest : public SetHintsTest {
+  protected:
+    PolicyHintsTest() { glue.config.policy = "random:7"; }
+};
+
+TEST_F(PolicyHintsTest, SC2_how_sizes_are_drawn)
+{
+    EXPECT_EQ(hint({{"manager_std_dev", "2.5"}, {"manager_change_prob", "0"}}),
+              "mpix_accepted=manager_change_prob,manager_std_dev mpix_size_max=5 mpix_size_min=1");
+    for (int64_t ms = 1000; ms < 20000; ms += 500)
+        glue.time(ms);
+    EXPECT_EQ(glue.count_events("requested"), 0) << "never";
+    hint({{"manager_change_prob", "1"}, {"mpix_size_min", "3"}, {"mpix_size_max", "4"}});
+    glue.time(30000);
+    EXPECT_EQ(glue.last_event("requested").at("size"), 4);
+    EXPECT_EQ(hint({{"manager_std_dev", "-1"}, {"manager_change_prob", "2"}}),
+              "mpix_accepted= mpix_size_max=5 mpix_size_min=1");
+}
+
+class ManagedHintsTest : public SetHintsTest {
+  protected:
+    ManagedHintsTest() { managed = true; }
+};
+
+TEST_F(ManagedHintsTest, SR10_a_resource_manager_sees_a_wish)
+{
+    EXPECT_EQ(hint({{"mpix_size_min", "4"}, {"mpix_size_max", "16"}, {"mpix_size_preferred", "8"}, {"mpix_reason", "a"}}),
+              "mpix_accepted=mpix_reason,mpix_size_max,mpix_size_min,mpix_size_preferred mpix_size_max=5 mpix_size_min=1");
+    const Json wish = glue.last_event("wish");
+    EXPECT_EQ(wish.at("size"), 8);
+    EXPECT_EQ(wish.at("size_min"), 4);
+    EXPECT_EQ(wish.at("size_max"), 16);
+    EXPECT_EQ(wish.at("reason"), "a");
+    hint({{"mpix_size_min", "4"}, {"mpix_size_max", "16"}, {"mpix_size_preferred", "8"}, {"mpix_reason", "a"}});
+    EXPECT_EQ(glue.count_events("wish"), 1) << "the same";
+    hint({{"mpix_size_preferred", "2"}});
+    EXPECT_EQ(glue.last_event("wish_ended").at("result"), "withdrawn");
+    EXPECT_EQ(glue.last_event("wish").at("size"), 2);
 }
 
 /* ---- --sets-log -------------------------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
  *
  * One waits at a time.  Without a resource manager it becomes a request of our own, within --adapt-range; with one, a
  * wish (step_wish.cpp), and whatever change in that direction is offered is its answer.  REPLACE is an addition, and
- * when its processes are there, a removal.  What is not possible is answered with no operation.  SC5, SC6.
+ * when its processes are there, a removal: two requests, or wishes.  What is not possible is answered with no operation.  SC5, SC6.
  */
 
 #include "step.h"
@@ -131,6 +131,19 @@ void Step::end_set_request(const Sets::OpenOp &op)
     drop_set_request(ended, "the program has got another answer");
 }
 
+/* It comes to nothing, but for the addition of a REPLACE, if that is there. */
+void Step::give_up_set_request()
+{
+    const SetRequest &request = *set_request_;
+    bool was_added = request.added && last_end_.request == request.request && last_end_.state == AdaptState::COMMITTED;
+    Sets::OpenOp done;
+    if (was_added && !ending_) {
+        done = {PMI_SET_OP_REPLACE, replaced(request.caller.uid, request, "")};
+        sets_.open_op(request.call.bound, done);
+    }
+    end_set_request(done);
+}
+
 void Step::drop_set_request(const SetRequest &request, const char *why)
 {
     bool granted = adaptation_ && !before_agreement(adaptation_->state);
@@ -160,7 +173,7 @@ void Step::begin_set_request()
     bool was_added = last_end_.request == set_request_->request && last_end_.state == AdaptState::COMMITTED;
     bool goes_on = set_request_->added ? was_added && !set_request_->removing : !set_request_->asked;
     if (!goes_on || set_request_->call.op == PMI_SET_OP_MALLEABLE)
-        return end_set_request({});
+        return give_up_set_request();
     set_request_->asked = true;
     set_request_->removing = set_request_->added.has_value() || set_request_->call.add == 0;
     drop_ended();
@@ -181,23 +194,25 @@ void Step::start_set_request()
     bool allowed = range && std::ranges::all_of(sizes, [&](int n) { return range->min <= n && n <= range->max; });
     auto change = resolve({sizes.front(), {}, {}});
     if (!allowed || !change)
-        return end_set_request({});
+        return give_up_set_request();
     Adaptation &a = accept(Source::WISH, "the program's request", {sizes.front(), {}, {}}, change.value());
     set_request_->request = a.request;
     begin();
 }
 
-/* The manager may give less than is asked for. */
+/* The manager may give less than is asked for, but of a REPLACE. */
 void Step::wish_for_set_request()
 {
-    const RequestOp &call = set_request_->call;
-    int size = world_.size(), wanted = size + static_cast<int>(call.add) - static_cast<int>(call.remove);
-    if (call.op == PMI_SET_OP_REPLACE || wanted < 1 || wanted == size)
-        return end_set_request({});
+    const SetRequest &request = *set_request_;
+    bool replaces = request.call.op == PMI_SET_OP_REPLACE;
+    int size = world_.size(), add = static_cast<int>(request.call.add), remove = static_cast<int>(request.call.remove);
+    int wanted = request.removing ? size - remove : size + add;
+    if (wanted < 1 || wanted == size)
+        return give_up_set_request();
     Wish wish;
     wish.size = wanted;
-    wish.size_min = std::min(wanted, size + 1);
-    wish.size_max = std::max(wanted, size - 1);
+    wish.size_min = replaces ? wanted : std::min(wanted, size + 1);
+    wish.size_max = replaces ? wanted : std::max(wanted, size - 1);
     set_request_->wish = wishes_ + 1;
     replace_wish(wish);
 }
@@ -211,12 +226,16 @@ void Step::take_for_set_request()
     pmi_set_op op = request.call.op;
     if (op == PMI_SET_OP_MALLEABLE)
         op = offer_adds ? PMI_SET_OP_GROW : PMI_SET_OP_SHRINK;
-    bool fits = op == PMI_SET_OP_REPLACE ? request.request == adaptation_->request : adds(op) == offer_adds;
+    bool is_its_own = managed_ ? wish_ && request.wish == wish_->number && offer_adds != request.removing &&
+                                     wish_->allows(adaptation_->change.new_size)
+                               : request.request == adaptation_->request;
+    bool fits = op == PMI_SET_OP_REPLACE ? is_its_own : adds(op) == offer_adds;
     const Process *asker = find_member(request.caller.uid);
     std::string delta = fits && asker ? take_offer(*asker, request.call.bound) : "";
     if (delta.empty())
-        return end_set_request({});
+        return give_up_set_request();
     if (op == PMI_SET_OP_REPLACE && offer_adds) {
+        request.request = adaptation_->request;
         request.added = delta;
         if (request.call.remove > 0)
             return;             /* when they are there, the removal */

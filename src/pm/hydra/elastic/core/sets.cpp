@@ -712,6 +712,12 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MeetMembers 
     return meetings_.come(caller, call, cards_);
 }
 
+std::optional<std::string> Sets::answer(const Caller &, const CountEnded &call)
+{
+    ends_are_counted_ = true;
+    return is_of_job(call.members) ? SetAnswer().number(call.members.count_of(ended_)).bytes() : foreign();
+}
+
 /* ---- operations that change who is there ------------------------------------------------------------------- */
 
 void Sets::open_op(const std::string &bound, OpenOp op)

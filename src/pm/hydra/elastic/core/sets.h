@@ -111,7 +111,7 @@ class Sets {
     /* What daemons are to do before the last replies are sent. */
     std::vector<SetBcasts::Order> take_orders() { return bcasts_.take_orders(); }
     /* Whether ends of processes matter to anybody. */
-    bool used() const { return serial_ > 0 || !bcasts_.empty(); }
+    bool used() const { return serial_ > 0 || !bcasts_.empty() || ends_are_counted_; }
 
     /* The caller may remember something that is not about a set; nobody may any more what was told until now. */
     void remembers(const Caller &caller) { remembering_.insert(caller.agent); }
@@ -184,6 +184,7 @@ class Sets {
     std::optional<std::string> answer(const Caller &caller, const TakeTurn &call);
     std::optional<std::string> answer(const Caller &caller, const MeetMembers &call);
     std::optional<std::string> answer(const Caller &caller, const MadeSet &call);
+    std::optional<std::string> answer(const Caller &caller, const CountEnded &call);
 
     Set *find(const std::string &name);
     pmi_set_state state_of(const SetMembers &members) const;
@@ -226,6 +227,7 @@ class Sets {
     SetBcasts bcasts_;
     SetMeetings meetings_;
     SetCards cards_;
+    bool ends_are_counted_ = false;     /* somebody has asked who has ended */
     std::vector<Change> changes_;
     std::set<std::string> rebound_;     /* SO7: never remembered */
     std::set<uint64_t> remembering_;    /* daemons of those who may remember something */

@@ -298,6 +298,7 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
         case STEP_FORGET:
         case STEP_TASK:
         case STEP_SYNC:
+        case STEP_BREAK:
             return;             /* nobody asks */
         case STEP_WISHED:
             return wished(daemon, payload);

@@ -176,6 +176,10 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             if (auto task = parse_task_report(payload))
                 understood = on_task(agent, *task);
             break;
+        case REPORT_BROKE:
+            if (auto rank = parse_broke(payload); rank && process_of(*rank))
+                understood = true, on_broke(*process_of(*rank));
+            break;
         case REPORT_UNRECEIVED:
             if (auto unreceived = parse_unreceived(payload);
                 unreceived && process_of(unreceived->rank))

@@ -15,6 +15,7 @@
  *   step_sets.cpp      process sets: who asks, and who is told
  *   set_change.cpp     changes through process sets: what the rows of set_change_table.cpp do
  *   set_request.cpp    and those that the program asks for
+ *   set_hints.cpp      and which sizes it would like
  *   step_states.cpp    who is where, for people
  *   step_sizes.cpp     which sizes the program can use; messages that it did not receive
  *
@@ -314,10 +315,10 @@ class Step {
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const QueryOp &call);
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const CloseOp &call);
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const AskLeaves &call);
+    std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const AddHints &call);
     std::string cannot_be_dynamic() const;
     void become_dynamic();
     bool adapts() const { return mode_ == InitMode::ADAPTIVE || mode_ == InitMode::SETS; }
-    std::optional<Error> check_set_change(const Change &change) const;
     void begin_set_change();
     std::optional<SetMembers> choose_leaving(const SetMembers &bound) const;
     std::optional<SetMembers> all_processes() const;
@@ -330,11 +331,13 @@ class Step {
     void taken();
     void start_joiners();
     void let_go();
+    void on_broke(const Process &process);
     void is_there(uint32_t uid);
+    void offer_removal();
     void complete_set_change();
     void end_set_change();
+    void keep_addition();
     void drop_ended();
-    bool was_let_go(const Process &process) const;
     void set_process_over(const Process &process, bool by_itself, const std::string &cause);
     void set_member_over(const Process &process, bool by_itself, const std::string &cause);
     void leaving_over(const Process &process, const std::string &cause);
@@ -345,6 +348,7 @@ class Step {
     std::string take_offer(const Process &process, const std::string &bound);
     std::string result_of(uint32_t uid, pmi_set_op op, const std::string &bound, const std::string &delta);
     void end_set_request(const Sets::OpenOp &op);
+    void give_up_set_request();
     void drop_set_request(const SetRequest &request, const char *why);
     void consider_set_request();
     void begin_set_request();
@@ -353,6 +357,9 @@ class Step {
     void take_for_set_request();
     std::vector<std::string> replaced(uint32_t uid, const SetRequest &request, const std::string &removed);
     const Process *find_member(uint32_t uid) const;
+
+    /* set_hints.cpp */
+    void wish_for_hints(const Range &sizes, int preferred, const std::string &reason);
     void set_request_without(const Process &process);
 
     /* step_performance.cpp */
@@ -427,6 +434,7 @@ class Step {
     std::optional<StateLog> state_log_;
     int64_t left_at_ms_ = -1;   /* when who has ended is to be out of the world; -1: nobody has */
     std::optional<ToldChange> told_;    /* the last one that was told, until it is accepted or declined */
+    uint32_t last_tag_ = 0;     /* of a change through process sets */
     LastEnd last_end_;
     std::set<int> killed_groups_;
     std::map<Agent, int> freezes_unanswered_;   /* a daemon answers each, withdrawn or not */

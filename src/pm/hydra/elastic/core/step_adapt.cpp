@@ -145,6 +145,8 @@ void Step::raise(AdaptEvent event, const std::string &why)
     if (adaptation_ && is_end(adaptation_->state)) {
         if (mode_ == InitMode::SETS)
             end_set_change();
+        if (adaptation_->added > 0 && adaptation_->state != AdaptState::COMMITTED)
+            keep_addition();
         finish();
     }
 }
@@ -162,6 +164,8 @@ void Step::perform(AdaptAction action)
             return release();
         case AdaptAction::START_JOINERS:
             return start_joiners();
+        case AdaptAction::OFFER_REMOVAL:
+            return offer_removal();
         case AdaptAction::COMPLETE:
             return complete_set_change();
         case AdaptAction::REMOVE_JOINERS:
@@ -321,7 +325,7 @@ void Step::finish()
                    {"joining", a.change.joining},
                    {"leaving", a.change.leaving},
                    {"duration_ms", now_ms_ - a.requested_ms}};
-    if (!committed)
+    if (!a.end_reason.empty())
         fields["reason"] = a.end_reason;
     log(result, fields);
 

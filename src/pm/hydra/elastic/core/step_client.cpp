@@ -149,8 +149,6 @@ std::string Step::answer_resize(int client, const Json &id, const ResizeRequest 
     auto change = resolve_change(world_.size(), resize.change, programs_);
     if (!change)
         return write_error({id, ErrorCode::CHANGE, change.error()});
-    if (auto set_error = check_set_change(change.value()))
-        return write_error({id, ErrorCode::CHANGE, set_error->message});
     if (sizes_ && !sizes_->allows(change.value().new_size))
         return write_error({id, ErrorCode::SIZES, sizes_->refusal(change.value().new_size)});
     if (auto range = offers_.requests_range(); range && !range->holds(change.value().new_size))

@@ -34,8 +34,6 @@ void Step::on_sizes(const SizesReport &report)
 Result<Change> Step::resolve(const ChangeRequest &request) const
 {
     auto change = resolve_change(world_.size(), request, programs_);
-    if (auto error = change ? check_set_change(change.value()) : std::nullopt)
-        return *error;
     if (change && sizes_ && !sizes_->allows(change.value().new_size))
         return Error{sizes_->refusal(change.value().new_size)};
     return change;

@@ -76,8 +76,9 @@ void Step::end_wish(WishEnd end, const std::string &reason)
     bool of_set_request = set_request_ && set_request_->wish == wish_->number;
     wish_.reset();
     tell_wish_end(holders, end, reason);
-    if (of_set_request)
-        end_set_request({});
+    bool goes_on = end == WishEnd::GRANTED && set_request_ && set_request_->added && !set_request_->removing;
+    if (of_set_request && !goes_on)
+        give_up_set_request();
 }
 
 /* ---- what processes say ----------------------------------------------------------------------------- */

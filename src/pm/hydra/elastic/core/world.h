@@ -45,6 +45,7 @@ struct Process {
     pmi_adapt_host segment = {};
     uint32_t left_epoch = 0;    /* the epoch in which it left the world */
     bool ended = false;
+    bool let_go = false;        /* with a change through process sets: however it ends, nobody is ended for it */
 
     Agent agent() const { return {group, proxy}; }
 };

@@ -210,6 +210,11 @@ static HYD_status on_let_go(const struct command *c)
     return HYD_exits_let_go(c->payload, c->message->bytes);
 }
 
+static HYD_status on_break(const struct command *c)
+{
+    return HYD_exits_break(c->payload, c->message->bytes);
+}
+
 /* Of process sets, for processes that look at their board (pmi_adapt.h). */
 static HYD_status on_offer(const struct command *c)
 {
@@ -220,6 +225,7 @@ static HYD_status on_offer(const struct command *c)
                         "adaptation command %u has a wrong length\n", c->message->kind);
     memcpy(&offer, c->payload, sizeof(offer));
     HYD_board_set_offer(&HYD_agent.board, offer);
+    HYD_exits_may_be_let_go();
 
   fn_exit:
     return status;
@@ -280,7 +286,8 @@ static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_OFFER] = on_offer,
     [STEP_FORGET] = on_forget,
     [STEP_TASK] = on_task,
-    [STEP_SYNC] = on_sync
+    [STEP_SYNC] = on_sync,
+    [STEP_BREAK] = on_break
 };
 
 /* The others have the number of a sample, or none. */

@@ -17,6 +17,7 @@
 
 static int culprit = -1;        /* process for whose end we kill the others */
 static int killing = 0;         /* all processes have been killed, or are in a moment */
+static int may_be_let_go = 0;   /* by a change through process sets */
 
 /* ---- watching ---------------------------------------------------------------------------------- */
 
@@ -61,8 +62,37 @@ HYD_status HYD_exits_watch(void)
     goto fn_exit;
 }
 
+/* ---- processes that leave ------------------------------------------------------------------------ */
+
+/* mpiexec ends the job for a process that was killed by a signal: this one exited, as a shell would say. */
+static void soften_exit_status(int process_id)
+{
+    int *status = &HYD_pmcd_pmip.downstream.exit_status[process_id];
+
+    if (HYD_agent.processes[process_id].ended && WIFSIGNALED(*status))
+        *status = W_EXITCODE(128 + WTERMSIG(*status), 0);
+}
+
+static void let_go(int process_id)
+{
+    HYD_agent.processes[process_id].let_go = 1;
+    HYD_agent.processes[process_id].undecided = 0;
+    soften_exit_status(process_id);
+}
+
+static void break_off(int process_id)
+{
+    if (!HYD_agent.processes[process_id].undecided)
+        return;
+    HYD_agent.processes[process_id].undecided = 0;
+    if (killing)
+        return;
+    HYD_pmcd_pmip_adapt_lost(process_id);
+    HYD_pmcd_pmip_send_signal(SIGKILL);
+}
+
 /* Those of other daemons are among them. */
-HYD_status HYD_exits_let_go(const char *payload, size_t bytes)
+static HYD_status for_each_uid(const char *payload, size_t bytes, void (*act) (int process_id))
 {
     HYD_status status = HYD_SUCCESS;
     uint32_t uid;
@@ -74,7 +104,7 @@ HYD_status HYD_exits_let_go(const char *payload, size_t bytes)
         int i = uid < HYD_agent.join.first_uid ? -1 :
             HYD_agent_process_of_rank((int) (uid - HYD_agent.join.first_uid));
         if (i >= 0)
-            HYD_agent.processes[i].let_go = 1;
+            act(i);
     }
 
   fn_exit:
@@ -83,9 +113,38 @@ HYD_status HYD_exits_let_go(const char *payload, size_t bytes)
     goto fn_exit;
 }
 
+HYD_status HYD_exits_let_go(const char *payload, size_t bytes)
+{
+    return for_each_uid(payload, bytes, let_go);
+}
+
+HYD_status HYD_exits_break(const char *payload, size_t bytes)
+{
+    return for_each_uid(payload, bytes, break_off);
+}
+
+void HYD_exits_may_be_let_go(void)
+{
+    may_be_let_go = 1;
+}
+
+int HYD_exits_ask(int process_id)
+{
+    uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process_id];
+
+    if (!HYD_agent.processes || !may_be_let_go || killing || !HYD_pmcd_pmip.user_global.auto_cleanup)
+        return 0;
+    if (HYD_agent.processes[process_id].undecided)
+        return 1;
+    HYD_agent.processes[process_id].undecided =
+        HYD_reports_send(REPORT_BROKE, HYD_agent.epoch, 0, &rank, sizeof(rank)) == HYD_SUCCESS;
+    return HYD_agent.processes[process_id].undecided;
+}
+
 int HYD_pmcd_pmip_adapt_is_let_go(int process_id)
 {
-    return process_id >= 0 && HYD_agent.processes && HYD_agent.processes[process_id].let_go;
+    return process_id >= 0 && HYD_agent.processes &&
+        (HYD_agent.processes[process_id].let_go || HYD_agent.processes[process_id].undecided);
 }
 
 /* ---- ends --------------------------------------------------------------------------------------- */
@@ -149,6 +208,9 @@ int HYD_pmcd_pmip_adapt_busy(void)
 {
     if (HYD_tasks_live())
         return 1;
+    for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++)
+        if (HYD_agent.processes[i].undecided && !killing)
+            return 1;
     for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
         siginfo_t info = {.si_pid = 0 };
         if (HYD_agent.processes[i].ended || HYD_agent.processes[i].watch_fd < 0)
@@ -182,11 +244,21 @@ static void report_exit(int process_id, int wait_status)
         (uint32_t) wait_status
     };
 
+    HYD_agent.processes[process_id].reported = 1;
     /* If mpiexec is lost, the main loop finds out by itself.  An end that is an error must not wait. */
     HYD_upward_repeat();
     HYD_reports_gather(REPORT_EXITED, HYD_agent.epoch, payload, sizeof(payload));
     if (wait_status != 0)
         HYD_reports_flush();
+}
+
+void HYD_exits_report_earlier(void)
+{
+    for (int i = 0; i < HYD_agent_process_count(); i++) {
+        const struct HYD_agent_process *p = &HYD_agent.processes[i];
+        if (p->ended && !p->reported && !p->held)
+            report_exit(i, p->wait_status);
+    }
 }
 
 static void note_exit(int process_id, int wait_status)
@@ -204,7 +276,9 @@ static void note_exit(int process_id, int wait_status)
     HYD_bcasts_ended(process_id);
     if (!watched)
         return;
-    if (WIFSIGNALED(wait_status) && !killing && !p->let_go) {
+    if (p->let_go)
+        soften_exit_status(process_id);
+    else if (WIFSIGNALED(wait_status) && !killing && !HYD_exits_ask(process_id)) {
         culprit = process_id;   /* stock kills the others for it */
         killing = 1;
     }

@@ -6,6 +6,7 @@
 #include "state.h"
 #include "agent.h"
 #include "demux.h"
+#include "exits.h"
 
 /* Any line of a process makes its end a failure before it is handled; so this one is said last. */
 HYD_status HYD_pmcd_pmip_adapt_fn_parked(int fd, char *args[])
@@ -25,7 +26,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_resumed(int fd, char *args[])
 int HYD_pmcd_pmip_adapt_closed(int process_id, int fd)
 {
     if (process_id < 0 ||
-        (HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] && !HYD_pmcd_pmip_adapt_is_let_go(process_id)))
+        (HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] && !HYD_pmcd_pmip_adapt_is_let_go(process_id) &&
+         !HYD_exits_ask(process_id)))
         return 0;
     HYDT_dmx_deregister_fd(fd);
     close(fd);

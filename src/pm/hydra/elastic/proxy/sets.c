@@ -227,6 +227,7 @@ HYD_status HYD_sets_used(void)
     HYD_pmcd_pmip_adapt_count_output();
     status = HYD_exits_watch();
     HYDU_ERR_POP(status, "unable to watch the processes\n");
+    HYD_exits_report_earlier();
 
   fn_exit:
     return status;

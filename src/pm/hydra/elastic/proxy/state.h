@@ -19,7 +19,9 @@ struct HYD_agent_process {
     int ended;
     int wait_status;            /* when ended */
     int held;                   /* its end is to be reported after the culprit's */
+    int reported;               /* its end */
     int let_go;                 /* however it ends, nobody is ended for it */
+    int undecided;              /* it breaks off, and mpiexec says whether it was let go */
 };
 
 struct HYD_agent {

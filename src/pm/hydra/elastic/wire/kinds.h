@@ -32,8 +32,10 @@ enum step_command {
                                  * epoch */
     STEP_TASK,                  /* [struct task_head, bytes] an order about a process that a program starts by itself
                                  * (wire/task.h); no epoch */
-    STEP_SYNC                   /* [u64 number, u32 uid] pass on all that this process has said, then answer with the
+    STEP_SYNC,                  /* [u64 number, u32 uid] pass on all that this process has said, then answer with the
                                  * number; no epoch */
+    STEP_BREAK                  /* [u32 uid] answer to REPORT_BROKE of a process that was not let go: its end is that of
+                                 * the job; no epoch */
 };
 
 /* Daemon to mpiexec, for the core. */
@@ -63,7 +65,9 @@ enum step_report {
     REPORT_BCAST,               /* [struct bcast_frozen] answer to BCAST_FREEZE (wire/bcast.h) */
     REPORT_FORGOTTEN,           /* [u64 number] STEP_FORGET has been carried out */
     REPORT_TASK,                /* [struct task_head, text] such a process has been executed, or has ended */
-    REPORT_SYNCED               /* [u64 number] STEP_SYNC has been carried out */
+    REPORT_SYNCED,              /* [u64 number] STEP_SYNC has been carried out */
+    REPORT_BROKE                /* [u32 rank] where changes through process sets are offered: a process breaks off, and
+                                 * the daemon has not heard that it was let go; answered with STEP_LET_GO or STEP_BREAK */
 };
 
 /* Between mpiexec and the daemon themselves. */
