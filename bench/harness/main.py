@@ -67,7 +67,10 @@ SECTIONS = (
     ),  # fmt: skip
     Section(
         "sessions", "sessions",
-        ("session_looks", "session_lookups", "session_world", "session_create", "session_change"), sessions.sessions,
+        (
+            "session_looks", "session_lookups", "session_world", "session_component", "session_stock", "session_create",
+            "session_change",
+        ), sessions.sessions,
     ),  # fmt: skip
     Section("phases", "programs of phases", ("epop_time", "epop_share"), phases.phases),
     Section("laws", "MPI time and efficiency", ("law_efficiency", "law_order", "law_share"), laws.laws),

@@ -41,6 +41,25 @@ def world(bench: Bench) -> list[Case]:
     return rounds.compare("session_world", "session", "MPI_Init")
 
 
+def component(bench: Bench) -> list[Case]:
+    """A program with MPI_Init, a component of which has a session of its own."""
+    rounds = Rounds.measure(
+        {"component": _world(bench.ours, "--component"), "without": _world(bench.ours, "--world")},
+        bench.amount.pick(20, 60, 150), bench.progress, least=10,
+    )  # fmt: skip
+    return [c for c in rounds.compare("session_component", "component", "without") if c.name != "start"]
+
+
+def beside_stock(bench: Bench) -> list[Case]:
+    if bench.stock is None:
+        return []
+    rounds = Rounds.measure(
+        {"session": _world(bench.ours), "stock MPI_Init": _world(bench.stock, "--world")},
+        bench.amount.pick(15, 40, 90), bench.progress, least=5,
+    )  # fmt: skip
+    return rounds.compare("session_stock", "session", "stock MPI_Init")
+
+
 def create(bench: Bench) -> list[Case]:
     if bench.stock is None:
         return []
@@ -81,4 +100,6 @@ def change(bench: Bench) -> list[Case]:
 
 
 def sessions(bench: Bench) -> list[Case]:
-    return [*looks(bench), *world(bench), *create(bench), *change(bench)]
+    return [
+        *looks(bench), *world(bench), *component(bench), *beside_stock(bench), *create(bench), *change(bench),
+    ]  # fmt: skip

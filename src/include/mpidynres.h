@@ -62,8 +62,12 @@ struct mpidynres_exit_ {
 };
 __attribute__((weak)) struct mpidynres_exit_ mpidynres_exit_point_;
 
-/* Not in every version of the library. */
-int MPIX_Session_add_scheduling_hints(MPI_Session session, MPI_Info hints, MPI_Info *answer) __attribute__((weak));
+/* What MPIDYNRES_SIM_start was given, until the first session (mpidynres_sim.h). */
+struct mpidynres_manager_ {
+    int is_set;
+    MPI_Info config;
+};
+__attribute__((weak)) struct mpidynres_manager_ mpidynres_manager_config_;
 
 /* A name that the library has made, as libmpidynres spells it; `told` has MPI_MAX_INFO_VAL + 1 characters. */
 static inline void mpidynres_retell_(const char *name, char *told)
@@ -110,6 +114,36 @@ static inline int mpidynres_retell_info_(MPI_Info *info)
     return error;
 }
 
+/* Numbers of the manager, by one process of the launch. */
+static inline int mpidynres_configure_(MPI_Session handle)
+{
+    static const char *const keys[] = { "manager_std_dev", "manager_change_prob" };
+    char name[MPI_MAX_PSET_NAME_LEN], value[MPI_MAX_INFO_VAL + 1];
+    MPI_Info hints = MPI_INFO_NULL, answer = MPI_INFO_NULL;
+    int joined = 0, first = 0, given = 0, error;
+
+    mpidynres_manager_config_.is_set = 0;
+    error = MPIX_Session_get_default_pset(handle, name, &joined);
+    if (!error && !joined)
+        error = MPIX_Session_get_primary_process(handle, name, &first);
+    if (error || !first)
+        return error;
+    error = MPI_Info_create(&hints);
+    for (int i = 0; i < 2 && !error; i++) {
+        int flag = 0;
+        error = MPI_Info_get(mpidynres_manager_config_.config, keys[i], MPI_MAX_INFO_VAL, value, &flag);
+        if (!error && flag)
+            error = MPI_Info_set(hints, keys[i], value);
+        given |= flag;
+    }
+    if (!error && given)
+        error = MPIX_Session_add_scheduling_hints(handle, hints, &answer);
+    if (answer != MPI_INFO_NULL)
+        MPI_Info_free(&answer);
+    MPI_Info_free(&hints);
+    return error;
+}
+
 static inline int mpidynres_session_init_(MPI_Info info, MPI_Errhandler errhandler, mpidynres_session *session)
 {
     MPI_Session handle;
@@ -130,6 +164,8 @@ static inline int mpidynres_session_init_(MPI_Info info, MPI_Errhandler errhandl
     if (info != MPI_INFO_NULL)
         error = MPI_Info_dup(info, &opened->info);
     *session = opened;
+    if (!error && mpidynres_manager_config_.is_set)
+        error = mpidynres_configure_(handle);
     return error;
 }
 
@@ -236,8 +272,7 @@ static inline int MPIDYNRES_add_scheduling_hints(mpidynres_session session, MPI_
     *answer = MPI_INFO_NULL;
     if (!session)
         return MPI_ERR_SESSION;
-    return MPIX_Session_add_scheduling_hints ?
-        MPIX_Session_add_scheduling_hints(session->session_id, hints, answer) : MPI_SUCCESS;
+    return MPIX_Session_add_scheduling_hints(session->session_id, hints, answer);
 }
 
 static inline int MPIDYNRES_RC_get(mpidynres_session session, MPIDYNRES_RC_type *rc_type, char delta_pset[],

@@ -2,8 +2,8 @@
  * How programs for libmpidynres begin: a main that gives control to MPIDYNRES_SIM_start, which gives it to the program.
  * Here every process runs the program, and mpiexec is the manager.  SC2.
  *
- * What mpiexec decides is not asked of manager_config: manager_initial_number and manager_initial_number_random are
- * ignored (mpiexec -n).
+ * Of manager_config, manager_std_dev and manager_change_prob are hints to mpiexec --adapt-policy random;
+ * manager_initial_number and manager_initial_number_random are ignored (mpiexec -n).
  */
 
 #ifndef MPIDYNRES_SIM_H
@@ -32,7 +32,8 @@ static inline int MPIDYNRES_SIM_get_default_config(MPIDYNRES_SIM_config *o_confi
 static inline int MPIDYNRES_SIM_start(MPIDYNRES_SIM_config i_config, int argc, char *argv[],
                                       int i_sim_main(int, char **))
 {
-    (void) i_config;
+    mpidynres_manager_config_.config = i_config.manager_config;
+    mpidynres_manager_config_.is_set = i_config.manager_config != MPI_INFO_NULL;
     if (setjmp(mpidynres_exit_point_.to) == 0) {
         mpidynres_exit_point_.is_set = 1;
         i_sim_main(argc, argv);

@@ -77,6 +77,9 @@ void MPIR_Adapt_foreach_group(void (*function) (struct MPIR_Group *, void *), vo
 /* src/mpi/session/session_change.c */
 bool MPIR_Session_ranks_are_lpids(void);
 int MPIR_Session_place(void);
+/* In place of MPII_Allreduce_group, in a thread that makes a communicator from a group (session_agree.c). */
+bool MPIR_Session_is_agreeing(void);
+int MPIR_Session_allreduce_group(int *numbers, int n, MPI_Op op, MPIR_Comm * comm, MPIR_Group * group, int tag);
 
 /* Sets the lineage of a communicator under construction where its rank mappers do not tell it:
  * it survives if both `from` and `also` (may be NULL) do. */

@@ -1,6 +1,6 @@
 /*
- * Operations on process sets as Fortran calls them: arrays of names, and texts that are given and delivered, as they
- * are, blank-padded, with the length of an element as the last arguments (src/mpi/session/session_fortran.c).  All
+ * Operations on process sets as Fortran calls them: arrays of names, texts that are given and delivered, and names
+ * that may be blank, as they are, blank-padded, with the length of an element as the last arguments (src/mpi/session/session_fortran.c).  All
  * other arguments are those of the operations in C.  Called by generated code (pset_fortran.py).
  */
 
@@ -20,6 +20,11 @@ int MPIR_Session_iget_pset_data_fortran(MPI_Session session, const char *coll_ps
 /* The first `length` characters of the text are used. */
 int MPIR_Session_bcast_pset_info_fortran(MPI_Session session, const char *pset_name, char *text, int length,
                                          int primary, int text_len) MPICH_API_PUBLIC;
+/* A blank name: all processes. */
+int MPIR_Session_rc_test_fortran(MPI_Session session, const char *pset_name, int *flag,
+                                 int pset_name_len) MPICH_API_PUBLIC;
+int MPIR_Session_rc_get_fortran(MPI_Session session, const char *pset_name, int *rc_type, char *delta_pset, int *tag,
+                                MPI_Info * info, int pset_name_len) MPICH_API_PUBLIC;
 
 /* In libmpi only.  Texts as C has them, in one piece with their addresses and a NULL behind them, the caller's to free;
  * NULL: no memory. */

@@ -19,6 +19,8 @@ RAW = {
     "MPIX_Iallocate": ("array_of_local_js_dep_strings", "array_of_nodenames"),
     "MPIX_Set_args": ("args",),
     "MPIX_Iaccept_keyed": (),
+    "MPIX_Session_rc_test": ("pset_name",),
+    "MPIX_Session_rc_get": ("pset_name",),
 }
 WITHOUT = ("MPIX_Session_get_pset_op", "MPIX_Session_ipset_op", "MPIX_Session_iget_pset_op")
 
@@ -66,7 +68,7 @@ def f77_lengths(func):
 
 
 def f08_declaration(p):
-    array = "(*)" if p["name"] != "text" else ""
+    array = "(*)" if p["name"] not in ("text", "pset_name") else ""
     return "CHARACTER(len=*), INTENT(%s), TARGET :: %s%s" % (p["param_direction"], p["name"], array)
 
 

@@ -6,12 +6,15 @@ include_HEADERS += src/include/mpi_session_dyn.h src/include/mpidynres.h src/inc
 noinst_HEADERS += src/mpi/session/session.h src/include/mpir_pset_fortran.h
 
 mpi_core_sources += \
+    src/mpi/session/session_agree.c \
     src/mpi/session/session_bcast.c \
     src/mpi/session/session_call.c \
     src/mpi/session/session_change.c \
     src/mpi/session/session_comm.c \
     src/mpi/session/session_contact.c \
+    src/mpi/session/session_ends.c \
     src/mpi/session/session_fortran.c \
+    src/mpi/session/session_hints.c \
     src/mpi/session/session_iget.c \
     src/mpi/session/session_life.c \
     src/mpi/session/session_named.c \

@@ -227,6 +227,23 @@ int MPIR_Session_read_data(struct MPIR_Session_answer *answer, MPIR_Info ** data
 /* A name as the step manager knows it, where that has data. */
 int MPIR_Session_call_name(struct MPIR_Session_call *call, const char *name);
 
+/* ---- session_ends.c ---- */
+
+/* Of who waits for certain processes; all 0 at first. */
+struct MPIR_Session_watch {
+    int64_t due_ms, pause_ms;
+    bool seen;
+};
+/* Called again and again, at places of the device's table: whether one of them has ended, and nothing that it has sent before
+ * can still be on its way.  Asks mpiexec now and then, the longer it takes the more seldom. */
+int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *places, int n, bool * ended);
+
+/* ---- session_agree.c ---- */
+
+/* Until the end, MPII_Allreduce_group of this thread is MPIR_Session_allreduce_group, for a communicator over this group. */
+void MPIR_Session_agree_begin(const MPIR_Group * group, const char *text, int kind);
+void MPIR_Session_agree_end(void);
+
 /* ---- session_request.c: operations that change who is there ---- */
 int MPIR_Session_request_op(int op, const char *const input[], int ninput, MPIR_Info * info,
                             char output[][MPI_MAX_PSET_NAME_LEN], int *noutput);
@@ -237,6 +254,9 @@ int MPIR_Session_ipset_op_impl(MPIR_Session * session, int *op, const char *cons
                                MPIR_Info * info, char ***output, int *noutput, MPIR_Request ** request);
 int MPIR_Session_iget_pset_op_impl(MPIR_Session * session, const char *coll_pset, const char *name, int *op,
                                    char ***output, int *noutput, MPIR_Request ** request);
+
+/* ---- session_hints.c ---- */
+int MPIR_Session_add_scheduling_hints_impl(MPIR_Session * session, MPIR_Info * hints, MPIR_Info ** told);
 
 /* ---- session_iget.c ---- */
 /* A question whose answer completes a request, after `take`, whose result is the request's; `state` is freed then, or

@@ -1,8 +1,8 @@
 /*
  * Communicators from groups, in any state of the world model.  SX5, SX6: SI8.
  *
- * The id of a new communicator is agreed on by its group alone, in messages on the parent communicator that carry a
- * tag made of the string.  All processes of the launch together use MPI_COMM_WORLD's own tables, which are made for
+ * The id of a new communicator is agreed on by its group alone, in messages on the parent communicator that carry the
+ * string and a tag made of it (session_agree.c).  All processes of the launch together use MPI_COMM_WORLD's own tables, which are made for
  * it if they are not there yet; others meet pair by pair (session_contact.c), and from then on talk over the network.
  */
 
@@ -36,6 +36,16 @@ static void lock_init(void)
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
+/* Collective over the group. */
+static int create_group(MPIR_Comm * parent, MPIR_Group * group, const char *stringtag, int kind, int tag,
+                        MPIR_Comm ** comm)
+{
+    MPIR_Session_agree_begin(group, stringtag, kind);
+    int mpi_errno = MPIR_Comm_create_group_impl(parent, group, tag, comm);
+    MPIR_Session_agree_end();
+    return mpi_errno;
+}
+
 /* Of a group whose members were not all started with the launch.  `first_round`: of its meetings. */
 static int make_apart(MPIR_Group * group, const char *stringtag, int first_round, MPIR_Comm ** comm)
 {
@@ -47,7 +57,9 @@ static int make_apart(MPIR_Group * group, const char *stringtag, int first_round
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Session_bridge(group, &bridge);
     MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_agree_begin(group, stringtag, first_round);
     mpi_errno = MPID_Session_create_over(bridge, group, (int) (number % (unsigned) MPIR_Process.attrs.tag_ub), comm);
+    MPIR_Session_agree_end();
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -100,10 +112,31 @@ static int check_group(const MPIR_Group * group)
     goto fn_exit;
 }
 
-static int make_intracomm(MPIR_Group * group, const char *stringtag, MPIR_Comm ** comm)
+/* Of a group of several; `first_round`: of its meetings. */
+static int make_of_group(MPIR_Group * group, const char *stringtag, int first_round, MPIR_Comm ** comm)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Comm *parent;
+
+    if (MPIR_Session_is_apart(group)) {
+        mpi_errno = make_apart(group, stringtag, first_round, comm);
+        MPIR_ERR_CHECK(mpi_errno);
+        goto fn_exit;
+    }
+    mpi_errno = parent_of(group, &parent);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = create_group(parent, group, stringtag, first_round, tag_of(stringtag), comm);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int make_intracomm(MPIR_Group * group, const char *stringtag, MPIR_Comm ** comm)
+{
+    int mpi_errno = MPI_SUCCESS;
 
     *comm = NULL;
     mpi_errno = check_group(group);
@@ -113,13 +146,8 @@ static int make_intracomm(MPIR_Group * group, const char *stringtag, MPIR_Comm *
         mpi_errno = MPIR_Comm_dup_impl(MPIR_Process.comm_self, comm);
         MPIR_ERR_CHECK(mpi_errno);
         MPIR_Adapt_comm_derive(*comm, MPIR_Process.comm_self, NULL);
-    } else if (MPIR_Session_is_apart(group)) {
-        mpi_errno = make_apart(group, stringtag, INTRACOMM_ROUNDS, comm);
-        MPIR_ERR_CHECK(mpi_errno);
     } else {
-        mpi_errno = parent_of(group, &parent);
-        MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIR_Comm_create_group_impl(parent, group, tag_of(stringtag), comm);
+        mpi_errno = make_of_group(group, stringtag, INTRACOMM_ROUNDS, comm);
         MPIR_ERR_CHECK(mpi_errno);
     }
     (*comm)->adapt.session = group->session;
@@ -216,9 +244,8 @@ static int rank_of_lpid(const MPIR_Group * group, uint64_t lpid)
     return rank;
 }
 
-/* Of groups whose members were not all started with the launch: all of them meet, and the leaders talk on a
- * communicator of their own. */
-static int make_intercomm_apart(MPIR_Group * local, int local_leader, MPIR_Group * remote, int remote_leader,
+/* All of them make a communicator, on which the leaders talk: two creations at a time by the same leaders never mix. */
+static int make_intercomm(MPIR_Group * local, int local_leader, MPIR_Group * remote, int remote_leader,
                                 const char *stringtag, MPIR_Comm ** intercomm)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -228,9 +255,9 @@ static int make_intercomm_apart(MPIR_Group * local, int local_leader, MPIR_Group
     mpi_errno = join_groups(local, remote, &both);
     MPIR_ERR_CHECK(mpi_errno);
     both->rank = rank_of_lpid(both, local->lrank_to_lpid[local->rank].lpid);
-    mpi_errno = make_apart(both, stringtag, INTERCOMM_ROUNDS, &parent);
+    mpi_errno = make_of_group(both, stringtag, INTERCOMM_ROUNDS, &parent);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Comm_create_group_impl(parent, local, 0, &local_comm);
+    mpi_errno = create_group(parent, local, stringtag, INTERCOMM_ROUNDS, 0, &local_comm);
     MPIR_ERR_CHECK(mpi_errno);
     local_comm->adapt.session = local->session;
     mpi_errno = MPIR_Intercomm_create_impl(local_comm, local_leader, parent,
@@ -257,7 +284,6 @@ int MPIR_Intercomm_create_from_groups_impl(MPIR_Group * local_group_ptr, int loc
                                            MPIR_Comm ** p_newintercom_ptr)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIR_Comm *local_comm = NULL, *parent;
 
     *p_newintercom_ptr = NULL;
     /* one of the groups is empty: MPI_COMM_NULL */
@@ -265,28 +291,12 @@ int MPIR_Intercomm_create_from_groups_impl(MPIR_Group * local_group_ptr, int loc
         goto fn_exit;
     mpi_errno = check_intercomm(local_group_ptr, local_leader, remote_group_ptr, remote_leader);
     MPIR_ERR_CHECK(mpi_errno);
-    if (MPIR_Session_is_apart(local_group_ptr) || MPIR_Session_is_apart(remote_group_ptr)) {
-        mpi_errno = make_intercomm_apart(local_group_ptr, local_leader, remote_group_ptr, remote_leader, stringtag,
-                                         p_newintercom_ptr);
-        MPIR_ERR_CHECK(mpi_errno);
-        dress(*p_newintercom_ptr, info_ptr, errhan_ptr);
-        goto fn_exit;
-    }
-    mpi_errno = make_intracomm(local_group_ptr, stringtag, &local_comm);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = parent_of(local_group_ptr, &parent);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Session_meet(remote_group_ptr);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Intercomm_create_impl(local_comm, local_leader, parent,
-                                           (int) remote_group_ptr->lrank_to_lpid[remote_leader].lpid,
-                                           tag_of(stringtag), p_newintercom_ptr);
+    mpi_errno = make_intercomm(local_group_ptr, local_leader, remote_group_ptr, remote_leader, stringtag,
+                               p_newintercom_ptr);
     MPIR_ERR_CHECK(mpi_errno);
     dress(*p_newintercom_ptr, info_ptr, errhan_ptr);
 
   fn_exit:
-    if (local_comm)
-        MPIR_Comm_release(local_comm);
     return mpi_errno;
   fn_fail:
     goto fn_exit;

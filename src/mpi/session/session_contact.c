@@ -40,10 +40,12 @@ static int publish(const char *name, const char *value)
     goto fn_exit;
 }
 
-/* Until somebody has published it; meanwhile others may need this process' progress. */
-static int await(const char *name, char value[MPI_MAX_PORT_NAME])
+/* Until the process with this rank has published it; meanwhile others may need this process' progress. */
+static int await(int rank, const char *name, char value[MPI_MAX_PORT_NAME])
 {
     int mpi_errno = MPI_SUCCESS, pause_us = FIRST_PAUSE_US;
+    struct MPIR_Session_watch watch = { 0 };
+    bool ended;
 
     for (;;) {
         MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
@@ -53,6 +55,9 @@ static int await(const char *name, char value[MPI_MAX_PORT_NAME])
             break;
         mpi_errno = MPID_Progress_test(NULL);
         MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIR_Session_watch(&watch, &rank, 1, &ended);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPIR_ERR_CHKANDJUMP(ended, mpi_errno, MPI_ERR_PROC_ABORTED, "**sessionmemberended");
         MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         usleep(pause_us);
         MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
@@ -142,7 +147,7 @@ static int learn(int rank)
     char name[NAME_BYTES], text[MPI_MAX_PORT_NAME];
 
     address_name(name, rank);
-    mpi_errno = await(name, text);
+    mpi_errno = await(rank, name, text);
     MPIR_ERR_CHECK(mpi_errno);
     MPL_initlock_lock(&lock);
     if (!MPID_Session_knows(rank)) {
@@ -166,7 +171,7 @@ static int await_known(int rank)
     char name[NAME_BYTES], text[MPI_MAX_PORT_NAME];
 
     known_name(name, MPIR_Process.rank, rank);
-    int mpi_errno = await(name, text);
+    int mpi_errno = await(rank, name, text);
     if (!mpi_errno) {
         MPL_initlock_lock(&lock);
         MPID_Lanes_settle(rank);

@@ -109,3 +109,26 @@ int MPIR_Session_bcast_pset_info_fortran(MPI_Session session, const char *pset_n
         MPL_free(copy);
     return error;
 }
+
+int MPIR_Session_rc_test_fortran(MPI_Session session, const char *pset_name, int *flag, int pset_name_len)
+{
+    char **name = copy_names(pset_name, 1, pset_name_len);
+    int error = MPI_ERR_NO_MEM;
+
+    if (name)
+        error = PMPIX_Session_rc_test(session, name[0][0] ? name[0] : NULL, flag);
+    MPL_free(name);
+    return error;
+}
+
+int MPIR_Session_rc_get_fortran(MPI_Session session, const char *pset_name, int *rc_type, char *delta_pset, int *tag,
+                                MPI_Info * info, int pset_name_len)
+{
+    char **name = copy_names(pset_name, 1, pset_name_len);
+    int error = MPI_ERR_NO_MEM;
+
+    if (name)
+        error = PMPIX_Session_rc_get(session, name[0][0] ? name[0] : NULL, rc_type, delta_pset, tag, info);
+    MPL_free(name);
+    return error;
+}

@@ -21,7 +21,7 @@
 #include "pmi.h"
 
 /* src/pmi/simple/simple_pmi_adapt.h */
-int PMIU_Adapt_barrier(void (*idle) (void));
+int PMIU_Adapt_barrier(int (*idle) (void));
 int PMIU_Adapt_keep(void);
 bool PMIU_Adapt_has_manager(void);
 
@@ -180,9 +180,15 @@ int MPIR_Session_check_over(void)
     goto fn_exit;
 }
 
-static void make_progress(void)
+static struct MPIR_Session_watch watch;
+
+/* Not 0: a process has ended, so that the barrier will not. */
+static int make_progress(void)
 {
+    bool ended = false;
+
     MPID_Progress_test(NULL);
+    return MPIR_Session_watch(&watch, NULL, MPIR_Process.size, &ended) != MPI_SUCCESS || ended;
 }
 
 /* A process that opened a session first has not passed the barrier that MPI_Init begins with.  Who waits here goes on
@@ -191,7 +197,10 @@ static int barrier(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP(PMIU_Adapt_barrier(make_progress), mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    watch = (struct MPIR_Session_watch) { 0 };
+    int failed = PMIU_Adapt_barrier(make_progress);
+    MPIR_ERR_CHKANDJUMP(failed > 0, mpi_errno, MPI_ERR_PROC_ABORTED, "**sessionmemberended");
+    MPIR_ERR_CHKANDJUMP(failed, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
 
   fn_exit:
     return mpi_errno;

@@ -31,32 +31,59 @@ int PMIU_Adapt_send(const char *line, int length)
     return 0;
 }
 
+/* A barrier that this process is in: it has begun, and its end has come. */
+static bool in_barrier, barrier_is_over;
+
+/* The next line but that end.  0, or -1. */
+static int read_answer(char answer[PMIU_MAXLINE])
+{
+    static const char end[] = "cmd=barrier_out";
+
+    for (;;) {
+        if (PMIU_readline(PMI_fd, answer, PMIU_MAXLINE) <= 0)
+            return -1;
+        if (!in_barrier || strncmp(answer, end, sizeof(end) - 1))
+            return 0;
+        barrier_is_over = true;
+    }
+}
+
 /* As PMIU_Adapt_send, and then the line that is the answer, ended by 0.  0, or -1. */
 int PMIU_Adapt_ask(const char *line, int length, char answer[PMIU_MAXLINE]);
 
 int PMIU_Adapt_ask(const char *line, int length, char answer[PMIU_MAXLINE])
 {
-    return PMIU_Adapt_send(line, length) || PMIU_readline(PMI_fd, answer, PMIU_MAXLINE) <= 0 ? -1 : 0;
+    return PMIU_Adapt_send(line, length) ? -1 : read_answer(answer);
 }
 
-/* PMI_Barrier that calls idle() again and again while it waits.  Returns 0, or -1 if the connection is broken. */
-int PMIU_Adapt_barrier(void (*idle) (void));
+/* PMI_Barrier that calls idle() again and again while it waits, which may ask (PMIU_Adapt_ask).  Returns 0; -1 if the
+ * connection is broken; 1 if idle() returned another number than 0, and the next call waits on for the same barrier. */
+int PMIU_Adapt_barrier(int (*idle) (void));
 
-int PMIU_Adapt_barrier(void (*idle) (void))
+int PMIU_Adapt_barrier(int (*idle) (void))
 {
-    static const char command[] = "cmd=barrier_in\n";
+    static const char command[] = "cmd=barrier_in\n", end[] = "cmd=barrier_out";
     struct pollfd answer = {.fd = PMI_fd,.events = POLLIN };
     char line[PMIU_MAXLINE];
 
     if (PMI_initialized <= SINGLETON_INIT_BUT_NO_PM)
         return 0;
-    if (PMIU_Adapt_send(command, sizeof(command) - 1))
+    if (!in_barrier && PMIU_Adapt_send(command, sizeof(command) - 1))
         return -1;
-    while (poll(&answer, 1, 0) == 0)
-        idle();
-    if (PMIU_readline(PMI_fd, line, sizeof(line)) <= 0)
-        return -1;
-    return strncmp(line, "cmd=barrier_out", strlen("cmd=barrier_out")) ? -1 : 0;
+    barrier_is_over = barrier_is_over && in_barrier;
+    in_barrier = true;
+    while (!barrier_is_over) {
+        if (poll(&answer, 1, 0) == 0) {
+            if (idle())
+                return 1;
+            continue;
+        }
+        if (PMIU_readline(PMI_fd, line, sizeof(line)) <= 0 || strncmp(line, end, sizeof(end) - 1))
+            return -1;
+        barrier_is_over = true;
+    }
+    in_barrier = false;
+    return 0;
 }
 
 bool PMIU_Adapt_has_manager(void);

@@ -24,7 +24,7 @@ C     The operations on process sets by mpif.h.  Run by 2 processes.
 
       CALL CHECK(MPIX_RC_NONE .EQ. 0 .AND. MPIX_RC_ADD .EQ. 1 .AND.
      &     MPIX_RC_SUB .EQ. 2, 'kinds of changes')
-      CALL MPIX_SESSION_RC_GET(SESS, 'mpi://WORLD', CALLS, NAME, N,
+      CALL MPIX_SESSION_RC_GET(SESS, ' ', CALLS, NAME, N,
      &     INFO, IERR)
       CALL CHECK(IERR .EQ. MPI_SUCCESS .AND. CALLS .EQ. MPIX_RC_NONE
      &     .AND. NAME .EQ. ' ' .AND. N .EQ. -1, 'no change')

@@ -1,0 +1,408 @@
+/*
+ * How the members of a group agree on the id of their communicator: in place of upstream's MPII_Allreduce_group, with the
+ * same messages, while MPI_Comm_create_from_group makes one in this thread.  SI8.
+ *
+ * Each message says for which creation it is, by its string and its group: two creations by the same processes at a
+ * time never mix, even if the tags that are made of their strings agree.  What comes for another one is parked until
+ * that asks for it.
+ *
+ * Whoever waits for a process that has ended without having come fails, and tells so with all that it sends in the same
+ * round, and once more, so that those fail as well that it would not meet again.  Nobody waits for one that is gone.
+ * What such a creation leaves behind is never taken for another one's: no group with that process can have one.
+ */
+
+#include "session.h"
+
+#define NUMBERS_MAX (MPIR_MAX_CONTEXT_MASK + 1)
+#define TEXT_MAX 256            /* MPI_MAX_STRINGTAG_LEN */
+
+/* The text follows the numbers that are used, without a 0. */
+struct message {
+    uint64_t creation;          /* made of group, text and kind */
+    uint32_t failed, n;
+    int numbers[NUMBERS_MAX];
+    char text[TEXT_MAX];
+};
+
+struct parked {
+    struct parked *next;
+    int context_id, tag, source;
+    size_t bytes;
+    struct message message;
+};
+
+static struct parked *parked, **last_parked = &parked;
+
+static MPL_TLS struct {
+    const char *text;           /* NULL: nothing is made in this thread */
+    uint64_t creation;
+} own;
+
+/* One use of it. */
+struct round {
+    MPIR_Comm *comm;
+    MPIR_Group *group;
+    int tag, n;
+    MPI_Op op;
+    int *numbers;
+    bool failed;
+};
+
+void MPIR_Session_agree_begin(const MPIR_Group * group, const char *text, int kind)
+{
+    const uint64_t prime = 1099511628211u;
+
+    own.text = text;
+    own.creation = (14695981039346656037u ^ (unsigned) kind) * prime;
+    for (int i = 0; i < group->size; i++)
+        own.creation = (own.creation ^ group->lrank_to_lpid[i].lpid) * prime;
+    for (const char *c = text; *c; c++)
+        own.creation = (own.creation ^ (unsigned char) *c) * prime;
+}
+
+void MPIR_Session_agree_end(void)
+{
+    own.text = NULL;
+}
+
+bool MPIR_Session_is_agreeing(void)
+{
+    return own.text != NULL;
+}
+
+/* ---- messages ------------------------------------------------------------------------------------------------ */
+
+static size_t text_bytes(void)
+{
+    return MPL_MIN(strlen(own.text), TEXT_MAX);
+}
+
+static size_t head_bytes(int n)
+{
+    return offsetof(struct message, numbers) + n * sizeof(int);
+}
+
+static size_t write_message(const struct round *round, struct message *message)
+{
+    message->creation = own.creation;
+    message->failed = round->failed;
+    message->n = round->n;
+    memcpy(message->numbers, round->numbers, round->n * sizeof(int));
+    memcpy((char *) message + head_bytes(round->n), own.text, text_bytes());
+    return head_bytes(round->n) + text_bytes();
+}
+
+static bool is_own(const struct round *round, const struct message *message, size_t bytes)
+{
+    return bytes == head_bytes(round->n) + text_bytes() && message->n == (uint32_t) round->n &&
+        message->creation == own.creation && !memcmp((const char *) message + head_bytes(round->n), own.text, text_bytes());
+}
+
+/* Of a group's member. */
+static int rank_in(const struct round *round, int member, int *rank)
+{
+    return MPIR_Group_translate_ranks_impl(round->group, 1, &member, round->comm->local_group, rank);
+}
+
+static int park(const struct round *round, int source, const struct message *message, size_t bytes)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct parked *entry = MPL_malloc(sizeof(*entry), MPL_MEM_OTHER);
+
+    MPIR_ERR_CHKANDJUMP(!entry, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    entry->next = NULL;
+    entry->context_id = round->comm->recvcontext_id;
+    entry->tag = round->tag;
+    entry->source = source;
+    entry->bytes = bytes;
+    memcpy(&entry->message, message, bytes);
+    *last_parked = entry;
+    last_parked = &entry->next;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static bool take_parked(const struct round *round, int source, struct message *message)
+{
+    for (struct parked ** link = &parked; *link; link = &(*link)->next) {
+        struct parked *entry = *link;
+        if (entry->context_id != (int) round->comm->recvcontext_id || entry->tag != round->tag ||
+            entry->source != source || !is_own(round, &entry->message, entry->bytes))
+            continue;
+        memcpy(message, &entry->message, entry->bytes);
+        *link = entry->next;
+        if (last_parked == &entry->next)
+            last_parked = link;
+        MPL_free(entry);
+        return true;
+    }
+    return false;
+}
+
+/* ---- to and from one member ---------------------------------------------------------------------------------- */
+
+static void make_progress(int *mpi_errno)
+{
+    *mpi_errno = MPID_Progress_test(NULL);
+    MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+}
+
+/* The buffer is left to a send that does not end, because its receiver has. */
+struct sent {
+    MPIR_Request *request;
+    struct message *message;
+};
+
+static int start_send(const struct round *round, int member, struct sent *sent)
+{
+    int mpi_errno = MPI_SUCCESS, rank;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+
+    sent->request = NULL;
+    sent->message = MPL_malloc(sizeof(*sent->message), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP(!sent->message, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    size_t bytes = write_message(round, sent->message);
+    mpi_errno = rank_in(round, member, &rank);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIC_Isend(sent->message, bytes, MPI_BYTE, rank, round->tag, round->comm, &sent->request, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(sent->message);
+    sent->message = NULL;
+    goto fn_exit;
+}
+
+static int end_send(const struct round *round, int member, struct sent *sent)
+{
+    int mpi_errno = MPI_SUCCESS, place = (int) round->group->lrank_to_lpid[member].lpid;
+    struct MPIR_Session_watch watch = { 0 };
+    bool ended = false;
+
+    if (!sent->request)
+        goto fn_exit;
+    while (!MPIR_Request_is_complete(sent->request) && !ended) {
+        make_progress(&mpi_errno);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIR_Session_watch(&watch, &place, 1, &ended);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (MPIR_Request_is_complete(sent->request))
+        MPL_free(sent->message);
+    MPIR_Request_free(sent->request);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* A receive that is not wanted any more; what it has got all the same is for somebody else. */
+static int give_back(const struct round *round, int source, MPIR_Request * request, const struct message *message)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPI_Aint bytes;
+
+    if (!MPIR_Request_is_complete(request)) {
+        mpi_errno = MPID_Cancel_recv(request);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    while (!MPIR_Request_is_complete(request)) {
+        make_progress(&mpi_errno);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (!MPIR_STATUS_GET_CANCEL_BIT(request->status)) {
+        bytes = MPIR_STATUS_GET_COUNT(request->status);
+        mpi_errno = park(round, source, message, bytes);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    MPIR_Request_free(request);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The receive has ended: whether it has got what this round waits for. */
+static int take_received(const struct round *round, int source, MPIR_Request * request, const struct message *message,
+                         bool * taken)
+{
+    int mpi_errno = request->status.MPI_ERROR;
+    size_t bytes = MPIR_STATUS_GET_COUNT(request->status);
+
+    MPIR_Request_free(request);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(bytes < head_bytes(0) || message->n > NUMBERS_MAX || bytes < head_bytes(message->n), mpi_errno,
+                        MPI_ERR_OTHER, "**fail");
+    *taken = is_own(round, message, bytes);
+    mpi_errno = *taken ? MPI_SUCCESS : park(round, source, message, bytes);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* What comes for this thread's creation may be received by another thread's, which parks it. */
+static int receive(struct round *round, int member, struct message *message)
+{
+    int mpi_errno = MPI_SUCCESS, source, place = (int) round->group->lrank_to_lpid[member].lpid;
+    struct MPIR_Session_watch watch = { 0 };
+    struct message buffer;
+    MPIR_Request *request = NULL;
+    bool ended = false, taken = false;
+
+    mpi_errno = rank_in(round, member, &source);
+    MPIR_ERR_CHECK(mpi_errno);
+    while (!taken && !ended) {
+        if (take_parked(round, source, message))
+            break;
+        if (!request) {
+            mpi_errno = MPIC_Irecv(&buffer, sizeof(buffer), MPI_BYTE, source, round->tag, round->comm, &request);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        if (!MPIR_Request_is_complete(request)) {
+            make_progress(&mpi_errno);
+            MPIR_ERR_CHECK(mpi_errno);
+            mpi_errno = MPIR_Session_watch(&watch, &place, 1, &ended);
+            MPIR_ERR_CHECK(mpi_errno);
+            continue;
+        }
+        MPIR_Request *done = request;
+        request = NULL;
+        mpi_errno = take_received(round, source, done, &buffer, &taken);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (taken)
+            *message = buffer;
+    }
+    round->failed |= ended;
+    if (request)
+        mpi_errno = give_back(round, source, request, &buffer);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- all of them --------------------------------------------------------------------------------------------- */
+
+static void combine(struct round *round, const struct message *message)
+{
+    round->failed |= message->failed != 0;
+    for (int i = 0; i < round->n; i++) {
+        if (round->op == MPI_BAND)
+            round->numbers[i] &= message->numbers[i];
+        else
+            round->numbers[i] = MPL_MIN(round->numbers[i], message->numbers[i]);
+    }
+}
+
+static int receive_from(struct round *round, int member)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct message message;
+    bool failed = round->failed;
+
+    round->failed = false;
+    mpi_errno = receive(round, member, &message);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!round->failed)
+        combine(round, &message);
+    round->failed |= failed;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int send_to(struct round *round, int member)
+{
+    struct sent sent;
+    int mpi_errno = start_send(round, member, &sent);
+
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = end_send(round, member, &sent);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int exchange_with(struct round *round, int member)
+{
+    struct sent sent;
+    int mpi_errno = start_send(round, member, &sent);
+
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = receive_from(round, member);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = end_send(round, member, &sent);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Recursive doubling; of the first 2 * rest members the even ones are stood for by the odd ones.  `again`: only tell those that
+ * this member speaks with. */
+static int agree(struct round *round, bool again)
+{
+    int mpi_errno = MPI_SUCCESS, rank = round->group->rank, size = round->group->size;
+    int power = MPL_pof2(size), rest = size - power, newrank = rank < 2 * rest ? rank / 2 : rank - rest;
+    bool stood_for = rank < 2 * rest && rank % 2 == 0, stands = rank < 2 * rest && !stood_for;
+
+    if (stood_for)
+        mpi_errno = send_to(round, rank + 1);
+    else if (stands && !again)
+        mpi_errno = receive_from(round, rank - 1);
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int mask = 1; mask < power && !stood_for; mask *= 2) {
+        int other = newrank ^ mask, member = other < rest ? 2 * other + 1 : other + rest;
+        mpi_errno = again ? send_to(round, member) : exchange_with(round, member);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (stood_for && !again)
+        mpi_errno = receive_from(round, rank + 1);
+    else if (stands)
+        mpi_errno = send_to(round, rank - 1);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_allreduce_group(int *numbers, int n, MPI_Op op, MPIR_Comm * comm, MPIR_Group * group, int tag)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct round round = {.comm = comm,.group = group,.tag = tag,.n = n,.op = op,.numbers = numbers };
+
+    MPIR_Assert(n <= NUMBERS_MAX && (op == MPI_BAND || op == MPI_MIN));
+    mpi_errno = agree(&round, false);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (round.failed) {
+        mpi_errno = agree(&round, true);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_PROC_ABORTED, "**sessionmemberended");
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,36 @@
+/*
+ * What a program says of the numbers of processes that it can do with, to whoever decides (core/set_hints.cpp).  SR10.
+ */
+
+#include "session.h"
+
+/* NULL: nobody decides. */
+int MPIR_Session_add_scheduling_hints_impl(MPIR_Session * session, MPIR_Info * hints, MPIR_Info ** told)
+{
+    int mpi_errno = MPIR_Session_check(session);
+    struct MPIR_Session_call call = { 0 };
+    struct MPIR_Session_answer answer = { 0 };
+
+    *told = NULL;
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!MPIR_Session_has_daemon())
+        goto fn_exit;
+    MPIR_Session_call_begin(&call, PMI_SET_HINTS);
+    mpi_errno = MPIR_Session_call_data(&call, hints);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    call.bytes = NULL;
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_note_dynamic();
+    if (MPIR_Session_answer_number(&answer) == 0)
+        goto fn_exit;
+    mpi_errno = MPIR_Session_read_data(&answer, told);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPL_free(call.bytes);
+    MPIR_Session_answer_free(&answer);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
