@@ -4,8 +4,8 @@ for binding_f77.py and binding_f08.py.
 Texts that are delivered have any length in Fortran, a fixed one in C.  Arrays of texts, and texts that are given and
 delivered, are passed as they are, with the length of an element behind the other arguments, to functions in C
 (src/include/mpir_pset_fortran.h, mpir_dynproc_fortran.h) that take the place of the operations.  In dynamic process
-management MPI_ARGV_NULL is such an array, NULL in C.  Windows and files over groups have no Fortran, and what v2a's module
-has by its own names (src/dynres) has none of these names.
+management MPI_ARGV_NULL is such an array, NULL in C.  A blank name of a set that may be NULL is
+passed so as well.  What v2a's module has by its own names (src/dynres) has none of these names.
 """
 
 ROOM = {"pset": "256", "dynproc": "1024"}  # MPI_MAX_PSET_NAME_LEN; the longest text, MPI_MAX_INFO_VAL
@@ -22,13 +22,14 @@ RAW = {
     "MPIX_Session_rc_test": ("pset_name",),
     "MPIX_Session_rc_get": ("pset_name",),
 }
+WITH = ("MPIX_Session_", "MPIX_Win_", "MPIX_File_")
 WITHOUT = ("MPIX_Session_get_pset_op", "MPIX_Session_ipset_op", "MPIX_Session_iget_pset_op")
 
 
 def mark(func):
     """Before its bindings are made: which parameters are passed as they are."""
     is_dynproc = func["dir"] == "dynproc"
-    if not (is_dynproc or func["name"].startswith("MPIX_Session_")) or func["name"] in WITHOUT:
+    if not (is_dynproc or func["name"].startswith(WITH)) or func["name"] in WITHOUT:
         func["_skip_fortran"] = 1
     for p in func["parameters"]:
         if p["name"] in raw(func):

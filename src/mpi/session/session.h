@@ -172,7 +172,7 @@ struct MPIR_Session_made *MPIR_Session_recall(const char *name, bool state_matte
 void MPIR_Session_remember(const char *name, struct MPIR_Session_made *made, struct MPIR_Session_stamp stamp);
 
 /* ---- session_change.c: changes through sets; places are those in the device's table ---- */
-#define MPID_SESSION_PLACES 65536       /* processes that a job has ever had, if it changes through sets */
+#define MPID_SESSION_PLACES PMI_SET_PROCESSES_MAX
 /* By the first session, before it is used: waits in a process of an addition until that is accepted. */
 int MPIR_Session_enter(void);
 /* Before anything is sent: a joiner may open its own world first, which is a part of the job then. */

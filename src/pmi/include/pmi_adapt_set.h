@@ -26,6 +26,7 @@
 
 #include <stdint.h>
 
+#define PMI_SET_PROCESSES_MAX 65536     /* that a job has ever had, if it changes through sets: the device's table */
 #define PMI_SET_NAME_MAX 254    /* bytes of a name */
 #define PMI_SET_KEY_MAX 254     /* as MPI_MAX_INFO_KEY - 1, */
 #define PMI_SET_VALUE_MAX 1023  /* MPI_MAX_INFO_VAL - 1 */

@@ -235,6 +235,11 @@ void add_job_options(CLI::App &command, JobOptions &options)
         .add_option("--mpiexec", options.mpiexec, "a further option for mpiexec (may be repeated)")
         ->expected(1)
         ->take_all();
+    command
+        .add_option("--pset", options.psets,
+                    "a process set of MPI Sessions, scheme://rest, of the processes that are launched (may be repeated)")
+        ->expected(1)
+        ->take_all();
 }
 
 Result<Json> job_request(const JobOptions &options, const std::string &working_directory,
@@ -273,6 +278,8 @@ Result<Json> job_request(const JobOptions &options, const std::string &working_d
     std::vector<std::string> mpiexec = options.mpiexec;
     if (options.label)
         mpiexec.push_back("-l");
+    for (const std::string &name : options.psets)
+        mpiexec.insert(mpiexec.end(), {"--pset", name});
     if (!mpiexec.empty())
         request["mpiexec"] = mpiexec;
     return request;

@@ -37,6 +37,7 @@ struct JobOptions {
     std::optional<int> priority;
     std::string environment = "ALL"; /* "ALL", "NONE", or names and NAME=VALUE, comma-separated */
     std::vector<std::string> mpiexec;   /* further options for it */
+    std::vector<std::string> psets;     /* process sets that hold all processes of the launch */
 };
 
 void add_job_options(CLI::App &command, JobOptions &options);

@@ -59,6 +59,9 @@ TEST(JobOptionsTest, sizes_times_and_folders)
     EXPECT_EQ(request["time_limit_ms"], 90000);
     EXPECT_EQ(request["directory"], "/here/sub");
     EXPECT_EQ(request["mpiexec"], Json({"-prepend-rank", "-l"}));
+    options.psets = {"app://main", "app://all"};
+    EXPECT_EQ(request_of(options)["mpiexec"],
+              Json({"-prepend-rank", "-l", "--pset", "app://main", "--pset", "app://all"}));
     options.time_limit = "unlimited";
     EXPECT_FALSE(request_of(options).contains("time_limit_ms"));
 }

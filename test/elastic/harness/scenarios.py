@@ -1737,6 +1737,30 @@ def leaver_stays(run: TestRun) -> None:
 
 
 @scenario
+def leaver_unheard(run: TestRun) -> None:
+    """SL3: who is to leave dies before its node daemon has heard that it was let go; the others go on."""
+    job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
+    (line,) = job.await_line(r"^LEAVER \d+$")
+    job.await_line("^TOLD$")
+    daemon, leaver = _daemons(job)[-1], int(line.split()[1])
+    os.kill(daemon, signal.SIGSTOP)
+    (run.work / "accept").touch()
+    run.await_event("accepted")
+    run.await_value(lambda: not _lives(leaver), "end of the leaving process")
+    os.kill(daemon, signal.SIGCONT)
+    checks.exit_code(run, job)
+    checks.patterns(run, job.out, run.test.expect, "standard output")
+    checks.ends(run, ["committed"])
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+@scenario
 def joiner_dies(run: TestRun, stage: str) -> None:
     """SF2: a joining process is killed at this step of its addition; the job goes on, and the next one works."""
     job = run.mpiexec(["--adapt-schedule", "4,3", "--adapt-log", str(run.log_path)], ["--stage", stage])

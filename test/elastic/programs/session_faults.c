@@ -5,6 +5,8 @@
  *   told     rank 0 is told a change and ends; rank 1 is told the same, accepts it, and says PASS
  *   killed   rank 3 is to leave, which has been accepted, and dies of a signal
  *   exits    the same, and it exits without finalising
+ *   unheard  as killed; rank 0 says LEAVER PID and TOLD, and accepts when there is a file "accept"
+ *   mute     the same, as exits
  *   late     the same, and it ends when it has been reported that it does not
  *   dies     rank 3 dies of a signal although nobody has accepted anything: the job ends
  */
@@ -137,7 +139,7 @@ static void case_told(void)
 
 static void leave(const char *how)
 {
-    if (!strcmp(how, "exits"))
+    if (!strcmp(how, "exits") || !strcmp(how, "mute"))
         _exit(0);
     if (!strcmp(how, "late")) {
         et_await_file("reported");
@@ -151,12 +153,21 @@ static void case_leaves(const char *how)
 {
     struct change change;
     pset_name news[2];
+    int waits = !strcmp(how, "unheard") || !strcmp(how, "mute"), pid = (int) getpid();
 
+    if (waits)
+        ET_MPI(MPI_Bcast(&pid, 1, MPI_INT, 3, comm));
     if (rank == 0) {
+        if (waits)
+            et_say("LEAVER %d", pid);
         change = await_change("mpi://WORLD");
         ET_CHECK(change.type == MPIX_RC_SUB, "type %d", change.type);
         strcpy(news[0], change.delta);
         set_after("mpi://WORLD", &change, news[1]);
+        if (waits) {
+            et_say("TOLD");
+            et_await_file("accept");
+        }
         accept_change(&change, NULL, NULL);
     }
     ET_MPI(MPI_Bcast(news, sizeof(news), MPI_BYTE, 0, comm));

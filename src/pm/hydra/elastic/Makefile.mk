@@ -31,6 +31,7 @@ elastic_core_sources = \
     elastic/core/set_bcasts.cpp       \
     elastic/core/set_call.cpp         \
     elastic/core/set_forgets.cpp      \
+    elastic/core/set_hints.cpp        \
     elastic/core/set_change.cpp       \
     elastic/core/set_change_table.cpp \
     elastic/core/set_cards.cpp        \

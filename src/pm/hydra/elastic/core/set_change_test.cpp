@@ -878,6 +878,20 @@ TEST_F(SetReplacementTest, SR6_nobody_is_removed_if_the_addition_is_declined)
     EXPECT_EQ(glue.status().at("size"), 3);
 }
 
+TEST(SetPlacesTest, a_job_has_so_many_processes_over_its_life)
+{
+    FakeGlue glue;
+    ASSERT_EQ(glue.create(), "");
+    glue.place(0, std::vector<std::string>(PMI_SET_PROCESSES_MAX - 1, "a"));
+    glue.report(0, 0, REPORT_SET_CALL, 0, write_set_report(0, 1, write_set_call(ChangeCall(BecomeDynamic{}))));
+    glue.ask(1, R"({"id":1,"op":"resize","size":65537})");
+    EXPECT_EQ(glue.count_events("failed"), 1);
+    EXPECT_NE(glue.last_event("failed").at("reason").get<std::string>().find("65536 processes over its life"),
+              std::string::npos);
+    glue.ask(1, R"({"id":1,"op":"resize","size":65536})");
+    EXPECT_EQ(glue.launches.size(), 1u);
+}
+
 TEST_F(SetChangeTest, SN4_joiners_do_not_run_before_they_have_initialised)
 {
     const MakeSets running = {PMI_SET_OP_UNION, "", {}, {{"mpix://ALL", {}}}};

@@ -108,6 +108,11 @@ void Step::begin()
 void Step::launch()
 {
     Adaptation &a = *adaptation_;
+    if (mode_ == InitMode::SETS && next_uid_ + static_cast<uint32_t>(a.change.joining) > PMI_SET_PROCESSES_MAX)
+        return raise(AdaptEvent::LAUNCH_REFUSED,
+                     "a job that changes through process sets can have " + std::to_string(PMI_SET_PROCESSES_MAX) +
+                         " processes over its life, and has had " + std::to_string(next_uid_) +
+                         ": end it, and start it anew from a checkpoint");
     a.first_uid = next_uid_;
     next_uid_ += static_cast<uint32_t>(a.change.joining);       /* never used again, even if it fails */
     if (mode_ == InitMode::SETS)
