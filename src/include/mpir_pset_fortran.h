@@ -1,7 +1,8 @@
 /*
- * Operations on process sets as Fortran calls them: arrays of names, texts that are given and delivered, and names
- * that may be blank, as they are, blank-padded, with the length of an element as the last arguments (src/mpi/session/session_fortran.c).  All
- * other arguments are those of the operations in C.  Called by generated code (pset_fortran.py).
+ * Operations on process sets as Fortran calls them: arrays of names, texts that are given and delivered, and names that
+ * may be blank, as they are, blank-padded, with the length of an element as the last arguments
+ * (src/mpi/session/session_fortran.c).  All other arguments are those of the operations in C.  Called by generated code
+ * (pset_fortran.py).
  */
 
 #ifndef MPIR_PSET_FORTRAN_H_INCLUDED

@@ -234,13 +234,14 @@ struct MPIR_Session_watch {
     int64_t due_ms, pause_ms;
     bool seen;
 };
-/* Called again and again, at places of the device's table: whether one of them has ended, and nothing that it has sent before
- * can still be on its way.  Asks mpiexec now and then, the longer it takes the more seldom. */
+/* Called again and again, at places of the device's table: whether one of them has ended, and nothing that it has sent
+ * before can still be on its way.  Asks mpiexec now and then, the longer it takes the more seldom. */
 int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *places, int n, bool * ended);
 
 /* ---- session_agree.c ---- */
 
-/* Until the end, MPII_Allreduce_group of this thread is MPIR_Session_allreduce_group, for a communicator over this group. */
+/* Until the end, MPII_Allreduce_group of this thread is MPIR_Session_allreduce_group, for a communicator over this
+ * group. */
 void MPIR_Session_agree_begin(const MPIR_Group * group, const char *text, int kind);
 void MPIR_Session_agree_end(void);
 

@@ -1,6 +1,6 @@
 /*
- * How the members of a group agree on the id of their communicator: in place of upstream's MPII_Allreduce_group, with the
- * same messages, while MPI_Comm_create_from_group makes one in this thread.  SI8.
+ * How the members of a group agree on the id of their communicator: in place of upstream's MPII_Allreduce_group, with
+ * the same messages, while MPI_Comm_create_from_group makes one in this thread.  SI8.
  *
  * Each message says for which creation it is, by its string and its group: two creations by the same processes at a
  * time never mix, even if the tags that are made of their strings agree.  What comes for another one is parked until
@@ -95,7 +95,8 @@ static size_t write_message(const struct round *round, struct message *message)
 static bool is_own(const struct round *round, const struct message *message, size_t bytes)
 {
     return bytes == head_bytes(round->n) + text_bytes() && message->n == (uint32_t) round->n &&
-        message->creation == own.creation && !memcmp((const char *) message + head_bytes(round->n), own.text, text_bytes());
+        message->creation == own.creation &&
+        !memcmp((const char *) message + head_bytes(round->n), own.text, text_bytes());
 }
 
 /* Of a group's member. */
@@ -357,8 +358,8 @@ static int exchange_with(struct round *round, int member)
     goto fn_exit;
 }
 
-/* Recursive doubling; of the first 2 * rest members the even ones are stood for by the odd ones.  `again`: only tell those that
- * this member speaks with. */
+/* Recursive doubling; of the first 2 * rest members the even ones are stood for by the odd ones.  `again`: only tell
+ * those that this member speaks with. */
 static int agree(struct round *round, bool again)
 {
     int mpi_errno = MPI_SUCCESS, rank = round->group->rank, size = round->group->size;

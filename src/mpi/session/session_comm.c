@@ -2,8 +2,9 @@
  * Communicators from groups, in any state of the world model.  SX5, SX6: SI8.
  *
  * The id of a new communicator is agreed on by its group alone, in messages on the parent communicator that carry the
- * string and a tag made of it (session_agree.c).  All processes of the launch together use MPI_COMM_WORLD's own tables, which are made for
- * it if they are not there yet; others meet pair by pair (session_contact.c), and from then on talk over the network.
+ * string and a tag made of it (session_agree.c).  All processes of the launch together use MPI_COMM_WORLD's own tables,
+ * which are made for it if they are not there yet; others meet pair by pair (session_contact.c), and from then on talk
+ * over the network.
  */
 
 #include "session.h"

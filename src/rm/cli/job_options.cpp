@@ -237,7 +237,8 @@ void add_job_options(CLI::App &command, JobOptions &options)
         ->take_all();
     command
         .add_option("--pset", options.psets,
-                    "a process set of MPI Sessions, scheme://rest, of the processes that are launched (may be repeated)")
+                    "a process set of MPI Sessions, scheme://rest, of all processes of the launch "
+                    "(may be repeated)")
         ->expected(1)
         ->take_all();
 }

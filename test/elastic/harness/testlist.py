@@ -31,7 +31,7 @@ CLAUSES: tuple[str, ...] = tuple(
     *(f"SX{number}" for number in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)),
     *("SN1", "SN3", "SN5", "SN6", "SN7", "SI1", "SI2", "SI3", "SI4", "SI5", "SI6", "SI7", "SI8", "SI9"),
     *("SR1", "SR2", "SR3", "SR4", "SR6", "SR7", "SR9", "SR10", "SR11", "SJ1", "SJ2", "SL1", "SL2", "SL3", "SL4", "SF1", "SF2", "SF3", "SF4"),
-    *("SA2", "SA3", "SM3", "SN2", "SN4", "SO6", "SO9", "SR5", "SR8", "SW1"),
+    *("SA2", "SA3", "SM3", "SN2", "SN4", "SO6", "SO9", "SR5", "SR8", "SW1", "SW3"),
     *("SC1", "SC2", "SC3", "SC4", "SC5", "SC6", "SM1", "SM2"),
     *("SO1", "SO2", "SO3", "SO4", "SO5", "SO7", "SO8", "SB1", "SB2", "SD1", "SD2", "SD3", "SA1", "SE1", "ST1", "SW2"),
     # of dynamic process management

@@ -1,7 +1,8 @@
 /*
  * SR1, SR3, SR4, SR7, SR9, SR11, SJ1, SJ2, SI5, SI8, SL1: a program with sessions only that grows and shrinks through
  * process sets.  The first process of its set asks for changes and tells the others, who follow with a new set and
- * communicator; whoever is to leave ends.  --epochs N changes; --size S at the end.
+ * communicator; whoever is to leave ends.  --epochs N changes; --size S at the end.  --world 1, SW3: after MPI_Init,
+ * whose MPI_COMM_WORLD is the start group for ever.
  */
 
 #include "session_changes.h"
@@ -52,6 +53,27 @@ static struct news take_change(const char *set, int size)
     return news;
 }
 
+static int world_size;          /* 0: there is no world */
+
+static void open_world(int *argc, char ***argv)
+{
+    ET_MPI(MPI_Init(argc, argv));
+    ET_MPI(MPI_Comm_size(MPI_COMM_WORLD, &world_size));
+    et_exercise(MPI_COMM_WORLD, "the start group");
+}
+
+static void finish(void)
+{
+    int size;
+
+    ET_MPI(MPI_Session_finalize(&session));
+    if (!world_size)
+        return;
+    ET_MPI(MPI_Comm_size(MPI_COMM_WORLD, &size));
+    ET_CHECK(size == world_size, "SW3: MPI_COMM_WORLD has %d processes, and had %d", size, world_size);
+    ET_MPI(MPI_Finalize());
+}
+
 int main(int argc, char **argv)
 {
     int epochs = et_number(argc, argv, "epochs", 0), last = et_number(argc, argv, "size", 0);
@@ -59,6 +81,8 @@ int main(int argc, char **argv)
     struct news news;
     pset_name set;
 
+    if (et_number(argc, argv, "world", 0))
+        open_world(&argc, &argv);
     open_session();
     int epoch = find_set(set);
     MPI_Comm comm = connect_epoch(set, epoch);
@@ -72,7 +96,7 @@ int main(int argc, char **argv)
             ET_MPI(MPIX_Session_pset_included(session, news.delta, &leaves));
         ET_MPI(MPI_Comm_free(&comm));
         if (leaves) {
-            ET_MPI(MPI_Session_finalize(&session));
+            finish();
             return 0;
         }
         strcpy(set, news.set);
@@ -82,7 +106,7 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Comm_size(comm, &size));
     ET_CHECK(size == last, "%d processes at the end", size);
     ET_MPI(MPI_Comm_free(&comm));
-    ET_MPI(MPI_Session_finalize(&session));
+    finish();
     if (rank == 0)
         et_say("PASS session_grows size=%d", size);
     return 0;

@@ -1,7 +1,7 @@
 /*
- * Costs of Part A: over many changes nothing grows but 128 bytes for each process that was ever started.  One process stays, another one
- * joins and leaves again and again (--adapt-range 1:2); the one that stays counts its descriptors, mappings, threads and
- * the bytes of its heap whenever it is alone.  --changes N; the first --warm W fill caches.
+ * Costs of Part A: over many changes nothing grows but 128 bytes for each process that was ever started.  One process
+ * stays, another one joins and leaves again and again (--adapt-range 1:2); the one that stays counts its descriptors,
+ * mappings, threads and the bytes of its heap whenever it is alone.  --changes N; the first --warm W fill caches.
  */
 
 #include "session_changes.h"
@@ -48,7 +48,8 @@ static void check_growth(int processes)
     long heap = last.heap - first.heap, most = HEAP_ONCE + (long) BYTES_PER_PROCESS * processes;
 
     et_say("descriptors %ld to %ld, threads %ld to %ld, mappings %ld to %ld, heap %+ld with %d more processes",
-           first.descriptors, last.descriptors, first.threads, last.threads, first.mappings, last.mappings, heap, processes);
+           first.descriptors, last.descriptors, first.threads, last.threads, first.mappings, last.mappings, heap,
+           processes);
     ET_CHECK(last.descriptors <= first.descriptors + IN_FLIGHT, "descriptors: %ld, then %ld", first.descriptors,
              last.descriptors);
     ET_CHECK(last.threads <= first.threads, "threads: %ld, then %ld", first.threads, last.threads);

@@ -1,6 +1,7 @@
 /*
  * See step.h: a change through process sets, from the first process that asks for it to its end.  One process is told,
- * and accepts or declines for all; nobody else waits.  A request that adds and removes is two changes.  SR1, SR3-SR9, SR11, SJ1, SL1, SF1-SF3, SW1.
+ * and accepts or declines for all; nobody else waits.  A request that adds and removes is two changes.  SR1, SR3-SR9,
+ * SR11, SJ1, SL1, SF1-SF3, SW1.
  */
 
 #include <algorithm>

@@ -1249,14 +1249,17 @@ class SetHintsTest : public SetRequestTest {
 
 TEST_F(SetHintsTest, SR10_sizes_limit_the_range_and_a_preferred_one_is_a_wish)
 {
-    EXPECT_EQ(hint({{"mpix_size_min", "2"}, {"mpi_num_procs_max", "4"}, {"mpix_reason", "fine grid"}, {"colour", "red"}}),
+    const SetData sizes = {
+        {"mpix_size_min", "2"}, {"mpi_num_procs_max", "4"}, {"mpix_reason", "fine grid"}, {"colour", "red"}};
+    EXPECT_EQ(hint(sizes),
               "mpix_accepted=mpi_num_procs_max,mpix_reason,mpix_size_min mpix_size_max=4 mpix_size_min=2");
     EXPECT_EQ(glue.status().at("mode"), "sets") << "SR1";
     EXPECT_EQ(glue.last_event("hints").at("hints").at("colour"), "red") << "as it is";
     EXPECT_EQ(glue.count_events("wish"), 0) << "it has 3 processes";
     ask(0, PMI_SET_OP_GROW, 2, 0);
     EXPECT_EQ(done(0), "0") << "not in the range any more";
-    EXPECT_EQ(hint({{"mpix_size_preferred", "4"}}), "mpix_accepted=mpix_size_preferred mpix_size_max=5 mpix_size_min=1");
+    EXPECT_EQ(hint({{"mpix_size_preferred", "4"}}),
+              "mpix_accepted=mpix_size_preferred mpix_size_max=5 mpix_size_min=1");
     EXPECT_EQ(glue.last_event("wish").at("size"), 4);
     EXPECT_EQ(glue.last_event("requested").at("size"), 4);
 }
@@ -1266,7 +1269,8 @@ TEST_F(SetHintsTest, SR10_what_is_wrong_is_not_followed)
     EXPECT_EQ(hint({{"mpix_size_min", "4"}, {"mpix_size_max", "2"}, {"mpix_size_preferred", "many"}}),
               "mpix_accepted= mpix_size_max=5 mpix_size_min=1");
     EXPECT_EQ(hint({{"mpix_size_min", "6"}}), "mpix_accepted= mpix_size_max=5 mpix_size_min=1");
-    EXPECT_EQ(hint({{"mpix_size_preferred", "9"}, {"manager_std_dev", "1"}}), "mpix_accepted= mpix_size_max=5 mpix_size_min=1");
+    EXPECT_EQ(hint({{"mpix_size_preferred", "9"}, {"manager_std_dev", "1"}}),
+              "mpix_accepted= mpix_size_max=5 mpix_size_min=1");
     EXPECT_EQ(glue.count_events("wish"), 0);
 }
 
@@ -1302,14 +1306,16 @@ class ManagedHintsTest : public SetHintsTest {
 
 TEST_F(ManagedHintsTest, SR10_a_resource_manager_sees_a_wish)
 {
-    EXPECT_EQ(hint({{"mpix_size_min", "4"}, {"mpix_size_max", "16"}, {"mpix_size_preferred", "8"}, {"mpix_reason", "a"}}),
-              "mpix_accepted=mpix_reason,mpix_size_max,mpix_size_min,mpix_size_preferred mpix_size_max=5 mpix_size_min=1");
+    const SetData sizes = {
+        {"mpix_size_min", "4"}, {"mpix_size_max", "16"}, {"mpix_size_preferred", "8"}, {"mpix_reason", "a"}};
+    EXPECT_EQ(hint(sizes), "mpix_accepted=mpix_reason,mpix_size_max,mpix_size_min,mpix_size_preferred mpix_size_max=5 "
+                           "mpix_size_min=1");
     const Json wish = glue.last_event("wish");
     EXPECT_EQ(wish.at("size"), 8);
     EXPECT_EQ(wish.at("size_min"), 4);
     EXPECT_EQ(wish.at("size_max"), 16);
     EXPECT_EQ(wish.at("reason"), "a");
-    hint({{"mpix_size_min", "4"}, {"mpix_size_max", "16"}, {"mpix_size_preferred", "8"}, {"mpix_reason", "a"}});
+    hint(sizes);
     EXPECT_EQ(glue.count_events("wish"), 1) << "the same";
     hint({{"mpix_size_preferred", "2"}});
     EXPECT_EQ(glue.last_event("wish_ended").at("result"), "withdrawn");

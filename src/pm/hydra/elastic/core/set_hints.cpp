@@ -1,7 +1,8 @@
 /*
- * See step.h: what a program says of the sizes that it can do with (MPIX_Session_add_scheduling_hints).  The sizes limit
- * --adapt-range, and a size that the job does not have is a wish (step_wish.cpp), as is everything where a resource
- * manager decides; the keys that nobody knows here are for that.  What is wrong is not followed, and no error.  SR10, SC2.
+ * See step.h: what a program says of the sizes that it can do with (MPIX_Session_add_scheduling_hints).  The sizes
+ * limit --adapt-range, and a size that the job does not have is a wish (step_wish.cpp), as is everything where a
+ * resource manager decides; the keys that nobody knows here are for that.  What is wrong is not followed, and no error.
+ * SR10, SC2.
  */
 
 #include "step.h"

@@ -4,7 +4,8 @@
  *
  * One waits at a time.  Without a resource manager it becomes a request of our own, within --adapt-range; with one, a
  * wish (step_wish.cpp), and whatever change in that direction is offered is its answer.  REPLACE is an addition, and
- * when its processes are there, a removal: two requests, or wishes.  What is not possible is answered with no operation.  SC5, SC6.
+ * when its processes are there, a removal: two requests, or wishes.  What is not possible is answered with no
+ * operation.  SC5, SC6.
  */
 
 #include "step.h"

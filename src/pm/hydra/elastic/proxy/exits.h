@@ -17,7 +17,8 @@ void HYD_exits_report_earlier(void);
 /* STEP_LET_GO, STEP_BREAK.  An error if the payload is malformed. */
 HYD_status HYD_exits_let_go(const char *payload, size_t bytes);
 HYD_status HYD_exits_break(const char *payload, size_t bytes);
-/* From now on processes may be let go: whether one was that breaks off is asked of mpiexec, whose word may be under way. */
+/* From now on processes may be let go: whether one was that breaks off is asked of mpiexec, whose word may be under
+ * way. */
 void HYD_exits_may_be_let_go(void);
 /* A process breaks off.  0: it is decided here; the others are to be killed. */
 int HYD_exits_ask(int process_id);

@@ -67,7 +67,7 @@ enum step_report {
     REPORT_TASK,                /* [struct task_head, text] such a process has been executed, or has ended */
     REPORT_SYNCED,              /* [u64 number] STEP_SYNC has been carried out */
     REPORT_BROKE                /* [u32 rank] where changes through process sets are offered: a process breaks off, and
-                                 * the daemon has not heard that it was let go; answered with STEP_LET_GO or STEP_BREAK */
+                                 * the daemon has not heard that it was let go; STEP_LET_GO or STEP_BREAK comes */
 };
 
 /* Between mpiexec and the daemon themselves. */
