@@ -237,6 +237,8 @@ struct MPIR_Session_watch {
 /* Called again and again, at places of the device's table: whether one of them has ended, and nothing that it has sent
  * before can still be on its way.  Asks mpiexec now and then, the longer it takes the more seldom. */
 int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *places, int n, bool * ended);
+/* Asks at once. */
+int MPIR_Session_have_ended(const int *places, int n, bool * ended);
 
 /* ---- session_agree.c ---- */
 

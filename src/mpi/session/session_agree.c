@@ -151,13 +151,30 @@ static void make_progress(int *mpi_errno)
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
+static int place_of(const struct round *round, int member)
+{
+    return (int) round->group->lrank_to_lpid[member].lpid;
+}
+
+/* An error of the network where this member has ended is no other failure than that. */
+static void forgive(struct round *round, int member, int *mpi_errno)
+{
+    int place = place_of(round, member);
+    bool ended = false;
+
+    if (!*mpi_errno || MPIR_Session_have_ended(&place, 1, &ended) || !ended)
+        return;
+    round->failed = true;
+    *mpi_errno = MPI_SUCCESS;
+}
+
 /* The buffer is left to a send that does not end, because its receiver has. */
 struct sent {
     MPIR_Request *request;
     struct message *message;
 };
 
-static int start_send(const struct round *round, int member, struct sent *sent)
+static int start_send(struct round *round, int member, struct sent *sent)
 {
     int mpi_errno = MPI_SUCCESS, rank;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
@@ -175,13 +192,14 @@ static int start_send(const struct round *round, int member, struct sent *sent)
     return mpi_errno;
   fn_fail:
     MPL_free(sent->message);
-    sent->message = NULL;
+    sent->request = NULL;
+    forgive(round, member, &mpi_errno);
     goto fn_exit;
 }
 
-static int end_send(const struct round *round, int member, struct sent *sent)
+static int end_send(struct round *round, int member, struct sent *sent)
 {
-    int mpi_errno = MPI_SUCCESS, place = (int) round->group->lrank_to_lpid[member].lpid;
+    int mpi_errno = MPI_SUCCESS, place = place_of(round, member);
     struct MPIR_Session_watch watch = { 0 };
     bool ended = false;
 
@@ -200,6 +218,7 @@ static int end_send(const struct round *round, int member, struct sent *sent)
   fn_exit:
     return mpi_errno;
   fn_fail:
+    forgive(round, member, &mpi_errno);
     goto fn_exit;
 }
 
@@ -251,10 +270,10 @@ static int take_received(const struct round *round, int source, MPIR_Request * r
     goto fn_exit;
 }
 
-/* What comes for this thread's creation may be received by another thread's, which parks it. */
+/* What comes for this thread's creation may be received by another thread's, which parks it.  Nothing has failed before. */
 static int receive(struct round *round, int member, struct message *message)
 {
-    int mpi_errno = MPI_SUCCESS, source, place = (int) round->group->lrank_to_lpid[member].lpid;
+    int mpi_errno = MPI_SUCCESS, source, place = place_of(round, member);
     struct MPIR_Session_watch watch = { 0 };
     struct message buffer;
     MPIR_Request *request = NULL;
@@ -271,8 +290,10 @@ static int receive(struct round *round, int member, struct message *message)
         }
         if (!MPIR_Request_is_complete(request)) {
             make_progress(&mpi_errno);
+            forgive(round, member, &mpi_errno);
             MPIR_ERR_CHECK(mpi_errno);
-            mpi_errno = MPIR_Session_watch(&watch, &place, 1, &ended);
+            ended = round->failed;
+            mpi_errno = ended ? MPI_SUCCESS : MPIR_Session_watch(&watch, &place, 1, &ended);
             MPIR_ERR_CHECK(mpi_errno);
             continue;
         }

@@ -19,12 +19,15 @@ static int64_t now_ms(void)
     return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static int ask(const int *places, int n, bool * ended)
+int MPIR_Session_have_ended(const int *places, int n, bool * ended)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
     struct MPIR_Session_answer answer = { 0 };
 
+    *ended = false;
+    if (!MPIR_Session_has_daemon())
+        goto fn_exit;
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_call_begin(&call, PMI_SET_GONE);
@@ -59,7 +62,7 @@ int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *places, int 
         *ended = true;
         goto fn_exit;
     }
-    mpi_errno = ask(places, n, &watch->seen);
+    mpi_errno = MPIR_Session_have_ended(places, n, &watch->seen);
     MPIR_ERR_CHECK(mpi_errno);
     watch->pause_ms = MPL_MIN(2 * watch->pause_ms, LONGEST_PAUSE_MS);
     watch->due_ms = now_ms() + (watch->seen ? GRACE_MS : watch->pause_ms);
