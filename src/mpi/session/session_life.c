@@ -198,6 +198,9 @@ static int barrier(void)
     int mpi_errno = MPI_SUCCESS;
 
     watch = (struct MPIR_Session_watch) { 0 };
+    /* what the watch asks through: to open it takes answers, among which the barrier's end may come */
+    if (MPIR_Session_has_daemon())
+        MPIR_Adapt_board_answered();
     int failed = PMIU_Adapt_barrier(make_progress);
     MPIR_ERR_CHKANDJUMP(failed > 0, mpi_errno, MPI_ERR_PROC_ABORTED, "**sessionmemberended");
     MPIR_ERR_CHKANDJUMP(failed, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");

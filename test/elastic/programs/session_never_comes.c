@@ -90,7 +90,7 @@ int main(int argc, char **argv)
     what = et_argument(argc, argv, "case", "never");
     et_options(&argc, &argv);
     world = !strcmp(what, "world");
-    bool uses = !strcmp(what, "later") || !strcmp(what, "waits") || world;
+    int uses = !strcmp(what, "later") || !strcmp(what, "waits") || world;
     if (!uses && number && !strcmp(number, "2"))
         return 0;
     if (world)
