@@ -19,7 +19,6 @@ int MPIR_Session_add_scheduling_hints_impl(MPIR_Session * session, MPIR_Info * h
     mpi_errno = MPIR_Session_call_data(&call, hints);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
-    call.bytes = NULL;
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_note_dynamic();
     if (MPIR_Session_answer_number(&answer) == 0)
@@ -28,7 +27,7 @@ int MPIR_Session_add_scheduling_hints_impl(MPIR_Session * session, MPIR_Info * h
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    MPL_free(call.bytes);
+    MPIR_Session_call_free(&call);
     MPIR_Session_answer_free(&answer);
     return mpi_errno;
   fn_fail:
