@@ -82,17 +82,6 @@ def a_job_in_the_style_of_libmpidynres_is_resized(bench: Bench) -> None:
     beside_windows(bench, "dynres_loop.c", run)
 
 
-def a_job_in_the_style_of_the_proposal_is_resized(bench: Bench) -> None:
-    """Its set has a name that mpiexec is told."""
-
-    def run(daemon: Daemon, program: Path) -> None:
-        number = submit(daemon, program, "6", high=3, psets=("app://main",))
-        drive(daemon, number, 1, 3, 2)
-        check(daemon, number, 6)
-
-    beside_windows(bench, "proposal_loop.c", run)
-
-
 def a_job_in_the_style_of_v2a_asks_for_processes(bench: Bench) -> None:
     def run(daemon: Daemon, program: Path) -> None:
         number = submit(daemon, program, "6", high=6)
@@ -162,7 +151,6 @@ def a_process_ends_by_itself_and_its_core_is_free(bench: Bench) -> None:
 
 TESTS = [
     a_job_in_the_style_of_libmpidynres_is_resized,
-    a_job_in_the_style_of_the_proposal_is_resized,
     a_job_in_the_style_of_v2a_asks_for_processes,
     a_process_ends_by_itself_and_its_core_is_free,
 ]
