@@ -112,7 +112,7 @@ int MPIR_Session_bcast_pset_info_fortran(MPI_Session session, const char *pset_n
 
 int MPIR_Session_rc_test_fortran(MPI_Session session, const char *pset_name, int *flag, int pset_name_len)
 {
-    char **name = copy_names(pset_name, 1, pset_name_len);
+    char **name = MPIR_Fortran_copy_texts(pset_name, 1, pset_name_len);
     int error = MPI_ERR_NO_MEM;
 
     if (name)
@@ -124,7 +124,7 @@ int MPIR_Session_rc_test_fortran(MPI_Session session, const char *pset_name, int
 int MPIR_Session_rc_get_fortran(MPI_Session session, const char *pset_name, int *rc_type, char *delta_pset, int *tag,
                                 MPI_Info * info, int pset_name_len)
 {
-    char **name = copy_names(pset_name, 1, pset_name_len);
+    char **name = MPIR_Fortran_copy_texts(pset_name, 1, pset_name_len);
     int error = MPI_ERR_NO_MEM;
 
     if (name)
