@@ -233,6 +233,7 @@ bool Step::tell_change(const Process &process, const SetMembers &delta)
 std::string Step::answer_told(const SetCaller &caller)
 {
     const Adaptation &a = *adaptation_;
+    int new_size = a.change.joining > 0 ? a.old_size + a.change.joining : a.change.new_size;
     SetAnswer answer;
     answer.number(a.change.joining > 0 ? PMI_SET_CHANGE_ADD : PMI_SET_CHANGE_SUB)
         .text(a.delta_name)
@@ -240,7 +241,7 @@ std::string Step::answer_told(const SetCaller &caller)
         .data({{"mpix_reason", a.reason},
                {"mpix_deadline", std::to_string(a.deadline_unix_ms / 1000)},
                {"mpix_old_size", std::to_string(a.old_size + a.added)},
-               {"mpix_new_size", std::to_string(adds ? a.old_size + a.change.joining : a.change.new_size)}});
+               {"mpix_new_size", std::to_string(new_size)}});
     std::string latest = sets_.find_latest(caller.uid, a.delta_name);
     answer.number(latest.empty() ? 1 : 2);
     sets_.look(caller, a.delta_name, answer);
