@@ -613,6 +613,7 @@ TEST_F(SetChangeTest, SL3_also_before_its_daemon_knows)
     broke(2);
     EXPECT_EQ(glue.sent.size(), sent) << "its daemon is about to be told that it was let go";
     glue.exited(0, 1, 2, 9);
+    sent = glue.sent.size();
     broke(2);
     EXPECT_EQ(glue.sent_text(sent), "") << "in whatever order";
     EXPECT_EQ(glue.status().at("state"), "running");
