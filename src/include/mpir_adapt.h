@@ -80,6 +80,8 @@ int MPIR_Session_place(void);
 /* In place of MPII_Allreduce_group, in a thread that makes a communicator from a group (session_agree.c). */
 bool MPIR_Session_is_agreeing(void);
 int MPIR_Session_allreduce_group(int *numbers, int n, MPI_Op op, MPIR_Comm * comm, MPIR_Group * group, int tag);
+/* By which threads that agree on an id over the same communicator take turns, the same in all processes. */
+uint64_t MPIR_Session_agree_order(int tag);
 
 /* Sets the lineage of a communicator under construction where its rank mappers do not tell it:
  * it survives if both `from` and `also` (may be NULL) do. */

@@ -3,8 +3,9 @@
  * the same messages, while MPI_Comm_create_from_group makes one in this thread.  SI8.
  *
  * Each message says for which creation it is, by its string and its group: two creations by the same processes at a
- * time never mix, even if the tags that are made of their strings agree.  What comes for another one is parked until
- * that asks for it.
+ * time never mix, even if the tags that are made of their strings agree.  Their threads share one receive for what the
+ * same process sends, so that each gets its messages in the order in which they were sent, and they take turns with
+ * the ids in the same order everywhere.
  *
  * Whoever waits for a process that has ended without having come fails, and tells so with all that it sends in the same
  * round, and once more, so that those fail as well that it would not meet again.  Nobody waits for one that is gone.
@@ -12,6 +13,7 @@
  */
 
 #include "session.h"
+#include "utlist.h"
 
 #define NUMBERS_MAX (MPIR_MAX_CONTEXT_MASK + 1)
 #define TEXT_MAX 256            /* MPI_MAX_STRINGTAG_LEN */
@@ -24,14 +26,24 @@ struct message {
     char text[TEXT_MAX];
 };
 
-struct parked {
-    struct parked *next;
-    int context_id, tag, source;
+struct letter {
+    struct letter *next, *prev;
     size_t bytes;
     struct message message;
 };
 
-static struct parked *parked, **last_parked = &parked;
+/* What a process sends with a tag, for all threads that wait for some of that. */
+struct inbox {
+    struct inbox *next, *prev;
+    int context_id, tag, source, place;
+    int waiting;                /* threads */
+    struct letter *letters;     /* that nobody has taken, in the order in which they were sent */
+    struct letter *expected;    /* NULL: no receive is posted */
+    MPIR_Request *request;      /* for it */
+    bool closing;               /* the receive is being cancelled: none is posted meanwhile */
+};
+
+static struct inbox *inboxes;
 
 static MPL_TLS struct {
     const char *text;           /* NULL: nothing is made in this thread */
@@ -70,6 +82,11 @@ bool MPIR_Session_is_agreeing(void)
     return own.text != NULL;
 }
 
+uint64_t MPIR_Session_agree_order(int tag)
+{
+    return own.text ? own.creation : (uint64_t) tag;
+}
+
 /* ---- messages ------------------------------------------------------------------------------------------------ */
 
 static size_t text_bytes(void)
@@ -99,48 +116,15 @@ static bool is_own(const struct round *round, const struct message *message, siz
         !memcmp((const char *) message + head_bytes(round->n), own.text, text_bytes());
 }
 
+static int place_of(const struct round *round, int member)
+{
+    return (int) round->group->lrank_to_lpid[member].lpid;
+}
+
 /* Of a group's member. */
 static int rank_in(const struct round *round, int member, int *rank)
 {
     return MPIR_Group_translate_ranks_impl(round->group, 1, &member, round->comm->local_group, rank);
-}
-
-static int park(const struct round *round, int source, const struct message *message, size_t bytes)
-{
-    int mpi_errno = MPI_SUCCESS;
-    struct parked *entry = MPL_malloc(sizeof(*entry), MPL_MEM_OTHER);
-
-    MPIR_ERR_CHKANDJUMP(!entry, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    entry->next = NULL;
-    entry->context_id = round->comm->recvcontext_id;
-    entry->tag = round->tag;
-    entry->source = source;
-    entry->bytes = bytes;
-    memcpy(&entry->message, message, bytes);
-    *last_parked = entry;
-    last_parked = &entry->next;
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-static bool take_parked(const struct round *round, int source, struct message *message)
-{
-    for (struct parked ** link = &parked; *link; link = &(*link)->next) {
-        struct parked *entry = *link;
-        if (entry->context_id != (int) round->comm->recvcontext_id || entry->tag != round->tag ||
-            entry->source != source || !is_own(round, &entry->message, entry->bytes))
-            continue;
-        memcpy(message, &entry->message, entry->bytes);
-        *link = entry->next;
-        if (last_parked == &entry->next)
-            last_parked = link;
-        MPL_free(entry);
-        return true;
-    }
-    return false;
 }
 
 /* ---- to and from one member ---------------------------------------------------------------------------------- */
@@ -149,11 +133,6 @@ static void make_progress(int *mpi_errno)
 {
     *mpi_errno = MPID_Progress_test(NULL);
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-}
-
-static int place_of(const struct round *round, int member)
-{
-    return (int) round->group->lrank_to_lpid[member].lpid;
 }
 
 /* An error of the network where this member has ended is no other failure than that. */
@@ -222,94 +201,169 @@ static int end_send(struct round *round, int member, struct sent *sent)
     goto fn_exit;
 }
 
-/* A receive that is not wanted any more; what it has got all the same is for somebody else. */
-static int give_back(const struct round *round, int source, MPIR_Request * request, const struct message *message)
-{
-    int mpi_errno = MPI_SUCCESS;
-    MPI_Aint bytes;
+/* ---- inboxes ------------------------------------------------------------------------------------------------- */
 
-    if (!MPIR_Request_is_complete(request)) {
-        mpi_errno = MPID_Cancel_recv(request);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-    while (!MPIR_Request_is_complete(request)) {
-        make_progress(&mpi_errno);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-    if (!MPIR_STATUS_GET_CANCEL_BIT(request->status)) {
-        bytes = MPIR_STATUS_GET_COUNT(request->status);
-        mpi_errno = park(round, source, message, bytes);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-    MPIR_Request_free(request);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-/* The receive has ended: whether it has got what this round waits for. */
-static int take_received(const struct round *round, int source, MPIR_Request * request, const struct message *message,
-                         bool * taken)
-{
-    int mpi_errno = request->status.MPI_ERROR;
-    size_t bytes = MPIR_STATUS_GET_COUNT(request->status);
-
-    MPIR_Request_free(request);
-    MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(bytes < head_bytes(0) || message->n > NUMBERS_MAX || bytes < head_bytes(message->n), mpi_errno,
-                        MPI_ERR_OTHER, "**fail");
-    *taken = is_own(round, message, bytes);
-    mpi_errno = *taken ? MPI_SUCCESS : park(round, source, message, bytes);
-    MPIR_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-/* What comes for this thread's creation may be received by another thread's, which parks it.  Nothing has failed before. */
-static int receive(struct round *round, int member, struct message *message)
+static int open_inbox(const struct round *round, int member, struct inbox **opened)
 {
     int mpi_errno = MPI_SUCCESS, source, place = place_of(round, member);
-    struct MPIR_Session_watch watch = { 0 };
-    struct message buffer;
-    MPIR_Request *request = NULL;
-    bool ended = false, taken = false;
+    struct inbox *inbox;
 
+    *opened = NULL;
     mpi_errno = rank_in(round, member, &source);
     MPIR_ERR_CHECK(mpi_errno);
-    while (!taken && !ended) {
-        if (take_parked(round, source, message))
+    DL_FOREACH(inboxes, inbox) {
+        if (inbox->context_id == (int) round->comm->recvcontext_id && inbox->tag == round->tag &&
+            inbox->source == source && inbox->place == place)
             break;
-        if (!request) {
-            mpi_errno = MPIC_Irecv(&buffer, sizeof(buffer), MPI_BYTE, source, round->tag, round->comm, &request);
-            MPIR_ERR_CHECK(mpi_errno);
-        }
-        if (!MPIR_Request_is_complete(request)) {
-            make_progress(&mpi_errno);
-            forgive(round, member, &mpi_errno);
-            MPIR_ERR_CHECK(mpi_errno);
-            ended = round->failed;
-            mpi_errno = ended ? MPI_SUCCESS : MPIR_Session_watch(&watch, &place, 1, &ended);
-            MPIR_ERR_CHECK(mpi_errno);
-            continue;
-        }
-        MPIR_Request *done = request;
-        request = NULL;
-        mpi_errno = take_received(round, source, done, &buffer, &taken);
-        MPIR_ERR_CHECK(mpi_errno);
-        if (taken)
-            *message = buffer;
     }
-    round->failed |= ended;
-    if (request)
-        mpi_errno = give_back(round, source, request, &buffer);
-    MPIR_ERR_CHECK(mpi_errno);
+    if (!inbox) {
+        inbox = MPL_calloc(1, sizeof(*inbox), MPL_MEM_OTHER);
+        MPIR_ERR_CHKANDJUMP(!inbox, mpi_errno, MPI_ERR_OTHER, "**nomem");
+        inbox->context_id = round->comm->recvcontext_id;
+        inbox->tag = round->tag;
+        inbox->source = source;
+        inbox->place = place;
+        DL_APPEND(inboxes, inbox);
+    }
+    inbox->waiting++;
+    *opened = inbox;
 
   fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static bool take_letter(const struct round *round, struct inbox *inbox, struct message *message)
+{
+    struct letter *letter;
+
+    DL_FOREACH(inbox->letters, letter) {
+        if (is_own(round, &letter->message, letter->bytes))
+            break;
+    }
+    if (!letter)
+        return false;
+    memcpy(message, &letter->message, letter->bytes);
+    DL_DELETE(inbox->letters, letter);
+    MPL_free(letter);
+    return true;
+}
+
+static int post_receive(const struct round *round, struct inbox *inbox)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct letter *letter = MPL_malloc(sizeof(*letter), MPL_MEM_BUFFER);
+
+    MPIR_ERR_CHKANDJUMP(!letter, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    mpi_errno = MPIC_Irecv(&letter->message, sizeof(letter->message), MPI_BYTE, inbox->source, inbox->tag,
+                           round->comm, &inbox->request);
+    MPIR_ERR_CHECK(mpi_errno);
+    inbox->expected = letter;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(letter);
+    goto fn_exit;
+}
+
+/* The receive has ended: whoever waits looks at what it has got. */
+static int end_receive(struct inbox *inbox)
+{
+    int mpi_errno = inbox->request->status.MPI_ERROR;
+    struct letter *letter = inbox->expected;
+    const struct message *message = &letter->message;
+    bool cancelled = MPIR_STATUS_GET_CANCEL_BIT(inbox->request->status);
+
+    letter->bytes = MPIR_STATUS_GET_COUNT(inbox->request->status);
+    MPIR_Request_free(inbox->request);
+    inbox->request = NULL;
+    inbox->expected = NULL;
+    if (cancelled) {
+        MPL_free(letter);
+        return MPI_SUCCESS;
+    }
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(letter->bytes < head_bytes(0) || message->n > NUMBERS_MAX ||
+                        letter->bytes < head_bytes(message->n), mpi_errno, MPI_ERR_OTHER, "**fail");
+    DL_APPEND(inbox->letters, letter);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(letter);
+    goto fn_exit;
+}
+
+/* One step towards the next letter. */
+static int wait_for_letter(const struct round *round, struct inbox *inbox)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (inbox->request && !inbox->closing && MPIR_Request_is_complete(inbox->request))
+        return end_receive(inbox);
+    if (!inbox->request)
+        mpi_errno = post_receive(round, inbox);
+    if (!mpi_errno)
+        make_progress(&mpi_errno);
+    return mpi_errno;
+}
+
+/* What comes after all, when nobody waits any more, is for somebody who will. */
+static int close_inbox(struct inbox *inbox)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (inbox->waiting == 1 && inbox->request) {
+        inbox->closing = true;
+        if (!MPIR_Request_is_complete(inbox->request))
+            mpi_errno = MPID_Cancel_recv(inbox->request);
+        while (!mpi_errno && !MPIR_Request_is_complete(inbox->request))
+            make_progress(&mpi_errno);
+        inbox->closing = false;
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = end_receive(inbox);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    inbox->waiting--;
+    if (inbox->waiting == 0 && !inbox->letters && !inbox->request) {
+        DL_DELETE(inboxes, inbox);
+        MPL_free(inbox);
+    }
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Another thread may receive what comes for this one.  Nothing has failed before. */
+static int receive(struct round *round, int member, struct message *message)
+{
+    int mpi_errno = MPI_SUCCESS, place = place_of(round, member);
+    struct MPIR_Session_watch watch = { 0 };
+    struct inbox *inbox = NULL;
+    bool ended = false, taken = false;
+
+    mpi_errno = open_inbox(round, member, &inbox);
+    MPIR_ERR_CHECK(mpi_errno);
+    while (!(taken = take_letter(round, inbox, message)) && !ended) {
+        mpi_errno = wait_for_letter(round, inbox);
+        forgive(round, member, &mpi_errno);
+        MPIR_ERR_CHECK(mpi_errno);
+        ended = round->failed;
+        if (!ended)
+            mpi_errno = MPIR_Session_watch(&watch, &place, 1, &ended);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    round->failed = !taken;
+
+  fn_exit:
+    if (inbox) {
+        int close_errno = close_inbox(inbox);
+        mpi_errno = mpi_errno ? mpi_errno : close_errno;
+    }
     return mpi_errno;
   fn_fail:
     goto fn_exit;

@@ -92,10 +92,16 @@ void Step::begin_set_change()
     a.ready_ms = now_ms_;       /* if nobody joins */
     if (a.change.joining > 0)
         return launch();
+    announce_removal();
+    raise(AdaptEvent::NOBODY_JOINS);
+}
+
+/* Before anybody can be told of it, nobody remembers that no change removes him. */
+void Step::announce_removal()
+{
     if (std::exchange(stay_told_, false))
         sets_.outdate_all();
-    tell_sets({});              /* before anybody can be told */
-    raise(AdaptEvent::NOBODY_JOINS);
+    tell_sets({});
 }
 
 /* A joining process waits for its change; others that ask so were started in other ways. */
@@ -389,6 +395,7 @@ void Step::offer_removal()
     a.keys.clear();
     a.agreed_ms = 0;
     plan_behind();
+    announce_removal();
 }
 
 /* ---- the end of a change ------------------------------------------------------------------------------------ */

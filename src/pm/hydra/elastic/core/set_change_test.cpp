@@ -10,6 +10,7 @@
 #include "adaptation_table.h"
 #include "fake_glue.h"
 #include "set_call.h"
+#include "task_call.h"
 
 namespace elastic {
 namespace {
@@ -846,6 +847,23 @@ TEST_F(SetReplacementTest, SR6_told_as_an_addition_then_as_a_removal)
     EXPECT_EQ(told(0), "2 mpix://rc/3 3");
 }
 
+TEST_F(SetReplacementTest, SA1_that_a_process_stays_is_forgotten_before_the_removal)
+{
+    auto forgets = [&] {
+        return std::ranges::count_if(glue.sent, [](const SentMessage &m) { return m.command == STEP_FORGET; });
+    };
+    call(0, all);
+    call(0, AcceptChange{1, {}});
+    call(3, HasEntered{});
+    call(1, AskLeaves{});
+    EXPECT_EQ(number_at(answer_to(1), 8), 1u) << "it may remember that it stays";
+    auto before = forgets();
+    call(4, HasEntered{});
+    EXPECT_GT(forgets(), before) << "nobody has been told yet that it leaves";
+    call(1, AskLeaves{});
+    EXPECT_EQ(number_at(answer_to(1), 8), 0u);
+}
+
 TEST_F(SetReplacementTest, SR6_what_was_added_stays_if_the_removal_is_declined)
 {
     take_addition();
@@ -983,6 +1001,16 @@ class SetRequestTest : public SetChangeTest {
 
     bool managed = false;
 };
+
+TEST_F(SetRequestTest, SC6_places_that_are_held_are_not_granted)
+{
+    const AllocatePlaces place = {1, 1, true, "*", "", {}, {}};
+    glue.report(0, 0, REPORT_SET_CALL, 0, write_set_report(0, ++ids[0], write_task_call(place)));
+    ask(0, PMI_SET_OP_GROW, 2, 0);
+    EXPECT_EQ(done(0), "0");
+    ask(0, PMI_SET_OP_GROW, 1, 0);
+    EXPECT_EQ(done(0), "waits");
+}
 
 TEST_F(SetRequestTest, SC6_grow_is_told_and_accepted_in_one)
 {

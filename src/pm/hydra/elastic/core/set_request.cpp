@@ -194,7 +194,7 @@ void Step::start_set_request()
     const auto &range = offers_.range();
     bool allowed = range && std::ranges::all_of(sizes, [&](int n) { return range->min <= n && n <= range->max; });
     auto change = resolve({sizes.front(), {}, {}});
-    if (!allowed || !change)
+    if (!allowed || !change || !why_no_room(*std::ranges::max_element(sizes)).empty())
         return give_up_set_request();
     Adaptation &a = accept(Source::WISH, "the program's request", {sizes.front(), {}, {}}, change.value());
     set_request_->request = a.request;

@@ -320,6 +320,7 @@ class Step {
     void become_dynamic();
     bool adapts() const { return mode_ == InitMode::ADAPTIVE || mode_ == InitMode::SETS; }
     void begin_set_change();
+    void announce_removal();
     std::optional<SetMembers> choose_leaving(const SetMembers &bound) const;
     std::optional<SetMembers> all_processes() const;
     std::optional<SetMembers> choose_delta(const SetMembers &bound) const;
