@@ -1,8 +1,16 @@
-"""Which MPI functions are given objects that may be of two sessions, and how that is refused (SX7, session_objects.c).
+"""Which MPI functions are given objects that may be of two sessions, and how that is refused (SX7, session_objects.c);
+and which ones need no initialisation beside those on info objects (SX10, session_life.c).
 
 The generator of the C bindings asks.
 """
 
+from __future__ import annotations
+
+import re
+
+ANYTIME = re.compile(
+    r"mpi_((comm|win|file|session)_create_errhandler|errhandler_free|(comm|type|win)_(create|free)_keyval)", re.IGNORECASE
+)
 PLACES = {"GROUP": 2, "COMMUNICATOR": 2, "WINDOW": 1}
 
 
@@ -18,7 +26,19 @@ def objects(func: dict) -> dict[str, list[str]]:
 def includes(func: dict) -> list[str]:
     """Before the handles are known: of all functions that may have two."""
     given = [p for p in func["c_parameters"] if p["kind"] in PLACES and p["param_direction"] == "in"]
-    return ['#include "session.h"'] if len(given) > 1 else []
+    return ['#include "session.h"'] if len(given) > 1 or is_anytime(func) else []
+
+
+def is_anytime(func: dict) -> bool:
+    return ANYTIME.fullmatch(func["name"]) is not None
+
+
+def enter_anytime(func: dict) -> list[str]:
+    return ["", "bool is_initialized = MPIR_Session_enter_anytime();"] if is_anytime(func) else []
+
+
+def leave_anytime(func: dict) -> list[str]:
+    return ["MPIR_Session_leave_anytime(is_initialized);"] if is_anytime(func) else []
 
 
 def check(func: dict) -> list[str]:

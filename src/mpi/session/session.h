@@ -51,6 +51,10 @@ int MPIR_Session_join_world_at_init(void);
 /* MPI_Init has made, and MPI_Finalize has ended, the world model. */
 int MPIR_Session_world_opened(void);
 void MPIR_Session_world_closed(void);
+/* Functions that may be called before, between and after initialisations, by several threads: these and the library's
+ * other ones come one after the other.  Leave is told what enter has said. */
+bool MPIR_Session_enter_anytime(void);
+void MPIR_Session_leave_anytime(bool initialized);
 /* The error for MPI_COMM_WORLD outside of the world model; MPI_SUCCESS: it is another communicator. */
 int MPIR_Session_world_error(const MPIR_Comm * comm, const char *function, int line);
 

@@ -55,9 +55,14 @@ static void set_locks(bool wanted)
 #endif
 }
 
+static bool is_initialized(void)
+{
+    return MPL_atomic_load_int(&MPIR_Process.mpich_state) == MPICH_MPI_STATE__INITIALIZED;
+}
+
 void MPIR_Session_opening(int level)
 {
-    if (level != MPI_THREAD_SINGLE && MPL_atomic_load_int(&MPIR_Process.mpich_state) == MPICH_MPI_STATE__INITIALIZED)
+    if (level != MPI_THREAD_SINGLE && is_initialized())
         set_locks(true);
 }
 
@@ -256,6 +261,28 @@ void MPIR_Session_world_closed(void)
     world_open = false;
     world_ended = true;
     show_world(false);
+}
+
+/* In the library there is one critical section, and none before.  An attribute's function may be called by MPI_Finalize,
+ * which holds the other lock, but is in the library yet. */
+bool MPIR_Session_enter_anytime(void)
+{
+    if (!is_initialized()) {
+        MPL_initlock_lock(&MPIR_init_lock);
+        if (!is_initialized())
+            return false;
+        MPL_initlock_unlock(&MPIR_init_lock);
+    }
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    return true;
+}
+
+void MPIR_Session_leave_anytime(bool initialized)
+{
+    if (initialized)
+        MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    else
+        MPL_initlock_unlock(&MPIR_init_lock);
 }
 
 int MPIR_Session_world_error(const MPIR_Comm * comm, const char *function, int line)
