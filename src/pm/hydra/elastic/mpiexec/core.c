@@ -127,6 +127,21 @@ void HYD_core_defer_departed(struct HYD_step_group *group, int proxy)
         defer(group->group, proxy);
 }
 
+/* Daemons all of whose processes had ended before there was a core to report to. */
+static void tell_of_departed(struct HYD_step_group *g)
+{
+    for (int i = 0; i < g->proxy_count; i++) {
+        const struct HYD_step_proxy *p = &g->proxies[i];
+        if (!p->proxy->exit_status)
+            continue;
+        for (int k = 0; k < p->processes; k++) {
+            const uint32_t payload[] = { (uint32_t) p->ranks[k], (uint32_t) p->proxy->exit_status[k] };
+            HYD_core_report(g->group, i, REPORT_EXITED, 0, payload, sizeof(payload));
+        }
+        HYD_core_defer_departed(g, i);
+    }
+}
+
 void HYD_core_report(int group, int proxy, enum step_report kind, uint32_t epoch, const void *payload,
                      size_t bytes)
 {
@@ -386,8 +401,10 @@ void HYD_core_create(void)
                               HYD_step_options.policy ? "--adapt-policy" : "adaptation", error);
     HYD_step_psets_add();
     HYD_step_use_loop();
-    if (HYD_step_adopt_launch() == HYD_SUCCESS)
+    if (HYD_step_adopt_launch() == HYD_SUCCESS) {
         place_group(HYD_step_find_group(0));
+        tell_of_departed(HYD_step_find_group(0));
+    }
     step_core_strangers(HYD_step.core, HYD_step_now_ms(), HYD_step_strangers());
     if (HYD_step_told_to_end())
         step_core_told_to_end(HYD_step.core, HYD_step_now_ms(), HYD_step_told_to_end());
