@@ -30,7 +30,7 @@ int MPIR_Session_have_ended(const int *places, int n, bool * ended)
         goto fn_exit;
     mpi_errno = MPIR_Session_call_prepare();
     MPIR_ERR_CHECK(mpi_errno);
-    MPIR_Session_call_begin(&call, PMI_SET_GONE);
+    MPIR_Session_call_begin(&call, PMI_SET_ENDED_COUNT);
     MPIR_Session_call_members(&call, places, n);
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);

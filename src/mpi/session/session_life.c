@@ -263,8 +263,8 @@ void MPIR_Session_world_closed(void)
     show_world(false);
 }
 
-/* In the library there is one critical section, and none before.  An attribute's function may be called by MPI_Finalize,
- * which holds the other lock, but is in the library yet. */
+/* In the library there is one critical section, and none before.  MPI_Finalize, which holds the other lock, may call an
+ * attribute's function, but is in the library yet. */
 bool MPIR_Session_enter_anytime(void)
 {
     if (!is_initialized()) {

@@ -92,7 +92,7 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
                                  * not answered */
     PMI_SET_LEAVES,             /* nothing -> u32 1: a change that somebody has been told of removes the caller;
                                  * 0: none does; u32 1: that may be remembered, as a look */
-    PMI_SET_GONE,               /* members -> u32 how many of them have ended */
+    PMI_SET_ENDED_COUNT,        /* members -> u32 how many of them have ended */
     PMI_SET_HINTS,              /* u32 n, n * (text key, text value) -> u32 1, u32 n, n * (text key, text value): which
                                  * of them are followed, and what holds now; u32 0, u32 0: nobody takes any */
     PMI_TASK_ALLOCATE,          /* u32 first number, u32 n, u32 hard, text arch, text words, u32 n or 0, n * text words,

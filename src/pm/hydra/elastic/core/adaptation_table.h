@@ -48,7 +48,7 @@ enum class AdaptEvent {
     DECLINE,
     TELLER_ENDED,       /* the process that was told */
     ALL_THERE,          /* the joining processes have initialised, or the leaving ones have ended */
-    ADDED               /* the former, and others are to leave for it */
+    ADDED               /* all there, and others are to leave for it */
 };
 
 enum class AdaptAction {

@@ -353,7 +353,7 @@ struct Write {
     }
     void operator()(const CountEnded &call)
     {
-        append_number(bytes, PMI_SET_GONE);
+        append_number(bytes, PMI_SET_ENDED_COUNT);
         append_members(bytes, call.members);
     }
     void operator()(const BecomeDynamic &) { append_number(bytes, PMI_SET_DYNAMIC); }
@@ -440,7 +440,7 @@ std::optional<SetCall> parse_set_call(Bytes call)
             return whole<MeetMembers>(reader);
         case PMI_SET_MADE:
             return whole<MadeSet>(reader);
-        case PMI_SET_GONE:
+        case PMI_SET_ENDED_COUNT:
             return whole<CountEnded>(reader);
         default:
             return std::nullopt;
