@@ -8,7 +8,7 @@
  * the ids in the same order everywhere.
  *
  * Whoever waits for a process that has ended without having come fails, and tells so with all that it sends in the same
- * round, and once more, so that those fail as well that it would not meet again.  Nobody waits for one that has departed.
+ * round, and once more, so that those fail as well that it would not meet again.  Nobody waits for one that departed.
  * What such a creation leaves behind is never taken for another one's: no group with that process can have one.
  */
 
