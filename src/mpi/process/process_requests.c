@@ -434,8 +434,9 @@ int MPIR_Process_request_cancel(struct MPIR_Process_request *request)
 
 int MPIR_Process_request_free(struct MPIR_Process_request *request)
 {
-    request->is_freed = true;
-    if (MPIR_Process_world_awaits(request))
+    /* What is told of it while the call below waits for its answer must not free it, too. */
+    request->is_freed = MPIR_Process_world_awaits(request);
+    if (request->is_freed)
         return MPI_SUCCESS;
     int mpi_errno = MPIR_Process_call_release(request->number);
     drop_handle(request);
