@@ -9,7 +9,7 @@ COLOURS = {
     "fill": "#4477aa",
     "efficient": "#ccaa33",
     "measured": "#aa3377",
-    "measured:0.25": "#882255",
+    "measured:0.5": "#882255",
     "oracle": "#228833",
     "pref": "#66ccee",
     "keep-pref": "#ee6677",

@@ -72,11 +72,11 @@ def means(results: Results, workload: str, shares: list[float], policies: list[s
 
 
 def differences(results: Results, workload: str, shares: list[float], policies: list[str]) -> str:
-    """Of `measured` to each of the others, with less `efficiency` to `fill`, and of that to easy."""
+    """Of `measured` to each of the others, that lets cores idle to `fill`, and of that to easy."""
     rows = []
     for share in shares:
         pairs = [("measured", policy) for policy in policies if policy != "measured"]
-        pairs += [("measured:0.25", "fill"), ("fill", "easy")]
+        pairs += [("measured:0.5", "fill"), ("fill", "easy")]
         for policy, other in pairs:
             draws, others = results.get((workload, share, policy)), results.get((workload, share, other))
             if share > 0 and draws and others:

@@ -18,7 +18,7 @@ class Setting(NamedTuple):
     """What a draw depends on, beside its workload and seed."""
 
     share: float  # of malleable jobs
-    policy: str  # of elasticsim; with ":E": at that `scheduling.efficiency`
+    policy: str  # of elasticsim; with ":E": at that `scheduling.efficiency_idle`
     adapt_cost_s: float
     noise: float
     jobs: int  # only the first so many; 0: all
@@ -58,7 +58,7 @@ class Runs:
         nodes, cores = workload.machine
         policy, _, efficiency = setting.policy.partition(":")
         command = [self.elasticsim, workload.trace, "--nodes", nodes, "--cores", cores, "--policy", policy]
-        command += ["--efficiency", efficiency] if efficiency else []
+        command += ["--efficiency-idle", efficiency] if efficiency else []
         command += ["--malleable", setting.share, "--draws", len(seeds), "--seed", seeds[0], "--over-limit", "run"]
         command += ["--json", "--quiet", "--adapt-cost", setting.adapt_cost_s, "--noise", setting.noise]
         command += [word for law in LAWS for word in ("--speedup", law)]

@@ -33,6 +33,7 @@ std::string check(const Config &config)
         {"mtct_lower_ppm", config.mtct_lower_ppm, 1},
         {"ceiling_hold_ms", config.ceiling_hold_ms, 0},
         {"efficiency_ppm", config.efficiency_ppm, 1},
+        {"efficiency_idle_ppm", config.efficiency_idle_ppm, 1},
         {"jobs_max", config.jobs_max, 1},
         {"finished_max", config.finished_max, 0},
     };
@@ -42,9 +43,11 @@ std::string check(const Config &config)
             return std::string(bound.name) + " is " + std::to_string(bound.value) +
                    "; it must be from " + std::to_string(bound.low) + " to " + std::to_string(HIGH);
     }
-    if (config.efficiency_ppm >= 1000000)
-        return "efficiency_ppm is " + std::to_string(config.efficiency_ppm) +
-            "; it must be less than 1000000";
+    for (auto [name, value] : {std::pair("efficiency_ppm", config.efficiency_ppm),
+                               std::pair("efficiency_idle_ppm", config.efficiency_idle_ppm)})
+        if (value >= 1000000)
+            return std::string(name) + " is " + std::to_string(value) +
+                   "; it must be less than 1000000";
     return "";
 }
 

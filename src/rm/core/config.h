@@ -60,8 +60,9 @@ struct Config {
     bool reduce_when_idle = true;       /* also if nobody waits */
     RangeTarget range = RangeTarget::DOUBLE;
     /* measured: nobody gets cores that bring less than this part of a proportional gain in speed,
-     * in ppm */
+     * in ppm; and the same, if less, of cores that nobody else can use, until somebody can */
     int64_t efficiency_ppm = 500000;
+    int64_t efficiency_idle_ppm = 50000;
     int jobs_max = 100000;              /* waiting and running; more are refused */
     int finished_max = 1000;            /* kept in memory; older ones are forgotten (ForgetJob) */
 
@@ -72,7 +73,8 @@ struct Config {
                    look_interval_ms, start_pause_ms, start_attempts_max, backfill_depth,
                    user_running_max, user_cores_max, fair_share_ms, fair_share_half_life_ms,
                    monitor_window, mtct_upper_ppm, mtct_lower_ppm, ceiling_hold_ms,
-                   reduce_when_idle, range, efficiency_ppm, jobs_max, finished_max)
+                   reduce_when_idle, range, efficiency_ppm, efficiency_idle_ppm, jobs_max,
+                   finished_max)
 };
 
 /* Empty, or what is wrong with it. */

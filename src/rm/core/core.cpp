@@ -193,6 +193,7 @@ void reindex(State &state, const Config &before)
     bool places = before.priority_weight_ms != state.config.priority_weight_ms;
     bool pauses = before.offer_pause_ms != state.config.offer_pause_ms;
     bool worth = before.efficiency_ppm != state.config.efficiency_ppm ||
+        before.efficiency_idle_ppm != state.config.efficiency_idle_ppm ||
         before.default_time_limit_ms != state.config.default_time_limit_ms;
     auto index_each = [&](const std::set<JobId> &jobs) {
         for (JobId id : jobs)

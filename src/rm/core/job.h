@@ -278,7 +278,9 @@ struct SizeWorth {
     bool settled = false;       /* measured at its present size */
     bool doubtful = false;      /* nothing shows that it needs its last processes */
     int64_t most = 0;           /* it is not to grow beyond */
+    int64_t most_efficient = 0; /* nor beyond this into cores that others can use */
     int reduced = 0;            /* it is to be reduced to; 0: it is not */
+    int own = 0;                /* what it has beyond that is lent */
     int more = 0, less = 0;     /* the next sizes that it could have; 0: none */
     /* For each core: by how much the logarithm of its speed grows with `more`, falls with `less`.
      */

@@ -96,6 +96,9 @@ const std::vector<Setting> &table()
         {"scheduling", "efficiency", &Settings::efficiency,
          "measured: nobody gets cores that bring less than this part of a proportional gain in "
          "speed."},
+        {"scheduling", "efficiency_idle", &Settings::efficiency_idle,
+         "measured: the same of cores that nobody else can use: they are lent, and taken back for "
+         "whoever can. The same number as efficiency: they idle."},
         {"scheduling", "mtct_upper", &Settings::mtct_upper,
          "efficient: a job whose MPI time by computing time is above gives half of its processes."},
         {"scheduling", "mtct_lower", &Settings::mtct_lower,
@@ -553,6 +556,7 @@ Settings default_settings()
     s.socket_mode = root ? 0666 : 0600;
     s.policy = to_string(core.policy);
     s.efficiency.ppm = core.efficiency_ppm;
+    s.efficiency_idle.ppm = core.efficiency_idle_ppm;
     s.mtct_upper.ppm = core.mtct_upper_ppm;
     s.mtct_lower.ppm = core.mtct_lower_ppm;
     s.ceiling_hold_ms = core.ceiling_hold_ms;
@@ -610,6 +614,7 @@ Config Settings::core() const
     Config config;
     read(Json(policy), config.policy, "scheduling.policy");
     config.efficiency_ppm = efficiency.ppm;
+    config.efficiency_idle_ppm = efficiency_idle.ppm;
     config.mtct_upper_ppm = mtct_upper.ppm;
     config.mtct_lower_ppm = mtct_lower.ppm;
     config.ceiling_hold_ms = ceiling_hold_ms;

@@ -42,7 +42,7 @@ struct Settings {
     bool allow_web_changes = false;
 
     std::string policy, range;
-    Ratio efficiency, mtct_upper, mtct_lower;
+    Ratio efficiency, efficiency_idle, mtct_upper, mtct_lower;
     int64_t ceiling_hold_ms = 0;
     bool reduce_when_idle = true;
     int64_t priority_weight_ms = 0, adapt_patience_ms = 0, offer_pause_ms = 0, refusal_pause_ms = 0;

@@ -39,13 +39,14 @@ TEST(ConfigTest, WhatIsPrintedIsReadAgain)
 TEST(ConfigTest, PoliciesAndTheirRatios)
 {
     auto settings = parse_settings(
-        "[scheduling]\npolicy = \"measured\"\nefficiency = 0.7\nmtct_upper = 0.2\n"
-        "range = \"model\"\n",
+        "[scheduling]\npolicy = \"measured\"\nefficiency = 0.7\nefficiency_idle = 0.2\n"
+        "mtct_upper = 0.2\nrange = \"model\"\n",
         "test.toml");
     ASSERT_TRUE(settings) << settings.error();
     Config config = settings.value().core();
     EXPECT_EQ(config.policy, PolicyKind::MEASURED);
     EXPECT_EQ(config.efficiency_ppm, 700000);
+    EXPECT_EQ(config.efficiency_idle_ppm, 200000);
     EXPECT_EQ(config.mtct_upper_ppm, 200000);
     EXPECT_EQ(config.mtct_lower_ppm, 10000);
     EXPECT_EQ(config.range, RangeTarget::MODEL);

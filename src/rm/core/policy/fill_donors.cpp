@@ -14,7 +14,7 @@ bool Donors::shrink_for(const JobSpec &spec, int want, Giving giving, JobId whom
     if (room >= want || may_shrink_->empty())
         return room >= want;
     Trial trial{plan_.soon, room, {}};
-    if (!state_.indices().borrowers.empty())
+    if (plan_.anything_lent)
         shrink(trial, spec, want, Giving::LENT);
     if (giving != Giving::LENT)
         shrink(trial, spec, want, giving);

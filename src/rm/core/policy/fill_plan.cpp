@@ -82,7 +82,7 @@ int FillPlan::kept_size(const Job &job, const Blocks &world) const
 
 int FillPlan::own_size(const Job &job) const
 {
-    return size_without(job.spec, job.size(), job.lent);
+    return rules.own_size(state, job);
 }
 
 Blocks FillPlan::world_to_come(const Job &job) const

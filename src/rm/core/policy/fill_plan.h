@@ -57,6 +57,7 @@ struct FillPlan {
     std::map<JobId, std::vector<JobId>> makes_room_for; /* of shrinks: these, which wait */
     std::set<JobId> give_way;           /* of shrinks: to somebody else */
     std::set<JobId> reduced;            /* of shrinks: for nobody's sake */
+    bool anything_lent = false;         /* some running job has more than its own */
     std::set<JobId> wished;             /* of shrinks: as their programs want it */
     std::set<JobId> moved;              /* leave draining nodes */
     std::optional<TimeBalance> balance; /* was looked for, of those who run */

@@ -140,11 +140,13 @@ void reduce_as_wished(FillPlan &plan)
 /* Those who use their processes badly. */
 void reduce(FillPlan &plan)
 {
+    const State &state = plan.state;
+    plan.anything_lent = !state.indices().borrowers.empty();
     if (plan.rules.allows_all())
         return;
-    const State &state = plan.state;
     for (JobId id : state.indices().elastic) {
         const Job &job = state.jobs.at(id);
+        plan.anything_lent = plan.anything_lent || plan.own_size(job) < job.size();
         int size = plan.rules.reduced(state, job);
         if (size == 0 || size >= job.size())    /* the usual case, known at once */
             continue;

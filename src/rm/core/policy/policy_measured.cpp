@@ -30,6 +30,19 @@ bool is_known(const Scaling &scaling) { return scaling.samples > 0 || scaling.hi
 
 bool has_settled(const Job &job) { return job.performance && has_data(*job.performance); }
 
+int64_t floor_ppm_of(const MeasuredNumbers &numbers, Floor floor)
+{
+    return floor == Floor::EFFICIENT
+               ? numbers.efficiency_ppm
+               : std::min(numbers.efficiency_ppm, numbers.efficiency_idle_ppm);
+}
+
+/* The same for sizes that it is to grow to. */
+int64_t growth_floor_ppm(const MeasuredNumbers &numbers, Floor floor)
+{
+    return std::min(floor_ppm_of(numbers, floor) + RULE_MARGIN_PPM, PPM - 1);
+}
+
 /* What each core is worth between two sizes. */
 double gain_of(const Scaling &scaling, int cores, int from, int to)
 {
@@ -74,11 +87,20 @@ int most_of(const State &state, const Job &job)
     return within(job.spec, job.size(), worth_of(state, job).most);
 }
 
+int most_efficient_of(const State &state, const Job &job)
+{
+    return within(job.spec, job.size(), worth_of(state, job).most_efficient);
+}
+
 class MeasuredRules : public SizeRules {
   public:
     int most(const State &state, const Job &job) const override
     {
         return most_of(state, job);
+    }
+    int own_size(const State &state, const Job &job) const override
+    {
+        return worth_of(state, job).own;
     }
     bool may_give(const State &, const Job &) const override { return true; }
     int reduced(const State &state, const Job &job) const override
@@ -147,7 +169,7 @@ std::string MeasuredRules::words(const State &state, const Job &job, int size) c
 bool is_worth_growing(const MeasuredNumbers &numbers)
 {
     const Scaling &scaling = numbers.scaling;
-    int64_t floor_ppm = std::min(numbers.efficiency_ppm + RULE_MARGIN_PPM, PPM - 1);
+    int64_t floor_ppm = growth_floor_ppm(numbers, Floor::IDLE);
     return efficient_size(scaling.size, scaling.serial_ppm, floor_ppm) * 100 >=
            scaling.size * WORTH_PERCENT;
 }
@@ -155,13 +177,13 @@ bool is_worth_growing(const MeasuredNumbers &numbers)
 std::optional<HeldBecause> MeasuredRules::held_because(const State &state, const Job &job) const
 {
     MeasuredNumbers numbers = measured_numbers(state, job);
-    if (measured_most(numbers) > numbers.scaling.size)
+    if (measured_most(numbers, Floor::IDLE) > numbers.scaling.size)
         return std::nullopt;
     if (!numbers.settled)
         return held_without_data(job);
     if (is_worth_growing(numbers))
         return numbers.remaining_ms == NEVER ? HeldBecause::NO_ESTIMATE : HeldBecause::COST;
-    int64_t least = measured_least(numbers);
+    int64_t least = measured_least(numbers, Floor::IDLE);
     bool at_minimum = least > 0 && size_at_most(job.spec, numbers.scaling.size - 1) == 0;
     return at_minimum ? HeldBecause::AT_MINIMUM : HeldBecause::BETWEEN_THRESHOLDS;
 }
@@ -170,7 +192,7 @@ std::optional<HeldBecause> MeasuredRules::held_because(const State &state, const
 std::string why_not_growing(const MeasuredNumbers &numbers, const Job &job)
 {
     const Scaling &scaling = numbers.scaling;
-    int64_t most = measured_most(numbers);
+    int64_t most = measured_most(numbers, Floor::IDLE);
     if (job.size() >= job.spec.maximum)
         return "it has the most that it can have";
     if (most > scaling.size)
@@ -261,7 +283,7 @@ Exchange MeasuredRules::exchange(const State &state) const
             result.gives = gives;
         if (worth.doubtful && gives.gives_before(result.doubtful))
             result.doubtful = gives;
-        if (most_of(state, job) <= job.size() || !gets.gets_before(result.gets_else))
+        if (most_efficient_of(state, job) <= job.size() || !gets.gets_before(result.gets_else))
             continue;
         result.gets_else = gets.gets_before(result.gets) ? result.gets : gets;
         if (gets.gets_before(result.gets))
@@ -291,7 +313,7 @@ bool MeasuredRules::may_change(const Exchange &exchange, const State &state, con
     Trader gives{job.id, worth.last}, gets{job.id, worth.next};
     return (worth.less > 0 && gives.gives_before(exchange.gives)) ||
            (worth.doubtful && gives.gives_before(exchange.doubtful)) ||
-           (most_of(state, job) > job.size() && gets.gets_before(exchange.gets_else));
+           (most_efficient_of(state, job) > job.size() && gets.gets_before(exchange.gets_else));
 }
 
 }  // namespace
@@ -300,19 +322,25 @@ MeasuredNumbers measured_numbers(const State &state, const Job &job)
 {
     int64_t sample_ms =
         has_settled(job) ? job.performance->newest.epoch_ms / job.performance->samples : 0;
-    return {scaling_of(job),          has_settled(job),      state.config.efficiency_ppm,
-            remaining_ms(state, job), sampled_since_ms(job), sample_ms,
+    return {scaling_of(job),
+            has_settled(job),
+            state.config.efficiency_ppm,
+            state.config.efficiency_idle_ppm,
+            remaining_ms(state, job),
+            sampled_since_ms(job),
+            sample_ms,
             adaptation_times(job)};
 }
 
-int64_t measured_most(const MeasuredNumbers &numbers)
+int64_t measured_most(const MeasuredNumbers &numbers, Floor floor)
 {
     const Scaling &scaling = numbers.scaling;
     if (!is_known(scaling))
         return SIZE_MAX_PROCESSES;
-    int64_t floor_ppm = std::min(numbers.efficiency_ppm + RULE_MARGIN_PPM, PPM - 1);
-    int64_t most = std::min<int64_t>(efficient_size(scaling.size, scaling.serial_ppm, floor_ppm),
-                                     SIZE_MAX_PROCESSES);
+    int64_t most =
+        std::min<int64_t>(efficient_size(scaling.size, scaling.serial_ppm,
+                                         growth_floor_ppm(numbers, floor)),
+                          SIZE_MAX_PROCESSES);
     if (scaling.hinted)
         return std::max<int64_t>(most, scaling.size);
     /* Beyond what is measured it is doubled, and only when it is known how the present size
@@ -326,21 +354,22 @@ int64_t measured_most(const MeasuredNumbers &numbers)
     return worth && pays ? most : scaling.size;
 }
 
-int64_t measured_least(const MeasuredNumbers &numbers)
+int64_t measured_least(const MeasuredNumbers &numbers, Floor floor)
 {
     const Scaling &scaling = numbers.scaling;
     /* MPI time alone only makes it doubtful: half as many are tried, once. */
-    int64_t margin_ppm = scaling.sizes == 1 ? RULE_MARGIN_PPM : -RULE_MARGIN_PPM;
+    int64_t floor_ppm = floor_ppm_of(numbers, floor);
+    int64_t margin_ppm =
+        scaling.sizes == 1 ? std::min(RULE_MARGIN_PPM, floor_ppm / 5) : -RULE_MARGIN_PPM;
     bool hardly_faster =
-        PPM - scaling.serial_below_ppm < std::max<int64_t>(numbers.efficiency_ppm + margin_ppm, 1);
+        PPM - scaling.serial_below_ppm < std::max<int64_t>(floor_ppm + margin_ppm, 1);
     bool cheap = numbers.times.standstill_ms * STANDSTILL_PART <= numbers.since_ms;
     if (!numbers.settled || !hardly_faster || !cheap)
         return 0;
     int64_t half = (scaling.size + 1) / TRIAL;
     if (scaling.sizes == 1)
         return half;
-    return std::max(efficient_size(scaling.size, scaling.serial_below_ppm, numbers.efficiency_ppm),
-                    half);
+    return std::max(efficient_size(scaling.size, scaling.serial_below_ppm, floor_ppm), half);
 }
 
 int64_t measured_start(const Learned &learned, int64_t efficiency_ppm)
@@ -355,9 +384,9 @@ int64_t measured_start(const Learned &learned, int64_t efficiency_ppm)
     numbers.scaling = scaling_of(known, learned.sizes.back().size);
     /* From the largest size down, as a job would be reduced, or up once. */
     for (int round = 0; round < ROUNDS_MAX; round++) {
-        int64_t least = measured_least(numbers);
+        int64_t least = measured_least(numbers, Floor::EFFICIENT);
         if (least == 0 || least >= numbers.scaling.size)
-            return round > 0 ? numbers.scaling.size : measured_most(numbers);
+            return round > 0 ? numbers.scaling.size : measured_most(numbers, Floor::EFFICIENT);
         numbers.scaling = scaling_of(known, static_cast<int>(least));
     }
     return numbers.scaling.size;
@@ -383,7 +412,7 @@ std::optional<Given> best_exchange(const JobSpec &from, const MeasuredNumbers &g
     if (gives.times.standstill_ms * STANDSTILL_PART > gives.since_ms)
         return std::nullopt;
     int present = gives.scaling.size, receiver = gets.scaling.size;
-    int cap = size_at_most(to, within(to, receiver, measured_most(gets)));
+    int cap = size_at_most(to, within(to, receiver, measured_most(gets, Floor::EFFICIENT)));
     std::optional<Given> best;
     double best_gain = EXCHANGE_GAIN_MIN;
     for (int size = size_at_most(from, present - 1); size > 0 && TRIAL * size >= present;
@@ -409,9 +438,13 @@ SizeWorth find_worth(const State &state, const Job &job)
     SizeWorth worth;
     worth.settled = numbers.settled;
     worth.doubtful = is_doubtful(numbers) && size_at_most(job.spec, scaling.size - 1) > 0;
-    worth.most = measured_most(numbers);
-    int64_t least = measured_least(numbers);
+    worth.most = measured_most(numbers, Floor::IDLE);
+    worth.most_efficient = measured_most(numbers, Floor::EFFICIENT);
+    int64_t least = measured_least(numbers, Floor::IDLE);
+    int64_t own = measured_least(numbers, Floor::EFFICIENT);
     worth.reduced = least == 0 ? 0 : size_at_least(job.spec, static_cast<int>(least));
+    worth.own = own == 0 ? scaling.size
+                         : std::min(size_at_least(job.spec, static_cast<int>(own)), scaling.size);
     int size = scaling.size, cores = job.spec.cores_per_process;
     worth.more = size_at_least(job.spec, size + 1);
     worth.less = size_at_most(job.spec, size - 1);

@@ -9,6 +9,8 @@
  *            so that the sum over all jobs becomes greatest: a fair measure, since who is small
  *            gains more by one core than who is large
  *   floor    nobody gets cores that bring less than `efficiency` of a proportional gain
+ *   loan     but those that idle otherwise, as long as they bring `efficiency_idle` of it.  They go
+ *            back first, to those that wait
  *   trial    beyond the sizes that have been measured a job is at most doubled; whether it paid is
  *            looked at when it has been measured at the new size, and it is taken back if it did
  *            not.  What was measured is remembered while the phase lasts, so that it is not tried
@@ -38,19 +40,22 @@ namespace elastic::rm {
 struct MeasuredNumbers {
     Scaling scaling;
     bool settled = false; /* measured since its last change of size */
-    int64_t efficiency_ppm = 0; /* of the configuration */
+    int64_t efficiency_ppm = 0, efficiency_idle_ppm = 0; /* of the configuration */
     int64_t remaining_ms = NEVER, since_ms = 0;
     int64_t sample_ms = 0; /* the mean time between samples, since its last change of size */
     AdaptationTimes times;
-    ELASTIC_FIELDS(scaling, settled, efficiency_ppm, remaining_ms, since_ms, sample_ms, times)
+    ELASTIC_FIELDS(scaling, settled, efficiency_ppm, efficiency_idle_ppm, remaining_ms, since_ms,
+                   sample_ms, times)
 };
 MeasuredNumbers measured_numbers(const State &state, const Job &job);
 
 constexpr int64_t RULE_MARGIN_PPM = 100000;
+/* Of cores that others can use; of those that idle otherwise. */
+enum class Floor { EFFICIENT, IDLE };
 /* The job is not to grow beyond it, in reals rounded down; its present size: it is not to grow. */
-int64_t measured_most(const MeasuredNumbers &numbers);
+int64_t measured_most(const MeasuredNumbers &numbers, Floor floor);
 /* The size that it is to give processes down to; 0: none. */
-int64_t measured_least(const MeasuredNumbers &numbers);
+int64_t measured_least(const MeasuredNumbers &numbers, Floor floor);
 
 /* With which size, at most, a run of the program is started (X3). */
 int64_t measured_start(const Learned &learned, int64_t efficiency_ppm);

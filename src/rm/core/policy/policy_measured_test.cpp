@@ -259,6 +259,56 @@ TEST(MeasuredTest, no_decision_is_missed_whichever_job_is_sampled)
     EXPECT_GT(changes, 200);
 }
 
+/* Cores that nobody else can use are lent down to efficiency_idle, and go back at once to whoever
+ * comes, before anybody gives what he uses well. */
+TEST(MeasuredTest, what_idles_is_lent_until_somebody_waits)
+{
+    for (int64_t idle_ppm : {int64_t{50000}, int64_t{500000}}) {
+        SCOPED_TRACE("efficiency_idle_ppm " + std::to_string(idle_ppm));
+        Machine machine(64);
+        Config config = machine.driver.core.state().config;
+        config.efficiency_idle_ppm = idle_ppm;
+        machine.driver.send(Configure{config});
+        machine.start(malleable(1, 16), amdahl(0));
+        machine.start(malleable(1, 48), amdahl(0.1));
+        machine.go_on(100);
+        EXPECT_EQ(machine.size(0), 16);
+        bool lends = idle_ppm < 500000;
+        if (lends) {
+            EXPECT_EQ(machine.size(1), 48);
+        } else {
+            EXPECT_LT(machine.size(1), 16);
+        }
+        int before = machine.changes;
+        machine.go_on(200, 0.1);
+        EXPECT_EQ(machine.changes, before) << "noise changes it";
+        JobId waits = machine.driver.submit(rigid(24));
+        machine.settle();
+        EXPECT_EQ(machine.driver.job(waits).state, JobState::STARTING) << "at once";
+        EXPECT_EQ(machine.size(0), 16) << "it uses what it has";
+        if (lends) {
+            EXPECT_EQ(machine.size(1), 24);
+        }
+    }
+}
+
+/* Of cores that it uses well nobody gives any while others have some on loan, whatever their
+ * sizes. */
+TEST(MeasuredTest, what_is_lent_is_given_before_all_else)
+{
+    Machine machine(144);
+    machine.start(malleable(1, 128), amdahl(0));
+    machine.start(malleable(1, 16), amdahl(0.2));
+    machine.go_on(100);
+    EXPECT_EQ(machine.size(0), 128);
+    EXPECT_EQ(machine.size(1), 16);
+    JobId waits = machine.driver.submit(rigid(8));
+    machine.settle();
+    EXPECT_EQ(machine.driver.job(waits).state, JobState::STARTING);
+    EXPECT_EQ(machine.size(0), 128);
+    EXPECT_EQ(machine.size(1), 8);
+}
+
 /* X1: from the numbers of a record alone follows what was decided. */
 TEST(MeasuredTest, X1_records_say_why_and_that_gives_the_decision)
 {
@@ -286,7 +336,7 @@ TEST(MeasuredTest, X1_records_say_why_and_that_gives_the_decision)
             ASSERT_TRUE(numbers) << numbers.error();
             int size = record.data.at("size").get<int>();
             if (rule == "reduce") {
-                EXPECT_EQ(measured_least(numbers.value()), size);
+                EXPECT_EQ(measured_least(numbers.value(), Floor::IDLE), size);
             } else if (rule == "balance") {
                 auto gets = parse<MeasuredNumbers>(other);
                 ASSERT_TRUE(gets) << gets.error();
@@ -300,7 +350,7 @@ TEST(MeasuredTest, X1_records_say_why_and_that_gives_the_decision)
                 rule = tried ? "trial" : rule;
             } else {
                 EXPECT_EQ(rule, "expand");
-                EXPECT_LE(size, measured_most(numbers.value()));
+                EXPECT_LE(size, measured_most(numbers.value(), Floor::IDLE));
                 EXPECT_GT(size, numbers.value().scaling.size);
             }
             rules[rule]++;
@@ -464,20 +514,20 @@ TEST(MeasuredTest, nobody_grows_into_what_costs_more_than_it_wins)
     numbers.settled = true;
     numbers.efficiency_ppm = 500000;
     numbers.remaining_ms = 60 * MINUTE;
-    EXPECT_EQ(measured_most(numbers), 16);
+    EXPECT_EQ(measured_most(numbers, Floor::EFFICIENT), 16);
     numbers.remaining_ms = 5000;
-    EXPECT_EQ(measured_most(numbers), 8);
+    EXPECT_EQ(measured_most(numbers, Floor::EFFICIENT), 8);
     numbers.remaining_ms = 60 * MINUTE;
     numbers.times.standstill_ms = 10 * MINUTE;
-    EXPECT_EQ(measured_most(numbers), 8);
-    EXPECT_EQ(measured_least(numbers), 0);
+    EXPECT_EQ(measured_most(numbers, Floor::EFFICIENT), 8);
+    EXPECT_EQ(measured_least(numbers, Floor::EFFICIENT), 0);
     numbers.scaling.serial_below_ppm = 800000;
-    EXPECT_EQ(measured_least(numbers), 0) << "it would stand still for as long as it has run";
+    EXPECT_EQ(measured_least(numbers, Floor::EFFICIENT), 0) << "it would stand still for as long as it has run";
     numbers.times.standstill_ms = 10;
     numbers.since_ms = MINUTE;
-    EXPECT_EQ(measured_least(numbers), 4);
+    EXPECT_EQ(measured_least(numbers, Floor::EFFICIENT), 4);
     numbers.settled = false;
-    EXPECT_EQ(measured_least(numbers), 0);
+    EXPECT_EQ(measured_least(numbers, Floor::EFFICIENT), 0);
 }
 
 }  // namespace

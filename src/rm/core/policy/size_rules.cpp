@@ -3,6 +3,7 @@
 #include "core/policy/size_rules.h"
 
 #include "core/placement.h"
+#include "core/settling.h"
 
 namespace elastic::rm {
 
@@ -22,6 +23,11 @@ class AnySizes : public SizeRules {
 };
 
 }  // namespace
+
+int SizeRules::own_size(const State &, const Job &job) const
+{
+    return size_without(job.spec, job.size(), job.lent);
+}
 
 int processes_of_node(const State &state, const Job &job)
 {

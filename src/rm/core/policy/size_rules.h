@@ -28,6 +28,8 @@ class SizeRules {
     }
     /* The job is not started larger, nor grown beyond; at least its present size. */
     virtual int most(const State &state, const Job &job) const = 0;
+    /* What the running job has beyond is lent: those that wait get it first. */
+    virtual int own_size(const State &state, const Job &job) const;
     /* Whether processes may be taken from the running job for one that waits. */
     virtual bool may_give(const State &state, const Job &job) const = 0;
     /* Whether one that may give now may give later, too, so that a reservation can count on it;

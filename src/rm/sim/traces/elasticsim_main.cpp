@@ -41,7 +41,7 @@ struct Options {
     WorkloadOptions workload;
     ReplayOptions replay;
     double adapt_cost_s = -1; /* <0: measured */
-    double sample_s = 60, efficiency = 0.5;
+    double sample_s = 60, efficiency = 0.5, efficiency_idle = 0.05;
     double gigabytes_per_core = 0;
     int draws = 1;
     int64_t jobs = 0; /* the first so many; 0: all */
@@ -128,6 +128,7 @@ std::string complete(Options &options)
     options.workload.kill_over_limit = options.over_limit == "kill";
     Config &config = options.replay.config;
     config.efficiency_ppm = std::llround(options.efficiency * 1e6);
+    config.efficiency_idle_ppm = std::llround(options.efficiency_idle * 1e6);
     config.jobs_max = std::numeric_limits<int>::max();
     config.finished_max = 0;
     config.check_capacity = false;
@@ -450,6 +451,9 @@ int run(int argc, char **argv)
     app.add_option("--efficiency,--target", options.efficiency,
                    "measured: nobody gets cores that bring less than this part of a proportional "
                    "gain (0.5)")
+        ->check(CLI::Range(0.01, 0.99));
+    app.add_option("--efficiency-idle", options.efficiency_idle,
+                   "measured: the same of cores that nobody else can use (0.05)")
         ->check(CLI::Range(0.01, 0.99));
     app.add_option("--over-limit", options.over_limit,
                    "jobs that ran longer than requested: kill or run (kill)")
