@@ -243,8 +243,9 @@ EfficientNumbers efficient_numbers(const State &state, const Job &job)
         numbers.range.has_data = mtct && recent;
         numbers.range.mtct_ppm = mtct.value_or(0);
         numbers.range.recent_mtct_ppm = recent.value_or(0);
-        numbers.range.ceiling =
-            ceiling_of(known, config.mtct_upper_ppm, known.sampled_ms - config.ceiling_hold_ms);
+        int64_t since_ms = known.sampled_ms - config.ceiling_hold_ms;
+        numbers.range.ceiling = ceiling_of(known, config.mtct_upper_ppm, since_ms);
+        numbers.range.proven = proven_of(known, since_ms, numbers.range.ceiling, job.size());
         if (config.range == RangeTarget::MODEL)
             numbers.range.measured = measured_mtct(known, job.size());
     }

@@ -493,6 +493,31 @@ TEST(EfficientTest, Q13_X1_comes_to_rest_and_says_why)
     }
 }
 
+/* R6: a size that was too large is not tried again, and the way back ends at one that was not. */
+TEST(EfficientTest, R6_Q13_a_kink_is_found_and_kept_to)
+{
+    Config config = CoreDriver::config_of(PolicyKind::EFFICIENT);
+    config.ceiling_hold_ms = 1000 * MINUTE;
+    for (int kink = 1; kink <= 32; kink++) {
+        Efficient machine(config, 1, 33);
+        machine.start(rigid(32), [](int) { return 0.0; });
+        JobId job = machine.start(malleable(1, 32), [kink](int size) { return size > kink ? 0.5 : 0.001; });
+        machine.driver.end(machine.ids.front());
+        machine.ids.erase(machine.ids.begin());
+        machine.programs.pop_front();
+        machine.go_on(60);
+        const std::vector<int> sizes = machine.sizes[job];
+        std::string had;
+        for (int size : sizes)
+            had += std::to_string(size) + " ";
+        EXPECT_LE(sizes.back(), kink) << had;
+        EXPECT_GE(5 * sizes.back(), 4 * kink - 4) << "what lies between is not looked for: " << had;
+        EXPECT_LE(sizes.size() - 1, 2 * 5 + 2u) << had;
+        machine.go_on(100);
+        EXPECT_EQ(machine.sizes[job].size(), sizes.size()) << had;
+    }
+}
+
 TEST(EfficientTest, X1_the_record_s_numbers_give_the_decision)
 {
     Efficient machine(1, 16);

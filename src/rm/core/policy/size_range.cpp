@@ -59,19 +59,25 @@ int size_reduced(const JobSpec &spec, const RangeNumbers &numbers)
     int least = size_at_least(spec, 1);
     int half = std::max(units_of(numbers) / 2, 1) * numbers.unit;
     if (numbers.target == RangeTarget::DOUBLE)
-        return std::max(size_at_most(spec, half), least);
+        return std::max({size_at_most(spec, half), size_at_most(spec, numbers.proven), least});
     int units = static_cast<int>(std::ceil(size_by_model(numbers) / numbers.unit));
     int size = size_at_least(spec, std::max(units, 1) * numbers.unit);
     bool smaller = size > 0 && size < numbers.size;
     return smaller ? size : std::max(size_at_most(spec, numbers.size - 1), least);
 }
 
-/* What R3 allows at most. */
+/* What R3 allows at most.  Below a size that was too large (R6) it is the middle of both, if that is a
+ * quarter more: each try halves what lies between, so that they come to an end. */
 int64_t size_grown(const RangeNumbers &numbers)
 {
-    if (numbers.target == RangeTarget::DOUBLE)
-        return int64_t{2} * units_of(numbers) * numbers.unit;
-    return static_cast<int64_t>(size_by_model(numbers));
+    int64_t below = numbers.ceiling > 0 ? numbers.ceiling - 1 : std::numeric_limits<int>::max();
+    if (numbers.target == RangeTarget::MODEL)
+        return std::min(static_cast<int64_t>(size_by_model(numbers)), below);
+    int64_t twice = int64_t{2} * units_of(numbers) * numbers.unit;
+    if (twice <= below)
+        return twice;
+    int64_t middle = (numbers.size + numbers.ceiling) / 2;
+    return middle * 4 >= int64_t{numbers.size} * 5 ? middle - middle % numbers.unit : numbers.size;
 }
 
 bool is_of_phase(const Performance &known, const Interval &interval)
@@ -94,8 +100,6 @@ SizeRange size_range(const JobSpec &spec, const RangeNumbers &numbers)
     if (numbers.mtct_ppm >= numbers.lower_ppm || numbers.recent_mtct_ppm >= numbers.lower_ppm)
         return keep;
     int64_t most = std::min(size_grown(numbers), int64_t{spec.maximum});
-    if (numbers.ceiling > 0)
-        most = std::min(most, int64_t{numbers.ceiling} - 1);
     int high = std::max(size_at_most(spec, static_cast<int>(most)), size);
     return {RangeKind::OPTIONAL, std::min(least, size), high};
 }
@@ -109,6 +113,17 @@ int ceiling_of(const Performance &known, int64_t upper_ppm, int64_t since_ms)
             ceiling = ceiling == 0 ? interval.size : std::min(ceiling, interval.size);
     }
     return ceiling;
+}
+
+int proven_of(const Performance &known, int64_t since_ms, int ceiling, int size)
+{
+    int below = ceiling > 0 ? std::min(ceiling, size) : size, proven = 0;
+    for (const Interval &interval : known.history) {
+        bool counts = interval.until_ms >= since_ms && is_of_phase(known, interval);
+        if (counts && interval.size < below)
+            proven = std::max(proven, interval.size);
+    }
+    return proven;
 }
 
 std::vector<SizeMtct> measured_mtct(const Performance &known, int present_size)

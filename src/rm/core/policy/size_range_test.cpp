@@ -78,9 +78,16 @@ TEST(SizeRangeTest, R6_a_size_that_was_too_large_is_a_ceiling)
 {
     RangeNumbers below = numbers(16, 0, 0);
     below.ceiling = 32;
-    EXPECT_EQ(size_range(malleable(1, 64), below).high, 31);
-    below.ceiling = 16;
-    EXPECT_EQ(size_range(malleable(1, 64), below).high, 16);
+    EXPECT_EQ(size_range(malleable(1, 64), below).high, 24) << "between both";
+    for (int too_large : {19, 16}) {
+        below.ceiling = too_large;
+        EXPECT_EQ(size_range(malleable(1, 64), below).high, 16) << "hardly more";
+    }
+    RangeNumbers above = numbers(24, UPPER + 1, UPPER + 1);
+    above.ceiling = 24;
+    EXPECT_EQ(size_range(malleable(1, 64), above).high, 12);
+    above.proven = 16;
+    EXPECT_EQ(size_range(malleable(1, 64), above).high, 16) << "as large as was not too large";
     Performance known;
     known.phase = "a";
     for (auto [size, at_ms, key] :
@@ -94,6 +101,9 @@ TEST(SizeRangeTest, R6_a_size_that_was_too_large_is_a_ceiling)
     }
     EXPECT_EQ(ceiling_of(known, UPPER, 0), 32);
     EXPECT_EQ(ceiling_of(known, UPPER, 201), 0); /* long ago */
+    EXPECT_EQ(proven_of(known, 0, 32, 64), 16);
+    EXPECT_EQ(proven_of(known, 0, 32, 16), 0) << "nothing smaller";
+    EXPECT_EQ(proven_of(known, 301, 32, 64), 0);
 }
 
 /* Of a program whose MTCT at a size is a law, from one size to where it stays. */
