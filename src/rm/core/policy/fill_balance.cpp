@@ -95,10 +95,9 @@ BalanceMember Balancing::member(const Job &job, int64_t end_ms) const
     member.spec = &job.spec;
     member.size = std::max(count_processes(plan_.world_to_come(job)), 1);
     member.work = (end_ms - state_.now_ms) * job.size();
-    member.unit = processes_of_node(state_, job);
-    member.unit_cores = job.spec.cores_per_process;
-    if (job.spec.whole_nodes)
-        member.unit_cores = state_.node(job.blocks.front().node)->cores;
+    Unit unit = unit_of(state_, job.spec, job.blocks);
+    member.unit = unit.processes;
+    member.unit_cores = unit.cores;
     member.times = adaptation_times(job);
     SizeBounds bounds = range(job, member);
     member.low = bounds.low;

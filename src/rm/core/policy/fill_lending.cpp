@@ -50,10 +50,8 @@ void Lending::call_in()
 /* That so many more processes book. */
 int64_t Lending::cores_of(const Job &job, int processes) const
 {
-    if (!job.spec.whole_nodes)
-        return int64_t{processes} * job.spec.cores_per_process;
-    int unit = processes_of_node(state_, job);
-    return int64_t{(processes + unit - 1) / unit} * state_.node(job.blocks.front().node)->cores;
+    Unit unit = unit_of(state_, job.spec, job.blocks);
+    return unit.count(processes) * unit.cores;
 }
 
 /* K2, for the time of the loan. */

@@ -210,14 +210,17 @@ int FillPlan::shrunk(const Job &job) const
     return planned == shrinks.end() ? job.size() : planned->second;
 }
 
-int FillPlan::cap(const Job &job) const
+int FillPlan::cap(const Job &job, const Blocks &blocks) const
 {
     const JobSpec &spec = job.spec;
     if (size_wished(job) > 0)
         /* by its own word: what is known of it may be of another phase */
         return largest_wanted(job);
     int most = spec.preferred > 0 && others_wait ? spec.preferred : spec.maximum;
-    return std::min({most, largest_wanted(job), rules.most(state, job)});
+    int wanted = std::min(most, largest_wanted(job)), allowed = rules.most(state, job);
+    if (allowed >= wanted || !spec.whole_nodes)
+        return std::min(wanted, allowed);
+    return size_in_units(spec, unit_of(state, spec, blocks), allowed);
 }
 
 }  // namespace elastic::rm

@@ -99,8 +99,10 @@ struct FillPlan {
     bool keeps_out_of_reserved() const { return first && !rules.gives_later(); }
     /* What is its share, in processes. */
     int fair_size(const JobSpec &spec) const { return fair_cores / spec.cores_per_process; }
-    /* It is not grown beyond, for nobody's sake, and not started larger. */
-    int cap(const Job &job) const;
+    /* It is not grown beyond, for nobody's sake, and not started larger; `blocks`: what it has, or
+     * starts with. */
+    int cap(const Job &job, const Blocks &blocks) const;
+    int cap(const Job &job) const { return cap(job, job.blocks); }
 
   private:
     std::vector<Ending> starting() const;

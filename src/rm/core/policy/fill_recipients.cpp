@@ -45,8 +45,9 @@ void Recipients::add_starts()
         bool gives_back =
             each.job->spec.elasticity == Elasticity::MALLEABLE && plan_.rules.gives_later();
         bool may_grow = gives_back || !plan_.first;
-        each.cap = may_grow ? plan_.cap(*each.job) : each.size;
-        int most = may_have_room_within(each) ? plan_.cap(*each.job) : each.cap;
+        int cap = plan_.cap(*each.job, each.blocks);
+        each.cap = may_grow ? cap : each.size;
+        int most = may_have_room_within(each) ? cap : each.cap;
         each.numbers.most = std::max(each.size, most);
         growing_.push_back(std::move(each));
     }
@@ -195,7 +196,7 @@ void Recipients::fill_own_nodes()
         if (!may_have_room_within(each))
             continue;
         int room = nodes_of(each).room_within(plan_.now);
-        int cap = each.starts ? plan_.cap(*each.job) : each.cap;
+        int cap = each.starts ? plan_.cap(*each.job, each.blocks) : each.cap;
         grow(each, size_at_most(each.job->spec, std::min(cap, each.size + room)));
     }
 }
@@ -213,13 +214,18 @@ bool Recipients::may_have_room_within(const Growth &growth) const
 /* Raises all to the highest common level that the idle cores allow. */
 void Recipients::grow_to_level()
 {
-    auto target = [](const Growth &growth, int level) {
-        return std::max(growth.size, size_at_most(growth.job->spec, std::min(level, growth.cap)));
+    auto target = [&](const Growth &growth, int level) {
+        const JobSpec &spec = growth.job->spec;
+        int size = level < growth.cap ? size_in_units(spec, unit_of(growth), level)
+                                      : size_at_most(spec, growth.cap);
+        return std::max(growth.size, size);
     };
     auto cores = [&](int level) {
         int64_t sum = 0;
-        for (const Growth &each : growing_)
-            sum += int64_t{target(each, level) - each.size} * each.job->spec.cores_per_process;
+        for (const Growth &each : growing_) {
+            Unit unit = unit_of(each);
+            sum += (unit.count(target(each, level)) - unit.count(each.size)) * unit.cores;
+        }
         return sum;
     };
     int low = 0, high = 0;
@@ -253,23 +259,37 @@ void Recipients::grow_by_steps()
         progress = false;
         for (Growth *each : order) {
             if (int size = next_size(*each))
-                progress = grow(*each, size) || progress;
+                progress = grow_a_step(*each, size) || progress;
         }
     }
 }
 
-/* 0: it is as large as it may be.  Beside what is reserved whole nodes come one after the other,
- * each filled: where a step is placed, the next one is not. */
+/* 0: it is as large as it may be.  Whole nodes come one after the other, each filled: what is left
+ * of one is of no use to others. */
 int Recipients::next_size(const Growth &growth) const
 {
-    const Job &job = *growth.job;
-    int size = size_at_least(job.spec, growth.size + 1);
+    const JobSpec &spec = growth.job->spec;
+    int size = size_at_least(spec, growth.size + 1);
     if (size == 0 || size > growth.cap)
         return 0;
-    if (growth.starts || !job.spec.whole_nodes || !plan_.keeps_out_of_reserved())
-        return size;
-    int unit = processes_of_node(state_, job), nodes = (size - growth.size + unit - 1) / unit;
-    return std::max(size, size_at_most(job.spec, std::min(growth.cap, growth.size + nodes * unit)));
+    Unit unit = unit_of(growth);
+    int64_t filled = growth.size + unit.count(size - growth.size) * unit.processes;
+    return std::max(size, size_at_most(spec, static_cast<int>(std::min<int64_t>(growth.cap, filled))));
+}
+
+Unit Recipients::unit_of(const Growth &growth) const
+{
+    const Job &job = *growth.job;
+    return rm::unit_of(state_, job.spec, growth.starts ? growth.blocks : static_cast<const Blocks &>(job.blocks));
+}
+
+/* To `next`, or, where nodes are smaller than its own, as far as there is room. */
+bool Recipients::grow_a_step(Growth &growth, int next)
+{
+    const JobSpec &spec = growth.job->spec;
+    return grow(growth, next) ||
+           (spec.whole_nodes &&
+            grow(growth, size_at_most(spec, std::min(next, growth.size + room_for(growth)))));
 }
 
 /* ---- or more to some than to others ---------------------------------------------------------- */
@@ -319,7 +339,7 @@ void Recipients::grow_by_gain()
         int next = next_size(growth);
         bool grown = plan_.keeps_out_of_reserved()
                          ? grow_beside_reserved(growth, next) || grow_on_loan(growth, next)
-                         : grow(growth, next);
+                         : grow_a_step(growth, next);
         if (grown)
             offer(number);
     }

@@ -30,6 +30,8 @@ class Recipients {
     void grow_by_steps();
     void grow_by_gain();
     int next_size(const Growth &growth) const;
+    Unit unit_of(const Growth &growth) const;
+    bool grow_a_step(Growth &growth, int next);
     bool grow(Growth &growth, int size);
     bool grow_beside_reserved(Growth &growth, int size);
     bool grow_on_loan(Growth &growth, int size);

@@ -233,7 +233,7 @@ EfficientNumbers efficient_numbers(const State &state, const Job &job)
     const Config &config = state.config;
     EfficientNumbers numbers;
     numbers.range.size = job.size();
-    numbers.range.unit = processes_of_node(state, job);
+    numbers.range.unit = unit_of(state, job.spec, job.blocks).processes;
     numbers.range.upper_ppm = config.mtct_upper_ppm;
     numbers.range.lower_ppm = config.mtct_lower_ppm;
     numbers.range.target = config.range;

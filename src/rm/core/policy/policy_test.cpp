@@ -494,6 +494,23 @@ TEST_F(WholeNodesTest, every_job_fills_the_nodes_that_it_has)
     EXPECT_EQ(driver.core.state().indices().free_cores, 4);
 }
 
+TEST_F(WholeNodesTest, R5_a_job_grows_by_whole_nodes)
+{
+    JobId first = driver.submit(malleable(1, 16)), second = driver.submit(malleable(1, 15));
+    driver.run(first);
+    driver.commit(first);
+    driver.run(second);
+    ASSERT_EQ(driver.job(first).size(), 8);
+    ASSERT_EQ(driver.job(second).size(), 8);
+    driver.wait(MINUTE);
+    driver.send(NodeUp{"n4", 4});
+    EXPECT_EQ(resized(), 12) << "in one change";
+    driver.commit(first);
+    driver.end(first);
+    driver.wait(MINUTE);
+    EXPECT_EQ(resized(), 15) << "the most that it can have";
+}
+
 TEST_F(WholeNodesTest, a_shrink_gives_nodes_and_keeps_the_others_full)
 {
     JobId first = driver.submit(malleable(1, 16));

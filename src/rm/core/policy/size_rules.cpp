@@ -29,11 +29,23 @@ int SizeRules::own_size(const State &, const Job &job) const
     return size_without(job.spec, job.size(), job.lent);
 }
 
-int processes_of_node(const State &state, const Job &job)
+Unit unit_of(const State &state, const JobSpec &spec, const Blocks &blocks)
 {
     const Node *node =
-        job.spec.whole_nodes && !job.blocks.empty() ? state.node(job.blocks.front().node) : nullptr;
-    return node ? std::max(room_on(job.spec, node->cores, node->cores, 0), 1) : 1;
+        spec.whole_nodes && !blocks.empty() ? state.node(blocks.front().node) : nullptr;
+    if (!node)
+        return {1, spec.cores_per_process};
+    return {std::max(room_on(spec, node->cores, node->cores, 0), 1), node->cores};
+}
+
+int size_in_units(const JobSpec &spec, const Unit &unit, int64_t most)
+{
+    int size = size_at_most(spec, static_cast<int>(std::min<int64_t>(most, spec.maximum)));
+    int next = size > 0 ? size_at_least(spec, size + 1) : 0;
+    bool is_full = next == 0 || unit.count(next) > unit.count(size);
+    int less = static_cast<int>(unit.count(size) - 1) * unit.processes;
+    int full = is_full ? size : size_at_most(spec, less);
+    return full > 0 ? full : size;
 }
 
 HeldBecause held_without_data(const Job &job)

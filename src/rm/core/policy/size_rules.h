@@ -69,8 +69,18 @@ class SizeRules {
     virtual bool may_change(const Exchange &, const State &, const Job &) const { return false; }
 };
 
-/* Processes of a job of whole nodes on each of them; of another one 1 (SPEC-performance R5). */
-int processes_of_node(const State &state, const Job &job);
+/* What a job gets and gives at once: of whole nodes a node, with as many processes as it holds; else
+ * a process (SPEC-performance R5). */
+struct Unit {
+    int processes = 1, cores = 1;
+    int64_t count(int64_t size) const { return (size + processes - 1) / processes; }
+    ELASTIC_FIELDS(processes, cores)
+};
+/* Of one that is placed there; nowhere: not known, so a process. */
+Unit unit_of(const State &state, const JobSpec &spec, const Blocks &blocks);
+/* The greatest allowed size up to `most` that leaves no room in its last unit for a greater one; if
+ * all do, that up to `most`; 0: none. */
+int size_in_units(const JobSpec &spec, const Unit &unit, int64_t most);
 
 /* Of one that has no data (has_data). */
 HeldBecause held_without_data(const Job &job);
