@@ -62,7 +62,7 @@ struct Config {
     /* measured: nobody gets cores that bring less than this part of a proportional gain in speed,
      * in ppm; and the same, if less, of cores that nobody else can use, until somebody can */
     int64_t efficiency_ppm = 500000;
-    int64_t efficiency_idle_ppm = 50000;
+    int64_t efficiency_idle_ppm = 100000;
     int jobs_max = 100000;              /* waiting and running; more are refused */
     int finished_max = 1000;            /* kept in memory; older ones are forgotten (ForgetJob) */
 

@@ -281,12 +281,12 @@ struct SizeWorth {
     int64_t most_efficient = 0; /* nor beyond this into cores that others can use */
     int reduced = 0;            /* it is to be reduced to; 0: it is not */
     int own = 0;                /* what it has beyond that is lent */
-    int more = 0, less = 0;     /* the next sizes that it could have; 0: none */
-    /* For each core: by how much the logarithm of its speed grows with `more`, falls with `less`.
-     */
+    /* The next sizes that it could have, of whole nodes those that fill one more or leave one; 0:
+     * none. */
+    int more = 0, less = 0;
+    /* For each core: by how much the logarithm of its speed grows with `more`, falls with `less`
+     * (gain.h). */
     double next = 0, last = 0;
-    /* The same as policies compare it (gain.h). */
-    double next_gain = 0, last_gain = 0;
     bool operator==(const SizeWorth &) const = default;
 };
 

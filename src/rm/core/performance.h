@@ -87,6 +87,14 @@ struct MtctStatistics {
     ELASTIC_FIELDS(count, sum_ppm, squares, min_ppm, max_ppm)
 };
 
+/* Between the present size and another one that has been measured, and is at least a quarter off. */
+struct MeasuredStep {
+    int size = 0;               /* the other one; 0: there is none */
+    int64_t gain_ppm = 0;       /* what the larger of both has brought of a proportional gain */
+    bool operator==(const MeasuredStep &) const = default;
+    ELASTIC_FIELDS(size, gain_ppm)
+};
+
 /* How its speed follows its size, at one size: found by scaling_of (scaling.h). */
 struct Scaling {
     int size = 1;               /* of the job; of one that waits: 1 */
@@ -96,9 +104,10 @@ struct Scaling {
     int sizes = 0;              /* at which it has been measured in this phase */
     int proven_least = 0, proven_most = 0;      /* the extremes of these; 0: none */
     bool hinted = false;        /* by the user, and not measured */
+    MeasuredStep below = {}, above = {};        /* the nearest ones; of rounds alone, whatever MPI time says */
     bool operator==(const Scaling &) const = default;
     ELASTIC_FIELDS(size, serial_ppm, serial_below_ppm, samples, sizes, proven_least,
-                   proven_most, hinted)
+                   proven_most, hinted, below, above)
 };
 
 struct Performance {

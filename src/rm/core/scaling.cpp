@@ -129,6 +129,27 @@ std::span<const Point> side(const Points &points, int size, bool more)
     return all;
 }
 
+/* To the nearest point that is so far off that noise does not hide what it tells. */
+MeasuredStep step_to(const Points &points, int size, bool more)
+{
+    constexpr double STEP_MIN = 0.2231; /* a quarter, as a logarithm */
+    const Point *own = nullptr, *other = nullptr;
+    for (const Point &point : points) {
+        if (point.size == size)
+            own = &point;
+        bool is_off = more ? point.distance >= STEP_MIN : point.distance <= -STEP_MIN;
+        if (is_off && (!other || std::abs(point.distance) < std::abs(other->distance)))
+            other = &point;
+    }
+    if (!own || !other)
+        return {};
+    const Point &small = more ? *own : *other, &large = more ? *other : *own;
+    double faster = large.rounds / large.ms / (small.rounds / small.ms) - 1;
+    double gain = faster / (static_cast<double>(large.size) / small.size - 1);
+    auto all = static_cast<double>(PPM);
+    return {other->size, std::llround(std::clamp(gain, -1.0, 1.0) * all)};
+}
+
 int64_t to_ppm(double part)
 {
     return std::clamp<int64_t>(std::llround(part * static_cast<double>(PPM)), 0, PPM);
@@ -173,6 +194,8 @@ Scaling scaling_of(const Performance &known, int size)
     scaling.serial_below_ppm = scaling.serial_ppm;
     if (scaling.sizes > 1)
         scaling.serial_below_ppm = to_ppm(fitted_part(side(points, size, false), size));
+    scaling.below = step_to(points, size, false);
+    scaling.above = step_to(points, size, true);
     return scaling;
 }
 

@@ -112,7 +112,7 @@ ClusterOptions random_options(uint64_t seed, bool trace)
     if (options.sample_ms > 0 && config.policy == PolicyKind::FILL && chance.one_in(2)) {
         config.policy = chance.one_in(2) ? PolicyKind::EFFICIENT : PolicyKind::MEASURED;
         config.efficiency_ppm = chance.between(1, PPM - 1);
-        config.efficiency_idle_ppm = config.efficiency_ppm / 10 + 1;
+        config.efficiency_idle_ppm = chance.between(1, config.efficiency_ppm);
         config.mtct_lower_ppm = chance.between(1, 100000);
         config.mtct_upper_ppm = config.mtct_lower_ppm + chance.between(1, 100000);
         config.ceiling_hold_ms = chance.between(0, 100000);

@@ -44,28 +44,44 @@ struct Change {
     bool by_program = false;            /* which waits for it */
 };
 
-/* One of those that an exchange comes into question for; 0: nobody. */
-struct Trader {
-    JobId job = 0;
-    double worth = 0;           /* of its last or its next process */
-    /* Among equals the smaller number comes first. */
-    bool gives_before(const Trader &other) const
+/* The jobs that come first into question for an exchange, on one side of it: those of least rank,
+ * among equals of the smaller number. */
+class Traders {
+  public:
+    /* Whether one that is not there would be. */
+    bool would_be(double rank, JobId job) const
     {
-        return other.job == 0 || std::pair(worth, job) < std::pair(other.worth, other.job);
+        return first_.size() < MAX || std::pair(rank, job) < first_.back();
     }
-    bool gets_before(const Trader &other) const
+    void add(double rank, JobId job)
     {
-        return other.job == 0 || std::pair(-worth, job) < std::pair(-other.worth, other.job);
+        if (!would_be(rank, job))
+            return;
+        if (first_.size() == MAX)
+            first_.pop_back();
+        first_.insert(std::upper_bound(first_.begin(), first_.end(), std::pair(rank, job)),
+                      {rank, job});
     }
+    bool has(JobId job) const
+    {
+        return std::any_of(first_.begin(), first_.end(),
+                           [&](const auto &each) { return each.second == job; });
+    }
+    auto begin() const { return first_.begin(); }
+    auto end() const { return first_.end(); }
+
+  private:
+    static constexpr size_t MAX = 4;
+    std::vector<std::pair<double, JobId>> first_;
 };
 
 /* Of exchanges between running jobs (SizeRules::exchange). */
 struct Exchange {
     std::optional<Change> change;       /* who is to give processes */
     int64_t again_ms = NEVER;   /* ask again then; NEVER: only when something has changed */
-    Trader gives;               /* whose last process is worth least */
-    Trader doubtful;            /* the same of those of whom nothing shows that they need it */
-    Trader gets, gets_else;     /* whose next process is worth most, and after it */
+    Traders gives;              /* whose last processes are worth least */
+    Traders doubtful;           /* the same of those of whom nothing shows that they need them */
+    Traders gets;               /* whose next processes are worth most */
 };
 
 /* What of the state a decision depends on, beside what is booked: as long as none of it changes,

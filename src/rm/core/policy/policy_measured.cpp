@@ -14,6 +14,8 @@ namespace elastic::rm {
 namespace {
 
 constexpr int TRIAL = 2; /* times the present size, at most */
+/* RULE_MARGIN_PPM is at most such a part of a floor. */
+constexpr int64_t MARGIN_PART = 4;
 /* Less than this part more is not worth a change: fitted to noisy samples, the size that is best
  * moves by so much. */
 constexpr int64_t WORTH_PERCENT = 125;
@@ -40,15 +42,30 @@ int64_t floor_ppm_of(const MeasuredNumbers &numbers, Floor floor)
 /* The same for sizes that it is to grow to. */
 int64_t growth_floor_ppm(const MeasuredNumbers &numbers, Floor floor)
 {
-    return std::min(floor_ppm_of(numbers, floor) + RULE_MARGIN_PPM, PPM - 1);
+    int64_t floor_ppm = floor_ppm_of(numbers, floor);
+    return std::min(floor_ppm + std::min(RULE_MARGIN_PPM, floor_ppm / MARGIN_PART), PPM - 1);
+}
+
+/* Whether a floor of its own holds for cores that idle. */
+bool is_lower(const MeasuredNumbers &numbers, Floor floor)
+{
+    return floor == Floor::IDLE && numbers.efficiency_idle_ppm < numbers.efficiency_ppm;
+}
+
+/* A step up from its present size has been measured, and has brought too little. */
+bool is_known_to_be_vain(const MeasuredNumbers &numbers, Floor floor)
+{
+    const MeasuredStep &above = numbers.scaling.above;
+    return is_lower(numbers, floor) && above.size > 0 &&
+           above.gain_ppm < floor_ppm_of(numbers, floor);
 }
 
 /* What each core is worth between two sizes. */
-double gain_of(const Scaling &scaling, int cores, int from, int to)
+double gain_of(const Scaling &scaling, const Unit &unit, int from, int to)
 {
     int small = std::min(from, to), large = std::max(from, to);
     double ratio = relative_speed(scaling, large) / relative_speed(scaling, small);
-    return std::log(ratio) / (double(large - small) * cores);
+    return std::log(ratio) * unit.processes / (double(large - small) * unit.cores);
 }
 
 class MeasuredGain : public Gain {
@@ -58,17 +75,28 @@ class MeasuredGain : public Gain {
         if (from == job.size()) {
             const SizeWorth &worth = worth_of(state, job);
             if (to == worth.more || to == worth.less)
-                return to == worth.more ? worth.next_gain : worth.last_gain;
+                return to == worth.more ? worth.next : worth.last;
         }
-        return gain_of(scaling_of(job), job.spec.cores_per_process, from, to);
+        return gain_of(scaling_of(job), unit_of(state, job.spec, job.blocks), from, to);
     }
-    std::function<double(int, int)> of(const State &, const Job &job) const override
+    std::function<double(int, int)> of(const State &state, const Job &job) const override
     {
-        return [scaling = scaling_of(job), cores = job.spec.cores_per_process](int from, int to) {
-            return gain_of(scaling, cores, from, to);
-        };
+        return [scaling = scaling_of(job), unit = unit_of(state, job.spec, job.blocks)](
+                   int from, int to) { return gain_of(scaling, unit, from, to); };
     }
 };
+
+/* What fills one unit more, and what leaves one; 0: none. */
+int one_unit_more(const JobSpec &spec, const Unit &unit, int size)
+{
+    int next = size_at_least(spec, size + 1);
+    return next == 0 ? 0 : size_at_most(spec, static_cast<int>(unit.count(next)) * unit.processes);
+}
+
+int one_unit_less(const JobSpec &spec, const Unit &unit, int size)
+{
+    return size_at_most(spec, static_cast<int>(unit.count(size) - 1) * unit.processes);
+}
 
 int within(const JobSpec &spec, int size, int64_t most)
 {
@@ -92,6 +120,17 @@ int most_efficient_of(const State &state, const Job &job)
     return within(job.spec, job.size(), worth_of(state, job).most_efficient);
 }
 
+/* No core idles, and another job is to have more. */
+bool others_can_use_more(const State &state, const Job &job)
+{
+    const auto &elastic = state.indices().elastic;
+    return state.indices().free_cores == 0 &&
+           std::any_of(elastic.begin(), elastic.end(), [&](JobId id) {
+               const Job &other = state.jobs.at(id);
+               return id != job.id && most_efficient_of(state, other) > other.size();
+           });
+}
+
 class MeasuredRules : public SizeRules {
   public:
     int most(const State &state, const Job &job) const override
@@ -105,13 +144,17 @@ class MeasuredRules : public SizeRules {
     bool may_give(const State &, const Job &) const override { return true; }
     int reduced(const State &state, const Job &job) const override
     {
-        return worth_of(state, job).reduced;
+        const SizeWorth &worth = worth_of(state, job);
+        bool lent = worth.reduced > 0 && worth.own < worth.reduced;
+        return lent && others_can_use_more(state, job) ? worth.own : worth.reduced;
     }
     Json why(const State &state, const Job &job, int size, const char *rule) const override
     {
         MeasuredNumbers numbers = measured_numbers(state, job);
         Json json = write(numbers);
         json["rule"] = rule;
+        if (std::string_view(rule) == "reduce")
+            json["wanted"] = others_can_use_more(state, job);
         json["speed_ppm"] = std::llround(relative_speed(numbers.scaling, size) * double(PPM));
         return json;
     }
@@ -149,11 +192,14 @@ std::string MeasuredRules::words(const State &state, const Job &job, int size) c
     MeasuredNumbers numbers = measured_numbers(state, job);
     const Scaling &scaling = numbers.scaling;
     char text[160];
-    double speed = relative_speed(scaling, size);
+    double speed = relative_speed(scaling, size), faster = 1 / speed;
+    if (size == scaling.below.size)
+        faster = 1 + static_cast<double>(scaling.below.gain_ppm) / static_cast<double>(PPM) *
+                         (static_cast<double>(job.size()) / size - 1);
     if (size < job.size())
         snprintf(text, sizeof text,
                  "%d processes are hardly faster: %.2f times as fast as %d, by %d sizes measured",
-                 job.size(), 1 / speed, size, scaling.sizes);
+                 job.size(), faster, size, scaling.sizes);
     else if (!is_known(scaling))
         snprintf(text, sizeof text, "idle cores: nothing is known of its speed yet");
     else
@@ -171,7 +217,8 @@ bool is_worth_growing(const MeasuredNumbers &numbers)
     const Scaling &scaling = numbers.scaling;
     int64_t floor_ppm = growth_floor_ppm(numbers, Floor::IDLE);
     return efficient_size(scaling.size, scaling.serial_ppm, floor_ppm) * 100 >=
-           scaling.size * WORTH_PERCENT;
+               scaling.size * WORTH_PERCENT &&
+           !is_known_to_be_vain(numbers, Floor::IDLE);
 }
 
 std::optional<HeldBecause> MeasuredRules::held_because(const State &state, const Job &job) const
@@ -218,15 +265,19 @@ std::string MeasuredRules::explain(const State &state, const Job &job) const
              scaling.hinted ? "its user's hint"
                             : (std::to_string(scaling.sizes) + " sizes measured").c_str(),
              scaling.samples);
-    return text + why_not_growing(numbers, job);
+    int lent = scaling.size - worth_of(state, job).own;
+    std::string loan =
+        lent > 0 ? "; " + std::to_string(lent) + " are lent until somebody waits for cores" : "";
+    return text + why_not_growing(numbers, job) + loan;
 }
 
 /* Why one gives to another one: its own numbers, and the other's. */
 Json why_given(const SizeRules &rules, const State &state, const Job &from, const Job &to,
-               const Given &given, bool trial)
+               const Given &given, bool trial, int64_t wanted_cores)
 {
     Json why = rules.why(state, from, given.size, "balance");
     why["trial"] = trial;
+    why["wanted_cores"] = wanted_cores;
     why["for"] = {to.id};
     why["gets"] = write(measured_numbers(state, to));
     why["gets_size"] = given.grown;
@@ -246,21 +297,51 @@ std::string words_given(const Job &from, const Job &to, const Given &given, bool
     return text;
 }
 
-std::optional<Change> exchange_between(const SizeRules &rules, const State &state, const Job &from,
-                                       const Job &to, bool trial)
+/* Whether the other one finds room for what it is to get, on nodes that are free then. */
+bool finds_room(const State &state, const Job &from, int size, const Job &to, int grown)
 {
-    auto given = best_exchange(from.spec, measured_numbers(state, from), to.spec,
-                               measured_numbers(state, to), trial);
-    if (!given)
-        return std::nullopt;
-    return Change{from.id,
-                  given->size,
-                  choose_leaving(state, from.blocks, from.size() - given->size),
-                  {},
-                  words_given(from, to, *given, trial),
-                  [&rules, to = to.id, given = *given, trial](const State &then, const Job &job) {
-                      return why_given(rules, then, job, then.jobs.at(to), given, trial);
-                  }};
+    Blocks staying =
+        without(from.blocks, choose_leaving(state, from.blocks, from.size() - size));
+    Shares given = state.shares(from.spec, from.blocks), kept = state.shares(from.spec, staying);
+    leave_differences(given, kept);
+    Space then(state);
+    then.give(given);
+    then.take(kept);
+    return then.fits(to.spec, grown - to.size(), present(to));
+}
+
+/* The first of these pairs that pays and can be placed; the others are worth less than the first
+ * one, so that it alone tells whether it pays at all. */
+std::optional<Change> exchange_between(const SizeRules &rules, const State &state,
+                                       const Traders &gives, const Traders &gets, bool trial,
+                                       int64_t wanted_cores)
+{
+    for (const auto &[next, to_id] : gets) {
+        for (const auto &[last, from_id] : gives) {
+            if (from_id == to_id)
+                continue;
+            const Job &from = state.jobs.at(from_id), &to = state.jobs.at(to_id);
+            MeasuredNumbers from_numbers = measured_numbers(state, from),
+                            to_numbers = measured_numbers(state, to);
+            auto given = best_exchange(from.spec, from_numbers, to.spec, to_numbers, trial);
+            if (!given)
+                return std::nullopt;
+            if (!finds_room(state, from, given->size, to, given->grown))
+                continue;
+            if (!trial)
+                given = with_loan(*given, from.spec, from_numbers, to.spec, to_numbers,
+                                  wanted_cores);
+            auto leave = choose_leaving(state, from.blocks, from.size() - given->size);
+            auto why = [=, &rules, given = *given](const State &then, const Job &job) {
+                return why_given(rules, then, job, then.jobs.at(to_id), given, trial,
+                                 wanted_cores);
+            };
+            return Change{from_id,        given->size,
+                          std::move(leave), {},
+                          words_given(from, to, *given, trial), std::move(why)};
+        }
+    }
+    return std::nullopt;
 }
 
 /* From whom the last process is worth least to whom the next one is worth most: so many that both
@@ -268,6 +349,7 @@ std::optional<Change> exchange_between(const SizeRules &rules, const State &stat
 Exchange MeasuredRules::exchange(const State &state) const
 {
     Exchange result;
+    int64_t wanted_cores = 0;
     for (JobId id : state.indices().elastic) {
         const Job &job = state.jobs.at(id);
         if (!may_trade(state, job))
@@ -278,42 +360,34 @@ Exchange MeasuredRules::exchange(const State &state) const
             continue;
         }
         const SizeWorth &worth = worth_of(state, job);
-        Trader gives{id, worth.last}, gets{id, worth.next};
-        if (worth.less > 0 && gives.gives_before(result.gives))
-            result.gives = gives;
-        if (worth.doubtful && gives.gives_before(result.doubtful))
-            result.doubtful = gives;
-        if (most_efficient_of(state, job) <= job.size() || !gets.gets_before(result.gets_else))
-            continue;
-        result.gets_else = gets.gets_before(result.gets) ? result.gets : gets;
-        if (gets.gets_before(result.gets))
-            result.gets = gets;
+        if (worth.less > 0)
+            result.gives.add(worth.last, id);
+        if (worth.doubtful)
+            result.doubtful.add(worth.last, id);
+        if (int more = most_efficient_of(state, job) - job.size(); more > 0) {
+            result.gets.add(-worth.next, id);
+            wanted_cores += int64_t{more} * job.spec.cores_per_process;
+        }
     }
-    auto between = [&](JobId from, JobId to, bool trial) {
-        if (from != 0 && to != 0 && from != to && !result.change)
-            result.change = exchange_between(*this, state, state.jobs.at(from), state.jobs.at(to),
-                                             trial);
-    };
-    between(result.gives.job, result.gets.job, false);
-    bool alone = result.gets.job == result.doubtful.job;
-    between(result.doubtful.job, (alone ? result.gets_else : result.gets).job, true);
+    result.change =
+        exchange_between(*this, state, result.gives, result.gets, false, wanted_cores);
+    if (!result.change)
+        result.change = exchange_between(*this, state, result.doubtful, result.gets, true, 0);
     return result;
 }
 
 /* It is one of those that were compared, or comes before one of them. */
 bool MeasuredRules::may_change(const Exchange &exchange, const State &state, const Job &job) const
 {
-    for (const Trader &trader :
-         {exchange.gives, exchange.doubtful, exchange.gets, exchange.gets_else})
-        if (job.id == trader.job)
-            return true;
+    if (exchange.gives.has(job.id) || exchange.doubtful.has(job.id) || exchange.gets.has(job.id))
+        return true;
     if (!may_trade(state, job) || trades_from_ms(state, job) > state.now_ms)
         return false;
     const SizeWorth &worth = worth_of(state, job);
-    Trader gives{job.id, worth.last}, gets{job.id, worth.next};
-    return (worth.less > 0 && gives.gives_before(exchange.gives)) ||
-           (worth.doubtful && gives.gives_before(exchange.doubtful)) ||
-           (most_efficient_of(state, job) > job.size() && gets.gets_before(exchange.gets_else));
+    return (worth.less > 0 && exchange.gives.would_be(worth.last, job.id)) ||
+           (worth.doubtful && exchange.doubtful.would_be(worth.last, job.id)) ||
+           (most_efficient_of(state, job) > job.size() &&
+            exchange.gets.would_be(-worth.next, job.id));
 }
 
 }  // namespace
@@ -324,6 +398,7 @@ MeasuredNumbers measured_numbers(const State &state, const Job &job)
         has_settled(job) ? job.performance->newest.epoch_ms / job.performance->samples : 0;
     return {scaling_of(job),
             has_settled(job),
+            unit_of(state, job.spec, job.blocks),
             state.config.efficiency_ppm,
             state.config.efficiency_idle_ppm,
             remaining_ms(state, job),
@@ -337,17 +412,20 @@ int64_t measured_most(const MeasuredNumbers &numbers, Floor floor)
     const Scaling &scaling = numbers.scaling;
     if (!is_known(scaling))
         return SIZE_MAX_PROCESSES;
-    int64_t most =
-        std::min<int64_t>(efficient_size(scaling.size, scaling.serial_ppm,
-                                         growth_floor_ppm(numbers, floor)),
-                          SIZE_MAX_PROCESSES);
-    if (scaling.hinted)
-        return std::max<int64_t>(most, scaling.size);
+    int64_t floor_ppm = growth_floor_ppm(numbers, floor);
+    int64_t most = std::min<int64_t>(efficient_size(scaling.size, scaling.serial_ppm, floor_ppm),
+                                     SIZE_MAX_PROCESSES);
     /* Beyond what is measured it is doubled, and only when it is known how the present size
      * does. */
-    int64_t trial = numbers.settled ? int64_t{TRIAL} * scaling.size : 0;
-    most = std::min(most, std::max<int64_t>(trial, scaling.proven_most));
-    bool worth = most * 100 >= scaling.size * WORTH_PERCENT;
+    const Unit &unit = numbers.unit;
+    int64_t trial = numbers.settled ? TRIAL * unit.count(scaling.size) * unit.processes : 0;
+    if (!scaling.hinted)
+        most = std::min(most, std::max<int64_t>(trial, scaling.proven_most));
+    most -= most % unit.processes;
+    if (scaling.hinted)
+        return std::max<int64_t>(most, scaling.size);
+    bool worth =
+        most * 100 >= scaling.size * WORTH_PERCENT && !is_known_to_be_vain(numbers, floor);
     bool pays =
         most > scaling.size && growth_pays(numbers.remaining_ms, numbers.since_ms, numbers.times,
                                            relative_speed(scaling, static_cast<int>(most)));
@@ -359,17 +437,26 @@ int64_t measured_least(const MeasuredNumbers &numbers, Floor floor)
     const Scaling &scaling = numbers.scaling;
     /* MPI time alone only makes it doubtful: half as many are tried, once. */
     int64_t floor_ppm = floor_ppm_of(numbers, floor);
-    int64_t margin_ppm =
-        scaling.sizes == 1 ? std::min(RULE_MARGIN_PPM, floor_ppm / 5) : -RULE_MARGIN_PPM;
-    bool hardly_faster =
-        PPM - scaling.serial_below_ppm < std::max<int64_t>(floor_ppm + margin_ppm, 1);
+    int64_t margin_ppm = std::min(RULE_MARGIN_PPM, floor_ppm / MARGIN_PART);
+    /* Near 0 the law's fit is too coarse: what the last step has brought is looked at. */
+    bool by_step = is_lower(numbers, floor) && scaling.below.size > 0;
+    bool by_mpi_time = scaling.sizes == 1 || (is_lower(numbers, floor) && !by_step);
+    int64_t limit_ppm = by_mpi_time ? floor_ppm + margin_ppm : floor_ppm - margin_ppm;
+    int64_t gain_ppm = by_step ? scaling.below.gain_ppm : PPM - scaling.serial_below_ppm;
+    bool hardly_faster = gain_ppm < std::max<int64_t>(limit_ppm, 1);
     bool cheap = numbers.times.standstill_ms * STANDSTILL_PART <= numbers.since_ms;
     if (!numbers.settled || !hardly_faster || !cheap)
         return 0;
-    int64_t half = (scaling.size + 1) / TRIAL;
-    if (scaling.sizes == 1)
-        return half;
-    return std::max(efficient_size(scaling.size, scaling.serial_below_ppm, floor_ppm), half);
+    int64_t least = (scaling.size + 1) / TRIAL;
+    if (by_step)
+        least = std::max<int64_t>(least, scaling.below.size);
+    else if (!by_mpi_time)
+        least = std::max(least, efficient_size(scaling.size, scaling.serial_below_ppm, floor_ppm));
+    const Unit &unit = numbers.unit;
+    int64_t kept = unit.count(least);
+    if (unit.processes > 1)
+        return kept < unit.count(scaling.size) ? kept * unit.processes : 0;
+    return least;
 }
 
 int64_t measured_start(const Learned &learned, int64_t efficiency_ppm)
@@ -404,6 +491,25 @@ bool is_doubtful(const MeasuredNumbers &numbers)
            (scaling.sizes == 1 || saturated) && long_enough;
 }
 
+namespace {
+
+/* Of one that gets, at most. */
+int most_exchanged(const JobSpec &to, const MeasuredNumbers &gets)
+{
+    return within(to, gets.scaling.size, measured_most(gets, Floor::EFFICIENT));
+}
+
+/* Its size, up to `most`, with what another one gives that is left with `given_size`. */
+int size_with(const JobSpec &to, const MeasuredNumbers &gets, int most,
+              const MeasuredNumbers &gives, int given_size)
+{
+    int64_t units = gives.unit.count(gives.scaling.size) - gives.unit.count(given_size);
+    int64_t more = gets.unit.count(gets.scaling.size) + units * gives.unit.cores / gets.unit.cores;
+    return size_at_most(to, static_cast<int>(std::min<int64_t>(most, more * gets.unit.processes)));
+}
+
+}  // namespace
+
 /* So many that both together gain most; of a trial, that the other one does, as who gives may lose
  * nothing.  Of a trial so many that it shows. */
 std::optional<Given> best_exchange(const JobSpec &from, const MeasuredNumbers &gives,
@@ -411,16 +517,14 @@ std::optional<Given> best_exchange(const JobSpec &from, const MeasuredNumbers &g
 {
     if (gives.times.standstill_ms * STANDSTILL_PART > gives.since_ms)
         return std::nullopt;
-    int present = gives.scaling.size, receiver = gets.scaling.size;
-    int cap = size_at_most(to, within(to, receiver, measured_most(gets, Floor::EFFICIENT)));
+    int present = gives.scaling.size, most = most_exchanged(to, gets);
     std::optional<Given> best;
     double best_gain = EXCHANGE_GAIN_MIN;
-    for (int size = size_at_most(from, present - 1); size > 0 && TRIAL * size >= present;
-         size = size_at_most(from, size - 1)) {
+    for (int size = one_unit_less(from, gives.unit, present); size > 0 && TRIAL * size >= present;
+         size = one_unit_less(from, gives.unit, size)) {
         if (trial && size * WORTH_PERCENT > present * int64_t{100})
             continue;
-        int more = (present - size) * from.cores_per_process / to.cores_per_process;
-        int grown = size_at_most(to, std::min(cap, receiver + more));
+        int grown = size_with(to, gets, most, gives, size);
         double wins = log_speed(gets.scaling, grown), loses = -log_speed(gives.scaling, size);
         double gain = trial ? wins : wins - loses;
         if (gain > best_gain && (!trial || loses <= TRIAL_LOSS_MAX * wins)) {
@@ -431,13 +535,26 @@ std::optional<Given> best_exchange(const JobSpec &from, const MeasuredNumbers &g
     return best;
 }
 
+Given with_loan(Given given, const JobSpec &from, const MeasuredNumbers &gives, const JobSpec &to,
+                const MeasuredNumbers &gets, int64_t wanted_cores)
+{
+    int64_t own = measured_least(gives, Floor::EFFICIENT);
+    const Unit &unit = gives.unit;
+    int64_t units = unit.count(gives.scaling.size) - wanted_cores / unit.cores;
+    int size = size_at_least(from, static_cast<int>(std::max(own, units * unit.processes)));
+    if (own == 0 || size == 0 || size >= given.size)
+        return given;
+    int grown = size_with(to, gets, most_exchanged(to, gets), gives, size);
+    return {size, grown, relative_speed(gets.scaling, grown)};
+}
+
 SizeWorth find_worth(const State &state, const Job &job)
 {
     MeasuredNumbers numbers = measured_numbers(state, job);
     const Scaling &scaling = numbers.scaling;
     SizeWorth worth;
     worth.settled = numbers.settled;
-    worth.doubtful = is_doubtful(numbers) && size_at_most(job.spec, scaling.size - 1) > 0;
+    worth.doubtful = is_doubtful(numbers) && one_unit_less(job.spec, numbers.unit, scaling.size) > 0;
     worth.most = measured_most(numbers, Floor::IDLE);
     worth.most_efficient = measured_most(numbers, Floor::EFFICIENT);
     int64_t least = measured_least(numbers, Floor::IDLE);
@@ -445,17 +562,13 @@ SizeWorth find_worth(const State &state, const Job &job)
     worth.reduced = least == 0 ? 0 : size_at_least(job.spec, static_cast<int>(least));
     worth.own = own == 0 ? scaling.size
                          : std::min(size_at_least(job.spec, static_cast<int>(own)), scaling.size);
-    int size = scaling.size, cores = job.spec.cores_per_process;
-    worth.more = size_at_least(job.spec, size + 1);
-    worth.less = size_at_most(job.spec, size - 1);
+    int size = scaling.size;
+    worth.more = one_unit_more(job.spec, numbers.unit, size);
+    worth.less = one_unit_less(job.spec, numbers.unit, size);
     if (worth.more > 0)
-        worth.next_gain = gain_of(scaling, cores, size, worth.more);
+        worth.next = gain_of(scaling, numbers.unit, size, worth.more);
     if (worth.less > 0)
-        worth.last_gain = gain_of(scaling, cores, size, worth.less);
-    if (worth.settled && worth.more > 0) /* else it does not trade */
-        worth.next = log_speed(scaling, worth.more) / double((worth.more - size) * cores);
-    if (worth.settled && worth.less > 0)
-        worth.last = -log_speed(scaling, worth.less) / double((size - worth.less) * cores);
+        worth.last = gain_of(scaling, numbers.unit, size, worth.less);
     return worth;
 }
 

@@ -10,7 +10,7 @@
  *            gains more by one core than who is large
  *   floor    nobody gets cores that bring less than `efficiency` of a proportional gain
  *   loan     but those that idle otherwise, as long as they bring `efficiency_idle` of it.  They go
- *            back first, to those that wait
+ *            back first, to those that wait, and to running jobs that can use them
  *   trial    beyond the sizes that have been measured a job is at most doubled; whether it paid is
  *            looked at when it has been measured at the new size, and it is taken back if it did
  *            not.  What was measured is remembered while the phase lasts, so that it is not tried
@@ -31,6 +31,7 @@
 
 #include "core/policy/gain.h"
 #include "core/policy/policy.h"
+#include "core/policy/size_rules.h"
 #include "core/scaling.h"
 
 namespace elastic::rm {
@@ -40,12 +41,13 @@ namespace elastic::rm {
 struct MeasuredNumbers {
     Scaling scaling;
     bool settled = false; /* measured since its last change of size */
+    Unit unit;
     int64_t efficiency_ppm = 0, efficiency_idle_ppm = 0; /* of the configuration */
     int64_t remaining_ms = NEVER, since_ms = 0;
     int64_t sample_ms = 0; /* the mean time between samples, since its last change of size */
     AdaptationTimes times;
-    ELASTIC_FIELDS(scaling, settled, efficiency_ppm, efficiency_idle_ppm, remaining_ms, since_ms,
-                   sample_ms, times)
+    ELASTIC_FIELDS(scaling, settled, unit, efficiency_ppm, efficiency_idle_ppm, remaining_ms,
+                   since_ms, sample_ms, times)
 };
 MeasuredNumbers measured_numbers(const State &state, const Job &job);
 
@@ -73,6 +75,10 @@ struct Given {
  * pay. */
 std::optional<Given> best_exchange(const JobSpec &from, const MeasuredNumbers &gives,
                                    const JobSpec &to, const MeasuredNumbers &gets, bool trial);
+/* And with what is lent to the one that gives, as far as all others together can use so many
+ * cores. */
+Given with_loan(Given given, const JobSpec &from, const MeasuredNumbers &gives, const JobSpec &to,
+                const MeasuredNumbers &gets, int64_t wanted_cores);
 
 /* All of it that decisions ask for, and the same as it is kept while nothing of the job changes. */
 SizeWorth find_worth(const State &state, const Job &job);

@@ -13,6 +13,9 @@ namespace elastic::rm {
 namespace {
 
 constexpr int64_t MINUTE = 60000;
+/* Of Config::efficiency_idle_ppm: nothing is lent, as if nobody could have less than `efficiency`;
+ * the default. */
+constexpr int64_t NO_LOANS = 500000, LOANS = 100000;
 
 /* Jobs of known laws under elasticd's core, sampled every half minute; changes are committed at
  * once. */
@@ -22,6 +25,13 @@ struct Machine {
     }
     Machine(int nodes, int cores) : driver(PolicyKind::MEASURED, nodes, cores) {}
 
+    /* Cores that nobody else can use are lent down to this part of a proportional gain. */
+    void lend_down_to(int64_t ppm)
+    {
+        Config config = driver.core.state().config;
+        config.efficiency_idle_ppm = ppm;
+        driver.send(Configure{config});
+    }
     JobId start(JobSpec spec, SampledProgram::Law law, SampledProgram::Law share = nullptr)
     {
         JobId id = driver.submit(spec);
@@ -176,6 +186,27 @@ TEST(MeasuredTest, Q13_exchanges_of_whole_nodes_come_to_rest)
     }
 }
 
+/* R5: whatever is known of it, a job of whole nodes fills those that it has. */
+TEST(MeasuredTest, R5_whole_nodes_are_filled)
+{
+    for (double serial : {0.01, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3}) {
+        for (bool hinted : {false, true}) {
+            Machine machine(8, 4);
+            JobSpec spec = malleable(1, 32);
+            spec.whole_nodes = true;
+            if (hinted)
+                spec.serial_ppm = std::llround(serial * double(PPM));
+            machine.start(spec, amdahl(serial));
+            machine.start(spec, amdahl(serial / 2));
+            for (int i = 0; i < 30; i++) {
+                machine.go_on(1, 0.1);
+                EXPECT_EQ(machine.size(0) % 4, 0) << serial << ": " << machine.size(0);
+                EXPECT_EQ(machine.size(1) % 4, 0) << serial << ": " << machine.size(1);
+            }
+        }
+    }
+}
+
 /* The state is settled: samples that are wrong by up to 10 % change nothing. */
 TEST(MeasuredTest, noise_changes_nothing)
 {
@@ -188,17 +219,62 @@ TEST(MeasuredTest, noise_changes_nothing)
 
 TEST(MeasuredTest, a_trial_that_does_not_pay_is_taken_back_and_not_made_again)
 {
-    Machine machine(32);
-    JobSpec spec = malleable(1, 32);
-    spec.serial_ppm = 100000; /* a hint: it starts with a few */
-    JobId id = machine.start(spec, scales_to(12));
-    int first = machine.driver.job(id).size();
-    EXPECT_LT(first, 12);
-    machine.go_on(100);
-    EXPECT_NEAR(machine.driver.job(id).size(), 12, 3);
+    for (int64_t idle_ppm : {LOANS, NO_LOANS}) {
+        SCOPED_TRACE("efficiency_idle_ppm " + std::to_string(idle_ppm));
+        Machine machine(32);
+        machine.lend_down_to(idle_ppm);
+        JobSpec spec = malleable(1, 32);
+        spec.serial_ppm = idle_ppm == NO_LOANS ? 100000 : 500000; /* a hint: it starts with a few */
+        JobId id = machine.start(spec, scales_to(12));
+        int first = machine.driver.job(id).size();
+        EXPECT_LT(first, 12);
+        machine.go_on(100);
+        if (idle_ppm == NO_LOANS) {
+            EXPECT_NEAR(machine.driver.job(id).size(), 12, 3);
+        } else { /* the last step up was to twice as many, at most */
+            EXPECT_GE(machine.driver.job(id).size(), 12);
+            EXPECT_LE(machine.driver.job(id).size(), 24);
+        }
+        int before = machine.changes;
+        EXPECT_GE(before, 1);
+        machine.go_on(200, 0.1);
+        EXPECT_EQ(machine.changes, before);
+    }
+}
+
+/* What brings nothing is given back, although nobody wants it. */
+TEST(MeasuredTest, what_brings_nothing_is_not_even_lent)
+{
+    Machine machine(64);
+    JobSpec spec = malleable(1, 64);
+    spec.serial_ppm = 500000;
+    machine.start(spec, scales_to(1));
+    int first = machine.size(0);
+    EXPECT_LT(first, 32);
+    machine.programs.clear(); /* MPI time says nothing of it */
+    machine.programs.emplace_back(machine.driver, machine.ids[0], scales_to(first),
+                                  [](int) { return 0.0; });
+    machine.go_on(100, 0.1);
+    EXPECT_LE(machine.size(0), first * 5 / 4);
     int before = machine.changes;
-    EXPECT_GE(before, 1);
-    machine.go_on(200);
+    EXPECT_GE(before, 2) << "it has been tried";
+    machine.go_on(300, 0.1);
+    EXPECT_EQ(machine.changes, before);
+}
+
+/* What is lent goes to a running job that can use it, too, at once. */
+TEST(MeasuredTest, what_is_lent_goes_to_who_uses_it)
+{
+    Machine machine(64);
+    machine.start(rigid(16), scales_to(16));
+    machine.start(malleable(1, 64), amdahl(0.1));
+    machine.go_on(20);
+    machine.start(malleable(1, 64), amdahl(0));
+    machine.go_on(100);
+    EXPECT_GT(machine.size(2), 24) << "more than its half";
+    EXPECT_EQ(machine.size(1) + machine.size(2), 48);
+    int before = machine.changes;
+    machine.go_on(200, 0.1);
     EXPECT_EQ(machine.changes, before);
 }
 
@@ -263,17 +339,15 @@ TEST(MeasuredTest, no_decision_is_missed_whichever_job_is_sampled)
  * comes, before anybody gives what he uses well. */
 TEST(MeasuredTest, what_idles_is_lent_until_somebody_waits)
 {
-    for (int64_t idle_ppm : {int64_t{50000}, int64_t{500000}}) {
+    for (int64_t idle_ppm : {LOANS, NO_LOANS}) {
         SCOPED_TRACE("efficiency_idle_ppm " + std::to_string(idle_ppm));
         Machine machine(64);
-        Config config = machine.driver.core.state().config;
-        config.efficiency_idle_ppm = idle_ppm;
-        machine.driver.send(Configure{config});
+        machine.lend_down_to(idle_ppm);
         machine.start(malleable(1, 16), amdahl(0));
         machine.start(malleable(1, 48), amdahl(0.1));
         machine.go_on(100);
         EXPECT_EQ(machine.size(0), 16);
-        bool lends = idle_ppm < 500000;
+        bool lends = idle_ppm < NO_LOANS;
         if (lends) {
             EXPECT_EQ(machine.size(1), 48);
         } else {
@@ -314,11 +388,18 @@ TEST(MeasuredTest, X1_records_say_why_and_that_gives_the_decision)
 {
     const JobSpec spec = malleable(1, 16);
     std::map<std::string, int> rules;
-    ThreePrograms told;
-    Machine untold(16); /* MPI time says nothing */
-    for (int most : {2, 6, 16})
-        untold.start(spec, scales_to(most), [](int) { return 0.02; });
-    for (Machine *machine : {static_cast<Machine *>(&told), &untold}) {
+    std::deque<Machine> machines;
+    for (int64_t idle_ppm : {LOANS, NO_LOANS}) {
+        for (double share : {-1.0, 0.02, 0.15}) { /* MPI time says nothing, but the first time */
+            Machine &machine = machines.emplace_back(16);
+            machine.lend_down_to(idle_ppm);
+            SampledProgram::Law untold = [share](int) { return share; };
+            for (int most : {2, 6, 16})
+                machine.start(spec, scales_to(most), share < 0 ? nullptr : untold);
+        }
+    }
+    for (Machine &each : machines) {
+        Machine *machine = &each;
         machine->go_on(200);
         for (const Record &record : machine->requested) {
             Json why = record.data.at("why");
@@ -329,20 +410,28 @@ TEST(MeasuredTest, X1_records_say_why_and_that_gives_the_decision)
                 return value;
             };
             std::string rule = taken("rule").get<std::string>();
-            Json trial = taken("trial"), whom = taken("for"), other = taken("gets");
+            Json is_wanted = taken("wanted"), trial = taken("trial"), whom = taken("for"), other = taken("gets");
             Json other_size = taken("gets_size");
+            Json wanted = taken("wanted_cores");
             taken("speed_ppm");
             auto numbers = parse<MeasuredNumbers>(why);
             ASSERT_TRUE(numbers) << numbers.error();
             int size = record.data.at("size").get<int>();
             if (rule == "reduce") {
-                EXPECT_EQ(measured_least(numbers.value(), Floor::IDLE), size);
+                int64_t least = measured_least(numbers.value(), Floor::IDLE);
+                EXPECT_GT(least, 0);
+                if (is_wanted.get<bool>()) /* and with what is lent */
+                    least = std::min(least, measured_least(numbers.value(), Floor::EFFICIENT));
+                EXPECT_EQ(least, size);
             } else if (rule == "balance") {
                 auto gets = parse<MeasuredNumbers>(other);
                 ASSERT_TRUE(gets) << gets.error();
                 bool tried = trial.get<bool>();
                 auto given = best_exchange(spec, numbers.value(), spec, gets.value(), tried);
                 ASSERT_TRUE(given);
+                if (!tried)
+                    given = with_loan(*given, spec, numbers.value(), spec, gets.value(),
+                                      wanted.get<int64_t>());
                 EXPECT_EQ(std::pair(given->size, given->grown),
                           std::pair(size, other_size.get<int>()));
                 EXPECT_EQ(whom.size(), 1u);
@@ -408,6 +497,7 @@ TEST(MeasuredTest, nonsense_of_one_job_leaves_the_others_theirs)
 TEST(MeasuredTest, X2_held_because)
 {
     Machine machine(16);
+    machine.lend_down_to(NO_LOANS);
     auto held = [&](size_t i) {
         const State &state = machine.driver.core.state();
         return policy(state.config.policy).held_because(state, machine.driver.job(machine.ids[i]));
