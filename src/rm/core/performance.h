@@ -87,7 +87,7 @@ struct MtctStatistics {
     ELASTIC_FIELDS(count, sum_ppm, squares, min_ppm, max_ppm)
 };
 
-/* Between the present size and another one that has been measured, and is at least a quarter off. */
+/* Between the present size and another one that has been measured, at least a quarter off. */
 struct MeasuredStep {
     int size = 0;               /* the other one; 0: there is none */
     int64_t gain_ppm = 0;       /* what the larger of both has brought of a proportional gain */
@@ -104,7 +104,8 @@ struct Scaling {
     int sizes = 0;              /* at which it has been measured in this phase */
     int proven_least = 0, proven_most = 0;      /* the extremes of these; 0: none */
     bool hinted = false;        /* by the user, and not measured */
-    MeasuredStep below = {}, above = {};        /* the nearest ones; of rounds alone, whatever MPI time says */
+    /* To the nearest ones, by rounds alone, whatever MPI time says. */
+    MeasuredStep below = {}, above = {};
     bool operator==(const Scaling &) const = default;
     ELASTIC_FIELDS(size, serial_ppm, serial_below_ppm, samples, sizes, proven_least,
                    proven_most, hinted, below, above)

@@ -274,13 +274,15 @@ int Recipients::next_size(const Growth &growth) const
         return 0;
     Unit unit = unit_of(growth);
     int64_t filled = growth.size + unit.count(size - growth.size) * unit.processes;
-    return std::max(size, size_at_most(spec, static_cast<int>(std::min<int64_t>(growth.cap, filled))));
+    int most = static_cast<int>(std::min<int64_t>(growth.cap, filled));
+    return std::max(size, size_at_most(spec, most));
 }
 
 Unit Recipients::unit_of(const Growth &growth) const
 {
     const Job &job = *growth.job;
-    return rm::unit_of(state_, job.spec, growth.starts ? growth.blocks : static_cast<const Blocks &>(job.blocks));
+    const Blocks &present = job.blocks;
+    return rm::unit_of(state_, job.spec, growth.starts ? growth.blocks : present);
 }
 
 /* To `next`, or, where nodes are smaller than its own, as far as there is room. */

@@ -501,7 +501,8 @@ TEST(EfficientTest, R6_Q13_a_kink_is_found_and_kept_to)
     for (int kink = 1; kink <= 32; kink++) {
         Efficient machine(config, 1, 33);
         machine.start(rigid(32), [](int) { return 0.0; });
-        JobId job = machine.start(malleable(1, 32), [kink](int size) { return size > kink ? 0.5 : 0.001; });
+        SampledProgram::Law mtct = [kink](int size) { return size > kink ? 0.5 : 0.001; };
+        JobId job = machine.start(malleable(1, 32), mtct);
         machine.driver.end(machine.ids.front());
         machine.ids.erase(machine.ids.begin());
         machine.programs.pop_front();

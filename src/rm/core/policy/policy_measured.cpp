@@ -302,7 +302,9 @@ bool finds_room(const State &state, const Job &from, int size, const Job &to, in
 {
     Blocks staying =
         without(from.blocks, choose_leaving(state, from.blocks, from.size() - size));
-    Shares given = state.shares(from.spec, from.blocks), kept = state.shares(from.spec, staying);
+    Blocks slots = slots_of(from); /* stay its own */
+    Shares given = state.shares(from.spec, append(from.blocks, slots)),
+           kept = state.shares(from.spec, append(staying, slots));
     leave_differences(given, kept);
     Space then(state);
     then.give(given);
@@ -554,7 +556,6 @@ SizeWorth find_worth(const State &state, const Job &job)
     const Scaling &scaling = numbers.scaling;
     SizeWorth worth;
     worth.settled = numbers.settled;
-    worth.doubtful = is_doubtful(numbers) && one_unit_less(job.spec, numbers.unit, scaling.size) > 0;
     worth.most = measured_most(numbers, Floor::IDLE);
     worth.most_efficient = measured_most(numbers, Floor::EFFICIENT);
     int64_t least = measured_least(numbers, Floor::IDLE);
@@ -565,6 +566,7 @@ SizeWorth find_worth(const State &state, const Job &job)
     int size = scaling.size;
     worth.more = one_unit_more(job.spec, numbers.unit, size);
     worth.less = one_unit_less(job.spec, numbers.unit, size);
+    worth.doubtful = is_doubtful(numbers) && worth.less > 0;
     if (worth.more > 0)
         worth.next = gain_of(scaling, numbers.unit, size, worth.more);
     if (worth.less > 0)

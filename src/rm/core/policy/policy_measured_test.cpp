@@ -410,8 +410,8 @@ TEST(MeasuredTest, X1_records_say_why_and_that_gives_the_decision)
                 return value;
             };
             std::string rule = taken("rule").get<std::string>();
-            Json is_wanted = taken("wanted"), trial = taken("trial"), whom = taken("for"), other = taken("gets");
-            Json other_size = taken("gets_size");
+            Json is_wanted = taken("wanted"), trial = taken("trial"), whom = taken("for");
+            Json other = taken("gets"), other_size = taken("gets_size");
             Json wanted = taken("wanted_cores");
             taken("speed_ppm");
             auto numbers = parse<MeasuredNumbers>(why);
@@ -612,7 +612,8 @@ TEST(MeasuredTest, nobody_grows_into_what_costs_more_than_it_wins)
     EXPECT_EQ(measured_most(numbers, Floor::EFFICIENT), 8);
     EXPECT_EQ(measured_least(numbers, Floor::EFFICIENT), 0);
     numbers.scaling.serial_below_ppm = 800000;
-    EXPECT_EQ(measured_least(numbers, Floor::EFFICIENT), 0) << "it would stand still for as long as it has run";
+    EXPECT_EQ(measured_least(numbers, Floor::EFFICIENT), 0)
+        << "it would stand still for as long as it has run";
     numbers.times.standstill_ms = 10;
     numbers.since_ms = MINUTE;
     EXPECT_EQ(measured_least(numbers, Floor::EFFICIENT), 4);

@@ -43,7 +43,7 @@ struct RangeNumbers {
     int64_t mtct_ppm = 0, recent_mtct_ppm = 0; /* since the last commit; of the last samples */
     int64_t upper_ppm = 0, lower_ppm = 0;
     int ceiling = 0; /* the smallest size that was too large; 0: none (R6) */
-    int proven = 0; /* the greatest size below it, and below the present one, that was not; 0: none */
+    int proven = 0; /* the greatest one below it and the present one that was not; 0: none */
     RangeTarget target = RangeTarget::DOUBLE;
     std::vector<SizeMtct> measured; /* MODEL: other sizes that the phase has had, rising */
     ELASTIC_FIELDS(size, unit, has_data, mtct_ppm, recent_mtct_ppm, upper_ppm, lower_ppm, ceiling,
@@ -57,8 +57,8 @@ std::vector<SizeMtct> measured_mtct(const Performance &known, int present_size);
 /* The smallest size at which the job was above `upper_ppm` in its present phase, since
  * `since_ms`; 0: none. */
 int ceiling_of(const Performance &known, int64_t upper_ppm, int64_t since_ms);
-/* The greatest size below that one, if there is one, and below `size`, that it has had in that time;
- * 0: none. */
+/* The greatest size below that one, if there is one, and below `size`, that it has had in that
+ * time; 0: none. */
 int proven_of(const Performance &known, int64_t since_ms, int ceiling, int size);
 
 /* ---- all end together (T) -------------------------------------------------------------------- */

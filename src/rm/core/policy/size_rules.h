@@ -69,8 +69,8 @@ class SizeRules {
     virtual bool may_change(const Exchange &, const State &, const Job &) const { return false; }
 };
 
-/* What a job gets and gives at once: of whole nodes a node, with as many processes as it holds; else
- * a process (SPEC-performance R5). */
+/* What a job gets and gives at once: of whole nodes a node, with as many processes as it holds;
+ * else a process (SPEC-performance R5). */
 struct Unit {
     int processes = 1, cores = 1;
     int64_t count(int64_t size) const { return (size + processes - 1) / processes; }
