@@ -66,8 +66,8 @@ int size_reduced(const JobSpec &spec, const RangeNumbers &numbers)
     return smaller ? size : std::max(size_at_most(spec, numbers.size - 1), least);
 }
 
-/* What R3 allows at most.  Below a size that was too large (R6) it is the middle of both, if that is
- * a quarter more: each try halves what lies between, so that they come to an end. */
+/* What R3 allows at most.  Below a size that was too large (R6) it is the middle of both, if that
+ * is a quarter more: each try halves what lies between, so that they come to an end. */
 int64_t size_grown(const RangeNumbers &numbers)
 {
     int64_t below = numbers.ceiling > 0 ? numbers.ceiling - 1 : std::numeric_limits<int>::max();
