@@ -130,6 +130,9 @@ TEST(LearnedTest, X3_it_decides_the_size_that_the_next_run_starts_with)
     };
     for (PolicyKind policy : {PolicyKind::EFFICIENT, PolicyKind::MEASURED}) {
         CoreDriver driver(policy, 1, 8);
+        Config config = driver.core.state().config;
+        config.efficiency_idle_ppm = config.efficiency_ppm; /* nothing is lent */
+        driver.send(Configure{config});
         JobId first = start(driver, run_of("x"));
         ASSERT_EQ(driver.job(first).size(), 8) << "nothing is known of it";
         bool efficient = policy == PolicyKind::EFFICIENT;
