@@ -60,7 +60,7 @@ int HYD_pmcd_pmip_adapt_busy(void);
 
 /* So much output of a process has been sent to mpiexec (output.h). */
 void HYD_pmcd_pmip_adapt_output(int bytes);
-/* All has been sent: waits until it is on its way. */
+/* All has been said, the exit status last: waits until mpiexec has read it and closed the connection. */
 HYD_status HYD_pmcd_pmip_adapt_flush(void);
 
 /* pmip_cb.c: takes in what there is on a PMI connection. */

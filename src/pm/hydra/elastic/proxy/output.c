@@ -11,7 +11,9 @@
 #include "demux.h"
 #include "wire/event_loop.h"
 #include "pmi_line.h"
+#include <errno.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 static int opened = 0, waits_for_room = 0, counting = 0;
 static uint64_t sent = 0, room = 0;
@@ -205,11 +207,28 @@ HYD_status HYD_pmcd_pmip_adapt_fn_abort(int fd, char *args[])
     goto fn_exit;
 }
 
+/* A connection that is closed while something is unread is reset, and what the kernel has not sent yet is lost.
+ * mpiexec tells of room as long as the reader of its output takes some, until it has read the exit status. */
+static void wait_until_mpiexec_closes(void)
+{
+    struct pollfd connection = {.fd = control(),.events = POLLIN };
+    char unread[4096];
+    ssize_t n = -1;
+
+    shutdown(connection.fd, SHUT_WR);
+    do {
+        poll(&connection, 1, -1);
+        n = recv(connection.fd, unread, sizeof(unread), MSG_DONTWAIT);
+    } while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+}
+
 HYD_status HYD_pmcd_pmip_adapt_flush(void)
 {
     HYD_status status = HYD_SUCCESS;
 
     while (status == HYD_SUCCESS && HYD_channel_waiting(control()) > 0)
         status = HYDT_dmx_wait_for_event(-1);
+    if (status == HYD_SUCCESS)
+        wait_until_mpiexec_closes();
     return status;
 }
