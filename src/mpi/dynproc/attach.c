@@ -23,14 +23,6 @@ static int my_side(const struct MPIR_Dynproc_attach *attach, struct MPIR_Dynproc
     goto fn_exit;
 }
 
-static void free_side(struct MPIR_Dynproc_side *side)
-{
-    MPL_free(side->address_sizes);
-    MPL_free(side->addresses);
-    side->address_sizes = NULL;
-    side->addresses = NULL;
-}
-
 static bool overlap(const struct MPIR_Dynproc_side *one, const struct MPIR_Dynproc_side *other)
 {
     const char *a = one->addresses;
@@ -62,7 +54,7 @@ int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR
     int mpi_errno = my_side(attach, &mine);
 
     MPIR_ERR_CHECK(mpi_errno);
-    free_side(&attach->other);
+    MPIR_Dynproc_side_free(&attach->other);
     if (!MPIR_Dynproc_send_side(link, attach->is_server, &mine))
         state = MPIR_DYNPROC_BROKEN;
     while (state == MPIR_DYNPROC_MORE) {
@@ -76,7 +68,7 @@ int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR
     MPIR_ERR_CHKANDJUMP(overlap(&mine, &attach->other), mpi_errno, MPI_ERR_COMM, "**dynprocoverlap");
 
   fn_exit:
-    free_side(&mine);
+    MPIR_Dynproc_side_free(&mine);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -131,7 +123,7 @@ static int end(struct MPIR_Dynproc_attach *attach, int error, MPIR_Comm ** newco
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    free_side(other);
+    MPIR_Dynproc_side_free(other);
     return mpi_errno;
   fn_fail:
     MPIR_Free_contextid(attach->context_id);

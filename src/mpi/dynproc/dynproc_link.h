@@ -53,6 +53,8 @@ struct MPIR_Dynproc_side {
     int bytes;                  /* of all addresses */
 };
 
+void MPIR_Dynproc_side_free(struct MPIR_Dynproc_side *side);
+
 struct MPIR_Dynproc_link *MPIR_Dynproc_link_new(int fd, const unsigned char *secret);
 void MPIR_Dynproc_link_free(struct MPIR_Dynproc_link *link);
 /* Whether the other side is still there, as far as can be seen. */

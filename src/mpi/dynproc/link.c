@@ -50,6 +50,14 @@ struct MPIR_Dynproc_link *MPIR_Dynproc_link_new(int fd, const unsigned char *sec
     return link;
 }
 
+void MPIR_Dynproc_side_free(struct MPIR_Dynproc_side *side)
+{
+    MPL_free(side->address_sizes);
+    MPL_free(side->addresses);
+    side->address_sizes = NULL;
+    side->addresses = NULL;
+}
+
 void MPIR_Dynproc_link_free(struct MPIR_Dynproc_link *link)
 {
     if (!link)

@@ -138,14 +138,6 @@ int MPIR_Process_use_stub(MPIR_Comm * comm)
 
 /* ---- what comes to an end --------------------------------------------------------------------------------------- */
 
-static void free_side(struct MPIR_Dynproc_side *side)
-{
-    MPL_free(side->address_sizes);
-    MPL_free(side->addresses);
-    side->address_sizes = NULL;
-    side->addresses = NULL;
-}
-
 static void stop_listening(struct MPIR_Process_world *world)
 {
     if (world->service)
@@ -280,7 +272,7 @@ static bool send_own_side(struct MPIR_Process_world *world)
             mine.bytes += mine.address_sizes[i];
         is_sent = MPIR_Dynproc_send_side(world->link, true, &mine);
     }
-    free_side(&mine);
+    MPIR_Dynproc_side_free(&mine);
     return is_sent;
 }
 
@@ -300,7 +292,7 @@ static bool is_other_side_there(struct MPIR_Process_world *world)
     if (state == MPIR_DYNPROC_DONE && world->other.size == world->n)
         return true;
     if (state != MPIR_DYNPROC_MORE) {   /* it comes again, or has ended */
-        free_side(&world->other);
+        MPIR_Dynproc_side_free(&world->other);
         MPIR_Dynproc_link_free(world->link);
         world->link = NULL;
     }
@@ -381,7 +373,7 @@ static bool has_sent(struct MPIR_Process_world *world)
 
 static void free_world(struct MPIR_Process_world *world)
 {
-    free_side(&world->other);
+    MPIR_Dynproc_side_free(&world->other);
     MPIR_Comm_release(world->local);
     MPL_free(world->sends);
     MPL_free(world->requests);
