@@ -6,8 +6,9 @@
  * the daemon change it before anybody is told otherwise (core/set_forgets.h).  It says which answers may be remembered
  * at all.  Members are ranks, so that a new world (MPIR_Adapt_epoch) is another reason to ask again.
  *
- * At most PLACES names; a new one takes the place of an old one.  Owned by whichever thread holds the library's
- * critical section.
+ * At most PLACES names; a new one takes the place of an old one.  What does not hold any more is freed when the next
+ * answer is remembered, so that many changes need no more memory than one.  Owned by whichever thread holds the
+ * library's critical section.
  */
 
 #include "session.h"
@@ -44,9 +45,9 @@ struct MPIR_Session_stamp MPIR_Session_stamp(void)
     };
 }
 
-static bool holds(const struct remembered *entry, struct MPIR_Session_stamp now)
+static bool same(struct MPIR_Session_stamp one, struct MPIR_Session_stamp other)
 {
-    return entry->stamp.forgets == now.forgets && entry->stamp.epoch == now.epoch;
+    return one.forgets == other.forgets && one.epoch == other.epoch;
 }
 
 struct MPIR_Session_made *MPIR_Session_recall(const char *name, bool state_matters)
@@ -58,7 +59,7 @@ struct MPIR_Session_made *MPIR_Session_recall(const char *name, bool state_matte
 
     for (uint32_t i = 0; i < TRIES; i++) {
         struct remembered *entry = places[(hash + i) % PLACES];
-        if (entry && entry->hash == hash && holds(entry, now) && !strcmp(entry->name, name)) {
+        if (entry && entry->hash == hash && same(entry->stamp, now) && !strcmp(entry->name, name)) {
             if (state_matters && !entry->made->state_lasts)
                 return NULL;
             entry->made->references++;
@@ -68,8 +69,24 @@ struct MPIR_Session_made *MPIR_Session_recall(const char *name, bool state_matte
     return NULL;
 }
 
-/* One that is free, or whose answer does not hold, or of this name; else that of another one. */
-static struct remembered **find_place(const char *name, uint32_t hash, struct MPIR_Session_stamp now)
+static void free_what_does_not_hold(struct MPIR_Session_stamp now)
+{
+    static struct MPIR_Session_stamp freed_until;
+
+    if (same(freed_until, now))
+        return;
+    for (uint32_t i = 0; i < PLACES; i++) {
+        if (places[i] && !same(places[i]->stamp, now)) {
+            MPIR_Session_made_release(places[i]->made);
+            MPL_free(places[i]);
+            places[i] = NULL;
+        }
+    }
+    freed_until = now;
+}
+
+/* One of this name, or that is free; else that of another one. */
+static struct remembered **find_place(const char *name, uint32_t hash)
 {
     struct remembered **place = NULL;
 
@@ -77,7 +94,7 @@ static struct remembered **find_place(const char *name, uint32_t hash, struct MP
         struct remembered **at = &places[(hash + i) % PLACES];
         if (*at && (*at)->hash == hash && !strcmp((*at)->name, name))
             return at;
-        if (!place && (!*at || !holds(*at, now)))
+        if (!place && !*at)
             place = at;
     }
     return place ? place : &places[hash % PLACES];
@@ -85,11 +102,13 @@ static struct remembered **find_place(const char *name, uint32_t hash, struct MP
 
 void MPIR_Session_remember(const char *name, struct MPIR_Session_made *made, struct MPIR_Session_stamp stamp)
 {
-    uint32_t hash = hash_of(name);
-    struct remembered **place = find_place(name, hash, MPIR_Session_stamp());
+    const struct MPIR_Session_stamp now = MPIR_Session_stamp();
 
-    if (strlen(name) > PMI_SET_NAME_MAX)
+    if (!same(stamp, now) || strlen(name) > PMI_SET_NAME_MAX)
         return;
+    free_what_does_not_hold(now);
+    uint32_t hash = hash_of(name);
+    struct remembered **place = find_place(name, hash);
     if (*place)
         MPIR_Session_made_release((*place)->made);
     else
