@@ -23,10 +23,15 @@ def objects(func: dict) -> dict[str, list[str]]:
     return found if sum(map(len, found.values())) > 1 else {}
 
 
+def requests(func: dict) -> dict | None:
+    """The argument that is a list of requests."""
+    return next((p for p in func["c_parameters"] if p["kind"] == "REQUEST" and p["length"]), None)
+
+
 def includes(func: dict) -> list[str]:
     """Before the handles are known: of all functions that may have two."""
     given = [p for p in func["c_parameters"] if p["kind"] in PLACES and p["param_direction"] == "in"]
-    return ['#include "session.h"'] if len(given) > 1 or is_anytime(func) else []
+    return ['#include "session.h"'] if len(given) > 1 or requests(func) or is_anytime(func) else []
 
 
 def is_anytime(func: dict) -> bool:
@@ -43,7 +48,16 @@ def leave_anytime(func: dict) -> list[str]:
 
 def check(func: dict) -> list[str]:
     """The statements that refuse objects of two sessions, after each of them is known to be valid."""
-    found = objects(func)
+    found, several = objects(func), requests(func)
+    if several:
+        return [
+            "if (unlikely(MPIR_CVAR_SESSION_CHECK)) {",
+            "INDENT",
+            f"mpi_errno = MPIR_Session_check_requests({several['length']}, {several['name']});",
+            "MPIR_ERR_CHECK(mpi_errno);",
+            "DEDENT",
+            "}",
+        ]
     if not found:
         return []
     pointers = [name for kind, n in PLACES.items() for name in (found[kind] + n * ["NULL"])[:n]]

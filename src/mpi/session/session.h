@@ -313,6 +313,8 @@ bool MPIDI_Session_no_node(int lpid);
 /* With MPIR_CVAR_SESSION_CHECK: MPI_ERR_SESSION if two of these have different sessions.  NULL: no such argument. */
 int MPIR_Session_check_objects(const MPIR_Group * group, const MPIR_Group * group2,
                                const MPIR_Comm * comm, const MPIR_Comm * comm2, const MPIR_Win * win);
+/* The same of requests that are waited for, tested or started together; the caller asks for the variable. */
+int MPIR_Session_check_requests(int n, const MPI_Request requests[]);
 /* Windows and files over a group (SX9): a communicator is made for the call, and freed by it. */
 int MPIR_Win_create_from_group_impl(MPIR_Group * group, const char *stringtag, void *base,
                                     MPI_Aint size, MPI_Aint disp_unit, MPIR_Info * info,

@@ -24,8 +24,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        If true, a call that is given groups, communicators or windows of two different sessions
-        fails with MPI_ERR_SESSION.
+        If true, a call that is given groups, communicators, windows or requests of two different
+        sessions fails with MPI_ERR_SESSION.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -52,6 +52,27 @@ int MPIR_Session_check_objects(const MPIR_Group * group, const MPIR_Group * grou
         differs(&session, comm2 ? comm2->adapt.session : 0) ||
         differs(&session, win ? win->comm_ptr->adapt.session : 0);
     MPIR_ERR_CHKANDJUMP(mixed, mpi_errno, MPI_ERR_SESSION, "**sessionmixed");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* A request is of its communicator's session; MPI_REQUEST_NULL and one of a file are of none. */
+int MPIR_Session_check_requests(int n, const MPI_Request requests[])
+{
+    int mpi_errno = MPI_SUCCESS;
+    unsigned session = 0;
+
+    for (int i = 0; i < n; i++) {
+        MPIR_Request *request = NULL;
+        if (requests[i] != MPI_REQUEST_NULL)
+            MPIR_Request_get_ptr(requests[i], request);
+        const MPIR_Comm *comm = request ? request->comm : NULL;
+        MPIR_ERR_CHKANDJUMP(differs(&session, comm ? comm->adapt.session : 0), mpi_errno, MPI_ERR_SESSION,
+                            "**sessionmixed");
+    }
 
   fn_exit:
     return mpi_errno;

@@ -27,6 +27,35 @@ static void close_work(struct work *work)
     ET_MPI(MPI_Session_finalize(&work->session));
 }
 
+/* Receives of a process from itself, in each session. */
+static void check_mixed_requests(struct work *one, struct work *other)
+{
+    MPI_Request requests[2], again[2];
+    int rank, index, flag, n, indices[2];
+
+    ET_MPI(MPI_Comm_rank(one->comm, &rank));
+    ET_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, rank, 1, one->comm, &requests[0]));
+    ET_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, rank, 1, other->comm, &requests[1]));
+    ET_ERROR(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_ERR_SESSION, "sessions");
+    ET_ERROR(MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE), MPI_ERR_SESSION, "sessions");
+    ET_ERROR(MPI_Waitsome(2, requests, &n, indices, MPI_STATUSES_IGNORE), MPI_ERR_SESSION, "sessions");
+    ET_ERROR(MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE), MPI_ERR_SESSION, "sessions");
+    ET_MPI(MPI_Send(NULL, 0, MPI_BYTE, rank, 1, one->comm));
+    ET_MPI(MPI_Send(NULL, 0, MPI_BYTE, rank, 1, other->comm));
+    for (int i = 0; i < 2; i++)
+        ET_MPI(MPI_Waitall(1, &requests[i], MPI_STATUSES_IGNORE));
+
+    ET_MPI(MPI_Recv_init(NULL, 0, MPI_BYTE, rank, 1, one->comm, &again[0]));
+    ET_MPI(MPI_Recv_init(NULL, 0, MPI_BYTE, rank, 1, other->comm, &again[1]));
+    ET_ERROR(MPI_Startall(2, again), MPI_ERR_SESSION, "sessions");
+    ET_MPI(MPI_Request_free(&again[1]));
+    ET_MPI(MPI_Startall(1, again));
+    ET_MPI(MPI_Send(NULL, 0, MPI_BYTE, rank, 1, one->comm));
+    /* MPI_REQUEST_NULL is of none */
+    ET_MPI(MPI_Waitall(2, again, MPI_STATUSES_IGNORE));
+    ET_MPI(MPI_Request_free(&again[0]));
+}
+
 static void check_mixed(struct work *one, struct work *other)
 {
     MPI_Group group, part;
@@ -89,8 +118,10 @@ int main(int argc, char **argv)
     open_work(&one, "one");
     open_work(&other, "other");
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
-    if (et_number(argc, argv, "check", 0))
+    if (et_number(argc, argv, "check", 0)) {
         check_mixed(&one, &other);
+        check_mixed_requests(&one, &other);
+    }
     check_left(&one, &other);
     /* a session that comes later has objects of its own */
     open_work(&one, "again");
