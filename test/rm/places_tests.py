@@ -101,6 +101,19 @@ def a_killed_elasticd_loses_no_wish_and_no_place(bench: Bench) -> None:
     expect(done.returncode == 0 and "the same" in done.stdout, f"replay: {done}")
 
 
+def places_are_on_other_nodes_too(bench: Bench) -> None:
+    program = compiled(bench, EXAMPLES / "taskfarm.c")
+    daemon = bench.start(nodes=2, cores=2)
+    command = (str(program), "12", "sh", "-c", f"until [ -e {daemon.folder}/go ]; do sleep 0.05; done")
+    farm = daemon.submit(*command, places=3, output="%j.txt")
+    everywhere = [{"node": "n0", "places": 1}, {"node": "n1", "places": 2}]
+    wait_for("three places on two nodes", lambda: (daemon.job(farm)["places"] or {"nodes": []})["nodes"] == everywhere)
+    no_core_is_used_twice(daemon)
+    (daemon.folder / "go").touch()
+    ends_well(daemon, farm, "12 runs ended with 0")
+    expect(used(daemon) == 0, "all is given back")
+
+
 def what_a_job_holds_goes_with_it(bench: Bench) -> None:
     program = compiled(bench, HERE / "places.c")
     daemon = bench.start(nodes=1, cores=4, config='[job]\nkill_grace = "1s"\n')
@@ -160,6 +173,7 @@ TESTS = [
     places_are_given_and_given_back,
     what_is_impossible_is_refused,
     a_killed_elasticd_loses_no_wish_and_no_place,
+    places_are_on_other_nodes_too,
     what_a_job_holds_goes_with_it,
     a_program_gives_itself_another_size,
     the_examples_beside_a_job_that_is_resized,

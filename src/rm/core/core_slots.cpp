@@ -159,6 +159,8 @@ void Core::Impl::look_at_slots(Job &job)
         else if (state.config.asynchronous_nodes)
             refuse_slots(job, wish.number, "over nodes of another resource manager jobs get no "
                                            "places beside their processes");
+        else if (!wish.host.empty() && !state.node(wish.host))
+            refuse_slots(job, wish.number, "there is no node " + wish.host);
         else if (wish.hard && wish.count > most)
             refuse_slots(job, wish.number, "the job " + describe_sizes(job.spec) + ": beside its " +
                                            "processes there is room for " + std::to_string(most));

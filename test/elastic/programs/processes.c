@@ -245,6 +245,33 @@ static void hosts(void)
     }
 }
 
+/* DA3: hosts on which no process of the job runs; this one is on n1, mpiexec has n1 and n2.  A farm comes back. */
+static void elsewhere(void)
+{
+    static const char *const names[] = { "n2", MPIX_ANYWHERE };
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    char host[MPI_MAX_PROCESSOR_NAME];
+
+    for (int round = 0; round < 3; round++) {
+        ET_MPI(MPIX_Iallocate(2, NULL, NULL, MPIX_ANYWHERE, names, MPIX_HARD, requests));
+        ET_MPI(MPI_Waitall(2, requests, statuses));
+        for (int i = 0; i < 2; i++) {
+            ET_MPI(MPIX_Get_nodename(requests[i], host));
+            ET_CHECK(!strcmp(host, i == 0 ? "n2" : "n1"), "request %d is on %s", i, host);
+            start_shell(&requests[i], i == 0 ? "echo spoken elsewhere; exit 5" : "exit 6");
+        }
+        for (int i = 0; i < 2; i++) {
+            await(&requests[i], MPIX_STAGE_STARTED, MPIX_PROC_RUNNING);
+            await(&requests[i], MPIX_STAGE_EXITED, 5 + i);
+        }
+    }
+    ET_MPI(MPIX_Iallocate(1, NULL, NULL, MPIX_ANYWHERE, names, MPIX_HARD, requests));
+    ET_MPI(MPI_Wait(&requests[0], &statuses[0]));
+    start_shell(&requests[0], "exec sleep 1000");
+    await(&requests[0], MPIX_STAGE_STARTED, MPIX_PROC_RUNNING); /* ends with the job */
+}
+
 static double seconds(clockid_t clock)
 {
     struct timespec now;
@@ -296,7 +323,7 @@ static const struct {
     void (*run) (void);
 } cases[] = {
     {"life", life}, {"surroundings", surroundings}, {"absent", absent}, {"mixed", mixed}, {"farm", farm},
-    {"room", room}, {"signals", signals}, {"hosts", hosts}, {"idle", idle}, {"words", words},
+    {"room", room}, {"signals", signals}, {"hosts", hosts}, {"elsewhere", elsewhere}, {"idle", idle}, {"words", words},
     {"left", left}, {"dies", dies}
 };
 

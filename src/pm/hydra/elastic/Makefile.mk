@@ -50,6 +50,7 @@ elastic_core_sources = \
     elastic/core/step_performance.cpp \
     elastic/core/step_sets.cpp        \
     elastic/core/step_sizes.cpp       \
+    elastic/core/step_outposts.cpp    \
     elastic/core/step_tasks.cpp       \
     elastic/core/task_call.cpp        \
     elastic/core/places.cpp           \

@@ -63,29 +63,65 @@ class Protected {
     std::optional<int64_t> time_ms_;
 };
 
-/* How many of its processes are on the node, wherever they belong. */
+/* Places are put one after the other, as long as one more is wanted and allowed. */
+class PlacesFor {
+  public:
+    PlacesFor(const State &state, const Job &job, int64_t since_ms, int count)
+        : job_(job), now_(state), first_(state, job, since_ms), left_(count)
+    {
+    }
+    const Space &now() const { return now_; }
+    const Blocks &blocks() const { return blocks_; }
+    /* One, beside `own`, for which there is room.  False: no more. */
+    bool add(const Blocks &own)
+    {
+        if (left_ == 0 || blocks_.size() >= BLOCKS_MAX)
+            return false;
+        Space after = now_;
+        Blocks place = after.place(job_.spec, 1, own);
+        if (!first_.allows(now_, after)) {
+            left_ = 0;
+            return false;
+        }
+        left_--;
+        append(blocks_, place[0]);
+        now_ = after;
+        return true;
+    }
+
+  private:
+    const Job &job_;
+    Space now_;
+    Protected first_;
+    int left_;
+    Blocks blocks_;
+};
+
+/* Where its processes are, or will be, wherever they belong. */
+Blocks all_of(const Job &job)
+{
+    return job.adaptation ? append(present(job), job.adaptation->joining) : present(job);
+}
+
 int processes_on(const Job &job, const NodeName &node)
 {
     int count = 0;
-    auto add = [&](const Blocks &blocks) {
-        for (const Block &block : blocks)
-            count += block.node == node ? block.processes : 0;
-    };
-    add(present(job));
-    if (job.adaptation)
-        add(job.adaptation->joining);
+    for (const Block &block : all_of(job))
+        count += block.node == node ? block.processes : 0;
     return count;
 }
 
-/* Its nodes, each once, that the wish allows. */
-std::vector<NodeName> nodes_for(const Job &job, const SlotWish &wish)
+/* Its nodes, each once, that the wish allows; and the one that it names. */
+std::vector<NodeName> nodes_for(const State &state, const Job &job, const SlotWish &wish)
 {
     std::vector<NodeName> nodes;
-    for (const Block &block : job.blocks) {
+    for (const Block &block : all_of(job)) {
         bool suits = wish.host.empty() || block.node == wish.host;
         if (suits && std::ranges::find(nodes, block.node) == nodes.end())
             nodes.push_back(block.node);
     }
+    if (!wish.host.empty() && nodes.empty() && state.node(wish.host) && !job.spec.whole_nodes)
+        nodes.push_back(state.node(wish.host)->name);
     return nodes;
 }
 
@@ -119,24 +155,16 @@ Blocks places_for(const State &state, const Job &job, const SlotWish &wish, int6
     if (count <= 0 || state.wanted_nodes > 0 ||
         (state.indices().free_cores == 0 && !job.spec.whole_nodes))
         return {};
-    Space now(state);
-    Protected first(state, job, wish.since_ms);
-    Blocks places;
-    for (const NodeName &node : nodes_for(job, wish)) {
+    PlacesFor places(state, job, wish.since_ms, count);
+    for (const NodeName &node : nodes_for(state, job, wish)) {
         Blocks own = {{node, processes_on(job, node)}};
-        for (; count > 0 && now.room_within(job.spec, own) > 0; count--) {
-            Space after = now;
-            Blocks place = after.place(job.spec, 1, own);
-            if (!first.allows(now, after))
-                return places;
-            now = after;
+        while (places.now().room_within(job.spec, own) > 0 && places.add(own))
             own[0].processes++;
-            append(places, place[0]);
-        }
-        if (places.size() >= BLOCKS_MAX)
-            break;
     }
-    return places;
+    Blocks own = append(all_of(job), places.blocks());
+    while (wish.host.empty() && places.now().fits(job.spec, 1, own) && places.add(own))
+        append(own, {places.blocks().back().node, 1});
+    return places.blocks();
 }
 
 Blocks created_for(const State &state, const Job &job, int64_t most)

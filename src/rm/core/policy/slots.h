@@ -23,7 +23,7 @@ struct SlotTurn {
 std::vector<SlotTurn> slot_turns(const State &state);
 
 /* As many as there are now, at most what is wanted, what the job may have, and `most`.  On nodes of
- * its world: elsewhere there is nobody to start processes. */
+ * its own first. */
 Blocks places_for(const State &state, const Job &job, const SlotWish &wish, int64_t most);
 
 /* All the processes by which its program wishes to be larger, at most `most`; empty: not now. */

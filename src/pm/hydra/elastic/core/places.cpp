@@ -59,6 +59,14 @@ void Places::set_hosts(std::vector<Host> hosts)
         host_at_.emplace(hosts_[i].name, i);
 }
 
+void Places::add_hosts(const std::vector<std::string> &names)
+{
+    for (const std::string &name : names) {
+        if (host_at_.emplace(name, hosts_.size()).second)
+            hosts_.push_back({name, 0, false});
+    }
+}
+
 void Places::set_room(size_t now, size_t ever)
 {
     now_ = now;
@@ -76,8 +84,8 @@ std::string Places::why_never(uint32_t uid, const AllocatePlaces &call) const
         return "the job has " + std::to_string(requests_.size()) + " already, and can have " +
                std::to_string(PMI_TASKS_MAX);
     for (const std::string &host : call.hosts) {
-        if (host != ANYWHERE && !find_host(host))
-            return host + " runs no process of the job, so it has no node daemon";
+        if (host != ANYWHERE && !next_wish_ && !find_host(host))
+            return host + " is no host of the job, or has no node daemon";
     }
     if (hosts_.empty())
         return "the job has no host any more";
@@ -335,8 +343,8 @@ Places::Table::iterator Places::drop(Table::iterator it, WishEnd end, const std:
 void Places::order(const Key &key, Request &request, task_order kind, const std::string &bytes)
 {
     bool is_early = request.in_world && request.state == State::STARTED;
-    (is_early ? request.late : orders_)
-        .push_back({request.host.agent, {key.first, key.second, static_cast<uint32_t>(kind), 0}, bytes});
+    auto &orders = is_early ? request.late : request.host.has_daemon ? orders_ : awaiting_[request.host.name];
+    orders.push_back({request.host.agent, {key.first, key.second, static_cast<uint32_t>(kind), 0}, bytes});
 }
 
 /* The place is free; the next one. */
@@ -363,13 +371,12 @@ bool Places::start(uint32_t uid, const StartTask &call)
     Request &request = it->second;
     const Host *here = find_host(request.host.name);
     if (!here) {
-        events_.push_back({uid, call.number, PMI_TASK_EXITED, 127, "no process of the job runs on " +
-                           request.host.name + " any more, so there is no node daemon", ""});
+        events_.push_back({uid, call.number, PMI_TASK_EXITED, 127, request.host.name + " cannot be reached", ""});
         over(it);
         give_waiting();
         return true;
     }
-    request.host.agent = here->agent;
+    request.host = *here;
     it->second.state = State::STARTED;
     order(it->first, it->second, TASK_RUN, call.program);
     return true;
@@ -390,7 +397,7 @@ std::optional<std::vector<std::string>> Places::start_world(uint32_t uid, const 
     for (Request *member : members) {
         member->state = State::STARTED;
         member->in_world = true;
-        member->host.agent = NO_AGENT;
+        member->host = {member->host.name, NO_AGENT};
     }
     return hosts;
 }
@@ -456,7 +463,7 @@ void Places::owner_ended(uint32_t uid)
 bool Places::report(uint64_t agent, const TaskReport &report)
 {
     auto it = requests_.find({report.head.uid, report.head.number});
-    if (it == requests_.end() || it->second.host.agent != agent)
+    if (it == requests_.end() || !it->second.host.has_daemon || it->second.host.agent != agent)
         return false;
     Request &request = it->second;
     bool ended = report.head.kind == PMI_TASK_EXITED;
@@ -475,14 +482,53 @@ bool Places::report(uint64_t agent, const TaskReport &report)
     return true;
 }
 
+bool Places::is_at(const Request &request, uint64_t agent)
+{
+    bool runs = request.state == State::STARTED || request.state == State::RUNNING;
+    return runs && request.host.has_daemon && request.host.agent == agent;
+}
+
+bool Places::any_at(uint64_t agent) const
+{
+    return std::ranges::any_of(requests_, [agent](const auto &entry) { return is_at(entry.second, agent); });
+}
+
+void Places::daemon_came(const std::string &host, uint64_t agent)
+{
+    for (auto &[key, request] : requests_) {
+        if (request.state != State::WAITING && !request.host.has_daemon && request.host.name == host)
+            request.host = {host, agent};
+    }
+    for (Order &order : awaiting_[host]) {
+        order.agent = agent;
+        orders_.push_back(std::move(order));
+    }
+    awaiting_.erase(host);
+}
+
+void Places::daemon_failed(const std::string &host, const std::string &why)
+{
+    awaiting_.erase(host);
+    for (auto it = requests_.begin(); it != requests_.end();) {
+        const Request &request = it->second;
+        if (request.state != State::STARTED || request.host.has_daemon || request.host.name != host) {
+            ++it;
+            continue;
+        }
+        if (request.wanted)
+            events_.push_back({it->first.first, it->first.second, PMI_TASK_EXITED, 127, why, ""});
+        it = over(it);
+    }
+    give_waiting();
+}
+
 void Places::agent_lost(uint64_t agent)
 {
-    std::erase_if(hosts_, [&](const Host &host) { return host.agent == agent; });
+    std::erase_if(hosts_, [&](const Host &host) { return host.has_daemon && host.agent == agent; });
     set_hosts(std::move(hosts_));
     for (auto it = requests_.begin(); it != requests_.end();) {
         Request &request = it->second;
-        bool runs = request.state == State::STARTED || request.state == State::RUNNING;
-        if (!runs || request.host.agent != agent) {
+        if (!is_at(request, agent)) {
             ++it;
             continue;
         }

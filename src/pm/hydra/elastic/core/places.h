@@ -35,6 +35,7 @@ class Places {
     struct Host {
         std::string name;
         uint64_t agent = 0;     /* its daemon, whatever the number means */
+        bool has_daemon = true; /* else one is started there when a place is given */
     };
     struct Event {
         uint32_t uid = 0, number = 0;
@@ -67,6 +68,8 @@ class Places {
     static constexpr int64_t LINGER_MS = 1000;
 
     void set_hosts(std::vector<Host> hosts);
+    /* Those that are not there yet, without daemons. */
+    void add_hosts(const std::vector<std::string> &names);
     /* How many places there may be now, and could ever be. */
     void set_room(size_t now, size_t ever);
     /* From now on places come from an allocator, whose wishes get these numbers. */
@@ -98,6 +101,14 @@ class Places {
     /* A daemon tells of one of its processes.  Whether that can be. */
     bool report(uint64_t agent, const TaskReport &report);
     void agent_lost(uint64_t agent);
+
+    /* A host that had none: what was to start there starts. */
+    void daemon_came(const std::string &host, uint64_t agent);
+    /* Or it comes to nothing. */
+    void daemon_failed(const std::string &host, const std::string &why);
+    bool awaits_daemon(const std::string &host) const { return awaiting_.contains(host); }
+    /* Whether something runs there. */
+    bool any_at(uint64_t agent) const;
 
     /* By the allocator.  Grants are numbered 1, 2, 3, ...: one that is known changes nothing; false: one is missing
      * before it.  More cannot be had now for a soft wish. */
@@ -143,6 +154,7 @@ class Places {
     using Table = std::map<Key, Request>;
 
     std::string why_never(uint32_t uid, const AllocatePlaces &call) const;
+    static bool is_at(const Request &request, uint64_t agent);
     const Host *find_host(const std::string &name) const;
     const Host *choose(const std::string &wanted, bool alone = false) const;
     bool suits(const Host &host, const std::string &wanted, bool alone) const;
@@ -175,6 +187,7 @@ class Places {
     Table requests_;
     std::vector<Event> events_;
     std::vector<Order> orders_;
+    std::map<std::string, std::vector<Order>> awaiting_;        /* a daemon on this host */
 };
 
 }  // namespace elastic

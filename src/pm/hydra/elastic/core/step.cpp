@@ -31,6 +31,8 @@ Step::Step(const step_config &config, const step_effects &effects, Offers offers
         places_.use_allocator([this] { return ++wishes_; });
         places_.set_most(PMI_TASKS_MAX);        /* until it says how many */
     }
+    for (int i = 0; i < config.n_hosts; i++)
+        launch_hosts_.push_back(config.hosts[i]);
     if (config.states && effects_.state_line)
         open_state_log(config);
 }
@@ -53,7 +55,7 @@ void Step::group(int64_t now_ms, int group, std::span<const step_process> proces
         joiners_placed(group, processes);
     else if (task_worlds_.contains(group))
         task_world_placed(group, processes);
-    else if (!killed_groups_.contains(group))
+    else if (!is_apart(group))
         unexpected("placement of group " + std::to_string(group));
     settle();
 }
@@ -186,7 +188,7 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
                 understood = true, on_unreceived(*process_of(unreceived->rank), epoch, *unreceived);
             break;
     }
-    if (!understood && !killed_groups_.contains(agent.group) && !task_worlds_.contains(agent.group))
+    if (!understood && !is_apart(agent.group))
         unexpected("report " + std::to_string(static_cast<int>(report)) + " of " +
                    std::to_string(payload.size()) + " bytes from daemon " +
                    std::to_string(agent.proxy) + " of group " + std::to_string(agent.group));
@@ -199,7 +201,7 @@ void Step::proxy_departed(int64_t now_ms, const Agent &agent)
     bool unplaced = adaptation_ && adaptation_->group == agent.group && !world_.known(agent);
     if (unplaced)
         raise(AdaptEvent::JOINER_LOST, "the node daemon for the joining processes has ended");
-    else if (!world_.known(agent) && !killed_groups_.contains(agent.group) && !task_worlds_.contains(agent.group))
+    else if (!world_.known(agent) && !is_apart(agent.group))
         unexpected("end of unknown daemon " + std::to_string(agent.proxy) + " of group " +
                    std::to_string(agent.group));
     freezes_unanswered_.erase(agent);
@@ -592,6 +594,7 @@ void Step::update_wake()
         consider(*when);
     consider(left_at_ms_);
     consider(places_.next_ms());
+    consider(outposts_next_ms());
     if (adaptation_) {
         consider(adaptation_->behind_at_ms);
         consider(adaptation_->freeze_at_ms);
@@ -614,9 +617,8 @@ void Step::unexpected(const std::string &what)
 
 bool Step::owns_failure(int group) const
 {
-    return killed_groups_.contains(group) || task_worlds_.contains(group) ||
-           (adaptation_ && adaptation_->group == group &&
-            (mode_ == InitMode::SETS || before_agreement(adaptation_->state)));
+    return is_apart(group) || (adaptation_ && adaptation_->group == group &&
+                                              (mode_ == InitMode::SETS || before_agreement(adaptation_->state)));
 }
 
 int Step::world_rank(int group, int rank) const

@@ -11,6 +11,7 @@
  *   step_performance.cpp   what the processes do with their time
  *   step_wish.cpp      what the program wishes for
  *   step_modify.cpp    MPIX_Comm_modify: what it cannot do without
+ *   step_outposts.cpp  node daemons on hosts without a process of the world
  *   step_tasks.cpp     places, and processes that the program starts one by one
  *   step_sets.cpp      process sets: who asks, and who is told
  *   set_change.cpp     changes through process sets: what the rows of set_change_table.cpp do
@@ -63,6 +64,7 @@ class Step {
     void group(int64_t now_ms, int group, std::span<const step_process> processes);
     void report(int64_t now_ms, const Agent &agent, step_report report, uint32_t epoch,
                 Bytes payload);
+    void daemon_up(int64_t now_ms, int group);
     void proxy_departed(int64_t now_ms, const Agent &agent);
     void time(int64_t now_ms);
     void told_to_end(int64_t now_ms, int signum);
@@ -279,6 +281,25 @@ class Step {
     };
     void size_up_places();
     std::string why_no_room(int new_size) const;
+
+    /* step_outposts.cpp */
+    struct Outpost {
+        int group = 0;
+        bool is_up = false;
+        int64_t idle_since_ms = -1;     /* nobody needs it */
+    };
+    void add_outposts(std::vector<Places::Host> &hosts) const;
+    void tend_outposts();
+    bool is_needed(const std::string &host, const Outpost &post, const Places::HostCounts &used) const;
+    bool has_member_on(const std::string &host) const;
+    void open_outpost(const std::string &host);
+    void outpost_lost(const Agent &agent);
+    bool is_outpost(int group) const;
+    bool is_apart(int group) const;
+    void send_order(const Places::Order &order);
+    int64_t outposts_next_ms() const;
+
+    /* step_tasks.cpp */
     void on_task_call(const SetCaller &caller, const TaskCall &call);
     std::string answer_task(const SetCaller &caller, const AllocatePlaces &call);
     std::string answer_task(const SetCaller &caller, const StartTask &call);
@@ -429,6 +450,9 @@ class Step {
     uint32_t offer_ = 0;        /* what boards say of it */
     std::map<uint32_t, Agent> set_callers_;     /* by uid, of those that have called and not ended */
     Places places_;
+    std::map<std::string, Outpost> outposts_;   /* by host */
+    std::set<std::string> unreachable_; /* hosts on which there could be none */
+    std::vector<std::string> launch_hosts_;
     std::map<uint32_t, TaskListener> task_listeners_;   /* by uid */
     std::map<int, TaskWorld> task_worlds_;      /* by group, also those that have ended */
     std::optional<SetRequest> set_request_;     /* that waits for its answer */

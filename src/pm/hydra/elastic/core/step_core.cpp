@@ -146,6 +146,11 @@ void step_core_report(struct step_core *core, int64_t now_ms, int group, int pro
     run(core, [=] { core->step->report(now_ms, {group, proxy}, report, epoch, copy); });
 }
 
+void step_core_daemon_up(struct step_core *core, int64_t now_ms, int group)
+{
+    run(core, [=] { core->step->daemon_up(now_ms, group); });
+}
+
 void step_core_proxy_departed(struct step_core *core, int64_t now_ms, int group, int proxy)
 {
     run(core, [=] { core->step->proxy_departed(now_ms, {group, proxy}); });

@@ -36,6 +36,8 @@ struct step_config {
     int size;                   /* of the launch, so that the first entry of a schedule is checked
                                  * by step_core_create; 0: not known yet */
     int programs;               /* launched together (MPMD), at least 1; 0: not known */
+    const char *const *hosts;   /* that mpiexec was given, whether processes run there or not */
+    int n_hosts;
     int managed;                /* a resource manager decides: resizes without a tag are refused */
     int states;                 /* --sets-log is given; 2: on a terminal */
 };
@@ -63,10 +65,11 @@ struct step_world {
 /* What the core asks for.  `context` is the caller's.  Strings and payloads are copied if kept. */
 struct step_effects {
     void *context;
-    /* Step 2: start `count` processes of `program` (its MPI_APPNUM) as a new process group numbered
-     * `group` for `epoch`; `hosts` (n_hosts names, may be 0) is where.  pre: size of the world now; uids
-     * are first_uid + rank; modify: MPIX_Comm_modify creates them.  local_pre(host) is asked back through
-     * step_core_local_pre.  0 or -1 with a message in error. */
+    /* Step 2: start `count` processes of `program` (its MPI_APPNUM; STEP_NO_PROGRAM: none, only node
+     * daemons, whose step_core_daemon_up is called) as a new process group numbered `group` for `epoch`; `hosts`
+     * (n_hosts names, may be 0) is where.  pre: size of the world now; uids are first_uid + rank; modify:
+     * MPIX_Comm_modify creates them.  local_pre(host) is asked back through step_core_local_pre.  0 or -1 with a
+     * message in error. */
     int (*launch) (void *context, uint32_t epoch, int count, int program, int pre, uint32_t first_uid, int modify,
                    const char *const *hosts, int n_hosts, int *group, char *error, size_t error_bytes);
     void (*kill_group) (void *context, int group);      /* remove an expansion that failed */
@@ -85,6 +88,8 @@ struct step_effects {
     /* As launch, for processes of a program's own: a group whose daemons report by REPORT_TASK. */
     int (*launch_world)(void *context, const struct step_world *world, int *group, char *error, size_t error_bytes);
 };
+
+#define STEP_NO_PROGRAM (-1)
 
 struct step_core;
 
@@ -107,6 +112,8 @@ void step_core_group(struct step_core *core, int64_t now_ms, int group, int coun
                      const struct step_process *processes);
 void step_core_report(struct step_core *core, int64_t now_ms, int group, int proxy,
                       enum step_report report, uint32_t epoch, const void *payload, size_t bytes);
+/* The daemon of a group without a program is there. */
+void step_core_daemon_up(struct step_core *core, int64_t now_ms, int group);
 /* A daemon's connection broke or all of its processes have ended. */
 void step_core_proxy_departed(struct step_core *core, int64_t now_ms, int group, int proxy);
 void step_core_time(struct step_core *core, int64_t now_ms);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "fake_glue.h"
+#include "places.h"
 #include "pmi_adapt_set.h"
 #include "task_call.h"
 
@@ -144,6 +145,116 @@ TEST_F(StepPlacesTest, WithoutAManagerNobodyGrants)
     begin(false);
     EXPECT_EQ(grant(1, 1, R"(["a"])"), "managed");
     EXPECT_EQ(slots().at("hosts"), Json::array());
+}
+
+/* Where no process of the world runs: an outpost. */
+class OutpostTest : public StepPlacesTest {
+  protected:
+    void start(uint32_t number) { call(StartTask{number, std::string("\4\0\0\0true\0\0\0\0", 12)}); }
+    void task(int group, uint32_t number, pmi_task_stage stage)
+    {
+        glue.report(group, 0, REPORT_TASK, 0, write_task_head({0, number, static_cast<uint32_t>(stage), 0}));
+    }
+    /* Orders to run something, to which daemons. */
+    std::string runs() const
+    {
+        std::string text;
+        for (const SentMessage &m : glue.sent) {
+            if (m.command == STEP_TASK)
+                text += std::to_string(m.group) + "." + std::to_string(m.proxy) + " ";
+        }
+        return text;
+    }
+    void run_to_the_end(int group, uint32_t number)
+    {
+        task(group, number, PMI_TASK_STARTED);
+        task(group, number, PMI_TASK_EXITED);
+    }
+};
+
+TEST_F(OutpostTest, APlaceOnAnotherHostGetsADaemonThere)
+{
+    begin(true);
+    ask(R"({"id":1,"op":"slots","most":3})");
+    allocate(1, 2, true);
+    EXPECT_EQ(grant(1, 1, R"(["a","b"])"), "");
+    ASSERT_EQ(glue.launches.size(), 1u);
+    EXPECT_EQ(glue.launches[0].program, STEP_NO_PROGRAM);
+    EXPECT_EQ(glue.launches[0].hosts, std::vector<std::string>{"b"});
+    EXPECT_EQ(step_core_owns_failure(glue.core, 1), 1);
+    glue.place(1, {"b"});
+    start(1);
+    start(2);
+    EXPECT_EQ(runs(), "0.0 ") << "the other one waits for its daemon";
+    step_core_daemon_up(glue.core, glue.now_ms, 1);
+    EXPECT_EQ(runs(), "0.0 1.0 ");
+    run_to_the_end(1, 1);
+    EXPECT_TRUE(glue.killed.empty()) << "the place is still ours";
+    glue.time(glue.now_ms + Places::LINGER_MS);
+    EXPECT_EQ(glue.last_event("released").at("hosts"), Json::parse(R"([{"name":"b","places":1}])"));
+    EXPECT_EQ(glue.killed, std::vector{1}) << "the host is somebody else's from now on";
+    glue.exited(1, 0, 0, 9);
+    glue.departed(1, 0);
+    EXPECT_EQ(glue.status().at("unexpected"), 0);
+    EXPECT_TRUE(glue.aborts.empty());
+}
+
+TEST_F(OutpostTest, WithoutAManagerItIsOnAHostOfMpiexecAndLingers)
+{
+    static const char *const hosts[] = {"a", "b"};
+    glue.config.hosts = hosts;
+    glue.config.n_hosts = 2;
+    begin(false);
+    allocate(1, 2, true);
+    ASSERT_EQ(glue.launches.size(), 1u);
+    step_core_daemon_up(glue.core, glue.now_ms, 1);
+    start(2);
+    EXPECT_EQ(runs(), "1.0 ");
+    run_to_the_end(1, 2);
+    glue.time(glue.now_ms + 5000);
+    EXPECT_TRUE(glue.killed.empty());
+    allocate(3, 1, true);
+    EXPECT_EQ(glue.launches.size(), 1u);
+    call(ReleasePlace{3});
+    ASSERT_GE(glue.wake_ms, 0);
+    glue.time(glue.wake_ms);
+    EXPECT_EQ(glue.killed, std::vector{1});
+    allocate(4, 1, true);
+    EXPECT_EQ(glue.launches.size(), 2u) << "another one";
+    EXPECT_EQ(glue.status().at("unexpected"), 0);
+}
+
+TEST_F(OutpostTest, OneThatCannotBeHadEndsWhatWasToStartThere)
+{
+    static const char *const hosts[] = {"a", "b"};
+    glue.config.hosts = hosts;
+    glue.config.n_hosts = 2;
+    begin(false);
+    allocate(1, 2, true);
+    start(2);
+    glue.departed(1, 0);
+    EXPECT_EQ(glue.status().at("places"), 1) << "it is over, with code 127";
+    allocate(3, 1, true);
+    EXPECT_EQ(glue.launches.size(), 1u) << "the next one is elsewhere";
+    glue.refuse_launch = "no room";
+    EXPECT_EQ(glue.status().at("unexpected"), 0);
+    EXPECT_TRUE(glue.aborts.empty());
+}
+
+TEST_F(OutpostTest, ItEndsWithTheJob)
+{
+    begin(true);
+    allocate(1, 1, true);
+    grant(1, 1, R"(["b"])");
+    step_core_daemon_up(glue.core, glue.now_ms, 1);
+    start(1);
+    task(1, 1, PMI_TASK_STARTED);
+    glue.exited(0, 0, 0);
+    glue.exited(0, 0, 1);
+    EXPECT_EQ(runs(), "1.0 1.0 ") << "told to end";
+    EXPECT_TRUE(glue.killed.empty()) << "it has two seconds";
+    task(1, 1, PMI_TASK_EXITED);
+    EXPECT_EQ(glue.killed, std::vector{1});
 }
 
 TEST_F(StepPlacesTest, WorldAndPlacesShareTheRange)

@@ -8,21 +8,6 @@
 
 namespace elastic {
 
-namespace {
-
-/* A daemon as process sets know it. */
-uint64_t number_of(const Agent &agent)
-{
-    return static_cast<uint64_t>(agent.group) << 32 | static_cast<uint32_t>(agent.proxy);
-}
-
-Agent agent_of(uint64_t number)
-{
-    return {static_cast<int>(number >> 32), static_cast<int>(number & UINT32_MAX)};
-}
-
-}  // namespace
-
 bool Step::add_set(const std::string &name, const SetMembers &members)
 {
     return sets_.add(name, members);

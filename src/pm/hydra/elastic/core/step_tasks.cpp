@@ -15,16 +15,6 @@ namespace elastic {
 
 namespace {
 
-uint64_t number_of(const Agent &agent)
-{
-    return static_cast<uint64_t>(agent.group) << 32 | static_cast<uint32_t>(agent.proxy);
-}
-
-Agent agent_of(uint64_t number)
-{
-    return {static_cast<int>(number >> 32), static_cast<int>(number & UINT32_MAX)};
-}
-
 /* Of a process that does not ask for them.  Each of its requests has three at the most. */
 constexpr size_t EVENTS_UNTOLD_MAX = 4 * PMI_TASKS_MAX;
 
@@ -35,8 +25,8 @@ std::string wrong(const std::string &text)
 
 }  // namespace
 
-/* Hosts are those on which a process of the world lives.  Without a manager, and with --adapt-range, places and the
- * world together are at most MAX, a growth under way included. */
+/* Hosts are those on which a process of the world lives, and then others (step_outposts.cpp).  Without a manager, and
+ * with --adapt-range, places and the world together are at most MAX, a growth under way included. */
 void Step::size_up_places()
 {
     std::vector<Places::Host> hosts;
@@ -45,6 +35,7 @@ void Step::size_up_places()
         if (!member->ended && known.insert(member->host).second)
             hosts.push_back({member->host, number_of(member->agent())});
     }
+    add_outposts(hosts);
     places_.set_hosts(std::move(hosts));
     places_.time(now_ms_);
     if (managed_)
@@ -179,13 +170,14 @@ void Step::tasks_without(const Agent &agent)
     places_.time(now_ms_);
     if (places_.any())
         places_.agent_lost(number_of(agent));
+    outpost_lost(agent);
     carry_out_tasks();
 }
 
 /* The world may have become smaller, and time has passed. */
 void Step::consider_places()
 {
-    if (places_.any() || places_.next_ms() >= 0) {
+    if (places_.any() || places_.next_ms() >= 0 || !outposts_.empty()) {
         size_up_places();
         carry_out_tasks();
     }
@@ -193,8 +185,9 @@ void Step::consider_places()
 
 void Step::carry_out_tasks()
 {
+    tend_outposts();
     for (const Places::Order &order : places_.take_orders())
-        post({agent_of(order.agent)}, STEP_TASK, 0, write_task_head(order.head) + order.bytes);
+        send_order(order);
     for (const Places::Notice &notice : places_.take_notices())
         log_places(notice);
     for (Places::Event &event : places_.take_events()) {
@@ -272,6 +265,7 @@ std::string Step::answer_grant(const Json &id, const GrantRequest &grant)
         return write_error({id, ErrorCode::CHANGE, "a job has at most " + std::to_string(PMI_TASKS_MAX) +
                                                        " places, and this one " + std::to_string(places_.had()) +
                                                        " already: grant fewer"});
+    places_.add_hosts(*hosts);
     if (!places_.grant(grant.grant, grant.wish, *hosts))
         return write_error({id, ErrorCode::STALE, "the last grant was " + std::to_string(places_.granted()) +
                                                       ": ask for the slots, and say again what is missing"});

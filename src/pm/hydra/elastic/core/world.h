@@ -31,6 +31,15 @@ struct Agent {
     int group = 0, proxy = 0;
     auto operator<=>(const Agent &) const = default;
 };
+/* As one number, by which process sets and places know it; and back. */
+inline uint64_t number_of(const Agent &agent)
+{
+    return static_cast<uint64_t>(agent.group) << 32 | static_cast<uint32_t>(agent.proxy);
+}
+inline Agent agent_of(uint64_t number)
+{
+    return {static_cast<int>(number >> 32), static_cast<int>(number & UINT32_MAX)};
+}
 
 struct Process {
     int group = 0, rank = 0, proxy = 0;

@@ -177,6 +177,8 @@ void HYD_step_proxy_up(struct HYD_proxy *proxy)
         HYD_step_send_signal(proxy, SIGKILL);
     else if (g)
         HYD_step_relay_prepare();
+    if (g && g->is_outpost)
+        HYD_core_defer_up(g);
 }
 
 /* ---- time -------------------------------------------------------------------------------------- */

@@ -44,7 +44,9 @@ static int64_t clock_us(void *context)
 
 struct deferred {
     int group;
-    int proxy;                  /* has departed; -1: the group has been placed */
+    int proxy;                  /* has departed; or one of these: */
+#define GROUP_PLACED (-1)
+#define DAEMON_UP (-2)
     struct deferred *next;
 };
 static struct deferred *deferred_first = NULL, **deferred_last = &deferred_first;
@@ -77,6 +79,8 @@ static void drain(void)
             deferred_last = &deferred_first;
         if (g && d->proxy >= 0)
             step_core_proxy_departed(HYD_step.core, HYD_step_now_ms(), d->group, d->proxy);
+        else if (g && d->proxy == DAEMON_UP)
+            step_core_daemon_up(HYD_step.core, HYD_step_now_ms(), d->group);
         else if (g)
             place_group(g);
         MPL_free(d);
@@ -114,7 +118,12 @@ static void defer(int group, int proxy)
 
 void HYD_core_defer_placed(struct HYD_step_group *group)
 {
-    defer(group->group, -1);
+    defer(group->group, GROUP_PLACED);
+}
+
+void HYD_core_defer_up(struct HYD_step_group *group)
+{
+    defer(group->group, DAEMON_UP);
 }
 
 void HYD_core_defer_departed(struct HYD_step_group *group, int proxy)
@@ -344,12 +353,28 @@ static int env_number(const char *name, int otherwise, int zero, int min, int ma
     return number;
 }
 
+/* Names of the hosts that mpiexec was given, in a list of the caller's. */
+static int list_hosts(const char ***hosts)
+{
+    int n = 0;
+
+    for (const struct HYD_node * node = HYD_server_info.node_list; node; node = node->next)
+        n++;
+    *hosts = MPL_calloc((size_t) n + 1, sizeof(**hosts), MPL_MEM_PM);
+    n = 0;
+    for (const struct HYD_node * node = *hosts ? HYD_server_info.node_list : NULL; node; node = node->next)
+        (*hosts)[n++] = node->hostname;
+    return n;
+}
+
 /* Which option a message of the core is about: it says so itself, except for what it does not
  * know by that name. */
 void HYD_core_create(void)
 {
     const struct passwd *user = getpwuid(geteuid());
     char error[1024] = "";
+    const char **hosts;
+    int n_hosts = list_hosts(&hosts);
     struct step_config config = {
         .step_id = HYD_step_id(),
         .program = HYD_server_info.pg_list.proxy_list->exec_list->exec[0],
@@ -365,6 +390,8 @@ void HYD_core_create(void)
         .unix_ms_at_zero = unix_ms() - HYD_step_now_ms(),
         .size = HYD_server_info.pg_list.pg_process_count,
         .programs = HYD_step_programs(),
+        .hosts = hosts,
+        .n_hosts = n_hosts,
         .managed = HYD_step_managed(),
         .states = HYD_step.sets_log_fd < 0 ? 0 : isatty(HYD_step.sets_log_fd) ? 2 : 1
     };
@@ -396,6 +423,7 @@ void HYD_core_create(void)
     HYD_step.launch_limit_ms = HYD_core_env_ms("MPIEXEC_ADAPT_LAUNCH", LAUNCH_DEFAULT_MS);
     HYD_core_enter();
     HYD_step.core = step_core_create(&config, &effects, error, sizeof(error));
+    MPL_free(hosts);
     if (!HYD_step.core)
         HYD_step_option_error(HYD_step_options.schedule ? "--adapt-schedule" :
                               HYD_step_options.policy ? "--adapt-policy" : "adaptation", error);

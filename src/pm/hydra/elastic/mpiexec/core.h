@@ -25,6 +25,7 @@ int64_t HYD_core_env_ms(const char *name, int64_t otherwise);
 void HYD_core_enter(void);
 void HYD_core_leave(void);
 void HYD_core_defer_placed(struct HYD_step_group *group);
+void HYD_core_defer_up(struct HYD_step_group *group);
 void HYD_core_defer_departed(struct HYD_step_group *group, int proxy);
 
 void HYD_core_report(int group, int proxy, enum step_report kind, uint32_t epoch, const void *payload,

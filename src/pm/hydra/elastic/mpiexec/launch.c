@@ -44,16 +44,20 @@ int HYD_step_programs(void)
     return last + 1;
 }
 
+/* STEP_NO_PROGRAM: a daemon lives as long as a process of its own does.  What it starts later has the directory and
+ * environment of the first program. */
 static HYD_status joining_exec(int count, int program, struct HYD_exec **exec)
 {
-    const struct HYD_exec *launched = launched_program(program);
+    static const char *const nothing[] = { "/bin/sleep", "2147483647", NULL };
+    const struct HYD_exec *launched = launched_program(program == STEP_NO_PROGRAM ? 0 : program);
     int i;
     HYD_status status = HYDU_alloc_exec(exec);
 
     HYDU_ERR_POP(status, "unable to allocate exec\n");
     HYDU_ERR_CHKANDJUMP(status, !launched, HYD_INTERNAL_ERROR, "no program %d was launched\n", program);
-    for (i = 0; launched->exec[i]; i++)
-        (*exec)->exec[i] = MPL_strdup(launched->exec[i]);
+    const char *const *words = program == STEP_NO_PROGRAM ? nothing : (const char *const *) launched->exec;
+    for (i = 0; words[i]; i++)
+        (*exec)->exec[i] = MPL_strdup(words[i]);
     (*exec)->exec[i] = NULL;
     (*exec)->wdir = launched->wdir ? MPL_strdup(launched->wdir) : NULL;
     (*exec)->env_prop = launched->env_prop ? MPL_strdup(launched->env_prop) : NULL;
@@ -176,6 +180,12 @@ static HYD_status tell_expansion(struct HYD_step_group *g, int i, const void *wh
     return add_argument(proxy, "--adapt", MPL_strdup(text));
 }
 
+/* One without a program. */
+static HYD_status tell_outpost(struct HYD_step_group *g, int i, const void *what)
+{
+    return tell_expansion(g, i, what);
+}
+
 static int request_of(const struct HYD_step_group *g, int rank, const void *what)
 {
     return (int) ((const struct step_world *) what)->numbers[rank];
@@ -253,7 +263,7 @@ static void drop_group(struct HYD_step_group *g)
         HYD_step_close_fd(&g->proxies[i].launch_fd);
         HYD_step_close_fd(&g->proxies[i].launcher_watch);
         if (g->proxies[i].node != g->proxies[i].proxy->node)
-            g->proxies[i].node->active_processes -= g->proxies[i].processes;
+            g->proxies[i].node->active_processes -= g->proxies[i].processes - g->proxies[i].freed;
     }
     HYD_step_close_fd(&g->listen_fd);
     HYD_step_free_group(g);
@@ -286,6 +296,8 @@ static int launch_pg(struct HYD_pg *pg, HYD_status(*tell) (struct HYD_step_group
     HYDU_ERR_POP(status, "unable to fill in proxy arguments\n");
     status = HYD_pmcd_pmi_fill_in_exec_launch_info(pg);
     HYDU_ERR_POP(status, "unable to fill in executable arguments\n");
+    g->is_outpost = tell == tell_outpost;
+    g->is_tasks = tell == tell_world;
     status = HYD_step_count_on_nodes(g);
     HYDU_ERR_POP(status, "unable to count the processes\n");
     for (int i = 0; i < g->proxy_count; i++) {
@@ -301,7 +313,6 @@ static int launch_pg(struct HYD_pg *pg, HYD_status(*tell) (struct HYD_step_group
     *group = g->group;
     if (HYD_step.launch_limit_ms > 0)
         g->up_by_ms = HYD_step_now_ms() + HYD_step.launch_limit_ms;
-    g->is_tasks = tell == tell_world;
     HYD_core_defer_placed(g);
     for (int i = started; i < g->proxy_count; i++)
         HYD_step_proxy_failed(g, i);
@@ -340,7 +351,8 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
         status = make_pg(count, exec, nodes, &pg);
     HYDU_free_exec_list(exec);
     if (status == HYD_SUCCESS)
-        return launch_pg(pg, tell_expansion, &expansion, group, error, error_bytes);
+        return launch_pg(pg, program == STEP_NO_PROGRAM ? tell_outpost : tell_expansion, &expansion, group, error,
+                         error_bytes);
     if (pg)
         drop_pg(pg);
     return -1;

@@ -120,7 +120,9 @@ HYD_status HYD_step_count_on_nodes(struct HYD_step_group *g)
     for (int i = 0; i < g->proxy_count; i++) {
         g->proxies[i].node = known_node(g->proxies[i].proxy->node->hostname);
         HYDU_ERR_CHKANDJUMP(status, !g->proxies[i].node, HYD_NO_MEM, "no memory for a node\n");
-        g->proxies[i].node->active_processes += g->proxies[i].processes;
+        if (g->is_outpost)
+            g->proxies[i].freed = g->proxies[i].processes;      /* it takes nobody's room */
+        g->proxies[i].node->active_processes += g->proxies[i].processes - g->proxies[i].freed;
     }
 
   fn_exit:
@@ -138,7 +140,7 @@ static void mark_places(const struct HYD_node *node, unsigned char *taken, int p
     for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
         for (int rank = 0; rank < g->count; rank++) {
             const struct HYD_step_process *p = &g->processes[rank];
-            if (g->proxies[p->proxy].node == node && !p->ended && p->place >= 0 &&
+            if (g->proxies[p->proxy].node == node && !g->is_outpost && !p->ended && p->place >= 0 &&
                 p->place < places)
                 taken[p->place] = 1;
         }

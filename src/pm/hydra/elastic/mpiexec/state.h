@@ -49,6 +49,7 @@ struct HYD_step_group {
     int group;
     struct HYD_pg *pg;
     int count;
+    int is_outpost;             /* without a program: it only keeps its daemon */
     int removed;                /* Hydra's rules for processes that died do not apply any more: */
 #define HYD_STEP_FAILED 1       /*   an expansion that failed, of which nothing counts */
 #define HYD_STEP_JOB_ENDS 2     /*   the job is being ended */
