@@ -5,6 +5,8 @@
  * carry; at the end all must have the same, and rank 0 tells so.  Nobody runs ahead of the others by more than a step,
  * however busy the machine is, so that an adaptation is agreed on at once.
  *
+ * As long as the file STOP-FILE.silent is there, nobody probes.
+ *
  * The file STOP-FILE.wish holds a size: rank 0 takes the file away and wishes for that size.  What becomes of the wish
  * is a line of STOP-FILE.wished: "granted 4: ", "refused 4: REASON" (with the size of the world).
  */
@@ -75,27 +77,34 @@ static void look_at_wish(const char *stop_file)
     }
 }
 
-/* Returns whether the file is there, the same everywhere. */
+enum { SEEN_STOP = 1, SEEN_SILENT = 2 };
+
+/* Returns which of the files are there, the same everywhere. */
 static int step(const char *stop_file)
 {
     const struct timespec pause = { 0, 5000000 };
-    int rank, stop, seen;
+    char silent[4096];
+    int rank, seen = 0, all;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    seen = rank == 0 && access(stop_file, F_OK) == 0;
-    MPI_Allreduce(&seen, &stop, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    snprintf(silent, sizeof(silent), "%s.silent", stop_file);
+    if (rank == 0 && access(stop_file, F_OK) == 0)
+        seen |= SEEN_STOP;
+    if (rank == 0 && access(silent, F_OK) == 0)
+        seen |= SEEN_SILENT;
+    MPI_Allreduce(&seen, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     steps++;
     if (rank == 0)
         make_wish(stop_file);
     if (rank == 0 && wish)
         look_at_wish(stop_file);
     nanosleep(&pause, NULL);
-    return stop;
+    return all;
 }
 
 int main(int argc, char **argv)
 {
-    int status, pending, rank, size;
+    int status, pending, rank, size, seen;
     long least, most;
 
     MPI_Init_adapt(&argc, &argv, &status);
@@ -103,7 +112,9 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 2);
     if (status == MPI_ADAPT_STATUS_JOINING)
         adapt(1);
-    while (!step(argv[1])) {
+    while (!((seen = step(argv[1])) & SEEN_STOP)) {
+        if (seen & SEEN_SILENT)
+            continue;
         MPI_Probe_adapt(&pending, &status, NULL);
         if (pending)
             adapt(0);

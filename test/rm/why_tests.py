@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from typing import Any
 
 from daemon_under_test import Bench, Daemon, expect, wait_for
 from hostile_tests import hostile
+from malleable_tests import finish_work, submit_work, wait_size, work_program
 from performance_tests import CONFIG, cancel, compile_phases, elastic, sizes_of, submit_phases
 
 # a busy machine wakes processes late: limits far from what they make of that
 EFFICIENT = CONFIG.replace('policy = "easy"\n', 'policy = "efficient"\nmtct_lower = 0.1\nmtct_upper = 0.3\n')
 MEASURED = CONFIG.replace('policy = "easy"\n', 'policy = "measured"\n')
+PATIENT = '[scheduling]\noffer_pause = "200ms"\nadapt_patience = "1s"\n[step]\nanswer_timeout = "1s"\n'
 HOUR_MS = 3600 * 1000
 MPI_TAKES = r"MPI takes [\d.]+ of the computing time \(recently [\d.]+\)"
 LOOP = r"in the loop that probes \(%d ranks, \d+ iterations of [\d.]+ s\)"
@@ -108,8 +111,46 @@ def who_boasts_gives_as_any_other(bench: Bench) -> None:
     cancel(daemon, number)
 
 
+def who_does_not_probe_is_not_counted_on(bench: Bench) -> None:
+    """Issue 15, bad input: a program that never probes.  Its processes have agreed to give, and do not: others start with what is
+    truly free, and when it probes after all it is served."""
+    program = work_program(bench)
+    daemon = bench.daemon(config=PATIENT, nodes=1, cores=5)
+    (daemon.folder / "stop-silent.silent").touch()
+    daemon.start()
+    silent = submit_work(daemon, program, "silent", 1, 4)
+    wait_size(daemon, silent, 4, 4)
+    waits = daemon.submit("true", min=2, max=2, time_limit_ms=60000)
+    wait_for("it to be asked", lambda: daemon.job(silent)["adaptation"])
+    brief = daemon.submit("true", min=1, max=1, time_limit_ms=60000)
+    expect(daemon.job(brief)["state"] == "PENDING", "the idle core is promised")
+    wait_for("nobody to count on it", lambda: daemon.job(silent)["adaptation"]["overdue"])
+    expect(daemon.wait_end(brief)["state"] == "DONE", "it starts with what is free")
+    job = daemon.job(waits)
+    expect(job["state"] == "PENDING" and job["shortage"]["overdue"] == [{"job": silent, "cores": 1}], f"the other waits: {job}")
+    text = elastic(bench, daemon, "show", str(waits))
+    expect(f"job {silent} was to give 1 cores, and does not come to a probe" in text, text)
+    text = elastic(bench, daemon, "show", str(silent))
+    expect("4 processes of 1:4; since " in text and "its program has not come to a probe" in text, text)
+    text = elastic(bench, daemon, "history", str(silent))
+    expect("overdue" in text and "too late to withdraw" in text, text)
+    expect('"overdue"' in bench.logs(), "the log says so")
+
+    daemon.kill()
+    daemon.start()
+    expect(daemon.job(silent)["adaptation"]["overdue"], "after a restart")
+    (daemon.folder / "stop-silent.silent").unlink()
+    expect(daemon.wait_end(waits)["state"] == "DONE", "when it probes it gives")
+    wait_size(daemon, silent, 4, 4)  # it grows again, as any other
+    expect(finish_work(daemon, silent)["counts"]["committed"] >= 2, "changes of its size")
+    daemon.stop()
+    done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)
+    expect(done.returncode == 0 and "the same" in done.stdout, f"replay: {done}")
+
+
 TESTS = [
     a_running_job_says_why_it_has_its_size,
     a_waiting_job_says_who_was_balanced_for_it,
     who_boasts_gives_as_any_other,
+    who_does_not_probe_is_not_counted_on,
 ]

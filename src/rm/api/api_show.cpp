@@ -57,7 +57,7 @@ Json adaptation_of(const Job &job)
     const Adaptation &a = *job.adaptation;
     return {{"request", a.request},  {"phase", to_string(a.phase)}, {"from", a.old_size},
             {"size", a.size},        {"by_user", a.by_user},        {"reason", a.reason},
-            {"since_ms", a.asked_ms}};
+            {"since_ms", a.asked_ms}, {"overdue", a.overdue}};
 }
 
 Json last_change_of(const Job &job)
@@ -264,12 +264,18 @@ Json shortage_json(const State &state, const Job &job, bool private_jobs)
     auto missing = shortage(state, job);
     if (!missing)
         return nullptr;
-    Json giving = Json::array();
-    for (const Giving &each : missing->giving) {
-        bool visible = state.jobs.at(each.job).spec.uid == job.spec.uid || !private_jobs;
-        giving.push_back({{"job", visible ? Json(each.job) : Json()}, {"cores", each.cores}});
-    }
-    return {{"processes", missing->processes}, {"room", missing->room}, {"giving", giving}};
+    auto list = [&](const std::vector<Giving> &jobs) {
+        Json all = Json::array();
+        for (const Giving &each : jobs) {
+            bool visible = state.jobs.at(each.job).spec.uid == job.spec.uid || !private_jobs;
+            all.push_back({{"job", visible ? Json(each.job) : Json()}, {"cores", each.cores}});
+        }
+        return all;
+    };
+    return {{"processes", missing->processes},
+            {"room", missing->room},
+            {"giving", list(missing->giving)},
+            {"overdue", list(missing->overdue)}};
 }
 
 }  // namespace

@@ -150,14 +150,20 @@ std::string shortage_text(const Json &job)
         return "there is room for it, but it would keep those before it waiting";
     std::string text = "needs room for " + std::to_string(processes) + " processes, there is ";
     text += room > 0 ? "room for " + std::to_string(room) : "none";
-    const char *separator = "; ";
-    for (const Json &each : list_of(missing, "giving")) {
-        int64_t other = integer_or(each, "job", 0);
-        text += separator;
-        text += other > 0 ? "job " + std::to_string(other) : "a job";
-        text += " gives " + std::to_string(integer_or(each, "cores", 0)) + " cores";
-        separator = ", ";
-    }
+    auto add = [&](const char *list, const char *words) {
+        const char *separator = "; ";
+        for (const Json &each : list_of(missing, list)) {
+            int64_t other = integer_or(each, "job", 0);
+            text += separator;
+            text += other > 0 ? "job " + std::to_string(other) : "a job";
+            text += words + std::to_string(integer_or(each, "cores", 0)) + " cores";
+            separator = ", ";
+        }
+        return *separator == ',';
+    };
+    add("giving", " gives ");
+    if (add("overdue", " was to give "))
+        text += ", and does not come to a probe";
     return text;
 }
 
@@ -176,6 +182,19 @@ std::string helpers_text(const Json &job)
     return text;
 }
 
+/* "8 processes of 2:8; since 12:03 it is to have 4 (request 3), but its program has not come to a
+ * probe: ..."; empty: nothing of the kind. */
+std::string overdue_text(const Json &job)
+{
+    const Json &change = object_of(job, "adaptation");
+    if (!bool_or(change, "overdue", false))
+        return "";
+    return shown(job, "size") + " processes of " + size_range(job) + "; since " +
+        format_time(integer_or(change, "since_ms", 0)) + " it is to have " + shown(change, "size") +
+        " (request " + shown(change, "request") +
+        "), but its program has not come to a probe: nobody counts on that until it does";
+}
+
 /* What made its size, and what holds it there; or what it waits for. */
 std::string why_text(const Json &job)
 {
@@ -183,7 +202,9 @@ std::string why_text(const Json &job)
         std::string start = expected_start_text(job);
         return text + (start == "-" ? "" : "; starts at " + start) + helpers_text(job);
     }
-    std::string now = string_or(job, "why", ""), last = last_change_text(job);
+    std::string now = overdue_text(job), last = last_change_text(job);
+    if (now.empty())
+        now = string_or(job, "why", "");
     std::string held = string_or(object_of(job, "performance"), "held_because", "");
     if (now.empty() && !held.empty())
         now = shown(job, "size") + " processes of " + size_range(job) +
@@ -516,7 +537,7 @@ std::string record_detail(const std::string &event, const Json &data)
     if (event == "left")
         return "epoch " + shown(data, "epoch") + ": " + resize_text(data) + " by themselves, on " +
                node_list(list_of(data, "blocks"));
-    if (event == "withdrawn" || event == "failed")
+    if (event == "withdrawn" || event == "failed" || event == "overdue")
         return "request " + shown(data, "request") + ": " + resize_text(data) +
                after(": ", data, "reason");
     if (event == "freed")

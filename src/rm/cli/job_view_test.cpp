@@ -181,6 +181,34 @@ TEST(JobViewTest, L2_a_program_of_phases_says_where_it_is)
     EXPECT_EQ(line("odd"), "-");
 }
 
+TEST(JobViewTest, a_program_that_does_not_probe_is_named)
+{
+    auto why = [](const Json &job) {
+        for (const std::string &line : job_description(job, 0)) {
+            if (line.starts_with("   Why="))
+                return line.substr(7);
+        }
+        return std::string();
+    };
+    Json change = {{"request", 3}, {"size", 4}, {"since_ms", 1}, {"overdue", true}};
+    Json job = {{"size", 8}, {"min", 2}, {"max", 8}, {"adaptation", change}, {"why", "computes"}};
+    std::string text = why(job);
+    EXPECT_TRUE(text.starts_with("8 processes of 2:8; since ")) << text;
+    EXPECT_NE(text.find(" it is to have 4 (request 3), but its program has not come to a probe: "),
+              std::string::npos)
+        << text;
+    job["adaptation"]["overdue"] = false;
+    EXPECT_EQ(why(job), "computes");
+    Json waiting = {{"shortage",
+                     {{"processes", 4},
+                      {"room", 2},
+                      {"giving", Json::array()},
+                      {"overdue",
+                       {{{"job", 3}, {"cores", 2}}, {{"job", nullptr}, {"cores", 1}}}}}}};
+    EXPECT_EQ(why(waiting), "needs room for 4 processes, there is room for 2; job 3 was to give 2 "
+                            "cores, a job was to give 1 cores, and does not come to a probe");
+}
+
 TEST(JobViewTest, records_read_as_sentences)
 {
     auto line = [](const char *event, Json data) {

@@ -243,6 +243,7 @@ class Core::Impl {
     void overdue(Job &job);
     void overdue_start(Job &job);
     void overdue_adaptation(Job &job);
+    void count_on_it_no_more(Job &job);
     void overdue_end(Job &job);
     int wait_longer(Job &job);
     void ask_for_departures(const Job &job);

@@ -9,6 +9,7 @@
 
 #include "core/core_impl.h"
 #include "core/policy/policy_easy.h"
+#include "core/record.h"
 
 namespace elastic::rm {
 
@@ -77,7 +78,10 @@ void Core::Impl::overdue_adaptation(Job &job)
     int tries = wait_longer(job);
     AdaptPhase phase = job.adaptation->phase;
     bool hopeless = phase == AdaptPhase::ASKED && tries >= state.config.answer_tries_max;
-    if (job.adaptation->withdrawing || hopeless || state.now_ms >= patience_at_ms) {
+    bool late = state.now_ms >= patience_at_ms;
+    if (job.adaptation->withdrawing || hopeless || late) {
+        if (job.adaptation->withdrawing && late && !is_overdue(job))
+            count_on_it_no_more(job);
         withdraw(job);
         if (job.adaptation)
             out_.push_back(QueryStep{job.id, job.step});
@@ -86,6 +90,24 @@ void Core::Impl::overdue_adaptation(Job &job)
     } else if (phase == AdaptPhase::ASKED) {
         out_.push_back(resize(job));
     }
+}
+
+/* The step does not withdraw it: it is agreed on, and happens if the program comes to a probe.
+ * What is to leave is the job's own until then, and nobody's plan. */
+void Core::Impl::count_on_it_no_more(Job &job)
+{
+    update(job, [&] { job.adaptation->overdue = true; });
+    state.sampled();    /* reservations have counted on what it would give */
+    record(record::OVERDUE, job, [&]() -> Json {
+        const Adaptation &adaptation = *job.adaptation;
+        int64_t waited_s = (state.now_ms - adaptation.asked_ms) / 1000;
+        return {{"step", job.step},
+                {"request", adaptation.request},
+                {"old_size", adaptation.old_size},
+                {"size", adaptation.size},
+                {"reason", "its program has not come to a probe for " + std::to_string(waited_s) +
+                               " s, and it is too late to withdraw the change"}};
+    });
 }
 
 void Core::Impl::overdue_end(Job &job)

@@ -182,10 +182,13 @@ struct Adaptation {
     std::vector<JobId> whom;    /* waiting jobs for whose sake it is made */
     uint64_t step_request = 0;  /* the step's own number of it, 0 until accepted */
     bool withdrawing = false;   /* CancelRequest has been sent */
+    /* and nothing came of it: the program has agreed, and does not come to a probe.  Nobody counts
+     * on what it is to give until it has committed. */
+    bool overdue = false;
     int64_t asked_ms = 0;
 
     ELASTIC_FIELDS(request, phase, by_user, by_program, reason, old_size, size, leave, joining,
-                   lent, whom, step_request, withdrawing, asked_ms)
+                   lent, whom, step_request, withdrawing, overdue, asked_ms)
 };
 
 /* The last change of size that was committed, of the present step. */
@@ -402,6 +405,11 @@ bool is_placed(JobState state);
 /* As of its newest sample: its program could not take part in an adaptation now, so that its size
  * is held. */
 bool is_in_rigid_phase(const Job &job);
+/* A change of its size is agreed on, and its program does not come to the probe. */
+inline bool is_overdue(const Job &job)
+{
+    return job.adaptation && job.adaptation->overdue;
+}
 /* Whether it waits for nothing but its turn. */
 bool is_queued(const Job &job);
 

@@ -35,6 +35,8 @@ constexpr const char *REQUESTED = "requested";
 constexpr const char *COMMITTED = "committed";
 constexpr const char *WITHDRAWN = "withdrawn";  /* step, request, old_size, size, reason */
 constexpr const char *FAILED = "failed";        /* the same; of a request, not of the job */
+/* step, request, old_size, size, reason: neither committed nor withdrawn, nobody counts on it */
+constexpr const char *OVERDUE = "overdue";
 constexpr const char *LEFT = "left";    /* step, epoch, old_size, size, blocks: by themselves */
 constexpr const char *FREED = "freed";          /* step, epoch, blocks */
 /* step, reason: it is not resized any more */

@@ -14,7 +14,10 @@ inline Blocks settled_world(const Job &job)
         return {};
     if (!job.adaptation)
         return job.blocks;
-    return append(without(job.blocks, job.adaptation->leave), job.adaptation->joining);
+    /* nobody knows whether anybody leaves */
+    Blocks staying = is_overdue(job) ? Blocks(job.blocks)
+                                     : without(job.blocks, job.adaptation->leave);
+    return append(std::move(staying), job.adaptation->joining);
 }
 
 /* And with it its places beside the world. */
@@ -26,7 +29,7 @@ inline Blocks settled_blocks(const Job &job)
 /* Of its processes after the change: what is lent goes first. */
 inline int lent_to_come(const Job &job, const Adaptation &change)
 {
-    int given = std::max(change.old_size - change.size, 0);
+    int given = change.overdue ? 0 : std::max(change.old_size - change.size, 0);
     return std::max(job.lent + change.lent - given, 0);
 }
 

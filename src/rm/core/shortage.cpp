@@ -7,6 +7,23 @@
 
 namespace elastic::rm {
 
+namespace {
+
+/* Of a change of its size that is overdue. */
+int64_t overdue_cores(const State &state, const Job &job)
+{
+    if (!is_overdue(job))
+        return 0;
+    int64_t cores = 0;
+    Blocks leaving;
+    without(job.blocks, job.adaptation->leave, &leaving);
+    for (const Share &share : state.shares(job.spec, leaving))
+        cores += share.cores;
+    return cores;
+}
+
+}  // namespace
+
 std::optional<Shortage> shortage(const State &state, const Job &job)
 {
     PolicyKind kind = state.config.policy;
@@ -14,13 +31,18 @@ std::optional<Shortage> shortage(const State &state, const Job &job)
     int size = fixed ? fixed_size(state, job.spec) : size_at_least(job.spec, 1);
     if (!is_queued(job) || size == 0 || !runnable(state, job.spec, size))
         return std::nullopt;
-    Shortage missing{size, Space(state).room(job.spec), {}};
+    Shortage missing{size, Space(state).room(job.spec), {}, {}};
     for (JobId id : state.indices().settling) {
         const Job &other = state.jobs.at(id);
         Booking kept(state.shares(other.spec, settled_blocks(other)));
         if (int64_t cores = state.booking(id).cores - kept.cores; cores > 0)
             missing.giving.push_back({id, cores});
     }
+    for (JobId id : state.indices().placed) {
+        if (int64_t cores = overdue_cores(state, state.jobs.at(id)); cores > 0)
+            missing.overdue.push_back({id, cores});
+    }
+    std::ranges::sort(missing.overdue, {}, &Giving::job);
     return missing;
 }
 
@@ -32,7 +54,7 @@ std::vector<Helper> helpers_of(const State &state, JobId waiting)
     std::vector<Helper> helpers;
     for (JobId id : state.indices().placed) {
         const Job &job = state.jobs.at(id);
-        if (job.adaptation && is_for_it(job.adaptation->whom))
+        if (job.adaptation && !is_overdue(job) && is_for_it(job.adaptation->whom))
             helpers.push_back({id, job.adaptation->old_size, job.adaptation->size, false});
         else if (job.last_change && is_for_it(job.last_change->whom))
             helpers.push_back({id, job.last_change->old_size, job.last_change->size, true});

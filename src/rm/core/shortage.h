@@ -21,6 +21,8 @@ struct Shortage {
     int processes = 0;          /* as many as it would start with, at least */
     int room = 0;               /* for so many there is room now, as if nobody else waited */
     std::vector<Giving> giving; /* whoever it is for */
+    /* who was to, and whose programs do not come to a probe: nobody counts on these cores */
+    std::vector<Giving> overdue;
 };
 
 /* Nothing: it does not wait for its turn alone, or the nodes that are up cannot hold it. */

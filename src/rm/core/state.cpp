@@ -205,7 +205,7 @@ bool gives_soon(const Job &job)
 {
     return is_placed(job.state) &&
            (job.state == JobState::COMPLETING || !job.departures.empty() ||
-            (job.adaptation && !job.adaptation->leave.empty()));
+            (job.adaptation && !job.adaptation->leave.empty() && !is_overdue(job)));
 }
 
 /* Whether more of its processes would fit into the whole nodes that it has. */

@@ -128,7 +128,8 @@ const std::vector<Setting> &table()
         {"scheduling", "backfill_depth", &Settings::backfill_depth,
          "Waiting jobs that are looked at behind the first.", 0, 100000},
         {"scheduling", "adapt_patience", &Settings::adapt_patience_ms,
-         "A change of size on which the program has not agreed by then is withdrawn.", 1000,
+         "A change of size on which the program has not agreed by then is withdrawn; one that it "
+         "has agreed on and not made is counted on by nobody.", 1000,
          YEAR_MS, true},
         {"scheduling", "offer_pause", &Settings::offer_pause_ms,
          "Between two changes of one job for which nobody waits.", 0, YEAR_MS, true},

@@ -32,7 +32,7 @@ void log_record(const Record &record)
         record::SUBMITTED,    record::UPDATED,   record::STARTED,       record::COMMITTED,
         record::LEFT,         record::WITHDRAWN, record::FAILED,        record::ENDED,
         record::REQUEUED,     record::NODE_SUSPECT, record::NODE_DOWN,  record::NODE_DRAINING,
-        record::NODE_RESUMED, record::STEP_BROKEN,  record::UNEXPECTED};
+        record::NODE_RESUMED, record::STEP_BROKEN,  record::UNEXPECTED, record::OVERDUE};
     bool notable = std::any_of(std::begin(NOTABLE), std::end(NOTABLE),
                                [&](const char *name) { return record.event == name; });
     nlohmann::ordered_json fields;

@@ -425,7 +425,7 @@ void SimulatedCluster::perform(const ResizeStep &action)
     if (!can_be || chance(options_.faults.refuses))
         return refuse("no");
     step->request = action;
-    step->joined = step->ready = false;
+    step->joined = step->ready = step->agreed = false;
     step->said.push_back(StepAccepted{step->job, step->number, action.request, action.request});
     say(step->said.back());
     if (chance(options_.faults.breaks)) {
@@ -455,17 +455,29 @@ void SimulatedCluster::perform(const ResizeStep &action)
                                                   "a joining process died"}});
         step->ready = true;
         say(StepReady{step->job, step->number, request});
-        if (!chance(options_.faults.stubborn))
-            after(between(0, step->program.probe_ms), [this, step, still] {
-                if (still())
-                    window(*step);
-            });
+        int64_t probe_ms = between(0, step->program.probe_ms);
+        if (chance(options_.faults.stubborn)) {
+            if (chance(0.2))
+                return;
+            step->agreed = true;        /* and comes late */
+            probe_ms = between(0, LATE_MAX_MS);
+        }
+        after(probe_ms, [this, step, still] {
+            if (still())
+                window(*step);
+        });
     });
 }
 
-/* Agreed: from here on it is committed, unless the program dies. */
+/* Agreed: from here on it is committed, unless the program dies, as with one that was to join. */
 void SimulatedCluster::window(Step &step)
 {
+    bool dead = std::ranges::any_of(step.request->joining, [this](const Block &block) {
+        return dead_nodes_.contains(block.node);
+    });
+    if (dead && step.agreed)
+        return end(step, 1);
+    counts.late += is_overdue(core_.state().jobs.at(step.job));
     work(step);
     step.in_window = true;
     step.life++;
@@ -518,7 +530,7 @@ void SimulatedCluster::perform(const CancelRequest &action)
         return say(step->said.back());
     }
     bool under_way = step->request && step->request->request == action.request;
-    if (under_way && !step->in_window)
+    if (under_way && !step->in_window && !step->agreed)
         return end_request(*step, StepWithdrawn{{step->job, step->number, action.request,
                                                  "withdrawn"}});
     if (!under_way)

@@ -1,5 +1,6 @@
 /* See simulated_cluster.h. */
 
+#include "core/record.h"
 #include "sim/simulated_step.h"
 
 namespace elastic::rm {
@@ -70,6 +71,7 @@ void SimulatedCluster::tell(EventContent content)
             continue;
         metrics_.see(*record);
         check_limit(*record);
+        counts.overdue += record->event == record::OVERDUE;
         counts.gave_way += record->event == "requested" && core_.state().wanted_nodes > 0 &&
                            record->data["reason"] == "nodes for " + core_.state().wanted_by;
     }

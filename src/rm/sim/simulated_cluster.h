@@ -37,7 +37,7 @@ struct Faults {
     double change_fails = 0;    /* a joining process dies */
     double dies = 0;            /* a program */
     double rigid = 0;           /* a malleable job's program is not adaptive */
-    double stubborn = 0;        /* a program that never looks for adaptations */
+    double stubborn = 0;        /* a program that never looks for adaptations, or too late */
     int node_failures = 0;      /* so many, over the time of submissions */
     int people = 0;             /* requests of people: cancel, hold, resize, drain, ... */
     /* a step: whoever owns its nodes takes them (with asynchronous_nodes) */
@@ -82,6 +82,7 @@ class SimulatedCluster {
         int crashes = 0, lost = 0, node_failures = 0, died = 0, nodes_lost = 0, gave_way = 0,
             broke = 0, redundant = 0;
         int jumps = 0, limits = 0, samples = 0, snapshots = 0;
+        int overdue = 0, late = 0;      /* changes that nobody counted on, and that were made */
         int wishes = 0, granted = 0, refused = 0, withdrawn = 0;
         int modified = 0, not_modified = 0;
         int slots_wished = 0, slots_granted = 0, slots_refused = 0;
@@ -90,6 +91,7 @@ class SimulatedCluster {
 
   private:
     static constexpr int64_t TIME_MAX_MS = int64_t{100} * 86400 * 1000;
+    static constexpr int64_t LATE_MAX_MS = 120 * 1000;
     static constexpr size_t EVENTS_MAX = 2000000;
     static constexpr size_t BROKEN_MAX = 20;
 

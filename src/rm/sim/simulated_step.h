@@ -22,6 +22,7 @@ struct SimulatedCluster::Step {
     uint64_t life = 0;                  /* counts changes of speed: older plans are void */
     std::optional<ResizeStep> request;  /* under way */
     bool joined = false, ready = false;
+    bool agreed = false;                /* too late to withdraw it */
     uint64_t last_request = 0;
     std::map<uint64_t, Blocks> leaving; /* by epoch, still alive */
     std::optional<ProgramWish> wish;    /* open */

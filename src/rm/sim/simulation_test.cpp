@@ -208,6 +208,8 @@ TEST(SimulationTest, seeds)
         counts.jumps += cluster.counts.jumps;
         counts.limits += cluster.counts.limits;
         counts.samples += cluster.counts.samples;
+        counts.overdue += cluster.counts.overdue;
+        counts.late += cluster.counts.late;
         counts.wishes += cluster.counts.wishes;
         counts.granted += cluster.counts.granted;
         counts.refused += cluster.counts.refused;
@@ -245,6 +247,8 @@ TEST(SimulationTest, seeds)
     EXPECT_GT(counts.jumps, 100);
     EXPECT_GT(counts.limits, 20);
     EXPECT_GT(counts.samples, 1000);
+    EXPECT_GT(counts.overdue, 5);
+    EXPECT_GT(counts.late, 0);
     EXPECT_GT(measured, 50);
     EXPECT_GT(counts.granted, 50);
     EXPECT_GT(counts.refused, 50);

@@ -43,7 +43,7 @@ function recordText(record) {
     case "mode": return shown(data.mode);
     case "requested": return sizes + (data.by_user ? " (by a user)" : "") + reason;
     case "committed": return `epoch ${data.epoch}: ${sizes} on ${places(data.blocks || [])}, stood still ${shown(data.standstill_ms)} ms`;
-    case "withdrawn": case "failed": return sizes + reason;
+    case "withdrawn": case "failed": case "overdue": return sizes + reason;
     case "left": return `epoch ${data.epoch}: ${sizes} by themselves, on ${places(data.blocks || [])}`;
     case "freed": return places(data.blocks || []);
     case "completing": return shown(data.verdict) + reason;

@@ -58,6 +58,7 @@ bool FillPlan::gives_when_asked(const Job &job) const
 {
     bool can_change = job.spec.elasticity == Elasticity::MALLEABLE &&
         job.mode != StepMode::RIGID && job.refusals == 0 && !is_in_rigid_phase(job) &&
+        !is_overdue(job) &&
         !(job.spec.usable && job.spec.usable->empty());
     bool gives = rules.gives_later() ? rules.may_give(state, job)
                                      : lent_then(job) > 0 && !job.kept_loan;
