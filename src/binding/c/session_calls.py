@@ -1,5 +1,6 @@
 """Which MPI functions are given objects that may be of two sessions, and how that is refused (SX7, session_objects.c);
-and which ones need no initialisation beside those on info objects (SX10, session_life.c).
+which ones need no initialisation beside those on info objects (SX10, session_life.c); and whose errors go to the
+handler of a session, or to the one that they are given (SX3, session_open.c).
 
 The generator of the C bindings asks.
 """
@@ -10,6 +11,9 @@ import re
 
 ANYTIME = re.compile(
     r"mpi_((comm|win|file|session)_create_errhandler|errhandler_free|(comm|type|win)_(create|free)_keyval)", re.IGNORECASE
+)
+HANDLED = re.compile(
+    r"mpix?_(session_(?!create)|group_from_session|(inter)?comm_create_from_group|(win|file)_.*_from_group)", re.IGNORECASE
 )
 PLACES = {"GROUP": 2, "COMMUNICATOR": 2, "WINDOW": 1}
 
@@ -62,3 +66,22 @@ def check(func: dict) -> list[str]:
         return []
     pointers = [name for kind, n in PLACES.items() for name in (found[kind] + n * ["NULL"])[:n]]
     return [f"mpi_errno = MPIR_Session_check_objects({', '.join(pointers)});", "MPIR_ERR_CHECK(mpi_errno);"]
+
+
+def has_handler(func: dict) -> bool:
+    return HANDLED.match(func["name"]) is not None
+
+
+def return_error(func: dict) -> list[str]:
+    """How it ends with an error: by handles, because there are no pointers if another handle is a wrong one."""
+    given = {p["kind"]: p for p in func["c_parameters"] if p["param_direction"] != "out"}
+    session, handler = "MPI_SESSION_NULL", "MPI_ERRHANDLER_NULL"
+    if "SESSION" in given:
+        name = given["SESSION"]["name"]
+        session = name if given["SESSION"]["param_direction"] == "in" else f"{name} ? *{name} : MPI_SESSION_NULL"
+    elif "ERRHANDLER" in given:
+        handler = given["ERRHANDLER"]["name"]
+    group = any(p["name"] == "newgroup" for p in func["c_parameters"])
+    return (["if (newgroup)", "    *newgroup = MPI_GROUP_EMPTY;"] if group else []) + [
+        f"mpi_errno = MPIR_Session_return_error({session}, {handler}, __func__, mpi_errno);"
+    ]

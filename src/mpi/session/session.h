@@ -19,9 +19,9 @@ int MPIR_Session_check(const MPIR_Session * session);
 int MPIR_Session_get_oldest_impl(MPI_Session * oldest);
 /* By which its objects know it, 0: it has been finalised. */
 unsigned MPIR_Session_number(const MPIR_Session * session);
-/* How a function of a session (NULL: none is known) ends with an error: its error handler, or that of the call. */
-int MPIR_Session_return_error(MPIR_Session * session, MPIR_Errhandler * errhandler,
-                              const char *function, int mpi_errno);
+/* How a function of a session ends with an error: its error handler, or that of the call.  Handles as they were given,
+ * because another argument may be the wrong one: there may be none, or one of nothing. */
+int MPIR_Session_return_error(MPI_Session session, MPI_Errhandler errhandler, const char *function, int mpi_errno);
 
 /* ---- session_life.c: from the first session to the end of the process ---- */
 

@@ -233,24 +233,37 @@ int MPIR_Session_get_info_impl(MPIR_Session * session_ptr, MPIR_Info ** info_p_p
     goto fn_exit;
 }
 
-int MPIR_Session_return_error(MPIR_Session * session, MPIR_Errhandler * errhandler,
-                              const char *function, int mpi_errno)
+/* The session's, or the one that is given; NULL: neither is one. */
+static MPIR_Errhandler *handler_of(MPI_Session session, MPI_Errhandler given)
 {
-    MPIR_Errhandler *own = errhandler;
+    MPIR_Session *session_ptr = NULL;
+    MPIR_Errhandler *errhandler_ptr = NULL;
 
-    if (session && MPIR_Session_check(session) == MPI_SUCCESS && session->errhandler)
-        own = session->errhandler;
+    if (HANDLE_GET_MPI_KIND(session) == MPIR_SESSION && HANDLE_GET_KIND(session) != HANDLE_KIND_INVALID)
+        MPIR_Session_get_ptr(session, session_ptr);
+    if (session_ptr && MPIR_Session_check(session_ptr) == MPI_SUCCESS && session_ptr->errhandler)
+        return session_ptr->errhandler;
+    if (HANDLE_GET_MPI_KIND(given) == MPIR_ERRHANDLER && HANDLE_GET_KIND(given) != HANDLE_KIND_INVALID)
+        MPIR_Errhandler_get_ptr(given, errhandler_ptr);
+    if (errhandler_ptr && !HANDLE_IS_BUILTIN(given) && MPIR_Object_get_ref(errhandler_ptr) <= 0)
+        errhandler_ptr = NULL;  /* it has been freed */
+    return errhandler_ptr;
+}
+
+int MPIR_Session_return_error(MPI_Session session, MPI_Errhandler errhandler, const char *function, int mpi_errno)
+{
+    MPIR_Errhandler *own = handler_of(session, errhandler);
+
     if (!own || MPIR_Err_is_fatal(mpi_errno))
         return MPIR_Err_return_comm(NULL, function, mpi_errno);
     if (own->handle == MPI_ERRORS_ARE_FATAL || own->handle == MPI_ERRORS_ABORT)
         MPIR_Handle_fatal_error(MPIR_Process.comm_self, function, mpi_errno);
     if (own->handle != MPI_ERRORS_RETURN && own->kind == MPIR_SESSION) {
-        MPI_Session handle = session ? session->handle : MPI_SESSION_NULL;
         if (own->language == MPIR_LANG__C) {
-            own->errfn.C_Session_Handler_function(&handle, &mpi_errno, 0);
+            own->errfn.C_Session_Handler_function(&session, &mpi_errno, 0);
 #ifdef HAVE_FORTRAN_BINDING
         } else {
-            MPI_Fint error = mpi_errno, fortran_handle = handle;
+            MPI_Fint error = mpi_errno, fortran_handle = session;
             own->errfn.F77_Handler_function(&fortran_handle, &error);
 #endif
         }

@@ -116,6 +116,32 @@ static void check_errors(MPI_Group self)
     ET_MPI(MPI_Win_free(&win));
 }
 
+/* A handle of nothing is an error as any other: of the handler that is given, or the session's.  SX3 */
+static void check_handles(MPI_Group self)
+{
+    MPI_Comm comm;
+    MPI_Win win;
+    MPI_File file;
+    MPI_Info answer;
+    int here, *memory;
+
+    ET_ERROR(MPI_Comm_create_from_group(MPI_GROUP_NULL, "none", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm),
+             MPI_ERR_GROUP, NULL);
+    ET_ERROR(MPI_Intercomm_create_from_groups(self, 0, MPI_GROUP_NULL, 0, "none", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                              &comm), MPI_ERR_GROUP, NULL);
+    ET_ERROR(MPIX_Win_create_from_group(MPI_GROUP_NULL, "none", &here, sizeof(here), 1, MPI_INFO_NULL,
+                                        MPI_ERRORS_RETURN, &win), MPI_ERR_GROUP, NULL);
+    ET_ERROR(MPIX_Win_allocate_from_group(MPI_GROUP_NULL, "none", sizeof(here), 1, MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                          &memory, &win), MPI_ERR_GROUP, NULL);
+    ET_ERROR(MPIX_Win_allocate_shared_from_group(MPI_GROUP_NULL, "none", sizeof(here), 1, MPI_INFO_NULL,
+                                                 MPI_ERRORS_RETURN, &memory, &win), MPI_ERR_GROUP, NULL);
+    ET_ERROR(MPIX_Win_create_dynamic_from_group(MPI_GROUP_NULL, "none", MPI_INFO_NULL, MPI_ERRORS_RETURN, &win),
+             MPI_ERR_GROUP, NULL);
+    ET_ERROR(MPIX_File_open_from_group(MPI_GROUP_NULL, "none", "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL,
+                                       MPI_ERRORS_RETURN, &file), MPI_ERR_GROUP, NULL);
+    ET_ERROR(MPIX_Session_add_scheduling_hints(session, (MPI_Info) MPI_GROUP_NULL, &answer), MPI_ERR_INFO, NULL);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Group all, self, part;
@@ -138,6 +164,7 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Group_free(&part));
     check_rest(self);
     check_errors(self);
+    check_handles(self);
     ET_MPI(MPI_Group_free(&all));
     ET_MPI(MPI_Group_free(&self));
     ET_MPI(MPI_Session_finalize(&session));
