@@ -1,7 +1,7 @@
 /*
- * A loop whose processes come and go, in the style of the interface "v2a": the first process wishes for more or fewer
- * processes, all ask together which operation is open, and find the next set in the dictionary of those who join or
- * leave.
+ * A loop whose processes come and go, in the style of the interface "v2a": the first process wishes for more or fewer,
+ * and all ask together which operation is open: what it has got, or what a resource manager wants.  Those who join find
+ * the next set in the dictionary of theirs.
  *
  *   mpicc v2a_loop.c -o v2a_loop
  *   mpiexec -n 1 --adapt-range 1:6 ./v2a_loop [CHANGES]
@@ -48,13 +48,23 @@ static void follow(void)
     MPI_Bcast(&state, sizeof(state), MPI_BYTE, 0, comm);
 }
 
-/* The name of the set to work in, as the primary process has written it for these. */
-static void read_next(char *readers, char *delta)
+/* The name of the set to work in, for those who join. */
+static void write_next(char *delta)
+{
+    MPI_Info data;
+
+    MPI_Info_create(&data);
+    MPI_Info_set(data, next_key[0], set);
+    MPI_Session_set_pset_data(session, delta, data);
+    MPI_Info_free(&data);
+}
+
+static void read_next(void)
 {
     MPI_Info data;
     int flag;
 
-    MPI_Session_get_pset_data(session, readers, delta, next_key, 1, 1, &data);
+    MPI_Session_get_pset_data(session, set, set, next_key, 1, 1, &data);
     MPI_Info_get(data, next_key[0], MPI_MAX_PSET_NAME_LEN - 1, set, &flag);
     MPI_Info_free(&data);
 }
@@ -75,7 +85,7 @@ static void begin(void)
 {
     MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
     if (is_true(set, "mpi_dyn"))
-        read_next(set, set);
+        read_next();
     follow();
 }
 
@@ -104,20 +114,15 @@ static void wish(void)
     MPI_Info_set(info, state.grows ? "mpi_num_procs_add" : "mpi_num_procs_sub", "1");
     MPI_Session_dyn_v2a_psetop(session, &op, inputs, 1, &outputs, &n, info);
     MPI_Info_free(&info);
-    if (op == MPI_PSETOP_NULL)
-        return;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, next_key[0], outputs[1]);
-    MPI_Session_set_pset_data(session, outputs[0], info);
-    MPI_Info_free(&info);
-    free_names(outputs, n);
+    if (op != MPI_PSETOP_NULL)
+        free_names(outputs, n);
 }
 
 /* Whether this process goes on. */
 static int change(void)
 {
     int op, n, leaves;
-    char **outputs, former[MPI_MAX_PSET_NAME_LEN];
+    char **outputs;             /* who joins or leaves, and the next set */
 
     state.grows = size == MOST ? 0 : size == 1 ? 1 : state.grows;
     if (rank == 0)
@@ -127,8 +132,9 @@ static int change(void)
         return 1;
     state.changes++;
     leaves = op == MPI_PSETOP_SHRINK && is_true(outputs[0], "mpi_included");
-    strcpy(former, set);
-    read_next(former, outputs[0]);
+    strcpy(set, outputs[1]);
+    if (rank == 0 && op == MPI_PSETOP_GROW)
+        write_next(outputs[0]);
     free_names(outputs, n);
     MPI_Comm_free(&comm);
     if (leaves)

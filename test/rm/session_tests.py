@@ -82,11 +82,31 @@ def a_job_in_the_style_of_libmpidynres_is_resized(bench: Bench) -> None:
     beside_windows(bench, "dynres_loop.c", run)
 
 
+def a_job_in_the_style_of_the_proposal_is_resized(bench: Bench) -> None:
+    def run(daemon: Daemon, program: Path) -> None:
+        number = submit(daemon, program, "6", high=3, psets=("app://main",))
+        drive(daemon, number, 1, 3, 2)
+        check(daemon, number, 6)
+
+    beside_windows(bench, "proposal_loop.c", run)
+
+
 def a_job_in_the_style_of_v2a_asks_for_processes(bench: Bench) -> None:
     def run(daemon: Daemon, program: Path) -> None:
         number = submit(daemon, program, "6", high=6)
         daemon.wait_end(number)
         check(daemon, number, 6)
+
+    beside_windows(bench, "v2a_loop.c", run)
+
+
+def a_job_in_the_style_of_v2a_is_resized(bench: Bench) -> None:
+    """What elasticd wants is an operation that the program has not asked for."""
+
+    def run(daemon: Daemon, program: Path) -> None:
+        number = submit(daemon, program, "12", high=6)
+        drive(daemon, number, 1, 3, 2)
+        check(daemon, number, 12)
 
     beside_windows(bench, "v2a_loop.c", run)
 
@@ -151,6 +171,8 @@ def a_process_ends_by_itself_and_its_core_is_free(bench: Bench) -> None:
 
 TESTS = [
     a_job_in_the_style_of_libmpidynres_is_resized,
+    a_job_in_the_style_of_the_proposal_is_resized,
     a_job_in_the_style_of_v2a_asks_for_processes,
+    a_job_in_the_style_of_v2a_is_resized,
     a_process_ends_by_itself_and_its_core_is_free,
 ]

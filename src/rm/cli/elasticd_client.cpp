@@ -116,6 +116,8 @@ Exchange::Exchange(const Address &address, const std::string &method, const std:
         curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, this);
         curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, check_server);
         curl_easy_setopt(curl, CURLOPT_PREREQDATA, this);
+        /* of another exchange's connection it is not known here who listens */
+        curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, 1L);
     }
     if (!address.token.empty())
         add_header("Authorization: Bearer " + address.token);
