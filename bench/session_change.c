@@ -1,12 +1,14 @@
 /*
  * How long a program stands still for a change through process sets: mpiexec -n P --adapt-schedule ... session_change N
  *
- * For each of N changes {"from":P,"to":Q,"us":[...],"parts":[...]}: of each process that stays, from the step in which
- * rank 0 is told to the communicator of those who go on: told, operation, accept, the news to the others, group and
- * communicator.  Parts: what each of these took of rank 0; with the news the former communicator is freed.
+ * For each of N changes {"from":P,"to":Q,"us":[...],"parts":[...],"heap":B}: of each process that stays, from the step
+ * in which rank 0 is told to the communicator of those who go on: told, operation, accept, the news to the others, group
+ * and communicator.  Parts: what each of these took of rank 0; with the news the former communicator is freed.  Heap:
+ * the bytes that rank 0 has allocated.
  */
 
 #include "measure.h"
+#include <malloc.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -132,7 +134,7 @@ static void report(double took, int stays, int from, int to)
     printf("{\"from\":%d,\"to\":%d", from, to);
     print_numbers("us", all, stayed);
     print_numbers("parts", part_us, PARTS);
-    printf("}\n");
+    printf(",\"heap\":%zu}\n", mallinfo2().uordblks);
     fflush(stdout);
 }
 

@@ -1,15 +1,18 @@
 /*
- * A world by a session, beside the one of MPI_Init: mpiexec -n P session_world [--world | --component] [--create]
+ * A world by a session, beside the one of MPI_Init:
+ *   mpiexec -n P session_world [--world | --component | --apart] [--create]
  *
  * Prints samples as world_speed does: "start" until there is a communicator of all processes, of the slowest one (a
  * session for one thread, group, communicator; --world: MPI_Init), then on it "latency:8" and "rate:8" (a message of a
  * window of many) of the first two, "allreduce:8", "ring:8" and "random_ring:8" (everybody to the next one, by rank or
  * in a drawn order), and "dup" (MPI_Comm_dup and its end).  With --create "create" in their place:
  * MPI_Comm_create_from_group over all processes, and its end.  --component: as --world, where a component has opened a
- * session and communicates on a communicator of its own from time to time.  Any MPI 4.0.
+ * session and communicates on a communicator of its own from time to time.  --apart: two processes, one of which joins
+ * through process sets (mpiexec -n 1 --adapt-schedule 2; of our MPI alone).  Any MPI 4.0.
  */
 
 #include "measure.h"
+#include "started_apart.h"
 #include <string.h>
 
 #define BUDGET_US 60e3
@@ -190,7 +193,7 @@ static void report_start(double took)
 
 int main(int argc, char **argv)
 {
-    int by_init = 0, creates = 0, has_component = 0;
+    int by_init = 0, creates = 0, has_component = 0, is_apart = 0;
     double start = now_us();
     MPI_Session session;
 
@@ -198,10 +201,14 @@ int main(int argc, char **argv)
         has_component = has_component || strcmp(argv[i], "--component") == 0;
         by_init = by_init || has_component || strcmp(argv[i], "--world") == 0;
         creates = creates || strcmp(argv[i], "--create") == 0;
+        is_apart = is_apart || strcmp(argv[i], "--apart") == 0;
     }
     if (by_init) {
         MPI_Init(&argc, &argv);
         all.comm = MPI_COMM_WORLD;
+    } else if (is_apart) {
+        all.comm = join_one(&session);
+        MPI_Comm_group(all.comm, &all.group);
     } else {
         open_session(&session);
     }

@@ -295,6 +295,21 @@ _BARS = (
         "standstill of the same adaptation in a window",
     ),
     Bar(
+        "session_told",
+        "a change through process sets is told as soon as its processes can be there",
+        1.2,
+        "from the request for one process more until the program is told of it",
+        "a plain mpiexec of one process, until that has initialised MPI",
+    ),
+    Bar(
+        "session_memory",
+        "a process that stays over many changes keeps little of those that have ended",
+        128,
+        "bytes of its heap for each process that was added, over 32 of them, after 16",
+        "none: bytes",
+        unit="B",
+    ),
+    Bar(
         "hosts",
         "survivors' standstill over two hosts",
         6,

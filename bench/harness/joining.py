@@ -94,7 +94,7 @@ def steady_step(bench: Bench, *arguments: object, before: tuple[str, ...] = ()) 
             job.finish(PATIENCE_S)
 
 
-def _plain(bench: Bench, processes: int, before: tuple[str, ...] = ()) -> tuple[float, float]:
+def plain_start(bench: Bench, processes: int, before: tuple[str, ...] = ()) -> tuple[float, float]:
     """From the start of a plain mpiexec to its last process' end of initialisation."""
     with bench.ours.job(processes, PROGRAM, "--start", before=before) as job:
         lines = job.finish(PATIENCE_S).lines
@@ -127,7 +127,7 @@ def undisturbed(bench: Bench) -> list[Case]:
                 bench.progress.say(f"{joining} joining, round {number + 1}")
                 joined.append(step.grow(1 + joining))
                 step.resize(1)
-                plain.append(_plain(bench, joining, elsewhere))
+                plain.append(plain_start(bench, joining, elsewhere))
                 time.sleep(PAUSE_S)
         ends = array.array("d")
         ends.frombytes(trace.read_bytes())
@@ -156,7 +156,7 @@ def offered(bench: Bench) -> list[Case]:
                 begin, end = step.grow(1 + joining)
                 mine.append([1e3 * (end - begin)])
                 step.resize(1)
-                begin, end = _plain(bench, joining)
+                begin, end = plain_start(bench, joining)
                 plain.append([1e3 * (end - begin)])
         cases.append(ratio_case("offered", f"{joining} joining", mine, plain, "ms", load.share()))
     return cases

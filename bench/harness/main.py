@@ -69,7 +69,7 @@ SECTIONS = (
         "sessions", "sessions",
         (
             "session_looks", "session_lookups", "session_world", "session_component", "session_stock", "session_create",
-            "session_change",
+            "session_change", "session_told", "session_memory",
         ), sessions.sessions,
     ),  # fmt: skip
     Section("phases", "programs of phases", ("epop_time", "epop_share"), phases.phases),

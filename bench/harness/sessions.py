@@ -1,17 +1,24 @@
 """Sessions, by bench/session_looks.c, session_world.c and session_change.c: what looking costs, a session's world
-beside that of MPI_Init, communicators from groups beside stock's, a change beside the same adaptation."""
+beside that of MPI_Init, communicators from groups beside stock's, a change beside the same adaptation and beside a launch,
+and what a process keeps of those that have ended."""
 
 from __future__ import annotations
 
+import json
+import tempfile
 from collections import defaultdict
+from pathlib import Path
 
 from .bench import Bench
+from .joining import plain_start
 from .launch import Line, Mpi
-from .result import Case, Rounds, Variant, ratio_case, value_case
+from .result import Case, Rounds, Variant, budget, ratio_case, value_case
 from .windows import WARM, adaptations, by_kind, kind_of, standstill
 
 LOOKS = {"rc_test": "ns", "rc_get": "ns", "bcast_pset_info": "ns"}  # the others are look-ups
 SIZES = (1, 2)  # of the changes: a core for each process
+MANY = 16  # processes, the first two of which send messages
+ADDED = 32  # libfabric takes room for 16 addresses at a time
 
 
 def looks(bench: Bench) -> list[Case]:
@@ -26,9 +33,13 @@ def looks(bench: Bench) -> list[Case]:
     ]
 
 
-def _world(mpi: Mpi, *arguments: object) -> Variant:
+def _world(mpi: Mpi, *arguments: object, processes: int = 2, schedule: str = "") -> Variant:
+    options = ("--adapt-schedule", schedule) if schedule else ()
+
     def run() -> dict[str, list[float]]:
-        return mpi.run(2, "session_world", *arguments, deadline_s=120).samples()
+        return mpi.run(
+            processes, "session_world", *arguments, options=options, deadline_s=300
+        ).samples()
 
     return run
 
@@ -38,7 +49,16 @@ def world(bench: Bench) -> list[Case]:
         {"session": _world(bench.ours), "MPI_Init": _world(bench.ours, "--world")},
         bench.amount.pick(20, 60, 150), bench.progress, least=10,
     )  # fmt: skip
-    return rounds.compare("session_world", "session", "MPI_Init")
+    cases = rounds.compare("session_world", "session", "MPI_Init")
+    rounds = Rounds.measure(
+        {
+            "session": _world(bench.ours, processes=MANY),
+            "MPI_Init": _world(bench.ours, "--world", processes=MANY),
+        },
+        bench.amount.pick(30, 60, 150), bench.progress, least=3,
+    )  # fmt: skip
+    many = rounds.compare("session_world", "session", "MPI_Init", f"{MANY} processes, ")
+    return cases + [c for c in many if c.name.split(", ")[1] in ("latency:8", "rate:8")]
 
 
 def component(bench: Bench) -> list[Case]:
@@ -64,22 +84,32 @@ def create(bench: Bench) -> list[Case]:
     if bench.stock is None:
         return []
     rounds = Rounds.measure(
-        {"ours": _world(bench.ours, "--create"), "stock": _world(bench.stock, "--create")},
-        bench.amount.pick(15, 40, 90), bench.progress, least=5,
+        {
+            "ours": _world(bench.ours, "--create"),
+            "apart": _world(bench.ours, "--create", "--apart", processes=1, schedule="2"),
+            "stock": _world(bench.stock, "--create"),
+        },
+        bench.amount.pick(20, 60, 120), bench.progress, least=5,
     )  # fmt: skip
-    return [c for c in rounds.compare("session_create", "ours", "stock") if c.name == "create"]
+    cases = rounds.compare("session_create", "ours", "stock", "one start, ")
+    cases += rounds.compare("session_create", "apart", "stock", "two starts, ")
+    return [c for c in cases if c.name.endswith("create")]
 
 
-def _changes(bench: Bench, cycles: int) -> dict[str, list[Line]]:
-    """The lines of session_change by kind, without those of the start."""
+def _run_changes(bench: Bench, cycles: int, *options: object) -> list[Line]:
+    """The lines of session_change, without those of the start."""
     after = [*SIZES[1:], SIZES[0]]
     warm = -(-WARM // len(after))
     schedule = ",".join(str(size) for size in after * (cycles + warm))
     run = bench.ours.run(
-        SIZES[0], "session_change", len(after) * (cycles + warm), options=("--adapt-schedule", schedule),
+        SIZES[0], "session_change", len(after) * (cycles + warm), options=("--adapt-schedule", schedule, *options),
         deadline_s=600,
     )  # fmt: skip
-    return by_kind(run.lines[len(after) * warm :])
+    return run.lines[len(after) * warm :]
+
+
+def _changes(bench: Bench, cycles: int) -> dict[str, list[Line]]:
+    return by_kind(_run_changes(bench, cycles))
 
 
 def change(bench: Bench) -> list[Case]:
@@ -99,7 +129,42 @@ def change(bench: Bench) -> list[Case]:
     return [ratio_case("session_change", kind, ours[kind], theirs[kind]) for kind in ours]
 
 
+def _told(bench: Bench) -> list[float]:
+    """Of each growth of a run, from its request until the program is told, in µs."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+        log = Path(folder) / "log"
+        _run_changes(bench, 5, "--adapt-log", log)
+        events = [json.loads(line) for line in log.read_text().splitlines()]
+    asked: dict[int, float] = {}
+    times = []
+    for event in events:
+        if event["event"] == "requested" and event["joining"] > 0:
+            asked[event["request"]] = event["time_ms"]
+        elif event["event"] == "told" and event["request"] in asked:
+            times.append(1e3 * (event["time_ms"] - asked.pop(event["request"])))
+    return times
+
+
+def told(bench: Bench) -> list[Case]:
+    """By turns: a run of changes, launches of as many processes as a growth adds."""
+    ours, theirs = [], []
+    for number in budget(bench.amount.pick(20, 60, 120), 3, 60):
+        bench.progress.say(f"request to told, round {number + 1}")
+        ours.append(_told(bench))
+        starts = [plain_start(bench, 1) for _ in range(5)]
+        theirs.append([1e6 * (ended - began) for began, ended in starts])
+    return [ratio_case("session_told", "1 → 2", ours, theirs)]
+
+
+def memory(bench: Bench) -> list[Case]:
+    bench.progress.say(f"{ADDED + ADDED // 2} processes come and go")
+    lines = _run_changes(bench, ADDED + ADDED // 2)
+    first, last = lines[ADDED - 1], lines[-1]
+    return [value_case("session_memory", "of rank 0", [(last["heap"] - first["heap"]) / ADDED], "B")]
+
+
 def sessions(bench: Bench) -> list[Case]:
     return [
         *looks(bench), *world(bench), *component(bench), *beside_stock(bench), *create(bench), *change(bench),
+        *told(bench), *memory(bench),
     ]  # fmt: skip
