@@ -2,9 +2,9 @@
  * How long a program stands still for a change through process sets: mpiexec -n P --adapt-schedule ... session_change N
  *
  * For each of N changes {"from":P,"to":Q,"us":[...],"parts":[...],"heap":B}: of each process that stays, from the step
- * in which rank 0 is told to the communicator of those who go on: told, operation, accept, the news to the others, group
- * and communicator.  Parts: what each of these took of rank 0; with the news the former communicator is freed.  Heap:
- * the bytes that rank 0 has allocated.
+ * in which rank 0 is told to the communicator of those who go on: told, operation, accept, the news to the others,
+ * group and communicator.  Parts: what each of these took of rank 0; with the news the former communicator is freed.
+ * Heap: the bytes that rank 0 has allocated.
  */
 
 #include "measure.h"
