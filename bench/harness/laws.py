@@ -1,18 +1,21 @@
-"""What the measured share of MPI says of a program: bench/phases with a law as Cannon's, from 4 to 36 processes that sleep.
+"""What the measured share of MPI says of a program: bench/phases with a law as Cannon's, from 4 to 36 processes that sleep; and
+whether it is what a trace of the calls says: Gaussian elimination (examples/gauss) with 4 and 8 processes.
 
-Figures 10.6, 14.1, 14.2 and 14.5 of Comprés 2017, by their relations: efficiency falls as MPI time by computing time rises, and is
-still high where that is below 0.1.
+Figures 10.6, 14.1, 14.2, 14.5 and 14.6 of Comprés 2017, by their relations: efficiency falls as MPI time by computing time
+rises, and is still high where that is below 0.1; elimination is never below it, and what is measured is what a trace tells.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import subprocess
 from collections.abc import Iterable
 from statistics import median
 
 from . import phases
-from .bench import Bench
+from .bench import Bench, Skipped
+from .launch import SOURCES
 from .result import Case, Rounds, Variant, ratio_case, value_case
 
 PROCESSES = (4, 9, 16, 25, 36)
@@ -80,3 +83,62 @@ def laws(bench: Bench) -> list[Case]:
         *ratios("law_share", ((f"{p} processes", of("mtct", p), truth[p]) for p in PROCESSES)),
         *ratios("law_share", ((f"{p} processes, by the law", truth[p], of("mtct", p)) for p in PROCESSES)),
     ]
+
+
+GAUSS = SOURCES.parent / "examples" / "gauss"
+GAUSS_PROCESSES = (4, 8)
+# Rows, milliseconds that all processes of a column compute (they sleep), and so many systems: some 12 s.
+GAUSS_OPTIONS = ("--size", 40, "--sleep", 40, "--systems", 10)
+
+
+def _compile_gauss(bench: Bench) -> None:
+    sources = [GAUSS / f"{name}.c" for name in ("gauss", "gauss_plain", "balance", "root")]
+    words = [bench.ours.bin / "mpicc", *phases.FLAGS, "-include", SOURCES / "traced_calls.h", *sources]
+    words += ["-o", bench.ours.folder / "traced_gauss", "-ladapt_data", "-lepop", "-lm"]
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Skipped(f"examples/gauss cannot be compiled: {done.stderr[-2000:]}")
+
+
+def _by_rest(mpi: float, all_time: float) -> list[float]:
+    return [mpi / (all_time - mpi)]
+
+
+def _gauss_variant(bench: Bench, processes: int) -> Variant:
+    samples = bench.folder / f"gauss-{processes}-samples"
+
+    def run() -> dict[str, list[float]]:
+        samples.unlink(missing_ok=True)
+        done = bench.ours.run(
+            processes, "traced_gauss", *GAUSS_OPTIONS, options=("--adapt-performance", samples),
+            environment={"MPIEXEC_ADAPT_SAMPLE": "1s"}, deadline_s=300,
+        )  # fmt: skip
+        trace = done.lines[-1]
+        probe, *others = json.loads(samples.read_text().splitlines()[-1])["loops"]
+        # as published: what is spent in the calls of a loop inside is not the outer one's
+        own_us = probe["mpi_us"] - sum(row["mpi_us"] for row in others if row["parent"] == "probe")
+        return {
+            "trace": _by_rest(trace["mpi_s"], trace["loop_s"]),
+            "ours": _by_rest(probe["mpi_us"], probe["loop_us"]),
+            "own": _by_rest(own_us, probe["loop_us"]),
+        }
+
+    return run
+
+
+def traces(bench: Bench) -> list[Case]:
+    _compile_gauss(bench)
+    rounds = Rounds.measure(
+        {str(p): _gauss_variant(bench, p) for p in GAUSS_PROCESSES}, bench.amount.pick(60, 120, 400), bench.progress, least=2
+    )
+
+    def cases(key: str, ours: str, reference: str) -> list[Case]:
+        return [
+            ratio_case(
+                key, f"{p} processes", rounds.of(str(p), ours), rounds.of(str(p), reference), "", rounds.others, rounds.note()
+            )
+            for p in GAUSS_PROCESSES
+        ]  # fmt: skip
+
+    mpi = [value_case("trace_mpi", f"{p} processes", [each[0] for each in rounds.of(str(p), "ours")], "") for p in GAUSS_PROCESSES]
+    return [*mpi, *cases("trace_ratio", "ours", "trace"), *cases("trace_inner", "own", "trace")]

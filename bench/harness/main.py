@@ -74,6 +74,9 @@ SECTIONS = (
     ),  # fmt: skip
     Section("phases", "programs of phases", ("epop_time", "epop_share"), phases.phases),
     Section("laws", "MPI time and efficiency", ("law_efficiency", "law_order", "law_share"), laws.laws),
+    Section(
+        "traces", "MPI time as a trace tells it", ("trace_mpi", "trace_ratio", "trace_inner"), laws.traces
+    ),
     Section("model", "model of the cost", (), _model),
 )
 NOT_QUICK = {"model"}

@@ -77,12 +77,20 @@ def against_stock(bench: Bench) -> list[Case]:
         {"ours": _variant(bench.ours, 2, points), "stock": _variant(stock, 2, points)},
         bench.amount.pick(40, 150, 400), bench.progress, least=5,
     )  # fmt: skip
-    starts = Rounds.measure(
-        {"ours": _start_variant(bench.ours, 2), "stock": _start_variant(stock, 2)},
-        bench.amount.pick(10, 30, 60), bench.progress, least=10,
-    )  # fmt: skip
-    cases = speed.compare("stock", "ours", "stock")
-    return [c for c in cases if c.name != "init"] + starts.compare("stock", "ours", "stock")
+    cases = [case for case in speed.compare("stock", "ours", "stock") if case.name != "init"]
+    return cases + starts_against_stock(bench)
+
+
+def starts_against_stock(bench: Bench) -> list[Case]:
+    """Comprés 2017, figure 12.1, in small: of more processes than processors, too."""
+    stock, cases = bench.need_stock(), list[Case]()
+    for processes in bench.amount.pick((2,), (2, 8, 16), (2, 8, 16)):
+        starts = Rounds.measure(
+            {"ours": _start_variant(bench.ours, processes), "stock": _start_variant(stock, processes)},
+            bench.amount.pick(10, 30, 60), bench.progress, least=10,
+        )  # fmt: skip
+        cases += starts.compare("stock", "ours", "stock", "" if processes == 2 else f"{processes} processes, ")
+    return cases
 
 
 def adapted(bench: Bench) -> list[Case]:

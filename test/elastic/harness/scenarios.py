@@ -1499,6 +1499,34 @@ def epop_example(run: TestRun, name: str, count: str, moved: str = "") -> None:
         _same_bits(run, name, count, job, commands)
 
 
+def _loops_logged(path: Path) -> set[str]:
+    """Of a process' log, its loops by the places of their heads."""
+    lines = path.read_text().splitlines()
+    first, end = (next(i for i, line in enumerate(lines) if line.startswith(word)) for word in ("Sites ", "Loops "))
+    places = dict(line.split(": ", 1) for line in lines[first + 1 : end])
+    return {places[line.split(":")[0]] for line in lines[end + 1 :] if ":" in line}
+
+
+@scenario
+def cannon_loops(run: TestRun) -> None:
+    """SPEC-performance G, figure 14.4: put together, the loops of a multiplication are those of all processes, and each process
+    has found the same ones by itself.  (That what one process alone does stays its own: scenario samples.)"""
+    path = run.folder / "samples"
+    command, _ = _case_study(run, "cannon")
+    mpiexec = [str(run.setting.prefix / "bin" / "mpiexec"), "-n", str(run.test.processes), "--adapt-performance", str(path)]
+    job = run.start([*mpiexec, "-genv", GRAPH_LOG, str(run.folder / "graph"), *command, *run.test.arguments])
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    loops = json.loads(path.read_text().splitlines()[-1])["loops"]
+    every = f"0-{run.test.processes - 1}"
+    run.check([loop["parent"] for loop in loops] == [None, "probe"], f"not a loop in the loop that probes: {loops}")
+    run.check(all((loop["ranks"], loop["processes"]) == (every, run.test.processes) for loop in loops), f"whose loops? {loops}")
+    logged = {rank: _loops_logged(run.folder / f"graph.{rank}") for rank in range(run.test.processes)}
+    heads = {"PROBE", f"P2P {loops[1]['name']}"}
+    for rank, found in logged.items():
+        names = {re.sub(r"(?<=P2P ).*/", "", place) for place in found}
+        run.check(names == heads, f"rank {rank} has the loops {names}, all together {heads}")
+
+
 def _owners(world: list[int], n: int, split: int) -> dict[int, int]:
     """Of rows `split` to n - 1, evenly."""
     left, size = n - split, len(world)
