@@ -187,6 +187,11 @@ int64_t trades_from_ms(const State &state, const Job &job)
     return std::max(state.growth_from_ms(job), job.offer_after_ms);
 }
 
+std::string sizes_measured(const Scaling &scaling)
+{
+    return std::to_string(scaling.sizes) + (scaling.sizes == 1 ? " size" : " sizes") + " measured";
+}
+
 std::string MeasuredRules::words(const State &state, const Job &job, int size) const
 {
     MeasuredNumbers numbers = measured_numbers(state, job);
@@ -198,16 +203,16 @@ std::string MeasuredRules::words(const State &state, const Job &job, int size) c
                          (static_cast<double>(job.size()) / size - 1);
     if (size < job.size())
         snprintf(text, sizeof text,
-                 "%d processes are hardly faster: %.2f times as fast as %d, by %d sizes measured",
-                 job.size(), faster, size, scaling.sizes);
+                 "%d processes are %s: %.2f times as fast as %d, by %s", job.size(),
+                 faster < 1 ? "slower" : "hardly faster", faster, size,
+                 sizes_measured(scaling).c_str());
     else if (!is_known(scaling))
         snprintf(text, sizeof text, "idle cores: nothing is known of its speed yet");
     else
         snprintf(text, sizeof text, "idle cores: expected to be %.2f times as fast, by %s", speed,
-                 scaling.hinted ? "its user's hint"
-                 : scaling.sizes == 1
-                     ? "its MPI time"
-                     : (std::to_string(scaling.sizes) + " sizes measured").c_str());
+                 scaling.hinted         ? "its user's hint"
+                 : scaling.sizes == 1 ? "its MPI time"
+                                      : sizes_measured(scaling).c_str());
     return text;
 }
 
@@ -262,8 +267,7 @@ std::string MeasuredRules::explain(const State &state, const Job &job) const
     snprintf(text, sizeof text,
              "%d processes: twice as many are expected to be %.2f times as fast (%s, %d samples); ",
              scaling.size, relative_speed(scaling, 2 * scaling.size),
-             scaling.hinted ? "its user's hint"
-                            : (std::to_string(scaling.sizes) + " sizes measured").c_str(),
+             scaling.hinted ? "its user's hint" : sizes_measured(scaling).c_str(),
              scaling.samples);
     int lent = scaling.size - worth_of(state, job).own;
     std::string loan =
@@ -284,16 +288,22 @@ Json why_given(const SizeRules &rules, const State &state, const Job &from, cons
     return why;
 }
 
-std::string words_given(const Job &from, const Job &to, const Given &given, bool trial)
+std::string words_given(const Job &from, const Scaling &scaling, const Job &to, const Given &given,
+                        bool trial)
 {
-    char text[200];
-    snprintf(text, sizeof text,
-             trial ? "tried, as nothing shows that %d processes are faster than %d; meanwhile "
-                     "job %llu, with %d, is expected to be %.2f times as fast"
-                   : "%d processes need not be more than %d: job %llu, with %d, is expected to "
-                     "be %.2f times as fast",
-             from.size(), given.size, static_cast<unsigned long long>(to.id), given.grown,
-             given.speed);
+    char text[240];
+    auto other = static_cast<unsigned long long>(to.id);
+    if (trial)
+        snprintf(text, sizeof text,
+                 "tried, as nothing shows that %d processes are faster than %d; meanwhile "
+                 "job %llu, with %d, is expected to be %.2f times as fast",
+                 from.size(), given.size, other, given.grown, given.speed);
+    else
+        snprintf(text, sizeof text,
+                 "job %llu gains more by what is given: with %d it is expected to be %.2f times as "
+                 "fast, this one with %d %.2f times",
+                 other, given.grown, given.speed, given.size,
+                 relative_speed(scaling, given.size));
     return text;
 }
 
@@ -340,7 +350,8 @@ std::optional<Change> exchange_between(const SizeRules &rules, const State &stat
             };
             return Change{from_id,        given->size,
                           std::move(leave), {},
-                          words_given(from, to, *given, trial), std::move(why)};
+                          words_given(from, from_numbers.scaling, to, *given, trial),
+                          std::move(why)};
         }
     }
     return std::nullopt;
