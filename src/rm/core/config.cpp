@@ -33,7 +33,7 @@ std::string check(const Config &config)
         {"mtct_lower_ppm", config.mtct_lower_ppm, 1},
         {"ceiling_hold_ms", config.ceiling_hold_ms, 0},
         {"efficiency_ppm", config.efficiency_ppm, 1},
-        {"efficiency_idle_ppm", config.efficiency_idle_ppm, 1},
+        {"efficiency_idle_ppm", config.efficiency_idle_ppm, 0},
         {"jobs_max", config.jobs_max, 1},
         {"finished_max", config.finished_max, 0},
     };

@@ -23,7 +23,7 @@ template <> struct NamesOf<RangeTarget> {
 };
 
 struct Config {
-    PolicyKind policy = PolicyKind::FILL;
+    PolicyKind policy = PolicyKind::MEASURED;
     /* A back end that must ask somebody for nodes (Slurm): AcquireNodes and ReleaseNodes are sent
      * and their answers awaited.  Without it (local, hosts) a node is the core's to use as soon
      * as it is free. */
@@ -60,9 +60,10 @@ struct Config {
     bool reduce_when_idle = true;       /* also if nobody waits */
     RangeTarget range = RangeTarget::DOUBLE;
     /* measured: nobody gets cores that bring less than this part of a proportional gain in speed,
-     * in ppm; and the same, if less, of cores that nobody else can use, until somebody can */
+     * in ppm; and the same, if less, of cores that nobody else can use, until somebody can; 0: they
+     * go to all that do not become slower */
     int64_t efficiency_ppm = 500000;
-    int64_t efficiency_idle_ppm = 100000;
+    int64_t efficiency_idle_ppm = 0;
     int jobs_max = 100000;              /* waiting and running; more are refused */
     int finished_max = 1000;            /* kept in memory; older ones are forgotten (ForgetJob) */
 

@@ -234,7 +234,7 @@ int64_t efficient_size(int size, int64_t serial_ppm, int64_t efficiency_ppm)
 {
     auto serial = static_cast<double>(serial_ppm), efficiency = static_cast<double>(efficiency_ppm);
     auto all = static_cast<double>(PPM);
-    if (serial_ppm == 0)
+    if (serial_ppm == 0 || efficiency_ppm == 0)
         return SIZE_HUGE;
     double most = size * (all - serial) / serial * (all - efficiency) / efficiency;
     return static_cast<int64_t>(std::min(most * (1 + 1e-12), static_cast<double>(SIZE_HUGE)));

@@ -42,7 +42,8 @@ const std::string &phase_key(const Performance &known);
 double relative_speed(const Scaling &scaling, int size);
 /* The greatest size, in reals rounded down, at which the next processes still bring
  * `efficiency_ppm` of a proportional gain in speed, if `serial_ppm` of a round at `size` is
- * serial; more than any job can have, if nothing is. 0 < efficiency_ppm < PPM. */
+ * serial; more than any job can have, if nothing is, or `efficiency_ppm` is 0.
+ * 0 <= efficiency_ppm < PPM. */
 int64_t efficient_size(int size, int64_t serial_ppm, int64_t efficiency_ppm);
 
 /* ---- time ------------------------------------------------------------------------------------ */

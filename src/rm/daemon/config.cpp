@@ -48,6 +48,7 @@ struct Setting {
     int64_t lowest = 0, highest = 0;
     bool duration = false;
     std::vector<const char *> choices = {};
+    bool may_be_zero = false;   /* of a ratio */
 };
 
 const std::vector<Setting> &table()
@@ -96,9 +97,17 @@ const std::vector<Setting> &table()
         {"scheduling", "efficiency", &Settings::efficiency,
          "measured: nobody gets cores that bring less than this part of a proportional gain in "
          "speed."},
-        {"scheduling", "efficiency_idle", &Settings::efficiency_idle,
+        {"scheduling",
+         "efficiency_idle",
+         &Settings::efficiency_idle,
          "measured: the same of cores that nobody else can use: they are lent, and taken back for "
-         "whoever can. The same number as efficiency: they idle."},
+         "whoever can. 0: to all that do not become slower. The same number as efficiency: they "
+         "idle.",
+         0,
+         0,
+         false,
+         {},
+         true},
         {"scheduling", "mtct_upper", &Settings::mtct_upper,
          "efficient: a job whose MPI time by computing time is above gives half of its processes."},
         {"scheduling", "mtct_lower", &Settings::mtct_lower,
@@ -404,11 +413,13 @@ std::string take_texts(const toml::node &node, Texts &value)
     return "";
 }
 
-std::string take_ratio(const toml::node &node, Ratio &value)
+std::string take_ratio(const Setting &setting, const toml::node &node, Ratio &value)
 {
     auto number = node.value<double>();
-    if (!number || !(*number > 0 && *number < 1))
-        return "must be a number between 0 and 1, such as 0.5";
+    bool is_zero = setting.may_be_zero && number && *number == 0;
+    if (!number || !((*number > 0 && *number < 1) || is_zero))
+        return std::string("must be ") + (setting.may_be_zero ? "0 or " : "") +
+               "a number between 0 and 1, such as 0.5";
     value.ppm = std::llround(*number * 1e6);
     return "";
 }
@@ -423,7 +434,7 @@ std::string take(const Setting &setting, const toml::node &node, Settings &setti
     if (auto member = std::get_if<Texts Settings::*>(&setting.member))
         return take_texts(node, settings.**member);
     if (auto member = std::get_if<Ratio Settings::*>(&setting.member))
-        return take_ratio(node, settings.**member);
+        return take_ratio(setting, node, settings.**member);
     auto truth = node.value_exact<bool>();
     if (!truth)
         return "must be true or false";

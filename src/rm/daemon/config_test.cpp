@@ -15,7 +15,7 @@ TEST(ConfigTest, EverythingHasADefault)
 {
     auto settings = parse_settings("", "test.toml");
     ASSERT_TRUE(settings) << settings.error();
-    EXPECT_EQ(settings.value().policy, "fill");
+    EXPECT_EQ(settings.value().policy, "measured");
     EXPECT_EQ(settings.value().local_nodes, 4);
     EXPECT_EQ(check(settings.value().core()), "");
 }
@@ -55,6 +55,9 @@ TEST(ConfigTest, PoliciesAndTheirRatios)
             error_of(std::string("[scheduling]\nefficiency = ") + value).find("between 0 and 1"),
             std::string::npos)
             << value;
+    EXPECT_EQ(error_of("[scheduling]\nefficiency_idle = 0"), "");
+    EXPECT_NE(error_of("[scheduling]\nefficiency_idle = 1").find("0 or a number between 0 and 1"),
+              std::string::npos);
     EXPECT_NE(error_of("[scheduling]\nmtct_lower = 0.2"), "") << "above mtct_upper";
     EXPECT_NE(error_of("[scheduling]\npolicy = \"fastest\""), "");
     EXPECT_NE(error_of("[scheduling]\nrange = \"half\""), "");

@@ -16,6 +16,10 @@ namespace {
 constexpr int TRIAL = 2; /* times the present size, at most */
 /* RULE_MARGIN_PPM is at most such a part of a floor. */
 constexpr int64_t MARGIN_PART = 4;
+/* Noise of 10 % in the samples makes so much of a step that brings nothing. */
+constexpr int64_t STEP_NOISE_PPM = 100000;
+/* Without a floor: by MPI time alone fewer are tried from here on. */
+constexpr int64_t DOUBT_PPM = 100000;
 /* Less than this part more is not worth a change: fitted to noisy samples, the size that is best
  * moves by so much. */
 constexpr int64_t WORTH_PERCENT = 125;
@@ -39,11 +43,28 @@ int64_t floor_ppm_of(const MeasuredNumbers &numbers, Floor floor)
                : std::min(numbers.efficiency_ppm, numbers.efficiency_idle_ppm);
 }
 
+int64_t margin_ppm(int64_t floor_ppm)
+{
+    return std::min(RULE_MARGIN_PPM, floor_ppm / MARGIN_PART);
+}
+
 /* The same for sizes that it is to grow to. */
 int64_t growth_floor_ppm(const MeasuredNumbers &numbers, Floor floor)
 {
     int64_t floor_ppm = floor_ppm_of(numbers, floor);
-    return std::min(floor_ppm + std::min(RULE_MARGIN_PPM, floor_ppm / MARGIN_PART), PPM - 1);
+    return std::min(floor_ppm + margin_ppm(floor_ppm), PPM - 1);
+}
+
+/* A step up that was measured is not made again if it has brought less, and is taken back if it has
+ * brought less than the second.  Without a floor: if it has made the job slower. */
+int64_t step_gain_ppm(int64_t floor_ppm)
+{
+    return floor_ppm > 0 ? floor_ppm : -STEP_NOISE_PPM / 2;
+}
+int64_t kept_gain_ppm(int64_t floor_ppm)
+{
+    return floor_ppm > 0 ? std::max<int64_t>(floor_ppm - margin_ppm(floor_ppm), 1)
+                         : -STEP_NOISE_PPM;
 }
 
 /* Whether a floor of its own holds for cores that idle. */
@@ -57,7 +78,15 @@ bool is_known_to_be_vain(const MeasuredNumbers &numbers, Floor floor)
 {
     const MeasuredStep &above = numbers.scaling.above;
     return is_lower(numbers, floor) && above.size > 0 &&
-           above.gain_ppm < floor_ppm_of(numbers, floor);
+           above.gain_ppm < step_gain_ppm(floor_ppm_of(numbers, floor));
+}
+
+/* It has fewer processes than ever before.  Without a floor that may be a trial, which nothing else
+ * keeps from being over before it has been looked at. */
+bool is_being_tried(const MeasuredNumbers &numbers, Floor floor)
+{
+    const Scaling &scaling = numbers.scaling;
+    return floor_ppm_of(numbers, floor) == 0 && scaling.size < scaling.proven_least;
 }
 
 /* What each core is worth between two sizes. */
@@ -437,6 +466,8 @@ int64_t measured_most(const MeasuredNumbers &numbers, Floor floor)
     most -= most % unit.processes;
     if (scaling.hinted)
         return std::max<int64_t>(most, scaling.size);
+    if (is_being_tried(numbers, floor))
+        return scaling.size;
     bool worth =
         most * 100 >= scaling.size * WORTH_PERCENT && !is_known_to_be_vain(numbers, floor);
     bool pays =
@@ -450,13 +481,13 @@ int64_t measured_least(const MeasuredNumbers &numbers, Floor floor)
     const Scaling &scaling = numbers.scaling;
     /* MPI time alone only makes it doubtful: half as many are tried, once. */
     int64_t floor_ppm = floor_ppm_of(numbers, floor);
-    int64_t margin_ppm = std::min(RULE_MARGIN_PPM, floor_ppm / MARGIN_PART);
     /* Near 0 the law's fit is too coarse: what the last step has brought is looked at. */
     bool by_step = is_lower(numbers, floor) && scaling.below.size > 0;
     bool by_mpi_time = scaling.sizes == 1 || (is_lower(numbers, floor) && !by_step);
-    int64_t limit_ppm = by_mpi_time ? floor_ppm + margin_ppm : floor_ppm - margin_ppm;
+    int64_t doubt_ppm = floor_ppm > 0 ? floor_ppm : DOUBT_PPM;
+    int64_t limit_ppm = by_mpi_time ? doubt_ppm + margin_ppm(doubt_ppm) : kept_gain_ppm(floor_ppm);
     int64_t gain_ppm = by_step ? scaling.below.gain_ppm : PPM - scaling.serial_below_ppm;
-    bool hardly_faster = gain_ppm < std::max<int64_t>(limit_ppm, 1);
+    bool hardly_faster = gain_ppm < limit_ppm;
     bool cheap = numbers.times.standstill_ms * STANDSTILL_PART <= numbers.since_ms;
     if (!numbers.settled || !hardly_faster || !cheap)
         return 0;

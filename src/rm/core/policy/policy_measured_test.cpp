@@ -14,8 +14,8 @@ namespace {
 
 constexpr int64_t MINUTE = 60000;
 /* Of Config::efficiency_idle_ppm: nothing is lent, as if nobody could have less than `efficiency`;
- * the default. */
-constexpr int64_t NO_LOANS = 500000, LOANS = 100000;
+ * down to a floor; to all that do not become slower, the default. */
+constexpr int64_t NO_LOANS = 500000, LOANS = 100000, NO_FLOOR = 0;
 
 /* Jobs of known laws under elasticd's core, sampled every half minute; changes are committed at
  * once. */
@@ -242,10 +242,11 @@ TEST(MeasuredTest, a_trial_that_does_not_pay_is_taken_back_and_not_made_again)
     }
 }
 
-/* What brings nothing is given back, although nobody wants it. */
+/* What brings nothing is given back, although nobody wants it, if there is a floor. */
 TEST(MeasuredTest, what_brings_nothing_is_not_even_lent)
 {
     Machine machine(64);
+    machine.lend_down_to(LOANS);
     JobSpec spec = malleable(1, 64);
     spec.serial_ppm = 500000;
     machine.start(spec, scales_to(1));
@@ -259,6 +260,58 @@ TEST(MeasuredTest, what_brings_nothing_is_not_even_lent)
     int before = machine.changes;
     EXPECT_GE(before, 2) << "it has been tried";
     machine.go_on(300, 0.1);
+    EXPECT_EQ(machine.changes, before);
+}
+
+/* Without a floor cores that idle go to all but those that are slower by them; noise of 10 %
+ * changes none of it. */
+TEST(MeasuredTest, without_a_floor_all_that_idles_is_lent_to_whoever_is_not_slower)
+{
+    auto slower_beyond = [](int most) {
+        return [most](int size) { return size <= most ? size : most / std::pow(size, 0.5); };
+    };
+    std::vector<std::pair<SampledProgram::Law, bool>> laws = {{amdahl(0.01), true},
+                                                             {amdahl(0.1), true},
+                                                             {amdahl(0.3), true},
+                                                             {scales_to(12), true},
+                                                             {slower_beyond(12), false}};
+    for (size_t i = 0; i < laws.size(); i++) {
+        for (int cores : {64, 96, 200}) {
+            SCOPED_TRACE("law " + std::to_string(i) + " on " + std::to_string(cores));
+            Machine machine(cores);
+            machine.lend_down_to(NO_FLOOR);
+            machine.start(malleable(1, cores), laws[i].first);
+            machine.go_on(200, 0.1);
+            if (laws[i].second)
+                EXPECT_EQ(machine.size(0), cores);
+            else
+                EXPECT_LT(machine.size(0), 32);
+            int before = machine.changes;
+            machine.go_on(300, 0.1);
+            EXPECT_EQ(machine.changes, before);
+            JobId waits = machine.driver.submit(rigid(cores - 16));
+            machine.settle();
+            EXPECT_EQ(machine.driver.job(waits).state, JobState::STARTING) << "at once";
+        }
+    }
+}
+
+/* Fewer processes that are tried are looked at, whatever happens meanwhile; then it grows again. */
+TEST(MeasuredTest, without_a_floor_a_trial_is_not_over_before_it_is_measured)
+{
+    Machine machine(512);
+    machine.lend_down_to(NO_FLOOR);
+    machine.start(malleable(1, 512, 1000 * MINUTE), amdahl(0.1));
+    machine.go_on(2);
+    EXPECT_EQ(machine.size(0), 256);
+    machine.driver.wait(20000);
+    machine.driver.submit(rigid(1));
+    machine.settle();
+    EXPECT_EQ(machine.size(0), 256);
+    machine.go_on(2);
+    EXPECT_EQ(machine.size(0), 511);
+    int before = machine.changes;
+    machine.go_on(100, 0.1);
     EXPECT_EQ(machine.changes, before);
 }
 
@@ -339,7 +392,7 @@ TEST(MeasuredTest, no_decision_is_missed_whichever_job_is_sampled)
  * comes, before anybody gives what he uses well. */
 TEST(MeasuredTest, what_idles_is_lent_until_somebody_waits)
 {
-    for (int64_t idle_ppm : {LOANS, NO_LOANS}) {
+    for (int64_t idle_ppm : {NO_FLOOR, LOANS, NO_LOANS}) {
         SCOPED_TRACE("efficiency_idle_ppm " + std::to_string(idle_ppm));
         Machine machine(64);
         machine.lend_down_to(idle_ppm);
@@ -389,7 +442,7 @@ TEST(MeasuredTest, X1_records_say_why_and_that_gives_the_decision)
     const JobSpec spec = malleable(1, 16);
     std::map<std::string, int> rules;
     std::deque<Machine> machines;
-    for (int64_t idle_ppm : {LOANS, NO_LOANS}) {
+    for (int64_t idle_ppm : {NO_FLOOR, LOANS, NO_LOANS}) {
         for (double share : {-1.0, 0.02, 0.15}) { /* MPI time says nothing, but the first time */
             Machine &machine = machines.emplace_back(16);
             machine.lend_down_to(idle_ppm);

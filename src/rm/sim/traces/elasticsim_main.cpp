@@ -41,7 +41,7 @@ struct Options {
     WorkloadOptions workload;
     ReplayOptions replay;
     double adapt_cost_s = -1; /* <0: measured */
-    double sample_s = 60, efficiency = 0.5, efficiency_idle = 0.1;
+    double sample_s = 60, efficiency = 0.5, efficiency_idle = 0;
     double gigabytes_per_core = 0;
     int draws = 1;
     int64_t jobs = 0; /* the first so many; 0: all */
@@ -453,8 +453,9 @@ int run(int argc, char **argv)
                    "gain (0.5)")
         ->check(CLI::Range(0.01, 0.99));
     app.add_option("--efficiency-idle", options.efficiency_idle,
-                   "measured: the same of cores that nobody else can use (0.1)")
-        ->check(CLI::Range(0.01, 0.99));
+                   "measured: the same of cores that nobody else can use; 0: they go to all "
+                   "that do not become slower (0)")
+        ->check(CLI::Range(0.0, 0.99));
     app.add_option("--over-limit", options.over_limit,
                    "jobs that ran longer than requested: kill or run (kill)")
         ->check(CLI::IsMember({"kill", "run"}));
