@@ -8,7 +8,8 @@ from collections.abc import Callable
 # By workload, share and policy: the draws in the order of their seeds.
 Results = dict[tuple[str, float, str], list[dict]]
 Metric = Callable[[dict], float | None]
-T_95 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36, 9: 2.31, 10: 2.26}
+# Student's t for a 95 % interval, by the number of draws from 2 on; of more than these it is 2.
+T_95 = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09]
 
 
 def rigid(name: str) -> Metric:
@@ -36,7 +37,8 @@ def mean_and_interval(values: list[float]) -> tuple[float, float]:
     if len(values) < 2:
         return mean, 0.0
     deviation = math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1))
-    return mean, T_95.get(len(values), 1.96) * deviation / math.sqrt(len(values))
+    t = T_95[len(values) - 2] if len(values) - 2 < len(T_95) else 2.0
+    return mean, t * deviation / math.sqrt(len(values))
 
 
 def mean_cell(draws: list[dict], metric: Metric) -> str:
@@ -72,11 +74,11 @@ def means(results: Results, workload: str, shares: list[float], policies: list[s
 
 
 def differences(results: Results, workload: str, shares: list[float], policies: list[str]) -> str:
-    """Of `measured` to each of the others, that lets cores idle to `fill`, and of that to easy."""
+    """Of `measured` to each of the others, those that let cores idle to `fill`, and of that to easy."""
     rows = []
     for share in shares:
         pairs = [("measured", policy) for policy in policies if policy != "measured"]
-        pairs += [("measured:0.5", "fill"), ("fill", "easy")]
+        pairs += [("measured:0.1", "fill"), ("measured:0.5", "fill"), ("fill", "easy")]
         for policy, other in pairs:
             draws, others = results.get((workload, share, policy)), results.get((workload, share, other))
             if share > 0 and draws and others:
