@@ -35,6 +35,7 @@ RANGE = (0.25, 4)  # their sizes, as elasticsim has it
 SAMPLE_S = 2  # the first two of a size in half of it, which is the least that elasticd does
 STARTS = 3  # of each size that are measured
 START_SIZES = (1, 4, 16)
+AGREEMENT = 0.07  # live times differ from simulated ones by so much at most
 
 
 class LiveJob(NamedTuple):
@@ -175,12 +176,14 @@ def seconds_of(jobs: list[dict[str, Any]]) -> tuple[float, float]:
 def report(elasticsim: str, workload: Workload, mpi: Path, count: int, seed: int, folder: Path) -> str:
     jobs = scaled_day(workload, count)
     machine = LiveMachine(mpi, folder)
-    rows = []
+    rows, apart = [], []
     for policy in POLICIES:
         predicted = predict(elasticsim, jobs, policy, seed, folder)
         simulated, live = seconds_of(predicted), seconds_of(machine.run(jobs, predicted, policy))
         cells = [f"{was:.1f} / {said:.1f} ({100 * (was / said - 1):+.1f} %)" for said, was in zip(simulated, live)]
         rows.append([policy, *cells])
+        apart += [policy] if any(abs(was / said - 1) > AGREEMENT for said, was in zip(simulated, live)) else []
         print(f"evaluate: {' | '.join(rows[-1])}", file=sys.stderr)
     heads = ["policy", "makespan, s: live / simulated", "mean turnaround, s: live / simulated"]
-    return f"{len(jobs)} jobs of {workload.name} on {CORES} played cores\n\n" + table(heads, rows)
+    agree = f"more than {AGREEMENT:.0%} apart: {', '.join(apart)}" if apart else f"all within {AGREEMENT:.0%}"
+    return f"{len(jobs)} jobs of {workload.name} on {CORES} played cores: {agree}\n\n" + table(heads, rows)
