@@ -18,6 +18,7 @@ mpi_core_sources += \
     src/mpi/dynproc/dynproc_fortran.c \
     src/mpi/dynproc/events.c \
     src/mpi/dynproc/link.c \
+    src/mpi/dynproc/name_service.c \
     src/mpi/dynproc/names.c \
     src/mpi/dynproc/parent.c \
     src/mpi/dynproc/port.c \

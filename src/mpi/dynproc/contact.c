@@ -6,9 +6,12 @@
  */
 
 #include "dynproc_events.h"
+#include "dynproc_service.h"
 
 #define AGAIN_FIRST 0.001       /* seconds */
 #define AGAIN_MOST 0.1
+#define AGAIN_MOST_BY_SERVICE 1.0       /* others ask elasticd, too */
+#define WAY_SECONDS 1.0         /* then another of the server's addresses is tried */
 
 struct contact {
     struct MPIR_Dynproc_place place;
@@ -16,6 +19,8 @@ struct contact {
     int key_bytes;
     struct MPIR_Dynproc_link *link;
     double since, again_at, again_after;
+    int way;                    /* of a server's addresses, the next one, */
+    double way_since;           /* and since when the present one is tried */
     bool is_patient;            /* a server that lives may take its time */
     bool nobody;                /* the last time nobody had the name */
     char why[MPIR_DYNPROC_WHY];
@@ -73,14 +78,40 @@ static void try_later(struct contact *contact, const char *why)
     MPIR_Dynproc_link_free(contact->link);
     contact->link = NULL;
     contact->again_at = now() + contact->again_after;
-    contact->again_after = MPL_MIN(2 * contact->again_after, AGAIN_MOST);
+    contact->again_after = MPL_MIN(2 * contact->again_after,
+                                   contact->place.by_service ? AGAIN_MOST_BY_SERVICE : AGAIN_MOST);
     if (why)
         snprintf(contact->why, sizeof(contact->why), "%s", why);
+}
+
+/* The server may have another address, and another secret, than a moment ago. */
+static bool is_found(struct contact *contact)
+{
+    char text[MPI_MAX_PORT_NAME];
+
+    contact->way_since = now();
+    return MPIR_Dynproc_look_up(contact->place.name, text) &&
+        MPIR_Dynproc_read_way(text, contact->way++, &contact->place);
+}
+
+/* Whether nobody is at the address that is being tried. */
+static bool is_no_way(const struct contact *contact)
+{
+    struct sockaddr_storage other;
+    socklen_t bytes = sizeof(other);
+
+    return contact->place.by_service && now() - contact->way_since > WAY_SECONDS &&
+        getpeername(contact->link->fd, (struct sockaddr *) &other, &bytes) != 0;
 }
 
 static void try_now(struct contact *contact)
 {
     struct MPIR_Dynproc_hello hello = { contact->place.name, contact->key, contact->key_bytes };
+
+    if (contact->place.by_service && (contact->nobody = !is_found(contact))) {
+        try_later(contact, NULL);
+        return;
+    }
     int fd = socket(contact->place.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0) {
@@ -140,6 +171,8 @@ static bool step(struct contact *contact, int *error)
             MPIR_ERR_SET(*error, MPIX_ERR_KEY, "**dynprockey");
         return true;
     }
+    if (state == MPIR_DYNPROC_MORE && contact->link && is_no_way(contact))
+        try_later(contact, "none of its addresses can be reached");
     if (state == MPIR_DYNPROC_BROKEN)
         try_later(contact, contact->place.on_network ?
                   "it is not there, has ended, or has another secret (MPIEXEC_SECRET_FILE)" : "it has ended");

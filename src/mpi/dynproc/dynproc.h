@@ -4,6 +4,7 @@
  *
  *   spawn.c     MPIX_Spawn
  *   names.c     names of servers, and who has them
+ *   name_service.c      names that elasticd knows
  *   link.c      one connection between the ranks 0 of a client and a server, and what is said on it
  *   service.c   a name that this process listens for, and the clients that wait there
  *   port.c      port requests, MPIX_Server_connect          contact.c   contact requests, MPIX_Client_connect

@@ -2,8 +2,9 @@
  * Names of servers, and where they are.  DN1, DN6.
  *
  *   HOST:PORT   a TCP socket of the server's rank 0, which runs on HOST; client and server know the user's secret
- *   other       a Unix socket in the user's private directory of this host, into which nobody else can look.  Who
- *               listens has the name; a socket on which nobody listens any more is of a process that has ended
+ *   other       in a job of elasticd a TCP socket, of which elasticd knows (name_service.c); else a Unix socket in the
+ *               user's private directory of this host, into which nobody else can look.  Who listens has the name; a
+ *               socket on which nobody listens any more is of a process that has ended
  *
  * A name that is reserved for a job has a file beside it that its process has locked.
  */
@@ -22,6 +23,7 @@
 
 struct MPIR_Dynproc_place {
     bool on_network;
+    bool by_service;            /* on the network as well, and elasticd knows where (name_service.c) */
     char name[MPIR_DYNPROC_NAME + 1];
     char host[MPIR_DYNPROC_NAME + 1];   /* on the network */
     int port;
@@ -37,6 +39,17 @@ int MPIR_Dynproc_find(const char *name, struct MPIR_Dynproc_place *place);
 /* A socket that listens there.  MPI_ERR_SERVICE: somebody else has the name.  The port, if any will do, is set. */
 int MPIR_Dynproc_listen(struct MPIR_Dynproc_place *place, int *fd);
 void MPIR_Dynproc_close(const struct MPIR_Dynproc_place *place, int fd);
+
+/* name_service.c: in a job of elasticd, which knows the names of all jobs of the user. */
+bool MPIR_Dynproc_has_name_service(void);
+/* False: somebody else has the name. */
+bool MPIR_Dynproc_publish(const char *name, const char *text);
+void MPIR_Dynproc_withdraw(const char *name);
+/* `text` has MPI_MAX_PORT_NAME bytes.  False: nobody has it. */
+bool MPIR_Dynproc_look_up(const char *name, char *text);
+/* So that only processes of this job can publish it. */
+bool MPIR_Dynproc_reserve(const char *name);
+void MPIR_Dynproc_end_reservation(const char *name);
 
 /* At the end of the process. */
 void MPIR_Dynproc_release_names(void);

@@ -17,6 +17,7 @@ struct MPIR_Dynproc_call;       /* port.c */
 struct MPIR_Dynproc_service {
     struct MPIR_Dynproc_place place;
     char name[MPIR_DYNPROC_NAME + 1];   /* as it was given */
+    bool is_published;          /* elasticd knows it */
     int fd;
     int n_silent, n_waiting;
     struct MPIR_Dynproc_link *silent, *waiting; /* the oldest one first */
@@ -40,5 +41,7 @@ struct MPIR_Dynproc_link *MPIR_Dynproc_service_take(struct MPIR_Dynproc_service 
 /* parent.c: a service that the processes of one MPIX_Comm_parent_create find by this text. */
 #define MPIR_DYNPROC_PARENT 512
 int MPIR_Dynproc_parent_listen(struct MPIR_Dynproc_service **service, char text[MPIR_DYNPROC_PARENT]);
+/* One of the addresses in it, of any number `i`, and the secret.  False: it is no such text. */
+bool MPIR_Dynproc_read_way(const char *text, int i, struct MPIR_Dynproc_place *place);
 
 #endif /* SERVICE_H_INCLUDED */

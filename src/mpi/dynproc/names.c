@@ -15,6 +15,7 @@
 #define RESERVED_MAX 1024
 
 struct reserved {
+    char name[MPIR_DYNPROC_NAME + 1];   /* elasticd knows it; else empty: */
     char path[MPIR_DYNPROC_PATH];       /* of the locked file */
     int lock_fd;
     struct reserved *next;
@@ -228,6 +229,8 @@ int MPIR_Dynproc_find(const char *name, struct MPIR_Dynproc_place *place)
                              "**dynprocsecret %s", why);
         MPIR_ERR_CHKANDJUMP2(!look_up(place, why), mpi_errno, MPI_ERR_PORT, "**dynprocserver",
                              "**dynprocserver %s %s", place->name, why);
+    } else if (MPIR_Dynproc_has_name_service()) {
+        place->on_network = place->by_service = true;
     } else {
         MPIR_ERR_CHKANDJUMP2(!find_in_directory(place, why), mpi_errno, MPI_ERR_NAME, "**dynprocserver",
                              "**dynprocserver %s %s", place->name, why);
@@ -288,10 +291,31 @@ static bool write_reservation(int fd)
         write(fd, job, strlen(job)) == (ssize_t) strlen(job);
 }
 
+static void remember(struct reserved *entry)
+{
+    entry->next = reserved;
+    reserved = entry;
+    n_reserved++;
+}
+
+static bool reserve_by_service(const struct MPIR_Dynproc_place *place)
+{
+    struct reserved *entry = n_reserved < RESERVED_MAX ? MPL_calloc(1, sizeof(*entry), MPL_MEM_OTHER) : NULL;
+
+    if (!entry || !MPIR_Dynproc_reserve(place->name)) {
+        MPL_free(entry);
+        return false;
+    }
+    entry->lock_fd = -1;
+    snprintf(entry->name, sizeof(entry->name), "%s", place->name);
+    remember(entry);
+    return true;
+}
+
 /* The directory is locked by the caller: nobody makes or removes a reservation meanwhile. */
 static bool reserve(const struct MPIR_Dynproc_place *place)
 {
-    struct reserved *entry = n_reserved < RESERVED_MAX ? MPL_malloc(sizeof(*entry), MPL_MEM_OTHER) : NULL;
+    struct reserved *entry = n_reserved < RESERVED_MAX ? MPL_calloc(1, sizeof(*entry), MPL_MEM_OTHER) : NULL;
 
     if (!entry)
         return false;
@@ -303,9 +327,7 @@ static bool reserve(const struct MPIR_Dynproc_place *place)
         MPL_free(entry);
         return false;
     }
-    entry->next = reserved;
-    reserved = entry;
-    n_reserved++;
+    remember(entry);
     return true;
 }
 
@@ -314,8 +336,12 @@ void MPIR_Dynproc_release_names(void)
     while (reserved) {
         struct reserved *entry = reserved;
         reserved = entry->next;
-        unlink(entry->path);
-        close(entry->lock_fd);
+        if (entry->name[0]) {
+            MPIR_Dynproc_end_reservation(entry->name);
+        } else {
+            unlink(entry->path);
+            close(entry->lock_fd);
+        }
         MPL_free(entry);
     }
     n_reserved = 0;
@@ -454,7 +480,15 @@ static bool try_name(const char *name, char given[])
     struct MPIR_Dynproc_place place;
     int fd = -1;
 
-    if (MPIR_Dynproc_find(name, &place) != MPI_SUCCESS || MPIR_Dynproc_listen(&place, &fd) != MPI_SUCCESS)
+    if (MPIR_Dynproc_find(name, &place) != MPI_SUCCESS)
+        return false;
+    if (place.by_service) {
+        bool is_reserved_now = reserve_by_service(&place);
+        if (is_reserved_now)
+            snprintf(given, MPI_MAX_PORT_NAME, "%s", place.name);
+        return is_reserved_now;
+    }
+    if (MPIR_Dynproc_listen(&place, &fd) != MPI_SUCCESS)
         return false;
     if (place.on_network)
         snprintf(place.name, sizeof(place.name), strchr(place.host, ':') ? "[%.190s]:%d" : "%.190s:%d", place.host,

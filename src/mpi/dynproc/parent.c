@@ -16,7 +16,7 @@
 #include <poll.h>
 #include <sys/random.h>
 
-#define ADDRESSES 16            /* of a host */
+#define ADDRESSES 10            /* of a host, so that the text fits in a port name */
 #define AGAIN_SECONDS 0.05
 
 static double now(void)
@@ -128,6 +128,18 @@ static bool read_ways(const char *text, struct ways *ways)
             ways->n++;
     }
     return ways->n > 0;
+}
+
+bool MPIR_Dynproc_read_way(const char *text, int i, struct MPIR_Dynproc_place *place)
+{
+    struct ways ways;
+
+    if (!read_ways(text, &ways))
+        return false;
+    memcpy(&place->address, &ways.ways[i % ways.n].address, sizeof(ways.ways[0].address));
+    place->address_bytes = sizeof(ways.ways[0].address);
+    memcpy(place->secret, ways.secret, sizeof(place->secret));
+    return true;
 }
 
 static void drop(struct MPIR_Dynproc_way *way)

@@ -64,6 +64,28 @@ int MPIR_Dynproc_service_at(const struct MPIR_Dynproc_place *place, struct MPIR_
     goto fn_exit;
 }
 
+/* It listens on any port, which it publishes. */
+static int open_published(const char *name, struct MPIR_Dynproc_service **opened)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char text[MPIR_DYNPROC_PARENT];
+    struct MPIR_Dynproc_service *service = NULL;
+
+    mpi_errno = MPIR_Dynproc_parent_listen(&service, text);
+    MPIR_ERR_CHECK(mpi_errno);
+    service->is_published = MPIR_Dynproc_publish(name, text);
+    MPIR_ERR_CHKANDJUMP2(!service->is_published, mpi_errno, MPI_ERR_SERVICE, "**dynprocserver", "**dynprocserver %s %s",
+                         name, "another server has it, or the resource manager cannot be reached");
+    *opened = service;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (service)
+        MPIR_Dynproc_service_close(service);
+    goto fn_exit;
+}
+
 int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **opened)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -78,7 +100,7 @@ int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **op
         goto fn_exit;
     mpi_errno = MPIR_Dynproc_find(name, &place);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Dynproc_service_at(&place, opened);
+    mpi_errno = place.by_service ? open_published(name, opened) : MPIR_Dynproc_service_at(&place, opened);
     MPIR_ERR_CHECK(mpi_errno);
     snprintf((*opened)->name, sizeof((*opened)->name), "%s", name);
 
@@ -95,6 +117,8 @@ void MPIR_Dynproc_service_close(struct MPIR_Dynproc_service *service)
     while (*place != service)
         place = &(*place)->next;
     *place = service->next;
+    if (service->is_published)
+        MPIR_Dynproc_withdraw(service->name);
     free_all(&service->silent);
     free_all(&service->waiting);
     MPIR_Dynproc_close(&service->place, service->fd);

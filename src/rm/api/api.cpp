@@ -34,9 +34,16 @@ std::vector<std::string> split(const std::string &path)
     return parts;
 }
 
-/* Whether the path fits the pattern; `argument` becomes what stands at its "*". */
+/* Whether the path fits the pattern; `argument` becomes what stands at its "*" or "**". */
 bool fits(const char *pattern, const std::string &path, std::string &argument)
 {
+    if (std::string_view whole = pattern; whole.ends_with("/**")) {
+        whole.remove_suffix(2);
+        if (!path.starts_with(whole) || path.size() == whole.size())
+            return false;
+        argument = path.substr(whole.size());
+        return true;
+    }
     auto wanted = split(pattern), given = split(path);
     if (wanted.size() != given.size())
         return false;
@@ -124,6 +131,10 @@ const std::vector<Api::Route> &Api::routes()
         {"POST", "/v1/jobs/*/resize", &Api::resize, false},
         {"POST", "/v1/jobs/*/update", &Api::update, false},
         {"POST", "/v1/jobs/*/signal", &Api::signal, false},
+        {"GET", "/v1/names", &Api::get_names, false},
+        {"GET", "/v1/names/**", &Api::get_name, false},
+        {"PUT", "/v1/names/**", &Api::publish_name, false},
+        {"DELETE", "/v1/names/**", &Api::withdraw_name, false},
         {"GET", "/v1/records", &Api::get_records, false},
         {"GET", "/v1/nodes", &Api::get_nodes, false},
         {"GET", "/v1/nodes/*", &Api::get_node, false},
@@ -449,6 +460,64 @@ void Api::signal(Call &call)
                        "job " + std::to_string(job.id) + " is " + to_string(job.state) +
                            ": nothing of it runs that could get a signal"};
     respond_json(call.responder, {{"job", job_json(job)}});
+}
+
+/* ---- names: each user has his own ------------------------------------------------------------ */
+
+void Api::get_names(Call &call)
+{
+    QueryReader(call.request.query).finish();
+    Json names = Json::array();
+    for (JobId id : daemon_.state().indices().placed) {
+        const Job &job = *daemon_.state().job(id);
+        for (const PublishedName &each : job.names) {
+            if (job.spec.uid == call.caller.uid)
+                names.push_back({{"name", each.name}, {"port", each.port}, {"job", job.id}});
+        }
+    }
+    respond_json(call.responder, {{"names", names}});
+}
+
+const Job &Api::owner_of_name(const Call &call) const
+{
+    const Job *owner = daemon_.state().owner_of_name(call.caller.uid, call.argument);
+    if (!owner)
+        throw ApiError{404, "not_found", "no running job of yours has published this name"};
+    return *owner;
+}
+
+void Api::get_name(Call &call)
+{
+    QueryReader(call.request.query).finish();
+    const Job &job = owner_of_name(call);
+    auto found = std::ranges::find(job.names, call.argument, &PublishedName::name);
+    respond(call, {200, "text/plain; charset=utf-8", found->port + "\n"});
+}
+
+void Api::publish_name(Call &call)
+{
+    BodyReader body(call.request.body);
+    std::string port = body.required_text("port", PORT_BYTES_MAX);
+    JobId id = static_cast<JobId>(body.number("job", 1, INT64_MAX, 0));
+    body.finish();
+    const Job *job = daemon_.state().job(id);
+    if (!job || job->spec.uid != call.caller.uid)
+        body.fail("job", "must be a running job of yours");
+    ask_core(call, PublishName{daemon_.next_request_id(), id, call.argument, port},
+             [this, responder = call.responder, name = call.argument, id](const Answer &) {
+                 respond_json(responder, {{"name", name}, {"job", id}});
+             });
+}
+
+void Api::withdraw_name(Call &call)
+{
+    QueryReader(call.request.query).finish();
+    BodyReader(call.request.body).finish();
+    JobId id = owner_of_name(call).id;
+    ask_core(call, WithdrawName{daemon_.next_request_id(), id, call.argument},
+             [this, responder = call.responder, name = call.argument, id](const Answer &) {
+                 respond_json(responder, {{"name", name}, {"job", id}});
+             });
 }
 
 void Api::drain(Call &call)

@@ -58,7 +58,7 @@ class Api {
     };
     using Method = void (Api::*)(Call &);
     struct Route {
-        const char *method, *path;      /* "*" stands for one part */
+        const char *method, *path;      /* "*" stands for one part, "**" for the rest */
         Method call;
         bool is_open;           /* for everybody */
     };
@@ -101,6 +101,10 @@ class Api {
     void resize(Call &call);
     void update(Call &call);
     void signal(Call &call);
+    void get_names(Call &call);
+    void get_name(Call &call);
+    void publish_name(Call &call);
+    void withdraw_name(Call &call);
     void drain(Call &call);
     void resume(Call &call);
     bool web_file(Call &call);
@@ -110,6 +114,8 @@ class Api {
     /* Of one that the caller may see, or an error; ended ones are taken from the store. */
     Job job_of(const Call &call, bool to_change);
     Job job_of(const Caller &caller, JobId id, const std::string &name, bool to_change);
+    /* Of those of the caller, who has published the name that is asked for; or an error. */
+    const Job &owner_of_name(const Call &call) const;
     std::string reason_of(const Job &job) const;
     std::string waiting_reason(const Job &job) const;
     Json fair_share_json(uint32_t uid) const;

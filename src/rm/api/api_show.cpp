@@ -100,6 +100,15 @@ Json places_of(const Job &job)
     return {{"held", count_slots(job)}, {"wanted", wanted}, {"nodes", nodes}};
 }
 
+/* Not where they lead to: that is their user's business. */
+Json names_of(const Job &job)
+{
+    Json names = Json::array();
+    for (const PublishedName &each : job.names)
+        names.push_back(each.name);
+    return names;
+}
+
 void add_wish(Json &json, const JobSpec &spec)
 {
     json["kind"] = to_string(spec.elasticity);
@@ -221,6 +230,7 @@ Json Api::job_json(const Job &job)
         {"last_change", last_change_of(job)},
         {"wish", wish_of(job)},
         {"places", places_of(job)},
+        {"names", names_of(job)},
         {"counts",
          {{"committed", job.committed}, {"withdrawn", job.withdrawn}, {"failed", job.failed}}},
         {"standstill_ms", job.standstill_ms},

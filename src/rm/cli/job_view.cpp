@@ -213,6 +213,17 @@ std::string why_text(const Json &job)
     return text.empty() && last.empty() ? "-" : text + last;
 }
 
+/* That its processes have published. */
+std::string names_text(const Json &job)
+{
+    std::string text;
+    for (const Json &name : list_of(job, "names")) {
+        if (name.is_string())
+            text += (text.empty() ? "" : ", ") + name.get<std::string>();
+    }
+    return text.empty() ? "-" : text;
+}
+
 /* "3 (n0: 2, n1: 1), 2 more are wanted" */
 std::string places_text(const Json &job)
 {
@@ -445,6 +456,7 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"StandstillMs", shown(job, "standstill_ms")},
         {"Wish", wish_text(job)},
         {"Places", places_text(job)},
+        {"Names", names_text(job)},
         {"Phase", phase_or_none(job)},
         {"Progress", progress_text(job)},
         {"MpiShare", mpi_share_text(job)},
@@ -520,6 +532,8 @@ std::string record_detail(const std::string &event, const Json &data)
         return shown(data, "rule");
     if (std::string places = places_detail(event, data); !places.empty())
         return places;
+    if (event == "name_published" || event == "name_withdrawn")
+        return shown(data, "name");
     if (event == "wished")
         return "wish " + shown(data, "wish") + ": " + shown(data, "size") + " processes, " +
             shown(data, "minimum") + ":" + shown(data, "maximum") + after(": ", data, "reason");

@@ -12,6 +12,7 @@
  *   core_wish.cpp      what programs wish for
  *   core_modify.cpp    sizes that programs give themselves
  *   core_slots.cpp     places beside their worlds
+ *   core_names.cpp     names under which their processes are found
  *   core_time.cpp      what is overdue: sending again, limits; all that is awaited
  *   snapshot.cpp       the state as JSON
  */
@@ -93,6 +94,11 @@ class Core::Impl {
     std::string refusal(const Job &job, const JobSpec &wish, const Update &event,
                         AnswerCode &code) const;
     void change_limit(Job &job);
+
+    /* core_names.cpp */
+    void on(const PublishName &event);
+    void on(const WithdrawName &event);
+    void forget_names(Job &job);
 
     /* core_waiting.cpp */
     static constexpr int SETTLED_MAX = 1000;    /* in one event */

@@ -129,6 +129,7 @@ void Core::Impl::over(Job &job, JobState verdict, const std::string &reason)
     }
     forget_wish(job, "the job ended");
     forget_slots(job, "the job ended");
+    forget_names(job);
     learn(state.learned, job, state.now_ms);
     bool was_stopped = job.state == JobState::COMPLETING,
          was_starting = job.state == JobState::STARTING;

@@ -79,6 +79,23 @@ struct Update {
                    may_extend)
 };
 
+/* A name of a job's processes, among those of its user.  Only a job that runs can have one; what it
+ * had under this name itself is replaced.  The job's end withdraws it. */
+struct PublishName {
+    static constexpr const char *NAME = "publish_name";
+    std::string request;
+    JobId job = 0;
+    std::string name, port;
+    ELASTIC_FIELDS(request, job, name, port)
+};
+struct WithdrawName {
+    static constexpr const char *NAME = "withdraw_name";
+    std::string request;
+    JobId job = 0;
+    std::string name;
+    ELASTIC_FIELDS(request, job, name)
+};
+
 struct Drain {                  /* nothing new is placed on the node */
     static constexpr const char *NAME = "drain";
     std::string request;
@@ -371,12 +388,12 @@ struct Timer {                          /* the time that SetTimer asked for has 
 };
 
 using EventContent = std::variant<
-    Configure, Submit, Cancel, Hold, Release, Resize, Update, Drain, Resume, NodeUp, NodeSuspect,
-    NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased, NodesLost, NodesWanted,
-    StepStarted, StepAdaptive, StepRigid, StepSizes, StepWish, StepWishEnded, StepSlots,
-    StepStartFailed,
-    StepAccepted, StepReady, StepCommitted, StepRefused, StepWithdrawn, StepFailed, StepFreed,
-    StepLeft, StepSampled, StepBroken, StepEnded, StepLost, Timer>;
+    Configure, Submit, Cancel, Hold, Release, Resize, Update, PublishName, WithdrawName, Drain,
+    Resume, NodeUp, NodeSuspect, NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased,
+    NodesLost, NodesWanted, StepStarted, StepAdaptive, StepRigid, StepSizes, StepWish,
+    StepWishEnded, StepSlots, StepStartFailed, StepAccepted, StepReady, StepCommitted, StepRefused,
+    StepWithdrawn, StepFailed, StepFreed, StepLeft, StepSampled, StepBroken, StepEnded, StepLost,
+    Timer>;
 
 struct Event {
     uint64_t seq = 0;

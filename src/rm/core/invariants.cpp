@@ -43,6 +43,12 @@ void check_job(const State &state, const Job &job, Violations &wrong)
         wrong.push_back(name + "has departures");
     if (job.slots && !placed)
         wrong.push_back(name + "has places beside no world");
+    if (!job.names.empty() && !placed)
+        wrong.push_back(name + "has names, and no processes");
+    for (const PublishedName &published : job.names) {
+        if (state.owner_of_name(job.spec.uid, published.name) != &job)
+            wrong.push_back(name + "has the name " + published.name + ", and so has another job");
+    }
     int world = job.adaptation ? std::max(job.size(), job.adaptation->size) : job.size();
     if (count_slots(job) > 0 && world + count_slots(job) > most_processes(job.spec))
         wrong.push_back(name + "has " + std::to_string(world) + " processes and " +

@@ -328,4 +328,17 @@ std::string check(const ProgramWish &wish)
     return "";
 }
 
+std::string check(const PublishedName &published)
+{
+    auto is_text = [](const std::string &text, size_t bytes_max) {
+        return !text.empty() && text.size() <= bytes_max &&
+               std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+    };
+    if (!is_text(published.name, NAME_BYTES_MAX))
+        return "a name has 1 to " + std::to_string(NAME_BYTES_MAX) + " printable ASCII characters";
+    if (!is_text(published.port, PORT_BYTES_MAX))
+        return "a port has 1 to " + std::to_string(PORT_BYTES_MAX) + " printable ASCII characters";
+    return "";
+}
+
 }  // namespace elastic::rm

@@ -275,6 +275,19 @@ struct Slots {
 };
 constexpr size_t SLOTS_MAX = 4096;      /* held, and wishes: as many as a step can have */
 
+/* A port under which processes of the job can be reached, by a name among those of its user
+ * (MPI_Publish_name). */
+struct PublishedName {
+    std::string name, port;
+
+    ELASTIC_FIELDS(name, port)
+};
+constexpr size_t NAME_BYTES_MAX = 640, PORT_BYTES_MAX = 512;
+constexpr size_t JOB_NAMES_MAX = 256;
+
+/* Empty, or what is wrong with it. */
+std::string check(const PublishedName &published);
+
 /* What policy `measured` has found of a job, by which it is asked for again and again
  * (policy_measured.h). */
 struct SizeWorth {
@@ -352,6 +365,7 @@ struct Job {
     uint64_t last_wish = 0;     /* and its number */
     std::string wish_refusal;   /* of the last one, by us; empty: it was not refused */
     std::optional<Slots> slots;         /* places beside its world; empty: it never had any */
+    std::vector<PublishedName> names;   /* placed: of its processes */
     /* Found last; follows from the rest and the configuration, so that it is not stored.
      * State::index, and whoever takes a sample, resets it. */
     mutable std::optional<SizeWorth> worth;
@@ -364,7 +378,7 @@ struct Job {
                    standstill_ms, last_adapted_ms, mean_standstill_ms, mean_duration_ms, first_size,
                    process_ms, sized_ms, deadline_ms, limit_at_ms, tries, start_failures, refusals,
                    offer_after_ms, grow_after_ms, lent, kept_loan, wished_size, wish, granted,
-                   wishing, last_wish, wish_refusal, slots)
+                   wishing, last_wish, wish_refusal, slots, names)
 };
 
 /* Nobody grows it beyond: what its user or its program, whoever spoke last, wants it to be, else

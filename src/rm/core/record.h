@@ -28,6 +28,9 @@ constexpr const char *WISH_ENDED = "wish_ended";        /* step, wish, result, s
 /* Of places beside the world, `kind` slots: wished has count, hard, host; wish_ended has it. */
 constexpr const char *SLOTS_GRANTED = "slots_granted";      /* step, wish, grant, blocks */
 constexpr const char *SLOTS_RELEASED = "slots_released";    /* step, places (left), released */
+/* step, name: a name of its processes, which others of its user look up, and its end */
+constexpr const char *NAME_PUBLISHED = "name_published";
+constexpr const char *NAME_WITHDRAWN = "name_withdrawn";
 /* step, request, by_user, old_size, size, leave, joining, reason, why (rule, and what size_rules.h
  * makes of it) */
 constexpr const char *REQUESTED = "requested";

@@ -85,6 +85,11 @@ std::string contradiction(const Stored &stored)
             all.insert(all.end(), job.adaptation->joining.begin(), job.adaptation->joining.end());
         for (const Departure &departure : job.departures)
             all.insert(all.end(), departure.blocks.begin(), departure.blocks.end());
+        bool wrong_name = std::ranges::any_of(
+            job.names, [](const PublishedName &each) { return !check(each).empty(); });
+        if (wrong_name || job.names.size() > JOB_NAMES_MAX ||
+            (!job.names.empty() && !is_placed(job.state)))
+            return name + " has wrong names";
         if (job.slots) {
             Blocks slots = slots_of(job);
             bool wrong_count = std::ranges::any_of(

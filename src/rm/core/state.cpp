@@ -75,6 +75,18 @@ State::Indices::OfUser State::of_user(uint32_t uid) const
     return found == indices_.users.end() ? Indices::OfUser() : found->second;
 }
 
+const Job *State::owner_of_name(uint32_t uid, const std::string &name) const
+{
+    for (JobId id : indices_.placed) {
+        const Job *candidate = job(id);
+        if (candidate->spec.uid == uid &&
+            std::ranges::find(candidate->names, name, &PublishedName::name) !=
+                candidate->names.end())
+            return candidate;
+    }
+    return nullptr;
+}
+
 namespace {
 
 /* By the nodes' names, which decide where nothing else does. */

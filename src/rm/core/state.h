@@ -220,6 +220,8 @@ class State {
     }
     int64_t delay_of(uint32_t uid) const;
     Indices::OfUser of_user(uint32_t uid) const;
+    /* The job whose processes have published this name among those of the user; or nullptr. */
+    const Job *owner_of_name(uint32_t uid, const std::string &name) const;
     /* What these processes of a job book. */
     Shares shares(const JobSpec &spec, const Blocks &blocks) const;
     /* All that such a job books: present, joining and departing processes. */

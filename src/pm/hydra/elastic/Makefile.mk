@@ -102,6 +102,7 @@ noinst_HEADERS += \
     elastic/mpiexec/launch.h        \
     elastic/mpiexec/launcher_ends.h \
     elastic/mpiexec/launchers.h     \
+    elastic/mpiexec/names.h         \
     elastic/mpiexec/nodes.h         \
     elastic/mpiexec/psets.h         \
     elastic/mpiexec/spawn.h         \
@@ -188,6 +189,7 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/launch.c    \
     elastic/mpiexec/launcher_ends.c \
     elastic/mpiexec/launchers.c \
+    elastic/mpiexec/names.c     \
     elastic/mpiexec/nodes.c     \
     elastic/mpiexec/options.c   \
     elastic/mpiexec/psets.c     \

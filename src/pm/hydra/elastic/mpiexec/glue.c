@@ -9,6 +9,7 @@
 #include "exits.h"
 #include "groups.h"
 #include "launchers.h"
+#include "names.h"
 #include "output.h"
 #include "performance.h"
 #include "relay.h"
@@ -79,7 +80,7 @@ void HYD_step_close_fd(int *fd)
 int64_t HYD_step_next_wake(void)
 {
     int64_t times[] = { HYD_step.wake_ms, HYD_step.abort_ms, HYD_step_next_launch_limit(),
-        HYD_step_relay_next(), HYD_step_performance_next()
+        HYD_step_relay_next(), HYD_step_performance_next(), HYD_names_next()
     }, next = -1;
 
     for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
@@ -100,6 +101,7 @@ void HYD_step_tick(void)
     HYD_step_relay_time(now);
     HYD_core_due(now);
     HYD_step_performance_time(now);
+    HYD_names_time(now);
 }
 
 /* ---- start and end ----------------------------------------------------------------------------- */
@@ -170,6 +172,7 @@ void HYD_step_finish(void)
 
     HYD_step_socket_close();
     HYD_step_performance_close();
+    HYD_names_end();
     if (HYD_server_info.user_global.debug && HYD_step_strangers() > 0)
         HYDU_dump_noprefix(stdout, "connections to control ports without this job's secret: %u\n",
                            HYD_step_strangers());

@@ -1,0 +1,337 @@
+/* See names.h.  State: the questions that are not answered, the first one is being asked. */
+
+#include "state.h"
+#include "names.h"
+#include "socket.h"
+#include "core.h"
+#include <sys/socket.h>
+#include <sys/un.h>
+#include "demux.h"
+#include "hydra_server.h"
+#include "pmiserv_pmi.h"
+
+#define SOCKET_VARIABLE "ELASTICD_SOCKET"
+#define JOB_VARIABLE "ELASTIC_JOB_ID"
+#define AGAIN_MS 100
+#define LIMIT_MS 30000
+#define NAME_MAX_BYTES 640      /* as elasticd has it */
+#define TEXT_MAX 8192           /* of a question, and of an answer */
+
+struct question {
+    int fd, pid;                /* who asks */
+    int group, proxy;
+    HYD_name_reply reply;
+    enum HYD_name_call call;
+    char *name, *port;
+    int64_t until_ms;
+    struct question *next;
+};
+
+static struct question *first = NULL, **last = &first;
+static int connection = -1;
+static int64_t again_ms = -1;
+static char out[TEXT_MAX], in[TEXT_MAX];
+static size_t out_bytes, out_done, in_bytes;
+
+static HYD_status answer_cb(int fd, HYD_event_t events, void *userp);
+static void ask_next(void);
+
+/* ---- what is said ---------------------------------------------------------------------------------------------- */
+
+/* What is not plain as %XX.  Whether it fits. */
+static int encode(const char *text, int (*is_plain) (unsigned char), char *encoded, size_t bytes)
+{
+    size_t used = 0;
+
+    for (; *text; text++) {
+        unsigned char c = (unsigned char) *text;
+        if (used + 4 > bytes)
+            return 0;
+        used += (size_t) MPL_snprintf(encoded + used, bytes - used, is_plain(c) ? "%c" : "%%%02X", c);
+    }
+    encoded[used] = '\0';
+    return used > 0;
+}
+
+static int is_printable(unsigned char c)
+{
+    return c > ' ' && c <= '~';
+}
+
+static int is_plain_in_paths(unsigned char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' || c == '_';
+}
+
+/* As a text of JSON, without its quotes. */
+static int quote(const char *text, char *quoted, size_t bytes)
+{
+    size_t used = 0;
+
+    for (; *text; text++) {
+        if (used + 3 > bytes || !is_printable((unsigned char) *text))
+            return 0;
+        if (*text == '"' || *text == '\\')
+            quoted[used++] = '\\';
+        quoted[used++] = *text;
+    }
+    quoted[used] = '\0';
+    return 1;
+}
+
+static int write_question(const struct question *q)
+{
+    static const char *const methods[] = {"PUT", "GET", "DELETE"};
+    char name[NAME_MAX_BYTES + 1], path[3 * NAME_MAX_BYTES + 1], port[1024], body[1200] = "";
+    const char *job;
+
+    if (!encode(q->name, is_printable, name, sizeof(name)) || !encode(name, is_plain_in_paths, path, sizeof(path)))
+        return 0;
+    if (q->call == HYD_NAME_PUBLISH) {
+        if (!quote(q->port, port, sizeof(port)) || !MPL_env2str(JOB_VARIABLE, &job) || atoll(job) <= 0)
+            return 0;
+        MPL_snprintf(body, sizeof(body), "{\"job\":%lld,\"port\":\"%s\"}", atoll(job), port);
+    }
+    out_bytes = (size_t) MPL_snprintf(out, sizeof(out), "%s /v1/names/%s HTTP/1.1\r\nHost: localhost\r\n"
+                                      "Connection: close\r\nContent-Length: %zu\r\n\r\n%s", methods[q->call], path,
+                                      strlen(body), body);
+    return out_bytes < sizeof(out);
+}
+
+/* ---- who is answered ------------------------------------------------------------------------------------------- */
+
+/* Who has asked may have ended since. */
+static void reply(const struct question *q, const char *line)
+{
+    struct HYD_proxy *proxy = HYD_pmcd_pmi_find_proxy(q->fd);
+
+    if (!proxy || proxy->pg->pgid != q->group || proxy->proxy_id != q->proxy)
+        return;
+    HYD_step_pmi_begin(proxy);
+    if (HYD_step_pmi_end(proxy, q->reply(q->fd, q->pid, line)) != HYD_SUCCESS)
+        HYDU_error_printf("unable to tell a process of the name that it has asked about\n");
+}
+
+/* `found`: the port that has been looked up; NULL: it was refused, or is not there. */
+static void end_first(int is_done, const char *found)
+{
+    struct question *q = first;
+    char line[TEXT_MAX];
+    int success = 0;
+
+    first = q->next;
+    if (!first)
+        last = &first;
+    if (q->call == HYD_NAME_LOOKUP && found) {
+        MPL_snprintf(line, sizeof(line), "cmd=lookup_result port=%s info=ok rc=0 msg=success\n", found);
+    } else if (q->call == HYD_NAME_LOOKUP) {
+        MPL_snprintf(line, sizeof(line), "cmd=lookup_result rc=1 msg=service_not_found\n");
+    } else {
+        int noted = is_done &&
+            (q->call == HYD_NAME_PUBLISH ? HYD_pmcd_pmi_publish(q->name, q->port, &success) :
+             HYD_pmcd_pmi_unpublish(q->name, &success)) == HYD_SUCCESS && success;
+        MPL_snprintf(line, sizeof(line), "cmd=%s_result info=ok rc=%d msg=%s\n",
+                     q->call == HYD_NAME_PUBLISH ? "publish" : "unpublish", noted ? 0 : 1,
+                     noted ? "success" : q->call == HYD_NAME_PUBLISH ? "key_already_present" : "service_not_found");
+    }
+    reply(q, line);
+    MPL_free(q->name);
+    MPL_free(q->port);
+    MPL_free(q);
+}
+
+/* ---- the connection -------------------------------------------------------------------------------------------- */
+
+static void close_connection(void)
+{
+    if (connection < 0)
+        return;
+    if (HYDT_dmx_query_fd_registration(connection))
+        HYDT_dmx_deregister_fd(connection);
+    close(connection);
+    connection = -1;
+}
+
+static void try_later(void)
+{
+    close_connection();
+    if (HYD_step_now_ms() < first->until_ms) {
+        again_ms = HYD_step_now_ms() + AGAIN_MS;
+        return;
+    }
+    fprintf(stderr, "mpiexec: a name was asked for, and elasticd has not answered for %d s\n", LIMIT_MS / 1000);
+    fflush(stderr);
+    end_first(0, NULL);
+}
+
+/* The answer is complete. */
+static void take_answer(void)
+{
+    static const char busy[][4] = { "429", "503" };
+    const int is_http = in_bytes > 12 && !strncmp(in, "HTTP/1.", 7);
+    char *body;
+
+    in[in_bytes] = '\0';
+    body = strstr(in, "\r\n\r\n");
+    if (!is_http || !body || !strncmp(in + 9, busy[0], 3) || !strncmp(in + 9, busy[1], 3)) {
+        try_later();
+        return;
+    }
+    close_connection();
+    const int is_done = !strncmp(in + 9, "200", 3);
+    /* what elasticd has forgotten is withdrawn as well */
+    const int is_unknown = first->call == HYD_NAME_UNPUBLISH && !strncmp(in + 9, "404", 3);
+    body += 4;
+    body[strcspn(body, "\r\n")] = '\0';
+    end_first(is_done || is_unknown, is_done && body[0] ? body : NULL);
+}
+
+static void send_more(void)
+{
+    while (out_done < out_bytes) {
+        ssize_t n = send(connection, out + out_done, out_bytes - out_done, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            break;              /* what is wrong is seen by reading */
+        out_done += (size_t) n;
+    }
+}
+
+static HYD_status watch(void)
+{
+    HYD_event_t events = out_done < out_bytes ? HYD_POLLIN | HYD_POLLOUT : HYD_POLLIN;
+
+    return HYDT_dmx_register_fd(1, &connection, events, NULL, answer_cb);
+}
+
+static HYD_status answer_cb(int fd, HYD_event_t events, void *userp)
+{
+    HYD_status status = HYD_SUCCESS;
+    ssize_t n;
+
+    if ((events & HYD_POLLOUT) && out_done < out_bytes) {
+        send_more();
+        if (out_done == out_bytes) {
+            HYDT_dmx_deregister_fd(connection);
+            status = watch();
+            HYDU_ERR_POP(status, "unable to wait for elasticd\n");
+        }
+    }
+    n = recv(connection, in + in_bytes, sizeof(in) - 1 - in_bytes, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        goto fn_exit;
+    if (n > 0) {
+        in_bytes += (size_t) n;
+        if (in_bytes < sizeof(in) - 1)
+            goto fn_exit;
+    }
+    if (n < 0)
+        try_later();
+    else
+        take_answer();
+    ask_next();
+
+  fn_exit:
+    return status;
+
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Whether it is being asked. */
+static int connect_now(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX };
+    const char *path;
+
+    if (!MPL_env2str(SOCKET_VARIABLE, &path) || strlen(path) >= sizeof(address.sun_path))
+        return 0;
+    MPL_strncpy(address.sun_path, path, sizeof(address.sun_path));
+    connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (connection < 0)
+        return 0;
+    out_done = in_bytes = 0;
+    if (connect(connection, (struct sockaddr *) &address, sizeof(address)) != 0)
+        return 0;
+    send_more();
+    return watch() == HYD_SUCCESS;
+}
+
+/* The first question, unless it is being asked or waits. */
+static void ask_next(void)
+{
+    while (first && connection < 0 && again_ms < 0) {
+        char *known = NULL;
+        if (first->call == HYD_NAME_PUBLISH)
+            HYD_pmcd_pmi_lookup(first->name, &known);
+        if (known || !write_question(first))
+            end_first(0, NULL);
+        else if (!connect_now())
+            try_later();
+        MPL_free(known);
+    }
+}
+
+/* ---- commands -------------------------------------------------------------------------------------------------- */
+
+/* By this mpiexec. */
+static int is_published(const char *name)
+{
+    char *port = NULL;
+    int is_known = HYD_pmcd_pmi_lookup((char *) name, &port) == HYD_SUCCESS && port;
+
+    MPL_free(port);
+    return is_known;
+}
+
+int HYD_names_take(int fd, int pid, HYD_name_reply reply_by, enum HYD_name_call call, const char *name,
+                   const char *port)
+{
+    const struct HYD_proxy *proxy = HYD_pmcd_pmi_find_proxy(fd);
+    const char *path;
+
+    if (!HYD_step_managed() || !MPL_env2str(SOCKET_VARIABLE, &path) || HYD_server_info.nameserver || !proxy ||
+        is_published(name) == (call != HYD_NAME_UNPUBLISH))
+        return 0;
+    struct question *q = MPL_calloc(1, sizeof(*q), MPL_MEM_PM);
+    if (!q)
+        return 0;
+    *q = (struct question) {.fd = fd,.pid = pid,.group = proxy->pg->pgid,.proxy = proxy->proxy_id,.reply = reply_by,
+        .call = call,.name = MPL_strdup(name),.port = port ? MPL_strdup(port) : NULL,
+        .until_ms = HYD_step_now_ms() + LIMIT_MS
+    };
+    *last = q;
+    last = &q->next;
+    ask_next();
+    return 1;
+}
+
+int64_t HYD_names_next(void)
+{
+    if (connection >= 0 && first)
+        return first->until_ms;
+    return again_ms;
+}
+
+void HYD_names_time(int64_t now_ms)
+{
+    if (connection >= 0 && first && first->until_ms <= now_ms)
+        try_later();            /* elasticd says nothing: it is given up */
+    if (again_ms >= 0 && again_ms <= now_ms)
+        again_ms = -1;
+    ask_next();
+}
+
+void HYD_names_end(void)
+{
+    close_connection();
+    while (first) {
+        struct question *q = first;
+        first = q->next;
+        MPL_free(q->name);
+        MPL_free(q->port);
+        MPL_free(q);
+    }
+    last = &first;
+}

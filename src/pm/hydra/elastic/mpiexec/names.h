@@ -1,0 +1,31 @@
+/*
+ * Published names (MPI_Publish_name, MPI_Lookup_name, MPI_Unpublish_name) of a step of elasticd: they are known to all
+ * jobs of the user (DN1).  mpiexec asks elasticd by HTTP on its Unix socket, PUT, GET and DELETE of /v1/names/NAME, and
+ * then answers the process.  What this mpiexec has published itself is in stock's list too, and found there.
+ *
+ * Questions are asked one after the other, each on a connection of its own.  A process has one at a time, so that they
+ * are as many as processes at most.  Nothing waits; while elasticd is not there, is busy or has a full disk, a question
+ * is asked again, for 30 s.
+ */
+
+#ifndef MPIEXEC_NAMES_H_INCLUDED
+#define MPIEXEC_NAMES_H_INCLUDED
+
+#include "hydra.h"
+
+enum HYD_name_call {
+    HYD_NAME_PUBLISH,
+    HYD_NAME_LOOKUP,
+    HYD_NAME_UNPUBLISH
+};
+typedef HYD_status(*HYD_name_reply) (int fd, int pid, const char *line);
+
+/* A command of the process `pid` behind the proxy's connection `fd`.  Whether it will be answered by `reply` (0: stock
+ * answers now). */
+int HYD_names_take(int fd, int pid, HYD_name_reply reply, enum HYD_name_call call, const char *name, const char *port);
+
+int64_t HYD_names_next(void);
+void HYD_names_time(int64_t now_ms);
+void HYD_names_end(void);
+
+#endif /* MPIEXEC_NAMES_H_INCLUDED */

@@ -1,0 +1,96 @@
+"""Names that processes publish, between jobs of elasticd; clause DN1."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from daemon_under_test import Bench, Daemon, expect, wait_for
+from places_tests import EXAMPLES, HERE, compiled, ends_well
+
+
+def names(daemon: Daemon) -> dict[str, int]:
+    return {each["name"]: each["job"] for each in daemon.get("/v1/names").body["names"]}
+
+
+def a_name_leads_from_job_to_job(bench: Bench) -> None:
+    program = str(compiled(bench, HERE / "names.c"))
+    daemon = bench.start(nodes=2, cores=1)
+    client = daemon.submit(program, "call", "sums: a/b", "42", output="%j.txt")
+    daemon.wait_state(client, "RUNNING")
+    server = daemon.submit(program, "serve", "sums", output="%j.txt")
+    wait_for("its name", lambda: names(daemon) == {"sums": server})
+    expect(daemon.job(server)["names"] == ["sums"], f"shown: {daemon.job(server)['names']}")
+    daemon.post(f"/v1/jobs/{client}/cancel")  # its name is nobody's
+    daemon.wait_end(client)
+    client = daemon.submit(program, "call", "sums", "42", output="%j.txt")
+    ends_well(daemon, client)
+    ends_well(daemon, server, "a client says 42")
+    expect(names(daemon) == {}, "it has been unpublished")
+    said = [each["event"] for each in daemon.get(f"/v1/jobs/{server}/records").body["records"]]
+    expect("name_published" in said and "name_withdrawn" in said, f"its history: {said}")
+
+
+def a_name_has_one_job_and_goes_with_it(bench: Bench) -> None:
+    program = str(compiled(bench, HERE / "names.c"))
+    daemon = bench.start(nodes=1, cores=2)
+    sleeper = daemon.submit("sleep", "1000")
+    daemon.wait_state(sleeper, "RUNNING")
+
+    def put(name: str, job: int, port: str = "p") -> int:
+        return daemon.ask("PUT", f"/v1/names/{name}", {"job": job, "port": port}).status
+
+    expect(put("taken", sleeper) == 200 and put("taken", sleeper, "q") == 200, "a job may replace its own")
+    holder = daemon.submit(program, "hold", "sums", str(daemon.folder / "go"), output="%j.txt")
+    output = daemon.job(holder)["output"]
+    wait_for("its name", lambda: "held" in (Path(output).read_text() if Path(output).exists() else ""))
+    expect(names(daemon) == {"taken": sleeper, "sums": holder}, f"who has them: {names(daemon)}")
+    expect(put("sums", sleeper) == 409, "another job's")
+    expect(put("more", 77) == 400 and put("", sleeper) == 405 and put("x" * 641, sleeper) == 400, "what cannot be")
+    expect(daemon.ask("DELETE", "/v1/names/unknown").status == 404, "nobody's")
+    daemon.kill()
+    daemon.start()
+    expect(names(daemon) == {"taken": sleeper, "sums": holder}, f"after a restart: {names(daemon)}")
+    (daemon.folder / "go").touch()
+    ends_well(daemon, holder)
+    expect(names(daemon) == {"taken": sleeper}, "it has gone with its job")
+    expect(daemon.ask("DELETE", "/v1/names/taken").status == 200 and names(daemon) == {}, "their user may withdraw them")
+    expect(put("more", holder) == 409, "it has ended")
+    daemon.post(f"/v1/jobs/{sleeper}/cancel")
+    daemon.wait_end(sleeper)
+    daemon.stop()
+    done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)
+    expect(done.returncode == 0 and "the same" in done.stdout, f"replay: {done}")
+
+
+def a_name_is_looked_up_while_elasticd_is_restarted(bench: Bench) -> None:
+    program = str(compiled(bench, HERE / "names.c"))
+    daemon = bench.start(nodes=1, cores=2)
+    client = daemon.submit(program, "call", "late", "7", output="%j.txt")
+    daemon.wait_state(client, "RUNNING")
+    daemon.kill()
+    daemon.start()
+    server = daemon.submit(program, "serve", "late", output="%j.txt")
+    ends_well(daemon, server, "a client says 7")
+    ends_well(daemon, client)
+
+
+def servers_of_the_examples_are_found(bench: Bench) -> None:
+    server, client = (str(compiled(bench, EXAMPLES / f"{name}.c")) for name in ("server", "client"))
+    daemon = bench.start(nodes=2, cores=1)
+    first = daemon.submit(client, "my sums", "1", "2", "3", output="%j.txt")
+    daemon.wait_state(first, "RUNNING")
+    serving = daemon.submit(server, "my sums", output="%j.txt")
+    ends_well(daemon, first, "sum 6")
+    expect(names(daemon) == {"server:my%20sums": serving}, f"what it has published: {names(daemon)}")
+    ends_well(daemon, daemon.submit(client, "my sums", output="%j.txt"))
+    ends_well(daemon, serving, "a client's sum is 6")
+    expect(names(daemon) == {}, "it is free again")
+
+
+TESTS = [
+    a_name_leads_from_job_to_job,
+    a_name_has_one_job_and_goes_with_it,
+    a_name_is_looked_up_while_elasticd_is_restarted,
+    servers_of_the_examples_are_found,
+]
