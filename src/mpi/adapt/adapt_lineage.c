@@ -106,6 +106,7 @@ void MPIR_Adapt_unlist(MPIR_Comm * comm)
 void MPIR_Adapt_comm_freed(MPIR_Comm * comm)
 {
     MPIR_Adapt_unlist(comm);
+    MPIR_Dynproc_comm_freed(comm);
     if (comm != MPIR_Adapt_ending.comm)
         MPIR_Handle_obj_free(&MPIR_Comm_mem, comm);
     else

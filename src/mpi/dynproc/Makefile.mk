@@ -10,7 +10,8 @@ noinst_HEADERS += \
     src/mpi/dynproc/dynproc_link.h \
     src/mpi/dynproc/dynproc_names.h \
     src/mpi/dynproc/dynproc_seal.h \
-    src/mpi/dynproc/dynproc_service.h
+    src/mpi/dynproc/dynproc_service.h \
+    src/mpid/ch4/src/ch4_dynproc.h
 
 mpi_core_sources += \
     src/mpi/dynproc/attach.c \
@@ -26,4 +27,5 @@ mpi_core_sources += \
     src/mpi/dynproc/seal.c \
     src/mpi/dynproc/service.c \
     src/mpi/dynproc/spawn.c \
+    src/mpi/dynproc/watch.c \
     src/mpid/ch4/src/ch4_dynproc.c

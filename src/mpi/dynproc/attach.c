@@ -6,6 +6,7 @@
  */
 
 #include "dynproc.h"
+#include <fcntl.h>
 
 static int my_side(const struct MPIR_Dynproc_attach *attach, struct MPIR_Dynproc_side *side)
 {
@@ -43,6 +44,7 @@ static int begin(MPIR_Comm * comm, bool is_server, struct MPIR_Dynproc_attach *a
     memset(attach, 0, sizeof(*attach));
     attach->comm = comm;
     attach->is_server = is_server;
+    attach->watch_fd = -1;
     return MPIR_Get_contextid_sparse(comm, &attach->context_id, FALSE);
 }
 
@@ -66,6 +68,7 @@ int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR
     }
     MPIR_ERR_CHKANDJUMP(state == MPIR_DYNPROC_BROKEN, mpi_errno, MPI_ERR_PORT, "**dynproclost");
     MPIR_ERR_CHKANDJUMP(overlap(&mine, &attach->other), mpi_errno, MPI_ERR_COMM, "**dynprocoverlap");
+    attach->watch_fd = fcntl(link->fd, F_DUPFD_CLOEXEC, 0);
 
   fn_exit:
     MPIR_Dynproc_side_free(&mine);
@@ -121,11 +124,15 @@ static int end(struct MPIR_Dynproc_attach *attach, int error, MPIR_Comm ** newco
     mpi_errno = MPID_Dynproc_intercomm(attach->comm, attach->is_server, attach->context_id, other->context_id,
                                        other->size, other->address_sizes, other->addresses, newcomm);
     MPIR_ERR_CHECK(mpi_errno);
+    if (attach->watch_fd >= 0)
+        MPIR_Dynproc_watch(*newcomm, attach->watch_fd);
 
   fn_exit:
     MPIR_Dynproc_side_free(other);
     return mpi_errno;
   fn_fail:
+    if (attach->watch_fd >= 0)
+        close(attach->watch_fd);
     MPIR_Free_contextid(attach->context_id);
     goto fn_exit;
 }

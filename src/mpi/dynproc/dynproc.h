@@ -10,6 +10,7 @@
  *   port.c      port requests, MPIX_Server_connect          contact.c   contact requests, MPIX_Client_connect
  *   requests.c  both kinds as MPI_Request                   events.c    how rank 0 tells the others of a request
  *   attach.c    from a connection to an intercommunicator
+ *   watch.c     whether the other side of an intercommunicator has ended
  *   parent.c    how the processes of MPIX_Comm_parent_create (src/mpi/process) come to those who have started them
  *   dynproc_fortran.c   what Fortran calls in place of those with arrays of texts, and its key functions
  *
@@ -108,6 +109,7 @@ struct MPIR_Dynproc_attach {
     bool is_server;
     MPIR_Context_id_t context_id;
     struct MPIR_Dynproc_side other;
+    int watch_fd;               /* rank 0: another descriptor of the connection on which they have met; -1: none */
 };
 
 /* How rank 0 comes to the other side by its name, and exchanges with it. */
@@ -117,6 +119,12 @@ int MPIR_Dynproc_attach(MPIR_Comm * comm, bool is_server, MPIR_Dynproc_meet * me
                         MPIR_Comm ** newcomm);
 /* In meet.  MPI_ERR_PORT: the other side has ended. */
 int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR_Dynproc_link *link);
+
+/* ---- watch.c: when the other side has ended, receives from it are failed.  The descriptor is taken over. */
+
+void MPIR_Dynproc_watch(MPIR_Comm * comm, int fd);
+/* Whether this process has ever watched one. */
+bool MPIR_Dynproc_had_connections(void);
 
 /* ---- parent.c: a process that has been started by MPIX_Comm_parent_create, at the end of MPI_Init; others go on */
 
@@ -134,6 +142,8 @@ int MPID_Dynproc_complete(MPIR_Comm * stub, MPIR_Comm * local, MPIR_Context_id_t
 int MPID_Dynproc_intercomm(MPIR_Comm * local, bool is_low_group, MPIR_Context_id_t recv_context,
                            MPIR_Context_id_t send_context, int remote_size, int *sizes, char *addresses,
                            MPIR_Comm ** newcomm);
+/* All receives from the other side of the intercommunicator end with an error. */
+void MPID_Dynproc_fail(MPIR_Comm * comm);
 /* Rises with all that has been received or sent on the way. */
 int MPID_Dynproc_progress_count(void);
 void MPID_Dynproc_init_handle(MPIR_Request * handle);

@@ -119,6 +119,18 @@ def dyn_dies(run: TestRun, dying: str, left: str) -> None:
     _remove_sockets(run)
 
 
+@scenario
+def dyn_ends(run: TestRun, ending: str, widowed: str) -> None:
+    """DN4: a side that is killed while the other one talks to it: errors of what waits for it, and nothing else; then others come."""
+    first = _side(run, ending, 1)
+    other = _side(run, widowed, run.test.processes)
+    run.check(first.wait() != 0, "who should have died has not")
+    (run.work / "ended").touch()
+    _ends_well(run, other)
+    _remove_sockets(run)
+    _ends_well(run, _side(run, "server", 1), _side(run, "client", 1))
+
+
 def _remove_sockets(run: TestRun) -> None:
     """Who is killed cannot remove its name; a server of the same name does (dyn_server_dies)."""
     for path in run.runtime.glob("*/name-*"):

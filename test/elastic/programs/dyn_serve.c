@@ -101,6 +101,60 @@ static void attach_to_the_dead(int is_server)
     ET_CHECK(request == MPI_REQUEST_NULL && inter == MPI_COMM_NULL, "something is left");
 }
 
+#define LONG (8 << 20)          /* bytes: more than the network takes without somebody who receives */
+
+static void meet(int is_server, MPI_Comm * inter)
+{
+    if (is_server)
+        ET_MPI(MPIX_Server_connect(MPI_COMM_WORLD, name, inter));
+    else
+        ET_MPI(MPIX_Client_connect(MPI_COMM_WORLD, name, inter));
+}
+
+/* Ends when it is told to, and says something before. */
+static void end_when_told(int is_server)
+{
+    MPI_Comm inter;
+    int number = 42, flag;
+
+    meet(is_server, &inter);
+    ET_MPI(MPI_Recv(&number, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE));
+    ET_MPI(MPI_Send(&number, 1, MPI_INT, 0, 2, inter));
+    et_say("TOLD");
+    for (double end = MPI_Wtime() + 0.5; MPI_Wtime() < end;)    /* what is sent with a copy goes out */
+        ET_MPI(MPI_Iprobe(0, 5, inter, &flag, MPI_STATUS_IGNORE));
+    raise(SIGKILL);
+}
+
+/* Receives from it end with an error, what begins later as well; a long send ends, and is nobody else's error; what it
+ * has sent before is there. */
+static void talk_to_who_ends(int is_server)
+{
+    MPI_Comm inter;
+    MPI_Request requests[3];
+    char *text = calloc(LONG, 1);
+    int number = 7, got = 0, flag;
+
+    meet(is_server, &inter);
+    ET_MPI(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
+    if (et.rank == 0) {
+        ET_MPI(MPI_Irecv(&got, 1, MPI_INT, 0, 9, inter, &requests[0]));
+        ET_MPI(MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 8, inter, &requests[1]));
+        ET_MPI(MPI_Isend(text, LONG, MPI_BYTE, 0, 6, inter, &requests[2]));
+        ET_MPI(MPI_Send(&number, 1, MPI_INT, 0, 1, inter));
+        while (access("ended", F_OK) != 0)      /* what is to be sent needs progress */
+            ET_MPI(MPI_Iprobe(0, 5, inter, &flag, MPI_STATUS_IGNORE));
+        ET_MPI(MPI_Recv(&got, 1, MPI_INT, 0, 2, inter, MPI_STATUS_IGNORE));
+        ET_CHECK(got == number, "it has said %d", got);
+        for (int i = 0; i < 2; i++)
+            ET_ERROR(MPI_Wait(&requests[i], MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED, "ended");
+        (void) MPI_Wait(&requests[2], MPI_STATUS_IGNORE);
+        ET_ERROR(MPI_Recv(&got, 1, MPI_INT, 0, 9, inter, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED, "ended");
+    }
+    ET_MPI(MPI_Comm_free(&inter));
+    free(text);
+}
+
 /* Waits for a server that never takes it. */
 static void wait_in_vain(int error)
 {
@@ -183,6 +237,10 @@ int main(int argc, char **argv)
         end_when_taken(!strcmp(role, "dying_server"));
     else if (!strcmp(role, "left_server") || !strcmp(role, "left_client"))
         attach_to_the_dead(!strcmp(role, "left_server"));
+    else if (!strcmp(role, "told_server") || !strcmp(role, "told_client"))
+        end_when_told(!strcmp(role, "told_server"));
+    else if (!strcmp(role, "widowed_server") || !strcmp(role, "widowed_client"))
+        talk_to_who_ends(!strcmp(role, "widowed_server"));
     else if (!strcmp(role, "no_name") || !strcmp(role, "no_port"))
         wait_in_vain(!strcmp(role, "no_name") ? MPI_ERR_NAME : MPI_ERR_PORT);
     else if (!strcmp(role, "listener")) {

@@ -2,7 +2,9 @@
 
 #include "mpidimpl.h"
 #include "mpir_adapt.h"
+#include "adapt_handles.h"
 #include "dynproc.h"
+#include "ch4_dynproc.h"
 
 int MPID_Dynproc_addresses(MPIR_Comm * comm, int **sizes, char **addresses)
 {
@@ -113,4 +115,55 @@ void MPID_Dynproc_init_handle(MPIR_Request * handle)
     MPIDI_PREQUEST(handle, p_type) = (MPIDI_ptype) - 1;
     MPIDI_PREQUEST(handle, rank) = 0;
     MPIDI_PREQUEST(handle, datatype) = MPI_BYTE;
+}
+
+/* ---- the other side has ended ----------------------------------------------------------------------------------- */
+
+#define ENDED_MOST 256          /* requests of one look; the next one finds the rest */
+
+struct ended {
+    MPIR_Comm *comm;
+    int n;
+    MPIR_Request *requests[ENDED_MOST];
+};
+
+static void add_ended(void *object, void *context)
+{
+    MPIR_Request *req = object;
+    struct ended *ended = context;
+
+    if (req->comm != ended->comm || req->kind != MPIR_REQUEST_KIND__RECV || MPIR_Request_is_complete(req) ||
+        ended->n == ENDED_MOST)
+        return;
+    MPIR_Request_add_ref(req);
+    ended->requests[ended->n++] = req;
+}
+
+static void set_ended(MPIR_Request * req)
+{
+    MPIR_ERR_SET(req->status.MPI_ERROR, MPIX_ERR_PROC_FAILED, "**dynprocended");
+}
+
+/* What has been matched is being received.  Requests to send do not know their communicator. */
+void MPID_Dynproc_fail(MPIR_Comm * comm)
+{
+    struct ended ended = {.comm = comm };
+
+    MPIR_Adapt_foreach_request(add_ended, &ended);
+    for (int i = 0; i < ended.n; i++) {
+        MPIR_Request *req = ended.requests[i];
+        if (MPID_Cancel_recv(req) == MPI_SUCCESS && MPIR_STATUS_GET_CANCEL_BIT(req->status)) {
+            MPIR_STATUS_SET_CANCEL_BIT(req->status, FALSE);
+            set_ended(req);
+        }
+        MPIR_Request_free(req);
+    }
+}
+
+bool MPID_Dynproc_send_ended(MPIR_Request * req)
+{
+    if (req->kind != MPIR_REQUEST_KIND__SEND || !MPIR_Dynproc_had_connections())
+        return false;
+    set_ended(req);
+    return true;
 }
