@@ -17,7 +17,7 @@ from harness.job import LAST_LINES, Setting, Skip, TestFailure
 from harness.testlist import Test
 from playground import hosts, slurm
 
-from . import back_pressure, backend_hosts, backend_slurm, backend_slurm_mix, cases, faults, nested  # noqa: F401  each registers its cases
+from . import back_pressure, backend_hosts, backend_slurm, backend_slurm_mix, cases, dynamic, faults, nested  # noqa: F401  each registers its cases
 from .cases import Case
 from .hostrun import HostRun
 
