@@ -42,6 +42,12 @@ def used(daemon: Daemon) -> int:
     return sum(node["cores_used"] for node in daemon.get("/v1/nodes").body["nodes"])
 
 
+def show(daemon: Daemon, number: int) -> str:
+    command = [daemon.programs.elasticd.parent / "elastic", "show", str(number)]
+    environment = os.environ | {"ELASTICD_SOCKET": str(daemon.socket)}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stdout
+
+
 def ends_well(daemon: Daemon, number: int, *says: str) -> None:
     job = daemon.wait_end(number)
     text = Path(job["output"]).read_text() if Path(job["output"]).exists() else "(no output)"
@@ -109,6 +115,7 @@ def places_are_on_other_nodes_too(bench: Bench) -> None:
     everywhere = [{"node": "n0", "places": 1}, {"node": "n1", "places": 2}]
     wait_for("three places on two nodes", lambda: (daemon.job(farm)["places"] or {"nodes": []})["nodes"] == everywhere)
     no_core_is_used_twice(daemon)
+    wait_for("what runs there", lambda: "Tasks=n0: sh 1; n1: sh 2" in show(daemon, farm))
     (daemon.folder / "go").touch()
     ends_well(daemon, farm, "12 runs ended with 0")
     expect(used(daemon) == 0, "all is given back")

@@ -3,6 +3,7 @@
 #include "cli/job_view.h"
 
 #include <ctime>
+#include <map>
 
 #include "cli/phase_text.h"
 
@@ -211,6 +212,24 @@ std::string why_text(const Json &job)
             "; not growing: " + held_text(held);
     std::string text = now.empty() ? "" : now + (last.empty() ? "" : ". ");
     return text.empty() && last.empty() ? "-" : text + last;
+}
+
+/* "n0: sh 2; n1: sh 1, ./sweep 1": what runs on its places, and how often. */
+std::string tasks_text(const Json &job)
+{
+    std::map<std::string, std::map<std::string, int>> on;
+    for (const Json &task : list_of(job, "tasks"))
+        on[string_or(task, "host", "?")][string_or(task, "program", "?")]++;
+    std::string text;
+    for (const auto &[host, programs] : on) {
+        text += (text.empty() ? "" : "; ") + host + ":";
+        const char *before = " ";
+        for (const auto &[program, count] : programs) {
+            text += before + program + " " + std::to_string(count);
+            before = ", ";
+        }
+    }
+    return text.empty() ? "-" : text;
 }
 
 /* That its processes have published. */
@@ -456,6 +475,7 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"StandstillMs", shown(job, "standstill_ms")},
         {"Wish", wish_text(job)},
         {"Places", places_text(job)},
+        {"Tasks", tasks_text(job)},
         {"Names", names_text(job)},
         {"Phase", phase_or_none(job)},
         {"Progress", progress_text(job)},

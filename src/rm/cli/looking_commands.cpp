@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/job_view.h"
 #include "cli/step_commands.h"
+#include "cli/step_connection.h"
 #include "cli/target.h"
 
 #ifndef ELASTIC_VERSION
@@ -126,6 +127,19 @@ void add_queue(CLI::App &app, int &code)
 
 /* ---- show ------------------------------------------------------------------------------------ */
 
+/* What runs on its places.  Only its step knows that, and tells it to its user, on its host. */
+Json tasks_of(const Json &job)
+{
+    std::string socket = string_or(job, "step_socket", "");
+    if (socket.empty() || integer_or(object_of(job, "places"), "held", 0) == 0)
+        return Json::array();
+    auto connection = StepConnection::connect(socket);
+    if (!connection)
+        return Json::array();
+    auto answer = connection.value().ask({{"op", "tasks"}});
+    return answer ? list_of(answer.value(), "tasks") : Json::array();
+}
+
 int show_job(Looking &options, const std::string &text)
 {
     Json answer;
@@ -135,7 +149,8 @@ int show_job(Looking &options, const std::string &text)
         return wrong;
     if (int code = options.elasticd.get("/v1/jobs/" + *id, answer))
         return code;
-    const Json &job = object_of(answer, "job");
+    Json job = object_of(answer, "job");
+    job["tasks"] = tasks_of(job);
     if (options.json) {
         print_line(job.dump());
         return DONE;

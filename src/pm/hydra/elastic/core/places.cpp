@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <set>
 
 #include "schedule.h"
@@ -47,6 +48,26 @@ Words read_words(const std::string &words, bool has_allocator)
     }
     read.info += ignored.empty() ? "" : ";ignored=" + ignored;
     return read;
+}
+
+constexpr size_t PROGRAM_SHOWN = 255;
+
+/* As it may be printed. */
+std::string shown(const std::string &program)
+{
+    std::string text = program.substr(0, PROGRAM_SHOWN);
+    std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
+    return text;
+}
+
+/* Of texts that begin with their lengths (wire/task.h). */
+std::string first_text(const std::string &texts)
+{
+    uint32_t length = 0;
+    if (texts.size() < sizeof length)
+        return "";
+    std::memcpy(&length, texts.data(), sizeof length);
+    return texts.substr(sizeof length, length);
 }
 
 }  // namespace
@@ -284,6 +305,17 @@ Places::HostCounts Places::given() const
     return given;
 }
 
+std::vector<Places::Task> Places::tasks() const
+{
+    std::vector<Task> tasks;
+    for (const auto &[key, request] : requests_) {
+        if (request.state == State::STARTED || request.state == State::RUNNING)
+            tasks.push_back({key.first, key.second, request.host.name, request.program,
+                             request.state == State::RUNNING});
+    }
+    return tasks;
+}
+
 /* Those that nobody has used for long enough: the first ones, as they are in this order. */
 void Places::give_back_idle()
 {
@@ -378,26 +410,30 @@ bool Places::start(uint32_t uid, const StartTask &call)
     }
     request.host = *here;
     it->second.state = State::STARTED;
+    request.program = shown(first_text(call.program));
     order(it->first, it->second, TASK_RUN, call.program);
     return true;
 }
 
-std::optional<std::vector<std::string>> Places::start_world(uint32_t uid, const std::vector<uint32_t> &numbers)
+std::optional<std::vector<std::string>> Places::start_world(uint32_t uid,
+                                                            const std::vector<StartWorld::Member> &members)
 {
-    std::vector<Request *> members;
+    std::vector<Request *> requests;
     std::vector<std::string> hosts;
-    std::set<uint32_t> named(numbers.begin(), numbers.end());
-    for (uint32_t number : numbers) {
-        auto it = requests_.find({uid, number});
-        if (it == requests_.end() || it->second.state != State::HELD || named.erase(number) == 0)
+    std::set<uint32_t> named;
+    for (const StartWorld::Member &member : members) {
+        auto it = requests_.find({uid, member.number});
+        if (it == requests_.end() || it->second.state != State::HELD || !named.insert(member.number).second)
             return std::nullopt;
-        members.push_back(&it->second);
+        requests.push_back(&it->second);
         hosts.push_back(it->second.host.name);
     }
-    for (Request *member : members) {
-        member->state = State::STARTED;
-        member->in_world = true;
-        member->host = {member->host.name, NO_AGENT};
+    for (size_t i = 0; i < members.size(); i++) {
+        Request &request = *requests[i];
+        request.state = State::STARTED;
+        request.in_world = true;
+        request.host = {request.host.name, NO_AGENT};
+        request.program = members[i].argv.empty() ? "" : shown(members[i].argv[0]);
     }
     return hosts;
 }

@@ -56,6 +56,12 @@ class Places {
         bool hard = false;
         std::string host, words;
     };
+    /* One that has been started. */
+    struct Task {
+        uint32_t uid = 0, number = 0;   /* whose request */
+        std::string host, program;
+        bool runs = false;      /* its daemon has told that it does */
+    };
     using HostCounts = std::map<std::string, int>;
     /* A wish has been made (end: nothing), or has ended; or, without one, places are given back. */
     struct Notice {
@@ -87,7 +93,7 @@ class Places {
     /* Whether there is such a place, with nothing started. */
     bool start(uint32_t uid, const StartTask &call);
     /* Their hosts, if each of them is such a place and is named once: they start together.  Nothing: not all are. */
-    std::optional<std::vector<std::string>> start_world(uint32_t uid, const std::vector<uint32_t> &numbers);
+    std::optional<std::vector<std::string>> start_world(uint32_t uid, const std::vector<StartWorld::Member> &members);
     /* That has come to nothing. */
     void world_failed(uint32_t uid, const std::vector<uint32_t> &numbers, const std::string &why);
     /* One of them is a process of this daemon, which tells when it has executed it. */
@@ -119,6 +125,7 @@ class Places {
     const std::map<uint64_t, Wished> &wishes() const { return wishes_; }
     /* All that it has given and not got back, and how many they are. */
     HostCounts given() const;
+    std::vector<Task> tasks() const;
     size_t had() const { return held_ + idle_.size(); }
 
     std::vector<Notice> take_notices() { return std::exchange(notices_, {}); }
@@ -141,6 +148,7 @@ class Places {
         int64_t until_ms = -1;  /* then it waits no more; -1: for ever */
         uint64_t wish = 0;      /* it waits for this one; 0: none */
         bool in_world = false;  /* it starts with others */
+        std::string program;    /* that has been started, for people */
         std::vector<Order> late;        /* for its daemon, once that tells that it has started */
     };
     struct Load {

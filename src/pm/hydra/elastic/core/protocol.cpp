@@ -250,12 +250,14 @@ std::variant<ClientRequest, ProtocolError> read_operation(const Json &object, Fi
         request.what = read_slots(fields);
     else if (op == "psets")
         request.what = read_psets(fields);
+    else if (op == "tasks")
+        fields.allow(op, {}), request.what = TasksRequest{};
     else if (!fields.error())
         return ProtocolError{id, ErrorCode::OPERATION,
                              (object.contains("op") ? "operation '" + op + "' is not known"
                                                     : std::string("'op' is missing")) +
                                  ": give hello, status, resize, events, cancel, refuse, grant, slots, "
-                                 "performance or psets"};
+                                 "performance, psets or tasks"};
     if (fields.error())
         return ProtocolError{id, ErrorCode::FIELD, *fields.error()};
     return request;

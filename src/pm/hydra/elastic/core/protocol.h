@@ -63,10 +63,12 @@ struct PsetsRequest {
     uint32_t after = 0;         /* only sets that got their name after this serial number */
 };
 
+struct TasksRequest {};        /* what runs on places */
+
 struct ClientRequest {
     Json id;                    /* null if none could be read */
     std::variant<HelloRequest, StatusRequest, ResizeRequest, EventsRequest, CancelRequest, PerformanceRequest,
-                 RefuseRequest, GrantRequest, SlotsRequest, PsetsRequest>
+                 RefuseRequest, GrantRequest, SlotsRequest, PsetsRequest, TasksRequest>
         what;
 };
 

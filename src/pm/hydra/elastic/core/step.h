@@ -317,6 +317,7 @@ class Step {
     void log_places(const Places::Notice &notice);
     std::string answer_grant(const Json &id, const GrantRequest &grant);
     std::string answer_slots(const Json &id, const SlotsRequest &slots);
+    std::string answer_tasks(const Json &id) const;
     static std::string write_task_events(std::deque<Places::Event> &events);
 
     /* step_states.cpp */

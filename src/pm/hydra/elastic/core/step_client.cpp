@@ -51,6 +51,8 @@ std::string Step::answer(int client, const ClientRequest &request)
         return answer_slots(id, *slots);
     if (const auto *psets = std::get_if<PsetsRequest>(&request.what))
         return answer_psets(id, *psets);
+    if (std::holds_alternative<TasksRequest>(request.what))
+        return answer_tasks(id);
     return answer_cancel(id, std::get<CancelRequest>(request.what));
 }
 

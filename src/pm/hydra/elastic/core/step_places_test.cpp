@@ -188,7 +188,10 @@ TEST_F(OutpostTest, APlaceOnAnotherHostGetsADaemonThere)
     EXPECT_EQ(runs(), "0.0 ") << "the other one waits for its daemon";
     step_core_daemon_up(glue.core, glue.now_ms, 1);
     EXPECT_EQ(runs(), "0.0 1.0 ");
+    EXPECT_EQ(ask(R"({"id":1,"op":"tasks"})").at("total"), 2);
     run_to_the_end(1, 1);
+    EXPECT_EQ(ask(R"({"id":1,"op":"tasks"})").at("tasks"),
+              Json::parse(R"([{"host":"a","program":"true","uid":0,"number":2,"state":"starting"}])"));
     EXPECT_TRUE(glue.killed.empty()) << "the place is still ours";
     glue.time(glue.now_ms + Places::LINGER_MS);
     EXPECT_EQ(glue.last_event("released").at("hosts"), Json::parse(R"([{"name":"b","places":1}])"));

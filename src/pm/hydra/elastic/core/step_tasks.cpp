@@ -18,6 +18,8 @@ namespace {
 /* Of a process that does not ask for them.  Each of its requests has three at the most. */
 constexpr size_t EVENTS_UNTOLD_MAX = 4 * PMI_TASKS_MAX;
 
+constexpr size_t TASKS_SHOWN_MAX = 1000;
+
 std::string wrong(const std::string &text)
 {
     return SetAnswer::error(PMI_SET_WRONG, text);
@@ -113,7 +115,7 @@ std::string Step::answer_task(const SetCaller &caller, const StartWorld &call)
             argv.push_back(text.c_str());
         argv.push_back(nullptr);
     }
-    auto hosts = places_.start_world(caller.uid, numbers);
+    auto hosts = places_.start_world(caller.uid, call.members);
     if (!hosts)
         return wrong("not each of the requests has a place, is given once, and is not started");
     std::vector<const char *> names;
@@ -287,6 +289,19 @@ std::string Step::answer_slots(const Json &id, const SlotsRequest &slots)
                              {"granted", places_.granted()},
                              {"hosts", write_hosts(places_.given())},
                              {"wishes", wishes}});
+}
+
+std::string Step::answer_tasks(const Json &id) const
+{
+    const std::vector<Places::Task> tasks = places_.tasks();
+    Json list = Json::array();
+    for (const Places::Task &task : tasks) {
+        if (list.size() == TASKS_SHOWN_MAX)
+            break;
+        list.push_back({{"host", task.host}, {"program", task.program}, {"uid", task.uid},
+                        {"number", task.number}, {"state", task.runs ? "running" : "starting"}});
+    }
+    return write_answer(id, {{"step", step_id_}, {"total", tasks.size()}, {"tasks", list}});
 }
 
 /* ---- what listeners are told ----------------------------------------------------------------------------- */
