@@ -41,12 +41,17 @@ def mean_and_interval(values: list[float]) -> tuple[float, float]:
     return mean, t * deviation / math.sqrt(len(values))
 
 
+def number(value: float, digits: int) -> str:
+    """So many digits at least, and never a power of ten."""
+    return f"{value:.0f}" if abs(value) >= 10**digits - 0.5 else f"{value:.{digits}g}"
+
+
 def mean_cell(draws: list[dict], metric: Metric) -> str:
     values = [metric(draw) for draw in draws]
     if None in values:
         return ""
     mean, half = mean_and_interval(values)
-    return f"{mean:.4g}" + (f" ± {half:.2g}" if half > 1e-6 * mean else "")
+    return number(mean, 4) + (f" ± {number(half, 2)}" if half > 1e-6 * mean else "")
 
 
 def percent_cell(draws: list[dict], others: list[dict], metric: Metric) -> str:
