@@ -14,7 +14,7 @@ from performance_tests import CONFIG, cancel, compile_phases, elastic, sizes_of,
 # a busy machine wakes processes late: limits far from what they make of that
 EFFICIENT = CONFIG.replace('policy = "easy"\n', 'policy = "efficient"\nmtct_lower = 0.1\nmtct_upper = 0.3\n')
 MEASURED = CONFIG.replace('policy = "easy"\n', 'policy = "measured"\n')
-PATIENT = '[scheduling]\noffer_pause = "200ms"\nadapt_patience = "1s"\n[step]\nanswer_timeout = "1s"\n'
+PATIENT = '[scheduling]\npolicy = "fill"\noffer_pause = "200ms"\nadapt_patience = "1s"\n[step]\nanswer_timeout = "1s"\n'
 HOUR_MS = 3600 * 1000
 MPI_TAKES = r"MPI takes [\d.]+ of the computing time \(recently [\d.]+\)"
 LOOP = r"in the loop that probes \(%d ranks, \d+ iterations of [\d.]+ s\)"

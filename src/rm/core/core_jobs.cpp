@@ -277,8 +277,11 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
             job.departures.push_back({adaptation.request, event.epoch, left, false});
         job.committed++;
         int64_t standstill_ms = std::clamp<int64_t>(event.standstill_ms, 0, STANDSTILL_MAX_MS);
+        if (adaptation.overdue)         /* since it was agreed on its program has computed */
+            standstill_ms = 0;
         job.standstill_ms += standstill_ms;
-        add_to_mean(job.mean_standstill_ms, standstill_ms);
+        if (!adaptation.overdue)
+            add_to_mean(job.mean_standstill_ms, standstill_ms);
         add_to_mean(job.mean_duration_ms, state.now_ms - adaptation.asked_ms);
         job.process_ms += adaptation.old_size * (state.now_ms - job.sized_ms);
         job.sized_ms = state.now_ms;

@@ -89,7 +89,8 @@ TEST_F(OverdueTest, who_comes_later_is_served_and_counts_again)
     ASSERT_TRUE(restored);
     EXPECT_TRUE(is_overdue(restored.value().state().jobs.at(silent)));
 
-    driver.send(StepCommitted{silent, 1, 1, 1, 5});
+    driver.send(StepCommitted{silent, 1, 1, 1, 2000 * SECOND});
+    EXPECT_EQ(driver.job(silent).mean_standstill_ms, NEVER) << "it has not stood still for so long";
     EXPECT_FALSE(is_overdue(driver.job(silent)));
     EXPECT_TRUE(state().indices().settling.contains(silent)) << "they leave";
     driver.send(StepFreed{silent, 1, 1});
