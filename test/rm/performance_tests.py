@@ -187,7 +187,7 @@ def cores_go_to_who_can_use_them(bench: Bench) -> None:
     together, when another job ends."""
     quiet_s = 120 if bench.full else 30
     program = compile_phases(bench, "scales_to")
-    config = CONFIG.replace('policy = "easy"\n', 'policy = "measured"\nefficiency_idle = 0.1\n')
+    config = CONFIG.replace('policy = "easy"\n', 'policy = "measured"\n')
     daemon = bench.start(config=config, nodes=1, cores=16)
     before = daemon.submit("sleep", "1000", min=16, max=16)
     daemon.wait_state(before, "RUNNING")

@@ -50,6 +50,9 @@ class SampledProgram {
                          place}});
     }
 
+    /* Other errors than those of a new program. */
+    void seed(uint64_t number) { random_.seed(number); }
+
     std::optional<PhasePlace> place;    /* what it says of where it is */
 
   private:

@@ -135,6 +135,34 @@ TEST(MeasuredTest, K_what_mpi_time_does_not_say_is_tried_among_running_jobs)
     }
 }
 
+/* The same if samples are wrong from the beginning: sizes near by are no proof then. */
+TEST(MeasuredTest, K_noise_from_the_beginning_hides_nothing)
+{
+    for (int64_t floor : {NO_FLOOR, LOANS}) {
+        for (uint64_t seed = 0; seed < 60; seed++) {
+            SCOPED_TRACE(testing::Message() << "floor " << floor << ", seed " << seed);
+            std::vector<int> order = {2, 6, 16};
+            for (uint64_t i = 0; i < seed % 6; i++)
+                std::next_permutation(order.begin(), order.end());
+            Machine machine(16);
+            machine.lend_down_to(floor);
+            std::map<int, size_t> place;
+            for (int most : order) {
+                place[most] = machine.ids.size();
+                machine.start(malleable(1, 16), scales_to(most), [](int) { return 0.02; });
+                machine.programs.back().seed(seed * 10 + place[most]);
+            }
+            machine.go_on(60, 0.02);
+            EXPECT_NEAR(machine.size(place[2]), 2, 1);
+            EXPECT_NEAR(machine.size(place[6]), 6, 1);
+            EXPECT_NEAR(machine.size(place[16]), 8, 1);
+            int before = machine.changes;
+            machine.go_on(100, 0.02);
+            EXPECT_EQ(machine.changes, before) << "it has not come to rest";
+        }
+    }
+}
+
 /* What was found out is not asked for again by the next run of the same programs (learned.h). */
 TEST(MeasuredTest, what_was_learned_holds_for_the_next_run)
 {
@@ -644,7 +672,17 @@ TEST(MeasuredTest, K_who_is_doubtful_and_what_is_tried)
     one.scaling.serial_ppm = 900000;
     EXPECT_TRUE(is_doubtful(one)) << "more have not";
     one.scaling.proven_least = 4;
+    one.scaling.below = {4, 500000};
     EXPECT_FALSE(is_doubtful(one)) << "fewer have been measured";
+    one.scaling.proven_least = 7;
+    one.scaling.below = {};
+    one.scaling.serial_below_ppm = 300000;
+    EXPECT_TRUE(is_doubtful(one)) << "hardly fewer, and it is no slower with them";
+    one.scaling.serial_below_ppm = 100000;
+    EXPECT_FALSE(is_doubtful(one)) << "it is slower with them";
+    one.scaling.above = {16, 500000};
+    one.scaling.serial_below_ppm = 300000;
+    EXPECT_FALSE(is_doubtful(one)) << "more have made it faster";
     one.scaling.proven_least = 8;
     one.settled = false;
     EXPECT_FALSE(is_doubtful(one));
