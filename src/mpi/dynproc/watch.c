@@ -8,11 +8,15 @@
  * receives from the other side end with an error (MPID_Dynproc_fail), and those that begin later, too.  A farewell is
  * said when the intercommunicator is freed, and not by MPI_Finalize: the others of the same side may not be there yet.
  *
+ * A server of many clients must not run out of descriptors for that: beyond half of those that the process may have,
+ * connections are not watched.
+ *
  * Looked at in progress, some hundred times a second; no hook is active without connections.
  */
 
 #include "dynproc.h"
 #include "adapt_handles.h"
+#include <sys/resource.h>
 
 #define POLLS 256               /* between two looks at the clock */
 #define LOOK_SECONDS 0.01
@@ -81,6 +85,14 @@ static int look(int *made_progress)
     return MPI_SUCCESS;
 }
 
+/* Descriptors are given from the lowest on. */
+static bool is_affordable(int fd)
+{
+    struct rlimit limit;
+
+    return fd >= 0 && (getrlimit(RLIMIT_NOFILE, &limit) || (rlim_t) fd < limit.rlim_cur / 2);
+}
+
 bool MPIR_Dynproc_had_connections(void)
 {
     return hook_id >= 0;
@@ -88,7 +100,7 @@ bool MPIR_Dynproc_had_connections(void)
 
 void MPIR_Dynproc_watch(MPIR_Comm * comm, int fd)
 {
-    struct watch *watch = fd >= 0 ? MPL_malloc(sizeof(*watch), MPL_MEM_OTHER) : NULL;
+    struct watch *watch = is_affordable(fd) ? MPL_malloc(sizeof(*watch), MPL_MEM_OTHER) : NULL;
 
     if (hook_id < 0 && MPIR_Progress_hook_register(look, &hook_id) != MPI_SUCCESS) {
         MPL_free(watch);

@@ -15,6 +15,7 @@
 #define AGAIN_MS 100
 #define LIMIT_MS 30000
 #define NAME_MAX_BYTES 640      /* as elasticd has it */
+#define PORT_MAX_BYTES 512      /* the same */
 #define TEXT_MAX 8192           /* of a question, and of an answer */
 
 struct question {
@@ -164,6 +165,16 @@ static void try_later(void)
     end_first(0, NULL);
 }
 
+/* Whether it can be a value of PMI. */
+static int is_port(const char *text)
+{
+    size_t n = 0;
+
+    while (n <= PORT_MAX_BYTES && is_printable((unsigned char) text[n]))
+        n++;
+    return n > 0 && n <= PORT_MAX_BYTES && !text[n];
+}
+
 /* The answer is complete. */
 static void take_answer(void)
 {
@@ -183,7 +194,7 @@ static void take_answer(void)
     const int is_unknown = first->call == HYD_NAME_UNPUBLISH && !strncmp(in + 9, "404", 3);
     body += 4;
     body[strcspn(body, "\r\n")] = '\0';
-    end_first(is_done || is_unknown, is_done && body[0] ? body : NULL);
+    end_first(is_done || is_unknown, is_done && is_port(body) ? body : NULL);
 }
 
 static void send_more(void)
