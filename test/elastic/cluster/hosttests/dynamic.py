@@ -64,6 +64,7 @@ def farm(run: HostRun, runs: int) -> None:
     output = run.work / "runs.txt"
     job = run.start(["sh", "-c", 'exec "$@" >runs.txt', "sh", *by_ssh(run, 1, example(run, "taskfarm"), str(runs), "echo", "run")])
     run.await_value(output.exists, "output")
+    run.await_value(lambda: run.pids("h2", "hydra_pmi_proxy"), "daemon on h2")
     before = most_from(run, runs // 10, runs // 200, output)
     after = most_from(run, runs - runs // 10, runs // 200, output)
     run.check(job.wait() == 0, f"exit code {job.process.returncode}: {job.err[-400:]}")
@@ -81,7 +82,7 @@ def farm(run: HostRun, runs: int) -> None:
 @case("DX2 DA9", nodes=2)
 def farm_over_hosts(run: HostRun) -> None:
     """A farm of tasks on two hosts, on one of which no process of the job runs: nothing grows."""
-    farm(run, 600)
+    farm(run, 2000)
 
 
 @case("DX2 DA9", nodes=2, full=True, deadline_s=900)
