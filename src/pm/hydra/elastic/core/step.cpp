@@ -354,11 +354,13 @@ void Step::on_ready(Process &process, uint32_t epoch, const ReadyReport &report)
         raise(AdaptEvent::ALL_READY);
 }
 
-/* Too late in an adaptation that is agreed on: the process finds out in its window. */
+/* Too late in an adaptation that is agreed on: the process finds out in its window.  A member has a plan only when it is
+ * to freeze: what comes before is of an adaptation that was withdrawn in this epoch. */
 void Step::on_unable(const Process &process, uint32_t epoch, const std::string &why)
 {
     log("unable", {{"rank", process.world_rank}, {"uid", process.uid}, {"reason", why}});
-    if (adaptation_ && before_agreement(adaptation_->state) && epoch == adaptation_->epoch)
+    bool joins = is_joiner(process) && before_agreement(adaptation_->state) && epoch == adaptation_->epoch;
+    if (joins || (is_freezing(epoch) && !killed_groups_.contains(process.group)))
         raise(AdaptEvent::WITHDRAW, describe(process) + " cannot prepare for it: " + why);
 }
 

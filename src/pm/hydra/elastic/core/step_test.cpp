@@ -211,6 +211,32 @@ TEST_F(StepTest, a_process_that_cannot_prepare_withdraws_the_adaptation)
     EXPECT_EQ(glue.count_events("unexpected"), 0);
 }
 
+/* The first of two that cannot prepare has had it withdrawn, and the next one has begun in the same epoch. */
+TEST_F(StepTest, who_could_not_prepare_for_one_adaptation_does_not_withdraw_the_next)
+{
+    auto launch = [this](int group) {
+        glue.place(group, {"b", "b"});
+        for (uint32_t rank = 0; rank < 2; rank++) {
+            glue.init(group, 0, rank);
+            glue.ready(group, 0, rank, 1);
+        }
+    };
+    start("4");
+    launch(1);
+    glue.prepared(1, 0, 1);
+    glue.report(0, 0, REPORT_UNABLE, 1, write_unable({0, "out of luck"}));
+    EXPECT_EQ(glue.count_events("withdrawn"), 1);
+    resize(R"("size":4)");
+    glue.report(0, 1, REPORT_UNABLE, 1, write_unable({1, "what it joins has gone"}));
+    launch(2);
+    EXPECT_EQ(glue.count_events("withdrawn"), 1);
+    glue.prepared(2, 0, 1);
+    glue.report(0, 1, REPORT_UNABLE, 1, write_unable({1, "out of luck, too"}));
+    EXPECT_EQ(glue.count_events("withdrawn"), 2);
+    EXPECT_EQ(glue.killed, (std::vector<int>{1, 2}));
+    EXPECT_EQ(glue.count_events("unexpected"), 0);
+}
+
 TEST_F(StepTest, processes_that_do_not_prepare_are_not_waited_for)
 {
     start("4");
