@@ -302,7 +302,7 @@ void Recipients::grow_by_gain()
 {
     struct Step {
         double worth;
-        int size;
+        int size, next;
         size_t number;
         bool operator<(const Step &other) const
         {
@@ -330,15 +330,14 @@ void Recipients::grow_by_gain()
         /* who asks for it first, as far as it asks */
         bool wished = size_wished(*growth.job) > 0;
         if (double value = wished ? WISHED_GAIN : gain(number, next); value > 0)
-            steps.push({value, growth.size, number});
+            steps.push({value, growth.size, next, number});
     };
     for (size_t i = 0; i < growing_.size(); i++)
         offer(i);
     while (!steps.empty() && plan_.now.total() > 0) {
-        size_t number = steps.top().number;
+        auto [worth_now, size, next, number] = steps.top();
         steps.pop();
         Growth &growth = growing_[number];
-        int next = next_size(growth);
         bool grown = plan_.keeps_out_of_reserved()
                          ? grow_beside_reserved(growth, next) || grow_on_loan(growth, next)
                          : grow_a_step(growth, next);

@@ -355,12 +355,13 @@ std::optional<Change> exchange_between(const SizeRules &rules, const State &stat
                                        int64_t wanted_cores)
 {
     for (const auto &[next, to_id] : gets) {
+        const Job &to = state.jobs.at(to_id);
+        MeasuredNumbers to_numbers = measured_numbers(state, to);
         for (const auto &[last, from_id] : gives) {
             if (from_id == to_id)
                 continue;
-            const Job &from = state.jobs.at(from_id), &to = state.jobs.at(to_id);
-            MeasuredNumbers from_numbers = measured_numbers(state, from),
-                            to_numbers = measured_numbers(state, to);
+            const Job &from = state.jobs.at(from_id);
+            MeasuredNumbers from_numbers = measured_numbers(state, from);
             auto given = best_exchange(from.spec, from_numbers, to.spec, to_numbers, trial);
             if (!given)
                 return std::nullopt;
