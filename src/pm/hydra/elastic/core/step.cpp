@@ -354,8 +354,8 @@ void Step::on_ready(Process &process, uint32_t epoch, const ReadyReport &report)
         raise(AdaptEvent::ALL_READY);
 }
 
-/* Too late in an adaptation that is agreed on: the process finds out in its window.  A member has a plan only when it is
- * to freeze: what comes before is of an adaptation that was withdrawn in this epoch. */
+/* Too late in an adaptation that is agreed on: the process finds out in its window.  A member has a plan only when it
+ * is to freeze: what comes before is of an adaptation that was withdrawn in this epoch. */
 void Step::on_unable(const Process &process, uint32_t epoch, const std::string &why)
 {
     log("unable", {{"rank", process.world_rank}, {"uid", process.uid}, {"reason", why}});

@@ -227,7 +227,7 @@ TEST_F(StepTest, who_could_not_prepare_for_one_adaptation_does_not_withdraw_the_
     glue.report(0, 0, REPORT_UNABLE, 1, write_unable({0, "out of luck"}));
     EXPECT_EQ(glue.count_events("withdrawn"), 1);
     resize(R"("size":4)");
-    glue.report(0, 1, REPORT_UNABLE, 1, write_unable({1, "what it joins has gone"}));
+    glue.report(0, 1, REPORT_UNABLE, 1, write_unable({1, "what it joins has departed"}));
     launch(2);
     EXPECT_EQ(glue.count_events("withdrawn"), 1);
     glue.prepared(2, 0, 1);
