@@ -7,6 +7,7 @@
 #include "adapt_measure.h"
 #include "dynproc.h"
 #include "mpl_shm_nameless.h"
+#include "pmi_adapt_set.h"
 
 /* The card in hexadecimal, for the daemon and, through it, for joining processes. */
 static int register_adaptive(void)
@@ -61,6 +62,12 @@ int MPIR_Adapt_begin_membership(void)
     goto fn_exit;
 }
 
+/* Where each process is in a container of its own, the others do not find it in /proc. */
+static void choose_segments(void)
+{
+    MPL_shm_nameless = MPIR_Adapt_pid_namespace() == MPIR_Adapt.daemon_pid_namespace;
+}
+
 /* before MPI_Init, because the device marks its messages with the number from the start */
 static void prepare_for_windows(void)
 {
@@ -68,16 +75,28 @@ static void prepare_for_windows(void)
     if (MPIR_Adapt.control) {
         MPID_Adapt_set_uid(MPIR_Adapt.uid);
         MPID_Adapt_before_init();
-        /* Where each process is in a container of its own, the others do not find it in /proc. */
-        MPL_shm_nameless = MPIR_Adapt_pid_namespace() == MPIR_Adapt.daemon_pid_namespace;
+        choose_segments();
     }
     MPIR_Adapt.state = MPIR_ADAPT_STATE__ALONE;
 }
 
+/* Who has been started on a place may be killed at any time, also in MPI_Init. */
+static void prepare_for_signals(void)
+{
+    MPIR_Adapt_board_open();
+    if (MPIR_Adapt.control)
+        choose_segments();
+    MPIR_Adapt_board_close();
+}
+
 void MPIR_Adapt_before_plain_init(void)
 {
-    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF && MPIR_Adapt_is_created())
+    if (MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF)
+        return;
+    if (MPIR_Adapt_is_created())
         prepare_for_windows();
+    else if (getenv(PMI_PARENT_ENV))
+        prepare_for_signals();
 }
 
 /* Profiling tools start in MPI_Init_thread and may be made before there were adaptations.  So this
