@@ -31,16 +31,6 @@ struct contact {
 
 static struct contact *contacts;        /* of rank 0 that wait */
 
-static double now(void)
-{
-    MPL_time_t time;
-    double seconds;
-
-    MPL_wtime(&time);
-    MPL_wtime_todouble(&time, &seconds);
-    return seconds;
-}
-
 static void free_contact(struct contact *contact)
 {
     MPIR_Dynproc_link_free(contact->link);
@@ -60,7 +50,7 @@ static int new_contact(const char *name, const void *key, int key_bytes, struct 
     contact->key_bytes = key_bytes;
     if (key && key_bytes > 0)
         memcpy(contact->key, key, (size_t) key_bytes);
-    contact->since = now();
+    contact->since = MPIR_Dynproc_now();
     contact->again_after = AGAIN_FIRST;
     *made = contact;
 
@@ -77,7 +67,7 @@ static void try_later(struct contact *contact, const char *why)
 {
     MPIR_Dynproc_link_free(contact->link);
     contact->link = NULL;
-    contact->again_at = now() + contact->again_after;
+    contact->again_at = MPIR_Dynproc_now() + contact->again_after;
     contact->again_after = MPL_MIN(2 * contact->again_after,
                                    contact->place.by_service ? AGAIN_MOST_BY_SERVICE : AGAIN_MOST);
     if (why)
@@ -89,7 +79,7 @@ static bool is_found(struct contact *contact)
 {
     char text[MPI_MAX_PORT_NAME];
 
-    contact->way_since = now();
+    contact->way_since = MPIR_Dynproc_now();
     return MPIR_Dynproc_look_up(contact->place.name, text) &&
         MPIR_Dynproc_read_way(text, contact->way++, &contact->place);
 }
@@ -100,7 +90,7 @@ static bool is_no_way(const struct contact *contact)
     struct sockaddr_storage other;
     socklen_t bytes = sizeof(other);
 
-    return contact->place.by_service && now() - contact->way_since > WAY_SECONDS &&
+    return contact->place.by_service && MPIR_Dynproc_now() - contact->way_since > WAY_SECONDS &&
         getpeername(contact->link->fd, (struct sockaddr *) &other, &bytes) != 0;
 }
 
@@ -139,8 +129,8 @@ static bool is_over(struct contact *contact)
     int seconds = MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT;
 
     if (contact->link && contact->is_patient)
-        contact->since = now();
-    return seconds > 0 && now() - contact->since > seconds;
+        contact->since = MPIR_Dynproc_now();
+    return seconds > 0 && MPIR_Dynproc_now() - contact->since > seconds;
 }
 
 static int too_late(const struct contact *contact)
@@ -162,7 +152,7 @@ static bool step(struct contact *contact, int *error)
     enum MPIR_Dynproc_link_state state = MPIR_DYNPROC_MORE;
 
     *error = MPI_SUCCESS;
-    if (!contact->link && now() >= contact->again_at)
+    if (!contact->link && MPIR_Dynproc_now() >= contact->again_at)
         try_now(contact);
     if (contact->link)
         state = MPIR_Dynproc_read_verdict(contact->link, &verdict);

@@ -53,6 +53,9 @@ struct MPIR_Dynproc_side {
     int bytes;                  /* of all addresses */
 };
 
+/* Seconds since some moment. */
+double MPIR_Dynproc_now(void);
+
 void MPIR_Dynproc_side_free(struct MPIR_Dynproc_side *side);
 
 struct MPIR_Dynproc_link *MPIR_Dynproc_link_new(int fd, const unsigned char *secret);

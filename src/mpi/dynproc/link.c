@@ -50,6 +50,16 @@ struct MPIR_Dynproc_link *MPIR_Dynproc_link_new(int fd, const unsigned char *sec
     return link;
 }
 
+double MPIR_Dynproc_now(void)
+{
+    MPL_time_t time;
+    double seconds;
+
+    MPL_wtime(&time);
+    MPL_wtime_todouble(&time, &seconds);
+    return seconds;
+}
+
 void MPIR_Dynproc_side_free(struct MPIR_Dynproc_side *side)
 {
     MPL_free(side->address_sizes);

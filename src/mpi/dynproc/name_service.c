@@ -60,11 +60,10 @@ void MPIR_Dynproc_withdraw(const char *name)
 /* In place of a reservation of this job. */
 bool MPIR_Dynproc_publish(const char *name, const char *text)
 {
-    char written[sizeof(PREFIX) + 3 * MPIR_DYNPROC_NAME], known[MPI_MAX_PORT_NAME];
+    char written[sizeof(PREFIX) + 3 * MPIR_DYNPROC_NAME];
 
     write_name(name, written);
-    if (MPIR_Dynproc_look_up(name, known) && is_ours(known))
-        MPIR_Dynproc_withdraw(name);
+    MPIR_Dynproc_end_reservation(name);
     return MPID_NS_Publish(NULL, NULL, written, text) == MPI_SUCCESS;
 }
 

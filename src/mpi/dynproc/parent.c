@@ -19,16 +19,6 @@
 #define ADDRESSES 10            /* of a host, so that the text fits in a port name */
 #define AGAIN_SECONDS 0.05
 
-static double now(void)
-{
-    MPL_time_t time;
-    double seconds;
-
-    MPL_wtime(&time);
-    MPL_wtime_todouble(&time, &seconds);
-    return seconds;
-}
-
 /* ---- who listens ------------------------------------------------------------------------------------------------ */
 
 /* Of IPv4, those that others see first, with commas between. */
@@ -146,7 +136,7 @@ static void drop(struct MPIR_Dynproc_way *way)
 {
     MPIR_Dynproc_link_free(way->link);
     way->link = NULL;
-    way->again_at = now() + AGAIN_SECONDS;
+    way->again_at = MPIR_Dynproc_now() + AGAIN_SECONDS;
 }
 
 static void try_now(struct MPIR_Dynproc_way *way, const unsigned char *secret)
@@ -154,7 +144,7 @@ static void try_now(struct MPIR_Dynproc_way *way, const unsigned char *secret)
     const struct MPIR_Dynproc_hello hello = {.name = "parent",.key_bytes = -1 };
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    way->again_at = now() + AGAIN_SECONDS;
+    way->again_at = MPIR_Dynproc_now() + AGAIN_SECONDS;
     if (fd < 0)
         return;
     if (connect(fd, (struct sockaddr *) &way->address, sizeof(way->address)) == 0 || errno == EINPROGRESS)
@@ -170,7 +160,7 @@ static bool is_taken(struct MPIR_Dynproc_way *way, const unsigned char *secret)
 {
     enum MPIR_Dynproc_verdict verdict;
 
-    if (!way->link && now() >= way->again_at)
+    if (!way->link && MPIR_Dynproc_now() >= way->again_at)
         try_now(way, secret);
     if (!way->link)
         return false;
@@ -205,13 +195,13 @@ static int meet(const char *text, struct MPIR_Dynproc_attach *attach)
     struct ways ways;
     struct MPIR_Dynproc_link *link = NULL;
     struct MPIR_Dynproc_wait wait = {.fd = -1 };
-    double heard = now();
+    double heard = MPIR_Dynproc_now();
 
     MPIR_ERR_CHKANDJUMP(!read_ways(text, &ways), mpi_errno, MPI_ERR_PORT, "**dynproclost");
     while (!(link = taken_way(&ways))) {
-        heard = any_lives(&ways) ? now() : heard;
+        heard = any_lives(&ways) ? MPIR_Dynproc_now() : heard;
         MPIR_ERR_CHKANDJUMP(MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT > 0 &&
-                            now() - heard > MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT, mpi_errno, MPI_ERR_PORT,
+                            MPIR_Dynproc_now() - heard > MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT, mpi_errno, MPI_ERR_PORT,
                             "**dynproclost");
         mpi_errno = MPIR_Dynproc_pause(&wait);
         MPIR_ERR_CHECK(mpi_errno);

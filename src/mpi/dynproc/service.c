@@ -10,16 +10,6 @@
 
 struct MPIR_Dynproc_service *MPIR_Dynproc_services;
 
-static double now(void)
-{
-    MPL_time_t time;
-    double seconds;
-
-    MPL_wtime(&time);
-    MPL_wtime_todouble(&time, &seconds);
-    return seconds;
-}
-
 static void append(struct MPIR_Dynproc_link **list, struct MPIR_Dynproc_link *link)
 {
     while (*list)
@@ -133,7 +123,7 @@ static void accept_one(struct MPIR_Dynproc_service *service, int fd)
         close(fd);
         return;
     }
-    link->since = now();
+    link->since = MPIR_Dynproc_now();
     if (service->n_silent == SILENT_MAX)
         MPIR_Dynproc_link_free(remove_first(&service->silent));
     else
@@ -150,7 +140,7 @@ static bool is_heard(struct MPIR_Dynproc_service *service, struct MPIR_Dynproc_l
 
     /* who comes to a port needs to know the secret, and not how the host is called here */
     *is_client = state == MPIR_DYNPROC_DONE && (service->place.on_network || !strcmp(name, service->name));
-    return state != MPIR_DYNPROC_MORE || now() - link->since > HELLO_SECONDS;
+    return state != MPIR_DYNPROC_MORE || MPIR_Dynproc_now() - link->since > HELLO_SECONDS;
 }
 
 static void listen_to_silent(struct MPIR_Dynproc_service *service)

@@ -32,16 +32,6 @@ struct watch {
 static struct watch *watches;
 static int hook_id = -1;
 
-static double now(void)
-{
-    MPL_time_t time;
-    double seconds;
-
-    MPL_wtime(&time);
-    MPL_wtime_todouble(&time, &seconds);
-    return seconds;
-}
-
 /* Whether there is still something to watch. */
 static bool is_connected(struct watch *watch)
 {
@@ -54,7 +44,7 @@ static bool is_connected(struct watch *watch)
         return true;
     close(watch->fd);
     watch->fd = -1;
-    watch->ended_at = now();
+    watch->ended_at = MPIR_Dynproc_now();
     return n <= 0;
 }
 
@@ -64,10 +54,10 @@ static int look(int *made_progress)
     static unsigned polls;
     static double last;
 
-    if (looks || ++polls % POLLS || now() - last < LOOK_SECONDS)
+    if (looks || ++polls % POLLS || MPIR_Dynproc_now() - last < LOOK_SECONDS)
         return MPI_SUCCESS;
     looks = true;
-    last = now();
+    last = MPIR_Dynproc_now();
     for (struct watch ** place = &watches; *place;) {
         struct watch *watch = *place;
         if (!is_connected(watch)) {

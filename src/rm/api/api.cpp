@@ -494,6 +494,14 @@ void Api::get_name(Call &call)
     respond(call, {200, "text/plain; charset=utf-8", found->port + "\n"});
 }
 
+void Api::change_name(Call &call, EventContent content, JobId id)
+{
+    ask_core(call, std::move(content),
+             [this, responder = call.responder, name = call.argument, id](const Answer &) {
+                 respond_json(responder, {{"name", name}, {"job", id}});
+             });
+}
+
 void Api::publish_name(Call &call)
 {
     BodyReader body(call.request.body);
@@ -503,10 +511,7 @@ void Api::publish_name(Call &call)
     const Job *job = daemon_.state().job(id);
     if (!job || job->spec.uid != call.caller.uid)
         body.fail("job", "must be a running job of yours");
-    ask_core(call, PublishName{daemon_.next_request_id(), id, call.argument, port},
-             [this, responder = call.responder, name = call.argument, id](const Answer &) {
-                 respond_json(responder, {{"name", name}, {"job", id}});
-             });
+    change_name(call, PublishName{daemon_.next_request_id(), id, call.argument, port}, id);
 }
 
 void Api::withdraw_name(Call &call)
@@ -514,10 +519,7 @@ void Api::withdraw_name(Call &call)
     QueryReader(call.request.query).finish();
     BodyReader(call.request.body).finish();
     JobId id = owner_of_name(call).id;
-    ask_core(call, WithdrawName{daemon_.next_request_id(), id, call.argument},
-             [this, responder = call.responder, name = call.argument, id](const Answer &) {
-                 respond_json(responder, {{"name", name}, {"job", id}});
-             });
+    change_name(call, WithdrawName{daemon_.next_request_id(), id, call.argument}, id);
 }
 
 void Api::drain(Call &call)

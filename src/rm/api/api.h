@@ -148,6 +148,7 @@ class Api {
     void send_records(Call &call, RecordQuery query);
     void ask_core(Call &call, EventContent content, std::function<void(const Answer &)> done);
     void change_job(Call &call, EventContent content, JobId job);
+    void change_name(Call &call, EventContent content, JobId job);
     JobSpec read_spec(const Call &call, Launch &launch, std::string &script, std::string &key);
     int64_t read_time_limit(BodyReader &body, int64_t otherwise) const;
     int read_priority(BodyReader &body, const Caller &caller) const;

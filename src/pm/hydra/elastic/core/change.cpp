@@ -187,6 +187,12 @@ std::string format_ranks(const std::vector<int> &ranks)
     return text;
 }
 
+std::string printable(std::string text)
+{
+    std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
+    return text;
+}
+
 std::string shorten(std::string list, size_t bytes)
 {
     if (list.size() <= bytes)

@@ -99,11 +99,7 @@ std::optional<UnableReport> parse_unable(Bytes payload)
     report.rank = reader.take<uint32_t>();
     if (reader.left() > UNABLE_MAX_BYTES)
         return std::nullopt;
-    report.why = reader.rest();
-    for (char &c : report.why) {
-        if (c < ' ' || c > '~')
-            c = '?';
-    }
+    report.why = printable(reader.rest());
     return reader.complete() ? std::optional(std::move(report)) : std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <set>
 
+#include "change.h"
 #include "schedule.h"
 
 namespace elastic {
@@ -52,12 +53,9 @@ Words read_words(const std::string &words, bool has_allocator)
 
 constexpr size_t PROGRAM_SHOWN = 255;
 
-/* As it may be printed. */
 std::string shown(const std::string &program)
 {
-    std::string text = program.substr(0, PROGRAM_SHOWN);
-    std::ranges::replace_if(text, [](char c) { return c < ' ' || c > '~'; }, '?');
-    return text;
+    return printable(program.substr(0, PROGRAM_SHOWN));
 }
 
 /* Of texts that begin with their lengths (wire/task.h). */

@@ -150,6 +150,13 @@ TEST_F(StepPlacesTest, WithoutAManagerNobodyGrants)
 /* Where no process of the world runs: an outpost. */
 class OutpostTest : public StepPlacesTest {
   protected:
+    void begin_on_hosts_of_mpiexec()
+    {
+        static const char *const hosts[] = {"a", "b"};
+        glue.config.hosts = hosts;
+        glue.config.n_hosts = 2;
+        begin(false);
+    }
     void start(uint32_t number) { call(StartTask{number, std::string("\4\0\0\0true\0\0\0\0", 12)}); }
     void task(int group, uint32_t number, pmi_task_stage stage)
     {
@@ -204,10 +211,7 @@ TEST_F(OutpostTest, APlaceOnAnotherHostGetsADaemonThere)
 
 TEST_F(OutpostTest, WithoutAManagerItIsOnAHostOfMpiexecAndLingers)
 {
-    static const char *const hosts[] = {"a", "b"};
-    glue.config.hosts = hosts;
-    glue.config.n_hosts = 2;
-    begin(false);
+    begin_on_hosts_of_mpiexec();
     allocate(1, 2, true);
     ASSERT_EQ(glue.launches.size(), 1u);
     step_core_daemon_up(glue.core, glue.now_ms, 1);
@@ -229,10 +233,7 @@ TEST_F(OutpostTest, WithoutAManagerItIsOnAHostOfMpiexecAndLingers)
 
 TEST_F(OutpostTest, OneThatCannotBeHadEndsWhatWasToStartThere)
 {
-    static const char *const hosts[] = {"a", "b"};
-    glue.config.hosts = hosts;
-    glue.config.n_hosts = 2;
-    begin(false);
+    begin_on_hosts_of_mpiexec();
     allocate(1, 2, true);
     start(2);
     glue.departed(1, 0);

@@ -180,12 +180,6 @@ static HYD_status tell_expansion(struct HYD_step_group *g, int i, const void *wh
     return add_argument(proxy, "--adapt", MPL_strdup(text));
 }
 
-/* One without a program. */
-static HYD_status tell_outpost(struct HYD_step_group *g, int i, const void *what)
-{
-    return tell_expansion(g, i, what);
-}
-
 static int request_of(const struct HYD_step_group *g, int rank, const void *what)
 {
     return (int) ((const struct step_world *) what)->numbers[rank];
@@ -271,7 +265,7 @@ static void drop_group(struct HYD_step_group *g)
 
 /* Starts the pg as a group: `tell` adds what its proxies have to know. */
 static int launch_pg(struct HYD_pg *pg, HYD_status(*tell) (struct HYD_step_group *, int, const void *),
-                     const void *what, int *group, char *error, size_t error_bytes)
+                     const void *what, int is_outpost, int *group, char *error, size_t error_bytes)
 {
     struct HYD_step_group *g = NULL;
     struct HYD_string_stash stash;
@@ -296,7 +290,7 @@ static int launch_pg(struct HYD_pg *pg, HYD_status(*tell) (struct HYD_step_group
     HYDU_ERR_POP(status, "unable to fill in proxy arguments\n");
     status = HYD_pmcd_pmi_fill_in_exec_launch_info(pg);
     HYDU_ERR_POP(status, "unable to fill in executable arguments\n");
-    g->is_outpost = tell == tell_outpost;
+    g->is_outpost = is_outpost;
     g->is_tasks = tell == tell_world;
     status = HYD_step_count_on_nodes(g);
     HYDU_ERR_POP(status, "unable to count the processes\n");
@@ -351,8 +345,7 @@ int HYD_step_launch(uint32_t epoch, int count, int program, int pre, uint32_t fi
         status = make_pg(count, exec, nodes, &pg);
     HYDU_free_exec_list(exec);
     if (status == HYD_SUCCESS)
-        return launch_pg(pg, program == STEP_NO_PROGRAM ? tell_outpost : tell_expansion, &expansion, group, error,
-                         error_bytes);
+        return launch_pg(pg, tell_expansion, &expansion, program == STEP_NO_PROGRAM, group, error, error_bytes);
     if (pg)
         drop_pg(pg);
     return -1;
@@ -415,7 +408,7 @@ int HYD_step_launch_world(const struct step_world *world, int *group, char *erro
         status = make_pg(world->count, execs, nodes, &pg);
     HYDU_free_exec_list(execs);
     if (status == HYD_SUCCESS)
-        return launch_pg(pg, tell_world, world, group, error, error_bytes);
+        return launch_pg(pg, tell_world, world, 0, group, error, error_bytes);
     if (pg)
         drop_pg(pg);
     return -1;
