@@ -55,14 +55,13 @@ class Job:
         self.out_path = run.folder / f"out{number}"
         self.err_path = run.folder / f"err{number}"
         with self.out_path.open("wb") as out, self.err_path.open("wb") as err:
-            self.process = subprocess.Popen(
+            self.process = processes.start(
                 self.command,
                 stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
                 env=run.environment,
                 cwd=run.work,
-                start_new_session=True,
             )
         if stdin is not None and self.process.stdin:
             self.process.stdin.write(stdin.encode())
@@ -298,7 +297,7 @@ class TestRun:
         found = [f"left behind: {process}" for process in left]
         processes.kill(left)
         processes.await_gone(self.marker, GRACE_S)
-        processes.collect_orphans(set())
+        processes.collect_orphans()
         found += [f"left behind: file {path}" for path in processes.new_files(self.before)]
         found += [f"left behind: file {path.name} in TMPDIR" for path in self.temporary.iterdir()]
         sockets = [path for path in self.runtime.glob("*/*")]

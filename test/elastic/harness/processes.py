@@ -1,7 +1,8 @@
 """Finds what a test left behind: processes by a variable of the test's own, files by name.
 
 The harness makes itself the reaper of orphans, so that whatever outlives its launcher is still
-seen, and collected at the end.  Processes are ended by their number only.
+seen, and collected at the end.  Processes are ended by their number only.  What the harness itself
+has started is left to whoever waits for it: another test may be about to, and its exit code would be lost.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 MARKER = "ELASTIC_TEST_MARKER"
 PR_SET_CHILD_SUBREAPER = 36
@@ -29,6 +32,7 @@ class Process:
 
     pid: int
     parent: int
+    session: int
     state: str
     command: str
 
@@ -46,8 +50,8 @@ def _look_up(pid: int) -> Process | None:
         command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")
     except OSError:
         return None
-    state, parent = text[text.rindex(")") + 2 :].split()[:2]
-    return Process(pid, int(parent), state, command.decode(errors="replace").strip())
+    state, parent, _, session = text[text.rindex(")") + 2 :].split()[:4]
+    return Process(pid, int(parent), int(session), state, command.decode(errors="replace").strip())
 
 
 def _all_pids() -> list[int]:
@@ -70,12 +74,28 @@ def marked(marker: str) -> list[Process]:
     return found
 
 
-def collect_orphans(keep: set[int]) -> None:
-    """Reaps ended processes that became children of the harness; `keep` are its own."""
-    me = os.getpid()
-    for pid in _all_pids():
-        process = _look_up(pid)
-        if process and process.parent == me and process.state == "Z" and pid not in keep:
+_started: set[int] = set()
+_starting = threading.Lock()
+
+
+def start(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
+    """A process in a session of its own; whoever has started it waits for it."""
+    with _starting:
+        process = subprocess.Popen(command, start_new_session=True, **options)
+        _started.add(process.pid)
+    return process
+
+
+def collect_orphans() -> None:
+    """Reaps ended processes that became children of the harness; those in its own session it has started."""
+    me, session = os.getpid(), os.getsid(0)
+    with _starting:
+        for pid in _all_pids():
+            process = _look_up(pid)
+            if not process or process.parent != me or process.state != "Z":
+                continue
+            if process.session == session or pid in _started:
+                continue
             try:
                 os.waitpid(pid, os.WNOHANG)
             except ChildProcessError:
