@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from daemon_under_test import Bench, Daemon, expect, wait_for
 from malleable_tests import CONFIG, finish_work, no_core_is_used_twice, resize, submit_work, wait_size, work_program
@@ -33,23 +33,26 @@ def submit(
     return number
 
 
-def drive(daemon: Daemon, number: int, *sizes: int) -> None:
-    """Asks for these sizes by turns until the job has ended; a refusal is not the end of it."""
-    turn = 0
+def drive(daemon: Daemon, sizes: dict[int, tuple[int, ...]], changes: int) -> None:
+    """Asks for the sizes of each job by turns until the first job has ended; a refusal is not the end of it."""
+    turns = dict.fromkeys(sizes, 0)
+    first = next(iter(sizes))
 
     def ended() -> bool:
-        nonlocal turn
-        job = daemon.job(number)
-        if job["state"] in ENDS:
-            return True
-        wanted = sizes[turn % len(sizes)]
-        if job["size"] == wanted:
-            turn += 1
-        elif not job["adaptation"]:
-            daemon.post(f"/v1/jobs/{number}/resize", size=wanted)
+        for number in sizes:
+            job = daemon.job(number)
+            if job["state"] in ENDS:
+                return number == first
+            if not sizes[number]:
+                continue
+            wanted = sizes[number][turns[number] % len(sizes[number])]
+            if job["size"] == wanted:
+                turns[number] += 1
+            elif not job["adaptation"]:
+                daemon.post(f"/v1/jobs/{number}/resize", size=wanted)
         return False
 
-    wait_for(f"job {number} to end", ended, limit_s=180)
+    wait_for(f"job {first} to end", ended, limit_s=120 + 10 * changes)
 
 
 def check(daemon: Daemon, number: int, changes: int) -> None:
@@ -60,55 +63,49 @@ def check(daemon: Daemon, number: int, changes: int) -> None:
     expect(job["counts"]["committed"] >= changes, f"counts: {job}")
 
 
-def beside_windows(bench: Bench, source: str, run: Callable[[Daemon, Path], None]) -> None:
-    """The job of `source` runs while another one is resized through windows."""
+def beside_windows(bench: Bench, source: str, changes: int, **submitted: Any) -> tuple[Daemon, int, int, int]:
+    """Daemon, the job of `source` with so many changes, another one with windows, and the changes; with --full 200 of them."""
     windows_program = work_program(bench)
     program = compiled(bench, EXAMPLES / source)
     daemon = bench.start(config=CONFIG, nodes=2, cores=4)
     windows = submit_work(daemon, windows_program, "windows", 1, 2)
-    run(daemon, program)
+    changes = 200 if bench.full else changes
+    return daemon, submit(daemon, program, str(changes), **submitted), windows, changes
+
+
+def finish(daemon: Daemon, number: int, windows: int, changes: int) -> None:
+    check(daemon, number, changes)
     no_core_is_used_twice(daemon)
     resize(daemon, windows, 1)
     wait_size(daemon, windows, 1, 1)
     finish_work(daemon, windows)
 
 
-def a_job_in_the_style_of_libmpidynres_is_resized(bench: Bench) -> None:
-    def run(daemon: Daemon, program: Path) -> None:
-        number = submit(daemon, program, "6", high=3)
-        drive(daemon, number, 1, 3, 2)
-        check(daemon, number, 6)
+def resized_beside_windows(bench: Bench, source: str, changes: int, **submitted: Any) -> None:
+    """SM1: elasticd resizes both jobs by turns."""
+    daemon, number, windows, changes = beside_windows(bench, source, changes, **submitted)
+    drive(daemon, {number: (1, 3, 2), windows: (1, 2)}, changes)
+    finish(daemon, number, windows, changes)
 
-    beside_windows(bench, "dynres_loop.c", run)
+
+def a_job_in_the_style_of_libmpidynres_is_resized(bench: Bench) -> None:
+    resized_beside_windows(bench, "dynres_loop.c", 6, high=3)
 
 
 def a_job_in_the_style_of_the_proposal_is_resized(bench: Bench) -> None:
-    def run(daemon: Daemon, program: Path) -> None:
-        number = submit(daemon, program, "6", high=3, psets=("app://main",))
-        drive(daemon, number, 1, 3, 2)
-        check(daemon, number, 6)
-
-    beside_windows(bench, "proposal_loop.c", run)
-
-
-def a_job_in_the_style_of_v2a_asks_for_processes(bench: Bench) -> None:
-    def run(daemon: Daemon, program: Path) -> None:
-        number = submit(daemon, program, "6", high=6)
-        daemon.wait_end(number)
-        check(daemon, number, 6)
-
-    beside_windows(bench, "v2a_loop.c", run)
+    resized_beside_windows(bench, "proposal_loop.c", 6, high=3, psets=("app://main",))
 
 
 def a_job_in_the_style_of_v2a_is_resized(bench: Bench) -> None:
     """What elasticd wants is an operation that the program has not asked for."""
+    resized_beside_windows(bench, "v2a_loop.c", 12, high=6)
 
-    def run(daemon: Daemon, program: Path) -> None:
-        number = submit(daemon, program, "12", high=6)
-        drive(daemon, number, 1, 3, 2)
-        check(daemon, number, 12)
 
-    beside_windows(bench, "v2a_loop.c", run)
+def a_job_in_the_style_of_v2a_asks_for_processes(bench: Bench) -> None:
+    """SC6: the program wants other sizes all the time, and elasticd grants them."""
+    daemon, number, windows, changes = beside_windows(bench, "v2a_loop.c", 6, high=6)
+    drive(daemon, {number: (), windows: (1, 2)}, changes)
+    finish(daemon, number, windows, changes)
 
 
 LEAVES_ALONE = """
