@@ -65,15 +65,18 @@ struct MPIR_Session_set {
     const char *name;
     int size;
     const int *ranks;
-    struct MPIR_Session_made *made;     /* what the step manager has told of it; NULL: it is of the launch */
+    struct MPIR_Session_made *made;     /* what the step manager has told of it; NULL: it is mpi://... */
+    enum pmi_set_state state;   /* of mpi://...; that of `made` is there */
+    int primary;                /* place of its first member that lives, -1: none does */
 };
 /* The set of this name; MPI_ERR_ARG: there is none.  To be given back by release.  For those whom it does not concern
  * whether a set that has not ended runs. */
 int MPIR_Session_find_set(const char *name, struct MPIR_Session_set *set);
-/* The same with its state. */
+/* The same with its state; that of mpi://... is what the step manager says if it was ever asked for sets here. */
 int MPIR_Session_find_set_and_state(const char *name, struct MPIR_Session_set *set);
+/* The same, and it is asked. */
+int MPIR_Session_ask_for_set(const char *name, struct MPIR_Session_set *set);
 bool MPIR_Session_set_holds_me(const struct MPIR_Session_set *set);
-/* The sets of the launch run. */
 enum pmi_set_state MPIR_Session_state_of(const struct MPIR_Session_set *set);
 /* Whether this process is the first of its members that lives. */
 bool MPIR_Session_set_is_led_by_me(const struct MPIR_Session_set *set);
@@ -81,7 +84,7 @@ bool MPIR_Session_set_is_led_by_me(const struct MPIR_Session_set *set);
 int MPIR_Session_describe_set(const struct MPIR_Session_set *set, MPIR_Info ** info);
 void MPIR_Session_release_set(struct MPIR_Session_set *set);
 /* Whether the name is one of mpi://..., which mean something else in each process; then `set` is filled in, with the
- * name as it is written here. */
+ * name as it is written here, as if all its processes run. */
 bool MPIR_Session_nth_predefined(int n, struct MPIR_Session_set *set);
 bool MPIR_Session_find_predefined(const char *name, struct MPIR_Session_set *set);
 

@@ -346,7 +346,7 @@ int MPIR_Session_pset_exists_impl(MPIR_Session * session, const char *name, int 
     *running = 0;
     if (info)
         *info = MPI_INFO_NULL;
-    mpi_errno = MPIR_Session_find_set_and_state(name, &set);
+    mpi_errno = MPIR_Session_ask_for_set(name, &set);
     if (MPIR_ERR_GET_CLASS(mpi_errno) == MPI_ERR_ARG) {
         mpi_errno = MPI_SUCCESS;
         goto fn_exit;

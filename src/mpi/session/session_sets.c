@@ -70,7 +70,7 @@ bool MPIR_Session_nth_predefined(int index, struct MPIR_Session_set *set)
     if (index < 0 || index >= N_PREDEFINED)
         return false;
     *set = (struct MPIR_Session_set) {
-        names[index], sizes[index], ranks[index], NULL
+        names[index], sizes[index], ranks[index], NULL, PMI_SET_RUNNING, ranks[index] ? ranks[index][0] : 0
     };
     return true;
 }
@@ -83,19 +83,77 @@ bool MPIR_Session_find_predefined(const char *name, struct MPIR_Session_set *set
     return false;
 }
 
-static int find_set(const char *name, bool state_matters, struct MPIR_Session_set *set)
+/* What the step manager has told of mpi://WORLD and mpi://SHARED. */
+static struct told {
+    struct MPIR_Session_stamp stamp;
+    bool known;
+    enum pmi_set_state state;
+    int primary;
+} told[N_PREDEFINED];
+
+/* uids are places where there are no windows */
+static int ask_state(struct MPIR_Session_set *set, struct told *it)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Session_call call;
+    struct MPIR_Session_answer answer = { 0 };
+
+    mpi_errno = MPIR_Session_call_prepare();
+    MPIR_ERR_CHECK(mpi_errno);
+    struct MPIR_Session_stamp stamp = MPIR_Session_stamp();
+    MPIR_Session_call_begin(&call, PMI_SET_STATE);
+    MPIR_Session_call_members(&call, set->ranks, set->size);
+    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    MPIR_ERR_CHECK(mpi_errno);
+    set->state = (enum pmi_set_state) MPIR_Session_answer_number(&answer);
+    uint32_t first = MPIR_Session_answer_number(&answer);
+    set->primary = first < MPID_SESSION_PLACES ? (int) first : -1;
+    bool lasts = MPIR_Session_answer_number(&answer) != 0;
+    MPIR_ERR_CHKANDJUMP(answer.bad, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    *it = (struct told) {
+        stamp, lasts, set->state, set->primary
+    };
+
+  fn_exit:
+    MPIR_Session_answer_free(&answer);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Programs that have asked nothing of sets yet ask nothing for what MPI 4.0 tells of mpi://...: whoever makes a
+ * communicator finds out who is there.  All of a world with windows run, and all of a caller itself. */
+static int know_state(struct MPIR_Session_set *set, bool ask)
+{
+    struct told *it = &told[strcmp(set->name, "mpi://WORLD") ? 2 : 0];
+
+    if (!strcmp(set->name, "mpi://SELF") || MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF ||
+        (!ask && !MPIR_Adapt_board_words()) || !is_managed())
+        return MPI_SUCCESS;
+    const struct MPIR_Session_stamp now = MPIR_Session_stamp();
+    if (!it->known || it->stamp.forgets != now.forgets || it->stamp.epoch != now.epoch)
+        return ask_state(set, it);
+    set->state = it->state;
+    set->primary = it->primary;
+    return MPI_SUCCESS;
+}
+
+static int find_set(const char *name, bool state_matters, bool ask, struct MPIR_Session_set *set)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    if (MPIR_Session_find_predefined(name, set))
+    if (MPIR_Session_find_predefined(name, set)) {
+        mpi_errno = know_state(set, ask);
+        MPIR_ERR_CHECK(mpi_errno);
         goto fn_exit;
+    }
     MPIR_ERR_CHKANDJUMP1(!is_managed() || !*name, mpi_errno, MPI_ERR_ARG, "**psetunknown",
                          "**psetunknown %s", name);
     struct MPIR_Session_made *made;
     mpi_errno = MPIR_Session_look(name, state_matters, &made);
     MPIR_ERR_CHECK(mpi_errno);
     *set = (struct MPIR_Session_set) {
-        made->name, made->size, made->ranks, made
+        made->name, made->size, made->ranks, made, made->state, made->primary
     };
 
   fn_exit:
@@ -106,12 +164,17 @@ static int find_set(const char *name, bool state_matters, struct MPIR_Session_se
 
 int MPIR_Session_find_set(const char *name, struct MPIR_Session_set *set)
 {
-    return find_set(name, false, set);
+    return find_set(name, false, false, set);
 }
 
 int MPIR_Session_find_set_and_state(const char *name, struct MPIR_Session_set *set)
 {
-    return find_set(name, true, set);
+    return find_set(name, true, false, set);
+}
+
+int MPIR_Session_ask_for_set(const char *name, struct MPIR_Session_set *set)
+{
+    return find_set(name, true, true, set);
 }
 
 void MPIR_Session_release_set(struct MPIR_Session_set *set)
@@ -190,7 +253,7 @@ bool MPIR_Session_set_holds_me(const struct MPIR_Session_set *set)
 
 enum pmi_set_state MPIR_Session_state_of(const struct MPIR_Session_set *set)
 {
-    return set->made ? set->made->state : PMI_SET_RUNNING;
+    return set->state;
 }
 
 static const char *name_of_state(enum pmi_set_state state)
@@ -209,7 +272,7 @@ static const char *name_of_state(enum pmi_set_state state)
 
 bool MPIR_Session_set_is_led_by_me(const struct MPIR_Session_set *set)
 {
-    return MPIR_Session_place() == (set->made ? set->made->primary : set->ranks ? set->ranks[0] : 0);
+    return MPIR_Session_place() == set->primary;
 }
 
 /* What is told of sets that programs have made. */

@@ -93,6 +93,8 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
     PMI_SET_LEAVES,             /* nothing -> u32 1: a change that somebody has been told of removes the caller;
                                  * 0: none does; u32 1: that may be remembered, as a look */
     PMI_SET_ENDED_COUNT,        /* members -> u32 how many of them have ended */
+    PMI_SET_STATE,              /* members -> u32 state, u32 uid of the first that has not ended (UINT32_MAX: all have),
+                                 * u32 1: that may be remembered, as a look */
     PMI_SET_HINTS,              /* u32 n, n * (text key, text value) -> u32 1, u32 n, n * (text key, text value): which
                                  * of them are followed, and what holds now; u32 0, u32 0: nobody takes any */
     PMI_TASK_ALLOCATE,          /* u32 first number, u32 n, u32 hard, text arch, text words, u32 n or 0, n * text words,
@@ -145,7 +147,8 @@ enum pmi_set_lasts {
 
 enum pmi_set_state {
     PMI_SET_PROPOSED = 1,       /* a member belongs to an addition that is not accepted */
-    PMI_SET_STARTING = 2,       /* a member has not returned from its first MPI_Session_init */
+    PMI_SET_STARTING = 2,       /* a member has not returned from its first MPI_Session_init; one of the launch: has not
+                                 * begun to use MPI */
     PMI_SET_RUNNING = 3,
     PMI_SET_ENDED = 4           /* a member has ended */
 };

@@ -256,6 +256,18 @@ std::optional<uint64_t> parse_forgotten(Bytes payload)
     return reader.complete() ? std::optional(number) : std::nullopt;
 }
 
+std::optional<StartedReport> parse_started(Bytes payload)
+{
+    if (payload.size() % sizeof(uint32_t) != 0 || payload.size() < sizeof(uint64_t))
+        return std::nullopt;
+    Reader reader(payload);
+    StartedReport report = {reader.take<uint64_t>(), {}};
+    report.ranks.resize(reader.left() / sizeof(uint32_t));
+    for (uint32_t &rank : report.ranks)
+        rank = reader.take<uint32_t>();
+    return report;
+}
+
 std::optional<uint32_t> parse_broke(Bytes payload)
 {
     Reader reader(payload);
@@ -379,6 +391,14 @@ std::string write_wish_withdrawal(const WishWithdrawal &withdrawal)
     append(text, withdrawal.rank);
     append(text, withdrawal.number);
     return text;
+}
+
+std::string write_started(const StartedReport &report)
+{
+    std::string bytes(reinterpret_cast<const char *>(&report.number), sizeof report.number);
+    for (uint32_t rank : report.ranks)
+        bytes.append(reinterpret_cast<const char *>(&rank), sizeof rank);
+    return bytes;
 }
 
 std::string write_set_report(uint32_t rank, uint32_t id, const std::string &call)

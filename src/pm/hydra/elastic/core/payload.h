@@ -37,6 +37,11 @@ struct ReadyReport {
     uint32_t rank = 0;
     pmi_adapt_host segment = {};        /* segment_pid 0: none */
 };
+/* Who has begun to use MPI. */
+struct StartedReport {
+    uint64_t number = 0;        /* 0: nobody has asked */
+    std::vector<uint32_t> ranks;
+};
 struct UnableReport {
     uint32_t rank = 0;
     std::string why;
@@ -108,6 +113,7 @@ std::optional<WishWithdrawal> parse_wish_withdrawal(Bytes payload);
 std::optional<SetReport> parse_set_report(Bytes payload);
 std::optional<bcast_frozen> parse_bcast(Bytes payload);
 std::optional<uint64_t> parse_forgotten(Bytes payload);
+std::optional<StartedReport> parse_started(Bytes payload);
 std::optional<uint32_t> parse_broke(Bytes payload);
 
 /* The reverse, for the fake daemons of the tests. */
@@ -125,6 +131,7 @@ std::string write_unreceived(const UnreceivedReport &report);
 std::string write_wish(const WishReport &report);
 std::string write_wish_withdrawal(const WishWithdrawal &withdrawal);
 std::string write_set_report(uint32_t rank, uint32_t id, const std::string &call);
+std::string write_started(const StartedReport &report);
 
 /* "ended with exit code 3", "was killed by signal 9 (Killed)". */
 std::string describe_wait_status(uint32_t wait_status);

@@ -176,6 +176,11 @@ template <> CountEnded read(CallReader &reader)
     return {reader.members()};
 }
 
+template <> TellState read(CallReader &reader)
+{
+    return {reader.members()};
+}
+
 template <> BecomeDynamic read(CallReader &)
 {
     return {};
@@ -351,6 +356,11 @@ struct Write {
             append_text(bytes, operand);
         append_members(bytes, call.members);
     }
+    void operator()(const TellState &call)
+    {
+        append_number(bytes, PMI_SET_STATE);
+        append_members(bytes, call.members);
+    }
     void operator()(const CountEnded &call)
     {
         append_number(bytes, PMI_SET_ENDED_COUNT);
@@ -442,6 +452,8 @@ std::optional<SetCall> parse_set_call(Bytes call)
             return whole<MadeSet>(reader);
         case PMI_SET_ENDED_COUNT:
             return whole<CountEnded>(reader);
+        case PMI_SET_STATE:
+            return whole<TellState>(reader);
         default:
             return std::nullopt;
     }

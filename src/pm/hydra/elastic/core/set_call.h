@@ -86,8 +86,11 @@ struct MadeSet {
 struct CountEnded {
     SetMembers members;
 };
+struct TellState {
+    SetMembers members;
+};
 using SetCall = std::variant<MakeSets, MakeFromList, LookAtSet, ListSets, MoveSet, FreeSet, PutData, GetData, JoinBcast,
-                             GiveText, TakeTurn, MeetMembers, MadeSet, CountEnded>;
+                             GiveText, TakeTurn, MeetMembers, MadeSet, CountEnded, TellState>;
 
 /* Calls on changes through sets: not of the table of sets, but of the step (set_change.cpp). */
 struct BecomeDynamic {};

@@ -21,6 +21,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <random>
 
 #include "change.h"
@@ -46,6 +47,8 @@ class SetsJob {
         EXPECT_EQ(glue_.create(), "");
         uint32_t n = 1 + pick(4);
         place(0, 0, n);
+        launched_.resize(n);
+        std::iota(launched_.begin(), launched_.end(), 0u);
         for (uint32_t uid = 0; uid < n; uid++)
             processes_[uid].stage = Stage::RUNS;
         ask(0, BecomeDynamic{}, Question::NOTHING);
@@ -299,6 +302,8 @@ class SetsJob {
             const SentMessage message = glue_.sent[sent_];
             if (message.command == STEP_FORGET)
                 glue_.report(message.group, message.proxy, REPORT_FORGOTTEN, 0, message.payload);
+            if (message.command == STEP_SETS && message.group == 0)
+                glue_.report(0, 0, REPORT_STARTED, 0, write_started({0, launched_}));
             if (message.command == STEP_SYNC) {
                 if (number_at(message.payload, sizeof(uint64_t)) == on_its_way_of_)
                     pass_on();
@@ -477,6 +482,7 @@ class SetsJob {
     std::mt19937_64 random_;
     FakeGlue glue_;
     std::map<uint32_t, Process> processes_;     /* by uid */
+    std::vector<uint32_t> launched_;
     size_t launches_ = 0, killed_ = 0, logged_ = 0, sent_ = 0;          /* looked at so far */
     uint64_t request_ = 0;      /* under way, 0: none */
     size_t size_ = 0, epoch_ = 0;       /* as the log tells */

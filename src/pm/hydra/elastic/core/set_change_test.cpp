@@ -79,16 +79,29 @@ class SetChangeTest : public testing::Test {
     {
         auto [group, proxy, rank] = where(uid);
         glue.report(group, proxy, REPORT_SET_CALL, 0, write_set_report(rank, ++ids[uid], write_set_call(call)));
-        confirm_forgets();
+        answer_at_once();
     }
-    /* SA1: as daemons do at once. */
-    void confirm_forgets()
+    /* SA1, SR1: as daemons do. */
+    void answer_at_once()
     {
         for (; seen < glue.sent.size(); seen++) {
             const SentMessage message = glue.sent[seen];
             if (message.command == STEP_FORGET)
                 glue.report(message.group, message.proxy, REPORT_FORGOTTEN, 0, message.payload);
+            if (message.group == 0 && (message.command == STEP_SETS || message.command == STEP_STARTS))
+                tell_starts(message);
         }
+    }
+    void tell_starts(const SentMessage &message)
+    {
+        StartedReport started;
+        if (message.command == STEP_STARTS)
+            std::memcpy(&started.number, message.payload.data(), sizeof started.number);
+        for (uint32_t uid : begun) {
+            if (std::get<1>(where(uid)) == message.proxy)
+                started.ranks.push_back(uid);
+        }
+        glue.report(0, message.proxy, REPORT_STARTED, 0, write_started(started));
     }
     /* The launch, then additions of two on node b each. */
     static std::tuple<int, int, uint32_t> where(uint32_t uid)
@@ -105,7 +118,7 @@ class SetChangeTest : public testing::Test {
     /* To this process' last call, from its code on; "": it waits. */
     std::string answer_to(uint32_t uid)
     {
-        confirm_forgets();
+        answer_at_once();
         for (auto message = glue.sent.rbegin(); message != glue.sent.rend(); ++message) {
             if (message->command == STEP_SET_ANSWER && number_at(message->payload, 0) == uid &&
                 number_at(message->payload, 4) == ids.at(uid))
@@ -159,6 +172,7 @@ class SetChangeTest : public testing::Test {
 
     FakeGlue glue;
     std::map<uint32_t, uint32_t> ids;
+    std::set<uint32_t> begun = {0, 1, 2};       /* of the launch, as the daemons know */
     size_t seen = 0;            /* messages */
 };
 
@@ -196,6 +210,129 @@ TEST_F(SetChangeTest, SR1_a_rigid_job_may_become_one)
     EXPECT_EQ(glue.status().at("mode"), "sets");
     glue.init(0, 0, 1, false);
     EXPECT_EQ(glue.status().at("mode"), "sets") << "SW3: MPI_Init changes nothing";
+}
+
+/* ---- processes of the launch that have not begun to use MPI -------------------------------------------------- */
+
+class SetStartsTest : public SetChangeTest {
+  protected:
+    void SetUp() override
+    {
+        SetChangeTest::SetUp();
+        begun = {0, 1};
+        call(0, MakeFromList{"app://all", list({2, 1, 0})});
+        call(0, MakeFromList{"app://two", list({0, 1})});
+    }
+    uint32_t state(uint32_t uid, const std::string &name = "app://all")
+    {
+        call(uid, LookAtSet{name});
+        return number_at(answer_to(uid), 8 + name.size());
+    }
+    uint32_t state_of_members(uint32_t uid, const std::vector<uint32_t> &members)
+    {
+        call(uid, TellState{list(members)});
+        return number_at(answer_to(uid), 4);
+    }
+    size_t asked() const
+    {
+        return static_cast<size_t>(
+            std::ranges::count_if(glue.sent, [](const SentMessage &m) { return m.command == STEP_STARTS; }));
+    }
+};
+
+TEST_F(SetStartsTest, SR1_a_process_of_the_launch_starts_until_it_has_begun)
+{
+    EXPECT_EQ(state(0, "app://two"), uint32_t{PMI_SET_RUNNING});
+    EXPECT_EQ(asked(), 0u) << "nothing is open of these";
+    size_t sent = glue.sent.size();
+    EXPECT_EQ(state(0), uint32_t{PMI_SET_STARTING});
+    EXPECT_EQ(glue.sent_text(sent), "starts:0.1 answer:0.0") << "the daemon of who has not begun";
+    EXPECT_EQ(state_of_members(1, {1, 2}), uint32_t{PMI_SET_STARTING});
+    EXPECT_EQ(state_of("app://all"), "starting 2,1,0");
+    begun = {0, 1, 2};
+    EXPECT_EQ(state(1), uint32_t{PMI_SET_RUNNING});
+    sent = asked();
+    EXPECT_EQ(state(0), uint32_t{PMI_SET_RUNNING});
+    EXPECT_EQ(state_of_members(1, {2}), uint32_t{PMI_SET_RUNNING});
+    EXPECT_EQ(asked(), sent) << "nobody need be asked any more";
+}
+
+TEST_F(SetStartsTest, SR1_it_has_begun_by_itself_by_a_question_or_by_MPI_Init)
+{
+    glue.report(0, 1, REPORT_STARTED, 0, write_started({0, {2}}));
+    EXPECT_EQ(state_of("app://all"), "running 2,1,0");
+    EXPECT_EQ(asked(), 0u);
+    EXPECT_EQ(glue.status().at("unexpected"), 0);
+}
+
+TEST_F(SetStartsTest, SR1_who_asks_runs)
+{
+    call(2, ListSets{});
+    EXPECT_EQ(state_of("app://all"), "running 2,1,0");
+}
+
+TEST_F(SetStartsTest, SR1_who_calls_MPI_Init_runs)
+{
+    glue.init(0, 1, 2, false);
+    EXPECT_EQ(state_of("app://all"), "running 2,1,0");
+}
+
+TEST_F(SetStartsTest, SN4_who_starts_does_not_run)
+{
+    call(0, MakeSets{PMI_SET_OP_UNION, "app://running", {}, {{"mpix://ALL", {}}}});
+    EXPECT_EQ(asked(), 1u);
+    EXPECT_EQ(state_of("app://running"), "running 0-1");
+}
+
+TEST_F(SetStartsTest, SA1_a_later_question_is_answered_as_of_later)
+{
+    auto ask = [&](uint32_t uid) {      /* no daemon answers */
+        const std::string look = write_set_call(LookAtSet{"app://all"});
+        glue.report(0, 0, REPORT_SET_CALL, 0, write_set_report(uid, ++ids[uid], look));
+    };
+    ask(0);
+    SentMessage first = glue.sent.back();
+    ask(1);
+    EXPECT_EQ(asked(), 1u) << "one after the other";
+    seen = glue.sent.size();
+    tell_starts(first);         /* it begins now, and tells 1 so, which asked after that */
+    begun = {0, 1, 2};
+    EXPECT_EQ(number_at(answer_to(0), 17), uint32_t{PMI_SET_STARTING});
+    EXPECT_EQ(number_at(answer_to(1), 17), uint32_t{PMI_SET_RUNNING});
+    EXPECT_EQ(asked(), 2u);
+}
+
+TEST_F(SetStartsTest, SL1_it_ends_without_having_begun)
+{
+    glue.report(0, 0, REPORT_SET_CALL, 0, write_set_report(0, ++ids[0], write_set_call(LookAtSet{"app://all"})));
+    glue.exited(0, 1, 2);
+    EXPECT_EQ(number_at(answer_to(0), 17), uint32_t{PMI_SET_ENDED});
+    EXPECT_EQ(state_of_members(1, {2, 1}), uint32_t{PMI_SET_ENDED});
+    EXPECT_EQ(number_at(answer_to(1), 8), 1u) << "the first that lives";
+    EXPECT_EQ(state(1, "app://two"), uint32_t{PMI_SET_RUNNING});
+}
+
+TEST_F(SetStartsTest, SA1_what_was_told_of_members_is_forgotten_when_one_ends)
+{
+    begun = {0, 1, 2};
+    EXPECT_EQ(state_of_members(1, {0, 1, 2}), uint32_t{PMI_SET_RUNNING});
+    EXPECT_EQ(number_at(answer_to(1), 12), 1u) << "it may be remembered";
+    size_t sent = glue.sent.size();
+    glue.exited(0, 1, 2);
+    EXPECT_EQ(state_of_members(0, {0, 1, 2}), uint32_t{PMI_SET_ENDED});
+    EXPECT_EQ(glue.sent_text(sent), "forget:0.0 answer:0.0");
+    call(0, TellState{list({7})});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_FOREIGN});
+}
+
+TEST_F(SetStartsTest, what_a_daemon_says_is_of_its_own_processes)
+{
+    glue.report(0, 0, REPORT_STARTED, 0, write_started({0, {2}}));
+    glue.report(0, 0, REPORT_STARTED, 0, write_started({0, {9}}));
+    glue.report(0, 0, REPORT_STARTED, 0, write_started({5, {}}));
+    glue.report(0, 0, REPORT_STARTED, 0, "12345");
+    EXPECT_EQ(glue.status().at("unexpected"), 4);
+    EXPECT_EQ(state_of("app://all"), "starting 2,1,0");
 }
 
 TEST_F(SetChangeTest, SW1_not_in_a_job_with_windows)

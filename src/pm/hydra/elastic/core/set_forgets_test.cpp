@@ -39,6 +39,8 @@ class ForgetfulJob {
     {
         ASSERT_EQ(glue_.create(), "");
         glue_.place(0, {"a", "a", "b", "b", "c", "c"});
+        for (uint32_t uid = 0; uid < PROCESSES; uid++)
+            glue_.init(0, static_cast<int>(uid / 2), uid, false);
         for (int i = 0; i < 400 && !testing::Test::HasFailure(); i++) {
             act();
             take_sent();

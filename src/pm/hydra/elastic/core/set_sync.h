@@ -1,7 +1,8 @@
 /*
- * Questions that may be about sets which a process has made by itself and the step manager has not heard of (SA1): they
- * wait until that process' daemon has passed on all that it had said when it was asked to.  What comes while the daemon
- * is being asked waits for it to be asked once more.
+ * Questions that depend on what processes have done and the step manager may not have heard of, because daemons tell it
+ * in no common order (SA1): sets that one has made by itself, or that it has begun to use MPI.  They wait until the
+ * daemons of these have passed on what there was when they were asked to.  What comes while daemons are being asked
+ * waits for them to be asked once more.
  *
  * Owned by Step (step_sets.cpp); no effects.
  */
@@ -11,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,19 +31,21 @@ class SetSync {
     using Calls = std::vector<Held>;
 
     void hold(Held call) { next_.push_back(std::move(call)); }
-    /* Whether a daemon has to be asked. */
-    bool is_due() const { return !next_.empty() && !asked_; }
-    /* It is asked now: the number that it answers with. */
-    uint64_t begin(const Agent &agent);
+    /* Whether daemons have to be asked. */
+    bool is_due() const { return !next_.empty() && asked_.empty(); }
+    /* They are asked now: the number that they answer with. */
+    uint64_t begin(std::set<Agent> agents);
     /* Nobody need be asked: all that wait for that. */
     Calls take_next() { return std::exchange(next_, {}); }
-    /* Nothing: nobody waits for this answer. */
+    /* Those that waited for it, if it was the last one.  Nothing: nobody waits for this answer. */
     std::optional<Calls> answered(const Agent &agent, uint64_t number);
-    /* Those that waited for this daemon. */
+    /* The same of a daemon that will not answer. */
     Calls departed(const Agent &agent);
 
   private:
-    std::optional<Agent> asked_;
+    Calls without(const Agent &agent);
+
+    std::set<Agent> asked_;     /* and have not answered */
     uint64_t number_ = 0;
     Calls waiting_, next_;
 };

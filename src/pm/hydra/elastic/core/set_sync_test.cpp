@@ -24,7 +24,7 @@ TEST(SetSync, WaitsForOneAnswer)
     sync.hold({OTHER, 0, 1, "a"});
     sync.hold({OTHER, 0, 2, "b"});
     ASSERT_TRUE(sync.is_due());
-    uint64_t number = sync.begin(DAEMON);
+    uint64_t number = sync.begin({DAEMON});
     EXPECT_FALSE(sync.is_due());
     EXPECT_EQ(calls_of(sync.answered(OTHER, number)), "nobody");
     EXPECT_EQ(calls_of(sync.answered(DAEMON, number + 1)), "nobody");
@@ -36,19 +36,29 @@ TEST(SetSync, SA1_WhatComesLaterIsAskedOnceMore)
 {
     SetSync sync;
     sync.hold({OTHER, 0, 1, "a"});
-    uint64_t number = sync.begin(DAEMON);
+    uint64_t number = sync.begin({DAEMON});
     sync.hold({OTHER, 0, 2, "b"});
     EXPECT_FALSE(sync.is_due());
     EXPECT_EQ(calls_of(sync.answered(DAEMON, number)), "a");
     EXPECT_TRUE(sync.is_due());
-    EXPECT_EQ(calls_of(sync.answered(DAEMON, sync.begin(DAEMON))), "b");
+    EXPECT_EQ(calls_of(sync.answered(DAEMON, sync.begin({DAEMON}))), "b");
+}
+
+TEST(SetSync, WaitsForAllThatAreAsked)
+{
+    SetSync sync;
+    sync.hold({OTHER, 0, 1, "a"});
+    uint64_t number = sync.begin({DAEMON, OTHER});
+    EXPECT_EQ(calls_of(sync.answered(DAEMON, number)), "");
+    EXPECT_EQ(calls_of(sync.answered(DAEMON, number)), "nobody");
+    EXPECT_EQ(calls_of(sync.departed(OTHER)), "a");
 }
 
 TEST(SetSync, ADaemonThatDepartsKeepsNobody)
 {
     SetSync sync;
     sync.hold({OTHER, 0, 1, "a"});
-    uint64_t number = sync.begin(DAEMON);
+    uint64_t number = sync.begin({DAEMON});
     EXPECT_EQ(calls_of(sync.departed(OTHER)), "");
     EXPECT_EQ(calls_of(sync.departed(DAEMON)), "a");
     EXPECT_EQ(calls_of(sync.answered(DAEMON, number)), "nobody");

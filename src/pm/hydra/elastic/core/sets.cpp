@@ -718,6 +718,34 @@ std::optional<std::string> Sets::answer(const Caller &, const CountEnded &call)
     return is_of_job(call.members) ? SetAnswer().number(call.members.count_of(ended_)).bytes() : foreign();
 }
 
+/* mpi://... is known where it is asked for, but for what has become of its processes. */
+std::optional<std::string> Sets::answer(const Caller &caller, const TellState &call)
+{
+    if (!is_of_job(call.members))
+        return foreign();
+    ends_are_counted_ = true;
+    pmi_set_state state = state_of(call.members);
+    bool lasts = state == PMI_SET_RUNNING || state == PMI_SET_ENDED;
+    if (lasts)
+        remembers(caller);
+    return SetAnswer().number(state).number(call.members.first_without(ended_)).number(lasts ? 1 : 0).bytes();
+}
+
+bool Sets::tells_of_starts(Bytes bytes)
+{
+    auto call = parse_set_call(bytes);
+    if (!call)
+        return false;
+    if (const auto *look = std::get_if<LookAtSet>(&*call)) {
+        const Set *set = find(look->name);
+        return set ? set->members.any_of(starting_) : look->name == ALL;
+    }
+    if (const auto *tell = std::get_if<TellState>(&*call))
+        return tell->members.any_of(starting_);
+    const auto *make = std::get_if<MakeSets>(&*call);
+    return make && std::ranges::any_of(make->operands, [](const SetOperand &operand) { return operand.name == ALL; });
+}
+
 /* ---- operations that change who is there ------------------------------------------------------------------- */
 
 void Sets::open_op(const std::string &bound, OpenOp op)

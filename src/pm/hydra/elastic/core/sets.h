@@ -66,6 +66,10 @@ class Sets {
     void tell(uint32_t uid) { told_ = uid; }
     void start_proposed();
     void run(uint32_t uid) { starting_.erase(uid); }
+    /* Of the launch, and has not begun to use MPI: until it runs. */
+    void start(uint32_t uid) { starting_.insert(uid); }
+    /* Whether the answer tells if processes have started. */
+    bool tells_of_starts(Bytes call);
     /* The delta of the change with this tag; "": there is no room.  It cannot be freed before its change is over. */
     std::string add_delta(uint32_t tag, pmi_set_op kind, SetMembers members);
     void delta_over() { open_delta_ = 0; }
@@ -185,6 +189,7 @@ class Sets {
     std::optional<std::string> answer(const Caller &caller, const MeetMembers &call);
     std::optional<std::string> answer(const Caller &caller, const MadeSet &call);
     std::optional<std::string> answer(const Caller &caller, const CountEnded &call);
+    std::optional<std::string> answer(const Caller &caller, const TellState &call);
 
     Set *find(const std::string &name);
     pmi_set_state state_of(const SetMembers &members) const;

@@ -174,6 +174,10 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             if (auto number = parse_forgotten(payload); number && world_.known(agent))
                 understood = true, on_synced(agent, *number);
             break;
+        case REPORT_STARTED:
+            if (auto started = parse_started(payload); started && world_.known(agent))
+                understood = on_started(agent, *started);
+            break;
         case REPORT_TASK:
             if (auto task = parse_task_report(payload))
                 understood = on_task(agent, *task);
@@ -206,13 +210,16 @@ void Step::proxy_departed(int64_t now_ms, const Agent &agent)
                    std::to_string(agent.group));
     freezes_unanswered_.erase(agent);
     set_forgets_.departed(agent);
-    SetSync::Calls held = set_sync_.departed(agent);
+    SetSync::Calls synced = set_sync_.departed(agent), started = set_starts_.departed(agent);
     for (Process *process : world_.mark_departed(agent)) {
         world_.mark_ended(*process);
         process_over(*process, false, "was lost with its node daemon");
     }
     send_set_answers();
-    carry_out_held(held);
+    go_on(synced, &Step::answer_as_of_starts);
+    go_on(started, &Step::carry_out_set_call);
+    sync_sets();
+    ask_for_starts();
     tasks_without(agent);
     if (adaptation_ && adaptation_->counts_owed.erase(agent) > 0 &&
         adaptation_->counts_owed.empty())
@@ -281,6 +288,7 @@ void Step::on_init(Process &process, const InitReport &report)
 void Step::on_first_init(Process &process, const InitReport &report)
 {
     process.init = report.adaptive ? InitMode::ADAPTIVE : InitMode::RIGID;
+    has_begun(process.uid);
     process.takes_part = report.adaptive;
     process.card = report.card;
     process.pid_namespace = report.pid_namespace;

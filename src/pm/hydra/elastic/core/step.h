@@ -256,10 +256,15 @@ class Step {
     void add_coming_world();
     void use_sets();
     void on_set_call(Process &process, SetReport &report);
+    void answer_as_of_starts(Process &process, const SetReport &report);
     void carry_out_set_call(Process &process, const SetReport &report);
-    void carry_out_held(const SetSync::Calls &calls);
+    void go_on(const SetSync::Calls &calls, void (Step::*with)(Process &, const SetReport &));
     void sync_sets();
     void on_synced(const Agent &agent, uint64_t number);
+    void count_starts();
+    void has_begun(uint32_t uid);
+    void ask_for_starts();
+    bool on_started(const Agent &agent, const StartedReport &report);
     void on_bcast(const Agent &agent, const bcast_frozen &count);
     void log_sets();
     void log_untold_sets();
@@ -446,7 +451,10 @@ class Step {
     WishRate set_event_rate_;
     uint64_t set_events_untold_ = 0;
     SetForgets set_forgets_;
-    SetSync set_sync_;
+    SetSync set_sync_;          /* of sets that processes make by themselves */
+    SetSync set_starts_;        /* of who has begun to use MPI */
+    std::optional<std::set<uint32_t>> unbegun_; /* uids of the launch that are not known to have begun; nothing: nobody
+                                                 * has needed to know */
     bool stay_told_ = false;    /* to somebody that no change removes it */
     uint32_t offer_ = 0;        /* what boards say of it */
     std::map<uint32_t, Agent> set_callers_;     /* by uid, of those that have called and not ended */

@@ -35,23 +35,30 @@ void Step::add_coming_world()
     add_world(adaptation_->epoch, uids);
 }
 
-/* Sets need to know of every end, also in a job that does not adapt: daemons report it from now on. */
+/* Sets need to know of every begin and end, also in a job that does not adapt: daemons report them from now on. */
 void Step::use_sets()
 {
     if (!std::exchange(sets_used_, true))
         post(World::agents_of(world_.members()), STEP_SETS, 0, "");
 }
 
+static SetSync::Held held(const Process &process, const SetReport &report)
+{
+    const char *bytes = reinterpret_cast<const char *>(report.call.data());
+    return {process.agent(), report.rank, report.id, std::string(bytes, report.call.size())};
+}
+
 void Step::on_set_call(Process &process, SetReport &report)
 {
     if (process.ended)
         return unexpected("call on a set of " + describe(process) + ", which has ended");
+    count_starts();
+    has_begun(process.uid);
     if (sets_.may_be_about_granted({process.uid, report.id, 0}, report.call)) {
-        const char *bytes = reinterpret_cast<const char *>(report.call.data());
-        set_sync_.hold({process.agent(), report.rank, report.id, std::string(bytes, report.call.size())});
+        set_sync_.hold(held(process, report));
         return sync_sets();
     }
-    carry_out_set_call(process, report);
+    answer_as_of_starts(process, report);
 }
 
 /* What has been said by who may make sets by itself is passed on before others are answered (SA1). */
@@ -60,10 +67,10 @@ void Step::sync_sets()
     while (set_sync_.is_due()) {
         const Process *teller = told_ ? find_member(told_->uid) : nullptr;
         if (!teller || teller->ended || world_.departed(teller->agent())) {
-            carry_out_held(set_sync_.take_next());
+            go_on(set_sync_.take_next(), &Step::answer_as_of_starts);
             continue;
         }
-        uint64_t number = set_sync_.begin(teller->agent());
+        uint64_t number = set_sync_.begin({teller->agent()});
         std::string payload(reinterpret_cast<const char *>(&number), sizeof number);
         payload.append(reinterpret_cast<const char *>(&teller->uid), sizeof teller->uid);
         post({teller->agent()}, STEP_SYNC, 0, payload);
@@ -75,11 +82,11 @@ void Step::on_synced(const Agent &agent, uint64_t number)
     auto held = set_sync_.answered(agent, number);
     if (!held && !world_.departed(agent))
         return unexpected("answer that nobody waits for");
-    carry_out_held(held.value_or(SetSync::Calls()));
+    go_on(held.value_or(SetSync::Calls()), &Step::answer_as_of_starts);
     sync_sets();
 }
 
-void Step::carry_out_held(const SetSync::Calls &calls)
+void Step::go_on(const SetSync::Calls &calls, void (Step::*with)(Process &, const SetReport &))
 {
     for (const SetSync::Held &held : calls) {
         Process *process = world_.find(held.agent.group, static_cast<int>(held.rank));
@@ -87,8 +94,74 @@ void Step::carry_out_held(const SetSync::Calls &calls)
             continue;
         SetReport report = {held.rank, held.id,
                             {reinterpret_cast<const unsigned char *>(held.call.data()), held.call.size()}};
-        carry_out_set_call(*process, report);
+        (this->*with)(*process, report);
     }
+}
+
+/* ---- processes of the launch that have not begun to use MPI (SR1) ----------------------------------------- */
+
+/* Whoever asks for this has begun; for all others their daemons are asked. */
+void Step::count_starts()
+{
+    if (unbegun_)
+        return;
+    unbegun_.emplace();
+    for (const Process &process : world_.processes(0)) {
+        if (process.init != InitMode::UNKNOWN || process.ended)
+            continue;
+        unbegun_->insert(process.uid);
+        sets_.start(process.uid);
+    }
+}
+
+/* Or has ended. */
+void Step::has_begun(uint32_t uid)
+{
+    if (unbegun_ && unbegun_->erase(uid) > 0)
+        sets_.run(uid);
+}
+
+/* A process that has begun may have told the caller so: it is not starting to anybody from then on (SA1). */
+void Step::answer_as_of_starts(Process &process, const SetReport &report)
+{
+    if (unbegun_->empty() || !sets_.tells_of_starts(report.call))
+        return carry_out_set_call(process, report);
+    set_starts_.hold(held(process, report));
+    ask_for_starts();
+}
+
+void Step::ask_for_starts()
+{
+    while (set_starts_.is_due()) {
+        std::set<Agent> agents;
+        for (uint32_t uid : *unbegun_) {
+            const Process *process = world_.find(0, static_cast<int>(uid));
+            if (process && !world_.departed(process->agent()))
+                agents.insert(process->agent());
+        }
+        if (agents.empty()) {
+            go_on(set_starts_.take_next(), &Step::carry_out_set_call);
+            continue;
+        }
+        uint64_t number = set_starts_.begin(agents);
+        post(agents, STEP_STARTS, 0, {reinterpret_cast<const char *>(&number), sizeof number});
+    }
+}
+
+bool Step::on_started(const Agent &agent, const StartedReport &report)
+{
+    for (uint32_t rank : report.ranks) {
+        const Process *process = world_.find(agent.group, static_cast<int>(rank));
+        if (!process || process->agent() != agent)
+            return false;
+        has_begun(process->uid);
+    }
+    if (report.number == 0)
+        return true;
+    auto held = set_starts_.answered(agent, report.number);
+    go_on(held.value_or(SetSync::Calls()), &Step::carry_out_set_call);
+    ask_for_starts();
+    return held.has_value();
 }
 
 void Step::carry_out_set_call(Process &process, const SetReport &report)
@@ -115,6 +188,7 @@ void Step::on_bcast(const Agent &agent, const bcast_frozen &count)
 void Step::sets_without(const Process &process)
 {
     set_callers_.erase(process.uid);
+    has_begun(process.uid);
     tasks_without(process.uid);
     set_request_without(process);
     tell_sets(sets_.ended(process.uid));

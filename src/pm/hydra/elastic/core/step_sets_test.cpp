@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <utility>
 
 #include "fake_glue.h"
 #include "set_call.h"
@@ -21,6 +22,14 @@ class StepSetsTest : public testing::Test {
     void call(uint32_t rank, uint32_t id, const SetCall &call)
     {
         glue.report(0, rank == 2 ? 1 : 0, REPORT_SET_CALL, 0, write_set_report(rank, id, write_set_call(call)));
+        if (!std::exchange(all_have_begun, true))
+            tell_starts(0);
+    }
+    /* All use MPI; the number by which their daemons were asked. */
+    void tell_starts(uint64_t number)
+    {
+        glue.report(0, 0, REPORT_STARTED, 0, write_started({number, {0, 1}}));
+        glue.report(0, 1, REPORT_STARTED, 0, write_started({number, {2}}));
     }
     /* "0.1 to 2, call 7, code 0": group and daemon, uid, id, and what the answer begins with. */
     std::string answer() const
@@ -40,6 +49,7 @@ class StepSetsTest : public testing::Test {
     }
 
     FakeGlue glue;
+    bool all_have_begun = false;
 };
 
 TEST_F(StepSetsTest, answers_go_to_the_daemon_of_the_process_that_asked)
@@ -283,6 +293,7 @@ TEST_F(StepSetsTest, sets_of_the_launch_are_there_before_the_first_call)
     EXPECT_EQ(step_core_add_set(glue.core, "app://ocean", runs, 2), 0);
     EXPECT_EQ(step_core_add_set(glue.core, "app://ocean", runs, 2), -1);
     call(1, 1, LookAtSet{"app://ocean"});
+    tell_starts(1);
     EXPECT_EQ(answer(), "0.0 to 1, call 1, code 0");
 }
 

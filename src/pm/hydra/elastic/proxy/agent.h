@@ -66,6 +66,9 @@ HYD_status HYD_pmcd_pmip_adapt_flush(void);
 /* pmip_cb.c: takes in what there is on a PMI connection. */
 HYD_status HYD_pmcd_pmip_adapt_read_pmi(int fd);
 
+/* Something has come on the PMI connection of this process (-1: not known whose it is). */
+void HYD_pmcd_pmip_adapt_began(int process_id);
+
 /* PMI commands of the processes (PMI-1 table). */
 HYD_status HYD_pmcd_pmip_adapt_fn_init(int fd, char *args[]);
 HYD_status HYD_pmcd_pmip_adapt_fn_ready(int fd, char *args[]);

@@ -250,6 +250,14 @@ static HYD_status on_task(const struct command *c)
     return HYD_tasks_order(c->payload, c->message->bytes);
 }
 
+static HYD_status on_starts(const struct command *c)
+{
+    uint64_t number;
+    HYD_status status = number_of(c, &number);
+
+    return status == HYD_SUCCESS ? HYD_sets_starts(number) : status;
+}
+
 static HYD_status on_sync(const struct command *c)
 {
     uint64_t number;
@@ -287,7 +295,8 @@ static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_FORGET] = on_forget,
     [STEP_TASK] = on_task,
     [STEP_SYNC] = on_sync,
-    [STEP_BREAK] = on_break
+    [STEP_BREAK] = on_break,
+    [STEP_STARTS] = on_starts
 };
 
 /* The others have the number of a sample, or none. */

@@ -31,5 +31,6 @@ int HYD_pmcd_pmip_adapt_closed(int process_id, int fd)
         return 0;
     HYDT_dmx_deregister_fd(fd);
     close(fd);
+    HYD_pmcd_pmip.downstream.pmi_fd[process_id] = HYD_FD_CLOSED;
     return 1;
 }

@@ -137,6 +137,60 @@ HYD_status HYD_sets_sync(uint32_t uid)
     return i < 0 ? HYD_SUCCESS : HYD_sets_read(i);
 }
 
+/* ---- who has begun to use MPI (SR1) ------------------------------------------------------------------------ */
+
+static int starts_matter;       /* to mpiexec */
+
+static HYD_status tell_starts(uint64_t number)
+{
+    size_t bytes = sizeof(number);
+    char *payload = NULL;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_MALLOC_OR_JUMP(payload, char *, bytes + (size_t) HYD_agent_process_count() * sizeof(uint32_t), status);
+    memcpy(payload, &number, sizeof(number));
+    for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
+        struct HYD_agent_process *p = &HYD_agent.processes[i];
+        uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[i];
+        if (!p->begun || p->begin_told)
+            continue;
+        p->begin_told = 1;
+        memcpy(payload + bytes, &rank, sizeof(rank));
+        bytes += sizeof(rank);
+    }
+    if (number > 0 || bytes > sizeof(number))
+        status = HYD_reports_send(REPORT_STARTED, 0, 0, payload, bytes);
+
+  fn_exit:
+    MPL_free(payload);
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+void HYD_pmcd_pmip_adapt_began(int process_id)
+{
+    if (process_id < 0 || !HYD_agent.processes || HYD_agent.processes[process_id].begun)
+        return;
+    HYD_agent.processes[process_id].begun = 1;
+    if (starts_matter)
+        (void) tell_starts(0);  /* if mpiexec is lost, the main loop finds out */
+}
+
+/* A process that has told others that it is there has written to its connection before. */
+HYD_status HYD_sets_starts(uint64_t number)
+{
+    for (int i = 0; HYD_agent.processes && i < HYD_agent_process_count(); i++) {
+        int bytes = 0, fd = HYD_pmcd_pmip.downstream.pmi_fd[i];
+        if (!HYD_agent.processes[i].begun && fd >= 0 && ioctl(fd, FIONREAD, &bytes) == 0 && bytes > 0)
+            HYD_agent.processes[i].begun = 1;
+    }
+    starts_matter = 1;
+    return tell_starts(number);
+}
+
+/* ---- calls -------------------------------------------------------------------------------------------------- */
+
 /* One that is not answered has the number 0 further up. */
 static HYD_status pass_on(struct call **place, int one_way)
 {
@@ -228,6 +282,8 @@ HYD_status HYD_sets_used(void)
     status = HYD_exits_watch();
     HYDU_ERR_POP(status, "unable to watch the processes\n");
     HYD_exits_report_earlier();
+    status = HYD_sets_starts(0);
+    HYDU_ERR_POP(status, "unable to tell mpiexec which processes have begun\n");
 
   fn_exit:
     return status;

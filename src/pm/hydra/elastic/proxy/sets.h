@@ -15,6 +15,8 @@
 HYD_status HYD_sets_used(void);
 /* STEP_SET_ANSWER.  An error if the payload is malformed. */
 HYD_status HYD_sets_answered(const char *payload, size_t bytes);
+/* STEP_STARTS: mpiexec is told who has begun to use MPI, with this number, and what comes later as it comes. */
+HYD_status HYD_sets_starts(uint64_t number);
 /* STEP_SYNC: what this process has said until now is passed on. */
 HYD_status HYD_sets_sync(uint32_t uid);
 /* Before the end of the process of this number is told: the same. */

@@ -13,6 +13,8 @@
 struct HYD_agent_process {
     int stdin_fd;               /* write end, or < 0; stdin.c */
     int adaptive;
+    int begun;                  /* it has used MPI; sets.c */
+    int begin_told;             /* mpiexec knows that */
     uint64_t socket;            /* inode of the connection on which it made calls on process sets; 0: none */
     /* the others are exits.c's */
     int watch_fd;               /* pidfd, or -1 */

@@ -21,7 +21,8 @@ enum step_command {
                                  * so often from now on; the epoch is the number of the sample, also in the answer */
     STEP_WISHED,                /* [struct wish_ended, {u32 uid, u32 number} ..., text] the end of a wish, for those
                                  * processes of the daemon that are listed (wire/wish.h); no epoch */
-    STEP_SETS,                  /* [] report ends from now on, also of processes that do not adapt; no epoch */
+    STEP_SETS,                  /* [] report from now on who begins to use MPI and who ends, also of processes that do
+                                 * not adapt; no epoch */
     STEP_SET_ANSWER,            /* [u32 uid, u32 id, bytes] the answer to a call on process sets (pmi_adapt_set.h), to
                                  * the daemon of the process that asked; no epoch */
     STEP_BCAST,                 /* [struct bcast_order] of texts that process sets pass on (wire/bcast.h); no epoch */
@@ -34,8 +35,9 @@ enum step_command {
                                  * (wire/task.h); no epoch */
     STEP_SYNC,                  /* [u64 number, u32 uid] pass on all that this process has said, then answer with the
                                  * number; no epoch */
-    STEP_BREAK                  /* [u32 uid] answer to REPORT_BROKE of a process that was not let go: its end is that of
+    STEP_BREAK,                 /* [u32 uid] answer to REPORT_BROKE of a process that was not let go: its end is that of
                                  * the job; no epoch */
+    STEP_STARTS                 /* [u64 number] say which processes have begun to use MPI, with this number; no epoch */
 };
 
 /* Daemon to mpiexec, for the core. */
@@ -66,8 +68,10 @@ enum step_report {
     REPORT_FORGOTTEN,           /* [u64 number] STEP_FORGET has been carried out */
     REPORT_TASK,                /* [struct task_head, text] such a process has been executed, or has ended */
     REPORT_SYNCED,              /* [u64 number] STEP_SYNC has been carried out */
-    REPORT_BROKE                /* [u32 rank] where changes through process sets are offered: a process breaks off, and
+    REPORT_BROKE,               /* [u32 rank] where changes through process sets are offered: a process breaks off, and
                                  * the daemon has not heard that it was let go; STEP_LET_GO or STEP_BREAK comes */
+    REPORT_STARTED              /* [u64 number, u32 rank ...] these have begun to use MPI since the last time; number of
+                                 * STEP_STARTS, 0: nobody has asked */
 };
 
 /* Between mpiexec and the daemon themselves. */
