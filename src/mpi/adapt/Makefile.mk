@@ -90,6 +90,7 @@ mpi_core_sources += \
     src/mpid/ch4/src/ch4_adapt_unexpected.c \
     src/mpid/ch4/src/ch4_adapt_window.c \
     src/mpid/ch4/src/ch4_adapt_world.c \
+    src/mpid/ch4/src/ch4_hosts.c \
     src/mpid/ch4/src/ch4_lanes.c \
     src/mpid/ch4/netmod/ofi/ofi_adapt.c \
     src/mpid/ch4/netmod/ofi/ofi_adapt_unexpected.c \

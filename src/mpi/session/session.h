@@ -308,8 +308,10 @@ int MPID_Session_parent(MPIR_Comm ** parent);
 int MPID_Session_start(void);
 /* Until nothing that this process has sent waits for its own progress. */
 void MPID_Session_drain(void);
-/* Whether a process counts as on no node: while there is no world, another one than the caller. */
-bool MPIDI_Session_no_node(int lpid);
+/* Whether the table has places for processes of other start groups; the rank in its own one of who is at this place of
+ * the table, or -1 for those of others. */
+bool MPIDI_Session_has_places(void);
+int MPIDI_Session_mate(int lpid);
 
 /* ---- session_objects.c ---- */
 

@@ -1,5 +1,5 @@
 /*
- * What is_local of an address says.  Upstream asks only whether it is zero.
+ * What is_local and host of an address say.  Upstream knows is_local, and asks only whether it is zero.
  */
 
 #ifndef CH4_LOCALITY_H_INCLUDED
@@ -12,7 +12,11 @@ enum {
     MPIDI_LOCALITY__LANE = 3    /* and above: lane 0 and so on (posix_lanes.h) */
 };
 
+#define MPIDI_HOST__OWN 1       /* `host` of an address (ch4_hosts.h); 0: not known */
+
 /* Windows of others can be mapped, or be reached through the network. */
-#define MPIDI_av_shares_windows(av) ((av)->is_local == MPIDI_LOCALITY__SEGMENT)
+#define MPIDI_av_shares_windows(av) \
+    ((av)->is_local == MPIDI_LOCALITY__SEGMENT || \
+     ((av)->is_local >= MPIDI_LOCALITY__LANE && (av)->host == MPIDI_HOST__OWN))
 
 #endif /* CH4_LOCALITY_H_INCLUDED */

@@ -12,12 +12,14 @@
 #include "ch4_adapt_renumber.h"
 #include "ch4_adapt_table.h"
 #include "ch4_adapt_unexpected.h"
+#include "ch4_hosts.h"
 #include "mpidu_oversubscribed.h"
 #include "mpir_adapt_device.h"
 #include "session.h"
 
 static MPIR_Comm *stand_in;
-static bool has_places;         /* for processes of other start groups, which are on no node */
+static bool has_places;         /* for processes of other start groups */
+static int first_mate;          /* the place of the first one of the own start group then */
 
 int MPID_Session_start(void)
 {
@@ -93,11 +95,16 @@ bool MPID_Session_knows(int rank)
     return MPIDI_NM_session_knows(rank);
 }
 
-bool MPIDI_Session_no_node(int lpid)
+bool MPIDI_Session_has_places(void)
 {
-    if (has_places && (MPIR_Session_is_joiner() || lpid >= MPIR_Process.size))
-        return true;
-    return stand_in && !MPIR_Process.comm_world && lpid != MPIR_Process.rank;
+    return has_places;
+}
+
+int MPIDI_Session_mate(int lpid)
+{
+    if (!has_places)
+        return lpid;
+    return lpid >= first_mate && lpid < first_mate + MPIR_Process.size ? lpid - first_mate : -1;
 }
 
 /* ---- processes of different start groups ------------------------------------------------------------------------ */
@@ -143,6 +150,7 @@ int MPID_Session_reserve_places(int shift)
     MPIDI_Adapt_set_table(table);
     mpi_errno = shift ? renumber_all(shift, old->size) : MPI_SUCCESS;
     MPIR_ERR_CHECK(mpi_errno);
+    first_mate = shift;
     has_places = true;
 
   fn_exit:
@@ -201,7 +209,9 @@ int MPID_Session_create_over(MPIR_Comm * bridge, MPIR_Group * group, int tag, MP
             MPIDU_oversubscribed = 1;
     }
     int mpi_errno = MPIR_Comm_create_group_impl(bridge, group, tag, comm);
-    if (--creations == 0)
+    if (--creations == 0) {
         MPIDU_oversubscribed = otherwise;
+        MPIDI_Hosts_give_way();
+    }
     return mpi_errno;
 }

@@ -8,15 +8,19 @@
 #include "posix_types.h"
 #include "eager/include/posix_eager.h"
 #include "eager/iqueue/iqueue_types.h"
+#include "release_gather/release_gather.h"
 
 /* Without a world there is no shared memory; whoever makes progress looks into queues of our own then. */
 int MPIDI_POSIX_session_start(void)
 {
     static MPIDU_genq_shmem_queue_u empty[MPIDI_CH4_MAX_VCIS][MPIDI_CH4_MAX_VCIS];
+    static MPL_atomic_uint64_t unlimited;       /* what a host's processes together may take is counted by worlds */
     int mpi_errno = MPI_SUCCESS;
 
     /* freed, if MPI_Finalize has taken a world down; the next one reads it again */
     MPIDI_global.shm.posix.csel_root = NULL;
+    if (!MPIDI_POSIX_shm_limit_counter)
+        MPIDI_POSIX_shm_limit_counter = &unlimited;
     for (int from = 0; from < MPIDI_POSIX_global.num_vsis; from++) {
         for (int to = 0; to < MPIDI_POSIX_global.num_vsis; to++) {
             MPIDI_POSIX_eager_iqueue_transport_t *transport =

@@ -1,0 +1,267 @@
+/* See ch4_hosts.h. */
+
+#include "mpidimpl.h"
+#include "ch4_hosts.h"
+#include "ch4_locality.h"
+#include "mpidu_oversubscribed.h"
+#include "session.h"
+#include <errno.h>
+#include <signal.h>
+
+/* What hosts are known by, in the order in which they were heard of: the own one first. */
+static struct {
+    uint64_t *keys;
+    int n, max;
+} hosts;
+
+/* ---- keys ------------------------------------------------------------------------------------------------------- */
+
+#define FNV_START 0xcbf29ce484222325ull
+#define FNV_PRIME 0x100000001b3ull
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char) *text) * FNV_PRIME;
+    return hash;
+}
+
+static uint64_t hash_boot(uint64_t hash)
+{
+    char boot[64] = "";
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+    if (file) {
+        if (!fgets(boot, sizeof(boot), file))
+            boot[0] = '\0';
+        fclose(file);
+    }
+    return hash_text(hash, boot);
+}
+
+/* The name by which mpiexec has started this process, which tells several "hosts" on one machine apart as it does; the
+ * boot, so that two mpiexecs may mean different hosts by one name. */
+static uint64_t own_key(void)
+{
+    char text[MPI_MAX_PROCESSOR_NAME] = "";
+    const char *name = getenv("MPIR_CVAR_CH3_INTERFACE_HOSTNAME");
+
+    if (!name && !gethostname(text, sizeof(text) - 1))
+        name = text;
+    uint64_t key = hash_text(hash_boot(FNV_START), name ? name : "");
+    if (MPIR_CVAR_NOLOCAL || MPIR_CVAR_ODD_EVEN_CLIQUES || MPIR_CVAR_NUM_CLIQUES > 1) {
+        /* processes of a host are to take each other for those of several */
+        snprintf(text, sizeof(text), " %d", (int) getpid());
+        key = hash_text(key, text);
+    }
+    return key;
+}
+
+/* 0: out of memory */
+static int host_of(uint64_t key)
+{
+    for (int i = 0; i < hosts.n; i++) {
+        if (hosts.keys[i] == key)
+            return i + 1;
+    }
+    if (hosts.n == hosts.max) {
+        int max = hosts.max ? 2 * hosts.max : 16;
+        uint64_t *keys = MPL_realloc(hosts.keys, (size_t) max * sizeof(*keys), MPL_MEM_ADDRESS);
+        if (!keys)
+            return 0;
+        hosts.keys = keys;
+        hosts.max = max;
+    }
+    hosts.keys[hosts.n++] = key;
+    return hosts.n;
+}
+
+/* ---- processors ------------------------------------------------------------------------------------------------ */
+
+/* Those of the own host that have been met in communicators and share memory, this process among them.  Over the
+ * network who does not give way takes in more messages at a time. */
+static struct {
+    int *pids;
+    int n, max;
+} sharers;
+
+static void forget_ended(void)
+{
+    int n = 0;
+
+    for (int i = 0; i < sharers.n; i++) {
+        if (kill(sharers.pids[i], 0) == 0 || errno != ESRCH)
+            sharers.pids[n++] = sharers.pids[i];
+    }
+    sharers.n = n;
+}
+
+/* Without memory it goes uncounted. */
+static void share_with(int pid)
+{
+    for (int i = 0; i < sharers.n; i++) {
+        if (sharers.pids[i] == pid)
+            return;
+    }
+    if (sharers.n == sharers.max) {
+        int max = sharers.max ? 2 * sharers.max : 16;
+        int *pids = MPL_realloc(sharers.pids, (size_t) max * sizeof(*pids), MPL_MEM_ADDRESS);
+        if (!pids)
+            return;
+        sharers.pids = pids;
+        sharers.max = max;
+    }
+    sharers.pids[sharers.n++] = pid;
+}
+
+void MPIDI_Hosts_give_way(void)
+{
+    static bool raised;         /* not by the world */
+    unsigned by_world = MPIDU_oversubscribed && !raised;
+
+    forget_ended();
+    if (sharers.n == 0)
+        return;
+    MPIDU_Oversubscribed_set(sharers.pids, sharers.n);
+    raised = MPIDU_oversubscribed && !by_world;
+    MPIDU_oversubscribed |= by_world;
+}
+
+/* ---- communicators --------------------------------------------------------------------------------------------- */
+
+static bool is_apart(MPIR_Comm * comm)
+{
+    int avtid, lpid;
+
+    if (MPIDI_global.avt_mgr.n_avts == 1 && !MPIDI_Session_has_places())
+        return false;
+    for (int i = 0; i < comm->local_size; i++) {
+        MPIDIU_comm_rank_to_pid(comm, i, &lpid, &avtid);
+        if (avtid != 0 || MPIDI_Session_mate(lpid) < 0)
+            return true;
+    }
+    return false;
+}
+
+/* From communicators that hold all of its processes each. */
+static bool is_derived(const MPIR_Comm * comm)
+{
+    for (const MPIR_Comm_map_t * mapper = comm->mapper_head; mapper; mapper = mapper->next) {
+        const MPIR_Comm *from = mapper->src_comm;
+        if (from->comm_kind != MPIR_COMM_KIND__INTRACOMM || MPIDI_COMM(from, hosts) != MPIDI_HOSTS__KNOWN)
+            return false;
+    }
+    return comm->mapper_head != NULL;
+}
+
+/* Of a bridge over a group (ch4_session.c), or of both sides of an intercommunicator; not what stands in for one side
+ * of it, or for the merged one while that is made. */
+static bool is_first(const MPIR_Comm * comm)
+{
+    return comm->mapper_head && !MPIR_CONTEXT_READ_FIELD(SUBCOMM, comm->context_id) &&
+        (comm->mapper_head->next || comm->mapper_head->src_comm->comm_kind == MPIR_COMM_KIND__INTRACOMM);
+}
+
+struct introduction {
+    uint64_t host;              /* its key */
+    int64_t pid;
+};
+
+static int take_in(MPIR_Comm * comm, const struct introduction *all)
+{
+    int mpi_errno = MPI_SUCCESS, avtid, lpid;
+
+    for (int i = 0; i < comm->local_size; i++) {
+        int host = host_of(all[i].host);
+        MPIR_ERR_CHKANDJUMP(!host, mpi_errno, MPI_ERR_OTHER, "**nomem");
+        MPIDIU_comm_rank_to_pid(comm, i, &lpid, &avtid);
+        MPIDI_av_entry_t *av = &MPIDI_global.avt_mgr.av_tables[avtid]->table[lpid];
+        av->host = host;
+        if (host == MPIDI_HOST__OWN && (i == comm->rank || av->is_local != MPIDI_LOCALITY__NETWORK))
+            share_with((int) all[i].pid);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The algorithm needs nothing of a communicator but ranks, addresses and id. */
+static int tell_each_other(MPIR_Comm * comm)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    struct introduction own = {.host = own_key(),.pid = getpid() }, *all;
+    MPIR_CHKLMEM_DECL(1);
+
+    MPIR_CHKLMEM_MALLOC(all, struct introduction *, (size_t) comm->local_size * sizeof(*all), mpi_errno, "hosts",
+                        MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(hosts.n == 0 && host_of(own.host) != MPIDI_HOST__OWN, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    mpi_errno = MPIR_Allgather_intra_brucks(&own, sizeof(own), MPI_BYTE, all, sizeof(own), MPI_BYTE, comm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = take_in(comm, all);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPIR_CHKLMEM_FREEALL();
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Without a world those of one node have lanes in place of its segment. */
+static void note_mates(MPIR_Comm * comm)
+{
+    int avtid, lpid;
+
+    for (int i = 0; i < comm->local_size; i++) {
+        MPIDIU_comm_rank_to_pid(comm, i, &lpid, &avtid);
+        if (MPIR_Process.node_map[MPIDI_Session_mate(lpid)] == MPIR_Process.node_map[MPIR_Process.rank])
+            MPIDI_global.avt_mgr.av_table0->table[lpid].host = MPIDI_HOST__OWN;
+    }
+}
+
+int MPIDI_Hosts_commit(MPIR_Comm * comm)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIDI_COMM(comm, hosts) = MPIDI_HOSTS__TOGETHER;
+    if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM)
+        goto fn_exit;
+    if (!is_apart(comm)) {
+        if (!MPIR_Process.comm_world)
+            note_mates(comm);
+        goto fn_exit;
+    }
+    MPIDI_COMM(comm, hosts) = MPIDI_HOSTS__UNKNOWN;
+    if (!is_derived(comm)) {
+        if (!is_first(comm))
+            goto fn_exit;
+        mpi_errno = tell_each_other(comm);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (comm->mapper_head->next)    /* otherwise at the end of MPID_Session_create_over */
+            MPIDI_Hosts_give_way();
+    }
+    MPIDI_COMM(comm, hosts) = MPIDI_HOSTS__KNOWN;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------ */
+
+int MPIDI_Hosts_node(MPIR_Comm * comm, int avtid, int lpid)
+{
+    if (MPIDI_COMM(comm, hosts) == MPIDI_HOSTS__KNOWN)
+        return MPIDI_global.avt_mgr.av_tables[avtid]->table[lpid].host - 1;
+    int mate = avtid == 0 ? MPIDI_Session_mate(lpid) : -1;
+    return mate < 0 ? -1 : MPIR_Process.node_map[mate];
+}
+
+int MPIDI_Hosts_max_node(void)
+{
+    return MPL_MAX(MPIR_Process.num_nodes, hosts.n) - 1;
+}

@@ -1,0 +1,32 @@
+/*
+ * On which hosts the processes of a communicator are if they were not all started together.  SI9, DS5;
+ * doc/design/lanes.md.
+ *
+ * Upstream knows nodes of MPI_COMM_WORLD only, by their rank there.  Processes that were started apart (by
+ * MPI_Comm_spawn, or joining through process sets) tell each other their hosts when the first communicator that holds
+ * them is made.  The hosts of such a communicator are numbered by each process for itself, in the order in which it has
+ * heard of them; which processes share one is the same for all.
+ */
+
+#ifndef CH4_HOSTS_H_INCLUDED
+#define CH4_HOSTS_H_INCLUDED
+
+/* MPIDI_COMM(comm, hosts) */
+enum {
+    MPIDI_HOSTS__TOGETHER = 0,  /* its processes were started together: their nodes are those of the world */
+    MPIDI_HOSTS__UNKNOWN,       /* started apart, and only used to make another one: on no node */
+    MPIDI_HOSTS__KNOWN          /* started apart: `host` of their addresses tells */
+};
+
+/* End of MPID_Comm_commit_pre_hook.  Collective if the processes were started apart and no communicator that this one
+ * is derived from holds all of them; those are not made by nonblocking calls. */
+int MPIDI_Hosts_commit(MPIR_Comm * comm);
+
+/* For MPID_Get_node_id: the node of the process at this place of the tables, or -1. */
+int MPIDI_Hosts_node(MPIR_Comm * comm, int avtid, int lpid);
+int MPIDI_Hosts_max_node(void);
+
+/* Decides whether waiting gives way (mpidu_oversubscribed.h) by all processes of this host that were met. */
+void MPIDI_Hosts_give_way(void);
+
+#endif /* CH4_HOSTS_H_INCLUDED */
