@@ -70,6 +70,23 @@ Json last_change_of(const Job &job)
             {"standstill_ms", last.standstill_ms}, {"reason", last.reason}};
 }
 
+/* What its program was told of changes through process sets, and has answered. */
+Json set_changes_of(const Job &job, const Daemon &daemon)
+{
+    if (!job.set_changes)
+        return nullptr;
+    const SetChanges &known = *job.set_changes;
+    return {{"told", known.told},
+            {"accepted", known.accepted},
+            {"declined", known.declined},
+            {"last",
+             {{"request", known.request},
+              {"stage", to_string(known.stage)},
+              {"uid", known.uid},
+              {"told_ms", time_or_null(daemon.shown_ms(known.told_ms))},
+              {"at_ms", time_or_null(daemon.shown_ms(known.at_ms))}}}};
+}
+
 /* Of the running program, that is open; else the last one that was granted, which still limits the
  * size. */
 Json wish_of(const Job &job)
@@ -228,6 +245,7 @@ Json Api::job_json(const Job &job)
         {"epoch", job.epoch},
         {"adaptation", adaptation_of(job)},
         {"last_change", last_change_of(job)},
+        {"set_changes", set_changes_of(job, daemon_)},
         {"wish", wish_of(job)},
         {"places", places_of(job)},
         {"names", names_of(job)},

@@ -324,6 +324,22 @@ std::string adaptations_text(const Json &job)
            std::to_string(integer_or(counts, "failed", 0)) + " failed";
 }
 
+/* "5 told, 4 accepted, 1 declined; the last (request 5) told at 12:03 to process 0, which has
+ * accepted it"; "-": it does not change through process sets. */
+std::string set_changes_text(const Json &job)
+{
+    const Json &known = object_of(job, "set_changes"), &last = object_of(known, "last");
+    if (!known.contains("told"))
+        return "-";
+    std::string stage = string_or(last, "stage", "told"), uid = shown(last, "uid");
+    return shown(known, "told") + " told, " + shown(known, "accepted") + " accepted, " +
+        shown(known, "declined") + " declined; the last (request " + shown(last, "request") +
+        ") told at " + format_time(integer_or(last, "told_ms", 0)) + " to process " + uid +
+        (stage == "told" ? ", which has not answered"
+                         : ", which has " + stage + " it at " +
+                               format_time(integer_or(last, "at_ms", 0)));
+}
+
 }  // namespace
 
 std::string state_code(const Json &job)
@@ -472,6 +488,7 @@ std::vector<std::string> job_description(const Json &job, int64_t now_ms)
         {"Step", shown(job, "step")},
         {"Epoch", shown(job, "epoch")},
         {"Adaptations", adaptations_text(job)},
+        {"SetChanges", set_changes_text(job)},
         {"StandstillMs", shown(job, "standstill_ms")},
         {"Wish", wish_text(job)},
         {"Places", places_text(job)},
@@ -574,6 +591,10 @@ std::string record_detail(const std::string &event, const Json &data)
     if (event == "withdrawn" || event == "failed" || event == "overdue")
         return "request " + shown(data, "request") + ": " + resize_text(data) +
                after(": ", data, "reason");
+    if (event == "told")
+        return "request " + shown(data, "request") + ": process " + shown(data, "uid");
+    if (event == "accepted" || event == "declined")
+        return "request " + shown(data, "request") + ": by process " + shown(data, "uid");
     if (event == "freed")
         return node_list(list_of(data, "blocks"));
     if (event == "ended")

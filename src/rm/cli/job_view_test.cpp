@@ -72,6 +72,33 @@ TEST(JobViewTest, places_are_listed_and_what_became_of_wishes_for_them)
               "job 7       slots_released  2 places, 1 are left");
 }
 
+TEST(JobViewTest, SM3_a_job_says_what_its_program_has_answered)
+{
+    auto changes = [](const Json &known) {
+        for (const std::string &line : job_description({{"set_changes", known}}, 0)) {
+            if (size_t at = line.find("SetChanges="); at != line.npos)
+                return line.substr(at);
+        }
+        return std::string();
+    };
+    Json known = {{"told", 5}, {"accepted", 3}, {"declined", 1}};
+    known["last"] = {{"request", 6}, {"stage", "told"}, {"uid", 2}, {"told_ms", 1000},
+                     {"at_ms", 1000}};
+    EXPECT_EQ(changes(known), "SetChanges=5 told, 3 accepted, 1 declined; the last (request 6) "
+                              "told at " + format_time(1000) + " to process 2, which has not "
+                              "answered");
+    known["last"]["stage"] = "declined";
+    known["last"]["at_ms"] = 2000;
+    EXPECT_NE(changes(known).find("has declined it at " + format_time(2000)), std::string::npos);
+    EXPECT_EQ(changes(nullptr), "SetChanges=-");
+    EXPECT_EQ(changes(5), "SetChanges=-");
+    std::string line = record_line({{"time_ms", 1},
+                                    {"event", "declined"},
+                                    {"job", 7},
+                                    {"data", {{"step", 1}, {"request", 6}, {"uid", 2}}}});
+    EXPECT_NE(line.find("request 6: by process 2"), std::string::npos) << line;
+}
+
 TEST(JobViewTest, X3_a_waiting_job_says_what_it_lacks)
 {
     auto why = [](const Json &shortage) {

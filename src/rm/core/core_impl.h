@@ -197,6 +197,7 @@ class Core::Impl {
     void on(const StepFailed &event);
     void on(const StepFreed &event);
     void on(const StepLeft &event);
+    void on(const StepSetChange &event);
     void on(const StepSampled &event);
     void on(const StepBroken &event);
     void on(const StepEnded &event);

@@ -179,6 +179,7 @@ void Core::Impl::wait_again(Job &job)
         job.refusals = 0;
         job.lent = 0;
         job.last_change.reset();
+        job.set_changes.reset();
         job.wished_size = 0;
         job.offer_after_ms =
             state.now_ms + state.config.start_pause_ms * std::max(1, job.start_failures);

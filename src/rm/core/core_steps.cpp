@@ -5,6 +5,7 @@
 
 #include "core/core_impl.h"
 #include "core/record.h"
+#include "core/redundant.h"
 
 namespace elastic::rm {
 
@@ -196,6 +197,32 @@ void Core::Impl::on(const StepLeft &event)
         job->kept_loan = kept;
     }
     left(*job, event);
+}
+
+/* An answer may come when its change is over: a removal is, when its processes have ended. */
+void Core::Impl::on(const StepSetChange &event)
+{
+    Job *job = job_of_running(event);
+    if (!job || is_redundant(state, event))
+        return;
+    update(*job, [&] {
+        if (!job->set_changes)
+            job->set_changes.emplace();
+        SetChanges &known = *job->set_changes;
+        known.request = event.request;
+        known.number = event.number;
+        known.stage = event.stage;
+        known.uid = event.uid;
+        known.at_ms = state.now_ms;
+        if (event.stage == SetStage::TOLD)
+            known.told_ms = state.now_ms;
+        (event.stage == SetStage::TOLD           ? known.told
+             : event.stage == SetStage::ACCEPTED ? known.accepted
+                                                 : known.declined)++;
+    });
+    const char *names[] = {record::TOLD, record::ACCEPTED, record::DECLINED};
+    record(names[static_cast<size_t>(event.stage)], *job,
+           {{"step", job->step}, {"request", event.request}, {"uid", event.uid}});
 }
 
 void Core::Impl::on(const StepSampled &event)

@@ -94,6 +94,37 @@ TEST(CoreTest, processes_that_end_by_themselves_free_their_cores)
     EXPECT_EQ(driver.node("n0").used + driver.node("n1").used, 0);
 }
 
+TEST(CoreTest, SM3_what_a_program_answers_to_changes_of_sets_is_counted)
+{
+    CoreDriver driver(PolicyKind::FCFS, 2, 4);
+    JobId job = driver.submit(malleable(2, 6));
+    driver.run(job);
+    driver.send(Resize{"r", job, 3});
+    uint64_t request = driver.job(job).adaptation->request;
+    auto change = [&](uint64_t of, uint64_t number, SetStage stage, uint64_t uid) {
+        driver.send(StepSetChange{job, 1, of, number, stage, uid});
+    };
+    change(request, 1, SetStage::TOLD, 0);
+    EXPECT_TRUE(driver.recorded(record::TOLD));
+    change(request, 2, SetStage::TOLD, 1);
+    change(request, 1, SetStage::TOLD, 0);
+    change(request + 1, 1, SetStage::TOLD, 0);
+    ASSERT_TRUE(driver.job(job).set_changes);
+    EXPECT_EQ(driver.job(job).set_changes->told, 2u) << "once each, and of what was asked for";
+    driver.commit(job);
+    change(request, 3, SetStage::ACCEPTED, 1);
+    EXPECT_TRUE(driver.recorded(record::ACCEPTED));
+    const SetChanges &known = *driver.job(job).set_changes;
+    EXPECT_EQ(known.accepted, 1u) << "a removal may be complete before";
+    EXPECT_EQ(known.stage, SetStage::ACCEPTED);
+    EXPECT_EQ(known.uid, 1u);
+    driver.send(Resize{"r2", job, 4});
+    change(driver.job(job).adaptation->request, 1, SetStage::TOLD, 0);
+    change(driver.job(job).adaptation->request, 2, SetStage::DECLINED, 0);
+    EXPECT_EQ(driver.job(job).set_changes->declined, 1u);
+    driver.end(job);
+}
+
 TEST(CoreTest, a_rigid_program_may_come_to_change_through_process_sets)
 {
     CoreDriver driver(PolicyKind::FCFS, 2, 4);

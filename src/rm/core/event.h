@@ -353,6 +353,20 @@ struct StepLeft {
     ELASTIC_FIELDS(job, step, epoch, leave)
 };
 
+/* A change through process sets: a process of the program has been told of it, or that process has
+ * answered.  For people; what comes of it are the events above.  `number`: 1, 2, ... of the
+ * request's, as it may be told again. */
+struct StepSetChange {
+    static constexpr const char *NAME = "step_set_change";
+    JobId job = 0;
+    uint32_t step = 0;
+    uint64_t request = 0;
+    uint64_t number = 0;
+    SetStage stage = SetStage::TOLD;
+    uint64_t uid = 0;
+    ELASTIC_FIELDS(job, step, request, number, stage, uid)
+};
+
 /* What it says is not to be believed any more (it has broken the step protocol): it keeps its size
  * until it ends, and so does all that it may have.  It goes on running. */
 struct StepBroken {
@@ -392,8 +406,8 @@ using EventContent = std::variant<
     Resume, NodeUp, NodeSuspect, NodeDown, NodeRemoved, NodesAcquired, NodesRefused, NodesReleased,
     NodesLost, NodesWanted, StepStarted, StepAdaptive, StepRigid, StepSizes, StepWish,
     StepWishEnded, StepSlots, StepStartFailed, StepAccepted, StepReady, StepCommitted, StepRefused,
-    StepWithdrawn, StepFailed, StepFreed, StepLeft, StepSampled, StepBroken, StepEnded, StepLost,
-    Timer>;
+    StepWithdrawn, StepFailed, StepFreed, StepLeft, StepSetChange, StepSampled, StepBroken,
+    StepEnded, StepLost, Timer>;
 
 struct Event {
     uint64_t seq = 0;

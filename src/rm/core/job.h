@@ -202,6 +202,22 @@ struct LastChange {
     ELASTIC_FIELDS(request, old_size, size, at_ms, standstill_ms, reason, whom)
 };
 
+/* Of a change through process sets: one process is told of it, and answers for all. */
+enum class SetStage { TOLD, ACCEPTED, DECLINED };
+template <> struct NamesOf<SetStage> {
+    static constexpr const char *names[] = {"told", "accepted", "declined"};
+};
+
+/* How often that has happened to the present step, and how it was the last time. */
+struct SetChanges {
+    uint64_t told = 0, accepted = 0, declined = 0;
+    uint64_t request = 0, number = 0;
+    SetStage stage = SetStage::TOLD;
+    uint64_t uid = 0;           /* of the process */
+    int64_t told_ms = NEVER, at_ms = NEVER;
+    ELASTIC_FIELDS(told, accepted, declined, request, number, stage, uid, told_ms, at_ms)
+};
+
 /* Processes that left with a committed request, or joining ones of a request that came to
  * nothing, whose cores are not free yet. */
 struct Departure {
@@ -332,6 +348,7 @@ struct Job {
     std::optional<Adaptation> adaptation;
     std::vector<Departure> departures;
     std::optional<LastChange> last_change;
+    std::optional<SetChanges> set_changes;      /* empty: it does not change through sets */
     int64_t submitted_ms = NEVER;
     int64_t started_ms = NEVER; /* of the present or last step */
     int64_t ended_ms = NEVER;
@@ -373,12 +390,12 @@ struct Job {
     int size() const { return blocks.processes(); }
     ELASTIC_FIELDS(id, request, spec, state, held, deferred, waits_for, eligible_ms, acquiring,
                    reason, verdict, releasing, step, started_name, limit_changed, mode, broken,
-                   epoch, performance, blocks, adaptation, departures, last_change, submitted_ms,
-                   started_ms, ended_ms, exit_code, requests, committed, withdrawn, failed,
-                   standstill_ms, last_adapted_ms, mean_standstill_ms, mean_duration_ms, first_size,
-                   process_ms, sized_ms, deadline_ms, limit_at_ms, tries, start_failures, refusals,
-                   offer_after_ms, grow_after_ms, lent, kept_loan, wished_size, wish, granted,
-                   wishing, last_wish, wish_refusal, slots, names)
+                   epoch, performance, blocks, adaptation, departures, last_change, set_changes,
+                   submitted_ms, started_ms, ended_ms, exit_code, requests, committed, withdrawn,
+                   failed, standstill_ms, last_adapted_ms, mean_standstill_ms, mean_duration_ms,
+                   first_size, process_ms, sized_ms, deadline_ms, limit_at_ms, tries,
+                   start_failures, refusals, offer_after_ms, grow_after_ms, lent, kept_loan,
+                   wished_size, wish, granted, wishing, last_wish, wish_refusal, slots, names)
 };
 
 /* Nobody grows it beyond: what its user or its program, whoever spoke last, wants it to be, else

@@ -40,6 +40,10 @@ constexpr const char *WITHDRAWN = "withdrawn";  /* step, request, old_size, size
 constexpr const char *FAILED = "failed";        /* the same; of a request, not of the job */
 /* step, request, old_size, size, reason: neither committed nor withdrawn, nobody counts on it */
 constexpr const char *OVERDUE = "overdue";
+/* of a change through process sets: step, request, uid: this process was told, and answers */
+constexpr const char *TOLD = "told";
+constexpr const char *ACCEPTED = "accepted";
+constexpr const char *DECLINED = "declined";
 constexpr const char *LEFT = "left";    /* step, epoch, old_size, size, blocks: by themselves */
 constexpr const char *FREED = "freed";          /* step, epoch, blocks */
 /* step, reason: it is not resized any more */

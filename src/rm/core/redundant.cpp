@@ -87,6 +87,13 @@ bool says_new(const Job &job, const StepLeft &event)
     return event.epoch > job.epoch;
 }
 
+bool says_new(const Job &job, const StepSetChange &event)
+{
+    const auto &known = job.set_changes;
+    bool is_last = known && known->request == event.request;
+    return is_last ? event.number > known->number : adaptation(job, event.request) != nullptr;
+}
+
 /* What the program is, or its new world, may have been told and not been handled yet. */
 bool says_new(const Job &job, const StepSampled &event)
 {

@@ -19,6 +19,7 @@ constexpr const char *SLOTS_ID = "slots";
 constexpr size_t REASON_BYTES_MAX = 63;
 constexpr size_t REQUESTS_KEPT = 64;    /* ended ones: the core asks about the last */
 constexpr size_t LEFT_KEPT = 64;        /* the core misses none but while elasticd is down */
+constexpr size_t SET_CHANGES_KEPT = 1024;       /* of a request: tellers that have ended */
 constexpr size_t FREED_KEPT = 1024;     /* as many events as a step keeps */
 constexpr double TOLD_PER_S = 100, TOLD_AT_ONCE = 1000;
 /* nothing but this rate bounds how often a program may change its mind */
@@ -244,6 +245,9 @@ bool StepLink::take_event(const StepMessage &message)
         case StepMessageKind::SLOTS_CHANGED: ask_slots(); return true;
         case StepMessageKind::FREED: return freed(place_.epoch_offset + message.epoch);
         case StepMessageKind::LEFT: return left(message);
+        case StepMessageKind::TOLD: return set_change(message, SetStage::TOLD);
+        case StepMessageKind::ACCEPTED: return set_change(message, SetStage::ACCEPTED);
+        case StepMessageKind::DECLINED: return set_change(message, SetStage::DECLINED);
         case StepMessageKind::PLAN:
         case StepMessageKind::TARGET:
         case StepMessageKind::COMMITTED:
@@ -396,6 +400,7 @@ void StepLink::grant(const GrantSlots &grant)
 bool StepLink::requested(const StepMessage &message)
 {
     under_way_ = {message.request, 0};
+    target_ms_ = 0;
     uint64_t number = parse_request(message.tag);
     if (!number)
         return true;
@@ -456,7 +461,9 @@ bool StepLink::committed(Request *request, const StepMessage &message)
     if (!follows)
         return false;
     epoch_ = message.epoch;
-    auto standstill_ms = static_cast<int64_t>(std::max(0.0, message.time_ms - target_ms_) + 0.5);
+    /* of a change through process sets from the answer on: nobody waits for it before */
+    double still_ms = target_ms_ > 0 ? std::max(0.0, message.time_ms - target_ms_) : 0;
+    auto standstill_ms = static_cast<int64_t>(still_ms + 0.5);
     uint64_t number = std::exchange(under_way_, {}).second;
     if (request)
         end(*request, StepCommitted{place_.job, place_.step, number, epoch(), standstill_ms});
@@ -484,6 +491,25 @@ bool StepLink::left(const StepMessage &message)
     if (left_.size() > LEFT_KEPT)
         left_.erase(left_.begin());
     tell(left_.back());
+    return true;
+}
+
+/* SM3.  Of a request of somebody else, or one that is long over, it is nobody's business. */
+bool StepLink::set_change(const StepMessage &message, SetStage stage)
+{
+    auto found = std::ranges::find_if(requests_, [&](const auto &each) {
+        return each.second.step_request == message.request && message.request > 0;
+    });
+    if (stage == SetStage::ACCEPTED && message.request == under_way_.first)
+        target_ms_ = message.time_ms;
+    if (found == requests_.end())
+        return true;
+    auto &changes = found->second.set_changes;
+    if (changes.size() >= SET_CHANGES_KEPT)
+        return false;
+    changes.push_back(
+        {place_.job, place_.step, found->first, changes.size() + 1, stage, message.uid});
+    tell(changes.back());
     return true;
 }
 
@@ -593,6 +619,8 @@ void StepLink::tell_all()
             tell(StepAccepted{place_.job, place_.step, number, request.step_request});
         if (request.phase == Phase::READY)
             tell(StepReady{place_.job, place_.step, number});
+        for (const StepSetChange &change : request.set_changes)
+            tell(change);
         if (request.end) {
             const auto *committed = std::get_if<StepCommitted>(&*request.end);
             tell_left_before(committed ? committed->epoch : 0);

@@ -99,6 +99,7 @@ class StepLink {
         Phase phase = Phase::WAITING;
         ResizeStep resize;
         uint64_t step_request = 0;
+        std::vector<StepSetChange> set_changes;         /* told, and answered, in order */
         bool cancelled = false;         /* as soon as its number is known */
         std::optional<EventContent> end;
     };
@@ -117,6 +118,7 @@ class StepLink {
     bool committed(Request *request, const StepMessage &message);
     bool freed(uint64_t epoch);
     bool left(const StepMessage &message);
+    bool set_change(const StepMessage &message, SetStage stage);
     bool mode(StepMode mode);
     bool sizes(const std::string &rule);
     bool wish(const StepMessage &message);
@@ -148,7 +150,7 @@ class StepLink {
     std::optional<StepSlots> slots_;    /* last answer */
     enum class Asking { NO, YES, AGAIN };
     Asking slots_asked_ = Asking::NO;
-    double target_ms_ = 0;
+    double target_ms_ = 0;              /* 0: of no request that is under way */
     std::map<uint64_t, Request> requests_;      /* by the core's number */
     std::pair<uint64_t, uint64_t> under_way_ = {};      /* the step's number and the core's */
     std::vector<StepLeft> left_;                /* the last ones, by epoch */

@@ -271,6 +271,48 @@ TEST_F(StepLinkTest, SL1_processes_end_by_themselves)
     EXPECT_EQ(epochs, (std::vector<uint64_t>{1, 2, 3}));
 }
 
+TEST_F(StepLinkTest, SM3_who_is_told_of_a_change_of_sets_and_what_he_answers)
+{
+    say_history();
+    event("adaptive");
+    resize(1);
+    event("requested", R"(,"request":9,"tag":"1","time_ms":100)");
+    event("told", R"(,"request":9,"uid":0,"tag":1,"name":"mpix://rc/1","time_ms":900)");
+    event("told", R"(,"request":9,"uid":3,"tag":1,"name":"mpix://rc/1","time_ms":950)");
+    event("accepted", R"(,"request":9,"uid":3,"tag":1,"time_ms":1000)");
+    event("committed", R"(,"request":9,"epoch":1,"time_ms":1020)");
+    event("accepted", R"(,"request":8,"uid":3,"tag":1)");
+    ASSERT_TRUE(turn_until([&] { return count<StepCommitted>() == 1; }));
+    EXPECT_EQ(std::get<StepCommitted>(told_.back()).standstill_ms, 20) << "from the answer on";
+    std::string seen;
+    auto see = [&] {
+        seen.clear();
+        for (const EventContent &content : told_) {
+            if (const auto *change = std::get_if<StepSetChange>(&content))
+                seen += std::to_string(change->request) + "." + std::to_string(change->number) +
+                    " " + to_string(change->stage) + " " + std::to_string(change->uid) + "; ";
+        }
+        return seen;
+    };
+    EXPECT_EQ(see(), "1.1 told 0; 1.2 told 3; 1.3 accepted 3; ");
+    told_.clear();
+    link_->tell_all();
+    EXPECT_EQ(see(), "1.1 told 0; 1.2 told 3; 1.3 accepted 3; ") << "before the end";
+    EXPECT_TRUE(std::holds_alternative<StepCommitted>(told_.back()));
+}
+
+TEST_F(StepLinkTest, a_change_of_sets_that_nobody_has_answered_stops_nobody)
+{
+    say_history();
+    resize(1);
+    event("requested", R"(,"request":1,"tag":"1","time_ms":100)");
+    event("committed", R"(,"request":1,"epoch":1,"time_ms":50000)");
+    ASSERT_TRUE(turn_until([&] { return count<StepCommitted>() == 1; }));
+    EXPECT_EQ(std::get<StepCommitted>(told_.back()).standstill_ms, 0);
+    event("told", R"(,"request":1,"uid":-1)");
+    EXPECT_TRUE(is_broken());
+}
+
 TEST_F(StepLinkTest, ends_that_cannot_be_are_dropped)
 {
     say_history();

@@ -23,6 +23,7 @@ struct MessageRule {
 const Rule SEQ = {"seq", &StepMessage::seq, REQUIRED, STEP_NUMBER_MAX};
 const Rule TIME = {"time_ms", &StepMessage::time_ms, OPTIONAL, 0};
 const Rule REQUEST = {"request", &StepMessage::request, REQUIRED, STEP_NUMBER_MAX};
+const Rule UID = {"uid", &StepMessage::uid, REQUIRED, STEP_NUMBER_MAX};
 const Rule EPOCH = {"epoch", &StepMessage::epoch, REQUIRED, STEP_NUMBER_MAX};
 const Rule TAG = {"tag", &StepMessage::tag, OPTIONAL, TAG_BYTES_MAX};
 const Rule RULE = {"rule", &StepMessage::rule, REQUIRED, PMI_ADAPT_SIZES_MAX};
@@ -53,6 +54,9 @@ const std::vector<MessageRule> &events()
         {"failed", FAILED, {REQUEST, REASON}},
         {"freed", FREED, {EPOCH}},
         {"left", LEFT, {EPOCH, LEAVING}},
+        {"told", TOLD, {REQUEST, UID}},
+        {"accepted", ACCEPTED, {REQUEST, UID}},
+        {"declined", DECLINED, {REQUEST, UID}},
         {"wish", WISH, {STEP, WISH_NUMBER, KIND, SIZE, SIZE_LEAST, SIZE_MOST, MODIFY, REASON}},
         {"wish_ended", WISH_ENDED, {STEP, WISH_NUMBER, RESULT, REASON}},
         {"wish of slots", SLOTS_CHANGED, {}},

@@ -33,6 +33,9 @@ enum class StepMessageKind {
     FAILED,
     FREED,
     LEFT,
+    TOLD,
+    ACCEPTED,
+    DECLINED,
     WISH,
     WISH_ENDED,
     SLOTS_CHANGED,
@@ -44,7 +47,7 @@ struct StepMessage {
     /* of an event */
     uint64_t seq = 0;
     double time_ms = 0;
-    uint64_t request = 0, epoch = 0;
+    uint64_t request = 0, epoch = 0, uid = 0;
     std::string tag, reason, rule;
     std::string step, kind_of_wish, result;
     uint64_t wish = 0, size = 0, size_min = 0, size_max = 0;

@@ -45,11 +45,20 @@ function recordText(record) {
     case "committed": return `epoch ${data.epoch}: ${sizes} on ${places(data.blocks || [])}, stood still ${shown(data.standstill_ms)} ms`;
     case "withdrawn": case "failed": case "overdue": return sizes + reason;
     case "left": return `epoch ${data.epoch}: ${sizes} by themselves, on ${places(data.blocks || [])}`;
+    case "told": case "accepted": case "declined":
+      return `request ${data.request}: ${record.event === "told" ? "" : "by "}process ${data.uid}`;
     case "freed": return places(data.blocks || []);
     case "completing": return shown(data.verdict) + reason;
     case "ended": return shown(data.state) + (data.exit_code === null ? "" : `, exit code ${data.exit_code}`) + reason;
     default: return Object.entries(data).map(([key, value]) => `${key}=${JSON.stringify(value)}`).join(" ");
   }
+}
+
+/* Of a program that changes through process sets: one process is told, and answers for all. */
+function setChangesText(known) {
+  const last = known.last, answer = last.stage === "told" ? "not answered yet" : `${last.stage} at ${clock(last.at_ms)}`;
+  return `${known.told} told, ${known.accepted} accepted, ${known.declined} declined; the last (request ${last.request}) told at ` +
+    `${clock(last.told_ms)} to process ${last.uid}, ${answer}`;
 }
 
 // ---- tables ----------------------------------------------------------------------------------
@@ -106,6 +115,7 @@ async function drawDetails() {
     ["Waited", duration((job.start_ms || job.end_ms || Date.now()) - job.submit_ms)], ["Ran", duration(runTime(job, Date.now()))],
     ["Time limit", job.time_limit_ms === null ? "unlimited" : duration(job.time_limit_ms)], ["Exit code", shown(job.exit_code)],
     ["Adaptations", job.counts ? `${job.counts.committed} committed, ${job.counts.withdrawn} withdrawn, ${job.counts.failed} failed` : "–"],
+    ...(job.set_changes ? [["Changes of sets", setChangesText(job.set_changes)]] : []),
     ["Command", (job.command || []).join(" ")]];
   byId("details-title").replaceChildren(swatch(job.id), `Job ${job.id}: ${job.name}`);
   fill(byId("fields"), fields.map(([name, value]) => element("tr", {}, element("th", {}, name), element("td", {}, value))), "");
