@@ -58,7 +58,7 @@ _BARS = (
         "processes",
         "processes of one host that were started apart talk as those of a world",
         1.2,
-        "a launched process and one that it spawns, or that joins through process sets: messages",
+        "a launched process and one that it spawns, or that joins through process sets: messages, collectives, windows",
         "the same program, launched with two processes",
         elsewhere="7.2 for a spawned process in MPICH 4.0.2 (pmodels/mpich issue 6089, 64 KiB)",
     ),

@@ -25,7 +25,11 @@ POINTS = (
     "barrier",
 )
 WINDOWS = ("win_shared", "put:8", "get:8", "put:65536", "get:65536")
-APART = ("latency:8", "latency:65536", "latency:1048576", "flood:8", "flood:65536", "flood:1048576")
+APART = (
+    *("latency:8", "latency:65536", "latency:1048576", "flood:8", "flood:65536", "flood:1048576"),
+    *("barrier", "allreduce:8", "allreduce:65536"),
+    *WINDOWS,
+)
 BANDWIDTH = ("flood:65536", "flood:1048576")
 
 # How a world of two can come to be: launched size, schedule, adaptations.

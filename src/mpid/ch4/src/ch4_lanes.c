@@ -4,6 +4,9 @@
 #include "ch4_lanes.h"
 #include "session.h"
 #include "ch4_locality.h"
+#include "ch4_rests.h"
+
+struct MPIDI_rests MPIDI_rests;
 
 static MPIDI_av_entry_t *address_of(int avtid, int lpid)
 {

@@ -4,6 +4,7 @@
 #include "posix_mailbox.h"
 #include "posix_lanes.h"
 #include "posix_noinline.h"
+#include "../../src/ch4_rests.h"
 #include "mpl_shm_nameless.h"
 #include <sys/random.h>
 
@@ -314,6 +315,7 @@ static bool settle(struct lane *lane)
         lane->state = LANE_OPEN;
         MPIDI_POSIX_lanes.open++;
         MPIDI_POSIX_lanes.used = 1;
+        MPIDI_rests.can = 1;
     } else {
         give_back(lane->head, lane->slot);
         munmap(lane->memory, lane->memory_bytes);
