@@ -83,9 +83,9 @@ static void send_after_the_end(MPI_Comm inter, char *buffer)
 {
     MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
     ET_MPI(MPI_Send(buffer, 8, MPI_BYTE, 0, 1, inter));
-    ET_ERROR(MPI_Ssend(buffer, 8, MPI_BYTE, 0, 1, inter), MPI_ERR_OTHER, "has ended");
-    ET_ERROR(MPI_Send(buffer, LONG_BYTES, MPI_BYTE, 0, 1, inter), MPI_ERR_OTHER, "has ended");
-    ET_ERROR(MPI_Ssend(buffer, LONG_BYTES, MPI_BYTE, 0, 1, inter), MPI_ERR_OTHER, "has ended");
+    ET_ERROR(MPI_Ssend(buffer, 8, MPI_BYTE, 0, 1, inter), MPIX_ERR_PROC_FAILED, "has ended");
+    ET_ERROR(MPI_Send(buffer, LONG_BYTES, MPI_BYTE, 0, 1, inter), MPIX_ERR_PROC_FAILED, "has ended");
+    ET_ERROR(MPI_Ssend(buffer, LONG_BYTES, MPI_BYTE, 0, 1, inter), MPIX_ERR_PROC_FAILED, "has ended");
 }
 
 /* Nobody receives these; the child has nothing to do with them. */
@@ -100,7 +100,7 @@ static void start_waiting(MPI_Comm inter, char *buffer, MPI_Request requests[WAI
 static void wait_in_vain(MPI_Request requests[WAITING])
 {
     for (int i = 0; i < WAITING; i++)
-        ET_ERROR(MPI_Wait(&requests[i], MPI_STATUS_IGNORE), MPI_ERR_OTHER, "has ended");
+        ET_ERROR(MPI_Wait(&requests[i], MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED, "has ended");
 }
 
 static void round_of_one(char *program, char *buffer)

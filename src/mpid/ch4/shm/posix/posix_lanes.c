@@ -22,7 +22,7 @@ struct MPIDI_POSIX_lanes MPIDI_POSIX_lanes;
 /* Who waits for its answer, or for room in its memory, would wait for ever.  flags: for which answers. */
 static void fail_request(MPIR_Request * sreq, int flags)
 {
-    MPIR_ERR_SET(sreq->status.MPI_ERROR, MPI_ERR_OTHER, "**lanegone");
+    MPIR_ERR_SET(sreq->status.MPI_ERROR, MPIX_ERR_PROC_FAILED, "**lanegone");
     if (flags & MPIDIG_AM_SEND_FLAGS_RTS) {
         MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, datatype));
         MPID_Request_complete(sreq);
