@@ -1,4 +1,5 @@
-"""Which MPI functions are given objects that may be of two sessions, and how that is refused (SX7, session_objects.c);
+"""Which MPI functions are given objects that may be of two sessions, or groups that their session has left, and how that
+is refused (SX7, session_objects.c, adapt_stale.c);
 which ones need no initialisation beside those on info objects (SX10, session_life.c); and whose errors go to the
 handler of a session, or to the one that they are given (SX3, session_open.c).
 
@@ -33,9 +34,10 @@ def requests(func: dict) -> dict | None:
 
 
 def includes(func: dict) -> list[str]:
-    """Before the handles are known: of all functions that may have two."""
-    given = [p for p in func["c_parameters"] if p["kind"] in PLACES and p["param_direction"] == "in"]
-    return ['#include "session.h"'] if len(given) > 1 or requests(func) or is_anytime(func) else []
+    """Before the handles are known: of all functions that have a group, or may have two objects."""
+    given = [p["kind"] for p in func["c_parameters"] if p["kind"] in PLACES and p["param_direction"] == "in"]
+    needed = len(given) > 1 or "GROUP" in given or requests(func) or is_anytime(func)
+    return ['#include "session.h"'] if needed else []
 
 
 def is_anytime(func: dict) -> bool:
@@ -51,8 +53,15 @@ def leave_anytime(func: dict) -> list[str]:
 
 
 def check(func: dict) -> list[str]:
-    """The statements that refuse objects of two sessions, after each of them is known to be valid."""
+    """The statements that refuse groups that a session has left, and objects of two sessions, after each of them is
+    known to be valid."""
     found, several = objects(func), requests(func)
+    left = [
+        line
+        for p in func.get("_handle_ptr_list", [])
+        if p["kind"] == "GROUP" and p["param_direction"] == "in" and not p["length"]
+        for line in (f"mpi_errno = MPIR_Session_check_group({p['name']}_ptr);", "MPIR_ERR_CHECK(mpi_errno);")
+    ]
     if several:
         return [
             "if (unlikely(MPIR_CVAR_SESSION_CHECK)) {",
@@ -63,9 +72,9 @@ def check(func: dict) -> list[str]:
             "}",
         ]
     if not found:
-        return []
+        return left
     pointers = [name for kind, n in PLACES.items() for name in (found[kind] + n * ["NULL"])[:n]]
-    return [f"mpi_errno = MPIR_Session_check_objects({', '.join(pointers)});", "MPIR_ERR_CHECK(mpi_errno);"]
+    return left + [f"mpi_errno = MPIR_Session_check_objects({', '.join(pointers)});", "MPIR_ERR_CHECK(mpi_errno);"]
 
 
 def has_handler(func: dict) -> bool:

@@ -7,8 +7,9 @@
  *   adapt_pending.c      what is still pending
  *   adapt_attributes.c   attributes of what ends
  *   adapt_release.c      the end itself
- *   adapt_stale.c        stale objects: the slots of communicators and windows that ended with an adaptation while the
- *                        application may still hold their handles (files: romio/mpi-io/glue/mpich/adapt_file.c)
+ *   adapt_stale.c        stale objects: the slots of communicators, windows and groups that ended with an adaptation or
+ *                        a session while the application may still hold their handles (files:
+ *                        romio/mpi-io/glue/mpich/adapt_file.c)
  */
 
 #ifndef ADAPT_HANDLES_H_INCLUDED
@@ -44,6 +45,8 @@ extern struct MPIR_Adapt_ending {
 } MPIR_Adapt_ending;
 /* It is `comm`, which has given everything back: keeps the slot. */
 void MPIR_Adapt_comm_end(MPIR_Comm * comm);
+/* The same of a group. */
+void MPIR_Adapt_group_end(MPIR_Group * group);
 /* MPI is finalised. */
 void MPIR_Adapt_forget_stale(void);
 

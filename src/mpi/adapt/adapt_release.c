@@ -107,18 +107,50 @@ static bool session_has_left(unsigned session)
     return false;
 }
 
+/* By MPI_Comm_create over another session's communicator, or the world's. */
+static bool a_comm_has(const MPIR_Group * group)
+{
+    MPIR_Comm *comm;
+
+    DL_FOREACH_NP(MPIR_Adapt_live_comms, comm, adapt.next, adapt.prev) {
+        if (comm->local_group == group || comm->remote_group == group)
+            return true;
+    }
+    return false;
+}
+
+static void end_group(MPIR_Group * group, void *unused)
+{
+    if (HANDLE_IS_BUILTIN(group->handle) || group->session != MPIR_Adapt_ending.session || a_comm_has(group))
+        return;
+    MPL_free(group->lrank_to_lpid);
+    group->lrank_to_lpid = NULL;
+    group->size = MPIR_Object_get_ref(group);   /* so often it can be freed */
+    MPIR_Adapt_group_end(group);
+}
+
+static void release_groups(void)
+{
+    MPIR_Adapt_ending.epoch = MPIR_ADAPT_BY_SESSION;
+    MPIR_Adapt_foreach_group(end_group, NULL);
+}
+
 void MPIR_Adapt_release_session(unsigned session)
 {
+    int mpi_errno = MPI_SUCCESS;
     static MPL_initlock_t one_at_a_time = MPL_INITLOCK_INITIALIZER;
 
     MPL_initlock_lock(&one_at_a_time);
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPIR_Adapt_ending.session = session;
     if (session_has_left(session)) {
-        MPIR_Adapt_ending.session = session;
-        if (MPIR_Adapt_check_pending() == MPI_SUCCESS)
+        mpi_errno = MPIR_Adapt_check_pending();
+        if (mpi_errno == MPI_SUCCESS)
             MPIR_Adapt_release_handles(MPIR_ADAPT_BY_SESSION);
-        MPIR_Adapt_ending.session = 0;
     }
+    if (mpi_errno == MPI_SUCCESS)
+        release_groups();
+    MPIR_Adapt_ending.session = 0;
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     MPL_initlock_unlock(&one_at_a_time);
 }

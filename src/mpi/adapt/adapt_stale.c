@@ -11,6 +11,7 @@
 #define STALE_COMMS_MAX 1024    /* derived by the application */
 #define STALE_BEGIN_COMMS_MAX 32        /* made by begin, two for each adaptation */
 #define STALE_WINS_MAX 256
+#define STALE_GROUPS_MAX 1024
 
 int MPIR_Adapt_leaving = 0;
 
@@ -27,6 +28,7 @@ struct stale_queue {
 static void *stale_comm_slots[STALE_COMMS_MAX];
 static void *stale_begin_comm_slots[STALE_BEGIN_COMMS_MAX];
 static void *stale_win_slots[STALE_WINS_MAX];
+static void *stale_group_slots[STALE_GROUPS_MAX];
 
 static struct stale_queue stale_comms = { &MPIR_Comm_mem, stale_comm_slots, STALE_COMMS_MAX, 0 };
 
@@ -35,6 +37,8 @@ static struct stale_queue stale_begin_comms = {
 };
 
 static struct stale_queue stale_wins = { &MPIR_Win_mem, stale_win_slots, STALE_WINS_MAX, 0 };
+
+static struct stale_queue stale_groups = { &MPIR_Group_mem, stale_group_slots, STALE_GROUPS_MAX, 0 };
 
 static void stale_remove(struct stale_queue *queue, int index)
 {
@@ -79,11 +83,17 @@ void MPIR_Adapt_forget_stale(void)
     stale_comms.count = 0;
     stale_begin_comms.count = 0;
     stale_wins.count = 0;
+    stale_groups.count = 0;
 }
 
 void MPIR_Adapt_comm_end(MPIR_Comm * comm)
 {
     stale_add(comm->adapt.by_begin ? &stale_begin_comms : &stale_comms, comm);
+}
+
+void MPIR_Adapt_group_end(MPIR_Group * group)
+{
+    stale_add(&stale_groups, group);
 }
 
 void MPIR_Adapt_win_freed(MPIR_Win * win)
@@ -187,6 +197,28 @@ int MPIR_Adapt_comm_forget(MPIR_Comm * comm)
     if (!comm || MPIR_Object_get_ref(comm) >= 0)
         return 0;
     return stale_forget(&stale_comms, comm) || stale_forget(&stale_begin_comms, comm);
+}
+
+int MPIR_Session_check_group(const MPIR_Group * group)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_CHKANDJUMP(is_stale(&stale_groups, group), mpi_errno, MPI_ERR_GROUP, "**sessiongroupleft");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* There may be several handles: MPI_Comm_group gives the same group each time. */
+bool MPIR_Session_forget_group(MPIR_Group * group)
+{
+    if (!is_stale(&stale_groups, group))
+        return false;
+    if (--group->size == 0)
+        stale_forget(&stale_groups, group);
+    return true;
 }
 
 int MPIR_Adapt_win_forget(MPIR_Win * win)

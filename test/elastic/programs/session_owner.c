@@ -1,11 +1,14 @@
 /*
  * SX7: objects know their session.  The end of one session leaves the others' objects and the world's at work; what it
- * has left itself is released locally and stale: a communicator, what is derived from it, a window and a file.  With
+ * has left itself is released locally and stale: a communicator, what is derived from it, a window, a file and groups,
+ * but for one that a communicator of another session has.  With
  * --check (and MPIR_CVAR_SESSION_CHECK=1) objects of two sessions in one call are MPI_ERR_SESSION.
  */
 
 #include "elastic_test.h"
 #include <unistd.h>
+
+static long checks;
 
 struct work {
     MPI_Session session;
@@ -81,16 +84,21 @@ static void check_mixed(struct work *one, struct work *other)
 /* Of `work`, whose session is finalised while all of it is there. */
 static void check_left(struct work *work, struct work *other)
 {
-    MPI_Comm derived, world_comm = other->comm;
+    MPI_Comm derived, across = MPI_COMM_NULL, none, world_comm = other->comm;
+    MPI_Group part, group, again;
     MPI_Win win;
     MPI_File file;
-    int size, *memory;
+    int size, result, first = 0, *memory;
     MPI_Offset position;
 
     ET_MPI(MPI_Comm_dup(work->comm, &derived));
     ET_MPI(MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, derived, &memory, &win));
     ET_MPI(MPIX_File_open_from_group(work->group, "file", "left", MPI_MODE_CREATE | MPI_MODE_RDWR,
                                      MPI_INFO_NULL, MPI_ERRORS_RETURN, &file));
+    ET_MPI(MPI_Group_incl(work->group, 1, &first, &part));
+    ET_MPI(MPI_Comm_group(work->comm, &group));
+    if (!checks)                /* a communicator that goes on has a group of this session */
+        ET_MPI(MPI_Comm_create(other->comm, work->group, &across));
     ET_MPI(MPI_Barrier(work->comm));
     ET_MPI(MPI_Session_finalize(&work->session));
 
@@ -99,6 +107,22 @@ static void check_left(struct work *work, struct work *other)
     ET_ERROR(MPI_Win_fence(0, win), MPI_ERR_WIN, "MPI_Session_finalize");
     ET_ERROR(MPI_File_get_position(file, &position), MPI_ERR_FILE, "MPI_Session_finalize");
     et_exercise(world_comm, "the other session's");
+    ET_ERROR(MPI_Group_size(part, &size), MPI_ERR_GROUP, "MPI_Session_finalize");
+    ET_ERROR(MPI_Comm_create_from_group(part, "left", MPI_INFO_NULL, MPI_ERRORS_RETURN, &none), MPI_ERR_GROUP, NULL);
+    ET_MPI(MPI_Group_free(&part));
+    if (checks) {
+        ET_ERROR(MPI_Group_compare(group, other->group, &result), MPI_ERR_GROUP, "MPI_Session_finalize");
+        ET_MPI(MPI_Group_free(&group)); /* it may be the same one */
+        ET_ERROR(MPI_Group_size(work->group, &size), MPI_ERR_GROUP, "MPI_Session_finalize");
+    } else {
+        ET_MPI(MPI_Group_free(&group));
+        et_exercise(across, "a communicator of the other session's");
+        ET_MPI(MPI_Comm_group(across, &again));
+        ET_MPI(MPI_Group_compare(again, other->group, &result));
+        ET_CHECK(result == MPI_IDENT, "SX7: another group, %d", result);
+        ET_MPI(MPI_Group_free(&again));
+        ET_MPI(MPI_Comm_free(&across));
+    }
     ET_MPI(MPI_Comm_free(&work->comm));
     ET_MPI(MPI_Comm_free(&derived));
     ET_MPI(MPI_Win_free(&win));
@@ -111,6 +135,7 @@ int main(int argc, char **argv)
     const long with_world = et_number(argc, argv, "world", 0);
     struct work one, other;
 
+    checks = et_number(argc, argv, "check", 0);
     if (with_world) {
         ET_MPI(MPI_Init(NULL, NULL));
         ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
@@ -118,7 +143,7 @@ int main(int argc, char **argv)
     open_work(&one, "one");
     open_work(&other, "other");
     ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
-    if (et_number(argc, argv, "check", 0)) {
+    if (checks) {
         check_mixed(&one, &other);
         check_mixed_requests(&one, &other);
     }
