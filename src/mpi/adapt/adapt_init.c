@@ -80,6 +80,13 @@ static void prepare_for_windows(void)
     MPIR_Adapt.state = MPIR_ADAPT_STATE__ALONE;
 }
 
+/* Whatever process has said so: it is on all boards before anybody can be told.  The board stays open for windows. */
+static bool changes_by_sets(void)
+{
+    MPIR_Adapt_board_open();
+    return MPIR_Adapt.control && (__atomic_load_n(&MPIR_Adapt.control->offer, __ATOMIC_SEQ_CST) & PMI_SET_BY_SETS);
+}
+
 /* Who has been started on a place may be killed at any time, also in MPI_Init. */
 static void prepare_for_signals(void)
 {
@@ -105,8 +112,8 @@ int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, i
 {
     int mpi_errno = MPI_SUCCESS;
 
-    /* SW1; in a process that has said nothing of it mpiexec tells the user */
-    MPIR_ERR_CHKANDJUMP(MPIR_Session_is_dynamic(), mpi_errno, MPI_ERR_OTHER, "**sessiondynamic");
+    /* SW1 */
+    MPIR_ERR_CHKANDJUMP(MPIR_Session_is_dynamic() || changes_by_sets(), mpi_errno, MPI_ERR_OTHER, "**sessiondynamic");
     if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF) {
         prepare_for_windows();
         MPIR_Adapt.adaptive = true;

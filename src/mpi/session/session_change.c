@@ -324,7 +324,8 @@ static bool knows_of_none(const char *bound, int *mpi_errno)
     const struct pmi_adapt_control *board = MPIR_Adapt_board_words();
 
     *mpi_errno = MPI_SUCCESS;
-    if (!board || __atomic_load_n(&board->offer, __ATOMIC_ACQUIRE) != 0 || !has_asked(bound) || (bound && !*bound))
+    if (!board || (__atomic_load_n(&board->offer, __ATOMIC_ACQUIRE) & ~PMI_SET_BY_SETS) || !has_asked(bound) ||
+        (bound && !*bound))
         return false;
     if (++asked.looks % LOOKS_PER_PROGRESS == 0)
         *mpi_errno = MPID_Progress_test(NULL);

@@ -125,6 +125,9 @@ enum pmi_task_stage {
 #define PMI_TASK_TEXT_MAX 65535 /* bytes of a text */
 #define PMI_TASK_EVENTS_MAX 1024        /* in an answer */
 
+/* In the board's word `offer`, beside the tag: the job changes through process sets, so that it has no windows. */
+#define PMI_SET_BY_SETS 0x80000000u
+
 /* Numbers as MPIX_RC_*. */
 enum pmi_set_change {
     PMI_SET_CHANGE_NONE = 0,    /* there is none to be told: delta "", tag 0, no keys */

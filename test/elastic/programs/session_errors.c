@@ -4,6 +4,7 @@
  *   changes  two additions of two processes: the first one is declined, the second taken by whoever is quickest
  *   leaves   rank 2 is to leave, and knows it
  *   adapt    MPI_Init_adapt in a job that changes through process sets
+ *   other    the same, where only another process has said so
  *   full     as many sets as there can be
  */
 
@@ -218,6 +219,20 @@ static void case_adapt(int *argc, char ***argv)
     check_all(1, 0);
 }
 
+/* One process says that the job changes through sets, and the others are told of that. */
+static void case_other(int *argc, char ***argv)
+{
+    int flag;
+
+    ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+    comm = connect_set("mpi://WORLD", "launch");
+    ET_MPI(MPI_Comm_rank(comm, &rank));
+    if (rank == 0)
+        ET_MPI(MPIX_Session_rc_test(session, NULL, &flag));
+    ET_MPI(MPI_Barrier(comm));
+    case_adapt(argc, argv);
+}
+
 /* SO9: beyond that nothing has changed, and when one is freed there is room for one. */
 static void case_full(void)
 {
@@ -250,12 +265,16 @@ int main(int argc, char **argv)
     pset_name delta;
 
     et_options(&argc, &argv);
-    open_session();
-    if (is_joiner(delta))
-        join(delta);
-    comm = connect_set("mpi://WORLD", "launch");
-    ET_MPI(MPI_Comm_rank(comm, &rank));
-    if (!strcmp(what, "changes"))
+    if (strcmp(what, "other")) {
+        open_session();
+        if (is_joiner(delta))
+            join(delta);
+        comm = connect_set("mpi://WORLD", "launch");
+        ET_MPI(MPI_Comm_rank(comm, &rank));
+    }
+    if (!strcmp(what, "other"))
+        case_other(&argc, &argv);
+    else if (!strcmp(what, "changes"))
         case_changes();
     else if (!strcmp(what, "leaves"))
         case_leaves();

@@ -24,8 +24,14 @@ static void check_refusals(void)
     REFUSED(MPIX_Session_rc_get(session, NULL, &type, delta, &tag, &change));
     ET_MPI(MPIX_Session_pset_op(session, MPIX_PSETOP_UNION, &world, 1, MPI_INFO_NULL, made, &n));
     const char *bound = made[0];
-    char added[1][MPI_MAX_PSET_NAME_LEN];
-    REFUSED(MPIX_Session_pset_op(session, MPIX_PSETOP_ADD, &bound, 1, info, added, &n));
+    char added[3][MPI_MAX_PSET_NAME_LEN];
+    ET_MPI(MPI_Info_set(info, "mpi_num_procs_sub", "1"));
+    for (int op = MPIX_PSETOP_ADD; op <= MPIX_PSETOP_SHRINK; op++) {
+        n = 3;
+        REFUSED(MPIX_Session_pset_op(session, op, &bound, 1, info, added, &n));
+    }
+    REFUSED(MPIX_Session_rc_accept(session, 1, MPI_INFO_NULL));
+    REFUSED(MPIX_Session_rc_decline(session, 1));
     ET_MPI(MPI_Info_free(&info));
     ET_MPI(MPI_Session_finalize(&session));
 }

@@ -126,7 +126,8 @@ class FakeGlue {
     {
         static const char *const NAMES[] = {"?", "plan", "freeze", "target", "thaw", "release",
                                             "counts", "performance", "wished", "sets", "answer",
-                                            "bcast", "let_go", "offer", "forget", "task", "sync", "break", "starts"};
+                                            "bcast", "let_go", "offer", "forget", "task", "sync", "break",
+                                            "by_sets", "starts"};
         std::string text;
         for (const SentMessage &m : sent_since(first))
             text += (text.empty() ? "" : " ") + std::string(NAMES[m.command]) + ":" +

@@ -53,9 +53,9 @@ void Step::on_change_call(Process &process, const SetCaller &caller, const Chang
 /* SW1 */
 std::string Step::cannot_be_dynamic() const
 {
-    bool windows = mode_ == InitMode::ADAPTIVE || std::ranges::any_of(world_.members(), [](const Process *process) {
-                       return process->init == InitMode::ADAPTIVE;
-                   });
+    bool some_adapt = std::ranges::any_of(
+        world_.members(), [](const Process *process) { return process->init == InitMode::ADAPTIVE; });
+    bool windows = mode_ == InitMode::ADAPTIVE || (mode_ != InitMode::SETS && some_adapt);
     return windows ? SetAnswer::error(PMI_SET_WINDOWS, "the program has called MPI_Init_adapt, so that its processes "
                                                        "change in windows, not through process sets")
                    : "";
@@ -75,10 +75,19 @@ void Step::become_dynamic()
     mode_ = InitMode::SETS;
     epoch_began_ms_ = now_ms_;
     use_sets();
+    say_by_sets();
     log("adaptive", {{"size", world_.size()}, {"mode", "sets"}});
     offers_.adaptive(now_ms_);
     if (adaptation_ && !ending_)
         begin();
+}
+
+/* SW1: before anybody is told so, MPI_Init_adapt is refused everywhere. */
+void Step::say_by_sets()
+{
+    std::set<Agent> agents = World::agents_of(world_.members());
+    uint64_t number = set_forgets_.begin(agents);
+    post(agents, STEP_BY_SETS, 0, {reinterpret_cast<const char *>(&number), sizeof number});
 }
 
 /* ---- from the request to the offer -------------------------------------------------------------------------- */
@@ -286,6 +295,8 @@ ToldChange Step::take_told()
 /* A removal may be complete before it is accepted (SR9), and an addition may have failed (SF2). */
 std::optional<std::string> Step::answer_change(Process &process, const SetCaller &, const AcceptChange &call)
 {
+    if (std::string error = cannot_be_dynamic(); !error.empty())
+        return error;
     if (!told_ || told_->tag != call.tag || told_->uid != process.uid)
         return tag_is_wrong(call.tag);
     ToldChange told = take_told();
@@ -312,6 +323,8 @@ void Step::taken()
 
 std::optional<std::string> Step::answer_change(Process &process, const SetCaller &, const DeclineChange &call)
 {
+    if (std::string error = cannot_be_dynamic(); !error.empty())
+        return error;
     if (!told_ || told_->tag != call.tag || told_->uid != process.uid || told_->complete)
         return tag_is_wrong(call.tag);
     ToldChange told = take_told();

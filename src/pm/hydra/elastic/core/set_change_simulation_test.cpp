@@ -300,7 +300,7 @@ class SetsJob {
     {
         for (; sent_ < glue_.sent.size(); sent_++) {
             const SentMessage message = glue_.sent[sent_];
-            if (message.command == STEP_FORGET)
+            if (message.command == STEP_FORGET || message.command == STEP_BY_SETS)
                 glue_.report(message.group, message.proxy, REPORT_FORGOTTEN, 0, message.payload);
             if (message.command == STEP_SETS && message.group == 0)
                 glue_.report(0, 0, REPORT_STARTED, 0, write_started({0, launched_}));

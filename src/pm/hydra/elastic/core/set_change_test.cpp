@@ -86,7 +86,7 @@ class SetChangeTest : public testing::Test {
     {
         for (; seen < glue.sent.size(); seen++) {
             const SentMessage message = glue.sent[seen];
-            if (message.command == STEP_FORGET)
+            if (message.command == STEP_FORGET || message.command == STEP_BY_SETS)
                 glue.report(message.group, message.proxy, REPORT_FORGOTTEN, 0, message.payload);
             if (message.group == 0 && (message.command == STEP_SETS || message.command == STEP_STARTS))
                 tell_starts(message);
@@ -345,6 +345,17 @@ TEST_F(SetChangeTest, SW1_not_in_a_job_with_windows)
     call(1, all);
     EXPECT_EQ(code(1), uint32_t{PMI_SET_WINDOWS});
     EXPECT_EQ(glue.status().at("mode"), "adaptive");
+}
+
+TEST_F(SetChangeTest, SW1_nobody_is_told_before_all_daemons_refuse_windows)
+{
+    glue.report(0, 1, REPORT_SET_CALL, 0, write_set_report(2, ++ids[2], write_set_call(BecomeDynamic{})));
+    EXPECT_EQ(glue.sent_text(), "sets:0.0 sets:0.1 by_sets:0.0 by_sets:0.1");
+    glue.report(0, 1, REPORT_FORGOTTEN, 0, glue.sent.back().payload);
+    EXPECT_EQ(glue.sent.back().command, STEP_BY_SETS) << "the other one has not said so";
+    glue.report(0, 0, REPORT_FORGOTTEN, 0, glue.sent.back().payload);
+    EXPECT_EQ(glue.sent.back().command, STEP_SET_ANSWER);
+    EXPECT_EQ(glue.status().at("unexpected"), 0);
 }
 
 TEST_F(SetChangeTest, SW1_a_joiner_does_not_wait_for_a_window)

@@ -299,6 +299,7 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
         case STEP_TASK:
         case STEP_SYNC:
         case STEP_BREAK:
+        case STEP_BY_SETS:
         case STEP_STARTS:
             return;             /* nobody asks */
         case STEP_WISHED:

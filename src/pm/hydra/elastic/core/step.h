@@ -345,6 +345,7 @@ class Step {
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const AddHints &call);
     std::string cannot_be_dynamic() const;
     void become_dynamic();
+    void say_by_sets();
     bool adapts() const { return mode_ == InitMode::ADAPTIVE || mode_ == InitMode::SETS; }
     void begin_set_change();
     void announce_removal();

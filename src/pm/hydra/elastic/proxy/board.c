@@ -300,7 +300,14 @@ struct pmi_adapt_bcast *HYD_board_bcasts(struct HYD_board *board, int slot)
 
 void HYD_board_set_offer(struct HYD_board *board, uint32_t offer)
 {
-    __atomic_store_n(&board->control->offer, offer, __ATOMIC_SEQ_CST);
+    uint32_t by_sets = board->control->offer & PMI_SET_BY_SETS;
+
+    __atomic_store_n(&board->control->offer, by_sets | offer, __ATOMIC_SEQ_CST);
+}
+
+void HYD_board_set_by_sets(struct HYD_board *board)
+{
+    __atomic_fetch_or(&board->control->offer, PMI_SET_BY_SETS, __ATOMIC_SEQ_CST);
 }
 
 void HYD_board_forget(struct HYD_board *board)

@@ -63,6 +63,7 @@ int HYD_board_answer(struct HYD_board *board, int slot, uint32_t id, const void 
 void HYD_board_answered(struct HYD_board *board, int slot);
 /* The change through process sets that somebody can be told of, 0: none; what was told of sets is to be forgotten. */
 void HYD_board_set_offer(struct HYD_board *board, uint32_t offer);
+void HYD_board_set_by_sets(struct HYD_board *board);
 void HYD_board_forget(struct HYD_board *board);
 /* How often processes write that; 0: they measure nothing from their next probe on. */
 void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms);

@@ -250,6 +250,17 @@ static HYD_status on_task(const struct command *c)
     return HYD_tasks_order(c->payload, c->message->bytes);
 }
 
+static HYD_status on_by_sets(const struct command *c)
+{
+    uint64_t number;
+    HYD_status status = number_of(c, &number);
+
+    if (status != HYD_SUCCESS)
+        return status;
+    HYD_board_set_by_sets(&HYD_agent.board);
+    return HYD_reports_send(REPORT_FORGOTTEN, 0, 0, &number, sizeof(number));
+}
+
 static HYD_status on_starts(const struct command *c)
 {
     uint64_t number;
@@ -296,6 +307,7 @@ static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_TASK] = on_task,
     [STEP_SYNC] = on_sync,
     [STEP_BREAK] = on_break,
+    [STEP_BY_SETS] = on_by_sets,
     [STEP_STARTS] = on_starts
 };
 

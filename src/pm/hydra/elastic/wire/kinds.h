@@ -37,6 +37,8 @@ enum step_command {
                                  * number; no epoch */
     STEP_BREAK,                 /* [u32 uid] answer to REPORT_BROKE of a process that was not let go: its end is that of
                                  * the job; no epoch */
+    STEP_BY_SETS,               /* [u64 number] the job changes through process sets: say so on the board, and confirm
+                                 * it as STEP_FORGET; no epoch */
     STEP_STARTS                 /* [u64 number] say which processes have begun to use MPI, with this number; no epoch */
 };
 
