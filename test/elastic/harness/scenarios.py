@@ -1737,6 +1737,19 @@ def psets_listed(run: TestRun) -> None:
 
 
 @scenario
+def psets_of_windows(run: TestRun) -> None:
+    """SM3: a job with windows is asked for its sets, of which its program has made none; it goes on."""
+    job = _serve(run, 2)
+    name = str(run.step()["step"])
+    for _ in range(2):
+        listed = run.elastic("psets", name)
+        run.check(listed.returncode == 0 and "app://" not in listed.stdout, f"psets: {listed.stdout}{listed.stderr}")
+        done = run.elastic("resize", name, "3" if run.step()["size"] == 2 else "2", "--wait")
+        run.check(done.returncode == 0, f"resize: {done.stdout}{done.stderr}")
+    _stop(run, job, 2, 2)
+
+
+@scenario
 def one_at_a_time(run: TestRun) -> None:
     """SR5: no change is asked for before the one before has ended, and each is told, accepted and committed in order."""
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])

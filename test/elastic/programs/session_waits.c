@@ -1,0 +1,193 @@
+/*
+ * Nobody waits for ever: calls that wait, and the process that is waited for ends; and sets that are freed under the
+ * feet of a creation.  Run by 3 processes, of which rank 2 ends, or by 2 and an addition (lost); --case
+ *   disconnect  SL4: MPI_Comm_disconnect of a communicator with a member that is gone
+ *   freed       SO8: a set is freed while some of its members wait in MPI_Comm_create_from_group
+ *   query       SC6: MPIX_Session_get_pset_op, which all members of a set call
+ *   data        SD2, SC4: keys of a set that ends before they are written, asked for in three ways
+ *   lost        SC6: the process that a growth adds dies; the next growth works
+ */
+
+#include "session_changes.h"
+#include <mpi_session_dyn.h>
+#include <signal.h>
+
+static MPI_Comm comm;
+static int rank;
+
+static void finish(void)
+{
+    ET_MPI(MPI_Session_finalize(&session));
+    exit(0);
+}
+
+static void expect_aborted(int error, const char *clause)
+{
+    int class;
+
+    ET_MPI(MPI_Error_class(error, &class));
+    ET_CHECK(class == MPI_ERR_PROC_ABORTED, "%s: class %d, not MPI_ERR_PROC_ABORTED", clause, class);
+}
+
+static void make_world(pset_name made)
+{
+    if (rank == 0)
+        make_set(MPIX_PSETOP_UNION, "mpi://WORLD", "mpi://SELF", made);
+    ET_MPI(MPI_Bcast(made, sizeof(pset_name), MPI_BYTE, 0, comm));
+}
+
+static void case_disconnect(void)
+{
+    pset_name world;
+
+    make_world(world);
+    if (rank == 2)
+        finish();
+    await_state(world, "ended");
+    if (rank == 1)
+        et_sleep_ms(100);
+    ET_MPI(MPI_Comm_disconnect(&comm));
+}
+
+/* Rank 1 waits for the others, who come when the set is freed. */
+static void case_freed(void)
+{
+    pset_name world;
+    MPI_Group group;
+    MPI_Comm made;
+    int running = 1;
+
+    make_world(world);
+    ET_MPI(MPI_Group_from_session_pset(session, world, &group));
+    ET_MPI(MPI_Barrier(comm));
+    if (rank == 0) {
+        et_sleep_ms(100);
+        ET_MPI(MPIX_Session_pset_free(session, world));
+    }
+    while (rank == 2 && running)
+        ET_MPI(MPIX_Session_pset_exists(session, world, &running, NULL));
+    ET_MPI(MPI_Comm_create_from_group(group, "freed", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
+    et_exercise(made, "a communicator of a set that is freed");
+    ET_MPI(MPI_Comm_free(&made));
+    ET_MPI(MPI_Group_free(&group));
+    ET_ERROR(MPI_Group_from_session_pset(session, world, &group), MPI_ERR_ARG, world);
+    ET_CHECK(group == MPI_GROUP_EMPTY, "SI7: no MPI_GROUP_EMPTY");
+    ET_MPI(MPI_Comm_free(&comm));
+}
+
+static void case_query(void)
+{
+    pset_name world, names[3];
+    int op, n = 3;
+
+    make_world(world);
+    if (rank == 2) {
+        et_sleep_ms(100);
+        finish();
+    }
+    expect_aborted(MPIX_Session_get_pset_op(session, world, world, &op, names, &n), "SC6");
+    ET_MPI(MPI_Comm_free(&comm));
+}
+
+static void case_data(void)
+{
+    static const char *const keys[] = { "never" };
+    pset_name world;
+    MPI_Request request;
+    MPI_Info data;
+
+    make_world(world);
+    if (rank == 2) {
+        et_sleep_ms(100);
+        finish();
+    }
+    if (rank == 0) {
+        expect_aborted(MPIX_Session_get_pset_data(session, "mpi://SELF", world, keys, 1, 1, &data), "SD2");
+        expect_aborted(MPI_Session_Get_PSet_Info(session, world, &data), "SC4");
+    } else {
+        ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+        ET_MPI(MPIX_Session_iget_pset_data(session, "mpi://SELF", world, keys, 1, 1, &data, &request));
+        expect_aborted(MPI_Wait(&request, MPI_STATUS_IGNORE), "SD2");
+    }
+    ET_MPI(MPI_Comm_free(&comm));
+}
+
+/* Before MPI can tell it. */
+static int uid_of_process(void)
+{
+    const char *given = getenv("PMI_ADAPT"), *uid = given ? strstr(given, " uid=") : NULL;
+
+    ET_CHECK(uid, "PMI_ADAPT is %s", given ? given : "not set");
+    return atoi(uid + strlen(" uid="));
+}
+
+static void join_last(const char *delta)
+{
+    static const char *const keys[] = { "app_set" };
+    pset_name whole;
+    MPI_Info data;
+
+    ET_MPI(MPIX_Session_get_pset_data(session, "mpi://SELF", delta, keys, 1, 1, &data));
+    ET_CHECK(value_of(data, keys[0], whole), "no %s", keys[0]);
+    ET_MPI(MPI_Info_free(&data));
+    comm = connect_set(whole, "whole");
+    ET_MPI(MPI_Comm_free(&comm));
+    finish();
+}
+
+static void case_lost(void)
+{
+    const char *bound = "app://main";
+    pset_name names[2], whole = "";
+    MPI_Info one, data;
+    int n = 2;
+
+    ET_MPI(MPI_Info_create(&one));
+    ET_MPI(MPI_Info_set(one, "mpi_num_procs_add", "1"));
+    if (rank == 0) {
+        ET_MPI(MPIX_Session_pset_op(session, MPIX_PSETOP_GROW, &bound, 1, one, names, &n));
+        ET_CHECK(n == 0, "SC6: %d sets of a process that has died", n);
+        n = 2;
+        ET_MPI(MPIX_Session_pset_op(session, MPIX_PSETOP_GROW, &bound, 1, one, names, &n));
+        ET_CHECK(n == 2, "SC6: the next growth makes %d sets", n);
+        memcpy(whole, names[1], sizeof(whole));
+        ET_MPI(MPI_Info_create(&data));
+        ET_MPI(MPI_Info_set(data, "app_set", whole));
+        ET_MPI(MPIX_Session_set_pset_data(session, names[0], data));
+        ET_MPI(MPI_Info_free(&data));
+    }
+    ET_MPI(MPI_Info_free(&one));
+    ET_MPI(MPI_Bcast(whole, sizeof(whole), MPI_BYTE, 0, comm));
+    ET_MPI(MPI_Comm_free(&comm));
+    comm = connect_set(whole, "whole");
+    ET_MPI(MPI_Comm_free(&comm));
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = et_argument(argc, argv, "case", "");
+    pset_name delta;
+
+    et_options(&argc, &argv);
+    if (!strcmp(what, "lost") && uid_of_process() == 2)
+        raise(SIGKILL);
+    ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+    if (is_joiner(delta))
+        join_last(delta);
+    comm = connect_set("mpi://WORLD", "launch");
+    ET_MPI(MPI_Comm_rank(comm, &rank));
+    if (!strcmp(what, "disconnect"))
+        case_disconnect();
+    else if (!strcmp(what, "freed"))
+        case_freed();
+    else if (!strcmp(what, "query"))
+        case_query();
+    else if (!strcmp(what, "data"))
+        case_data();
+    else
+        case_lost();
+    ET_MPI(MPI_Session_finalize(&session));
+    if (rank == 0)
+        et_say("PASS session_waits");
+    return 0;
+}
