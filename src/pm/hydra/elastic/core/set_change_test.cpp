@@ -358,6 +358,18 @@ TEST_F(SetChangeTest, SW1_nobody_is_told_before_all_daemons_refuse_windows)
     EXPECT_EQ(glue.status().at("unexpected"), 0);
 }
 
+TEST_F(SetChangeTest, SW1_a_window_that_is_wanted_meanwhile_keeps_nobody_from_changes)
+{
+    offer_addition();
+    call(0, all);
+    glue.init(0, 0, 1);
+    EXPECT_NE(glue.told.back().find("it will be offered no adaptation"), std::string::npos);
+    call(0, AcceptChange{1, {}});
+    EXPECT_EQ(code(0), 0u);
+    call(2, all);
+    EXPECT_EQ(told(2), "0  0");
+}
+
 TEST_F(SetChangeTest, SW1_a_joiner_does_not_wait_for_a_window)
 {
     call(0, BecomeDynamic{});
