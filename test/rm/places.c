@@ -1,6 +1,6 @@
 /*
- * A job that asks its resource manager for places: ./places FOLDER N.  Writes FOLDER/asked when it has asked for N
- * that are hard, FOLDER/held when it has them, gives them back when there is FOLDER/go, and ends when there is
+ * A job that asks its resource manager for places: ./places FOLDER N [WORDS].  Writes FOLDER/asked when it has asked
+ * for N that are hard, FOLDER/held when it has them, gives them back when there is FOLDER/go, and ends when there is
  * FOLDER/end.
  * Exit code 7: they were refused.
  */
@@ -45,14 +45,14 @@ static void refused(int error)
 int main(int argc, char **argv)
 {
     MPI_Request requests[MOST];
-    int n = argc == 3 ? atoi(argv[2]) : 0, done = 0, freed = 0;
+    int n = argc >= 3 ? atoi(argv[2]) : 0, done = 0, freed = 0;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     if (n < 1 || n > MOST)
         MPI_Abort(MPI_COMM_WORLD, 9);
-    refused(MPIX_Iallocate(n, "reason=test", NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, requests));
+    refused(MPIX_Iallocate(n, argc > 3 ? argv[3] : "reason=test", NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, requests));
     write_file(argv[1], "asked");
     while (!is_there(argv[1], "end")) {
         if (!done) {

@@ -23,11 +23,11 @@ def compiled(bench: Bench, source: Path) -> Path:
     return program
 
 
-def ask(daemon: Daemon, program: Path, name: str, n: int, places: int) -> tuple[int, Path]:
+def ask(daemon: Daemon, program: Path, name: str, n: int, places: int, *words: str) -> tuple[int, Path]:
     """A job of one process that asks for n places and may have so many; and the folder by which it is led."""
     folder = daemon.folder / name
     folder.mkdir()
-    return daemon.submit(str(program), str(folder), str(n), name=name, places=places, output="%x.txt"), folder
+    return daemon.submit(str(program), str(folder), str(n), *words, name=name, places=places, output="%x.txt"), folder
 
 
 def held(daemon: Daemon, number: int) -> int:
@@ -36,6 +36,11 @@ def held(daemon: Daemon, number: int) -> int:
 
 def wanted(daemon: Daemon, number: int) -> int:
     return (daemon.job(number)["places"] or {"wanted": 0})["wanted"]
+
+
+def where(daemon: Daemon, number: int) -> dict[str, int]:
+    nodes = (daemon.job(number)["places"] or {"nodes": []})["nodes"]
+    return {node["node"]: node["places"] for node in nodes}
 
 
 def used(daemon: Daemon) -> int:
@@ -112,13 +117,32 @@ def places_are_on_other_nodes_too(bench: Bench) -> None:
     daemon = bench.start(nodes=2, cores=2)
     command = (str(program), "12", "sh", "-c", f"until [ -e {daemon.folder}/go ]; do sleep 0.05; done")
     farm = daemon.submit(*command, places=3, output="%j.txt")
-    everywhere = [{"node": "n0", "places": 1}, {"node": "n1", "places": 2}]
-    wait_for("three places on two nodes", lambda: (daemon.job(farm)["places"] or {"nodes": []})["nodes"] == everywhere)
+    wait_for("three places on two nodes", lambda: where(daemon, farm) == {"n0": 1, "n1": 2})
     no_core_is_used_twice(daemon)
     wait_for("what runs there", lambda: "Tasks=n0: sh 1; n1: sh 2" in show(daemon, farm))
     (daemon.folder / "go").touch()
     ends_well(daemon, farm, "12 runs ended with 0")
     expect(used(daemon) == 0, "all is given back")
+
+
+def exclusive_places_have_a_node_for_themselves(bench: Bench) -> None:
+    program = compiled(bench, HERE / "places.c")
+    daemon = bench.start(nodes=2, cores=4)
+    number, folder = ask(daemon, program, "alone", 2, 4, "exclusive")
+    wait_for("its places", (folder / "held").exists)
+    expect(where(daemon, number) == {"n0": 1, "n1": 1}, f"one on each node: {daemon.job(number)}")
+    expect("n0: 1 exclusive, n1: 1 exclusive" in show(daemon, number), show(daemon, number))
+    daemon.kill()
+    daemon.start()
+    expect(where(daemon, number) == {"n0": 1, "n1": 1}, f"after a restart: {daemon.job(number)}")
+    beside, second = ask(daemon, program, "beside", 3, 4)
+    wait_for("another job's places", (second / "held").exists)
+    for each in (folder, second):
+        (each / "end").touch()
+    ends_well(daemon, number)
+    ends_well(daemon, beside)
+    never, _ = ask(daemon, program, "never", 3, 4, "exclusive")
+    expect(daemon.wait_end(never)["exit_code"] == 7, "there are two nodes")
 
 
 def what_a_job_holds_goes_with_it(bench: Bench) -> None:
@@ -181,6 +205,7 @@ TESTS = [
     what_is_impossible_is_refused,
     a_killed_elasticd_loses_no_wish_and_no_place,
     places_are_on_other_nodes_too,
+    exclusive_places_have_a_node_for_themselves,
     what_a_job_holds_goes_with_it,
     a_program_gives_itself_another_size,
     the_examples_beside_a_job_that_is_resized,

@@ -112,8 +112,11 @@ Json places_of(const Job &job)
     for (const Block &block : slots_of(job))
         on[block.node.str()] += block.processes;
     Json nodes = Json::array();
-    for (const auto &[node, places] : on)
-        nodes.push_back({{"node", node}, {"places", places}});
+    std::vector<NodeName> exclusive = exclusive_slots(job);
+    for (const auto &[node, places] : on) {
+        bool is_alone = std::ranges::find(exclusive, NodeName(node)) != exclusive.end();
+        nodes.push_back({{"node", node}, {"places", places}, {"exclusive", is_alone}});
+    }
     return {{"held", count_slots(job)}, {"wanted", wanted}, {"nodes", nodes}};
 }
 

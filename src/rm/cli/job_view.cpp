@@ -251,8 +251,8 @@ std::string places_text(const Json &job)
         return "-";
     std::string text = shown(places, "held"), on;
     for (const Json &node : list_of(places, "nodes"))
-        on +=
-            (on.empty() ? "" : ", ") + string_or(node, "node", "?") + ": " + shown(node, "places");
+        on += (on.empty() ? "" : ", ") + string_or(node, "node", "?") + ": " +
+            shown(node, "places") + (bool_or(node, "exclusive", false) ? " exclusive" : "");
     text += on.empty() ? "" : " (" + on + ")";
     int64_t wanted = integer_or(places, "wanted", 0);
     return wanted > 0 ? text + ", " + std::to_string(wanted) + " more are wanted" : text;
@@ -539,6 +539,7 @@ std::string places_detail(const std::string &event, const Json &data)
     bool of_places = string_or(data, "kind", "") == "slots";
     if (event == "wished" && of_places)
         return wish + shown(data, "count") + " places" + after(" on ", data, "host") +
+            (bool_or(data, "exclusive", false) ? ", exclusive" : "") +
             (bool_or(data, "hard", false) ? "" : ", or fewer");
     if (event == "wish_ended" && of_places)
         return wish + shown(data, "result") + after(": ", data, "reason");

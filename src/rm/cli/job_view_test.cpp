@@ -55,6 +55,9 @@ TEST(JobViewTest, places_are_listed_and_what_became_of_wishes_for_them)
     Json nodes = {{{"node", "n0"}, {"places", 2}}, {{"node", "n1"}, {"places", 1}}};
     EXPECT_EQ(places({{"held", 3}, {"wanted", 2}, {"nodes", nodes}}),
               "Places=3 (n0: 2, n1: 1), 2 more are wanted");
+    nodes[1]["exclusive"] = true;
+    EXPECT_EQ(places({{"held", 3}, {"wanted", 0}, {"nodes", nodes}}),
+              "Places=3 (n0: 2, n1: 1 exclusive)");
     EXPECT_EQ(places({{"held", 0}, {"wanted", 0}, {"nodes", Json::array()}}), "Places=0");
     EXPECT_EQ(places(nullptr), "Places=-");
     auto said = [](const char *event, const Json &data) {

@@ -22,6 +22,22 @@ std::map<std::string, int> count_by_node(const Blocks &blocks)
     return counts;
 }
 
+std::vector<NodeName> exclusive_nodes(const StepSlots &event)
+{
+    std::vector<NodeName> nodes;
+    for (const StepSlots::Held &held : event.held) {
+        if (held.exclusive)
+            nodes.emplace_back(held.node);
+    }
+    return nodes;
+}
+
+std::string describe_too_few(int places, int nodes)
+{
+    return std::to_string(places) + " places that are each to have a node for themselves " +
+           "(exclusive) need as many nodes, and there are " + std::to_string(nodes);
+}
+
 bool is_same(const SlotWish &known, const SlotWish &told)
 {
     return known.number == told.number && known.count == told.count;
@@ -69,6 +85,7 @@ bool tells_new(const Slots &known, const StepSlots &event)
     for (const StepSlots::Held &each : event.held)
         held[each.node] += each.places;
     return waits || event.mpiexec != known.mpiexec || held != count_by_node(known.held) ||
+           exclusive_nodes(event) != known.exclusive ||
            !std::ranges::equal(known.wishes, event.wishes, is_same);
 }
 
@@ -107,6 +124,7 @@ void Core::Impl::take_slots(Job &job, const StepSlots &event)
     now.held.clear();
     for (const StepSlots::Held &held : event.held)
         append(now.held, {held.node, held.places});
+    now.exclusive = exclusive_nodes(event);
     std::vector<SlotWish> wishes = event.wishes;
     for (SlotWish &wish : wishes) {
         auto known = std::ranges::find(now.wishes, wish.number, &SlotWish::number);
@@ -119,7 +137,8 @@ void Core::Impl::take_slots(Job &job, const StepSlots &event)
                                          {"kind", to_string(WishKind::SLOTS)},
                                          {"count", wish.count},
                                          {"hard", wish.hard},
-                                         {"host", wish.host}});
+                                         {"host", wish.host},
+                                         {"exclusive", wish.exclusive}});
     }
     std::swap(now.wishes, wishes);
     int have = count_processes(now.held);
@@ -164,6 +183,9 @@ void Core::Impl::look_at_slots(Job &job)
         else if (wish.hard && wish.count > most)
             refuse_slots(job, wish.number, "the job " + describe_sizes(job.spec) + ": beside its " +
                                            "processes there is room for " + std::to_string(most));
+        else if (int nodes = wish.host.empty() ? static_cast<int>(state.nodes.size()) : 1;
+                 wish.hard && wish.exclusive && wish.count > nodes)
+            refuse_slots(job, wish.number, describe_too_few(wish.count, nodes));
     }
     for (const SlotGrant &grant : job.slots->grants)
         out_.push_back(grant_slots(job, grant));
@@ -193,7 +215,8 @@ void Core::Impl::give_slots()
         Blocks blocks = places_for(state, job, wish, most);
         if (!blocks.empty()) {
             rebook(job, [&] {
-                job.slots->grants.push_back({++job.slots->granted, turn.wish, blocks});
+                job.slots->grants.push_back(
+                    {++job.slots->granted, turn.wish, blocks, wish.exclusive});
             });
             const SlotGrant &grant = job.slots->grants.back();
             auto data = [&]() -> Json {

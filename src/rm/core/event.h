@@ -252,7 +252,8 @@ struct StepSlots {
     struct Held {
         std::string node;
         int places = 0;
-        ELASTIC_FIELDS(node, places)
+        bool exclusive = false;         /* one is to be the only one of the job there */
+        ELASTIC_FIELDS(node, places, exclusive)
     };
     JobId job = 0;
     uint32_t step = 0;

@@ -105,6 +105,18 @@ int open_slots(const Job &job, const SlotWish &wish)
     return std::max(open, 0);
 }
 
+std::vector<NodeName> exclusive_slots(const Job &job)
+{
+    if (!job.slots)
+        return {};
+    std::vector<NodeName> nodes = job.slots->exclusive;
+    for (const SlotGrant &grant : job.slots->grants) {
+        for (size_t i = 0; grant.exclusive && i < grant.blocks.size(); i++)
+            nodes.push_back(grant.blocks[i].node);
+    }
+    return nodes;
+}
+
 int claimed_slots(const Job &job)
 {
     int claimed = count_slots(job);

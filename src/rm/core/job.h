@@ -267,15 +267,18 @@ struct SlotWish {
     int64_t since_ms = NEVER;   /* when the core heard of it */
     std::string refused;        /* why; the step has not said yet that it has ended */
 
-    ELASTIC_FIELDS(number, count, hard, host, since_ms, refused)
+    bool exclusive = false;     /* each on a node where the job has no other place */
+
+    ELASTIC_FIELDS(number, count, hard, host, since_ms, refused, exclusive)
 };
 /* Given, and not confirmed by the step. */
 struct SlotGrant {
     uint64_t number = 0;        /* 1, 2, 3, ... of its mpiexec */
     uint64_t wish = 0;
     Blocks blocks;
+    bool exclusive = false;     /* as its wish */
 
-    ELASTIC_FIELDS(number, wish, blocks)
+    ELASTIC_FIELDS(number, wish, blocks, exclusive)
 };
 /* All that a job has of them.  The step tells what it holds as a whole, not what changes, so that
  * nothing is lost with a message. */
@@ -285,9 +288,10 @@ struct Slots {
     uint64_t granted = 0;       /* number of the last grant */
     std::vector<SlotGrant> grants;
     Blocks held;                /* confirmed */
+    std::vector<NodeName> exclusive;    /* of these nodes: on which one is to be alone */
     std::vector<SlotWish> wishes;
 
-    ELASTIC_FIELDS(mpiexec, told, granted, grants, held, wishes)
+    ELASTIC_FIELDS(mpiexec, told, granted, grants, held, exclusive, wishes)
 };
 constexpr size_t SLOTS_MAX = 4096;      /* held, and wishes: as many as a step can have */
 
@@ -410,6 +414,8 @@ Blocks slots_of(const Job &job);
 int count_slots(const Job &job);
 /* That nobody has been given for the wish yet; 0 if it is refused. */
 int open_slots(const Job &job, const SlotWish &wish);
+/* Nodes on which a place is to be the only one of the job, granted ones included. */
+std::vector<NodeName> exclusive_slots(const Job &job);
 /* Those that it has, and that its program waits for until they are there. */
 int claimed_slots(const Job &job);
 /* World and places together are at most so many. */

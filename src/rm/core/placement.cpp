@@ -258,6 +258,13 @@ int Space::give(const std::vector<Share> &shares, const JobSpec &spec)
     return more;
 }
 
+void Space::close(const NodeName &name)
+{
+    const Node *node = state_->node(name);
+    if (node && cores_.usable(*node))
+        cores_.set(*node, 0);
+}
+
 void Space::limit(const Space &other, const Blocks &blocks)
 {
     for (const Block &block : blocks) {

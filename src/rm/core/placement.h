@@ -35,6 +35,8 @@ class Space {
     void give(const std::vector<Share> &shares);
     /* As give, and by how much room(spec) grows. */
     int give(const std::vector<Share> &shares, const JobSpec &spec);
+    /* Nothing more fits on this node. */
+    void close(const NodeName &node);
     /* None of these nodes has more than in the other. */
     void limit(const Space &other, const Blocks &blocks);
 

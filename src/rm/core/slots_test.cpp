@@ -9,7 +9,12 @@ namespace {
 
 SlotWish wish_of(uint64_t number, int count, bool hard, const std::string &host = "")
 {
-    return {number, count, hard, host, NEVER, ""};
+    return {number, count, hard, host, NEVER, "", false};
+}
+
+SlotWish exclusive_wish(uint64_t number, int count, bool hard, const std::string &host = "")
+{
+    return {number, count, hard, host, NEVER, "", true};
 }
 
 class SlotsTest : public testing::TestWithParam<PolicyKind> {
@@ -141,6 +146,55 @@ TEST_P(SlotsTest, a_host_by_its_name)
     tell(id, 1, {{"n1", 2}}, {wish_of(2, 1, true, "n7")});
     ASSERT_TRUE(driver.last<RefuseWish>());
     EXPECT_EQ(driver.last<RefuseWish>()->reason, "there is no node n7");
+}
+
+TEST_P(SlotsTest, an_exclusive_place_is_the_only_one_of_the_job_on_its_node)
+{
+    JobId id = run(1, 8);
+    tell(id, 0, {}, {exclusive_wish(1, 2, true)});
+    ASSERT_TRUE(driver.last<GrantSlots>());
+    EXPECT_EQ(driver.last<GrantSlots>()->blocks, (Blocks{{"n0", 1}, {"n1", 1}}));
+    EXPECT_EQ(exclusive_slots(driver.job(id)), (std::vector<NodeName>{"n0", "n1"}));
+    tell(id, 1, {{"n0", 1, true}, {"n1", 1, true}}, {wish_of(2, 1, true)});
+    EXPECT_FALSE(driver.last<GrantSlots>()) << "no node is left";
+    tell(id, 1, {{"n0", 1, true}}, {wish_of(2, 1, true), exclusive_wish(3, 1, false, "n0")});
+    ASSERT_TRUE(driver.last<RefuseWish>());
+    EXPECT_EQ(driver.last<RefuseWish>()->wish, 3u);
+    ASSERT_TRUE(driver.last<GrantSlots>());
+    EXPECT_EQ(driver.last<GrantSlots>()->blocks, (Blocks{{"n1", 1}}));
+    tell(id, 2, {{"n0", 1}, {"n1", 1}}, {exclusive_wish(4, 1, true)});
+    EXPECT_FALSE(driver.last<GrantSlots>()) << "the job has one on each node";
+    tell(id, 2, {{"n0", 1}}, {exclusive_wish(4, 1, true)});
+    ASSERT_TRUE(driver.last<GrantSlots>());
+    EXPECT_EQ(driver.last<GrantSlots>()->blocks, (Blocks{{"n1", 1}}));
+}
+
+TEST_P(SlotsTest, exclusive_places_are_no_more_than_nodes)
+{
+    JobId id = run(1, 8);
+    tell(id, 0, {}, {exclusive_wish(1, 3, true)});
+    ASSERT_TRUE(driver.last<RefuseWish>());
+    EXPECT_NE(driver.last<RefuseWish>()->reason.find("there are 2"), std::string::npos);
+    tell(id, 0, {}, {exclusive_wish(2, 2, true, "n1")});
+    ASSERT_TRUE(driver.last<RefuseWish>());
+    EXPECT_EQ(driver.last<RefuseWish>()->wish, 2u);
+    tell(id, 0, {}, {exclusive_wish(3, 3, false)});
+    ASSERT_TRUE(driver.last<GrantSlots>());
+    EXPECT_EQ(count_processes(driver.last<GrantSlots>()->blocks), 2);
+}
+
+TEST_P(SlotsTest, an_exclusive_place_delays_the_first_job_as_little_as_any)
+{
+    JobId id = run(1, 8);
+    JobId long_one = driver.submit(rigid(4, 100000));
+    driver.run(long_one);
+    JobId waiting = driver.submit(rigid(7));
+    tell(id, 0, {}, {exclusive_wish(1, 1, true)});
+    EXPECT_FALSE(driver.last<GrantSlots>());
+    driver.end(long_one);
+    driver.run(waiting);
+    driver.end(waiting);
+    EXPECT_TRUE(driver.last<GrantSlots>());
 }
 
 TEST_P(SlotsTest, what_the_step_has_not_heard_of_is_said_again)

@@ -284,7 +284,7 @@ void SimulatedCluster::change_slots(Step &step)
         counts.slots_wished++;
         std::string host = slots_.chance(0.2) ? step.world.front().node.str() : "";
         slots.wishes.push_back({++step.wishes, static_cast<int>(slots_.between(1, 3)),
-                                slots_.chance(0.6), host, NEVER, ""});
+                                slots_.chance(0.6), host, NEVER, "", slots_.chance(0.2)});
     }
     say_slots(step);
 }
@@ -317,17 +317,22 @@ void SimulatedCluster::perform(const GrantSlots &action)
     if (!step || step->ended || action.grant != step->slots.granted + 1)
         return;
     StepSlots &slots = step->slots;
+    auto open = std::ranges::find(slots.wishes, action.wish, &SlotWish::number);
+    bool exclusive = open != slots.wishes.end() && open->exclusive;
     counts.slots_granted += count_processes(action.blocks);
     slots.granted++;
     occupy(*step, action.blocks, 1);
     for (const Block &block : action.blocks) {
         auto held = std::ranges::find(slots.held, block.node.str(), &StepSlots::Held::node);
+        bool is_shared = held != slots.held.end() || block.processes > 1;
+        if (is_shared && (exclusive || (held != slots.held.end() && held->exclusive)))
+            wrong("job " + std::to_string(step->job) + " gets places on " + block.node +
+                  ", where one is to be alone");
         if (held == slots.held.end())
-            slots.held.push_back({block.node, block.processes});
+            slots.held.push_back({block.node, block.processes, exclusive});
         else
             held->places += block.processes;
     }
-    auto open = std::ranges::find(slots.wishes, action.wish, &SlotWish::number);
     if (open != slots.wishes.end()) {
         open->count -= count_processes(action.blocks);
         if (open->count <= 0 || !open->hard)

@@ -24,20 +24,23 @@ const FieldRules<Head> HEAD = {
 struct Host {
     std::string name;
     uint64_t places = 0;
+    bool exclusive = false;
 };
 const FieldRules<Host> HOST = {
     {"name", &Host::name, REQUIRED, NAME_MAX_BYTES},
     {"places", &Host::places, REQUIRED, SLOTS_MAX},
+    {"exclusive", &Host::exclusive, OPTIONAL, 0},
 };
 
 struct Wish {
     uint64_t wish = 0, count = 0;
-    bool hard = false;
+    bool hard = false, exclusive = false;
 };
 const FieldRules<Wish> WISH = {
     {"wish", &Wish::wish, REQUIRED, STEP_NUMBER_MAX},
     {"count", &Wish::count, REQUIRED, SLOTS_MAX},
     {"hard", &Wish::hard, REQUIRED, 0},
+    {"exclusive", &Wish::exclusive, OPTIONAL, 0},
 };
 
 /* The members of a list, each read by these rules; empty, or what is wrong. */
@@ -80,12 +83,12 @@ Result<StepSlots> read_slots(const Json &line)
     slots.told = head.told;
     slots.granted = head.granted;
     std::string wrong = read_list(line, "hosts", HOST, [&](const Json &, const Host &host) {
-        slots.held.push_back({host.name, static_cast<int>(host.places)});
+        slots.held.push_back({host.name, static_cast<int>(host.places), host.exclusive});
     });
     if (wrong.empty())
         wrong = read_list(line, "wishes", WISH, [&](const Json &json, const Wish &wish) {
-            slots.wishes.push_back(
-                {wish.wish, static_cast<int>(wish.count), wish.hard, host_of(json), NEVER, ""});
+            slots.wishes.push_back({wish.wish, static_cast<int>(wish.count), wish.hard,
+                                    host_of(json), NEVER, "", wish.exclusive});
         });
     if (!wrong.empty())
         return Error{wrong};

@@ -162,7 +162,8 @@ TEST_F(StepLinkTest, what_a_step_has_of_places_is_asked_for_when_it_changes)
         << "once more, and once only";
     say(R"({"id":"slots","ok":true,"step":"4711","told":7,"granted":1,)"
         R"("hosts":[{"name":"n0","places":2}],)"
-        R"("wishes":[{"wish":3,"kind":"slots","count":1,"hard":false,"hosts":["n1"]}]})");
+        R"("wishes":[{"wish":3,"kind":"slots","count":1,"hard":false,"hosts":["n1"],)"
+        R"("exclusive":true}]})");
     ASSERT_TRUE(turn_until([this] { return count<StepSlots>() == 2; }));
     const auto &slots = std::get<StepSlots>(told_.back());
     EXPECT_EQ(slots.mpiexec, "4711");
@@ -174,6 +175,8 @@ TEST_F(StepLinkTest, what_a_step_has_of_places_is_asked_for_when_it_changes)
     ASSERT_EQ(slots.wishes.size(), 1u);
     EXPECT_EQ(slots.wishes[0].host, "n1");
     EXPECT_FALSE(slots.wishes[0].hard);
+    EXPECT_TRUE(slots.wishes[0].exclusive);
+    EXPECT_FALSE(slots.held[0].exclusive);
     link_->grant({1, 1, "4712", 3, 2, {{"n1", 1}}});
     link_->grant({1, 1, "4711", 3, 2, {{"n1", 1}}});
     link_->refuse({1, 1, "4711", 3, "no"});

@@ -63,22 +63,43 @@ class Protected {
     std::optional<int64_t> time_ms_;
 };
 
+/* Where the wish gets no place, as one is to be alone there: where the job has such a one, or, if
+ * those of the wish are to be so, any. */
+std::vector<NodeName> closed_nodes(const Job &job, const SlotWish &wish)
+{
+    if (!wish.exclusive)
+        return exclusive_slots(job);
+    std::vector<NodeName> nodes;
+    for (const Block &block : slots_of(job))
+        nodes.push_back(block.node);
+    return nodes;
+}
+
 /* Places are put one after the other, as long as one more is wanted and allowed. */
 class PlacesFor {
   public:
-    PlacesFor(const State &state, const Job &job, int64_t since_ms, int count)
-        : job_(job), now_(state), first_(state, job, since_ms), left_(count)
+    PlacesFor(const State &state, const Job &job, const SlotWish &wish, int count)
+        : job_(job), wish_(wish), now_(state), open_(state), closed_(closed_nodes(job, wish)),
+          first_(state, job, wish.since_ms), left_(count)
     {
+        for (const NodeName &node : closed_)
+            open_.close(node);
     }
-    const Space &now() const { return now_; }
+    /* What it may be put on. */
+    const Space &open() const { return open_; }
+    bool is_closed(const NodeName &node) const
+    {
+        return std::ranges::find(closed_, node) != closed_.end();
+    }
     const Blocks &blocks() const { return blocks_; }
     /* One, beside `own`, for which there is room.  False: no more. */
     bool add(const Blocks &own)
     {
         if (left_ == 0 || blocks_.size() >= BLOCKS_MAX)
             return false;
-        Space after = now_;
-        Blocks place = after.place(job_.spec, 1, own);
+        Space left_open = open_, after = now_;
+        Blocks place = left_open.place(job_.spec, 1, own);
+        after.take(open_.more_than(left_open));
         if (!first_.allows(now_, after)) {
             left_ = 0;
             return false;
@@ -86,12 +107,19 @@ class PlacesFor {
         left_--;
         append(blocks_, place[0]);
         now_ = after;
+        open_ = left_open;
+        if (wish_.exclusive) {
+            closed_.push_back(place[0].node);
+            open_.close(place[0].node);
+        }
         return true;
     }
 
   private:
     const Job &job_;
-    Space now_;
+    const SlotWish &wish_;
+    Space now_, open_;          /* what is free; and that without what is closed to the wish */
+    std::vector<NodeName> closed_;
     Protected first_;
     int left_;
     Blocks blocks_;
@@ -155,15 +183,21 @@ Blocks places_for(const State &state, const Job &job, const SlotWish &wish, int6
     if (count <= 0 || state.wanted_nodes > 0 ||
         (state.indices().free_cores == 0 && !job.spec.whole_nodes))
         return {};
-    PlacesFor places(state, job, wish.since_ms, count);
+    PlacesFor places(state, job, wish, count);
     for (const NodeName &node : nodes_for(state, job, wish)) {
         Blocks own = {{node, processes_on(job, node)}};
-        while (places.now().room_within(job.spec, own) > 0 && places.add(own))
+        while (!places.is_closed(node) && places.open().room_within(job.spec, own) > 0 &&
+               places.add(own))
             own[0].processes++;
     }
-    Blocks own = append(all_of(job), places.blocks());
-    while (wish.host.empty() && places.now().fits(job.spec, 1, own) && places.add(own))
-        append(own, {places.blocks().back().node, 1});
+    auto open_own = [&] {
+        Blocks own = append(all_of(job), places.blocks());
+        std::erase_if(own, [&](const Block &block) { return places.is_closed(block.node); });
+        return own;
+    };
+    Blocks own = open_own();
+    while (wish.host.empty() && places.open().fits(job.spec, 1, own) && places.add(own))
+        own = open_own();
     return places.blocks();
 }
 

@@ -24,7 +24,7 @@ struct Words {
     bool alone = false;
 };
 
-Words read_words(const std::string &words, bool has_allocator)
+Words read_words(const std::string &words)
 {
     Words read;
     std::string ignored;
@@ -39,7 +39,7 @@ Words read_words(const std::string &words, bool has_allocator)
             auto time_ms = parse_time_ms(word.substr(std::min(key.size() + 1, word.size())));
             kept = static_cast<bool>(time_ms);
             read.timeout_ms = kept ? time_ms.value() : read.timeout_ms;
-        } else if (word == "exclusive" && !has_allocator) {
+        } else if (word == "exclusive") {
             kept = read.alone = true;
         }
         if (kept)
@@ -93,8 +93,30 @@ void Places::set_room(size_t now, size_t ever)
     give_waiting();
 }
 
+/* Whether hard ones could ever be held together: on a host that one has for itself there is no other. */
+std::string Places::why_never_beside(const std::vector<Request> &requests) const
+{
+    std::map<std::string, size_t> named, alone;
+    size_t anywhere_alone = 0, anywhere = 0;
+    for (const Request &request : requests) {
+        if (request.wanted_host == ANYWHERE)
+            (request.alone ? anywhere_alone : anywhere)++;
+        else
+            (request.alone ? alone : named)[request.wanted_host]++;
+    }
+    for (const auto &[host, count] : alone) {
+        if (count > 1 || named.contains(host))
+            return "a place that is to have " + host + " for itself (exclusive) and others there exclude each other";
+    }
+    size_t hosts = alone.size() + anywhere_alone + (named.empty() && anywhere > 0 ? 1 : named.size());
+    if (next_wish_ || alone.size() + anywhere_alone == 0 || hosts <= hosts_.size())
+        return "";
+    return "places that are to have a host for themselves (exclusive) take " + std::to_string(hosts) +
+           " hosts, the job has " + std::to_string(hosts_.size());
+}
+
 /* What matters first: what MPI says of an error is cut at 511 characters. */
-std::string Places::why_never(uint32_t uid, const AllocatePlaces &call) const
+std::string Places::why_never(uint32_t uid, const AllocatePlaces &call, const std::vector<Request> &requests) const
 {
     if (call.hard && call.n > ever_)
         return (next_wish_ ? "the resource manager gives this job " : "--adapt-range leaves ") + std::to_string(ever_) +
@@ -112,24 +134,26 @@ std::string Places::why_never(uint32_t uid, const AllocatePlaces &call) const
         if (requests_.contains({uid, call.first + i}))
             return "the number of a process request is used already";
     }
-    return "";
+    return call.hard ? why_never_beside(requests) : "";
 }
 
 std::string Places::allocate(uint32_t uid, const AllocatePlaces &call)
 {
-    if (std::string why = why_never(uid, call); !why.empty())
-        return why;
+    std::vector<Request> requests(call.n);
     for (uint32_t i = 0; i < call.n; i++) {
-        Words words = read_words(call.words + ";" + (call.own_words.empty() ? "" : call.own_words[i]),
-                                 static_cast<bool>(next_wish_));
-        Request request;
+        Words words = read_words(call.words + ";" + (call.own_words.empty() ? "" : call.own_words[i]));
+        Request &request = requests[i];
         request.wanted_host = call.hosts.empty() ? ANYWHERE : call.hosts[i];
         request.info = words.info;
         request.hard = call.hard;
         request.alone = words.alone;
-        request.since = ++arrivals_;
         request.until_ms = words.timeout_ms < 0 ? -1 : now_ms_ + words.timeout_ms;
-        requests_.emplace(Key{uid, call.first + i}, std::move(request));
+    }
+    if (std::string why = why_never(uid, call, requests); !why.empty())
+        return why;
+    for (uint32_t i = 0; i < call.n; i++) {
+        requests[i].since = ++arrivals_;
+        requests_.emplace(Key{uid, call.first + i}, std::move(requests[i]));
     }
     give_waiting();
     if (next_wish_)
@@ -139,10 +163,11 @@ std::string Places::allocate(uint32_t uid, const AllocatePlaces &call)
     return "";
 }
 
-/* Those that have got no place, one wish for each host that is asked for. */
+/* Those that have got no place, one wish for each host that is asked for, and one for those that want it for
+ * themselves. */
 void Places::wish_for(uint32_t uid, const AllocatePlaces &call)
 {
-    std::map<std::string, uint64_t> made;
+    std::map<std::pair<std::string, bool>, uint64_t> made;
     bool has_all = had() >= ever_;       /* no allocator need be asked whether there are more now */
     for (uint32_t i = 0; i < call.n; i++) {
         auto it = requests_.find({uid, call.first + i});
@@ -152,15 +177,15 @@ void Places::wish_for(uint32_t uid, const AllocatePlaces &call)
             give_up(it, WishEnd::REFUSED, "");
             continue;
         }
-        uint64_t &number = made[it->second.wanted_host];
+        uint64_t &number = made[{it->second.wanted_host, it->second.alone}];
         if (number == 0) {
             number = next_wish_();
-            wishes_[number] = {number, 0, call.hard, it->second.wanted_host, call.words};
+            wishes_[number] = {number, 0, call.hard, it->second.alone, it->second.wanted_host, call.words};
         }
         wishes_[number].count++;
         it->second.wish = number;
     }
-    for (const auto &[host, number] : made)
+    for (const auto &[asked, number] : made)
         notices_.push_back({wishes_[number], std::nullopt, "", {}});
 }
 
@@ -204,15 +229,17 @@ Places::Load Places::load(const Host &host) const
     return found == loads_.end() ? Load{} : found->second;
 }
 
-/* One that was granted, and was used last. */
+/* One that was granted, and was used last.  Who is to be alone on a host gives back what else is idle there. */
 bool Places::take_idle(Request &request)
 {
     for (size_t i = idle_.size(); i-- > 0;) {
         const Host *host = find_host(idle_[i].host);
-        if (!host || (request.wanted_host != ANYWHERE && request.wanted_host != host->name))
+        if (!host || !suits(*host, request.wanted_host, request.alone))
             continue;
         request.host = *host;
         idle_.erase(idle_.begin() + static_cast<ptrdiff_t>(i));
+        if (request.alone)
+            give_back_idle([&](const Idle &idle) { return idle.host == request.host.name; });
         return true;
     }
     return false;
@@ -314,14 +341,21 @@ std::vector<Places::Task> Places::tasks() const
     return tasks;
 }
 
-/* Those that nobody has used for long enough: the first ones, as they are in this order. */
-void Places::give_back_idle()
+bool Places::has_alone(const std::string &host) const
 {
-    auto used = std::ranges::find_if(idle_, [this](const Idle &idle) { return idle.since_ms + LINGER_MS > now_ms_; });
+    auto found = loads_.find(host);
+    return found != loads_.end() && found->second.alone > 0;
+}
+
+void Places::give_back_idle(const std::function<bool(const Idle &)> &which)
+{
     HostCounts released;
-    for (auto idle = idle_.begin(); idle != used; ++idle)
-        released[idle->host]++;
-    idle_.erase(idle_.begin(), used);
+    std::erase_if(idle_, [&](const Idle &idle) {
+        bool goes = which(idle);
+        if (goes)
+            released[idle.host]++;
+        return goes;
+    });
     if (!released.empty())
         notices_.push_back({std::nullopt, std::nullopt, "", std::move(released)});
 }
@@ -337,7 +371,8 @@ void Places::time(int64_t now_ms)
         if (it->second.until_ms >= 0 && it->second.until_ms <= now_ms_)
             give_up(it, WishEnd::WITHDRAWN, "its time is over");
     }
-    give_back_idle();
+    if (!idle_.empty() && idle_.front().since_ms + LINGER_MS <= now_ms_)        /* they are in this order */
+        give_back_idle([this](const Idle &idle) { return idle.since_ms + LINGER_MS <= now_ms_; });
 }
 
 int64_t Places::next_ms() const

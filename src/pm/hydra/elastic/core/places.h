@@ -54,6 +54,7 @@ class Places {
         uint64_t number = 0;    /* among the step's wishes */
         uint32_t count = 0;     /* that have no place yet */
         bool hard = false;
+        bool alone = false;     /* each on a host where the job has no other */
         std::string host, words;
     };
     /* One that has been started. */
@@ -125,6 +126,8 @@ class Places {
     const std::map<uint64_t, Wished> &wishes() const { return wishes_; }
     /* All that it has given and not got back, and how many they are. */
     HostCounts given() const;
+    /* Whether a request has it for itself. */
+    bool has_alone(const std::string &host) const;
     std::vector<Task> tasks() const;
     size_t had() const { return held_ + idle_.size(); }
 
@@ -161,7 +164,8 @@ class Places {
     };
     using Table = std::map<Key, Request>;
 
-    std::string why_never(uint32_t uid, const AllocatePlaces &call) const;
+    std::string why_never(uint32_t uid, const AllocatePlaces &call, const std::vector<Request> &requests) const;
+    std::string why_never_beside(const std::vector<Request> &requests) const;
     static bool is_at(const Request &request, uint64_t agent);
     const Host *find_host(const std::string &name) const;
     const Host *choose(const std::string &wanted, bool alone = false) const;
@@ -174,7 +178,7 @@ class Places {
     void wish_for(uint32_t uid, const AllocatePlaces &call);
     void one_less(uint64_t wish, WishEnd end, const std::string &reason);
     void give_up(Table::iterator it, WishEnd end, const std::string &reason);
-    void give_back_idle();
+    void give_back_idle(const std::function<bool(const Idle &)> &which);
     void order(const Key &key, Request &request, task_order kind, const std::string &bytes = "");
     Table::iterator over(Table::iterator it);
     Table::iterator drop(Table::iterator it, WishEnd end, const std::string &reason);

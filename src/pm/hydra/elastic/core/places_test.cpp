@@ -167,8 +167,9 @@ TEST_F(PlacesTest, WhoWaitsTooLongGetsNone)
 TEST_F(PlacesTest, AHostForItself)
 {
     places.set_room(9, 9);
-    EXPECT_EQ("", places.allocate(7, {1, 3, true, "*", "", {"", "exclusive", "exclusive"}, {}}));
+    EXPECT_EQ("", places.allocate(7, {1, 2, true, "*", "", {"", "exclusive"}, {}}));
     EXPECT_EQ("1:1@n1 2:1@n2", events());
+    EXPECT_EQ("", places.allocate(7, {3, 1, true, "*", "exclusive", {}, {}}));
     EXPECT_EQ("", allocate(8, 1, 2, true));
     EXPECT_EQ("1:1@n1 2:1@n1", events());
     places.release(7, 1);
@@ -176,6 +177,21 @@ TEST_F(PlacesTest, AHostForItself)
     EXPECT_EQ("", events());
     places.release(8, 2);
     EXPECT_EQ("3:1@n1", events());
+}
+
+TEST_F(PlacesTest, HostsForThemselvesThatThereCouldNeverBeAreRefused)
+{
+    places.set_room(9, 9);
+    auto ask = [this](bool hard, const std::vector<std::string> &words, const std::vector<std::string> &hosts) {
+        return places.allocate(7, {1, static_cast<uint32_t>(words.size()), hard, "*", "", words, hosts});
+    };
+    EXPECT_NE("", ask(true, {"exclusive", "exclusive", "exclusive"}, {}));
+    EXPECT_NE("", ask(true, {"exclusive", "exclusive", ""}, {}));
+    EXPECT_NE("", ask(true, {"exclusive", "exclusive"}, {"n1", "n1"}));
+    EXPECT_NE("", ask(true, {"exclusive", ""}, {"n1", "n1"}));
+    EXPECT_FALSE(places.any());
+    EXPECT_EQ("", ask(false, {"exclusive", "exclusive", ""}, {}));
+    EXPECT_EQ("1:1@n1 2:1@n2 3:0", events());
 }
 
 /* With an allocator. */
@@ -271,6 +287,29 @@ TEST_F(GivenPlacesTest, APlaceIsUsedAgainAndThenGivenBack)
     EXPECT_EQ("<n1*1", notices());
     EXPECT_TRUE(places.given().empty());
     EXPECT_EQ(-1, places.next_ms());
+}
+
+/* What is idle on a host that somebody has for himself is given back; and a host by itself is asked for by a wish. */
+TEST_F(GivenPlacesTest, AHostForItself)
+{
+    places.grant(1, 1, {"n1", "n1"});
+    EXPECT_EQ("", places.allocate(7, {1, 2, true, "*", "exclusive", {}, {}}));
+    EXPECT_EQ("1:1@n1", events());
+    EXPECT_EQ("<n1*1 1!1", notices());
+    EXPECT_TRUE(places.wishes().at(1).alone);
+    EXPECT_EQ((Places::HostCounts{{"n1", 1}}), places.given());
+    EXPECT_TRUE(places.has_alone("n1"));
+    EXPECT_EQ("", allocate(8, 1, 1, true));
+    EXPECT_EQ("2!1", notices());
+    EXPECT_FALSE(places.wishes().at(2).alone);
+    places.grant(2, 2, {"n1"});         /* the allocator did not know that yet */
+    EXPECT_EQ("", events());
+    places.grant(3, 2, {"n2"});
+    EXPECT_EQ("2:1@n2", events());      /* who has waited for longer */
+    places.time(Places::LINGER_MS);
+    EXPECT_EQ("1:granted <n1*1", notices());
+    places.release(7, 1);
+    EXPECT_EQ("1:1@n1", events());
 }
 
 TEST_F(GivenPlacesTest, WithItsOwnerAWishEnds)

@@ -222,6 +222,8 @@ Json write_wish(const Places::Wished &wish)
                    {"hosts", Json::array()}};
     if (wish.host != "*")
         fields["hosts"].push_back(wish.host);
+    if (wish.alone)
+        fields["exclusive"] = true;
     if (!wish.words.empty())
         fields["hints"] = wish.words.substr(0, PLACE_HINTS_MAX);
     return fields;
@@ -281,13 +283,17 @@ std::string Step::answer_slots(const Json &id, const SlotsRequest &slots)
 {
     if (slots.most && managed_)
         places_.set_most(*slots.most);
-    Json wishes = Json::array();
+    Json hosts = write_hosts(places_.given()), wishes = Json::array();
+    for (Json &host : hosts) {
+        if (places_.has_alone(host["name"]))
+            host["exclusive"] = true;
+    }
     for (const auto &[number, wish] : places_.wishes())
         wishes.push_back(write_wish(wish));
     return write_answer(id, {{"step", step_id_},
                              {"told", journal_.next()},
                              {"granted", places_.granted()},
-                             {"hosts", write_hosts(places_.given())},
+                             {"hosts", hosts},
                              {"wishes", wishes}});
 }
 
