@@ -1,4 +1,5 @@
-/* DS1-DS4: MPIX_Spawn, and programs that cannot be started, with --missing 1 by MPI_Comm_spawn as well. */
+/* DS1-DS4: MPIX_Spawn, and programs that cannot be started, with --missing 1 by MPI_Comm_spawn as well, and with
+ * --elsewhere HOST HERE-ALONE on another host, where this path leads to no program. */
 
 #include "elastic_test.h"
 #include <sys/utsname.h>
@@ -116,6 +117,49 @@ static void missing(void)
     use(inter, 2);
 }
 
+static void no_spawn(const char *command, const char *key, const char *value)
+{
+    MPI_Comm inter = MPI_COMM_WORLD;
+    MPI_Info info;
+
+    ET_MPI(MPI_Info_create(&info));
+    ET_MPI(MPI_Info_set(info, key, value));
+    ET_ERROR(MPI_Comm_spawn(command, MPI_ARGV_NULL, 2, info, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE),
+             MPI_ERR_SPAWN, NULL);
+    ET_CHECK(inter == MPI_COMM_NULL, "there is a communicator");
+    ET_MPI(MPI_Info_free(&info));
+}
+
+/* One that is not there, in part or altogether, and hosts that are not; then those that are. */
+static void elsewhere(const char *other, const char *here_alone)
+{
+    char *arguments[] = { "--child", "two words", "", NULL }, **argvs[] = { arguments, arguments, arguments };
+    const char *there[] = { other }, *parts[] = { host.nodename, other, host.nodename };
+    char *commands[] = { program, (char *) here_alone, program };
+    int counts[] = { 1, 1, 1 };
+    MPI_Info infos[3];
+    MPI_Comm inter;
+
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    for (int i = 0; i < 3; i++) {
+        ET_MPI(MPI_Info_create(&infos[i]));
+        ET_MPI(MPI_Info_set(infos[i], "host", other));
+    }
+    for (int i = 0; i < 2; i++) {
+        no_spawn(here_alone, "host", other);
+        no_spawn("/etc/passwd", "host", other);
+        no_spawn(program, "host", "no-such-host");
+        ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 1, "*", 1, there, here_alone, NULL, 0, &inter), MPI_ERR_SPAWN, NULL);
+        ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 3, parts, here_alone, arguments, 0, &inter), MPI_ERR_SPAWN, NULL);
+        ET_ERROR(MPI_Comm_spawn_multiple(3, commands, argvs, counts, infos, 0, MPI_COMM_WORLD, &inter,
+                                         MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN, NULL);
+        ET_MPI(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 3, parts, program, arguments, 0, &inter));
+        use(inter, 3);
+    }
+    for (int i = 0; i < 3; i++)
+        ET_MPI(MPI_Info_free(&infos[i]));
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm parent;
@@ -128,7 +172,9 @@ int main(int argc, char **argv)
         return child(parent, argc, argv);
     et_options(&argc, &argv);
     et_world_changed();
-    if (et_number(argc, argv, "missing", 0)) {
+    if (argc == 4 && !strcmp(argv[1], "--elsewhere")) {
+        elsewhere(argv[2], argv[3]);
+    } else if (et_number(argc, argv, "missing", 0)) {
         missing();
     } else {
         good();

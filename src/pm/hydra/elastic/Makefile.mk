@@ -106,6 +106,7 @@ noinst_HEADERS += \
     elastic/mpiexec/nodes.h         \
     elastic/mpiexec/psets.h         \
     elastic/mpiexec/spawn.h         \
+    elastic/mpiexec/spawned.h       \
     elastic/mpiexec/output.h        \
     elastic/mpiexec/performance.h   \
     elastic/mpiexec/relay.h         \
@@ -137,6 +138,7 @@ noinst_HEADERS += \
     elastic/proxy/reports.h         \
     elastic/proxy/sequence.h        \
     elastic/proxy/sets.h            \
+    elastic/proxy/spawned.h         \
     elastic/proxy/state.h           \
     elastic/proxy/tasks.h           \
     elastic/core/places.h           \
@@ -199,6 +201,7 @@ mpiexec_hydra_SOURCES += \
     elastic/mpiexec/reports.c   \
     elastic/mpiexec/socket.c    \
     elastic/mpiexec/spawn.c     \
+    elastic/mpiexec/spawned.c   \
     elastic/wire/loop_set.c     \
     elastic/wire/message.c      \
     $(elastic_core_sources)
@@ -229,6 +232,7 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/say.c         \
     elastic/proxy/sequence.c    \
     elastic/proxy/sets.c        \
+    elastic/proxy/spawned.c     \
     elastic/proxy/start.c       \
     elastic/proxy/tasks.c       \
     elastic/proxy/stdin.c       \

@@ -106,6 +106,20 @@ def examples_over_hosts(run: HostRun) -> None:
         run.check(serving.wait() == 0, f"{server}: {serving.out}{serving.err}")
 
 
+@case("DS4", nodes=2)
+def spawns_that_fail_elsewhere(run: HostRun) -> None:
+    """Programs, folders and hosts that are not there, in part or altogether: an error on all, nothing is left, the job goes on."""
+    program = run.program("dyn_spawn")
+    run.check(run.on("h1", "cp", program, "/run/here_alone").returncode == 0, "a program that only h1 has")
+    before = run.pids("h2", "dyn_spawn")
+    job = run.start(by_ssh(run, 2, program, "--elsewhere", "h2", "/run/here_alone"))
+    code = job.wait()
+    run.on("h1", "rm", "/run/here_alone")
+    run.check(code == 0 and "PASS dyn_spawn" in job.out, f"exit code {code}: {job.out[-1000:]}{job.err[-2000:]}")
+    run.check("no such file" in job.err.lower() and "host h2: not all processes" in job.err, f"it says why: {job.err[-2000:]}")
+    run.check(run.pids("h2", "dyn_spawn") == before, "processes are left on h2")
+
+
 def resized(daemon: Managed, job: int, size: int) -> bool:
     """Not while elasticd itself gives it another size."""
     return daemon.elastic("resize", str(job), str(size), "--wait").returncode == 0 or daemon.show(job)["size"] == size

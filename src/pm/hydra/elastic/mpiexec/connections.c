@@ -9,6 +9,7 @@
 #include "pmiserv.h"
 #include "pmiserv_pmi.h"
 #include "relay.h"
+#include "spawned.h"
 #include "wire/accept.h"
 #include "wire/silence.h"
 
@@ -163,6 +164,7 @@ void HYD_step_proxy_up(struct HYD_proxy *proxy)
 {
     struct HYD_step_group *g = HYD_step_find_group(proxy->pg->pgid);
 
+    HYD_spawned_up(proxy);
     if (g)
         g->proxies[proxy->proxy_id].up = 1;
     if (HYD_step.core)

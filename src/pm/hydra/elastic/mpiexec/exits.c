@@ -10,6 +10,7 @@
 #include "pmiserv.h"
 #include "pmiserv_utils.h"
 #include "socket.h"
+#include "spawned.h"
 #include "../ui/mpich/mpiexec.h"
 
 #define ABORT_GRACE_MS 500      /* for a proxy to tell how its process died, before we end the others */
@@ -167,7 +168,7 @@ int HYD_step_proxy_ended(struct HYD_proxy *proxy)
     struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
 
     if (!g)
-        return 1;
+        return !HYD_spawned_ended(proxy);
     int rules = HYD_step_rules_apply(g);
     struct HYD_step_proxy *p = &g->proxies[proxy->proxy_id];
     while (g->group != 0 && p->freed < p->processes)
@@ -184,7 +185,7 @@ int HYD_step_proxy_lost(struct HYD_proxy *proxy)
     struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
 
     if (!g)
-        return 0;
+        return HYD_spawned_lost(proxy);
     /* The core says what that means for an adaptation under way. */
     HYD_core_defer_departed(g, proxy->proxy_id);
     if (HYD_step_rules_apply(g)) {
@@ -277,4 +278,5 @@ HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status)
 void HYD_step_free_exits(void)
 {
     MPL_free(exit_lines);
+    HYD_spawned_free();
 }

@@ -7,6 +7,7 @@
 #include "bscu.h"
 #include "connections.h"
 #include "exits.h"
+#include "spawned.h"
 #include "wire/children.h"
 
 void HYD_step_compact_launchers(void)
@@ -79,13 +80,18 @@ static HYD_status launcher_cb(int fd, HYD_event_t events, void *userp)
 }
 
 /* Hydra may find a launcher's end before its watch does. */
-static int launches_a_growth(pid_t pid)
+static int is_not_of_the_job(pid_t pid)
 {
     for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
         for (int i = 0; i < g->proxy_count; i++)
             if (g->proxies[i].launcher_pid == pid)
                 return g->group != 0;
-    return 0;
+    return HYD_spawned_excuses(pid);
+}
+
+void HYD_step_excuse_launchers(void)
+{
+    HYD_excuses_child = is_not_of_the_job;
 }
 
 /* Hydra has appended one process for each proxy of the group (a launcher of its own kind, like
@@ -94,7 +100,7 @@ HYD_status HYD_step_watch_launchers(struct HYD_step_group *g, int first)
 {
     HYD_status status = HYD_SUCCESS;
 
-    HYD_excuses_child = launches_a_growth;
+    HYD_step_excuse_launchers();
     for (int i = 0; i < g->proxy_count && first + i < HYD_bscu_pid_count; i++) {
         struct HYD_step_proxy *p = &g->proxies[i];
         p->launcher_pid = HYD_bscu_pid_list[first + i];

@@ -58,6 +58,8 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
     HYD_status status = HYD_SUCCESS;
 
     HYD_pmcd_pmip_output_first();
+    status = HYD_spawned_start();
+    HYDU_ERR_POP(status, "unable to prepare for processes that cannot be executed\n");
     bool may_adapt = HYD_pmcd_pmip.local.pgid == 0 || HYD_agent.join.given;
     if (!may_adapt && !HYD_tasks_are_world())
         goto fn_exit;
@@ -125,6 +127,7 @@ HYD_status HYD_pmcd_pmip_adapt_env(int process_id, struct HYD_env **env)
 
 HYD_status HYD_pmcd_pmip_adapt_started(void)
 {
+    HYD_spawned_check();
     if (HYD_agent.board.fd < 0)
         return HYD_SUCCESS;
 

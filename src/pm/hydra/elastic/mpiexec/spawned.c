@@ -1,0 +1,242 @@
+/* See spawned.h. */
+
+#include "state.h"
+#include "spawned.h"
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include "bsci.h"
+#include "bscu.h"
+#include "launcher_ends.h"
+#include "pmiserv_pmi.h"
+
+struct launcher {
+    pid_t pid;                  /* -1: it has ended */
+    int watch;                  /* its pidfd */
+};
+
+struct spawn {
+    struct HYD_pg *pg;
+    int fd, pid, group, proxy;  /* who is to be answered */
+    HYD_spawned_reply reply;    /* NULL: that has been done */
+    int failed;
+    struct launcher *launchers; /* one for each daemon, in their order, or fewer */
+    int launcher_count;
+    struct spawn *next;
+};
+
+static struct spawn *spawns = NULL;
+
+static struct spawn *spawn_of(const struct HYD_pg *pg)
+{
+    struct spawn *s;
+
+    for (s = spawns; s && s->pg != pg; s = s->next);
+    return s;
+}
+
+static void free_spawn(struct spawn *s)
+{
+    struct spawn **link;
+
+    for (link = &spawns; *link && *link != s; link = &(*link)->next);
+    if (*link)
+        *link = s->next;
+    for (int i = 0; i < s->launcher_count; i++)
+        HYD_step_close_fd(&s->launchers[i].watch);
+    MPL_free(s->launchers);
+    MPL_free(s);
+}
+
+/* Who has asked may have ended since. */
+static void answer(struct spawn *s, int rc)
+{
+    struct HYD_proxy *proxy = HYD_pmcd_pmi_find_proxy(s->fd);
+    HYD_spawned_reply reply = s->reply;
+    char line[64];
+
+    s->reply = NULL;
+    if (!reply || !proxy || proxy->pg->pgid != s->group || proxy->proxy_id != s->proxy)
+        return;
+    MPL_snprintf(line, sizeof(line), "cmd=spawn_result rc=%d\n", rc);
+    HYD_step_pmi_begin(proxy);
+    if (HYD_step_pmi_end(proxy, reply(s->fd, s->pid, line)) != HYD_SUCCESS)
+        HYDU_error_printf("unable to answer a process that spawns\n");
+}
+
+static void answer_if_over(struct spawn *s)
+{
+    for (const struct HYD_proxy * p = s->pg->proxy_list; p; p = p->next)
+        if (p->control_fd != HYD_FD_CLOSED)
+            return;
+    answer(s, -1);
+}
+
+/* Daemons that have not connected yet are told when they do. */
+static void fail(struct spawn *s, const struct HYD_proxy *culprit)
+{
+    if (!s->failed && !HYD_step.ending) {
+        char text[512];
+        MPL_snprintf(text, sizeof(text), "MPI_Comm_spawn: host %s: not all processes could be started there",
+                     culprit->node->hostname);
+        HYD_step_tell_user(text);
+    }
+    for (const struct HYD_proxy * p = s->failed ? NULL : s->pg->proxy_list; p; p = p->next)
+        if (p != culprit)
+            HYD_step_send_signal(p, SIGKILL);
+    s->failed = 1;
+    answer_if_over(s);
+}
+
+/* ---- launchers ------------------------------------------------------------------------------------------------- */
+
+static struct HYD_proxy *proxy_at(const struct HYD_pg *pg, int i)
+{
+    struct HYD_proxy *proxy = pg->proxy_list;
+
+    for (; proxy && i > 0; i--)
+        proxy = proxy->next;
+    return proxy;
+}
+
+static struct launcher *find_launcher(int watch, struct spawn **spawn, int *number)
+{
+    for (struct spawn * s = spawns; s; s = s->next)
+        for (int i = 0; i < s->launcher_count; i++)
+            if (s->launchers[i].watch == watch) {
+                *spawn = s;
+                *number = i;
+                return &s->launchers[i];
+            }
+    return NULL;
+}
+
+/* One that has failed: its daemon will not come.  Hydra waits for it at the end of the job. */
+static HYD_status launcher_cb(int fd, HYD_event_t events, void *userp)
+{
+    siginfo_t info = {.si_code = 0 };
+    struct spawn *s = NULL;
+    int i = 0;
+    struct launcher *launcher = find_launcher(fd, &s, &i);
+
+    if (!launcher)
+        return HYD_SUCCESS;
+    HYD_step_close_fd(&launcher->watch);
+    struct HYD_proxy *proxy = proxy_at(s->pg, i);
+    int known = waitid(P_PID, (id_t) launcher->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+    if (proxy && proxy->control_fd == HYD_FD_UNSET && known && info.si_status != 0) {
+        proxy->control_fd = HYD_FD_CLOSED;
+        HYD_step_cleanup_proxy(proxy);
+        fail(s, proxy);
+    }
+    return HYD_SUCCESS;
+}
+
+static HYD_status watch_launchers(struct spawn *s, int first)
+{
+    HYD_status status = HYD_SUCCESS;
+    int n = HYD_bscu_pid_count - first;
+
+    if (n <= 0)
+        goto fn_exit;
+    HYDU_MALLOC_OR_JUMP(s->launchers, struct launcher *, (size_t) n * sizeof(*s->launchers), status);
+    for (int i = 0; i < n; i++) {
+        struct launcher *launcher = &s->launchers[s->launcher_count++];
+        launcher->pid = HYD_bscu_pid_list[first + i];
+        launcher->watch = launcher->pid < 0 ? -1 : (int) syscall(SYS_pidfd_open, launcher->pid, 0);
+        if (launcher->watch < 0)
+            continue;           /* an old kernel: as under stock */
+        status = HYDU_sock_cloexec(launcher->watch);
+        HYDU_ERR_POP(status, "unable to set a descriptor to close on exec\n");
+        status = HYDT_dmx_register_fd(1, &launcher->watch, HYD_POLLIN, NULL, launcher_cb);
+        HYDU_ERR_POP(status, "unable to register fd\n");
+    }
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+int HYD_spawned_excuses(pid_t pid)
+{
+    for (const struct spawn * s = spawns; s; s = s->next)
+        for (int i = 0; i < s->launcher_count; i++)
+            if (s->launchers[i].pid == pid)
+                return s->failed;
+    return 0;
+}
+
+/* ---- the group ------------------------------------------------------------------------------------------------- */
+
+HYD_status HYD_spawned_launch(struct HYD_pg *pg, char **args, int fd, int pid, HYD_spawned_reply reply)
+{
+    const struct HYD_proxy *asks = HYD_pmcd_pmi_find_proxy(fd);
+    struct spawn *s = NULL;
+    int first = HYD_bscu_pid_count;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ASSERT(asks, status);
+    HYDU_MALLOC_OR_JUMP(s, struct spawn *, sizeof(*s), status);
+    *s = (struct spawn) {.pg = pg,.fd = fd,.pid = pid,.group = asks->pg->pgid,.proxy = asks->proxy_id,.reply = reply,
+        .next = spawns
+    };
+    spawns = s;
+    status = HYDT_bsci_launch_procs(args, pg->proxy_list, HYD_FALSE, NULL);
+    HYDU_ERR_POP(status, "unable to start node daemons\n");
+    HYD_step_excuse_launchers();
+    status = watch_launchers(s, first);
+    HYDU_ERR_POP(status, "unable to watch the launchers\n");
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+void HYD_spawned_started(const struct HYD_proxy *proxy)
+{
+    struct spawn *s = spawn_of(proxy->pg);
+
+    if (!s || s->failed)
+        return;
+    for (const struct HYD_proxy * p = proxy->pg->proxy_list; p; p = p->next)
+        if (!p->pid)
+            return;
+    answer(s, 0);
+    free_spawn(s);
+}
+
+void HYD_spawned_up(const struct HYD_proxy *proxy)
+{
+    const struct spawn *s = spawn_of(proxy->pg);
+
+    if (s && s->failed)
+        HYD_step_send_signal(proxy, SIGKILL);
+}
+
+int HYD_spawned_ended(struct HYD_proxy *proxy)
+{
+    struct spawn *s = spawn_of(proxy->pg);
+
+    if (!s || !s->failed)
+        return 0;
+    answer_if_over(s);
+    return 1;
+}
+
+int HYD_spawned_lost(struct HYD_proxy *proxy)
+{
+    struct spawn *s = spawn_of(proxy->pg);
+
+    if (!s || (!s->failed && proxy->pid))
+        return 0;
+    HYD_step_cleanup_proxy(proxy);
+    fail(s, proxy);
+    return 1;
+}
+
+void HYD_spawned_free(void)
+{
+    while (spawns)
+        free_spawn(spawns);
+}
