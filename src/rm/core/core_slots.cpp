@@ -22,6 +22,10 @@ std::map<std::string, int> count_by_node(const Blocks &blocks)
     return counts;
 }
 
+constexpr const char *NO_SLOTS_FROM_OTHERS =
+    "elasticd gives no places on nodes that it asks another resource manager for: run the program "
+    "in one allocation of that (salloc), by mpiexec or elastic run, where it gets them";
+
 std::vector<NodeName> exclusive_nodes(const StepSlots &event)
 {
     std::vector<NodeName> nodes;
@@ -176,8 +180,7 @@ void Core::Impl::look_at_slots(Job &job)
             out_.push_back(
                 RefuseWish{job.id, job.step, job.slots->mpiexec, wish.number, wish.refused});
         else if (state.config.asynchronous_nodes)
-            refuse_slots(job, wish.number, "over nodes of another resource manager jobs get no "
-                                           "places beside their processes");
+            refuse_slots(job, wish.number, NO_SLOTS_FROM_OTHERS);
         else if (!wish.host.empty() && !state.node(wish.host))
             refuse_slots(job, wish.number, "there is no node " + wish.host);
         else if (wish.hard && wish.count > most)

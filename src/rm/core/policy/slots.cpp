@@ -97,9 +97,11 @@ class PlacesFor {
     {
         if (left_ == 0 || blocks_.size() >= BLOCKS_MAX)
             return false;
-        Space left_open = open_, after = now_;
+        Space left_open = open_;
         Blocks place = left_open.place(job_.spec, 1, own);
-        after.take(open_.more_than(left_open));
+        Space after = closed_.empty() ? left_open : now_;
+        if (!closed_.empty())
+            after.take(open_.more_than(left_open));
         if (!first_.allows(now_, after)) {
             left_ = 0;
             return false;
@@ -190,14 +192,14 @@ Blocks places_for(const State &state, const Job &job, const SlotWish &wish, int6
                places.add(own))
             own[0].processes++;
     }
-    auto open_own = [&] {
-        Blocks own = append(all_of(job), places.blocks());
-        std::erase_if(own, [&](const Block &block) { return places.is_closed(block.node); });
-        return own;
-    };
-    Blocks own = open_own();
-    while (wish.host.empty() && places.open().fits(job.spec, 1, own) && places.add(own))
-        own = open_own();
+    auto is_closed = [&](const Block &block) { return places.is_closed(block.node); };
+    Blocks own = append(all_of(job), places.blocks());
+    std::erase_if(own, is_closed);
+    while (wish.host.empty() && places.open().fits(job.spec, 1, own) && places.add(own)) {
+        append(own, {places.blocks().back().node, 1});
+        if (wish.exclusive)
+            std::erase_if(own, is_closed);
+    }
     return places.blocks();
 }
 
