@@ -11,6 +11,7 @@ from pathlib import Path
 from harness.job import Job
 
 from .cases import case
+from .dynamic import example
 from .hostrun import HostRun
 
 
@@ -37,6 +38,29 @@ def salloc(run: HostRun, nodes: int, script: str) -> Job:
 def await_end_of_elasticd(run: HostRun, host: str = "head") -> None:
     run.await_value(lambda: not run.pids(host, "elasticd"), "end of elasticd")
     run.check(not nested_folders(run, host), f"folders are left: {nested_folders(run, host)}")
+
+
+@case("DA1 DA9", nodes=3, with_slurm=True)
+def places_in_salloc(run: HostRun) -> None:
+    """A farm in a plain salloc has places on all of its hosts, by mpiexec alone and by `elastic run`, and nothing is left there."""
+    bare_environment(run)
+    farm = example(run, "taskfarm")
+    job = salloc(
+        run,
+        3,
+        f"""
+        mpiexec -n 1 {farm} 60 sh -c 'echo run on $(hostname); sleep 0.2' && echo alone=$?
+        elastic run -n 1 --places 9 {farm} 60 sh -c 'echo run on $(hostname); sleep 0.2' && echo nested=$?
+        """,
+    )
+    code = job.wait()
+    run.check(code == 0, f"exit code {code}: {job.out[-1000:]}{job.err[-2000:]}")
+    alone, _, nested = job.out.partition("alone=0")
+    for name, text in (("mpiexec", alone), ("elastic run", nested)):
+        run.check("60 runs ended with 0" in text, f"{name}: {text[-1000:]}{job.err[-2000:]}")
+        hosts = {line.split()[-1] for line in text.splitlines() if line.startswith("run on ")}
+        run.check(hosts == {"h1", "h2", "h3"}, f"{name} ran on {hosts}")
+    await_end_of_elasticd(run)
 
 
 @case("W6 C7", nodes=3, with_slurm=True)
