@@ -1,4 +1,4 @@
-"""Names that processes publish, between jobs of elasticd; clause DN1."""
+"""Names that processes publish, between jobs of elasticd; clauses DN1 and DN2."""
 
 from __future__ import annotations
 
@@ -63,6 +63,20 @@ def a_name_has_one_job_and_goes_with_it(bench: Bench) -> None:
     expect(done.returncode == 0 and "the same" in done.stdout, f"replay: {done}")
 
 
+def a_name_goes_with_its_mpiexec(bench: Bench) -> None:
+    program = str(compiled(bench, HERE / "names.c"))
+    daemon = bench.start(nodes=1, cores=2)
+    hold = f"{bench.needs_mpi()}/bin/mpiexec -n 1 {program} hold sums {daemon.folder}/go"
+    script = f"#!/bin/sh\n{hold}\nuntil [ -e {daemon.folder}/end ]; do sleep 0.05; done\n"
+    job = daemon.submit("several", script=script, output="%j.txt")
+    wait_for("its name", lambda: names(daemon) == {"sums": job})
+    (daemon.folder / "go").touch()
+    wait_for("the end of its name", lambda: names(daemon) == {})
+    expect(daemon.job(job)["state"] == "RUNNING", "the script goes on")
+    (daemon.folder / "end").touch()
+    ends_well(daemon, job)
+
+
 def a_name_is_looked_up_while_elasticd_is_restarted(bench: Bench) -> None:
     program = str(compiled(bench, HERE / "names.c"))
     daemon = bench.start(nodes=1, cores=2)
@@ -91,6 +105,7 @@ def servers_of_the_examples_are_found(bench: Bench) -> None:
 TESTS = [
     a_name_leads_from_job_to_job,
     a_name_has_one_job_and_goes_with_it,
+    a_name_goes_with_its_mpiexec,
     a_name_is_looked_up_while_elasticd_is_restarted,
     servers_of_the_examples_are_found,
 ]

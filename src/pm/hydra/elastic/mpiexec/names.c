@@ -4,6 +4,7 @@
 #include "names.h"
 #include "socket.h"
 #include "core.h"
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include "demux.h"
@@ -14,6 +15,7 @@
 #define JOB_VARIABLE "ELASTIC_JOB_ID"
 #define AGAIN_MS 100
 #define LIMIT_MS 30000
+#define LAST_MS 2000            /* for all that is withdrawn at the end */
 #define NAME_MAX_BYTES 640      /* as elasticd has it */
 #define PORT_MAX_BYTES 512      /* the same */
 #define TEXT_MAX 8192           /* of a question, and of an answer */
@@ -250,8 +252,8 @@ static HYD_status answer_cb(int fd, HYD_event_t events, void *userp)
     goto fn_exit;
 }
 
-/* Whether it is being asked. */
-static int connect_now(void)
+/* Whether elasticd is there; the question is on its way to it. */
+static int open_connection(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX };
     const char *path;
@@ -266,7 +268,7 @@ static int connect_now(void)
     if (connect(connection, (struct sockaddr *) &address, sizeof(address)) != 0)
         return 0;
     send_more();
-    return watch() == HYD_SUCCESS;
+    return 1;
 }
 
 /* The first question, unless it is being asked or waits. */
@@ -278,7 +280,7 @@ static void ask_next(void)
             HYD_pmcd_pmi_lookup(first->name, &known);
         if (known || !write_question(first))
             end_first(0, NULL);
-        else if (!connect_now())
+        else if (!open_connection() || watch() != HYD_SUCCESS)
             try_later();
         MPL_free(known);
     }
@@ -334,9 +336,45 @@ void HYD_names_time(int64_t now_ms)
     ask_next();
 }
 
+/* ---- the end --------------------------------------------------------------------------------------------------- */
+
+/* Whether elasticd has answered by then. */
+static int ask_until(int64_t until_ms)
+{
+    ssize_t n = -1;
+
+    while (n != 0) {
+        struct pollfd there = {.fd = connection,.events = out_done < out_bytes ? POLLIN | POLLOUT : POLLIN };
+        int64_t left_ms = until_ms - HYD_step_now_ms();
+        if (left_ms <= 0 || (poll(&there, 1, (int) left_ms) < 0 && errno != EINTR))
+            return 0;
+        send_more();
+        n = recv(connection, in, sizeof(in), MSG_DONTWAIT);
+        if (n < 0 && errno != EAGAIN && errno != EINTR)
+            return 0;
+    }
+    return 1;
+}
+
+/* The servers have ended; the job may go on, with another mpiexec (DN2).  Nothing else is to be done any more, so that
+ * this may wait; what is left over elasticd forgets with the job. */
+static void withdraw_all(void)
+{
+    const int64_t until_ms = HYD_step_now_ms() + LAST_MS;
+    const char *path;
+    int is_there = HYD_step_managed() && MPL_env2str(SOCKET_VARIABLE, &path) && !HYD_server_info.nameserver;
+
+    for (struct HYD_pmcd_pmi_publish * p = HYD_pmcd_pmi_publish_list; is_there && p; p = p->next) {
+        const struct question q = {.call = HYD_NAME_UNPUBLISH,.name = p->name };
+        is_there = !write_question(&q) || (open_connection() && ask_until(until_ms));
+        close_connection();
+    }
+}
+
 void HYD_names_end(void)
 {
     close_connection();
+    withdraw_all();
     while (first) {
         struct question *q = first;
         first = q->next;

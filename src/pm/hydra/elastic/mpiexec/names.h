@@ -26,6 +26,7 @@ int HYD_names_take(int fd, int pid, HYD_name_reply reply, enum HYD_name_call cal
 
 int64_t HYD_names_next(void);
 void HYD_names_time(int64_t now_ms);
+/* What has been published and not withdrawn is withdrawn: takes 2 s at the most. */
 void HYD_names_end(void);
 
 #endif /* MPIEXEC_NAMES_H_INCLUDED */
