@@ -7,6 +7,7 @@
 #include "agent.h"
 #include "exits.h"
 #include "output.h"
+#include "spawned.h"
 #include "stdin.h"
 #include "tasks.h"
 #include "wire/sessions.h"
