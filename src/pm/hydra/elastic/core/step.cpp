@@ -622,7 +622,8 @@ void Step::update_wake()
 void Step::unexpected(const std::string &what)
 {
     statistics_.unexpected++;
-    log("unexpected", {{"what", what}});
+    if (unexpected_rate_.allows(now_ms_))
+        log("unexpected", {{"what", what}, {"count", statistics_.unexpected}});
 }
 
 bool Step::owns_failure(int group) const

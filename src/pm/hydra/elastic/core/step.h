@@ -451,6 +451,7 @@ class Step {
     bool sets_used_ = false;
     WishRate set_event_rate_;
     uint64_t set_events_untold_ = 0;
+    WishRate unexpected_rate_;
     SetForgets set_forgets_;
     SetSync set_sync_;          /* of sets that processes make by themselves */
     SetSync set_starts_;        /* of who has begun to use MPI */

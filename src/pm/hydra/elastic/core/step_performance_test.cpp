@@ -7,6 +7,7 @@
 
 #include "fake_glue.h"
 #include "pmi_adapt_measured.h"
+#include "wish.h"
 
 namespace elastic {
 namespace {
@@ -270,6 +271,15 @@ TEST_F(StepPerformanceTest, what_cannot_be_is_not_believed)
     EXPECT_EQ(last().at("progress").at("probes"), 100);
     glue.report(0, 0, REPORT_PERFORMANCE, 1, "x");
     EXPECT_EQ(glue.status().at("unexpected"), 1);
+}
+
+TEST_F(StepPerformanceTest, a_flood_of_messages_that_do_not_fit_is_counted_and_does_not_fill_the_log)
+{
+    start();
+    for (int i = 0; i < 1000; i++)
+        glue.report(0, 0, REPORT_PERFORMANCE, 1, "x");
+    EXPECT_EQ(glue.status().at("unexpected"), 1000);
+    EXPECT_EQ(glue.count_events("unexpected"), WishRate::AT_ONCE);
 }
 
 TEST_F(StepPerformanceTest, N8_a_rigid_program_has_none_and_that_is_no_error)
