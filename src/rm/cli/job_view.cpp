@@ -131,13 +131,13 @@ std::string last_change_text(const Json &job)
     int64_t from = integer_or(last, "from", 0), size = integer_or(last, "size", 0);
     double still_ms = number_or(last, "standstill_ms", 0);
     std::string reason = string_or(last, "reason", "");
-    return std::string(size < from       ? "Reduced "
-                           : size > from ? "Grown "
-                                         : "Moved ") +
-        shown(last, "from") + " -> " + shown(last, "size") + " at " +
-        format_time(integer_or(last, "at_ms", 0)) + " (request " + shown(last, "request") +
-        number_text(still_ms / 1000, ", stood still %.2g s)") +
-        (reason.empty() ? "" : ": " + reason) + ".";
+    return std::string(size < from   ? "Reduced "
+                       : size > from ? "Grown "
+                                     : "Moved ") +
+           shown(last, "from") + " -> " + shown(last, "size") + " at " +
+           format_time(integer_or(last, "at_ms", 0)) + " (request " + shown(last, "request") +
+           number_text(still_ms / 1000, ", stood still %.2g s)") +
+           (reason.empty() ? "" : ": " + reason) + ".";
 }
 
 /* "needs room for 24 processes, there is room for 8; job 3 gives 8 cores": what it waits for. */
@@ -191,9 +191,9 @@ std::string overdue_text(const Json &job)
     if (!bool_or(change, "overdue", false))
         return "";
     return shown(job, "size") + " processes of " + size_range(job) + "; since " +
-        format_time(integer_or(change, "since_ms", 0)) + " it is to have " + shown(change, "size") +
-        " (request " + shown(change, "request") +
-        "), but its program has not come to a probe: nobody counts on that until it does";
+           format_time(integer_or(change, "since_ms", 0)) + " it is to have " +
+           shown(change, "size") + " (request " + shown(change, "request") +
+           "), but its program has not come to a probe: nobody counts on that until it does";
 }
 
 /* What made its size, and what holds it there; or what it waits for. */
@@ -252,7 +252,7 @@ std::string places_text(const Json &job)
     std::string text = shown(places, "held"), on;
     for (const Json &node : list_of(places, "nodes"))
         on += (on.empty() ? "" : ", ") + string_or(node, "node", "?") + ": " +
-            shown(node, "places") + (bool_or(node, "exclusive", false) ? " exclusive" : "");
+              shown(node, "places") + (bool_or(node, "exclusive", false) ? " exclusive" : "");
     text += on.empty() ? "" : " (" + on + ")";
     int64_t wanted = integer_or(places, "wanted", 0);
     return wanted > 0 ? text + ", " + std::to_string(wanted) + " more are wanted" : text;
@@ -333,11 +333,11 @@ std::string set_changes_text(const Json &job)
         return "-";
     std::string stage = string_or(last, "stage", "told"), uid = shown(last, "uid");
     return shown(known, "told") + " told, " + shown(known, "accepted") + " accepted, " +
-        shown(known, "declined") + " declined; the last (request " + shown(last, "request") +
-        ") told at " + format_time(integer_or(last, "told_ms", 0)) + " to process " + uid +
-        (stage == "told" ? ", which has not answered"
-                         : ", which has " + stage + " it at " +
-                               format_time(integer_or(last, "at_ms", 0)));
+           shown(known, "declined") + " declined; the last (request " + shown(last, "request") +
+           ") told at " + format_time(integer_or(last, "told_ms", 0)) + " to process " + uid +
+           (stage == "told" ? ", which has not answered"
+                            : ", which has " + stage + " it at " +
+                                  format_time(integer_or(last, "at_ms", 0)));
 }
 
 }  // namespace
@@ -539,8 +539,8 @@ std::string places_detail(const std::string &event, const Json &data)
     bool of_places = string_or(data, "kind", "") == "slots";
     if (event == "wished" && of_places)
         return wish + shown(data, "count") + " places" + after(" on ", data, "host") +
-            (bool_or(data, "exclusive", false) ? ", exclusive" : "") +
-            (bool_or(data, "hard", false) ? "" : ", or fewer");
+               (bool_or(data, "exclusive", false) ? ", exclusive" : "") +
+               (bool_or(data, "hard", false) ? "" : ", or fewer");
     if (event == "wish_ended" && of_places)
         return wish + shown(data, "result") + after(": ", data, "reason");
     if (event == "slots_granted")
