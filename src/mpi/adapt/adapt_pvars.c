@@ -84,5 +84,7 @@ void MPIR_Adapt_register_pvars(void)
         "Processes that were started apart to which this process talks through shared memory");
     add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "shm_lane_messages", lane_messages,
         "Messages, or parts of long ones, sent to these through shared memory");
+    add(MPI_T_PVAR_CLASS_COUNTER, MPI_UNSIGNED_LONG_LONG, "session_meetings", MPIR_Session_meetings(),
+        "Questions to mpiexec before a communicator of processes that were started apart");
     MPIR_Measure_register_pvars();
 }

@@ -238,12 +238,15 @@ int MPIR_Session_call_name(struct MPIR_Session_call *call, const char *name);
 
 /* Of who waits for certain processes; all 0 at first. */
 struct MPIR_Session_watch {
-    int64_t due_ms, pause_ms;
+    int64_t due_ms, pause_ms, lost_ms;
     bool seen;
 };
-/* Called again and again, at places of the device's table: whether one of them has ended, and nothing that it has sent
- * before can still be on its way.  Asks mpiexec now and then, the longer it takes the more seldom. */
-int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *places, int n, bool * ended);
+/* Called again and again by who waits for the processes at these places of the device's table: whether one of them has
+ * ended, and nothing that it has sent before can still be on its way; or a member of the group has, without which they
+ * may not come, and they have not come for some seconds since.  Asks mpiexec now and then, the longer it takes the more
+ * seldom. */
+int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *places, int n, const MPIR_Group * group,
+                       bool * ended);
 /* Asks at once. */
 int MPIR_Session_have_ended(const int *places, int n, bool * ended);
 
@@ -253,6 +256,9 @@ int MPIR_Session_have_ended(const int *places, int n, bool * ended);
  * group. */
 void MPIR_Session_agree_begin(const MPIR_Group * group, const char *text, int kind);
 void MPIR_Session_agree_end(void);
+/* This process does not know the hosts of all members; after the agreement all know whether any of them does not. */
+void MPIR_Session_agree_on_strangers(void);
+bool MPIR_Session_agreed_on_strangers(void);
 
 /* ---- session_request.c: operations that change who is there ---- */
 int MPIR_Session_request_op(int op, const char *const input[], int ninput, MPIR_Info * info,
@@ -296,10 +302,11 @@ void MPID_Lanes_settle(int place);
 void MPID_Lanes_counts(unsigned **open, unsigned long long **sent);
 /* The table gets places for all processes, once; whoever is in it moves by `shift`. */
 int MPID_Session_reserve_places(int shift);
-/* A communicator over a group whose members know each other, to agree on another one's id; to be released. */
-int MPID_Session_bridge(MPIR_Group * group, MPIR_Comm ** bridge);
-/* MPI_Comm_create_group over it. */
-int MPID_Session_create_over(MPIR_Comm * bridge, MPIR_Group * group, int tag, MPIR_Comm ** comm);
+/* The communicator over which processes that know each other agree on ids whatever their start groups are.  Ranks are
+ * places, and it has no group: for the messages of an agreement alone. */
+int MPID_Session_bridge(MPIR_Comm ** bridge);
+/* MPI_Comm_create_group over it.  `has_met`: the members come from a meeting. */
+int MPID_Session_create_over(MPIR_Comm * bridge, MPIR_Group * group, int tag, bool has_met, MPIR_Comm ** comm);
 bool MPID_Session_knows(int rank);
 /* The communicator over whose messages ids of communicators are agreed on: MPI_COMM_WORLD, or in its place, before
  * that is there, an object with the same context id and ranks. */
@@ -353,7 +360,9 @@ int MPIR_Session_take_cards(struct MPIR_Session_answer *answer);
 /* This process' own address, "" once it has been given to the step manager, in a call that was answered. */
 int MPIR_Session_own_card(char *card, int bytes);
 void MPIR_Session_card_given(void);
-/* With a number of this meeting.  There are up to two, `first_round` and the one after; both belong to the tag. */
-int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, int first_round, uint32_t * number);
+/* Up to two meetings, `first_round` and the one after, which belong to the tag; none (`has_met`) where all have met. */
+int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, int first_round, bool * has_met);
+/* How many there have been, for a performance variable. */
+unsigned long long *MPIR_Session_meetings(void);
 
 #endif /* SESSION_H_INCLUDED */

@@ -21,7 +21,7 @@
 /* The text follows the numbers that are used, without a 0. */
 struct message {
     uint64_t creation;          /* made of group, text and kind */
-    uint32_t failed, n;
+    uint32_t failed, strangers, n;
     int numbers[NUMBERS_MAX];
     char text[TEXT_MAX];
 };
@@ -48,6 +48,7 @@ static struct inbox *inboxes;
 static MPL_TLS struct {
     const char *text;           /* NULL: nothing is made in this thread */
     uint64_t creation;
+    bool strangers;             /* a member that was heard of does not know the hosts of all */
 } own;
 
 /* One use of it. */
@@ -65,6 +66,7 @@ void MPIR_Session_agree_begin(const MPIR_Group * group, const char *text, int ki
     const uint64_t prime = 1099511628211u;
 
     own.text = text;
+    own.strangers = false;
     own.creation = (14695981039346656037u ^ (unsigned) kind) * prime;
     for (int i = 0; i < group->size; i++)
         own.creation = (own.creation ^ group->lrank_to_lpid[i].lpid) * prime;
@@ -75,6 +77,16 @@ void MPIR_Session_agree_begin(const MPIR_Group * group, const char *text, int ki
 void MPIR_Session_agree_end(void)
 {
     own.text = NULL;
+}
+
+void MPIR_Session_agree_on_strangers(void)
+{
+    own.strangers = true;
+}
+
+bool MPIR_Session_agreed_on_strangers(void)
+{
+    return own.strangers;
 }
 
 bool MPIR_Session_is_agreeing(void)
@@ -103,6 +115,7 @@ static size_t write_message(const struct round *round, struct message *message)
 {
     message->creation = own.creation;
     message->failed = round->failed;
+    message->strangers = own.strangers;
     message->n = round->n;
     memcpy(message->numbers, round->numbers, round->n * sizeof(int));
     memcpy((char *) message + head_bytes(round->n), own.text, text_bytes());
@@ -124,6 +137,10 @@ static int place_of(const struct round *round, int member)
 /* Of a group's member. */
 static int rank_in(const struct round *round, int member, int *rank)
 {
+    if (!round->comm->local_group) {    /* the bridge */
+        *rank = place_of(round, member);
+        return MPI_SUCCESS;
+    }
     return MPIR_Group_translate_ranks_impl(round->group, 1, &member, round->comm->local_group, rank);
 }
 
@@ -187,7 +204,7 @@ static int end_send(struct round *round, int member, struct sent *sent)
     while (!MPIR_Request_is_complete(sent->request) && !ended) {
         make_progress(&mpi_errno);
         MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIR_Session_watch(&watch, &place, 1, &ended);
+        mpi_errno = MPIR_Session_watch(&watch, &place, 1, NULL, &ended);
         MPIR_ERR_CHECK(mpi_errno);
     }
     if (MPIR_Request_is_complete(sent->request))
@@ -354,7 +371,7 @@ static int receive(struct round *round, int member, struct message *message)
         MPIR_ERR_CHECK(mpi_errno);
         ended = round->failed;
         if (!ended)
-            mpi_errno = MPIR_Session_watch(&watch, &place, 1, &ended);
+            mpi_errno = MPIR_Session_watch(&watch, &place, 1, round->group, &ended);
         MPIR_ERR_CHECK(mpi_errno);
     }
     round->failed = !taken;
@@ -374,6 +391,7 @@ static int receive(struct round *round, int member, struct message *message)
 static void combine(struct round *round, const struct message *message)
 {
     round->failed |= message->failed != 0;
+    own.strangers |= message->strangers != 0;
     for (int i = 0; i < round->n; i++) {
         if (round->op == MPI_BAND)
             round->numbers[i] &= message->numbers[i];

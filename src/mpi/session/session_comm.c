@@ -4,7 +4,7 @@
  * The id of a new communicator is agreed on by its group alone, in messages on the parent communicator that carry the
  * string and a tag made of it (session_agree.c).  All processes of the launch together use MPI_COMM_WORLD's own tables,
  * which are made for it if they are not there yet; others meet pair by pair (session_contact.c), and from then on talk
- * over the network.
+ * over the network.  Processes of different start groups do all that over a communicator of their own, the bridge.
  */
 
 #include "session.h"
@@ -51,21 +51,21 @@ static int create_group(MPIR_Comm * parent, MPIR_Group * group, const char *stri
 static int make_apart(MPIR_Group * group, const char *stringtag, int first_round, MPIR_Comm ** comm)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIR_Comm *bridge = NULL;
-    uint32_t number;
+    MPIR_Comm *bridge;
+    bool has_met;
 
-    mpi_errno = MPIR_Session_meet_apart(group, stringtag, first_round, &number);
+    mpi_errno = MPIR_Session_meet_apart(group, stringtag, first_round, &has_met);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPID_Session_bridge(group, &bridge);
+    lock_init();
+    mpi_errno = MPID_Session_bridge(&bridge);
+    MPL_initlock_unlock(&MPIR_init_lock);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_agree_begin(group, stringtag, first_round);
-    mpi_errno = MPID_Session_create_over(bridge, group, (int) (number % (unsigned) MPIR_Process.attrs.tag_ub), comm);
+    mpi_errno = MPID_Session_create_over(bridge, group, tag_of(stringtag), has_met, comm);
     MPIR_Session_agree_end();
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    if (bridge)
-        MPIR_Comm_release(bridge);
     return mpi_errno;
   fn_fail:
     goto fn_exit;

@@ -10,7 +10,8 @@
  *
  * Processes that were not started together are told each other's addresses by mpiexec: along with sets that hold them,
  * and where that was not enough, when they meet there.  They meet once when all have taken in the addresses of all, for
- * the reason above.  Nobody waits there for one that has departed.
+ * the reason above.  Nobody waits there for one that has departed.  Those who have met need not do so again if mpiexec
+ * says so (set_circles.h): it answers those at once who have not heard of that.
  */
 
 #include "session.h"
@@ -40,8 +41,8 @@ static int publish(const char *name, const char *value)
     goto fn_exit;
 }
 
-/* Until the process with this rank has published it; meanwhile others may need this process' progress. */
-static int await(int rank, const char *name, char value[MPI_MAX_PORT_NAME])
+/* Until the process with this rank, of this group, has published it; meanwhile others may need this one's progress. */
+static int await(const MPIR_Group * group, int rank, const char *name, char value[MPI_MAX_PORT_NAME])
 {
     int mpi_errno = MPI_SUCCESS, pause_us = FIRST_PAUSE_US;
     struct MPIR_Session_watch watch = { 0 };
@@ -55,7 +56,7 @@ static int await(int rank, const char *name, char value[MPI_MAX_PORT_NAME])
             break;
         mpi_errno = MPID_Progress_test(NULL);
         MPIR_ERR_CHECK(mpi_errno);
-        mpi_errno = MPIR_Session_watch(&watch, &rank, 1, &ended);
+        mpi_errno = MPIR_Session_watch(&watch, &rank, 1, group, &ended);
         MPIR_ERR_CHECK(mpi_errno);
         MPIR_ERR_CHKANDJUMP(ended, mpi_errno, MPI_ERR_PROC_ABORTED, "**sessionmemberended");
         MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
@@ -141,13 +142,13 @@ static int publish_address(void)
     goto fn_exit;
 }
 
-static int learn(int rank)
+static int learn(const MPIR_Group * group, int rank)
 {
     int mpi_errno = MPI_SUCCESS;
     char name[NAME_BYTES], text[MPI_MAX_PORT_NAME];
 
     address_name(name, rank);
-    mpi_errno = await(rank, name, text);
+    mpi_errno = await(group, rank, name, text);
     MPIR_ERR_CHECK(mpi_errno);
     MPL_initlock_lock(&lock);
     if (!MPID_Session_knows(rank)) {
@@ -166,12 +167,12 @@ static int learn(int rank)
     goto fn_exit;
 }
 
-static int await_known(int rank)
+static int await_known(const MPIR_Group * group, int rank)
 {
     char name[NAME_BYTES], text[MPI_MAX_PORT_NAME];
 
     known_name(name, MPIR_Process.rank, rank);
-    int mpi_errno = await(rank, name, text);
+    int mpi_errno = await(group, rank, name, text);
     if (!mpi_errno) {
         MPL_initlock_lock(&lock);
         MPID_Lanes_settle(rank);
@@ -197,12 +198,12 @@ int MPIR_Session_meet(const MPIR_Group * group)
     MPIR_ERR_CHECK(mpi_errno);
     for (int i = 0; i < group->size; i++) {
         int rank = (int) group->lrank_to_lpid[i].lpid;
-        mpi_errno = met[rank] ? MPI_SUCCESS : learn(rank);
+        mpi_errno = met[rank] ? MPI_SUCCESS : learn(group, rank);
         MPIR_ERR_CHECK(mpi_errno);
     }
     for (int i = 0; i < group->size; i++) {
         int rank = (int) group->lrank_to_lpid[i].lpid;
-        mpi_errno = met[rank] ? MPI_SUCCESS : await_known(rank);
+        mpi_errno = met[rank] ? MPI_SUCCESS : await_known(group, rank);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -348,14 +349,60 @@ void MPIR_Session_card_given(void)
     card_given = true;
 }
 
+static unsigned long long meetings;
+
+unsigned long long *MPIR_Session_meetings(void)
+{
+    return &meetings;
+}
+
+static unsigned char *acquainted;       /* by place: with this process, and with each other */
+
+static bool need_not_meet(const MPIR_Group * group)
+{
+    bool needless = acquainted != NULL;
+
+    for (int i = 0; i < group->size && needless; i++)
+        needless = group->lrank_to_lpid[i].lpid < MPID_SESSION_PLACES && acquainted[group->lrank_to_lpid[i].lpid];
+    return needless;
+}
+
+static int note_acquainted(const int *places, int n)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (!acquainted)
+        acquainted = MPL_calloc(MPID_SESSION_PLACES, 1, MPL_MEM_ADDRESS);
+    MPIR_ERR_CHKANDJUMP(!acquainted, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (int i = 0; i < n; i++)
+        acquainted[places[i]] = 1;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int take_in_missing(struct MPIR_Session_answer *answer, const int *places, int n)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char text[PMI_SET_CARD_MAX + 1];
+
+    for (int i = 0; i < n && !mpi_errno; i++) {
+        MPIR_Session_answer_text(answer, text, PMI_SET_CARD_MAX);
+        mpi_errno = take_in_card(places[i], text);
+    }
+    return mpi_errno;
+}
+
 /* All of them come to it.  `complete`: all know all; else what was missing has been taken in, and they meet again. */
 static int meet_once(const int *places, int n, const char *stringtag, int round, const char *card, bool knows_all,
-                     uint32_t * number, bool * complete)
+                     bool * complete)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
     struct MPIR_Session_answer answer = { 0 };
-    char tag[PMI_SET_TAG_MAX], text[PMI_SET_CARD_MAX + 1];
+    char tag[PMI_SET_TAG_MAX];
 
     snprintf(tag, sizeof(tag), "%d %.900s", round, stringtag);
     mpi_errno = MPIR_Session_call_prepare();
@@ -369,17 +416,16 @@ static int meet_once(const int *places, int n, const char *stringtag, int round,
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_card_given();
-    *number = MPIR_Session_answer_number(&answer);
+    meetings++;
     uint32_t cards = MPIR_Session_answer_number(&answer);
     MPIR_ERR_CHKANDJUMP(answer.bad || (cards != 0 && cards != (uint32_t) n), mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
     *complete = cards == 0;
     MPL_initlock_lock(&lock);
-    for (int i = 0; i < n && cards > 0 && !mpi_errno; i++) {
-        MPIR_Session_answer_text(&answer, text, PMI_SET_CARD_MAX);
-        mpi_errno = take_in_card(places[i], text);
-    }
+    mpi_errno = take_in_missing(&answer, places, (int) cards);
     if (!mpi_errno)
         offer_lanes(places, n);
+    if (!mpi_errno && MPIR_Session_answer_number(&answer) == 1)
+        mpi_errno = note_acquainted(places, n);
     MPL_initlock_unlock(&lock);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -390,13 +436,18 @@ static int meet_once(const int *places, int n, const char *stringtag, int round,
     goto fn_exit;
 }
 
-int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, int first_round, uint32_t * number)
+int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, int first_round, bool * has_met)
 {
     int mpi_errno = MPI_SUCCESS, *places = NULL;
     char card[PMI_SET_CARD_MAX];
     bool knows_all = true, complete;
     MPIR_CHKLMEM_DECL(1);
 
+    MPL_initlock_lock(&lock);
+    *has_met = !need_not_meet(group);
+    MPL_initlock_unlock(&lock);
+    if (!*has_met)
+        goto fn_exit;
     MPIR_CHKLMEM_MALLOC(places, int *, group->size * sizeof(int), mpi_errno, "places", MPL_MEM_OTHER);
     for (int i = 0; i < group->size; i++) {
         MPIR_ERR_CHKANDJUMP(group->lrank_to_lpid[i].lpid >= MPID_SESSION_PLACES, mpi_errno, MPI_ERR_GROUP,
@@ -413,11 +464,10 @@ int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, int
         offer_lanes(places, group->size);
     MPL_initlock_unlock(&lock);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = meet_once(places, group->size, stringtag, first_round, card_given ? "" : card, knows_all, number,
-                          &complete);
+    mpi_errno = meet_once(places, group->size, stringtag, first_round, card_given ? "" : card, knows_all, &complete);
     MPIR_ERR_CHECK(mpi_errno);
     if (!complete)
-        mpi_errno = meet_once(places, group->size, stringtag, first_round + 1, "", true, number, &complete);
+        mpi_errno = meet_once(places, group->size, stringtag, first_round + 1, "", true, &complete);
     MPIR_ERR_CHECK(mpi_errno);
     MPL_initlock_lock(&lock);
     for (int i = 0; i < group->size; i++)

@@ -2,6 +2,9 @@
  * Whether a process that is waited for has ended: whoever waits long asks mpiexec now and then.  SI8.
  *
  * An end that mpiexec knows of comes after all that the process has sent, but what it has sent may still be on its way.
+ * Whoever waits for one process of a group may wait in vain, too, because another one has ended: the awaited one has
+ * been told, and does not come.  Or it is slow, and the other one has ended after it had done its part; so that takes
+ * longer.
  */
 
 #include "session.h"
@@ -10,6 +13,7 @@
 #define FIRST_PAUSE_MS 50
 #define LONGEST_PAUSE_MS 2000
 #define GRACE_MS 1000
+#define LOST_GRACE_MS 5000
 
 static int64_t now_ms(void)
 {
@@ -43,7 +47,48 @@ int MPIR_Session_have_ended(const int *places, int n, bool * ended)
     goto fn_exit;
 }
 
-int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *places, int n, bool * ended)
+static int has_lost_members(const MPIR_Group * group, bool * lost)
+{
+    int mpi_errno = MPI_SUCCESS, *places = NULL;
+    MPIR_CHKLMEM_DECL(1);
+
+    MPIR_CHKLMEM_MALLOC(places, int *, group->size * sizeof(int), mpi_errno, "places", MPL_MEM_OTHER);
+    for (int i = 0; i < group->size; i++)
+        places[i] = (int) group->lrank_to_lpid[i].lpid;
+    mpi_errno = MPIR_Session_have_ended(places, group->size, lost);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPIR_CHKLMEM_FREEALL();
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int look(struct MPIR_Session_watch *watch, const int *places, int n, const MPIR_Group * group)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool lost = false;
+
+    mpi_errno = MPIR_Session_have_ended(places, n, &watch->seen);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (group && !watch->seen && watch->lost_ms == 0)
+        mpi_errno = has_lost_members(group, &lost);
+    MPIR_ERR_CHECK(mpi_errno);
+    int64_t now = now_ms();
+    if (lost)
+        watch->lost_ms = now + LOST_GRACE_MS;
+    watch->pause_ms = MPL_MIN(2 * watch->pause_ms, LONGEST_PAUSE_MS);
+    watch->due_ms = now + (watch->seen ? GRACE_MS : watch->pause_ms);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *places, int n, const MPIR_Group * group,
+                       bool * ended)
 {
     int mpi_errno = MPI_SUCCESS;
 
@@ -58,14 +103,12 @@ int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *places, int 
     }
     if (now < watch->due_ms)
         goto fn_exit;
-    if (watch->seen) {
+    if (watch->seen || (watch->lost_ms > 0 && now >= watch->lost_ms)) {
         *ended = true;
         goto fn_exit;
     }
-    mpi_errno = MPIR_Session_have_ended(places, n, &watch->seen);
+    mpi_errno = look(watch, places, n, group);
     MPIR_ERR_CHECK(mpi_errno);
-    watch->pause_ms = MPL_MIN(2 * watch->pause_ms, LONGEST_PAUSE_MS);
-    watch->due_ms = now_ms() + (watch->seen ? GRACE_MS : watch->pause_ms);
 
   fn_exit:
     return mpi_errno;

@@ -193,7 +193,7 @@ static int make_progress(void)
     bool ended = false;
 
     MPID_Progress_test(NULL);
-    return MPIR_Session_watch(&watch, NULL, MPIR_Process.size, &ended) != MPI_SUCCESS || ended;
+    return MPIR_Session_watch(&watch, NULL, MPIR_Process.size, NULL, &ended) != MPI_SUCCESS || ended;
 }
 
 /* A process that opened a session first has not passed the barrier that MPI_Init begins with.  Who waits here goes on

@@ -66,9 +66,10 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
     PMI_SET_TURN,               /* u32 place, u64 number of the call that is in front of the gate
                                  * -> u32 1, text that is delivered in it; u32 0: none */
     PMI_SET_MEET,               /* text tag, text card or "" if it was given before, members, among them the caller,
-                                 * u32 1: the caller has the cards of all members -> u32 number of this meeting, u32 0
-                                 * if all have them, else u32 n, n * text card, in the members' order, and they meet
-                                 * once more: when all of them have called with this tag */
+                                 * u32 1: the caller has the cards of all members -> u32 0 if all have them, else
+                                 * u32 n, n * text card, in the members' order, and they meet once more; u32 1: any of
+                                 * these processes need not meet again.  When all of them have called with this tag, or
+                                 * need not meet */
     PMI_SET_DYNAMIC,            /* nothing -> nothing: the job changes through process sets from now on */
     PMI_SET_ENTER,              /* text card -> text delta, u32 tag, u32 n, n * (text key, text value), u32 n, n * look
                                  * at sets that hold the caller, u32 1: as LEAVES, none removes it: of a process that

@@ -1,7 +1,8 @@
 /*
  * SI8, SL3: a process that may end in any way, because its leaving is accepted, is killed at any moment in which it
  * makes a communicator with the others: they get that communicator, or MPI_ERR_PROC_ABORTED, never wait for ever, and
- * make one without it.  Each change removes the last process; --seed S draws the moments.
+ * make one without it.  Each change removes the last process; --seed S draws the moments.  --grows 1: the first change
+ * adds those who will be removed, and all have met before.
  */
 
 #include "session_changes.h"
@@ -33,6 +34,17 @@ static void go_on(const char *set)
         ET_MPI(MPI_Comm_free(&comm));
 }
 
+/* The set of all, with those who are added. */
+static void grow(pset_name set)
+{
+    if (session_value("app_set", set))
+        return;
+    strcpy(set, "mpi://WORLD");
+    struct change change = await_change(set);
+    set_after(set, &change, set);
+    accept_change(&change, "app_set", set);
+}
+
 int main(int argc, char **argv)
 {
     unsigned seed = (unsigned) et_number(argc, argv, "seed", 1);
@@ -43,6 +55,8 @@ int main(int argc, char **argv)
     pset_name set = "mpi://WORLD";
 
     open_session();
+    if (et_number(argc, argv, "grows", 0))
+        grow(set);
     MPI_Comm comm = connect_set(set, "launch");
     ET_MPI(MPI_Comm_rank(comm, &rank));
     ET_MPI(MPI_Comm_size(comm, &size));

@@ -154,12 +154,33 @@ static bool is_derived(const MPIR_Comm * comm)
     return comm->mapper_head != NULL;
 }
 
-/* Of a bridge over a group (ch4_session.c), or of both sides of an intercommunicator; not what stands in for one side
- * of it, or for the merged one while that is made. */
+static struct {
+    const MPIR_Comm *comm;
+    bool strangers;
+} next;
+
+void MPIDI_Hosts_next(const MPIR_Comm * comm, bool strangers)
+{
+    next.comm = comm;
+    next.strangers = strangers;
+}
+
+bool MPIDI_Hosts_know(const MPIR_Group * group)
+{
+    const MPIDI_av_entry_t *table = MPIDI_global.avt_mgr.av_table0->table;
+    int i = 0;
+
+    while (i < group->size && table[group->lrank_to_lpid[i].lpid].host)
+        i++;
+    return i == group->size;
+}
+
+/* Of a process set, or of both sides of an intercommunicator; not what stands in for one side of it, or for the merged
+ * one while that is made. */
 static bool is_first(const MPIR_Comm * comm)
 {
-    return comm->mapper_head && !MPIR_CONTEXT_READ_FIELD(SUBCOMM, comm->context_id) &&
-        (comm->mapper_head->next || comm->mapper_head->src_comm->comm_kind == MPIR_COMM_KIND__INTRACOMM);
+    return comm == next.comm || (comm->mapper_head && !MPIR_CONTEXT_READ_FIELD(SUBCOMM, comm->context_id) &&
+        (comm->mapper_head->next || comm->mapper_head->src_comm->comm_kind == MPIR_COMM_KIND__INTRACOMM));
 }
 
 struct introduction {
@@ -235,12 +256,12 @@ int MPIDI_Hosts_commit(MPIR_Comm * comm)
         goto fn_exit;
     }
     MPIDI_COMM(comm, hosts) = MPIDI_HOSTS__UNKNOWN;
-    if (!is_derived(comm)) {
+    if (!is_derived(comm) && (comm != next.comm || next.strangers)) {
         if (!is_first(comm))
             goto fn_exit;
         mpi_errno = tell_each_other(comm);
         MPIR_ERR_CHECK(mpi_errno);
-        if (comm->mapper_head->next)    /* otherwise at the end of MPID_Session_create_over */
+        if (comm->mapper_head && comm->mapper_head->next)       /* otherwise at the end of MPID_Session_create_over */
             MPIDI_Hosts_give_way();
     }
     MPIDI_COMM(comm, hosts) = MPIDI_HOSTS__KNOWN;

@@ -22,6 +22,12 @@ enum {
  * is derived from holds all of them; those are not made by nonblocking calls. */
 int MPIDI_Hosts_commit(MPIR_Comm * comm);
 
+/* Whether the hosts of all members, which are in the first table, are known here. */
+bool MPIDI_Hosts_know(const MPIR_Group * group);
+/* This communicator, which is committed next, is not made from others (ch4_session.c): its processes tell each other
+ * their hosts, if one of them does not know them.  NULL: it has been committed. */
+void MPIDI_Hosts_next(const MPIR_Comm * comm, bool strangers);
+
 /* For MPID_Get_node_id: the node of the process at this place of the tables, or -1. */
 int MPIDI_Hosts_node(MPIR_Comm * comm, int avtid, int lpid);
 int MPIDI_Hosts_max_node(void);

@@ -3,7 +3,7 @@
  *
  * It has the context id and the ranks of MPI_COMM_WORLD, because others may have that already, and the same kind of
  * map, which is the fastest.  It knows nothing of nodes: shared memory comes with the world.  It is made once and
- * stays, unlisted, until the process ends.
+ * stays, unlisted, until the process ends.  For processes of different start groups there is another one, the bridge.
  */
 
 #include "mpidimpl.h"
@@ -17,7 +17,7 @@
 #include "mpir_adapt_device.h"
 #include "session.h"
 
-static MPIR_Comm *stand_in;
+static MPIR_Comm *stand_in, *bridge;
 static bool has_places;         /* for processes of other start groups */
 static int first_mate;          /* the place of the first one of the own start group then */
 
@@ -159,37 +159,32 @@ int MPID_Session_reserve_places(int shift)
     goto fn_exit;
 }
 
-/* Next to the ids of windows; what is agreed on there is told apart by its tags. */
+/* Next to the ids of windows; what is agreed on there is told apart by its tags and texts. */
 #define BRIDGE_CONTEXT (MPIR_CONTEXT_DYNAMIC_PROC_MASK | (MPIDI_ADAPT_CONTEXTS << MPIR_CONTEXT_PREFIX_SHIFT))
 
-int MPID_Session_bridge(MPIR_Group * group, MPIR_Comm ** bridge)
+/* It is made as one of this process alone, because nothing that is kept for each of its ranks is needed. */
+static int make_bridge(void)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPIDI_rank_map_t map = {.mode = MPIDI_RANK_MAP_LUT_INTRA,.avtid = 0,.size = group->size };
-    MPIDI_rank_map_lut_t *lut;
+    int mpi_errno = MPI_SUCCESS, place = MPIR_Session_place();
     MPIR_Comm *comm;
 
-    mpi_errno = MPIDIU_alloc_lut(&lut, group->size);
-    MPIR_ERR_CHECK(mpi_errno);
-    for (int i = 0; i < group->size; i++)
-        lut->lpid[i] = (int) group->lrank_to_lpid[i].lpid;
-    map.irreg.lut.t = lut;
-    map.irreg.lut.lpid = lut->lpid;
     mpi_errno = MPIR_Comm_create(&comm);
     MPIR_ERR_CHECK(mpi_errno);
     comm->context_id = BRIDGE_CONTEXT;
     comm->recvcontext_id = BRIDGE_CONTEXT;
     comm->comm_kind = MPIR_COMM_KIND__INTRACOMM;
-    comm->rank = group->rank;
-    comm->remote_size = group->size;
-    comm->local_size = group->size;
+    comm->rank = 0;
+    comm->remote_size = 1;
+    comm->local_size = 1;
     comm->tainted = 1;
-    comm->local_group = group;
-    MPIR_Group_add_ref(group);
-    mpi_errno = MPIDI_Adapt_commit_comm(comm, map, MPIDI_Adapt_no_map);
+    mpi_errno = MPIDI_Adapt_commit_comm(comm, MPIDI_Adapt_range_map(place, 1), MPIDI_Adapt_no_map);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Adapt_unlist(comm);
-    *bridge = comm;
+    comm->rank = place;
+    comm->remote_size = MPID_SESSION_PLACES;
+    comm->local_size = MPID_SESSION_PLACES;
+    MPIDI_COMM(comm, map) = MPIDI_Adapt_range_map(0, MPID_SESSION_PLACES);
+    bridge = comm;
 
   fn_exit:
     return mpi_errno;
@@ -197,21 +192,128 @@ int MPID_Session_bridge(MPIR_Group * group, MPIR_Comm ** bridge)
     goto fn_exit;
 }
 
-/* Who has just been woken up may be on the processor of another member: whoever waits gives way meanwhile.  Several
- * threads may do so at once. */
-int MPID_Session_create_over(MPIR_Comm * bridge, MPIR_Group * group, int tag, MPIR_Comm ** comm)
+int MPID_Session_bridge(MPIR_Comm ** comm)
 {
-    static unsigned creations, otherwise;
+    int mpi_errno = bridge ? MPI_SUCCESS : make_bridge();
 
-    if (creations++ == 0) {
+    *comm = bridge;
+    return mpi_errno;
+}
+
+/* A range, if it is one. */
+static int map_of(const MPIR_Group * group, MPIDI_rank_map_t * map)
+{
+    int mpi_errno = MPI_SUCCESS, first = (int) group->lrank_to_lpid[0].lpid, in_order = 1;
+    MPIDI_rank_map_lut_t *lut;
+
+    while (in_order < group->size && (int) group->lrank_to_lpid[in_order].lpid == first + in_order)
+        in_order++;
+    *map = MPIDI_Adapt_range_map(first, group->size);
+    if (in_order == group->size)
+        goto fn_exit;
+    mpi_errno = MPIDIU_alloc_lut(&lut, group->size);
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 0; i < group->size; i++)
+        lut->lpid[i] = (int) group->lrank_to_lpid[i].lpid;
+    map->mode = MPIDI_RANK_MAP_LUT_INTRA;
+    map->irreg.lut.t = lut;
+    map->irreg.lut.lpid = lut->lpid;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* With an id that all have agreed on, which is the communicator's from now on. */
+static int make_over(MPIR_Comm * over, MPIR_Group * group, MPIR_Context_id_t context_id, MPIR_Comm ** made)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Comm *comm = NULL;
+    MPIDI_rank_map_t map;
+
+    mpi_errno = map_of(group, &map);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Comm_create(&comm);
+    MPIR_ERR_CHECK(mpi_errno);
+    comm->context_id = context_id;
+    comm->recvcontext_id = context_id;
+    comm->comm_kind = MPIR_COMM_KIND__INTRACOMM;
+    comm->rank = group->rank;
+    comm->remote_size = group->size;
+    comm->local_size = group->size;
+    comm->tainted = 1;
+    comm->local_group = group;
+    comm->remote_group = group;
+    MPIR_Group_add_ref(group);
+    MPIR_Group_add_ref(group);
+    MPIR_Adapt_comm_derive(comm, over, NULL);
+    MPIDI_Hosts_next(comm, MPIR_Session_agreed_on_strangers());
+    mpi_errno = MPIDI_Adapt_commit_comm(comm, map, MPIDI_Adapt_no_map);
+    MPIDI_Hosts_next(NULL, false);
+    MPIR_ERR_CHECK(mpi_errno);
+    *made = comm;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (comm)
+        MPIR_Comm_release(comm);
+    else
+        MPIR_Free_contextid(context_id);
+    goto fn_exit;
+}
+
+static unsigned yielding, otherwise;
+
+/* Who comes from a meeting has just been woken up, perhaps on the processor of another member: whoever waits gives way
+ * meanwhile.  Several threads may do so at once. */
+static void begin_yielding(void)
+{
+    if (yielding++ == 0) {
         otherwise = MPIDU_oversubscribed;
         if (MPIR_CVAR_PROGRESS_YIELD != MPIR_CVAR_PROGRESS_YIELD_never)
             MPIDU_oversubscribed = 1;
     }
-    int mpi_errno = MPIR_Comm_create_group_impl(bridge, group, tag, comm);
-    if (--creations == 0) {
+}
+
+static void end_yielding(void)
+{
+    if (--yielding == 0)
         MPIDU_oversubscribed = otherwise;
+}
+
+/* Who is on this host is looked at when others have been met, or have ended: the group is another one then. */
+static void look_at_processors(const MPIR_Group * group, bool has_met)
+{
+    static int last_size;
+
+    if (has_met || MPIR_Session_agreed_on_strangers() || group->size != last_size)
         MPIDI_Hosts_give_way();
-    }
+    last_size = group->size;
+}
+
+int MPID_Session_create_over(MPIR_Comm * over, MPIR_Group * group, int tag, bool has_met, MPIR_Comm ** comm)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Context_id_t id;
+
+    *comm = NULL;
+    if (!MPIDI_Hosts_know(group))
+        MPIR_Session_agree_on_strangers();
+    if (has_met)
+        begin_yielding();
+    mpi_errno = MPIR_Get_contextid_sparse_group(over, group, tag, &id, FALSE);
+    if (!mpi_errno)
+        mpi_errno = make_over(over, group, id, comm);
+    if (has_met)
+        end_yielding();
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!yielding)
+        look_at_processors(group, has_met);
+
+  fn_exit:
     return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }

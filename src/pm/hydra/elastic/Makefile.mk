@@ -35,6 +35,7 @@ elastic_core_sources = \
     elastic/core/set_change.cpp       \
     elastic/core/set_change_table.cpp \
     elastic/core/set_cards.cpp        \
+    elastic/core/set_circles.cpp      \
     elastic/core/set_sync.cpp         \
     elastic/core/set_meetings.cpp     \
     elastic/core/set_members.cpp      \
@@ -80,6 +81,7 @@ noinst_HEADERS += \
     elastic/core/set_call.h         \
     elastic/core/set_forgets.h      \
     elastic/core/set_cards.h        \
+    elastic/core/set_circles.h      \
     elastic/core/set_sync.h         \
     elastic/core/set_meetings.h     \
     elastic/core/set_members.h      \

@@ -421,19 +421,50 @@ TEST_F(SetChangeTest, SI8_members_that_meet_get_all_cards_in_their_order)
     call(2, MeetMembers{"tag", "two", list({2, 0})});
     EXPECT_EQ(code(0), 0u);
     EXPECT_EQ(answer_to(0), answer_to(2));
-    EXPECT_EQ(answer_to(0), SetAnswer().number(1).number(2).text("two").text("zero").bytes());
+    EXPECT_EQ(answer_to(0), SetAnswer().number(2).text("two").text("zero").number(0).bytes());
 }
 
 TEST_F(SetChangeTest, SI8_who_has_all_cards_meets_once)
 {
     call(0, MeetMembers{"tag", "zero", list({2, 0}), true});
     call(2, MeetMembers{"tag", "two", list({2, 0}), true});
-    EXPECT_EQ(answer_to(0), SetAnswer().number(1).number(0).bytes());
-    call(0, MeetMembers{"tag", "", list({2, 0}), true});
-    call(2, MeetMembers{"tag", "", list({2, 0}), false});
-    EXPECT_EQ(answer_to(0), SetAnswer().number(2).number(2).text("two").text("zero").bytes()) << "one has not";
+    EXPECT_EQ(answer_to(0), SetAnswer().number(0).number(1).bytes());
+    call(0, MeetMembers{"another", "", list({0, 2})});
+    EXPECT_EQ(answer_to(0), SetAnswer().number(0).number(1).bytes()) << "and need not meet again";
     call(1, MeetMembers{"tag", "", list({0, 1})});
     EXPECT_EQ(code(1), uint32_t{PMI_SET_WRONG}) << "it has never said its address";
+}
+
+TEST_F(SetChangeTest, SI8_one_that_has_not_all_cards_makes_all_meet_again)
+{
+    call(0, MeetMembers{"tag", "zero", list({2, 0}), true});
+    call(2, MeetMembers{"tag", "two", list({2, 0}), false});
+    EXPECT_EQ(answer_to(0), SetAnswer().number(2).text("two").text("zero").number(0).bytes());
+    call(0, MeetMembers{"tag", "", list({2, 0}), true});
+    EXPECT_EQ(code(0), WAITS);
+}
+
+TEST_F(SetChangeTest, SI8_who_waits_for_one_that_need_not_come_is_answered)
+{
+    call(1, MeetMembers{"first", "one", list({1, 0}), true});
+    EXPECT_EQ(code(1), WAITS);
+    for (uint32_t uid : {0, 1, 2})
+        call(uid == 1 ? 2 : uid, MeetMembers{"second", "card", list({2, 0}), true});
+    EXPECT_EQ(code(1), WAITS) << "it is no member of those who have met";
+    call(2, MeetMembers{"first", "", list({1, 2}), true});
+    EXPECT_EQ(code(2), WAITS);
+    call(0, MeetMembers{"third", "", list({0, 1, 2}), true});
+    ids[1] += 10;
+    call(1, MeetMembers{"third", "", list({0, 1, 2}), true});
+    ids[2] += 10;
+    call(2, MeetMembers{"third", "", list({0, 1, 2}), true});
+    ids[1] -= 11;
+    EXPECT_EQ(code(1), 0u) << "in the first one, which 0 need not come to";
+    ids[2] -= 11;
+    EXPECT_EQ(code(2), 0u);
+    glue.exited(0, 1, 2, 0);
+    call(0, MeetMembers{"third", "", list({2, 0}), true});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_MEMBER_ENDED});
 }
 
 TEST_F(SetChangeTest, SI8_the_cards_of_others_come_along_with_sets)

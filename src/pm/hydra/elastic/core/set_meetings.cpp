@@ -14,37 +14,65 @@ std::string key_of(const MeetMembers &call)
     return key + call.tag;
 }
 
+/* All have the cards, and these processes need not meet again. */
+std::string needless()
+{
+    return SetAnswer().number(0).number(1).bytes();
+}
+
+/* Not all have them: they meet once more. */
+std::string cards_of(const SetMembers &members, const SetCards &cards)
+{
+    SetAnswer answer;
+    answer.number(members.size());
+    for (const SetMembers::Run &run : members.runs()) {
+        for (uint32_t i = 0; i < run.count; i++) {
+            const std::string *card = cards.find(run.first + i);
+            answer.text(card ? *card : "");
+        }
+    }
+    return answer.number(0).bytes();
+}
+
 }  // namespace
 
 std::optional<std::string> SetMeetings::come(const SetCaller &caller, const MeetMembers &call, const SetCards &cards,
                                              const Answer &instead)
 {
+    if (!instead && circles_.hold(call.members))
+        return needless();
     std::string key = key_of(call);
     if (meetings_.size() >= most_ && !meetings_.contains(key))
         return SetAnswer::error(PMI_SET_FULL, "too many groups of processes wait for one of them");
     auto [place, is_new] = meetings_.try_emplace(key);
     Meeting &meeting = place->second;
-    if (is_new)
+    if (is_new) {
         meeting.members = call.members;
+        meeting.is_for_cards = !instead;
+    }
     if (!meeting.guests.try_emplace(caller.uid, caller).second)
         return SetAnswer::error(PMI_SET_WRONG, "the calling process waits in the same meeting already");
     meeting.all_know = meeting.all_know && call.knows;
     if (meeting.guests.size() < meeting.members.size())
         return std::nullopt;
-    if (instead) {
+    if (instead)
         end(place, instead());
-        return std::nullopt;
-    }
-    SetAnswer answer;
-    answer.number(++last_).number(meeting.all_know ? 0 : meeting.members.size());
-    for (const SetMembers::Run &run : meeting.members.runs()) {
-        for (uint32_t i = 0; i < run.count && !meeting.all_know; i++) {
-            const std::string *card = cards.find(run.first + i);
-            answer.text(card ? *card : "");
-        }
-    }
-    end(place, answer.bytes());
+    else if (meeting.all_know && circles_.join(meeting.members))
+        end_needless();
+    else
+        end(place, meeting.all_know ? SetAnswer().number(0).number(0).bytes() : cards_of(meeting.members, cards));
     return std::nullopt;        /* the caller is among those who have waited */
+}
+
+/* To those whose members are one circle now: others of them may be told that they need not come. */
+void SetMeetings::end_needless()
+{
+    for (auto next = meetings_.begin(); next != meetings_.end();) {
+        if (next->second.is_for_cards && circles_.hold(next->second.members))
+            next = end(next, needless());
+        else
+            ++next;
+    }
 }
 
 SetMeetings::Meetings::iterator SetMeetings::end(Meetings::iterator meeting, const std::string &answer)
@@ -56,6 +84,7 @@ SetMeetings::Meetings::iterator SetMeetings::end(Meetings::iterator meeting, con
 
 void SetMeetings::without(uint32_t uid)
 {
+    circles_.departed(uid);
     for (auto next = meetings_.begin(); next != meetings_.end();) {
         next->second.guests.erase(uid);
         if (next->second.members.contains(uid))

@@ -1,7 +1,8 @@
 /*
  * Meetings: each member of a list of processes says whether it has the cards of all others.  When the last one has come
  * all are told so if all have them; else all get the cards, and meet once more.  So processes that were started apart
- * become known to each other, and nobody waits for one that has departed.  SI8.
+ * become known to each other, and nobody waits for one that has departed.  Those that know each other for good, a
+ * circle, are told so and need not come again: whoever has not heard of it and comes is answered at once.  SI8.
  *
  * Owned by Sets, which knows who has ended.  A meeting is known by its members and a tag; when it is over, another one
  * may follow under the same.
@@ -21,6 +22,7 @@
 #include "set_bcasts.h"
 #include "set_call.h"
 #include "set_cards.h"
+#include "set_circles.h"
 
 namespace elastic {
 
@@ -44,14 +46,16 @@ class SetMeetings {
         SetMembers members;
         std::map<uint32_t, SetCaller> guests;   /* by uid */
         bool all_know = true;
+        bool is_for_cards = true;       /* not for another answer */
     };
     using Meetings = std::map<std::string, Meeting>;    /* by tag and members */
 
     Meetings::iterator end(Meetings::iterator meeting, const std::string &answer);
+    void end_needless();
 
     size_t most_;
-    uint32_t last_ = 0;         /* number of a meeting */
     Meetings meetings_;
+    SetCircles circles_;
     std::vector<SetReply> replies_;
 };
 
