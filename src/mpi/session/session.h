@@ -249,6 +249,9 @@ int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *places, int 
                        bool * ended);
 /* Asks at once. */
 int MPIR_Session_have_ended(const int *places, int n, bool * ended);
+/* Whether a member has ended, for who has seen an error of the network, which may be told before the end: asks for up
+ * to a second. */
+int MPIR_Session_has_lost(const MPIR_Group * group, bool * lost);
 
 /* ---- session_agree.c ---- */
 

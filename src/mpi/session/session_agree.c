@@ -152,13 +152,13 @@ static void make_progress(int *mpi_errno)
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
-/* An error of the network where this member has ended is no other failure than that. */
-static void forgive(struct round *round, int member, int *mpi_errno)
+/* An error of the network where a member has ended is no other failure than that.  Who makes progress for one member
+ * may be told of a message to another one. */
+static void forgive(struct round *round, int *mpi_errno)
 {
-    int place = place_of(round, member);
-    bool ended = false;
+    bool lost = false;
 
-    if (!*mpi_errno || MPIR_Session_have_ended(&place, 1, &ended) || !ended)
+    if (!*mpi_errno || MPIR_Session_has_lost(round->group, &lost) || !lost)
         return;
     round->failed = true;
     *mpi_errno = MPI_SUCCESS;
@@ -189,7 +189,7 @@ static int start_send(struct round *round, int member, struct sent *sent)
   fn_fail:
     MPL_free(sent->message);
     sent->request = NULL;
-    forgive(round, member, &mpi_errno);
+    forgive(round, &mpi_errno);
     goto fn_exit;
 }
 
@@ -214,7 +214,7 @@ static int end_send(struct round *round, int member, struct sent *sent)
   fn_exit:
     return mpi_errno;
   fn_fail:
-    forgive(round, member, &mpi_errno);
+    forgive(round, &mpi_errno);
     goto fn_exit;
 }
 
@@ -367,7 +367,7 @@ static int receive(struct round *round, int member, struct message *message)
     MPIR_ERR_CHECK(mpi_errno);
     while (!(taken = take_letter(round, inbox, message)) && !ended) {
         mpi_errno = wait_for_letter(round, inbox);
-        forgive(round, member, &mpi_errno);
+        forgive(round, &mpi_errno);
         MPIR_ERR_CHECK(mpi_errno);
         ended = round->failed;
         if (!ended)

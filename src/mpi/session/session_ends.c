@@ -9,6 +9,7 @@
 
 #include "session.h"
 #include <time.h>
+#include <unistd.h>
 
 #define FIRST_PAUSE_MS 50
 #define LONGEST_PAUSE_MS 2000
@@ -63,6 +64,19 @@ static int has_lost_members(const MPIR_Group * group, bool * lost)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+int MPIR_Session_has_lost(const MPIR_Group * group, bool * lost)
+{
+    int mpi_errno = has_lost_members(group, lost);
+
+    for (int64_t until = now_ms() + GRACE_MS; !mpi_errno && !*lost && now_ms() < until;) {
+        MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        usleep(FIRST_PAUSE_MS * 1000);
+        MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        mpi_errno = has_lost_members(group, lost);
+    }
+    return mpi_errno;
 }
 
 static int look(struct MPIR_Session_watch *watch, const int *places, int n, const MPIR_Group * group)
