@@ -325,11 +325,11 @@ int MPIDI_Session_mate(int lpid);
 
 /* ---- session_objects.c ---- */
 
-/* With MPIR_CVAR_SESSION_CHECK: MPI_ERR_SESSION if two of these have different sessions.  NULL: no such argument. */
 /* MPI_ERR_GROUP for one that its session has left (adapt_stale.c). */
 int MPIR_Session_check_group(const MPIR_Group * group);
 /* Such a group is freed: only its handle remained. */
 bool MPIR_Session_forget_group(MPIR_Group * group);
+/* With MPIR_CVAR_SESSION_CHECK: MPI_ERR_SESSION if two of these have different sessions.  NULL: no such argument. */
 int MPIR_Session_check_objects(const MPIR_Group * group, const MPIR_Group * group2,
                                const MPIR_Comm * comm, const MPIR_Comm * comm2, const MPIR_Win * win);
 /* The same of requests that are waited for, tested or started together; the caller asks for the variable. */

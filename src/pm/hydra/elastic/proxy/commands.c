@@ -234,15 +234,21 @@ static HYD_status on_offer(const struct command *c)
     goto fn_exit;
 }
 
-static HYD_status on_forget(const struct command *c)
+/* mpiexec waits for it to be on this board. */
+static HYD_status set_and_confirm(const struct command *c, void (*set) (struct HYD_board *))
 {
     uint64_t number;
     HYD_status status = number_of(c, &number);
 
     if (status != HYD_SUCCESS)
         return status;
-    HYD_board_forget(&HYD_agent.board);
+    set(&HYD_agent.board);
     return HYD_reports_send(REPORT_FORGOTTEN, 0, 0, &number, sizeof(number));
+}
+
+static HYD_status on_forget(const struct command *c)
+{
+    return set_and_confirm(c, HYD_board_forget);
 }
 
 static HYD_status on_task(const struct command *c)
@@ -252,13 +258,7 @@ static HYD_status on_task(const struct command *c)
 
 static HYD_status on_by_sets(const struct command *c)
 {
-    uint64_t number;
-    HYD_status status = number_of(c, &number);
-
-    if (status != HYD_SUCCESS)
-        return status;
-    HYD_board_set_by_sets(&HYD_agent.board);
-    return HYD_reports_send(REPORT_FORGOTTEN, 0, 0, &number, sizeof(number));
+    return set_and_confirm(c, HYD_board_set_by_sets);
 }
 
 static HYD_status on_starts(const struct command *c)
