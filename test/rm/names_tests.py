@@ -31,22 +31,34 @@ def a_name_leads_from_job_to_job(bench: Bench) -> None:
     expect("name_published" in said and "name_withdrawn" in said, f"its history: {said}")
 
 
+def put(daemon: Daemon, name: str, job: int, port: str = "p") -> int:
+    return daemon.ask("PUT", f"/v1/names/{name}", {"job": job, "port": port}).status
+
+
+def holder_of_taken(daemon: Daemon) -> int:
+    """A job that has the name which names.c must not get."""
+    sleeper = daemon.submit("sleep", "1000")
+    daemon.wait_state(sleeper, "RUNNING")
+    expect(put(daemon, "taken", sleeper) == 200, "a name that is free")
+    return sleeper
+
+
+def wait_until_held(daemon: Daemon, job: int) -> None:
+    """Until names.c has published its name and has tried what it must not do."""
+    output = Path(daemon.job(job)["output"])
+    wait_for("its name", lambda: "held" in (output.read_text() if output.exists() else ""))
+
+
 def a_name_has_one_job_and_goes_with_it(bench: Bench) -> None:
     program = str(compiled(bench, HERE / "names.c"))
     daemon = bench.start(nodes=1, cores=2)
-    sleeper = daemon.submit("sleep", "1000")
-    daemon.wait_state(sleeper, "RUNNING")
-
-    def put(name: str, job: int, port: str = "p") -> int:
-        return daemon.ask("PUT", f"/v1/names/{name}", {"job": job, "port": port}).status
-
-    expect(put("taken", sleeper) == 200 and put("taken", sleeper, "q") == 200, "a job may replace its own")
+    sleeper = holder_of_taken(daemon)
+    expect(put(daemon, "taken", sleeper, "q") == 200, "a job may replace its own")
     holder = daemon.submit(program, "hold", "sums", str(daemon.folder / "go"), output="%j.txt")
-    output = daemon.job(holder)["output"]
-    wait_for("its name", lambda: "held" in (Path(output).read_text() if Path(output).exists() else ""))
+    wait_until_held(daemon, holder)
     expect(names(daemon) == {"taken": sleeper, "sums": holder}, f"who has them: {names(daemon)}")
-    expect(put("sums", sleeper) == 409, "another job's")
-    expect(put("more", 77) == 400 and put("", sleeper) == 405 and put("x" * 641, sleeper) == 400, "what cannot be")
+    expect(put(daemon, "sums", sleeper) == 409, "another job's")
+    expect(put(daemon, "more", 77) == 400 and put(daemon, "", sleeper) == 405 and put(daemon, "x" * 641, sleeper) == 400, "what cannot be")
     expect(daemon.ask("DELETE", "/v1/names/unknown").status == 404, "nobody's")
     daemon.kill()
     daemon.start()
@@ -55,7 +67,7 @@ def a_name_has_one_job_and_goes_with_it(bench: Bench) -> None:
     ends_well(daemon, holder)
     expect(names(daemon) == {"taken": sleeper}, "it has gone with its job")
     expect(daemon.ask("DELETE", "/v1/names/taken").status == 200 and names(daemon) == {}, "their user may withdraw them")
-    expect(put("more", holder) == 409, "it has ended")
+    expect(put(daemon, "more", holder) == 409, "it has ended")
     daemon.post(f"/v1/jobs/{sleeper}/cancel")
     daemon.wait_end(sleeper)
     daemon.stop()
@@ -66,15 +78,19 @@ def a_name_has_one_job_and_goes_with_it(bench: Bench) -> None:
 def a_name_goes_with_its_mpiexec(bench: Bench) -> None:
     program = str(compiled(bench, HERE / "names.c"))
     daemon = bench.start(nodes=1, cores=2)
+    sleeper = holder_of_taken(daemon)
     hold = f"{bench.needs_mpi()}/bin/mpiexec -n 1 {program} hold sums {daemon.folder}/go"
     script = f"#!/bin/sh\n{hold}\nuntil [ -e {daemon.folder}/end ]; do sleep 0.05; done\n"
     job = daemon.submit("several", script=script, output="%j.txt")
-    wait_for("its name", lambda: names(daemon) == {"sums": job})
+    wait_until_held(daemon, job)
+    expect(names(daemon) == {"taken": sleeper, "sums": job}, f"who has them: {names(daemon)}")
     (daemon.folder / "go").touch()
-    wait_for("the end of its name", lambda: names(daemon) == {})
+    wait_for("the end of its name", lambda: names(daemon) == {"taken": sleeper})
     expect(daemon.job(job)["state"] == "RUNNING", "the script goes on")
     (daemon.folder / "end").touch()
     ends_well(daemon, job)
+    daemon.post(f"/v1/jobs/{sleeper}/cancel")
+    daemon.wait_end(sleeper)
 
 
 def a_name_is_looked_up_while_elasticd_is_restarted(bench: Bench) -> None:
