@@ -54,10 +54,31 @@ static int is_output(int fd)
     return 0;
 }
 
+static ssize_t write_lines(void *, const char *text, size_t n)
+{
+    static char line[BUFSIZ];
+    static size_t used = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        line[used++] = text[i];
+        if (text[i] != '\n' && used < sizeof(line))
+            continue;
+        (void) !write(STDERR_FILENO, line, used);
+        used = 0;
+    }
+    return (ssize_t) n;
+}
+
 void HYD_pmcd_pmip_output_first(void)
 {
     const struct HYD_loop_hooks hooks = {.is_first = is_output };
+    const cookie_io_functions_t lines = {.write = write_lines };
+    FILE *messages = fopencookie(NULL, "w", lines);
 
+    if (messages) {
+        setvbuf(messages, NULL, _IONBF, 0);
+        stderr = messages;
+    }
     if (!opened)
         HYD_loop_use(&hooks);
 }

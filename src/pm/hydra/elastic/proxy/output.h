@@ -16,7 +16,8 @@
 #include "hydra.h"
 
 /* Of any job: what is there of processes' output goes to mpiexec before what they say by PMI, which may be that they
- * abort, so that last words are not lost. */
+ * abort, so that last words are not lost.  Messages of the daemon itself, which Hydra writes in pieces, become whole
+ * lines: they may share a file with what processes print. */
 void HYD_pmcd_pmip_output_first(void);
 /* The connection becomes a channel; once. */
 HYD_status HYD_pmcd_pmip_adapt_channel(void);
