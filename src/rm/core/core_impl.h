@@ -238,6 +238,8 @@ class Core::Impl {
     void take_slots(Job &job, const StepSlots &event);
     void end_slot_wish(const Job &job, uint64_t number, const std::string &result,
                        const std::string &reason);
+    void release_left(Job &job, const Blocks &before);
+    std::string why_never(const Job &job, const SlotWish &wish) const;
     void look_at_slots(Job &job);
     void refuse_slots(Job &job, uint64_t number, const std::string &why);
     void give_slots();

@@ -310,6 +310,7 @@ void Core::Impl::commit(Job &job, const StepCommitted &event)
                 {"standstill_ms", event.standstill_ms}};
     };
     record(record::COMMITTED, job, data, "blocks", job.blocks);
+    look_at_slots(job);
 }
 
 /* What was under way may have happened or not: all that the job might have stays its own until it
@@ -451,6 +452,7 @@ void Core::Impl::left(Job &job, const StepLeft &event)
                 {"size", job.size()}};
     };
     record(record::LEFT, job, data, "blocks", job.blocks);
+    look_at_slots(job);
     if (departure.releasing)
         out_.push_back(release(job, departure));
     else

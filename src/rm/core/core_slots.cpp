@@ -22,9 +22,16 @@ std::map<std::string, int> count_by_node(const Blocks &blocks)
     return counts;
 }
 
-constexpr const char *NO_SLOTS_FROM_OTHERS =
-    "elasticd gives no places on nodes that it asks another resource manager for: run the program "
-    "in one allocation of that (salloc), by mpiexec or elastic run, where it gets them";
+/* What matters first: it is cut at WISH_REASON_BYTES_MAX. */
+std::string describe_own_nodes(const SlotWish &wish, int room)
+{
+    const std::string where = wish.host.empty() ? "the nodes of the job have"
+                                                : "of the job's nodes " + wish.host + " has";
+    return where + " room for " + std::to_string(room) + (wish.exclusive ? " (exclusive)" : "") +
+           " beside its processes, and under Slurm it gets places there alone: ask for fewer, "
+           "submit it with more processes, or run it in one allocation (salloc) by elastic run or "
+           "mpiexec";
+}
 
 std::vector<NodeName> exclusive_nodes(const StepSlots &event)
 {
@@ -34,6 +41,19 @@ std::vector<NodeName> exclusive_nodes(const StepSlots &event)
             nodes.emplace_back(held.node);
     }
     return nodes;
+}
+
+/* Nodes on which nothing of the job is any more. */
+Blocks left_nodes(const Job &job, const Blocks &before)
+{
+    Blocks now = present(job), left;
+    if (job.adaptation)
+        now = append(std::move(now), job.adaptation->joining);
+    for (const Block &block : before) {
+        if (std::ranges::find(now, block.node, &Block::node) == now.end())
+            append(left, block);
+    }
+    return left;
 }
 
 std::string describe_too_few(int places, int nodes)
@@ -99,19 +119,42 @@ void Core::Impl::on(const StepSlots &event)
     if (!job || !job->broken.empty())
         return;
     bool known = job->slots && job->slots->mpiexec == event.mpiexec;
+    if (event.over && known) {
+        const Blocks had = present(*job);
+        forget_slots(*job, "mpiexec has ended");
+        release_left(*job, had);
+    }
     if (event.over)
-        return known ? forget_slots(*job, "mpiexec has ended") : void();
+        return;
     if (!known && event.held.empty() && event.wishes.empty() && !job->slots)
         return;
     if (known && !tells_new(*job->slots, event))
         return;
+    const Blocks had = present(*job);
     Slots before = known ? *job->slots : Slots();
     if (std::string why = check(before, event); !why.empty())
         return unexpected("step_slots: " + why, job->id);
     if (!known)
         forget_slots(*job, "another mpiexec of the step has begun");
     take_slots(*job, event);
+    release_left(*job, had);
     look_at_slots(*job);
+}
+
+/* A node that places alone have kept goes back as one does that processes have left. */
+void Core::Impl::release_left(Job &job, const Blocks &before)
+{
+    Blocks left = state.config.asynchronous_nodes ? left_nodes(job, before) : Blocks();
+    if (left.empty())
+        return;
+    uint64_t number = uint64_t{1} << 51;        /* apart from those of requests, and of left() */
+    while (std::ranges::find(job.departures, number, &Departure::request) != job.departures.end())
+        number++;
+    rebook(job, [&] {
+        job.departures.push_back({number, 0, left, true});
+        wait_for_departures(job);
+    });
+    out_.push_back(release(job, job.departures.back()));
 }
 
 void Core::Impl::take_slots(Job &job, const StepSlots &event)
@@ -168,6 +211,25 @@ void Core::Impl::end_slot_wish(const Job &job, uint64_t number, const std::strin
                                      {"reason", reason}});
 }
 
+/* Empty: it may wait. */
+std::string Core::Impl::why_never(const Job &job, const SlotWish &wish) const
+{
+    const int most = most_slots(job),
+              nodes = wish.host.empty() ? static_cast<int>(state.nodes.size()) : 1;
+    if (!wish.host.empty() && !state.node(wish.host))
+        return "there is no node " + wish.host;
+    if (wish.hard && wish.count > most)
+        return "the job " + describe_sizes(job.spec) + ": beside its processes there is room for " +
+               std::to_string(most);
+    if (wish.hard && wish.exclusive && wish.count > nodes)
+        return describe_too_few(wish.count, nodes);
+    if (wish.hard && state.config.asynchronous_nodes) {
+        int room = room_on_own_nodes(state, job, wish);
+        return wish.count > room ? describe_own_nodes(wish, room) : "";
+    }
+    return "";
+}
+
 /* What can never be is refused, also when the limits of the job have changed; and what the step has
  * not heard of is said again. */
 void Core::Impl::look_at_slots(Job &job)
@@ -175,20 +237,11 @@ void Core::Impl::look_at_slots(Job &job)
     if (!job.slots)
         return;
     for (const SlotWish &wish : std::vector<SlotWish>(job.slots->wishes)) {
-        int most = most_slots(job);
         if (!wish.refused.empty())
             out_.push_back(
                 RefuseWish{job.id, job.step, job.slots->mpiexec, wish.number, wish.refused});
-        else if (state.config.asynchronous_nodes)
-            refuse_slots(job, wish.number, NO_SLOTS_FROM_OTHERS);
-        else if (!wish.host.empty() && !state.node(wish.host))
-            refuse_slots(job, wish.number, "there is no node " + wish.host);
-        else if (wish.hard && wish.count > most)
-            refuse_slots(job, wish.number, "the job " + describe_sizes(job.spec) + ": beside its " +
-                                           "processes there is room for " + std::to_string(most));
-        else if (int nodes = wish.host.empty() ? static_cast<int>(state.nodes.size()) : 1;
-                 wish.hard && wish.exclusive && wish.count > nodes)
-            refuse_slots(job, wish.number, describe_too_few(wish.count, nodes));
+        else if (std::string why = why_never(job, wish); !why.empty())
+            refuse_slots(job, wish.number, why);
     }
     for (const SlotGrant &grant : job.slots->grants)
         out_.push_back(grant_slots(job, grant));

@@ -277,6 +277,137 @@ TEST_P(SlotsTest, a_restored_core_goes_on)
     EXPECT_EQ(restored.value().state().indices().slot_wishers, std::set<JobId>{id});
 }
 
+/* Nodes are got from somebody else, whole: places are on those that the job has. */
+class SlotsOnOwnNodesTest : public SlotsTest {
+  protected:
+    SlotsOnOwnNodesTest()
+    {
+        Config config = CoreDriver::config_of(GetParam());
+        config.asynchronous_nodes = config.whole_nodes = true;
+        driver.send(Configure{config});
+    }
+    /* So many processes on n0, and then n1, with room for places beside them. */
+    JobId run_on_nodes(int size, int places)
+    {
+        JobSpec spec = malleable(1, size);
+        spec.preferred = size;
+        spec.places = places;
+        JobId id = driver.submit(spec);
+        driver.send(NodesAcquired{id, 1, 0, driver.job(id).blocks});
+        driver.run(id);
+        for (int i = 0; i < 10 && driver.job(id).size() < size; i++) {
+            driver.wait(60000);
+            if (!driver.job(id).adaptation)
+                continue;
+            uint64_t request = driver.job(id).adaptation->request;
+            driver.send(NodesAcquired{id, 1, request, driver.job(id).adaptation->joining});
+            driver.commit(id);
+        }
+        EXPECT_EQ(driver.job(id).size(), size);
+        return id;
+    }
+    /* Whose leaving processes are gone. */
+    void shrink(JobId id, int size)
+    {
+        driver.send(Resize{"r" + std::to_string(size), id, size});
+        driver.commit(id);
+        const ReleaseNodes *release = driver.last<ReleaseNodes>();
+        ASSERT_TRUE(release);
+        driver.send(NodesReleased{id, 1, release->request, false});
+    }
+    bool is_booked(const std::string &node) { return driver.node(node).used > 0; }
+};
+
+TEST_P(SlotsOnOwnNodesTest, places_are_on_nodes_that_the_job_has)
+{
+    JobId id = run_on_nodes(1, 8);
+    tell(id, 0, {}, {wish_of(1, 3, true)});
+    ASSERT_TRUE(driver.last<GrantSlots>());
+    EXPECT_EQ(driver.last<GrantSlots>()->blocks, (Blocks{{"n0", 3}}));
+    EXPECT_FALSE(is_booked("n1"));
+    tell(id, 1, {{"n0", 3}}, {wish_of(2, 2, false), wish_of(3, 1, true)});
+    ASSERT_TRUE(driver.last<RefuseWish>());
+    EXPECT_EQ(driver.last<RefuseWish>()->wish, 2u) << "who does not wait";
+    EXPECT_FALSE(driver.last<GrantSlots>());
+    tell(id, 1, {{"n0", 1}}, {wish_of(3, 1, true)});
+    ASSERT_TRUE(driver.last<GrantSlots>()) << "what has been given back";
+    EXPECT_EQ(driver.last<GrantSlots>()->blocks, (Blocks{{"n0", 1}}));
+}
+
+TEST_P(SlotsOnOwnNodesTest, what_these_have_no_room_for_is_refused)
+{
+    JobId id = run_on_nodes(1, 8);
+    auto refused = [&](const SlotWish &wish, const std::string &why) {
+        tell(id, 0, {}, {wish});
+        ASSERT_TRUE(driver.last<RefuseWish>()) << wish.number;
+        const std::string &reason = driver.last<RefuseWish>()->reason;
+        EXPECT_NE(reason.find(why), std::string::npos) << reason;
+        EXPECT_NE(reason.find("salloc"), std::string::npos) << reason;
+        EXPECT_LE(reason.size(), WISH_REASON_BYTES_MAX) << "it reaches the program as a whole";
+    };
+    refused(wish_of(1, 4, true), "the nodes of the job have room for 3 beside");
+    refused(exclusive_wish(2, 2, true), "room for 1 (exclusive)");
+    refused(wish_of(3, 1, true, "n1"), "of the job's nodes n1 has room for 0");
+    tell(id, 0, {}, {wish_of(4, 3, true, "n0")});
+    ASSERT_TRUE(driver.last<GrantSlots>());
+    EXPECT_EQ(driver.last<GrantSlots>()->wish, 4u);
+}
+
+TEST_P(SlotsOnOwnNodesTest, others_that_wait_for_nodes_do_not_matter)
+{
+    JobId id = run_on_nodes(1, 8);
+    driver.send(NodesWanted{1, "Slurm job 7"});
+    tell(id, 0, {}, {wish_of(1, 2, true)});
+    EXPECT_TRUE(driver.last<GrantSlots>());
+}
+
+TEST_P(SlotsOnOwnNodesTest, a_node_with_places_goes_back_when_they_do)
+{
+    JobId id = run_on_nodes(5, 4);
+    ASSERT_EQ(driver.job(id).blocks, (Blocks{{"n0", 4}, {"n1", 1}}));
+    tell(id, 0, {}, {wish_of(1, 2, true)});
+    ASSERT_TRUE(driver.last<GrantSlots>());
+    EXPECT_EQ(driver.last<GrantSlots>()->blocks, (Blocks{{"n1", 2}}));
+    tell(id, 1, {{"n1", 2}}, {});
+    shrink(id, 4);
+    EXPECT_TRUE(driver.job(id).departures.empty());
+    EXPECT_TRUE(is_booked("n1"));
+    tell(id, 1, {{"n1", 1}}, {});
+    EXPECT_FALSE(driver.last<ReleaseNodes>()) << "one is left";
+    tell(id, 1, {{"n1", 1}}, {wish_of(2, 1, true)});
+    ASSERT_TRUE(driver.last<GrantSlots>()) << "it is the job's as long as that";
+    tell(id, 2, {}, {});
+    const ReleaseNodes *release = driver.last<ReleaseNodes>();
+    ASSERT_TRUE(release);
+    EXPECT_EQ(release->blocks, (Blocks{{"n1", 2}}));
+    EXPECT_FALSE(release->all);
+    EXPECT_TRUE(is_booked("n1")) << "until it has been taken back";
+    uint64_t request = release->request;
+    tell(id, 2, {}, {wish_of(3, 1, false)});
+    EXPECT_FALSE(driver.last<GrantSlots>()) << "not there any more";
+    driver.send(NodesReleased{id, 1, request, false});
+    EXPECT_FALSE(is_booked("n1"));
+}
+
+TEST_P(SlotsOnOwnNodesTest, a_wish_for_which_a_smaller_job_has_no_room_is_refused)
+{
+    JobId id = run_on_nodes(5, 8);
+    tell(id, 0, {}, {wish_of(1, 3, true), wish_of(2, 3, true)});
+    ASSERT_TRUE(driver.last<GrantSlots>());
+    tell(id, 1, {}, {wish_of(2, 3, true)});
+    ASSERT_TRUE(driver.last<GrantSlots>());
+    tell(id, 2, {}, {});
+    shrink(id, 4);
+    tell(id, 2, {}, {wish_of(3, 1, true)});
+    ASSERT_TRUE(driver.last<RefuseWish>());
+    EXPECT_NE(driver.last<RefuseWish>()->reason.find("room for 0"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, SlotsOnOwnNodesTest,
+                         testing::Values(PolicyKind::FCFS, PolicyKind::EASY, PolicyKind::FILL,
+                                         PolicyKind::EFFICIENT, PolicyKind::MEASURED),
+                         [](const auto &each) { return std::string(to_string(each.param)); });
+
 INSTANTIATE_TEST_SUITE_P(Policies, SlotsTest,
                          testing::Values(PolicyKind::FCFS, PolicyKind::EASY, PolicyKind::FILL,
                                          PolicyKind::EFFICIENT, PolicyKind::MEASURED),

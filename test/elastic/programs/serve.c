@@ -3,16 +3,32 @@
  * outside (elastic resize, policies).  The world agrees on the end by a reduction every few
  * iterations. --epochs is the least number of adaptations that must have happened by then; with
  * --joiner-waits a joining process stays away from begin until the file "join" exists. --sizes is a rule for
- * MPIX_Adapt_sizes.
+ * MPIX_Adapt_sizes. With --task HOST rank 0 has a process on a place there until the file "enough" exists.
  */
 
 #include "elastic_test.h"
 #include <unistd.h>
 
+static MPI_Request task = MPI_REQUEST_NULL;
+
+static void start_task(const char *host)
+{
+    char *args[] = { "-c", "until [ -e enough ]; do sleep 0.05; done", NULL };
+
+    ET_MPI(MPIX_Iallocate(1, NULL, NULL, MPIX_ANYWHERE, &host, MPIX_HARD, &task));
+    ET_MPI(MPI_Wait(&task, MPI_STATUS_IGNORE));
+    ET_MPI(MPIX_Set_exec(task, "sh"));
+    ET_MPI(MPIX_Set_args(task, args));
+    ET_MPI(MPI_Start(&task));
+    ET_MPI(MPI_Wait(&task, MPI_STATUS_IGNORE));
+    et_say("TASK RUNS");
+}
+
 static int shall_stop(void)
 {
-    int stop = et.rank == 0 && access("stop", F_OK) == 0;
+    int stop = et.rank == 0 && access("stop", F_OK) == 0, ended;
 
+    ET_MPI(MPI_Test(&task, &ended, MPI_STATUS_IGNORE));
     ET_MPI(MPI_Bcast(&stop, 1, MPI_INT, 0, MPI_COMM_WORLD));
     return stop;
 }
@@ -28,7 +44,7 @@ int main(int argc, char **argv)
 {
     int pause = 0;
 
-    const char *sizes = et_argument(argc, argv, "sizes", NULL);
+    const char *sizes = et_argument(argc, argv, "sizes", NULL), *host = et_argument(argc, argv, "task", NULL);
 
     et_init(&argc, &argv);
     if (sizes)
@@ -38,6 +54,8 @@ int main(int argc, char **argv)
     pause = (int) et_number(argc, argv, "stop-probing-at", -1);
     if (et.status == MPI_ADAPT_STATUS_NEW && et.rank == 0)
         et_say("READY");
+    if (et.status == MPI_ADAPT_STATUS_NEW && et.rank == 0 && host)
+        start_task(host);
     if (et.status == MPI_ADAPT_STATUS_JOINING) {
         if (et_argument(argc, argv, "joiner-waits", NULL)) {
             et_say("JOINER WAITS");

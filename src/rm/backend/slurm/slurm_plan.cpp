@@ -70,6 +70,7 @@ SlurmWish wish_of(const Job &job)
     for (const Departure &departure : job.departures)
         if (!departure.releasing)
             add_nodes(wish.keep, departure.blocks);
+    add_nodes(wish.keep, slots_of(job));        /* also where none of its processes is any more */
     if (job.acquiring) {
         wish.acquires = true;
         add_nodes(wish.acquire, job.blocks);

@@ -134,6 +134,13 @@ TEST(SlurmPlanTest, what_the_core_wants)
     EXPECT_EQ(wish_of(job).keep, (NodeSet{"h1", "h2", "h3", "h4"}));
     EXPECT_FALSE(wish_of(job).acquires);
 
+    job.slots.emplace();
+    job.slots->held = {{"h6", 1}};
+    job.slots->grants = {{1, 1, {{"h7", 2}}, false}};
+    EXPECT_EQ(wish_of(job).keep, (NodeSet{"h1", "h2", "h3", "h4", "h6", "h7"}))
+        << "where only its places are";
+    job.slots.reset();
+
     job.state = JobState::COMPLETING;
     job.adaptation.reset();
     EXPECT_EQ(wish_of(job).keep, (NodeSet{"h1", "h2", "h4"}));

@@ -4,6 +4,7 @@
 
 #include "core/placement.h"
 #include "core/policy/policy_easy.h"
+#include "core/settling.h"
 
 namespace elastic::rm {
 
@@ -141,16 +142,31 @@ int processes_on(const Job &job, const NodeName &node)
     return count;
 }
 
-/* Its nodes, each once, that the wish allows; and the one that it names. */
-std::vector<NodeName> nodes_for(const State &state, const Job &job, const SlotWish &wish)
+/* What it keeps of what a back end has got for it: where processes stay, and where places are. */
+Blocks kept(const Job &job)
+{
+    Blocks staying = job.adaptation ? without(job.blocks, job.adaptation->leave) : job.blocks;
+    return append(std::move(staying), slots_of(job));
+}
+
+/* Its nodes, each once, that the wish allows. */
+std::vector<NodeName> own_nodes(const State &state, const Job &job, const SlotWish &wish)
 {
     std::vector<NodeName> nodes;
-    for (const Block &block : all_of(job)) {
+    for (const Block &block : state.config.asynchronous_nodes ? kept(job) : all_of(job)) {
         bool suits = wish.host.empty() || block.node == wish.host;
         if (suits && std::ranges::find(nodes, block.node) == nodes.end())
             nodes.push_back(block.node);
     }
-    if (!wish.host.empty() && nodes.empty() && state.node(wish.host) && !job.spec.whole_nodes)
+    return nodes;
+}
+
+/* And the one that it names. */
+std::vector<NodeName> nodes_for(const State &state, const Job &job, const SlotWish &wish)
+{
+    std::vector<NodeName> nodes = own_nodes(state, job, wish);
+    bool may_be_another = !job.spec.whole_nodes && !state.config.asynchronous_nodes;
+    if (!wish.host.empty() && nodes.empty() && state.node(wish.host) && may_be_another)
         nodes.push_back(state.node(wish.host)->name);
     return nodes;
 }
@@ -182,7 +198,8 @@ Blocks places_for(const State &state, const Job &job, const SlotWish &wish, int6
 {
     int count = static_cast<int>(std::min<int64_t>(
         {open_slots(job, wish), room_of_job(job), most}));
-    if (count <= 0 || state.wanted_nodes > 0 ||
+    bool on_own_alone = state.config.asynchronous_nodes;
+    if (count <= 0 || (state.wanted_nodes > 0 && !on_own_alone) ||
         (state.indices().free_cores == 0 && !job.spec.whole_nodes))
         return {};
     PlacesFor places(state, job, wish, count);
@@ -192,6 +209,8 @@ Blocks places_for(const State &state, const Job &job, const SlotWish &wish, int6
                places.add(own))
             own[0].processes++;
     }
+    if (on_own_alone)
+        return places.blocks();
     auto is_closed = [&](const Block &block) { return places.is_closed(block.node); };
     Blocks own = append(all_of(job), places.blocks());
     std::erase_if(own, is_closed);
@@ -201,6 +220,20 @@ Blocks places_for(const State &state, const Job &job, const SlotWish &wish, int6
             std::erase_if(own, is_closed);
     }
     return places.blocks();
+}
+
+int room_on_own_nodes(const State &state, const Job &job, const SlotWish &wish)
+{
+    int room = 0;
+    const Blocks world = settled_world(job);
+    for (const NodeName &name : own_nodes(state, job, wish)) {
+        const Node *node = state.node(name);
+        int here = node ? room_on(job.spec, node->cores, node->cores, 0) : 0;
+        for (const Block &block : world)
+            here -= block.node == name ? block.processes : 0;
+        room += std::max(wish.exclusive ? std::min(here, 1) : here, 0);
+    }
+    return room;
 }
 
 Blocks created_for(const State &state, const Job &job, int64_t most)

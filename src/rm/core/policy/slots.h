@@ -23,8 +23,13 @@ struct SlotTurn {
 std::vector<SlotTurn> slot_turns(const State &state);
 
 /* As many as there are now, at most what is wanted, what the job may have, and `most`.  On nodes of
- * its own first. */
+ * its own first; on these alone if a back end gets nodes from somebody else (asynchronous_nodes).
+ * Who waits for nodes there does not matter then: they are nobody else's. */
 Blocks places_for(const State &state, const Job &job, const SlotWish &wish, int64_t most);
+
+/* For how many places of the wish the job's own nodes have room beside its processes, those that it
+ * has there included. */
+int room_on_own_nodes(const State &state, const Job &job, const SlotWish &wish);
 
 /* All the processes by which its program wishes to be larger, at most `most`; empty: not now. */
 Blocks created_for(const State &state, const Job &job, int64_t most);

@@ -16,6 +16,7 @@ from typing import Any
 from playground import slurm
 
 from .cases import case
+from .dynamic import example
 from .hostrun import HostRun
 from .managed import Managed
 
@@ -207,6 +208,37 @@ def rm_slurm_nodes_of_different_size(run: HostRun) -> None:
     daemon.await_agreed(job, 7)
     run.check(daemon.places(job) == cores, f"it is on {daemon.places(job)}")
     daemon.let_end(job)
+    daemon.finish()
+
+
+@case("DA1 DA2 DA12", nodes=3, with_slurm=True)
+def rm_slurm_places(run: HostRun) -> None:
+    """Places are on the job's own nodes, which Slurm gets back when the last place there is given back; others are refused."""
+    daemon = Slurm(run)
+    farm = daemon.submit("farm", "1", example(run, "taskfarm"), "40", "sh", "-c", "echo run on $(hostname)", options=("--places", "3"))
+    shown = daemon.await_end(farm, "DONE")
+    ran = {line.split()[-1] for line in daemon.output(shown).splitlines() if line.startswith("run on ")}
+    run.check(len(ran) == 1 and "40 runs ended with 0" in daemon.output(shown), f"it ran on {ran}: {daemon.output(shown)[-600:]}")
+    refused = daemon.await_end(daemon.submit("refused", "1", "serve", "--task", "h3", options=("--places", "1")), "FAILED")
+    run.check("of the job's nodes" in daemon.output(refused) and "salloc" in daemon.output(refused), f"it says: {daemon.output(refused)[-900:]}")
+    daemon.await_empty()
+    for host in ("h1", "h2"):
+        daemon.await_node(host, "up")
+
+    job = daemon.submit("elastic", "1:5", "serve", "--task", "h2", options=("--places", "1"))
+    daemon.await_agreed(job, 5)
+    run.await_value(lambda: "TASK RUNS" in daemon.output(daemon.show(job)), "a process on a place")
+    daemon.resize(job, 4)
+    daemon.await_size(job, 4)
+    run.await_value(lambda: set(daemon.places(job)) == {"h1"}, "end of the process that has left")
+    others = daemon.others(2, "600")
+    daemon.never(2, "a node with a place has gone back", lambda: set().union(*daemon.slurm_jobs(job).values()) != {"h1", "h2"})
+    run.check(daemon.state_of(others) == "PENDING", "others have the node")
+    (run.work / "elastic" / "enough").touch()
+    daemon.await_state(others, "RUNNING")
+    run.check(daemon.agreed(job), f"it has {daemon.slurm_jobs(job)}")
+    daemon.let_end(job)
+    daemon.cancel_others(others)
     daemon.finish()
 
 
