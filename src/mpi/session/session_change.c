@@ -229,7 +229,7 @@ int MPIR_Session_add_keys(MPIR_Info * info)
 
 /* ---- changes ------------------------------------------------------------------------------------------------ */
 
-/* SR1 */
+/* SR1; a job that does so once does so for ever */
 int MPIR_Session_become_dynamic(MPIR_Info * info)
 {
     int mpi_errno = MPI_SUCCESS, flag = 0;
@@ -238,7 +238,7 @@ int MPIR_Session_become_dynamic(MPIR_Info * info)
 
     if (info)
         MPIR_Info_get_impl(info, "mpix_dynamic", MPI_MAX_INFO_VAL, value, &flag);
-    if (!flag || strcmp(value, "true") || !MPIR_Session_has_daemon())
+    if (!flag || strcmp(value, "true") || !MPIR_Session_has_daemon() || MPIR_Session_is_dynamic())
         goto fn_exit;
     MPIR_Session_call_begin(&call, PMI_SET_DYNAMIC);
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
