@@ -9,6 +9,7 @@
  *   -x N        adaptations before these, that are not (2)
  *   -c US       processor time that each process computes between two probes (500)
  *   -m BYTES    state, in blocks over the world, which the window moves to the new blocks (0)
+ *   -b          the first barrier of a world that has grown is a part of the standstill, and of commit's
  *   -f          also the parts of the standstill: begin, moving, commit
  *   -j          one JSON line for each adaptation instead of the table, with each process' times
  *   -u          with -j: what rank 0 uses (memory, descriptors, ...) after each adaptation
@@ -42,7 +43,7 @@ int main(void)
 #define KINDS_MOST 64
 
 static struct {
-    int counted, warm, full, lines, usage;
+    int counted, warm, barrier, full, lines, usage;
     double compute_us;
     long bytes;
 } options = { .counted = 20, .warm = 2, .compute_us = 500 };
@@ -278,6 +279,8 @@ static void take_part(struct window *w, int joined)
     parts[MOVE] = now_us() - moved;
     start = read_clocks();
     MPI_Comm_adapt_commit();
+    if (options.barrier && w->joining > 0 && w->staying > 0)
+        MPI_Barrier(MPI_COMM_WORLD);
     add_part(parts, COMMIT, start);
     parts[STAYED] = !joined;
     if (joined)
@@ -513,12 +516,13 @@ static void start(void)
 
 static int read_options(int argc, char **argv)
 {
-    for (int option; (option = getopt(argc, argv, "i:x:c:m:fju")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "i:x:c:m:bfju")) != -1;) {
         switch (option) {
             case 'i': options.counted = atoi(optarg); break;
             case 'x': options.warm = atoi(optarg); break;
             case 'c': options.compute_us = atof(optarg); break;
             case 'm': options.bytes = atol(optarg); break;
+            case 'b': options.barrier = 1; break;
             case 'f': options.full = 1; break;
             case 'j': options.lines = 1; break;
             case 'u': options.usage = 1; break;
@@ -534,8 +538,8 @@ int main(int argc, char **argv)
     int local_status, rank;
 
     if (!read_options(argc, argv)) {
-        fprintf(stderr, "usage: adapt_latency [-i COUNTED] [-x WARM] [-c US] [-m BYTES] [-f]"
-                " [-j [-u]]\n");
+        fprintf(stderr, "usage: adapt_latency [-i COUNTED] [-x WARM] [-c US] [-m BYTES] [-b]"
+                " [-f] [-j [-u]]\n");
         return 2;
     }
     MPI_Init_adapt(&argc, &argv, &local_status);

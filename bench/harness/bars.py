@@ -320,6 +320,13 @@ _BARS = (
         "standstill of the same adaptation in a window",
     ),
     Bar(
+        "session_change_met",
+        "a change through process sets, beside a window that its processes wait for as well",
+        1.2,
+        "from the step in which it is told to the new communicator, of the slowest process that stays",
+        "standstill of the same growth in a window, and the first barrier of its world",
+    ),
+    Bar(
         "session_told",
         "a change through process sets is told as soon as its processes can be there",
         1.2,

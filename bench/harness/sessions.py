@@ -112,21 +112,34 @@ def _changes(bench: Bench, cycles: int) -> dict[str, list[Line]]:
     return by_kind(_run_changes(bench, cycles))
 
 
+def _windows(bench: Bench, cycles: int, *arguments: object) -> dict[str, list[float]]:
+    window: dict[str, list[float]] = defaultdict(list)
+    for line in adaptations(bench.ours, SIZES, cycles, arguments=arguments):
+        window[kind_of(line)].append(standstill(line))
+    return window
+
+
 def change(bench: Bench) -> list[Case]:
-    """By turns: a run of changes, one of adaptations."""
+    """By turns: a run of changes, one of adaptations, one of those with the barrier that the joining processes come to.
+
+    A communicator is there when they have come; commit returns before."""
     ours: dict[str, list[list[float]]] = defaultdict(list)
     theirs: dict[str, list[list[float]]] = defaultdict(list)
+    met: dict[str, list[list[float]]] = defaultdict(list)
     cycles = 10
     for number in range(bench.amount.pick(3, 6, 12)):
         bench.progress.say(f"changes, run {number + 1}")
         for kind, lines in _changes(bench, cycles).items():
             ours[kind].append([max(line["us"]) for line in lines])
-        window: dict[str, list[float]] = defaultdict(list)
-        for line in adaptations(bench.ours, SIZES, cycles):
-            window[kind_of(line)].append(standstill(line))
-        for kind, times in window.items():
+        for kind, times in _windows(bench, cycles).items():
             theirs[kind].append(times)
-    return [ratio_case("session_change", kind, ours[kind], theirs[kind]) for kind in ours]
+        for kind, times in _windows(bench, cycles, "-b").items():
+            met[kind].append(times)
+    growth = f"{SIZES[0]} → {SIZES[1]}"
+    return [
+        *(ratio_case("session_change", kind, ours[kind], theirs[kind]) for kind in ours),
+        ratio_case("session_change_met", growth, ours[growth], met[growth]),
+    ]
 
 
 def _told(bench: Bench) -> list[float]:
