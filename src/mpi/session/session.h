@@ -316,6 +316,8 @@ bool MPID_Session_knows(int rank);
 int MPID_Session_parent(MPIR_Comm ** parent);
 /* After the library has been initialised by a session. */
 int MPID_Session_start(void);
+/* Takes memory for the first messages and communicators of a process for which others will wait. */
+void MPID_Session_prepare(void);
 /* Until nothing that this process has sent waits for its own progress. */
 void MPID_Session_drain(void);
 /* Whether the table has places for processes of other start groups; the rank in its own one of who is at this place of

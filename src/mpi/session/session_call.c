@@ -471,7 +471,7 @@ int MPIR_Session_call_say(struct MPIR_Session_call *call)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP(call->failed, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    MPIR_ERR_CHKANDJUMP(call->failed || call->used > PMI_SET_CALL_MAX, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     mpi_errno = send_call(call, new_id(), false);
     MPIR_ERR_CHECK(mpi_errno);
 

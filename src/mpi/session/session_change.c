@@ -153,6 +153,7 @@ static int enter(void)
 
     mpi_errno = MPIR_Session_own_card(card, sizeof(card));
     MPIR_ERR_CHECK(mpi_errno);
+    MPID_Session_prepare();
     MPIR_Session_call_begin(&call, PMI_SET_ENTER);
     MPIR_Session_call_text(&call, card);
     call.waits = call.rests = true;
@@ -309,6 +310,27 @@ void MPIR_Session_granted_used(void)
     granted.next++;
 }
 
+/* What this process was told last, until it accepts or declines. */
+static struct {
+    int type, tag;
+    char delta[PMI_SET_NAME_MAX + 1];
+} told;
+
+/* Nobody need answer that an addition is accepted that this process was told of, unless it is known here that joining
+ * processes have ended (SF2).  A removal's ends may come before: they must not come before that is known. */
+static bool may_just_accept(int tag)
+{
+    struct MPIR_Session_made *delta = NULL;
+    bool may = false;
+
+    if (told.type == MPIX_RC_ADD && told.tag == tag)
+        delta = MPIR_Session_recall(told.delta, false);
+    if (delta)
+        may = delta->state != PMI_SET_ENDED;
+    MPIR_Session_made_release(delta);
+    return may;
+}
+
 static void read_grant(struct MPIR_Session_answer *answer)
 {
     granted.next = MPIR_Session_answer_number(answer);
@@ -376,6 +398,9 @@ static int ask_change(const char *bound, bool only_look, struct change *change)
         mpi_errno = MPIR_Session_take_looks(&answer, MPIR_Session_answer_number(&answer), stamp);
         MPIR_ERR_CHECK(mpi_errno);
         read_grant(&answer);
+        told.type = change->type;
+        told.tag = change->tag;
+        strcpy(told.delta, change->delta);
     }
 
   fn_exit:
@@ -441,8 +466,9 @@ int MPIR_Session_rc_accept_impl(MPIR_Session * session, int tag, MPIR_Info * inf
     MPIR_Session_call_number(&call, (uint32_t) tag);
     mpi_errno = MPIR_Session_call_data(&call, info);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Session_call_tell(&call);
+    mpi_errno = may_just_accept(tag) ? MPIR_Session_call_say(&call) : MPIR_Session_call_tell(&call);
     MPIR_ERR_CHECK(mpi_errno);
+    told.type = MPIX_RC_NONE;
 
   fn_exit:
     MPIR_Session_call_free(&call);
@@ -462,6 +488,7 @@ int MPIR_Session_rc_decline_impl(MPIR_Session * session, int tag)
     MPIR_Session_call_number(&call, (uint32_t) tag);
     mpi_errno = MPIR_Session_call_tell(&call);
     MPIR_ERR_CHECK(mpi_errno);
+    told.type = MPIX_RC_NONE;
 
   fn_exit:
     return mpi_errno;

@@ -80,7 +80,8 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
                                  * -> u32 enum pmi_set_change, text delta, u32 tag, u32 n, n * (text key, text value),
                                  * u32 n, n * look at the delta and at what the caller may combine it with, u32 first
                                  * and u32 n, numbers of sets that it may make by MADE before it accepts or declines */
-    PMI_SET_ACCEPT,             /* u32 tag, u32 n, n * (text key, text value) for those who join -> nothing */
+    PMI_SET_ACCEPT,             /* u32 tag, u32 n, n * (text key, text value) for those who join -> nothing; of an
+                                 * addition it need not be answered */
     PMI_SET_DECLINE,            /* u32 tag -> nothing */
     PMI_SET_REQUEST,            /* text name of the set that is bound, u32 op (ADD to SHRINK), u32 how many to add,
                                  * u32 to remove -> u32 op that was done (0: not granted), u32 n, n * text name; told

@@ -98,12 +98,12 @@ static void lose_first(pset_name whole)
         accept_change(&change, "app_set", whole);
         return;
     }
+    check_state(change.delta, "ended");         /* so it is known here */
     ET_MPI(MPI_Info_create(&keys));
     ET_ERROR(MPIX_Session_rc_accept(session, change.tag, keys), MPI_ERR_SPAWN, NULL);
     ET_ERROR(MPIX_Session_rc_accept(session, change.tag, keys), MPI_ERR_ARG, "tag");
     ET_MPI(MPI_Info_free(&keys));
     ET_MPI(MPI_Info_free(&change.info));
-    check_state(change.delta, "ended");
 }
 
 static void take_second(pset_name whole)

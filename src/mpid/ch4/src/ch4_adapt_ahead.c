@@ -100,9 +100,8 @@ static void grow_pool(MPIDU_genq_private_pool_t pool)
         MPIDU_genq_private_pool_free_cell(pool, cell);
 }
 
-/* MPICH's pools grow by hundreds of objects at once, which touches a lot of fresh memory: better here
- * than when others wait.  What is taken is given back. */
-static void grow_pools(void)
+/* What is taken is given back. */
+void MPIDI_Adapt_grow_pools(void)
 {
     MPIR_Comm *comms[COMMS];
 
@@ -144,7 +143,7 @@ static int make_all(const struct pmi_adapt_plan *plan, int index)
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_Adapt_map_segment(plan, index, &ahead.segment);
     MPIR_ERR_CHECK(mpi_errno);
-    grow_pools();
+    MPIDI_Adapt_grow_pools();
     ahead.plan = plan;
     MPIDI_Adapt_reset_greeting();
 

@@ -13,6 +13,10 @@ MPIDI_av_table_t *MPIDI_Adapt_table_ahead(const struct pmi_adapt_plan *plan);
 MPIDI_av_table_t *MPIDI_Adapt_take_table(void);
 MPIDI_Adapt_segment_t MPIDI_Adapt_take_segment(void);
 
+/* MPICH's pools grow by hundreds of objects at once, which touches a lot of fresh memory: better than when others wait.
+ * All are locked. */
+void MPIDI_Adapt_grow_pools(void);
+
 /* Other threads may be communicating. */
 void MPIDI_Adapt_lock_all(void);
 void MPIDI_Adapt_unlock_all(void);

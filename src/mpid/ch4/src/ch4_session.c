@@ -8,6 +8,7 @@
 
 #include "mpidimpl.h"
 #include "ch4_adapt.h"
+#include "ch4_adapt_ahead.h"
 #include "ch4_adapt_comms.h"
 #include "ch4_adapt_renumber.h"
 #include "ch4_adapt_table.h"
@@ -24,6 +25,13 @@ static int first_mate;          /* the place of the first one of the own start g
 int MPID_Session_start(void)
 {
     return MPIR_Process.comm_world ? MPI_SUCCESS : MPIDI_SHM_session_start();
+}
+
+void MPID_Session_prepare(void)
+{
+    MPIDI_Adapt_lock_all();
+    MPIDI_Adapt_grow_pools();
+    MPIDI_Adapt_unlock_all();
 }
 
 static int make_stand_in(void)

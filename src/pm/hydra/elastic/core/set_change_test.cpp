@@ -516,6 +516,30 @@ TEST_F(SetChangeTest, SA1_who_asks_of_a_set_that_the_teller_made_is_answered_whe
     EXPECT_EQ(code(1), uint32_t{PMI_SET_UNKNOWN}) << "at once: nothing can be on its way";
 }
 
+/* The teller does not wait for an answer when it accepts an addition, and may have told others. */
+TEST_F(SetChangeTest, SA1_who_asks_about_joining_processes_is_told_that_they_are_accepted)
+{
+    const std::string delta = "mpix://rc/1";
+    auto state = [&](uint32_t uid) {
+        return code(uid) == PMI_SET_OK ? number_at(answer_to(uid), 8 + delta.size()) : WAITS;
+    };
+    offer_addition();
+    call(0, all);
+    call(1, LookAtSet{delta});
+    const SentMessage sync = glue.sent.back();
+    ASSERT_EQ(sync.command, STEP_SYNC);
+    EXPECT_EQ(state(1), WAITS);
+    call(0, LookAtSet{delta});
+    EXPECT_EQ(state(0), uint32_t{PMI_SET_PROPOSED}) << "the teller has not accepted before it asked";
+    call(2, TellState{list({0, 2})});
+    EXPECT_EQ(code(2), 0u) << "it is not about them";
+    call(0, AcceptChange{1, {}});
+    call(2, LookAtSet{delta});
+    EXPECT_EQ(state(2), uint32_t{PMI_SET_STARTING}) << "at once: it is known";
+    glue.report(0, 0, REPORT_SYNCED, 0, sync.payload.substr(0, sizeof(uint64_t)));
+    EXPECT_EQ(state(1), uint32_t{PMI_SET_STARTING});
+}
+
 TEST_F(SetChangeTest, SA1_nobody_waits_for_a_teller_that_has_ended)
 {
     offer_addition();

@@ -731,19 +731,30 @@ std::optional<std::string> Sets::answer(const Caller &caller, const TellState &c
     return SetAnswer().number(state).number(call.members.first_without(ended_)).number(lasts ? 1 : 0).bytes();
 }
 
-bool Sets::tells_of_starts(Bytes bytes)
+/* Whether the answer tells the state of a set with one of these, or who runs. */
+bool Sets::tells_of(Bytes bytes, const Uids &uids)
 {
     auto call = parse_set_call(bytes);
     if (!call)
         return false;
     if (const auto *look = std::get_if<LookAtSet>(&*call)) {
         const Set *set = find(look->name);
-        return set ? set->members.any_of(starting_) : look->name == ALL;
+        return set ? set->members.any_of(uids) : look->name == ALL;
     }
     if (const auto *tell = std::get_if<TellState>(&*call))
-        return tell->members.any_of(starting_);
+        return tell->members.any_of(uids);
     const auto *make = std::get_if<MakeSets>(&*call);
     return make && std::ranges::any_of(make->operands, [](const SetOperand &operand) { return operand.name == ALL; });
+}
+
+bool Sets::tells_of_starts(Bytes call)
+{
+    return tells_of(call, starting_);
+}
+
+bool Sets::tells_of_accept(Bytes call)
+{
+    return !proposed_.empty() && tells_of(call, proposed_);
 }
 
 /* ---- operations that change who is there ------------------------------------------------------------------- */

@@ -68,8 +68,9 @@ class Sets {
     void run(uint32_t uid) { starting_.erase(uid); }
     /* Of the launch, and has not begun to use MPI: until it runs. */
     void start(uint32_t uid) { starting_.insert(uid); }
-    /* Whether the answer tells if processes have started. */
+    /* Whether the answer tells if processes of the launch have started, or those of an addition were accepted. */
     bool tells_of_starts(Bytes call);
+    bool tells_of_accept(Bytes call);
     /* The delta of the change with this tag; "": there is no room.  It cannot be freed before its change is over. */
     std::string add_delta(uint32_t tag, pmi_set_op kind, SetMembers members);
     void delta_over() { open_delta_ = 0; }
@@ -192,6 +193,7 @@ class Sets {
     std::optional<std::string> answer(const Caller &caller, const TellState &call);
 
     Set *find(const std::string &name);
+    bool tells_of(Bytes call, const Uids &uids);
     pmi_set_state state_of(const SetMembers &members) const;
     void insert(Set set);
     std::string describe(const SetOperand &callers);

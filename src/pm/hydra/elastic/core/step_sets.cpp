@@ -54,14 +54,16 @@ void Step::on_set_call(Process &process, SetReport &report)
         return unexpected("call on a set of " + describe(process) + ", which has ended");
     count_starts();
     has_begun(process.uid);
-    if (sets_.may_be_about_granted({process.uid, report.id, 0}, report.call)) {
+    bool may_be_accepted = told_ && told_->uid != process.uid && sets_.tells_of_accept(report.call);
+    if (may_be_accepted || sets_.may_be_about_granted({process.uid, report.id, 0}, report.call)) {
         set_sync_.hold(held(process, report));
         return sync_sets();
     }
     answer_as_of_starts(process, report);
 }
 
-/* What has been said by who may make sets by itself is passed on before others are answered (SA1). */
+/* What has been said by who may make sets by itself, and accept an addition without being answered, is passed on before
+ * others are answered (SA1). */
 void Step::sync_sets()
 {
     while (set_sync_.is_due()) {
