@@ -1,6 +1,6 @@
 /*
- * A communicator of two processes that were started one after the other: the one that mpiexec has launched is rank 0.
- * What was spawned works with any MPI, what joins through process sets with this one.
+ * A communicator of processes that were started one after the other: those that mpiexec has launched come first, as
+ * many others follow.  What was spawned works with any MPI, what joins through process sets with this one.
  */
 
 #ifndef STARTED_APART_H_INCLUDED
@@ -11,14 +11,16 @@
 #include <stdlib.h>
 
 /* After MPI_Init; argv is this program's. */
-static inline MPI_Comm spawn_one(char **argv)
+static inline MPI_Comm spawn_as_many(char **argv)
 {
     MPI_Comm parent, inter, merged;
+    int size;
 
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_get_parent(&parent);
     inter = parent;
     if (parent == MPI_COMM_NULL)
-        MPI_Comm_spawn(argv[0], argv + 1, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE);
+        MPI_Comm_spawn(argv[0], argv + 1, size, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
     MPI_Intercomm_merge(inter, parent != MPI_COMM_NULL, &merged);
     MPI_Comm_disconnect(&inter);
     return merged;
@@ -26,7 +28,7 @@ static inline MPI_Comm spawn_one(char **argv)
 
 #ifdef MPIX_RC_ADD
 
-/* The set of both, made of the first growth that somebody asks for (--adapt-schedule 2). */
+/* The set of all, made of the first growth that somebody asks for (--adapt-schedule 2, of one). */
 static inline void await_growth(MPI_Session session, char set[MPI_MAX_PSET_NAME_LEN])
 {
     char delta[MPI_MAX_PSET_NAME_LEN];
@@ -46,13 +48,35 @@ static inline void await_growth(MPI_Session session, char set[MPI_MAX_PSET_NAME_
     MPI_Info_free(&info);
 }
 
-static inline MPI_Comm join_one(MPI_Session * session)
+static inline MPI_Comm connect_set(MPI_Session session, const char *set)
+{
+    MPI_Group group;
+    MPI_Comm comm;
+
+    MPI_Group_from_session_pset(session, set, &group);
+    MPI_Comm_create_from_group(group, "bench", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+    MPI_Group_free(&group);
+    return comm;
+}
+
+/* Those of the launch; the first one is told. */
+static inline void learn_set(MPI_Session session, char set[MPI_MAX_PSET_NAME_LEN])
+{
+    MPI_Comm launched = connect_set(session, "mpi://WORLD");
+    int rank;
+
+    MPI_Comm_rank(launched, &rank);
+    if (rank == 0)
+        await_growth(session, set);
+    MPI_Bcast(set, MPI_MAX_PSET_NAME_LEN, MPI_CHAR, 0, launched);
+    MPI_Comm_free(&launched);
+}
+
+static inline MPI_Comm join_others(MPI_Session * session)
 {
     char set[MPI_MAX_PSET_NAME_LEN];
     int joins, found;
-    MPI_Group group;
     MPI_Info info;
-    MPI_Comm comm;
 
     MPI_Info_create(&info);
     MPI_Info_set(info, "mpix_dynamic", "true");
@@ -64,17 +88,14 @@ static inline MPI_Comm join_one(MPI_Session * session)
         MPI_Info_get(info, "app_set", MPI_MAX_PSET_NAME_LEN - 1, set, &found);
         MPI_Info_free(&info);
     } else {
-        await_growth(*session, set);
+        learn_set(*session, set);
     }
-    MPI_Group_from_session_pset(*session, set, &group);
-    MPI_Comm_create_from_group(group, "bench", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
-    MPI_Group_free(&group);
-    return comm;
+    return connect_set(*session, set);
 }
 
 #else
 
-static inline MPI_Comm join_one(MPI_Session * session)
+static inline MPI_Comm join_others(MPI_Session * session)
 {
     (void) session;
     fprintf(stderr, "world_speed: this MPI has no changes through process sets\n");

@@ -5,8 +5,8 @@
  *     --adapt N          be an adaptive program, take N adaptations first (0: none, launched so)
  *     --window new|inter measure in the window of the Nth adaptation, on new_comm_world or, between
  *                        the first old and the first joining process, on the intercommunicator
- *     --apart spawn|join measure between the launched process and one that it spawns, or that joins it through
- *                        process sets
+ *     --apart spawn|join measure between the launched processes and as many that they spawn, or that join them
+ *                        through process sets
  *     --ms TIME          about this long for each point (10)
  *     --spread           do not bind process R to core R
  *   POINT: latency:BYTES   half of a ping-pong between ranks 0 and 1
@@ -344,7 +344,7 @@ static int read_options(int argc, char **argv)
 static int measure_joined(void)
 {
     MPI_Session session;
-    MPI_Comm comm = join_one(&session);
+    MPI_Comm comm = join_others(&session);
 
     measure_all(comm, comm);
     MPI_Comm_free(&comm);
@@ -354,7 +354,7 @@ static int measure_joined(void)
 
 static void measure_spawned(char **argv)
 {
-    MPI_Comm comm = spawn_one(argv);
+    MPI_Comm comm = spawn_as_many(argv);
 
     measure_all(comm, comm);
     MPI_Comm_free(&comm);

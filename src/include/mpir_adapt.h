@@ -44,6 +44,11 @@ int MPIR_Adapt_finalize(void);
 /* Epoch of the last commit, 0 before the first. */
 unsigned MPIR_Adapt_epoch(void);
 
+/* ---- adapt_board.c ------------------------------------------------------------------------------ */
+
+/* Number of this process' pid namespace, 0: not known. */
+uint64_t MPIR_Adapt_pid_namespace(void);
+
 /* ---- adapt_pvars.c: performance variables ------------------------------------------------------ */
 /* Called whenever MPI_T sets its tables up. */
 void MPIR_Adapt_register_pvars(void);

@@ -95,6 +95,7 @@ mpi_core_sources += \
     src/mpid/ch4/netmod/ofi/ofi_adapt.c \
     src/mpid/ch4/netmod/ofi/ofi_adapt_unexpected.c \
     src/mpid/ch4/shm/posix/posix_adapt.c \
+    src/mpid/ch4/shm/posix/posix_flags.c \
     src/mpid/ch4/shm/posix/posix_lanes.c \
     src/mpid/ch4/shm/posix/posix_mailbox.c \
     src/mpid/ch4/shm/src/shm_adapt.c \

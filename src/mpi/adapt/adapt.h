@@ -105,8 +105,6 @@ int MPIR_Adapt_tell_daemon(const char *format, ...) ATTRIBUTE((format(printf, 1,
 /* Sleeps until the board's `wake` differs from seen, for at most some milliseconds (fewer if others
  * may be connecting to this process); then makes progress, so that nobody ever depends on a sleeper. */
 int MPIR_Adapt_board_wait(uint32_t seen);
-/* Number of this process' pid namespace, 0: not known. */
-uint64_t MPIR_Adapt_pid_namespace(void);
 /* How far this process is, for reports of the step manager (who is behind, who hangs in the window). */
 void MPIR_Adapt_set_phase(enum pmi_adapt_phase phase);
 

@@ -3,6 +3,7 @@
 #include "mpidimpl.h"
 #include "ch4_hosts.h"
 #include "ch4_locality.h"
+#include "mpir_adapt.h"
 #include "mpidu_oversubscribed.h"
 #include "session.h"
 #include <errno.h>
@@ -55,6 +56,40 @@ static uint64_t own_key(void)
         key = hash_text(key, text);
     }
     return key;
+}
+
+static uint64_t hash_number(uint64_t hash, int64_t number)
+{
+    for (int byte = 0; byte < 8; byte++)
+        hash = (hash ^ (uint8_t) ((uint64_t) number >> 8 * byte)) * FNV_PRIME;
+    return hash;
+}
+
+/* All that decides how collectives of a host go by flags: each side of a spawn, and each mpiexec, may have an
+ * environment of its own.  It is what was told first, since others know nothing else; 0: a table of the user's says
+ * which are chosen.  In several pid namespaces nobody would see that another one has ended. */
+static uint64_t own_settings(void)
+{
+    static uint64_t settings;
+    const uint64_t pid_namespace = MPIR_Adapt_pid_namespace();
+    const int64_t numbers[] = {
+        MPIR_CVAR_BARRIER_POSIX_INTRA_ALGORITHM, MPIR_CVAR_BCAST_POSIX_INTRA_ALGORITHM,
+        MPIR_CVAR_REDUCE_POSIX_INTRA_ALGORITHM, MPIR_CVAR_ALLREDUCE_POSIX_INTRA_ALGORITHM,
+        MPIR_CVAR_POSIX_NUM_COLLS_THRESHOLD, MPIR_CVAR_COLLECTIVE_FALLBACK,
+        MPIR_CVAR_BCAST_INTRANODE_BUFFER_TOTAL_SIZE, MPIR_CVAR_BCAST_INTRANODE_NUM_CELLS,
+        MPIR_CVAR_BCAST_INTRANODE_TREE_KVAL, MPIR_CVAR_REDUCE_INTRANODE_BUFFER_TOTAL_SIZE,
+        MPIR_CVAR_REDUCE_INTRANODE_NUM_CELLS, MPIR_CVAR_REDUCE_INTRANODE_TREE_KVAL,
+        MPIR_CVAR_ENABLE_INTRANODE_TOPOLOGY_AWARE_TREES, getenv("HYDRA_USER_PROVIDED_BINDING") != NULL,
+        (int64_t) pid_namespace
+    };
+
+    if (settings || !pid_namespace || strcmp(MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE, ""))
+        return settings;
+    settings = hash_text(FNV_START, MPIR_CVAR_BCAST_INTRANODE_TREE_TYPE);
+    settings = hash_text(settings, MPIR_CVAR_REDUCE_INTRANODE_TREE_TYPE);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        settings = hash_number(settings, numbers[i]);
+    return settings;
 }
 
 /* 0: out of memory */
@@ -148,7 +183,7 @@ static bool is_derived(const MPIR_Comm * comm)
 {
     for (const MPIR_Comm_map_t * mapper = comm->mapper_head; mapper; mapper = mapper->next) {
         const MPIR_Comm *from = mapper->src_comm;
-        if (from->comm_kind != MPIR_COMM_KIND__INTRACOMM || MPIDI_COMM(from, hosts) != MPIDI_HOSTS__KNOWN)
+        if (from->comm_kind != MPIR_COMM_KIND__INTRACOMM || MPIDI_COMM(from, hosts) < MPIDI_HOSTS__KNOWN)
             return false;
     }
     return comm->mapper_head != NULL;
@@ -168,11 +203,16 @@ void MPIDI_Hosts_next(const MPIR_Comm * comm, bool strangers)
 bool MPIDI_Hosts_know(const MPIR_Group * group)
 {
     const MPIDI_av_entry_t *table = MPIDI_global.avt_mgr.av_table0->table;
-    int i = 0;
+    bool all_told = true, all_mates = true;
 
-    while (i < group->size && table[group->lrank_to_lpid[i].lpid].host)
-        i++;
-    return i == group->size;
+    for (int i = 0; i < group->size; i++) {
+        int lpid = (int) group->lrank_to_lpid[i].lpid;
+        if (!table[lpid].host)
+            return false;
+        all_told = all_told && table[lpid].told;
+        all_mates = all_mates && MPIDI_Session_mate(lpid) >= 0;
+    }
+    return all_told || all_mates;
 }
 
 /* Of a process set, or of both sides of an intercommunicator; not what stands in for one side of it, or for the merged
@@ -185,19 +225,23 @@ static bool is_first(const MPIR_Comm * comm)
 
 struct introduction {
     uint64_t host;              /* its key */
+    uint64_t settings;
     int64_t pid;
 };
 
 static int take_in(MPIR_Comm * comm, const struct introduction *all)
 {
     int mpi_errno = MPI_SUCCESS, avtid, lpid;
+    uint64_t own = own_settings();
 
     for (int i = 0; i < comm->local_size; i++) {
         int host = host_of(all[i].host);
         MPIR_ERR_CHKANDJUMP(!host, mpi_errno, MPI_ERR_OTHER, "**nomem");
         MPIDIU_comm_rank_to_pid(comm, i, &lpid, &avtid);
         MPIDI_av_entry_t *av = &MPIDI_global.avt_mgr.av_tables[avtid]->table[lpid];
-        av->host = host;
+        av->host = (unsigned) host;
+        av->told = 1;
+        av->alike = own && all[i].settings == own;
         if (host == MPIDI_HOST__OWN && (i == comm->rank || av->is_local != MPIDI_LOCALITY__NETWORK))
             share_with((int) all[i].pid);
     }
@@ -213,7 +257,7 @@ static int tell_each_other(MPIR_Comm * comm)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    struct introduction own = {.host = own_key(),.pid = getpid() }, *all;
+    struct introduction own = {.host = own_key(),.settings = own_settings(),.pid = getpid() }, *all;
     MPIR_CHKLMEM_DECL(1);
 
     MPIR_CHKLMEM_MALLOC(all, struct introduction *, (size_t) comm->local_size * sizeof(*all), mpi_errno, "hosts",
@@ -243,6 +287,18 @@ static void note_mates(MPIR_Comm * comm)
     }
 }
 
+static bool are_alike(MPIR_Comm * comm)
+{
+    int i = 0, avtid, lpid;
+
+    for (; i < comm->local_size; i++) {
+        MPIDIU_comm_rank_to_pid(comm, i, &lpid, &avtid);
+        if (!MPIDI_global.avt_mgr.av_tables[avtid]->table[lpid].alike)
+            break;
+    }
+    return i == comm->local_size;
+}
+
 int MPIDI_Hosts_commit(MPIR_Comm * comm)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -264,7 +320,7 @@ int MPIDI_Hosts_commit(MPIR_Comm * comm)
         if (comm->mapper_head && comm->mapper_head->next)       /* otherwise at the end of MPID_Session_create_over */
             MPIDI_Hosts_give_way();
     }
-    MPIDI_COMM(comm, hosts) = MPIDI_HOSTS__KNOWN;
+    MPIDI_COMM(comm, hosts) = are_alike(comm) ? MPIDI_HOSTS__ALIKE : MPIDI_HOSTS__KNOWN;
 
   fn_exit:
     return mpi_errno;
@@ -276,7 +332,7 @@ int MPIDI_Hosts_commit(MPIR_Comm * comm)
 
 int MPIDI_Hosts_node(MPIR_Comm * comm, int avtid, int lpid)
 {
-    if (MPIDI_COMM(comm, hosts) == MPIDI_HOSTS__KNOWN)
+    if (MPIDI_COMM(comm, hosts) >= MPIDI_HOSTS__KNOWN)
         return MPIDI_global.avt_mgr.av_tables[avtid]->table[lpid].host - 1;
     int mate = avtid == 0 ? MPIDI_Session_mate(lpid) : -1;
     return mate < 0 ? -1 : MPIR_Process.node_map[mate];

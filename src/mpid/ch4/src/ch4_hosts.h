@@ -15,7 +15,8 @@
 enum {
     MPIDI_HOSTS__TOGETHER = 0,  /* its processes were started together: their nodes are those of the world */
     MPIDI_HOSTS__UNKNOWN,       /* started apart, and only used to make another one: on no node */
-    MPIDI_HOSTS__KNOWN          /* started apart: `host` of their addresses tells */
+    MPIDI_HOSTS__KNOWN,         /* started apart: `host` of their addresses tells */
+    MPIDI_HOSTS__ALIKE          /* the same, and all would do collectives of a host in the same way (posix_flags.h) */
 };
 
 /* End of MPID_Comm_commit_pre_hook.  Collective if the processes were started apart and no communicator that this one

@@ -101,9 +101,3 @@ void MPIDU_Oversubscribed_set(const int *pids, int n)
             break;
     }
 }
-
-void MPIDU_Oversubscribed_wait_while_less(MPL_atomic_uint64_t * ptr, uint64_t value)
-{
-    while (MPL_atomic_acquire_load_uint64(ptr) < value)
-        MPID_Progress_test(NULL);
-}

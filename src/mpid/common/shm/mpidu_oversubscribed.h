@@ -24,7 +24,4 @@ void MPIDU_Oversubscribed_set(const int *pids, int n);
             sched_yield();                  \
     } while (0)
 
-/* Waits, in place of a loop that must be upstream's to the instruction where nothing is oversubscribed. */
-void MPIDU_Oversubscribed_wait_while_less(MPL_atomic_uint64_t * ptr, uint64_t value);
-
 #endif /* MPIDU_OVERSUBSCRIBED_H_INCLUDED */

@@ -409,7 +409,7 @@ void MPIDI_POSIX_adapt_keep_collectives(MPIR_Comm * comm)
         uint64_t bytes = state->flags_shm_size;
         bytes += state->bcast_buf_addr ? state->bcast_shm_size : 0;
         bytes += state->reduce_buf_addr ? state->reduce_shm_size : 0;
-        MPL_atomic_fetch_sub_uint64(MPIDI_POSIX_shm_limit_counter, bytes);
+        MPL_atomic_fetch_sub_uint64(MPIDI_POSIX_flags_counter(comm), bytes);
     }
     kept[n_kept++] = *state;
     state->is_initialized = 0;

@@ -1,0 +1,170 @@
+/*
+ * See posix_flags.h.
+ *
+ * Upstream has a line of the cache for the gather flag of each rank, and one for its release flag.  What follows the
+ * flag in these lines is ours: who the member is, so that others can see whether it lives, and in the lines of rank 0
+ * from which operation on the communicator has failed.
+ */
+
+#include "mpidimpl.h"
+#include "posix_impl.h"
+#include "posix_flags.h"
+#include "release_gather.h"
+#include "mpidu_oversubscribed.h"
+#include <errno.h>
+#include <signal.h>
+
+#define LOOK_AFTER 256          /* turns of waiting */
+
+struct member_lines {
+    uint64_t gather_flag, pid;
+    char rest[MPIDU_SHM_CACHE_LINE_LEN - 2 * sizeof(uint64_t)];
+    uint64_t release_flag, failed;      /* of rank 0: the number of the first operation that failed; 0: none has */
+    char rest2[MPIDU_SHM_CACHE_LINE_LEN - 2 * sizeof(uint64_t)];
+};
+
+static MPL_atomic_uint64_t bytes_held;
+
+static MPIDI_POSIX_release_gather_comm_t *state_of(MPIR_Comm * comm)
+{
+    return &MPIDI_POSIX_COMM(comm, release_gather);
+}
+
+static struct member_lines *lines_of(MPIR_Comm * comm)
+{
+    MPL_COMPILE_TIME_ASSERT(sizeof(struct member_lines) == MPIDI_POSIX_RELEASE_GATHER_FLAG_SPACE_PER_RANK);
+    return state_of(comm)->flags_addr;
+}
+
+static bool is_apart(const MPIR_Comm * comm)
+{
+    return MPIDI_COMM(comm, hosts) != MPIDI_HOSTS__TOGETHER;
+}
+
+/* ---- members that have ended ------------------------------------------------------------------------------------- */
+
+void MPIDI_POSIX_flags_introduce(MPIR_Comm * comm)
+{
+    if (is_apart(comm))
+        lines_of(comm)[comm->rank].pid = (uint64_t) getpid();
+}
+
+/* They are of one pid namespace, or would not be alike. */
+static bool has_ended(const struct member_lines *member)
+{
+    return kill((pid_t) member->pid, 0) && errno == ESRCH;
+}
+
+/* All members count alike. */
+static uint64_t operation_of(MPIR_Comm * comm)
+{
+    return MPL_MAX(state_of(comm)->gather_state, state_of(comm)->release_state);
+}
+
+static bool has_failed(MPIR_Comm * comm)
+{
+    uint64_t failed = __atomic_load_n(&lines_of(comm)->failed, __ATOMIC_ACQUIRE);
+
+    return failed && failed <= operation_of(comm);
+}
+
+/* Others may wait for this process, which gives up: what it writes from now on must not let them go on. */
+static void fail(MPIR_Comm * comm)
+{
+    static MPL_atomic_uint64_t nowhere;
+    uint64_t own = operation_of(comm), *failed = &lines_of(comm)->failed;
+    uint64_t before = __atomic_load_n(failed, __ATOMIC_ACQUIRE);
+
+    while ((!before || before > own) &&
+           !__atomic_compare_exchange_n(failed, &before, own, false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE));
+    state_of(comm)->gather_flag_addr = state_of(comm)->release_flag_addr = &nowhere;
+}
+
+/* What a member has written before its end counts. */
+static int look(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_t value)
+{
+    int mpi_errno = MPI_SUCCESS;
+    size_t offset = (size_t) ((char *) flag - (char *) lines_of(comm));
+
+    if (!has_failed(comm) && !has_ended(lines_of(comm) + offset / sizeof(struct member_lines)))
+        goto fn_exit;
+    if (MPL_atomic_acquire_load_uint64(flag) >= value)
+        goto fn_exit;
+    fail(comm);
+    MPIR_ERR_SET(mpi_errno, MPIX_ERR_PROC_FAILED, "**flagsgone");
+
+  fn_exit:
+    return mpi_errno;
+}
+
+int MPIDI_POSIX_flags_wait(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_t value)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    for (unsigned turns = 1; MPL_atomic_acquire_load_uint64(flag) < value && !mpi_errno; turns++) {
+        MPID_Progress_test(NULL);
+        if (is_apart(comm)) {
+            MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+            if (turns % LOOK_AFTER == 0)
+                mpi_errno = look(comm, flag, value);
+        }
+    }
+    return mpi_errno;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+MPL_atomic_uint64_t *MPIDI_POSIX_flags_counter(MPIR_Comm * comm)
+{
+    return is_apart(comm) ? &bytes_held : MPIDI_POSIX_shm_limit_counter;
+}
+
+static void give_back(MPIR_Comm * comm, void *memory, uint64_t bytes)
+{
+    if (!memory)
+        return;
+    MPIDU_shm_free(memory);
+    if (comm->rank == 0)
+        MPL_atomic_fetch_sub_uint64(&bytes_held, bytes);
+}
+
+void MPIDI_POSIX_flags_give_up(MPIR_Comm * comm)
+{
+    MPIDI_POSIX_release_gather_comm_t *state = state_of(comm);
+
+    if (!is_apart(comm))
+        return;
+    if (state->is_initialized) {
+        give_back(comm, state->flags_addr, state->flags_shm_size);
+        give_back(comm, state->bcast_buf_addr, state->bcast_shm_size);
+        give_back(comm, state->reduce_buf_addr, state->reduce_shm_size);
+        MPL_free(state->child_reduce_buf_addr);
+        MPIR_Treealgo_tree_free(&state->bcast_tree);
+        MPIR_Treealgo_tree_free(&state->reduce_tree);
+    }
+    MPIDI_COMM(comm, hosts) = MPIDI_HOSTS__KNOWN;
+}
+
+/* ---- which operations -------------------------------------------------------------------------------------------- */
+
+MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Csel_coll_sig_s * coll_sig)
+{
+    static MPIDI_POSIX_csel_container_s
+        barrier = { MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_barrier_release_gather },
+        bcast = { MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_bcast_release_gather },
+        reduce = { MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_reduce_release_gather },
+        allreduce = { MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_allreduce_release_gather };
+
+    switch (coll_sig->coll_type) {
+        case MPIR_CSEL_COLL_TYPE__BARRIER:
+            return &barrier;
+        case MPIR_CSEL_COLL_TYPE__BCAST:
+            return &bcast;
+        case MPIR_CSEL_COLL_TYPE__REDUCE:
+            return MPIR_Op_is_commutative(coll_sig->u.reduce.op) ? &reduce : NULL;
+        case MPIR_CSEL_COLL_TYPE__ALLREDUCE:
+            return MPIR_Op_is_commutative(coll_sig->u.allreduce.op) ? &allreduce : NULL;
+        default:
+            return NULL;
+    }
+}
