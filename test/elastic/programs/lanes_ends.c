@@ -46,8 +46,8 @@ static int count_descriptors(void)
     return n;
 }
 
-/* The network closes a connection when it notices that the other end has: that of the last child perhaps not before it is used
- * again. */
+/* The network closes a connection when it notices that the other end has: that of the last child perhaps not before it
+ * is used again. */
 static void await_descriptors(int most)
 {
     double began = et_seconds();
