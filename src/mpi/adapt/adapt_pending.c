@@ -117,7 +117,7 @@ void MPIR_Adapt_request_on(MPI_Request request, MPI_Comm comm)
 {
     MPIR_Request *req;
 
-    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF)
+    if (MPIR_Adapt.state == MPIR_ADAPT_STATE__OFF && !MPIR_CVAR_SESSION_CHECK)
         return;
     MPIR_Request_get_ptr(request, req);
     MPIR_Comm_get_ptr(comm, req->comm);

@@ -118,6 +118,8 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
     mpi_errno = check_op(op);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(ninput < 1 || ninput > PMI_SET_OPERANDS_MAX, mpi_errno, MPI_ERR_ARG, "**psetop");
+    for (int i = 0; i < ninput; i++)
+        MPIR_ERR_CHKANDJUMP(!input[i], mpi_errno, MPI_ERR_ARG, "**psetunknown");
     if (op < MPIX_PSETOP_UNION) {
         mpi_errno = MPIR_Session_request_op(op, input, ninput, info, output, noutput);
         MPIR_ERR_CHECK(mpi_errno);
@@ -145,10 +147,8 @@ int MPIR_Session_pset_op_impl(MPIR_Session * session, int op, const char *const 
     MPIR_ERR_CHKANDJUMP2(*noutput < parts, mpi_errno, MPI_ERR_ARG, "**psetoproom", "**psetoproom %d %d",
                          *noutput, parts);
     MPIR_Session_call_number(&call, ninput);
-    for (int i = 0; i < ninput; i++) {
-        MPIR_ERR_CHKANDJUMP(!input[i], mpi_errno, MPI_ERR_ARG, "**psetunknown");
+    for (int i = 0; i < ninput; i++)
         MPIR_Session_call_operand(&call, input[i]);
-    }
     MPIR_Session_call_number(&call, true);      /* looks */
     stamp = MPIR_Session_stamp();
     mpi_errno = MPIR_Session_call_ask(&call, &answer);

@@ -59,6 +59,37 @@ static void check_mixed_requests(struct work *one, struct work *other)
     ET_MPI(MPI_Request_free(&again[0]));
 }
 
+/* One of a file of its group, and a receive in the other session: written in one piece, in parts, and by all. */
+static void check_mixed_file(struct work *one, struct work *other)
+{
+    MPI_Request requests[2];
+    MPI_Datatype parts;
+    MPI_File file;
+    int rank, flag, numbers[4] = { 0 };
+
+    ET_MPI(MPI_Comm_rank(one->comm, &rank));
+    ET_MPI(MPIX_File_open_from_group(one->group, "mixed", "mixed", MPI_MODE_CREATE | MPI_MODE_RDWR |
+                                     MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, MPI_ERRORS_RETURN, &file));
+    ET_MPI(MPI_Type_vector(2, 1, 2, MPI_INT, &parts));
+    ET_MPI(MPI_Type_commit(&parts));
+    ET_MPI(MPI_Irecv(NULL, 0, MPI_BYTE, rank, 1, other->comm, &requests[1]));
+    for (int i = 0; i < 3; i++) {
+        if (i == 0)
+            ET_MPI(MPI_File_iwrite_at(file, 0, numbers, 4, MPI_INT, &requests[0]));
+        else if (i == 1)
+            ET_MPI(MPI_File_iwrite_at(file, 0, numbers, 1, parts, &requests[0]));
+        else
+            ET_MPI(MPI_File_iwrite_at_all(file, 0, numbers, 4, MPI_INT, &requests[0]));
+        ET_ERROR(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_ERR_SESSION, "sessions");
+        ET_ERROR(MPI_Testall(2, requests, &flag, MPI_STATUSES_IGNORE), MPI_ERR_SESSION, "sessions");
+        ET_MPI(MPI_Waitall(1, requests, MPI_STATUSES_IGNORE));
+    }
+    ET_MPI(MPI_Send(NULL, 0, MPI_BYTE, rank, 1, other->comm));
+    ET_MPI(MPI_Waitall(1, &requests[1], MPI_STATUSES_IGNORE));
+    ET_MPI(MPI_Type_free(&parts));
+    ET_MPI(MPI_File_close(&file));
+}
+
 static void check_mixed(struct work *one, struct work *other)
 {
     MPI_Group group, part;
@@ -146,6 +177,7 @@ int main(int argc, char **argv)
     if (checks) {
         check_mixed(&one, &other);
         check_mixed_requests(&one, &other);
+        check_mixed_file(&one, &other);
     }
     check_left(&one, &other);
     /* a session that comes later has objects of its own */
