@@ -8,6 +8,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTS = sorted(Path(__file__).resolve().parent.glob("*.list"))
+# How many clauses there are of each letter, where every one has a test.
+COMPLETE = {
+    "sessions.list": {
+        **{"SN": 7, "SI": 9, "SO": 9, "SD": 3, "SB": 2, "SR": 11, "SJ": 2, "SL": 4, "SA": 3, "SF": 4, "SM": 3, "SW": 3},
+        **{"SE": 1, "ST": 1, "SC": 6, "SX": 12},
+    },
+    "dynamic-processes.list": {"DM": 6, "DS": 5, "DA": 12, "DC": 3, "DN": 7, "DX": 3},
+}
 
 
 def texts(folder: str, pattern: str) -> str:
@@ -20,8 +28,9 @@ def known_tests() -> set[str]:
     elastic = re.findall(r"^(\w+) +\|", (ROOT / "test/elastic/testlist").read_text(encoding="utf-8"), re.M)
     functions = re.findall(r"^def (\w+)\(bench: Bench\)", texts("test/rm", "*_tests.py"), re.M)
     installed = re.findall(r"^    def (check_\w+)\(self", (ROOT / "test/install/run").read_text(encoding="utf-8"), re.M)
+    hosts = re.findall(r"^def (\w+)\(run: HostRun\)", texts("test/elastic/cluster/hosttests", "*.py"), re.M)
     bars = re.findall(r'^    Bar\(\s*"(\w+)",', texts("bench/harness", "bars.py"), re.M)
-    kinds = {"elastic": elastic, "rm": functions, "install": installed, "bench": bars}
+    kinds = {"elastic": elastic, "rm": functions, "install": installed, "hosts": hosts, "bench": bars}
     return {f"unit:{suite}.{name}" for suite, name in unit} | {f"{kind}:{name}" for kind, names in kinds.items() for name in names}
 
 
@@ -67,6 +76,14 @@ class Clauses(unittest.TestCase):
                     numbers.setdefault(whole[1], set()).add(int(whole[2]))
             for letter, there in numbers.items():
                 self.assertEqual(there, set(range(1, max(there) + 1)), f"{path.name}: clauses of {letter}")
+
+    def test_every_clause_of_these_has_a_test(self) -> None:
+        for name, letters in COMPLETE.items():
+            clauses = read(Path(__file__).resolve().parent / name)
+            expected = {f"{letter}{number}" for letter, count in letters.items() for number in range(1, count + 1)}
+            self.assertEqual(expected - clauses.keys(), set(), f"{name}: clauses that are missing")
+            without = [clause for clause, tests in clauses.items() if "-" in tests]
+            self.assertFalse(without, f"{name}: clauses without a test")
 
 
 if __name__ == "__main__":

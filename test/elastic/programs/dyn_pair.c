@@ -58,14 +58,19 @@ static int complete_one(int n, MPI_Request * requests)
     return i;
 }
 
-static void attach(int n, MPI_Request * requests)
+/* What is complete on all processes. */
+static void attach_to(MPI_Request * request)
 {
     MPI_Comm inter;
-    int i = complete_one(n, requests);
 
-    ET_MPI(MPIX_Remote_attach(mine, 1, &requests[i], &inter));
-    ET_CHECK(requests[i] == MPI_REQUEST_NULL, "the request is still there");
+    ET_MPI(MPIX_Remote_attach(mine, 1, request, &inter));
+    ET_CHECK(*request == MPI_REQUEST_NULL, "the request is still there");
     use(inter);
+}
+
+static void attach(int n, MPI_Request * requests)
+{
+    attach_to(&requests[complete_one(n, requests)]);
 }
 
 static void cancel_rest(int n, MPI_Request * requests)
@@ -116,6 +121,28 @@ static void nonblocking(void)
     if (is_server)
         cancel_rest(3, requests);
     ET_MPI(MPI_Barrier(MPI_COMM_WORLD));        /* the next client is not for these */
+}
+
+/* DN6: what is withdrawn while it waits in the server's queue is no client any more. */
+static void withdrawn(void)
+{
+    MPI_Request taken, waiting;
+
+    if (is_server)
+        ET_MPI(MPIX_Iaccept(mine, name, 1, &taken));
+    else
+        ET_MPI(MPIX_Icontact(mine, name, &taken));
+    ET_MPI(MPI_Wait(&taken, MPI_STATUS_IGNORE));
+    if (!is_server) {
+        ET_MPI(MPIX_Icontact(mine, name, &waiting));
+        cancel_rest(1, &waiting);
+    }
+    attach_to(&taken);
+    if (is_server)
+        ET_MPI(MPIX_Iaccept(mine, name, 1, &taken));
+    else
+        ET_MPI(MPIX_Icontact(mine, name, &taken));
+    attach(1, &taken);
 }
 
 /* DN5: three keys, of which one is welcome. */
@@ -230,6 +257,7 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Bcast(name, sizeof(name), MPI_CHAR, 0, MPI_COMM_WORLD));
     blocking();
     nonblocking();
+    withdrawn();
     keyed();
     one_server();
     wrong_arguments();

@@ -1,7 +1,8 @@
 /* DS1-DS4: MPIX_Spawn, and programs that cannot be started, with --missing 1 by MPI_Comm_spawn as well, and with
- * --elsewhere HOST HERE-ALONE on another host, where this path leads to no program. */
+ * --elsewhere HOST HERE-ALONE on another host, where this path leads to no program; with --dies 1 a child dies. */
 
 #include "elastic_test.h"
+#include <signal.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -13,6 +14,15 @@ static int child(MPI_Comm parent, int argc, char **argv)
     int remote, value = -1;
 
     ET_CHECK(parent == MPIX_COMM_PARENT, "the macro gives another parent");
+    if (argc == 2 && !strcmp(argv[1], "--dying")) {
+        et_world_changed();
+        if (et.rank == 1) {
+            ET_MPI(MPI_Recv(NULL, 0, MPI_INT, 0, 0, parent, MPI_STATUS_IGNORE));
+            raise(SIGKILL);
+        }
+        for (;;)
+            pause();
+    }
     ET_CHECK(argc >= 4 && !strcmp(argv[2], "two words") && !strcmp(argv[3], ""), "other arguments");
     et_world_changed();
     ET_MPI(MPI_Comm_remote_size(parent, &remote));
@@ -68,6 +78,21 @@ static void good(void)
     use(inter, 2);
     ET_MPI(MPIX_Spawn(MPI_COMM_WORLD, 0, "no such", 1, any + 2, program, arguments, 0, &inter));
     use(inter, 1);
+}
+
+/* DS4: that ends the job */
+static void dies(void)
+{
+    char *arguments[] = { "--dying", NULL };
+    MPI_Comm inter;
+
+    ET_MPI(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 2, NULL, program, arguments, 0, &inter));
+    if (et.rank == 0) {
+        et_say("SPAWNED");
+        ET_MPI(MPI_Ssend(NULL, 0, MPI_INT, 1, 0, inter));
+    }
+    for (;;)
+        pause();
 }
 
 static void bad(void)
@@ -176,6 +201,8 @@ int main(int argc, char **argv)
         elsewhere(argv[2], argv[3]);
     } else if (et_number(argc, argv, "missing", 0)) {
         missing();
+    } else if (et_number(argc, argv, "dies", 0)) {
+        dies();
     } else {
         good();
         bad();

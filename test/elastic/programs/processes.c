@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+static const char *program;
+
 static MPI_Request one_place(void)
 {
     MPI_Request request;
@@ -84,6 +86,51 @@ static void surroundings(void)
     run_shell("test -z \"$PMI_RANK$PMI_FD$PMI_PORT$PMI_ADAPT\"", 0);
     run_shell("read line", 1);
     run_shell("echo spoken by a task; exit 0", 0);
+    run_shell("test \"$COLOUR\" = blue", 0);
+    char folder[4096], script[5000];
+    ET_CHECK(getcwd(folder, sizeof(folder)), "no directory");
+    snprintf(script, sizeof(script), "test \"$(pwd)\" = '%s'", folder);
+    run_shell(script, 0);
+}
+
+/* DA6: what was set is what was there then */
+static void copies(void)
+{
+    MPI_Request request = one_place();
+    char executable[] = "sh", option[] = "-c", script[] = "exit 4";
+    char *args[] = { option, script, NULL };
+
+    ET_MPI(MPIX_Set_exec(request, executable));
+    ET_MPI(MPIX_Set_args(request, args));
+    strcpy(executable, "??");
+    strcpy(option, "??");
+    strcpy(script, "??????");
+    args[0] = NULL;
+    ET_MPI(MPI_Start(&request));
+    ET_ERROR(MPIX_Set_args(request, args), MPI_ERR_REQUEST, NULL);
+    await(&request, MPIX_STAGE_STARTED, MPIX_PROC_RUNNING);
+    await(&request, MPIX_STAGE_EXITED, 4);
+}
+
+/* DA7: a program of MPI is one of its own */
+static void alone(void)
+{
+    MPI_Request request = one_place();
+    char *args[] = { "--case", "child", NULL };
+
+    ET_MPI(MPIX_Set_exec(request, program));
+    ET_MPI(MPIX_Set_args(request, args));
+    ET_MPI(MPI_Start(&request));
+    await(&request, MPIX_STAGE_STARTED, MPIX_PROC_RUNNING);
+    await(&request, MPIX_STAGE_EXITED, 0);
+}
+
+static void child(void)
+{
+    int size;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    ET_CHECK(size == 1 && MPIX_COMM_PARENT == MPI_COMM_NULL, "%d processes", size);
 }
 
 /* DA7: a program that is not there */
@@ -128,6 +175,75 @@ static void mixed(void)
     }
 }
 
+/* What has come of one request: its next stage. */
+static void advance(int i, const MPI_Status * status, int stages[])
+{
+    int stage;
+
+    ET_MPI(MPIX_Get_stage(status, &stage));
+    ET_CHECK(stage == ++stages[i], "request %d: stage %d after %d", i, stage, stages[i] - 1);
+}
+
+/* DA4: by whatever is called, each stage once and in order; Testall when all have come to their next one */
+static void waits(void)
+{
+    enum { WAITSOME, TESTSOME, TESTANY, TESTALL, WAYS };
+
+    for (int way = 0; way < WAYS; way++) {
+        MPI_Request requests[3];
+        MPI_Status statuses[3];
+        int stages[3] = { 0 }, indices[3], ended = 0;
+        ET_MPI(MPIX_Iallocate(3, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, requests));
+        while (ended < 3) {
+            int n = 0, flag = 0;
+            if (way == WAITSOME)
+                ET_MPI(MPI_Waitsome(3, requests, &n, indices, statuses));
+            else if (way == TESTSOME)
+                ET_MPI(MPI_Testsome(3, requests, &n, indices, statuses));
+            else if (way == TESTANY)
+                ET_MPI(MPI_Testany(3, requests, indices, &flag, statuses));
+            else
+                ET_MPI(MPI_Testall(3, requests, &flag, statuses));
+            ET_CHECK(n != MPI_UNDEFINED, "none is active, %d have ended", ended);
+            if (flag)
+                n = way == TESTALL ? 3 : 1;
+            for (int i = 0; i < n; i++) {
+                int which = way == TESTALL ? i : indices[i];
+                /* of those that are inactive there is none to wait for */
+                ET_CHECK(which != MPI_UNDEFINED, "none is active, %d have ended", ended);
+                advance(which, &statuses[i], stages);
+                if (stages[which] == MPIX_STAGE_ALLOCATED)
+                    start_shell(&requests[which], which == 1 ? "sleep 0.1" : "exit 0");
+                ended += stages[which] == MPIX_STAGE_EXITED;
+                int over = stages[which] == MPIX_STAGE_EXITED;
+                ET_CHECK((requests[which] == MPI_REQUEST_NULL) == over, "request %d", which);
+            }
+        }
+    }
+}
+
+/* DA10, DA11: one that has been started cannot be cancelled, one that has ended gets no signal */
+static void cancels(void)
+{
+    MPI_Request request = one_place();
+    MPI_Status status;
+    int cancelled, flag, stage = 0;
+
+    start_shell(&request, "exit 6");
+    ET_MPI(MPI_Cancel(&request));
+    await(&request, MPIX_STAGE_STARTED, MPIX_PROC_RUNNING);
+    ET_MPI(MPI_Cancel(&request));
+    while (stage != MPIX_STAGE_EXITED) {
+        ET_MPI(MPI_Request_get_status(request, &flag, &status));
+        if (flag)
+            ET_MPI(MPIX_Get_stage(&status, &stage));
+    }
+    ET_ERROR(MPIX_Signal(SIGTERM, 1, &request), MPI_ERR_REQUEST, NULL);
+    ET_MPI(MPI_Test_cancelled(&status, &cancelled));
+    ET_CHECK(!cancelled, "what has been started is cancelled");
+    await(&request, MPIX_STAGE_EXITED, 6);
+}
+
 /* DA4: some hundred, ten at a time */
 static void farm(void)
 {
@@ -170,6 +286,12 @@ static void room(void)
         count += cancelled;
     }
     ET_CHECK(count == 2, "%d are cancelled", count);
+    ET_MPI(MPIX_Iallocate(2, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_SOFT, &requests[2]));
+    ET_MPI(MPI_Waitall(2, &requests[2], &statuses[2]));
+    for (int i = 2; i < 4; i++) {
+        ET_MPI(MPI_Test_cancelled(&statuses[i], &cancelled));
+        ET_CHECK(cancelled && requests[i] == MPI_REQUEST_NULL, "there was a third place");
+    }
     ET_MPI(MPIX_Iallocate(2, NULL, NULL, MPIX_ANYWHERE, NULL, MPIX_HARD, &requests[2]));
     ET_MPI(MPI_Cancel(&requests[3]));
     ET_MPI(MPI_Wait(&requests[3], &statuses[3]));
@@ -190,6 +312,7 @@ static void room(void)
 /* DA3: words; there is room for one, --adapt-range 1:2 */
 static void words(void)
 {
+    static const char *const own[] = { "tag=mine" };
     MPI_Request requests[2] = { one_place() };
     MPI_Status status;
     char info[MPI_MAX_INFO_VAL + 1];
@@ -203,10 +326,11 @@ static void words(void)
     ET_MPI(MPI_Test_cancelled(&status, &cancelled));
     ET_CHECK(cancelled && requests[1] == MPI_REQUEST_NULL, "it has waited for longer");
     ET_MPI(MPI_Request_free(&requests[0]));
-    ET_MPI(MPIX_Iallocate(1, "timeout=100s;colour=red", NULL, machine.machine, NULL, MPIX_HARD, &requests[1]));
+    ET_MPI(MPIX_Iallocate(1, "timeout=100s;colour=red;reason=a test", own, machine.machine, NULL, MPIX_HARD, &requests[1]));
     ET_MPI(MPI_Wait(&requests[1], &status));
     ET_MPI(MPIX_Get_jsinfo(requests[1], info));
-    ET_CHECK(strstr(info, "timeout=100s") && strstr(info, "ignored=colour"), "%s", info);
+    ET_CHECK(strstr(info, "timeout=100s") && strstr(info, "ignored=colour") && strstr(info, "reason=a test") &&
+             strstr(info, "tag=mine") && strstr(info, "place="), "%s", info);
     ET_MPI(MPI_Request_free(&requests[1]));
 }
 
@@ -322,7 +446,8 @@ static const struct {
     const char *name;
     void (*run) (void);
 } cases[] = {
-    {"life", life}, {"surroundings", surroundings}, {"absent", absent}, {"mixed", mixed}, {"farm", farm},
+    {"life", life}, {"surroundings", surroundings}, {"copies", copies}, {"alone", alone}, {"child", child},
+    {"waits", waits}, {"cancels", cancels}, {"absent", absent}, {"mixed", mixed}, {"farm", farm},
     {"room", room}, {"signals", signals}, {"hosts", hosts}, {"elsewhere", elsewhere}, {"idle", idle}, {"words", words},
     {"left", left}, {"dies", dies}
 };
@@ -332,6 +457,7 @@ int main(int argc, char **argv)
     const char *name = et_argument(argc, argv, "case", "life");
     int rank, found = 0;
 
+    program = argv[0];
     MPI_Init(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
