@@ -326,7 +326,8 @@ static void words(void)
     ET_MPI(MPI_Test_cancelled(&status, &cancelled));
     ET_CHECK(cancelled && requests[1] == MPI_REQUEST_NULL, "it has waited for longer");
     ET_MPI(MPI_Request_free(&requests[0]));
-    ET_MPI(MPIX_Iallocate(1, "timeout=100s;colour=red;reason=a test", own, machine.machine, NULL, MPIX_HARD, &requests[1]));
+    ET_MPI(MPIX_Iallocate(1, "timeout=100s;colour=red;reason=a test", own, machine.machine, NULL, MPIX_HARD,
+                          &requests[1]));
     ET_MPI(MPI_Wait(&requests[1], &status));
     ET_MPI(MPIX_Get_jsinfo(requests[1], info));
     ET_CHECK(strstr(info, "timeout=100s") && strstr(info, "ignored=colour") && strstr(info, "reason=a test") &&
