@@ -183,6 +183,16 @@ static int enter(void)
     goto fn_exit;
 }
 
+/* The world of its start group, in case MPI_Init comes later: its processes are here together before anybody is told of
+ * them, and places are not moved yet.  SW3. */
+static int open_start_group(void)
+{
+    MPL_initlock_lock(&MPIR_init_lock);
+    int mpi_errno = MPIR_Session_join_world_at_init();
+    MPL_initlock_unlock(&MPIR_init_lock);
+    return mpi_errno;
+}
+
 int MPIR_Session_enter(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -191,15 +201,22 @@ int MPIR_Session_enter(void)
 
     MPL_initlock_lock(&lock);
     if (!looked && may_be_joiner) {
+        mpi_errno = open_start_group();
+        MPIR_ERR_CHECK(mpi_errno);
         asking = true;
         MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         mpi_errno = enter();
         MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         asking = false;
+        MPIR_ERR_CHECK(mpi_errno);
     }
-    looked = mpi_errno == MPI_SUCCESS;
+    looked = true;
+
+  fn_exit:
     MPL_initlock_unlock(&lock);
     return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 /* SI4: of a key that is there twice the value of the accept is told, and of these keys always the library's. */

@@ -193,6 +193,9 @@ static int make_progress(void)
     bool ended = false;
 
     MPID_Progress_test(NULL);
+    /* mpiexec ends all that join if one of them ends */
+    if (MPIR_Adapt.join_epoch > 0)
+        return 0;
     return MPIR_Session_watch(&watch, NULL, MPIR_Process.size, NULL, &ended) != MPI_SUCCESS || ended;
 }
 
@@ -222,7 +225,6 @@ int MPIR_Session_join_world(void)
 
     if (MPIR_Process.comm_world)
         goto fn_exit;
-    MPIR_ERR_CHKANDJUMP(MPIR_Session_is_joiner(), mpi_errno, MPI_ERR_OTHER, "**sessionjoinerworld");
     MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
     mpi_errno = barrier();
     if (!mpi_errno)

@@ -1809,7 +1809,7 @@ def joiner_dies(run: TestRun, stage: str) -> None:
     (started,) = job.await_line(rf"^STARTED {number} \d+$")
     pid = int(started.split()[2])
     if stage == "joining":
-        run.await_event("ready")
+        job.await_line("^OPENING 2$")
     elif stage == "offered":
         run.await_event("ready", 2)
     elif stage != "launching":

@@ -2,7 +2,7 @@
  * SR1, SR3, SR4, SR7, SR9, SR11, SJ1, SJ2, SI5, SI8, SL1: a program with sessions only that grows and shrinks through
  * process sets.  The first process of its set asks for changes and tells the others, who follow with a new set and
  * communicator; whoever is to leave ends.  --epochs N changes; --size S at the end.  --world 1, SW3: after MPI_Init,
- * whose MPI_COMM_WORLD is the start group for ever.
+ * whose MPI_COMM_WORLD is the start group for ever; --world 2: MPI_Init comes after the first session.
  */
 
 #include "session_changes.h"
@@ -62,6 +62,20 @@ static void open_world(int *argc, char ***argv)
     et_exercise(MPI_COMM_WORLD, "the start group");
 }
 
+/* SW3: it has the processes of mpi://WORLD, in that order. */
+static void check_world(void)
+{
+    MPI_Group world, set;
+    int result;
+
+    ET_MPI(MPI_Comm_group(MPI_COMM_WORLD, &world));
+    ET_MPI(MPI_Group_from_session_pset(session, "mpi://WORLD", &set));
+    ET_MPI(MPI_Group_compare(world, set, &result));
+    ET_CHECK(result == MPI_IDENT, "SW3: MPI_COMM_WORLD is not mpi://WORLD");
+    ET_MPI(MPI_Group_free(&world));
+    ET_MPI(MPI_Group_free(&set));
+}
+
 static void finish(void)
 {
     int size;
@@ -77,13 +91,17 @@ static void finish(void)
 int main(int argc, char **argv)
 {
     int epochs = et_number(argc, argv, "epochs", 0), last = et_number(argc, argv, "size", 0);
-    int rank, size, leaves = 0;
+    int world = et_number(argc, argv, "world", 0), rank, size, leaves = 0;
     struct news news;
     pset_name set;
 
-    if (et_number(argc, argv, "world", 0))
+    if (world == 1)
         open_world(&argc, &argv);
     open_session();
+    if (world == 2)
+        open_world(&argc, &argv);
+    if (world)
+        check_world();
     int epoch = find_set(set);
     MPI_Comm comm = connect_epoch(set, epoch);
     while (epoch++ < epochs) {

@@ -38,6 +38,7 @@ static void before_session(int uid)
         raise(SIGKILL);
     while (uid == 3 && at_stage("joining"))
         et_sleep_ms(100);
+    et_say("OPENING %d", uid);
 }
 
 /* Those of the first addition end when they are killed, or told that the others are. */
