@@ -27,7 +27,7 @@ extern struct MPIDI_rests {
 static inline bool MPIDI_network_rests(void)
 {
 #ifdef __x86_64__
-    if (unlikely(MPIDI_rests.can) && !MPIDU_oversubscribed) {
+    if (unlikely(MPIDI_rests.can)) {
         if (MPIDI_rests.looks < MPIDI_RESTS_AFTER) {
             MPIDI_rests.looks++;
             return false;

@@ -14,7 +14,8 @@
 #include <errno.h>
 #include <signal.h>
 
-#define LOOK_AFTER 256          /* turns of waiting */
+#define LOOK_AFTER 64           /* turns of waiting */
+#define PROGRESS_AFTER 4        /* turns that have given way */
 
 struct member_lines {
     uint64_t gather_flag, pid;
@@ -97,18 +98,33 @@ static int look(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_t value)
     return mpi_errno;
 }
 
+/* To lanes, and to the network of those who have met over it, a look takes longer than to a flag. */
+static void give_way(unsigned turn)
+{
+    if (MPIDU_oversubscribed && turn % PROGRESS_AFTER)
+        sched_yield();
+    else
+        MPID_Progress_test(NULL);
+    MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+}
+
 int MPIDI_POSIX_flags_wait(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_t value)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    for (unsigned turns = 1; MPL_atomic_acquire_load_uint64(flag) < value && !mpi_errno; turns++) {
-        MPID_Progress_test(NULL);
-        if (is_apart(comm)) {
-            MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-            if (turns % LOOK_AFTER == 0)
-                mpi_errno = look(comm, flag, value);
-        }
+    if (!is_apart(comm)) {
+        do
+            MPID_Progress_test(NULL);
+        while (MPIDU_oversubscribed && MPL_atomic_acquire_load_uint64(flag) < value);
+        goto fn_exit;
     }
+    for (unsigned turn = 1; MPL_atomic_acquire_load_uint64(flag) < value && !mpi_errno; turn++) {
+        give_way(turn);
+        if (turn % LOOK_AFTER == 0)
+            mpi_errno = look(comm, flag, value);
+    }
+
+  fn_exit:
     return mpi_errno;
 }
 
@@ -147,7 +163,7 @@ void MPIDI_POSIX_flags_give_up(MPIR_Comm * comm)
 
 /* ---- which operations -------------------------------------------------------------------------------------------- */
 
-MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Csel_coll_sig_s * coll_sig)
+MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Comm * comm, MPIR_Csel_coll_sig_s coll_sig)
 {
     static MPIDI_POSIX_csel_container_s
         barrier = { MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_barrier_release_gather },
@@ -155,15 +171,17 @@ MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Csel_coll_sig_
         reduce = { MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_reduce_release_gather },
         allreduce = { MPIDI_POSIX_CSEL_CONTAINER_TYPE__ALGORITHM__MPIDI_POSIX_mpi_allreduce_release_gather };
 
-    switch (coll_sig->coll_type) {
+    if (MPIDI_COMM(comm, hosts) != MPIDI_HOSTS__ALIKE)
+        return NULL;
+    switch (coll_sig.coll_type) {
         case MPIR_CSEL_COLL_TYPE__BARRIER:
             return &barrier;
         case MPIR_CSEL_COLL_TYPE__BCAST:
             return &bcast;
         case MPIR_CSEL_COLL_TYPE__REDUCE:
-            return MPIR_Op_is_commutative(coll_sig->u.reduce.op) ? &reduce : NULL;
+            return MPIR_Op_is_commutative(coll_sig.u.reduce.op) ? &reduce : NULL;
         case MPIR_CSEL_COLL_TYPE__ALLREDUCE:
-            return MPIR_Op_is_commutative(coll_sig->u.allreduce.op) ? &allreduce : NULL;
+            return MPIR_Op_is_commutative(coll_sig.u.allreduce.op) ? &allreduce : NULL;
         default:
             return NULL;
     }

@@ -14,15 +14,16 @@
 #include "../../src/ch4_hosts.h"
 #include "posix_csel_container.h"
 
-/* Waits until a flag of another member has this value; gives way where the node is oversubscribed. */
+/* In place of upstream's look at progress in a loop that waits for a flag of another member: where waiting gives way,
+ * or members may end, until it has this value, or cannot have it any more. */
 int MPIDI_POSIX_flags_wait(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_t value);
 
-/* In the functions of release_gather.h. */
+/* Small, because the functions of release_gather.h are compiled into what calls them if they are. */
 #define MPIDI_POSIX_FLAGS_WAIT(flag, value)                                     \
     do {                                                                        \
-        int error_ = MPIDI_POSIX_flags_wait(comm_ptr, flag, value);              \
-        if (error_) {                                                            \
-            MPIR_ERR_ADD(mpi_errno_ret, error_);                                 \
+        int error_ = MPIDI_POSIX_flags_wait(comm_ptr, flag, value);             \
+        if (unlikely(error_)) {                                                 \
+            mpi_errno_ret = error_;                                             \
             goto fn_fail;                                                       \
         }                                                                       \
     } while (0)
@@ -37,15 +38,8 @@ void MPIDI_POSIX_flags_give_up(MPIR_Comm * comm);
  * world, and these may outlive an adaptation. */
 MPL_atomic_uint64_t *MPIDI_POSIX_flags_counter(MPIR_Comm * comm);
 
-/* What upstream's table says for a process with one thread, whatever the thread levels are; NULL: messages. */
-MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Csel_coll_sig_s * coll_sig);
-
-MPL_STATIC_INLINE_PREFIX MPIDI_POSIX_csel_container_s *MPIDI_POSIX_choose(MPIR_Comm * comm,
-                                                                          MPIR_Csel_coll_sig_s coll_sig)
-{
-    if (likely(MPIDI_POSIX_COMM(comm, csel_comm)))
-        return MPIR_Csel_search(MPIDI_POSIX_COMM(comm, csel_comm), coll_sig);
-    return MPIDI_COMM(comm, hosts) == MPIDI_HOSTS__ALIKE ? MPIDI_POSIX_flags_choose(&coll_sig) : NULL;
-}
+/* For communicators without a table: what upstream's says for a process with one thread, whatever the thread levels
+ * are; NULL: messages.  By value, as MPIR_Csel_search, whose callers would otherwise have to keep it in memory. */
+MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Comm * comm, MPIR_Csel_coll_sig_s coll_sig);
 
 #endif /* POSIX_FLAGS_H_INCLUDED */
