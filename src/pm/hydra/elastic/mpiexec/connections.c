@@ -13,8 +13,6 @@
 #include "wire/accept.h"
 #include "wire/silence.h"
 
-#define KILL_AFTER_MS 5000      /* for a launcher that was given up to end, before it is killed */
-
 static void forget_launch_fd(struct HYD_step_group *g, int fd)
 {
     for (int i = 0; i < g->proxy_count; i++)
@@ -225,7 +223,7 @@ void HYD_step_end_slow_launches(int64_t now_ms)
             if (g->proxies[i].proxy->control_fd != HYD_FD_UNSET)
                 continue;
             give_up_proxy(g, i);
-            g->up_by_ms = now_ms + KILL_AFTER_MS;
+            g->up_by_ms = now_ms + HYD_STEP_KILL_LAUNCHER_MS;
         }
     }
 }

@@ -12,6 +12,8 @@
 
 #include "hydra.h"
 
+#define HYD_STEP_KILL_LAUNCHER_MS 5000  /* for a launcher that was given up to end, before it is killed */
+
 struct HYD_step_group;
 
 /* Opens the group's port; "host:port", to be freed, is what its proxies are told. */

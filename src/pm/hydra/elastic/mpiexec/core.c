@@ -21,7 +21,6 @@
 
 #define BEHIND_DEFAULT_MS 30000
 #define PREPARE_DEFAULT_MS 50
-#define LAUNCH_DEFAULT_MS 120000
 
 _Static_assert(HYD_CORE_LINE_MAX == STEP_LINE_MAX, "the limit of the step protocol");
 
@@ -420,7 +419,6 @@ void HYD_core_create(void)
 
     HYD_step.fanout = env_number("MPIEXEC_ADAPT_FANOUT", HYD_RELAY_FANOUT_DEFAULT, 1, 2, HYD_RELAY_FANOUT_MAX,
                                  "a number of node daemons, 2 to 1024, or 0");
-    HYD_step.launch_limit_ms = HYD_core_env_ms("MPIEXEC_ADAPT_LAUNCH", LAUNCH_DEFAULT_MS);
     HYD_core_enter();
     HYD_step.core = step_core_create(&config, &effects, error, sizeof(error));
     MPL_free(hosts);

@@ -20,6 +20,7 @@
 #include "wire/sessions.h"
 
 #define KILL_DEFAULT_MS 5000
+#define LAUNCH_DEFAULT_MS 120000
 
 struct HYD_step HYD_step = {.wake_ms = -1,.abort_ms = -1,.log_fd = -1,.sets_log_fd = -1 };
 
@@ -149,6 +150,7 @@ void HYD_step_start(void)
         exit(1);
     /* elasticd decides itself how long its jobs may take to end */
     HYD_step.end_after_ms = HYD_core_env_ms("MPIEXEC_ADAPT_KILL", HYD_step_managed() ? 0 : KILL_DEFAULT_MS);
+    HYD_step.launch_limit_ms = HYD_core_env_ms("MPIEXEC_ADAPT_LAUNCH", LAUNCH_DEFAULT_MS);
     HYD_step_use_launcher();
     if (HYD_step_managed() && (o->schedule || o->policy))
         HYD_step_option_error(o->schedule ? "--adapt-schedule" : "--adapt-policy",

@@ -136,8 +136,8 @@ void HYD_step_option_help_fn(void)
     printf("    of them in which each tells N others (default 32, 0: never)\n");
     printf("  * MPIEXEC_ADAPT_KILL=TIME: how long an adaptive program may take to end after\n");
     printf("    SIGTERM, SIGINT or SIGQUIT to mpiexec (default 5s, 0: as long as it likes)\n");
-    printf("  * MPIEXEC_ADAPT_LAUNCH=TIME: how long the node daemons of joining processes\n");
-    printf("    may take to start and connect (default 120s, 0: for ever)\n");
+    printf("  * MPIEXEC_ADAPT_LAUNCH=TIME: how long the node daemons of joining or spawned\n");
+    printf("    processes may take to start and connect (default 120s, 0: for ever)\n");
     printf("  * MPIEXEC_ADAPT_MARGIN=N: probes between the farthest process and the agreed\n");
     printf("    probe (default: as many as the program makes in 2 ms, 1 to 8)\n");
     printf("  * MPIEXEC_ADAPT_PREPARE=TIME: how long an adaptation waits for processes that\n");

@@ -3,9 +3,11 @@
 #include "state.h"
 #include "spawned.h"
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include "bsci.h"
 #include "bscu.h"
+#include "connections.h"
 #include "launcher_ends.h"
 #include "pmiserv_pmi.h"
 
@@ -19,6 +21,8 @@ struct spawn {
     int fd, pid, group, proxy;  /* who is to be answered */
     HYD_spawned_reply reply;    /* NULL: that has been done */
     int failed;
+    int clock;                  /* a timer, until all daemons have connected; -1: there is no limit */
+    int is_late;                /* it has expired once */
     struct launcher *launchers; /* one for each daemon, in their order, or fewer */
     int launcher_count;
     struct spawn *next;
@@ -43,6 +47,7 @@ static void free_spawn(struct spawn *s)
         *link = s->next;
     for (int i = 0; i < s->launcher_count; i++)
         HYD_step_close_fd(&s->launchers[i].watch);
+    HYD_step_close_fd(&s->clock);
     MPL_free(s->launchers);
     MPL_free(s);
 }
@@ -157,6 +162,82 @@ static HYD_status watch_launchers(struct spawn *s, int first)
     goto fn_exit;
 }
 
+/* ---- time ------------------------------------------------------------------------------------------------------ */
+
+static int set_clock(const struct spawn *s, int64_t ms)
+{
+    const struct itimerspec once = {.it_value = {.tv_sec = ms / 1000,.tv_nsec = ms % 1000 * 1000000 } };
+
+    return timerfd_settime(s->clock, 0, &once, NULL);
+}
+
+static void signal_launcher(const struct spawn *s, int i, int signum)
+{
+    if (i < s->launcher_count && s->launchers[i].watch >= 0)
+        kill(s->launchers[i].pid, signum);
+}
+
+static void give_up(const struct spawn *s, struct HYD_proxy *proxy, int i)
+{
+    char text[512];
+
+    MPL_snprintf(text, sizeof(text), "MPI_Comm_spawn: host %s: its node daemon, started by %s, has not connected "
+                 "within %lld s (MPIEXEC_ADAPT_LAUNCH): is the host overloaded, or can it not reach this one?  "
+                 "It is given up", proxy->node->hostname, HYDT_bsci_info.launcher,
+                 (long long) HYD_step.launch_limit_ms / 1000);
+    HYD_step_tell_user(text);
+    signal_launcher(s, i, SIGTERM);
+    proxy->control_fd = HYD_FD_CLOSED;
+    HYD_step_cleanup_proxy(proxy);
+}
+
+/* For daemons that have not come; then once more for launchers that have been told to end, and do not. */
+static HYD_status late_cb(int fd, HYD_event_t events, void *userp)
+{
+    struct HYD_proxy *missing = NULL;
+    struct spawn *s;
+    int i = 0;
+
+    for (s = spawns; s && s->clock != fd; s = s->next);
+    if (!s)
+        return HYD_SUCCESS;
+    for (struct HYD_proxy * p = s->pg->proxy_list; p; p = p->next, i++) {
+        if (s->is_late) {
+            if (p->control_fd == HYD_FD_CLOSED)
+                signal_launcher(s, i, SIGKILL);
+        } else if (p->control_fd == HYD_FD_UNSET) {
+            give_up(s, p, i);
+            missing = p;
+        }
+    }
+    if (s->is_late || !missing || set_clock(s, HYD_STEP_KILL_LAUNCHER_MS) != 0)
+        HYD_step_close_fd(&s->clock);
+    s->is_late = 1;
+    if (missing)
+        fail(s, missing);
+    return HYD_SUCCESS;
+}
+
+static HYD_status start_clock(struct spawn *s)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    if (HYD_step.launch_limit_ms <= 0)
+        goto fn_exit;
+    s->clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (s->clock < 0 || set_clock(s, HYD_step.launch_limit_ms) != 0)
+        HYDU_ERR_SETANDJUMP(status, HYD_INTERNAL_ERROR, "unable to set a timer (%s)\n", MPL_strerror(errno));
+    status = HYDT_dmx_register_fd(1, &s->clock, HYD_POLLIN, NULL, late_cb);
+    HYDU_ERR_POP(status, "unable to register fd\n");
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- the group ------------------------------------------------------------------------------------------------- */
+
 int HYD_spawned_excuses(pid_t pid)
 {
     for (const struct spawn * s = spawns; s; s = s->next)
@@ -165,8 +246,6 @@ int HYD_spawned_excuses(pid_t pid)
                 return s->failed;
     return 0;
 }
-
-/* ---- the group ------------------------------------------------------------------------------------------------- */
 
 HYD_status HYD_spawned_launch(struct HYD_pg *pg, char **args, int fd, int pid, HYD_spawned_reply reply)
 {
@@ -178,7 +257,7 @@ HYD_status HYD_spawned_launch(struct HYD_pg *pg, char **args, int fd, int pid, H
     HYDU_ASSERT(asks, status);
     HYDU_MALLOC_OR_JUMP(s, struct spawn *, sizeof(*s), status);
     *s = (struct spawn) {.pg = pg,.fd = fd,.pid = pid,.group = asks->pg->pgid,.proxy = asks->proxy_id,.reply = reply,
-        .next = spawns
+        .clock = -1,.next = spawns
     };
     spawns = s;
     status = HYDT_bsci_launch_procs(args, pg->proxy_list, HYD_FALSE, NULL);
@@ -186,6 +265,8 @@ HYD_status HYD_spawned_launch(struct HYD_pg *pg, char **args, int fd, int pid, H
     HYD_step_excuse_launchers();
     status = watch_launchers(s, first);
     HYDU_ERR_POP(status, "unable to watch the launchers\n");
+    status = start_clock(s);
+    HYDU_ERR_POP(status, "unable to limit the time of a spawn\n");
 
   fn_exit:
     return status;

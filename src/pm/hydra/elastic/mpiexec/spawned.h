@@ -1,9 +1,9 @@
 /*
  * Processes that MPI_Comm_spawn starts, until it is certain that they have been started (DS4).  Stock answers when
  * their node daemons are on their way, and ends the job if one of these fails.  Here the answer waits until each daemon
- * has told that its processes have been executed (PID_LIST).  If one of them, or its launcher, ends before, the spawn
- * has failed: what has been started for it is killed, and when nothing is left of it that is the answer.  The job goes
- * on.
+ * has told that its processes have been executed (PID_LIST).  If one of them, or its launcher, ends before, or does
+ * not come within MPIEXEC_ADAPT_LAUNCH, the spawn has failed: what has been started for it is killed, and when nothing
+ * is left of it that is the answer.  The job goes on.
  *
  * A list of such groups; those that have failed stay in it until the end, so that their exit codes are nobody's.
  */
