@@ -143,6 +143,7 @@ noinst_HEADERS += \
     elastic/proxy/spawned.h         \
     elastic/proxy/state.h           \
     elastic/proxy/tasks.h           \
+    elastic/proxy/warden.h          \
     elastic/core/places.h           \
     elastic/core/task_call.h        \
     elastic/proxy/stdin.h           \
@@ -237,6 +238,7 @@ hydra_pmi_proxy_SOURCES += \
     elastic/proxy/spawned.c     \
     elastic/proxy/start.c       \
     elastic/proxy/tasks.c       \
+    elastic/proxy/warden.c      \
     elastic/proxy/stdin.c       \
     elastic/proxy/upward.c      \
     elastic/proxy/wish.c        \

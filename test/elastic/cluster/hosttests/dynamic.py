@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -150,3 +151,34 @@ def examples_under_elasticd(run: HostRun) -> None:
         run.check(text in daemon.output(shown), f"job {job} does not say '{text}': {daemon.output(shown)[-600:]}")
     daemon.let_end(windows)
     daemon.stop()
+
+
+@case("DA9", nodes=2)
+def daemon_with_tasks_is_killed(run: HostRun) -> None:
+    """Neither tasks nor what they have started are left; a warden that is killed is replaced with the next task."""
+    script = "until [ -e go ]; do sleep 0.05; done; sleep 1000 & sleep 1000"
+
+    def those(name: str, word: str) -> list[int]:
+        """Not what they fork, which is called the same until it executes, nor zombies, which have no words."""
+        found = []
+        for pid in run.pids("h2", name):
+            with contextlib.suppress(OSError):
+                if word.encode() in Path(f"/proc/{pid}/cmdline").read_bytes() and (name != "sh" or os.getpgid(pid) == pid):
+                    found.append(pid)
+        return found
+
+    job = run.start(by_ssh(run, 1, example(run, "taskfarm"), "8", "sh", "-c", script))
+    first = run.await_value(lambda: run.pids("h2", "hydra_warden"), "a warden on h2")
+    run.await_value(lambda: len(those("sh", script)) >= 4, "tasks on h2")
+    os.kill(first[0], signal.SIGKILL)
+    run.await_value(lambda: hosts.start_time(first[0]) < 0, "end of the warden")
+    os.kill(those("sh", script)[0], signal.SIGKILL)
+    run.await_value(lambda: set(run.pids("h2", "hydra_warden")) - set(first), "another warden")
+    (run.work / "go").touch()
+    run.await_value(lambda: len(those("sleep", "1000")) >= 6, "what the tasks have started")
+    for pid in run.pids("h2", "hydra_pmi_proxy"):
+        os.kill(pid, signal.SIGKILL)
+    run.await_value(lambda: not those("sleep", "1000"), "end of the tasks on h2")
+    for pid in run.pids("h1", "hydra_pmi_proxy"):
+        os.kill(pid, signal.SIGKILL)
+    run.check(job.wait() != 0, "the job goes on without its node daemon")

@@ -12,6 +12,7 @@
 #include "reports.h"
 #include "stdin.h"
 #include "tasks.h"
+#include "warden.h"
 #include "wire/clock.h"
 #include "wire/event_loop.h"
 #include "wire/kinds.h"
@@ -188,6 +189,7 @@ static HYD_status end_task(struct task **place, int wait_status)
     HYD_status status = drain();
 
     *place = t->next;
+    HYD_warden_ended(t->pid);
     if (status == HYD_SUCCESS)
         status = report(t->uid, t->number, PMI_TASK_EXITED, code, "");
     if (t->pidfd >= 0) {
@@ -297,6 +299,8 @@ static void kill_groups(void)
 {
     for (struct task * t = owner == getpid() ? tasks : NULL; t; t = t->next)
         send_signal(t, SIGKILL);
+    if (owner == getpid())
+        HYD_warden_dismiss();
 }
 
 static HYD_status run(const struct task_head *head, char *const argv[])
@@ -324,6 +328,7 @@ static HYD_status run(const struct task_head *head, char *const argv[])
     }
     t->next = tasks;
     tasks = t;
+    HYD_warden_begun(t->pid);
     if (!owner && atexit(kill_groups) == 0)
         owner = getpid();
     status = report(head->uid, head->number, PMI_TASK_STARTED, 0, "");
