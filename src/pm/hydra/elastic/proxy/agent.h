@@ -40,6 +40,9 @@ HYD_status HYD_pmcd_pmip_greet(void);
 HYD_status HYD_pmcd_pmip_adapt_command(int fd, const struct HYD_pmcd_hdr *hdr);
 /* Standard input goes to the process of this rank from now on (-1: no change). */
 void HYD_pmcd_pmip_adapt_stdin_to(int rank);
+/* What it says, as HYDU_sock_write; but that nobody reads any more is neither an error nor SIGPIPE, by which the daemon
+ * would kill all processes: input from here on is dropped. */
+HYD_status HYD_pmcd_pmip_adapt_stdin_write(const char *bytes, int n, int *sent, int *closed);
 
 /* mpiexec wants a signal to be passed on. */
 void HYD_pmcd_pmip_adapt_signalled(int signum);

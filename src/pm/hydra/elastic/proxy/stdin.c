@@ -41,6 +41,26 @@ void HYD_pmcd_pmip_adapt_stdin_to(int rank)
         HYD_pmcd_pmip.downstream.in = HYD_FD_CLOSED;
 }
 
+/* Its reader has closed it, or has ended and nobody has told us yet. */
+HYD_status HYD_pmcd_pmip_adapt_stdin_write(const char *bytes, int n, int *sent, int *closed)
+{
+    const struct sigaction ignored = {.sa_handler = SIG_IGN };
+    struct sigaction before;
+
+    sigaction(SIGPIPE, &ignored, &before);
+    ssize_t written = write(HYD_pmcd_pmip.downstream.in, bytes, (size_t) n);
+    int error = written < 0 ? errno : 0;
+    sigaction(SIGPIPE, &before, NULL);
+    *sent = written > 0 ? (int) written : 0;
+    *closed = 0;
+    if (error == EPIPE) {
+        close(HYD_pmcd_pmip.downstream.in);
+        HYD_pmcd_pmip.downstream.in = HYD_FD_CLOSED;
+        *sent = n;
+    }
+    return error == 0 || error == EPIPE || error == EAGAIN ? HYD_SUCCESS : HYD_SOCK_ERROR;
+}
+
 void HYD_stdin_ended(int process_id)
 {
     struct HYD_agent_process *p = &HYD_agent.processes[process_id];
