@@ -78,6 +78,8 @@ int MPIR_Adapt_begin_membership(void);
 uint32_t *MPIR_Adapt_board_answered(void);
 /* The slot's places for texts of process sets; NULL before the first call of the function above. */
 struct pmi_adapt_bcast *MPIR_Adapt_board_bcasts(void);
+/* Of this process' slot, PMI_SET_CREATIONS_MAX; NULL: there is no board. */
+uint64_t *MPIR_Adapt_board_creations(void);
 /* Where `offer` and `forgets` are; NULL before the first call of that function. */
 const struct pmi_adapt_control *MPIR_Adapt_board_words(void);
 /* The slot's places for answers; NULL before the first call of that function. */

@@ -21,6 +21,7 @@ static struct {
     uint32_t *answered;
     struct pmi_adapt_answer *answers;
     struct pmi_adapt_bcast *bcasts;
+    uint64_t *creations;
     const struct pmi_adapt_control *control;
 } kept;
 
@@ -45,6 +46,13 @@ static struct pmi_adapt_answer *own_answers(void)
     return (struct pmi_adapt_answer *) (board + MPIR_Adapt.control->answers_offset) + own_slot() * PMI_SET_ANSWERS;
 }
 
+static uint64_t *own_creations(void)
+{
+    char *board = (char *) MPIR_Adapt.control;
+
+    return (uint64_t *) (board + MPIR_Adapt.control->creations_offset) + own_slot() * PMI_SET_CREATIONS_MAX;
+}
+
 uint32_t *MPIR_Adapt_board_answered(void)
 {
     if (MPIR_Adapt.slot)
@@ -57,6 +65,7 @@ uint32_t *MPIR_Adapt_board_answered(void)
         }
         kept.bcasts = own_bcasts();
         kept.answers = own_answers();
+        kept.creations = own_creations();
         kept.control = MPIR_Adapt.control;
         kept.answered = &MPIR_Adapt.slot->answered;
         MPIR_Adapt.control = NULL;
@@ -73,6 +82,13 @@ struct pmi_adapt_answer *MPIR_Adapt_board_answers(void)
 struct pmi_adapt_bcast *MPIR_Adapt_board_bcasts(void)
 {
     return MPIR_Adapt.slot ? own_bcasts() : kept.bcasts;
+}
+
+uint64_t *MPIR_Adapt_board_creations(void)
+{
+    if (!MPIR_Adapt_board_answered())
+        return NULL;
+    return MPIR_Adapt.slot ? own_creations() : kept.creations;
 }
 
 const struct pmi_adapt_control *MPIR_Adapt_board_words(void)

@@ -238,15 +238,18 @@ int MPIR_Session_call_name(struct MPIR_Session_call *call, const char *name);
 
 /* Of who waits for certain processes; all 0 at first. */
 struct MPIR_Session_watch {
-    int64_t due_ms, pause_ms, lost_ms;
+    int64_t due_ms, pause_ms;
     bool seen;
 };
 /* Called again and again by who waits for the processes at these places of the device's table: whether one of them has
- * ended, and nothing that it has sent before can still be on its way; or a member of the group has, without which they
- * may not come, and they have not come for some seconds since.  Asks mpiexec now and then, the longer it takes the more
- * seldom. */
+ * ended, and nothing that it has sent before can still be on its way; or, with a group, a member of it has, and the one
+ * process that is awaited has not come to the creation that this thread is in.  Asks mpiexec now and then, the longer it
+ * takes the more seldom. */
 int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *places, int n, const MPIR_Group * group,
                        bool * ended);
+/* From this on until the other, this thread is making the communicator of this number, and others can learn that. */
+void MPIR_Session_come_to(uint64_t creation);
+void MPIR_Session_came(void);
 /* Asks at once. */
 int MPIR_Session_have_ended(const int *places, int n, bool * ended);
 /* Whether a member has ended, for who has seen an error of the network, which may be told before the end: asks for up
@@ -255,6 +258,8 @@ int MPIR_Session_has_lost(const MPIR_Group * group, bool * lost);
 
 /* ---- session_agree.c ---- */
 
+/* By which all members know it; not 0. */
+uint64_t MPIR_Session_number_of_creation(const MPIR_Group * group, const char *text, int kind);
 /* Until the end, MPII_Allreduce_group of this thread is MPIR_Session_allreduce_group, for a communicator over this
  * group. */
 void MPIR_Session_agree_begin(const MPIR_Group * group, const char *text, int kind);

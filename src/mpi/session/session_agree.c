@@ -61,17 +61,23 @@ struct round {
     bool failed;
 };
 
-void MPIR_Session_agree_begin(const MPIR_Group * group, const char *text, int kind)
+uint64_t MPIR_Session_number_of_creation(const MPIR_Group * group, const char *text, int kind)
 {
     const uint64_t prime = 1099511628211u;
+    uint64_t number = (14695981039346656037u ^ (unsigned) kind) * prime;
 
+    for (int i = 0; i < group->size; i++)
+        number = (number ^ group->lrank_to_lpid[i].lpid) * prime;
+    for (const char *c = text; *c; c++)
+        number = (number ^ (unsigned char) *c) * prime;
+    return number ? number : 1;
+}
+
+void MPIR_Session_agree_begin(const MPIR_Group * group, const char *text, int kind)
+{
     own.text = text;
     own.strangers = false;
-    own.creation = (14695981039346656037u ^ (unsigned) kind) * prime;
-    for (int i = 0; i < group->size; i++)
-        own.creation = (own.creation ^ group->lrank_to_lpid[i].lpid) * prime;
-    for (const char *c = text; *c; c++)
-        own.creation = (own.creation ^ (unsigned char) *c) * prime;
+    own.creation = MPIR_Session_number_of_creation(group, text, kind);
 }
 
 void MPIR_Session_agree_end(void)

@@ -119,6 +119,7 @@ static int make_of_group(MPIR_Group * group, const char *stringtag, int first_ro
     int mpi_errno = MPI_SUCCESS;
     MPIR_Comm *parent;
 
+    MPIR_Session_come_to(MPIR_Session_number_of_creation(group, stringtag, first_round));
     if (MPIR_Session_is_apart(group)) {
         mpi_errno = make_apart(group, stringtag, first_round, comm);
         MPIR_ERR_CHECK(mpi_errno);
@@ -130,6 +131,7 @@ static int make_of_group(MPIR_Group * group, const char *stringtag, int first_ro
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
+    MPIR_Session_came();
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -258,7 +260,9 @@ static int make_intercomm(MPIR_Group * local, int local_leader, MPIR_Group * rem
     both->rank = rank_of_lpid(both, local->lrank_to_lpid[local->rank].lpid);
     mpi_errno = make_of_group(both, stringtag, INTERCOMM_ROUNDS, &parent);
     MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_come_to(MPIR_Session_number_of_creation(local, stringtag, INTERCOMM_ROUNDS));
     mpi_errno = create_group(parent, local, stringtag, INTERCOMM_ROUNDS, 0, &local_comm);
+    MPIR_Session_came();
     MPIR_ERR_CHECK(mpi_errno);
     local_comm->adapt.session = local->session;
     mpi_errno = MPIR_Intercomm_create_impl(local_comm, local_leader, parent,

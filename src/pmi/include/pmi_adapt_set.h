@@ -44,6 +44,7 @@
 #define PMI_SET_GRANT_RUNS 64   /* runs of their members, */
 #define PMI_SET_GRANT_OPERANDS 8        /* and sets of which one is made */
 #define PMI_SET_TAG_MAX 1024    /* of a meeting */
+#define PMI_SET_CREATIONS_MAX 8 /* communicators that a process makes of groups at a time, on the board */
 #define PMI_SET_CARD_MAX 1024   /* what a member says in it */
 
 enum pmi_set_call {             /* u32, at the front of each call; then */
@@ -95,6 +96,8 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
     PMI_SET_LEAVES,             /* nothing -> u32 1: a change that somebody has been told of removes the caller;
                                  * 0: none does; u32 1: that may be remembered, as a look */
     PMI_SET_ENDED_COUNT,        /* members -> u32 how many of them have ended */
+    PMI_SET_COMES,              /* members: one; u64 number of a creation -> u32 1: this process is making that
+                                 * communicator, as its place on the board says */
     PMI_SET_STATE,              /* members -> u32 state, u32 uid of the first that has not ended (UINT32_MAX: all have),
                                  * u32 1: that may be remembered, as a look */
     PMI_SET_HINTS,              /* u32 n, n * (text key, text value) -> u32 1, u32 n, n * (text key, text value): which

@@ -256,6 +256,14 @@ std::optional<uint64_t> parse_forgotten(Bytes payload)
     return reader.complete() ? std::optional(number) : std::nullopt;
 }
 
+std::optional<ComesReport> parse_comes(Bytes payload)
+{
+    Reader reader(payload);
+    auto number = reader.take<uint64_t>();
+    auto comes = reader.take<uint32_t>();
+    return reader.complete() && comes <= 1 ? std::optional(ComesReport{number, comes == 1}) : std::nullopt;
+}
+
 std::optional<StartedReport> parse_started(Bytes payload)
 {
     if (payload.size() % sizeof(uint32_t) != 0 || payload.size() < sizeof(uint64_t))

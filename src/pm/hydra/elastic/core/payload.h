@@ -113,6 +113,11 @@ std::optional<WishWithdrawal> parse_wish_withdrawal(Bytes payload);
 std::optional<SetReport> parse_set_report(Bytes payload);
 std::optional<bcast_frozen> parse_bcast(Bytes payload);
 std::optional<uint64_t> parse_forgotten(Bytes payload);
+struct ComesReport {
+    uint64_t number = 0;        /* of STEP_COMES */
+    bool comes = false;
+};
+std::optional<ComesReport> parse_comes(Bytes payload);
 std::optional<StartedReport> parse_started(Bytes payload);
 std::optional<uint32_t> parse_broke(Bytes payload);
 

@@ -233,6 +233,15 @@ template <> CloseOp read(CallReader &reader)
     return {reader.name()};
 }
 
+/* Of one member. */
+template <> AskComes read(CallReader &reader)
+{
+    SetMembers members = reader.members();
+    uint32_t uid = reader.require(members.size() == 1) ? members.greatest() : 0;
+    uint64_t low = reader.number();
+    return {uid, static_cast<uint64_t>(reader.number()) << 32 | low};
+}
+
 template <> AskLeaves read(CallReader &)
 {
     return {};
@@ -411,6 +420,13 @@ struct Write {
         append_text(bytes, call.name);
     }
     void operator()(const AskLeaves &) { append_number(bytes, PMI_SET_LEAVES); }
+    void operator()(const AskComes &call)
+    {
+        append_number(bytes, PMI_SET_COMES);
+        append_members(bytes, *SetMembers::of_list(std::span(&call.uid, 1)));
+        append_number(bytes, call.creation);
+        append_number(bytes, call.creation >> 32);
+    }
     void operator()(const AddHints &call)
     {
         append_number(bytes, PMI_SET_HINTS);
@@ -485,6 +501,8 @@ std::optional<ChangeCall> parse_change_call(Bytes call)
             return whole_change<AskLeaves>(reader);
         case PMI_SET_HINTS:
             return whole_change<AddHints>(reader);
+        case PMI_SET_COMES:
+            return whole_change<AskComes>(reader);
         default:
             return std::nullopt;
     }

@@ -92,7 +92,8 @@ struct TellState {
 using SetCall = std::variant<MakeSets, MakeFromList, LookAtSet, ListSets, MoveSet, FreeSet, PutData, GetData, JoinBcast,
                              GiveText, TakeTurn, MeetMembers, MadeSet, CountEnded, TellState>;
 
-/* Calls on changes through sets: not of the table of sets, but of the step (set_change.cpp). */
+/* Calls that are not of the table of sets, but of the step: on changes through sets (set_change.cpp), and the last
+ * (step_sets.cpp). */
 struct BecomeDynamic {};
 struct EnterJob {
     std::string card;
@@ -126,8 +127,12 @@ struct AskLeaves {};
 struct AddHints {
     SetData hints;
 };
+struct AskComes {
+    uint32_t uid = 0;
+    uint64_t creation = 0;
+};
 using ChangeCall = std::variant<BecomeDynamic, EnterJob, HasEntered, GetChange, AcceptChange, DeclineChange, RequestOp,
-                                QueryOp, CloseOp, AskLeaves, AddHints>;
+                                QueryOp, CloseOp, AskLeaves, AddHints, AskComes>;
 
 /* Nothing: it is malformed, or of the other kind. */
 std::optional<SetCall> parse_set_call(Bytes call);

@@ -301,6 +301,7 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
         case STEP_BREAK:
         case STEP_BY_SETS:
         case STEP_STARTS:
+        case STEP_COMES:
             return;             /* nobody asks */
         case STEP_WISHED:
             return wished(daemon, payload);

@@ -178,6 +178,10 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             if (auto started = parse_started(payload); started && world_.known(agent))
                 understood = on_started(agent, *started);
             break;
+        case REPORT_COMES:
+            if (auto comes = parse_comes(payload); comes && world_.known(agent))
+                understood = on_comes(agent, *comes);
+            break;
         case REPORT_TASK:
             if (auto task = parse_task_report(payload))
                 understood = on_task(agent, *task);
@@ -216,6 +220,7 @@ void Step::proxy_departed(int64_t now_ms, const Agent &agent)
         process_over(*process, false, "was lost with its node daemon");
     }
     send_set_answers();
+    comes_without(agent);
     go_on(synced, &Step::answer_as_of_starts);
     go_on(started, &Step::carry_out_set_call);
     sync_sets();

@@ -265,6 +265,8 @@ class Step {
     void has_begun(uint32_t uid);
     void ask_for_starts();
     bool on_started(const Agent &agent, const StartedReport &report);
+    bool on_comes(const Agent &agent, const ComesReport &report);
+    void comes_without(const Agent &agent);
     void on_bcast(const Agent &agent, const bcast_frozen &count);
     void log_sets();
     void log_untold_sets();
@@ -343,6 +345,7 @@ class Step {
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const CloseOp &call);
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const AskLeaves &call);
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const AddHints &call);
+    std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const AskComes &call);
     std::string cannot_be_dynamic() const;
     void become_dynamic();
     void say_by_sets();
@@ -460,6 +463,12 @@ class Step {
     bool stay_told_ = false;    /* to somebody that no change removes it */
     uint32_t offer_ = 0;        /* what boards say of it */
     std::map<uint32_t, Agent> set_callers_;     /* by uid, of those that have called and not ended */
+    struct AskedComes {
+        SetCaller caller;
+        Agent agent;            /* that is asked */
+    };
+    std::map<uint64_t, AskedComes> asked_comes_;        /* by number */
+    uint64_t last_asked_comes_ = 0;
     Places places_;
     std::map<std::string, Outpost> outposts_;   /* by host */
     std::set<std::string> unreachable_; /* hosts on which there could be none */

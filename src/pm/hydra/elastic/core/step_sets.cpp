@@ -182,6 +182,49 @@ void Step::carry_out_set_call(Process &process, const SetReport &report)
     tell_sets(replies);
 }
 
+/* ---- whether an awaited process will come (SI8) ------------------------------------------------------------- */
+
+/* Its daemon looks.  Who has ended, or is not there, does not come. */
+std::optional<std::string> Step::answer_change(Process &, const SetCaller &caller, const AskComes &call)
+{
+    const Process *member = find_member(call.uid);
+    auto other = set_callers_.find(call.uid);   /* one that has joined, and whose change is not complete */
+    bool there = member && !member->ended;
+    if ((!there && other == set_callers_.end()) || world_.departed(there ? member->agent() : other->second))
+        return SetAnswer().number(0).bytes();
+    Agent agent = there ? member->agent() : other->second;
+    uint64_t number = ++last_asked_comes_;
+    asked_comes_[number] = {caller, agent};
+    std::string payload(reinterpret_cast<const char *>(&number), sizeof number);
+    payload.append(reinterpret_cast<const char *>(&call.creation), sizeof call.creation);
+    payload.append(reinterpret_cast<const char *>(&call.uid), sizeof call.uid);
+    post({agent}, STEP_COMES, 0, payload);
+    return std::nullopt;
+}
+
+bool Step::on_comes(const Agent &agent, const ComesReport &report)
+{
+    auto asked = asked_comes_.find(report.number);
+    if (asked == asked_comes_.end() || asked->second.agent != agent)
+        return world_.departed(agent);
+    SetCaller caller = asked->second.caller;
+    asked_comes_.erase(asked);
+    tell_sets({{caller, SetAnswer().number(report.comes ? 1 : 0).bytes()}});
+    return true;
+}
+
+void Step::comes_without(const Agent &agent)
+{
+    std::vector<Sets::Reply> replies;
+    for (const auto &[number, asked] : asked_comes_) {
+        if (asked.agent == agent)
+            replies.push_back({asked.caller, SetAnswer().number(0).bytes()});
+    }
+    std::erase_if(asked_comes_, [&](const auto &entry) { return entry.second.agent == agent; });
+    if (!replies.empty())
+        tell_sets(replies);
+}
+
 void Step::on_bcast(const Agent &agent, const bcast_frozen &count)
 {
     tell_sets(sets_.frozen(number_of(agent), count));

@@ -72,6 +72,44 @@ TEST_F(StepSetsTest, all_daemons_report_ends_from_the_first_set_on)
     EXPECT_EQ(glue.sent_text(4), "answer:0.0");
 }
 
+/* The answer to STEP_COMES, which is the last message. */
+TEST_F(StepSetsTest, SI8_the_daemon_of_an_awaited_process_says_whether_it_comes)
+{
+    auto ask = [&](uint32_t id, uint32_t uid) {
+        glue.report(0, 0, REPORT_SET_CALL, 0, write_set_report(0, id, write_set_call(ChangeCall(AskComes{uid, 77}))));
+        if (!std::exchange(all_have_begun, true))
+            tell_starts(0);
+    };
+    auto tell = [&](int proxy, uint32_t comes) {
+        std::string report = glue.sent.back().payload.substr(0, sizeof(uint64_t));
+        report.append(reinterpret_cast<const char *>(&comes), sizeof comes);
+        glue.report(0, proxy, REPORT_COMES, 0, report);
+        return report;
+    };
+    auto comes = [&] { return glue.sent.back().payload.substr(12); };
+    for (uint32_t yes : {1u, 0u}) {
+        ask(1 + yes, 2);
+        ASSERT_EQ(glue.sent.back().command, STEP_COMES);
+        EXPECT_EQ(glue.sent.back().proxy, 1);
+        std::string report = tell(1, yes);
+        EXPECT_EQ(answer(), "0.0 to 0, call " + std::to_string(1 + yes) + ", code 0");
+        EXPECT_EQ(comes(), std::string(reinterpret_cast<const char *>(&yes), sizeof yes));
+        size_t before = glue.sent.size();
+        glue.report(0, 1, REPORT_COMES, 0, report);
+        EXPECT_EQ(glue.sent.size(), before) << "it is answered once";
+    }
+    ask(3, 2);
+    ASSERT_EQ(glue.sent.back().command, STEP_COMES);
+    glue.report(0, 1, REPORT_EXITED, 0, write_exited({2, 0}));
+    glue.departed(0, 1);
+    EXPECT_EQ(answer(), "0.0 to 0, call 3, code 0");
+    ask(4, 2);
+    EXPECT_EQ(answer(), "0.0 to 0, call 4, code 0") << "nobody is asked of who has ended";
+    EXPECT_EQ(comes(), std::string(4, '\0'));
+    ask(5, 99);
+    EXPECT_EQ(answer(), "0.0 to 0, call 5, code 0");
+}
+
 TEST_F(StepSetsTest, the_end_of_a_process_answers_those_who_waited_for_it)
 {
     call(0, 1, MakeFromList{"app://a", first_two()});

@@ -49,7 +49,8 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     size_t wishes = graphs + (size_t) slots * stride;
     size_t bcasts = round_up(wishes + (size_t) slots * sizeof(struct pmi_adapt_wish_ends), page);
     size_t answers = round_up(bcasts + (size_t) slots * PMI_SET_BCASTS_MAX * sizeof(struct pmi_adapt_bcast), page);
-    size_t bytes = round_up(answers + (size_t) slots * PMI_SET_ANSWERS * sizeof(struct pmi_adapt_answer), page);
+    size_t creations = round_up(answers + (size_t) slots * PMI_SET_ANSWERS * sizeof(struct pmi_adapt_answer), page);
+    size_t bytes = round_up(creations + (size_t) slots * PMI_SET_CREATIONS_MAX * sizeof(uint64_t), page);
     /* of which only what is written takes memory */
     int error;
 
@@ -91,6 +92,7 @@ int HYD_board_create(struct HYD_board *board, const char *group, int slots)
     board->control->wishes_offset = wishes;
     board->control->bcasts_offset = bcasts;
     board->control->answers_offset = answers;
+    board->control->creations_offset = creations;
     board->control->perf_interval_ms = PMI_ADAPT_INTERVAL_MS;
     snprintf(board->control->group, sizeof(board->control->group), "%s", group);
     board->control->magic = PMI_ADAPT_MAGIC;
@@ -318,6 +320,18 @@ void HYD_board_forget(struct HYD_board *board)
 void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms)
 {
     __atomic_store_n(&board->control->perf_interval_ms, interval_ms, __ATOMIC_RELAXED);
+}
+
+int HYD_board_makes(const struct HYD_board *board, int slot, uint64_t creation)
+{
+    const uint64_t *creations = (const uint64_t *) ((const char *) board->control + board->control->creations_offset) +
+        (size_t) slot * PMI_SET_CREATIONS_MAX;
+
+    for (int i = 0; i < PMI_SET_CREATIONS_MAX; i++) {
+        if (__atomic_load_n(&creations[i], __ATOMIC_SEQ_CST) == creation)
+            return 1;
+    }
+    return 0;
 }
 
 int HYD_board_answer(struct HYD_board *board, int slot, uint32_t id, const void *answer, size_t bytes)

@@ -57,6 +57,8 @@ struct pmi_adapt_wish_ends *HYD_board_wish_ends(struct HYD_board *board, int slo
 /* Where this slot's process counts its calls for texts of process sets: PMI_SET_BCASTS_MAX places (pmi_adapt_set.h). */
 struct pmi_adapt_bcast;
 struct pmi_adapt_bcast *HYD_board_bcasts(struct HYD_board *board, int slot);
+/* Whether this slot's process is making the communicator of this number. */
+int HYD_board_makes(const struct HYD_board *board, int slot, uint64_t creation);
 /* Puts the answer to this call on the board; 0: there is no room. */
 int HYD_board_answer(struct HYD_board *board, int slot, uint32_t id, const void *answer, size_t bytes);
 /* An answer lies ready for the process of this slot (pmi_adapt_set.h). */

@@ -289,6 +289,26 @@ static HYD_status on_sync(const struct command *c)
     goto fn_exit;
 }
 
+static HYD_status on_comes(const struct command *c)
+{
+    uint64_t number, creation;
+    uint32_t uid;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_ERR_CHKANDJUMP(status, c->message->bytes != sizeof(number) + sizeof(creation) + sizeof(uid),
+                        HYD_INTERNAL_ERROR, "adaptation command %u has a wrong length\n", c->message->kind);
+    memcpy(&number, c->payload, sizeof(number));
+    memcpy(&creation, c->payload + sizeof(number), sizeof(creation));
+    memcpy(&uid, c->payload + sizeof(number) + sizeof(creation), sizeof(uid));
+    status = HYD_sets_comes(number, creation, uid);
+    HYDU_ERR_POP(status, "unable to tell whether a process comes\n");
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
 static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_PLAN] = on_plan,
     [STEP_FREEZE] = on_freeze,
@@ -308,7 +328,8 @@ static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_SYNC] = on_sync,
     [STEP_BREAK] = on_break,
     [STEP_BY_SETS] = on_by_sets,
-    [STEP_STARTS] = on_starts
+    [STEP_STARTS] = on_starts,
+    [STEP_COMES] = on_comes
 };
 
 /* The others have the number of a sample, or none. */

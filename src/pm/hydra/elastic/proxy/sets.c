@@ -130,11 +130,29 @@ HYD_status HYD_sets_read(int process_id)
     return status;
 }
 
+/* Its number here, -1: it is not here. */
+static int process_of(uint32_t uid)
+{
+    return uid < HYD_agent.join.first_uid ? -1 : HYD_agent_process_of_rank((int) (uid - HYD_agent.join.first_uid));
+}
+
 HYD_status HYD_sets_sync(uint32_t uid)
 {
-    int i = uid < HYD_agent.join.first_uid ? -1 : HYD_agent_process_of_rank((int) (uid - HYD_agent.join.first_uid));
+    int i = process_of(uid);
 
     return i < 0 ? HYD_SUCCESS : HYD_sets_read(i);
+}
+
+HYD_status HYD_sets_comes(uint64_t number, uint64_t creation, uint32_t uid)
+{
+    struct {
+        uint64_t number;
+        uint32_t comes;
+    } answer = { number, 0 };
+    int i = process_of(uid);
+
+    answer.comes = i >= 0 && HYD_agent.board.fd >= 0 && HYD_board_makes(&HYD_agent.board, i, creation);
+    return HYD_reports_send(REPORT_COMES, 0, 0, &answer, sizeof(answer.number) + sizeof(answer.comes));
 }
 
 /* ---- who has begun to use MPI (SR1) ------------------------------------------------------------------------ */

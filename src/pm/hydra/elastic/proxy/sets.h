@@ -19,6 +19,8 @@ HYD_status HYD_sets_answered(const char *payload, size_t bytes);
 HYD_status HYD_sets_starts(uint64_t number);
 /* STEP_SYNC: what this process has said until now is passed on. */
 HYD_status HYD_sets_sync(uint32_t uid);
+/* STEP_COMES: mpiexec is told whether this process is making this communicator. */
+HYD_status HYD_sets_comes(uint64_t number, uint64_t creation, uint32_t uid);
 /* Before the end of the process of this number is told: the same. */
 HYD_status HYD_sets_read(int process_id);
 /* The process of this number fetches nothing any more. */

@@ -39,7 +39,9 @@ enum step_command {
                                  * the job; no epoch */
     STEP_BY_SETS,               /* [u64 number] the job changes through process sets: say so on the board, and confirm
                                  * it as STEP_FORGET; no epoch */
-    STEP_STARTS                 /* [u64 number] say which processes have begun to use MPI, with this number; no epoch */
+    STEP_STARTS,                /* [u64 number] say which processes have begun to use MPI, with this number; no epoch */
+    STEP_COMES                  /* [u64 number, u64 creation, u32 uid] say whether this process is making this
+                                 * communicator of a group; no epoch */
 };
 
 /* Daemon to mpiexec, for the core. */
@@ -72,8 +74,9 @@ enum step_report {
     REPORT_SYNCED,              /* [u64 number] STEP_SYNC has been carried out */
     REPORT_BROKE,               /* [u32 rank] where changes through process sets are offered: a process breaks off, and
                                  * the daemon has not heard that it was let go; STEP_LET_GO or STEP_BREAK comes */
-    REPORT_STARTED              /* [u64 number, u32 rank ...] these have begun to use MPI since the last time; number of
+    REPORT_STARTED,             /* [u64 number, u32 rank ...] these have begun to use MPI since the last time; number of
                                  * STEP_STARTS, 0: nobody has asked */
+    REPORT_COMES                /* [u64 number, u32] answer to STEP_COMES: 1, it is */
 };
 
 /* Between mpiexec and the daemon themselves. */
