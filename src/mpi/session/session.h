@@ -243,8 +243,8 @@ struct MPIR_Session_watch {
 };
 /* Called again and again by who waits for the processes at these places of the device's table: whether one of them has
  * ended, and nothing that it has sent before can still be on its way; or, with a group, a member of it has, and the one
- * process that is awaited has not come to the creation that this thread is in.  Asks mpiexec now and then, the longer it
- * takes the more seldom. */
+ * process that is awaited has not come to the creation that this thread is in.  Asks mpiexec now and then, the longer
+ * it takes the more seldom. */
 int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *places, int n, const MPIR_Group * group,
                        bool * ended);
 /* From this on until the other, this thread is making the communicator of this number, and others can learn that. */
