@@ -510,6 +510,7 @@ int MPIR_Get_server_name_impl(const char *requested, char given[])
     char name[MPIR_DYNPROC_NAME + 1];
 
     MPIR_ERR_CHKANDJUMP1(!requested, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "requested_name");
+    MPIR_ERR_CHKANDJUMP1(!given, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "given_name");
     MPIR_Dynproc_at_finalize();
     if (try_name(requested, given))
         goto fn_exit;

@@ -221,6 +221,12 @@ static void wrong_arguments(void)
     long_name[200] = '\0';
     ET_ERROR(MPIX_Client_connect(mine, long_name, &inter), MPI_ERR_NAME, NULL);
     ET_ERROR(MPIX_Client_connect(mine, name, NULL), MPI_ERR_ARG, NULL);
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    ET_ERROR(MPIX_Get_server_name(name, NULL), MPI_ERR_ARG, NULL);
+    ET_ERROR(MPIX_Get_server_name(NULL, long_name), MPI_ERR_ARG, NULL);
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL));
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
     ET_ERROR(MPIX_Iaccept(mine, name, -1, requests), MPI_ERR_COUNT, NULL);
     ET_ERROR(MPIX_Iaccept(mine, name, 1, NULL), MPI_ERR_ARG, NULL);
     ET_MPI(MPI_Irecv(&i, 1, MPI_INT, MPI_ANY_SOURCE, 9, mine, &receive));
