@@ -45,6 +45,23 @@ MPIDI_rank_map_t MPIDI_Adapt_range_map(int first, int size)
     return map;
 }
 
+int MPIDI_Adapt_table_map(int size, MPIDI_rank_map_t * map)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_rank_map_lut_t *lut;
+
+    mpi_errno = MPIDIU_alloc_lut(&lut, size);
+    MPIR_ERR_CHECK(mpi_errno);
+    *map = (MPIDI_rank_map_t) {.mode = MPIDI_RANK_MAP_LUT_INTRA,.avtid = 0,.size = size };
+    map->irreg.lut.t = lut;
+    map->irreg.lut.lpid = lut->lpid;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 const MPIDI_rank_map_t MPIDI_Adapt_no_map = {.mode = MPIDI_RANK_MAP_NONE };
 
 int MPIDI_Adapt_commit_comm(MPIR_Comm * comm, MPIDI_rank_map_t map, MPIDI_rank_map_t local_map)
@@ -114,17 +131,13 @@ static int make_new_world(const struct pmi_adapt_plan *plan, MPIR_Comm ** new_wo
     if (plan->leaving == 0) {
         rank = MPIDI_Adapt_window.index;
     } else {
-        MPIDI_rank_map_lut_t *lut;
-        mpi_errno = MPIDIU_alloc_lut(&lut, MPIDI_Adapt_window.size);
+        mpi_errno = MPIDI_Adapt_table_map(n, &map);
         MPIR_ERR_CHECK(mpi_errno);
-        MPIDI_Adapt_new_members(plan, lut->lpid);
+        MPIDI_Adapt_new_members(plan, map.irreg.lut.lpid);
         for (int i = 0; i < n; i++) {
-            if (lut->lpid[i] == MPIDI_Adapt_window.index)
+            if (map.irreg.lut.lpid[i] == MPIDI_Adapt_window.index)
                 rank = i;
         }
-        map.mode = MPIDI_RANK_MAP_LUT_INTRA;
-        map.irreg.lut.t = lut;
-        map.irreg.lut.lpid = lut->lpid;
     }
     MPIR_Assertp(rank >= 0);
     mpi_errno = make_comm(MPIR_COMM_KIND__INTRACOMM, MPIDI_ADAPT_CONTEXT__NEW_WORLD, plan->epoch,
@@ -149,24 +162,13 @@ static int make_intercomm(const struct pmi_adapt_plan *plan, MPIR_Comm ** interc
 }
 
 /* A table, for whoever leaves later leaves a hole in it. */
-static int table_map(int first, int size, MPIDI_rank_map_mode mode, MPIDI_rank_map_t * map)
+static int range_table(int first, int size, MPIDI_rank_map_t * map)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPIDI_rank_map_lut_t *lut;
+    int mpi_errno = MPIDI_Adapt_table_map(size, map);
 
-    mpi_errno = MPIDIU_alloc_lut(&lut, size);
-    MPIR_ERR_CHECK(mpi_errno);
-    for (int i = 0; i < size; i++)
-        lut->lpid[i] = first + i;
-    *map = MPIDI_Adapt_range_map(first, size);
-    map->mode = mode;
-    map->irreg.lut.t = lut;
-    map->irreg.lut.lpid = lut->lpid;
-
-  fn_exit:
+    for (int i = 0; i < size && !mpi_errno; i++)
+        map->irreg.lut.lpid[i] = first + i;
     return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 int MPID_Adapt_make_parent(unsigned epoch, int created, MPIR_Comm ** parent)
@@ -174,9 +176,9 @@ int MPID_Adapt_make_parent(unsigned epoch, int created, MPIR_Comm ** parent)
     int mpi_errno = MPI_SUCCESS, previous = MPIR_Process.size - created;
     MPIDI_rank_map_t map, local_map;
 
-    mpi_errno = table_map(0, previous, MPIDI_RANK_MAP_LUT_INTRA, &map);
+    mpi_errno = range_table(0, previous, &map);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = table_map(previous, created, MPIDI_RANK_MAP_LUT_INTRA, &local_map);
+    mpi_errno = range_table(previous, created, &local_map);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = make_comm(MPIR_COMM_KIND__INTERCOMM, MPIDI_ADAPT_CONTEXT__PARENT, epoch,
                           MPIR_Process.rank - previous, map, local_map, "MPI_COMM_PARENT", parent);

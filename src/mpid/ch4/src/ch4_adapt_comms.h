@@ -11,6 +11,8 @@
 
 /* Of so many processes from an index of the table on. */
 MPIDI_rank_map_t MPIDI_Adapt_range_map(int first, int size);
+/* Of so many processes, whose indices the caller writes into map->irreg.lut.lpid by rank; its communicator frees it. */
+int MPIDI_Adapt_table_map(int size, MPIDI_rank_map_t * map);
 extern const MPIDI_rank_map_t MPIDI_Adapt_no_map;
 /* MPIR_Comm_commit with these maps. */
 int MPIDI_Adapt_commit_comm(MPIR_Comm * comm, MPIDI_rank_map_t map, MPIDI_rank_map_t local_map);

@@ -212,20 +212,17 @@ int MPID_Session_bridge(MPIR_Comm ** comm)
 static int map_of(const MPIR_Group * group, MPIDI_rank_map_t * map)
 {
     int mpi_errno = MPI_SUCCESS, first = (int) group->lrank_to_lpid[0].lpid, in_order = 1;
-    MPIDI_rank_map_lut_t *lut;
 
     while (in_order < group->size && (int) group->lrank_to_lpid[in_order].lpid == first + in_order)
         in_order++;
-    *map = MPIDI_Adapt_range_map(first, group->size);
-    if (in_order == group->size)
+    if (in_order == group->size) {
+        *map = MPIDI_Adapt_range_map(first, group->size);
         goto fn_exit;
-    mpi_errno = MPIDIU_alloc_lut(&lut, group->size);
+    }
+    mpi_errno = MPIDI_Adapt_table_map(group->size, map);
     MPIR_ERR_CHECK(mpi_errno);
     for (int i = 0; i < group->size; i++)
-        lut->lpid[i] = (int) group->lrank_to_lpid[i].lpid;
-    map->mode = MPIDI_RANK_MAP_LUT_INTRA;
-    map->irreg.lut.t = lut;
-    map->irreg.lut.lpid = lut->lpid;
+        map->irreg.lut.lpid[i] = (int) group->lrank_to_lpid[i].lpid;
 
   fn_exit:
     return mpi_errno;
