@@ -54,11 +54,23 @@ void MPIR_Session_came(void)
     present.creation = 0;
 }
 
+/* What is answered by one number. */
+static int ask(struct MPIR_Session_call *call, uint32_t * number)
+{
+    struct MPIR_Session_answer answer = { 0 };
+    int mpi_errno = MPIR_Session_call_ask(call, &answer);
+
+    if (!mpi_errno)
+        *number = MPIR_Session_answer_number(&answer);
+    MPIR_Session_answer_free(&answer);
+    return mpi_errno;
+}
+
 int MPIR_Session_have_ended(const int *places, int n, bool * ended)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
-    struct MPIR_Session_answer answer = { 0 };
+    uint32_t number = 0;
 
     *ended = false;
     if (!MPIR_Session_has_daemon())
@@ -67,12 +79,11 @@ int MPIR_Session_have_ended(const int *places, int n, bool * ended)
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_call_begin(&call, PMI_SET_ENDED_COUNT);
     MPIR_Session_call_members(&call, places, n);
-    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    mpi_errno = ask(&call, &number);
     MPIR_ERR_CHECK(mpi_errno);
-    *ended = MPIR_Session_answer_number(&answer) > 0;
+    *ended = number > 0;
 
   fn_exit:
-    MPIR_Session_answer_free(&answer);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -114,18 +125,17 @@ static int has_come(int place, bool * come)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
-    struct MPIR_Session_answer answer = { 0 };
+    uint32_t number = 0;
 
     MPIR_Session_call_begin(&call, PMI_SET_COMES);
     MPIR_Session_call_members(&call, &place, 1);
     MPIR_Session_call_number(&call, (uint32_t) present.creation);
     MPIR_Session_call_number(&call, (uint32_t) (present.creation >> 32));
-    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    mpi_errno = ask(&call, &number);
     MPIR_ERR_CHECK(mpi_errno);
-    *come = MPIR_Session_answer_number(&answer) == 1;
+    *come = number == 1;
 
   fn_exit:
-    MPIR_Session_answer_free(&answer);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
