@@ -67,6 +67,8 @@ def places_are_given_and_given_back(bench: Bench) -> None:
     number, folder = ask(daemon, program, "holder", 2, 2)
     wait_for("its places", (folder / "held").exists)
     expect(held(daemon, number) == 2 and used(daemon) == 3, f"what it has: {daemon.job(number)}")
+    here = daemon.get("/v1/nodes").body["nodes"][0]["jobs"]
+    expect(here == [{"job": number, "processes": 1, "places": 2, "cores": 3}], f"who is on the node: {here}")
     waiting = daemon.submit("true", min=2)
     expect(daemon.job(waiting)["state"] == "PENDING", "the cores are in use")
     (folder / "go").touch()

@@ -129,7 +129,12 @@ class Api {
     std::string reason_without_sample(const Job &job) const;
     Json loops_json(const Job &job);
     Json backend_json() const;
-    using UsersOfNode = std::vector<std::pair<const Job *, int>>;
+    struct NodeUser {
+        const Job *job;
+        int processes;      /* those that are leaving included */
+        int places;         /* beside its world */
+    };
+    using UsersOfNode = std::vector<NodeUser>;
     using NodeUsers = std::vector<UsersOfNode>;
     NodeUsers node_users(const std::vector<const Node *> &nodes) const;
     struct NodeRange {

@@ -544,15 +544,22 @@ Api::NodeUsers Api::node_users(const std::vector<const Node *> &nodes) const
         return users;
     for (JobId id : daemon_.state().indices().placed) {
         const Job &job = daemon_.state().jobs.at(id);
-        for (const Block &block : job.blocks) {
-            uint32_t number = place.of(block.node);
-            if (number == NodeTable::NONE)
-                continue;
-            auto &here = users[number];
-            if (here.empty() || here.back().first != &job)
-                here.emplace_back(&job, 0);
-            here.back().second += block.processes;
-        }
+        auto add = [&](const Blocks &blocks, int NodeUser::*what) {
+            for (const Block &block : blocks) {
+                uint32_t number = place.of(block.node);
+                if (number == NodeTable::NONE)
+                    continue;
+                UsersOfNode &here = users[number];
+                if (here.empty() || here.back().job != &job)
+                    here.push_back({&job, 0, 0});
+                here.back().*what += block.processes;
+            }
+        };
+        add(job.blocks, &NodeUser::processes);
+        for (const Departure &departure : job.departures)
+            add(departure.blocks, &NodeUser::processes);
+        if (job.slots)
+            add(slots_of(job), &NodeUser::places);
     }
     return users;
 }
@@ -565,10 +572,11 @@ Json Api::node_json(const Caller &caller, const Node &node) const
 Json Api::node_json(const Caller &caller, const Node &node, const UsersOfNode &users) const
 {
     Json jobs = Json::array();
-    for (const auto &[job, processes] : users)
+    for (const auto &[job, processes, places] : users)
         jobs.push_back({{"job", may_see(caller, job->spec.uid) ? Json(job->id) : Json()},
                         {"processes", processes},
-                        {"cores", processes * job->spec.cores_per_process}});
+                        {"places", places},
+                        {"cores", (processes + places) * job->spec.cores_per_process}});
     return {{"name", node.name},
             {"cores", node.cores},
             {"state", state_of(node)},
