@@ -1,12 +1,11 @@
 /*
  * From a connection between two ranks 0 to an intercommunicator.  DN2, DN4.
  *
- * The sides tell each other their context ids and addresses on the connection; then each makes its half alone.  A side
- * that has ended is the end of the connection, so nobody waits for it.
+ * The sides tell each other their context ids and addresses on the connection; each makes its half, and tells the other
+ * one when all its processes have.  A side that has ended is the end of the connection, so nobody waits for it.
  */
 
 #include "dynproc.h"
-#include <fcntl.h>
 
 static int my_side(const struct MPIR_Dynproc_attach *attach, struct MPIR_Dynproc_side *side)
 {
@@ -39,12 +38,12 @@ static bool overlap(const struct MPIR_Dynproc_side *one, const struct MPIR_Dynpr
 }
 
 /* On all processes. */
-static int begin(MPIR_Comm * comm, bool is_server, struct MPIR_Dynproc_attach *attach)
+static int begin(MPIR_Comm * comm, enum MPIR_Dynproc_role role, struct MPIR_Dynproc_attach *attach)
 {
     memset(attach, 0, sizeof(*attach));
     attach->comm = comm;
-    attach->is_server = is_server;
-    attach->watch_fd = -1;
+    attach->is_server = role == MPIR_DYNPROC_SERVER;
+    attach->is_child = role == MPIR_DYNPROC_CHILD;
     return MPIR_Get_contextid_sparse(comm, &attach->context_id, FALSE);
 }
 
@@ -68,12 +67,13 @@ int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR
     }
     MPIR_ERR_CHKANDJUMP(state == MPIR_DYNPROC_BROKEN, mpi_errno, MPI_ERR_PORT, "**dynproclost");
     MPIR_ERR_CHKANDJUMP(overlap(&mine, &attach->other), mpi_errno, MPI_ERR_COMM, "**dynprocoverlap");
-    attach->watch_fd = fcntl(link->fd, F_DUPFD_CLOEXEC, 0);
+    attach->link = link;
 
   fn_exit:
     MPIR_Dynproc_side_free(&mine);
     return mpi_errno;
   fn_fail:
+    MPIR_Dynproc_link_free(link);
     goto fn_exit;
 }
 
@@ -114,34 +114,86 @@ static int spread(struct MPIR_Dynproc_attach *attach, int error)
     goto fn_exit;
 }
 
+/* Until all processes of the other side have the addresses of this one's. */
+static int await_other(struct MPIR_Dynproc_attach *attach)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Dynproc_wait wait = {.fd = attach->link->fd };
+    bool lives = MPIR_Dynproc_send_ready(attach->link, attach->is_server);
+
+    while (lives && MPIR_Dynproc_read_ready(attach->link, attach->is_server) == MPIR_DYNPROC_MORE) {
+        mpi_errno = MPIR_Dynproc_pause(&wait);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Nobody sends to a process that does not have the sender's address yet: the network cannot tell then who sends (with
+ * libfabric's sockets provider for as long as nothing is sent back), and gives what comes to any receive of its tag.
+ * A side that ends meanwhile is an error of what is done with the intercommunicator. */
+static int assemble(struct MPIR_Dynproc_attach *attach, int error)
+{
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    int mpi_errno, mine = error ? MPIR_ERR_GET_CLASS(error) : MPI_SUCCESS, worst = MPI_SUCCESS;
+
+    mpi_errno = MPIR_Reduce(&mine, &worst, 1, MPI_INT, MPI_MAX, 0, attach->comm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (attach->link && !worst) {
+        mpi_errno = await_other(attach);
+        worst = mpi_errno ? MPIR_ERR_GET_CLASS(mpi_errno) : MPI_SUCCESS;
+    }
+    mpi_errno = MPIR_Bcast(&worst, 1, MPI_INT, 0, attach->comm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (worst)
+        mpi_errno = error ? error : MPIR_Dynproc_error_elsewhere(worst);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* On all processes: error is that of rank 0. */
 static int end(struct MPIR_Dynproc_attach *attach, int error, MPIR_Comm ** newcomm)
 {
     int mpi_errno = spread(attach, error);
     struct MPIR_Dynproc_side *other = &attach->other;
+    bool is_made = false;
 
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Dynproc_intercomm(attach->comm, attach->is_server, attach->context_id, other->context_id,
                                        other->size, other->address_sizes, other->addresses, newcomm);
+    is_made = mpi_errno == MPI_SUCCESS;
+    if (!attach->is_child)
+        mpi_errno = assemble(attach, mpi_errno);
     MPIR_ERR_CHECK(mpi_errno);
-    if (attach->watch_fd >= 0)
-        MPIR_Dynproc_watch(*newcomm, attach->watch_fd);
+    if (attach->link && !attach->is_child) {
+        MPIR_Dynproc_watch(*newcomm, MPIR_Dynproc_link_leave(attach->link));
+        attach->link = NULL;
+    }
 
   fn_exit:
+    MPIR_Dynproc_link_free(attach->link);
     MPIR_Dynproc_side_free(other);
     return mpi_errno;
   fn_fail:
-    if (attach->watch_fd >= 0)
-        close(attach->watch_fd);
-    MPIR_Free_contextid(attach->context_id);
+    if (is_made)
+        MPIR_Comm_release(*newcomm);
+    else
+        MPIR_Free_contextid(attach->context_id);
+    *newcomm = NULL;
     goto fn_exit;
 }
 
-int MPIR_Dynproc_attach(MPIR_Comm * comm, bool is_server, MPIR_Dynproc_meet * meet, const char *name,
+int MPIR_Dynproc_attach(MPIR_Comm * comm, enum MPIR_Dynproc_role role, MPIR_Dynproc_meet * meet, const char *name,
                         MPIR_Comm ** newcomm)
 {
     struct MPIR_Dynproc_attach attach;
-    int mpi_errno = begin(comm, is_server, &attach);
+    int mpi_errno = begin(comm, role, &attach);
 
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = comm->rank == 0 ? meet(name, &attach) : MPI_SUCCESS;
@@ -196,10 +248,11 @@ int MPIR_Remote_attach_impl(MPIR_Comm * comm, int n, MPI_Request requests[], MPI
         request = NULL;
     mpi_errno = agree(comm, request);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = begin(comm, request->is_server, &attach);
+    mpi_errno = begin(comm, request->is_server ? MPIR_DYNPROC_SERVER : MPIR_DYNPROC_CLIENT, &attach);
     MPIR_ERR_CHECK(mpi_errno);
     if (comm->rank == 0)
         mpi_errno = MPIR_Dynproc_attach_exchange(&attach, request->link);
+    request->link = NULL;
     MPIR_Dynproc_request_drop(request);
     requests[0] = MPI_REQUEST_NULL;
     mpi_errno = end(&attach, mpi_errno, newcomm);

@@ -189,6 +189,7 @@ static int connect_one(const char *name, struct MPIR_Dynproc_attach *attach)
     mpi_errno = error;
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Dynproc_attach_exchange(attach, contact->link);
+    contact->link = NULL;
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -201,7 +202,7 @@ static int connect_one(const char *name, struct MPIR_Dynproc_attach *attach)
 
 int MPIR_Client_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** newcomm)
 {
-    return MPIR_Dynproc_attach(comm, false, connect_one, name, newcomm);
+    return MPIR_Dynproc_attach(comm, MPIR_DYNPROC_CLIENT, connect_one, name, newcomm);
 }
 
 /* ---- MPIX_Icontact ---------------------------------------------------------------------------------------------- */

@@ -104,20 +104,26 @@ void MPIR_Dynproc_close_services(void);
 
 /* ---- attach.c: both sides */
 
+enum MPIR_Dynproc_role {
+    MPIR_DYNPROC_SERVER,
+    MPIR_DYNPROC_CLIENT,
+    MPIR_DYNPROC_CHILD          /* as a client; the parents need not be there, and say nothing after their SIDE */
+};
+
 struct MPIR_Dynproc_attach {
     MPIR_Comm *comm;
-    bool is_server;
+    bool is_server, is_child;
     MPIR_Context_id_t context_id;
     struct MPIR_Dynproc_side other;
-    int watch_fd;               /* rank 0: another descriptor of the connection on which they have met; -1: none */
+    struct MPIR_Dynproc_link *link;     /* rank 0: on which they have met */
 };
 
 /* How rank 0 comes to the other side by its name, and exchanges with it. */
 typedef int (MPIR_Dynproc_meet) (const char *name, struct MPIR_Dynproc_attach * attach);
 /* On all processes of comm.  The others get an error of the class of rank 0's. */
-int MPIR_Dynproc_attach(MPIR_Comm * comm, bool is_server, MPIR_Dynproc_meet * meet, const char *name,
+int MPIR_Dynproc_attach(MPIR_Comm * comm, enum MPIR_Dynproc_role role, MPIR_Dynproc_meet * meet, const char *name,
                         MPIR_Comm ** newcomm);
-/* In meet.  MPI_ERR_PORT: the other side has ended. */
+/* In meet.  The connection is the attach's then.  MPI_ERR_PORT: the other side has ended. */
 int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR_Dynproc_link *link);
 
 /* ---- watch.c: when the other side has ended, receives from it are failed.  The descriptor is taken over. */

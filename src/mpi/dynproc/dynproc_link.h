@@ -4,9 +4,10 @@
  *   client  HELLO    the name, a key or none, a number used once
  *   server  VERDICT  TAKEN, or KEY (not welcome), another number used once
  *   both    SIDE     the context id and the addresses of the processes, when the side is asked to attach
+ *   both    READY    all processes of the side have the addresses of the other one's
  *
- * Each is sealed with the place's secret, SIDE also with both numbers.  A connection that ends, or on which something
- * else is said, is broken.  Nothing here waits.  All numbers are big-endian.
+ * Each is sealed with the place's secret, SIDE and READY also with both numbers.  A connection that ends, or on which
+ * something else is said, is broken.  Nothing here waits.  All numbers are big-endian.
  */
 
 #ifndef LINK_H_INCLUDED
@@ -60,6 +61,8 @@ void MPIR_Dynproc_side_free(struct MPIR_Dynproc_side *side);
 
 struct MPIR_Dynproc_link *MPIR_Dynproc_link_new(int fd, const unsigned char *secret);
 void MPIR_Dynproc_link_free(struct MPIR_Dynproc_link *link);
+/* Frees it; its descriptor stays open, and is the caller's. */
+int MPIR_Dynproc_link_leave(struct MPIR_Dynproc_link *link);
 /* Whether the other side is still there, as far as can be seen. */
 bool MPIR_Dynproc_link_lives(struct MPIR_Dynproc_link *link);
 
@@ -75,5 +78,7 @@ bool MPIR_Dynproc_send_verdict(struct MPIR_Dynproc_link *link, enum MPIR_Dynproc
 bool MPIR_Dynproc_send_side(struct MPIR_Dynproc_link *link, bool is_server, const struct MPIR_Dynproc_side *side);
 enum MPIR_Dynproc_link_state MPIR_Dynproc_read_side(struct MPIR_Dynproc_link *link, bool is_server,
                                                     struct MPIR_Dynproc_side *side);
+bool MPIR_Dynproc_send_ready(struct MPIR_Dynproc_link *link, bool is_server);
+enum MPIR_Dynproc_link_state MPIR_Dynproc_read_ready(struct MPIR_Dynproc_link *link, bool is_server);
 
 #endif /* LINK_H_INCLUDED */

@@ -5,7 +5,7 @@
 #include <netinet/tcp.h>
 #include <sys/random.h>
 
-#define LINK_VERSION 1
+#define LINK_VERSION 2
 #define HELLO_HEAD 26
 #define HELLO_MAX (HELLO_HEAD + MPIR_DYNPROC_NAME + MPIR_DYNPROC_KEY + MPIR_DYNPROC_SEAL)
 #define VERDICT_HEAD (5 + MPIR_DYNPROC_ONCE)
@@ -14,6 +14,8 @@
 #define SIDE_PROCESSES (1 << 20)
 #define ADDRESS_BYTES 1024      /* of one process */
 #define SIDE_BYTES (256 << 20)
+#define READY_HEAD 4
+#define READY_BYTES (READY_HEAD + MPIR_DYNPROC_SEAL)
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------ */
 
@@ -68,14 +70,20 @@ void MPIR_Dynproc_side_free(struct MPIR_Dynproc_side *side)
     side->addresses = NULL;
 }
 
-void MPIR_Dynproc_link_free(struct MPIR_Dynproc_link *link)
+int MPIR_Dynproc_link_leave(struct MPIR_Dynproc_link *link)
 {
-    if (!link)
-        return;
-    close(link->fd);
+    int fd = link->fd;
+
     MPL_free(link->out);
     MPL_free(link->in);
     MPL_free(link);
+    return fd;
+}
+
+void MPIR_Dynproc_link_free(struct MPIR_Dynproc_link *link)
+{
+    if (link)
+        close(MPIR_Dynproc_link_leave(link));
 }
 
 static bool is_for_later(void)
@@ -324,4 +332,31 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_side(struct MPIR_Dynproc_link *li
     side->bytes = (int) bytes;
     link->in_bytes = 0;
     return unpack_side(link, side) ? MPIR_DYNPROC_DONE : MPIR_DYNPROC_BROKEN;
+}
+
+/* ---- READY ------------------------------------------------------------------------------------------------------ */
+
+bool MPIR_Dynproc_send_ready(struct MPIR_Dynproc_link *link, bool is_server)
+{
+    unsigned char *message = add(link, READY_BYTES);
+
+    if (!message)
+        return false;
+    memcpy(message, "EMDR", READY_HEAD);
+    seal_side(link, is_server, message, READY_HEAD, message + READY_HEAD);
+    return flush(link);
+}
+
+enum MPIR_Dynproc_link_state MPIR_Dynproc_read_ready(struct MPIR_Dynproc_link *link, bool is_server)
+{
+    unsigned char seal[MPIR_DYNPROC_SEAL];
+    enum MPIR_Dynproc_link_state state = fill(link, READY_BYTES);
+
+    if (state != MPIR_DYNPROC_DONE)
+        return state;
+    seal_side(link, !is_server, link->in, READY_HEAD, seal);
+    if (!begins(link, "EMDR") || !MPIR_Dynproc_same(seal, link->in + READY_HEAD, sizeof(seal)))
+        return MPIR_DYNPROC_BROKEN;
+    link->in_bytes = 0;
+    return MPIR_DYNPROC_DONE;
 }

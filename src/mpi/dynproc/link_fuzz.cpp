@@ -81,11 +81,12 @@ bool greet_as_client(MPIR_Dynproc_link *link, Said &said, int fd)
            verdict == MPIR_DYNPROC_WELCOME;
 }
 
-void read_side(MPIR_Dynproc_link *link, bool is_server, Said &said, int fd)
+bool read_side(MPIR_Dynproc_link *link, bool is_server, Said &said, int fd)
 {
     MPIR_Dynproc_side side = {};
     auto read = [&] { return MPIR_Dynproc_read_side(link, is_server, &side); };
-    if (read_all(said, fd, "EMDS", read) == MPIR_DYNPROC_DONE) {
+    bool is_read = read_all(said, fd, "EMDS", read) == MPIR_DYNPROC_DONE;
+    if (is_read) {
         int64_t sum = 0;
         for (int i = 0; i < side.size; i++) {
             require(side.address_sizes[i] > 0);
@@ -95,6 +96,14 @@ void read_side(MPIR_Dynproc_link *link, bool is_server, Said &said, int fd)
     }
     free(side.address_sizes);
     free(side.addresses);
+    return is_read;
+}
+
+void read_ready(MPIR_Dynproc_link *link, bool is_server, Said &said, int fd)
+{
+    if (MPIR_Dynproc_send_ready(link, is_server) &&
+        read_all(said, fd, "EMDR", [&] { return MPIR_Dynproc_read_ready(link, is_server); }) == MPIR_DYNPROC_DONE)
+        require(link->in_bytes == 0);
 }
 
 }  // namespace
@@ -120,8 +129,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     words_given = !(data[0] & 4);
     Said said(data + 1, size - 1);
     MPIR_Dynproc_link *link = MPIR_Dynproc_link_new(pair[0], secret);
-    if (is_server ? greet_as_server(link, said, pair[1]) : greet_as_client(link, said, pair[1]))
-        read_side(link, is_server, said, pair[1]);
+    if (is_server ? greet_as_server(link, said, pair[1]) : greet_as_client(link, said, pair[1])) {
+        if (read_side(link, is_server, said, pair[1]))
+            read_ready(link, is_server, said, pair[1]);
+    }
     close(pair[1]);
     MPIR_Dynproc_link_free(link);
     return 0;

@@ -170,11 +170,11 @@ static bool is_taken(struct MPIR_Dynproc_way *way, const unsigned char *secret)
     return state == MPIR_DYNPROC_DONE;
 }
 
-static struct MPIR_Dynproc_link *taken_way(struct ways *ways)
+static struct MPIR_Dynproc_way *taken_way(struct ways *ways)
 {
     for (int i = 0; i < ways->n; i++) {
         if (is_taken(&ways->ways[i], ways->secret))
-            return ways->ways[i].link;
+            return &ways->ways[i];
     }
     return NULL;
 }
@@ -193,12 +193,12 @@ static int meet(const char *text, struct MPIR_Dynproc_attach *attach)
 {
     int mpi_errno = MPI_SUCCESS;
     struct ways ways;
-    struct MPIR_Dynproc_link *link = NULL;
+    struct MPIR_Dynproc_way *way = NULL;
     struct MPIR_Dynproc_wait wait = {.fd = -1 };
     double heard = MPIR_Dynproc_now();
 
     MPIR_ERR_CHKANDJUMP(!read_ways(text, &ways), mpi_errno, MPI_ERR_PORT, "**dynproclost");
-    while (!(link = taken_way(&ways))) {
+    while (!(way = taken_way(&ways))) {
         heard = any_lives(&ways) ? MPIR_Dynproc_now() : heard;
         MPIR_ERR_CHKANDJUMP(MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT > 0 &&
                             MPIR_Dynproc_now() - heard > MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT, mpi_errno, MPI_ERR_PORT,
@@ -206,7 +206,8 @@ static int meet(const char *text, struct MPIR_Dynproc_attach *attach)
         mpi_errno = MPIR_Dynproc_pause(&wait);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    mpi_errno = MPIR_Dynproc_attach_exchange(attach, link);
+    mpi_errno = MPIR_Dynproc_attach_exchange(attach, way->link);
+    way->link = NULL;
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -229,7 +230,8 @@ int MPIR_Dynproc_meet_parent(void)
     snprintf(text, sizeof(text), "%s", given);
     unsetenv(PMI_PARENT_ENV);
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    mpi_errno = MPIR_Dynproc_attach(MPIR_Process.comm_world, false, meet, text, &MPIR_Process.comm_parent);
+    mpi_errno = MPIR_Dynproc_attach(MPIR_Process.comm_world, MPIR_DYNPROC_CHILD, meet, text,
+                                    &MPIR_Process.comm_parent);
     if (mpi_errno == MPI_SUCCESS)
         MPL_strncpy(MPIR_Process.comm_parent->name, "MPI_COMM_PARENT", MPI_MAX_OBJECT_NAME);
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);

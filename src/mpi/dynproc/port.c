@@ -257,7 +257,6 @@ static int serve_one(const char *name, struct MPIR_Dynproc_attach *attach)
         link = MPIR_Dynproc_service_take(service, NULL, NULL);
         if (link) {
             is_served = MPIR_Dynproc_attach_exchange(attach, link) == MPI_SUCCESS;
-            MPIR_Dynproc_link_free(link);
             continue;
         }
         mpi_errno = MPIR_Dynproc_pause(&wait);
@@ -275,5 +274,5 @@ static int serve_one(const char *name, struct MPIR_Dynproc_attach *attach)
 
 int MPIR_Server_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** newcomm)
 {
-    return MPIR_Dynproc_attach(comm, true, serve_one, name, newcomm);
+    return MPIR_Dynproc_attach(comm, MPIR_DYNPROC_SERVER, serve_one, name, newcomm);
 }

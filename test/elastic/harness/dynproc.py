@@ -46,7 +46,7 @@ def dyn_two_jobs(run: TestRun, first: str = "server", second: str = "client", cl
 
 def _bodies() -> list[bytes]:
     """What is no hello: rubbish, other protocols, hellos of wrong lengths and with a wrong seal."""
-    head = b"EMDH\1\1"
+    head = b"EMDH\2\1"
     return [
         b"GET / HTTP/1.0\r\n\r\n",
         os.urandom(2000),

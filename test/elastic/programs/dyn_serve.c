@@ -10,14 +10,21 @@
 
 static char name[MPI_MAX_PORT_NAME];
 
-static void write_name(const char *wanted)
+static void write_name(void)
 {
-    FILE *file;
+    FILE *file = fopen("name.new", "w");
 
-    ET_MPI(MPIX_Get_server_name(wanted, name));
-    file = fopen("name.new", "w");
     ET_CHECK(file && fprintf(file, "%s", name) > 0 && fclose(file) == 0, "cannot write the name");
     ET_CHECK(rename("name.new", "name") == 0, "cannot write the name");
+}
+
+static void make_name(void)
+{
+    char given[MPI_MAX_PORT_NAME];
+
+    ET_MPI(MPIX_Get_server_name(name, given));
+    strcpy(name, given);
+    write_name();
 }
 
 static void read_name(void)
@@ -41,11 +48,30 @@ static long pages(void)
     return resident - shared;
 }
 
+/* Each says its rank to each as soon as it can, and nobody is taken for another one. */
+static void greet(MPI_Comm inter, int size)
+{
+    int *theirs = malloc((size_t) size * sizeof(*theirs));
+    MPI_Request *requests = malloc(2 * (size_t) size * sizeof(*requests));
+
+    for (int i = 0; i < size; i++)
+        ET_MPI(MPI_Irecv(&theirs[i], 1, MPI_INT, i, 3, inter, &requests[i]));
+    for (int i = 0; i < size; i++)
+        ET_MPI(MPI_Isend(&et.rank, 1, MPI_INT, i, 3, inter, &requests[size + i]));
+    for (int i = 0; i < 2 * size; i++)
+        ET_MPI(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+    for (int i = 0; i < size; i++)
+        ET_CHECK(theirs[i] == i, "what %d has said came as if by %d", theirs[i], i);
+    free(theirs);
+    free(requests);
+}
+
 static void talk(MPI_Comm inter, int i)
 {
     int got = -1, size;
 
     ET_MPI(MPI_Comm_remote_size(inter, &size));
+    greet(inter, size);
     ET_MPI(MPI_Allreduce(&i, &got, 1, MPI_INT, MPI_SUM, inter));
     ET_CHECK(got == i * size, "the other side is not at %d", i);
     ET_MPI(MPI_Comm_disconnect(&inter));
@@ -70,6 +96,35 @@ static void connect_often(int is_server, int times, int growth)
     after = pages();
     if (growth)
         ET_CHECK(after - before < 64, "%ld pages more after %d connections", after - before, times - times / 2);
+}
+
+/* The same by the port of MPI's own. */
+static void accept_often(int times)
+{
+    MPI_Comm inter;
+
+    if (et.rank == 0) {
+        ET_MPI(MPI_Open_port(MPI_INFO_NULL, name));
+        write_name();
+    }
+    for (int i = 0; i < times; i++) {
+        ET_MPI(MPI_Comm_accept(name, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
+        talk(inter, i);
+    }
+    if (et.rank == 0)
+        ET_MPI(MPI_Close_port(name));
+}
+
+static void call_often(int times)
+{
+    MPI_Comm inter;
+
+    if (et.rank == 0)
+        read_name();
+    for (int i = 0; i < times; i++) {
+        ET_MPI(MPI_Comm_connect(name, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
+        talk(inter, i);
+    }
 }
 
 /* A client that is taken and then ends, so that who attaches to it must not wait. */
@@ -212,13 +267,17 @@ int main(int argc, char **argv)
     snprintf(name, sizeof(name), "%s", et_argument(argc, argv, "name", "dyn_serve"));
     if (strstr(name, ":0")) {
         if (et.rank == 0 && (!strcmp(role, "server") || !strcmp(role, "many")))
-            write_name(name);
+            make_name();
         else if (et.rank == 0)
             read_name();
         ET_MPI(MPI_Bcast(name, sizeof(name), MPI_CHAR, 0, MPI_COMM_WORLD));
     }
     if (!strcmp(role, "server") || !strcmp(role, "client"))
         connect_often(!strcmp(role, "server"), times, (int) et_number(argc, argv, "growth", 0));
+    else if (!strcmp(role, "accepts"))
+        accept_often(times);
+    else if (!strcmp(role, "calls"))
+        call_often(times);
     else if (!strcmp(role, "busy")) {
         MPI_Request request;
         MPI_Comm inter;

@@ -37,6 +37,8 @@ static int child(int argc, char **argv, const char *what)
         MPI_Abort(MPI_COMM_WORLD, 23);
     if (!strcmp(what, "aborts") || !strcmp(what, "waits"))
         pause();
+    if (!strcmp(what, "hears"))
+        ET_MPI(MPI_Recv(&value, 1, MPI_INT, 0, 4, parent, MPI_STATUS_IGNORE));
     et_exercise_inter(parent, 0, "parents and children");
     MPI_Comm_disconnect(&parent);
     ET_CHECK(MPIX_COMM_PARENT == MPI_COMM_NULL, "the parent is there");
@@ -104,7 +106,7 @@ static MPI_Comm create(int holder, int n, MPI_Request requests[])
     return inter;
 }
 
-static void start_and_talk(int holder, int n, const char *const hosts[])
+static void start_and_talk(int holder, int n, const char *const hosts[], const char *what)
 {
     static const int alone[] = { 5 }, codes[] = { 10, 11, 12, 13 };
     MPI_Request requests[MOST];
@@ -112,12 +114,17 @@ static void start_and_talk(int holder, int n, const char *const hosts[])
 
     if (rank == holder) {
         get_places(n, hosts, requests);
-        set_program(n, requests, "talks");
+        set_program(n, requests, what);
     }
     inter = create(holder, n, requests);
     if (rank == holder) {
         ET_MPI(MPI_Startall(n, requests));
         await_stage(n, requests, MPIX_STAGE_STARTED);
+    }
+    if (!strcmp(what, "hears") && rank == 0) {
+        sleep(2);
+        for (int i = 0; i < n; i++)
+            ET_MPI(MPI_Send(&n, 1, MPI_INT, i, 4, inter));
     }
     et_exercise_inter(inter, 1, "parents and children");
     ET_MPI(MPI_Comm_disconnect(&inter));
@@ -128,9 +135,15 @@ static void start_and_talk(int holder, int n, const char *const hosts[])
 /* DC1, DC2: from the one and the other process, again and again; the others need not be told. */
 static void talks(void)
 {
-    start_and_talk(0, 3, NULL);
-    start_and_talk(size - 1, 1, NULL);
-    start_and_talk(0, 2, NULL);
+    start_and_talk(0, 3, NULL, "talks");
+    start_and_talk(size - 1, 1, NULL, "talks");
+    start_and_talk(0, 2, NULL, "talks");
+}
+
+/* DC3: parents that say nothing for long have not ended */
+static void silent(void)
+{
+    start_and_talk(0, 2, NULL, "hears");
 }
 
 /* DC1: ranks as in the array, wherever they are */
@@ -138,7 +151,7 @@ static void hosts(void)
 {
     static const char *const names[] = { "n2", "n1", "n1", "n2" };
 
-    start_and_talk(0, 4, names);
+    start_and_talk(0, 4, names, "talks");
 }
 
 static int delete_attribute(MPI_Comm comm, int key, void *value, void *state)
@@ -266,7 +279,7 @@ static void absent(void)
     fails("absent", NULL, 7);
     fails("killed", NULL, 128 + SIGKILL);
     fails("talks", "/nowhere/nothing", -1);
-    start_and_talk(0, 2, NULL);
+    start_and_talk(0, 2, NULL, "talks");
 }
 
 /* DA9 of them: one that aborts takes its world with it, and nobody else */
@@ -325,8 +338,8 @@ static const struct {
     const char *name;
     void (*run) (void);
 } cases[] = {
-    {"talks", talks}, {"hosts", hosts}, {"stub", stub}, {"wrong", wrong}, {"absent", absent}, {"aborts", aborts},
-    {"left", left}, {"dies", dies}
+    {"talks", talks}, {"silent", silent}, {"hosts", hosts}, {"stub", stub}, {"wrong", wrong}, {"absent", absent},
+    {"aborts", aborts}, {"left", left}, {"dies", dies}
 };
 
 int main(int argc, char **argv)
