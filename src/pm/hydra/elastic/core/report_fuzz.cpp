@@ -17,7 +17,7 @@ int launch_world(void *, const step_world *, int *, char *, size_t)
     return -1;
 }
 
-int launch(void *, uint32_t, int, int, int, uint32_t, const char *const *, int, int *group, char *, size_t)
+int launch(void *, uint32_t, int, int, int, uint32_t, int, const char *const *, int, int *group, char *, size_t)
 {
     static int next_group = 1;
     *group = next_group++;
