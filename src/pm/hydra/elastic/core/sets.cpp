@@ -120,16 +120,24 @@ SetMembers Sets::running() const
     return SetMembers::of_runs(runs).value_or(SetMembers());
 }
 
-/* SO9: nobody can be in a call on a set all of whose members have departed. */
-void Sets::forget_ended()
+/* SO9: nobody can be in a call on a set all of whose members have departed.  It may still be an operand (SO4), so that
+ * those are kept that were seen to have come to that last.  How many sets may be added before the next look follows the
+ * number of those that are left, so that the looks cost each set that is made a few steps, however many there are. */
+void Sets::forget_departed(size_t keep)
 {
-    std::vector<std::string> names;
-    for (const auto &[name, set] : sets_) {
-        if (set->members.count_of(ended_) == set->members.size())
-            names.push_back(name);
+    std::vector<Set *> departed;
+    times_looked_++;
+    for (const auto &[serial, set] : by_serial_) {
+        if (set->id == open_delta_ || set->members.first_without(ended_) != UINT32_MAX)
+            continue;
+        if (set->departed == 0)
+            set->departed = times_looked_;
+        departed.push_back(set);
     }
-    for (const std::string &name : names)
-        erase(name, "ended");
+    std::ranges::stable_sort(departed, {}, [](const Set *set) { return set->departed; });
+    for (size_t i = 0; i + keep < departed.size(); i++)
+        erase(std::string(departed[i]->name), "ended");
+    next_look_ = sets_.size() + std::max(size_t{64}, sets_.size() / 4);
 }
 
 bool Sets::has_room(size_t sets, size_t runs)
@@ -139,8 +147,10 @@ bool Sets::has_room(size_t sets, size_t runs)
         runs += (grant_->end - grant_->next) * PMI_SET_GRANT_RUNS;
     }
     auto fits = [&] { return sets_.size() + sets <= limits_.sets && runs_ + runs <= limits_.runs; };
+    if (sets_.size() >= next_look_)
+        forget_departed(limits_.departed);
     if (!fits())
-        forget_ended();
+        forget_departed(0);
     return fits();
 }
 

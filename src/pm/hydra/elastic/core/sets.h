@@ -35,6 +35,7 @@ class Sets {
   public:
     struct Limits {
         size_t sets = 65536;
+        size_t departed = 1024;     /* latest ones whose processes have all departed: they may still be operands */
         size_t data = 64 * 1024;        /* bytes of each set's dictionary */
         size_t runs = 16 << 20;         /* of all sets' members */
         size_t operands_runs = 4 << 20; /* of what one operation works on */
@@ -161,6 +162,7 @@ class Sets {
         uint32_t serial = 0;    /* when it got its name */
         std::optional<OpenOp> open;
         uint64_t told = 0;      /* when (times_outdated_) somebody may have remembered it */
+        uint64_t departed = 0;      /* when (times_looked_) all members were seen to have departed; 0: not */
     };
     /* A look at data that several processes take together: all get the same in their n-th one. */
     struct Round {
@@ -201,7 +203,7 @@ class Sets {
     std::string resolve(std::span<const SetOperand> operands, SetMembers &all, Operands &members);
     bool is_of_job(const SetMembers &members) const;
     bool has_room(size_t sets, size_t runs);
-    void forget_ended();
+    void forget_departed(size_t keep);
     void write(const Caller &caller, Set &set, SetAnswer &answer);
     void write_made(const Caller &caller, std::span<const std::string> names, SetAnswer &answer);
     std::string make(const Caller &caller, const std::string &wished, Set set);
@@ -218,6 +220,8 @@ class Sets {
     uint64_t last_id_ = 0;
     size_t runs_ = 0;           /* of all sets */
     std::map<std::string, std::unique_ptr<Set>> sets_;
+    uint64_t times_looked_ = 0; /* for sets whose processes have all departed */
+    size_t next_look_ = 0;      /* with so many sets */
     std::map<uint32_t, Set *> by_serial_;
     std::map<uint32_t, uint32_t> made_; /* by uid: how many library-made names it has got */
     struct Grant {

@@ -437,6 +437,69 @@ TEST_F(SetsTest, SO9_a_full_table_forgets_those_whose_processes_have_departed)
     EXPECT_EQ(look("mpix://op/0.1").name, "");
 }
 
+/* Each change makes the set of its process and a new main set; the process ends, and the program frees the main set. */
+TEST_F(SetsTest, SO9_of_sets_whose_processes_have_departed_the_latest_are_kept)
+{
+    std::string first = from_list(0, {0, 1}, "app://first"), main = from_list(0, {0, 1});
+    for (uint32_t uid = 8; uid < 10'008; uid++) {
+        sets.grow(uid + 1);
+        std::string delta = sets.add_delta(uid, PMI_SET_OP_ADD, list({uid}));
+        ASSERT_EQ(delta, "mpix://rc/" + std::to_string(uid));
+        sets.delta_over();
+        std::string next = make(0, PMI_SET_OP_UNION, {first, delta})[0];
+        EXPECT_EQ(code(0, FreeSet{main}), PMI_SET_OK);
+        main = next;
+        sets.ended(uid);
+        sets.take_changes();
+        if (uid % 100 == 0) {
+            ASSERT_LE(sets.view(0, SIZE_MAX).size(), 1024u * 5 / 4 + 4);
+        }
+    }
+    EXPECT_EQ(look("mpix://rc/8").state, 0u);
+    for (uint32_t uid : {10'007 - 1023, 10'007})
+        EXPECT_EQ(look("mpix://rc/" + std::to_string(uid)).members, (Uids{uid})) << "it may be an operand (SO4)";
+    EXPECT_EQ(look(first).members, (Uids{0, 1})) << "its processes live";
+    EXPECT_EQ(look(main).state, PMI_SET_ENDED) << "some of its processes live (SL2)";
+}
+
+/* An old set whose process has just ended is kept in place of newer ones whose processes have ended before. */
+TEST_F(SetsTest, SO9_it_counts_when_the_processes_departed)
+{
+    use({.departed = 10});
+    std::string old = from_list(0, {1}, "app://old");
+    sets.ended(2);
+    auto make_many = [&](uint32_t uid) {
+        for (int n = 0; n < 200; n++)
+            from_list(0, {uid});
+    };
+    make_many(2);
+    make_many(0);
+    EXPECT_EQ(look("mpix://op/0.1").state, 0u) << "there were later ones";
+    EXPECT_EQ(look("mpix://op/0.200").members, (Uids{2}));
+    sets.ended(1);
+    make_many(0);
+    EXPECT_EQ(look(old).members, (Uids{1}));
+    EXPECT_EQ(look("mpix://op/0.200").members, (Uids{2}));
+    EXPECT_EQ(look("mpix://op/0.191").state, 0u) << "in its place";
+}
+
+/* SR9: the processes of a removal may end before anybody accepts it. */
+TEST_F(SetsTest, SO9_the_delta_of_a_change_that_is_under_way_is_kept)
+{
+    use({.sets = 3, .departed = 0});
+    std::string delta = sets.add_delta(1, PMI_SET_OP_SUB, list({7}));
+    sets.ended(7);
+    from_list(0, {7});
+    from_list(0, {7});
+    from_list(0, {0});
+    EXPECT_EQ(look(delta).members, (Uids{7}));
+    sets.delta_over();
+    from_list(0, {0});
+    EXPECT_EQ(look("mpix://op/0.4").members, (Uids{0}));
+    EXPECT_EQ(code(0, MakeFromList{"", list({0})}), PMI_SET_OK);
+    EXPECT_EQ(look(delta).state, 0u);
+}
+
 TEST_F(SetsTest, members_without_order_are_bounded_in_sum)
 {
     use({.runs = 30, .operands_runs = 20});
