@@ -125,6 +125,7 @@ static void race(pset_name whole)
         change.info = info;
         accept_change(&change, "app_set", whole);
         accepted = 1;
+        check_wrong_tags(tag);  /* SR7: once */
     } else {
         accepted = MPIX_Session_rc_accept(session, tag, MPI_INFO_NULL) == MPI_SUCCESS;
     }
