@@ -423,7 +423,8 @@ int MPIR_Session_call_test(struct MPIR_Session_sent *sent, struct MPIR_Session_a
     *complete = true;
     answer->code = (enum pmi_set_code) MPIR_Session_answer_number(answer);
     mpi_errno = answer->code == PMI_SET_OK ? MPI_SUCCESS : error_of(answer);
-    MPIR_ERR_CHECK(mpi_errno);
+    if (mpi_errno)
+        goto fn_fail;           /* no line of the error's stack: the reason comes last, and would be cut off */
 
   fn_exit:
     under_way[sent->waits] -= *complete;
@@ -454,7 +455,8 @@ int MPIR_Session_call_ask(struct MPIR_Session_call *call, struct MPIR_Session_an
     MPIR_ERR_CHECK(mpi_errno);
     while (true) {
         mpi_errno = MPIR_Session_call_test(&sent, answer, &complete);
-        MPIR_ERR_CHECK(mpi_errno);
+        if (mpi_errno)
+            goto fn_fail;       /* as there */
         if (complete)
             break;
         mpi_errno = MPIR_Adapt_board_await_answer(sent.answered, sent.seen);

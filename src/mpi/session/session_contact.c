@@ -414,7 +414,8 @@ static int meet_once(const int *places, int n, const char *stringtag, int round,
     MPIR_Session_call_members(&call, places, n);
     MPIR_Session_call_number(&call, knows_all);
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
-    MPIR_ERR_CHECK(mpi_errno);
+    if (mpi_errno)
+        goto fn_fail;           /* no line of the error's stack: the reason comes last, and would be cut off */
     MPIR_Session_card_given();
     meetings++;
     uint32_t cards = MPIR_Session_answer_number(&answer);

@@ -25,7 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import checks, schedule
+from . import checks, processes, schedule
 from .job import Job, Skip, TestRun
 
 sys.path.append(str(Path(__file__).resolve().parents[3] / "maint"))
@@ -1722,6 +1722,22 @@ def sets_daemon_lost(run: TestRun) -> None:
 
 
 @scenario
+def lost_while_all_wait(run: TestRun, what: str) -> None:
+    """SF4: each process waits in another call for what does not come, a joining one to be accepted, when mpiexec or a
+    node daemon is killed: all end, and nothing is left."""
+    job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
+    job.await_line("^WAITS$", run.test.processes)
+    run.await_event("ready")
+    if what == "mpiexec":
+        job.signal(signal.SIGKILL)
+    else:
+        os.kill(_daemons(job)[1], signal.SIGKILL)
+    checks.exit_code(run, job)
+    run.await_value(lambda: not processes.await_gone(run.marker, 1), "end of all processes")
+    run.check("CAME" not in job.lines, "a call has returned")
+
+
+@scenario
 def psets_listed(run: TestRun) -> None:
     """SM3: what there are of sets can be looked at from outside, and the log tells of their beginning and end."""
     job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
@@ -1840,6 +1856,7 @@ def state_log(run: TestRun, how: str = "option") -> None:
     job = run.mpiexec(options)
     checks.exit_code(run, job)
     states, events = _states(run, path), run.events()
+    in_order = "increase-decrease" in run.test.options  # SM1: into the lowest places, from the highest
     run.check([name for _, name in states] == [event["event"] for event in events], "other events than in the adapt log")
     run.check(any(set(letters) & set("P") for letters, _ in states), "nobody was reserved")
     run.check(any(set(letters) & set("SA") for letters, _ in states), "nobody was to leave")
@@ -1848,9 +1865,35 @@ def state_log(run: TestRun, how: str = "option") -> None:
     for (letters, name), event in zip(states, events):
         run.check(len(letters) == high, f"{len(letters)} places, not {high}")
         program_ends = program_ends or (name == "exited" and event["uid"] not in removed)
+        fits = re.fullmatch("R+(P*|[SA]*)I*", letters) or program_ends or not in_order
+        run.check(fits, f"'{letters}' at '{name}': not the lowest free, or the highest place")
         if name == "committed" and not program_ends:
             size = sum(letter in "RSA" for letter in letters)
             run.check(size == event["size"], f"'{letters}' where the adapt log has {event['size']} processes")
+
+
+@scenario
+def state_log_terminal(run: TestRun) -> None:
+    """SM2: colours on a terminal; without them it is the log as ever."""
+    reader, terminal = os.openpty()
+    os.set_blocking(reader, False)
+    job = run.mpiexec([*run.test.options, "--sets-log", os.ttyname(terminal)])
+    shown = b""
+    while job.process.poll() is None:
+        run.check(run.time_left() > 0.1, "the job does not end")
+        with contextlib.suppress(BlockingIOError):
+            shown += os.read(reader, 4096)
+        time.sleep(0.01)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            shown += os.read(reader, 4096)
+    os.close(terminal)
+    os.close(reader)
+    checks.exit_code(run, job)
+    run.check(b"\x1b[" in shown, f"there are no colours: {shown[:400]!r}")
+    path = run.work / "states"
+    path.write_bytes(re.sub(rb"\x1b\[[0-9;]*m", b"", shown).replace(b"\r", b""))
+    run.check("committed" in [name for _, name in _states(run, path)], f"it is {shown[:400]!r}")
 
 
 @scenario

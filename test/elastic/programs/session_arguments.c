@@ -283,6 +283,35 @@ static void check_missing(MPI_Session session)
     ET_ERROR(MPIX_Session_set_pset_data(session, WORLD, MPI_INFO_NULL), MPI_ERR_INFO, NULL);
 }
 
+/* Who makes sets, writes their data or waits for it is told at once that nobody knows them. */
+static void check_no_sets(MPI_Session session)
+{
+    const int ops[] = { MPIX_PSETOP_UNION, MPIX_PSETOP_DIFFERENCE, MPIX_PSETOP_INTERSECTION };
+    const int refused = MPI_ERR_UNSUPPORTED_OPERATION;
+    char text[16] = "";
+    MPI_Group group;
+
+    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+        out.n = 1;
+        ET_ERROR(MPIX_Session_pset_op(session, ops[i], operands, 2, MPI_INFO_NULL, out.names, &out.n), refused,
+                 "mpiexec");
+        ET_CHECK(!out.names[0][0], "operation %d has given %s", ops[i], out.names[0]);
+    }
+    ET_MPI(MPI_Group_from_session_pset(session, WORLD, &group));
+    ET_ERROR(MPIX_Session_pset_from_group(session, group, MPI_INFO_NULL, out.names[0]), refused, "mpiexec");
+    ET_MPI(MPI_Group_free(&group));
+    ET_ERROR(MPIX_Session_pset_move(session, "app://one", "app://two"), refused, "mpiexec");
+    ET_ERROR(MPIX_Session_pset_free(session, "app://one"), refused, "mpiexec");
+    ET_ERROR(MPIX_Session_set_pset_data(session, WORLD, data), refused, "mpiexec");
+    ET_ERROR(MPIX_Session_get_pset_data(session, WORLD, WORLD, keys, 1, 1, &out.info), refused, "mpiexec");
+    ET_ERROR(MPIX_Session_bcast_pset_info(session, WORLD, text, sizeof(text), 0), refused, "mpiexec");
+    ET_ERROR(MPIX_Session_rc_accept(session, 1, MPI_INFO_NULL), refused, "mpiexec");
+    ET_ERROR(MPIX_Session_rc_decline(session, 1), refused, "mpiexec");
+    ET_ERROR(MPI_Group_from_session_pset(session, "app://one", &group), MPI_ERR_ARG, NULL);
+    ET_MPI(MPIX_Session_pset_exists(session, "app://one", &out.a, NULL));
+    ET_CHECK(!out.a, "app://one is there");
+}
+
 /* Nobody changes who is there: that is told, and is no error. */
 static void check_no_manager(MPI_Session session)
 {
@@ -364,8 +393,10 @@ int main(int argc, char **argv)
     check_no_session(copy);
     check_missing(session);
     ET_CHECK(count_psets(session) == before, "SE1: there were %d sets, and are %d", before, count_psets(session));
-    if (!manager)
+    if (!manager) {
         check_no_manager(session);
+        check_no_sets(session);
+    }
     meet(session, &rank, &size);
     ET_MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL));
     ET_MPI(MPI_Errhandler_free(&errhandler));

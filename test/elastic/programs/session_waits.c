@@ -1,11 +1,14 @@
 /*
  * Nobody waits for ever: calls that wait, and the process that is waited for ends; and sets that are freed under the
- * feet of a creation.  Run by 3 processes, of which rank 2 ends, or by 2 and an addition (lost); --case
+ * feet of a creation.  Run by 3 processes, of which rank 2 ends, or by fewer or more and additions; --case
  *   disconnect  SL4: MPI_Comm_disconnect of a communicator with a member that is gone
  *   freed       SO8: a set is freed while some of its members wait in MPI_Comm_create_from_group
  *   query       SC6: MPIX_Session_get_pset_op, which all members of a set call
  *   data        SD2, SC4: keys of a set that ends before they are written, asked for in three ways
  *   lost        SC6: the process that a growth adds dies; the next growth works
+ *   proposed    SI8: all make a communicator with a process that is proposed, which is declined, and then accepted
+ *   last        SF1, SF2: the only process is told of an addition and ends; nobody is left that could accept it
+ *   never       SF4: says WAITS in front of a call that waits for what does not come, in each process another one
  */
 
 #include "session_changes.h"
@@ -163,6 +166,95 @@ static void case_lost(void)
     ET_MPI(MPI_Comm_free(&comm));
 }
 
+/* Rank 0 is told of an addition, and makes the set that all pass to MPI_Comm_create_from_group. */
+static struct change propose(pset_name whole)
+{
+    struct change change = { 0 };
+    MPI_Comm made;
+
+    if (rank == 0) {
+        change = await_change(NULL);
+        set_after("mpi://WORLD", &change, whole);
+        check_state(whole, "proposed");
+        ET_ERROR(try_connect(whole, "whole", &made), MPI_ERR_GROUP, "accepted");
+    }
+    ET_MPI(MPI_Bcast(whole, sizeof(pset_name), MPI_BYTE, 0, comm));
+    if (rank == 0)              /* the others wait, or come to what they would have waited for */
+        et_sleep_ms(100);
+    return change;
+}
+
+static void case_proposed(void)
+{
+    struct change change;
+    pset_name whole;
+    MPI_Comm made;
+
+    change = propose(whole);
+    if (rank == 0)
+        decline_change(&change);
+    else
+        expect_aborted(try_connect(whole, "whole", &made), "SI8");
+    ET_MPI(MPI_Barrier(comm));
+    change = propose(whole);
+    if (rank == 0)
+        accept_change(&change, "app_set", whole);
+    made = connect_set(whole, "whole");
+    et_exercise(made, "a communicator of a set that was proposed");
+    ET_MPI(MPI_Comm_free(&made));
+    ET_MPI(MPI_Comm_free(&comm));
+}
+
+static void join_whole(void)
+{
+    pset_name whole;
+
+    ET_CHECK(session_value("app_set", whole), "SR7: the keys of the accept");
+    comm = connect_set(whole, "whole");
+    et_exercise(comm, "a communicator of a set that was proposed");
+    ET_MPI(MPI_Comm_free(&comm));
+    finish();
+}
+
+static void case_last(void)
+{
+    struct change change = await_change(NULL);
+
+    ET_CHECK(change.type == MPIX_RC_ADD, "type %d", change.type);
+    ET_MPI(MPI_Info_free(&change.info));
+    ET_MPI(MPI_Comm_free(&comm));
+    et_say("PASS session_waits");
+    finish();
+}
+
+/* A joining process waits to be accepted; it has said so before, as it cannot know that it is one. */
+static void case_never(void)
+{
+    static const char *const keys[] = { "never" };
+    MPI_Request request;
+    pset_name text = "";
+    MPI_Group group;
+    MPI_Info data;
+    int flag;
+
+    ET_MPI(MPI_Comm_group(comm, &group));
+    et_say("WAITS");
+    if (rank == 0) {
+        MPIX_Session_get_pset_data(session, "mpi://SELF", "mpi://WORLD", keys, 1, 1, &data);
+    } else if (rank == 1) {
+        MPI_Comm_create_from_group(group, "never", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+    } else if (rank == 2) {
+        MPIX_Session_iget_pset_data(session, "mpi://SELF", "mpi://WORLD", keys, 1, 1, &data, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        do {
+            ET_MPI(MPIX_Session_bcast_pset_info(session, "mpi://SELF", text, sizeof(text), 0));
+            ET_MPI(MPIX_Session_rc_test(session, NULL, &flag));
+        } while (!text[0]);
+    }
+    et_say("CAME");
+}
+
 int main(int argc, char **argv)
 {
     const char *what = et_argument(argc, argv, "case", "");
@@ -172,6 +264,12 @@ int main(int argc, char **argv)
     if (!strcmp(what, "lost") && uid_of_process() == 2)
         raise(SIGKILL);
     ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+    if (is_joiner(delta) && !strcmp(what, "proposed"))
+        join_whole();
+    if (is_joiner(delta) && strcmp(what, "lost")) {
+        et_say("CAME");
+        finish();
+    }
     if (is_joiner(delta))
         join_last(delta);
     comm = connect_set("mpi://WORLD", "launch");
@@ -184,6 +282,12 @@ int main(int argc, char **argv)
         case_query();
     else if (!strcmp(what, "data"))
         case_data();
+    else if (!strcmp(what, "proposed"))
+        case_proposed();
+    else if (!strcmp(what, "last"))
+        case_last();
+    else if (!strcmp(what, "never"))
+        case_never();
     else
         case_lost();
     ET_MPI(MPI_Session_finalize(&session));

@@ -994,6 +994,10 @@ TEST_F(SetChangeTest, the_job_is_over_when_all_have_ended)
     EXPECT_EQ(glue.count_events("withdrawn"), 1);
     EXPECT_EQ(glue.killed, std::vector<int>{1}) << "they would wait for ever";
     EXPECT_EQ(glue.count_events("ended"), 1);
+    ASSERT_EQ(glue.told.size(), 1u);
+    EXPECT_NE(glue.told[0].find("2 of 2 joining processes had called MPI_Session_init, and nobody had accepted them"),
+              std::string::npos)
+        << glue.told[0];
 }
 
 TEST_F(SetChangeTest, joiners_may_outlive_the_launch)

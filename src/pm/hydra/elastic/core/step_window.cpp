@@ -112,7 +112,8 @@ void Step::tell_unfinished()
         if (a.target > 0)
             text += ", without probe number " + std::to_string(a.target) + ", which was agreed on";
         text += "; " + std::to_string(waiting) + " of " + std::to_string(a.change.joining) +
-                " joining processes had called MPI_Comm_adapt_begin";
+                " joining processes had called " +
+                (mode_ == InitMode::SETS ? "MPI_Session_init, and nobody had accepted them" : "MPI_Comm_adapt_begin");
     } else {
         return;
     }
