@@ -8,6 +8,7 @@
 #include <set>
 
 #include "change.h"
+#include "protocol.h"
 #include "schedule.h"
 
 namespace elastic {
@@ -17,17 +18,27 @@ namespace {
 const char *const ANYWHERE = "*";
 constexpr uint64_t NO_AGENT = UINT64_MAX;
 
-/* What the words of a request say ("key=value" with ';' between). */
+/* What the words of a request say ("key=value" with ';' between).  Of a text no more is kept than can be told. */
 struct Words {
-    std::string info;           /* those that are kept, and the keys that mean nothing here */
+    std::string kept, ignored;  /* these, and the keys that mean nothing here */
     int64_t timeout_ms = -1;
     bool alone = false;
+
+    std::string info() const
+    {
+        return (kept + (ignored.empty() ? "" : ";ignored=" + ignored)).substr(0, PMI_SET_VALUE_MAX);
+    }
 };
 
-Words read_words(const std::string &words)
+void append_told(std::string &list, const char *between, const std::string &word)
 {
-    Words read;
-    std::string ignored;
+    if (list.size() < PMI_SET_VALUE_MAX)
+        list += between + word.substr(0, PMI_SET_VALUE_MAX);
+}
+
+/* Those that follow on others. */
+Words read_words(const std::string &words, Words read = {})
+{
     for (size_t at = 0; at <= words.size();) {
         size_t end = std::min(words.find(';', at), words.size());
         std::string word = words.substr(at, end - at), key = word.substr(0, word.find('='));
@@ -43,11 +54,10 @@ Words read_words(const std::string &words)
             kept = read.alone = true;
         }
         if (kept)
-            read.info += ";" + word;
+            append_told(read.kept, ";", word);
         else
-            ignored += (ignored.empty() ? "" : ",") + key;
+            append_told(read.ignored, read.ignored.empty() ? "" : ",", key);
     }
-    read.info += ignored.empty() ? "" : ";ignored=" + ignored;
     return read;
 }
 
@@ -140,11 +150,12 @@ std::string Places::why_never(uint32_t uid, const AllocatePlaces &call, const st
 std::string Places::allocate(uint32_t uid, const AllocatePlaces &call)
 {
     std::vector<Request> requests(call.n);
+    const Words of_all = read_words(call.words);
     for (uint32_t i = 0; i < call.n; i++) {
-        Words words = read_words(call.words + ";" + (call.own_words.empty() ? "" : call.own_words[i]));
+        const Words words = call.own_words.empty() ? of_all : read_words(call.own_words[i], of_all);
         Request &request = requests[i];
         request.wanted_host = call.hosts.empty() ? ANYWHERE : call.hosts[i];
-        request.info = words.info;
+        request.info = words.info();
         request.hard = call.hard;
         request.alone = words.alone;
         request.until_ms = words.timeout_ms < 0 ? -1 : now_ms_ + words.timeout_ms;
@@ -180,7 +191,8 @@ void Places::wish_for(uint32_t uid, const AllocatePlaces &call)
         uint64_t &number = made[{it->second.wanted_host, it->second.alone}];
         if (number == 0) {
             number = next_wish_();
-            wishes_[number] = {number, 0, call.hard, it->second.alone, it->second.wanted_host, call.words};
+            wishes_[number] = {number, 0, call.hard, it->second.alone, it->second.wanted_host,
+                               call.words.substr(0, PLACE_HINTS_MAX)};
         }
         wishes_[number].count++;
         it->second.wish = number;
@@ -405,11 +417,15 @@ Places::Table::iterator Places::drop(Table::iterator it, WishEnd end, const std:
     return next;
 }
 
+/* A signal that waits already is sent once, as the kernel does it: the last time counts (STOP, CONT, STOP). */
 void Places::order(const Key &key, Request &request, task_order kind, const std::string &bytes)
 {
     bool is_early = request.in_world && request.state == State::STARTED;
     auto &orders = is_early ? request.late : request.host.has_daemon ? orders_ : awaiting_[request.host.name];
-    orders.push_back({request.host.agent, {key.first, key.second, static_cast<uint32_t>(kind), 0}, bytes});
+    const Order order = {request.host.agent, {key.first, key.second, static_cast<uint32_t>(kind), 0}, bytes};
+    if (kind == TASK_SIGNAL)
+        std::erase(orders, order);
+    orders.push_back(order);
 }
 
 /* The place is free; the next one. */

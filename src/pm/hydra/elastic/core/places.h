@@ -17,6 +17,7 @@
 #define ELASTIC_PLACES_H_INCLUDED
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <optional>
@@ -47,6 +48,11 @@ class Places {
         uint64_t agent = 0;
         task_head head{};
         std::string bytes;
+
+        bool operator==(const Order &other) const
+        {
+            return agent == other.agent && std::memcmp(&head, &other.head, sizeof head) == 0 && bytes == other.bytes;
+        }
     };
 
     /* Places that are wished for together: on this host (MPIX_ANYWHERE: any). */

@@ -326,6 +326,38 @@ TEST_F(GivenPlacesTest, WithItsOwnerAWishEnds)
     EXPECT_EQ("<n2*1", notices());
 }
 
+/* A process may say the same for ever: nothing of it is kept twice. */
+TEST_F(PlacesTest, SignalsThatWaitForADaemonAreFew)
+{
+    places.set_hosts({{"n1", 0, false}});
+    allocate(7, 1, 1, true);
+    EXPECT_TRUE(places.start(7, {1, PROGRAM}));
+    for (int i = 0; i < 100; i++) {
+        EXPECT_TRUE(places.signal(7, {1, "STOP"}));
+        EXPECT_TRUE(places.signal(7, {1, "CONT"}));
+    }
+    EXPECT_TRUE(places.signal(7, {1, "STOP"}));
+    EXPECT_EQ("", orders());
+    places.daemon_came("n1", 3);
+    std::string names;
+    for (const Places::Order &order : places.take_orders())
+        names += order.head.kind == TASK_SIGNAL ? " " + order.bytes : "run";
+    EXPECT_EQ("run CONT STOP", names) << "it is to be stopped in the end";
+}
+
+TEST_F(PlacesTest, OfWordsNoMoreIsKeptThanIsTold)
+{
+    const std::string text(60000, 'x');
+    places.allocate(7, {1, 2, true, "*", "tag=" + text + ";" + text + "=1;timeout=1s", {"", "exclusive"}, {}});
+    std::vector<Places::Event> told = places.take_events();
+    ASSERT_EQ(2u, told.size());
+    for (const Places::Event &event : told)
+        EXPECT_LE(event.info.size(), PMI_SET_VALUE_MAX + 32u);
+    EXPECT_EQ(0u, told[0].info.find("place=1;tag=xx"));
+    EXPECT_FALSE(places.has_alone("n1"));
+    EXPECT_TRUE(places.has_alone("n2")) << "its own words count, too";
+}
+
 TEST(TaskCall, IsReadAsItIsWritten)
 {
     std::string bytes = write_task_call(AllocatePlaces{4, 2, true, "*", "tag=a", {"", "tag=b"}, {"*", "n1"}});
@@ -340,6 +372,8 @@ TEST(TaskCall, IsReadAsItIsWritten)
     EXPECT_FALSE(parse_task_call(raw(bytes + "x")));
     EXPECT_TRUE(parse_task_call(raw(write_task_call(StartTask{1, PROGRAM}))));
     EXPECT_FALSE(parse_task_call(raw(write_task_call(StartTask{1, PROGRAM + "x"}))));
+    EXPECT_TRUE(parse_task_call(raw(write_task_call(SignalTask{1, "USR1"}))));
+    EXPECT_FALSE(parse_task_call(raw(write_task_call(SignalTask{1, "NOTHING"}))));
     EXPECT_FALSE(parse_task_report(raw(write_task_head({1, 1, 9, 0}))));
     EXPECT_FALSE(parse_task_report(raw(write_task_head({1, 1, PMI_TASK_EXITED, 256}))));
 }

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "call_bytes.h"
+
 namespace elastic {
 
 bool Step::add_set(const std::string &name, const SetMembers &members)
@@ -48,10 +50,19 @@ static SetSync::Held held(const Process &process, const SetReport &report)
     return {process.agent(), report.rank, report.id, std::string(bytes, report.call.size())};
 }
 
+/* Those that processes make so (MPIR_Session_call_say).  Of others as many as a process likes might wait here. */
+static bool may_go_unanswered(Bytes call)
+{
+    uint32_t what = CallBytes(call).number();
+    return what == PMI_SET_MADE || what == PMI_SET_ENTERED || what == PMI_SET_ACCEPT;
+}
+
 void Step::on_set_call(Process &process, SetReport &report)
 {
     if (process.ended)
         return unexpected("call on a set of " + describe(process) + ", which has ended");
+    if (report.id == 0 && !may_go_unanswered(report.call))
+        return unexpected("call of " + describe(process) + " that has an answer, and nobody waits for it");
     count_starts();
     has_begun(process.uid);
     bool may_be_accepted = told_ && told_->uid != process.uid && sets_.tells_of_accept(report.call);

@@ -136,6 +136,20 @@ TEST_F(StepSetsTest, nobody_is_told_after_its_end)
     EXPECT_EQ(glue.last_event("unexpected").at("what"), "call on a set of rank 1 on node a, which has ended");
 }
 
+/* With number 0 nobody counts how many of a process' calls wait. */
+TEST_F(StepSetsTest, what_has_an_answer_is_not_carried_out_for_nobody)
+{
+    call(0, 1, MakeFromList{"app://a", first_two()});
+    for (int i = 0; i < 3; i++)
+        call(0, 0, GetData{{"app://a", {}}, "app://a", true, {"key"}});
+    EXPECT_EQ(glue.status().at("unexpected"), 3);
+    call(1, 2, PutData{"app://a", {{"key", "value"}}});
+    call(0, 3, GetData{{"app://a", {}}, "app://a", false, {"key"}});
+    EXPECT_EQ(answer(), "0.0 to 0, call 3, code 0");
+    call(0, 0, MadeSet{1, PMI_SET_OP_UNION, {"app://a"}, first_two()});
+    EXPECT_EQ(glue.status().at("unexpected"), 3) << "this one may go unanswered";
+}
+
 TEST_F(StepSetsTest, what_a_daemon_says_is_checked)
 {
     glue.report(0, 0, REPORT_SET_CALL, 0, "short");

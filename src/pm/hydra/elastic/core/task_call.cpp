@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "call_bytes.h"
+#include "pmi_adapt_signal.h"
 
 namespace elastic {
 
@@ -146,7 +147,9 @@ std::optional<TaskCall> parse_task_call(Bytes bytes)
             break;
         case PMI_TASK_SIGNAL: {
             uint32_t number = reader.number();
-            call = SignalTask{number, reader.text()};
+            std::string name = reader.text();
+            reader.require(pmi_signal_number(name.c_str()) != 0);
+            call = SignalTask{number, std::move(name)};
             break;
         }
         case PMI_TASK_EVENTS:
