@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -15,8 +16,10 @@ from typing import Any
 
 from daemon_tests import free_port
 from daemon_under_test import Bench, Daemon, HangingFolder, Skip, UnixConnection, expect, read_reply, wait_for
+from malleable_tests import CONFIG, finish_work, resize, submit_work, wait_size, work_program
 
-HOSTILE = Path(__file__).resolve().parent / "hostile_step.py"
+HERE = Path(__file__).resolve().parent
+HOSTILE = HERE / "hostile_step.py"
 
 
 def metric(daemon: Daemon, name: str) -> int:
@@ -24,9 +27,13 @@ def metric(daemon: Daemon, name: str) -> int:
     return int(found.group(1)) if found else 0
 
 
+def resident_of(pid: int) -> int:
+    return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text()).group(1))
+
+
 def resident_kb(daemon: Daemon) -> int:
     assert daemon.process
-    return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{daemon.process.pid}/status").read_text()).group(1))
+    return resident_of(daemon.process.pid)
 
 
 def hostile(daemon: Daemon, kind: str, most: int = 2) -> int:
@@ -100,6 +107,52 @@ def a_step_socket_that_hangs_hangs_nobody_else(bench: Bench) -> None:
             expect(daemon.wait_end(daemon.submit("true"))["state"] == "DONE", "another job")
         daemon.post(f"/v1/jobs/{number}/cancel")
         expect(daemon.wait_end(number)["state"] == "CANCELLED", "it can be cancelled")
+
+
+# ---- processes of a real mpiexec ----------------------------------------------------------------
+
+
+def launchers_of(daemon: Daemon) -> dict[int, int]:
+    """Resident kB of mpiexec and of the node daemons by job, the most of each job."""
+    found: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            if str(daemon.folder) not in os.readlink(entry / "cwd") or not re.match("mpiexec|hydra", (entry / "comm").read_text()):
+                continue
+            job = int(re.search(rb"(?:^|\0)ELASTIC_JOB_ID=(\d+)", (entry / "environ").read_bytes()).group(1))
+            found[job] = max(found.get(job, 0), resident_of(int(entry.name)))
+    return found
+
+
+def processes_that_lie_harm_their_own_job_alone(bench: Bench) -> None:
+    """To their node daemon, on the socket of their step and on each port, while a good job is resized beside them."""
+    program = work_program(bench)
+    kinds = ("waits", "wishes", "names", "deaf", "endless", "step", "ports")
+    daemon = bench.start(config=CONFIG, nodes=2, cores=8)
+    good = submit_work(daemon, program, "good", 1, 2)
+    command = ("python3", str(HERE / "hostile_process.py"))
+    bad = {kind: daemon.submit(*command, kind, name=kind, places=2, output=f"{kind}.txt") for kind in kinds}
+    for kind in kinds:
+        output = daemon.folder / f"{kind}.txt"
+        wait_for(f"{kind} to begin", lambda output=output: output.exists() and "begins" in output.read_text())
+    before = resident_kb(daemon)
+    end = time.monotonic() + (30 if bench.full else 4)
+    resizes = 0
+    while time.monotonic() < end or resizes < 4:
+        size = 1 + resizes % 2
+        resize(daemon, good, size)
+        wait_size(daemon, good, size, size)
+        resizes += 1
+    launchers = launchers_of(daemon)
+    sizes = {kind: launchers.get(number, 0) for kind, number in bad.items()}
+    print(f"# beside hostile jobs: elasticd {resident_kb(daemon)} kB, their launchers {sizes} kB, {resizes} resizes")
+    expect(resident_kb(daemon) < before + 50000, f"elasticd grew from {before} to {resident_kb(daemon)} kB")
+    expect(max(sizes.values()) < 40000, f"resident kB of their launchers: {sizes}")
+    for number in bad.values():
+        daemon.post(f"/v1/jobs/{number}/cancel")
+    for kind, number in bad.items():
+        expect(daemon.wait_end(number)["state"] in ("CANCELLED", "FAILED"), f"{kind}: {daemon.job(number)}")
+    finish_work(daemon, good)
 
 
 # ---- two users -------------------------------------------------------------------------------
@@ -334,6 +387,7 @@ def a_user_has_so_many_bytes(bench: Bench) -> None:
 
 
 TESTS = [
+    processes_that_lie_harm_their_own_job_alone,
     a_step_that_breaks_the_protocol_is_cut_off_and_its_job_marked,
     floods_of_a_step_cost_nobody_anything,
     a_step_socket_that_hangs_hangs_nobody_else,

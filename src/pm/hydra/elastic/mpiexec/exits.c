@@ -11,7 +11,10 @@
 #include "pmiserv_utils.h"
 #include "socket.h"
 #include "spawned.h"
+#include "wire/channel.h"
 #include "../ui/mpich/mpiexec.h"
+
+#define PMI_WAITING_MAX (16 * 1024 * 1024)      /* bytes to one daemon: more than all keys of a large job */
 
 #define ABORT_GRACE_MS 500      /* for a proxy to tell how its process died, before we end the others */
 #define END_GRACE_MS 5000       /* for proxies to end, before they are cut off */
@@ -261,6 +264,23 @@ void HYD_step_pmi_begin(const struct HYD_proxy *proxy)
 {
     if (expansion_of(proxy))
         previous_sigpipe = signal(SIGPIPE, SIG_IGN);
+}
+
+int HYD_step_pmi_floods(const struct HYD_proxy *proxy)
+{
+    static int told = 0;
+    char text[512];
+
+    if (HYD_channel_waiting(proxy->control_fd) <= PMI_WAITING_MAX)
+        return 0;
+    if (!told) {
+        MPL_snprintf(text, sizeof(text), "host %s: a process asks by PMI and does not wait for answers, of which "
+                     "%d MiB are on their way: until they have been taken no more is answered there",
+                     proxy->node->hostname, PMI_WAITING_MAX >> 20);
+        HYD_step_tell_user(text);
+    }
+    told = 1;
+    return 1;
 }
 
 HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status)

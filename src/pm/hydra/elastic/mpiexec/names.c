@@ -116,15 +116,11 @@ static void reply(const struct question *q, const char *line)
 }
 
 /* `found`: the port that has been looked up; NULL: it was refused, or is not there. */
-static void end_first(int is_done, const char *found)
+static void answer(const struct question *q, int is_done, const char *found)
 {
-    struct question *q = first;
     char line[TEXT_MAX];
     int success = 0;
 
-    first = q->next;
-    if (!first)
-        last = &first;
     if (q->call == HYD_NAME_LOOKUP && found) {
         MPL_snprintf(line, sizeof(line), "cmd=lookup_result port=%s info=ok rc=0 msg=success\n", found);
     } else if (q->call == HYD_NAME_LOOKUP) {
@@ -138,6 +134,16 @@ static void end_first(int is_done, const char *found)
                      noted ? "success" : q->call == HYD_NAME_PUBLISH ? "key_already_present" : "service_not_found");
     }
     reply(q, line);
+}
+
+static void end_first(int is_done, const char *found)
+{
+    struct question *q = first;
+
+    first = q->next;
+    if (!first)
+        last = &first;
+    answer(q, is_done, found);
     MPL_free(q->name);
     MPL_free(q->port);
     MPL_free(q);
@@ -298,6 +304,16 @@ static int is_published(const char *name)
     return is_known;
 }
 
+/* Who asks again before it has been answered does not keep to PMI, and would be kept in mind without end. */
+static int is_asking(int fd, int pid)
+{
+    const struct question *q = first;
+
+    while (q && (q->fd != fd || q->pid != pid))
+        q = q->next;
+    return q != NULL;
+}
+
 int HYD_names_take(int fd, int pid, HYD_name_reply reply_by, enum HYD_name_call call, const char *name,
                    const char *port)
 {
@@ -307,13 +323,19 @@ int HYD_names_take(int fd, int pid, HYD_name_reply reply_by, enum HYD_name_call 
     if (!HYD_step_managed() || !MPL_env2str(SOCKET_VARIABLE, &path) || HYD_server_info.nameserver || !proxy ||
         is_published(name) == (call != HYD_NAME_UNPUBLISH))
         return 0;
+    struct question asked = {.fd = fd,.pid = pid,.group = proxy->pg->pgid,.proxy = proxy->proxy_id,.reply = reply_by,
+        .call = call,.until_ms = HYD_step_now_ms() + LIMIT_MS
+    };
+    if (is_asking(fd, pid)) {
+        answer(&asked, 0, NULL);
+        return 1;
+    }
     struct question *q = MPL_calloc(1, sizeof(*q), MPL_MEM_PM);
     if (!q)
         return 0;
-    *q = (struct question) {.fd = fd,.pid = pid,.group = proxy->pg->pgid,.proxy = proxy->proxy_id,.reply = reply_by,
-        .call = call,.name = MPL_strdup(name),.port = port ? MPL_strdup(port) : NULL,
-        .until_ms = HYD_step_now_ms() + LIMIT_MS
-    };
+    *q = asked;
+    q->name = MPL_strdup(name);
+    q->port = port ? MPL_strdup(port) : NULL;
     *last = q;
     last = &q->next;
     ask_next();

@@ -3,9 +3,9 @@
  * jobs of the user (DN1).  mpiexec asks elasticd by HTTP on its Unix socket, PUT, GET and DELETE of /v1/names/NAME, and
  * then answers the process.  What this mpiexec has published itself is in stock's list too, and found there.
  *
- * Questions are asked one after the other, each on a connection of its own.  A process has one at a time, so that they
- * are as many as processes at most.  Nothing waits; while elasticd is not there, is busy or has a full disk, a question
- * is asked again, for 30 s.
+ * Questions are asked one after the other, each on a connection of its own.  A process has one at a time, and further
+ * ones are refused, so that they are as many as processes at most.  Nothing waits; while elasticd is not there, is busy
+ * or has a full disk, a question is asked again, for 30 s.
  */
 
 #ifndef MPIEXEC_NAMES_H_INCLUDED
