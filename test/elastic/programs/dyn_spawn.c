@@ -1,8 +1,9 @@
 /* DS1-DS4: MPIX_Spawn, and programs that cannot be started, with --missing 1 by MPI_Comm_spawn as well, and with
  * --elsewhere HOST HERE-ALONE on another host, where this path leads to no program; with --silent 1 children call no
- * MPI until the spawn has returned. */
+ * MPI until the spawn has returned; with --dies SIGNAL a child dies. */
 
 #include "elastic_test.h"
+#include <signal.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -14,6 +15,14 @@ static int child(MPI_Comm parent, int argc, char **argv)
     int remote, value = -1;
 
     ET_CHECK(parent == MPIX_COMM_PARENT, "the macro gives another parent");
+    if (argc == 3 && !strcmp(argv[1], "--dying")) {
+        et_world_changed();
+        et_await_file("returned");
+        if (et.rank == 1)
+            raise(atoi(argv[2]));
+        for (;;)
+            pause();
+    }
     if (argc == 2 && !strcmp(argv[1], "--silent")) {
         et_await_file("returned");
         ET_MPI(MPI_Comm_disconnect(&parent));
@@ -88,6 +97,22 @@ static void silent(void)
     if (et.rank == 0)
         et_make_file("returned");
     ET_MPI(MPI_Comm_disconnect(&inter));
+}
+
+/* DS4: that ends the job, with what the child has died of. */
+static void dies(const char *number)
+{
+    char *arguments[] = { "--dying", (char *) number, NULL };
+    MPI_Comm inter;
+
+    ET_MPI(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 2, NULL, program, arguments, 0, &inter));
+    ET_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    if (et.rank == 0) {
+        et_say("SPAWNED");
+        et_make_file("returned");
+    }
+    for (;;)
+        pause();
 }
 
 static void bad(void)
@@ -198,6 +223,8 @@ int main(int argc, char **argv)
         missing();
     } else if (et_number(argc, argv, "silent", 0)) {
         silent();
+    } else if (et_number(argc, argv, "dies", 0)) {
+        dies(et_argument(argc, argv, "dies", ""));
     } else {
         good();
         bad();

@@ -21,6 +21,7 @@
 
 /* Lines for -print-all-exitcodes, kept because a group that has ended is freed. */
 static char *exit_lines = NULL;
+static int spawned_death;       /* wait status, 0: none */
 
 /* ---- the end of the job -------------------------------------------------------------------------- */
 
@@ -166,12 +167,30 @@ static void collect_exit_statuses(const struct HYD_proxy *proxy)
                                   i < proxy->proxy_process_count - 1 ? ',' : '\n');
 }
 
+/* Spawned processes of which one was killed by a signal end the job.  Of the others some are killed for that, by chance
+ * before they have exited by themselves: the one death is what the job ends with. */
+static void note_spawned_death(const struct HYD_proxy *proxy)
+{
+    if (proxy->pg->pgid == 0 || HYD_step.ending || spawned_death || !HYD_server_info.user_global.auto_cleanup)
+        return;
+    for (int i = 0; i < proxy->proxy_process_count; i++) {
+        if (WIFEXITED(proxy->exit_status[i]))
+            continue;
+        if (!spawned_death || WTERMSIG(spawned_death) == SIGKILL)
+            spawned_death = proxy->exit_status[i];
+    }
+}
+
 int HYD_step_proxy_ended(struct HYD_proxy *proxy)
 {
     struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
 
-    if (!g)
-        return !HYD_spawned_ended(proxy);
+    if (!g) {
+        if (HYD_spawned_ended(proxy))
+            return 0;
+        note_spawned_death(proxy);
+        return 1;
+    }
     int rules = HYD_step_rules_apply(g);
     struct HYD_step_proxy *p = &g->proxies[proxy->proxy_id];
     while (g->group != 0 && p->freed < p->processes)
@@ -230,15 +249,17 @@ int HYD_step_counted_processes(const struct HYD_proxy *proxy)
         (g && g->group == 0 ? g->proxies[proxy->proxy_id].freed : 0);
 }
 
-int HYD_step_exit_status(void)
+int HYD_step_exit_status(int status)
 {
-    int status = HYD_step.exit_status;
+    status |= HYD_step.exit_status;
 
     if (exit_lines)
         HYDU_dump_noprefix(stdout, "%s", exit_lines);
     for (struct HYD_proxy * p = HYD_server_info.pg_list.proxy_list; p; p = p->next)
         for (int i = 0; p->exit_status && i < p->proxy_process_count; i++)
             status |= p->exit_status[i];
+    if (spawned_death)
+        return spawned_death;
     return status || !HYD_step.failed ? status : 1 << 8;
 }
 

@@ -21,9 +21,10 @@
 void HYD_step_start(void);
 /* The job is over; `HYD_step_exit_status` may still be asked. */
 void HYD_step_finish(void);
-/* Wait statuses of the processes that joined and of an aborted adaptation, or-ed together; prints
- * them like stock does for the launch if -print-all-exitcodes is given. */
-int HYD_step_exit_status(void);
+/* The wait status that the job ends with: that of the launch, or-ed with those of the processes that joined and of an
+ * aborted adaptation, or the death of a spawned process; prints them like stock does for the launch if
+ * -print-all-exitcodes is given. */
+int HYD_step_exit_status(int of_launch);
 
 /* A message with command ADAPT has come from a proxy. */
 HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pmcd_hdr *hdr);
