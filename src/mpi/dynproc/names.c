@@ -139,25 +139,30 @@ static bool read_secret(const char *path, unsigned char secret[MPIR_DYNPROC_SEAL
     return is_read;
 }
 
-/* Made whole under another name, then linked: who comes second finds the first one's. */
-static void make_secret(const char *path)
+/* Made whole under another name, then linked: who comes second finds the first one's.  0 or an error. */
+static int make_secret(const char *path)
 {
     unsigned char bytes[SECRET_DIGITS / 2];
     char text[SECRET_DIGITS + 2], fresh[MPIR_DYNPROC_PATH + 32];
+    int error = 0;
 
     if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
-        return;
+        return errno;
     for (size_t i = 0; i < sizeof(bytes); i++)
         snprintf(text + 2 * i, 3, "%02x", bytes[i]);
     text[SECRET_DIGITS] = '\n';
     snprintf(fresh, sizeof(fresh), "%s.%ld", path, (long) getpid());
     int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return;
-    if (write(fd, text, SECRET_DIGITS + 1) == SECRET_DIGITS + 1 && link(fresh, path) != 0 && errno != EEXIST)
-        MPL_DBG_MSG(MPIR_DBG_OTHER, TYPICAL, "the user's secret could not be made");
+        return errno;
+    ssize_t written = write(fd, text, SECRET_DIGITS + 1);
+    if (written != SECRET_DIGITS + 1)
+        error = written < 0 ? errno : ENOSPC;
+    else if (link(fresh, path) != 0 && errno != EEXIST)
+        error = errno;
     close(fd);
     unlink(fresh);
+    return error;
 }
 
 static bool get_secret(unsigned char secret[MPIR_DYNPROC_SEAL], char *why)
@@ -170,8 +175,11 @@ static bool get_secret(unsigned char secret[MPIR_DYNPROC_SEAL], char *why)
     if (!private_directory(directory, sizeof(directory), why))
         return false;
     snprintf(path, sizeof(path), "%s/secret", directory);
-    if (access(path, F_OK) != 0)
-        make_secret(path);
+    int error = access(path, F_OK) != 0 ? make_secret(path) : 0;
+    if (error) {
+        snprintf(why, MPIR_DYNPROC_WHY, "%.150s cannot be made: %.80s", path, strerror(error));
+        return false;
+    }
     return read_secret(path, secret, why);
 }
 
@@ -282,13 +290,16 @@ static bool is_reserved(const struct MPIR_Dynproc_place *place)
     return held;
 }
 
-static bool write_reservation(int fd)
+/* 0 or an error; EWOULDBLOCK: it is somebody else's. */
+static int write_reservation(int fd)
 {
     char job[256];
 
     write_job(job, sizeof(job));
-    return flock(fd, LOCK_EX | LOCK_NB) == 0 && ftruncate(fd, 0) == 0 &&
-        write(fd, job, strlen(job)) == (ssize_t) strlen(job);
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 || ftruncate(fd, 0) != 0)
+        return errno;
+    ssize_t written = write(fd, job, strlen(job));
+    return written == (ssize_t) strlen(job) ? 0 : written < 0 ? errno : ENOSPC;
 }
 
 static void remember(struct reserved *entry)
@@ -313,22 +324,31 @@ static bool reserve_by_service(const struct MPIR_Dynproc_place *place)
 }
 
 /* The directory is locked by the caller: nobody makes or removes a reservation meanwhile. */
-static bool reserve(const struct MPIR_Dynproc_place *place)
+static bool reserve(const struct MPIR_Dynproc_place *place, char *why)
 {
     struct reserved *entry = n_reserved < RESERVED_MAX ? MPL_calloc(1, sizeof(*entry), MPL_MEM_OTHER) : NULL;
+    int error = ENAMETOOLONG;
 
     if (!entry)
         return false;
-    entry->lock_fd = reservation_path(place, entry->path, sizeof(entry->path)) ?
-        open(entry->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
-    if (entry->lock_fd < 0 || !write_reservation(entry->lock_fd)) {
-        if (entry->lock_fd >= 0)
-            close(entry->lock_fd);
-        MPL_free(entry);
-        return false;
+    entry->lock_fd = -1;
+    if (reservation_path(place, entry->path, sizeof(entry->path))) {
+        entry->lock_fd = open(entry->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        error = entry->lock_fd < 0 ? errno : write_reservation(entry->lock_fd);
     }
-    remember(entry);
-    return true;
+    if (!error) {
+        remember(entry);
+        return true;
+    }
+    if (error != EWOULDBLOCK)
+        snprintf(why, MPIR_DYNPROC_WHY, "%.150s cannot be written: %.80s", entry->path, strerror(error));
+    if (entry->lock_fd >= 0) {
+        if (error != EWOULDBLOCK)
+            unlink(entry->path);
+        close(entry->lock_fd);
+    }
+    MPL_free(entry);
+    return false;
 }
 
 void MPIR_Dynproc_release_names(void)
@@ -475,7 +495,8 @@ void MPIR_Dynproc_close(const struct MPIR_Dynproc_place *place, int fd)
 
 /* ---- MPIX_Get_server_name --------------------------------------------------------------------------------------- */
 
-static bool try_name(const char *name, char given[])
+/* `why` is written if that does not depend on the name. */
+static bool try_name(const char *name, char given[], char *why)
 {
     struct MPIR_Dynproc_place place;
     int fd = -1;
@@ -497,7 +518,7 @@ static bool try_name(const char *name, char given[])
     close(fd);
     if (!place.on_network)
         unlink(place.path);
-    bool is_given = reserve(&place);
+    bool is_given = reserve(&place, why);
     unlock_directory(lock_fd);
     if (is_given)
         snprintf(given, MPI_MAX_PORT_NAME, "%s", place.name);
@@ -507,21 +528,20 @@ static bool try_name(const char *name, char given[])
 int MPIR_Get_server_name_impl(const char *requested, char given[])
 {
     int mpi_errno = MPI_SUCCESS;
-    char name[MPIR_DYNPROC_NAME + 1];
+    char name[MPIR_DYNPROC_NAME + 1], why[MPIR_DYNPROC_WHY] = "there is no other name, either";
 
     MPIR_ERR_CHKANDJUMP1(!requested, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "requested_name");
     MPIR_ERR_CHKANDJUMP1(!given, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "given_name");
     MPIR_Dynproc_at_finalize();
-    if (try_name(requested, given))
+    if (try_name(requested, given, why))
         goto fn_exit;
     for (int i = 1; i <= TRIES; i++) {
         snprintf(name, sizeof(name), "%.160s-%ld-%d", is_well_formed(requested) ? requested : "server",
                  (long) getpid(), i);
-        if (try_name(name, given))
+        if (try_name(name, given, why))
             goto fn_exit;
     }
-    MPIR_ERR_SETANDJUMP2(mpi_errno, MPI_ERR_SERVICE, "**dynprocserver", "**dynprocserver %s %s", name,
-                         "there is no other name, either");
+    MPIR_ERR_SETANDJUMP2(mpi_errno, MPI_ERR_SERVICE, "**dynprocserver", "**dynprocserver %s %s", name, why);
 
   fn_exit:
     return mpi_errno;

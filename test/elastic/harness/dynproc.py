@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 from . import checks
-from .job import Job, TestRun
+from .job import Job, Skip, TestRun
 from .scenarios import scenario
 
 
@@ -107,6 +107,24 @@ def dyn_other_secret(run: TestRun) -> None:
     stranger = run.mpiexec(options, ["--role", "no_port", *run.test.arguments], 1)
     run.check(stranger.wait() == 0, f"exit code {stranger.process.returncode} of the stranger")
     _ends_well(run, _side(run, "client", 1), server)
+
+
+# The user's private directory on a disk of its own, which is full, in a namespace of mounts of its own.
+FULL_DISK = """mount -t tmpfs -o size=16k,mode=700 none "$XDG_RUNTIME_DIR" && mkdir -m 700 "$XDG_RUNTIME_DIR/elastic-mpich-$(id -u)" || exit 77
+dd if=/dev/zero of="$XDG_RUNTIME_DIR/fill" bs=1k 2>/dev/null
+"$@"; code=$?; ls "$XDG_RUNTIME_DIR"/elastic-mpich-*; exit $code"""
+
+
+@scenario
+def dyn_full_disk(run: TestRun) -> None:
+    """DN6: a server that can have no name, since none can be written down, says why, and leaves nothing."""
+    mpiexec = [str(run.setting.prefix / "bin" / "mpiexec"), "-n", "1", run.program(), "--role", "server"]
+    job = run.start(["unshare", "--mount", "sh", "-c", FULL_DISK, "sh", *mpiexec, *run.test.arguments])
+    code = job.wait()
+    if code == 77 or "unshare failed" in job.err:
+        raise Skip("no namespaces of mounts for this user: " + job.err.strip())
+    run.check(code != 0 and "cannot be written: No space left on device" in job.err, f"exit code {code}: {job.err[-500:]}")
+    run.check(not job.lines, f"left on the disk: {job.lines}")
 
 
 @scenario
