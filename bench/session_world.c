@@ -207,7 +207,7 @@ int main(int argc, char **argv)
         MPI_Init(&argc, &argv);
         all.comm = MPI_COMM_WORLD;
     } else if (is_apart) {
-        all.comm = join_others(&session);
+        all.comm = join_others(&session, "MPI_THREAD_SINGLE");
         MPI_Comm_group(all.comm, &all.group);
     } else {
         open_session(&session);

@@ -72,7 +72,8 @@ static inline void learn_set(MPI_Session session, char set[MPI_MAX_PSET_NAME_LEN
     MPI_Comm_free(&launched);
 }
 
-static inline MPI_Comm join_others(MPI_Session * session)
+/* `level`: of the session, "MPI_THREAD_SINGLE" as after MPI_Init, or "MPI_THREAD_MULTIPLE", which it has without. */
+static inline MPI_Comm join_others(MPI_Session * session, const char *level)
 {
     char set[MPI_MAX_PSET_NAME_LEN];
     int joins, found;
@@ -80,6 +81,7 @@ static inline MPI_Comm join_others(MPI_Session * session)
 
     MPI_Info_create(&info);
     MPI_Info_set(info, "mpix_dynamic", "true");
+    MPI_Info_set(info, "thread_level", level);
     MPI_Session_init(info, MPI_ERRORS_ARE_FATAL, session);
     MPI_Info_free(&info);
     MPIX_Session_get_default_pset(*session, set, &joins);
@@ -95,9 +97,9 @@ static inline MPI_Comm join_others(MPI_Session * session)
 
 #else
 
-static inline MPI_Comm join_others(MPI_Session * session)
+static inline MPI_Comm join_others(MPI_Session * session, const char *level)
 {
-    (void) session;
+    (void) session, (void) level;
     fprintf(stderr, "world_speed: this MPI has no changes through process sets\n");
     exit(2);
 }

@@ -7,6 +7,7 @@
  *                        the first old and the first joining process, on the intercommunicator
  *     --apart spawn|join measure between the launched processes and as many that they spawn, or that join them
  *                        through process sets
+ *     --threads          MPI for all levels of threads, each call of which takes a lock; else for one thread
  *     --ms TIME          about this long for each point (10)
  *     --spread           do not bind process R to core R
  *   POINT: latency:BYTES   half of a ping-pong between ranks 0 and 1
@@ -40,7 +41,7 @@ struct point {
 };
 
 static struct {
-    int adaptive, adaptations, spread;
+    int adaptive, adaptations, spread, threads;
     const char *window, *apart;
     double budget_us;
     char **points;
@@ -282,12 +283,13 @@ static void adapt(int joining)
 static void initialise(int *argc, char ***argv)
 {
     double start = now_us();
-    int local_status = MPI_ADAPT_STATUS_NEW;
+    int level = options.threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
+    int local_status = MPI_ADAPT_STATUS_NEW, provided;
 
     if (options.adaptive)
-        MPI_Init_adapt(argc, argv, &local_status);
+        MPI_Init_thread_adapt(argc, argv, level, &provided, &local_status);
     else
-        MPI_Init(argc, argv);
+        MPI_Init_thread(argc, argv, level, &provided);
     if (options.adaptations == 0)
         report_initialisation(now_us() - start);
     adapt(local_status == MPI_ADAPT_STATUS_JOINING);
@@ -298,8 +300,9 @@ static void initialise(int *argc, char ***argv)
 static void initialise(int *argc, char ***argv)
 {
     double start = now_us();
+    int provided;
 
-    MPI_Init(argc, argv);
+    MPI_Init_thread(argc, argv, options.threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     report_initialisation(now_us() - start);
     if (options.adaptive) {
         fprintf(stderr, "world_speed: this MPI has no adaptation operations\n");
@@ -318,6 +321,10 @@ static int read_options(int argc, char **argv)
 
         if (strcmp(argv[i], "--spread") == 0) {
             options.spread = 1;
+            continue;
+        }
+        if (strcmp(argv[i], "--threads") == 0) {
+            options.threads = 1;
             continue;
         }
         if (!value)
@@ -344,7 +351,7 @@ static int read_options(int argc, char **argv)
 static int measure_joined(void)
 {
     MPI_Session session;
-    MPI_Comm comm = join_others(&session);
+    MPI_Comm comm = join_others(&session, options.threads ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_SINGLE");
 
     measure_all(comm, comm);
     MPI_Comm_free(&comm);
@@ -364,7 +371,7 @@ int main(int argc, char **argv)
 {
     if (!read_options(argc, argv)) {
         fprintf(stderr, "usage: world_speed [--adapt N] [--window new|inter] [--apart spawn|join]"
-                " [--ms TIME] [--spread] POINT...\n");
+                " [--threads] [--ms TIME] [--spread] POINT...\n");
         return 2;
     }
     if (options.apart && strcmp(options.apart, "join") == 0)

@@ -58,9 +58,16 @@ _BARS = (
         "processes",
         "processes of one host that were started apart talk as those of a world",
         1.2,
-        "a launched process and one that it spawns, or that joins through process sets: messages, collectives, windows",
+        "a launched process and one that it spawns: messages, collectives, windows",
         "the same program, launched with two processes",
         elsewhere="7.2 for a spawned process in MPICH 4.0.2 (pmodels/mpich issue 6089, 64 KiB)",
+    ),
+    Bar(
+        "processes_joined",
+        "so do processes that join through process sets",
+        1.05,
+        "a launched process and one that joins, both for one thread, or both for all levels: messages, collectives, windows",
+        "the same program, launched with two processes for the same level of threads",
     ),
     Bar(
         "process_connect",

@@ -43,7 +43,7 @@ SECTIONS = (
     Section("window", "bandwidth in the window", ("window",), worlds.window),
     Section(
         "processes", "processes that a program starts",
-        ("processes", "process_connect", "process_spawn", "task_system", "task_spawn", "modify_adaptation", "modify_spawn"),
+        ("processes", "processes_joined", "process_connect", "process_spawn", "task_system", "task_spawn", "modify_adaptation", "modify_spawn"),
         processes.processes,
     ),  # fmt: skip
     Section("undisturbed", "throughput of survivors", ("undisturbed",), joining.undisturbed),

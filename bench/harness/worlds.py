@@ -144,10 +144,17 @@ def apart(bench: Bench) -> list[Case]:
         variants[name] = _variant(
             bench.ours, 1, APART, schedule=schedule, arguments=("--apart", way)
         )
-    rounds = Rounds.measure(variants, bench.amount.pick(15, 60, 200), bench.progress, least=5)
+    threads = ("--threads",)  # both sides for all levels: each call takes a lock
+    variants["launched for threads"] = _variant(bench.ours, 2, APART, arguments=threads)
+    variants["joined for threads"] = _variant(
+        bench.ours, 1, APART, schedule="2", arguments=("--apart", "join", *threads)
+    )
+    rounds = Rounds.measure(variants, bench.amount.pick(20, 80, 250), bench.progress, least=5)
     return [
-        case for name in ways for case in rounds.compare("processes", name, "launched", f"{name}, ")
-    ]
+        *rounds.compare("processes", "spawned", "launched", "spawned, "),
+        *rounds.compare("processes_joined", "joined", "launched"),
+        *rounds.compare("processes_joined", "joined for threads", "launched for threads", "threads, "),
+    ]  # fmt: skip
 
 
 def crowded(bench: Bench) -> list[Case]:
