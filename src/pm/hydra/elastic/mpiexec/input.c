@@ -3,7 +3,10 @@
 #include "state.h"
 #include "core.h"
 #include "demux.h"
+#include "demux_internal.h"
 #include "input.h"
+
+#define INPUT_MESSAGES 16       /* of at most 64 KiB, that are not known to have been passed on */
 
 int HYD_step_label(const struct HYD_proxy *proxy, int rank)
 {
@@ -19,6 +22,38 @@ int HYD_step_label(const struct HYD_proxy *proxy, int rank)
 
 /* The process that is rank 0 of the world: who reads standard input.  At first the launch's. */
 static int first_group = 0, first_rank = 0;
+static uint32_t untaken = 0;    /* messages of input that it has not taken */
+
+/* By its record, as Hydra's own loop, in which a job begins, knows no pause.  When the other end is closed it is all
+ * the same, and bounded: what is left in a pipe. */
+static void pause_input(int is_paused)
+{
+    for (struct HYDT_dmxu_callback * record = HYDT_dmxu_cb_list; record; record = record->next) {
+        for (int i = 0; i < record->num_fds; i++) {
+            if (record->fd[i] == STDIN_FILENO)
+                record->events = is_paused ? 0 : HYD_POLLIN;
+        }
+    }
+}
+
+void HYD_step_input_taken(const struct HYD_proxy *proxy, const void *payload, size_t bytes)
+{
+    uint32_t words[2];          /* rank, messages */
+
+    if (bytes != sizeof(words) || proxy->pg->pgid != first_group)
+        return;
+    memcpy(words, payload, sizeof(words));
+    if (words[0] != (uint32_t) first_rank)
+        return;
+    untaken -= words[1] < untaken ? words[1] : untaken;
+    if (untaken < INPUT_MESSAGES)
+        pause_input(0);
+}
+
+static int is_connected(const struct HYD_proxy *proxy)
+{
+    return proxy->control_fd != HYD_FD_UNSET && proxy->control_fd != HYD_FD_CLOSED;
+}
 
 struct HYD_proxy *HYD_step_first_proxy(void)
 {
@@ -27,7 +62,7 @@ struct HYD_proxy *HYD_step_first_proxy(void)
     if (!g)
         return NULL;
     struct HYD_proxy *proxy = g->proxies[g->processes[first_rank].proxy].proxy;
-    return proxy->control_fd == HYD_FD_UNSET || proxy->control_fd == HYD_FD_CLOSED ? NULL : proxy;
+    return is_connected(proxy) ? proxy : NULL;
 }
 
 /* Looks after each event whether rank 0 is somebody else now.  Input that the previous one has got
@@ -44,6 +79,8 @@ void HYD_step_follow_first(void)
                 continue;
             first_group = g->group;
             first_rank = rank;
+            untaken = 0;
+            pause_input(0);
             if (HYDT_dmx_query_fd_registration(STDIN_FILENO) || !HYD_step_first_proxy())
                 return;
             HYD_pmcd_init_header(&hdr);
@@ -58,13 +95,14 @@ void HYD_step_follow_first(void)
 
 int HYD_step_stdin(struct HYD_proxy **proxy, struct HYD_pmcd_hdr *hdr)
 {
-    if (!HYD_step.core)
-        return 1;
-    struct HYD_proxy *first = HYD_step_first_proxy();
-    if (!first) {
+    struct HYD_proxy *first = HYD_step.core ? HYD_step_first_proxy() : *proxy;
+
+    if (!first || !is_connected(first)) {
         HYDT_dmx_deregister_fd(STDIN_FILENO);   /* nobody is left to read it */
         return 0;
     }
+    if (++untaken >= INPUT_MESSAGES)
+        pause_input(1);
     *proxy = first;
     hdr->rank = first_rank;
     return 1;

@@ -1,10 +1,13 @@
 /*
  * Standard input goes to rank 0 of the world, whoever that is, and output is labelled with ranks of the world.
+ * Standard input is read no faster than rank 0 reads it: INPUT_MESSAGES of it are on their way at most.
  * HYD_step_stdin and HYD_step_label (glue.h) are what Hydra calls.
  */
 
 #ifndef MPIEXEC_INPUT_H_INCLUDED
 #define MPIEXEC_INPUT_H_INCLUDED
+
+#include <stddef.h>
 
 struct HYD_proxy;
 
@@ -12,5 +15,7 @@ struct HYD_proxy;
 struct HYD_proxy *HYD_step_first_proxy(void);
 /* Looks whether rank 0 is somebody else now; after each event of the core. */
 void HYD_step_follow_first(void);
+/* HYD_ADAPT_INPUT_TAKEN of this node daemon: more may be read. */
+void HYD_step_input_taken(const struct HYD_proxy *proxy, const void *payload, size_t bytes);
 
 #endif /* MPIEXEC_INPUT_H_INCLUDED */

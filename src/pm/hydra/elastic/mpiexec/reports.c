@@ -4,6 +4,7 @@
 #include "core.h"
 #include "exits.h"
 #include "groups.h"
+#include "input.h"
 #include "output.h"
 #include "relay.h"
 #include "socket.h"
@@ -236,6 +237,10 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
         memcpy(&message, buf, sizeof(message));
     if (closed || message.bytes != (uint64_t) hdr->buflen - sizeof(message)) {
         HYD_step_proxy_lost(proxy);
+        goto fn_exit;
+    }
+    if (message.kind == HYD_ADAPT_INPUT_TAKEN) {
+        HYD_step_input_taken(proxy, buf + sizeof(message), (size_t) message.bytes);
         goto fn_exit;
     }
     if (!HYD_step.core)

@@ -91,8 +91,10 @@ HYD_status HYD_pmcd_pmip_adapt_start(void)
 
     HYDU_MALLOC_OR_JUMP(HYD_agent.processes, struct HYD_agent_process *,
                         HYD_agent_process_count() * sizeof(*HYD_agent.processes), status);
-    for (int i = 0; i < HYD_agent_process_count(); i++)
+    for (int i = 0; i < HYD_agent_process_count(); i++) {
         HYD_agent.processes[i] = (struct HYD_agent_process) {.stdin_fd = HYD_FD_UNSET,.watch_fd = -1 };
+        HYD_queue_init(&HYD_agent.processes[i].input);
+    }
 
   fn_exit:
     return status;

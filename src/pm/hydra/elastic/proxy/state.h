@@ -8,10 +8,15 @@
 
 #include "pmip.h"
 #include "board.h"
+#include "wire/send_queue.h"
 
 /* What is known of one local process. */
 struct HYD_agent_process {
-    int stdin_fd;               /* write end, or < 0; stdin.c */
+    /* stdin.c */
+    int stdin_fd;               /* write end, or < 0 */
+    struct HYD_queue input;     /* not written yet */
+    uint32_t input_messages;    /* of mpiexec, which it has not been told about */
+    int input_ends;             /* and is closed then */
     int adaptive;
     int begun;                  /* it has used MPI; sets.c */
     int begin_told;             /* mpiexec knows that */

@@ -92,6 +92,8 @@ enum HYD_adapt_kind {
     HYD_ADAPT_GATHERED,         /* up [entries] reports of several daemons (tree.h) */
     HYD_ADAPT_LOST,             /* up [] reports may be lost with another daemon (proxy/upward.h) */
     HYD_ADAPT_REPEAT,           /* down [] report directly once more what was reported since the last plan or release */
+    HYD_ADAPT_INPUT_TAKEN,      /* up [u32 rank, u32 messages] so many messages of standard input have been passed on to
+                                 * the process, or dropped (proxy/stdin.h) */
     HYD_ADAPT_COUNTS_OUTPUT     /* up [] the daemon counts the output that it sends after this (proxy/output.h) */
 };
 
