@@ -17,6 +17,7 @@ noinst_HEADERS += \
     src/include/mpir_process_request.h \
     src/mpi/adapt/adapt.h \
     src/mpi/adapt/adapt_clock.h \
+    src/mpi/adapt/adapt_error_classes.h \
     src/mpi/adapt/adapt_handles.h \
     src/mpi/adapt/adapt_measure.h \
     src/mpi/adapt/adapt_phases.h \
@@ -55,6 +56,7 @@ mpi_core_sources += \
     src/mpi/adapt/adapt_attributes.c \
     src/mpi/adapt/adapt_board.c \
     src/mpi/adapt/adapt_clock.c \
+    src/mpi/adapt/adapt_error_classes.c \
     src/mpi/adapt/adapt_init.c \
     src/mpi/adapt/adapt_lineage.c \
     src/mpi/adapt/adapt_measure.c \
