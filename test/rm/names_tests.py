@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -93,6 +95,35 @@ def a_name_goes_with_its_mpiexec(bench: Bench) -> None:
     daemon.wait_end(sleeper)
 
 
+def a_name_goes_with_a_killed_mpiexec(bench: Bench) -> None:
+    """Its job goes on; another one has the name at once, also if elasticd has been restarted meanwhile."""
+    program = str(compiled(bench, HERE / "names.c"))
+    daemon = bench.start(nodes=1, cores=2)
+    sleeper = holder_of_taken(daemon)
+    number = daemon.folder / "mpiexec"
+    hold = f"{bench.needs_mpi()}/bin/mpiexec -n 1 {program} hold sums {daemon.folder}/go"
+    script = f"#!/bin/sh\n{hold} & echo $! >{number}.new; mv {number}.new {number}\nwait\nuntil [ -e {daemon.folder}/end ]; do sleep 0.05; done\n"
+    job = daemon.submit("killed", script=script, output="%j.txt")
+    wait_until_held(daemon, job)
+    daemon.kill()
+    daemon.start()
+    expect(names(daemon) == {"taken": sleeper, "sums": job}, f"who has them: {names(daemon)}")
+    expect(put(daemon, "sums", sleeper) == 409, "another job's")
+    os.kill(int(number.read_text()), signal.SIGKILL)
+    wait_for("the end of its name", lambda: names(daemon) == {"taken": sleeper})
+    expect(daemon.ask("GET", "/v1/names/sums").status == 404, "a dead server is found")
+    expect(daemon.job(job)["state"] == "RUNNING" and daemon.job(job)["names"] == [], "the script goes on")
+    expect(put(daemon, "sums", sleeper) == 200, "it is free")
+    expect(names(daemon) == {"taken": sleeper, "sums": sleeper}, f"who has them: {names(daemon)}")
+    (daemon.folder / "end").touch()
+    ends_well(daemon, job)
+    daemon.post(f"/v1/jobs/{sleeper}/cancel")
+    daemon.wait_end(sleeper)
+    daemon.stop()
+    done = subprocess.run([*daemon.command(), "--replay"], capture_output=True, text=True, check=False, timeout=120)
+    expect(done.returncode == 0 and "the same" in done.stdout, f"replay: {done}")
+
+
 def a_name_is_looked_up_while_elasticd_is_restarted(bench: Bench) -> None:
     program = str(compiled(bench, HERE / "names.c"))
     daemon = bench.start(nodes=1, cores=2)
@@ -122,6 +153,7 @@ TESTS = [
     a_name_leads_from_job_to_job,
     a_name_has_one_job_and_goes_with_it,
     a_name_goes_with_its_mpiexec,
+    a_name_goes_with_a_killed_mpiexec,
     a_name_is_looked_up_while_elasticd_is_restarted,
     servers_of_the_examples_are_found,
 ]

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <sstream>
 
+#include "api/name_holder.h"
 #include "api/web_files.h"
 #include "base/log.h"
 
@@ -471,16 +472,31 @@ void Api::get_names(Call &call)
     for (JobId id : daemon_.state().indices().placed) {
         const Job &job = *daemon_.state().job(id);
         for (const PublishedName &each : job.names) {
-            if (job.spec.uid == call.caller.uid)
+            if (job.spec.uid == call.caller.uid && !has_ended(each.holder))
                 names.push_back({{"name", each.name}, {"port", each.port}, {"job", job.id}});
         }
     }
     respond_json(call.responder, {{"names", names}});
 }
 
-const Job &Api::owner_of_name(const Call &call) const
+/* What has gone with its holder is withdrawn. */
+const Job *Api::living_owner_of_name(const Call &call)
 {
     const Job *owner = daemon_.state().owner_of_name(call.caller.uid, call.argument);
+    if (!owner)
+        return nullptr;
+    auto found = std::ranges::find(owner->names, call.argument, &PublishedName::name);
+    if (!has_ended(found->holder))
+        return owner;
+    daemon_.request(
+        WithdrawName{daemon_.next_request_id(), owner->id, call.argument, found->holder},
+        std::nullopt, [](const Answer *, bool) {});
+    return nullptr;
+}
+
+const Job &Api::owner_of_name(const Call &call)
+{
+    const Job *owner = living_owner_of_name(call);
     if (!owner)
         throw ApiError{404, "not_found", "no running job of yours has published this name"};
     return *owner;
@@ -507,11 +523,13 @@ void Api::publish_name(Call &call)
     BodyReader body(call.request.body);
     std::string port = body.required_text("port", PORT_BYTES_MAX);
     JobId id = static_cast<JobId>(body.number("job", 1, INT64_MAX, 0));
+    std::string holder = body.flag("with_caller", false) ? holder_of(call.request.peer_pid) : "";
     body.finish();
     const Job *job = daemon_.state().job(id);
     if (!job || job->spec.uid != call.caller.uid)
         body.fail("job", "must be a running job of yours");
-    change_name(call, PublishName{daemon_.next_request_id(), id, call.argument, port}, id);
+    living_owner_of_name(call);
+    change_name(call, PublishName{daemon_.next_request_id(), id, call.argument, port, holder}, id);
 }
 
 void Api::withdraw_name(Call &call)

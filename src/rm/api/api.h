@@ -114,8 +114,10 @@ class Api {
     /* Of one that the caller may see, or an error; ended ones are taken from the store. */
     Job job_of(const Call &call, bool to_change);
     Job job_of(const Caller &caller, JobId id, const std::string &name, bool to_change);
-    /* Of those of the caller, who has published the name that is asked for; or an error. */
-    const Job &owner_of_name(const Call &call) const;
+    /* Of those of the caller, who has published the name that is asked for; else nullptr, */
+    const Job *living_owner_of_name(const Call &call);
+    /* or an error. */
+    const Job &owner_of_name(const Call &call);
     std::string reason_of(const Job &job) const;
     std::string waiting_reason(const Job &job) const;
     Json fair_share_json(uint32_t uid) const;

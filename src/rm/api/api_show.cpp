@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "api/job_order.h"
+#include "api/name_holder.h"
 #include "api/report.h"
 #include "core/forecast.h"
 #include "core/policy/policy.h"
@@ -124,8 +125,10 @@ Json places_of(const Job &job)
 Json names_of(const Job &job)
 {
     Json names = Json::array();
-    for (const PublishedName &each : job.names)
-        names.push_back(each.name);
+    for (const PublishedName &each : job.names) {
+        if (!has_ended(each.holder))
+            names.push_back(each.name);
+    }
     return names;
 }
 

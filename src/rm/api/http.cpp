@@ -96,13 +96,19 @@ namespace {
 
 using Impl = HttpServer::Impl;
 
-std::optional<uint32_t> uid_of(int socket)
+std::optional<ucred> credentials_of(int socket)
 {
     ucred peer = {};
     socklen_t length = sizeof peer;
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
         return std::nullopt;
-    return peer.uid;
+    return peer;
+}
+
+std::optional<uint32_t> uid_of(int socket)
+{
+    auto peer = credentials_of(socket);
+    return peer ? std::optional<uint32_t>(peer->uid) : std::nullopt;
 }
 
 /* Of IPv6 the network: a host has as many addresses in it as it likes. */
@@ -404,8 +410,10 @@ void HttpServer::Impl::begin(Exchange &exchange, const char *url, const char *me
     request.host = header(exchange.connection, "Host");
     const MHD_ConnectionInfo *info =
         MHD_get_connection_info(exchange.connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (is_unix && info)
-        request.peer_uid = uid_of(info->connect_fd);
+    if (auto peer = is_unix && info ? credentials_of(info->connect_fd) : std::nullopt) {
+        request.peer_uid = peer->uid;
+        request.peer_pid = peer->pid;
+    }
     MHD_get_connection_values(exchange.connection, MHD_GET_ARGUMENT_KIND, take_argument, &request);
 }
 

@@ -41,7 +41,8 @@ struct HttpRequest {
     std::map<std::string, std::string> query;
     std::string body;
     std::string authorization, origin, host;
-    std::optional<uint32_t> peer_uid;   /* who is on the other side of a Unix socket */
+    std::optional<uint32_t> peer_uid;   /* who is on the other side of a Unix socket, */
+    int32_t peer_pid = 0;               /* and its process, as far as it can be seen from here */
     bool too_large = false;             /* the body was longer and is not here */
 };
 

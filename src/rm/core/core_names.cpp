@@ -12,7 +12,7 @@ void Core::Impl::on(const PublishName &event)
     Job *job = job_of_request(event.request, event.job);
     if (!job)
         return;
-    const PublishedName published = {event.name, event.port};
+    const PublishedName published = {event.name, event.port, event.holder};
     if (std::string wrong = check(published); !wrong.empty())
         return refuse(event.request, AnswerCode::FIELD, wrong);
     std::string id = "job " + std::to_string(job->id);
@@ -29,11 +29,11 @@ void Core::Impl::on(const PublishName &event)
                       id + " has " + std::to_string(JOB_NAMES_MAX) +
                           " names already; withdraw one of them");
     answer(event.request, job->id);
-    if (known != job->names.end() && known->port == event.port)
+    if (known != job->names.end() && known->port == event.port && known->holder == event.holder)
         return;
     update(*job, [&] {
         if (known != job->names.end())
-            known->port = event.port;
+            *known = published;
         else
             job->names.push_back(published);
     });
@@ -46,7 +46,9 @@ void Core::Impl::on(const WithdrawName &event)
     if (!job)
         return;
     auto known = std::ranges::find(job->names, event.name, &PublishedName::name);
-    if (known == job->names.end())
+    bool is_there = known != job->names.end() &&
+        (event.holder.empty() || event.holder == known->holder);
+    if (!is_there)
         return refuse(event.request, AnswerCode::UNKNOWN,
                       "job " + std::to_string(job->id) + " has no such name");
     answer(event.request, job->id);

@@ -86,14 +86,16 @@ struct PublishName {
     std::string request;
     JobId job = 0;
     std::string name, port;
-    ELASTIC_FIELDS(request, job, name, port)
+    std::string holder = "";            /* PublishedName */
+    ELASTIC_FIELDS(request, job, name, port, holder)
 };
 struct WithdrawName {
     static constexpr const char *NAME = "withdraw_name";
     std::string request;
     JobId job = 0;
     std::string name;
-    ELASTIC_FIELDS(request, job, name)
+    std::string holder = "";            /* only if it is still this one's; empty: whosever */
+    ELASTIC_FIELDS(request, job, name, holder)
 };
 
 struct Drain {                  /* nothing new is placed on the node */

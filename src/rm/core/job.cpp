@@ -350,6 +350,9 @@ std::string check(const PublishedName &published)
         return "a name has 1 to " + std::to_string(NAME_BYTES_MAX) + " printable ASCII characters";
     if (!is_text(published.port, PORT_BYTES_MAX))
         return "a port has 1 to " + std::to_string(PORT_BYTES_MAX) + " printable ASCII characters";
+    if (!published.holder.empty() && !is_text(published.holder, HOLDER_BYTES_MAX))
+        return "a holder has up to " + std::to_string(HOLDER_BYTES_MAX) +
+            " printable ASCII characters";
     return "";
 }
 

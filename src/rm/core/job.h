@@ -299,10 +299,11 @@ constexpr size_t SLOTS_MAX = 4096;      /* held, and wishes: as many as a step c
  * (MPI_Publish_name). */
 struct PublishedName {
     std::string name, port;
+    std::string holder = "";            /* the process it goes with (api/name_holder.h), or empty */
 
-    ELASTIC_FIELDS(name, port)
+    ELASTIC_FIELDS(name, port, holder)
 };
-constexpr size_t NAME_BYTES_MAX = 640, PORT_BYTES_MAX = 512;
+constexpr size_t NAME_BYTES_MAX = 640, PORT_BYTES_MAX = 512, HOLDER_BYTES_MAX = 64;
 constexpr size_t JOB_NAMES_MAX = 256;
 
 /* Empty, or what is wrong with it. */

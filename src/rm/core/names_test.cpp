@@ -67,6 +67,29 @@ TEST_F(NamesTest, they_go_with_the_job)
     EXPECT_EQ(publish(77, "sums", "a"), AnswerCode::UNKNOWN);
 }
 
+TEST_F(NamesTest, of_a_holder_that_has_ended_they_are_withdrawn)
+{
+    JobId id = run(), other = run();
+    auto publish_of = [&](const std::string &holder) {
+        driver.send(PublishName{"h" + std::to_string(++requests), id, "sums", "a", holder});
+        return driver.last<Answer>()->code;
+    };
+    auto withdraw_of = [&](const std::string &holder) {
+        driver.send(WithdrawName{"g" + std::to_string(++requests), id, "sums", holder});
+        return driver.last<Answer>()->code;
+    };
+    EXPECT_EQ(publish_of(std::string(HOLDER_BYTES_MAX + 1, '1')), AnswerCode::FIELD);
+    EXPECT_EQ(publish_of("7 100"), AnswerCode::OK);
+    EXPECT_EQ(publish_of("8 200"), AnswerCode::OK) << "the same port, of another mpiexec";
+    EXPECT_EQ(withdraw_of("7 100"), AnswerCode::UNKNOWN) << "that had it before";
+    EXPECT_EQ(owner("sums"), id);
+    auto restored = Core::restore(driver.core.snapshot());
+    ASSERT_TRUE(restored) << restored.error();
+    EXPECT_EQ(restored.value().state().job(id)->names.at(0).holder, "8 200");
+    EXPECT_EQ(withdraw_of("8 200"), AnswerCode::OK);
+    EXPECT_EQ(publish(other, "sums", "b"), AnswerCode::OK);
+}
+
 TEST_F(NamesTest, number_and_length_have_bounds)
 {
     JobId id = run();

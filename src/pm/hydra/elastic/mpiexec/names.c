@@ -93,7 +93,8 @@ static int write_question(const struct question *q)
     if (q->call == HYD_NAME_PUBLISH) {
         if (!quote(q->port, port, sizeof(port)) || !MPL_env2str(JOB_VARIABLE, &job) || atoll(job) <= 0)
             return 0;
-        MPL_snprintf(body, sizeof(body), "{\"job\":%lld,\"port\":\"%s\"}", atoll(job), port);
+        MPL_snprintf(body, sizeof(body), "{\"job\":%lld,\"port\":\"%s\",\"with_caller\":true}", atoll(job),
+                     port);
     }
     out_bytes = (size_t) MPL_snprintf(out, sizeof(out), "%s /v1/names/%s HTTP/1.1\r\nHost: localhost\r\n"
                                       "Connection: close\r\nContent-Length: %zu\r\n\r\n%s", methods[q->call], path,
