@@ -1,7 +1,7 @@
 /*
- * A job that asks its resource manager for places: ./places FOLDER N [WORDS].  Writes FOLDER/asked when it has asked
- * for N that are hard, FOLDER/held when it has them, gives them back when there is FOLDER/go, and ends when there is
- * FOLDER/end.
+ * A job that asks its resource manager for places: ./places FOLDER N [WORDS].  Writes its pid into FOLDER/asked when
+ * it has asked for N that are hard, and into FOLDER/held when it has them, gives them back when there is FOLDER/go, and
+ * ends when there is FOLDER/end.
  * Exit code 7: they were refused.
  */
 
@@ -18,7 +18,10 @@ static void write_file(const char *folder, const char *name)
     char path[4096];
 
     snprintf(path, sizeof(path), "%s/%s", folder, name);
-    close(open(path, O_CREAT | O_WRONLY, 0600));
+    int fd = open(path, O_CREAT | O_WRONLY, 0600);
+    if (dprintf(fd, "%ld\n", (long) getpid()) < 0)
+        MPI_Abort(MPI_COMM_WORLD, 6);
+    close(fd);
 }
 
 static int is_there(const char *folder, const char *name)

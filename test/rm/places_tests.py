@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -161,6 +162,26 @@ def what_a_job_holds_goes_with_it(bench: Bench) -> None:
     expect(daemon.wait_end(second)["state"] == "CANCELLED" and used(daemon) == 0, "it was killed with its places")
 
 
+def places_of_who_dies_are_given_back(bench: Bench) -> None:
+    """Of a process that is killed, and of an mpiexec that is, while the script of the job goes on."""
+    program = compiled(bench, HERE / "places.c")
+    daemon = bench.start(nodes=1, cores=4)
+    for victim in ("process", "mpiexec"):
+        folder = daemon.folder / victim
+        folder.mkdir()
+        run = f"{bench.needs_mpi()}/bin/mpiexec -n 1 {program} {folder} 2"
+        script = f"#!/bin/sh\n{run} & echo $! >{folder}/mpiexec\nwait\nuntil [ -e {folder}/over ]; do sleep 0.05; done\n"
+        number = daemon.submit(victim, script=script, places=2, output="%x.txt")
+        wait_for("its places", lambda: held(daemon, number) == 2 and (folder / "held").exists())  # noqa: B023
+        expect(used(daemon) == 3, f"what it has: {daemon.job(number)}")
+        os.kill(int((folder / ("mpiexec" if victim == "mpiexec" else "asked")).read_text()), signal.SIGKILL)
+        wait_for(f"the places of a {victim} that is killed", lambda: used(daemon) == 1)
+        expect(daemon.job(number)["state"] == "RUNNING" and held(daemon, number) == 0, f"what it has: {daemon.job(number)}")
+        (folder / "over").touch()
+        ends_well(daemon, number)
+    expect(used(daemon) == 0, "all is given back")
+
+
 def a_program_gives_itself_another_size(bench: Bench) -> None:
     program = str(compiled(bench, EXAMPLES / "dynsize.c"))
     daemon = bench.start(nodes=1, cores=4)
@@ -209,6 +230,7 @@ TESTS = [
     places_are_on_other_nodes_too,
     exclusive_places_have_a_node_for_themselves,
     what_a_job_holds_goes_with_it,
+    places_of_who_dies_are_given_back,
     a_program_gives_itself_another_size,
     the_examples_beside_a_job_that_is_resized,
 ]

@@ -37,19 +37,38 @@ static void free_contact(struct contact *contact)
     MPL_free(contact);
 }
 
-static int new_contact(const char *name, const void *key, int key_bytes, struct contact **made)
+static int copy_key(struct contact *contact, const struct MPIR_Dynproc_key *key)
+{
+    int mpi_errno = MPI_SUCCESS, n = key->bytes;
+
+    MPIR_ERR_CHKANDJUMP1(n < 0, mpi_errno, MPI_ERR_COUNT, "**countneg", "**countneg %d", n);
+    MPIR_ERR_CHKANDJUMP1(n > MPIR_DYNPROC_KEY, mpi_errno, MPI_ERR_ARG, "**dynprockeylength",
+                         "**dynprockeylength %d", n);
+    MPIR_ERR_CHKANDJUMP1(n > 0 && !key->is, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "key");
+    contact->key_bytes = n;
+    if (n > 0)
+        memcpy(contact->key, key->is, (size_t) n);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Without `key` it has none, which is something else than one of no bytes. */
+static int new_contact(const char *name, const struct MPIR_Dynproc_key *key, struct contact **made)
 {
     int mpi_errno = MPI_SUCCESS;
     struct contact *contact = MPL_calloc(1, sizeof(*contact), MPL_MEM_OTHER);
 
     MPIR_ERR_CHKANDJUMP(!contact, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    MPIR_ERR_CHKANDJUMP1(key_bytes > MPIR_DYNPROC_KEY || (key && key_bytes < 0), mpi_errno, MPI_ERR_ARG,
-                         "**dynprockeylength", "**dynprockeylength %d", key_bytes);
+    contact->key_bytes = -1;
+    if (key) {
+        mpi_errno = copy_key(contact, key);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
     mpi_errno = MPIR_Dynproc_find(name, &contact->place);
     MPIR_ERR_CHECK(mpi_errno);
-    contact->key_bytes = key_bytes;
-    if (key && key_bytes > 0)
-        memcpy(contact->key, key, (size_t) key_bytes);
     contact->since = MPIR_Dynproc_now();
     contact->again_after = AGAIN_FIRST;
     *made = contact;
@@ -178,7 +197,7 @@ static int connect_one(const char *name, struct MPIR_Dynproc_attach *attach)
     int mpi_errno = MPI_SUCCESS, error = MPI_SUCCESS;
     struct contact *contact = NULL;
 
-    mpi_errno = new_contact(name, NULL, -1, &contact);
+    mpi_errno = new_contact(name, NULL, &contact);
     MPIR_ERR_CHECK(mpi_errno);
     struct MPIR_Dynproc_wait wait = {.fd = -1 };
     while (!step(contact, &error)) {
@@ -250,13 +269,13 @@ static void apply(void *owner, const struct MPIR_Dynproc_event *event)
     MPIR_Dynproc_request_end(owner, state, MPIR_Dynproc_event_error(event));
 }
 
-static int start_contact(const char *name, const void *key, int key_bytes, struct MPIR_Dynproc_request *request,
+static int start_contact(const char *name, const struct MPIR_Dynproc_key *key, struct MPIR_Dynproc_request *request,
                          struct MPIR_Dynproc_events *events)
 {
     int mpi_errno = MPI_SUCCESS;
     struct contact *contact;
 
-    mpi_errno = new_contact(name, key, key_bytes, &contact);
+    mpi_errno = new_contact(name, key, &contact);
     MPIR_ERR_CHECK(mpi_errno);
     contact->is_patient = true;
     contact->request = request;
@@ -273,7 +292,7 @@ static int start_contact(const char *name, const void *key, int key_bytes, struc
     goto fn_exit;
 }
 
-int MPIR_Icontact_impl(MPIR_Comm * comm, const char *name, const void *key, int key_bytes, MPI_Request * handle)
+int MPIR_Icontact_impl(MPIR_Comm * comm, const char *name, const struct MPIR_Dynproc_key *key, MPI_Request * handle)
 {
     int mpi_errno = MPI_SUCCESS, tag;
     struct MPIR_Dynproc_request *request = NULL;
@@ -287,7 +306,7 @@ int MPIR_Icontact_impl(MPIR_Comm * comm, const char *name, const void *key, int 
     mpi_errno = MPIR_Dynproc_events_open(comm, tag, 1, apply, request, &events);
     MPIR_ERR_CHECK(mpi_errno);
     if (comm->rank == 0) {
-        mpi_errno = start_contact(name, key, key_bytes, request, events);
+        mpi_errno = start_contact(name, key, request, events);
         MPIR_ERR_CHECK(mpi_errno);
     }
     *handle = request->handle->handle;

@@ -36,7 +36,12 @@ int MPIR_Client_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** ne
 int MPIR_Server_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** newcomm);
 int MPIR_Iaccept_impl(MPIR_Comm * comm, const char *name, MPIX_Key_function * welcome, void *extra_state, int n,
                       MPI_Request requests[]);
-int MPIR_Icontact_impl(MPIR_Comm * comm, const char *name, const void *key, int key_bytes, MPI_Request * request);
+/* What a client shows; NULL in place of it: nothing. */
+struct MPIR_Dynproc_key {
+    const void *is;
+    int bytes;
+};
+int MPIR_Icontact_impl(MPIR_Comm * comm, const char *name, const struct MPIR_Dynproc_key *key, MPI_Request * request);
 int MPIR_Get_server_name_impl(const char *requested, char given[]);
 int MPIR_Remote_attach_impl(MPIR_Comm * comm, int n, MPI_Request requests[], MPIR_Comm ** newcomm);
 

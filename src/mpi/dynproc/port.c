@@ -138,7 +138,7 @@ static void apply(void *owner, const struct MPIR_Dynproc_event *event)
 
 /* ---- MPIX_Iaccept ----------------------------------------------------------------------------------------------- */
 
-static int make_requests(struct MPIR_Dynproc_call *call, MPIR_Comm * comm, int tag, MPI_Request handles[])
+static int make_requests(struct MPIR_Dynproc_call *call, MPIR_Comm * comm, int tag)
 {
     int mpi_errno = MPI_SUCCESS;
 
@@ -147,7 +147,6 @@ static int make_requests(struct MPIR_Dynproc_call *call, MPIR_Comm * comm, int t
         MPIR_ERR_CHECK(mpi_errno);
         call->requests[i]->cancel = cancel;
         call->requests[i]->owner = call;
-        handles[i] = call->requests[i]->handle->handle;
     }
 
   fn_exit:
@@ -156,7 +155,7 @@ static int make_requests(struct MPIR_Dynproc_call *call, MPIR_Comm * comm, int t
     goto fn_exit;
 }
 
-static int make_call(MPIR_Comm * comm, int n, MPI_Request handles[], struct MPIR_Dynproc_call **made)
+static int make_call(MPIR_Comm * comm, int n, struct MPIR_Dynproc_call **made)
 {
     int mpi_errno = MPI_SUCCESS, tag;
     struct MPIR_Dynproc_call *call = MPL_calloc(1, sizeof(*call), MPL_MEM_OTHER);
@@ -168,7 +167,7 @@ static int make_call(MPIR_Comm * comm, int n, MPI_Request handles[], struct MPIR
     MPIR_ERR_CHKANDJUMP(!call->requests, mpi_errno, MPI_ERR_OTHER, "**nomem");
     mpi_errno = MPIR_Sched_next_tag(comm, &tag);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = make_requests(call, comm, tag, handles);
+    mpi_errno = make_requests(call, comm, tag);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Dynproc_events_open(comm, tag, n, apply, call, &call->events);
     MPIR_ERR_CHECK(mpi_errno);
@@ -187,14 +186,13 @@ static int make_call(MPIR_Comm * comm, int n, MPI_Request handles[], struct MPIR
 }
 
 /* The name cannot be had: the call fails here, and the requests of the others do. */
-static void give_up(struct MPIR_Dynproc_call *call, int error, MPI_Request handles[])
+static void give_up(struct MPIR_Dynproc_call *call, int error)
 {
     for (int i = 0; i < call->n; i++) {
         struct MPIR_Dynproc_request *request = call->requests[i];
         MPIR_Dynproc_events_tell(call->events, i, MPIR_DYNPROC_FAILED, error);
         end_request(call, i, MPIR_DYNPROC_FAILED, error);
         MPIR_Dynproc_request_drop(request);
-        handles[i] = MPI_REQUEST_NULL;
     }
     free_call(call);
 }
@@ -222,16 +220,18 @@ int MPIR_Iaccept_impl(MPIR_Comm * comm, const char *name, MPIX_Key_function * we
     if (n == 0)
         goto fn_exit;
     MPIR_ERR_CHKANDJUMP1(!requests, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "array_of_requests");
-    mpi_errno = make_call(comm, n, requests, &call);
+    mpi_errno = make_call(comm, n, &call);
     MPIR_ERR_CHECK(mpi_errno);
-    if (comm->rank != 0)
-        goto fn_exit;
-    keep_key_function(call, welcome, extra_state);
-    mpi_errno = MPIR_Dynproc_service_open(name, &service);
-    if (mpi_errno)
-        give_up(call, mpi_errno, requests);
-    MPIR_ERR_CHECK(mpi_errno);
-    stand_in_line(call, service);
+    if (comm->rank == 0) {
+        keep_key_function(call, welcome, extra_state);
+        mpi_errno = MPIR_Dynproc_service_open(name, &service);
+        if (mpi_errno)
+            give_up(call, mpi_errno);
+        MPIR_ERR_CHECK(mpi_errno);
+        stand_in_line(call, service);
+    }
+    for (int i = 0; i < n; i++)
+        requests[i] = call->requests[i]->handle->handle;
 
   fn_exit:
     return mpi_errno;

@@ -47,7 +47,7 @@ int MPIR_Process_call_allocate(uint32_t first, int n, const char *global, const 
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call = { 0 };
 
-    MPIR_ERR_CHKANDJUMP(!arch || !is_short(arch) || (global && !is_short(global)), mpi_errno, MPI_ERR_ARG,
+    MPIR_ERR_CHKANDJUMP(!is_short(arch) || (global && !is_short(global)), mpi_errno, MPI_ERR_ARG,
                         "**processtext");
     MPIR_Session_call_begin(&call, PMI_TASK_ALLOCATE);
     MPIR_Session_call_number(&call, first);

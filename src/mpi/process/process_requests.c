@@ -244,13 +244,14 @@ int MPIR_Iallocate_impl(int n, const char *global, const char *const locals[], c
     uint32_t first = last_number + 1;
     struct utsname machine;
 
-    MPIR_ERR_CHKANDJUMP(n < 0, mpi_errno, MPI_ERR_COUNT, "**countneg");
+    MPIR_ERR_CHKANDJUMP1(n < 0, mpi_errno, MPI_ERR_COUNT, "**countneg", "**countneg %d", n);
     MPIR_ERR_CHKANDJUMP(n > PMI_TASKS_MAX, mpi_errno, MPIX_ERR_ALLOCATE, "**processmany");
     MPIR_ERR_CHKANDJUMP(hardness != MPIX_SOFT && hardness != MPIX_HARD, mpi_errno, MPI_ERR_ARG, "**processhardness");
-    MPIR_ERR_CHKANDJUMP(n > 0 && !requests, mpi_errno, MPI_ERR_ARG, "**processtext");
+    MPIR_ERR_CHKANDJUMP1(n > 0 && !requests, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "array_of_requests");
+    MPIR_ERR_CHKANDJUMP1(!arch, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "arch_type");
     MPIR_ERR_CHKANDJUMP1(!MPIR_Session_find_daemon(), mpi_errno, MPIX_ERR_ALLOCATE, "**processallocate",
                          "**processallocate %s", "the process was not started by this MPI's mpiexec");
-    MPIR_ERR_CHKANDJUMP1(arch && strcmp(arch, MPIX_ANYWHERE) && (uname(&machine) < 0 || strcmp(arch, machine.machine)),
+    MPIR_ERR_CHKANDJUMP1(strcmp(arch, MPIX_ANYWHERE) && (uname(&machine) < 0 || strcmp(arch, machine.machine)),
                          mpi_errno, MPIX_ERR_ALLOCATE, "**processallocate", "**processallocate %s",
                          "all hosts of a job have the architecture of this one (uname -m)");
     last_number += (uint32_t) n;
@@ -343,7 +344,7 @@ static int tell_text(const char *text, char *room, int bytes)
     int mpi_errno = MPI_SUCCESS;
 
     MPIR_ERR_CHKANDJUMP(!text, mpi_errno, MPI_ERR_REQUEST, "**processrequest");
-    MPIR_ERR_CHKANDJUMP(!room, mpi_errno, MPI_ERR_ARG, "**processtext");
+    MPIR_ERR_CHKANDJUMP1(!room, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "the text");
     MPL_strncpy(room, text, bytes);
 
   fn_exit:
@@ -450,8 +451,8 @@ int MPIR_Process_signal_impl(int signum, int n, const MPI_Request requests[])
     bool missed = false;
 
     MPIR_ERR_CHKANDJUMP1(!name, mpi_errno, MPIX_ERR_INVALID_SIGNAL, "**processsignal", "**processsignal %d", signum);
-    MPIR_ERR_CHKANDJUMP(n < 0, mpi_errno, MPI_ERR_COUNT, "**countneg");
-    MPIR_ERR_CHKANDJUMP(n > 0 && !requests, mpi_errno, MPI_ERR_ARG, "**processtext");
+    MPIR_ERR_CHKANDJUMP1(n < 0, mpi_errno, MPI_ERR_COUNT, "**countneg", "**countneg %d", n);
+    MPIR_ERR_CHKANDJUMP1(n > 0 && !requests, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "array_of_requests");
     for (int i = 0; i < n; i++) {
         MPIR_Request *handle = MPIR_Process_handle(requests[i]);
         struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;

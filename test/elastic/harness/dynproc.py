@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
-from . import checks
+from . import checks, scenarios
 from .job import Job, Skip, TestRun
 from .scenarios import scenario
 
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-FLOOD = 300  # connections; more than are listened to at a time
+FLOOD = 1000  # connections; more than are listened to at a time
 
 
 def _forget_secret(run: TestRun) -> None:
@@ -58,41 +60,44 @@ def _bodies() -> list[bytes]:
     ]
 
 
-def _disturb(address: tuple[str, int]) -> list[socket.socket]:
-    """Connections that say something wrong, and many that say nothing; they stay open."""
-    held = []
+@contextlib.contextmanager
+def _many_files() -> Iterator[None]:
+    """This process, and no job that it starts, may open as many as it needs."""
+    usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(usual[0], min(2 * FLOOD, usual[1])), usual[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, usual)
+
+
+def _disturb(address: tuple[str, int], held: contextlib.ExitStack) -> None:
+    """Connections that say something wrong, or a part of it, and many that say nothing; they stay open."""
     bodies = _bodies()
     for i in range(FLOOD):
-        with contextlib.suppress(OSError):
-            connection = socket.create_connection(address, timeout=10)
-            held.append(connection)
+        connection = held.enter_context(socket.create_connection(address, timeout=10))
+        with contextlib.suppress(OSError):  # it has been dropped before it has said all
             connection.sendall(bodies[i % len(bodies)])
-    return held
 
 
-def _open_files(job: Job) -> int:
-    """Of the server's process, a grandchild of mpiexec."""
-    most = 0
-    for children in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            if b"--role\0many" in children.read_bytes() and b"mpiexec" not in children.read_bytes():
-                most = max(most, len(list((children.parent / "fd").iterdir())))
-    return most
+def _resident_kib(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * (os.sysconf("SC_PAGE_SIZE") // 1024)
 
 
 @scenario
 def dyn_flood(run: TestRun) -> None:
-    """DN7: rubbish and a flood disturb nobody, and do not fill the server's memory."""
+    """DN7: rubbish and a flood disturb nobody, and fill neither the server's memory nor its table of files."""
     server = _side(run, "many", run.test.processes, "--times", "3")
     name = run.work / "name"
     run.await_value(name.exists, "name of the server")
     host, _, port = name.read_text(encoding="utf-8").rpartition(":")
-    held = _disturb((host, int(port)))
-    run.check(_open_files(server) < 64 + 64, f"the server has {_open_files(server)} open files")
-    client = _side(run, "alone", 1, "--times", "3")
-    _ends_well(run, client, server)
-    for connection in held:
-        connection.close()
+    pid = _pid_of(run, "many")
+    before_kib = _resident_kib(pid)
+    with contextlib.ExitStack() as held:
+        with _many_files():
+            _disturb((host, int(port)), held)
+        files, more_kib = len(os.listdir(f"/proc/{pid}/fd")), _resident_kib(pid) - before_kib
+        run.check(files < 64 + 64, f"the server has {files} open files")
+        run.check(more_kib < 2 * FLOOD, f"the server has {more_kib} KiB more after {FLOOD} connections")
+        _ends_well(run, _side(run, "alone", 1, "--times", "3"), server)
 
 
 @scenario
@@ -198,6 +203,13 @@ def dyn_client_dies(run: TestRun) -> None:
 def dyn_one_job(run: TestRun) -> None:
     """A test of one job in which names have ports: the user's secret stays, and has its mode."""
     checks.ordinary(run)
+    _forget_secret(run)
+
+
+@scenario
+def dyn_outside(run: TestRun, how: str) -> None:
+    """Not started by our mpiexec: what is named by its host and port works; its secret stays."""
+    {"singleton": scenarios.singleton, "under_stock": scenarios.under_stock}[how](run)
     _forget_secret(run)
 
 

@@ -5,6 +5,7 @@
 
 #include "elastic_test.h"
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -133,20 +134,48 @@ static void child(void)
     ET_CHECK(size == 1 && MPIX_COMM_PARENT == MPI_COMM_NULL, "%d processes", size);
 }
 
-/* DA7: a program that is not there */
-static void absent(void)
+static void expect_absent(MPI_Request request, const MPI_Status * status)
 {
-    MPI_Request request = one_place();
-    MPI_Status status;
     int stage, code;
 
-    ET_MPI(MPIX_Set_exec(request, "/nowhere/nothing"));
-    ET_MPI(MPI_Start(&request));
-    ET_ERROR(MPI_Wait(&request, &status), MPI_ERR_SPAWN, NULL);
-    ET_MPI(MPIX_Get_stage(&status, &stage));
-    ET_MPI(MPIX_Get_return_code(&status, &code));
+    ET_MPI(MPIX_Get_stage(status, &stage));
+    ET_MPI(MPIX_Get_return_code(status, &code));
     ET_CHECK(stage == MPIX_STAGE_EXITED && code == 127, "stage %d, code %d", stage, code);
     ET_CHECK(request == MPI_REQUEST_NULL, "the request is there");
+}
+
+/* DA7: programs that are not there, or cannot be executed: a folder, a text, a script without its interpreter */
+static void absent(void)
+{
+    static const char *const programs[] = { "/nowhere/nothing", "no-such-program", "/", "/etc/passwd", "./lost" };
+    enum { N = sizeof(programs) / sizeof(*programs) };
+    MPI_Request requests[N];
+    MPI_Status statuses[N];
+    FILE *script = fopen("lost", "w");
+
+    ET_CHECK(script && fprintf(script, "#!/nowhere/sh\n") > 0 && fclose(script) == 0, "cannot write a script");
+    ET_CHECK(chmod("lost", 0755) == 0, "cannot make a script executable");
+    for (int i = 0; i < N; i++) {
+        requests[i] = one_place();
+        ET_MPI(MPIX_Set_exec(requests[i], programs[i]));
+        ET_MPI(MPI_Start(&requests[i]));
+        ET_ERROR(MPI_Wait(&requests[i], &statuses[i]), MPI_ERR_SPAWN, NULL);
+        expect_absent(requests[i], &statuses[i]);
+    }
+    for (int i = 0; i < N; i++) {       /* all at once */
+        requests[i] = one_place();
+        ET_MPI(MPIX_Set_exec(requests[i], programs[i]));
+    }
+    ET_MPI(MPI_Startall(N, requests));
+    for (int ended = 0; ended < N; ended++) {   /* MPI_Waitall tells of one error at a time */
+        ET_ERROR(MPI_Waitall(N, requests, statuses), MPI_ERR_IN_STATUS, NULL);
+        ET_ERROR(statuses[ended].MPI_ERROR, MPI_ERR_SPAWN, NULL);
+        expect_absent(requests[ended], &statuses[ended]);
+        for (int i = ended + 1; i < N; i++) {
+            ET_ERROR(statuses[i].MPI_ERROR, MPI_ERR_PENDING, NULL);
+            ET_CHECK(requests[i] != MPI_REQUEST_NULL, "request %d is not there", i);
+        }
+    }
 }
 
 /* DA4: each stage once and in order, beside other requests */
