@@ -40,6 +40,7 @@ extern struct litmus_rank {
 #define MPL_free free
 typedef struct timespec MPL_time_t;
 #define MPL_wtime(time) clock_gettime(CLOCK_MONOTONIC, time)
+#define MPL_wtime_todouble(time, seconds) (*(seconds) = (double) (time)->tv_sec + (double) (time)->tv_nsec * 1e-9)
 
 #define MPIR_Assertp(condition) do { if (!(condition)) abort(); } while (0)
 #define MPIR_ERR_CHECK(error) do { if (error) goto fn_fail; } while (0)
