@@ -1734,7 +1734,7 @@ def lost_while_all_wait(run: TestRun, what: str) -> None:
         os.kill(_daemons(job)[1], signal.SIGKILL)
     checks.exit_code(run, job)
     run.await_value(lambda: not processes.await_gone(run.marker, 1), "end of all processes")
-    run.check("CAME" not in job.lines, "a call has returned")
+    run.check("CAME" not in job.lines, "what did not come has come")
 
 
 @scenario
