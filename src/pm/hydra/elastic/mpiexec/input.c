@@ -6,7 +6,9 @@
 #include "demux_internal.h"
 #include "input.h"
 
-#define INPUT_MESSAGES 16       /* of at most 64 KiB, that are not known to have been passed on */
+/* Of at most 64 KiB, that are not known to have been passed on: a connection takes one, also while the daemon waits for
+ * mpiexec to read its output.  With more, each would wait for the other. */
+#define INPUT_MESSAGES 1
 
 int HYD_step_label(const struct HYD_proxy *proxy, int rank)
 {
