@@ -306,6 +306,10 @@ int MPID_Session_take_in(int rank, const char *text);
 void MPID_Lanes_card(char *card, int bytes);
 void MPID_Lanes_offer(int place, const char *card);
 void MPID_Lanes_settle(int place);
+/* Before further ones are offered. */
+void MPID_Lanes_forget_departed(void);
+/* Whether a lane is offered there, and the other process has not settled since. */
+bool MPID_Lanes_undecided(int place);
 /* Where the number of lanes, and of messages ever sent on them, is. */
 void MPID_Lanes_counts(unsigned **open, unsigned long long **sent);
 /* The table gets places for all processes, once; whoever is in it moves by `shift`. */
@@ -370,6 +374,12 @@ int MPIR_Session_take_cards(struct MPIR_Session_answer *answer);
 /* This process' own address, "" once it has been given to the step manager, in a call that was answered. */
 int MPIR_Session_own_card(char *card, int bytes);
 void MPIR_Session_card_given(void);
+/* A joining process, before it is let go, gets to know those whose addresses it is told, as far as nothing of them is
+ * needed for it: whether it may be introduced to them.  Then, to whom it was: they and this process need not meet. */
+int MPIR_Session_prepare_introduction(struct MPIR_Session_answer *answer, bool * can_be);
+int MPIR_Session_take_introduction(struct MPIR_Session_answer *answer);
+/* To this process, which need not meet those at these places. */
+int MPIR_Session_introduce(const int *places, int n);
 /* Up to two meetings, `first_round` and the one after, which belong to the tag; none (`has_met`) where all have met. */
 int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, int first_round, bool * has_met);
 /* How many there have been, for a performance variable. */

@@ -142,13 +142,14 @@ static int take_places(void)
     goto fn_exit;
 }
 
-/* A process that was started in another way is answered at once. */
-static int enter(void)
+/* What can be done before others are told of this process: the less it has to do when it is let go.  A process that was
+ * started in another way than by an addition does not join. */
+static int prepare_to_enter(bool * joins, bool * introduced)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
     struct MPIR_Session_answer answer = { 0 };
-    struct MPIR_Session_stamp stamp = MPIR_Session_stamp();
+    MPIR_Comm *bridge;
     char card[PMI_SET_CARD_MAX];
 
     mpi_errno = MPIR_Session_own_card(card, sizeof(card));
@@ -156,25 +157,58 @@ static int enter(void)
     MPID_Session_prepare();
     MPIR_Session_call_begin(&call, PMI_SET_ENTER);
     MPIR_Session_call_text(&call, card);
+    mpi_errno = MPIR_Session_call_ask(&call, &answer);
+    MPIR_ERR_CHECK(mpi_errno);
+    *joins = MPIR_Session_answer_number(&answer) == 1;
+    if (!*joins)
+        goto fn_exit;
+    MPIR_Session_card_given();
+    mpi_errno = take_places();
+    MPIR_ERR_CHECK(mpi_errno);
+    entered = true;
+    mpi_errno = MPID_Session_bridge(&bridge);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Session_prepare_introduction(&answer, introduced);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPIR_Session_answer_free(&answer);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* When its change is accepted it goes on. */
+static int enter(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Session_call call;
+    struct MPIR_Session_answer answer = { 0 };
+    struct MPIR_Session_stamp stamp;
+    bool joins = false, introduced = false;
+
+    mpi_errno = prepare_to_enter(&joins, &introduced);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!joins)
+        goto fn_exit;
+    stamp = MPIR_Session_stamp();
+    MPIR_Session_call_begin(&call, PMI_SET_AWAIT);
+    MPIR_Session_call_number(&call, introduced);
     call.waits = call.rests = true;
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_answer_text(&answer, delta_name, PMI_SET_NAME_MAX);
     delta_tag = MPIR_Session_answer_number(&answer);
-    if (!delta_name[0])
-        goto fn_exit;
-    MPIR_Session_card_given();
     mpi_errno = MPIR_Session_read_data(&answer, &accept_keys);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = take_places();
-    MPIR_ERR_CHECK(mpi_errno);
-    entered = true;
     MPIR_Session_call_begin(&call, PMI_SET_ENTERED);
     mpi_errno = MPIR_Session_call_say(&call);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_take_looks(&answer, MPIR_Session_answer_number(&answer), stamp);
     MPIR_ERR_CHECK(mpi_errno);
     note_stays(MPIR_Session_answer_number(&answer) == 1, stamp);
+    mpi_errno = MPIR_Session_take_introduction(&answer);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     MPIR_Session_answer_free(&answer);
@@ -331,6 +365,7 @@ void MPIR_Session_granted_used(void)
 static struct {
     int type, tag;
     char delta[PMI_SET_NAME_MAX + 1];
+    bool introduced;            /* the joining processes need not be met */
 } told;
 
 /* Nobody need answer that an addition is accepted that this process was told of, unless it is known here that joining
@@ -346,6 +381,18 @@ static bool may_just_accept(int tag)
         may = delta->state != PMI_SET_ENDED;
     MPIR_Session_made_release(delta);
     return may;
+}
+
+/* The delta of what is accepted now.  Without it they meet. */
+static int get_acquainted(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Session_made *delta = told.introduced ? MPIR_Session_recall(told.delta, false) : NULL;
+
+    if (delta)
+        mpi_errno = MPIR_Session_introduce(delta->ranks, delta->size);
+    MPIR_Session_made_release(delta);
+    return mpi_errno;
 }
 
 static void read_grant(struct MPIR_Session_answer *answer)
@@ -414,7 +461,9 @@ static int ask_change(const char *bound, bool only_look, struct change *change)
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = MPIR_Session_take_looks(&answer, MPIR_Session_answer_number(&answer), stamp);
         MPIR_ERR_CHECK(mpi_errno);
+        bool introduced = MPIR_Session_answer_number(&answer) == 1;
         read_grant(&answer);
+        told.introduced = introduced && !answer.bad;
         told.type = change->type;
         told.tag = change->tag;
         strcpy(told.delta, change->delta);
@@ -484,6 +533,9 @@ int MPIR_Session_rc_accept_impl(MPIR_Session * session, int tag, MPIR_Info * inf
     mpi_errno = MPIR_Session_call_data(&call, info);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = may_just_accept(tag) ? MPIR_Session_call_say(&call) : MPIR_Session_call_tell(&call);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (told.type == MPIX_RC_ADD && told.tag == tag)
+        mpi_errno = get_acquainted();
     MPIR_ERR_CHECK(mpi_errno);
     told.type = MPIX_RC_NONE;
 

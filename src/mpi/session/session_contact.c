@@ -12,11 +12,16 @@
  * and where that was not enough, when they meet there.  They meet once when all have taken in the addresses of all, for
  * the reason above.  Nobody waits there for one that has departed.  Those who have met need not do so again if mpiexec
  * says so (set_circles.h): it answers those at once who have not heard of that.
+ *
+ * A joining process may be introduced to those that are there before anybody is told of it: it takes in their addresses
+ * and claims its lanes to them, on the same host.  Each of them offers its own lane when it makes the first
+ * communicator with the new one, and says then whether they have a lane, in shared memory.  The new one waits for that.
  */
 
 #include "session.h"
 #include "adapt.h"
 #include "pmi.h"
+#include <sched.h>
 
 #define NAME_BYTES (256 + 64)
 #define FIRST_PAUSE_US 50
@@ -260,15 +265,21 @@ static int take_in_card(int place, char *card)
     goto fn_exit;
 }
 
+/* Whether there was one. */
+static bool offer_lane(int place)
+{
+    if (!lane_cards || !lane_cards[place])
+        return false;
+    MPID_Lanes_offer(place, lane_cards[place]);
+    MPL_free(lane_cards[place]);
+    lane_cards[place] = NULL;
+    return true;
+}
+
 static void offer_lanes(const int *places, int n)
 {
-    for (int i = 0; i < n; i++) {
-        if (!lane_cards || !lane_cards[places[i]])
-            continue;
-        MPID_Lanes_offer(places[i], lane_cards[places[i]]);
-        MPL_free(lane_cards[places[i]]);
-        lane_cards[places[i]] = NULL;
-    }
+    for (int i = 0; i < n; i++)
+        offer_lane(places[i]);
 }
 
 /* The own one is taken in, too: without a world there is no other way to oneself. */
@@ -356,7 +367,14 @@ unsigned long long *MPIR_Session_meetings(void)
     return &meetings;
 }
 
-static unsigned char *acquainted;       /* by place: with this process, and with each other */
+/* By place: with this process, and with each other. */
+static unsigned char *acquainted;
+
+enum acquaintance {
+    STRANGER,
+    ACQUAINTED,
+    INTRODUCED                  /* and has not decided yet whether there is a lane, as far as it is known here */
+};
 
 static bool need_not_meet(const MPIR_Group * group)
 {
@@ -367,7 +385,7 @@ static bool need_not_meet(const MPIR_Group * group)
     return needless;
 }
 
-static int note_acquainted(const int *places, int n)
+static int note_acquainted(const int *places, int n, enum acquaintance how)
 {
     int mpi_errno = MPI_SUCCESS;
 
@@ -375,13 +393,188 @@ static int note_acquainted(const int *places, int n)
         acquainted = MPL_calloc(MPID_SESSION_PLACES, 1, MPL_MEM_ADDRESS);
     MPIR_ERR_CHKANDJUMP(!acquainted, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = 0; i < n; i++)
-        acquainted[places[i]] = 1;
+        acquainted[places[i]] = acquainted[places[i]] == STRANGER ? how : acquainted[places[i]];
 
   fn_exit:
     return mpi_errno;
   fn_fail:
     goto fn_exit;
 }
+
+/* ---- introductions ---------------------------------------------------------------------------------------------- */
+
+/* Lanes are claimed here and now, so that the others need only look when they make a communicator; they say then whether
+ * there is one, which this process waits for.  Who is elsewhere is met as ever. */
+int MPIR_Session_prepare_introduction(struct MPIR_Session_answer *answer, bool * can_be)
+{
+    int mpi_errno = MPI_SUCCESS, n = 0, places[PMI_SET_INTRODUCED_MAX];
+    char card[PMI_SET_CARD_MAX + 1];
+
+    MPL_initlock_lock(&lock);
+    mpi_errno = take_in_own_card(card, PMI_SET_CARD_MAX);
+    MPIR_ERR_CHECK(mpi_errno);
+    for (uint32_t left = MPIR_Session_answer_number(answer); left > 0 && !answer->bad; left--) {
+        uint32_t uid = MPIR_Session_answer_number(answer);
+        MPIR_Session_answer_text(answer, card, PMI_SET_CARD_MAX);
+        MPIR_ERR_CHKANDJUMP(answer->bad || uid >= MPID_SESSION_PLACES || n == PMI_SET_INTRODUCED_MAX, mpi_errno,
+                            MPI_ERR_OTHER, "**adaptdaemon");
+        mpi_errno = take_in_card((int) uid, card);
+        MPIR_ERR_CHECK(mpi_errno);
+        places[n++] = (int) uid;
+    }
+    offer_lanes(places, n);
+    *can_be = n > 0;
+    for (int i = 0; i < n; i++)
+        *can_be = *can_be && MPID_Lanes_undecided(places[i]);
+
+  fn_exit:
+    MPL_initlock_unlock(&lock);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_take_introduction(struct MPIR_Session_answer *answer)
+{
+    int mpi_errno = MPI_SUCCESS, n = 0;
+    int *places = MPIR_Session_answer_members(answer, &n);
+
+    MPL_initlock_lock(&lock);
+    MPIR_ERR_CHKANDJUMP(answer->bad || !places, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    for (int i = 0; i < n; i++)
+        MPIR_ERR_CHKANDJUMP(places[i] < 0, mpi_errno, MPI_ERR_OTHER, "**adaptdaemon");
+    if (n == 0)
+        goto fn_exit;
+    mpi_errno = note_acquainted(places, n, INTRODUCED);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = note_acquainted(MPIR_Session_start_places(), MPIR_Process.size, ACQUAINTED);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPL_initlock_unlock(&lock);
+    MPL_free(places);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_introduce(const int *places, int n)
+{
+    int mpi_errno = MPI_SUCCESS, own = MPIR_Session_place();
+    bool knows_all = true;
+
+    MPL_initlock_lock(&lock);
+    for (int i = 0; i < n; i++)
+        knows_all = knows_all && places[i] >= 0 && places[i] < MPID_SESSION_PLACES && knows(places[i]);
+    if (!knows_all)
+        goto fn_exit;
+    MPID_Lanes_forget_departed();
+    mpi_errno = note_acquainted(&own, 1, ACQUAINTED);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = note_acquainted(places, n, ACQUAINTED);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPL_initlock_unlock(&lock);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static bool awaits_decision_of(int place)
+{
+    return acquainted && acquainted[place] == INTRODUCED;
+}
+
+/* Both have offered lanes. */
+static void settle(int place)
+{
+    MPID_Lanes_settle(place);
+    if (awaits_decision_of(place))
+        acquainted[place] = ACQUAINTED;
+}
+
+/* When all members have met. */
+static void settle_all(const MPIR_Group * group)
+{
+    MPL_initlock_lock(&lock);
+    for (int i = 0; i < group->size; i++)
+        settle((int) group->lrank_to_lpid[i].lpid);
+    MPL_initlock_unlock(&lock);
+}
+
+/* With those who were introduced to this process, and have offered lanes long ago.  Whether there is one that had not
+ * been decided. */
+static bool decide(const MPIR_Group * group)
+{
+    bool is_new = false;
+
+    MPL_initlock_lock(&lock);
+    for (int i = 0; i < group->size; i++) {
+        int place = (int) group->lrank_to_lpid[i].lpid;
+        if (awaits_decision_of(place))
+            continue;
+        is_new = offer_lane(place) || is_new;
+        settle(place);
+    }
+    MPL_initlock_unlock(&lock);
+    return is_new;
+}
+
+/* Whether this member, if this process was introduced to it, has decided. */
+static bool look_for_decision(int place)
+{
+    MPL_initlock_lock(&lock);
+    bool decided = !awaits_decision_of(place) || !MPID_Lanes_undecided(place);
+    if (decided)
+        settle(place);
+    MPL_initlock_unlock(&lock);
+    return decided;
+}
+
+static int await_decision(const MPIR_Group * group, int place)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Session_watch watch = { 0 };
+    bool ended = false;
+
+    while (!look_for_decision(place)) {
+        mpi_errno = MPID_Progress_test(NULL);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIR_Session_watch(&watch, &place, 1, group, &ended);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPIR_ERR_CHKANDJUMP(ended, mpi_errno, MPI_ERR_PROC_ABORTED, "**sessionmemberended");
+        MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        sched_yield();
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Of two that were introduced the one that was there before comes, and decides, and the other one waits for it.  So
+ * those that are newer than this process are told first, and nobody waits in a circle.  `has_met`: for the first time. */
+static int decide_all(const MPIR_Group * group, bool * has_met)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    *has_met = decide(group);
+    for (int i = 0; i < group->size; i++) {
+        int place = (int) group->lrank_to_lpid[i].lpid;
+        *has_met = *has_met || awaits_decision_of(place);
+        mpi_errno = await_decision(group, place);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- meetings --------------------------------------------------------------------------------------------------- */
 
 static int take_in_missing(struct MPIR_Session_answer *answer, const int *places, int n)
 {
@@ -395,9 +588,10 @@ static int take_in_missing(struct MPIR_Session_answer *answer, const int *places
     return mpi_errno;
 }
 
-/* All of them come to it.  `complete`: all know all; else what was missing has been taken in, and they meet again. */
+/* All of them come to it.  `complete`: all know all; else what was missing has been taken in, and they meet again.
+ * `is_needless`: those that know each other for good need not have come. */
 static int meet_once(const int *places, int n, const char *stringtag, int round, const char *card, bool knows_all,
-                     bool * complete)
+                     bool * complete, bool * is_needless)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
@@ -425,8 +619,9 @@ static int meet_once(const int *places, int n, const char *stringtag, int round,
     mpi_errno = take_in_missing(&answer, places, (int) cards);
     if (!mpi_errno)
         offer_lanes(places, n);
-    if (!mpi_errno && MPIR_Session_answer_number(&answer) == 1)
-        mpi_errno = note_acquainted(places, n);
+    *is_needless = MPIR_Session_answer_number(&answer) == 1;
+    if (!mpi_errno && *is_needless)
+        mpi_errno = note_acquainted(places, n, ACQUAINTED);
     MPL_initlock_unlock(&lock);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -441,14 +636,17 @@ int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, int
 {
     int mpi_errno = MPI_SUCCESS, *places = NULL;
     char card[PMI_SET_CARD_MAX];
-    bool knows_all = true, complete;
+    bool knows_all = true, complete, is_needless, is_new;
     MPIR_CHKLMEM_DECL(1);
 
     MPL_initlock_lock(&lock);
     *has_met = !need_not_meet(group);
     MPL_initlock_unlock(&lock);
-    if (!*has_met)
+    if (!*has_met) {
+        mpi_errno = decide_all(group, has_met);
+        MPIR_ERR_CHECK(mpi_errno);
         goto fn_exit;
+    }
     MPIR_CHKLMEM_MALLOC(places, int *, group->size * sizeof(int), mpi_errno, "places", MPL_MEM_OTHER);
     for (int i = 0; i < group->size; i++) {
         MPIR_ERR_CHKANDJUMP(group->lrank_to_lpid[i].lpid >= MPID_SESSION_PLACES, mpi_errno, MPI_ERR_GROUP,
@@ -465,15 +663,17 @@ int MPIR_Session_meet_apart(const MPIR_Group * group, const char *stringtag, int
         offer_lanes(places, group->size);
     MPL_initlock_unlock(&lock);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = meet_once(places, group->size, stringtag, first_round, card_given ? "" : card, knows_all, &complete);
+    mpi_errno = meet_once(places, group->size, stringtag, first_round, card_given ? "" : card, knows_all, &complete,
+                          &is_needless);
     MPIR_ERR_CHECK(mpi_errno);
     if (!complete)
-        mpi_errno = meet_once(places, group->size, stringtag, first_round + 1, "", true, &complete);
+        mpi_errno = meet_once(places, group->size, stringtag, first_round + 1, "", true, &complete, &is_needless);
     MPIR_ERR_CHECK(mpi_errno);
-    MPL_initlock_lock(&lock);
-    for (int i = 0; i < group->size; i++)
-        MPID_Lanes_settle(places[i]);
-    MPL_initlock_unlock(&lock);
+    if (is_needless)
+        mpi_errno = decide_all(group, &is_new);
+    else
+        settle_all(group);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     MPIR_CHKLMEM_FREEALL();

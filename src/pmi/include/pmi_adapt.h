@@ -20,7 +20,7 @@
 
 /* ---- environment ---------------------------------------------------------------------------- */
 
-/* PMI_ADAPT="version=13 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 modify=0 pidns=4026531836"
+/* PMI_ADAPT="version=14 fd=9 slot=0 uid=3 epoch=2 pre=4 local_pre=2 modify=0 pidns=4026531836"
  *   version    of this interface
  *   fd         descriptor of the board (a memfd inherited from the daemon)
  *   slot       index of this process' slot on that board
@@ -34,7 +34,7 @@
  * Processes made by MPI_Comm_spawn do not get it.  A process checks that the board's group name is
  * the name of its own PMI key-value space, so that a variable inherited by accident is ignored. */
 #define PMI_ADAPT_ENV "PMI_ADAPT"
-#define PMI_ADAPT_VERSION 13
+#define PMI_ADAPT_VERSION 14
 
 /* ---- wire commands, process to daemon (PMI-1 lines) ------------------------------------------ */
 /* None of them is answered: the answer, where there is one, appears on the board.

@@ -45,6 +45,7 @@
 #define PMI_SET_GRANT_OPERANDS 8        /* and sets of which one is made */
 #define PMI_SET_TAG_MAX 1024    /* of a meeting */
 #define PMI_SET_CREATIONS_MAX 8 /* communicators that a process makes of groups at a time, on the board */
+#define PMI_SET_INTRODUCED_MAX 64       /* processes that know each other, to whom others are introduced */
 #define PMI_SET_CARD_MAX 1024   /* what a member says in it */
 
 enum pmi_set_call {             /* u32, at the front of each call; then */
@@ -72,15 +73,19 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
                                  * these processes need not meet again.  When all of them have called with this tag, or
                                  * need not meet */
     PMI_SET_DYNAMIC,            /* nothing -> nothing: the job changes through process sets from now on */
-    PMI_SET_ENTER,              /* text card -> text delta, u32 tag, u32 n, n * (text key, text value), u32 n, n * look
-                                 * at sets that hold the caller, u32 1: as LEAVES, none removes it: of a process that
-                                 * was started by an addition, once that is accepted; all others get "" at once */
+    PMI_SET_ENTER,              /* text card -> u32 1: the caller was started by an addition, 0: in another way; u32 n,
+                                 * n * (u32 uid, text card) of those whom it may be introduced to */
+    PMI_SET_AWAIT,              /* u32 1: of a process of an addition that has claimed lanes to all of these -> text
+                                 * delta, u32 tag, u32 n, n * (text key, text value), u32 n, n * look at sets that hold
+                                 * the caller, u32 1: as LEAVES, none removes it, members: they and the caller need not
+                                 * meet, but it has to wait for the other's decision on their lane; once the change is
+                                 * accepted */
     PMI_SET_ENTERED,            /* nothing -> nothing: it goes on with this answer */
     PMI_SET_CHANGE,             /* operand that is bound; text "" without members: all processes; u32 1: only whether
                                  * there is one to be told; text card or "" if it was given before
                                  * -> u32 enum pmi_set_change, text delta, u32 tag, u32 n, n * (text key, text value),
-                                 * u32 n, n * look at the delta and at what the caller may combine it with, u32 first
-                                 * and u32 n, numbers of sets that it may make by MADE before it accepts or declines */
+                                 * u32 n, n * look at the delta and at what the caller may combine it with, u32 1: once
+                                 * it is accepted the caller need not meet the joining processes, u32 first and u32 n, numbers of sets that it may make by MADE before it accepts or declines */
     PMI_SET_ACCEPT,             /* u32 tag, u32 n, n * (text key, text value) for those who join -> nothing; of an
                                  * addition it need not be answered */
     PMI_SET_DECLINE,            /* u32 tag -> nothing */

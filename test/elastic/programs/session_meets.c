@@ -1,7 +1,8 @@
 /*
  * SI8, SX6: processes of different start groups that have met once make communicators without a question to mpiexec:
  * of all, of some in another order, between two groups, and by two threads at a time whose tags have the same hash;
- * also after more of them have joined, and others have left.  Run by 2 processes; --epochs N changes.
+ * also after more of them have joined, and others have left.  Run by 2 processes; --epochs N changes.  --introduced 1, on
+ * one host: who joins those that have met, and who was told of it, do not meet at all.
  */
 
 #include "session_changes.h"
@@ -141,17 +142,23 @@ static void take_turns(MPI_Comm comm)
     ET_MPI(MPI_Group_free(&all));
 }
 
-static MPI_Comm connect_epoch(const char *set, int epoch)
+/* `introduced`: this process to those that join, or to all others. */
+static MPI_Comm connect_epoch(const char *set, int epoch, int introduced)
 {
     char tag[32];
+    unsigned long long before = count_meetings();
 
     snprintf(tag, sizeof(tag), "epoch %d", epoch);
-    return connect_set(set, tag);
+    MPI_Comm comm = connect_set(set, tag);
+    unsigned long long met = count_meetings() - before;
+    ET_CHECK(!introduced || met == 0, "%llu meetings of processes that were introduced", met);
+    return comm;
 }
 
 int main(int argc, char **argv)
 {
     int epochs = (int) et_number(argc, argv, "epochs", 0), epoch = 0, rank, leaves = 0;
+    int introduced = (int) et_number(argc, argv, "introduced", 0);
     pset_name set = "mpi://WORLD", value;
     struct {
         pset_name delta, set;
@@ -165,7 +172,7 @@ int main(int argc, char **argv)
         epoch = atoi(value);
     else
         strcpy(set, "mpi://WORLD");
-    MPI_Comm comm = connect_epoch(set, epoch);
+    MPI_Comm comm = connect_epoch(set, epoch, introduced && epoch > 1);
     for (;;) {
         ET_MPI(MPI_Comm_rank(comm, &rank));
         if (epoch > 0)
@@ -186,7 +193,8 @@ int main(int argc, char **argv)
         if (leaves)
             break;
         strcpy(set, news.set);
-        comm = connect_epoch(set, ++epoch);
+        epoch++;
+        comm = connect_epoch(set, epoch, introduced && epoch > 1 && rank == 0);
     }
     if (!leaves)
         ET_MPI(MPI_Comm_free(&comm));

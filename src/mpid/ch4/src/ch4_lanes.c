@@ -52,12 +52,17 @@ static int drain(void *unused ATTRIBUTE((unused)))
 
 /* ---- first contact ---------------------------------------------------------------------------------------------- */
 
-void MPID_Lanes_card(char *card, int bytes)
+void MPID_Lanes_forget_departed(void)
 {
     int number = -1, avtid, lpid;
 
     while ((number = MPIDI_SHM_lanes_departed(number, &avtid, &lpid)) >= 0)
         forget(number, avtid, lpid);
+}
+
+void MPID_Lanes_card(char *card, int bytes)
+{
+    MPID_Lanes_forget_departed();
     MPIDI_SHM_lanes_card(card, bytes);
 }
 
@@ -83,6 +88,11 @@ void MPID_Lanes_settle(int place)
 {
     if (address_of(0, place)->is_local == MPIDI_LOCALITY__NETWORK)
         settle(0, place);
+}
+
+bool MPID_Lanes_undecided(int place)
+{
+    return address_of(0, place)->is_local == MPIDI_LOCALITY__NETWORK && MPIDI_SHM_lanes_undecided(0, place);
 }
 
 void MPID_Lanes_counts(unsigned **open, unsigned long long **sent)

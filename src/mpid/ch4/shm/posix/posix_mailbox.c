@@ -6,6 +6,7 @@
 #include "posix_noinline.h"
 #include "../../src/ch4_rests.h"
 #include "mpl_shm_nameless.h"
+#include <signal.h>
 #include <sys/random.h>
 
 /*
@@ -27,7 +28,7 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-#define MAILBOX_MAGIC 0x6c616e6573303176ull    /* of this layout */
+#define MAILBOX_MAGIC 0x6c616e6573303276ull    /* of this layout */
 #define MAILBOX_BYTES_MAX (1ull << 36)
 #define RING_RECORDS 4          /* of the greatest size, in a ring */
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
@@ -36,7 +37,12 @@ struct mailbox_head {
     uint64_t magic, nonce;
     uint64_t slots, first, stride, capacity;   /* where the rings are, and how many bytes they hold */
     uint64_t claims[MPIDI_POSIX_LANES_MAX];     /* the nonce of who sends there; 0: nobody */
+    uint32_t claimers[MPIDI_POSIX_LANES_MAX];   /* their processes; 0: not said yet */
+    uint32_t decisions[MPIDI_POSIX_LANES_MAX];  /* by the owner: enum decision */
 };
+
+/* For who has claimed a lane long before the other side did, and cannot know when that has. */
+enum decision { NOT_DECIDED, HAS_LANE, HAS_NONE };
 
 struct lane MPIDI_POSIX_lane[MPIDI_POSIX_LANES_MAX];
 int MPIDI_POSIX_lanes_top;
@@ -60,7 +66,15 @@ static struct lane_ring *ring_of(const struct mailbox_head *head, size_t slot)
     return (struct lane_ring *) ((char *) head + head->first + slot * head->stride);
 }
 
-/* So that nobody waits for room here. */
+static void give_back(struct mailbox_head *head, size_t slot)
+{
+    uint64_t ours = own.head->nonce;
+
+    __atomic_store_n(&head->claimers[slot], 0, __ATOMIC_RELEASE);
+    __atomic_compare_exchange_n(&head->claims[slot], &ours, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/* So that nobody waits for room here, and nothing is kept for us elsewhere. */
 static void close_mailbox(void)
 {
     if (own.owner != getpid())
@@ -68,6 +82,10 @@ static void close_mailbox(void)
     for (size_t slot = 0; slot < own.head->slots; slot++) {
         if (own.head->claims[slot])
             __atomic_store_n(&ring_of(own.head, slot)->closed, 1, __ATOMIC_RELEASE);
+    }
+    for (int i = 0; i < MPIDI_POSIX_lanes_top; i++) {
+        if (MPIDI_POSIX_lane[i].state == LANE_CLAIMED)
+            give_back(MPIDI_POSIX_lane[i].head, MPIDI_POSIX_lane[i].slot);
     }
 }
 
@@ -189,17 +207,13 @@ static bool claim_slot(struct mailbox_head *head, uint64_t slots, size_t * slot)
     for (*slot = 0; *slot < slots; ++*slot) {
         uint64_t nobody = 0;
         if (__atomic_compare_exchange_n(&head->claims[*slot], &nobody, own.head->nonce, false, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_RELAXED))
+                                        __ATOMIC_RELAXED)) {
+            __atomic_store_n(&head->decisions[*slot], NOT_DECIDED, __ATOMIC_RELEASE);
+            __atomic_store_n(&head->claimers[*slot], (uint32_t) getpid(), __ATOMIC_RELEASE);
             return true;
+        }
     }
     return false;
-}
-
-static void give_back(struct mailbox_head *head, size_t slot)
-{
-    uint64_t ours = own.head->nonce;
-
-    __atomic_compare_exchange_n(&head->claims[slot], &ours, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 /* Fills in what belongs to the peer's mailbox. */
@@ -282,6 +296,28 @@ static bool is_at(const struct lane *lane, int avtid, int lpid)
     return lane->avtid == avtid && lane->lpid == lpid;
 }
 
+/* Where this process sends to us, or own.head->slots. */
+static size_t slot_of(unsigned long long nonce)
+{
+    size_t slot = 0;
+
+    while (slot < own.head->slots && __atomic_load_n(&own.head->claims[slot], __ATOMIC_ACQUIRE) != nonce)
+        slot++;
+    return slot;
+}
+
+/* If it has claimed a lane it need not wait for ours. */
+static void refuse(const char *text)
+{
+    struct lane_card card;
+
+    if (!own.head || !read_card(text, &card))
+        return;
+    size_t slot = slot_of(card.nonce);
+    if (slot < own.head->slots)
+        __atomic_store_n(&own.head->decisions[slot], HAS_NONE, __ATOMIC_RELEASE);
+}
+
 void MPIDI_POSIX_lanes_offer(int avtid, int lpid, const char *card)
 {
     /* who was there before, and has disconnected */
@@ -293,6 +329,8 @@ void MPIDI_POSIX_lanes_offer(int avtid, int lpid, const char *card)
     if (number >= 0) {
         MPIDI_POSIX_lane[number].avtid = avtid;
         MPIDI_POSIX_lane[number].lpid = lpid;
+    } else {
+        refuse(card);
     }
 }
 
@@ -301,14 +339,12 @@ void MPIDI_POSIX_lanes_offer(int avtid, int lpid, const char *card)
 /* When the peer has tried, too: the lane is open, or has been given back (false). */
 static bool settle(struct lane *lane)
 {
-    size_t slot = 0;
-
     if (lane->state != LANE_CLAIMED)
         return lane->state == LANE_OPEN;
-    while (slot < own.head->slots && __atomic_load_n(&own.head->claims[slot], __ATOMIC_ACQUIRE) != lane->peer.nonce)
-        slot++;
+    size_t slot = slot_of(lane->peer.nonce);
     bool open = slot < own.head->slots;
     if (open) {
+        __atomic_store_n(&own.head->decisions[slot], HAS_LANE, __ATOMIC_RELEASE);
         lane->own_slot = slot;
         lane->in.ring = ring_of(own.head, slot);
         lane->in.capacity = own.head->capacity;
@@ -324,6 +360,16 @@ static bool settle(struct lane *lane)
     munmap(lane->head, head_bytes());
     lane->head = NULL;
     return open;
+}
+
+bool MPIDI_POSIX_lanes_undecided(int avtid, int lpid)
+{
+    for (int i = 0; i < MPIDI_POSIX_lanes_top; i++) {
+        struct lane *lane = &MPIDI_POSIX_lane[i];
+        if (lane->state == LANE_CLAIMED && is_at(lane, avtid, lpid))
+            return __atomic_load_n(&lane->head->decisions[lane->slot], __ATOMIC_ACQUIRE) == NOT_DECIDED;
+    }
+    return false;
 }
 
 int MPIDI_POSIX_lanes_settle(int avtid, int lpid)
@@ -366,6 +412,12 @@ static bool is_sent_to(int number)
     return false;
 }
 
+static void free_slot(size_t slot)
+{
+    __atomic_store_n(&own.head->claimers[slot], 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&own.head->claims[slot], 0, __ATOMIC_RELEASE);
+}
+
 /* Its place in our mailbox is as new for the next one. */
 static void free_departed(struct lane *lane)
 {
@@ -373,9 +425,20 @@ static void free_departed(struct lane *lane)
     if (fallocate((int) own.card.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                   (off_t) (own.head->first + lane->own_slot * own.head->stride), (off_t) own.head->stride))
         memset(lane->in.ring, 0, sizeof(struct lane_ring));
-    __atomic_store_n(&own.head->claims[lane->own_slot], 0, __ATOMIC_RELEASE);
+    free_slot(lane->own_slot);
     lane->state = LANE_FREE;
     MPIDI_POSIX_lanes.open--;
+}
+
+/* Of those that have claimed a lane here and were killed before there was one. */
+static void free_orphaned(void)
+{
+    for (size_t slot = 0; own.head && slot < own.head->slots; slot++) {
+        uint64_t nonce = __atomic_load_n(&own.head->claims[slot], __ATOMIC_ACQUIRE);
+        pid_t claimer = (pid_t) __atomic_load_n(&own.head->claimers[slot], __ATOMIC_ACQUIRE);
+        if (nonce && claimer > 0 && find_lane(nonce) < 0 && kill(claimer, 0) && errno == ESRCH)
+            free_slot(slot);
+    }
 }
 
 int MPIDI_POSIX_lanes_departed(int number, int *avtid, int *lpid)
@@ -392,5 +455,6 @@ int MPIDI_POSIX_lanes_departed(int number, int *avtid, int *lpid)
         free_departed(lane);
         return i;
     }
+    free_orphaned();
     return -1;
 }

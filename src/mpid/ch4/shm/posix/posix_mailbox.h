@@ -53,7 +53,8 @@ extern int MPIDI_POSIX_lanes_top;       /* those from here on are free */
 
 /* Rows of ch4_api.txt: lanes_card writes the own card as text, "" if there is no mailbox; lanes_offer claims a lane
  * for the process at that place of the tables, in the mailbox that a card tells; lanes_settle, when that process has
- * tried, too, returns the number of the open lane, or -1; lanes_departed frees the first lane behind `number` whose
+ * tried, too, returns the number of the open lane, or -1; lanes_undecided says whether a lane is claimed there and the
+ * other process has not settled since; lanes_departed frees the first lane behind `number` whose
  * peer has ended and of which nothing waits to be received, and returns its number, or -1. */
 
 /* Whether the peer still has its mailbox; if not, the lane is departed. */

@@ -37,6 +37,11 @@ int MPIDI_SHM_lanes_settle(int avtid, int lpid)
     return MPIDI_POSIX_lanes_settle(avtid, lpid);
 }
 
+bool MPIDI_SHM_lanes_undecided(int avtid, int lpid)
+{
+    return MPIDI_POSIX_lanes_undecided(avtid, lpid);
+}
+
 int MPIDI_SHM_lanes_departed(int number, int *avtid_p, int *lpid_p)
 {
     return MPIDI_POSIX_lanes_departed(number, avtid_p, lpid_p);

@@ -83,6 +83,8 @@ struct Adaptation {
     uint32_t tag = 0;           /* of the change that is told; unique in the job */
     int added = 0;              /* processes of the addition that came first, in a request that does both */
     std::vector<uint32_t> chosen;       /* who shall leave, if the request says so */
+    std::optional<SetMembers> known;    /* whom the joining processes are introduced to, once one has asked */
+    bool introduced = true;     /* none of them has said that it could not be */
     std::vector<SetCaller> entering;    /* joining processes that wait in MPI_Session_init */
     std::optional<SetMembers> delta;    /* once it has been told */
     std::string delta_name;

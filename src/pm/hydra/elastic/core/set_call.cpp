@@ -191,6 +191,11 @@ template <> EnterJob read(CallReader &reader)
     return {reader.text(PMI_SET_CARD_MAX)};
 }
 
+template <> AwaitAccept read(CallReader &reader)
+{
+    return {reader.number(1) == 1};
+}
+
 template <> HasEntered read(CallReader &)
 {
     return {};
@@ -381,6 +386,11 @@ struct Write {
         append_number(bytes, PMI_SET_ENTER);
         append_text(bytes, call.card);
     }
+    void operator()(const AwaitAccept &call)
+    {
+        append_number(bytes, PMI_SET_AWAIT);
+        append_number(bytes, call.introduced ? 1 : 0);
+    }
     void operator()(const HasEntered &) { append_number(bytes, PMI_SET_ENTERED); }
     void operator()(const GetChange &call)
     {
@@ -483,6 +493,8 @@ std::optional<ChangeCall> parse_change_call(Bytes call)
             return whole_change<BecomeDynamic>(reader);
         case PMI_SET_ENTER:
             return whole_change<EnterJob>(reader);
+        case PMI_SET_AWAIT:
+            return whole_change<AwaitAccept>(reader);
         case PMI_SET_ENTERED:
             return whole_change<HasEntered>(reader);
         case PMI_SET_CHANGE:

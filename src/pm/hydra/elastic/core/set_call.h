@@ -98,6 +98,9 @@ struct BecomeDynamic {};
 struct EnterJob {
     std::string card;
 };
+struct AwaitAccept {
+    bool introduced = false;    /* the caller has claimed lanes to all whom the answer to EnterJob named */
+};
 struct HasEntered {};
 struct GetChange {
     SetOperand bound;           /* "": all processes */
@@ -131,8 +134,8 @@ struct AskComes {
     uint32_t uid = 0;
     uint64_t creation = 0;
 };
-using ChangeCall = std::variant<BecomeDynamic, EnterJob, HasEntered, GetChange, AcceptChange, DeclineChange, RequestOp,
-                                QueryOp, CloseOp, AskLeaves, AddHints, AskComes>;
+using ChangeCall = std::variant<BecomeDynamic, EnterJob, AwaitAccept, HasEntered, GetChange, AcceptChange,
+                                DeclineChange, RequestOp, QueryOp, CloseOp, AskLeaves, AddHints, AskComes>;
 
 /* Nothing: it is malformed, or of the other kind. */
 std::optional<SetCall> parse_set_call(Bytes call);

@@ -113,15 +113,44 @@ void Step::announce_removal()
     tell_sets({});
 }
 
-/* A joining process waits for its change; others that ask so were started in other ways. */
+/* Whom joining processes may get to know before anybody is told of them: all that run, if they know each other. */
+SetMembers Step::who_can_be_introduced() const
+{
+    std::vector<uint32_t> uids;
+    for (const Process *member : world_.members())
+        uids.push_back(member->uid);
+    auto running = SetMembers::of_list(uids);
+    return running && sets_.know_each_other(*running) ? *running : SetMembers();
+}
+
+/* Others than joining processes that ask so were started in other ways. */
 std::optional<std::string> Step::answer_change(Process &process, const SetCaller &caller, const EnterJob &call)
 {
     if (mode_ != InitMode::SETS || !is_joiner(process))
-        return SetAnswer().text("").number(0).data({}).number(0).bytes();
+        return SetAnswer().number(0).number(0).bytes();
+    if (adaptation_->state != AdaptState::JOINING || process.ready)
+        return wrong("the calling process waits already");
+    sets_.give_card(process.uid, call.card);
+    if (!adaptation_->known)
+        adaptation_->known = who_can_be_introduced();
+    SetAnswer answer;
+    answer.number(1);
+    sets_.tell_cards(caller, *adaptation_->known, answer);
+    return answer.bytes();
+}
+
+/* A joining process waits for its change; one whose change has come to nothing waits for its own end. */
+std::optional<std::string> Step::answer_change(Process &process, const SetCaller &caller, const AwaitAccept &call)
+{
+    bool joins = mode_ == InitMode::SETS && is_joiner(process);
+    if (!joins && process.group > 0 && process.world_rank < 0)
+        return std::nullopt;
+    if (!joins)
+        return wrong("the calling process does not join");
     if (adaptation_->state != AdaptState::JOINING || process.ready)
         return wrong("the calling process waits already");
     process.ready = true;
-    sets_.give_card(process.uid, call.card);
+    adaptation_->introduced = adaptation_->introduced && call.introduced;
     adaptation_->entering.push_back(caller);
     log("ready", {{"rank", process.rank}, {"host", process.host}, {"uid", process.uid}});
     if (--adaptation_->unready == 0) {
@@ -262,8 +291,9 @@ std::string Step::answer_told(const SetCaller &caller)
     sets_.look(caller, a.delta_name, answer);
     if (!latest.empty())
         sets_.look(caller, latest, answer);
+    bool introduced = a.change.joining > 0 && a.introduced && a.known && a.known->contains(caller.uid);
     uint32_t first = sets_.grant(caller.uid);
-    return answer.number(first).number(first ? PMI_SET_GRANT : 0).bytes();
+    return answer.number(introduced ? 1 : 0).number(first).number(first ? PMI_SET_GRANT : 0).bytes();
 }
 
 /* SI4 */
@@ -343,15 +373,38 @@ void Step::start_joiners()
     if (a.change.joining == 0)
         return let_go();
     sets_.start_proposed();
+    SetMembers known = introduce_joiners(replies);
     for (const SetCaller &caller : a.entering) {
         a.awaited.insert(caller.uid);
         SetAnswer answer;
         answer.text(a.delta_name).number(a.tag).data(a.keys);
         sets_.look_since(caller, a.delta_name, LOOKS_MAX, answer);
         tell_stays(caller);
-        replies.push_back({caller, answer.number(1).bytes()});
+        replies.push_back({caller, answer.number(1).members(known).bytes()});
     }
     tell_sets(replies);
+}
+
+/* Whom the joining processes, and those of each other, need not meet; whoever waits for them to is answered.  Nobody,
+ * if there are others by now whom these know. */
+SetMembers Step::introduce_joiners(std::vector<Sets::Reply> &replies)
+{
+    const Adaptation &a = *adaptation_;
+    std::vector<uint32_t> uids;
+    if (!a.introduced || !a.known)
+        return {};
+    for (const SetMembers::Run &run : a.known->runs()) {
+        for (uint32_t uid = run.first; uid < run.first + run.count; uid++) {
+            const Process *member = find_member(uid);
+            if (member && !member->ended)
+                uids.push_back(uid);
+        }
+    }
+    auto known = SetMembers::of_list(uids);
+    for (const SetCaller &caller : a.entering)
+        uids.push_back(caller.uid);
+    auto all = SetMembers::of_list(uids);
+    return known && known->size() > 0 && all && sets_.introduce(*all, replies) ? *known : SetMembers();
 }
 
 /* Before anybody can know that it has been accepted. */

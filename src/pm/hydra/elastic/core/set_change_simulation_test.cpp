@@ -9,7 +9,8 @@
  *   SR7  joining processes return when their change is accepted, and only then
  *   SR9  at the end of a removal its processes have ended, at that of an addition its processes have initialised
  *   SR2  boards say of a change as long as somebody can be told of it, and of none else
- *   SI8  nobody waits in a meeting one of whose members has ended
+ *   SI8  nobody waits in a meeting one of whose members has ended, or is told that none is needed with one that does not
+ *        know it, unless one of the two was introduced to the other
  *   SA1  nobody is told that a set is unknown which was made before it asked, by whoever was told and makes it by
  *        itself, although what that process says may be on its way for as long as nobody asks
  *   SL3  who leaves with an accepted removal may die in any way, and the job goes on
@@ -19,6 +20,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
@@ -33,7 +35,7 @@ namespace {
 
 struct Outcome {
     int added = 0, removed = 0, declined = 0, orphaned = 0, failed = 0, withdrawn = 0, meetings = 0, lost_meetings = 0;
-    int granted = 0, refused = 0, offers_seen = 0, own = 0, synced = 0;
+    int granted = 0, refused = 0, offers_seen = 0, own = 0, synced = 0, introduced = 0;
 };
 
 class SetsJob {
@@ -68,8 +70,8 @@ class SetsJob {
     }
 
   private:
-    enum class Stage { STARTS, WAITS, LET_GO, RUNS, ENDED };
-    enum class Question { NOTHING, ENTER, CHANGE, LOOK, MEET, REQUEST, QUERY, OWN };
+    enum class Stage { STARTS, ENTERS, PREPARED, WAITS, LET_GO, RUNS, ENDED };
+    enum class Question { NOTHING, ENTER, AWAIT, CHANGE, LOOK, MEET, REQUEST, QUERY, OWN };
     struct Process {
         int group = 0;
         uint32_t rank = 0;
@@ -78,6 +80,8 @@ class SetsJob {
         uint32_t calls = 0;
         std::map<uint32_t, Question> questions;         /* not answered */
         std::vector<uint32_t> meets;    /* with whom it waits to meet */
+        std::set<uint32_t> knows;       /* whose addresses it has */
+        std::set<uint32_t> prepared_for;        /* who may be told that they need not meet it, and decide first */
     };
 
     uint32_t pick(uint32_t n) { return static_cast<uint32_t>(random_() % n); }
@@ -88,7 +92,7 @@ class SetsJob {
     void place(int group, uint32_t first_uid, uint32_t n)
     {
         for (uint32_t rank = 0; rank < n; rank++)
-            processes_[first_uid + rank] = {group, rank, Stage::STARTS, false, 0, {}, {}};
+            processes_[first_uid + rank] = {group, rank, Stage::STARTS, false, 0, {}, {}, {}, {}};
         glue_.place(group, std::vector<std::string>(n, "a"));
     }
     std::vector<uint32_t> all_in(Stage stage) const
@@ -137,8 +141,10 @@ class SetsJob {
                 break;
             case 2: case 3: case 4: case 5: case 6:
                 if (joiner != UINT32_MAX && !processes_.at(joiner).doomed) {
-                    processes_.at(joiner).stage = Stage::WAITS;
-                    ask(joiner, EnterJob{}, Question::ENTER);
+                    processes_.at(joiner).stage = Stage::ENTERS;
+                    ask(joiner, EnterJob{"card " + std::to_string(joiner)}, Question::ENTER);
+                } else {
+                    await_accept(any(Stage::PREPARED));
                 }
                 break;
             case 7: case 8:
@@ -231,8 +237,10 @@ class SetsJob {
             return;
         uint32_t uid = std::exchange(told_to_, UINT32_MAX);
         number_ = 0;
-        accepted_ = pick(4) > 0;
-        if (accepted_)
+        bool accepts = pick(4) > 0;
+        if (tag_ == request_)   /* it may be over */
+            accepted_ = accepts;
+        if (accepts)
             ask(uid, AcceptChange{tag_, {}}, Question::NOTHING);
         else
             ask(uid, DeclineChange{tag_}, Question::NOTHING);
@@ -245,7 +253,7 @@ class SetsJob {
             if (process.doomed && process.stage != Stage::ENDED)
                 doomed = other;
         }
-        uint32_t joiner = pick(2) ? any(Stage::WAITS) : any(Stage::LET_GO);
+        uint32_t joiner = any(std::array{Stage::PREPARED, Stage::WAITS, Stage::LET_GO, Stage::LET_GO}[pick(4)]);
         if (doomed != UINT32_MAX)
             end(doomed, 9);
         else if (!leaving_.empty() && accepted_)
@@ -261,7 +269,9 @@ class SetsJob {
         if (!processes_.at(uid).meets.empty() || all.size() < 2)
             return;
         processes_.at(uid).meets = all;
-        ask(uid, MeetMembers{"tag", std::to_string(uid), *SetMembers::of_list(all)}, Question::MEET);
+        bool knows = std::ranges::all_of(
+            all, [&](uint32_t other) { return other == uid || processes_.at(uid).knows.contains(other); });
+        ask(uid, MeetMembers{"tag", std::to_string(uid), *SetMembers::of_list(all), knows}, Question::MEET);
     }
 
     /* ---- what came of it ---- */
@@ -413,11 +423,13 @@ class SetsJob {
             return;
         ASSERT_NE(question, process.questions.end()) << "one answer to each; seed " << seed_;
         if (question->second == Question::ENTER) {
-            require(accepted_ && process.stage == Stage::WAITS, "SR7");
+            if (code == PMI_SET_OK && process.stage == Stage::ENTERS)
+                prepare(uid, payload.substr(16));
+        } else if (question->second == Question::AWAIT) {
+            require(code == PMI_SET_OK && accepted_ && process.stage == Stage::WAITS, "SR7");
             process.stage = Stage::LET_GO;
         } else if (question->second == Question::MEET) {
-            (code == PMI_SET_OK ? outcome_.meetings : outcome_.lost_meetings)++;
-            process.meets.clear();
+            look_at_meeting(uid, payload.substr(8));
         } else if (question->second == Question::OWN) {
             require(code == PMI_SET_OK, "SA1: a set that was made is known");
         } else if (question->second == Question::LOOK) {
@@ -431,6 +443,48 @@ class SetsJob {
                 look_at_done(payload.substr(12), question->second == Question::REQUEST);
         }
         process.questions.erase(question);
+    }
+    /* u32 n, n * (u32 uid, text card), before it waits. */
+    void prepare(uint32_t uid, const std::string &cards)
+    {
+        Process &process = processes_.at(uid);
+        size_t at = sizeof(uint32_t);
+        for (uint32_t i = 0; i < number_at(cards, 0); i++) {
+            process.prepared_for.insert(number_at(cards, at));
+            at += 2 * sizeof(uint32_t) + number_at(cards, at + sizeof(uint32_t));
+        }
+        process.knows.insert(process.prepared_for.begin(), process.prepared_for.end());
+        for (const auto &[other, its] : processes_) {
+            if (its.group == process.group)     /* they have a world */
+                process.knows.insert(other);
+        }
+        process.stage = Stage::PREPARED;
+    }
+    void await_accept(uint32_t uid)
+    {
+        if (uid == UINT32_MAX || processes_.at(uid).doomed)
+            return;
+        processes_.at(uid).stage = Stage::WAITS;
+        ask(uid, AwaitAccept{!processes_.at(uid).prepared_for.empty() && pick(8) > 0}, Question::AWAIT);
+    }
+    /* u32 code, u32 n, n * text card, u32 whether they need not meet. */
+    void look_at_meeting(uint32_t uid, const std::string &answer)
+    {
+        Process &process = processes_.at(uid);
+        bool met = number_at(answer, 0) == PMI_SET_OK, needless = met && number_at(answer, answer.size() - 4) == 1;
+        const std::vector<uint32_t> meets = std::exchange(process.meets, {});
+        (met ? outcome_.meetings : outcome_.lost_meetings)++;
+        if (met)
+            process.knows.insert(meets.begin(), meets.end());
+        for (uint32_t other : meets) {
+            const Process &its = processes_.at(other);
+            if (!needless || other == uid)
+                continue;
+            bool was_introduced = its.prepared_for.contains(uid) || process.prepared_for.contains(other);
+            outcome_.introduced += was_introduced;
+            require(was_introduced || its.knows.contains(uid) || its.stage == Stage::ENDED,
+                    "SI8: nobody sends to a stranger");
+        }
     }
     /* Text delta, u32 tag. */
     void look_at_change(uint32_t uid, const std::string &told)
@@ -523,12 +577,13 @@ TEST(SetChangeSimulationTest, seeds)
         sum.offers_seen += outcome.offers_seen;
         sum.own += outcome.own;
         sum.synced += outcome.synced;
+        sum.introduced += outcome.introduced;
     }
     printf("%llu jobs: %d added, %d removed, %d declined, %d tellers ended, %d failed, %d withdrawn; %d met, %d not; "
-           "%d granted, %d not; %d sets of tellers, %d daemons asked for them\n",
+           "%d granted, %d not; %d sets of tellers, %d daemons asked for them; %d introduced\n",
            static_cast<unsigned long long>(seeds), sum.added, sum.removed, sum.declined, sum.orphaned, sum.failed,
            sum.withdrawn, sum.meetings, sum.lost_meetings, sum.granted, sum.refused,
-           sum.own, sum.synced);
+           sum.own, sum.synced, sum.introduced);
     if (seeds < 200)
         return;
     /* The seeds reach what they are meant to reach. */
@@ -545,6 +600,7 @@ TEST(SetChangeSimulationTest, seeds)
     EXPECT_GT(sum.offers_seen, 500);
     EXPECT_GT(sum.own, 50);
     EXPECT_GT(sum.synced, 20);
+    EXPECT_GT(sum.introduced, 50);
 }
 
 }  // namespace

@@ -151,6 +151,12 @@ class SetChangeTest : public testing::Test {
     {
         glue.ask(1, R"({"id":1,"op":"resize","size":)" + std::to_string(size) + more + "}");
     }
+    /* As a joining process does. */
+    void await_accept(uint32_t uid, const std::string &card = "", bool introduced = false)
+    {
+        call(uid, EnterJob{card});
+        call(uid, AwaitAccept{introduced});
+    }
     /* An addition of two processes that wait, with the uids 3 and 4. */
     void offer_addition()
     {
@@ -158,8 +164,8 @@ class SetChangeTest : public testing::Test {
         resize(5);
         ASSERT_EQ(glue.launches.size(), 1u);
         glue.place(1, {"b", "b"});
-        call(3, EnterJob{});
-        call(4, EnterJob{});
+        await_accept(3);
+        await_accept(4);
     }
     void add()
     {
@@ -390,11 +396,11 @@ TEST_F(SetChangeTest, SR3_an_addition_is_told_when_all_joiners_wait)
     call(0, all);
     EXPECT_EQ(told(0), "0  0");
     glue.place(1, {"b", "b"});
-    call(4, EnterJob{});
+    await_accept(4);
     call(0, all);
     EXPECT_EQ(told(0), "0  0");
     EXPECT_EQ(state_of("mpix://rc/1"), "none");
-    call(3, EnterJob{});
+    await_accept(3);
     call(0, all);
     EXPECT_EQ(told(0), "1 mpix://rc/1 1");
     EXPECT_EQ(state_of("mpix://rc/1"), "proposed 3-4");
@@ -429,7 +435,7 @@ TEST_F(SetChangeTest, SI8_who_has_all_cards_meets_once)
     call(0, MeetMembers{"tag", "zero", list({2, 0}), true});
     call(2, MeetMembers{"tag", "two", list({2, 0}), true});
     EXPECT_EQ(answer_to(0), SetAnswer().number(0).number(1).bytes());
-    call(0, MeetMembers{"another", "", list({0, 2})});
+    call(0, MeetMembers{"another", "", list({0, 2}), true});
     EXPECT_EQ(answer_to(0), SetAnswer().number(0).number(1).bytes()) << "and need not meet again";
     call(1, MeetMembers{"tag", "", list({0, 1})});
     EXPECT_EQ(code(1), uint32_t{PMI_SET_WRONG}) << "it has never said its address";
@@ -472,8 +478,8 @@ TEST_F(SetChangeTest, SI8_the_cards_of_others_come_along_with_sets)
     call(0, BecomeDynamic{});
     resize(5);
     glue.place(1, {"b", "b"});
-    call(3, EnterJob{"three"});
-    call(4, EnterJob{"four"});
+    await_accept(3, "three");
+    await_accept(4, "four");
     call(0, GetChange{{}, false, "zero"});
     EXPECT_NE(answer_to(0).find("three"), std::string::npos);
     EXPECT_NE(answer_to(0).find("four"), std::string::npos);
@@ -485,6 +491,82 @@ TEST_F(SetChangeTest, SI8_the_cards_of_others_come_along_with_sets)
     EXPECT_EQ(answer_to(3).find("three"), std::string::npos) << "its own";
     call(3, LookAtSet{"mpix://op/0.1"});
     EXPECT_EQ(answer_to(3).find("zero"), std::string::npos) << "once";
+}
+
+/* Three processes that know each other, and two that join; `introduced`: as these say. */
+class IntroductionTest : public SetChangeTest {
+  protected:
+    void offer(bool introduced)
+    {
+        for (uint32_t uid : {0, 1, 2})
+            call(uid, MeetMembers{"all", "card " + std::to_string(uid), list({0, 1, 2}), true});
+        call(0, BecomeDynamic{});
+        resize(5);
+        glue.place(1, {"b", "b"});
+        call(3, EnterJob{"card 3"});
+        EXPECT_EQ(answer_to(3), SetAnswer().number(1).number(3).number(0).text("card 0").number(1).text("card 1")
+                                    .number(2).text("card 2").bytes());
+        call(3, AwaitAccept{true});
+        EXPECT_EQ(code(3), WAITS);
+        await_accept(4, "card 4", introduced);
+        call(0, all);
+        EXPECT_EQ(told(0), "1 mpix://rc/1 1");
+    }
+    bool ends_with(uint32_t uid, const SetMembers &members)
+    {
+        std::string end = SetAnswer().number(1).members(members).bytes().substr(sizeof(uint32_t));
+        return answer_to(uid).ends_with(end);
+    }
+    const std::string needless = SetAnswer().number(0).number(1).bytes();
+};
+
+TEST_F(IntroductionTest, SI8_joining_processes_that_have_prepared_need_not_meet)
+{
+    offer(true);
+    call(1, MeetMembers{"early", "", list({0, 1, 3}), true});
+    call(2, MeetMembers{"early", "", list({0, 2, 4}), false});
+    EXPECT_EQ(code(1), WAITS) << "it is not accepted";
+    call(0, AcceptChange{1, {}});
+    EXPECT_TRUE(ends_with(3, list({0, 1, 2})));
+    EXPECT_TRUE(ends_with(4, list({0, 1, 2})));
+    EXPECT_EQ(answer_to(1), needless);
+    EXPECT_NE(answer_to(2).find("card 4"), std::string::npos) << "it has to know them";
+    call(2, MeetMembers{"again", "", list({0, 2, 4}), true});
+    EXPECT_EQ(answer_to(2), needless);
+    call(2, MeetMembers{"unknown", "", list({0, 2, 3}), false});
+    EXPECT_NE(answer_to(2).find("card 3"), std::string::npos);
+    call(3, MeetMembers{"tag", "", list({3, 1, 4}), true});
+    EXPECT_EQ(answer_to(3), needless);
+}
+
+TEST_F(IntroductionTest, SI8_they_meet_if_one_of_them_could_not)
+{
+    offer(false);
+    call(0, AcceptChange{1, {}});
+    EXPECT_TRUE(ends_with(3, SetMembers()));
+    call(0, MeetMembers{"tag", "", list({0, 3}), true});
+    EXPECT_EQ(code(0), WAITS);
+}
+
+TEST_F(IntroductionTest, SI8_nobody_is_introduced_to_one_that_has_ended)
+{
+    offer(true);
+    glue.exited(0, 1, 2, 0);
+    call(0, AcceptChange{1, {}});
+    EXPECT_TRUE(ends_with(3, list({0, 1})));
+    call(0, MeetMembers{"tag", "", list({0, 1, 3, 4}), true});
+    EXPECT_EQ(answer_to(0), needless);
+    call(0, MeetMembers{"tag", "", list({0, 2, 3}), true});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_MEMBER_ENDED});
+}
+
+TEST_F(SetChangeTest, SI8_nobody_is_introduced_to_processes_that_do_not_know_each_other)
+{
+    call(0, BecomeDynamic{});
+    resize(5);
+    glue.place(1, {"b", "b"});
+    call(3, EnterJob{"card"});
+    EXPECT_EQ(answer_to(3), SetAnswer().number(1).number(0).bytes());
 }
 
 /* What has been said to the daemon of process 0 and not passed on yet. */
@@ -1027,8 +1109,8 @@ class SetReplacementTest : public SetChangeTest {
         call(0, BecomeDynamic{});
         ASSERT_EQ(glue.launches.size(), 1u);
         glue.place(1, {"b", "b"});
-        call(3, EnterJob{});
-        call(4, EnterJob{});
+        await_accept(3);
+        await_accept(4);
     }
     void take_addition()
     {
@@ -1158,11 +1240,13 @@ TEST_F(SetChangeTest, SI8_who_was_told_does_not_wait_for_joiners_that_are_propos
 TEST_F(SetChangeTest, others_than_joiners_do_not_wait_to_enter)
 {
     call(0, EnterJob{});
-    EXPECT_EQ(code(0), 0u);
+    EXPECT_EQ(answer_to(0), SetAnswer().number(0).number(0).bytes());
+    call(0, AwaitAccept{});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_WRONG});
     call(0, HasEntered{});
     EXPECT_EQ(code(0), uint32_t{PMI_SET_WRONG});
     offer_addition();
-    call(3, EnterJob{});
+    await_accept(3);
     EXPECT_EQ(code(3), uint32_t{PMI_SET_WRONG}) << "it waits already";
     call(3, HasEntered{});
     EXPECT_EQ(code(3), uint32_t{PMI_SET_WRONG}) << "it has not been let go";
@@ -1210,8 +1294,8 @@ class SetRequestTest : public SetChangeTest {
     {
         glue.place(group, {"b", "b"});
         uint32_t first = 3 + 2 * (static_cast<uint32_t>(group) - 1);
-        call(first, EnterJob{});
-        call(first + 1, EnterJob{});
+        await_accept(first);
+        await_accept(first + 1);
     }
     void enter(uint32_t uid)
     {

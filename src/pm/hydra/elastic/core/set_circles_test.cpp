@@ -59,8 +59,8 @@ TEST(SetCircles, WhoHasDepartedIsInNone)
 }
 
 /* Processes, each with several threads, make communicators of groups of them: whoever is in a circle with all others
- * does so without a meeting, while others of the same group ask for one, or wait there already.  Answers take any
- * time. */
+ * does so without a meeting, while others of the same group ask for one, or wait there already.  Some begin with an
+ * introduction to all others, each of which has to decide before the new one sends to it.  Answers take any time. */
 class Simulation {
   public:
     explicit Simulation(unsigned seed) : random_(seed), seed_(seed) {}
@@ -90,17 +90,20 @@ class Simulation {
         EXPECT_GT(released, 0) << "seed " << seed_;
     }
 
-    int skipped = 0, released = 0;
+    int skipped = 0, released = 0, introduced = 0, waited = 0;
 
   private:
     struct Process {
         std::set<uint32_t> knows, circle;
+        std::set<uint32_t> introduced_to;       /* who has to decide first */
+        std::set<uint32_t> decided;     /* for whom it has done so */
         std::deque<std::pair<uint32_t, std::string>> answers;       /* by question */
     };
     struct Creation {
         Uids group;
         std::string tag;
         std::set<uint32_t> skips, done, failed;
+        std::set<uint32_t> awaits;      /* somebody's decision */
         std::map<uint32_t, uint32_t> asks;      /* by uid: the question that is not answered */
         Uids to_come;
         std::map<uint32_t, int> rounds;
@@ -116,6 +119,25 @@ class Simulation {
         alive_.insert(uid);
         processes_[uid].knows = {uid};
         cards_.give(uid, "card");
+        if (pick(2))
+            introduce(uid);
+    }
+    /* To all others, if they know each other. */
+    void introduce(uint32_t uid)
+    {
+        Process &process = processes_[uid];
+        Uids others;
+        std::ranges::copy_if(alive_, std::back_inserter(others), [&](uint32_t other) { return other != uid; });
+        Uids all = others;
+        all.push_back(uid);
+        if (others.empty() || !meetings_.know_each_other(list(others)))
+            return;
+        introduced++;
+        require(meetings_.introduce(list(all), cards_), "they are a circle");
+        process.introduced_to.insert(others.begin(), others.end());
+        process.knows.insert(others.begin(), others.end());
+        process.circle.insert(all.begin(), all.end());
+        take_replies();
     }
     /* It may have come somewhere, and sent something, before. */
     void end(uint32_t uid)
@@ -128,6 +150,7 @@ class Simulation {
             if (std::ranges::find(creation.group, uid) == creation.group.end())
                 continue;
             creation.asks.erase(uid);
+            creation.awaits.erase(uid);
             if (!creation.done.contains(uid))
                 creation.failed.insert(uid);
         }
@@ -144,7 +167,7 @@ class Simulation {
         if (pick(2))
             group.resize(2 + pick(static_cast<uint32_t>(group.size()) - 1));
         if (creations_.size() - over_ < 5)
-            creations_.push_back({group, "tag " + std::to_string(creations_.size()), {}, {}, {}, {}, group, {}});
+            creations_.push_back({group, "tag " + std::to_string(creations_.size()), {}, {}, {}, {}, {}, group, {}});
     }
     Creation *any_to_come()
     {
@@ -167,7 +190,8 @@ class Simulation {
         if (std::ranges::all_of(creation->group, is_met)) {
             skipped++;
             creation->skips.insert(uid);
-            complete(*creation, uid);
+            decide(*creation, uid);
+            await_decisions(*creation, uid);
         } else {
             ask(*creation, uid, 1);
         }
@@ -229,6 +253,45 @@ class Simulation {
             ask(creation, uid, 2);
         } else {
             released += circle && creation.asks.size() + creation.to_come.size() + 1 == creation.group.size();
+            decide(creation, uid);
+            if (!circle)
+                processes_.at(uid).introduced_to = without(processes_.at(uid).introduced_to, creation.group);
+            await_decisions(creation, uid);
+        }
+    }
+    static std::set<uint32_t> without(std::set<uint32_t> uids, const Uids &others)
+    {
+        for (uint32_t other : others)
+            uids.erase(other);
+        return uids;
+    }
+    /* For those who were introduced to this process. */
+    void decide(Creation &creation, uint32_t uid)
+    {
+        for (uint32_t other : creation.group) {
+            if (processes_.at(other).introduced_to.contains(uid))
+                processes_.at(uid).decided.insert(other);
+        }
+    }
+    bool awaits_decision(const Creation &creation, uint32_t uid)
+    {
+        const std::set<uint32_t> &to = processes_.at(uid).introduced_to;
+        return std::ranges::any_of(creation.group, [&](uint32_t other) {
+            return to.contains(other) && !processes_.at(other).decided.contains(uid);
+        });
+    }
+    /* In vain, if a member has ended. */
+    void await_decisions(Creation &creation, uint32_t uid)
+    {
+        bool awaits = awaits_decision(creation, uid);
+        waited += awaits && !creation.awaits.contains(uid);
+        if (awaits && has_ended_members(creation)) {
+            creation.awaits.erase(uid);
+            creation.failed.insert(uid);
+        } else if (awaits) {
+            creation.awaits.insert(uid);
+        } else {
+            creation.awaits.erase(uid);
             complete(creation, uid);
         }
     }
@@ -248,9 +311,11 @@ class Simulation {
     void check()
     {
         over_ = 0;
-        for (const Creation &creation : creations_) {
+        for (Creation &creation : creations_) {
+            for (uint32_t uid : std::set<uint32_t>(creation.awaits))
+                await_decisions(creation, uid);
             bool all_have_come = creation.to_come.empty(), some_skip = !creation.skips.empty();
-            over_ += all_have_come && creation.asks.empty();
+            over_ += all_have_come && creation.asks.empty() && creation.awaits.empty();
             for (const auto &[uid, question] : creation.asks) {
                 if (some_skip)
                     require(is_answered(uid, question), "nobody waits for one that does not come to a meeting");
@@ -284,11 +349,17 @@ class Simulation {
 
 TEST(SetCirclesSimulation, SI8_nobody_waits_for_whoever_need_not_meet)
 {
+    int introduced = 0, waited = 0;
     for (unsigned seed = 1; seed <= 40; seed++) {
-        Simulation(seed).run();
+        Simulation simulation(seed);
+        simulation.run();
         if (testing::Test::HasFatalFailure())
             return;
+        introduced += simulation.introduced;
+        waited += simulation.waited;
     }
+    EXPECT_GT(introduced, 40);
+    EXPECT_GT(waited, 40);
 }
 
 }  // namespace

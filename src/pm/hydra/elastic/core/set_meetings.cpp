@@ -40,7 +40,7 @@ std::optional<std::string> SetMeetings::come(const SetCaller &caller, const Meet
                                              const Answer &instead)
 {
     if (!instead && circles_.hold(call.members))
-        return needless();
+        return call.knows ? needless() : cards_of(call.members, cards);
     std::string key = key_of(call);
     if (meetings_.size() >= most_ && !meetings_.contains(key))
         return SetAnswer::error(PMI_SET_FULL, "too many groups of processes wait for one of them");
@@ -58,18 +58,27 @@ std::optional<std::string> SetMeetings::come(const SetCaller &caller, const Meet
     if (instead)
         end(place, instead());
     else if (meeting.all_know && circles_.join(meeting.members))
-        end_needless();
+        end_needless(cards);
     else
         end(place, meeting.all_know ? SetAnswer().number(0).number(0).bytes() : cards_of(meeting.members, cards));
     return std::nullopt;        /* the caller is among those who have waited */
 }
 
-/* To those whose members are one circle now: others of them may be told that they need not come. */
-void SetMeetings::end_needless()
+bool SetMeetings::introduce(const SetMembers &members, const SetCards &cards)
+{
+    bool joined = circles_.join(members);
+    if (joined)
+        end_needless(cards);
+    return joined;
+}
+
+/* To those whose members are one circle now: others of them may be told that they need not come.  Who was introduced may
+ * lack cards, and comes once more. */
+void SetMeetings::end_needless(const SetCards &cards)
 {
     for (auto next = meetings_.begin(); next != meetings_.end();) {
         if (next->second.is_for_cards && circles_.hold(next->second.members))
-            next = end(next, needless());
+            next = end(next, next->second.all_know ? needless() : cards_of(next->second.members, cards));
         else
             ++next;
     }

@@ -36,6 +36,10 @@ class SetMeetings {
     /* The caller, a member, has come; none of them has ended, and each has given its card.  Nothing: it has to wait. */
     std::optional<std::string> come(const SetCaller &caller, const MeetMembers &call, const SetCards &cards,
                                     const Answer &answer = {});
+    /* One process, or those of one circle. */
+    bool know_each_other(const SetMembers &members) const { return members.size() == 1 || circles_.hold(members); }
+    /* These have become known to each other in another way, as if they had met.  Whether they are a circle now. */
+    bool introduce(const SetMembers &members, const SetCards &cards);
     /* Nobody waits for this process any more. */
     void without(uint32_t uid);
     /* To those who have waited. */
@@ -51,7 +55,7 @@ class SetMeetings {
     using Meetings = std::map<std::string, Meeting>;    /* by tag and members */
 
     Meetings::iterator end(Meetings::iterator meeting, const std::string &answer);
-    void end_needless();
+    void end_needless(const SetCards &cards);
 
     size_t most_;
     Meetings meetings_;

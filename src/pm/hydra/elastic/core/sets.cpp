@@ -398,11 +398,17 @@ void Sets::write(const Caller &caller, Set &set, SetAnswer &answer)
         set.told = times_outdated_;
         remembering_.insert(caller.agent);
     }
-    auto cards = cards_.tell(caller.uid, set.members);
-    answer.members(set.members).number(cards.size());
+    answer.members(set.members);
+    tell_cards(caller, set.members, answer);
+    answer.number(lasts);
+}
+
+void Sets::tell_cards(const Caller &caller, const SetMembers &members, SetAnswer &answer)
+{
+    auto cards = cards_.tell(caller.uid, members);
+    answer.number(cards.size());
     for (const auto &[uid, card] : cards)
         answer.number(uid).text(card);
-    answer.number(lasts);
 }
 
 void Sets::look(const Caller &caller, const std::string &name, SetAnswer &answer)
@@ -720,6 +726,26 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MeetMembers 
     if (!cards_.find(caller.uid))
         return wrong("the calling process has not said its address");
     return meetings_.come(caller, call, cards_);
+}
+
+bool Sets::know_each_other(const SetMembers &members) const
+{
+    if (members.size() == 0 || members.size() > PMI_SET_INTRODUCED_MAX || members.any_of(ended_))
+        return false;
+    for (const SetMembers::Run &run : members.runs()) {
+        for (uint32_t i = 0; i < run.count; i++) {
+            if (!cards_.find(run.first + i))
+                return false;
+        }
+    }
+    return meetings_.know_each_other(members);
+}
+
+bool Sets::introduce(const SetMembers &members, std::vector<Reply> &replies)
+{
+    bool introduced = !members.any_of(ended_) && meetings_.introduce(members, cards_);
+    std::ranges::move(meetings_.take_replies(), std::back_inserter(replies));
+    return introduced;
 }
 
 std::optional<std::string> Sets::answer(const Caller &, const CountEnded &call)

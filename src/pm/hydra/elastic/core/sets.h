@@ -104,6 +104,13 @@ class Sets {
     /* Whether what is asked may be about sets that another process has made so, and nobody here has heard of. */
     bool may_be_about_granted(const Caller &caller, Bytes call) const;
     void give_card(uint32_t uid, const std::string &card) { cards_.give(uid, card); }
+    /* u32 n, n * (u32 uid, text card) of those that the caller has not been told. */
+    void tell_cards(const Caller &caller, const SetMembers &members, SetAnswer &answer);
+    /* Not too many, and each has the address of each. */
+    bool know_each_other(const SetMembers &members) const;
+    /* These get to know each other without a meeting.  Whether they do, and what is answered to those that wait in one
+     * of them. */
+    bool introduce(const SetMembers &members, std::vector<Reply> &replies);
 
     /* What the operand means; nothing: `error` says why. */
     std::optional<SetMembers> look_up(const SetOperand &operand, std::string &error);

@@ -336,6 +336,7 @@ class Step {
     void on_change_call(Process &process, const SetCaller &caller, const ChangeCall &call);
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const BecomeDynamic &call);
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const EnterJob &call);
+    std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const AwaitAccept &call);
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const HasEntered &call);
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const GetChange &call);
     std::optional<std::string> answer_change(Process &process, const SetCaller &caller, const AcceptChange &call);
@@ -361,6 +362,8 @@ class Step {
     ToldChange take_told();
     void tell_stays(const SetCaller &caller);
     void taken();
+    SetMembers who_can_be_introduced() const;
+    SetMembers introduce_joiners(std::vector<Sets::Reply> &replies);
     void start_joiners();
     void let_go();
     void on_broke(const Process &process);
