@@ -378,6 +378,8 @@ void MPIR_Session_card_given(void);
  * needed for it: whether it may be introduced to them.  Then, to whom it was: they and this process need not meet. */
 int MPIR_Session_prepare_introduction(struct MPIR_Session_answer *answer, bool * can_be);
 int MPIR_Session_take_introduction(struct MPIR_Session_answer *answer);
+/* What processes that have ended had in this process' memory. */
+void MPIR_Session_forget_departed(void);
 /* To this process, which need not meet those at these places. */
 int MPIR_Session_introduce(const int *places, int n);
 /* Up to two meetings, `first_round` and the one after, which belong to the tag; none (`has_met`) where all have met. */

@@ -558,6 +558,7 @@ int MPIR_Session_rc_decline_impl(MPIR_Session * session, int tag)
     mpi_errno = MPIR_Session_call_tell(&call);
     MPIR_ERR_CHECK(mpi_errno);
     told.type = MPIX_RC_NONE;
+    MPIR_Session_forget_departed();     /* of earlier ones that were declined */
 
   fn_exit:
     return mpi_errno;

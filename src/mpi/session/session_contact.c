@@ -403,8 +403,8 @@ static int note_acquainted(const int *places, int n, enum acquaintance how)
 
 /* ---- introductions ---------------------------------------------------------------------------------------------- */
 
-/* Lanes are claimed here and now, so that the others need only look when they make a communicator; they say then whether
- * there is one, which this process waits for.  Who is elsewhere is met as ever. */
+/* Lanes are claimed here and now, so that the others need only look when they make a communicator; they say then
+ * whether there is one, which this process waits for.  Who is elsewhere is met as ever. */
 int MPIR_Session_prepare_introduction(struct MPIR_Session_answer *answer, bool * can_be)
 {
     int mpi_errno = MPI_SUCCESS, n = 0, places[PMI_SET_INTRODUCED_MAX];
@@ -456,6 +456,13 @@ int MPIR_Session_take_introduction(struct MPIR_Session_answer *answer)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+void MPIR_Session_forget_departed(void)
+{
+    MPL_initlock_lock(&lock);
+    MPID_Lanes_forget_departed();
+    MPL_initlock_unlock(&lock);
 }
 
 int MPIR_Session_introduce(const int *places, int n)
@@ -555,7 +562,8 @@ static int await_decision(const MPIR_Group * group, int place)
 }
 
 /* Of two that were introduced the one that was there before comes, and decides, and the other one waits for it.  So
- * those that are newer than this process are told first, and nobody waits in a circle.  `has_met`: for the first time. */
+ * those that are newer than this process are told first, and nobody waits in a circle.  `has_met`: for the first
+ * time. */
 static int decide_all(const MPIR_Group * group, bool * has_met)
 {
     int mpi_errno = MPI_SUCCESS;

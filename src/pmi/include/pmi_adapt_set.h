@@ -85,7 +85,8 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
                                  * there is one to be told; text card or "" if it was given before
                                  * -> u32 enum pmi_set_change, text delta, u32 tag, u32 n, n * (text key, text value),
                                  * u32 n, n * look at the delta and at what the caller may combine it with, u32 1: once
-                                 * it is accepted the caller need not meet the joining processes, u32 first and u32 n, numbers of sets that it may make by MADE before it accepts or declines */
+                                 * it is accepted the caller need not meet the joining processes, u32 first and u32 n,
+                                 * numbers of sets that it may make by MADE before it accepts or declines */
     PMI_SET_ACCEPT,             /* u32 tag, u32 n, n * (text key, text value) for those who join -> nothing; of an
                                  * addition it need not be answered */
     PMI_SET_DECLINE,            /* u32 tag -> nothing */

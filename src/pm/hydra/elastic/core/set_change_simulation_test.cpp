@@ -9,8 +9,8 @@
  *   SR7  joining processes return when their change is accepted, and only then
  *   SR9  at the end of a removal its processes have ended, at that of an addition its processes have initialised
  *   SR2  boards say of a change as long as somebody can be told of it, and of none else
- *   SI8  nobody waits in a meeting one of whose members has ended, or is told that none is needed with one that does not
- *        know it, unless one of the two was introduced to the other
+ *   SI8  nobody waits in a meeting one of whose members has ended, or is told that none is needed with one that does
+ *        not know it, unless one of the two was introduced to the other
  *   SA1  nobody is told that a set is unknown which was made before it asked, by whoever was told and makes it by
  *        itself, although what that process says may be on its way for as long as nobody asks
  *   SL3  who leaves with an accepted removal may die in any way, and the job goes on

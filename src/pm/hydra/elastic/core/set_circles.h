@@ -22,7 +22,8 @@ class SetCircles {
   public:
     /* Whether one of them has all of these. */
     bool hold(const SetMembers &members) const;
-    /* These have met, or been introduced.  Whether they are one circle from now on: none is in a circle with anybody else. */
+    /* These have met, or been introduced.  Whether they are one circle from now on: none is in a circle with anybody
+     * else. */
     bool join(const SetMembers &members);
     void departed(uint32_t uid);
 

@@ -72,8 +72,8 @@ bool SetMeetings::introduce(const SetMembers &members, const SetCards &cards)
     return joined;
 }
 
-/* To those whose members are one circle now: others of them may be told that they need not come.  Who was introduced may
- * lack cards, and comes once more. */
+/* To those whose members are one circle now: others of them may be told that they need not come.  Who was introduced
+ * may lack cards, and comes once more. */
 void SetMeetings::end_needless(const SetCards &cards)
 {
     for (auto next = meetings_.begin(); next != meetings_.end();) {
