@@ -133,12 +133,12 @@ class Managed:
         return shown
 
     def places(self, job: int) -> dict[str, int]:
-        """How many processes it has on each node."""
+        """How many processes of its world are on each node that has any."""
         return {
             node["name"]: each["processes"]
             for node in self.ask("nodes")
             for each in node["jobs"]
-            if each["job"] == job
+            if each["job"] == job and each["processes"] > 0
         }
 
     @staticmethod
