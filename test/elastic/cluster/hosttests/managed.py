@@ -133,13 +133,12 @@ class Managed:
         return shown
 
     def places(self, job: int) -> dict[str, int]:
-        """How many processes of its world are on each node that has any."""
-        return {
-            node["name"]: each["processes"]
-            for node in self.ask("nodes")
-            for each in node["jobs"]
-            if each["job"] == job and each["processes"] > 0
-        }
+        """How many processes of its world are on each node that has any, without those that are leaving."""
+        shown = self.show(job)
+        counts: dict[str, int] = {}
+        for node in shown["nodes"] if shown["state"] not in ENDED else []:
+            counts[node["name"]] = counts.get(node["name"], 0) + node["processes"]
+        return counts
 
     @staticmethod
     def output(shown: dict[str, Any]) -> str:
