@@ -31,7 +31,7 @@
 /* ---- the operations */
 
 int MPIR_Spawn_impl(MPIR_Comm * comm, int root, const char *arch, int count, const char *const names[],
-                    const char *executable, char *argv[], int flag, MPIR_Comm ** newcomm);
+                    const char *executable, char *const argv[], int flag, MPIR_Comm ** newcomm);
 int MPIR_Client_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** newcomm);
 int MPIR_Server_connect_impl(MPIR_Comm * comm, const char *name, MPIR_Comm ** newcomm);
 int MPIR_Iaccept_impl(MPIR_Comm * comm, const char *name, MPIX_Key_function * welcome, void *extra_state, int n,

@@ -79,13 +79,13 @@ static char *expand(const char *executable, const char *arch)
     return text;
 }
 
-static int add_command(struct spawn *spawn, const char *host, int count, char *argv[], int flag)
+static int add_command(struct spawn *spawn, const char *host, int count, char *const argv[], int flag)
 {
     int mpi_errno = MPI_SUCCESS, i = spawn->n++;
     char range[32];
 
     spawn->commands[i] = spawn->executable;
-    spawn->argvs[i] = argv;
+    spawn->argvs[i] = (char **) argv;   /* which is read alone */
     spawn->counts[i] = count;
     mpi_errno = MPIR_Info_alloc(&spawn->infos[i]);
     MPIR_ERR_CHECK(mpi_errno);
@@ -105,7 +105,7 @@ static int add_command(struct spawn *spawn, const char *host, int count, char *a
     goto fn_exit;
 }
 
-static int write_commands(struct spawn *spawn, int count, const char *const names[], char *argv[], int flag)
+static int write_commands(struct spawn *spawn, int count, const char *const names[], char *const argv[], int flag)
 {
     int mpi_errno = MPI_SUCCESS;
     size_t most = (size_t) (names ? count : 1);
@@ -132,7 +132,7 @@ static int write_commands(struct spawn *spawn, int count, const char *const name
 }
 
 static int prepare(struct spawn *spawn, const char *arch, int count, const char *const names[], const char *executable,
-                   char *argv[], int flag)
+                   char *const argv[], int flag)
 {
     struct utsname host;
     int mpi_errno;
@@ -153,7 +153,7 @@ static int prepare(struct spawn *spawn, const char *arch, int count, const char 
 
 /* What the root has found wrong is told to the others; of what it is they learn the class. */
 int MPIR_Spawn_impl(MPIR_Comm * comm, int root, const char *arch, int count, const char *const names[],
-                    const char *executable, char *argv[], int flag, MPIR_Comm ** newcomm)
+                    const char *executable, char *const argv[], int flag, MPIR_Comm ** newcomm)
 {
     struct spawn spawn = { 0 };
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;

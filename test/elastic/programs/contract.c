@@ -116,12 +116,12 @@ VALUE(MPIX_STAGE_EXITED, 3);
 VALUE(MPIX_PROC_RUNNING, -1);
 
 OURS(MPIX_Comm_modify, MPI_Comm, int, MPI_Comm *);
-OURS(MPIX_Spawn, MPI_Comm, int, const char *, int, texts, const char *, char **, int, MPI_Comm *);
+OURS(MPIX_Spawn, MPI_Comm, int, const char *, int, texts, const char *, char *const *, int, MPI_Comm *);
 OURS(MPIX_Client_connect, MPI_Comm, const char *, MPI_Comm *);
 OURS(MPIX_Server_connect, MPI_Comm, const char *, MPI_Comm *);
 OURS(MPIX_Iallocate, int, const char *, texts, const char *, texts, int, MPI_Request *);
 OURS(MPIX_Set_exec, MPI_Request, const char *);
-OURS(MPIX_Set_args, MPI_Request, char **);
+OURS(MPIX_Set_args, MPI_Request, char *const *);
 OURS(MPIX_Get_nodename, MPI_Request, char *);
 OURS(MPIX_Get_jsinfo, MPI_Request, char *);
 OURS(MPIX_Get_stage, const MPI_Status *, int *);
