@@ -181,6 +181,11 @@ static void note_spawned_death(const struct HYD_proxy *proxy)
     }
 }
 
+int HYD_step_spawned_died(void)
+{
+    return spawned_death != 0;
+}
+
 int HYD_step_proxy_ended(struct HYD_proxy *proxy)
 {
     struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;

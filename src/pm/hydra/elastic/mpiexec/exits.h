@@ -22,6 +22,8 @@ void HYD_step_end_job_soon(void);
 void HYD_step_end_due(int64_t now_ms);
 /* The node daemon of a host of the job's own launch could not be started: the job ends. */
 void HYD_step_launch_failed(const struct HYD_proxy *proxy);
+/* Whether the job ends because a spawned process was killed. */
+int HYD_step_spawned_died(void);
 /* After HYD_step_exit_status. */
 void HYD_step_free_exits(void);
 

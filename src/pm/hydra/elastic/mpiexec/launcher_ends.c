@@ -79,9 +79,12 @@ static HYD_status launcher_cb(int fd, HYD_event_t events, void *userp)
     return HYD_SUCCESS;
 }
 
-/* Hydra may find a launcher's end before its watch does. */
+/* Hydra may find a launcher's end before its watch does.  When it ends a job whose spawned process has died, it closes
+ * the connections of the node daemons, and they end with errors; it may look at that or not. */
 static int is_not_of_the_job(pid_t pid)
 {
+    if (HYD_step_spawned_died())
+        return 1;
     for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
         for (int i = 0; i < g->proxy_count; i++)
             if (g->proxies[i].launcher_pid == pid)
