@@ -4,6 +4,7 @@
 #include "dynproc.h"
 #include "../../pm/hydra/elastic/wire/step_socket.h"
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/random.h>
@@ -13,6 +14,7 @@
 #define BACKLOG 4096
 #define TRIES 100
 #define RESERVED_MAX 1024
+#define SWEEP_MAX 1024          /* names that one server looks at */
 
 struct reserved {
     char name[MPIR_DYNPROC_NAME + 1];   /* elasticd knows it; else empty: */
@@ -443,11 +445,52 @@ static int listen_on_network(struct MPIR_Dynproc_place *place, int *fd)
     return failed;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text);
+
+    return length >= strlen(end) && !strcmp(text + length - strlen(end), end);
+}
+
+/* A reservation is locked as long as its process lives. */
+static bool is_held(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool held = fd < 0 || flock(fd, LOCK_SH | LOCK_NB) != 0;
+
+    if (fd >= 0)
+        close(fd);
+    return held;
+}
+
+static bool is_left_behind(const char *name, const char *path)
+{
+    if (strncmp(name, "name-", 5))
+        return false;
+    return (ends_with(name, ".sock") && step_socket_is_stale(path)) || (ends_with(name, ".job") && !is_held(path));
+}
+
+/* Processes that were killed have left their names.  The lock is held: nobody is making one. */
+static void sweep_directory(void)
+{
+    char directory[MPIR_DYNPROC_PATH - 28], path[MPIR_DYNPROC_PATH], why[MPIR_DYNPROC_WHY];
+    DIR *names = private_directory(directory, sizeof(directory), why) ? opendir(directory) : NULL;
+
+    for (int i = 0; names && i < SWEEP_MAX; i++) {
+        struct dirent *entry = readdir(names);
+        if (!entry)
+            break;
+        snprintf(path, sizeof(path), "%s/%.26s", directory, entry->d_name);
+        if (is_left_behind(entry->d_name, path))
+            unlink(path);
+    }
+    if (names)
+        closedir(names);
+}
+
 static int listen_in_directory(struct MPIR_Dynproc_place *place, int *fd)
 {
-    /* the lock is held: what nobody listens on is of a process that has ended */
-    if (step_socket_is_stale(place->path))
-        unlink(place->path);
+    sweep_directory();
     *fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (*fd < 0)
         return errno;

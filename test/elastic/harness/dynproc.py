@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import resource
 import signal
@@ -174,7 +175,10 @@ def _pid_of(run: TestRun, role: str) -> int:
 
 @scenario
 def dyn_server_dies(run: TestRun) -> None:
-    """DN2: a server that does not take its clients is killed; they do not hang, and the next server gets the name."""
+    """DN2: a server that does not take its clients is killed; they do not hang, and the next server gets the name.
+
+    What killed processes have left of theirs goes with any server, and what others hold stays.
+    """
     options = ["-genv", "MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT", "3"]
     listener = _side(run, "listener", 1)
     listener.await_line("^LISTENING$")
@@ -183,6 +187,15 @@ def dyn_server_dies(run: TestRun) -> None:
     os.kill(_pid_of(run, "listener"), signal.SIGKILL)
     run.check(listener.wait() != 0, "the server has not died")
     _ends_well(run, client)
+    (left,) = run.runtime.glob("*/name-*.sock")
+    reservations = [left.with_name(f"name-{digit * 16}.job") for digit in "01"]
+    with reservations[0].open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        reservations[1].touch()
+        _ends_well(run, _side(run, "server", 1, "--name", "another"), _side(run, "client", 1, "--name", "another"))
+        names = list(run.runtime.glob("*/name-*"))
+        run.check(names == [reservations[0]], f"left behind: {names}")
+    reservations[0].unlink()
     _ends_well(run, _side(run, "server", 1), _side(run, "client", 1))
 
 
