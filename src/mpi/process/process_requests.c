@@ -15,6 +15,8 @@
 #include <sys/utsname.h>
 
 #define BUCKETS 1024
+/* A stage is told in the tag of a status, by numbers that no message has; and back. */
+#define STAGE_TAG(stage) (-0x53540 - (int) (stage))
 
 int MPIR_Process_requests = 0;
 static struct MPIR_Process_request *by_number[BUCKETS], *by_handle[BUCKETS];
@@ -102,7 +104,7 @@ static void fill_status(struct MPIR_Process_request *request, MPI_Status * statu
     bool over = is_over(request);
 
     MPIR_Status_set_empty(status);
-    status->MPI_TAG = request->cancelled ? 0 : over ? PMI_TASK_EXITED : request->told + 1;
+    status->MPI_TAG = request->cancelled ? MPI_ANY_TAG : STAGE_TAG(over ? PMI_TASK_EXITED : request->told + 1);
     status->MPI_SOURCE = over && !request->cancelled ? (int) request->code : MPIX_PROC_RUNNING;
     MPIR_STATUS_SET_CANCEL_BIT(*status, request->cancelled);
     if (request->cancelled && request->error)
@@ -477,9 +479,10 @@ int MPIR_Process_get_stage_impl(const MPI_Status * status, int *stage)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP(!stage || !status || status == MPI_STATUS_IGNORE || status->MPI_TAG < MPIX_STAGE_ALLOCATED ||
-                        status->MPI_TAG > MPIX_STAGE_EXITED, mpi_errno, MPI_ERR_ARG, "**processstatus");
-    *stage = status->MPI_TAG;
+    MPIR_ERR_CHKANDJUMP(!stage || !status || status == MPI_STATUS_IGNORE ||
+                        status->MPI_TAG > STAGE_TAG(MPIX_STAGE_ALLOCATED) ||
+                        status->MPI_TAG < STAGE_TAG(MPIX_STAGE_EXITED), mpi_errno, MPI_ERR_ARG, "**processstatus");
+    *stage = STAGE_TAG(status->MPI_TAG);
 
   fn_exit:
     return mpi_errno;

@@ -155,9 +155,11 @@ static void process_arguments(void)
     ET_ERROR(MPIX_Get_stage(NULL, &number), MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Get_stage(MPI_STATUS_IGNORE, &number), MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Get_return_code(NULL, &number), MPI_ERR_ARG, NULL);
-    ET_MPI(MPI_Sendrecv(&et.rank, 1, MPI_INT, 0, 77, &number, 1, MPI_INT, 0, 77, MPI_COMM_SELF, &status));
-    ET_ERROR(MPIX_Get_stage(&status, &number), MPI_ERR_ARG, "process request");
-    ET_ERROR(MPIX_Get_return_code(&status, &number), MPI_ERR_ARG, "process request");
+    for (int tag = 0; tag < 5; tag++) {
+        ET_MPI(MPI_Sendrecv(&et.rank, 1, MPI_INT, 0, tag, &number, 1, MPI_INT, 0, tag, MPI_COMM_SELF, &status));
+        ET_ERROR(MPIX_Get_stage(&status, &number), MPI_ERR_ARG, "process request");
+        ET_ERROR(MPIX_Get_return_code(&status, &number), MPI_ERR_ARG, "process request");
+    }
     ET_ERROR(MPIX_Get_stage(&status, NULL), MPI_ERR_ARG, NULL);
     ET_ERROR(MPIX_Get_return_code(&status, NULL), MPI_ERR_ARG, NULL);
     use_place(request);
