@@ -123,6 +123,7 @@ noinst_HEADERS += \
     elastic/pmi_adapt_signal.h      \
     elastic/pmi_adapt_wish.h        \
     elastic/proxy/agent.h           \
+    elastic/proxy/answers.h         \
     elastic/proxy/bcasts.h          \
     elastic/proxy/board.h           \
     elastic/proxy/commands.h        \
@@ -213,6 +214,7 @@ endif
 
 if hydra_pm_pmiserv
 hydra_pmi_proxy_SOURCES += \
+    elastic/proxy/answers.c     \
     elastic/proxy/bcasts.c      \
     elastic/proxy/board.c       \
     elastic/proxy/commands.c    \

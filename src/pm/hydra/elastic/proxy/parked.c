@@ -5,6 +5,7 @@
 
 #include "state.h"
 #include "agent.h"
+#include "answers.h"
 #include "demux.h"
 #include "exits.h"
 
@@ -30,7 +31,7 @@ int HYD_pmcd_pmip_adapt_closed(int process_id, int fd)
          !HYD_exits_ask(process_id)))
         return 0;
     HYDT_dmx_deregister_fd(fd);
-    close(fd);
+    HYD_answers_close(fd);
     HYD_pmcd_pmip.downstream.pmi_fd[process_id] = HYD_FD_CLOSED;
     return 1;
 }

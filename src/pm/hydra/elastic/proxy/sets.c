@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include "agent.h"
+#include "answers.h"
 #include "exits.h"
 #include "output.h"
 #include "pmi_adapt_set.h"
@@ -114,7 +115,7 @@ static int bytes_of(int fd, uint64_t socket)
 }
 
 /* What comes meanwhile is read in the event loop: a process, or a child that has its connection, may never be
- * silent. */
+ * silent; and so is what comes from one that does not read its answers. */
 HYD_status HYD_sets_read(int process_id)
 {
     int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
@@ -122,7 +123,7 @@ HYD_status HYD_sets_read(int process_id)
     HYD_status status = HYD_SUCCESS;
 
     for (int reads = bytes_of(fd, socket) / HYD_TMPBUF_SIZE + 1; reads > 0; reads--) {
-        if (status != HYD_SUCCESS || bytes_of(fd, socket) == 0)
+        if (status != HYD_SUCCESS || HYD_answers_wait(fd) || bytes_of(fd, socket) == 0)
             break;
         HYD_loop_outdate();
         status = HYD_pmcd_pmip_adapt_read_pmi(fd);
@@ -254,15 +255,6 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[])
     goto fn_exit;
 }
 
-/* A reader that does not read waits for itself, too. */
-static void say(int fd, const char *line)
-{
-    ssize_t sent = send(fd, line, strlen(line), MSG_DONTWAIT | MSG_NOSIGNAL);
-
-    if (sent < 0 && errno == ENOTSOCK)
-        sent = write(fd, line, strlen(line));
-}
-
 HYD_status HYD_pmcd_pmip_adapt_fn_set_fetch(int fd, char *args[])
 {
     char line[2 * PMI_SET_PART_MAX + 128];
@@ -272,8 +264,8 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_fetch(int fd, char *args[])
     size_t at = from < 0 ? 0 : (size_t) from;
 
     if (!*place || !(*place)->answered || at > (*place)->used) {
-        say(fd, "cmd=adapt_set_part bytes=0 data=\n");
-        return HYD_SUCCESS;
+        static const char nothing[] = "cmd=adapt_set_part bytes=0 data=\n";
+        return HYD_answer(fd, nothing, strlen(nothing));
     }
     const struct call *c = *place;
     size_t n = c->used - at < PMI_SET_PART_MAX ? c->used - at : PMI_SET_PART_MAX;
@@ -283,8 +275,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_fetch(int fd, char *args[])
     MPL_snprintf(line + length, sizeof(line) - length, "\n");
     if (at + n == c->used)
         drop(place);
-    say(fd, line);
-    return HYD_SUCCESS;
+    return HYD_answer(fd, line, strlen(line));
 }
 
 /* As the first adaptive process: a daemon with ends to report must not wait for mpiexec. */

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "agent.h"
+#include "answers.h"
 #include "demux.h"
 #include "pmi_adapt_set.h"
 #include "pmi_adapt_signal.h"
@@ -382,9 +383,8 @@ HYD_status HYD_tasks_adopt(void)
 HYD_status HYD_tasks_answer_abort(int pmi_fd)
 {
     const char answer[] = "cmd=\n";
-    int sent, closed;
 
-    return HYDU_sock_write(pmi_fd, answer, sizeof(answer) - 1, &sent, &closed, HYDU_SOCK_COMM_MSGWAIT);
+    return HYD_answer(pmi_fd, answer, sizeof(answer) - 1);
 }
 
 /* The others may use their time. */

@@ -1,0 +1,130 @@
+/* See answers.h. */
+
+#include "state.h"
+#include <sys/socket.h>
+#include "agent.h"
+#include "answers.h"
+#include "demux.h"
+
+struct waiting {
+    int fd;
+    int closes;                 /* when all has been said */
+    struct HYD_queue queue;
+    struct waiting *next;
+};
+
+static struct waiting *waiting;
+
+/* Where it is, or where one more would be. */
+static struct waiting **place_of(int fd)
+{
+    struct waiting **place = &waiting;
+
+    while (*place && (*place)->fd != fd)
+        place = &(*place)->next;
+    return place;
+}
+
+static void drop(struct waiting **place)
+{
+    struct waiting *w = *place;
+
+    *place = w->next;
+    HYD_queue_clear(&w->queue);
+    MPL_free(w);
+}
+
+static HYD_status read_cb(int fd, HYD_event_t events, void *userp)
+{
+    return HYD_pmcd_pmip_adapt_read_pmi(fd);
+}
+
+/* What nobody reads any more is dropped. */
+static HYD_status room_cb(int fd, HYD_event_t events, void *userp)
+{
+    struct waiting **place = place_of(fd);
+    HYD_status status = HYD_SUCCESS;
+
+    if (HYD_queue_send(&(*place)->queue, fd, HYD_QUEUE_SOCKET) == 0 && (*place)->queue.bytes > 0)
+        goto fn_exit;
+    int closes = (*place)->closes;
+    drop(place);
+    status = HYDT_dmx_deregister_fd(fd);
+    HYDU_ERR_POP(status, "unable to deregister fd\n");
+    if (closes)
+        close(fd);
+    else
+        status = HYDT_dmx_register_fd(1, &fd, HYD_POLLIN, NULL, read_cb);
+    HYDU_ERR_POP(status, "unable to read from a process again\n");
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* From now on it is written to, and not read. */
+static HYD_status wait_for_room(struct waiting **place, int fd)
+{
+    HYD_status status = HYD_SUCCESS;
+
+    status = HYDT_dmx_deregister_fd(fd);
+    HYDU_ERR_POP(status, "unable to deregister fd\n");
+    status = HYDT_dmx_register_fd(1, &fd, HYD_POLLOUT, NULL, room_cb);
+    HYDU_ERR_POP(status, "unable to wait for a process to read its answers\n");
+    HYDU_MALLOC_OR_JUMP(*place, struct waiting *, sizeof(**place), status);
+    **place = (struct waiting) {.fd = fd };
+    HYD_queue_init(&(*place)->queue);
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_answer(int fd, const char *text, size_t bytes)
+{
+    struct waiting **place = place_of(fd);
+    ssize_t sent = 0;
+    HYD_status status = HYD_SUCCESS;
+
+    if (!*place) {
+        do
+            sent = send(fd, text, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+        while (sent < 0 && errno == EINTR);
+        if (sent == (ssize_t) bytes || (sent < 0 && (errno == EPIPE || errno == ECONNRESET)))
+            goto fn_exit;
+        HYDU_ERR_CHKANDJUMP(status, sent < 0 && errno != EAGAIN, HYD_SOCK_ERROR,
+                            "unable to answer a process (%s)\n", MPL_strerror(errno));
+        if (sent < 0)
+            sent = 0;
+        status = wait_for_room(place, fd);
+        HYDU_ERR_POP(status, "unable to answer a process\n");
+    }
+    if (HYD_queue_add_bytes(&(*place)->queue, text + sent, bytes - (size_t) sent) != 0)
+        HYDU_ERR_SETANDJUMP(status, HYD_NO_MEM, "no memory for answers that are not read\n");
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_answers_close(int fd)
+{
+    struct waiting *w = *place_of(fd);
+
+    if (!w) {
+        close(fd);
+        return HYD_SUCCESS;
+    }
+    w->closes = 1;
+    return HYDT_dmx_register_fd(1, &fd, HYD_POLLOUT, NULL, room_cb);
+}
+
+int HYD_answers_wait(int fd)
+{
+    if (*place_of(fd))
+        (void) room_cb(fd, 0, NULL);    /* what is wrong is found again when it is read */
+    return *place_of(fd) != NULL;
+}
