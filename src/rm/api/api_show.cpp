@@ -561,8 +561,7 @@ Api::NodeUsers Api::node_users(const std::vector<const Node *> &nodes) const
         add(job.blocks, &NodeUser::processes);
         for (const Departure &departure : job.departures)
             add(departure.blocks, &NodeUser::processes);
-        if (job.slots)
-            add(slots_of(job), &NodeUser::places);
+        add(slots_of(job), &NodeUser::places);
     }
     return users;
 }

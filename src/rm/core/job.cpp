@@ -91,7 +91,7 @@ Blocks slots_of(const Job &job)
 
 int count_slots(const Job &job)
 {
-    return job.slots ? count_processes(slots_of(job)) : 0;
+    return count_processes(slots_of(job));
 }
 
 /* A soft wish has its end with its first grant. */

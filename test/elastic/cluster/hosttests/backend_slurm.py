@@ -103,9 +103,6 @@ class Slurm(Managed):
             self.run.check(not found, f"{what}: {found}")
             time.sleep(0.1)
 
-    def resize(self, job: int, size: int) -> None:
-        self.run.await_value(lambda: self.elastic("resize", str(job), str(size)).returncode == 0, "accepted resize")
-
     def finish(self) -> None:
         """Nothing is left in either."""
         self.await_empty()

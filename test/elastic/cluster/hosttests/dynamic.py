@@ -14,7 +14,6 @@ from playground import hosts
 from .backend_hosts import managed
 from .cases import case
 from .hostrun import HostRun
-from .managed import Managed
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples" / "dynamic"
 OURS = ("taskfarm", "mpiexec.hydra", "mpiexec", "hydra_pmi_proxy")
@@ -121,11 +120,6 @@ def spawns_that_fail_elsewhere(run: HostRun) -> None:
     run.check(run.pids("h2", "dyn_spawn") == before, "processes are left on h2")
 
 
-def resized(daemon: Managed, job: int, size: int) -> bool:
-    """Not while elasticd itself gives it another size."""
-    return daemon.elastic("resize", str(job), str(size), "--wait").returncode == 0 or daemon.show(job)["size"] == size
-
-
 @case("DX1 DX2 DX3 DN1", nodes=2)
 def examples_under_elasticd(run: HostRun) -> None:
     """The same as jobs over two hosts, whose servers are found on the other one by their names, beside a job that is resized."""
@@ -142,7 +136,8 @@ def examples_under_elasticd(run: HostRun) -> None:
         serving = daemon.submit(f"{server}-job", "2", example(run, server), server, options=one_each)
         says[daemon.submit(f"{server}-client", "2", client, server, "1", "2", "3", options=one_each)] = "sum 6"
         for size in (3, 2):
-            run.await_value(lambda: resized(daemon, windows, size), f"{size} processes")  # noqa: B023
+            daemon.resize(windows, size)
+            daemon.await_size(windows, size)
         daemon.await_end(max(says), "DONE")
         says[daemon.submit(f"{server}-end", "1", client, server)] = ""
         says[serving] = ""

@@ -91,7 +91,7 @@ class Scene:
         if shrinks:
             self.target = unit
         else:
-            self.resize(unit)
+            daemon.resize(self.job, unit)
             daemon.await_size(self.job, unit)
             (self.staying_host,) = daemon.places(self.job)
             (self.other_host,) = {"h1", "h2", "h3"} - {self.staying_host} - set(daemon.places(self.beside))
@@ -105,10 +105,6 @@ class Scene:
         pid = hosts.outer_pid(self.run.host("head"), inner)
         assert pid is not None, f"process {inner} of head is not there"
         return pid
-
-    def resize(self, size: int) -> None:
-        accepted = lambda: self.daemon.elastic("resize", str(self.job), str(size)).returncode == 0  # noqa: E731
-        self.run.await_value(accepted, f"accepted resize to {size}")
 
     def events(self) -> Iterator[dict[str, Any]]:
         """What the step tells from now on; its socket is in the private /run of elasticd's host."""
@@ -132,7 +128,7 @@ class Scene:
         """Asks for the change and returns when it has come so far."""
         events = self.events()
         next(events)
-        self.resize(self.target)
+        self.daemon.resize(self.job, self.target)
         for event in events:
             if event["event"] == STEPS[step]:
                 events.close()

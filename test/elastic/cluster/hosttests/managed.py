@@ -104,6 +104,15 @@ class Managed:
         self.run.check(done.returncode == 0, f"elastic submit: {done.stderr}")
         return int(done.stdout)
 
+    def resize(self, job: int, size: int) -> None:
+        """Asks until it is accepted, or until an adaptation that was under way has led to that size."""
+
+        def accepted() -> bool:
+            done = self.elastic("resize", str(job), str(size))
+            return done.returncode == 0 or "has that size already" in done.stderr
+
+        self.run.await_value(accepted, f"accepted resize of job {job} to {size}")
+
     def show(self, job: int) -> dict[str, Any]:
         return self.ask("show", str(job))[0]
 
