@@ -24,7 +24,7 @@ struct head {
 struct call {
     int process;
     uint32_t id;
-    int answered;
+    int passed_on, answered;
     int by_board;               /* the process looks for the answer on the board first */
     unsigned char *bytes;       /* a head and the call; its answer */
     size_t used;
@@ -215,6 +215,7 @@ static HYD_status pass_on(struct call **place, int one_way)
 {
     struct head *head = (struct head *) (*place)->bytes;
 
+    (*place)->passed_on = 1;
     if (one_way)
         head->id = 0;
     HYD_status status = HYD_reports_send(REPORT_SET_CALL, 0, 0, (*place)->bytes, (*place)->used);
@@ -239,7 +240,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[])
         status = new_call(place, i, (uint32_t) id);
         HYDU_ERR_POP(status, "no memory for a call on process sets\n");
     }
-    if (!*place || (*place)->answered || (*place)->used == 0)
+    if (!*place || (*place)->passed_on || (*place)->used == 0)
         goto fn_exit;
     HYD_agent.processes[i].socket = inode_of(fd);
     (*place)->by_board = HYD_pmi_line_number(args, "board", 1) == 1;
@@ -312,7 +313,7 @@ HYD_status HYD_sets_answered(const char *payload, size_t bytes)
     int i = head.who < HYD_agent.join.first_uid ? -1 :
         HYD_agent_process_of_rank((int) (head.who - HYD_agent.join.first_uid));
     c = i < 0 ? NULL : *place_of(i, head.id);
-    if (!c || c->answered)
+    if (!c || !c->passed_on || c->answered)
         goto fn_exit;           /* it has ended meanwhile */
     if (c->by_board &&
         HYD_board_answer(&HYD_agent.board, i, head.id, payload + sizeof(head), bytes - sizeof(head))) {

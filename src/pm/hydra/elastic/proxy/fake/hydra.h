@@ -1,5 +1,5 @@
 /*
- * What connection.c and relay.c use of Hydra, so that its fuzzer needs none of MPICH.
+ * What the files of the node daemon that are fuzzed or tested alone use of Hydra, so that nothing of MPICH is needed.
  */
 
 #ifndef HYDRA_H_INCLUDED
@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-typedef enum { HYD_SUCCESS, HYD_NO_MEM, HYD_INTERNAL_ERROR } HYD_status;
+typedef enum { HYD_SUCCESS, HYD_NO_MEM, HYD_SOCK_ERROR, HYD_INTERNAL_ERROR } HYD_status;
 typedef unsigned short HYD_event_t;
 #define HYD_POLLIN 1
 #define HYD_POLLOUT 2
@@ -25,10 +25,14 @@ typedef unsigned short HYD_event_t;
 #define MPL_realloc(old, bytes, class) realloc(old, bytes)
 #define MPL_strdup strdup
 #define MPL_free free
+#define MPL_snprintf snprintf
+#define MPL_strerror strerror
 
+#define HYDU_dump(file, ...) ((void) 0)
 #define HYDU_ERR_POP(status, ...) do { if (status) goto fn_fail; } while (0)
 #define HYDU_ERR_CHKANDJUMP(status, wrong, code, ...) \
     do { if (wrong) { status = code; goto fn_fail; } } while (0)
+#define HYDU_ERR_SETANDJUMP(status, code, ...) HYDU_ERR_CHKANDJUMP(status, 1, code, __VA_ARGS__)
 #define HYDU_MALLOC_OR_JUMP(p, type, bytes, status) \
     do { p = (type) malloc(bytes); HYDU_ERR_CHKANDJUMP(status, !p, HYD_NO_MEM, ""); } while (0)
 #define HYDU_REALLOC_OR_JUMP(p, type, bytes, status) \
