@@ -164,13 +164,16 @@ static void close_connection(void)
 
 static void try_later(void)
 {
+    char text[128];
+
     close_connection();
     if (HYD_step_now_ms() < first->until_ms) {
         again_ms = HYD_step_now_ms() + AGAIN_MS;
         return;
     }
-    fprintf(stderr, "mpiexec: a name was asked for, and elasticd has not answered for %d s\n", LIMIT_MS / 1000);
-    fflush(stderr);
+    MPL_snprintf(text, sizeof(text), "mpiexec: a name was asked for, and elasticd has not answered for %d s",
+                 LIMIT_MS / 1000);
+    HYD_step_tell_user(text);
     end_first(0, NULL);
 }
 
@@ -188,17 +191,18 @@ static int is_port(const char *text)
 static void take_answer(void)
 {
     static const char busy[][4] = { "429", "503" };
-    const int is_http = in_bytes > 12 && !strncmp(in, "HTTP/1.", 7);
+    const int is_http = in_bytes > 12 && !strncmp(in, "HTTP/1.", 7), is_done = is_http && !strncmp(in + 9, "200", 3);
     char *body;
 
     in[in_bytes] = '\0';
     body = strstr(in, "\r\n\r\n");
-    if (!is_http || !body || !strncmp(in + 9, busy[0], 3) || !strncmp(in + 9, busy[1], 3)) {
+    /* elasticd may end in the middle of its answer: a port is a line */
+    const int is_cut = !body || (is_done && first->call == HYD_NAME_LOOKUP && !strchr(body + 4, '\n'));
+    if (!is_http || is_cut || !strncmp(in + 9, busy[0], 3) || !strncmp(in + 9, busy[1], 3)) {
         try_later();
         return;
     }
     close_connection();
-    const int is_done = !strncmp(in + 9, "200", 3);
     /* what elasticd has forgotten is withdrawn as well */
     const int is_unknown = first->call == HYD_NAME_UNPUBLISH && !strncmp(in + 9, "404", 3);
     body += 4;

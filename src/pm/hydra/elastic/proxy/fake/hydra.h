@@ -18,7 +18,9 @@ typedef enum { HYD_SUCCESS, HYD_NO_MEM, HYD_SOCK_ERROR, HYD_INTERNAL_ERROR } HYD
 typedef unsigned short HYD_event_t;
 #define HYD_POLLIN 1
 #define HYD_POLLOUT 2
+#define HYD_POLLHUP 4
 
+#define ATTRIBUTE(list) __attribute__(list)
 #define MPL_MEM_PM 0
 #define MPL_malloc(bytes, class) malloc(bytes)
 #define MPL_calloc(n, bytes, class) calloc(n, bytes)
@@ -28,7 +30,11 @@ typedef unsigned short HYD_event_t;
 #define MPL_snprintf snprintf
 #define MPL_strerror strerror
 
+#define MPL_strncpy(to, from, bytes) snprintf(to, bytes, "%s", from)
+int MPL_env2str(const char *name, const char **value);
+
 #define HYDU_dump(file, ...) ((void) 0)
+#define HYDU_error_printf(...) ((void) 0)
 #define HYDU_ERR_POP(status, ...) do { if (status) goto fn_fail; } while (0)
 #define HYDU_ERR_CHKANDJUMP(status, wrong, code, ...) \
     do { if (wrong) { status = code; goto fn_fail; } } while (0)
