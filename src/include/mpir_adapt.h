@@ -13,6 +13,7 @@ struct MPIR_Group;
 struct MPIR_Info;
 struct pmi_adapt_plan;
 struct MPIDI_Adapt_segment;     /* ch4_adapt.h, for its rows of ch4_api.txt */
+struct MPIDI_Unaware_word;      /* ch4_unaware.h, likewise */
 
 /* ---- adapt_init.c, adapt_probe.c, adapt_window.c: the operations ------------------------------ */
 int MPIR_Init_adapt_impl(int *argc, char ***argv, int required, int *provided, int *local_status);

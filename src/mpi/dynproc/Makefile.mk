@@ -11,7 +11,8 @@ noinst_HEADERS += \
     src/mpi/dynproc/dynproc_names.h \
     src/mpi/dynproc/dynproc_seal.h \
     src/mpi/dynproc/dynproc_service.h \
-    src/mpid/ch4/src/ch4_dynproc.h
+    src/mpid/ch4/src/ch4_dynproc.h \
+    src/mpid/ch4/src/ch4_unaware.h
 
 mpi_core_sources += \
     src/mpi/dynproc/attach.c \
@@ -28,4 +29,6 @@ mpi_core_sources += \
     src/mpi/dynproc/service.c \
     src/mpi/dynproc/spawn.c \
     src/mpi/dynproc/watch.c \
-    src/mpid/ch4/src/ch4_dynproc.c
+    src/mpid/ch4/netmod/ofi/ofi_unaware.c \
+    src/mpid/ch4/src/ch4_dynproc.c \
+    src/mpid/ch4/src/ch4_unaware.c

@@ -153,6 +153,11 @@ int MPID_Dynproc_complete(MPIR_Comm * stub, MPIR_Comm * local, MPIR_Context_id_t
 int MPID_Dynproc_intercomm(MPIR_Comm * local, bool is_low_group, MPIR_Context_id_t recv_context,
                            MPIR_Context_id_t send_context, int remote_size, int *sizes, char *addresses,
                            MPIR_Comm ** newcomm);
+/* The other side's processes may not have the addresses of this one's yet: each is sent nothing before it says that it
+ * has (ch4_unaware.h).  They say so if they do this before the other side is started; it returns false if the network
+ * cannot. */
+void MPID_Dynproc_is_unknown_to(MPIR_Comm * comm);
+bool MPID_Dynproc_answer_from_now_on(void);
 /* All receives from the other side of the intercommunicator end with an error. */
 void MPID_Dynproc_fail(MPIR_Comm * comm);
 /* Rises with all that has been received or sent on the way. */

@@ -232,8 +232,10 @@ int MPIR_Dynproc_meet_parent(void)
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     mpi_errno = MPIR_Dynproc_attach(MPIR_Process.comm_world, MPIR_DYNPROC_CHILD, meet, text,
                                     &MPIR_Process.comm_parent);
-    if (mpi_errno == MPI_SUCCESS)
+    if (mpi_errno == MPI_SUCCESS) {
         MPL_strncpy(MPIR_Process.comm_parent->name, "MPI_COMM_PARENT", MPI_MAX_OBJECT_NAME);
+        MPID_Dynproc_is_unknown_to(MPIR_Process.comm_parent);
+    }
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     return mpi_errno;
 }

@@ -567,6 +567,7 @@ int MPIR_Comm_parent_create_impl(MPIR_Comm * local, int n, const MPI_Request han
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Comm_add_ref(local);
     MPIR_Dynproc_at_finalize();
+    (void) MPID_Dynproc_answer_from_now_on();
 #if defined HAVE_ERROR_CHECKING && HAVE_ERROR_CHECKING == MPID_ERROR_LEVEL_RUNTIME
     MPIR_Process.do_error_checks = 1;   /* by which those who use it come here */
 #endif

@@ -12,7 +12,74 @@
 static const char *program;
 static int rank, size;
 
+/* ---- words said early ------------------------------------------------------------------------------------------- */
+
+#define WORDS 4
+#define LONG_WORD 100000        /* integers */
+
+static int long_word[LONG_WORD];
+
+/* Each process of the world does this at the same time, some before the parent knows that there are children: short
+ * and long, synchronous ones, and one with gaps. */
+static void say_words(MPI_Comm parent, int to, MPI_Request words[WORDS])
+{
+    static int said[2 * WORDS];
+    MPI_Datatype gaps;
+
+    for (int i = 0; i < 2 * WORDS; i++)
+        said[i] = 100 * rank + i;
+    for (int i = 0; i < LONG_WORD; i++)
+        long_word[i] = 100 * rank + i;
+    ET_MPI(MPI_Type_vector(2, 1, 2, MPI_INT, &gaps));
+    ET_MPI(MPI_Type_commit(&gaps));
+    ET_MPI(MPI_Isend(&said[0], 1, MPI_INT, to, 8, parent, &words[0]));
+    ET_MPI(MPI_Isend(long_word, LONG_WORD, MPI_INT, to, 8, parent, &words[1]));
+    ET_MPI(MPI_Issend(&said[1], 1, MPI_INT, to, 8, parent, &words[2]));
+    ET_MPI(MPI_Isend(&said[2], 1, gaps, to, 8, parent, &words[3]));
+    ET_MPI(MPI_Type_free(&gaps));
+}
+
+static void hear_words(MPI_Comm children, int from)
+{
+    static int heard[LONG_WORD];
+
+    ET_MPI(MPI_Recv(heard, 1, MPI_INT, from, 8, children, MPI_STATUS_IGNORE));
+    ET_CHECK(heard[0] == 100 * from, "%d from %d", heard[0], from);
+    ET_MPI(MPI_Recv(heard, LONG_WORD, MPI_INT, from, 8, children, MPI_STATUS_IGNORE));
+    for (int i = 0; i < LONG_WORD; i++)
+        ET_CHECK(heard[i] == 100 * from + i, "%d at %d from %d", heard[i], i, from);
+    ET_MPI(MPI_Recv(heard, 1, MPI_INT, from, 8, children, MPI_STATUS_IGNORE));
+    ET_CHECK(heard[0] == 100 * from + 1, "%d from %d", heard[0], from);
+    ET_MPI(MPI_Recv(heard, 2, MPI_INT, from, 8, children, MPI_STATUS_IGNORE));
+    ET_CHECK(heard[0] == 100 * from + 2 && heard[1] == 100 * from + 4, "%d and %d from %d", heard[0], heard[1], from);
+}
+
+static void exercise_merged(MPI_Comm inter, int is_high)
+{
+    MPI_Comm merged;
+
+    ET_MPI(MPI_Intercomm_merge(inter, is_high, &merged));
+    et_exercise(merged, "parents and children, merged");
+    ET_MPI(MPI_Comm_free(&merged));
+}
+
 /* ---- who is started --------------------------------------------------------------------------------------------- */
+
+/* Parent 1 answers, while parent 2 is in no MPI call. */
+static void talk_early(MPI_Comm parent)
+{
+    MPI_Request words[2][WORDS];
+    char name[32];
+
+    say_words(parent, 2, words[1]);
+    say_words(parent, 1, words[0]);
+    ET_MPI(MPI_Waitall(WORDS, words[0], MPI_STATUSES_IGNORE));
+    ET_MPI(MPI_Recv(NULL, 0, MPI_INT, 1, 9, parent, MPI_STATUS_IGNORE));
+    snprintf(name, sizeof(name), "answered-%d", rank);
+    et_make_file(name);
+    ET_MPI(MPI_Waitall(WORDS, words[1], MPI_STATUSES_IGNORE));
+    exercise_merged(parent, 1);
+}
 
 static int child(int argc, char **argv, const char *what)
 {
@@ -42,6 +109,8 @@ static int child(int argc, char **argv, const char *what)
     }
     if (!strcmp(what, "aborts") || !strcmp(what, "waits"))
         pause();
+    if (!strcmp(what, "early"))
+        talk_early(parent);
     if (!strcmp(what, "hears"))
         ET_MPI(MPI_Recv(&value, 1, MPI_INT, 0, 4, parent, MPI_STATUS_IGNORE));
     et_exercise_inter(parent, 0, "parents and children");
@@ -163,6 +232,48 @@ static void talks(void)
 static void silent(void)
 {
     start_and_talk(0, 2, NULL, "hears");
+}
+
+/* The holder looks seldom whether they are there, so that the others learn late of it. */
+static void await_seldom(int n, MPI_Request requests[])
+{
+    for (int flag = 0; !flag;) {
+        et_sleep_ms(20);
+        ET_MPI(MPI_Testall(n, requests, &flag, MPI_STATUSES_IGNORE));
+    }
+}
+
+/* DC2: children that speak before a parent knows of them, in any order, are told apart; and they speak with one parent
+ * while another one does not hear */
+static void early(void)
+{
+    static const int codes[] = { 10, 11, 12, 13 };
+    MPI_Request requests[MOST];
+    MPI_Comm inter;
+
+    if (rank == 0) {
+        get_places(MOST, NULL, requests);
+        set_program(MOST, requests, "early");
+    }
+    inter = create(0, MOST, requests);
+    if (rank == 0) {
+        ET_MPI(MPI_Startall(MOST, requests));
+        await_seldom(MOST, requests);
+    }
+    for (int i = 0; rank == 2 && i < MOST; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "answered-%d", i);
+        et_await_file(name);
+    }
+    for (int from = MOST - 1; rank > 0 && from >= 0; from--)
+        hear_words(inter, from);
+    for (int to = 0; rank == 1 && to < MOST; to++)
+        ET_MPI(MPI_Send(NULL, 0, MPI_INT, to, 9, inter));
+    exercise_merged(inter, 0);
+    et_exercise_inter(inter, 1, "parents and children");
+    ET_MPI(MPI_Comm_disconnect(&inter));
+    if (rank == 0)
+        await_end(MOST, requests, codes);
 }
 
 /* DC1: ranks as in the array, wherever they are */
@@ -359,8 +470,8 @@ static const struct {
     const char *name;
     void (*run) (void);
 } cases[] = {
-    {"talks", talks}, {"silent", silent}, {"hosts", hosts}, {"stub", stub}, {"wrong", wrong}, {"absent", absent},
-    {"aborts", aborts}, {"left", left}, {"dies", dies}
+    {"talks", talks}, {"silent", silent}, {"early", early}, {"hosts", hosts}, {"stub", stub}, {"wrong", wrong},
+    {"absent", absent}, {"aborts", aborts}, {"left", left}, {"dies", dies}
 };
 
 int main(int argc, char **argv)

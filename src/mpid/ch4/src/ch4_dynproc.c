@@ -5,6 +5,7 @@
 #include "adapt_handles.h"
 #include "dynproc.h"
 #include "ch4_dynproc.h"
+#include "ch4_unaware.h"
 
 int MPID_Dynproc_addresses(MPIR_Comm * comm, int **sizes, char **addresses)
 {
@@ -42,6 +43,7 @@ int MPID_Dynproc_complete(MPIR_Comm * comm, MPIR_Comm * local, MPIR_Context_id_t
     mpi_errno = MPIDIU_upids_to_gpids(n, sizes, addresses, gpids);
     MPIR_ERR_CHECK(mpi_errno);
     keep_tables(n, gpids);
+    MPIDI_Unaware_look_again();
     comm->context_id = send_context;
     mpi_errno = MPID_Create_intercomm_from_lpids(comm, n, gpids);
     MPIR_ERR_CHECK(mpi_errno);

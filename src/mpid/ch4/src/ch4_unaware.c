@@ -1,0 +1,303 @@
+/* See ch4_unaware.h. */
+
+#include "mpidimpl.h"
+#include "ch4_unaware.h"
+#include "dynproc.h"
+
+#define QUESTIONS 65536         /* of processes whose addresses are not here; more are not noted */
+
+/* A message, from MPI_Isend until the network has taken it. */
+struct held {
+    enum MPIDI_Unaware_kind kind;
+    const void *buf;
+    MPI_Aint count;
+    MPI_Datatype datatype;
+    int rank, tag, context_offset;
+    MPIR_Comm *comm;
+    MPIDI_av_entry_t *av;
+    MPIR_Errflag_t errflag;
+    MPIR_Request *request;      /* the program's */
+    MPIR_Request *sent;         /* the network's, when it is under way */
+    struct held *next;
+};
+
+/* Who is unaware, and has been sent something. */
+struct peer {
+    MPIDI_av_entry_t *av;
+    bool asked, answered;
+    struct held *first, **end;
+    struct peer *next;
+};
+
+/* Who has asked. */
+struct question {
+    char name[MPIDI_UNAWARE_NAME];
+    MPIDI_av_entry_t *av;       /* NULL: not known yet */
+    struct question *next;
+};
+
+static struct peer *peers;
+static struct held *under_way;
+static struct question *questions;
+static int n_questions;
+static bool is_listening, looks_again;
+static int hook_id = -1;
+
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
+
+static struct peer **find_peer(const MPIDI_av_entry_t * av)
+{
+    struct peer **place = &peers;
+
+    while (*place && (*place)->av != av)
+        place = &(*place)->next;
+    return place;
+}
+
+static struct peer *peer_of(MPIDI_av_entry_t * av)
+{
+    struct peer **place = find_peer(av);
+
+    if (!*place) {
+        *place = MPL_calloc(1, sizeof(**place), MPL_MEM_OTHER);
+        MPIR_Assertp(*place);
+        (*place)->av = av;
+        (*place)->end = &(*place)->first;
+    }
+    return *place;
+}
+
+int MPIDI_Unaware_isend(enum MPIDI_Unaware_kind kind, const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                        int rank, int tag, MPIR_Comm * comm, int context_offset, MPIDI_av_entry_t * av,
+                        MPIR_Errflag_t errflag, MPIR_Request ** request)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct held *held = MPL_malloc(sizeof(*held), MPL_MEM_OTHER);
+
+    MPIR_ERR_CHKANDJUMP(!held, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    MPIDI_CH4_REQUEST_CREATE(*request, MPIR_REQUEST_KIND__SEND, 0, 2);
+    MPIR_ERR_CHKANDJUMP(!*request, mpi_errno, MPIX_ERR_NOREQ, "**nomemreq");
+    *held = (struct held) {
+        .kind = kind,.buf = buf,.count = count,.datatype = datatype,.rank = rank,.tag = tag,.context_offset =
+            context_offset,.comm = comm,.av = av,.errflag = errflag,.request = *request
+    };
+    MPIR_Comm_add_ref(comm);
+    MPIR_Datatype_add_ref_if_not_builtin(datatype);
+    struct peer *peer = peer_of(av);
+    *peer->end = held;
+    peer->end = &held->next;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(held);
+    goto fn_exit;
+}
+
+static int hand_over(struct held *held)
+{
+    switch (held->kind) {
+        case MPIDI_UNAWARE__SYNCHRONOUS:
+            return MPIDI_NM_mpi_issend(held->buf, held->count, held->datatype, held->rank, held->tag, held->comm,
+                                       held->context_offset, held->av, &held->sent);
+        case MPIDI_UNAWARE__COLLECTIVE:
+            return MPIDI_NM_isend_coll(held->buf, held->count, held->datatype, held->rank, held->tag, held->comm,
+                                       held->context_offset, held->av, &held->sent, &held->errflag);
+        case MPIDI_UNAWARE__SEND:
+            break;
+    }
+    return MPIDI_NM_mpi_isend(held->buf, held->count, held->datatype, held->rank, held->tag, held->comm,
+                              held->context_offset, held->av, &held->sent);
+}
+
+static void complete(struct held *held, int error)
+{
+    if (held->sent)
+        MPIR_Request_free(held->sent);
+    held->request->status.MPI_ERROR = error;
+    MPIR_Request_complete(held->request);
+    MPIR_Datatype_release_if_not_builtin(held->datatype);
+    MPIR_Comm_release(held->comm);
+    MPL_free(held);
+}
+
+/* It may make progress, in which other threads add messages. */
+static void release(struct peer *peer)
+{
+    while (peer->first) {
+        struct held *held = peer->first;
+        int error = hand_over(held);
+        peer->first = held->next;
+        if (!peer->first)
+            peer->end = &peer->first;
+        if (error) {
+            complete(held, error);
+            continue;
+        }
+        MPIDI_REQUEST(held->sent, is_local) = 0;
+        held->next = under_way;
+        under_way = held;
+    }
+    peer->av->unaware = 0;
+    struct peer **place = find_peer(peer->av);
+    *place = peer->next;
+    MPL_free(peer);
+}
+
+static bool complete_sent(void)
+{
+    bool made_progress = false;
+
+    for (struct held ** place = &under_way; *place;) {
+        struct held *held = *place;
+        if (!MPIR_Request_is_complete(held->sent)) {
+            place = &held->next;
+            continue;
+        }
+        *place = held->next;
+        complete(held, held->sent->status.MPI_ERROR);
+        made_progress = true;
+    }
+    return made_progress;
+}
+
+/* ---- questions and answers -------------------------------------------------------------------------------------- */
+
+static MPIDI_av_entry_t *find_address(const char *name)
+{
+    int avtid, lpid;
+
+    return MPIDI_NM_unaware_find(name, &avtid, &lpid) ? &MPIDIU_get_av(avtid, lpid) : NULL;
+}
+
+static void note_question(const struct MPIDI_Unaware_word *word)
+{
+    struct question *question = n_questions < QUESTIONS ? MPL_malloc(sizeof(*question), MPL_MEM_OTHER) : NULL;
+
+    if (!question)
+        return;
+    *question = (struct question) {.av = find_address(word->name),.next = questions };
+    memcpy(question->name, word->name, sizeof(question->name));
+    questions = question;
+    n_questions++;
+}
+
+static void note_answer(const struct MPIDI_Unaware_word *word)
+{
+    MPIDI_av_entry_t *av = find_address(word->name);
+    struct peer *peer = av ? *find_peer(av) : NULL;
+
+    if (peer)
+        peer->answered = true;
+}
+
+static bool hear(void)
+{
+    struct MPIDI_Unaware_word word;
+    bool has_heard = false;
+
+    while (MPIDI_NM_unaware_hear(&word)) {
+        has_heard = true;
+        if (word.is_answer)
+            note_answer(&word);
+        else
+            note_question(&word);
+    }
+    return has_heard;
+}
+
+/* Who is known now; what the network does not take is said again. */
+static void answer(void)
+{
+    for (struct question ** place = &questions; *place;) {
+        struct question *question = *place;
+        if (!question->av && looks_again)
+            question->av = find_address(question->name);
+        if (!question->av || !MPIDI_NM_unaware_tell(question->av, true)) {
+            place = &question->next;
+            continue;
+        }
+        *place = question->next;
+        MPL_free(question);
+        n_questions--;
+    }
+    looks_again = false;
+}
+
+void MPIDI_Unaware_look_again(void)
+{
+    looks_again = true;
+}
+
+/* ---- progress --------------------------------------------------------------------------------------------------- */
+
+static void look_at_peers(void)
+{
+    for (struct peer * peer = peers, *next; peer; peer = next) {
+        next = peer->next;
+        if (!peer->asked)
+            peer->asked = MPIDI_NM_unaware_tell(peer->av, false);
+        if (peer->answered)
+            release(peer);
+    }
+}
+
+static int look(int *made_progress)
+{
+    static bool looks;          /* what is done here makes progress, which would come here again */
+
+    if (looks)
+        return MPI_SUCCESS;
+    looks = true;
+    *made_progress = hear();
+    if (questions)
+        answer();
+    if (peers)
+        look_at_peers();
+    if (under_way)
+        *made_progress = complete_sent() || *made_progress;
+    looks = false;
+    return MPI_SUCCESS;
+}
+
+/* What the program does not wait for any more is sent all the same.  A session may begin anew afterwards. */
+static int finish(void *unused ATTRIBUTE((unused)))
+{
+    while (peers || under_way)
+        MPID_Progress_test(NULL);
+    while (questions) {
+        struct question *question = questions;
+        questions = question->next;
+        MPL_free(question);
+    }
+    n_questions = 0;
+    MPIR_Progress_hook_deactivate(hook_id);
+    is_listening = false;
+    return 0;
+}
+
+bool MPID_Dynproc_answer_from_now_on(void)
+{
+    if (is_listening)
+        return true;
+    if (hook_id < 0 && MPIR_Progress_hook_register(look, &hook_id) != MPI_SUCCESS)
+        return false;
+    if (!MPIDI_NM_unaware_listen())
+        return false;
+    MPIR_Add_finalize(finish, NULL, MPIR_FINALIZE_CALLBACK_PRIO + 1);
+    MPIR_Progress_hook_activate(hook_id);
+    is_listening = true;
+    return true;
+}
+
+void MPID_Dynproc_is_unknown_to(MPIR_Comm * comm)
+{
+    int avtid, lpid;
+
+    if (!MPID_Dynproc_answer_from_now_on())
+        return;
+    for (int i = 0; i < comm->remote_size; i++) {
+        MPIDIU_comm_rank_to_pid(comm, i, &lpid, &avtid);
+        MPIDIU_get_av(avtid, lpid).unaware = 1;
+    }
+}
