@@ -48,7 +48,8 @@ noinst_HEADERS += \
     src/pmi/include/pmi_adapt_sizes.h \
     src/pmi/include/pmi_adapt_signal.h \
     src/pmi/include/pmi_adapt_wish.h \
-    src/pmi/simple/simple_pmi_adapt.h
+    src/pmi/simple/simple_pmi_adapt.h \
+    src/pmi/simple/simple_pmi_singleton.h
 
 mpi_core_sources += \
     src/mpi/adapt/adapt_ahead.c \

@@ -226,6 +226,24 @@ def dyn_outside(run: TestRun, how: str) -> None:
     _forget_secret(run)
 
 
+@scenario
+def dyn_no_mpiexec(run: TestRun) -> None:
+    """DS4: a singleton without mpiexec on PATH, or with one that ends at once, as ours: errors, and nothing hangs."""
+    folder = run.work / "path"
+    folder.mkdir()
+    for how in ("none on PATH", "has ended before", "has ended before"):
+        job = run.start(["/usr/bin/env", f"PATH={folder}", run.program(), *run.test.arguments])
+        run.check(job.wait() == 0, f"exit code {job.process.returncode}: {job.err}")
+        run.check(len(job.lines) == 1 and job.lines[0].startswith("PASS dyn_wrong"), f"{job.lines}")
+        run.check(how in job.err and "mpiexec -n 1" in job.err, f"says {job.err}")
+        (folder / "mpiexec").unlink(missing_ok=True)
+        if how == "none on PATH":
+            (folder / "mpiexec").write_text("#!/bin/sh\nexit 3\n")
+            (folder / "mpiexec").chmod(0o755)
+        else:
+            (folder / "mpiexec").symlink_to(run.setting.prefix / "bin" / "mpiexec")
+
+
 def _make_examples(run: TestRun, *names: str) -> Path:
     """Makes these programs of examples/dynamic; the folder in which they are."""
     folder = run.work / "examples"

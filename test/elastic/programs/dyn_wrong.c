@@ -344,6 +344,20 @@ static void outside(void)
     meet_at(port);
 }
 
+/* A process that needs an mpiexec, and gets none; it may try again. */
+static void unmanaged(void)
+{
+    int *universe, flag;
+
+    ET_MPI(MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &flag));
+    ET_CHECK(flag && *universe == 1, "%d processes", flag ? *universe : 0);
+    for (int i = 0; i < 2; i++) {
+        ET_ERROR(MPI_Comm_spawn("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &none,
+                                MPI_ERRCODES_IGNORE), MPI_ERR_SPAWN, "mpiexec -n 1");
+        ET_ERROR(MPIX_Spawn(MPI_COMM_WORLD, 0, "*", 1, NULL, "true", NULL, 0, &none), MPI_ERR_SPAWN, "mpiexec -n 1");
+    }
+}
+
 /* ---- before MPI_Init and after MPI_Finalize ---------------------------------------------------------------------- */
 
 static int call(int which)
@@ -420,7 +434,7 @@ static const struct {
     const char *name;
     void (*run) (void);
 } cases[] = {
-    {"arguments", arguments}, {"outside", outside}, {"early", NULL}
+    {"arguments", arguments}, {"outside", outside}, {"unmanaged", unmanaged}, {"early", NULL}
 };
 
 int main(int argc, char **argv)

@@ -119,6 +119,13 @@ void MPID_Dynproc_init_handle(MPIR_Request * handle)
     MPIDI_PREQUEST(handle, datatype) = MPI_BYTE;
 }
 
+bool PMIU_Adapt_has_manager(void);      /* src/pmi/simple/simple_pmi_adapt.h */
+
+bool MPID_Dynproc_is_alone(void)
+{
+    return !PMIU_Adapt_has_manager();
+}
+
 /* ---- the other side has ended ----------------------------------------------------------------------------------- */
 
 #define ENDED_MOST 256          /* requests of one look; the next one finds the rest */

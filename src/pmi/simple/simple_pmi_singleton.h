@@ -1,0 +1,44 @@
+/*
+ * How a process that was started without mpiexec waits for the mpiexec that it has started itself, because it needs
+ * one: that may not be there, or end before it has connected.  Hydra's does, which does not know how to serve such a
+ * process.  DS4.  Included by simple_pmi.c.
+ */
+
+#ifndef SIMPLE_PMI_SINGLETON_H_INCLUDED
+#define SIMPLE_PMI_SINGLETON_H_INCLUDED
+
+#include <poll.h>
+#include <sys/wait.h>
+
+#define PMIU_SINGLETON_ABSENT 127       /* its exit code if it could not be executed */
+#define PMIU_SINGLETON_LOOK_MS 50
+
+static void tell_singleton(const char *what)
+{
+    fprintf(stderr, "This program was not started by mpiexec, and needs it now; %s.  Start it with mpiexec, also as a "
+            "single process: mpiexec -n 1 PROGRAM\n", what);
+}
+
+/* Until mpiexec, the process `pid`, connects to the socket.  0, or -1. */
+static int await_singleton(pid_t pid, int listening)
+{
+    struct pollfd connection = {.fd = listening,.events = POLLIN };
+    int status = 0;
+
+    for (;;) {
+        /* also if the program has it reaped by somebody else */
+        int has_ended = waitpid(pid, &status, WNOHANG) != 0;
+        if (poll(&connection, 1, has_ended ? 0 : PMIU_SINGLETON_LOOK_MS) > 0)
+            return 0;
+        if (has_ended)
+            break;
+    }
+    close(listening);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == PMIU_SINGLETON_ABSENT)
+        tell_singleton("there is none on PATH that could be executed");
+    else
+        tell_singleton("the one on PATH has ended before it has connected, as MPICH's own does");
+    return -1;
+}
+
+#endif /* SIMPLE_PMI_SINGLETON_H_INCLUDED */
