@@ -2,7 +2,7 @@
  * libFuzzer: two processes that say whatever they like on their PMI connections, and read when they like (pmi_line.c,
  * pmi_commands.c, say.c, wish.c, sets.c, pmi_rest.c, answers.c), and a mpiexec that answers their calls.  Each line
  * of the input is a step: what is done, and what is said.
- *   0, 8   process 0, process 1 says this line      3, ;   and this without its end     4, <   and this 400 times
+ *   0, 8   process 0, process 1 says this line      3, ;   and this without its end     4, <   and this 40 times
  *   5, =   it reads what it has been answered        7, ?   what it has said is asked for
  *   6TEXT  a call that waits is answered by as many bytes as the number in the text is
  * What goes up is of the process that has said it, and keeps to its bounds; each question is answered once, by a whole
@@ -45,7 +45,7 @@ struct HYD_agent HYD_agent;
 namespace {
 
 constexpr int PROCESSES = 2, FIRST_RANK = 3, FIRST_UID = 5;
-constexpr int OFTEN = 400;              /* answers that a connection does not take */
+constexpr int OFTEN = 40, TAKEN_BYTES = 4096;    /* more answers than a connection takes */
 constexpr size_t ANSWER_MAX = 20000;
 constexpr size_t UP_MAX = sizeof(uint64_t) + PMI_SET_CALL_MAX;
 
@@ -168,6 +168,7 @@ void start()
     for (int i = 0; i < PROCESSES; i++) {
         int pair[2];
         require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
+        require(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &TAKEN_BYTES, sizeof TAKEN_BYTES) == 0);
         ranks[i] = FIRST_RANK + i;
         fds[i] = pair[0];
         theirs[i] = pair[1];
