@@ -27,6 +27,10 @@
 #define FIRST_PAUSE_US 50
 #define LONGEST_PAUSE_US 5000
 
+/* src/pmi/simple/simple_pmi_adapt.h */
+int PMIU_Adapt_publish(const char *name, const char *value);
+int PMIU_Adapt_lookup(const char *name, char *value);
+
 static MPL_initlock_t lock = MPL_INITLOCK_INITIALIZER;
 static bool address_published;
 static unsigned char *met;      /* for each rank: it knows us, and we know it */
@@ -36,7 +40,7 @@ static int publish(const char *name, const char *value)
     int mpi_errno = MPI_SUCCESS;
 
     MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
-    int failed = PMI_Publish_name(name, value);
+    int failed = PMIU_Adapt_publish(name, value);
     MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
     MPIR_ERR_CHKANDJUMP(failed, mpi_errno, MPI_ERR_OTHER, "**sessionpublish");
 
@@ -55,7 +59,7 @@ static int await(const MPIR_Group * group, int rank, const char *name, char valu
 
     for (;;) {
         MPID_THREAD_CS_ENTER(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
-        int missing = PMI_Lookup_name(name, value);
+        int missing = PMIU_Adapt_lookup(name, value);
         MPID_THREAD_CS_EXIT(VCI, MPIR_THREAD_VCI_PMI_MUTEX);
         if (!missing)
             break;

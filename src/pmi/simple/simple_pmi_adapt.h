@@ -107,4 +107,29 @@ int PMIU_Adapt_keep(void)
     return 0;
 }
 
+/* PMI_Publish_name and PMI_Lookup_name, also with process managers that answer info=ok in place of rc=0, as PMI's first
+ * implementations did (Slurm's plugin pmi2).  value has room for MPI_MAX_PORT_NAME characters.  Returns 0, or -1. */
+int PMIU_Adapt_publish(const char *name, const char *value);
+int PMIU_Adapt_lookup(const char *name, char *value);
+
+static bool is_info_ok(void)
+{
+    char info[PMIU_MAXLINE] = "";
+
+    PMIU_getval("info", info, sizeof(info));
+    return !strcmp(info, "ok");
+}
+
+int PMIU_Adapt_publish(const char *name, const char *value)
+{
+    return PMI_Publish_name(name, value) == PMI_SUCCESS || is_info_ok()? 0 : -1;
+}
+
+int PMIU_Adapt_lookup(const char *name, char *value)
+{
+    if (PMI_Lookup_name(name, value) == PMI_SUCCESS)
+        return 0;
+    return is_info_ok() && PMIU_getval("port", value, MPI_MAX_PORT_NAME) ? 0 : -1;
+}
+
 #endif /* SIMPLE_PMI_ADAPT_H_INCLUDED */

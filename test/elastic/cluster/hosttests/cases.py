@@ -548,6 +548,19 @@ def slurm_rigid_job(run: HostRun) -> None:
     run.check(lines == ["0 on h1: input", "1 on h2:", "2 on h3:", "code=0"], f"it says: {text[-800:]}")
 
 
+@case("I3 SE1 SX1 SX2 SX5 SX6", nodes=2, with_slurm=True)
+def slurm_starts_processes(run: HostRun) -> None:
+    """By srun itself, without mpiexec: the world as with stock MPICH, and sessions with all that needs no mpiexec of ours."""
+    programs = (
+        ("session_arguments", "--manager 0 --world 1"), ("session_arguments", "--manager 0"), ("session_alone", "--size 4"),
+        ("session_cycles", "--cycles 20"), ("session_groups", ""), ("session_groups", "--state later"),
+        ("session_groups", "--state open"),
+    )  # fmt: skip
+    for name, arguments in programs:
+        text = batch(run, 2, f"timeout -k 5 100 srun --mpi=pmi2 -n 4 {run.program(name)} {arguments}")
+        run.check(re.search(f"^PASS {name}\\b.*\ncode=0$", text, re.M), f"{name} {arguments}: {text[-800:]}")
+
+
 @case("W6 W7", nodes=3, with_slurm=True)
 def slurm_named_hosts(run: HostRun) -> None:
     """Hosts in another order than Slurm's, several groups on one node, migration."""

@@ -21,7 +21,10 @@ from . import back_pressure, backend_hosts, backend_slurm, backend_slurm_mix, ca
 from .cases import Case
 from .hostrun import HostRun
 
-PROGRAMS = {"cycle", "dyn_spawn", "hold", "leak", "new_world", "prints", "serve", "window_coll", "window_pt2pt", "window_rma"}
+PROGRAMS = {
+    "cycle", "dyn_spawn", "hold", "leak", "new_world", "prints", "serve", "session_alone",
+    "session_arguments", "session_cycles", "session_groups", "window_coll", "window_pt2pt", "window_rma",
+}
 SOURCES = Path(__file__).resolve().parent.parent.parent / "programs"
 
 
