@@ -12,6 +12,8 @@
 
 int MPIR_Session_pset_op_fortran(MPI_Session session, int op, const char *input, int ninput, MPI_Info info,
                                  char *output, int *noutput, int input_len, int output_len) MPICH_API_PUBLIC;
+int MPIR_Session_get_pset_op_fortran(MPI_Session session, const char *coll_pset, const char *pset_name, int *op,
+                                     char *output, int *noutput, int output_len) MPICH_API_PUBLIC;
 int MPIR_Session_get_pset_data_fortran(MPI_Session session, const char *coll_pset, const char *pset_name,
                                        const char *keys, int nkeys, int wait, MPI_Info * data,
                                        int keys_len) MPICH_API_PUBLIC;

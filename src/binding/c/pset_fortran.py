@@ -12,6 +12,7 @@ ROOM = {"pset": "256", "dynproc": "1024"}  # MPI_MAX_PSET_NAME_LEN; the longest 
 # What is passed as it is, of the operations in whose place another function is called.
 RAW = {
     "MPIX_Session_pset_op": ("input", "output"),
+    "MPIX_Session_get_pset_op": ("output",),
     "MPIX_Session_get_pset_data": ("keys",),
     "MPIX_Session_iget_pset_data": ("keys",),
     "MPIX_Session_bcast_pset_info": ("text",),
@@ -23,7 +24,7 @@ RAW = {
     "MPIX_Session_rc_get": ("pset_name",),
 }
 WITH = ("MPIX_Session_", "MPIX_Win_", "MPIX_File_")
-WITHOUT = ("MPIX_Session_get_pset_op", "MPIX_Session_ipset_op", "MPIX_Session_iget_pset_op")
+WITHOUT = ("MPIX_Session_ipset_op", "MPIX_Session_iget_pset_op")
 
 
 def mark(func):

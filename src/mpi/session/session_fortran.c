@@ -45,6 +45,13 @@ static void pad(char *padded, int length, const char *text)
     memset(padded + used, ' ', length - used);
 }
 
+/* The first n of the names, of which Fortran has room for that many. */
+static void give_names(char *output, int output_len, char (*names)[MPI_MAX_PSET_NAME_LEN], int n)
+{
+    for (int i = 0; i < n; i++)
+        pad(output + (size_t) i * output_len, output_len, names[i]);
+}
+
 int MPIR_Session_pset_op_fortran(MPI_Session session, int op, const char *input, int ninput, MPI_Info info,
                                  char *output, int *noutput, int input_len, int output_len)
 {
@@ -55,13 +62,29 @@ int MPIR_Session_pset_op_fortran(MPI_Session session, int op, const char *input,
 
     if (names && made) {
         error = PMPIX_Session_pset_op(session, op, (const char *const *) names, ninput, info, made, &n);
-        for (int i = 0; i < MPL_MIN(room, error ? 1 : n); i++)
-            pad(output + (size_t) i * output_len, output_len, made[i]);
+        give_names(output, output_len, made, MPL_MIN(room, error ? 1 : n));
         if (!error)
             *noutput = n;
     }
     MPL_free(names);
     MPL_free(made);
+    return error;
+}
+
+int MPIR_Session_get_pset_op_fortran(MPI_Session session, const char *coll_pset, const char *pset_name, int *op,
+                                     char *output, int *noutput, int output_len)
+{
+    int n = MPL_MAX(MPL_MIN(*noutput, PMI_SET_OPERANDS_MAX), 0), room = n;
+    char (*open)[MPI_MAX_PSET_NAME_LEN] = MPL_calloc(room + 1, sizeof(*open), MPL_MEM_OTHER);
+    int error = MPI_ERR_NO_MEM;
+
+    if (open)
+        error = PMPIX_Session_get_pset_op(session, coll_pset, pset_name, op, open, &n);
+    if (!error) {
+        give_names(output, output_len, open, MPL_MIN(room, n));
+        *noutput = n;
+    }
+    MPL_free(open);
     return error;
 }
 
