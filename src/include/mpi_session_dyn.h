@@ -4,11 +4,16 @@
  * what is behind each name.  SC4, SC5, SC6.
  *
  * Included after mpi.h, or by mpi.h itself with -DMPIX_DYN_NAMES.  Routines without a session use the oldest one of the
- * process.  Texts and names have room for MPI_MAX_PSET_NAME_LEN characters.
+ * process.  Texts and names have room for MPI_MAX_PSET_NAME_LEN characters.  A file that includes mpidynres.h, too,
+ * includes it later; there MPI_Session is libmpidynres' pointer, whose session_id these routines take.
  */
 
 #ifndef MPI_SESSION_DYN_H
 #define MPI_SESSION_DYN_H
+
+#ifdef MPIDYNRES_H
+#error "include mpi_session_dyn.h before mpidynres.h, which gives MPI_Session another meaning"
+#endif
 
 #include <stdlib.h>
 #include <string.h>
