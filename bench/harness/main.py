@@ -43,7 +43,7 @@ SECTIONS = (
     Section("window", "bandwidth in the window", ("window",), worlds.window),
     Section(
         "processes", "processes that a program starts",
-        ("processes", "processes_joined", "process_connect", "process_spawn", "task_system", "task_spawn", "modify_adaptation", "modify_spawn"),
+        ("processes", "process_connect", "process_spawn", "task_system", "task_spawn", "modify_adaptation", "modify_spawn"),
         processes.processes,
     ),  # fmt: skip
     Section("undisturbed", "throughput of survivors", ("undisturbed",), joining.undisturbed),
@@ -68,8 +68,9 @@ SECTIONS = (
     Section(
         "sessions", "sessions",
         (
-            "session_looks", "session_lookups", "session_world", "session_component", "session_stock", "session_create",
-            "session_change", "session_told", "session_memory",
+            "session_looks", "session_lookups", "session_start", "session_world", "session_collectives", "session_component",
+            "session_stock", "session_stock_start", "session_create", "processes_joined", "session_change",
+            "session_change_met", "session_told", "session_memory",
         ), sessions.sessions,
     ),  # fmt: skip
     Section("phases", "programs of phases", ("epop_time", "epop_share"), phases.phases),

@@ -13,7 +13,7 @@ from .bench import Bench
 from .launch import Line
 from .result import Case, Rounds, Variant, ratio_case
 from .windows import adaptations, standstill
-from .worlds import apart
+from .worlds import spawned
 
 TASKS = 100  # of a round
 MORE = 1  # processes that MPIX_Comm_modify creates beside one
@@ -116,4 +116,4 @@ def modify(bench: Bench) -> list[Case]:
 
 
 def processes(bench: Bench) -> list[Case]:
-    return [*apart(bench), *named(bench), *tasks(bench), *modify(bench)]
+    return [*spawned(bench), *named(bench), *tasks(bench), *modify(bench)]

@@ -163,11 +163,14 @@ class Rounds:
     def points(self, variant: str) -> list[str]:
         return list(self.used[0].samples[variant])
 
-    def compare(self, key: str, ours: str, reference: str, prefix: str = "") -> list[Case]:
-        """A case for each point that both have."""
+    def compare(
+        self, key: str | dict[str, str], ours: str, reference: str, prefix: str = ""
+    ) -> list[Case]:
+        """A case for each point that both have, with its bar: one for all, or by point, "" for the others."""
+        bars = {"": key} if isinstance(key, str) else key
         return [
             ratio_case(
-                key, prefix + point, self.of(ours, point), self.of(reference, point),
+                bars.get(point, bars[""]), prefix + point, self.of(ours, point), self.of(reference, point),
                 others=self.others, note=self.note(),
             )
             for point in self.points(ours)

@@ -14,11 +14,12 @@ from .joining import plain_start
 from .launch import Line, Mpi
 from .result import Case, Rounds, Variant, budget, ratio_case, value_case
 from .windows import WARM, adaptations, by_kind, kind_of, standstill
+from .worlds import joined
 
 LOOKS = {"rc_test": "ns", "rc_get": "ns", "bcast_pset_info": "ns"}  # the others are look-ups
 SIZES = (1, 2)  # of the changes: a core for each process
 MANY = 16  # processes, the first two of which send messages
-ADDED = 32  # libfabric takes room for 16 addresses at a time
+SETTLED = 16  # processes added; libfabric takes room for 16 addresses at a time
 
 
 def looks(bench: Bench) -> list[Case]:
@@ -49,7 +50,8 @@ def world(bench: Bench) -> list[Case]:
         {"session": _world(bench.ours), "MPI_Init": _world(bench.ours, "--world")},
         bench.amount.pick(20, 60, 150), bench.progress, least=10,
     )  # fmt: skip
-    cases = rounds.compare("session_world", "session", "MPI_Init")
+    bars = {"start": "session_start", "allreduce:8": "session_collectives", "": "session_world"}
+    cases = rounds.compare(bars, "session", "MPI_Init")
     rounds = Rounds.measure(
         {
             "session": _world(bench.ours, processes=MANY),
@@ -77,7 +79,8 @@ def beside_stock(bench: Bench) -> list[Case]:
         {"session": _world(bench.ours), "stock MPI_Init": _world(bench.stock, "--world")},
         bench.amount.pick(15, 40, 90), bench.progress, least=5,
     )  # fmt: skip
-    return rounds.compare("session_stock", "session", "stock MPI_Init")
+    bars = dict.fromkeys(("start", "allreduce:8"), "session_stock_start") | {"": "session_stock"}
+    return rounds.compare(bars, "session", "stock MPI_Init")
 
 
 def create(bench: Bench) -> list[Case]:
@@ -170,14 +173,16 @@ def told(bench: Bench) -> list[Case]:
 
 
 def memory(bench: Bench) -> list[Case]:
-    bench.progress.say(f"{ADDED + ADDED // 2} processes come and go")
-    lines = _run_changes(bench, ADDED + ADDED // 2)
-    first, last = lines[ADDED - 1], lines[-1]
-    return [value_case("session_memory", "of rank 0", [(last["heap"] - first["heap"]) / ADDED], "B")]
+    cycles = bench.amount.pick(48, 500, 500)
+    bench.progress.say(f"{cycles} processes come and go")
+    lines = _run_changes(bench, cycles)
+    first, last = lines[2 * SETTLED - 1], lines[-1]
+    grown = (last["heap"] - first["heap"]) / (cycles - SETTLED)
+    return [value_case("session_memory", "of rank 0", [grown], "B")]
 
 
 def sessions(bench: Bench) -> list[Case]:
     return [
-        *looks(bench), *world(bench), *component(bench), *beside_stock(bench), *create(bench), *change(bench),
-        *told(bench), *memory(bench),
+        *looks(bench), *world(bench), *component(bench), *beside_stock(bench), *create(bench), *joined(bench),
+        *change(bench), *told(bench), *memory(bench),
     ]  # fmt: skip

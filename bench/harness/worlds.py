@@ -136,22 +136,28 @@ def window(bench: Bench) -> list[Case]:
     ]  # fmt: skip
 
 
-def apart(bench: Bench) -> list[Case]:
-    """Between processes of one host that were started one after the other."""
-    ways = {"spawned": ("spawn", ""), "joined": ("join", "2")}
-    variants = {"launched": _variant(bench.ours, 2, APART)}
-    for name, (way, schedule) in ways.items():
-        variants[name] = _variant(
-            bench.ours, 1, APART, schedule=schedule, arguments=("--apart", way)
+def spawned(bench: Bench) -> list[Case]:
+    """Between two processes of one host, of which one has started the other."""
+    rounds = Rounds.measure(
+        {
+            "launched": _variant(bench.ours, 2, APART),
+            "spawned": _variant(bench.ours, 1, APART, arguments=("--apart", "spawn")),
+        },
+        bench.amount.pick(10, 30, 90), bench.progress, least=5,
+    )  # fmt: skip
+    return rounds.compare("processes", "spawned", "launched", "spawned, ")
+
+
+def joined(bench: Bench) -> list[Case]:
+    """Between two processes of one host, of which one has joined through process sets."""
+    variants = {}
+    for level, threads in (("", ()), (" for threads", ("--threads",))):  # each call takes a lock
+        variants["launched" + level] = _variant(bench.ours, 2, APART, arguments=threads)
+        variants["joined" + level] = _variant(
+            bench.ours, 1, APART, schedule="2", arguments=("--apart", "join", *threads)
         )
-    threads = ("--threads",)  # both sides for all levels: each call takes a lock
-    variants["launched for threads"] = _variant(bench.ours, 2, APART, arguments=threads)
-    variants["joined for threads"] = _variant(
-        bench.ours, 1, APART, schedule="2", arguments=("--apart", "join", *threads)
-    )
-    rounds = Rounds.measure(variants, bench.amount.pick(20, 80, 250), bench.progress, least=5)
+    rounds = Rounds.measure(variants, bench.amount.pick(15, 60, 180), bench.progress, least=5)
     return [
-        *rounds.compare("processes", "spawned", "launched", "spawned, "),
         *rounds.compare("processes_joined", "joined", "launched"),
         *rounds.compare("processes_joined", "joined for threads", "launched for threads", "threads, "),
     ]  # fmt: skip
