@@ -198,7 +198,7 @@ static int is_to_leave(void)
 
 static void case_leaves(void)
 {
-    struct change change;
+    struct change change = { 0 };
 
     ET_CHECK(!is_to_leave(), "nothing has been told");
     ET_MPI(MPI_Barrier(comm));
@@ -206,9 +206,15 @@ static void case_leaves(void)
         change = await_change(NULL);
     ET_MPI(MPI_Barrier(comm));
     ET_CHECK(is_to_leave() == (rank == 2), "SI4: rank %d", rank);
+    int tag = change.tag;
+    ET_MPI(MPI_Bcast(&tag, 1, MPI_INT, 0, comm));
+    if (rank > 0)
+        check_wrong_tags(tag);
     ET_MPI(MPI_Barrier(comm));
-    if (rank == 0)
-        accept_change(&change, NULL, NULL);
+    if (rank > 0)
+        return;
+    accept_change(&change, NULL, NULL);
+    check_wrong_tags(tag);      /* SR7: once */
 }
 
 static void case_adapt(int *argc, char ***argv)

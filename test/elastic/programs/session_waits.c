@@ -3,6 +3,7 @@
  * feet of a creation.  Run by 3 processes, of which rank 2 ends, or by fewer or more and additions; --case
  *   disconnect  SL4: MPI_Comm_disconnect of a communicator with a member that is gone
  *   freed       SO8: a set is freed while some of its members wait in MPI_Comm_create_from_group
+ *   objects     SX9, SI8: windows and a file of a group one of whose members ends before it comes
  *   query       SC6: MPIX_Session_get_pset_op, which all members of a set call
  *   data        SD2, SC4: keys of a set that ends before they are written, asked for in three ways
  *   lost        SC6: the process that a growth adds dies; the next growth works
@@ -75,6 +76,36 @@ static void case_freed(void)
     ET_MPI(MPI_Group_free(&group));
     ET_ERROR(MPI_Group_from_session_pset(session, world, &group), MPI_ERR_ARG, world);
     ET_CHECK(group == MPI_GROUP_EMPTY, "SI7: no MPI_GROUP_EMPTY");
+    ET_MPI(MPI_Comm_free(&comm));
+}
+
+static void case_objects(void)
+{
+    pset_name world;
+    MPI_Group group;
+    MPI_Win win;
+    MPI_File file;
+    void *memory;
+    int here;
+
+    make_world(world);
+    ET_MPI(MPI_Group_from_session_pset(session, world, &group));
+    if (rank == 2) {
+        et_sleep_ms(100);
+        finish();
+    }
+    expect_aborted(MPIX_Win_create_from_group(group, "create", &here, sizeof(here), 1, MPI_INFO_NULL,
+                                              MPI_ERRORS_RETURN, &win), "SX9");
+    expect_aborted(MPIX_Win_allocate_from_group(group, "allocate", 8, 1, MPI_INFO_NULL, MPI_ERRORS_RETURN, &memory,
+                                                &win), "SX9");
+    expect_aborted(MPIX_Win_allocate_shared_from_group(group, "shared", 8, 1, MPI_INFO_NULL, MPI_ERRORS_RETURN, &memory,
+                                                       &win), "SX9");
+    expect_aborted(MPIX_Win_create_dynamic_from_group(group, "dynamic", MPI_INFO_NULL, MPI_ERRORS_RETURN, &win), "SX9");
+    ET_CHECK(win == MPI_WIN_NULL, "SX9: a window is left");
+    expect_aborted(MPIX_File_open_from_group(group, "file", "never", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
+                                             MPI_ERRORS_RETURN, &file), "SX9");
+    ET_CHECK(file == MPI_FILE_NULL, "SX9: a file is left");
+    ET_MPI(MPI_Group_free(&group));
     ET_MPI(MPI_Comm_free(&comm));
 }
 
@@ -282,6 +313,8 @@ int main(int argc, char **argv)
         case_disconnect();
     else if (!strcmp(what, "freed"))
         case_freed();
+    else if (!strcmp(what, "objects"))
+        case_objects();
     else if (!strcmp(what, "query"))
         case_query();
     else if (!strcmp(what, "data"))
