@@ -1,6 +1,8 @@
 ! SC3: libmpidynres' interface by modules mpidynres_f08 and mpidynres_sim_f08: a program that grows and shrinks, with each of its routines.  As many changes
-! as its argument says; one process at the end.
+! as its argument says; one process at the end.  As published programs do, the module has all of mpi_f08, and a procedure in it
+! these modules, whose routines then count; it gives MPI_ERRHANDLER_NULL for error handlers.
 module app
+  use mpi_f08
   implicit none
   integer :: last = 0
 
@@ -8,9 +10,6 @@ contains
 
   subroutine app_main() bind(C)
     use, intrinsic :: iso_c_binding
-    use mpi_f08, only: MPI_Comm_free, MPI_Abort, MPI_COMM_WORLD, MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, MPI_CHARACTER, &
-         MPI_Info_get, MPI_Info_free, MPI_Info_create, MPI_Info_set, MPI_Group_free, MPI_Comm_rank, MPI_Comm_size, MPI_Bcast, &
-         MPI_Info, MPI_Group, MPI_Comm, MPI_Errhandler
     use mpidynres_f08
     type(c_ptr) :: session
     type(MPI_Comm) :: comm
@@ -59,7 +58,7 @@ contains
 
       call MPI_GROUP_FROM_SESSION_PSET(session, set, group, ierror)
       call check(ierror == 0, 'group of ' // trim(set))
-      call MPI_COMM_CREATE_FROM_GROUP(group, '', MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, comm, ierror)
+      call MPI_COMM_CREATE_FROM_GROUP(group, '', MPI_INFO_NULL, MPI_ERRHANDLER_NULL, comm, ierror)
       call check(ierror == 0, 'communicator of ' // trim(set))
       call MPI_Group_free(group, ierror)
       call MPI_Comm_rank(comm, rank, ierror)
@@ -70,7 +69,7 @@ contains
       type(MPI_Info) :: info, sets
       character(len=16) :: value
 
-      call MPI_SESSION_INIT(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, session, ierror)
+      call MPI_SESSION_INIT(MPI_INFO_NULL, MPI_ERRHANDLER_NULL, session, ierror)
       call check(ierror == 0 .and. c_associated(session), 'init')
       call MPI_SESSION_GET_PSETS(session, MPI_INFO_NULL, sets, ierror)
       call get(sets, 'mpi://WORLD', value)
