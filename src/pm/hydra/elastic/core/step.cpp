@@ -544,7 +544,8 @@ void Step::job_over()
     log("ended", {{"size", world_.size()}, {"adaptations", statistics_.committed}});
     if (mode_ == InitMode::UNKNOWN && offers_.any())
         effects_.tell_user(effects_.context,
-                           "no adaptation was offered: the program ended without MPI_Init_adapt");
+                           "no adaptation was offered: the program ended without MPI_Init_adapt, and without having "
+                           "looked for changes through process sets");
     else if (mode_ == InitMode::RIGID && offers_.any())
         effects_.tell_user(effects_.context,
                            ("the adaptation " + std::string(offers_.is_schedule() ? "schedule" : "policy") +

@@ -560,6 +560,19 @@ TEST_F(StepTest, a_rigid_job_is_never_offered_anything)
                             "MPI_Init_adapt, so that the job is rigid");
 }
 
+TEST_F(StepTest, a_job_that_says_nothing_is_never_offered_anything)
+{
+    glue.config.schedule = "4";
+    ASSERT_EQ(glue.create(), "");
+    glue.place(0, {"a", "b"});
+    glue.exited(0, 0, 0);
+    glue.exited(0, 1, 1);
+    EXPECT_TRUE(glue.launches.empty());
+    ASSERT_EQ(glue.told.size(), 1u);
+    EXPECT_EQ(glue.told[0], "no adaptation was offered: the program ended without MPI_Init_adapt, and without having "
+                            "looked for changes through process sets");
+}
+
 TEST_F(StepTest, nothing_is_offered_before_all_processes_have_initialised)
 {
     glue.config.schedule = "4";
