@@ -472,6 +472,7 @@ void MPIR_Session_forget_departed(void)
 int MPIR_Session_introduce(const int *places, int n)
 {
     int mpi_errno = MPI_SUCCESS, own = MPIR_Session_place();
+    char card[PMI_SET_CARD_MAX + 1];
     bool knows_all = true;
 
     MPL_initlock_lock(&lock);
@@ -480,6 +481,9 @@ int MPIR_Session_introduce(const int *places, int n)
     if (!knows_all)
         goto fn_exit;
     MPID_Lanes_forget_departed();
+    if (!knows(own))
+        mpi_errno = take_in_own_card(card, PMI_SET_CARD_MAX);
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = note_acquainted(&own, 1, ACQUAINTED);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = note_acquainted(places, n, ACQUAINTED);

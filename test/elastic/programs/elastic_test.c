@@ -224,6 +224,9 @@ void et_exercise(MPI_Comm comm, const char *name)
     ET_MPI(MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 5, &token, 1, MPI_INT,
                         (rank + size - 1) % size, 5, comm, MPI_STATUS_IGNORE));
     ET_CHECK(token == (rank + size - 1) % size, "%s: the ring gives %d", name, token);
+    token = -1;
+    ET_MPI(MPI_Sendrecv(&size, 1, MPI_INT, rank, 7, &token, 1, MPI_INT, rank, 7, comm, MPI_STATUS_IGNORE));
+    ET_CHECK(token == size, "%s: a message to oneself gives %d", name, token);
 }
 
 void et_exercise_inter(MPI_Comm inter, int in_first_group, const char *name)

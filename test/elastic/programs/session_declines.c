@@ -5,7 +5,7 @@
 
 #include "session_changes.h"
 
-static void check_lanes(void)
+static void check_lanes(unsigned expected)
 {
     MPI_T_pvar_session tool;
     MPI_T_pvar_handle lanes;
@@ -17,17 +17,19 @@ static void check_lanes(void)
     ET_CHECK(MPI_T_pvar_get_index("shm_lanes", MPI_T_PVAR_CLASS_LEVEL, &index) == MPI_SUCCESS, "no variable");
     ET_CHECK(MPI_T_pvar_handle_alloc(tool, index, NULL, &lanes, &count) == MPI_SUCCESS, "no handle");
     ET_CHECK(MPI_T_pvar_read(tool, lanes, &value) == MPI_SUCCESS, "MPI_T_pvar_read");
-    ET_CHECK(value == 1, "%u lanes", value);
+    ET_CHECK(value == expected, "%u lanes, not %u", value, expected);
 }
 
 int main(int argc, char **argv)
 {
     int declines = (int) et_number(argc, argv, "declines", 0), rank = 0;
     pset_name set = "mpi://WORLD";
+    int stays = 0;
 
     et_options(&argc, &argv);
     open_session();
     if (!session_value("app_set", set)) {
+        stays = 1;
         strcpy(set, "mpi://WORLD");
         MPI_Comm alone = connect_set(set, "alone");
         for (int i = 0; i < declines; i++) {
@@ -40,7 +42,7 @@ int main(int argc, char **argv)
         ET_MPI(MPI_Comm_free(&alone));
     }
     MPI_Comm comm = connect_set(set, "both");
-    check_lanes();
+    check_lanes(stays ? 2 : 1); /* to the other one, and where there is no world to itself */
     ET_MPI(MPI_Comm_rank(comm, &rank));
     ET_MPI(MPI_Comm_free(&comm));
     ET_MPI(MPI_Session_finalize(&session));
