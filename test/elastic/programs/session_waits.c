@@ -9,12 +9,14 @@
  *   lost        SC6: the process that a growth adds dies; the next growth works
  *   proposed    SI8: all make a communicator with a process that is proposed, which is declined, and then accepted
  *   last        SF1, SF2: the only process is told of an addition and ends; nobody is left that could accept it
+ *   quits       SF3: the only process of the launch exits with its session open; the one that was added waits for it
  *   never       SF4: says WAITS in front of a call that waits for what does not come, in each process another one
  */
 
 #include "session_changes.h"
 #include <mpi_session_dyn.h>
 #include <signal.h>
+#include <unistd.h>
 
 static MPI_Comm comm;
 static int rank;
@@ -247,6 +249,48 @@ static void join_whole(void)
     finish();
 }
 
+/* A child has nothing but its connection until the daemon has ended, so that the process' end alone says what has
+ * happened. */
+static void quit(void)
+{
+    const char *connection = getenv("PMI_FD");
+    pid_t daemon = getppid(), child = fork();
+
+    ET_CHECK(child >= 0 && connection, "there is no child");
+    if (child == 0) {
+        for (int fd = 0; fd < 1024; fd++)
+            if (fd != atoi(connection))
+                close(fd);
+        while (kill(daemon, 0) == 0)
+            et_sleep_ms(10);
+    }
+    _exit(3);
+}
+
+static void case_quits(void)
+{
+    struct change change = await_change(NULL);
+    pset_name whole;
+
+    set_after("mpi://WORLD", &change, whole);
+    accept_change(&change, "app_set", whole);
+    ET_MPI(MPI_Comm_free(&comm));
+    comm = connect_set(whole, "whole");
+    quit();
+}
+
+static void join_quits(void)
+{
+    pset_name whole;
+    int never;
+
+    ET_CHECK(session_value("app_set", whole), "SR7: the keys of the accept");
+    comm = connect_set(whole, "whole");
+    et_say("WAITS");
+    ET_MPI(MPI_Recv(&never, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE));
+    et_say("CAME");
+}
+
 static void case_last(void)
 {
     struct change change = await_change(NULL);
@@ -301,6 +345,8 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
     if (is_joiner(delta) && !strcmp(what, "proposed"))
         join_whole();
+    if (is_joiner(delta) && !strcmp(what, "quits"))
+        join_quits();
     if (is_joiner(delta) && strcmp(what, "lost")) {
         et_say("CAME");
         finish();
@@ -321,6 +367,8 @@ int main(int argc, char **argv)
         case_data();
     else if (!strcmp(what, "proposed"))
         case_proposed();
+    else if (!strcmp(what, "quits"))
+        case_quits();
     else if (!strcmp(what, "last"))
         case_last();
     else if (!strcmp(what, "never"))

@@ -215,7 +215,7 @@ int HYD_pmcd_pmip_adapt_busy(void)
         siginfo_t info = {.si_pid = 0 };
         if (HYD_agent.processes[i].ended || HYD_agent.processes[i].watch_fd < 0)
             continue;
-        if (HYD_board_in_window(&HYD_agent.board))
+        if (HYD_board_in_window(&HYD_agent.board) || HYD_sets_connected(i))
             return 1;   /* how it ended decides whether we stay: the main loop waits for it first */
         if (waitid(P_PID, (id_t) HYD_pmcd_pmip.downstream.pid[i], &info,
                    WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0)
@@ -261,6 +261,32 @@ void HYD_exits_report_earlier(void)
     }
 }
 
+/* SF3: a process that has used sets has exited, and is neither parked nor was let go.  That its connection is closed
+ * may be seen later, or never: a child may have it. */
+static int has_broken_off(int process_id)
+{
+    const struct HYD_agent_process *p = &HYD_agent.processes[process_id];
+
+    return WIFEXITED(p->wait_status) && !p->adaptive && !killing && HYD_pmcd_pmip.user_global.auto_cleanup &&
+        HYD_sets_connected(process_id) && HYD_pmcd_pmip.downstream.pmi_fd_active[process_id] &&
+        !HYD_pmcd_pmip_adapt_is_let_go(process_id);
+}
+
+/* As if the end of the connection had been read. */
+static void close_connection(int process_id)
+{
+    int fd = HYD_pmcd_pmip.downstream.pmi_fd[process_id];
+
+    HYD_loop_outdate();
+    if (HYD_pmcd_pmip_adapt_closed(process_id, fd))
+        return;
+    HYD_pmcd_pmip_adapt_lost(process_id);
+    HYDT_dmx_deregister_fd(fd);
+    close(fd);
+    HYD_pmcd_pmip.downstream.pmi_fd[process_id] = HYD_FD_CLOSED;
+    HYD_pmcd_pmip_send_signal(SIGKILL);
+}
+
 static void note_exit(int process_id, int wait_status)
 {
     struct HYD_agent_process *p = &HYD_agent.processes[process_id];
@@ -285,6 +311,8 @@ static void note_exit(int process_id, int wait_status)
     adjust_exit_status(process_id, wait_status);
     /* The number may soon be somebody else's: no signal of ours may go there. */
     HYD_pmcd_pmip.downstream.pid[process_id] = -1;
+    if (has_broken_off(process_id))
+        close_connection(process_id);
 
     /* Who broke off is named before those that we killed for it, in whatever order they are
      * waited for. */

@@ -106,6 +106,13 @@ static uint64_t inode_of(int fd)
     return fd >= 0 && fstat(fd, &status) == 0 ? (uint64_t) status.st_ino : 0;
 }
 
+int HYD_sets_connected(int process_id)
+{
+    uint64_t socket = HYD_agent.processes ? HYD_agent.processes[process_id].socket : 0;
+
+    return socket && inode_of(HYD_pmcd_pmip.downstream.pmi_fd[process_id]) == socket;
+}
+
 /* What has come on a process' connection, as long as it is the one on which it made calls before. */
 static int bytes_of(int fd, uint64_t socket)
 {
