@@ -66,7 +66,8 @@ enum MPIR_Adapt_lineage {
 #define MPIR_ADAPT_COMM_DECL                                            \
     struct {                                                            \
         struct MPIR_Comm *next, *prev;  /* list of live ones; prev NULL: not listed */ \
-        int lineage;                    /* enum MPIR_Adapt_lineage */   \
+        unsigned lineage:2;             /* enum MPIR_Adapt_lineage */   \
+        unsigned connection:30;         /* number of the one that it is of, 0: none (src/mpi/dynproc/watch.c) */ \
         unsigned by_begin:1;            /* made by begin, not by the application */ \
         unsigned session:31;            /* number of the session that it is of, 0: none */ \
     } adapt;
@@ -146,6 +147,10 @@ int MPIR_Adapt_win_error(const struct MPIR_Win *win, const char *function, int l
 int MPIR_Process_use_stub(struct MPIR_Comm *comm);
 bool MPIR_Process_is_stub(const struct MPIR_Comm *comm);
 int MPIR_Process_free_stub(struct MPIR_Comm *comm);
+/* src/mpi/dynproc/watch.c: MPI_Comm_accept or MPI_Comm_connect has made it. */
+int MPIR_Dynproc_accepted(struct MPIR_Comm *comm);
+/* Whether the other side of the connection that a communicator is of has ended, by all that is known here. */
+bool MPIR_Dynproc_has_ended(const struct MPIR_Comm *comm);
 /* MPI_Comm_free, MPI_Comm_disconnect and MPI_Win_free: give the slot back; 0 if it is not stale. */
 int MPIR_Adapt_comm_forget(struct MPIR_Comm *comm);
 int MPIR_Adapt_win_forget(struct MPIR_Win *win);

@@ -30,6 +30,7 @@ bool MPIR_Adapt_ends(const MPIR_Comm * comm);
 void MPIR_Adapt_foreach_in_use(MPIR_Object_alloc_t * pool, int objects_per_block,
                                void (*function) (void *, void *), void *context);
 /* src/mpi/dynproc/watch.c */
+void MPIR_Dynproc_comm_derived(MPIR_Comm * comm, const MPIR_Comm * from);
 void MPIR_Dynproc_comm_freed(const MPIR_Comm * comm);
 
 void MPIR_Adapt_foreach_request(void (*function) (void *, void *), void *context);

@@ -31,8 +31,10 @@ static void join_session(MPIR_Comm * comm, const MPIR_Comm * from)
 
 void MPIR_Adapt_comm_inherit(MPIR_Comm * comm)
 {
-    for (MPIR_Comm_map_t * mapper = comm->mapper_head; mapper; mapper = mapper->next)
+    for (MPIR_Comm_map_t * mapper = comm->mapper_head; mapper; mapper = mapper->next) {
         join_session(comm, mapper->src_comm);
+        MPIR_Dynproc_comm_derived(comm, mapper->src_comm);
+    }
     if (comm->adapt.lineage != MPIR_ADAPT_LINEAGE_UNKNOWN)
         return;
 

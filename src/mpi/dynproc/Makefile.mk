@@ -7,10 +7,12 @@ noinst_HEADERS += \
     src/include/mpir_dynproc_fortran.h \
     src/mpi/dynproc/dynproc.h \
     src/mpi/dynproc/dynproc_events.h \
+    src/mpi/dynproc/dynproc_lines.h \
     src/mpi/dynproc/dynproc_link.h \
     src/mpi/dynproc/dynproc_names.h \
     src/mpi/dynproc/dynproc_seal.h \
     src/mpi/dynproc/dynproc_service.h \
+    src/mpid/ch4/netmod/ofi/ofi_dynproc.h \
     src/mpid/ch4/src/ch4_dynproc.h \
     src/mpid/ch4/src/ch4_unaware.h
 
@@ -19,6 +21,7 @@ mpi_core_sources += \
     src/mpi/dynproc/contact.c \
     src/mpi/dynproc/dynproc_fortran.c \
     src/mpi/dynproc/events.c \
+    src/mpi/dynproc/lines.c \
     src/mpi/dynproc/link.c \
     src/mpi/dynproc/name_service.c \
     src/mpi/dynproc/names.c \
@@ -29,6 +32,7 @@ mpi_core_sources += \
     src/mpi/dynproc/service.c \
     src/mpi/dynproc/spawn.c \
     src/mpi/dynproc/watch.c \
+    src/mpid/ch4/netmod/ofi/ofi_dynproc.c \
     src/mpid/ch4/netmod/ofi/ofi_unaware.c \
     src/mpid/ch4/src/ch4_dynproc.c \
     src/mpid/ch4/src/ch4_unaware.c

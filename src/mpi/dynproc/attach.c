@@ -5,7 +5,7 @@
  * one when all its processes have.  A side that has ended is the end of the connection, so nobody waits for it.
  */
 
-#include "dynproc.h"
+#include "dynproc_lines.h"
 
 static int my_side(const struct MPIR_Dynproc_attach *attach, struct MPIR_Dynproc_side *side)
 {
@@ -16,6 +16,7 @@ static int my_side(const struct MPIR_Dynproc_attach *attach, struct MPIR_Dynproc
     side->size = attach->comm->local_size;
     for (int i = 0; i < side->size; i++)
         side->bytes += side->address_sizes[i];
+    side->cards = attach->cards;
 
   fn_exit:
     return mpi_errno;
@@ -37,14 +38,48 @@ static bool overlap(const struct MPIR_Dynproc_side *one, const struct MPIR_Dynpr
     return false;
 }
 
+int MPIR_Dynproc_gather_cards(MPIR_Comm * comm, int root, struct MPIR_Dynproc_lines *lines,
+                              struct MPIR_Dynproc_card **cards)
+{
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    struct MPIR_Dynproc_card mine;
+
+    *cards = comm->rank == root ? MPL_malloc(sizeof(mine) * (size_t) comm->local_size, MPL_MEM_OTHER) : NULL;
+    MPIR_Assertp(*cards || comm->rank != root);
+    MPIR_Dynproc_lines_listen(lines, &mine);
+    return MPIR_Gather(&mine, sizeof(mine), MPI_BYTE, *cards, sizeof(mine), MPI_BYTE, root, comm, &errflag);
+}
+
+static void discard(struct MPIR_Dynproc_attach *attach)
+{
+    MPIR_Dynproc_link_free(attach->link);
+    MPIR_Dynproc_lines_free(attach->lines, true);
+    MPL_free(attach->cards);
+    MPIR_Dynproc_side_free(&attach->other);
+}
+
 /* On all processes. */
 static int begin(MPIR_Comm * comm, enum MPIR_Dynproc_role role, struct MPIR_Dynproc_attach *attach)
 {
+    int mpi_errno = MPI_SUCCESS;
+
     memset(attach, 0, sizeof(*attach));
     attach->comm = comm;
     attach->is_server = role == MPIR_DYNPROC_SERVER;
     attach->is_child = role == MPIR_DYNPROC_CHILD;
-    return MPIR_Get_contextid_sparse(comm, &attach->context_id, FALSE);
+    attach->lines = MPIR_Dynproc_lines_new();
+    MPIR_Assertp(attach->lines);
+    mpi_errno = MPIR_Get_contextid_sparse(comm, &attach->context_id, FALSE);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (attach->is_server)
+        mpi_errno = MPIR_Dynproc_gather_cards(comm, 0, attach->lines, &attach->cards);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    discard(attach);
+    goto fn_exit;
 }
 
 int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR_Dynproc_link *link)
@@ -70,6 +105,7 @@ int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR
     attach->link = link;
 
   fn_exit:
+    mine.cards = NULL;          /* they are kept for the next one that comes */
     MPIR_Dynproc_side_free(&mine);
     return mpi_errno;
   fn_fail:
@@ -82,11 +118,11 @@ static int spread(struct MPIR_Dynproc_attach *attach, int error)
 {
     struct MPIR_Dynproc_side *other = &attach->other;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    int mpi_errno, head[4] = { error ? MPIR_ERR_GET_CLASS(error) : MPI_SUCCESS, other->size,
-        (int) other->context_id, other->bytes
+    int mpi_errno, head[5] = { error ? MPIR_ERR_GET_CLASS(error) : MPI_SUCCESS, other->size,
+        (int) other->context_id, other->bytes, other->cards ? (int) sizeof(other->cards[0]) : 0
     };
 
-    mpi_errno = MPIR_Bcast(head, 4, MPI_INT, 0, attach->comm, &errflag);
+    mpi_errno = MPIR_Bcast(head, 5, MPI_INT, 0, attach->comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
     if (attach->comm->rank == 0) {
         mpi_errno = error;
@@ -99,12 +135,15 @@ static int spread(struct MPIR_Dynproc_attach *attach, int error)
         other->bytes = head[3];
         other->address_sizes = MPL_malloc(sizeof(int) * (size_t) other->size, MPL_MEM_OTHER);
         other->addresses = MPL_malloc((size_t) other->bytes, MPL_MEM_OTHER);
-        MPIR_Assertp(other->address_sizes && other->addresses);
+        other->cards = head[4] ? MPL_malloc(sizeof(other->cards[0]) * (size_t) other->size, MPL_MEM_OTHER) : NULL;
+        MPIR_Assertp(other->address_sizes && other->addresses && (other->cards || !head[4]));
     }
     if (attach->comm->local_size > 1) {
         mpi_errno = MPIR_Bcast(other->address_sizes, other->size, MPI_INT, 0, attach->comm, &errflag);
         MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = MPIR_Bcast(other->addresses, other->bytes, MPI_BYTE, 0, attach->comm, &errflag);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIR_Bcast(other->cards, head[4] * (MPI_Aint) other->size, MPI_BYTE, 0, attach->comm, &errflag);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -115,16 +154,19 @@ static int spread(struct MPIR_Dynproc_attach *attach, int error)
 }
 
 /* Until all processes of the other side have the addresses of this one's. */
-static int await_other(struct MPIR_Dynproc_attach *attach)
+static int await_other(struct MPIR_Dynproc_attach *attach, bool *lives)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIR_Dynproc_wait wait = {.fd = attach->link->fd };
-    bool lives = MPIR_Dynproc_send_ready(attach->link, attach->is_server);
+    struct MPIR_Dynproc_wait wait = {.fd = attach->link->fd,.is_short = true };
+    bool is_sent = MPIR_Dynproc_send_ready(attach->link, attach->is_server);
+    enum MPIR_Dynproc_link_state state = is_sent ? MPIR_DYNPROC_MORE : MPIR_DYNPROC_BROKEN;
 
-    while (lives && MPIR_Dynproc_read_ready(attach->link, attach->is_server) == MPIR_DYNPROC_MORE) {
-        mpi_errno = MPIR_Dynproc_pause(&wait);
+    while (state == MPIR_DYNPROC_MORE) {
+        state = MPIR_Dynproc_read_ready(attach->link, attach->is_server);
+        mpi_errno = state == MPIR_DYNPROC_MORE ? MPIR_Dynproc_pause(&wait) : MPI_SUCCESS;
         MPIR_ERR_CHECK(mpi_errno);
     }
+    *lives = state == MPIR_DYNPROC_DONE;
 
   fn_exit:
     return mpi_errno;
@@ -134,22 +176,47 @@ static int await_other(struct MPIR_Dynproc_attach *attach)
 
 /* Nobody sends to a process that does not have the sender's address yet: the network cannot tell then who sends (with
  * libfabric's sockets provider for as long as nothing is sent back), and gives what comes to any receive of its tag.
+ * The clients' processes have their lines by then, as a rule, so that none of the server's waits for those.
  * A side that ends meanwhile is an error of what is done with the intercommunicator. */
-static int assemble(struct MPIR_Dynproc_attach *attach, int error)
+static int assemble(struct MPIR_Dynproc_attach *attach, int error, bool *lives)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    int mpi_errno, mine = error ? MPIR_ERR_GET_CLASS(error) : MPI_SUCCESS, worst = MPI_SUCCESS;
+    int mpi_errno, mine = error ? MPIR_ERR_GET_CLASS(error) : MPI_SUCCESS, said[2] = { MPI_SUCCESS, true };
 
-    mpi_errno = MPIR_Reduce(&mine, &worst, 1, MPI_INT, MPI_MAX, 0, attach->comm, &errflag);
+    *lives = true;
+    mpi_errno = MPIR_Reduce(&mine, &said[0], 1, MPI_INT, MPI_MAX, 0, attach->comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
-    if (attach->link && !worst) {
-        mpi_errno = await_other(attach);
-        worst = mpi_errno ? MPIR_ERR_GET_CLASS(mpi_errno) : MPI_SUCCESS;
+    if (attach->link && !said[0]) {
+        mpi_errno = await_other(attach, lives);
+        said[0] = mpi_errno ? MPIR_ERR_GET_CLASS(mpi_errno) : MPI_SUCCESS;
+        said[1] = *lives;
     }
-    mpi_errno = MPIR_Bcast(&worst, 1, MPI_INT, 0, attach->comm, &errflag);
+    mpi_errno = MPIR_Bcast(said, 2, MPI_INT, 0, attach->comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
-    if (worst)
-        mpi_errno = error ? error : MPIR_Dynproc_error_elsewhere(worst);
+    *lives = said[1];
+    if (said[0])
+        mpi_errno = error ? error : MPIR_Dynproc_error_elsewhere(said[0]);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The lines of this process come about.  Children do not wait for parents. */
+static int make_lines(struct MPIR_Dynproc_attach *attach, MPIR_Comm * comm)
+{
+    struct MPIR_Dynproc_lines *lines = attach->lines;
+    int mpi_errno = MPIR_Dynproc_connect(comm, lines);
+
+    attach->lines = NULL;
+    MPIR_ERR_CHECK(mpi_errno);
+    if (attach->is_server || attach->other.cards)
+        MPIR_Dynproc_lines_make(lines, comm, !attach->is_child, attach->other.cards);
+    if (attach->is_server || attach->is_child)
+        goto fn_exit;
+    mpi_errno = MPIR_Dynproc_await_lines(comm);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -162,23 +229,27 @@ static int end(struct MPIR_Dynproc_attach *attach, int error, MPIR_Comm ** newco
 {
     int mpi_errno = spread(attach, error);
     struct MPIR_Dynproc_side *other = &attach->other;
-    bool is_made = false;
+    bool is_made = false, lives = true;
 
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Dynproc_intercomm(attach->comm, attach->is_server, attach->context_id, other->context_id,
                                        other->size, other->address_sizes, other->addresses, newcomm);
     is_made = mpi_errno == MPI_SUCCESS;
+    MPIR_Dynproc_is_connecting(true);
+    if (is_made)
+        mpi_errno = make_lines(attach, *newcomm);
     if (!attach->is_child)
-        mpi_errno = assemble(attach, mpi_errno);
+        mpi_errno = assemble(attach, mpi_errno, &lives);
+    MPIR_Dynproc_is_connecting(false);
     MPIR_ERR_CHECK(mpi_errno);
-    if (attach->link && !attach->is_child) {
+    if (attach->link)
         MPIR_Dynproc_watch(*newcomm, MPIR_Dynproc_link_leave(attach->link));
-        attach->link = NULL;
-    }
+    attach->link = NULL;
+    if (!lives)
+        MPIR_Dynproc_set_broken(*newcomm);
 
   fn_exit:
-    MPIR_Dynproc_link_free(attach->link);
-    MPIR_Dynproc_side_free(other);
+    discard(attach);
     return mpi_errno;
   fn_fail:
     if (is_made)

@@ -10,7 +10,7 @@
  *   port.c      port requests, MPIX_Server_connect          contact.c   contact requests, MPIX_Client_connect
  *   requests.c  both kinds as MPI_Request                   events.c    how rank 0 tells the others of a request
  *   attach.c    from a connection to an intercommunicator
- *   watch.c     whether the other side of an intercommunicator has ended
+ *   watch.c     whether the other side of an intercommunicator has ended            lines.c     how it is noticed
  *   parent.c    how the processes of MPIX_Comm_parent_create (src/mpi/process) come to those who have started them
  *   dynproc_fortran.c   what Fortran calls in place of those with arrays of texts, and its key functions
  *
@@ -100,6 +100,7 @@ void MPIR_Dynproc_sweep(void);  /* requests that the user has freed */
 struct MPIR_Dynproc_wait {
     int looks;
     int fd;                     /* wakes it, -1: none */
+    bool is_short;              /* it naps soon, for who is waited for may need this core; who brings a line wakes it */
 };
 int MPIR_Dynproc_pause(struct MPIR_Dynproc_wait *wait);
 
@@ -115,27 +116,47 @@ enum MPIR_Dynproc_role {
     MPIR_DYNPROC_CHILD          /* as a client; the parents need not be there, and say nothing after their SIDE */
 };
 
+struct MPIR_Dynproc_lines;
+
 struct MPIR_Dynproc_attach {
     MPIR_Comm *comm;
     bool is_server, is_child;
     MPIR_Context_id_t context_id;
+    struct MPIR_Dynproc_lines *lines;   /* until they are those of the intercommunicator */
+    struct MPIR_Dynproc_card *cards;    /* rank 0 of the server's side: of all its processes */
     struct MPIR_Dynproc_side other;
     struct MPIR_Dynproc_link *link;     /* rank 0: on which they have met */
 };
 
 /* How rank 0 comes to the other side by its name, and exchanges with it. */
 typedef int (MPIR_Dynproc_meet) (const char *name, struct MPIR_Dynproc_attach * attach);
+/* Collective, of a side that listens for lines: all cards at the root, which frees the array; NULL elsewhere. */
+int MPIR_Dynproc_gather_cards(MPIR_Comm * comm, int root, struct MPIR_Dynproc_lines *lines,
+                              struct MPIR_Dynproc_card **cards);
 /* On all processes of comm.  The others get an error of the class of rank 0's. */
 int MPIR_Dynproc_attach(MPIR_Comm * comm, enum MPIR_Dynproc_role role, MPIR_Dynproc_meet * meet, const char *name,
                         MPIR_Comm ** newcomm);
 /* In meet.  The connection is the attach's then.  MPI_ERR_PORT: the other side has ended. */
 int MPIR_Dynproc_attach_exchange(struct MPIR_Dynproc_attach *attach, struct MPIR_Dynproc_link *link);
 
-/* ---- watch.c: when the other side has ended, receives from it are failed.  The descriptor is taken over. */
+/* ---- watch.c */
 
-void MPIR_Dynproc_watch(MPIR_Comm * comm, int fd);
-/* Whether this process has ever watched one. */
+/* The intercommunicator is that of a connection: when its other side has ended, what waits for that is failed.  The
+ * lines are taken over; NULL: there was no memory for them. */
+int MPIR_Dynproc_connect(MPIR_Comm * comm, struct MPIR_Dynproc_lines *lines);
+/* Until its lines are there, or a few seconds have passed. */
+int MPIR_Dynproc_await_lines(const MPIR_Comm * comm);
+/* Lines are looked after as fast as can be. */
+void MPIR_Dynproc_is_connecting(bool is);
+/* The other side has ended, by what has been seen elsewhere. */
+void MPIR_Dynproc_set_broken(const MPIR_Comm * comm);
+/* Another process of this side says that the other one has ended, on a local communicator with this id. */
+void MPIR_Dynproc_hear(int context_id);
+/* Whether there is or was any: a message without a request that the network could not send is forgiven then, also when
+ * the intercommunicator has been freed meanwhile. */
 bool MPIR_Dynproc_had_connections(void);
+/* This is a line, too.  The descriptor is taken over. */
+void MPIR_Dynproc_watch(MPIR_Comm * comm, int fd);
 
 /* ---- parent.c: a process that has been started by MPIX_Comm_parent_create, at the end of MPI_Init; others go on */
 
@@ -158,8 +179,12 @@ int MPID_Dynproc_intercomm(MPIR_Comm * local, bool is_low_group, MPIR_Context_id
  * cannot. */
 void MPID_Dynproc_is_unknown_to(MPIR_Comm * comm);
 bool MPID_Dynproc_answer_from_now_on(void);
-/* All receives from the other side of the intercommunicator end with an error. */
-void MPID_Dynproc_fail(MPIR_Comm * comm);
+/* What waits for the other side of a connection ends with an error; what is being received, only if that is said.
+ * also_local: and what processes of this side have been waiting for from each other since the last such call, as not
+ * all take part.  The value: how much has been waiting. */
+int MPID_Dynproc_fail(unsigned connection, bool also_matched, bool also_local);
+/* Communicators of requests that have ended so, and that the program has freed, are given back. */
+void MPID_Dynproc_sweep(void);
 /* Rises with all that has been received or sent on the way. */
 int MPID_Dynproc_progress_count(void);
 void MPID_Dynproc_init_handle(MPIR_Request * handle);

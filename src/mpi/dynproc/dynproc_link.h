@@ -3,7 +3,8 @@
  *
  *   client  HELLO    the name, a key or none, a number used once
  *   server  VERDICT  TAKEN, or KEY (not welcome), another number used once
- *   both    SIDE     the context id and the addresses of the processes, when the side is asked to attach
+ *   both    SIDE     the context id, the addresses of the processes, and the server's cards (dynproc_lines.h), when the
+ *                    side is asked to attach
  *   both    READY    all processes of the side have the addresses of the other one's
  *
  * Each is sealed with the place's secret, SIDE and READY also with both numbers.  A connection that ends, or on which
@@ -17,6 +18,8 @@
 
 #define MPIR_DYNPROC_KEY 1024
 #define MPIR_DYNPROC_ONCE 16
+#define MPIR_DYNPROC_PARENT 512 /* bytes of a text by which who listens is found (parent.c) */
+#define MPIR_DYNPROC_NUMBER 16  /* at random */
 
 enum MPIR_Dynproc_verdict {
     MPIR_DYNPROC_WELCOME = 1,
@@ -45,10 +48,17 @@ struct MPIR_Dynproc_hello {
     int key_bytes;              /* -1: no key */
 };
 
+/* How a process is found that listens for lines (dynproc_lines.h). */
+struct MPIR_Dynproc_card {
+    char where[MPIR_DYNPROC_PARENT];    /* "": it does not */
+    unsigned char number[MPIR_DYNPROC_NUMBER];  /* of the connection */
+};
+
 /* One side of a connection. */
 struct MPIR_Dynproc_side {
     uint32_t context_id;
     int size;                   /* processes */
+    struct MPIR_Dynproc_card *cards;    /* of all processes, of the side that listens for lines; else NULL */
     int *address_sizes;
     char *addresses;
     int bytes;                  /* of all addresses */

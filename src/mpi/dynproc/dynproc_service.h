@@ -11,6 +11,7 @@
 #define SERVICE_H_INCLUDED
 
 #include "dynproc.h"
+#include <netinet/in.h>
 
 struct MPIR_Dynproc_call;       /* port.c */
 
@@ -19,6 +20,7 @@ struct MPIR_Dynproc_service {
     char name[MPIR_DYNPROC_NAME + 1];   /* as it was given */
     bool is_published;          /* elasticd knows it */
     int fd;
+    bool takes_departed;        /* who has departed since his hello, too: it is that of lines (lines.c) */
     int n_silent, n_waiting;
     struct MPIR_Dynproc_link *silent, *waiting; /* the oldest one first */
     struct MPIR_Dynproc_call *calls;    /* port requests, the oldest one first */
@@ -39,8 +41,26 @@ struct MPIR_Dynproc_link *MPIR_Dynproc_service_take(struct MPIR_Dynproc_service 
                                                     void *extra_state);
 
 /* parent.c: a service that the processes of one MPIX_Comm_parent_create find by this text. */
-#define MPIR_DYNPROC_PARENT 512
 int MPIR_Dynproc_parent_listen(struct MPIR_Dynproc_service **service, char text[MPIR_DYNPROC_PARENT]);
+/* What connects to one listener by such a text: a connection to each of its addresses, until one of them is taken. */
+#define MPIR_DYNPROC_ADDRESSES 10       /* of a host, so that the text fits in a port name */
+struct MPIR_Dynproc_ways {
+    int n;
+    struct MPIR_Dynproc_way {
+        struct sockaddr_in address;
+        struct MPIR_Dynproc_link *link;
+        double again_at;
+    } ways[MPIR_DYNPROC_ADDRESSES];
+    unsigned char secret[MPIR_DYNPROC_SEAL];
+    struct MPIR_Dynproc_hello hello;    /* to be set */
+    double refused_at;          /* by the listener's key function, on one of the ways; 0: no */
+    double lived_at;            /* when last there was somebody at the end of a way; 0: never */
+};
+/* False: it is no such text, and there is nothing to be freed. */
+bool MPIR_Dynproc_read_ways(const char *text, struct MPIR_Dynproc_ways *ways);
+/* Goes on; the connection that was taken, which stays one of them, or NULL. */
+struct MPIR_Dynproc_link *MPIR_Dynproc_take_way(struct MPIR_Dynproc_ways *ways);
+void MPIR_Dynproc_free_ways(struct MPIR_Dynproc_ways *ways);
 /* One of the addresses in it, of any number `i`, and the secret.  False: it is no such text. */
 bool MPIR_Dynproc_read_way(const char *text, int i, struct MPIR_Dynproc_place *place);
 

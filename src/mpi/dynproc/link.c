@@ -5,12 +5,12 @@
 #include <netinet/tcp.h>
 #include <sys/random.h>
 
-#define LINK_VERSION 2
+#define LINK_VERSION 3
 #define HELLO_HEAD 26
 #define HELLO_MAX (HELLO_HEAD + MPIR_DYNPROC_NAME + MPIR_DYNPROC_KEY + MPIR_DYNPROC_SEAL)
 #define VERDICT_HEAD (5 + MPIR_DYNPROC_ONCE)
 #define VERDICT_BYTES (VERDICT_HEAD + MPIR_DYNPROC_SEAL)
-#define SIDE_HEAD 16
+#define SIDE_HEAD 20
 #define SIDE_PROCESSES (1 << 20)
 #define ADDRESS_BYTES 1024      /* of one process */
 #define SIDE_BYTES (256 << 20)
@@ -66,6 +66,8 @@ void MPIR_Dynproc_side_free(struct MPIR_Dynproc_side *side)
 {
     MPL_free(side->address_sizes);
     MPL_free(side->addresses);
+    MPL_free(side->cards);
+    side->cards = NULL;
     side->address_sizes = NULL;
     side->addresses = NULL;
 }
@@ -273,7 +275,8 @@ static void seal_side(const struct MPIR_Dynproc_link *link, bool of_server, cons
 
 bool MPIR_Dynproc_send_side(struct MPIR_Dynproc_link *link, bool is_server, const struct MPIR_Dynproc_side *side)
 {
-    size_t bytes = SIDE_HEAD + 4 * (size_t) side->size + (size_t) side->bytes;
+    size_t card_bytes = side->cards ? sizeof(side->cards[0]) * (size_t) side->size : 0;
+    size_t bytes = SIDE_HEAD + 4 * (size_t) side->size + (size_t) side->bytes + card_bytes;
     unsigned char *message = add(link, bytes + MPIR_DYNPROC_SEAL);
 
     if (!message)
@@ -282,21 +285,25 @@ bool MPIR_Dynproc_send_side(struct MPIR_Dynproc_link *link, bool is_server, cons
     put(message + 4, (uint32_t) side->size, 4);
     put(message + 8, side->context_id, 4);
     put(message + 12, (uint32_t) side->bytes, 4);
+    put(message + 16, side->cards != NULL, 4);
     for (int i = 0; i < side->size; i++)
         put(message + SIDE_HEAD + 4 * (size_t) i, (uint32_t) side->address_sizes[i], 4);
     memcpy(message + SIDE_HEAD + 4 * (size_t) side->size, side->addresses, (size_t) side->bytes);
+    if (card_bytes)
+        memcpy(message + bytes - card_bytes, side->cards, card_bytes);
     seal_side(link, is_server, message, bytes, message + bytes);
     return flush(link);
 }
 
-static bool unpack_side(const struct MPIR_Dynproc_link *link, struct MPIR_Dynproc_side *side)
+static bool unpack_side(const struct MPIR_Dynproc_link *link, size_t card_bytes, struct MPIR_Dynproc_side *side)
 {
     const unsigned char *from = link->in + SIDE_HEAD;
     uint64_t sum = 0;
 
     side->address_sizes = MPL_malloc(sizeof(int) * (size_t) side->size, MPL_MEM_OTHER);
     side->addresses = MPL_malloc((size_t) MPL_MAX(side->bytes, 1), MPL_MEM_OTHER);
-    if (!side->address_sizes || !side->addresses)
+    side->cards = card_bytes ? MPL_malloc(card_bytes, MPL_MEM_OTHER) : NULL;
+    if (!side->address_sizes || !side->addresses || (card_bytes && !side->cards))
         return false;
     for (int i = 0; i < side->size; i++, from += 4) {
         uint32_t bytes = get(from, 4);
@@ -306,6 +313,8 @@ static bool unpack_side(const struct MPIR_Dynproc_link *link, struct MPIR_Dynpro
         sum += bytes;
     }
     memcpy(side->addresses, from, (size_t) side->bytes);
+    if (card_bytes)
+        memcpy(side->cards, from + side->bytes, card_bytes);
     return sum == (uint64_t) side->bytes;
 }
 
@@ -317,9 +326,11 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_side(struct MPIR_Dynproc_link *li
 
     if (state != MPIR_DYNPROC_DONE)
         return state;
-    uint32_t size = get(link->in + 4, 4), bytes = get(link->in + 12, 4);
-    size_t all = SIDE_HEAD + 4 * (size_t) size + bytes;
-    if (!begins(link, "EMDS") || size < 1 || size > SIDE_PROCESSES || bytes > SIDE_BYTES)
+    uint32_t size = get(link->in + 4, 4), bytes = get(link->in + 12, 4), has_cards = get(link->in + 16, 4);
+    size_t card_bytes = has_cards ? sizeof(side->cards[0]) * (size_t) size : 0;
+    size_t all = SIDE_HEAD + 4 * (size_t) size + bytes + card_bytes;
+    if (!begins(link, "EMDS") || size < 1 || size > SIDE_PROCESSES || bytes > SIDE_BYTES || has_cards > 1 ||
+        card_bytes > SIDE_BYTES)
         return MPIR_DYNPROC_BROKEN;
     state = fill(link, all + MPIR_DYNPROC_SEAL);
     if (state != MPIR_DYNPROC_DONE)
@@ -331,7 +342,7 @@ enum MPIR_Dynproc_link_state MPIR_Dynproc_read_side(struct MPIR_Dynproc_link *li
     side->context_id = get(link->in + 8, 4);
     side->bytes = (int) bytes;
     link->in_bytes = 0;
-    return unpack_side(link, side) ? MPIR_DYNPROC_DONE : MPIR_DYNPROC_BROKEN;
+    return unpack_side(link, card_bytes, side) ? MPIR_DYNPROC_DONE : MPIR_DYNPROC_BROKEN;
 }
 
 /* ---- READY ------------------------------------------------------------------------------------------------------ */

@@ -96,6 +96,7 @@ bool read_side(MPIR_Dynproc_link *link, bool is_server, Said &said, int fd)
     }
     free(side.address_sizes);
     free(side.addresses);
+    free(side.cards);
     return is_read;
 }
 

@@ -16,7 +16,6 @@
 #include <poll.h>
 #include <sys/random.h>
 
-#define ADDRESSES 10            /* of a host, so that the text fits in a port name */
 #define AGAIN_SECONDS 0.05
 
 /* ---- who listens ------------------------------------------------------------------------------------------------ */
@@ -32,7 +31,7 @@ static void write_addresses(char *text, size_t bytes)
     if (getifaddrs(&all) != 0)
         all = NULL;
     for (int loopback = 0; loopback < 2; loopback++) {
-        for (struct ifaddrs * one = all; one && n < ADDRESSES; one = one->ifa_next) {
+        for (struct ifaddrs * one = all; one && n < MPIR_DYNPROC_ADDRESSES; one = one->ifa_next) {
             bool is_loopback = one->ifa_flags & IFF_LOOPBACK;
             if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET || !(one->ifa_flags & IFF_UP) ||
                 is_loopback != loopback)
@@ -58,7 +57,7 @@ int MPIR_Dynproc_parent_listen(struct MPIR_Dynproc_service **service, char text[
     struct MPIR_Dynproc_place place = {.on_network = true,.name = "parent",
         .address_bytes = sizeof(struct sockaddr_in)
     };
-    char addresses[ADDRESSES * (INET_ADDRSTRLEN + 1)], secret[2 * MPIR_DYNPROC_SEAL + 1];
+    char addresses[MPIR_DYNPROC_ADDRESSES * (INET_ADDRSTRLEN + 1)], secret[2 * MPIR_DYNPROC_SEAL + 1];
 
     place.address.ss_family = AF_INET;
     MPIR_ERR_CHKANDJUMP1(getrandom(place.secret, sizeof(place.secret), 0) != sizeof(place.secret), mpi_errno,
@@ -77,17 +76,6 @@ int MPIR_Dynproc_parent_listen(struct MPIR_Dynproc_service **service, char text[
 
 /* ---- who has been started ---------------------------------------------------------------------------------------- */
 
-/* The ways to one listener. */
-struct ways {
-    int n;
-    struct MPIR_Dynproc_way {
-        struct sockaddr_in address;
-        struct MPIR_Dynproc_link *link;
-        double again_at;
-    } ways[ADDRESSES];
-    unsigned char secret[MPIR_DYNPROC_SEAL];
-};
-
 static bool read_secret(const char *text, unsigned char secret[MPIR_DYNPROC_SEAL])
 {
     unsigned byte;
@@ -100,7 +88,7 @@ static bool read_secret(const char *text, unsigned char secret[MPIR_DYNPROC_SEAL
     return text[2 * MPIR_DYNPROC_SEAL] == '\0';
 }
 
-static bool read_ways(const char *text, struct ways *ways)
+bool MPIR_Dynproc_read_ways(const char *text, struct MPIR_Dynproc_ways *ways)
 {
     char copy[MPIR_DYNPROC_PARENT], *rest;
     const char *port = strchr(text, ':'), *secret = port ? strchr(port + 1, ':') : NULL;
@@ -110,7 +98,8 @@ static bool read_ways(const char *text, struct ways *ways)
         !read_secret(secret + 1, ways->secret))
         return false;
     snprintf(copy, sizeof(copy), "%.*s", (int) (port - text), text);
-    for (char *one = strtok_r(copy, ",", &rest); one && ways->n < ADDRESSES; one = strtok_r(NULL, ",", &rest)) {
+    for (char *one = strtok_r(copy, ",", &rest); one && ways->n < MPIR_DYNPROC_ADDRESSES;
+         one = strtok_r(NULL, ",", &rest)) {
         struct sockaddr_in *address = &ways->ways[ways->n].address;
         address->sin_family = AF_INET;
         address->sin_port = htons((uint16_t) atoi(port + 1));
@@ -122,9 +111,9 @@ static bool read_ways(const char *text, struct ways *ways)
 
 bool MPIR_Dynproc_read_way(const char *text, int i, struct MPIR_Dynproc_place *place)
 {
-    struct ways ways;
+    struct MPIR_Dynproc_ways ways;
 
-    if (!read_ways(text, &ways))
+    if (!MPIR_Dynproc_read_ways(text, &ways))
         return false;
     memcpy(&place->address, &ways.ways[i % ways.n].address, sizeof(ways.ways[0].address));
     place->address_bytes = sizeof(ways.ways[0].address);
@@ -139,47 +128,71 @@ static void drop(struct MPIR_Dynproc_way *way)
     way->again_at = MPIR_Dynproc_now() + AGAIN_SECONDS;
 }
 
-static void try_now(struct MPIR_Dynproc_way *way, const unsigned char *secret)
+static void try_now(struct MPIR_Dynproc_ways *ways, struct MPIR_Dynproc_way *way)
 {
-    const struct MPIR_Dynproc_hello hello = {.name = "parent",.key_bytes = -1 };
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     way->again_at = MPIR_Dynproc_now() + AGAIN_SECONDS;
     if (fd < 0)
         return;
     if (connect(fd, (struct sockaddr *) &way->address, sizeof(way->address)) == 0 || errno == EINPROGRESS)
-        way->link = MPIR_Dynproc_link_new(fd, secret);
+        way->link = MPIR_Dynproc_link_new(fd, ways->secret);
     if (!way->link)
         close(fd);
-    else if (!MPIR_Dynproc_send_hello(way->link, &hello))
+    else if (!MPIR_Dynproc_send_hello(way->link, &ways->hello))
         drop(way);
 }
 
+static bool is_there(int fd)
+{
+    struct sockaddr_in address;
+    socklen_t bytes = sizeof(address);
+
+    return getpeername(fd, (struct sockaddr *) &address, &bytes) == 0;
+}
+
 /* Whether the listener has taken this process on this way. */
-static bool is_taken(struct MPIR_Dynproc_way *way, const unsigned char *secret)
+static bool is_taken(struct MPIR_Dynproc_ways *ways, struct MPIR_Dynproc_way *way)
 {
     enum MPIR_Dynproc_verdict verdict;
 
     if (!way->link && MPIR_Dynproc_now() >= way->again_at)
-        try_now(way, secret);
+        try_now(ways, way);
     if (!way->link)
         return false;
     enum MPIR_Dynproc_link_state state = MPIR_Dynproc_read_verdict(way->link, &verdict);
-    if (state == MPIR_DYNPROC_BROKEN)
+    if (state == MPIR_DYNPROC_DONE && verdict == MPIR_DYNPROC_WELCOME)
+        return true;
+    if (state == MPIR_DYNPROC_MORE && is_there(way->link->fd))
+        ways->lived_at = MPIR_Dynproc_now();
+    if (state != MPIR_DYNPROC_MORE)
         drop(way);
-    return state == MPIR_DYNPROC_DONE;
+    if (state == MPIR_DYNPROC_DONE && ways->refused_at <= 0)
+        ways->refused_at = MPIR_Dynproc_now();
+    return false;
 }
 
-static struct MPIR_Dynproc_way *taken_way(struct ways *ways)
+struct MPIR_Dynproc_link *MPIR_Dynproc_take_way(struct MPIR_Dynproc_ways *ways)
 {
     for (int i = 0; i < ways->n; i++) {
-        if (is_taken(&ways->ways[i], ways->secret))
-            return &ways->ways[i];
+        struct MPIR_Dynproc_way *way = &ways->ways[i];
+        if (is_taken(ways, way)) {
+            struct MPIR_Dynproc_link *link = way->link;
+            way->link = NULL;
+            return link;
+        }
     }
     return NULL;
 }
 
-static bool any_lives(const struct ways *ways)
+void MPIR_Dynproc_free_ways(struct MPIR_Dynproc_ways *ways)
+{
+    for (int i = 0; i < ways->n; i++)
+        MPIR_Dynproc_link_free(ways->ways[i].link);
+    ways->n = 0;
+}
+
+static bool any_lives(const struct MPIR_Dynproc_ways *ways)
 {
     for (int i = 0; i < ways->n; i++) {
         if (ways->ways[i].link)
@@ -192,13 +205,14 @@ static bool any_lives(const struct ways *ways)
 static int meet(const char *text, struct MPIR_Dynproc_attach *attach)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct ways ways;
-    struct MPIR_Dynproc_way *way = NULL;
+    struct MPIR_Dynproc_ways ways;
+    struct MPIR_Dynproc_link *link = NULL;
     struct MPIR_Dynproc_wait wait = {.fd = -1 };
     double heard = MPIR_Dynproc_now();
 
-    MPIR_ERR_CHKANDJUMP(!read_ways(text, &ways), mpi_errno, MPI_ERR_PORT, "**dynproclost");
-    while (!(way = taken_way(&ways))) {
+    MPIR_ERR_CHKANDJUMP(!MPIR_Dynproc_read_ways(text, &ways), mpi_errno, MPI_ERR_PORT, "**dynproclost");
+    ways.hello = (struct MPIR_Dynproc_hello) {.name = "parent",.key_bytes = -1 };
+    while (!(link = MPIR_Dynproc_take_way(&ways))) {
         heard = any_lives(&ways) ? MPIR_Dynproc_now() : heard;
         MPIR_ERR_CHKANDJUMP(MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT > 0 &&
                             MPIR_Dynproc_now() - heard > MPIR_CVAR_CH4_COMM_CONNECT_TIMEOUT, mpi_errno, MPI_ERR_PORT,
@@ -206,13 +220,11 @@ static int meet(const char *text, struct MPIR_Dynproc_attach *attach)
         mpi_errno = MPIR_Dynproc_pause(&wait);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    mpi_errno = MPIR_Dynproc_attach_exchange(attach, way->link);
-    way->link = NULL;
+    mpi_errno = MPIR_Dynproc_attach_exchange(attach, link);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    for (int i = 0; i < ways.n; i++)
-        MPIR_Dynproc_link_free(ways.ways[i].link);
+    MPIR_Dynproc_free_ways(&ways);
     return mpi_errno;
   fn_fail:
     goto fn_exit;

@@ -7,12 +7,13 @@
  * no other reference is left has been freed by the user.
  */
 
-#include "dynproc.h"
+#include "dynproc_lines.h"
 #include "mpir_process_request.h"
 #include <poll.h>
 
 #define SWEEP_EVERY 256         /* looks */
 #define NAP_AFTER 20000         /* looks without a result */
+#define SHORT_NAP_AFTER 100     /* where the other processes are known to be there */
 #define NAP_MS 1
 #define LOOK_EVERY 10e-6        /* seconds, at sockets */
 
@@ -207,10 +208,12 @@ int MPIR_Dynproc_pause(struct MPIR_Dynproc_wait *wait)
 
     MPIR_ERR_CHECK(mpi_errno);
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    if (++wait->looks > NAP_AFTER) {
-        struct pollfd waits_for = {.fd = wait->fd,.events = POLLIN };
+    if (++wait->looks > (wait->is_short ? SHORT_NAP_AFTER : NAP_AFTER)) {
+        struct pollfd waits_for[] = { {.fd = wait->fd,.events = POLLIN },
+            {.fd = wait->is_short ? MPIR_Dynproc_lines_listen_fd() : -1,.events = POLLIN }
+        };
         MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-        poll(&waits_for, 1, NAP_MS);
+        poll(waits_for, 2, NAP_MS);
         MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     }
 

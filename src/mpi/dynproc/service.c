@@ -83,7 +83,7 @@ int MPIR_Dynproc_service_open(const char *name, struct MPIR_Dynproc_service **op
     struct MPIR_Dynproc_place place;
 
     MPIR_ERR_CHKANDJUMP(!name, mpi_errno, MPI_ERR_ARG, "**dynprocname");
-    while (service && strcmp(service->name, name))
+    while (service && (!name[0] || strcmp(service->name, name)))        /* those of lines and parents have no name */
         service = service->next;
     *opened = service;
     if (service)
@@ -210,10 +210,10 @@ struct MPIR_Dynproc_link *MPIR_Dynproc_service_take(struct MPIR_Dynproc_service 
     while (service->waiting) {
         struct MPIR_Dynproc_link *link = remove_first(&service->waiting);
         service->n_waiting--;
-        if (MPIR_Dynproc_link_lives(link)) {
+        if (service->takes_departed || MPIR_Dynproc_link_lives(link)) {
             bool welcome_here = is_welcome(link, welcome, extra_state);
             bool told = MPIR_Dynproc_send_verdict(link, welcome_here ? MPIR_DYNPROC_WELCOME : MPIR_DYNPROC_KEY_REFUSED);
-            if (told && welcome_here)
+            if (welcome_here && (told || service->takes_departed))
                 return link;
         }
         MPIR_Dynproc_link_free(link);

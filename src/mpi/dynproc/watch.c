@@ -2,85 +2,59 @@
  * Whether the other side of a connection is still there.  DN4: its death is an error of what is done with the
  * intercommunicator.
  *
- * The network does not tell that a process has ended from whom one receives.  So rank 0 keeps the connection on which
- * the sides have met as long as there is the intercommunicator.  If it breaks without a farewell, the other side's
- * rank 0 has ended, and with it its job.  What it has sent before comes in first, so that a second goes by; then all
- * receives from the other side end with an error (MPID_Dynproc_fail), and those that begin later, too.  A farewell is
- * said when the intercommunicator is freed, and not by MPI_Finalize: the others of the same side may not be there yet.
+ * The network does not tell that a process has ended from whom one receives.  So each process has lines to one or two
+ * of the other side (dynproc_lines.h) as long as there is the intercommunicator.  If one breaks without a farewell,
+ * that process has ended, and with it, as a rule, its job.  Whoever sees that breaks its other lines, so that all come
+ * to know of it whoever has ended.  What has been sent before comes in first, so that a second goes by; then all that
+ * waits for the other side ends with an error (MPID_Dynproc_fail), and what begins later, too.  A farewell is said when
+ * the intercommunicator is freed, and not by MPI_Finalize: the others of the same side may not be there yet.
+ *
+ * A connection consists of the intercommunicator, its copies, and what the collective operations of both use among the
+ * processes of this side (local_comm).  It is there until the last of them is freed.
  *
  * A server of many clients must not run out of descriptors for that: beyond half of those that the process may have,
  * connections are not watched.
  *
- * Looked at in progress, some hundred times a second; no hook is active without connections.
+ * Looked at in progress, some hundred times a second; no hook is active without connections.  Requests are looked
+ * through only when there may be new ones, as each holds a reference to its communicator.
  */
 
-#include "dynproc.h"
+#include "dynproc_lines.h"
 #include "adapt_handles.h"
-#include <sys/resource.h>
 
-#define POLLS 256               /* between two looks at the clock */
+#define PLACES 64               /* more, when all are taken */
+#define POLLS 4                 /* between two looks at the clock */
 #define LOOK_SECONDS 0.01
+#define CONNECTING_SECONDS 20e-6        /* in its stead, while a call makes lines */
+#define AGAIN_SECONDS 0.1       /* requests are looked through, even if none seems to be new */
+#define LOCAL_SECONDS 5.0       /* so long processes of this side may wait for each other */
 #define LINGER_SECONDS 1.0      /* what is on its way comes in */
+#define MATCHED_SECONDS 3.0     /* what is being received does not go on any more */
+#define LINES_SECONDS 5.0       /* a call waits for lines; else they come later */
 
-struct watch {
-    MPIR_Comm *comm;
-    int fd;                     /* -1: it has ended, */
-    double ended_at;            /* then */
-    struct watch *next;
+struct MPIR_Dynproc_connection {
+    unsigned number;            /* of its place, from 1 on */
+    int comms;                  /* communicators that are of it */
+    struct MPIR_Dynproc_lines *lines;
+    bool has_ended;
+    double broken_at, failed_at;        /* 0: it is not */
+    double local_at;            /* when it was looked what processes of this side wait for from each other */
+    int references;             /* of the communicators, when requests were looked through */
 };
 
-static struct watch *watches;
+static struct MPIR_Dynproc_connection **place;  /* of each connection; NULL: it is free */
+static unsigned places, n_connections;
 static int hook_id = -1;
+static bool is_connecting;
 
-/* Whether there is still something to watch. */
-static bool is_connected(struct watch *watch)
+static struct MPIR_Dynproc_connection *connection_of(const MPIR_Comm * comm)
 {
-    char farewell;
-
-    if (watch->fd < 0)
-        return true;
-    ssize_t n = recv(watch->fd, &farewell, 1, MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return true;
-    close(watch->fd);
-    watch->fd = -1;
-    watch->ended_at = MPIR_Dynproc_now();
-    return n <= 0;
+    return comm->adapt.connection ? place[comm->adapt.connection - 1] : NULL;
 }
 
-static int look(int *made_progress)
+bool MPIR_Dynproc_has_ended(const MPIR_Comm * comm)
 {
-    static bool looks;          /* what ends makes progress, which would come here again */
-    static unsigned polls;
-    static double last;
-
-    if (looks || ++polls % POLLS || MPIR_Dynproc_now() - last < LOOK_SECONDS)
-        return MPI_SUCCESS;
-    looks = true;
-    last = MPIR_Dynproc_now();
-    for (struct watch ** place = &watches; *place;) {
-        struct watch *watch = *place;
-        if (!is_connected(watch)) {
-            *place = watch->next;
-            MPL_free(watch);
-            continue;
-        }
-        if (watch->fd < 0 && last - watch->ended_at > LINGER_SECONDS)
-            MPID_Dynproc_fail(watch->comm);
-        place = &watch->next;
-    }
-    if (!watches)
-        MPIR_Progress_hook_deactivate(hook_id);
-    looks = false;
-    return MPI_SUCCESS;
-}
-
-/* Descriptors are given from the lowest on. */
-static bool is_affordable(int fd)
-{
-    struct rlimit limit;
-
-    return fd >= 0 && (getrlimit(RLIMIT_NOFILE, &limit) || (rlim_t) fd < limit.rlim_cur / 2);
+    return comm->adapt.connection && connection_of(comm)->has_ended;
 }
 
 bool MPIR_Dynproc_had_connections(void)
@@ -88,37 +62,218 @@ bool MPIR_Dynproc_had_connections(void)
     return hook_id >= 0;
 }
 
+void MPIR_Dynproc_hear(int context_id)
+{
+    for (const MPIR_Comm * comm = MPIR_Adapt_live_comms; comm; comm = comm->adapt.next) {
+        if (comm->adapt.connection && comm->local_comm && comm->local_comm->recvcontext_id == context_id)
+            connection_of(comm)->lines->is_broken = true;
+    }
+}
+
+/* The others learn from it, too. */
+static void look_at_lines(struct MPIR_Dynproc_connection *connection)
+{
+    MPIR_Dynproc_lines_go_on(connection->lines);
+    if (!connection->lines->is_broken || connection->broken_at > 0)
+        return;
+    connection->broken_at = MPIR_Dynproc_now();
+    MPIR_Dynproc_lines_end(connection->lines, false);
+}
+
+static int count_references(const struct MPIR_Dynproc_connection *connection)
+{
+    int references = 0;
+
+    for (MPIR_Comm * comm = MPIR_Adapt_live_comms; comm; comm = comm->adapt.next) {
+        if (comm->adapt.connection == connection->number)
+            references += MPIR_Object_get_ref(comm) + (comm->local_comm ? MPIR_Object_get_ref(comm->local_comm) : 0);
+    }
+    return references;
+}
+
+static void fail_what_waits(struct MPIR_Dynproc_connection *connection, double now)
+{
+    int references = count_references(connection);
+
+    if (connection->has_ended && references == connection->references && now - connection->failed_at < AGAIN_SECONDS)
+        return;
+    bool is_time = now - connection->local_at >= LOCAL_SECONDS;
+
+    connection->has_ended = true;
+    connection->failed_at = now;
+    connection->local_at = is_time ? now : connection->local_at;
+    /* those that have ended keep their references until the program has them, so that it is looked once more */
+    if (!MPID_Dynproc_fail(connection->number, now - connection->broken_at > MATCHED_SECONDS, is_time))
+        connection->references = references;
+}
+
+static void forget(struct MPIR_Dynproc_connection *connection)
+{
+    place[connection->number - 1] = NULL;
+    MPIR_Dynproc_lines_free(connection->lines, true);
+    MPL_free(connection);
+    if (--n_connections == 0)
+        MPIR_Progress_hook_deactivate(hook_id);
+}
+
+static void give_back(struct MPIR_Dynproc_connection *connection)
+{
+    if (--connection->comms == 0)
+        forget(connection);
+}
+
+static int look(int *made_progress)
+{
+    static bool looks;          /* what ends makes progress, which would come here again */
+    static unsigned polls;
+    static double last;
+    const double interval = is_connecting ? CONNECTING_SECONDS : LOOK_SECONDS;
+
+    if (looks || (!is_connecting && ++polls % POLLS) || MPIR_Dynproc_now() - last < interval)
+        return MPI_SUCCESS;
+    looks = true;
+    last = MPIR_Dynproc_now();
+    MPIR_Dynproc_lines_look();
+    for (unsigned i = 0; i < places; i++) {
+        struct MPIR_Dynproc_connection *connection = place[i];
+        if (!connection)
+            continue;
+        connection->comms++;    /* what ends may be the last that holds one of them */
+        look_at_lines(connection);
+        if (connection->broken_at > 0 && last - connection->broken_at > LINGER_SECONDS)
+            fail_what_waits(connection, last);
+        give_back(connection);
+    }
+    MPID_Dynproc_sweep();
+    looks = false;
+    return MPI_SUCCESS;
+}
+
+int MPIR_Dynproc_await_lines(const MPIR_Comm * comm)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Dynproc_lines *lines = connection_of(comm)->lines;
+    struct MPIR_Dynproc_wait wait = {.is_short = true };
+    double begin = MPIR_Dynproc_now();
+
+    while (lines->making && !lines->is_broken && MPIR_Dynproc_now() - begin < LINES_SECONDS) {
+        wait.fd = MPIR_Dynproc_lines_fd(lines);
+        mpi_errno = MPIR_Dynproc_pause(&wait);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void MPIR_Dynproc_is_connecting(bool is)
+{
+    is_connecting = is;
+}
+
+void MPIR_Dynproc_set_broken(const MPIR_Comm * comm)
+{
+    connection_of(comm)->lines->is_broken = true;
+}
+
+/* NULL: no memory, or no hook. */
+static struct MPIR_Dynproc_connection *new_connection(void)
+{
+    struct MPIR_Dynproc_connection *connection = MPL_calloc(1, sizeof(*connection), MPL_MEM_OTHER);
+    unsigned i = 0;
+
+    while (i < places && place[i])
+        i++;
+    if (i == places) {
+        size_t bytes = (places + PLACES) * sizeof(place[0]);
+        struct MPIR_Dynproc_connection * *grown = MPL_realloc(place, bytes, MPL_MEM_OTHER);
+        if (grown) {
+            memset(grown + places, 0, PLACES * sizeof(place[0]));
+            place = grown;
+            places += PLACES;
+        }
+    }
+    if (!connection || i == places || (hook_id < 0 && MPIR_Progress_hook_register(look, &hook_id) != MPI_SUCCESS)) {
+        MPL_free(connection);
+        return NULL;
+    }
+    place[i] = connection;
+    connection->number = i + 1;
+    n_connections++;
+    MPIR_Progress_hook_activate(hook_id);
+    return connection;
+}
+
+int MPIR_Dynproc_connect(MPIR_Comm * comm, struct MPIR_Dynproc_lines *lines)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Dynproc_connection *connection = lines ? new_connection() : NULL;
+
+    MPIR_ERR_CHKANDJUMP(!connection, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    connection->lines = lines;
+    connection->comms = 1;
+    comm->adapt.connection = connection->number;
+    if (comm->local_comm)
+        MPIR_Dynproc_comm_derived(comm->local_comm, comm);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPIR_Dynproc_lines_free(lines, true);
+    goto fn_exit;
+}
+
+/* The cards come by MPI, from the side that accepts, which is the low one. */
+int MPIR_Dynproc_accepted(MPIR_Comm * comm)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    struct MPIR_Dynproc_lines *lines = MPIR_Dynproc_lines_new();
+    struct MPIR_Dynproc_card mine, *cards = NULL;
+    const MPI_Aint sent = comm->is_low_group ? sizeof(mine) : 0, received = comm->is_low_group ? 0 : sizeof(mine);
+
+    mpi_errno = MPIR_Dynproc_connect(comm, lines);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (comm->is_low_group) {
+        MPIR_Dynproc_lines_listen(lines, &mine);
+        MPIR_Dynproc_lines_make(lines, comm, false, NULL);
+    } else {
+        cards = MPL_malloc(sizeof(mine) * (size_t) comm->remote_size, MPL_MEM_OTHER);
+        MPIR_ERR_CHKANDJUMP(!cards, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    }
+    mpi_errno = MPIR_Allgather(&mine, sent, MPI_BYTE, cards, received, MPI_BYTE, comm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Dynproc_is_connecting(true);
+    if (cards)
+        MPIR_Dynproc_lines_make(lines, comm, false, cards);
+    mpi_errno = MPIR_Dynproc_await_lines(comm);
+    MPIR_Dynproc_is_connecting(false);
+
+  fn_exit:
+    MPL_free(cards);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 void MPIR_Dynproc_watch(MPIR_Comm * comm, int fd)
 {
-    struct watch *watch = is_affordable(fd) ? MPL_malloc(sizeof(*watch), MPL_MEM_OTHER) : NULL;
+    MPIR_Dynproc_lines_add(connection_of(comm)->lines, fd);
+}
 
-    if (hook_id < 0 && MPIR_Progress_hook_register(look, &hook_id) != MPI_SUCCESS) {
-        MPL_free(watch);
-        watch = NULL;
-    }
-    if (!watch) {               /* it is as without a connection then */
-        if (fd >= 0)
-            close(fd);
+void MPIR_Dynproc_comm_derived(MPIR_Comm * comm, const MPIR_Comm * from)
+{
+    if (!from->adapt.connection || comm->adapt.connection ||
+        (comm->comm_kind != MPIR_COMM_KIND__INTERCOMM && from->local_comm != comm))
         return;
-    }
-    *watch = (struct watch) {.comm = comm,.fd = fd,.next = watches };
-    watches = watch;
-    MPIR_Progress_hook_activate(hook_id);
+    comm->adapt.connection = from->adapt.connection;
+    connection_of(comm)->comms++;
 }
 
 void MPIR_Dynproc_comm_freed(const MPIR_Comm * comm)
 {
-    struct watch **place = &watches;
-
-    while (*place && (*place)->comm != comm)
-        place = &(*place)->next;
-    struct watch *watch = *place;
-    if (!watch)
-        return;
-    *place = watch->next;
-    if (watch->fd >= 0) {
-        (void) !send(watch->fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-        close(watch->fd);
-    }
-    MPL_free(watch);
+    if (comm->adapt.connection)
+        give_back(connection_of(comm));
 }

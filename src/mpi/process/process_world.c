@@ -15,7 +15,8 @@
  */
 
 #include "process.h"
-#include "dynproc_service.h"
+#include "dynproc_lines.h"
+#include <fcntl.h>
 
 enum world_state { AWAITED, COMPLETE, FAILED };
 
@@ -28,7 +29,9 @@ struct MPIR_Process_world {
     int holder, tag;            /* rank in local; of what it says to the others */
     int head[3];                /* error class, context id, bytes of addresses */
     struct MPIR_Dynproc_side other;
+    struct MPIR_Dynproc_lines *lines;   /* until they are those of the intercommunicator */
     /* of the holder */
+    struct MPIR_Dynproc_card *cards;    /* of all processes of local */
     bool is_started;
     struct MPIR_Process_request **requests;     /* NULL where one is done with */
     struct MPIR_Dynproc_service *service;
@@ -191,6 +194,8 @@ static void fail(struct MPIR_Process_world *world)
 {
     world->state = FAILED;
     stop_listening(world);
+    if (world->lines)
+        MPIR_Dynproc_lines_end(world->lines, true);
     for (int i = 0; world->requests && i < world->n; i++) {
         struct MPIR_Process_request *request = world->requests[i];
         world->requests[i] = NULL;
@@ -229,6 +234,11 @@ static int complete_stub(struct MPIR_Process_world *world)
     mpi_errno = MPID_Dynproc_complete(comm, world->local, (MPIR_Context_id_t) world->other.context_id,
                                       world->other.address_sizes, world->other.addresses);
     MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Dynproc_connect(comm, world->lines);
+    world->lines = NULL;
+    MPIR_ERR_CHECK(mpi_errno);
+    if (world->link)            /* the other side's rank 0 keeps it as well */
+        MPIR_Dynproc_watch(comm, fcntl(world->link->fd, F_DUPFD_CLOEXEC, 0));
     if (world->is_freed)
         mpi_errno = MPIR_Comm_release(comm);
     MPIR_ERR_CHECK(mpi_errno);
@@ -264,7 +274,9 @@ static int all_are_there(struct MPIR_Process_world *world)
 
 static bool send_own_side(struct MPIR_Process_world *world)
 {
-    struct MPIR_Dynproc_side mine = {.context_id = world->context_id,.size = world->local->local_size };
+    struct MPIR_Dynproc_side mine = {.context_id = world->context_id,.size = world->local->local_size,
+        .cards = world->cards
+    };
     bool is_sent = false;
 
     if (MPID_Dynproc_addresses(world->local, &mine.address_sizes, &mine.addresses) == MPI_SUCCESS) {
@@ -272,6 +284,7 @@ static bool send_own_side(struct MPIR_Process_world *world)
             mine.bytes += mine.address_sizes[i];
         is_sent = MPIR_Dynproc_send_side(world->link, true, &mine);
     }
+    mine.cards = NULL;
     MPIR_Dynproc_side_free(&mine);
     return is_sent;
 }
@@ -374,7 +387,8 @@ static bool has_sent(struct MPIR_Process_world *world)
 static void free_world(struct MPIR_Process_world *world)
 {
     MPIR_Dynproc_side_free(&world->other);
-    MPIR_Comm_release(world->local);
+    MPIR_Dynproc_lines_free(world->lines, true);
+    MPL_free(world->cards);
     MPL_free(world->sends);
     MPL_free(world->requests);
     MPL_free(world);
@@ -395,6 +409,7 @@ bool MPIR_Process_look_at_worlds(void)
             continue;
         }
         *place = world->next;
+        MPIR_Comm_release(world->local);
         free_world(world);
     }
     return more;
@@ -426,6 +441,7 @@ void MPIR_Process_close_worlds(void)
         }
         if (world->stub)
             discard_stub(world);
+        MPIR_Comm_release(world->local);
         free_world(world);
     }
 }
@@ -536,8 +552,11 @@ static int make_stub(struct MPIR_Process_world *world)
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Sched_next_tag(world->local, &world->tag);
     MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Dynproc_gather_cards(world->local, world->holder, world->lines, &world->cards);
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Dynproc_stub(world->local, true, world->context_id, world->n, &world->stub);
     MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Dynproc_lines_make(world->lines, world->stub, false, NULL);
     world->stub->revoked = 1;
     if (!is_holder(world))
         mpi_errno = receive(world, 0, world->head, 3, MPI_INT);
@@ -557,6 +576,8 @@ int MPIR_Comm_parent_create_impl(MPIR_Comm * local, int n, const MPI_Request han
     MPIR_ERR_CHKANDJUMP(!world, mpi_errno, MPI_ERR_OTHER, "**nomem");
     world->local = local;
     world->n = MPL_MAX(n, 0);
+    world->lines = MPIR_Dynproc_lines_new();
+    MPIR_Assertp(world->lines);
     if (n < 0)
         MPIR_ERR_SET1(own_errno, MPI_ERR_COUNT, "**countneg", "**countneg %d", n);
     else if (n > 0)
@@ -582,8 +603,7 @@ int MPIR_Comm_parent_create_impl(MPIR_Comm * local, int n, const MPI_Request han
     if (world) {
         unbind(world);
         stop_listening(world);
-        MPL_free(world->requests);
-        MPL_free(world);
+        free_world(world);
     }
     goto fn_exit;
 }

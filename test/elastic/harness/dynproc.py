@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+import time
 from pathlib import Path
 
 from . import checks, scenarios
@@ -19,6 +20,7 @@ from .scenarios import scenario
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 FLOOD = 1000  # connections; more than are listened to at a time
+PAUSE_S = 6.0  # longer than a side that has ended is missed
 
 
 def _forget_secret(run: TestRun) -> None:
@@ -35,7 +37,7 @@ def _side(run: TestRun, role: str, n: int, *more: str) -> Job:
 def _ends_well(run: TestRun, *jobs: Job) -> None:
     for job in jobs:
         run.check(job.wait() == 0, f"exit code {job.process.returncode}")
-        run.check(any(line.startswith("PASS dyn_serve") for line in job.lines), "no PASS line")
+        run.check(any(line.startswith("PASS dyn_") for line in job.lines), "no PASS line")
     _forget_secret(run)
 
 
@@ -141,6 +143,58 @@ def dyn_dies(run: TestRun, dying: str, left: str) -> None:
     run.check(first.wait() != 0, "who should have died has not")
     _ends_well(run, other)
     _remove_sockets(run)
+
+
+@scenario
+def dyn_widow(run: TestRun, dying: str, who: str = "-1", server: str = "0") -> None:
+    """DN4: all processes are told that the other side, of `dying` processes, has ended, whatever they wait for."""
+    more = ["--who", who] if who != "-1" else []
+    first = _side(run, "dying", int(dying), "--server", server, *more)
+    other = _side(run, "widowed", run.test.processes, "--server", str(1 - int(server)))
+    run.check(first.wait() != 0, "who should have died has not")
+    _ends_well(run, other)
+    _remove_sockets(run)
+
+
+def _pids_of_ranks(job: Job, n: int) -> list[int]:
+    """Of processes that have said which they are."""
+    return [int(job.await_line(rf"^PID {rank} \d+$")[0].split()[2]) for rank in range(n)]
+
+
+@scenario
+def dyn_widow_stopped(run: TestRun, dying: str, server: str = "0") -> None:
+    """DN4: rank 0 of the side that lives is stopped; the others are told nevertheless, and rank 0 when it goes on."""
+    first = _side(run, "dying", int(dying), "--server", server, "--until", "go")
+    other = _side(run, "widowed", run.test.processes, "--server", str(1 - int(server)))
+    root = _pids_of_ranks(other, 1)[0]
+    os.kill(root, signal.SIGSTOP)
+    try:
+        (run.work / "go").touch()
+        run.check(first.wait() != 0, "who should have died has not")
+        for rank in range(1, run.test.processes):
+            other.await_line(f"^TOLD {rank}$")
+        run.check("TOLD 0" not in other.lines, "who is stopped was told")
+    finally:
+        os.kill(root, signal.SIGCONT)
+    _ends_well(run, other)
+    _remove_sockets(run)
+
+
+@scenario
+def dyn_pauses(run: TestRun, stopped: str, server: str = "0") -> None:
+    """DN4: a side that is stopped has not ended: who waits for it goes on waiting, and gets its message."""
+    first = _side(run, "pausing", int(stopped), "--server", server)
+    other = _side(run, "patient", run.test.processes, "--server", str(1 - int(server)))
+    pids = _pids_of_ranks(first, int(stopped))
+    for rank in range(run.test.processes):
+        other.await_line(f"^WAITS {rank}$")
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(PAUSE_S)
+    for pid in pids:
+        os.kill(pid, signal.SIGCONT)
+    (run.work / "resumed").touch()
+    _ends_well(run, first, other)
 
 
 @scenario

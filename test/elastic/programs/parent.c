@@ -438,6 +438,32 @@ static void aborts(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* DN4 of them: when they end, all their parents learn of it */
+static void widowed(void)
+{
+    const int killed[] = { 128 + SIGKILL, 128 + SIGKILL };
+    MPI_Request requests[2];
+    MPI_Comm inter;
+    int value;
+
+    if (rank == 0) {
+        get_places(2, NULL, requests);
+        set_program(2, requests, "waits");
+    }
+    inter = create(0, 2, requests);
+    ET_MPI(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
+    if (rank == 0) {
+        ET_MPI(MPI_Startall(2, requests));
+        await_stage(2, requests, MPIX_STAGE_STARTED);
+        await_children(2);
+        ET_MPI(MPIX_Signal(SIGKILL, 2, requests));
+        await_end(2, requests, killed);
+    }
+    ET_ERROR(MPI_Recv(&value, 1, MPI_INT, rank % 2, 4, inter, MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED, "ended");
+    ET_ERROR(MPI_Ssend(&value, 1, MPI_INT, rank % 2, 4, inter), MPIX_ERR_PROC_FAILED, "ended");
+    ET_MPI(MPI_Comm_disconnect(&inter));
+}
+
 /* DA9 of them: those that live at the end, and one whose request is freed */
 static void left(void)
 {
@@ -471,7 +497,7 @@ static const struct {
     void (*run) (void);
 } cases[] = {
     {"talks", talks}, {"silent", silent}, {"early", early}, {"hosts", hosts}, {"stub", stub}, {"wrong", wrong},
-    {"absent", absent}, {"aborts", aborts}, {"left", left}, {"dies", dies}
+    {"absent", absent}, {"aborts", aborts}, {"left", left}, {"dies", dies}, {"widowed", widowed}
 };
 
 int main(int argc, char **argv)

@@ -6,6 +6,7 @@
 #include "dynproc.h"
 #include "ch4_dynproc.h"
 #include "ch4_unaware.h"
+#include "../netmod/ofi/ofi_dynproc.h"
 
 int MPID_Dynproc_addresses(MPIR_Comm * comm, int **sizes, char **addresses)
 {
@@ -128,10 +129,108 @@ bool MPID_Dynproc_is_alone(void)
 
 /* ---- the other side has ended ----------------------------------------------------------------------------------- */
 
+int MPID_Dynproc_failed(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_SET(mpi_errno, MPIX_ERR_PROC_FAILED, "**dynprocended");
+    return mpi_errno;
+}
+
+int MPID_Dynproc_told(int context_id)
+{
+    MPIR_Dynproc_hear(context_id - MPIR_CONTEXT_INTRA_COLL);
+    return MPID_Dynproc_failed();
+}
+
+bool MPID_Dynproc_is_departed(const MPIR_Comm * comm, bool is_error)
+{
+    return is_error ? comm->adapt.connection != 0 : MPIR_Dynproc_has_ended(comm);
+}
+
+bool MPID_Dynproc_is_connected(const MPIR_Request * req)
+{
+    return req->comm && req->comm->adapt.connection;
+}
+
+void MPID_Dynproc_set_ended(MPIR_Request * req)
+{
+    MPIR_ERR_SET(req->status.MPI_ERROR, MPIX_ERR_PROC_FAILED, "**dynprocended");
+}
+
+int MPID_Dynproc_check(const MPIR_Comm * comm)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_CHKANDJUMP(MPIR_Dynproc_has_ended(comm), mpi_errno, MPIX_ERR_PROC_FAILED, "**dynprocended");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- requests whose memory is the network's --------------------------------------------------------------------- */
+
+static struct kept {
+    MPIR_Request *req;
+    struct kept *next;
+} *kept;
+
+/* Without memory the communicator stays as long as the request. */
+void MPID_Dynproc_keep(MPIR_Request * req)
+{
+    struct kept *one = MPL_malloc(sizeof(*one), MPL_MEM_OTHER);
+
+    if (!one)
+        return;
+    *one = (struct kept) {.req = req,.next = kept };
+    kept = one;
+}
+
+static void forget(struct kept **place)
+{
+    struct kept *one = *place;
+
+    *place = one->next;
+    MPL_free(one);
+}
+
+void MPID_Dynproc_give_back(MPIR_Request * req)
+{
+    for (struct kept ** place = &kept; *place; place = &(*place)->next) {
+        if ((*place)->req == req) {
+            forget(place);
+            return;
+        }
+    }
+}
+
+/* The program has freed it, so nobody asks for its communicator any more. */
+void MPID_Dynproc_sweep(void)
+{
+    for (struct kept ** place = &kept; *place;) {
+        MPIR_Request *req = (*place)->req;
+        if (MPIR_Object_get_ref(req) > 1) {
+            place = &(*place)->next;
+            continue;
+        }
+        MPIR_Comm *comm = req->comm;
+        req->comm = NULL;
+        forget(place);
+        if (comm)
+            MPIR_Comm_release(comm);
+        MPIR_Request_add_ref(req);
+        MPIR_Request_free(req); /* progress, for who waits to disconnect */
+    }
+}
+
+/* ---- requests of a connection ----------------------------------------------------------------------------------- */
+
 #define ENDED_MOST 256          /* requests of one look; the next one finds the rest */
 
 struct ended {
-    MPIR_Comm *comm;
+    unsigned connection;
     int n;
     MPIR_Request *requests[ENDED_MOST];
 };
@@ -141,38 +240,76 @@ static void add_ended(void *object, void *context)
     MPIR_Request *req = object;
     struct ended *ended = context;
 
-    if (req->comm != ended->comm || req->kind != MPIR_REQUEST_KIND__RECV || MPIR_Request_is_complete(req) ||
-        ended->n == ENDED_MOST)
+    if (!req->comm || req->comm->adapt.connection != ended->connection || MPIR_Request_is_complete(req) ||
+        (req->kind != MPIR_REQUEST_KIND__RECV && req->kind != MPIR_REQUEST_KIND__SEND) || ended->n == ENDED_MOST)
         return;
     MPIR_Request_add_ref(req);
     ended->requests[ended->n++] = req;
 }
 
-static void set_ended(MPIR_Request * req)
+/* Between processes of this side, in a collective operation: it goes on by itself if all of them take part. */
+static bool is_of_this_side(const MPIR_Request * req)
 {
-    MPIR_ERR_SET(req->status.MPI_ERROR, MPIX_ERR_PROC_FAILED, "**dynprocended");
+    return req->comm->comm_kind != MPIR_COMM_KIND__INTERCOMM;
 }
 
-/* What has been matched is being received.  Requests to send do not know their communicator. */
-void MPID_Dynproc_fail(MPIR_Comm * comm)
+/* Whether it was there when this was asked before.  Its error is what says so: new ones have none, and it is right for
+ * what comes in meanwhile, too, as the operation fails. */
+static bool has_been_seen(MPIR_Request * req)
 {
-    struct ended ended = {.comm = comm };
+    bool has_been = req->status.MPI_ERROR != MPI_SUCCESS;
+
+    MPID_Dynproc_set_ended(req);
+    return has_been;
+}
+
+/* Not of the shared memory: lanes know of ends themselves, and others are of this side. */
+static void fail_send(MPIR_Request * req)
+{
+    if (!MPIDI_REQUEST(req, is_local))
+        MPIDI_OFI_dynproc_fail_send(req);
+}
+
+/* From any source, or by a lane: what the network has of it goes first. */
+static void fail_shared_recv(MPIR_Request * req)
+{
+    MPIR_Request *partner = MPIDI_REQUEST_ANYSOURCE_PARTNER(req);
+
+    if (partner && !MPIDI_OFI_dynproc_cancel_recv(partner))
+        return;
+    if (partner) {
+        MPIDI_REQUEST_ANYSOURCE_PARTNER(req) = NULL;
+        MPIDI_CH4_REQUEST_FREE(partner);
+    }
+    if (!MPIR_Request_is_complete(req) && MPIDI_SHM_mpi_cancel_recv(req) == MPI_SUCCESS &&
+        MPIR_STATUS_GET_CANCEL_BIT(req->status)) {
+        MPIR_STATUS_SET_CANCEL_BIT(req->status, FALSE);
+        MPID_Dynproc_set_ended(req);
+    }
+}
+
+static void fail_recv(MPIR_Request * req, bool also_matched)
+{
+    if (MPIDI_REQUEST(req, is_local))
+        fail_shared_recv(req);
+    else if (!MPIDI_REQUEST_ANYSOURCE_PARTNER(req) && !MPIDI_OFI_dynproc_cancel_recv(req) && also_matched)
+        MPIDI_OFI_dynproc_force(req);
+}
+
+int MPID_Dynproc_fail(unsigned connection, bool also_matched, bool also_local)
+{
+    struct ended ended = {.connection = connection };
 
     MPIR_Adapt_foreach_request(add_ended, &ended);
     for (int i = 0; i < ended.n; i++) {
         MPIR_Request *req = ended.requests[i];
-        if (MPID_Cancel_recv(req) == MPI_SUCCESS && MPIR_STATUS_GET_CANCEL_BIT(req->status)) {
-            MPIR_STATUS_SET_CANCEL_BIT(req->status, FALSE);
-            set_ended(req);
-        }
+        bool is_over = !MPIR_Request_is_complete(req) &&
+            (!is_of_this_side(req) || (also_local && has_been_seen(req)));
+        if (is_over && req->kind == MPIR_REQUEST_KIND__SEND)
+            fail_send(req);
+        else if (is_over)
+            fail_recv(req, also_matched);
         MPIR_Request_free(req);
     }
-}
-
-bool MPID_Dynproc_send_ended(MPIR_Request * req)
-{
-    if (req->kind != MPIR_REQUEST_KIND__SEND || !MPIR_Dynproc_had_connections())
-        return false;
-    set_ended(req);
-    return true;
+    return ended.n;
 }

@@ -1,13 +1,32 @@
-/* What the device asks of dynamic process management (src/mpi/dynproc). */
+/* What the device asks of connections (src/mpi/dynproc), and its parts of each other. */
 
 #ifndef CH4_DYNPROC_H_INCLUDED
 #define CH4_DYNPROC_H_INCLUDED
 
 #include <stdbool.h>
 
-/* The network could not send it.  Whether the error is its own, and it is to be completed: in a process that has, or
- * had, connections, whose other sides may end. */
-bool MPID_Dynproc_send_ended(MPIR_Request * req);
+/* Whether nobody is there to whom a message on this communicator goes that the network has not taken.  is_error: and
+ * will not take, for a reason that is the other side's if that may end. */
+bool MPID_Dynproc_is_departed(const MPIR_Comm * comm, bool is_error);
+/* What is passed on among the processes of a collective operation is a class, and a code is needed.  Who is told so
+ * that the other side of a connection has ended believes it. */
+int MPID_Dynproc_failed(void);
+int MPID_Dynproc_told(int context_id);
+MPL_STATIC_INLINE_PREFIX int MPID_Dynproc_error_of(int errflag, int context_id)
+{
+    return unlikely(errflag == MPIX_ERR_PROC_FAILED) ? MPID_Dynproc_told(context_id) : errflag;
+}
+
+/* Whether it is a message of a connection, whose other side may end. */
+bool MPID_Dynproc_is_connected(const MPIR_Request * req);
+/* The error of a message whose other side has ended, for whoever completes it. */
+void MPID_Dynproc_set_ended(MPIR_Request * req);
+/* The error of who waits for a message on this communicator that will not come, or MPI_SUCCESS. */
+int MPID_Dynproc_check(const MPIR_Comm * comm);
+
+/* A request that is complete, and whose memory the network may still use, shall not keep the communicator. */
+void MPID_Dynproc_keep(MPIR_Request * req);
+void MPID_Dynproc_give_back(MPIR_Request * req);
 
 /* Whether there is no mpiexec, not even one that this process has started itself. */
 bool MPID_Dynproc_is_alone(void);

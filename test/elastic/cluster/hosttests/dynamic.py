@@ -120,6 +120,23 @@ def spawns_that_fail_elsewhere(run: HostRun) -> None:
     run.check(run.pids("h2", "dyn_spawn") == before, "processes are left on h2")
 
 
+@case("DN4", nodes=2, deadline_s=300)
+def vanished_side(run: HostRun) -> None:
+    """The host of a client vanishes without a word: all of the server's processes are told, and go on."""
+    words = ["--by", "port", "--vanishes", "1"]
+    server = run.mpiexec(["-launcher", "ssh", "-hosts", "h1"], ["--role", "widowed", "--server", "1", "--first", "4", *words], 2, "dyn_widow")
+    client = run.mpiexec(["-launcher", "ssh", "-hosts", "h2"], ["--role", "pausing", *words], 2, "dyn_widow")
+    for job in (server, client):
+        job.await_line("^PID 0 ")
+        job.await_line("^PID 1 ")
+    hosts.set_link(run.cluster, run.host("h2"), "down")
+    run.check(server.wait() == 0, f"exit code {server.process.returncode} of the server")
+    run.check("PASS dyn_widow widowed" in server.lines, f"the server says {server.lines}")
+    hosts.set_link(run.cluster, run.host("h2"), "up")
+    client.process.terminate()
+    client.wait()
+
+
 @case("DX1 DX2 DX3 DN1", nodes=2)
 def examples_under_elasticd(run: HostRun) -> None:
     """The same as jobs over two hosts, whose servers are found on the other one by their names, beside a job that is resized."""

@@ -22,7 +22,7 @@ from .cases import Case
 from .hostrun import HostRun
 
 PROGRAMS = {
-    "cycle", "dyn_spawn", "hold", "leak", "new_world", "prints", "serve", "session_alone",
+    "cycle", "dyn_spawn", "dyn_widow", "hold", "leak", "new_world", "prints", "serve", "session_alone",
     "session_arguments", "session_cycles", "session_groups", "window_coll", "window_pt2pt", "window_rma",
 }
 SOURCES = Path(__file__).resolve().parent.parent.parent / "programs"

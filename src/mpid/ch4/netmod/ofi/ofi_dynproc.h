@@ -1,0 +1,32 @@
+/*
+ * Messages to and from a process of another job, which may end at any time (src/mpi/dynproc/watch.c).  DN4.
+ *
+ * A request to send knows its communicator if that is of a connection, and the receive by which a synchronous one is
+ * answered.  Nothing is looked at for others but whether the communicator is marked as tainted.
+ */
+
+#ifndef OFI_DYNPROC_H_INCLUDED
+#define OFI_DYNPROC_H_INCLUDED
+
+#include "ofi_impl.h"
+#include "../../src/ch4_dynproc.h"
+
+bool MPIR_Dynproc_had_connections(void);     /* src/mpi/dynproc/dynproc.h */
+
+/* A send is about to be posted on a communicator, which may be of a connection. */
+void MPIDI_OFI_dynproc_send(MPIR_Request * sreq, MPIR_Comm * comm);
+/* libfabric does not take it, as there is nobody any more: it completes with an error. */
+void MPIDI_OFI_dynproc_not_sent(MPIR_Request * sreq);
+
+/* Both end a request with an error if that can be done.  A receive that has been matched is being received: false. */
+bool MPIDI_OFI_dynproc_cancel_recv(MPIR_Request * rreq);
+void MPIDI_OFI_dynproc_fail_send(MPIR_Request * sreq);
+/* libfabric does not give it back: it is complete for everybody else, and its memory is libfabric's. */
+void MPIDI_OFI_dynproc_force(MPIR_Request * req);
+/* Now it does, after all. */
+void MPIDI_OFI_dynproc_late(MPIR_Request * req);
+
+/* Whether an error is one of this request, which is of a connection; then it has been completed. */
+bool MPIDI_OFI_dynproc_error(int vni, MPIR_Request * req, const struct fi_cq_err_entry *error, int *mpi_errno);
+
+#endif /* OFI_DYNPROC_H_INCLUDED */
