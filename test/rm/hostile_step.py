@@ -2,6 +2,7 @@
 """A job that says it is an adaptive step and does not keep to the protocol: hostile_step.py KIND [FOLDER].
 
     good    for comparison: does what it is asked
+    hasty   so does this one, once, when there is a file FOLDER/go, and ends at once; FOLDER/asked has the number of its parent
     hang    its socket is in FOLDER, where every access hangs
     types   answers the first resize with a field of a wrong type
     flood   tells events as fast as they are read, most of them repeated
@@ -22,6 +23,7 @@ import os
 import socket
 import sys
 import time
+from pathlib import Path
 
 KIND = sys.argv[1]
 PATH = f"/tmp/hostile-{os.getpid()}.sock"
@@ -37,6 +39,14 @@ def send(connection: socket.socket, *messages: object) -> None:
     connection.sendall(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
 
 
+def wait_to_go() -> None:
+    folder = Path(sys.argv[2])
+    (folder / "written").write_text(str(os.getppid()))
+    (folder / "written").rename(folder / "asked")
+    while not (folder / "go").exists():
+        time.sleep(0.01)
+
+
 def be_good(connection: socket.socket) -> None:
     lines = connection.makefile("r")
     lines.readline()
@@ -46,12 +56,16 @@ def be_good(connection: socket.socket) -> None:
         asked = json.loads(line)
         if asked.get("op") != "resize":
             continue
+        if KIND == "hasty":
+            wait_to_go()
         same = {"request": request, "time_ms": number}
         send(connection, {"id": asked["id"], "ok": True, **same})
         for event in ({"event": "requested", "tag": asked["tag"]}, {"event": "plan"}, {"event": "target"},
                       {"event": "committed", "epoch": asked["if_epoch"] + 1}, {"event": "freed", "epoch": asked["if_epoch"] + 1}):
             number += 1
             send(connection, event | same | {"seq": number})
+        if KIND == "hasty":
+            return
 
 
 def performance(number: int, **other: object) -> dict[str, object]:
@@ -145,13 +159,14 @@ def main() -> None:
             register(PATH)
         connection, _ = listening.accept()
         measured = KIND in ("honest", "lies", "unasked", "silent", "nonsense")
-        doing = {"good": be_good, "boasts": boast}.get(KIND, be_measured if measured else be_hostile)
+        doing = {"good": be_good, "hasty": be_good, "boasts": boast}.get(KIND, be_measured if measured else be_hostile)
         doing(connection)
     except OSError as error:
         print(f"cut off: {error}", flush=True)
     finally:
         os.unlink(PATH)
-    time.sleep(1000)
+    if KIND != "hasty":
+        time.sleep(1000)
 
 
 main()

@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import re
+import signal
 import socket
 import threading
 import time
@@ -36,8 +37,8 @@ def resident_kb(daemon: Daemon) -> int:
     return resident_of(daemon.process.pid)
 
 
-def hostile(daemon: Daemon, kind: str, most: int = 2) -> int:
-    number = daemon.submit(str(HOSTILE), kind, script=HOSTILE.read_text(), min=1, max=most, kind="malleable", name=kind)
+def hostile(daemon: Daemon, kind: str, *arguments: str, most: int = 2) -> int:
+    number = daemon.submit(str(HOSTILE), kind, *arguments, script=HOSTILE.read_text(), min=1, max=most, kind="malleable", name=kind)
     daemon.wait_state(number, "RUNNING", "ADAPTING")
     return number
 
@@ -72,6 +73,24 @@ def a_step_that_breaks_the_protocol_is_cut_off_and_its_job_marked(bench: Bench) 
         expect(job["state"] == "CANCELLED" and "step protocol broken" in job["reason"], f"the mark stays: {job}")
     daemon.post(f"/v1/jobs/{good}/cancel")
     daemon.wait_end(good)
+
+
+def what_a_step_says_last_is_heard(bench: Bench) -> None:
+    """A busy elasticd finds a whole change, and the end of the job behind it."""
+    daemon = bench.start(nodes=4, cores=4)
+    number = hostile(daemon, "hasty", str(bench.folder))
+    wait_for("the job to be adaptive", lambda: daemon.job(number)["adaptive"] is not None)
+    daemon.post(f"/v1/jobs/{number}/resize", size=1)
+    asked = bench.folder / "asked"
+    wait_for("the resize", asked.exists)
+    stepd = Path("/proc") / asked.read_text() / "stat"
+    assert daemon.process
+    daemon.process.send_signal(signal.SIGSTOP)
+    (bench.folder / "go").touch()
+    wait_for("elastic-stepd to end", lambda: not stepd.exists() or stepd.read_text().rpartition(")")[2].split()[0] == "Z")
+    daemon.process.send_signal(signal.SIGCONT)
+    job = daemon.wait_end(number)
+    expect(job["counts"] == {"committed": 1, "failed": 0, "withdrawn": 0} and job["size"] == 1, f"the last change: {job}")
 
 
 def floods_of_a_step_cost_nobody_anything(bench: Bench) -> None:
@@ -389,6 +408,7 @@ def a_user_has_so_many_bytes(bench: Bench) -> None:
 TESTS = [
     processes_that_lie_harm_their_own_job_alone,
     a_step_that_breaks_the_protocol_is_cut_off_and_its_job_marked,
+    what_a_step_says_last_is_heard,
     floods_of_a_step_cost_nobody_anything,
     a_step_socket_that_hangs_hangs_nobody_else,
     jobs_of_a_hostile_user_leave_a_good_one_alone,

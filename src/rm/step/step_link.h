@@ -69,6 +69,7 @@ class StepLink {
     StepLink &operator=(const StepLink &) = delete;
 
     const std::string &socket() const { return place_.socket; }
+    bool is_open() const { return connection_ != nullptr; }
     uint64_t epoch() const { return place_.epoch_offset + epoch_; }
 
     void resize(const ResizeStep &resize);

@@ -25,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t REST_LOOK_MS = 200;
+constexpr int64_t HEARD_LOOK_MS = 5, HEARD_MS = 2000;
 
 template <class File>
 std::optional<File> read_struct_file(const std::string &folder, const char *name)
@@ -450,6 +451,19 @@ void Steps::look_for_rest(Step &step, const StepStartedFile &started)
 void Steps::end(Step &step, EventContent content)
 {
     step.stepd.reset();
+    end_when_heard(step, std::move(content), monotonic_ms() + HEARD_MS);
+}
+
+/* What mpiexec has said last is told first: it may not be read yet, as something of it is being
+ * stored.  Not for ever: it may have said too much, or somebody else may have its connection. */
+void Steps::end_when_heard(Step &step, EventContent content, int64_t until_ms)
+{
+    if (step.link && step.link->is_open() && monotonic_ms() < until_ms) {
+        step.rest_timer = loop_.after(HEARD_LOOK_MS, [this, kept = &step, content, until_ms] {
+            end_when_heard(*kept, content, until_ms);
+        });
+        return;
+    }
     step.link.reset();
     step.end = std::move(content);
     tell(step, *step.end);

@@ -107,6 +107,7 @@ class Steps {
     bool tell(Step &step, EventContent content);
     void say(Step &step);
     void end(Step &step, EventContent content);
+    void end_when_heard(Step &step, EventContent content, int64_t until_ms);
 
     Loop &loop_;
     StepsConfig config_;
