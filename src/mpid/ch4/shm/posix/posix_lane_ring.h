@@ -3,8 +3,8 @@
  *
  * Records lie one after the other, each in one piece, in multiples of a cache line.  `head` and `tail` count the bytes
  * ever put in and taken out; at most the capacity lies between.  Where a record does not fit before the end of the
- * ring, a filler takes that place.  If everything has been taken out the next record begins at the ring's beginning
- * again, so that an exchange of single messages stays in the same cache lines.
+ * ring, a filler takes that place.  Behind its first part the next record begins at the ring's beginning again as soon
+ * as there is room, so that few and short messages stay in the same cache lines.
  *
  * Each side keeps its own count, and what it reads from the other's memory is checked.  No more than C and atomics.
  */
@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #define LANE_LINE 64
+#define LANE_FRONT 16           /* of so many parts of a ring the first one is used as long as that will do */
 #define LANE_ALIGNED __attribute__((aligned(LANE_LINE)))
 
 struct lane_ring {
@@ -68,11 +69,14 @@ static inline struct lane_record *lane_put(struct lane_end *out, uint64_t payloa
 {
     uint64_t bytes = LANE_RECORD_BYTES(payload), place = out->count % out->capacity;
     uint64_t to_end = out->capacity - place;
+    bool is_behind = place > out->capacity / LANE_FRONT;
 
-    out->other = __atomic_load_n(&out->ring->tail, __ATOMIC_ACQUIRE);
+    /* The other's count is in the other's cache: what was seen there last will do as long as there is room. */
+    if (is_behind || bytes > to_end || out->count - out->other + bytes > out->capacity)
+        out->other = __atomic_load_n(&out->ring->tail, __ATOMIC_ACQUIRE);
     if (out->count - out->other > out->capacity)
         return NULL;            /* a count that cannot be */
-    bool skips = bytes > to_end || (out->other == out->count && place > out->capacity / 16);
+    bool skips = bytes > to_end || (is_behind && out->count - out->other + bytes + to_end <= out->capacity);
     if (out->count - out->other + bytes + (skips ? to_end : 0) > out->capacity &&
         !(skips && out->other == out->count))
         return NULL;
@@ -108,7 +112,7 @@ static inline void lane_taken(struct lane_end *in, uint32_t bytes)
 
 static inline bool lane_is_empty(const struct lane_end *in)
 {
-    return __atomic_load_n(&in->ring->head, __ATOMIC_ACQUIRE) == in->count;
+    return in->other == in->count && __atomic_load_n(&in->ring->head, __ATOMIC_ACQUIRE) == in->count;
 }
 
 /* The next record, which stays until lane_taken with its bytes; *wrong: there is none that can be.  bytes and payload
@@ -118,7 +122,8 @@ static inline struct lane_record *lane_take(struct lane_end *in, uint32_t * byte
 {
     *wrong = false;
     for (;;) {
-        in->other = __atomic_load_n(&in->ring->head, __ATOMIC_ACQUIRE);
+        if (in->other == in->count)
+            in->other = __atomic_load_n(&in->ring->head, __ATOMIC_ACQUIRE);
         uint64_t waiting = in->other - in->count;
         if (waiting == 0)
             return NULL;

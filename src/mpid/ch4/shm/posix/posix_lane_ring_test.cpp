@@ -117,7 +117,9 @@ TEST(LaneRing, RefusesWhatCannotBe)
     EXPECT_TRUE(is_wrong([](Ring &, lane_record &record) { record.payload = UINT32_MAX; }));
     EXPECT_TRUE(is_wrong([](Ring &, lane_record &record) { record.kind = 17; }));
     Ring ring;
-    ring.out.ring->tail = 64;  // more than was ever put in
+    while (ring.out.count <= CAPACITY / 16)
+        ring.put(1, 1);
+    ring.out.ring->tail = ring.out.count + LANE_LINE;  // more than was ever put in
     EXPECT_EQ(nullptr, lane_put(&ring.out, 1));
 }
 
