@@ -446,6 +446,15 @@ int MPIR_Process_request_free(struct MPIR_Process_request *request)
     return mpi_errno;
 }
 
+/* NULL: it is not started, or has ended. */
+static const struct MPIR_Process_request *running(MPI_Request request)
+{
+    MPIR_Request *handle = MPIR_Process_handle(request);
+    const struct MPIR_Process_request *process = handle ? MPIR_Process_request_of(handle) : NULL;
+
+    return process && process->started && process->come != PMI_TASK_EXITED ? process : NULL;
+}
+
 int MPIR_Process_signal_impl(int signum, int n, const MPI_Request requests[])
 {
     int mpi_errno = MPI_SUCCESS;
@@ -455,14 +464,12 @@ int MPIR_Process_signal_impl(int signum, int n, const MPI_Request requests[])
     MPIR_ERR_CHKANDJUMP1(!name, mpi_errno, MPIX_ERR_INVALID_SIGNAL, "**processsignal", "**processsignal %d", signum);
     MPIR_ERR_CHKANDJUMP1(n < 0, mpi_errno, MPI_ERR_COUNT, "**countneg", "**countneg %d", n);
     MPIR_ERR_CHKANDJUMP1(n > 0 && !requests, mpi_errno, MPI_ERR_ARG, "**nullptr", "**nullptr %s", "array_of_requests");
+    for (int i = 0; i < n; i++)
+        missed = missed || !running(requests[i]);
+    /* the end of one may be that of others, and be told while the first one is sent: they were running */
     for (int i = 0; i < n; i++) {
-        MPIR_Request *handle = MPIR_Process_handle(requests[i]);
-        struct MPIR_Process_request *request = handle ? MPIR_Process_request_of(handle) : NULL;
-        if (!request || !request->started || request->come == PMI_TASK_EXITED) {
-            missed = true;
-            continue;
-        }
-        mpi_errno = MPIR_Process_call_signal(request->number, name);
+        const struct MPIR_Process_request *request = running(requests[i]);
+        mpi_errno = request ? MPIR_Process_call_signal(request->number, name) : MPI_SUCCESS;
         MPIR_ERR_CHECK(mpi_errno);
     }
     MPIR_ERR_CHKANDJUMP(missed, mpi_errno, MPI_ERR_REQUEST, "**processstarted");
