@@ -160,14 +160,7 @@ void MPID_Dynproc_set_ended(MPIR_Request * req)
 
 int MPID_Dynproc_check(const MPIR_Comm * comm)
 {
-    int mpi_errno = MPI_SUCCESS;
-
-    MPIR_ERR_CHKANDJUMP(MPIR_Dynproc_has_ended(comm), mpi_errno, MPIX_ERR_PROC_FAILED, "**dynprocended");
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return MPIR_Dynproc_has_ended(comm) ? MPID_Dynproc_failed() : MPI_SUCCESS;
 }
 
 /* ---- requests whose memory is the network's --------------------------------------------------------------------- */
