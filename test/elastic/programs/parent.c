@@ -81,6 +81,21 @@ static void talk_early(MPI_Comm parent)
     exercise_merged(parent, 1);
 }
 
+/* To parent 1, who has not been told that there is somebody. */
+static void talk_unanswered(MPI_Comm parent)
+{
+    MPI_Request words[WORDS];
+
+    ET_MPI(MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN));
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));       /* that of MPI_Wait */
+    say_words(parent, 1, words);
+    et_make_file("said");
+    for (int i = 0; i < WORDS; i++)
+        ET_ERROR(MPI_Wait(&words[i], MPI_STATUS_IGNORE), MPIX_ERR_PROC_FAILED, "ended");
+    ET_ERROR(MPI_Send(long_word, 1, MPI_INT, 1, 8, parent), MPIX_ERR_PROC_FAILED, "ended");
+    exit(5);
+}
+
 static int child(int argc, char **argv, const char *what)
 {
     MPI_Comm parent = MPI_COMM_NULL;
@@ -111,6 +126,8 @@ static int child(int argc, char **argv, const char *what)
         pause();
     if (!strcmp(what, "early"))
         talk_early(parent);
+    if (!strcmp(what, "unanswered"))
+        talk_unanswered(parent);
     if (!strcmp(what, "hears"))
         ET_MPI(MPI_Recv(&value, 1, MPI_INT, 0, 4, parent, MPI_STATUS_IGNORE));
     et_exercise_inter(parent, 0, "parents and children");
@@ -492,12 +509,36 @@ static void dies(void)
     }
 }
 
+/* DN4 of the parents: what is held for one of them that ends without having answered.  The program that takes its place
+ * keeps mpiexec from ending the job, and with it who waits. */
+static void unanswered(void)
+{
+    static const int codes[] = { 5 };
+    MPI_Request requests[1];
+
+    if (rank == 0) {
+        get_places(1, NULL, requests);
+        set_program(1, requests, "unanswered");
+    }
+    create(0, 1, requests);
+    if (rank == 1) {
+        et_await_file("said");
+        execlp("sleep", "sleep", "20", (char *) NULL);
+    }
+    ET_MPI(MPI_Startall(1, requests));
+    await_stage(1, requests, MPIX_STAGE_STARTED);
+    await_end(1, requests, codes);
+    et_say("PASS parent unanswered");
+    _exit(0);
+}
+
 static const struct {
     const char *name;
     void (*run) (void);
 } cases[] = {
     {"talks", talks}, {"silent", silent}, {"early", early}, {"hosts", hosts}, {"stub", stub}, {"wrong", wrong},
-    {"absent", absent}, {"aborts", aborts}, {"left", left}, {"dies", dies}, {"widowed", widowed}
+    {"absent", absent}, {"aborts", aborts}, {"left", left}, {"dies", dies}, {"widowed", widowed},
+    {"unanswered", unanswered}
 };
 
 int main(int argc, char **argv)

@@ -2,6 +2,7 @@
 
 #include "mpidimpl.h"
 #include "ch4_unaware.h"
+#include "ch4_dynproc.h"
 #include "dynproc.h"
 
 #define QUESTIONS 65536         /* of processes whose addresses are not here; more are not noted */
@@ -231,6 +232,28 @@ void MPIDI_Unaware_look_again(void)
 
 /* ---- progress --------------------------------------------------------------------------------------------------- */
 
+/* That has ended without having answered; what is sent to it later fails in the same way. */
+static void fail_held(struct peer *peer)
+{
+    for (struct held ** place = &peer->first; *place;) {
+        struct held *held = *place;
+        int error = MPID_Dynproc_check(held->comm);
+        if (error == MPI_SUCCESS) {
+            place = &held->next;
+            continue;
+        }
+        *place = held->next;
+        if (peer->end == &held->next)
+            peer->end = place;
+        complete(held, error);
+    }
+    if (peer->first)
+        return;
+    struct peer **place = find_peer(peer->av);
+    *place = peer->next;
+    MPL_free(peer);
+}
+
 static void look_at_peers(void)
 {
     for (struct peer * peer = peers, *next; peer; peer = next) {
@@ -239,6 +262,8 @@ static void look_at_peers(void)
             peer->asked = MPIDI_NM_unaware_tell(peer->av, false);
         if (peer->answered)
             release(peer);
+        else
+            fail_held(peer);
     }
 }
 
