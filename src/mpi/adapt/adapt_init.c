@@ -87,7 +87,7 @@ static bool changes_by_sets(void)
     return MPIR_Adapt.control && (__atomic_load_n(&MPIR_Adapt.control->offer, __ATOMIC_SEQ_CST) & PMI_SET_BY_SETS);
 }
 
-/* Who has been started on a place may be killed at any time, also in MPI_Init. */
+/* Who has been started on a place, or by a change that is declined, may be killed at any time, also in MPI_Init. */
 static void prepare_for_signals(void)
 {
     MPIR_Adapt_board_open();
@@ -98,11 +98,13 @@ static void prepare_for_signals(void)
 
 void MPIR_Adapt_before_plain_init(void)
 {
+    unsigned uid;
+
     if (MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF)
         return;
     if (MPIR_Adapt_is_created())
         prepare_for_windows();
-    else if (getenv(PMI_PARENT_ENV))
+    else if (getenv(PMI_PARENT_ENV) || MPIR_Adapt_joins(&uid))
         prepare_for_signals();
 }
 
