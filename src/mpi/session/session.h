@@ -365,6 +365,8 @@ int MPIR_File_open_from_group_impl(MPIR_Group * group, const char *stringtag, co
 
 /* ---- session_contact.c ---- */
 
+/* For what it sends itself, by a window for one. */
+int MPIR_Session_meet_oneself(void);
 /* Makes this process and the members of a group known to each other: they call it, too. */
 int MPIR_Session_meet(const MPIR_Group * group);
 /* Whether it takes the step manager to do so: a member was not started with the launch. */

@@ -146,6 +146,8 @@ static int make_intracomm(MPIR_Group * group, const char *stringtag, MPIR_Comm *
     MPIR_ERR_CHECK(mpi_errno);
     if (group->size == 1) {
         /* nobody else is concerned, also not by an adaptation */
+        mpi_errno = MPIR_Session_meet_oneself();
+        MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = MPIR_Comm_dup_impl(MPIR_Process.comm_self, comm);
         MPIR_ERR_CHECK(mpi_errno);
         MPIR_Adapt_comm_derive(*comm, MPIR_Process.comm_self, NULL);

@@ -123,22 +123,57 @@ static int take_in(int place, char *card)
     return mpi_errno;
 }
 
+/* Under the lock; `text`: the own card.  Without a world there is no other way to oneself. */
+static int take_in_oneself(char *text, int bytes)
+{
+    int mpi_errno = own_card(text, bytes), place = MPIR_Session_place();
+    char taken[PMI_SET_CARD_MAX];
+
+    MPIR_ERR_CHECK(mpi_errno);
+    if (MPID_Session_knows(place))
+        goto fn_exit;
+    MPL_strncpy(taken, text, sizeof(taken));
+    mpi_errno = take_in(place, taken);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPID_Lanes_settle(place);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Session_meet_oneself(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char text[PMI_SET_CARD_MAX];
+
+    if (MPIR_Process.comm_world || MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF)
+        goto fn_exit;
+    MPL_initlock_lock(&lock);
+    if (!MPID_Session_knows(MPIR_Session_place()))
+        mpi_errno = take_in_oneself(text, sizeof(text));
+    MPL_initlock_unlock(&lock);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* Under the lock. */
 static int publish_address(void)
 {
     int mpi_errno = MPI_SUCCESS;
-    char name[NAME_BYTES], text[MPI_MAX_PORT_NAME], taken[MPI_MAX_PORT_NAME];
+    char name[NAME_BYTES], text[MPI_MAX_PORT_NAME];
 
     if (address_published)
         goto fn_exit;
     met = MPL_calloc(MPIR_Process.size, 1, MPL_MEM_ADDRESS);
     MPIR_ERR_CHKANDJUMP(!met, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    mpi_errno = own_card(text, sizeof(text));
+    mpi_errno = take_in_oneself(text, sizeof(text));
     MPIR_ERR_CHECK(mpi_errno);
-    strcpy(taken, text);
-    mpi_errno = take_in(MPIR_Process.rank, taken);
-    MPIR_ERR_CHECK(mpi_errno);
-    MPID_Lanes_settle(MPIR_Process.rank);
     met[MPIR_Process.rank] = 1;
     address_name(name, MPIR_Process.rank);
     mpi_errno = publish(name, text);

@@ -68,6 +68,22 @@ static void check_windows(MPI_Group group, bool one_host)
     ET_MPI(MPI_Win_free(&win));
 }
 
+/* A process that knows nobody yet has a window of its own, and the messages of a lock with itself. */
+static void check_alone(MPI_Group self)
+{
+    int *memory, one = 1;
+    MPI_Win win;
+
+    ET_MPI(MPIX_Win_allocate_from_group(self, "alone", sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                        &memory, &win));
+    *memory = 41;
+    ET_MPI(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
+    ET_MPI(MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win));
+    ET_MPI(MPI_Win_unlock(0, win));
+    ET_CHECK(*memory == 42, "alone: %d", *memory);
+    ET_MPI(MPI_Win_free(&win));
+}
+
 static void check_file(MPI_Group group, const char *name)
 {
     MPI_File file;
@@ -154,6 +170,7 @@ int main(int argc, char **argv)
     ET_MPI(MPI_Group_from_session_pset(session, "mpi://WORLD", &all));
     ET_MPI(MPI_Group_from_session_pset(session, "mpi://SELF", &self));
     ET_MPI(MPI_Group_rank(all, &rank));
+    check_alone(self);
     check_windows(all, true);
     check_file(all, "all");
     ET_MPI(MPI_Group_incl(all, 2, first, &part));
