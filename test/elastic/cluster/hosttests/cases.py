@@ -318,6 +318,17 @@ def drawn_over_hosts(run: HostRun) -> None:
     launch(run, 3, "h1,h2,h3,h4", schedule.draw(run.setting.seed, 3, 20, 1, 7))
 
 
+@case("SA1 SA3 SL1 SI8 SI9", nodes=3, full=True, deadline_s=600)
+def random_sets_over_hosts(run: HostRun) -> None:
+    """A random program with process sets: what ends on one host is known on the others, no message is lost."""
+    seed = str(run.setting.seed)
+    words = ["-launcher", "ssh", "-hosts", "h1,h2,h3", "-ppn", "2"]
+    words += ["--adapt-range", "1:6", "--adapt-policy", f"random:{seed}", "--adapt-interval", "20ms"]
+    job = run.mpiexec(words, ["--seed", seed, "--changes", "20"], 3, "session_random")
+    run.check(job.wait() == 0, f"exit code {job.process.returncode}")
+    run.check("PASS session_random" in job.lines, f"it says {job.lines}")
+
+
 @case("C9", nodes=2, full=True, deadline_s=1800)
 def leak_over_hosts(run: HostRun) -> None:
     """Four to six processes on two hosts; so many adaptations that 100 bytes each are seen."""

@@ -23,7 +23,8 @@ from .hostrun import HostRun
 
 PROGRAMS = {
     "cycle", "dyn_spawn", "dyn_widow", "hold", "leak", "new_world", "prints", "serve", "session_alone",
-    "session_arguments", "session_cycles", "session_groups", "window_coll", "window_pt2pt", "window_rma",
+    "session_arguments", "session_cycles", "session_groups", "session_random", "window_coll", "window_pt2pt",
+    "window_rma",
 }
 SOURCES = Path(__file__).resolve().parent.parent.parent / "programs"
 

@@ -1,0 +1,332 @@
+/*
+ * What a program that draws its steps knows of its sets, apart from MPI: who is in them, in which order, and who of
+ * these has ended.  All processes have the same model, byte for byte, and hand it on to those that join.  What MPI says
+ * is compared with it: SA1, SA3, SI3, SI6, SI7, SL2, SO4.
+ */
+
+#ifndef SESSION_MODEL_H_INCLUDED
+#define SESSION_MODEL_H_INCLUDED
+
+#include "session_changes.h"
+
+enum {
+    UIDS = 2048,                /* processes in the life of the job */
+    MEMBERS = 24,               /* of a set, those that have ended included */
+    SETS = 16, KEPT = 5, LATE = 16
+};
+
+enum life { NEVER, LIVES, LEAVES, GONE };       /* LEAVES: has been told to, and may have ended */
+
+struct list {                   /* of uids, in the order of a set */
+    int n, uids[MEMBERS];
+};
+
+struct known {
+    pset_name name;
+    struct list members;
+};
+
+struct kept {                   /* a communicator that its members have over changes */
+    int id;                     /* 0: none */
+    struct list members;
+};
+
+struct late {                   /* messages of a process that leaves, which are received later */
+    int from, to, kept, n, bytes, tag;
+};
+
+struct model {
+    unsigned random;            /* what all draw */
+    int changes, made;          /* taken or declined; names and tags that were made up */
+    pset_name set;              /* of all processes, as the program sees it; one of those that are known */
+    int n_sets, n_late;
+    struct known sets[SETS];
+    struct kept kept[KEPT];
+    struct late late[LATE];
+    unsigned char life[UIDS];
+    short group[UIDS];          /* the tag of the change that has started it; 0: launched */
+};
+
+static struct model model;
+static int me;                  /* this process' uid */
+
+/* ---- random numbers ----------------------------------------------------------------------------------------- */
+
+static unsigned own_random;     /* what the others do not know */
+
+static inline int draw(int n)
+{
+    return (int) (et_random(&model.random) % (unsigned) n);
+}
+
+static inline int draw_own(int n)
+{
+    return (int) (et_random(&own_random) % (unsigned) n);
+}
+
+static inline void pause_own(void)
+{
+    static const double ms[] = { 0, 0, 0, 0.1, 1, 5, 20 };
+
+    et_sleep_ms(ms[draw_own(7)]);
+}
+
+/* ---- lists: the algebra of MPI's groups --------------------------------------------------------------------- */
+
+static inline int place_of(const struct list *list, int uid)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->uids[i] == uid)
+            return i;
+    return -1;
+}
+
+static inline int holds(const struct list *list, int uid)
+{
+    return place_of(list, uid) >= 0;
+}
+
+static inline void append(struct list *list, int uid)
+{
+    ET_CHECK(list->n < MEMBERS, "the model has no room for %d members", list->n + 1);
+    list->uids[list->n++] = uid;
+}
+
+/* In the order of the first one; SO1. */
+static inline struct list combine(int op, const struct list *first, const struct list *second)
+{
+    struct list result = { 0 };
+
+    for (int i = 0; i < first->n; i++) {
+        int common = holds(second, first->uids[i]);
+        if (op == MPIX_PSETOP_UNION || common == (op == MPIX_PSETOP_INTERSECTION))
+            append(&result, first->uids[i]);
+    }
+    for (int i = 0; i < second->n && op == MPIX_PSETOP_UNION; i++)
+        if (!holds(first, second->uids[i]))
+            append(&result, second->uids[i]);
+    return result;
+}
+
+static inline struct list part_of(const struct list *list, int first, int n)
+{
+    struct list part = { 0 };
+
+    for (int i = first; i < first + n; i++)
+        append(&part, list->uids[i]);
+    return part;
+}
+
+/* Some of them, at least so many, in any order. */
+static inline struct list draw_list(const struct list *from, int least)
+{
+    struct list drawn = part_of(from, 0, from->n);
+
+    for (int i = drawn.n - 1; i > 0; i--) {
+        int other = draw(i + 1), uid = drawn.uids[i];
+        drawn.uids[i] = drawn.uids[other];
+        drawn.uids[other] = uid;
+    }
+    return part_of(&drawn, 0, least + draw(drawn.n - least + 1));
+}
+
+/* Of its members the one whose end is the surest. */
+static inline enum life fate_of(const struct list *list)
+{
+    enum life fate = LIVES;
+
+    for (int i = 0; i < list->n; i++)
+        if (model.life[list->uids[i]] > fate)
+            fate = model.life[list->uids[i]];
+    return fate;
+}
+
+static inline struct list with_life(const struct list *list, enum life life)
+{
+    struct list result = { 0 };
+
+    for (int i = 0; i < list->n; i++)
+        if (model.life[list->uids[i]] == life)
+            append(&result, list->uids[i]);
+    return result;
+}
+
+/* SN2 */
+static inline struct list world_of(int uid)
+{
+    struct list result = { 0 };
+
+    for (int i = 0; i < UIDS; i++)
+        if (model.life[i] != NEVER && model.group[i] == model.group[uid])
+            append(&result, i);
+    return result;
+}
+
+/* ---- sets ----------------------------------------------------------------------------------------------------- */
+
+static inline struct known *find_set(const char *name)
+{
+    for (int i = 0; i < model.n_sets; i++)
+        if (!strcmp(model.sets[i].name, name))
+            return &model.sets[i];
+    return NULL;
+}
+
+/* The set of all, which is known. */
+static inline struct list all(void)
+{
+    const struct known *set = find_set(model.set);
+
+    ET_CHECK(set, "%s is not known", model.set);
+    return set->members;
+}
+
+static inline void add_set(const char *name, struct list members)
+{
+    ET_CHECK(model.n_sets < SETS && !find_set(name), "%s is known already, or one of too many", name);
+    strcpy(model.sets[model.n_sets].name, name);
+    model.sets[model.n_sets++].members = members;
+}
+
+/* The bytes behind the last one are always 0. */
+static inline void drop_set(const char *name)
+{
+    struct known *set = find_set(name);
+
+    ET_CHECK(set, "%s is not known", name);
+    memmove(set, set + 1, (size_t) (model.sets + SETS - 1 - set) * sizeof(*set));
+    memset(&model.sets[SETS - 1], 0, sizeof(*set));
+    model.n_sets--;
+}
+
+/* SO8: the delta of a removal that may not be complete cannot be freed yet, and the set of all is wanted. */
+static inline int can_go(const struct known *set)
+{
+    return strcmp(set->name, model.set) && (strncmp(set->name, "mpix://rc/", 10) || fate_of(&set->members) != LEAVES);
+}
+
+/* ---- what MPI says of it ------------------------------------------------------------------------------------ */
+
+/* Everybody this process has been in a communicator with, for comparing groups. */
+static MPI_Group everyone = MPI_GROUP_NULL;
+static struct {
+    int n, uids[UIDS];
+} met;
+
+static inline void meet_group(MPI_Group group, const int *uids)
+{
+    MPI_Group both;
+    int n;
+
+    if (everyone == MPI_GROUP_NULL)
+        ET_MPI(MPI_Group_union(MPI_GROUP_EMPTY, group, &both));
+    else
+        ET_MPI(MPI_Group_union(everyone, group, &both));
+    ET_MPI(MPI_Group_size(group, &n));
+    for (int i = 0; i < n; i++) {
+        int known = 0;
+        for (int j = 0; j < met.n && !known; j++)
+            known = met.uids[j] == uids[i];
+        if (!known)
+            met.uids[met.n++] = uids[i];
+    }
+    if (everyone != MPI_GROUP_NULL)
+        ET_MPI(MPI_Group_free(&everyone));
+    everyone = both;
+    ET_MPI(MPI_Group_size(everyone, &n));
+    ET_CHECK(n == met.n, "SA3: %d processes with %d uids", n, met.n);
+}
+
+static inline void check_group(const char *name, const struct list *members, MPI_Group group)
+{
+    int n, places[MEMBERS], found[MEMBERS];
+
+    ET_MPI(MPI_Group_size(group, &n));
+    ET_CHECK(n == members->n, "SA3: %s has %d members, not %d", name, n, members->n);
+    for (int i = 0; i < n; i++)
+        places[i] = i;
+    ET_MPI(MPI_Group_translate_ranks(group, n, places, everyone, found));
+    for (int i = 0; i < n; i++)
+        ET_CHECK(found[i] != MPI_UNDEFINED && met.uids[found[i]] == members->uids[i],
+                 "SA3: uid %d at place %d of %s, not %d", found[i] == MPI_UNDEFINED ? -1 : met.uids[found[i]], i, name,
+                 members->uids[i]);
+}
+
+static inline int class_of(int error)
+{
+    int class;
+
+    ET_MPI(MPI_Error_class(error, &class));
+    return class;
+}
+
+/* Whether this process is its first that has not ended: 1, 0 or, if nobody knows, -1. */
+static inline int is_primary(const struct list *members)
+{
+    int place = place_of(members, me), sure = 1;
+
+    if (place < 0)
+        return 0;
+    for (int i = 0; i < place; i++) {
+        if (model.life[members->uids[i]] == LIVES)
+            return 0;
+        sure = sure && model.life[members->uids[i]] == GONE;
+    }
+    return sure ? 1 : -1;
+}
+
+static inline void check_info(const char *name, const struct list *members, MPI_Info info, int has_ended)
+{
+    enum life fate = fate_of(members);
+    int primary = is_primary(members);
+    pset_name value;
+
+    value_of(info, "mpi_size", value);
+    ET_CHECK(atoi(value) == members->n, "SI3: %s has mpi_size %s, not %d", name, value, members->n);
+    value_of(info, "mpi_included", value);
+    ET_CHECK(holds(members, me) == !strcmp(value, "True"), "SI3: mpi_included of %s is %s", name, value);
+    value_of(info, "mpi_primary", value);
+    ET_CHECK(primary < 0 || primary == !strcmp(value, "True"), "SI3: mpi_primary of %s is %s", name, value);
+    value_of(info, "mpix_state", value);
+    ET_CHECK((!strcmp(value, "running") && fate != GONE && !has_ended) || (!strcmp(value, "ended") && fate != LIVES),
+             "SI3: %s is %s", name, value);
+}
+
+/* What is known of a set is what everybody is told, at any time. */
+static inline void check_set(const char *name, const struct list *members)
+{
+    enum life fate = fate_of(members);
+    int flag, has_ended = 0, error;
+    MPI_Group group;
+    MPI_Info info;
+
+    error = MPI_Group_from_session_pset(session, name, &group);
+    if (error == MPI_SUCCESS) {
+        ET_CHECK(fate != GONE, "SI7: %s has not ended", name);
+        check_group(name, members, group);
+        ET_MPI(MPI_Group_free(&group));
+    } else {
+        ET_ERROR(error, MPI_ERR_PROC_ABORTED, NULL);
+        ET_CHECK(fate != LIVES && group == MPI_GROUP_EMPTY, "SI7: %s has ended", name);
+        has_ended = 1;
+    }
+    ET_MPI(MPI_Session_get_pset_info(session, name, &info));
+    check_info(name, members, info, has_ended);
+    ET_MPI(MPI_Info_free(&info));
+    ET_MPI(MPIX_Session_pset_exists(session, name, &flag, NULL));
+    ET_CHECK(flag ? fate != GONE && !has_ended : fate != LIVES, "SI6: %s %s", name, flag ? "runs" : "does not run");
+    ET_MPI(MPIX_Session_pset_included(session, name, &flag));
+    ET_CHECK(flag == holds(members, me), "SI6: %s", name);
+}
+
+static inline void check_unknown(const char *name)
+{
+    MPI_Group group;
+    int flag;
+
+    ET_ERROR(MPI_Group_from_session_pset(session, name, &group), MPI_ERR_ARG, NULL);
+    ET_MPI(MPIX_Session_pset_exists(session, name, &flag, NULL));
+    ET_CHECK(!flag, "SO8: %s is still there", name);
+}
+
+#endif /* SESSION_MODEL_H_INCLUDED */
