@@ -38,6 +38,7 @@ struct late {                   /* messages of a process that leaves, which are 
 struct model {
     unsigned random;            /* what all draw */
     int changes, made;          /* taken or declined; names and tags that were made up */
+    int declined;               /* the latest change was */
     pset_name set;              /* of all processes, as the program sees it; one of those that are known */
     int n_sets, n_late;
     struct known sets[SETS];

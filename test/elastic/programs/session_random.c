@@ -5,7 +5,7 @@
  * All processes draw the same steps, and each does things of its own in between.  What MPI says is compared with a
  * model (session_model.h) that is the same in all of them.  --seed S, --changes N: how many are taken or declined;
  * --say 1: each step, on standard error; --only NAME: steps of one kind; --deaths 1: processes that join or leave may
- * die.  mpiexec's policy says what changes are offered:
+ * die; --stranger 1: each has a thread with a session of its own.  mpiexec's policy says what changes are offered:
  *
  *     mpiexec -n 2 --adapt-range 1:6 --adapt-policy random:7 --adapt-interval 20ms session_random --seed 7 --changes 40
  */
@@ -882,8 +882,55 @@ static void send_late(void)
     }
 }
 
+/* ---- a thread that knows nothing of the others ------------------------------------------------------------------ */
+
+static pthread_t stranger;
+static volatile int has_stranger, stops;
+
+/* SX11, ST1: with a session of its own it makes sets and communicators of this process alone. */
+static void *be_strange(void *unused)
+{
+    const char *self = "mpi://SELF";
+    MPI_Session own;
+    MPI_Group alone;
+    MPI_Comm made;
+    MPI_Info info;
+    pset_name name;
+
+    (void) unused;
+    while (!stops) {
+        int n = 1, flag;
+        ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &own));
+        for (int i = 0; i < 10 && !stops; i++) {
+            ET_MPI(MPIX_Session_pset_op(own, MPIX_PSETOP_UNION, &self, 1, MPI_INFO_NULL, &name, &n));
+            ET_MPI(MPIX_Session_pset_exists(own, name, &flag, NULL));
+            ET_CHECK(flag, "SA1: %s is not there", name);
+            ET_MPI(MPI_Group_from_session_pset(own, name, &alone));
+            ET_MPI(MPI_Comm_create_from_group(alone, "stranger", MPI_INFO_NULL, MPI_ERRORS_RETURN, &made));
+            et_exercise(made, name);
+            ET_MPI(MPI_Comm_free(&made));
+            ET_MPI(MPI_Group_free(&alone));
+            ET_MPI(MPIX_Session_rc_test(own, name, &flag));
+            ET_MPI(MPI_Session_get_pset_info(own, "mpix://ALL", &info));
+            ET_MPI(MPI_Info_free(&info));
+            ET_MPI(MPIX_Session_pset_free(own, name));
+            et_sleep_ms(i);
+        }
+        ET_MPI(MPI_Session_finalize(&own));
+    }
+    return NULL;
+}
+
+static void end_stranger(void)
+{
+    stops = 1;
+    if (has_stranger)
+        ET_CHECK(!pthread_join(stranger, NULL), "no thread");
+}
+
 static void finish(void)
 {
+    end_stranger();
     ET_MPI(MPI_Session_finalize(&session));
     ET_MPI(MPI_Session_finalize(&lasting));
     if (world)
@@ -1164,10 +1211,10 @@ static struct plan draw_plan(void)
     make_up("change", plan.tag);
     if (draw(3) == 0 && fate_of(&set->members) == LIVES)
         strcpy(plan.bound, set->name);
-    if (plan.all_ask) {
+    if (plan.all_ask)
         plan.tells_before = 1;
+    if (plan.all_ask || model.declined) /* mpiexec's policy stops if nobody wants its offers */
         plan.may_decline = 0;
-    }
     if (plan.tells_before || (plan.how == BY_A_SIGNAL && !deaths))      /* SL3: these are only for who is let go */
         plan.how = plan.how % WITHOUT_FINALIZING;
     return plan;
@@ -1203,6 +1250,7 @@ static void change_all(void)
     for (int uid = 0; uid < UIDS; uid++)
         if (model.life[uid] == LEAVES)  /* SR5, SR9 */
             model.life[uid] = GONE;
+    model.declined = news.type == MPIX_RC_NONE;
     if (news.type == MPIX_RC_NONE) {
         if (!deaths)
             check_unknown(news.delta);
@@ -1360,6 +1408,9 @@ int main(int argc, char **argv)
     ET_CHECK(session_value("mpidynres_process_id", uid), "SI4: no mpidynres_process_id");
     me = atoi(uid);
     own_random = seed * 40503u + (unsigned) me * 2654435761u;
+    has_stranger = (int) et_number(argc, argv, "stranger", 0);
+    if (has_stranger)
+        ET_CHECK(!pthread_create(&stranger, NULL, be_strange, NULL), "no thread");
     if (is_joiner(delta))
         begin_joining(delta);
     else
