@@ -2,11 +2,14 @@
  * SI9, DS5: collective operations among processes of one host that were started apart go by flags in shared memory,
  * once there have been some.  Those of the launch spawn as many, and merge.  --case
  *   used     flags are used, which is seen by their memory, and it is given back with the communicator
+ *   long     a long MPI_Allreduce goes by messages, a short one does not
+ *   levels   the same where the launched processes have MPI for one thread, and the spawned ones for several
  *   unlike   the sides would use them in different ways (their environments differ): messages, and right results
  *   limited  there is no room for them: messages, and right results
  *   threads  several threads have operations under way, each on a communicator of its own
  *   ended    the only child ends: an operation of the others is an error
  *   awaited  the others wait in an operation already when it ends; all of them get the error
+ *   awaited_long  in a long one, which goes by messages
  */
 
 #include "elastic_test.h"
@@ -77,6 +80,43 @@ static void by_flags(int expected)
     ET_CHECK(after == before, "%d mappings, and %d in the end", before, after);
 }
 
+/* ---- messages --------------------------------------------------------------------------------------------------- */
+
+/* Of all processes, on lanes, for some sums of so many numbers. */
+static unsigned long long count_messages(MPI_Comm comm, int n)
+{
+    static int data[LONG], results[LONG];
+    unsigned long long before, sent;
+    MPI_T_pvar_session tool;
+    MPI_T_pvar_handle handle;
+    int index, count, provided;
+
+    ET_CHECK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS, "no MPI_T");
+    ET_CHECK(MPI_T_pvar_session_create(&tool) == MPI_SUCCESS, "no session of MPI_T");
+    ET_CHECK(MPI_T_pvar_get_index("shm_lane_messages", MPI_T_PVAR_CLASS_COUNTER, &index) == MPI_SUCCESS, "no variable");
+    ET_CHECK(MPI_T_pvar_handle_alloc(tool, index, NULL, &handle, &count) == MPI_SUCCESS, "no handle");
+    ET_CHECK(MPI_T_pvar_read(tool, handle, &before) == MPI_SUCCESS, "MPI_T_pvar_read");
+    for (int i = 0; i < MANY; i++)
+        ET_MPI(MPI_Allreduce(data, results, n, MPI_INT, MPI_SUM, comm));
+    ET_CHECK(MPI_T_pvar_read(tool, handle, &sent) == MPI_SUCCESS, "MPI_T_pvar_read");
+    sent -= before;
+    ET_MPI(MPI_Allreduce(MPI_IN_PLACE, &sent, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, comm));
+    MPI_T_pvar_session_free(&tool);
+    MPI_T_finalize();
+    return sent;
+}
+
+static void by_length(void)
+{
+    MPI_Comm comm;
+
+    ET_MPI(MPI_Comm_dup(all, &comm));
+    operations(comm);
+    unsigned long long few = count_messages(comm, 1), many = count_messages(comm, LONG);
+    ET_CHECK(few == 0 && many >= MANY, "%llu messages of short sums, %llu of long ones", few, many);
+    ET_MPI(MPI_Comm_free(&comm));
+}
+
 /* ---- threads ---------------------------------------------------------------------------------------------------- */
 
 static void *run_thread(void *comm)
@@ -113,11 +153,12 @@ static int last_pid(void)
 
 static int child_ends(void)
 {
+    static int data[LONG], results[LONG];
     int pid = last_pid();
 
     operations(all);
     if (rank == size - 1) {
-        if (is_case("awaited"))
+        if (!is_case("ended"))
             et_sleep_ms(300);
         ET_MPI(MPI_Finalize());
         return 1;
@@ -125,17 +166,25 @@ static int child_ends(void)
     while (is_case("ended") && (kill(pid, 0) == 0 || errno != ESRCH))
         et_sleep_ms(1);
     MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
+    if (is_case("awaited_long"))
+        ET_ERROR(MPI_Allreduce(data, results, LONG, MPI_INT, MPI_SUM, all), MPIX_ERR_PROC_FAILED, "");
     for (int i = 0; i < 3; i++)         /* whoever comes later gets it as well */
         ET_ERROR(MPI_Barrier(all), MPIX_ERR_PROC_FAILED, "has ended");
-    int sum;
-    ET_ERROR(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, all), MPIX_ERR_PROC_FAILED, "has ended");
+    ET_ERROR(MPI_Allreduce(data, results, 1, MPI_INT, MPI_SUM, all), MPIX_ERR_PROC_FAILED, "has ended");
+    ET_ERROR(MPI_Allreduce(data, results, LONG, MPI_INT, MPI_SUM, all), MPIX_ERR_PROC_FAILED, "");
     return 0;
 }
 
 /* ---- who they are ----------------------------------------------------------------------------------------------- */
 
+static int ends(void)
+{
+    return is_case("ended") || is_case("awaited") || is_case("awaited_long");
+}
+
 static void merge(char **argv)
 {
+    char *with_levels[] = { "--case", "levels", "--level", "multiple", NULL };
     MPI_Comm parent, inter;
     int n;
 
@@ -143,10 +192,11 @@ static void merge(char **argv)
     is_child = parent != MPI_COMM_NULL;
     inter = parent;
     ET_MPI(MPI_Comm_size(MPI_COMM_WORLD, &n));
-    if (is_case("ended") || is_case("awaited"))
+    if (ends())
         n = 1;                  /* which finalises without waiting for another one */
     if (!is_child)
-        ET_MPI(MPI_Comm_spawn(argv[0], argv + 1, n, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
+        ET_MPI(MPI_Comm_spawn(argv[0], is_case("levels") ? with_levels : argv + 1, n, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
+                              &inter, MPI_ERRCODES_IGNORE));
     ET_MPI(MPI_Intercomm_merge(inter, is_child, &all));
     ET_MPI(MPI_Comm_disconnect(&inter));
     ET_MPI(MPI_Comm_rank(all, &rank));
@@ -155,15 +205,18 @@ static void merge(char **argv)
 
 int main(int argc, char **argv)
 {
-    int provided, has_ended = 0;
+    int level, provided, has_ended = 0;
 
     wanted = et_argument(argc, argv, "case", "used");
-    ET_MPI(MPI_Init_thread(&argc, &argv, is_case("threads") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided));
+    level = strcmp(et_argument(argc, argv, "level", ""), "multiple") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE;
+    ET_MPI(MPI_Init_thread(&argc, &argv, is_case("threads") ? MPI_THREAD_MULTIPLE : level, &provided));
     merge(argv);
     if (is_case("threads"))
         threads();
-    else if (is_case("ended") || is_case("awaited"))
+    else if (ends())
         has_ended = child_ends();
+    else if (is_case("long") || is_case("levels"))
+        by_length();
     else
         by_flags(is_case("used"));
     if (has_ended)

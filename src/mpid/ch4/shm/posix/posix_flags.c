@@ -163,6 +163,17 @@ void MPIDI_POSIX_flags_give_up(MPIR_Comm * comm)
 
 /* ---- which operations -------------------------------------------------------------------------------------------- */
 
+/* A longer MPI_Allreduce goes by messages on lanes, which are faster: by flags it is done cell by cell, and members
+ * wait for each other in each, where MPI_Bcast and MPI_Reduce fill several.  All members know alike how long it is. */
+static bool is_short(MPI_Aint count, MPI_Datatype datatype)
+{
+    const MPI_Aint most = 2 * MPIDI_POSIX_RELEASE_GATHER_REDUCE_CELLSIZE;
+    MPI_Aint size;
+
+    MPIR_Datatype_get_size_macro(datatype, size);
+    return size == 0 || count <= most / size || MPIR_CVAR_CH4_SHM_LANES <= 0;
+}
+
 MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Comm * comm, MPIR_Csel_coll_sig_s coll_sig)
 {
     static MPIDI_POSIX_csel_container_s
@@ -181,7 +192,8 @@ MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Comm * comm, M
         case MPIR_CSEL_COLL_TYPE__REDUCE:
             return MPIR_Op_is_commutative(coll_sig.u.reduce.op) ? &reduce : NULL;
         case MPIR_CSEL_COLL_TYPE__ALLREDUCE:
-            return MPIR_Op_is_commutative(coll_sig.u.allreduce.op) ? &allreduce : NULL;
+            return MPIR_Op_is_commutative(coll_sig.u.allreduce.op) &&
+                is_short(coll_sig.u.allreduce.count, coll_sig.u.allreduce.datatype) ? &allreduce : NULL;
         default:
             return NULL;
     }

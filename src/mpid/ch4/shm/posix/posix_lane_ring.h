@@ -3,8 +3,9 @@
  *
  * Records lie one after the other, each in one piece, in multiples of a cache line.  `head` and `tail` count the bytes
  * ever put in and taken out; at most the capacity lies between.  Where a record does not fit before the end of the
- * ring, a filler takes that place.  Behind its first part the next record begins at the ring's beginning again as soon
- * as there is room, so that few and short messages stay in the same cache lines.
+ * ring, a filler takes that place.  Behind its first part a short record begins at the ring's beginning again as soon
+ * as there is room, so that few and short messages stay in the same cache lines.  Long ones go on: lines that the
+ * other processor's cache still holds modified take longer to come from there than from the cache that both share.
  *
  * Each side keeps its own count, and what it reads from the other's memory is checked.  No more than C and atomics.
  */
@@ -17,7 +18,8 @@
 #include <stdint.h>
 
 #define LANE_LINE 64
-#define LANE_FRONT 16           /* of so many parts of a ring the first one is used as long as that will do */
+#define LANE_FRONT 128          /* of so many parts of a ring the first one is used as long as that will do */
+#define LANE_SHORT 4            /* by records of which at least so many fit there */
 #define LANE_ALIGNED __attribute__((aligned(LANE_LINE)))
 
 struct lane_ring {
@@ -46,6 +48,7 @@ struct lane_end {
     uint64_t capacity;          /* bytes in the ring, a multiple of LANE_LINE */
     uint64_t count;             /* our own: head or tail */
     uint64_t other;             /* the other's when we looked last */
+    uint64_t reach;             /* where a long record may begin at the latest, if there is room at the beginning */
 };
 
 static inline void *lane_payload(struct lane_record *record)
@@ -69,7 +72,8 @@ static inline struct lane_record *lane_put(struct lane_end *out, uint64_t payloa
 {
     uint64_t bytes = LANE_RECORD_BYTES(payload), place = out->count % out->capacity;
     uint64_t to_end = out->capacity - place;
-    bool is_behind = place > out->capacity / LANE_FRONT;
+    uint64_t front = out->capacity / LANE_FRONT;
+    bool is_behind = place > (bytes <= front / LANE_SHORT ? front : out->reach);
 
     /* The other's count is in the other's cache: what was seen there last will do as long as there is room. */
     if (is_behind || bytes > to_end || out->count - out->other + bytes > out->capacity)

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -13,7 +14,7 @@ constexpr uint64_t CAPACITY = 4096;
 /* A ring with both of its ends. */
 struct Ring {
     alignas(LANE_LINE) char memory[sizeof(lane_ring) + CAPACITY] = {};
-    lane_end out{reinterpret_cast<lane_ring *>(memory), CAPACITY, 0, 0};
+    lane_end out{reinterpret_cast<lane_ring *>(memory), CAPACITY, 0, 0, 0};
     lane_end in = out;
 
     bool put(uint32_t number, uint64_t payload)
@@ -95,6 +96,20 @@ TEST(LaneRing, BeginsAtTheFrontWhenAllIsTaken)
         EXPECT_GT(CAPACITY / 2, ring.in.count % CAPACITY);
         EXPECT_EQ(7, ring.take(1000));
     }
+}
+
+TEST(LaneRing, GoesOnWithLongRecordsAsFarAsItMay)
+{
+    Ring ring;
+    ring.out.reach = CAPACITY / 2;
+    uint64_t farthest = 0;
+    for (int i = 0; i < 1000; i++) {
+        ASSERT_TRUE(ring.put(7, 200));
+        farthest = std::max(farthest, ring.in.count % CAPACITY);
+        EXPECT_EQ(7, ring.take(200));
+    }
+    EXPECT_LT(CAPACITY / 3, farthest);
+    EXPECT_GE(CAPACITY / 2 + LANE_RECORD_BYTES(200), farthest);
 }
 
 TEST(LaneRing, RefusesWhatCannotBe)

@@ -12,6 +12,7 @@
 
 #define LOOK_AFTER 1024         /* times that a lane was full, to see whether its end is still there */
 #define LOOK_WAITS 4096         /* times that progress found an answer missing, for the same */
+#define LOOK_RECEIVES 64        /* times that progress was made, to see whether who is to send has closed its lanes */
 
 struct MPIDI_POSIX_lanes MPIDI_POSIX_lanes;
 
@@ -109,6 +110,47 @@ static bool will_not_answer(struct lane *lane)
         (++lane->looks % LOOK_WAITS == 0 && !MPIDI_POSIX_lane_lives(lane)) || lane->state == LANE_DEPARTED;
 
     return has_ended && lane_is_empty(&lane->in);
+}
+
+/* ---- receives of long reductions --------------------------------------------------------------------------------- */
+
+/* MPI_Allreduce goes by flags, which tell that a member has ended; where it is long by messages (posix_flags.c), and
+ * tells, too.  From whom such a receive is: the locality of its address; else MPIDI_LOCALITY__NETWORK. */
+static unsigned awaited(MPIR_Request * rreq)
+{
+    int source = MPIDIG_REQUEST(rreq, u.recv.source);
+    bool reduces = MPIR_CONTEXT_READ_FIELD(SUFFIX, MPIDIG_REQUEST(rreq, u.recv.context_id)) &&
+        MPIDIG_REQUEST(rreq, u.recv.tag) == MPIR_ALLREDUCE_TAG;
+
+    return rreq->comm && reduces && source >= 0 ?
+        MPIDIU_comm_rank_to_av(rreq->comm, source)->is_local : MPIDI_LOCALITY__NETWORK;
+}
+
+static bool will_not_come(MPIR_Request * rreq, bool looks_closely)
+{
+    unsigned locality = awaited(rreq);
+
+    if (locality < MPIDI_LOCALITY__LANE)
+        return locality == MPIDI_LOCALITY__DEPARTED;
+    struct lane *lane = &MPIDI_POSIX_lane[locality - MPIDI_LOCALITY__LANE];
+    bool has_ended = lane->state != LANE_OPEN || __atomic_load_n(&lane->out.ring->closed, __ATOMIC_ACQUIRE) ||
+        (looks_closely && !MPIDI_POSIX_lane_lives(lane));
+    return has_ended && !lane->busy && lane_is_empty(&lane->in);
+}
+
+static void look_at_receives(bool closely)
+{
+    MPIR_Request *rreq, *next;
+
+    DL_FOREACH_SAFE(MPIDI_global.per_vci[0].posted_list, rreq, next) {
+        if (!will_not_come(rreq, closely))
+            continue;
+        MPIDIG_delete_posted(rreq, &MPIDI_global.per_vci[0].posted_list);
+        MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(rreq, datatype));
+        MPIR_ERR_SET(rreq->status.MPI_ERROR, MPIX_ERR_PROC_FAILED, "**flagsgone");
+        MPIR_STATUS_SET_COUNT(rreq->status, 0);
+        MPID_Request_complete(rreq);
+    }
 }
 
 /* ---- sending ---------------------------------------------------------------------------------------------------- */
@@ -269,8 +311,11 @@ static int take_in(struct lane *lane)
 
 int MPIDI_POSIX_lanes_progress(void)
 {
+    static unsigned looks;
     int mpi_errno = MPI_SUCCESS;
 
+    if (unlikely(++looks % LOOK_RECEIVES == 0))
+        look_at_receives(looks % LOOK_WAITS == 0);
     for (int i = 0; i < MPIDI_POSIX_lanes_top; i++) {
         struct lane *lane = &MPIDI_POSIX_lane[i];
         if (lane->state < LANE_OPEN || lane->busy)

@@ -30,7 +30,8 @@ cvars:
 
 #define MAILBOX_MAGIC 0x6c616e6573303276ull    /* of this layout */
 #define MAILBOX_BYTES_MAX (1ull << 36)
-#define RING_RECORDS 4          /* of the greatest size, in a ring */
+#define RING_RECORDS 32         /* of the greatest size, in a ring: more than a processor's own cache holds */
+#define REACH_RECORDS 4         /* of these, as far as each lane goes where there are many */
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 
 struct mailbox_head {
@@ -291,6 +292,21 @@ static int claim(const char *text)
     return number;
 }
 
+/* How much memory long messages use, each time another part of it: all lanes together as much as one ring, if that is
+ * enough for each.  The one that leads to this process itself does not count. */
+static void share_reach(void)
+{
+    int n = 0;
+
+    for (int i = 0; i < MPIDI_POSIX_lanes_top; i++)
+        n += MPIDI_POSIX_lane[i].state == LANE_OPEN && MPIDI_POSIX_lane[i].peer.nonce != own.card.nonce;
+    int records = MPL_MAX(RING_RECORDS / MPL_MAX(n, 1), REACH_RECORDS);
+    for (int i = 0; i < MPIDI_POSIX_lanes_top; i++) {
+        struct lane_end *out = &MPIDI_POSIX_lane[i].out;
+        out->reach = out->capacity / RING_RECORDS * (uint64_t) (records - 1);
+    }
+}
+
 static bool is_at(const struct lane *lane, int avtid, int lpid)
 {
     return lane->avtid == avtid && lane->lpid == lpid;
@@ -350,6 +366,7 @@ static bool settle(struct lane *lane)
         lane->in.capacity = own.head->capacity;
         lane->state = LANE_OPEN;
         MPIDI_POSIX_lanes.open++;
+        share_reach();
         MPIDI_POSIX_lanes.used = 1;
         MPIDI_rests.can = 1;
     } else {
@@ -428,6 +445,7 @@ static void free_departed(struct lane *lane)
     free_slot(lane->own_slot);
     lane->state = LANE_FREE;
     MPIDI_POSIX_lanes.open--;
+    share_reach();
 }
 
 /* Of those that have claimed a lane here and were killed before there was one. */
