@@ -992,6 +992,10 @@ static struct change ask(const struct plan *plan, const char **asked)
     for (int i = 0; change.type == MPIX_RC_NONE; i++) {
         *asked = i < 50 && plan->bound[0] ? plan->bound : i % 2 ? model.set : NULL;
         change = get_change(*asked);
+        if (change.type == MPIX_RC_SUB && find_set(change.delta)) {
+            accept_change(&change, NULL, NULL); /* SF1: who had been told has left, others of it not yet */
+            change.type = MPIX_RC_NONE;
+        }
         if (change.type == MPIX_RC_NONE && plan->all_ask)
             ET_MPI(MPI_Iprobe(MPI_ANY_SOURCE, NEWS, comm, &others, &status));
         if (others)
