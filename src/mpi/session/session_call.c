@@ -98,6 +98,7 @@ static int learn_world(unsigned epoch)
     snprintf(text, sizeof(text), "mpix://WORLD/%u", epoch);
     MPIR_Session_call_begin(&call, PMI_SET_LOOK);
     MPIR_Session_call_text(&call, text);
+    MPIR_Session_call_number(&call, false);     /* state */
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     uids = MPL_malloc(MPIR_Process.size * sizeof(*uids), MPL_MEM_OTHER);
@@ -641,7 +642,7 @@ int MPIR_Session_take_looks(struct MPIR_Session_answer *answer, uint32_t n, stru
     goto fn_exit;
 }
 
-static int ask_look(const char *name, struct MPIR_Session_made **result)
+static int ask_look(const char *name, bool state_matters, struct MPIR_Session_made **result)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIR_Session_call call;
@@ -654,6 +655,7 @@ static int ask_look(const char *name, struct MPIR_Session_made **result)
     stamp = MPIR_Session_stamp();
     MPIR_Session_call_begin(&call, PMI_SET_LOOK);
     MPIR_Session_call_text(&call, name);
+    MPIR_Session_call_number(&call, state_matters);
     mpi_errno = MPIR_Session_call_ask(&call, &answer);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = take_look(&answer, name, stamp, result);
@@ -678,7 +680,7 @@ int MPIR_Session_look(const char *name, bool state_matters, struct MPIR_Session_
     *result = mpi_errno ? NULL : MPIR_Session_recall(name, state_matters);
     MPIR_ERR_CHECK(mpi_errno);
     if (!*result)
-        mpi_errno = ask_look(name, result);
+        mpi_errno = ask_look(name, state_matters, result);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

@@ -340,7 +340,7 @@ static int take_early(uint32_t uid, char *card)
     int mpi_errno = MPI_SUCCESS;
 
     if (uid >= MPID_SESSION_PLACES || MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF ||
-        (is_mate((int) uid) && !MPIR_Session_is_joiner()))
+        (int) uid == MPIR_Session_place() || (is_mate((int) uid) && !MPIR_Session_is_joiner()))
         goto fn_exit;
     MPL_initlock_lock(&lock);
     mpi_errno = MPID_Session_reserve_places(0);

@@ -53,7 +53,8 @@ enum pmi_set_call {             /* u32, at the front of each call; then */
                                  * u32 1: the caller wants to look at them, too
                                  * -> u32 n, n * text name; "" for an empty result; if wanted u32 n or 0, n * look */
     PMI_SET_FROM_LIST,          /* text wished name, members, u32 1: as above -> text name; if wanted u32 n, n * look */
-    PMI_SET_LOOK,               /* text name -> look, see below */
+    PMI_SET_LOOK,               /* text name, u32 1 or nothing: the caller wants to know its state, 0: only whether it
+                                 * has ended -> look, see below */
     PMI_SET_LIST,               /* u32 serial -> u32 present serial, u32 n, n * (text name, u32 size): the sets that
                                  * hold the caller, are not freed, and were made after that serial */
     PMI_SET_MOVE,               /* text from, text to -> nothing */

@@ -1752,6 +1752,35 @@ def psets_listed(run: TestRun) -> None:
     run.check(len(made) == run.test.processes, f"made: {made}")
 
 
+def _looks(run: TestRun) -> int:
+    """How often mpiexec has been asked for a set by its name."""
+    sockets = run.await_value(lambda: list(run.runtime.glob("elastic-mpich-*/*.sock")), "the step's socket")
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(run.time_left())
+        client.connect(str(sockets[0]))
+        client.sendall(b'{"id":1,"op":"psets"}\n')
+        with client.makefile() as lines:
+            for line in lines:
+                answer = json.loads(line)
+                if answer.get("id") == 1:
+                    return int(answer["looks"])
+    run.fail("mpiexec does not answer")
+
+
+@scenario
+def looks_counted(run: TestRun, wanted: str) -> None:
+    """Costs of Part A: a fresh name that all processes ask for at once is one question of each daemon."""
+    job = run.mpiexec([*run.test.options, "--adapt-log", str(run.log_path)])
+    job.await_line("^READY$")
+    before = _looks(run)
+    (run.work / "go").touch()
+    job.await_line("^LOOKED$")
+    asked = _looks(run) - before
+    (run.work / "end").touch()
+    checks.result(run, job)
+    run.check(asked == int(wanted), f"{asked} questions, not {wanted}")
+
+
 @scenario
 def psets_of_windows(run: TestRun) -> None:
     """SM3: a job with windows is asked for its sets, of which its program has made none; it goes on."""

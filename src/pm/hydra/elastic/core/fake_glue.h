@@ -18,11 +18,13 @@
 
 namespace elastic {
 
+/* STEP_SET_SHARED is recorded as STEP_SET_ANSWER, and what is special about it apart. */
 struct SentMessage {
     int group, proxy;
     step_command command;
     uint32_t epoch;
     std::string payload;
+    std::string others = {}, cards = {};        /* members, as bytes */
 };
 
 struct LaunchCall {
@@ -220,6 +222,20 @@ class FakeGlue {
         for (int i = 0; i < n; i++)
             self(context).sent.push_back(
                 {to[i].group, to[i].proxy, command, epoch, {static_cast<const char *>(payload), bytes}});
+        if (command == STEP_SET_SHARED)
+            take_apart(self(context).sent.back());
+    }
+    static void take_apart(SentMessage &message)
+    {
+        constexpr size_t AFTER_HEAD = 2 * sizeof(uint32_t);
+        message.command = STEP_SET_ANSWER;
+        for (std::string *members : {&message.others, &message.cards}) {
+            uint32_t runs = 0;
+            message.payload.copy(reinterpret_cast<char *>(&runs), sizeof runs, AFTER_HEAD);
+            size_t size = sizeof runs + runs * 2 * sizeof(uint32_t);
+            *members = message.payload.substr(AFTER_HEAD, size);
+            message.payload.erase(AFTER_HEAD, size);
+        }
     }
     static void reply(void *context, int client, const char *line)
     {

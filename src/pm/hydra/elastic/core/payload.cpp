@@ -276,6 +276,26 @@ std::optional<StartedReport> parse_started(Bytes payload)
     return report;
 }
 
+std::optional<SharedReport> parse_shared(Bytes payload)
+{
+    Reader reader(payload);
+    SharedReport report;
+    auto n = reader.take<uint32_t>();
+    if (!reader.holds() || n > reader.left() / sizeof(SetMembers::Run) || reader.left() % sizeof(uint32_t) != 0)
+        return std::nullopt;
+    std::vector<SetMembers::Run> runs(n);
+    for (SetMembers::Run &run : runs)
+        run = {reader.take<uint32_t>(), reader.take<uint32_t>()};
+    auto cards = SetMembers::of_runs(runs);
+    if (!cards)
+        return std::nullopt;
+    report.cards = std::move(*cards);
+    report.ranks.resize(reader.left() / sizeof(uint32_t));
+    for (uint32_t &rank : report.ranks)
+        rank = reader.take<uint32_t>();
+    return report;
+}
+
 std::optional<uint32_t> parse_broke(Bytes payload)
 {
     Reader reader(payload);
@@ -406,6 +426,17 @@ std::string write_started(const StartedReport &report)
     std::string bytes(reinterpret_cast<const char *>(&report.number), sizeof report.number);
     for (uint32_t rank : report.ranks)
         bytes.append(reinterpret_cast<const char *>(&rank), sizeof rank);
+    return bytes;
+}
+
+std::string write_shared(const SharedReport &report)
+{
+    std::string bytes;
+    append(bytes, static_cast<uint32_t>(report.cards.runs().size()));
+    for (const SetMembers::Run &run : report.cards.runs())
+        append(bytes, run);
+    for (uint32_t rank : report.ranks)
+        append(bytes, rank);
     return bytes;
 }
 

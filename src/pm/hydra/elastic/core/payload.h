@@ -17,6 +17,7 @@
 #include "pmi_adapt_set.h"
 #include "pmi_adapt_sizes.h"
 #include "pmi_adapt_wish.h"
+#include "set_members.h"
 #include "step_core.h"
 #include "wire/bcast.h"
 
@@ -119,6 +120,11 @@ struct ComesReport {
 };
 std::optional<ComesReport> parse_comes(Bytes payload);
 std::optional<StartedReport> parse_started(Bytes payload);
+struct SharedReport {
+    SetMembers cards;           /* whose are told in an answer, */
+    std::vector<uint32_t> ranks;        /* and who else was given it */
+};
+std::optional<SharedReport> parse_shared(Bytes payload);
 std::optional<uint32_t> parse_broke(Bytes payload);
 
 /* The reverse, for the fake daemons of the tests. */
@@ -137,6 +143,7 @@ std::string write_wish(const WishReport &report);
 std::string write_wish_withdrawal(const WishWithdrawal &withdrawal);
 std::string write_set_report(uint32_t rank, uint32_t id, const std::string &call);
 std::string write_started(const StartedReport &report);
+std::string write_shared(const SharedReport &report);
 
 /* "ended with exit code 3", "was killed by signal 9 (Killed)". */
 std::string describe_wait_status(uint32_t wait_status);

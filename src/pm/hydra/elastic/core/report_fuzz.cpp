@@ -49,7 +49,7 @@ void abort_step(void *, const char *) {}
 
 void send(void *, const step_agent *, int n, enum step_command command, uint32_t, const void *payload, size_t bytes)
 {
-    if (command != STEP_SET_ANSWER)
+    if (command != STEP_SET_ANSWER && command != STEP_SET_SHARED)
         return;
     uint32_t to[2];
     require(n == 1 && bytes > sizeof to && bytes <= sizeof to + PMI_SET_CALL_MAX);

@@ -35,6 +35,9 @@ struct SetCaller {
 struct SetReply {
     SetCaller caller;
     std::string answer;
+    std::vector<uint32_t> others = {};  /* processes of its daemon to whom it may give the same answer, too, as long as
+                                         * they may remember such answers */
+    std::vector<uint32_t> cards = {};   /* whose are told in it */
 };
 using Uids = std::set<uint32_t>;
 

@@ -6,6 +6,15 @@
 
 namespace elastic {
 
+void append_members(std::string &bytes, const SetMembers &members)
+{
+    append_number(bytes, members.runs().size());
+    for (const SetMembers::Run &run : members.runs()) {
+        append_number(bytes, run.first);
+        append_number(bytes, run.count);
+    }
+}
+
 namespace {
 
 class CallReader : public CallBytes {
@@ -35,15 +44,6 @@ class CallReader : public CallBytes {
         return operand;
     }
 };
-
-void append_members(std::string &bytes, const SetMembers &members)
-{
-    append_number(bytes, members.runs().size());
-    for (const SetMembers::Run &run : members.runs()) {
-        append_number(bytes, run.first);
-        append_number(bytes, run.count);
-    }
-}
 
 void append_data(std::string &bytes, const SetData &data)
 {
@@ -88,7 +88,9 @@ template <> MakeFromList read(CallReader &reader)
 
 template <> LookAtSet read(CallReader &reader)
 {
-    return {reader.name()};
+    std::string name = reader.name();
+    bool is_older = reader.left().empty();
+    return {std::move(name), is_older || reader.number(1) == 1};
 }
 
 template <> ListSets read(CallReader &reader)
@@ -300,6 +302,7 @@ struct Write {
     {
         append_number(bytes, PMI_SET_LOOK);
         append_text(bytes, call.name);
+        append_number(bytes, call.state ? 1 : 0);
     }
     void operator()(const ListSets &call)
     {

@@ -38,6 +38,7 @@ struct MakeFromList {
 };
 struct LookAtSet {
     std::string name;
+    bool state = true;          /* the caller wants to know it, not only whether the set has ended */
 };
 struct ListSets {
     uint32_t after = 0;         /* serial */
@@ -143,6 +144,8 @@ std::optional<ChangeCall> parse_change_call(Bytes call);
 /* The reverse, for tests. */
 std::string write_set_call(const SetCall &call);
 std::string write_set_call(const ChangeCall &call);
+
+void append_members(std::string &bytes, const SetMembers &members);
 
 /* An answer that is being written, after its code. */
 class SetAnswer {

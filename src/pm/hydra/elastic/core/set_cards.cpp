@@ -33,13 +33,13 @@ void SetCards::add(Intervals &intervals, uint32_t first, uint32_t end)
     intervals[first] = end;
 }
 
-std::vector<SetCards::Card> SetCards::tell(uint32_t uid, const SetMembers &members)
+std::vector<SetCards::Card> SetCards::lacking(uint32_t uid, const SetMembers &members) const
 {
+    static const Intervals none;
     std::vector<Card> news;
     size_t bytes = 0;
-    if (cards_.empty())
-        return news;
-    Intervals &told = told_[uid];
+    auto entry = told_.find(uid);
+    const Intervals &told = entry == told_.end() ? none : entry->second;
     for (const SetMembers::Run &run : members.runs()) {
         const uint32_t end = run.first + run.count;
         auto card = cards_.lower_bound(run.first);
@@ -49,15 +49,31 @@ std::vector<SetCards::Card> SetCards::tell(uint32_t uid, const SetMembers &membe
                 card = cards_.lower_bound(std::prev(known)->second);
                 continue;
             }
-            if (card->first != uid) {
-                news.push_back(*card);
-                bytes += card->second.size();
-            }
-            add(told, card->first, card->first + 1);
+            news.push_back(*card);
+            bytes += card->second.size();
             ++card;
         }
     }
     return news;
+}
+
+std::vector<SetCards::Card> SetCards::tell(uint32_t uid, const SetMembers &members)
+{
+    std::vector<Card> news = lacking(uid, members);
+    for (const Card &card : news)
+        add(told_[uid], card.first, card.first + 1);
+    return news;
+}
+
+bool SetCards::lacks_only(uint32_t uid, const SetMembers &members, const std::set<uint32_t> &cards) const
+{
+    return std::ranges::all_of(lacking(uid, members), [&](const Card &card) { return cards.contains(card.first); });
+}
+
+void SetCards::told(uint32_t uid, const SetMembers &cards)
+{
+    for (const SetMembers::Run &run : cards.runs())
+        add(told_[uid], run.first, run.first + run.count);
 }
 
 void SetCards::departed(uint32_t uid)

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,8 +31,14 @@ class SetCards {
     void give(uint32_t uid, const std::string &card);
     /* Nothing: it has not given one. */
     const std::string *find(uint32_t uid) const;
-    /* Those of these members that this process has not been told; it has been from now on. */
+    /* Those of these members that this process has not been told, its own among them. */
+    std::vector<Card> lacking(uint32_t uid, const SetMembers &members) const;
+    /* The same; it has been from now on. */
     std::vector<Card> tell(uint32_t uid, const SetMembers &members);
+    /* Whether it lacks none but these. */
+    bool lacks_only(uint32_t uid, const SetMembers &members, const std::set<uint32_t> &cards) const;
+    /* This living process has been told these in another way. */
+    void told(uint32_t uid, const SetMembers &cards);
     void departed(uint32_t uid);
 
   private:

@@ -379,11 +379,28 @@ std::optional<std::string> Sets::answer(const Caller &caller, const LookAtSet &c
     if (!set)
         return unknown(call.name);
     SetAnswer answer;
-    write(caller, *set, answer);
+    Shared shared = {set->members, {}};
+    for (const SetCards::Card &card : cards_.lacking(caller.uid, set->members))
+        shared.cards.push_back(card.first);
+    pmi_set_lasts lasts = write(caller, *set, answer);
+    if (lasts == PMI_SET_LASTS || (lasts == PMI_SET_LASTS_BUT_STATE && !call.state))
+        shared_ = std::move(shared);
     return answer.bytes();
 }
 
-void Sets::write(const Caller &caller, Set &set, SetAnswer &answer)
+/* A process that may remember what it was told may as well be told it by somebody who remembers it: all of its daemon,
+ * but for those who need cards that are not in the answer. */
+void Sets::share(const Shared &shared, std::span<const uint32_t> neighbours, Reply &reply) const
+{
+    const std::set<uint32_t> cards(shared.cards.begin(), shared.cards.end());
+    for (uint32_t uid : neighbours) {
+        if (cards_.lacks_only(uid, shared.members, cards))
+            reply.others.push_back(uid);
+    }
+    reply.cards = shared.cards;
+}
+
+pmi_set_lasts Sets::write(const Caller &caller, Set &set, SetAnswer &answer)
 {
     answer.text(set.name)
         .number(state_of(set.members))
@@ -401,6 +418,7 @@ void Sets::write(const Caller &caller, Set &set, SetAnswer &answer)
     answer.members(set.members);
     tell_cards(caller, set.members, answer);
     answer.number(lasts);
+    return lasts;
 }
 
 void Sets::tell_cards(const Caller &caller, const SetMembers &members, SetAnswer &answer)
@@ -867,7 +885,7 @@ std::vector<Sets::Reply> Sets::gather(const Caller &caller, const QueryOp &call,
 
 /* ---- calls -------------------------------------------------------------------------------------------------- */
 
-std::vector<Sets::Reply> Sets::call(const Caller &caller, Bytes bytes)
+std::vector<Sets::Reply> Sets::call(const Caller &caller, Bytes bytes, std::span<const uint32_t> neighbours)
 {
     std::vector<Reply> replies;
     auto call = parse_set_call(bytes);
@@ -877,6 +895,8 @@ std::vector<Sets::Reply> Sets::call(const Caller &caller, Bytes bytes)
                            std::holds_alternative<FreeSet>(*call);
     if (auto text = std::visit([&](const auto &known) { return answer(caller, known); }, *call))
         replies.push_back({caller, std::move(*text)});
+    if (auto shared = std::exchange(shared_, std::nullopt))
+        share(*shared, neighbours, replies.back());
     if (may_end_waiting)
         look_again(replies);
     std::ranges::move(bcasts_.take_replies(), std::back_inserter(replies));

@@ -115,8 +115,11 @@ class Sets {
     /* What the operand means; nothing: `error` says why. */
     std::optional<SetMembers> look_up(const SetOperand &operand, std::string &error);
 
-    /* The answer to this call, unless it waits, and those to others that waited for it. */
-    std::vector<Reply> call(const Caller &caller, Bytes call);
+    /* The answer to this call, unless it waits, and those to others that waited for it.  `neighbours`: the other
+     * processes of the caller's daemon. */
+    std::vector<Reply> call(const Caller &caller, Bytes call, std::span<const uint32_t> neighbours = {});
+    /* This living process was given an answer to another one's call, in which these cards are told. */
+    void told_cards(uint32_t uid, const SetMembers &cards) { cards_.told(uid, cards); }
     /* A process has departed for good; answers to those who waited. */
     std::vector<Reply> ended(uint32_t uid);
     /* A daemon has counted the calls of its processes; answers to those who waited. */
@@ -182,6 +185,11 @@ class Sets {
         std::vector<Caller> waiting;
         std::optional<std::string> answer;
     };
+    /* What can be told all processes of a daemon. */
+    struct Shared {
+        SetMembers members;
+        std::vector<uint32_t> cards;
+    };
     using Operands = std::vector<const SetMembers *>;
     using Rounds = std::map<std::pair<std::string, uint32_t>, Round>;   /* by who takes part, and its number */
 
@@ -211,7 +219,8 @@ class Sets {
     bool is_of_job(const SetMembers &members) const;
     bool has_room(size_t sets, size_t runs);
     void forget_departed(size_t keep);
-    void write(const Caller &caller, Set &set, SetAnswer &answer);
+    pmi_set_lasts write(const Caller &caller, Set &set, SetAnswer &answer);
+    void share(const Shared &shared, std::span<const uint32_t> neighbours, Reply &reply) const;
     void write_made(const Caller &caller, std::span<const std::string> names, SetAnswer &answer);
     std::string make(const Caller &caller, const std::string &wished, Set set);
     void erase(const std::string &name, const char *why);
@@ -245,6 +254,7 @@ class Sets {
     SetBcasts bcasts_;
     SetMeetings meetings_;
     SetCards cards_;
+    std::optional<Shared> shared_;      /* of the answer that is being made */
     bool ends_are_counted_ = false;     /* somebody has asked who has ended */
     std::vector<Change> changes_;
     std::set<std::string> rebound_;     /* SO7: never remembered */

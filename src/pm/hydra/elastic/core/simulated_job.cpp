@@ -302,6 +302,7 @@ void SimulatedJob::receive(Daemon &daemon, step_command command, uint32_t epoch,
         case STEP_BY_SETS:
         case STEP_STARTS:
         case STEP_COMES:
+        case STEP_SET_SHARED:
             return;             /* nobody asks */
         case STEP_WISHED:
             return wished(daemon, payload);

@@ -178,6 +178,10 @@ void Step::report(int64_t now_ms, const Agent &agent, step_report report, uint32
             if (auto started = parse_started(payload); started && world_.known(agent))
                 understood = on_started(agent, *started);
             break;
+        case REPORT_SET_SHARED:
+            if (auto shared = parse_shared(payload); shared && world_.known(agent))
+                understood = on_set_shared(agent, *shared);
+            break;
         case REPORT_COMES:
             if (auto comes = parse_comes(payload); comes && world_.known(agent))
                 understood = on_comes(agent, *comes);

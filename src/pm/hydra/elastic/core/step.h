@@ -256,6 +256,7 @@ class Step {
     void add_coming_world();
     void use_sets();
     void on_set_call(Process &process, SetReport &report);
+    bool on_set_shared(const Agent &agent, const SharedReport &report);
     void answer_as_of_starts(Process &process, const SetReport &report);
     void carry_out_set_call(Process &process, const SetReport &report);
     void go_on(const SetSync::Calls &calls, void (Step::*with)(Process &, const SetReport &));
@@ -488,6 +489,7 @@ class Step {
     std::map<Agent, int> freezes_unanswered_;   /* a daemon answers each, withdrawn or not */
     std::map<uint32_t, Departure> departures_;
     Statistics statistics_;
+    uint64_t looks_ = 0;        /* that processes have asked for: a daemon does so for all of its own */
     unsigned strangers_ = 0;
 };
 

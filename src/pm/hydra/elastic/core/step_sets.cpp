@@ -63,6 +63,7 @@ void Step::on_set_call(Process &process, SetReport &report)
         return unexpected("call on a set of " + describe(process) + ", which has ended");
     if (report.id == 0 && !may_go_unanswered(report.call))
         return unexpected("call of " + describe(process) + " that has an answer, and nobody waits for it");
+    looks_ += CallBytes(report.call).number() == PMI_SET_LOOK;
     count_starts();
     has_begun(process.uid);
     bool may_be_accepted = told_ && told_->uid != process.uid && sets_.tells_of_accept(report.call);
@@ -186,11 +187,30 @@ void Step::carry_out_set_call(Process &process, const SetReport &report)
         return on_task_call(caller, *task);
     if (auto change = parse_change_call(report.call))
         return on_change_call(process, caller, *change);
-    std::vector<Sets::Reply> replies = sets_.call(caller, report.call);
+    std::vector<uint32_t> neighbours;
+    if (CallBytes(report.call).number() == PMI_SET_LOOK)
+        neighbours = world_.living_of(process.agent());
+    std::erase(neighbours, process.uid);
+    std::vector<Sets::Reply> replies = sets_.call(caller, report.call, neighbours);
     if (sets_.used())
         use_sets();
     log_sets();
     tell_sets(replies);
+}
+
+/* A daemon has given others an answer in which these cards are told. */
+bool Step::on_set_shared(const Agent &agent, const SharedReport &report)
+{
+    if (!report.cards.empty() && report.cards.greatest() >= next_uid_)
+        return false;
+    for (uint32_t rank : report.ranks) {
+        const Process *process = world_.find(agent.group, static_cast<int>(rank));
+        if (!process || process->agent() != agent)
+            return false;
+        if (!process->ended)
+            sets_.told_cards(process->uid, report.cards);
+    }
+    return true;
 }
 
 /* ---- whether an awaited process will come (SI8) ------------------------------------------------------------- */
@@ -319,7 +339,7 @@ std::string Step::answer_psets(const Json &id, const PsetsRequest &request) cons
                          {"size", view.size},
                          {"state", name_of(view.state)},
                          {"uids", format_members(*view.members, PSET_RUNS_MAX)}});
-    return write_answer(id, {{"serial", sets_.serial()}, {"psets", psets}, {"more", more}});
+    return write_answer(id, {{"serial", sets_.serial()}, {"psets", psets}, {"more", more}, {"looks", looks_}});
 }
 
 /* ---- answers to processes --------------------------------------------------------------------------------- */
@@ -366,11 +386,15 @@ void Step::send_set_answers()
         auto caller = set_callers_.find(reply.caller.uid);
         if (caller == set_callers_.end() || reply.caller.id == 0)
             continue;           /* has ended meanwhile, or does not wait */
-        std::string payload(2 * sizeof(uint32_t), '\0');
-        std::memcpy(payload.data(), &reply.caller.uid, sizeof(uint32_t));
-        std::memcpy(payload.data() + sizeof(uint32_t), &reply.caller.id, sizeof(uint32_t));
+        std::string payload;
+        append_number(payload, reply.caller.uid);
+        append_number(payload, reply.caller.id);
+        if (!reply.others.empty()) {
+            append_members(payload, *SetMembers::of_list(reply.others));
+            append_members(payload, *SetMembers::of_list(reply.cards));
+        }
         payload += reply.answer;
-        post({caller->second}, STEP_SET_ANSWER, 0, payload);
+        post({caller->second}, reply.others.empty() ? STEP_SET_ANSWER : STEP_SET_SHARED, 0, payload);
     }
 }
 

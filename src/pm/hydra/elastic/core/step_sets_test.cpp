@@ -42,6 +42,19 @@ class StepSetsTest : public testing::Test {
         return std::to_string(last.group) + "." + std::to_string(last.proxy) + " to " + std::to_string(head[0]) +
                ", call " + std::to_string(head[1]) + ", code " + std::to_string(head[2]);
     }
+    /* Who may be told the last answer, too. */
+    std::string others() const
+    {
+        const std::string &bytes = glue.sent.back().others;
+        std::string text;
+        for (size_t at = sizeof(uint32_t); at + 2 * sizeof(uint32_t) <= bytes.size(); at += 2 * sizeof(uint32_t)) {
+            uint32_t run[2];
+            std::memcpy(run, bytes.data() + at, sizeof run);
+            for (uint32_t uid = run[0]; uid < run[0] + run[1]; uid++)
+                text += (text.empty() ? "" : " ") + std::to_string(uid);
+        }
+        return text;
+    }
     static SetMembers first_two()
     {
         std::vector<SetMembers::Run> runs = {{0, 2}};
@@ -179,6 +192,14 @@ TEST_F(StepSetsTest, SM3_sets_are_listed_for_clients_a_page_at_a_time)
     EXPECT_EQ(glue.ask(1, R"({"id":1,"op":"psets","after":-1})").at(0).at("error").at("code"), "field");
 }
 
+TEST_F(StepSetsTest, SM3_who_lists_sets_is_told_how_often_they_were_looked_at)
+{
+    for (uint32_t id = 1; id <= 3; id++)
+        call(2, id, LookAtSet{"app://a"});
+    call(2, 4, ListSets{});
+    EXPECT_EQ(glue.ask(1, R"({"id":1,"op":"psets"})").at(0).at("looks"), 3);
+}
+
 TEST_F(StepSetsTest, SM3_names_that_get_and_lose_their_meaning_are_told)
 {
     call(0, 1, MakeFromList{"app://a", first_two()});
@@ -266,7 +287,51 @@ TEST_F(StepSetsTest, SB2_the_end_of_a_daemon_does_not_keep_a_text)
     EXPECT_EQ(answer(), "0.0 to 0, call 3, code " + std::to_string(PMI_SET_MEMBER_ENDED));
 }
 
-/* ---- what processes remember ---- */
+/* ---- what processes remember, and are told together ---- */
+
+TEST_F(StepSetsTest, what_may_be_remembered_is_told_all_of_a_daemon)
+{
+    call(0, 1, MakeFromList{"app://a", first_two()});
+    EXPECT_EQ(others(), "");
+    call(1, 1, LookAtSet{"app://a"});
+    EXPECT_EQ(others(), "0");
+    call(0, 2, LookAtSet{"app://a"});
+    EXPECT_EQ(others(), "1");
+    call(2, 1, LookAtSet{"app://a"});
+    EXPECT_EQ(others(), "") << "there are no others";
+    glue.exited(0, 0, 1);
+    for (int proxy : {0, 1})
+        glue.report(0, proxy, REPORT_FORGOTTEN, 0, write_number(1));
+    call(0, 3, LookAtSet{"app://a"});
+    EXPECT_EQ(others(), "") << "it has ended";
+}
+
+TEST_F(StepSetsTest, SO7_what_may_not_be_remembered_is_told_who_asks_alone)
+{
+    call(0, 1, MakeFromList{"app://b", first_two()});
+    call(0, 2, MoveSet{"app://b", "app://a"});
+    uint32_t id = 3;
+    for (const char *name : {"app://a", "app://b", "mpix://ALL", "mpix://WORLD/0"}) {
+        call(0, id, LookAtSet{name});
+        EXPECT_EQ(answer().substr(0, 18), "0.0 to 0, call " + std::to_string(id++) + ", ");
+        EXPECT_EQ(others(), "") << name;
+    }
+}
+
+TEST_F(StepSetsTest, what_a_daemon_says_of_shared_answers_is_checked)
+{
+    const SetMembers one = *SetMembers::of_list(std::vector<uint32_t>{1});
+    const SetMembers later = *SetMembers::of_list(std::vector<uint32_t>{3});
+    auto shared = [&](const std::string &report) { glue.report(0, 0, REPORT_SET_SHARED, 0, report); };
+    shared(write_shared({one, {0, 1}}));
+    EXPECT_EQ(glue.status().at("unexpected"), 0);
+    shared(write_shared({one, {2}}));
+    shared(write_shared({later, {0}}));
+    shared(write_shared({one, {0}}).substr(0, 9));
+    shared(std::string(4, '\xff'));
+    shared("");
+    EXPECT_EQ(glue.status().at("unexpected"), 5) << "another daemon's process, nobody's card, and malformed ones";
+}
 
 TEST_F(StepSetsTest, SA1_who_may_remember_has_forgotten_before_others_are_told)
 {

@@ -100,6 +100,18 @@ bool World::known(const Agent &agent) const
     return find_daemon(agent) != nullptr;
 }
 
+std::vector<uint32_t> World::living_of(const Agent &agent) const
+{
+    std::vector<uint32_t> uids;
+    if (const Daemon *daemon = find_daemon(agent)) {
+        for (int rank : daemon->ranks) {
+            if (const Process *process = find(agent.group, rank); !process->ended)
+                uids.push_back(process->uid);
+        }
+    }
+    return uids;
+}
+
 std::string World::host_of(const Agent &agent) const
 {
     const Daemon *daemon = find_daemon(agent);

@@ -86,6 +86,8 @@ class World {
     /* The agent's processes that had not been reported as ended. */
     std::vector<Process *> mark_departed(const Agent &agent);
     bool known(const Agent &agent) const;
+    /* Its processes that have not ended. */
+    std::vector<uint32_t> living_of(const Agent &agent) const;
     std::string host_of(const Agent &agent) const;      /* empty if it is not known */
     void forget_empty_groups();
 

@@ -317,6 +317,11 @@ void HYD_board_forget(struct HYD_board *board)
     __atomic_fetch_add(&board->control->forgets, 1, __ATOMIC_SEQ_CST);
 }
 
+uint32_t HYD_board_forgets(const struct HYD_board *board)
+{
+    return __atomic_load_n(&board->control->forgets, __ATOMIC_RELAXED);
+}
+
 void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms)
 {
     __atomic_store_n(&board->control->perf_interval_ms, interval_ms, __ATOMIC_RELAXED);

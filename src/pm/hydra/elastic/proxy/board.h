@@ -67,6 +67,7 @@ void HYD_board_answered(struct HYD_board *board, int slot);
 void HYD_board_set_offer(struct HYD_board *board, uint32_t offer);
 void HYD_board_set_by_sets(struct HYD_board *board);
 void HYD_board_forget(struct HYD_board *board);
+uint32_t HYD_board_forgets(const struct HYD_board *board);
 /* How often processes write that; 0: they measure nothing from their next probe on. */
 void HYD_board_set_interval(struct HYD_board *board, uint32_t interval_ms);
 /* The process of this slot has ended: it takes part in no later freeze. */

@@ -200,6 +200,11 @@ static HYD_status on_set_answer(const struct command *c)
     return HYD_sets_answered(c->payload, c->message->bytes);
 }
 
+static HYD_status on_set_shared(const struct command *c)
+{
+    return HYD_sets_shared(c->payload, c->message->bytes);
+}
+
 static HYD_status on_bcast(const struct command *c)
 {
     return HYD_bcasts_order(c->payload, c->message->bytes);
@@ -329,7 +334,8 @@ static HYD_status(*const handlers[]) (const struct command * c) = {
     [STEP_BREAK] = on_break,
     [STEP_BY_SETS] = on_by_sets,
     [STEP_STARTS] = on_starts,
-    [STEP_COMES] = on_comes
+    [STEP_COMES] = on_comes,
+    [STEP_SET_SHARED] = on_set_shared
 };
 
 /* The others have the number of a sample, or none. */

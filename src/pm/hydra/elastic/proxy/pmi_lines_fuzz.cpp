@@ -3,8 +3,8 @@
  * pmi_commands.c, say.c, wish.c, sets.c, pmi_rest.c, answers.c), and a mpiexec that answers their calls.  Each line
  * of the input is a step: what is done, and what is said.
  *   0, 8   process 0, process 1 says this line      3, ;   and this without its end     4, <   and this 40 times
- *   5, =   it reads what it has been answered        7, ?   what it has said is asked for
- *   6TEXT  a call that waits is answered by as many bytes as the number in the text is
+ *   5, =   it reads what it has been answered        7, ?   what it has said is asked for; all forget
+ *   6TEXT  a call that waits is answered by as many bytes as the number in the text is; odd ones others may have, too
  * What goes up is of the process that has said it, and keeps to its bounds; each question is answered once, by a whole
  * line.
  */
@@ -58,6 +58,7 @@ std::map<int, Registered> registered;
 int theirs[PROCESSES];                          /* their ends */
 std::string heard[PROCESSES];                   /* answers, as far as they have been read */
 size_t asked[PROCESSES];
+constexpr int NOBODY = -1;
 int speaking;                                   /* whose line is being carried out */
 std::deque<std::pair<uint32_t, uint32_t>> calls;      /* that mpiexec may answer: uid and number */
 
@@ -148,10 +149,17 @@ void answer_call(size_t bytes)
         return;
     auto [uid, number] = calls.front();
     calls.pop_front();
-    std::string payload(sizeof(uint32_t) * 2 + 1 + bytes, 'x');
-    memcpy(payload.data(), &uid, sizeof uid);
-    memcpy(payload.data() + sizeof uid, &number, sizeof number);
-    require(HYD_sets_answered(payload.data(), payload.size()) == HYD_SUCCESS);
+    std::string payload;
+    auto append = [&payload](uint32_t n) { payload.append(reinterpret_cast<const char *>(&n), sizeof n); };
+    append(uid);
+    append(number);
+    if (bytes % 2) {
+        for (uint32_t n : {1u, FIRST_UID + 0u, 2u, 1u, 7u, 1u})
+            append(n);
+    }
+    payload += std::string(1 + bytes, 'x');
+    speaking = NOBODY;
+    require((bytes % 2 ? HYD_sets_shared : HYD_sets_answered)(payload.data(), payload.size()) == HYD_SUCCESS);
 }
 
 void start()
@@ -194,21 +202,25 @@ void end()
     }
     run_events();
     require(registered.empty());
+    speaking = NOBODY;
     for (int i = 0; i < PROCESSES; i++)
         HYD_sets_ended(i);
 }
 
-/* Of a process, and of the one that speaks. */
+/* Of a process, and of the one that speaks; when nobody does, of one that has waited for another one's answer. */
 void sent_up(uint32_t kind, const void *payload, size_t bytes)
 {
     uint32_t head[2] = {};
     require(bytes <= UP_MAX);
     memcpy(head, payload, std::min(bytes, sizeof head));
-    if (kind == REPORT_COMES || kind == REPORT_STARTED || kind == REPORT_COMMITTED || bytes < sizeof *head)
+    if (kind == REPORT_COMES || kind == REPORT_STARTED || kind == REPORT_COMMITTED || kind == REPORT_SET_SHARED ||
+        bytes < sizeof *head)
         return;
-    require(head[0] == static_cast<uint32_t>(FIRST_RANK + speaking));
+    const uint32_t process = head[0] - FIRST_RANK;
+    require(speaking == NOBODY ? kind == REPORT_SET_CALL && process < PROCESSES
+                               : process == static_cast<uint32_t>(speaking));
     if (kind == REPORT_SET_CALL && head[1] != 0) {
-        std::pair<uint32_t, uint32_t> call(FIRST_UID + speaking, head[1]);
+        std::pair<uint32_t, uint32_t> call(FIRST_UID + process, head[1]);
         require(std::find(calls.begin(), calls.end(), call) == calls.end());
         calls.push_back(call);
         require(calls.size() <= PROCESSES * PMI_SET_CALLS_MAX);
@@ -306,6 +318,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             answer_call(static_cast<size_t>(atoi(text.c_str())) % ANSWER_MAX);
         } else {
             require(HYD_sets_sync(FIRST_UID + static_cast<uint32_t>(process)) == HYD_SUCCESS);
+            HYD_board_forget(&HYD_agent.board);
             require(HYD_sets_comes(1, 2, FIRST_UID + static_cast<uint32_t>(process)) == HYD_SUCCESS);
         }
         run_events();

@@ -15,7 +15,7 @@
 #include "wire/kinds.h"
 #include "wire/silence.h"
 
-/* What REPORT_SET_CALL and STEP_SET_ANSWER begin with. */
+/* What REPORT_SET_CALL, STEP_SET_ANSWER and STEP_SET_SHARED begin with. */
 struct head {
     uint32_t who;               /* rank in the group; uid */
     uint32_t id;
@@ -24,7 +24,9 @@ struct head {
 struct call {
     int process;
     uint32_t id;
-    int passed_on, answered;
+    int whole, answered;
+    struct call *behind;        /* not passed on: it waits for the answer to this one, which asks the same */
+    uint32_t forgets;           /* of the board when it was passed on */
     int by_board;               /* the process looks for the answer on the board first */
     unsigned char *bytes;       /* a head and the call; its answer */
     size_t used;
@@ -222,7 +224,8 @@ static HYD_status pass_on(struct call **place, int one_way)
 {
     struct head *head = (struct head *) (*place)->bytes;
 
-    (*place)->passed_on = 1;
+    (*place)->behind = NULL;
+    (*place)->forgets = HYD_board_forgets(&HYD_agent.board);
     if (one_way)
         head->id = 0;
     HYD_status status = HYD_reports_send(REPORT_SET_CALL, 0, 0, (*place)->bytes, (*place)->used);
@@ -230,6 +233,270 @@ static HYD_status pass_on(struct call **place, int one_way)
         drop(place);
     return status;
 }
+
+static HYD_status give(struct call **place, const char *answer, size_t bytes)
+{
+    struct call *c = *place;
+    int process = c->process;
+    HYD_status status = HYD_SUCCESS;
+
+    if (c->by_board && HYD_board_answer(&HYD_agent.board, process, c->id, answer, bytes)) {
+        drop(place);
+    } else {
+        HYDU_REALLOC_OR_JUMP(c->bytes, unsigned char *, bytes, status);
+        memcpy(c->bytes, answer, bytes);
+        c->used = bytes;
+        c->behind = NULL;
+        c->answered = 1;
+    }
+    HYD_board_answered(&HYD_agent.board, process);
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- the same question of several processes ------------------------------------------------------------------ */
+
+/* A look that is told others as long as `forgets` is what it was when the question was passed on: they could remember
+ * it as well (session_remembered.c), so that it is nothing new if mpiexec has all of them forget (SA1). */
+
+#define LATEST 32               /* answers that are kept, of at most so many bytes */
+#define LATEST_BYTES_MAX 65536
+#define UNSHARED 64
+
+/* What STEP_SET_SHARED says, behind its head. */
+struct shared {
+    const char *others, *cards; /* runs of uids, behind their number; who may have it, and whose cards are told */
+    uint32_t n_others, n_cards;
+    const char *answer;
+    size_t bytes;
+};
+
+static struct latest {
+    unsigned char *question;
+    size_t question_bytes;
+    uint32_t forgets;
+    char *payload;
+    struct shared shared;       /* in there */
+} latest[LATEST];
+
+static uint32_t unshared[UNSHARED];     /* by hash: questions whose answer was for one process, the last time */
+
+static const unsigned char *question_of(const struct call *c)
+{
+    return c->bytes + sizeof(struct head);
+}
+
+static size_t question_bytes(const struct call *c)
+{
+    return c->used - sizeof(struct head);
+}
+
+static int asks(const struct call *c, const unsigned char *question, size_t bytes)
+{
+    return question_bytes(c) == bytes && memcmp(question_of(c), question, bytes) == 0;
+}
+
+static int is_look(const struct call *c)
+{
+    uint32_t kind = 0;
+
+    if (question_bytes(c) >= sizeof(kind))
+        memcpy(&kind, question_of(c), sizeof(kind));
+    return kind == PMI_SET_LOOK;
+}
+
+/* FNV-1a */
+static uint32_t hash_of(const struct call *c)
+{
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < question_bytes(c); i++)
+        hash = (hash ^ question_of(c)[i]) * 16777619u;
+    return hash;
+}
+
+static int take_runs(const char **at, size_t *left, const char **runs, uint32_t *n)
+{
+    size_t bytes;
+
+    if (*left < sizeof(*n))
+        return 0;
+    memcpy(n, *at, sizeof(*n));
+    *runs = *at + sizeof(*n);
+    bytes = sizeof(*n) + (size_t) *n * 2 * sizeof(uint32_t);
+    if (*left < bytes)
+        return 0;
+    *at += bytes;
+    *left -= bytes;
+    return 1;
+}
+
+static int read_shared(const char *bytes, size_t n, struct shared *shared)
+{
+    if (!take_runs(&bytes, &n, &shared->others, &shared->n_others) ||
+        !take_runs(&bytes, &n, &shared->cards, &shared->n_cards))
+        return 0;
+    shared->answer = bytes;
+    shared->bytes = n;
+    return n > 0;
+}
+
+static int is_for(const struct shared *shared, int process)
+{
+    uint32_t uid = HYD_agent.join.first_uid + (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[process];
+
+    for (uint32_t i = 0; i < shared->n_others; i++) {
+        uint32_t run[2];
+        memcpy(run, shared->others + i * sizeof(run), sizeof(run));
+        if (uid >= run[0] && uid - run[0] < run[1])
+            return 1;
+    }
+    return 0;
+}
+
+/* mpiexec does not tell them these cards again. */
+static HYD_status report_given(const struct shared *shared, const uint32_t * ranks, size_t n)
+{
+    size_t cards = sizeof(uint32_t) + (size_t) shared->n_cards * 2 * sizeof(uint32_t);
+    char *payload = NULL;
+    HYD_status status = HYD_SUCCESS;
+
+    if (n == 0 || shared->n_cards == 0)
+        goto fn_exit;
+    HYDU_MALLOC_OR_JUMP(payload, char *, cards + n * sizeof(*ranks), status);
+    memcpy(payload, shared->cards - sizeof(uint32_t), cards);
+    memcpy(payload + cards, ranks, n * sizeof(*ranks));
+    status = HYD_reports_send(REPORT_SET_SHARED, 0, 0, payload, cards + n * sizeof(*ranks));
+
+  fn_exit:
+    MPL_free(payload);
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+static struct latest *find_latest(const struct call *c)
+{
+    for (int i = 0; i < LATEST; i++) {
+        if (latest[i].payload && asks(c, latest[i].question, latest[i].question_bytes))
+            return &latest[i];
+    }
+    return NULL;
+}
+
+/* The answer to this one.  That there is no memory for it changes nothing. */
+static void keep_latest(const struct call *c, const char *payload, size_t bytes)
+{
+    static unsigned next;
+    struct latest *l = find_latest(c);
+    struct latest kept = {.question_bytes = question_bytes(c),.forgets = c->forgets };
+
+    if (bytes > LATEST_BYTES_MAX)
+        return;
+    kept.question = MPL_malloc(question_bytes(c), MPL_MEM_PM);
+    kept.payload = MPL_malloc(bytes, MPL_MEM_PM);
+    if (!kept.question || !kept.payload) {
+        MPL_free(kept.question);
+        MPL_free(kept.payload);
+        return;
+    }
+    memcpy(kept.question, question_of(c), question_bytes(c));
+    memcpy(kept.payload, payload, bytes);
+    read_shared(kept.payload, bytes, &kept.shared);
+    if (!l)
+        l = &latest[next++ % LATEST];
+    MPL_free(l->question);
+    MPL_free(l->payload);
+    *l = kept;
+}
+
+static struct call *find_asked(const struct call *c)
+{
+    for (struct call * other = calls; other; other = other->next) {
+        if (other->whole && !other->behind && !other->answered && other->process != c->process &&
+            other->forgets == HYD_board_forgets(&HYD_agent.board) && asks(c, question_of(other), question_bytes(other)))
+            return other;
+    }
+    return NULL;
+}
+
+/* It is whole. */
+static HYD_status ask(struct call **place)
+{
+    struct call *c = *place;
+    struct latest *l = is_look(c) ? find_latest(c) : NULL;
+    uint32_t rank = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[c->process];
+    HYD_status status = HYD_SUCCESS;
+
+    if (l && l->forgets == HYD_board_forgets(&HYD_agent.board) && is_for(&l->shared, c->process)) {
+        status = give(place, l->shared.answer, l->shared.bytes);
+        HYDU_ERR_POP(status, "unable to give an answer\n");
+        status = report_given(&l->shared, &rank, 1);
+        goto fn_exit;
+    }
+    if (is_look(c) && unshared[hash_of(c) % UNSHARED] != hash_of(c))
+        c->behind = find_asked(c);
+    if (!c->behind)
+        status = pass_on(place, 0);
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Those that wait for the answer to this one are given it, if they may have it (NULL: nobody may), or are passed on. */
+static HYD_status answer_others(const struct call *c, const struct shared *shared)
+{
+    uint32_t *ranks = NULL;
+    size_t n = 0;
+    HYD_status status = HYD_SUCCESS;
+
+    HYDU_MALLOC_OR_JUMP(ranks, uint32_t *,
+                        (size_t) HYD_agent_process_count() * PMI_SET_CALLS_MAX * sizeof(*ranks), status);
+    for (struct call ** place = &calls; *place;) {
+        struct call *other = *place;
+        if (other->behind != c) {
+            place = &other->next;
+            continue;
+        }
+        if (shared && is_for(shared, other->process)) {
+            ranks[n++] = (uint32_t) HYD_pmcd_pmip.downstream.pmi_rank[other->process];
+            status = give(place, shared->answer, shared->bytes);
+        } else {
+            status = pass_on(place, 0);
+        }
+        HYDU_ERR_POP(status, "unable to answer a call on process sets\n");
+    }
+    status = shared ? report_given(shared, ranks, n) : HYD_SUCCESS;
+
+  fn_exit:
+    MPL_free(ranks);
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* It will not be answered: the first of those that wait for it asks in its place. */
+static void replace(const struct call *c)
+{
+    struct call *first = NULL;
+
+    for (struct call ** place = &calls; *place; place = &(*place)->next) {
+        if ((*place)->behind != c)
+            continue;
+        (*place)->behind = first;
+        if (!first) {
+            first = *place;
+            (void) pass_on(place, 0);   /* if mpiexec is lost, the main loop finds out */
+        }
+    }
+}
+
+/* ---- from the process, and from mpiexec ---------------------------------------------------------------------- */
 
 /* A call comes in parts, each in a line: id=N more=0|1 [board=1|answer=0] call=HEX. */
 HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[])
@@ -247,14 +514,15 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[])
         status = new_call(place, i, (uint32_t) id);
         HYDU_ERR_POP(status, "no memory for a call on process sets\n");
     }
-    if (!*place || (*place)->passed_on || (*place)->used == 0)
+    if (!*place || (*place)->whole || (*place)->used == 0)
         goto fn_exit;
     HYD_agent.processes[i].socket = inode_of(fd);
     (*place)->by_board = HYD_pmi_line_number(args, "board", 1) == 1;
     status = append(*place, hex);
     HYDU_ERR_POP(status, "no memory for a call on process sets\n");
-    if (more < 1 && (*place)->used > 0)
-        status = pass_on(place, HYD_pmi_line_number(args, "answer", 0) == 0);
+    (*place)->whole = more < 1 && (*place)->used > 0;
+    if ((*place)->whole)
+        status = HYD_pmi_line_number(args, "answer", 0) == 0 ? pass_on(place, 1) : ask(place);
     HYDU_ERR_POP(status, "unable to pass on a call on process sets\n");
 
   fn_exit:
@@ -308,30 +576,66 @@ HYD_status HYD_sets_used(void)
     goto fn_exit;
 }
 
-HYD_status HYD_sets_answered(const char *payload, size_t bytes)
+/* The call that this answers, and what follows its head; NULL: it has ended meanwhile. */
+static HYD_status find_answered(const char **payload, size_t * bytes, struct call **c)
 {
     struct head head;
-    struct call *c;
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_ERR_CHKANDJUMP(status, bytes <= sizeof(head), HYD_INTERNAL_ERROR,
+    HYDU_ERR_CHKANDJUMP(status, *bytes <= sizeof(head), HYD_INTERNAL_ERROR,
                         "the answer to a call on process sets has a wrong length\n");
-    memcpy(&head, payload, sizeof(head));
-    int i = head.who < HYD_agent.join.first_uid ? -1 :
-        HYD_agent_process_of_rank((int) (head.who - HYD_agent.join.first_uid));
-    c = i < 0 ? NULL : *place_of(i, head.id);
-    if (!c || !c->passed_on || c->answered)
-        goto fn_exit;           /* it has ended meanwhile */
-    if (c->by_board &&
-        HYD_board_answer(&HYD_agent.board, i, head.id, payload + sizeof(head), bytes - sizeof(head))) {
-        drop(place_of(i, head.id));
-    } else {
-        HYDU_REALLOC_OR_JUMP(c->bytes, unsigned char *, bytes - sizeof(head), status);
-        memcpy(c->bytes, payload + sizeof(head), bytes - sizeof(head));
-        c->used = bytes - sizeof(head);
-        c->answered = 1;
+    memcpy(&head, *payload, sizeof(head));
+    *payload += sizeof(head);
+    *bytes -= sizeof(head);
+    int i = process_of(head.who);
+    *c = i < 0 ? NULL : *place_of(i, head.id);
+    if (*c && (!(*c)->whole || (*c)->behind || (*c)->answered))
+        *c = NULL;
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_sets_answered(const char *payload, size_t bytes)
+{
+    struct call *c;
+    HYD_status status = find_answered(&payload, &bytes, &c);
+
+    HYDU_ERR_POP(status, "unable to find who is answered\n");
+    if (!c)
+        goto fn_exit;
+    if (is_look(c)) {
+        unshared[hash_of(c) % UNSHARED] = hash_of(c);
+        status = answer_others(c, NULL);
+        HYDU_ERR_POP(status, "unable to pass on calls on process sets\n");
     }
-    HYD_board_answered(&HYD_agent.board, i);
+    status = give(place_of(c->process, c->id), payload, bytes);
+
+  fn_exit:
+    return status;
+  fn_fail:
+    goto fn_exit;
+}
+
+HYD_status HYD_sets_shared(const char *payload, size_t bytes)
+{
+    struct call *c;
+    struct shared shared;
+    HYD_status status = find_answered(&payload, &bytes, &c);
+
+    HYDU_ERR_POP(status, "unable to find who is answered\n");
+    HYDU_ERR_CHKANDJUMP(status, !read_shared(payload, bytes, &shared), HYD_INTERNAL_ERROR,
+                        "an answer that several processes may have is malformed\n");
+    if (!c)
+        goto fn_exit;
+    if (unshared[hash_of(c) % UNSHARED] == hash_of(c))
+        unshared[hash_of(c) % UNSHARED] = 0;
+    keep_latest(c, payload, bytes);
+    status = answer_others(c, &shared);
+    HYDU_ERR_POP(status, "unable to answer others\n");
+    status = give(place_of(c->process, c->id), shared.answer, shared.bytes);
 
   fn_exit:
     return status;
@@ -342,9 +646,11 @@ HYD_status HYD_sets_answered(const char *payload, size_t bytes)
 void HYD_sets_ended(int process_id)
 {
     for (struct call ** place = &calls; *place;) {
-        if ((*place)->process == process_id)
+        if ((*place)->process == process_id) {
+            replace(*place);
             drop(place);
-        else
+        } else {
             place = &(*place)->next;
+        }
     }
 }

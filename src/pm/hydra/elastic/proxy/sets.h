@@ -1,9 +1,10 @@
 /*
  * The daemon's part in calls of its processes on process sets (pmi_adapt_set.h): each goes up to mpiexec once it is
- * whole, and its answer waits here until the process has fetched it.  Nothing is decided here.
+ * whole, and its answer waits here until the process has fetched it.  Nothing is decided here.  But a look that mpiexec
+ * lets others have is asked for once: whoever asks the same meanwhile waits for it, and whoever does later is given it.
  *
- * State: calls that are not answered or not fetched yet, at most PMI_SET_CALLS_MAX of a process; owned by sets.c, used
- * from the event loop only.
+ * State: calls that are not answered or not fetched yet, at most PMI_SET_CALLS_MAX of a process, and the latest answers
+ * that others may have; owned by sets.c, used from the event loop only.
  */
 
 #ifndef PROXY_SETS_H_INCLUDED
@@ -15,6 +16,8 @@
 HYD_status HYD_sets_used(void);
 /* STEP_SET_ANSWER.  An error if the payload is malformed. */
 HYD_status HYD_sets_answered(const char *payload, size_t bytes);
+/* STEP_SET_SHARED, the same. */
+HYD_status HYD_sets_shared(const char *payload, size_t bytes);
 /* STEP_STARTS: mpiexec is told who has begun to use MPI, with this number, and what comes later as it comes. */
 HYD_status HYD_sets_starts(uint64_t number);
 /* STEP_SYNC: what this process has said until now is passed on. */

@@ -40,8 +40,12 @@ enum step_command {
     STEP_BY_SETS,               /* [u64 number] the job changes through process sets: say so on the board, and confirm
                                  * it as STEP_FORGET; no epoch */
     STEP_STARTS,                /* [u64 number] say which processes have begun to use MPI, with this number; no epoch */
-    STEP_COMES                  /* [u64 number, u64 creation, u32 uid] say whether this process is making this
+    STEP_COMES,                 /* [u64 number, u64 creation, u32 uid] say whether this process is making this
                                  * communicator of a group; no epoch */
+    STEP_SET_SHARED             /* [u32 uid, u32 id, u32 n, n * (u32 first uid, u32 count), u32 m, m * (u32 first uid,
+                                 * u32 count), bytes] as STEP_SET_ANSWER; the n runs: who may have it, too, asking the
+                                 * same as long as `forgets` of the board is what it was when the question was passed
+                                 * on; the m runs: whose cards it tells; no epoch */
 };
 
 /* Daemon to mpiexec, for the core. */
@@ -76,7 +80,9 @@ enum step_report {
                                  * the daemon has not heard that it was let go; STEP_LET_GO or STEP_BREAK comes */
     REPORT_STARTED,             /* [u64 number, u32 rank ...] these have begun to use MPI since the last time; number of
                                  * STEP_STARTS, 0: nobody has asked */
-    REPORT_COMES                /* [u64 number, u32] answer to STEP_COMES: 1, it is */
+    REPORT_COMES,               /* [u64 number, u32] answer to STEP_COMES: 1, it is */
+    REPORT_SET_SHARED           /* [u32 m, m * (u32 first uid, u32 count), u32 rank ...] an answer with these cards, as
+                                 * STEP_SET_SHARED said, was given to these processes, too */
 };
 
 /* Between mpiexec and the daemon themselves. */
