@@ -1,7 +1,7 @@
 /*
  * What a program that draws its steps knows of its sets, apart from MPI: who is in them, in which order, and who of
- * these has ended.  All processes have the same model, byte for byte, and hand it on to those that join.  What MPI says
- * is compared with it: SA1, SA3, SI3, SI6, SI7, SL2, SO4.
+ * these has ended.  All processes have the same model, byte for byte, and hand it on to those that join: what is not
+ * used in it is 0.  What MPI says is compared with it: SA1, SA3, SI3, SI6, SI7, SL2, SO4.
  */
 
 #ifndef SESSION_MODEL_H_INCLUDED
@@ -12,7 +12,7 @@
 enum {
     UIDS = 2048,                /* processes in the life of the job */
     MEMBERS = 24,               /* of a set, those that have ended included */
-    SETS = 16, KEPT = 5, LATE = 16
+    SETS = 16, KEPT = 5, LATE = 16      /* how many are known at a time */
 };
 
 enum life { NEVER, LIVES, LEAVES, GONE };       /* LEAVES: has been told to, and may have ended */
@@ -26,32 +26,28 @@ struct known {
     struct list members;
 };
 
-struct kept {                   /* a communicator that its members have over changes */
-    int id;                     /* 0: none */
-    struct list members;
-};
-
 struct late {                   /* messages of a process that leaves, which are received later */
-    int from, to, kept, n, bytes, tag;
+    int from, to, kept;         /* from uid to uid, on which communicator of those that are kept */
+    int n, bytes, tag;          /* how many, of so many bytes, with this tag and the next ones */
 };
 
 struct model {
     unsigned random;            /* what all draw */
-    int changes, made;          /* taken or declined; names and tags that were made up */
-    int declined;               /* the latest change was */
+    int changes, declined;      /* taken or declined, and whether the latest one was declined */
+    int made_up;                /* names and tags */
     pset_name set;              /* of all processes, as the program sees it; one of those that are known */
     int n_sets, n_late;
     struct known sets[SETS];
-    struct kept kept[KEPT];
+    struct list kept[KEPT];     /* members of communicators that are had over changes; 0: there is none */
     struct late late[LATE];
     unsigned char life[UIDS];
-    short group[UIDS];          /* the tag of the change that has started it; 0: launched */
+    short started_by[UIDS];     /* the tag of the change; 0: launched */
 };
 
 static struct model model;
 static int me;                  /* this process' uid */
 
-/* ---- random numbers ----------------------------------------------------------------------------------------- */
+/* ---- random numbers ------------------------------------------------------------------------------------------ */
 
 static unsigned own_random;     /* what the others do not know */
 
@@ -72,7 +68,7 @@ static inline void pause_own(void)
     et_sleep_ms(ms[draw_own(7)]);
 }
 
-/* ---- lists: the algebra of MPI's groups --------------------------------------------------------------------- */
+/* ---- lists: the algebra of MPI's groups ---------------------------------------------------------------------- */
 
 static inline int place_of(const struct list *list, int uid)
 {
@@ -118,17 +114,17 @@ static inline struct list part_of(const struct list *list, int first, int n)
     return part;
 }
 
-/* Some of them, at least so many, in any order. */
-static inline struct list draw_list(const struct list *from, int least)
+/* Some of them, at least one, in any order. */
+static inline struct list draw_list(const struct list *from)
 {
-    struct list drawn = part_of(from, 0, from->n);
+    struct list drawn = *from;
 
     for (int i = drawn.n - 1; i > 0; i--) {
         int other = draw(i + 1), uid = drawn.uids[i];
         drawn.uids[i] = drawn.uids[other];
         drawn.uids[other] = uid;
     }
-    return part_of(&drawn, 0, least + draw(drawn.n - least + 1));
+    return part_of(&drawn, 0, 1 + draw(drawn.n));
 }
 
 /* Of its members the one whose end is the surest. */
@@ -152,18 +148,18 @@ static inline struct list with_life(const struct list *list, enum life life)
     return result;
 }
 
-/* SN2 */
+/* SN2: who was launched, or started by the same change. */
 static inline struct list world_of(int uid)
 {
     struct list result = { 0 };
 
     for (int i = 0; i < UIDS; i++)
-        if (model.life[i] != NEVER && model.group[i] == model.group[uid])
+        if (model.life[i] != NEVER && model.started_by[i] == model.started_by[uid])
             append(&result, i);
     return result;
 }
 
-/* ---- sets ----------------------------------------------------------------------------------------------------- */
+/* ---- sets ---------------------------------------------------------------------------------------------------- */
 
 static inline struct known *find_set(const char *name)
 {
@@ -189,7 +185,6 @@ static inline void add_set(const char *name, struct list members)
     model.sets[model.n_sets++].members = members;
 }
 
-/* The bytes behind the last one are always 0. */
 static inline void drop_set(const char *name)
 {
     struct known *set = find_set(name);
@@ -206,50 +201,68 @@ static inline int can_go(const struct known *set)
     return strcmp(set->name, model.set) && (strncmp(set->name, "mpix://rc/", 10) || fate_of(&set->members) != LEAVES);
 }
 
-/* ---- what MPI says of it ------------------------------------------------------------------------------------ */
+/* ---- what MPI says of it ------------------------------------------------------------------------------------- */
 
-/* Everybody this process has been in a communicator with, for comparing groups. */
-static MPI_Group everyone = MPI_GROUP_NULL;
+/* Everybody this process has been in a communicator with, and their uids, for comparing groups. */
 static struct {
+    MPI_Group group;
     int n, uids[UIDS];
-} met;
+} met = {.group = MPI_GROUP_EMPTY };
 
-static inline void meet_group(MPI_Group group, const int *uids)
+static inline void forget_met(void)
 {
-    MPI_Group both;
+    if (met.group != MPI_GROUP_EMPTY)
+        ET_MPI(MPI_Group_free(&met.group));
+    met.group = MPI_GROUP_EMPTY;
+    met.n = 0;
+}
+
+static inline int has_met(int uid)
+{
+    for (int i = 0; i < met.n; i++)
+        if (met.uids[i] == uid)
+            return 1;
+    return 0;
+}
+
+static inline void meet(MPI_Group group, const struct list *members)
+{
+    MPI_Group before = met.group;
     int n;
 
-    if (everyone == MPI_GROUP_NULL)
-        ET_MPI(MPI_Group_union(MPI_GROUP_EMPTY, group, &both));
-    else
-        ET_MPI(MPI_Group_union(everyone, group, &both));
-    ET_MPI(MPI_Group_size(group, &n));
-    for (int i = 0; i < n; i++) {
-        int known = 0;
-        for (int j = 0; j < met.n && !known; j++)
-            known = met.uids[j] == uids[i];
-        if (!known)
-            met.uids[met.n++] = uids[i];
-    }
-    if (everyone != MPI_GROUP_NULL)
-        ET_MPI(MPI_Group_free(&everyone));
-    everyone = both;
-    ET_MPI(MPI_Group_size(everyone, &n));
+    ET_MPI(MPI_Group_union(before, group, &met.group));
+    if (before != MPI_GROUP_EMPTY)
+        ET_MPI(MPI_Group_free(&before));
+    for (int i = 0; i < members->n; i++)
+        if (!has_met(members->uids[i]))
+            met.uids[met.n++] = members->uids[i];
+    ET_MPI(MPI_Group_size(met.group, &n));
     ET_CHECK(n == met.n, "SA3: %d processes with %d uids", n, met.n);
+}
+
+/* Uids of those this process has met; -1 for the others. */
+static inline struct list list_of(MPI_Group group)
+{
+    struct list list = { 0 };
+    int places[MEMBERS], found[MEMBERS];
+
+    ET_MPI(MPI_Group_size(group, &list.n));
+    ET_CHECK(list.n <= MEMBERS, "a group of %d processes", list.n);
+    for (int i = 0; i < list.n; i++)
+        places[i] = i;
+    ET_MPI(MPI_Group_translate_ranks(group, list.n, places, met.group, found));
+    for (int i = 0; i < list.n; i++)
+        list.uids[i] = found[i] == MPI_UNDEFINED ? -1 : met.uids[found[i]];
+    return list;
 }
 
 static inline void check_group(const char *name, const struct list *members, MPI_Group group)
 {
-    int n, places[MEMBERS], found[MEMBERS];
+    struct list told = list_of(group);
 
-    ET_MPI(MPI_Group_size(group, &n));
-    ET_CHECK(n == members->n, "SA3: %s has %d members, not %d", name, n, members->n);
-    for (int i = 0; i < n; i++)
-        places[i] = i;
-    ET_MPI(MPI_Group_translate_ranks(group, n, places, everyone, found));
-    for (int i = 0; i < n; i++)
-        ET_CHECK(found[i] != MPI_UNDEFINED && met.uids[found[i]] == members->uids[i],
-                 "SA3: uid %d at place %d of %s, not %d", found[i] == MPI_UNDEFINED ? -1 : met.uids[found[i]], i, name,
+    ET_CHECK(told.n == members->n, "SA3: %s has %d members, not %d", name, told.n, members->n);
+    for (int i = 0; i < told.n; i++)
+        ET_CHECK(told.uids[i] == members->uids[i], "SA3: uid %d at place %d of %s, not %d", told.uids[i], i, name,
                  members->uids[i]);
 }
 
