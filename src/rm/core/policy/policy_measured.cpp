@@ -371,7 +371,8 @@ std::optional<Change> exchange_between(const SizeRules &rules, const State &stat
                 given = with_loan(*given, from.spec, from_numbers, to.spec, to_numbers,
                                   wanted_cores);
             auto leave = choose_leaving(state, from.blocks, from.size() - given->size);
-            auto why = [=, &rules, given = *given](const State &then, const Job &job) {
+            auto why = [=, &rules, to_id = to_id, given = *given](const State &then,
+                                                                  const Job &job) {
                 return why_given(rules, then, job, then.jobs.at(to_id), given, trial,
                                  wanted_cores);
             };
