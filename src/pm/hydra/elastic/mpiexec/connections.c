@@ -64,7 +64,7 @@ static HYD_status hello_cb(int fd, HYD_event_t events, void *userp)
         if (g->proxies[i].launch_fd == fd)
             mine = i;
     if (g)
-        HYD_step_pmi_begin(g->proxies[0].proxy);
+        HYD_step_pmi_begin();
     HYD_status taken = HYD_pmcd_pmiserv_proxy_init_cb(fd, events, userp);
     status = g ? HYD_step_pmi_end(g->proxies[0].proxy, taken) : taken;
     HYDU_ERR_POP(status, "unable to take in a proxy\n");

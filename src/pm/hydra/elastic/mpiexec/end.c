@@ -45,6 +45,7 @@ void HYD_step_end_at_once(void)
 {
     int64_t until = HYD_step_now_ms() + AT_ONCE_MS;
 
+    HYD_step_await_nobody();
     HYD_pmcd_pmiserv_cleanup_all_pgs();
     while (launchers_left() > 0 && HYD_step_now_ms() < until) {
         HYDT_dmx_wait_for_event(0);     /* last words */

@@ -1,6 +1,7 @@
 /* See exits.h. */
 
 #include "state.h"
+#include <poll.h>
 #include "bsci.h"
 #include "bscu.h"
 #include "core.h"
@@ -48,19 +49,22 @@ int HYD_step_end_job(void)
         if (g && !g->removed)
             g->removed = HYD_STEP_JOB_ENDS;     /* also those that come up later */
         for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
-            if (g)
-                HYD_step_send_signal(p, SIGKILL);
-            else
+            if (!g)
                 HYD_step_cleanup_proxy(p);
+            else if (!HYD_step_is_awaited(p))
+                HYD_step_send_signal(p, SIGKILL);
         }
     }
     return 1;
 }
 
+/* As long as nobody has asked for anything of ours there is no core, which could end the job in order. */
 static void end_job_now(const char *text)
 {
     HYD_step_tell_user(text);
     HYD_step.failed = 1;
+    if (!HYD_step.core)
+        HYD_step_end_at_once();
     HYD_step_end_job();
 }
 
@@ -75,10 +79,7 @@ static void end_launchers(void)
 /* Hydra waits for all proxies, also for those that have not come up. */
 static void cut_off_proxies(void)
 {
-    for (struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next)
-        for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next)
-            if (p->control_fd == HYD_FD_UNSET)
-                p->control_fd = HYD_FD_CLOSED;
+    HYD_step_await_nobody();
     HYD_pmcd_pmiserv_cleanup_all_pgs();
 }
 
@@ -207,25 +208,25 @@ int HYD_step_proxy_ended(struct HYD_proxy *proxy)
     return rules;
 }
 
-int HYD_step_proxy_lost(struct HYD_proxy *proxy)
+void HYD_step_proxy_lost(struct HYD_proxy *proxy)
 {
     struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(proxy->pg->pgid) : NULL;
 
-    if (!g)
-        return HYD_spawned_lost(proxy);
+    if (!g && HYD_spawned_lost(proxy))
+        return;
     /* The core says what that means for an adaptation under way. */
-    HYD_core_defer_departed(g, proxy->proxy_id);
-    if (HYD_step_rules_apply(g)) {
+    if (g)
+        HYD_core_defer_departed(g, proxy->proxy_id);
+    if (g ? HYD_step_rules_apply(g) : !HYD_step.ending) {
         char text[512];
-        MPL_snprintf(text, sizeof(text), "host %s is lost: its node daemon was killed or cannot be "
-                     "reached any more; the job ends", proxy->node->hostname);
+        MPL_snprintf(text, sizeof(text), "host %s is lost: its node daemon was killed or cannot be reached any more: "
+                     "is the host up, and had it memory left?  The job ends", proxy->node->hostname);
         end_job_now(text);
     }
-    struct HYD_step_proxy *p = &g->proxies[proxy->proxy_id];
-    while (p->freed < p->processes)
+    struct HYD_step_proxy *p = g ? &g->proxies[proxy->proxy_id] : NULL;
+    while (p && p->freed < p->processes)
         HYD_step_note_exit(p);
     HYD_step_cleanup_proxy(proxy);
-    return 1;
 }
 
 void HYD_step_launch_failed(const struct HYD_proxy *proxy)
@@ -234,15 +235,11 @@ void HYD_step_launch_failed(const struct HYD_proxy *proxy)
 
     if (HYD_step.ending)
         return;
-    MPL_snprintf(text, sizeof(text), "host %s: its node daemon could not be started by %s (see the message above): "
-                 "is the host up, can you log in there without being asked, and is this installation there?  "
-                 "The job ends", proxy->node->hostname, HYDT_bsci_info.launcher);
-    if (HYD_step.core) {
-        end_job_now(text);
-        return;
-    }
-    HYD_step_tell_user(text);
-    HYD_step_end_at_once();
+    MPL_snprintf(text, sizeof(text), "host %s: its node daemon could not be started by %s, or was killed before it had "
+                 "connected (see the message above, if there is one): is the host up, can you log in there without "
+                 "being asked, and is this installation there?  The job ends", proxy->node->hostname,
+                 HYDT_bsci_info.launcher);
+    end_job_now(text);
 }
 
 int HYD_step_counted_processes(const struct HYD_proxy *proxy)
@@ -284,12 +281,40 @@ static const struct HYD_step_group *expansion_of(const struct HYD_proxy *proxy)
     return HYD_step.core && proxy->pg->pgid != 0 ? HYD_step_find_group(proxy->pg->pgid) : NULL;
 }
 
-static void (*previous_sigpipe) (int) = SIG_DFL;
-
-void HYD_step_pmi_begin(const struct HYD_proxy *proxy)
+/* What is started meanwhile does not inherit it. */
+static void go_on(int signum)
 {
-    if (expansion_of(proxy))
-        previous_sigpipe = signal(SIGPIPE, SIG_IGN);
+}
+
+static void (*previous_sigpipe) (int) = SIG_DFL;
+static int begun = 0;
+
+void HYD_step_pmi_begin(void)
+{
+    if (begun++ == 0)
+        previous_sigpipe = signal(SIGPIPE, go_on);
+}
+
+static struct HYD_proxy *find_lost(void)
+{
+    for (struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next)
+        for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
+            struct pollfd end = {.fd = p->control_fd,.events = POLLRDHUP };
+            if (p->control_fd >= 0 && poll(&end, 1, 0) > 0)
+                return p;
+        }
+    return NULL;
+}
+
+/* Where there is a core, messages are whole and nothing fails that is written (wire/channel.h). */
+HYD_status HYD_step_control_result(HYD_status status)
+{
+    struct HYD_proxy *lost = status == HYD_SUCCESS || HYD_step.core ? NULL : find_lost();
+
+    if (!lost)
+        return status;
+    HYD_step_proxy_lost(lost);
+    return HYD_SUCCESS;
 }
 
 int HYD_step_pmi_floods(const struct HYD_proxy *proxy)
@@ -313,12 +338,11 @@ HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status)
 {
     const struct HYD_step_group *g = expansion_of(proxy);
 
+    if (--begun == 0)
+        signal(SIGPIPE, previous_sigpipe);
     if (!g && HYD_step.core && proxy->pg->pgid == 0)
         check_that_world_comes(HYD_step_find_group(0));
-    if (!g)
-        return status;
-    signal(SIGPIPE, previous_sigpipe);
-    return HYD_step_rules_apply(g) ? status : HYD_SUCCESS;
+    return !g || HYD_step_rules_apply(g) ? status : HYD_SUCCESS;
 }
 
 void HYD_step_free_exits(void)

@@ -33,9 +33,8 @@ HYD_status HYD_step_message(struct HYD_proxy *proxy, int fd, const struct HYD_pm
 int HYD_step_proxy_ended(struct HYD_proxy *proxy);
 /* A process has died and all others have to end.  Whether that is on its way (0: stock's way). */
 int HYD_step_end_job(void);
-/* The control connection of a proxy broke.  Whether that concerns its group alone and has been
- * dealt with (0: stock's error). */
-int HYD_step_proxy_lost(struct HYD_proxy *proxy);
+/* The control connection of a proxy broke.  What that means has been done: the end of its group, or of the job. */
+void HYD_step_proxy_lost(struct HYD_proxy *proxy);
 /* The next connection of a control port of stock's; -1: there is none, or nothing to open it with. */
 HYD_status HYD_step_accept(int listen_fd, const struct HYD_pg *pg, int *fd);
 /* A proxy has connected and been told what to run. */
@@ -44,9 +43,12 @@ void HYD_step_proxy_up(struct HYD_proxy *proxy);
 int HYD_step_counted_processes(const struct HYD_proxy *proxy);
 /* Passes a signal on.  Whether that is done (0: stock's way; 1 also if there is nobody to get it). */
 int HYD_step_signal(const struct HYD_proxy *proxy, int signum);
-/* Around stock's answer to a PMI command: if one proxy of an expansion has died, writing to it is no
- * error of the job (E3). */
-void HYD_step_pmi_begin(const struct HYD_proxy *proxy);
+/* Stock's reading from a proxy or writing to it has come to this: HYD_SUCCESS also if it failed because one is lost,
+ * which has been dealt with. */
+HYD_status HYD_step_control_result(HYD_status status);
+/* Around stock's first words to a proxy and its answers to PMI commands: writing to one that has died is no signal, and
+ * if it is one of an expansion, no error of the job (E3). */
+void HYD_step_pmi_begin(void);
 HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status);
 /* Whether so many answers are on their way to this proxy that a process there asks and does not read: PMI's processes
  * wait for each answer.  Such commands are not carried out, as nothing bounds what would wait. */

@@ -1,7 +1,9 @@
 /* See greeting.h. */
 
 #include "hydra_server.h"
+#include "connections.h"
 #include "core.h"
+#include "exits.h"
 #include "launcher_ends.h"
 #include "wire/channel.h"
 #include "demux.h"
@@ -172,6 +174,33 @@ static HYD_status turn_away(struct newcomer *n)
     return status;
 }
 
+void HYD_step_await_nobody(void)
+{
+    for (struct HYD_pg * pg = &HYD_server_info.pg_list; pg; pg = pg->next)
+        for (struct HYD_proxy * p = pg->proxy_list; p; p = p->next) {
+            if (!HYD_step_is_awaited(p))
+                continue;
+            forget(find(p->control_fd));
+            HYD_step_close_fd(&p->control_fd);
+            p->control_fd = HYD_FD_CLOSED;
+        }
+}
+
+/* A daemon of the launch has ended before it said who it is. */
+static void give_up_inherited(int fd)
+{
+    struct HYD_step_group *g = HYD_step.core ? HYD_step_find_group(0) : NULL;
+    struct HYD_proxy *p;
+
+    for (p = HYD_server_info.pg_list.proxy_list; p && p->control_fd != fd; p = p->next);
+    if (!p)
+        return;
+    p->control_fd = HYD_FD_CLOSED;
+    if (g)
+        HYD_step_proxy_failed(g, p->proxy_id);
+    HYD_step_launch_failed(p);
+}
+
 /* The daemon of this group that has not come yet and may be the one with this connection. */
 static const struct HYD_proxy *awaited(int pgid, int id)
 {
@@ -239,8 +268,8 @@ HYD_status HYD_step_greeting(int fd, int pgid, int *proxy_id)
         HYD_step_watch_launcher(awaited(pgid, id));
     status = turn_away(n);
     HYDU_ERR_POP(status, "unable to deregister fd\n");
-    HYDU_ERR_CHKANDJUMP(status, inherited && pgid == 0, HYD_INTERNAL_ERROR,
-                        "a node daemon of this host has ended before it said who it is\n");
+    if (inherited && pgid == 0)
+        give_up_inherited(fd);
 
   fn_exit:
     return status;

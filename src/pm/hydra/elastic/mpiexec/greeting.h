@@ -18,13 +18,16 @@
 void HYD_step_newcomer(int fd);
 
 /* A new connection for this process group has something: HYD_SUCCESS, and the daemon's id; or id -1, if
- * more has to come or the connection has been closed (and deregistered).  An error, as for stock, if
- * it is one that a daemon started by us should have inherited. */
+ * more has to come or the connection has been closed (and deregistered), which ends the job if a daemon of
+ * its launch has inherited it. */
 HYD_status HYD_step_greeting(int fd, int pgid, int *proxy_id);
 
 /* Whether this daemon has not come yet, and still may. */
 struct HYD_proxy;
 int HYD_step_is_awaited(const struct HYD_proxy *proxy);
+/* The job ends: who has not come yet need not any more.  Hydra takes every daemon that has a connection for one that
+ * has said who it is. */
+void HYD_step_await_nobody(void);
 
 /* Words for the command line of the daemons. */
 HYD_status HYD_step_proxy_args(struct HYD_string_stash *stash);

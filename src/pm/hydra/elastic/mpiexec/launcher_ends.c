@@ -79,11 +79,12 @@ static HYD_status launcher_cb(int fd, HYD_event_t events, void *userp)
     return HYD_SUCCESS;
 }
 
-/* Hydra may find a launcher's end before its watch does.  When it ends a job whose spawned process has died, it closes
+/* Hydra may find a launcher's end before its watch does, and that of a node daemon of which has been told that it is
+ * lost or could not be started.  When it ends a job whose spawned process has died, it closes
  * the connections of the node daemons, and they end with errors; it may look at that or not. */
 static int is_not_of_the_job(pid_t pid)
 {
-    if (HYD_step_spawned_died())
+    if (HYD_step_spawned_died() || HYD_step.failed)
         return 1;
     for (const struct HYD_step_group * g = HYD_step.groups; g; g = g->next)
         for (int i = 0; i < g->proxy_count; i++)
@@ -103,7 +104,6 @@ HYD_status HYD_step_watch_launchers(struct HYD_step_group *g, int first)
 {
     HYD_status status = HYD_SUCCESS;
 
-    HYD_step_excuse_launchers();
     for (int i = 0; i < g->proxy_count && first + i < HYD_bscu_pid_count; i++) {
         struct HYD_step_proxy *p = &g->proxies[i];
         p->launcher_pid = HYD_bscu_pid_list[first + i];

@@ -17,7 +17,8 @@ HYD_status HYD_step_watch_launchers(struct HYD_step_group *group, int first);
 /* Where there is no record of the launch (no core), the launcher of this proxy may have failed: if so, and the proxy
  * belongs to the job's own launch, the job ends. */
 void HYD_step_watch_launcher(const struct HYD_proxy *proxy);
-/* From now on Hydra takes the exit codes of failed growths' and spawns' launchers for nobody's. */
+/* From now on Hydra takes the exit codes of launchers for nobody's where a growth or a spawn has failed, or the job has
+ * and it was told why. */
 void HYD_step_excuse_launchers(void);
 /* Hydra's lists of launchers and of their output only grow: takes out what has ended. */
 void HYD_step_compact_launchers(void);

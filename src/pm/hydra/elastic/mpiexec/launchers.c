@@ -228,4 +228,5 @@ void HYD_step_use_launcher(void)
     else if (!strcmp(HYDT_bsci_info.launcher, "ssh"))
         launch_by_name = launch_by_ssh;
     HYDT_bsci_fns.launch_procs = launch;
+    HYD_step_excuse_launchers();
 }

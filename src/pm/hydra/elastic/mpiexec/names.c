@@ -111,7 +111,7 @@ static void reply(const struct question *q, const char *line)
 
     if (!proxy || proxy->pg->pgid != q->group || proxy->proxy_id != q->proxy)
         return;
-    HYD_step_pmi_begin(proxy);
+    HYD_step_pmi_begin();
     if (HYD_step_pmi_end(proxy, q->reply(q->fd, q->pid, line)) != HYD_SUCCESS)
         HYDU_error_printf("unable to tell a process of the name that it has asked about\n");
 }

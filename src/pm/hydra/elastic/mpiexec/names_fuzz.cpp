@@ -28,7 +28,7 @@ extern "C" {
 int64_t HYD_step_now_ms(void);
 int HYD_step_managed(void);
 void HYD_step_tell_user(const char *text);
-void HYD_step_pmi_begin(const struct HYD_proxy *proxy);
+void HYD_step_pmi_begin(void);
 HYD_status HYD_step_pmi_end(const struct HYD_proxy *proxy, HYD_status status);
 struct HYD_server_info HYD_server_info;
 struct HYD_pmcd_pmi_publish *HYD_pmcd_pmi_publish_list;
@@ -141,7 +141,7 @@ extern "C" {
 int64_t HYD_step_now_ms(void) { return now_ms; }
 int HYD_step_managed(void) { return 1; }
 void HYD_step_tell_user(const char *) {}
-void HYD_step_pmi_begin(const struct HYD_proxy *) {}
+void HYD_step_pmi_begin(void) {}
 HYD_status HYD_step_pmi_end(const struct HYD_proxy *, HYD_status status) { return status; }
 int MPL_env2str(const char *name, const char **value)
 {

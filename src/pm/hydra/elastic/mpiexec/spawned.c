@@ -8,7 +8,6 @@
 #include "bsci.h"
 #include "bscu.h"
 #include "connections.h"
-#include "launcher_ends.h"
 #include "pmiserv_pmi.h"
 
 struct launcher {
@@ -63,7 +62,7 @@ static void answer(struct spawn *s, int rc)
     if (!reply || !proxy || proxy->pg->pgid != s->group || proxy->proxy_id != s->proxy)
         return;
     MPL_snprintf(line, sizeof(line), "cmd=spawn_result rc=%d\n", rc);
-    HYD_step_pmi_begin(proxy);
+    HYD_step_pmi_begin();
     if (HYD_step_pmi_end(proxy, reply(s->fd, s->pid, line)) != HYD_SUCCESS)
         HYDU_error_printf("unable to answer a process that spawns\n");
 }
@@ -262,7 +261,6 @@ HYD_status HYD_spawned_launch(struct HYD_pg *pg, char **args, int fd, int pid, H
     spawns = s;
     status = HYDT_bsci_launch_procs(args, pg->proxy_list, HYD_FALSE, NULL);
     HYDU_ERR_POP(status, "unable to start node daemons\n");
-    HYD_step_excuse_launchers();
     status = watch_launchers(s, first);
     HYDU_ERR_POP(status, "unable to watch the launchers\n");
     status = start_clock(s);
