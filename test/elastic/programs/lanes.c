@@ -112,6 +112,60 @@ static void ring(MPI_Comm comm, int synchronous)
     free(in);
 }
 
+/* Long ones, so many that each way of copying is used, at any place in memory; received before they come and after. */
+static void long_ones(MPI_Comm comm)
+{
+    enum { ROUNDS = 60, EACH = 8, ROOM = 80000 };
+    char *out = malloc(EACH * ROOM), *in = malloc(EACH * ROOM);
+    int to = (rank + 1) % size, from = (rank + size - 1) % size, count;
+    MPI_Request sends[EACH], receives[EACH];
+    MPI_Status statuses[EACH];
+
+    ET_CHECK(out && in, "no memory");
+    for (int round = 0; round < ROUNDS; round++) {
+        int bytes = 8 * (1000 + 131 * round), is_late = round % 2;
+        for (int i = 0; i < EACH; i++) {
+            et_fill(out + i * ROOM + round + i, (size_t) bytes, rank, round * EACH + i);
+            ET_MPI(MPI_Isend(out + i * ROOM + round + i, bytes, MPI_BYTE, to, TAG + i, comm, &sends[i]));
+        }
+        for (int i = 0; is_late && i < EACH; i++)
+            ET_MPI(MPI_Probe(from, TAG + i, comm, MPI_STATUS_IGNORE));
+        for (int i = 0; i < EACH; i++)
+            ET_MPI(MPI_Irecv(in + i * ROOM + 3 * i, bytes / 8 + i, MPI_DOUBLE, from, TAG + i, comm, &receives[i]));
+        ET_MPI(MPI_Waitall(EACH, receives, statuses));
+        for (int i = 0; i < EACH; i++) {
+            ET_MPI(MPI_Get_count(&statuses[i], MPI_DOUBLE, &count));
+            ET_CHECK(count == bytes / 8, "%d numbers of %d", count, bytes / 8);
+            et_verify(in + i * ROOM + 3 * i, (size_t) bytes, from, round * EACH + i, "a long message");
+        }
+        ET_MPI(MPI_Waitall(EACH, sends, MPI_STATUSES_IGNORE));
+    }
+    free(out);
+    free(in);
+}
+
+/* For which there is no room: an error, and nothing is written behind the room that there is. */
+static void too_long(MPI_Comm comm)
+{
+    enum { BYTES = 60000, ROOM = 20000 };
+    char *out = calloc(BYTES, 1), *in = malloc(BYTES);
+    int to = (rank + 1) % size, from = (rank + size - 1) % size, class = MPI_SUCCESS;
+    MPI_Request request;
+
+    ET_CHECK(out && in, "no memory");
+    memset(in, 1, BYTES);
+    ET_MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    ET_MPI(MPI_Isend(out, BYTES, MPI_BYTE, to, TAG, comm, &request));
+    MPI_Error_class(MPI_Recv(in, ROOM, MPI_BYTE, from, TAG, comm, MPI_STATUS_IGNORE), &class);
+    ET_CHECK(class == MPI_ERR_TRUNCATE, "class %d", class);
+    for (int i = ROOM; i < BYTES; i++)
+        ET_CHECK(in[i] == 1, "byte %d was written", i);
+    ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    ET_MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL));
+    free(out);
+    free(in);
+}
+
 /* Every second element, into every third. */
 static void scattered(MPI_Comm comm)
 {
@@ -220,6 +274,8 @@ static void exercise(MPI_Comm comm, const char *name, int others)
     flood(comm, 1);
     for (int synchronous = 0; synchronous < 2; synchronous++)
         ring(comm, synchronous);
+    long_ones(comm);
+    too_long(comm);
     scattered(comm);
     to_itself(comm);
     cancelled(comm);

@@ -5,9 +5,10 @@
  * ever put in and taken out; at most the capacity lies between.  Where a record does not fit before the end of the
  * ring, a filler takes that place.  Behind its first part a short record begins at the ring's beginning again as soon
  * as there is room, so that few and short messages stay in the same cache lines.  Long ones go on: lines that the
- * other processor's cache still holds modified take longer to come from there than from the cache that both share.
+ * other processor's own cache still holds are slower to write than those that it has given up.
  *
- * Each side keeps its own count, and what it reads from the other's memory is checked.  No more than C and atomics.
+ * Each side keeps its own count, and what it reads from the other's memory is checked.  No more than C, atomics and,
+ * for copying, instructions of x86-64.
  */
 
 #ifndef POSIX_LANE_RING_H_INCLUDED
@@ -16,6 +17,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #define LANE_LINE 64
 #define LANE_FRONT 128          /* of so many parts of a ring the first one is used as long as that will do */
@@ -144,6 +149,129 @@ static inline struct lane_record *lane_take(struct lane_end *in, uint32_t * byte
             return record;
         lane_taken(in, *bytes);
     }
+}
+
+/* ---- copying what is long --------------------------------------------------------------------------------------- */
+
+/*
+ * The reader copies by plain loads and stores, where memcpy may have `rep movsb` for so much.  With what was read by
+ * that on AMD's Zen 4 the writer often waits for each line the next time, as if both processors' caches still shared it.
+ *
+ * The writer may also stream: store past its cache.  That costs more where both share a cache, and less where a line
+ * that the other processor has read has to be fetched back from far away.  Nothing tells which it is, and a virtual
+ * machine's processors change places.  So the writer measures its own copies, and now and then one of the other kind.
+ */
+
+#define LANE_LONG 8192          /* bytes to be copied so */
+#define LANE_TRIAL 256          /* of so many copies one is of the other kind: */
+#define LANE_FIRST_TRIAL 64     /* this one, when most of the memory has been touched before */
+#define LANE_DEARER 3           /* so many times dearer is writing into the cache where it is better to stream */
+
+struct lane_pace {
+    uint64_t cached, streamed;  /* ticks of the processor's clock for 1024 bytes; 0: not known yet */
+    uint32_t copies;
+};
+
+static inline uint64_t lane_ticks(void)
+{
+#ifdef __x86_64__
+    return __builtin_ia32_rdtsc();
+#else
+    return 0;                   /* never streams */
+#endif
+}
+
+/* Whether the next copy is to be streamed. */
+static inline bool lane_streams(const struct lane_pace *pace)
+{
+    bool better = pace->streamed && pace->cached / LANE_DEARER > pace->streamed;
+
+    return better != (pace->copies % LANE_TRIAL == LANE_FIRST_TRIAL);
+}
+
+/* What is cheaper than before counts at once, what is dearer bit by bit: a process may have been interrupted. */
+static inline void lane_took(struct lane_pace *pace, bool streamed, uint64_t ticks, uint64_t bytes)
+{
+    uint64_t *known = streamed ? &pace->streamed : &pace->cached, cost = ticks * 1024 / bytes;
+
+    if (cost <= *known || *known == 0)
+        *known = cost;
+    else
+        *known += (cost < 2 * *known ? cost - *known : *known) / 8;
+    pace->copies++;
+}
+
+#ifdef __x86_64__
+
+/* Bytes up to the first whole line, after which the others can be stored line by line. */
+static inline size_t lane_copy_head(void *to, const void *from, size_t bytes)
+{
+    size_t head = (size_t) (-(uintptr_t) to % LANE_LINE);
+
+    head = head < bytes ? head : bytes;
+    memcpy(to, from, head);
+    return head;
+}
+
+static inline void lane_copy_streamed(char *to, const char *from, size_t bytes)
+{
+    size_t i = lane_copy_head(to, from, bytes);
+
+    for (; i + LANE_LINE <= bytes; i += LANE_LINE) {
+        const __m128i *in = (const __m128i *) (from + i);
+        __m128i a = _mm_loadu_si128(in), b = _mm_loadu_si128(in + 1), c = _mm_loadu_si128(in + 2);
+        __m128i d = _mm_loadu_si128(in + 3), *out = (__m128i *) (to + i);
+        _mm_stream_si128(out, a);
+        _mm_stream_si128(out + 1, b);
+        _mm_stream_si128(out + 2, c);
+        _mm_stream_si128(out + 3, d);
+    }
+    memcpy(to + i, from + i, bytes - i);
+    _mm_sfence();               /* no release orders streamed stores */
+}
+
+__attribute__((target("avx")))
+static inline void lane_copy_plainly(char *to, const char *from, size_t bytes)
+{
+    size_t i = lane_copy_head(to, from, bytes);
+
+    for (; i + 2 * LANE_LINE <= bytes; i += 2 * LANE_LINE) {
+        const __m256i_u *in = (const __m256i_u *) (from + i);
+        __m256i a = _mm256_loadu_si256(in), b = _mm256_loadu_si256(in + 1), c = _mm256_loadu_si256(in + 2);
+        __m256i d = _mm256_loadu_si256(in + 3), *out = (__m256i *) (to + i);
+        _mm256_store_si256(out, a);
+        _mm256_store_si256(out + 1, b);
+        _mm256_store_si256(out + 2, c);
+        _mm256_store_si256(out + 3, d);
+    }
+    memcpy(to + i, from + i, bytes - i);
+}
+
+#endif
+
+/* By the writer. */
+static inline void lane_copy_in(void *to, const void *from, size_t bytes, bool streams)
+{
+#ifdef __x86_64__
+    if (streams) {
+        lane_copy_streamed((char *) to, (const char *) from, bytes);
+        return;
+    }
+#endif
+    (void) streams;
+    memcpy(to, from, bytes);
+}
+
+/* By the reader. */
+static inline void lane_copy_out(void *to, const void *from, size_t bytes)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx")) {
+        lane_copy_plainly((char *) to, (const char *) from, bytes);
+        return;
+    }
+#endif
+    memcpy(to, from, bytes);
 }
 
 #endif /* POSIX_LANE_RING_H_INCLUDED */

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -23,7 +24,8 @@ struct Ring {
         if (!record)
             return false;
         record->kind = LANE_FIRST;
-        memset(lane_payload(record), static_cast<int>(number & 0xff), payload);
+        std::vector<char> content(payload + 1, static_cast<char>(number));
+        lane_copy_in(lane_payload(record), content.data(), payload, number % 2 == 1);
         lane_publish(&out, record, payload);
         return true;
     }
@@ -160,6 +162,77 @@ TEST(LaneRing, KeepsTheOrderBetweenTwoThreads)
         EXPECT_EQ(static_cast<int>(i & 0xff), number);
     }
     sender.join();
+}
+
+// ---- copying what is long ----
+
+TEST(LaneCopy, CopiesAnyNumberOfBytesToAnyPlace)
+{
+    std::vector<char> from(1000), to(1400);
+    std::mt19937 random(1);
+    for (char &c : from)
+        c = static_cast<char>(random());
+    auto check = [&](auto copy, size_t at, size_t start, size_t bytes) {
+        std::fill(to.begin(), to.end(), '\0');
+        copy(&to[at], &from[start], bytes);
+        EXPECT_TRUE(std::equal(&from[start], &from[start + bytes], &to[at])) << at << " " << start << " " << bytes;
+        EXPECT_EQ(at, std::count(to.begin(), to.begin() + static_cast<long>(at), '\0'));
+        EXPECT_EQ(to.size() - at - bytes, std::count(to.begin() + static_cast<long>(at + bytes), to.end(), '\0'));
+    };
+    for (size_t bytes : {0, 1, 15, 63, 64, 65, 127, 128, 129, 191, 255, 256, 300, 513}) {
+        for (size_t at = 0; at < 3 * LANE_LINE; at += 7) {
+            size_t start = random() % 200;
+            check([](auto... all) { lane_copy_in(all..., true); }, at, start, bytes);
+            check([](auto... all) { lane_copy_in(all..., false); }, at, start, bytes);
+            check([](auto... all) { lane_copy_out(all...); }, at, start, bytes);
+        }
+    }
+}
+
+/* How many of so many copies are streamed, at these costs. */
+int count_streamed(lane_pace &pace, int copies, uint64_t cached, uint64_t streamed)
+{
+    int n = 0;
+    for (int i = 0; i < copies; i++) {
+        bool streams = lane_streams(&pace);
+        n += streams;
+        lane_took(&pace, streams, streams ? streamed : cached, LANE_LONG);
+    }
+    return n;
+}
+
+constexpr uint64_t FAR = 100000, NEAR = 10000, STREAMED = 15000;
+
+TEST(LanePace, TriesStreamingOnceInAWhileWhereTheCacheIsShared)
+{
+    lane_pace pace{};
+    EXPECT_EQ(0, count_streamed(pace, LANE_FIRST_TRIAL, NEAR, STREAMED));
+    EXPECT_TRUE(lane_streams(&pace));
+    EXPECT_EQ(20, count_streamed(pace, 20 * LANE_TRIAL, NEAR, STREAMED));
+}
+
+TEST(LanePace, StreamsWhereWritingIntoTheCacheTakesLongAndComesBack)
+{
+    lane_pace pace{};
+    count_streamed(pace, LANE_FIRST_TRIAL + 1, FAR, STREAMED);
+    EXPECT_EQ(LANE_TRIAL * 20 - 20, count_streamed(pace, LANE_TRIAL * 20, FAR, STREAMED));
+    count_streamed(pace, LANE_TRIAL, NEAR, STREAMED);
+    EXPECT_EQ(20, count_streamed(pace, 20 * LANE_TRIAL, NEAR, STREAMED));
+    count_streamed(pace, LANE_TRIAL, FAR, STREAMED);
+    EXPECT_EQ(LANE_TRIAL * 20 - 20, count_streamed(pace, LANE_TRIAL * 20, FAR, STREAMED));
+}
+
+TEST(LanePace, TakesAnInterruptionForNone)
+{
+    lane_pace pace{};
+    count_streamed(pace, 2 * LANE_TRIAL, NEAR, STREAMED);
+    for (int i = 0; i < 3; i++)
+        lane_took(&pace, false, 1000 * NEAR, LANE_LONG);
+    EXPECT_EQ(1, count_streamed(pace, LANE_TRIAL, NEAR, STREAMED));
+    pace = {};
+    count_streamed(pace, LANE_FIRST_TRIAL, 1000 * NEAR, STREAMED);  // memory that is touched for the first time
+    lane_took(&pace, true, 1000 * STREAMED, LANE_LONG);
+    EXPECT_EQ(3, count_streamed(pace, 3 * LANE_TRIAL, NEAR, STREAMED));
 }
 
 }  // namespace

@@ -184,6 +184,35 @@ static void put_header(struct lane_record *record, const MPIDI_POSIX_am_header_t
     memcpy(lane_payload(record), am_hdr, (size_t) am_hdr_sz);
 }
 
+/* Whether it is copied in this file, and not by datatypes. */
+static bool is_plain(const void *buf, MPI_Datatype datatype, MPI_Aint bytes)
+{
+    MPL_pointer_attr_t attr;
+
+    if (bytes < LANE_LONG || !HANDLE_IS_BUILTIN(datatype))
+        return false;
+    MPIR_GPU_query_pointer_attr(buf, &attr);
+    return attr.type == MPL_GPU_POINTER_UNREGISTERED_HOST;
+}
+
+/* As much as there is room for; the bytes of it. */
+static MPI_Aint put_data(struct lane *lane, const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint offset,
+                         void *to, MPI_Aint room)
+{
+    MPI_Aint packed;
+
+    if (!is_plain(buf, datatype, room)) {
+        MPIR_Typerep_pack(buf, count, datatype, offset, to, room, &packed);
+        return packed;
+    }
+    bool streams = lane_streams(&lane->pace);
+    uint64_t start = lane_ticks();
+    packed = room - room % MPIR_Datatype_get_basic_size(datatype);      /* as above, whole elements */
+    lane_copy_in(to, (const char *) buf + offset, (size_t) packed, streams);
+    lane_took(&lane->pace, streams, lane_ticks() - start, (uint64_t) packed);
+    return packed;
+}
+
 int MPIDI_POSIX_lane_send(int grank, MPIDI_POSIX_am_header_t * msg_hdr, const void *am_hdr,
                           MPI_Aint am_hdr_sz, const void *buf, MPI_Aint count, MPI_Datatype datatype,
                           MPI_Aint offset, MPI_Aint * bytes_sent)
@@ -206,8 +235,7 @@ int MPIDI_POSIX_lane_send(int grank, MPIDI_POSIX_am_header_t * msg_hdr, const vo
     if (am_hdr)
         put_header(record, msg_hdr, am_hdr, am_hdr_sz, first);
     if (bytes_sent) {
-        MPIR_Typerep_pack(buf, count, datatype, offset, (char *) lane_payload(record) + first, payload - first,
-                          &packed);
+        packed = put_data(lane, buf, count, datatype, offset, (char *) lane_payload(record) + first, payload - first);
         *bytes_sent = packed;
     }
     if (am_hdr && msg_hdr->handler_id == MPIDIG_SEND && ((const MPIDIG_hdr_t *) am_hdr)->flags & ANSWERED)
@@ -236,14 +264,51 @@ void MPIDI_POSIX_lanes_counts(unsigned **open, unsigned long long **sent)
 
 /* ---- receiving -------------------------------------------------------------------------------------------------- */
 
+/* What MPIDIG_recv_copy and MPIDIG_recv_copy_seg do, of what is long and needs no datatype.  False: it is none of that.
+ * That there is room for all that is to come has been checked when the message began. */
+static bool take_plainly(MPIR_Request * rreq, const void *data, MPI_Aint bytes, MPI_Aint offset)
+{
+    MPIDIG_rreq_async_t *copied = &MPIDIG_REQUEST(rreq, req->recv_async);
+    MPI_Datatype datatype = MPIDIG_REQUEST(rreq, datatype);
+    char *buf = MPIDIG_REQUEST(rreq, buffer);
+
+    if (rreq->status.MPI_ERROR || copied->recv_type != MPIDIG_RECV_DATATYPE || bytes > copied->in_data_sz ||
+        !is_plain(buf, datatype, bytes) || bytes % MPIR_Datatype_get_basic_size(datatype))
+        return false;
+    lane_copy_out(buf + offset, data, (size_t) bytes);
+    copied->in_data_sz -= bytes;
+    copied->offset = offset + bytes;
+    MPIR_STATUS_SET_COUNT(rreq->status, copied->offset);
+    return true;
+}
+
+static void take_whole(MPIR_Request * rreq, void *data, MPI_Aint bytes)
+{
+    if (!take_plainly(rreq, data, bytes, 0))
+        MPIDIG_recv_copy(data, rreq);
+    MPIDIG_REQUEST(rreq, req->target_cmpl_cb) (rreq);
+}
+
 static void take_part(struct lane *lane, void *data, MPI_Aint bytes)
 {
     MPIR_Request *rreq = lane->active;
+    MPIDIG_rreq_async_t *copied = &MPIDIG_REQUEST(rreq, req->recv_async);
 
-    if (MPIDIG_recv_copy_seg(data, bytes, rreq)) {
+    if (take_plainly(rreq, data, bytes, copied->offset) ? copied->in_data_sz == 0 :
+        MPIDIG_recv_copy_seg(data, bytes, rreq)) {
         lane->active = NULL;
         MPIDIG_REQUEST(rreq, req->target_cmpl_cb) (rreq);
     }
+}
+
+/* Whether all of a message that is sent has come with its beginning. */
+static bool is_long_send(const MPIDI_POSIX_am_header_t * header, const void *am_hdr, MPI_Aint bytes)
+{
+    const MPIDIG_hdr_t *hdr = am_hdr;
+
+    return bytes >= LANE_LONG && header->handler_id == MPIDIG_SEND &&
+        header->am_type == MPIDI_POSIX_AM_TYPE__SHORT && header->am_hdr_sz >= (int) sizeof(*hdr) &&
+        !(hdr->flags & MPIDIG_AM_SEND_FLAGS_RTS) && hdr->data_sz == bytes;
 }
 
 /* False: this cannot be the beginning of a message. */
@@ -260,6 +325,13 @@ static bool take_first(struct lane *lane, const MPIDI_POSIX_am_header_t * header
         note_answer(lane, id, am_hdr, header->am_hdr_sz);
     bytes -= header->am_hdr_sz;
     MPIDIG_AM_ATTR_SET_VCIS(attr, 0, 0);
+    if (is_long_send(header, am_hdr, bytes)) {
+        MPIR_Request *rreq = NULL;
+        MPIDIG_global.target_msg_cbs[id] (am_hdr, NULL, bytes, attr | MPIDIG_AM_ATTR__IS_ASYNC, &rreq);
+        if (rreq)
+            take_whole(rreq, data, bytes);
+        return rreq != NULL;
+    }
     if (header->am_type != MPIDI_POSIX_AM_TYPE__PIPELINE) {
         MPIDIG_global.target_msg_cbs[id] (am_hdr, data, bytes, attr, NULL);
         return true;

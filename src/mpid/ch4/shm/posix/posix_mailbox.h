@@ -34,6 +34,7 @@ struct lane {
     enum lane_state state;
     bool busy;                  /* while a message of it is handled */
     struct lane_end in, out;
+    struct lane_pace pace;      /* of what is long and goes out */
     MPIR_Request *active;       /* the message that comes in parts */
     struct lane_card peer;
     int avtid, lpid;            /* its address */
