@@ -151,11 +151,11 @@ static inline struct lane_record *lane_take(struct lane_end *in, uint32_t * byte
     }
 }
 
-/* ---- copying what is long --------------------------------------------------------------------------------------- */
+/* ---- copying what is long -------------------------------------------------------------------------------------- */
 
 /*
  * The reader copies by plain loads and stores, where memcpy may have `rep movsb` for so much.  With what was read by
- * that on AMD's Zen 4 the writer often waits for each line the next time, as if both processors' caches still shared it.
+ * that on AMD's Zen 4 the writer often waits for each line the next time, as if both caches still shared it.
  *
  * The writer may also stream: store past its cache.  That costs more where both share a cache, and less where a line
  * that the other processor has read has to be fetched back from far away.  Nothing tells which it is, and a virtual
