@@ -21,11 +21,6 @@ std::string wrong(const std::string &text)
     return SetAnswer::error(PMI_SET_WRONG, text);
 }
 
-std::string full()
-{
-    return SetAnswer::error(PMI_SET_FULL, "there are too many process sets: free some");
-}
-
 /* That there is one of this kind, without its name. */
 std::string only(pmi_set_change kind)
 {
@@ -237,7 +232,7 @@ std::optional<std::string> Step::answer_change(Process &process, const SetCaller
         return only(PMI_SET_CHANGE_NONE);
     if (call.only_look)
         return only(adaptation_->change.joining > 0 ? PMI_SET_CHANGE_ADD : PMI_SET_CHANGE_SUB);
-    return tell_change(process, *delta) ? answer_told(caller) : full();
+    return tell_change(process, *delta) ? answer_told(caller) : sets_.tell_full();
 }
 
 /* SR2: a process asks when its board says so.  Boards of processes that are not members yet need not know. */

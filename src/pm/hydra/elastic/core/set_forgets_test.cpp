@@ -28,7 +28,7 @@ namespace {
 
 constexpr int DAEMONS = 3;
 constexpr uint32_t PROCESSES = 6;
-const std::string NAMES[] = {"app://a", "app://b", "app://c"};
+const std::string NAMES[] = {"app://a", "app://b", "app://c", "mpix://WORLD/0"};
 
 /* Of one name. */
 struct Told {
@@ -170,7 +170,7 @@ class ForgetfulJob {
         } else if (process.asks) {
             return;
         } else if (what < 12) {
-            look(uid, name);
+            look(uid, NAMES[pick(4)]);
         } else if (what < 15) {
             std::vector<uint32_t> all = {0, 1, 2, 3, 4, 5};
             ask(uid, MakeFromList{name, *SetMembers::of_list(all)});

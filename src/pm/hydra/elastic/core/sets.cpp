@@ -15,7 +15,6 @@ namespace {
 
 const char *const ALL = "mpix://ALL";
 constexpr size_t LOOKS_MAX = 4; /* in the answer to a call that makes sets */
-const char *const NO_ROOM = "there are too many process sets: free some";
 
 bool begins_with(const std::string &name, const char *prefix)
 {
@@ -98,6 +97,7 @@ void Sets::add_world(uint32_t epoch, SetMembers members)
     worlds_.push_back(std::move(set));
     while (worlds_.size() > 1 && (worlds_.size() > limits_.worlds || worlds_runs_ > limits_.worlds_runs)) {
         worlds_runs_ -= worlds_.front()->members.runs().size();
+        outdate(*worlds_.front());
         forget_looks(*worlds_.front());
         worlds_.pop_front();
     }
@@ -152,6 +152,14 @@ bool Sets::has_room(size_t sets, size_t runs)
     if (!fits())
         forget_departed(0);
     return fits();
+}
+
+/* SL2, SO3: a set that holds a living process means something until that, or anybody, frees it. */
+std::string Sets::tell_full() const
+{
+    std::string oldest = by_serial_.empty() ? "" : ", the oldest of which is " + by_serial_.begin()->second->name;
+    return full("no room is left beside the " + std::to_string(sets_.size()) + " process sets of this job" + oldest +
+                ": free those that are not used any more (MPIX_Session_pset_free)");
 }
 
 /* SN6; "" for no members.  There is room. */
@@ -316,7 +324,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MakeSets &ca
     for (const SetMembers &members : results)
         runs += members.runs().size();
     if (!has_room(results.size(), runs))
-        return full(NO_ROOM);
+        return tell_full();
     SetAnswer made;
     std::vector<std::string> names;
     made.number(results.size());
@@ -339,7 +347,7 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MakeFromList
     if (!is_of_job(call.members))
         return foreign();
     if (!has_room(1, call.members.runs().size()))
-        return full(NO_ROOM);
+        return tell_full();
     Set set;
     set.members = call.members;
     std::string name = make(caller, call.wished, std::move(set));
@@ -350,11 +358,12 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MakeFromList
     return made.bytes();
 }
 
-/* Of a state that only an end can change, all; that a set starts, and runs then, is told to nobody else. */
+/* Of a state that only an end can change, all; that a set starts, and runs then, is told to nobody else.  Who runs
+ * changes without that. */
 pmi_set_lasts Sets::how_lasting(const Set &set) const
 {
     pmi_set_state state = state_of(set.members);
-    if (!sets_.contains(set.name) || rebound_.size() >= limits_.rebound || rebound_.contains(set.name))
+    if (set.name == ALL || rebound_.size() >= limits_.rebound || rebound_.contains(set.name))
         return PMI_SET_LASTS_NOT;
     return state == PMI_SET_RUNNING || state == PMI_SET_ENDED ? PMI_SET_LASTS : PMI_SET_LASTS_BUT_STATE;
 }
@@ -379,12 +388,9 @@ std::optional<std::string> Sets::answer(const Caller &caller, const LookAtSet &c
     if (!set)
         return unknown(call.name);
     SetAnswer answer;
-    Shared shared = {set->members, {}};
-    for (const SetCards::Card &card : cards_.lacking(caller.uid, set->members))
-        shared.cards.push_back(card.first);
-    pmi_set_lasts lasts = write(caller, *set, answer);
-    if (lasts == PMI_SET_LASTS || (lasts == PMI_SET_LASTS_BUT_STATE && !call.state))
-        shared_ = std::move(shared);
+    Written written = write(caller, *set, answer);
+    if (written.lasts == PMI_SET_LASTS || (written.lasts == PMI_SET_LASTS_BUT_STATE && !call.state))
+        shared_ = {set->members, std::move(written.cards)};
     return answer.bytes();
 }
 
@@ -400,7 +406,7 @@ void Sets::share(const Shared &shared, std::span<const uint32_t> neighbours, Rep
     reply.cards = shared.cards;
 }
 
-pmi_set_lasts Sets::write(const Caller &caller, Set &set, SetAnswer &answer)
+Sets::Written Sets::write(const Caller &caller, Set &set, SetAnswer &answer)
 {
     answer.text(set.name)
         .number(state_of(set.members))
@@ -416,17 +422,21 @@ pmi_set_lasts Sets::write(const Caller &caller, Set &set, SetAnswer &answer)
         remembering_.insert(caller.agent);
     }
     answer.members(set.members);
-    tell_cards(caller, set.members, answer);
+    std::vector<uint32_t> cards = tell_cards(caller, set.members, answer);
     answer.number(lasts);
-    return lasts;
+    return {lasts, std::move(cards)};
 }
 
-void Sets::tell_cards(const Caller &caller, const SetMembers &members, SetAnswer &answer)
+std::vector<uint32_t> Sets::tell_cards(const Caller &caller, const SetMembers &members, SetAnswer &answer)
 {
+    std::vector<uint32_t> told;
     auto cards = cards_.tell(caller.uid, members);
     answer.number(cards.size());
-    for (const auto &[uid, card] : cards)
+    for (const auto &[uid, card] : cards) {
         answer.number(uid).text(card);
+        told.push_back(uid);
+    }
+    return told;
 }
 
 void Sets::look(const Caller &caller, const std::string &name, SetAnswer &answer)

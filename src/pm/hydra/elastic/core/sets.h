@@ -77,6 +77,8 @@ class Sets {
     void delta_over() { open_delta_ = 0; }
     /* Of a change that was declined; answers to those who waited. */
     std::vector<Reply> free_delta();
+    /* The answer if there is no room for one more set. */
+    std::string tell_full() const;
     /* Operations that change who is there (set_request.cpp): open from when they are done until they are closed by the
      * name of the set that they were bound to, or of what they made. */
     struct OpenOp {
@@ -104,8 +106,8 @@ class Sets {
     /* Whether what is asked may be about sets that another process has made so, and nobody here has heard of. */
     bool may_be_about_granted(const Caller &caller, Bytes call) const;
     void give_card(uint32_t uid, const std::string &card) { cards_.give(uid, card); }
-    /* u32 n, n * (u32 uid, text card) of those that the caller has not been told. */
-    void tell_cards(const Caller &caller, const SetMembers &members, SetAnswer &answer);
+    /* u32 n, n * (u32 uid, text card) of those that the caller has not been told.  Whose they are. */
+    std::vector<uint32_t> tell_cards(const Caller &caller, const SetMembers &members, SetAnswer &answer);
     /* Not too many, and each has the address of each. */
     bool know_each_other(const SetMembers &members) const;
     /* These get to know each other without a meeting.  Whether they do, and what is answered to those that wait in one
@@ -185,6 +187,11 @@ class Sets {
         std::vector<Caller> waiting;
         std::optional<std::string> answer;
     };
+    /* What is told of a set: how long it holds, and whose cards are told along with it. */
+    struct Written {
+        pmi_set_lasts lasts;
+        std::vector<uint32_t> cards;
+    };
     /* What can be told all processes of a daemon. */
     struct Shared {
         SetMembers members;
@@ -219,7 +226,7 @@ class Sets {
     bool is_of_job(const SetMembers &members) const;
     bool has_room(size_t sets, size_t runs);
     void forget_departed(size_t keep);
-    pmi_set_lasts write(const Caller &caller, Set &set, SetAnswer &answer);
+    Written write(const Caller &caller, Set &set, SetAnswer &answer);
     void share(const Shared &shared, std::span<const uint32_t> neighbours, Reply &reply) const;
     void write_made(const Caller &caller, std::span<const std::string> names, SetAnswer &answer);
     std::string make(const Caller &caller, const std::string &wished, Set set);

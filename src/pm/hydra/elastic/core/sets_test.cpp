@@ -431,6 +431,7 @@ TEST_F(SetsTest, SO9_a_full_table_forgets_those_whose_processes_have_departed)
         from_list(0, {7});
     EXPECT_EQ(code(0, MakeFromList{"", list({0})}), PMI_SET_FULL);
     EXPECT_EQ(code(0, MakeSets{PMI_SET_OP_UNION, "", {}, {named("mpix://op/0.1")}}), PMI_SET_FULL);
+    EXPECT_NE(sets.tell_full().find("the oldest of which is mpix://op/0.1: free"), std::string::npos);
     EXPECT_EQ(code(0, PutData{"mpix://op/0.1", {{"key", "value"}}}), PMI_SET_OK) << "nothing changed";
     sets.ended(7);
     EXPECT_EQ(from_list(0, {0}), "mpix://op/0.101");
@@ -655,6 +656,23 @@ TEST_F(SetsTest, SN3_the_latest_worlds_are_known)
     EXPECT_EQ(look("mpix://WORLD/0").name, "");
     EXPECT_EQ(look("mpix://WORLD/1").members, (Uids{1, 7}));
     EXPECT_EQ(look("mpix://WORLD/2").members, (Uids{2, 7}));
+}
+
+TEST_F(SetsTest, SA1_a_world_is_remembered_until_it_is_not_known_any_more)
+{
+    use({.worlds = 2});
+    sets.add_world(0, list({0, 1}));
+    EXPECT_EQ(look("mpix://WORLD/0").lasts, 1u);
+    sets.add_world(1, list({0}));
+    EXPECT_EQ(sets.take_outdated().size(), 0u);
+    sets.add_world(2, list({1}));
+    EXPECT_EQ(sets.take_outdated().size(), 1u);
+    EXPECT_EQ(look("mpix://WORLD/1").lasts, 1u);
+    sets.ended(0);
+    EXPECT_EQ(sets.take_outdated().size(), 1u) << "a process of it has ended";
+    sets.add_world(3, list({1}));
+    EXPECT_EQ(sets.take_outdated().size(), 0u) << "nobody remembers it";
+    EXPECT_EQ(look("mpix://ALL").lasts, 0u);
 }
 
 TEST_F(SetsTest, SC4_without_keys_all_is_told_and_who_waits_waits_for_the_first)

@@ -50,6 +50,11 @@ static SetSync::Held held(const Process &process, const SetReport &report)
     return {process.agent(), report.rank, report.id, std::string(bytes, report.call.size())};
 }
 
+static bool is_look(Bytes call)
+{
+    return CallBytes(call).number() == PMI_SET_LOOK;
+}
+
 /* Those that processes make so (MPIR_Session_call_say).  Of others as many as a process likes might wait here. */
 static bool may_go_unanswered(Bytes call)
 {
@@ -63,7 +68,7 @@ void Step::on_set_call(Process &process, SetReport &report)
         return unexpected("call on a set of " + describe(process) + ", which has ended");
     if (report.id == 0 && !may_go_unanswered(report.call))
         return unexpected("call of " + describe(process) + " that has an answer, and nobody waits for it");
-    looks_ += CallBytes(report.call).number() == PMI_SET_LOOK;
+    looks_ += is_look(report.call);
     count_starts();
     has_begun(process.uid);
     bool may_be_accepted = told_ && told_->uid != process.uid && sets_.tells_of_accept(report.call);
@@ -187,9 +192,7 @@ void Step::carry_out_set_call(Process &process, const SetReport &report)
         return on_task_call(caller, *task);
     if (auto change = parse_change_call(report.call))
         return on_change_call(process, caller, *change);
-    std::vector<uint32_t> neighbours;
-    if (CallBytes(report.call).number() == PMI_SET_LOOK)
-        neighbours = world_.living_of(process.agent());
+    auto neighbours = is_look(report.call) ? world_.living_of(process.agent()) : std::vector<uint32_t>();
     std::erase(neighbours, process.uid);
     std::vector<Sets::Reply> replies = sets_.call(caller, report.call, neighbours);
     if (sets_.used())
@@ -382,19 +385,21 @@ void Step::tell_sets(const std::vector<Sets::Reply> &replies)
 
 void Step::send_set_answers()
 {
-    for (const Sets::Reply &reply : set_forgets_.take_answers()) {
+    for (Sets::Reply &reply : set_forgets_.take_answers()) {
         auto caller = set_callers_.find(reply.caller.uid);
         if (caller == set_callers_.end() || reply.caller.id == 0)
             continue;           /* has ended meanwhile, or does not wait */
         std::string payload;
         append_number(payload, reply.caller.uid);
         append_number(payload, reply.caller.id);
-        if (!reply.others.empty()) {
+        bool is_shared = !reply.others.empty();
+        if (is_shared) {
+            reply.others.push_back(reply.caller.uid);   /* may ask once more */
             append_members(payload, *SetMembers::of_list(reply.others));
             append_members(payload, *SetMembers::of_list(reply.cards));
         }
         payload += reply.answer;
-        post({caller->second}, reply.others.empty() ? STEP_SET_ANSWER : STEP_SET_SHARED, 0, payload);
+        post({caller->second}, is_shared ? STEP_SET_SHARED : STEP_SET_ANSWER, 0, payload);
     }
 }
 

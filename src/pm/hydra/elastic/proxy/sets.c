@@ -448,15 +448,25 @@ static HYD_status ask(struct call **place)
     goto fn_exit;
 }
 
+static size_t count_behind(const struct call *c)
+{
+    size_t n = 0;
+
+    for (const struct call * other = calls; other; other = other->next)
+        n += other->behind == c;
+    return n;
+}
+
 /* Those that wait for the answer to this one are given it, if they may have it (NULL: nobody may), or are passed on. */
 static HYD_status answer_others(const struct call *c, const struct shared *shared)
 {
     uint32_t *ranks = NULL;
-    size_t n = 0;
+    size_t n = 0, waiting = count_behind(c);
     HYD_status status = HYD_SUCCESS;
 
-    HYDU_MALLOC_OR_JUMP(ranks, uint32_t *,
-                        (size_t) HYD_agent_process_count() * PMI_SET_CALLS_MAX * sizeof(*ranks), status);
+    if (waiting == 0)
+        goto fn_exit;
+    HYDU_MALLOC_OR_JUMP(ranks, uint32_t *, waiting * sizeof(*ranks), status);
     for (struct call ** place = &calls; *place;) {
         struct call *other = *place;
         if (other->behind != c) {
