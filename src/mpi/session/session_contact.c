@@ -103,44 +103,37 @@ static int own_card(char *card, int bytes)
     return mpi_errno;
 }
 
-/* The part of a card that is about shared memory, which is cut off, or NULL. */
-static char *split_card(char *card)
+/* `lanes`: the part of the card that is about shared memory; "" if there is none. */
+static int take_in_address(int place, const char *card, const char **lanes)
 {
-    char *lanes = strchr(card, ',');
+    char address[PMI_SET_CARD_MAX + 1];
+    size_t length = strcspn(card, ",");
 
-    if (lanes)
-        *lanes++ = '\0';
-    return lanes;
+    *lanes = card[length] ? card + length + 1 : "";
+    MPL_strncpy(address, card, sizeof(address));
+    if (length < sizeof(address))
+        address[length] = '\0';
+    return MPID_Session_take_in(place, address);
 }
 
-static int take_in(int place, char *card)
+static int take_in(int place, const char *card)
 {
-    char *lanes = split_card(card);
-    int mpi_errno = MPID_Session_take_in(place, card);
+    const char *lanes;
+    int mpi_errno = take_in_address(place, card, &lanes);
 
-    if (!mpi_errno && lanes)
+    if (!mpi_errno && *lanes)
         MPID_Lanes_offer(place, lanes);
     return mpi_errno;
 }
 
-/* Under the lock; `text`: the own card.  Without a world there is no other way to oneself. */
-static int take_in_oneself(char *text, int bytes)
+/* Under the lock.  Without a world there is no other way to oneself. */
+static int take_in_oneself(const char *own)
 {
-    int mpi_errno = own_card(text, bytes), place = MPIR_Session_place();
-    char taken[PMI_SET_CARD_MAX];
+    int mpi_errno = take_in(MPIR_Session_place(), own);
 
-    MPIR_ERR_CHECK(mpi_errno);
-    if (MPID_Session_knows(place))
-        goto fn_exit;
-    MPL_strncpy(taken, text, sizeof(taken));
-    mpi_errno = take_in(place, taken);
-    MPIR_ERR_CHECK(mpi_errno);
-    MPID_Lanes_settle(place);
-
-  fn_exit:
+    if (!mpi_errno)
+        MPID_Lanes_settle(MPIR_Session_place());
     return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 int MPIR_Session_meet_oneself(void)
@@ -151,8 +144,11 @@ int MPIR_Session_meet_oneself(void)
     if (MPIR_Process.comm_world || MPIR_Adapt.state != MPIR_ADAPT_STATE__OFF)
         goto fn_exit;
     MPL_initlock_lock(&lock);
-    if (!MPID_Session_knows(MPIR_Session_place()))
-        mpi_errno = take_in_oneself(text, sizeof(text));
+    if (!MPID_Session_knows(MPIR_Session_place())) {
+        mpi_errno = own_card(text, sizeof(text));
+        if (!mpi_errno)
+            mpi_errno = take_in_oneself(text);
+    }
     MPL_initlock_unlock(&lock);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -172,7 +168,10 @@ static int publish_address(void)
         goto fn_exit;
     met = MPL_calloc(MPIR_Process.size, 1, MPL_MEM_ADDRESS);
     MPIR_ERR_CHKANDJUMP(!met, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    mpi_errno = take_in_oneself(text, sizeof(text));
+    mpi_errno = own_card(text, sizeof(text));
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!MPID_Session_knows(MPIR_Session_place()))
+        mpi_errno = take_in_oneself(text);
     MPIR_ERR_CHECK(mpi_errno);
     met[MPIR_Process.rank] = 1;
     address_name(name, MPIR_Process.rank);
@@ -283,19 +282,19 @@ static bool knows(int place)
 }
 
 /* A ring in the other's memory is claimed when both make a communicator, not before: one of them may never. */
-static int take_in_card(int place, char *card)
+static int take_in_card(int place, const char *card)
 {
     int mpi_errno = MPI_SUCCESS;
+    const char *lanes;
 
     if (knows(place))
         goto fn_exit;
     if (!lane_cards)
         lane_cards = MPL_calloc(MPID_SESSION_PLACES, sizeof(*lane_cards), MPL_MEM_ADDRESS);
     MPIR_ERR_CHKANDJUMP(!lane_cards, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    char *lanes = split_card(card);
-    mpi_errno = MPID_Session_take_in(place, card);
+    mpi_errno = take_in_address(place, card, &lanes);
     MPIR_ERR_CHECK(mpi_errno);
-    if (lanes && *lanes)
+    if (*lanes)
         lane_cards[place] = MPL_strdup(lanes);
 
   fn_exit:
@@ -321,21 +320,16 @@ static void offer_lanes(const int *places, int n)
         offer_lane(places[i]);
 }
 
-/* The own one is taken in, too: without a world there is no other way to oneself. */
+/* The own one is taken in as others' are, with a lane that is claimed later (take_in_oneself claims it at once). */
 static int take_in_own_card(char *card, int bytes)
 {
     int mpi_errno = own_card(card, bytes);
-    char taken[PMI_SET_CARD_MAX];
 
-    if (!mpi_errno) {
-        MPL_strncpy(taken, card, sizeof(taken));
-        mpi_errno = take_in_card(MPIR_Session_place(), taken);
-    }
-    return mpi_errno;
+    return mpi_errno ? mpi_errno : take_in_card(MPIR_Session_place(), card);
 }
 
 /* Of processes of the launch the others need not know, who take in its world together, if at all. */
-static int take_early(uint32_t uid, char *card)
+static int take_early(uint32_t uid, const char *card)
 {
     int mpi_errno = MPI_SUCCESS;
 
