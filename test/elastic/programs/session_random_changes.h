@@ -324,8 +324,10 @@ static void go_over_to(MPI_Comm next)
 {
     const struct list everybody = all();
 
-    if (comm != MPI_COMM_NULL)
+    if (comm != MPI_COMM_NULL) {
+        check_drained(comm, size < everybody.n);        /* else some of its members leave */
         ET_MPI(MPI_Comm_free(&comm));
+    }
     comm = next;
     learn_comm(&everybody);
     share_model(0);

@@ -91,6 +91,33 @@ static MPI_Comm connect_list(const struct list *members, const char *tag)
     return made;
 }
 
+/* SL1: nothing is left on it, nor has anything come that was sent on another one.  What its members have sent each
+ * other comes before what they send now, which they do if all of them live. */
+static void check_drained(MPI_Comm on, int all_live)
+{
+    int members, left, ones[MEMBERS], from[MEMBERS];
+    MPI_Status status;
+
+    for (int i = 0; i < MEMBERS; i++)
+        ones[i] = 1;
+    ET_MPI(MPI_Comm_size(on, &members));
+    if (all_live)
+        ET_MPI(MPI_Alltoall(ones, 1, MPI_INT, from, 1, MPI_INT, on));
+    ET_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, on, &left, &status));
+    ET_CHECK(!left, "SL1: a message of rank %d with tag %d is left on a communicator of %d", status.MPI_SOURCE,
+             status.MPI_TAG, members);
+}
+
+/* With its other living members.  One that leaves need not have received all. */
+static void end_comm(MPI_Comm *on, const struct list *members)
+{
+    struct list living = with_life(members, LIVES);
+
+    if (holds(&living, me))
+        check_drained(*on, living.n == members->n);
+    ET_MPI(MPI_Comm_free(on));
+}
+
 /* ---- messages of those who leave ----------------------------------------------------------------------------- */
 
 /* From those who leave to some of those who stay, on communicators that both are in. */
@@ -149,7 +176,7 @@ static void forget_kept(int i)
 {
     step_receive_late();
     if (kept[i] != MPI_COMM_NULL)
-        ET_MPI(MPI_Comm_free(&kept[i]));
+        end_comm(&kept[i], &model.kept[i]);
     model.kept[i] = (struct list) { 0 };
 }
 

@@ -19,7 +19,7 @@ static void use_and_keep(MPI_Comm made, const struct list *members)
     if (keeps)
         keep(made, members);
     else if (made != MPI_COMM_NULL)
-        ET_MPI(MPI_Comm_free(&made));
+        end_comm(&made, members);
 }
 
 struct creation {

@@ -87,7 +87,7 @@ static void step_renew(void)
     ET_MPI(MPI_Barrier(comm));
     forget_met();
     if (frees)
-        ET_MPI(MPI_Comm_free(&comm));
+        end_comm(&comm, &everybody);
     ET_MPI(MPI_Session_finalize(&lasting));
     ET_MPI(MPI_Session_finalize(&session));
     pause_own();

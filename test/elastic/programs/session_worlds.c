@@ -1,7 +1,7 @@
 /*
  * SA1, SW2: the world of an epoch, at which all processes look after each window, is one question of each node daemon;
- * the test counts them.  Rank 0 says READY before the windows and LOOKED after them, and goes on when the files `go` and
- * `end` are there.
+ * the test counts them.  Rank 0 says READY before the windows and LOOKED after them, and goes on when the files `go`
+ * and `end` are there.
  */
 
 #include "elastic_test.h"
