@@ -71,6 +71,8 @@ bool MPIR_Adapt_has_joined(void);
 bool MPIR_Adapt_is_rigid(void);
 /* The process becomes an ordinary member, or a joining one, and tells the daemon its addresses. */
 int MPIR_Adapt_begin_membership(void);
+/* Segments of shared memory that this process makes from now on end with it, if the others can find them so. */
+void MPIR_Adapt_choose_segments(void);
 
 /* ---- adapt_answers.c ---- */
 /* The slot's count of answers (pmi_adapt_set.h), also of a process that does not adapt: it stays mapped from then on.

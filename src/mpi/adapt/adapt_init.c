@@ -63,7 +63,7 @@ int MPIR_Adapt_begin_membership(void)
 }
 
 /* Where each process is in a container of its own, the others do not find it in /proc. */
-static void choose_segments(void)
+void MPIR_Adapt_choose_segments(void)
 {
     MPL_shm_nameless = MPIR_Adapt_pid_namespace() == MPIR_Adapt.daemon_pid_namespace;
 }
@@ -75,7 +75,7 @@ static void prepare_for_windows(void)
     if (MPIR_Adapt.control) {
         MPID_Adapt_set_uid(MPIR_Adapt.uid);
         MPID_Adapt_before_init();
-        choose_segments();
+        MPIR_Adapt_choose_segments();
     }
     MPIR_Adapt.state = MPIR_ADAPT_STATE__ALONE;
 }
@@ -92,7 +92,7 @@ static void prepare_for_signals(void)
 {
     MPIR_Adapt_board_open();
     if (MPIR_Adapt.control)
-        choose_segments();
+        MPIR_Adapt_choose_segments();
     MPIR_Adapt_board_close();
 }
 

@@ -43,9 +43,11 @@ bool MPIR_Session_is_dynamic(void)
     return entered || dynamic;
 }
 
+/* Processes of such a job may be killed, and the others go on. */
 void MPIR_Session_note_dynamic(void)
 {
     dynamic = true;
+    MPIR_Adapt_choose_segments();
 }
 
 /* That no change removes this process: remembered as what is told of sets. */
