@@ -359,13 +359,23 @@ void add_ps(CLI::App &app, int &code)
 void add_psets(CLI::App &app, int &code)
 {
     struct Options {
-        std::string step;
+        std::string id;
         bool json = false;
+        Elasticd elasticd;
     };
     auto options = std::make_shared<Options>();
-    CLI::App *command = add_command(app, "psets", "list the process sets of a step", options->json);
-    command->add_option("STEP", options->step, "a step ('elastic ps')")->required();
-    command->callback([options, &code] { code = step_psets(options->step, options->json); });
+    CLI::App *command =
+        add_command(app, "psets", "list the process sets of a job or a step", options->json);
+    command->add_option("ID", options->id, "a job ('elastic queue') or a step ('elastic ps')")
+        ->required();
+    command->callback([options, &code] {
+        auto target = find_target(options->elasticd, options->id, code);
+        if (!target)
+            return;
+        code = target->kind == Target::STEP
+                   ? step_psets(target->id, options->json)
+                   : job_psets(options->elasticd, target->id, options->json);
+    });
 }
 
 int run_version(Looking &options)

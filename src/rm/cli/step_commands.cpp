@@ -210,19 +210,13 @@ void print_pset(const std::string &name, const std::string &size, const std::str
     print_line(row);
 }
 
-}  // namespace
-
-int step_psets(const std::string &step, bool json)
+int list_psets(const std::string &step, StepConnection &connection, bool json)
 {
-    int code = DONE;
-    auto found = open_step(step, code);
-    if (!found)
-        return code;
     if (!json)
         print_pset("SET", "SIZE", "STATE", "PROCESSES");
     uint64_t after = 0;
     for (bool more = true; more;) {
-        auto answer = found->connection.ask({{"op", "psets"}, {"after", after}});
+        auto answer = connection.ask({{"op", "psets"}, {"after", after}});
         if (!answer)
             return complain(NOT_FOUND, "step " + step + ": " + answer.error());
         if (!answer.value().value("ok", false))
@@ -239,6 +233,29 @@ int step_psets(const std::string &step, bool json)
         more = answer.value().value("more", false) && after > before;
     }
     return DONE;
+}
+
+}  // namespace
+
+int step_psets(const std::string &step, bool json)
+{
+    int code = DONE;
+    auto found = open_step(step, code);
+    return found ? list_psets(step, found->connection, json) : code;
+}
+
+int job_psets(Elasticd &elasticd, const std::string &job, bool json)
+{
+    Json answer;
+    if (int code = elasticd.get("/v1/jobs/" + job, answer))
+        return code;
+    std::string socket = string_or(object_of(answer, "job"), "step_socket", "");
+    if (socket.empty())
+        return complain(NOT_FOUND, "job " + job + " runs no step now");
+    auto connection = StepConnection::connect(socket);
+    if (!connection)
+        return complain(UNREACHABLE, "the step of job " + job + ": " + connection.error());
+    return list_psets("of job " + job, connection.value(), json);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /*
  * The commands that talk to a running step itself (its mpiexec), over the step protocol
- * (doc/step-protocol.md); they need no elasticd.  Each prints its answer and returns an exit code.
+ * (doc/step-protocol.md); they need no elasticd, but for job_psets.  Each prints its answer and
+ * returns an exit code.
  */
 
 #ifndef ELASTIC_CLI_STEP_COMMANDS_H_INCLUDED
@@ -10,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/elasticd_client.h"
 #include "cli/output.h"
 #include "result.h"
 
@@ -30,6 +32,8 @@ int step_ps(bool json);
 int step_resize(const std::string &step, const Json &request, bool json);
 int step_cancel(const std::string &step, bool json);
 int step_psets(const std::string &step, bool json);
+/* Of the job's step, whose socket elasticd names; it must be reached from here. */
+int job_psets(Elasticd &elasticd, const std::string &job, bool json);
 int step_loops(const std::string &step, bool json);
 /* loops_command.cpp: the answer for a person, of "step 17" or "job 3". */
 void print_performance(const std::string &subject, const Json &answer);

@@ -1,6 +1,6 @@
 /*
- * What the ID of `elastic resize`, `cancel`, `events` and `loops` means: a job of elasticd, or a
- * step that runs without it.
+ * What the ID of `elastic resize`, `cancel`, `events`, `psets` and `loops` means: a job of
+ * elasticd, or a step that runs without it.
  *
  * "job:ID" and "step:ID" say it; a bare ID is the one that exists.  If both do, nothing is guessed.
  */
