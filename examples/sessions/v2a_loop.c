@@ -7,7 +7,7 @@
  *   mpiexec -n 1 --adapt-range 1:6 ./v2a_loop [CHANGES]
  *
  * It integrates 4 / (1 + x * x) with more slices in each iteration, and ends after so many changes (default: 20): one
- * more process each time up to six, then one fewer down to one.
+ * more process each time up to six, then one fewer down to one, and the other way round if that is not granted.
  */
 
 #include <mpi_session_dyn.h>
@@ -26,7 +26,7 @@ static char *next_key[] = { "app_set" };
 static int rank, size;
 static struct {
     int iteration, changes, grows;
-} state = { 0, 0, 1 };          /* the same in all processes */
+} state = { 0, 0, 1 };          /* those of the first process are told to all who follow */
 
 static void free_names(char **names, int n)
 {
@@ -116,6 +116,8 @@ static void wish(void)
     MPI_Info_free(&info);
     if (op != MPI_PSETOP_NULL)
         free_names(outputs, n);
+    else
+        state.grows = !state.grows;
 }
 
 /* Whether this process goes on. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,25 @@ def a_job_in_the_style_of_v2a_asks_for_processes(bench: Bench) -> None:
     finish(daemon, number, windows, changes)
 
 
+def a_job_in_the_style_of_v2a_goes_on_where_no_core_is_free(bench: Bench) -> None:
+    """SC6: what elasticd has not got is not granted, and the program goes on; once there is a core it gets that."""
+    windows_program = work_program(bench)
+    program = compiled(bench, EXAMPLES / "v2a_loop.c")
+    daemon = bench.start(config=CONFIG, nodes=1, cores=2)
+    windows = submit_work(daemon, windows_program, "windows", 1, 1)
+    number = submit(daemon, program, "2", high=2, psets=("app://all",))
+    output = Path(daemon.job(number)["output"])
+    command = [daemon.programs.elasticd.parent / "elastic", "psets", f"job:{number}", "--json"]
+    environment = {**os.environ, "ELASTICD_SOCKET": str(daemon.socket)}
+    listed = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    expect(listed.returncode == 0 and "app://all" in listed.stdout, f"elastic psets: {listed}")
+    wait_for("it to go on", lambda: output.exists() and output.read_text().count("1 processes") >= 3)
+    expect(daemon.job(number)["counts"]["committed"] == 0, f"there is no core for it: {daemon.job(number)}")
+    finish_work(daemon, windows)
+    daemon.wait_end(number)
+    check(daemon, number, 2)
+
+
 LEAVES_ALONE = """
 #include <mpi.h>
 #include <unistd.h>
@@ -174,6 +194,7 @@ TESTS = [
     a_job_in_the_style_of_libmpidynres_is_resized,
     a_job_in_the_style_of_the_proposal_is_resized,
     a_job_in_the_style_of_v2a_asks_for_processes,
+    a_job_in_the_style_of_v2a_goes_on_where_no_core_is_free,
     a_job_in_the_style_of_v2a_is_resized,
     a_process_ends_by_itself_and_its_core_is_free,
 ]

@@ -233,6 +233,8 @@ int MPIR_Session_write_get(struct MPIR_Session_call *call, MPIR_Session * sessio
 int MPIR_Session_read_data(struct MPIR_Session_answer *answer, MPIR_Info ** data);
 /* A name as the step manager knows it, where that has data. */
 int MPIR_Session_call_name(struct MPIR_Session_call *call, const char *name);
+/* ... and where changes are asked for it. */
+int MPIR_Session_call_bound(struct MPIR_Session_call *call, const char *name);
 
 /* ---- session_ends.c ---- */
 

@@ -87,6 +87,23 @@ int MPIR_Session_call_name(struct MPIR_Session_call *call, const char *name)
     goto fn_exit;
 }
 
+/* Changes are asked for one set. */
+int MPIR_Session_call_bound(struct MPIR_Session_call *call, const char *name)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Session_set set;
+    bool own = MPL_stricmp(name, "mpi://WORLD") && MPIR_Session_find_predefined(name, &set);
+
+    MPIR_ERR_CHKANDJUMP1(own, mpi_errno, MPI_ERR_ARG, "**psetcall", "**psetcall %s",
+                         "mpi://SELF and mpi://SHARED are other sets in each process: make a set of it");
+    mpi_errno = MPIR_Session_call_name(call, name);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* ---- operations ---------------------------------------------------------------------------------------------- */
 
 static int check_op(int op)

@@ -62,7 +62,7 @@ static int write_request(struct MPIR_Session_call *call, int op, const char *con
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_call_begin(call, PMI_SET_REQUEST);
     call->waits = true;
-    mpi_errno = MPIR_Session_call_name(call, input[0]);
+    mpi_errno = MPIR_Session_call_bound(call, input[0]);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_call_number(call, op);
     MPIR_Session_call_number(call, add);
@@ -83,7 +83,7 @@ static int write_query(struct MPIR_Session_call *call, const char *coll_pset, co
     MPIR_Session_call_begin(call, PMI_SET_QUERY);
     call->waits = true;
     MPIR_Session_call_operand(call, coll_pset);
-    mpi_errno = MPIR_Session_call_name(call, name);
+    mpi_errno = MPIR_Session_call_bound(call, name);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -210,7 +210,7 @@ int MPIR_Session_finish_pset_op_impl(MPIR_Session * session, const char *name)
 
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Session_call_begin(&call, PMI_SET_CLOSE);
-    mpi_errno = MPIR_Session_call_name(&call, name);
+    mpi_errno = MPIR_Session_call_bound(&call, name);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Session_call_tell(&call);
     MPIR_ERR_CHECK(mpi_errno);

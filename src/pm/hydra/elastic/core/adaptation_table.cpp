@@ -123,6 +123,7 @@ const char *to_string(AdaptEvent event)
         case E::TAKE: return "take";
         case E::DECLINE: return "decline";
         case E::TELLER_ENDED: return "teller ended";
+        case E::ABANDONED: return "abandoned";
         case E::ALL_THERE: return "all there";
         case E::ADDED: return "added";
     }

@@ -47,6 +47,7 @@ enum class AdaptEvent {
     TAKE,
     DECLINE,
     TELLER_ENDED,       /* the process that was told */
+    ABANDONED,          /* ... and others wait for those who would join */
     ALL_THERE,          /* the joining processes have initialised, or the leaving ones have ended */
     ADDED               /* all there, and others are to leave for it */
 };

@@ -598,6 +598,14 @@ void Step::set_member_over(const Process &process, bool by_itself, const std::st
         raise(AdaptEvent::TELLER_ENDED);
 }
 
+/* After every event.  SF1: the next caller is told; but whoever meets with those who would join has been told of them
+ * by the one that has ended, and there may be nobody else who calls.  SI8: nobody waits because of that one. */
+void Step::consider_orphan()
+{
+    if (adaptation_ && adaptation_->state == AdaptState::ORPHANED && sets_.are_proposed_awaited())
+        raise(AdaptEvent::ABANDONED, "who was told of it has ended, and others wait for those who would join");
+}
+
 /* Of whom there are fewer than a removal counted on, before anybody was told; or one that is awaited. */
 void Step::leaving_over(const Process &process, const std::string &cause)
 {

@@ -1,6 +1,7 @@
 /*
  * One change through process sets as a table, as adaptation_table.cpp for windows.  Nothing is told before all joining
- * processes wait in MPI_Session_init; what was told once is told until somebody accepts or declines it, or it fails.
+ * processes wait in MPI_Session_init; what was told once is told until somebody accepts or declines it, or it fails, or
+ * who was told has ended and others wait for those who would join: these may be all that could ask for it.
  * SR3, SR6-SR9, SF1, SF2.
  */
 
@@ -49,6 +50,7 @@ constexpr AdaptTransition TABLE[] = {
     {S::TOLD, E::MEMBER_LOST, S::FAILED, A::REMOVE_JOINERS},
 
     {S::ORPHANED, E::ASKED, S::TOLD, A::NONE},
+    {S::ORPHANED, E::ABANDONED, S::WITHDRAWN, A::REMOVE_JOINERS},
     {S::ORPHANED, E::ALL_THERE, S::COMMITTED, A::COMPLETE},
     {S::ORPHANED, E::JOB_ENDED, S::WITHDRAWN, A::REMOVE_JOINERS},
     {S::ORPHANED, E::JOINER_LOST, S::FAILED, A::REMOVE_JOINERS},

@@ -1063,6 +1063,32 @@ TEST_F(SetChangeTest, SF1_the_next_caller_is_told_the_same)
     EXPECT_EQ(code(3), 0u);
 }
 
+TEST_F(SetChangeTest, SI8_nobody_waits_for_who_was_told_and_has_ended)
+{
+    offer_addition();
+    call(2, all);
+    call(1, MeetMembers{"tag", "one", list({0, 1, 3, 4}), true});
+    EXPECT_EQ(code(1), WAITS) << "for the accept";
+    glue.exited(0, 1, 2);
+    EXPECT_EQ(code(1), uint32_t{PMI_SET_MEMBER_ENDED});
+    EXPECT_EQ(glue.count_events("withdrawn"), 1);
+    call(0, MeetMembers{"tag", "zero", list({0, 1, 3, 4}), true});
+    EXPECT_EQ(code(0), uint32_t{PMI_SET_MEMBER_ENDED});
+    call(0, all);
+    EXPECT_EQ(told(0), "0  0");
+}
+
+TEST_F(SetChangeTest, SI8_nor_does_who_comes_when_it_has_ended)
+{
+    offer_addition();
+    call(2, all);
+    glue.exited(0, 1, 2);
+    EXPECT_EQ(glue.count_events("withdrawn"), 0);
+    call(1, MeetMembers{"tag", "one", list({1, 3, 4}), true});
+    EXPECT_EQ(code(1), uint32_t{PMI_SET_MEMBER_ENDED});
+    EXPECT_EQ(glue.count_events("withdrawn"), 1);
+}
+
 TEST_F(SetChangeTest, SF1_also_of_a_removal)
 {
     add();
@@ -1614,6 +1640,35 @@ TEST_F(ManagedSetRequestTest, SC6_its_asker_ends)
     ask(1, PMI_SET_OP_GROW, 2, 0);
     glue.exited(0, 0, 1);
     EXPECT_EQ(glue.last_event("wish_ended").at("result"), "withdrawn");
+}
+
+TEST_F(ManagedSetRequestTest, SC6_a_manager_that_has_no_process_to_give_is_not_waited_for)
+{
+    ask(0, PMI_SET_OP_GROW, 2, 0);
+    glue.time(glue.now_ms + 1999);
+    EXPECT_EQ(done(0), "waits");
+    glue.time(glue.now_ms + 1);
+    EXPECT_EQ(done(0), "0");
+    EXPECT_EQ(glue.last_event("wish_ended").at("result"), "refused");
+    resize(5, R"(,"tag":"manager")");
+    place_joiners(1);
+    for (uint32_t uid : {0, 1, 2})
+        query(uid);
+    EXPECT_EQ(done(1), "5 mpix://rc/1,mpix://op/2.1") << "what it offers later";
+}
+
+TEST_F(ManagedSetRequestTest, SC6_processes_that_start_are_waited_for)
+{
+    ask(0, PMI_SET_OP_REPLACE, 2, 1);
+    resize(5, R"(,"tag":"manager")");
+    glue.time(glue.now_ms + 10000);
+    EXPECT_EQ(done(0), "waits");
+    place_joiners(1);
+    enter(3);
+    enter(4);
+    EXPECT_EQ(done(0), "waits") << "for the removal";
+    glue.time(glue.now_ms + 2000);
+    EXPECT_EQ(done(0), "3 ,mpix://rc/1,mpix://op/0.1");
 }
 
 /* ---- hints ------------------------------------------------------------------------------------------------------ */

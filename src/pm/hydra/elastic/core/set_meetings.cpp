@@ -2,6 +2,8 @@
 
 #include "set_meetings.h"
 
+#include <algorithm>
+
 namespace elastic {
 
 namespace {
@@ -89,6 +91,11 @@ SetMeetings::Meetings::iterator SetMeetings::end(Meetings::iterator meeting, con
     for (const auto &[uid, guest] : meeting->second.guests)
         replies_.push_back({guest, answer});
     return meetings_.erase(meeting);
+}
+
+bool SetMeetings::wait_for_any(const Uids &uids) const
+{
+    return std::ranges::any_of(meetings_, [&](const auto &meeting) { return meeting.second.members.any_of(uids); });
 }
 
 void SetMeetings::without(uint32_t uid)

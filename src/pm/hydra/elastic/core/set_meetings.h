@@ -40,6 +40,8 @@ class SetMeetings {
     bool know_each_other(const SetMembers &members) const { return members.size() == 1 || circles_.hold(members); }
     /* These have become known to each other in another way, as if they had met.  Whether they are a circle now. */
     bool introduce(const SetMembers &members, const SetCards &cards);
+    /* Whether anybody waits where one of these belongs to. */
+    bool wait_for_any(const Uids &uids) const;
     /* Nobody waits for this process any more. */
     void without(uint32_t uid);
     /* To those who have waited. */

@@ -26,6 +26,10 @@ std::string answer_of(const Sets::OpenOp &op)
     return answer.bytes();
 }
 
+/* The processes of the program wait for the answer.  A manager that has processes to give says so at once; one that has
+ * none yet is not waited for: what it offers later is found by who asks which operation is open. */
+constexpr uint64_t MANAGER_ANSWERS_MS = 2000;
+
 bool adds(pmi_set_op op)
 {
     return op == PMI_SET_OP_ADD || op == PMI_SET_OP_GROW;
@@ -214,6 +218,7 @@ void Step::wish_for_set_request()
     wish.size = wanted;
     wish.size_min = replaces ? wanted : std::min(wanted, size + 1);
     wish.size_max = replaces ? wanted : std::max(wanted, size - 1);
+    wish.until_unix_ms = unix_now_ms() + MANAGER_ANSWERS_MS;
     set_request_->wish = wishes_ + 1;
     replace_wish(wish);
 }

@@ -66,6 +66,8 @@ class Sets {
     void propose(uint32_t first_uid, uint32_t count);
     void tell(uint32_t uid) { told_ = uid; }
     void start_proposed();
+    /* Whether others wait for them to be accepted, to meet with them. */
+    bool are_proposed_awaited() const { return meetings_.wait_for_any(proposed_); }
     void run(uint32_t uid) { starting_.erase(uid); }
     /* Of the launch, and has not begun to use MPI: until it runs. */
     void start(uint32_t uid) { starting_.insert(uid); }

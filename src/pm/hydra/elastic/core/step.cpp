@@ -583,6 +583,7 @@ void Step::settle()
     if (wish_)
         consider_wish();
     consider_set_request();
+    consider_orphan();
     consider_places();
     while (adapts() && !adaptation_ && !ending_) {
         if (offers_.due() && *offers_.due() <= now_ms_)

@@ -377,6 +377,7 @@ class Step {
     void set_process_over(const Process &process, bool by_itself, const std::string &cause);
     void set_member_over(const Process &process, bool by_itself, const std::string &cause);
     void leaving_over(const Process &process, const std::string &cause);
+    void consider_orphan();
 
     /* set_request.cpp */
     std::string open_op(const Process &asker, const std::string &bound);

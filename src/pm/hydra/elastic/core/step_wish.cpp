@@ -279,11 +279,12 @@ void Step::wish_after(const Adaptation &adaptation)
     end_wish(withdrawn ? WishEnd::WITHDRAWN : WishEnd::REFUSED, adaptation.end_reason);
 }
 
-/* When it is void; nothing while what is agreed on may still grant it. */
+/* When it is void; nothing while what is agreed on, or what an operation on sets waits for, may still grant it. */
 std::optional<int64_t> Step::wish_void_ms() const
 {
-    bool agreed = adaptation_ && !before_agreement(adaptation_->state);
-    if (!wish_ || wish_->until_unix_ms == 0 || agreed)
+    bool is_operation = wish_ && set_request_ && set_request_->wish == wish_->number;
+    bool may_be_granted = adaptation_ && (is_operation || !before_agreement(adaptation_->state));
+    if (!wish_ || wish_->until_unix_ms == 0 || may_be_granted)
         return std::nullopt;
     return std::max<int64_t>(static_cast<int64_t>(wish_->until_unix_ms) - unix_ms_at_zero_, 0);
 }
