@@ -6,7 +6,7 @@
 #ifndef MPIR_PROCESS_REQUEST_H_INCLUDED
 #define MPIR_PROCESS_REQUEST_H_INCLUDED
 
-extern int MPIR_Process_requests;       /* how many there are */
+extern int MPIR_Process_requests ATTRIBUTE((visibility("hidden")));    /* how many there are */
 
 struct MPIR_Process_request *MPIR_Process_request_find(const MPIR_Request * handle);
 

@@ -10,36 +10,18 @@
 #ifndef CH4_RESTS_H_INCLUDED
 #define CH4_RESTS_H_INCLUDED
 
-#include <stdbool.h>
 #include <stdint.h>
+#include "ch4_locality.h"
 #include "mpidu_oversubscribed.h"
 
-#define MPIDI_RESTS_AFTER 256   /* looks */
-#define MPIDI_RESTS_TICKS 16384 /* of the processor's clock, some GHz */
-
 extern struct MPIDI_rests {
-    unsigned can;               /* set with the first lane */
     unsigned looks;             /* that have found nothing, one after the other */
-    uint64_t last;              /* when it was looked */
+    uint64_t last;              /* when it was looked, by the processor's clock */
 } MPIDI_rests;
 
-/* To be asked before a look. */
-static inline bool MPIDI_network_rests(void)
-{
-#ifdef __x86_64__
-    if (unlikely(MPIDI_rests.can)) {
-        if (MPIDI_rests.looks < MPIDI_RESTS_AFTER) {
-            MPIDI_rests.looks++;
-            return false;
-        }
-        uint64_t now = __builtin_ia32_rdtsc();
-        if (now - MPIDI_rests.last < MPIDI_RESTS_TICKS)
-            return true;
-        MPIDI_rests.last = now;
-    }
-#endif
-    return false;
-}
+/* A look at the network, which may rest. */
+#define MPIDI_NETWORK_PROGRESS(vci) (MPIDI_HAS_LANES ? MPIDI_Network_progress(vci) : MPIDI_NM_progress(vci, 0))
+int MPIDI_Network_progress(int vci);
 
 /* Something has come. */
 static inline void MPIDI_network_wakes(void)

@@ -11,8 +11,8 @@
 
 #include <sched.h>
 
-/* Whether waiting gives way.  Read in loops that have found nothing to do. */
-extern unsigned MPIDU_oversubscribed;
+/* Whether waiting gives way: 1, or 0.  Read in loops that have found nothing to do. */
+extern unsigned MPIDU_oversubscribed ATTRIBUTE((visibility("hidden")));
 
 /* Decides anew for the processes pids[0 ... n-1], this one among them, that share the node. */
 void MPIDU_Oversubscribed_set(const int *pids, int n);
@@ -20,7 +20,7 @@ void MPIDU_Oversubscribed_set(const int *pids, int n);
 /* Lets another process run, where it matters.  (MPL_sched_yield does nothing in most configurations.) */
 #define MPIDU_OVERSUBSCRIBED_WAIT()                    \
     do {                                        \
-        if (unlikely(MPIDU_oversubscribed))            \
+        if (unlikely(MPIDU_oversubscribed & 1))        \
             sched_yield();                  \
     } while (0)
 

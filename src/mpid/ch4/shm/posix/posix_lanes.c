@@ -245,6 +245,13 @@ int MPIDI_POSIX_lane_send(int grank, MPIDI_POSIX_am_header_t * msg_hdr, const vo
     return MPIDI_POSIX_OK;
 }
 
+int MPIDI_POSIX_lane_of(int rank, MPIR_Comm * comm)
+{
+    unsigned locality = MPIDIU_comm_rank_to_av(comm, rank)->is_local;
+
+    return locality > MPIDI_LOCALITY__SEGMENT ? -(int) locality : MPIDIU_rank_to_lpid(rank, comm);
+}
+
 bool MPIDI_POSIX_lanes_sends(void)
 {
     MPIDI_POSIX_am_request_header_t *postponed;

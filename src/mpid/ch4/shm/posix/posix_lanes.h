@@ -4,7 +4,7 @@
  *
  * A lane leads from one process to another and back; it is known by the locality of the peer's address, whose negative
  * takes the place of a rank in the world in the functions of posix.  This header is what sending and progress need, for
- * the life of lanes see ch4_lanes.h.  A program without lanes pays a look at `used`.
+ * the life of lanes see ch4_lanes.h.  A program without lanes pays a look at a word (MPIDI_HAS_LANES).
  */
 
 #ifndef POSIX_LANES_H_INCLUDED
@@ -14,7 +14,6 @@
 #include "../../src/ch4_proc.h"
 
 extern struct MPIDI_POSIX_lanes {
-    unsigned used;              /* whether there ever was one: addresses may say so */
     unsigned open;              /* how many there are */
     unsigned long long sent;    /* active messages, or parts of them, ever sent */
 } MPIDI_POSIX_lanes;
@@ -28,15 +27,13 @@ int MPIDI_POSIX_lane_send(int grank, MPIDI_POSIX_am_header_t * msg_hdr, const vo
 /* Takes in at most one message, or part of one, of each lane. */
 int MPIDI_POSIX_lanes_progress(void);
 
-/* What MPIDI_POSIX_eager_send knows a process by. */
+/* What MPIDI_POSIX_eager_send knows a process by, where there are lanes. */
+int MPIDI_POSIX_lane_of(int rank, MPIR_Comm * comm);
+
+/* The same anywhere. */
 static inline int MPIDI_POSIX_lane_or_lpid(int rank, MPIR_Comm * comm)
 {
-    if (unlikely(MPIDI_POSIX_lanes.used)) {
-        unsigned locality = MPIDIU_comm_rank_to_av(comm, rank)->is_local;
-        if (locality > MPIDI_LOCALITY__SEGMENT)
-            return -(int) locality;
-    }
-    return MPIDIU_rank_to_lpid(rank, comm);
+    return MPIDI_HAS_LANES ? MPIDI_POSIX_lane_of(rank, comm) : MPIDIU_rank_to_lpid(rank, comm);
 }
 
 #endif /* POSIX_LANES_H_INCLUDED */

@@ -367,8 +367,7 @@ static bool settle(struct lane *lane)
         lane->state = LANE_OPEN;
         MPIDI_POSIX_lanes.open++;
         share_reach();
-        MPIDI_POSIX_lanes.used = 1;
-        MPIDI_rests.can = 1;
+        MPIDI_global.has_lanes = 1;
     } else {
         give_back(lane->head, lane->slot);
         munmap(lane->memory, lane->memory_bytes);
