@@ -2,19 +2,20 @@
  * SI9, DS5: processes of one host that were started apart talk through shared memory, and what is sent so is as
  * ordinary as any message: order, any source, probes, synchronous and cancelled ones, long and scattered data, more
  * than fits, windows.  --how spawn: by MPI_Comm_spawn, and on what is merged from it; --how join: by process sets.
- * --lanes 0: over the network, which the performance variables tell apart.
+ * --lanes 0: over the network, which the performance variables tell apart.  --flood N: messages of a flood; over
+ * loopback fewer than fill a connection's window, where libfabric's sockets provider can wait for ever (README.elastic,
+ * section 8).
  */
 
 #include "session_changes.h"
 
 #define STARTED 2               /* of each kind */
 #define LONG_BYTES (1 << 20)
-#define FLOOD 3000
 #define TAG 7
 
 static MPI_T_pvar_session tool;
 static MPI_T_pvar_handle lanes, sent;
-static int with_lanes, rank, size;
+static int with_lanes, in_flood, rank, size;
 
 static MPI_T_pvar_handle open_variable(const char *name, int class)
 {
@@ -57,13 +58,14 @@ static void check_lanes(int expected)
 /* Every process sends so many messages to every other one, none of which is received before all have been sent. */
 static void flood(MPI_Comm comm, int from_any)
 {
-    MPI_Request *requests = malloc(sizeof(*requests) * (size_t) (size * FLOOD));
-    int (*values)[2] = malloc(sizeof(*values) * (size_t) (size * FLOOD)), *next = calloc((size_t) size, sizeof(*next));
+    MPI_Request *requests = malloc(sizeof(*requests) * (size_t) size * (size_t) in_flood);
+    int (*values)[2] = malloc(sizeof(*values) * (size_t) size * (size_t) in_flood);
+    int *next = calloc((size_t) size, sizeof(*next));
     int n = 0, value[2];
     MPI_Status status;
 
     ET_CHECK(requests && values && next, "no memory");
-    for (int i = 0; i < FLOOD; i++) {
+    for (int i = 0; i < in_flood; i++) {
         for (int to = 0; to < size; to++) {
             values[n][0] = rank;
             values[n][1] = i;
@@ -72,8 +74,8 @@ static void flood(MPI_Comm comm, int from_any)
             n += to != rank;
         }
     }
-    for (int i = 0; i < (size - 1) * FLOOD; i++) {
-        int from = from_any ? MPI_ANY_SOURCE : (rank + 1 + i / FLOOD) % size;
+    for (int i = 0; i < (size - 1) * in_flood; i++) {
+        int from = from_any ? MPI_ANY_SOURCE : (rank + 1 + i / in_flood) % size;
         ET_MPI(MPI_Recv(value, 2, MPI_INT, from, from_any ? MPI_ANY_TAG : TAG, comm, &status));
         ET_CHECK(value[0] == status.MPI_SOURCE && value[1] == next[value[0]]++, "message %d of %d, from %d", value[1],
                  value[0], status.MPI_SOURCE);
@@ -269,7 +271,7 @@ static void exercise(MPI_Comm comm, const char *name, int others)
     ET_MPI(MPI_Comm_size(comm, &size));
     unsigned long long before = count_sent();
     flood(comm, 0);
-    ET_CHECK((count_sent() - before >= (unsigned long long) FLOOD * (unsigned) others) == with_lanes,
+    ET_CHECK((count_sent() - before >= (unsigned long long) in_flood * (unsigned) others) == with_lanes,
              "%s: %llu messages were sent on lanes", name, count_sent() - before);
     flood(comm, 1);
     for (int synchronous = 0; synchronous < 2; synchronous++)
@@ -346,5 +348,6 @@ static int by_joining(void)
 int main(int argc, char **argv)
 {
     with_lanes = et_number(argc, argv, "lanes", 1) != 0;
+    in_flood = (int) et_number(argc, argv, "flood", 3000);
     return strcmp(et_argument(argc, argv, "how", "join"), "spawn") ? by_joining() : by_spawn(argc, argv);
 }
