@@ -358,24 +358,8 @@ void add_ps(CLI::App &app, int &code)
 
 void add_psets(CLI::App &app, int &code)
 {
-    struct Options {
-        std::string id;
-        bool json = false;
-        Elasticd elasticd;
-    };
-    auto options = std::make_shared<Options>();
-    CLI::App *command =
-        add_command(app, "psets", "list the process sets of a job or a step", options->json);
-    command->add_option("ID", options->id, "a job ('elastic queue') or a step ('elastic ps')")
-        ->required();
-    command->callback([options, &code] {
-        auto target = find_target(options->elasticd, options->id, code);
-        if (!target)
-            return;
-        code = target->kind == Target::STEP
-                   ? step_psets(target->id, options->json)
-                   : job_psets(options->elasticd, target->id, options->json);
-    });
+    add_step_command(app, "psets", "list the process sets of a job or a step", step_psets,
+                     job_psets, code);
 }
 
 int run_version(Looking &options)

@@ -2,9 +2,6 @@
  * doc/step-protocol.md), or a job of elasticd (GET /v1/jobs/ID/loops, which tells the same of
  * its step, and how it has been before). */
 
-#include <CLI/CLI.hpp>
-#include <memory>
-
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/phase_text.h"
@@ -168,25 +165,9 @@ void print_performance(const std::string &subject, const Json &answer)
 
 void add_loops(CLI::App &app, int &code)
 {
-    struct Options {
-        std::string id;
-        bool json = false;
-        Elasticd elasticd;
-    };
-    auto options = std::make_shared<Options>();
-    CLI::App *command = add_command(
-        app, "loops", "show how fast a job or step goes on, and how much of its time MPI takes",
-        options->json);
-    command->add_option("ID", options->id, "a job ('elastic queue') or a step ('elastic ps')")
-        ->required();
-    command->callback([options, &code] {
-        auto target = find_target(options->elasticd, options->id, code);
-        if (!target)
-            return;
-        code = target->kind == Target::STEP
-                   ? step_loops(target->id, options->json)
-                   : job_loops(options->elasticd, target->id, options->json);
-    });
+    add_step_command(app, "loops",
+                     "show how fast a job or step goes on, and how much of its time MPI takes",
+                     step_loops, job_loops, code);
 }
 
 }  // namespace elastic

@@ -2,7 +2,11 @@
 
 #include "cli/target.h"
 
+#include <CLI/CLI.hpp>
+#include <memory>
+
 #include "change.h"
+#include "cli/commands.h"
 #include "cli/step_connection.h"
 
 namespace elastic {
@@ -15,6 +19,29 @@ bool is_job_number(const std::string &text)
 }
 
 }  // namespace
+
+void add_step_command(CLI::App &app, const char *name, const char *what,
+                      int (*of_step)(const std::string &step, bool json),
+                      int (*of_job)(Elasticd &elasticd, const std::string &job, bool json),
+                      int &code)
+{
+    struct Options {
+        std::string id;
+        bool json = false;
+        Elasticd elasticd;
+    };
+    auto options = std::make_shared<Options>();
+    CLI::App *command = add_command(app, name, what, options->json);
+    command->add_option("ID", options->id, "a job ('elastic queue') or a step ('elastic ps')")
+        ->required();
+    command->callback([options, of_step, of_job, &code] {
+        auto target = find_target(options->elasticd, options->id, code);
+        if (!target)
+            return;
+        code = target->kind == Target::STEP ? of_step(target->id, options->json)
+                                            : of_job(options->elasticd, target->id, options->json);
+    });
+}
 
 std::optional<std::string> job_number(const std::string &text, int &code)
 {

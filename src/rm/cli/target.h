@@ -13,6 +13,10 @@
 
 #include "cli/elasticd_client.h"
 
+namespace CLI {
+class App;
+}
+
 namespace elastic {
 
 struct Target {
@@ -22,6 +26,12 @@ struct Target {
 
 /* Nothing: it has complained, and `code` is the exit code. */
 std::optional<Target> find_target(Elasticd &elasticd, const std::string &text, int &code);
+
+/* A subcommand with an ID and --json that prints the same of a step and of a job. */
+void add_step_command(CLI::App &app, const char *name, const char *what,
+                      int (*of_step)(const std::string &step, bool json),
+                      int (*of_job)(Elasticd &elasticd, const std::string &job, bool json),
+                      int &code);
 
 /* "7" of "7" or "job:7"; nothing: it has complained, and `code` is the exit code. */
 std::optional<std::string> job_number(const std::string &text, int &code);
