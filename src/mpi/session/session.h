@@ -258,6 +258,23 @@ int MPIR_Session_have_ended(const int *places, int n, bool * ended);
  * to a second. */
 int MPIR_Session_has_lost(const MPIR_Group * group, bool * lost);
 
+/* A communicator of several has been made: if a member ends, what the others do with it ends, too.  SL4 */
+void MPIR_Session_watch_members(MPIR_Comm * comm);
+
+/* ---- ch4_dynproc.c: members that have ended, by their places ---- */
+
+/* Nothing comes of it any more: receives from it that are posted or will be end with an error, as do sends to it. */
+void MPID_Session_depart(int place);
+/* Also what of it was under way, as its end may have been in the middle of a message. */
+void MPID_Session_silence(int place);
+bool MPID_Session_has_departed(int place);
+/* Places mean other processes from now on. */
+void MPID_Session_depart_nobody(void);
+/* Requests that wait for those that have departed end. */
+void MPID_Session_fail(void);
+/* What is sent or probed for on this communicator shall know that a member may end. */
+void MPID_Session_watch_comm(MPIR_Comm * comm);
+
 /* ---- session_agree.c ---- */
 
 /* By which all members know it; not 0. */
@@ -335,6 +352,8 @@ void MPID_Session_drain(void);
  * the table, or -1 for those of others. */
 bool MPIDI_Session_has_places(void);
 int MPIDI_Session_mate(int lpid);
+/* Whether processes agree on communicators over this one, and look after ends themselves (session_ends.c). */
+bool MPIDI_Session_is_parent(const MPIR_Comm * comm);
 
 /* ---- session_objects.c ---- */
 

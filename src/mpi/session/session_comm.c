@@ -156,6 +156,7 @@ static int make_intracomm(MPIR_Group * group, const char *stringtag, MPIR_Comm *
         MPIR_ERR_CHECK(mpi_errno);
     }
     (*comm)->adapt.session = group->session;
+    MPIR_Session_watch_members(*comm);
 
   fn_exit:
     return mpi_errno;
@@ -271,6 +272,7 @@ static int make_intercomm(MPIR_Group * local, int local_leader, MPIR_Group * rem
                                            rank_of_lpid(both, remote->lrank_to_lpid[remote_leader].lpid), 0,
                                            intercomm);
     MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Session_watch_members(*intercomm);
 
   fn_exit:
     if (local_comm)

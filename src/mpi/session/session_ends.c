@@ -1,5 +1,5 @@
 /*
- * Whether a process that is waited for has ended: whoever waits long asks mpiexec now and then.  SI8.
+ * Whether a process that is waited for has ended: whoever waits long asks mpiexec now and then.  SI8, SL4.
  *
  * An end that mpiexec knows of comes after all that the process has sent, but what it has sent may still be on its way.
  * Whoever waits for one process of a group may wait in vain, too, because another one has ended: the awaited one has
@@ -11,6 +11,8 @@
 
 #include "session.h"
 #include "adapt.h"
+#include "adapt_handles.h"
+#include "dynproc.h"
 #include <time.h>
 #include <unistd.h>
 
@@ -192,4 +194,269 @@ int MPIR_Session_watch(struct MPIR_Session_watch *watch, const int *places, int 
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+/* ---- members of communicators --------------------------------------------------------------------------------- */
+
+/*
+ * As long as there are communicators of several that were made from groups, progress looks at a clock now and then.  If
+ * it has been looked in vain for a while, mpiexec is asked how many of their members have ended, and then which: of the
+ * halves, and so on.  The program goes on meanwhile.
+ */
+
+#define POLLS 64                /* between two looks at the clock */
+#define BUSY_PAUSE_MS 8000      /* where messages come and go */
+#define MEMBER_PAUSE_MS 2       /* for each member, which may all wait and ask */
+#define COMES_POLLS 1024        /* what an ended process has sent lies before this process, which takes it in */
+#define SILENT_MS 3000
+#define AGAIN_MS 100
+#define AGAIN_POLLS 256
+#define RANGES_MAX 34           /* of halves that wait, of at most 2^16 */
+
+struct range {
+    int first, n;
+};
+
+struct ended {
+    int place;
+    int64_t told_ms;
+    unsigned told_polls;
+    struct ended *next;
+};
+
+static struct {
+    int hook_id;
+    bool is_active;
+    unsigned polls, failed_polls;
+    int64_t asked_ms, due_ms, pause_ms, failed_ms;
+    int progress;               /* when it was last looked */
+    /* a round of questions */
+    int *places, n_places;      /* NULL: there is none */
+    struct range ranges[RANGES_MAX];
+    int n_ranges;
+    struct range asked;         /* n 0: no question is under way */
+    struct MPIR_Session_sent sent;
+    struct ended *ended;        /* of whom something may still come */
+    bool any_departed;
+} members = {.hook_id = -1 };
+
+static void add_members(uint8_t * wanted, MPIR_Comm * comm, int n, bool is_remote)
+{
+    for (int i = 0; i < n; i++) {
+        uint64_t lpid;
+        (void) MPID_Comm_get_lpid(comm, i, &lpid, is_remote);
+        if (lpid < MPID_SESSION_PLACES)
+            wanted[lpid] = 1;
+    }
+}
+
+static bool is_told(int place)
+{
+    for (const struct ended *one = members.ended; one; one = one->next) {
+        if (one->place == place)
+            return true;
+    }
+    return false;
+}
+
+/* All members of whom it is not known that they have ended.  False: there are no such communicators. */
+static bool begin_round(void)
+{
+    uint8_t *wanted = MPL_calloc(MPID_SESSION_PLACES, 1, MPL_MEM_OTHER);
+    bool any = false;
+    int n = 0;
+
+    members.places = MPL_malloc(MPID_SESSION_PLACES * sizeof(int), MPL_MEM_OTHER);
+    if (!wanted || !members.places)
+        any = true;             /* next time */
+    for (MPIR_Comm * comm = MPIR_Adapt_live_comms; comm && wanted && members.places; comm = comm->adapt.next) {
+        bool is_intercomm = comm->comm_kind == MPIR_COMM_KIND__INTERCOMM;
+        if (!comm->adapt.session || comm->adapt.connection || comm->remote_size + is_intercomm < 2)
+            continue;
+        any = true;
+        add_members(wanted, comm, comm->local_size, false);
+        if (is_intercomm)
+            add_members(wanted, comm, comm->remote_size, true);
+    }
+    for (int i = 0; any && wanted && members.places && i < MPID_SESSION_PLACES; i++) {
+        if (wanted[i] && i != MPIR_Session_place() && !MPID_Session_has_departed(i) && !is_told(i))
+            members.places[n++] = i;
+    }
+    MPL_free(wanted);
+    if (n == 0) {
+        MPL_free(members.places);
+        members.places = NULL;
+    }
+    members.n_places = n;
+    members.n_ranges = n > 0;
+    members.ranges[0] = (struct range) {0, n};
+    return any;
+}
+
+static void end_round(void)
+{
+    MPL_free(members.places);
+    members.places = NULL;
+    members.n_ranges = 0;
+}
+
+static void ask_next(void)
+{
+    struct MPIR_Session_call call;
+
+    members.asked = members.ranges[--members.n_ranges];
+    MPIR_Session_call_begin(&call, PMI_SET_ENDED_COUNT);
+    MPIR_Session_call_members(&call, members.places + members.asked.first, members.asked.n);
+    if (!MPIR_Session_call_has_room(&call)) {
+        MPIR_Session_call_free(&call);
+        members.asked.n = 0;
+    } else if (MPIR_Session_call_send(&call, &members.sent)) {
+        members.asked.n = 0;
+    }
+    if (members.asked.n == 0)
+        end_round();            /* the next one begins anew */
+}
+
+static void note_ended(int place, int64_t now)
+{
+    struct ended *one = MPL_malloc(sizeof(*one), MPL_MEM_OTHER);
+
+    if (!one)
+        return;                 /* it is asked for again */
+    *one = (struct ended) {.place = place,.told_ms = now,.told_polls = members.polls,.next = members.ended };
+    members.ended = one;
+}
+
+static void take_count(uint32_t count, int64_t now)
+{
+    struct range asked = members.asked;
+
+    if (count >= (uint32_t) asked.n) {
+        for (int i = 0; i < asked.n; i++)
+            note_ended(members.places[asked.first + i], now);
+    } else if (count > 0) {
+        int half = asked.n / 2;
+        members.ranges[members.n_ranges++] = (struct range) {asked.first + half, asked.n - half};
+        members.ranges[members.n_ranges++] = (struct range) {asked.first, half};
+    }
+}
+
+static void take_answer(int64_t now)
+{
+    struct MPIR_Session_answer answer;
+    bool is_complete;
+    int mpi_errno = MPIR_Session_call_test(&members.sent, &answer, &is_complete);
+
+    if (!is_complete)
+        return;
+    if (!mpi_errno)
+        take_count(MPIR_Session_answer_number(&answer), now);
+    else
+        members.n_ranges = 0;
+    MPIR_Session_answer_free(&answer);
+    members.asked.n = 0;
+    if (members.n_ranges == 0)
+        end_round();
+}
+
+/* What it has sent before its end has come by then. */
+static void look_at_ended(int64_t now)
+{
+    for (struct ended ** place = &members.ended; *place;) {
+        struct ended *one = *place;
+        if (now - one->told_ms >= GRACE_MS && members.polls - one->told_polls >= COMES_POLLS) {
+            MPID_Session_depart(one->place);
+            members.any_departed = true;
+        }
+        if (now - one->told_ms < SILENT_MS || !MPID_Session_has_departed(one->place)) {
+            place = &one->next;
+            continue;
+        }
+        MPID_Session_silence(one->place);
+        *place = one->next;
+        MPL_free(one);
+    }
+}
+
+static int64_t shortest_pause(void)
+{
+    return MPL_MAX(FIRST_PAUSE_MS, MEMBER_PAUSE_MS * members.n_places);
+}
+
+/* Who waits asks soon, and ever more seldom. */
+static bool is_due(int64_t now)
+{
+    int progress = MPID_Dynproc_progress_count();
+
+    if (progress != members.progress) {
+        members.progress = progress;
+        members.pause_ms = FIRST_PAUSE_MS;
+        members.due_ms = MPL_MIN(members.asked_ms + BUSY_PAUSE_MS, now + shortest_pause());
+    }
+    return now >= members.due_ms;
+}
+
+static void rest(void)
+{
+    end_round();
+    members.is_active = false;
+    MPIR_Progress_hook_deactivate(members.hook_id);
+}
+
+/* Ranks in the present world are uids only as long as that has not been adapted; others end in windows then. */
+static void go_on(int64_t now)
+{
+    if (MPIR_Adapt_epoch() != 0) {
+        MPID_Session_depart_nobody();
+        members.any_departed = false;
+        rest();
+        return;
+    }
+    if (members.asked.n > 0)
+        take_answer(now);
+    else if (members.n_ranges > 0)
+        ask_next();
+    look_at_ended(now);
+    if (members.any_departed && now - members.failed_ms >= AGAIN_MS &&
+        members.polls - members.failed_polls >= AGAIN_POLLS) {
+        members.failed_ms = now;
+        members.failed_polls = members.polls;
+        MPID_Session_fail();
+        MPID_Dynproc_sweep();
+    }
+    if (members.asked.n == 0 && members.n_ranges == 0 && is_due(now)) {
+        members.pause_ms = MPL_MIN(2 * members.pause_ms, LONGEST_PAUSE_MS);
+        members.asked_ms = now;
+        members.due_ms = now + MPL_MAX(members.pause_ms, shortest_pause());
+        if (!begin_round())
+            rest();
+    }
+}
+
+static int look_at_members(int *made_progress)
+{
+    static bool looks;          /* what ends makes progress, which would come here again */
+
+    if (++members.polls % POLLS || looks)
+        return MPI_SUCCESS;
+    looks = true;
+    go_on(now_ms());
+    looks = false;
+    return MPI_SUCCESS;
+}
+
+void MPIR_Session_watch_members(MPIR_Comm * comm)
+{
+    if (!MPIR_Session_has_daemon() || MPIR_Adapt_epoch() != 0 || comm->remote_size + comm->local_size <= 2)
+        return;
+    if (members.hook_id < 0 && MPIR_Progress_hook_register(look_at_members, &members.hook_id) != MPI_SUCCESS)
+        return;
+    MPID_Session_watch_comm(comm);
+    if (members.is_active)
+        return;
+    members.is_active = true;
+    members.pause_ms = FIRST_PAUSE_MS;
+    members.asked_ms = now_ms();
+    members.due_ms = members.asked_ms + FIRST_PAUSE_MS;
+    MPIR_Progress_hook_activate(members.hook_id);
 }

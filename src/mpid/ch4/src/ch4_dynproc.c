@@ -1,12 +1,17 @@
-/* What dynamic process management (src/mpi/dynproc) needs of the device: addresses, and communicators made of them. */
+/* What dynamic process management (src/mpi/dynproc) needs of the device: addresses, and communicators made of them; and
+ * the requests of those whose peers have ended, also as members of a session's communicators (session_ends.c). */
 
 #include "mpidimpl.h"
 #include "mpir_adapt.h"
 #include "adapt_handles.h"
 #include "dynproc.h"
 #include "ch4_dynproc.h"
+#include "ch4_locality.h"
 #include "ch4_unaware.h"
+#include "session.h"
+#include <limits.h>
 #include "../netmod/ofi/ofi_dynproc.h"
+#include "../shm/posix/posix_lanes.h"
 
 int MPID_Dynproc_addresses(MPIR_Comm * comm, int **sizes, char **addresses)
 {
@@ -127,13 +132,122 @@ bool MPID_Dynproc_is_alone(void)
     return !PMIU_Adapt_has_manager();
 }
 
+/* ---- members of a session's communicators that have ended -------------------------------------------------------- */
+
+/* By their places, which are those of the first table of addresses. */
+typedef uint64_t places_t[MPID_SESSION_PLACES / 64];
+
+static places_t departed, is_silent, had_segment;
+static unsigned n_departed;
+static bool watches_members;    /* or has done so */
+
+static bool holds(const places_t places, int place)
+{
+    return places[place / 64] >> place % 64 & 1;
+}
+
+static void add(places_t places, int place)
+{
+    places[place / 64] |= UINT64_C(1) << place % 64;
+}
+
+/* -1: it is of no session. */
+static int place_of(MPIR_Comm * comm, int rank)
+{
+    int place, avtid;
+
+    if (comm->adapt.connection || rank < 0 || rank >= comm->remote_size || MPIDI_is_self_comm(comm) ||
+        MPIDI_Session_is_parent(comm))
+        return -1;
+    MPIDIU_comm_rank_to_pid(comm, rank, &place, &avtid);
+    return avtid == 0 && place < MPID_SESSION_PLACES ? place : -1;
+}
+
+static bool is_in(const places_t places, MPIR_Comm * comm, int rank)
+{
+    int place = n_departed ? place_of(comm, rank) : -1;
+
+    return place >= 0 && holds(places, place);
+}
+
+bool MPIDI_Dynproc_has_departed(MPIR_Comm * comm, int rank)
+{
+    return is_in(departed, comm, rank);
+}
+
+/* Of any source: nobody else is there. */
+static bool nobody_sends(MPIR_Comm * comm, int source)
+{
+    bool is_intercomm = comm->comm_kind == MPIR_COMM_KIND__INTERCOMM;
+
+    if (n_departed == 0 || source >= 0)
+        return MPIDI_Dynproc_has_departed(comm, source);
+    if (source != MPI_ANY_SOURCE || comm->remote_size + is_intercomm < 2)
+        return false;
+    for (int rank = 0; rank < comm->remote_size; rank++) {
+        if ((is_intercomm || rank != comm->rank) && !MPIDI_Dynproc_has_departed(comm, rank))
+            return false;
+    }
+    return true;
+}
+
+/* What is sent from now on is dropped as what goes to a lane that has ended. */
+void MPID_Session_depart(int place)
+{
+    MPIDI_av_table_t *table = MPIDI_global.avt_mgr.av_table0;
+
+    if (holds(departed, place) || place >= table->size)
+        return;
+    add(departed, place);
+    n_departed++;
+    if (table->table[place].is_local == MPIDI_LOCALITY__SEGMENT) {
+        add(had_segment, place);
+        table->table[place].is_local = MPIDI_LOCALITY__DEPARTED;
+        MPIDI_global.has_lanes |= 1;
+        MPIDI_POSIX_lanes_without(place);
+    }
+}
+
+void MPID_Session_silence(int place)
+{
+    add(is_silent, place);
+}
+
+bool MPID_Session_has_departed(int place)
+{
+    return holds(departed, place);
+}
+
+void MPID_Session_depart_nobody(void)
+{
+    memset(departed, 0, sizeof(departed));
+    memset(is_silent, 0, sizeof(is_silent));
+    memset(had_segment, 0, sizeof(had_segment));
+    n_departed = 0;
+}
+
+void MPID_Session_watch_comm(MPIR_Comm * comm)
+{
+    watches_members = true;
+    if (MPIDI_global.n_vcis > 1)
+        return;
+    comm->tainted = 1;
+    if (comm->node_comm)
+        comm->node_comm->tainted = 1;
+    if (comm->node_roots_comm)
+        comm->node_roots_comm->tainted = 1;
+}
+
 /* ---- the other side has ended ----------------------------------------------------------------------------------- */
 
 int MPID_Dynproc_failed(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_SET(mpi_errno, MPIX_ERR_PROC_FAILED, "**dynprocended");
+    if (MPIR_Dynproc_had_connections())
+        MPIR_ERR_SET(mpi_errno, MPIX_ERR_PROC_FAILED, "**dynprocended");
+    else
+        MPIR_ERR_SET(mpi_errno, MPIX_ERR_PROC_FAILED, "**membergone");
     return mpi_errno;
 }
 
@@ -143,24 +257,44 @@ int MPID_Dynproc_told(int context_id)
     return MPID_Dynproc_failed();
 }
 
-bool MPID_Dynproc_is_departed(const MPIR_Comm * comm, bool is_error)
+bool MPID_Dynproc_is_departed(MPIR_Comm * comm, int rank, bool is_error)
 {
-    return is_error ? comm->adapt.connection != 0 : MPIR_Dynproc_has_ended(comm);
+    return (is_error && MPID_Dynproc_may_end(comm)) || MPIR_Dynproc_has_ended(comm) ||
+        MPIDI_Dynproc_has_departed(comm, rank);
+}
+
+bool MPID_Dynproc_may_end(const MPIR_Comm * comm)
+{
+    return comm->adapt.connection || (watches_members && !MPIDI_Session_is_parent(comm));
+}
+
+bool MPID_Dynproc_any_may_end(void)
+{
+    return MPIR_Dynproc_had_connections() || watches_members;
 }
 
 bool MPID_Dynproc_is_connected(const MPIR_Request * req)
 {
-    return req->comm && req->comm->adapt.connection;
+    return req->comm && MPID_Dynproc_may_end(req->comm);
 }
 
 void MPID_Dynproc_set_ended(MPIR_Request * req)
 {
-    MPIR_ERR_SET(req->status.MPI_ERROR, MPIX_ERR_PROC_FAILED, "**dynprocended");
+    if (req->comm && !req->comm->adapt.connection)
+        MPIR_ERR_SET(req->status.MPI_ERROR, MPIX_ERR_PROC_FAILED, "**membergone");
+    else
+        MPIR_ERR_SET(req->status.MPI_ERROR, MPIX_ERR_PROC_FAILED, "**dynprocended");
 }
 
-int MPID_Dynproc_check(const MPIR_Comm * comm)
+int MPID_Dynproc_check(int source, MPIR_Comm * comm)
 {
-    return MPIR_Dynproc_has_ended(comm) ? MPID_Dynproc_failed() : MPI_SUCCESS;
+    int mpi_errno = MPI_SUCCESS;
+
+    if (MPIR_Dynproc_has_ended(comm))
+        return MPID_Dynproc_failed();
+    if (nobody_sends(comm, source))
+        MPIR_ERR_SET(mpi_errno, MPIX_ERR_PROC_FAILED, "**membergone");
+    return mpi_errno;
 }
 
 /* ---- requests whose memory is the network's --------------------------------------------------------------------- */
@@ -220,6 +354,8 @@ void MPID_Dynproc_sweep(void)
 
 /* ---- requests of a connection ----------------------------------------------------------------------------------- */
 
+int MPIDI_Dynproc_postings;
+
 #define ENDED_MOST 256          /* requests of one look; the next one finds the rest */
 
 struct ended {
@@ -263,7 +399,7 @@ static void fail_send(MPIR_Request * req)
         MPIDI_OFI_dynproc_fail_send(req);
 }
 
-/* From any source, or by a lane: what the network has of it goes first. */
+/* From any source, or by shared memory: what the network has of it goes first. */
 static void fail_shared_recv(MPIR_Request * req)
 {
     MPIR_Request *partner = MPIDI_REQUEST_ANYSOURCE_PARTNER(req);
@@ -293,6 +429,8 @@ int MPID_Dynproc_fail(unsigned connection, bool also_matched, bool also_local)
 {
     struct ended ended = {.connection = connection };
 
+    if (MPIDI_Dynproc_postings > 0)
+        return 1;
     MPIR_Adapt_foreach_request(add_ended, &ended);
     for (int i = 0; i < ended.n; i++) {
         MPIR_Request *req = ended.requests[i];
@@ -305,4 +443,109 @@ int MPID_Dynproc_fail(unsigned connection, bool also_matched, bool also_local)
         MPIR_Request_free(req);
     }
     return ended.n;
+}
+
+/* ---- requests whose peer has ended ------------------------------------------------------------------------------- */
+
+/* A message that waits for room has no peer of its own (MPIDI_POSIX_lanes_without has dropped those of the ended), and
+ * what has come unexpectedly is nobody's receive yet. */
+static bool is_held(const MPIR_Request * req)
+{
+    if (!MPIDI_REQUEST(req, is_local))
+        return req->kind == MPIR_REQUEST_KIND__RECV && MPIDI_REQUEST_ANYSOURCE_PARTNER(req);
+    return req->kind == MPIR_REQUEST_KIND__SEND ? MPIDI_POSIX_lanes_hold(req) :
+        MPIDIG_REQUEST(req, req->status) & MPIDIG_REQ_UNEXPECTED;
+}
+
+/* The network's keep it in the status, which nobody reads before they are complete. */
+static int peer_of(const MPIR_Request * req)
+{
+    if (!MPIDI_REQUEST(req, is_local))
+        return req->status.MPI_SOURCE;
+    return req->kind == MPIR_REQUEST_KIND__SEND ? MPIDIG_REQUEST(req, u.send.dest) :
+        MPIDIG_REQUEST(req, u.recv.source);
+}
+
+static void add_lost(void *object, void *context)
+{
+    MPIR_Request *req = object;
+    struct ended *lost = context;
+
+    if (!req->comm || lost->n == ENDED_MOST || req->comm->adapt.connection || MPIR_Request_is_complete(req) ||
+        (req->kind != MPIR_REQUEST_KIND__RECV && req->kind != MPIR_REQUEST_KIND__SEND) ||
+        MPIDI_is_self_comm(req->comm) || is_held(req))
+        return;
+    bool is_lost = req->kind == MPIR_REQUEST_KIND__SEND ? MPIDI_Dynproc_has_departed(req->comm, peer_of(req)) :
+        nobody_sends(req->comm, peer_of(req));
+    if (!is_lost)
+        return;
+    MPIR_Request_add_ref(req);
+    lost->requests[lost->n++] = req;
+}
+
+/* It waits for its turn to send, or that it was received, or both. */
+static void fail_shared_send(MPIR_Request * sreq)
+{
+    bool is_synchronous = MPIDIG_REQUEST(sreq, req->status) & MPIDIG_REQ_PEER_SSEND;
+    int waits = MPIR_cc_get(*sreq->cc_ptr);
+
+    if (!is_in(had_segment, sreq->comm, MPIDIG_REQUEST(sreq, u.send.dest)))
+        return;                 /* its lane knows */
+    MPID_Dynproc_set_ended(sreq);
+    if (waits > is_synchronous)
+        MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, datatype));
+    for (; waits > 0; waits--)
+        MPID_Request_complete(sreq);
+}
+
+/* That has begun to come in. */
+static void fail_shared_part(MPIR_Request * rreq)
+{
+    MPID_Dynproc_set_ended(rreq);
+    MPIR_STATUS_SET_COUNT(rreq->status, 0);
+    MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(rreq, datatype));
+    MPID_Request_complete(rreq);
+}
+
+/* Whether it was there when this was asked before.  The network matches a receive with what has come by its progress,
+ * not when it is posted.  The tag is the completion's to say. */
+static bool is_old(MPIR_Request * rreq)
+{
+    const int mark = INT_MIN;
+    bool is = rreq->status.MPI_TAG == mark;
+
+    rreq->status.MPI_TAG = is ? MPI_ANY_TAG : mark;
+    return is;
+}
+
+static void fail_lost(MPIR_Request * req)
+{
+    bool is_local = MPIDI_REQUEST(req, is_local), is_recv = req->kind == MPIR_REQUEST_KIND__RECV;
+
+    if (!is_recv) {
+        (is_local ? fail_shared_send : fail_send) (req);
+        return;
+    }
+    if ((!is_local || MPIDI_REQUEST_ANYSOURCE_PARTNER(req)) && !is_old(req))
+        return;
+    int source = peer_of(req);
+    bool also_matched = source >= 0 && is_in(is_silent, req->comm, source);
+    fail_recv(req, also_matched);
+    if (is_local && also_matched && !MPIR_Request_is_complete(req) &&
+        MPIDIG_REQUEST(req, req->status) & MPIDIG_REQ_IN_PROGRESS)
+        fail_shared_part(req);
+}
+
+void MPID_Session_fail(void)
+{
+    struct ended lost = { 0 };
+
+    if (MPIDI_Dynproc_postings > 0)
+        return;
+    MPIR_Adapt_foreach_request(add_lost, &lost);
+    for (int i = 0; i < lost.n; i++) {
+        if (!MPIR_Request_is_complete(lost.requests[i]))
+            fail_lost(lost.requests[i]);
+        MPIR_Request_free(lost.requests[i]);
+    }
 }

@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-/* Whether nobody is there to whom a message on this communicator goes that the network has not taken.  is_error: and
- * will not take, for a reason that is the other side's if that may end. */
-bool MPID_Dynproc_is_departed(const MPIR_Comm * comm, bool is_error);
+/* Whether nobody is there to whom a message for this rank goes that the network has not taken.  is_error: and will not
+ * take, for a reason that is the other side's if that may end. */
+bool MPID_Dynproc_is_departed(MPIR_Comm * comm, int rank, bool is_error);
 /* What is passed on among the processes of a collective operation is a class, and a code is needed.  Who is told so
  * that the other side of a connection has ended believes it. */
 int MPID_Dynproc_failed(void);
@@ -17,12 +17,21 @@ MPL_STATIC_INLINE_PREFIX int MPID_Dynproc_error_of(int errflag, int context_id)
     return unlikely(errflag == MPIX_ERR_PROC_FAILED) ? MPID_Dynproc_told(context_id) : errflag;
 }
 
-/* Whether it is a message of a connection, whose other side may end. */
+/* While the network is asked again and again to take one, in the midst of making its request: no request is ended. */
+extern int MPIDI_Dynproc_postings;
+
+/* Whether processes with which one communicates may end, of a communicator or of any: those of connections, and of
+ * sessions. */
+bool MPID_Dynproc_may_end(const MPIR_Comm * comm);
+bool MPID_Dynproc_any_may_end(void);
+/* The same of a message. */
 bool MPID_Dynproc_is_connected(const MPIR_Request * req);
 /* The error of a message whose other side has ended, for whoever completes it. */
 void MPID_Dynproc_set_ended(MPIR_Request * req);
-/* The error of who waits for a message on this communicator that will not come, or MPI_SUCCESS. */
-int MPID_Dynproc_check(const MPIR_Comm * comm);
+/* The error of who waits for a message of this rank, or any, that will not come, or MPI_SUCCESS. */
+int MPID_Dynproc_check(int source, MPIR_Comm * comm);
+/* Whether the member of this rank has ended, and nothing comes of it any more (MPID_Session_depart). */
+bool MPIDI_Dynproc_has_departed(MPIR_Comm * comm, int rank);
 
 /* A request that is complete, and whose memory the network may still use, shall not keep the communicator. */
 void MPID_Dynproc_keep(MPIR_Request * req);

@@ -77,6 +77,11 @@ int MPID_Session_parent(MPIR_Comm ** parent)
     goto fn_exit;
 }
 
+bool MPIDI_Session_is_parent(const MPIR_Comm * comm)
+{
+    return comm == stand_in || comm == bridge || comm == MPIR_Process.comm_world;
+}
+
 void MPID_Session_drain(void)
 {
     while (MPIDI_SHM_session_sends() || MPIDI_NM_session_sends())

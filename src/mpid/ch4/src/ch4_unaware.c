@@ -237,7 +237,7 @@ static void fail_held(struct peer *peer)
 {
     for (struct held ** place = &peer->first; *place;) {
         struct held *held = *place;
-        int error = MPID_Dynproc_check(held->comm);
+        int error = MPID_Dynproc_check(MPI_UNDEFINED, held->comm);
         if (error == MPI_SUCCESS) {
             place = &held->next;
             continue;

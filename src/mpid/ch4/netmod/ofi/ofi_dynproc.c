@@ -6,10 +6,11 @@
 
 #define POLLS 64                /* until libfabric tells of what was cancelled, behind what else it has to tell */
 
-void MPIDI_OFI_dynproc_send(MPIR_Request * sreq, MPIR_Comm * comm)
+void MPIDI_OFI_dynproc_send(MPIR_Request * sreq, MPIR_Comm * comm, int rank)
 {
-    if (!comm->adapt.connection)
+    if (!MPID_Dynproc_may_end(comm))
         return;
+    sreq->status.MPI_SOURCE = rank;     /* whoever it goes to: see peer_of in ch4_dynproc.c */
     MPIDI_OFI_REQUEST(sreq, util.inject_buf) = NULL;    /* the receive of the answer, if it awaits one */
     sreq->comm = comm;
     MPIR_Comm_add_ref(comm);

@@ -13,8 +13,8 @@
 
 bool MPIR_Dynproc_had_connections(void);     /* src/mpi/dynproc/dynproc.h */
 
-/* A send is about to be posted on a communicator, which may be of a connection. */
-void MPIDI_OFI_dynproc_send(MPIR_Request * sreq, MPIR_Comm * comm);
+/* A send is about to be posted on a communicator, which may be of a connection or of a session. */
+void MPIDI_OFI_dynproc_send(MPIR_Request * sreq, MPIR_Comm * comm, int rank);
 /* libfabric does not take it, as there is nobody any more: it completes with an error. */
 void MPIDI_OFI_dynproc_not_sent(MPIR_Request * sreq);
 

@@ -11,6 +11,7 @@
 #include "posix_flags.h"
 #include "release_gather.h"
 #include "mpidu_oversubscribed.h"
+#include "../../src/ch4_dynproc.h"
 #include <errno.h>
 #include <signal.h>
 
@@ -50,10 +51,12 @@ void MPIDI_POSIX_flags_introduce(MPIR_Comm * comm)
         lines_of(comm)[comm->rank].pid = (uint64_t) getpid();
 }
 
-/* They are of one pid namespace, or would not be alike. */
-static bool has_ended(const struct member_lines *member)
+/* Those who were started apart are of one pid namespace, or would not be alike. */
+static bool has_ended(MPIR_Comm * comm, int rank)
 {
-    return kill((pid_t) member->pid, 0) && errno == ESRCH;
+    if (!is_apart(comm))
+        return MPIDI_Dynproc_has_departed(comm, rank);
+    return kill((pid_t) lines_of(comm)[rank].pid, 0) && errno == ESRCH;
 }
 
 /* All members count alike. */
@@ -87,7 +90,7 @@ static int look(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_t value)
     int mpi_errno = MPI_SUCCESS;
     size_t offset = (size_t) ((char *) flag - (char *) lines_of(comm));
 
-    if (!has_failed(comm) && !has_ended(lines_of(comm) + offset / sizeof(struct member_lines)))
+    if (!has_failed(comm) && !has_ended(comm, (int) (offset / sizeof(struct member_lines))))
         goto fn_exit;
     if (MPL_atomic_acquire_load_uint64(flag) >= value)
         goto fn_exit;
@@ -113,9 +116,10 @@ int MPIDI_POSIX_flags_wait(MPIR_Comm * comm, MPL_atomic_uint64_t * flag, uint64_
     int mpi_errno = MPI_SUCCESS;
 
     if (!is_apart(comm)) {
-        do
+        do {
             MPID_Progress_test(NULL);
-        while (MPIDU_oversubscribed && MPL_atomic_acquire_load_uint64(flag) < value);
+            mpi_errno = look(comm, flag, value);
+        } while (!mpi_errno && MPIDU_oversubscribed && MPL_atomic_acquire_load_uint64(flag) < value);
         goto fn_exit;
     }
     for (unsigned turn = 1; MPL_atomic_acquire_load_uint64(flag) < value && !mpi_errno; turn++) {

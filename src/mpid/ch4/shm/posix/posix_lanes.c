@@ -263,6 +263,39 @@ bool MPIDI_POSIX_lanes_sends(void)
     return false;
 }
 
+void MPIDI_POSIX_lanes_without(int grank)
+{
+    MPIDI_POSIX_am_request_header_t *postponed;
+
+    for (int vsi = 0; vsi < MPIDI_POSIX_global.num_vsis; vsi++) {
+        DL_FOREACH(MPIDI_POSIX_global.per_vsi[vsi].postponed_queue, postponed) {
+            if (postponed->dst_grank == grank)
+                postponed->dst_grank = -MPIDI_LOCALITY__DEPARTED;
+        }
+    }
+}
+
+/* What is a header alone has no request; that of a long message names it. */
+static bool is_of(const MPIDI_POSIX_am_request_header_t * postponed, const MPIR_Request * req)
+{
+    if (postponed->request || postponed->msg_hdr->handler_id != MPIDIG_SEND)
+        return postponed->request == req;
+    return ((const MPIDIG_hdr_t *) postponed->am_hdr)->sreq_ptr == req;
+}
+
+bool MPIDI_POSIX_lanes_hold(const MPIR_Request * req)
+{
+    MPIDI_POSIX_am_request_header_t *postponed;
+
+    for (int vsi = 0; vsi < MPIDI_POSIX_global.num_vsis; vsi++) {
+        DL_FOREACH(MPIDI_POSIX_global.per_vsi[vsi].postponed_queue, postponed) {
+            if (is_of(postponed, req))
+                return true;
+        }
+    }
+    return false;
+}
+
 void MPIDI_POSIX_lanes_counts(unsigned **open, unsigned long long **sent)
 {
     *open = &MPIDI_POSIX_lanes.open;

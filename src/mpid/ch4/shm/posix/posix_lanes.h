@@ -27,6 +27,11 @@ int MPIDI_POSIX_lane_send(int grank, MPIDI_POSIX_am_header_t * msg_hdr, const vo
 /* Takes in at most one message, or part of one, of each lane. */
 int MPIDI_POSIX_lanes_progress(void);
 
+/* The process of this rank in the segment has ended: what waits to be sent to it is dropped. */
+void MPIDI_POSIX_lanes_without(int grank);
+/* Whether the request waits until there is room for it. */
+bool MPIDI_POSIX_lanes_hold(const MPIR_Request * req);
+
 /* What MPIDI_POSIX_eager_send knows a process by, where there are lanes. */
 int MPIDI_POSIX_lane_of(int rank, MPIR_Comm * comm);
 
