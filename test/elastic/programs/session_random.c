@@ -210,7 +210,7 @@ static const struct step {
     {"split", step_split}, {"from_group", step_from_group}, {"take_away", step_take_away}, {"rename", step_rename},
     {"data", step_data}, {"text", step_text}, {"communicator", step_communicator}, {"two", step_two},
     {"intercomm", step_intercomm}, {"window", step_window}, {"renew", step_renew}, {"confirm", step_confirm},
-    {"receive_late", step_receive_late}
+    {"receive_late", step_receive_late}, {"gone", step_gone}
 };
 
 static void run_step(const char *only)

@@ -15,8 +15,9 @@ enum {
     EAGER = 1000                /* a message that nobody has to receive for its sender to go on */
 };
 
-/* Of messages: those of each use of a communicator, news of changes, and those of processes that leave. */
-enum { USE_TAGS = 30000, NEWS_TAG, LATE_TAGS };
+/* Of messages: those of each use of a communicator, news of changes, one that is never received, and those of processes
+ * that leave. */
+enum { USE_TAGS = 30000, NEWS_TAG, GONE_TAG, LATE_TAGS };
 
 static MPI_Comm comm = MPI_COMM_NULL;   /* of all; everybody has the rank of his place in the set */
 static int rank, size;
@@ -103,7 +104,10 @@ static void check_drained(MPI_Comm on, int all_live)
     ET_MPI(MPI_Comm_size(on, &members));
     if (all_live)
         ET_MPI(MPI_Alltoall(ones, 1, MPI_INT, from, 1, MPI_INT, on));
-    ET_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, on, &left, &status));
+    int error = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, on, &left, &status);
+    if (!all_live && class_of(error) == MPIX_ERR_PROC_FAILED)
+        return;                 /* SL4: all others have ended */
+    ET_MPI(error);
     ET_CHECK(!left, "SL1: a message of rank %d with tag %d is left on a communicator of %d", status.MPI_SOURCE,
              status.MPI_TAG, members);
 }
@@ -274,6 +278,40 @@ static void step_traffic(void)
         use_all();
     else
         use_if_member(kept[i], &model.kept[i]);
+}
+
+/* SL4: what needs a member that has ended is an error, also what all the others call. */
+static int call_with_gone(MPI_Comm on, int how, int peer)
+{
+    int flag = 0, error, one = 1, sum;
+
+    switch (how) {
+        case 0:
+            return MPI_Recv(got, SMALL, MPI_BYTE, peer, GONE_TAG, on, MPI_STATUS_IGNORE);
+        case 1:
+            return MPI_Ssend(sent, SMALL, MPI_BYTE, peer, GONE_TAG, on);
+        case 2:
+            do
+                error = MPI_Iprobe(peer, GONE_TAG, on, &flag, MPI_STATUS_IGNORE);
+            while (error == MPI_SUCCESS);
+            return error;
+        default:
+            return MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, on);
+    }
+}
+
+/* What it has sent is received before: over a network it is lost with what is sent to it. */
+static void step_gone(void)
+{
+    int i = draw(KEPT), how = draw(4), any = draw(MEMBERS);
+    struct list gone = with_life(&model.kept[i], GONE), living = with_life(&model.kept[i], LIVES);
+
+    step_receive_late();
+    if (!gone.n || !holds(&living, me))
+        return;
+    int peer = place_of(&model.kept[i], gone.uids[any % gone.n]);
+    int class = class_of(call_with_gone(kept[i], how, peer));
+    ET_CHECK(class == MPIX_ERR_PROC_FAILED || (how == 3 && class == MPI_ERR_OTHER), "SL4: way %d: %d", how, class);
 }
 
 #endif /* SESSION_RANDOM_COMMS_H_INCLUDED */
