@@ -54,6 +54,16 @@ static inline int MPL_shm_open_identified(const char *path, unsigned long long d
 /* In the flags of the creator's handle. */
 #define MPLI_SHM_FLAG_NAMELESS 0x10000
 
+/* Whether others find our descriptors, of which this is one's path: asked once, and anew in a forked process. */
+static inline int MPLI_shm_nameless_is_found(const char *path)
+{
+    static pid_t found;
+
+    if (found != getpid())
+        found = access(path, R_OK | W_OK) == 0 ? getpid() : 0;
+    return found != 0;
+}
+
 /* Makes a nameless segment.  Nonzero if it was made; else one with a name is wanted, or the best that the
  * system can do (no memfd, no /proc that shows us). */
 static inline int MPLI_shm_nameless_create(MPL_shm_hnd_t hnd, intptr_t bytes)
@@ -69,7 +79,7 @@ static inline int MPLI_shm_nameless_create(MPL_shm_hnd_t hnd, intptr_t bytes)
     if (fd < 0)
         return 0;
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) getpid(), fd);
-    if (ftruncate(fd, bytes) || access(path, R_OK | W_OK) || fstat(fd, &status) ||
+    if (ftruncate(fd, bytes) || !MPLI_shm_nameless_is_found(path) || fstat(fd, &status) ||
         MPLI_shm_ghnd_alloc(hnd, MPL_MEM_SHM) != MPL_SUCCESS) {
         close(fd);
         return 0;
@@ -80,6 +90,13 @@ static inline int MPLI_shm_nameless_create(MPL_shm_hnd_t hnd, intptr_t bytes)
     MPLI_shm_lhnd_set(hnd, fd);
     hnd->flag |= MPLI_SHM_FLAG_NAMELESS;
     return 1;
+}
+
+/* Whether opening can wait until the segment is attached.  Upstream opens it when the handle is read, too, to see that
+ * it is there; through /proc that takes twice as long as by a name. */
+static inline int MPLI_shm_nameless_waits(MPL_shm_hnd_t hnd, int flag)
+{
+    return !(flag & MPLI_SHM_FLAG_SHM_ATTACH) && strncmp(MPLI_shm_ghnd_get_by_ref(hnd), "/proc/", 6) == 0;
 }
 
 /* Opens a segment of either kind by its handle. */
