@@ -13,6 +13,8 @@
  *   POINT: latency:BYTES   half of a ping-pong between ranks 0 and 1
  *          flood:BYTES     a message of 64 in flight from rank 0 to 1 (message rate, bandwidth)
  *          allreduce:BYTES alltoall:BYTES barrier
+ *          bcast:BYTES reduce:BYTES gather:BYTES scatter:BYTES   rank 0 is the root; of gather, scatter, allgather and
+ *          bcast_turns:BYTES allgather:BYTES                     alltoall each part has so many; all are roots in turn
  *          win_shared      MPI_Win_allocate_shared of a page and MPI_Win_free
  *          put:BYTES get:BYTES   of rank 0 in such a window of rank 1, with its flush
  *
@@ -110,6 +112,55 @@ static void alltoall(const void *what, int count)
         MPI_Alltoall(p->out, p->bytes, MPI_BYTE, p->in, p->bytes, MPI_BYTE, p->comm);
 }
 
+/* The root may be ahead of the others. */
+static void bcast(const void *what, int count)
+{
+    const struct point *p = what;
+
+    for (int i = 0; i < count; i++)
+        MPI_Bcast(p->out, p->bytes, MPI_BYTE, 0, p->comm);
+}
+
+static void bcast_turns(const void *what, int count)
+{
+    const struct point *p = what;
+
+    for (int i = 0; i < count; i++)
+        MPI_Bcast(p->out, p->bytes, MPI_BYTE, i % p->size, p->comm);
+}
+
+static void reduce(const void *what, int count)
+{
+    const struct point *p = what;
+
+    for (int i = 0; i < count; i++)
+        MPI_Reduce(p->out, p->in, p->bytes / (int) sizeof(double), MPI_DOUBLE, MPI_SUM, 0, p->comm);
+}
+
+static void gather(const void *what, int count)
+{
+    const struct point *p = what;
+
+    for (int i = 0; i < count; i++)
+        MPI_Gather(p->out, p->bytes, MPI_BYTE, p->in, p->bytes, MPI_BYTE, 0, p->comm);
+}
+
+static void scatter(const void *what, int count)
+{
+    const struct point *p = what;
+
+    for (int i = 0; i < count; i++)
+        MPI_Scatter(p->out, p->bytes, MPI_BYTE, p->in, p->bytes, MPI_BYTE, 0, p->comm);
+}
+
+static void allgather(const void *what, int count)
+{
+    const struct point *p = what;
+
+    for (int i = 0; i < count; i++)
+        MPI_Allgather(p->out, p->bytes, MPI_BYTE, p->in, p->bytes, MPI_BYTE, p->comm);
+}
+
 static void win_shared(const void *what, int count)
 {
     const struct point *p = what;
@@ -154,6 +205,12 @@ static const struct kind {
     {"barrier", barrier, 1, 1, 0},
     {"allreduce", allreduce, 1, 1, 0},
     {"alltoall", alltoall, 1, 1, 0},
+    {"bcast", bcast, 1, 1, 0},
+    {"bcast_turns", bcast_turns, 1, 1, 0},
+    {"reduce", reduce, 1, 1, 0},
+    {"gather", gather, 1, 1, 0},
+    {"scatter", scatter, 1, 1, 0},
+    {"allgather", allgather, 1, 1, 0},
     {"win_shared", win_shared, 1, 1, 0},
     {"put", put, 1, 2, 1},
     {"get", get, 1, 2, 1},

@@ -27,7 +27,8 @@ POINTS = (
 WINDOWS = ("win_shared", "put:8", "get:8", "put:65536", "get:65536")
 APART = (
     *("latency:8", "latency:65536", "latency:1048576", "flood:8", "flood:65536", "flood:1048576"),
-    *("barrier", "allreduce:8", "allreduce:65536"),
+    *("barrier", "allreduce:8", "allreduce:65536", "latency:1024"),
+    *("bcast:8", "bcast:16384", "bcast:65536", "bcast_turns:16384", "bcast_turns:65536"),
     *WINDOWS,
 )
 BANDWIDTH = ("flood:65536", "flood:1048576")

@@ -2,14 +2,15 @@
  * SI9, DS5: collective operations among processes of one host that were started apart go by flags in shared memory,
  * once there have been some.  Those of the launch spawn as many, and merge.  --case
  *   used     flags are used, which is seen by their memory, and it is given back with the communicator
- *   long     a long MPI_Allreduce goes by messages, a short one does not
+ *   long     long sums and broadcasts go by messages, short ones do not
  *   levels   the same where the launched processes have MPI for one thread, and the spawned ones for several
  *   unlike   the sides would use them in different ways (their environments differ): messages, and right results
  *   limited  there is no room for them: messages, and right results
  *   threads  several threads have operations under way, each on a communicator of its own
  *   ended    the only child ends: an operation of the others is an error
  *   awaited  the others wait in an operation already when it ends; all of them get the error
- *   awaited_long  in a long one, which goes by messages
+ *   awaited_long  in a long sum, which goes by messages
+ *   awaited_root  in a broadcast of its own, short and long
  */
 
 #include "elastic_test.h"
@@ -20,7 +21,8 @@
 
 #define MANY 40                 /* operations, more than upstream does before it makes flags */
 #define THREADS 3
-#define LONG 20000              /* numbers, several cells */
+#define CELL 2048               /* numbers; of a broadcast 32 less */
+#define LONG 20000              /* several cells */
 
 static const char *wanted;
 static MPI_Comm all;
@@ -82,10 +84,22 @@ static void by_flags(int expected)
 
 /* ---- messages --------------------------------------------------------------------------------------------------- */
 
-/* Of all processes, on lanes, for some sums of so many numbers. */
-static unsigned long long count_messages(MPI_Comm comm, int n)
+static int data[LONG], results[LONG];
+
+static void sum(MPI_Comm comm, int n)
 {
-    static int data[LONG], results[LONG];
+    ET_MPI(MPI_Allreduce(data, results, n, MPI_INT, MPI_SUM, comm));
+}
+
+/* By rank 0: another root has a message for it in any case. */
+static void broadcast(MPI_Comm comm, int n)
+{
+    ET_MPI(MPI_Bcast(data, n, MPI_INT, 0, comm));
+}
+
+/* Of all processes, on lanes, for some operations on so many numbers. */
+static unsigned long long count_messages(void (*operate)(MPI_Comm, int), MPI_Comm comm, int n)
+{
     unsigned long long before, sent;
     MPI_T_pvar_session tool;
     MPI_T_pvar_handle handle;
@@ -97,7 +111,7 @@ static unsigned long long count_messages(MPI_Comm comm, int n)
     ET_CHECK(MPI_T_pvar_handle_alloc(tool, index, NULL, &handle, &count) == MPI_SUCCESS, "no handle");
     ET_CHECK(MPI_T_pvar_read(tool, handle, &before) == MPI_SUCCESS, "MPI_T_pvar_read");
     for (int i = 0; i < MANY; i++)
-        ET_MPI(MPI_Allreduce(data, results, n, MPI_INT, MPI_SUM, comm));
+        operate(comm, n);
     ET_CHECK(MPI_T_pvar_read(tool, handle, &sent) == MPI_SUCCESS, "MPI_T_pvar_read");
     sent -= before;
     ET_MPI(MPI_Allreduce(MPI_IN_PLACE, &sent, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, comm));
@@ -106,14 +120,21 @@ static unsigned long long count_messages(MPI_Comm comm, int n)
     return sent;
 }
 
+static void check_length(void (*operate)(MPI_Comm, int), MPI_Comm comm, int most)
+{
+    unsigned long long few = count_messages(operate, comm, most), many = count_messages(operate, comm, most + 1);
+
+    ET_CHECK(few == 0 && many >= MANY, "%llu messages of %d numbers, %llu of one more", few, most, many);
+}
+
 static void by_length(void)
 {
     MPI_Comm comm;
 
     ET_MPI(MPI_Comm_dup(all, &comm));
     operations(comm);
-    unsigned long long few = count_messages(comm, 1), many = count_messages(comm, LONG);
-    ET_CHECK(few == 0 && many >= MANY, "%llu messages of short sums, %llu of long ones", few, many);
+    check_length(sum, comm, 2 * CELL);
+    check_length(broadcast, comm, size == 2 ? CELL - 32 : 2 * (CELL - 32));
     ET_MPI(MPI_Comm_free(&comm));
 }
 
@@ -151,9 +172,19 @@ static int last_pid(void)
     return pid;
 }
 
+/* A short one goes to rank 0, who tells the others by flags that there is an error, but not which. */
+static void root_ends(void)
+{
+    for (int i = 0; i < 2; i++)
+        ET_ERROR(MPI_Bcast(data, LONG, MPI_INT, size - 1, all), MPIX_ERR_PROC_FAILED, "");
+    int error = MPI_Bcast(data, 1, MPI_INT, size - 1, all);
+    if (rank == 0)
+        ET_ERROR(error, MPIX_ERR_PROC_FAILED, "");
+    ET_CHECK(error != MPI_SUCCESS, "a broadcast by who has ended");
+}
+
 static int child_ends(void)
 {
-    static int data[LONG], results[LONG];
     int pid = last_pid();
 
     operations(all);
@@ -168,6 +199,8 @@ static int child_ends(void)
     MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
     if (is_case("awaited_long"))
         ET_ERROR(MPI_Allreduce(data, results, LONG, MPI_INT, MPI_SUM, all), MPIX_ERR_PROC_FAILED, "");
+    if (is_case("awaited_root"))
+        root_ends();
     for (int i = 0; i < 3; i++)         /* whoever comes later gets it as well */
         ET_ERROR(MPI_Barrier(all), MPIX_ERR_PROC_FAILED, "has ended");
     ET_ERROR(MPI_Allreduce(data, results, 1, MPI_INT, MPI_SUM, all), MPIX_ERR_PROC_FAILED, "has ended");
@@ -179,7 +212,7 @@ static int child_ends(void)
 
 static int ends(void)
 {
-    return is_case("ended") || is_case("awaited") || is_case("awaited_long");
+    return is_case("ended") || is_case("awaited") || is_case("awaited_long") || is_case("awaited_root");
 }
 
 static void merge(char **argv)

@@ -63,6 +63,35 @@ static MPI_Comm split_hosts(MPI_Comm comm, long expected)
 
 /* ---- collective operations --------------------------------------------------------------------------------------- */
 
+/* Around one cell of shared memory (8 kB, 128 bytes of which are upstream's) and two, behind which they go another way,
+ * and short ones between; by all roots, whose data may be scattered in memory where those of others are not. */
+static void broadcasts(MPI_Comm comm)
+{
+    static const int numbers[] = { 2015, 2016, 2017, 1, 2048, 4032, 1, 4033, 4096, 20000 };
+    enum { MOST = 20000 };
+    int *data = malloc(2 * MOST * sizeof(*data)), value;
+    MPI_Datatype second;
+
+    ET_CHECK(data, "no memory");
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        int n = numbers[i];
+        ET_MPI(MPI_Type_vector(n, 1, 2, MPI_INT, &second));
+        ET_MPI(MPI_Type_commit(&second));
+        for (int root = 0; root < size; root++) {
+            int step = (rank + root) % 2 + 1;
+            for (int k = 0; k < n; k++)
+                data[k * step] = rank == root ? root * MOST + k : -1;
+            ET_MPI(MPI_Bcast(data, step == 2 ? 1 : n, step == 2 ? second : MPI_INT, root, comm));
+            for (int k = 0; k < n; k++)
+                ET_CHECK(data[k * step] == root * MOST + k, "%d of %d, by %d: %d", k, n, root, data[k * step]);
+            ET_MPI(MPI_Allreduce(&rank, &value, 1, MPI_INT, MPI_MAX, comm));
+            ET_CHECK(value == size - 1, "maximum after %d numbers: %d", n, value);
+        }
+        ET_MPI(MPI_Type_free(&second));
+    }
+    free(data);
+}
+
 /* All roots, short and long, an operation that does not commute, and subsets. */
 static void collectives(MPI_Comm comm)
 {
@@ -93,6 +122,7 @@ static void collectives(MPI_Comm comm)
         ET_MPI(MPI_Exscan(&rank, &before, 1, MPI_INT, MPI_SUM, comm));
         ET_CHECK(rank == 0 || before == rank * (rank - 1) / 2, "exscan: %d", before);
     }
+    broadcasts(comm);
     MPI_Request request;
     ET_MPI(MPI_Comm_idup(comm, &part, &request));
     ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));

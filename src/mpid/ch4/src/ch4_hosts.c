@@ -80,7 +80,7 @@ static uint64_t own_settings(void)
         MPIR_CVAR_BCAST_INTRANODE_TREE_KVAL, MPIR_CVAR_REDUCE_INTRANODE_BUFFER_TOTAL_SIZE,
         MPIR_CVAR_REDUCE_INTRANODE_NUM_CELLS, MPIR_CVAR_REDUCE_INTRANODE_TREE_KVAL,
         MPIR_CVAR_ENABLE_INTRANODE_TOPOLOGY_AWARE_TREES, getenv("HYDRA_USER_PROVIDED_BINDING") != NULL,
-        MPIR_CVAR_CH4_SHM_LANES > 0, (int64_t) pid_namespace
+        MPIR_CVAR_CH4_SHM_LANES > 0 && MPIDI_global.n_vcis == 1, (int64_t) pid_namespace
     };
 
     if (settings || !pid_namespace || strcmp(MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE, ""))

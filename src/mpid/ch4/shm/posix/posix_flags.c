@@ -167,15 +167,30 @@ void MPIDI_POSIX_flags_give_up(MPIR_Comm * comm)
 
 /* ---- which operations -------------------------------------------------------------------------------------------- */
 
-/* A longer MPI_Allreduce goes by messages on lanes, which are faster: by flags it is done cell by cell, and members
- * wait for each other in each, where MPI_Bcast and MPI_Reduce fill several.  All members know alike how long it is. */
-static bool is_short(MPI_Aint count, MPI_Datatype datatype)
+#define FEW 8                   /* members; fewer get a broadcast in one message each, by upstream's algorithms */
+
+/* All members know alike how long it is, and whether there are lanes at all. */
+static bool is_longer(MPI_Aint count, MPI_Datatype datatype, MPI_Aint most)
 {
-    const MPI_Aint most = 2 * MPIDI_POSIX_RELEASE_GATHER_REDUCE_CELLSIZE;
     MPI_Aint size;
 
     MPIR_Datatype_get_size_macro(datatype, size);
-    return size == 0 || count <= most / size || MPIR_CVAR_CH4_SHM_LANES <= 0;
+    return size > 0 && count > most / size && MPIR_CVAR_CH4_SHM_LANES > 0 && MPIDI_global.n_vcis == 1;
+}
+
+/* By flags members wait for each other in each cell.  Messages on lanes are faster: between two from the second cell
+ * on, among more, where some pass on what they get, from the third. */
+static bool broadcasts_by_messages(const MPIR_Comm * comm, MPI_Aint count, MPI_Datatype datatype)
+{
+    const MPI_Aint room = MPIDI_POSIX_RELEASE_GATHER_BCAST_CELLSIZE - 2 * MPIDU_SHM_CACHE_LINE_LEN;
+
+    return comm->local_size < FEW && is_longer(count, datatype, comm->local_size == 2 ? room : 2 * room);
+}
+
+/* A sum is done cell by cell, where MPI_Reduce fills several. */
+static bool sums_by_messages(MPI_Aint count, MPI_Datatype datatype)
+{
+    return is_longer(count, datatype, 2 * MPIDI_POSIX_RELEASE_GATHER_REDUCE_CELLSIZE);
 }
 
 MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Comm * comm, MPIR_Csel_coll_sig_s coll_sig)
@@ -192,12 +207,12 @@ MPIDI_POSIX_csel_container_s *MPIDI_POSIX_flags_choose(const MPIR_Comm * comm, M
         case MPIR_CSEL_COLL_TYPE__BARRIER:
             return &barrier;
         case MPIR_CSEL_COLL_TYPE__BCAST:
-            return &bcast;
+            return broadcasts_by_messages(comm, coll_sig.u.bcast.count, coll_sig.u.bcast.datatype) ? NULL : &bcast;
         case MPIR_CSEL_COLL_TYPE__REDUCE:
             return MPIR_Op_is_commutative(coll_sig.u.reduce.op) ? &reduce : NULL;
         case MPIR_CSEL_COLL_TYPE__ALLREDUCE:
             return MPIR_Op_is_commutative(coll_sig.u.allreduce.op) &&
-                is_short(coll_sig.u.allreduce.count, coll_sig.u.allreduce.datatype) ? &allreduce : NULL;
+                !sums_by_messages(coll_sig.u.allreduce.count, coll_sig.u.allreduce.datatype) ? &allreduce : NULL;
         default:
             return NULL;
     }

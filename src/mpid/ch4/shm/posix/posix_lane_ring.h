@@ -3,9 +3,10 @@
  *
  * Records lie one after the other, each in one piece, in multiples of a cache line.  `head` and `tail` count the bytes
  * ever put in and taken out; at most the capacity lies between.  Where a record does not fit before the end of the
- * ring, a filler takes that place.  Behind its first part a short record begins at the ring's beginning again as soon
- * as there is room, so that few and short messages stay in the same cache lines.  Long ones go on: lines that the
- * other processor's own cache still holds are slower to write than those that it has given up.
+ * ring, a filler takes that place.  Behind its first part a short record that follows others begins at the ring's
+ * beginning again as soon as there is room, so that few and short messages stay in the same cache lines.  Long ones,
+ * and what is between them, go on: lines that the other processor's own cache still holds are slower to write than
+ * those that it has given up.
  *
  * Each side keeps its own count, and what it reads from the other's memory is checked.  No more than C, atomics and,
  * for copying, instructions of x86-64.
@@ -23,8 +24,8 @@
 #endif
 
 #define LANE_LINE 64
-#define LANE_FRONT 128          /* of so many parts of a ring the first one is used as long as that will do */
-#define LANE_SHORT 4            /* by records of which at least so many fit there */
+#define LANE_FRONT 512          /* of so many parts of a ring the first one is used as long as that will do */
+#define LANE_SHORTS 4           /* by records of which so many have followed each other */
 #define LANE_ALIGNED __attribute__((aligned(LANE_LINE)))
 
 struct lane_ring {
@@ -54,6 +55,7 @@ struct lane_end {
     uint64_t count;             /* our own: head or tail */
     uint64_t other;             /* the other's when we looked last */
     uint64_t reach;             /* where a long record may begin at the latest, if there is room at the beginning */
+    uint64_t shorts;            /* records, since a long one */
 };
 
 static inline void *lane_payload(struct lane_record *record)
@@ -78,7 +80,7 @@ static inline struct lane_record *lane_put(struct lane_end *out, uint64_t payloa
     uint64_t bytes = LANE_RECORD_BYTES(payload), place = out->count % out->capacity;
     uint64_t to_end = out->capacity - place;
     uint64_t front = out->capacity / LANE_FRONT;
-    bool is_behind = place > (bytes <= front / LANE_SHORT ? front : out->reach);
+    bool is_behind = place > (bytes <= front && out->shorts >= LANE_SHORTS ? front : out->reach);
 
     /* The other's count is in the other's cache: what was seen there last will do as long as there is room. */
     if (is_behind || bytes > to_end || out->count - out->other + bytes > out->capacity)
@@ -109,6 +111,7 @@ static inline void lane_publish(struct lane_end *out, struct lane_record *record
 {
     record->payload = (uint32_t) payload;
     record->bytes = (uint32_t) LANE_RECORD_BYTES(payload);
+    out->shorts = record->bytes <= out->capacity / LANE_FRONT ? out->shorts + 1 : 0;
     out->count += record->bytes;
     __atomic_store_n(&out->ring->head, out->count, __ATOMIC_RELEASE);
 }

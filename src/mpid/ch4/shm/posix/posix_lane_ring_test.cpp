@@ -13,9 +13,9 @@ namespace {
 constexpr uint64_t CAPACITY = 4096;
 
 /* A ring with both of its ends. */
-struct Ring {
-    alignas(LANE_LINE) char memory[sizeof(lane_ring) + CAPACITY] = {};
-    lane_end out{reinterpret_cast<lane_ring *>(memory), CAPACITY, 0, 0, 0};
+template <uint64_t BYTES> struct RingOf {
+    alignas(LANE_LINE) char memory[sizeof(lane_ring) + BYTES] = {};
+    lane_end out{reinterpret_cast<lane_ring *>(memory), BYTES, 0, 0, 0, 0};
     lane_end in = out;
 
     bool put(uint32_t number, uint64_t payload)
@@ -48,6 +48,8 @@ struct Ring {
         return number;
     }
 };
+
+using Ring = RingOf<CAPACITY>;
 
 TEST(LaneRing, GivesBackWhatWasPutInInOrder)
 {
@@ -112,6 +114,28 @@ TEST(LaneRing, GoesOnWithLongRecordsAsFarAsItMay)
     }
     EXPECT_LT(CAPACITY / 3, farthest);
     EXPECT_GE(CAPACITY / 2 + LANE_RECORD_BYTES(200), farthest);
+}
+
+TEST(LaneRing, KeepsShortRecordsAtTheFrontUnlessLongOnesAreBetween)
+{
+    constexpr uint64_t front = 1024, all = LANE_FRONT * front;
+    auto farthest = [](int shorts, int longs) {
+        static RingOf<all> ring;
+        ring = {};
+        ring.out.ring = ring.in.ring = reinterpret_cast<lane_ring *>(ring.memory);
+        ring.out.reach = all / 2;
+        uint64_t place = 0;
+        for (int i = 0; i < 1000; i++) {
+            uint64_t payload = i % (shorts + longs) < shorts ? 100 : 10000;
+            EXPECT_TRUE(ring.put(7, payload));
+            place = std::max(place, ring.in.count % all);
+            EXPECT_EQ(7, ring.take(payload));
+        }
+        return place;
+    };
+    EXPECT_GE(front + LANE_RECORD_BYTES(100), farthest(1, 0));
+    EXPECT_LT(all / 3, farthest(LANE_SHORTS - 1, 1));
+    EXPECT_GT(all / 3, farthest(4 * LANE_SHORTS, 1));
 }
 
 TEST(LaneRing, RefusesWhatCannotBe)

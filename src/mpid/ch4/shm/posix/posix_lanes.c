@@ -112,17 +112,23 @@ static bool will_not_answer(struct lane *lane)
     return has_ended && lane_is_empty(&lane->in);
 }
 
-/* ---- receives of long reductions --------------------------------------------------------------------------------- */
+/* ---- receives of long collective operations ---------------------------------------------------------------------- */
 
-/* MPI_Allreduce goes by flags, which tell that a member has ended; where it is long by messages (posix_flags.c), and
- * tells, too.  From whom such a receive is: the locality of its address; else MPIDI_LOCALITY__NETWORK. */
+/* Flags tell that a member has ended, and so does what goes by messages instead (posix_flags.c), or to and from rank 0.
+ * Of another operation upstream may forget the error. */
+static bool tells(int tag)
+{
+    return tag == MPIR_BCAST_TAG || tag == MPIR_REDUCE_TAG || tag == MPIR_ALLREDUCE_TAG;
+}
+
+/* From whom such a receive is: the locality of its address; else MPIDI_LOCALITY__NETWORK. */
 static unsigned awaited(MPIR_Request * rreq)
 {
     int source = MPIDIG_REQUEST(rreq, u.recv.source);
-    bool reduces = MPIR_CONTEXT_READ_FIELD(SUFFIX, MPIDIG_REQUEST(rreq, u.recv.context_id)) &&
-        MPIDIG_REQUEST(rreq, u.recv.tag) == MPIR_ALLREDUCE_TAG;
+    bool is_one = MPIR_CONTEXT_READ_FIELD(SUFFIX, MPIDIG_REQUEST(rreq, u.recv.context_id)) &&
+        tells(MPIDIG_REQUEST(rreq, u.recv.tag));
 
-    return rreq->comm && reduces && source >= 0 ?
+    return rreq->comm && is_one && source >= 0 ?
         MPIDIU_comm_rank_to_av(rreq->comm, source)->is_local : MPIDI_LOCALITY__NETWORK;
 }
 
