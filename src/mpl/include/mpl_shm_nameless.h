@@ -117,6 +117,15 @@ static inline int MPLI_shm_nameless_keeps(MPL_shm_hnd_t hnd)
     return hnd->flag & MPLI_SHM_FLAG_NAMELESS;
 }
 
+/* The creator has its page of a small segment, flags or a lock, before others attach.  When all begin to use it
+ * at once, who finds the page locked by another one's fault sleeps; upstream's creator is late then, as it removes
+ * a name. */
+static inline void MPLI_shm_nameless_touch(MPL_shm_hnd_t hnd, const volatile char *segment, intptr_t bytes)
+{
+    if (MPLI_shm_nameless_keeps(hnd) && bytes <= sysconf(_SC_PAGESIZE))
+        (void) *segment;
+}
+
 #endif /* MPL_USE_MMAP_SHM */
 
 #endif /* MPL_SHM_NAMELESS_H_INCLUDED */
