@@ -5,6 +5,7 @@
  *   before    it has ended before the others do anything
  *   meanwhile it ends while they wait for it
  *   killed    it is to leave, which has been accepted, and dies of a signal while they wait for it
+ *   requests  it ends while they wait for it by requests of other kinds, and for many
  * Each collective operation has a communicator of its own, on which nothing has failed before, and --operations have
  * been done, as short ones go another way from the fifth on.  --network 1: a long message may count as sent,
  * and what is not taken in yet may be lost when something is sent to who has ended (session_faults has that received).
@@ -21,6 +22,7 @@
 #define NEVER 999               /* a tag that nobody sends */
 #define ANY 998
 #define NOBODY 997
+#define RECEIVES 200            /* errors of which MPICH keeps no text any more */
 #define WAITING_SECONDS 0.3     /* in which the others come to wait */
 #define LIMIT_SECONDS 60        /* all of it */
 
@@ -33,7 +35,7 @@ static const char *const name_of[] = {
     "MPI_Allgather", "MPI_Reduce to it"
 };
 
-static MPI_Comm comm, own[COLLECTIVES];
+static MPI_Comm comm, ring, own[COLLECTIVES];
 static char lengthy[LONG], lengthy_too[4 * LONG];
 static int rank, takes_long_ones;
 static pset_name all = "mpi://WORLD", gone, rest;
@@ -155,6 +157,82 @@ static void receive_what_was_sent(void)
     }
 }
 
+/* ---- requests of other kinds ------------------------------------------------------------------------------------- */
+
+/* Who waits for the last one first finds that the others have ended long ago. */
+static void check_many(void)
+{
+    static char small[RECEIVES][SMALL];
+    MPI_Request requests[RECEIVES];
+
+    for (int i = 0; i < RECEIVES; i++)
+        ET_MPI(MPI_Irecv(small[i], SMALL, MPI_BYTE, LEAVER, NEVER, comm, &requests[i]));
+    for (int i = RECEIVES - 1; i >= 0; i--)
+        check_failed(MPI_Wait(&requests[i], MPI_STATUS_IGNORE), "one of many receives");
+}
+
+/* One receive that fails, another one of a living process. */
+static void check_some(void)
+{
+    char small[2][SMALL], sent[SMALL] = { 0 };
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    int indices[2], n;
+
+    ET_MPI(MPI_Irecv(small[0], 0, MPI_BYTE, LEAVER, NEVER, comm, &requests[0]));
+    ET_MPI(MPI_Irecv(small[1], SMALL, MPI_BYTE, (rank + LEAVER - 1) % LEAVER, ANY, comm, &requests[1]));
+    ET_MPI(MPI_Send(sent, SMALL, MPI_BYTE, (rank + 1) % LEAVER, ANY, comm));
+    for (int left = 2; left > 0; left -= n) {
+        int error = MPI_Waitsome(2, requests, &n, indices, statuses);
+        for (int i = 0; i < n; i++) {
+            int class = error ? class_of(statuses[i].MPI_ERROR) : MPI_SUCCESS;
+            ET_CHECK(class == (indices[i] == 0 ? MPIX_ERR_PROC_FAILED : MPI_SUCCESS),
+                     "SL4: rank %d, MPI_Waitsome, request %d: class %d", rank, indices[i], class);
+        }
+    }
+}
+
+static void check_started(MPI_Request request, const char *what)
+{
+    for (int i = 0; i < 2; i++) {
+        ET_MPI(MPI_Start(&request));
+        check_failed(MPI_Wait(&request, MPI_STATUS_IGNORE), what);
+    }
+    ET_MPI(MPI_Request_free(&request));
+}
+
+static void check_others(void)
+{
+    static int parts[2 * SMALL];
+    int all_parts[2];
+    MPI_Request request;
+    MPI_Datatype apart;
+
+    ET_MPI(MPI_Type_vector(SMALL, 1, 2, MPI_INT, &apart));
+    ET_MPI(MPI_Type_commit(&apart));
+    ET_MPI(MPI_Irecv(parts, 1, apart, LEAVER, NEVER, comm, &request));
+    ET_MPI(MPI_Type_free(&apart));
+    check_failed(MPI_Wait(&request, MPI_STATUS_IGNORE), "a receive of a type that has been freed");
+    ET_MPI(MPI_Recv_init(parts, SMALL, MPI_INT, LEAVER, NEVER, comm, &request));
+    check_started(request, "a persistent receive");
+    ET_MPI(MPI_Precv_init(parts, 2, SMALL, MPI_INT, LEAVER, NEVER, comm, MPI_INFO_NULL, &request));
+    check_started(request, "a partitioned receive");
+    ET_MPI(MPI_Isendrecv(parts, 1, MPI_INT, LEAVER, NEVER, parts + 1, 1, MPI_INT, LEAVER, NEVER, comm, &request));
+    check_failed(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Isendrecv");
+    int error = MPI_Neighbor_allgather(parts, 1, MPI_INT, all_parts, 1, MPI_INT, ring);
+    if (rank == 0 || rank == LEAVER - 1)
+        check_failed(error, "MPI_Neighbor_allgather");
+    ET_MPI(MPI_Comm_free(&ring));
+}
+
+static void make_ring(void)
+{
+    int size = LEAVER + 1, is_round = 1;
+
+    ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));  /* that of MPI_Waitsome */
+    ET_MPI(MPI_Cart_create(comm, 1, &size, &is_round, 0, &ring));
+}
+
 /* ---- collective -------------------------------------------------------------------------------------------------- */
 
 static int call(enum collective which)
@@ -268,7 +346,7 @@ int main(int argc, char **argv)
 {
     const char *what = et_argument(argc, argv, "case", "before");
     int operations_before = (int) et_number(argc, argv, "operations", 0);
-    int is_killed = !strcmp(what, "killed"), is_before = !strcmp(what, "before");
+    int is_killed = !strcmp(what, "killed"), is_before = !strcmp(what, "before"), is_others = !strcmp(what, "requests");
 
     takes_long_ones = (int) et_number(argc, argv, "network", 0);
     et_options(&argc, &argv);
@@ -277,12 +355,19 @@ int main(int argc, char **argv)
     connect_all((int) et_number(argc, argv, "joins", 0));
     tell_sets(is_killed);
     make_communicators(operations_before);
+    if (is_others)
+        make_ring();
     if (rank == LEAVER)
         leave(is_killed, !is_before);
     if (is_before)
         await_state(gone, "ended");
     if (takes_long_ones)
         receive_what_was_sent();
+    if (is_others) {
+        check_many();
+        check_some();
+        check_others();
+    }
     begin_messages();
     check_collectives(BARRIER, BARRIER + 1, operations_before > 0);
     complete_messages();

@@ -278,12 +278,10 @@ bool MPID_Dynproc_is_connected(const MPIR_Request * req)
     return req->comm && MPID_Dynproc_may_end(req->comm);
 }
 
+/* The class alone: it may lie there for long, and a code with a text is an internal error after 128 other ones. */
 void MPID_Dynproc_set_ended(MPIR_Request * req)
 {
-    if (req->comm && !req->comm->adapt.connection)
-        MPIR_ERR_SET(req->status.MPI_ERROR, MPIX_ERR_PROC_FAILED, "**membergone");
-    else
-        MPIR_ERR_SET(req->status.MPI_ERROR, MPIX_ERR_PROC_FAILED, "**dynprocended");
+    req->status.MPI_ERROR = MPIX_ERR_PROC_FAILED;
 }
 
 int MPID_Dynproc_check(int source, MPIR_Comm * comm)
@@ -457,9 +455,17 @@ static bool is_held(const MPIR_Request * req)
         MPIDIG_REQUEST(req, req->status) & MPIDIG_REQ_UNEXPECTED;
 }
 
+static bool is_partitioned(const MPIR_Request * req)
+{
+    return req->kind == MPIR_REQUEST_KIND__PART_SEND || req->kind == MPIR_REQUEST_KIND__PART_RECV;
+}
+
 /* The network's keep it in the status, which nobody reads before they are complete. */
 static int peer_of(const MPIR_Request * req)
 {
+    if (is_partitioned(req))
+        return req->kind == MPIR_REQUEST_KIND__PART_SEND ? MPIDI_PART_REQUEST(req, u.send.dest) :
+            MPIDI_PART_REQUEST(req, u.recv.source);
     if (!MPIDI_REQUEST(req, is_local))
         return req->status.MPI_SOURCE;
     return req->kind == MPIR_REQUEST_KIND__SEND ? MPIDIG_REQUEST(req, u.send.dest) :
@@ -472,11 +478,11 @@ static void add_lost(void *object, void *context)
     struct ended *lost = context;
 
     if (!req->comm || lost->n == ENDED_MOST || req->comm->adapt.connection || MPIR_Request_is_complete(req) ||
-        (req->kind != MPIR_REQUEST_KIND__RECV && req->kind != MPIR_REQUEST_KIND__SEND) ||
-        MPIDI_is_self_comm(req->comm) || is_held(req))
+        (req->kind != MPIR_REQUEST_KIND__RECV && req->kind != MPIR_REQUEST_KIND__SEND && !is_partitioned(req)) ||
+        MPIDI_is_self_comm(req->comm) || (!is_partitioned(req) && is_held(req)))
         return;
-    bool is_lost = req->kind == MPIR_REQUEST_KIND__SEND ? MPIDI_Dynproc_has_departed(req->comm, peer_of(req)) :
-        nobody_sends(req->comm, peer_of(req));
+    bool is_lost = req->kind == MPIR_REQUEST_KIND__RECV ? nobody_sends(req->comm, peer_of(req)) :
+        MPIDI_Dynproc_has_departed(req->comm, peer_of(req));
     if (!is_lost)
         return;
     MPIR_Request_add_ref(req);
@@ -507,6 +513,14 @@ static void fail_shared_part(MPIR_Request * rreq)
     MPID_Request_complete(rreq);
 }
 
+/* The request stays, and completes again if it is started again. */
+static void fail_partitioned(MPIR_Request * req)
+{
+    MPID_Dynproc_set_ended(req);
+    MPIR_Request_add_ref(req);
+    MPID_Request_complete(req);
+}
+
 /* Whether it was there when this was asked before.  The network matches a receive with what has come by its progress,
  * not when it is posted.  The tag is the completion's to say. */
 static bool is_old(MPIR_Request * rreq)
@@ -522,6 +536,10 @@ static void fail_lost(MPIR_Request * req)
 {
     bool is_local = MPIDI_REQUEST(req, is_local), is_recv = req->kind == MPIR_REQUEST_KIND__RECV;
 
+    if (is_partitioned(req)) {
+        fail_partitioned(req);
+        return;
+    }
     if (!is_recv) {
         (is_local ? fail_shared_send : fail_send) (req);
         return;
