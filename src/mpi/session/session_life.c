@@ -99,6 +99,8 @@ int MPIR_Session_begin(void)
         used = true;
         MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         has_daemon = look_for_daemon();
+        if (has_daemon)         /* so that its end is a failure, however soon it comes */
+            MPIR_Adapt_tell_daemon("cmd=adapt_resumed");
         MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         if (!has_daemon)
             atexit(finalize_pmi);

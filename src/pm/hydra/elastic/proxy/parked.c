@@ -8,6 +8,7 @@
 #include "answers.h"
 #include "demux.h"
 #include "exits.h"
+#include "sets.h"
 
 /* Any line of a process makes its end a failure before it is handled; so this one is said last. */
 HYD_status HYD_pmcd_pmip_adapt_fn_parked(int fd, char *args[])
@@ -21,6 +22,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_parked(int fd, char *args[])
 
 HYD_status HYD_pmcd_pmip_adapt_fn_resumed(int fd, char *args[])
 {
+    HYD_sets_connect(fd);
     return HYD_SUCCESS;
 }
 

@@ -108,6 +108,14 @@ static uint64_t inode_of(int fd)
     return fd >= 0 && fstat(fd, &status) == 0 ? (uint64_t) status.st_ino : 0;
 }
 
+void HYD_sets_connect(int fd)
+{
+    int i = HYD_agent.board.fd < 0 ? -1 : HYD_agent_process_of_fd(fd);
+
+    if (i >= 0)
+        HYD_agent.processes[i].socket = inode_of(fd);
+}
+
 int HYD_sets_connected(int process_id)
 {
     uint64_t socket = HYD_agent.processes ? HYD_agent.processes[process_id].socket : 0;
@@ -526,7 +534,7 @@ HYD_status HYD_pmcd_pmip_adapt_fn_set_call(int fd, char *args[])
     }
     if (!*place || (*place)->whole || (*place)->used == 0)
         goto fn_exit;
-    HYD_agent.processes[i].socket = inode_of(fd);
+    HYD_sets_connect(fd);
     (*place)->by_board = HYD_pmi_line_number(args, "board", 1) == 1;
     status = append(*place, hex);
     HYDU_ERR_POP(status, "no memory for a call on process sets\n");

@@ -26,6 +26,8 @@ HYD_status HYD_sets_sync(uint32_t uid);
 HYD_status HYD_sets_comes(uint64_t number, uint64_t creation, uint32_t uid);
 /* Before the end of the process of this number is told: the same. */
 HYD_status HYD_sets_read(int process_id);
+/* The process uses sessions, by this connection. */
+void HYD_sets_connect(int fd);
 /* Whether the connection on which it made its calls is still open here. */
 int HYD_sets_connected(int process_id);
 /* The process of this number fetches nothing any more. */
