@@ -103,7 +103,7 @@ function choose(job) {
   refresh();
 }
 
-async function drawDetails() {
+async function drawDetails(now) {
   const section = byId("details");
   section.hidden = view.chosen === null;
   if (section.hidden) return;
@@ -112,7 +112,7 @@ async function drawDetails() {
     ask(`/v1/jobs/${id}/records?limit=${RECORDS_MAX}`), ask(`/v1/jobs/${id}/loops`)]);
   const fields = [["State", job.state + (job.reason ? ` (${job.reason})` : "")], ["User", job.user], ["Kind", `${job.kind}, ${range(job)} processes`],
     ["Size", job.size], ["Nodes", places(job.nodes) || "–"], ["Submitted", clock(job.submit_ms)],
-    ["Waited", duration((job.start_ms || job.end_ms || Date.now()) - job.submit_ms)], ["Ran", duration(runTime(job, Date.now()))],
+    ["Waited", duration((job.start_ms || job.end_ms || now) - job.submit_ms)], ["Ran", duration(runTime(job, now))],
     ["Time limit", job.time_limit_ms === null ? "unlimited" : duration(job.time_limit_ms)], ["Exit code", shown(job.exit_code)],
     ["Adaptations", job.counts ? `${job.counts.committed} committed, ${job.counts.withdrawn} withdrawn, ${job.counts.failed} failed` : "–"],
     ...(job.set_changes ? [["Changes of sets", setChangesText(job.set_changes)]] : []),
@@ -170,7 +170,7 @@ async function load() {
   drawRange(isLarge);
   drawQueue(jobs.jobs.filter((job) => !ENDED.includes(job.state)), to);
   drawNodes(nodes.nodes);
-  await drawDetails();
+  await drawDetails(to);
 }
 
 async function refresh() {
