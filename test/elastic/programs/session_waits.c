@@ -4,9 +4,9 @@
  *   disconnect  SL4: MPI_Comm_disconnect of a communicator with a member that is gone
  *   freed       SO8: a set is freed while some of its members wait in MPI_Comm_create_from_group
  *   objects     SX9, SI8: windows and a file of a group one of whose members ends before it comes
- *   query       SC6: MPIX_Session_get_pset_op, which all members of a set call
- *   data        SD2, SC4: keys of a set that ends before they are written, asked for in three ways
- *   lost        SC6: the process that a growth adds dies; the next growth works
+ *   query       SC6: MPIX_Session_get_pset_op, which all members of a set call, and with a request
+ *   data        SD2, SC4: keys of a set that ends before they are written, asked for in four ways
+ *   lost        SC6: the process that a growth adds dies, which gives a request; the next growth works
  *   proposed    SI8: all make a communicator with a process that is proposed, which is declined, and then accepted
  *   last        SF1, SF2: the only process is told of an addition and ends; nobody is left that could accept it
  *   quits       SF3: the only process of the launch exits with its session open; the one that was added waits for it
@@ -114,6 +114,8 @@ static void case_objects(void)
 static void case_query(void)
 {
     pset_name world, names[3];
+    MPI_Request request;
+    char **later = NULL;
     int op, n = 3;
 
     make_world(world);
@@ -121,7 +123,13 @@ static void case_query(void)
         et_sleep_ms(100);
         finish();
     }
-    expect_aborted(MPIX_Session_get_pset_op(session, world, world, &op, names, &n), "SC6");
+    if (rank == 0) {
+        expect_aborted(MPIX_Session_get_pset_op(session, world, world, &op, names, &n), "SC6");
+    } else {
+        ET_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+        ET_MPI(MPIX_Session_iget_pset_op(session, world, world, &op, &later, &n, &request));
+        expect_aborted(MPI_Wait(&request, MPI_STATUS_IGNORE), "SC6");
+    }
     ET_MPI(MPI_Comm_free(&comm));
 }
 
@@ -137,6 +145,7 @@ static void case_data(void)
         et_sleep_ms(100);
         finish();
     }
+    expect_aborted(MPIX_Session_get_pset_data(session, world, world, keys, 1, 1, &data), "SD2");
     if (rank == 0) {
         expect_aborted(MPIX_Session_get_pset_data(session, "mpi://SELF", world, keys, 1, 1, &data), "SD2");
         expect_aborted(MPI_Session_Get_PSet_Info(session, world, &data), "SC4");
@@ -176,13 +185,16 @@ static void case_lost(void)
     const char *bound = "app://main";
     pset_name names[2], whole = "";
     MPI_Info one, data;
-    int n = 2;
+    MPI_Request request;
+    char **lost = NULL;
+    int op = MPIX_PSETOP_GROW, n = 2;
 
     ET_MPI(MPI_Info_create(&one));
     ET_MPI(MPI_Info_set(one, "mpi_num_procs_add", "1"));
     if (rank == 0) {
-        ET_MPI(MPIX_Session_pset_op(session, MPIX_PSETOP_GROW, &bound, 1, one, names, &n));
-        ET_CHECK(n == 0, "SC6: %d sets of a process that has died", n);
+        ET_MPI(MPIX_Session_ipset_op(session, &op, &bound, 1, one, &lost, &n, &request));
+        ET_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        ET_CHECK(op == MPIX_PSETOP_NULL && n == 0 && !lost, "SC6: %d sets of a process that has died", n);
         n = 2;
         ET_MPI(MPIX_Session_pset_op(session, MPIX_PSETOP_GROW, &bound, 1, one, names, &n));
         ET_CHECK(n == 2, "SC6: the next growth makes %d sets", n);
