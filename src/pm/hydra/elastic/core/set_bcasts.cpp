@@ -168,11 +168,13 @@ std::string SetBcasts::answer(Bcast &bcast, uint32_t uid, uint64_t number, const
     if (number < text.target || !text.told.insert(uid).second)
         return nothing();
     text.owed--;
-    if (!text.answer)
-        text.answer = bcast.members.any_of(ended)
-                          ? SetAnswer::error(PMI_SET_MEMBER_ENDED, "a process of the set has ended before its text was "
-                                                                   "delivered")
-                          : SetAnswer().number(1).text(text.text).bytes();
+    if (!text.answer) {
+        auto departed = bcast.members.find_any(ended);
+        text.answer = departed ? SetAnswer::error(PMI_SET_MEMBER_ENDED, "process " + std::to_string(*departed) +
+                                                                            " of the set has ended before its text "
+                                                                            "was delivered")
+                               : SetAnswer().number(1).text(text.text).bytes();
+    }
     return *text.answer;
 }
 

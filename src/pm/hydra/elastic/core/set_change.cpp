@@ -29,8 +29,8 @@ std::string only(pmi_set_change kind)
 
 std::string tag_is_wrong(uint32_t tag)
 {
-    return wrong("the calling process has not been told a change with tag " + std::to_string(tag) +
-                 ", or has answered it already");
+    return wrong("the calling process has not been told a change with tag " +
+                 std::to_string(static_cast<int32_t>(tag)) + ", or has answered it already");
 }
 
 }  // namespace

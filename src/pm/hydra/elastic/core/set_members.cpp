@@ -110,12 +110,16 @@ bool SetMembers::contains(uint32_t uid) const
     return std::ranges::any_of(runs_, [&](const Run &run) { return uid >= run.first && uid < end_of(run); });
 }
 
-bool SetMembers::any_of(const std::set<uint32_t> &uids) const
+std::optional<uint32_t> SetMembers::find_any(const std::set<uint32_t> &uids) const
 {
-    return !uids.empty() && std::ranges::any_of(runs_, [&](const Run &run) {
+    if (uids.empty())
+        return std::nullopt;
+    for (const Run &run : runs_) {
         auto found = uids.lower_bound(run.first);
-        return found != uids.end() && *found < end_of(run);
-    });
+        if (found != uids.end() && *found < end_of(run))
+            return *found;
+    }
+    return std::nullopt;
 }
 
 size_t SetMembers::count_of(const std::set<uint32_t> &uids) const

@@ -33,7 +33,9 @@ class SetMembers {
     bool empty() const { return size_ == 0; }
     const std::vector<Run> &runs() const { return runs_; }
     bool contains(uint32_t uid) const;
-    bool any_of(const std::set<uint32_t> &uids) const;
+    /* The first, in the order of the list, that is one of these. */
+    std::optional<uint32_t> find_any(const std::set<uint32_t> &uids) const;
+    bool any_of(const std::set<uint32_t> &uids) const { return find_any(uids).has_value(); }
     size_t count_of(const std::set<uint32_t> &uids) const;
     /* The first one that is not among these; UINT32_MAX: all are. */
     uint32_t first_without(const std::set<uint32_t> &uids) const;

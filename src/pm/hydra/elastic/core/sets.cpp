@@ -52,6 +52,11 @@ std::string full(const std::string &text)
     return SetAnswer::error(PMI_SET_FULL, text);
 }
 
+std::string member_ended(uint32_t uid, const std::string &of_what)
+{
+    return SetAnswer::error(PMI_SET_MEMBER_ENDED, "process " + std::to_string(uid) + " of " + of_what + " has ended");
+}
+
 std::string foreign()
 {
     return SetAnswer::error(PMI_SET_FOREIGN, "a process is not of this job");
@@ -553,8 +558,11 @@ std::optional<std::string> Sets::answer(const Caller &caller, const ListSets &ca
 std::optional<std::string> Sets::answer(const Caller &, const MoveSet &call)
 {
     Set *set = find(call.from);
-    if (!is_user_set_name(call.to) || call.from.starts_with("mpix://WORLD/"))
-        return wrong("a set cannot be called " + call.to);
+    if (!is_user_set_name(call.to))
+        return wrong("a set cannot be called " + call.to + ": names are scheme://rest, at most 254 printable "
+                     "characters without blanks, and not mpi://, mpix:// or mpidynres://");
+    if (call.from.starts_with("mpix://WORLD/"))
+        return wrong("the world of an epoch keeps its name: make another set of it");
     if (!set)
         return unknown(call.from);
     if (set->name == call.to)
@@ -625,8 +633,8 @@ std::optional<std::string> Sets::look(const Round &round)
             found.push_back(entry);
     }
     if (round.wait && found.size() < (all ? 1 : round.keys.size())) {
-        if (set->members.any_of(ended_))
-            return SetAnswer::error(PMI_SET_MEMBER_ENDED, "a process of " + round.name + " has ended");
+        if (auto ended = set->members.find_any(ended_))
+            return member_ended(*ended, round.name);
         return std::nullopt;
     }
     SetAnswer answer;
@@ -746,10 +754,12 @@ std::optional<std::string> Sets::answer(const Caller &caller, const MeetMembers 
         return foreign();
     if (!call.members.contains(caller.uid))
         return wrong("the calling process is not a member");
-    if (call.members.any_of(ended_))
-        return SetAnswer::error(PMI_SET_MEMBER_ENDED, "a process of the group has ended");
-    if (caller.uid == told_ && call.members.any_of(proposed_))
-        return SetAnswer::error(PMI_SET_FOREIGN, "a process of the group waits for its change to be accepted");
+    if (auto ended = call.members.find_any(ended_))
+        return member_ended(*ended, "the group");
+    if (auto proposed = call.members.find_any(proposed_); proposed && caller.uid == told_)
+        return SetAnswer::error(PMI_SET_FOREIGN, "process " + std::to_string(*proposed) +
+                                                     " of the group waits for its change to be accepted, by the "
+                                                     "calling process");
     cards_.give(caller.uid, call.card);
     if (!cards_.find(caller.uid))
         return wrong("the calling process has not said its address");
@@ -884,8 +894,9 @@ std::vector<Sets::Reply> Sets::gather(const Caller &caller, const QueryOp &call,
     std::string error = check_caller(caller, call.callers, all, callers);
     if (error.empty() && !find(call.name))
         error = unknown(call.name);
-    if (error.empty() && callers.front()->any_of(ended_))
-        error = SetAnswer::error(PMI_SET_MEMBER_ENDED, "a process of " + call.callers.name + " has ended");
+    auto ended = error.empty() ? callers.front()->find_any(ended_) : std::nullopt;
+    if (ended)
+        error = member_ended(*ended, call.callers.name);
     if (!error.empty())
         return {{caller, error}};
     if (auto refused = meetings_.come(caller, {"query " + call.name, "", *callers.front(), true}, cards_, answer))
@@ -900,7 +911,7 @@ std::vector<Sets::Reply> Sets::call(const Caller &caller, Bytes bytes, std::span
     std::vector<Reply> replies;
     auto call = parse_set_call(bytes);
     if (!call)
-        return {{caller, wrong("the call is malformed")}};
+        return {{caller, wrong("the call is malformed, or a name in it has more than 254 characters")}};
     bool may_end_waiting = std::holds_alternative<PutData>(*call) || std::holds_alternative<MoveSet>(*call) ||
                            std::holds_alternative<FreeSet>(*call);
     if (auto text = std::visit([&](const auto &known) { return answer(caller, known); }, *call))
