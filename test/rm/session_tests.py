@@ -68,11 +68,13 @@ def check(daemon: Daemon, number: int, changes: int) -> None:
     expect(stages.count("accepted") == known["accepted"] and stages.count("told") == known["told"], f"records: {stages}")
 
 
-def beside_windows(bench: Bench, source: str, changes: int, **submitted: Any) -> tuple[Daemon, int, int, int]:
+def beside_windows(
+    bench: Bench, source: str, changes: int, config: str = CONFIG, **submitted: Any
+) -> tuple[Daemon, int, int, int]:
     """Daemon, the job of `source` with so many changes, another one with windows, and the changes; with --full 200 of them."""
     windows_program = work_program(bench)
     program = compiled(bench, EXAMPLES / source)
-    daemon = bench.start(config=CONFIG, nodes=2, cores=4)
+    daemon = bench.start(config=config, nodes=2, cores=4)
     windows = submit_work(daemon, windows_program, "windows", 1, 2)
     changes = 200 if bench.full else changes
     return daemon, submit(daemon, program, str(changes), **submitted), windows, changes
@@ -107,14 +109,27 @@ def a_job_in_the_style_of_v2a_is_resized(bench: Bench) -> None:
 
 
 def a_job_in_the_style_of_v2a_asks_for_processes(bench: Bench) -> None:
-    """SC6: the program wants other sizes all the time, and elasticd grants them."""
-    daemon, number, windows, changes = beside_windows(bench, "v2a_loop.c", 6, high=6)
+    """SC6: the program wants other sizes all the time, and elasticd grants them, however seldom it changes others."""
+    config = CONFIG.replace('offer_pause = "200ms"', 'offer_pause = "10m"')
+    daemon, number, windows, changes = beside_windows(bench, "v2a_loop.c", 6, config, high=6)
     drive(daemon, {number: (), windows: (1, 2)}, changes)
     finish(daemon, number, windows, changes)
 
 
+def refused_at_once(daemon: Daemon, number: int) -> list[dict]:
+    """The ends of its wishes so far, all of which elasticd has refused when it heard of them."""
+    records = daemon.records(job=number)
+    made = {record["data"]["wish"]: record for record in records if record["event"] == "wished"}
+    ends = [record for record in records if record["event"] == "wish_ended"]
+    for end in ends:
+        wish = made[end["data"]["wish"]]
+        expect(wish["data"]["waits"] and end["data"]["result"] == "refused", f"{wish}, {end}")
+        expect(wish["time_ms"] == end["time_ms"], f"it has to wait: {wish}, {end}")
+    return [end["data"] for end in ends]
+
+
 def a_job_in_the_style_of_v2a_goes_on_where_no_core_is_free(bench: Bench) -> None:
-    """SC6: what elasticd has not got is not granted, and the program goes on; once there is a core it gets that."""
+    """SC6: what elasticd has not got is refused at once, and the program goes on; once there is a core it gets that."""
     windows_program = work_program(bench)
     program = compiled(bench, EXAMPLES / "v2a_loop.c")
     daemon = bench.start(config=CONFIG, nodes=1, cores=2)
@@ -127,6 +142,8 @@ def a_job_in_the_style_of_v2a_goes_on_where_no_core_is_free(bench: Bench) -> Non
     expect(listed.returncode == 0 and "app://all" in listed.stdout, f"elastic psets: {listed}")
     wait_for("it to go on", lambda: output.exists() and output.read_text().count("1 processes") >= 3)
     expect(daemon.job(number)["counts"]["committed"] == 0, f"there is no core for it: {daemon.job(number)}")
+    ends = refused_at_once(daemon, number)
+    expect(len(ends) >= 2 and ends[0]["reason"] == "no cores are free for more than 1 processes", f"why: {ends}")
     finish_work(daemon, windows)
     daemon.wait_end(number)
     check(daemon, number, 2)

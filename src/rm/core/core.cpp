@@ -109,7 +109,7 @@ void Core::Impl::schedule()
             if (limit_growth(job, each))
                 adapt(job, each, false);
         }
-    } while (!decisions.starts.empty() || !decisions.changes.empty());
+    } while (!decisions.starts.empty() || !decisions.changes.empty() || refuse_impatient());
     state.policy_at_ms = earlier(decisions.look_again_ms, again_ms);
     settled_ = decisions.depends_on;
 }

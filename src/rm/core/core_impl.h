@@ -225,6 +225,8 @@ class Core::Impl {
     /* core_wish.cpp */
     void look_at_wish(Job &job);
     int size_for(const Job &job, std::string &why) const;
+    std::string why_not_now(const Job &job) const;
+    bool refuse_impatient();
     void refuse_wish(Job &job, const std::string &why);
     void end_wish(Job &job, const std::string &result, const std::string &reason);
     void forget_wish(Job &job, const std::string &reason);

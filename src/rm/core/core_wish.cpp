@@ -1,7 +1,8 @@
 /* See core_impl.h: what running programs wish for (MPIX_Adapt_request).
  *
  * A wish that the job could have is kept, and the policy sees to it: grows the job up to it when
- * cores are there, shrinks it to it at once.  One that it could never have is refused.  The step
+ * cores are there, shrinks it to it at once.  One that it could never have is refused, and one that
+ * processes wait for (ProgramWish::waits) also if the policy has nothing for it now.  The step
  * itself says when it has ended; a granted one goes on limiting the size, until the program or the
  * job's user wants something else. */
 
@@ -49,13 +50,15 @@ void Core::Impl::on(const StepWish &event)
         job->wishing = event.wish.mpiexec;
         job->last_wish = event.wish.number;
         job->wish_refusal.clear();
-        if (event.wish.modify)          /* it is no offer that was refused before */
+        /* it is no offer that was refused before */
+        if (event.wish.modify || event.wish.waits)
             job->offer_after_ms = job->refusals = 0;
     });
     record(record::WISHED, *job, {{"step", job->step},
                                   {"wish", event.wish.number},
                                   {"kind", to_string(event.wish.kind)},
                                   {"modify", event.wish.modify},
+                                  {"waits", event.wish.waits},
                                   {"size", event.wish.size},
                                   {"minimum", event.wish.minimum},
                                   {"maximum", event.wish.maximum},
@@ -111,15 +114,42 @@ int Core::Impl::size_for(const Job &job, std::string &why) const
         why = "not all processes of the job have called MPI_Init_adapt";
         return 0;
     }
-    int room = state.config.check_capacity
-        ? state.room_when_empty(shape_of(spec), false)
-        : spec.maximum;
+    int room = state.config.check_capacity ? state.room_when_empty(shape_of(spec), false)
+                                           : spec.maximum;
     int size = best_size(spec, wish, room);
     if (size == 0)
         why = best_size(spec, wish, spec.maximum) == 0
                   ? "the job " + describe_sizes(spec)
                   : "all nodes together can hold " + std::to_string(room) + " such processes";
     return size;
+}
+
+std::string Core::Impl::why_not_now(const Job &job) const
+{
+    if (is_in_rigid_phase(job))
+        return "its size does not change in its present phase";
+    if (job.wish->target <= job.size())
+        return "its size cannot change now";
+    if (job.offer_after_ms > state.now_ms)
+        return "the last change has come to nothing";
+    if (job.grow_after_ms > state.now_ms)
+        return "its user has as many cores as he may have";
+    if (!state.indices().queue.empty() || state.wanted_nodes > 0)
+        return "other jobs wait for cores";
+    return "no cores are free for more than " + std::to_string(job.size()) + " processes";
+}
+
+/* The policy has nothing to add.  As long as somebody gives cores back they may be had soon.
+ * Whether anybody was refused. */
+bool Core::Impl::refuse_impatient()
+{
+    if (state.indices().impatient.empty() || !state.indices().settling.empty())
+        return false;
+    for (JobId id : std::set<JobId>(state.indices().impatient)) {
+        Job &job = state.jobs.change(id);
+        refuse_wish(job, why_not_now(job));
+    }
+    return true;
 }
 
 void Core::Impl::refuse_wish(Job &job, const std::string &why)

@@ -243,13 +243,16 @@ struct ProgramWish {
     uint64_t number = 0;        /* among those of that mpiexec: 1, 2, 3, ... */
     WishKind kind = WishKind::PROCESSES;
     bool modify = false;        /* all wait for it */
+    /* some wait, and only for what can be had at once (operations on process sets) */
+    bool waits = false;
     int size = 0, minimum = 0, maximum = 0;
     std::string reason;         /* for people */
     int64_t since_ms = NEVER;   /* when the core heard of it */
     /* the size of those that the job can have; it is not grown beyond */
     int target = 0;
 
-    ELASTIC_FIELDS(mpiexec, number, kind, modify, size, minimum, maximum, reason, since_ms, target)
+    ELASTIC_FIELDS(mpiexec, number, kind, modify, waits, size, minimum, maximum, reason, since_ms,
+                   target)
 };
 constexpr size_t WISH_REASON_BYTES_MAX = 255, WISH_MPIEXEC_BYTES_MAX = 64;
 constexpr int WISH_SIZE_MAX = 1 << 20;

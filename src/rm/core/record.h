@@ -22,7 +22,8 @@ constexpr const char *STARTED = "started";      /* step, size: it runs */
 constexpr const char *REQUEUED = "requeued";    /* step, reason */
 constexpr const char *MODE = "mode";            /* step, mode: adaptive or rigid */
 constexpr const char *SIZES = "sizes";          /* step, rule: the sizes that the program can use */
-/* step, wish, kind, modify (all wait for it), size, minimum, maximum, reason: of the program */
+/* step, wish, kind, modify (all wait for it), waits (some do), size, minimum, maximum, reason: of
+ * the program */
 constexpr const char *WISHED = "wished";
 constexpr const char *WISH_ENDED = "wish_ended";        /* step, wish, result, size, reason */
 /* Of places beside the world, `kind` slots: wished has count, hard, host; wish_ended has it. */

@@ -220,6 +220,14 @@ bool gives_soon(const Job &job)
             (job.adaptation && !job.adaptation->leave.empty() && !is_overdue(job)));
 }
 
+/* What it has got already the step says itself. */
+bool is_impatient(const Job &job)
+{
+    if (job.state != JobState::RUNNING || !job.wish || !job.wish->waits)
+        return false;
+    return job.size() < job.wish->minimum || job.size() > job.wish->maximum;
+}
+
 /* Whether more of its processes would fit into the whole nodes that it has. */
 bool is_roomy(const State &state, const Job &job)
 {
@@ -305,7 +313,8 @@ int64_t pause_after(int64_t standstill_ms)
 int64_t State::growth_from_ms(const Job &job) const
 {
     int64_t from_ms = std::max(job.offer_after_ms, job.grow_after_ms);
-    if (job.last_adapted_ms == NEVER)
+    bool is_waited_for = job.wish && job.wish->waits;
+    if (job.last_adapted_ms == NEVER || is_waited_for)
         return from_ms;
     int64_t standstill_ms = std::max<int64_t>(job.mean_standstill_ms, 0);
     if (job.last_change)
@@ -336,6 +345,7 @@ State::Facts State::facts(const Job &job) const
     facts.placed = is_placed(job.state);
     facts.wants_slots = wants_slots(job);
     facts.modified = job.state == JobState::RUNNING && is_modified(job) && job.wish->target > 0;
+    facts.impatient = is_impatient(job);
     facts.settling = gives_soon(job);
     if (job.deadline_ms != NEVER)
         facts.deadline_ms = job.deadline_ms;
@@ -394,6 +404,7 @@ void State::replace(JobId id, const Facts &old, const Facts &now)
     }
     move_member(indices_.slot_wishers, old.wants_slots, now.wants_slots, id);
     move_member(indices_.modified, old.modified, now.modified, id);
+    move_member(indices_.impatient, old.impatient, now.impatient, id);
     move_member(indices_.prioritised, old.prioritised, now.prioritised, id);
     for (JobId other : old.waits_for)
         indices_.dependents.erase(std::pair(other, id));
@@ -441,7 +452,7 @@ void State::note_changes(const Facts &old, const Facts &now)
     changes_.sizes |= old.elastic != now.elastic || old.roomy != now.roomy ||
         old.donor != now.donor || old.pause_ms != now.pause_ms || old.growth_ms != now.growth_ms ||
         old.spare_cores != now.spare_cores;
-    changes_.wishes |= old.wished != now.wished;
+    changes_.wishes |= old.wished != now.wished || old.impatient != now.impatient;
 }
 
 void State::enqueue(const Facts &facts)

@@ -151,7 +151,9 @@ class State {
         std::set<JobId> elastic;        /* RUNNING, and another size may be offered */
         /* of these, whose programs want another size (size_wished) */
         std::set<JobId> wishers;
-        /* of these, who have idle cores in whole nodes of their own */
+        /* RUNNING, whose programs wait for what can be had at once (ProgramWish::waits) */
+        std::set<JobId> impatient;
+        /* of the elastic ones, who have idle cores in whole nodes of their own */
         std::set<JobId> roomy;
         std::set<JobId> borrowers;      /* of these, who have lent processes */
         /* Of the elastic ones: */
@@ -240,7 +242,7 @@ class State {
         Shape shape;
         int least = 0;
         bool prioritised = false;
-        bool wants_slots = false, modified = false;
+        bool wants_slots = false, modified = false, impatient = false;
         bool placed = false, settling = false, elastic = false, roomy = false;
         bool borrows = false;
         int wished = 0;         /* size_wished, if another size may be offered */

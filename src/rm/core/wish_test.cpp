@@ -18,6 +18,13 @@ ProgramWish wish_for(uint64_t number, int size, int minimum = 0, int maximum = 0
     return wish;
 }
 
+ProgramWish waited_for(uint64_t number, int size, int minimum = 0)
+{
+    ProgramWish wish = wish_for(number, size, minimum);
+    wish.waits = true;
+    return wish;
+}
+
 class WishTest : public testing::TestWithParam<PolicyKind> {
   protected:
     WishTest() : driver(GetParam(), 2, 8) {}
@@ -178,6 +185,79 @@ TEST_P(WishTest, ends_with_the_job)
     make(id, wish_for(1, 10));
     driver.end(id);
     EXPECT_EQ(driver.recorded(record::WISH_ENDED)->data.at("result"), "withdrawn");
+}
+
+/* SC6: processes stand still until it has an end. */
+TEST_P(WishTest, one_that_processes_wait_for_is_granted_or_refused_at_once)
+{
+    JobId id = run(4);
+    JobId other = driver.submit(rigid(8));
+    driver.run(other);
+    for (uint64_t number = 1; number <= 6; number += 5) {
+        make(id, waited_for(number, 8));
+        ASSERT_TRUE(driver.last<ResizeStep>()) << "whatever the pause between two changes";
+        EXPECT_EQ(driver.last<ResizeStep>()->size, 8);
+        driver.commit(id);
+        EXPECT_FALSE(driver.last<RefuseWish>()) << "it has got it";
+        granted(id, number);
+        make(id, waited_for(number + 1, 9));
+        ASSERT_TRUE(driver.last<RefuseWish>());
+        EXPECT_EQ(driver.last<RefuseWish>()->reason, "no cores are free for more than 8 processes");
+        EXPECT_FALSE(driver.job(id).wish);
+        make(id, waited_for(number + 2, 4));
+        ASSERT_TRUE(driver.last<ResizeStep>());
+        driver.commit(id, false);
+        granted(id, number + 2);
+        make(id, waited_for(number + 3, 9, 5));
+        EXPECT_FALSE(driver.last<RefuseWish>() || driver.last<ResizeStep>())
+            << "what its own processes leave is given back";
+        driver.send(StepFreed{id, 1, driver.job(id).epoch});
+        ASSERT_TRUE(driver.last<ResizeStep>());
+        EXPECT_EQ(driver.last<ResizeStep>()->size, 8) << "as far as it goes";
+        driver.commit(id);
+        granted(id, number + 3);
+        make(id, waited_for(number + 4, 4));
+        driver.commit(id);
+        granted(id, number + 4);
+    }
+}
+
+TEST_P(WishTest, one_that_processes_wait_for_waits_while_cores_are_given_back)
+{
+    JobId id = run(4);
+    JobId other = driver.submit(rigid(12));
+    driver.run(other);
+    driver.send(Cancel{"c", other});
+    make(id, waited_for(1, 9));
+    EXPECT_FALSE(driver.last<RefuseWish>());
+    driver.end(other);
+    ASSERT_TRUE(driver.last<ResizeStep>());
+    EXPECT_EQ(driver.last<ResizeStep>()->size, 9);
+}
+
+TEST_P(WishTest, one_that_processes_wait_for_ends_with_the_change_that_fails)
+{
+    JobId id = run(4);
+    JobId other = driver.submit(rigid(8));
+    driver.run(other);
+    make(id, waited_for(1, 8));
+    ASSERT_TRUE(driver.job(id).adaptation);
+    driver.send(StepFailed{{id, 1, driver.job(id).adaptation->request, "a joining process died"}});
+    ASSERT_TRUE(driver.last<RefuseWish>());
+    EXPECT_EQ(driver.last<RefuseWish>()->reason, "the last change has come to nothing");
+    make(id, waited_for(2, 8));
+    EXPECT_TRUE(driver.last<ResizeStep>()) << "another call is no offer that pauses";
+}
+
+TEST_P(WishTest, who_waits_is_refused_in_favour_of_jobs_that_wait)
+{
+    JobId id = run(4);
+    JobId other = driver.submit(rigid(12)), waiting = driver.submit(rigid(16));
+    driver.run(other);
+    make(id, waited_for(1, 9));
+    ASSERT_TRUE(driver.last<RefuseWish>());
+    EXPECT_EQ(driver.last<RefuseWish>()->reason, "other jobs wait for cores");
+    EXPECT_EQ(driver.job(waiting).state, JobState::PENDING);
 }
 
 TEST_P(WishTest, rubbish_is_counted)

@@ -224,6 +224,7 @@ void SimulatedCluster::make_wish(Step &step, int size, bool modify)
         made.minimum = static_cast<int>(wishes_.between(1, size));
     if (!modify && wishes_.chance(0.5))
         made.maximum += static_cast<int>(wishes_.between(0, 3));
+    made.waits = !modify && wishes_.chance(0.3);
     counts.wishes++;
     step.said_of_wishes = StepWish{step.job, step.number, made};
     say(*step.said_of_wishes);

@@ -294,6 +294,7 @@ bool StepLink::wish(const StepMessage &message)
     what.mpiexec = message.step;
     what.number = message.wish;
     what.modify = message.modify;
+    what.waits = message.waits;
     what.size = static_cast<int>(message.size);
     what.minimum = static_cast<int>(message.size_min);
     what.maximum = static_cast<int>(message.size_max);

@@ -204,6 +204,15 @@ TEST_F(StepLinkTest, a_size_that_all_processes_wait_for_is_told_as_such)
                   R"("size":4,"size_min":4,"size_max":4)");
     ASSERT_TRUE(turn_until([&] { return count<StepWish>() == 1; }));
     EXPECT_TRUE(std::get<StepWish>(told_.back()).wish.modify);
+    EXPECT_FALSE(std::get<StepWish>(told_.back()).wish.waits);
+}
+
+TEST_F(StepLinkTest, that_processes_wait_for_what_can_be_had_at_once_is_told)
+{
+    say_history();
+    event("wish", std::string(WISH) + R"(,"waits":true)");
+    ASSERT_TRUE(turn_until([&] { return count<StepWish>() == 1; }));
+    EXPECT_TRUE(std::get<StepWish>(told_.back()).wish.waits);
 }
 
 TEST_F(StepLinkTest, of_the_wishes_of_the_past_only_the_last_matters)

@@ -37,6 +37,7 @@ const Rule SIZE = {"size", &StepMessage::size, REQUIRED, WISH_SIZE_MOST};
 const Rule SIZE_LEAST = {"size_min", &StepMessage::size_min, REQUIRED, WISH_SIZE_MOST};
 const Rule SIZE_MOST = {"size_max", &StepMessage::size_max, REQUIRED, WISH_SIZE_MOST};
 const Rule MODIFY = {"modify", &StepMessage::modify, OPTIONAL, 0};
+const Rule WAITS = {"waits", &StepMessage::waits, OPTIONAL, 0};
 const Rule RESULT = {"result", &StepMessage::result, REQUIRED, WORD_BYTES_MAX};
 
 const std::vector<MessageRule> &events()
@@ -57,7 +58,8 @@ const std::vector<MessageRule> &events()
         {"told", TOLD, {REQUEST, UID}},
         {"accepted", ACCEPTED, {REQUEST, UID}},
         {"declined", DECLINED, {REQUEST, UID}},
-        {"wish", WISH, {STEP, WISH_NUMBER, KIND, SIZE, SIZE_LEAST, SIZE_MOST, MODIFY, REASON}},
+        {"wish", WISH, {STEP, WISH_NUMBER, KIND, SIZE, SIZE_LEAST, SIZE_MOST, MODIFY, WAITS,
+                        REASON}},
         {"wish_ended", WISH_ENDED, {STEP, WISH_NUMBER, RESULT, REASON}},
         {"wish of slots", SLOTS_CHANGED, {}},
         {"wish_ended of slots", SLOTS_CHANGED, {}},

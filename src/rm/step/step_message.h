@@ -51,7 +51,7 @@ struct StepMessage {
     std::string tag, reason, rule;
     std::string step, kind_of_wish, result;
     uint64_t wish = 0, size = 0, size_min = 0, size_max = 0;
-    bool modify = false;
+    bool modify = false, waits = false;
     std::vector<int> leaving;   /* ranks, rising */
     /* of an answer */
     std::string id, error;      /* error: its message; empty if ok */

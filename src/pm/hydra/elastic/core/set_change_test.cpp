@@ -11,6 +11,7 @@
 #include "fake_glue.h"
 #include "set_call.h"
 #include "task_call.h"
+#include "wish.h"
 
 namespace elastic {
 namespace {
@@ -1587,6 +1588,7 @@ TEST_F(ManagedSetRequestTest, SC6_a_resource_manager_decides)
     EXPECT_EQ(done(0), "waits");
     EXPECT_EQ(glue.last_event("wish").at("size"), 5);
     EXPECT_EQ(glue.last_event("wish").at("size_min"), 4);
+    EXPECT_EQ(glue.last_event("wish").at("waits"), true);
     glue.time(1000);
     EXPECT_EQ(done(0), "waits") << "whatever happens meanwhile";
     resize(5, R"(,"tag":"manager")");
@@ -1633,6 +1635,23 @@ TEST_F(ManagedSetRequestTest, SC6_replace_of_which_one_half_is_refused)
     glue.ask(1, R"({"id":1,"op":"refuse","wish":3,"reason":"no"})");
     EXPECT_EQ(done(0), "3 ,mpix://rc/1,mpix://op/0.1") << "those that were added are there";
     EXPECT_EQ(state_of("mpix://op/0.1"), "running 0-4");
+}
+
+TEST_F(ManagedSetRequestTest, SC6_who_asks_all_the_time_does_not_keep_the_manager_busy)
+{
+    auto refuse = [&](int number) {
+        ask(0, PMI_SET_OP_GROW, 2, 0);
+        EXPECT_EQ(glue.last_event("wish").at("wish"), number);
+        glue.ask(1, R"({"id":1,"op":"refuse","wish":)" + std::to_string(number) + R"(,"reason":"no"})");
+        EXPECT_EQ(done(0), "0");
+    };
+    for (int i = 1; i <= WishRate::AT_ONCE; i++)
+        refuse(i);
+    ask(0, PMI_SET_OP_GROW, 2, 0);
+    EXPECT_EQ(done(0), "0") << "at once";
+    EXPECT_EQ(glue.last_event("wish").at("wish"), WishRate::AT_ONCE) << "and nobody is asked";
+    glue.time(glue.now_ms + WishRate::EVERY_MS);
+    refuse(WishRate::AT_ONCE + 1);
 }
 
 TEST_F(ManagedSetRequestTest, SC6_its_asker_ends)

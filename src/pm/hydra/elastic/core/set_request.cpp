@@ -163,8 +163,7 @@ void Step::consider_set_request()
 {
     if (set_request_ && (ending_ || over_))
         return end_set_request({});
-    bool is_wished_for = set_request_ && wish_ && set_request_->wish == wish_->number;
-    if (set_request_ && !adaptation_ && !is_wished_for)
+    if (set_request_ && !adaptation_ && !is_for_set_request())
         begin_set_request();
     if (set_request_ && !adaptation_ && !managed_)
         return end_set_request({});     /* the launch was refused */
@@ -205,14 +204,16 @@ void Step::start_set_request()
     begin();
 }
 
-/* The manager may give less than is asked for, but of a REPLACE. */
+/* The manager may give less than is asked for, but of a REPLACE.  A program that asks in each iteration of a short loop
+ * gets no more of its attention than one that makes wishes. */
 void Step::wish_for_set_request()
 {
     const SetRequest &request = *set_request_;
     bool replaces = request.call.op == PMI_SET_OP_REPLACE;
     int size = world_.size(), add = static_cast<int>(request.call.add), remove = static_cast<int>(request.call.remove);
     int wanted = request.removing ? size - remove : size + add;
-    if (wanted < 1 || wanted == size)
+    bool too_often = !request.added && !wish_rate_.allows(now_ms_);
+    if (wanted < 1 || wanted == size || too_often)
         return give_up_set_request();
     Wish wish;
     wish.size = wanted;

@@ -384,6 +384,7 @@ class Step {
     bool is_on_offer() const;
     std::string take_offer(const Process &process, const std::string &bound);
     std::string result_of(uint32_t uid, pmi_set_op op, const std::string &bound, const std::string &delta);
+    bool is_for_set_request() const { return set_request_ && wish_ && set_request_->wish == wish_->number; }
     void end_set_request(const Sets::OpenOp &op);
     void give_up_set_request();
     void drop_set_request(const SetRequest &request, const char *why);

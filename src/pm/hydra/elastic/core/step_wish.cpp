@@ -58,6 +58,8 @@ Json Step::describe_wish() const
                    {"size_max", wish_->size_max}};
     if (is_modify())
         fields["modify"] = true;
+    if (is_for_set_request())
+        fields["waits"] = true;
     if (wish_->until_unix_ms > 0)
         fields["until_ms"] = wish_->until_unix_ms;
     if (!wish_->reason.empty())
@@ -73,7 +75,7 @@ void Step::end_wish(WishEnd end, const std::string &reason)
     if (wish_->told)
         journal_.add(now_ms_, "wish_ended", fields);
     std::vector<WishHolder> holders = std::move(wish_->holders);
-    bool of_set_request = set_request_ && set_request_->wish == wish_->number;
+    bool of_set_request = is_for_set_request();
     wish_.reset();
     tell_wish_end(holders, end, reason);
     bool goes_on = end == WishEnd::GRANTED && set_request_ && set_request_->added && !set_request_->removing;
@@ -282,8 +284,7 @@ void Step::wish_after(const Adaptation &adaptation)
 /* When it is void; nothing while what is agreed on, or what an operation on sets waits for, may still grant it. */
 std::optional<int64_t> Step::wish_void_ms() const
 {
-    bool is_operation = wish_ && set_request_ && set_request_->wish == wish_->number;
-    bool may_be_granted = adaptation_ && (is_operation || !before_agreement(adaptation_->state));
+    bool may_be_granted = adaptation_ && (is_for_set_request() || !before_agreement(adaptation_->state));
     if (!wish_ || wish_->until_unix_ms == 0 || may_be_granted)
         return std::nullopt;
     return std::max<int64_t>(static_cast<int64_t>(wish_->until_unix_ms) - unix_ms_at_zero_, 0);
