@@ -22,7 +22,7 @@
 #define NEVER 999               /* a tag that nobody sends */
 #define ANY 998
 #define NOBODY 997
-#define RECEIVES 200            /* errors of which MPICH keeps no text any more */
+#define MANY 200                /* errors of which MPICH keeps no text any more */
 #define WAITING_SECONDS 0.3     /* in which the others come to wait */
 #define LIMIT_SECONDS 60        /* all of it */
 
@@ -162,13 +162,17 @@ static void receive_what_was_sent(void)
 /* Who waits for the last one first finds that the others have ended long ago. */
 static void check_many(void)
 {
-    static char small[RECEIVES][SMALL];
-    MPI_Request requests[RECEIVES];
+    static char small[MANY][SMALL];
+    MPI_Request requests[MANY];
 
-    for (int i = 0; i < RECEIVES; i++)
+    for (int i = 0; i < MANY; i++)
         ET_MPI(MPI_Irecv(small[i], SMALL, MPI_BYTE, LEAVER, NEVER, comm, &requests[i]));
-    for (int i = RECEIVES - 1; i >= 0; i--)
+    for (int i = MANY - 1; i >= 0; i--)
         check_failed(MPI_Wait(&requests[i], MPI_STATUS_IGNORE), "one of many receives");
+    for (int i = 0; i < MANY; i++)
+        ET_MPI(MPI_Issend(small[i], SMALL, MPI_BYTE, LEAVER, NEVER, comm, &requests[i]));
+    for (int i = MANY - 1; i >= 0; i--)
+        check_failed(MPI_Wait(&requests[i], MPI_STATUS_IGNORE), "one of many synchronous sends");
 }
 
 /* One receive that fails, another one of a living process. */

@@ -9,6 +9,7 @@
 #include "posix_mailbox.h"
 #include "posix_noinline.h"
 #include "mpidig_recv_utils.h"
+#include "../../src/ch4_dynproc.h"
 
 #define LOOK_AFTER 1024         /* times that a lane was full, to see whether its end is still there */
 #define LOOK_WAITS 4096         /* times that progress found an answer missing, for the same */
@@ -23,7 +24,7 @@ struct MPIDI_POSIX_lanes MPIDI_POSIX_lanes;
 /* Who waits for its answer, or for room in its memory, would wait for ever.  flags: for which answers. */
 static void fail_request(MPIR_Request * sreq, int flags)
 {
-    MPIR_ERR_SET(sreq->status.MPI_ERROR, MPIX_ERR_PROC_FAILED, "**lanegone");
+    MPID_Dynproc_set_ended(sreq);
     if (flags & MPIDIG_AM_SEND_FLAGS_RTS) {
         MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(sreq, datatype));
         MPID_Request_complete(sreq);
@@ -153,7 +154,7 @@ static void look_at_receives(bool closely)
             continue;
         MPIDIG_delete_posted(rreq, &MPIDI_global.per_vci[0].posted_list);
         MPIR_Datatype_release_if_not_builtin(MPIDIG_REQUEST(rreq, datatype));
-        MPIR_ERR_SET(rreq->status.MPI_ERROR, MPIX_ERR_PROC_FAILED, "**flagsgone");
+        MPID_Dynproc_set_ended(rreq);
         MPIR_STATUS_SET_COUNT(rreq->status, 0);
         MPID_Request_complete(rreq);
     }
