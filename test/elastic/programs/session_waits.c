@@ -10,6 +10,7 @@
  *   proposed    SI8: all make a communicator with a process that is proposed, which is declined, and then accepted
  *   last        SF1, SF2: the only process is told of an addition and ends; nobody is left that could accept it
  *   quits       SF3: the only process of the launch exits with its session open; the one that was added waits for it
+ *   exits       SF3: one that is alone on its host exits with its session open, and has asked nothing; it says LEAVES
  *   never       SF4: says WAITS in front of a call that waits for what does not come, in each process another one
  */
 
@@ -291,6 +292,16 @@ static void case_quits(void)
     quit();
 }
 
+static void case_exits(void)
+{
+    ET_MPI(MPI_Barrier(comm));
+    if (rank == 0) {
+        fprintf(stderr, "LEAVES\n");
+        _exit(0);
+    }
+    ET_MPI(MPI_Comm_free(&comm));
+}
+
 static void join_quits(void)
 {
     pset_name whole;
@@ -381,6 +392,8 @@ int main(int argc, char **argv)
         case_proposed();
     else if (!strcmp(what, "quits"))
         case_quits();
+    else if (!strcmp(what, "exits"))
+        case_exits();
     else if (!strcmp(what, "last"))
         case_last();
     else if (!strcmp(what, "never"))

@@ -290,17 +290,18 @@ static void close_connection(int process_id)
 static void note_exit(int process_id, int wait_status)
 {
     struct HYD_agent_process *p = &HYD_agent.processes[process_id];
-    int watched = p->watch_fd >= 0;
 
     (void) HYD_committed_look();
     (void) HYD_sets_read(process_id);
     p->ended = 1;
     p->wait_status = wait_status;
+    int broke_off = has_broken_off(process_id);
+    int watched = p->watch_fd >= 0;
     HYD_board_ended(&HYD_agent.board, process_id);
     HYD_stdin_ended(process_id);
     HYD_sets_ended(process_id);
     HYD_bcasts_ended(process_id);
-    if (!watched)
+    if (!watched && !broke_off)
         return;
     if (p->let_go)
         soften_exit_status(process_id);
@@ -311,8 +312,10 @@ static void note_exit(int process_id, int wait_status)
     adjust_exit_status(process_id, wait_status);
     /* The number may soon be somebody else's: no signal of ours may go there. */
     HYD_pmcd_pmip.downstream.pid[process_id] = -1;
-    if (has_broken_off(process_id))
+    if (broke_off)
         close_connection(process_id);
+    if (!watched)
+        return;
 
     /* Who broke off is named before those that we killed for it, in whatever order they are
      * waited for. */
