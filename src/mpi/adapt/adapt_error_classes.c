@@ -13,7 +13,7 @@ static const struct {
     {MPI_ERR_SESSION, "Invalid session, or objects of different sessions"},
     {MPI_ERR_PROC_ABORTED, "A process that takes part has ended"},
     {MPI_ERR_VALUE_TOO_LARGE, "The value is too large for the type that it is returned in"},
-    {MPIX_ERR_PROC_FAILED, "A process has failed or ended, or its host cannot be reached"},
+    {MPIX_ERR_PROC_FAILED, "A process has ended or failed, or its host cannot be reached"},
     {MPIX_ERR_PROC_FAILED_PENDING, "The request is pending, since a process that might have matched it has failed"},
     {MPIX_ERR_REVOKED, "The communicator has been revoked"},
     {MPIX_ERR_EAGAIN, "The operation is not possible now; it may be later"},
