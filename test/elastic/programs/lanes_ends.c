@@ -5,8 +5,7 @@
  * synchronous or a long one is an error.  So it is if they wait already when it ends.
  */
 
-#include "elastic_test.h"
-#include <dirent.h>
+#include "resources.h"
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
@@ -34,18 +33,6 @@ static int child(MPI_Comm parent)
     return 0;
 }
 
-static int count_descriptors(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    int n = 0;
-
-    ET_CHECK(folder, "no /proc/self/fd");
-    while (readdir(folder))
-        n++;
-    closedir(folder);
-    return n;
-}
-
 /* The network closes a connection when it notices that the other end has: that of the last child perhaps not before it
  * is used again. */
 static void await_descriptors(int most)
@@ -53,9 +40,9 @@ static void await_descriptors(int most)
     double began = et_seconds();
     int flag;
 
-    while (count_descriptors() > most) {
+    while ((int) measure().descriptors > most) {
         MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
-        ET_CHECK(et_seconds() < began + PATIENCE_S, "%d descriptors, then %d", most, count_descriptors());
+        ET_CHECK(et_seconds() < began + PATIENCE_S, "%d descriptors, then %d", most, (int) measure().descriptors);
         et_sleep_ms(1);
     }
 }
@@ -142,7 +129,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < rounds; i++) {
         round_of_one(argv[0], buffer);
         if (i == FEW) {
-            descriptors = count_descriptors();
+            descriptors = (int) measure().descriptors;
             mailboxes = count_mailboxes();
         }
     }

@@ -4,8 +4,7 @@
  * descriptor is left over.  What libmpi opens goes through functions of this program.
  */
 
-#include "elastic_test.h"
-#include <dirent.h>
+#include "resources.h"
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -33,18 +32,6 @@ int open(const char *path, int flags, ...)
     return (int) syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
-static int descriptors(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    int n = 0;
-
-    ET_CHECK(folder, "cannot read /proc/self/fd");
-    while (readdir(folder))
-        n++;
-    closedir(folder);
-    return n;
-}
-
 static bool is_shared(const void *memory)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
@@ -65,7 +52,7 @@ static void use_window(bool refused)
 {
     struct rlimit usual, limit;
     long *memory, value = et.rank + 1;
-    int before = descriptors();
+    long before = measure().descriptors, after;
     MPI_Win win;
 
     ET_CHECK(getrlimit(RLIMIT_NOFILE, &usual) == 0, "getrlimit");
@@ -90,7 +77,8 @@ static void use_window(bool refused)
     ET_MPI(MPI_Win_fence(0, win));
     ET_CHECK(*memory == (et.rank + et.size - 1) % et.size + 1, "got %ld", *memory);
     ET_MPI(MPI_Win_free(&win));
-    ET_CHECK(descriptors() == before, "%d descriptors, before %d", descriptors(), before);
+    after = measure().descriptors;
+    ET_CHECK(after == before, "%ld descriptors, before %ld", after, before);
 }
 
 static void after(void)
