@@ -18,6 +18,14 @@ struct change {
 
 static MPI_Session session;
 
+static inline int class_of(int error)
+{
+    int class;
+
+    ET_MPI(MPI_Error_class(error, &class));
+    return class;
+}
+
 /* SR1 */
 static inline void open_session(void)
 {

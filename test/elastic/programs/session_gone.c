@@ -40,15 +40,6 @@ static char lengthy[LONG], lengthy_too[4 * LONG];
 static int rank, takes_long_ones;
 static pset_name all = "mpi://WORLD", gone, rest;
 
-static int class_of(int error)
-{
-    int class = MPI_SUCCESS;
-
-    if (error != MPI_SUCCESS)
-        ET_MPI(MPI_Error_class(error, &class));
-    return class;
-}
-
 static void check_failed(int error, const char *what)
 {
     ET_CHECK(class_of(error) == MPIX_ERR_PROC_FAILED, "SL4: rank %d, %s: class %d", rank, what, class_of(error));

@@ -266,14 +266,6 @@ static inline void check_group(const char *name, const struct list *members, MPI
                  members->uids[i]);
 }
 
-static inline int class_of(int error)
-{
-    int class;
-
-    ET_MPI(MPI_Error_class(error, &class));
-    return class;
-}
-
 /* Whether this process is its first that has not ended: 1, 0 or, if nobody knows, -1. */
 static inline int is_primary(const struct list *members)
 {
