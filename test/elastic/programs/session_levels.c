@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 {
     int provided;
 
-    et_options(&argc, argv);
+    et_options(&argc, &argv);
     MPI_Session one = open_at("MPI_THREAD_SINGLE");
     MPI_Comm comm = connect_all(one, "one");
     ET_MPI(MPI_Comm_rank(comm, &rank));

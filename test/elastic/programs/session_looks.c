@@ -74,7 +74,7 @@ int main(int argc, char **argv)
     pset_name made;
     int n = 1;
 
-    et_options(&argc, argv);
+    et_options(&argc, &argv);
     open_session();
     MPI_Comm comm = connect_set(world, "looks");
     ET_MPI(MPI_Comm_rank(comm, &rank));

@@ -175,7 +175,7 @@ static void end_one(void)
 
 int main(int argc, char **argv)
 {
-    et_options(&argc, argv);
+    et_options(&argc, &argv);
     ET_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
     all = connect_set("mpi://WORLD", "remembered");
     ET_MPI(MPI_Comm_rank(all, &rank));
