@@ -7,8 +7,11 @@ answers small questions (`overlay.py tree-sum TARBALL`).
 Invariants
 - The pinned checksum (maint/upstream.version) is what makes line numbers safe: patches carry no context, so
   a hunk is applied exactly at its line, and the lines that it replaces must be there to the letter.
-- One upstream file is changed by one patch only; no overlay file exists upstream.  Hence the result does not
-  depend on the order of the series, and any single file can be recomputed from its pristine text.
+- Two series: patches of maint/patches are hooks, those of maint/patches/fixes mend defects of the base, one defect each.
+  One upstream file is changed by one hook patch only, and by any number of fixes.  The line numbers of every patch are
+  those of the pristine file, and no two patches change the same line; no overlay file exists upstream.  Hence the
+  result does not depend on the order of the series, a fix can be dropped alone, and any single file can be recomputed
+  from its pristine text.
 - Nothing here runs a program out of the tree, and nothing writes outside the folder it is told to.
 """
 
@@ -90,7 +93,7 @@ class Hunk:
 
 @dataclass
 class Patch:
-    """One file of maint/patches."""
+    """One file of maint/patches (name `10-hydra-build.patch`) or of maint/patches/fixes (`fixes/6403-waitany.patch`)."""
 
     name: str
     header: list[str]
@@ -142,7 +145,7 @@ def parse_patch(path: Path) -> Patch:
             raise OverlayError(f"{where}: text after the hunk (a count in the @@ line is wrong?): {line}")
     if left_old or left_new:
         raise OverlayError(f"{path.name}: the last hunk is incomplete")
-    return Patch(path.name, header, files)
+    return Patch(str(path.relative_to(PATCHES)), header, files)
 
 
 def apply_hunks(text: str, hunks: list[Hunk], where: str) -> str:
@@ -162,6 +165,29 @@ def apply_hunks(text: str, hunks: list[Hunk], where: str) -> str:
         result += lines[position:start] + hunk.new
         position = start + len(hunk.old)
     return "\n".join(result + lines[position:])
+
+
+def merge_hunks(owned: list[tuple[str, list[Hunk]]], where: str) -> list[Hunk]:
+    """The hunks of several patches (name, hunks) for one file, in the order of its lines.
+
+    Raises OverlayError if two patches change the same line, or insert at the same place."""
+    merged = sorted(
+        ((hunk.old_start if hunk.old else hunk.old_start + 0.5, name, hunk) for name, hunks in owned for hunk in hunks),
+        key=lambda entry: (entry[0], entry[1]),
+    )
+    for (start, name, hunk), (next_start, next_name, _) in zip(merged, merged[1:]):
+        if name != next_name and next_start < start + max(len(hunk.old), 0.5):
+            raise OverlayError(f"{where}:{hunk.old_start}: changed by {name} and by {next_name}")
+    return [hunk for _, _, hunk in merged]
+
+
+def hunks_by_file(patches: list[Patch]) -> dict[str, list[tuple[str, list[Hunk]]]]:
+    """Path -> (name of the patch, its hunks) for each patch that changes it."""
+    owned: dict[str, list[tuple[str, list[Hunk]]]] = {}
+    for patch in patches:
+        for path, hunks in patch.files.items():
+            owned.setdefault(path, []).append((patch.name, hunks))
+    return owned
 
 
 def read_series() -> list[str]:
@@ -300,12 +326,10 @@ def wanted_files(pristine: Pristine) -> dict[str, tuple[bytes, int]]:
     wanted: dict[str, tuple[bytes, int]] = {}
     patches = read_patches()
     pristine.fetch({path for patch in patches for path in patch.files})
-    for patch in patches:
-        for path, hunks in patch.files.items():
-            if path in wanted:
-                raise OverlayError(f"{patch.name}: {path} is changed by another patch too")
-            text = apply_hunks(pristine.text(path), hunks, f"{patch.name}: {path}")
-            wanted[path] = (text.encode("utf-8", "surrogateescape"), pristine.mode(path))
+    for path, owned in hunks_by_file(patches).items():
+        names = ", ".join(name for name, _ in owned)
+        text = apply_hunks(pristine.text(path), merge_hunks(owned, path), f"{names}: {path}")
+        wanted[path] = (text.encode("utf-8", "surrogateescape"), pristine.mode(path))
     for copy in read_overlay():
         if copy.destination == NO_COPY:
             continue
