@@ -1,10 +1,10 @@
 /*
  * How a program of phases tells the library in which of its loops it is: for drivers like the command
- * epop (doc/epop.md) and for programs that want their phases measured and shown by name.  C11 and C++;
+ * epop (doc/user/epop.md) and for programs that want their phases measured and shown by name.  C11 and C++;
  * the functions are in libmpi.
  *
  * Between MPI_T_enable_EPOP_mode and the end of the process loops are not looked for by the places that
- * MPI is called from; measured is what is told here (doc/measuring.md).  One thread, the one that
+ * MPI is called from; measured is what is told here (doc/user/measuring.md).  One thread, the one that
  * probes.  SPEC-epop M1 to M4, L1.
  */
 

@@ -1,6 +1,7 @@
 /*
- * The interface of libmpidynres, for programs that were written for it: its names, arguments and values, as inline code
- * over MPI Sessions and MPIX_Session_*.  No library is needed.  doc/sessions.md has what is behind each name.  SC1.
+ * The interface of libmpidynres, for programs that were written for it: its names, arguments and values, as inline
+ * code over MPI Sessions and MPIX_Session_*.  No library is needed.  doc/user/sessions.md has what is behind each
+ * name.  SC1.
  *
  * Included after or instead of mpi.h.  It gives names of MPI 4.0 the meaning that they have there: MPI_Session is a
  * pointer, and what a session was opened with is in the object.  A source file uses one of the two interfaces.

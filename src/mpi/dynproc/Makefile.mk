@@ -1,4 +1,4 @@
-# Processes that a program starts, and clients and servers (doc/dynamic-processes.md).
+# Processes that a program starts, and clients and servers (doc/user/dynamic-processes.md).
 
 AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/dynproc
 

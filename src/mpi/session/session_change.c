@@ -348,7 +348,7 @@ static void note_asked(const char *bound)
 }
 
 /* Sets that this process may make by itself until it has accepted or declined what it was told of (SA1,
- * doc/design/sets.md). */
+ * doc/developer/process-sets.md). */
 static struct {
     uint32_t next, end;         /* numbers */
 } granted;

@@ -1,6 +1,6 @@
 /*
  * The extended PMI: what a node daemon (hydra_pmi_proxy), the step manager (mpiexec) and an MPI
- * process agree on.  SPEC P1-P8, I1-I3; the wire commands are described in doc/pmi.md.
+ * process agree on.  SPEC P1-P8, I1-I3; the wire commands are described in doc/developer/pmi.md.
  *
  * Three things are defined here, each once:
  *   - the environment variable PMI_ADAPT, by which a daemon tells a process that it has the extension;

@@ -1,6 +1,6 @@
 /*
  * Process sets of MPI Sessions: what a process asks of the step manager, who orders all that happens to sets, and what
- * it answers.  Lines of the PMI connection (doc/pmi.md):
+ * it answers.  Lines of the PMI connection (doc/developer/pmi.md):
  *
  *   cmd=adapt_set_call id=N more=0 [board=1|answer=0] call=<hex>     one question, number N of this process: a call as
  *                                            below, in parts of at most PMI_SET_LINE_MAX bytes, all but the last with

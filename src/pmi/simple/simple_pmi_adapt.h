@@ -1,5 +1,5 @@
 /*
- * One-way messages of the extended PMI to the node daemon (doc/pmi.md).  Included at the end of
+ * One-way messages of the extended PMI to the node daemon (doc/developer/pmi.md).  Included at the end of
  * simple_pmi.c, because the connection is that file's own.
  */
 

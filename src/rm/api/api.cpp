@@ -86,7 +86,8 @@ ApiError storage_error()
 
 ApiError not_found(const std::string &path)
 {
-    return {404, "not_found", "there is no " + path.substr(0, 200) + ": see doc/elasticd-api.md"};
+    return {404, "not_found",
+            "there is no " + path.substr(0, 200) + ": see doc/admin/elasticd-api.md"};
 }
 
 constexpr std::pair<const char *, int> SIGNALS[] = {

@@ -1,7 +1,7 @@
 /*
- * The HTTP interface of elasticd (doc/elasticd-api.md): who may ask what, what is asked checked
- * field by field, answers.  No decision about jobs is taken here: requests become events of the
- * core.
+ * The HTTP interface of elasticd (doc/admin/elasticd-api.md): who may ask what, what is asked
+ * checked field by field, answers.  No decision about jobs is taken here: requests become events of
+ * the core.
  */
 
 #ifndef ELASTIC_RM_API_H_INCLUDED

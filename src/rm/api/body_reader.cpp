@@ -44,7 +44,7 @@ BodyReader::BodyReader(const std::string &text)
         : Json::parse(text, nullptr, false);
     if (!object_.is_object())
         throw ApiError{400, "syntax",
-                       "the body is not one JSON object (UTF-8): see doc/elasticd-api.md"};
+                       "the body is not one JSON object (UTF-8): see doc/admin/elasticd-api.md"};
 }
 
 BodyReader::BodyReader(Json object, std::string where)

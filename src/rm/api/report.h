@@ -49,7 +49,7 @@ class Report {
   public:
     explicit Report(int64_t now_ms) : now_ms_(now_ms) {}
     void add(const JobFacts &job);
-    /* `cores`: of the machine.  Shape: doc/elasticd-api.md. */
+    /* `cores`: of the machine.  Shape: doc/admin/elasticd-api.md. */
     Json json(int64_t cores) const;
 
   private:

@@ -1,5 +1,5 @@
 /*
- * The client's side of doc/elasticd-api.md: finds elasticd, sends requests, reads answers
+ * The client's side of doc/admin/elasticd-api.md: finds elasticd, sends requests, reads answers
  * (libcurl).  One thread.  Nothing is printed but by call(), which is what most commands want.
  */
 

@@ -1,7 +1,7 @@
 /*
  * What `elastic run` and `elastic submit` have in common: the options that describe a job, and the
- * request that they come to (POST /v1/jobs, doc/elasticd-api.md).  A script may carry options of
- * its own (#ELASTIC lines).  Pure but for the look at files and environment that the caller asks
+ * request that they come to (POST /v1/jobs, doc/admin/elasticd-api.md).  A script may carry options
+ * of its own (#ELASTIC lines).  Pure but for the look at files and environment that the caller asks
  * for.
  */
 

@@ -1,7 +1,7 @@
 /*
  * The standard streams of a job at this terminal: named pipes in a private folder, which the job's
- * step opens as its input, output and error (doc/elasticd-api.md, POST /v1/jobs); and beside them a
- * socket for those who attach to the job.  Owns folder, pipes and descriptors.
+ * step opens as its input, output and error (doc/admin/elasticd-api.md, POST /v1/jobs); and beside
+ * them a socket for those who attach to the job.  Owns folder, pipes and descriptors.
  *
  * Nothing here blocks: bytes are taken from a pipe only when the last ones could be passed on, and
  * written only where poll says that there is room.  All pipes are open on both sides from the

@@ -1,6 +1,7 @@
 /*
  * How jobs, nodes and records of elasticd are shown: as rows, as lists of fields, as sentences.
- * Pure: JSON as in doc/elasticd-api.md in, text out.  What is missing in the JSON shows as "-".
+ * Pure: JSON as in doc/admin/elasticd-api.md in, text out.  What is missing in the JSON shows as
+ * "-".
  */
 
 #ifndef ELASTIC_CLI_JOB_VIEW_H_INCLUDED

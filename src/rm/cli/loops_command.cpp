@@ -1,6 +1,6 @@
 /* `elastic loops ID`: what a running step does with its time (operation `performance`,
- * doc/step-protocol.md), or a job of elasticd (GET /v1/jobs/ID/loops, which tells the same of
- * its step, and how it has been before). */
+ * doc/developer/step-protocol.md), or a job of elasticd (GET /v1/jobs/ID/loops, which reports the
+ * same of its step, and earlier samples). */
 
 #include "cli/commands.h"
 #include "cli/output.h"

@@ -75,7 +75,7 @@ const std::vector<Setting> &table()
          0, 0777},
         {"listen", "tcp", &Settings::tcp,
          "Address and port such as \"127.0.0.1:6817\"; empty: no TCP. No TLS: see "
-         "doc/elasticd.md."},
+         "doc/admin/elasticd.md."},
         {"listen", "tokens_file", &Settings::tokens_file,
          "Who may ask over TCP: lines `TOKEN USER [admin]`; mode 0600. Read again at SIGHUP."},
         {"access", "administrators", &Settings::administrators,

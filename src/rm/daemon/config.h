@@ -3,8 +3,8 @@
  * needed.
  *
  * The table of settings in config.cpp is the one definition of names, bounds, defaults and
- * documentation: reading, checking, `elasticd --print-config` and the list in doc/elasticd.md come
- * from it. Settings are read once, at start.  No state; any thread.
+ * documentation: reading, checking, `elasticd --print-config` and the list in doc/admin/elasticd.md
+ * come from it. Settings are read once, at start.  No state; any thread.
  */
 
 #ifndef ELASTIC_RM_DAEMON_CONFIG_H_INCLUDED
@@ -95,7 +95,7 @@ std::string default_settings_path();
 /* A complete file with comments. */
 std::string print_settings(const Settings &settings);
 
-/* The base folder of sockets of this user, as in doc/step-protocol.md. */
+/* The base folder of sockets of this user, as in doc/developer/step-protocol.md. */
 std::string runtime_directory();
 
 }  // namespace elastic::rm

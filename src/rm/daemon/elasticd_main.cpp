@@ -1,7 +1,7 @@
 /*
- * elasticd: the elastic resource manager (daemon.h; doc/elasticd.md).  Stays in the foreground;
- * systemd or a shell's & does the rest.  Exit codes: 0 stopped by a signal, or checked; 1 cannot
- * start (the message says why); 2 wrong usage.
+ * elasticd: the elastic resource manager (daemon.h; doc/admin/elasticd.md).  Stays in the
+ * foreground; systemd or a shell's & does the rest.  Exit codes: 0 stopped by a signal, or checked;
+ * 1 cannot start (the message says why); 2 wrong usage.
  */
 
 #include <sys/stat.h>

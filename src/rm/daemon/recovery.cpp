@@ -151,9 +151,9 @@ Result<Recovered> recover(Store &store)
     if (!error.empty())
         return Error{
             error +
-            "\nNothing was changed, and all running steps go on.  doc/elasticd.md (\"A store that "
-            "cannot be read\") says what to do; an event that cannot be used is taken out with "
-            "elasticd --quarantine-event NUMBER"};
+            "\nNothing was changed, and all running steps go on.  doc/admin/elasticd.md (\"A store "
+            "that cannot be read\") says what to do; an event that cannot be used is taken out "
+            "with elasticd --quarantine-event NUMBER"};
     error = recovery.write_derived();
     if (!error.empty())
         return Error{error};

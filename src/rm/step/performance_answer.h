@@ -1,7 +1,7 @@
 /*
- * A step's answer to the operation `performance` (doc/step-protocol.md), read by tables as all that
- * a step says (field_rules.h): bounded, of the types that the protocol names.  What it claims may
- * be a lie all the same.  Pure.
+ * A step's answer to the operation `performance` (doc/developer/step-protocol.md), read by tables
+ * as all that a step says (field_rules.h): bounded, of the types that the protocol names.  What it
+ * claims may be a lie all the same.  Pure.
  */
 
 #ifndef ELASTIC_RM_PERFORMANCE_ANSWER_H_INCLUDED

@@ -1,6 +1,6 @@
 /*
- * The daemon's end of the step protocol (doc/step-protocol.md): one mpiexec, followed event by
- * event, and what the core is told of it.
+ * The daemon's end of the step protocol (doc/developer/step-protocol.md): one mpiexec, followed
+ * event by event, and what the core is told of it.
  *
  * A resize carries the core's request number as its `tag`.  On every connection the step's events
  * are read from the first on, so that what was accepted, and how it ended, is known again after a

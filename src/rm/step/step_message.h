@@ -1,9 +1,9 @@
 /*
- * What a step says (doc/step-protocol.md), read by one table of messages.  A step is a process of a
- * user: its lines are a stranger's word, and nothing of them is used but what the table names, with
- * the type and within the bounds that the table gives.  A line that breaks the table is an error of
- * the whole connection; a message or field that the table does not name is ignored, as the protocol
- * demands.  Pure.
+ * What a step says (doc/developer/step-protocol.md), read by one table of messages.  A step is a
+ * process of a user: its lines are a stranger's word, and nothing of them is used but what the
+ * table names, with the type and within the bounds that the table gives.  A line that breaks the
+ * table is an error of the whole connection; a message or field that the table does not name is
+ * ignored, as the protocol demands.  Pure.
  *
  * A new message, or a new field of one, is a row in step_message.cpp and a member of StepMessage.
  */

@@ -1,4 +1,4 @@
-/* Fills elasticd's page from its interface (doc/elasticd-api.md), again every two seconds.
+/* Fills elasticd's page from its interface (doc/admin/elasticd-api.md), again every two seconds.
  *
  * The chart is chart.js's.  All text that comes from jobs goes in as text, never as markup.  State: what was loaded last,
  * the chosen job (in the address, so that a link leads to it), and the nodes that are looked at. */

@@ -855,9 +855,9 @@ def joiner_finalizes(run: TestRun) -> None:
     checks.pass_line(run, job, 0, 2)
 
 
-# ---- the page doc/published.md -------------------------------------------------------------------
+# ---- the page doc/user/published-interface.md -------------------------------------------------------------------
 
-PUBLISHED = Path(__file__).resolve().parents[3] / "doc" / "published.md"
+PUBLISHED = Path(__file__).resolve().parents[3] / "doc" / "user" / "published-interface.md"
 NUMBERS = 1000  # as in the page's program
 
 
@@ -894,9 +894,9 @@ def published_page(run: TestRun) -> None:
     run.fail("the adaptations were not all committed")
 
 
-# ---- the programs of doc/converting.md ---------------------------------------------------------
+# ---- the programs of doc/user/converting.md ---------------------------------------------------------
 
-CONVERTING = Path(__file__).resolve().parents[3] / "doc" / "converting.md"
+CONVERTING = Path(__file__).resolve().parents[3] / "doc" / "user" / "converting.md"
 DIFF = r"^```diff\n(.*?)^```"
 
 
@@ -954,7 +954,7 @@ def converted(run: TestRun, number: str) -> None:
 
 @scenario
 def data_page(run: TestRun) -> None:
-    """The whole program of doc/data.md in C++."""
+    """The whole program of doc/user/data.md in C++."""
     text = (CONVERTING.parent / "data.md").read_text(encoding="utf-8")
     source, program = run.work / "page.cpp", run.work / "page"
     source.write_text("".join(re.findall(r"^```cpp\n(.*?)^```", text, re.MULTILINE | re.DOTALL)), encoding="utf-8")
@@ -1620,7 +1620,7 @@ def epop_no_square(run: TestRun) -> None:
     run.check(sizes == [4], f"sizes {sizes}")
 
 
-EPOP_PAGE = SOURCES.parent / "doc" / "epop.md"
+EPOP_PAGE = SOURCES.parent / "doc" / "user" / "epop.md"
 
 
 @scenario

@@ -1,5 +1,5 @@
 /*
- * How the loop that probes is measured (doc/measuring.md): the performance variables agree with the program's
+ * How the loop that probes is measured (doc/user/measuring.md): the performance variables agree with the program's
  * own clock, in each world anew.  A round of the loop: rank 0 computes longest and the others wait for it in
  * MPI_Barrier; each sends itself messages in an inner loop; one calls MPI from a callback, which is no site of its
  * own.  With --off 1 nothing may be measured.

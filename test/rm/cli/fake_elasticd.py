@@ -1,4 +1,4 @@
-"""An elasticd of the tests' own: it answers as doc/elasticd-api.md says, on a Unix socket, and runs jobs as plain processes.
+"""An elasticd of the tests' own: it answers as doc/admin/elasticd-api.md says, on a Unix socket, and runs jobs as plain processes.
 
 It has nothing of the real one's decisions: a job starts as soon as it is not held, with its greatest size, on one node.
 What it is for is what the real one does rarely and the command must bear: lost answers, refusals for a while, nonsense,

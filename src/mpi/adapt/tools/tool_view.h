@@ -9,7 +9,7 @@
  * writes its own report.  Everywhere else, and in rigid programs, the tool sees what the program sees.
  *
  * `before` knows when the tool is in one of these places, because the program's call comes by it first;
- * `after` stands behind whatever the tool calls, by MPI_ or PMPI_ names.  doc/tools.md
+ * `after` stands behind whatever the tool calls, by MPI_ or PMPI_ names.  doc/user/tools.md
  */
 
 #ifndef TOOL_VIEW_H_INCLUDED

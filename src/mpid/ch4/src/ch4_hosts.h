@@ -1,6 +1,6 @@
 /*
  * On which hosts the processes of a communicator are if they were not all started together.  SI9, DS5;
- * doc/design/lanes.md.
+ * doc/developer/shm-channels.md.
  *
  * Upstream knows nodes of MPI_COMM_WORLD only, by their rank there.  Processes that were started apart (by
  * MPI_Comm_spawn, or joining through process sets) tell each other their hosts when the first communicator that holds

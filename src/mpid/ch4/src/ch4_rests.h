@@ -1,6 +1,6 @@
 /*
  * A process that has lanes (posix_lanes.h) leaves out most looks at a network on which nothing comes.  DS5;
- * doc/design/lanes.md.
+ * doc/developer/shm-channels.md.
  *
  * Parents and children have met over the network, and while a connection is open each look at it is a system call,
  * which takes longer than a short message on a lane.  After some looks that have found nothing the network rests: it is

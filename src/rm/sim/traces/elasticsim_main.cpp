@@ -1,7 +1,7 @@
 /*
  * elasticsim: replays a job trace (SWF), or the jobs of an elasticd, with elasticd's own core, on a
  * simulated machine, and says how it went.  `elasticsim --help` lists the options,
- * doc/simulation.md explains them.
+ * doc/admin/simulation.md explains them.
  *
  * Exit codes: 0 done; 1 the trace cannot be read, a file cannot be written, or it was interrupted;
  * 2 wrong usage.

@@ -5,7 +5,7 @@ finds no descriptor, or a host's link is cut, at each of its six steps (SPEC, "S
 A cell has a playground of its own: three hosts, an elastic job on two of them in turn, a rigid job beside it on the third.
 The victim is struck when the step tells the event that stands for the number.  Whatever is struck: the job goes on, or ends with
 a reason, within FAULT_S; each accepted request has exactly one end; no process, segment or Slurm job of it is left; the job
-beside it does not notice; elasticd answers.  `table` gives what was seen, as doc/reliability.md shows it.
+beside it does not notice; elasticd answers.  `table` gives what was seen, as doc/admin/reliability.md shows it.
 """
 
 from __future__ import annotations

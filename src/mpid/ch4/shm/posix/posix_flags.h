@@ -1,6 +1,6 @@
 /*
  * Collective operations by flags in shared memory (release_gather) among processes that were started apart.  SI9, DS5;
- * doc/design/lanes.md.
+ * doc/developer/shm-channels.md.
  *
  * The flags and how they are made are upstream's.  Who uses them is decided when a communicator is made, without a
  * message, by what its members have told each other (MPIDI_HOSTS__ALIKE).  What differs from a launched world: a member

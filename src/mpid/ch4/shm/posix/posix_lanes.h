@@ -1,6 +1,6 @@
 /*
  * Lanes: shared memory for processes of one host that were started apart (a world, those that joined through process
- * sets, those of MPI_Comm_spawn).  doc/design/lanes.md; SI9, DS5.
+ * sets, those of MPI_Comm_spawn).  doc/developer/shm-channels.md; SI9, DS5.
  *
  * A lane leads from one process to another and back; it is known by the locality of the peer's address, whose negative
  * takes the place of a rank in the world in the functions of posix.  This header is what sending and progress need, for

@@ -1,4 +1,4 @@
-/* See step.h: the step protocol.  doc/step-protocol.md specifies what is answered here. */
+/* See step.h: the step protocol.  doc/developer/step-protocol.md specifies what is answered here. */
 
 #include "step.h"
 

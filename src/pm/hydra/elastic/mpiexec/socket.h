@@ -1,5 +1,5 @@
 /*
- * The socket of the step protocol (doc/step-protocol.md), and who decides on this step.
+ * The socket of the step protocol (doc/developer/step-protocol.md), and who decides on this step.
  */
 
 #ifndef MPIEXEC_SOCKET_H_INCLUDED

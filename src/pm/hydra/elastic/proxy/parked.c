@@ -1,6 +1,6 @@
 /*
  * Processes that have finished with MPI and keep their connection, because a session may be opened later: the end of
- * such a process is no failure.  doc/pmi.md has the lines.  SX2.
+ * such a process is no failure.  doc/developer/pmi.md has the lines.  SX2.
  */
 
 #include "state.h"

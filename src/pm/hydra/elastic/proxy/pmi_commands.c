@@ -1,6 +1,6 @@
 /*
  * What the processes say over their PMI connections of initialising, preparing and committing: it is passed on to
- * mpiexec as REPORT_* messages.  Lines: doc/pmi.md.  What the program says of itself: say.c.
+ * mpiexec as REPORT_* messages.  Lines: doc/developer/pmi.md.  What the program says of itself: say.c.
  */
 
 #include "state.h"

@@ -171,7 +171,7 @@ static HYD_status read_stdin(void)
     HYDU_ERR_CHKANDJUMP(status, !parse(text, used), HYD_INTERNAL_ERROR, "this node daemon has not got the "
                         "job's secret: mpiexec gives it to the launcher's standard input, and the launcher "
                         "(ssh -n, or a script in its place?) has not passed it on.  Let it do so, or set "
-                        FILE_VARIABLE " (doc/cluster.md)\n");
+                        FILE_VARIABLE " (doc/admin/cluster.md)\n");
 
   fn_exit:
     return status;
