@@ -1,13 +1,22 @@
-"""Each list of clauses beside this file names tests that are there, and all clauses up to the last of each letter."""
+"""Clauses of the specification (doc/spec): the lists beside this file name tests that exist, and all clauses up to the last
+of each letter; every clause that code or a test cites is specified."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTS = sorted(Path(__file__).resolve().parent.glob("*.list"))
+SPECIFICATION = ROOT / "doc/spec"
+PAGES = ("adaptation", "sessions", "dynamic-processes", "performance", "epop")
+TWO_LETTERS = "SN SI SO SD SB SR SJ SL SA SF SM SW SE ST SC SX DM DS DA DC DN DX".split()
+# Files that cite clauses; in C and C++ single-letter ids count in comments only.
+CITING = re.compile(r"^(src|test|bench|examples)/.*(\.([ch]|[ch]pp|inc|py|list|txt)|/testlist|/programs|/run)$")
+C_LIKE = re.compile(r".*\.([ch]|[ch]pp|inc)")
+NO_CLAUSES = {"C11"}  # the standard of the language
 # How many clauses there are of each letter, where every one has a test.
 COMPLETE = {
     "sessions.list": {
@@ -58,6 +67,35 @@ def read(path: Path) -> dict[str, list[str]]:
     return found
 
 
+def specified(page: str) -> set[str]:
+    """The clauses of a page: lines `- P3 text`, and `- G13.2-G13.3 text`."""
+    text = (SPECIFICATION / f"{page}.md").read_text(encoding="utf-8")
+    found = re.findall(r"^- ([A-Z]{1,2}\d+(?:\.\d+)?)(?:-([A-Z]{1,2}\d+(?:\.\d+)?))? ", text, re.M)
+    return {clause for pair in found for clause in pair if clause}
+
+
+def cited_anywhere(name: str, text: str) -> set[str]:
+    """Clauses that a file cites without the name of a page."""
+    found = set(re.findall(rf"(?<!\w)((?:{'|'.join(TWO_LETTERS)})\d{{1,2}})(?![A-Za-z0-9])", text))
+    if C_LIKE.fullmatch(name):
+        text = " ".join(re.findall(r"/\*.*?\*/|//[^\n]*", text, re.S))
+    elif not name.endswith((".list", "/testlist")):
+        return found
+    return found | set(re.findall(r"(?<![\w%#&$.\\'\"/<(-])([A-Z]\d{1,2})(?![\w%.'\"\[(+*=])", text)) - NO_CLAUSES
+
+
+def cited_by_page(text: str) -> set[tuple[str, str]]:
+    """(page, clause) of `SPEC P3` and `SPEC-epop D2, D3`; `SPEC` alone is the page of adaptations."""
+    clauses = r"[A-Z]{1,2}\d{1,2}"
+    citation = re.compile(rf"SPEC(-[a-z-]+)? ({clauses}(?:(?:, | and |-){clauses})*)")
+    return {
+        (page[1:] or "adaptation", clause)
+        for page, some in citation.findall(text)
+        for clause in re.findall(clauses, some)
+        if page or len(re.sub(r"\d", "", clause)) == 1
+    }
+
+
 class Clauses(unittest.TestCase):
     def test_the_tests_are_there(self) -> None:
         known = known_tests()
@@ -84,6 +122,24 @@ class Clauses(unittest.TestCase):
             self.assertEqual(expected - clauses.keys(), set(), f"{name}: clauses that are missing")
             without = [clause for clause, tests in clauses.items() if "-" in tests]
             self.assertFalse(without, f"{name}: clauses without a test")
+
+    def test_every_cited_clause_is_specified(self) -> None:
+        pages = {page: specified(page) for page in PAGES}
+        every = set().union(*pages.values())
+        listed = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True, check=True).stdout
+        wrong = []
+        for name in filter(CITING.match, listed.splitlines()):
+            if not (ROOT / name).is_file():
+                continue
+            text = (ROOT / name).read_text(encoding="utf-8", errors="replace")
+            wrong += [f"{name}: {clause}" for clause in sorted(cited_anywhere(name, text) - every)]
+            wrong += [f"{name}: {page} {c}" for page, c in sorted(cited_by_page(text)) if c not in pages.get(page, ())]
+        self.assertFalse(wrong, "clauses that doc/spec does not have")
+
+    def test_every_listed_clause_is_specified(self) -> None:
+        for path in LISTS:
+            listed = {end for clause in read(path) for end in (clause.split("-") if "." in clause else [clause])}
+            self.assertEqual(listed - specified(path.stem), set(), f"{path.name}: clauses that doc/spec does not have")
 
 
 if __name__ == "__main__":
