@@ -894,9 +894,9 @@ def published_page(run: TestRun) -> None:
     run.fail("the adaptations were not all committed")
 
 
-# ---- the programs of doc/user/converting.md ---------------------------------------------------------
+# ---- the programs of doc/user/converting-examples.md ---------------------------------------------------------
 
-CONVERTING = Path(__file__).resolve().parents[3] / "doc" / "user" / "converting.md"
+CONVERTING = Path(__file__).resolve().parents[3] / "doc" / "user" / "converting-examples.md"
 DIFF = r"^```diff\n(.*?)^```"
 
 

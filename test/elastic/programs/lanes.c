@@ -3,8 +3,8 @@
  * ordinary as any message: order, any source, probes, synchronous and cancelled ones, long and scattered data, more
  * than fits, windows.  --how spawn: by MPI_Comm_spawn, and on what is merged from it; --how join: by process sets.
  * --lanes 0: over the network, which the performance variables tell apart.  --flood N: messages of a flood; over
- * loopback fewer than fill a connection's window, where libfabric's sockets provider can wait for ever (README.elastic,
- * section 8).
+ * loopback fewer than fill a connection's window, where libfabric's sockets provider can wait for ever
+ * (doc/user/troubleshooting.md).
  */
 
 #include "session_changes.h"
