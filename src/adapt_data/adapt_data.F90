@@ -352,6 +352,10 @@ module adapt_data
   public :: adapt_window_probe, adapt_window_open, adapt_window_close, adapt_message
   public :: adapt_share, adapt_sums, adapt_file
 
+  ! adapt_box(low, high): as many numbers in both as there are axes, one to three.
+  interface adapt_box
+    module procedure box_4, box_8
+  end interface
   ! Layouts of n slices: MPIX_Layout_block and its sisters.
   interface adapt_block
     module procedure block_4, block_8
@@ -628,14 +632,28 @@ contains
   ! each rank.  a(low - ghost : high - 1 + nodes + ghost) along each axis; nodes(:) is 1 where a field has
   ! values on the sides of cells, too.  MPIX_Adapt_boxes_move.
 
+  type(adapt_box) function box_8(low, high) result(box)
+    integer(c_int64_t), intent(in) :: low(:), high(:)
+
+    if (size(low) /= size(high) .or. size(low) < 1 .or. size(low) > 3) &
+      error stop 'adapt_box: low and high have one to three numbers, as many as there are axes'
+    box%low(1:size(low)) = low
+    box%high(1:size(high)) = high
+  end function box_8
+
+  type(adapt_box) function box_4(low, high) result(box)
+    integer(c_int32_t), intent(in) :: low(:), high(:)
+
+    box = box_8(int(low, c_int64_t), int(high, c_int64_t))
+  end function box_4
+
   ! The box of a rank in an even cut of the domain with the closed bounds lower(:) and upper(:).
   type(adapt_box) function adapt_even_box(lower, upper, rank, size) result(box)
     integer, intent(in) :: lower(:), upper(:), rank, size
     type(adapt_box) :: domain, found(1)
     integer :: ignored
 
-    domain%low(1:ubound(lower, 1)) = lower
-    domain%high(1:ubound(upper, 1)) = upper + 1
+    domain = box_8(int(lower, c_int64_t), int(upper, c_int64_t) + 1)
     ignored = MPIX_Boxes_even(rank, size, 1, found, domain)
     box = found(1)
   end function adapt_even_box
@@ -672,32 +690,55 @@ contains
   end subroutine adapt_sums
 
   ! If the process that has a file open on `unit`, for writing one record after the other, leaves, the one
-  ! with new rank `heir` goes on behind what is written.  No effect if nobody has it open.
+  ! with new rank `heir` goes on behind what is written.  Each process has a unit of its own: one that is not
+  ! connected, or any negative number, where the file is not.  Afterwards the heir's unit is connected (to a
+  ! number of open(newunit=) if it was negative), and the leaving process' is -1.  No effect if nobody has it.
   subroutine adapt_file(window, heir, unit, ierror)
     type(adapt_window), intent(in) :: window
-    integer, intent(in) :: heir, unit
+    integer, intent(in) :: heir
+    integer, intent(inout) :: unit
     integer, optional, intent(out) :: ierror
-    integer, parameter :: form_length = 11, path_length = 4096
-    character(len=form_length + path_length) :: text
+    integer, parameter :: word_length = 11, path_length = 4096
+    character(len=2 * word_length + path_length) :: text
     integer(c_int) :: owner, rank
     integer :: code, status
     logical :: is_open
 
     text = ''
-    inquire (unit=unit, opened=is_open)
-    if (is_open) inquire (unit=unit, form=text(:form_length), name=text(form_length + 1:))
+    is_open = .false.
+    inquire (unit=unit, opened=is_open, iostat=status)
+    is_open = status == 0 .and. is_open
+    if (is_open) inquire (unit=unit, form=text(:word_length), access=text(word_length + 1:2 * word_length), &
+                          name=text(2 * word_length + 1:))
     code = adapt_fortran_file_owner(window%handle, merge(1, 0, is_open), heir, owner, rank)
     if (present(ierror)) ierror = code
     if (code /= 0 .or. owner < 0) return
     status = 0
-    if (rank == owner) close (unit, iostat=status)
+    if (rank == owner) then
+      close (unit, iostat=status)
+      unit = -1
+    end if
     code = adapt_fortran_file_tell(window%handle, owner, text, len(text))
     if (code == 0 .and. window%new_rank == heir) &
-      open (unit, file=trim(text(form_length + 1:)), form=trim(text(:form_length)), status='old', &
-            position='append', action='write', iostat=status)
+      call open_as_heir(unit, trim(text(2 * word_length + 1:)), trim(text(:word_length)), &
+                        trim(text(word_length + 1:2 * word_length)), status)
     if (code == 0) code = adapt_fortran_file_end(window%handle, status)
     if (present(ierror)) ierror = code
   end subroutine adapt_file
+
+  subroutine open_as_heir(unit, path, form, access, status)
+    integer, intent(inout) :: unit
+    character(len=*), intent(in) :: path, form, access
+    integer, intent(out) :: status
+
+    if (unit >= 0) then
+      open (unit, file=path, form=form, access=access, status='old', position='append', &
+            action='write', iostat=status)
+    else
+      open (newunit=unit, file=path, form=form, access=access, status='old', position='append', &
+            action='write', iostat=status)
+    end if
+  end subroutine open_as_heir
 
   ! ---- the window ------------------------------------------------------------------------------
 

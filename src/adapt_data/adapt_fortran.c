@@ -12,9 +12,11 @@
 #include "adapt_items.h"
 #include "data.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "exchange.h"
 #include "failure.h"
 
 #define RANK_MAX 3
@@ -34,7 +36,9 @@ int adapt_fortran_open(int status, struct fortran_window *shown, epop_window_t *
     *window = calloc(1, sizeof(**window));
     if (!*window)
         return adapt_fail(MPI_ERR_NO_MEM, "adapt_window_open: there is no memory");
+    const char *former = adapt_call_as(adapt_called("adapt_window_open"));
     int code = MPIX_Adapt_window_open(status, *window, &all);
+    (void) adapt_call_as(former);
     if (code) {
         free(*window);
         *window = NULL;
@@ -168,26 +172,82 @@ static const char *check(const struct fortran_array *array, const struct fortran
     return NULL;
 }
 
-/* A slice of those that have it: extents and lower bounds; whether all is right everywhere. */
+/* A slice of those that have it: extents and lower bounds. */
 struct agreement {
-    int64_t wrong, has, kind, rank, extent[RANK_MAX], lower[RANK_MAX];
+    int64_t kind, rank, extent[RANK_MAX], lower[RANK_MAX];
 };
 
 #define AGREED ((int) (sizeof(struct agreement) / sizeof(int64_t)))
+#define NOBODY (-INT64_MAX)     /* has it */
+
+static const char *name_of_kind(int kind)
+{
+    static const char *const names[] = { "?", "real(4)", "real(8)", "integer(4)", "integer(8)", "complex(4)",
+        "complex(8)"
+    };
+
+    return kind >= REAL4 && kind <= COMPLEX8 ? names[kind] : names[0];
+}
+
+/* real(8) a(0:11, *) */
+static void describe(const struct fortran_array *array, const struct fortran_part *part,
+                     char text[AGREEMENT_TEXT])
+{
+    snprintf(text, AGREEMENT_TEXT, "%s %.60s(", name_of_kind(part->kind), array->name);
+    for (int k = 0; k < part->rank; k++) {
+        const size_t length = strlen(text);
+        const char *end = k == part->rank - 1 ? ")" : ", ";
+        if (!part->is_allocated || (k == part->rank - 1 && array->is_global))
+            snprintf(text + length, AGREEMENT_TEXT - length, ":%s", end);
+        else if (k == part->rank - 1)
+            snprintf(text + length, AGREEMENT_TEXT - length, "%" PRId64 ":%s", part->lower[k], end);
+        else
+            snprintf(text + length, AGREEMENT_TEXT - length, "%" PRId64 ":%" PRId64 "%s", part->lower[k],
+                     part->lower[k] + part->extent[k] - 1, end);
+    }
+}
+
+static int agree_on_call(struct fortran_array *array, const epop_window_t *window,
+                         enum adapt_call_kind kind, const char *function, const char *why,
+                         struct adapt_channel **channel)
+{
+    const int64_t details[] = { array->ghost, array->is_global };
+    char text[AGREEMENT_TEXT];
+    const struct adapt_proposal mine = {.kind = kind,.function = function,.object = array->name,.error =
+            why ? text : NULL,.error_class = MPI_ERR_ARG,.chunk = adapt_exchange_chunk(),.terms =
+            adapt_mix_all(adapt_mix_text(0, array->name), details, 2)
+    };
+    struct adapt_agreed agreed;
+
+    snprintf(text, sizeof(text), "array '%.100s': %.190s", array->name, why ? why : "");
+    int code = adapt_channel_open(window, channel);
+    if (code)
+        return adapt_channel_failed(code, function, why);
+    code = adapt_agree_on_call(*channel, &mine, &agreed);
+    if (code || !agreed.terms_differ)
+        return code;
+    snprintf(text, sizeof(text), "'%.100s' with ghost=%d, global=%s", array->name, array->ghost,
+             array->is_global ? ".true." : ".false.");
+    return adapt_refuse_difference(*channel, function, "the array", text);
+}
 
 /* Greatest and, negated, smallest of all processes: equal where everybody has the same.  why: what
  * else does not fit on this process, or NULL. */
 static int agree(struct fortran_array *array, const epop_window_t *window,
-                 const struct fortran_part *part, const char *function, const char *why)
+                 const struct fortran_part *part, enum adapt_call_kind kind, const char *function,
+                 const char *why)
 {
     const int last = part->rank - 1;
     struct agreement both[2], *most = &both[0], *least = &both[1];
     struct adapt_channel *channel;
+    char text[AGREEMENT_TEXT];
 
-    for (int k = 0; k < AGREED; k++)
-        ((int64_t *) most)[k] = ((int64_t *) least)[k] = -INT64_MAX;
     why = why ? why : check(array, part);
-    most->wrong = why != NULL;
+    int code = agree_on_call(array, window, kind, function, why, &channel);
+    if (code)
+        return code;
+    for (int k = 0; k < AGREED; k++)
+        ((int64_t *) most)[k] = ((int64_t *) least)[k] = NOBODY;
     most->kind = part->kind;
     most->rank = part->rank;
     for (int k = 0; part->is_allocated && k < part->rank; k++) {
@@ -198,28 +258,24 @@ static int agree(struct fortran_array *array, const epop_window_t *window,
             most->lower[k] = part->lower[k];
     }
     for (int k = 0; k < AGREED; k++)
-        if (((int64_t *) most)[k] != -INT64_MAX)
+        if (((int64_t *) most)[k] != NOBODY)
             ((int64_t *) least)[k] = -((int64_t *) most)[k];
-    least->wrong = 0;
-    int code = adapt_channel_open(window, &channel);
-    if (!code)
-        code = MPI_Allreduce(MPI_IN_PLACE, both, 2 * AGREED, MPI_INT64_T, MPI_MAX, channel->all);
+    code = MPI_Allreduce(MPI_IN_PLACE, both, 2 * AGREED, MPI_INT64_T, MPI_MAX, channel->all);
     if (code)
         return code;
-    if (!why && most->wrong)
-        why = "another process says that it does not fit";
-    for (int k = 1; !why && k < AGREED; k++)
-        if (((int64_t *) most)[k] != -INT64_MAX && ((int64_t *) most)[k] != -((int64_t *) least)[k])
-            why = "processes differ in its type, dimensions, or the bounds of its slices";
-    if (why)
-        return adapt_fail(MPI_ERR_ARG, "%s: array '%s': %s; nothing has moved", function,
-                          array->name, why);
+    for (int k = 0; k < AGREED; k++) {
+        if (((int64_t *) most)[k] == NOBODY || ((int64_t *) most)[k] == -((int64_t *) least)[k])
+            continue;
+        describe(array, part, text);
+        return adapt_refuse_difference(channel, function, "its type, dimensions, or the bounds of its slices",
+                                       text);
+    }
     array->kind = part->kind;
     array->rank = part->rank;
     for (int k = 0; k < part->rank; k++) {
         /* nobody has any of it: there are no elements */
         array->extent[k] = most->extent[k] < 0 ? 0 : most->extent[k];
-        array->lower[k] = most->lower[k] == -INT64_MAX ? 1 : most->lower[k];
+        array->lower[k] = most->lower[k] == NOBODY ? 1 : most->lower[k];
     }
     return MPI_SUCCESS;
 }
@@ -258,18 +314,15 @@ static int64_t expected_slices(struct fortran_array *array)
     return count;
 }
 
-int adapt_fortran_start(struct fortran_array *array, const epop_window_t *window,
-                        const struct fortran_part *part, void *(*grow) (int64_t, void *),
-                        void (*release) (void *, void *), void *slot)
+/* As adapt_fortran_start, errors in the name of adapt_move or adapt_start. */
+static int start(struct fortran_array *array, const epop_window_t *window,
+                 const struct fortran_part *part, const MPIX_Adapt_memory *memory, void *slot)
 {
-    const MPIX_Adapt_memory memory = {.grow = grow,.release = release,.state = array };
+    char misfit[AGREEMENT_TEXT];
 
-    if (!window)
-        return adapt_fail(MPI_ERR_ARG, "adapt_start: array '%s': the window is not open",
-                          array->name);
-    int code = agree(array, window, part, "adapt_start", NULL);
+    int code = agree(array, window, part, ADAPT_CALL_FORTRAN_ARRAY, "adapt_move", NULL);
     if (!code && !array->data)
-        code = add(array, &memory);
+        code = add(array, memory);
     if (code)
         return code;
     const int64_t slices = part->is_allocated ? part->extent[part->rank - 1] - 2 * array->ghost : 0;
@@ -277,14 +330,32 @@ int adapt_fortran_start(struct fortran_array *array, const epop_window_t *window
         code = MPIX_Adapt_data_set_count(array->data, 0, slices);
     array->former = array->base = slices > 0 ? part->first : NULL;
     /* the wrong length is refused by all, like a part that is missing */
-    if (window->old_rank >= 0 && expected_slices(array) >= 0 && expected_slices(array) != slices)
+    const int64_t expected = window->old_rank >= 0 ? expected_slices(array) : -1;
+    if (expected >= 0 && expected != slices) {
         array->former = array->base = NULL;
+        snprintf(misfit, sizeof(misfit), "it has %" PRId64 " slices without ghosts, its layout %" PRId64
+                 " for this process", slices, expected);
+        adapt_set_misfit(misfit);
+    }
     array->new_rank = window->new_rank;
     array->slot = slot;
     if (!code)
         code = MPIX_Adapt_data_start(array->data, window, 0);
+    adapt_set_misfit(NULL);
     if (code)
         array->slot = NULL;
+    return code;
+}
+
+int adapt_fortran_start(struct fortran_array *array, const epop_window_t *window,
+                        const struct fortran_part *part, void *(*grow) (int64_t, void *),
+                        void (*release) (void *, void *), void *slot)
+{
+    const MPIX_Adapt_memory memory = {.grow = grow,.release = release,.state = array };
+    const char *former = adapt_call_as("adapt_move");
+
+    int code = start(array, window, part, &memory, slot);
+    (void) adapt_call_as(former);
     return code;
 }
 
@@ -332,7 +403,9 @@ int adapt_fortran_wait(struct fortran_array *array, int kind, int rank, int *out
     if (!array->slot || kind != array->kind || rank != array->rank)
         return adapt_fail(MPI_ERR_ARG, "adapt_wait: array '%s' %s", array->name, array->slot ?
                           "is of another type" : "has not been started");
+    const char *former = adapt_call_as("adapt_wait");
     int code = MPIX_Adapt_data_wait(array->data, 0);
+    (void) adapt_call_as(former);
     if (code)
         return code;
     *slot = array->slot;
@@ -371,20 +444,28 @@ void *adapt_fortran_box_slot(const struct fortran_box *box, int64_t lower[], int
     return box->slot;
 }
 
-/* Whether the array has the bounds of `rank`'s box with its ghost layers, in extent. */
+/* Whether the array has the extents of `rank`'s box with its ghost layers; misfit: why not. */
 static bool fits(const struct fortran_part *part, const MPIX_Field *field, MPIX_Boxes *boxes,
-                 int rank, int size)
+                 int rank, int size, char misfit[AGREEMENT_TEXT])
 {
     int64_t extents[MPIX_BOX_AXES];
+    bool is_equal = true;
     MPIX_Box box;
 
+    snprintf(misfit, AGREEMENT_TEXT, "is not allocated");
     if (boxes(rank, size, 1, &box, NULL) != 1 || !part->is_allocated)
         return false;
     (void) MPIX_Field_extents(field, &box, extents);
-    for (int axis = 0; axis < part->rank; axis++)
-        if (extents[axis] != part->extent[axis])
-            return false;
-    return true;
+    snprintf(misfit, AGREEMENT_TEXT, "has the extents (");
+    for (int axis = 0; axis < 2 * part->rank; axis++) {
+        const size_t length = strlen(misfit);
+        snprintf(misfit + length, AGREEMENT_TEXT - length, "%s%" PRId64, axis == part->rank ?
+                 "), needed with nodes and ghost layers are (" : axis > 0 ? ", " : "",
+                 axis < part->rank ? part->extent[axis] : extents[axis - part->rank]);
+        is_equal = is_equal && extents[axis % part->rank] == part->extent[axis % part->rank];
+    }
+    strcat(misfit, ")");
+    return is_equal;
 }
 
 /* part->first: the address of the array.  An array that does not fit is refused by all processes, like
@@ -401,21 +482,29 @@ int adapt_fortran_box_move(const epop_window_t *window, const char *name,
     };
     MPIX_Box box;
     void *base[1] = { NULL };
+    char misfit[AGREEMENT_TEXT];
 
-    if (!window)
-        return adapt_fail(MPI_ERR_ARG, "adapt_move_box: '%s': the window is not open", name);
     memcpy(field.nodes, nodes, (size_t) part->rank * sizeof(int));
     memcpy(field.ghost, ghost, (size_t) part->rank * sizeof(int));
     field.parts = base;
-    if (window->old_rank >= 0 && fits(part, &field, boxes, window->old_rank, window->old_size))
-        base[0] = part->first;
+    if (window && window->old_rank >= 0) {
+        if (fits(part, &field, boxes, window->old_rank, window->old_size, misfit))
+            base[0] = part->first;
+        else
+            adapt_set_misfit(misfit);
+    }
     void *former = base[0];
-    if (window->new_rank >= 0 && boxes(window->new_rank, window->new_size, 1, &box, NULL) == 1)
+    if (window && window->new_rank >= 0 && boxes(window->new_rank, window->new_size, 1, &box, NULL) == 1)
         for (int axis = 0; axis < part->rank; axis++) {
             made.lower[axis] = box.low[axis] - ghost[axis];
             made.upper[axis] = box.high[axis] - 1 + nodes[axis] + ghost[axis];
         }
+    const char *as = adapt_call_as("adapt_move_box");
     int code = MPIX_Adapt_boxes_move(window, part->rank, boxes, NULL, 1, &field);
+    (void) adapt_call_as(as);
+    adapt_set_misfit(NULL);
+    if (code)
+        return code;
     *outcome = window->new_rank < 0 ? OUTCOME_LEAVE : !base[0] ? OUTCOME_EMPTY :
         base[0] == former ? OUTCOME_KEEP : OUTCOME_REPLACE;
     return code;
@@ -476,7 +565,9 @@ static int move_items(struct fortran_array *array, const epop_window_t *window,
         return code;
     MPI_Type_size(column.element, &type_bytes);
     come.slice_bytes = (size_t) type_bytes;
+    const char *as = adapt_call_as("adapt_move_items");
     code = MPIX_Adapt_items_move(window, &stay, destination, 1, &column, append, &come);
+    (void) adapt_call_as(as);
     *outcome = window->new_rank < 0 ? OUTCOME_LEAVE : part->is_allocated && stay == slices &&
         come.count == 0 ? OUTCOME_KEEP : OUTCOME_REPLACE;
     if (!code && *outcome == OUTCOME_REPLACE)
@@ -495,10 +586,12 @@ int adapt_fortran_items_move(const epop_window_t *window, const char *name,
     struct fortran_array array = {.layout = {.kind = ADAPT_LAYOUT_IRREGULAR},.name = (char *) name };
     const int64_t slices = part->is_allocated ? part->extent[part->rank - 1] : 0;
 
-    if (!window)
-        return adapt_fail(MPI_ERR_ARG, "adapt_move_items: '%s': the window is not open", name);
-    int code = agree(&array, window, part, "adapt_move_items", slices == destinations ? NULL :
-                     "there are not as many destinations as slices");
+    char why[100];
+
+    snprintf(why, sizeof(why), "there are %" PRId64 " destinations for %" PRId64 " slices", destinations,
+             slices);
+    int code = agree(&array, window, part, ADAPT_CALL_FORTRAN_ITEMS, "adapt_move_items",
+                     slices == destinations ? NULL : why);
     array.slot = slot;
     return code ? code : move_items(&array, window, part, slices, destination, grow, outcome);
 }

@@ -52,6 +52,12 @@ int MPIX_Adapt_items_start(const epop_window_t *window, int64_t *count, const in
  * processes; MPI_ERR_ARG: several processes have one.  *file is NULL then where it is closed. */
 int MPIX_Adapt_file(const epop_window_t *window, int heir, const char *path, FILE **file);
 
+/* ---- shared variables ------------------------------------------------------------------------- */
+
+/* Joining processes get the bytes that old rank 0 has at its address.  For variables that are registered see
+ * MPIX_Adapt_data_share. */
+int MPIX_Adapt_share(const epop_window_t *window, void *address, int64_t bytes);
+
 /* ---- sums ------------------------------------------------------------------------------------- */
 
 /* values[count] are parts of sums over all processes (timers, counters).  What leaving processes have

@@ -52,6 +52,14 @@ int MPIX_Adapt_window_close(epop_window_t *window, MPI_Comm *all);
  * valid until another one fails. */
 const char *MPIX_Adapt_data_message(void);
 
+/* For bindings of other languages.  agree: before a message of their own to all processes of the window, all
+ * agree on its bytes (-1: they need not), or all fail.  call_as: errors name the function `name` until it is
+ * NULL; returns the name until now.  misfit: why the part that is passed as NULL does not fit, until the next
+ * one (NULL: not known).  The texts stay valid as long as they are set. */
+int MPIX_Adapt_data_agree(const epop_window_t *window, int64_t bytes);
+const char *MPIX_Adapt_data_call_as(const char *name);
+void MPIX_Adapt_data_misfit(const char *why);
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,13 +3,16 @@
  * new parts.  Then they tell each other how that went, and whether they have registered the same: it
  * works for all of them or for none.  SPEC-epop D2, D3, F1.
  *
- * That is one reduction.  Of arrays whose schedule needs what only some processes know (the facts: places
- * and lengths) these are told after it, and there is a second one.  What differs in registrations is
- * looked for when it is known that something does.
+ * That is one reduction (agreement.h).  Of arrays whose schedule needs what only some processes know (the
+ * facts: places and lengths) these are told after it, and there is a second one.  What differs is looked
+ * for when it is known that something does: registrations, and what the functions of `user` and `irregular`
+ * layouts have returned.
  */
 
 #include "data.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "exchange.h"
@@ -17,12 +20,16 @@
 
 /* One call of adapt_agree. */
 struct call {
-    MPIX_Adapt_data data;
+    MPIX_Adapt_data data;       /* NULL: only with an error */
     const epop_window_t *window;
+    struct adapt_channel *channel;
+    enum adapt_call_kind kind;
+    const char *function;
     int first, end;
     struct adapt_roles roles;
     int *process_of_new;
     int64_t **facts;            /* by array; NULL: none has any; of an array NULL: it has none */
+    bool has_told;              /* the facts */
     int64_t chunk_bytes;        /* at first this process', then the smallest */
 };
 
@@ -67,62 +74,161 @@ static int processes(const struct call *call)
 
 /* ---- what is registered ------------------------------------------------------------------------ */
 
-static int64_t mix(int64_t hash, int64_t word)
+static const char *name_of_kind(int kind)
 {
-    const uint64_t mixed = ((uint64_t) hash ^ (uint64_t) word) * UINT64_C(0x9e3779b97f4a7c15);
-
-    return (int64_t) ((mixed ^ mixed >> 29) >> 1);
-}
-
-static int64_t hash_bytes(uint64_t hash, const void *bytes, size_t count)
-{
-    for (size_t k = 0; k < count; k++)
-        hash = (hash ^ ((const unsigned char *) bytes)[k]) * UINT64_C(1099511628211);       /* FNV-1a */
-    return (int64_t) (hash >> 1);
-}
-
-int64_t adapt_array_signature(const struct adapt_array *array)
-{
-    const int64_t words[] = { array->layout.kind, array->layout.n, array->layout.block,
-        array->layout.rows, array->layout.columns, array->element_size
+    static const char *const names[] = { "?", "block", "block_free", "block_cyclic", "grid", "irregular",
+        "user", "same", "a shared variable"
     };
 
-    return hash_bytes((uint64_t) hash_bytes(UINT64_C(14695981039346656037), array->name,
-                                            strlen(array->name)), words, sizeof(words));
+    return kind > 0 && kind <= ADAPT_LAYOUT_SHARED ? names[kind] : names[0];
 }
 
-/* Which arrays are moved, how many there are, and what each is: the same everywhere if that is. */
-static int64_t signature_of_all(const struct call *call)
+/* What must be the same everywhere. */
+static int64_t signature_of(const struct adapt_array *array)
 {
-    int64_t hash = mix(mix(call->data->count, call->first), call->end);
+    const int64_t numbers[] = { array->layout.kind, array->layout.n, array->layout.block,
+        array->layout.rows, array->layout.columns, array->element.size, array->details
+    };
 
-    for (int k = 0; k < call->data->count; k++)
-        hash = mix(mix(hash, call->data->arrays[k]->signature), is_concerned(call, k));
+    return adapt_mix_all(adapt_mix_text(0, array->name), numbers, sizeof(numbers) / sizeof(*numbers));
+}
+
+static void describe(const struct adapt_array *array, bool is_moved, char text[AGREEMENT_TEXT])
+{
+    const MPIX_Adapt_layout *layout = &array->layout;
+    char numbers[80] = "";
+
+    if (layout->kind == ADAPT_LAYOUT_GRID)
+        snprintf(numbers, sizeof(numbers), "(%" PRId64 ", %" PRId64 ")", layout->rows, layout->columns);
+    else if (layout->kind == ADAPT_LAYOUT_BLOCK_CYCLIC)
+        snprintf(numbers, sizeof(numbers), "(%" PRId64 ", %" PRId64 ")", layout->n, layout->block);
+    else if (layout->n >= 0)
+        snprintf(numbers, sizeof(numbers), "(%" PRId64 ")", layout->n);
+    snprintf(text, AGREEMENT_TEXT, "'%.100s' is %s%s of %d bytes each%s", array->name,
+             name_of_kind(layout->kind), numbers, array->element.size,
+             is_moved ? "" : " and is not moved, or is started already");
+}
+
+/* Functions of the program have listed its pieces, for this window. */
+static bool is_listed(const struct call *call, const struct adapt_array *array)
+{
+    return array->layout.kind == ADAPT_LAYOUT_USER ||
+        (array->layout.kind == ADAPT_LAYOUT_IRREGULAR && call->has_told);
+}
+
+#define PIECE_NUMBERS 3
+
+/* In adapt_room, *count numbers; NULL: no memory. */
+static int64_t *list_pieces(const struct adapt_distribution *distribution, int64_t *count)
+{
+    int64_t *list = adapt_room(PIECE_NUMBERS * distribution->count, sizeof(int64_t));
+
+    *count = list ? PIECE_NUMBERS * distribution->count : 0;
+    for (int64_t k = 0; list && k < distribution->count; k++) {
+        list[PIECE_NUMBERS * k] = distribution->pieces[k].rank;
+        list[PIECE_NUMBERS * k + 1] = distribution->pieces[k].low;
+        list[PIECE_NUMBERS * k + 2] = distribution->pieces[k].high;
+    }
+    return list;
+}
+
+static int64_t mix_pieces(int64_t hash, const struct adapt_distribution *distribution)
+{
+    hash = adapt_mix(hash, distribution->count);
+    for (int64_t k = 0; k < distribution->count; k++) {
+        const struct adapt_piece *piece = &distribution->pieces[k];
+        hash = adapt_mix(adapt_mix(adapt_mix(hash, piece->rank), piece->low), piece->high);
+    }
     return hash;
 }
 
-/* Compares with what old rank 0 has. */
-static int find_difference(const struct call *call, struct verdict *verdict)
+/* Which arrays are moved, how many there are, and what each is: the same everywhere if that is. */
+static int64_t terms_of(const struct call *call)
 {
-    enum { COUNT, FIRST, END, HEAD };
-    const MPIX_Adapt_data data = call->data;
-    int64_t header[HEAD + ADAPT_ARRAYS_MAX] = { data->count, call->first, call->end };
-    int64_t *signatures = header + HEAD;
+    int64_t hash = adapt_mix(adapt_mix(call->data ? call->data->count : 0, call->first), call->end);
 
-    for (int k = 0; k < data->count; k++)
-        signatures[k] = data->arrays[k]->signature;
-    int code = MPI_Bcast(header, HEAD + ADAPT_ARRAYS_MAX, MPI_INT64_T, 0, data->channel->all);
-    if (header[COUNT] != data->count)
-        *verdict = verdict_of("another process has registered fewer or more arrays", call->first);
-    else if (header[FIRST] != call->first || header[END] != call->end)
-        *verdict = verdict_of("another process moves other arrays", call->first);
-    for (int k = 0; k < data->count && k < header[COUNT]; k++) {
-        if (signatures[k] != data->arrays[k]->signature) {
-            *verdict = verdict_of("it is registered differently on another process", k);
-            break;
-        }
+    for (int k = 0; call->data && k < call->data->count; k++) {
+        const struct adapt_array *array = call->data->arrays[k];
+        hash = adapt_mix(adapt_mix(hash, signature_of(array)), is_concerned(call, k));
+        if (is_concerned(call, k) && is_listed(call, array))
+            hash = mix_pieces(mix_pieces(hash, &array->now), &array->coming);
     }
-    return code;
+    return hash;
+}
+
+/* ---- differences ------------------------------------------------------------------------------ */
+
+/* Fails if registrations differ; *found: they do. */
+static int refuse_registrations(const struct call *call, bool *found)
+{
+    enum { COUNT, FIRST, END, HEAD, EACH = 2 };
+    const MPIX_Adapt_data data = call->data;
+    int64_t numbers[HEAD + EACH * ADAPT_ARRAYS_MAX] = { data->count, call->first, call->end }, index;
+    char text[AGREEMENT_TEXT], what[40];
+
+    for (int k = 0; k < data->count; k++) {
+        numbers[HEAD + EACH * k] = signature_of(data->arrays[k]);
+        numbers[HEAD + EACH * k + 1] = is_concerned(call, k);
+    }
+    int code = adapt_find_difference(call->channel, numbers, HEAD, &index);
+    *found = true;
+    if (!code && index >= 0) {
+        if (call->end - call->first == 1 && data->count > 1)
+            snprintf(text, sizeof(text), "one of %d, '%.100s',", data->count,
+                     data->arrays[call->first]->name);
+        else
+            snprintf(text, sizeof(text), "%d", call->end - call->first);
+        return adapt_refuse_difference(call->channel, call->function, "which arrays are moved", text);
+    }
+    if (!code)
+        code = adapt_find_difference(call->channel, numbers + HEAD, EACH * data->count, &index);
+    *found = !code && index >= 0;
+    if (!*found)
+        return code;
+    describe(data->arrays[index / EACH], numbers[HEAD + index / EACH * EACH + 1], text);
+    snprintf(what, sizeof(what), "array %d", (int) (index / EACH));
+    return adapt_refuse_difference(call->channel, call->function, what, text);
+}
+
+/* Fails if the pieces of one world differ; *found: they do. */
+static int refuse_pieces(const struct call *call, const struct adapt_array *array,
+                         const struct adapt_distribution *distribution, bool *found)
+{
+    char text[AGREEMENT_TEXT], what[AGREEMENT_TEXT];
+    int64_t count, index;
+
+    int64_t *list = list_pieces(distribution, &count);
+    int code = adapt_find_difference(call->channel, list, count, &index);
+    free(list);
+    *found = !code && index >= 0;
+    if (!*found)
+        return code;
+    const int64_t k = index / PIECE_NUMBERS;
+    if (k < distribution->count)
+        snprintf(text, sizeof(text), "elements [%" PRId64 ", %" PRId64 ") belong to rank %d",
+                 distribution->pieces[k].low, distribution->pieces[k].high, distribution->pieces[k].rank);
+    else
+        snprintf(text, sizeof(text), "there are %" PRId64 " elements", distribution->n);
+    snprintf(what, sizeof(what), "the layout of array '%.100s' for %d processes", array->name,
+             distribution->size);
+    return adapt_refuse_difference(call->channel, call->function, what, text);
+}
+
+static int refuse_terms(const struct call *call)
+{
+    bool found;
+    int code = refuse_registrations(call, &found);
+
+    for (int k = call->first; !code && !found && k < call->end; k++) {
+        const struct adapt_array *array = call->data->arrays[k];
+        if (!is_concerned(call, k) || !is_listed(call, array))
+            continue;
+        code = refuse_pieces(call, array, &array->now, &found);
+        if (!code && !found)
+            code = refuse_pieces(call, array, &array->coming, &found);
+    }
+    return code || found ? code : adapt_fail(MPI_ERR_ARG, "%s: processes differ in their arrays; nothing"
+                                             " has moved", call->function);
 }
 
 /* ---- facts ------------------------------------------------------------------------------------ */
@@ -158,7 +264,7 @@ static int tell_facts(const struct call *call, int k)
 {
     const struct adapt_array *array = call->data->arrays[k];
     const int64_t mine = array->layout.mine;
-    const MPI_Comm all = call->data->channel->all;
+    const MPI_Comm all = call->channel->all;
     int64_t *facts = call->facts[k];
 
     if (!has_places(array))
@@ -261,7 +367,7 @@ static const char *prepare(const struct call *call, int k, bool room)
     if (!error)
         error = adapt_schedule_make(&array->schedule, &array->now, &array->coming, &call->roles);
     if (!error && array->schedule.old_part > 0 && !*array->base)
-        error = "this process owns elements of it, but *base is NULL";
+        error = adapt_misfit("this process owns elements of it, but *base is NULL");
     if (!error && room)
         error = make_part(array);
     array->new_rank = call->roles.new_rank;
@@ -270,57 +376,28 @@ static const char *prepare(const struct call *call, int k, bool room)
 
 /* ---- agreement -------------------------------------------------------------------------------- */
 
-/* Greater is worse: wrong use before lack of memory, lowest array first.  0: nothing is wrong. */
-static int64_t severity(const struct call *call, const struct verdict *verdict)
-{
-    const int64_t weight = verdict->error_class == MPI_ERR_ARG ? 2 :
-        verdict->error_class == MPI_ERR_NO_MEM;
-    int process;
-
-    if (weight == 0)
-        return 0;
-    MPI_Comm_rank(call->data->channel->all, &process);
-    return weight << 48 | (int64_t) (ADAPT_ARRAYS_MAX - verdict->array) << 32 | process;
-}
-
-static int refuse(const struct call *call, const struct verdict *mine, int64_t worst,
-                  const char *caller)
-{
-    const int number = ADAPT_ARRAYS_MAX - (int) (worst >> 32 & 0xffff);
-    const int who = (int) (worst & INT32_MAX), old_size = call->window->old_size;
-    const bool is_wrong = worst >> 48 == 2;
-    const char *name = number < call->data->count ? call->data->arrays[number]->name : "?";
-
-    return adapt_fail(is_wrong ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
-                      "%s: array '%s' cannot be moved: %s (%s %d); nothing has moved", caller, name,
-                      mine->text && mine->array == number ? mine->text :
-                      is_wrong ? "it was refused" : "there is no memory for it",
-                      who < old_size ? "old rank" : "joining process",
-                      who < old_size ? who : who - old_size);
-}
-
 /* The worst verdict of all processes, and whether they mean the same. */
-static int agree(struct call *call, struct verdict *verdict, const char *caller)
+static int agree(struct call *call, const struct verdict *verdict)
 {
-    enum { WORST, CHUNK, GREATEST, SMALLEST, WORDS };
-    const int64_t same = signature_of_all(call);
-    int64_t words[WORDS] = { severity(call, verdict), -call->chunk_bytes, same, -same };
-    const MPI_Comm all = call->data->channel->all;
+    const MPIX_Adapt_data data = call->data;
+    const char *object = data && call->first < data->count ? data->arrays[call->first]->name : NULL;
+    char text[AGREEMENT_TEXT];
+    struct adapt_agreed agreed;
 
-    int code = MPI_Allreduce(MPI_IN_PLACE, words, WORDS, MPI_INT64_T, MPI_MAX, all);
-    if (!code && words[GREATEST] != -words[SMALLEST]) {
-        *verdict = verdict_of(NULL, 0);
-        code = find_difference(call, verdict);
-        words[WORST] = severity(call, verdict);
-        if (!code)
-            code = MPI_Allreduce(MPI_IN_PLACE, words, 1, MPI_INT64_T, MPI_MAX, all);
-        if (words[WORST] == 0) {
-            *verdict = verdict_of("another process has started other arrays", call->first);
-            words[WORST] = severity(call, verdict);
-        }
-    }
-    call->chunk_bytes = -words[CHUNK];
-    return code || words[WORST] == 0 ? code : refuse(call, verdict, words[WORST], caller);
+    if (verdict->text && data && verdict->array >= 0 && verdict->array < data->count)
+        snprintf(text, sizeof(text), "array '%.100s' cannot be moved: %s",
+                 data->arrays[verdict->array]->name, verdict->text);
+    else
+        snprintf(text, sizeof(text), "%s", verdict->text ? verdict->text : "");
+    const struct adapt_proposal mine = {.kind = call->kind,.function = call->function,
+        .object = object,.error = verdict->text ? text : NULL,.error_class = verdict->error_class,
+        .order = verdict->array + 1,.terms = terms_of(call),.chunk = call->chunk_bytes
+    };
+    int code = adapt_agree_on_call(call->channel, &mine, &agreed);
+    if (code)
+        return code;
+    call->chunk_bytes = agreed.chunk;
+    return agreed.terms_differ ? refuse_terms(call) : MPI_SUCCESS;
 }
 
 /* ---- all of it -------------------------------------------------------------------------------- */
@@ -352,22 +429,24 @@ const char *adapt_roles_of(const epop_window_t *window, struct adapt_roles *role
 /* Those with or without facts, as long as nothing is wrong. */
 static void prepare_all(const struct call *call, bool with_facts, bool room, struct verdict *verdict)
 {
-    for (int k = call->first; !verdict->text && k < call->end; k++)
+    for (int k = call->first; call->data && !verdict->text && k < call->end; k++)
         if (is_concerned(call, k) && has_facts(call->data->arrays[k]) == with_facts)
             *verdict = verdict_of(prepare(call, k, room), k);
 }
 
-static int agree_on_all(struct call *call, bool room, const char *caller)
+/* error: what is wrong with the call itself. */
+static int agree_on_all(struct call *call, const char *error)
 {
-    int code = adapt_channel_open(call->window, &call->data->channel);
-    if (code)
-        return code;
-    struct verdict verdict = verdict_of(adapt_roles_of(call->window, &call->roles,
-                                                       &call->process_of_new), call->first);
+    const bool room = call->kind == ADAPT_CALL_ARRAYS;
+    struct verdict verdict = verdict_of(error, -1);
+
+    if (!verdict.text)
+        verdict = verdict_of(adapt_roles_of(call->window, &call->roles, &call->process_of_new),
+                             call->first);
     if (!verdict.text)
         verdict = verdict_of(make_room_for_facts(call), call->first);
     prepare_all(call, false, room, &verdict);
-    code = agree(call, &verdict, caller);
+    int code = agree(call, &verdict);
     if (code || !call->facts)
         return code;
     for (int k = call->first; !code && k < call->end; k++)
@@ -375,36 +454,42 @@ static int agree_on_all(struct call *call, bool room, const char *caller)
             code = tell_facts(call, k);
     if (code)
         return code;
+    call->has_told = true;
     prepare_all(call, true, room, &verdict);
-    return agree(call, &verdict, caller);
+    return agree(call, &verdict);
 }
 
 static void set_chunks(const struct call *call)
 {
     for (int k = call->first; k < call->end; k++) {
         struct adapt_array *array = call->data->arrays[k];
-        int64_t chunk = array->element_size > 0 ? call->chunk_bytes / array->element_size : INT32_MAX;
+        int64_t chunk = array->element.size > 0 ? call->chunk_bytes / array->element.size : INT32_MAX;
         if (!array->is_started)
             array->transfer.chunk = chunk < 1 ? 1 : chunk < INT32_MAX ? chunk : INT32_MAX;
     }
 }
 
-int adapt_agree(MPIX_Adapt_data data, const epop_window_t *window, int first, int end, bool room,
-                const char *caller)
+int adapt_agree(MPIX_Adapt_data data, const epop_window_t *window, int first, int end,
+                enum adapt_call_kind kind, const char *error, const char *caller)
 {
-    struct call call = {.data = data,.window = window,.first = first,.end = end,
-        .chunk_bytes = adapt_exchange_chunk()
+    struct call call = {.data = data,.window = window,.kind = kind,.function = caller,.first = first,
+        .end = end,.chunk_bytes = adapt_exchange_chunk()
     };
 
-    int code = agree_on_all(&call, room, caller);
+    int code = adapt_channel_open(window, &call.channel);
+    if (code)
+        return adapt_channel_failed(code, caller, error);
+    code = agree_on_all(&call, error);
     free(call.process_of_new);
     for (int k = 0; call.facts && k < data->count; k++)
         free(call.facts[k]);
     free(call.facts);
-    if (code)
-        adapt_undo_agree(data, first, end);
-    else
+    if (!code) {
+        data->channel = call.channel;
         set_chunks(&call);
+    } else if (data) {
+        adapt_undo_agree(data, first, end);
+    }
     return code;
 }
 

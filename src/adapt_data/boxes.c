@@ -6,8 +6,11 @@
 
 #include "adapt_boxes.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agreement.h"
 #include "box_schedule.h"
 #include "data.h"
 #include "failure.h"
@@ -28,6 +31,7 @@ struct call {
     int *process_of_new;
     struct adapt_boxes old, coming;
     bool is_unchanged;          /* this process' boxes are what they were */
+    char error[AGREEMENT_TEXT]; /* for texts that are made */
     int64_t chunk;              /* bytes */
 
     /* [count] by field */
@@ -122,26 +126,68 @@ static const struct adapt_box *own_box(const struct adapt_boxes *boxes, int rank
 
 /* ---- preparation ------------------------------------------------------------------------------ */
 
-static const char *check_field(const struct call *call, const MPIX_Field *field)
+static const char *is_field(const MPIX_Field *field, int axes)
 {
+    MPI_Aint lb, extent, true_lb, true_extent;
+
     if (!field->name || !field->parts || field->element == MPI_DATATYPE_NULL)
-        return "name, element or parts of a field is NULL";
+        return "name, parts or element is NULL";
     if (field->order != 0 && field->order != MPI_ORDER_C && field->order != MPI_ORDER_FORTRAN)
-        return "the order of a field is none of MPI_ORDER_...";
+        return "its order is neither MPI_ORDER_C nor MPI_ORDER_FORTRAN";
     if (field->memory && (!field->memory->grow || !field->memory->release))
-        return "memory of a field needs both grow and release";
+        return "its memory needs both grow and release";
     for (int axis = 0; axis < BOX_AXES; axis++) {
-        if (field->ghost[axis] < 0 || field->extra[axis] < 0 || field->nodes[axis] < 0 ||
-            field->nodes[axis] > 1)
-            return "nodes, ghost or extra of a field has no sense";
-        if (axis >= call->axes && (field->ghost[axis] || field->extra[axis] || field->nodes[axis]))
-            return "a field has more axes than the boxes";
+        if (field->nodes[axis] < 0 || field->nodes[axis] > 1)
+            return "nodes is neither 0 nor 1 along an axis";
+        if (field->ghost[axis] < 0 || field->extra[axis] < 0)
+            return "ghost or extra is negative along an axis";
+        if (axis >= axes && (field->ghost[axis] || field->extra[axis] || field->nodes[axis]))
+            return "nodes, ghost or extra is set along an axis that the boxes do not have";
     }
-    for (int k = 0; k < own_count(&call->old, call->window->old_rank); k++)
-        if (!field->parts[k] &&
-            adapt_box_values(own_box(&call->old, call->window->old_rank, k)) > 0)
-            return "a part of a field is NULL";
+    MPI_Type_get_extent(field->element, &lb, &extent);
+    MPI_Type_get_true_extent(field->element, &true_lb, &true_extent);
+    if (!field->memory && (true_lb < 0 || extent < 0))
+        return "an element has data before its address, or a negative extent: that needs memory of the"
+            " program's own (MPIX_Adapt_memory), or a datatype that is resized";
     return NULL;
+}
+
+/* With the name of the field, in call->error. */
+static const char *name_field(struct call *call, int f, const char *error)
+{
+    char text[AGREEMENT_TEXT];
+
+    snprintf(text, sizeof(text), "field '%.80s': %.220s", call->fields[f].name ? call->fields[f].name :
+             "NULL", error);
+    memcpy(call->error, text, sizeof(text));
+    return call->error;
+}
+
+/* A box of so many axes: [0, 5) x [2, 3) */
+static void write_box(const struct adapt_box *box, int axes, char *text, size_t room)
+{
+    *text = '\0';
+    for (int axis = 0; axis < axes; axis++) {
+        const size_t length = strlen(text);
+        snprintf(text + length, room - length, "%s[%" PRId64 ", %" PRId64 ")", axis ? " x " : "",
+                 box->low[axis], box->high[axis]);
+    }
+}
+
+static const char *check_field(struct call *call, int f)
+{
+    const MPIX_Field *field = &call->fields[f];
+    const int old_rank = call->window->old_rank;
+    char text[2 * AGREEMENT_TEXT], box[160];
+
+    const char *error = is_field(field, call->axes);
+    for (int k = 0; !error && k < own_count(&call->old, old_rank); k++)
+        if (!field->parts[k] && adapt_box_values(own_box(&call->old, old_rank, k)) > 0) {
+            write_box(own_box(&call->old, old_rank, k), call->axes, box, sizeof(box));
+            snprintf(text, sizeof(text), "part %d, of box %s, %.150s", k, box, adapt_misfit("is NULL"));
+            error = text;
+        }
+    return error ? name_field(call, f, error) : NULL;
 }
 
 static const char *check_boxes(const struct call *call)
@@ -153,6 +199,8 @@ static const char *check_boxes(const struct call *call)
         error = adapt_boxes_check(&call->coming, new_rank);
     if (!error && adapt_boxes_cells(&call->old) != adapt_boxes_cells(&call->coming))
         error = "the new boxes do not have as many cells as the old ones";
+    if (!error && adapt_boxes_cells(&call->old) == 0 && call->old.first[call->old.size] > 0)
+        error = "there are boxes, but none of them has a cell";
     return error;
 }
 
@@ -221,90 +269,173 @@ static const char *copy_fields(struct call *call)
     return NULL;
 }
 
-static const char *prepare(struct call *call, MPIX_Boxes *boxes, void *state)
+/* All but what needs the size of messages. */
+static const char *look_at(struct call *call, MPIX_Boxes *boxes, void *state)
 {
     const char *error = copy_fields(call);
 
     if (!error)
         error = ask_boxes(&call->old, call->window->old_size, boxes, state);
-
     if (!error)
         error = ask_boxes(&call->coming, call->window->new_size, boxes, state);
+    for (int f = 0; !error && f < call->count; f++)
+        error = check_field(call, f);
     if (!error)
-        error = check_boxes(call);
-    if (!error)
-        call->is_unchanged = is_unchanged(call);
+        error = adapt_roles_of(call->window, &call->roles, &call->process_of_new);
+    return error;
+}
+
+static const char *prepare(struct call *call)
+{
+    const char *error = check_boxes(call);
+
+    if (error)
+        return error;
+    call->is_unchanged = is_unchanged(call);
     call->schedules = adapt_room(call->count, sizeof(*call->schedules));
     call->fresh = adapt_room(call->count, sizeof(*call->fresh));
     if (!call->schedules || !call->fresh)
         return ADAPT_NO_MEMORY;
     for (int f = 0; !error && f < call->count; f++) {
         int size;
-        error = check_field(call, &call->fields[f]);
-        if (error)
-            break;
         MPI_Type_size(call->fields[f].element, &size);
         error = adapt_box_schedule_make(&call->schedules[f], &call->old, &call->coming, &call->roles,
                                         call->fields[f].nodes,
                                         size > 0 ? call->chunk / size : call->chunk);
         if (!error)
             error = make_parts(call, f);
+        if (error && error != ADAPT_NO_MEMORY)
+            error = name_field(call, f, error);
     }
     return error;
 }
 
 /* ---- agreement -------------------------------------------------------------------------------- */
 
-/* Of what must be the same everywhere. */
-static int64_t signature(const struct call *call)
-{
-    uint64_t hash = 1469598103934665603u + (uint64_t) call->count * 31 + (uint64_t) call->axes;
+#define FIELD_NUMBERS (2 + 2 * BOX_AXES)
 
-    for (int f = 0; f < call->count; f++) {
-        const MPIX_Field *field = &call->fields[f];
-        int size = 0;
-        if (field->element != MPI_DATATYPE_NULL)
-            MPI_Type_size(field->element, &size);
-        for (const char *letter = field->name; letter && *letter; letter++)
-            hash = (hash ^ (unsigned char) *letter) * 1099511628211u;
-        hash = (hash ^ (uint64_t) size) * 1099511628211u;
-        for (int axis = 0; axis < BOX_AXES; axis++)
-            hash = (hash ^ (uint64_t) field->nodes[axis]) * 1099511628211u;
+/* What must be the same of a field everywhere. */
+static void list_field(const MPIX_Field *field, int64_t numbers[FIELD_NUMBERS])
+{
+    int size = 0;
+
+    if (field->element != MPI_DATATYPE_NULL)
+        MPI_Type_size(field->element, &size);
+    numbers[0] = field->name ? adapt_mix_text(0, field->name) : 0;
+    numbers[1] = size;
+    for (int axis = 0; axis < BOX_AXES; axis++) {
+        numbers[2 + axis] = field->nodes[axis];
+        numbers[2 + BOX_AXES + axis] = field->ghost[axis];
     }
-    return (int64_t) (hash >> 2);
 }
 
-/* [0] the smallest chunk, negated; [1], [2] whether all signatures are the same. */
-static int compare(struct call *call, const char **error)
+static int64_t mix_boxes(int64_t hash, const struct adapt_boxes *boxes)
 {
-    const int64_t mine = signature(call);
-    int64_t most[3] = { -adapt_exchange_chunk(), mine, -mine };
+    if (!boxes->boxes)
+        return hash;
+    hash = adapt_mix_all(hash, boxes->first, (int64_t) boxes->size + 1);
+    return adapt_mix_all(hash, (const int64_t *) boxes->boxes,
+                         boxes->first[boxes->size] * (int64_t) (2 * BOX_AXES));
+}
 
-    int code = MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_INT64_T, MPI_MAX, call->motion.channel->all);
-    call->chunk = -most[0];
-    if (most[1] != -most[2])
-        *error = "processes differ in fields, their element sizes or nodes";
+static int64_t terms_of(const struct call *call)
+{
+    int64_t hash = adapt_mix(call->count, call->axes), numbers[FIELD_NUMBERS];
+
+    for (int f = 0; call->copies && f < call->count; f++) {
+        list_field(&call->fields[f], numbers);
+        hash = adapt_mix_all(hash, numbers, FIELD_NUMBERS);
+    }
+    return mix_boxes(mix_boxes(hash, &call->old), &call->coming);
+}
+
+/* Fails if fields differ; *found: they do. */
+static int refuse_fields(const struct call *call, bool *found)
+{
+    const int64_t counts[] = { call->count, call->axes };
+    int64_t numbers[FIELD_NUMBERS], index;
+    char text[AGREEMENT_TEXT], what[40];
+
+    int code = adapt_find_difference(call->motion.channel, counts, 2, &index);
+    *found = !code && index >= 0;
+    if (*found) {
+        snprintf(text, sizeof(text), "%d on %d axes", call->count, call->axes);
+        return adapt_refuse_difference(call->motion.channel, call->function, "the number of fields", text);
+    }
+    for (int f = 0; !code && !*found && f < call->count; f++) {
+        const MPIX_Field *field = &call->fields[f];
+        list_field(field, numbers);
+        code = adapt_find_difference(call->motion.channel, numbers, FIELD_NUMBERS, &index);
+        *found = !code && index >= 0;
+        if (!*found)
+            continue;
+        snprintf(text, sizeof(text), "'%.100s' of %d bytes, nodes {%d, %d, %d}, ghost {%d, %d, %d}",
+                 field->name, (int) numbers[1], field->nodes[0], field->nodes[1], field->nodes[2],
+                 field->ghost[0], field->ghost[1], field->ghost[2]);
+        snprintf(what, sizeof(what), "field %d", f);
+        code = adapt_refuse_difference(call->motion.channel, call->function, what, text);
+    }
     return code;
 }
 
-/* It works on all processes or on none. */
-static int agree(const struct call *call, const char *error)
+/* Fails if the boxes of one world differ; *found: they do. */
+static int refuse_boxes(const struct call *call, const struct adapt_boxes *boxes, bool *found)
 {
-    int64_t mine = 0, worst, rank;
-    int own_rank;
+    struct adapt_channel *channel = call->motion.channel;
+    char text[AGREEMENT_TEXT], box[200];
+    int64_t index;
+    int rank = 0;
 
-    MPI_Comm_rank(call->motion.channel->all, &own_rank);
-    if (error)
-        mine = ((int64_t) (error == ADAPT_NO_MEMORY ? 1 : 2) << 32) + INT32_MAX - own_rank;
-    int code = MPI_Allreduce(&mine, &worst, 1, MPI_INT64_T, MPI_MAX, call->motion.channel->all);
-    if (code || worst == 0)
+    int code = adapt_find_difference(channel, boxes->first, (int64_t) boxes->size + 1, &index);
+    *found = !code && index >= 0;
+    if (*found) {
+        rank = (int) index - 1;
+        snprintf(text, sizeof(text), "rank %d of %d has %" PRId64 " boxes", rank, boxes->size,
+                 boxes->first[rank + 1] - boxes->first[rank]);
+        return adapt_refuse_difference(channel, call->function, "the boxes", text);
+    }
+    if (!code)
+        code = adapt_find_difference(channel, (const int64_t *) boxes->boxes,
+                                     boxes->first[boxes->size] * (2 * BOX_AXES), &index);
+    *found = !code && index >= 0;
+    if (!*found)
         return code;
-    rank = INT32_MAX - (worst & INT32_MAX);
-    return adapt_fail(worst >> 32 == 2 ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
-                      "%s: %s (%s %d); nothing has moved", call->function,
-                      error ? error : worst >> 32 == 2 ? "it was refused" : ADAPT_NO_MEMORY,
-                      rank < call->window->old_size ? "old rank" : "joining process",
-                      (int) (rank < call->window->old_size ? rank : rank - call->window->old_size));
+    index /= 2 * BOX_AXES;
+    while (boxes->first[rank + 1] <= index)
+        rank++;
+    write_box(&boxes->boxes[index], call->axes, box, sizeof(box));
+    snprintf(text, sizeof(text), "rank %d of %d has %s", rank, boxes->size, box);
+    return adapt_refuse_difference(channel, call->function, "the boxes", text);
+}
+
+static int refuse_terms(const struct call *call)
+{
+    bool found;
+    int code = refuse_fields(call, &found);
+
+    if (!code && !found)
+        code = refuse_boxes(call, &call->old, &found);
+    if (!code && !found)
+        code = refuse_boxes(call, &call->coming, &found);
+    return code || found ? code : adapt_fail(MPI_ERR_ARG, "%s: processes differ in the boxes; nothing has"
+                                             " moved", call->function);
+}
+
+/* It works on all processes or on none. */
+static int agree(struct call *call, const char *error)
+{
+    const struct adapt_proposal mine = {.kind = ADAPT_CALL_BOXES,.function = call->function,
+        .object = call->copies && call->count > 0 ? call->fields[0].name : NULL,.error = error,
+        .error_class = error == ADAPT_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_ARG,
+        .terms = terms_of(call),.chunk = adapt_exchange_chunk()
+    };
+    struct adapt_agreed agreed;
+
+    int code = adapt_agree_on_call(call->motion.channel, &mine, &agreed);
+    if (!code && agreed.terms_differ)
+        code = refuse_terms(call);
+    call->chunk = code ? 0 : agreed.chunk;
+    return code;
 }
 
 /* ---- moving ----------------------------------------------------------------------------------- */
@@ -396,7 +527,7 @@ static int begin(struct call *call)
         for (int64_t k = 0; !code && !call->is_unchanged && k < call->schedules[f].keep.count; k++)
             code = keep(call, f, &call->schedules[f].keep.pieces[k]);
     if (code)
-        (void) adapt_exchange_wait(exchange);   /* it is gone afterwards */
+        adapt_exchange_abandon(exchange, code);
     return code;
 }
 
@@ -450,26 +581,34 @@ static int finish(struct MPIX_Adapt_motion_s *motion, int code)
     return code;
 }
 
+static const char *check_call(const struct call *call, MPIX_Boxes *boxes)
+{
+    if (!call->window || !call->window->new_rank_of)
+        return "the window is NULL or not open (MPIX_Adapt_window_open)";
+    if (!boxes || (call->count > 0 && !call->fields))
+        return "boxes or fields is NULL";
+    if (call->count < 0 || call->axes < 1 || call->axes > BOX_AXES)
+        return "the number of fields is negative, or that of axes is not 1, 2 or 3";
+    return NULL;
+}
+
 /* All but the messages: on all processes or on none.  Without room for it `call` is NULL. */
-static int start(struct call *call, const struct call *described, MPIX_Boxes *boxes, void *state)
+static int start(struct call *call, const struct call *described, MPIX_Boxes *boxes, void *state,
+                 const char *error)
 {
     struct call alone, *here = call ? call : &alone;
-    const char *error = call ? NULL : ADAPT_NO_MEMORY;
 
     *here = *described;
     here->motion.finish = finish;
     int code = adapt_channel_open(here->window, &here->motion.channel);
     if (code)
-        return code;
-    const char *differ = NULL;
-    code = compare(here, &differ);
-    error = error ? error : differ;
+        return adapt_channel_failed(code, here->function, error);
+    error = error ? error : check_call(here, boxes);
     if (!error)
-        error = adapt_roles_of(here->window, &here->roles, &here->process_of_new);
-    if (!error)
-        error = prepare(here, boxes, state);
+        error = call ? look_at(here, boxes, state) : ADAPT_NO_MEMORY;
+    code = agree(here, error);
     if (!code)
-        code = agree(here, error);
+        code = agree(here, prepare(here));
     if (!code)
         code = begin(here);
     if (code)
@@ -480,16 +619,11 @@ static int start(struct call *call, const struct call *described, MPIX_Boxes *bo
 static int start_or_refuse(const struct call *described, MPIX_Boxes *boxes, void *state,
                            MPIX_Adapt_motion * motion)
 {
-    const epop_window_t *window = described->window;
-    const int axes = described->axes, count = described->count;
-
-    if (!window || !window->new_rank_of || !boxes || count < 0 ||
-        (count > 0 && !described->fields) || axes < 1 || axes > BOX_AXES || !motion)
-        return adapt_fail(MPI_ERR_ARG, "%s: window, boxes, fields or motion is NULL, or count or axes"
-                          " has no sense", described->function);
     struct call *call = malloc(sizeof(*call));
-    int code = start(call, described, boxes, state);
-    *motion = code ? NULL : &call->motion;
+
+    int code = start(call, described, boxes, state, motion ? NULL : "motion is NULL");
+    if (motion)
+        *motion = code ? NULL : &call->motion;
     if (code)
         free(call);
     return code;

@@ -4,11 +4,13 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include "failure.h"
 
 #define TAG_REMINDER 32767      /* every MPI has that many */
 
 static struct adapt_channel the_channel;        /* there is one window at a time */
-static bool is_open;
+static bool is_open, is_watched;        /* is_watched: the attribute is set */
+static epop_window_t the_window;        /* new_rank_of NULL: none is known */
 static int key = MPI_KEYVAL_INVALID;    /* of an attribute of the old world, which tells of the commit */
 
 /* Commit ends the communicator itself. */
@@ -18,26 +20,61 @@ static int forget(MPI_Comm comm, int of_key, void *value, void *state)
     (void) of_key;
     (void) value;
     (void) state;
-    is_open = false;
+    is_open = is_watched = false;
+    the_window.new_rank_of = NULL;
     return MPI_SUCCESS;
+}
+
+static int watch_commit(const epop_window_t *window)
+{
+    int code = MPI_SUCCESS;
+
+    if (is_watched)
+        return code;
+    if (key == MPI_KEYVAL_INVALID)
+        code = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &key, NULL);
+    if (!code)
+        code = MPI_Comm_set_attr(window->old_world, key, &the_channel);
+    is_watched = !code;
+    return code;
+}
+
+int adapt_channel_note(const epop_window_t *window)
+{
+    int code = watch_commit(window);
+
+    the_window = *window;
+    return code;
+}
+
+void adapt_channel_forget(const epop_window_t *window)
+{
+    if (the_window.new_rank_of == window->new_rank_of)
+        the_window.new_rank_of = NULL;
 }
 
 int adapt_channel_open(const epop_window_t *window, struct adapt_channel **channel)
 {
-    int code = MPI_SUCCESS;
+    int code;
 
     *channel = &the_channel;
     if (is_open)
-        return code;
-    the_channel = (struct adapt_channel) {.reminder = MPI_REQUEST_NULL };
-    if (key == MPI_KEYVAL_INVALID)
-        code = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &key, NULL);
+        return MPI_SUCCESS;
+    window = window && window->new_rank_of ? window : &the_window;
+    if (!window->new_rank_of)
+        return MPI_ERR_ARG;
+    the_channel = (struct adapt_channel) {.reminder = MPI_REQUEST_NULL,.old_size = window->old_size };
+    code = MPIX_Adapt_window_all(window, &the_channel.all);
     if (!code)
-        code = MPIX_Adapt_window_all(window, &the_channel.all);
-    if (!code)
-        code = MPI_Comm_set_attr(window->old_world, key, &the_channel);
+        code = watch_commit(window);
     is_open = !code;
     return code;
+}
+
+int adapt_channel_failed(int code, const char *function, const char *error)
+{
+    return code != MPI_ERR_ARG ? code : adapt_fail(MPI_ERR_ARG, "%s: %s", function, error ? error :
+                                                   "the window is not open (MPIX_Adapt_window_open)");
 }
 
 int adapt_channel_tag(struct adapt_channel *channel)

@@ -23,6 +23,7 @@ struct adapt_debt {
 
 struct adapt_channel {
     MPI_Comm all;
+    int old_size;               /* the first so many of its ranks are old */
 
     /* private */
     int tags;                   /* that have been given out */
@@ -30,8 +31,16 @@ struct adapt_channel {
     MPI_Request reminder;       /* pending while something is owed */
 };
 
-/* Collective over the processes of the window.  *channel is valid until commit.  An MPI error, also below. */
+/* The window that is open in this process, to be found where a call does not give it; until clear or commit. */
+int adapt_channel_note(const epop_window_t *window);
+void adapt_channel_forget(const epop_window_t *window);
+
+/* Collective over the processes of the window.  *channel is valid until commit.  An MPI error, also below.
+ * A window that is NULL or not filled is the one that is open; MPI_ERR_ARG (no error handler is called): there
+ * is none. */
 int adapt_channel_open(const epop_window_t *window, struct adapt_channel **channel);
+/* The error of a function that cannot open it; error: what else is wrong with its call, or NULL. */
+int adapt_channel_failed(int code, const char *function, const char *error);
 /* For what is started next: all processes start in the same order. */
 int adapt_channel_tag(struct adapt_channel *channel);
 

@@ -96,13 +96,22 @@ static int set_element(struct adapt_array *array, MPI_Datatype element)
     if (!code)
         code = MPI_Type_commit(&array->element.type);
     if (!code)
-        code = MPI_Type_size(element, &array->element_size);
+        code = MPI_Type_size(element, &array->element.size);
     if (!code)
         code = MPI_Type_get_extent(element, &lb, &array->element.extent);
     if (!code)
         code = MPI_Type_get_true_extent(element, &array->element.true_lb,
                                         &array->element.true_extent);
     return code;
+}
+
+/* What malloc gives is the address of the first element. */
+static const char *check_element(const struct adapt_array *array)
+{
+    if (!array->memory.grow && (array->element.true_lb < 0 || array->element.extent < 0))
+        return "an element has data before its address, or a negative extent: that needs memory of the"
+            " program's own (MPIX_Adapt_memory), or a datatype that is resized";
+    return NULL;
 }
 
 static int append(MPIX_Adapt_data data, struct adapt_array *array)
@@ -132,7 +141,7 @@ int MPIX_Adapt_data_add(MPIX_Adapt_data data, const char *name, void **base, MPI
         return wrong(function, "there are 1024 arrays already");
     const char *why = is_layout(layout);
     if (why)
-        return wrong(function, why);
+        return adapt_fail(MPI_ERR_ARG, "%s: array '%s': %s", function, name, why);
     struct adapt_array *made = calloc(1, sizeof(*made));
     if (!made)
         return adapt_fail(MPI_ERR_NO_MEM, "%s: there is no memory", function);
@@ -143,7 +152,11 @@ int MPIX_Adapt_data_add(MPIX_Adapt_data data, const char *name, void **base, MPI
     if (memory)
         made->memory = *memory;
     int code = set_element(made, element);
-    made->signature = made->name ? adapt_array_signature(made) : 0;
+    why = code ? NULL : check_element(made);
+    if (why) {
+        forget(made);
+        return adapt_fail(MPI_ERR_ARG, "%s: array '%s': %s", function, name, why);
+    }
     if (!code && append(data, made))
         code = adapt_fail(MPI_ERR_NO_MEM, "%s: there is no memory", function);
     if (code) {
@@ -201,28 +214,50 @@ static struct adapt_array *find(MPIX_Adapt_data data, int array)
 
 /* ---- moving ----------------------------------------------------------------------------------- */
 
-/* Which arrays are meant: [*first, *end). */
+/* Which arrays are meant: [*first, *end); with an error none.  The error is for all processes. */
 static const char *find_range(MPIX_Adapt_data data, const epop_window_t *window, int array,
                               int *first, int *end)
 {
-    if (!data || !window || !window->new_rank_of)
-        return "data or window is NULL, or the window is not filled";
-    *first = array == MPIX_ALL_ARRAYS ? 0 : array;
-    *end = array == MPIX_ALL_ARRAYS ? data->count : array + 1;
-    if (*first < 0 || *end > data->count)
+    *first = *end = 0;
+    if (!data)
+        return "data is NULL";
+    if (!window || !window->new_rank_of)
+        return "the window is NULL or not open (MPIX_Adapt_window_open)";
+    if (array != MPIX_ALL_ARRAYS && (array < 0 || array >= data->count))
         return "there is no such array";
     set_shared(data, window);
-    return array != MPIX_ALL_ARRAYS && data->arrays[array]->is_started ?
-        "the array has been started already" : NULL;
+    if (array != MPIX_ALL_ARRAYS && data->arrays[array]->is_started)
+        return "the array has been started already";
+    *first = array == MPIX_ALL_ARRAYS ? 0 : array;
+    *end = array == MPIX_ALL_ARRAYS ? data->count : array + 1;
+    return NULL;
 }
 
-static int begin(MPIX_Adapt_data data, struct adapt_array *array)
+/* After an MPI error: the old part is the array's, nothing of the new one is left. */
+static void give_up(MPIX_Adapt_data data, struct adapt_array *array, int k)
 {
+    array->is_started = false;
+    data->started--;
+    adapt_undo_agree(data, k, k + 1);
+    (void) adapt_channel_settle(data->channel, &array->debt);
+}
+
+static int begin(MPIX_Adapt_data data, int k, bool owe)
+{
+    struct adapt_array *array = data->arrays[k];
+
     array->is_started = true;
     data->started++;
     array->transfer.element = array->element;
-    return adapt_transfer_begin(&array->transfer, data->channel, &array->schedule, *array->base,
-                                array->new_part);
+    int code = adapt_transfer_begin(&array->transfer, data->channel, &array->schedule, *array->base,
+                                    array->new_part);
+    if (!code && owe)
+        code = adapt_channel_owe(data->channel, &array->debt, "array", array->name);
+    if (code) {
+        adapt_exchange_abandon(&array->transfer.exchange, code);
+        give_up(data, array, k);
+    }
+    return code;
 }
 
 /* owe: commit shall refuse the window until they are waited for. */
@@ -232,16 +267,14 @@ static int start(MPIX_Adapt_data data, const epop_window_t *window, int array, b
     int first, end;
 
     const char *why = find_range(data, window, array, &first, &end);
-    if (why)
-        return wrong(function, why);
-    int code = adapt_agree(data, window, first, end, true, function);
-    for (int k = first; !code && k < end; k++) {
-        struct adapt_array *each = data->arrays[k];
-        if (each->is_started)
+    int code = adapt_agree(data, window, first, end, ADAPT_CALL_ARRAYS, why, function);
+    for (int k = first; k < end; k++) {
+        if (data->arrays[k]->is_started)
             continue;
-        code = begin(data, each);
-        if (!code && owe)
-            code = adapt_channel_owe(data->channel, &each->debt, "array", each->name);
+        if (!code)
+            code = begin(data, k, owe);
+        else
+            adapt_undo_agree(data, k, k + 1);
     }
     return code;
 }
@@ -292,7 +325,9 @@ int MPIX_Adapt_data_wait(MPIX_Adapt_data data, int array)
         if (!data->arrays[k]->is_started || (array != MPIX_ALL_ARRAYS && array != k))
             continue;
         code = adapt_exchange_wait(&data->arrays[k]->transfer.exchange);
-        if (!code)
+        if (code)
+            give_up(data, data->arrays[k], k);
+        else
             code = finish(data, data->arrays[k]);
     }
     return code;
@@ -311,12 +346,10 @@ int MPIX_Adapt_data_volume(MPIX_Adapt_data data, int array, const epop_window_t 
     static const char function[] = "MPIX_Adapt_data_volume";
     int first, end;
 
-    const char *why = array == MPIX_ALL_ARRAYS || !stay || !sent || !received ?
-        "one array at a time, and nothing may be NULL" :
-        find_range(data, window, array, &first, &end);
-    if (why)
-        return wrong(function, why);
-    int code = adapt_agree(data, window, first, end, false, function);
+    const char *why = find_range(data, window, array, &first, &end);
+    if (!why && (array == MPIX_ALL_ARRAYS || !stay || !sent || !received))
+        why = "one array at a time, and stay, sent and received are not NULL";
+    int code = adapt_agree(data, window, first, end, ADAPT_CALL_VOLUME, why, function);
     if (code)
         return code;
     *stay = data->arrays[array]->schedule.stay;

@@ -5,6 +5,7 @@
 #ifndef DATA_H_INCLUDED
 #define DATA_H_INCLUDED
 
+#include "agreement.h"
 #include "transfer.h"
 
 #define ADAPT_ARRAYS_MAX 1024   /* of a program */
@@ -12,9 +13,8 @@
 struct adapt_array {
     char *name;
     void **base;
-    int64_t signature;          /* what it is: the same on all processes */
+    int64_t details;            /* of a language's arrays (ghost slices): a hash; 0: none */
     struct adapt_element element;
-    int element_size;           /* bytes of data, without gaps */
     MPIX_Adapt_layout layout;
     MPIX_Adapt_memory memory;
     void *address, *shared_base;        /* shared: the variable; *base */
@@ -43,15 +43,12 @@ void adapt_array_release(const struct adapt_array *array, void *part);
 
 /* ---- agree.c: the collective first part of start ---------------------------------------------- */
 
-/* Of what is registered: name, layout, size of an element. */
-int64_t adapt_array_signature(const struct adapt_array *array);
-
-/* Sets coming distribution and schedule of the arrays `first` to `end` - 1 that are not started; with
- * `room` their new parts, too.  Collective: it works on all processes or fails on all, and then
- * nothing is left of it.  data's channel is there afterwards, if it works.  `caller` is named in
- * errors. */
-int adapt_agree(MPIX_Adapt_data data, const epop_window_t *window, int first, int end, bool room,
-                const char *caller);
+/* Sets coming distribution and schedule of the arrays `first` to `end` - 1 that are not started; for
+ * ADAPT_CALL_ARRAYS their new parts, too.  Collective: it works on all processes or fails on all, and then
+ * nothing is left of it.  data's channel is there afterwards, if it works.  error: what is wrong with the
+ * call of this process, or NULL; data may be NULL then.  `caller` is named in errors. */
+int adapt_agree(MPIX_Adapt_data data, const epop_window_t *window, int first, int end,
+                enum adapt_call_kind kind, const char *error, const char *caller);
 /* Who is who in a window.  *process_of_new belongs to the caller, also with an error. */
 const char *adapt_roles_of(const epop_window_t *window, struct adapt_roles *roles,
                            int **process_of_new);

@@ -63,11 +63,14 @@ class error : public std::runtime_error {
 
 namespace detail {
 
-/* While it lives errors are returned, whatever the program's error handlers are. */
+/* While it lives errors are returned, whatever the program's error handlers are, and name the function that the
+ * program has called. */
 class returned_errors {
   public:
-    returned_errors()
+    explicit returned_errors(const char *function) : former_(MPIX_Adapt_data_call_as(function))
     {
+        if (former_)
+            MPIX_Adapt_data_call_as(former_);
         MPI_Comm_get_errhandler(MPI_COMM_WORLD, &world_);
         MPI_Comm_get_errhandler(MPI_COMM_SELF, &self_);
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -77,12 +80,15 @@ class returned_errors {
     {
         restore(MPI_COMM_WORLD, world_);
         restore(MPI_COMM_SELF, self_);
+        MPIX_Adapt_data_call_as(former_);
+        MPIX_Adapt_data_misfit(nullptr);
     }
     returned_errors(const returned_errors &) = delete;
     returned_errors &operator=(const returned_errors &) = delete;
 
   private:
     MPI_Errhandler world_ = MPI_ERRHANDLER_NULL, self_ = MPI_ERRHANDLER_NULL;
+    const char *former_;
 
     static void restore(MPI_Comm comm, MPI_Errhandler &handler)
     {
@@ -104,7 +110,7 @@ inline void check(int code)
 /* Of libadapt_data: a class of its own has a message; others are MPI's codes as they came. */
 inline void check_data(int code)
 {
-    if (code == MPI_ERR_ARG || code == MPI_ERR_NO_MEM)
+    if (code == MPI_ERR_ARG || code == MPI_ERR_NO_MEM || code == MPI_ERR_OTHER)
         throw error(code, MPIX_Adapt_data_message());
     check(code);
 }
@@ -210,7 +216,7 @@ class window {
     /* Of the probe that said TRUE, or joining. */
     explicit window(elastic::status status)
     {
-        detail::returned_errors guard;
+        detail::returned_errors guard("elastic::window");
         detail::check_data(MPIX_Adapt_window_open(int(status), &it_, &all_));
     }
     ~window()
@@ -234,7 +240,7 @@ class window {
     /* MPI_Comm_adapt_commit: leaving processes end here.  If it throws the window is open as before. */
     void close()
     {
-        detail::returned_errors guard;
+        detail::returned_errors guard("elastic::window::close");
         detail::check_data(MPIX_Adapt_window_close(&it_, &all_));
     }
 
@@ -259,11 +265,12 @@ class window {
     template <class T> void share(T &value) const
     {
         detail::owned_type<T> type;
+        agree(std::int64_t(sizeof(T)));
         detail::check(MPI_Bcast(&value, 1, type.get(), 0, all_));
     }
     template <class T> void share(std::vector<T> &values) const
     {
-        auto count = static_cast<long long>(values.size());
+        auto count = static_cast<std::int64_t>(values.size());
         detail::owned_type<T> type;
         share(count);
         values.resize(static_cast<std::size_t>(count));
@@ -279,7 +286,7 @@ class window {
     /* What leaving processes have is added to new rank 0's: sums over all ranks stay what they are. */
     void sums(std::vector<double> &values) const
     {
-        detail::returned_errors guard;
+        detail::returned_errors guard("elastic::window::sums");
         detail::check_data(MPIX_Adapt_sums(&it_, int(values.size()), values.data()));
     }
 
@@ -287,6 +294,12 @@ class window {
     epop_window_t it_ = {};
     MPI_Comm all_ = MPI_COMM_NULL;
     int exceptions_ = std::uncaught_exceptions();
+
+    void agree(std::int64_t bytes) const
+    {
+        detail::returned_errors guard("elastic::window::share");
+        detail::check_data(MPIX_Adapt_data_agree(&it_, bytes));
+    }
 };
 
 /* Asks whether an adaptation is to take place; then *status tells what becomes of this process. */
@@ -473,12 +486,13 @@ class data {
 
     void move(const epop_window_t &window)
     {
+        detail::returned_errors guard("elastic::data::move");
         start(window);
         wait();
     }
     void start(const epop_window_t &window, int array = MPIX_ALL_ARRAYS)
     {
-        detail::returned_errors guard;
+        detail::returned_errors guard("elastic::data::start");
         for (int k = 0; k < count(); k++)
             if (is_meant(array, k) && !entries_[std::size_t(k)]->is_started)
                 prepare(window, k);
@@ -490,14 +504,14 @@ class data {
     /* Makes progress; true: it can be waited for without waiting. */
     bool test(int array)
     {
-        detail::returned_errors guard;
+        detail::returned_errors guard("elastic::data::test");
         int done = 0;
         detail::check_data(MPIX_Adapt_data_test(it_, array, &done));
         return done != 0;
     }
     void wait(int array = MPIX_ALL_ARRAYS)
     {
-        detail::returned_errors guard;
+        detail::returned_errors guard("elastic::data::wait");
         detail::check_data(MPIX_Adapt_data_wait(it_, array));
         for (int k = 0; k < count(); k++) {
             entry &settled = *entries_[std::size_t(k)];
@@ -514,7 +528,7 @@ class data {
     /* What a move in this window would be; collective. */
     volumes volume(const epop_window_t &window, int array)
     {
-        detail::returned_errors guard;
+        detail::returned_errors guard("elastic::data::volume");
         volumes found = {};
         if (array >= 0 && array < count())
             prepare(window, array);
@@ -553,6 +567,8 @@ class data {
         /* base is set; count: elements that the layout says, -1: what there is. */
         virtual void before(bool joins, std::int64_t count) = 0;
         virtual std::int64_t length() const = 0;
+        /* Why base is NULL though the layout has `count` elements for this process. */
+        virtual std::string misfit(std::int64_t) const { return ""; }
         virtual void *grow(std::int64_t count) = 0;
         virtual void release(void *part) = 0;
         virtual void settle() = 0;
@@ -580,6 +596,12 @@ class data {
             const bool fits = length() > 0 && (count < 0 || count == length()) &&
                               values.size() % std::size_t(shape.width) == 0;
             base = former = fits ? values.data() + border() : nullptr;
+        }
+        std::string misfit(std::int64_t count) const override
+        {
+            return "the vector has " + std::to_string(values.size()) + " elements, needed are " +
+                   std::to_string(std::size_t(count) * std::size_t(shape.width) + 2 * border()) + " (" +
+                   std::to_string(count) + " of the layout, with width and ghosts)";
         }
         void *grow(std::int64_t count) override
         {
@@ -616,6 +638,7 @@ class data {
 
     MPIX_Adapt_data it_ = nullptr;
     std::vector<std::unique_ptr<entry>> entries_;
+    std::string misfit_;
 
     int count() const { return int(entries_.size()); }
     static bool is_meant(int array, int k) { return array == MPIX_ALL_ARRAYS || array == k; }
@@ -636,7 +659,7 @@ class data {
     int append(std::unique_ptr<entry> made, const std::string &name, MPI_Datatype type)
     {
         const MPIX_Adapt_memory memory = {call_grow, call_release, made.get()};
-        detail::returned_errors guard;
+        detail::returned_errors guard("elastic::data::add");
         int number = -1;
         entries_.reserve(entries_.size() + 1);
         detail::check_data(MPIX_Adapt_data_add(it_, name.c_str(), &made->base, type,
@@ -656,11 +679,15 @@ class data {
         else if (!joins && MPIX_Adapt_data_count(it_, k, &count) != MPI_SUCCESS)
             count = -1;
         prepared.before(joins, count);
+        if (!prepared.base && count > 0 && !joins) {
+            misfit_ = prepared.misfit(count);
+            MPIX_Adapt_data_misfit(misfit_.c_str());
+        }
     }
 
     template <class Question> int ask(Question *question, int array, int asked) const
     {
-        detail::returned_errors guard;
+        detail::returned_errors guard("elastic::data");
         int answer = -1;
         detail::check_data(question(it_, array, asked, &answer));
         return answer;
@@ -724,7 +751,7 @@ class boxes {
     /* All fields, or (error) none.  Collective over all processes of the window. */
     void move(const epop_window_t &window)
     {
-        detail::returned_errors guard;
+        detail::returned_errors guard("elastic::boxes::move");
         const std::vector<box> old = mine(window.old_rank, window.old_size);
         const std::vector<box> coming = mine(window.new_rank, window.new_size);
         std::vector<MPIX_Field> told;
@@ -754,6 +781,7 @@ class boxes {
         Values &values;
         detail::owned_type<T> type;
         std::vector<std::vector<T>> fresh;
+        std::string misfit;
 
         typed_field(const std::string &its, Values &in, const field_shape &shape) : values(in)
         {
@@ -771,6 +799,13 @@ class boxes {
             else
                 return k == 0 ? &values : nullptr;
         }
+        void set_misfit(std::size_t size, const std::int64_t *extents)
+        {
+            misfit = "has " + std::to_string(size) + " elements, needed with nodes and ghost layers are " +
+                     std::to_string(extents[0]) + " * " + std::to_string(extents[1]) + " * " +
+                     std::to_string(extents[2]);
+            MPIX_Adapt_data_misfit(misfit.c_str());
+        }
         /* A part of another length than its box is refused by all, like one that is missing. */
         MPIX_Field before(const std::vector<box> &old, std::size_t coming) override
         {
@@ -781,8 +816,11 @@ class boxes {
             told.parts = parts.data();
             for (std::size_t k = 0; k < old.size(); k++) {
                 std::vector<T> *part = tile(k);
-                if (part && std::int64_t(part->size()) == MPIX_Field_extents(&told, &old[k], extents))
+                const std::int64_t needed = MPIX_Field_extents(&told, &old[k], extents);
+                if (part && std::int64_t(part->size()) == needed)
                     parts[k] = part->data();
+                else if (needed > 0)
+                    set_misfit(part ? part->size() : 0, extents);
             }
             return told;
         }
@@ -883,7 +921,7 @@ void move_items(const epop_window_t &window, const std::vector<int> &destination
 {
     static_assert(sizeof...(T) > 0 && (std::is_trivially_copyable_v<T> && ...),
                   "items are of types that are trivially copyable");
-    detail::returned_errors guard;
+    detail::returned_errors guard("elastic::move_items");
     const bool fits = ((columns.size() == destination.size()) && ...);
     detail::item_columns<T...> items = {{columns...},
                                         fits ? std::int64_t(destination.size()) : std::int64_t(1)};
@@ -893,10 +931,10 @@ void move_items(const epop_window_t &window, const std::vector<int> &destination
             return std::array<MPIX_Column, sizeof...(T)>{MPIX_Column{columns.data(), type.get()}...};
         },
         types);
+    if (!fits)
+        MPIX_Adapt_data_misfit("there are not as many destinations as items");
     int code = MPIX_Adapt_items_move(&window, &items.count, fits ? destination.data() : nullptr,
                                      int(sizeof...(T)), told.data(), items.append, &items);
-    if (!fits)                  /* refused by all, for a destination that is missing */
-        throw error(MPI_ERR_ARG, "elastic::move_items: there are not as many destinations as items");
     detail::check_data(code);
     (columns.resize(std::size_t(items.count + items.come)), ...);
 }

@@ -87,6 +87,31 @@ static bool is_through(const struct adapt_exchange *exchange)
                               exchange->receive.through == exchange->receives);
 }
 
+/* Nothing of it is pending afterwards: its buffers are the caller's.  A message to a process that does not
+ * receive it cannot be taken back; MPI ends the request when it is sent. */
+static void abandon(struct adapt_exchange *exchange)
+{
+    int is_complete;
+
+    for (int k = 0; k < EXCHANGE_MESSAGES; k++) {
+        MPI_Request *receive = &exchange->receive.requests[k], *send = &exchange->send.requests[k];
+        if (*receive != MPI_REQUEST_NULL && MPI_Cancel(receive) == MPI_SUCCESS)
+            (void) MPI_Wait(receive, MPI_STATUS_IGNORE);
+        if (*send != MPI_REQUEST_NULL && MPI_Test(send, &is_complete, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+            !is_complete)
+            (void) MPI_Request_free(send);
+        *receive = *send = MPI_REQUEST_NULL;
+    }
+}
+
+static int set_code(struct adapt_exchange *exchange, int code)
+{
+    exchange->code = code;
+    if (code)
+        abandon(exchange);
+    return code;
+}
+
 /* How many of both directions have become complete. */
 static int complete_some(struct adapt_exchange *exchange, bool wait, int *completed)
 {
@@ -124,7 +149,7 @@ static void progress(struct adapt_exchange *exchange, bool wait)
             code = post_more(exchange, false);
         if (!code)
             code = post_more(exchange, true);
-        exchange->code = code;
+        (void) set_code(exchange, code);
     }
 }
 
@@ -135,22 +160,25 @@ static void complete_all(struct adapt_exchange *exchange)
     struct adapt_exchange_side *send = &exchange->send, *receive = &exchange->receive;
     MPI_Request all[2 * EXCHANGE_MESSAGES];
     MPI_Status statuses[2 * EXCHANGE_MESSAGES];
+    MPI_Request *slots[2 * EXCHANGE_MESSAGES];
     int count = 0;
 
-    for (int k = 0; k < EXCHANGE_MESSAGES; k++) {
-        if (receive->requests[k] != MPI_REQUEST_NULL)
-            all[count++] = receive->requests[k];
-        if (send->requests[k] != MPI_REQUEST_NULL)
-            all[count++] = send->requests[k];
-        receive->requests[k] = send->requests[k] = MPI_REQUEST_NULL;
+    for (int k = 0; k < 2 * EXCHANGE_MESSAGES; k++) {
+        MPI_Request *slot = &(k % 2 ? send : receive)->requests[k / 2];
+        if (*slot == MPI_REQUEST_NULL)
+            continue;
+        slots[count] = slot;
+        all[count++] = *slot;
     }
     int code = MPI_Waitall(count, all, statuses);
+    for (int k = 0; k < count; k++)     /* with an error some may be pending yet */
+        *slots[k] = all[k];
     send->through = send->next;
     if (!is_ordered(exchange, false))
         receive->through = receive->next;
     else if (!code)
         code = take_in_order(exchange);
-    exchange->code = code;
+    (void) set_code(exchange, code);
 }
 
 static bool is_all_posted(const struct adapt_exchange *exchange)
@@ -174,9 +202,10 @@ int adapt_exchange_begin(struct adapt_exchange *exchange)
     for (int k = 0; k < EXCHANGE_MESSAGES; k++)
         exchange->send.requests[k] = exchange->receive.requests[k] = MPI_REQUEST_NULL;
     exchange->next = NULL;
-    exchange->code = post_more(exchange, false);
-    if (!exchange->code)
-        exchange->code = post_more(exchange, true);
+    int code = post_more(exchange, false);
+    if (!code)
+        code = post_more(exchange, true);
+    (void) set_code(exchange, code);
     if (!is_through(exchange)) {
         exchange->next = under_way;
         under_way = exchange;
@@ -193,6 +222,13 @@ int adapt_exchange_test(struct adapt_exchange *exchange, bool *done)
     }
     *done = !exchange->code && is_through(exchange);
     return exchange->code;
+}
+
+void adapt_exchange_abandon(struct adapt_exchange *exchange, int code)
+{
+    take_out(exchange);
+    if (!exchange->code)
+        (void) set_code(exchange, code);
 }
 
 int adapt_exchange_wait(struct adapt_exchange *exchange)

@@ -49,6 +49,10 @@ int adapt_exchange_test(struct adapt_exchange *exchange, bool *done);
 /* Until that is so. */
 int adapt_exchange_wait(struct adapt_exchange *exchange);
 
+/* Ends it with an error that the caller has had: none of its messages is pending then.  So does every error of
+ * the three functions above. */
+void adapt_exchange_abandon(struct adapt_exchange *exchange, int code);
+
 /* From sender to receiver around `processes` processes. */
 int adapt_exchange_distance(int sender, int receiver, int processes);
 

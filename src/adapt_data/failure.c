@@ -5,9 +5,12 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include "adapt_window.h"
 
-static char message[1024];
+static char message[2048];
+static const char *called_as;   /* NULL: as C names it */
+static const char *misfit;
 
 const char *MPIX_Adapt_data_message(void)
 {
@@ -26,15 +29,56 @@ static bool will_end(void)
     return fatal;
 }
 
+const char *adapt_call_as(const char *name)
+{
+    const char *former = called_as;
+
+    called_as = name;
+    return former;
+}
+
+const char *MPIX_Adapt_data_call_as(const char *name)
+{
+    return adapt_call_as(name);
+}
+
+void adapt_set_misfit(const char *why)
+{
+    misfit = why;
+}
+
+void MPIX_Adapt_data_misfit(const char *why)
+{
+    adapt_set_misfit(why);
+}
+
+const char *adapt_misfit(const char *otherwise)
+{
+    return misfit ? misfit : otherwise;
+}
+
+const char *adapt_called(const char *function)
+{
+    return called_as ? called_as : function;
+}
+
 int adapt_fail(int error_class, const char *format, ...)
 {
+    char text[sizeof(message)];
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(message, sizeof(message), format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    if (will_end())
+    const char *colon = called_as ? strstr(text, ": ") : NULL;
+    if (colon)
+        snprintf(message, sizeof(message), "%s%s", called_as, colon);
+    else
+        snprintf(message, sizeof(message), "%s", text);
+    if (will_end()) {
         fprintf(stderr, "%s\n", message);
+        MPI_Abort(MPI_COMM_WORLD, error_class);
+    }
     MPI_Comm_call_errhandler(MPI_COMM_WORLD, error_class);
     return error_class;
 }

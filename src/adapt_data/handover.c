@@ -6,8 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "channel.h"
+#include "agreement.h"
 #include "distribution.h"
+#include "exchange.h"
 #include "failure.h"
 
 /* The rank of a new rank's process among all, where old ranks come first. */
@@ -38,39 +39,101 @@ static int add_up(const epop_window_t *window, MPI_Comm all, int count, double v
     return code;
 }
 
-/* Fails on all processes if it does on one. */
-static int agree_on(MPI_Comm all, int mine, int *worst)
+static const char NOT_OPEN[] = "the window is NULL or not open (MPIX_Adapt_window_open)";
+
+static bool is_filled(const epop_window_t *window)
 {
-    return MPI_Allreduce(&mine, worst, 1, MPI_INT, MPI_MAX, all);
+    return window && window->new_rank_of;
+}
+
+/* The first step of all these functions: on all processes or on none.  what: what the terms are; text: those of
+ * this process.  *channel is that of the window. */
+static int agree(const epop_window_t *window, enum adapt_call_kind kind, const char *function,
+                 const char *error, int64_t terms, const char *what, const char *text,
+                 struct adapt_channel **channel)
+{
+    const struct adapt_proposal mine = {.kind = kind,.function = function,.error = error,
+        .error_class = error == ADAPT_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_ARG,.terms = terms,
+        .chunk = adapt_exchange_chunk()
+    };
+    struct adapt_agreed agreed;
+
+    int code = adapt_channel_open(window, channel);
+    if (code)
+        return adapt_channel_failed(code, function, error);
+    code = adapt_agree_on_call(*channel, &mine, &agreed);
+    return code || !agreed.terms_differ ? code : adapt_refuse_difference(*channel, function, what, text);
 }
 
 int MPIX_Adapt_sums(const epop_window_t *window, int count, double values[])
 {
+    const char *error = !is_filled(window) ? NOT_OPEN : count < 0 ? "the number of values is negative" :
+        count > 0 && !values ? "values is NULL" : NULL;
     struct adapt_channel *channel;
-    int worst = 0;
+    char text[40];
 
-    if (!window || !window->new_rank_of || count < 0 || (count > 0 && !values))
-        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_sums: window or values is NULL, or count negative");
-    int code = adapt_channel_open(window, &channel);
-    if (code)
-        return code;
-    double *room = adapt_room(2 * (int64_t) count, sizeof(double));
-    code = agree_on(channel->all, !room, &worst);
-    if (!code && worst)
-        code = adapt_fail(MPI_ERR_NO_MEM, "MPIX_Adapt_sums: there is no memory; nothing has changed");
+    double *room = error ? NULL : adapt_room(2 * (int64_t) count, sizeof(double));
+    if (!error && !room)
+        error = ADAPT_NO_MEMORY;
+    snprintf(text, sizeof(text), "%d", count);
+    int code = agree(window, ADAPT_CALL_SUMS, "MPIX_Adapt_sums", error, count, "the number of sums", text,
+                     &channel);
     if (!code)
         code = add_up(window, channel->all, count, values, room);
     free(room);
     return code;
 }
 
+/* ---- shared variables ------------------------------------------------------------------------- */
+
+int adapt_share_bytes(const epop_window_t *window, void *address, int64_t bytes, const char *error,
+                      const char *function)
+{
+    struct adapt_channel *channel;
+    char text[40];
+
+    if (!is_filled(window))
+        error = NOT_OPEN;
+    snprintf(text, sizeof(text), "%lld bytes", (long long) bytes);
+    int code = agree(window, ADAPT_CALL_SHARE, function, error, bytes, "the size of a variable", text,
+                     &channel);
+    if (code || window->joining == 0)
+        return code;
+    return MPI_Bcast_c(address, bytes, MPI_BYTE,
+                       window->old_rank == 0 ? MPI_ROOT : window->old_rank > 0 ? MPI_PROC_NULL : 0,
+                       window->intercomm);
+}
+
+int MPIX_Adapt_share(const epop_window_t *window, void *address, int64_t bytes)
+{
+    return adapt_share_bytes(window, address, bytes, bytes < 0 ? "the number of bytes is negative" :
+                             bytes > 0 && !address ? "address is NULL" : NULL, "MPIX_Adapt_share");
+}
+
+int MPIX_Adapt_data_agree(const epop_window_t *window, int64_t bytes)
+{
+    struct adapt_channel *channel;
+    char text[40];
+
+    snprintf(text, sizeof(text), "%lld bytes", (long long) bytes);
+    return agree(window, ADAPT_CALL_BROADCAST, "MPIX_Adapt_data_agree", is_filled(window) ? NULL : NOT_OPEN,
+                 bytes, "the size of a variable", text, &channel);
+}
+
 /* ---- files ------------------------------------------------------------------------------------ */
+
+#define PATH_LENGTH 4096        /* with its end */
 
 /* What whoever has the file tells the heir. */
 struct handed {
     int64_t position;           /* -1: closing has failed */
-    int64_t path_length;
+    char path[PATH_LENGTH];
 };
+
+static int agree_on(MPI_Comm all, int mine, int *worst)
+{
+    return MPI_Allreduce(&mine, worst, 1, MPI_INT, MPI_MAX, all);
+}
 
 static int64_t close_file(FILE **file)
 {
@@ -97,44 +160,45 @@ static FILE *open_file(const char *path, int64_t position)
 static int hand_over(const epop_window_t *window, MPI_Comm all, int owner, int heir,
                      const char *path, FILE **file)
 {
-    struct handed handed = { -1, 0 };
+    struct handed handed = {.position = -1 };
     int rank, failed = 0, worst = 0;
 
     MPI_Comm_rank(all, &rank);
-    if (rank == owner)
-        handed = (struct handed) {close_file(file), (int64_t) strlen(path)};
-    int code = MPI_Bcast(&handed, 2, MPI_INT64_T, owner, all);
-    char *name = code ? NULL : malloc((size_t) handed.path_length + 1);
-    if (code || !name)
-        return code ? code : MPI_ERR_NO_MEM;
-    if (rank == owner)
-        memcpy(name, path, (size_t) handed.path_length);
-    code = MPI_Bcast(name, (int) handed.path_length, MPI_CHAR, owner, all);
-    name[handed.path_length] = '\0';
+    if (rank == owner) {
+        snprintf(handed.path, sizeof(handed.path), "%s", path);
+        handed.position = close_file(file);
+    }
+    int code = MPI_Bcast(&handed, (int) sizeof(handed), MPI_BYTE, owner, all);
     if (!code && window->new_rank == heir && handed.position >= 0) {
-        *file = open_file(name, handed.position);
+        *file = open_file(handed.path, handed.position);
         failed = *file ? 0 : errno ? errno : EIO;
     }
     if (!code)
         code = agree_on(all, failed, &worst);
     if (!code && (worst || handed.position < 0))
-        code = adapt_fail(MPI_ERR_IO, "MPIX_Adapt_file: '%s' cannot be %s: %s", name,
+        code = adapt_fail(MPI_ERR_IO, "MPIX_Adapt_file: '%s' cannot be %s: %s", handed.path,
                           worst ? "opened by its heir" : "closed", worst ? strerror(worst) :
                           "not all of it could be written");
-    free(name);
     return code;
 }
 
-int adapt_file_owner(const epop_window_t *window, bool has_it, int heir, const char *function,
-                     int *owner)
+int adapt_file_owner(const epop_window_t *window, bool has_it, int heir, const char *error,
+                     const char *function, int *owner)
 {
     struct adapt_channel *channel;
     int mine[2], most[2], rank;
+    char text[AGREEMENT_TEXT];
 
     *owner = -1;
-    if (heir < 0 || heir >= window->new_size)
-        return adapt_fail(MPI_ERR_ARG, "%s: heir is no rank of the new world", function);
-    int code = adapt_channel_open(window, &channel);
+    if (!is_filled(window)) {
+        error = NOT_OPEN;
+    } else if (!error && (heir < 0 || heir >= window->new_size)) {
+        snprintf(text, sizeof(text), "heir is %d, no rank of the new world of %d", heir, window->new_size);
+        error = text;
+    }
+    char name[40];
+    snprintf(name, sizeof(name), "new rank %d", heir);
+    int code = agree(window, ADAPT_CALL_FILE, function, error, heir, "the heir of a file", name, &channel);
     if (code)
         return code;
     MPI_Comm_rank(channel->all, &rank);
@@ -167,9 +231,9 @@ int MPIX_Adapt_file(const epop_window_t *window, int heir, const char *path, FIL
     struct adapt_channel *channel;
     int owner;
 
-    if (!window || !window->new_rank_of || !file || (*file && !path))
-        return adapt_fail(MPI_ERR_ARG, "%s: window, file or path is NULL", function);
-    int code = adapt_file_owner(window, *file, heir, function, &owner);
+    const char *error = !file ? "file is NULL" : *file && !path ? "path is NULL" :
+        *file && strlen(path) >= PATH_LENGTH ? "path is longer than 4095 characters" : NULL;
+    int code = adapt_file_owner(window, file && *file, heir, error, function, &owner);
     if (!code && owner >= 0)
         code = adapt_channel_open(window, &channel);
     return code || owner < 0 ? code : hand_over(window, channel->all, owner, heir, path, file);

@@ -5,8 +5,10 @@
 
 #include "adapt_items.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agreement.h"
 #include "data.h"
 #include "failure.h"
 #include "motion.h"
@@ -40,6 +42,7 @@ struct call {
     int64_t item_bytes, chunk;  /* chunk: items of a message at most */
 
     MPI_Aint *extent;           /* [columns] */
+    MPI_Aint *true_lb, *true_extent;    /* [columns] of an element: what is copied */
     char **leaving;             /* [columns] what leaves, by process */
     struct message_list send, receive;
     char **arriving;            /* [receive.count * columns] */
@@ -52,7 +55,7 @@ static const char *check(const struct call *call, int64_t count, const int desti
     if (call->window->status == MPI_ADAPT_STATUS_JOINING && count > 0)
         return "a joining process has items";
     if (count > 0 && !destination)
-        return "destination is NULL";
+        return adapt_misfit("destination is NULL");
     for (int c = 0; c < call->columns; c++) {
         if (call->column[c].element == MPI_DATATYPE_NULL || (count > 0 && !call->column[c].base))
             return "base or element of a column is NULL";
@@ -70,28 +73,22 @@ static const char *check(const struct call *call, int64_t count, const int desti
 /* It works on all processes or on none. */
 static int agree(struct call *call, const char *error)
 {
-    int64_t most[4], bytes = call->item_bytes * 65536 + call->columns;
-    const int64_t severity = error == ADAPT_NO_MEMORY ? 1 : 2;
+    const struct adapt_proposal mine = {.kind = ADAPT_CALL_ITEMS,.function = call->function,.error = error,
+        .error_class = error == ADAPT_NO_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_ARG,
+        .terms = adapt_mix(call->item_bytes, call->columns),.chunk = adapt_exchange_chunk()
+    };
+    struct adapt_agreed agreed;
+    char text[AGREEMENT_TEXT];
 
-    most[0] = error ? (severity << 32) + INT32_MAX - call->process : 0;
-    most[1] = -adapt_exchange_chunk();
-    most[2] = bytes;
-    most[3] = -bytes;
-    int code = MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_INT64_T, MPI_MAX, call->motion.channel->all);
+    int code = adapt_agree_on_call(call->motion.channel, &mine, &agreed);
+    if (!code && agreed.terms_differ) {
+        snprintf(text, sizeof(text), "%d columns, %lld bytes for an item", call->columns,
+                 (long long) call->item_bytes);
+        code = adapt_refuse_difference(call->motion.channel, call->function, "their columns", text);
+    }
     if (code)
         return code;
-    const int who = (int) (INT32_MAX - (most[0] & INT32_MAX));
-    const bool is_old = who < call->window->old_size;
-    if (most[0] != 0)
-        return adapt_fail(most[0] >> 32 == 2 ? MPI_ERR_ARG : MPI_ERR_NO_MEM,
-                          "%s: %s (%s %d); nothing has moved", call->function,
-                          error ? error : most[0] >> 32 == 2 ? "it was refused" : ADAPT_NO_MEMORY,
-                          is_old ? "old rank" : "joining process",
-                          is_old ? who : who - call->window->old_size);
-    if (most[2] != -most[3])
-        return adapt_fail(MPI_ERR_ARG, "%s: processes differ in their columns; nothing has moved",
-                          call->function);
-    call->chunk = call->item_bytes > 0 ? -most[1] / call->item_bytes : INT32_MAX;
+    call->chunk = call->item_bytes > 0 ? agreed.chunk / call->item_bytes : INT32_MAX;
     call->chunk = call->chunk < 1 ? 1 : call->chunk > INT32_MAX ? INT32_MAX : call->chunk;
     return MPI_SUCCESS;
 }
@@ -105,9 +102,12 @@ static const char *make_room(struct call *call, int64_t count, const int destina
     call->sent = adapt_room(call->processes, sizeof(int64_t));
     call->received = adapt_room(call->processes, sizeof(int64_t));
     call->extent = adapt_room(call->columns, sizeof(MPI_Aint));
+    call->true_lb = adapt_room(call->columns, sizeof(MPI_Aint));
+    call->true_extent = adapt_room(call->columns, sizeof(MPI_Aint));
     call->leaving = adapt_room(call->columns, sizeof(char *));
     call->copies = adapt_room(call->columns, sizeof(*call->copies));
-    if (!call->sent || !call->received || !call->extent || !call->leaving || !call->copies)
+    if (!call->sent || !call->received || !call->extent || !call->true_lb || !call->true_extent || !call->leaving ||
+        !call->copies)
         return ADAPT_NO_MEMORY;
     memcpy(call->copies, call->column, (size_t) call->columns * sizeof(*call->copies));
     call->column = call->copies;        /* the program's own may be gone when it waits */
@@ -119,6 +119,7 @@ static const char *make_room(struct call *call, int64_t count, const int destina
     for (int c = 0; c < call->columns; c++) {
         MPI_Aint lb;
         MPI_Type_get_extent(call->column[c].element, &lb, &call->extent[c]);
+        MPI_Type_get_true_extent(call->column[c].element, &call->true_lb[c], &call->true_extent[c]);
         if (call->extent[c] > 0 && leaving > INT64_MAX / call->extent[c])
             return ADAPT_NO_MEMORY;
         call->leaving[c] = adapt_room(leaving * call->extent[c], 1);
@@ -140,6 +141,7 @@ static int64_t *begin_of(const struct call *call)
     return begin;
 }
 
+/* From where an element begins and ends: what lies between it and the next one may be another column's. */
 static int64_t pack(const struct call *call, int64_t count, const int destination[],
                     int64_t *next)
 {
@@ -148,12 +150,13 @@ static int64_t pack(const struct call *call, int64_t count, const int destinatio
     for (int64_t i = 0; i < count; i++) {
         const int to = call->process_of_new[destination[i]];
         for (int c = 0; c < call->columns; c++) {
-            const size_t bytes = (size_t) call->extent[c];
-            char *base = call->column[c].base;
+            const int64_t extent = call->extent[c];
+            const size_t bytes = (size_t) call->true_extent[c];
+            char *base = (char *) call->column[c].base + call->true_lb[c];
             if (to != call->process)
-                memcpy(call->leaving[c] + (size_t) next[to] * bytes, base + (size_t) i * bytes, bytes);
+                memcpy(call->leaving[c] + next[to] * extent + call->true_lb[c], base + i * extent, bytes);
             else if (stay != i)
-                memcpy(base + (size_t) stay * bytes, base + (size_t) i * bytes, bytes);
+                memcpy(base + stay * extent, base + i * extent, bytes);
         }
         if (to != call->process)
             next[to]++;
@@ -313,6 +316,8 @@ static void clear(struct call *call)
     free(call->arriving);
     free(call->leaving);
     free(call->extent);
+    free(call->true_lb);
+    free(call->true_extent);
     free(call->sent);
     free(call->received);
     free(call->send.messages);
@@ -327,9 +332,20 @@ static int finish(struct MPIX_Adapt_motion_s *motion, int code)
     return code;
 }
 
+static const char *check_call(const struct call *call, const int64_t *count)
+{
+    if (!call->window || !call->window->new_rank_of)
+        return "the window is NULL or not open (MPIX_Adapt_window_open)";
+    if (!count || !call->column || !call->append)
+        return "count, column or append is NULL";
+    if (*count < 0 || call->columns < 1)
+        return "the number of items is negative, or that of columns not positive";
+    return NULL;
+}
+
 /* On all processes or on none.  Without room for it `call` is NULL. */
 static int start(struct call *call, const struct call *described, int64_t *count,
-                 const int destination[])
+                 const int destination[], const char *error)
 {
     struct call alone, *here = call ? call : &alone;
 
@@ -337,11 +353,13 @@ static int start(struct call *call, const struct call *described, int64_t *count
     here->motion.finish = finish;
     int code = adapt_channel_open(here->window, &here->motion.channel);
     if (code)
-        return code;
+        return adapt_channel_failed(code, here->function, error);
     MPI_Comm_rank(here->motion.channel->all, &here->process);
     MPI_Comm_size(here->motion.channel->all, &here->processes);
-    code = prepare(here, call ? check(here, *count, destination) : ADAPT_NO_MEMORY, *count,
-                   destination);
+    error = error ? error : check_call(here, count);
+    if (!error)
+        error = call ? check(here, *count, destination) : ADAPT_NO_MEMORY;
+    code = prepare(here, error, error ? 0 : *count, destination);
     if (!code)
         code = begin(here, count, destination);
     if (code)
@@ -352,15 +370,11 @@ static int start(struct call *call, const struct call *described, int64_t *count
 static int start_or_refuse(const struct call *described, int64_t *count, const int destination[],
                            MPIX_Adapt_motion *motion)
 {
-    const epop_window_t *window = described->window;
-
-    if (!window || !window->new_rank_of || !count || *count < 0 || described->columns < 1 ||
-        !described->column || !described->append || !motion)
-        return adapt_fail(MPI_ERR_ARG, "%s: window, count, column, append or motion is NULL, or count"
-                          " or columns has no sense", described->function);
     struct call *call = malloc(sizeof(*call));
-    int code = start(call, described, count, destination);
-    *motion = code ? NULL : &call->motion;
+
+    int code = start(call, described, count, destination, motion ? NULL : "motion is NULL");
+    if (motion)
+        *motion = code ? NULL : &call->motion;
     if (code)
         free(call);
     return code;

@@ -7,24 +7,51 @@
 
 /* ---- what is kept ----------------------------------------------------------------------------- */
 
-static void copy_run(const struct adapt_element *element, char *to, const char *from, int64_t count)
+/* As a message to itself would: nothing but the data of the elements is written, for between them there may be
+ * others' data, or some that have arrived already. */
+static int copy_by_type(MPI_Datatype type, char *to, const char *from, int64_t extent, int64_t count)
 {
-    memcpy(to + element->true_lb, from + element->true_lb,
-           (size_t) ((count - 1) * element->extent + element->true_extent));
+    int code = MPI_SUCCESS;
+
+    while (!code && count > 0) {
+        const int some = count < INT32_MAX ? (int) count : INT32_MAX;
+        code = MPI_Sendrecv(from, some, type, 0, 0, to, some, type, 0, 0, MPI_COMM_SELF,
+                            MPI_STATUS_IGNORE);
+        from += some * extent;
+        to += some * extent;
+        count -= some;
+    }
+    return code;
 }
 
-static void copy_kept(const struct adapt_element *element, const struct adapt_schedule *schedule,
-                      const char *old_part, char *new_part)
+/* Without gaps, and no element reaches into another one. */
+static bool is_dense(const struct adapt_element *element)
+{
+    return element->true_lb == 0 && element->true_extent == element->extent &&
+        element->size == element->extent;
+}
+
+static int copy_run(const struct adapt_element *element, char *to, const char *from, int64_t count)
+{
+    if (!is_dense(element))
+        return copy_by_type(element->type, to, from, element->extent, count);
+    memcpy(to, from, (size_t) (count * element->extent));
+    return MPI_SUCCESS;
+}
+
+static int copy_kept(const struct adapt_element *element, const struct adapt_schedule *schedule,
+                     const char *old_part, char *new_part)
 {
     int64_t from = 0, to = 0, in_from = 0, in_to = 0;
+    int code = MPI_SUCCESS;
 
-    while (from < schedule->kept_from_runs) {
+    while (!code && from < schedule->kept_from_runs) {
         const struct adapt_run *source = &schedule->kept_from[from];
         const struct adapt_run *target = &schedule->kept_to[to];
         int64_t count = source->count - in_from;
         count = count < target->count - in_to ? count : target->count - in_to;
-        copy_run(element, new_part + (target->first + in_to) * element->extent,
-                 old_part + (source->first + in_from) * element->extent, count);
+        code = copy_run(element, new_part + (target->first + in_to) * element->extent,
+                        old_part + (source->first + in_from) * element->extent, count);
         in_from += count;
         in_to += count;
         if (in_from == source->count) {
@@ -36,6 +63,7 @@ static void copy_kept(const struct adapt_element *element, const struct adapt_sc
             in_to = 0;
         }
     }
+    return code;
 }
 
 /* ---- messages --------------------------------------------------------------------------------- */
@@ -148,6 +176,8 @@ int adapt_transfer_begin(struct adapt_transfer *transfer, struct adapt_channel *
     };
     int code = adapt_exchange_begin(&transfer->exchange);
     if (!code && new_part != old_part)
-        copy_kept(&transfer->element, schedule, old_part, new_part);
+        code = copy_kept(&transfer->element, schedule, old_part, new_part);
+    if (code)
+        adapt_exchange_abandon(&transfer->exchange, code);
     return code;
 }

@@ -16,6 +16,7 @@
 struct adapt_element {
     MPI_Datatype type;
     MPI_Aint extent, true_lb, true_extent;      /* bytes */
+    int size;                   /* bytes of data, without gaps */
 };
 
 struct adapt_direction {

@@ -2,18 +2,56 @@
 
 #include "adapt_window.h"
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include "channel.h"
 #include "failure.h"
+
+/* What begin has made of this process: the communicators tell it.  Joining processes are the last ranks of the
+ * new world, in their order. */
+static int find_status(MPI_Comm old, MPI_Comm inter, MPI_Comm fresh)
+{
+    MPI_Group old_group, new_group;
+    int old_size, new_size, ends[2], in_new[2];
+
+    if (fresh == MPI_COMM_NULL)
+        return MPI_ADAPT_STATUS_LEAVING;
+    if (inter == MPI_COMM_NULL)
+        return MPI_ADAPT_STATUS_STAYING;
+    MPI_Comm_size(old, &old_size);
+    MPI_Comm_size(fresh, &new_size);
+    MPI_Comm_group(old, &old_group);
+    MPI_Comm_group(fresh, &new_group);
+    ends[0] = 0;
+    ends[1] = old_size - 1;
+    MPI_Group_translate_ranks(old_group, 2, ends, new_group, in_new);
+    MPI_Group_free(&old_group);
+    MPI_Group_free(&new_group);
+    return in_new[0] == new_size - old_size && in_new[1] == new_size - 1 ?
+        MPI_ADAPT_STATUS_JOINING : MPI_ADAPT_STATUS_STAYING;
+}
+
+static const char *name_of_status(int status)
+{
+    return status == MPI_ADAPT_STATUS_STAYING ? "MPI_ADAPT_STATUS_STAYING" :
+        status == MPI_ADAPT_STATUS_LEAVING ? "MPI_ADAPT_STATUS_LEAVING" :
+        status == MPI_ADAPT_STATUS_JOINING ? "MPI_ADAPT_STATUS_JOINING" :
+        status == MPI_ADAPT_STATUS_NEW ? "MPI_ADAPT_STATUS_NEW" : "none of MPI_ADAPT_STATUS_...";
+}
+
+#define WRONG_STATUS INT_MIN    /* in place of a new rank */
 
 /* The new ranks of the old processes: each knows its own.  Joining processes see them in the group
  * of the new world. */
-static int ask_ranks(const epop_window_t *window, int *new_rank_of)
+static int ask_ranks(const epop_window_t *window, bool is_wrong, int *new_rank_of)
 {
+    const int mine = is_wrong ? WRONG_STATUS : window->new_rank;
     MPI_Group old_group, new_group;
     int code = MPI_SUCCESS;
 
     if (window->status != MPI_ADAPT_STATUS_JOINING)
-        return MPI_Allgather(&window->new_rank, 1, MPI_INT, new_rank_of, 1, MPI_INT,
+        return MPI_Allgather(&mine, 1, MPI_INT, new_rank_of, 1, MPI_INT,
                              window->old_world);
     int *old_ranks = malloc((size_t) window->old_size * sizeof(int));
     if (!old_ranks)
@@ -50,42 +88,63 @@ static int ask_sizes(epop_window_t *window)
     return window->old_size > 0;
 }
 
-int MPIX_Adapt_window_fill(MPI_Comm old, MPI_Comm inter, MPI_Comm fresh, int status,
-                           epop_window_t *window)
+/* Old processes with one among them that has given a wrong status all fail. */
+static int check_status(const epop_window_t *window, int given, const char *function,
+                        const int *new_rank_of)
 {
-    if (!window)
-        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_fill: window is NULL");
+    if (given != window->status)
+        return adapt_fail(MPI_ERR_ARG, "%s: the status is %s, but for this process it is %s: give that of"
+                          " the last MPI_Probe_adapt, or of MPI_Init_adapt on a joining process",
+                          function, name_of_status(given), name_of_status(window->status));
+    for (int rank = 0; rank < window->old_size; rank++)
+        if (new_rank_of[rank] == WRONG_STATUS)
+            return adapt_fail(MPI_ERR_ARG, "%s: old rank %d has given the status of another process",
+                              function, rank);
+    return MPI_SUCCESS;
+}
+
+static int fill(MPI_Comm old, MPI_Comm inter, MPI_Comm fresh, int status, const char *function,
+                epop_window_t *window)
+{
     *window = (epop_window_t) {.old_world = old,.intercomm = inter,.new_world = fresh,.status =
             status,.pc = -1,.iteration = -1
     };
-    if (old == MPI_COMM_NULL ||
-        (status != MPI_ADAPT_STATUS_STAYING && status != MPI_ADAPT_STATUS_LEAVING &&
-         status != MPI_ADAPT_STATUS_JOINING) ||
-        (fresh == MPI_COMM_NULL) != (status == MPI_ADAPT_STATUS_LEAVING) ||
-        (inter == MPI_COMM_NULL && status == MPI_ADAPT_STATUS_JOINING) || !ask_sizes(window))
-        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_fill: these are not the communicators"
-                          " and the status of an adaptation window");
+    if (old == MPI_COMM_NULL)
+        return adapt_fail(MPI_ERR_ARG, "%s: these are not the communicators of an adaptation window",
+                          function);
+    const int found = find_status(old, inter, fresh);
+    window->status = found;
+    if (!ask_sizes(window))
+        return adapt_fail(MPI_ERR_ARG, "%s: these are not the communicators of an adaptation window",
+                          function);
     int *new_rank_of = malloc((size_t) window->old_size * sizeof(int));
-    if (!new_rank_of)
-        return adapt_fail(MPI_ERR_NO_MEM, "MPIX_Adapt_window_fill: no memory for %d ranks",
-                          window->old_size);
-    int code = ask_ranks(window, new_rank_of);
+    int code = new_rank_of ? ask_ranks(window, found != status, new_rank_of) : MPI_ERR_NO_MEM;
+    if (!code)
+        code = check_status(window, status, function, new_rank_of);
     if (code != MPI_SUCCESS) {
         free(new_rank_of);
-        return code == MPI_ERR_NO_MEM ? adapt_fail(MPI_ERR_NO_MEM,
-                                                   "MPIX_Adapt_window_fill: no memory for %d ranks",
-                                                   window->old_size) : code;
+        return code == MPI_ERR_NO_MEM ? adapt_fail(MPI_ERR_NO_MEM, "%s: there is no memory for %d ranks",
+                                                   function, window->old_size) : code;
     }
     window->new_rank_of = new_rank_of;
     for (int rank = 0; rank < window->old_size; rank++)
         window->staying += new_rank_of[rank] >= 0;
     window->leaving = window->old_size - window->staying;
     window->new_size = window->staying + window->joining;
-    return MPI_SUCCESS;
+    return adapt_channel_note(window);
+}
+
+int MPIX_Adapt_window_fill(MPI_Comm old, MPI_Comm inter, MPI_Comm fresh, int status,
+                           epop_window_t *window)
+{
+    if (!window)
+        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_fill: window is NULL");
+    return fill(old, inter, fresh, status, "MPIX_Adapt_window_fill", window);
 }
 
 void MPIX_Adapt_window_clear(epop_window_t *window)
 {
+    adapt_channel_forget(window);
     free((void *) window->new_rank_of);
     window->new_rank_of = NULL;
 }
@@ -120,18 +179,19 @@ int MPIX_Adapt_window_open(int status, epop_window_t *window, MPI_Comm *all)
         return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_open: window is NULL");
     if (status != MPI_ADAPT_STATUS_STAYING && status != MPI_ADAPT_STATUS_LEAVING &&
         status != MPI_ADAPT_STATUS_JOINING)
-        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_open: %d is no status of a process in a"
-                          " window", status);
+        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_open: the status is %d (%s), not that of a process in"
+                          " a window: give that of the last MPI_Probe_adapt, or of MPI_Init_adapt on a joining"
+                          " process", status, name_of_status(status));
     int code = MPI_Comm_adapt_begin(&intercomm, &new_world, &staying, &leaving, &joining);
     if (!code)
-        code = MPIX_Adapt_window_fill(MPI_COMM_WORLD, intercomm, new_world, status, window);
+        code = fill(MPI_COMM_WORLD, intercomm, new_world, status, "MPIX_Adapt_window_open", window);
     return code || !all ? code : MPIX_Adapt_window_all(window, all);
 }
 
 int MPIX_Adapt_window_close(epop_window_t *window, MPI_Comm *all)
 {
     if (!window || !window->new_rank_of)
-        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_close: window is NULL or not open");
+        return adapt_fail(MPI_ERR_ARG, "MPIX_Adapt_window_close: the window is not open");
     int code = MPI_Comm_adapt_commit();
     if (code)
         return code;

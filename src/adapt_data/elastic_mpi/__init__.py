@@ -44,6 +44,7 @@ from typing import Any
 
 _library = ctypes.CDLL(str(Path(__file__).resolve().parent / "_adapt_data.so"))
 _library.MPIX_Adapt_data_message.restype = ctypes.c_char_p
+_library.MPIX_Adapt_data_call_as.restype = ctypes.c_char_p
 
 _ERR_ARG, _ERR_IO, _ERR_NO_MEM = 12, 32, 34  # of MPICH's ABI: those of which the library has a message
 _ERR_OTHER = 15
@@ -66,6 +67,26 @@ def _check(code: int) -> None:
     text = ctypes.create_string_buffer(_library.adapt_python_error_length() + 1)
     error_class = _library.adapt_python_error(code, text)
     raise Error(error_class, text.value.decode("utf-8", "replace"))
+
+
+class _Call:
+    """While it lives errors name the function that the program has called, and why a part does not fit."""
+
+    def __init__(self, function: str) -> None:
+        self._name = ctypes.create_string_buffer(f"elastic_mpi.{function}".encode())
+        self._misfit: Any = None
+
+    def __enter__(self) -> _Call:
+        _library.MPIX_Adapt_data_call_as(self._name)
+        return self
+
+    def __exit__(self, *_failure: object) -> None:
+        _library.MPIX_Adapt_data_call_as(None)
+        _library.MPIX_Adapt_data_misfit(None)
+
+    def misfit(self, why: str) -> None:
+        self._misfit = ctypes.create_string_buffer(why.encode())
+        _library.MPIX_Adapt_data_misfit(self._misfit)
 
 
 # ---- initialisation and probe -----------------------------------------------------------------
@@ -189,7 +210,8 @@ class Window:
     def __init__(self, status: int) -> None:
         self._numbers = _Numbers()
         self._handle = ctypes.c_void_p()
-        _check(_library.adapt_fortran_open(status, ctypes.byref(self._numbers), ctypes.byref(self._handle)))
+        with _Call("window"):
+            _check(_library.adapt_fortran_open(status, ctypes.byref(self._numbers), ctypes.byref(self._handle)))
         ranks = (ctypes.c_int * max(self._numbers.old_size, 1))()
         _library.adapt_fortran_new_ranks(self._handle, ranks)
         self.new_rank_of = tuple(ranks[: self._numbers.old_size])
@@ -219,6 +241,8 @@ class Window:
     def _tell(self, value: Any, teller: int) -> Any:
         """What the process of that old rank has there, to all."""
         text = pickle.dumps(value) if self.old_rank == teller else b""
+        with _Call("Window.share"):
+            _check(_library.MPIX_Adapt_data_agree(self._handle, ctypes.c_int64(-1)))
         length = ctypes.c_int64(len(text))
         _check(_library.adapt_python_bcast(ctypes.byref(length), ctypes.c_int64(8), teller, self.all))
         buffer = ctypes.create_string_buffer(text, length.value) if text else ctypes.create_string_buffer(length.value)
@@ -232,7 +256,8 @@ class Window:
     def sums(self, values: Sequence[float]) -> list[float]:
         """What leaving processes have is added to what new rank 0 has: the sums over all ranks stay what they are."""
         numbers = (ctypes.c_double * len(values))(*values)
-        _check(_library.MPIX_Adapt_sums(self._handle, len(values), numbers))
+        with _Call("Window.sums"):
+            _check(_library.MPIX_Adapt_sums(self._handle, len(values), numbers))
         return list(numbers)
 
     def file(self, file: Any, heir: int = 0) -> Any:
@@ -532,16 +557,20 @@ class Data:
 
     def start(self, window: Window) -> None:
         """Until wait() the arrays are not touched."""
-        for entry in self._entries.values():
-            length = len(entry.array)
-            count = ctypes.c_int64(length)
-            if entry.layout.irregular:
-                _check(_library.MPIX_Adapt_data_set_count(self._handle, entry.number, count))
-            elif window.status != JOINING:
-                _check(_library.MPIX_Adapt_data_count(self._handle, entry.number, ctypes.byref(count)))
-            # another length than the layout says is refused by all processes, like a part that is missing
-            entry.base.value = entry.former = _address(entry.array) if count.value == length else None
-        _check(_library.MPIX_Adapt_data_start(self._handle, window._handle, ALL_ARRAYS))
+        with _Call("Data.move") as call:
+            for name, entry in self._entries.items():
+                length = len(entry.array)
+                count = ctypes.c_int64(length)
+                if entry.layout.irregular:
+                    _check(_library.MPIX_Adapt_data_set_count(self._handle, entry.number, count))
+                elif window.status != JOINING:
+                    _check(_library.MPIX_Adapt_data_count(self._handle, entry.number, ctypes.byref(count)))
+                # another length than the layout says is refused by all processes, like a part that is missing
+                fits = count.value == length
+                entry.base.value = entry.former = _address(entry.array) if fits else None
+                if not fits:
+                    call.misfit(f"{name!r} has length {length}, its layout {count.value} for this process")
+            _check(_library.MPIX_Adapt_data_start(self._handle, window._handle, ALL_ARRAYS))
 
     def test(self) -> bool:
         """Makes progress with what has been started; whether all of it is there, so that wait() returns at once."""
@@ -650,18 +679,23 @@ def move_box(
         except (MemoryError, ValueError):
             return None
 
-    fits = window.old_rank >= 0 and len(around) == len(sides) == axes
-    fits = fits and memoryview(array).shape == shape_of(window.old_rank, window.old_size)
+    fits, misfit = False, "nodes and ghost have as many numbers as the array has dimensions"
+    if window.old_rank >= 0 and len(around) == len(sides) == axes:
+        shape, needed = memoryview(array).shape, shape_of(window.old_rank, window.old_size)
+        fits, misfit = shape == needed, f"has the shape {shape}, needed with nodes and ghost layers is {needed}"
     part = ctypes.c_void_p(_address(array) if fits else None)  # what does not fit is refused by all, like what is missing
     former = part.value
     memory = _Memory(_GROW(grow), _RELEASE(lambda _part, _state: None), None)
     numbers = [(ctypes.c_int * _AXES)(*(each + [0] * _AXES)[:_AXES]) for each in (sides, around)]
-    _check(
-        _library.adapt_python_box_move(
-            window._handle, name.encode(), axes, memoryview(array).itemsize, _BOXES(call), *numbers,
-            ctypes.byref(memory), ctypes.byref(part),
-        )
-    )  # fmt: skip
+    with _Call("move_box") as now:
+        if not fits:
+            now.misfit(misfit)
+        _check(
+            _library.adapt_python_box_move(
+                window._handle, name.encode(), axes, memoryview(array).itemsize, _BOXES(call), *numbers,
+                ctypes.byref(memory), ctypes.byref(part),
+            )
+        )  # fmt: skip
     if part.value is None:
         return _zeros(array, (0,) * axes)
     return array if part.value == former else fresh[0]
@@ -692,11 +726,14 @@ def move_items(window: Window, destination: Sequence[int], *arrays: Any) -> tupl
     sizes = (ctypes.c_int * max(columns, 1))(*map(_item_bytes, arrays))
     come, items = ctypes.c_int64(), (ctypes.c_void_p * max(columns, 1))()
     try:
-        _check(
-            _library.adapt_python_items_move(
-                window._handle, ctypes.byref(count), ranks if fits else None, columns, bases, sizes, items, ctypes.byref(come)
+        with _Call("move_items") as call:
+            if not fits:
+                call.misfit("there are not as many destinations as items")
+            _check(
+                _library.adapt_python_items_move(
+                    window._handle, ctypes.byref(count), ranks if fits else None, columns, bases, sizes, items, ctypes.byref(come)
+                )
             )
-        )
         fresh = []
         for k, array in enumerate(arrays):
             made = _of_length(array, count.value + come.value)

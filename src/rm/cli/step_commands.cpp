@@ -84,7 +84,9 @@ Result<Json> resize_request(const ResizeWish &wish)
 {
     Json request = {{"op", "resize"}, {"size", wish.size}, {"wait", wish.wait}};
     if (!wish.leave.empty()) {
-        auto ranks = parse_ranks(wish.leave, ',');
+        std::string leave = wish.leave; /* also as schedules have it, 0+2 */
+        std::replace(leave.begin(), leave.end(), '+', ',');
+        auto ranks = parse_ranks(leave, ',');
         if (!ranks)
             return Error{"--leave: " + ranks.error()};
         request["leave"] = ranks.value();

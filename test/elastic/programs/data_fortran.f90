@@ -229,7 +229,7 @@ contains
     else
       call adapt_move_items(window, 'item', item, to, ierror)
     end if
-    if (window%old_rank == 0) call expect(ierror, 'not as many destinations')
+    if (window%old_rank == 0) call expect(ierror, 'destinations for')
     call expect(ierror, 'nothing has moved')
     call adapt_move_items(window, 'item', item, [to + window%new_size], ierror)
     call expect(ierror, 'nothing has moved')

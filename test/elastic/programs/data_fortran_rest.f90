@@ -15,8 +15,9 @@ program elastic
   use mpi_f08
   use adapt_data
   use state
+  use, intrinsic :: iso_fortran_env, only: int64
   implicit none
-  integer, parameter :: log_unit = 17
+  integer :: log_unit = -1                ! each process has a number of its own, where it has the file
   character(len=*), parameter :: log_name = 'rest.log'
   type(settings) :: shared
   integer :: table(2, 3) = 0
@@ -31,6 +32,7 @@ program elastic
   counted = 0
   call MPI_Init_adapt(status)
   call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
+  call try_boxes()
   if (status == MPI_ADAPT_STATUS_JOINING) then
     call adapt(status)
   else
@@ -38,7 +40,7 @@ program elastic
     shared = settings(0, 0.125_real64, 'words')
     table = reshape([1, 2, 3, 4, 5, 6], [2, 3])
     flag = .true.
-    if (rank == 0) open (log_unit, file=log_name, action='write')
+    if (rank == 0) open (newunit=log_unit, file=log_name, action='write')
   end if
   last = MPI_Wtime()
   do while (shared%step < epochs)
@@ -76,6 +78,7 @@ contains
     integer, intent(in) :: status
     type(adapt_window) :: window
     real(real64) :: sums(2)
+    logical :: is_open
 
     call adapt_window_open(status, window)
     call try_errors(window)
@@ -93,8 +96,24 @@ contains
     if (rank == nprocs - 1) counted = counted + [1, 10]
     call MPI_Allreduce(counted, sums, 2, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD)
     call check(all(sums == shared%step * [1, 10]), 'sums')
+    is_open = .false.
+    if (log_unit /= -1) inquire (unit=log_unit, opened=is_open)
+    call check(is_open .eqv. rank == 0, 'who has the file')
+    call check(rank == 0 .or. log_unit == -1, 'a unit of a process without the file')
     if (rank == 0) write (log_unit, '(a,i0)') 'step ', shared%step
   end subroutine adapt
+
+  ! As many numbers as there are axes; the others are [0, 1).
+  subroutine try_boxes()
+    type(adapt_box) :: line, plane, cube
+
+    line = adapt_box([3], [7])
+    plane = adapt_box([1, 2], [5, 9])
+    cube = adapt_box([1_int64, 2_int64, 3_int64], [5_int64, 9_int64, 4_int64])
+    call check(all(line%low == [3, 0, 0]) .and. all(line%high == [7, 1, 1]), 'a box of one axis')
+    call check(all(plane%low == [1, 2, 0]) .and. all(plane%high == [5, 9, 1]), 'a box of two axes')
+    call check(all(cube%low == [1, 2, 3]) .and. all(cube%high == [5, 9, 4]), 'a box of three axes')
+  end subroutine try_boxes
 
   ! One process has another size, or asks for an heir that will not be.
   subroutine try_errors(window)
@@ -121,16 +140,16 @@ contains
   end subroutine try_errors
 
   subroutine check_log()
-    integer :: k, at, bad
+    integer :: k, at, bad, unit
 
-    open (log_unit + 1, file=log_name, action='read', status='old')
+    open (newunit=unit, file=log_name, action='read', status='old')
     do k = 1, epochs
-      read (log_unit + 1, '(5x,i10)', iostat=bad) at
+      read (unit, '(5x,i10)', iostat=bad) at
       call check(bad == 0 .and. at == k, 'a line of the file is missing')
     end do
-    read (log_unit + 1, *, iostat=bad)
+    read (unit, *, iostat=bad)
     call check(bad /= 0, 'the file is too long')
-    close (log_unit + 1)
+    close (unit)
   end subroutine check_log
 
 end program elastic

@@ -1,0 +1,73 @@
+/*
+ * The first step of every collective function of the library.  One reduction of fixed size carries which
+ * function each process is in, the worst error that a process has found in its arguments, and a hash of
+ * all that must be the same everywhere.  So each function works on all processes or fails on all, also
+ * where processes call different functions.  SPEC-epop D3, F1.
+ *
+ * Errors name processes by their role: old rank 3, joining process 0.  What they need is of fixed size,
+ * so no memory can be missing for them.
+ *
+ * State: none of its own; collective over the processes of the channel.
+ */
+
+#ifndef AGREEMENT_H_INCLUDED
+#define AGREEMENT_H_INCLUDED
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "channel.h"
+
+#define AGREEMENT_TEXT 320      /* of one process, with its end */
+
+/* Functions that can do with each other have one number. */
+enum adapt_call_kind {
+    ADAPT_CALL_ARRAYS = 1,      /* MPIX_Adapt_data_start, MPIX_Adapt_data_move */
+    ADAPT_CALL_VOLUME,
+    ADAPT_CALL_BOXES,
+    ADAPT_CALL_ITEMS,
+    ADAPT_CALL_SHARE,
+    ADAPT_CALL_BROADCAST,       /* share of C++ and Python */
+    ADAPT_CALL_SUMS,
+    ADAPT_CALL_FILE,
+    ADAPT_CALL_FORTRAN_ARRAY,   /* bounds of an allocatable */
+    ADAPT_CALL_FORTRAN_ITEMS,
+    ADAPT_CALL_WINDOW           /* MPIX_Adapt_window */
+};
+
+/* Of this process. */
+struct adapt_proposal {
+    enum adapt_call_kind kind;
+    const char *function;       /* as errors name it */
+    const char *object;         /* the array or field by its name; NULL: none */
+    const char *error;          /* NULL: none */
+    int error_class;
+    int order;                  /* of several errors the lowest is reported */
+    int64_t terms;              /* a hash */
+    int64_t chunk;              /* bytes of a message */
+};
+
+struct adapt_agreed {
+    int64_t chunk;              /* the smallest */
+    bool terms_differ;
+};
+
+/* An MPI error, or the class of the agreed error.  Different terms are the caller's to report. */
+int adapt_agree_on_call(struct adapt_channel *channel, const struct adapt_proposal *mine,
+                        struct adapt_agreed *agreed);
+
+/* Fails: "FUNCTION: processes differ in WHAT: ... on old rank 0 and 2 more, ... on joining process 0".
+ * text: what this process has. */
+int adapt_refuse_difference(struct adapt_channel *channel, const char *function, const char *what,
+                            const char *text);
+
+/* The first index where a list differs from that of process 0 on some process; -1: nowhere.  The same on all
+ * processes.  An MPI error. */
+int adapt_find_difference(struct adapt_channel *channel, const int64_t numbers[], int64_t count,
+                          int64_t *index);
+
+/* A hash of `hash` and one more number, and of a text. */
+int64_t adapt_mix(int64_t hash, int64_t number);
+int64_t adapt_mix_all(int64_t hash, const int64_t numbers[], int64_t count);
+int64_t adapt_mix_text(int64_t hash, const char *text);
+
+#endif /* AGREEMENT_H_INCLUDED */
