@@ -11,7 +11,10 @@ packages_for() {
             [ "$(dpkg --print-architecture)" != amd64 ] || echo libpsm2-dev libpsm-infinipath1-dev
             ;;
         # libslurm38: for Debian's mpiexec; python3-numpy: for elastic_mpi
-        test) echo libgtest-dev libpng-dev procps shellcheck man-db valgrind libslurm38 python3-numpy ;;
+        test)
+            echo python3-pytest python3-pytest-xdist python3-pytest-timeout libgtest-dev libpng-dev procps \
+                shellcheck man-db valgrind libslurm38 python3-numpy
+            ;;
         web) echo chromium chromium-driver ;;
         full) echo clang clang-format libclang-rt-dev llvm ;;
         cluster) echo iproute2 util-linux openssh-client openssh-server procps ;;

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Long commands with visible progress.  Sourced by run, maint/build and test/mpich/run.
+# Long commands with visible progress.  Sourced by run and maint/build.
 #
 # The caller sets LOG (a file; everything that a phase prints goes there).  `phase TITLE COMMAND...` runs the command
 # and shows elapsed time and what is going on: one line, rewritten, on a terminal; else a line now and then.  If the
@@ -19,14 +19,18 @@ progress_stop() {
 
 progress_clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
-# What the log says about the work since byte offset $1: how much has been compiled, and the last line.
+# Of the work since byte offset $1 of the log, which has taken $2 seconds: how much has been compiled, how long the rest
+# takes at the same pace, and the last line.
 progress_note() {
-    local new count last
+    local new count last rest=''
     new=$(tail -c "+$(($1 + 1))" "$LOG" 2>/dev/null | tr -d '\000')
     count=$(grep -c -E '^ +(CC|CXX|FC|F77|PPFC|CCLD|CXXLD|GEN) ' <<<"$new")
     last=$(tail -n 1 <<<"$new" | tr '\r\t' '  ' | tr -s ' ')
     if [ "$count" -gt 0 ]; then
-        printf '%d done%s, %s' "$count" "${PROGRESS_TOTAL:+ of about $PROGRESS_TOTAL}" "${last##* }"
+        if [ -n "${PROGRESS_TOTAL:-}" ] && [ "$count" -lt "$PROGRESS_TOTAL" ] && [ "$count" -ge 20 ]; then
+            rest=", about $(progress_clock $(($2 * (PROGRESS_TOTAL - count) / count))) left"
+        fi
+        printf '%d done%s%s, %s' "$count" "${PROGRESS_TOTAL:+ of about $PROGRESS_TOTAL}" "$rest" "${last##* }"
     else
         printf '%s' "$last"
     fi
@@ -49,11 +53,11 @@ phase() {
         elapsed=$((SECONDS - start))
         if [ -t 1 ]; then
             columns=$(tput cols 2>/dev/null || echo 80)
-            line="[$(progress_clock $elapsed)] $title: $(progress_note "$offset")"
+            line="[$(progress_clock $elapsed)] $title: $(progress_note "$offset" "$elapsed")"
             printf '\r\033[K%s' "${line:0:columns-1}"
         elif [ $((elapsed - shown)) -ge $progress_interval_s ]; then
             shown=$elapsed
-            line="[$(progress_clock $elapsed)] $title: $(progress_note "$offset")"
+            line="[$(progress_clock $elapsed)] $title: $(progress_note "$offset" "$elapsed")"
             echo "${line:0:160}"
         fi
     done

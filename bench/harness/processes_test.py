@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness.processes import _growths
+from .processes import _growths
 
 
 def _log(*events: tuple[float, str, int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from harness import stats
+from . import stats
 
 
 class StatsTest(unittest.TestCase):

@@ -36,7 +36,7 @@ def known_tests() -> set[str]:
     unit = re.findall(r"^TEST(?:_F)?\((\w+), (\w+)\)", texts("src", "*_test.cpp"), re.M)
     elastic = re.findall(r"^(\w+) +\|", (ROOT / "test/elastic/testlist").read_text(encoding="utf-8"), re.M)
     functions = re.findall(r"^def (\w+)\(bench: Bench\)", texts("test/rm", "*_tests.py"), re.M)
-    installed = re.findall(r"^    def (check_\w+)\(self", (ROOT / "test/install/run").read_text(encoding="utf-8"), re.M)
+    installed = re.findall(r"^    def (check_\w+)\(self", (ROOT / "test/install/test_installation.py").read_text(encoding="utf-8"), re.M)
     hosts = re.findall(r"^def (\w+)\(run: HostRun\)", texts("test/elastic/cluster/hosttests", "*.py"), re.M)
     bars = re.findall(r'^    Bar\(\s*"(\w+)",', texts("bench/harness", "bars.py"), re.M)
     kinds = {"elastic": elastic, "rm": functions, "install": installed, "hosts": hosts, "bench": bars}

@@ -1,9 +1,14 @@
-"""Compiles the test programs with the compilers of the tree under test."""
+"""Compiles the test programs with the compilers of the installation under test, each when a test first needs it.
+
+The programs stay in one folder for all workers and later runs.  A program is compiled again when its source, a header
+beside it, or a file of the installation that it is compiled with is newer.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,17 +26,6 @@ DYNRES = ("dynres_", "v2a_")  # programs of these names, if they are in Fortran,
 TOOL = "tool_"  # programs of this name are profiling tools: libraries to be loaded before MPI
 
 
-@dataclass
-class Built:
-    """Where the programs are, and what the compilers said about those that are not."""
-
-    folder: Path
-    failures: dict[str, str] = field(default_factory=dict)
-
-    def program(self, name: str) -> Path:
-        return self.folder / name
-
-
 def sources(folder: Path) -> dict[str, Path]:
     """Program names and their files."""
     return {
@@ -46,39 +40,68 @@ def _compile(command: list[str]) -> str:
     return "" if done.returncode == 0 else " ".join(command) + "\n" + done.stdout + done.stderr
 
 
-def build(prefix: Path, programs: Path, names: set[str], folder: Path, jobs: int) -> Built:
-    """Builds the named programs into `folder`.  A program that does not compile fails its tests."""
-    built = Built(folder)
-    known = sources(programs)
-    common = folder / f"{COMMON}.o"
-    failure = _compile(
-        [str(prefix / "bin" / "mpicc"), *FLAGS[".c"], "-fPIC", "-c", str(programs / f"{COMMON}.c")]
-        + ["-o", str(common)]
-    )
-    if failure:
-        built.failures = {name: failure for name in names}
-        return built
+@dataclass
+class Programs:
+    """The programs of one installation."""
 
-    def one(name: str) -> tuple[str, str]:
-        source = known.get(name)
-        if source is None:
-            return name, f"no program {name} in {programs}"
-        command = [str(prefix / "bin" / COMPILERS[source.suffix]), *FLAGS[source.suffix]]
-        command += [str(source), "-o", str(folder / name)]
+    prefix: Path
+    folder: Path
+    sources: dict[str, Path]
+    newest_input_ns: int
+    checked: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, prefix: Path, source_folder: Path, folder: Path) -> Programs:
+        folder.mkdir(parents=True, exist_ok=True)
+        inputs = [*source_folder.glob("*.h"), source_folder / f"{COMMON}.c", *(prefix / "include").glob("*")]
+        inputs += [*(prefix / "lib").glob("lib*.so"), prefix / "bin" / "mpicc", Path(__file__)]
+        newest = max(path.stat().st_mtime_ns for path in inputs if path.exists())
+        return cls(prefix, folder, sources(source_folder), newest)
+
+    def failure(self, name: str) -> str:
+        """Makes the program up to date; what the compiler reports if it cannot be compiled, else nothing."""
+        if name not in self.checked:
+            self.checked[name] = self._make(name)
+        return self.checked[name]
+
+    def program(self, name: str) -> Path:
+        return self.folder / name
+
+    def _make(self, name: str) -> str:
+        with (self.folder / f".{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            source = self.sources.get(name)
+            if name == COMMON:
+                flags = [*FLAGS[".c"], "-fPIC", "-c", str(self._common_source())]
+                return self._up_to_date(self.folder / f"{COMMON}.o", self._common_source(), "mpicc", flags)
+            if source is None:
+                return f"there is no program {name} in test/elastic/programs"
+            if source.suffix in (".c", ".cpp") and (failure := self.failure(COMMON)):
+                return failure
+            return self._up_to_date(self.folder / name, source, COMPILERS[source.suffix], self._words(name, source))
+
+    def _common_source(self) -> Path:
+        return next(iter(self.sources.values())).parent / f"{COMMON}.c"
+
+    def _up_to_date(self, target: Path, source: Path, compiler: str, words: list[str]) -> str:
+        newest = max(self.newest_input_ns, source.stat().st_mtime_ns)
+        if target.exists() and target.stat().st_mtime_ns > newest:
+            return ""
+        temporary = target.with_name(f"{target.name}.new")
+        failure = _compile([str(self.prefix / "bin" / compiler), *words, "-o", str(temporary)])
+        if not failure:
+            os.replace(temporary, target)
+        return failure
+
+    def _words(self, name: str, source: Path) -> list[str]:
+        words = [*FLAGS[source.suffix], str(source)]
         if name.startswith(TOOL):
-            command += ["-shared", "-fPIC"]
-        elif source.suffix in (".c", ".cpp"):
-            command += [str(common), "-lpthread"]
-            command += ["-shared", "-fPIC"] if name.startswith(EPOP) else []
-            command += ["-ladapt_data"] if name.startswith((DATA, EPOP)) else []
-        else:
-            command += ["-J", str(folder)]
-            command += ["-ladapt_data"] if name.startswith(DATA) else []
-            command += ["-lmpidynres"] if name.startswith(DYNRES) else []
-        return name, _compile(command)
-
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        for name, failure in pool.map(one, sorted(names)):
-            if failure:
-                built.failures[name] = failure
-    return built
+            return words + ["-shared", "-fPIC"]
+        if source.suffix in (".c", ".cpp"):
+            words += [str(self.folder / f"{COMMON}.o"), "-lpthread"]
+            words += ["-shared", "-fPIC"] if name.startswith(EPOP) else []
+            return words + (["-ladapt_data"] if name.startswith((DATA, EPOP)) else [])
+        words += ["-J", str(self.folder / f"modules-{name}")]
+        (self.folder / f"modules-{name}").mkdir(exist_ok=True)
+        words += ["-ladapt_data"] if name.startswith(DATA) else []
+        return words + (["-lmpidynres"] if name.startswith(DYNRES) else [])

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import processes
-from .build import EPOP, Built
+from .build import EPOP, Programs
 from .testlist import Test
 
 GRACE_S = 15.0
@@ -27,6 +27,8 @@ LAST_LINES = 25
 
 class TestFailure(Exception):
     """Why a test failed."""
+
+    __test__ = False  # pytest: not a class of tests
 
 
 class Skip(Exception):
@@ -38,7 +40,7 @@ class Setting:
     """What all tests of a run share."""
 
     prefix: Path
-    built: Built
+    programs: Programs
     folder: Path
     seed: int
     stock_mpiexec: Path | None
@@ -118,6 +120,8 @@ class Job:
 class TestRun:
     """A test in progress."""
 
+    __test__ = False  # pytest: not a class of tests
+
     test: Test
     setting: Setting
     folder: Path
@@ -187,9 +191,9 @@ class TestRun:
 
     def program(self, name: str | None = None) -> str:
         name = name or self.test.program
-        if name in self.setting.built.failures:
-            self.fail("does not compile:\n" + self.setting.built.failures[name])
-        return str(self.setting.built.program(name))
+        if failure := self.setting.programs.failure(name):
+            self.fail("does not compile:\n" + failure)
+        return str(self.setting.programs.program(name))
 
     def start(self, command: Sequence[str], stdin: str | None = None) -> Job:
         job = Job(self, command, stdin)

@@ -64,6 +64,8 @@ class ListError(Exception):
 class Test:
     """One line of the list, with the seed applied."""
 
+    __test__ = False  # pytest: not a class of tests
+
     name: str
     clauses: list[str]
     processes: int

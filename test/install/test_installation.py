@@ -1,16 +1,11 @@
-#!/usr/bin/python3
-"""Check an installed Elastic MPICH: is it complete, and does it take the place of Debian's libmpich12?
-
-    test/install/run --mpi PREFIX [-k PATTERN]
+"""An installed Elastic MPICH: is it complete, and does it take the place of Debian's libmpich12?
 
 Each check compiles or runs something in a private folder.  The ABI checks get Debian's packages (libmpich12,
 libmpich-dev, mpich) through a private apt, unpack them beside (nothing is installed) and keep them in the user's cache.
-Prints TAP-like lines and closes with `N passed, N failed[, N skipped]`.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import subprocess
@@ -18,6 +13,8 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[2]
@@ -438,38 +435,15 @@ class Checks:
         self.want(len(traces) == 6, f"6 processes, {len(traces)} traces")
 
 
-def run_check(title: str, check: Callable[[], None]) -> str:
-    """Run one check and print its line; passed, failed or skipped."""
+@pytest.fixture(scope="module")
+def checks(mpi: Path, tmp_path_factory: pytest.TempPathFactory) -> Checks:
+    return Checks(mpi, tmp_path_factory.mktemp("install"))
+
+
+@pytest.mark.parametrize("name", [name.removeprefix("check_") for name in vars(Checks) if name.startswith("check_")])
+@pytest.mark.xdist_group("install")
+def test_installation(name: str, checks: Checks) -> None:
     try:
-        check()
+        getattr(checks, f"check_{name}")()
     except Skip as reason:
-        print(f"ok - install: {title} # SKIP {reason}")
-        return "skipped"
-    except (Failure, OSError, subprocess.TimeoutExpired) as error:
-        print(f"not ok - install: {title}")
-        print("\n".join(f"#   {line}" for line in str(error).splitlines()[:40]))
-        return "failed"
-    print(f"ok - install: {title}")
-    return "passed"
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Check an installed Elastic MPICH.")
-    parser.add_argument("--mpi", required=True, metavar="PREFIX")
-    parser.add_argument("-k", dest="pattern", default="", help="only checks whose title contains this")
-    options = parser.parse_args()
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    results = []
-    with tempfile.TemporaryDirectory(prefix="elastic-mpich-") as folder:
-        checks = Checks(Path(options.mpi).resolve(), Path(folder))
-        for name in [name for name in vars(Checks) if name.startswith("check_")]:
-            check = getattr(checks, name)
-            if options.pattern in check.__doc__:
-                results.append(run_check(check.__doc__, check))
-    skipped = f", {results.count('skipped')} skipped" if "skipped" in results else ""
-    print(f"{results.count('passed')} passed, {results.count('failed')} failed{skipped}")
-    return 1 if "failed" in results else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        pytest.skip(str(reason))

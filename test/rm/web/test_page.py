@@ -1,15 +1,11 @@
-#!/usr/bin/python3
-"""Check elasticd's web page (src/rm/web) in a headless Chromium, served with made-up jobs on localhost.
+"""elasticd's web page (src/rm/web) in a headless Chromium, served with made-up jobs on localhost.
 
-    test/rm/web/run [-k PATTERN] [--screenshot FILE] [--screenshot-job FILE]
-
-Speaks the W3C WebDriver protocol with chromedriver; the tests are skipped where Debian's chromium and chromium-driver are not
-installed.  Prints TAP-like lines and closes with `N passed, N failed[, N skipped]`.
+Uses the W3C WebDriver protocol with chromedriver (Debian: chromium, chromium-driver).  `web/screenshots FOLDER` writes
+pictures of the page.
 """
 
 from __future__ import annotations
 
-import argparse
 import base64
 import http.server
 import json
@@ -22,7 +18,6 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -30,6 +25,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 sys.dont_write_bytecode = True
 ROOT = Path(__file__).resolve().parents[3]
@@ -451,7 +448,7 @@ def test_nothing_from_elsewhere(browser: Browser, site: Site, fake: MadeUp) -> N
 
 
 @contextmanager
-def surroundings(driver: str, chromium: str) -> Iterator[tuple[Browser, Site, MadeUp]]:
+def opened(driver: str, chromium: str) -> Iterator[tuple[Browser, Site, MadeUp]]:
     with tempfile.TemporaryDirectory(prefix="elastic-web-", ignore_cleanup_errors=True) as folder:
         fake = MadeUp(Path(folder) / "elasticd.sock")
         site = Site(fake)
@@ -466,52 +463,30 @@ def surroundings(driver: str, chromium: str) -> Iterator[tuple[Browser, Site, Ma
             fake.close()
 
 
-def run_tests(browser: Browser, site: Site, fake: MadeUp, tests: list[Callable[..., None]]) -> int:
-    failed = 0
-    for test in tests:
-        try:
-            test(browser, site, fake)
-            errors = browser.errors()
-            want(not errors, f"the browser's log: {errors}")
-            print(f"ok - web: {test.__doc__}", flush=True)
-        except (Failure, OSError, ValueError, KeyError) as error:
-            failed += 1
-            print(f"not ok - web: {test.__doc__}", flush=True)
-            text = str(error) if isinstance(error, Failure) else traceback.format_exc()
-            print("\n".join(f"#   {line}" for line in text.splitlines()[:30]))
-    return failed
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Check elasticd's web page.")
-    parser.add_argument("-k", dest="pattern", default="", help="only tests whose title contains this")
-    parser.add_argument("--screenshot", type=Path, help="keep a picture of the page")
-    parser.add_argument("--screenshot-job", type=Path, help="keep a picture of what is shown of a job's time")
-    options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended then, too
-    tests = [test for name, test in globals().items() if name.startswith("test_") and options.pattern in f"{name} {test.__doc__}"]
+@pytest.fixture(scope="module")
+def surroundings() -> Iterator[tuple[Browser, Site, MadeUp]]:
     driver, chromium = shutil.which("chromedriver"), shutil.which("chromium")
     if not driver or not chromium:
-        for test in tests:
-            print(f"ok - web: {test.__doc__} # SKIP chromium and chromium-driver are not installed")
-        print(f"0 passed, 0 failed, {len(tests)} skipped")
-        return 0
-    if not tests:
-        print("0 passed, 0 failed")
-        return 0
-    with surroundings(driver, chromium) as (browser, site, fake):
-        failed = run_tests(browser, site, fake, tests)
-        if options.screenshot:
-            browser.loaded(site, "#job=1")
-            browser.wait("the history", lambda: browser.count("#records tbody tr") == 3)
-            browser.screenshot(options.screenshot)
-        if options.screenshot_job:
-            browser.loaded(site, "#job=1")
-            browser.wait("the loops", lambda: browser.count("#loops tbody tr") == 2)
-            browser.screenshot_of("#measured", options.screenshot_job)
-    print(f"{len(tests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+        pytest.skip("chromium and chromium-driver are not installed")
+    with opened(driver, chromium) as parts:
+        yield parts
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.fixture
+def browser(surroundings: tuple[Browser, Site, MadeUp]) -> Iterator[Browser]:
+    yield surroundings[0]
+    errors = surroundings[0].errors()
+    want(not errors, f"the browser's log: {errors}")
+
+
+@pytest.fixture
+def site(surroundings: tuple[Browser, Site, MadeUp]) -> Site:
+    return surroundings[1]
+
+
+@pytest.fixture
+def fake(surroundings: tuple[Browser, Site, MadeUp]) -> MadeUp:
+    return surroundings[2]
+
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]

@@ -1,18 +1,18 @@
 #!/usr/bin/python3
-"""Run MPICH's own test suite (test/mpi of the release) on an installed MPI, or compare two.
+"""MPICH's own test suite (test/mpi of the release) on an installed MPI.
 
-    test/mpich/run --mpi PREFIX [--quick] [-k PATTERN]
-    test/mpich/run --mpi PREFIX --compare [--stock PREFIX] [-k PATTERN]
+    test/mpich/suite.py --mpi PREFIX --prepare
+    test/mpich/suite.py --mpi PREFIX --compare [--stock PREFIX] [-k PATTERN]
 
---quick (the default) runs what quick.list names.  --compare runs the whole suite on PREFIX, and what does not pass
-there on a stock MPICH as well (built with maint/build --stock if none is given; its waiting processes never give way,
-which makes the suite three times as long on few cores).  Each test whose result differs is listed and repeated twice on
-both sides, so that chance is told from change.  Results of --compare are kept by the sum of the library, so an
-interrupted comparison continues.
+pytest runs what quick.list names (test_mpich.py); --prepare configures the suite for that.  --compare runs the whole suite
+on PREFIX, and what does not pass there on a stock MPICH as well (built with maint/build --stock if none is given; its
+waiting processes never yield, which makes the suite three times as long on few cores).  Each test whose result differs is
+listed and repeated twice on both sides, so that chance is told from change.  Results of --compare are kept by the sum of
+the library, so an interrupted comparison continues.
 
 The suite always comes from the pristine release, configured and compiled against the MPI under test in
-$ELASTIC_BUILD/mpich-tests/; MPICH's runtests runs it and decides what passes.  Prints TAP-like lines and closes with
-`N passed, N failed[, N skipped]`; skipped are the ones that runtests skips and the known failures (expected-fail.list).
+$ELASTIC_BUILD/mpich-tests/; MPICH's runtests runs it and decides what passes.  --compare prints TAP-like lines and closes
+with `N passed, N failed[, N skipped]`; skipped are the tests that runtests skips.
 """
 
 from __future__ import annotations
@@ -117,13 +117,19 @@ class Suite:
             )
         return done.returncode == 0
 
+    def is_prepared(self) -> bool:
+        """Whether the suite is unpacked and configured for these headers and wrappers."""
+        stamp = self.folder / "prepared"
+        return stamp.is_file() and stamp.read_text() == self._key()
+
+    def _key(self) -> str:
+        return sum_of([*sorted((self.prefix / "include").glob("*.h")), self.prefix / "bin" / "mpicc"])
+
     def prepare(self) -> None:
-        """Unpack and configure, unless that has been done for these headers and wrappers."""
+        """Unpack and configure, unless that has been done."""
         if not (self.prefix / "bin" / "mpicc").is_file():
             raise SuiteError(f"no MPI in {self.prefix}: bin/mpicc is missing")
-        headers = sorted((self.prefix / "include").glob("*.h")) + [self.prefix / "bin" / "mpicc"]
-        key, stamp = sum_of(headers), self.folder / "prepared"
-        if stamp.is_file() and stamp.read_text() == key:
+        if self.is_prepared():
             return
         say(f"preparing MPICH's tests for {self.prefix}")
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -141,7 +147,7 @@ class Suite:
         for support in ("util", "dtpools"):
             if not self.call("make", f"-j{JOBS}", folder=self.tests / support):
                 raise SuiteError(f"MPICH's test support cannot be compiled; see {self.log}")
-        stamp.write_text(key)
+        (self.folder / "prepared").write_text(self._key())
 
     def folders(self, top: str = ".") -> list[str]:
         """Folders with tests, as the configured testlists name them."""
@@ -179,11 +185,12 @@ class Suite:
         programs = sorted({entry.program for entry in entries})
         if (folder / "Makefile").is_file():
             self.call("make", "-k", f"-j{JOBS}", *[p for p in programs if "/" not in p], folder=folder)
-        (self.folder / "list").write_text("".join(f"{entry.line}\n" for entry in entries))
-        tap = self.folder / "tap"
+        chosen = self.folder / f"list-{os.getpid()}"  # workers of pytest run at the same time
+        chosen.write_text("".join(f"{entry.line}\n" for entry in entries))
+        tap = self.folder / f"tap-{os.getpid()}"
         tap.unlink(missing_ok=True)
         self.call(
-            str(self.tests / "runtests"), f"-mpiexec={self.prefix}/bin/mpiexec", f"-tests={self.folder}/list",
+            str(self.tests / "runtests"), f"-mpiexec={self.prefix}/bin/mpiexec", f"-tests={chosen}",
             f"-tapfile={tap}", folder=folder,
         )  # fmt: skip
         text = tap.read_text(errors="replace") if tap.is_file() else ""
@@ -237,47 +244,6 @@ def expected_failures() -> dict[str, str]:
         if name and not line.startswith("#"):
             known[name] = reason.strip()
     return known
-
-
-def by_folder(entries: list[Entry]) -> dict[str, list[Entry]]:
-    """Entries grouped by folder, in order."""
-    groups: dict[str, list[Entry]] = {}
-    for entry in entries:
-        groups.setdefault(entry.folder, []).append(entry)
-    return groups
-
-
-def report(entry: Entry, result: str, known: dict[str, str], suite: Suite) -> str:
-    """Print one result; passed, failed or skipped."""
-    reason = known.get(f"{entry.folder}/{entry.program}")
-    if result == "skipped":
-        print(f"ok - mpich: {entry.name} # SKIP by MPICH's runtests")
-    elif result == "failed" and reason:
-        print(f"ok - mpich: {entry.name} # SKIP fails with stock MPICH too: {reason}")
-        return "skipped"
-    elif result == "failed":
-        print(f"not ok - mpich: {entry.name}")
-        print("\n".join(suite.output.get(entry.name, [])[:SHOWN_LINES]) or "## (not reached)")
-        print(f"#   again: cd {suite.tests / entry.folder} && {suite.prefix}/bin/mpiexec -n {entry.processes} "
-              f"./{entry.program}; log: {suite.log}")  # fmt: skip
-    else:
-        remark = " # passes now: remove it from expected-fail.list" if reason else ""
-        print(f"ok - mpich: {entry.name} ({suite.seconds.get(entry.name, 0):.1f} s){remark}")
-    return result
-
-
-def run_quick(prefix: Path, pattern: str) -> Counter[str]:
-    """The quick selection on one MPI."""
-    suite, known = Suite(prefix), expected_failures()
-    suite.prepare()
-    totals: Counter[str] = Counter()
-    chosen = [entry for entry in quick_entries(suite) if pattern in entry.name]
-    for folder, entries in by_folder(chosen).items():
-        start = time.monotonic()
-        for entry, result in zip(entries, suite.run(entries).values(), strict=True):
-            totals[report(entry, result, known, suite)] += 1
-        say(f"{folder}: {len(entries)} tests in {time.monotonic() - start:.0f} s")
-    return totals
 
 
 # ---------------------------------------------------------------- the comparison
@@ -356,18 +322,19 @@ def compare(entry: Entry, suites: list[Suite], kept: list[Kept]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description="MPICH's own tests on an installed MPI.")
     parser.add_argument("--mpi", required=True, metavar="PREFIX")
-    parser.add_argument("--quick", action="store_true", help="the selection in quick.list (the default)")
-    parser.add_argument("--compare", action="store_true", help="the whole suite, compared with a stock MPICH")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--prepare", action="store_true", help="unpack and configure the suite")
+    what.add_argument("--compare", action="store_true", help="the whole suite, compared with a stock MPICH")
     parser.add_argument("--stock", metavar="PREFIX", help="an installed stock MPICH (default: built)")
     parser.add_argument("-k", dest="pattern", default="", help="only tests whose name contains this")
     options = parser.parse_args()
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     prefix = Path(options.mpi).resolve()
     try:
-        if options.compare:
-            totals = run_compare(prefix, Path(options.stock).resolve() if options.stock else None, options.pattern)
-        else:
-            totals = run_quick(prefix, options.pattern)
+        if options.prepare:
+            Suite(prefix).prepare()
+            return 0
+        totals = run_compare(prefix, Path(options.stock).resolve() if options.stock else None, options.pattern)
     except SuiteError as error:
         print(f"not ok - mpich: {error}")
         totals = Counter(failed=1)

@@ -1,14 +1,7 @@
-#!/usr/bin/python3
-"""Check the command `elastic` against an elasticd of the tests' own (fake_elasticd.py); no MPI is needed.
-
-    test/rm/cli/run --elastic PROGRAM [-k PATTERN]
-
-Each test has a folder, a daemon and jobs of its own.  Prints TAP-like lines and closes with `N passed, N failed`.
-"""
+"""The command `elastic` against an elasticd of the tests' own (fake_elasticd.py); no MPI is needed."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import pty
@@ -20,11 +13,11 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -83,10 +76,10 @@ class Place:
             time.sleep(0.02)
 
 
-@contextmanager
-def place(elastic: str) -> Iterator[Place]:
+@pytest.fixture
+def here(mpi: Path) -> Iterator[Place]:
     with tempfile.TemporaryDirectory(prefix="elastic-cli-") as folder:
-        here = Place(elastic, Path(folder))
+        here = Place(str(mpi / "bin" / "elastic"), Path(folder))
         try:
             yield here
         finally:
@@ -726,34 +719,3 @@ def complete(here: Place, words: list[str]) -> list[str]:
     done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, text=True, env=environment, check=False)
     want(done.returncode == 0 and not done.stderr, done.stderr)
     return done.stdout.split()
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Check the command elastic.")
-    parser.add_argument("--elastic", required=True, metavar="PROGRAM")
-    parser.add_argument("-k", dest="pattern", default="", help="only tests whose title contains this")
-    options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended then, too
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so would ours
-    elastic = str(Path(options.elastic).resolve())
-    passed = failed = 0
-    for name, test in list(globals().items()):
-        if not name.startswith("test_") or options.pattern not in f"{name} {test.__doc__}":
-            continue
-        try:
-            with place(elastic) as here:
-                test(here)
-            passed += 1
-            print(f"ok - elastic: {test.__doc__}", flush=True)
-        except (Failure, OSError, ValueError, KeyError, IndexError, subprocess.TimeoutExpired) as error:
-            failed += 1
-            print(f"not ok - elastic: {test.__doc__}", flush=True)
-            text = str(error) if isinstance(error, Failure) else traceback.format_exc()
-            print("\n".join(f"#   {line}" for line in text.splitlines()[:40]))
-            print(f"#   again: {Path(__file__).relative_to(ROOT)} --elastic {elastic} -k {name}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,19 +1,13 @@
-#!/usr/bin/python3
-"""Test mpiexec, the node daemons and the adapt board without libmpi.
+"""mpiexec, its proxies and the adapt board, without libmpi.
 
-    test/pm/run --mpiexec PATH [--reference PATH] [--keep] [PATTERN ...]
-
-test_process.c plays the MPI processes.  Several hosts are played by this machine: a launcher that takes the place of
-ssh runs the node daemon here.  --reference is a stock mpiexec: what does not adapt must behave the same under both.
-One line for each test; a failed one tells what was expected, the command, and with --keep the folder of its files.
+test_process.c takes the place of the MPI processes.  This machine takes the place of several hosts: a launcher in place of
+ssh runs the proxy here.  With --reference PATH, a stock mpiexec: what does not adapt must behave the same under both.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import dataclasses
-import fnmatch
 import hashlib
 import json
 import os
@@ -31,6 +25,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 60  # of any one mpiexec
@@ -198,12 +195,26 @@ class Bench:
                     stream.close()
 
 
-TESTS: dict[str, Callable[[Bench], None]] = {}
+@pytest.fixture(scope="session")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program test_process, compiled."""
+    program = tmp_path_factory.mktemp("pm") / "test_process"
+    include = HERE.parents[1] / "src" / "pmi" / "include"
+    flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", f"-I{include}"]
+    subprocess.run(["cc", *flags, str(HERE / "test_process.c"), "-o", str(program)], check=True)
+    return program
 
 
-def test(function: Callable[[Bench], None]) -> Callable[[Bench], None]:
-    TESTS[function.__name__] = function
-    return function
+@pytest.fixture
+def bench(mpi: Path, process: Path, pytestconfig: Any) -> Iterator[Bench]:
+    folder = Path(tempfile.mkdtemp(prefix="pm-"))  # short: it holds sockets
+    made = Bench(mpi / "bin" / "mpiexec", pytestconfig.option.reference, process, folder)
+    try:
+        yield made
+    finally:
+        made.close()
+        print(f"last command: {' '.join(made.command)}")  # pytest shows it where the test has failed
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def expect_ok(bench: Bench, result: Result, sizes: list[int]) -> None:
@@ -238,8 +249,7 @@ def start_tree(bench: Bench, schedule: str, *words: object) -> subprocess.Popen[
     return bench.start(*launcher, *options, program=[bench.process, *words])
 
 
-@test
-def tree_of_daemons(bench: Bench) -> None:
+def test_tree_of_daemons(bench: Bench) -> None:
     """Twelve node daemons with a fan-out of two: four levels."""
     job = start_tree(bench, "12,9,12,2s:8", "probes=4", "seconds=60")
     wait_for("the third adaptation", lambda: len(bench.sizes()) == 3)
@@ -248,8 +258,7 @@ def tree_of_daemons(bench: Bench) -> None:
     expect(links >= 10, f"{links} connections between node daemons")
 
 
-@test
-def tree_with_large_plans(bench: Bench) -> None:
+def test_tree_with_large_plans(bench: Bench) -> None:
     """More than a socket takes at once."""
     hosts = ",".join(f"{host}:12" for host in HOSTS.split(","))
     bench.extra["MPIEXEC_ADAPT_FANOUT"] = "2"
@@ -257,8 +266,7 @@ def tree_with_large_plans(bench: Bench) -> None:
     expect_ok(bench, bench.adapt("-n", 72, "--adapt-schedule", "144,100", words=words, hosts=hosts), [144, 100])
 
 
-@test
-def tree_without_fan_out(bench: Bench) -> None:
+def test_tree_without_fan_out(bench: Bench) -> None:
     bench.extra["MPIEXEC_ADAPT_FANOUT"] = "0"
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", HOSTS]
     options = ["-n", 7, "--adapt-schedule", "12,2s:8", "--adapt-log", bench.log]
@@ -279,8 +287,7 @@ def free_ports(count: int) -> tuple[int, int]:
             return first, first + count - 1
 
 
-@test
-def tree_without_ports(bench: Bench) -> None:
+def test_tree_without_ports(bench: Bench) -> None:
     """Daemons that join find no port to listen on (mpiexec has two, the first daemons have seven): they are told directly."""
     first, last = free_ports(9)
     bench.extra["MPIEXEC_PORT_RANGE"] = f"{first}:{last}"
@@ -288,8 +295,7 @@ def tree_without_ports(bench: Bench) -> None:
     expect_ok(bench, result, [12, 9])
 
 
-@test
-def no_port_for_a_launch(bench: Bench) -> None:
+def test_no_port_for_a_launch(bench: Bench) -> None:
     """mpiexec has the ports of the launch alone: a growth fails, with the reason, and the job goes on."""
     first, last = free_ports(2)
     bench.extra["MPIEXEC_PORT_RANGE"] = f"{first}:{last}"
@@ -310,8 +316,7 @@ def no_port_for_a_launch(bench: Bench) -> None:
     expect_ok(bench, bench.finish(job), [2])
 
 
-@test
-def tree_loses_daemons(bench: Bench) -> None:
+def test_tree_loses_daemons(bench: Bench) -> None:
     """A daemon is killed while commands are on their way through it: the job goes on, or ends for it; nobody waits for ever."""
     for round_number in range(8):
         bench.log.unlink(missing_ok=True)
@@ -334,42 +339,35 @@ def tree_loses_daemons(bench: Bench) -> None:
 # ---- the six steps -------------------------------------------------------------------------------
 
 
-@test
-def grow_and_shrink(bench: Bench) -> None:
+def test_grow_and_shrink(bench: Bench) -> None:
     expect_ok(bench, bench.adapt("-n", 2, "--adapt-schedule", "4,2,6,1", words=["probes=4"]), [4, 2, 6, 1])
 
 
-@test
-def single_dash_and_equals(bench: Bench) -> None:
+def test_single_dash_and_equals(bench: Bench) -> None:
     expect_ok(bench, bench.adapt("-n", 1, "-adapt-schedule=3,1", words=["probes=2"]), [3, 1])
 
 
-@test
-def leave_rank_0_and_migrate(bench: Bench) -> None:
+def test_leave_rank_0_and_migrate(bench: Bench) -> None:
     schedule = "3/leave=0,2/leave=0+1+2,6/leave=1"
     expect_ok(bench, bench.adapt("-n", 3, "--adapt-schedule", schedule, words=["probes=3"]), [3, 2, 6])
 
 
-@test
-def schedule_from_a_file(bench: Bench) -> None:
+def test_schedule_from_a_file(bench: Bench) -> None:
     (bench.folder / "list").write_text("# sizes\n3\n0.1s:2\n")
     expect_ok(bench, bench.adapt("-n", 1, "--adapt-schedule", "@list", words=["probes=2"]), [3, 2])
 
 
-@test
-def policy_increase_decrease(bench: Bench) -> None:
+def test_policy_increase_decrease(bench: Bench) -> None:
     args = ["--adapt-policy", "increase-decrease", "--adapt-range", "1:3", "--adapt-interval", "0"]
     expect_ok(bench, bench.adapt("-n", 1, *args, words=["probes=4"]), [2, 3, 2, 1])
 
 
-@test
-def processes_of_different_speed(bench: Bench) -> None:
+def test_processes_of_different_speed(bench: Bench) -> None:
     words = ["probes=6", "slow=40", "probe_us=50"]
     expect_ok(bench, bench.adapt("-n", 3, "--adapt-schedule", "5,2,4,1,3,2", words=words), [5, 2, 4, 1, 3, 2])
 
 
-@test
-def many_adaptations_leak_nothing(bench: Bench) -> None:
+def test_many_adaptations_leak_nothing(bench: Bench) -> None:
     rounds = 60
     schedule = ",".join(["3", "2"] * (rounds // 2 + 10))
     job = bench.start(
@@ -396,16 +394,14 @@ def many_adaptations_leak_nothing(bench: Bench) -> None:
 # ---- hosts ---------------------------------------------------------------------------------------
 
 
-@test
-def placement_fills_free_slots(bench: Bench) -> None:
+def test_placement_fills_free_slots(bench: Bench) -> None:
     result = bench.adapt("-n", 2, "--adapt-schedule", "5,2,1s:3", words=["probes=3"], hosts="aa:2,bb:2,cc:2")
     expect_ok(bench, result, [5, 2, 3])
     placed = [event["hosts"] for event in bench.events("placed")]
     expect(placed == [["bb", "bb", "cc"], ["bb"]], f"placed on {placed}")
 
 
-@test
-def placement_on_given_hosts(bench: Bench) -> None:
+def test_placement_on_given_hosts(bench: Bench) -> None:
     result = bench.adapt(
         "-n", 2, "--adapt-schedule", "4/hosts=cc+new,2,3/hosts=new", words=["probes=3"], hosts="aa,bb,cc"
     )
@@ -414,8 +410,7 @@ def placement_on_given_hosts(bench: Bench) -> None:
     expect(placed == [["cc", "new"], ["new"]], f"placed on {placed}")
 
 
-@test
-def unreachable_host(bench: Bench) -> None:
+def test_unreachable_host(bench: Bench) -> None:
     result = bench.adapt(
         "-n", 2, "--adapt-schedule", "4/hosts=down1+aa,3", words=["probes=1", "seconds=15"], hosts="aa:4"
     )
@@ -423,8 +418,7 @@ def unreachable_host(bench: Bench) -> None:
     expect(len(bench.events("failed")) == 1, f"one failure expected: {result.err}")
 
 
-@test
-def mpiexec_dies_while_daemons_come(bench: Bench) -> None:
+def test_mpiexec_dies_while_daemons_come(bench: Bench) -> None:
     """A daemon that comes when mpiexec is not there any more ends, also where its launcher is mpiexec's child."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "slow1,slow2"]
     job = bench.start(*launcher, "-n", 2, program=["/bin/sleep", "1000"])
@@ -434,8 +428,7 @@ def mpiexec_dies_while_daemons_come(bench: Bench) -> None:
     wait_for("the end of all processes of the job", lambda: not bench.processes(), 30)
 
 
-@test
-def silent_host(bench: Bench) -> None:
+def test_silent_host(bench: Bench) -> None:
     """A launcher that neither starts the node daemon nor ends, whatever it is told."""
     bench.extra["MPIEXEC_ADAPT_LAUNCH"] = "1s"
     result = bench.adapt(
@@ -466,8 +459,7 @@ assert "finalize_ack" in ask(b"cmd=finalize\\n")
 """
 
 
-@test
-def spawn_on_silent_hosts(bench: Bench) -> None:
+def test_spawn_on_silent_hosts(bench: Bench) -> None:
     """DS4: launchers of spawned processes that neither start their node daemon nor end: the spawn fails in time, the job goes on."""
     bench.extra["MPIEXEC_ADAPT_LAUNCH"] = "1s"
     script = bench.folder / "spawns.py"
@@ -481,8 +473,7 @@ def spawn_on_silent_hosts(bench: Bench) -> None:
     bench.expect_nothing_left()
 
 
-@test
-def unreachable_host_at_launch(bench: Bench) -> None:
+def test_unreachable_host_at_launch(bench: Bench) -> None:
     """Nobody waits for a host that cannot be reached; the other processes end, too."""
     result = bench.adapt("-n", 4, words=["seconds=40"], hosts="aa,down1,bb,down2")
     expect(result.code not in (0, None), f"exit code {result.code}")
@@ -583,8 +574,7 @@ def expect_lost(bench: Bench, launcher: str, after: str, options: list[object]) 
     bench.expect_nothing_left()
 
 
-@test
-def daemon_dies_while_the_job_starts(bench: Bench) -> None:
+def test_daemon_dies_while_the_job_starts(bench: Bench) -> None:
     """Before it says who it is, right after, in the middle of a message, and while mpiexec waits for all in a barrier.  For one
     that never connects mpiexec waits as stock's does, in a job that has nothing to do with adaptations."""
     for launcher, hello in (("one host", 4), ("fork", 4), ("ssh", 4 + 16)):
@@ -594,8 +584,7 @@ def daemon_dies_while_the_job_starts(bench: Bench) -> None:
                     expect_lost(bench, launcher, after, options)
 
 
-@test
-def missing_executable(bench: Bench) -> None:
+def test_missing_executable(bench: Bench) -> None:
     program = bench.folder / "program"
     shutil.copy(bench.process, program)
     job = bench.start(
@@ -609,8 +598,7 @@ def missing_executable(bench: Bench) -> None:
     bench.expect_nothing_left()
 
 
-@test
-def too_many_for_the_descriptors(bench: Bench) -> None:
+def test_too_many_for_the_descriptors(bench: Bench) -> None:
     result = bench.run(
         "-n",
         1,
@@ -676,8 +664,7 @@ def expect_told_once(result: Result) -> None:
     expect(result.code == 0 and len(told) == 1, f"exit code {result.code}, it says: {result.err}")
 
 
-@test
-def strangers_after_the_daemons(bench: Bench) -> None:
+def test_strangers_after_the_daemons(bench: Bench) -> None:
     """Whoever names a daemon's id without the secret is cut off; adaptive and rigid jobs go on."""
     for words in (["seconds=3"], ["seconds=3", "mode=rigid"]):
         launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]
@@ -693,8 +680,7 @@ def strangers_after_the_daemons(bench: Bench) -> None:
         bench.expect_nothing_left()
 
 
-@test
-def strangers_before_the_daemons(bench: Bench) -> None:
+def test_strangers_before_the_daemons(bench: Bench) -> None:
     """Whoever comes before the daemon itself, or at the same time, does not take its place: at launch and at a growth."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "slow1,slow2"]
     options = ["--adapt-schedule", "4/hosts=slow3+slow4", "--adapt-log", bench.log]
@@ -712,8 +698,7 @@ def strangers_before_the_daemons(bench: Bench) -> None:
     expect(len(bench.events("stranger")) == 1, f"{len(bench.events('stranger'))} events")
 
 
-@test
-def secret_is_nowhere_to_be_read(bench: Bench) -> None:
+def test_secret_is_nowhere_to_be_read(bench: Bench) -> None:
     """It comes to the launcher's standard input, and is in no command line and no environment."""
     bench.ssh.write_text(KEEPS_STDIN)
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]
@@ -735,8 +720,7 @@ def secret_is_nowhere_to_be_read(bench: Bench) -> None:
     expect(not any(secret in result.out + result.err for secret in given), "mpiexec -v prints it")
 
 
-@test
-def every_job_has_another_secret(bench: Bench) -> None:
+def test_every_job_has_another_secret(bench: Bench) -> None:
     bench.ssh.write_text(KEEPS_STDIN)
     for _ in range(2):
         launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa"]
@@ -745,8 +729,7 @@ def every_job_has_another_secret(bench: Bench) -> None:
     expect(len(given) == 2, f"given: {given}")
 
 
-@test
-def launcher_without_standard_input(bench: Bench) -> None:
+def test_launcher_without_standard_input(bench: Bench) -> None:
     """It is told what is wrong and what to do, and nobody waits; the user's own file is a way out."""
     deaf = bench.folder / "deaf"
     deaf.write_text(f'#!/bin/sh\nexec {bench.ssh} "$@" </dev/null\n')
@@ -768,8 +751,7 @@ def launcher_without_standard_input(bench: Bench) -> None:
     expect(result.code == 0 and result.out == "done\ndone\n", f"exit code {result.code}: {result.out}{result.err}")
 
 
-@test
-def daemon_does_nothing_for_an_impostor(bench: Bench) -> None:
+def test_daemon_does_nothing_for_an_impostor(bench: Bench) -> None:
     """Who listens in mpiexec's place, and gets to know the daemon's half of the secret, does not know the other one."""
     daemon = bench.mpiexec.parent / "hydra_pmi_proxy"
     with socket.create_server(("127.0.0.1", 0)) as impostor:
@@ -794,8 +776,7 @@ def daemon_does_nothing_for_an_impostor(bench: Bench) -> None:
 # ---- what comes with a process --------------------------------------------------------------------
 
 
-@test
-def environment_and_directory(bench: Bench) -> None:
+def test_environment_and_directory(bench: Bench) -> None:
     script = bench.folder / "show"
     script.write_text(
         f'#!/bin/sh\necho "uid=$PMI_ADAPT | $1 $2 | $FROM_GENV $FROM_ENV | $PWD | $(umask)"\nexec {bench.process} probes=1\n'
@@ -824,8 +805,7 @@ def environment_and_directory(bench: Bench) -> None:
     expect(seen[0] == f"first second word | g e | {bench.folder}/there | 0027", f"seen {seen[0]}")
 
 
-@test
-def joining_processes_of_another_program(bench: Bench) -> None:
+def test_joining_processes_of_another_program(bench: Bench) -> None:
     """Also where the first node daemon runs none of the second program's processes."""
     script = bench.folder / "show"
     script.write_text(f'#!/bin/sh\necho "$1 $FROM_ENV"\nexec {bench.process} probes=3\n')
@@ -842,8 +822,7 @@ def joining_processes_of_another_program(bench: Bench) -> None:
     expect(programs == [1, None, 1], f"events tell of the programs {programs}")
 
 
-@test
-def binding_takes_free_places(bench: Bench) -> None:
+def test_binding_takes_free_places(bench: Bench) -> None:
     cores = len(os.sched_getaffinity(0))
     if cores < 2:
         return
@@ -861,8 +840,7 @@ def binding_takes_free_places(bench: Bench) -> None:
     expect(places["2"] == places["1"], f"the free place was rank 1's: {places}")
 
 
-@test
-def labels_are_world_ranks(bench: Bench) -> None:
+def test_labels_are_world_ranks(bench: Bench) -> None:
     result = bench.adapt("-l", "-n", 2, "--adapt-schedule", "4/leave=0", words=["probes=1", "verbose=1"])
     expect_ok(bench, result, [4])
     ends = sorted(re.findall(r"\[(\d+)\] uid (\d+): ends as rank (-?\d+)", result.out))
@@ -871,8 +849,7 @@ def labels_are_world_ranks(bench: Bench) -> None:
     )
 
 
-@test
-def standard_input_follows_rank_0(bench: Bench) -> None:
+def test_standard_input_follows_rank_0(bench: Bench) -> None:
     job = bench.start(
         "-n",
         2,
@@ -893,8 +870,7 @@ def standard_input_follows_rank_0(bench: Bench) -> None:
     expect(re.findall(r"uid (\d+) read (\w+)", result.out) == [("1", "one"), ("2", "two")], f"read: {result.out}")
 
 
-@test
-def input_that_nobody_reads_harms_nobody(bench: Bench) -> None:
+def test_input_that_nobody_reads_harms_nobody(bench: Bench) -> None:
     """Rank 0 has closed its standard input, or has ended, and more comes: the others go on."""
     for name, end in (("closed", "exec <&-"), ("ended", "exit 0")):
         said, over = bench.folder / f"{name}-read", bench.folder / f"{name}-over"
@@ -942,8 +918,7 @@ class Writer(threading.Thread):
 MUCH_INPUT = b"".join(b"line %d\n" % i for i in range(1 << 20))
 
 
-@test
-def a_slow_reader_of_input_gets_all(bench: Bench) -> None:
+def test_a_slow_reader_of_input_gets_all(bench: Bench) -> None:
     """What rank 0 does not read yet stays with the writer, and is there when it reads on; alone, beside others, elsewhere."""
     remote = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb", "-ppn", 1]
     for name, words in (("alone", ["-n", 1]), ("beside", ["-n", 2]), ("elsewhere", [*remote, "-n", 2])):
@@ -967,8 +942,7 @@ def a_slow_reader_of_input_gets_all(bench: Bench) -> None:
     bench.expect_nothing_left()
 
 
-@test
-def input_that_is_echoed_comes_back(bench: Bench) -> None:
+def test_input_that_is_echoed_comes_back(bench: Bench) -> None:
     """Neither mpiexec, which sends input, nor the daemon, which sends output, waits for the other for ever."""
     for n in (1, 2):
         job = bench.start("-n", n, program=["sh", "-c", 'test "$PMI_RANK" = 1 || exec cat'], stdin=subprocess.PIPE)
@@ -979,8 +953,7 @@ def input_that_is_echoed_comes_back(bench: Bench) -> None:
         expect(result.code == 0 and result.out.encode() == MUCH_INPUT, f"exit code {result.code}: {len(result.out)} bytes {result.err}")
 
 
-@test
-def input_that_waits_is_dropped_with_its_reader(bench: Bench) -> None:
+def test_input_that_waits_is_dropped_with_its_reader(bench: Bench) -> None:
     """Rank 0 closes its standard input, or ends, while much waits for it: the writer and the others go on."""
     for name, n, end in (("closed", 2, "exec <&-"), ("ended", 2, "exit 0"), ("last", 1, "exit 0")):
         on, over = bench.folder / f"{name}-on", bench.folder / f"{name}-over"
@@ -1004,14 +977,12 @@ def input_that_waits_is_dropped_with_its_reader(bench: Bench) -> None:
     bench.expect_nothing_left()
 
 
-@test
-def end_of_input_follows_rank_0(bench: Bench) -> None:
+def test_end_of_input_follows_rank_0(bench: Bench) -> None:
     result = bench.adapt("-n", 2, "--adapt-schedule", "1/leave=0,1/leave=0", words=["probes=2", "stdin=1"])
     expect_ok(bench, result, [1, 1])
 
 
-@test
-def signals_reach_joined_processes(bench: Bench) -> None:
+def test_signals_reach_joined_processes(bench: Bench) -> None:
     job = bench.start(
         "-n", 1, "--adapt-schedule", "3", "--adapt-log", bench.log, program=[bench.process, "seconds=3", "usr1=1"]
     )
@@ -1021,8 +992,7 @@ def signals_reach_joined_processes(bench: Bench) -> None:
     expect(sorted(re.findall(r"uid (\d+) got signal", result.out)) == ["0", "1", "2"], f"got: {result.out}")
 
 
-@test
-def exit_code_after_a_signal(bench: Bench) -> None:
+def test_exit_code_after_a_signal(bench: Bench) -> None:
     """A signal that is passed on is not the end of anything: not all that exits after it has done well."""
     here = bench.folder / "here"
     program = f"trap 'echo told; exit 5' USR1; touch {here}; while :; do sleep 0.1; done"
@@ -1033,8 +1003,7 @@ def exit_code_after_a_signal(bench: Bench) -> None:
     expect(result.code == 5 and "told" in result.out, f"exit code {result.code}: {result.out}{result.err}")
 
 
-@test
-def interrupt_ends_all(bench: Bench) -> None:
+def test_interrupt_ends_all(bench: Bench) -> None:
     job = bench.start("-n", 1, "--adapt-schedule", "3", "--adapt-log", bench.log, program=[bench.process, "seconds=30"])
     wait_for("the adaptation", lambda: bench.events("committed"))
     job.send_signal(signal.SIGINT)
@@ -1042,14 +1011,12 @@ def interrupt_ends_all(bench: Bench) -> None:
     bench.expect_nothing_left()
 
 
-@test
-def exit_code_of_joined_processes(bench: Bench) -> None:
+def test_exit_code_of_joined_processes(bench: Bench) -> None:
     result = bench.adapt("-n", 1, "--adapt-schedule", "3,2", words=["probes=2", "end=5"])
     expect(result.code == 5, f"exit code {result.code}: {result.err}")
 
 
-@test
-def print_all_exitcodes(bench: Bench) -> None:
+def test_print_all_exitcodes(bench: Bench) -> None:
     result = bench.adapt("-print-all-exitcodes", "-n", 1, "--adapt-schedule", "3,2", words=["probes=2", "end=5"])
     expect(re.search(r"Exit codes: \[\S+\] 0\n\[\S+\] 1280,0", result.out), f"printed: {result.out}")
 
@@ -1067,28 +1034,23 @@ def job_goes_on(bench: Bench, words: list[object], hosts: str = "") -> None:
     )
 
 
-@test
-def joiner_killed_at_start(bench: Bench) -> None:
+def test_joiner_killed_at_start(bench: Bench) -> None:
     job_goes_on(bench, ["fail=start"])
 
 
-@test
-def joiner_killed_in_begin(bench: Bench) -> None:
+def test_joiner_killed_in_begin(bench: Bench) -> None:
     job_goes_on(bench, ["fail=ready"])
 
 
-@test
-def joiner_exits_at_start(bench: Bench) -> None:
+def test_joiner_exits_at_start(bench: Bench) -> None:
     job_goes_on(bench, ["fail=start", "code=3"])
 
 
-@test
-def joiner_exits_in_begin(bench: Bench) -> None:
+def test_joiner_exits_in_begin(bench: Bench) -> None:
     job_goes_on(bench, ["fail=ready", "code=3"])
 
 
-@test
-def joiner_killed_on_one_of_two_hosts(bench: Bench) -> None:
+def test_joiner_killed_on_one_of_two_hosts(bench: Bench) -> None:
     job_goes_on(bench, ["fail=start"], hosts="aa,bb")
     bench.log.unlink()
     job_goes_on(bench, ["fail=ready"], hosts="aa,bb")
@@ -1105,23 +1067,19 @@ def job_ends(bench: Bench, words: list[object], code: int, hosts: str = "") -> N
     bench.expect_nothing_left()
 
 
-@test
-def joiner_killed_in_window(bench: Bench) -> None:
+def test_joiner_killed_in_window(bench: Bench) -> None:
     job_ends(bench, ["fail=window"], 9)
 
 
-@test
-def joiner_exits_in_window(bench: Bench) -> None:
+def test_joiner_exits_in_window(bench: Bench) -> None:
     job_ends(bench, ["fail=window", "code=3"], 3)
 
 
-@test
-def joiner_exits_in_window_alone_on_its_host(bench: Bench) -> None:
+def test_joiner_exits_in_window_alone_on_its_host(bench: Bench) -> None:
     job_ends(bench, ["fail=window", "code=3"], 3, hosts="aa,bb,cc,dd")
 
 
-@test
-def expansion_proxy_killed(bench: Bench) -> None:
+def test_expansion_proxy_killed(bench: Bench) -> None:
     job = bench.start(
         "-n",
         1,
@@ -1139,8 +1097,7 @@ def expansion_proxy_killed(bench: Bench) -> None:
     bench.expect_nothing_left()
 
 
-@test
-def member_killed_while_hosts_start(bench: Bench) -> None:
+def test_member_killed_while_hosts_start(bench: Bench) -> None:
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa:2"]
     job = bench.start(
         *launcher,
@@ -1160,8 +1117,7 @@ def member_killed_while_hosts_start(bench: Bench) -> None:
     bench.expect_nothing_left()
 
 
-@test
-def timeout_of_mpiexec(bench: Bench) -> None:
+def test_timeout_of_mpiexec(bench: Bench) -> None:
     script = ["/usr/bin/env", "MPIEXEC_TIMEOUT=2", str(bench.mpiexec)]
     job = subprocess.Popen(
         [*script, "-n", "1", "--adapt-schedule", "3", "--adapt-log", str(bench.log), str(bench.process), "seconds=50"],
@@ -1177,8 +1133,7 @@ def timeout_of_mpiexec(bench: Bench) -> None:
     bench.expect_nothing_left()
 
 
-@test
-def mpiexec_killed(bench: Bench) -> None:
+def test_mpiexec_killed(bench: Bench) -> None:
     job = bench.start(
         "-launcher",
         "ssh",
@@ -1224,8 +1179,7 @@ def number_of_call(name: str) -> int:
     return 1 + re.findall(r"^    (PMI_\w+)", calls[1], re.M).index(name)
 
 
-@test
-def mpiexec_killed_with_started_processes(bench: Bench) -> None:
+def test_mpiexec_killed_with_started_processes(bench: Bench) -> None:
     """What a program has started on a place, and what that has started, ends with mpiexec."""
     script = bench.folder / "starts.py"
     script.write_text(STARTS_A_SHELL)
@@ -1263,8 +1217,7 @@ def finish_soon(bench: Bench, job: subprocess.Popen[str]) -> Result:
     return Result(job.returncode, out or "", err or "")
 
 
-@test
-def handlers_that_hang(bench: Bench) -> None:
+def test_handlers_that_hang(bench: Bench) -> None:
     """What libinfinipath's does when a signal comes at a bad moment of MPI_Init: rigid and adaptive, in MPI_Init and later."""
     for words in (["mode=rigid", "term_at=init"], ["term_at=init"], ["mode=rigid"], []):
         job = start_heeding(bench, 4, "term=hang", *words)
@@ -1274,8 +1227,7 @@ def handlers_that_hang(bench: Bench) -> None:
         expect("it is killed" in result.err, f"{words}: it says {result.err}")
 
 
-@test
-def checkpoint_before_the_end(bench: Bench) -> None:
+def test_checkpoint_before_the_end(bench: Bench) -> None:
     """A rigid program with a handler of its own gets the time that it needs, as under stock Hydra."""
     job = start_heeding(bench, 2, "mode=rigid", "term=8")
     job.send_signal(signal.SIGTERM)
@@ -1283,8 +1235,7 @@ def checkpoint_before_the_end(bench: Bench) -> None:
     expect(result.code == 0 and result.out.count("is ready") == 2, f"{result.code}: {result.out}{result.err}")
 
 
-@test
-def adaptive_programs_that_do_not_end(bench: Bench) -> None:
+def test_adaptive_programs_that_do_not_end(bench: Bench) -> None:
     bench.extra["MPIEXEC_ADAPT_KILL"] = "2s"
     for number in (signal.SIGTERM, signal.SIGINT):
         job = start_heeding(bench, 2, "term=ignore")
@@ -1298,8 +1249,7 @@ def adaptive_programs_that_do_not_end(bench: Bench) -> None:
     expect(result.code == 0 and result.out.count("is ready") == 2, f"{result.code}: {result.out}{result.err}")
 
 
-@test
-def second_interrupt_ends_at_once(bench: Bench) -> None:
+def test_second_interrupt_ends_at_once(bench: Bench) -> None:
     """Whatever state processes and daemons are in."""
     for words in (["mode=rigid"], []):
         job = start_heeding(bench, 2, "term=ignore", *words)
@@ -1314,8 +1264,7 @@ def second_interrupt_ends_at_once(bench: Bench) -> None:
         expect(time.monotonic() - before < 20, "that is not at once")
 
 
-@test
-def told_to_end_while_daemons_come(bench: Bench) -> None:
+def test_told_to_end_while_daemons_come(bench: Bench) -> None:
     """Those who come late are told; those who do not come are not waited for."""
     for hosts in ("slow1,slow2", "aa,silent1"):
         for options in ([], ["--adapt-log", bench.log]):
@@ -1326,8 +1275,7 @@ def told_to_end_while_daemons_come(bench: Bench) -> None:
             finish_soon(bench, job)
 
 
-@test
-def mpiexec_is_not_joiners_fault(bench: Bench) -> None:
+def test_mpiexec_is_not_joiners_fault(bench: Bench) -> None:
     """A signal to mpiexec while processes join: nobody is blamed."""
     options = ["-n", 2, "--adapt-schedule", "4,1", "--adapt-log", bench.log]
     job = bench.start(*options, program=[bench.process, "seconds=50", "delay=50"])
@@ -1339,8 +1287,7 @@ def mpiexec_is_not_joiners_fault(bench: Bench) -> None:
     expect(reasons == ["mpiexec was told to end (SIGTERM)"], f"reasons: {reasons}")
 
 
-@test
-def what_came_to_nothing_is_told(bench: Bench) -> None:
+def test_what_came_to_nothing_is_told(bench: Bench) -> None:
     options = ["-n", 2, "--adapt-schedule", "4,1,100s:2", "--adapt-log", bench.log]
     result = bench.run(*options, program=[bench.process, "seconds=2", "delay=50"])
     told = [line for line in result.err.splitlines() if line]
@@ -1385,8 +1332,7 @@ def start_spilling(bench: Bench, *words: object, schedule: str = "4,2", **option
     return bench.start(*args, program=[bench.process, "probes=2", "seconds=60", "spill=16000", *words], **options)
 
 
-@test
-def reader_pauses(bench: Bench) -> None:
+def test_reader_pauses(bench: Bench) -> None:
     """Nobody reads mpiexec's output: it adapts, answers, stays small; nothing of the output is lost."""
     job = start_spilling(bench)
     wait_for("both adaptations", lambda: len(bench.sizes()) == 2)
@@ -1400,8 +1346,7 @@ def reader_pauses(bench: Bench) -> None:
     spilt(result.out, 4, 16000)
 
 
-@test
-def reader_comes_last(bench: Bench) -> None:
+def test_reader_comes_last(bench: Bench) -> None:
     """All processes have ended long before anybody reads: mpiexec waits with their output."""
     job = start_spilling(bench, "spill=300")
     wait_for("the processes to end", lambda: bench.events("ended") and bench.processes() == [job.pid])
@@ -1412,8 +1357,7 @@ def reader_comes_last(bench: Bench) -> None:
     spilt(result.out, 4, 300)
 
 
-@test
-def reader_pauses_and_interrupts(bench: Bench) -> None:
+def test_reader_pauses_and_interrupts(bench: Bench) -> None:
     """Ctrl-C while nobody reads: all processes end, and mpiexec ends without its reader."""
     job = start_spilling(bench, "probes=0", schedule="4")
     wait_for("the adaptation", lambda: bench.sizes())
@@ -1425,8 +1369,7 @@ def reader_pauses_and_interrupts(bench: Bench) -> None:
     bench.expect_nothing_left()
 
 
-@test
-def mpiexec_learns_late(bench: Bench) -> None:
+def test_mpiexec_learns_late(bench: Bench) -> None:
     """It hears of the first adaptive process late: until then the daemon leaves output where it is, and whoever pauses
     does not keep mpiexec from hearing of it."""
     job = start_spilling(bench, "stop=1", "probes=0", schedule="4")
@@ -1440,8 +1383,7 @@ def mpiexec_learns_late(bench: Bench) -> None:
     finish_soon(bench, job)
 
 
-@test
-def reader_goes(bench: Bench) -> None:
+def test_reader_goes(bench: Bench) -> None:
     """mpiexec ends, as every program of a pipeline whose reader has ended."""
     job = start_spilling(bench, "probes=0", schedule="4")
     wait_for("the adaptation", lambda: bench.sizes())
@@ -1458,8 +1400,7 @@ SMALL_BUFFERS = [
 ]
 
 
-@test
-def plans_and_output_meet(bench: Bench) -> None:
+def test_plans_and_output_meet(bench: Bench) -> None:
     """Plans and output that are both larger than the buffers of the connections between mpiexec and its daemons."""
     if subprocess.run(["unshare", "--net", "true"], check=False, capture_output=True).returncode:
         prefix = []  # not permitted here: with buffers of the usual size
@@ -1475,8 +1416,7 @@ def plans_and_output_meet(bench: Bench) -> None:
     spilt(result.out, 96, 1000)
 
 
-@test
-def mpiexec_stops(bench: Bench) -> None:
+def test_mpiexec_stops(bench: Bench) -> None:
     """Ctrl-Z while processes print: they wait, and everything goes on afterwards."""
     job = start_spilling(bench, schedule="1s:4,2")
     wait_for("the launch", lambda: bench.events("launching") or len(children(job.pid)) > 0)
@@ -1490,8 +1430,7 @@ def mpiexec_stops(bench: Bench) -> None:
     spilt(result.out, 4, 16000)
 
 
-@test
-def terminal_and_session(bench: Bench) -> None:
+def test_terminal_and_session(bench: Bench) -> None:
     """Processes have no terminal; where the kernel shares processors out among sessions, those of a job that may
     change share mpiexec's session, and a rigid job's have their own (wire/sessions.h)."""
     setting = Path("/proc/sys/kernel/sched_autogroup_enabled")
@@ -1514,8 +1453,7 @@ def terminal_and_session(bench: Bench) -> None:
         expect(sessions == wanted, f"{options}: sessions {sessions} instead of {wanted}")
 
 
-@test
-def daemon_stops(bench: Bench) -> None:
+def test_daemon_stops(bench: Bench) -> None:
     """A stopped node daemon makes its adaptation wait, and not mpiexec."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]
     options = ["-n", 2, "--adapt-schedule", "4,2", "--adapt-log", bench.log]
@@ -1531,8 +1469,7 @@ def daemon_stops(bench: Bench) -> None:
     expect_ok(bench, bench.finish(job), [4, 2])
 
 
-@test
-def daemon_dies_in_a_message(bench: Bench) -> None:
+def test_daemon_dies_in_a_message(bench: Bench) -> None:
     """The last thing that mpiexec gets of a joining daemon is a part of a message: the growth fails, the job goes on."""
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb"]
     options = ["-n", 1, "--adapt-schedule", "2,2s:1", "--adapt-log", bench.log]
@@ -1603,8 +1540,7 @@ while True:
 """
 
 
-@test
-def malformed_reports(bench: Bench) -> None:
+def test_malformed_reports(bench: Bench) -> None:
     """A daemon's message of several reports does not add up, in several ways: the growth fails, the job goes on."""
     for how in ("endless", "larger", "nested", "rest"):
         bench.log.unlink(missing_ok=True)
@@ -1662,8 +1598,7 @@ print("asked")
 """
 
 
-@test
-def set_calls(bench: Bench) -> None:
+def test_set_calls(bench: Bench) -> None:
     """Calls on process sets that are malformed, too long, too many or never finished hurt nobody; proper ones go on."""
     script = bench.folder / "asks.py"
     script.write_text(ASKS_FOR_SETS)
@@ -1718,8 +1653,7 @@ time.sleep(1000)
 """
 
 
-@test
-def half_a_line(bench: Bench) -> None:
+def test_half_a_line(bench: Bench) -> None:
     """A process that stops in the middle of a PMI command holds up neither others nor the end of the job."""
     script = bench.folder / "half.py"
     script.write_text(HALF_A_LINE)
@@ -1782,8 +1716,7 @@ time.sleep(1000)
 """
 
 
-@test
-def answers_that_nobody_reads(bench: Bench) -> None:
+def test_answers_that_nobody_reads(bench: Bench) -> None:
     """A process that asks and does not read holds up neither others nor the end of the job, and gets all answers when it does."""
     script = bench.folder / "asks.py"
     script.write_text(READS_NO_ANSWERS)
@@ -1810,8 +1743,7 @@ ask(b"cmd=finalize\n")
 """
 
 
-@test
-def answers_of_elasticd_that_are_cut_off(bench: Bench) -> None:
+def test_answers_of_elasticd_that_are_cut_off(bench: Bench) -> None:
     """elasticd ends in the middle of its answer about a name, at each place: it is asked again."""
     whole = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nport1\n"
     script, asked = bench.folder / "looks_up.py", []
@@ -1844,8 +1776,7 @@ NO_COMMANDS = [
 ]  # fmt: skip
 
 
-@test
-def no_commands(bench: Bench) -> None:
+def test_no_commands(bench: Bench) -> None:
     """Whatever a process says, mpiexec and the node daemon end the job with a message, and do not crash."""
     says, file = bench.folder / "says.py", bench.folder / "line"
     says.write_text("import os, time; os.write(int(os.environ['PMI_FD']), open('line', 'rb').read()); time.sleep(20)")
@@ -1878,8 +1809,7 @@ def start_slow_growth(bench: Bench) -> tuple[subprocess.Popen[str], int]:
     return job, ports_of(job.pid)[-1]
 
 
-@test
-def strangers_on_the_control_port(bench: Bench) -> None:
+def test_strangers_on_the_control_port(bench: Bench) -> None:
     """Rubbish, half a message, nothing, and many at once."""
     job, port = start_slow_growth(bench)
     with contextlib.ExitStack() as open_connections:
@@ -1911,8 +1841,7 @@ def no_descriptors(job: subprocess.Popen[str], connect: Callable[[], socket.sock
     resource.prlimit(job.pid, resource.RLIMIT_NOFILE, usual)
 
 
-@test
-def no_descriptor_for_a_daemon(bench: Bench) -> None:
+def test_no_descriptor_for_a_daemon(bench: Bench) -> None:
     """The growth waits for a descriptor; it is given up in time, and the job goes on."""
     bench.extra["MPIEXEC_ADAPT_LAUNCH"] = "4s"
     job, port = start_slow_growth(bench)
@@ -1923,16 +1852,14 @@ def no_descriptor_for_a_daemon(bench: Bench) -> None:
     bench.expect_nothing_left()
 
 
-@test
-def no_descriptor_for_a_while(bench: Bench) -> None:
+def test_no_descriptor_for_a_while(bench: Bench) -> None:
     job, port = start_slow_growth(bench)
     with no_descriptors(job, lambda: socket.create_connection(("127.0.0.1", port))):
         time.sleep(2)
     expect_ok(bench, bench.finish(job), [2, 1])
 
 
-@test
-def no_descriptor_for_a_client(bench: Bench) -> None:
+def test_no_descriptor_for_a_client(bench: Bench) -> None:
     job = bench.start("-n", 1, "--adapt-log", bench.log, program=[bench.process, "seconds=8"])
     path = wait_for("the step socket", lambda: next(bench.runtime.glob("*/step-*.sock"), None))
 
@@ -1995,18 +1922,15 @@ def few_descriptors(bench: Bench, hosts: str, *launcher: object) -> None:
     expect_ok(bench, result, [3, 1])
 
 
-@test
-def few_descriptors_for_a_launch(bench: Bench) -> None:
+def test_few_descriptors_for_a_launch(bench: Bench) -> None:
     few_descriptors(bench, "aa,bb,cc", "-launcher", "ssh", "-launcher-exec", bench.ssh)
 
 
-@test
-def few_descriptors_for_a_local_launch(bench: Bench) -> None:
+def test_few_descriptors_for_a_local_launch(bench: Bench) -> None:
     few_descriptors(bench, "")
 
 
-@test
-def few_descriptors_for_a_daemon(bench: Bench) -> None:
+def test_few_descriptors_for_a_daemon(bench: Bench) -> None:
     """The node daemons of the processes that stay, among them the root of the tree, can open few files more, or none."""
     bench.extra["MPIEXEC_ADAPT_FANOUT"] = "2"
     launcher = ["-launcher", "ssh", "-launcher-exec", bench.ssh, "-hosts", "aa,bb,cc,dd,ee,ff,gg"]
@@ -2074,21 +1998,18 @@ def few_processes(bench: Bench, forks: int) -> None:
     expect_ok(bench, bench.finish(job), [3, 1])
 
 
-@test
-def no_process_for_a_launch(bench: Bench) -> None:
+def test_no_process_for_a_launch(bench: Bench) -> None:
     few_processes(bench, 0)
 
 
-@test
-def no_process_for_the_second_host(bench: Bench) -> None:
+def test_no_process_for_the_second_host(bench: Bench) -> None:
     few_processes(bench, 1)
 
 
 # ---- the limit of a file's length ------------------------------------------------------------------
 
 
-@test
-def no_file_may_be_written(bench: Bench) -> None:
+def test_no_file_may_be_written(bench: Bench) -> None:
     """As under stock; what would need one is not offered."""
     limits = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))}
     result = bench.run("-n", 2, program=["/bin/echo", "done"], **limits)
@@ -2096,8 +2017,7 @@ def no_file_may_be_written(bench: Bench) -> None:
     expect("no adaptations: unable to create the adapt board (File too large)" in result.err, result.err)
 
 
-@test
-def files_may_not_grow(bench: Bench) -> None:
+def test_files_may_not_grow(bench: Bench) -> None:
     """Where there is no room for a plan, or for the log, the job goes on."""
     job = bench.start("-n", 2, "--adapt-log", bench.log, program=[bench.process, "probes=2", "seconds=60"])
     wait_for("the step", lambda: bench.events("adaptive"))
@@ -2119,8 +2039,7 @@ def files_may_not_grow(bench: Bench) -> None:
 # ---- the step socket -----------------------------------------------------------------------------
 
 
-@test
-def socket_is_private_and_removed(bench: Bench) -> None:
+def test_socket_is_private_and_removed(bench: Bench) -> None:
     folder = bench.runtime / f"elastic-mpich-{os.geteuid()}"
     folder.mkdir(mode=0o700)
     stale = folder / "step-999999.sock"
@@ -2149,8 +2068,7 @@ def ask(path: Path, operation: str) -> dict[str, object]:
             return json.loads(answer.readline())  # type: ignore[no-any-return]
 
 
-@test
-def same_pid_in_two_namespaces(bench: Bench) -> None:
+def test_same_pid_in_two_namespaces(bench: Bench) -> None:
     """Two containers that share the folder: each step has an id and a socket of its own, and nobody removes the other's."""
     folder = bench.runtime / f"elastic-mpich-{os.geteuid()}"
     unshare = ["--pid", "--fork", "--mount-proc", *(["--user", "--map-root-user"] if os.geteuid() else [])]
@@ -2182,8 +2100,7 @@ def listens(path: Path) -> bool:
         return client.connect_ex(str(path)) == 0
 
 
-@test
-def foreign_folder_is_refused(bench: Bench) -> None:
+def test_foreign_folder_is_refused(bench: Bench) -> None:
     (bench.runtime / f"elastic-mpich-{os.geteuid()}").mkdir(mode=0o755)
     result = bench.run("-n", 1, program=[bench.process, "seconds=0.3"])
     expect(result.code == 0 and "cannot be resized from outside" in result.err, f"{result.code}: {result.err}")
@@ -2192,24 +2109,21 @@ def foreign_folder_is_refused(bench: Bench) -> None:
 LAST_WORDS = 'kill -STOP $PPID; echo last words >&2; echo cmd=abort exitcode=7 >&"$PMI_FD"; kill -CONT $PPID; sleep 60'
 
 
-@test
-def last_words(bench: Bench) -> None:
+def test_last_words(bench: Bench) -> None:
     """What a process says right before it aborts is printed, though its daemon finds both at the same time."""
     result = bench.run("-n", 1, program=["bash", "-c", LAST_WORDS])
     expect("last words" in result.err, f"lost: {result}")
     expect(result.code == 7, f"exit code {result.code}")
 
 
-@test
-def rigid_jobs_leave_no_trace(bench: Bench) -> None:
+def test_rigid_jobs_leave_no_trace(bench: Bench) -> None:
     job = bench.start("-n", 2, program=[bench.process, "mode=rigid", "seconds=1"])
     time.sleep(0.5)
     expect(not list(bench.runtime.iterdir()), "a rigid job has made a socket")
     expect(bench.finish(job).code == 0, "the job failed")
 
 
-@test
-def clients_that_misbehave(bench: Bench) -> None:
+def test_clients_that_misbehave(bench: Bench) -> None:
     job = bench.start("-n", 1, program=[bench.process, "seconds=3"])
     path = bench.runtime / f"elastic-mpich-{os.geteuid()}" / f"step-{job.pid}.sock"
     wait_for("the socket", path.exists)
@@ -2233,8 +2147,7 @@ def clients_that_misbehave(bench: Bench) -> None:
 # ---- options -------------------------------------------------------------------------------------
 
 
-@test
-def wrong_options(bench: Bench) -> None:
+def test_wrong_options(bench: Bench) -> None:
     marker = bench.folder / "launched"
     for option, value in [
         ("--adapt-schedule", "4,x"),
@@ -2262,8 +2175,7 @@ def wrong_options(bench: Bench) -> None:
         expect(not marker.exists(), f"{option} {value}: the program was launched")
 
 
-@test
-def help_names_the_options(bench: Bench) -> None:
+def test_help_names_the_options(bench: Bench) -> None:
     result = bench.run("-help", program=[])
     expect(result.code == 0 and "-adapt-schedule" in result.out, "not in the help text")
     result = bench.run("-adapt-policy", "-h", program=[])
@@ -2272,8 +2184,7 @@ def help_names_the_options(bench: Bench) -> None:
     expect("app://ocean" in result.out, "no help of --pset")
 
 
-@test
-def longest_pset(bench: Bench) -> None:
+def test_longest_pset(bench: Bench) -> None:
     result = bench.run("-n", 1, "--pset", "app://" + 248 * "x", program=["/bin/echo", "launched"])
     expect(result.code == 0 and "launched" in result.out, f"254 characters are allowed: {result.err!r}")
 
@@ -2281,8 +2192,7 @@ def longest_pset(bench: Bench) -> None:
 # ---- what does not adapt -------------------------------------------------------------------------
 
 
-@test
-def same_as_stock(bench: Bench) -> None:
+def test_same_as_stock(bench: Bench) -> None:
     if not bench.reference:
         return
     for args, program in [
@@ -2307,72 +2217,3 @@ def same_as_stock(bench: Bench) -> None:
             text = re.sub(r"PID \d+|\([\w/.]+:\d+\)|lt-", "", result.out + result.err)
             seen.append((result.code, sorted(text.splitlines())))
         expect(seen[0] == seen[1], f"{' '.join(args + program)}: stock {seen[0]}, ours {seen[1]}")
-
-
-# ---- harness -------------------------------------------------------------------------------------
-
-
-def build_process(folder: Path) -> Path:
-    program = folder / "test_process"
-    include = HERE.parents[1] / "src" / "pmi" / "include"
-    command = [
-        "cc",
-        "-std=gnu11",
-        "-O2",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        f"-I{include}",
-        str(HERE / "test_process.c"),
-        "-o",
-        str(program),
-    ]
-    subprocess.run(command, check=True)
-    return program
-
-
-def run_tests(options: argparse.Namespace, scratch: Path) -> Iterator[tuple[str, str]]:
-    """Name and failure (empty: passed) of each selected test."""
-    process = build_process(scratch)
-    patterns = options.patterns or ["*"]
-    for name, function in TESTS.items():
-        if not any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
-            continue
-        folder = scratch / name
-        folder.mkdir()
-        bench = Bench(options.mpiexec, options.reference, process, folder)
-        failure = ""
-        try:
-            function(bench)
-        except (Failure, OSError, IndexError, KeyError) as error:
-            failure = f"{error}\n#   command: {' '.join(bench.command)}"
-        finally:
-            bench.close()
-        yield name, failure
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--mpiexec", type=Path, required=True)
-    parser.add_argument("--reference", type=Path)
-    parser.add_argument("--keep", action="store_true", help="keep the files of the tests")
-    parser.add_argument("patterns", nargs="*", metavar="PATTERN")
-    options = parser.parse_args()
-    options.mpiexec = options.mpiexec.resolve()
-    scratch = Path(tempfile.mkdtemp(prefix="elastic-pm-"))
-    failed = count = 0
-    for count, (name, failure) in enumerate(run_tests(options, scratch), 1):
-        print(f"{'not ok' if failure else 'ok'} {count} - {name}", flush=True)
-        if failure:
-            failed += 1
-            print("#   " + failure.replace("\n", "\n#   ").replace("#   #", "#"), flush=True)
-    if options.keep:
-        print(f"# files: {scratch}")
-    else:
-        shutil.rmtree(scratch)
-    print(f"{count - failed} passed, {failed} failed")
-    return 1 if failed or not (count or options.patterns) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Run programs of Debian that are linked to libmpich12 and test something, with our library in its place.
+"""Programs of Debian that are linked to libmpich12 and test something, with our library in its place.
 
-    test/debian/run --mpi PREFIX [--quick | --compare] [-k PATTERN]
+    test/debian/programs.py --mpi PREFIX --compare [-k PATTERN]
 
---quick (the default) runs a small sample.  --compare runs all of them, on Debian's own MPI as well, and fails where ours
+pytest runs a small sample (test_debian.py).  --compare runs all of them, on Debian's own MPI as well, and fails where ours
 does worse.  Debian's packages come through a private apt and are unpacked beside (nothing is installed), in
 $ELASTIC_BUILD/debian; what Debian's own MPI does is kept there.  Prints TAP-like lines and closes with
 `N passed, N failed[, N skipped]`.
@@ -88,6 +88,7 @@ class Result:
 SCALAPACK = "scalapack/mpich-tests"
 # BLACS' tester ends with a test of BLACS_ABORT.
 BLACS_END = "If processes survive the call, your BLACS_ABORT is incorrect."
+SAMPLE_PACKAGES = ["scalapack-mpi-test"]
 SAMPLE = [
     Program("BLACS: combine operations", SCALAPACK, "./xCbtest", "blacs-combine"),
 ]
@@ -278,19 +279,16 @@ class Runner:
         known = self.kept[program.name]
         return Result(str(known["end"]), dict(known["said"]))  # type: ignore[call-overload]
 
-    def check(self, program: Program, compare: bool) -> str:
-        """Run one, print its line; passed, failed or skipped."""
-        theirs = self.theirs(program) if compare else None
-        if theirs and theirs.end != "done":
+    def check(self, program: Program) -> str:
+        """Run one on both, print its line; passed, failed or skipped."""
+        theirs = self.theirs(program)
+        if theirs.end != "done":
             print(f"ok - debian: {program.name} # SKIP with Debian's own MPI: {theirs.end}")
             return "skipped"
         start = time.monotonic()
         ours = self.ours(program)
         seconds = time.monotonic() - start
-        if theirs:
-            good, story = not is_worse(ours, theirs), f"{show(ours)}; Debian's: {show(theirs)}"
-        else:
-            good, story = ours.end == "done" and set(ours.said) == {"passed"}, show(ours)
+        good, story = not is_worse(ours, theirs), f"{show(ours)}; Debian's: {show(theirs)}"
         print(f"{'ok' if good else 'not ok'} - debian: {program.name}: {story}, {seconds:.0f} s")
         if not good:
             print("\n".join(f"#   {line}" for line in ours.output.splitlines()[-SHOWN_LINES:]))
@@ -300,25 +298,20 @@ class Runner:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Debian's programs for libmpich12 on an installed Elastic MPICH.")
     parser.add_argument("--mpi", required=True, metavar="PREFIX")
-    parser.add_argument("--quick", action="store_true", help="a sample (the default)")
-    parser.add_argument("--compare", action="store_true", help="all of them, compared with Debian's own MPI")
+    parser.add_argument("--compare", action="store_true", required=True, help="all of them, compared with Debian's own MPI")
     parser.add_argument("-k", dest="pattern", default="", help="only programs whose name contains this")
     options = parser.parse_args()
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    if not options.compare and not any(options.pattern in program.name for program in SAMPLE):
-        print("0 passed, 0 failed")
-        return 0
     try:
-        debian = Debian(["scalapack-mpi-test", *(["libcoarrays-mpich-dev", "libhdf5-mpich-dev", "libmpich-dev"] if options.compare else [])])
+        debian = Debian([*SAMPLE_PACKAGES, "libcoarrays-mpich-dev", "libhdf5-mpich-dev", "libmpich-dev"])
     except Unavailable as problem:
-        print(f"ok - debian # SKIP Debian's packages cannot be got: {problem}")
-        print("0 passed, 0 failed, 1 skipped")
-        return 0
+        print(f"not ok - debian: Debian's packages cannot be got: {problem}")
+        print("0 passed, 1 failed")
+        return 1
     runner = Runner(Path(options.mpi).resolve(), debian)
     programs = list(SAMPLE)
-    if options.compare:
-        programs += scalapack_programs(debian.libraries) + coarray_programs(debian.libraries) + [HDF5]
-    results = [runner.check(program, options.compare) for program in programs if options.pattern in program.name]
+    programs += scalapack_programs(debian.libraries) + coarray_programs(debian.libraries) + [HDF5]
+    results = [runner.check(program) for program in programs if options.pattern in program.name]
     skipped = f", {results.count('skipped')} skipped" if "skipped" in results else ""
     print(f"{results.count('passed')} passed, {results.count('failed')} failed{skipped}")
     return 1 if "failed" in results else 0

@@ -1,0 +1,210 @@
+"""What all tests share: options, the MPI under test, the rules on skips and flakes, and the closing line.
+
+Rules
+- A test that cannot run here has failed, unless test/expected-skips names the test, the condition and the reason.
+- A test marked load_sensitive that fails, and passes at once when repeated, is a flake: it is printed, counted and
+  written into the JUnit report.  Three flakes fail the run.
+- After each test no process that it has started may be left.
+- The last line is `N passed, N failed[, N skipped]`.
+
+With several workers (-n 2), each worker of root has a /dev/shm of its own, so that each sees only what its tests leave.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "test"))
+sys.path.insert(0, str(ROOT / "test" / "elastic"))
+from harness import processes  # noqa: E402
+from support.skips import ExpectedSkips  # noqa: E402
+
+MAX_FLAKES = 2
+GRACE_S = 15.0
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x00020000, 0x4000, 1 << 18
+FLAKE = "flake"
+Config = Any
+
+
+def pytest_addoption(parser: Any) -> None:
+    group = parser.getgroup("elastic", "Elastic MPICH")
+    build = Path(os.environ.get("ELASTIC_BUILD") or ROOT / "build")
+    prefix = Path(os.environ.get("ELASTIC_PREFIX") or build / "install")
+    group.addoption("--mpi", type=Path, default=prefix, metavar="PREFIX", help="the installation under test (build/install)")
+    group.addoption("--full", action="store_true", help="the long tests as well")
+    group.addoption("--seed", type=int, help="for schedules, pauses and moments of kills that are drawn")
+    group.addoption("--patience", type=float, default=1.0, help="factor on the deadlines of tests (1)")
+    group.addoption("--logs", type=Path, default=build / "logs" / "tests", help="where logs of failed tests go")
+    group.addoption("--stock-mpiexec", type=Path, help="a launcher without the extension (default: Debian's)")
+
+
+# ---------------------------------------------------------------- the session
+
+
+def worker_input(config: Config) -> dict[str, Any] | None:
+    """What the controller has sent to this worker of pytest-xdist; None in a process that is not one."""
+    return getattr(config, "workerinput", None)
+
+
+def pytest_configure(config: Config) -> None:
+    config.addinivalue_line("markers", "elastic: a test of this repository")
+    inherited = worker_input(config)
+    if inherited is not None:
+        config.option.seed = inherited["elastic_seed"]
+        separate_shared_memory()
+    elif config.option.seed is None:
+        config.option.seed = int.from_bytes(os.urandom(3), "big")
+    config.option.mpi = config.option.mpi.resolve()
+    processes.become_reaper()
+    signal.signal(signal.SIGTERM, end_in_order)
+    config.stash[SKIPS] = ExpectedSkips.read(ROOT / "test" / "expected-skips")
+    config.stash[FLAKES] = []
+
+
+def pytest_configure_node(node: Any) -> None:
+    node.workerinput["elastic_seed"] = node.config.option.seed
+
+
+SKIPS: pytest.StashKey[ExpectedSkips] = pytest.StashKey()
+FLAKES: pytest.StashKey[list[str]] = pytest.StashKey()
+
+
+def end_in_order(number: int, _frame: object) -> None:
+    """Tests end what they have started before pytest ends."""
+    raise KeyboardInterrupt(f"signal {number}")
+
+
+def separate_shared_memory() -> None:
+    """Mount a /dev/shm for this worker and its children; without the privilege the workers share one."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if os.geteuid() != 0 or libc.unshare(CLONE_NEWNS) != 0:
+        return
+    if libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None) == 0:
+        libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, b"mode=1777")
+
+
+def pytest_report_header(config: Config) -> str:
+    return f"mpi: {config.option.mpi}; seed: {config.option.seed}"
+
+
+def pytest_collection_modifyitems(config: Config, items: list[pytest.Item]) -> None:
+    if config.option.full:
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if not item.get_closest_marker("slow")]
+
+
+# ---------------------------------------------------------------- one test
+
+
+@pytest.fixture(scope="session")
+def mpi(pytestconfig: Config) -> Path:
+    """The installation under test."""
+    prefix: Path = pytestconfig.option.mpi
+    if not (prefix / "bin" / "mpiexec").exists():
+        pytest.fail(f"there is no {prefix}/bin/mpiexec: run `./run build`, or name an installation by --mpi", pytrace=False)
+    return prefix
+
+
+@pytest.fixture(autouse=True)
+def no_process_left() -> Iterator[None]:
+    """What a test has started ends with it; processes are found by a variable in their environment."""
+    marker = uuid.uuid4().hex
+    os.environ[processes.MARKER] = marker
+    yield
+    del os.environ[processes.MARKER]
+    left = processes.await_gone(marker, GRACE_S)
+    processes.kill(left)
+    processes.collect_orphans()
+    if left:
+        pytest.fail("left behind: " + "; ".join(str(process) for process in left[:5]), pytrace=False)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: Any) -> Iterator[None]:
+    outcome = yield
+    report = outcome.get_result()
+    if report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if not item.config.stash[SKIPS].allow(item.nodeid, reason):
+            report.outcome = "failed"
+            report.longrepr = f"cannot run here, and test/expected-skips does not expect that: {reason}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A load_sensitive test has a second run."""
+    if not item.get_closest_marker("load_sensitive"):
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    reports = runtestprotocol(item, nextitem=nextitem, log=False)
+    first = next((report for report in reports if report.failed), None)
+    if first:
+        item._initrequest()  # type: ignore[attr-defined]
+        reports = runtestprotocol(item, nextitem=nextitem, log=False)
+        if not any(report.failed for report in reports):
+            for report in reports:
+                report.user_properties.append((FLAKE, str(first.longrepr)[-2000:]))
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+# ---------------------------------------------------------------- the report
+
+
+class Closing:
+    """Registered in the process that reports; the others are workers."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.broken = False
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.when == "call" and any(name == FLAKE for name, _ in report.user_properties):
+            self.config.stash[FLAKES].append(report.nodeid)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if len(self.config.stash[FLAKES]) > MAX_FLAKES and session.exitstatus == 0:
+            session.exitstatus = 1
+        # An interrupted run, an internal error, a pattern that matches nothing: not a success.
+        self.broken = int(session.exitstatus) not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        flakes = self.config.stash[FLAKES]
+        for name in flakes:
+            terminalreporter.write_line(f"FLAKE {name}: failed once, passed when repeated")
+        if len(flakes) > MAX_FLAKES:
+            terminalreporter.write_line(f"{len(flakes)} flakes; at most {MAX_FLAKES} are accepted", red=True)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if not reporter or self.config.option.collectonly:
+            return
+        count = {name: len(reporter.stats.get(name, [])) for name in ("passed", "failed", "error", "skipped")}
+        failed = count["failed"] + count["error"] + (len(self.config.stash[FLAKES]) > MAX_FLAKES) + self.broken
+        line = f"{count['passed']} passed, {failed} failed"
+        print(line + (f", {count['skipped']} skipped" if count["skipped"] else ""), flush=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if worker_input(session.config) is None:
+        session.config.pluginmanager.register(Closing(session.config), "elastic-closing")

@@ -1,0 +1,58 @@
+"""test/expected-skips: which tests may be skipped, under which condition and for which reason."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+CONDITIONS: dict[str, Callable[[], bool]] = {
+    "always": lambda: True,
+    "not-root": lambda: os.geteuid() != 0,
+    "not-debian": lambda: shutil.which("dpkg-query") is None,
+    "no-fuse": lambda: not os.path.exists("/dev/fuse"),
+}
+
+
+class SkipListError(Exception):
+    """A line of the list that cannot be understood."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """`tests` is a pattern of node ids (as of the shell), `reason` a regular expression."""
+
+    tests: str
+    condition: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ExpectedSkips:
+    """The list: `node id pattern | condition | reason`."""
+
+    lines: list[Line]
+
+    @classmethod
+    def read(cls, path: Path) -> ExpectedSkips:
+        lines = []
+        for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if not text.strip() or text.startswith("#"):
+                continue
+            parts = [part.strip() for part in text.split(" | ")]
+            if len(parts) != 3 or parts[1] not in CONDITIONS:
+                known = ", ".join(sorted(CONDITIONS))
+                raise SkipListError(f"{path}:{number}: `tests | condition | reason` expected, with a condition of {known}")
+            lines.append(Line(*parts))
+        return cls(lines)
+
+    def allow(self, nodeid: str, reason: str) -> bool:
+        """Whether a test may be skipped for `reason` here."""
+        return any(
+            fnmatch.fnmatchcase(nodeid, line.tests) and CONDITIONS[line.condition]() and re.search(line.reason, reason)
+            for line in self.lines
+        )
